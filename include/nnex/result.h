@@ -1,0 +1,105 @@
+#pragma once
+/// Errors as values: every function of nnex that can fail returns Result<T> or Status and throws nothing.
+
+#include <cassert>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace nnex {
+
+/// What kind of failure an Error is; the command line turns it into its exit code.
+enum class Code : unsigned char {
+  invalid_argument,  ///< The caller's request makes no sense (wrong shape, unknown name).
+  invalid_model,     ///< The file or graph breaks a rule of its standard.
+  unreadable,        ///< The file cannot be opened, read or written.
+  unsupported,       ///< Legal, but nnex lacks it.
+  limit,             ///< A limit on memory, size, depth, steps or time was reached.
+  fault,             ///< The data of this run made an operator fail (an index outside, for example).
+  cancelled,         ///< The caller asked the run to stop.
+  internal,          ///< A mistake in nnex.
+};
+
+/// "invalid model", "unsupported", ...: the code in words.
+std::string_view name(Code code);
+
+/// A failure: what was found and needed, where, and while doing what. Move-only, one pointer wide.
+class [[nodiscard]] Error {
+ public:
+  Error(Code code, std::string message);
+
+  Code code() const;
+  /// The sentence alone: what was found, what was needed.
+  const std::string& message() const;
+  /// The place, as "model.onnx: node 'conv1' (Conv), attribute 'pads'" or "graph.nnef:41:12"; empty when nobody knew.
+  const std::string& where() const;
+
+  /// Adds the place, unless an inner function already knew it better.
+  Error&& at(std::string_view place) &&;
+  /// Adds a "while ..." line; inner tasks stand first.
+  Error&& during(std::string_view task) &&;
+
+  /// "place: message", then one line "  while task" for every task.
+  std::string text() const;
+
+ private:
+  struct Body {
+    Code code;
+    std::string message, where;
+    std::vector<std::string> tasks;
+  };
+  std::unique_ptr<Body> body_;
+};
+
+/// A value, or the Error that stood in its way.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  template <class U>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
+             !std::is_same_v<std::remove_cvref_t<U>, T> && !std::is_same_v<std::remove_cvref_t<U>, Error>)
+  Result(U&& value) : state_(std::in_place_index<0>, T(std::forward<U>(value))) {}  // NOLINT
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
+  const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
+  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  T value_or(T other) && { return ok() ? std::move(*this).value() : std::move(other); }
+
+  Error& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
+  const Error& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
+  Error&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success, or an Error.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit on purpose
+
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  Error& error() & { return assert(!ok()), *error_; }
+  const Error& error() const& { return assert(!ok()), *error_; }
+  Error&& error() && { return assert(!ok()), std::move(*error_); }
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+}  // namespace nnex

@@ -1,0 +1,36 @@
+#pragma once
+// One pool of threads a process. A run holds a Team while it is in flight; kernels hand it parts of their work.
+
+#include <cstdint>
+
+#include "base/function_ref.h"
+
+namespace nnex {
+
+/// Threads this process may use: the affinity mask, cut by the cgroup (v1 and v2) processor quota, at least 1.
+int usable_threads();
+
+/// The right to use up to `threads` threads (the caller's own included) for the time of one run. While a Team exists the
+/// pool's workers spin (at most 1 ms after the last parallel call), then sleep; without a Team nothing spins.
+/// A Team made while another one holds the pool runs its parts on the calling thread alone: same bytes, never waits.
+class Team {
+ public:
+  /// threads = 0 means usable_threads().
+  explicit Team(int threads = 1);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  /// Threads that will take part; results never depend on it.
+  int size() const { return size_; }
+
+  /// Calls work(part) once for every part in [0, parts), on any thread of the team in any order; returns when all are done.
+  /// work must not throw and must write only what its part owns.
+  void run(int64_t parts, FunctionRef<void(int64_t part)> work);
+
+ private:
+  int size_ = 1;
+  bool owner_ = false;
+};
+
+}  // namespace nnex

@@ -1,0 +1,1 @@
+// The library needs one source even before there is any support code.
