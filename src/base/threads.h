@@ -7,12 +7,15 @@
 
 namespace nnex {
 
-/// Threads this process may use: the affinity mask, cut by the cgroup (v1 and v2) processor quota, at least 1.
+struct ThreadPool;
+
+/// Threads this process may use: the affinity mask, cut by the cgroup (v1 and v2) processor quota, at least 1;
+/// measured once.
 int usable_threads();
 
-/// The right to use up to `threads` threads (the caller's own included) for the time of one run. While a Team exists the
-/// pool's workers spin (at most 1 ms after the last parallel call), then sleep; without a Team nothing spins.
-/// A Team made while another one holds the pool runs its parts on the calling thread alone: same bytes, never waits.
+/// The right to use up to `threads` threads (the caller's own included) for the time of one run. While a Team exists
+/// the pool's workers spin (at most 1 ms after the last parallel call), then sleep; without a Team nothing spins. A
+/// Team made while another one holds the pool runs its parts on the calling thread alone: same bytes, never waits.
 class Team {
  public:
   /// threads = 0 means usable_threads().
@@ -24,13 +27,14 @@ class Team {
   /// Threads that will take part; results never depend on it.
   int size() const { return size_; }
 
-  /// Calls work(part) once for every part in [0, parts), on any thread of the team in any order; returns when all are done.
-  /// work must not throw and must write only what its part owns.
+  /// Calls work(part) once for every part in [0, parts), on any thread of the team in any order; returns when all are
+  /// done. work must not throw and must write only what its part owns. A call from inside a part runs its parts on that
+  /// thread.
   void run(int64_t parts, FunctionRef<void(int64_t part)> work);
 
  private:
   int size_ = 1;
-  bool owner_ = false;
+  ThreadPool* pool_ = nullptr;  // held by this Team; null = works alone
 };
 
 }  // namespace nnex

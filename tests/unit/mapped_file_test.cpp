@@ -1,0 +1,104 @@
+#include "base/mapped_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/byte_reader.h"
+
+namespace nnex {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  size_t count() const {
+    size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++n;
+    return n;
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/nnex_files_" + std::to_string(getpid());
+};
+
+TEST_F(Files, WrittenBytesComeBackCopiedAndMapped) {
+  const std::string bytes = std::string(10000, 'a') + std::string("\0end", 4);
+  ASSERT_TRUE(write_file(path("a"), bytes).ok());
+  for (MapPolicy policy : {MapPolicy::automatic, MapPolicy::never, MapPolicy::always}) {
+    auto file = MappedFile::open(path("a"), policy);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ(file->mapped(), policy == MapPolicy::always);
+    EXPECT_EQ(file->bytes(), bytes);
+    file->release_pages(1, 9000);
+    EXPECT_EQ(file->bytes(), bytes);
+    const MappedFile moved = std::move(file).value();
+    EXPECT_EQ(moved.bytes(), bytes);
+  }
+}
+
+TEST_F(Files, EmptyFile) {
+  ASSERT_TRUE(write_file(path("empty"), "").ok());
+  EXPECT_EQ(MappedFile::open(path("empty"), MapPolicy::always)->bytes(), "");
+}
+
+TEST_F(Files, ErrorsSayWhatWasFound) {
+  EXPECT_EQ(MappedFile::open(path("none")).error().message(),
+            "cannot open '" + path("none") + "': No such file or directory");
+  EXPECT_EQ(MappedFile::open(folder_).error().message(),
+            "cannot open '" + folder_ + "': it is a folder, not a regular file");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(MappedFile::open(path("pipe")).error().code(), Code::unreadable);
+  ASSERT_TRUE(write_file(path("five"), "12345").ok());
+  EXPECT_EQ(MappedFile::open(path("five"), MapPolicy::never, 4).error().message(),
+            "'" + path("five") + "' has 5 bytes; at most 4 are allowed");
+  EXPECT_EQ(write_file(path("no/such/folder"), "x").error().code(), Code::unreadable);
+}
+
+TEST_F(Files, UnfinishedWriteLeavesTheOldFile) {
+  ASSERT_TRUE(write_file(path("a"), "old").ok());
+  {
+    auto writer = FileWriter::create(path("a"));
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer->write("new").ok());
+    EXPECT_EQ(count(), 2U);
+  }
+  EXPECT_EQ(count(), 1U);
+  EXPECT_EQ(MappedFile::open(path("a"))->bytes(), "old");
+  ASSERT_EQ(chmod(path("a").c_str(), 0640), 0);
+  ASSERT_TRUE(write_file(path("a"), "new").ok());
+  struct stat about = {};
+  ASSERT_EQ(stat(path("a").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0640U);
+}
+
+TEST(ByteReader, NeverPastTheEnd) {
+  ByteReader reader(std::string_view("\x01\x02\x03\x00\x00\x80\x3f\xff", 8));
+  EXPECT_EQ(reader.number<uint8_t>(), 1);
+  EXPECT_EQ(reader.number<int16_t>(), 0x302);
+  EXPECT_EQ(reader.number<float>(), 1.0F);
+  EXPECT_EQ(reader.remaining(), 1U);
+  EXPECT_EQ(reader.number<uint32_t>(), 0U);
+  EXPECT_FALSE(reader.ok());
+  EXPECT_EQ(reader.number<uint8_t>(), 0);
+  EXPECT_TRUE(reader.at_end());
+}
+
+TEST(ByteReader, HugeLengthAndSeek) {
+  ByteReader reader("abcd");
+  reader.seek(2);
+  EXPECT_EQ(reader.bytes(2), "cd");
+  EXPECT_TRUE(reader.ok() && reader.at_end());
+  reader.seek(1);
+  EXPECT_EQ(reader.bytes(UINT64_MAX), "");
+  EXPECT_FALSE(reader.ok());
+  ByteReader other("ab");
+  other.seek(3);
+  EXPECT_FALSE(other.ok());
+}
+
+}  // namespace
+}  // namespace nnex
