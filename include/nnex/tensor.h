@@ -1,0 +1,141 @@
+#pragma once
+/// Tensor and the other values a graph can take in and give out.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "nnex/dtype.h"
+#include "nnex/result.h"
+#include "nnex/shape.h"
+
+namespace nnex {
+
+/// A dense, row-major, little-endian array. Copies share the bytes. Only whoever made a tensor may write it, before
+/// anyone else sees it.
+class Tensor {
+ public:
+  /// An f32 tensor of no elements.
+  Tensor() = default;
+
+  /// Own, uninitialised bytes, 64-byte aligned (strings: empty). Error: limit when the bytes cannot be had.
+  static Result<Tensor> make(DType type, Shape shape);
+  /// Bytes of the caller's that outlive every copy of the tensor; any alignment. `owner`, when given, is kept alive
+  /// with it.
+  static Tensor borrow(DType type, Shape shape, const void* data, std::shared_ptr<const void> owner = nullptr);
+  /// The same for memory that will be written through mutable_data().
+  static Tensor borrow_mutable(DType type, Shape shape, void* data, std::shared_ptr<const void> owner = nullptr);
+  /// A copy of C++ values: float, double, intN_t, uintN_t, bool, std::string. values.size() must be the shape's
+  /// product.
+  template <class T>
+  static Tensor of(Shape shape, const std::vector<T>& values);
+  template <class T>
+  static Tensor scalar(T value) {
+    return of<T>(Shape{}, {value});
+  }
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t count() const { return count_; }
+  /// Bytes of the elements (objects: of the C++ objects).
+  int64_t bytes() const { return bytes_; }
+  const std::byte* data() const { return data_; }
+  /// Whether data() may be read as elements of the type.
+  bool aligned() const;
+
+  /// The elements as T, whose width must be the type's. data() must be aligned.
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data_), static_cast<size_t>(count_)};
+  }
+  std::span<const std::string> strings() const { return as<std::string>(); }
+
+  std::byte* mutable_data() { return data_; }
+  template <class T>
+  std::span<T> mutable_as() {
+    return {reinterpret_cast<T*>(data_), static_cast<size_t>(count_)};
+  }
+
+  /// The same elements under another shape of equal product.
+  Tensor reshaped(Shape shape) const;
+  /// The same bytes under another type of equal width.
+  Tensor reinterpreted(DType type) const;
+  /// data() when it is aligned, else an aligned copy.
+  Result<Tensor> aligned_copy() const;
+  /// An owned copy.
+  Result<Tensor> clone() const;
+  /// Whether the memory is this tensor's own (or its owner's), not a caller's.
+  bool owned() const { return owner_ != nullptr; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+ private:
+  DType dtype_ = DType::f32;
+  Shape shape_{0};
+  int64_t count_ = 0, bytes_ = 0;
+  std::byte* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+class Value;
+
+/// Indices are linear [nnz] or coordinates [nnz, rank], ascending; every other element is zero.
+struct SparseTensor {
+  Tensor values, indices;
+  Shape shape;
+};
+
+/// Values of one kind, in order.
+struct Sequence {
+  DType element = DType::none;  ///< Element type when the items are tensors and none may be there to tell.
+  std::vector<Value> items;
+};
+
+/// Keys (i64 or str, ascending, rank 1) and as many values (a tensor of rank 1, or other values).
+struct Map {
+  Tensor keys;
+  std::vector<Value> values;
+};
+
+/// Something or nothing.
+struct Optional {
+  std::shared_ptr<const Value> item;
+};
+
+/// Whatever an edge of a graph carries. Copies share.
+class Value {
+ public:
+  Value() = default;
+  Value(Tensor t) : state_(std::move(t)) {}                                              // NOLINT: implicit on purpose
+  Value(SparseTensor t) : state_(std::make_shared<const SparseTensor>(std::move(t))) {}  // NOLINT
+  Value(Sequence s) : state_(std::make_shared<const Sequence>(std::move(s))) {}          // NOLINT
+  Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}                    // NOLINT
+  Value(Optional o) : state_(std::move(o)) {}                                            // NOLINT
+
+  bool empty() const { return state_.index() == 0; }
+  const Tensor* tensor() const { return std::get_if<Tensor>(&state_); }
+  Tensor* tensor() { return std::get_if<Tensor>(&state_); }
+  const SparseTensor* sparse() const { return shared<SparseTensor>(); }
+  const Sequence* sequence() const { return shared<Sequence>(); }
+  const Map* map() const { return shared<Map>(); }
+  const Optional* optional() const { return std::get_if<Optional>(&state_); }
+
+  /// "f32[1,3]", "sequence of 4", "map of 3", "empty optional".
+  std::string text() const;
+
+ private:
+  template <class T>
+  const T* shared() const {
+    auto* p = std::get_if<std::shared_ptr<const T>>(&state_);
+    return p ? p->get() : nullptr;
+  }
+  std::variant<std::monostate, Tensor, std::shared_ptr<const SparseTensor>, std::shared_ptr<const Sequence>,
+               std::shared_ptr<const Map>, Optional>
+      state_;
+};
+
+}  // namespace nnex

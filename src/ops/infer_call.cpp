@@ -1,0 +1,97 @@
+#include "ops/infer_call.h"
+
+#include <algorithm>
+
+namespace nnex {
+
+Dims InferCall::unknowns(int64_t rank) const {
+  Dims d;
+  for (int64_t i = 0; i < rank; ++i) d.push_back(unknown());
+  return d;
+}
+
+DType InferCall::rule_type(size_t o) const {
+  const Port& port = op_->outputs[std::min(o, op_->outputs.size() - 1)];
+  if (!port.type.from.empty()) {
+    const Field* f = op_->attrs.find(port.type.from);
+    AttrValue v = f->get(attrs_);
+    if (auto* t = std::get_if<DType>(&v); t && *t != DType::none) return *t;
+  }
+  if (!port.type.same.empty()) {
+    int i = op_->input(port.type.same);
+    return i >= 0 && has(static_cast<size_t>(i)) ? in(static_cast<size_t>(i)).dtype : DType::none;
+  }
+  for (int t = 1; t < static_cast<int>(DType::count); ++t)
+    if (port.type.allowed == only(static_cast<DType>(t))) return static_cast<DType>(t);
+  return DType::none;
+}
+
+Status same_shape(InferCall& c) {
+  c.result(0, c.dims(0));
+  return {};
+}
+
+Result<MaybeDims> broadcast(InferCall& c, const MaybeDims& a, const MaybeDims& b) {
+  if (!a || !b) return MaybeDims{};
+  Dims out(std::max(a->size(), b->size()), Dim(1));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Dim x = i < a->size() ? (*a)[a->size() - 1 - i] : Dim(1);
+    const Dim y = i < b->size() ? (*b)[b->size() - 1 - i] : Dim(1);
+    Dim& z = out[out.size() - 1 - i];
+    if (x == y || y == Dim(1))
+      z = x;
+    else if (x == Dim(1))
+      z = y;
+    else if (x.is_number() && y.is_number())
+      return c.error("shapes {} and {} do not broadcast: {} meets {} at axis {} from the last", text(a), text(b),
+                     x.text(), y.text(), i + 1);
+    else if (x.is_number())
+      z = x;
+    else if (y.is_number())
+      z = y;
+    else
+      z = c.unknown();
+  }
+  return MaybeDims(std::move(out));
+}
+
+Status broadcast_shape(InferCall& c) {
+  MaybeDims out = Dims{};
+  for (size_t i = 0; i < c.inputs(); ++i) {
+    if (!c.has(i)) continue;
+    NNEX_ASSIGN(out, broadcast(c, out, c.dims(i)));
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+Result<Dim> meet(InferCall& c, const Dim& a, const Dim& b, std::string_view what) {
+  if (a == b) return a;
+  if (a.is_number() && b.is_number()) return c.error("{}: found {}, needed {}", what, a.value(), b.value());
+  if (a.is_number()) return a;
+  if (b.is_number()) return b;
+  return a.has_unknown() ? b : a;
+}
+
+Result<int64_t> positive_axis(const InferCall& c, int64_t axis, int64_t rank, std::string_view what) {
+  if (axis < -rank || axis >= rank)
+    return c.error("{} {} is outside [{}, {}] for {} axes", what, axis, -rank, rank - 1, rank);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<Ints> positive_axes(const InferCall& c, const Ints& axes, int64_t rank, std::string_view what) {
+  Ints out;
+  for (int64_t axis : axes) {
+    NNEX_ASSIGN(int64_t a, positive_axis(c, axis, rank, what));
+    if (std::find(out.begin(), out.end(), a) != out.end()) return c.error("{} names axis {} twice", what, a);
+    out.push_back(a);
+  }
+  return out;
+}
+
+Status need_rank(const InferCall& c, size_t i, int64_t rank) {
+  if (auto r = c.rank(i); r && *r != rank) return c.error("{} has {} axes; needed {}", c.op().inputs[i].name, *r, rank);
+  return {};
+}
+
+}  // namespace nnex

@@ -1,0 +1,200 @@
+#pragma once
+// The operator table: every operator once. Constant data: nothing runs before main. reference/operators.md is its paper
+// version.
+
+#include <span>
+#include <string_view>
+
+#include "base/list.h"
+#include "nnex/result.h"
+#include "ops/attrs.h"
+
+namespace nnex {
+
+class InferCall;
+class Call;
+using InferFn = Status (*)(InferCall&);
+using KernelFn = Status (*)(Call&);
+
+// ---- Types a port allows
+// -------------------------------------------------------------------------------------------------
+
+/// A set of element types.
+using Types = uint64_t;
+constexpr Types only(DType t) { return Types{1} << static_cast<int>(t); }
+template <class... T>
+constexpr Types types(T... t) {
+  return (only(t) | ...);
+}
+
+inline constexpr Types kF = types(DType::f16, DType::bf16, DType::f32, DType::f64);
+inline constexpr Types kI =
+    types(DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64);
+inline constexpr Types kN = kF | kI;
+inline constexpr Types kF8 = types(DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f8e8m0);
+inline constexpr Types kQ = kF8 | types(DType::i2, DType::u2, DType::i4, DType::u4, DType::f4e2m1);
+inline constexpr Types kB = only(DType::boolean);
+inline constexpr Types kS = only(DType::str);
+inline constexpr Types kL = kB | kI;
+inline constexpr Types kA = kN | kQ | kB | kS | types(DType::c64, DType::c128);
+inline constexpr Types kIndex = types(DType::i32, DType::i64, DType::u32);
+inline constexpr Types kI64 = only(DType::i64);
+
+/// What may stand at a port. For an output: how its element type follows.
+struct TypeRule {
+  Types allowed = kA;          ///< Element types (tensors).
+  std::string_view same = {};  ///< As this other port (an input's element type, when `from` gives none).
+  std::string_view from = {};  ///< Output: the DType attribute that says it.
+  bool any_value = false;      ///< Also sequences, maps, optionals, sparse tensors.
+
+  constexpr TypeRule() = default;
+  constexpr TypeRule(Types t) : allowed(t) {}        // NOLINT: implicit on purpose
+  constexpr TypeRule(DType t) : allowed(only(t)) {}  // NOLINT
+};
+constexpr TypeRule same_type_as(std::string_view port) {
+  TypeRule r;
+  r.same = port;
+  return r;
+}
+/// An output whose element type is attribute `attr`; where that is DType::none or absent, the type of port `otherwise`.
+constexpr TypeRule type_from(std::string_view attr, std::string_view otherwise = {}) {
+  TypeRule r;
+  r.from = attr, r.same = otherwise;
+  return r;
+}
+constexpr TypeRule any_value() {
+  TypeRule r;
+  r.any_value = true;
+  return r;
+}
+
+enum class Arity : uint8_t { one, optional, variadic };
+
+struct Port {
+  std::string_view name = {};
+  TypeRule type = {};
+  Arity arity = Arity::one;
+  bool by_value = false;  ///< A parameter port ({name} in operators.md): its content decides extents or meaning.
+  std::string_view doc = {};
+};
+
+// ---- How standards spell an operator
+// -------------------------------------------------------------------------------------
+
+enum class Format : uint8_t { nnef, onnx, webnn, cvm };
+inline constexpr Format nnef = Format::nnef, onnx = Format::onnx, webnn = Format::webnn, cvm = Format::cvm;
+
+/// Turns the value a file has for an attribute into the core's, and back.
+struct Codec {
+  std::string_view name = {};
+  Result<AttrValue> (*read)(const AttrValue& theirs) = nullptr;
+  Result<AttrValue> (*write)(const AttrValue& ours) = nullptr;
+};
+
+/// `ours` is a field, or a parameter port when the format has an attribute for it (a constant is made).
+struct Rename {
+  std::string_view ours = {};
+  std::string_view theirs = {};
+  const Codec* codec = nullptr;
+};
+
+/// A field's value in a format that differs from the struct's default or that the name implies; text as text(AttrValue)
+/// prints it.
+struct Preset {
+  std::string_view ours = {};
+  std::string_view value = {};
+};
+
+/// One name of the operator in one format. Fields and ports that have the same name on both sides need no Rename; an
+/// attribute of the file named like a parameter port becomes a constant at that port.
+struct Spelling {
+  Format format = {};
+  std::string_view name = {};
+  List<Rename, 10> renames = {};
+  int since = 1;                 ///< First opset with this form; the newest form not above the file's opset counts.
+  std::string_view domain = {};  ///< "" (ai.onnx), "ai.onnx.ml", ...
+  List<Preset, 4> presets = {};
+  List<std::string_view, 10> ports = {};  ///< Our port for each of theirs, in their order; empty: the same order.
+};
+
+// ---- Reference kernels
+// ---------------------------------------------------------------------------------------------------
+
+struct TypedKernel {
+  DType type = DType::none;
+  KernelFn run = nullptr;
+};
+
+/// Plain kernels, exact by definition. Chosen by the element type of input `port` (output when there is no input). A
+/// type without a kernel of its own runs widened: narrow floats as f32, narrow integers as i64, every tensor whose port
+/// is of that type converted before and rounded once after.
+struct Reference {
+  enum class Choice : uint8_t { none, by_type, by_width, any };
+  Choice choice = Choice::none;
+  int port = 0;
+  List<TypedKernel, 12> kernels = {};
+  constexpr explicit operator bool() const { return choice != Choice::none; }
+};
+
+// ---- The entry
+// -----------------------------------------------------------------------------------------------------------
+
+struct OpDef {
+  std::string_view name = {};
+  std::string_view summary = {};
+  std::string_view source = {};
+  List<Port, 10> inputs = {};
+  List<Port, 4> outputs = {};
+  List<std::string_view, 2> blocks = {};  ///< Sub-graphs a node of it owns, by name.
+  AttrType attrs = {};
+  InferFn infer = nullptr;
+  InferFn precision = nullptr;  ///< CVM bits.
+  Reference reference = {};
+  std::string_view body = {};  ///< NNEF text over simpler rows, for compound operators.
+  List<Spelling, 6> spelled = {};
+  bool pure = true;          ///< False: random or stateful; never folded, never merged.
+  bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
+
+  int input(std::string_view port) const;  ///< Index of a port; -1 when there is none.
+  int output(std::string_view port) const;
+};
+
+/// What a table must keep: names are words, ports and fields exist where a spelling names them, no name twice.
+constexpr bool sound(std::span<const OpDef> ops) {
+  auto names_port = [](const OpDef& op, std::string_view name) {
+    for (const Port& p : op.inputs)
+      if (p.name == name) return true;
+    return false;
+  };
+  auto names_field = [](const OpDef& op, std::string_view name) { return op.attrs.find(name) != nullptr; };
+  for (const OpDef& op : ops) {
+    if (op.name.empty() || op.summary.empty() || !(op.infer || !op.blocks.empty())) return false;
+    for (const Spelling& s : op.spelled) {
+      for (const Rename& r : s.renames)
+        if (!names_port(op, r.ours) && !names_field(op, r.ours)) return false;
+      for (const Preset& p : s.presets)
+        if (!names_field(op, p.ours)) return false;
+      for (std::string_view p : s.ports)
+        if (!p.empty() && !names_port(op, p)) return false;
+    }
+    for (const Port& p : op.outputs)
+      if (!p.type.from.empty() && !names_field(op, p.type.from)) return false;
+  }
+  return true;
+}
+
+/// Every built-in operator, in order of family and name.
+std::span<const OpDef* const> all_ops();
+/// The built-in operator of that name; the name must exist.
+const OpDef& op(std::string_view name);
+/// The built-in operator of that name, or nothing.
+const OpDef* find_op(std::string_view name);
+
+struct Spelled {
+  const OpDef* op = nullptr;
+  const Spelling* spelling = nullptr;
+};
+/// The built-in row and form for a format's operator name at an opset version (0: any); empty when nobody spells it.
+Spelled find_spelling(Format format, std::string_view domain, std::string_view name, int version = 0);
+
+}  // namespace nnex

@@ -1,0 +1,45 @@
+#pragma once
+// Type: what is known of a value before a run: its kind, element type and extents.
+
+#include <memory>
+#include <string>
+
+#include "nnex/dtype.h"
+#include "nnex/tensor.h"
+#include "tensor/dim.h"
+
+namespace nnex {
+
+enum class Kind : uint8_t { unknown, tensor, sparse, sequence, map, optional };
+
+struct Type {
+  Kind kind = Kind::unknown;
+  DType dtype = DType::none;            ///< Element type (tensor, sparse); key type (map).
+  MaybeDims dims;                       ///< Extents (tensor, sparse).
+  std::shared_ptr<const Type> element;  ///< Of a sequence, optional, or a map's values.
+
+  static Type tensor(DType dtype, MaybeDims dims = {}) { return {Kind::tensor, dtype, std::move(dims), nullptr}; }
+  static Type sequence(Type of) {
+    return {Kind::sequence, DType::none, {}, std::make_shared<const Type>(std::move(of))};
+  }
+  static Type optional(Type of) {
+    return {Kind::optional, DType::none, {}, std::make_shared<const Type>(std::move(of))};
+  }
+  static Type map(DType key, Type of) { return {Kind::map, key, {}, std::make_shared<const Type>(std::move(of))}; }
+
+  bool is_tensor() const { return kind == Kind::tensor; }
+  /// "f32[N,3]", "sequence(f32[?])", "optional(...)", "map(i64, f32[?])".
+  std::string text() const;
+};
+
+/// Extents are compared as formulas.
+bool operator==(const Type& a, const Type& b);
+
+/// The type of a value that exists.
+Type type_of(const Value& value);
+
+/// What both are: equal parts stay, extents that differ become unknown, ranks that differ become unknown.
+/// Nothing when kinds or element types differ.
+std::optional<Type> join(const Type& a, const Type& b, std::string_view why);
+
+}  // namespace nnex
