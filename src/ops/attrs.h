@@ -51,7 +51,7 @@ struct AttrType {
   std::shared_ptr<void> (*copy)(const void*) = nullptr;
   const void* type = nullptr;  ///< Identity of the C++ struct.
 
-  const Field* find(std::string_view name) const {
+  constexpr const Field* find(std::string_view name) const {
     for (const Field& f : fields)
       if (f.name == name) return &f;
     return nullptr;
