@@ -1,0 +1,331 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tensor/convert.h"
+
+namespace nnex {
+
+Graph::Graph() {
+  blocks_.emplace_back();
+  places_.emplace_back();
+}
+
+Graph::Graph(const Graph& other) = default;
+
+std::vector<NodeId> Graph::order(BlockId block) const {
+  std::vector<NodeId> out;
+  out.reserve(blocks_[block.n].size);
+  for (NodeId id = blocks_[block.n].first; id.valid(); id = nodes_[id.n].next) out.push_back(id);
+  return out;
+}
+
+std::vector<NodeId> Graph::order_with_blocks(BlockId block) const {
+  std::vector<NodeId> out;
+  std::vector<NodeId> stack = order(block);
+  std::reverse(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    NodeId id = stack.back();
+    stack.pop_back();
+    out.push_back(id);
+    const auto& blocks = nodes_[id.n].blocks;
+    for (size_t b = blocks.size(); b-- > 0;) {
+      std::vector<NodeId> inner = order(blocks[b]);
+      stack.insert(stack.end(), inner.rbegin(), inner.rend());
+    }
+  }
+  return out;
+}
+
+const Node* Graph::maker(ValueId v) const {
+  if (!v.valid() || !values_[v.n].maker.valid()) return nullptr;
+  return &nodes_[values_[v.n].maker.n];
+}
+
+bool Graph::read_once(ValueId v) const { return values_[v.n].uses.size() == 1 && values_[v.n].uses[0].node.valid(); }
+
+const Tensor* Graph::constant_in(const Node& node, size_t i) const {
+  if (i >= node.in.size() || !node.in[i].valid()) return nullptr;
+  return values_[node.in[i].n].constant.tensor();
+}
+
+std::vector<ValueId> Graph::captures(NodeId id) const {
+  std::set<ValueId> inside, captured;
+  auto reads = [&](ValueId v) {
+    if (v.valid() && !values_[v.n].is_constant() && !inside.count(v)) captured.insert(v);
+  };
+  for (BlockId b : nodes_[id.n].blocks) {
+    std::vector<NodeId> nodes = order_with_blocks(b);
+    std::vector<BlockId> blocks = {b};
+    for (NodeId n : nodes) blocks.insert(blocks.end(), nodes_[n.n].blocks.begin(), nodes_[n.n].blocks.end());
+    for (BlockId inner : blocks) inside.insert(blocks_[inner.n].params.begin(), blocks_[inner.n].params.end());
+    for (NodeId n : nodes) inside.insert(nodes_[n.n].out.begin(), nodes_[n.n].out.end());
+    for (NodeId n : nodes)
+      for (ValueId v : nodes_[n.n].in) reads(v);
+    for (BlockId inner : blocks)
+      for (ValueId v : blocks_[inner.n].results) reads(v);
+  }
+  return {captured.begin(), captured.end()};
+}
+
+ValueId Graph::add_param(BlockId block, std::string name, Type type) {
+  ValueId id{static_cast<uint32_t>(values_.size())};
+  ValueDef& v = values_.emplace_back();
+  v.name = std::move(name), v.type = std::move(type), v.param_of = block;
+  blocks_[block.n].params.push_back(id);
+  return id;
+}
+
+ValueId Graph::add_constant(Tensor content, std::string name) {
+  return add_constant(nnex::Value(std::move(content)), std::move(name));
+}
+
+ValueId Graph::add_constant(nnex::Value content, std::string name) {
+  ValueId id{static_cast<uint32_t>(values_.size())};
+  ValueDef& v = values_.emplace_back();
+  v.name = std::move(name), v.type = type_of(content), v.constant = std::move(content);
+  return id;
+}
+
+BlockId Graph::add_block() {
+  blocks_.emplace_back();
+  return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
+}
+
+std::shared_ptr<const void> Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
+  if (!op.attrs.make) return nullptr;
+  if (!attrs) attrs = op.attrs.make();
+  std::string key(op.name);
+  for (const Field& f : op.attrs.fields) {
+    AttrValue v = f.get(attrs.get());
+    if (std::holds_alternative<Tensor>(v)) return attrs;  // told apart by their bytes: not worth a key
+    key += '|';
+    key += text(v);
+  }
+  return attr_pool_.try_emplace(std::move(key), std::move(attrs)).first->second;
+}
+
+NodeId Graph::make_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                        std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+  NodeId id{static_cast<uint32_t>(nodes_.size())};
+  Node& n = nodes_.emplace_back();
+  n.op = &op, n.in = std::move(in), n.attrs = interned(op, std::move(attrs)), n.blocks = std::move(blocks),
+  n.parent = block;
+  n.where = where;
+  for (size_t i = 0; i < n.in.size(); ++i)
+    if (n.in[i].valid()) add_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
+  n.out.resize(outputs);
+  for (size_t o = 0; o < outputs; ++o) add_output(id, o);
+  for (BlockId b : nodes_[id.n].blocks) blocks_[b.n].owner = id;
+  return id;
+}
+
+NodeId Graph::add_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                       std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+  NodeId id = make_node(block, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where);
+  link(id, block, {});
+  return id;
+}
+
+NodeId Graph::insert_node(NodeId before, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                          std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+  BlockId block = nodes_[before.n].parent;
+  NodeId id = make_node(block, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where);
+  link(id, block, before);
+  return id;
+}
+
+void Graph::link(NodeId id, BlockId block, NodeId before) {
+  Node& n = nodes_[id.n];
+  Block& b = blocks_[block.n];
+  n.parent = block, n.next = before, n.prev = before.valid() ? nodes_[before.n].prev : b.last;
+  (n.prev.valid() ? nodes_[n.prev.n].next : b.first) = id;
+  (before.valid() ? nodes_[before.n].prev : b.last) = id;
+  ++b.size;
+}
+
+void Graph::unlink(NodeId id) {
+  Node& n = nodes_[id.n];
+  Block& b = blocks_[n.parent.n];
+  (n.prev.valid() ? nodes_[n.prev.n].next : b.first) = n.next;
+  (n.next.valid() ? nodes_[n.next.n].prev : b.last) = n.prev;
+  n.prev = n.next = {};
+  --b.size;
+}
+
+void Graph::move_before(NodeId id, NodeId before) {
+  unlink(id);
+  link(id, nodes_[before.n].parent, before);
+}
+
+void Graph::move_to_end(NodeId id, BlockId block) {
+  unlink(id);
+  link(id, block, {});
+}
+
+void Graph::set_results(BlockId block, std::vector<ValueId> results) {
+  Block& b = blocks_[block.n];
+  for (size_t i = 0; i < b.results.size(); ++i) drop_use(b.results[i], {{}, block, static_cast<uint32_t>(i)});
+  b.results = std::move(results);
+  for (size_t i = 0; i < b.results.size(); ++i) add_use(b.results[i], {{}, block, static_cast<uint32_t>(i)});
+}
+
+Where Graph::add_place(std::string text) {
+  auto [it, fresh] = place_ids_.try_emplace(std::move(text), static_cast<Where>(places_.size()));
+  if (fresh) places_.push_back(it->first);
+  return it->second;
+}
+
+void Graph::add_use(ValueId v, Use use) {
+  if (v.valid()) values_[v.n].uses.push_back(use);
+}
+
+void Graph::drop_use(ValueId v, Use use) {
+  if (!v.valid()) return;
+  auto& uses = values_[v.n].uses;
+  auto it = std::find_if(uses.begin(), uses.end(), [&](const Use& u) {
+    return u.node == use.node && u.block == use.block && u.index == use.index;
+  });
+  if (it != uses.end()) uses.erase(it);
+}
+
+void Graph::set_input(NodeId id, size_t index, ValueId v) {
+  Node& n = nodes_[id.n];
+  if (index >= n.in.size()) n.in.resize(index + 1);
+  drop_use(n.in[index], {id, {}, static_cast<uint32_t>(index)});
+  n.in[index] = v;
+  add_use(v, {id, {}, static_cast<uint32_t>(index)});
+}
+
+void Graph::set_inputs(NodeId id, std::vector<ValueId> in) {
+  Node& n = nodes_[id.n];
+  for (size_t i = 0; i < n.in.size(); ++i) drop_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
+  n.in = std::move(in);
+  for (size_t i = 0; i < n.in.size(); ++i) add_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
+}
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  if (from == to) return;
+  std::vector<Use> uses = std::move(values_[from.n].uses);
+  values_[from.n].uses.clear();
+  for (const Use& use : uses) {
+    if (use.node.valid())
+      nodes_[use.node.n].in[use.index] = to;
+    else
+      blocks_[use.block.n].results[use.index] = to;
+    add_use(to, use);
+  }
+}
+
+ValueId Graph::add_output(NodeId id, size_t index) {
+  Node& n = nodes_[id.n];
+  if (index >= n.out.size()) n.out.resize(index + 1);
+  ValueId v{static_cast<uint32_t>(values_.size())};
+  ValueDef& def = values_.emplace_back();
+  def.maker = id, def.output = static_cast<uint32_t>(index);
+  n.out[index] = v;
+  return v;
+}
+
+void Graph::drop_output(NodeId id, size_t index) {
+  Node& n = nodes_[id.n];
+  NNEX_ASSERT(!n.out[index].valid() || values_[n.out[index].n].uses.empty());
+  if (n.out[index].valid()) values_[n.out[index].n].maker = {};
+  n.out[index] = {};
+}
+
+void Graph::set_attrs(NodeId id, std::shared_ptr<const void> attrs) {
+  nodes_[id.n].attrs = interned(*nodes_[id.n].op, std::move(attrs));
+}
+
+void Graph::set_op(NodeId id, const OpDef& op, std::shared_ptr<const void> attrs) {
+  nodes_[id.n].op = &op;
+  nodes_[id.n].attrs = interned(op, std::move(attrs));
+}
+
+void Graph::erase(NodeId id) {
+  Node& n = nodes_[id.n];
+  for (ValueId v : n.out) {
+    if (!v.valid()) continue;
+    NNEX_ASSERT(values_[v.n].uses.empty());
+    values_[v.n].maker = {};
+  }
+  for (BlockId b : n.blocks) {
+    set_results(b, {});
+    std::vector<NodeId> inner = order(b);
+    for (size_t i = inner.size(); i-- > 0;) erase(inner[i]);
+  }
+  set_inputs(id, {});
+  unlink(id);
+  n.erased = true;
+}
+
+void Graph::make_constant(ValueId v, nnex::Value content) {
+  ValueDef& def = values_[v.n];
+  if (def.maker.valid()) nodes_[def.maker.n].out[def.output] = {};
+  def.maker = {};
+  def.type = type_of(content);
+  def.constant = std::move(content);
+}
+
+void Graph::remove_param(BlockId block, size_t index) {
+  auto& params = blocks_[block.n].params;
+  values_[params[index].n].param_of = {};
+  params.erase(params.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+std::vector<std::string> Graph::symbols() const {
+  std::vector<std::string> out;
+  for (ValueId v : inputs()) {
+    const Type& t = (*this)[v].type;
+    if (!t.dims) continue;
+    for (const Dim& d : *t.dims)
+      for (const std::string& s : d.symbols())
+        if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+  }
+  return out;
+}
+
+namespace {
+
+Status infer_nothing(InferCall&) { return {}; }
+
+constexpr OpDef kForeign = {.name = "foreign",
+                            .summary = "An operator outside the table, kept as it came.",
+                            .inputs = {{"x", any_value(), Arity::variadic}},
+                            .outputs = {{"y", any_value(), Arity::variadic}},
+                            .infer = infer_nothing,
+                            .pure = false};
+constexpr OpDef kCall = {.name = "call",
+                         .summary = "A call of a function of the model.",
+                         .inputs = {{"x", any_value(), Arity::variadic}},
+                         .outputs = {{"y", any_value(), Arity::variadic}},
+                         .infer = infer_nothing,
+                         .pure = false};
+
+}  // namespace
+
+const OpDef& foreign_op() { return kForeign; }
+const OpDef& call_op() { return kCall; }
+
+NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
+                     std::vector<BlockId> blocks) {
+  if (before_.valid())
+    return graph_.insert_node(before_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
+  return graph_.add_node(block_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
+}
+
+ValueId Builder::ints(const Ints& values) {
+  return constant(Tensor::of(Shape{static_cast<int64_t>(values.size())}, values));
+}
+ValueId Builder::integer(int64_t value) { return constant(Tensor::scalar<int64_t>(value)); }
+
+ValueId Builder::number(DType type, double value) {
+  auto t = Tensor::make(type, Shape{});
+  NNEX_ASSERT(t.ok());
+  set_real(*t, 0, value);
+  return constant(std::move(t).value());
+}
+
+}  // namespace nnex
