@@ -1,0 +1,297 @@
+#include "graph/infer.h"
+
+#include <algorithm>
+
+#include "ops/call.h"
+#include "ops/infer_call.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kSmall = 256;       ///< Elements of a content worth carrying.
+constexpr int64_t kConstant = 65536;  ///< Elements of a constant whose values a rule may ask for.
+
+const Port& port_at(const auto& ports, size_t i) { return ports[std::min(i, ports.size() - 1)]; }
+
+std::string type_names(Types allowed) {
+  std::string out;
+  for (int t = 1; t < static_cast<int>(DType::count); ++t)
+    if (allowed & only(static_cast<DType>(t)))
+      out += (out.empty() ? "" : " ") + std::string(name(static_cast<DType>(t)));
+  return out;
+}
+
+std::optional<Dims> dims_in(const Tensor* t) {
+  if (!t || t->count() > kConstant) return std::nullopt;
+  if (t->dtype() == DType::dim) return Dims(t->as<Dim>().begin(), t->as<Dim>().end());
+  if (!is_int(t->dtype()) && t->dtype() != DType::boolean) return std::nullopt;
+  Dims out;
+  out.reserve(static_cast<size_t>(t->count()));
+  for (int64_t i = 0; i < t->count(); ++i) out.emplace_back(int_at(*t, i));
+  return out;
+}
+
+/// Formulas as a tensor: of the element type itself where every one is a number.
+std::optional<Tensor> tensor_of(const Dims& dims, DType type, const Shape& shape) {
+  bool numbers = std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.is_number(); });
+  auto t = Tensor::make(numbers ? type : DType::dim, shape);
+  if (!t.ok() || t->count() != static_cast<int64_t>(dims.size())) return std::nullopt;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (numbers)
+      set_int(*t, static_cast<int64_t>(i), dims[i].value());
+    else
+      t->mutable_as<Dim>()[i] = dims[i];
+  }
+  return std::move(t).value();
+}
+
+/// What inference found, made sharper by what the model declares where inference knows less.
+Type refined(Type found, const Type& declared) {
+  if (found.kind == Kind::unknown || (found.is_tensor() && found.dtype == DType::none))
+    return declared.kind == Kind::unknown ? found : declared;
+  if (!found.is_tensor() || !declared.is_tensor() || !declared.dims) return found;
+  if (!found.dims) return Type::tensor(found.dtype, declared.dims);
+  if (found.dims->size() != declared.dims->size()) return found;
+  for (size_t i = 0; i < found.dims->size(); ++i)
+    if ((*found.dims)[i].has_unknown() && !(*declared.dims)[i].has_unknown()) (*found.dims)[i] = (*declared.dims)[i];
+  return found;
+}
+
+}  // namespace
+
+class Inference::NodeCall : public InferCall {
+ public:
+  NodeCall(Inference& inference, const Node& node) : inference_(inference), node_(node) {
+    op_ = node.op, attrs_ = node.attrs.get();
+    for (ValueId v : node.in) in_.push_back(v.valid() ? &inference.facts_[v.n].type : nullptr);
+    results_.resize(node.out.size());
+    contents_.resize(node.out.size());
+    for (size_t o = 0; o < node.out.size(); ++o) out_.push_back(node.out[o].valid() ? &results_[o] : nullptr);
+    for (size_t o = 0; o < node.out.size(); ++o)
+      if (out_[o] && !port_at(op_->outputs, o).type.any_value) results_[o] = Type::tensor(rule_type(o));
+  }
+
+  Status check_types() const {
+    for (size_t i = 0; i < in_.size(); ++i) {
+      if (!in_[i]) continue;
+      const Port& port = port_at(op_->inputs, i);
+      if (port.type.any_value || in_[i]->kind == Kind::unknown) continue;
+      if (!in_[i]->is_tensor()) return error("{} is a {}; needed a tensor", port.name, in_[i]->text());
+      if (in_[i]->dtype == DType::none) continue;
+      if (!port.type.same.empty())
+        NNEX_TRY(check_same(i, port));
+      else if (!(port.type.allowed & only(in_[i]->dtype)))
+        return error("{} has elements of type {}; allowed: {}", port.name, name(in_[i]->dtype),
+                     type_names(port.type.allowed));
+      else if (port.arity == Arity::variadic && i > 0 && in_[i - 1] && in_[i - 1]->dtype != in_[i]->dtype &&
+               op_->inputs.size() == 1)
+        return error("items have elements of types {} and {}; needed one type", name(in_[i - 1]->dtype),
+                     name(in_[i]->dtype));
+    }
+    return {};
+  }
+
+  std::optional<Dims> values(size_t i) override {
+    return has(i) ? dims_in(inference_.content(node_.in[i])) : std::nullopt;
+  }
+
+  const Tensor* constant(size_t i) override {
+    const Tensor* t = has(i) ? inference_.content(node_.in[i]) : nullptr;
+    return t && t->dtype() != DType::dim ? t : nullptr;
+  }
+
+  Result<std::vector<Type>> block(size_t b, std::span<const Type> params) override {
+    const Block& block = inference_.graph_[node_.blocks[b]];
+    if (params.size() != block.params.size())
+      return error("{} takes {} values; it is given {}", op_->blocks[b], block.params.size(), params.size());
+    for (size_t i = 0; i < params.size(); ++i)
+      inference_.bind(block.params[i], refined(params[i], inference_.graph_[block.params[i]].type));
+    NNEX_TRY(inference_.block(node_.blocks[b]));
+    std::vector<Type> out;
+    for (ValueId v : block.results) out.push_back(inference_.type(v));
+    return out;
+  }
+
+  void result_values(size_t o, Dims elements) override {
+    if (!wants(o) || elements.size() > kSmall || !results_[o].dims) return;
+    auto shape = shape_of(*results_[o].dims);
+    if (shape) contents_[o] = tensor_of(elements, results_[o].dtype, *shape);
+  }
+
+  void finish() {
+    for (size_t o = 0; o < results_.size(); ++o) {
+      if (!out_[o]) continue;
+      inference_.facts_[node_.out[o].n] = {refined(std::move(results_[o]), inference_.graph_[node_.out[o]].type),
+                                           std::move(contents_[o])};
+    }
+  }
+
+ private:
+  Status check_same(size_t i, const Port& port) const {
+    int other = op_->input(port.type.same);
+    if (other < 0 || !has(static_cast<size_t>(other))) return {};
+    const Type& t = in(static_cast<size_t>(other));
+    if (!t.is_tensor() || t.dtype == DType::none || t.dtype == in_[i]->dtype) return {};
+    return error("{} has elements of type {}, {} of type {}; needed one type", port.type.same, name(t.dtype), port.name,
+                 name(in_[i]->dtype));
+  }
+
+  Inference& inference_;
+  const Node& node_;
+  std::vector<Type> results_;
+  std::vector<std::optional<Tensor>> contents_;
+};
+
+Inference::Inference(const Graph& graph) : graph_(graph), facts_(graph.value_count()) {
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    if (v.is_constant() || v.param_of == kMain) facts_[n].type = v.type;
+  }
+}
+
+const Tensor* Inference::content(ValueId v) const {
+  if (const Tensor* t = graph_[v].constant.tensor()) return t;
+  return facts_[v.n].content ? &*facts_[v.n].content : nullptr;
+}
+
+Status Inference::node(NodeId id) {
+  const Node& node = graph_[id];
+  NodeCall call(*this, node);
+  if (node.op == &foreign_op() || node.op == &call_op()) {
+    call.finish();
+    return {};
+  }
+  Status s = call.check_types();
+  if (s.ok() && node.op->infer) s = node.op->infer(call);
+  call.finish();
+  if (!s.ok()) return std::move(s).error().at(graph_.place_of(id));
+  propagate(node);
+  return {};
+}
+
+Status Inference::block(BlockId id) {
+  for (NodeId n = graph_[id].first; n.valid(); n = graph_[n].next) NNEX_TRY(node(n));
+  return {};
+}
+
+void Inference::block(BlockId id, Faults& faults) {
+  for (NodeId n = graph_[id].first; n.valid(); n = graph_[n].next) faults.check(node(n));
+}
+
+void Inference::propagate(const Node& node) {
+  if (!node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty() || node.in.size() > 64) return;
+  for (ValueId v : node.out)
+    if (v.valid() && facts_[v.n].content) return;  // the rule said it itself
+  std::vector<const Tensor*> in;
+  bool formulas = false;
+  for (ValueId v : node.in) {
+    const Tensor* t = v.valid() ? content(v) : nullptr;
+    if (v.valid() && (!t || t->count() > kSmall)) return;
+    if (t && t->dtype() == DType::dim) formulas = true;
+    in.push_back(t);
+  }
+  for (ValueId v : node.out) {
+    if (!v.valid()) continue;
+    auto shape = concrete(facts_[v.n].type);
+    if (!shape || shape->checked_count().value_or(kSmall + 1) > kSmall) return;
+  }
+  if (formulas)
+    propagate_formulas(node, in);
+  else
+    propagate_numbers(node, in);
+}
+
+void Inference::propagate_numbers(const Node& node, std::span<const Tensor* const> in) {
+  std::vector<Value> held(in.size()), made(node.out.size());
+  std::vector<const Value*> inputs;
+  std::vector<Value*> outputs;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i]) {
+      auto aligned = in[i]->aligned_copy();
+      if (!aligned.ok()) return;
+      held[i] = std::move(aligned).value();
+    }
+    inputs.push_back(in[i] ? &held[i] : nullptr);
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (node.out[o].valid()) {
+      const Type& t = facts_[node.out[o].n].type;
+      auto ready = Tensor::make(t.dtype, *concrete(t));
+      if (!ready.ok()) return;
+      made[o] = std::move(ready).value();
+    }
+    outputs.push_back(node.out[o].valid() ? &made[o] : nullptr);
+  }
+  Call call(*node.op, node.attrs.get(), inputs, outputs);
+  if (!run_reference(call).ok()) return;  // the run will say what is wrong with the data
+  for (size_t o = 0; o < node.out.size(); ++o)
+    if (node.out[o].valid() && made[o].tensor()) keep(node.out[o], *made[o].tensor());
+}
+
+void Inference::propagate_formulas(const Node& node, std::span<const Tensor* const> in) {
+  const OpDef& op = *node.op;
+  if (!has_reference(op, DType::dim) || op.reference.choice == Reference::Choice::any) return;
+  const size_t chooser = static_cast<size_t>(op.reference.port);
+  std::string_view chosen = port_at(op.inputs, chooser).name;
+  std::vector<Value> held(in.size()), made(node.out.size());
+  std::vector<const Value*> inputs;
+  std::vector<Value*> outputs;
+  for (size_t i = 0; i < in.size(); ++i) {
+    inputs.push_back(in[i] ? &held[i] : nullptr);
+    if (!in[i]) continue;
+    const Port& port = port_at(op.inputs, i);
+    const bool formula = port.name == chosen || port.type.same == chosen;
+    if (formula == (in[i]->dtype() == DType::dim)) {
+      auto aligned = in[i]->aligned_copy();
+      if (!aligned.ok()) return;
+      held[i] = std::move(aligned).value();
+      continue;
+    }
+    auto dims = dims_in(in[i]);
+    auto t = dims && formula ? Tensor::make(DType::dim, in[i]->shape())
+                             : Result<Tensor>(Error(Code::internal, "a formula where a number is needed"));
+    if (!t.ok()) return;
+    std::copy(dims->begin(), dims->end(), t->mutable_as<Dim>().begin());
+    held[i] = std::move(t).value();
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    outputs.push_back(node.out[o].valid() ? &made[o] : nullptr);
+    if (!node.out[o].valid()) continue;
+    const Type& t = facts_[node.out[o].n].type;
+    const TypeRule& rule = port_at(op.outputs, o).type;
+    auto ready = Tensor::make(rule.from.empty() && rule.same == chosen ? DType::dim : t.dtype, *concrete(t));
+    if (!ready.ok()) return;
+    made[o] = std::move(ready).value();
+  }
+  Call call(op, node.attrs.get(), inputs, outputs);
+  if (!run_reference(call).ok()) return;
+  for (size_t o = 0; o < node.out.size(); ++o)
+    if (node.out[o].valid() && made[o].tensor()) keep(node.out[o], *made[o].tensor());
+}
+
+void Inference::keep(ValueId v, const Tensor& content) {
+  if (content.dtype() != DType::dim) {
+    facts_[v.n].content = content;
+    return;
+  }
+  facts_[v.n].content =
+      tensor_of(Dims(content.as<Dim>().begin(), content.as<Dim>().end()), facts_[v.n].type.dtype, content.shape());
+}
+
+void infer_types(Graph& graph, Faults& faults) {
+  Inference inference(graph);
+  inference.block(kMain, faults);
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    if (!v.is_constant() && inference.type(ValueId{n}).kind != Kind::unknown)
+      graph.set_type(ValueId{n}, inference.type(ValueId{n}));
+  }
+}
+
+std::optional<Shape> concrete(const Type& type) {
+  if (!type.is_tensor() || !type.dims) return std::nullopt;
+  auto shape = shape_of(*type.dims);
+  return shape && shape->checked_count() ? shape : std::nullopt;
+}
+
+}  // namespace nnex

@@ -1,0 +1,58 @@
+#pragma once
+// Inference of types, extents and small contents, forward through a graph. With symbols it serves check and passes;
+// with concrete inputs it serves the plan.
+
+#include <optional>
+#include <vector>
+
+#include "base/faults.h"
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// What is known of every value before a run. Contents are those of small tensors (shapes on their way to a reshape):
+/// of the value's own type when all is known, of type dim when formulas are in it.
+class Inference {
+ public:
+  explicit Inference(const Graph& graph);
+
+  const Type& type(ValueId v) const { return facts_[v.n].type; }
+  /// The known content of a value: a constant of any size, or a small propagated tensor; null when only a run knows.
+  /// May be of type dim.
+  const Tensor* content(ValueId v) const;
+
+  /// Says what a parameter or an earlier result is.
+  void bind(ValueId v, Type type) { facts_[v.n] = {std::move(type), std::nullopt}; }
+  void bind_content(ValueId v, Tensor content) { facts_[v.n].content = std::move(content); }
+
+  /// Infers one node from the facts of its inputs. Errors carry the node's place.
+  Status node(NodeId id);
+  /// Infers the nodes of a block in order. Stops at the first error.
+  Status block(BlockId id);
+  /// Infers as much as it can: a node that fails leaves unknown types behind it.
+  void block(BlockId id, Faults& faults);
+
+ private:
+  class NodeCall;
+  struct Fact {
+    Type type;
+    std::optional<Tensor> content;
+  };
+
+  void propagate(const Node& node);
+  void propagate_numbers(const Node& node, std::span<const Tensor* const> in);
+  void propagate_formulas(const Node& node, std::span<const Tensor* const> in);
+  void keep(ValueId v, const Tensor& content);
+
+  const Graph& graph_;
+  std::vector<Fact> facts_;
+};
+
+/// Infers the whole graph from its declared inputs and writes what it finds into the values' types.
+/// Faults: every node whose inputs break its rule, with its place.
+void infer_types(Graph& graph, Faults& faults);
+
+/// Whether the type's extents are all numbers.
+std::optional<Shape> concrete(const Type& type);
+
+}  // namespace nnex

@@ -1,0 +1,66 @@
+#include "kernels/kernel.h"
+
+#include <cstdlib>
+
+namespace nnex {
+
+// One line a family, written by CMake from the functions `std::span<const KernelDef> <family>_kernels()` of this
+// folder.
+#define NNEX_KERNELS(kernels) std::span<const KernelDef> kernels();
+#include "kernels.inc"
+#undef NNEX_KERNELS
+
+Result<Packs::Bytes> Packs::get(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& pack) {
+  std::lock_guard lock(mutex_);
+  if (auto it = packs_.find(key); it != packs_.end()) return it->second;
+  NNEX_ASSIGN(Tensor memory, Tensor::make(DType::u8, Shape{bytes}));
+  pack(memory.mutable_data());
+  Bytes shared(memory.owner(), memory.data());
+  bytes_ += bytes;
+  return packs_.emplace(key, std::move(shared)).first->second;
+}
+
+int64_t Packs::bytes() const {
+  std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+namespace {
+
+struct Registry {
+  std::vector<const KernelDef*> all;
+  std::unordered_map<std::string_view, std::vector<const KernelDef*>> by_op;
+
+  void add(std::span<const KernelDef> family) {
+    for (const KernelDef& def : family) {
+      all.push_back(&def);
+      by_op[def.op].push_back(&def);
+    }
+  }
+  Registry() {
+#define NNEX_KERNELS(kernels) add(kernels());
+#include "kernels.inc"
+#undef NNEX_KERNELS
+  }
+};
+
+const Registry& registry() {
+  static const Registry r;
+  return r;
+}
+
+}  // namespace
+
+std::span<const KernelDef* const> all_kernels() { return registry().all; }
+
+Result<Chosen> choose_kernel(const KernelRequest& request) {
+  auto it = registry().by_op.find(request.op.name);
+  if (it == registry().by_op.end()) return Chosen{};
+  for (const KernelDef* def : it->second) {
+    NNEX_ASSIGN(auto kernel, def->make(request));
+    if (kernel) return Chosen{std::move(kernel), def};
+  }
+  return Chosen{};
+}
+
+}  // namespace nnex

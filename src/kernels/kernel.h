@@ -1,0 +1,110 @@
+#pragma once
+// How the plan finds fast code: a KernelDef serves one operator, or a fused region, where its conditions hold.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "nnex/result.h"
+#include "ops/call.h"
+
+namespace nnex {
+
+namespace simd {
+struct Loops;
+}
+
+/// Packed forms of constants, made once and shared by every plan and session of a model. Safe from any thread.
+class Packs {
+ public:
+  using Bytes = std::shared_ptr<const std::byte>;
+  /// The bytes under `key` (constant and packing), made by `pack` into 64-byte aligned memory the first time.
+  /// Error: limit when the memory cannot be had.
+  Result<Bytes> get(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& pack);
+  /// Bytes held by all packs.
+  int64_t bytes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Bytes> packs_;
+  int64_t bytes_ = 0;
+};
+
+/// A value at a node that is being planned: extents are numbers.
+struct Operand {
+  DType dtype = DType::none;  ///< none: an absent optional input, or an output nobody wants.
+  Shape shape;
+  const Tensor* constant = nullptr;  ///< Its content when it never changes; possibly unaligned.
+  uint32_t id = 0;                   ///< Names the constant in Packs keys.
+
+  bool given() const { return dtype != DType::none; }
+};
+
+/// One operator of a fused region, in order. Inputs below `inputs` of the region are the region's own; the others are
+/// results of earlier steps (index - inputs).
+struct RegionStep {
+  const OpDef* op = nullptr;
+  const void* attrs = nullptr;
+  std::vector<int> in;  ///< -1: absent.
+  Operand out;
+};
+
+struct KernelRequest {
+  const OpDef& op;
+  const void* attrs;
+  std::span<const Operand> in;
+  std::span<const Operand> out;
+  std::span<const RegionStep> region;  ///< Of a `fused` node; output 0 is the last step's.
+  const simd::Loops& loops;
+  Packs& packs;
+
+  template <class A>
+  const A& attr() const {
+    NNEX_ASSERT(op.attrs.type == &detail::type_tag<A>);
+    return *static_cast<const A*>(attrs);
+  }
+  bool has(size_t i) const { return i < in.size() && in[i].given(); }
+  bool all_f32() const {
+    for (const Operand& o : in)
+      if (o.given() && o.dtype != DType::f32) return false;
+    return !out.empty() && out[0].dtype == DType::f32;
+  }
+};
+
+/// Prepared for one node at fixed extents: immutable, shared by threads.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Runs the node. Inputs that were constant and that the kernel packed are not read again.
+  virtual Status run(Call& call) const = 0;
+  /// Bytes of Call::workspace it needs.
+  virtual int64_t workspace() const { return 0; }
+  /// Whether output 0 may lie where input i lies.
+  virtual bool in_place(size_t /*input*/) const { return false; }
+  /// Whether the kernel has its own copy of constant input i, so that the plan need not offer it.
+  virtual bool packed(size_t /*input*/) const { return false; }
+};
+
+struct KernelDef {
+  std::string_view op;    ///< The operator it serves; "fused" for regions.
+  std::string_view name;  ///< For profiles and tests.
+  /// The kernel for a node, or null when its conditions do not hold.
+  Result<std::unique_ptr<Kernel>> (*make)(const KernelRequest& request) = nullptr;
+};
+
+/// Every kernel, the more special before the more general.
+std::span<const KernelDef* const> all_kernels();
+
+struct Chosen {
+  std::unique_ptr<Kernel> kernel;  ///< Null: the reference kernel runs.
+  const KernelDef* def = nullptr;
+};
+/// The first kernel whose conditions hold.
+Result<Chosen> choose_kernel(const KernelRequest& request);
+
+}  // namespace nnex
