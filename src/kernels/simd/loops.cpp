@@ -1,0 +1,136 @@
+#include "kernels/simd/loops.h"
+
+#include <array>
+#include <cstdlib>
+
+#include "kernels/simd/builds.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+namespace nnex {
+namespace simd {
+
+#define NNEX_SIMD(name, signature) extern constinit const Builds<signature> name##_builds;
+#define NNEX_SIMD_FUSED(name, signature)                  \
+  extern constinit const Builds<signature> name##_builds; \
+  extern constinit const Builds<signature> name##_exact_builds;
+#include "kernels/simd/simd.def"
+#undef NNEX_SIMD
+#undef NNEX_SIMD_FUSED
+
+namespace {
+
+constexpr size_t kIsas = static_cast<size_t>(Isa::count);
+
+Loops make_loops(Isa isa, Numbers numbers) {
+  Loops made;
+  const size_t i = static_cast<size_t>(isa);
+  made.isa = isa;
+  made.numbers = numbers;
+#define NNEX_SIMD(name, signature) made.name = name##_builds.of[i];
+#define NNEX_SIMD_FUSED(name, signature) \
+  made.name = numbers == Numbers::exact ? name##_exact_builds.of[i] : name##_builds.of[i];
+#include "kernels/simd/simd.def"
+#undef NNEX_SIMD
+#undef NNEX_SIMD_FUSED
+  return made;
+}
+
+bool is_built(Isa isa) {
+  bool built = true;
+#define NNEX_SIMD(name, signature) built = built && name##_builds.of[static_cast<size_t>(isa)] != nullptr;
+#define NNEX_SIMD_FUSED(name, signature) NNEX_SIMD(name, signature)
+#include "kernels/simd/simd.def"
+#undef NNEX_SIMD
+#undef NNEX_SIMD_FUSED
+  return built;
+}
+
+/// What the processor has and the operating system saves.
+bool machine_has(Isa isa) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __get_cpuid(1, &a, &b, &c, &d);
+  const bool has_f16c = c & (1U << 29), has_aes = c & (1U << 25), has_pclmul = c & (1U << 1);
+  const bool has_sse4 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") && has_aes && has_pclmul;
+  const bool has_avx2 = has_sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c;
+  switch (isa) {
+    case Isa::scalar:
+      return true;
+    case Isa::ssse3:
+      return __builtin_cpu_supports("ssse3");
+    case Isa::sse4:
+      return has_sse4;
+    case Isa::avx2:
+      return has_avx2;
+    case Isa::avx512:
+      return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    default:
+      return false;
+  }
+#else
+  return isa == Isa::scalar || isa == Isa::neon ||
+         isa == Isa::wasm;  // built means runnable: one machine family, no levels
+#endif
+}
+
+}  // namespace
+}  // namespace simd
+
+std::string_view name(Isa isa) {
+  switch (isa) {
+    case Isa::scalar:
+      return "scalar";
+    case Isa::ssse3:
+      return "ssse3";
+    case Isa::sse4:
+      return "sse4";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+    case Isa::neon:
+      return "neon";
+    case Isa::wasm:
+      return "wasm";
+    case Isa::count:
+      break;
+  }
+  return "unknown";
+}
+
+const Loops& loops(Isa isa, Numbers numbers) {
+  static const auto tables = [] {
+    std::array<std::array<Loops, 2>, simd::kIsas> made;
+    for (size_t i = 0; i < simd::kIsas; ++i) {
+      made[i][0] = simd::make_loops(static_cast<Isa>(i), Numbers::fast);
+      made[i][1] = simd::make_loops(static_cast<Isa>(i), Numbers::exact);
+    }
+    return made;
+  }();
+  return tables[static_cast<size_t>(isa)][static_cast<size_t>(numbers)];
+}
+
+bool can_run(Isa isa) { return simd::is_built(isa) && simd::machine_has(isa); }
+
+Isa best_isa() {
+  static const Isa best = [] {
+    const char* wish = std::getenv("NNEX_ISA");
+    Isa found = Isa::scalar;
+    for (size_t i = 0; i < simd::kIsas; ++i) {
+      const Isa isa = static_cast<Isa>(i);
+      if (!can_run(isa)) continue;
+      found = isa;
+      if (wish && name(isa) == wish) break;
+    }
+    return found;
+  }();
+  return best;
+}
+
+}  // namespace nnex

@@ -1,0 +1,42 @@
+#pragma once
+// The inner loops, each built once per instruction set; simd.def lists them.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/simd/signatures.h"
+
+namespace nnex {
+
+/// The instruction sets a loop may be built for; a build for one machine family has some of them.
+enum class Isa : uint8_t { scalar, ssse3, sse4, avx2, avx512, neon, wasm, count };
+
+/// "scalar", "ssse3", ..., as the environment variable NNEX_ISA spells them.
+std::string_view name(Isa isa);
+
+/// fast: multiply-add rounds once where the machine can. exact: it always rounds twice, so every instruction set gives
+/// the same bytes.
+enum class Numbers : uint8_t { fast, exact };
+
+/// Every inner loop of one instruction set.
+struct Loops {
+  Isa isa = Isa::scalar;
+  Numbers numbers = Numbers::fast;
+#define NNEX_SIMD(name, signature) simd::signature* name = nullptr;
+#define NNEX_SIMD_FUSED(name, signature) simd::signature* name = nullptr;
+#include "kernels/simd/simd.def"
+#undef NNEX_SIMD
+#undef NNEX_SIMD_FUSED
+};
+
+/// The loops of an instruction set that can_run(). The reference lives as long as the program.
+const Loops& loops(Isa isa, Numbers numbers = Numbers::fast);
+
+/// Whether this program has loops for the instruction set and this machine can run them.
+bool can_run(Isa isa);
+
+/// The widest one that can run, lowered by the environment variable NNEX_ISA. Read once.
+Isa best_isa();
+
+}  // namespace nnex

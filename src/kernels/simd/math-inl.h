@@ -1,0 +1,200 @@
+// Functions of a vector of float32, in polynomials of our own: no libm. M is Fused or Exact (map-inl.h); with one M the
+// bits are the same wherever its multiply-add is. Included by files under simd/ inside foreach_target; the guard
+// toggles once for each instruction set.
+
+#if defined(NNEX_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NNEX_KERNELS_SIMD_MATH_INL_H_
+#undef NNEX_KERNELS_SIMD_MATH_INL_H_
+#else
+#define NNEX_KERNELS_SIMD_MATH_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/simd/map-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Coefficients are minimax fits of relative error, rounded to float; the bounds below were measured over all floats
+// (AVX2 and plain multiply-then-add) against double precision.
+
+/// (e^r - 1 - r) / r^2 for |r| <= ln(2)/2.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_tail(D d, V r) {
+  V q = hn::Set(d, 1.381453825160861e-3F);
+  q = M::madd(q, r, hn::Set(d, 8.36874544620514e-3F));
+  q = M::madd(q, r, hn::Set(d, 4.166838899254799e-2F));
+  q = M::madd(q, r, hn::Set(d, 1.666652113199234e-1F));
+  return M::madd(q, r, hn::Set(d, 4.999999403953552e-1F));
+}
+
+/// x = n ln 2 + r with whole n: `n_bits` holds n in its low bits, r is what remains. |x| <= 128.
+template <class D, class V = hn::Vec<D>>
+struct ExpParts {
+  hn::Vec<hn::RebindToSigned<D>> n_bits;
+  V r;
+};
+
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE ExpParts<D> exp_reduce(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const V magic = hn::Set(d, 12582912.0F);  // 1.5 * 2^23: the sum's low bits are the rounded integer
+  const V sum = M::madd(x, hn::Set(d, 1.44269504F), magic);
+  const V n = hn::Sub(sum, magic);
+  V r = M::nmadd(n, hn::Set(d, 0.693359375F), x);  // 10 bits: the product is exact
+  r = M::nmadd(n, hn::Set(d, -2.12194440e-4F), r);
+  return {hn::BitCast(di, sum), r};
+}
+
+/// 2^n for n in [-126, 127].
+template <class D, class VI>
+HWY_INLINE hn::Vec<D> power_of_two(D d, VI n) {
+  const hn::RebindToSigned<D> di;
+  return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> whole_part(D d, const ExpParts<D>& parts) {
+  (void)d;
+  const hn::RebindToSigned<D> di;
+  return hn::Sub(parts.n_bits, hn::Set(di, 0x4b400000));
+}
+
+/// e^x within 1 ulp, subnormal results included; inf above 88.72, 0 below -103.97.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_f32(D d, V x) {
+  const V inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
+  const ExpParts<D> parts = exp_reduce<M>(d, inside);
+  const auto n = whole_part(d, parts);
+  const auto half = hn::ShiftRight<1>(n);  // n reaches from -150 to 128: two factors, the last product rounds
+  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+  const V y = hn::Mul(hn::Mul(p, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+/// e^x for x in [-87, 88], within 1 ulp: no special values.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_inside(D d, V x) {
+  const ExpParts<D> parts = exp_reduce<M>(d, x);
+  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+  return hn::Mul(p, power_of_two(d, whole_part(d, parts)));
+}
+
+/// e^x for x <= 0 within 1 ulp; below -87 it is 0, so that no sum of exponentials meets subnormals. NaN stays.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_of_negative(D d, V x) {
+  const V least = hn::Set(d, -87.0F);
+  const V y = exp_inside<M>(d, hn::Max(x, least));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenZeroElse(hn::Lt(x, least), y));
+}
+
+/// e^x - 1 within 2 ulp.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V expm1_f32(D d, V x) {
+  const V inside = hn::Min(hn::Max(x, hn::Set(d, -18.0F)), hn::Set(d, 89.0F));
+  const ExpParts<D> parts = exp_reduce<M>(d, inside);
+  const hn::RebindToSigned<D> di;
+  const V half_scale = power_of_two(d, hn::Sub(whole_part(d, parts), hn::Set(di, 1)));  // 2^128 is no float, 2^127 is
+  const V em1 = M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r);
+  const V half = M::madd(half_scale, em1, hn::Sub(half_scale, hn::Set(d, 0.5F)));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(half, half));
+}
+
+/// Natural logarithm within 1 ulp; log(0) = -inf, of a negative number NaN.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V log_f32(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const auto small = hn::Lt(x, hn::Set(d, 1.17549435e-38F));
+  const V scaled = hn::IfThenElse(small, hn::Mul(x, hn::Set(d, 33554432.0F)), x);  // 2^25
+  const auto bits = hn::BitCast(di, scaled);
+  // The exponent is counted so that the mantissa lies in [sqrt(1/2), sqrt(2)).
+  const auto above = hn::Sub(bits, hn::Set(di, 0x3f3504f3));
+  const auto e = hn::ShiftRight<23>(above);
+  const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e)));
+  const V exponent = hn::Sub(hn::ConvertTo(d, e), hn::IfThenElseZero(small, hn::Set(d, 25.0F)));
+  const V f = hn::Sub(m, hn::Set(d, 1.0F));
+  const V f2 = hn::Mul(f, f);
+  V q = hn::Set(d, -7.635588198900223e-2F);
+  q = M::madd(q, f, hn::Set(d, 1.276330053806305e-1F));
+  q = M::madd(q, f, hn::Set(d, -1.3160595297813416e-1F));
+  q = M::madd(q, f, hn::Set(d, 1.4201557636260986e-1F));
+  q = M::madd(q, f, hn::Set(d, -1.6623297333717346e-1F));
+  q = M::madd(q, f, hn::Set(d, 2.0001232624053955e-1F));
+  q = M::madd(q, f, hn::Set(d, -2.50008225440979e-1F));
+  q = M::madd(q, f, hn::Set(d, 3.333333134651184e-1F));
+  V y = hn::Mul(hn::Mul(q, f), f2);
+  y = M::madd(exponent, hn::Set(d, -2.12194440e-4F), y);
+  y = M::nmadd(hn::Set(d, 0.5F), f2, y);
+  y = hn::Add(y, f);
+  y = M::madd(exponent, hn::Set(d, 0.693359375F), y);
+  const V inf = hn::Set(d, __builtin_huge_valf());
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), y);
+  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, __builtin_nanf("")), hn::IfThenElse(hn::IsNaN(x), x, y));
+}
+
+/// log(1 + e) for e in [0, 1], within 2 ulp: 2 artanh(e / (2 + e)).
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V log1p_of_unit(D d, V e) {
+  const V t = hn::Div(e, hn::Add(e, hn::Set(d, 2.0F)));
+  const V z = hn::Mul(t, t);
+  V q = hn::Set(d, 2.801603376865387e-1F);
+  q = M::madd(q, z, hn::Set(d, 2.8001049160957336e-1F));
+  q = M::madd(q, z, hn::Set(d, 4.0021568536758423e-1F));
+  q = M::madd(q, z, hn::Set(d, 6.66664183139801e-1F));
+  return M::madd(hn::Mul(q, z), t, hn::Add(t, t));
+}
+
+/// tanh within 3 ulp: with m = e^(-2|x|) - 1 it is -m / (m + 2), which loses nothing near 0.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V tanh_f32(D d, V x) {
+  const V two = hn::Set(d, 2.0F);
+  const V twice = hn::Max(hn::Mul(hn::Abs(x), hn::Neg(two)), hn::Set(d, -18.5F));
+  const ExpParts<D> parts = exp_reduce<M>(d, twice);
+  const V scale = power_of_two(d, whole_part(d, parts));
+  const V em1 = M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r);
+  const V m = M::madd(scale, em1, hn::Sub(scale, hn::Set(d, 1.0F)));
+  const V y = hn::Div(m, hn::Add(m, two));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+}
+
+/// The error function within 2 ulp: an odd polynomial up to 0.85, from there 1 - e^(a polynomial).
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V erf_f32(D d, V x) {
+  const V a = hn::Min(hn::Abs(x), hn::Set(d, 3.95F));
+  const V z = hn::Mul(a, a);
+  V p = hn::Set(d, -6.315254722721875e-4F);
+  p = M::madd(p, z, hn::Set(d, 5.051119718700647e-3F));
+  p = M::madd(p, z, hn::Set(d, -2.6802565902471542e-2F));
+  p = M::madd(p, z, hn::Set(d, 1.1282718181610107e-1F));
+  p = M::madd(p, z, hn::Set(d, -3.761257231235504e-1F));
+  p = M::madd(p, z, hn::Set(d, 1.283791065216064e-1F));
+  const V near = M::madd(p, a, a);  // 2/sqrt(pi) = 1 + 0.128...: the sum rounds once
+  V h = hn::Set(d, 2.025284484261647e-4F);
+  h = M::madd(h, a, hn::Set(d, -3.1071887351572514e-3F));
+  h = M::madd(h, a, hn::Set(d, 2.247900888323784e-2F));
+  h = M::madd(h, a, hn::Set(d, -1.044480949640274e-1F));
+  h = M::madd(h, a, hn::Set(d, -6.366015672683716e-1F));
+  h = M::madd(h, a, hn::Set(d, -1.1280155181884766F));
+  h = M::madd(h, a, hn::Set(d, -1.1469565652078018e-4F));
+  const V far = hn::Sub(hn::Set(d, 1.0F), exp_inside<M>(d, h));
+  const V y = hn::IfThenElse(hn::Lt(a, hn::Set(d, 0.85F)), near, far);
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+}
+
+/// 1 / (1 + e^-x) within 3 ulp, subnormal results included.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V sigmoid_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F);
+  const V e = exp_f32<M>(d, hn::Neg(hn::Abs(x)));
+  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // guard

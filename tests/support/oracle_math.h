@@ -1,0 +1,240 @@
+#pragma once
+// Plain C++ oracles of kernels/simd/math-inl.h and unary-inl.h: one number at a time, the same roundings in the same
+// order. fused = multiply-add rounds once, as on AVX2, AVX-512 and NEON.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "kernels/unary.h"
+
+namespace nnex::oracle {
+
+template <bool fused>
+float madd(float a, float b, float c) {
+  if constexpr (fused) return std::fma(a, b, c);
+  const float product = a * b;
+  return product + c;
+}
+template <bool fused>
+float nmadd(float a, float b, float c) {
+  return madd<fused>(-a, b, c);
+}
+
+template <bool fused, size_t n>
+float polynomial(const float (&highest_first)[n], float x) {
+  float y = highest_first[0];
+  for (size_t i = 1; i < n; ++i) y = madd<fused>(y, x, highest_first[i]);
+  return y;
+}
+
+inline float power_of_two(int n) {
+  const uint32_t bits = static_cast<uint32_t>(n + 127) << 23;
+  float y;
+  std::memcpy(&y, &bits, 4);
+  return y;
+}
+
+/// x = n ln 2 + r; em1 = e^r - 1.
+struct ExpParts {
+  int n;
+  float em1;
+};
+template <bool fused>
+ExpParts exp_parts(float x) {
+  const float n = madd<fused>(x, 1.44269504F, 12582912.0F) - 12582912.0F;
+  const float r = nmadd<fused>(n, -2.12194440e-4F, nmadd<fused>(n, 0.693359375F, x));
+  const float tail = polynomial<fused>({1.381453825160861e-3F, 8.36874544620514e-3F, 4.166838899254799e-2F,
+                                        1.666652113199234e-1F, 4.999999403953552e-1F},
+                                       r);
+  return {static_cast<int>(n), madd<fused>(tail, r * r, r)};
+}
+
+template <bool fused>
+float exp(float x) {
+  if (x != x) return x;
+  const ExpParts p = exp_parts<fused>(x < -104.0F ? -104.0F : x > 89.0F ? 89.0F : x);
+  const int half = p.n >> 1;
+  return (p.em1 + 1.0F) * power_of_two(half) * power_of_two(p.n - half);
+}
+
+template <bool fused>
+float exp_inside(float x) {
+  const ExpParts p = exp_parts<fused>(x);
+  return (p.em1 + 1.0F) * power_of_two(p.n);
+}
+
+template <bool fused>
+float exp_of_negative(float x) {
+  if (x != x) return x;
+  return x < -87.0F ? 0.0F : exp_inside<fused>(x);
+}
+
+template <bool fused>
+float expm1(float x) {
+  if (x != x) return x;
+  const ExpParts p = exp_parts<fused>(x < -18.0F ? -18.0F : x > 89.0F ? 89.0F : x);
+  const float half_scale = power_of_two(p.n - 1);
+  const float half = madd<fused>(half_scale, p.em1, half_scale - 0.5F);
+  return half + half;
+}
+
+template <bool fused>
+float log(float x) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  if (x != x || x == inf) return x;
+  if (x == 0) return -inf;
+  if (x < 0) return std::numeric_limits<float>::quiet_NaN();
+  const bool small = x < 1.17549435e-38F;
+  const float scaled = small ? x * 33554432.0F : x;
+  int32_t bits;
+  std::memcpy(&bits, &scaled, 4);
+  const int32_t e = (bits - 0x3f3504f3) >> 23;
+  bits -= e * (1 << 23);
+  float m;
+  std::memcpy(&m, &bits, 4);
+  const float exponent = static_cast<float>(e) - (small ? 25.0F : 0.0F);
+  const float f = m - 1.0F, f2 = f * f;
+  const float q =
+      polynomial<fused>({-7.635588198900223e-2F, 1.276330053806305e-1F, -1.3160595297813416e-1F, 1.4201557636260986e-1F,
+                         -1.6623297333717346e-1F, 2.0001232624053955e-1F, -2.50008225440979e-1F, 3.333333134651184e-1F},
+                        f);
+  float y = q * f * f2;
+  y = madd<fused>(exponent, -2.12194440e-4F, y);
+  y = nmadd<fused>(0.5F, f2, y);
+  y = y + f;
+  return madd<fused>(exponent, 0.693359375F, y);
+}
+
+template <bool fused>
+float log1p_of_unit(float e) {
+  const float t = e / (e + 2.0F), z = t * t;
+  const float q = polynomial<fused>(
+      {2.801603376865387e-1F, 2.8001049160957336e-1F, 4.0021568536758423e-1F, 6.66664183139801e-1F}, z);
+  return madd<fused>(q * z, t, t + t);
+}
+
+template <bool fused>
+float tanh(float x) {
+  if (x != x) return x;
+  const float twice = std::fabs(x) * -2.0F;
+  const ExpParts p = exp_parts<fused>(twice < -18.5F ? -18.5F : twice);
+  const float scale = power_of_two(p.n);
+  const float m = madd<fused>(scale, p.em1, scale - 1.0F);
+  return std::copysign(m / (m + 2.0F), x);
+}
+
+template <bool fused>
+float erf(float x) {
+  if (x != x) return x;
+  const float a = std::fabs(x) > 3.95F ? 3.95F : std::fabs(x);
+  if (a < 0.85F) {
+    const float p = polynomial<fused>({-6.315254722721875e-4F, 5.051119718700647e-3F, -2.6802565902471542e-2F,
+                                       1.1282718181610107e-1F, -3.761257231235504e-1F, 1.283791065216064e-1F},
+                                      a * a);
+    return std::copysign(madd<fused>(p, a, a), x);
+  }
+  const float h =
+      polynomial<fused>({2.025284484261647e-4F, -3.1071887351572514e-3F, 2.247900888323784e-2F, -1.044480949640274e-1F,
+                         -6.366015672683716e-1F, -1.1280155181884766F, -1.1469565652078018e-4F},
+                        a);
+  return std::copysign(1.0F - exp_inside<fused>(h), x);
+}
+
+template <bool fused>
+float sigmoid(float x) {
+  const float e = exp<fused>(-std::fabs(x));
+  return (x < 0 ? e : 1.0F) / (1.0F + e);
+}
+
+/// Of equal operands the second; NaN wins.
+inline float maximum(float a, float b) { return a > b || a != a ? a : b; }
+inline float minimum(float a, float b) { return a < b || a != a ? a : b; }
+
+inline float clamp(float x, float low, float high) {
+  const float above = x <= low ? low : x;
+  return above >= high ? high : above;
+}
+
+template <bool fused>
+float unary(const Unary& f, float x) {
+  const float a = f.alpha, b = f.beta;
+  switch (f.kind) {
+    case UnaryKind::identity:
+      return x;
+    case UnaryKind::neg:
+      return -x;
+    case UnaryKind::abs:
+      return std::fabs(x);
+    case UnaryKind::sign:
+      return x > 0 ? 1.0F : x < 0 ? -1.0F : x;
+    case UnaryKind::sqrt:
+      return std::sqrt(x);
+    case UnaryKind::rsqrt:
+      return 1.0F / std::sqrt(x);
+    case UnaryKind::rcp:
+      return 1.0F / x;
+    case UnaryKind::square:
+      return x * x;
+    case UnaryKind::exp:
+      return exp<fused>(x);
+    case UnaryKind::log:
+      return log<fused>(x);
+    case UnaryKind::tanh:
+      return tanh<fused>(x);
+    case UnaryKind::sigmoid:
+      return sigmoid<fused>(x);
+    case UnaryKind::erf:
+      return erf<fused>(x);
+    case UnaryKind::gelu_erf:
+      return x * 0.5F * (1.0F + erf<fused>(x * 0.70710678F));
+    case UnaryKind::gelu_tanh:
+      return x * sigmoid<fused>(x * madd<fused>(x * x, 0.071354814F, 1.5957691F));
+    case UnaryKind::gelu_sigmoid:
+      return x * sigmoid<fused>(1.702F * x);
+    case UnaryKind::silu:
+      return x * sigmoid<fused>(a * x);
+    case UnaryKind::relu:
+      return x <= 0 ? 0.0F : x;
+    case UnaryKind::leaky_relu:
+      return x < 0 ? a * x : x;
+    case UnaryKind::thresholded_relu:
+      return x <= a ? 0.0F : x;
+    case UnaryKind::elu:
+      return x < 0 ? a * expm1<fused>(x) : x;
+    case UnaryKind::selu:
+      return b * (x < 0 ? a * expm1<fused>(x) : x);
+    case UnaryKind::celu:
+      return x < 0 ? a * expm1<fused>(x / a) : x;
+    case UnaryKind::softplus:
+      return (x <= 0 ? 0.0F : x) + log1p_of_unit<fused>(exp<fused>(-std::fabs(x)));
+    case UnaryKind::softsign:
+      return x / (1.0F + std::fabs(x));
+    case UnaryKind::mish: {
+      const float e = exp<fused>(x > 20.0F ? 20.0F : x), n = e * (e + 2.0F);
+      return x * (n / (n + 2.0F));
+    }
+    case UnaryKind::hard_sigmoid:
+      return clamp(a * x + b, 0.0F, 1.0F);
+    case UnaryKind::hard_swish:
+      return x * clamp(x + 3.0F, 0.0F, 6.0F) / 6.0F;
+    case UnaryKind::clamp:
+      return clamp(x, a, b);
+    case UnaryKind::floor:
+      return std::floor(x);
+    case UnaryKind::ceil:
+      return std::ceil(x);
+    case UnaryKind::round:
+      return std::nearbyint(x);
+    case UnaryKind::affine:
+      return a * x + b;
+    case UnaryKind::scaled_tanh:
+      return a * tanh<fused>(b * x);
+    case UnaryKind::count:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace nnex::oracle
