@@ -154,6 +154,7 @@ struct OpDef {
   List<Spelling, 6> spelled = {};
   bool pure = true;          ///< False: random or stateful; never folded, never merged.
   bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
+  bool view = false;         ///< Output 0 holds input 0's elements in the same order: no work, another shape.
 
   int input(std::string_view port) const;  ///< Index of a port; -1 when there is none.
   int output(std::string_view port) const;

@@ -1,0 +1,121 @@
+#pragma once
+/// Model and Session: load a network once, run it from as many threads as you like.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnex/result.h"
+#include "nnex/tensor.h"
+
+namespace nnex {
+
+class Graph;
+
+/// One input or output of a model.
+struct PortInfo {
+  std::string name;
+  std::string type;           ///< "f32[N,3,224,224]", "sequence(f32[?])".
+  DType dtype = DType::none;  ///< Element type; none when it is no tensor.
+  bool known_rank = false;
+  std::vector<int64_t> extents;   ///< -1 where an extent is symbolic or unknown.
+  std::vector<std::string> dims;  ///< Each extent as text: "3", "N", "2*H".
+};
+
+enum class Map : uint8_t {
+  automatic,  ///< Small files are copied, files from 64 MiB on are mapped.
+  never,      ///< Always copied: the file may be truncated or rewritten while the model lives.
+  always,     ///< Always mapped: replace such a file by renaming, never by writing into it.
+};
+
+struct LoadOptions {
+  Map map = Map::automatic;
+  bool optimize = true;                      ///< Run the passes that fuse and fold; off for debugging and comparison.
+  std::map<std::string, int64_t> symbols;    ///< Fixed values of symbolic extents.
+  std::string external_folder;               ///< Where external tensors lie, for a model from memory.
+  int64_t memory_limit = int64_t{64} << 30;  ///< Bytes a run may plan or allocate at once, weights aside.
+  std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
+};
+
+struct SessionOptions {
+  int threads = 0;    ///< Threads a run may use; 0: all this process may.
+  uint64_t seed = 0;  ///< For random operators without a seed of their own.
+};
+
+/// Stops a run from another thread, or at a time.
+struct RunOptions {
+  const std::atomic<bool>* cancel = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+
+/// Time of one node in one run.
+struct NodeTime {
+  std::string place;   ///< The author's name of the node.
+  std::string op;      ///< The operator it runs as.
+  std::string kernel;  ///< The kernel that ran it; "reference" when no fast one fits.
+  double start_us = 0, us = 0;
+};
+
+class Session;
+
+/// A compiled network: immutable, shared by copies, sessions and threads.
+class Model {
+ public:
+  /// Reads a model file (ONNX). Errors: unreadable, invalid_model, unsupported (names every operator that is missing),
+  /// limit.
+  static Result<Model> load(const std::string& path, const LoadOptions& options = {});
+  /// Reads a model from memory that is copied where needed.
+  static Result<Model> from_bytes(std::string_view bytes, const LoadOptions& options = {});
+  /// Compiles a graph made in the program.
+  static Result<Model> compile(Graph graph, const LoadOptions& options = {});
+
+  const std::vector<PortInfo>& inputs() const;
+  const std::vector<PortInfo>& outputs() const;
+  /// The graph as it runs, after the passes.
+  const Graph& graph() const;
+  /// A new session: its own memory, its own state.
+  Session session(const SessionOptions& options = {}) const;
+
+  struct Impl;
+
+ private:
+  friend class Session;
+  std::shared_ptr<Impl> impl_;
+};
+
+/// One caller's memory and state. One run at a time (checked); move-only.
+class Session {
+ public:
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// Runs the model. Inputs in the model's order; outputs in the model's order, with memory of their own.
+  /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
+  Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
+  /// The same by name; every input once.
+  Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});
+
+  /// From now on every run is timed node by node; nodes() has the times of the last one.
+  void profile(bool on);
+  const std::vector<NodeTime>& nodes() const;
+  /// Bytes of activations and scratch memory the session holds.
+  int64_t memory() const;
+
+  struct Impl;
+
+ private:
+  friend class Model;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nnex

@@ -1,0 +1,332 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked.h"
+#include "plan/arena.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kKeptContent = 256;  ///< Elements of a content that is carried instead of computed again.
+
+/// Makes one Plan: infers node by node until an extent is unknown, then chooses kernels, then lays out the arena.
+class Planner {
+ public:
+  Planner(const PlanContext& context, BlockId block, NodeId from, std::span<const Live> live)
+      : c_(context),
+        graph_(context.graph),
+        block_(block),
+        from_(from),
+        inference_(context.graph),
+        plan_(std::make_shared<Plan>()) {
+    for (const Live& l : live) {
+      inference_.bind(l.value, l.type);
+      if (l.content) inference_.bind_content(l.value, *l.content);
+    }
+  }
+
+  Result<std::shared_ptr<const Plan>> make() {
+    NNEX_TRY(find_stretch());
+    find_uses();
+    for (size_t i = 0; i < nodes_.size(); ++i) NNEX_TRY(add_step(nodes_[i]));
+    NNEX_TRY(lay_out());
+    return std::shared_ptr<const Plan>(plan_);
+  }
+
+ private:
+  /// Nodes up to the first whose extents only a run can tell.
+  Status find_stretch() {
+    std::set<ValueId> made;
+    for (NodeId id = from_; id.valid(); id = graph_[id].next) {
+      const Node& node = graph_[id];
+      NNEX_TRY(inference_.node(id));
+      if (!known(node)) {
+        if (!nodes_.empty() && waits_for(node, made)) {
+          plan_->next = id;
+          return {};
+        }
+        nodes_.push_back(id);
+        plan_->next = node.next;
+        return {};
+      }
+      nodes_.push_back(id);
+      for (ValueId v : node.out)
+        if (v.valid()) made.insert(v);
+    }
+    return {};
+  }
+
+  /// Whether every output has concrete extents (or is no tensor, or nobody names it).
+  bool known(const Node& node) const {
+    for (ValueId v : node.out)
+      if (v.valid() && inference_.type(v).is_tensor() && !concrete(inference_.type(v))) return false;
+    return true;
+  }
+
+  /// Whether a parameter port of the node is computed inside this stretch: cut before it, then its content is known.
+  bool waits_for(const Node& node, const std::set<ValueId>& made) const {
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      if (!node.in[i].valid() || !made.count(node.in[i]) || inference_.content(node.in[i])) continue;
+      const auto& ports = node.op->inputs;
+      if (ports[std::min(i, ports.size() - 1)].by_value) return true;
+    }
+    return false;
+  }
+
+  void find_uses() {
+    for (size_t i = 0; i < nodes_.size(); ++i) position_[nodes_[i].n] = i;
+    for (NodeId id : nodes_)
+      for (ValueId v : graph_[id].out)
+        if (v.valid()) find_use(v);
+  }
+
+  /// The last step that reads v, or "outside" when a later stretch or the block's result does.
+  void find_use(ValueId v) {
+    Life& life = lives_[v.n];
+    life.first = life.last = position_[graph_[v].maker.n];
+    for (const Use& use : graph_[v].uses) {
+      NodeId reader = use.node;
+      BlockId in = use.node.valid() ? graph_[use.node].parent : use.block;
+      while (!(in == block_)) {
+        reader = graph_[in].owner;
+        in = graph_[reader].parent;
+      }
+      auto at = reader.valid() ? position_.find(reader.n) : position_.end();
+      if (at == position_.end())
+        life.outside = true;
+      else
+        life.last = std::max(life.last, at->second);
+    }
+  }
+
+  bool small_content(ValueId v) const {
+    const Tensor* t = inference_.content(v);
+    return t && t->dtype() != DType::dim && t->count() <= kKeptContent;
+  }
+
+  Status add_step(NodeId id) {
+    const Node& node = graph_[id];
+    bool all_known = node.op->pure;
+    for (ValueId v : node.out) all_known &= !v.valid() || small_content(v);
+    if (all_known) {
+      for (ValueId v : node.out)
+        if (v.valid()) plan_->constants.emplace_back(v, Value(*inference_.content(v)));
+      return {};
+    }
+    Step step;
+    step.node = id, step.in = node.in, step.out = node.out;
+    NNEX_TRY(choose(node, step));
+    NNEX_TRY(offer_constants(node, step));
+    place_outputs(node, step);
+    plan_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  Operand operand(ValueId v) const {
+    Operand o;
+    if (!v.valid() || !inference_.type(v).is_tensor()) return o;
+    auto shape = concrete(inference_.type(v));
+    if (!shape) return o;
+    o.dtype = inference_.type(v).dtype, o.shape = *shape, o.id = v.n;
+    o.constant = inference_.content(v);
+    if (o.constant && !graph_[v].is_constant())
+      o.constant = nullptr;  // packed under the value's id: only what never changes
+    return o;
+  }
+
+  Status choose(const Node& node, Step& step) {
+    if (node.op->view && viewable(node)) {
+      step.how = Step::How::view;
+      return {};
+    }
+    if (known(node)) {
+      std::vector<Operand> in, out;
+      for (ValueId v : node.in) in.push_back(operand(v));
+      for (ValueId v : node.out) out.push_back(operand(v));
+      std::vector<RegionStep> region = region_of(node);
+      auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs});
+      if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
+      if (chosen->kernel) {
+        step.how = Step::How::kernel;
+        step.kernel = std::move(chosen->kernel);
+        step.def = chosen->def;
+        plan_->workspace_bytes = std::max(plan_->workspace_bytes, step.kernel->workspace());
+        return {};
+      }
+    }
+    step.how = node.blocks.empty() ? Step::How::reference : Step::How::blocks;
+    return {};
+  }
+
+  /// A view keeps its source's memory; a block's result must not, when that memory is the arena's.
+  bool viewable(const Node& node) const {
+    ValueId y = node.out[0], x = node.in[0];
+    if (!y.valid() || !inference_.type(y).is_tensor())
+      return inference_.type(x).kind != Kind::unknown && !inference_.type(x).is_tensor();
+    if (!concrete(inference_.type(y))) return false;
+    auto life = lives_.find(y.n);
+    return !(life != lives_.end() && life->second.outside) || !in_arena(root(x));
+  }
+
+  std::vector<RegionStep> region_of(const Node& node) const {
+    std::vector<RegionStep> region;
+    if (node.op->name != "fused") return region;
+    const Block& body = graph_[node.blocks[0]];
+    std::unordered_map<uint32_t, int> index;
+    for (size_t i = 0; i < body.params.size(); ++i) index[body.params[i].n] = static_cast<int>(i);
+    for (NodeId n = body.first; n.valid(); n = graph_[n].next) {
+      RegionStep s;
+      s.op = graph_[n].op, s.attrs = graph_[n].attrs.get();
+      for (ValueId v : graph_[n].in) s.in.push_back(v.valid() ? index.at(v.n) : -1);
+      s.out = operand(graph_[n].out[0]);
+      index[graph_[n].out[0].n] = static_cast<int>(body.params.size() + region.size());
+      region.push_back(std::move(s));
+    }
+    return region;
+  }
+
+  /// Constants that the step reads, aligned; those a kernel packed stay where they are.
+  Status offer_constants(const Node& node, const Step& step) {
+    std::vector<ValueId> wanted;
+    for (size_t i = 0; i < node.in.size(); ++i)
+      if (node.in[i].valid() && !(step.kernel && step.kernel->packed(i))) wanted.push_back(node.in[i]);
+    for (BlockId b : node.blocks)
+      for (ValueId v : graph_[b].results) wanted.push_back(v);
+    for (ValueId v : wanted) {
+      if (!graph_[v].is_constant() || !offered_.insert(v).second) continue;
+      NNEX_ASSIGN(Value aligned, c_.constants.get(v));
+      plan_->constants.emplace_back(v, std::move(aligned));
+    }
+    return {};
+  }
+
+  /// Decides where each output lives: arena, memory of its own, or an object the step makes.
+  void place_outputs(const Node& node, Step& step) {
+    for (size_t o = 0; o < node.out.size(); ++o) {
+      ValueId v = node.out[o];
+      if (!v.valid()) continue;
+      if (step.how == Step::How::view) {
+        if (o == 0) roots_[v.n] = root(node.in[0]);
+        continue;
+      }
+      auto shape = concrete(inference_.type(v));
+      const DType type = inference_.type(v).dtype;
+      if (!shape || type == DType::none || step.how == Step::How::blocks) continue;
+      Life& life = lives_[v.n];
+      if (life.outside || is_object(type))
+        step.fresh.push_back({v, type, *shape});
+      else
+        life.arena = true, life.dtype = type, life.shape = *shape;
+    }
+  }
+
+  ValueId root(ValueId v) const {
+    auto it = roots_.find(v.n);
+    return it == roots_.end() ? v : it->second;
+  }
+  bool in_arena(ValueId v) const {
+    auto it = lives_.find(v.n);
+    return it != lives_.end() && it->second.arena;
+  }
+
+  Status lay_out() {
+    // A view lives in its root: the root lives as long as its views.
+    for (const auto& [view, r] : roots_) {
+      auto it = lives_.find(r.n);
+      if (it != lives_.end()) it->second.last = std::max(it->second.last, lives_[view].last);
+    }
+    std::vector<ArenaRequest> requests;
+    std::vector<ValueId> owners;
+    for (NodeId id : nodes_)
+      for (ValueId v : graph_[id].out)
+        if (v.valid() && lives_[v.n].arena) {
+          const Life& life = lives_[v.n];
+          auto bytes = bytes_for(life.dtype, life.shape.count());
+          if (!bytes) return Error(Code::limit, fmt::format("a tensor of {} elements is too large", life.shape.text()));
+          requests.push_back({life.first, life.last, *bytes});
+          owners.push_back(v);
+        }
+    NNEX_ASSIGN(plan_->arena_bytes, arena_offsets(requests));
+    if (plan_->arena_bytes > c_.memory_limit)
+      return Error(Code::limit, fmt::format("the run needs {} MiB for activations; the limit is {} MiB",
+                                            plan_->arena_bytes >> 20, c_.memory_limit >> 20));
+    std::unordered_map<uint32_t, int64_t> offsets;
+    for (size_t i = 0; i < owners.size(); ++i) {
+      const Life& life = lives_[owners[i].n];
+      plan_->slots.push_back({owners[i], requests[i].offset, life.dtype, life.shape});
+      offsets[owners[i].n] = requests[i].offset;
+    }
+    place_views(offsets);
+    release_objects();
+    return {};
+  }
+
+  /// Views of arena tensors need no step at all: they are bound once.
+  void place_views(const std::unordered_map<uint32_t, int64_t>& offsets) {
+    std::vector<Step> kept;
+    for (Step& step : plan_->steps) {
+      auto at = step.how == Step::How::view ? offsets.find(root(step.out[0]).n) : offsets.end();
+      if (at == offsets.end()) {
+        kept.push_back(std::move(step));
+        continue;
+      }
+      const Type& t = inference_.type(step.out[0]);
+      plan_->slots.push_back({step.out[0], at->second, t.dtype, *concrete(t)});
+    }
+    plan_->steps = std::move(kept);
+  }
+
+  void release_objects() {
+    std::unordered_map<uint32_t, size_t> step_of;
+    for (size_t s = 0; s < plan_->steps.size(); ++s) step_of[plan_->steps[s].node.n] = s;
+    for (const auto& [v, life] : lives_) {
+      if (life.arena || life.outside || roots_.count(v)) continue;
+      auto it = step_of.find(nodes_[life.last].n);
+      if (it != step_of.end()) plan_->steps[it->second].release.push_back(ValueId{v});
+    }
+  }
+
+  struct Life {
+    size_t first = 0, last = 0;
+    bool outside = false, arena = false;
+    DType dtype = DType::none;
+    Shape shape;
+  };
+
+  const PlanContext& c_;
+  const Graph& graph_;
+  BlockId block_;
+  NodeId from_;
+  Inference inference_;
+  std::shared_ptr<Plan> plan_;
+  std::vector<NodeId> nodes_;
+  std::unordered_map<uint32_t, size_t> position_;
+  std::unordered_map<uint32_t, Life> lives_;
+  std::unordered_map<uint32_t, ValueId> roots_;  ///< Of views: whose memory they show.
+  std::set<ValueId> offered_;
+};
+
+}  // namespace
+
+Result<Value> AlignedConstants::get(ValueId v) {
+  std::lock_guard lock(mutex_);
+  auto it = made_.find(v.n);
+  if (it != made_.end()) return it->second;
+  Value value = graph_[v].constant;
+  if (const Tensor* t = value.tensor(); t && !t->aligned()) {
+    NNEX_ASSIGN(Tensor copy, t->aligned_copy());
+    value = Value(std::move(copy));
+  }
+  return made_.emplace(v.n, std::move(value)).first->second;
+}
+
+Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockId block, NodeId from,
+                                              std::span<const Live> live) {
+  return Planner(context, block, from, live).make();
+}
+
+}  // namespace nnex

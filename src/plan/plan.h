@@ -1,0 +1,94 @@
+#pragma once
+// Plan: for one stretch of a block at known extents, which kernel runs each node, in which order, at which offset of
+// the arena.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "kernels/kernel.h"
+
+namespace nnex {
+
+/// How one node runs.
+struct Step {
+  enum class How : uint8_t {
+    kernel,     ///< A prepared fast kernel.
+    reference,  ///< The table's reference kernel.
+    view,       ///< Output 0 is input 0 under another shape.
+    blocks,     ///< Control flow, or a fused region without a kernel: the run interprets its blocks.
+  };
+  How how = How::reference;
+  NodeId node;
+  std::unique_ptr<Kernel> kernel;
+  const KernelDef* def = nullptr;
+  std::vector<ValueId> in, out;
+  struct Fresh {
+    ValueId value;
+    DType dtype;
+    Shape shape;
+  };
+  std::vector<Fresh> fresh;      ///< Outputs that get memory of their own before the step runs.
+  std::vector<ValueId> release;  ///< Object values nobody reads after the step.
+};
+
+/// A tensor of the arena.
+struct ArenaSlot {
+  ValueId value;
+  int64_t offset = 0;
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+struct Plan {
+  std::vector<Step> steps;
+  std::vector<ArenaSlot> slots;
+  std::vector<std::pair<ValueId, Value>>
+      constants;  ///< Aligned constants and small contents that were computed while planning.
+  int64_t arena_bytes = 0, workspace_bytes = 0;
+  NodeId next;  ///< Where the stretch ends because an extent depends on data; invalid: at the block's end.
+};
+
+/// A value that exists before the stretch runs: a parameter, an outer value, a result of an earlier stretch.
+struct Live {
+  ValueId value;
+  Type type;
+  std::optional<Tensor> content;  ///< Of values whose content decides extents.
+};
+
+/// Constants of a graph in aligned memory, made at first use. Safe from any thread.
+class AlignedConstants {
+ public:
+  explicit AlignedConstants(const Graph& graph) : graph_(graph) {}
+  Result<Value> get(ValueId v);
+
+ private:
+  const Graph& graph_;
+  std::mutex mutex_;
+  std::unordered_map<uint32_t, Value> made_;
+};
+
+struct PlanContext {
+  const Graph& graph;
+  const simd::Loops& loops;
+  Packs& packs;
+  AlignedConstants& constants;
+  int64_t memory_limit;
+};
+
+/// Plans the nodes of a block from `from` on. Errors: those of inference (with the node's place), limit when the arena
+/// would exceed the memory limit.
+Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockId block, NodeId from,
+                                              std::span<const Live> live);
+
+/// What a stretch that starts at `from` reads from outside (parameters, outer values, earlier results), and which of
+/// those decide extents by their content.
+struct LiveIn {
+  ValueId value;
+  bool by_content = false;
+};
+std::vector<LiveIn> live_in(const Graph& graph, BlockId block, NodeId from);
+
+}  // namespace nnex
