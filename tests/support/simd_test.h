@@ -15,10 +15,14 @@
 
 namespace nnex::test {
 
+using simd::Isa;
+using simd::Loops;
+using simd::Numbers;
+
 inline std::vector<Isa> runnable_isas() {
   std::vector<Isa> isas;
   for (int i = 0; i < static_cast<int>(Isa::count); ++i)
-    if (can_run(static_cast<Isa>(i))) isas.push_back(static_cast<Isa>(i));
+    if (simd::can_run(static_cast<Isa>(i))) isas.push_back(static_cast<Isa>(i));
   return isas;
 }
 
@@ -33,8 +37,8 @@ template <class F>
 void for_each_table(F test) {
   for (Isa isa : runnable_isas()) {
     for (Numbers numbers : {Numbers::fast, Numbers::exact}) {
-      SCOPED_TRACE(std::string(name(isa)) + (numbers == Numbers::exact ? " exact" : " fast"));
-      test(loops(isa, numbers));
+      SCOPED_TRACE(std::string(simd::name(isa)) + (numbers == Numbers::exact ? " exact" : " fast"));
+      test(simd::loops(isa, numbers));
     }
   }
 }

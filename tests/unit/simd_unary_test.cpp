@@ -8,6 +8,11 @@
 namespace nnex {
 namespace {
 
+using simd::best_isa;
+using simd::Loops;
+using simd::loops;
+using simd::Numbers;
+
 Unary with_usual_parameters(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::clamp:

@@ -9,8 +9,7 @@
 #include <cpuid.h>
 #endif
 
-namespace nnex {
-namespace simd {
+namespace nnex::simd {
 
 #define NNEX_SIMD(name, signature) extern constinit const Builds<signature> name##_builds;
 #define NNEX_SIMD_FUSED(name, signature)                  \
@@ -80,7 +79,6 @@ bool machine_has(Isa isa) {
 }
 
 }  // namespace
-}  // namespace simd
 
 std::string_view name(Isa isa) {
   switch (isa) {
@@ -106,23 +104,23 @@ std::string_view name(Isa isa) {
 
 const Loops& loops(Isa isa, Numbers numbers) {
   static const auto tables = [] {
-    std::array<std::array<Loops, 2>, simd::kIsas> made;
-    for (size_t i = 0; i < simd::kIsas; ++i) {
-      made[i][0] = simd::make_loops(static_cast<Isa>(i), Numbers::fast);
-      made[i][1] = simd::make_loops(static_cast<Isa>(i), Numbers::exact);
+    std::array<std::array<Loops, 2>, kIsas> made;
+    for (size_t i = 0; i < kIsas; ++i) {
+      made[i][0] = make_loops(static_cast<Isa>(i), Numbers::fast);
+      made[i][1] = make_loops(static_cast<Isa>(i), Numbers::exact);
     }
     return made;
   }();
   return tables[static_cast<size_t>(isa)][static_cast<size_t>(numbers)];
 }
 
-bool can_run(Isa isa) { return simd::is_built(isa) && simd::machine_has(isa); }
+bool can_run(Isa isa) { return is_built(isa) && machine_has(isa); }
 
 Isa best_isa() {
   static const Isa best = [] {
     const char* wish = std::getenv("NNEX_ISA");
     Isa found = Isa::scalar;
-    for (size_t i = 0; i < simd::kIsas; ++i) {
+    for (size_t i = 0; i < kIsas; ++i) {
       const Isa isa = static_cast<Isa>(i);
       if (!can_run(isa)) continue;
       found = isa;
@@ -133,4 +131,4 @@ Isa best_isa() {
   return best;
 }
 
-}  // namespace nnex
+}  // namespace nnex::simd

@@ -7,7 +7,7 @@
 
 #include "kernels/simd/signatures.h"
 
-namespace nnex {
+namespace nnex::simd {
 
 /// The instruction sets a loop may be built for; a build for one machine family has some of them.
 enum class Isa : uint8_t { scalar, ssse3, sse4, avx2, avx512, neon, wasm, count };
@@ -23,8 +23,8 @@ enum class Numbers : uint8_t { fast, exact };
 struct Loops {
   Isa isa = Isa::scalar;
   Numbers numbers = Numbers::fast;
-#define NNEX_SIMD(name, signature) simd::signature* name = nullptr;
-#define NNEX_SIMD_FUSED(name, signature) simd::signature* name = nullptr;
+#define NNEX_SIMD(name, signature) signature* name = nullptr;
+#define NNEX_SIMD_FUSED(name, signature) signature* name = nullptr;
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
@@ -39,4 +39,4 @@ bool can_run(Isa isa);
 /// The widest one that can run, lowered by the environment variable NNEX_ISA. Read once.
 Isa best_isa();
 
-}  // namespace nnex
+}  // namespace nnex::simd
