@@ -1,0 +1,311 @@
+// Arithmetic of one operand.
+
+#include <cmath>
+#include <cstring>
+
+#include "base/checked.h"
+#include "ops/arithmetic.h"
+#include "ops/elementwise.h"
+#include "ops/infer_call.h"
+
+namespace nnex {
+namespace {
+
+// ---- Kernels
+
+struct Negate {
+  float operator()(float x) const { return -x; }
+  double operator()(double x) const { return -x; }
+  int64_t operator()(int64_t x) const { return wrap_sub(0, x); }
+  uint64_t operator()(uint64_t x) const { return 0 - x; }
+  Dim operator()(const Dim& x) const { return Dim(0) - x; }
+};
+
+struct Absolute {
+  float operator()(float x) const { return std::fabs(x); }
+  double operator()(double x) const { return std::fabs(x); }
+  int64_t operator()(int64_t x) const { return x < 0 ? wrap_sub(0, x) : x; }
+  uint64_t operator()(uint64_t x) const { return x; }
+  Dim operator()(const Dim& x) const { return max(x, Dim(0) - x); }
+};
+
+struct Sign {
+  template <class T>
+  T operator()(T x) const {
+    return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;  // a zero and a NaN stay themselves
+  }
+};
+
+/// A function computed in double and rounded once: f32 results are correct but for the rarest double roundings.
+template <double (*f)(double)>
+struct ThroughDouble {
+  float operator()(float x) const { return static_cast<float>(f(x)); }
+  double operator()(double x) const { return f(x); }
+};
+
+struct Reciprocal {
+  template <class T>
+  T operator()(T x) const {
+    return T(1) / x;
+  }
+};
+struct Square {
+  float operator()(float x) const { return x * x; }
+  double operator()(double x) const { return x * x; }
+  int64_t operator()(int64_t x) const { return wrap_mul(x, x); }
+  uint64_t operator()(uint64_t x) const { return x * x; }
+};
+struct SquareRoot {
+  template <class T>
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+struct ReciprocalSquare {
+  template <class T>
+  T operator()(T x) const {
+    return T(1) / (x * x);
+  }
+};
+struct ReciprocalRoot {
+  template <class T>
+  T operator()(T x) const {
+    return T(1) / std::sqrt(x);
+  }
+};
+struct Floor {
+  template <class T>
+  T operator()(T x) const {
+    return std::floor(x);
+  }
+};
+struct Ceil {
+  template <class T>
+  T operator()(T x) const {
+    return std::ceil(x);
+  }
+};
+
+/// To the nearest integer, ties to even, whatever rounding mode the machine is in.
+template <class T>
+T round_half_even(T x) {
+  const T below = std::floor(x);
+  const T rest = x - below;
+  T y = rest < T(0.5) ? below : rest > T(0.5) ? below + 1 : std::fmod(below, T(2)) == 0 ? below : below + 1;
+  return std::isfinite(x) ? std::copysign(y, x) : x;
+}
+
+/// floor(x + 0.5) with the sum not rounded: x - floor(x) is exact wherever it decides.
+template <class T>
+T round_half_up(T x) {
+  const T below = std::floor(x);
+  return x - below >= T(0.5) ? below + 1 : below;
+}
+
+template <class T>
+Status run_round(Call& c) {
+  auto x = c.in<T>(0);
+  auto y = c.out<T>(0);
+  switch (c.attr<RoundAttrs>().rounding) {
+    case Rounding::half_even:
+      map_one(x, y, [](T v) { return round_half_even(v); });
+      break;
+    case Rounding::half_up:
+      map_one(x, y, [](T v) { return round_half_up(v); });
+      break;
+    case Rounding::half_away:
+      map_one(x, y, [](T v) { return std::round(v); });
+      break;
+  }
+  return {};
+}
+
+template <class T>
+Status run_affine(Call& c) {
+  const T alpha = static_cast<T>(c.attr<AffineAttrs>().alpha), beta = static_cast<T>(c.attr<AffineAttrs>().beta);
+  map_one(c.in<T>(0), c.out<T>(0), [=](T v) { return alpha * v + beta; });
+  return {};
+}
+
+/// Tensors are copied into the memory the plan gave, other values are shared.
+Status run_copy(Call& c) {
+  const Tensor* x = c.value(0).tensor();
+  if (!x) {
+    c.set(0, c.value(0));
+    return {};
+  }
+  NNEX_ASSIGN(Tensor * y, c.make(0, x->dtype(), x->shape()));
+  if (x->dtype() == DType::str)
+    std::copy(x->strings().begin(), x->strings().end(), y->mutable_as<std::string>().begin());
+  else if (x->dtype() == DType::dim)
+    std::copy(x->as<Dim>().begin(), x->as<Dim>().end(), y->mutable_as<Dim>().begin());
+  else if (x->bytes() > 0)
+    std::memcpy(y->mutable_data(), x->data(), static_cast<size_t>(x->bytes()));
+  return {};
+}
+
+Status infer_copy(InferCall& c) {
+  c.result_type(0, c.in(0));
+  if (auto values = c.values(0)) c.result_values(0, *values);
+  return {};
+}
+
+template <double (*f)(double)>
+constexpr Reference through_double() {
+  return unary<ThroughDouble<f>, float, double>();
+}
+
+// ---- Entries
+
+/// A row of one real operand without attributes.
+constexpr OpDef real_function(std::string_view name, std::string_view summary, std::string_view source,
+                              Reference reference, List<Spelling, 6> spelled, std::string_view body = {}) {
+  OpDef op;
+  op.name = name, op.summary = summary, op.source = source;
+  op.inputs = {{"x", kF}};
+  op.outputs = {{"y", same_type_as("x")}};
+  op.infer = same_shape;
+  op.reference = reference;
+  op.body = body;
+  op.spelled = spelled;
+  op.elementwise = true;
+  return op;
+}
+
+constexpr OpDef kUnaryOps[] = {
+    {
+        .name = "copy",
+        .summary = "The same value.",
+        .source = "NNEF 1.0.5 copy, copy_n; ONNX Identity; WebNN identity()",
+        .inputs = {{"x", any_value()}},
+        .outputs = {{"y", any_value()}},
+        .infer = infer_copy,
+        .reference = any(run_copy),
+        .spelled = {{nnef, "copy"}, {onnx, "Identity"}, {webnn, "identity"}},
+        .elementwise = true,
+    },
+    {
+        .name = "neg",
+        .summary = "-x; integers wrap, so their minimum stays.",
+        .source = "NNEF 1.0.5 neg; ONNX Neg; WebNN neg(); CVM negative",
+        .inputs = {{"x", kN}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = same_shape,
+        .reference = unary<Negate, float, double, int64_t, uint64_t, Dim>(),
+        .spelled = {{nnef, "neg"}, {onnx, "Neg"}, {webnn, "neg"}, {cvm, "negative"}},
+        .elementwise = true,
+    },
+    {
+        .name = "abs",
+        .summary = "The magnitude of x; an integer minimum stays.",
+        .source = "NNEF 1.0.5 abs; ONNX Abs; WebNN abs(); CVM abs",
+        .inputs = {{"x", kN}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = same_shape,
+        .reference = unary<Absolute, float, double, int64_t, uint64_t, Dim>(),
+        .spelled = {{nnef, "abs"}, {onnx, "Abs"}, {webnn, "abs"}, {cvm, "abs"}},
+        .elementwise = true,
+    },
+    {
+        .name = "sign",
+        .summary = "-1, 0 or 1; a zero and a NaN stay themselves.",
+        .source = "NNEF 1.0.5 sign; ONNX Sign; WebNN sign()",
+        .inputs = {{"x", kN}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = same_shape,
+        .reference = unary<Sign, float, double, int64_t, uint64_t>(),
+        .spelled = {{nnef, "sign"}, {onnx, "Sign", {}, 9}, {webnn, "sign"}},
+        .elementwise = true,
+    },
+    {
+        .name = "sqr",
+        .summary = "x times x.",
+        .source = "NNEF 1.0.5 sqr",
+        .inputs = {{"x", kN}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = same_shape,
+        .reference = unary<Square, float, double, int64_t, uint64_t>(),
+        .body = "y = x * x;",
+        .spelled = {{nnef, "sqr"}},
+        .elementwise = true,
+    },
+    real_function("rcp", "1 / x, correctly rounded.", "NNEF 1.0.5 rcp; ONNX Reciprocal; WebNN reciprocal()",
+                  unary<Reciprocal, float, double>(), {{nnef, "rcp"}, {onnx, "Reciprocal"}, {webnn, "reciprocal"}}),
+    real_function("sqrt", "The square root; NaN for negative x.", "NNEF 1.0.5 sqrt; ONNX Sqrt; WebNN sqrt()",
+                  unary<SquareRoot, float, double>(), {{nnef, "sqrt"}, {onnx, "Sqrt"}, {webnn, "sqrt"}}),
+    real_function("rsqr", "1 / x^2.", "NNEF 1.0.5 rsqr", unary<ReciprocalSquare, float, double>(), {{nnef, "rsqr"}},
+                  "y = rcp(x * x);"),
+    real_function("rsqrt", "1 / sqrt(x).", "NNEF 1.0.5 rsqrt", unary<ReciprocalRoot, float, double>(),
+                  {{nnef, "rsqrt"}}, "y = rcp(sqrt(x));"),
+    real_function("exp", "e^x.", "NNEF 1.0.5 exp; ONNX Exp; WebNN exp()", through_double<std::exp>(),
+                  {{nnef, "exp"}, {onnx, "Exp"}, {webnn, "exp"}}),
+    real_function("log", "The natural logarithm; -inf at 0, NaN below.", "NNEF 1.0.5 log; ONNX Log; WebNN log()",
+                  through_double<std::log>(), {{nnef, "log"}, {onnx, "Log"}, {webnn, "log"}}),
+    real_function("log2", "The logarithm to base 2, exact on powers of two.", "NNEF 1.0.5 log2",
+                  through_double<std::log2>(), {{nnef, "log2"}}),
+    real_function("sin", "The sine.", "NNEF 1.0.5 sin; ONNX Sin; WebNN sin()", through_double<std::sin>(),
+                  {{nnef, "sin"}, {onnx, "Sin", {}, 7}, {webnn, "sin"}}),
+    real_function("cos", "The cosine.", "NNEF 1.0.5 cos; ONNX Cos; WebNN cos()", through_double<std::cos>(),
+                  {{nnef, "cos"}, {onnx, "Cos", {}, 7}, {webnn, "cos"}}),
+    real_function("tan", "The tangent.", "NNEF 1.0.5 tan; ONNX Tan; WebNN tan()", through_double<std::tan>(),
+                  {{nnef, "tan"}, {onnx, "Tan", {}, 7}, {webnn, "tan"}}),
+    real_function("asin", "The inverse sine; NaN outside [-1, 1].", "NNEF 1.0.5 asin; ONNX Asin",
+                  through_double<std::asin>(), {{nnef, "asin"}, {onnx, "Asin", {}, 7}}),
+    real_function("acos", "The inverse cosine; NaN outside [-1, 1].", "NNEF 1.0.5 acos; ONNX Acos",
+                  through_double<std::acos>(), {{nnef, "acos"}, {onnx, "Acos", {}, 7}}),
+    real_function("atan", "The inverse tangent.", "NNEF 1.0.5 atan; ONNX Atan", through_double<std::atan>(),
+                  {{nnef, "atan"}, {onnx, "Atan", {}, 7}}),
+    real_function("sinh", "The hyperbolic sine.", "NNEF 1.0.5 sinh; ONNX Sinh", through_double<std::sinh>(),
+                  {{nnef, "sinh"}, {onnx, "Sinh", {}, 9}}),
+    real_function("cosh", "The hyperbolic cosine.", "NNEF 1.0.5 cosh; ONNX Cosh", through_double<std::cosh>(),
+                  {{nnef, "cosh"}, {onnx, "Cosh", {}, 9}}),
+    real_function("tanh", "The hyperbolic tangent.", "NNEF 1.0.5 tanh; ONNX Tanh; WebNN tanh()",
+                  through_double<std::tanh>(), {{nnef, "tanh"}, {onnx, "Tanh"}, {webnn, "tanh"}}),
+    real_function("asinh", "The inverse hyperbolic sine.", "NNEF 1.0.5 asinh; ONNX Asinh", through_double<std::asinh>(),
+                  {{nnef, "asinh"}, {onnx, "Asinh", {}, 9}}),
+    real_function("acosh", "The inverse hyperbolic cosine; NaN below 1.", "NNEF 1.0.5 acosh; ONNX Acosh",
+                  through_double<std::acosh>(), {{nnef, "acosh"}, {onnx, "Acosh", {}, 9}}),
+    real_function("atanh", "The inverse hyperbolic tangent; NaN outside [-1, 1].", "NNEF 1.0.5 atanh; ONNX Atanh",
+                  through_double<std::atanh>(), {{nnef, "atanh"}, {onnx, "Atanh", {}, 9}}),
+    real_function("erf", "The error function.", "ONNX Erf; WebNN erf()", through_double<std::erf>(),
+                  {{onnx, "Erf", {}, 9}, {webnn, "erf"}}),
+    real_function("floor", "The largest integer not above x.", "NNEF 1.0.5 floor; ONNX Floor; WebNN floor()",
+                  unary<Floor, float, double>(), {{nnef, "floor"}, {onnx, "Floor"}, {webnn, "floor"}}),
+    real_function("ceil", "The smallest integer not below x.", "NNEF 1.0.5 ceil; ONNX Ceil; WebNN ceil()",
+                  unary<Ceil, float, double>(), {{nnef, "ceil"}, {onnx, "Ceil"}, {webnn, "ceil"}}),
+    {
+        .name = "round",
+        .summary = "The nearest integer; `rounding` says what a tie does.",
+        .source = "NNEF 1.0.5 round (half_up); ONNX Round, WebNN roundEven() (half_even)",
+        .inputs = {{"x", kF}},
+        .outputs = {{"y", same_type_as("x")}},
+        .attrs = attrs_of<RoundAttrs>({field<&RoundAttrs::rounding>("rounding", "Where ties go.")}),
+        .infer = same_shape,
+        .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_round<T>(c); }),
+        .spelled = {{nnef, "round", {}, 1, "", {{"rounding", "'half_up'"}}},
+                    {onnx, "Round", {}, 11},
+                    {webnn, "roundEven"}},
+        .elementwise = true,
+    },
+    {
+        .name = "affine",
+        .summary = "alpha x + beta, two roundings.",
+        .source = "WebNN linear()",
+        .inputs = {{"x", kF}},
+        .outputs = {{"y", same_type_as("x")}},
+        .attrs = attrs_of<AffineAttrs>(
+            {field<&AffineAttrs::alpha>("alpha", "Factor."), field<&AffineAttrs::beta>("beta", "What is added.")}),
+        .infer = same_shape,
+        .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_affine<T>(c); }),
+        .body = "y = alpha * x + beta;",
+        .spelled = {{webnn, "linear"}},
+        .elementwise = true,
+    },
+};
+static_assert(sound(kUnaryOps));
+
+}  // namespace
+
+std::span<const OpDef> unary_ops() { return kUnaryOps; }
+
+}  // namespace nnex
