@@ -15,9 +15,7 @@
 
 namespace nnex {
 
-namespace simd {
 struct Loops;
-}
 
 /// Packed forms of constants, made once and shared by every plan and session of a model. Safe from any thread.
 class Packs {
@@ -60,7 +58,7 @@ struct KernelRequest {
   std::span<const Operand> in;
   std::span<const Operand> out;
   std::span<const RegionStep> region;  ///< Of a `fused` node; output 0 is the last step's.
-  const simd::Loops& loops;
+  const Loops& loops;
   Packs& packs;
 
   template <class A>

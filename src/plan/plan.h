@@ -30,6 +30,7 @@ struct Step {
     DType dtype;
     Shape shape;
   };
+  Shape view_shape;              ///< Of a view: output 0's extents.
   std::vector<Fresh> fresh;      ///< Outputs that get memory of their own before the step runs.
   std::vector<ValueId> release;  ///< Object values nobody reads after the step.
 };
@@ -72,7 +73,7 @@ class AlignedConstants {
 
 struct PlanContext {
   const Graph& graph;
-  const simd::Loops& loops;
+  const Loops& loops;
   Packs& packs;
   AlignedConstants& constants;
   int64_t memory_limit;

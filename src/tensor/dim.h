@@ -41,6 +41,7 @@ class Dim {
   friend bool operator==(const Dim& a, const Dim& b);
 
   struct Formula;
+  friend struct DimParts;
 
  private:
   int64_t number_ = 0;

@@ -1,0 +1,19 @@
+#pragma once
+// Reading a model of any format: the first bytes say which reader.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+#include "nnex/model.h"
+
+namespace nnex {
+
+/// Reads the model file at `path`. Weights stay in the file's memory, which the graph keeps alive.
+/// Errors: unreadable, invalid_model, limit.
+Result<Graph> read_model(const std::string& path, const LoadOptions& options);
+/// The same from memory, which is copied.
+Result<Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options);
+
+}  // namespace nnex

@@ -1,0 +1,31 @@
+#include "graph/missing.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace nnex {
+
+std::string Missing::text() const {
+  return nodes == 1 ? fmt::format("{} ({})", op, place) : fmt::format("{} ({} nodes, first: {})", op, nodes, place);
+}
+
+std::vector<Missing> missing_operators(const Graph& graph) {
+  std::map<std::string, Missing> found;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.op->reference || !node.op->body.empty() || !node.op->blocks.empty() || node.op == &call_op() ||
+        node.op->name == "fused")
+      continue;
+    std::string name(node.op->name);
+    if (node.foreign)
+      name = node.foreign->domain.empty() ? node.foreign->name : node.foreign->domain + "." + node.foreign->name;
+    Missing& m = found[name];
+    if (m.nodes++ == 0) m.op = name, m.place = graph.place_of(id);
+  }
+  std::vector<Missing> out;
+  for (auto& [name, m] : found) out.push_back(std::move(m));
+  return out;
+}
+
+}  // namespace nnex

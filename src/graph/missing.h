@@ -1,0 +1,23 @@
+#pragma once
+// Operators of a graph that this build cannot run.
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+struct Missing {
+  std::string op;     ///< "com.example.Rotate", "DeformConv"
+  std::string place;  ///< The first node that needs it.
+  size_t nodes = 0;   ///< How many nodes need it.
+
+  /// "DeformConv (3 nodes, first: node 'dc1')"
+  std::string text() const;
+};
+
+/// Every operator that is outside the table, or that has neither a kernel nor a body.
+std::vector<Missing> missing_operators(const Graph& graph);
+
+}  // namespace nnex

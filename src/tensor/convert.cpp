@@ -1,0 +1,303 @@
+#include "tensor/convert.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/try.h"
+#include "tensor/dim.h"
+#include "tensor/element.h"
+
+namespace nnex {
+namespace {
+
+template <class T>
+inline constexpr bool kNarrowFloat =
+    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f8e4m3fn> || std::is_same_v<T, f8e4m3fnuz> ||
+    std::is_same_v<T, f8e5m2> || std::is_same_v<T, f8e5m2fnuz> || std::is_same_v<T, f8e8m0>;
+template <class T>
+inline constexpr bool kReal = std::is_floating_point_v<T> || kNarrowFloat<T>;
+
+/// Toward zero or down, into I's range; NaN gives 0.
+template <class I, class F>
+I integer_from(F x, FloatToInt how) {
+  if (std::isnan(x)) return 0;
+  x = how == FloatToInt::floor ? std::floor(x) : std::trunc(x);
+  constexpr F kEnd = static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * 2;
+  if (x >= kEnd) return std::numeric_limits<I>::max();
+  if (x < static_cast<F>(std::numeric_limits<I>::min())) return std::numeric_limits<I>::min();
+  return static_cast<I>(x);
+}
+
+template <class To, class From>
+To element(From from, const ConvertOptions& o) {
+  if constexpr (std::is_same_v<From, Flag>) {
+    return element<To>(static_cast<uint8_t>(from.bits != 0), o);
+  } else if constexpr (kNarrowFloat<From>) {
+    return element<To>(static_cast<float>(from), o);
+  } else if constexpr (std::is_same_v<To, Flag>) {
+    return Flag{static_cast<uint8_t>(from != From{} ? 1 : 0)};
+  } else if constexpr (std::is_same_v<To, f16> || std::is_same_v<To, bf16>) {
+    if constexpr (std::is_same_v<From, float>)
+      return To(from);
+    else
+      return To(static_cast<double>(from));
+  } else if constexpr (std::is_same_v<To, f8e8m0>) {
+    return To(static_cast<float>(from), o.overflow, o.power);
+  } else if constexpr (kNarrowFloat<To>) {
+    return To(static_cast<float>(from), o.overflow);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return integer_from<To>(from, o.float_to_int);
+  } else {
+    return static_cast<To>(from);
+  }
+}
+
+uint8_t packed_bits(const Tensor& t, int64_t i) {
+  const int width = bits(t.dtype()), per_byte = 8 / width;
+  const auto byte = std::to_integer<uint8_t>(t.data()[i / per_byte]);
+  return static_cast<uint8_t>((byte >> (width * static_cast<int>(i % per_byte))) & ((1 << width) - 1));
+}
+
+void set_packed_bits(Tensor& t, int64_t i, uint8_t value) {
+  const int width = bits(t.dtype()), per_byte = 8 / width, shift = width * static_cast<int>(i % per_byte);
+  const auto mask = static_cast<uint8_t>(((1 << width) - 1) << shift);
+  std::byte& b = t.mutable_data()[i / per_byte];
+  b = std::byte{static_cast<uint8_t>((std::to_integer<uint8_t>(b) & ~mask) | ((value << shift) & mask))};
+}
+
+bool sub_byte(DType type) { return bits(type) > 0 && bits(type) < 8; }
+
+int64_t packed_int(const Tensor& t, int64_t i) {
+  const uint8_t b = packed_bits(t, i);
+  const int width = bits(t.dtype());
+  return is_signed_int(t.dtype()) && (b >> (width - 1)) ? static_cast<int64_t>(b) - (1 << width) : b;
+}
+
+void clear_tail(Tensor& t) {
+  if (t.bytes() > 0) t.mutable_data()[t.bytes() - 1] = std::byte{0};
+}
+
+/// Sub-byte types on either side: element by element.
+Result<Tensor> convert_packed(const Tensor& from, DType to, const ConvertOptions& options) {
+  const DType middle = from.dtype() == DType::f4e2m1 ? DType::f32 : DType::i64;
+  if (sub_byte(from.dtype())) {
+    NNEX_ASSIGN(Tensor wide, Tensor::make(middle, from.shape()));
+    for (int64_t i = 0; i < from.count(); ++i) {
+      if (middle == DType::f32)
+        wide.mutable_as<float>()[static_cast<size_t>(i)] = f4e2m1_value(packed_bits(from, i));
+      else
+        wide.mutable_as<int64_t>()[static_cast<size_t>(i)] = packed_int(from, i);
+    }
+    return convert(wide, to, options);
+  }
+  NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
+  clear_tail(out);
+  for (int64_t i = 0; i < from.count(); ++i) {
+    if (to == DType::f4e2m1)
+      set_packed_bits(out, i, f4e2m1_bits(static_cast<float>(real_at(from, i))));
+    else if (is_real(from.dtype()))
+      set_packed_bits(
+          out, i, static_cast<uint8_t>(integer_from<int64_t>(std::nearbyint(real_at(from, i)), options.float_to_int)));
+    else
+      set_packed_bits(out, i, static_cast<uint8_t>(int_at(from, i)));
+  }
+  return out;
+}
+
+Result<double> parsed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\n')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\n')) text.remove_suffix(1);
+  std::string_view digits = text;
+  if (!digits.empty() && digits.front() == '+') digits.remove_prefix(1);
+  double x = 0;
+  auto [end, error] = fast_float::from_chars(digits.data(), digits.data() + digits.size(), x);
+  // Beyond double's range fast_float gives infinity or 0: what rounding gives, too.
+  if (digits.empty() || end != digits.data() + digits.size())
+    return Error(Code::fault, fmt::format("'{}' is no number", text));
+  (void)error;
+  return x;
+}
+
+Result<Tensor> from_text(const Tensor& from, DType to, const ConvertOptions& options) {
+  NNEX_ASSIGN(Tensor out, Tensor::make(is_int(to) ? DType::i64 : DType::f64, from.shape()));
+  for (int64_t i = 0; i < from.count(); ++i) {
+    const std::string& s = from.strings()[static_cast<size_t>(i)];
+    int64_t whole = 0;
+    if (is_int(to)) {
+      size_t at = s.size() > 1 && (s[0] == '-' || s[0] == '+');
+      bool digits = at < s.size() && s.size() < 20;
+      for (size_t k = at; k < s.size(); ++k) digits &= s[k] >= '0' && s[k] <= '9';
+      if (digits) {
+        uint64_t magnitude = 0;
+        for (size_t k = at; k < s.size(); ++k) magnitude = magnitude * 10 + static_cast<uint64_t>(s[k] - '0');
+        whole = static_cast<int64_t>(s[0] == '-' ? 0 - magnitude : magnitude);
+      } else {
+        NNEX_ASSIGN(double x, parsed(s));
+        whole = integer_from<int64_t>(x, options.float_to_int);
+      }
+      out.mutable_as<int64_t>()[static_cast<size_t>(i)] = whole;
+    } else {
+      NNEX_ASSIGN(double x, parsed(s));
+      out.mutable_as<double>()[static_cast<size_t>(i)] = x;
+    }
+  }
+  return convert(out, to, options);
+}
+
+/// Numbers as ONNX writes them in strings.
+std::string text_element(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::boolean) return int_at(t, i) ? "True" : "False";
+  if (!is_real(t.dtype()))
+    return t.dtype() == DType::u64 ? std::to_string(static_cast<uint64_t>(int_at(t, i))) : std::to_string(int_at(t, i));
+  const double x = real_at(t, i);
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-INF" : "INF";
+  return t.dtype() == DType::f64 ? number_text(x) : number_text(static_cast<float>(x));
+}
+
+Result<Tensor> to_text(const Tensor& from) {
+  NNEX_ASSIGN(Tensor out, Tensor::make(DType::str, from.shape()));
+  for (int64_t i = 0; i < from.count(); ++i)
+    out.mutable_as<std::string>()[static_cast<size_t>(i)] = text_element(from, i);
+  return out;
+}
+
+Result<Tensor> convert_complex(const Tensor& from, DType to) {
+  if (!is_complex(from.dtype()) || !is_complex(to))
+    return Error(Code::unsupported, fmt::format("conversion from {} to {}", name(from.dtype()), name(to)));
+  NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
+  for (size_t i = 0; i < static_cast<size_t>(from.count()) * 2; ++i) {
+    const double x = from.dtype() == DType::c64 ? reinterpret_cast<const float*>(from.data())[i]
+                                                : reinterpret_cast<const double*>(from.data())[i];
+    if (to == DType::c64)
+      reinterpret_cast<float*>(out.mutable_data())[i] = static_cast<float>(x);
+    else
+      reinterpret_cast<double*>(out.mutable_data())[i] = x;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Tensor> convert(const Tensor& given, DType to, const ConvertOptions& options) {
+  if (given.dtype() == to) return given;
+  NNEX_ASSIGN(Tensor from, given.aligned_copy());
+  if (from.dtype() == DType::str) return from_text(from, to, options);
+  if (is_complex(from.dtype()) || is_complex(to)) return convert_complex(from, to);
+  if (sub_byte(from.dtype())) return convert_packed(from, to, options);
+  if (to == DType::str) return to_text(from);
+  if (sub_byte(to)) return convert_packed(from, to, options);
+  NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
+  bool done = visit_element(from.dtype(), [&]<class From>() {
+    return visit_element(to, [&]<class To>() {
+      if constexpr (std::is_void_v<From> || std::is_void_v<To>) {
+        return false;
+      } else {
+        const From* x = from.as<From>().data();
+        To* y = out.mutable_as<To>().data();
+        for (int64_t i = 0; i < from.count(); ++i) y[i] = element<To>(x[i], options);
+        return true;
+      }
+    });
+  });
+  if (!done) return Error(Code::unsupported, fmt::format("conversion from {} to {}", name(from.dtype()), name(to)));
+  return out;
+}
+
+double real_at(const Tensor& t, int64_t i) {
+  return visit_element(t.dtype(), [&]<class T>() -> double {
+    if constexpr (std::is_void_v<T>) {
+      if (t.dtype() == DType::f4e2m1) return f4e2m1_value(packed_bits(t, i));
+      return sub_byte(t.dtype()) ? static_cast<double>(packed_int(t, i)) : 0.0;
+    } else {
+      T x;
+      __builtin_memcpy(&x, t.data() + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      return element<double>(x, {});
+    }
+  });
+}
+
+int64_t int_at(const Tensor& t, int64_t i) {
+  return visit_element(t.dtype(), [&]<class T>() -> int64_t {
+    if constexpr (std::is_void_v<T>) {
+      if (t.dtype() == DType::f4e2m1) return static_cast<int64_t>(f4e2m1_value(packed_bits(t, i)));
+      return sub_byte(t.dtype()) ? packed_int(t, i) : 0;
+    } else {
+      T x;
+      __builtin_memcpy(&x, t.data() + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      return element<int64_t>(x, {});
+    }
+  });
+}
+
+std::vector<int64_t> ints_of(const Tensor& t) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < t.count(); ++i) out.push_back(int_at(t, i));
+  return out;
+}
+
+std::vector<double> reals_of(const Tensor& t) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < t.count(); ++i) out.push_back(real_at(t, i));
+  return out;
+}
+
+void set_real(Tensor& t, int64_t i, double x) {
+  visit_element(t.dtype(), [&]<class T>() {
+    if constexpr (std::is_void_v<T>) {
+      if (t.dtype() == DType::f4e2m1)
+        set_packed_bits(t, i, f4e2m1_bits(static_cast<float>(x)));
+      else if (sub_byte(t.dtype()))
+        set_packed_bits(t, i, static_cast<uint8_t>(integer_from<int64_t>(std::nearbyint(x), FloatToInt::truncate)));
+    } else {
+      t.mutable_as<T>()[static_cast<size_t>(i)] = element<T>(x, {});
+    }
+  });
+}
+
+void set_int(Tensor& t, int64_t i, int64_t x) {
+  visit_element(t.dtype(), [&]<class T>() {
+    if constexpr (std::is_void_v<T>) {
+      if (t.dtype() == DType::f4e2m1)
+        set_packed_bits(t, i, f4e2m1_bits(static_cast<float>(x)));
+      else if (sub_byte(t.dtype()))
+        set_packed_bits(t, i, static_cast<uint8_t>(x));
+      else if (t.dtype() == DType::dim)
+        t.mutable_as<Dim>()[static_cast<size_t>(i)] = Dim(x);
+    } else {
+      t.mutable_as<T>()[static_cast<size_t>(i)] = element<T>(x, {});
+    }
+  });
+}
+
+std::string element_text(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::str) return "\"" + t.strings()[static_cast<size_t>(i)] + "\"";
+  if (t.dtype() == DType::dim) return t.as<Dim>()[static_cast<size_t>(i)].text();
+  if (t.dtype() == DType::boolean) return int_at(t, i) ? "true" : "false";
+  if (t.dtype() == DType::u64) return std::to_string(static_cast<uint64_t>(int_at(t, i)));
+  if (t.dtype() == DType::f64) return number_text(real_at(t, i));
+  if (is_real(t.dtype())) return number_text(static_cast<float>(real_at(t, i)));
+  if (is_complex(t.dtype())) {
+    auto part = [&](int64_t k) {
+      if (t.dtype() == DType::c64) {
+        float x;
+        __builtin_memcpy(&x, t.data() + (2 * i + k) * 4, 4);
+        return number_text(x);
+      }
+      double x;
+      __builtin_memcpy(&x, t.data() + (2 * i + k) * 8, 8);
+      return number_text(x);
+    };
+    return "(" + part(0) + "," + part(1) + ")";
+  }
+  return std::to_string(int_at(t, i));
+}
+
+std::string number_text(float x) { return fmt::format("{}", x); }
+std::string number_text(double x) { return fmt::format("{}", x); }
+
+}  // namespace nnex
