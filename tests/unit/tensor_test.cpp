@@ -54,7 +54,9 @@ TEST(Half, RoundTrip) {
     bf16 g;
     g.bits = static_cast<uint16_t>(b);
     const float y = g;
-    if (!std::isnan(y)) ASSERT_EQ(bf16(y).bits, b);
+    if (!std::isnan(y)) {
+      ASSERT_EQ(bf16(y).bits, b);
+    }
   }
 }
 
