@@ -22,4 +22,8 @@ using CompareF32 = void(CompareKind kind, Form form, const float* a, const float
 using SelectU32 = void(const uint8_t* which, const uint32_t* a, const uint32_t* b, uint32_t* y, size_t n, size_t step_a,
                        size_t step_b);
 
+/// y[c * y_stride + r] = x[r * x_stride + c] for r < rows, c < columns.
+using TransposeU32 = void(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride, size_t rows,
+                          size_t columns);
+
 }  // namespace nnex::simd

@@ -1,0 +1,44 @@
+#pragma once
+// Moving elements without looking at them: transpose, slice, expand, concat, split, pad's inner part, gather. Elements
+// have 1, 2, 4 or 8 bytes; pointers need no alignment.
+
+#include <cstdint>
+#include <span>
+
+#include "base/threads.h"
+#include "kernels/nest.h"
+#include "kernels/simd/loops.h"
+
+namespace nnex {
+
+/// Fills a dense y from x, whose strides the nest's one operand gives: transpose (permuted strides), slice (x points to
+/// its first element; steps multiply strides, negative ones walk back), expand (stride 0), or any mixture. Long runs
+/// are copied, a transpose goes through square blocks.
+void copy_from_strided(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const void* x,
+                       void* y);
+
+/// Writes a dense x into y at the strides of the nest's one operand: concat, pad, scatter of slices. No two elements
+/// may meet.
+void copy_to_strided(Team& team, int element_bytes, const Nest& nest, const void* x, void* y);
+
+/// Copies `rows` runs of `run` bytes, `x_step` and `y_step` bytes apart: one part of a concat or a split.
+void copy_runs(Team& team, const void* x, int64_t x_step, void* y, int64_t y_step, int64_t rows, int64_t run);
+
+/// The nest of a transpose of a dense x: y[i_axes[0], i_axes[1], ...] = x[i0, i1, ...]. Nothing when more than 8 axes
+/// remain.
+std::optional<Nest> transpose_nest(std::span<const int64_t> x_shape, std::span<const int64_t> axes);
+
+/// What an index outside [0, extent) means.
+enum class Outside : uint8_t {
+  fault,
+  clamp,  ///< to the nearest legal one
+};
+
+/// y[o, i, :] = x[o, indices[i], :] for x of shape [outer, extent, inner bytes]. With from_end an index -extent..-1
+/// counts from the end, before `outside` acts. Returns -1, or the position in `indices` of the first index outside;
+/// then y is not written.
+template <class Index>
+int64_t gather(Team& team, const void* x, int64_t outer, int64_t extent, int64_t inner, const Index* indices,
+               int64_t count, bool from_end, Outside outside, void* y);
+
+}  // namespace nnex

@@ -1,0 +1,144 @@
+#include "kernels/copy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "simd_test.h"
+
+namespace nnex {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+int64_t count(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>());
+}
+
+std::vector<uint8_t> bytes(size_t n) {
+  std::vector<uint8_t> x(n);
+  for (size_t i = 0; i < n; ++i) x[i] = static_cast<uint8_t>((i * 2654435761U) >> 13);
+  return x;
+}
+
+TEST(SimdTranspose, EqualsPlainLoop) {
+  test::for_each_table([&](const simd::Loops& table) {
+    for (auto [rows, columns] : {std::pair{1, 1}, {4, 4}, {16, 16}, {17, 33}, {3, 50}, {50, 3}, {40, 70}, {0, 5}}) {
+      const size_t r = static_cast<size_t>(rows), c = static_cast<size_t>(columns);
+      std::vector<uint32_t> x(r * (c + 3) + 1), y(c * (r + 2) + 1, 7), expected = y;
+      std::iota(x.begin(), x.end(), 100U);
+      for (size_t i = 0; i < r; ++i)
+        for (size_t j = 0; j < c; ++j) expected[j * (r + 2) + i] = x[i * (c + 3) + j];
+      table.transpose_u32(x.data(), c + 3, y.data(), r + 2, r, c);
+      test::expect_same(y, expected);
+    }
+  });
+}
+
+/// y by the definition, an element at a time.
+std::vector<uint8_t> plain_transpose(const std::vector<uint8_t>& x, const Shape& shape, const Shape& axes,
+                                     size_t size) {
+  std::vector<uint8_t> y(x.size());
+  const size_t rank = shape.size();
+  Shape index(rank, 0);
+  for (int64_t to = 0; to < count(shape); ++to) {
+    int64_t rest = to;
+    for (size_t k = rank; k-- > 0;) {
+      const int64_t extent = shape[static_cast<size_t>(axes[k])];
+      index[static_cast<size_t>(axes[k])] = rest % extent;
+      rest /= extent;
+    }
+    int64_t from = 0;
+    for (size_t k = 0; k < rank; ++k) from = from * shape[k] + index[k];
+    std::copy_n(x.begin() + from * static_cast<int64_t>(size), size, y.begin() + to * static_cast<int64_t>(size));
+  }
+  return y;
+}
+
+const struct {
+  const char* name;
+  Shape shape, axes;
+} transpose_rows[] = {
+    {"scalar", {}, {}},
+    {"matrix", {37, 53}, {1, 0}},
+    {"to channels last", {2, 19, 8, 9}, {0, 2, 3, 1}},
+    {"to channels first", {2, 8, 9, 19}, {0, 3, 1, 2}},
+    {"heads", {2, 10, 4, 16}, {0, 2, 1, 3}},
+    {"keys", {2, 10, 4, 16}, {0, 2, 3, 1}},
+    {"image of 3", {30, 31, 3}, {2, 0, 1}},
+    {"pairs", {20, 30, 2}, {1, 0, 2}},
+    {"reversed", {3, 4, 5, 6, 2}, {4, 3, 2, 1, 0}},
+    {"identity", {3, 4, 5}, {0, 1, 2}},
+    {"large", {300, 500}, {1, 0}},
+    {"empty", {3, 0, 5}, {2, 1, 0}},
+    {"ones", {1, 7, 1, 5}, {3, 2, 1, 0}},
+};
+
+TEST(Copy, TransposeOfEveryElementSize) {
+  Team team(2);
+  for (const auto& row : transpose_rows) {
+    SCOPED_TRACE(row.name);
+    const auto nest = transpose_nest(row.shape, row.axes);
+    ASSERT_TRUE(nest);
+    for (size_t size : {1, 2, 4, 8}) {
+      const std::vector<uint8_t> x = bytes(static_cast<size_t>(count(row.shape)) * size);
+      std::vector<uint8_t> y(x.size());
+      copy_from_strided(simd::loops(simd::best_isa()), team, static_cast<int>(size), *nest, x.data(), y.data());
+      test::expect_same(y, plain_transpose(x, row.shape, row.axes, size));
+    }
+  }
+}
+
+TEST(Copy, SliceWithStepsAndExpand) {
+  Team team(1);
+  const simd::Loops& loops = simd::loops(simd::best_isa());
+  std::vector<float> x(6 * 8);
+  std::iota(x.begin(), x.end(), 0.0F);
+  const Shape out = {3, 4}, backwards = {16, -2}, stretched = {0, 1};
+  const std::span<const int64_t> slice[] = {backwards}, expand[] = {stretched};
+  std::vector<float> y(12), expected(12);
+  copy_from_strided(loops, team, 4, *strided_nest(out, slice), x.data() + 7, y.data());
+  for (size_t i = 0; i < 3; ++i)
+    for (size_t j = 0; j < 4; ++j) expected[i * 4 + j] = x[i * 16 + 7 - 2 * j];
+  test::expect_same(y, expected);
+  copy_from_strided(loops, team, 4, *strided_nest(out, expand), x.data(), y.data());
+  test::expect_same(y, {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+}
+
+TEST(Copy, ToStridedAndRuns) {
+  Team team(2);
+  std::vector<uint16_t> x(2 * 3), y(4 * 5, 9), expected = y;
+  std::iota(x.begin(), x.end(), uint16_t{1});
+  const Shape out = {2, 3}, strides = {5, 1};
+  const std::span<const int64_t> lists[] = {strides};
+  copy_to_strided(team, 2, *strided_nest(out, lists), x.data(), y.data() + 6);
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t j = 0; j < 3; ++j) expected[6 + i * 5 + j] = x[i * 3 + j];
+  test::expect_same(y, expected);
+  copy_runs(team, x.data(), 6, y.data(), 10, 2, 4);
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t j = 0; j < 2; ++j) expected[i * 5 + j] = x[i * 3 + j];
+  test::expect_same(y, expected);
+  const std::vector<uint8_t> large = bytes(1000003);
+  std::vector<uint8_t> copied(large.size());
+  copy_runs(team, large.data(), 0, copied.data(), 0, 1, static_cast<int64_t>(large.size()));
+  test::expect_same(copied, large);
+}
+
+TEST(Copy, Gather) {
+  Team team(2);
+  const std::vector<int32_t> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};  // [2, 3, 2]
+  const std::vector<int64_t> indices = {2, 0, -1, 1};
+  std::vector<int32_t> y(2 * 4 * 2);
+  EXPECT_EQ(gather(team, x.data(), 2, 3, 8, indices.data(), 4, true, Outside::fault, y.data()), -1);
+  test::expect_same(y, {4, 5, 0, 1, 4, 5, 2, 3, 10, 11, 6, 7, 10, 11, 8, 9});
+  EXPECT_EQ(gather(team, x.data(), 2, 3, 8, indices.data(), 4, false, Outside::fault, y.data()), 2);
+  EXPECT_EQ(gather(team, x.data(), 2, 3, 8, indices.data(), 4, false, Outside::clamp, y.data()), -1);
+  EXPECT_EQ(y[4], 0);
+  const std::vector<int32_t> high = {3};
+  EXPECT_EQ(gather(team, x.data(), 2, 3, 8, high.data(), 1, true, Outside::fault, y.data()), 0);
+  EXPECT_EQ(gather(team, x.data(), 1, 0, 8, high.data(), 1, true, Outside::clamp, y.data()), 0);
+}
+
+}  // namespace
+}  // namespace nnex
