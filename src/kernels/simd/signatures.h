@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/binary.h"
+#include "kernels/simd/tile.h"
 #include "kernels/unary.h"
 
 namespace nnex::simd {
@@ -25,5 +26,11 @@ using SelectU32 = void(const uint8_t* which, const uint32_t* a, const uint32_t* 
 /// y[c * y_stride + r] = x[r * x_stride + c] for r < rows, c < columns.
 using TransposeU32 = void(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride, size_t rows,
                           size_t columns);
+
+/// The tile of tile_f32.
+using TileShapeF32 = TileShape();
+
+/// See simd/tile.h.
+using TileF32 = void(const Tile& tile);
 
 }  // namespace nnex::simd

@@ -1,0 +1,79 @@
+#pragma once
+// The loop over tiles that products and convolutions share: rows of any origin times columns in panels.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/simd/loops.h"
+
+namespace nnex {
+
+/// What happens to a finished sum s of row i and column j: s * scale, + bias[j], + row_bias[i], + residual[i][j] *
+/// residual_scale, then the activation; each step rounds on its own. Null pointers are steps left out. The residual
+/// must not overlap the output.
+struct Epilogue {
+  float scale = 1;
+  const float* bias = nullptr;
+  const float* row_bias = nullptr;
+  const float* residual = nullptr;
+  int64_t residual_stride = 0;  ///< Elements from one row to the next.
+  float residual_scale = 1;
+  Unary activation = {};
+};
+
+constexpr int kMostTileRows = 14;                ///< Of any instruction set's tiles.
+constexpr int kMostDepth = 512;                  ///< Values of k between two visits of c when rows are copied.
+constexpr int kScratchStride = kMostDepth + 16;  ///< An odd number of cache lines: rows fall into different sets.
+constexpr int kMostRuns = 128;                   ///< Of one tile and depth.
+
+/// k rows of n columns, as tile_f32 reads them. Packed: panels of shape.columns columns, all k rows of one after the
+/// other, the last panel rounded up to whole vectors with zeros. Else rows in place (n a multiple of shape.lanes).
+struct Columns {
+  simd::TileShape shape;
+  int64_t k = 0;
+  int64_t n = 0;
+  const float* b = nullptr;
+  int64_t row_stride = 0;  ///< 0: packed.
+
+  int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
+  int columns(int64_t panel) const;
+  /// Columns with those added to fill the last vector.
+  int width(int64_t panel) const;
+  int64_t k_stride(int64_t panel) const { return row_stride ? row_stride : width(panel); }
+  int64_t panel_stride() const { return row_stride ? shape.columns : shape.columns * k; }
+  const float* at(int64_t panel, int64_t k0) const { return b + panel * panel_stride() + k0 * k_stride(panel); }
+  /// Floats of the packed form.
+  int64_t floats() const;
+};
+
+/// Rows of a left-hand side, cut into tiles.
+struct TileRows {
+  int64_t first = 0;  ///< Row of c.
+  int count = 0;      ///< 1 to shape.rows.
+};
+
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual int64_t rows() const = 0;
+  virtual int64_t tiles() const = 0;
+  virtual TileRows tile(int64_t t) const = 0;
+  /// The runs of values [k0, k0 + depth) of a tile (at most kMostRuns, written to `out`); returns how many. `scratch`
+  /// holds kMostTileRows * kScratchStride floats for rows that are copied; `panels` will read them.
+  virtual int runs(int64_t t, int64_t k0, int64_t depth, int64_t panels, float* scratch, simd::RowRun* out) const = 0;
+  /// Whether runs() takes any depth, else at most kMostDepth.
+  virtual bool any_depth() const = 0;
+};
+
+/// n things cut into `parts` nearly equal ranges: where range `part` starts.
+constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {
+  return n / parts * part + (part < n % parts ? part : n % parts);
+}
+
+/// c[i][j] = finish(sum over k of rows[i][k] * columns[k][j]), one multiply-add chain over ascending k, whatever the
+/// split.
+void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource& source, const Columns& columns, float* c,
+                    int64_t c_stride, const Epilogue& end);
+
+}  // namespace nnex
