@@ -102,7 +102,7 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
     }
   }
   Call inner(op, c.attrs(), in, out);
-  inner.team = c.team, inner.random = c.random;
+  inner.team = c.team, inner.random = c.random, inner.narrowed = narrow;
   NNEX_TRY(kernel(inner));
   for (size_t o = 0; o < c.outputs(); ++o) {
     if (!c.wants(o)) continue;
