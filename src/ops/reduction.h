@@ -31,7 +31,9 @@ struct ElementSet {
   const int64_t* offsets = nullptr;  ///< Of every element; null: evenly spaced by `step`.
   int64_t step = 1;
   int64_t n = 0;
-  const T& operator[](int64_t i) const { return base[offsets ? offsets[i] : i * step]; }
+  /// How far from `base` element i lies.
+  int64_t place(int64_t i) const { return offsets ? offsets[i] : i * step; }
+  const T& operator[](int64_t i) const { return base[place(i)]; }
 };
 
 /// A tensor's elements, sorted into one set for each element of the result.
