@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/binary.h"
+#include "kernels/reduce_kind.h"
 #include "kernels/simd/tile.h"
 #include "kernels/unary.h"
 
@@ -32,5 +33,38 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+/// kind over x[0, n) by the rule of reduce_kind.h; mean and l2 give their sums, undivided.
+using ReduceF32 = float(ReduceKind kind, const float* x, size_t n);
+
+/// The sum of (x[i] - centre)^2, by the same rule.
+using SumAboutF32 = float(const float* x, size_t n, float centre);
+
+/// y[c] = kind over r of x[r * stride + c]; mean and l2 give their sums.
+using ReduceColumnsF32 = void(ReduceKind kind, const float* x, size_t stride, size_t rows, float* y, size_t columns);
+
+/// The first i with x[i] == value (with both NaN counting as equal), or n.
+using FindF32 = size_t(const float* x, size_t n, float value);
+
+/// y = softmax or log_softmax of the row x; a row of -inf gives NaN. x and y may be the same buffer.
+using SoftmaxF32 = void(const float* x, float* y, size_t n);
+
+/// The same down each column; each column's sum is one chain. x and y have the same stride and may be the same buffer.
+using SoftmaxColumnsF32 = void(bool logarithm, const float* x, float* y, size_t stride, size_t rows, size_t columns);
+
+/// y = ((t - mean) / sqrt(variance + epsilon)) * scale + offset, where t = x, or x + residual, and the variance is the
+/// population's, by two passes. Not centred: the mean counts as 0 (rms). Any pointer but x may be null: an absent step
+/// or result. With a residual, t goes to `sum` if given, else through y, which then must be given. y may be x.
+struct NormalizeRow {
+  const float* x = nullptr;
+  const float* residual = nullptr;
+  const float* scale = nullptr;
+  const float* offset = nullptr;
+  float* sum = nullptr;
+  float* y = nullptr;
+  float* stats = nullptr;  ///< mean, then 1 / sqrt(variance + epsilon)
+  float epsilon = 0;
+  bool centred = true;
+};
+using NormalizeF32 = void(const NormalizeRow& row, size_t n);
 
 }  // namespace nnex::simd

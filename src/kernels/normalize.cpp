@@ -1,0 +1,87 @@
+#include "kernels/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/try.h"
+#include "kernels/split.h"
+
+namespace nnex {
+
+void normalize_rows(const simd::Loops& loops, Team& team, const Normalize& what, int64_t rows, int64_t n) {
+  const auto at = [n](auto* p, int64_t row) { return p ? p + row * n : nullptr; };
+  split(team, rows, rows * n * 12, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      float stats[2];
+      const simd::NormalizeRow one = {.x = at(what.x, row),
+                                      .residual = at(what.residual, row),
+                                      .scale = what.scale,
+                                      .offset = what.offset,
+                                      .sum = at(what.sum, row),
+                                      .y = at(what.y, row),
+                                      .stats = stats,
+                                      .epsilon = what.epsilon,
+                                      .centred = what.centred};
+      loops.normalize_f32(one, static_cast<size_t>(n));
+      if (what.mean) what.mean[row] = stats[0];
+      if (what.inv_std) what.inv_std[row] = stats[1];
+    }
+  });
+}
+
+void normalize_groups(const simd::Loops& loops, Team& team, const float* x, const float* scale, const float* offset,
+                      float* y, int64_t batch, int64_t channels, int64_t inner, int64_t groups, float epsilon) {
+  const int64_t per_group = channels / groups, n = per_group * inner;
+  split(team, batch * groups, batch * channels * inner * 12, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x + row * n;
+      float stats[2];
+      loops.normalize_f32({.x = from, .stats = stats, .epsilon = epsilon}, static_cast<size_t>(n));
+      for (int64_t k = 0; k < per_group; ++k) {
+        const int64_t c = row % groups * per_group + k;
+        const float factor = scale ? stats[1] * scale[c] : stats[1];
+        const float shift = (offset ? offset[c] : 0.0F) - stats[0] * factor;
+        loops.unary_f32({UnaryKind::affine, factor, shift}, from + k * inner, y + row * n + k * inner,
+                        static_cast<size_t>(inner));
+      }
+    }
+  });
+}
+
+void local_response(const simd::Loops& loops, Team& team, const LocalResponse& what, const float* x, float* y,
+                    int64_t rows, int64_t channels) {
+  constexpr int64_t kPiece = 512, kMostReach = 256;
+  NNEX_ASSERT(what.before >= 0 && what.after >= 0 && what.before + what.after <= kMostReach);
+  split(team, rows, rows * channels * 60, 1, [&](int64_t begin, int64_t end) {
+    float squares[kPiece + kMostReach], sums[kPiece];
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x + row * channels;
+      for (int64_t c0 = 0; c0 < channels; c0 += kPiece) {
+        const int64_t n = std::min(kPiece, channels - c0);
+        // squares[j] belongs to channel c0 - before + j; channels outside count as 0.
+        for (int64_t j = 0; j < n + what.before + what.after; ++j) {
+          const int64_t c = c0 - what.before + j;
+          squares[j] = c >= 0 && c < channels ? from[c] * from[c] : 0.0F;
+        }
+        std::copy_n(squares, n, sums);
+        const size_t count = static_cast<size_t>(n);
+        for (int64_t k = 1; k <= what.before + what.after; ++k)
+          loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares + k, sums, count);
+        loops.unary_f32({UnaryKind::affine, what.factor, what.bias}, sums, sums, count);
+        // s^-beta = e^(-beta log s); the common 3/4 and 1/2 by square roots.
+        if (what.beta == 0.5F || what.beta == 0.75F) {
+          loops.unary_f32({UnaryKind::sqrt}, sums, sums, count);
+          if (what.beta == 0.75F) {
+            loops.unary_f32({UnaryKind::sqrt}, sums, squares, count);
+            loops.binary_f32(BinaryKind::mul, Form::vector_vector, sums, squares, sums, count);
+          }
+        } else {
+          loops.binary_f32(BinaryKind::pow, Form::vector_scalar, sums, &what.beta, sums, count);
+        }
+        loops.binary_f32(BinaryKind::div, Form::vector_vector, from + c0, sums, y + row * channels + c0, count);
+      }
+    }
+  });
+}
+
+}  // namespace nnex
