@@ -312,8 +312,8 @@ const OpDef& call_op() { return kCall; }
 NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
                      std::vector<BlockId> blocks) {
   if (before_.valid())
-    return graph_.insert_node(before_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
-  return graph_.add_node(block_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
+    return graph_->insert_node(before_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
+  return graph_->add_node(block_, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where_);
 }
 
 ValueId Builder::ints(const Ints& values) {

@@ -215,10 +215,13 @@ const OpDef& call_op();
 class Builder {
  public:
   /// At the end of a block.
-  Builder(Graph& graph, BlockId block, Where where = 0) : graph_(graph), block_(block), where_(where) {}
+  Builder(Graph& graph, BlockId block, Where where = 0) : graph_(&graph), block_(block), where_(where) {}
   /// Before a node, with that node's place.
   Builder(Graph& graph, NodeId before)
-      : graph_(graph), block_(graph[before].parent), before_(before), where_(graph[before].where) {}
+      : graph_(&graph), block_(graph[before].parent), before_(before), where_(graph[before].where) {}
+  /// Before a node, with a place of its own.
+  Builder(Graph& graph, NodeId before, Where where)
+      : graph_(&graph), block_(graph[before].parent), before_(before), where_(where) {}
 
   /// A node with default attributes; its first output.
   ValueId operator()(std::string_view op_name, std::vector<ValueId> in) {
@@ -231,18 +234,18 @@ class Builder {
   /// A node with several outputs, or with blocks.
   NodeId node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
               std::vector<BlockId> blocks = {});
-  ValueId constant(Tensor t) { return graph_.add_constant(std::move(t)); }
+  ValueId constant(Tensor t) { return graph_->add_constant(std::move(t)); }
   ValueId ints(const Ints& values);  ///< An i64 vector.
   ValueId integer(int64_t value);    ///< An i64 scalar.
   /// A scalar of a real or integer type.
   ValueId number(DType type, double value);
-  Graph& graph() { return graph_; }
+  Graph& graph() { return *graph_; }
   BlockId block() const { return block_; }
   Where where() const { return where_; }
 
  private:
-  ValueId first(NodeId id) const { return graph_[id].out[0]; }
-  Graph& graph_;
+  ValueId first(NodeId id) const { return (*graph_)[id].out[0]; }
+  Graph* graph_;
   BlockId block_;
   NodeId before_;
   Where where_ = 0;

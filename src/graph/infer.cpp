@@ -142,9 +142,13 @@ class Inference::NodeCall : public InferCall {
   std::vector<std::optional<Tensor>> contents_;
 };
 
-Inference::Inference(const Graph& graph) : graph_(graph), facts_(graph.value_count()) {
-  for (uint32_t n = 0; n < graph.value_count(); ++n) {
-    const ValueDef& v = graph[ValueId{n}];
+Inference::Inference(const Graph& graph) : graph_(graph) { grow(); }
+
+void Inference::grow() {
+  const auto known = static_cast<uint32_t>(facts_.size());
+  facts_.resize(graph_.value_count());
+  for (uint32_t n = known; n < graph_.value_count(); ++n) {
+    const ValueDef& v = graph_[ValueId{n}];
     if (v.is_constant() || v.param_of == kMain) facts_[n].type = v.type;
   }
 }

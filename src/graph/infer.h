@@ -21,6 +21,9 @@ class Inference {
   /// May be of type dim.
   const Tensor* content(ValueId v) const;
 
+  /// Makes room for values added to the graph since.
+  void grow();
+
   /// Says what a parameter or an earlier result is.
   void bind(ValueId v, Type type) { facts_[v.n] = {std::move(type), std::nullopt}; }
   void bind_content(ValueId v, Tensor content) { facts_[v.n].content = std::move(content); }

@@ -99,6 +99,15 @@ Result<AttrValue> spatial_pads_from_full(const AttrValue& v) {
   return halves_from_pairs(AttrValue(p->empty() ? Pairs{} : Pairs(p->begin() + 2, p->end())));
 }
 
+Result<AttrValue> zero_from_flag(const AttrValue& v) {
+  if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(std::string(*i ? "literal" : "copy"));
+  return expected("0 or 1", v);
+}
+Result<AttrValue> flag_from_zero(const AttrValue& v) {
+  if (auto* s = std::get_if<std::string>(&v)) return AttrValue(int64_t{*s == "literal"});
+  return expected("'literal' or 'copy'", v);
+}
+
 Result<AttrValue> to_lower(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (!s) return expected("a word", v);
@@ -139,6 +148,7 @@ const Codec one_item_list = {"one_item_list", list_from_one, one_from_list};
 const Codec int_bool = {"int_bool", bool_from_int, int_from_bool};
 const Codec inverse_bool = {"inverse_bool", not_from_int, int_from_not};
 const Codec begins_ends = {"begins_ends", pairs_from_halves, halves_from_pairs};
+const Codec zero_literal = {"zero_literal", zero_from_flag, flag_from_zero};
 const Codec interleaved = {"interleaved", pairs_from_interleaved, interleaved_from_pairs};
 const Codec full_rank_ints = {"full_rank_ints", full_from_spatial, spatial_from_full};
 const Codec full_rank_pads = {"full_rank_pads", full_pads_from_spatial, spatial_pads_from_full};

@@ -1,0 +1,122 @@
+#pragma once
+// One ONNX node on its way into the graph, and the importer that walks a model's messages.
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/onnx/proto.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+
+namespace nnex::onnx_format {
+
+struct Limits {
+  int depth = 16;              ///< Nested sub-graphs; inference of nested loops doubles with each.
+  int64_t nodes = 10'000'000;  ///< Nodes of all graphs.
+};
+
+/// An attribute as the file has it.
+struct Attribute {
+  std::string name;
+  AttrValue value;
+  std::string_view graph;  ///< A GraphProto's bytes, when it is one.
+  bool is_graph = false;
+  std::string reference;  ///< The function attribute it stands for.
+  Type type;              ///< When it is a TypeProto.
+  std::vector<std::string_view> graphs;
+};
+
+class Importer;
+
+/// A node before it is spelled in the table's words. Quirks change or replace it.
+struct NodeImport {
+  Importer& importer;
+  Builder b;
+  std::string op, domain, name;
+  int64_t version = 0;           ///< Of the opset its domain imports.
+  std::vector<ValueId> in;       ///< Invalid ids: empty names.
+  std::vector<std::string> out;  ///< Names; empty: not wanted.
+  std::vector<Attribute> attrs;
+
+  bool has(size_t i) const { return i < in.size() && in[i].valid(); }
+  bool wants(size_t o) const { return o < out.size() && !out[o].empty(); }
+  const AttrValue* find(std::string_view attr) const;
+  bool given(std::string_view attr) const { return find(attr) != nullptr; }
+  int64_t integer(std::string_view attr, int64_t otherwise) const;
+  double real(std::string_view attr, double otherwise) const;
+  std::string word(std::string_view attr, std::string_view otherwise) const;
+  Ints ints(std::string_view attr) const;
+  Reals reals(std::string_view attr) const;
+  Texts words(std::string_view attr) const;
+  void drop(std::string_view attr);
+  void set(std::string_view attr, AttrValue value);
+  /// What is known of input i.
+  const Type& type(size_t i) const;
+  std::optional<int64_t> rank(size_t i) const;
+  /// The content of input i when it is constant.
+  const Tensor* constant(size_t i) const;
+  /// Output o of the node is this value.
+  void bind(size_t o, ValueId v);
+  Error error(std::string message) const { return Error(Code::invalid_model, op + ": " + std::move(message)); }
+};
+
+/// Done: the quirk bound the outputs itself. Otherwise the node, perhaps changed, goes on to its spelling.
+enum class Quirked : uint8_t { no, done };
+using Quirk = Result<Quirked> (*)(NodeImport&);
+/// The function for an operator that needs more than names and attributes; null for most.
+Quirk find_quirk(std::string_view domain, std::string_view op);
+
+class Importer {
+ public:
+  Importer(Graph& graph, Source source, Limits limits)
+      : graph_(graph), source_(std::move(source)), limits_(limits), inference_(graph) {}
+
+  Status model(std::string_view message);
+  /// A function's body in place of a call.
+  Status function_body(std::string_view message, NodeId call);
+
+  Graph& graph() { return graph_; }
+  const Inference& types() const { return inference_; }
+  /// Infers the nodes made since the last call, so that later quirks know ranks.
+  void infer_new();
+  void bind_name(const std::string& name, ValueId v);
+  /// Imports a GraphProto into a block; its free names are those of the scopes around it.
+  Result<BlockId> block(std::string_view message, int depth);
+  /// Makes the table's node of a node whose quirk wants to go on with its outputs. Error: invalid_model when nobody
+  /// spells it.
+  Result<NodeId> spell(NodeImport& n);
+  int depth() const { return depth_; }
+
+ private:
+  using Scope = std::unordered_map<std::string, ValueId>;
+  struct GraphParts;
+
+  Result<GraphParts> graph_parts(std::string_view message) const;
+  Status graph_body(const GraphParts& parts, BlockId block, bool main);
+  Status node(std::string_view message, BlockId block, NodeId before);
+  Status make(NodeImport& n);
+  Status foreign(NodeImport& n, bool call, const std::string& overload);
+  Result<Attribute> attribute(std::string_view message);
+  Result<ValueId> lookup(const std::string& name);
+  Status add_function(std::string_view message);
+  Status value_info(std::string_view message, std::string& name, Type& type) const;
+
+  Graph& graph_;
+  Source source_;
+  Limits limits_;
+  Inference inference_;
+  uint32_t inferred_ = 0;  ///< Nodes below this id are inferred.
+  std::vector<Scope> scopes_ = {{}};
+  std::map<std::string, int64_t> opsets_;
+  std::unordered_map<std::string, Type> declared_;
+  const std::vector<Attribute>* bound_ = nullptr;  ///< Attributes of the call whose function body is imported.
+  std::set<std::string> absent_;                   ///< Parameters of that function the call leaves out.
+  std::string prefix_;                             ///< Of places inside a function body.
+  int depth_ = 0;
+  int64_t nodes_ = 0;
+};
+
+}  // namespace nnex::onnx_format

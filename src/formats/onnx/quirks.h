@@ -1,0 +1,25 @@
+#pragma once
+// What an ONNX operator needs beyond its spelling, by theme: rewrites into several rows (operators.md 3.2), and old
+// opsets.
+
+#include <span>
+#include <string_view>
+
+#include "formats/onnx/import.h"
+
+namespace nnex::onnx_format {
+
+struct QuirkRow {
+  std::string_view op;
+  Quirk quirk;
+  std::string_view domain = "";
+};
+
+std::span<const QuirkRow> constant_quirks();
+std::span<const QuirkRow> math_quirks();
+std::span<const QuirkRow> shape_quirks();
+std::span<const QuirkRow> window_quirks();
+std::span<const QuirkRow> recurrent_quirks();
+std::span<const QuirkRow> ml_quirks();
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,175 @@
+// Shapes, slices, reductions, sequences and control flow of old opsets.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "formats/onnx/quirks.h"
+#include "ops/codecs.h"
+#include "tensor/convert.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+/// An attribute that became an input: a constant at that place.
+void input_from(NodeImport& n, std::string_view attr, size_t at) {
+  if (!n.given(attr)) return;
+  if (n.in.size() <= at) n.in.resize(at + 1);
+  const AttrValue& v = *n.find(attr);
+  if (auto* l = std::get_if<Ints>(&v))
+    n.in[at] = n.b.ints(*l);
+  else if (auto* i = std::get_if<int64_t>(&v))
+    n.in[at] = n.b.integer(*i);
+  n.drop(attr);
+}
+
+/// Slice-1: starts, ends, axes are attributes.
+Result<Quirked> slice(NodeImport& n) {
+  if (n.version >= 10) return Quirked::no;
+  input_from(n, "starts", 1);
+  input_from(n, "ends", 2);
+  input_from(n, "axes", 3);
+  return Quirked::no;
+}
+
+/// Pad-1 names its amounts `paddings`, Pad-2 `pads`; both are (before..., after...) as the input is since opset 11.
+Result<Quirked> pad(NodeImport& n) {
+  if (n.version >= 11) return Quirked::no;
+  input_from(n, "paddings", 1);
+  input_from(n, "pads", 1);
+  const double value = n.real("value", 0);
+  n.drop("value");
+  const DType type = n.type(0).dtype == DType::none ? DType::f32 : n.type(0).dtype;
+  if (n.in.size() < 2) return n.error("pads are required");
+  n.in.resize(3);
+  n.in[2] = n.b.number(type, value);
+  return Quirked::no;
+}
+
+/// Reductions: noop_with_empty_axes = 0 with a constant empty list means all axes.
+Result<Quirked> reduce(NodeImport& n) {
+  const bool none_if_empty = n.integer("noop_with_empty_axes", 0) != 0;
+  n.drop("noop_with_empty_axes");
+  if (n.given("axes") && n.ints("axes").empty()) n.drop("axes");
+  const bool given = n.has(1);
+  if (const Tensor* axes = n.constant(1); axes && axes->count() == 0 && !none_if_empty)
+    n.in.resize(1);
+  else if (!given && none_if_empty && !n.given("axes")) {
+    n.in.resize(2);
+    n.in[1] = n.b.ints({});
+  } else if (given && !axes && !none_if_empty) {
+    n.set("when_empty", std::string("all"));
+  }
+  return Quirked::no;
+}
+
+/// TopK-1: k is an attribute.
+Result<Quirked> top_k(NodeImport& n) {
+  if (n.version < 10) input_from(n, "k", 1);
+  return Quirked::no;
+}
+
+/// Split: sizes as attribute or input, or none: as many equal parts as there are outputs.
+Result<Quirked> split(NodeImport& n) {
+  input_from(n, "split", 1);
+  if (n.given("num_outputs")) {
+    n.set("chunks", n.integer("num_outputs", 0));
+    n.drop("num_outputs");
+  } else if (!n.has(1)) {
+    n.set("ratios", Ints(n.out.size(), 1));
+  }
+  return Quirked::no;
+}
+
+/// Tile-1: one axis, `tiles` times.
+Result<Quirked> tile(NodeImport& n) {
+  if (n.version >= 6) return Quirked::no;
+  auto rank = n.rank(0);
+  const Tensor *tiles = n.constant(1), *axis = n.constant(2);
+  if (!rank || !tiles || !axis) return n.error("opset 1 needs constant tiles and axis and a known rank");
+  Ints repeats(static_cast<size_t>(*rank), 1);
+  const int64_t at = int_at(*axis, 0);
+  if (at < 0 || at >= *rank) return n.error(fmt::format("axis {} is outside [0, {})", at, *rank));
+  repeats[static_cast<size_t>(at)] = int_at(*tiles, 0);
+  n.bind(0, n.b("tile", {n.in[0], n.b.ints(repeats)}));
+  return Quirked::done;
+}
+
+/// Reshape-1: the shape is an attribute.
+Result<Quirked> reshape(NodeImport& n) {
+  if (n.version < 5) input_from(n, "shape", 1);
+  return Quirked::no;
+}
+
+/// Upsample and old Resize: nearest and linear from asymmetric coordinates, rounded down.
+Result<Quirked> upsample(NodeImport& n) {
+  const bool one = n.version < 7;
+  Reals scales = n.reals("scales");
+  if (one) scales = {1, 1, n.real("height_scale", 1), n.real("width_scale", 1)};
+  for (const char* a : {"scales", "height_scale", "width_scale"}) n.drop(a);
+  std::string mode = n.word("mode", "nearest");
+  if (mode == "bilinear") mode = "linear";
+  n.set("mode", mode);
+  n.set("coordinate_transformation_mode", std::string("asymmetric"));
+  n.set("nearest_mode", std::string("floor"));
+  ValueId factor = n.has(1) ? n.in[1]
+                            : n.b.constant(Tensor::of(Shape{static_cast<int64_t>(scales.size())},
+                                                      std::vector<float>(scales.begin(), scales.end())));
+  n.in = {n.in[0], {}, factor};
+  n.op = "Resize";
+  n.version = 19;
+  return Quirked::no;
+}
+
+Result<Quirked> resize(NodeImport& n) {
+  if (n.version == 10) return upsample(n);
+  // Since opset 11 an empty tensor stands for an absent input.
+  for (size_t i = 1; i < n.in.size(); ++i)
+    if (const Tensor* t = n.constant(i); t && t->count() == 0) n.in[i] = {};
+  return Quirked::no;
+}
+
+/// SequenceEmpty: a sequence of nothing, of an element type.
+Result<Quirked> sequence_empty(NodeImport& n) {
+  n.set("dtype", n.integer("dtype", 1));
+  n.op = "SequenceConstruct";
+  return Quirked::no;
+}
+
+/// Scan-8 scans axis 1 of inputs whose axis 0 is a batch; the newer form has none.
+Result<Quirked> scan(NodeImport& n) {
+  if (n.has(0) || n.version >= 9 || n.in.empty()) {
+    if (n.version >= 9) return Quirked::no;
+    return n.error("sequence lengths of opset 8 are not supported");
+  }
+  return n.error("the batched form of opset 8 is not supported");
+}
+
+constexpr QuirkRow kRows[] = {
+    {"Slice", slice},
+    {"Pad", pad},
+    {"TopK", top_k},
+    {"Split", split},
+    {"Tile", tile},
+    {"Reshape", reshape},
+    {"Upsample", upsample},
+    {"Resize", resize},
+    {"SequenceEmpty", sequence_empty},
+    {"Scan", scan},
+    {"ReduceSum", reduce},
+    {"ReduceMean", reduce},
+    {"ReduceMax", reduce},
+    {"ReduceMin", reduce},
+    {"ReduceProd", reduce},
+    {"ReduceL1", reduce},
+    {"ReduceL2", reduce},
+    {"ReduceSumSquare", reduce},
+    {"ReduceLogSum", reduce},
+    {"ReduceLogSumExp", reduce},
+};
+
+}  // namespace
+
+std::span<const QuirkRow> shape_quirks() { return kRows; }
+
+}  // namespace nnex::onnx_format
