@@ -108,6 +108,17 @@ Result<AttrValue> flag_from_zero(const AttrValue& v) {
   return expected("'literal' or 'copy'", v);
 }
 
+Result<AttrValue> border_from_word(const AttrValue& v) {
+  auto* s = std::get_if<std::string>(&v);
+  if (!s) return expected("a word", v);
+  return AttrValue(*s == "edge" ? std::string("replicate") : *s);
+}
+Result<AttrValue> word_from_border(const AttrValue& v) {
+  auto* s = std::get_if<std::string>(&v);
+  if (!s || *s == "reflect_even" || *s == "ignore") return expected("constant, replicate, reflect or wrap", v);
+  return AttrValue(*s == "replicate" ? std::string("edge") : *s);
+}
+
 Result<AttrValue> to_lower(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (!s) return expected("a word", v);
@@ -149,6 +160,7 @@ const Codec int_bool = {"int_bool", bool_from_int, int_from_bool};
 const Codec inverse_bool = {"inverse_bool", not_from_int, int_from_not};
 const Codec begins_ends = {"begins_ends", pairs_from_halves, halves_from_pairs};
 const Codec zero_literal = {"zero_literal", zero_from_flag, flag_from_zero};
+const Codec onnx_border = {"onnx_border", border_from_word, word_from_border};
 const Codec interleaved = {"interleaved", pairs_from_interleaved, interleaved_from_pairs};
 const Codec full_rank_ints = {"full_rank_ints", full_from_spatial, spatial_from_full};
 const Codec full_rank_pads = {"full_rank_pads", full_pads_from_spatial, spatial_pads_from_full};

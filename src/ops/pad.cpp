@@ -1,0 +1,252 @@
+// Pads and reversed axes.
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "ops/call.h"
+#include "ops/codecs.h"
+#include "ops/infer_call.h"
+#include "ops/join.h"
+#include "ops/strided.h"
+
+namespace nnex {
+namespace {
+
+/// Amounts before and after each axis of x, from the padding and axes inputs; nullopt when they are not known.
+Result<std::optional<std::pair<Dims, Dims>>> amounts(InferCall& c, int64_t rank) {
+  auto padding = c.values(1);
+  std::optional<Dims> axes = c.has(3) ? c.values(3) : std::nullopt;
+  if (!padding || (c.has(3) && !axes)) return std::optional<std::pair<Dims, Dims>>{};
+  Ints at;
+  if (axes) {
+    for (const Dim& a : *axes) at.push_back(a.value());
+    NNEX_ASSIGN(at, positive_axes(c, at, rank));
+  } else {
+    for (int64_t i = 0; i < rank; ++i) at.push_back(i);
+  }
+  if (padding->size() != 2 * at.size())
+    return c.error("padding has {} numbers; {} axes need {}", padding->size(), at.size(), 2 * at.size());
+  std::pair<Dims, Dims> out{Dims(static_cast<size_t>(rank), Dim(0)), Dims(static_cast<size_t>(rank), Dim(0))};
+  for (size_t i = 0; i < at.size(); ++i) {
+    out.first[static_cast<size_t>(at[i])] = (*padding)[i];
+    out.second[static_cast<size_t>(at[i])] = (*padding)[at.size() + i];
+  }
+  return std::optional(std::move(out));
+}
+
+Status infer_pad(InferCall& c) {
+  if (!c.dims(0)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  NNEX_ASSIGN(auto pads, amounts(c, *c.rank(0)));
+  if (!pads) {
+    c.result(0, c.unknowns(*c.rank(0)));
+    return {};
+  }
+  Dims out;
+  for (size_t i = 0; i < c.dims(0)->size(); ++i) {
+    Dim e = (*c.dims(0))[i] + pads->first[i] + pads->second[i];
+    if (e.is_number() && e.value() < 0)
+      return c.error("padding ({}, {}) leaves {} elements of axis {}", pads->first[i].text(), pads->second[i].text(),
+                     e.value(), i);
+    out.push_back(std::move(e));
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+/// The element of [0, n) that place i shows; -1: the constant (operators.md 4.4).
+int64_t source_of(int64_t i, int64_t n, PadBorder border) {
+  if (i >= 0 && i < n) return i;
+  auto modulo = [](int64_t a, int64_t m) { return a - m * floor_div(a, m); };
+  switch (border) {
+    case PadBorder::constant:
+      return -1;
+    case PadBorder::replicate:
+      return i < 0 ? 0 : n - 1;
+    case PadBorder::reflect: {
+      if (n == 1) return 0;
+      const int64_t k = modulo(i, 2 * (n - 1));
+      return k < n ? k : 2 * (n - 1) - k;
+    }
+    case PadBorder::reflect_even: {
+      const int64_t k = modulo(i, 2 * n);
+      return k < n ? k : 2 * n - 1 - k;
+    }
+    case PadBorder::wrap:
+      return modulo(i, n);
+  }
+  return -1;
+}
+
+struct Pad {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& from = c.shape(0);
+    const int64_t rank = from.rank();
+    const PadBorder border = c.attr<PadAttrs>().border;
+    const Ints padding = ints_of(c.in(1));
+    Ints axes;
+    if (c.has(3))
+      axes = ints_of(c.in(3));
+    else
+      for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+    Ints before(static_cast<size_t>(rank), 0), after = before;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const auto a = static_cast<size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+      before[a] = padding[i], after[a] = padding[axes.size() + i];
+    }
+    Shape to = from;
+    for (int64_t i = 0; i < rank; ++i)
+      to.set(i, from[i] + before[static_cast<size_t>(i)] + after[static_cast<size_t>(i)]);
+    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(0).dtype(), to));
+    // For every axis, where each place of y comes from in x (an offset), or -1.
+    const Ints xs = row_major_strides(from), ys = row_major_strides(to);
+    std::vector<Ints> source(static_cast<size_t>(rank));
+    for (int64_t a = 0; a < rank; ++a) {
+      const auto i = static_cast<size_t>(a);
+      // Negative amounts crop first; the mode sees the cropped tensor.
+      const int64_t skip = std::max<int64_t>(-before[i], 0), n = from[a] - skip - std::max<int64_t>(-after[i], 0);
+      if (n <= 0 && to[a] > 0 && border != PadBorder::constant)
+        return c.fault("axis {} is empty: nothing to pad with", a);
+      for (int64_t k = 0; k < to[a]; ++k) {
+        const int64_t at = n > 0 ? source_of(k - std::max<int64_t>(before[i], 0), n, border) : -1;
+        source[i].push_back(at < 0 ? -1 : (at + skip) * xs[i]);
+      }
+    }
+    const T value = c.has(2) ? c.in<T>(2)[0] : T{};
+    T* y = out->mutable_as<T>().data();
+    if (rank == 0) return y[0] = c.in<T>(0)[0], Status{};
+    for_each_row(to, Ints(static_cast<size_t>(rank), 0), ys, [&](int64_t, int64_t row) {
+      int64_t x = 0, rest = row;
+      bool inside = true;
+      for (int64_t a = 0; a + 1 < rank; ++a) {
+        const auto i = static_cast<size_t>(a);
+        const int64_t s = source[i][static_cast<size_t>(rest / ys[i])];
+        rest %= ys[i];
+        inside &= s >= 0;
+        x += s;
+      }
+      const Ints& last = source.back();
+      for (size_t k = 0; k < last.size(); ++k)
+        y[row + static_cast<int64_t>(k)] =
+            inside && last[k] >= 0 ? c.in<T>(0)[static_cast<size_t>(x + last[k])] : value;
+    });
+    return {};
+  }
+};
+
+struct ReverseAttrs {
+  std::optional<Ints> axes;
+};
+
+Status infer_reverse(InferCall& c) {
+  const auto& a = c.attr<ReverseAttrs>();
+  if (a.axes && c.dims(0)) NNEX_TRY(positive_axes(c, *a.axes, *c.rank(0)));
+  return same_shape(c);
+}
+
+struct Reverse {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& s = c.shape(0);
+    Ints axes;
+    if (c.attr<ReverseAttrs>().axes)
+      axes = *c.attr<ReverseAttrs>().axes;
+    else
+      for (int64_t i = 0; i < s.rank(); ++i) axes.push_back(i);
+    const Ints dense = row_major_strides(s);
+    Ints strides = dense;
+    int64_t start = 0;
+    for (int64_t axis : axes) {
+      const auto a = static_cast<size_t>(axis < 0 ? axis + s.rank() : axis);
+      start += dense[a] * (s[static_cast<int64_t>(a)] - 1);
+      strides[a] = -dense[a];
+    }
+    if (s.count() == 0) return {};
+    copy_strided(s, c.in<T>(0).data() + start, strides, c.out<T>(0).data(), dense);
+    return {};
+  }
+};
+
+struct ReverseSequenceAttrs {
+  int64_t batch_axis = 1;
+  int64_t time_axis = 0;
+};
+
+Status infer_reverse_sequence(InferCall& c) {
+  const auto& a = c.attr<ReverseSequenceAttrs>();
+  if (c.dims(0)) {
+    NNEX_ASSIGN(int64_t batch, positive_axis(c, a.batch_axis, *c.rank(0), "batch_axis"));
+    NNEX_ASSIGN(int64_t time, positive_axis(c, a.time_axis, *c.rank(0), "time_axis"));
+    if (batch == time || batch > 1 || time > 1)
+      return c.error("batch_axis {} and time_axis {} must be 0 and 1", batch, time);
+    if (c.dims(1) && c.dims(1)->size() == 1)
+      NNEX_TRY(meet(c, (*c.dims(1))[0], (*c.dims(0))[static_cast<size_t>(batch)], "lengths"));
+  }
+  NNEX_TRY(need_rank(c, 1, 1));
+  return same_shape(c);
+}
+
+struct ReverseSequence {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& s = c.shape(0);
+    const bool time_first = c.attr<ReverseSequenceAttrs>().time_axis == 0;
+    const int64_t steps = s[time_first ? 0 : 1], batch = s[time_first ? 1 : 0],
+                  inner = s.count() / std::max<int64_t>(s[0] * s[1], 1);
+    const Ints lengths = ints_of(c.in(1));
+    for (int64_t b = 0; b < batch; ++b) {
+      const int64_t n = lengths[static_cast<size_t>(b)];
+      if (n < 0 || n > steps) return c.fault("length {} of row {} is outside [0, {}]", n, b, steps);
+      for (int64_t t = 0; t < steps; ++t) {
+        const int64_t from = t < n ? n - 1 - t : t;
+        auto at = [&](int64_t step) { return (time_first ? step * batch + b : b * steps + step) * inner; };
+        std::copy_n(c.in<T>(0).data() + at(from), inner, c.out<T>(0).data() + at(t));
+      }
+    }
+    return {};
+  }
+};
+
+constexpr OpDef kPadOps[] = {
+    {.name = "pad",
+     .summary = "Places around x; negative amounts crop.",
+     .source = "NNEF 1.0.5 pad; ONNX Pad-18 (1: paddings, 2: attribute, 11: input); WebNN pad()",
+     .inputs = {{"x"},
+                {.name = "padding", .type = kIndex, .by_value = true, .doc = "All amounts before, then all after."},
+                {.name = "value", .type = same_type_as("x"), .arity = Arity::optional},
+                {.name = "axes", .type = kIndex, .arity = Arity::optional, .by_value = true}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<PadAttrs>({field<&PadAttrs::border>("border", "What the places hold.")}),
+     .infer = infer_pad,
+     .reference = moving(Pad{}),
+     .spelled = {{nnef, "pad"}, {onnx, "Pad", {{"border", "mode", &onnx_border}}}, {webnn, "pad"}}},
+    {.name = "reverse",
+     .summary = "Elements in reversed order along axes.",
+     .source = "WebNN reverse()",
+     .inputs = {{"x"}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<ReverseAttrs>({field<&ReverseAttrs::axes>("axes", "The axes; absent: all.")}),
+     .infer = infer_reverse,
+     .reference = moving(Reverse{}),
+     .spelled = {{webnn, "reverse"}}},
+    {.name = "reverse_sequence",
+     .summary = "The first `length` steps of each row of a batch in reversed order.",
+     .source = "ONNX ReverseSequence-10",
+     .inputs = {{"x"}, {"lengths", DType::i64}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<ReverseSequenceAttrs>({field<&ReverseSequenceAttrs::batch_axis>("batch_axis", "0 or 1."),
+                                              field<&ReverseSequenceAttrs::time_axis>("time_axis", "1 or 0.")}),
+     .infer = infer_reverse_sequence,
+     .reference = moving(ReverseSequence{}),
+     .spelled = {{onnx, "ReverseSequence"}}},
+};
+static_assert(sound(kPadOps));
+
+}  // namespace
+
+std::span<const OpDef> pad_ops() { return kPadOps; }
+
+}  // namespace nnex
