@@ -297,7 +297,7 @@ std::string element_text(const Tensor& t, int64_t i) {
   return std::to_string(int_at(t, i));
 }
 
-std::string number_text(float x) { return fmt::format("{}", x); }
-std::string number_text(double x) { return fmt::format("{}", x); }
+std::string number_text(float x) { return x != x ? "nan" : fmt::format("{}", x); }
+std::string number_text(double x) { return x != x ? "nan" : fmt::format("{}", x); }
 
 }  // namespace nnex

@@ -1,0 +1,188 @@
+// Products of matrices.
+
+#include "ops/matmul.h"
+
+#include <cmath>
+#include <vector>
+
+#include "ops/codecs.h"
+#include "ops/elementwise.h"
+#include "ops/product.h"
+
+namespace nnex {
+namespace {
+
+Status infer_matmul(InferCall& c) {
+  const auto& a = c.attr<MatmulAttrs>();
+  NNEX_ASSIGN(MaybeDims out, product_dims(c, 0, 1, a.transpose_a, a.transpose_b));
+  c.result(0, std::move(out));
+  return {};
+}
+
+template <class T>
+Status run_matmul(Call& c) {
+  const auto& a = c.attr<MatmulAttrs>();
+  Product(c.shape(0), c.shape(1), a.transpose_a, a.transpose_b)
+      .run(c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
+  return {};
+}
+
+Status infer_linear(InferCall& c) {
+  const auto& a = c.attr<LinearAttrs>();
+  if (is_int(c.dtype(0)) && (a.alpha != std::trunc(a.alpha) || a.beta != std::trunc(a.beta)))
+    return c.error("alpha is {}, beta is {}; integers need whole numbers", a.alpha, a.beta);
+  NNEX_ASSIGN(MaybeDims out, product_dims(c, 0, 1, a.transpose_a, a.transpose_b));
+  if (c.has(2) && out && c.dims(2)) {
+    if (c.dims(2)->size() > out->size())
+      return c.error("bias {} has more axes than the product {}", text(c.dims(2)), text(out));
+    NNEX_ASSIGN(MaybeDims both, broadcast(c, out, c.dims(2)));
+    for (size_t i = 0; i < out->size(); ++i)
+      if ((*out)[i].is_number() && !((*out)[i] == (*both)[i]))
+        return c.error("bias {} does not broadcast to the product {}", text(c.dims(2)), text(out));
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+template <class T>
+T wrapped_mul(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) return wrap_mul(a, b);
+  return a * b;
+}
+template <class T>
+T wrapped_add(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) return wrap_add(a, b);
+  return a + b;
+}
+
+template <class T>
+Status run_linear(Call& c) {
+  const auto& a = c.attr<LinearAttrs>();
+  const T alpha = static_cast<T>(a.alpha), beta = static_cast<T>(a.beta);
+  auto y = c.out<T>(0);
+  Product(c.shape(0), c.shape(1), a.transpose_a, a.transpose_b).run(c.in<T>(0).data(), c.in<T>(1).data(), y.data());
+  if (a.alpha != 1)
+    for (T& v : y) v = wrapped_mul(alpha, v);
+  if (!c.has(2)) return {};
+  const Shape& shape = c.out(0).shape();
+  const std::span<const T> product = y;
+  if (a.beta == 1)
+    map_two(product, shape, c.in<T>(2), c.shape(2), y, shape, [](T v, T bias) { return wrapped_add(v, bias); });
+  else
+    map_two(product, shape, c.in<T>(2), c.shape(2), y, shape,
+            [=](T v, T bias) { return wrapped_add(v, wrapped_mul(beta, bias)); });
+  return {};
+}
+
+// ---- Determinant
+
+Status infer_det(InferCall& c) {
+  if (!c.dims(0)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  const Dims& d = *c.dims(0);
+  if (d.size() < 2) return c.error("x has {} axes; needed 2 or more", d.size());
+  const Dim &rows = d[d.size() - 2], &columns = d[d.size() - 1];
+  if (rows.is_number() && columns.is_number() && !(rows == columns))
+    return c.error("x holds matrices of {} by {}; needed square ones", rows.value(), columns.value());
+  c.result(0, Dims(d.begin(), d.end() - 2));
+  return {};
+}
+
+/// The product of the pivots of a row-major n by n matrix, which is used up.
+double determinant(std::vector<double>& a, size_t n) {
+  double product = 1;
+  for (size_t i = 0; i < n; ++i) {
+    size_t pivot = i;
+    for (size_t r = i + 1; r < n; ++r)
+      if (std::fabs(a[r * n + i]) > std::fabs(a[pivot * n + i])) pivot = r;
+    if (a[pivot * n + i] == 0) return 0;
+    if (pivot != i) {
+      for (size_t j = 0; j < n; ++j) std::swap(a[i * n + j], a[pivot * n + j]);
+      product = -product;
+    }
+    product *= a[i * n + i];
+    for (size_t r = i + 1; r < n; ++r) {
+      const double factor = a[r * n + i] / a[i * n + i];
+      for (size_t j = i; j < n; ++j) a[r * n + j] -= factor * a[i * n + j];
+    }
+  }
+  return product;
+}
+
+template <class T>
+Status run_det(Call& c) {
+  const size_t n = static_cast<size_t>(c.shape(0)[c.shape(0).rank() - 1]);
+  auto x = c.in<T>(0);
+  auto y = c.out<T>(0);
+  std::vector<double> matrix(n * n);
+  for (size_t o = 0; o < y.size(); ++o) {
+    for (size_t i = 0; i < n * n; ++i) matrix[i] = static_cast<double>(x[o * n * n + i]);
+    y[o] = static_cast<T>(determinant(matrix, n));
+  }
+  return {};
+}
+
+constexpr OpDef kMatmulOps[] = {
+    {
+        .name = "matmul",
+        .summary = "The product of matrices in the last two axes; earlier axes broadcast.",
+        .source = "NNEF 1.0.5 matmul; ONNX MatMul-13; WebNN matmul()",
+        .inputs = {{"x", kN}, {"y", same_type_as("x")}},
+        .outputs = {{"z", same_type_as("x")}},
+        .attrs = attrs_of<MatmulAttrs>(
+            {field<&MatmulAttrs::transpose_a>("transposeA", "The last two axes of x are exchanged first."),
+             field<&MatmulAttrs::transpose_b>("transposeB", "The last two axes of y are exchanged first.")}),
+        .infer = infer_matmul,
+        .reference = typed<float, double, int32_t, int64_t, uint64_t>(
+            []<class T>(Call& c) -> Status { return run_matmul<T>(c); }),
+        .spelled = {{nnef, "matmul"}, {onnx, "MatMul"}, {webnn, "matmul"}},
+    },
+    {
+        .name = "linear",
+        .summary = "alpha times the product of x and the filter, plus beta times the bias.",
+        .source = "NNEF 1.0.5 linear; ONNX Gemm-13; WebNN gemm(); CVM dense",
+        .inputs = {{"x", kN}, {"filter", same_type_as("x")}, {"bias", same_type_as("x"), Arity::optional}},
+        .outputs = {{"y", same_type_as("x")}},
+        .attrs = attrs_of<LinearAttrs>(
+            {field<&LinearAttrs::transpose_a>("transposeA", "The last two axes of x are exchanged first."),
+             field<&LinearAttrs::transpose_b>("transposeB", "The last two axes of the filter are exchanged first."),
+             field<&LinearAttrs::alpha>("alpha", "Factor of the product."),
+             field<&LinearAttrs::beta>("beta", "Factor of the bias.")}),
+        .infer = infer_linear,
+        .reference =
+            typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_linear<T>(c); }),
+        .spelled = {{nnef, "linear"},
+                    {onnx,
+                     "Gemm",
+                     {{"transposeA", "transA", &int_bool}, {"transposeB", "transB", &int_bool}},
+                     1,
+                     "",
+                     {{"transposeB", "false"}}},
+                    {webnn,
+                     "gemm",
+                     {{"transposeA", "aTranspose"}, {"transposeB", "bTranspose"}},
+                     1,
+                     "",
+                     {{"transposeB", "false"}}},
+                    {cvm, "dense"}},
+    },
+    {
+        .name = "det",
+        .summary = "Determinants of the matrices in the last two axes.",
+        .source = "ONNX Det-22",
+        .inputs = {{"x", kF}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = infer_det,
+        .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_det<T>(c); }),
+        .spelled = {{onnx, "Det", {}, 11}},
+    },
+};
+static_assert(sound(kMatmulOps));
+
+}  // namespace
+
+std::span<const OpDef> matmul_ops() { return kMatmulOps; }
+
+}  // namespace nnex
