@@ -1,6 +1,7 @@
 #pragma once
 // The matrix product under matmul, linear and their integer relatives.
 
+#include <algorithm>
 #include <vector>
 
 #include "base/checked.h"
@@ -51,6 +52,8 @@ class Product {
 
   template <class T>
   void matrix(const T* a, const T* b, T* z) const {
+    if (k == 0) std::fill(z, z + m * n, T(0));
+    if (k == 0 || n == 0) return;
     for (int64_t i = 0; i < m; ++i) {
       const T* row = a + i * a_steps.row;
       T* out = z + i * n;
