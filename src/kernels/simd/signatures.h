@@ -6,6 +6,7 @@
 
 #include "kernels/binary.h"
 #include "kernels/reduce_kind.h"
+#include "kernels/simd/depthwise.h"
 #include "kernels/simd/tile.h"
 #include "kernels/unary.h"
 
@@ -33,6 +34,7 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+
 /// kind over x[0, n) by the rule of reduce_kind.h; mean and l2 give their sums, undivided.
 using ReduceF32 = float(ReduceKind kind, const float* x, size_t n);
 
@@ -66,5 +68,8 @@ struct NormalizeRow {
   bool centred = true;
 };
 using NormalizeF32 = void(const NormalizeRow& row, size_t n);
+
+/// See simd/depthwise.h.
+using DepthwiseF32 = void(const DepthwiseLine& line);
 
 }  // namespace nnex::simd

@@ -1,0 +1,165 @@
+#include "kernels/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/conv_rows.h"
+#include "kernels/gemm.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kMostDepthwiseRows = 64;
+
+bool is_product(const ConvShape& s) {
+  const ConvShape::Axes ones = {1, 1, 1}, zeros = {0, 0, 0};
+  return s.groups == 1 && s.kernel == ones && s.stride == ones && s.before == zeros && s.in == s.out;
+}
+
+Columns group_columns(const simd::Loops& loops, const ConvShape& s, const float* packed) {
+  return {loops.tile_shape_f32(), s.taps() * s.group_inputs(), s.group_outputs(), packed, 0};
+}
+
+int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
+
+/// Channels of a depthwise filter's tap in memory.
+int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
+  return round_up(s.out_channels, loops.tile_shape_f32().lanes);
+}
+
+/// Columns [first, first + count) of one group's filter into a panel of `width` columns.
+void pack_filter_panel(const ConvShape& s, const std::byte* filter, int64_t first, int count, int width,
+                       float* packed) {
+  const int64_t taps = s.taps(), channels = s.group_inputs();
+  if (count < width) std::fill_n(packed, taps * channels * width, 0.0F);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int j = 0; j < count; ++j) {
+      const std::byte* from = filter + ((first + j) * channels + c) * taps * 4;
+      for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + (t * channels + c) * width + j, from + t * 4, 4);
+    }
+  }
+}
+
+void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, float* packed) {
+  const int64_t step = depthwise_stride(loops, s), taps = s.taps();
+  std::fill_n(packed, taps * step, 0.0F);
+  for (int64_t c = 0; c < s.out_channels; ++c)
+    for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + t * step + c, filter + (c * taps + t) * 4, 4);
+}
+
+/// The output lines [begin, end) of a depthwise convolution.
+void depthwise_lines(const simd::Loops& loops, const ConvShape& s, const float* x, const float* packed, float* y,
+                     const Epilogue& end, int64_t begin, int64_t last) {
+  const UnaryKind kind = end.activation.kind;
+  const bool in_loop = kind == UnaryKind::identity || kind == UnaryKind::relu || kind == UnaryKind::clamp;
+  const float* rows[kMostDepthwiseRows];
+  simd::DepthwiseLine line;
+  line.rows = rows;
+  line.n_rows = s.kernel[0] * s.kernel[1];
+  line.w = packed;
+  line.w_stride = depthwise_stride(loops, s);
+  line.channels = s.out_channels;
+  line.in_width = s.in[2];
+  line.x_stride = s.x_step();
+  line.out_width = s.out[2];
+  line.y_stride = s.y_step();
+  line.taps = s.kernel[2];
+  line.stride = s.stride[2];
+  line.dilation = s.dilation[2];
+  line.before = s.before[2];
+  line.end.scale = end.scale;
+  line.end.bias = end.bias;
+  line.end.residual_stride = end.residual_stride;
+  line.end.residual_scale = end.residual_scale;
+  if (in_loop) line.end.activation = end.activation;
+  for (int64_t number = begin; number < last; ++number) {
+    const int64_t out_y = number % s.out[1], plane = number / s.out[1];
+    const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
+    for (int64_t r = 0; r < line.n_rows; ++r) {
+      const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
+      const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
+      const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
+      rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+    }
+    line.y = y + number * s.out[2] * s.y_step();
+    if (end.residual) line.end.residual = end.residual + number * s.out[2] * end.residual_stride;
+    loops.depthwise_f32(line);
+    for (int64_t i = 0; !in_loop && i < s.out[2]; ++i) {
+      float* const pixel = line.y + i * s.y_step();
+      loops.unary_f32(end.activation, pixel, pixel, static_cast<size_t>(s.out_channels));
+    }
+  }
+}
+
+void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+               const Epilogue& end) {
+  constexpr int64_t kWorkOfPart = 50'000;
+  const int64_t lines = s.batch * s.out[0] * s.out[1];
+  const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
+  const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
+  team.run(parts, [&](int64_t part) {
+    depthwise_lines(loops, s, x, packed, y, end, share(lines, parts, part), share(lines, parts, part + 1));
+  });
+}
+
+void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+               Epilogue end, int64_t group) {
+  Columns columns = group_columns(loops, s, packed);
+  columns.b += group * columns.floats();
+  const int64_t first = group * columns.n;
+  if (end.bias) end.bias += first;
+  if (end.residual) end.residual += first;
+  const ConvRows rows(columns.shape, s, x + group * s.group_inputs());
+  multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
+}
+
+}  // namespace
+
+ConvMethod conv_method(const ConvShape& s) {
+  if (is_product(s)) return ConvMethod::product;
+  if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 &&
+      s.kernel[0] * s.kernel[1] <= kMostDepthwiseRows)
+    return ConvMethod::depthwise;
+  return ConvMethod::tiles;
+}
+
+int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
+  if (conv_method(s) == ConvMethod::depthwise) return s.taps() * depthwise_stride(loops, s);
+  return s.groups * group_columns(loops, s, nullptr).floats();
+}
+
+void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const std::byte* filter,
+                      float* packed) {
+  if (conv_method(s) == ConvMethod::depthwise) return pack_depthwise(loops, s, filter, packed);
+  const Columns columns = group_columns(loops, s, packed);
+  team.run(s.groups * columns.panels(), [&](int64_t part) {
+    const int64_t group = part / columns.panels(), panel = part % columns.panels();
+    pack_filter_panel(s, filter, group * columns.n + panel * columns.shape.columns, columns.columns(panel),
+                      columns.width(panel), packed + group * columns.floats() + panel * columns.panel_stride());
+  });
+}
+
+int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& /*shape*/, int /*threads*/) { return 0; }
+
+void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+          const Epilogue& end, std::byte* /*workspace*/) {
+  if (conv_method(s) == ConvMethod::depthwise) return depthwise(loops, team, s, x, packed, y, end);
+  if (conv_method(s) == ConvMethod::product) {
+    Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
+    product.a_row_stride = s.x_step();
+    product.c_row_stride = s.y_step();
+    product.end = end;
+    return gemm(loops, team, product);
+  }
+  if (s.groups < 2 * team.size()) {
+    for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, x, packed, y, end, group);
+    return;
+  }
+  team.run(s.groups, [&](int64_t group) {
+    Team alone;
+    one_group(loops, alone, s, x, packed, y, end, group);
+  });
+}
+
+}  // namespace nnex

@@ -1,0 +1,166 @@
+#include "kernels/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "conv_oracle.h"
+#include "simd_test.h"
+
+namespace nnex {
+namespace {
+
+using simd::Loops;
+using Axes = ConvShape::Axes;
+
+struct Given {
+  const char* name;
+  ConvShape s;
+};
+
+ConvShape plane(int64_t batch, int64_t in_channels, int64_t out_channels, int64_t h, int64_t w, int64_t kernel,
+                int64_t stride, int64_t padding, int64_t groups = 1, int64_t dilation = 1) {
+  ConvShape s{.batch = batch, .in_channels = in_channels, .out_channels = out_channels, .groups = groups};
+  s.in = {1, h, w};
+  s.kernel = {1, kernel, kernel};
+  s.stride = {1, stride, stride};
+  s.dilation = {1, dilation, dilation};
+  s.before = {0, padding, padding};
+  for (size_t i = 1; i < 3; ++i) s.out[i] = (s.in[i] + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1;
+  return s;
+}
+
+ConvShape with_out(ConvShape s, Axes out, Axes before) {
+  s.out = out;
+  s.before = before;
+  return s;
+}
+
+const Given rows[] = {
+    {"1x1", plane(2, 5, 7, 4, 3, 1, 1, 0)},
+    {"1x1 strided", plane(1, 20, 33, 9, 9, 1, 2, 0)},
+    {"3x3", plane(2, 16, 20, 5, 17, 3, 1, 1)},
+    {"3x3 many channels", plane(1, 96, 40, 4, 16, 3, 1, 1)},
+    {"3x3 short lines", plane(3, 24, 65, 5, 4, 3, 1, 1)},
+    {"3x3 strided", plane(1, 13, 17, 9, 33, 3, 2, 1)},
+    {"3x3 dilated", plane(1, 16, 8, 9, 24, 3, 1, 2, 1, 2)},
+    {"7x7 of 3 channels", plane(1, 3, 16, 17, 40, 7, 2, 3)},
+    {"5x5 of 1 channel", plane(1, 1, 6, 12, 20, 5, 1, 2)},
+    {"no padding", plane(1, 4, 4, 6, 12, 3, 1, 0)},
+    {"grouped", plane(1, 12, 18, 5, 15, 3, 1, 1, 3)},
+    {"many groups", plane(1, 16, 32, 5, 9, 3, 1, 1, 8)},
+    {"depthwise", plane(2, 19, 19, 6, 21, 3, 1, 1, 19)},
+    {"depthwise strided", plane(1, 32, 32, 9, 37, 3, 2, 1, 32)},
+    {"depthwise 5x5", plane(1, 24, 24, 7, 23, 5, 1, 2, 24)},
+    {"depthwise 5x5 strided", plane(1, 8, 8, 11, 41, 5, 2, 2, 8)},
+    {"depthwise 4x4 dilated", plane(1, 9, 9, 12, 30, 4, 1, 3, 9, 2)},
+    {"depthwise narrow", plane(1, 6, 6, 2, 2, 3, 1, 1, 6)},
+    {"depthwise, two outputs a channel", plane(1, 6, 12, 5, 9, 3, 1, 1, 6)},
+    {"uneven padding", with_out(plane(1, 8, 8, 7, 18, 3, 2, 0), {1, 4, 9}, {0, 0, 1})},
+    {"padding longer than the filter", with_out(plane(1, 4, 5, 3, 3, 2, 1, 0), {1, 9, 20}, {0, 4, 5})},
+    {"one axis",
+     {.batch = 2,
+      .in_channels = 6,
+      .out_channels = 5,
+      .in = {1, 1, 50},
+      .out = {1, 1, 50},
+      .kernel = {1, 1, 5},
+      .before = {0, 0, 2}}},
+    {"three axes",
+     {.batch = 1,
+      .in_channels = 5,
+      .out_channels = 9,
+      .in = {4, 5, 16},
+      .out = {2, 5, 16},
+      .kernel = {3, 3, 3},
+      .stride = {2, 1, 1},
+      .before = {1, 1, 1}}},
+    {"three axes, depthwise",
+     {.batch = 1,
+      .in_channels = 5,
+      .out_channels = 5,
+      .groups = 5,
+      .in = {4, 5, 16},
+      .out = {4, 5, 16},
+      .kernel = {3, 3, 3},
+      .before = {1, 1, 1}}},
+    {"pixels apart",
+     {.batch = 1,
+      .in_channels = 16,
+      .out_channels = 9,
+      .in = {1, 5, 18},
+      .out = {1, 5, 18},
+      .kernel = {1, 3, 3},
+      .before = {0, 1, 1},
+      .x_stride = 20,
+      .y_stride = 13}},
+    {"colliding rows",
+     {.batch = 1,
+      .in_channels = 16,
+      .out_channels = 9,
+      .in = {1, 3, 18},
+      .out = {1, 3, 18},
+      .kernel = {1, 3, 3},
+      .before = {0, 1, 1},
+      .x_stride = 512}},
+    {"empty batch", plane(0, 4, 4, 5, 5, 3, 1, 1)},
+    {"no input channels", plane(1, 0, 4, 5, 5, 3, 1, 1)},
+    {"no output pixels", with_out(plane(1, 2, 2, 5, 5, 3, 1, 1), {1, 0, 5}, {0, 1, 1})},
+};
+
+const float* const kGiven = reinterpret_cast<const float*>(64);
+
+void check(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
+  const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+  const int64_t pixels = s.batch * s.out_pixels();
+  const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.x_step()), 2, 1);
+  const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.group_inputs() * s.taps()), 2, 2);
+  const std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  const std::vector<float> residual = test::uniform_floats(size(pixels * (s.out_channels + 1)), 1, 4);
+  if (end.bias) end.bias = bias.data();
+  if (end.residual) end.residual = residual.data();
+  end.residual_stride = s.out_channels + 1;
+
+  Team team(threads);
+  std::vector<std::byte> bytes(filter.size() * 4 + 1);
+  if (!filter.empty()) std::memcpy(bytes.data() + 1, filter.data(), filter.size() * 4);
+  std::vector<float> packed(size(conv_filter_floats(table, s)));
+  conv_pack_filter(table, team, s, bytes.data() + 1, packed.data());
+  std::vector<std::byte> workspace(size(conv_workspace(table, s, team.size())));
+  std::vector<float> y(size(pixels * s.y_step()), 7.0F), expected = y;
+  conv(table, team, s, x.data(), packed.data(), y.data(), end, workspace.data());
+  for (int64_t row = 0; row < pixels; ++row)
+    for (int64_t c = 0; c < s.out_channels; ++c)
+      expected[size(row * s.y_step() + c)] = oracle::conv(s, x.data(), filter.data(), end, row, c, test::fuses(table));
+  test::expect_same(y, expected);
+}
+
+TEST(Conv, EqualsTheChainOfEveryOutput) {
+  test::for_each_table([&](const Loops& table) {
+    for (const Given& row : rows) {
+      SCOPED_TRACE(row.name);
+      check(row.s, table, 1, {});
+      check(row.s, table, 2, {.bias = kGiven, .residual = kGiven, .activation = {UnaryKind::relu}});
+    }
+  });
+}
+
+TEST(Conv, EveryEpilogue) {
+  const Epilogue ends[] = {
+      {.scale = 0.5F},
+      {.bias = kGiven},
+      {.residual = kGiven, .residual_scale = 0.3F},
+      {.bias = kGiven, .activation = {UnaryKind::clamp, 0, 6}},
+      {.bias = kGiven, .activation = {UnaryKind::leaky_relu, 0.1F}},
+      {.bias = kGiven, .residual = kGiven, .activation = {UnaryKind::silu, 1}},
+      {.activation = {UnaryKind::hard_swish}},
+  };
+  test::for_each_table([&](const Loops& table) {
+    for (const Epilogue& end : ends)
+      for (size_t i : {0, 2, 3, 10, 12}) check(rows[i].s, table, 2, end);
+  });
+}
+
+}  // namespace
+}  // namespace nnex
