@@ -33,8 +33,7 @@ namespace {
   std::exit(2);
 }
 
-// ---- The peer's table of functions
-// -----------------------------------------------------------------------------------
+// ---- The peer's table of functions -------------------------------------------------------------------------------
 
 /// Places in the table of API version 1.
 enum class Call : size_t {
@@ -75,6 +74,7 @@ class Peer {
     if (!base) fail(library + " has no OrtGetApiBase");
     table_ = base()->get_api(1);
     version_ = base()->version();
+    (*this)(Call::create_env, 3, "peer_ort", &environment_);  // 3: errors alone are logged
   }
 
   template <class... Args>
@@ -85,6 +85,7 @@ class Peer {
 
   void release(Call call, void* object) const { reinterpret_cast<void (*)(void*)>(table_[size_t(call)])(object); }
   std::string_view version() const { return version_; }
+  void* environment() const { return environment_; }
 
  private:
   struct ApiBase {
@@ -93,10 +94,10 @@ class Peer {
   };
   void* const* table_ = nullptr;
   const char* version_ = "";
+  void* environment_ = nullptr;
 };
 
-// ---- Stored tensors
-// ----------------------------------------------------------------------------------------------------
+// ---- Stored tensors ----------------------------------------------------------------------------------------------
 
 /// A TensorProto of plain numbers: `type` counts as both ONNX and the peer count (1 = float, 7 = int64, ...).
 struct Stored {
@@ -211,8 +212,7 @@ void write_tensor(const std::filesystem::path& path, const Stored& tensor) {
   }
 }
 
-// ---- One model
-// ---------------------------------------------------------------------------------------------------------
+// ---- One model ---------------------------------------------------------------------------------------------------
 
 struct Options {
   int threads = 1;
@@ -226,13 +226,12 @@ struct Options {
 class Network {
  public:
   Network(const Peer& peer, const Options& options) : peer_(peer), model_(options.model) {
-    void *env = nullptr, *settings = nullptr;
-    peer_(Call::create_env, 3, "peer_ort", &env);  // 3: errors alone are logged
+    void* settings = nullptr;
     peer_(Call::create_session_options, &settings);
     peer_(Call::set_intra_op_threads, settings, options.threads);
     peer_(Call::set_inter_op_threads, settings, 1);
     peer_(Call::set_graph_optimization_level, settings, options.level);
-    peer_(Call::create_session, env, options.model.c_str(), settings, &session_);
+    peer_(Call::create_session, peer.environment(), options.model.c_str(), settings, &session_);
   }
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -420,7 +419,7 @@ int main(int argc, char** argv) {
   const Peer peer(std::string(folder) + "/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1");
   const double library = now_ms() - start;
   auto report = measure(peer, options);
-  report["library_ms"] = library;  // opening the shared library; not part of load_ms
+  report["library_ms"] = library;  // opening the library, once a process; not part of load_ms
   fmt::print("{}\n", report.dump());
   std::fflush(stdout);
   std::_Exit(0);  // the peer's own teardown is not measured
