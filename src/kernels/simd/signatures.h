@@ -34,6 +34,74 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+/// y[c] = the taps' greatest (NaN wins, of equal ones the first), or their sum, over t of taps[t][c] in order, then
+/// divided. With `start` (which may be y) the fold goes on from it; without, count is at least 1.
+using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, const float* start, float divisor,
+                         float* y, size_t n);
+
+/// y[c] = taps[0][c] * weights[0], then + taps[t][c] * weights[t] in order; count is at least 1.
+using WeighTapsF32 = void(const float* const* taps, const float* weights, size_t count, float* y, size_t n);
+
+/// y[i] = saturate(half_even(x[i] / scale) + zero), NaN counting as 0. step 1: scale[i] and zero[i]; 0: one for all.
+/// zero may be null.
+template <class T>
+using QuantizeTo = void(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n);
+using QuantizeU8 = QuantizeTo<uint8_t>;
+using QuantizeS8 = QuantizeTo<int8_t>;
+
+/// y[i] = (x[i] - zero) * scale, scale and zero as above.
+template <class T>
+using DequantizeFrom = void(const T* x, const float* scale, const T* zero, size_t step, float* y, size_t n);
+using DequantizeU8 = DequantizeFrom<uint8_t>;
+using DequantizeS8 = DequantizeFrom<int8_t>;
+
+/// Conversions: to narrower floats nearest even (out of range: infinity); to integers towards zero, saturating, NaN
+/// gives 0.
+template <class To, class From>
+using Convert = void(const From* x, To* y, size_t n);
+using ConvertF32ToHalf = Convert<uint16_t, float>;
+using ConvertHalfToF32 = Convert<float, uint16_t>;
+using ConvertF32ToI32 = Convert<int32_t, float>;
+using ConvertI32ToF32 = Convert<float, int32_t>;
+using ConvertF32ToU8 = Convert<uint8_t, float>;
+using ConvertU8ToF32 = Convert<float, uint8_t>;
+
+/// One LSTM step of one row: from the gates' sums (before clip and activation) to the new states.
+///   i = sigmoid(z_input + p_input c_before)      f = sigmoid(z_forget + p_forget c_before), or 1 - i when the gates
+///   couple c = f c_before + i tanh(z_cell)              h = sigmoid(z_output + p_output c) tanh(c)
+/// Peepholes may be null; clip > 0 limits what goes into an activation of a gate. c may be c_before.
+struct LstmRow {
+  const float* z_input = nullptr;
+  const float* z_output = nullptr;
+  const float* z_forget = nullptr;
+  const float* z_cell = nullptr;
+  const float* p_input = nullptr;
+  const float* p_output = nullptr;
+  const float* p_forget = nullptr;
+  const float* c_before = nullptr;
+  float* c = nullptr;
+  float* h = nullptr;
+  float clip = 0;
+  bool couples = false;
+};
+using LstmF32 = void(const LstmRow& row, size_t n);
+
+/// One GRU step of one row: u = sigmoid(z_update), h = (1 - u) tanh(z_hidden + r r_hidden) + u h_before, r =
+/// sigmoid(z_reset). r_hidden null: z_hidden holds the whole sum already (reset before the product; see gru_reset). h
+/// may be h_before.
+struct GruRow {
+  const float* z_update = nullptr;
+  const float* z_reset = nullptr;
+  const float* z_hidden = nullptr;
+  const float* r_hidden = nullptr;
+  const float* h_before = nullptr;
+  float* h = nullptr;
+  float clip = 0;
+};
+using GruF32 = void(const GruRow& row, size_t n);
+
+/// y = sigmoid(z_reset) * h_before: what the recurrent product of the hidden gate takes.
+using GruResetF32 = void(const float* z_reset, const float* h_before, float clip, float* y, size_t n);
 
 /// kind over x[0, n) by the rule of reduce_kind.h; mean and l2 give their sums, undivided.
 using ReduceF32 = float(ReduceKind kind, const float* x, size_t n);

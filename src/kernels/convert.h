@@ -1,0 +1,36 @@
+#pragma once
+// Changing element types of whole tensors: quantise, dequantise, cast.
+
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/simd/loops.h"
+
+namespace nnex {
+
+/// y[o, c, i] = saturate(half_even(x[o, c, i] / scale[c]) + zero[c]) for T = uint8_t or int8_t; zero may be null. One
+/// scale for the tensor: channels = 1. NaN counts as 0.
+template <class T>
+void quantize(const simd::Loops& loops, Team& team, const float* x, const float* scale, const T* zero, T* y,
+              int64_t outer, int64_t channels, int64_t inner);
+
+/// y[o, c, i] = (x[o, c, i] - zero[c]) * scale[c].
+template <class T>
+void dequantize(const simd::Loops& loops, Team& team, const T* x, const float* scale, const T* zero, float* y,
+                int64_t outer, int64_t channels, int64_t inner);
+
+/// Runs one of the conversion loops (loops.f16_from_f32, ...) over n elements on the team.
+template <class From, class To>
+void convert(Team& team, void (*loop)(const From*, To*, size_t), const From* x, To* y, int64_t n);
+
+/// Casts without a loop of vectors: float to int64 truncates and saturates, NaN gives 0; wider integers lose their high
+/// bits; to bool (uint8_t 0 or 1): nonzero, NaN included.
+void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n);
+void cast_i64_to_f32(Team& team, const int64_t* x, float* y, int64_t n);
+void cast_i64_to_i32(Team& team, const int64_t* x, int32_t* y, int64_t n);
+void cast_i32_to_i64(Team& team, const int32_t* x, int64_t* y, int64_t n);
+void cast_f32_to_bool(Team& team, const float* x, uint8_t* y, int64_t n);
+/// Any nonzero byte is 1.
+void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n);
+
+}  // namespace nnex

@@ -1,0 +1,134 @@
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+constexpr size_t kMostTaps = 128;  // taps folded in one call; larger windows go on from what they have
+
+/// The taps of one output position along one axis: [first, last) of the window lie inside the input, from `start` on.
+struct AxisTaps {
+  int64_t start = 0, first = 0, last = 0, padded = 0;
+};
+
+AxisTaps axis_taps(const PoolWindow& w, int axis, int64_t position) {
+  const int64_t step = w.dilation[axis], size = w.size[axis];
+  AxisTaps taps;
+  taps.start = position * w.stride[axis] - w.before[axis];
+  const auto taps_below = [&](int64_t limit) {  // how many taps lie below `limit`
+    return limit <= taps.start ? int64_t{0} : std::min(size, (limit - taps.start + step - 1) / step);
+  };
+  taps.first = taps_below(0);
+  taps.last = std::max(taps.first, taps_below(w.in[axis]));
+  taps.padded =
+      taps_below(w.in[axis] + std::max<int64_t>(w.after[axis], 0)) - taps_below(-std::max<int64_t>(w.before[axis], 0));
+  return taps;
+}
+
+/// Folds the taps of one output pixel into y.
+struct PixelPool {
+  const simd::Loops& loops;
+  const PoolWindow& window;
+  bool maximum;
+  const float* taps[kMostTaps];
+  size_t count = 0;
+  bool started = false;
+
+  void flush(float divisor, float* y) {
+    if (count == 0 && started && divisor == 1.0F) return;
+    loops.fold_taps_f32(maximum, taps, count, started ? y : nullptr, divisor, y, static_cast<size_t>(window.channels));
+    count = 0;
+    started = true;
+  }
+
+  void run(const float* image, const AxisTaps (&axis)[3], float divisor, float* y) {
+    started = false;
+    for (int64_t i = axis[0].first; i < axis[0].last; ++i) {
+      const int64_t at0 = axis[0].start + i * window.dilation[0];
+      for (int64_t j = axis[1].first; j < axis[1].last; ++j) {
+        const int64_t at1 = at0 * window.in[1] + axis[1].start + j * window.dilation[1];
+        for (int64_t k = axis[2].first; k < axis[2].last; ++k) {
+          const int64_t at2 = at1 * window.in[2] + axis[2].start + k * window.dilation[2];
+          if (count == kMostTaps) flush(1.0F, y);
+          taps[count++] = image + at2 * window.channels;
+        }
+      }
+    }
+    flush(divisor, y);
+  }
+};
+
+template <class Value>
+void pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool maximum, const float* x, float* y,
+          Value value) {
+  const int64_t rows = w.batch * w.out[0] * w.out[1];
+  const int64_t cost = rows * w.out[2] * w.channels * 4 * (1 + w.size[0] * w.size[1] * w.size[2] / 2);
+  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
+    PixelPool pixel{loops, w, maximum, {}};
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
+      AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
+      for (int64_t o2 = 0; o2 < w.out[2]; ++o2) {
+        axis[2] = axis_taps(w, 2, o2);
+        value(pixel, x + image * w.in[0] * w.in[1] * w.in[2] * w.channels, axis,
+              y + (row * w.out[2] + o2) * w.channels);
+      }
+    }
+  });
+}
+
+int64_t inside(const AxisTaps (&axis)[3]) {
+  int64_t n = 1;
+  for (const AxisTaps& a : axis) n *= a.last - a.first;
+  return n;
+}
+
+}  // namespace
+
+void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool zeros_count, const float* x, float* y) {
+  const int64_t volume = w.size[0] * w.size[1] * w.size[2];
+  pool(loops, team, w, true, x, y, [&](PixelPool& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
+    const int64_t taps = inside(axis);
+    if (taps == 0) {
+      std::fill_n(to, w.channels, zeros_count ? 0.0F : -std::numeric_limits<float>::infinity());
+      return;
+    }
+    pixel.run(image, axis, 1.0F, to);
+    if (zeros_count && taps < volume) {
+      const float zero = 0.0F;
+      loops.binary_f32(BinaryKind::max, Form::vector_scalar, to, &zero, to, static_cast<size_t>(w.channels));
+    }
+  });
+}
+
+void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, Divisor divisor, const float* x,
+                  float* y) {
+  pool(loops, team, w, false, x, y, [&](PixelPool& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
+    const int64_t taps = inside(axis);
+    if (taps == 0) {
+      std::fill_n(to, w.channels, 0.0F);
+      return;
+    }
+    int64_t by = 1;
+    switch (divisor) {
+      case Divisor::one:
+        break;
+      case Divisor::window:
+        by = w.size[0] * w.size[1] * w.size[2];
+        break;
+      case Divisor::padded:
+        by = axis[0].padded * axis[1].padded * axis[2].padded;
+        break;
+      case Divisor::inside:
+        by = taps;
+        break;
+    }
+    pixel.run(image, axis, static_cast<float>(by), to);
+  });
+}
+
+}  // namespace nnex

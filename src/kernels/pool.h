@@ -1,0 +1,40 @@
+#pragma once
+// Max and average pooling of channels-last float32: x [batch, spatial..., channels].
+
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/simd/loops.h"
+
+namespace nnex {
+
+/// Windows over one to three spatial axes; fewer axes leave the first ones at extent 1. Counts elements.
+struct PoolWindow {
+  int64_t batch = 1, channels = 1;
+  int64_t in[3] = {1, 1, 1};
+  int64_t out[3] = {1, 1, 1};
+  int64_t size[3] = {1, 1, 1};
+  int64_t stride[3] = {1, 1, 1};
+  int64_t dilation[3] = {1, 1, 1};
+  int64_t before[3] = {0, 0, 0};  ///< padding; negative crops
+  int64_t after[3] = {0, 0, 0};
+};
+
+/// What a window's sum is divided by.
+enum class Divisor : uint8_t {
+  one,
+  window,  ///< the taps of the window
+  padded,  ///< its taps inside the input and its explicit padding
+  inside,  ///< its taps inside the input; none gives 0
+};
+
+/// The greatest tap inside the input; NaN wins, of equal ones the first. An empty window gives -inf. With zeros_count
+/// taps in the padding count as 0.
+void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, bool zeros_count, const float* x,
+              float* y);
+
+/// The sum of the taps inside the input, in row-major order, divided.
+void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, Divisor divisor, const float* x,
+                  float* y);
+
+}  // namespace nnex

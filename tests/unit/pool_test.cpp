@@ -1,0 +1,228 @@
+#include "kernels/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/convert.h"
+#include "kernels/resize.h"
+#include "oracle_math.h"
+#include "simd_test.h"
+
+namespace nnex {
+namespace {
+
+using simd::Loops;
+
+TEST(SimdTaps, EqualTheirOracles) {
+  const std::vector<float> x = test::test_floats(2000), weights = test::uniform_floats(9);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {0, 1, 7, 16, 65, 150}) {
+      for (size_t count : {1, 2, 9}) {
+        const float* taps[9];
+        for (size_t t = 0; t < count; ++t) taps[t] = x.data() + 170 * t;
+        for (int form = 0; form < 4; ++form) {
+          const bool maximum = form & 1;
+          std::vector<float> y = test::uniform_floats(n, 2, 3), expected = y;
+          const float* start = form & 2 ? y.data() : nullptr;
+          for (size_t c = 0; c < n; ++c) {
+            float sum = start ? y[c] : taps[0][c];
+            for (size_t t = start ? 0 : 1; t < count; ++t)
+              sum = maximum ? oracle::maximum(taps[t][c], sum) : sum + taps[t][c];
+            expected[c] = sum / 3.0F;
+          }
+          table.fold_taps_f32(maximum, taps, count, start, 3.0F, y.data(), n);
+          test::expect_same(y, expected);
+        }
+        std::vector<float> y(n), expected(n);
+        for (size_t c = 0; c < n; ++c) {
+          expected[c] = taps[0][c] * weights[0];
+          for (size_t t = 1; t < count; ++t)
+            expected[c] = test::fuses(table) ? oracle::madd<true>(taps[t][c], weights[t], expected[c])
+                                             : oracle::madd<false>(taps[t][c], weights[t], expected[c]);
+        }
+        table.weigh_taps_f32(taps, weights.data(), count, y.data(), n);
+        test::expect_same(y, expected);
+      }
+    }
+  });
+}
+
+/// One output element by the definition.
+struct Plain {
+  float maximum = -INFINITY;
+  float sum = 0;
+  int64_t inside = 0, padded = 0;
+};
+Plain plain_window(const PoolWindow& w, const std::vector<float>& x, int64_t b, const int64_t (&o)[3], int64_t c) {
+  Plain p;
+  for (int64_t i = 0; i < w.size[0]; ++i) {
+    for (int64_t j = 0; j < w.size[1]; ++j) {
+      for (int64_t k = 0; k < w.size[2]; ++k) {
+        const int64_t tap[3] = {i, j, k};
+        bool in = true, near = true;
+        int64_t at = b;
+        for (int a = 0; a < 3; ++a) {
+          const int64_t p0 = o[a] * w.stride[a] - w.before[a] + tap[a] * w.dilation[a];
+          in = in && p0 >= 0 && p0 < w.in[a];
+          near = near && p0 >= -w.before[a] && p0 < w.in[a] + w.after[a];
+          at = at * w.in[a] + p0;
+        }
+        p.padded += near;
+        if (!in) continue;
+        const float v = x[static_cast<size_t>(at * w.channels + c)];
+        p.maximum = p.inside == 0 || v > p.maximum || v != v ? v : p.maximum;
+        p.sum = p.inside == 0 ? v : p.sum + v;
+        ++p.inside;
+      }
+    }
+  }
+  return p;
+}
+
+TEST(Pool, EqualsPlainWindows) {
+  const PoolWindow windows[] = {
+      {.batch = 2,
+       .channels = 5,
+       .in = {1, 9, 8},
+       .out = {1, 4, 4},
+       .size = {1, 3, 3},
+       .stride = {1, 2, 2},
+       .before = {0, 0, 1},
+       .after = {0, 0, 0}},
+      {.batch = 1,
+       .channels = 70,
+       .in = {1, 7, 7},
+       .out = {1, 7, 7},
+       .size = {1, 3, 3},
+       .before = {0, 1, 1},
+       .after = {0, 1, 1}},
+      {.batch = 1,
+       .channels = 3,
+       .in = {4, 5, 6},
+       .out = {2, 3, 3},
+       .size = {2, 3, 2},
+       .stride = {2, 1, 2},
+       .dilation = {1, 1, 1}},
+      {.batch = 1,
+       .channels = 2,
+       .in = {1, 1, 20},
+       .out = {1, 1, 9},
+       .size = {1, 1, 4},
+       .stride = {1, 1, 3},
+       .dilation = {1, 1, 2},
+       .before = {0, 0, 6},
+       .after = {0, 0, 7}},
+      {.batch = 1, .channels = 17, .in = {1, 14, 14}, .out = {1, 1, 1}, .size = {1, 14, 14}},
+      {.batch = 3, .channels = 64, .in = {1, 40, 40}, .out = {1, 20, 20}, .size = {1, 2, 2}, .stride = {1, 2, 2}},
+      {.batch = 1,
+       .channels = 1,
+       .in = {1, 1, 2},
+       .out = {1, 1, 4},
+       .size = {1, 1, 1},
+       .stride = {1, 1, 1},
+       .before = {0, 0, 1},
+       .after = {0, 0, 1}},
+  };
+  const Loops& loops = simd::loops(simd::best_isa());
+  for (const PoolWindow& w : windows) {
+    std::vector<float> x =
+        test::uniform_floats(static_cast<size_t>(w.batch * w.in[0] * w.in[1] * w.in[2] * w.channels));
+    const size_t n = static_cast<size_t>(w.batch * w.out[0] * w.out[1] * w.out[2] * w.channels);
+    for (int threads : {1, 2}) {
+      Team team(threads);
+      for (int form = 0; form < 6; ++form) {
+        std::vector<float> y(n), expected(n);
+        if (form < 2) {
+          max_pool(loops, team, w, form == 1, x.data(), y.data());
+        } else {
+          average_pool(loops, team, w, static_cast<Divisor>(form - 2), x.data(), y.data());
+        }
+        size_t at = 0;
+        for (int64_t b = 0; b < w.batch; ++b)
+          for (int64_t i = 0; i < w.out[0]; ++i)
+            for (int64_t j = 0; j < w.out[1]; ++j)
+              for (int64_t k = 0; k < w.out[2]; ++k)
+                for (int64_t c = 0; c < w.channels; ++c) {
+                  const Plain p = plain_window(w, x, b, {i, j, k}, c);
+                  const int64_t volume = w.size[0] * w.size[1] * w.size[2];
+                  const int64_t by[] = {1, volume, p.padded, p.inside};
+                  float& e = expected[at++];
+                  if (form == 0) e = p.maximum;
+                  if (form == 1) e = p.inside < volume ? std::fmax(p.maximum, 0.0F) : p.maximum;
+                  if (form >= 2) e = p.inside ? p.sum / static_cast<float>(by[form - 2]) : 0.0F;
+                }
+        test::expect_same(y, expected);
+      }
+    }
+  }
+}
+
+TEST(Resize, BilinearAndNearest) {
+  const Loops& loops = simd::loops(simd::best_isa());
+  Team team(2);
+  const int64_t channels = 19;
+  const std::vector<float> x = test::uniform_floats(static_cast<size_t>(2 * 3 * 4 * channels));
+  const int32_t line[] = {0, 0, 0, 1, 1, 2, 1, 2, 2, 2}, column[] = {0, 1, 2, 3, 3, 3},
+                nearest_line[] = {0, 0, 1, 2, 2}, nearest_column[] = {3, 1, 0};
+  const float line_weight[] = {1, 0, 0.5F, 0.5F, 0.25F, 0.75F, 0.5F, 0.5F, 1, 0},
+              column_weight[] = {0.5F, 0.5F, 0.25F, 0.75F, 1, 0};
+  const ResizeAxis linear[3] = {{}, {3, 5, 2, line, line_weight}, {4, 3, 2, column, column_weight}};
+  const ResizeAxis nearest[3] = {{}, {3, 5, 1, nearest_line, nullptr}, {4, 3, 1, nearest_column, nullptr}};
+  std::vector<float> y(static_cast<size_t>(2 * 5 * 3 * channels)), z(y.size()), expected_z(y.size());
+  resize_channels_last(loops, team, linear, 2, channels, x.data(), y.data());
+  resize_channels_last(loops, team, nearest, 2, channels, x.data(), z.data());
+  size_t at = 0;
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t i = 0; i < 5; ++i)
+      for (int64_t j = 0; j < 3; ++j)
+        for (int64_t c = 0; c < channels; ++c, ++at) {
+          const auto pixel = [&](int64_t r, int64_t k) {
+            return x[static_cast<size_t>(((b * 3 + r) * 4 + k) * channels + c)];
+          };
+          double sum = 0;
+          for (int64_t p = 0; p < 2; ++p)
+            for (int64_t q = 0; q < 2; ++q)
+              sum += static_cast<double>(line_weight[i * 2 + p]) * column_weight[j * 2 + q] *
+                     pixel(line[i * 2 + p], column[j * 2 + q]);
+          ASSERT_NEAR(y[at], sum, 1e-6);
+          expected_z[at] = pixel(nearest_line[i], nearest_column[j]);
+        }
+  test::expect_same(z, expected_z);
+}
+
+TEST(Convert, QuantizeByAxis) {
+  const Loops& loops = simd::loops(simd::best_isa());
+  Team team(2);
+  const std::vector<float> x = test::uniform_floats(4 * 3 * 5, 10), scale = {0.1F, 0.5F, 1};
+  const std::vector<uint8_t> zero = {3, 128, 255};
+  for (auto [outer, inner] : {std::pair{4, 5}, {20, 1}}) {
+    std::vector<uint8_t> y(x.size());
+    std::vector<float> back(x.size());
+    quantize(loops, team, x.data(), scale.data(), zero.data(), y.data(), outer, 3, inner);
+    dequantize(loops, team, y.data(), scale.data(), zero.data(), back.data(), outer, 3, inner);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t c = i / static_cast<size_t>(inner) % 3;
+      const float q = std::nearbyint(x[i] / scale[c]) + zero[c];
+      ASSERT_EQ(y[i], static_cast<uint8_t>(std::fmin(std::fmax(q, 0), 255)));
+      ASSERT_EQ(back[i], static_cast<float>(y[i] - zero[c]) * scale[c]);
+    }
+  }
+}
+
+TEST(Convert, PlainCasts) {
+  Team team(1);
+  const std::vector<float> x = {1.9F, -1.9F, std::nanf(""), 1e30F, -1e30F, 0.0F, -0.0F};
+  std::vector<int64_t> whole(7);
+  std::vector<uint8_t> truth(7);
+  cast_f32_to_i64(team, x.data(), whole.data(), 7);
+  test::expect_same(whole, {1, -1, 0, INT64_MAX, INT64_MIN, 0, 0});
+  cast_f32_to_bool(team, x.data(), truth.data(), 7);
+  test::expect_same<uint8_t>(truth, {1, 1, 1, 1, 1, 0, 0});
+  std::vector<int32_t> low(7);
+  cast_i64_to_i32(team, whole.data(), low.data(), 7);
+  test::expect_same(low, {1, -1, 0, -1, 0, 0, 0});
+}
+
+}  // namespace
+}  // namespace nnex

@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simd_test.h"
+#include "tensor/half.h"
+
+namespace nnex {
+namespace {
+
+using simd::Loops;
+
+constexpr size_t kLengths[] = {0, 1, 5, 16, 31, 3000};
+
+int32_t truncated(float x) {
+  if (x != x) return 0;
+  if (x >= 2147483648.0F) return INT32_MAX;
+  if (x < -2147483648.0F) return INT32_MIN;
+  return static_cast<int32_t>(x);
+}
+
+template <class T>
+T quantized(float x, float scale, T zero) {
+  const double q = std::nearbyint(x / scale);
+  const double sum = (q != q ? 0.0 : q) + zero;
+  return static_cast<T>(std::fmin(std::fmax(sum, std::numeric_limits<T>::min()), std::numeric_limits<T>::max()));
+}
+
+template <class T, class Quantize, class Dequantize>
+void check_quantize(const Quantize& quantize, const Dequantize& dequantize, const std::vector<float>& x) {
+  std::vector<float> scale(x.size());
+  std::vector<T> zero(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    scale[i] = 0.01F + static_cast<float>(i % 7);
+    zero[i] = static_cast<T>(i * 13);
+  }
+  for (size_t n : kLengths) {
+    for (size_t step : {0, 1}) {
+      for (const T* z : {static_cast<const T*>(nullptr), static_cast<const T*>(zero.data() + 1)}) {
+        std::vector<T> y(n), expected(n);
+        std::vector<float> back(n), expected_back(n);
+        for (size_t i = 0; i < n; ++i) {
+          const T at = z ? z[i * step] : T{0};
+          expected[i] = quantized(x[i], scale[i * step], at);
+          expected_back[i] = static_cast<float>(expected[i] - at) * scale[i * step];
+        }
+        quantize(x.data(), scale.data(), z, step, y.data(), n);
+        test::expect_same(y, expected);
+        dequantize(y.data(), scale.data(), z, step, back.data(), n);
+        test::expect_same(back, expected_back);
+      }
+    }
+  }
+}
+
+TEST(SimdConvert, QuantizeAndBackEqualTheirOracles) {
+  std::vector<float> x = test::test_floats(3001);
+  for (size_t i = 100; i < 400; ++i) x[i] = static_cast<float>(i) * 0.005F;  // halves of a step
+  test::for_each_table([&](const Loops& table) {
+    check_quantize<uint8_t>(table.quantize_u8, table.dequantize_u8, x);
+    check_quantize<int8_t>(table.quantize_s8, table.dequantize_s8, x);
+  });
+}
+
+TEST(SimdConvert, NarrowFloatsEqualTheScalarOnes) {
+  std::vector<float> x = test::test_floats(3000);
+  for (size_t i = 1000; i < 2500; ++i) x[i] = std::ldexp(x[i], -static_cast<int>(i % 40));
+  for (float v :
+       {65504.0F, 65519.996F, 65520.0F, 6.1035156e-05F, 6.0975552e-05F, 2.9802322e-08F, 2.9802326e-08F, 5.9604645e-08F})
+    for (float sign : {1.0F, -1.0F}) x.push_back(v * sign);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {x.size(), size_t{0}, size_t{1}, size_t{7}, size_t{33}}) {
+      std::vector<uint16_t> half(n), brain(n), expected_half(n), expected_brain(n);
+      for (size_t i = 0; i < n; ++i) {
+        expected_half[i] = f16(x[i]).bits;
+        expected_brain[i] = bf16(x[i]).bits;
+      }
+      table.f16_from_f32(x.data(), half.data(), n);
+      table.bf16_from_f32(x.data(), brain.data(), n);
+      for (size_t i = 0; i < n; ++i) {
+        if (x[i] != x[i]) {
+          ASSERT_GT(half[i] & 0x7fff, 0x7c00);
+          ASSERT_GT(brain[i] & 0x7fff, 0x7f80);
+          continue;
+        }
+        ASSERT_EQ(half[i], expected_half[i]) << x[i];
+        ASSERT_EQ(brain[i], expected_brain[i]) << x[i];
+      }
+    }
+    std::vector<uint16_t> all(65536);
+    std::vector<float> half(65536), brain(65536), expected_half(65536), expected_brain(65536);
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = static_cast<uint16_t>(i);
+      f16 h;
+      bf16 b;
+      h.bits = b.bits = all[i];
+      expected_half[i] = h;
+      expected_brain[i] = b;
+    }
+    table.f32_from_f16(all.data(), half.data(), all.size());
+    table.f32_from_bf16(all.data(), brain.data(), all.size());
+    test::expect_same(half, expected_half);
+    test::expect_same(brain, expected_brain);
+  });
+}
+
+TEST(SimdConvert, IntegersEqualTheirOracles) {
+  std::vector<float> x = test::test_floats(3000);
+  for (float v : {2147483520.0F, 2147483648.0F, -2147483648.0F, -2147483904.0F, 255.5F, 256.0F, -0.9F}) x.push_back(v);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {x.size(), size_t{0}, size_t{3}, size_t{17}}) {
+      std::vector<int32_t> whole(n), expected(n);
+      std::vector<uint8_t> byte(n), expected_byte(n);
+      std::vector<float> back(n), expected_back(n), from_byte(n), expected_from_byte(n);
+      for (size_t i = 0; i < n; ++i) {
+        expected[i] = truncated(x[i]);
+        expected_byte[i] = static_cast<uint8_t>(std::min(std::max(expected[i], 0), 255));
+        expected_back[i] = static_cast<float>(expected[i]);
+        expected_from_byte[i] = expected_byte[i];
+      }
+      table.i32_from_f32(x.data(), whole.data(), n);
+      table.u8_from_f32(x.data(), byte.data(), n);
+      test::expect_same(whole, expected);
+      test::expect_same(byte, expected_byte);
+      table.f32_from_i32(whole.data(), back.data(), n);
+      table.f32_from_u8(byte.data(), from_byte.data(), n);
+      test::expect_same(back, expected_back);
+      test::expect_same(from_byte, expected_from_byte);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace nnex
