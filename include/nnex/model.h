@@ -30,14 +30,14 @@ struct PortInfo {
   std::vector<std::string> dims;  ///< Each extent as text: "3", "N", "2*H".
 };
 
-enum class Map : uint8_t {
+enum class Mapping : uint8_t {
   automatic,  ///< Small files are copied, files from 64 MiB on are mapped.
   never,      ///< Always copied: the file may be truncated or rewritten while the model lives.
   always,     ///< Always mapped: replace such a file by renaming, never by writing into it.
 };
 
 struct LoadOptions {
-  Map map = Map::automatic;
+  Mapping map = Mapping::automatic;
   bool optimize = true;                      ///< Run the passes that fuse and fold; off for debugging and comparison.
   std::map<std::string, int64_t> symbols;    ///< Fixed values of symbolic extents.
   std::string external_folder;               ///< Where external tensors lie, for a model from memory.

@@ -15,7 +15,9 @@
 
 namespace nnex {
 
+namespace simd {
 struct Loops;
+}
 
 /// Packed forms of constants, made once and shared by every plan and session of a model. Safe from any thread.
 class Packs {
@@ -58,7 +60,7 @@ struct KernelRequest {
   std::span<const Operand> in;
   std::span<const Operand> out;
   std::span<const RegionStep> region;  ///< Of a `fused` node; output 0 is the last step's.
-  const Loops& loops;
+  const simd::Loops& loops;
   Packs& packs;
 
   template <class A>

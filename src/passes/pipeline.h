@@ -5,8 +5,8 @@
 
 namespace nnex {
 
-/// What every graph needs before it can be planned: functions inlined, types inferred, bodies of rows without kernels expanded.
-/// Errors: invalid_model with every place where inference fails (the first is the Error's message).
+/// What every graph needs before it can be planned: functions inlined, types inferred, bodies of rows without kernels
+/// expanded. Errors: invalid_model with every place where inference fails (the first is the Error's message).
 Status prepare(Graph& graph);
 
 /// Folds, simplifies and fuses. Results stay within the tolerance each pass states.

@@ -73,7 +73,7 @@ class AlignedConstants {
 
 struct PlanContext {
   const Graph& graph;
-  const Loops& loops;
+  const simd::Loops& loops;
   Packs& packs;
   AlignedConstants& constants;
   int64_t memory_limit;

@@ -1,0 +1,66 @@
+#pragma once
+// What the verbs share: exit codes, output, inputs from files.
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/try.h"
+#include "nnex/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nnex::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// Exit codes (DESIGN section 7).
+enum Exit : int { kOk = 0, kNegative = 1, kUsage = 2, kRefused = 3, kUnsupported = 4, kBug = 70 };
+
+/// Prints an error for people and gives its exit code.
+int report(const Error& error);
+
+// One function a verb: adds its options to the command line, and runs when it is chosen.
+void add_run(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+void add_profile(CLI::App& app, int& exit_code);
+void add_inspect(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_ops(CLI::App& app, int& exit_code);
+void add_env(CLI::App& app, int& exit_code);
+void add_conform(CLI::App& app, int& exit_code);
+
+/// Options that every verb with a model has.
+struct ModelOptions {
+  std::string path;
+  std::vector<std::string> symbols;  ///< "N=4"
+  int threads = 0;
+  bool no_optimize = false;
+
+  void add_to(CLI::App& verb);
+  Result<Model> load() const;
+};
+
+/// How a picture becomes a tensor.
+struct Picture {
+  std::string layout;  ///< "nchw", "nhwc"; empty: by the input's extents.
+  std::vector<double> mean, scale;
+  bool bgr = false;
+};
+
+/// The value of an input from a file: .npy, .pb, .json, .png, .jpg.
+Result<Value> read_input(const std::string& path, const PortInfo& port, const Picture& picture);
+/// Writes a tensor: .npy, .pb or .json by the name's ending.
+Status save_output(const std::string& path, const Value& value, const std::string& name);
+
+/// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1. Unknown extents become `unknown`.
+Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
+                           int64_t unknown);
+
+}  // namespace nnex::cli

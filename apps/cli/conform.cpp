@@ -1,0 +1,195 @@
+// nnex conform: runs a folder or archive of stored cases and compares.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "archive.h"
+#include "base/mapped_file.h"
+#include "cli.h"
+#include "formats/onnx/proto.h"
+#include "formats/read.h"
+#include "graph/graph.h"
+#include "tensor/convert.h"
+
+namespace nnex::cli {
+namespace {
+
+/// |got - want| <= atol + rtol * |want|, or relative_to_max times the largest |want|.
+struct Tolerance {
+  double rtol = 1e-3, atol = 1e-7;
+  std::optional<double> relative_to_max;
+};
+
+struct Verdict {
+  std::string name, verdict, reason;
+};
+
+bool close(double got, double want, double bound) {
+  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
+  if (std::isinf(got) || std::isinf(want)) return got == want;
+  return std::fabs(got - want) <= bound;
+}
+
+std::string compare_tensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+  if (got.dtype() != want.dtype() || !(got.shape() == want.shape()))
+    return fmt::format("found {}{}; needed {}{}", name(got.dtype()), got.shape().text(), name(want.dtype()),
+                       want.shape().text());
+  if (want.dtype() == DType::str || is_complex(want.dtype())) {
+    for (int64_t i = 0; i < want.count(); ++i)
+      if (element_text(got, i) != element_text(want, i))
+        return fmt::format("element {}: found {}; needed {}", i, element_text(got, i), element_text(want, i));
+    return {};
+  }
+  const bool exact = !is_real(want.dtype());
+  double largest = 0;
+  if (tolerance.relative_to_max)
+    for (int64_t i = 0; i < want.count(); ++i) largest = std::max(largest, std::fabs(real_at(want, i)));
+  int64_t wrong = 0, first = -1;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    const double w = real_at(want, i);
+    const double bound = tolerance.relative_to_max ? *tolerance.relative_to_max * largest
+                                                   : tolerance.atol + tolerance.rtol * std::fabs(w);
+    const bool fine = exact ? int_at(got, i) == int_at(want, i) : close(real_at(got, i), w, bound);
+    if (!fine && wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return {};
+  return fmt::format("{} of {} elements differ; element {}: found {}; needed {}", wrong, want.count(), first,
+                     element_text(got, first), element_text(want, first));
+}
+
+std::string compare(const Value& got, const Value& want, const Tolerance& tolerance) {
+  if (got.tensor() && want.tensor()) return compare_tensors(*got.tensor(), *want.tensor(), tolerance);
+  if (got.sequence() && want.sequence()) {
+    const auto &a = got.sequence()->items, &b = want.sequence()->items;
+    if (a.size() != b.size()) return fmt::format("found {} items; needed {}", a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      if (std::string s = compare(a[i], b[i], tolerance); !s.empty()) return fmt::format("item {}: {}", i, s);
+    return {};
+  }
+  if (got.map() && want.map()) {
+    if (std::string s = compare_tensors(got.map()->keys, want.map()->keys, tolerance); !s.empty()) return "keys: " + s;
+    for (size_t i = 0; i < want.map()->values.size(); ++i)
+      if (std::string s = compare(got.map()->values[i], want.map()->values[i], tolerance); !s.empty())
+        return fmt::format("value {}: {}", i, s);
+    return {};
+  }
+  if (got.optional() && want.optional()) {
+    if (!got.optional()->item || !want.optional()->item)
+      return !got.optional()->item == !want.optional()->item
+                 ? ""
+                 : fmt::format("found {}; needed {}", got.text(), want.text());
+    return compare(*got.optional()->item, *want.optional()->item, tolerance);
+  }
+  if (want.optional() && want.optional()->item) return compare(got, *want.optional()->item, tolerance);
+  return fmt::format("found {}; needed {}", got.text(), want.text());
+}
+
+/// One data set: runs the model on input_I.pb and compares with output_J.pb.
+Result<std::string> run_set(const Model& model, const Folder& folder, const std::string& set,
+                            const std::vector<Type>& inputs, const std::vector<Type>& outputs,
+                            const Tolerance& tolerance, int threads) {
+  std::vector<Value> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    auto file = folder.find(fmt::format("{}/input_{}.pb", set, i));
+    if (file == folder.end()) return fmt::format("input_{}.pb is missing", i);
+    auto owner = std::make_shared<const std::string>(file->second);
+    NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, inputs[i], {owner, nullptr}));
+    values.push_back(std::move(v.value));
+  }
+  SessionOptions options;
+  options.threads = threads;
+  Session session = model.session(options);
+  NNEX_ASSIGN(std::vector<Value> got, session.run(values));
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    auto file = folder.find(fmt::format("{}/output_{}.pb", set, o));
+    if (file == folder.end()) return fmt::format("output_{}.pb is missing", o);
+    auto owner = std::make_shared<const std::string>(file->second);
+    NNEX_ASSIGN(auto want, onnx_format::read_value(*owner, outputs[o], {owner, nullptr}));
+    if (std::string s = compare(got[o], want.value, tolerance); !s.empty())
+      return fmt::format("output {} ('{}'): {}", o, model.outputs()[o].name, s);
+  }
+  return std::string();
+}
+
+Result<std::string> run_case(const Folder& folder, const std::string& external, Tolerance tolerance, int threads) {
+  auto text = folder.find("tolerance.json");
+  if (text != folder.end()) {
+    Json j = Json::parse(text->second, nullptr, false);
+    if (j.is_object()) {
+      tolerance.rtol = j.value("rtol", tolerance.rtol);
+      tolerance.atol = j.value("atol", tolerance.atol);
+      if (j.contains("relative_to_max")) tolerance.relative_to_max = j["relative_to_max"].get<double>();
+    }
+  }
+  LoadOptions options;
+  options.external_folder = external;
+  NNEX_ASSIGN(Graph graph, read_model_bytes(folder.at("model.onnx"), options));
+  std::vector<Type> inputs, outputs;
+  for (ValueId v : graph.inputs()) inputs.push_back(graph[v].type);
+  for (ValueId v : graph.outputs()) outputs.push_back(graph[v].type);
+  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
+  int sets = 0;
+  for (int k = 0;; ++k) {
+    const std::string set = fmt::format("test_data_set_{}", k);
+    auto at = folder.lower_bound(set + "/");
+    if (at == folder.end() || at->first.rfind(set + "/", 0) != 0) break;
+    ++sets;
+    NNEX_ASSIGN(std::string difference, run_set(model, folder, set, inputs, outputs, tolerance, threads));
+    if (!difference.empty()) return fmt::format("{}: {}", set, difference);
+  }
+  if (sets == 0) return std::string("no test_data_set_0");
+  return std::string();
+}
+
+int run_conform(const std::string& path, const std::string& json, const std::string& filter, bool quiet, int threads) {
+  std::vector<Verdict> rows;
+  Status s = each_case(path, [&](const std::string& name, const Folder& folder, const std::string& external) {
+    if (!filter.empty() && name.find(filter) == std::string::npos) return;
+    auto difference = run_case(folder, external, {}, threads);
+    if (!difference.ok()) {
+      const bool skip = difference.error().code() == Code::unsupported;
+      rows.push_back({name, skip ? "skipped" : "failed", difference.error().text()});
+    } else {
+      rows.push_back({name, difference->empty() ? "passed" : "failed", *difference});
+    }
+    if (!quiet && rows.back().verdict != "passed")
+      fmt::print("{} {}: {}\n", rows.back().verdict, name, rows.back().reason);
+  });
+  if (!s.ok()) return report(s.error());
+  size_t passed = 0, failed = 0, skipped = 0;
+  Json list = Json::array();
+  for (const Verdict& v : rows) {
+    (v.verdict == "passed" ? passed : v.verdict == "failed" ? failed : skipped)++;
+    list.push_back({{"name", v.name}, {"verdict", v.verdict}, {"reason", v.reason}});
+  }
+  if (!json.empty()) {
+    Status written = write_file(json, list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    if (!written.ok()) return report(written.error());
+  }
+  fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
+  return failed ? kNegative : kOk;
+}
+
+}  // namespace
+
+void add_conform(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("conform", "Run stored conformance cases and compare the answers");
+  struct Options {
+    std::string standard, path, json, filter;
+    bool quiet = false;
+    int threads = 1;
+  };
+  auto o = std::make_shared<Options>();
+  verb->add_option("standard", o->standard, "Whose cases: onnx")->required()->check(CLI::IsMember({"onnx"}));
+  verb->add_option("path", o->path, "A case, a folder of cases, or an archive of them (.tar.xz, .tar.gz, .zip)")
+      ->required();
+  verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
+  verb->add_option("--filter", o->filter, "Only cases whose name contains this");
+  verb->add_option("--threads", o->threads, "Threads a run may use");
+  verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
+  verb->callback([o, &exit_code] { exit_code = run_conform(o->path, o->json, o->filter, o->quiet, o->threads); });
+}
+
+}  // namespace nnex::cli

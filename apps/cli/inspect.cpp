@@ -1,0 +1,191 @@
+// nnex inspect, check, ops, env: what is there, and whether it is sound.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/faults.h"
+#include "base/threads.h"
+#include "cli.h"
+#include "formats/read.h"
+#include "graph/infer.h"
+#include "graph/missing.h"
+#include "kernels/simd/loops.h"
+#include "passes/passes.h"
+
+namespace nnex::cli {
+namespace {
+
+std::string op_name(const Graph& graph, NodeId id) {
+  const Node& n = graph[id];
+  return n.foreign ? (n.foreign->domain.empty() ? "" : n.foreign->domain + ".") + n.foreign->name
+                   : std::string(n.op->name);
+}
+
+int64_t parameters(const Graph& graph) {
+  int64_t n = 0;
+  for (uint32_t v = 0; v < graph.value_count(); ++v)
+    if (const Tensor* t = graph[ValueId{v}].constant.tensor(); t && !graph[ValueId{v}].uses.empty()) n += t->count();
+  return n;
+}
+
+/// Multiply-adds of convolutions and matrix products, where extents are known: elements of the output times those each
+/// one sums.
+Dim macs(const Graph& graph) {
+  Dim sum = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& n = graph[id];
+    if (n.out.empty() || !n.out[0].valid() || n.in.size() < 2 || !n.in[1].valid()) continue;
+    const Type &y = graph[n.out[0]].type, &w = graph[n.in[1]].type, &x = graph[n.in[0]].type;
+    if (!y.dims || !w.dims || !x.dims || w.dims->empty() || x.dims->empty()) continue;
+    const std::string_view op = n.op->name;
+    if (op == "conv" || op == "conv_integer")
+      sum = sum + product(*y.dims) * product(Dims(w.dims->begin() + 1, w.dims->end()));
+    else if (op == "deconv")
+      sum = sum + product(*x.dims) * product(Dims(w.dims->begin() + 1, w.dims->end()));
+    else if (op == "matmul" || op == "linear" || op == "matmul_integer")
+      sum = sum + product(*y.dims) * x.dims->back();
+  }
+  return sum;
+}
+
+int inspect(const std::string& path, bool json) {
+  auto read = read_model(path, {});
+  if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
+  Graph graph = std::move(read).value();
+  if (auto inlined = inline_functions(graph); !inlined.ok()) return report(inlined.error());
+  Faults faults;
+  infer_types(graph, faults);
+  std::map<std::string, int> counts;
+  for (NodeId id : graph.order_with_blocks()) ++counts[op_name(graph, id)];
+  Json j = {{"schema", "nnex.inspect/1"},
+            {"model", path},
+            {"producer", graph.meta.producer},
+            {"ir_version", graph.meta.ir_version}};
+  j["opsets"] = graph.meta.opsets;
+  for (const char* side : {"inputs", "outputs"}) {
+    j[side] = Json::array();
+    for (ValueId v : side[0] == 'i' ? graph.inputs() : graph.outputs())
+      j[side].push_back({{"name", graph[v].name}, {"type", graph[v].type.text()}});
+  }
+  j["symbols"] = graph.symbols();
+  j["nodes"] = graph.order_with_blocks().size();
+  j["operators"] = counts;
+  j["parameters"] = parameters(graph);
+  j["macs"] = macs(graph).text();
+  if (json) {
+    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+    return kOk;
+  }
+  fmt::print("{}\n  made by {} {}, IR {}", path, graph.meta.producer.empty() ? "an unnamed tool" : graph.meta.producer,
+             graph.meta.producer_version, graph.meta.ir_version);
+  for (const auto& [domain, version] : graph.meta.opsets)
+    fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
+  fmt::print("\n");
+  for (ValueId v : graph.inputs()) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
+  for (ValueId v : graph.outputs()) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
+  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", parameters(graph), macs(graph).text(),
+             graph.order_with_blocks().size());
+  std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [name, count] : rows) fmt::print("  {:>6}  {}\n", count, name);
+  return kOk;
+}
+
+int check(const std::string& path, bool json) {
+  Faults faults;
+  auto graph = read_model(path, {});
+  if (!graph.ok()) {
+    if (graph.error().code() == Code::unreadable) return report(graph.error());
+    faults.add(std::move(graph).error());
+  } else {
+    auto inlined = inline_functions(*graph);
+    if (!inlined.ok())
+      faults.add(std::move(inlined).error());
+    else
+      infer_types(*graph, faults);
+    for (const Missing& m : missing_operators(*graph))
+      faults.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
+  }
+  Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
+  bool invalid = false;
+  for (const Error& e : faults.list()) {
+    invalid |= e.code() != Code::unsupported;
+    j["faults"].push_back({{"code", name(e.code())}, {"where", e.where()}, {"message", e.message()}});
+    if (!json) fmt::print("{}\n", e.text());
+  }
+  if (json)
+    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  else if (faults.none())
+    fmt::print("{}: sound\n", path);
+  else
+    fmt::print("{}: {} fault{}\n", path, faults.count(), faults.count() == 1 ? "" : "s");
+  return faults.none() ? kOk : invalid ? kNegative : kUnsupported;
+}
+
+int ops(bool json) {
+  static constexpr std::string_view kFormats[] = {"nnef", "onnx", "webnn", "cvm"};
+  Json list = Json::array();
+  for (const OpDef* op : all_ops()) {
+    Json spelled = Json::object();
+    for (const Spelling& s : op->spelled)
+      spelled[std::string(kFormats[static_cast<size_t>(s.format)])].push_back(std::string(s.name));
+    list.push_back({{"name", op->name}, {"summary", op->summary}, {"spelled", spelled}});
+    if (!json) fmt::print("{:<28} {}\n", op->name, op->summary);
+  }
+  if (json) fmt::print("{}\n", Json{{"schema", "nnex.ops/1"}, {"operators", list}}.dump(1));
+  return kOk;
+}
+
+int env(bool json) {
+  Json j = {{"schema", "nnex.env/1"},
+            {"version", "0.1.0"},
+            {"threads", usable_threads()},
+            {"isa", simd::name(simd::best_isa())}};
+  j["runnable_isas"] = Json::array();
+  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
+    if (simd::can_run(static_cast<simd::Isa>(i))) j["runnable_isas"].push_back(simd::name(static_cast<simd::Isa>(i)));
+  j["operators"] = all_ops().size();
+  if (json) {
+    fmt::print("{}\n", j.dump(1));
+    return kOk;
+  }
+  for (const auto& [key, value] : j.items())
+    if (key != "schema") fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  return kOk;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("inspect", "Show a model's inputs, outputs, operators and sizes");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  verb->add_option("model", *path, "The model file")->required();
+  verb->add_flag("--json", *json, "Print a JSON object");
+  verb->callback([path, json, &exit_code] { exit_code = inspect(*path, *json); });
+}
+
+void add_check(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("check", "Check a model and list every fault with its place");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  verb->add_option("model", *path, "The model file")->required();
+  verb->add_flag("--json", *json, "Print a JSON object");
+  verb->callback([path, json, &exit_code] { exit_code = check(*path, *json); });
+}
+
+void add_ops(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("ops", "List the operators");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Print a JSON object");
+  verb->callback([json, &exit_code] { exit_code = ops(*json); });
+}
+
+void add_env(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("env", "Show what this build and machine can do");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "Print a JSON object");
+  verb->callback([json, &exit_code] { exit_code = env(*json); });
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,169 @@
+// nnex run: one run, its answers printed or saved.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/mapped_file.h"
+#include "cli.h"
+#include "tensor/convert.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::vector<std::string> inputs, save;
+  std::string labels;
+  Picture picture;
+  int topk = 0;
+  bool json = false, quiet = false, random = false;
+};
+
+std::pair<std::string, std::string> named(const std::string& s) {
+  const size_t eq = s.find('=');
+  return eq == std::string::npos ? std::pair<std::string, std::string>{"", s}
+                                 : std::pair{s.substr(0, eq), s.substr(eq + 1)};
+}
+
+Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
+  const auto& ports = model.inputs();
+  std::vector<std::string> files(ports.size());
+  size_t next = 0;
+  for (const std::string& s : o.inputs) {
+    auto [name, file] = named(s);
+    size_t at = next;
+    if (!name.empty()) {
+      at = 0;
+      while (at < ports.size() && ports[at].name != name) ++at;
+      if (at == ports.size()) {
+        std::string known;
+        for (const PortInfo& p : ports) known += " '" + p.name + "'";
+        return Error(Code::invalid_argument, fmt::format("no input '{}'; the model has:{}", name, known));
+      }
+    } else if (at >= ports.size()) {
+      return Error(Code::invalid_argument,
+                   fmt::format("found {} inputs; the model takes {}", o.inputs.size(), ports.size()));
+    }
+    files[at] = file;
+    next = at + 1;
+  }
+  std::vector<Value> values;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (files[i].empty() && !o.random)
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}' is missing; it takes {} (--input {}=FILE, or --random)", ports[i].name,
+                               ports[i].type, ports[i].name));
+    auto v = files[i].empty() ? random_input(ports[i], i + 1, {}, 1) : read_input(files[i], ports[i], o.picture);
+    if (!v.ok()) return std::move(v).error();
+    values.push_back(std::move(v).value());
+  }
+  return values;
+}
+
+Result<std::vector<std::string>> labels_of(const std::string& path) {
+  std::vector<std::string> out;
+  if (path.empty()) return out;
+  NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
+  std::string_view rest = file.bytes();
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+/// The k largest of the last axis of the first row.
+std::vector<int64_t> largest(const Tensor& t, int k) {
+  const int64_t n = t.shape().rank() ? t.shape()[t.shape().rank() - 1] : 1;
+  std::vector<int64_t> order(static_cast<size_t>(std::min(n, t.count())));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return real_at(t, a) > real_at(t, b); });
+  order.resize(std::min(order.size(), static_cast<size_t>(k)));
+  return order;
+}
+
+std::string preview(const Value& v) {
+  const Tensor* t = v.tensor();
+  if (!t) return v.text();
+  std::string out;
+  for (int64_t i = 0; i < std::min<int64_t>(t->count(), 8); ++i) out += (i ? " " : "") + element_text(*t, i);
+  return fmt::format("{}  {}{}", v.text(), out, t->count() > 8 ? " ..." : "");
+}
+
+void print_topk(const Tensor& t, int k, const std::vector<std::string>& labels) {
+  for (int64_t i : largest(t, k))
+    fmt::print("  {:>8.4f}  {}\n", real_at(t, i),
+               static_cast<size_t>(i) < labels.size() ? labels[static_cast<size_t>(i)] : std::to_string(i));
+}
+
+Status save(const Model& model, const std::vector<Value>& out, const std::vector<std::string>& targets) {
+  for (const std::string& s : targets) {
+    auto [name, file] = named(s);
+    size_t at = 0;
+    while (!name.empty() && at < model.outputs().size() && model.outputs()[at].name != name) ++at;
+    if (at >= out.size()) return Error(Code::invalid_argument, fmt::format("no output '{}'", name));
+    NNEX_TRY(save_output(file, out[at], model.outputs()[at].name));
+  }
+  return {};
+}
+
+int run(const Options& o) {
+  auto model = o.model.load();
+  if (!model.ok()) return report(model.error());
+  auto labels = labels_of(o.labels);
+  if (!labels.ok()) return report(labels.error());
+  auto inputs = inputs_of(*model, o);
+  if (!inputs.ok()) return report(inputs.error());
+  SessionOptions options;
+  options.threads = o.model.threads;
+  Session session = model->session(options);
+  auto out = session.run(*inputs);
+  if (!out.ok()) return report(out.error());
+  if (Status s = save(*model, *out, o.save); !s.ok()) return report(s.error());
+  Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
+  for (size_t i = 0; i < out->size(); ++i) {
+    const Tensor* t = (*out)[i].tensor();
+    Json row = {{"name", model->outputs()[i].name}, {"type", (*out)[i].text()}};
+    if (t && o.topk > 0 && t->dtype() != DType::str) {
+      row["top"] = Json::array();
+      for (int64_t k : largest(*t, o.topk))
+        row["top"].push_back(
+            {{"index", k},
+             {"value", real_at(*t, k)},
+             {"label", static_cast<size_t>(k) < labels->size() ? (*labels)[static_cast<size_t>(k)] : ""}});
+    }
+    j["outputs"].push_back(std::move(row));
+    if (o.json || o.quiet) continue;
+    fmt::print("{}: {}\n", model->outputs()[i].name, preview((*out)[i]));
+    if (t && o.topk > 0 && t->dtype() != DType::str) print_topk(*t, o.topk, *labels);
+  }
+  if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  return kOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("run", "Run a model once and show its answers");
+  auto o = std::make_shared<Options>();
+  o->model.add_to(*verb);
+  verb->add_option("-i,--input", o->inputs,
+                   "An input: FILE in the model's order, or NAME=FILE (.npy .pb .json .png .jpg)");
+  verb->add_option("--save", o->save, "Save an output: FILE, or NAME=FILE (.npy .pb .json)");
+  verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(CLI::NonNegativeNumber);
+  verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
+  verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")
+      ->check(CLI::IsMember({"nchw", "nhwc"}));
+  verb->add_option("--mean", o->picture.mean, "Subtracted from a picture's channels (0 to 1)")->delimiter(',');
+  verb->add_option("--scale", o->picture.scale, "Divides a picture's channels after that")->delimiter(',');
+  verb->add_flag("--bgr", o->picture.bgr, "A picture's channels blue first");
+  verb->add_flag("--random", o->random, "Random numbers for inputs that are not given");
+  verb->add_flag("--json", o->json, "Print a JSON object");
+  verb->add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,45 @@
+#include "formats/read.h"
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "formats/onnx/external.h"
+#include "formats/onnx/import.h"
+
+namespace nnex {
+namespace {
+
+Result<Graph> read_onnx(std::string_view bytes, std::shared_ptr<const void> owner, const std::string& folder) {
+  Graph graph;
+  onnx_format::Source source{std::move(owner), nullptr};
+  if (!folder.empty())
+    source.external = [folder](const std::map<std::string, std::string>& entries) {
+      return onnx_format::open_external(folder, entries);
+    };
+  onnx_format::Importer importer(graph, std::move(source), {});
+  NNEX_TRY(importer.model(bytes));
+  return graph;
+}
+
+MapPolicy policy(Mapping map) {
+  return map == Mapping::never ? MapPolicy::never : map == Mapping::always ? MapPolicy::always : MapPolicy::automatic;
+}
+
+}  // namespace
+
+Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
+  NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy(options.map)));
+  auto file = std::make_shared<const MappedFile>(std::move(opened));
+  const size_t slash = path.rfind('/');
+  std::string folder = !options.external_folder.empty() ? options.external_folder
+                       : slash == std::string::npos     ? "."
+                                                        : path.substr(0, slash + 1);
+  return read_onnx(file->bytes(), file, folder);
+}
+
+Result<Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options) {
+  auto copy = std::make_shared<const std::string>(bytes);
+  return read_onnx(*copy, copy, options.external_folder);
+}
+
+}  // namespace nnex

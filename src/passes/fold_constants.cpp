@@ -1,0 +1,61 @@
+#include "graph/infer.h"
+#include "ops/call.h"
+#include "passes/passes.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kBudget = int64_t{64} << 20;  ///< Bytes a folded result may have, unless its inputs have as many.
+
+/// The node's outputs, when it is pure and everything it reads is constant.
+Result<std::vector<Value>> folded(const Graph& graph, const Node& node) {
+  std::vector<Value> held(node.in.size()), made(node.out.size());
+  std::vector<const Value*> in;
+  std::vector<Value*> out;
+  int64_t input_bytes = 0;
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    in.push_back(node.in[i].valid() ? &held[i] : nullptr);
+    if (!node.in[i].valid()) continue;
+    const Tensor* t = graph[node.in[i]].constant.tensor();
+    NNEX_ASSIGN(Tensor aligned, t->aligned_copy());
+    input_bytes += aligned.bytes();
+    held[i] = Value(std::move(aligned));
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    out.push_back(node.out[o].valid() ? &made[o] : nullptr);
+    if (!node.out[o].valid()) continue;
+    const Type& t = graph[node.out[o]].type;
+    auto shape = concrete(t);
+    auto bytes = shape ? bytes_for(t.dtype, shape->count()) : std::nullopt;
+    if (!bytes || *bytes > std::max(kBudget, input_bytes)) return Error(Code::limit, "too large to fold");
+    NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
+    made[o] = Value(std::move(ready));
+  }
+  Call call(*node.op, node.attrs.get(), in, out);
+  NNEX_TRY(run_reference(call));
+  return made;
+}
+
+}  // namespace
+
+/// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
+/// its run. Needs inferred types. Returns how many nodes went.
+Result<int> fold_constants(Graph& graph) {
+  int count = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.erased || !node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty()) continue;
+    bool constant = true;
+    for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
+    if (!constant) continue;
+    auto values = folded(graph, node);
+    if (!values.ok()) continue;
+    for (size_t o = 0; o < graph[id].out.size(); ++o)
+      if (ValueId v = graph[id].out[o]; v.valid()) graph.make_constant(v, std::move((*values)[o]));
+    graph.erase(id);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace nnex

@@ -1,0 +1,15 @@
+#pragma once
+// Graph to better graph: each pass is a free function that returns how often it applied. Dead nodes are left to
+// drop_unused.
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+Result<int> inline_functions(Graph& graph);
+Result<int> drop_unused(Graph& graph);
+Result<int> drop_copies(Graph& graph);
+Result<int> fold_constants(Graph& graph);
+Result<int> merge_equal(Graph& graph);
+
+}  // namespace nnex

@@ -1,0 +1,177 @@
+// Control flow and fused regions: operators whose blocks the run interprets (operators.md 4.21).
+
+#include <fmt/format.h>
+
+#include "ops/control.h"
+#include "run/frame.h"
+#include "tensor/convert.h"
+#include "tensor/stack.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kLoopLimit = int64_t{1} << 40;
+
+Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
+  const Tensor* t = v.tensor();
+  if (!t || t->count() != 1)
+    return Error(Code::fault, fmt::format("{}: {} is {}; needed a tensor of one element", op.name, what, v.text()));
+  return real_at(*t, 0) != 0;
+}
+
+}  // namespace
+
+Status Frame::run_blocks(const Step& step) {
+  const Node& node = graph_[step.node];
+  if (node.op->name == "if_else") return run_if(node);
+  if (node.op->name == "loop") return run_loop(node);
+  if (node.op->name == "scan") return run_scan(node);
+  if (node.op->name == "sequence_map") return run_sequence_map(node);
+  return run_region(node);
+}
+
+Status Frame::run_region(const Node& node) {
+  std::vector<Value> params;
+  for (ValueId v : node.in) params.push_back(slots_[v.n]);
+  NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
+  for (size_t o = 0; o < out.size() && o < node.out.size(); ++o)
+    if (node.out[o].valid()) slots_[node.out[o].n] = std::move(out[o]);
+  return {};
+}
+
+Status Frame::run_if(const Node& node) {
+  NNEX_ASSIGN(bool yes, truth(slots_[node.in[0].n], *node.op, "condition"));
+  NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[yes ? 0 : 1], {}));
+  for (size_t o = 0; o < node.out.size(); ++o)
+    if (node.out[o].valid()) slots_[node.out[o].n] = std::move(out[o]);
+  return {};
+}
+
+/// Inputs: count?, condition?, state...; body: (iteration, condition, state...) -> (condition, state..., scanned...).
+Status Frame::run_loop(const Node& node) {
+  const Block& body = graph_[node.blocks[0]];
+  const size_t states = node.in.size() - 2;
+  int64_t count = kLoopLimit;
+  if (node.in[0].valid()) {
+    const Tensor* t = slots_[node.in[0].n].tensor();
+    if (!t || t->count() != 1) return Error(Code::fault, "loop: count must be a tensor of one element");
+    count = int_at(*t, 0);
+  }
+  bool go_on = true;
+  if (node.in[1].valid()) {
+    NNEX_ASSIGN(go_on, truth(slots_[node.in[1].n], *node.op, "condition"));
+  }
+  std::vector<Value> state;
+  for (size_t i = 0; i < states; ++i) {
+    NNEX_ASSIGN(Value v, owned(slots_[node.in[i + 2].n]));
+    state.push_back(std::move(v));
+  }
+  std::vector<std::vector<Tensor>> scanned(body.results.size() - 1 - states);
+  for (int64_t iteration = 0; go_on && iteration < count; ++iteration) {
+    NNEX_TRY(interrupted());
+    std::vector<Value> params = {Value(Tensor::scalar<int64_t>(iteration)), Value(Tensor::scalar<bool>(go_on))};
+    params.insert(params.end(), state.begin(), state.end());
+    NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
+    NNEX_ASSIGN(go_on, truth(out[0], *node.op, "the body's condition"));
+    for (size_t i = 0; i < states; ++i) state[i] = std::move(out[i + 1]);
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      Tensor* t = out[1 + states + i].tensor();
+      if (!t) return Error(Code::fault, "loop: a scan output must be a tensor");
+      scanned[i].push_back(std::move(*t));
+    }
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (!node.out[o].valid()) continue;
+    Value& slot = slots_[node.out[o].n];
+    if (o < states) {
+      slot = std::move(state[o]);
+      continue;
+    }
+    const Type& item = graph_[body.results[1 + o]].type;
+    NNEX_ASSIGN(Tensor joined, stack(scanned[o - states], 0, item));
+    slot = Value(std::move(joined));
+  }
+  return {};
+}
+
+/// Inputs: states, then scanned inputs; body: (states..., one slice of each) -> (states..., one slice of each output).
+Status Frame::run_scan(const Node& node) {
+  const auto& a = graph_.attrs<ScanAttrs>(node);
+  const Block& body = graph_[node.blocks[0]];
+  const size_t inputs = static_cast<size_t>(a.inputs), states = node.in.size() - inputs;
+  auto setting = [](const Ints& list, size_t i) { return i < list.size() ? list[i] : 0; };
+  std::vector<Value> state;
+  for (size_t i = 0; i < states; ++i) {
+    NNEX_ASSIGN(Value v, owned(slots_[node.in[i].n]));
+    state.push_back(std::move(v));
+  }
+  int64_t steps = -1;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < inputs; ++i) {
+    const Tensor* t = slots_[node.in[states + i].n].tensor();
+    if (!t || t->shape().rank() == 0)
+      return Error(Code::fault, "scan: a scanned input must be a tensor of at least one axis");
+    int64_t axis = setting(a.input_axes, i);
+    axes.push_back(axis < 0 ? axis + t->shape().rank() : axis);
+    const int64_t extent = t->shape()[axes.back()];
+    if (steps >= 0 && extent != steps)
+      return Error(Code::fault,
+                   fmt::format("scan: scanned inputs have {} and {} steps; needed one number", steps, extent));
+    steps = extent;
+  }
+  std::vector<std::vector<Tensor>> scanned(body.results.size() - states);
+  for (int64_t step = 0; step < steps; ++step) {
+    NNEX_TRY(interrupted());
+    std::vector<Value> params = state;
+    for (size_t i = 0; i < inputs; ++i) {
+      const Tensor& t = *slots_[node.in[states + i].n].tensor();
+      NNEX_ASSIGN(Tensor slice, slice_at(t, axes[i], setting(a.input_reverse, i) ? steps - 1 - step : step));
+      params.push_back(Value(std::move(slice)));
+    }
+    NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
+    for (size_t i = 0; i < states; ++i) state[i] = std::move(out[i]);
+    for (size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(*out[states + i].tensor());
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (!node.out[o].valid()) continue;
+    if (o < states) {
+      slots_[node.out[o].n] = std::move(state[o]);
+      continue;
+    }
+    auto& parts = scanned[o - states];
+    if (setting(a.output_reverse, o - states)) std::reverse(parts.begin(), parts.end());
+    NNEX_ASSIGN(Tensor joined, stack(parts, setting(a.output_axes, o - states), graph_[body.results[o]].type));
+    slots_[node.out[o].n] = Value(std::move(joined));
+  }
+  return {};
+}
+
+/// Inputs: a sequence, then sequences of the same length or tensors shared by all items.
+Status Frame::run_sequence_map(const Node& node) {
+  const Sequence* first = slots_[node.in[0].n].sequence();
+  if (!first) return Error(Code::fault, "sequence_map: the first input must be a sequence");
+  const size_t items = first->items.size();
+  std::vector<Sequence> out(node.out.size());
+  for (size_t item = 0; item < items; ++item) {
+    NNEX_TRY(interrupted());
+    std::vector<Value> params;
+    for (ValueId v : node.in) {
+      const Value& value = slots_[v.n];
+      const Sequence* s = value.sequence();
+      if (s && s->items.size() != items)
+        return Error(Code::fault, fmt::format("sequence_map: sequences have {} and {} items; needed one number", items,
+                                              s->items.size()));
+      params.push_back(s ? s->items[item] : value);
+    }
+    NNEX_ASSIGN(std::vector<Value> made, call_block(node.blocks[0], std::move(params)));
+    for (size_t o = 0; o < out.size(); ++o) out[o].items.push_back(std::move(made[o]));
+  }
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (!node.out[o].valid()) continue;
+    out[o].element = graph_[graph_[node.blocks[0]].results[o]].type.dtype;
+    slots_[node.out[o].n] = Value(std::move(out[o]));
+  }
+  return {};
+}
+
+}  // namespace nnex

@@ -1,0 +1,216 @@
+#include "run/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/float_mode.h"
+#include "ops/call.h"
+
+namespace nnex {
+namespace {
+
+constexpr size_t kPlansKept = 16;
+constexpr int64_t kKeyContent = 256;
+
+double micros(std::chrono::steady_clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
+
+}  // namespace
+
+Frame::Frame(std::shared_ptr<Compiled> model, const SessionOptions& options)
+    : model_(std::move(model)), graph_(model_->graph), options_(options), slots_(graph_.value_count()) {}
+
+int64_t Frame::memory() const {
+  int64_t bytes = workspace_.bytes.bytes();
+  for (const auto& [block, memory] : arenas_) bytes += memory.bytes.bytes();
+  return bytes;
+}
+
+Status Frame::reserve(Memory& memory, int64_t bytes) {
+  if (memory.bytes.bytes() >= bytes) return {};
+  memory.bytes = Tensor();
+  NNEX_ASSIGN(memory.bytes, Tensor::make(DType::u8, Shape{bytes}));
+  return {};
+}
+
+Status Frame::interrupted() const {
+  if (run_options_->cancel && run_options_->cancel->load(std::memory_order_relaxed))
+    return Error(Code::cancelled, "the run was cancelled");
+  if (run_options_->deadline && std::chrono::steady_clock::now() > *run_options_->deadline)
+    return Error(Code::cancelled, "the run passed its deadline");
+  return {};
+}
+
+Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOptions& options) {
+  FloatMode mode;
+  Team team(options_.threads);
+  team_ = &team;
+  run_options_ = &options;
+  times.clear();
+  if (profiling) start_ = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Value& slot = slots_[graph_.inputs()[i].n];
+    slot = inputs[i];
+    if (Tensor* t = slot.tensor(); t && !t->aligned()) {
+      NNEX_ASSIGN(Tensor copy, t->aligned_copy());
+      slot = Value(std::move(copy));
+    }
+  }
+  Status ran = run_block(kMain);
+  ++run_counter_;
+  team_ = nullptr;
+  if (!ran.ok()) return std::move(ran).error();
+  NNEX_ASSIGN(std::vector<Value> out, results(kMain));
+  for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  return out;
+}
+
+Status Frame::run_block(BlockId block) {
+  NodeId from = graph_[block].first;
+  while (from.valid()) {
+    NNEX_ASSIGN(Bound * b, bound(block, from));
+    const Plan& plan = *b->plan;
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      NNEX_TRY(interrupted());
+      NNEX_TRY(run_step(plan.steps[s], b->wires[s]));
+    }
+    from = plan.next;
+  }
+  return {};
+}
+
+Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
+  auto [it, fresh] = stretches_.try_emplace(from.n);
+  Stretch& stretch = it->second;
+  if (fresh) stretch.live = live_in(graph_, block, from);
+  std::vector<int64_t>& key = stretch.key;
+  key.clear();
+  for (const LiveIn& l : stretch.live) {
+    const Tensor* t = slots_[l.value.n].tensor();
+    key.push_back(t ? static_cast<int64_t>(t->dtype()) : -1);
+    if (!t) continue;
+    key.push_back(t->shape().rank());
+    key.insert(key.end(), t->shape().begin(), t->shape().end());
+    if (!l.by_content || t->count() > kKeyContent || is_object(t->dtype())) continue;
+    for (int64_t i = 0; i < t->count(); ++i) {
+      if (is_real(t->dtype()))
+        key.push_back(__builtin_bit_cast(int64_t, real_at(*t, i)));
+      else if (!is_complex(t->dtype()))
+        key.push_back(int_at(*t, i));
+    }
+  }
+  for (auto b = stretch.plans.begin(); b != stretch.plans.end(); ++b) {
+    if (b->key != key) continue;
+    if (b != stretch.plans.begin()) stretch.plans.splice(stretch.plans.begin(), stretch.plans, b);
+    Bound* found = &stretch.plans.front();
+    if (stretch.active != found) NNEX_TRY(bind(block, *found));
+    stretch.active = found;
+    return found;
+  }
+  std::vector<Live> live;
+  for (const LiveIn& l : stretch.live) {
+    const Value& v = slots_[l.value.n];
+    Live& known = live.emplace_back(Live{l.value, type_of(v), std::nullopt});
+    if (const Tensor* t = v.tensor(); t && l.by_content && t->count() <= kKeyContent) {
+      NNEX_ASSIGN(known.content, t->clone());
+    }
+  }
+  PlanContext context{graph_, *model_->loops, model_->packs, model_->constants, model_->memory_limit};
+  Bound made{key, nullptr, {}};
+  NNEX_ASSIGN(made.plan, make_plan(context, block, from, live));
+  for (const Step& step : made.plan->steps) {
+    Bound::Wires& w = made.wires.emplace_back();
+    for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
+    for (ValueId v : step.out) w.out.push_back(v.valid() ? &slots_[v.n] : nullptr);
+  }
+  stretch.plans.push_front(std::move(made));
+  if (stretch.plans.size() > kPlansKept) stretch.plans.pop_back();
+  NNEX_TRY(bind(block, stretch.plans.front()));
+  stretch.active = &stretch.plans.front();
+  return stretch.active == nullptr ? nullptr : &stretch.plans.front();
+}
+
+Status Frame::bind(BlockId block, const Bound& b) {
+  Memory& arena = arenas_[block.n];
+  if (arena.bytes.bytes() < b.plan->arena_bytes) {
+    NNEX_TRY(reserve(arena, b.plan->arena_bytes));
+    for (auto& [from, stretch] : stretches_) stretch.active = nullptr;  // their slots may show the old arena
+  }
+  NNEX_TRY(reserve(workspace_, b.plan->workspace_bytes));
+  for (const ArenaSlot& s : b.plan->slots)
+    slots_[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, arena.bytes.mutable_data() + s.offset));
+  for (const auto& [v, content] : b.plan->constants) slots_[v.n] = content;
+  return {};
+}
+
+Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
+  std::chrono::steady_clock::time_point began;
+  if (profiling) began = std::chrono::steady_clock::now();
+  for (const Step::Fresh& f : step.fresh) {
+    NNEX_ASSIGN(Tensor t, Tensor::make(f.dtype, f.shape));
+    slots_[f.value.n] = Value(std::move(t));
+  }
+  const Node& node = graph_[step.node];
+  Status s;
+  if (step.how == Step::How::kernel || step.how == Step::How::reference) {
+    Call call(*node.op, node.attrs.get(), wires.in, wires.out);
+    call.team = team_;
+    call.workspace = workspace_.bytes.mutable_data();
+    call.random = {options_.seed, step.node.n, run_counter_};
+    s = step.kernel ? step.kernel->run(call) : run_reference(call);
+  } else {
+    s = step.how == Step::How::view ? run_view(step) : run_blocks(step);
+  }
+  if (!s.ok()) return std::move(s).error().at(graph_.place_of(step.node));
+  if (profiling) {
+    auto now = std::chrono::steady_clock::now();
+    std::string_view kernel = step.def                        ? step.def->name
+                              : step.how == Step::How::view   ? "view"
+                              : step.how == Step::How::blocks ? "blocks"
+                                                              : "reference";
+    times.push_back({graph_.place_of(step.node), std::string(node.op->name), std::string(kernel),
+                     micros(began - start_), micros(now - began)});
+  }
+  for (ValueId v : step.release) slots_[v.n] = Value();
+  return {};
+}
+
+Status Frame::run_view(const Step& step) {
+  const Value& x = slots_[step.in[0].n];
+  Value& y = slots_[step.out[0].n];
+  if (!x.tensor()) {
+    y = x;
+    return {};
+  }
+  y = Value(x.tensor()->reshaped(step.view_shape));
+  return {};
+}
+
+Result<Value> Frame::owned(const Value& v) const {
+  const Tensor* t = v.tensor();
+  if (!t || t->owned() || t->count() == 0) return v;
+  NNEX_ASSIGN(Tensor copy, t->clone());
+  return Value(std::move(copy));
+}
+
+Result<std::vector<Value>> Frame::results(BlockId block) {
+  std::vector<Value> out;
+  for (ValueId v : graph_[block].results) {
+    const ValueDef& def = graph_[v];
+    if (def.is_constant() && !slots_[v.n].tensor()) {
+      NNEX_ASSIGN(slots_[v.n], model_->constants.get(v));
+    }
+    NNEX_ASSIGN(Value held, owned(slots_[v.n]));
+    out.push_back(std::move(held));
+  }
+  return out;
+}
+
+Result<std::vector<Value>> Frame::call_block(BlockId block, std::vector<Value> params) {
+  const Block& b = graph_[block];
+  for (size_t i = 0; i < params.size() && i < b.params.size(); ++i) slots_[b.params[i].n] = std::move(params[i]);
+  NNEX_TRY(run_block(block));
+  return results(block);
+}
+
+}  // namespace nnex

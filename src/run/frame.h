@@ -1,0 +1,90 @@
+#pragma once
+// Frame: the values of one session while a model runs, and the interpreter of plans and blocks.
+
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "nnex/model.h"
+#include "plan/plan.h"
+
+namespace nnex {
+
+/// What all sessions of a model share.
+struct Compiled {
+  Graph graph;
+  const simd::Loops* loops = nullptr;
+  int64_t memory_limit = 0;
+  Packs packs;
+  AlignedConstants constants{graph};
+
+  explicit Compiled(Graph g) : graph(std::move(g)) {}
+};
+
+/// Runs blocks of one graph. Every value has one slot; a block that runs again writes its slots again.
+class Frame {
+ public:
+  Frame(std::shared_ptr<Compiled> model, const SessionOptions& options);
+
+  /// Runs the network on its inputs, which are checked already. Outputs own their memory.
+  Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options);
+
+  bool profiling = false;
+  std::vector<NodeTime> times;
+  int64_t memory() const;
+
+ private:
+  /// A plan bound to this frame's memory.
+  struct Bound {
+    std::vector<int64_t> key;
+    std::shared_ptr<const Plan> plan;
+    struct Wires {
+      std::vector<const Value*> in;
+      std::vector<Value*> out;
+    };
+    std::vector<Wires> wires;  ///< A step's inputs and outputs: pointers into slots_.
+  };
+  /// Plans of the stretch that starts at one node: the newest first.
+  struct Stretch {
+    std::vector<LiveIn> live;
+    std::list<Bound> plans;
+    const Bound* active = nullptr;  ///< The one whose arena tensors stand in the slots.
+    std::vector<int64_t> key;       ///< Scratch for the key of the coming run.
+  };
+  struct Memory {
+    Tensor bytes;
+  };
+
+  Status run_block(BlockId block);
+  Result<Bound*> bound(BlockId block, NodeId from);
+  Status bind(BlockId block, const Bound& b);
+  Status run_step(const Step& step, const Bound::Wires& wires);
+  Status run_view(const Step& step);
+  Status run_blocks(const Step& step);
+  Status run_if(const Node& node);
+  Status run_loop(const Node& node);
+  Status run_scan(const Node& node);
+  Status run_sequence_map(const Node& node);
+  Status run_region(const Node& node);
+  /// Runs a block on these parameters; its results own their memory.
+  Result<std::vector<Value>> call_block(BlockId block, std::vector<Value> params);
+  Result<std::vector<Value>> results(BlockId block);
+  Result<Value> owned(const Value& v) const;
+  Status interrupted() const;
+  Status reserve(Memory& memory, int64_t bytes);
+
+  std::shared_ptr<Compiled> model_;
+  const Graph& graph_;
+  SessionOptions options_;
+  std::vector<Value> slots_;
+  std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
+  std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
+  Memory workspace_;
+  Team* team_ = nullptr;
+  const RunOptions* run_options_ = nullptr;
+  uint64_t run_counter_ = 0;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace nnex

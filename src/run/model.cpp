@@ -1,0 +1,224 @@
+#include "nnex/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "formats/read.h"
+#include "graph/missing.h"
+#include "kernels/simd/loops.h"
+#include "passes/pipeline.h"
+#include "run/frame.h"
+
+namespace nnex {
+
+struct Model::Impl {
+  std::shared_ptr<Compiled> compiled;
+  std::vector<PortInfo> inputs, outputs;
+};
+
+struct Session::Impl {
+  std::shared_ptr<Model::Impl> model;
+  Frame frame;
+  std::atomic<bool> running{false};
+
+  Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& options)
+      : model(std::move(m)), frame(model->compiled, options) {}
+};
+
+namespace {
+
+PortInfo port_info(const Graph& graph, ValueId v) {
+  PortInfo p;
+  const Type& t = graph[v].type;
+  p.name = graph[v].name;
+  p.type = t.text();
+  if (!t.is_tensor()) return p;
+  p.dtype = t.dtype;
+  p.known_rank = t.dims.has_value();
+  if (!t.dims) return p;
+  for (const Dim& d : *t.dims) {
+    p.extents.push_back(d.number().value_or(-1));
+    p.dims.push_back(d.text());
+  }
+  return p;
+}
+
+/// Symbolic extents of the inputs become the numbers the caller fixed.
+Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols) {
+  if (symbols.empty()) return {};
+  const std::vector<std::string> known = graph.symbols();
+  std::vector<std::pair<std::string, int64_t>> bound(symbols.begin(), symbols.end());
+  for (const auto& [name, extent] : bound) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return Error(Code::invalid_argument,
+                   fmt::format("no symbol '{}'; the inputs have: {}", name, fmt::join(known, " ")));
+    if (extent < 0) return Error(Code::invalid_argument, fmt::format("symbol '{}' cannot be {}", name, extent));
+  }
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    Type t = graph[ValueId{n}].type;
+    if (!t.dims) continue;
+    for (Dim& d : *t.dims) d = d.with(bound);
+    graph.set_type(ValueId{n}, std::move(t));
+  }
+  return {};
+}
+
+Status check_missing(const Graph& graph) {
+  std::vector<Missing> missing = missing_operators(graph);
+  if (missing.empty()) return {};
+  std::string list;
+  for (const Missing& m : missing) list += fmt::format("\n  {}", m.text());
+  return Error(Code::unsupported,
+               fmt::format("{} operator{} missing:{}", missing.size(), missing.size() == 1 ? " is" : "s are", list));
+}
+
+Result<simd::Isa> chosen_isa(const std::string& name_or_empty) {
+  if (name_or_empty.empty()) return simd::best_isa();
+  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
+    if (simd::name(static_cast<simd::Isa>(i)) == name_or_empty) {
+      if (simd::can_run(static_cast<simd::Isa>(i))) return static_cast<simd::Isa>(i);
+      return Error(Code::unsupported,
+                   fmt::format("this machine or build cannot run instruction set '{}'", name_or_empty));
+    }
+  return Error(Code::invalid_argument, fmt::format("no instruction set '{}'", name_or_empty));
+}
+
+/// A value that is no tensor needs no check here: operators check kinds themselves.
+Status check_input(const PortInfo& port, const Value& value, std::map<std::string, int64_t>& symbols) {
+  const Tensor* t = value.tensor();
+  if (port.dtype == DType::none) {
+    if (value.empty())
+      return Error(Code::invalid_argument, fmt::format("input '{}' is missing; needed {}", port.name, port.type));
+    return {};
+  }
+  if (!t)
+    return Error(Code::invalid_argument,
+                 fmt::format("input '{}': found {}; needed {}", port.name, value.text(), port.type));
+  bool fits =
+      t->dtype() == port.dtype && (!port.known_rank || t->shape().rank() == static_cast<int64_t>(port.extents.size()));
+  std::string clash;
+  for (size_t i = 0; fits && port.known_rank && i < port.extents.size(); ++i) {
+    const int64_t extent = t->shape()[static_cast<int64_t>(i)];
+    if (port.extents[i] >= 0) {
+      fits = extent == port.extents[i];
+      continue;
+    }
+    auto [it, fresh] = symbols.emplace(port.dims[i], extent);
+    if (!fresh && it->second != extent && port.dims[i].find('?') == std::string::npos)
+      clash = fmt::format("; {} is {} in another input", port.dims[i], it->second), fits = false;
+  }
+  if (fits) return {};
+  return Error(Code::invalid_argument, fmt::format("input '{}': found {}{}; needed {}{}", port.name, name(t->dtype()),
+                                                   t->shape().text(), port.type, clash));
+}
+
+/// Runs f; what the standard library or a third party throws becomes an Error, once.
+template <class F>
+auto guarded(F&& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return Error(Code::limit, "out of memory");
+  } catch (const std::exception& e) {
+    return Error(Code::internal, e.what());
+  }
+}
+
+}  // namespace
+
+Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    NNEX_TRY(fix_symbols(graph, options.symbols));
+    NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
+    NNEX_TRY(prepare(graph));
+    NNEX_TRY(check_missing(graph));
+    Model model;
+    model.impl_ = std::make_shared<Impl>();
+    for (ValueId v : graph.inputs()) model.impl_->inputs.push_back(port_info(graph, v));
+    for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
+    std::vector<std::string> names;
+    for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
+    if (options.optimize) NNEX_TRY(optimize(graph));
+    model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
+    model.impl_->compiled->loops = &simd::loops(isa);
+    model.impl_->compiled->memory_limit = options.memory_limit;
+    return model;
+  });
+}
+
+Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    auto graph = read_model(path, options);
+    if (!graph.ok()) return std::move(graph).error().during(fmt::format("reading '{}'", path));
+    auto model = compile(std::move(graph).value(), options);
+    if (!model.ok()) return std::move(model).error().during(fmt::format("loading '{}'", path));
+    return model;
+  });
+}
+
+Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) {
+  return guarded([&]() -> Result<Model> {
+    NNEX_ASSIGN(Graph graph, read_model_bytes(bytes, options));
+    return compile(std::move(graph), options);
+  });
+}
+
+const std::vector<PortInfo>& Model::inputs() const { return impl_->inputs; }
+const std::vector<PortInfo>& Model::outputs() const { return impl_->outputs; }
+const Graph& Model::graph() const { return impl_->compiled->graph; }
+Session Model::session(const SessionOptions& options) const {
+  return Session(std::make_unique<Session::Impl>(impl_, options));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
+  if (impl_->running.exchange(true))
+    return Error(Code::invalid_argument, "the session is running already; use one session a thread");
+  struct Done {
+    std::atomic<bool>& flag;
+    ~Done() { flag = false; }
+  } done{impl_->running};
+  return guarded([&]() -> Result<std::vector<Value>> {
+    const auto& ports = impl_->model->inputs;
+    if (inputs.size() != ports.size())
+      return Error(Code::invalid_argument,
+                   fmt::format("found {} inputs; the model takes {}", inputs.size(), ports.size()));
+    std::map<std::string, int64_t> symbols;
+    for (size_t i = 0; i < ports.size(); ++i) NNEX_TRY(check_input(ports[i], inputs[i], symbols));
+    return impl_->frame.run(inputs, options);
+  });
+}
+
+Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Value>& inputs,
+                                                  const RunOptions& options) {
+  const auto& ports = impl_->model->inputs;
+  std::vector<Value> ordered;
+  for (const PortInfo& p : ports) {
+    auto it = inputs.find(p.name);
+    if (it == inputs.end())
+      return Error(Code::invalid_argument, fmt::format("input '{}' is missing; needed {}", p.name, p.type));
+    ordered.push_back(it->second);
+  }
+  for (const auto& [name, value] : inputs)
+    if (std::none_of(ports.begin(), ports.end(), [&](const PortInfo& p) { return p.name == name; })) {
+      std::string known;
+      for (const PortInfo& p : ports) known += " '" + p.name + "'";
+      return Error(Code::invalid_argument, fmt::format("no input '{}'; the model has:{}", name, known));
+    }
+  NNEX_ASSIGN(std::vector<Value> out, run(std::span<const Value>(ordered), options));
+  std::map<std::string, Value> named;
+  for (size_t i = 0; i < out.size(); ++i) named.emplace(impl_->model->outputs[i].name, std::move(out[i]));
+  return named;
+}
+
+void Session::profile(bool on) { impl_->frame.profiling = on; }
+const std::vector<NodeTime>& Session::nodes() const { return impl_->frame.times; }
+int64_t Session::memory() const { return impl_->frame.memory(); }
+
+}  // namespace nnex
