@@ -16,6 +16,8 @@ int64_t cost_of(const ChainStep& step) {
   switch (step.unary.kind) {
     case UnaryKind::exp:
     case UnaryKind::log:
+    case UnaryKind::sin:
+    case UnaryKind::cos:
     case UnaryKind::tanh:
     case UnaryKind::sigmoid:
     case UnaryKind::erf:

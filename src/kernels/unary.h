@@ -17,6 +17,8 @@ enum class UnaryKind : uint8_t {
   square,
   exp,
   log,
+  sin,
+  cos,
   tanh,
   sigmoid,
   erf,

@@ -148,6 +148,62 @@ float sigmoid(float x) {
   return (x < 0 ? e : 1.0F) / (1.0F + e);
 }
 
+/// x - n pi/2 in [-pi/4, pi/4], and n modulo 4: long multiplication of the mantissa with 256 bits of 2/pi.
+inline double exact_remainder(float x, int* n) {
+  constexpr uint32_t two_over_pi[8] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                       0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
+  int exponent;
+  const uint64_t m = static_cast<uint64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 24));
+  uint32_t product[9] = {};  // m times 2/pi: the first word is whole
+  uint64_t carry = 0;
+  for (int i = 7; i >= 0; --i) {
+    carry += m * two_over_pi[i];
+    product[i + 1] = static_cast<uint32_t>(carry);
+    carry >>= 32;
+  }
+  product[0] = static_cast<uint32_t>(carry);
+  const int shift = exponent - 24;               // bit b of the product counts 2^(b's place + shift)
+  const auto bit = [&](int place) -> uint32_t {  // place 0 counts 1, -1 counts 1/2
+    const int at = 31 - (place - shift);
+    return at < 0 || at >= 288 ? 0 : product[at / 32] >> (31 - at % 32) & 1;
+  };
+  int whole = static_cast<int>(2 * bit(1) + bit(0));
+  double fraction = bit(-1) ? -0.5 : 0.0;
+  whole += static_cast<int>(bit(-1));
+  for (int k = 2; k <= 60; ++k) fraction += bit(-k) ? std::ldexp(1.0, -k) : 0.0;
+  *n = x < 0 ? -whole : whole;
+  return (x < 0 ? -fraction : fraction) * 1.5707963267948966;
+}
+
+/// sin(x + quarter pi/2). Beyond 12800 the reduction is exact in all but the last rounding.
+template <bool fused>
+float sin_shifted(float x, int quarter) {
+  if (x != x || std::fabs(x) == std::numeric_limits<float>::infinity()) return std::numeric_limits<float>::quiet_NaN();
+  int n;
+  float r;
+  if (std::fabs(x) <= 12800.0F) {
+    const float whole = madd<fused>(x, 0.63661977F, 12582912.0F) - 12582912.0F;
+    n = static_cast<int>(whole);
+    r = nmadd<fused>(whole, 1.5703125F, x);
+    r = nmadd<fused>(whole, 4.837512969970703e-4F, r);
+    r = nmadd<fused>(whole, 7.549533620476723e-8F, r);
+    r = nmadd<fused>(whole, 2.563344151594519e-12F, r);
+  } else {
+    int quotient;
+    r = static_cast<float>(exact_remainder(x, &quotient));
+    n = quotient;
+  }
+  n += quarter;
+  const float z = r * r;
+  const float s = madd<fused>(
+      polynomial<fused>({-1.951463200384751e-4F, 8.332155644893646e-3F, -1.6666655242443085e-1F}, z) * z, r, r);
+  const float c =
+      madd<fused>(polynomial<fused>({2.4432411009911448e-5F, -1.3887309469282627e-3F, 4.166664555668831e-2F}, z) * z, z,
+                  nmadd<fused>(0.5F, z, 1.0F));
+  const float y = n & 1 ? c : r == 0 ? r : s;
+  return n & 2 ? -y : y;
+}
+
 /// Of equal operands the second; NaN wins.
 inline float maximum(float a, float b) { return a > b || a != a ? a : b; }
 inline float minimum(float a, float b) { return a < b || a != a ? a : b; }
@@ -181,6 +237,10 @@ float unary(const Unary& f, float x) {
       return exp<fused>(x);
     case UnaryKind::log:
       return log<fused>(x);
+    case UnaryKind::sin:
+      return sin_shifted<fused>(x, 0);
+    case UnaryKind::cos:
+      return sin_shifted<fused>(x, 1);
     case UnaryKind::tanh:
       return tanh<fused>(x);
     case UnaryKind::sigmoid:

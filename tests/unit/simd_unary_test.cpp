@@ -97,6 +97,8 @@ const struct {
     {UnaryKind::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 3.0},
     {UnaryKind::erf, [](double x) { return std::erf(x); }, 2.0},
     {UnaryKind::softplus, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }, 3.0},
+    {UnaryKind::sin, [](double x) { return std::sin(x); }, 2.0},
+    {UnaryKind::cos, [](double x) { return std::cos(x); }, 2.0},
     {UnaryKind::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 1.5},
 };
 

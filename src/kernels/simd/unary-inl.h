@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd/math-inl.h"
+#include "kernels/simd/trig-inl.h"
 #include "kernels/unary.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -119,6 +120,8 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(square, hn::Mul(x, x));
     NNEX_CASE(exp, exp_f32<M>(d, x));
     NNEX_CASE(log, log_f32<M>(d, x));
+    NNEX_CASE(sin, sin_f32<M>(d, x));
+    NNEX_CASE(cos, cos_f32<M>(d, x));
     NNEX_CASE(tanh, tanh_f32<M>(d, x));
     NNEX_CASE(sigmoid, sigmoid_f32<M>(d, x));
     NNEX_CASE(erf, erf_f32<M>(d, x));
