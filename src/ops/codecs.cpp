@@ -119,6 +119,16 @@ Result<AttrValue> word_from_border(const AttrValue& v) {
   return AttrValue(*s == "replicate" ? std::string("edge") : *s);
 }
 
+Result<AttrValue> divisor_from_flag(const AttrValue& v) {
+  if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(std::string(*i ? "padded" : "inside"));
+  return expected("0 or 1", v);
+}
+Result<AttrValue> flag_from_divisor(const AttrValue& v) {
+  auto* s = std::get_if<std::string>(&v);
+  if (!s || (*s != "padded" && *s != "inside")) return expected("'padded' or 'inside'", v);
+  return AttrValue(int64_t{*s == "padded"});
+}
+
 Result<AttrValue> to_lower(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (!s) return expected("a word", v);
@@ -161,6 +171,7 @@ const Codec inverse_bool = {"inverse_bool", not_from_int, int_from_not};
 const Codec begins_ends = {"begins_ends", pairs_from_halves, halves_from_pairs};
 const Codec zero_literal = {"zero_literal", zero_from_flag, flag_from_zero};
 const Codec onnx_border = {"onnx_border", border_from_word, word_from_border};
+const Codec padded_or_inside = {"padded_or_inside", divisor_from_flag, flag_from_divisor};
 const Codec interleaved = {"interleaved", pairs_from_interleaved, interleaved_from_pairs};
 const Codec full_rank_ints = {"full_rank_ints", full_from_spatial, spatial_from_full};
 const Codec full_rank_pads = {"full_rank_pads", full_pads_from_spatial, spatial_pads_from_full};

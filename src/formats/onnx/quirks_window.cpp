@@ -63,7 +63,12 @@ Result<Quirked> conv_transpose(NodeImport& n) {
   return Quirked::no;
 }
 
-Result<Quirked> pool(NodeImport& n) { return auto_pad(n, "NOTSET"); }
+Result<Quirked> pool(NodeImport& n) {
+  if (n.integer("storage_order", 0) != 0 && n.wants(1))
+    return n.error("column-major indices (storage_order = 1) are not supported");
+  n.drop("storage_order");
+  return auto_pad(n, "NOTSET");
+}
 
 Result<Quirked> global(NodeImport& n, std::string_view op) {
   ReduceAttrs a;

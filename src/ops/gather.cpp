@@ -1,0 +1,187 @@
+// Reading by index (operators.md 2.10, 4.19).
+
+#include "ops/gather.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/call.h"
+#include "ops/infer_call.h"
+#include "ops/strided.h"
+
+namespace nnex {
+namespace {
+
+int64_t between(const Shape& s, int64_t begin, int64_t end) {
+  return std::accumulate(s.begin() + begin, s.begin() + end, int64_t{1}, std::multiplies<>());
+}
+
+/// Every index into [0, n), by the attributes' rules.
+Result<Ints> settled(Call& c, const Tensor& index, int64_t n, int64_t axis) {
+  const auto& a = c.attr<GatherAttrs>();
+  Ints out(static_cast<size_t>(index.count()));
+  for (int64_t i = 0; i < index.count(); ++i) {
+    int64_t k = index.dtype() == DType::i64 ? index.as<int64_t>()[static_cast<size_t>(i)] : int_at(index, i);
+    if (k < 0 && a.from_end) k += n;
+    if (k < 0 || k >= n) {
+      if (a.outside == Outside::fault || n == 0)
+        return c.fault("index {} is outside [{}, {}) of axis {}", int_at(index, i), a.from_end ? -n : 0, n, axis);
+      k = std::clamp<int64_t>(k, 0, n - 1);
+    }
+    out[static_cast<size_t>(i)] = k;
+  }
+  return out;
+}
+
+Status infer_gather(InferCall& c) {
+  if (!c.dims(0) || !c.dims(1)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<GatherAttrs>().axis, *c.rank(0)));
+  Dims out(c.dims(0)->begin(), c.dims(0)->begin() + axis);
+  out.insert(out.end(), c.dims(1)->begin(), c.dims(1)->end());
+  out.insert(out.end(), c.dims(0)->begin() + axis + 1, c.dims(0)->end());
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct Gather {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& from = c.shape(0);
+    int64_t axis = c.attr<GatherAttrs>().axis;
+    if (axis < 0) axis += from.rank();
+    NNEX_ASSIGN(Ints index, settled(c, c.in(1), from[axis], axis));
+    const int64_t outer = between(from, 0, axis), inner = between(from, axis + 1, from.rank()), n = from[axis];
+    T* y = c.out<T>(0).data();
+    for (int64_t o = 0; o < outer; ++o)
+      for (int64_t k : index) {
+        const T* x = c.in<T>(0).data() + (o * n + k) * inner;
+        y = std::copy(x, x + inner, y);
+      }
+    return {};
+  }
+};
+
+Status infer_gather_elements(InferCall& c) {
+  if (c.dims(0)) NNEX_TRY(positive_axis(c, c.attr<GatherAttrs>().axis, *c.rank(0)));
+  if (c.dims(0) && c.dims(1) && c.dims(0)->size() != c.dims(1)->size())
+    return c.error("index has {} axes; x has {}", c.dims(1)->size(), c.dims(0)->size());
+  c.result(0, c.dims(1));
+  return {};
+}
+
+struct GatherElements {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape &from = c.shape(0), &to = c.shape(1);
+    int64_t axis = c.attr<GatherAttrs>().axis;
+    if (axis < 0) axis += from.rank();
+    for (int64_t a = 0; a < to.rank(); ++a)
+      if (a != axis && to[a] > from[a]) return c.fault("index has extent {} at axis {}; x has {}", to[a], a, from[a]);
+    NNEX_ASSIGN(Ints index, settled(c, c.in(1), from[axis], axis));
+    const Ints xs = row_major_strides(from), ys = row_major_strides(to);
+    for (int64_t i = 0; i < c.in(1).count(); ++i) {
+      int64_t x = 0, rest = i;
+      for (int64_t a = 0; a < to.rank(); ++a) {
+        const auto k = static_cast<size_t>(a);
+        x += (a == axis ? index[static_cast<size_t>(i)] : rest / ys[k]) * xs[k];
+        rest %= ys[k];
+      }
+      c.out<T>(0)[static_cast<size_t>(i)] = c.in<T>(0)[static_cast<size_t>(x)];
+    }
+    return {};
+  }
+};
+
+// ---- one_hot ----
+
+Status infer_one_hot(InferCall& c) {
+  if (!c.dims(0)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  Dims out = *c.dims(0);
+  NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<OneHotAttrs>().axis, static_cast<int64_t>(out.size()) + 1));
+  Dim depth = c.unknown();
+  if (auto v = c.values(1); v && v->size() == 1)
+    depth = (*v)[0];
+  else if (const Tensor* t = c.constant(1); t && t->count() == 1)
+    depth = Dim(int_at(*t, 0));
+  if (depth.is_number() && depth.value() < 0) return c.error("depth is {}", depth.value());
+  out.insert(out.begin() + axis, std::move(depth));
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct OneHot {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Tensor& index = c.in(0);
+    if (c.in(1).count() != 1 || c.in(2).count() != 2) return c.fault("depth must be one number, values two");
+    const int64_t depth = int_at(c.in(1), 0), rank = index.shape().rank() + 1;
+    if (depth < 0) return c.fault("depth is {}", depth);
+    int64_t axis = c.attr<OneHotAttrs>().axis;
+    if (axis < 0) axis += rank;
+    std::vector<int64_t> extents(index.shape().begin(), index.shape().end());
+    extents.insert(extents.begin() + axis, depth);
+    NNEX_ASSIGN(Tensor * y, c.make(0, c.in(2).dtype(), Shape(extents)));
+    std::fill(y->mutable_as<T>().begin(), y->mutable_as<T>().end(), c.in<T>(2)[0]);
+    const int64_t inner = between(index.shape(), axis, index.shape().rank());
+    for (int64_t i = 0; i < index.count(); ++i) {
+      int64_t k = int_at(index, i);
+      if (k < 0) k += depth;
+      if (k < 0 || k >= depth) continue;
+      y->mutable_as<T>()[static_cast<size_t>(i / inner * depth * inner + k * inner + i % inner)] = c.in<T>(2)[1];
+    }
+    return {};
+  }
+};
+
+constexpr AttrType kGatherAttrs = attrs_of<GatherAttrs>({
+    field<&GatherAttrs::axis>("axis", "The axis the indices count along; negative counts from the last."),
+    field<&GatherAttrs::from_end>("from_end", "A negative index counts from the end."),
+    field<&GatherAttrs::outside>("outside", "What an index still outside does."),
+});
+
+constexpr OpDef kGatherOps[] = {
+    {.name = "gather",
+     .summary = "Slices of x at the indices of one axis.",
+     .source = "NNEF 1.0.5 gather; ONNX Gather-11; WebNN gather(); CVM take",
+     .inputs = {{"x"}, {"index", kIndex}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = kGatherAttrs,
+     .infer = infer_gather,
+     .reference = moving(Gather{}),
+     .spelled = {{nnef, "gather", {}, 1, "", {{"from_end", "false"}}},
+                 {onnx, "Gather"},
+                 {webnn, "gather", {}, 1, "", {{"outside", "'clamp'"}}},
+                 {cvm, "take", {}, 1, "", {{"from_end", "false"}, {"outside", "'clamp'"}}}}},
+    {.name = "gather_elements",
+     .summary = "For every place of index, the element of x at that index of one axis and that place of the others.",
+     .source = "ONNX GatherElements-11; WebNN gatherElements()",
+     .inputs = {{"x"}, {"index", kIndex}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = kGatherAttrs,
+     .infer = infer_gather_elements,
+     .reference = moving(GatherElements{}),
+     .spelled = {{onnx, "GatherElements"}, {webnn, "gatherElements", {}, 1, "", {{"outside", "'clamp'"}}}}},
+    {.name = "one_hot",
+     .summary = "A new axis of `depth` places: on at the index, off elsewhere.",
+     .source = "ONNX OneHot-11 (9: negative indices are off)",
+     .inputs = {{"index", kN}, {.name = "depth", .type = kN, .by_value = true}, {.name = "values", .doc = "[off, on]"}},
+     .outputs = {{"y", same_type_as("values")}},
+     .attrs = attrs_of<OneHotAttrs>(
+         {field<&OneHotAttrs::axis>("axis", "Place of the new axis in the result; negative counts from its last.")}),
+     .infer = infer_one_hot,
+     .reference = moving(OneHot{}, 2),
+     .spelled = {{onnx, "OneHot"}}},
+};
+static_assert(sound(kGatherOps));
+
+}  // namespace
+
+std::span<const OpDef> gather_ops() { return kGatherOps; }
+
+}  // namespace nnex

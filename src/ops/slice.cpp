@@ -1,0 +1,120 @@
+// Slices: begin, end and stride an axis (operators.md 4.6).
+
+#include <algorithm>
+
+#include "ops/call.h"
+#include "ops/codecs.h"
+#include "ops/infer_call.h"
+#include "ops/strided.h"
+
+namespace nnex {
+namespace {
+
+/// First element and count of a slice of an axis of n elements.
+std::pair<int64_t, int64_t> slice_range(int64_t n, int64_t begin, int64_t end, int64_t stride) {
+  auto from_start = [&](int64_t i) { return i < 0 ? (i < INT64_MIN + n ? INT64_MIN : i + n) : i; };
+  begin = from_start(begin), end = from_start(end);
+  if (stride > 0) {
+    begin = std::clamp<int64_t>(begin, 0, n), end = std::clamp<int64_t>(end, 0, n);
+    return {begin, end > begin ? (end - begin - 1) / stride + 1 : 0};
+  }
+  begin = std::clamp<int64_t>(begin, -1, n - 1), end = std::clamp<int64_t>(end, -1, n - 1);
+  // -stride of the smallest integer does not exist: one step is all such a slice can take.
+  const int64_t step = stride == INT64_MIN ? INT64_MAX : -stride;
+  return {begin, begin > end ? (begin - end - 1) / step + 1 : 0};
+}
+
+Status infer_slice(InferCall& c) {
+  if (!c.dims(0)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  const int64_t rank = *c.rank(0);
+  auto begin = c.values(1), end = c.values(2);
+  std::optional<Dims> axes = c.has(3) ? c.values(3) : std::nullopt, stride = c.has(4) ? c.values(4) : std::nullopt;
+  Dims out = *c.dims(0);
+  if (c.has(3) && !axes) {
+    c.result(0, c.unknowns(rank));
+    return {};
+  }
+  Ints at;
+  if (axes) {
+    for (const Dim& a : *axes) at.push_back(a.value());
+  } else {
+    const size_t n = begin ? begin->size()
+                     : c.dims(1) && c.dims(1)->size() == 1 && (*c.dims(1))[0].is_number()
+                         ? static_cast<size_t>((*c.dims(1))[0].value())
+                         : out.size();
+    for (size_t i = 0; i < n; ++i) at.push_back(static_cast<int64_t>(i));
+  }
+  NNEX_ASSIGN(at, positive_axes(c, at, rank));
+  if ((begin && begin->size() != at.size()) || (end && end->size() != at.size()) ||
+      (stride && stride->size() != at.size()))
+    return c.error("begin, end and stride must name {} axes each", at.size());
+  for (size_t i = 0; i < at.size(); ++i) {
+    Dim& d = out[static_cast<size_t>(at[i])];
+    const bool unit = !c.has(4) || (stride && (*stride)[i] == Dim(1));
+    if (stride && (*stride)[i] == Dim(0)) return c.error("stride of axis {} is 0", at[i]);
+    const bool known = begin && end && (!c.has(4) || (stride && (*stride)[i].is_number())) && (*begin)[i].is_number() &&
+                       (*end)[i].is_number();
+    if (known && d.is_number()) {
+      d = Dim(slice_range(d.value(), (*begin)[i].value(), (*end)[i].value(), stride ? (*stride)[i].value() : 1).second);
+    } else if (unit && begin && end && (*begin)[i] == Dim(0) &&
+               ((*end)[i] == d || ((*end)[i].is_number() && (*end)[i].value() >= INT32_MAX))) {
+      continue;
+    } else {
+      d = c.unknown();
+    }
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct Slice {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& from = c.shape(0);
+    const Ints begin = ints_of(c.in(1)), end = ints_of(c.in(2)), axes = c.has(3) ? ints_of(c.in(3)) : Ints{},
+               stride = c.has(4) ? ints_of(c.in(4)) : Ints{};
+    Ints strides = row_major_strides(from);
+    Shape to = from;
+    int64_t start = 0;
+    for (size_t i = 0; i < begin.size(); ++i) {
+      int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
+      if (axis < 0) axis += from.rank();
+      const int64_t step = stride.empty() ? 1 : stride[i];
+      if (step == 0) return c.fault("stride of axis {} is 0", axis);
+      auto [first, count] = slice_range(from[axis], begin[i], end[i], step);
+      to.set(axis, count);
+      if (count == 0) continue;
+      start += first * strides[static_cast<size_t>(axis)];
+      strides[static_cast<size_t>(axis)] *= count > 1 ? step : 1;
+    }
+    NNEX_ASSIGN(Tensor * y, c.make(0, c.in(0).dtype(), to));
+    if (to.count() == 0) return {};
+    copy_strided(to, c.in<T>(0).data() + start, strides, y->mutable_as<T>().data(), row_major_strides(to));
+    return {};
+  }
+};
+
+constexpr OpDef kSliceOps[] = {
+    {.name = "slice",
+     .summary = "Every stride-th element from begin to before end, along axes.",
+     .source = "NNEF 1.0.5 slice; ONNX Slice-10 (1: attributes); WebNN slice(); CVM strided_slice",
+     .inputs = {{"x"},
+                {.name = "begin", .type = kIndex, .by_value = true},
+                {.name = "end", .type = kIndex, .by_value = true},
+                {.name = "axes", .type = kIndex, .arity = Arity::optional, .by_value = true},
+                {.name = "stride", .type = kIndex, .arity = Arity::optional, .by_value = true}},
+     .outputs = {{"y", same_type_as("x")}},
+     .infer = infer_slice,
+     .reference = moving(Slice{}),
+     .spelled = {{nnef, "slice"}, {onnx, "Slice"}, {webnn, "slice"}, {cvm, "strided_slice"}}},
+};
+static_assert(sound(kSliceOps));
+
+}  // namespace
+
+std::span<const OpDef> slice_ops() { return kSliceOps; }
+
+}  // namespace nnex
