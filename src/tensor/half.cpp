@@ -165,7 +165,7 @@ float f4e2m1_value(uint8_t bits) {
 }
 
 uint8_t f4e2m1_bits(float x) {
-  if (std::isnan(x)) return 7;
+  if (std::isnan(x)) return 8;  // the pattern of -0, as the stored ONNX cases have it
   const uint8_t sign = std::signbit(x) ? 8 : 0;
   const float m = std::fabs(x);
   // Halfway points, even mantissas win: 0.25 to 0, 0.75 to 1, 1.25 to 1, 1.75 to 2, 2.5 to 2, 3.5 to 4, 5 to 4.

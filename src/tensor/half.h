@@ -62,7 +62,7 @@ struct f8e8m0 {
   operator float() const;  // NOLINT
 };
 
-/// The 4-bit float: bits 0..15 to a value; a value to bits (always saturates; NaN gives 6).
+/// The 4-bit float: bits 0..15 to a value; a value to bits (always saturates; NaN gives -0).
 float f4e2m1_value(uint8_t bits);
 uint8_t f4e2m1_bits(float x);
 

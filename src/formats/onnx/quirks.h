@@ -17,6 +17,7 @@ struct QuirkRow {
 
 std::span<const QuirkRow> constant_quirks();
 std::span<const QuirkRow> math_quirks();
+std::span<const QuirkRow> numeric_quirks();
 std::span<const QuirkRow> shape_quirks();
 std::span<const QuirkRow> window_quirks();
 std::span<const QuirkRow> recurrent_quirks();

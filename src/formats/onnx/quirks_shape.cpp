@@ -46,19 +46,13 @@ Result<Quirked> pad(NodeImport& n) {
   return Quirked::no;
 }
 
-/// Reductions: noop_with_empty_axes = 0 with a constant empty list means all axes.
+/// Reductions: noop_with_empty_axes = 1 without axes leaves the input alone; a list of no axes is otherwise all of
+/// them.
 Result<Quirked> reduce(NodeImport& n) {
-  const bool none_if_empty = n.integer("noop_with_empty_axes", 0) != 0;
-  n.drop("noop_with_empty_axes");
   if (n.given("axes") && n.ints("axes").empty()) n.drop("axes");
-  const bool given = n.has(1);
-  if (const Tensor* axes = n.constant(1); axes && axes->count() == 0 && !none_if_empty)
-    n.in.resize(1);
-  else if (!given && none_if_empty && !n.given("axes")) {
+  if (n.integer("noop_with_empty_axes", 0) != 0 && !n.has(1) && !n.given("axes")) {
     n.in.resize(2);
     n.in[1] = n.b.ints({});
-  } else if (given && !axes && !none_if_empty) {
-    n.set("when_empty", std::string("all"));
   }
   return Quirked::no;
 }
