@@ -290,7 +290,7 @@ def main():
     print(f"{100 * accuracy:.1f} % of 1000 fresh drawings are named rightly")
     for k, label in enumerate(LABELS): print(f"  {label}: {100 * (guesses[answers == k] == k).mean():.0f} %")
 
-    save_onnx(net, accuracy, folder / "shapes.onnx")
+    save_onnx(net, accuracy, folder / "model.onnx")
     (folder / "labels.txt").write_text("\n".join(LABELS) + "\n")
     large, answers = drawings(len(LABELS), 128)
     small = np.round(large * 255).reshape(-1, SIZE, 4, SIZE, 4, 3).mean((2, 4)).astype(np.float32) / np.float32(255)

@@ -9,14 +9,22 @@ namespace nnex {
 
 std::string_view name(Code code) {
   switch (code) {
-    case Code::invalid_argument: return "invalid argument";
-    case Code::invalid_model: return "invalid model";
-    case Code::unreadable: return "unreadable";
-    case Code::unsupported: return "unsupported";
-    case Code::limit: return "limit reached";
-    case Code::fault: return "fault";
-    case Code::cancelled: return "cancelled";
-    case Code::internal: return "internal error";
+    case Code::invalid_argument:
+      return "invalid argument";
+    case Code::invalid_model:
+      return "invalid model";
+    case Code::unreadable:
+      return "unreadable";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::limit:
+      return "limit reached";
+    case Code::fault:
+      return "fault";
+    case Code::cancelled:
+      return "cancelled";
+    case Code::internal:
+      return "internal error";
   }
   return "unknown";
 }

@@ -71,7 +71,7 @@ class Call {
 
   Team* team = nullptr;  ///< Threads of this run; null: the caller's alone.
   RandomKey random;
-  DType narrowed = DType::none;  ///< The elements' real type where a wider one stands in for it; none: no other.
+  DType narrowed = DType::none;    ///< The elements' real type where a wider one stands in for it; none: no other.
   std::byte* workspace = nullptr;  ///< Scratch memory of a fast kernel, 64-byte aligned, as large as it asked for.
 
  private:

@@ -141,7 +141,8 @@ class Planner {
   Status choose(const Node& node, Step& step) {
     if (node.op->view && viewable(node)) {
       step.how = Step::How::view;
-      if (auto shape = node.out[0].valid() ? concrete(inference_.type(node.out[0])) : std::nullopt) step.view_shape = *shape;
+      if (auto shape = node.out[0].valid() ? concrete(inference_.type(node.out[0])) : std::nullopt)
+        step.view_shape = *shape;
       return {};
     }
     if (known(node)) {

@@ -24,7 +24,8 @@ TEST(Result, HandsErrorsUp) {
 }
 
 TEST(Error, InnerPlaceWinsAndTasksStackOutwards) {
-  Error e = Error(Code::fault, "index 7 is outside").at("node 'a'").during("running 'a'").at("node 'b'").during("serving");
+  Error e =
+      Error(Code::fault, "index 7 is outside").at("node 'a'").during("running 'a'").at("node 'b'").during("serving");
   EXPECT_EQ(e.text(), "node 'a': index 7 is outside\n  while running 'a'\n  while serving");
 }
 

@@ -39,7 +39,7 @@ Result<Quirked> recurrent(NodeImport& n) {
   }
   const bool batch_first = n.integer("layout", 0) == 1;
   n.drop("layout");
-  if (!batch_first) return Quirked::no;
+  if (!batch_first || !find_spelling(Format::onnx, "", n.op).op) return Quirked::no;
   n.in[0] = swapped(n, n.in[0], {1, 0, 2});
   for (size_t i : {size_t{5}, size_t{6}})
     if (n.has(i)) n.in[i] = swapped(n, n.in[i], {1, 0, 2});
