@@ -105,7 +105,7 @@ void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool ze
   });
 }
 
-void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, Divisor divisor, const float* x,
+void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, PoolDivisor divisor, const float* x,
                   float* y) {
   pool(loops, team, w, false, x, y, [&](PixelPool& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
     const int64_t taps = inside(axis);
@@ -115,15 +115,15 @@ void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, Div
     }
     int64_t by = 1;
     switch (divisor) {
-      case Divisor::one:
+      case PoolDivisor::one:
         break;
-      case Divisor::window:
+      case PoolDivisor::window:
         by = w.size[0] * w.size[1] * w.size[2];
         break;
-      case Divisor::padded:
+      case PoolDivisor::padded:
         by = axis[0].padded * axis[1].padded * axis[2].padded;
         break;
-      case Divisor::inside:
+      case PoolDivisor::inside:
         by = taps;
         break;
     }

@@ -21,7 +21,7 @@ struct PoolWindow {
 };
 
 /// What a window's sum is divided by.
-enum class Divisor : uint8_t {
+enum class PoolDivisor : uint8_t {
   one,
   window,  ///< the taps of the window
   padded,  ///< its taps inside the input and its explicit padding
@@ -34,7 +34,7 @@ void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, bo
               float* y);
 
 /// The sum of the taps inside the input, in row-major order, divided.
-void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, Divisor divisor, const float* x,
+void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, PoolDivisor divisor, const float* x,
                   float* y);
 
 }  // namespace nnex

@@ -136,7 +136,7 @@ TEST(Pool, EqualsPlainWindows) {
         if (form < 2) {
           max_pool(loops, team, w, form == 1, x.data(), y.data());
         } else {
-          average_pool(loops, team, w, static_cast<Divisor>(form - 2), x.data(), y.data());
+          average_pool(loops, team, w, static_cast<PoolDivisor>(form - 2), x.data(), y.data());
         }
         size_t at = 0;
         for (int64_t b = 0; b < w.batch; ++b)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "formats/onnx/quirks.h"
-#include "formats/spelling.h"
 #include "ops/reduce.h"
 #include "tensor/convert.h"
 
@@ -113,25 +112,7 @@ Result<Quirked> batch_norm(NodeImport& n) {
   return Quirked::no;
 }
 
-/// LpNormalization: p names the row.
-Result<Quirked> lp_normalization(NodeImport& n) {
-  const int64_t p = n.integer("p", 2);
-  if (p != 1 && p != 2) return n.error(fmt::format("p is {}; needed 1 or 2", p));
-  n.drop("p");
-  const std::string_view op = p == 1 ? "l1_normalization" : "l2_normalization";
-  for (const Spelling& s : nnex::op(op).spelled)
-    if (s.format == Format::onnx) {
-      SpelledNode node{{&nnex::op(op), &s}, n.in, {}, n.out.size(), {}};
-      for (const Attribute& a : n.attrs) node.attrs.emplace_back(a.name, a.value);
-      NNEX_ASSIGN(NodeId id, make_spelled(n.b, std::move(node), n.importer.types()));
-      n.bind(0, n.b.graph()[id].out[0]);
-      return Quirked::done;
-    }
-  return Quirked::no;
-}
-
 constexpr QuirkRow kRows[] = {
-    {"LpNormalization", lp_normalization},
     {"Conv", windowed_conv},
     {"ConvInteger", windowed_conv},
     {"QLinearConv", windowed_conv},
