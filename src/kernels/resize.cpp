@@ -26,7 +26,7 @@ struct Taps {
 
 void resize_channels_last(const simd::Loops& loops, Team& team, const ResizeAxis (&axes)[3], int64_t batch,
                           int64_t channels, const float* x, float* y) {
-  const auto& [plane, line, column] = axes;
+  const ResizeAxis &plane = axes[0], &line = axes[1], &column = axes[2];
   const int all_taps = plane.taps * line.taps * column.taps;
   NNEX_ASSERT(all_taps <= kMostTaps);
   const bool copies = all_taps == 1 && !plane.weight && !line.weight && !column.weight;

@@ -193,16 +193,20 @@ Result<Tensor> convert(const Tensor& given, DType to, const ConvertOptions& opti
   if (sub_byte(to)) return convert_packed(from, to, options);
   NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
   bool done = visit_element(from.dtype(), [&]<class From>() {
-    return visit_element(to, [&]<class To>() {
-      if constexpr (std::is_void_v<From> || std::is_void_v<To>) {
-        return false;
-      } else {
-        const From* x = from.as<From>().data();
-        To* y = out.mutable_as<To>().data();
-        for (int64_t i = 0; i < from.count(); ++i) y[i] = element<To>(x[i], options);
-        return true;
-      }
-    });
+    if constexpr (std::is_void_v<From>) {
+      return false;
+    } else {
+      const From* x = from.as<From>().data();
+      return visit_element(to, [&]<class To>() {
+        if constexpr (std::is_void_v<To>) {
+          return false;
+        } else {
+          To* y = out.mutable_as<To>().data();
+          for (int64_t i = 0; i < from.count(); ++i) y[i] = element<To>(x[i], options);
+          return true;
+        }
+      });
+    }
   });
   if (!done) return Error(Code::unsupported, fmt::format("conversion from {} to {}", name(from.dtype()), name(to)));
   return out;

@@ -108,7 +108,9 @@ TEST(ArgExtreme, FirstLastAndNan) {
 
 TEST(Softmax, RowsAndMiddleAxisWhateverTheTeam) {
   const simd::Loops& loops = simd::loops(simd::best_isa());
-  for (auto [outer, n, inner] : {std::tuple{3000, 50, 1}, {20, 30, 100}, {2, 1, 1}, {1, 9, 3}}) {
+  const struct { int outer, n, inner; } shapes[] = {{3000, 50, 1}, {20, 30, 100}, {2, 1, 1}, {1, 9, 3}};
+  for (const auto& shape : shapes) {
+    const int outer = shape.outer, n = shape.n, inner = shape.inner;
     const std::vector<float> x = test::uniform_floats(static_cast<size_t>(outer * n * inner), 9);
     for (bool logarithm : {false, true}) {
       std::vector<float> alone(x.size()), y = x;

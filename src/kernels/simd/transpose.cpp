@@ -50,6 +50,26 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
   const hn::ScalableTag<uint32_t> d;
   const hn::Full128<uint32_t> d4;
   const size_t lanes = hn::Lanes(d);
+  if (rows == 3 && y_stride == 3) {  // planes of three to pixels of three
+    size_t c = 0;
+    for (; c + lanes <= columns; c += lanes)
+      hn::StoreInterleaved3(hn::LoadU(d, x + c), hn::LoadU(d, x + x_stride + c), hn::LoadU(d, x + 2 * x_stride + c), d,
+                            y + 3 * c);
+    plain(0, rows, c, columns);
+    return;
+  }
+  if (columns == 3 && x_stride == 3) {
+    size_t r = 0;
+    for (; r + lanes <= rows; r += lanes) {
+      hn::Vec<decltype(d)> a, b, c;
+      hn::LoadInterleaved3(d, x + 3 * r, a, b, c);
+      hn::StoreU(a, d, y + r);
+      hn::StoreU(b, d, y + y_stride + r);
+      hn::StoreU(c, d, y + 2 * y_stride + r);
+    }
+    plain(r, rows, 0, columns);
+    return;
+  }
   const size_t whole = columns / 4 * 4;
   constexpr size_t kColumns =
       32;  // a block of columns at a time: what is written stays in cache until its lines are full
