@@ -103,11 +103,11 @@ void copy_turned(const simd::Loops& loops, Team& team, int bytes, const Nest& ne
   const int64_t columns = nest.extent[turned];
   int64_t y_step = bytes;  // of the turned axis
   for (int axis = turned + 1; axis <= last; ++axis) y_step *= nest.extent[axis];
-  constexpr int64_t kColumns = 64;
-  const int64_t pieces = (columns + kColumns - 1) / kColumns, outer = nest.elements / (rows * columns);
+  const int64_t piece = std::max<int64_t>(64, 8192 / rows / 64 * 64);
+  const int64_t pieces = (columns + piece - 1) / piece, outer = nest.elements / (rows * columns);
   split(team, outer * pieces, nest.elements * bytes * 4, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t column = unit % pieces * kColumns;
+      const int64_t column = unit % pieces * piece;
       int64_t at = unit / pieces, from = column * bytes, to = column * y_step, step = rows * bytes;
       for (int axis = last - 1; axis >= 0; --axis) {
         if (axis != turned) {
@@ -118,7 +118,7 @@ void copy_turned(const simd::Loops& loops, Team& team, int bytes, const Nest& ne
         }
         step *= nest.extent[axis];
       }
-      transpose_2d(loops, bytes, x + from, x_step, y + to, y_step, rows, std::min(kColumns, columns - column));
+      transpose_2d(loops, bytes, x + from, x_step, y + to, y_step, rows, std::min(piece, columns - column));
     }
   });
 }
