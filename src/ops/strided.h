@@ -23,7 +23,7 @@ template <class F>
 void for_each_row(const Shape& shape, const Ints& x_strides, const Ints& y_strides, F&& each) {
   const int64_t rank = shape.rank();
   if (shape.count() == 0) return;
-  int64_t index[64] = {};
+  Ints index(static_cast<size_t>(rank));
   int64_t x = 0, y = 0;
   while (true) {
     each(x, y);
@@ -31,9 +31,9 @@ void for_each_row(const Shape& shape, const Ints& x_strides, const Ints& y_strid
     for (; axis >= 0; --axis) {
       const auto a = static_cast<size_t>(axis);
       x += x_strides[a], y += y_strides[a];
-      if (++index[axis] < shape[axis]) break;
+      if (++index[a] < shape[axis]) break;
       x -= x_strides[a] * shape[axis], y -= y_strides[a] * shape[axis];
-      index[axis] = 0;
+      index[a] = 0;
     }
     if (axis < 0) return;
   }
