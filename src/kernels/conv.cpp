@@ -10,7 +10,8 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kMostDepthwiseRows = 64;
+constexpr int64_t kDepthwiseChannels = 1024;  // of one call
+alignas(64) constexpr float kZeroPixel[kDepthwiseChannels] = {};
 
 bool is_product(const ConvShape& s) {
   const ConvShape::Axes ones = {1, 1, 1}, zeros = {0, 0, 0};
@@ -48,18 +49,30 @@ void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const std::byt
     for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + t * step + c, filter + (c * taps + t) * 4, 4);
 }
 
-/// The output lines [begin, end) of a depthwise convolution.
-void depthwise_lines(const simd::Loops& loops, const ConvShape& s, const float* x, const float* packed, float* y,
-                     const Epilogue& end, int64_t begin, int64_t last) {
-  const UnaryKind kind = end.activation.kind;
-  const bool in_loop = kind == UnaryKind::identity || kind == UnaryKind::relu || kind == UnaryKind::clamp;
-  const float* rows[kMostDepthwiseRows];
+/// The rows of x under the filter for an output line, at channel `c`; null where there is none.
+void depthwise_rows(const ConvShape& s, const float* x, int64_t number, const float** rows) {
+  const int64_t out_y = number % s.out[1], plane = number / s.out[1];
+  const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
+  for (int64_t r = 0; r < s.kernel[0] * s.kernel[1]; ++r) {
+    const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
+    const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
+    const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
+    rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+  }
+}
+
+/// Output line `number`, `channels` channels from c on.
+void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x, const float* packed, float* y,
+                    const Epilogue& end, int64_t number, int64_t c, int64_t channels) {
+  const float* rows[simd::kMostDepthwiseTaps];
+  depthwise_rows(s, x + c, number, rows);
   simd::DepthwiseLine line;
   line.rows = rows;
+  line.zeros = kZeroPixel;
   line.n_rows = s.kernel[0] * s.kernel[1];
-  line.w = packed;
+  line.w = packed + c;
   line.w_stride = depthwise_stride(loops, s);
-  line.channels = s.out_channels;
+  line.channels = channels;
   line.in_width = s.in[2];
   line.x_stride = s.x_step();
   line.out_width = s.out[2];
@@ -68,38 +81,31 @@ void depthwise_lines(const simd::Loops& loops, const ConvShape& s, const float* 
   line.stride = s.stride[2];
   line.dilation = s.dilation[2];
   line.before = s.before[2];
-  line.end.scale = end.scale;
-  line.end.bias = end.bias;
-  line.end.residual_stride = end.residual_stride;
-  line.end.residual_scale = end.residual_scale;
-  if (in_loop) line.end.activation = end.activation;
-  for (int64_t number = begin; number < last; ++number) {
-    const int64_t out_y = number % s.out[1], plane = number / s.out[1];
-    const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
-    for (int64_t r = 0; r < line.n_rows; ++r) {
-      const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
-      const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
-      const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
-      rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
-    }
-    line.y = y + number * s.out[2] * s.y_step();
-    if (end.residual) line.end.residual = end.residual + number * s.out[2] * end.residual_stride;
-    loops.depthwise_f32(line);
-    for (int64_t i = 0; !in_loop && i < s.out[2]; ++i) {
-      float* const pixel = line.y + i * s.y_step();
-      loops.unary_f32(end.activation, pixel, pixel, static_cast<size_t>(s.out_channels));
-    }
+  line.y = y + number * s.out[2] * s.y_step() + c;
+  line.end = tile_end(end, number * s.out[2], c);
+  loops.depthwise_f32(line);
+  if (ends_in_tile(end.activation)) return;
+  for (int64_t i = 0; i < s.out[2]; ++i) {
+    float* const pixel = line.y + i * s.y_step();
+    loops.unary_f32(end.activation, pixel, pixel, static_cast<size_t>(channels));
   }
 }
 
 void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
                const Epilogue& end) {
-  constexpr int64_t kWorkOfPart = 50'000;
+  constexpr int64_t kWorkOfPart = 50'000, kLinesOfPart = 8;  // a part's input rows stay in the second level cache
   const int64_t lines = s.batch * s.out[0] * s.out[1];
-  const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
-  const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
+  const int64_t line_work = s.out[2] * s.out_channels * s.taps();
+  const int64_t at_once = std::max(kLinesOfPart, kWorkOfPart / std::max<int64_t>(line_work, 1));
+  const int64_t enough = std::min<int64_t>(lines * line_work / kWorkOfPart, team.size());
+  const int64_t parts = std::min(lines, std::max(ceil_div(lines, at_once), enough));
+  const int64_t step = std::min(kDepthwiseChannels, s.out_channels);
   team.run(parts, [&](int64_t part) {
-    depthwise_lines(loops, s, x, packed, y, end, share(lines, parts, part), share(lines, parts, part + 1));
+    const int64_t begin = share(lines, parts, part), last = share(lines, parts, part + 1);
+    for (int64_t c = 0; c < s.out_channels; c += step)
+      for (int64_t i = begin; i < last; ++i)
+        depthwise_line(loops, s, x, packed, y, end, i, std::min(c, s.out_channels - step),
+                       step);  // the last two may overlap
   });
 }
 
@@ -118,8 +124,7 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
 
 ConvMethod conv_method(const ConvShape& s) {
   if (is_product(s)) return ConvMethod::product;
-  if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 &&
-      s.kernel[0] * s.kernel[1] <= kMostDepthwiseRows)
+  if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 && s.taps() <= simd::kMostDepthwiseTaps)
     return ConvMethod::depthwise;
   return ConvMethod::tiles;
 }

@@ -9,8 +9,19 @@ namespace {
 
 alignas(64) constexpr float kZeros[kMostDepth] = {};
 
-/// Shorter runs than this cost more than copying the rows together.
-constexpr int64_t kShortRun = 12;
+/// n = quotient * divisor + remainder; most often there is nothing to divide, and a division costs as much as a short
+/// run of products.
+struct Divided {
+  int64_t quotient, remainder;
+};
+Divided divide(int64_t n, int64_t divisor) {
+  if (n < divisor) return {0, n};
+  if (n <= UINT32_MAX && divisor <= UINT32_MAX) {
+    const uint32_t a = static_cast<uint32_t>(n), b = static_cast<uint32_t>(divisor);
+    return {a / b, a % b};
+  }
+  return {n / divisor, n % divisor};
+}
 
 }  // namespace
 
@@ -21,95 +32,116 @@ ConvRows::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const fl
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   line_tiles_ = ceil_div(width_, tile.rows);
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
+  span_ = span_taps_ * channels_;
 }
 
 TileRows ConvRows::tile(int64_t t) const {
-  const int64_t line = t / line_tiles_, i = t % line_tiles_;
-  const int64_t first = share(width_, line_tiles_, i);
-  return {line * width_ + first, static_cast<int>(share(width_, line_tiles_, i + 1) - first)};
+  const Divided at = divide(t, line_tiles_);
+  const int64_t first = share(width_, line_tiles_, at.remainder);
+  const int count = static_cast<int>(share(width_, line_tiles_, at.remainder + 1) - first);
+  if (whole_lines_) return {at.quotient * width_ + first, count, at.quotient, first};
+  const Divided line = divide(first, s_.out[2]);
+  return {first, count, line.quotient, line.remainder};
 }
 
-ConvRows::Window ConvRows::window(int64_t row) const {
-  const int64_t x = row % s_.out[2], line = row / s_.out[2];
-  const int64_t y = line % s_.out[1], plane = line / s_.out[1];
-  const int64_t z = plane % s_.out[0], image = plane / s_.out[0];
-  return {x_ + image * s_.in_pixels() * s_.x_step(), z * s_.stride[0] - s_.before[0], y * s_.stride[1] - s_.before[1],
-          x * s_.stride[2] - s_.before[2]};
+/// Of the output pixel at `column` of output line `line`.
+ConvRows::Window ConvRows::window(int64_t line, int64_t column) const {
+  const Divided y = divide(line, s_.out[1]), z = divide(y.quotient, s_.out[0]);
+  return {x_ + z.quotient * s_.in_pixels() * s_.x_step(), z.remainder * s_.stride[0] - s_.before[0],
+          y.remainder * s_.stride[1] - s_.before[1], column * s_.stride[2] - s_.before[2]};
 }
 
-bool ConvRows::line_inside(const Window& window, int64_t z_tap, int64_t y_tap) const {
-  const int64_t z = window.z + z_tap * s_.dilation[0], y = window.y + y_tap * s_.dilation[1];
-  return z >= 0 && z < s_.in[0] && y >= 0 && y < s_.in[1];
+ConvRows::Place ConvRows::place(int64_t k) const {
+  const Divided span = divide(k, span_), x = divide(span.quotient, s_.kernel[2] / span_taps_);
+  const Divided y = divide(x.quotient, s_.kernel[1]);
+  return {y.quotient, y.remainder, x.remainder, span.remainder};
 }
 
-/// The first pixel of the input line under a tap; only for lines inside.
-const float* ConvRows::line(const Window& window, int64_t z_tap, int64_t y_tap) const {
-  const int64_t z = window.z + z_tap * s_.dilation[0], y = window.y + y_tap * s_.dilation[1];
+/// To the value `count` further, at most the next span's first.
+void ConvRows::advance(Place& place, int64_t count) const {
+  place.within += count;
+  if (place.within < span_) return;
+  place.within = 0;
+  place.x_tap += span_taps_;
+  if (place.x_tap < s_.kernel[2]) return;
+  place.x_tap = 0;
+  if (++place.y_tap < s_.kernel[1]) return;
+  place.y_tap = 0;
+  ++place.z_tap;
+}
+
+/// The first pixel of the input line under a tap; null outside x.
+const float* ConvRows::line_of(const Window& window, const Place& place) const {
+  const int64_t z = window.z + place.z_tap * s_.dilation[0], y = window.y + place.y_tap * s_.dilation[1];
+  if (z < 0 || z >= s_.in[0] || y < 0 || y >= s_.in[1]) return nullptr;
   return window.image + (z * s_.in[1] + y) * s_.in[2] * s_.x_step();
 }
 
-/// Whether a tile's rows can be read in x: one line, no column outside, long runs, no two rows in the same cache sets.
-bool ConvRows::can_stay(const TileRows& rows) const {
-  if (!whole_lines_ || channels_ * span_taps_ < kShortRun) return false;
+/// Whether a tile's rows can be read in x: one line, no column outside, few runs, no two rows in the same cache sets.
+bool ConvRows::can_stay(const TileRows& rows, const Window& first) const {
   const int64_t step = s_.stride[2] * s_.x_step() * 4;
-  if (rows.count > 4 && step % 2048 == 0) return false;
-  const int64_t first = window(rows.first).x, last = first + (rows.count - 1) * s_.stride[2];
-  return first >= 0 && last + (s_.kernel[2] - 1) * s_.dilation[2] < s_.in[2];
+  if (!whole_lines_ || span_ < kMostDepth / (kMostRuns - 2) || (rows.count > 4 && step % 2048 == 0)) return false;
+  const int64_t last = first.x + (rows.count - 1) * s_.stride[2];
+  return first.x >= 0 && last + (s_.kernel[2] - 1) * s_.dilation[2] < s_.in[2];
 }
 
-int ConvRows::runs(int64_t t, int64_t k0, int64_t depth, int64_t /*panels*/, float* scratch, simd::RowRun* out) const {
-  const TileRows rows = tile(t);
-  if (can_stay(rows)) return stay(window(rows.first), k0, depth, out);
-  for (int i = 0; i < rows.count; ++i) copy_row(window(rows.first + i), k0, depth, scratch + i * kScratchStride);
+int ConvRows::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t /*panels*/, float* scratch,
+                   simd::RowRun* out) const {
+  Window at = window(rows.line, rows.column);
+  if (can_stay(rows, at)) return stay(at, k0, depth, out);
+  const Place from = depth > 0 ? place(k0) : Place{};
+  int64_t line = rows.line, column = rows.column;
+  for (int i = 0; i < rows.count; ++i) {
+    copy_row(at, from, depth, scratch + i * kScratchStride);
+    at.x += s_.stride[2];
+    if (++column < s_.out[2] || i + 1 == rows.count) continue;
+    column = 0;
+    at = window(++line, 0);
+  }
   out[0] = {scratch, kScratchStride, depth};
   return 1;
 }
 
 int ConvRows::stay(const Window& first, int64_t k0, int64_t depth, simd::RowRun* out) const {
-  const int64_t span = span_taps_ * channels_;
+  Place at = k0 > 0 ? place(k0) : Place{};
+  const int64_t step = s_.stride[2] * s_.x_step();
   int n = 0;
-  for (int64_t k = k0; k < k0 + depth;) {
-    const int64_t tap = k / span * span_taps_, within = k % span;
-    const int64_t count = std::min(span - within, k0 + depth - k);
-    const int64_t x_tap = tap % s_.kernel[2], y_tap = tap / s_.kernel[2] % s_.kernel[1];
-    const int64_t z_tap = tap / s_.kernel[2] / s_.kernel[1];
-    if (line_inside(first, z_tap, y_tap)) {
-      const float* a = line(first, z_tap, y_tap) + (first.x + x_tap * s_.dilation[2]) * s_.x_step() + within;
-      out[n++] = {a, s_.stride[2] * s_.x_step(), count};
-    } else {
-      out[n++] = {kZeros, 0, count};
-    }
-    k += count;
+  for (int64_t left = depth; left > 0;) {
+    const int64_t count = std::min(span_ - at.within, left);
+    const float* line = line_of(first, at);
+    out[n++] = line ? simd::RowRun{line + (first.x + at.x_tap * s_.dilation[2]) * s_.x_step() + at.within, step, count}
+                    : simd::RowRun{kZeros, 0, count};
+    advance(at, count);
+    left -= count;
   }
   return n;
 }
 
-void ConvRows::copy_row(const Window& window, int64_t k0, int64_t depth, float* out) const {
-  const int64_t span = span_taps_ * channels_;
-  for (int64_t k = k0; k < k0 + depth;) {
-    const int64_t within = k % span, count = std::min(span - within, k0 + depth - k);
-    copy_span(window, k / span * span_taps_, within, count, out);
+void ConvRows::copy_row(const Window& window, Place from, int64_t depth, float* out) const {
+  for (int64_t left = depth; left > 0;) {
+    const int64_t count = std::min(span_ - from.within, left);
+    copy_span(window, from, count, out);
+    advance(from, count);
     out += count;
-    k += count;
+    left -= count;
   }
 }
 
-/// Values [begin, begin + count) of the taps side by side from `tap` on.
-void ConvRows::copy_span(const Window& window, int64_t tap, int64_t begin, int64_t count, float* out) const {
-  const int64_t x_tap = tap % s_.kernel[2], y_tap = tap / s_.kernel[2] % s_.kernel[1];
-  const int64_t z_tap = tap / s_.kernel[2] / s_.kernel[1];
-  const int64_t x = window.x + x_tap * s_.dilation[2];
-  // Values of the span that lie inside the line: [from, to).
-  const int64_t from = std::clamp<int64_t>(-x * channels_, begin, begin + count);
-  const int64_t to = std::clamp<int64_t>((s_.in[2] - x) * channels_, from, begin + count);
-  if (from == to || !line_inside(window, z_tap, y_tap)) {
+/// The next `count` values of a span.
+void ConvRows::copy_span(const Window& window, const Place& from, int64_t count, float* out) const {
+  const int64_t x = window.x + from.x_tap * s_.dilation[2], begin = from.within, end = begin + count;
+  const float* line = line_of(window, from);
+  // Values of the span that lie inside the line: [first, last).
+  const int64_t first = std::clamp<int64_t>(-x * channels_, begin, end);
+  const int64_t last = line ? std::clamp<int64_t>((s_.in[2] - x) * channels_, first, end) : first;
+  if (first == last) {
     std::fill_n(out, count, 0.0F);
     return;
   }
-  const float* a = line(window, z_tap, y_tap) + (x * s_.x_step() + from);
-  std::fill_n(out, from - begin, 0.0F);
-  std::copy(a, a + (to - from), out + (from - begin));
-  std::fill_n(out + (to - begin), begin + count - to, 0.0F);
+  const float* a = line + (x * s_.x_step() + first);
+  std::fill_n(out, first - begin, 0.0F);
+  std::copy(a, a + (last - first), out + (first - begin));
+  std::fill_n(out + (last - begin), end - last, 0.0F);
 }
 
 }  // namespace nnex

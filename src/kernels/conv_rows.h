@@ -16,7 +16,8 @@ class ConvRows final : public RowSource {
   int64_t tiles() const override { return lines_ * line_tiles_; }
   TileRows tile(int64_t t) const override;
   bool any_depth() const override { return false; }
-  int runs(int64_t t, int64_t k0, int64_t depth, int64_t panels, float* scratch, simd::RowRun* out) const override;
+  int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, float* scratch,
+           simd::RowRun* out) const override;
 
  private:
   /// Where an output pixel's window begins: image and coordinates in x, possibly outside.
@@ -24,13 +25,18 @@ class ConvRows final : public RowSource {
     const float* image;
     int64_t z, y, x;
   };
-  Window window(int64_t row) const;
-  bool line_inside(const Window& window, int64_t z_tap, int64_t y_tap) const;
-  const float* line(const Window& window, int64_t z_tap, int64_t y_tap) const;
-  bool can_stay(const TileRows& rows) const;
+  /// A place in the values of a window: a span of taps side by side, and a value of it.
+  struct Place {
+    int64_t z_tap, y_tap, x_tap, within;
+  };
+  Window window(int64_t line, int64_t column) const;
+  Place place(int64_t k) const;
+  void advance(Place& place, int64_t count) const;
+  const float* line_of(const Window& window, const Place& place) const;
+  bool can_stay(const TileRows& rows, const Window& first) const;
   int stay(const Window& first, int64_t k0, int64_t depth, simd::RowRun* out) const;
-  void copy_row(const Window& window, int64_t k0, int64_t depth, float* out) const;
-  void copy_span(const Window& window, int64_t tap, int64_t begin, int64_t count, float* out) const;
+  void copy_row(const Window& window, Place from, int64_t depth, float* out) const;
+  void copy_span(const Window& window, const Place& from, int64_t count, float* out) const;
 
   const ConvShape& s_;
   const float* x_;
@@ -39,6 +45,7 @@ class ConvRows final : public RowSource {
   int64_t line_tiles_;  // tiles of a line
   int64_t channels_;    // of a group
   int64_t span_taps_;   // taps whose values lie side by side in x: all of the last axis, or one
+  int64_t span_;        // their values
   bool whole_lines_;    // tiles keep to one output line
 };
 

@@ -20,12 +20,12 @@ class MatrixRows final : public RowSource {
   int64_t tiles() const override { return tiles_; }
   TileRows tile(int64_t t) const override {
     const int64_t first = share(m_, tiles_, t);
-    return {first, static_cast<int>(share(m_, tiles_, t + 1) - first)};
+    return {first, static_cast<int>(share(m_, tiles_, t + 1) - first), 0, 0};
   }
   bool any_depth() const override { return tiles_ == 1 && col_stride_ == 1 && !rows_collide(); }
 
-  int runs(int64_t t, int64_t k0, int64_t depth, int64_t panels, float* scratch, simd::RowRun* out) const override {
-    const TileRows rows = tile(t);
+  int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, float* scratch,
+           simd::RowRun* out) const override {
     const float* a = a_ + rows.first * row_stride_ + k0 * col_stride_;
     if (col_stride_ == 1 && (any_depth() || (panels < kPanelsThatPayForCopy && !rows_collide()))) {
       out[0] = {a, row_stride_, depth};

@@ -22,10 +22,6 @@ struct Job {
   int64_t depth;
   int64_t block_panels;
 
-  bool activation_in_tile() const {
-    const UnaryKind kind = end.activation.kind;
-    return kind == UnaryKind::identity || kind == UnaryKind::relu || kind == UnaryKind::clamp;
-  }
   void run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const;
   void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, float* scratch) const;
 };
@@ -59,17 +55,12 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
   simd::TileEnd finish;
   simd::Tile tile;
   tile.runs = runs;
-  tile.n_runs = source.runs(t, k0, here, panel_end - panel_begin, scratch, runs);
+  tile.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, scratch, runs);
   tile.panel_stride = columns.panel_stride();
   tile.c_stride = c_stride;
   tile.rows = rows.count;
   tile.go_on = k0 > 0;
   if (last) tile.end = &finish;
-  finish.scale = end.scale;
-  finish.residual_stride = end.residual_stride;
-  finish.residual_scale = end.residual_scale;
-  if (end.row_bias) finish.row_bias = end.row_bias + rows.first;
-  if (activation_in_tile()) finish.activation = end.activation;
 
   float* const row = c + rows.first * c_stride;
   for (int64_t panel = panel_begin; panel < panel_end;) {
@@ -79,12 +70,11 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
     tile.b_stride = columns.k_stride(panel);
     tile.columns = count > 1 ? static_cast<int>(count) * columns.shape.columns : columns.columns(panel);
     tile.c = row + column;
-    if (end.bias) finish.bias = end.bias + column;
-    if (end.residual) finish.residual = end.residual + rows.first * end.residual_stride + column;
+    if (last) finish = tile_end(end, rows.first, column);
     loops.tile_f32(tile);
     panel += count;
   }
-  if (!last || activation_in_tile()) return;
+  if (!last || ends_in_tile(end.activation)) return;
   const int64_t column = panel_begin * columns.shape.columns;
   const int64_t n = std::min(panel_end * columns.shape.columns, columns.n) - column;
   for (int i = 0; i < rows.count; ++i) {
@@ -102,6 +92,18 @@ int Columns::columns(int64_t panel) const {
 int Columns::width(int64_t panel) const { return (columns(panel) + shape.lanes - 1) / shape.lanes * shape.lanes; }
 
 int64_t Columns::floats() const { return k * ((n + shape.lanes - 1) / shape.lanes * shape.lanes); }
+
+simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column) {
+  simd::TileEnd made;
+  made.scale = end.scale;
+  if (end.bias) made.bias = end.bias + column;
+  if (end.row_bias) made.row_bias = end.row_bias + row;
+  if (end.residual) made.residual = end.residual + row * end.residual_stride + column;
+  made.residual_stride = end.residual_stride;
+  made.residual_scale = end.residual_scale;
+  if (ends_in_tile(end.activation)) made.activation = end.activation;
+  return made;
+}
 
 void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource& source, const Columns& columns, float* c,
                     int64_t c_stride, const Epilogue& end) {

@@ -51,6 +51,8 @@ struct Columns {
 struct TileRows {
   int64_t first = 0;  ///< Row of c.
   int count = 0;      ///< 1 to shape.rows.
+  int64_t line = 0;   ///< The source's own: where the first row comes from.
+  int64_t column = 0;
 };
 
 class RowSource {
@@ -59,12 +61,21 @@ class RowSource {
   virtual int64_t rows() const = 0;
   virtual int64_t tiles() const = 0;
   virtual TileRows tile(int64_t t) const = 0;
-  /// The runs of values [k0, k0 + depth) of a tile (at most kMostRuns, written to `out`); returns how many. `scratch`
-  /// holds kMostTileRows * kScratchStride floats for rows that are copied; `panels` will read them.
-  virtual int runs(int64_t t, int64_t k0, int64_t depth, int64_t panels, float* scratch, simd::RowRun* out) const = 0;
+  /// The runs of values [k0, k0 + depth) of what tile() gave (at most kMostRuns, written to `out`); returns how many.
+  /// `scratch` holds kMostTileRows * kScratchStride floats for rows that are copied; `panels` will read them.
+  virtual int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, float* scratch,
+                   simd::RowRun* out) const = 0;
   /// Whether runs() takes any depth, else at most kMostDepth.
   virtual bool any_depth() const = 0;
 };
+
+/// Whether tiles end with this activation themselves, else unary_f32 follows.
+inline bool ends_in_tile(const Unary& f) {
+  return f.kind == UnaryKind::identity || f.kind == UnaryKind::relu || f.kind == UnaryKind::clamp;
+}
+
+/// The epilogue of a tile whose first row and column these are, less an activation that follows it.
+simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column);
 
 /// n things cut into `parts` nearly equal ranges: where range `part` starts.
 constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {

@@ -3,8 +3,6 @@
 #define HWY_TARGET_INCLUDE "kernels/simd/depthwise.cpp"
 #include <hwy/foreach_target.h>
 
-#include <type_traits>
-
 #include "kernels/simd/builds.h"
 #include "kernels/simd/depthwise.h"
 #include "kernels/simd/map-inl.h"
@@ -25,61 +23,58 @@ HWY_INLINE hn::Vec<LineTag> load_channels(const float* p, size_t count) {
   return load_part(d, p, count);
 }
 
-/// Ends the sum of one pixel and vector of channels at channel c and stores it.
+/// Ends the sums of some pixels and a vector of channels at channel c, and stores the first `pixels`.
 template <bool kWhole, class V = hn::Vec<LineTag>>
-HWY_INLINE void finish_pixel(const DepthwiseLine& line, int64_t pixel, int64_t c, size_t count, V sum) {
+HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, size_t count,
+                              V (&sum)[kPixels]) {
   const LineTag d;
   const TileEnd& end = line.end;
-  if (end.scale != 1) sum = hn::Mul(sum, hn::Set(d, end.scale));
-  if (end.bias) sum = hn::Add(sum, load_channels<kWhole>(end.bias + c, count));
+  const auto each = [&](auto f) HWY_ATTR {
+    HWY_UNROLL(8)
+    for (int p = 0; p < kPixels; ++p) sum[p] = f(sum[p]);
+  };
+  if (end.scale != 1) each([&](V v) HWY_ATTR { return hn::Mul(v, hn::Set(d, end.scale)); });
+  if (end.bias) {
+    const V bias = load_channels<kWhole>(end.bias + c, count);
+    each([&](V v) HWY_ATTR { return hn::Add(v, bias); });
+  }
   if (end.residual) {
-    const V other = load_channels<kWhole>(end.residual + pixel * end.residual_stride + c, count);
-    sum = hn::Add(sum, hn::Mul(other, hn::Set(d, end.residual_scale)));
+    const V scale = hn::Set(d, end.residual_scale);
+    const float* residual = end.residual + pixel * end.residual_stride + c;
+    HWY_UNROLL(8)
+    for (int p = 0; p < kPixels; ++p)
+      if (p < pixels)
+        sum[p] = hn::Add(sum[p], hn::Mul(load_channels<kWhole>(residual + p * end.residual_stride, count), scale));
   }
-  if (end.activation.kind == UnaryKind::relu) sum = relu_f32(d, sum);
-  if (end.activation.kind == UnaryKind::clamp)
-    sum = clamp_f32(d, sum, hn::Set(d, end.activation.alpha), hn::Set(d, end.activation.beta));
+  if (end.activation.kind == UnaryKind::relu) {
+    each([&](V v) HWY_ATTR { return relu_f32(d, v); });
+  } else if (end.activation.kind == UnaryKind::clamp) {
+    const V low = hn::Set(d, end.activation.alpha), high = hn::Set(d, end.activation.beta);
+    each([&](V v) HWY_ATTR { return clamp_f32(d, v, low, high); });
+  }
   float* y = line.y + pixel * line.y_stride + c;
-  if constexpr (kWhole) {
-    hn::StoreU(sum, d, y);
-  } else {
-    store_part(sum, d, y, count);
-  }
-}
-
-/// A rolled loop over a copy: the code of one pixel, while the sums themselves stay in registers.
-template <bool kWhole, class V = hn::Vec<LineTag>>
-HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c, size_t count,
-                              const V (&sums)[kPixels]) {
-  const LineTag d;
-  HWY_ALIGN float kept[kPixels * hn::MaxLanes(d)];
   HWY_UNROLL(8)
-  for (int p = 0; p < kPixels; ++p) hn::Store(sums[p], d, kept + p * hn::MaxLanes(d));
-  HWY_UNROLL(1)
-  for (int p = 0; p < kPixels; ++p)
-    finish_pixel<kWhole>(line, pixel + p, c, count, hn::Load(d, kept + p * hn::MaxLanes(d)));
-}
-
-/// One pixel at the line's edge, or of a filter without its own build.
-template <class M, bool kWhole>
-HWY_INLINE void one_pixel(const DepthwiseLine& line, int64_t pixel, int64_t c, size_t count) {
-  const LineTag d;
-  auto sum = hn::Zero(d);
-  for (int64_t r = 0; r < line.n_rows; ++r) {
-    if (!line.rows[r]) continue;
-    for (int64_t t = 0; t < line.taps; ++t) {
-      const int64_t at = pixel * line.stride - line.before + t * line.dilation;
-      if (at < 0 || at >= line.in_width) continue;
-      const auto x = load_channels<kWhole>(line.rows[r] + at * line.x_stride + c, count);
-      sum = M::madd(x, hn::LoadU(d, line.w + (r * line.taps + t) * line.w_stride + c), sum);
+  for (int p = 0; p < kPixels; ++p) {
+    if (p >= pixels) return;
+    if constexpr (kWhole) {
+      hn::StoreU(sum[p], d, y + p * line.y_stride);
+    } else {
+      store_part(sum[p], d, y + p * line.y_stride, count);
     }
   }
-  finish_pixel<kWhole>(line, pixel, c, count, sum);
 }
 
-/// kPixels pixels away from the edges, each input vector loaded once for all taps that meet it. Dilation 1.
-template <class M, int kTaps, int kStride, bool kWhole>
-HWY_INLINE void some_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c, size_t count) {
+/// Where the inputs of a group of pixels lie: side by side in the line.
+struct Inside {
+  const float* first;
+  int64_t step;
+  HWY_INLINE const float* operator[](int64_t i) const { return first + i * step; }
+};
+
+/// kPixels pixels, each input vector loaded once for all taps that meet it; dilation 1. inputs(row)[q] is input q of a
+/// row; the first `pixels` results are stored.
+template <class M, int kTaps, int kStride, class Inputs>
+HWY_INLINE void pixels_of(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, const Inputs& inputs) {
   const LineTag d;
   using V = hn::Vec<LineTag>;
   constexpr int kInputs = (kPixels - 1) * kStride + kTaps;
@@ -88,13 +83,13 @@ HWY_INLINE void some_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c,
   for (int p = 0; p < kPixels; ++p) sum[p] = hn::Zero(d);
   for (int64_t r = 0; r < line.n_rows; ++r) {
     if (!line.rows[r]) continue;
-    const float* x = line.rows[r] + (pixel * kStride - line.before) * line.x_stride + c;
+    const auto x = inputs(r);
     V w[kTaps];
     HWY_UNROLL(8)
     for (int t = 0; t < kTaps; ++t) w[t] = hn::LoadU(d, line.w + (r * kTaps + t) * line.w_stride + c);
     HWY_UNROLL(24)
     for (int q = 0; q < kInputs; ++q) {
-      const V value = load_channels<kWhole>(x + q * line.x_stride, count);
+      const V value = hn::LoadU(d, x[q] + c);
       HWY_UNROLL(8)
       for (int p = 0; p < kPixels; ++p) {
         const int t = q - p * kStride;
@@ -102,12 +97,13 @@ HWY_INLINE void some_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c,
       }
     }
   }
-  finish_pixels<kWhole>(line, pixel, c, count, sum);
+  finish_pixels<true>(line, pixel, pixels, c, 0, sum);
 }
 
-/// Any filter: kPixels pixels away from the edges, every input loaded for every tap.
-template <class M, bool kWhole>
-HWY_INLINE void any_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c, size_t count) {
+/// The same for any filter: input (tap, p) of a row is inputs(row)[tap * kPixels + p].
+template <class M, bool kWhole, class Inputs>
+HWY_INLINE void any_pixels(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, size_t count,
+                           const Inputs& inputs) {
   const LineTag d;
   using V = hn::Vec<LineTag>;
   V sum[kPixels];
@@ -115,58 +111,78 @@ HWY_INLINE void any_pixels(const DepthwiseLine& line, int64_t pixel, int64_t c, 
   for (int p = 0; p < kPixels; ++p) sum[p] = hn::Zero(d);
   for (int64_t r = 0; r < line.n_rows; ++r) {
     if (!line.rows[r]) continue;
-    const float* x = line.rows[r] + (pixel * line.stride - line.before) * line.x_stride + c;
+    const auto x = inputs(r);
     for (int64_t t = 0; t < line.taps; ++t) {
       const V w = hn::LoadU(d, line.w + (r * line.taps + t) * line.w_stride + c);
       HWY_UNROLL(8)
       for (int p = 0; p < kPixels; ++p)
-        sum[p] = M::madd(load_channels<kWhole>(x + p * line.stride * line.x_stride, count), w, sum[p]);
-      x += line.dilation * line.x_stride;
+        sum[p] = M::madd(load_channels<kWhole>(x[t * kPixels + p] + c, count), w, sum[p]);
     }
   }
-  finish_pixels<kWhole>(line, pixel, c, count, sum);
+  finish_pixels<kWhole>(line, pixel, pixels, c, count, sum);
 }
 
+/// Calls f(c) for vectors of channels that cover all of them, at least one whole vector; the last two may overlap.
 template <class F>
 HWY_INLINE void each_channels(const DepthwiseLine& line, F f) {
   const int64_t lanes = static_cast<int64_t>(hn::MaxLanes(LineTag()));
   int64_t c = 0;
-  for (; c + lanes <= line.channels; c += lanes) f(std::true_type(), c, static_cast<size_t>(lanes));
-  if (c < line.channels) f(std::false_type(), c, static_cast<size_t>(line.channels - c));
+  for (; c + lanes <= line.channels; c += lanes) f(c);
+  if (c < line.channels) f(line.channels - lanes);
 }
 
-/// kTaps = 0: any filter.
+/// Input pixel `at` of a row, or zeros where there is none.
+HWY_INLINE const float* input_at(const DepthwiseLine& line, int64_t row, int64_t at) {
+  return at >= 0 && at < line.in_width ? line.rows[row] + at * line.x_stride : line.zeros;
+}
+
+/// A filter of kTaps taps a row, kStride apart, dilation 1.
 template <class M, int kTaps, int kStride>
 HWY_NOINLINE void line_of(const DepthwiseLine& line) {
-  const int64_t reach = (line.taps - 1) * line.dilation;
-  // Pixels [first, last) have every tap inside the line.
-  const int64_t first = HWY_MIN((line.before + line.stride - 1) / line.stride, line.out_width);
-  const int64_t inside = line.in_width - 1 - reach + line.before;
-  const int64_t last = inside < 0 ? 0 : HWY_MIN(inside / line.stride + 1, line.out_width);
-  int64_t pixel = 0;
-  while (pixel < line.out_width) {
-    const bool many = pixel >= first && pixel + kPixels <= last;
-    each_channels(line, [&](auto whole, int64_t c, size_t count) HWY_ATTR {
-      constexpr bool kWhole = decltype(whole)::value;
-      if (!many) {
-        one_pixel<M, kWhole>(line, pixel, c, count);
-      } else if constexpr (kTaps > 0) {
-        some_pixels<M, kTaps, kStride, kWhole>(line, pixel, c, count);
-      } else {
-        any_pixels<M, kWhole>(line, pixel, c, count);
-      }
-    });
-    pixel += many ? kPixels : 1;
+  constexpr int kInputs = (kPixels - 1) * kStride + kTaps;
+  for (int64_t pixel = 0; pixel < line.out_width; pixel += kPixels) {
+    const int64_t pixels = HWY_MIN(kPixels, line.out_width - pixel), first = pixel * kStride - line.before;
+    if (first >= 0 && first + kInputs <= line.in_width) {
+      const auto inputs = [&](int64_t r) HWY_ATTR {
+        return Inside{line.rows[r] + first * line.x_stride, line.x_stride};
+      };
+      each_channels(line, [&](int64_t c) HWY_ATTR { pixels_of<M, kTaps, kStride>(line, pixel, pixels, c, inputs); });
+    } else {
+      const float* table[kMostDepthwiseTaps / kTaps][kInputs];
+      for (int64_t r = 0; r < line.n_rows; ++r)
+        for (int q = 0; line.rows[r] && q < kInputs; ++q) table[r][q] = input_at(line, r, first + q);
+      const auto inputs = [&](int64_t r) HWY_ATTR { return table[r]; };
+      each_channels(line, [&](int64_t c) HWY_ATTR { pixels_of<M, kTaps, kStride>(line, pixel, pixels, c, inputs); });
+    }
+  }
+}
+
+template <class M>
+HWY_NOINLINE void line_of_any(const DepthwiseLine& line) {
+  for (int64_t pixel = 0; pixel < line.out_width; pixel += kPixels) {
+    const int64_t pixels = HWY_MIN(kPixels, line.out_width - pixel);
+    const float* table[kMostDepthwiseTaps * kPixels];
+    for (int64_t r = 0; r < line.n_rows; ++r)
+      for (int64_t i = 0; line.rows[r] && i < line.taps * kPixels; ++i)
+        table[r * line.taps * kPixels + i] =
+            input_at(line, r, (pixel + i % kPixels) * line.stride - line.before + i / kPixels * line.dilation);
+    const auto inputs = [&](int64_t r) HWY_ATTR { return table + r * line.taps * kPixels; };
+    if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag()))) {
+      any_pixels<M, false>(line, pixel, pixels, 0, static_cast<size_t>(line.channels), inputs);
+    } else {
+      each_channels(line, [&](int64_t c) HWY_ATTR { any_pixels<M, true>(line, pixel, pixels, c, 0, inputs); });
+    }
   }
 }
 
 template <class M>
 HWY_INLINE void run_line(const DepthwiseLine& line) {
+  if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag()))) return line_of_any<M>(line);
   if (line.dilation == 1 && line.taps == 3 && line.stride == 1) return line_of<M, 3, 1>(line);
   if (line.dilation == 1 && line.taps == 3 && line.stride == 2) return line_of<M, 3, 2>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 1) return line_of<M, 5, 1>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 2) return line_of<M, 5, 2>(line);
-  line_of<M, 0, 0>(line);
+  line_of_any<M>(line);
 }
 
 void depthwise_f32(const DepthwiseLine& line) { run_line<Fused>(line); }

@@ -8,10 +8,13 @@
 namespace nnex::simd {
 
 /// y[o][c] = finish(sum over row r, tap t of rows[r][(o * stride - before + t * dilation)][c] * w[r][t][c]) for output
-/// pixels o < out_width and channels c < channels; a chain over ascending r, then t. Rows that are null and pixels
-/// outside [0, in_width) are left out. A pixel's channels are contiguous; strides go from one pixel to the next.
+/// pixels o < out_width and channels c < channels; a chain over ascending r, then t. Rows that are null are left out,
+/// pixels outside [0, in_width) are zeros. A pixel's channels are contiguous; strides go from one pixel to the next.
+/// n_rows * taps is at most kMostDepthwiseTaps.
+constexpr int kMostDepthwiseTaps = 128;
 struct DepthwiseLine {
   const float* const* rows = nullptr;
+  const float* zeros = nullptr;  ///< As many as there are channels.
   int64_t n_rows = 0;
   const float* w = nullptr;  ///< [n_rows][taps][w_stride], readable in whole vectors.
   int64_t w_stride = 0;
