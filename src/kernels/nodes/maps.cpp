@@ -29,11 +29,24 @@ struct NamedUnary {
   std::string_view op;
   UnaryKind kind;
 };
-constexpr NamedUnary kUnaries[] = {
-    {"neg", UnaryKind::neg},   {"abs", UnaryKind::abs},         {"sqrt", UnaryKind::sqrt}, {"rsqrt", UnaryKind::rsqrt},     {"rcp", UnaryKind::rcp},
-    {"sqr", UnaryKind::square}, {"exp", UnaryKind::exp},        {"log", UnaryKind::log},   {"tanh", UnaryKind::tanh},       {"sigmoid", UnaryKind::sigmoid},
-    {"erf", UnaryKind::erf},   {"relu", UnaryKind::relu},       {"floor", UnaryKind::floor}, {"ceil", UnaryKind::ceil},     {"softplus", UnaryKind::softplus},
-    {"mish", UnaryKind::mish}, {"hard_swish", UnaryKind::hard_swish}, {"softsign", UnaryKind::softsign}};
+constexpr NamedUnary kUnaries[] = {{"neg", UnaryKind::neg},
+                                   {"abs", UnaryKind::abs},
+                                   {"sqrt", UnaryKind::sqrt},
+                                   {"rsqrt", UnaryKind::rsqrt},
+                                   {"rcp", UnaryKind::rcp},
+                                   {"sqr", UnaryKind::square},
+                                   {"exp", UnaryKind::exp},
+                                   {"log", UnaryKind::log},
+                                   {"tanh", UnaryKind::tanh},
+                                   {"sigmoid", UnaryKind::sigmoid},
+                                   {"erf", UnaryKind::erf},
+                                   {"relu", UnaryKind::relu},
+                                   {"floor", UnaryKind::floor},
+                                   {"ceil", UnaryKind::ceil},
+                                   {"softplus", UnaryKind::softplus},
+                                   {"mish", UnaryKind::mish},
+                                   {"hard_swish", UnaryKind::hard_swish},
+                                   {"softsign", UnaryKind::softsign}};
 
 Result<std::unique_ptr<Kernel>> make_unary(const KernelRequest& r) {
   if (!r.all_f32()) return nullptr;
@@ -44,20 +57,23 @@ Result<std::unique_ptr<Kernel>> make_unary(const KernelRequest& r) {
 
 Result<std::unique_ptr<Kernel>> make_leaky_relu(const KernelRequest& r) {
   if (!r.all_f32()) return nullptr;
-  return std::unique_ptr<Kernel>(std::make_unique<UnaryKernel>(r.loops, Unary{UnaryKind::leaky_relu, static_cast<float>(r.attr<LeakyReluAttrs>().alpha), 0}));
+  return std::unique_ptr<Kernel>(std::make_unique<UnaryKernel>(
+      r.loops, Unary{UnaryKind::leaky_relu, static_cast<float>(r.attr<LeakyReluAttrs>().alpha), 0}));
 }
 
 Result<std::unique_ptr<Kernel>> make_gelu(const KernelRequest& r) {
   if (!r.all_f32()) return nullptr;
   static constexpr UnaryKind kForms[] = {UnaryKind::gelu_erf, UnaryKind::gelu_tanh, UnaryKind::gelu_sigmoid};
-  return std::unique_ptr<Kernel>(std::make_unique<UnaryKernel>(r.loops, Unary{kForms[static_cast<size_t>(r.attr<GeluAttrs>().form)]}));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<UnaryKernel>(r.loops, Unary{kForms[static_cast<size_t>(r.attr<GeluAttrs>().form)]}));
 }
 
 class BinaryKernel : public Kernel {
  public:
   BinaryKernel(const simd::Loops& loops, BinaryKind kind, const Nest& nest) : loops_(loops), kind_(kind), nest_(nest) {}
   Status run(Call& c) const override {
-    binary_broadcast(loops_, *c.team, kind_, nest_, c.in<float>(0).data(), c.in<float>(1).data(), c.out<float>(0).data());
+    binary_broadcast(loops_, *c.team, kind_, nest_, c.in<float>(0).data(), c.in<float>(1).data(),
+                     c.out<float>(0).data());
     return {};
   }
 
@@ -71,15 +87,17 @@ struct NamedBinary {
   std::string_view op;
   BinaryKind kind;
 };
-constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub}, {"mul", BinaryKind::mul}, {"div", BinaryKind::div},
-                                     {"min", BinaryKind::min}, {"max", BinaryKind::max}, {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
+constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub},    {"mul", BinaryKind::mul},
+                                     {"div", BinaryKind::div}, {"min", BinaryKind::min},    {"max", BinaryKind::max},
+                                     {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
 
 Result<std::unique_ptr<Kernel>> make_binary(const KernelRequest& r) {
   if (!r.all_f32()) return nullptr;
   const std::array<std::span<const int64_t>, 2> shapes = {r.in[0].shape.extents(), r.in[1].shape.extents()};
   auto nest = broadcast_nest(r.out[0].shape.extents(), shapes);
   for (const NamedBinary& b : kBinaries)
-    if (nest && b.op == r.op.name) return std::unique_ptr<Kernel>(std::make_unique<BinaryKernel>(r.loops, b.kind, *nest));
+    if (nest && b.op == r.op.name)
+      return std::unique_ptr<Kernel>(std::make_unique<BinaryKernel>(r.loops, b.kind, *nest));
   return nullptr;
 }
 
@@ -112,14 +130,13 @@ Result<std::unique_ptr<Kernel>> make_softmax(const KernelRequest& r) {
 /// One line for each operator of the lists above.
 template <size_t... U, size_t... B>
 constexpr auto map_table(std::index_sequence<U...>, std::index_sequence<B...>) {
-  return std::array<KernelDef, sizeof...(U) + sizeof...(B) + 4>{KernelDef{kUnaries[U].op, "map_f32", make_unary}...,
-                                                                KernelDef{kBinaries[B].op, "map2_f32", make_binary}...,
-                                                                KernelDef{"leaky_relu", "map_f32", make_leaky_relu},
-                                                                KernelDef{"gelu", "map_f32", make_gelu},
-                                                                KernelDef{"softmax", "softmax_f32", make_softmax},
-                                                                KernelDef{"log_softmax", "softmax_f32", make_softmax}};
+  return std::array<KernelDef, sizeof...(U) + sizeof...(B) + 4>{
+      KernelDef{kUnaries[U].op, "map_f32", make_unary}..., KernelDef{kBinaries[B].op, "map2_f32", make_binary}...,
+      KernelDef{"leaky_relu", "map_f32", make_leaky_relu}, KernelDef{"gelu", "map_f32", make_gelu},
+      KernelDef{"softmax", "softmax_f32", make_softmax},   KernelDef{"log_softmax", "softmax_f32", make_softmax}};
 }
-constexpr auto kMapKernels = map_table(std::make_index_sequence<std::size(kUnaries)>(), std::make_index_sequence<std::size(kBinaries)>());
+constexpr auto kMapKernels =
+    map_table(std::make_index_sequence<std::size(kUnaries)>(), std::make_index_sequence<std::size(kBinaries)>());
 
 }  // namespace
 

@@ -12,7 +12,8 @@ namespace {
 /// y[m, n] = alpha * x[m, k] * b[k, n] + bias[n], b packed.
 class PackedProduct : public Kernel {
  public:
-  PackedProduct(const simd::Loops& loops, Gemm product, int bias, Packs::Bytes b) : loops_(loops), product_(product), bias_(bias), b_(std::move(b)) {}
+  PackedProduct(const simd::Loops& loops, Gemm product, int bias, Packs::Bytes b)
+      : loops_(loops), product_(product), bias_(bias), b_(std::move(b)) {}
   bool packed(size_t input) const override { return input == 1; }
   Status run(Call& c) const override {
     Gemm g = product_;
@@ -36,15 +37,17 @@ Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, b
   const std::string key = fmt::format("gemm {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa), b_transposed);
   Team alone(1);
   NNEX_ASSIGN(auto b, r.packs.get(key, packed_floats(r.loops, g.k, g.n) * 4, [&](std::byte* to) {
-                pack_b(r.loops, alone, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1, reinterpret_cast<float*>(to));
-              }));
+    pack_b(r.loops, alone, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1,
+           reinterpret_cast<float*>(to));
+  }));
   return std::unique_ptr<Kernel>(std::make_unique<PackedProduct>(r.loops, g, bias, std::move(b)));
 }
 
 Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
   const auto& a = r.attr<LinearAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
-  if (!r.all_f32() || !r.in[1].constant || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0) return nullptr;
+  if (!r.all_f32() || !r.in[1].constant || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0)
+    return nullptr;
   Gemm g;
   g.m = x[a.transpose_a ? 1 : 0], g.k = x[a.transpose_a ? 0 : 1], g.n = w[a.transpose_b ? 0 : 1];
   g.a_row_stride = a.transpose_a ? 1 : x[1], g.a_col_stride = a.transpose_a ? x[1] : 1;
@@ -64,7 +67,9 @@ Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
 Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) {
   const auto& a = r.attr<MatmulAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
-  if (!r.all_f32() || a.transpose_a || !r.in[1].constant || x.rank() < 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0) return nullptr;
+  if (!r.all_f32() || a.transpose_a || !r.in[1].constant || x.rank() < 2 || w.rank() != 2 || x.count() == 0 ||
+      w.count() == 0)
+    return nullptr;
   Gemm g;
   g.k = x[x.rank() - 1], g.m = x.count() / g.k, g.n = w[a.transpose_b ? 0 : 1];
   g.a_row_stride = g.k, g.c_row_stride = g.n;
@@ -108,7 +113,8 @@ Result<std::unique_ptr<Kernel>> make_batch(const KernelRequest& r) {
   return std::unique_ptr<Kernel>(std::make_unique<BatchProduct>(r.loops, g));
 }
 
-constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear}, {"matmul", "gemm_f32", make_matmul}, {"matmul", "gemm_batch_f32", make_batch}};
+constexpr KernelDef kProductKernels[] = {
+    {"linear", "gemm_f32", make_linear}, {"matmul", "gemm_f32", make_matmul}, {"matmul", "gemm_batch_f32", make_batch}};
 
 }  // namespace
 
