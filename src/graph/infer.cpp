@@ -100,17 +100,29 @@ class Inference::NodeCall : public InferCall {
     return t && t->dtype() != DType::dim ? t : nullptr;
   }
 
-  Result<std::vector<Type>> block(size_t b, std::span<const Type> params) override {
+  Result<std::vector<Type>> block(size_t b, std::span<const Type> params, std::span<const Tensor> contents) override {
     const Block& block = inference_.graph_[node_.blocks[b]];
     if (params.size() != block.params.size())
       return error("{} takes {} values; it is given {}", op_->blocks[b], block.params.size(), params.size());
     for (size_t i = 0; i < params.size(); ++i)
       inference_.bind(block.params[i], refined(params[i], inference_.graph_[block.params[i]].type));
-    NNEX_TRY(inference_.block(node_.blocks[b]));
+    for (size_t i = 0; i < contents.size() && i < params.size(); ++i)
+      if (contents[i].count()) inference_.bind_content(block.params[i], contents[i]);
+    ++inference_.nesting_;
+    Status s = inference_.block(node_.blocks[b]);
+    --inference_.nesting_;
+    NNEX_TRY(std::move(s));
     std::vector<Type> out;
     for (ValueId v : block.results) out.push_back(inference_.type(v));
     return out;
   }
+
+  const Tensor* block_content(size_t b, size_t i) override {
+    const Block& block = inference_.graph_[node_.blocks[b]];
+    return i < block.results.size() ? inference_.content(block.results[i]) : nullptr;
+  }
+
+  int nesting() const override { return inference_.nesting_; }
 
   void result_values(size_t o, Dims elements) override {
     if (!wants(o) || elements.size() > kSmall || !results_[o].dims) return;

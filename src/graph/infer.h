@@ -49,6 +49,7 @@ class Inference {
 
   const Graph& graph_;
   std::vector<Fact> facts_;
+  int nesting_ = 0;  ///< Blocks being inferred for their owners.
 };
 
 /// Infers the whole graph from its declared inputs and writes what it finds into the values' types.

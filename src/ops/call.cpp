@@ -8,7 +8,8 @@ Result<Tensor*> Call::make(size_t o, DType type, const Shape& shape) const {
   if (!wants(o))
     return Error(Code::internal, fmt::format("{}: output {} was made though nobody wants it", op_->name, o));
   Tensor* ready = out_[o]->tensor();
-  if (ready && ready->dtype() == type && ready->shape() == shape) return ready;
+  const bool shared = ready && ready->owner().use_count() > 1;  // an earlier step's value that somebody holds
+  if (ready && !shared && ready->dtype() == type && ready->shape() == shape) return ready;
   NNEX_ASSIGN(Tensor made, Tensor::make(type, shape));
   *out_[o] = Value(std::move(made));
   return out_[o]->tensor();

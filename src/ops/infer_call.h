@@ -40,8 +40,14 @@ class InferCall {
   virtual std::optional<Dims> values(size_t i) = 0;
   /// The input's content, when it is constant.
   virtual const Tensor* constant(size_t i) = 0;
-  /// Infers block b with these parameter types; the types of its results.
-  virtual Result<std::vector<Type>> block(size_t b, std::span<const Type> params) = 0;
+  /// Infers block b with these parameter types, and these contents of the first parameters where they are known (empty
+  /// tensors: unknown); the types of its results.
+  virtual Result<std::vector<Type>> block(size_t b, std::span<const Type> params,
+                                          std::span<const Tensor> contents = {}) = 0;
+  /// What the last block(b, ...) found of the content of result i; null when only a run knows.
+  virtual const Tensor* block_content(size_t b, size_t i) = 0;
+  /// How many block() calls of other nodes this one stands in.
+  virtual int nesting() const = 0;
 
   size_t outputs() const { return out_.size(); }
   /// Whether anybody named output o.

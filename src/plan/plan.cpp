@@ -60,10 +60,13 @@ class Planner {
     return {};
   }
 
-  /// Whether every output has concrete extents (or is no tensor, or nobody names it).
+  /// Whether every output has concrete extents (or is known to be no tensor, or nobody names it).
   bool known(const Node& node) const {
-    for (ValueId v : node.out)
-      if (v.valid() && inference_.type(v).is_tensor() && !concrete(inference_.type(v))) return false;
+    for (ValueId v : node.out) {
+      if (!v.valid()) continue;
+      const Type& t = inference_.type(v);
+      if (t.kind == Kind::unknown || (t.is_tensor() && !concrete(t))) return false;
+    }
     return true;
   }
 
