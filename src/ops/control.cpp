@@ -78,6 +78,12 @@ class Carried {
 
   /// Takes in what a step makes of value i. Returns whether the type became wider.
   Result<bool> take(size_t i, const Type& made) {
+    if (loose_.count(i)) return false;
+    if (of_optional(types_[i], made) || of_optional(made, types_[i])) {
+      types_[i] = Type{};
+      loose_.insert(i);
+      return true;
+    }
     if (!join(types_[i], made, c_.op().name))
       return c_.error("carried value {} is {}; the body makes {} of it", i, types_[i].text(), made.text());
     return widen(types_[i], made);
@@ -89,6 +95,12 @@ class Carried {
   }
 
  private:
+  /// Whether one is an optional and the other what it may hold: then a step may turn one into the other.
+  bool of_optional(const Type& optional, const Type& item) const {
+    return optional.kind == Kind::optional && item.kind != Kind::optional && item.kind != Kind::unknown &&
+           (!optional.element || join(*optional.element, item, c_.op().name));
+  }
+
   bool widen(Type& t, const Type& made) {
     if (made.kind == Kind::unknown) return false;
     if (t.kind == Kind::unknown) return t = made, true;
@@ -113,6 +125,7 @@ class Carried {
   InferCall& c_;
   std::vector<Type> types_;
   std::set<std::string> ours_;  ///< Extents a step may change.
+  std::set<size_t> loose_;      ///< Values whose kind a step may change.
 };
 
 /// Infers the body until the carried types hold; its results. `offset`: results before the carried ones.

@@ -50,15 +50,16 @@ Status Frame::run_if(const Node& node) {
 /// Inputs: count?, condition?, state...; body: (iteration, condition, state...) -> (condition, state..., scanned...).
 Status Frame::run_loop(const Node& node) {
   const Block& body = graph_[node.blocks[0]];
-  const size_t states = node.in.size() - 2;
+  const auto given = [&](size_t i) { return i < node.in.size() && node.in[i].valid(); };
+  const size_t states = std::max<size_t>(node.in.size(), 2) - 2;
   int64_t count = kLoopLimit;
-  if (node.in[0].valid()) {
+  if (given(0)) {
     const Tensor* t = slots_[node.in[0].n].tensor();
     if (!t || t->count() != 1) return Error(Code::fault, "loop: count must be a tensor of one element");
     count = int_at(*t, 0);
   }
   bool go_on = true;
-  if (node.in[1].valid()) {
+  if (given(1)) {
     NNEX_ASSIGN(go_on, truth(slots_[node.in[1].n], *node.op, "condition"));
   }
   std::vector<Value> state;

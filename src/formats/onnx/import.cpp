@@ -274,6 +274,9 @@ Result<Attribute> Importer::attribute(std::string_view message) {
       a.value = std::string(sparse);
       break;
     }
+    case 13:
+      a.value = a.type.text();
+      break;
     default:
       break;
   }
