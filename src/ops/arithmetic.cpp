@@ -185,7 +185,7 @@ Status infer_add_n(InferCall& c) {
 /// A limit that is absent or NaN does not limit; NaN in x stays.
 template <class T>
 Status run_clamp(Call& c) {
-  static const Shape kScalar;
+  static const Shape kScalar{};
   const bool high_wins = c.attr<ClampAttrs>().crossed == Crossed::high;
   const bool has_low = c.has(1), has_high = c.has(2);
   auto x = c.in<T>(0);
