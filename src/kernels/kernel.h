@@ -40,6 +40,7 @@ struct Operand {
   DType dtype = DType::none;  ///< none: an absent optional input, or an output nobody wants.
   Shape shape;
   const Tensor* constant = nullptr;  ///< Its content when it never changes; possibly unaligned.
+  const Tensor* content = nullptr;   ///< Its content when it is known in this plan: a constant, or numbers of a shape.
   uint32_t id = 0;                   ///< Names the constant in Packs keys.
 
   bool given() const { return dtype != DType::none; }

@@ -1,5 +1,7 @@
 // Slices: begin, end and stride an axis (operators.md 4.6).
 
+#include "ops/slice.h"
+
 #include <algorithm>
 
 #include "ops/call.h"
@@ -8,9 +10,7 @@
 #include "ops/strided.h"
 
 namespace nnex {
-namespace {
 
-/// First element and count of a slice of an axis of n elements.
 std::pair<int64_t, int64_t> slice_range(int64_t n, int64_t begin, int64_t end, int64_t stride) {
   auto from_start = [&](int64_t i) { return i < 0 ? (i < INT64_MIN + n ? INT64_MIN : i + n) : i; };
   begin = from_start(begin), end = from_start(end);
@@ -23,6 +23,8 @@ std::pair<int64_t, int64_t> slice_range(int64_t n, int64_t begin, int64_t end, i
   const int64_t step = stride == INT64_MIN ? INT64_MAX : -stride;
   return {begin, begin > end ? (begin - end - 1) / step + 1 : 0};
 }
+
+namespace {
 
 Status infer_slice(InferCall& c) {
   if (!c.dims(0)) {

@@ -135,9 +135,8 @@ class Planner {
     auto shape = concrete(inference_.type(v));
     if (!shape) return o;
     o.dtype = inference_.type(v).dtype, o.shape = *shape, o.id = v.n;
-    o.constant = inference_.content(v);
-    if (o.constant && !graph_[v].is_constant())
-      o.constant = nullptr;  // packed under the value's id: only what never changes
+    o.content = inference_.content(v);
+    if (graph_[v].is_constant()) o.constant = o.content;  // packed under the value's id: only what never changes
     return o;
   }
 
