@@ -11,5 +11,9 @@ Result<int> drop_unused(Graph& graph);
 Result<int> drop_copies(Graph& graph);
 Result<int> fold_constants(Graph& graph);
 Result<int> merge_equal(Graph& graph);
+Result<int> fold_affine(Graph& graph);
+Result<int> channels_last(Graph& graph);
+Result<int> fuse_products(Graph& graph);
+Result<int> fuse_chains(Graph& graph);
 
 }  // namespace nnex

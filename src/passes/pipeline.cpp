@@ -20,14 +20,31 @@ Status prepare(Graph& graph) {
       .at(first.where());
 }
 
-Status optimize(Graph& graph) {
-  NNEX_TRY(drop_copies(graph));
-  NNEX_TRY(fold_constants(graph));
-  NNEX_TRY(merge_equal(graph));
-  NNEX_TRY(drop_unused(graph));
+namespace {
+
+/// Types of values that passes made.
+Status infer_again(Graph& graph) {
   Faults faults;
   infer_types(graph, faults);
   return faults.none() ? Status{} : Status(std::move(faults).first());
+}
+
+using Pass = Result<int> (*)(Graph&);
+/// In this order; a null stands for inference.
+constexpr Pass kPasses[] = {drop_copies, fold_constants, merge_equal,    drop_unused, nullptr,
+                            fold_affine, channels_last,  fold_constants, merge_equal, drop_unused,
+                            nullptr,     fuse_products,  fuse_chains,    drop_unused, nullptr};
+
+}  // namespace
+
+Status optimize(Graph& graph) {
+  for (Pass pass : kPasses) {
+    if (pass)
+      NNEX_TRY(pass(graph));
+    else
+      NNEX_TRY(infer_again(graph));
+  }
+  return {};
 }
 
 }  // namespace nnex

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kernels/kernel.h"
+#include "kernels/nodes/finish.h"
 #include "kernels/nodes/turn.h"
 #include "ops/window.h"
 
@@ -13,19 +14,19 @@ namespace {
 
 class ConvKernel : public Kernel {
  public:
-  ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Packs::Bytes filter)
-      : loops_(loops), shape_(shape), filter_(std::move(filter)) {
+  ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Packs::Bytes filter,
+             const Finish& finish)
+      : loops_(loops), shape_(shape), filter_(std::move(filter)), finish_(finish) {
     if (!channels_last)
       turn_ = Turn(shape.batch, shape.in_channels, shape.in_pixels(), shape.out_channels, shape.out_pixels());
   }
 
   int64_t workspace() const override { return turn_.bytes() + conv_workspace(loops_, shape_, usable_threads()); }
-  bool packed(size_t input) const override { return input == 1; }
+  bool packed(size_t input) const override { return static_cast<int>(input) == finish_.constant; }
 
   Status run(Call& c) const override {
-    Epilogue end;
-    if (c.has(2)) end.bias = c.in<float>(2).data();
-    turn_.around(loops_, c, [&](const float* x, float* y) {
+    const Epilogue end = finish_.epilogue(c, shape_.out_channels);
+    turn_.around(loops_, c, static_cast<size_t>(finish_.x), [&](const float* x, float* y) {
       conv(loops_, *c.team, shape_, x, reinterpret_cast<const float*>(filter_.get()), y, end,
            c.workspace + turn_.bytes());
     });
@@ -36,16 +37,17 @@ class ConvKernel : public Kernel {
   const simd::Loops& loops_;
   ConvShape shape_;
   Packs::Bytes filter_;
+  Finish finish_;
   Turn turn_;
 };
 
 /// Float32, a constant filter, zeros beyond the border, one to three spatial axes.
-Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Finish& finish) {
   const auto& a = r.attr<ConvAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out[0].shape;
   const auto spatial = static_cast<size_t>(x.rank() - 2);
   if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || spatial > 3 || x.count() == 0 ||
-      y.count() == 0 || w.count() == 0)
+      y.count() == 0 || w.count() == 0 || (finish.residual >= 0 && !a.channels_last))
     return nullptr;
   ConvShape s;
   s.batch = x[0], s.groups = a.groups, s.out_channels = w[0], s.in_channels = w[1] * a.groups;
@@ -66,10 +68,23 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   NNEX_ASSIGN(auto filter, r.packs.get(key, conv_filter_floats(r.loops, s) * 4, [&](std::byte* to) {
     conv_pack_filter(r.loops, alone, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
   }));
-  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(r.loops, s, a.channels_last, std::move(filter)));
+  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(r.loops, s, a.channels_last, std::move(filter), finish));
 }
 
-constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}};
+Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
+  Finish finish;
+  if (r.has(2)) finish.bias = 2;
+  return conv_kernel(r, finish);
+}
+
+Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
+  if (r.region[0].op->name != "conv") return nullptr;
+  const auto finish = finish_of(r);
+  if (!finish) return nullptr;
+  return conv_kernel(FirstStep(r).request, *finish);
+}
+
+constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_region}};
 
 }  // namespace
 

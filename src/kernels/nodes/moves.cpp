@@ -75,8 +75,7 @@ Result<std::unique_ptr<Kernel>> make_slice(const KernelRequest& r) {
     if (r.in[i].given() && !r.in[i].content) return nullptr;
   const Shape& x = r.in[0].shape;
   const Ints begin = ints_of(*r.in[1].content), end = ints_of(*r.in[2].content),
-             axes = r.has(3) ? ints_of(*r.in[3].content) : Ints{},
-             step = r.has(4) ? ints_of(*r.in[4].content) : Ints{};
+             axes = r.has(3) ? ints_of(*r.in[3].content) : Ints{}, step = r.has(4) ? ints_of(*r.in[4].content) : Ints{};
   Ints to = extents(x), strides = row_major_strides(x);
   int64_t start = 0;
   for (size_t i = 0; i < begin.size(); ++i) {

@@ -22,7 +22,7 @@ class PoolKernel : public Kernel {
   int64_t workspace() const override { return turn_.bytes(); }
 
   Status run(Call& c) const override {
-    turn_.around(loops_, c, [&](const float* x, float* y) {
+    turn_.around(loops_, c, 0, [&](const float* x, float* y) {
       if (max_)
         max_pool(loops_, *c.team, window_, zeros_, x, y);
       else

@@ -3,24 +3,25 @@
 #include <fmt/format.h>
 
 #include "kernels/gemm.h"
-#include "kernels/kernel.h"
+#include "kernels/nodes/finish.h"
 #include "ops/matmul.h"
 
 namespace nnex {
 namespace {
 
-/// y[m, n] = alpha * x[m, k] * b[k, n] + bias[n], b packed.
+/// y[m, n] = finish(alpha * x[m, k] * b[k, n]), b packed.
 class PackedProduct : public Kernel {
  public:
-  PackedProduct(const simd::Loops& loops, Gemm product, int bias, Packs::Bytes b)
-      : loops_(loops), product_(product), bias_(bias), b_(std::move(b)) {}
-  bool packed(size_t input) const override { return input == 1; }
+  PackedProduct(const simd::Loops& loops, Gemm product, const Finish& finish, Packs::Bytes b)
+      : loops_(loops), product_(product), finish_(finish), b_(std::move(b)) {}
+  bool packed(size_t input) const override { return static_cast<int>(input) == finish_.constant; }
   Status run(Call& c) const override {
     Gemm g = product_;
-    g.a = c.in<float>(0).data();
+    g.a = c.in<float>(static_cast<size_t>(finish_.x)).data();
     g.b = reinterpret_cast<const float*>(b_.get());
     g.c = c.out<float>(0).data();
-    if (bias_ >= 0) g.end.bias = c.in<float>(static_cast<size_t>(bias_)).data();
+    g.end = finish_.epilogue(c, g.n);
+    g.end.scale = product_.end.scale;
     gemm(loops_, *c.team, g);
     return {};
   }
@@ -28,11 +29,12 @@ class PackedProduct : public Kernel {
  private:
   const simd::Loops& loops_;
   Gemm product_;
-  int bias_;
+  Finish finish_;
   Packs::Bytes b_;
 };
 
-Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, bool b_transposed, int bias) {
+Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, bool b_transposed,
+                                               const Finish& finish) {
   const Shape& w = r.in[1].shape;
   const std::string key = fmt::format("gemm {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa), b_transposed);
   Team alone(1);
@@ -40,10 +42,10 @@ Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, b
     pack_b(r.loops, alone, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1,
            reinterpret_cast<float*>(to));
   }));
-  return std::unique_ptr<Kernel>(std::make_unique<PackedProduct>(r.loops, g, bias, std::move(b)));
+  return std::unique_ptr<Kernel>(std::make_unique<PackedProduct>(r.loops, g, finish, std::move(b)));
 }
 
-Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> linear_kernel(const KernelRequest& r, Finish finish) {
   const auto& a = r.attr<LinearAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
   if (!r.all_f32() || !r.in[1].constant || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0)
@@ -53,18 +55,22 @@ Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
   g.a_row_stride = a.transpose_a ? 1 : x[1], g.a_col_stride = a.transpose_a ? x[1] : 1;
   g.c_row_stride = g.n;
   g.end.scale = static_cast<float>(a.alpha);
-  int bias = -1;
   if (r.has(2)) {
     const Shape& s = r.in[2].shape;
     const bool row = s.count() == g.n && s.rank() >= 1 && s[s.rank() - 1] == g.n;
     if (!row || a.beta != 1) return nullptr;
-    bias = 2;
   }
-  return packed_product(r, g, a.transpose_b, bias);
+  return packed_product(r, g, a.transpose_b, finish);
+}
+
+Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
+  Finish finish;
+  if (r.has(2)) finish.bias = 2;
+  return linear_kernel(r, finish);
 }
 
 /// x [..., m, k] times a constant [k, n]: one product of all rows.
-Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const Finish& finish) {
   const auto& a = r.attr<MatmulAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
   if (!r.all_f32() || a.transpose_a || !r.in[1].constant || x.rank() < 2 || w.rank() != 2 || x.count() == 0 ||
@@ -73,7 +79,18 @@ Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) {
   Gemm g;
   g.k = x[x.rank() - 1], g.m = x.count() / g.k, g.n = w[a.transpose_b ? 0 : 1];
   g.a_row_stride = g.k, g.c_row_stride = g.n;
-  return packed_product(r, g, a.transpose_b, -1);
+  return packed_product(r, g, a.transpose_b, finish);
+}
+
+Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) { return matmul_kernel(r, {}); }
+
+Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
+  const std::string_view first = r.region[0].op->name;
+  if (first != "linear" && first != "matmul") return nullptr;
+  const auto finish = finish_of(r);
+  if (!finish) return nullptr;
+  const FirstStep step(r);
+  return first == "linear" ? linear_kernel(step.request, *finish) : matmul_kernel(step.request, *finish);
 }
 
 /// Products of two activations with equal batch axes.
@@ -113,8 +130,10 @@ Result<std::unique_ptr<Kernel>> make_batch(const KernelRequest& r) {
   return std::unique_ptr<Kernel>(std::make_unique<BatchProduct>(r.loops, g));
 }
 
-constexpr KernelDef kProductKernels[] = {
-    {"linear", "gemm_f32", make_linear}, {"matmul", "gemm_f32", make_matmul}, {"matmul", "gemm_batch_f32", make_batch}};
+constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
+                                         {"matmul", "gemm_f32", make_matmul},
+                                         {"matmul", "gemm_batch_f32", make_batch},
+                                         {"fused", "gemm_f32", make_region}};
 
 }  // namespace
 

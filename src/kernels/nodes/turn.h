@@ -8,7 +8,7 @@
 
 namespace nnex {
 
-/// Turns input 0 to channels last, runs a kernel, and turns its result back. Made without arguments it does neither.
+/// Turns an input to channels last, runs a kernel, and turns its result back. Made without arguments it does neither.
 class Turn {
  public:
   Turn() = default;
@@ -24,8 +24,8 @@ class Turn {
 
   /// body(x, y) on turned tensors. A tensor of one channel or one pixel lies the same way in both.
   template <class F>
-  void around(const simd::Loops& loops, Call& c, F&& body) const {
-    const float* x = c.in<float>(0).data();
+  void around(const simd::Loops& loops, Call& c, size_t input, F&& body) const {
+    const float* x = c.in<float>(input).data();
     float* y = c.out<float>(0).data();
     float *turned_x = reinterpret_cast<float*>(c.workspace), *turned_y = turned_x + x_bytes() / 4;
     if (x_bytes()) turn(loops, *c.team, x, turned_x, in_channels_, in_pixels_);

@@ -1,0 +1,30 @@
+#pragma once
+// What follows a product in its node or region: bias, residual, activation.
+
+#include "kernels/kernel.h"
+#include "kernels/tiles.h"
+
+namespace nnex {
+
+/// Which inputs of the node (or region) a product reads, and how it ends. -1: absent.
+struct Finish {
+  int x = 0, constant = 1, bias = -1, residual = -1;
+  Unary activation = {};
+
+  /// The epilogue of a run; rows of the residual are `columns` apart.
+  Epilogue epilogue(const Call& c, int64_t columns) const;
+};
+
+/// The request for the first step of a region, by itself.
+struct FirstStep {
+  explicit FirstStep(const KernelRequest& region);
+  std::vector<Operand> in;
+  std::array<Operand, 1> out;
+  KernelRequest request;
+};
+
+/// The steps of a region after the first as a Finish: a vector of one number a column (extents [..., 1, n] or [n]) once,
+/// a tensor of the result's extents once, an activation last. Nothing for any other region.
+std::optional<Finish> finish_of(const KernelRequest& region);
+
+}  // namespace nnex

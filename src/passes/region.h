@@ -1,0 +1,21 @@
+#pragma once
+// Making `fused` nodes: regions of nodes that one kernel serves.
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Moves nodes of one block, given in their order, into the body of one `fused` node that stands where the last of them
+/// stood; only the last one's first output may be read from outside. What they read from outside becomes the node's
+/// inputs, each once. Returns the node.
+NodeId make_region(Graph& graph, std::span<const NodeId> nodes);
+
+/// The node that alone reads v, in the block of v's maker; an invalid id when there are more readers or none.
+NodeId only_reader(const Graph& graph, ValueId v);
+
+/// Float32 with known rank.
+bool is_f32(const Graph& graph, ValueId v);
+/// Whether both have the same extents, numbers or formulas.
+bool same_extents(const Graph& graph, ValueId a, ValueId b);
+
+}  // namespace nnex
