@@ -109,6 +109,50 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const f
   });
 }
 
+// ---- Padding first
+
+/// The same convolution over an input that has its padding in it, and no more than windows read.
+ConvShape with_padding(const ConvShape& s) {
+  ConvShape padded = s;
+  padded.before = {0, 0, 0};
+  for (size_t i = 0; i < 3; ++i)
+    padded.in[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+  return padded;
+}
+
+/// Narrow windows (first layers) spend more on the image's edge than on its middle: they read a copy of x with the
+/// zeros around it.
+bool pads_first(const ConvShape& s) {
+  constexpr int64_t kNarrow = 64, kMostBytes = int64_t{64} << 20;
+  if (conv_method(s) != ConvMethod::tiles || s.low_memory || s.in_channels * s.kernel[2] > kNarrow) return false;
+  const ConvShape padded = with_padding(s);
+  const bool edges = padded.in != s.in || s.before != ConvShape::Axes{0, 0, 0};
+  return edges && s.x_step() == s.in_channels && s.batch * padded.in_pixels() <= kMostBytes / 4 / s.in_channels;
+}
+
+/// [batch, in..., channels] to the extents of `to`, zeros around it; what no window reads is cut.
+void pad_into(Team& team, const ConvShape& s, const ConvShape& to, const float* x, float* y) {
+  const int64_t lines = s.batch * to.in[0] * to.in[1], width = to.in[2] * s.in_channels;
+  const int64_t before = std::min(s.before[2], to.in[2]) * s.in_channels;
+  const int64_t inside = std::clamp<int64_t>(to.in[2] - s.before[2], 0, s.in[2]) * s.in_channels;
+  const int64_t parts = std::min<int64_t>(lines, lines * width > 100'000 ? team.size() : 1);
+  team.run(parts, [&](int64_t part) {
+    for (int64_t i = share(lines, parts, part); i < share(lines, parts, part + 1); ++i) {
+      const int64_t row = i % to.in[1] - s.before[1], plane = i / to.in[1] % to.in[0] - s.before[0];
+      float* const line = y + i * width;
+      if (row < 0 || row >= s.in[1] || plane < 0 || plane >= s.in[0]) {
+        std::fill_n(line, width, 0.0F);
+        continue;
+      }
+      const int64_t image = i / to.in[1] / to.in[0];
+      const float* from = x + ((image * s.in[0] + plane) * s.in[1] + row) * s.in[2] * s.in_channels;
+      std::fill_n(line, before, 0.0F);
+      std::copy_n(from, inside, line + before);
+      std::fill_n(line + before + inside, width - before - inside, 0.0F);
+    }
+  });
+}
+
 void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
                Epilogue end, int64_t group) {
   Columns columns = group_columns(loops, s, packed);
@@ -145,10 +189,12 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   });
 }
 
-int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& /*shape*/, int /*threads*/) { return 0; }
+int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int /*threads*/) {
+  return pads_first(s) ? s.batch * with_padding(s).in_pixels() * s.in_channels * 4 : 0;
+}
 
 void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
-          const Epilogue& end, std::byte* /*workspace*/) {
+          const Epilogue& end, std::byte* workspace) {
   if (conv_method(s) == ConvMethod::depthwise) return depthwise(loops, team, s, x, packed, y, end);
   if (conv_method(s) == ConvMethod::product) {
     Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
@@ -156,6 +202,12 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
     product.c_row_stride = s.y_step();
     product.end = end;
     return gemm(loops, team, product);
+  }
+  if (pads_first(s)) {
+    const ConvShape padded = with_padding(s);
+    auto* image = reinterpret_cast<float*>(workspace);
+    pad_into(team, s, padded, x, image);
+    return conv(loops, team, padded, image, packed, y, end, nullptr);
   }
   if (s.groups < 2 * team.size()) {
     for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, x, packed, y, end, group);
