@@ -115,8 +115,7 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const f
 ConvShape with_padding(const ConvShape& s) {
   ConvShape padded = s;
   padded.before = {0, 0, 0};
-  for (size_t i = 0; i < 3; ++i)
-    padded.in[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+  for (size_t i = 0; i < 3; ++i) padded.in[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
   return padded;
 }
 

@@ -185,8 +185,7 @@ class Layout {
     std::vector<ValueId> in = graph_[id].in;
     const Perm last = to_last(graph_[in[0]].type.dims->size());
     in[0] = transposed(id, in[0], last);
-    rebuild(id, std::move(in), std::move(attrs),
-            std::vector<Perm>(graph_[id].out.size(), inverse(last)));
+    rebuild(id, std::move(in), std::move(attrs), std::vector<Perm>(graph_[id].out.size(), inverse(last)));
   }
 
   // ---- Nodes that let a transpose through ----
@@ -197,7 +196,8 @@ class Layout {
     for (ValueId v : node.out)
       if (v.valid() && (!graph_[v].type.is_tensor() || !graph_[v].type.dims)) return;
     if (node.op->elementwise) return pass_elementwise(id);
-    const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == node.op->name; });
+    const Row* row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == node.op->name; });
     if (row == std::end(kRows)) return;
     const auto p = perm_of(node.in[0]);
     if (!p) return;
@@ -277,8 +277,7 @@ class Layout {
     return copy;
   }
   int64_t axis_of(NodeId id, const Perm& p) const {
-    const auto axis =
-        std::get<int64_t>(graph_[id].op->attrs.find("axis")->get(graph_[id].attrs.get()));
+    const auto axis = std::get<int64_t>(graph_[id].op->attrs.find("axis")->get(graph_[id].attrs.get()));
     return p[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(p.size()) : axis)];
   }
 

@@ -111,7 +111,8 @@ Result<int> fold_affine(Graph& graph) {
         const double old = b ? real_at(*b, b->count() == 1 ? 0 : i) : 0;
         bias.mutable_as<float>()[c] = static_cast<float>(old * affine->scale[c] + affine->offset[c]);
       }
-      graph.set_inputs(id, {graph[id].in[0], graph.add_constant(std::move(filter)), graph.add_constant(std::move(bias))});
+      graph.set_inputs(id,
+                       {graph[id].in[0], graph.add_constant(std::move(filter)), graph.add_constant(std::move(bias))});
       const ValueId z = graph[next].out[0];
       graph.set_type(y, graph[z].type);
       graph.replace_uses(z, y);

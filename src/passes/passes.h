@@ -12,6 +12,7 @@ Result<int> drop_copies(Graph& graph);
 Result<int> fold_constants(Graph& graph);
 Result<int> merge_equal(Graph& graph);
 Result<int> fold_affine(Graph& graph);
+Result<int> simplify(Graph& graph);
 Result<int> channels_last(Graph& graph);
 Result<int> fuse_products(Graph& graph);
 Result<int> fuse_chains(Graph& graph);

@@ -9,8 +9,9 @@ std::vector<Operand> inputs_of(const KernelRequest& region, const RegionStep& st
   std::vector<Operand> in;
   const int outer = static_cast<int>(region.in.size());
   for (int i : step.in)
-    in.push_back(i < 0 ? Operand{}
-                       : i < outer ? region.in[static_cast<size_t>(i)] : region.region[static_cast<size_t>(i - outer)].out);
+    in.push_back(i < 0       ? Operand{}
+                 : i < outer ? region.in[static_cast<size_t>(i)]
+                             : region.region[static_cast<size_t>(i - outer)].out);
   return in;
 }
 
@@ -34,9 +35,13 @@ Epilogue Finish::epilogue(const Call& c, int64_t columns) const {
 }
 
 FirstStep::FirstStep(const KernelRequest& region)
-    : in(inputs_of(region, region.region[0])),
-      out{region.region[0].out},
-      request{*region.region[0].op, region.region[0].attrs, in, out, {}, region.loops, region.packs} {}
+    : in(inputs_of(region, region.region[0])), out{region.region[0].out}, request{*region.region[0].op,
+                                                                                  region.region[0].attrs,
+                                                                                  in,
+                                                                                  out,
+                                                                                  {},
+                                                                                  region.loops,
+                                                                                  region.packs} {}
 
 std::optional<Finish> finish_of(const KernelRequest& region) {
   const RegionStep& product = region.region[0];

@@ -23,8 +23,8 @@ struct FirstStep {
   KernelRequest request;
 };
 
-/// The steps of a region after the first as a Finish: a vector of one number a column (extents [..., 1, n] or [n]) once,
-/// a tensor of the result's extents once, an activation last. Nothing for any other region.
+/// The steps of a region after the first as a Finish: a vector of one number a column (extents [..., 1, n] or [n])
+/// once, a tensor of the result's extents once, an activation last. Nothing for any other region.
 std::optional<Finish> finish_of(const KernelRequest& region);
 
 }  // namespace nnex
