@@ -1,0 +1,288 @@
+// Every pass on small networks: what it makes of them, and that answers stay.
+
+#include "passes/passes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "graph/infer.h"
+#include "nnex/model.h"
+#include "ops/activation.h"
+#include "ops/join.h"
+#include "ops/norm.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "ops/softmax.h"
+#include "ops/window.h"
+#include "passes/pipeline.h"
+
+namespace nnex {
+namespace {
+
+/// Numbers in [-1, 1] that repeat on every machine.
+Tensor noise(const Shape& shape, uint32_t seed, float low = -1) {
+  Tensor t = std::move(Tensor::make(DType::f32, shape)).value();
+  for (float& v : t.mutable_as<float>()) {
+    seed = seed * 1664525U + 1013904223U;
+    v = low + (1 - low) * static_cast<float>(seed >> 8) / static_cast<float>(1 << 24);
+  }
+  return t;
+}
+
+/// A network under construction with one float32 input.
+struct Net {
+  Graph g;
+  Builder b{g, kMain};
+  ValueId x;
+  uint32_t seed = 1;
+
+  explicit Net(Dims dims) { x = g.add_param(kMain, "x", Type::tensor(DType::f32, std::move(dims))); }
+  ValueId weights(const Shape& shape) { return b.constant(noise(shape, ++seed)); }
+  ValueId positive(const Shape& shape) { return b.constant(noise(shape, ++seed, 0.1F)); }
+  ValueId conv(ValueId v, int64_t out, int64_t in, int64_t kernel, ConvAttrs a = {}) {
+    const int64_t p = kernel / 2;
+    a.padding = {{p, p}, {p, p}};
+    return b("conv", {v, weights({out, in / a.groups, kernel, kernel}), weights({out})}, a);
+  }
+  ValueId batch_norm(ValueId v, int64_t n) {
+    return b("batch_normalization", {v, weights({n}), positive({n}), weights({n}), weights({n})}, BatchNormAttrs{});
+  }
+  ValueId mean_of_space(ValueId v) {
+    ReduceAttrs a;
+    return b("mean_reduce", {v, b.ints({2, 3})}, a);
+  }
+};
+
+int count(const Graph& g, std::string_view op) {
+  int n = 0;
+  for (NodeId id : g.order_with_blocks()) n += g[id].op->name == op;
+  return n;
+}
+
+std::vector<Value> run(const Graph& g, const Tensor& x, bool optimize, int threads = 1) {
+  LoadOptions options;
+  options.optimize = optimize;
+  auto model = Model::compile(Graph(g), options);
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().text());
+  SessionOptions session_options;
+  session_options.threads = threads;
+  auto session = model->session(session_options);
+  std::vector<Value> in = {Value(x)};
+  auto out = session.run(in);
+  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().text());
+  return std::move(*out);
+}
+
+/// Runs with and without passes; answers agree within 1e-5 of the largest. Returns the optimised graph.
+Graph expect_same(Net& net, std::vector<ValueId> results, const Shape& shape) {
+  net.g.set_results(kMain, std::move(results));
+  const Tensor x = noise(shape, 99);
+  const auto plain = run(net.g, x, false), better = run(net.g, x, true), two = run(net.g, x, true, 2);
+  EXPECT_EQ(plain.size(), better.size());
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const Tensor &a = *plain[i].tensor(), &b = *better[i].tensor(), &c = *two[i].tensor();
+    EXPECT_EQ(a.shape(), b.shape());
+    if (!(a.shape() == b.shape())) continue;
+    float largest = 1e-6F;
+    for (float v : a.as<float>()) largest = std::max(largest, std::abs(v));
+    for (size_t k = 0; k < a.as<float>().size(); ++k) {
+      EXPECT_NEAR(a.as<float>()[k], b.as<float>()[k], 1e-5F * largest) << "result " << i << " element " << k;
+      EXPECT_EQ(b.as<float>()[k], c.as<float>()[k]) << "two threads, element " << k;
+    }
+  }
+  Graph g(net.g);
+  EXPECT_TRUE(prepare(g).ok());
+  EXPECT_TRUE(optimize(g).ok());
+  return g;
+}
+
+TEST(Fuse, ConvolutionTakesNormalisationResidualAndActivation) {
+  Net n({1, 8, 9, 7});
+  ValueId a = n.b("relu", {n.batch_norm(n.conv(n.x, 16, 8, 3), 16)});
+  ValueId c = n.batch_norm(n.conv(a, 16, 16, 3), 16);
+  ValueId y = n.b("relu", {n.b("add", {c, a})});
+  const Graph g = expect_same(n, {y}, {1, 8, 9, 7});
+  EXPECT_EQ(count(g, "batch_normalization"), 0);
+  EXPECT_EQ(count(g, "fused"), 2);
+  EXPECT_EQ(count(g, "transpose"), 2);  // of the network's input and output
+}
+
+TEST(Fuse, EveryActivationAfterAConvolution) {
+  for (const char* name : {"relu", "sigmoid", "tanh", "hard_swish", "mish", "softplus", "silu", "gelu", "elu", "selu",
+                           "leaky_relu", "hard_sigmoid", "exp", "abs", "neg", "floor"}) {
+    SCOPED_TRACE(name);
+    Net n({2, 3, 5, 5});
+    const Graph g = expect_same(n, {n.b(name, {n.conv(n.x, 5, 3, 3)})}, {2, 3, 5, 5});
+    EXPECT_EQ(count(g, "fused"), 1);
+  }
+}
+
+TEST(Fuse, ClampWithConstantLimits) {
+  Net n({1, 4, 6, 6});
+  ValueId y = n.b("clamp", {n.conv(n.x, 4, 4, 1), n.b.number(DType::f32, 0), n.b.number(DType::f32, 0.5)});
+  EXPECT_EQ(count(expect_same(n, {y}, {1, 4, 6, 6}), "fused"), 1);
+}
+
+TEST(Fuse, AResultReadTwiceStays) {
+  Net n({1, 4, 6, 6});
+  ValueId c = n.conv(n.x, 4, 4, 1);
+  const Graph g = expect_same(n, {n.b("relu", {c}), c}, {1, 4, 6, 6});
+  EXPECT_EQ(count(g, "fused"), 0);
+}
+
+TEST(Fuse, ResidualOfOtherExtentsStays) {
+  Net n({1, 4, 6, 6});
+  ValueId c = n.conv(n.x, 4, 4, 1);
+  expect_same(n, {n.b("relu", {n.b("add", {c, n.mean_of_space(n.x)})})}, {1, 4, 6, 6});
+}
+
+TEST(Fuse, ProductWithRowResidualAndActivation) {
+  Net n({2, 5, 8});
+  ValueId m = n.b("matmul", {n.x, n.weights({8, 8})});
+  ValueId y = n.b("gelu", {n.b("add", {n.b("add", {n.weights({8}), m}), n.x})});
+  EXPECT_EQ(count(expect_same(n, {y}, {2, 5, 8}), "fused"), 1);
+}
+
+TEST(Fuse, ChainOfElementWiseNodes) {
+  Net n({2, 3, 40});
+  ValueId s = n.b("sigmoid", {n.b("mul", {n.x, n.weights({40})})});
+  ValueId t = n.b("sub", {n.b("add", {s, n.weights({3, 1})}), n.b("div", {n.x, n.positive({2, 1, 40})})});
+  const Graph g = expect_same(n, {n.b("max", {t, n.b("tanh", {s})})}, {2, 3, 40});
+  EXPECT_EQ(count(g, "fused"), 1);
+}
+
+TEST(Fuse, LongChainsAreCut) {
+  Net n({300});
+  ValueId v = n.x;
+  for (int i = 0; i < 60; ++i) v = n.b("tanh", {n.b("add", {v, n.weights({300})})});
+  const Graph g = expect_same(n, {v}, {300});
+  EXPECT_GE(count(g, "fused"), 3);
+}
+
+TEST(Layout, TransposesMoveThroughAndCancel) {
+  Net n({1, 8, 12, 10});
+  ValueId a = n.b("relu", {n.conv(n.x, 8, 8, 3)});
+  PoolAttrs pool;
+  pool.size = {1, 1, 2, 2}, pool.stride = {1, 1, 2, 2}, pool.border = PoolBorder::ignore;
+  ValueId p = n.b("max_pool", {a}, pool);
+  ValueId c = n.b("concat", {p, n.b("mul", {p, n.weights({8, 1, 1})})}, [] {
+    AxisAttrs a;
+    a.axis = 1;
+    return a;
+  }());
+  ValueId gate = n.b("sigmoid", {n.conv(n.mean_of_space(c), 16, 16, 1)});
+  ValueId y = n.conv(n.b("mul", {c, gate}), 4, 16, 3);
+  const Graph g = expect_same(n, {y}, {1, 8, 12, 10});
+  EXPECT_EQ(count(g, "transpose"), 2);
+}
+
+TEST(Layout, PadSliceSoftmaxAndSplit) {
+  Net n({2, 4, 6, 6});
+  ValueId c = n.conv(n.x, 6, 4, 3);
+  ValueId p = n.b("pad", {c, n.b.ints({0, 0, 1, 2, 0, 0, 0, 1})});
+  ValueId s = n.b("slice", {p, n.b.ints({1, 0}), n.b.ints({6, 8}), n.b.ints({1, 3}), n.b.ints({2, 3})});
+  SoftmaxAttrs soft;
+  soft.axes = {1};
+  ValueId y = n.conv(n.b("softmax", {s}, soft), 2, 3, 1);
+  const Graph g = expect_same(n, {y}, {2, 4, 6, 6});
+  EXPECT_EQ(count(g, "transpose"), 2);
+}
+
+TEST(Layout, ReductionsWithoutTheirAxes) {
+  Net n({2, 4, 6, 5});
+  ReduceAttrs a;
+  a.keepdims = false;
+  ValueId c = n.conv(n.x, 6, 4, 3);
+  expect_same(n,
+              {n.b("mean_reduce", {c, n.b.ints({2, 3})}, a),
+               n.b("max_reduce", {c, n.b.ints({1})},
+                   [] {
+                     ExtremeAttrs e;
+                     e.keepdims = false;
+                     return e;
+                   }()),
+               n.b("sum_reduce", {c, n.b.ints({-2})}, a)},
+              {2, 4, 6, 5});
+}
+
+TEST(Layout, OneAndThreeSpatialAxes) {
+  for (const Shape& x : {Shape{2, 3, 11}, Shape{1, 3, 4, 5, 6}}) {
+    Net n(Dims(x.begin(), x.end()));
+    Shape w = x;
+    w.set(0, 5);
+    for (int64_t i = 2; i < x.rank(); ++i) w.set(i, 2);
+    ValueId y = n.b("relu", {n.b("conv", {n.x, n.weights(w), n.weights({5})}, ConvAttrs{})});
+    expect_same(n, {y}, x);
+  }
+}
+
+TEST(Layout, DepthwiseAndGroups) {
+  for (int64_t groups : {2, 8}) {
+    Net n({1, 8, 7, 9});
+    ConvAttrs a;
+    a.groups = groups;
+    a.stride = {2, 1};
+    expect_same(n, {n.b("relu", {n.conv(n.x, 16, 8, 3, a)})}, {1, 8, 7, 9});
+  }
+}
+
+TEST(Simplify, GeluInBothSpellings) {
+  Net n({4, 33});
+  const auto number = [&](double v) { return n.b.number(DType::f32, v); };
+  ValueId erf = n.b("erf", {n.b("div", {n.x, number(std::sqrt(2.0))})});
+  ValueId exact = n.b("mul", {n.b("mul", {n.x, n.b("add", {erf, number(1)})}), number(0.5)});
+  ValueId cube = n.b("mul", {n.b("pow", {n.x, number(3)}), number(0.044715)});
+  ValueId inner = n.b("mul", {n.b("add", {n.x, cube}), number(std::sqrt(2 / M_PI))});
+  ValueId tanh = n.b("mul", {n.b("mul", {number(0.5), n.x}), n.b("add", {number(1), n.b("tanh", {inner})})});
+  const Graph g = expect_same(n, {exact, tanh}, {4, 33});
+  EXPECT_EQ(count(g, "gelu"), 2);
+}
+
+TEST(Simplify, SiluAndHardSwish) {
+  Net n({4, 33});
+  const auto number = [&](double v) { return n.b.number(DType::f32, v); };
+  ValueId silu = n.b("mul", {n.x, n.b("sigmoid", {n.x})});
+  ValueId clamp = n.b("clamp", {n.b("add", {n.x, number(3)}), number(0), number(6)});
+  ValueId swish = n.b("div", {n.b("mul", {n.x, clamp}), number(6)});
+  const Graph g = expect_same(n, {silu, swish}, {4, 33});
+  EXPECT_EQ(count(g, "silu"), 1);
+  EXPECT_EQ(count(g, "hard_swish"), 1);
+}
+
+TEST(Simplify, AProductThatOnlyLooksLikeGelu) {
+  Net n({4, 33});
+  const auto number = [&](double v) { return n.b.number(DType::f32, v); };
+  ValueId erf = n.b("erf", {n.b("div", {n.x, number(1.5)})});
+  ValueId y = n.b("mul", {n.b("mul", {n.x, n.b("add", {erf, number(1)})}), number(0.5)});
+  EXPECT_EQ(count(expect_same(n, {y}, {4, 33}), "gelu"), 0);
+}
+
+TEST(Simplify, LayerNormalisation) {
+  Net n({2, 7, 24});
+  const auto mean = [&](ValueId v) { return n.b("mean_reduce", {v, n.b.ints({-1})}, ReduceAttrs{}); };
+  ValueId d = n.b("sub", {n.x, mean(n.x)});
+  ValueId var = mean(n.b("pow", {d, n.b.number(DType::f32, 2)}));
+  ValueId root = n.b("sqrt", {n.b("add", {var, n.b.number(DType::f32, 1e-5)})});
+  ValueId y = n.b("add", {n.b("mul", {n.b("div", {d, root}), n.weights({24})}), n.weights({24})});
+  const Graph g = expect_same(n, {y}, {2, 7, 24});
+  EXPECT_EQ(count(g, "layer_normalization"), 1);
+  EXPECT_EQ(count(g, "mean_reduce"), 0);
+}
+
+TEST(Simplify, NormalisationBeforeAConvolution) {
+  Net n({1, 6, 5, 5});
+  ValueId y = n.conv(n.b("relu", {n.batch_norm(n.x, 6)}), 3, 6, 1);
+  const Graph g = expect_same(n, {y}, {1, 6, 5, 5});
+  EXPECT_EQ(count(g, "batch_normalization"), 0);
+}
+
+TEST(Passes, SymbolicExtents) {
+  Net n({Dim::symbol("n"), 4, Dim::symbol("h"), Dim::symbol("w")});
+  ValueId a = n.b("relu", {n.batch_norm(n.conv(n.x, 4, 4, 3), 4)});
+  ValueId y = n.b("add", {n.b("sigmoid", {a}), n.b("mul", {a, n.x})});
+  for (const Shape& x : {Shape{1, 4, 6, 5}, Shape{3, 4, 1, 1}}) expect_same(n, {y}, x);
+}
+
+}  // namespace
+}  // namespace nnex
