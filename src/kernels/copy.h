@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "kernels/nest.h"
 #include "kernels/simd/loops.h"
+#include "ops/gather.h"
 
 namespace nnex {
 
@@ -28,15 +29,9 @@ void copy_runs(Team& team, const void* x, int64_t x_step, void* y, int64_t y_ste
 /// remain.
 std::optional<Nest> transpose_nest(std::span<const int64_t> x_shape, std::span<const int64_t> axes);
 
-/// What an index outside [0, extent) means.
-enum class Outside : uint8_t {
-  fault,
-  clamp,  ///< to the nearest legal one
-};
-
 /// y[o, i, :] = x[o, indices[i], :] for x of shape [outer, extent, inner bytes]. With from_end an index -extent..-1
-/// counts from the end, before `outside` acts. Returns -1, or the position in `indices` of the first index outside;
-/// then y is not written.
+/// counts from the end, before `outside` acts: a fault, or the nearest legal index. Returns -1, or the position in
+/// `indices` of the first index outside; then y is not written.
 template <class Index>
 int64_t gather(Team& team, const void* x, int64_t outer, int64_t extent, int64_t inner, const Index* indices,
                int64_t count, bool from_end, Outside outside, void* y);

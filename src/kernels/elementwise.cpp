@@ -146,6 +146,26 @@ void integer_broadcast(Team& team, IntegerKind kind, const Nest& nest, const T* 
 template void integer_broadcast(Team&, IntegerKind, const Nest&, const int32_t*, const int32_t*, int32_t*);
 template void integer_broadcast(Team&, IntegerKind, const Nest&, const int64_t*, const int64_t*, int64_t*);
 
+void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y) {
+  const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
+  switch (kind) {
+    case LogicKind::both:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u != 0) & (v != 0)); });
+    case LogicKind::either:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u | v) != 0); });
+    case LogicKind::one:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u != 0) != (v != 0)); });
+    case LogicKind::count:
+      break;
+  }
+}
+
+void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n) {
+  split(team, n, n * 2, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] == 0;
+  });
+}
+
 void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const uint8_t* which,
                       const void* a, const void* b, void* y) {
   NNEX_ASSERT(nest.operands == 3);

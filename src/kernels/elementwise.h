@@ -38,6 +38,12 @@ enum class IntegerKind : uint8_t {
 template <class T>
 void integer_broadcast(Team& team, IntegerKind kind, const Nest& nest, const T* a, const T* b, T* y);
 
+enum class LogicKind : uint8_t { both, either, one, count };
+/// y = a and b, a or b, or just one of them, as bytes 1 and 0; any nonzero byte is true. nest has operands a, b.
+void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y);
+/// y[i] = x[i] is 0, for i in [0, n).
+void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n);
+
 /// y = which ? a : b, where any nonzero byte is true, for elements of 1, 2, 4 or 8 bytes; nest has operands which, a,
 /// b.
 void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const uint8_t* which,

@@ -91,6 +91,12 @@ class Kernel {
   virtual bool packed(size_t /*input*/) const { return false; }
 };
 
+/// A kernel of class K, as a `make` function returns it.
+template <class K, class... A>
+Result<std::unique_ptr<Kernel>> made(A&&... args) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(std::forward<A>(args)...));
+}
+
 struct KernelDef {
   std::string_view op;    ///< The operator it serves; "fused" for regions.
   std::string_view name;  ///< For profiles and tests.

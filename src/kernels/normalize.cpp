@@ -48,38 +48,96 @@ void normalize_groups(const simd::Loops& loops, Team& team, const float* x, cons
   });
 }
 
-void local_response(const simd::Loops& loops, Team& team, const LocalResponse& what, const float* x, float* y,
-                    int64_t rows, int64_t channels) {
-  constexpr int64_t kPiece = 512, kMostReach = 256;
-  NNEX_ASSERT(what.before >= 0 && what.after >= 0 && what.before + what.after <= kMostReach);
-  split(team, rows, rows * channels * 60, 1, [&](int64_t begin, int64_t end) {
-    float squares[kPiece + kMostReach], sums[kPiece];
-    for (int64_t row = begin; row < end; ++row) {
-      const float* from = x + row * channels;
-      for (int64_t c0 = 0; c0 < channels; c0 += kPiece) {
-        const int64_t n = std::min(kPiece, channels - c0);
-        // squares[j] belongs to channel c0 - before + j; channels outside count as 0.
-        for (int64_t j = 0; j < n + what.before + what.after; ++j) {
-          const int64_t c = c0 - what.before + j;
-          squares[j] = c >= 0 && c < channels ? from[c] * from[c] : 0.0F;
-        }
-        std::copy_n(squares, n, sums);
-        const size_t count = static_cast<size_t>(n);
-        for (int64_t k = 1; k <= what.before + what.after; ++k)
-          loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares + k, sums, count);
-        loops.unary_f32({UnaryKind::affine, what.factor, what.bias}, sums, sums, count);
-        // s^-beta = e^(-beta log s); the common 3/4 and 1/2 by square roots.
-        if (what.beta == 0.5F || what.beta == 0.75F) {
-          loops.unary_f32({UnaryKind::sqrt}, sums, sums, count);
-          if (what.beta == 0.75F) {
-            loops.unary_f32({UnaryKind::sqrt}, sums, squares, count);
-            loops.binary_f32(BinaryKind::mul, Form::vector_vector, sums, squares, sums, count);
-          }
-        } else {
-          loops.binary_f32(BinaryKind::pow, Form::vector_scalar, sums, &what.beta, sums, count);
-        }
-        loops.binary_f32(BinaryKind::div, Form::vector_vector, from + c0, sums, y + row * channels + c0, count);
+namespace {
+
+constexpr int64_t kMostReach = 256;
+
+/// y = x / (bias + factor sums)^beta for n elements; `sums` and `scratch` are used up.
+void respond(const simd::Loops& loops, const LocalResponse& what, const float* x, float* sums, float* scratch, float* y,
+             int64_t n) {
+  const size_t count = static_cast<size_t>(n);
+  loops.unary_f32({UnaryKind::affine, what.factor, what.bias}, sums, sums, count);
+  // The common powers 3/4 and 1/2 by square roots.
+  if (what.beta == 0.5F || what.beta == 0.75F) {
+    loops.unary_f32({UnaryKind::sqrt}, sums, sums, count);
+    if (what.beta == 0.75F) {
+      loops.unary_f32({UnaryKind::sqrt}, sums, scratch, count);
+      loops.binary_f32(BinaryKind::mul, Form::vector_vector, sums, scratch, sums, count);
+    }
+  } else {
+    loops.binary_f32(BinaryKind::pow, Form::vector_scalar, sums, &what.beta, sums, count);
+  }
+  loops.binary_f32(BinaryKind::div, Form::vector_vector, x, sums, y, count);
+}
+
+/// Channels side by side.
+void respond_rows(const simd::Loops& loops, const LocalResponse& what, const float* x, float* y, int64_t rows,
+                  int64_t channels) {
+  constexpr int64_t kPiece = 512;
+  float squares[kPiece + kMostReach], sums[kPiece];
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* from = x + row * channels;
+    for (int64_t c0 = 0; c0 < channels; c0 += kPiece) {
+      const int64_t n = std::min(kPiece, channels - c0);
+      // squares[j] belongs to channel c0 - before + j; channels outside count as 0.
+      for (int64_t j = 0; j < n + what.before + what.after; ++j) {
+        const int64_t c = c0 - what.before + j;
+        squares[j] = c >= 0 && c < channels ? from[c] * from[c] : 0.0F;
       }
+      std::copy_n(squares, n, sums);
+      for (int64_t k = 1; k <= what.before + what.after; ++k)
+        loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares + k, sums, static_cast<size_t>(n));
+      respond(loops, what, from + c0, sums, squares, y + row * channels + c0, n);
+    }
+  }
+}
+
+constexpr int64_t kWindowFloats = 8192;
+
+/// Columns whose squares are kept at once: the window's rows of them stay in the first cache.
+int64_t window_columns(int64_t window) { return std::clamp<int64_t>(kWindowFloats / window / 16 * 16, 16, 512); }
+
+/// `columns` neighbouring elements of every channel, `inner` apart; the window's squares stand in a ring.
+void respond_columns(const simd::Loops& loops, const LocalResponse& what, const float* x, float* y, int64_t channels,
+                     int64_t inner, int64_t columns) {
+  const int64_t window = what.before + what.after + 1, width = window_columns(window);
+  const size_t n = static_cast<size_t>(columns);
+  float ring[kWindowFloats], sums[512], scratch[512];
+  const auto squares = [&](int64_t channel) { return ring + (channel + window) % window * width; };
+  const auto enter = [&](int64_t channel) {
+    const float* from = x + channel * inner;
+    if (channel >= 0 && channel < channels)
+      loops.binary_f32(BinaryKind::mul, Form::vector_vector, from, from, squares(channel), n);
+    else
+      std::fill_n(squares(channel), columns, 0.0F);
+  };
+  for (int64_t c = -what.before; c < what.after; ++c) enter(c);
+  for (int64_t c = 0; c < channels; ++c) {
+    enter(c + what.after);
+    std::copy_n(squares(c - what.before), columns, sums);
+    for (int64_t k = 1 - what.before; k <= what.after; ++k)
+      loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares(c + k), sums, n);
+    respond(loops, what, x + c * inner, sums, scratch, y + c * inner, columns);
+  }
+}
+
+}  // namespace
+
+void local_response(const simd::Loops& loops, Team& team, const LocalResponse& what, const float* x, float* y,
+                    int64_t outer, int64_t channels, int64_t inner) {
+  NNEX_ASSERT(what.before >= 0 && what.after >= 0 && what.before + what.after <= kMostReach);
+  const int64_t cost = outer * channels * inner * 60;
+  if (inner == 1) {
+    split(team, outer, cost, 1, [&](int64_t begin, int64_t end) {
+      respond_rows(loops, what, x + begin * channels, y + begin * channels, end - begin, channels);
+    });
+    return;
+  }
+  const int64_t width = window_columns(what.before + what.after + 1), pieces = (inner + width - 1) / width;
+  split(team, outer * pieces, cost, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = unit % pieces * width, at = unit / pieces * channels * inner + column;
+      respond_columns(loops, what, x + at, y + at, channels, inner, std::min(width, inner - column));
     }
   });
 }

@@ -30,14 +30,14 @@ void normalize_rows(const simd::Loops& loops, Team& team, const Normalize& what,
 void normalize_groups(const simd::Loops& loops, Team& team, const float* x, const float* scale, const float* offset,
                       float* y, int64_t batch, int64_t channels, int64_t inner, int64_t groups, float epsilon);
 
-/// y = x / (bias + factor * sum of x[c + k]^2)^beta over k in [-before, after] within the channels, for channels-last
-/// rows of `channels`; before + after <= 256. The caller divides alpha by the window where its standard does. y may not
-/// be x.
+/// y = x / (bias + factor * sum of x[c + k]^2)^beta over k in [-before, after] within the channels, for x of shape
+/// [outer, channels, inner]; before + after <= 256. The caller divides alpha by the window where its standard does. y
+/// may not be x.
 struct LocalResponse {
   float factor = 0, beta = 0, bias = 1;
   int64_t before = 0, after = 0;
 };
 void local_response(const simd::Loops& loops, Team& team, const LocalResponse& what, const float* x, float* y,
-                    int64_t rows, int64_t channels);
+                    int64_t outer, int64_t channels, int64_t inner = 1);
 
 }  // namespace nnex

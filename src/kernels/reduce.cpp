@@ -87,7 +87,7 @@ int64_t arg_of_row(const simd::Loops& loops, bool greatest, bool last_of_ties, c
 
 }  // namespace
 
-Reduction::Reduction(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes) : kind_(kind) {
+AxisFold::AxisFold(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes) : kind_(kind) {
   const auto folds = [&](size_t axis) {
     return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
   };
@@ -134,13 +134,13 @@ Reduction::Reduction(ReduceKind kind, std::span<const int64_t> shape, std::span<
   }
 }
 
-int64_t Reduction::workspace() const {
+int64_t AxisFold::workspace() const {
   if (count_ < 2) return 0;
   const auto results = [&](int i) { return stages_[i].outer * stages_[i].inner; };
   return 4 * (results(0) + (count_ > 2 ? results(1) : 0));
 }
 
-void Reduction::run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const {
+void AxisFold::run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const {
   NNEX_ASSERT(ok_);
   float* first = static_cast<float*>(workspace);
   float* second = first ? first + stages_[0].outer * stages_[0].inner : nullptr;

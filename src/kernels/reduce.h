@@ -12,13 +12,13 @@ namespace nnex {
 
 /// A reduction prepared for one shape: x of `shape` folded along `axes` (distinct, not negative). Axes that stand
 /// together fold as one; each further group is one more pass over the shrunken tensor.
-class Reduction {
+class AxisFold {
  public:
-  Reduction(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes);
+  AxisFold(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes);
 
   /// Bytes of workspace that run() needs (0 for one group of axes).
   int64_t workspace() const;
-  /// False for a shape with more groups of axes than a Reduction holds; then it must not run.
+  /// False for a shape with more groups of axes than an AxisFold holds; then it must not run.
   bool ok() const { return ok_; }
   /// y is dense, without the folded axes. Workspace is aligned to 4 bytes.
   void run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const;

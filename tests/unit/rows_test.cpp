@@ -37,7 +37,7 @@ const struct {
     {"empty axis", {3, 0, 2}, {1}},
 };
 
-TEST(Reduction, EqualsPlainSums) {
+TEST(AxisFold, EqualsPlainSums) {
   const simd::Loops& loops = simd::loops(simd::best_isa());
   for (const auto& row : reduce_rows) {
     SCOPED_TRACE(row.name);
@@ -66,7 +66,7 @@ TEST(Reduction, EqualsPlainSums) {
         if (kind == ReduceKind::mean) e /= static_cast<double>(n) / static_cast<double>(kept);
         if (kind == ReduceKind::l2) e = std::sqrt(e);
       }
-      const Reduction reduction(kind, row.shape, row.axes);
+      const AxisFold reduction(kind, row.shape, row.axes);
       ASSERT_TRUE(reduction.ok());
       std::vector<float> alone(expected.size()), y(expected.size());
       std::vector<float> workspace(static_cast<size_t>(reduction.workspace() / 4));
