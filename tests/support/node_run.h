@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,12 @@ inline bool near(double got, double wanted, const Bound& b) {
   return std::isfinite(got) && std::fabs(got - wanted) <= b.relative * std::fabs(wanted) + b.absolute;
 }
 
+/// "operator kernel" of every case whose kernel ran.
+inline std::set<std::string>& kernels_seen() {
+  static std::set<std::string> seen;
+  return seen;
+}
+
 /// The case by the model and by the reference: the same faults, outputs within the bound, and `kernel` ran it.
 inline void expect_same(const NodeCase& c, std::string_view kernel, const Bound& bound = {}) {
   std::string what = c.op;
@@ -83,6 +91,7 @@ inline void expect_same(const NodeCase& c, std::string_view kernel, const Bound&
     return;
   }
   EXPECT_EQ(got->kernel, kernel);
+  kernels_seen().insert(c.op + " " + got->kernel);
   for (size_t o = 0; o < wanted->size(); ++o) {
     const Tensor &w = (*wanted)[o], &g = got->out[o];
     ASSERT_EQ(g.dtype(), w.dtype());

@@ -1,6 +1,8 @@
 // Every kernel of a node against the operator's reference kernel, on small random shapes: the same bytes where the
 // kernel only moves or counts, else within the bound written at each.
 
+#include <cstring>
+#include <memory>
 #include <set>
 
 #include "kernels/kernel.h"
@@ -17,6 +19,7 @@ using test::Bound;
 using test::Dice;
 using test::expect_same;
 using test::NodeCase;
+using test::run_node;
 
 // ---- Normalisation. Values of size 2 give results of size 10 at most; a few roundings of the largest term.
 
@@ -153,6 +156,291 @@ TEST(ReduceKernels, Extremes) {
   }
   expect_same({"max_reduce", {dice.floats({3})}, {{"initial", 0.5}}}, "reference");
   expect_same({"argmax_reduce", {dice.floats({3, 2, 2})}, {{"axes", Ints{0, 2}}}}, "reference");
+}
+
+// ---- Functions of one number: the bounds of kernels/simd/math-inl.h, 3 ulp or so; functions made of them add up.
+
+TEST(MapKernels, OneOperand) {
+  Dice dice(20);
+  static constexpr const char* kExact[] = {"neg", "abs",   "sign", "sqrt", "rsqrt",    "rcp",
+                                           "sqr", "floor", "ceil", "relu", "softsign", "round"};
+  for (const char* op : kExact)
+    for (int64_t rank = 0; rank < 4; ++rank) expect_same({op, {dice.wild_floats(dice.shape(rank))}}, "map_f32");
+  static constexpr const char* kNear[] = {"exp", "log",      "sin",  "cos",  "tanh", "sigmoid",
+                                          "erf", "softplus", "mish", "gelu", "silu", "hard_swish"};
+  for (const char* op : kNear)
+    for (int64_t rank = 0; rank < 4; ++rank)
+      expect_same({op, {dice.floats(dice.shape(rank), -9, 9)}}, "map_f32", {3e-6, 1e-7});
+}
+
+TEST(MapKernels, Parameters) {
+  Dice dice(21);
+  const auto x = [&] { return dice.floats(dice.shape(2), -9, 9); };
+  const Bound near = {2e-6, 1e-6};
+  expect_same({"leaky_relu", {x()}, {{"alpha", 0.3}}}, "map_f32");
+  for (double alpha : {1.0, 0.4, -1.5}) {
+    expect_same({"silu", {x()}, {{"alpha", alpha}}}, "map_f32", {1e-5, 1e-6});
+    expect_same({"elu", {x()}, {{"alpha", alpha}}}, "map_f32", near);
+    expect_same({"celu", {x()}, {{"alpha", alpha}}}, "map_f32", near);
+    expect_same({"thresholded_relu", {x()}, {{"alpha", alpha}}}, "map_f32");
+    expect_same({"affine", {x()}, {{"alpha", alpha}, {"beta", 0.7}}}, "map_f32");
+    expect_same({"hard_sigmoid", {x()}, {{"alpha", alpha}, {"beta", 0.4}}}, "map_f32", near);
+  }
+  expect_same({"celu", {x()}, {{"alpha", 0.0}}}, "map_f32", near);
+  expect_same({"selu", {x()}}, "map_f32", near);
+  expect_same({"gelu", {x()}, {{"form", std::string("tanh")}}}, "map_f32", near);
+  expect_same({"gelu", {x()}, {{"form", std::string("sigmoid")}}}, "map_f32", {1e-5, 1e-6});
+  expect_same({"round", {x()}, {{"rounding", std::string("half_up")}}}, "reference");
+  expect_same({"thresholded_relu", {x()}, {{"alpha", static_cast<double>(NAN)}}}, "reference");
+}
+
+TEST(MapKernels, Clamp) {
+  Dice dice(22);
+  const auto number = [](float v) { return Tensor::scalar(v); };
+  for (const char* crossed : {"low", "high"}) {
+    const AttrMap attrs = {{"crossed", std::string(crossed)}};
+    for (auto [low, high] : {std::pair{-1.0F, 2.0F}, {3.0F, -2.0F}, {NAN, 1.0F}, {0.5F, NAN}, {-HUGE_VALF, 0.0F}})
+      expect_same({"clamp", {dice.wild_floats({37}), number(low), number(high)}, attrs, {1, 2}}, "map_f32");
+    expect_same({"clamp", {dice.wild_floats({5, 7}), number(0.5F)}, attrs, {1}}, "map_f32");
+    expect_same({"clamp", {dice.wild_floats({5, 7}), absent(), Tensor::of<float>({1, 1, 1}, {3})}, attrs, {2}},
+                "map_f32");
+  }
+  expect_same({"clamp", {dice.floats({4}), number(0), number(1)}}, "reference");
+  expect_same({"clamp", {dice.floats({4}), dice.floats({4})}, {}, {1}}, "reference");
+}
+
+// ---- Functions of more numbers, with broadcast
+
+TEST(MapKernels, TwoOperands) {
+  Dice dice(23);
+  static constexpr const char* kExact[] = {"add", "sub", "mul", "div", "min", "max", "prelu"};
+  for (int i = 0; i < 70; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4));
+    const Tensor a = dice.wild_floats(dice.stretched(s)), b = dice.wild_floats(dice.stretched(s));
+    expect_same({kExact[static_cast<size_t>(i) % std::size(kExact)], {a, b}}, "map2_f32");
+  }
+  for (int i = 0; i < 10; ++i) {
+    const Shape s = dice.shape(3, 2000);
+    expect_same({"pow", {dice.floats(s, 0, 4), dice.floats(dice.stretched(s))}}, "map2_f32", {1e-6, 0});
+    expect_same({"swiglu", {dice.floats(s), dice.floats(dice.stretched(s))}, {{"alpha", 1.5}}}, "map2_f32",
+                {2e-6, 1e-7});
+    std::vector<Tensor> items;
+    for (int k = 0; k < 2 + i % 7; ++k) items.push_back(dice.floats(dice.stretched(s)));
+    expect_same({"add_n", items}, "map2_f32");
+  }
+  expect_same({"add_n", std::vector<Tensor>(9, dice.floats({3}))}, "reference");
+  expect_same({"add", {dice.floats({0, 3}), dice.floats({3})}}, "map2_f32");
+}
+
+TEST(MapKernels, Softmax) {
+  Dice dice(24);
+  for (int i = 0; i < 20; ++i) {
+    const Shape s = dice.shape(dice.roll(1, 4));
+    const AttrMap attrs = {{"axes", Ints{dice.roll(-s.rank(), s.rank() - 1)}}, {"to_end", i % 3 == 0}};
+    expect_same({"softmax", {dice.floats(s, -9, 9)}, attrs}, "softmax_f32", {5e-6, 1e-7});
+    expect_same({"log_softmax", {dice.floats(s, -9, 9)}, attrs}, "softmax_f32", {5e-6, 2e-6});
+  }
+}
+
+TEST(ChoiceKernels, Integers) {
+  Dice dice(25);
+  static constexpr const char* kOps[] = {"add", "sub", "mul", "min", "max"};
+  for (int i = 0; i < 50; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
+    const std::string op = kOps[static_cast<size_t>(i) % std::size(kOps)];
+    expect_same({op, {dice.bytes(DType::i32, s), dice.bytes(DType::i32, t)}}, "map2_int");
+    expect_same({op, {dice.bytes(DType::i64, t), dice.bytes(DType::i64, s)}}, "map2_int");
+    const bool ordered = op[1] == 'i' || op[1] == 'a';
+    expect_same({op, {dice.bytes(DType::u32, s), dice.bytes(DType::u32, t)}}, ordered ? "reference" : "map2_int");
+  }
+  expect_same({"add", {dice.bytes(DType::i8, {9}), dice.bytes(DType::i8, {9})}}, "reference");
+}
+
+TEST(ChoiceKernels, Comparisons) {
+  Dice dice(26);
+  static constexpr const char* kOps[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  for (int i = 0; i < 60; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
+    const std::string op = kOps[static_cast<size_t>(i) % std::size(kOps)];
+    const AttrMap attrs = i % 2 ? AttrMap{{"result", DType::u8}} : AttrMap{};
+    expect_same({op, {dice.wild_floats(s), dice.wild_floats(t)}, attrs}, "compare");
+    expect_same({op, {dice.ints<int32_t>(t, -3, 3), dice.ints<int32_t>(s, -3, 3)}, attrs}, "compare");
+    expect_same({op, {dice.ints<int64_t>(t, -3, 3), dice.ints<int64_t>(t, -3, 3)}, attrs}, "compare");
+  }
+  expect_same({"gt", {dice.floats({3}), dice.floats({3})}, {{"result", DType::i32}}}, "reference");
+}
+
+TEST(ChoiceKernels, Truth) {
+  Dice dice(27);
+  static constexpr const char* kOps[] = {"and", "or", "xor"};
+  for (int i = 0; i < 30; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
+    const std::string op = kOps[static_cast<size_t>(i) % std::size(kOps)];
+    expect_same({op, {dice.ints<uint8_t>(s, 0, 2), dice.ints<uint8_t>(t, 0, 1)}}, "logic");
+    expect_same({op, {dice.ints<uint8_t>(t, 0, 1).reinterpreted(DType::boolean), dice.ints<uint8_t>(s, 0, 1)}},
+                "logic");
+    expect_same({"not", {dice.ints<uint8_t>(s, 0, 2).reinterpreted(DType::boolean)}}, "logic");
+  }
+  expect_same({"not", {dice.ints<int64_t>({5}, 0, 1)}}, "reference");
+}
+
+TEST(ChoiceKernels, Select) {
+  Dice dice(28);
+  static constexpr DType kTypes[] = {DType::i8, DType::boolean, DType::f16, DType::i32, DType::i64, DType::u16};
+  for (int i = 0; i < 60; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4));
+    const DType type = kTypes[static_cast<size_t>(i) % std::size(kTypes)];
+    expect_same({"select",
+                 {dice.ints<uint8_t>(dice.stretched(s), 0, 2).reinterpreted(DType::boolean),
+                  dice.bytes(type, dice.stretched(s)), dice.bytes(type, dice.stretched(s))}},
+                "select");
+  }
+  expect_same({"select", {dice.ints<int64_t>({2}, 0, 1), dice.floats({2}), dice.floats({2})}}, "reference");
+}
+
+// ---- Types
+
+TEST(CastKernels, EveryPair) {
+  Dice dice(30);
+  static constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::bf16,    DType::i64,
+                                     DType::i32, DType::u8,  DType::i8,  DType::boolean, DType::u16};
+  // Pairs without a loop: halves and doubles among the others.
+  const auto known = [](DType a, DType b) {
+    const auto half = [](DType t) { return t == DType::f16 || t == DType::bf16; };
+    if (a == b) return true;
+    if (a == DType::u16 || b == DType::u16) return false;
+    if (half(a) || half(b)) return a == DType::f32 || b == DType::f32;
+    if (a == DType::f64) return b == DType::f32 || b == DType::i64 || b == DType::i32;
+    return b != DType::f64 || a == DType::f32 || a == DType::i64 || a == DType::i32;
+  };
+  for (DType from : kTypes)
+    for (DType to : kTypes) {
+      const Shape s = dice.shape(2);
+      const Tensor x = from == DType::f32 ? dice.wild_floats(s) : dice.bytes(from, s);
+      SCOPED_TRACE(std::string(name(to)));
+      expect_same({"cast", {x}, {{"to", to}}}, known(from, to) ? "cast" : "reference");
+    }
+  const AttrMap down = {{"to", DType::i32}, {"rounding", std::string("floor")}};
+  expect_same({"cast", {dice.floats({9})}, down}, "reference");
+}
+
+TEST(CastKernels, Quantize) {
+  Dice dice(31);
+  for (int i = 0; i < 60; ++i) {
+    const Shape s = dice.shape(dice.roll(1, 4));
+    const int64_t axis = dice.roll(-s.rank(), s.rank() - 1), channels = s[axis < 0 ? axis + s.rank() : axis];
+    const DType type = i % 2 ? DType::u8 : DType::i8;
+    const Shape one_each = i % 3 ? Shape{channels} : i % 4 ? Shape{} : Shape{1};
+    Tensor scale = dice.floats(one_each, 0.01F, 2), zero = dice.bytes(type, one_each);
+    AttrMap attrs = {{"axis", axis}};
+    const Tensor x = i % 5 ? dice.floats(s, -200, 200) : dice.wild_floats(s);
+    expect_same({"quantize_linear", {x, scale, zero}, attrs, {1, 2}}, "quantize_f32");
+    expect_same({"dequantize_linear", {dice.bytes(type, s), scale, zero}, attrs}, "dequantize_f32");
+    expect_same({"dequantize_linear", {dice.bytes(type, s), scale}, attrs}, "dequantize_f32");
+    attrs.emplace_back("result", type);
+    expect_same({"quantize_linear", {x, scale}, attrs}, "quantize_f32");
+    expect_same({"dynamic_quantize_linear", {x}, {}, {}, 3}, "dynamic_quantize_f32");
+  }
+  const AttrMap blocks = {{"block_size", int64_t{2}}, {"axis", int64_t{1}}};
+  expect_same({"quantize_linear", {dice.floats({2, 4}), dice.floats({2, 2}, 1, 2)}, blocks}, "reference");
+  expect_same({"dequantize_linear", {dice.ints<int32_t>({4}, -9, 9), dice.floats({}, 1, 2)}}, "reference");
+}
+
+// ---- Indices
+
+/// The same content one byte off any alignment.
+Tensor shifted(const Tensor& t) {
+  auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(t.bytes()) + 1);
+  if (t.bytes() > 0) std::memcpy(memory->data() + 1, t.data(), static_cast<size_t>(t.bytes()));
+  return Tensor::borrow(t.dtype(), t.shape(), memory->data() + 1, memory);
+}
+
+TEST(GatherKernels, RowsAndElements) {
+  Dice dice(40);
+  static constexpr DType kTypes[] = {DType::f32, DType::i64, DType::f16, DType::u8, DType::c128};
+  for (int i = 0; i < 60; ++i) {
+    const Shape s = dice.shape(dice.roll(1, 4), 2000);
+    const int64_t axis = dice.roll(-s.rank(), s.rank() - 1), place = axis < 0 ? axis + s.rank() : axis;
+    const int64_t n = s[place];
+    const DType type = kTypes[static_cast<size_t>(i) % std::size(kTypes)];
+    const Tensor x = dice.bytes(type, s);
+    AttrMap attrs = {{"axis", axis}};
+    if (i % 3 == 0) attrs.emplace_back("outside", std::string("clamp"));
+    if (i % 4 == 0) attrs.emplace_back("from_end", false);
+    const int64_t low = i % 3 == 0 ? -n - 3 : i % 4 == 0 ? 0 : -n, high = i % 3 == 0 ? n + 3 : n - 1;
+    const Shape where = dice.shape(dice.roll(0, 2), 20);
+    expect_same({"gather", {x, dice.ints<int64_t>(where, low, high)}, attrs}, "gather");
+    expect_same({"gather", {shifted(x), dice.ints<int32_t>(where, low, high)}, attrs, {0}}, "gather");
+    Shape index = s;
+    index.set(place, dice.roll(1, 6));
+    const std::string_view elements = type == DType::c128 ? "reference" : "gather_elements";
+    expect_same({"gather_elements", {x, dice.ints<int64_t>(index, low, high)}, attrs}, elements);
+    expect_same({"gather_elements", {shifted(x), dice.ints<int32_t>(index, low, high)}, attrs, {0}}, elements);
+  }
+}
+
+TEST(GatherKernels, FaultsInTheReferencesWords) {
+  Dice dice(41);
+  const Tensor x = dice.floats({4, 3});
+  for (int64_t bad : {4, -5, 1000}) {
+    const Tensor index = Tensor::of<int64_t>({3}, {1, bad, 99});
+    expect_same({"gather", {x, index}}, "gather");
+    expect_same({"gather", {x, index}, {{"axis", int64_t{1}}, {"from_end", false}}}, "gather");
+    expect_same({"gather_elements", {x, Tensor::of<int64_t>({1, 3}, {1, bad, 99})}}, "gather_elements");
+  }
+  const Tensor none = dice.floats({0, 3});
+  expect_same({"gather", {none, Tensor::of<int64_t>({1}, {0})}, {{"outside", std::string("clamp")}}}, "gather");
+  expect_same({"gather", {x, Tensor::of<uint32_t>({1}, {2})}}, "reference");
+}
+
+// ---- All of them
+
+/// Two threads give the bytes of one, on work large enough to be split.
+TEST(NodeKernels, ThreadsDoNotMatter) {
+  Dice dice(50);
+  const Tensor x = dice.floats({3, 70, 41, 37}), c = dice.floats({70}, 0.5F, 2), last = dice.floats({37});
+  const Tensor axes = Tensor::of<int64_t>({2}, {0, 2});
+  const NodeCase cases[] = {
+      {"layer_normalization", {x, last, last}},
+      {"instance_normalization", {x, c, c}},
+      {"batch_normalization", {x, c, c, c, c}},
+      {"batch_normalization", {dice.floats({9000, 70}), c, c, c, c}},
+      {"local_response_normalization", {x}, {{"size", Ints{1, 5}}}},
+      {"l2_normalization", {x}, {{"axes", Ints{1}}}},
+      {"sum_reduce", {x}},
+      {"reduce_l2", {x, axes}, {}, {1}},
+      {"argmax_reduce", {x}, {{"axes", Ints{1}}}},
+      {"exp", {x}},
+      {"mul", {x, last}},
+      {"gt", {x, last}},
+      {"cast", {x}, {{"to", DType::f16}}},
+      {"quantize_linear", {x, c}},
+      {"gather", {x, dice.ints<int64_t>({200}, 0, 69)}, {{"axis", int64_t{1}}}},
+  };
+  for (const NodeCase& one : cases) {
+    SCOPED_TRACE(one.op);
+    auto alone = run_node(one, 1), together = run_node(one, 2);
+    ASSERT_TRUE(alone.ok() && together.ok());
+    EXPECT_NE(alone->kernel, "reference");
+    const Tensor &a = alone->out[0], &b = together->out[0];
+    ASSERT_EQ(a.bytes(), b.bytes());
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())), 0);
+  }
+}
+
+TEST(NodeKernels, EveryOneWasTried) {
+  if (testing::GTEST_FLAG(filter) != "*") GTEST_SKIP() << "needs the whole program";
+  static const std::set<std::string_view> kTested = {
+      "layer_norm_f32", "rms_norm_f32",   "instance_norm_f32",  "group_norm_f32", "batch_norm_f32",
+      "lp_norm_f32",    "reduce_f32",     "local_response_f32", "arg_reduce_f32", "map_f32",
+      "map2_f32",       "map2_int",       "softmax_f32",        "compare",        "logic",
+      "select",         "cast",           "quantize_f32",       "dequantize_f32", "dynamic_quantize_f32",
+      "gather",         "gather_elements"};
+  for (const KernelDef* def : all_kernels())
+    if (kTested.count(def->name)) {
+      EXPECT_TRUE(test::kernels_seen().count(std::string(def->op) + " " + std::string(def->name)))
+          << def->op << " has no case that " << def->name << " ran";
+    }
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
-// Element-wise nodes and softmax on the map kernels.
+// Element-wise float32 nodes and softmax on the map kernels. Functions keep the bounds of kernels/simd/math-inl.h (the
+// reference computes them in double); everything else has the reference's bytes, but for the sign of a zero that meets
+// a limit.
 
 #include <array>
 
+#include "kernels/chain.h"
 #include "kernels/elementwise.h"
 #include "kernels/kernel.h"
+#include "kernels/nodes/pointwise.h"
 #include "kernels/softmax.h"
 #include "ops/activation.h"
 #include "ops/softmax.h"
@@ -25,80 +29,65 @@ class UnaryKernel : public Kernel {
   Unary f_;
 };
 
-struct NamedUnary {
-  std::string_view op;
-  UnaryKind kind;
-};
-constexpr NamedUnary kUnaries[] = {{"neg", UnaryKind::neg},
-                                   {"abs", UnaryKind::abs},
-                                   {"sqrt", UnaryKind::sqrt},
-                                   {"rsqrt", UnaryKind::rsqrt},
-                                   {"rcp", UnaryKind::rcp},
-                                   {"sqr", UnaryKind::square},
-                                   {"exp", UnaryKind::exp},
-                                   {"log", UnaryKind::log},
-                                   {"tanh", UnaryKind::tanh},
-                                   {"sigmoid", UnaryKind::sigmoid},
-                                   {"erf", UnaryKind::erf},
-                                   {"relu", UnaryKind::relu},
-                                   {"floor", UnaryKind::floor},
-                                   {"ceil", UnaryKind::ceil},
-                                   {"softplus", UnaryKind::softplus},
-                                   {"mish", UnaryKind::mish},
-                                   {"hard_swish", UnaryKind::hard_swish},
-                                   {"softsign", UnaryKind::softsign}};
-
 Result<std::unique_ptr<Kernel>> make_unary(const KernelRequest& r) {
   if (!r.all_f32()) return nullptr;
-  for (const NamedUnary& u : kUnaries)
-    if (u.op == r.op.name) return std::unique_ptr<Kernel>(std::make_unique<UnaryKernel>(r.loops, Unary{u.kind}));
-  return nullptr;
+  const auto f = unary_of(r.op, r.attrs, r.in);
+  if (!f) return nullptr;
+  return made<UnaryKernel>(r.loops, *f);
 }
 
-Result<std::unique_ptr<Kernel>> make_leaky_relu(const KernelRequest& r) {
-  if (!r.all_f32()) return nullptr;
-  return std::unique_ptr<Kernel>(std::make_unique<UnaryKernel>(
-      r.loops, Unary{UnaryKind::leaky_relu, static_cast<float>(r.attr<LeakyReluAttrs>().alpha), 0}));
-}
-
-Result<std::unique_ptr<Kernel>> make_gelu(const KernelRequest& r) {
-  if (!r.all_f32()) return nullptr;
-  static constexpr UnaryKind kForms[] = {UnaryKind::gelu_erf, UnaryKind::gelu_tanh, UnaryKind::gelu_sigmoid};
-  return std::unique_ptr<Kernel>(
-      std::make_unique<UnaryKernel>(r.loops, Unary{kForms[static_cast<size_t>(r.attr<GeluAttrs>().form)]}));
-}
-
-class BinaryKernel : public Kernel {
+/// A chain over inputs that broadcast, prepared once.
+class ChainKernel : public Kernel {
  public:
-  BinaryKernel(const simd::Loops& loops, BinaryKind kind, const Nest& nest) : loops_(loops), kind_(kind), nest_(nest) {}
+  ChainKernel(const simd::Loops& loops, const Chain& chain, const KernelRequest& r) : loops_(loops), chain_(chain) {
+    for (size_t i = 0; i < r.in.size(); ++i) whole_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return whole_[input]; }
   Status run(Call& c) const override {
-    binary_broadcast(loops_, *c.team, kind_, nest_, c.in<float>(0).data(), c.in<float>(1).data(),
-                     c.out<float>(0).data());
+    const float* inputs[Chain::kMostInputs] = {};
+    for (size_t i = 0; i < c.inputs(); ++i) inputs[i] = c.in<float>(i).data();
+    chain_.run(loops_, *c.team, inputs, c.out<float>(0).data());
     return {};
   }
 
  private:
   const simd::Loops& loops_;
-  BinaryKind kind_;
-  Nest nest_;
+  Chain chain_;
+  bool whole_[Chain::kMostInputs] = {};  // inputs of the result's extents
 };
 
-struct NamedBinary {
-  std::string_view op;
-  BinaryKind kind;
-};
-constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub},    {"mul", BinaryKind::mul},
-                                     {"div", BinaryKind::div}, {"min", BinaryKind::min},    {"max", BinaryKind::max},
-                                     {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
+/// Every input broadcasts to the result. Nothing where there are more than a chain takes.
+Result<std::unique_ptr<Kernel>> chain_kernel(const KernelRequest& r, std::span<const ChainStep> steps) {
+  if (!r.all_f32() || r.in.size() > Chain::kMostInputs) return nullptr;
+  std::span<const int64_t> shapes[Chain::kMostInputs];
+  for (size_t i = 0; i < r.in.size(); ++i) shapes[i] = r.in[i].shape.extents();
+  const auto chain = Chain::make(r.out[0].shape.extents(), {shapes, r.in.size()}, steps);
+  if (!chain) return nullptr;
+  return made<ChainKernel>(r.loops, *chain, r);
+}
 
 Result<std::unique_ptr<Kernel>> make_binary(const KernelRequest& r) {
-  if (!r.all_f32()) return nullptr;
-  const std::array<std::span<const int64_t>, 2> shapes = {r.in[0].shape.extents(), r.in[1].shape.extents()};
-  auto nest = broadcast_nest(r.out[0].shape.extents(), shapes);
-  for (const NamedBinary& b : kBinaries)
-    if (nest && b.op == r.op.name)
-      return std::unique_ptr<Kernel>(std::make_unique<BinaryKernel>(r.loops, b.kind, *nest));
-  return nullptr;
+  const auto kind = binary_of(r.op);
+  if (!kind) return nullptr;
+  const ChainStep step = {.a = 0, .b = 1, .binary = *kind};
+  return chain_kernel(r, {&step, 1});
+}
+
+/// From left to right.
+Result<std::unique_ptr<Kernel>> make_add_n(const KernelRequest& r) {
+  if (r.in.size() < 2 || r.in.size() > Chain::kMostInputs) return nullptr;
+  ChainStep steps[Chain::kMostInputs];
+  const auto n = static_cast<int8_t>(r.in.size());
+  for (int8_t i = 1; i < n; ++i)
+    steps[i - 1] = {.a = static_cast<int8_t>(i == 1 ? 0 : n + i - 2), .b = i, .binary = BinaryKind::add};
+  return chain_kernel(r, {steps, r.in.size() - 1});
+}
+
+/// silu(x) y
+Result<std::unique_ptr<Kernel>> make_swiglu(const KernelRequest& r) {
+  const Unary silu = {UnaryKind::silu, static_cast<float>(r.attr<AlphaAttrs>().alpha)};
+  const ChainStep steps[] = {{.a = 0, .unary = silu}, {.a = 2, .b = 1, .binary = BinaryKind::mul}};
+  return chain_kernel(r, steps);
 }
 
 class SoftmaxKernel : public Kernel {
@@ -127,16 +116,41 @@ Result<std::unique_ptr<Kernel>> make_softmax(const KernelRequest& r) {
   return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(r.loops, r.op.name == "log_softmax", outer, n, inner));
 }
 
+constexpr std::string_view kUnaries[] = {"neg",          "abs",
+                                         "sign",         "sqrt",
+                                         "rsqrt",        "rcp",
+                                         "sqr",          "exp",
+                                         "log",          "sin",
+                                         "cos",          "tanh",
+                                         "erf",          "sigmoid",
+                                         "relu",         "leaky_relu",
+                                         "softplus",     "hard_swish",
+                                         "mish",         "softsign",
+                                         "gelu",         "silu",
+                                         "elu",          "celu",
+                                         "selu",         "thresholded_relu",
+                                         "hard_sigmoid", "affine",
+                                         "round",        "floor",
+                                         "ceil",         "clamp"};
+constexpr std::string_view kBinaries[] = {"add", "sub", "mul", "div", "min", "max", "pow", "prelu"};
+
+constexpr KernelDef kOthers[] = {
+    {"add_n", "map2_f32", make_add_n},
+    {"swiglu", "map2_f32", make_swiglu},
+    {"softmax", "softmax_f32", make_softmax},
+    {"log_softmax", "softmax_f32", make_softmax},
+};
+
 /// One line for each operator of the lists above.
-template <size_t... U, size_t... B>
-constexpr auto map_table(std::index_sequence<U...>, std::index_sequence<B...>) {
-  return std::array<KernelDef, sizeof...(U) + sizeof...(B) + 4>{
-      KernelDef{kUnaries[U].op, "map_f32", make_unary}..., KernelDef{kBinaries[B].op, "map2_f32", make_binary}...,
-      KernelDef{"leaky_relu", "map_f32", make_leaky_relu}, KernelDef{"gelu", "map_f32", make_gelu},
-      KernelDef{"softmax", "softmax_f32", make_softmax},   KernelDef{"log_softmax", "softmax_f32", make_softmax}};
+template <size_t... U, size_t... B, size_t... O>
+constexpr auto map_table(std::index_sequence<U...>, std::index_sequence<B...>, std::index_sequence<O...>) {
+  return std::array<KernelDef, sizeof...(U) + sizeof...(B) + sizeof...(O)>{
+      KernelDef{kUnaries[U], "map_f32", make_unary}..., KernelDef{kBinaries[B], "map2_f32", make_binary}...,
+      kOthers[O]...};
 }
 constexpr auto kMapKernels =
-    map_table(std::make_index_sequence<std::size(kUnaries)>(), std::make_index_sequence<std::size(kBinaries)>());
+    map_table(std::make_index_sequence<std::size(kUnaries)>(), std::make_index_sequence<std::size(kBinaries)>(),
+              std::make_index_sequence<std::size(kOthers)>());
 
 }  // namespace
 

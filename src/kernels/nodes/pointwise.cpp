@@ -41,17 +41,19 @@ const A& as(const OpDef& op, const void* attrs) {
   return *static_cast<const A*>(attrs);
 }
 
-/// A constant of one element; NaN where the input is absent, nothing where it is computed.
+/// One element that is known; NaN where the input is absent, nothing where it is computed.
 std::optional<float> limit(std::span<const Operand> in, size_t i) {
   if (i >= in.size() || !in[i].given()) return std::numeric_limits<float>::quiet_NaN();
-  if (!in[i].constant || in[i].constant->count() != 1) return std::nullopt;
-  return static_cast<float>(real_at(*in[i].constant, 0));
+  const Tensor* t = in[i].content ? in[i].content : in[i].constant;
+  if (!t || t->count() != 1) return std::nullopt;
+  return static_cast<float>(real_at(*t, 0));
 }
 
 std::optional<Unary> clamp_of(const ClampAttrs& a, std::span<const Operand> in) {
   const auto low = limit(in, 1), high = limit(in, 2);
-  if (!low || !high || (*low > *high && a.crossed == Crossed::low)) return std::nullopt;
-  return Unary{UnaryKind::clamp, *low, *high};
+  if (!low || !high) return std::nullopt;
+  const bool low_wins = *low > *high && a.crossed == Crossed::low;  // over everything: a range of one number
+  return Unary{UnaryKind::clamp, *low, low_wins ? *low : *high};
 }
 
 }  // namespace
@@ -64,7 +66,10 @@ std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<cons
   if (op.name == "elu") return Unary{UnaryKind::elu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "celu") return Unary{UnaryKind::celu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "silu") return Unary{UnaryKind::silu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "thresholded_relu") return Unary{UnaryKind::thresholded_relu, f(as<AlphaAttrs>(op, attrs).alpha)};
+  if (op.name == "thresholded_relu") {
+    const float alpha = f(as<AlphaAttrs>(op, attrs).alpha);
+    if (alpha == alpha) return Unary{UnaryKind::thresholded_relu, alpha};
+  }
   if (op.name == "selu")
     return Unary{UnaryKind::selu, f(as<SeluAttrs>(op, attrs).alpha), f(as<SeluAttrs>(op, attrs).lambda)};
   if (op.name == "hard_sigmoid")

@@ -1,0 +1,139 @@
+// Gather nodes: rows of a table (an embedding), elements by index. A constant table is read where it lies, at any
+// alignment.
+
+#include "ops/gather.h"
+
+#include <algorithm>
+
+#include "kernels/copy.h"
+#include "kernels/kernel.h"
+#include "kernels/nodes/axes.h"
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+/// Bytes of an element; 0 for strings and for elements smaller than a byte.
+int element_bytes(DType type) { return is_object(type) || bits(type) % 8 != 0 ? 0 : bits(type) / 8; }
+
+int64_t axis_of(const KernelRequest& r) {
+  const int64_t axis = r.attr<GatherAttrs>().axis;
+  return axis < 0 ? axis + r.in[0].shape.rank() : axis;
+}
+
+/// What both kernels share: x, which may be the graph's constant, the rules for indices and their fault.
+class IndexKernel : public Kernel {
+ public:
+  explicit IndexKernel(const KernelRequest& r)
+      : axis_(axis_of(r)), shape_(middle_of(r.in[0].shape, axis_)), bytes_(element_bytes(r.in[0].dtype)) {
+    const auto& a = r.attr<GatherAttrs>();
+    from_end_ = a.from_end, outside_ = a.outside;
+    if (r.in[0].constant) table_ = *r.in[0].constant;
+    in_table_ = r.in[0].constant != nullptr;
+  }
+  bool packed(size_t input) const override { return input == 0 && in_table_; }
+
+ protected:
+  const std::byte* x(const Call& c) const { return in_table_ ? table_.data() : c.in(0).data(); }
+  Error outside(const Call& c, int64_t index) const {
+    return c.fault("index {} is outside [{}, {}) of axis {}", index, from_end_ ? -shape_.n : 0, shape_.n, axis_);
+  }
+
+  int64_t axis_;
+  Middle shape_;
+  int bytes_;  // of an element
+  bool from_end_ = true;
+  Outside outside_ = Outside::fault;
+
+ private:
+  Tensor table_;
+  bool in_table_ = false;
+};
+
+template <class Index>
+class GatherKernel : public IndexKernel {
+ public:
+  using IndexKernel::IndexKernel;
+  Status run(Call& c) const override {
+    const auto index = c.in<Index>(1);
+    const int64_t at = gather(*c.team, x(c), shape_.outer, shape_.n, shape_.inner * bytes_, index.data(),
+                              static_cast<int64_t>(index.size()), from_end_, outside_, c.out(0).mutable_data());
+    if (at >= 0) return outside(c, index[static_cast<size_t>(at)]);
+    return {};
+  }
+};
+
+/// y[o, i, k] = x[o, index[o, i, k], k].
+template <class Index>
+class GatherElements : public IndexKernel {
+ public:
+  explicit GatherElements(const KernelRequest& r) : IndexKernel(r), picks_(r.in[1].shape[axis_]) {}
+  Status run(Call& c) const override {
+    const auto index = c.in<Index>(1);
+    if (outside_ == Outside::fault || shape_.n == 0)
+      for (Index i : index)
+        if (place(i) < 0 || place(i) >= shape_.n) return outside(c, i);
+    switch (bytes_) {
+      case 1:
+        return pick<uint8_t>(c, index.data());
+      case 2:
+        return pick<uint16_t>(c, index.data());
+      case 4:
+        return pick<uint32_t>(c, index.data());
+      default:
+        return pick<uint64_t>(c, index.data());
+    }
+  }
+
+ private:
+  int64_t place(Index i) const { return i < 0 && from_end_ ? i + shape_.n : i; }
+
+  template <class T>
+  Status pick(Call& c, const Index* index) const {
+    const std::byte* from = x(c);
+    T* y = reinterpret_cast<T*>(c.out(0).mutable_data());
+    const int64_t inner = shape_.inner, rows = shape_.outer * picks_;
+    split(*c.team, rows, rows * inner * 16, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        for (int64_t k = 0; k < inner; ++k) {
+          const int64_t i = std::clamp<int64_t>(place(index[row * inner + k]), 0, shape_.n - 1);
+          __builtin_memcpy(&y[row * inner + k],
+                           from + ((row / picks_ * shape_.n + i) * inner + k) * static_cast<int64_t>(sizeof(T)),
+                           sizeof(T));
+        }
+    });
+    return {};
+  }
+
+  int64_t picks_;  // indices along the axis
+};
+
+bool has_indices(const KernelRequest& r) {
+  return (r.in[1].dtype == DType::i64 || r.in[1].dtype == DType::i32) && r.out[0].shape.count() > 0;
+}
+
+Result<std::unique_ptr<Kernel>> make_gather(const KernelRequest& r) {
+  if (!has_indices(r) || element_bytes(r.in[0].dtype) == 0) return nullptr;
+  if (r.in[1].dtype == DType::i64) return made<GatherKernel<int64_t>>(r);
+  return made<GatherKernel<int32_t>>(r);
+}
+
+/// An index of x's extents but along the axis.
+Result<std::unique_ptr<Kernel>> make_gather_elements(const KernelRequest& r) {
+  const int bytes = element_bytes(r.in[0].dtype);
+  if (!has_indices(r) || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)) return nullptr;
+  const Shape &x = r.in[0].shape, &index = r.in[1].shape;
+  for (int64_t axis = 0; axis < x.rank(); ++axis)
+    if (axis != axis_of(r) && x[axis] != index[axis]) return nullptr;
+  if (r.in[1].dtype == DType::i64) return made<GatherElements<int64_t>>(r);
+  return made<GatherElements<int32_t>>(r);
+}
+
+constexpr KernelDef kGatherKernels[] = {{"gather", "gather", make_gather},
+                                        {"gather_elements", "gather_elements", make_gather_elements}};
+
+}  // namespace
+
+std::span<const KernelDef> gather_kernels() { return kGatherKernels; }
+
+}  // namespace nnex
