@@ -124,9 +124,11 @@ ConvShape with_padding(const ConvShape& s) {
 bool pads_first(const ConvShape& s) {
   constexpr int64_t kNarrow = 64, kMostBytes = int64_t{64} << 20;
   if (conv_method(s) != ConvMethod::tiles || s.low_memory || s.in_channels * s.kernel[2] > kNarrow) return false;
+  if (s.batch * s.out_pixels() * s.in_channels == 0 || s.x_step() != s.in_channels) return false;
   const ConvShape padded = with_padding(s);
-  const bool edges = padded.in != s.in || s.before != ConvShape::Axes{0, 0, 0};
-  return edges && s.x_step() == s.in_channels && s.batch * padded.in_pixels() <= kMostBytes / 4 / s.in_channels;
+  bool edges = false;
+  for (size_t i = 0; i < 3; ++i) edges |= s.before[i] > 0 || padded.in[i] > s.in[i];
+  return edges && s.batch * padded.in_pixels() <= kMostBytes / 4 / s.in_channels;
 }
 
 /// [batch, in..., channels] to the extents of `to`, zeros around it; what no window reads is cut.
