@@ -161,7 +161,7 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
   const int64_t first = group * columns.n;
   if (end.bias) end.bias += first;
   if (end.residual) end.residual += first;
-  const ConvRows rows(columns.shape, s, x + group * s.group_inputs());
+  const ConvRows<LiftFloat> rows(columns.shape, s, {}, x + group * s.group_inputs());
   multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
 }
 

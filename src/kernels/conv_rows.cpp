@@ -1,13 +1,12 @@
 #include "kernels/conv_rows.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/checked.h"
 
 namespace nnex {
 namespace {
-
-alignas(64) constexpr float kZeros[kMostDepth] = {};
 
 /// n = quotient * divisor + remainder; most often there is nothing to divide, and a division costs as much as a short
 /// run of products.
@@ -25,17 +24,20 @@ Divided divide(int64_t n, int64_t divisor) {
 
 }  // namespace
 
-ConvRows::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const float* x)
-    : s_(shape), x_(x), channels_(shape.group_inputs()) {
+template <class Lift>
+ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const Lift& lift, const From* x)
+    : s_(shape), lift_(lift), x_(x), channels_(shape.group_inputs()) {
   whole_lines_ = shape.out[2] > tile.rows / 2 || shape.out[0] * shape.out[1] == 1;
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   line_tiles_ = ceil_div(width_, tile.rows);
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
   span_ = span_taps_ * channels_;
+  std::fill(std::begin(outside_), std::end(outside_), lift.outside());
 }
 
-TileRows ConvRows::tile(int64_t t) const {
+template <class Lift>
+TileRows ConvRows<Lift>::tile(int64_t t) const {
   const Divided at = divide(t, line_tiles_);
   const int64_t first = share(width_, line_tiles_, at.remainder);
   const int count = static_cast<int>(share(width_, line_tiles_, at.remainder + 1) - first);
@@ -45,20 +47,23 @@ TileRows ConvRows::tile(int64_t t) const {
 }
 
 /// Of the output pixel at `column` of output line `line`.
-ConvRows::Window ConvRows::window(int64_t line, int64_t column) const {
+template <class Lift>
+typename ConvRows<Lift>::Window ConvRows<Lift>::window(int64_t line, int64_t column) const {
   const Divided y = divide(line, s_.out[1]), z = divide(y.quotient, s_.out[0]);
   return {x_ + z.quotient * s_.in_pixels() * s_.x_step(), z.remainder * s_.stride[0] - s_.before[0],
           y.remainder * s_.stride[1] - s_.before[1], column * s_.stride[2] - s_.before[2]};
 }
 
-ConvRows::Place ConvRows::place(int64_t k) const {
+template <class Lift>
+typename ConvRows<Lift>::Place ConvRows<Lift>::place(int64_t k) const {
   const Divided span = divide(k, span_), x = divide(span.quotient, s_.kernel[2] / span_taps_);
   const Divided y = divide(x.quotient, s_.kernel[1]);
   return {y.quotient, y.remainder, x.remainder, span.remainder};
 }
 
 /// To the value `count` further, at most the next span's first.
-void ConvRows::advance(Place& place, int64_t count) const {
+template <class Lift>
+void ConvRows<Lift>::advance(Place& place, int64_t count) const {
   place.within += count;
   if (place.within < span_) return;
   place.within = 0;
@@ -71,53 +76,69 @@ void ConvRows::advance(Place& place, int64_t count) const {
 }
 
 /// The first pixel of the input line under a tap; null outside x.
-const float* ConvRows::line_of(const Window& window, const Place& place) const {
+template <class Lift>
+const typename Lift::From* ConvRows<Lift>::line_of(const Window& window, const Place& place) const {
   const int64_t z = window.z + place.z_tap * s_.dilation[0], y = window.y + place.y_tap * s_.dilation[1];
   if (z < 0 || z >= s_.in[0] || y < 0 || y >= s_.in[1]) return nullptr;
   return window.image + (z * s_.in[1] + y) * s_.in[2] * s_.x_step();
 }
 
 /// Whether a tile's rows can be read in x: one line, no column outside, few runs, no two rows in the same cache sets.
-bool ConvRows::can_stay(const TileRows& rows, const Window& first) const {
-  const int64_t step = s_.stride[2] * s_.x_step() * 4;
-  if (!whole_lines_ || span_ < kMostDepth / (kMostRuns - 2) || (rows.count > 4 && step % 2048 == 0)) return false;
+template <class Lift>
+bool ConvRows<Lift>::can_stay(const TileRows& rows, const Window& first) const {
+  const int64_t step = s_.stride[2] * s_.x_step() * static_cast<int64_t>(sizeof(To));
+  if (!whole_lines_ || !lift_.as_it_is() || span_ % Lift::kGroup != 0 || span_ < kMostDepth<To> / (kMostRuns - 2) ||
+      (rows.count > 4 && step % 2048 == 0))
+    return false;
   const int64_t last = first.x + (rows.count - 1) * s_.stride[2];
   return first.x >= 0 && last + (s_.kernel[2] - 1) * s_.dilation[2] < s_.in[2];
 }
 
-int ConvRows::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t /*panels*/, float* scratch,
-                   simd::RowRun* out) const {
+template <class Lift>
+int ConvRows<Lift>::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t /*panels*/, To* scratch,
+                         simd::RowRunOf<To>* out) const {
   Window at = window(rows.line, rows.column);
-  if (can_stay(rows, at)) return stay(at, k0, depth, out);
+  if constexpr (std::is_same_v<From, To>) {
+    if (can_stay(rows, at)) return stay(at, k0, depth, out);
+  }
   const Place from = depth > 0 ? place(k0) : Place{};
   int64_t line = rows.line, column = rows.column;
   for (int i = 0; i < rows.count; ++i) {
-    copy_row(at, from, depth, scratch + i * kScratchStride);
+    To* const to = scratch + i * kScratchStride<To>;
+    copy_row(at, from, depth, to);
+    for (int64_t k = depth; k % Lift::kGroup != 0; ++k) to[k] = 0;
     at.x += s_.stride[2];
     if (++column < s_.out[2] || i + 1 == rows.count) continue;
     column = 0;
     at = window(++line, 0);
   }
-  out[0] = {scratch, kScratchStride, depth};
+  out[0] = {scratch, kScratchStride<To>, depth};
   return 1;
 }
 
-int ConvRows::stay(const Window& first, int64_t k0, int64_t depth, simd::RowRun* out) const {
+template <class Lift>
+int ConvRows<Lift>::stay(const Window& first, int64_t k0, int64_t depth, simd::RowRunOf<To>* out) const {
   Place at = k0 > 0 ? place(k0) : Place{};
   const int64_t step = s_.stride[2] * s_.x_step();
   int n = 0;
   for (int64_t left = depth; left > 0;) {
     const int64_t count = std::min(span_ - at.within, left);
-    const float* line = line_of(first, at);
-    out[n++] = line ? simd::RowRun{line + (first.x + at.x_tap * s_.dilation[2]) * s_.x_step() + at.within, step, count}
-                    : simd::RowRun{kZeros, 0, count};
+    const From* line = line_of(first, at);
+    if constexpr (!std::is_same_v<From, To>) {
+      return 0;  // never asked
+    } else if (line) {
+      out[n++] = {line + (first.x + at.x_tap * s_.dilation[2]) * s_.x_step() + at.within, step, count};
+    } else {
+      out[n++] = {outside_, 0, count};
+    }
     advance(at, count);
     left -= count;
   }
   return n;
 }
 
-void ConvRows::copy_row(const Window& window, Place from, int64_t depth, float* out) const {
+template <class Lift>
+void ConvRows<Lift>::copy_row(const Window& window, Place from, int64_t depth, To* out) const {
   for (int64_t left = depth; left > 0;) {
     const int64_t count = std::min(span_ - from.within, left);
     copy_span(window, from, count, out);
@@ -128,20 +149,25 @@ void ConvRows::copy_row(const Window& window, Place from, int64_t depth, float* 
 }
 
 /// The next `count` values of a span.
-void ConvRows::copy_span(const Window& window, const Place& from, int64_t count, float* out) const {
+template <class Lift>
+void ConvRows<Lift>::copy_span(const Window& window, const Place& from, int64_t count, To* out) const {
   const int64_t x = window.x + from.x_tap * s_.dilation[2], begin = from.within, end = begin + count;
-  const float* line = line_of(window, from);
+  const From* line = line_of(window, from);
   // Values of the span that lie inside the line: [first, last).
   const int64_t first = std::clamp<int64_t>(-x * channels_, begin, end);
   const int64_t last = line ? std::clamp<int64_t>((s_.in[2] - x) * channels_, first, end) : first;
   if (first == last) {
-    std::fill_n(out, count, 0.0F);
+    std::fill_n(out, count, lift_.outside());
     return;
   }
-  const float* a = line + (x * s_.x_step() + first);
-  std::fill_n(out, first - begin, 0.0F);
-  std::copy(a, a + (last - first), out + (first - begin));
-  std::fill_n(out + (last - begin), end - last, 0.0F);
+  const From* a = line + (x * s_.x_step() + first);
+  std::fill_n(out, first - begin, lift_.outside());
+  lift_.copy(a, last - first, out + (first - begin));
+  std::fill_n(out + (last - begin), end - last, lift_.outside());
 }
+
+template class ConvRows<LiftFloat>;
+template class ConvRows<LiftBytes>;
+template class ConvRows<LiftWide>;
 
 }  // namespace nnex

@@ -4,60 +4,10 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "kernels/matrix_rows.h"
 
 namespace nnex {
 namespace {
-
-/// Rows of a strided matrix in tiles of nearly equal size.
-class MatrixRows final : public RowSource {
- public:
-  MatrixRows(const simd::TileShape& shape, const Gemm& product)
-      : a_(product.a), m_(product.m), row_stride_(product.a_row_stride), col_stride_(product.a_col_stride) {
-    tiles_ = ceil_div(m_, shape.rows);
-  }
-
-  int64_t rows() const override { return m_; }
-  int64_t tiles() const override { return tiles_; }
-  TileRows tile(int64_t t) const override {
-    const int64_t first = share(m_, tiles_, t);
-    return {first, static_cast<int>(share(m_, tiles_, t + 1) - first), 0, 0};
-  }
-  bool any_depth() const override { return tiles_ == 1 && col_stride_ == 1 && !rows_collide(); }
-
-  int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, float* scratch,
-           simd::RowRun* out) const override {
-    const float* a = a_ + rows.first * row_stride_ + k0 * col_stride_;
-    if (col_stride_ == 1 && (any_depth() || (panels < kPanelsThatPayForCopy && !rows_collide()))) {
-      out[0] = {a, row_stride_, depth};
-      return 1;
-    }
-    copy(a, rows.count, depth, scratch);
-    out[0] = {scratch, kScratchStride, depth};
-    return 1;
-  }
-
- private:
-  static constexpr int64_t kPanelsThatPayForCopy = 4;
-
-  /// Whether rows start in the same few sets of the first level cache, so that a tile's rows push each other out.
-  bool rows_collide() const { return m_ > 4 && row_stride_ * 4 % 1024 == 0; }
-
-  void copy(const float* a, int rows, int64_t depth, float* scratch) const {
-    if (col_stride_ == 1) {
-      for (int i = 0; i < rows; ++i)
-        std::memcpy(scratch + i * kScratchStride, a + i * row_stride_, static_cast<size_t>(depth) * sizeof(float));
-      return;
-    }
-    for (int64_t k = 0; k < depth; ++k)
-      for (int i = 0; i < rows; ++i) scratch[i * kScratchStride + k] = a[i * row_stride_ + k * col_stride_];
-  }
-
-  const float* a_;
-  int64_t m_;
-  int64_t row_stride_;
-  int64_t col_stride_;
-  int64_t tiles_;
-};
 
 /// One panel; the source's bytes may lie anywhere.
 void pack_panel(const std::byte* b, int64_t k, int columns, int width, int64_t row_stride, int64_t col_stride,
@@ -117,7 +67,9 @@ void run_unpacked(const simd::Loops& loops, Team& team, const BatchGemm& product
   Gemm one = product_of(products, i);
   if (reads_b_in_place(loops, products)) {
     const Columns columns{loops.tile_shape_f32(), one.k, one.n, one.b, products.b_row_stride};
-    multiply_tiles(loops, team, MatrixRows(columns.shape, one), columns, one.c, one.c_row_stride, one.end);
+    multiply_tiles(loops, team,
+                   MatrixRows<LiftFloat>(columns.shape, {}, one.a, one.m, one.a_row_stride, one.a_col_stride), columns,
+                   one.c, one.c_row_stride, one.end);
     return;
   }
   pack_b(loops, team, reinterpret_cast<const std::byte*>(one.b), one.k, one.n, products.b_row_stride,
@@ -143,8 +95,8 @@ void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k,
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
   const Columns columns = columns_of(loops, product.k, product.n, product.b);
-  multiply_tiles(loops, team, MatrixRows(columns.shape, product), columns, product.c, product.c_row_stride,
-                 product.end);
+  const MatrixRows<LiftFloat> rows(columns.shape, {}, product.a, product.m, product.a_row_stride, product.a_col_stride);
+  multiply_tiles(loops, team, rows, columns, product.c, product.c_row_stride, product.end);
 }
 
 int64_t matmul_workspace(const simd::Loops& loops, const BatchGemm& products, int threads) {

@@ -14,7 +14,7 @@ constexpr int64_t kPartsOfThread = 4;
 /// Everything a part needs; parts differ in their ranges of tiles and panels only.
 struct Job {
   const simd::Loops& loops;
-  const RowSource& source;
+  const RowSource<float>& source;
   const Columns& columns;
   float* c;
   int64_t c_stride;
@@ -27,7 +27,7 @@ struct Job {
 };
 
 void Job::run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const {
-  alignas(64) float scratch[kMostTileRows * kScratchStride];
+  alignas(64) float scratch[kMostTileRows * kScratchStride<float>];
   for (int64_t panel = panel_begin; panel < panel_end; panel += block_panels) {
     const int64_t block_end = std::min(panel + block_panels, panel_end);
     int64_t k0 = 0;
@@ -93,6 +93,26 @@ int Columns::width(int64_t panel) const { return (columns(panel) + shape.lanes -
 
 int64_t Columns::floats() const { return k * ((n + shape.lanes - 1) / shape.lanes * shape.lanes); }
 
+Parts::Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth)
+    : tiles_(tiles), panels_(panels), tile_parts_(1), panel_parts_(1) {
+  if (team.size() == 1) return;
+  const int64_t work = rows * columns * std::max<int64_t>(depth, 1);
+  const int64_t wanted = std::clamp<int64_t>(work / kWorkOfPart, 1, kPartsOfThread * team.size());
+  if (columns >= rows) {
+    panel_parts_ = std::min(panels, wanted);
+    tile_parts_ = std::min(tiles, ceil_div(wanted, panel_parts_));
+  } else {
+    tile_parts_ = std::min(tiles, wanted);
+    panel_parts_ = std::min(panels, ceil_div(wanted, tile_parts_));
+  }
+}
+
+Parts::Range Parts::range(int64_t part) const {
+  const int64_t i = part / panel_parts_, j = part % panel_parts_;
+  return {share(tiles_, tile_parts_, i), share(tiles_, tile_parts_, i + 1), share(panels_, panel_parts_, j),
+          share(panels_, panel_parts_, j + 1)};
+}
+
 simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column) {
   simd::TileEnd made;
   made.scale = end.scale;
@@ -105,33 +125,18 @@ simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column) {
   return made;
 }
 
-void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource& source, const Columns& columns, float* c,
-                    int64_t c_stride, const Epilogue& end) {
+void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>& source, const Columns& columns,
+                    float* c, int64_t c_stride, const Epilogue& end) {
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
   Job job{loops, source, columns, c, c_stride, end, columns.k, panels};
-  if (!source.any_depth() && columns.k > kMostDepth) {
-    const int64_t blocks = ceil_div(columns.k, kMostDepth);
-    job.depth = ceil_div(ceil_div(columns.k, blocks), 8) * 8;
-  }
+  job.depth = source.block_depth(columns.k);
   if (tiles > 1)
     job.block_panels = std::max<int64_t>(1, kBlockFloats / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
-
-  const int64_t work = source.rows() * columns.n * std::max<int64_t>(columns.k, 1);
-  const int64_t wanted =
-      team.size() == 1 ? 1 : std::clamp<int64_t>(work / kWorkOfPart, 1, kPartsOfThread * team.size());
-  // The longer side is cut first: what both parts read is then the smaller operand.
-  int64_t tile_parts = std::min(tiles, wanted), panel_parts = 1;
-  if (columns.n >= source.rows()) {
-    panel_parts = std::min(panels, wanted);
-    tile_parts = std::min(tiles, ceil_div(wanted, panel_parts));
-  } else {
-    panel_parts = std::min(panels, ceil_div(wanted, tile_parts));
-  }
-  team.run(tile_parts * panel_parts, [&](int64_t part) {
-    const int64_t i = part / panel_parts, j = part % panel_parts;
-    job.run(share(tiles, tile_parts, i), share(tiles, tile_parts, i + 1), share(panels, panel_parts, j),
-            share(panels, panel_parts, j + 1));
+  const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k);
+  team.run(parts.count(), [&](int64_t part) {
+    const Parts::Range r = parts.range(part);
+    job.run(r.tile_begin, r.tile_end, r.panel_begin, r.panel_end);
   });
 }
 

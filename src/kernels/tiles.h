@@ -22,10 +22,14 @@ struct Epilogue {
   Unary activation = {};
 };
 
-constexpr int kMostTileRows = 14;                ///< Of any instruction set's tiles.
-constexpr int kMostDepth = 512;                  ///< Values of k between two visits of c when rows are copied.
-constexpr int kScratchStride = kMostDepth + 16;  ///< An odd number of cache lines: rows fall into different sets.
-constexpr int kMostRuns = 128;                   ///< Of one tile and depth.
+/// Values of k between two visits of c when rows are copied.
+template <class T>
+constexpr int64_t kMostDepth = 2048 / sizeof(T);
+/// From one copied row to the next: an odd number of cache lines, so that rows fall into different sets.
+template <class T>
+constexpr int64_t kScratchStride = 2112 / sizeof(T);
+constexpr int kMostTileRows = 14;  ///< Of any instruction set's tiles.
+constexpr int kMostRuns = 128;     ///< Of one tile and depth.
 
 /// k rows of n columns, as tile_f32 reads them. Packed: panels of shape.columns columns, all k rows of one after the
 /// other, the last panel rounded up to whole vectors with zeros. Else rows in place (n a multiple of shape.lanes).
@@ -55,6 +59,8 @@ struct TileRows {
   int64_t column = 0;
 };
 
+/// Tiles and their values, of type T.
+template <class T>
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -62,11 +68,18 @@ class RowSource {
   virtual int64_t tiles() const = 0;
   virtual TileRows tile(int64_t t) const = 0;
   /// The runs of values [k0, k0 + depth) of what tile() gave (at most kMostRuns, written to `out`); returns how many.
-  /// `scratch` holds kMostTileRows * kScratchStride floats for rows that are copied; `panels` will read them.
-  virtual int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, float* scratch,
-                   simd::RowRun* out) const = 0;
-  /// Whether runs() takes any depth, else at most kMostDepth.
+  /// `scratch` holds kMostTileRows * kScratchStride<T> values for rows that are copied; `panels` will read them.
+  virtual int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, T* scratch,
+                   simd::RowRunOf<T>* out) const = 0;
+  /// Whether runs() takes any depth, else at most kMostDepth<T>.
   virtual bool any_depth() const = 0;
+
+  /// Depth of the blocks of k values.
+  int64_t block_depth(int64_t k) const {
+    if (any_depth() || k <= kMostDepth<T>) return k;
+    const int64_t blocks = (k + kMostDepth<T> - 1) / kMostDepth<T>;
+    return ((k + blocks - 1) / blocks + 7) / 8 * 8;
+  }
 };
 
 /// Whether tiles end with this activation themselves, else unary_f32 follows.
@@ -82,9 +95,24 @@ constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {
   return n / parts * part + (part < n % parts ? part : n % parts);
 }
 
+/// How tiles and panels are shared out: parts of about the same work, few when there is little. The longer side is cut
+/// first: what all parts read is then the smaller operand.
+class Parts {
+ public:
+  Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth);
+  int64_t count() const { return tile_parts_ * panel_parts_; }
+  struct Range {
+    int64_t tile_begin, tile_end, panel_begin, panel_end;
+  };
+  Range range(int64_t part) const;
+
+ private:
+  int64_t tiles_, panels_, tile_parts_, panel_parts_;
+};
+
 /// c[i][j] = finish(sum over k of rows[i][k] * columns[k][j]), one multiply-add chain over ascending k, whatever the
 /// split.
-void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource& source, const Columns& columns, float* c,
-                    int64_t c_stride, const Epilogue& end);
+void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>& source, const Columns& columns,
+                    float* c, int64_t c_stride, const Epilogue& end);
 
 }  // namespace nnex

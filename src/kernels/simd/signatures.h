@@ -7,7 +7,9 @@
 #include "kernels/binary.h"
 #include "kernels/reduce_kind.h"
 #include "kernels/simd/depthwise.h"
+#include "kernels/simd/depthwise_i8.h"
 #include "kernels/simd/tile.h"
+#include "kernels/simd/tile_int.h"
 #include "kernels/unary.h"
 
 namespace nnex::simd {
@@ -137,7 +139,18 @@ struct NormalizeRow {
 };
 using NormalizeF32 = void(const NormalizeRow& row, size_t n);
 
+/// The tile of tile_i16.
+using TileShapeI16 = TileShape();
+
+/// See simd/tile_int.h.
+using TileI16 = void(const IntTile<int16_t>& tile);
+using TileU8 = void(const IntTile<uint8_t>& tile);
+using RequantizeI32 = void(const Requantize& f, const int32_t* c, uint8_t* y, size_t n);
+
 /// See simd/depthwise.h.
 using DepthwiseF32 = void(const DepthwiseLine& line);
+
+/// See simd/depthwise_i8.h.
+using DepthwiseI8 = void(const DepthwiseByteLine& line);
 
 }  // namespace nnex::simd

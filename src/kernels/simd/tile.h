@@ -16,11 +16,13 @@ struct TileShape {
 
 /// The next `k` values of every row of a tile: row i's are a[i * row_stride + 0 .. k). A row stride of 0 repeats one
 /// row.
-struct RowRun {
-  const float* a = nullptr;
+template <class T>
+struct RowRunOf {
+  const T* a = nullptr;
   int64_t row_stride = 0;
   int64_t k = 0;
 };
+using RowRun = RowRunOf<float>;
 
 /// What happens to a finished sum s: s * scale, + bias[column], + row_bias[row], + residual * residual_scale, then
 /// relu, clamp or nothing; each step rounds on its own. Null pointers are steps left out.

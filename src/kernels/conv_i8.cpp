@@ -1,0 +1,173 @@
+#include "kernels/conv_i8.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/conv_rows.h"
+#include "kernels/tiles_i8.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kByteChannels = 1024;  // of one call of the depthwise loop
+
+int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
+
+bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::depthwise; }
+
+/// Channels of a depthwise filter's tap in memory; the sum of each channel's taps follows the last tap.
+int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
+
+IntColumns group_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
+  return {loops, s.taps() * s.group_inputs(), s.group_outputs(), packed};
+}
+
+void pack_depthwise(const ConvShape& s, const ByteFilter& f, std::byte* packed) {
+  auto* const to = reinterpret_cast<int32_t*>(packed);
+  const int64_t step = tap_stride(s), taps = s.taps();
+  std::fill_n(to, (taps + 1) * step, 0);
+  for (int64_t c = 0; c < s.out_channels; ++c) {
+    const int32_t zero = f.zero ? f.zero[c * f.zero_stride] : 0;
+    for (int64_t t = 0; t < taps; ++t) {
+      const auto bits = static_cast<uint8_t>(f.w[c * taps + t]);
+      const int32_t value = (f.is_signed ? static_cast<int8_t>(bits) : bits) - zero;
+      to[t * step + c] = value;
+      to[taps * step + c] += value;
+    }
+  }
+}
+
+/// Constant for all lines of a depthwise convolution.
+struct DepthwiseBytes {
+  const simd::Loops& loops;
+  const ConvShape& s;
+  const ConvI8& c;
+  const int32_t* add;
+  const uint8_t* outside;
+
+  void line(int64_t number, int64_t channel, int64_t channels) const;
+};
+
+void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) const {
+  const auto* const x = reinterpret_cast<const uint8_t*>(c.x) + channel;
+  const uint8_t* rows[simd::kMostDepthwiseTaps];
+  const int64_t out_y = number % s.out[1], plane = number / s.out[1];
+  const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
+  simd::DepthwiseByteLine line;
+  line.n_rows = s.kernel[0] * s.kernel[1];
+  for (int64_t r = 0; r < line.n_rows; ++r) {
+    const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
+    const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
+    const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
+    rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+  }
+  line.rows = rows;
+  line.outside = outside;
+  line.w = reinterpret_cast<const int32_t*>(c.packed) + channel;
+  line.w_stride = tap_stride(s);
+  line.add = add + channel;
+  line.flip = c.x_signed ? 0x80 : 0;
+  line.channels = channels;
+  line.in_width = s.in[2];
+  line.x_stride = s.x_step();
+  line.out_width = s.out[2];
+  line.taps = s.kernel[2];
+  line.stride = s.stride[2];
+  line.dilation = s.dilation[2];
+  line.before = s.before[2];
+  const int64_t pixel = number * s.out[2];
+  if (c.end.y) {
+    line.y = reinterpret_cast<uint8_t*>(c.end.y) + pixel * c.end.y_row_stride + channel;
+    line.y_stride = c.end.y_row_stride;
+    line.to_bytes = c.end.to_bytes;
+    line.to_bytes.scale += channel * line.to_bytes.step;
+  } else {
+    line.sums = c.end.c + pixel * c.end.c_row_stride + channel;
+    line.sums_stride = c.end.c_row_stride;
+  }
+  loops.depthwise_i8(line);
+}
+
+void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int32_t* add) {
+  constexpr int64_t kWorkOfPart = 100'000;
+  const int64_t step = tap_stride(s);
+  const int32_t* const sums = reinterpret_cast<const int32_t*>(c.packed) + s.taps() * step;
+  const int32_t zero = c.x_zero + (c.x_signed ? 128 : 0);
+  for (int64_t i = 0; i < step; ++i) {
+    const int32_t bias = c.end.bias && i < s.out_channels ? c.end.bias[i] : 0;
+    add[i] = static_cast<int32_t>(static_cast<uint32_t>(bias) - static_cast<uint32_t>(zero * sums[i]));
+  }
+  uint8_t outside[kByteChannels];
+  std::memset(outside, static_cast<uint8_t>(c.x_zero), sizeof outside);
+  const DepthwiseBytes job{loops, s, c, add, outside};
+  const int64_t lines = s.batch * s.out[0] * s.out[1], at_once = std::min(kByteChannels, s.out_channels);
+  const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
+  const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
+  team.run(parts, [&](int64_t part) {
+    for (int64_t i = share(lines, parts, part); i < share(lines, parts, part + 1); ++i)
+      for (int64_t channel = 0; channel < s.out_channels; channel += at_once)
+        job.line(i, std::min(channel, s.out_channels - at_once), at_once);  // the last two may overlap
+  });
+}
+
+/// Columns and epilogue moved to a group's first channel.
+void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int64_t group, int32_t* terms,
+               int32_t* sums) {
+  const int64_t first = group * s.group_outputs();
+  const IntColumns columns = group_columns(loops, s, c.packed + group * group_columns(loops, s, nullptr).bytes());
+  IntEpilogue end = c.end;
+  if (end.bias) end.bias += first;
+  if (end.c) end.c += first;
+  if (end.y) end.y += first;
+  end.to_bytes.scale += first * end.to_bytes.step;
+  const auto* const x = reinterpret_cast<const uint8_t*>(c.x) + group * s.group_inputs();
+  const uint8_t flip = c.x_signed ? 0x80 : 0;
+  const auto zero = static_cast<uint8_t>(c.x_zero + (c.x_signed ? 128 : 0));
+  if (multiplies_bytes(loops)) {
+    column_terms(columns, zero, end.bias, terms);
+    multiply_int_tiles(loops, team, ConvRows<LiftBytes>(columns.shape, s, {flip, zero}, x), columns, terms, end, sums);
+  } else {
+    column_terms(columns, 0, end.bias, terms);
+    multiply_int_tiles(loops, team, ConvRows<LiftWide>(columns.shape, s, {flip, zero}, x), columns, terms, end, sums);
+  }
+}
+
+}  // namespace
+
+int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
+  if (is_depthwise(s)) return (s.taps() + 1) * tap_stride(s) * 4;
+  return s.groups * group_columns(loops, s, nullptr).bytes();
+}
+
+void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f,
+                         std::byte* packed) {
+  if (is_depthwise(s)) return pack_depthwise(s, f, packed);
+  const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
+  const int64_t bytes = group_columns(loops, s, nullptr).bytes();
+  for (int64_t group = 0; group < s.groups; ++group) {
+    const std::byte* const w = f.w + group * outputs * inputs * taps;
+    const auto source = [&](int64_t i, int64_t j) {
+      return static_cast<uint8_t>(w[(j * inputs + i % inputs) * taps + i / inputs]);
+    };
+    pack_int_columns(loops, team, taps * inputs, outputs, f.is_signed,
+                     f.zero ? f.zero + group * outputs * f.zero_stride : nullptr, f.zero_stride, source,
+                     packed + group * bytes);
+  }
+}
+
+int64_t conv_i8_workspace(const simd::Loops& loops, const ConvShape& s, bool to_bytes) {
+  if (is_depthwise(s)) return tap_stride(s) * 4;
+  const int64_t terms = round_up(s.group_outputs() * 4, 64);
+  const bool sums = sums_needed(loops, s.taps() * s.group_inputs(), to_bytes);
+  return terms + (sums ? s.batch * s.out_pixels() * s.group_outputs() * 4 : 0);
+}
+
+void conv_i8(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, std::byte* workspace) {
+  auto* const terms = reinterpret_cast<int32_t*>(workspace);
+  if (is_depthwise(s)) return depthwise(loops, team, s, c, terms);
+  auto* const sums = reinterpret_cast<int32_t*>(workspace + round_up(s.group_outputs() * 4, 64));
+  for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, c, group, terms, sums);
+}
+
+}  // namespace nnex

@@ -1,0 +1,51 @@
+#pragma once
+// How a left-hand side's elements become what tiles multiply.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace nnex {
+
+/// float32 as it is.
+struct LiftFloat {
+  using From = float;
+  using To = float;
+  static constexpr int64_t kGroup = 1;  ///< Values of k that tiles take at once.
+  bool as_it_is() const { return true; }
+  To outside() const { return 0; }  ///< The value of elements outside a tensor.
+  void copy(const From* a, int64_t n, To* to) const { std::copy(a, a + n, to); }
+};
+
+/// uint8 as it is, or int8 moved up by 128: flip is 0 or 0x80.
+struct LiftBytes {
+  using From = uint8_t;
+  using To = uint8_t;
+  static constexpr int64_t kGroup = 4;
+  uint8_t flip = 0;
+  uint8_t zero = 0;  ///< The zero point, moved too.
+  bool as_it_is() const { return flip == 0; }
+  To outside() const { return zero; }
+  void copy(const From* a, int64_t n, To* to) const {
+    if (flip == 0) {
+      std::copy(a, a + n, to);
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i] = a[i] ^ flip;
+    }
+  }
+};
+
+/// uint8 or int8 less the zero point.
+struct LiftWide {
+  using From = uint8_t;
+  using To = int16_t;
+  static constexpr int64_t kGroup = 2;
+  uint8_t flip = 0;  ///< 0x80: int8, read as uint8 moved up by 128.
+  uint8_t zero = 0;  ///< Moved too.
+  bool as_it_is() const { return false; }
+  To outside() const { return 0; }
+  void copy(const From* a, int64_t n, To* to) const {
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>((a[i] ^ flip) - zero);
+  }
+};
+
+}  // namespace nnex

@@ -1,0 +1,187 @@
+#include "kernels/tiles_i8.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/checked.h"
+#include "kernels/simd/x86/tile_u8.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
+constexpr int kMostColumns = 64;             // of any integer tile
+
+template <class T>
+struct IntJob {
+  void (*tile)(const simd::IntTile<T>&);
+  const simd::Loops& loops;
+  const RowSource<T>& source;
+  const IntColumns& columns;
+  const int32_t* terms;
+  const IntEpilogue& end;
+  int32_t* c;  // null: one block of k, sums go from the tile's own memory to bytes
+  int64_t c_stride;
+  int64_t depth;
+  int64_t block_panels;
+
+  void run(const Parts::Range& range) const;
+  void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, T* scratch) const;
+  void to_bytes(const TileRows& rows, int64_t column, int64_t count, const int32_t* sums, int64_t stride) const;
+};
+
+template <class T>
+void IntJob<T>::run(const Parts::Range& r) const {
+  alignas(64) T scratch[kMostTileRows * kScratchStride<T>];
+  for (int64_t panel = r.panel_begin; panel < r.panel_end; panel += block_panels) {
+    const int64_t block_end = std::min(panel + block_panels, r.panel_end);
+    int64_t k0 = 0;
+    do {
+      for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, panel, block_end, scratch);
+      k0 += depth;
+    } while (k0 < columns.k);
+  }
+}
+
+/// -(sum of a row's values), for the columns' zero points.
+template <class T>
+void negative_row_sums(const simd::RowRunOf<T>* runs, int n_runs, int rows, int32_t* sums) {
+  for (int i = 0; i < rows; ++i) {
+    uint32_t sum = 0;
+    for (int r = 0; r < n_runs; ++r) {
+      const T* a = runs[r].a + i * runs[r].row_stride;
+      for (int64_t k = 0; k < runs[r].k; ++k) sum += static_cast<uint32_t>(a[k]);
+    }
+    sums[i] = static_cast<int32_t>(0U - sum);
+  }
+}
+
+template <class T>
+void IntJob<T>::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, T* scratch) const {
+  const TileRows rows = source.tile(t);
+  const int64_t here = std::min(depth, columns.k - k0);
+  const bool last = k0 + here == columns.k;
+  simd::RowRunOf<T> runs[kMostRuns];
+  int32_t row_factors[kMostTileRows];
+  alignas(64) int32_t own[kMostTileRows * kMostColumns];
+  simd::IntTile<T> job;
+  job.runs = runs;
+  job.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, scratch, runs);
+  job.rows = rows.count;
+  job.go_on = k0 > 0;
+  if (columns.any_zero()) {
+    negative_row_sums(runs, static_cast<int>(job.n_runs), rows.count, row_factors);
+    job.row_factor = row_factors;
+  }
+  for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const int64_t column = panel * columns.shape.columns;
+    job.b = columns.at(panel, k0);
+    job.b_stride = columns.width(panel) * columns.group;
+    job.c = c ? c + rows.first * c_stride + column : own;
+    job.c_stride = c ? c_stride : columns.shape.columns;
+    job.columns = static_cast<int>(columns.columns_of(panel));
+    job.column_factor = columns.zeros() + column;
+    job.column_add = last ? terms + column : nullptr;
+    tile(job);
+    if (last && end.y) to_bytes(rows, column, job.columns, job.c, job.c_stride);
+  }
+}
+
+template <class T>
+void IntJob<T>::to_bytes(const TileRows& rows, int64_t column, int64_t count, const int32_t* sums,
+                         int64_t stride) const {
+  simd::Requantize f = end.to_bytes;
+  f.scale += column * f.step;
+  for (int i = 0; i < rows.count; ++i) {
+    auto* const y = reinterpret_cast<uint8_t*>(end.y + (rows.first + i) * end.y_row_stride + column);
+    loops.requantize_i32(f, sums + i * stride, y, static_cast<size_t>(count));
+  }
+}
+
+template <class T>
+void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, Team& team, const RowSource<T>& source,
+              const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  const int64_t tiles = source.tiles(), panels = columns.panels();
+  if (tiles == 0 || panels == 0) return;
+  const bool through_sums = end.y && sums_needed(loops, columns.k, true);
+  IntJob<T> job{tile, loops, source, columns, terms, end, nullptr, 0, source.block_depth(columns.k), panels};
+  job.c = through_sums ? sums : end.y ? nullptr : end.c;
+  job.c_stride = through_sums ? columns.n : end.c_row_stride;
+  if (tiles > 1)
+    job.block_panels = std::max<int64_t>(1, kBlockBytes / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
+  const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k / 4 + 1);
+  team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
+}
+
+}  // namespace
+
+IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
+    : shape(multiplies_bytes(loops) ? simd::kTileShapeU8 : loops.tile_shape_i16()),
+      group(multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup),
+      k(depth),
+      n(columns),
+      packed(bytes) {}
+
+int64_t IntColumns::columns_of(int64_t panel) const {
+  return std::min<int64_t>(shape.columns, n - panel * shape.columns);
+}
+
+int64_t IntColumns::width(int64_t panel) const { return ceil_div(columns_of(panel), shape.lanes) * shape.lanes; }
+
+int64_t IntColumns::sums_offset() const {
+  return ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k(), 64) * 64;
+}
+
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, bool is_signed, const int32_t* zero,
+                      int64_t zero_stride, FunctionRef<uint8_t(int64_t i, int64_t j)> source, std::byte* packed) {
+  const IntColumns columns(loops, k, n, packed);
+  const uint8_t flip = is_signed ? 0 : 0x80;
+  auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
+  auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
+  std::memset(packed, 0, IntColumns::kHeader);
+  for (int64_t j = 0; j < n; ++j) {
+    zeros[j] = (zero ? zero[j * zero_stride] : 0) - (is_signed ? 0 : 128);
+    if (zeros[j] != 0) packed[0] = std::byte{1};
+  }
+  team.run(columns.panels(), [&](int64_t panel) {
+    const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
+                  width = columns.width(panel);
+    auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
+    std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
+    for (int64_t j = 0; j < count; ++j) {
+      uint32_t sum = 0;
+      for (int64_t i = 0; i < k; ++i) {
+        const auto value = static_cast<int8_t>(source(i, first + j) ^ flip);
+        to[i / columns.group * width * columns.group + j * columns.group + i % columns.group] = value;
+        sum += static_cast<uint32_t>(static_cast<int32_t>(value));
+      }
+      sums[first + j] = static_cast<int32_t>(sum);
+    }
+  });
+}
+
+void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms) {
+  const auto zero = static_cast<uint32_t>(a_zero), depth = static_cast<uint32_t>(columns.k);
+  for (int64_t j = 0; j < columns.n; ++j) {
+    const uint32_t add = bias ? static_cast<uint32_t>(bias[j]) : 0;
+    const auto sum = static_cast<uint32_t>(columns.sums()[j]), b_zero = static_cast<uint32_t>(columns.zeros()[j]);
+    terms[j] = static_cast<int32_t>(add - zero * sum + depth * zero * b_zero);
+  }
+}
+
+bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes) {
+  return to_bytes && k > (multiplies_bytes(loops) ? kMostDepth<uint8_t> : kMostDepth<int16_t>);
+}
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  multiply<uint8_t>(loops.tile_u8, loops, team, source, columns, terms, end, sums);
+}
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  multiply<int16_t>(loops.tile_i16, loops, team, source, columns, terms, end, sums);
+}
+
+}  // namespace nnex

@@ -1,0 +1,58 @@
+#pragma once
+// The loop over integer tiles that products and convolutions of bytes share.
+
+#include "kernels/gemm_i8.h"
+#include "kernels/lift.h"
+#include "kernels/tiles.h"
+
+namespace nnex {
+
+/// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point.
+/// Values are int8: unsigned ones are moved down by 128, their zero points too.
+struct IntColumns {
+  simd::TileShape shape;
+  int64_t group = 0;  ///< Values of k side by side.
+  int64_t k = 0;
+  int64_t n = 0;
+  const std::byte* packed = nullptr;
+
+  IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes);
+  int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
+  int64_t columns_of(int64_t panel) const;
+  int64_t width(int64_t panel) const;
+  int64_t padded_k() const { return (k + group - 1) / group * group; }
+  int64_t panel_offset(int64_t panel) const { return kHeader + panel * shape.columns * padded_k(); }
+  int64_t sums_offset() const;
+  int64_t zeros_offset() const { return sums_offset() + n * 4; }
+  int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64; }
+
+  const int8_t* at(int64_t panel, int64_t k0) const {
+    return reinterpret_cast<const int8_t*>(packed + panel_offset(panel)) + k0 * width(panel);
+  }
+  const int32_t* sums() const { return reinterpret_cast<const int32_t*>(packed + sums_offset()); }
+  const int32_t* zeros() const { return reinterpret_cast<const int32_t*>(packed + zeros_offset()); }
+  bool any_zero() const { return packed[0] != std::byte{0}; }
+
+  static constexpr int64_t kHeader = 64;
+};
+
+/// Whether these loops multiply bytes (LiftBytes), else int16 (LiftWide).
+inline bool multiplies_bytes(const simd::Loops& loops) { return loops.tile_u8 != nullptr; }
+
+/// Packs columns [0, n); source(i, j) is the byte of row i, column j.
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, bool is_signed, const int32_t* zero,
+                      int64_t zero_stride, FunctionRef<uint8_t(int64_t i, int64_t j)> source, std::byte* packed);
+
+/// What is added to every column's sum: bias, and the left-hand side's zero point times the column. `a_zero` is the
+/// zero point of the lifted values.
+void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms);
+
+/// `sums` holds rows x n int32 (stride n); needed where sums_needed().
+bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes);
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
+
+}  // namespace nnex
