@@ -108,7 +108,19 @@ class Layout {
     return maker ? perm_of(*maker) : std::nullopt;
   }
 
+  /// v through p. A node of one scale that turns v to or from bytes for this reader alone comes after the transpose.
   ValueId transposed(NodeId before, ValueId v, const Perm& p) {
+    const Node* maker = graph_.maker(v);
+    if (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "quantize_linear") &&
+        graph_.read_once(v) && graph_[maker->in[0]].type.dims && !graph_[maker->in[0]].is_constant() &&
+        std::all_of(maker->in.begin() + 1, maker->in.end(),
+                    [&](ValueId n) { return !n.valid() || (graph_[n].type.dims && graph_[n].type.dims->empty()); })) {
+      std::vector<ValueId> in = maker->in;
+      in[0] = transposed(before, in[0], p);
+      const NodeId node = graph_.insert_node(before, *maker->op, std::move(in), 1, maker->attrs, {}, maker->where);
+      graph_.set_type(graph_[node].out[0], permuted(graph_[v].type, p));
+      return graph_[node].out[0];
+    }
     if (auto q = perm_of(v)) {  // two become one, or none
       Perm both;
       for (int64_t axis : p) both.push_back((*q)[static_cast<size_t>(axis)]);
@@ -165,13 +177,20 @@ class Layout {
 
   // ---- Nodes that turn ----
 
+  /// Constant, or constant bytes under a scale.
+  bool fixed(ValueId v) const {
+    const Node* maker = graph_.maker(v);
+    return graph_[v].is_constant() ||
+           (maker && maker->op->name == "dequantize_linear" && graph_[maker->in[0]].is_constant());
+  }
+
   bool suits(const Node& node) const {
     const ValueId x = node.in[0], y = node.out[0];
     if (!is_f32(graph_, x) || !is_f32(graph_, y)) return false;
     const size_t rank = graph_[x].type.dims->size();
     if (rank < 3 || rank > 5) return false;
     if (node.op->name == "conv")
-      return graph_.constant_in(node, 1) && graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
+      return fixed(node.in[1]) && graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
     const auto& a = graph_.attrs<PoolAttrs>(node);
     return (node.out.size() < 2 || !node.out[1].valid()) && a.size.size() == rank && a.size[0] == 1 && a.size[1] == 1 &&
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);

@@ -36,15 +36,12 @@ Result<std::vector<Value>> folded(const Graph& graph, const Node& node) {
   return made;
 }
 
-}  // namespace
-
-/// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
-/// its run. Needs inferred types. Returns how many nodes went.
-Result<int> fold_constants(Graph& graph) {
+Result<int> fold(Graph& graph, bool keep_bytes) {
   int count = 0;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.erased || !node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty()) continue;
+    if (keep_bytes && node.op->name == "dequantize_linear") continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant) continue;
@@ -57,5 +54,13 @@ Result<int> fold_constants(Graph& graph) {
   }
   return count;
 }
+
+}  // namespace
+
+/// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
+/// its run. Needs inferred types. Returns how many nodes went.
+Result<int> fold_constants(Graph& graph) { return fold(graph, false); }
+
+Result<int> fold_but_bytes(Graph& graph) { return fold(graph, true); }
 
 }  // namespace nnex

@@ -10,10 +10,14 @@ Result<int> inline_functions(Graph& graph);
 Result<int> drop_unused(Graph& graph);
 Result<int> drop_copies(Graph& graph);
 Result<int> fold_constants(Graph& graph);
+/// fold_constants, but weights stored as bytes stay bytes.
+Result<int> fold_but_bytes(Graph& graph);
 Result<int> merge_equal(Graph& graph);
 Result<int> fold_affine(Graph& graph);
 Result<int> simplify(Graph& graph);
 Result<int> channels_last(Graph& graph);
+Result<int> quantize_pools(Graph& graph);
+Result<int> fuse_quantized(Graph& graph);
 Result<int> fuse_products(Graph& graph);
 Result<int> fuse_chains(Graph& graph);
 

@@ -31,9 +31,10 @@ Status infer_again(Graph& graph) {
 
 using Pass = Result<int> (*)(Graph&);
 /// In this order; a null stands for inference.
-constexpr Pass kPasses[] = {drop_copies, fold_constants, merge_equal,   drop_unused,    nullptr,     fold_affine,
-                            simplify,    drop_unused,    channels_last, fold_constants, merge_equal, drop_unused,
-                            nullptr,     fuse_products,  fuse_chains,   drop_unused,    nullptr};
+constexpr Pass kPasses[] = {drop_copies,   fold_but_bytes, merge_equal,    drop_unused,    nullptr,        fold_affine,
+                            simplify,      quantize_pools, drop_unused,    channels_last,  fold_but_bytes, merge_equal,
+                            drop_unused,   nullptr,        fuse_quantized, fold_constants, drop_unused,    nullptr,
+                            fuse_products, fuse_chains,    drop_unused,    nullptr};
 
 }  // namespace
 

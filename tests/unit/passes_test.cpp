@@ -10,7 +10,9 @@
 #include "nnex/model.h"
 #include "ops/activation.h"
 #include "ops/join.h"
+#include "ops/matmul.h"
 #include "ops/norm.h"
+#include "ops/quantize.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
@@ -275,6 +277,84 @@ TEST(Simplify, NormalisationBeforeAConvolution) {
   ValueId y = n.conv(n.b("relu", {n.batch_norm(n.x, 6)}), 3, 6, 1);
   const Graph g = expect_same(n, {y}, {1, 6, 5, 5});
   EXPECT_EQ(count(g, "batch_normalization"), 0);
+}
+
+/// Bytes of random numbers as a constant.
+ValueId bytes(Net& n, const Shape& shape, DType type) {
+  const Tensor real = noise(shape, ++n.seed);
+  Tensor t = std::move(Tensor::make(type, shape)).value();
+  for (int64_t i = 0; i < t.count(); ++i)
+    t.mutable_data()[i] = static_cast<std::byte>(static_cast<int8_t>(real.as<float>()[static_cast<size_t>(i)] * 100));
+  return n.b.constant(std::move(t));
+}
+ValueId vector_of(Net& n, int64_t count, float first) {
+  Tensor t = std::move(Tensor::make(DType::f32, Shape{count})).value();
+  for (int64_t i = 0; i < count; ++i)
+    t.mutable_as<float>()[static_cast<size_t>(i)] = first * (1 + static_cast<float>(i) / 8);
+  return n.b.constant(std::move(t));
+}
+struct ByteNet : Net {
+  using Net::Net;
+  ValueId zero = b.constant(Tensor::scalar<uint8_t>(120));
+  ValueId step = b.number(DType::f32, 0.05);
+  ValueId down(ValueId v) { return b("quantize_linear", {v, step, zero}, QuantizeAttrs{}); }
+  ValueId up(ValueId v) { return b("dequantize_linear", {v, step, zero}, DequantizeAttrs{}); }
+  ValueId weights_of(const Shape& shape, int64_t axis) {
+    DequantizeAttrs a;
+    a.axis = axis;
+    return b("dequantize_linear", {bytes(*this, shape, DType::i8), vector_of(*this, shape[axis], 0.002F)}, a);
+  }
+  ValueId byte_conv(ValueId v, int64_t out, int64_t in, int64_t kernel, ConvAttrs a = {}) {
+    const int64_t p = kernel / 2;
+    a.padding = {{p, p}, {p, p}};
+    return b("conv", {v, weights_of({out, in / a.groups, kernel, kernel}, 0), weights({out})}, a);
+  }
+};
+
+/// Runs with and without passes; results are bytes dequantised, which differ by `steps` of 0.05 at most.
+Graph expect_near(ByteNet& net, ValueId result, const Shape& shape, int steps) {
+  net.g.set_results(kMain, {result});
+  const Tensor x = noise(shape, 99);
+  const auto plain = run(net.g, x, false), better = run(net.g, x, true);
+  const auto a = plain[0].tensor()->as<float>(), b = better[0].tensor()->as<float>();
+  EXPECT_EQ(a.size(), b.size());
+  size_t apart = 0;
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    EXPECT_LE(std::abs(a[i] - b[i]), 0.05F * static_cast<float>(steps) + 1e-6F) << "element " << i;
+    apart += a[i] != b[i];
+  }
+  EXPECT_LE(apart, a.size() / 50 + 1) << "of " << a.size();
+  Graph g(net.g);
+  EXPECT_TRUE(prepare(g).ok());
+  EXPECT_TRUE(optimize(g).ok());
+  return g;
+}
+
+TEST(Quantized, ConvolutionsPoolsAndResiduals) {
+  ByteNet n({1, 3, 12, 12});
+  ValueId a = n.up(n.down(n.b("relu", {n.byte_conv(n.up(n.down(n.x)), 16, 3, 3)})));
+  PoolAttrs pool;
+  pool.size = {1, 1, 2, 2}, pool.stride = {1, 1, 2, 2}, pool.border = PoolBorder::ignore;
+  ValueId p = n.b("max_pool", {a}, pool);
+  ConvAttrs depthwise;
+  depthwise.groups = 16;
+  ValueId c = n.up(n.down(n.byte_conv(p, 16, 16, 3, depthwise)));
+  ValueId d = n.up(n.down(n.byte_conv(p, 16, 16, 1)));
+  ValueId y = n.up(n.down(n.b("relu", {n.b("add", {c, d})})));
+  const Graph g = expect_near(n, y, {1, 3, 12, 12}, 3);
+  EXPECT_EQ(count(g, "conv"), 3);  // inside regions
+  EXPECT_EQ(count(g, "fused"), 4);
+}
+
+TEST(Quantized, Products) {
+  for (bool transposed : {false, true}) {
+    ByteNet n({5, 24});
+    LinearAttrs a;
+    a.transpose_b = transposed;
+    const Shape shape = transposed ? Shape{10, 24} : Shape{24, 10};
+    ValueId y = n.b("linear", {n.up(n.down(n.x)), n.weights_of(shape, transposed ? 0 : 1), n.weights({10})}, a);
+    EXPECT_EQ(count(expect_near(n, n.up(n.down(y)), {5, 24}, 1), "fused"), 1);
+  }
 }
 
 TEST(Passes, SymbolicExtents) {

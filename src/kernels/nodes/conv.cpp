@@ -45,23 +45,12 @@ class ConvKernel : public Kernel {
 Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Finish& finish) {
   const auto& a = r.attr<ConvAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out[0].shape;
-  const auto spatial = static_cast<size_t>(x.rank() - 2);
-  if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || spatial > 3 || x.count() == 0 ||
-      y.count() == 0 || w.count() == 0 || (finish.residual >= 0 && !a.channels_last))
+  if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || x.count() == 0 || y.count() == 0 ||
+      w.count() == 0 || (finish.residual >= 0 && !a.channels_last))
     return nullptr;
-  ConvShape s;
-  s.batch = x[0], s.groups = a.groups, s.out_channels = w[0], s.in_channels = w[1] * a.groups;
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t axis = 3 - spatial + i;
-    const auto at = static_cast<int64_t>(i) + (a.channels_last ? 1 : 2);
-    NNEX_ASSIGN(AxisWindow window,
-                window_of(x[at], w[static_cast<int64_t>(i) + 2], entry(a.stride, i, 1), entry(a.dilation, i, 1),
-                          i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{}, a.auto_pad, false));
-    if (window.before < 0 || window.after < 0) return nullptr;
-    s.in[axis] = window.input, s.out[axis] = window.output, s.kernel[axis] = window.size,
-    s.stride[axis] = window.stride;
-    s.dilation[axis] = window.dilation, s.before[axis] = window.before;
-  }
+  const auto shape = conv_shape(a, x, w);
+  if (!shape) return nullptr;
+  const ConvShape& s = *shape;
   Team alone(1);
   const std::string key =
       fmt::format("conv {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa), static_cast<int>(conv_method(s)));
@@ -87,6 +76,27 @@ Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
 constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_region}};
 
 }  // namespace
+
+std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Shape& w) {
+  const auto spatial = static_cast<size_t>(x.rank() - 2);
+  if (x.rank() < 3 || spatial > 3 || x.count() == 0 || w.count() == 0) return std::nullopt;
+  ConvShape s;
+  s.batch = x[0], s.groups = a.groups, s.out_channels = w[0], s.in_channels = w[1] * a.groups;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    const auto at = static_cast<int64_t>(i) + (a.channels_last ? 1 : 2);
+    const auto pads = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+    const auto found = window_of(x[at], w[static_cast<int64_t>(i) + 2], entry(a.stride, i, 1), entry(a.dilation, i, 1),
+                                 pads, a.auto_pad, false);
+    if (!found.ok()) return std::nullopt;
+    const AxisWindow& window = *found;
+    if (window.before < 0 || window.after < 0 || window.output == 0) return std::nullopt;
+    s.in[axis] = window.input, s.out[axis] = window.output, s.kernel[axis] = window.size,
+    s.stride[axis] = window.stride;
+    s.dilation[axis] = window.dilation, s.before[axis] = window.before;
+  }
+  return s;
+}
 
 std::span<const KernelDef> conv_kernels() { return kConvKernels; }
 

@@ -1,8 +1,13 @@
 #pragma once
 // What follows a product in its node or region: bias, residual, activation.
 
+#include <array>
+#include <optional>
+
+#include "kernels/conv.h"
 #include "kernels/kernel.h"
 #include "kernels/tiles.h"
+#include "ops/window.h"
 
 namespace nnex {
 
@@ -14,6 +19,10 @@ struct Finish {
   /// The epilogue of a run; rows of the residual are `columns` apart.
   Epilogue epilogue(const Call& c, int64_t columns) const;
 };
+
+/// The extents of a convolution at these shapes (ONNX's filter layout); nothing for windows that crop, more than three
+/// spatial axes, or tensors without elements.
+std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Shape& w);
 
 /// The request for the first step of a region, by itself.
 struct FirstStep {

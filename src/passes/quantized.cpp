@@ -1,0 +1,205 @@
+// Integer regions: what lies between dequantize_linear and quantize_linear of bytes.
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/chain.h"
+#include "kernels/nodes/pointwise.h"
+#include "kernels/nodes/quantized.h"
+#include "ops/quantize.h"
+#include "ops/window.h"
+#include "passes/passes.h"
+#include "passes/region.h"
+
+namespace nnex {
+namespace {
+
+Operand operand(const Graph& graph, const Node& node, size_t i) {
+  Operand o;
+  if (i >= node.in.size() || !node.in[i].valid()) return o;
+  o.dtype = graph[node.in[i]].type.dtype, o.constant = graph[node.in[i]].constant.tensor();
+  return o;
+}
+
+/// A node that turns bytes of one scale into float32.
+bool dequantizes(const Graph& graph, const Node* node) {
+  return node && node->op->name == "dequantize_linear" && is_f32(graph, node->out[0]) &&
+         byte_scale(operand(graph, *node, 1), operand(graph, *node, 2), operand(graph, *node, 0).dtype);
+}
+bool quantizes(const Graph& graph, const Node& node) {
+  return node.op->name == "quantize_linear" && is_f32(graph, node.in[0]) && node.in.size() > 2 &&
+         byte_scale(operand(graph, node, 1), operand(graph, node, 2), graph[node.out[0]].type.dtype);
+}
+/// A node that reads constants alone.
+bool reads_constants(const Graph& graph, const Node* node) {
+  return node && std::all_of(node->in.begin(), node->in.end(),
+                             [&](ValueId v) { return !v.valid() || graph[v].is_constant(); });
+}
+bool constant_bytes(const Graph& graph, ValueId v) {
+  const Node* node = graph.maker(v);
+  const DType t = node && !node->in.empty() ? graph[node->in[0]].type.dtype : DType::none;
+  return node && node->op->name == "dequantize_linear" && reads_constants(graph, node) &&
+         (t == DType::i8 || t == DType::u8);
+}
+bool constant_bias(const Graph& graph, ValueId v) {
+  const Node* node = graph.maker(v);
+  return graph[v].is_constant() || (node && node->op->name == "dequantize_linear" && reads_constants(graph, node));
+}
+
+class Quantized {
+ public:
+  explicit Quantized(Graph& graph) : graph_(graph) {}
+
+  int run() {
+    for (NodeId id : graph_.order_with_blocks())
+      if (!graph_[id].erased && quantizes(graph_, graph_[id])) region(id);
+    return made_;
+  }
+
+ private:
+  bool activation(const Node& node) const {
+    if (node.op->name == "relu") return true;
+    return node.op->name == "clamp" && operand(graph_, node, 1).constant && operand(graph_, node, 2).constant;
+  }
+
+  /// The region that ends in quantize_linear node `id`.
+  void region(NodeId id) {
+    std::vector<NodeId> nodes = {id};
+    const ValueId y = graph_[id].in[0];
+    NodeId at = graph_[y].maker;
+    if (!at.valid() || !alone(y, id)) return;
+    if (activation(graph_[at])) {
+      const ValueId before = graph_[at].in[0];
+      const NodeId product = graph_[before].maker;
+      if (product.valid() && alone(before, at) && is_product(graph_[product])) {
+        nodes.push_back(at);
+        at = product;
+      }
+    }
+    if (is_product(graph_[at])) {
+      nodes.push_back(at);
+      for (ValueId v : std::vector<ValueId>(graph_[at].in))
+        if (v.valid() && graph_.maker(v) && graph_.maker(v)->op->name == "dequantize_linear")
+          nodes.push_back(own(at, v));
+      return make(nodes);
+    }
+    chain(id);
+  }
+
+  bool is_product(const Node& node) const {
+    const std::string_view name = node.op->name;
+    if ((name != "conv" && name != "linear" && name != "matmul") || !dequantizes(graph_, graph_.maker(node.in[0])) ||
+        !constant_bytes(graph_, node.in[1]))
+      return false;
+    if (node.in.size() > 2 && node.in[2].valid() && !constant_bias(graph_, node.in[2])) return false;
+    return name != "conv" || (graph_.attrs<ConvAttrs>(node).channels_last &&
+                              graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant);
+  }
+
+  /// Whether `reader` alone reads v, in v's block.
+  bool alone(ValueId v, NodeId reader) const {
+    return graph_.read_once(v) && graph_[graph_[v].maker].parent == graph_[reader].parent;
+  }
+
+  /// The dequantize_linear that makes v, for this reader alone: a copy where others read it too.
+  NodeId own(NodeId reader, ValueId v) {
+    const NodeId maker = graph_[v].maker;
+    if (alone(v, reader)) return maker;
+    const Node& node = graph_[maker];
+    const NodeId copy = graph_.insert_node(reader, *node.op, node.in, 1, node.attrs, {}, node.where);
+    graph_.set_type(graph_[copy].out[0], graph_[v].type);
+    for (size_t i = 0; i < graph_[reader].in.size(); ++i)
+      if (graph_[reader].in[i] == v) graph_.set_input(reader, i, graph_[copy].out[0]);
+    return copy;
+  }
+
+  /// Element-wise nodes between bytes of one shape.
+  void chain(NodeId id) {
+    std::set<NodeId> inner;
+    std::vector<std::pair<NodeId, ValueId>> leaves;
+    if (!collect(id, graph_[id].in[0], inner, leaves) || inner.empty() ||
+        inner.size() > static_cast<size_t>(Chain::kMostSteps) / 2 ||
+        leaves.size() > static_cast<size_t>(Chain::kMostInputs) / 2)
+      return;
+    std::vector<NodeId> nodes = {id};
+    nodes.insert(nodes.end(), inner.begin(), inner.end());
+    for (auto [reader, v] : leaves)
+      if (std::count(graph_[reader].in.begin(), graph_[reader].in.end(), v)) nodes.push_back(own(reader, v));
+    make(nodes);
+  }
+  bool collect(NodeId reader, ValueId v, std::set<NodeId>& inner, std::vector<std::pair<NodeId, ValueId>>& leaves) {
+    const Node* node = graph_.maker(v);
+    if (!node || !same_extents(graph_, v, graph_[reader].out[0])) return false;
+    if (dequantizes(graph_, node)) {
+      leaves.emplace_back(reader, v);
+      return true;
+    }
+    const bool binary = binary_of(*node->op).has_value();
+    std::vector<Operand> in;
+    for (size_t i = 0; i < node->in.size(); ++i) in.push_back(operand(graph_, *node, i));
+    if (!node->op->elementwise || !alone(v, reader) || inner.size() > 20) return false;
+    if (!binary && !unary_of(*node->op, node->attrs.get(), in)) return false;
+    const NodeId maker = graph_[v].maker;
+    inner.insert(maker);
+    for (size_t i = 0; i < (binary ? 2U : 1U); ++i)
+      if (!collect(maker, graph_[maker].in[i], inner, leaves)) return false;
+    return true;
+  }
+
+  /// The last node first, the others in any order.
+  void make(const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> ordered;
+    const std::set<NodeId> all(nodes.begin(), nodes.end());
+    // Back from the last node: regions are short, blocks may be long.
+    size_t left = all.size();
+    for (NodeId n = nodes.front(); left > 0; n = graph_[n].prev)
+      if (all.count(n)) ordered.push_back(n), --left;
+    std::reverse(ordered.begin(), ordered.end());
+    make_region(graph_, ordered);
+    ++made_;
+  }
+
+  Graph& graph_;
+  int made_ = 0;
+};
+
+}  // namespace
+
+/// max_pool(dequantize_linear(q, s, z))   ->   the same, quantised again by s and z and dequantised: exact, since a
+/// maximum is one of its elements; what follows finds bytes.
+Result<int> quantize_pools(Graph& graph) {
+  int changed = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.erased || node.op->name != "max_pool" || (node.out.size() > 1 && node.out[1].valid()) ||
+        !node.out[0].valid() || !is_f32(graph, node.out[0]))
+      continue;
+    const auto& a = graph.attrs<PoolAttrs>(node);
+    const Node* from = graph.maker(node.in[0]);
+    if (a.border != PoolBorder::ignore || !dequantizes(graph, from) || from->in.size() < 3) continue;
+    const ValueId y = node.out[0];
+    const std::vector<Use> uses = graph[y].uses;
+    const bool to_product = std::any_of(uses.begin(), uses.end(), [&](const Use& u) {
+      return u.node.valid() && graph[u.node].op->name == "conv" && u.index == 0;
+    });
+    if (!to_product || !node.next.valid()) continue;
+    Builder b(graph, node.next, node.where);
+    QuantizeAttrs q;
+    const ValueId bytes = b("quantize_linear", {y, from->in[1], from->in[2]}, q);
+    Type t = graph[y].type;
+    t.dtype = graph[from->in[0]].type.dtype;
+    graph.set_type(bytes, std::move(t));
+    const ValueId again = b("dequantize_linear", {bytes, from->in[1], from->in[2]}, DequantizeAttrs{});
+    graph.set_type(again, graph[y].type);
+    for (const Use& u : uses)
+      if (u.node.valid()) graph.set_input(u.node, u.index, again);
+    ++changed;
+  }
+  return changed;
+}
+
+/// dequantize_linear, product | element-wise nodes, quantize_linear of bytes   ->   fused { ... } on integers. A result
+/// may differ by one step where the float path's roundings decide a tie.
+Result<int> fuse_quantized(Graph& graph) { return Quantized(graph).run(); }
+
+}  // namespace nnex
