@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "ops/shape.h"
 #include "plan/arena.h"
 
 namespace nnex {
@@ -141,7 +142,7 @@ class Planner {
   }
 
   Status choose(const Node& node, Step& step) {
-    if (node.op->view && viewable(node)) {
+    if ((node.op->view || keeps_order(node)) && viewable(node)) {
       step.how = Step::How::view;
       if (auto shape = node.out[0].valid() ? concrete(inference_.type(node.out[0])) : std::nullopt)
         step.view_shape = *shape;
@@ -164,6 +165,23 @@ class Planner {
     }
     step.how = node.blocks.empty() ? Step::How::reference : Step::How::blocks;
     return {};
+  }
+
+  /// A transpose that moves axes of extent 1 alone.
+  bool keeps_order(const Node& node) const {
+    if (node.op->name != "transpose" || !node.out[0].valid()) return false;
+    const auto x = concrete(inference_.type(node.in[0]));
+    if (!x) return false;
+    int64_t last = -1;
+    for (int64_t i = 0; i < x->rank(); ++i) {
+      const Ints& axes = graph_.attrs<TransposeAttrs>(node).axes;
+      int64_t from = axes.empty() ? x->rank() - 1 - i : axes[static_cast<size_t>(i)];
+      if (from < 0) from += x->rank();
+      if ((*x)[from] == 1) continue;
+      if (from < last) return false;
+      last = from;
+    }
+    return true;
   }
 
   /// A view keeps its source's memory; a block's result must not, when that memory is the arena's.
@@ -214,7 +232,12 @@ class Planner {
       ValueId v = node.out[o];
       if (!v.valid()) continue;
       if (step.how == Step::How::view) {
-        if (o == 0) roots_[v.n] = root(node.in[0]);
+        if (o == 0) show(v, root(node.in[0]));
+        continue;
+      }
+      if (const auto i = o == 0 ? reused_input(node, step) : std::nullopt) {
+        show(v, root(node.in[*i]));
+        reusing_.push_back(v);
         continue;
       }
       auto shape = concrete(inference_.type(v));
@@ -228,6 +251,36 @@ class Planner {
     }
   }
 
+  /// v lies in r's memory.
+  void show(ValueId v, ValueId r) {
+    roots_[v.n] = r;
+    auto it = lives_.find(r.n);
+    if (it != lives_.end()) it->second.last = std::max(it->second.last, lives_[v.n].last);
+  }
+
+  /// An input that dies here and whose memory output 0 may take: of the arena, as large, read by this kernel as nothing
+  /// else.
+  std::optional<size_t> reused_input(const Node& node, const Step& step) const {
+    const ValueId y = node.out[0];
+    const Life& life = lives_.at(y.n);
+    const Type& type = inference_.type(y);
+    const auto shape = concrete(type);
+    if (!step.kernel || life.outside || !shape || is_object(type.dtype)) return std::nullopt;
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const ValueId x = node.in[i];
+      if (!x.valid() || !step.kernel->in_place(i)) continue;
+      const ValueId r = root(x);
+      const auto from = lives_.find(r.n);
+      if (from == lives_.end() || !from->second.arena || from->second.last != life.first) continue;
+      if (!(concrete(inference_.type(x)) == shape) || bits(inference_.type(x).dtype) != bits(type.dtype) ||
+          bytes_for(from->second.dtype, from->second.shape.count()) != bytes_for(type.dtype, shape->count()))
+        continue;
+      const auto also = [&](ValueId v) { return v.valid() && !(v == x) && root(v) == r; };
+      if (std::none_of(node.in.begin(), node.in.end(), also)) return i;
+    }
+    return std::nullopt;
+  }
+
   ValueId root(ValueId v) const {
     auto it = roots_.find(v.n);
     return it == roots_.end() ? v : it->second;
@@ -238,11 +291,6 @@ class Planner {
   }
 
   Status lay_out() {
-    // A view lives in its root: the root lives as long as its views.
-    for (const auto& [view, r] : roots_) {
-      auto it = lives_.find(r.n);
-      if (it != lives_.end()) it->second.last = std::max(it->second.last, lives_[view].last);
-    }
     std::vector<ArenaRequest> requests;
     std::vector<ValueId> owners;
     for (NodeId id : nodes_)
@@ -263,6 +311,10 @@ class Planner {
       const Life& life = lives_[owners[i].n];
       plan_->slots.push_back({owners[i], requests[i].offset, life.dtype, life.shape});
       offsets[owners[i].n] = requests[i].offset;
+    }
+    for (ValueId v : reusing_) {
+      const Type& t = inference_.type(v);
+      plan_->slots.push_back({v, offsets.at(root(v).n), t.dtype, *concrete(t)});
     }
     place_views(offsets);
     release_objects();
@@ -311,6 +363,7 @@ class Planner {
   std::unordered_map<uint32_t, size_t> position_;
   std::unordered_map<uint32_t, Life> lives_;
   std::unordered_map<uint32_t, ValueId> roots_;  ///< Of views: whose memory they show.
+  std::vector<ValueId> reusing_;                 ///< Outputs in the memory of an input of their step.
   std::set<ValueId> offered_;
 };
 
