@@ -229,6 +229,7 @@ class Builder {
   }
   template <class A>
   ValueId operator()(std::string_view op_name, std::vector<ValueId> in, A attrs) {
+    NNEX_ASSERT(op(op_name).attrs.type == &detail::type_tag<A>);
     return first(node(op(op_name), std::move(in), 1, std::make_shared<A>(std::move(attrs))));
   }
   /// A node with several outputs, or with blocks.

@@ -47,8 +47,14 @@ void each_element(Team& team, const Nest& nest, const T* a, const T* b, U* y, F 
              [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
                const T *pa = a + at.offset(0), *pb = b + at.offset(1);
                U* py = y + to;
+               const T a0 = *pa, b0 = *pb;
+               // The common steps as constants, so that the compiler makes vectors.
                if (step_a == 1 && step_b == 1) {
                  for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], pb[i]);
+               } else if (step_a == 1 && step_b == 0) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], b0);
+               } else if (step_a == 0 && step_b == 1) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(a0, pb[i]);
                } else {
                  for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i * step_a], pb[i * step_b]);
                }

@@ -32,8 +32,8 @@ bool quantizes(const Graph& graph, const Node& node) {
 }
 /// A node that reads constants alone.
 bool reads_constants(const Graph& graph, const Node* node) {
-  return node && std::all_of(node->in.begin(), node->in.end(),
-                             [&](ValueId v) { return !v.valid() || graph[v].is_constant(); });
+  return node &&
+         std::all_of(node->in.begin(), node->in.end(), [&](ValueId v) { return !v.valid() || graph[v].is_constant(); });
 }
 bool constant_bytes(const Graph& graph, ValueId v) {
   const Node* node = graph.maker(v);

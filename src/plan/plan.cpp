@@ -117,8 +117,11 @@ class Planner {
     bool all_known = node.op->pure;
     for (ValueId v : node.out) all_known &= !v.valid() || small_content(v);
     if (all_known) {
-      for (ValueId v : node.out)
-        if (v.valid()) plan_->constants.emplace_back(v, Value(*inference_.content(v)));
+      for (ValueId v : node.out) {
+        if (!v.valid()) continue;
+        plan_->constants.emplace_back(v, Value(*inference_.content(v)));
+        lives_[v.n].bound = true;
+      }
       return {};
     }
     Step step;
@@ -340,7 +343,7 @@ class Planner {
     std::unordered_map<uint32_t, size_t> step_of;
     for (size_t s = 0; s < plan_->steps.size(); ++s) step_of[plan_->steps[s].node.n] = s;
     for (const auto& [v, life] : lives_) {
-      if (life.arena || life.outside || roots_.count(v)) continue;
+      if (life.arena || life.outside || life.bound || roots_.count(v)) continue;
       auto it = step_of.find(nodes_[life.last].n);
       if (it != step_of.end()) plan_->steps[it->second].release.push_back(ValueId{v});
     }
@@ -349,6 +352,7 @@ class Planner {
   struct Life {
     size_t first = 0, last = 0;
     bool outside = false, arena = false;
+    bool bound = false;  // computed while planning: the slot holds it from run to run
     DType dtype = DType::none;
     Shape shape;
   };

@@ -428,6 +428,27 @@ TEST(NodeKernels, ThreadsDoNotMatter) {
   }
 }
 
+/// What was computed while planning is there in every run.
+TEST(NodeKernels, RunAgain) {
+  Dice dice(51);
+  const Tensor table = dice.floats({4, 3});
+  Graph graph;
+  ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, dims_of(table.shape())));
+  Builder b(graph, kMain);
+  ValueId index = b("add", {b.ints({1}), b.ints({2})});
+  graph.set_results(kMain, {b("gather", {x, index}), b("gather", {b.constant(table), index})});
+  LoadOptions options;
+  options.optimize = false;
+  auto model = Model::compile(std::move(graph), options);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session session = model->session();
+  for (int i = 0; i < 3; ++i) {
+    auto out = session.run(std::vector<Value>{Value(table)});
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    for (const Value& y : *out) EXPECT_EQ(y.tensor()->as<float>()[2], table.as<float>()[11]);
+  }
+}
+
 TEST(NodeKernels, EveryOneWasTried) {
   if (testing::GTEST_FLAG(filter) != "*") GTEST_SKIP() << "needs the whole program";
   static const std::set<std::string_view> kTested = {

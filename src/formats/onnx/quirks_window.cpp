@@ -70,22 +70,23 @@ Result<Quirked> pool(NodeImport& n) {
   return auto_pad(n, "NOTSET");
 }
 
+template <class A>
 Result<Quirked> global(NodeImport& n, std::string_view op) {
-  ReduceAttrs a;
+  A a;
   a.to_end = true;
   n.bind(0, n.b(op, {n.in[0], n.b.ints({2})}, a));
   return Quirked::done;
 }
-Result<Quirked> global_average(NodeImport& n) { return global(n, "mean_reduce"); }
-Result<Quirked> global_max(NodeImport& n) { return global(n, "max_reduce"); }
+Result<Quirked> global_average(NodeImport& n) { return global<ReduceAttrs>(n, "mean_reduce"); }
+Result<Quirked> global_max(NodeImport& n) { return global<ExtremeAttrs>(n, "max_reduce"); }
 
 /// GlobalLpPool: (sum |x|^p)^(1/p); p real until opset 1.
 Result<Quirked> global_lp(NodeImport& n) {
   const double p = n.given("p") && std::holds_alternative<double>(*n.find("p"))
                        ? n.real("p", 2)
                        : static_cast<double>(n.integer("p", 2));
-  if (p == 1) return global(n, "reduce_l1");
-  if (p == 2) return global(n, "reduce_l2");
+  if (p == 1) return global<ReduceAttrs>(n, "reduce_l1");
+  if (p == 2) return global<ReduceAttrs>(n, "reduce_l2");
   const DType type = n.type(0).dtype == DType::none ? DType::f32 : n.type(0).dtype;
   ReduceAttrs a;
   a.to_end = true;

@@ -26,9 +26,7 @@ class Region {
  public:
   explicit Region(const KernelRequest& r) : r_(r), outer_(static_cast<int>(r.in.size())) {}
 
-  const RegionStep* step_of(int v) const {
-    return v >= outer_ ? &r_.region[static_cast<size_t>(v - outer_)] : nullptr;
-  }
+  const RegionStep* step_of(int v) const { return v >= outer_ ? &r_.region[static_cast<size_t>(v - outer_)] : nullptr; }
   Operand operand(int v) const {
     if (v < 0) return {};
     return v < outer_ ? r_.in[static_cast<size_t>(v)] : step_of(v)->out;
@@ -80,8 +78,8 @@ std::optional<Reals> reals(const Operand& o, int64_t n) {
   return out;
 }
 
-/// product(dequantize(x), dequantize(constant w), bias?) [relu | clamp], quantize; columns: how many numbers the product
-/// has a row.
+/// product(dequantize(x), dequantize(constant w), bias?) [relu | clamp], quantize; columns: how many numbers the
+/// product has a row.
 std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view name, int64_t w_axis) {
   const Region region(r);
   const RegionStep& last = r.region.back();
@@ -93,7 +91,8 @@ std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view
     std::vector<Operand> in;
     for (size_t i = 0; i < step->in.size(); ++i) in.push_back(region.input(*step, i));
     activation = unary_of(*step->op, step->attrs, in);
-    if (!activation || (activation->kind != UnaryKind::relu && activation->kind != UnaryKind::clamp)) return std::nullopt;
+    if (!activation || (activation->kind != UnaryKind::relu && activation->kind != UnaryKind::clamp))
+      return std::nullopt;
     step = region.step_of(step->in[0]);
   }
   if (!step || step->op->name != name || step->in.size() < 2) return std::nullopt;
@@ -142,7 +141,8 @@ std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view
   if (activation) {
     const auto byte = [&](float limit, int32_t otherwise) {
       if (limit != limit) return otherwise;
-      const double at = std::nearbyint(static_cast<double>(limit) / static_cast<double>(p.y_scale.scale)) + p.y_scale.zero;
+      const double at =
+          std::nearbyint(static_cast<double>(limit) / static_cast<double>(p.y_scale.scale)) + p.y_scale.zero;
       return static_cast<int32_t>(std::clamp<double>(at, p.y_scale.low(), p.y_scale.high()));
     };
     const bool relu = activation->kind == UnaryKind::relu;
@@ -241,7 +241,7 @@ Result<std::unique_ptr<Kernel>> make_gemm(const KernelRequest& r) {
   if (w.shape.rank() != 2 || x.shape.rank() < 1 || x.shape.count() == 0 || w.shape.count() == 0) return nullptr;
   const int64_t k = w.shape[transposed ? 1 : 0], n = w.shape[transposed ? 0 : 1], m = x.shape.count() / k;
   Team alone(1);
-  ByteMatrix b{w.constant->data(), k, n, transposed ? 1 : n, transposed ? k : 1, p->w_signed, p->w_zero.data(),
+  ByteMatrix b{w.constant->data(),          k, n, transposed ? 1 : n, transposed ? k : 1, p->w_signed, p->w_zero.data(),
                p->w_zero.size() > 1 ? 1 : 0};
   const std::string key = fmt::format("gemm_i8 {} {} {}", w.id, static_cast<int>(r.loops.isa), transposed);
   NNEX_ASSIGN(auto packed, r.packs.get(key, packed_bytes_i8(r.loops, k, n),
