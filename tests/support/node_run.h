@@ -30,7 +30,9 @@ struct NodeRun {
   std::vector<Tensor> out;
 };
 
-inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1) {
+/// With `inside` the node stands between copies, so that the plan lays its tensors out and may give the result the
+/// memory of an input.
+inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1, bool inside = false) {
   Graph graph;
   std::vector<ValueId> in;
   std::vector<Value> fed;
@@ -43,10 +45,14 @@ inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1) {
     } else {
       in.push_back(graph.add_param(kMain, "x" + std::to_string(i), Type::tensor(t.dtype(), dims_of(t.shape()))));
       fed.emplace_back(t);
+      if (inside) in.back() = Builder(graph, kMain)("copy", {in.back()});
     }
   }
   NodeId id = graph.add_node(kMain, op(c.op), in, c.outputs, attrs_with(op(c.op), c.attrs));
-  graph.set_results(kMain, graph[id].out);
+  std::vector<ValueId> results = graph[id].out;
+  if (inside)
+    for (ValueId& v : results) v = Builder(graph, kMain)("copy", {v});
+  graph.set_results(kMain, results);
   LoadOptions options;
   options.optimize = false;
   NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
@@ -56,7 +62,8 @@ inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1) {
   session.profile(true);
   NNEX_ASSIGN(auto out, session.run(fed));
   NodeRun run;
-  run.kernel = session.nodes().empty() ? "none" : session.nodes()[0].kernel;
+  for (const NodeTime& n : session.nodes())
+    if (n.op == c.op) run.kernel = n.kernel;
   for (const Value& v : out) run.out.push_back(*v.tensor());
   return run;
 }
@@ -101,6 +108,14 @@ inline void expect_same(const NodeCase& c, std::string_view kernel, const Bound&
       ASSERT_TRUE(wide ? int_at(g, i) == int_at(w, i) : near(real_at(g, i), real_at(w, i), bound))
           << "output " << o << " element " << i << ": found " << element_text(g, i) << ", needed "
           << element_text(w, i);
+  }
+  auto inside = run_node(c, 1, true);
+  ASSERT_TRUE(inside.ok()) << inside.error().text();
+  for (size_t o = 0; o < wanted->size(); ++o) {
+    const Tensor &a = got->out[o], &b = inside->out[o];
+    ASSERT_EQ(a.bytes(), b.bytes());
+    EXPECT_TRUE(a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0)
+        << "output " << o << " differs between copies";
   }
 }
 
