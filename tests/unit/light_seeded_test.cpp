@@ -113,7 +113,6 @@ void check(const fs::path& model, const Tensor& want, bool optimize, double boun
     apart = std::max(apart, std::abs(static_cast<double>(got[i]) - static_cast<double>(expected[i])));
   }
   EXPECT_LE(apart, bound * largest) << (optimize ? "with" : "without") << " passes";
-
 }
 
 TEST(LightSeeded, TheRuleGivesTheWrittenInput) {
