@@ -86,8 +86,7 @@ Result<std::vector<GateFunction>> gate_functions(const RnnAttrs& a, std::span<co
       const std::string& word = a.activations[i % a.activations.size()];
       const auto at = std::find(kWords.begin(), kWords.end(), word);
       if (at == kWords.end())
-        return Error(Code::invalid_model,
-                     fmt::format("activation '{}'; there are: {}", word, fmt::join(kWords, " ")));
+        return Error(Code::invalid_model, fmt::format("activation '{}'; there are: {}", word, fmt::join(kWords, " ")));
       f.kind = static_cast<Gate>(at - kWords.begin());
     }
     const auto next = [](const Reals& list, size_t& used, double otherwise) {
@@ -138,8 +137,8 @@ T dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
-/// Walks the steps of every row: step(x row, h row, c row) updates the states. Past a row's length y is 0 and the states
-/// stay.
+/// Walks the steps of every row: step(x row, h row, c row) updates the states. Past a row's length y is 0 and the
+/// states stay.
 template <class T, class Step>
 void walk(const Layer<T>& l, Step step) {
   for (int64_t b = 0; b < l.batch; ++b) {
@@ -358,8 +357,7 @@ Status infer_cell(InferCall& c, const Texts& words, int64_t gates, std::span<con
   if (c.dims(0) && c.dims(1)) NNEX_TRY(meet(c, (*c.dims(1))[1], (*c.dims(0))[1], "columns of w"));
   if (c.dims(0) && c.dims(4)) NNEX_TRY(meet(c, (*c.dims(4))[0], (*c.dims(0))[0], "rows of h0"));
   if (outputs == 2 && c.dims(5) && c.dims(4))
-    for (size_t k : {size_t{0}, size_t{1}})
-      NNEX_TRY(meet(c, (*c.dims(5))[k], (*c.dims(4))[k], "extent of c0"));
+    for (size_t k : {size_t{0}, size_t{1}}) NNEX_TRY(meet(c, (*c.dims(5))[k], (*c.dims(4))[k], "extent of c0"));
   for (size_t o = 0; o < outputs; ++o) c.result(o, c.dims(4) ? c.dims(4) : MaybeDims(c.unknowns(2)));
   return {};
 }
@@ -386,12 +384,12 @@ Status run_cell(Call& c, const RnnAttrs& a, int64_t gates, std::span<const Gate>
 
 template <class A>
 constexpr AttrType layer_fields(std::initializer_list<detail::FieldOf<A>> more = {}) {
-  AttrType t = attrs_of<A>(
-      {field<&A::direction>("direction", "Steps from the first, from the last, or both."),
-       field<&A::activations>("activations", "Functions of a direction's gates; empty: the usual ones."),
-       field<&A::activation_alpha>("activation_alpha", "First numbers of functions that have one."),
-       field<&A::activation_beta>("activation_beta", "Second numbers."),
-       field<&A::clip>("clip", "Bound of what a gate's function takes; absent: none.")});
+  AttrType t =
+      attrs_of<A>({field<&A::direction>("direction", "Steps from the first, from the last, or both."),
+                   field<&A::activations>("activations", "Functions of a direction's gates; empty: the usual ones."),
+                   field<&A::activation_alpha>("activation_alpha", "First numbers of functions that have one."),
+                   field<&A::activation_beta>("activation_beta", "Second numbers."),
+                   field<&A::clip>("clip", "Bound of what a gate's function takes; absent: none.")});
   for (const auto& f : more) t.fields.item[t.fields.n++] = f.field;
   return t;
 }
@@ -417,15 +415,15 @@ constexpr OpDef layer(std::string_view name, std::string_view summary, std::stri
 }
 
 constexpr OpDef lstm_layer() {
-  OpDef op = layer(
-      "lstm", "Long short-term memory over steps; gates i o f c.", "ONNX LSTM-22; WebNN lstm()",
-      layer_fields<LstmAttrs>({field<&LstmAttrs::input_forget>("input_forget", "The forget gate is 1 - input.")}),
-      [](InferCall& c) { return infer_layer(c, common(c.attr<LstmAttrs>()), 4, kLstmKinds, 6); },
-      typed<float, double>([]<class T>(Call& c) -> Status {
-        const auto& a = c.attr<LstmAttrs>();
-        return run_layer<T>(c, common(a), 4, kLstmKinds, LstmStep{a.input_forget}, true);
-      }),
-      {{onnx, "LSTM", {{"input_forget", "input_forget", &int_bool}}}, {webnn, "lstm"}});
+  OpDef op =
+      layer("lstm", "Long short-term memory over steps; gates i o f c.", "ONNX LSTM-22; WebNN lstm()",
+            layer_fields<LstmAttrs>({field<&LstmAttrs::input_forget>("input_forget", "The forget gate is 1 - input.")}),
+            [](InferCall& c) { return infer_layer(c, common(c.attr<LstmAttrs>()), 4, kLstmKinds, 6); },
+            typed<float, double>([]<class T>(Call& c) -> Status {
+              const auto& a = c.attr<LstmAttrs>();
+              return run_layer<T>(c, common(a), 4, kLstmKinds, LstmStep{a.input_forget}, true);
+            }),
+            {{onnx, "LSTM", {{"input_forget", "input_forget", &int_bool}}}, {webnn, "lstm"}});
   op.inputs.item[op.inputs.n++] = {"c0", same_type_as("x"), Arity::optional};
   op.inputs.item[op.inputs.n++] = {"p", same_type_as("x"), Arity::optional};
   op.outputs.item[op.outputs.n++] = {"c", same_type_as("x"), Arity::optional};
@@ -448,16 +446,17 @@ constexpr OpDef cell(std::string_view name, std::string_view summary, const Attr
 }
 
 constexpr OpDef lstm_cell() {
-  OpDef op = cell("lstm_cell", "One step of an lstm.",
-                  attrs_of<LstmCellAttrs>(
-                      {field<&LstmCellAttrs::activations>("activations", "Functions of gates; empty: the usual ones."),
-                       field<&LstmCellAttrs::input_forget>("input_forget", "The forget gate is 1 - input.")}),
-                  [](InferCall& c) { return infer_cell(c, c.attr<LstmCellAttrs>().activations, 4, kLstmKinds, 2); },
-                  typed<float, double>([]<class T>(Call& c) -> Status {
-                    const auto& a = c.attr<LstmCellAttrs>();
-                    return run_cell<T>(c, words_of(a), 4, kLstmKinds, LstmStep{a.input_forget}, true);
-                  }),
-                  "lstmCell");
+  OpDef op = cell(
+      "lstm_cell", "One step of an lstm.",
+      attrs_of<LstmCellAttrs>(
+          {field<&LstmCellAttrs::activations>("activations", "Functions of gates; empty: the usual ones."),
+           field<&LstmCellAttrs::input_forget>("input_forget", "The forget gate is 1 - input.")}),
+      [](InferCall& c) { return infer_cell(c, c.attr<LstmCellAttrs>().activations, 4, kLstmKinds, 2); },
+      typed<float, double>([]<class T>(Call& c) -> Status {
+        const auto& a = c.attr<LstmCellAttrs>();
+        return run_cell<T>(c, words_of(a), 4, kLstmKinds, LstmStep{a.input_forget}, true);
+      }),
+      "lstmCell");
   op.inputs.item[op.inputs.n++] = {"c0", same_type_as("x")};
   op.inputs.item[op.inputs.n++] = {"p", same_type_as("x"), Arity::optional};
   op.outputs.item[op.outputs.n++] = {"c", same_type_as("x")};
@@ -465,22 +464,21 @@ constexpr OpDef lstm_cell() {
 }
 
 constexpr OpDef kRecurrentOps[] = {
-    layer(
-        "rnn", "h = f(W x + R h + b) over steps.", "ONNX RNN-22", layer_fields<RnnAttrs>(),
-        [](InferCall& c) { return infer_layer(c, c.attr<RnnAttrs>(), 1, kRnnKinds, 0); },
-        typed<float, double>([]<class T>(Call& c) -> Status {
-          return run_layer<T>(c, c.attr<RnnAttrs>(), 1, kRnnKinds, RnnStep{}, false);
-        }),
-        {{onnx, "RNN"}}),
-    layer(
-        "gru", "Gated recurrent unit over steps; gates z r h.", "ONNX GRU-22; WebNN gru()",
-        layer_fields<GruAttrs>({field<&GruAttrs::reset_after>("reset_after", "The reset gate acts after R h + Rb.")}),
-        [](InferCall& c) { return infer_layer(c, common(c.attr<GruAttrs>()), 3, kGruKinds, 0); },
-        typed<float, double>([]<class T>(Call& c) -> Status {
-          const auto& a = c.attr<GruAttrs>();
-          return run_layer<T>(c, common(a), 3, kGruKinds, GruStep{a.reset_after}, false);
-        }),
-        {{onnx, "GRU", {{"reset_after", "linear_before_reset", &int_bool}}}, {webnn, "gru", {{"reset_after", "resetAfter"}}}}),
+    layer("rnn", "h = f(W x + R h + b) over steps.", "ONNX RNN-22", layer_fields<RnnAttrs>(),
+          [](InferCall& c) { return infer_layer(c, c.attr<RnnAttrs>(), 1, kRnnKinds, 0); },
+          typed<float, double>([]<class T>(Call& c) -> Status {
+            return run_layer<T>(c, c.attr<RnnAttrs>(), 1, kRnnKinds, RnnStep{}, false);
+          }),
+          {{onnx, "RNN"}}),
+    layer("gru", "Gated recurrent unit over steps; gates z r h.", "ONNX GRU-22; WebNN gru()",
+          layer_fields<GruAttrs>({field<&GruAttrs::reset_after>("reset_after", "The reset gate acts after R h + Rb.")}),
+          [](InferCall& c) { return infer_layer(c, common(c.attr<GruAttrs>()), 3, kGruKinds, 0); },
+          typed<float, double>([]<class T>(Call& c) -> Status {
+            const auto& a = c.attr<GruAttrs>();
+            return run_layer<T>(c, common(a), 3, kGruKinds, GruStep{a.reset_after}, false);
+          }),
+          {{onnx, "GRU", {{"reset_after", "linear_before_reset", &int_bool}}},
+           {webnn, "gru", {{"reset_after", "resetAfter"}}}}),
     lstm_layer(),
     cell(
         "gru_cell", "One step of a gru.",

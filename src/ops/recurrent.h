@@ -68,9 +68,9 @@ struct GateFunction {
   double operator()(double x) const;
 };
 
-/// The functions of every direction, `each` of them a direction, from the words and numbers of the attributes: words for
-/// one direction serve both, none means `defaults`. Numbers go, in order, to the functions that have them. Error text:
-/// an unknown word, or as many words as fit no direction.
+/// The functions of every direction, `each` of them a direction, from the words and numbers of the attributes: words
+/// for one direction serve both, none means `defaults`. Numbers go, in order, to the functions that have them. Error
+/// text: an unknown word, or as many words as fit no direction.
 Result<std::vector<GateFunction>> gate_functions(const RnnAttrs& attrs, std::span<const GateFunction::Kind> defaults);
 
 }  // namespace nnex
