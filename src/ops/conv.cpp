@@ -148,6 +148,28 @@ struct Conv {
   }
 };
 
+/// padding = [1, 2]  <->  [(1, 1), (2, 2)]
+constexpr Codec kBothSides = {"both_sides",
+                              [](const AttrValue& v) -> Result<AttrValue> {
+                                auto* list = std::get_if<Ints>(&v);
+                                if (!list)
+                                  return Error(Code::invalid_model, "needed one number an axis, found " + text(v));
+                                Pairs pairs;
+                                for (int64_t n : *list) pairs.emplace_back(n, n);
+                                return AttrValue(std::move(pairs));
+                              },
+                              [](const AttrValue& v) -> Result<AttrValue> {
+                                auto* pairs = std::get_if<Pairs>(&v);
+                                if (!pairs) return Error(Code::invalid_model, "needed pairs, found " + text(v));
+                                Ints list;
+                                for (auto [before, after] : *pairs) {
+                                  if (before != after)
+                                    return Error(Code::unsupported, "padding differs before and after");
+                                  list.push_back(before);
+                                }
+                                return AttrValue(std::move(list));
+                              }};
+
 constexpr OpDef kConvOps[] = {
     {.name = "conv",
      .summary = "Correlation of x with filters over its spatial axes.",
@@ -170,8 +192,8 @@ constexpr OpDef kConvOps[] = {
           {onnx,
            "Conv",
            {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
-          {webnn, "conv2d"},
-          {cvm, "conv2d"}}},
+          {webnn, "conv2d", {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "padding", &interleaved}}},
+          {cvm, "conv2d", {{"stride", "strides"}, {"padding", "padding", &kBothSides}}}}},
 };
 static_assert(sound(kConvOps));
 

@@ -103,10 +103,17 @@ void resize_lines(Team& team, const Table& t, int64_t rows, const float* x, floa
   });
 }
 
-/// Floats between the two steps: lines resized, all else as in x.
+/// Floats between the two steps: lines resized along some axis, all else as in x.
 int64_t floats_between(const Shape& x, const Shape& y) {
-  const int64_t last = x.rank() - 1;
-  return y[last] == x[last] ? 0 : x.count() / x[last] * y[last];
+  int64_t most = 0;
+  for (int64_t i = 0; i < x.rank(); ++i) most = std::max(most, x.count() / x[i] * y[i]);
+  return most;
+}
+int64_t floats_between(const Tables& t) {
+  if (t.inner > 1 || t.axes.size() < 2 || t.axes.back().index.empty()) return 0;
+  int64_t lines = t.batch;
+  for (size_t i = 0; i + 1 < t.axes.size(); ++i) lines *= t.axes[i].in;
+  return lines * t.axes.back().out;
 }
 
 class ResizeKernel : public Kernel {
@@ -179,7 +186,8 @@ Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
     if (!made.ok() || !made->has_value()) return nullptr;  // the reference kernel says what is wrong
     tables = std::move(made).value();
   }
-  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(r.loops, std::move(tables), floats_between(x, y)));
+  const int64_t between = tables ? floats_between(*tables) : floats_between(x, y);
+  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(r.loops, std::move(tables), between));
 }
 
 constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize}};

@@ -1,0 +1,269 @@
+// Deconvolutions (operators.md 2.5, 4.1).
+
+#include "ops/deconv.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/checked.h"
+#include "ops/call.h"
+#include "ops/codecs.h"
+#include "ops/infer_call.h"
+#include "ops/strided.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 30;  ///< Beyond it sizes are nonsense; products of two fit.
+
+Error invalid(std::string message) { return Error(Code::invalid_model, std::move(message)); }
+
+std::pair<int64_t, int64_t> pads_of(const DeconvAttrs& a, size_t axis) {
+  return axis < a.padding.size() ? a.padding[axis] : std::pair<int64_t, int64_t>{};
+}
+
+/// The attributes of one axis.
+Status check_axis(const DeconvAttrs& a, size_t axis, int64_t size) {
+  const int64_t stride = entry(a.stride, axis, 1), dilation = entry(a.dilation, axis, 1);
+  const int64_t more = entry(a.output_padding, axis, 0);
+  for (int64_t n : {size, stride, dilation})
+    if (n < 1 || n > kMost)
+      return invalid(
+          fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
+  if (more < 0 || more >= std::max(stride, dilation))
+    return invalid(fmt::format("output_padding {} is not below stride {} or dilation {}", more, stride, dilation));
+  for (int64_t n : {pads_of(a, axis).first, pads_of(a, axis).second})
+    if (n < -kMost || n > kMost) return invalid(fmt::format("padding {} is out of range", n));
+  if (!a.output_shape.empty() && a.auto_pad == AutoPad::off)
+    return invalid("output_shape needs auto_pad, which says where the padding goes");
+  if (entry(a.output_shape, axis, 0) < 0 || entry(a.output_shape, axis, 0) > kMost)
+    return invalid(fmt::format("output_shape asks for {} elements", entry(a.output_shape, axis, 0)));
+  return {};
+}
+
+}  // namespace
+
+Result<AxisWindow> reverse_window_of(const DeconvAttrs& a, size_t axis, int64_t input, int64_t size) {
+  NNEX_TRY(check_axis(a, axis, size));
+  AxisWindow w{size, entry(a.stride, axis, 1), entry(a.dilation, axis, 1), 0, 0, input, 0};
+  const auto span = checked_mul(size - 1, w.dilation), steps = checked_mul(input - 1, w.stride);
+  if (!span || !steps || *span > kMost * kMost / 4 || *steps > kMost * kMost / 4)
+    return invalid(fmt::format("{} elements at stride {} are too many", input, w.stride));
+  const int64_t whole = *steps + *span + 1 + entry(a.output_padding, axis, 0);
+  if (a.auto_pad == AutoPad::off) {
+    std::tie(w.before, w.after) = pads_of(a, axis);
+    w.output = whole - w.before - w.after;
+    if (input == 0) w.output = std::max<int64_t>(w.output, 0);
+    if (w.output < 0 || (w.output == 0 && input > 0))
+      return invalid(fmt::format("{} elements padded by ({}, {}) leave nothing", whole, w.before, w.after));
+    return w;
+  }
+  w.output = a.output_shape.empty() ? *steps + w.stride : entry(a.output_shape, axis, 0);
+  const int64_t total = std::max<int64_t>(whole - w.output, 0);  // a lack is output padding
+  w.before = a.auto_pad == AutoPad::same_upper ? total / 2 : total - total / 2;
+  w.after = total - w.before;
+  return w;
+}
+
+Result<Dim> reverse_extent(const DeconvAttrs& a, size_t axis, const Dim& input, int64_t size) {
+  NNEX_TRY(check_axis(a, axis, size));
+  const int64_t stride = entry(a.stride, axis, 1), span = (size - 1) * entry(a.dilation, axis, 1);
+  const auto [before, after] = pads_of(a, axis);
+  if (!a.output_shape.empty()) return Dim(entry(a.output_shape, axis, 0));
+  if (a.auto_pad != AutoPad::off) return input * Dim(stride);
+  return input * Dim(stride) + Dim(span + 1 - stride - before - after + entry(a.output_padding, axis, 0));
+}
+
+Result<std::vector<AxisWindow>> reverse_windows(const DeconvAttrs& a, const Shape& x, const Shape& filter) {
+  std::vector<AxisWindow> windows;
+  for (int64_t i = 2; i < x.rank(); ++i) {
+    NNEX_ASSIGN(AxisWindow w, reverse_window_of(a, static_cast<size_t>(i - 2), x[i], filter[i]));
+    windows.push_back(w);
+  }
+  return windows;
+}
+
+namespace {
+
+Status check_lists(InferCall& c, const DeconvAttrs& a, size_t spatial) {
+  for (const auto& [list, what] : {std::pair{&a.stride, "stride"},
+                                   {&a.dilation, "dilation"},
+                                   {&a.output_padding, "output_padding"},
+                                   {&a.output_shape, "output_shape"}})
+    if (!list->empty() && list->size() != spatial)
+      return c.error("{} has {} numbers; x has {} spatial axes", what, list->size(), spatial);
+  if (!a.padding.empty() && a.padding.size() != spatial)
+    return c.error("padding has {} pairs; x has {} spatial axes", a.padding.size(), spatial);
+  return {};
+}
+
+Status infer_deconv(InferCall& c) {
+  const auto& a = c.attr<DeconvAttrs>();
+  if (!c.dims(0) || !c.dims(1)) {
+    c.result(0, c.dims(0)   ? MaybeDims(c.unknowns(*c.rank(0)))
+                : c.dims(1) ? MaybeDims(c.unknowns(*c.rank(1)))
+                            : MaybeDims{});
+    return {};
+  }
+  const Dims &x = *c.dims(0), &w = *c.dims(1);
+  if (x.size() < 3 || x.size() != w.size())
+    return c.error("x has {} axes, filter {}; needed the same number, at least 3", x.size(), w.size());
+  const size_t spatial = x.size() - 2;
+  NNEX_TRY(check_lists(c, a, spatial));
+  if (a.groups < 1 || a.groups > kMost) return c.error("groups is {}", a.groups);
+  NNEX_TRY(meet(c, x[1], w[0], "channels of x and filters"));
+  if (w[0].is_number() && w[0].value() % a.groups)
+    return c.error("{} filters cannot be split into {} groups", w[0].value(), a.groups);
+  Dims out = {x[0], w[1] * Dim(a.groups)};
+  if (c.has(2) && c.dims(2)) NNEX_TRY(meet(c, product(*c.dims(2)), out[1], "elements of bias"));
+  for (size_t i = 0; i < spatial; ++i) {
+    const Dim &d = x[2 + i], &size = w[2 + i];
+    if (!size.is_number()) {
+      out.push_back(a.output_shape.empty() ? c.unknown() : Dim(a.output_shape[i]));
+      continue;
+    }
+    auto extent = reverse_extent(a, i, d, size.value());
+    if (extent.ok() && d.is_number()) {
+      auto window = reverse_window_of(a, i, d.value(), size.value());
+      extent = window.ok() ? Result<Dim>(Dim(window->output)) : Result<Dim>(std::move(window).error());
+    }
+    if (!extent.ok()) return c.error("spatial axis {}: {}", i, extent.error().message());
+    out.push_back(*extent);
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+int64_t small_index(int64_t i, int64_t n, ConvBorder border) {
+  if (i >= 0 && i < n) return i;
+  switch (border) {
+    case ConvBorder::constant:
+      return -1;
+    case ConvBorder::replicate:
+      return i < 0 ? 0 : n - 1;
+    case ConvBorder::reflect: {
+      if (n == 1) return 0;
+      const int64_t period = 2 * (n - 1), k = i - period * floor_div(i, period);
+      return k < n ? k : period - k;
+    }
+    case ConvBorder::reflect_even: {
+      const int64_t k = i - 2 * n * floor_div(i, 2 * n);
+      return k < n ? k : 2 * n - 1 - k;
+    }
+  }
+  return -1;
+}
+
+/// What one place of the large side reads: tap `tap` of the filter meets position `at` of the small side.
+struct Meeting {
+  int64_t tap, at;
+};
+
+/// The meetings of every place along one axis, place o's being [begin[o], begin[o + 1]).
+struct AxisMeetings {
+  std::vector<Meeting> all;
+  std::vector<size_t> begin;
+};
+
+AxisMeetings meetings_of(const AxisWindow& w, ConvBorder border) {
+  AxisMeetings m;
+  for (int64_t o = 0; o < w.output; ++o) {
+    m.begin.push_back(m.all.size());
+    for (int64_t k = 0; k < w.size; ++k) {
+      const int64_t from = o + w.before - k * w.dilation;
+      if (floor_div(from, w.stride) * w.stride != from) continue;
+      const int64_t at = small_index(floor_div(from, w.stride), w.input, border);
+      if (at >= 0) m.all.push_back({k, at});
+    }
+  }
+  m.begin.push_back(m.all.size());
+  return m;
+}
+
+/// y[m, o] = bias[m] + the sum over channels, then meetings, of x * filter: one chain a result.
+struct Deconv {
+  template <class T>
+  Status operator()(Call& c) const {
+    const auto& a = c.attr<DeconvAttrs>();
+    const Shape &xs = c.shape(0), &ws = c.shape(1), &ys = c.out(0).shape();
+    if (ys.count() == 0) return {};
+    NNEX_ASSIGN(std::vector<AxisWindow> windows, reverse_windows(a, xs, ws));
+    const size_t spatial = windows.size();
+    std::vector<AxisMeetings> axes;
+    for (const AxisWindow& w : windows) axes.push_back(meetings_of(w, a.border));
+    const Ints xst = row_major_strides(xs), wst = row_major_strides(ws), yst = row_major_strides(ys);
+    const int64_t taken = xs[1] / a.groups, made = ws[1], places = yst[1];
+    const T *x = c.in<T>(0).data(), *filter = c.in<T>(1).data(), *bias = c.has(2) ? c.in<T>(2).data() : nullptr;
+    T* y = c.out<T>(0).data();
+    std::vector<std::pair<int64_t, int64_t>> meetings;  // offsets in x and in the filter
+    for (int64_t p = 0; p < places; ++p) {
+      collect(axes, windows, p, xst, wst, spatial, meetings);
+      for (int64_t n = 0; n < xs[0]; ++n)
+        for (int64_t m = 0; m < ys[1]; ++m) {
+          T sum = bias ? bias[m] : T{};
+          const int64_t first = m / made * taken;
+          const T* from = x + n * xst[0] + first * xst[1];
+          const T* w = filter + first * wst[0] + m % made * wst[1];
+          for (int64_t k = 0; k < taken; ++k, from += xst[1], w += wst[0])
+            for (const auto& [at, tap] : meetings) sum += from[at] * w[tap];
+          y[n * yst[0] + m * yst[1] + p] = sum;
+        }
+    }
+    return {};
+  }
+
+  /// The meetings of place p: those of its axes, combined.
+  static void collect(const std::vector<AxisMeetings>& axes, const std::vector<AxisWindow>& windows, int64_t p,
+                      const Ints& xst, const Ints& wst, size_t spatial,
+                      std::vector<std::pair<int64_t, int64_t>>& meetings) {
+    meetings.assign(1, {0, 0});
+    for (size_t i = spatial; i-- > 0; p /= windows[i].output) {
+      const auto o = static_cast<size_t>(p % windows[i].output);
+      const size_t before = meetings.size();
+      for (size_t k = axes[i].begin[o]; k < axes[i].begin[o + 1]; ++k)
+        for (size_t j = 0; j < before; ++j)
+          meetings.emplace_back(meetings[j].first + axes[i].all[k].at * xst[2 + i],
+                                meetings[j].second + axes[i].all[k].tap * wst[2 + i]);
+      meetings.erase(meetings.begin(), meetings.begin() + static_cast<std::ptrdiff_t>(before));
+    }
+  }
+};
+
+constexpr OpDef kDeconvOps[] = {
+    {.name = "deconv",
+     .summary = "The transpose of a convolution: every element of x adds its multiple of the filter to y.",
+     .source = "NNEF 1.0.5 deconv; ONNX ConvTranspose-22; WebNN convTranspose2d()",
+     .inputs = {{"x", kF},
+                {.name = "filter", .type = same_type_as("x"), .doc = "[in, out / groups, spatial...]"},
+                {"bias", same_type_as("x"), Arity::optional}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<DeconvAttrs>(
+         {field<&DeconvAttrs::stride>("stride", "Elements of y between windows, one a spatial axis; empty: 1."),
+          field<&DeconvAttrs::dilation>("dilation", "Elements of y between taps; empty: 1."),
+          field<&DeconvAttrs::padding>("padding", "(before, after) cut from each spatial axis; empty: 0."),
+          field<&DeconvAttrs::auto_pad>("auto_pad", "Padding that gives extent * stride, or output_shape."),
+          field<&DeconvAttrs::groups>("groups", "Channel groups."),
+          field<&DeconvAttrs::output_padding>("output_padding", "More elements at the end of each spatial axis."),
+          field<&DeconvAttrs::output_shape>("output_shape", "Spatial extents of y; with auto_pad only."),
+          field<&DeconvAttrs::border>("border", "What lies beyond x.")}),
+     .infer = infer_deconv,
+     .reference = typed<float, double>(Deconv{}),
+     .spelled =
+         {{nnef, "deconv"},
+          {onnx,
+           "ConvTranspose",
+           {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
+          {webnn,
+           "convTranspose2d",
+           {{"stride", "strides"},
+            {"dilation", "dilations"},
+            {"padding", "padding", &interleaved},
+            {"output_padding", "outputPadding"}}}}},
+};
+static_assert(sound(kDeconvOps));
+
+}  // namespace
+
+std::span<const OpDef> deconv_ops() { return kDeconvOps; }
+
+}  // namespace nnex
