@@ -22,9 +22,7 @@ TEST(Recurrent, LstmKernelEqualsTheReference) {
   for (int i = 0; i < 24; ++i) {
     const int64_t dirs = i % 3 == 2 ? 2 : 1, steps = dice.roll(1, 5), batch = dice.roll(1, 4), in = dice.roll(1, 9),
                   h = dice.roll(1, 20);
-    AttrMap attrs = {{"direction", std::string(i % 3 == 0   ? "forward"
-                                               : i % 3 == 1 ? "reverse"
-                                                            : "bidirectional")}};
+    AttrMap attrs = {{"direction", std::string(i % 3 == 0 ? "forward" : i % 3 == 1 ? "reverse" : "bidirectional")}};
     if (i % 4 == 1) attrs.push_back({"clip", 0.4});
     if (i % 5 == 1) attrs.push_back({"input_forget", true});
     NodeCase c{"lstm",
@@ -48,13 +46,13 @@ TEST(Recurrent, GruKernelEqualsTheReference) {
                                                             : "bidirectional")},
                      {"reset_after", i % 2 == 0}};
     if (i % 4 == 1) attrs.push_back({"clip", 0.4});
-    NodeCase c{"gru",
-               {dice.floats({steps, batch, in}), dice.floats({dirs, 3 * h, in}), dice.floats({dirs, 3 * h, h}),
-                i % 5 ? dice.floats({dirs, 6 * h}) : absent(), absent(),
-                i % 3 ? dice.floats({dirs, batch, h}) : absent()},
-               attrs,
-               {1, 2, 3},
-               2};
+    NodeCase c{
+        "gru",
+        {dice.floats({steps, batch, in}), dice.floats({dirs, 3 * h, in}), dice.floats({dirs, 3 * h, h}),
+         i % 5 ? dice.floats({dirs, 6 * h}) : absent(), absent(), i % 3 ? dice.floats({dirs, batch, h}) : absent()},
+        attrs,
+        {1, 2, 3},
+        2};
     expect_same(c, "gru_f32", kBound);
   }
 }
@@ -120,7 +118,8 @@ TEST(Recurrent, WrongExtentsAreNamed) {
   r = run_op("gru", {x, ones({1, 20, 4}, 1), ones({1, 20, 5}, 1)}, {}, 2);
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.error().message(), "gru: rows of r: found 20, needed 15");
-  r = run_op("rnn", {x, ones({1, 5, 4}, 1), ones({1, 5, 5}, 1), absent(), Tensor::of<int32_t>(Shape{2}, {1, 4})}, {}, 2);
+  r = run_op("rnn", {x, ones({1, 5, 4}, 1), ones({1, 5, 5}, 1), absent(), Tensor::of<int32_t>(Shape{2}, {1, 4})}, {},
+             2);
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.error().message(), "rnn: length 4 of row 1 is outside [0, 3]");
 }
