@@ -11,6 +11,8 @@ constexpr int64_t kTileElements = 1024;
 constexpr int64_t kShortRow =
     64;  // shorter rows are widened into a tile first, so that loops are never called for a few elements
 
+}  // namespace
+
 int64_t cost_of(const ChainStep& step) {
   if (step.b >= 0) return step.binary == BinaryKind::pow ? 200 : step.binary == BinaryKind::div ? 4 : 1;
   switch (step.unary.kind) {
@@ -36,8 +38,6 @@ int64_t cost_of(const ChainStep& step) {
       return 1;
   }
 }
-
-}  // namespace
 
 /// A value as a tile's steps see it: element (r, i) of the tile lies at data[r * row_step + i * step].
 struct Chain::Operand {
@@ -103,6 +103,7 @@ bool Chain::place_values() {
 void Chain::run(const simd::Loops& loops, Team& team, const float* const* inputs, float* y) const {
   if (nest_.elements == 0) return;
   const int64_t bytes = nest_.elements * cost_, rows = nest_.rows();
+  if (count_ == 1 && nest_.axes == 1 && run_flat(loops, team, inputs, y)) return;
   if (rows >= parts_for(team, bytes)) {
     const int64_t unit = std::max<int64_t>(1, kTileElements / nest_.row_length());
     split(team, rows, bytes, unit, [&](int64_t begin, int64_t end) { run_rows(loops, inputs, y, begin, end); });
@@ -110,6 +111,24 @@ void Chain::run(const simd::Loops& loops, Team& team, const float* const* inputs
     split(team, nest_.row_length(), bytes, kTileElements,
           [&](int64_t begin, int64_t end) { run_columns(loops, inputs, y, begin, end); });
   }
+}
+
+/// One step over dense inputs and single numbers: without a tile. False for anything else.
+bool Chain::run_flat(const simd::Loops& loops, Team& team, const float* const* inputs, float* y) const {
+  const ChainStep& step = steps_[0].what;
+  const int64_t step_a = nest_.row_stride(step.a), step_b = step.b < 0 ? 1 : nest_.row_stride(step.b);
+  const auto known = [](int64_t stride) { return stride == 0 || stride == 1; };
+  if (!known(step_a) || !known(step_b) || (step.b < 0 ? step_a : step_a | step_b) == 0) return false;
+  const Form form = step_a == 0 ? Form::scalar_vector : step_b == 0 ? Form::vector_scalar : Form::vector_vector;
+  const float *a = inputs[step.a], *b = step.b < 0 ? nullptr : inputs[step.b];
+  split(team, nest_.elements, nest_.elements * cost_, kTileElements, [&](int64_t begin, int64_t end) {
+    const size_t n = static_cast<size_t>(end - begin);
+    if (b)
+      loops.binary_f32(step.binary, form, a + begin * step_a, b + begin * step_b, y + begin, n);
+    else
+      loops.unary_f32(step.unary, a + begin, y + begin, n);
+  });
+  return true;
 }
 
 /// Rows [begin, end), several to a tile when they are short. Rows share a tile as long as every input goes on with the

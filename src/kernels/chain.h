@@ -21,6 +21,9 @@ struct ChainStep {
   BinaryKind binary = BinaryKind::add;
 };
 
+/// Bytes that a thread could move in the time the step takes for one element.
+int64_t cost_of(const ChainStep& step);
+
 /// A chain of steps over a dense result, prepared once. It runs in tiles of 1,024 elements that stay in the first
 /// cache; the last step's value is the result. Plain data: copies freely, allocates nothing.
 class Chain {
@@ -48,6 +51,7 @@ class Chain {
   struct Tile;
 
   bool place_values();
+  bool run_flat(const simd::Loops& loops, Team& team, const float* const* inputs, float* y) const;
   void run_rows(const simd::Loops& loops, const float* const* inputs, float* y, int64_t begin, int64_t end) const;
   void run_columns(const simd::Loops& loops, const float* const* inputs, float* y, int64_t begin, int64_t end) const;
   void run_tile(const simd::Loops& loops, Tile& tile, float* y) const;

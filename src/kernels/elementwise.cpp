@@ -96,10 +96,9 @@ void select_elements(Team& team, const Nest& nest, const uint8_t* which, const T
 }  // namespace
 
 void unary_map(const simd::Loops& loops, Team& team, const Unary& f, const float* x, float* y, int64_t n) {
-  const int64_t shape[] = {n};
-  const std::span<const int64_t> inputs[] = {shape};
-  const ChainStep step = {.a = 0, .b = -1, .unary = f};
-  Chain::make(shape, inputs, {&step, 1})->run(loops, team, &x, y);
+  split(team, n, n * (8 + cost_of({.a = 0, .unary = f})), 1024, [&](int64_t begin, int64_t end) {
+    loops.unary_f32(f, x + begin, y + begin, static_cast<size_t>(end - begin));
+  });
 }
 
 void binary_broadcast(const simd::Loops& loops, Team& team, BinaryKind kind, const Nest& nest, const float* a,

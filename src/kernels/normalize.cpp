@@ -52,42 +52,51 @@ namespace {
 
 constexpr int64_t kMostReach = 256;
 
-/// y = x / (bias + factor sums)^beta for n elements; `sums` and `scratch` are used up.
-void respond(const simd::Loops& loops, const LocalResponse& what, const float* x, float* sums, float* scratch, float* y,
-             int64_t n) {
+/// sums = (bias + factor sums)^beta for n elements; `scratch` is used up.
+void raise(const simd::Loops& loops, const LocalResponse& what, float* sums, float* scratch, int64_t n) {
   const size_t count = static_cast<size_t>(n);
   loops.unary_f32({UnaryKind::affine, what.factor, what.bias}, sums, sums, count);
   // The common powers 3/4 and 1/2 by square roots.
   if (what.beta == 0.5F || what.beta == 0.75F) {
     loops.unary_f32({UnaryKind::sqrt}, sums, sums, count);
-    if (what.beta == 0.75F) {
-      loops.unary_f32({UnaryKind::sqrt}, sums, scratch, count);
-      loops.binary_f32(BinaryKind::mul, Form::vector_vector, sums, scratch, sums, count);
-    }
+    if (what.beta == 0.5F) return;
+    loops.unary_f32({UnaryKind::sqrt}, sums, scratch, count);
+    loops.binary_f32(BinaryKind::mul, Form::vector_vector, sums, scratch, sums, count);
   } else {
     loops.binary_f32(BinaryKind::pow, Form::vector_scalar, sums, &what.beta, sums, count);
   }
-  loops.binary_f32(BinaryKind::div, Form::vector_vector, x, sums, y, count);
 }
 
-/// Channels side by side.
+constexpr int64_t kTileFloats = 2048, kMostPiece = 1024;
+
+/// Channels side by side. Squares of several rows, zeros before and after each, stand in a tile, so that loops run over
+/// all of them at once.
 void respond_rows(const simd::Loops& loops, const LocalResponse& what, const float* x, float* y, int64_t rows,
                   int64_t channels) {
-  constexpr int64_t kPiece = 512;
-  float squares[kPiece + kMostReach], sums[kPiece];
-  for (int64_t row = 0; row < rows; ++row) {
-    const float* from = x + row * channels;
-    for (int64_t c0 = 0; c0 < channels; c0 += kPiece) {
-      const int64_t n = std::min(kPiece, channels - c0);
-      // squares[j] belongs to channel c0 - before + j; channels outside count as 0.
-      for (int64_t j = 0; j < n + what.before + what.after; ++j) {
-        const int64_t c = c0 - what.before + j;
-        squares[j] = c >= 0 && c < channels ? from[c] * from[c] : 0.0F;
+  float squares[kTileFloats + kMostReach], sums[kTileFloats];
+  const int64_t reach = what.before + what.after;
+  for (int64_t c0 = 0; c0 < channels; c0 += kMostPiece) {
+    const int64_t n = std::min(kMostPiece, channels - c0), step = n + reach;
+    const int64_t low = std::max<int64_t>(0, c0 - what.before), high = std::min(channels, c0 + n + what.after);
+    const int64_t before = low - (c0 - what.before), most = std::max<int64_t>(1, kTileFloats / step);
+    for (int64_t row = 0; row < rows; row += most) {
+      const int64_t tile_rows = std::min(most, rows - row), count = tile_rows * step - reach;
+      for (int64_t r = 0; r < tile_rows; ++r) {
+        const float* from = x + (row + r) * channels + low;
+        float* to = squares + r * step;
+        std::fill_n(to, before, 0.0F);
+        loops.binary_f32(BinaryKind::mul, Form::vector_vector, from, from, to + before,
+                         static_cast<size_t>(high - low));
+        std::fill(to + before + high - low, to + step, 0.0F);
       }
-      std::copy_n(squares, n, sums);
-      for (int64_t k = 1; k <= what.before + what.after; ++k)
-        loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares + k, sums, static_cast<size_t>(n));
-      respond(loops, what, from + c0, sums, squares, y + row * channels + c0, n);
+      std::copy_n(squares, count, sums);
+      for (int64_t k = 1; k <= reach; ++k)
+        loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares + k, sums, static_cast<size_t>(count));
+      raise(loops, what, sums, squares, count);
+      for (int64_t r = 0; r < tile_rows; ++r) {
+        const int64_t at = (row + r) * channels + c0;
+        loops.binary_f32(BinaryKind::div, Form::vector_vector, x + at, sums + r * step, y + at, static_cast<size_t>(n));
+      }
     }
   }
 }
@@ -117,7 +126,8 @@ void respond_columns(const simd::Loops& loops, const LocalResponse& what, const 
     std::copy_n(squares(c - what.before), columns, sums);
     for (int64_t k = 1 - what.before; k <= what.after; ++k)
       loops.binary_f32(BinaryKind::add, Form::vector_vector, sums, squares(c + k), sums, n);
-    respond(loops, what, x + c * inner, sums, scratch, y + c * inner, columns);
+    raise(loops, what, sums, scratch, columns);
+    loops.binary_f32(BinaryKind::div, Form::vector_vector, x + c * inner, sums, y + c * inner, n);
   }
 }
 

@@ -34,20 +34,47 @@ struct Partials {
   /// Joins partial j with j + 8, then 4, 2, 1, by op on vectors of one lane's meaning.
   template <class Op>
   HWY_INLINE float tree(Op op) const {
+#if HWY_TARGET == HWY_SCALAR
     const F32 d;
-    alignas(64) float a[32];
-    for (size_t k = 0; k < kVectors; ++k) hn::Store(v[k], d, a + k * hn::Lanes(d));
-    const hn::CappedTag<float, 8> d8;
+    VF32 a[16];
+    for (size_t j = 0; j < 16; ++j) a[j] = v[j];
+    for (size_t far = 8; far > 0; far /= 2)
+      for (size_t j = 0; j < far; ++j) a[j] = op(d, a[j], a[j + far]);
+    return hn::GetLane(a[0]);
+#else
     const hn::CappedTag<float, 4> d4;
-    const hn::CappedTag<float, 1> d1;
-    for (size_t j = 0; j < 8; j += hn::Lanes(d8))
-      hn::StoreU(op(d8, hn::LoadU(d8, a + j), hn::LoadU(d8, a + 8 + j)), d8, a + j);
-    for (size_t j = 0; j < 4; j += hn::Lanes(d4))
-      hn::StoreU(op(d4, hn::LoadU(d4, a + j), hn::LoadU(d4, a + 4 + j)), d4, a + j);
-    const auto low = op(d1, hn::LoadU(d1, a), hn::LoadU(d1, a + 2)),
-               high = op(d1, hn::LoadU(d1, a + 1), hn::LoadU(d1, a + 3));
-    return hn::GetLane(op(d1, low, high));
+    const auto four = to_four(v, op);
+    const auto two = op(d4, four, hn::Shuffle1032(four));
+    return hn::GetLane(op(d4, two, hn::Shuffle2301(two)));
+#endif
   }
+
+ private:
+#if HWY_TARGET != HWY_SCALAR
+  using Four = hn::Vec<hn::CappedTag<float, 4>>;
+
+  /// Partials 0 to 3 after two joins, from four vectors of 4, two of 8, one of 16.
+  template <class V, class Op>
+  static HWY_INLINE Four to_four(const V (&v)[4], Op op) {
+    const hn::CappedTag<float, 4> d4;
+    return op(d4, op(d4, v[0], v[2]), op(d4, v[1], v[3]));
+  }
+  template <class V, class Op>
+  static HWY_INLINE Four to_four(const V (&v)[2], Op op) {
+    const hn::CappedTag<float, 8> d8;
+    return halves_joined(op(d8, v[0], v[1]), op);
+  }
+  template <class V, class Op>
+  static HWY_INLINE Four to_four(const V (&v)[1], Op op) {
+    const hn::CappedTag<float, 8> d8;
+    return halves_joined(op(d8, hn::LowerHalf(d8, v[0]), hn::UpperHalf(d8, v[0])), op);
+  }
+  template <class V, class Op>
+  static HWY_INLINE Four halves_joined(V eight, Op op) {
+    const hn::CappedTag<float, 4> d4;
+    return op(d4, hn::LowerHalf(d4, eight), hn::UpperHalf(d4, eight));
+  }
+#endif
 };
 
 /// Calls step(k, vector of 16-element group, offset) over a row: partial vector k takes x[offset ...]. The last group
@@ -61,10 +88,17 @@ HWY_INLINE void each_sixteen(const float* x, size_t n, float pad, Step step) {
     HWY_UNROLL(16)
     for (size_t k = 0; k < Partials::kVectors; ++k) step(k, hn::LoadU(d, x + i + k * lanes), i + k * lanes);
   }
-  if (i < n) {
-    alignas(64) float padded[16];
-    for (size_t j = 0; j < 16; ++j) padded[j] = j < n - i ? x[i + j] : pad;
-    for (size_t k = 0; k < Partials::kVectors; ++k) step(k, hn::Load(d, padded + k * lanes), i + k * lanes);
+  if (i == n) return;
+  const size_t left = n - i;
+  const VF32 pads = hn::Set(d, pad);
+  for (size_t k = 0; k < Partials::kVectors; ++k) {
+    const size_t first = k * lanes;
+    VF32 part = pads;
+    if (left >= first + lanes)
+      part = hn::LoadU(d, x + i + first);
+    else if (left > first)
+      part = hn::IfThenElse(hn::FirstN(d, left - first), load_part(d, x + i + first, left - first), pads);
+    step(k, part, i + first);
   }
 }
 
