@@ -393,6 +393,19 @@ TEST(GatherKernels, FaultsInTheReferencesWords) {
   expect_same({"gather", {x, Tensor::of<uint32_t>({1}, {2})}}, "reference");
 }
 
+TEST(GatherKernels, OneHot) {
+  Dice dice(42);
+  static constexpr DType kTypes[] = {DType::f32, DType::i64, DType::f16, DType::boolean};
+  for (int i = 0; i < 20; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 3), 300);
+    const int64_t depth = dice.roll(1, 9);
+    const AttrMap attrs = {{"axis", dice.roll(-s.rank() - 1, s.rank())}};
+    const Tensor values = dice.bytes(kTypes[static_cast<size_t>(i) % std::size(kTypes)], {2});
+    expect_same({"one_hot", {dice.ints<int64_t>(s, -12, 12), Tensor::scalar(depth), values}, attrs, {1}}, "one_hot");
+    expect_same({"one_hot", {dice.ints<int32_t>(s, -12, 12), Tensor::scalar(depth), values}, attrs, {1, 2}}, "one_hot");
+  }
+}
+
 // ---- All of them
 
 /// Two threads give the bytes of one, on work large enough to be split.
@@ -451,12 +464,29 @@ TEST(NodeKernels, RunAgain) {
 
 TEST(NodeKernels, EveryOneWasTried) {
   if (testing::GTEST_FLAG(filter) != "*") GTEST_SKIP() << "needs the whole program";
-  static const std::set<std::string_view> kTested = {
-      "layer_norm_f32", "rms_norm_f32",   "instance_norm_f32",  "group_norm_f32", "batch_norm_f32",
-      "lp_norm_f32",    "reduce_f32",     "local_response_f32", "arg_reduce_f32", "map_f32",
-      "map2_f32",       "map2_int",       "softmax_f32",        "compare",        "logic",
-      "select",         "cast",           "quantize_f32",       "dequantize_f32", "dynamic_quantize_f32",
-      "gather",         "gather_elements"};
+  static const std::set<std::string_view> kTested = {"layer_norm_f32",
+                                                     "rms_norm_f32",
+                                                     "instance_norm_f32",
+                                                     "group_norm_f32",
+                                                     "batch_norm_f32",
+                                                     "lp_norm_f32",
+                                                     "reduce_f32",
+                                                     "local_response_f32",
+                                                     "arg_reduce_f32",
+                                                     "map_f32",
+                                                     "map2_f32",
+                                                     "map2_int",
+                                                     "softmax_f32",
+                                                     "compare",
+                                                     "logic",
+                                                     "select",
+                                                     "cast",
+                                                     "quantize_f32",
+                                                     "dequantize_f32",
+                                                     "dynamic_quantize_f32",
+                                                     "gather",
+                                                     "gather_elements",
+                                                     "one_hot"};
   for (const KernelDef* def : all_kernels())
     if (kTested.count(def->name)) {
       EXPECT_TRUE(test::kernels_seen().count(std::string(def->op) + " " + std::string(def->name)))

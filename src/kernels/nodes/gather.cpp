@@ -108,6 +108,59 @@ class GatherElements : public IndexKernel {
   int64_t picks_;  // indices along the axis
 };
 
+/// y[o, index[o, i], i] = on, everything else off; an index outside the depth turns nothing on.
+template <class Index>
+class OneHotKernel : public Kernel {
+ public:
+  OneHotKernel(const Middle& y, int bytes) : y_(y), bytes_(bytes) {}
+  Status run(Call& c) const override {
+    switch (bytes_) {
+      case 1:
+        return fill<uint8_t>(c);
+      case 2:
+        return fill<uint16_t>(c);
+      case 4:
+        return fill<uint32_t>(c);
+      default:
+        return fill<uint64_t>(c);
+    }
+  }
+
+ private:
+  template <class T>
+  Status fill(Call& c) const {
+    const Index* index = c.in<Index>(0).data();
+    const T off = c.in<T>(2)[0], on = c.in<T>(2)[1];
+    T* y = c.out<T>(0).data();
+    const int64_t depth = y_.n, inner = y_.inner;
+    split(*c.team, y_.outer, c.out(0).bytes() * 2, 1, [&](int64_t begin, int64_t end) {
+      std::fill(y + begin * depth * inner, y + end * depth * inner, off);
+      for (int64_t o = begin; o < end; ++o)
+        for (int64_t i = 0; i < inner; ++i) {
+          int64_t k = index[o * inner + i];
+          if (k < 0) k += depth;
+          if (k >= 0 && k < depth) y[(o * depth + k) * inner + i] = on;
+        }
+    });
+    return {};
+  }
+
+  Middle y_;
+  int bytes_;  // of an element
+};
+
+Result<std::unique_ptr<Kernel>> make_one_hot(const KernelRequest& r) {
+  const DType index = r.in[0].dtype;
+  const Shape& y = r.out[0].shape;
+  const int bytes = element_bytes(r.in[2].dtype);
+  if ((index != DType::i64 && index != DType::i32) || r.in[1].shape.count() != 1 || r.in[2].shape.count() != 2 ||
+      (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || y.count() == 0)
+    return nullptr;
+  const Middle m = middle_of(y, r.attr<OneHotAttrs>().axis);
+  if (index == DType::i64) return made<OneHotKernel<int64_t>>(m, bytes);
+  return made<OneHotKernel<int32_t>>(m, bytes);
+}
+
 bool has_indices(const KernelRequest& r) {
   return (r.in[1].dtype == DType::i64 || r.in[1].dtype == DType::i32) && r.out[0].shape.count() > 0;
 }
@@ -130,7 +183,8 @@ Result<std::unique_ptr<Kernel>> make_gather_elements(const KernelRequest& r) {
 }
 
 constexpr KernelDef kGatherKernels[] = {{"gather", "gather", make_gather},
-                                        {"gather_elements", "gather_elements", make_gather_elements}};
+                                        {"gather_elements", "gather_elements", make_gather_elements},
+                                        {"one_hot", "one_hot", make_one_hot}};
 
 }  // namespace
 
