@@ -97,7 +97,7 @@ void Importer::infer_new() {
     if (!graph_[NodeId{inferred_}].erased) (void)inference_.node(NodeId{inferred_}).ok();
 }
 
-Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main) {
+Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given) {
   Scope& scope = scopes_.back();
   for (std::string_view message : parts.initializers) {
     NNEX_ASSIGN(NamedTensor t, read_tensor(message, source_));
@@ -129,8 +129,11 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main) {
     declared_[name] = std::move(type);
   }
   inference_.grow();
-  for (ValueId v : graph_[block].params)
-    if (!main) inference_.bind(v, graph_[v].type);
+  for (size_t i = 0; !main && i < graph_[block].params.size(); ++i) {
+    const ValueId v = graph_[block].params[i];
+    const bool told = graph_[v].type.kind != nnex::Kind::unknown || i >= given.size();
+    inference_.bind(v, told ? graph_[v].type : given[i]);
+  }
   for (std::string_view message : parts.nodes) NNEX_TRY(node(message, block, {}));
   std::vector<ValueId> results;
   for (std::string_view message : parts.outputs) {
@@ -153,14 +156,14 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main) {
   return {};
 }
 
-Result<BlockId> Importer::block(std::string_view message, int depth) {
+Result<BlockId> Importer::block(std::string_view message, int depth, std::span<const Type> given) {
   if (depth > limits_.depth)
     return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
   NNEX_ASSIGN(GraphParts parts, graph_parts(message));
   BlockId id = graph_.add_block();
   scopes_.emplace_back();
   const int outer = std::exchange(depth_, depth);
-  Status s = graph_body(parts, id, false);
+  Status s = graph_body(parts, id, false, given);
   depth_ = outer;
   scopes_.pop_back();
   if (!s.ok()) return std::move(s).error();
@@ -387,6 +390,18 @@ Status Importer::make(NodeImport& n) {
   return {};
 }
 
+std::vector<Type> Importer::body_types(const NodeImport& n, std::string_view op) const {
+  std::vector<Type> out;
+  if (op == "loop") out = {Type::tensor(DType::i64, Dims{}), Type::tensor(DType::boolean, Dims{})};
+  if (op != "loop" && op != "scan") return out;
+  for (size_t i = out.size(); i < n.in.size(); ++i) {
+    Type& t = out.emplace_back();
+    // Extents may change from step to step; the element type does not.
+    if (n.in[i].valid() && n.type(i).is_tensor()) t = Type::tensor(n.type(i).dtype, std::nullopt);
+  }
+  return out;
+}
+
 Result<NodeId> Importer::spell(NodeImport& n) {
   Spelled spelled = find_spelling(Format::onnx, n.domain, n.op, static_cast<int>(std::max<int64_t>(n.version, 1)));
   if (!spelled.op) return n.error("nnex does not have this operator");
@@ -397,7 +412,7 @@ Result<NodeId> Importer::spell(NodeImport& n) {
     auto a = std::find_if(n.attrs.begin(), n.attrs.end(),
                           [&](const Attribute& x) { return x.name == wanted && x.is_graph; });
     if (a == n.attrs.end()) return n.error(fmt::format("attribute '{}' is required", wanted));
-    NNEX_ASSIGN(BlockId b, block(a->graph, depth_ + 1));
+    NNEX_ASSIGN(BlockId b, block(a->graph, depth_ + 1, body_types(n, spelled.op->name)));
     s.blocks.push_back(b);
   }
   return make_spelled(n.b, std::move(s), inference_);

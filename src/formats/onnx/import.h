@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -83,8 +84,9 @@ class Importer {
   /// Infers the nodes made since the last call, so that later quirks know ranks.
   void infer_new();
   void bind_name(const std::string& name, ValueId v);
-  /// Imports a GraphProto into a block; its free names are those of the scopes around it.
-  Result<BlockId> block(std::string_view message, int depth);
+  /// Imports a GraphProto into a block; its free names are those of the scopes around it. `given`: what is known of
+  /// parameters that declare no type.
+  Result<BlockId> block(std::string_view message, int depth, std::span<const Type> given = {});
   /// Makes the table's node of a node whose quirk wants to go on with its outputs. Error: invalid_model when nobody
   /// spells it.
   Result<NodeId> spell(NodeImport& n);
@@ -95,7 +97,9 @@ class Importer {
   struct GraphParts;
 
   Result<GraphParts> graph_parts(std::string_view message) const;
-  Status graph_body(const GraphParts& parts, BlockId block, bool main);
+  Status graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given = {});
+  /// What a loop or scan node's inputs say of its body's parameters.
+  std::vector<Type> body_types(const NodeImport& n, std::string_view op) const;
   Status node(std::string_view message, BlockId block, NodeId before);
   Status make(NodeImport& n);
   Status foreign(NodeImport& n, bool call, const std::string& overload);
