@@ -100,9 +100,14 @@ class Placer {
 
   Status check_inputs() const {
     const bool variadic = !op_.inputs.empty() && op_.inputs.back().arity == Arity::variadic;
-    if (!variadic && in_.size() > op_.inputs.size())
-      return Error(Code::invalid_model, fmt::format("{}: found {} inputs; it takes at most {}", spelling_.name,
-                                                    in_.size(), op_.inputs.size()));
+    const size_t most = spelling_.ports.empty() ? op_.inputs.size() : spelling_.ports.size();
+    if (!variadic && node_.in.size() > most)
+      return Error(Code::invalid_model,
+                   fmt::format("{}: found {} inputs; it takes at most {}", spelling_.name, node_.in.size(), most));
+    for (size_t i = op_.inputs.size(); variadic && i <= in_.size(); ++i)
+      if (!in_[i - 1].valid())
+        return Error(Code::invalid_model,
+                     fmt::format("{}: input {} ('{}') has no name", spelling_.name, i - 1, op_.inputs.back().name));
     for (size_t i = 0; i < op_.inputs.size(); ++i)
       if (op_.inputs[i].arity == Arity::one && (i >= in_.size() || !in_[i].valid()))
         return Error(Code::invalid_model,
@@ -114,7 +119,10 @@ class Placer {
     return {};
   }
 
+  /// Outputs that an operator always has are made even where the file names none.
   NodeId make(size_t outputs, std::vector<BlockId> blocks) {
+    for (size_t o = 0; o < op_.outputs.size(); ++o)
+      if (op_.outputs[o].arity == Arity::one) outputs = std::max(outputs, o + 1);
     while (!in_.empty() && !in_.back().valid()) in_.pop_back();
     return b_.node(op_, std::move(in_), outputs, std::move(attrs_), std::move(blocks));
   }

@@ -63,7 +63,7 @@ class Inference::NodeCall : public InferCall {
  public:
   NodeCall(Inference& inference, const Node& node) : inference_(inference), node_(node) {
     op_ = node.op, attrs_ = node.attrs.get();
-    for (ValueId v : node.in) in_.push_back(v.valid() ? &inference.facts_[v.n].type : nullptr);
+    for (ValueId v : node.in) in_.push_back(v.valid() ? &inference.type(v) : nullptr);
     results_.resize(node.out.size());
     contents_.resize(node.out.size());
     for (size_t o = 0; o < node.out.size(); ++o) out_.push_back(node.out[o].valid() ? &results_[o] : nullptr);
@@ -133,8 +133,8 @@ class Inference::NodeCall : public InferCall {
   void finish() {
     for (size_t o = 0; o < results_.size(); ++o) {
       if (!out_[o]) continue;
-      inference_.facts_[node_.out[o].n] = {refined(std::move(results_[o]), inference_.graph_[node_.out[o]].type),
-                                           std::move(contents_[o])};
+      inference_.fact(node_.out[o]) = {refined(std::move(results_[o]), inference_.graph_[node_.out[o]].type),
+                                       std::move(contents_[o])};
     }
   }
 
@@ -154,20 +154,20 @@ class Inference::NodeCall : public InferCall {
   std::vector<std::optional<Tensor>> contents_;
 };
 
-Inference::Inference(const Graph& graph) : graph_(graph) { grow(); }
+Inference::Inference(const Graph& graph, uint32_t first) : graph_(graph), first_(first) { grow(); }
 
 void Inference::grow() {
-  const auto known = static_cast<uint32_t>(facts_.size());
-  facts_.resize(graph_.value_count());
+  const auto known = first_ + static_cast<uint32_t>(facts_.size());
+  facts_.resize(graph_.value_count() - first_);
   for (uint32_t n = known; n < graph_.value_count(); ++n) {
     const ValueDef& v = graph_[ValueId{n}];
-    if (v.is_constant() || v.param_of == kMain) facts_[n].type = v.type;
+    if (v.is_constant() || v.param_of == kMain) fact(ValueId{n}).type = v.type;
   }
 }
 
 const Tensor* Inference::content(ValueId v) const {
   if (const Tensor* t = graph_[v].constant.tensor()) return t;
-  return facts_[v.n].content ? &*facts_[v.n].content : nullptr;
+  return v.n >= first_ && fact(v).content ? &*fact(v).content : nullptr;
 }
 
 Status Inference::node(NodeId id) {
@@ -197,7 +197,7 @@ void Inference::block(BlockId id, Faults& faults) {
 void Inference::propagate(const Node& node) {
   if (!node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty() || node.in.size() > 64) return;
   for (ValueId v : node.out)
-    if (v.valid() && facts_[v.n].content) return;  // the rule said it itself
+    if (v.valid() && fact(v).content) return;  // the rule said it itself
   std::vector<const Tensor*> in;
   bool formulas = false;
   for (ValueId v : node.in) {
@@ -208,7 +208,7 @@ void Inference::propagate(const Node& node) {
   }
   for (ValueId v : node.out) {
     if (!v.valid()) continue;
-    auto shape = concrete(facts_[v.n].type);
+    auto shape = concrete(fact(v).type);
     if (!shape || shape->checked_count().value_or(kSmall + 1) > kSmall) return;
   }
   if (formulas)
@@ -231,7 +231,7 @@ void Inference::propagate_numbers(const Node& node, std::span<const Tensor* cons
   }
   for (size_t o = 0; o < node.out.size(); ++o) {
     if (node.out[o].valid()) {
-      const Type& t = facts_[node.out[o].n].type;
+      const Type& t = fact(node.out[o]).type;
       auto ready = Tensor::make(t.dtype, *concrete(t));
       if (!ready.ok()) return;
       made[o] = std::move(ready).value();
@@ -273,7 +273,7 @@ void Inference::propagate_formulas(const Node& node, std::span<const Tensor* con
   for (size_t o = 0; o < node.out.size(); ++o) {
     outputs.push_back(node.out[o].valid() ? &made[o] : nullptr);
     if (!node.out[o].valid()) continue;
-    const Type& t = facts_[node.out[o].n].type;
+    const Type& t = fact(node.out[o]).type;
     const TypeRule& rule = port_at(op.outputs, o).type;
     auto ready = Tensor::make(rule.from.empty() && rule.same == chosen ? DType::dim : t.dtype, *concrete(t));
     if (!ready.ok()) return;
@@ -287,11 +287,11 @@ void Inference::propagate_formulas(const Node& node, std::span<const Tensor* con
 
 void Inference::keep(ValueId v, const Tensor& content) {
   if (content.dtype() != DType::dim) {
-    facts_[v.n].content = content;
+    fact(v).content = content;
     return;
   }
-  facts_[v.n].content =
-      tensor_of(Dims(content.as<Dim>().begin(), content.as<Dim>().end()), facts_[v.n].type.dtype, content.shape());
+  fact(v).content =
+      tensor_of(Dims(content.as<Dim>().begin(), content.as<Dim>().end()), fact(v).type.dtype, content.shape());
 }
 
 void infer_types(Graph& graph, Faults& faults) {

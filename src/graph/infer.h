@@ -14,9 +14,11 @@ namespace nnex {
 /// of the value's own type when all is known, of type dim when formulas are in it.
 class Inference {
  public:
-  explicit Inference(const Graph& graph);
+  /// Values below `first` are known by the types the graph has for them: who adds a few nodes to a large graph pays for
+  /// those alone.
+  explicit Inference(const Graph& graph, uint32_t first = 0);
 
-  const Type& type(ValueId v) const { return facts_[v.n].type; }
+  const Type& type(ValueId v) const { return v.n < first_ ? graph_[v].type : fact(v).type; }
   /// The known content of a value: a constant of any size, or a small propagated tensor; null when only a run knows.
   /// May be of type dim.
   const Tensor* content(ValueId v) const;
@@ -25,8 +27,8 @@ class Inference {
   void grow();
 
   /// Says what a parameter or an earlier result is.
-  void bind(ValueId v, Type type) { facts_[v.n] = {std::move(type), std::nullopt}; }
-  void bind_content(ValueId v, Tensor content) { facts_[v.n].content = std::move(content); }
+  void bind(ValueId v, Type type) { fact(v) = {std::move(type), std::nullopt}; }
+  void bind_content(ValueId v, Tensor content) { fact(v).content = std::move(content); }
 
   /// Infers one node from the facts of its inputs. Errors carry the node's place.
   Status node(NodeId id);
@@ -42,14 +44,20 @@ class Inference {
     std::optional<Tensor> content;
   };
 
+  Fact& fact(ValueId v) {
+    NNEX_ASSERT(v.n >= first_);
+    return facts_[v.n - first_];
+  }
+  const Fact& fact(ValueId v) const { return facts_[v.n - first_]; }
   void propagate(const Node& node);
   void propagate_numbers(const Node& node, std::span<const Tensor* const> in);
   void propagate_formulas(const Node& node, std::span<const Tensor* const> in);
   void keep(ValueId v, const Tensor& content);
 
   const Graph& graph_;
-  std::vector<Fact> facts_;
-  int nesting_ = 0;  ///< Blocks being inferred for their owners.
+  uint32_t first_ = 0;
+  std::vector<Fact> facts_;  ///< Of values from first_ on.
+  int nesting_ = 0;          ///< Blocks being inferred for their owners.
 };
 
 /// Infers the whole graph from its declared inputs and writes what it finds into the values' types.

@@ -95,8 +95,8 @@ Result<External> open_external(const std::string& folder, const std::map<std::st
                  fmt::format("external offset {} is past the {} bytes of '{}'", offset, size, location->second));
   NNEX_ASSIGN(uint64_t length, number(entries, "length", size - offset));
   if (length > size - offset)
-    return Error(Code::invalid_model,
-                 fmt::format("external data end at {}; '{}' has {} bytes", offset + length, location->second, size));
+    return Error(Code::invalid_model, fmt::format("{} bytes of external data from {} on run past the {} bytes of '{}'",
+                                                  length, offset, size, location->second));
   return External{file->bytes().substr(offset, length), file};
 }
 

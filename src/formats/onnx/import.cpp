@@ -20,6 +20,19 @@ Error broken(std::string_view what, const char* fault) {
 
 std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
 
+/// What a later version means nobody knows yet.
+Status check_versions(int64_t ir, const std::map<std::string, int64_t>& opsets) {
+  if (ir > kNewestIr)
+    return Error(Code::unsupported,
+                 fmt::format("the model has IR version {}; nnex knows those up to {}", ir, kNewestIr));
+  auto standard = opsets.find("");
+  if (standard != opsets.end() && standard->second > kNewestOpset)
+    return Error(Code::unsupported,
+                 fmt::format("the model imports opset {} of the standard domain; nnex knows those up to {}",
+                             standard->second, kNewestOpset));
+  return {};
+}
+
 }  // namespace
 
 struct Importer::GraphParts {
@@ -381,11 +394,12 @@ Status Importer::make(NodeImport& n) {
   if (!find_spelling(Format::onnx, n.domain, n.op, static_cast<int>(std::max<int64_t>(n.version, 1))).op)
     return foreign(n, false, {});
   NNEX_ASSIGN(NodeId id, spell(n));
+  const auto& ports = graph_[id].op->outputs;
   for (size_t o = 0; o < n.out.size(); ++o) {
-    if (n.out[o].empty())
-      graph_.drop_output(id, o);
-    else
+    if (!n.out[o].empty())
       n.bind(o, graph_[id].out[o]);
+    else if (o < ports.size() && ports[o].arity == Arity::optional)
+      graph_.drop_output(id, o);
   }
   return {};
 }
@@ -490,6 +504,7 @@ Status Importer::model(std::string_view message) {
     NNEX_ASSIGN(auto opset, read_opset(o));
     opsets_[domain_of(opset.first)] = opset.second;
   }
+  NNEX_TRY(check_versions(graph_.meta.ir_version, opsets_));
   if (opsets_.empty() && graph_.meta.ir_version < 3) opsets_[""] = 1;
   graph_.meta.opsets = opsets_;
   for (std::string_view fn : functions) NNEX_TRY(add_function(fn));
@@ -514,8 +529,6 @@ Status Importer::function_body(std::string_view message, NodeId call) {
     return Error(Code::invalid_model, fmt::format("function '{}' takes {} inputs; it is given {}", node.foreign->name,
                                                   parts.inputs.size(), node.in.size()));
   inferred_ = static_cast<uint32_t>(graph_.node_count());
-  for (uint32_t v = 0; v < graph_.value_count(); ++v)
-    if (!graph_[ValueId{v}].is_constant()) inference_.bind(ValueId{v}, graph_[ValueId{v}].type);
   for (size_t i = 0; i < node.in.size(); ++i)
     if (node.in[i].valid()) scopes_.back()[parts.inputs[i]] = node.in[i];
   absent_.clear();

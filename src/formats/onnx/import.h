@@ -14,6 +14,9 @@
 
 namespace nnex::onnx_format {
 
+constexpr int64_t kNewestIr = 13;
+constexpr int64_t kNewestOpset = 28;  ///< Of the standard domain.
+
 struct Limits {
   int depth = 16;              ///< Nested sub-graphs; inference of nested loops doubles with each.
   int64_t nodes = 10'000'000;  ///< Nodes of all graphs.
@@ -72,8 +75,12 @@ Quirk find_quirk(std::string_view domain, std::string_view op);
 
 class Importer {
  public:
+  /// Values the graph has already keep the types it has for them.
   Importer(Graph& graph, Source source, Limits limits)
-      : graph_(graph), source_(std::move(source)), limits_(limits), inference_(graph) {}
+      : graph_(graph),
+        source_(std::move(source)),
+        limits_(limits),
+        inference_(graph, static_cast<uint32_t>(graph.value_count())) {}
 
   Status model(std::string_view message);
   /// A function's body in place of a call.

@@ -21,6 +21,8 @@ bool Reader::next(Field& f) {
   if (tag >> 35 || tag >> 3 == 0) return fail("a field number is out of range");
   f.number = static_cast<uint32_t>(tag >> 3);
   f.kind = static_cast<Kind>(tag & 7);
+  f.bits = 0;
+  f.bytes = {};
   const auto left = static_cast<uint64_t>(end_ - at_);
   switch (f.kind) {
     case Kind::varint:
@@ -29,7 +31,6 @@ bool Reader::next(Field& f) {
     case Kind::fixed32: {
       const size_t width = f.kind == Kind::fixed64 ? 8 : 4;
       if (left < width) return fail("a number is cut off");
-      f.bits = 0;
       std::memcpy(&f.bits, at_, width);
       at_ += width;
       return true;

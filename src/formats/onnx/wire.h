@@ -13,8 +13,8 @@ enum class Kind : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 struct Field {
   uint32_t number = 0;
   Kind kind = {};
-  uint64_t bits = 0;       ///< varint, fixed64, fixed32.
-  std::string_view bytes;  ///< Of kind bytes: a view of the file.
+  uint64_t bits = 0;       ///< varint, fixed64, fixed32; 0 for bytes.
+  std::string_view bytes;  ///< Of kind bytes: a view of the file; else empty.
 
   int64_t integer() const { return static_cast<int64_t>(bits); }
   float real() const { return __builtin_bit_cast(float, static_cast<uint32_t>(bits)); }
