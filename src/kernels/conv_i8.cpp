@@ -146,13 +146,11 @@ void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& 
   const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
   const int64_t bytes = group_columns(loops, s, nullptr).bytes();
   for (int64_t group = 0; group < s.groups; ++group) {
-    const std::byte* const w = f.w + group * outputs * inputs * taps;
-    const auto source = [&](int64_t i, int64_t j) {
-      return static_cast<uint8_t>(w[(j * inputs + i % inputs) * taps + i / inputs]);
-    };
-    pack_int_columns(loops, team, taps * inputs, outputs, f.is_signed,
-                     f.zero ? f.zero + group * outputs * f.zero_stride : nullptr, f.zero_stride, source,
-                     packed + group * bytes);
+    // Rows go through the channels of a tap, then on to the next tap.
+    ByteColumns from{f.w + group * outputs * inputs * taps, std::max<int64_t>(inputs, 1), 1, taps, inputs * taps};
+    from.is_signed = f.is_signed, from.zero_stride = f.zero_stride;
+    from.zero = f.zero ? f.zero + group * outputs * f.zero_stride : nullptr;
+    pack_int_columns(loops, team, taps * inputs, outputs, from, packed + group * bytes);
   }
 }
 

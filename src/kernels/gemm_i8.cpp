@@ -1,5 +1,7 @@
 #include "kernels/gemm_i8.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "kernels/matrix_rows.h"
 #include "kernels/tiles_i8.h"
@@ -16,9 +18,9 @@ int64_t packed_bytes_i8(const simd::Loops& loops, int64_t k, int64_t n) {
 }
 
 void pack_b_i8(const simd::Loops& loops, Team& team, const ByteMatrix& b, std::byte* packed) {
-  pack_int_columns(
-      loops, team, b.k, b.n, b.is_signed, b.zero, b.zero_stride,
-      [&](int64_t i, int64_t j) { return static_cast<uint8_t>(b.b[i * b.row_stride + j * b.col_stride]); }, packed);
+  const ByteColumns from{b.b,          std::max<int64_t>(b.k, 1), 0, b.row_stride, b.col_stride, b.is_signed, b.zero,
+                         b.zero_stride};
+  pack_int_columns(loops, team, b.k, b.n, from, packed);
 }
 
 int64_t gemm_i8_workspace(const simd::Loops& loops, int64_t m, int64_t n, int64_t k, bool to_bytes) {

@@ -114,6 +114,29 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
   team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
 }
 
+/// Column j in groups of k, `step` bytes from group to group; returns the sum of its values.
+template <int kGroup>
+int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, int64_t step) {
+  const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
+  uint32_t sum = 0;  // wraps as the products do
+  int64_t done = 0, in_run = 0;
+  const std::byte* run = from.b + j * from.column_stride;
+  const std::byte* at = run;
+  while (done < k) {
+    const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
+    int8_t values[kGroup] = {};
+    for (int g = 0; g < count; ++g) {
+      values[g] = static_cast<int8_t>(static_cast<uint8_t>(*at) ^ flip);
+      sum += static_cast<uint32_t>(int32_t{values[g]});
+      at += from.row_stride;
+      if (++in_run == from.run) in_run = 0, at = run += from.run_stride;
+    }
+    std::memcpy(to, values, kGroup);
+    to += step, done += count;
+  }
+  return static_cast<int32_t>(sum);
+}
+
 }  // namespace
 
 IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
@@ -133,31 +156,24 @@ int64_t IntColumns::sums_offset() const {
   return ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k(), 64) * 64;
 }
 
-void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, bool is_signed, const int32_t* zero,
-                      int64_t zero_stride, FunctionRef<uint8_t(int64_t i, int64_t j)> source, std::byte* packed) {
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                      std::byte* packed) {
   const IntColumns columns(loops, k, n, packed);
-  const uint8_t flip = is_signed ? 0 : 0x80;
   auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
   auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
   std::memset(packed, 0, IntColumns::kHeader);
   for (int64_t j = 0; j < n; ++j) {
-    zeros[j] = (zero ? zero[j * zero_stride] : 0) - (is_signed ? 0 : 128);
+    zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
     if (zeros[j] != 0) packed[0] = std::byte{1};
   }
   team.run(columns.panels(), [&](int64_t panel) {
     const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
                   width = columns.width(panel);
     auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
-    std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
-    for (int64_t j = 0; j < count; ++j) {
-      uint32_t sum = 0;
-      for (int64_t i = 0; i < k; ++i) {
-        const auto value = static_cast<int8_t>(source(i, first + j) ^ flip);
-        to[i / columns.group * width * columns.group + j * columns.group + i % columns.group] = value;
-        sum += static_cast<uint32_t>(static_cast<int32_t>(value));
-      }
-      sums[first + j] = static_cast<int32_t>(sum);
-    }
+    if (width > count || columns.padded_k() > k) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
+    for (int64_t j = 0; j < count; ++j)
+      sums[first + j] = columns.group == 4 ? pack_column<4>(from, k, first + j, to + j * 4, width * 4)
+                                           : pack_column<2>(from, k, first + j, to + j * 2, width * 2);
   });
 }
 

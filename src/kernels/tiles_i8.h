@@ -39,9 +39,22 @@ struct IntColumns {
 /// Whether these loops multiply bytes (LiftBytes), else int16 (LiftWide).
 inline bool multiplies_bytes(const simd::Loops& loops) { return loops.tile_u8 != nullptr; }
 
-/// Packs columns [0, n); source(i, j) is the byte of row i, column j.
-void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, bool is_signed, const int32_t* zero,
-                      int64_t zero_stride, FunctionRef<uint8_t(int64_t i, int64_t j)> source, std::byte* packed);
+/// Where a right-hand side's bytes lie: row i of column j at b + i / run * run_stride + i % run * row_stride
+/// + j * column_stride.
+struct ByteColumns {
+  const std::byte* b = nullptr;
+  int64_t run = 1;  ///< >= 1.
+  int64_t run_stride = 0;
+  int64_t row_stride = 0;
+  int64_t column_stride = 0;
+  bool is_signed = true;
+  const int32_t* zero = nullptr;  ///< Null: zeros.
+  int64_t zero_stride = 0;        ///< 1: one for each column; 0: one for all.
+};
+
+/// Packs columns [0, n) of k rows.
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                      std::byte* packed);
 
 /// What is added to every column's sum: bias, and the left-hand side's zero point times the column. `a_zero` is the
 /// zero point of the lifted values.

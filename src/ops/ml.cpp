@@ -58,7 +58,8 @@ namespace {
 
 /// Rows and columns of scores: [n, c], or one row [c].
 std::pair<int64_t, int64_t> rows_of(const Shape& s) {
-  return s.rank() < 2 ? std::pair<int64_t, int64_t>(1, s.count()) : std::pair(s[0], s.count() / std::max<int64_t>(s[0], 1));
+  return s.rank() < 2 ? std::pair<int64_t, int64_t>(1, s.count())
+                      : std::pair(s[0], s.count() / std::max<int64_t>(s[0], 1));
 }
 
 template <class T>

@@ -34,7 +34,8 @@ Result<Forest> Forest::make(const TreeAttrs& a) {
   for (size_t i = 0; i < leaves; ++i) {
     const int64_t count = a.leaf_counts.empty() ? 1 : a.leaf_counts[i];
     if (count < 0 || count > static_cast<int64_t>(a.leaf_targets.size()) - entries)
-      return bad(fmt::format("leaf {} has {} entries of {} left", i, count, a.leaf_targets.size() - static_cast<size_t>(entries)));
+      return bad(fmt::format("leaf {} has {} entries of {} left", i, count,
+                             a.leaf_targets.size() - static_cast<size_t>(entries)));
     entries += static_cast<int32_t>(count);
     f.leaf_first_.push_back(entries);
   }
@@ -63,7 +64,8 @@ Status Forest::link(const TreeAttrs& a) {
     Node& n = nodes_.emplace_back();
     if (a.modes[i] < 0 || a.modes[i] > static_cast<int64_t>(Branch::member))
       return bad(fmt::format("node {} has mode {}", i, a.modes[i]));
-    if (a.features[i] < 0 || a.features[i] > INT32_MAX) return bad(fmt::format("node {} has feature {}", i, a.features[i]));
+    if (a.features[i] < 0 || a.features[i] > INT32_MAX)
+      return bad(fmt::format("node {} has feature {}", i, a.features[i]));
     n.mode = static_cast<Branch>(a.modes[i]);
     n.feature = static_cast<int32_t>(a.features[i]);
     n.split = a.splits[i];

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -74,51 +75,80 @@ std::optional<ChannelAffine> affine_of(const Graph& graph, const Node& node, Val
   return ChannelAffine{Reals(static_cast<size_t>(n), 1), std::move(*numbers)};
 }
 
+/// The filter whose outputs are scaled: each number is multiplied in double and rounded once.
 Result<Tensor> scaled_filter(const Tensor& w, const Reals& scale) {
   NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, w.shape()));
   NNEX_ASSIGN(Tensor aligned, w.aligned_copy());
-  const auto from = aligned.as<float>();
-  const auto to = out.mutable_as<float>();
-  const size_t per_filter = from.size() / scale.size();
-  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(from[i] * scale[i / per_filter]);
+  const float* from = aligned.as<float>().data();
+  float* to = out.mutable_as<float>().data();
+  const size_t per_filter = static_cast<size_t>(w.count()) / scale.size();
+  for (const double factor : scale) {
+    for (size_t i = 0; i < per_filter; ++i) to[i] = static_cast<float>(from[i] * factor);
+    from += per_filter, to += per_filter;
+  }
   return out;
+}
+
+/// Takes the affine nodes that follow conv into `all`, one after the other, as long as each is the only reader of the
+/// one before; returns how many.
+int take_readers(Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
+  const ValueId y = graph[conv].out[0];
+  int taken = 0;
+  for (;; ++taken) {
+    const NodeId next = only_reader(graph, y);
+    if (!next.valid() || graph[next].out.size() != 1) return taken;
+    const auto one = affine_of(graph, graph[next], y, n);
+    if (!one) return taken;
+    for (size_t c = 0; c < all.scale.size(); ++c) {
+      all.scale[c] *= one->scale[c];
+      all.offset[c] = all.offset[c] * one->scale[c] + one->offset[c];
+    }
+    const ValueId z = graph[next].out[0];
+    graph.set_type(y, graph[z].type);
+    graph.replace_uses(z, y);
+    graph.erase(next);
+  }
+}
+
+/// 0 when the node is not a convolution that can take what follows it, else how many nodes it took.
+Result<int> fold_into(Graph& graph, NodeId id) {
+  if (graph[id].erased || graph[id].op->name != "conv") return 0;
+  const Node& conv = graph[id];
+  const ValueId x = conv.in[0], filter = conv.in[1];
+  const Tensor* w = graph.constant_in(conv, 1);
+  const bool has_bias = conv.in.size() > 2 && conv.in[2].valid();
+  const Tensor* b = has_bias ? graph.constant_in(conv, 2) : nullptr;
+  if (!is_f32(graph, conv.out[0]) || graph.attrs<ConvAttrs>(id).channels_last || !w || w->dtype() != DType::f32 ||
+      w->count() == 0 || (has_bias && !b))
+    return 0;
+  const int64_t n = w->shape()[0];
+  ChannelAffine all{Reals(static_cast<size_t>(n), 1), Reals(static_cast<size_t>(n), 0)};
+  if (b)
+    for (int64_t c = 0; c < n; ++c) all.offset[static_cast<size_t>(c)] = real_at(*b, b->count() == 1 ? 0 : c);
+  const int taken = take_readers(graph, id, n, all);
+  if (taken == 0) return 0;
+  NNEX_ASSIGN(Tensor bias, Tensor::make(DType::f32, Shape{n}));
+  std::transform(all.offset.begin(), all.offset.end(), bias.mutable_as<float>().begin(),
+                 [](double v) { return static_cast<float>(v); });
+  ValueId scaled = filter;
+  if (!std::all_of(all.scale.begin(), all.scale.end(), [](double v) { return v == 1; })) {
+    NNEX_ASSIGN(Tensor weights, scaled_filter(*w, all.scale));
+    scaled = graph.add_constant(std::move(weights));
+  }
+  graph.set_inputs(id, {x, scaled, graph.add_constant(std::move(bias))});
+  return taken;
 }
 
 }  // namespace
 
 /// batch_normalization | mul | add | sub (constants, one number a channel) of conv(x, w, b)   ->   conv(x, w', b')
-/// w' and b' are computed in double and rounded once: results differ from the graph's own by a few units in the last
-/// place of the largest term.
+/// All that follow one another are composed in double, w' and b' are rounded once: results differ from the graph's own
+/// by a few units in the last place of the largest term.
 Result<int> fold_affine(Graph& graph) {
   int folded = 0;
   for (NodeId id : graph.order_with_blocks()) {
-    while (!graph[id].erased && graph[id].op->name == "conv") {
-      const ValueId y = graph[id].out[0];
-      const Tensor* w = graph.constant_in(graph[id], 1);
-      const bool has_bias = graph[id].in.size() > 2 && graph[id].in[2].valid();
-      const Tensor* b = has_bias ? graph.constant_in(graph[id], 2) : nullptr;
-      const NodeId next = only_reader(graph, y);
-      if (!is_f32(graph, y) || graph.attrs<ConvAttrs>(id).channels_last || !w || w->dtype() != DType::f32 ||
-          w->count() == 0 || (has_bias && !b) || !next.valid() || graph[next].out.size() != 1)
-        break;
-      const int64_t n = w->shape()[0];
-      auto affine = affine_of(graph, graph[next], y, n);
-      if (!affine) break;
-      NNEX_ASSIGN(Tensor filter, scaled_filter(*w, affine->scale));
-      NNEX_ASSIGN(Tensor bias, Tensor::make(DType::f32, Shape{n}));
-      for (int64_t i = 0; i < n; ++i) {
-        const auto c = static_cast<size_t>(i);
-        const double old = b ? real_at(*b, b->count() == 1 ? 0 : i) : 0;
-        bias.mutable_as<float>()[c] = static_cast<float>(old * affine->scale[c] + affine->offset[c]);
-      }
-      graph.set_inputs(id,
-                       {graph[id].in[0], graph.add_constant(std::move(filter)), graph.add_constant(std::move(bias))});
-      const ValueId z = graph[next].out[0];
-      graph.set_type(y, graph[z].type);
-      graph.replace_uses(z, y);
-      graph.erase(next);
-      ++folded;
-    }
+    NNEX_ASSIGN(int taken, fold_into(graph, id));
+    folded += taken;
   }
   return folded;
 }
