@@ -126,8 +126,9 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
 
 }  // namespace
 
-Status run_reference(Call& c) {
-  const Reference& r = c.op().reference;
+Status run_reference(Call& c) { return run_reference(c, c.op().reference); }
+
+Status run_reference(Call& c, const Reference& r) {
   if (r.choice == Reference::Choice::any) return r.kernels[0].run(c);
   const DType type = choosing_type(c, r);
   const DType word = r.choice == Reference::Choice::by_width ? word_of_width(type) : type;

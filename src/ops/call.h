@@ -197,6 +197,8 @@ constexpr Reference any(KernelFn run) {
 /// Runs the operator's reference kernel, widening where the element type has none of its own.
 /// Errors: the kernel's; unsupported when the operator has no reference kernel for the type.
 Status run_reference(Call& c);
+/// The same with kernels of the caller's choice, for an operator whose attributes decide how its elements are seen.
+Status run_reference(Call& c, const Reference& r);
 /// Whether run_reference can run the operator for that element type of its choosing port.
 bool has_reference(const OpDef& op, DType type);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ops/call.h"
+#include "ops/index.h"
 #include "ops/infer_call.h"
 #include "ops/strided.h"
 
@@ -21,14 +22,10 @@ Result<Ints> settled(Call& c, const Tensor& index, int64_t n, int64_t axis) {
   const auto& a = c.attr<GatherAttrs>();
   Ints out(static_cast<size_t>(index.count()));
   for (int64_t i = 0; i < index.count(); ++i) {
-    int64_t k = index.dtype() == DType::i64 ? index.as<int64_t>()[static_cast<size_t>(i)] : int_at(index, i);
-    if (k < 0 && a.from_end) k += n;
-    if (k < 0 || k >= n) {
-      if (a.outside == Outside::fault || n == 0)
-        return c.fault("index {} is outside [{}, {}) of axis {}", int_at(index, i), a.from_end ? -n : 0, n, axis);
-      k = std::clamp<int64_t>(k, 0, n - 1);
-    }
-    out[static_cast<size_t>(i)] = k;
+    const int64_t k = index.dtype() == DType::i64 ? index.as<int64_t>()[static_cast<size_t>(i)] : int_at(index, i);
+    const int64_t place = index_in(k, n, a.from_end, a.outside);
+    if (place < 0) return c.fault("index {} is outside [{}, {}) of axis {}", k, a.from_end ? -n : 0, n, axis);
+    out[static_cast<size_t>(i)] = place;
   }
   return out;
 }
@@ -95,6 +92,56 @@ struct GatherElements {
   }
 };
 
+// ---- gather_nd ----
+
+Status infer_gather_nd(InferCall& c) {
+  const int64_t batch = c.attr<GatherNdAttrs>().batch_dims;
+  if (!c.dims(0) || !c.dims(1) || c.dims(1)->empty() || !c.dims(1)->back().is_number()) {
+    if (c.dims(1) && c.dims(1)->empty()) return c.error("index is one number; needed at least one axis");
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  const Dims &x = *c.dims(0), &index = *c.dims(1);
+  const int64_t rank = *c.rank(0), taken = index.back().value();
+  if (batch < 0 || batch >= *c.rank(1) || batch > rank)
+    return c.error("batch_dims is {}; x has {} axes, index {}", batch, rank, index.size());
+  if (taken < 0 || batch + taken > rank)
+    return c.error("index names {} axes after {} of the batch; x has {}", taken, batch, rank);
+  Dims out;
+  for (int64_t i = 0; i < batch; ++i) {
+    const auto a = static_cast<size_t>(i);
+    NNEX_ASSIGN(Dim d, meet(c, index[a], x[a], "extent of index in the batch"));
+    out.push_back(d);
+  }
+  out.insert(out.end(), index.begin() + batch, index.end() - 1);
+  out.insert(out.end(), x.begin() + batch + taken, x.end());
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct GatherNd {
+  template <class T>
+  Status operator()(Call& c) const {
+    const auto& a = c.attr<GatherNdAttrs>();
+    const Shape &from = c.shape(0), &at = c.shape(1);
+    const int64_t batch = a.batch_dims, taken = at[at.rank() - 1], inner = between(from, batch + taken, from.rank());
+    const int64_t batches = between(at, 0, batch), each = between(at, batch, at.rank() - 1);
+    const int64_t step = between(from, batch, from.rank());
+    std::vector<int64_t> extents(at.begin(), at.end() - 1);
+    extents.insert(extents.end(), from.begin() + batch + taken, from.end());
+    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(0).dtype(), Shape(extents)));
+    if (out->count() == 0) return {};
+    const T* x = c.in<T>(0).data();
+    T* y = out->mutable_as<T>().data();
+    for (int64_t i = 0; i < batches * each; ++i) {
+      NNEX_ASSIGN(int64_t k, block_at(c, c.in(1), i * taken, taken, from, batch, a.from_end, a.outside));
+      const T* block = x + i / each * step + k * inner;
+      y = std::copy(block, block + inner, y);
+    }
+    return {};
+  }
+};
+
 // ---- one_hot ----
 
 Status infer_one_hot(InferCall& c) {
@@ -139,6 +186,12 @@ struct OneHot {
   }
 };
 
+constexpr AttrType kGatherNdAttrs = attrs_of<GatherNdAttrs>({
+    field<&GatherNdAttrs::batch_dims>("batch_dims", "Leading axes that x and index share."),
+    field<&GatherNdAttrs::from_end>("from_end", "A negative index counts from the end."),
+    field<&GatherNdAttrs::outside>("outside", "What an index still outside does."),
+});
+
 constexpr AttrType kGatherAttrs = attrs_of<GatherAttrs>({
     field<&GatherAttrs::axis>("axis", "The axis the indices count along; negative counts from the last."),
     field<&GatherAttrs::from_end>("from_end", "A negative index counts from the end."),
@@ -167,6 +220,15 @@ constexpr OpDef kGatherOps[] = {
      .infer = infer_gather_elements,
      .reference = moving(GatherElements{}),
      .spelled = {{onnx, "GatherElements"}, {webnn, "gatherElements", {}, 1, "", {{"outside", "'clamp'"}}}}},
+    {.name = "gather_nd",
+     .summary = "Slices of x at the places that rows of index name.",
+     .source = "ONNX GatherND-12; WebNN gatherND()",
+     .inputs = {{"x"}, {"index", kIndex}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = kGatherNdAttrs,
+     .infer = infer_gather_nd,
+     .reference = moving(GatherNd{}),
+     .spelled = {{onnx, "GatherND"}, {webnn, "gatherND", {}, 1, "", {{"outside", "'clamp'"}}}}},
     {.name = "one_hot",
      .summary = "A new axis of `depth` places: on at the index, off elsewhere.",
      .source = "ONNX OneHot-11 (9: negative indices are off)",

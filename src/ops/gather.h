@@ -16,6 +16,12 @@ struct GatherAttrs {
   Outside outside = Outside::fault;
 };
 
+struct GatherNdAttrs {
+  int64_t batch_dims = 0;
+  bool from_end = true;
+  Outside outside = Outside::fault;
+};
+
 struct OneHotAttrs {
   int64_t axis = -1;
 };

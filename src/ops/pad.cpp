@@ -137,6 +137,65 @@ struct Pad {
   }
 };
 
+// ---- center_crop_pad ----
+
+struct CenterCropPadAttrs {
+  Ints axes;
+};
+
+Status infer_center_crop_pad(InferCall& c) {
+  NNEX_TRY(need_rank(c, 1, 1));
+  MaybeDims out = c.dims(0);
+  if (out) {
+    const auto wanted = c.values(1);
+    Ints axes = c.attr<CenterCropPadAttrs>().axes;
+    if (axes.empty())
+      for (int64_t i = 0; i < *c.rank(0); ++i) axes.push_back(i);
+    NNEX_ASSIGN(axes, positive_axes(c, axes, *c.rank(0)));
+    if (wanted && wanted->size() != axes.size())
+      return c.error("shape has {} extents; needed {}", wanted->size(), axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const Dim n = wanted ? (*wanted)[i] : c.unknown();
+      if (n.is_number() && n.value() < 0) return c.error("shape has extent {}", n.value());
+      (*out)[static_cast<size_t>(axes[i])] = n;
+    }
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+/// Of an odd surplus the larger half is cut, of an odd lack the larger half is filled, at the end.
+struct CenterCropPad {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& from = c.shape(0);
+    Ints axes = c.attr<CenterCropPadAttrs>().axes;
+    if (axes.empty())
+      for (int64_t i = 0; i < from.rank(); ++i) axes.push_back(i);
+    const Ints wanted = ints_of(c.in(1));
+    if (wanted.size() != axes.size()) return c.fault("shape has {} extents; needed {}", wanted.size(), axes.size());
+    Shape to = from, both = from;
+    const Ints xs = row_major_strides(from);
+    int64_t x_start = 0;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const int64_t axis = axes[i] < 0 ? axes[i] + from.rank() : axes[i], n = from[axis];
+      if (wanted[i] < 0) return c.fault("shape has extent {}", wanted[i]);
+      to.set(axis, wanted[i]);
+      both.set(axis, std::min(n, wanted[i]));
+      if (n > wanted[i]) x_start += (n - wanted[i]) / 2 * xs[static_cast<size_t>(axis)];
+    }
+    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(0).dtype(), to));
+    const Ints ys = row_major_strides(to);
+    int64_t y_start = 0;
+    for (int64_t i = 0; i < to.rank(); ++i)
+      if (to[i] > from[i]) y_start += (to[i] - from[i]) / 2 * ys[static_cast<size_t>(i)];
+    T* y = out->mutable_as<T>().data();
+    std::fill(y, y + out->count(), T{});
+    if (both.count() > 0) copy_strided(both, c.in<T>(0).data() + x_start, xs, y + y_start, ys);
+    return {};
+  }
+};
+
 struct ReverseAttrs {
   std::optional<Ints> axes;
 };
@@ -223,6 +282,16 @@ constexpr OpDef kPadOps[] = {
      .infer = infer_pad,
      .reference = moving(Pad{}),
      .spelled = {{nnef, "pad"}, {onnx, "Pad", {{"border", "mode", &onnx_border}}}, {webnn, "pad"}}},
+    {.name = "center_crop_pad",
+     .summary = "The middle of x, cut or padded with zeros to the extents asked for.",
+     .source = "ONNX CenterCropPad-18",
+     .inputs = {{"x"}, {.name = "shape", .type = kIndex, .by_value = true}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<CenterCropPadAttrs>(
+         {field<&CenterCropPadAttrs::axes>("axes", "The axes that shape speaks of; empty: all.")}),
+     .infer = infer_center_crop_pad,
+     .reference = moving(CenterCropPad{}),
+     .spelled = {{onnx, "CenterCropPad"}}},
     {.name = "reverse",
      .summary = "Elements in reversed order along axes.",
      .source = "WebNN reverse()",

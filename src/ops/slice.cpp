@@ -99,6 +99,47 @@ struct Slice {
   }
 };
 
+// ---- slice_like ----
+
+struct SliceLikeAttrs {
+  Ints axes;
+};
+
+Status infer_slice_like(InferCall& c) {
+  MaybeDims out = c.dims(0);
+  if (out && c.dims(1)) {
+    const Dims& like = *c.dims(1);
+    Ints axes = c.attr<SliceLikeAttrs>().axes;
+    if (axes.empty()) {
+      if (like.size() != out->size()) return c.error("x has {} axes, like {}", out->size(), like.size());
+      for (size_t i = 0; i < like.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+    }
+    NNEX_ASSIGN(axes, positive_axes(c, axes, *c.rank(0)));
+    for (int64_t axis : axes) {
+      const auto a = static_cast<size_t>(axis);
+      if (a >= like.size()) return c.error("axes names axis {}; like has {} axes", axis, like.size());
+      if (like[a].is_number() && (*out)[a].is_number() && like[a].value() > (*out)[a].value())
+        return c.error("like has extent {} at axis {}; x has {}", like[a].value(), axis, (*out)[a].value());
+      (*out)[a] = like[a];
+    }
+  } else if (out) {
+    out = c.unknowns(*c.rank(0));
+  }
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct SliceLike {
+  template <class T>
+  Status operator()(Call& c) const {
+    const Shape& to = c.out(0).shape();
+    for (int64_t i = 0; i < to.rank(); ++i)
+      if (to[i] > c.shape(0)[i]) return c.fault("like has extent {} at axis {}; x has {}", to[i], i, c.shape(0)[i]);
+    copy_strided(to, c.in<T>(0).data(), row_major_strides(c.shape(0)), c.out<T>(0).data(), row_major_strides(to));
+    return {};
+  }
+};
+
 constexpr OpDef kSliceOps[] = {
     {.name = "slice",
      .summary = "Every stride-th element from begin to before end, along axes.",
@@ -112,6 +153,15 @@ constexpr OpDef kSliceOps[] = {
      .infer = infer_slice,
      .reference = moving(Slice{}),
      .spelled = {{nnef, "slice"}, {onnx, "Slice"}, {webnn, "slice"}, {cvm, "strided_slice"}}},
+    {.name = "slice_like",
+     .summary = "The leading part of x that has the extents of another tensor along axes.",
+     .source = "CVM slice_like",
+     .inputs = {{"x"}, {"like"}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = attrs_of<SliceLikeAttrs>({field<&SliceLikeAttrs::axes>("axes", "The axes cut; empty: all.")}),
+     .infer = infer_slice_like,
+     .reference = moving(SliceLike{}),
+     .spelled = {{cvm, "slice_like"}}},
 };
 static_assert(sound(kSliceOps));
 

@@ -1,0 +1,31 @@
+#pragma once
+// Indices that come as data: which element they name (operators.md 4.19).
+
+#include <algorithm>
+
+#include "ops/call.h"
+#include "ops/gather.h"
+
+namespace nnex {
+
+/// The place in [0, n) that index k names; -1: outside, a fault.
+inline int64_t index_in(int64_t k, int64_t n, bool from_end, Outside outside) {
+  if (k < 0 && from_end) k += n;
+  if (k >= 0 && k < n) return k;
+  return outside == Outside::fault || n == 0 ? -1 : std::clamp<int64_t>(k, 0, n - 1);
+}
+
+/// The block of `shape`, counted row-major over the axes batch to batch + taken, that `taken` numbers of `index` from
+/// element `first` on name.
+inline Result<int64_t> block_at(Call& c, const Tensor& index, int64_t first, int64_t taken, const Shape& shape,
+                                int64_t batch, bool from_end, Outside outside) {
+  int64_t block = 0;
+  for (int64_t i = 0; i < taken; ++i) {
+    const int64_t k = int_at(index, first + i), n = shape[batch + i], place = index_in(k, n, from_end, outside);
+    if (place < 0) return c.fault("index {} is outside [{}, {}) of axis {}", k, from_end ? -n : 0, n, batch + i);
+    block = block * n + place;
+  }
+  return block;
+}
+
+}  // namespace nnex
