@@ -1,0 +1,240 @@
+// Types and tensors as graph dumps write them.
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "graph/text/rules.h"
+#include "tensor/convert.h"
+
+namespace nnex::graph_text {
+
+Result<int64_t> Parser::whole(const Token& t) const {
+  int64_t x = 0;
+  auto [end, fault] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), x);
+  if (fault != std::errc()) return error(t.at, fmt::format("{} does not fit in 64 bits", t.text.substr(0, 40)));
+  return x;
+}
+
+/// <dim> ::= ["-"] <product> (("+" | "-") <product>)*
+Result<Dim> Parser::dim() {
+  bool minus = at(Tok::minus);
+  if (minus) NNEX_TRY(advance());
+  NNEX_ASSIGN(Dim sum, dim_product());
+  if (minus) sum = Dim(0) - sum;
+  while (at(Tok::plus) || at(Tok::minus)) {
+    minus = at(Tok::minus);
+    NNEX_TRY(advance());
+    NNEX_ASSIGN(Dim more, dim_product());
+    sum = minus ? sum - more : sum + more;
+  }
+  return sum;
+}
+
+/// <product> ::= <factor> ("*" <factor>)*        <factor> ::= integer | symbol | string: a symbol of any characters
+Result<Dim> Parser::dim_product() {
+  constexpr int kMostFactors = 64;
+  Dim product = 1;
+  for (int factors = 0;; ++factors) {
+    if (factors == kMostFactors) return error(now_.at, fmt::format("an extent of more than {} factors", kMostFactors));
+    if (at(Tok::integer)) {
+      NNEX_ASSIGN(int64_t n, whole(now_));
+      NNEX_TRY(advance());
+      product = product * Dim(n);
+    } else if (at(Tok::string)) {
+      NNEX_ASSIGN(std::string name, string_content());
+      if (name.empty()) return wanted("a symbol's name");
+      product = product * Dim::symbol(name);
+    } else {
+      NNEX_ASSIGN(Token name, take(Tok::word, "an extent"));
+      product = product * Dim::symbol(name.text);
+    }
+    if (!at(Tok::star)) return product;
+    NNEX_TRY(advance());
+  }
+}
+
+/// <dims> ::= "[" [ <dim> ("," <dim>)* | "?" ] "]"
+Result<MaybeDims> Parser::dims() {
+  NNEX_TRY(expect(Tok::open_square));
+  if (at(Tok::question)) {
+    NNEX_TRY(advance());
+    NNEX_TRY(expect(Tok::close_square));
+    return MaybeDims{};
+  }
+  Dims out;
+  while (!at(Tok::close_square)) {
+    if (!out.empty()) NNEX_TRY(expect(Tok::comma));
+    NNEX_ASSIGN(Dim d, dim());
+    if (d.number() && *d.number() < 0) return error(now_.at, fmt::format("extent {} is negative", d.text()));
+    out.push_back(std::move(d));
+  }
+  NNEX_TRY(advance());
+  return MaybeDims(std::move(out));
+}
+
+/// <type> ::= ["sparse"] <dtype> <dims> | "sequence" "(" <type> ")" | "optional" "(" <type> ")"
+///          | "map" "(" <dtype> "," <type> ")" | "unknown"
+Result<Type> Parser::type() {
+  NNEX_TRY(deeper());
+  Depth depth(nesting_);
+  NNEX_ASSIGN(Token t, take(Tok::word, "a type as f32[N,3]"));
+  if (t.text == "unknown") return Type{};
+  auto dtype = [&](const Token& word) -> Result<DType> {
+    if (auto d = dtype_named(word.text); d && *d != DType::dim) return *d;
+    if (word.text == "none") return DType::none;
+    return error(word.at, fmt::format("'{}' is no element type", word.text));
+  };
+  if (t.text == "sequence" || t.text == "optional" || t.text == "map") {
+    NNEX_TRY(expect(Tok::open_round));
+    DType key = DType::none;
+    if (t.text == "map") {
+      NNEX_ASSIGN(Token word, take(Tok::word, "an element type"));
+      NNEX_ASSIGN(key, dtype(word));
+      NNEX_TRY(expect(Tok::comma));
+    }
+    NNEX_ASSIGN(Type of, type());
+    NNEX_TRY(expect(Tok::close_round));
+    if (t.text == "map") return Type::map(key, std::move(of));
+    return t.text == "sequence" ? Type::sequence(std::move(of)) : Type::optional(std::move(of));
+  }
+  const bool sparse = t.text == "sparse";
+  if (sparse) {
+    NNEX_ASSIGN(t, take(Tok::word, "an element type"));
+  }
+  NNEX_ASSIGN(DType d, dtype(t));
+  NNEX_ASSIGN(MaybeDims extents, dims());
+  if (sparse) return Type{Kind::sparse, d, std::move(extents), nullptr};
+  return Type::tensor(d, std::move(extents));
+}
+
+/// <tensor> ::= <dtype> "[" [integer ("," integer)*] "]" "(" ( <element> ("," <element>)* | [string of hex digits] )
+/// ")"
+Result<Expr> Parser::tensor(Token word) {
+  const DType dtype = *dtype_named(word.text);
+  if (dtype == DType::dim) return error(word.at, "a tensor of formulas is never written");
+  NNEX_ASSIGN(MaybeDims extents, dims());
+  auto shape = extents ? shape_of(*extents) : std::nullopt;
+  if (!shape) return error(word.at, "a tensor's extents are numbers");
+  const auto count = shape->checked_count();
+  // Every element takes a byte of the text at least: no number in a file reserves memory by itself.
+  const int64_t per_element = static_cast<int64_t>(sizeof(std::string));
+  if (!count || *count > limits_.elements || *count / per_element > static_cast<int64_t>(source_.size()))
+    return error(word.at, fmt::format("{} elements; the text is too short for them", count ? *count : -1));
+  NNEX_TRY(expect(Tok::open_round));
+  if (at(Tok::dots)) return error(now_.at, "the tensor's elements were left out of this text");
+  const bool bytes = at(Tok::string) && dtype != DType::str;
+  if (!bytes && *count > static_cast<int64_t>(source_.size()))
+    return error(word.at, fmt::format("{} elements; the text is too short for them", *count));
+  NNEX_ASSIGN(Tensor t, Tensor::make(dtype, *shape));
+  if (t.bytes() > 0 && !is_object(dtype)) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
+  if (bytes)
+    NNEX_TRY(tensor_bytes(t));
+  else
+    NNEX_TRY(tensor_items(t));
+  NNEX_TRY(expect(Tok::close_round));
+  Expr e;
+  e.kind = Expr::Kind::tensor, e.at = word.at;
+  e.tensor = std::make_shared<const Tensor>(std::move(t));
+  return made(std::move(e));
+}
+
+Status Parser::tensor_items(Tensor& t) {
+  for (int64_t i = 0; i < t.count(); ++i) {
+    if (i > 0) NNEX_TRY(expect(Tok::comma));
+    NNEX_TRY(tensor_item(t, i));
+  }
+  if (at(Tok::comma)) return error(now_.at, fmt::format("more elements than {}", t.count()));
+  return {};
+}
+
+namespace {
+
+/// Writes an integer as the type has it; false when it does not fit.
+bool put_integer(Tensor& t, int64_t i, bool minus, uint64_t magnitude) {
+  const DType d = t.dtype();
+  const int width = bits(d);
+  const uint64_t most = is_signed_int(d) ? (uint64_t{1} << (width - 1)) - (minus ? 0 : 1)
+                        : width == 64    ? ~uint64_t{0}
+                                         : (uint64_t{1} << width) - 1;
+  if (magnitude > most || (minus && is_unsigned_int(d) && magnitude != 0)) return false;
+  set_int(t, i, static_cast<int64_t>(minus ? 0 - magnitude : magnitude));
+  return true;
+}
+
+}  // namespace
+
+Status Parser::tensor_item(Tensor& t, int64_t i) {
+  const DType d = t.dtype();
+  if (d == DType::str) {
+    NNEX_ASSIGN(t.mutable_as<std::string>()[static_cast<size_t>(i)], string_content());
+    return {};
+  }
+  const Position where = now_.at;
+  if (d == DType::boolean) {
+    if (!at_word("true") && !at_word("false")) return wanted("true or false");
+    NNEX_ASSIGN(Token word, advance());
+    set_int(t, i, word.text == "true");
+    return {};
+  }
+  auto real = [&]() -> Result<double> {
+    bool minus = at(Tok::minus);
+    if (minus) NNEX_TRY(advance());
+    if (!at(Tok::integer) && !at(Tok::real) && !at_word("nan") && !at_word("inf")) return wanted("a number");
+    NNEX_ASSIGN(Token n, advance());
+    double x = std::numeric_limits<double>::quiet_NaN();
+    if (n.text == "inf")
+      x = std::numeric_limits<double>::infinity();
+    else if (n.text != "nan")
+      fast_float::from_chars(n.text.data(), n.text.data() + n.text.size(), x);
+    return minus ? -x : x;
+  };
+  if (is_complex(d)) {
+    NNEX_TRY(expect(Tok::open_round));
+    NNEX_ASSIGN(double re, real());
+    NNEX_TRY(expect(Tok::comma));
+    NNEX_ASSIGN(double im, real());
+    NNEX_TRY(expect(Tok::close_round));
+    const double wide[2] = {re, im};
+    const float narrow[2] = {static_cast<float>(re), static_cast<float>(im)};
+    if (d == DType::c128)
+      std::memcpy(t.mutable_data() + 16 * i, wide, 16);
+    else
+      std::memcpy(t.mutable_data() + 8 * i, narrow, 8);
+    return {};
+  }
+  if (is_int(d)) {
+    const bool minus = at(Tok::minus);
+    if (minus) NNEX_TRY(advance());
+    NNEX_ASSIGN(Token n, take(Tok::integer));
+    uint64_t magnitude = 0;
+    auto [end, fault] = std::from_chars(n.text.data(), n.text.data() + n.text.size(), magnitude);
+    if (fault != std::errc() || !put_integer(t, i, minus, magnitude))
+      return error(where, fmt::format("{}{} does not fit in {}", minus ? "-" : "", n.text.substr(0, 40), name(d)));
+    return {};
+  }
+  NNEX_ASSIGN(double x, real());
+  set_real(t, i, x);
+  return {};
+}
+
+Status Parser::tensor_bytes(Tensor& t) {
+  const Position where = now_.at;
+  NNEX_ASSIGN(std::string hex, string_content());
+  if (hex.size() != static_cast<size_t>(t.bytes()) * 2)
+    return error(where, fmt::format("{} hex digits; {} bytes need {}", hex.size(), t.bytes(), 2 * t.bytes()));
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    unsigned byte = 0;
+    auto [end, fault] = std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
+    if (fault != std::errc() || end != hex.data() + i + 2)
+      return error(where, "the string has characters that are no hex digits");
+    t.mutable_data()[i / 2] = static_cast<std::byte>(byte);
+  }
+  return {};
+}
+
+}  // namespace nnex::graph_text

@@ -1,0 +1,419 @@
+#include "graph/text/value.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "base/try.h"
+#include "tensor/convert.h"
+
+namespace nnex::graph_text {
+namespace {
+
+using K = Item::Kind;
+
+constexpr size_t kMostItems = size_t{1} << 20;  ///< Of an array made by range_of or +.
+
+Error misfit(std::string_view what, const Item& x) {
+  return Error(Code::invalid_model, fmt::format("{} does not take {}", what, x.text_of()));
+}
+
+bool equal(const Item& x, const Item& y) {
+  if (x.is_number() && y.is_number())
+    return x.kind == K::integer && y.kind == K::integer ? x.integer == y.integer : x.number() == y.number();
+  if (x.kind != y.kind) return false;
+  switch (x.kind) {
+    case K::none:
+      return true;
+    case K::boolean:
+      return x.integer == y.integer;
+    case K::string:
+      return x.text == y.text;
+    case K::array:
+    case K::tuple:
+      return x.items.size() == y.items.size() && std::equal(x.items.begin(), x.items.end(), y.items.begin(),
+                                                            [](const Item& a, const Item& b) { return equal(a, b); });
+    default:
+      return false;
+  }
+}
+
+int64_t integer_power(int64_t x, int64_t n) {
+  if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 ? -1 : 1) : 0;
+  int64_t y = 1;
+  for (; n > 0; n >>= 1, x = wrap_mul(x, x))
+    if (n & 1) y = wrap_mul(y, x);
+  return y;
+}
+
+Result<Item> arithmetic(Tok op, const Item& x, const Item& y) {
+  if (x.kind == K::integer && y.kind == K::integer) {
+    const int64_t a = x.integer, b = y.integer;
+    switch (op) {
+      case Tok::plus:
+        return Item::of(wrap_add(a, b));
+      case Tok::minus:
+        return Item::of(wrap_sub(a, b));
+      case Tok::star:
+        return Item::of(wrap_mul(a, b));
+      case Tok::slash:
+        if (b == 0) return Error(Code::invalid_model, fmt::format("{} / 0 has no value", a));
+        return Item::of(b == -1 ? wrap_sub(0, a) : a / b);
+      default:
+        return Item::of(integer_power(a, b));
+    }
+  }
+  const double a = x.number(), b = y.number();
+  switch (op) {
+    case Tok::plus:
+      return Item::of(a + b);
+    case Tok::minus:
+      return Item::of(a - b);
+    case Tok::star:
+      return Item::of(a * b);
+    case Tok::slash:
+      return Item::of(a / b);
+    default:
+      return Item::of(std::pow(a, b));
+  }
+}
+
+template <class T>
+Item ordered(Tok op, const T& a, const T& b) {
+  switch (op) {
+    case Tok::less:
+      return Item::boolean(a < b);
+    case Tok::less_equal:
+      return Item::boolean(a <= b);
+    case Tok::greater:
+      return Item::boolean(a > b);
+    default:
+      return Item::boolean(a >= b);
+  }
+}
+
+bool is_comparison(Tok op) {
+  return op == Tok::less || op == Tok::less_equal || op == Tok::greater || op == Tok::greater_equal;
+}
+bool is_arithmetic(Tok op) {
+  return op == Tok::plus || op == Tok::minus || op == Tok::star || op == Tok::slash || op == Tok::caret;
+}
+
+}  // namespace
+
+Item Item::boolean(bool x) {
+  Item i;
+  i.kind = Kind::boolean, i.integer = x;
+  return i;
+}
+Item Item::of(int64_t x) {
+  Item i;
+  i.kind = Kind::integer, i.integer = x;
+  return i;
+}
+Item Item::of(double x) {
+  Item i;
+  i.kind = Kind::real, i.real = x;
+  return i;
+}
+Item Item::of(std::string x) {
+  Item i;
+  i.kind = Kind::string, i.text = std::move(x);
+  return i;
+}
+Item Item::of(ValueId x) {
+  Item i;
+  i.kind = x.valid() ? Kind::value : Kind::none, i.value = x;
+  return i;
+}
+Item Item::list(std::vector<Item> items, Kind kind) {
+  Item list;
+  list.kind = kind, list.items = std::move(items);
+  for (const Item& i : list.items) {
+    list.depth = std::max<uint16_t>(list.depth, static_cast<uint16_t>(i.depth + 1));
+    list.weight += i.weight;
+  }
+  return list;
+}
+
+bool Item::has_value() const {
+  if (kind == Kind::value) return true;
+  for (const Item& i : items)
+    if (i.has_value()) return true;
+  return false;
+}
+
+std::string Item::text_of() const {
+  switch (kind) {
+    case Kind::none:
+      return "none";
+    case Kind::tensor:
+      return nnex::text(AttrValue(*tensor));
+    case Kind::block:
+      return "a block";
+    case Kind::value:
+      return "a value of the graph";
+    case Kind::array:
+    case Kind::tuple: {
+      std::string out = kind == Kind::array ? "[" : "(";
+      for (size_t i = 0; i < items.size() && i < 8; ++i) out += (i ? ", " : "") + items[i].text_of();
+      if (items.size() > 8) out += ", ...";
+      return out + (kind == Kind::array ? "]" : ")");
+    }
+    default: {
+      auto v = attr_of(*this);
+      return v.ok() ? nnex::text(*v) : "a value";
+    }
+  }
+}
+
+namespace {
+
+template <class List>
+Item each(const List& x) {
+  std::vector<Item> out;
+  for (const auto& e : x) out.push_back(Item::of(e));
+  return Item::list(std::move(out));
+}
+
+}  // namespace
+
+Item item_of(const AttrValue& v) {
+  struct Make {
+    Item operator()(std::monostate) const { return {}; }
+    Item operator()(bool x) const { return Item::boolean(x); }
+    Item operator()(int64_t x) const { return Item::of(x); }
+    Item operator()(double x) const { return Item::of(x); }
+    Item operator()(const std::string& x) const { return Item::of(x); }
+    Item operator()(DType x) const { return Item::of(std::string(name(x))); }
+    Item operator()(const Ints& x) const { return each(x); }
+    Item operator()(const Reals& x) const { return each(x); }
+    Item operator()(const Texts& x) const { return each(x); }
+    Item operator()(const Pairs& x) const {
+      std::vector<Item> out;
+      for (const auto& [a, b] : x) out.push_back(Item::list({Item::of(a), Item::of(b)}, K::tuple));
+      return Item::list(std::move(out));
+    }
+    Item operator()(const Tensor& x) const {
+      Item i;
+      i.kind = K::tensor, i.tensor = std::make_shared<const Tensor>(x);
+      return i;
+    }
+  };
+  return std::visit(Make{}, v);
+}
+
+namespace {
+
+/// A list of integers, reals, strings or pairs.
+Result<AttrValue> attr_of_list(const Item& item) {
+  const auto all = [&](auto is) { return std::all_of(item.items.begin(), item.items.end(), is); };
+  if (all([](const Item& i) { return i.kind == K::integer || i.kind == K::boolean; })) {
+    Ints out;
+    for (const Item& i : item.items) out.push_back(i.integer);
+    return AttrValue(std::move(out));
+  }
+  if (all([](const Item& i) { return i.is_number(); })) {
+    Reals out;
+    for (const Item& i : item.items) out.push_back(i.number());
+    return AttrValue(std::move(out));
+  }
+  if (all([](const Item& i) { return i.kind == K::string; })) {
+    Texts out;
+    for (const Item& i : item.items) out.push_back(i.text);
+    return AttrValue(std::move(out));
+  }
+  if (all([](const Item& i) {
+        return i.kind == K::tuple && i.items.size() == 2 && i.items[0].kind == K::integer &&
+               i.items[1].kind == K::integer;
+      })) {
+    Pairs out;
+    for (const Item& i : item.items) out.emplace_back(i.items[0].integer, i.items[1].integer);
+    return AttrValue(std::move(out));
+  }
+  return Error(Code::invalid_model, fmt::format("{} is no list of one kind", item.text_of()));
+}
+
+}  // namespace
+
+Result<AttrValue> attr_of(const Item& item) {
+  switch (item.kind) {
+    case K::none:
+      return AttrValue{};
+    case K::boolean:
+      return AttrValue(item.integer != 0);
+    case K::integer:
+      return AttrValue(item.integer);
+    case K::real:
+      return AttrValue(item.real);
+    case K::string:
+      return AttrValue(item.text);
+    case K::tensor:
+      return AttrValue(*item.tensor);
+    case K::array:
+    case K::tuple:
+      return attr_of_list(item);
+    default:
+      return Error(Code::invalid_model, fmt::format("{} is no attribute", item.text_of()));
+  }
+}
+
+Result<Item> unary(Tok op, const Item& x) {
+  if (op == Tok::bang) {
+    if (x.kind != K::boolean) return misfit("!", x);
+    return Item::boolean(x.integer == 0);
+  }
+  if (!x.is_number()) return misfit(shown(op), x);
+  if (op == Tok::plus) return x;
+  return x.kind == K::integer ? Item::of(wrap_sub(0, x.integer)) : Item::of(-x.real);
+}
+
+Result<Item> binary(Tok op, const Item& x, const Item& y) {
+  if (op == Tok::equal) return Item::boolean(equal(x, y));
+  if (op == Tok::unequal) return Item::boolean(!equal(x, y));
+  if (op == Tok::word) {  // in
+    if (y.kind != K::array) return misfit("'in'", y);
+    return Item::boolean(std::any_of(y.items.begin(), y.items.end(), [&](const Item& i) { return equal(x, i); }));
+  }
+  if (op == Tok::both || op == Tok::either) {
+    for (const Item* i : {&x, &y})
+      if (i->kind != K::boolean) return misfit(shown(op), *i);
+    return Item::boolean(op == Tok::both ? x.integer && y.integer : x.integer || y.integer);
+  }
+  if (op == Tok::plus && x.kind == K::array && y.kind == K::array) {
+    if (x.items.size() + y.items.size() > kMostItems)
+      return Error(Code::limit, fmt::format("an array of more than {} items", kMostItems));
+    std::vector<Item> joined = x.items;
+    joined.insert(joined.end(), y.items.begin(), y.items.end());
+    return Item::list(std::move(joined));
+  }
+  if (is_comparison(op) && x.kind == K::string && y.kind == K::string) return ordered(op, x.text, y.text);
+  for (const Item* i : {&x, &y})
+    if (!i->is_number()) return misfit(shown(op), *i);
+  if (is_arithmetic(op)) return arithmetic(op, x, y);
+  if (x.kind == K::integer && y.kind == K::integer) return ordered(op, x.integer, y.integer);
+  return ordered(op, x.number(), y.number());
+}
+
+Result<Item> at_index(const Item& x, const Item& i) {
+  if (x.kind != K::array && x.kind != K::tuple) return misfit("[ ]", x);
+  if (i.kind != K::integer) return misfit("an index", i);
+  if (i.integer < 0 || i.integer >= static_cast<int64_t>(x.items.size()))
+    return Error(Code::invalid_model, fmt::format("index {} is outside [0, {})", i.integer, x.items.size()));
+  return x.items[static_cast<size_t>(i.integer)];
+}
+
+Result<Item> slice(const Item& x, const Item& begin, const Item& end) {
+  if (x.kind != K::array) return misfit("[ : ]", x);
+  const auto n = static_cast<int64_t>(x.items.size());
+  auto bound = [&](const Item& i, int64_t otherwise) -> Result<int64_t> {
+    if (i.kind == K::none) return otherwise;
+    if (i.kind != K::integer) return misfit("a slice", i);
+    return i.integer;
+  };
+  NNEX_ASSIGN(int64_t from, bound(begin, 0));
+  NNEX_ASSIGN(int64_t to, bound(end, n));
+  if (from < 0 || to > n || from > to)
+    return Error(Code::invalid_model, fmt::format("[{} : {}] is outside an array of {} items", from, to, n));
+  return Item::list(std::vector<Item>(x.items.begin() + from, x.items.begin() + to));
+}
+
+Result<Item> built_in(std::string_view f, const Item& x) {
+  if (f == "length_of") {
+    if (x.kind == K::string) return Item::of(static_cast<int64_t>(x.text.size()));
+    if (x.kind != K::array) return misfit(f, x);
+    return Item::of(static_cast<int64_t>(x.items.size()));
+  }
+  if (f == "range_of") {
+    if (x.kind != K::array) return misfit(f, x);
+    std::vector<Item> out;
+    for (size_t i = 0; i < x.items.size(); ++i) out.push_back(Item::of(static_cast<int64_t>(i)));
+    return Item::list(std::move(out));
+  }
+  if (f == "string") {
+    if (x.kind == K::string) return x;
+    if (x.kind != K::boolean && !x.is_number()) return misfit(f, x);
+    return Item::of(x.text_of());
+  }
+  double number = x.number();
+  if (x.kind == K::string) {
+    if (f == "logical") return Item::boolean(!x.text.empty());
+    auto [end, fault] = fast_float::from_chars(x.text.data(), x.text.data() + x.text.size(), number);
+    if (fault != std::errc() || end != x.text.data() + x.text.size()) return misfit(f, x);
+  } else if (!x.is_number() && x.kind != K::boolean) {
+    return misfit(f, x);
+  }
+  if (f == "scalar") return Item::of(number);
+  if (f == "logical") return Item::boolean(number != 0);
+  if (x.kind == K::integer || x.kind == K::boolean) return Item::of(x.integer);
+  if (!(std::fabs(number) < 9.2e18)) return misfit(f, x);
+  return Item::of(static_cast<int64_t>(number));
+}
+
+namespace {
+
+/// Whether nested arrays have these extents everywhere.
+bool has_extents(const Item& item, const std::vector<int64_t>& extents, size_t level) {
+  if (item.kind != K::array) return level == extents.size();
+  if (level == extents.size() || extents[level] != static_cast<int64_t>(item.items.size())) return false;
+  return std::all_of(item.items.begin(), item.items.end(),
+                     [&](const Item& i) { return has_extents(i, extents, level + 1); });
+}
+
+Status put(Tensor& t, int64_t& at, const Item& item) {
+  if (item.kind == K::array) {
+    for (const Item& i : item.items) NNEX_TRY(put(t, at, i));
+    return {};
+  }
+  const int64_t i = at++;
+  const DType d = t.dtype();
+  if (d == DType::str) {
+    if (item.kind != K::string) return misfit("a tensor of strings", item);
+    t.mutable_as<std::string>()[static_cast<size_t>(i)] = item.text;
+    return {};
+  }
+  if (!(item.is_number() || item.kind == K::boolean) || !(is_real(d) || is_int(d) || d == DType::boolean))
+    return misfit(fmt::format("a tensor of {}", name(d)), item);
+  if (is_real(d)) {
+    set_real(t, i, item.number());
+    return {};
+  }
+  if (item.kind == K::real) {
+    if (!(std::fabs(item.real) < 9.2e18) || item.real != std::trunc(item.real))
+      return misfit(fmt::format("a tensor of {}", name(d)), item);
+    set_int(t, i, static_cast<int64_t>(item.real));
+  } else {
+    set_int(t, i, item.integer);
+  }
+  const int64_t wanted = item.kind == K::real ? static_cast<int64_t>(item.real) : item.integer;
+  if (d != DType::boolean && int_at(t, i) != wanted) return misfit(fmt::format("a tensor of {}", name(d)), item);
+  return {};
+}
+
+}  // namespace
+
+Result<Tensor> tensor_of(const Item& item, DType type) {
+  if (item.kind == K::tensor) {
+    if (item.tensor->dtype() != type)
+      return Error(Code::invalid_model,
+                   fmt::format("a tensor of {}; needed {}", name(item.tensor->dtype()), name(type)));
+    return *item.tensor;
+  }
+  std::vector<int64_t> extents;
+  const Item* first = &item;
+  for (; first->kind == K::array; first = &first->items[0]) {
+    extents.push_back(static_cast<int64_t>(first->items.size()));
+    if (first->items.empty()) break;
+  }
+  if (!has_extents(item, extents, 0))
+    return Error(Code::invalid_model, fmt::format("{} has items of unequal lengths", item.text_of()));
+  NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(extents)));
+  int64_t at = 0;
+  NNEX_TRY(put(t, at, item));
+  return t;
+}
+
+}  // namespace nnex::graph_text
