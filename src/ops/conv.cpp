@@ -1,5 +1,7 @@
 // Convolutions (operators.md 2.5, 4.1).
 
+#include "ops/conv.h"
+
 #include <algorithm>
 
 #include "base/checked.h"
@@ -15,50 +17,61 @@ namespace {
 size_t spatial_at(const ConvAttrs& a) { return a.channels_last ? 1 : 2; }
 size_t channel_at(const ConvAttrs& a, size_t rank) { return a.channels_last ? rank - 1 : 1; }
 
-Status infer_conv(InferCall& c) {
-  const auto& a = c.attr<ConvAttrs>();
-  if (!c.dims(0) || !c.dims(1)) {
-    c.result(0, c.dims(0)   ? MaybeDims(c.unknowns(*c.rank(0)))
-                : c.dims(1) ? MaybeDims(c.unknowns(*c.rank(1)))
-                            : MaybeDims{});
-    return {};
+std::pair<int64_t, int64_t> pads_of(const ConvAttrs& a, size_t axis) {
+  return axis < a.padding.size() ? a.padding[axis] : std::pair<int64_t, int64_t>{};
+}
+
+/// One spatial axis of the result.
+Result<Dim> conv_extent(InferCall& c, const ConvAttrs& a, size_t axis, const Dim& input, const Dim& size) {
+  const int64_t stride = entry(a.stride, axis, 1), dilation = entry(a.dilation, axis, 1);
+  if (!size.is_number()) return c.unknown();
+  if (input.is_number()) {
+    auto window = window_of(input.value(), size.value(), stride, dilation, pads_of(a, axis), a.auto_pad, false);
+    if (!window.ok()) return c.error("spatial axis {}: {}", axis, window.error().message());
+    return Dim(window->output);
   }
-  const Dims &x = *c.dims(0), &w = *c.dims(1);
-  if (x.size() < 3 || x.size() != w.size())
-    return c.error("x has {} axes, filter {}; needed the same number, at least 3", x.size(), w.size());
-  const size_t spatial = x.size() - 2;
+  if (stride < 1 || dilation < 1 || size.value() < 1)
+    return c.error("spatial axis {}: window size {}, stride {}, dilation {} must be at least 1", axis, size.value(),
+                   stride, dilation);
+  return window_extent(input, size.value(), stride, dilation, pads_of(a, axis), a.auto_pad, false);
+}
+
+Status check_lists(InferCall& c, const ConvAttrs& a, size_t spatial) {
   for (const Ints* list : {&a.stride, &a.dilation})
     if (!list->empty() && list->size() != spatial)
       return c.error("stride and dilation have {} numbers; x has {} spatial axes", list->size(), spatial);
   if (!a.padding.empty() && a.padding.size() != spatial)
     return c.error("padding has {} pairs; x has {} spatial axes", a.padding.size(), spatial);
+  return {};
+}
+
+}  // namespace
+
+Result<MaybeDims> conv_dims(InferCall& c, const ConvAttrs& a, const MaybeDims& x_dims, const MaybeDims& filter,
+                            const MaybeDims& bias) {
+  if (!x_dims || !filter) {
+    if (!x_dims && !filter) return MaybeDims{};
+    return MaybeDims(c.unknowns(static_cast<int64_t>((x_dims ? x_dims : filter)->size())));
+  }
+  const Dims &x = *x_dims, &w = *filter;
+  if (x.size() < 3 || x.size() != w.size())
+    return c.error("x has {} axes, filter {}; needed the same number, at least 3", x.size(), w.size());
+  const size_t spatial = x.size() - 2;
+  NNEX_TRY(check_lists(c, a, spatial));
   if (a.groups < 1) return c.error("groups is {}", a.groups);
   const Dim &channels = x[channel_at(a, x.size())], &taken = w[1];
-  if (channels.is_number() && taken.is_number() && channels.value() != taken.value() * a.groups)
+  if (channels.is_number() && taken.is_number() && checked_mul(taken.value(), a.groups) != channels.value())
     return c.error("input has {} channels; filter takes {} in each of {} groups", channels.value(), taken.value(),
                    a.groups);
   if (w[0].is_number() && w[0].value() % a.groups)
     return c.error("{} filters cannot be split into {} groups", w[0].value(), a.groups);
-  if (c.has(2) && c.dims(2)) NNEX_TRY(meet(c, product(*c.dims(2)), w[0], "elements of bias"));
+  if (bias) NNEX_TRY(meet(c, product(*bias), w[0], "elements of bias"));
   Dims out = x;
   out[channel_at(a, x.size())] = w[0];
   for (size_t i = 0; i < spatial; ++i) {
-    Dim& d = out[spatial_at(a) + i];
-    const auto pads = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
-    const int64_t stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
-    if (!w[2 + i].is_number())
-      d = c.unknown();
-    else if (d.is_number()) {
-      auto window = window_of(d.value(), w[2 + i].value(), stride, dilation, pads, a.auto_pad, false);
-      if (!window.ok()) return c.error("spatial axis {}: {}", i, window.error().message());
-      d = Dim(window->output);
-    } else if (stride >= 1 && dilation >= 1 && w[2 + i].value() >= 1) {
-      d = window_extent(d, w[2 + i].value(), stride, dilation, pads, a.auto_pad, false);
-    } else
-      return c.error("spatial axis {}: stride {}, dilation {} must be at least 1", i, stride, dilation);
+    NNEX_ASSIGN(out[spatial_at(a) + i], conv_extent(c, a, i, x[spatial_at(a) + i], w[2 + i]));
   }
-  c.result(0, std::move(out));
-  return {};
+  return MaybeDims(std::move(out));
 }
 
 int64_t border_index(int64_t i, int64_t n, ConvBorder border) {
@@ -81,72 +94,118 @@ int64_t border_index(int64_t i, int64_t n, ConvBorder border) {
   return -1;
 }
 
-/// Sums in float for floats (double for double), wrapped for integers: one chain a result, over channels, then taps.
+Result<ConvGeometry> ConvGeometry::of(const ConvAttrs& a, const Shape& x, const Shape& filter) {
+  const auto rank = static_cast<size_t>(x.rank()), spatial = rank - 2;
+  ConvGeometry g;
+  g.batch = x[0], g.filters = filter[0], g.taken = filter[1], g.per_group = std::max<int64_t>(1, filter[0] / a.groups);
+  g.border = a.border;
+  Shape y = x;
+  y.set(static_cast<int64_t>(channel_at(a, rank)), filter[0]);
+  for (size_t i = 0; i < spatial; ++i) {
+    const auto at = static_cast<int64_t>(spatial_at(a) + i);
+    NNEX_ASSIGN(AxisWindow w, window_of(x[at], filter[static_cast<int64_t>(2 + i)], entry(a.stride, i, 1),
+                                        entry(a.dilation, i, 1), pads_of(a, i), a.auto_pad, false));
+    y.set(at, w.output);
+    g.windows.push_back(w);
+  }
+  const Ints xst = row_major_strides(x), yst = row_major_strides(y);
+  g.x_batch = xst[0], g.x_channel = xst[channel_at(a, rank)];
+  g.y_batch = yst[0], g.y_channel = yst[channel_at(a, rank)];
+  for (size_t i = 0; i < spatial; ++i)
+    g.x_stride.push_back(xst[spatial_at(a) + i]), g.y_stride.push_back(yst[spatial_at(a) + i]);
+  return g;
+}
+
+detail::TapRange detail::tap_range(const AxisWindow& w, int64_t tap) {
+  const int64_t shift = tap * w.dilation - w.before;  // output o reads o * stride + shift
+  TapRange r;
+  r.low = std::max<int64_t>(0, ceil_div(-shift, w.stride));
+  r.high = std::min(w.output, floor_div(w.input - 1 - shift, w.stride) + 1);
+  r.at = r.low * w.stride + shift;
+  return r;
+}
+
+namespace {
+
+MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
+
+Status infer_conv(InferCall& c) {
+  NNEX_ASSIGN(MaybeDims out, conv_dims(c, c.attr<ConvAttrs>(), c.dims(0), c.dims(1), dims_if(c, 2)));
+  c.result(0, std::move(out));
+  return {};
+}
+
+/// Sums in float for floats (double for double), wrapped for integers.
 struct Conv {
   template <class T>
   Status operator()(Call& c) const {
-    const auto& a = c.attr<ConvAttrs>();
-    const Shape &xs = c.shape(0), &ws = c.shape(1), &ys = c.out(0).shape();
-    const auto rank = static_cast<size_t>(xs.rank()), spatial = rank - 2;
-    std::vector<AxisWindow> windows;
-    for (size_t i = 0; i < spatial; ++i) {
-      NNEX_ASSIGN(AxisWindow w,
-                  window_of(xs[static_cast<int64_t>(spatial_at(a) + i)], ws[static_cast<int64_t>(2 + i)],
-                            entry(a.stride, i, 1), entry(a.dilation, i, 1),
-                            i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{}, a.auto_pad, false));
-      windows.push_back(w);
-    }
-    const Ints xst = row_major_strides(xs), yst = row_major_strides(ys);
-    const int64_t xc = xst[channel_at(a, rank)], yc = yst[channel_at(a, rank)];
-    const int64_t filters = ws[0], taken = ws[1], per_group = filters / a.groups;
-    int64_t places = 1, taps = 1;
-    for (const AxisWindow& w : windows) places *= w.output, taps *= w.size;
-    const T *x = c.in<T>(0).data(), *filter = c.in<T>(1).data(), *bias = c.has(2) ? c.in<T>(2).data() : nullptr;
-    std::vector<int64_t> offsets(static_cast<size_t>(taps));
-    for (int64_t p = 0; p < places; ++p) {
-      int64_t y_at = 0, rest = p;
-      Ints place(spatial);
-      for (size_t i = spatial; i-- > 0;) {
-        place[i] = rest % windows[i].output;
-        rest /= windows[i].output;
-        y_at += place[i] * yst[spatial_at(a) + i];
-      }
-      for (int64_t t = 0; t < taps; ++t) {
-        int64_t offset = 0, tap = t;
-        bool inside = true;
-        for (size_t i = spatial; i-- > 0;) {
-          const AxisWindow& w = windows[i];
-          const int64_t at =
-              border_index(place[i] * w.stride - w.before + tap % w.size * w.dilation, w.input, a.border);
-          tap /= w.size;
-          inside &= at >= 0;
-          offset += at * xst[spatial_at(a) + i];
-        }
-        offsets[static_cast<size_t>(t)] = inside ? offset : -1;
-      }
-      for (int64_t n = 0; n < xs[0]; ++n)
-        for (int64_t m = 0; m < filters; ++m) {
-          T sum = bias ? bias[m] : T{};
-          const T* from = x + n * xst[0] + m / per_group * taken * xc;
-          const T* w = filter + m * taken * taps;
-          for (int64_t k = 0; k < taken; ++k)
-            for (int64_t t = 0; t < taps; ++t)
-              if (offsets[static_cast<size_t>(t)] >= 0)
-                sum = add(sum, from[k * xc + offsets[static_cast<size_t>(t)]], w[k * taps + t]);
-          c.out<T>(0)[static_cast<size_t>(n * yst[0] + y_at + m * yc)] = sum;
-        }
-    }
+    NNEX_ASSIGN(ConvGeometry g, ConvGeometry::of(c.attr<ConvAttrs>(), c.shape(0), c.shape(1)));
+    if (c.out(0).count() == 0) return {};
+    correlate(g, c.in<T>(0).data(), c.in<T>(1).data(), c.has(2) ? c.in<T>(2).data() : nullptr, c.out<T>(0).data());
     return {};
   }
+};
+
+// ---- separable_conv: each channel by itself, then a convolution of one tap
+
+/// The attributes of the first step: as many groups as x has channels.
+ConvAttrs plane_attrs(const ConvAttrs& a, int64_t channels) {
+  ConvAttrs plane = a;
+  plane.groups = channels;
+  return plane;
+}
+ConvAttrs point_attrs(const ConvAttrs& a) {
+  ConvAttrs point;
+  point.groups = a.groups;
+  return point;
+}
+
+Status infer_separable_conv(InferCall& c) {
+  const auto& a = c.attr<ConvAttrs>();
+  MaybeDims x = c.dims(0);
+  const MaybeDims &plane = c.dims(1), &point = c.dims(2);
+  if (a.channels_last) return c.error("channels must come before the spatial axes");
+  if (x && x->size() > 1 && plane && plane->size() > 1) {
+    if ((*plane)[1].is_number() && (*plane)[1].value() != 1)
+      return c.error("plane_filter takes {} channels; needed 1", (*plane)[1].value());
+    if (!(*x)[1].is_number()) (*x)[1] = Dim(1);  // any number of groups of one
+  }
+  if (point)
+    for (size_t i = 2; i < point->size(); ++i)
+      if ((*point)[i].is_number() && (*point)[i].value() != 1)
+        return c.error("point_filter has extent {} at axis {}; needed 1", (*point)[i].value(), i);
+  const int64_t channels = x && x->size() > 1 ? (*x)[1].value() : 1;
+  NNEX_ASSIGN(MaybeDims middle, conv_dims(c, plane_attrs(a, std::max<int64_t>(channels, 1)), x, plane, {}));
+  NNEX_ASSIGN(MaybeDims out, conv_dims(c, point_attrs(a), middle, point, dims_if(c, 3)));
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct SeparableConv {
   template <class T>
-  static T add(T sum, T x, T w) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(
-          wrap_add(static_cast<int64_t>(sum), wrap_mul(static_cast<int64_t>(x), static_cast<int64_t>(w))));
-    else
-      return sum + x * w;
+  Status operator()(Call& c) const {
+    const auto& a = c.attr<ConvAttrs>();
+    if (c.out(0).count() == 0) return {};
+    NNEX_ASSIGN(ConvGeometry plane, ConvGeometry::of(plane_attrs(a, c.shape(0)[1]), c.shape(0), c.shape(1)));
+    Shape shape = c.out(0).shape();
+    shape.set(1, c.shape(1)[0]);
+    NNEX_ASSIGN(ConvGeometry point, ConvGeometry::of(point_attrs(a), shape, c.shape(2)));
+    NNEX_ASSIGN(Tensor middle, Tensor::make(c.in(0).dtype(), shape));
+    correlate<T>(plane, c.in<T>(0).data(), c.in<T>(1).data(), nullptr, middle.mutable_as<T>().data());
+    correlate<T>(point, middle.as<T>().data(), c.in<T>(2).data(), c.has(3) ? c.in<T>(3).data() : nullptr,
+                 c.out<T>(0).data());
+    return {};
   }
 };
+
+constexpr AttrType kConvAttrs = attrs_of<ConvAttrs>(
+    {field<&ConvAttrs::stride>("stride", "Elements between windows, one a spatial axis; empty: 1."),
+     field<&ConvAttrs::dilation>("dilation", "Elements between taps; empty: 1."),
+     field<&ConvAttrs::padding>("padding", "(before, after) of each spatial axis; empty: 0."),
+     field<&ConvAttrs::auto_pad>("auto_pad", "Padding that keeps ceil(extent / stride)."),
+     field<&ConvAttrs::groups>("groups", "Channel groups."),
+     field<&ConvAttrs::border>("border", "What lies beyond the input."),
+     field<&ConvAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.")});
 
 /// padding = [1, 2]  <->  [(1, 1), (2, 2)]
 constexpr Codec kBothSides = {"both_sides",
@@ -176,15 +235,7 @@ constexpr OpDef kConvOps[] = {
      .source = "NNEF 1.0.5 conv; ONNX Conv-11; WebNN conv2d(); CVM conv2d",
      .inputs = {{"x", kN}, {"filter", same_type_as("x")}, {"bias", same_type_as("x"), Arity::optional}},
      .outputs = {{"y", same_type_as("x")}},
-     .attrs = attrs_of<ConvAttrs>(
-         {field<&ConvAttrs::stride>("stride", "Elements between windows, one a spatial axis; empty: 1."),
-          field<&ConvAttrs::dilation>("dilation", "Elements between taps; empty: 1."),
-          field<&ConvAttrs::padding>("padding", "(before, after) of each spatial axis; empty: 0."),
-          field<&ConvAttrs::auto_pad>("auto_pad", "Padding that keeps ceil(extent / stride)."),
-          field<&ConvAttrs::groups>("groups", "Channel groups."),
-          field<&ConvAttrs::border>("border", "What lies beyond the input."),
-          field<&ConvAttrs::channels_last>("channels_last",
-                                           "x and y are [batch, spatial..., channels]; set by passes.")}),
+     .attrs = kConvAttrs,
      .infer = infer_conv,
      .reference = typed<float, double, int32_t, int64_t>(Conv{}),
      .spelled =
@@ -194,6 +245,20 @@ constexpr OpDef kConvOps[] = {
            {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
           {webnn, "conv2d", {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "padding", &interleaved}}},
           {cvm, "conv2d", {{"stride", "strides"}, {"padding", "padding", &kBothSides}}}}},
+    {.name = "separable_conv",
+     .summary = "A convolution of each channel by itself, then one of a single tap over all of them.",
+     .source = "NNEF 1.0.5 separable_conv",
+     .inputs = {{"x", kF},
+                {.name = "plane_filter", .type = same_type_as("x"), .doc = "[channels * multiplier, 1, spatial...]"},
+                {.name = "point_filter",
+                 .type = same_type_as("x"),
+                 .doc = "[out, channels * multiplier / groups, 1...]"},
+                {"bias", same_type_as("x"), Arity::optional}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = kConvAttrs,
+     .infer = infer_separable_conv,
+     .reference = typed<float, double>(SeparableConv{}),
+     .spelled = {{nnef, "separable_conv"}}},
 };
 static_assert(sound(kConvOps));
 

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
+#include "ops/conv.h"
 #include "ops/infer_call.h"
 #include "ops/strided.h"
 
@@ -97,15 +98,13 @@ Status check_lists(InferCall& c, const DeconvAttrs& a, size_t spatial) {
   return {};
 }
 
-Status infer_deconv(InferCall& c) {
-  const auto& a = c.attr<DeconvAttrs>();
-  if (!c.dims(0) || !c.dims(1)) {
-    c.result(0, c.dims(0)   ? MaybeDims(c.unknowns(*c.rank(0)))
-                : c.dims(1) ? MaybeDims(c.unknowns(*c.rank(1)))
-                            : MaybeDims{});
-    return {};
+Result<MaybeDims> deconv_dims(InferCall& c, const DeconvAttrs& a, const MaybeDims& x_dims, const MaybeDims& filter,
+                              const MaybeDims& bias) {
+  if (!x_dims || !filter) {
+    if (!x_dims && !filter) return MaybeDims{};
+    return MaybeDims(c.unknowns(static_cast<int64_t>((x_dims ? x_dims : filter)->size())));
   }
-  const Dims &x = *c.dims(0), &w = *c.dims(1);
+  const Dims &x = *x_dims, &w = *filter;
   if (x.size() < 3 || x.size() != w.size())
     return c.error("x has {} axes, filter {}; needed the same number, at least 3", x.size(), w.size());
   const size_t spatial = x.size() - 2;
@@ -115,7 +114,7 @@ Status infer_deconv(InferCall& c) {
   if (w[0].is_number() && w[0].value() % a.groups)
     return c.error("{} filters cannot be split into {} groups", w[0].value(), a.groups);
   Dims out = {x[0], w[1] * Dim(a.groups)};
-  if (c.has(2) && c.dims(2)) NNEX_TRY(meet(c, product(*c.dims(2)), out[1], "elements of bias"));
+  if (bias) NNEX_TRY(meet(c, product(*bias), out[1], "elements of bias"));
   for (size_t i = 0; i < spatial; ++i) {
     const Dim &d = x[2 + i], &size = w[2 + i];
     if (!size.is_number()) {
@@ -130,28 +129,15 @@ Status infer_deconv(InferCall& c) {
     if (!extent.ok()) return c.error("spatial axis {}: {}", i, extent.error().message());
     out.push_back(*extent);
   }
-  c.result(0, std::move(out));
-  return {};
+  return MaybeDims(std::move(out));
 }
 
-int64_t small_index(int64_t i, int64_t n, ConvBorder border) {
-  if (i >= 0 && i < n) return i;
-  switch (border) {
-    case ConvBorder::constant:
-      return -1;
-    case ConvBorder::replicate:
-      return i < 0 ? 0 : n - 1;
-    case ConvBorder::reflect: {
-      if (n == 1) return 0;
-      const int64_t period = 2 * (n - 1), k = i - period * floor_div(i, period);
-      return k < n ? k : period - k;
-    }
-    case ConvBorder::reflect_even: {
-      const int64_t k = i - 2 * n * floor_div(i, 2 * n);
-      return k < n ? k : 2 * n - 1 - k;
-    }
-  }
-  return -1;
+MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
+
+Status infer_deconv(InferCall& c) {
+  NNEX_ASSIGN(MaybeDims out, deconv_dims(c, c.attr<DeconvAttrs>(), c.dims(0), c.dims(1), dims_if(c, 2)));
+  c.result(0, std::move(out));
+  return {};
 }
 
 /// What one place of the large side reads: tap `tap` of the filter meets position `at` of the small side.
@@ -172,7 +158,7 @@ AxisMeetings meetings_of(const AxisWindow& w, ConvBorder border) {
     for (int64_t k = 0; k < w.size; ++k) {
       const int64_t from = o + w.before - k * w.dilation;
       if (floor_div(from, w.stride) * w.stride != from) continue;
-      const int64_t at = small_index(floor_div(from, w.stride), w.input, border);
+      const int64_t at = border_index(floor_div(from, w.stride), w.input, border);
       if (at >= 0) m.all.push_back({k, at});
     }
   }
@@ -180,54 +166,118 @@ AxisMeetings meetings_of(const AxisWindow& w, ConvBorder border) {
   return m;
 }
 
+using Offsets = std::vector<std::pair<int64_t, int64_t>>;  ///< In x and in the filter.
+
+/// The meetings of place p: those of its axes, combined.
+void collect(const std::vector<AxisMeetings>& axes, const std::vector<AxisWindow>& windows, int64_t p, const Ints& xst,
+             const Ints& wst, Offsets& meetings) {
+  meetings.assign(1, {0, 0});
+  for (size_t i = axes.size(); i-- > 0; p /= windows[i].output) {
+    const auto o = static_cast<size_t>(p % windows[i].output);
+    const size_t before = meetings.size();
+    for (size_t k = axes[i].begin[o]; k < axes[i].begin[o + 1]; ++k)
+      for (size_t j = 0; j < before; ++j)
+        meetings.emplace_back(meetings[j].first + axes[i].all[k].at * xst[2 + i],
+                              meetings[j].second + axes[i].all[k].tap * wst[2 + i]);
+    meetings.erase(meetings.begin(), meetings.begin() + static_cast<std::ptrdiff_t>(before));
+  }
+}
+
 /// y[m, o] = bias[m] + the sum over channels, then meetings, of x * filter: one chain a result.
+template <class T>
+Status spread(const DeconvAttrs& a, const Shape& xs, const Shape& ws, const T* x, const T* filter, const T* bias,
+              T* y) {
+  NNEX_ASSIGN(std::vector<AxisWindow> windows, reverse_windows(a, xs, ws));
+  std::vector<AxisMeetings> axes;
+  int64_t places = 1;
+  for (const AxisWindow& w : windows) {
+    axes.push_back(meetings_of(w, a.border));
+    places *= w.output;
+  }
+  const Ints xst = row_major_strides(xs), wst = row_major_strides(ws);
+  const int64_t taken = xs[1] / a.groups, made = ws[1], channels = made * a.groups;
+  Offsets meetings;
+  for (int64_t p = 0; p < places; ++p) {
+    collect(axes, windows, p, xst, wst, meetings);
+    for (int64_t n = 0; n < xs[0]; ++n)
+      for (int64_t m = 0; m < channels; ++m) {
+        T sum = bias ? bias[m] : T{};
+        const int64_t first = m / made * taken;
+        const T* from = x + n * xst[0] + first * xst[1];
+        const T* w = filter + first * wst[0] + m % made * wst[1];
+        for (int64_t k = 0; k < taken; ++k, from += xst[1], w += wst[0])
+          for (const auto& [at, tap] : meetings) sum += from[at] * w[tap];
+        y[(n * channels + m) * places + p] = sum;
+      }
+  }
+  return {};
+}
+
 struct Deconv {
   template <class T>
   Status operator()(Call& c) const {
-    const auto& a = c.attr<DeconvAttrs>();
-    const Shape &xs = c.shape(0), &ws = c.shape(1), &ys = c.out(0).shape();
-    if (ys.count() == 0) return {};
-    NNEX_ASSIGN(std::vector<AxisWindow> windows, reverse_windows(a, xs, ws));
-    const size_t spatial = windows.size();
-    std::vector<AxisMeetings> axes;
-    for (const AxisWindow& w : windows) axes.push_back(meetings_of(w, a.border));
-    const Ints xst = row_major_strides(xs), wst = row_major_strides(ws), yst = row_major_strides(ys);
-    const int64_t taken = xs[1] / a.groups, made = ws[1], places = yst[1];
-    const T *x = c.in<T>(0).data(), *filter = c.in<T>(1).data(), *bias = c.has(2) ? c.in<T>(2).data() : nullptr;
-    T* y = c.out<T>(0).data();
-    std::vector<std::pair<int64_t, int64_t>> meetings;  // offsets in x and in the filter
-    for (int64_t p = 0; p < places; ++p) {
-      collect(axes, windows, p, xst, wst, spatial, meetings);
-      for (int64_t n = 0; n < xs[0]; ++n)
-        for (int64_t m = 0; m < ys[1]; ++m) {
-          T sum = bias ? bias[m] : T{};
-          const int64_t first = m / made * taken;
-          const T* from = x + n * xst[0] + first * xst[1];
-          const T* w = filter + first * wst[0] + m % made * wst[1];
-          for (int64_t k = 0; k < taken; ++k, from += xst[1], w += wst[0])
-            for (const auto& [at, tap] : meetings) sum += from[at] * w[tap];
-          y[n * yst[0] + m * yst[1] + p] = sum;
-        }
-    }
-    return {};
-  }
-
-  /// The meetings of place p: those of its axes, combined.
-  static void collect(const std::vector<AxisMeetings>& axes, const std::vector<AxisWindow>& windows, int64_t p,
-                      const Ints& xst, const Ints& wst, size_t spatial,
-                      std::vector<std::pair<int64_t, int64_t>>& meetings) {
-    meetings.assign(1, {0, 0});
-    for (size_t i = spatial; i-- > 0; p /= windows[i].output) {
-      const auto o = static_cast<size_t>(p % windows[i].output);
-      const size_t before = meetings.size();
-      for (size_t k = axes[i].begin[o]; k < axes[i].begin[o + 1]; ++k)
-        for (size_t j = 0; j < before; ++j)
-          meetings.emplace_back(meetings[j].first + axes[i].all[k].at * xst[2 + i],
-                                meetings[j].second + axes[i].all[k].tap * wst[2 + i]);
-      meetings.erase(meetings.begin(), meetings.begin() + static_cast<std::ptrdiff_t>(before));
-    }
+    if (c.out(0).count() == 0) return {};
+    return spread(c.attr<DeconvAttrs>(), c.shape(0), c.shape(1), c.in<T>(0).data(), c.in<T>(1).data(),
+                  c.has(2) ? c.in<T>(2).data() : nullptr, c.out<T>(0).data());
   }
 };
+
+// ---- separable_deconv: a deconvolution of one tap over all channels, then one of each channel by itself
+
+DeconvAttrs point_attrs(const DeconvAttrs& a) {
+  DeconvAttrs point;
+  point.groups = a.groups;
+  return point;
+}
+DeconvAttrs plane_attrs(const DeconvAttrs& a, int64_t channels) {
+  DeconvAttrs plane = a;
+  plane.groups = channels;
+  return plane;
+}
+
+Status infer_separable_deconv(InferCall& c) {
+  const auto& a = c.attr<DeconvAttrs>();
+  const MaybeDims &plane = c.dims(1), &point = c.dims(2);
+  if (point)
+    for (size_t i = 2; i < point->size(); ++i)
+      if ((*point)[i].is_number() && (*point)[i].value() != 1)
+        return c.error("point_filter has extent {} at axis {}; needed 1", (*point)[i].value(), i);
+  if (plane && plane->size() > 1 && (*plane)[1].is_number() && (*plane)[1].value() != 1)
+    return c.error("plane_filter makes {} channels of each; needed 1", (*plane)[1].value());
+  NNEX_ASSIGN(MaybeDims middle, deconv_dims(c, point_attrs(a), c.dims(0), point, {}));
+  const bool known = plane && !plane->empty() && plane->front().is_number();
+  const int64_t channels = known ? plane->front().value() : 1;
+  NNEX_ASSIGN(MaybeDims out, deconv_dims(c, plane_attrs(a, std::max<int64_t>(channels, 1)), middle, plane,
+                                         known ? dims_if(c, 3) : MaybeDims{}));
+  if (!known && out) (*out)[1] = c.unknown();
+  c.result(0, std::move(out));
+  return {};
+}
+
+struct SeparableDeconv {
+  template <class T>
+  Status operator()(Call& c) const {
+    const auto& a = c.attr<DeconvAttrs>();
+    if (c.out(0).count() == 0) return {};
+    Shape shape = c.shape(0);
+    shape.set(1, c.shape(2)[1] * a.groups);
+    NNEX_ASSIGN(Tensor middle, Tensor::make(c.in(0).dtype(), shape));
+    NNEX_TRY(spread<T>(point_attrs(a), c.shape(0), c.shape(2), c.in<T>(0).data(), c.in<T>(2).data(), nullptr,
+                       middle.mutable_as<T>().data()));
+    return spread<T>(plane_attrs(a, c.shape(1)[0]), shape, c.shape(1), middle.as<T>().data(), c.in<T>(1).data(),
+                     c.has(3) ? c.in<T>(3).data() : nullptr, c.out<T>(0).data());
+  }
+};
+
+constexpr AttrType kDeconvAttrs = attrs_of<DeconvAttrs>(
+    {field<&DeconvAttrs::stride>("stride", "Elements of y between windows, one a spatial axis; empty: 1."),
+     field<&DeconvAttrs::dilation>("dilation", "Elements of y between taps; empty: 1."),
+     field<&DeconvAttrs::padding>("padding", "(before, after) cut from each spatial axis; empty: 0."),
+     field<&DeconvAttrs::auto_pad>("auto_pad", "Padding that gives extent * stride, or output_shape."),
+     field<&DeconvAttrs::groups>("groups", "Channel groups."),
+     field<&DeconvAttrs::output_padding>("output_padding", "More elements at the end of each spatial axis."),
+     field<&DeconvAttrs::output_shape>("output_shape", "Spatial extents of y; with auto_pad only."),
+     field<&DeconvAttrs::border>("border", "What lies beyond x.")});
 
 constexpr OpDef kDeconvOps[] = {
     {.name = "deconv",
@@ -237,15 +287,7 @@ constexpr OpDef kDeconvOps[] = {
                 {.name = "filter", .type = same_type_as("x"), .doc = "[in, out / groups, spatial...]"},
                 {"bias", same_type_as("x"), Arity::optional}},
      .outputs = {{"y", same_type_as("x")}},
-     .attrs = attrs_of<DeconvAttrs>(
-         {field<&DeconvAttrs::stride>("stride", "Elements of y between windows, one a spatial axis; empty: 1."),
-          field<&DeconvAttrs::dilation>("dilation", "Elements of y between taps; empty: 1."),
-          field<&DeconvAttrs::padding>("padding", "(before, after) cut from each spatial axis; empty: 0."),
-          field<&DeconvAttrs::auto_pad>("auto_pad", "Padding that gives extent * stride, or output_shape."),
-          field<&DeconvAttrs::groups>("groups", "Channel groups."),
-          field<&DeconvAttrs::output_padding>("output_padding", "More elements at the end of each spatial axis."),
-          field<&DeconvAttrs::output_shape>("output_shape", "Spatial extents of y; with auto_pad only."),
-          field<&DeconvAttrs::border>("border", "What lies beyond x.")}),
+     .attrs = kDeconvAttrs,
      .infer = infer_deconv,
      .reference = typed<float, double>(Deconv{}),
      .spelled =
@@ -259,6 +301,18 @@ constexpr OpDef kDeconvOps[] = {
             {"dilation", "dilations"},
             {"padding", "padding", &interleaved},
             {"output_padding", "outputPadding"}}}}},
+    {.name = "separable_deconv",
+     .summary = "A deconvolution of a single tap over all channels, then one of each channel by itself.",
+     .source = "NNEF 1.0.5 separable_deconv",
+     .inputs = {{"x", kF},
+                {.name = "plane_filter", .type = same_type_as("x"), .doc = "[channels, 1, spatial...]"},
+                {.name = "point_filter", .type = same_type_as("x"), .doc = "[in, channels / groups, 1...]"},
+                {"bias", same_type_as("x"), Arity::optional}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = kDeconvAttrs,
+     .infer = infer_separable_deconv,
+     .reference = typed<float, double>(SeparableDeconv{}),
+     .spelled = {{nnef, "separable_deconv"}}},
 };
 static_assert(sound(kDeconvOps));
 

@@ -8,6 +8,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/words.h"
 
 namespace nnex {
 namespace {
@@ -231,29 +232,12 @@ Status run_resize(Call& c) {
 
 // ---- Spellings ----
 
-struct Word {
-  std::string_view theirs, ours;
-};
-template <size_t n>
-Result<AttrValue> reword(const AttrValue& v, const Word (&words)[n], bool reading) {
-  auto* s = std::get_if<std::string>(&v);
-  if (!s) return Error(Code::invalid_model, "needed a word, found " + text(v));
-  for (const Word& w : words)
-    if (*s == (reading ? w.theirs : w.ours)) return AttrValue(std::string(reading ? w.ours : w.theirs));
-  return AttrValue(*s);
-}
-
 constexpr Word kOnnxTransforms[] = {{"tf_half_pixel_for_nn", "tf_half_pixel"}};
 constexpr Word kOnnxRoundings[] = {{"round_prefer_floor", "half_down"}, {"round_prefer_ceil", "half_up"}};
 constexpr Word kNnefMethods[] = {{"symmetric", "half_pixel"}, {"aligned", "align_corners"}};
 constexpr Word kNnefBorders[] = {{"reflect-even", "reflect_even"}};
 constexpr Word kWebnnModes[] = {{"nearest-neighbor", "nearest"}};
 
-template <const auto& words>
-constexpr Codec word_codec(std::string_view name) {
-  return {name, [](const AttrValue& v) { return reword(v, words, true); },
-          [](const AttrValue& v) { return reword(v, words, false); }};
-}
 constexpr Codec kTransformWord = word_codec<kOnnxTransforms>("onnx_transform");
 constexpr Codec kRoundingWord = word_codec<kOnnxRoundings>("onnx_nearest_mode");
 constexpr Codec kMethodWord = word_codec<kNnefMethods>("nnef_method");
