@@ -76,6 +76,7 @@ Result<MaybeDims> conv_dims(InferCall& c, const ConvAttrs& a, const MaybeDims& x
 
 int64_t border_index(int64_t i, int64_t n, ConvBorder border) {
   if (i >= 0 && i < n) return i;
+  if (n < 1) return -1;
   switch (border) {
     case ConvBorder::constant:
       return -1;

@@ -15,7 +15,7 @@ namespace nnex {
 Result<MaybeDims> conv_dims(InferCall& c, const ConvAttrs& a, const MaybeDims& x, const MaybeDims& filter,
                             const MaybeDims& bias);
 
-/// The position inside [0, n) that stands for position i; -1: none.
+/// The position inside [0, n) that stands for position i; -1: none (zeros beyond the border, or n is 0).
 int64_t border_index(int64_t i, int64_t n, ConvBorder border);
 
 /// A convolution at known extents; strides count elements.
@@ -120,10 +120,11 @@ void correlate_bordered(const ConvGeometry& g, const T* x, const T* filter, cons
 }  // namespace detail
 
 /// y[n, m, o] = bias[m] + sum of x * filter: one chain a result, over channels, then taps; integers wrap. bias may be
-/// null. x must have elements where y has.
+/// null. A border other than zeros stays zeros where x has no elements to continue.
 template <class T>
 void correlate(const ConvGeometry& g, const T* x, const T* filter, const T* bias, T* y) {
-  if (g.border != ConvBorder::constant) return detail::correlate_bordered(g, x, filter, bias, y);
+  const bool empty = std::any_of(g.windows.begin(), g.windows.end(), [](const AxisWindow& w) { return w.input == 0; });
+  if (g.border != ConvBorder::constant && !empty) return detail::correlate_bordered(g, x, filter, bias, y);
   const size_t spatial = g.windows.size();
   const int64_t taps = g.taps();
   std::vector<std::vector<detail::TapRange>> ranges(static_cast<size_t>(taps));
