@@ -31,4 +31,45 @@ expect 0 "softmax" "$nnex" ops
 expect 0 "threads" "$nnex" env
 expect 2 "no symbol 'M'" "$nnex" run "$model" --random --set M=2
 expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2
+# NumPy archives: written by one run, read by the next, and what is wrong with them said.
+expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.npz" --save "$scratch/out.npy"
+expect 0 "probabilities.npy" python3 -m zipfile -l "$scratch/out.npz"
+expect 2 "no input 'probabilities'" "$nnex" run "$model" --input "$scratch/out.npz"
+expect 2 "found f32[1,8]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "picture=$scratch/out.npz"
+expect 2 "found f32[1,8]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/out.npy"
+expect 3 "cannot open" "$nnex" run "$model" --input "$scratch/none.npz"
+head -c 100 "$scratch/out.npz" > "$scratch/cut.npz"
+expect 3 "while reading" "$nnex" run "$model" --input "picture=$scratch/cut.npz"
+head -c 70 "$scratch/out.npy" > "$scratch/cut.npy"
+expect 3 "not a .npy file" "$nnex" run "$model" --input "$scratch/cut.npy"
+python3 - "$scratch" <<'PY'
+import struct, sys, zipfile
+def npy(descr, shape, data, columns=False):
+    header = ("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, columns, shape)).encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+pixels = struct.pack("<3072f", *[i % 7 / 7 for i in range(3072)])
+with zipfile.ZipFile(sys.argv[1] + "/in.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("picture.npy", npy("<f4", (1, 3, 32, 32), pixels))
+open(sys.argv[1] + "/in.npy", "wb").write(npy("<f4", (1, 3, 32, 32), pixels))
+by_columns = [0.0] * 3072
+for c in range(3):
+    for y in range(32):
+        for x in range(32):
+            by_columns[c + 3 * (y + 32 * x)] = ((c * 32 + y) * 32 + x) % 7 / 7
+open(sys.argv[1] + "/columns.npy", "wb").write(npy("<f4", (1, 3, 32, 32), struct.pack("<3072f", *by_columns), True))
+open(sys.argv[1] + "/type.npy", "wb").write(npy("<i4", (1, 3, 32, 32), pixels))
+open(sys.argv[1] + "/big.npy", "wb").write(npy("<f4", (1 << 40, 1 << 40), pixels))
+PY
+for kind in in.npz in.npy columns.npy; do
+  expect 0 "probabilities" "$nnex" run "$model" --input "$scratch/$kind" --save "$scratch/$kind.json"
+done
+expect 0 "" cmp "$scratch/in.npz.json" "$scratch/in.npy.json"
+expect 0 "" cmp "$scratch/in.npz.json" "$scratch/columns.npy.json"
+expect 2 "found i32[1,3,32,32]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/type.npy"
+expect 3 "its data end before shape [1099511627776,1099511627776] is filled" "$nnex" run "$model" --input "$scratch/big.npy"
+expect 0 "f32[3,8]" "$nnex" run "$model" --random --set picture.0=3
+expect 2 "no symbol 'picture.1'; the inputs have: N" "$nnex" run "$model" --random --set picture.1=3
+expect 2 "needed SYMBOL=N" "$nnex" run "$model" --random --set N=x
+expect 2 "found f32[1,3,32,32]; needed f32[2,3,32,32]" "$nnex" run "$model" --input "$scratch/in.npy" --set N=2
 exit $bad

@@ -1,12 +1,12 @@
 // Inputs from files, outputs to files.
 
-#include <cstring>
+#include <algorithm>
 #include <random>
 
-#include "base/byte_reader.h"
 #include "base/mapped_file.h"
 #include "cli.h"
 #include "formats/onnx/proto.h"
+#include "numpy.h"
 #include "picture.h"
 #include "tensor/convert.h"
 
@@ -17,58 +17,10 @@ bool ends_with(const std::string& s, std::string_view end) {
   return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
 }
 
-struct NpyType {
-  std::string_view code;
-  DType type;
-};
-constexpr NpyType kNpy[] = {{"f8", DType::f64}, {"f4", DType::f32},  {"f2", DType::f16}, {"i8", DType::i64},
-                            {"i4", DType::i32}, {"i2", DType::i16},  {"i1", DType::i8},  {"u8", DType::u64},
-                            {"u4", DType::u32}, {"u2", DType::u16},  {"u1", DType::u8},  {"b1", DType::boolean},
-                            {"c8", DType::c64}, {"c16", DType::c128}};
-
-/// NumPy's file format 1.0 to 3.0: magic, header length, a Python dict, the elements.
-Result<Value> read_npy(std::string_view bytes) {
-  auto fail = [](std::string_view what) { return Error(Code::unreadable, fmt::format("not a .npy file: {}", what)); };
-  ByteReader r(bytes);
-  if (r.bytes(6) != std::string_view("\x93NUMPY", 6)) return fail("the magic bytes are missing");
-  const auto major = r.number<uint8_t>();
-  r.number<uint8_t>();
-  const uint64_t length = major == 1 ? r.number<uint16_t>() : r.number<uint32_t>();
-  const std::string header(r.bytes(length));
-  if (!r.ok()) return fail("its header is cut off");
-  auto after = [&](std::string_view key) -> std::string_view {
-    const size_t at = header.find(key);
-    return at == std::string::npos ? std::string_view() : std::string_view(header).substr(header.find(':', at) + 1);
-  };
-  std::string_view descr = after("'descr'");
-  descr.remove_prefix(std::min(descr.find('\'') + 1, descr.size()));
-  descr = descr.substr(0, descr.find('\''));
-  DType type = DType::none;
-  for (const NpyType& t : kNpy)
-    if (descr.size() > 1 && descr.substr(1) == t.code && descr[0] != '>') type = t.type;
-  if (type == DType::none) return fail(fmt::format("element type '{}' is not supported", descr));
-  if (after("'fortran_order'").find("True") < 6) return fail("column-major order is not supported");
-  std::string_view list = after("'shape'");
-  list = list.substr(0, list.find(')'));
-  std::vector<int64_t> extents;
-  for (size_t i = 0; i < list.size();) {
-    if (list[i] < '0' || list[i] > '9') {
-      ++i;
-      continue;
-    }
-    int64_t n = 0;
-    for (; i < list.size() && list[i] >= '0' && list[i] <= '9'; ++i)
-      n = std::min<int64_t>(n, int64_t{1} << 55) * 10 + (list[i] - '0');
-    extents.push_back(n);
-  }
-  Shape shape(extents);
-  auto count = shape.checked_count();
-  auto size = count ? bytes_for(type, *count) : std::nullopt;
-  if (!size || r.remaining() < static_cast<uint64_t>(*size))
-    return fail(fmt::format("its data end before shape {} is filled", shape.text()));
-  NNEX_ASSIGN(Tensor t, Tensor::make(type, shape));
-  std::memcpy(t.mutable_data(), r.bytes(static_cast<uint64_t>(*size)).data(), static_cast<size_t>(*size));
-  return Value(std::move(t));
+std::string names_of(const std::map<std::string, Tensor>& arrays) {
+  std::string out;
+  for (const auto& [name, t] : arrays) out += (out.empty() ? "'" : " '") + name + "'";
+  return out;
 }
 
 /// Nested lists of numbers, strings or booleans; the port's type decides what they become.
@@ -116,24 +68,6 @@ Result<Value> read_json(std::string_view bytes, const PortInfo& port) {
   return Value(std::move(t));
 }
 
-std::string npy_bytes(const Tensor& t) {
-  std::string_view code;
-  for (const NpyType& n : kNpy)
-    if (n.type == t.dtype()) code = n.code;
-  if (code.empty()) return {};
-  std::string shape;
-  for (int64_t e : t.shape()) shape += fmt::format("{},", e);
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   code[1] == '1' ? '|' : '<', code, shape);
-  while ((10 + header.size() + 1) % 64) header += ' ';
-  header += '\n';
-  std::string out("\x93NUMPY\x01\x00", 8);
-  out += static_cast<char>(header.size() & 255);
-  out += static_cast<char>(header.size() >> 8);
-  out += header;
-  return out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
-}
-
 Json json_of(const Tensor& t, int64_t axis, int64_t& at) {
   if (axis == t.shape().rank()) {
     const int64_t i = at++;
@@ -152,7 +86,17 @@ Json json_of(const Tensor& t, int64_t axis, int64_t& at) {
 Result<Value> read_input(const std::string& path, const PortInfo& port, const Picture& picture) {
   auto read = [&]() -> Result<Value> {
     NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
-    if (ends_with(path, ".npy")) return read_npy(file.bytes());
+    if (ends_with(path, ".npy")) {
+      NNEX_ASSIGN(Tensor t, read_npy(file.bytes()));
+      return Value(std::move(t));
+    }
+    if (ends_with(path, ".npz")) {
+      NNEX_ASSIGN(auto arrays, read_npz(path, file.bytes()));
+      auto it = arrays.size() == 1 ? arrays.begin() : arrays.find(port.name);
+      if (it == arrays.end())
+        return Error(Code::invalid_argument, fmt::format("found arrays {}; needed '{}'", names_of(arrays), port.name));
+      return Value(std::move(it->second));
+    }
     if (ends_with(path, ".json")) return read_json(file.bytes(), port);
     if (ends_with(path, ".pb")) {
       auto owner = std::make_shared<const std::string>(file.bytes());
@@ -161,11 +105,42 @@ Result<Value> read_input(const std::string& path, const PortInfo& port, const Pi
     }
     if (ends_with(path, ".png") || ends_with(path, ".jpg") || ends_with(path, ".jpeg"))
       return picture_input(file.bytes(), port, picture);
-    return Error(Code::invalid_argument, "needed a file that ends in .npy, .pb, .json, .png or .jpg");
+    return Error(Code::invalid_argument, "needed a file that ends in .npy, .npz, .pb, .json, .png or .jpg");
   };
   auto v = read();
   if (!v.ok()) return std::move(v).error().at(path).during(fmt::format("reading input '{}'", port.name));
   return v;
+}
+
+Result<std::map<std::string, Value>> read_all_inputs(const std::string& path, const std::vector<PortInfo>& ports) {
+  auto read = [&]() -> Result<std::map<std::string, Value>> {
+    NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
+    NNEX_ASSIGN(auto arrays, read_npz(path, file.bytes()));
+    std::map<std::string, Value> out;
+    for (auto& [name, t] : arrays) {
+      if (std::none_of(ports.begin(), ports.end(),
+                       [&, n = std::string_view(name)](const PortInfo& p) { return p.name == n; }))
+        return Error(Code::invalid_argument,
+                     fmt::format("found arrays {}; the model has no input '{}'", names_of(arrays), name));
+      out.emplace(name, std::move(t));
+    }
+    return out;
+  };
+  auto v = read();
+  if (!v.ok()) return std::move(v).error().at(path).during("reading the inputs");
+  return v;
+}
+
+Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values) {
+  std::vector<std::pair<std::string, Tensor>> arrays;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].tensor())
+      return Error(Code::unsupported,
+                   fmt::format("output '{}' is a {}; only tensors can be saved", ports[i].name, values[i].text()));
+    arrays.emplace_back(ports[i].name, *values[i].tensor());
+  }
+  NNEX_ASSIGN(std::string bytes, npz_bytes(arrays));
+  return write_file(path, bytes);
 }
 
 Status save_output(const std::string& path, const Value& value, const std::string& name) {
@@ -173,10 +148,11 @@ Status save_output(const std::string& path, const Value& value, const std::strin
   if (!t)
     return Error(Code::unsupported, fmt::format("output '{}' is a {}; only tensors can be saved", name, value.text()));
   if (ends_with(path, ".npy")) {
-    std::string bytes = npy_bytes(*t);
-    if (bytes.empty())
-      return Error(Code::unsupported,
-                   fmt::format("NumPy has no element type {}; save '{}' as .pb", nnex::name(t->dtype()), name));
+    NNEX_ASSIGN(std::string bytes, npy_bytes(*t, name));
+    return write_file(path, bytes);
+  }
+  if (ends_with(path, ".npz")) {
+    NNEX_ASSIGN(std::string bytes, npz_bytes({{name, *t}}));
     return write_file(path, bytes);
   }
   if (ends_with(path, ".pb")) {
@@ -188,7 +164,7 @@ Status save_output(const std::string& path, const Value& value, const std::strin
     return write_file(path, json_of(*t, 0, at).dump() + "\n");
   }
   return Error(Code::invalid_argument,
-               fmt::format("cannot save to '{}': needed a name that ends in .npy, .pb or .json", path));
+               fmt::format("cannot save to '{}': needed a name that ends in .npy, .npz, .pb or .json", path));
 }
 
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,

@@ -23,7 +23,8 @@ int report(const Error& error) {
 
 void ModelOptions::add_to(CLI::App& verb) {
   verb.add_option("model", path, "The model file (.onnx)")->required();
-  verb.add_option("--set", symbols, "Fix a symbolic extent: --set N=4")->type_name("SYMBOL=N");
+  verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
+      ->type_name("SYMBOL=N");
   verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(CLI::NonNegativeNumber);
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }

@@ -27,12 +27,20 @@ std::pair<std::string, std::string> named(const std::string& s) {
                                  : std::pair{s.substr(0, eq), s.substr(eq + 1)};
 }
 
+bool is_npz(const std::string& path) { return path.size() >= 4 && path.compare(path.size() - 4, 4, ".npz") == 0; }
+
 Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
   const auto& ports = model.inputs();
   std::vector<std::string> files(ports.size());
+  std::map<std::string, Value> given;
   size_t next = 0;
   for (const std::string& s : o.inputs) {
     auto [name, file] = named(s);
+    if (name.empty() && is_npz(file)) {
+      NNEX_ASSIGN(auto read, read_all_inputs(file, ports));
+      given.merge(read);
+      continue;
+    }
     size_t at = next;
     if (!name.empty()) {
       at = 0;
@@ -51,6 +59,10 @@ Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
   }
   std::vector<Value> values;
   for (size_t i = 0; i < ports.size(); ++i) {
+    if (auto it = given.find(ports[i].name); it != given.end() && files[i].empty()) {
+      values.push_back(it->second);
+      continue;
+    }
     if (files[i].empty() && !o.random)
       return Error(Code::invalid_argument,
                    fmt::format("input '{}' is missing; it takes {} (--input {}=FILE, or --random)", ports[i].name,
@@ -102,6 +114,10 @@ void print_topk(const Tensor& t, int k, const std::vector<std::string>& labels) 
 Status save(const Model& model, const std::vector<Value>& out, const std::vector<std::string>& targets) {
   for (const std::string& s : targets) {
     auto [name, file] = named(s);
+    if (name.empty() && is_npz(file)) {
+      NNEX_TRY(save_outputs(file, model.outputs(), out));
+      continue;
+    }
     size_t at = 0;
     while (!name.empty() && at < model.outputs().size() && model.outputs()[at].name != name) ++at;
     if (at >= out.size()) return Error(Code::invalid_argument, fmt::format("no output '{}'", name));
@@ -150,9 +166,12 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("run", "Run a model once and show its answers");
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
-  verb->add_option("-i,--input", o->inputs,
-                   "An input: FILE in the model's order, or NAME=FILE (.npy .pb .json .png .jpg)");
-  verb->add_option("--save", o->save, "Save an output: FILE, or NAME=FILE (.npy .pb .json)");
+  verb->add_option(
+      "-i,--input", o->inputs,
+      "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .json .png .jpg); a .npz FILE gives every "
+      "input it has an array for");
+  verb->add_option("--save", o->save,
+                   "Save an output: FILE, or NAME=FILE (.npy .npz .pb .json); a .npz FILE takes all of them");
   verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(CLI::NonNegativeNumber);
   verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
   verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")
