@@ -75,8 +75,15 @@ class Placer {
 
   Status place(const std::string& theirs, const AttrValue& value) {
     const Rename* rename = nullptr;
-    for (const Rename& r : spelling_.renames)
-      if (r.theirs == theirs) rename = &r;
+    for (const Rename& r : spelling_.renames) {
+      if (r.theirs != theirs) continue;
+      if (rename) NNEX_TRY(place(theirs, value, rename));  // one of theirs may be several of ours
+      rename = &r;
+    }
+    return place(theirs, value, rename);
+  }
+
+  Status place(const std::string& theirs, const AttrValue& value, const Rename* rename) {
     const std::string_view ours = rename ? rename->ours : std::string_view(theirs);
     AttrValue converted = value;
     if (rename && rename->codec && rename->codec->read) {

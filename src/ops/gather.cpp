@@ -169,6 +169,7 @@ struct OneHot {
     if (c.in(1).count() != 1 || c.in(2).count() != 2) return c.fault("depth must be one number, values two");
     const int64_t depth = int_at(c.in(1), 0), rank = index.shape().rank() + 1;
     if (depth < 0) return c.fault("depth is {}", depth);
+    const bool from_end = c.attr<OneHotAttrs>().from_end;
     int64_t axis = c.attr<OneHotAttrs>().axis;
     if (axis < 0) axis += rank;
     std::vector<int64_t> extents(index.shape().begin(), index.shape().end());
@@ -178,7 +179,7 @@ struct OneHot {
     const int64_t inner = between(index.shape(), axis, index.shape().rank());
     for (int64_t i = 0; i < index.count(); ++i) {
       int64_t k = int_at(index, i);
-      if (k < 0) k += depth;
+      if (k < 0 && from_end) k += depth;
       if (k < 0 || k >= depth) continue;
       y->mutable_as<T>()[static_cast<size_t>(i / inner * depth * inner + k * inner + i % inner)] = c.in<T>(2)[1];
     }
@@ -235,10 +236,11 @@ constexpr OpDef kGatherOps[] = {
      .inputs = {{"index", kN}, {.name = "depth", .type = kN, .by_value = true}, {.name = "values", .doc = "[off, on]"}},
      .outputs = {{"y", same_type_as("values")}},
      .attrs = attrs_of<OneHotAttrs>(
-         {field<&OneHotAttrs::axis>("axis", "Place of the new axis in the result; negative counts from its last.")}),
+         {field<&OneHotAttrs::axis>("axis", "Place of the new axis in the result; negative counts from its last."),
+          field<&OneHotAttrs::from_end>("from_end", "A negative index counts from the end; else it is off.")}),
      .infer = infer_one_hot,
      .reference = moving(OneHot{}, 2),
-     .spelled = {{onnx, "OneHot"}}},
+     .spelled = {{onnx, "OneHot", {}, 11}, {onnx, "OneHot", {}, 9, "", {{"from_end", "false"}}}}},
 };
 static_assert(sound(kGatherOps));
 

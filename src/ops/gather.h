@@ -24,6 +24,7 @@ struct GatherNdAttrs {
 
 struct OneHotAttrs {
   int64_t axis = -1;
+  bool from_end = true;
 };
 
 }  // namespace nnex

@@ -1,34 +1,54 @@
-// Pools (operators.md 2.6, 4.2).
+// Pools: the largest element, the sum or the norm of each window (operators.md 2.6, 4.2, 4.24).
 
-#include <algorithm>
+#include "ops/pool.h"
+
 #include <cmath>
 #include <limits>
 
-#include "ops/call.h"
+#include "base/checked.h"
 #include "ops/codecs.h"
-#include "ops/infer_call.h"
+#include "ops/int_range.h"
 #include "ops/strided.h"
-#include "ops/window.h"
 
 namespace nnex {
-namespace {
 
-std::pair<int64_t, int64_t> pads_of(const PoolAttrs& a, size_t i) {
-  return i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+int64_t border_index(int64_t i, int64_t n, PoolBorder border) {
+  if (i >= 0 && i < n) return i;
+  if (n == 0) return -1;
+  switch (border) {
+    case PoolBorder::constant:
+    case PoolBorder::ignore:
+      return -1;
+    case PoolBorder::replicate:
+      return i < 0 ? 0 : n - 1;
+    case PoolBorder::reflect: {
+      if (n == 1) return 0;
+      const int64_t period = 2 * (n - 1), k = i - period * floor_div(i, period);
+      return k < n ? k : period - k;
+    }
+    case PoolBorder::reflect_even: {
+      const int64_t k = i - 2 * n * floor_div(i, 2 * n);
+      return k < n ? k : 2 * n - 1 - k;
+    }
+  }
+  return -1;
 }
 
-/// The attributes count axes as [batch, channel, spatial...]; where axis i of them lies in x.
-size_t place(const PoolAttrs& a, size_t i, size_t rank) {
-  return !a.channels_last || i == 0 ? i : i == 1 ? rank - 1 : i - 1;
+Status check_pool_lists(const InferCall& c, size_t rank) {
+  const auto& a = c.attr<PoolAttrs>();
+  if (a.size.size() != rank) return c.error("the window has {} axes; x has {}", a.size.size(), rank);
+  for (size_t n : {a.stride.size(), a.dilation.size(), a.padding.size()})
+    if (n != 0 && n != rank) return c.error("stride, dilation or padding has {} entries; x has {} axes", n, rank);
+  return {};
 }
 
 Status infer_pool(InferCall& c) {
   const auto& a = c.attr<PoolAttrs>();
   MaybeDims out = c.dims(0);
   if (out) {
-    if (a.size.size() != out->size()) return c.error("the window has {} axes; x has {}", a.size.size(), out->size());
+    NNEX_TRY(check_pool_lists(c, out->size()));
     for (size_t i = 0; i < out->size(); ++i) {
-      Dim& d = (*out)[place(a, i, out->size())];
+      Dim& d = (*out)[axis_at(a, i, out->size())];
       const int64_t stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
       if (d.is_number()) {
         auto w = window_of(d.value(), a.size[i], stride, dilation, pads_of(a, i), a.auto_pad, a.ceil);
@@ -36,146 +56,222 @@ Status infer_pool(InferCall& c) {
         d = Dim(w->output);
       } else if (stride < 1 || dilation < 1 || a.size[i] < 1) {
         return c.error("axis {}: size, stride and dilation must be at least 1", i);
-      } else if (a.size[i] != 1 || stride != 1) {
+      } else if (a.size[i] != 1 || stride != 1 || pads_of(a, i) != std::pair<int64_t, int64_t>{}) {
         d = window_extent(d, a.size[i], stride, dilation, pads_of(a, i), a.auto_pad, a.ceil);
       }
     }
+  } else {
+    out = c.unknowns(static_cast<int64_t>(a.size.size()));
   }
   for (size_t o = 0; o < c.outputs(); ++o) c.result(o, out);
   return {};
 }
 
-/// Walks every window: begin(place) once, tap(offset in x or -1) for each tap, end(place).
-template <class Begin, class Tap, class End>
-Status windows(Call& c, Begin&& begin, Tap&& tap, End&& end) {
-  const auto& a = c.attr<PoolAttrs>();
-  const Shape& xs = c.shape(0);
-  const auto rank = static_cast<size_t>(xs.rank());
+Result<std::vector<AxisWindow>> windows_over(const PoolAttrs& a, const Shape& x) {
+  const auto rank = static_cast<size_t>(x.rank());
   std::vector<AxisWindow> w(rank);
-  Shape ys = xs;
   for (size_t i = 0; i < rank; ++i) {
-    const auto at = static_cast<int64_t>(place(a, i, rank));
-    NNEX_ASSIGN(w[static_cast<size_t>(at)], window_of(xs[at], a.size[i], entry(a.stride, i, 1), entry(a.dilation, i, 1),
-                                                      pads_of(a, i), a.auto_pad, a.ceil));
-    ys.set(at, w[static_cast<size_t>(at)].output);
+    const size_t at = axis_at(a, i, rank);
+    NNEX_ASSIGN(w[at], window_of(x[static_cast<int64_t>(at)], a.size[i], entry(a.stride, i, 1), entry(a.dilation, i, 1),
+                                 pads_of(a, i), a.auto_pad, a.ceil));
   }
-  const Ints xst = row_major_strides(xs);
+  return w;
+}
+
+namespace {
+
+/// Walks every window: begin() once, tap(Tap) for each tap, end(number of the result, taps).
+template <class Begin, class Each, class End>
+Status windows(Call& c, Begin begin, Each tap, End end) {
+  const auto& a = c.attr<PoolAttrs>();
+  NNEX_ASSIGN(const std::vector<AxisWindow> w, windows_over(a, c.shape(0)));
+  const Ints strides = row_major_strides(c.shape(0));
+  Shape to = c.shape(0);
   int64_t taps = 1;
-  for (const AxisWindow& axis : w) taps *= axis.size;
-  Ints index(rank, 0);
-  for (int64_t y = 0, n = ys.count(); y < n; ++y) {
-    begin(y);
-    for (int64_t t = 0; t < taps; ++t) {
-      int64_t offset = 0, rest = t;
-      bool inside = true, padded = true;
-      for (size_t i = rank; i-- > 0;) {
-        const int64_t at = index[i] * w[i].stride - w[i].before + rest % w[i].size * w[i].dilation;
-        rest /= w[i].size;
-        inside &= at >= 0 && at < w[i].input;
-        padded &= at >= -w[i].before && at < w[i].input + w[i].after;
-        offset += at * xst[i];
-      }
-      tap(inside ? offset : -1, padded);
-    }
-    end(y, taps);
-    for (size_t i = rank; i-- > 0;) {
-      if (++index[i] < ys[static_cast<int64_t>(i)]) break;
-      index[i] = 0;
-    }
+  for (size_t i = 0; i < w.size(); ++i) {
+    to.set(static_cast<int64_t>(i), w[i].output);
+    taps = wrap_mul(taps, w[i].size);
   }
-  return {};
+  Ints start(w.size());
+  return for_each_index(to, [&](const Ints& index, int64_t y) -> Status {
+    for (size_t i = 0; i < w.size(); ++i) start[i] = index[i] * w[i].stride - w[i].before;
+    begin();
+    for_each_tap(w, strides, start, a.border, Tap{}, 0, tap);
+    end(y, taps);
+    return {};
+  });
+}
+
+/// What stands for a maximum of nothing.
+template <class T>
+T least_of(DType narrowed) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (Limits::has_infinity)
+    return -Limits::infinity();
+  else
+    return narrowed == DType::none || std::is_unsigned_v<T> ? Limits::lowest()
+                                                            : static_cast<T>(int_range(narrowed).low);
+}
+
+/// The number of the element at a row-major offset when the axes from 2 on are counted column-major.
+int64_t column_major(int64_t offset, const Shape& s) {
+  if (offset < 0 || s.rank() < 3) return offset;
+  int64_t inner = 1, number = 0;
+  for (int64_t i = 2; i < s.rank(); ++i) inner *= s[i];
+  int64_t rest = offset % inner, weight = inner;
+  for (int64_t i = s.rank() - 1; i >= 2; --i) {
+    weight /= s[i];
+    number += rest % s[i] * weight;
+    rest /= s[i];
+  }
+  return offset - offset % inner + number;
 }
 
 struct MaxPool {
   template <class T>
   Status operator()(Call& c) const {
-    const bool ignore = c.attr<PoolAttrs>().border == PoolBorder::ignore;
-    const T least =
-        std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    const auto& a = c.attr<PoolAttrs>();
+    const bool ignore = a.border == PoolBorder::ignore;
+    const T least = least_of<T>(c.narrowed);
+    const T* x = c.in<T>(0).data();
+    const Shape& s = c.shape(0);
     T best = least;
     int64_t at = -1;
     bool first = true;
     return windows(
-        c, [&](int64_t) { best = least, at = -1, first = true; },
-        [&](int64_t offset, bool) {
-          if (offset < 0 && ignore) return;
-          const T x = offset < 0 ? T{} : c.in<T>(0)[static_cast<size_t>(offset)];
-          if (first || x > best || (x != x && best == best)) best = x, at = offset;
+        c, [&] { best = least, at = -1, first = true; },
+        [&](const Tap& tap) {
+          if (tap.offset < 0 && ignore) return;
+          const T value = tap.offset < 0 ? T{} : x[tap.offset];
+          if (first || value > best || (value != value && best == best))
+            best = value, at = a.index_as == IndexAs::window ? tap.position : tap.offset;
           first = false;
         },
         [&](int64_t y, int64_t) {
           if (c.wants(0)) c.out<T>(0)[static_cast<size_t>(y)] = best;
-          if (c.wants(1)) c.out<int64_t>(1)[static_cast<size_t>(y)] = at;
+          if (c.wants(1))
+            c.out<int64_t>(1)[static_cast<size_t>(y)] =
+                a.index_as == IndexAs::tensor_column_major ? column_major(at, s) : at;
         });
   }
 };
+
+/// The sum of term(x) over each window, divided, then finish(sum).
+template <class T, class Term, class Finish>
+Status sums(Call& c, Term term, Finish finish) {
+  const Divisor divisor = divisor_of(c.attr<PoolAttrs>());
+  const T* x = c.in<T>(0).data();
+  T sum = 0;
+  int64_t inside = 0, padded = 0;
+  return windows(
+      c, [&] { sum = 0, inside = padded = 0; },
+      [&](const Tap& tap) {
+        padded += tap.padded, inside += tap.inside;
+        if (tap.offset >= 0) sum += term(x[tap.offset]);
+      },
+      [&](int64_t y, int64_t taps) {
+        const int64_t by = divisor == Divisor::one      ? 1
+                           : divisor == Divisor::window ? taps
+                           : divisor == Divisor::padded ? padded
+                                                        : inside;
+        c.out<T>(0)[static_cast<size_t>(y)] = by ? finish(sum / static_cast<T>(by)) : T{};
+      });
+}
 
 struct Box {
   template <class T>
   Status operator()(Call& c) const {
-    const Divisor divisor = c.attr<PoolAttrs>().divisor;
-    T sum = 0;
-    int64_t inside = 0, padded = 0;
-    return windows(
-        c, [&](int64_t) { sum = 0, inside = padded = 0; },
-        [&](int64_t offset, bool in_padding) {
-          padded += in_padding;
-          if (offset < 0) return;
-          ++inside;
-          sum += c.in<T>(0)[static_cast<size_t>(offset)];
-        },
-        [&](int64_t y, int64_t taps) {
-          const int64_t by = divisor == Divisor::one      ? 1
-                             : divisor == Divisor::window ? taps
-                             : divisor == Divisor::padded ? padded
-                                                          : inside;
-          c.out<T>(0)[static_cast<size_t>(y)] = by ? sum / static_cast<T>(by) : T{};
-        });
+    return sums<T>(
+        c, [](T x) { return x; }, [](T sum) { return sum; });
   }
 };
 
-constexpr AttrType kPoolAttrs = attrs_of<PoolAttrs>({
-    field<&PoolAttrs::size>("size", "Extent of the window on every axis, batch and channel included.", required),
-    field<&PoolAttrs::stride>("stride", "Elements between windows; empty: 1."),
-    field<&PoolAttrs::dilation>("dilation", "Elements between taps; empty: 1."),
-    field<&PoolAttrs::padding>("padding", "(before, after) of every axis; empty: 0."),
-    field<&PoolAttrs::auto_pad>("auto_pad", "Padding that keeps ceil(extent / stride)."),
-    field<&PoolAttrs::border>("border", "What lies beyond the input; ignore: nothing."),
-    field<&PoolAttrs::ceil>("ceil", "Extents round up; a last window beyond the input is dropped."),
-    field<&PoolAttrs::divisor>("divisor", "What a sum is divided by."),
-    field<&PoolAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes."),
-});
+struct LpPool {
+  template <class T>
+  Status operator()(Call& c) const {
+    const double given = c.attr<PoolAttrs>().p;
+    const T p = static_cast<T>(given), root = static_cast<T>(1 / given);
+    if (given == 1)
+      return sums<T>(
+          c, [](T x) { return std::abs(x); }, [](T sum) { return sum; });
+    if (given == 2)
+      return sums<T>(
+          c, [](T x) { return x * x; }, [](T sum) { return std::sqrt(sum); });
+    return sums<T>(
+        c, [p](T x) { return std::pow(std::abs(x), p); }, [root](T sum) { return std::pow(sum, root); });
+  }
+};
+
+Status infer_lp_pool(InferCall& c) {
+  if (!(c.attr<PoolAttrs>().p > 0)) return c.error("p is {}; needed more than 0", c.attr<PoolAttrs>().p);
+  return infer_pool(c);
+}
+
+constexpr auto kCeil = field<&PoolAttrs::ceil>("ceil", "Extents round up; a last window beyond the input is dropped.");
+constexpr auto kDivisor = field<&PoolAttrs::divisor>("divisor", "What a sum is divided by.");
+constexpr auto kChannelsLast =
+    field<&PoolAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.");
 
 constexpr OpDef kPoolOps[] = {
     {.name = "max_pool",
      .summary = "The largest element of each window, and where it stands.",
-     .source = "NNEF 1.0.5 max_pool; ONNX MaxPool-12; WebNN maxPool2d(); CVM max_pool2d",
+     .source =
+         "NNEF 1.0.5 max_pool, max_pool_with_index, argmax_pool; ONNX MaxPool-22; WebNN maxPool2d(); CVM max_pool2d",
      .inputs = {{"x", kN}},
      .outputs = {{"y", same_type_as("x"), Arity::optional}, {"index", DType::i64, Arity::optional}},
-     .attrs = kPoolAttrs,
+     .attrs = pool_attrs(
+         {kCeil, field<&PoolAttrs::index_as>("index_as", "What an index counts; -1: no element."), kChannelsLast}),
      .infer = infer_pool,
-     .reference = typed<float, double, int64_t>(MaxPool{}),
-     .spelled = {{nnef, "max_pool"},
+     .reference = typed<float, double, int64_t, uint64_t>(MaxPool{}),
+     .spelled = {{nnef, "max_pool", {{"border", "border", &nnef_border}}},
+                 {nnef, "max_pool_with_index", {{"border", "border", &nnef_border}}},
+                 {nnef, "argmax_pool", {{"border", "border", &nnef_border}}},
                  {onnx,
                   "MaxPool",
                   {{"size", "kernel_shape", &full_rank_ints},
                    {"stride", "strides", &full_rank_ints},
                    {"dilation", "dilations", &full_rank_ints},
                    {"padding", "pads", &full_rank_pads},
-                   {"ceil", "ceil_mode", &int_bool}},
+                   {"ceil", "ceil_mode", &int_bool},
+                   {"index_as", "storage_order", &storage_order}},
+                  1,
+                  "",
+                  {{"border", "'ignore'"}, {"index_as", "'tensor'"}}},
+                 {webnn,
+                  "maxPool2d",
+                  {{"size", "windowDimensions", &full_rank_ints},
+                   {"stride", "strides", &full_rank_ints},
+                   {"dilation", "dilations", &full_rank_ints},
+                   {"padding", "padding", &full_rank_interleaved},
+                   {"ceil", "outputShapeRounding", &rounding_up}},
                   1,
                   "",
                   {{"border", "'ignore'"}}},
-                 {webnn, "maxPool2d"}}},
+                 {cvm,
+                  "max_pool2d",
+                  {{"size", "pool_size", &full_rank_ints},
+                   {"stride", "strides", &full_rank_ints},
+                   {"padding", "padding", &full_rank_both_sides},
+                   {"ceil", "ceil_mode"}},
+                  1,
+                  "",
+                  {{"border", "'ignore'"}}}}},
     {.name = "box",
      .summary = "The sum over each window, divided.",
-     .source = "NNEF 1.0.5 box, avg_pool; ONNX AveragePool-19; WebNN averagePool2d()",
+     .source = "NNEF 1.0.5 box, avg_pool, area_downsample; ONNX AveragePool-22; WebNN averagePool2d()",
      .inputs = {{"x", kF}},
      .outputs = {{"y", same_type_as("x")}},
-     .attrs = kPoolAttrs,
+     .attrs = pool_attrs({kCeil, kDivisor, kChannelsLast}),
      .infer = infer_pool,
      .reference = typed<float, double>(Box{}),
-     .spelled = {{nnef, "box"},
+     .spelled = {{nnef, "box", {{"divisor", "normalize", &normalized}, {"border", "border", &nnef_border}}},
+                 {nnef, "avg_pool", {{"border", "border", &nnef_border}}, 1, "", {{"divisor", "'window'"}}},
+                 {nnef,
+                  "area_downsample",
+                  {{"size", "factor", &full_rank_ints}, {"stride", "factor", &full_rank_ints}},
+                  1,
+                  "",
+                  {{"divisor", "'window'"}}},
                  {onnx,
                   "AveragePool",
                   {{"size", "kernel_shape", &full_rank_ints},
@@ -187,7 +283,45 @@ constexpr OpDef kPoolOps[] = {
                   1,
                   "",
                   {{"border", "'ignore'"}, {"divisor", "'inside'"}}},
-                 {webnn, "averagePool2d"}}},
+                 {webnn,
+                  "averagePool2d",
+                  {{"size", "windowDimensions", &full_rank_ints},
+                   {"stride", "strides", &full_rank_ints},
+                   {"dilation", "dilations", &full_rank_ints},
+                   {"padding", "padding", &full_rank_interleaved},
+                   {"ceil", "outputShapeRounding", &rounding_up}},
+                  1,
+                  "",
+                  {{"border", "'ignore'"}, {"divisor", "'inside'"}}}}},
+    {.name = "lp_pool",
+     .summary = "The p-th root of the sum of p-th powers of magnitudes over each window, divided before the root.",
+     .source = "NNEF 1.0.5 rms_pool; ONNX LpPool-22 (1: p is real); WebNN l2Pool2d()",
+     .inputs = {{"x", kF}},
+     .outputs = {{"y", same_type_as("x")}},
+     .attrs = pool_attrs({kCeil, kDivisor, field<&PoolAttrs::p>("p", "The power, more than 0.")}),
+     .infer = infer_lp_pool,
+     .reference = typed<float, double>(LpPool{}),
+     .spelled = {{nnef, "rms_pool", {{"border", "border", &nnef_border}}, 1, "", {{"divisor", "'window'"}}},
+                 {onnx,
+                  "LpPool",
+                  {{"size", "kernel_shape", &full_rank_ints},
+                   {"stride", "strides", &full_rank_ints},
+                   {"dilation", "dilations", &full_rank_ints},
+                   {"padding", "pads", &full_rank_pads},
+                   {"ceil", "ceil_mode", &int_bool}},
+                  1,
+                  "",
+                  {{"border", "'ignore'"}}},
+                 {webnn,
+                  "l2Pool2d",
+                  {{"size", "windowDimensions", &full_rank_ints},
+                   {"stride", "strides", &full_rank_ints},
+                   {"dilation", "dilations", &full_rank_ints},
+                   {"padding", "padding", &full_rank_interleaved},
+                   {"ceil", "outputShapeRounding", &rounding_up}},
+                  1,
+                  "",
+                  {{"border", "'ignore'"}}}}},
 };
 static_assert(sound(kPoolOps));
 

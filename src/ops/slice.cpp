@@ -152,7 +152,10 @@ constexpr OpDef kSliceOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .infer = infer_slice,
      .reference = moving(Slice{}),
-     .spelled = {{nnef, "slice"}, {onnx, "Slice"}, {webnn, "slice"}, {cvm, "strided_slice"}}},
+     .spelled = {{nnef, "slice"},
+                 {onnx, "Slice"},
+                 {webnn, "slice", {{"begin", "starts"}, {"stride", "strides"}}},
+                 {cvm, "strided_slice"}}},
     {.name = "slice_like",
      .summary = "The leading part of x that has the extents of another tensor along axes.",
      .source = "CVM slice_like",
@@ -161,7 +164,7 @@ constexpr OpDef kSliceOps[] = {
      .attrs = attrs_of<SliceLikeAttrs>({field<&SliceLikeAttrs::axes>("axes", "The axes cut; empty: all.")}),
      .infer = infer_slice_like,
      .reference = moving(SliceLike{}),
-     .spelled = {{cvm, "slice_like"}}},
+     .spelled = {{cvm, "slice_like", {{"axes", "axis"}}}}},
 };
 static_assert(sound(kSliceOps));
 

@@ -34,14 +34,18 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
     return Error(Code::invalid_model, fmt::format("a window of {} elements does not fit into {} padded by ({}, {})",
                                                   reach, input, w.before, w.after));
   w.output = (ceil ? ceil_div(room, stride) : room / stride) + 1;
-  if (ceil && (w.output - 1) * stride >= input + w.before) --w.output;
+  if (ceil) w.output = std::min(w.output, std::max<int64_t>(ceil_div(input + w.before, stride), 0));
   return w;
 }
 
 Dim window_extent(const Dim& input, int64_t size, int64_t stride, int64_t dilation, std::pair<int64_t, int64_t> pads,
                   AutoPad automatic, bool ceil) {
   if (automatic != AutoPad::off) return ceil_div(input, Dim(stride));
-  if (ceil) return Dim::unknown("window");
+  // Rounded up, and no window begins past the input and the padding before it: the lesser of
+  // ceil((X + p + q - reach) / s) + 1 and ceil((X + p) / s), which does not depend on X.
+  const int64_t reach = (size - 1) * dilation + 1;
+  if (ceil && pads.second + stride >= reach) return ceil_div(input + Dim(pads.first), Dim(stride));
+  if (ceil) return ceil_div(input + Dim(pads.first + pads.second - reach), Dim(stride)) + Dim(1);
   return floor_div(input + Dim(pads.first + pads.second - (size - 1) * dilation - 1), Dim(stride)) + Dim(1);
 }
 

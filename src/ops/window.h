@@ -25,25 +25,6 @@ struct ConvAttrs {
   bool channels_last = false;
 };
 
-enum class PoolBorder : uint8_t { constant, replicate, reflect, reflect_even, ignore };
-constexpr std::array<std::string_view, 5> enumerators(PoolBorder) {
-  return {"constant", "replicate", "reflect", "reflect_even", "ignore"};
-}
-
-/// What the sum over a window is divided by.
-enum class Divisor : uint8_t { one, window, padded, inside };
-constexpr std::array<std::string_view, 4> enumerators(Divisor) { return {"one", "window", "padded", "inside"}; }
-
-struct PoolAttrs {
-  Ints size, stride, dilation;
-  Pairs padding;
-  AutoPad auto_pad = AutoPad::off;
-  PoolBorder border = PoolBorder::constant;
-  bool ceil = false;
-  Divisor divisor = Divisor::one;
-  bool channels_last = false;
-};
-
 /// One axis of a window at known extents.
 struct AxisWindow {
   int64_t size = 1, stride = 1, dilation = 1, before = 0, after = 0, input = 1, output = 1;

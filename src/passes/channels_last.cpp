@@ -5,9 +5,9 @@
 
 #include "ops/join.h"
 #include "ops/norm.h"
+#include "ops/pool.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
-#include "ops/window.h"
 #include "passes/passes.h"
 #include "passes/region.h"
 #include "tensor/convert.h"

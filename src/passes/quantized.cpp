@@ -6,8 +6,8 @@
 #include "kernels/chain.h"
 #include "kernels/nodes/pointwise.h"
 #include "kernels/nodes/quantized.h"
+#include "ops/pool.h"
 #include "ops/quantize.h"
-#include "ops/window.h"
 #include "passes/passes.h"
 #include "passes/region.h"
 

@@ -12,11 +12,11 @@
 #include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
+#include "ops/pool.h"
 #include "ops/quantize.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
-#include "ops/window.h"
 #include "passes/pipeline.h"
 
 namespace nnex {

@@ -20,6 +20,7 @@ std::span<const QuirkRow> math_quirks();
 std::span<const QuirkRow> numeric_quirks();
 std::span<const QuirkRow> shape_quirks();
 std::span<const QuirkRow> window_quirks();
+std::span<const QuirkRow> region_quirks();
 std::span<const QuirkRow> recurrent_quirks();
 std::span<const QuirkRow> ml_quirks();
 

@@ -63,12 +63,7 @@ Result<Quirked> conv_transpose(NodeImport& n) {
   return Quirked::no;
 }
 
-Result<Quirked> pool(NodeImport& n) {
-  if (n.integer("storage_order", 0) != 0 && n.wants(1))
-    return n.error("column-major indices (storage_order = 1) are not supported");
-  n.drop("storage_order");
-  return auto_pad(n, "NOTSET");
-}
+Result<Quirked> pool(NodeImport& n) { return auto_pad(n, "NOTSET"); }
 
 template <class A>
 Result<Quirked> global(NodeImport& n, std::string_view op) {
@@ -96,6 +91,18 @@ Result<Quirked> global_lp(NodeImport& n) {
   return Quirked::done;
 }
 
+/// BatchNormalization with spatial = 0: the parameters have x's extents but the batch, so the formula is written out.
+Result<Quirked> elementwise_norm(NodeImport& n, bool training) {
+  if (training) return n.error("training with spatial = 0 is not supported");
+  for (size_t i = 0; i < 5; ++i)
+    if (!n.has(i)) return n.error(fmt::format("input {} is required", i));
+  const DType type = n.type(0).dtype == DType::none ? DType::f32 : n.type(0).dtype;
+  const ValueId deviation = n.b("sqrt", {n.b("add", {n.in[4], n.b.number(type, n.real("epsilon", 1e-5))})});
+  const ValueId normal = n.b("div", {n.b("sub", {n.in[0], n.in[3]}), deviation});
+  n.bind(0, n.b("add", {n.b("mul", {normal, n.in[1]}), n.in[2]}));
+  return Quirked::done;
+}
+
 /// BatchNormalization: opsets 1, 6 have is_test, 7 to 13 train when more than one output is named, 14 says so itself.
 Result<Quirked> batch_norm(NodeImport& n) {
   bool training = n.integer("training_mode", 0) != 0;
@@ -103,7 +110,7 @@ Result<Quirked> batch_norm(NodeImport& n) {
     training = n.integer("is_test", 0) == 0 && n.out.size() > 1;
   else if (n.version < 14)
     training = n.out.size() > 1;
-  if (n.integer("spatial", 1) == 0) return n.error("spatial = 0 is not supported");
+  if (n.integer("spatial", 1) == 0) return elementwise_norm(n, training);
   if (n.version < 14) {
     // saved_mean and saved_var of old opsets are for a backward pass nobody runs.
     while (n.out.size() > 3) n.out.pop_back();

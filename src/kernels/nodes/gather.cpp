@@ -153,8 +153,8 @@ Result<std::unique_ptr<Kernel>> make_one_hot(const KernelRequest& r) {
   const DType index = r.in[0].dtype;
   const Shape& y = r.out[0].shape;
   const int bytes = element_bytes(r.in[2].dtype);
-  if ((index != DType::i64 && index != DType::i32) || r.in[1].shape.count() != 1 || r.in[2].shape.count() != 2 ||
-      (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || y.count() == 0)
+  if ((index != DType::i64 && index != DType::i32) || !r.attr<OneHotAttrs>().from_end || r.in[1].shape.count() != 1 ||
+      r.in[2].shape.count() != 2 || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || y.count() == 0)
     return nullptr;
   const Middle m = middle_of(y, r.attr<OneHotAttrs>().axis);
   if (index == DType::i64) return made<OneHotKernel<int64_t>>(m, bytes);

@@ -4,7 +4,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/nodes/turn.h"
-#include "ops/window.h"
+#include "ops/pool.h"
 
 namespace nnex {
 namespace {
@@ -63,8 +63,8 @@ Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
     w.in[to] = axis.input, w.out[to] = axis.output, w.size[to] = axis.size, w.stride[to] = axis.stride;
     w.dilation[to] = axis.dilation, w.before[to] = axis.before, w.after[to] = axis.after;
   }
-  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(r.loops, w, max, a.border == PoolBorder::constant,
-                                                              static_cast<PoolDivisor>(a.divisor), a.channels_last));
+  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(
+      r.loops, w, max, a.border == PoolBorder::constant, static_cast<PoolDivisor>(divisor_of(a)), a.channels_last));
 }
 
 constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool}, {"box", "box_f32", make_pool}};

@@ -1,0 +1,223 @@
+// Elements written, picked and pooled by index, by their reference kernels; values worked out by hand.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "op_run.h"
+
+namespace nnex {
+namespace {
+
+using test::absent;
+using test::run_op;
+using test::shown;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor f(Shape s, std::vector<float> v) { return Tensor::of(s, v); }
+Tensor i64(Shape s, std::vector<int64_t> v) { return Tensor::of(s, v); }
+Tensor i8(Shape s, std::vector<int8_t> v) { return Tensor::of(s, v); }
+Tensor u8(Shape s, std::vector<uint8_t> v) { return Tensor::of(s, v); }
+AttrValue word(const char* s) { return std::string(s); }
+
+TEST(Scatter, TheLastOfTwoStays) {
+  const Tensor x = f({4}, {0, 0, 0, 0});
+  EXPECT_EQ(shown(run_op("scatter_elements", {x, i64({3}, {1, 1, -1}), f({3}, {5, 6, 7})})), "f32[4] 0 6 0 7");
+  EXPECT_EQ(
+      shown(run_op("scatter_elements", {x, i64({3}, {1, 1, -1}), f({3}, {5, 6, 7})}, {{"reduction", word("add")}})),
+      "f32[4] 0 11 0 7");
+  EXPECT_EQ(shown(run_op("scatter_elements", {x, i64({1}, {4}), f({1}, {5})})),
+            "scatter_elements: index 4 is outside [-4, 4) of axis 0");
+  EXPECT_EQ(shown(run_op("scatter_elements", {x, i64({2}, {4, -9}), f({2}, {5, 6})}, {{"outside", word("clamp")}})),
+            "f32[4] 6 0 0 5");
+  EXPECT_EQ(shown(run_op("scatter_elements", {x, i64({0}, {}), f({0}, {})})), "f32[4] 0 0 0 0");
+}
+
+TEST(Scatter, Numbers) {
+  EXPECT_EQ(shown(run_op("scatter_elements", {i8({2}, {100, 100}), i64({2}, {0, 1}), i8({2}, {100, 3})},
+                         {{"reduction", word("add")}})),
+            "i8[2] -56 103");
+  EXPECT_EQ(shown(run_op("scatter_elements", {f({3}, {1, kNan, 3}), i64({3}, {0, 1, 2}), f({3}, {kNan, 2, 4})},
+                         {{"reduction", word("max")}})),
+            "f32[3] nan nan 4");
+  EXPECT_EQ(shown(run_op("scatter_elements", {f({2, 3}, {1, 2, 3, 4, 5, 6}), i64({1, 2}, {2, 0}), f({1, 2}, {8, 9})},
+                         {{"axis", int64_t{1}}})),
+            "f32[2,3] 9 2 8 4 5 6");
+}
+
+TEST(Scatter, Slices) {
+  const Tensor x = f({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(shown(run_op("scatter_nd", {x, i64({2, 1}, {-1, 0}), f({2, 2}, {5, 6, 7, 8})})), "f32[2,2] 7 8 5 6");
+  EXPECT_EQ(shown(run_op("scatter_nd", {x, i64({2, 2}, {0, 1, 0, 1}), f({2}, {5, 6})}, {{"reduction", word("mul")}})),
+            "f32[2,2] 1 60 3 4");
+  EXPECT_EQ(shown(run_op("scatter_nd", {x, i64({1, 2}, {0, 2}), f({1}, {5})})),
+            "scatter_nd: index 2 is outside [-2, 2) of axis 1");
+  EXPECT_EQ(shown(run_op("scatter_nd", {x, i64({1, 3}, {0, 0, 0}), f({1}, {5})})),
+            "scatter_nd: index names 3 axes; x has 2");
+}
+
+TEST(Scatter, Cache) {
+  const Tensor cache = f({1, 3, 1}, {1, 2, 3}), fresh = f({1, 2, 1}, {8, 9});
+  EXPECT_EQ(shown(run_op("tensor_scatter", {cache, fresh, i64({1}, {1})})), "f32[1,3,1] 1 8 9");
+  EXPECT_EQ(shown(run_op("tensor_scatter", {cache, fresh, i64({1}, {2})}, {{"mode", word("circular")}})),
+            "f32[1,3,1] 9 2 8");
+  EXPECT_EQ(shown(run_op("tensor_scatter", {cache, fresh, i64({1}, {2})})),
+            "tensor_scatter: 2 elements from 2 on do not fit into 3 of row 0");
+}
+
+TEST(Pick, RowsAndMasks) {
+  const Tensor x = f({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(shown(run_op("gather_nd", {x, i64({2, 2}, {0, 1, -1, 0})})), "f32[2] 2 3");
+  EXPECT_EQ(shown(run_op("gather_nd", {x, i64({2, 1}, {1, 0})}, {{"batch_dims", int64_t{1}}})), "f32[2] 2 3");
+  EXPECT_EQ(shown(run_op("compress", {x, u8({1}, {1}).reinterpreted(DType::boolean)}, {{"axis", int64_t{1}}})),
+            "f32[2,1] 1 3");
+  EXPECT_EQ(shown(run_op("compress", {x, u8({3}, {0, 1, 1}).reinterpreted(DType::boolean)})), "f32[2] 2 3");
+  EXPECT_EQ(shown(run_op("trilu", {f({2, 3}, {1, 2, 3, 4, 5, 6}), i64({}, {1})})), "f32[2,3] 0 2 3 0 0 6");
+  EXPECT_EQ(shown(run_op("trilu", {f({2, 3}, {1, 2, 3, 4, 5, 6}), i64({}, {-1})}, {{"upper", false}})),
+            "f32[2,3] 0 0 0 4 0 0");
+  EXPECT_EQ(shown(run_op("center_crop_pad", {f({5}, {1, 2, 3, 4, 5}), i64({1}, {2})})), "f32[2] 2 3");
+  EXPECT_EQ(shown(run_op("center_crop_pad", {f({2}, {1, 2}), i64({1}, {5})})), "f32[5] 0 1 2 0 0");
+  EXPECT_EQ(shown(run_op("one_hot", {i64({2}, {-1, 1}), i64({}, {2}), f({2}, {0, 1})}, {{"from_end", false}})),
+            "f32[2,2] 0 0 0 1");
+}
+
+TEST(Order, TiesAndNan) {
+  auto top = run_op("top_k", {f({5}, {2, kNan, 7, 7, 2}), i64({1}, {4})}, {}, 2);
+  EXPECT_EQ(shown(top, 0), "f32[4] nan 7 7 2");
+  EXPECT_EQ(shown(top, 1), "i64[4] 1 2 3 0");
+  auto low = run_op("top_k", {f({5}, {2, kNan, 7, 7, 2}), i64({1}, {5})}, {{"largest", false}}, 2);
+  EXPECT_EQ(shown(low, 1), "i64[5] 0 4 2 3 1");
+  EXPECT_EQ(shown(run_op("top_k", {f({2, 0}, {}), i64({1}, {0})}, {}, 2), 1), "i64[2,0]");
+  EXPECT_EQ(shown(run_op("top_k", {f({2}, {1, 2}), i64({1}, {3})}, {}, 2)), "top_k: k is 3; axis 0 has 2 elements");
+}
+
+TEST(Order, Distinct) {
+  auto all = run_op("unique", {f({5}, {3, kNan, 1, kNan, 3})}, {}, 4);
+  EXPECT_EQ(shown(all, 0), "f32[3] 1 3 nan");
+  EXPECT_EQ(shown(all, 1), "i64[3] 2 0 1");
+  EXPECT_EQ(shown(all, 2), "i64[5] 1 2 0 2 1");
+  EXPECT_EQ(shown(all, 3), "i64[3] 1 2 2");
+  auto rows = run_op("unique", {f({3, 2}, {5, 1, 2, 9, 5, 1})}, {{"axis", int64_t{0}}, {"sorted", false}}, 4);
+  EXPECT_EQ(shown(rows, 0), "f32[2,2] 5 1 2 9");
+  EXPECT_EQ(shown(rows, 2), "i64[3] 0 1 0");
+  EXPECT_EQ(shown(run_op("unique", {f({0}, {})}, {}, 4), 3), "i64[0]");
+  EXPECT_EQ(shown(run_op("non_zero", {f({2, 2}, {0, 5, -0.f, kNan})})), "i64[2,2] 0 1 1 1");
+  EXPECT_EQ(shown(run_op("non_zero", {f({}, {5})})), "i64[1,1] 0");
+}
+
+TEST(Suppress, Boundaries) {
+  // Boxes 0 and 1 share a third of what both cover; box 2 is box 0 with its corners turned; box 3 has no area.
+  const Tensor boxes = f({1, 4, 4}, {0, 0, 2, 2, 0, 1, 2, 3, 2, 2, 0, 0, 1, 1, 1, 5});
+  const Tensor scores = f({1, 1, 4}, {0.5f, 0.9f, 0.5f, 0.1f});
+  auto run = [&](float iou, float score, int64_t most) {
+    return shown(run_op("non_max_suppression", {boxes, scores, i64({}, {most}), f({}, {iou}), f({}, {score})}));
+  };
+  EXPECT_EQ(run(0.4f, 0.0f, 9), "i64[3,3] 0 0 1 0 0 0 0 0 3");
+  EXPECT_EQ(run(0.3f, 0.0f, 9), "i64[2,3] 0 0 1 0 0 3");
+  EXPECT_EQ(run(1.0f, 0.0f, 9), "i64[4,3] 0 0 1 0 0 0 0 0 2 0 0 3");
+  EXPECT_EQ(run(1.0f, 0.5f, 9), "i64[1,3] 0 0 1");
+  EXPECT_EQ(run(0.4f, 0.0f, 1), "i64[1,3] 0 0 1");
+  EXPECT_EQ(run(0.4f, 0.0f, 0), "i64[0,3]");
+}
+
+/// A pool over the last axis of [1, 1, n].
+std::string pooled(const char* op, std::vector<float> x, int64_t size, Pairs padding, AttrMap more, size_t output = 0) {
+  AttrMap attrs = {{"size", Ints{1, 1, size}}, {"padding", Pairs{{0, 0}, {0, 0}, padding.at(0)}}};
+  attrs.insert(attrs.end(), more.begin(), more.end());
+  const auto n = static_cast<int64_t>(x.size());
+  return shown(run_op(op, {f({1, 1, n}, std::move(x))}, attrs, output + 1), output);
+}
+
+TEST(Pool, Borders) {
+  const std::vector<float> x = {-1, -2, -3};
+  auto sum = [&](const char* border) { return pooled("box", x, 3, {{2, 2}}, {{"border", word(border)}}); };
+  EXPECT_EQ(sum("constant"), "f32[1,1,5] -1 -3 -6 -5 -3");
+  EXPECT_EQ(sum("ignore"), "f32[1,1,5] -1 -3 -6 -5 -3");
+  EXPECT_EQ(sum("replicate"), "f32[1,1,5] -3 -4 -6 -8 -9");
+  EXPECT_EQ(sum("reflect"), "f32[1,1,5] -6 -5 -6 -7 -6");       // -3 -2 [-1 -2 -3] -2 -1
+  EXPECT_EQ(sum("reflect_even"), "f32[1,1,5] -4 -4 -6 -8 -8");  // -2 -1 [-1 -2 -3] -3 -2
+  auto most = [&](const char* border, size_t output) {
+    return pooled("max_pool", x, 3, {{1, 1}}, {{"border", word(border)}}, output);
+  };
+  EXPECT_EQ(most("constant", 0), "f32[1,1,3] 0 -1 0");
+  EXPECT_EQ(most("constant", 1), "i64[1,1,3] 0 0 2");
+  EXPECT_EQ(most("ignore", 0), "f32[1,1,3] -1 -1 -2");
+  EXPECT_EQ(most("ignore", 1), "i64[1,1,3] 1 0 0");
+  EXPECT_EQ(pooled("max_pool", {1, kNan, 3}, 2, {{0, 0}}, {}), "f32[1,1,2] nan nan");
+  EXPECT_EQ(pooled("max_pool", {5}, 1, {{1, 1}}, {{"border", word("ignore")}}, 1), "i64[1,1,3] -1 0 -1");
+}
+
+TEST(Pool, Divisors) {
+  auto mean = [](const char* divisor, const char* border) {
+    return pooled("box", {2, 4, 6}, 2, {{1, 0}},
+                  {{"divisor", word(divisor)}, {"border", word(border)}, {"stride", Ints{1, 1, 2}}, {"ceil", true}});
+  };
+  EXPECT_EQ(mean("window", "constant"), "f32[1,1,2] 1 5");
+  EXPECT_EQ(mean("window", "ignore"), "f32[1,1,2] 2 5");
+  EXPECT_EQ(mean("inside", "ignore"), "f32[1,1,2] 2 5");
+  auto over = [](const char* divisor) {  // the last window reaches past the input
+    return pooled("box", {2, 4, 6}, 2, {{0, 0}},
+                  {{"divisor", word(divisor)}, {"border", word("ignore")}, {"stride", Ints{1, 1, 2}}, {"ceil", true}});
+  };
+  EXPECT_EQ(over("padded"), "f32[1,1,2] 3 6");
+  EXPECT_EQ(over("one"), "f32[1,1,2] 6 6");
+  EXPECT_EQ(pooled("lp_pool", {3, -4, 0}, 2, {{0, 0}}, {}), "f32[1,1,2] 5 4");
+  EXPECT_EQ(pooled("lp_pool", {3, -4, 0}, 2, {{0, 0}}, {{"p", 1.0}}), "f32[1,1,2] 7 4");
+}
+
+TEST(Pool, IndicesAndTheWayBack) {
+  const Tensor x = f({1, 1, 2, 3}, {1, 9, 2, 3, 4, 8});
+  const AttrMap whole = {{"size", Ints{1, 1, 2, 2}}, {"border", word("ignore")}};
+  auto indices = [&](const char* as) {
+    AttrMap attrs = whole;
+    attrs.emplace_back("index_as", word(as));
+    return shown(run_op("max_pool", {x}, attrs, 2), 1);
+  };
+  EXPECT_EQ(indices("window"), "i64[1,1,1,2] 1 0");
+  EXPECT_EQ(indices("tensor"), "i64[1,1,1,2] 1 1");
+  EXPECT_EQ(indices("tensor_column_major"), "i64[1,1,1,2] 2 2");
+  const AttrMap apart = {{"size", Ints{1, 1, 2}}, {"stride", Ints{1, 1, 2}}, {"index_as", word("tensor")}};
+  const Tensor two = f({1, 1, 2}, {5, 6});
+  EXPECT_EQ(shown(run_op("desample", {two, i64({1, 1, 2}, {1, 2})}, apart)), "f32[1,1,4] 0 5 6 0");
+  EXPECT_EQ(shown(run_op("desample", {two, i64({1, 1, 2}, {1, 1})}, apart)), "f32[1,1,4] 0 11 0 0");
+  EXPECT_EQ(shown(run_op("desample", {two, i64({1, 1, 2}, {1, 4})}, apart)),
+            "desample: index 4 is outside [0, 4) at element 1");
+  EXPECT_EQ(shown(run_op("desample", {two, i64({1, 1, 2}, {1, 2}), i64({3}, {1, 1, 6})}, apart)),
+            "f32[1,1,6] 0 5 6 0 0 0");
+  EXPECT_EQ(shown(run_op("sample", {f({1, 1, 4}, {1, 2, 3, 4}), i64({1, 1, 2}, {1, 0})},
+                         {{"size", Ints{1, 1, 2}}, {"stride", Ints{1, 1, 2}}})),
+            "f32[1,1,2] 2 3");
+  EXPECT_EQ(shown(run_op("debox", {two}, {{"size", Ints{1, 1, 3}}, {"stride", Ints{1, 1, 2}}})),
+            "f32[1,1,5] 5 5 11 6 6");
+}
+
+TEST(Pool, Columns) {
+  const std::vector<float> ones(8, 1);  // 2 x 2 blocks of a 2 x 3 image: the middle column lies in both
+  EXPECT_EQ(shown(run_op("col2im", {f({1, 4, 2}, ones), i64({2}, {2, 3}), i64({2}, {2, 2})})),
+            "f32[1,1,2,3] 1 2 1 1 2 1");
+  EXPECT_EQ(shown(run_op("col2im", {f({1, 4, 2}, ones), i64({2}, {2, 4}), i64({2}, {2, 2})})),
+            "col2im: blocks of x: found 2, needed 3");
+  EXPECT_EQ(shown(run_op("col2im", {f({1, 3, 2}, {1, 1, 1, 1, 1, 1}), i64({2}, {2, 3}), i64({2}, {2, 2})})),
+            "col2im: x has 3 rows; needed a multiple of 4, the elements of a block");
+}
+
+TEST(Regions, Corners) {
+  const Tensor x = f({1, 1, 2, 2}, {1, 2, 3, 4}), all = f({1, 4}, {0, 0, 2, 2}), image = i64({1}, {0});
+  const AttrValue one = Ints{1, 1}, two = Ints{2, 2};
+  EXPECT_EQ(shown(run_op("max_roi_pool", {x, all, image}, {{"output_size", two}})), "f32[1,1,2,2] 1 2 3 4");
+  EXPECT_EQ(shown(run_op("avg_roi_pool", {x, all, image}, {{"output_size", one}})), "f32[1,1,1,1] 2.5");
+  EXPECT_EQ(shown(run_op("max_roi_pool", {x, f({1, 4}, {5, 5, 9, 9}), image}, {{"output_size", one}})),
+            "f32[1,1,1,1] 0");
+  EXPECT_EQ(shown(run_op("max_roi_pool", {x, all, i64({1}, {1})}, {{"output_size", one}})),
+            "max_roi_pool: batch index 1 of region 0 is outside [0, 1)");
+  EXPECT_EQ(shown(run_op("roi_resample", {x, all, image}, {{"output_size", one}})), "f32[1,1,1,1] 2.5");
+  EXPECT_EQ(shown(run_op("avg_roi_align", {x, all, image}, {{"output_size", one}, {"sampling", two}})),
+            "f32[1,1,1,1] 2.5");
+  EXPECT_EQ(shown(run_op("max_roi_align", {x, all, image}, {{"output_size", one}, {"sampling", two}})),
+            "f32[1,1,1,1] 4");
+  EXPECT_EQ(shown(run_op("roi_align", {x, all, image}, {{"sampling", int64_t{2}}})), "f32[1,1,1,1] 2.5");
+}
+
+}  // namespace
+}  // namespace nnex
