@@ -208,12 +208,15 @@ constexpr OpDef kActivationOps[] = {
                "y = select(x < 0.0, alpha * x, x);", {{nnef, "leaky_relu"}, {onnx, "LeakyRelu"}, {webnn, "leakyRelu"}}),
     activation("thresholded_relu", "x above alpha, else 0.", "ONNX ThresholdedRelu-22", kF, kAlphaFields,
                typed<float, double>([]<class T>(Call& c) -> Status { return run_thresholded_relu<T>(c); }),
-               "y = select(x > alpha, x, 0.0);", {{onnx, "ThresholdedRelu", {}, 10}}),
+               "y = select(x > alpha, x, select(x == x, 0.0, x));", {{onnx, "ThresholdedRelu", {}, 10}}),
     activation("shrink", "x moved toward 0 by bias where it lies beyond lambda, else 0.", "ONNX Shrink-9", kN,
                attrs_of<ShrinkAttrs>({field<&ShrinkAttrs::lambda>("lambda", "Half the width of what becomes 0."),
                                       field<&ShrinkAttrs::bias>("bias", "How far the rest moves.")}),
                typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_shrink<T>(c); }),
-               "y = select(x < -lambda, x + bias, select(x > lambda, x - bias, 0.0));",
+               "real = dtype(x) == 'f32' || dtype(x) == 'f64'; v = x if real else cast(x, to = 'f64'); "
+               "up = x + bias if real else x if bias == 0.0 else cast(v + bias, to = dtype(x)); "
+               "down = x - bias if real else x if bias == 0.0 else cast(v - bias, to = dtype(x)); "
+               "y = select(v < -lambda, up, select(v > lambda, down, select(v == v, 0, x)));",
                {{onnx, "Shrink", {{"lambda", "lambd"}}, 9}}),
     activation("hard_sigmoid", "alpha x + beta between 0 and 1.", "ONNX HardSigmoid-22; WebNN hardSigmoid()", kF,
                attrs_of<HardSigmoidAttrs>({field<&HardSigmoidAttrs::alpha>("alpha", "Slope."),

@@ -383,15 +383,20 @@ constexpr OpDef kReduceOps[] = {
              "y = sum_reduce(abs(x), axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end);"),
     sum_like("reduce_l2", "The root of the sum of squares over axes.", "ONNX ReduceL2-18; WebNN reduceL2()",
              folding_numbers<RootOfSquares>(), {in_onnx("ReduceL2", 18), in_old_onnx("ReduceL2"), in_webnn("reduceL2")},
-             "y = sqrt(sum_reduce(x * x, axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end));"),
+             "real = dtype(x) == 'f32' || dtype(x) == 'f64'; v = x if real else cast(x, to = 'f64'); "
+             "r = sqrt(sum_reduce(v * v, axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end)); "
+             "y = r if real else cast(r, to = dtype(x));"),
     sum_like("reduce_sum_square", "The sum of squares over axes.", "ONNX ReduceSumSquare-18; WebNN reduceSumSquare()",
              folding_numbers<SumOfSquares>(),
              {in_onnx("ReduceSumSquare", 18), in_old_onnx("ReduceSumSquare"), in_webnn("reduceSumSquare")},
              "y = sum_reduce(x * x, axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end);"),
-    sum_like("reduce_log_sum", "The logarithm of the sum over axes; -inf over nothing.",
-             "ONNX ReduceLogSum-18; WebNN reduceLogSum()", folding_numbers<LogOfSum>(),
-             {in_onnx("ReduceLogSum", 18), in_old_onnx("ReduceLogSum"), in_webnn("reduceLogSum")},
-             "y = log(sum_reduce(x, axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end));"),
+    sum_like(
+        "reduce_log_sum", "The logarithm of the sum over axes; -inf over nothing.",
+        "ONNX ReduceLogSum-18; WebNN reduceLogSum()", folding_numbers<LogOfSum>(),
+        {in_onnx("ReduceLogSum", 18), in_old_onnx("ReduceLogSum"), in_webnn("reduceLogSum")},
+        "real = dtype(x) == 'f32' || dtype(x) == 'f64'; v = x if real || dtype(x) == 'u64' else cast(x, to = 'i64'); "
+        "s = sum_reduce(v, axes, keepdims = keepdims, when_empty = when_empty, to_end = to_end); "
+        "y = log(s) if real else cast(log(cast(s, to = 'f64')), to = dtype(x));"),
     sum_like("reduce_log_sum_exp", "The logarithm of the sum of exponentials over axes, without overflow.",
              "ONNX ReduceLogSumExp-18; WebNN reduceLogSumExp()", folding_numbers<LogOfSumOfExp>(),
              {in_onnx("ReduceLogSumExp", 18), in_old_onnx("ReduceLogSumExp"), in_webnn("reduceLogSumExp")}),

@@ -7,6 +7,8 @@
 namespace nnex {
 
 Result<int> inline_functions(Graph& graph);
+Status expand_body(Graph& graph, NodeId id);
+Result<int> expand_bodies(Graph& graph);
 Result<int> drop_unused(Graph& graph);
 Result<int> drop_copies(Graph& graph);
 Result<int> fold_constants(Graph& graph);

@@ -4,6 +4,7 @@
 
 #include "base/faults.h"
 #include "graph/infer.h"
+#include "graph/verify.h"
 #include "passes/passes.h"
 
 namespace nnex {
@@ -12,7 +13,10 @@ Status prepare(Graph& graph) {
   NNEX_TRY(inline_functions(graph));
   Faults faults;
   infer_types(graph, faults);
-  if (faults.none()) return {};
+  if (faults.none()) {
+    NNEX_TRY(expand_bodies(graph));
+    return {};
+  }
   const size_t more = faults.count() - 1;
   Error first = std::move(faults).first();
   if (more == 0) return first;
@@ -23,27 +27,49 @@ Status prepare(Graph& graph) {
 namespace {
 
 /// Types of values that passes made.
-Status infer_again(Graph& graph) {
+Result<int> infer_again(Graph& graph) {
   Faults faults;
   infer_types(graph, faults);
-  return faults.none() ? Status{} : Status(std::move(faults).first());
+  if (!faults.none()) return std::move(faults).first();
+  return 0;
 }
 
-using Pass = Result<int> (*)(Graph&);
-/// In this order; a null stands for inference.
-constexpr Pass kPasses[] = {drop_copies,   fold_but_bytes, merge_equal,    drop_unused,    nullptr,        fold_affine,
-                            simplify,      quantize_pools, drop_unused,    channels_last,  fold_but_bytes, merge_equal,
-                            drop_unused,   nullptr,        fuse_quantized, fold_constants, drop_unused,    nullptr,
-                            fuse_products, fuse_chains,    drop_unused,    nullptr};
+constexpr PassDef kInfer = {"infer_types", infer_again};
+constexpr PassDef kDropUnused = {"drop_unused", drop_unused};
+constexpr PassDef kPasses[] = {
+    {"drop_copies", drop_copies},
+    {"fold_but_bytes", fold_but_bytes},
+    {"merge_equal", merge_equal},
+    kDropUnused,
+    kInfer,
+    {"fold_affine", fold_affine},
+    {"simplify", simplify},
+    {"quantize_pools", quantize_pools},
+    kDropUnused,
+    {"channels_last", channels_last},
+    {"fold_but_bytes", fold_but_bytes},
+    {"merge_equal", merge_equal},
+    kDropUnused,
+    kInfer,
+    {"fuse_quantized", fuse_quantized},
+    {"fold_constants", fold_constants},
+    kDropUnused,
+    kInfer,
+    {"fuse_products", fuse_products},
+    {"fuse_chains", fuse_chains},
+    kDropUnused,
+    kInfer,
+};
 
 }  // namespace
 
-Status optimize(Graph& graph) {
-  for (Pass pass : kPasses) {
-    if (pass)
-      NNEX_TRY(pass(graph));
-    else
-      NNEX_TRY(infer_again(graph));
+std::span<const PassDef> pipeline() { return kPasses; }
+
+Status optimize(Graph& graph, const PipelineOptions& options) {
+  for (const PassDef& pass : kPasses) {
+    NNEX_TRY(pass.run(graph));
+    if (options.verify) NNEX_TRY(verify(graph, pass.name));
+    if (options.after) NNEX_TRY(options.after(graph, pass));
   }
   return {};
 }

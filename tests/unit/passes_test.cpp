@@ -76,6 +76,17 @@ std::vector<Value> run(const Graph& g, const Tensor& x, bool optimize, int threa
   return std::move(*out);
 }
 
+/// The graph after the passes, verified after each.
+Graph optimized(const Graph& network) {
+  Graph g(network);
+  EXPECT_TRUE(prepare(g).ok());
+  PipelineOptions options;
+  options.verify = true;
+  const Status s = optimize(g, options);
+  EXPECT_TRUE(s.ok()) << (s.ok() ? "" : s.error().text());
+  return g;
+}
+
 /// Runs with and without passes; answers agree within 1e-5 of the largest. Returns the optimised graph.
 Graph expect_same(Net& net, std::vector<ValueId> results, const Shape& shape) {
   net.g.set_results(kMain, std::move(results));
@@ -93,10 +104,7 @@ Graph expect_same(Net& net, std::vector<ValueId> results, const Shape& shape) {
       EXPECT_EQ(b.as<float>()[k], c.as<float>()[k]) << "two threads, element " << k;
     }
   }
-  Graph g(net.g);
-  EXPECT_TRUE(prepare(g).ok());
-  EXPECT_TRUE(optimize(g).ok());
-  return g;
+  return optimized(net.g);
 }
 
 TEST(Fuse, ConvolutionTakesNormalisationResidualAndActivation) {
@@ -324,10 +332,7 @@ Graph expect_near(ByteNet& net, ValueId result, const Shape& shape, int steps) {
     apart += a[i] != b[i];
   }
   EXPECT_LE(apart, a.size() / 50 + 1) << "of " << a.size();
-  Graph g(net.g);
-  EXPECT_TRUE(prepare(g).ok());
-  EXPECT_TRUE(optimize(g).ok());
-  return g;
+  return optimized(net.g);
 }
 
 TEST(Quantized, ConvolutionsPoolsAndResiduals) {

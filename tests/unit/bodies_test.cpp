@@ -1,0 +1,164 @@
+// Every row that has a body and a reference kernel: both give the same answers, for every element type.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "graph/verify.h"
+#include "node_run.h"
+#include "passes/passes.h"
+#include "passes/pipeline.h"
+
+namespace nnex {
+namespace {
+
+using test::Dice;
+
+/// A tensor of the type: reals in [-3, 3] whose sums are exact in any order, integers in [-100, 120].
+/// With `wild`, every fourth real is a zero, an infinity or a NaN.
+Tensor drawn(Dice& dice, DType type, const Shape& shape, bool wild = false) {
+  Tensor t = std::move(Tensor::make(type, shape)).value();
+  static constexpr double kOdd[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN};
+  const bool real = is_float(type), unsigned_type = is_unsigned_int(type);
+  for (int64_t i = 0; i < t.count(); ++i) {
+    if (real && wild && dice.roll(0, 3) == 0)
+      set_real(t, i, kOdd[dice.roll(0, 4)]);
+    else if (real)
+      set_real(t, i, static_cast<double>(dice.roll(-3072, 3072)) / 1024);
+    else
+      set_int(t, i, type == DType::boolean ? dice.roll(0, 1) : dice.roll(unsigned_type ? 0 : -100, 120));
+  }
+  return t;
+}
+
+struct Choice {
+  AttrMap attrs;
+  bool parameters = false;  ///< Whether optional parameter ports are given.
+};
+
+/// The defaults; each word of each enumeration and each switch turned, one at a time; with optional parameters or not.
+std::vector<Choice> choices_of(const OpDef& op) {
+  std::vector<Choice> out = {{}};
+  for (const Field& f : op.attrs.fields) {
+    for (std::string_view word : f.words) out.push_back({{{std::string(f.name), AttrValue(std::string(word))}}});
+    if (f.kind == "bool") {
+      const auto defaults = op.attrs.make();
+      out.push_back({{{std::string(f.name), AttrValue(!std::get<bool>(f.get(defaults.get())))}}});
+    }
+  }
+  const bool optional = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                    [](const Port& p) { return p.by_value && p.arity == Arity::optional; });
+  for (size_t i = 0, n = out.size(); optional && i < n; ++i) out.push_back({out[i].attrs, true});
+  return out;
+}
+
+/// How far a body may be from the reference: it rounds after every step, the reference often only once; half types run
+/// in f32 and round once in both.
+double relative_bound(DType type) {
+  switch (type) {
+    case DType::f64:
+      return 1e-13;
+    case DType::f16:
+      return 1.0 / 1024;
+    case DType::bf16:
+      return 1.0 / 128;
+    default:
+      return 2e-6;
+  }
+}
+
+void compare(const OpDef& op, DType type, const Choice& choice, uint32_t seed, bool wild) {
+  Dice dice(seed);
+  Graph graph;
+  std::vector<Tensor> inputs;
+  std::vector<ValueId> in;
+  std::vector<Value> fed;
+  for (const Port& p : op.inputs) {
+    if (p.by_value) {
+      inputs.push_back(choice.parameters ? Tensor::of(Shape{1}, std::vector<int64_t>{1}) : test::absent());
+      in.push_back(choice.parameters ? graph.add_constant(inputs.back()) : ValueId{});
+      continue;
+    }
+    inputs.push_back(drawn(dice, type, {3, 4, 5}, wild));
+    in.push_back(graph.add_param(kMain, std::string(p.name), type_of(Value(inputs.back()))));
+    fed.emplace_back(inputs.back());
+  }
+  auto wanted = test::run_op(op.name, inputs, choice.attrs, op.outputs.size());
+  if (!wanted.ok()) return;  // one axis named twice, and the like: nothing to compare
+  const NodeId id = graph.add_node(kMain, op, in, op.outputs.size(), test::attrs_with(op, choice.attrs));
+  std::vector<ValueId> results = graph[id].out;
+  for (size_t o = 0; o < results.size(); ++o) graph.set_name(results[o], fmt::format("result{}", o));
+  graph.set_results(kMain, results);
+  ASSERT_TRUE(prepare(graph).ok());
+  const Status expanded = expand_body(graph, id);
+  ASSERT_TRUE(expanded.ok()) << expanded.error().text();
+  const Status fine = verify(graph, "expand_body");
+  ASSERT_TRUE(fine.ok()) << fine.error().text();
+  for (size_t o = 0; o < results.size(); ++o) EXPECT_EQ(graph[graph.outputs()[o]].name, fmt::format("result{}", o));
+  LoadOptions options;
+  options.optimize = false;
+  auto model = Model::compile(std::move(graph), options);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  auto got = model->session().run(fed);
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  const test::Bound bound{relative_bound(type), relative_bound(type) * (type == DType::f64 ? 10 : 1)};
+  for (size_t o = 0; o < wanted->size(); ++o) {
+    const Tensor &w = (*wanted)[o], &g = *(*got)[o].tensor();
+    ASSERT_EQ(name(g.dtype()), name(w.dtype()));
+    ASSERT_EQ(g.shape().text(), w.shape().text());
+    for (int64_t i = 0; i < w.count(); ++i)
+      ASSERT_TRUE(is_float(w.dtype()) ? test::near(real_at(g, i), real_at(w, i), bound) : int_at(g, i) == int_at(w, i))
+          << "element " << i << ": the body gives " << element_text(g, i) << ", the reference " << element_text(w, i);
+  }
+}
+
+TEST(Bodies, GiveWhatTheReferenceGives) {
+  int rows = 0, compared = 0;
+  for (const OpDef* op : all_ops()) {
+    if (op->body.empty() || !op->reference) continue;
+    ++rows;
+    for (int t = 1; t < static_cast<int>(DType::count); ++t) {
+      const auto type = static_cast<DType>(t);
+      if (!(op->inputs[0].type.allowed & only(type)) || !has_reference(*op, type)) continue;
+      for (const Choice& choice : choices_of(*op)) {
+        std::string what = fmt::format("{} {}{}", op->name, name(type), choice.parameters ? " with parameters" : "");
+        for (const auto& [field, value] : choice.attrs) what += fmt::format(" {} = {}", field, text(value));
+        SCOPED_TRACE(what);
+        compare(*op, type, choice, static_cast<uint32_t>(++compared), false);
+        if (op->elementwise && is_float(type)) compare(*op, type, choice, static_cast<uint32_t>(++compared), true);
+      }
+    }
+  }
+  fmt::print("{} rows, {} comparisons\n", rows, compared);
+  EXPECT_GE(rows, 25);
+}
+
+TEST(Bodies, RunWhereNothingElseCan) {
+  OpDef bare = op("mish");
+  bare.name = "mish_without_a_kernel", bare.reference = {};
+  for (DType type : {DType::f32, DType::f16}) {
+    Graph graph;
+    Dice dice(7);
+    const Tensor x = drawn(dice, type, {2, 9});
+    const ValueId in = graph.add_param(kMain, "x", type_of(Value(x)));
+    const NodeId id = graph.add_node(kMain, bare, {in}, 1);
+    graph.set_name(graph[id].out[0], "y");
+    graph.set_results(kMain, {graph[id].out[0]});
+    auto model = Model::compile(std::move(graph));
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ(model->outputs()[0].name, "y");
+    EXPECT_EQ(model->outputs()[0].type, std::string(name(type)) + "[2,9]");
+    std::vector<Value> fed = {Value(x)};
+    auto got = model->session().run(fed);
+    ASSERT_TRUE(got.ok()) << got.error().text();
+    auto wanted = test::run_op("mish", {x});
+    ASSERT_TRUE(wanted.ok());
+    const test::Bound bound{relative_bound(type), 1e-6};
+    for (int64_t i = 0; i < x.count(); ++i)
+      EXPECT_TRUE(test::near(real_at(*(*got)[0].tensor(), i), real_at((*wanted)[0], i), bound)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace nnex
