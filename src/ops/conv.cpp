@@ -199,15 +199,6 @@ struct SeparableConv {
   }
 };
 
-constexpr AttrType kConvAttrs = attrs_of<ConvAttrs>(
-    {field<&ConvAttrs::stride>("stride", "Elements between windows, one a spatial axis; empty: 1."),
-     field<&ConvAttrs::dilation>("dilation", "Elements between taps; empty: 1."),
-     field<&ConvAttrs::padding>("padding", "(before, after) of each spatial axis; empty: 0."),
-     field<&ConvAttrs::auto_pad>("auto_pad", "Padding that keeps ceil(extent / stride)."),
-     field<&ConvAttrs::groups>("groups", "Channel groups."),
-     field<&ConvAttrs::border>("border", "What lies beyond the input."),
-     field<&ConvAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.")});
-
 /// padding = [1, 2]  <->  [(1, 1), (2, 2)]
 constexpr Codec kBothSides = {"both_sides",
                               [](const AttrValue& v) -> Result<AttrValue> {

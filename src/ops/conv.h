@@ -11,6 +11,16 @@
 
 namespace nnex {
 
+/// Attributes of every row that reads ConvAttrs.
+inline constexpr AttrType kConvAttrs = attrs_of<ConvAttrs>(
+    {field<&ConvAttrs::stride>("stride", "Elements between windows, one a spatial axis; empty: 1."),
+     field<&ConvAttrs::dilation>("dilation", "Elements between taps; empty: 1."),
+     field<&ConvAttrs::padding>("padding", "(before, after) of each spatial axis; empty: 0."),
+     field<&ConvAttrs::auto_pad>("auto_pad", "Padding that keeps ceil(extent / stride)."),
+     field<&ConvAttrs::groups>("groups", "Channel groups."),
+     field<&ConvAttrs::border>("border", "What lies beyond the input."),
+     field<&ConvAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.")});
+
 /// The result's extents for these of x, filter and bias (no value: absent or unknown).
 Result<MaybeDims> conv_dims(InferCall& c, const ConvAttrs& a, const MaybeDims& x, const MaybeDims& filter,
                             const MaybeDims& bias);

@@ -22,6 +22,7 @@ std::span<const QuirkRow> shape_quirks();
 std::span<const QuirkRow> window_quirks();
 std::span<const QuirkRow> region_quirks();
 std::span<const QuirkRow> recurrent_quirks();
+std::span<const QuirkRow> scan_quirks();
 std::span<const QuirkRow> ml_quirks();
 
 }  // namespace nnex::onnx_format

@@ -130,15 +130,6 @@ Result<Quirked> sequence_empty(NodeImport& n) {
   return Quirked::no;
 }
 
-/// Scan-8 scans axis 1 of inputs whose axis 0 is a batch; the newer form has none.
-Result<Quirked> scan(NodeImport& n) {
-  if (n.has(0) || n.version >= 9 || n.in.empty()) {
-    if (n.version >= 9) return Quirked::no;
-    return n.error("sequence lengths of opset 8 are not supported");
-  }
-  return n.error("the batched form of opset 8 is not supported");
-}
-
 constexpr QuirkRow kRows[] = {
     {"Slice", slice},
     {"Pad", pad},
@@ -149,7 +140,6 @@ constexpr QuirkRow kRows[] = {
     {"Upsample", upsample},
     {"Resize", resize},
     {"SequenceEmpty", sequence_empty},
-    {"Scan", scan},
     {"ReduceSum", reduce},
     {"ReduceMean", reduce},
     {"ReduceMax", reduce},

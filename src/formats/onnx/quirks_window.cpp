@@ -11,10 +11,10 @@ namespace {
 
 /// kernel_shape repeats what the filter says: it is compared, then dropped. auto_pad VALID is explicit padding of
 /// nothing.
-Result<Quirked> conv(NodeImport& n) {
+Result<Quirked> conv(NodeImport& n, size_t filter_at = 1) {
   const Ints kernel = n.ints("kernel_shape");
-  if (n.has(1) && !kernel.empty() && n.type(1).dims) {
-    const Dims& filter = *n.type(1).dims;
+  if (n.has(filter_at) && !kernel.empty() && n.type(filter_at).dims) {
+    const Dims& filter = *n.type(filter_at).dims;
     for (size_t i = 0; i < kernel.size() && i + 2 < filter.size(); ++i)
       if (filter[i + 2].is_number() && filter[i + 2].value() != kernel[i])
         return n.error(
@@ -47,6 +47,13 @@ Result<Quirked> windowed_conv(NodeImport& n) {
   NNEX_TRY(conv(n));
   return auto_pad(n, "NOTSET");
 }
+
+Result<Quirked> qlinear_conv(NodeImport& n) {
+  NNEX_TRY(conv(n, 3));
+  return auto_pad(n, "NOTSET");
+}
+
+Result<Quirked> deform_conv(NodeImport& n) { return conv(n); }
 
 /// ConvTranspose with output_shape: the surplus is split, the larger half first unless SAME_UPPER says otherwise.
 Result<Quirked> conv_transpose(NodeImport& n) {
@@ -123,7 +130,8 @@ Result<Quirked> batch_norm(NodeImport& n) {
 constexpr QuirkRow kRows[] = {
     {"Conv", windowed_conv},
     {"ConvInteger", windowed_conv},
-    {"QLinearConv", windowed_conv},
+    {"QLinearConv", qlinear_conv},
+    {"DeformConv", deform_conv},
     {"ConvTranspose", conv_transpose},
     {"MaxPool", pool},
     {"AveragePool", pool},
