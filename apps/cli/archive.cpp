@@ -36,24 +36,91 @@ Result<std::string> read_entry(archive* a, const std::string& path, uint64_t& to
   }
 }
 
-std::string last_component(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
+bool ends_with(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
-Result<Folder> read_folder(const fs::path& root) {
-  Folder files;
+bool is_archive(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".tar", ".tar.gz",  ".tgz",     ".tar.xz",
+                                           ".txz", ".tar.bz2", ".tar.zst", ".zip"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](auto e) { return ends_with(name, e); });
+}
+
+std::string parent_of(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string::npos ? std::string() : name.substr(0, slash);
+}
+
+constexpr std::string_view kModel = "model.onnx", kStored = "_output_0.pb";
+
+/// The cases among files named by their paths: the names of each case's files, by their names inside the case.
+struct Found {
+  std::string name;
+  std::map<std::string, std::string> files;  ///< "test_data_set_0/input_0.pb" -> path.
+  bool ramp_inputs = false;
+};
+std::map<std::string, Found> find_cases(const std::set<std::string>& names, const std::string& root) {
+  std::map<std::string, Found> cases;  // by the path of a folder, or of a model without its ending
+  const auto last = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  for (const std::string& name : names) {
+    if (last(name) == kModel) cases[parent_of(name)].name = parent_of(name).empty() ? root : last(parent_of(name));
+    if (!ends_with(name, kStored)) continue;
+    const std::string stem = name.substr(0, name.size() - kStored.size());
+    if (!names.count(stem + ".onnx")) continue;
+    cases[stem] = {last(stem), {{std::string(kModel), stem + ".onnx"}, {"test_data_set_0/output_0.pb", name}}, true};
+  }
+  for (const std::string& name : names)
+    for (std::string folder = name; !folder.empty();) {
+      folder = parent_of(folder);
+      auto at = cases.find(folder);
+      if (at == cases.end() || at->second.ramp_inputs) continue;
+      at->second.files[folder.empty() ? name : name.substr(folder.size() + 1)] = name;
+      break;
+    }
+  return cases;
+}
+
+Status cases_of_archive(const std::string& path, const std::function<void(const Case&)>& each) {
+  NNEX_ASSIGN(MappedFile packed, MappedFile::open(path));
+  NNEX_ASSIGN(auto files, read_archive_bytes(path, packed.bytes()));
+  std::set<std::string> names;
+  for (const auto& [name, bytes] : files) names.insert(name);
+  const auto cases = find_cases(names, fs::path(path).stem().string());
+  if (cases.empty()) return Error(Code::unreadable, fmt::format("archive '{}' holds no case (model.onnx)", path));
+  for (const auto& [key, found] : cases) {
+    Case one{found.name, {}, "", found.ramp_inputs};
+    for (const auto& [inside, name] : found.files) one.files[inside] = std::move(files[name]);
+    each(one);
+  }
+  return {};
+}
+
+Status cases_of_folder(const std::string& path, const std::function<void(const Case&)>& each) {
   std::error_code error;
-  for (auto it = fs::recursive_directory_iterator(root, error); !error && it != fs::recursive_directory_iterator();
+  std::set<std::string> names, archives;
+  for (auto it = fs::recursive_directory_iterator(path, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
-    const std::string ending = it->path().extension().string();
-    if (ending != ".onnx" && ending != ".pb" && ending != ".json") continue;
-    NNEX_ASSIGN(MappedFile file, MappedFile::open(it->path().string(), MapPolicy::never));
-    files[fs::relative(it->path(), root, error).generic_string()] = std::string(file.bytes());
+    const std::string name = fs::relative(it->path(), path, error).generic_string();
+    (is_archive(name) ? archives : names).insert(name);
   }
-  if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", root.string(), error.message()));
-  return files;
+  if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", path, error.message()));
+  const fs::path root = fs::weakly_canonical(path, error);
+  const auto cases = find_cases(names, root.filename().string());
+  if (cases.empty() && archives.empty())
+    return Error(Code::unreadable, fmt::format("'{}' holds no case (model.onnx) and no archive", path));
+  for (const auto& [key, found] : cases) {
+    Case one{
+        found.name, {}, parent_of((fs::path(path) / found.files.at(std::string(kModel))).string()), found.ramp_inputs};
+    for (const auto& [inside, name] : found.files) {
+      if (!ends_with(inside, ".onnx") && !ends_with(inside, ".pb") && !ends_with(inside, ".json")) continue;
+      NNEX_ASSIGN(MappedFile file, MappedFile::open((fs::path(path) / name).string(), MapPolicy::never));
+      one.files[inside] = std::string(file.bytes());
+    }
+    each(one);
+  }
+  for (const std::string& name : archives) NNEX_TRY(cases_of_archive((fs::path(path) / name).string(), each));
+  return {};
 }
 
 }  // namespace
@@ -111,38 +178,9 @@ Result<std::string> zip_bytes(const std::vector<std::pair<std::string, std::stri
   return out;
 }
 
-Status each_case(const std::string& path,
-                 const std::function<void(const std::string&, const Folder&, const std::string&)>& each) {
+Status each_case(const std::string& path, const std::function<void(const Case&)>& each) {
   std::error_code error;
-  if (fs::is_directory(path, error)) {
-    std::set<fs::path> cases;
-    for (auto it = fs::recursive_directory_iterator(path, error); !error && it != fs::recursive_directory_iterator();
-         it.increment(error))
-      if (it->path().filename() == "model.onnx") cases.insert(it->path().parent_path());
-    if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", path, error.message()));
-    if (cases.empty()) return Error(Code::unreadable, fmt::format("'{}' holds no model.onnx", path));
-    for (const fs::path& c : cases) {
-      NNEX_ASSIGN(Folder files, read_folder(c));
-      each(c.filename().string().empty() ? c.parent_path().filename().string() : c.filename().string(), files,
-           c.string());
-    }
-    return {};
-  }
-  NNEX_ASSIGN(MappedFile packed, MappedFile::open(path));
-  NNEX_ASSIGN(auto files, read_archive_bytes(path, packed.bytes()));
-  std::map<std::string, Folder> cases;
-  for (auto& [name, bytes] : files)
-    if (last_component(name) == "model.onnx")
-      cases[name.substr(0, name.size() - std::min(name.size(), std::string("/model.onnx").size()))];
-  if (cases.empty()) return Error(Code::unreadable, fmt::format("archive '{}' holds no model.onnx", path));
-  for (auto& [name, bytes] : files) {
-    auto it = cases.upper_bound(name);
-    if (it == cases.begin()) continue;
-    --it;
-    if (name.rfind(it->first + "/", 0) == 0) it->second[name.substr(it->first.size() + 1)] = std::move(bytes);
-  }
-  for (const auto& [name, folder] : cases) each(last_component(name), folder, "");
-  return {};
+  return fs::is_directory(path, error) ? cases_of_folder(path, each) : cases_of_archive(path, each);
 }
 
 }  // namespace nnex::cli

@@ -11,6 +11,7 @@
 #include "formats/onnx/proto.h"
 #include "formats/read.h"
 #include "graph/graph.h"
+#include "graph/infer.h"
 #include "tensor/convert.h"
 
 namespace nnex::cli {
@@ -86,57 +87,83 @@ std::string compare(const Value& got, const Value& want, const Tolerance& tolera
   return fmt::format("found {}; needed {}", got.text(), want.text());
 }
 
-/// One data set: runs the model on input_I.pb and compares with output_J.pb.
-Result<std::string> run_set(const Model& model, const Folder& folder, const std::string& set,
-                            const std::vector<Type>& inputs, const std::vector<Type>& outputs,
+/// Element i of n is i / n.
+Result<Value> ramp(const Type& type) {
+  const auto shape = concrete(type);
+  if (type.dtype != DType::f32 || !shape) return Error(Code::invalid_model, "no inputs are stored with the case");
+  NNEX_ASSIGN(Tensor t, Tensor::make(DType::f32, *shape));
+  const auto n = static_cast<double>(t.count());
+  int64_t i = 0;
+  for (float& v : t.mutable_as<float>()) v = static_cast<float>(static_cast<double>(i++) / n);
+  return Value(std::move(t));
+}
+
+/// The stored value of a port; an error where the file is missing.
+Result<Value> stored(const Case& from, const std::string& name, const Type& type) {
+  auto file = from.files.find(name);
+  if (file == from.files.end()) return Error(Code::unreadable, name + " is missing");
+  auto owner = std::make_shared<const std::string>(file->second);
+  NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, type, {owner, nullptr}));
+  return std::move(v.value);
+}
+
+/// What one case runs with.
+struct Ports {
+  std::vector<Type> inputs, outputs;
+};
+
+/// One data set: runs the model on input_I.pb and compares with output_J.pb; what differs, or nothing.
+Result<std::string> run_set(const Model& model, const Case& from, const std::string& set, const Ports& ports,
                             const Tolerance& tolerance, int threads) {
   std::vector<Value> values;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    auto file = folder.find(fmt::format("{}/input_{}.pb", set, i));
-    if (file == folder.end()) return fmt::format("input_{}.pb is missing", i);
-    auto owner = std::make_shared<const std::string>(file->second);
-    NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, inputs[i], {owner, nullptr}));
-    values.push_back(std::move(v.value));
+  for (size_t i = 0; i < ports.inputs.size(); ++i) {
+    NNEX_ASSIGN(Value v, from.ramp_inputs ? ramp(ports.inputs[i])
+                                          : stored(from, fmt::format("{}/input_{}.pb", set, i), ports.inputs[i]));
+    values.push_back(std::move(v));
   }
   SessionOptions options;
   options.threads = threads;
   Session session = model.session(options);
   NNEX_ASSIGN(std::vector<Value> got, session.run(values));
-  for (size_t o = 0; o < outputs.size(); ++o) {
-    auto file = folder.find(fmt::format("{}/output_{}.pb", set, o));
-    if (file == folder.end()) return fmt::format("output_{}.pb is missing", o);
-    auto owner = std::make_shared<const std::string>(file->second);
-    NNEX_ASSIGN(auto want, onnx_format::read_value(*owner, outputs[o], {owner, nullptr}));
-    if (std::string s = compare(got[o], want.value, tolerance); !s.empty())
+  for (size_t o = 0; o < ports.outputs.size(); ++o) {
+    NNEX_ASSIGN(Value want, stored(from, fmt::format("{}/output_{}.pb", set, o), ports.outputs[o]));
+    if (std::string s = compare(got[o], want, tolerance); !s.empty())
       return fmt::format("output {} ('{}'): {}", o, model.outputs()[o].name, s);
   }
   return std::string();
 }
 
-Result<std::string> run_case(const Folder& folder, const std::string& external, Tolerance tolerance, int threads) {
-  auto text = folder.find("tolerance.json");
-  if (text != folder.end()) {
-    Json j = Json::parse(text->second, nullptr, false);
-    if (j.is_object()) {
-      tolerance.rtol = j.value("rtol", tolerance.rtol);
-      tolerance.atol = j.value("atol", tolerance.atol);
-      if (j.contains("relative_to_max")) tolerance.relative_to_max = j["relative_to_max"].get<double>();
-    }
-  }
+Tolerance tolerance_of(const Case& from) {
+  Tolerance out;
+  auto text = from.files.find("tolerance.json");
+  if (text == from.files.end()) return out;
+  const Json j = Json::parse(text->second, nullptr, false);
+  const auto number = [&](const char* name) -> std::optional<double> {
+    if (!j.is_object() || !j.contains(name) || !j[name].is_number()) return std::nullopt;
+    return j[name].get<double>();
+  };
+  out.rtol = number("rtol").value_or(out.rtol);
+  out.atol = number("atol").value_or(out.atol);
+  out.relative_to_max = number("relative_to_max");
+  return out;
+}
+
+Result<std::string> run_case(const Case& from, int threads) {
+  const Tolerance tolerance = tolerance_of(from);
   LoadOptions options;
-  options.external_folder = external;
-  NNEX_ASSIGN(Graph graph, read_model_bytes(folder.at("model.onnx"), options));
-  std::vector<Type> inputs, outputs;
-  for (ValueId v : graph.inputs()) inputs.push_back(graph[v].type);
-  for (ValueId v : graph.outputs()) outputs.push_back(graph[v].type);
+  options.external_folder = from.folder;
+  NNEX_ASSIGN(Graph graph, read_model_bytes(from.files.at("model.onnx"), options));
+  Ports ports;
+  for (ValueId v : graph.inputs()) ports.inputs.push_back(graph[v].type);
+  for (ValueId v : graph.outputs()) ports.outputs.push_back(graph[v].type);
   NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
   int sets = 0;
   for (int k = 0;; ++k) {
     const std::string set = fmt::format("test_data_set_{}", k);
-    auto at = folder.lower_bound(set + "/");
-    if (at == folder.end() || at->first.rfind(set + "/", 0) != 0) break;
+    auto at = from.files.lower_bound(set + "/");
+    if (at == from.files.end() || at->first.rfind(set + "/", 0) != 0) break;
     ++sets;
-    NNEX_ASSIGN(std::string difference, run_set(model, folder, set, inputs, outputs, tolerance, threads));
+    NNEX_ASSIGN(std::string difference, run_set(model, from, set, ports, tolerance, threads));
     if (!difference.empty()) return fmt::format("{}: {}", set, difference);
   }
   if (sets == 0) return std::string("no test_data_set_0");
@@ -145,9 +172,10 @@ Result<std::string> run_case(const Folder& folder, const std::string& external, 
 
 int run_conform(const std::string& path, const std::string& json, const std::string& filter, bool quiet, int threads) {
   std::vector<Verdict> rows;
-  Status s = each_case(path, [&](const std::string& name, const Folder& folder, const std::string& external) {
+  Status s = each_case(path, [&](const Case& one) {
+    const std::string& name = one.name;
     if (!filter.empty() && name.find(filter) == std::string::npos) return;
-    auto difference = run_case(folder, external, {}, threads);
+    auto difference = run_case(one, threads);
     if (!difference.ok()) {
       const bool skip = difference.error().code() == Code::unsupported;
       rows.push_back({name, skip ? "skipped" : "failed", difference.error().text()});
@@ -183,7 +211,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   };
   auto o = std::make_shared<Options>();
   verb->add_option("standard", o->standard, "Whose cases: onnx")->required()->check(CLI::IsMember({"onnx"}));
-  verb->add_option("path", o->path, "A case, a folder of cases, or an archive of them (.tar.xz, .tar.gz, .zip)")
+  verb->add_option("path", o->path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
       ->required();
   verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
   verb->add_option("--filter", o->filter, "Only cases whose name contains this");

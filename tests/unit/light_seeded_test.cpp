@@ -4,15 +4,12 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "formats/onnx/proto.h"
 #include "formats/read.h"
 #include "nnex/model.h"
 #include "ops/matmul.h"
+#include "stored.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -20,10 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path shared() {
-  const char* set = std::getenv("NNEX_SHARED");
-  return fs::path(set ? set : NNEX_SOURCE_DIR "/../shared") / "conformance/onnx";
-}
+fs::path shared() { return stored::shared() / "conformance/onnx"; }
 
 uint32_t mix(uint32_t h) {
   h ^= h >> 16, h *= 0x85ebca6bU;
@@ -86,13 +80,7 @@ Graph seeded(const fs::path& path) {
   return g;
 }
 
-Tensor stored(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream bytes;
-  bytes << in.rdbuf();
-  const std::string text = bytes.str();
-  return std::move(nnex::onnx_format::read_tensor(text, {}))->tensor.clone().value();
-}
+Tensor logits(const fs::path& path) { return stored::value(path, Type::tensor(DType::f32)).tensor()->clone().value(); }
 
 void check(const fs::path& model, const Tensor& want, bool optimize, double bound) {
   LoadOptions options;
@@ -135,7 +123,7 @@ TEST(LightSeeded, NineNetworksGiveTheirLogits) {
     const std::string name = file.path().stem().string();
     SCOPED_TRACE(name);
     ++networks;
-    check(file.path(), stored(shared() / "light_seeded" / (name + "_logits.pb")), true, 2e-5);
+    check(file.path(), logits(shared() / "light_seeded" / (name + "_logits.pb")), true, 2e-5);
   }
   EXPECT_EQ(networks, 9);
   fs::remove_all(folder);
