@@ -103,12 +103,11 @@ int ConvRows<Lift>::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_
   }
   const Place from = depth > 0 ? place(k0) : Place{};
   int64_t line = rows.line, column = rows.column;
-  for (int i = 0; i < rows.count; ++i) {
-    To* const to = scratch + i * kScratchStride<To>;
-    copy_row(at, from, depth, to);
-    for (int64_t k = depth; k % Lift::kGroup != 0; ++k) to[k] = 0;
-    at.x += s_.stride[2];
-    if (++column < s_.out[2] || i + 1 == rows.count) continue;
+  for (int i = 0; i < rows.count;) {
+    const int of_line = static_cast<int>(std::min<int64_t>(rows.count - i, s_.out[2] - column));
+    copy_rows(at, from, depth, of_line, scratch + i * kScratchStride<To>);
+    i += of_line;
+    if (i == rows.count) break;
     column = 0;
     at = window(++line, 0);
   }
@@ -137,22 +136,35 @@ int ConvRows<Lift>::stay(const Window& first, int64_t k0, int64_t depth, simd::R
   return n;
 }
 
+/// `count` output pixels side by side, the first one's window given: a span at a time, so that its line is found once.
 template <class Lift>
-void ConvRows<Lift>::copy_row(const Window& window, Place from, int64_t depth, To* out) const {
+void ConvRows<Lift>::copy_rows(Window window, Place from, int64_t depth, int count, To* out) const {
+  const int64_t padding = (Lift::kGroup - depth % Lift::kGroup) % Lift::kGroup;
+  for (int i = 0; i < count; ++i) std::fill_n(out + i * kScratchStride<To> + depth, padding, To{0});
+  const int64_t first_x = window.x;
   for (int64_t left = depth; left > 0;) {
-    const int64_t count = std::min(span_ - from.within, left);
-    copy_span(window, from, count, out);
-    advance(from, count);
-    out += count;
-    left -= count;
+    const int64_t n = std::min(span_ - from.within, left);
+    const From* line = line_of(window, from);
+    int64_t x = first_x + from.x_tap * s_.dilation[2];
+    for (int i = 0; i < count; ++i, x += s_.stride[2]) {
+      To* const to = out + i * kScratchStride<To>;
+      if (line && x >= 0 && x + span_taps_ <= s_.in[2]) {
+        lift_.copy(line + (x * s_.x_step() + from.within), n, to);
+      } else {
+        copy_edge(line, x, from.within, n, to);
+      }
+    }
+    advance(from, n);
+    out += n;
+    left -= n;
   }
 }
 
-/// The next `count` values of a span.
+/// `count` values of a span whose first tap lies at column x of `line`, from its value `begin` on; some may lie
+/// outside.
 template <class Lift>
-void ConvRows<Lift>::copy_span(const Window& window, const Place& from, int64_t count, To* out) const {
-  const int64_t x = window.x + from.x_tap * s_.dilation[2], begin = from.within, end = begin + count;
-  const From* line = line_of(window, from);
+void ConvRows<Lift>::copy_edge(const From* line, int64_t x, int64_t begin, int64_t count, To* out) const {
+  const int64_t end = begin + count;
   // Values of the span that lie inside the line: [first, last).
   const int64_t first = std::clamp<int64_t>(-x * channels_, begin, end);
   const int64_t last = line ? std::clamp<int64_t>((s_.in[2] - x) * channels_, first, end) : first;

@@ -39,8 +39,8 @@ class ConvRows final : public RowSource<typename Lift::To> {
   const From* line_of(const Window& window, const Place& place) const;
   bool can_stay(const TileRows& rows, const Window& first) const;
   int stay(const Window& first, int64_t k0, int64_t depth, simd::RowRunOf<To>* out) const;
-  void copy_row(const Window& window, Place from, int64_t depth, To* out) const;
-  void copy_span(const Window& window, const Place& from, int64_t count, To* out) const;
+  void copy_rows(Window window, Place from, int64_t depth, int count, To* out) const;
+  void copy_edge(const From* line, int64_t x, int64_t begin, int64_t count, To* out) const;
 
   const ConvShape& s_;
   const Lift lift_;

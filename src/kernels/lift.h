@@ -1,10 +1,39 @@
 #pragma once
 // How a left-hand side's elements become what tiles multiply.
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace nnex {
+
+/// n elements, most often few: up to 32 bytes go as two moves that may overlap. The ranges do not overlap.
+template <class T>
+void copy_run(const T* a, int64_t n, T* to) {
+  const auto bytes = static_cast<size_t>(n) * sizeof(T);
+  const auto ends = [&](auto width) {
+    decltype(width) head, tail;
+    std::memcpy(&head, a, sizeof head);
+    std::memcpy(&tail, reinterpret_cast<const char*>(a) + bytes - sizeof tail, sizeof tail);
+    std::memcpy(to, &head, sizeof head);
+    std::memcpy(reinterpret_cast<char*>(to) + bytes - sizeof tail, &tail, sizeof tail);
+  };
+  struct Sixteen {
+    uint64_t words[2];
+  };
+  if (bytes > 32) {
+    std::memcpy(to, a, bytes);
+  } else if (bytes >= 16) {
+    ends(Sixteen{});
+  } else if (bytes >= 8) {
+    ends(uint64_t{});
+  } else if (bytes >= 4) {
+    ends(uint32_t{});
+  } else if (bytes >= 2) {
+    ends(uint16_t{});
+  } else if (bytes == 1) {
+    std::memcpy(to, a, 1);
+  }
+}
 
 /// float32 as it is.
 struct LiftFloat {
@@ -13,7 +42,7 @@ struct LiftFloat {
   static constexpr int64_t kGroup = 1;  ///< Values of k that tiles take at once.
   bool as_it_is() const { return true; }
   To outside() const { return 0; }  ///< The value of elements outside a tensor.
-  void copy(const From* a, int64_t n, To* to) const { std::copy(a, a + n, to); }
+  void copy(const From* a, int64_t n, To* to) const { copy_run(a, n, to); }
 };
 
 /// uint8 as it is, or int8 moved up by 128: flip is 0 or 0x80.
@@ -27,7 +56,7 @@ struct LiftBytes {
   To outside() const { return zero; }
   void copy(const From* a, int64_t n, To* to) const {
     if (flip == 0) {
-      std::copy(a, a + n, to);
+      copy_run(a, n, to);
     } else {
       for (int64_t i = 0; i < n; ++i) to[i] = a[i] ^ flip;
     }
