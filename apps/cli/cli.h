@@ -32,6 +32,7 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_profile(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_dump(CLI::App& app, int& exit_code);
 void add_ops(CLI::App& app, int& exit_code);
 void add_env(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);

@@ -22,7 +22,9 @@ Result<int> drop_unused(Graph& graph) {
       const auto& ports = node.op->outputs;
       const bool optional =
           o < ports.size() && (ports[o].arity == Arity::optional || (o > 0 && ports[o].arity == Arity::one));
-      if (optional && node.out[o].valid() && unread(node.out[o])) graph.drop_output(nodes[i], o);
+      if (!optional || !node.out[o].valid() || !unread(node.out[o])) continue;
+      graph.drop_output(nodes[i], o);
+      ++dropped;
     }
   }
   return dropped;

@@ -105,6 +105,7 @@ int take_readers(Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
     }
     const ValueId z = graph[next].out[0];
     graph.set_type(y, graph[z].type);
+    graph.set_name(y, graph[z].name);
     graph.replace_uses(z, y);
     graph.erase(next);
   }

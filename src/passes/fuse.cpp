@@ -24,8 +24,9 @@ std::vector<Operand> operands(const Graph& graph, const Node& node) {
 
 bool is_unary(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  return node.op->elementwise && !binary_of(*node.op) && node.out.size() == 1 && is_f32(graph, node.out[0]) &&
-         is_f32(graph, node.in[0]) && unary_of(*node.op, node.attrs.get(), operands(graph, node));
+  return node.op->elementwise && !node.in.empty() && !binary_of(*node.op) && node.out.size() == 1 &&
+         is_f32(graph, node.out[0]) && is_f32(graph, node.in[0]) &&
+         unary_of(*node.op, node.attrs.get(), operands(graph, node));
 }
 
 bool is_binary(const Graph& graph, NodeId id) {

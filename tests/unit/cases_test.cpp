@@ -1,0 +1,258 @@
+// Every case under tests/cases: by reference, by every kernel of every instruction set, with constants and without,
+// with known extents and without, through every pass, and printed and read back.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "case_file.h"
+#include "graph/infer.h"
+#include "graph/text/build.h"
+#include "graph/text/printer.h"
+#include "graph/verify.h"
+#include "kernels/simd/loops.h"
+#include "node_run.h"
+#include "passes/passes.h"
+#include "passes/pipeline.h"
+
+namespace nnex {
+namespace {
+
+using test::OpCase;
+
+enum class Held : uint8_t { nothing, parameters, all_but_first, everything };  ///< Which inputs are constants.
+enum class Known : uint8_t { extents, rank, nothing };                         ///< What is known of the others.
+
+struct Way {
+  Held held = Held::parameters;
+  Known known = Known::extents;
+  bool optimize = true, inside = false;
+  int threads = 1;
+  simd::Isa isa = simd::Isa::count;  ///< count: the best.
+
+  std::string text() const {
+    static constexpr const char* kHeld[] = {"no constants", "constant parameters", "all but one constant",
+                                            "all constant"};
+    static constexpr const char* kKnown[] = {"", ", extents unknown", ", rank unknown"};
+    return fmt::format("{}{}{}{}{}{}", kHeld[static_cast<int>(held)], kKnown[static_cast<int>(known)],
+                       optimize ? ", optimised" : "", inside ? ", between copies" : "",
+                       threads > 1 ? ", two threads" : "",
+                       isa == simd::Isa::count ? "" : ", " + std::string(simd::name(isa)));
+  }
+};
+
+const Port& port_of(const OpDef& op, size_t i) { return op.inputs[std::min(i, op.inputs.size() - 1)]; }
+
+bool is_held(const OpCase& c, size_t i, Held held) {
+  switch (held) {
+    case Held::nothing:
+      return false;
+    case Held::parameters:
+      return port_of(*c.op, i).by_value;
+    case Held::all_but_first:
+      return i > 0;
+    default:
+      return true;
+  }
+}
+
+Type type_known(const Tensor& t, size_t input, Known known) {
+  if (known == Known::nothing) return Type::tensor(t.dtype());
+  Dims dims;
+  for (int64_t a = 0; a < t.shape().rank(); ++a)
+    dims.push_back(known == Known::extents ? Dim(t.shape()[a]) : Dim::symbol(fmt::format("d{}_{}", input, a)));
+  return Type::tensor(t.dtype(), std::move(dims));
+}
+
+struct Net {
+  Graph graph;
+  std::vector<Value> fed;
+};
+
+Net net_of(const OpCase& c, const Way& way) {
+  Net n;
+  std::vector<ValueId> in;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!c.inputs[i]) {
+      in.emplace_back();
+      continue;
+    }
+    if (is_held(c, i, way.held)) {
+      in.push_back(n.graph.add_constant(*c.inputs[i]));
+      continue;
+    }
+    in.push_back(n.graph.add_param(kMain, fmt::format("in{}", i), type_known(*c.inputs[i], i, way.known)));
+    n.fed.emplace_back(*c.inputs[i]);
+    if (way.inside) in.back() = Builder(n.graph, kMain)("copy", {in.back()});
+  }
+  NodeId id = n.graph.add_node(kMain, *c.op, in, c.output_count(), test::attrs_with(*c.op, c.attrs));
+  std::vector<ValueId> results = n.graph[id].out;
+  if (way.inside)
+    for (ValueId& v : results) v = Builder(n.graph, kMain)("copy", {v});
+  for (size_t o = 0; o < results.size(); ++o) n.graph.set_name(results[o], fmt::format("out{}", o));
+  n.graph.set_results(kMain, results);
+  return n;
+}
+
+Result<std::vector<Tensor>> run(Graph graph, const std::vector<Value>& fed, const Way& way) {
+  LoadOptions options;
+  options.optimize = way.optimize;
+  if (way.isa != simd::Isa::count) options.isa = simd::name(way.isa);
+  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
+  SessionOptions how;
+  how.threads = way.threads;
+  NNEX_ASSIGN(auto out, model.session(how).run(fed));
+  std::vector<Tensor> tensors;
+  for (const Value& v : out) tensors.push_back(*v.tensor());
+  return tensors;
+}
+
+void expect(const OpCase& c, const Result<std::vector<Tensor>>& got) {
+  if (!c.says.empty()) {
+    ASSERT_FALSE(got.ok()) << "it ran";
+    EXPECT_EQ(got.error().message(), c.says);
+    return;
+  }
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  for (const test::Expected& e : c.outputs) {
+    const Tensor& g = (*got)[e.output];
+    const std::string_view port = c.op->outputs[std::min(e.output, c.op->outputs.size() - 1)].name;
+    ASSERT_EQ(name(g.dtype()), name(e.tensor.dtype())) << port;
+    ASSERT_EQ(g.shape().text(), e.tensor.shape().text()) << port;
+    for (int64_t i = 0; i < g.count(); ++i)
+      ASSERT_TRUE(test::fits(e, g, i)) << port << ", element " << i << ": found " << element_text(g, i) << ", needed "
+                                       << element_text(e.tensor, i);
+  }
+}
+
+void by_reference(const OpCase& c) {
+  if (!c.op->reference) return;
+  SCOPED_TRACE("reference");
+  std::vector<Tensor> inputs;
+  for (const auto& t : c.inputs) inputs.push_back(t ? *t : test::absent());
+  expect(c, test::run_op(c.op->name, inputs, c.attrs, c.output_count()));
+}
+
+void by_plan(const OpCase& c) {
+  std::vector<Way> ways;
+  for (bool optimize : {false, true}) {
+    for (Held held : {Held::nothing, Held::parameters, Held::all_but_first, Held::everything})
+      ways.push_back({.held = held, .optimize = optimize});
+    for (Known known : {Known::rank, Known::nothing}) ways.push_back({.known = known, .optimize = optimize});
+    for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
+      if (simd::can_run(static_cast<simd::Isa>(i)))
+        ways.push_back({.optimize = optimize, .isa = static_cast<simd::Isa>(i)});
+    ways.push_back({.optimize = optimize, .inside = true});
+    ways.push_back({.optimize = optimize, .threads = 2});
+  }
+  for (const Way& way : ways) {
+    SCOPED_TRACE(way.text());
+    Net n = net_of(c, way);
+    expect(c, run(std::move(n.graph), n.fed, way));
+  }
+}
+
+void through_passes(const OpCase& c) {
+  Way way;
+  way.optimize = false;
+  std::set<std::string_view> done;
+  for (const PassDef& pass : pipeline()) {
+    if (!done.insert(pass.name).second) continue;
+    for (bool inside : {false, true}) {
+      way.inside = inside;
+      SCOPED_TRACE(fmt::format("pass {}{}", pass.name, inside ? ", between copies" : ""));
+      Net n = net_of(c, way);
+      if (!prepare(n.graph).ok()) return;  // the other ways say why
+      auto applied = pass.run(n.graph);
+      ASSERT_TRUE(applied.ok()) << applied.error().text();
+      const Status fine = verify(n.graph, pass.name);
+      ASSERT_TRUE(fine.ok()) << fine.error().text();
+      for (size_t o = 0; o < n.graph.outputs().size(); ++o)
+        EXPECT_EQ(n.graph[n.graph.outputs()[o]].name, fmt::format("out{}", o));
+      expect(c, run(std::move(n.graph), n.fed, way));
+    }
+  }
+}
+
+void through_text(const OpCase& c) {
+  SCOPED_TRACE("as text");
+  Way way;
+  Net n = net_of(c, way);
+  const std::string text = graph_text::print(n.graph);
+  auto back = graph_text::read_graph(text, "g");
+  ASSERT_TRUE(back.ok()) << back.error().text() << "\n" << text;
+  EXPECT_EQ(graph_text::print(*back), text);
+  expect(c, run(std::move(*back), n.fed, way));
+}
+
+std::vector<std::string> files_in(const char* folder) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(NNEX_SOURCE_DIR "/tests/cases/") + folder))
+    files.insert(entry.path().string());
+  return {files.begin(), files.end()};
+}
+
+TEST(Cases, Operators) {
+  size_t cases = 0;
+  std::set<std::string_view> rows;
+  for (const std::string& path : files_in("ops")) {
+    auto read = test::read_op_cases(path);
+    if (!read.ok()) {
+      ADD_FAILURE() << read.error().text();
+      continue;
+    }
+    for (const OpCase& c : *read) {
+      SCOPED_TRACE(c.place + " " + c.name);
+      by_reference(c);
+      by_plan(c);
+      through_passes(c);
+      through_text(c);
+      rows.insert(c.op->name);
+      ++cases;
+    }
+  }
+  fmt::print("{} cases of {} operators\n", cases, rows.size());
+  EXPECT_GE(cases, 200u);
+}
+
+/// The graph with the types inference finds, as text.
+std::string shown(Graph& graph) {
+  Faults faults;
+  infer_types(graph, faults);
+  return faults.none() ? graph_text::print(graph) : std::move(faults).first().text();
+}
+
+TEST(Cases, Passes) {
+  std::set<std::string> tried;
+  for (const std::string& path : files_in("passes")) {
+    const std::string pass_name = std::filesystem::path(path).stem().string();
+    const auto all = pipeline();
+    const auto pass = std::find_if(all.begin(), all.end(), [&](const PassDef& p) { return p.name == pass_name; });
+    ASSERT_NE(pass, all.end()) << pass_name;
+    tried.insert(pass_name);
+    auto cases = test::read_pass_cases(path);
+    ASSERT_TRUE(cases.ok()) << cases.error().text();
+    for (const test::PassCase& c : *cases) {
+      SCOPED_TRACE(c.place + " " + c.name);
+      auto graph = graph_text::read_graph(c.before, c.place + " before");
+      ASSERT_TRUE(graph.ok()) << graph.error().text();
+      auto wanted = graph_text::read_graph(c.after.empty() ? c.before : c.after, c.place + " after");
+      ASSERT_TRUE(wanted.ok()) << wanted.error().text();
+      const Status ready = prepare(*graph);
+      ASSERT_TRUE(ready.ok()) << ready.error().text();
+      auto applied = pass->run(*graph);
+      ASSERT_TRUE(applied.ok()) << applied.error().text();
+      EXPECT_EQ(*applied > 0, !c.after.empty());
+      const Status fine = verify(*graph, pass_name);
+      ASSERT_TRUE(fine.ok()) << fine.error().text();
+      EXPECT_EQ(shown(*graph), shown(*wanted));
+    }
+  }
+  for (const PassDef& pass : pipeline())
+    EXPECT_TRUE(pass.name == "infer_types" || tried.count(std::string(pass.name)) > 0) << "no cases for " << pass.name;
+}
+
+}  // namespace
+}  // namespace nnex
