@@ -19,6 +19,9 @@ expect 0 "probabilities" "$nnex" run "$model" --random
 expect 2 "input 'picture' is missing" "$nnex" run "$model"
 expect 2 "no input 'image'" "$nnex" run "$model" --input image=x.npy
 expect 2 "" "$nnex" run
+expect 2 "no verb 'chek' (did you mean 'check'?)" "$nnex" chek "$model"
+expect 3 "sound" "$nnex" check "$model" nowhere.onnx
+expect 0 "symbols N" "$nnex" inspect "$model"
 expect 3 "cannot open" "$nnex" run nowhere.onnx --random
 echo "[[1,2],[3,4]]" > "$scratch/wrong.json"
 expect 2 "needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/wrong.json"

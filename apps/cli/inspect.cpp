@@ -1,5 +1,7 @@
 // nnex inspect, check, ops, env: what is there, and whether it is sound.
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -48,6 +50,13 @@ Dim macs(const Graph& graph) {
   return sum;
 }
 
+/// A number, a formula that can be read at a glance, or what it depends on.
+std::string shown(const Dim& d) {
+  constexpr size_t kGlance = 80;
+  if (d.text().size() <= kGlance) return d.text();
+  return fmt::format("(depends on {})", fmt::join(d.symbols(), ", "));
+}
+
 int inspect(const std::string& path, bool json) {
   auto read = read_model(path, {});
   if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
@@ -71,7 +80,8 @@ int inspect(const std::string& path, bool json) {
   j["nodes"] = graph.order_with_blocks().size();
   j["operators"] = counts;
   j["parameters"] = parameters(graph);
-  j["macs"] = macs(graph).text();
+  const Dim work = macs(graph);
+  j["macs"] = work.number() ? Json(*work.number()) : Json(work.text());
   if (json) {
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
     return kOk;
@@ -83,7 +93,8 @@ int inspect(const std::string& path, bool json) {
   fmt::print("\n");
   for (ValueId v : graph.inputs()) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
   for (ValueId v : graph.outputs()) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
-  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", parameters(graph), macs(graph).text(),
+  if (!graph.symbols().empty()) fmt::print("  symbols {}\n", fmt::join(graph.symbols(), ", "));
+  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", parameters(graph), shown(work),
              graph.order_with_blocks().size());
   std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -154,24 +165,27 @@ int env(bool json) {
   return kOk;
 }
 
+/// The verb takes models, one after the other; the exit code is the gravest.
+void add_models(CLI::App& verb, int (*run)(const std::string&, bool), int& exit_code) {
+  auto paths = std::make_shared<std::vector<std::string>>();
+  auto json = std::make_shared<bool>(false);
+  verb.add_option("model", *paths, "The model files")->required();
+  verb.add_flag("--json", *json, "Print a JSON object for each");
+  verb.callback([paths, json, run, &exit_code] {
+    for (const std::string& path : *paths) exit_code = std::max(exit_code, run(path, *json));
+  });
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("inspect", "Show a model's inputs, outputs, operators and sizes");
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  verb->add_option("model", *path, "The model file")->required();
-  verb->add_flag("--json", *json, "Print a JSON object");
-  verb->callback([path, json, &exit_code] { exit_code = inspect(*path, *json); });
+  add_models(*verb, inspect, exit_code);
 }
 
 void add_check(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("check", "Check a model and list every fault with its place");
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  verb->add_option("model", *path, "The model file")->required();
-  verb->add_flag("--json", *json, "Print a JSON object");
-  verb->callback([path, json, &exit_code] { exit_code = check(*path, *json); });
+  add_models(*verb, check, exit_code);
 }
 
 void add_ops(CLI::App& app, int& exit_code) {

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "cli.h"
 
@@ -43,6 +45,39 @@ Result<Model> ModelOptions::load() const {
   return Model::load(path, options);
 }
 
+namespace {
+
+/// How many letters must change to make b of a.
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t change = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Says which verbs there are, and which one was meant.
+int unknown_verb(CLI::App& app, std::string_view found) {
+  std::string all, nearest;
+  for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    const std::string& name = verb->get_name();
+    all += (all.empty() ? "" : " ") + name;
+    if (distance(found, name) <= 2 && (nearest.empty() || distance(found, name) < distance(found, nearest)))
+      nearest = name;
+  }
+  fmt::print(stderr, "nnex: no verb '{}'{}; the verbs are: {}\n", found,
+             nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), all);
+  return kUsage;
+}
+
+}  // namespace
+
 }  // namespace nnex::cli
 
 int main(int argc, char** argv) {
@@ -64,6 +99,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty()) return unknown_verb(app, argv[1]);
     return app.exit(e) == 0 ? kOk : kUsage;
   } catch (const std::exception& e) {
     fmt::print(stderr, "nnex: internal error: {}\n", e.what());

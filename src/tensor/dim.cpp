@@ -11,17 +11,25 @@ namespace nnex {
 /// A product of symbols, sorted; empty: the constant term.
 using Product = std::vector<std::string>;
 
+using Terms = std::map<Product, int64_t>;
+
+/// What a symbol such as "floor((H+1)/2)" stands for.
+struct Division {
+  Dim a, b;
+  bool up = false;  ///< ceil, else floor.
+};
+using Divisions = std::map<std::string, std::shared_ptr<const Division>>;
+
 /// A sum of products with coefficients, none of them 0: canonical, since the map orders the products.
 struct Dim::Formula {
-  std::map<Product, int64_t> terms;
+  Terms terms;
   std::string text;
+  Divisions divisions;  ///< Of the symbols in it that are divisions.
 };
 
 namespace {
 
 constexpr size_t kMostTerms = 16;
-
-using Terms = std::map<Product, int64_t>;
 
 /// Whether a name must stand in brackets inside a product.
 bool compound(std::string_view s) { return s.find_first_of("+-* ") != std::string_view::npos && s.back() != ')'; }
@@ -54,12 +62,16 @@ std::string text_of(const Terms& terms) {
 // Access to a Dim's parts for the functions of this file.
 struct DimParts {
   static Terms terms(const Dim& d);
-  static Dim dim(Terms terms);
+  static const Divisions& divisions(const Dim& d);
+  /// The symbol d, which stands for a division.
+  static Dim division(const Dim& d, std::shared_ptr<const Division> meaning);
+  /// The sum of the terms; what its symbols stand for is found in the Dims it was made of.
+  static Dim dim(Terms terms, std::initializer_list<const Divisions*> known);
 };
 
 Dim Dim::symbol(std::string_view name) {
   Dim d;
-  d.formula_ = std::make_shared<const Formula>(Formula{{{Product{std::string(name)}, 1}}, std::string(name)});
+  d.formula_ = std::make_shared<const Formula>(Formula{{{Product{std::string(name)}, 1}}, std::string(name), {}});
   return d;
 }
 
@@ -74,9 +86,19 @@ std::string Dim::text() const { return formula_ ? formula_->text : std::to_strin
 std::vector<std::string> Dim::symbols() const {
   std::vector<std::string> out;
   if (!formula_) return out;
+  const auto add = [&](const std::string& s) {
+    if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+  };
   for (const auto& [product, k] : formula_->terms)
-    for (const std::string& s : product)
-      if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+    for (const std::string& s : product) {
+      auto it = formula_->divisions.find(s);
+      if (it == formula_->divisions.end()) {
+        add(s);
+        continue;
+      }
+      for (const Dim* part : {&it->second->a, &it->second->b})
+        for (const std::string& inner : part->symbols()) add(inner);
+    }
   return out;
 }
 
@@ -87,7 +109,15 @@ Dim Dim::with(const std::vector<std::pair<std::string, int64_t>>& bound) const {
     Dim term = k;
     for (const std::string& s : product) {
       auto it = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.first == s; });
-      term = term * (it == bound.end() ? symbol(s) : Dim(it->second));
+      auto division = formula_->divisions.find(s);
+      if (it != bound.end()) {
+        term = term * Dim(it->second);
+      } else if (division == formula_->divisions.end()) {
+        term = term * symbol(s);
+      } else {
+        const Dim a = division->second->a.with(bound), b = division->second->b.with(bound);
+        term = term * (division->second->up ? ceil_div(a, b) : floor_div(a, b));
+      }
     }
     sum = sum + term;
   }
@@ -99,7 +129,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   Terms sum = DimParts::terms(a);
   for (const auto& [product, k] : DimParts::terms(b))
     if ((sum[product] = wrap_add(sum[product], k)) == 0) sum.erase(product);
-  return DimParts::dim(std::move(sum));
+  return DimParts::dim(std::move(sum), {&DimParts::divisions(a), &DimParts::divisions(b)});
 }
 
 Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
@@ -114,7 +144,7 @@ Dim operator*(const Dim& a, const Dim& b) {
       std::sort(both.begin(), both.end());
       if ((out[both] = wrap_add(out[both], wrap_mul(k, m))) == 0) out.erase(both);
     }
-  return DimParts::dim(std::move(out));
+  return DimParts::dim(std::move(out), {&DimParts::divisions(a), &DimParts::divisions(b)});
 }
 
 bool operator==(const Dim& a, const Dim& b) {
@@ -132,13 +162,34 @@ Terms DimParts::terms(const Dim& d) {
   return d.formula_->terms;
 }
 
-Dim DimParts::dim(Terms terms) {
+const Divisions& DimParts::divisions(const Dim& d) {
+  static const Divisions none;
+  return d.formula_ ? d.formula_->divisions : none;
+}
+
+Dim DimParts::division(const Dim& d, std::shared_ptr<const Division> meaning) {
+  auto formula = std::make_shared<Dim::Formula>(*d.formula_);
+  formula->divisions.emplace(formula->text, std::move(meaning));
+  Dim out;
+  out.formula_ = std::move(formula);
+  return out;
+}
+
+Dim DimParts::dim(Terms terms, std::initializer_list<const Divisions*> known) {
   if (terms.empty()) return 0;
   if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
   std::string text = text_of(terms);
   if (terms.size() > kMostTerms) return Dim::symbol("(" + text + ")");
+  Divisions divisions;
+  for (const Divisions* some : known)
+    for (const auto& [name, division] : *some)
+      if (std::any_of(terms.begin(), terms.end(), [&, n = std::string_view(name)](const auto& term) {
+            return std::find(term.first.begin(), term.first.end(), n) != term.first.end();
+          }))
+        divisions.emplace(name, division);
   Dim d;
-  d.formula_ = std::make_shared<const Dim::Formula>(Dim::Formula{std::move(terms), std::move(text)});
+  d.formula_ =
+      std::make_shared<const Dim::Formula>(Dim::Formula{std::move(terms), std::move(text), std::move(divisions)});
   return d;
 }
 
@@ -161,18 +212,12 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
     }
     out[rest] += m / k;
   }
-  return DimParts::dim(std::move(out));
+  return DimParts::dim(std::move(out), {&DimParts::divisions(a)});
 }
 
 Dim opaque(std::string_view function, const Dim& a, std::string_view between, const Dim& b) {
   auto bracketed = [&](const Dim& d) { return compound(d.text()) && between != "," ? "(" + d.text() + ")" : d.text(); };
   return Dim::symbol(std::string(function) + "(" + bracketed(a) + std::string(between) + bracketed(b) + ")");
-}
-
-Dim divided(std::string_view function, const Dim& a, const Dim& b, int64_t (*numbers)(int64_t, int64_t)) {
-  if (a.is_number() && b.is_number()) return b.value() == 0 ? 0 : numbers(a.value(), b.value());
-  if (auto q = exact_quotient(a, b)) return *q;
-  return opaque(function, a, "/", b);
 }
 
 int64_t floor_numbers(int64_t a, int64_t b) {
@@ -185,14 +230,52 @@ int64_t ceil_numbers(int64_t a, int64_t b) {
 }
 int64_t trunc_numbers(int64_t a, int64_t b) { return b == -1 ? wrap_sub(0, a) : a / b; }
 
+/// A symbol that stands for a / b.
+Dim named_division(const Dim& a, const Dim& b, bool up) {
+  const Dim d = opaque(up ? "ceil" : "floor", a, "/", b);
+  return DimParts::division(d, std::make_shared<const Division>(Division{a, b, up}));
+}
+
+/// The quotient rounded down or up, canonical where b is a positive number n:
+///     (n*q + r) / n = q + r / n                       coefficients of r in [0, n)
+///     ((x / m rounded) + c) / n = (x + c*m) / (m*n)   rounded the same way
+Dim divided(const Dim& a, const Dim& b, bool up) {
+  const auto numbers = up ? ceil_numbers : floor_numbers;
+  if (a.is_number() && b.is_number()) return b.value() == 0 ? 0 : numbers(a.value(), b.value());
+  if (auto q = exact_quotient(a, b)) return *q;
+  const int64_t n = b.number().value_or(0);
+  if (n <= 0) return named_division(a, b, up);
+  Terms whole, rest;
+  for (const auto& [product, k] : DimParts::terms(a)) {
+    const int64_t q = floor_numbers(k, n);
+    if (q != 0) whole[product] = q;
+    if (k - q * n != 0) rest[product] = k - q * n;
+  }
+  const Dim out = DimParts::dim(std::move(whole), {&DimParts::divisions(a)});
+  const Dim left = DimParts::dim(rest, {&DimParts::divisions(a)});
+  if (left.is_number()) return out + numbers(left.value(), n);
+  const int64_t constant = rest.count({}) ? rest[{}] : 0;
+  rest.erase(Product());
+  if (rest.size() == 1 && rest.begin()->second == 1 && rest.begin()->first.size() == 1) {
+    const auto& known = DimParts::divisions(a);
+    const auto inner = known.find(rest.begin()->first[0]);
+    if (inner != known.end() && inner->second->up == up && inner->second->b.number().value_or(0) > 0) {
+      const int64_t m = inner->second->b.value();
+      const auto both = checked_mul(m, n), moved = checked_mul(constant, m);
+      if (both && moved) return out + divided(inner->second->a + *moved, *both, up);
+    }
+  }
+  return out + named_division(left, b, up);
+}
+
 }  // namespace
 
-Dim floor_div(const Dim& a, const Dim& b) { return divided("floor", a, b, floor_numbers); }
-Dim ceil_div(const Dim& a, const Dim& b) { return divided("ceil", a, b, ceil_numbers); }
+Dim floor_div(const Dim& a, const Dim& b) { return divided(a, b, false); }
+Dim ceil_div(const Dim& a, const Dim& b) { return divided(a, b, true); }
 
 Dim trunc_div(const Dim& a, const Dim& b) {
   // Of extents, which are not negative, toward zero is down; one name for both keeps equal formulas equal.
-  if (a.is_number() && b.is_number()) return divided("floor", a, b, trunc_numbers);
+  if (a.is_number() && b.is_number()) return b.value() == 0 ? 0 : trunc_numbers(a.value(), b.value());
   return floor_div(a, b);
 }
 

@@ -139,11 +139,32 @@ TEST(Dim, FormulasAreCanonical) {
   EXPECT_EQ(n - n, Dim(0));
   EXPECT_EQ(floor_div(n * t * 6, t * 3), n * 2);
   EXPECT_EQ(floor_div(h - 1, Dim(2)), floor_div(h + (-1), Dim(2)));
-  EXPECT_EQ(floor_div(h - 1, Dim(2)).text(), "floor((H-1)/2)");
+  EXPECT_EQ(floor_div(h - 1, Dim(2)).text(), "floor((H+1)/2)-1");
   EXPECT_FALSE(Dim::unknown("a") == Dim::unknown("a"));
   EXPECT_EQ((h * 2 + n).with({{"H", 5}}).text(), "N+10");
   EXPECT_EQ(compare(n + 1, n), 1);
   EXPECT_EQ(compare(n, t), std::nullopt);
+}
+
+TEST(Dim, QuotientsByNumbersAreCanonical) {
+  const Dim h = Dim::symbol("H");
+  const Dim half = floor_div(h - 1, Dim(2)) + 1;
+  EXPECT_EQ(half.text(), "floor((H+1)/2)");
+  EXPECT_EQ((floor_div(half - 1, Dim(2)) + 1).text(), "floor((H+3)/4)");
+  EXPECT_EQ(ceil_div(ceil_div(h, Dim(3)), Dim(5)).text(), "ceil(H/15)");
+  EXPECT_EQ(floor_div(ceil_div(h, Dim(2)), Dim(2)).text(), "floor(ceil(H/2)/2)");
+  EXPECT_EQ(floor_div(h * 7 + 9, Dim(3)).text(), "2*H+floor(H/3)+3");
+  EXPECT_EQ(half.symbols(), std::vector<std::string>{"H"});
+  // The canonical form has the value of the steps it was made of.
+  for (int64_t n = 0; n < 50; ++n) {
+    const auto down = [](int64_t a, int64_t b) { return a / b - (a % b < 0); };
+    const int64_t first = down(n - 1, 2) + 1, second = down(5 * first - 7, 3) + 1;
+    const Dim steps = floor_div(half * 5 - 7, Dim(3)) + 1;
+    EXPECT_EQ(steps.with({{"H", n}}), Dim(second)) << n;
+    EXPECT_EQ((floor_div(half - 1, Dim(2)) + 1).with({{"H", n}}), Dim(down(first - 1, 2) + 1)) << n;
+    EXPECT_EQ(ceil_div(ceil_div(h - 4, Dim(3)) + 1, Dim(2)).with({{"H", n}}), Dim(-down(-(-down(-(n - 4), 3) + 1), 2)))
+        << n;
+  }
 }
 
 TEST(Stack, SliceAndStackAreInverse) {
