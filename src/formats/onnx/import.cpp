@@ -110,7 +110,7 @@ void Importer::infer_new() {
     if (!graph_[NodeId{inferred_}].erased) (void)inference_.node(NodeId{inferred_}).ok();
 }
 
-Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given) {
+Status Importer::constants(const GraphParts& parts) {
   Scope& scope = scopes_.back();
   for (std::string_view message : parts.initializers) {
     NNEX_ASSIGN(NamedTensor t, read_tensor(message, source_));
@@ -123,6 +123,22 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, s
     if (scope.count(v.name)) return Error(Code::invalid_model, fmt::format("initializer '{}' is given twice", v.name));
     scope[v.name] = graph_.add_constant(std::move(v.value), v.name);
   }
+  return {};
+}
+
+Status Importer::declare(const GraphParts& parts) {
+  for (std::string_view message : parts.infos) {
+    std::string name;
+    Type type;
+    NNEX_TRY(value_info(message, name, type));
+    declared_[name] = std::move(type);
+  }
+  return {};
+}
+
+Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given) {
+  NNEX_TRY(constants(parts));
+  Scope& scope = scopes_.back();
   std::set<std::string> seen;
   for (std::string_view message : parts.inputs) {
     std::string name;
@@ -135,12 +151,7 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, s
       return Error(Code::invalid_model, fmt::format("input '{}' has no type", name));
     scope[name] = graph_.add_param(block, name, std::move(type));
   }
-  for (std::string_view message : parts.infos) {
-    std::string name;
-    Type type;
-    NNEX_TRY(value_info(message, name, type));
-    declared_[name] = std::move(type);
-  }
+  NNEX_TRY(declare(parts));
   inference_.grow();
   for (size_t i = 0; !main && i < graph_[block].params.size(); ++i) {
     const ValueId v = graph_[block].params[i];
@@ -181,6 +192,47 @@ Result<BlockId> Importer::block(std::string_view message, int depth, std::span<c
   scopes_.pop_back();
   if (!s.ok()) return std::move(s).error();
   return id;
+}
+
+Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const NodeImport& n,
+                                               std::span<const ValueId> params) {
+  if (depth_ >= limits_.depth)
+    return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
+  NNEX_ASSIGN(GraphParts parts, graph_parts(message));
+  infer_new();
+  scopes_.emplace_back();
+  ++depth_;
+  auto body = [&]() -> Result<std::vector<ValueId>> {
+    NNEX_TRY(constants(parts));
+    std::vector<ValueId> results;
+    size_t given = 0;
+    for (std::string_view input : parts.inputs) {
+      std::string name;
+      Type type;
+      NNEX_TRY(value_info(input, name, type));
+      if (scopes_.back().count(name)) continue;  // an input with a default: the initializer
+      if (given < params.size()) scopes_.back()[name] = params[given];
+      ++given;
+    }
+    if (given != params.size())
+      return Error(Code::invalid_model,
+                   fmt::format("graph '{}' takes {} inputs; it is given {}", parts.name, given, params.size()));
+    NNEX_TRY(declare(parts));
+    inference_.grow();
+    for (std::string_view m : parts.nodes) NNEX_TRY(node(m, n.b.block(), n.before));
+    for (std::string_view output : parts.outputs) {
+      std::string name;
+      Type type;
+      NNEX_TRY(value_info(output, name, type));
+      NNEX_ASSIGN(ValueId v, lookup(name));
+      results.push_back(v);
+    }
+    return results;
+  };
+  auto results = body();
+  --depth_;
+  scopes_.pop_back();
+  return results;
 }
 
 Result<Attribute> Importer::attribute(std::string_view message) {
@@ -340,6 +392,7 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   const std::string& shown = !n.name.empty() ? n.name : !n.out.empty() ? n.out[0] : n.op;
   const std::string place = fmt::format("{}node '{}' ({})", prefix_, shown, n.op);
   const Where where = graph_.add_place(place);
+  n.before = before;
   n.b = before.valid() ? Builder(graph_, before, where) : Builder(graph_, block, where);
   auto run = [&]() -> Status {
     if (n.op.empty()) return Error(Code::invalid_model, "a node has no operator");

@@ -44,6 +44,7 @@ struct NodeImport {
   std::vector<ValueId> in;       ///< Invalid ids: empty names.
   std::vector<std::string> out;  ///< Names; empty: not wanted.
   std::vector<Attribute> attrs;
+  NodeId before = {};  ///< The node it is written before; invalid: at the block's end.
 
   bool has(size_t i) const { return i < in.size() && in[i].valid(); }
   bool wants(size_t o) const { return o < out.size() && !out[o].empty(); }
@@ -94,6 +95,8 @@ class Importer {
   /// Imports a GraphProto into a block; its free names are those of the scopes around it. `given`: what is known of
   /// parameters that declare no type.
   Result<BlockId> block(std::string_view message, int depth, std::span<const Type> given = {});
+  /// Imports a GraphProto among the nodes that node n becomes, these values being its parameters; its results.
+  Result<std::vector<ValueId>> inlined(std::string_view message, const NodeImport& n, std::span<const ValueId> params);
   /// Makes the table's node of a node whose quirk wants to go on with its outputs. Error: invalid_model when nobody
   /// spells it.
   Result<NodeId> spell(NodeImport& n);
@@ -104,6 +107,9 @@ class Importer {
   struct GraphParts;
 
   Result<GraphParts> graph_parts(std::string_view message) const;
+  /// Initializers become constants of the innermost scope.
+  Status constants(const GraphParts& parts);
+  Status declare(const GraphParts& parts);
   Status graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given = {});
   /// What a loop or scan node's inputs say of its body's parameters.
   std::vector<Type> body_types(const NodeImport& n, std::string_view op) const;

@@ -24,5 +24,6 @@ std::span<const QuirkRow> region_quirks();
 std::span<const QuirkRow> recurrent_quirks();
 std::span<const QuirkRow> scan_quirks();
 std::span<const QuirkRow> ml_quirks();
+std::span<const QuirkRow> attention_quirks();
 
 }  // namespace nnex::onnx_format
