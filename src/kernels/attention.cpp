@@ -39,6 +39,7 @@ HeadStrides head_strides(bool side_by_side, int64_t heads, int64_t rows, int64_t
 
 Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes)
     : loops_(loops), attrs_(attrs), s_(sizes), tile_(loops.tile_shape_f32()) {
+  hidden_ = attrs.hidden ? static_cast<float>(*attrs.hidden) : -__builtin_huge_valf();
   one_query_ = s_.queries == 1;
   rows_ = one_query_ ? s_.group() : s_.queries;
   few_rows_ = s_.group() * s_.queries <= tile_.lanes;
@@ -175,15 +176,15 @@ class Attention::Unit {
     std::fill(row + seen.end, row + std::max(used.end, seen.end), 0.0F);
   }
 
-  /// Applies the mask's elements from `at` on. Whether nothing is left.
+  /// Applies the mask's elements from `at` on. Whether nothing is left, and that makes zeros.
   bool hides_all(float* x, size_t n, int64_t at) const {
-    static constexpr float kHidden = -__builtin_huge_valf();
+    const float none = -__builtin_huge_valf(), hidden = a_.hidden_;
     if (d_.added)
       loops_.binary_f32(BinaryKind::add, Form::vector_vector, x, d_.added + at, x, n);
     else if (d_.allowed)
       loops_.select_u32(d_.allowed + at, reinterpret_cast<const uint32_t*>(x),
-                        reinterpret_cast<const uint32_t*>(&kHidden), reinterpret_cast<uint32_t*>(x), n, 1, 0);
-    return loops_.reduce_f32(ReduceKind::max, x, n) == kHidden;
+                        reinterpret_cast<const uint32_t*>(&hidden), reinterpret_cast<uint32_t*>(x), n, 1, 0);
+    return a_.attrs_.guard && loops_.reduce_f32(ReduceKind::max, x, n) == none;
   }
 
   const Attention& a_;

@@ -56,6 +56,7 @@ class Attention {
   int64_t v_floats_ = 0;    ///< Packed values; 0: read where they lie.
   int64_t row_floats_ = 0;  ///< From one row of scores to the next.
   int64_t turned_floats_ = 0;
+  float hidden_ = 0;  ///< Score of a key that a mask of truths hides.
   bool one_query_ = false;
   bool few_rows_ = false;  ///< Keys times queries: packing the keys would cost more than the product.
 };

@@ -262,14 +262,14 @@ double rounded(std::optional<DType> type, double x) {
   return type == DType::f32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
-/// Softmax of a row; one that is masked all over becomes zeros.
-void normalize(std::span<double> row, std::optional<DType> type) {
+/// Softmax of a row; with `guard` one that is masked all over becomes zeros.
+void normalize(std::span<double> row, std::optional<DType> type, bool guard) {
   double top = -HUGE_VAL;
   for (double& x : row) {
     x = rounded(type, x);
     if (x > top || x != x) top = x;
   }
-  if (top == -HUGE_VAL) {
+  if (guard && top == -HUGE_VAL) {
     std::fill(row.begin(), row.end(), 0.0);
     return;
   }
@@ -285,13 +285,16 @@ struct MaskRow {
   const uint8_t* allowed = nullptr;
   int64_t keys = 0;
   KeyRange visible;
+  double hidden = -HUGE_VAL;
 
   void apply(std::span<double> row) const {
     for (int64_t j = 0; j < static_cast<int64_t>(row.size()); ++j) {
       double& x = row[static_cast<size_t>(j)];
       const bool seen = j >= visible.begin && j < visible.end && ((!added && !allowed) || j < keys);
-      if (!seen || (allowed && !allowed[j]))
+      if (!seen)
         x = -HUGE_VAL;
+      else if (allowed && !allowed[j])
+        x = hidden;
       else if (added)
         x += static_cast<double>(added[j]);
     }
@@ -344,6 +347,7 @@ class Attend {
     MaskRow<T> m;
     m.visible = visible_keys(a_, s_, length(b), i);
     m.keys = strides_.keys;
+    m.hidden = a_.hidden.value_or(-HUGE_VAL);
     const int64_t at = b * strides_.batch + h * strides_.head + i * strides_.query;
     if (c_.has(port::mask) && c_.in(port::mask).dtype() == DType::boolean)
       m.allowed = c_.in<uint8_t>(port::mask).data() + at;
@@ -376,7 +380,7 @@ class Attend {
     keep(ScoresAt::capped, place);
     mask_row(b, h, i).apply(row_);
     keep(ScoresAt::biased, place);
-    normalize(row_, a_.softmax_type);
+    normalize(row_, a_.softmax_type, a_.guard);
     keep(ScoresAt::softmax, place);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     const T* v = v_.as<T>().data() + of * s_.total() * s_.value_depth;
@@ -441,6 +445,8 @@ constexpr AttrType kAttentionFields = attrs_of<AttentionAttrs>({
     field<&AttentionAttrs::softcap>("softcap", "Scores become softcap * tanh(score / softcap); 0: they stay."),
     field<&AttentionAttrs::softmax_type>("softmax_type", "Type the softmax works in; absent: that of the sums."),
     field<&AttentionAttrs::scores_at>("scores_at", "Which scores the output gives."),
+    field<&AttentionAttrs::hidden>("hidden", "Score of a key that a mask of truths hides; absent: -inf."),
+    field<&AttentionAttrs::guard>("guard", "A row of -inf gives zeros; else NaN, as softmax alone does."),
 });
 
 constexpr List<Rename, 10> kOnnxNames = {

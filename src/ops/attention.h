@@ -27,6 +27,8 @@ struct AttentionAttrs {
   double softcap = 0;
   std::optional<DType> softmax_type;
   ScoresAt scores_at = ScoresAt::raw;
+  std::optional<double> hidden;
+  bool guard = true;
 };
 
 /// How the state of linear attention changes from token to token.

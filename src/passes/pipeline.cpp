@@ -55,6 +55,8 @@ constexpr PassDef kPasses[] = {
     {"fold_constants", fold_constants},
     kDropUnused,
     kInfer,
+    {"fuse_attention", fuse_attention},
+    kDropUnused,
     {"fuse_products", fuse_products},
     {"fuse_chains", fuse_chains},
     kDropUnused,

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "node_run.h"
+#include "ops/shape.h"
 
 namespace nnex {
 namespace {
@@ -222,6 +223,98 @@ TEST(AttentionKernel, SameBytesOneByOne) {
       EXPECT_EQ(std::memcmp(alone->out[0].as<float>().data() + h * 16,
                             whole->out[0].as<float>().data() + (h * 40 + i) * 16, 64),
                 0);
+  }
+}
+
+// ---- The pass that finds attention in what exporters write
+
+/// matmul(softmax(scale * q k^T [+ mask | where mask]), v) of heads that are cut out of one axis and put back.
+struct Written {
+  enum class Mask { none, added, chosen } mask = Mask::none;
+  bool side_by_side = false;
+  bool keys_turned_at_once = false;
+  bool scores_read_twice = false;
+};
+
+Graph sentence(const Written& w, std::vector<Value>& fed) {
+  Dice dice(70);
+  Graph graph;
+  Builder b(graph, kMain);
+  const auto input = [&](const Tensor& t) {
+    fed.emplace_back(t);
+    return graph.add_param(kMain, "x" + std::to_string(fed.size()), Type::tensor(t.dtype(), dims_of(t.shape())));
+  };
+  const auto turned = [&](ValueId x, Ints axes) {
+    TransposeAttrs a;
+    a.axes = std::move(axes);
+    return b("transpose", {x}, a);
+  };
+  ValueId heads[3];
+  for (ValueId& v : heads) {
+    if (!w.side_by_side) {
+      v = input(dice.floats({2, 3, 5, 8}));
+      continue;
+    }
+    v = b("reshape", {input(dice.floats({2, 5, 24})), b.ints({2, 5, 3, 8})});
+    const bool at_once = &v == &heads[1] && w.keys_turned_at_once;
+    v = turned(v, at_once ? Ints{0, 2, 3, 1} : Ints{0, 2, 1, 3});
+  }
+  if (!w.side_by_side || !w.keys_turned_at_once) heads[1] = turned(heads[1], {0, 1, 3, 2});
+  ValueId scores = b("div", {b("matmul", {heads[0], heads[1]}), b.number(DType::f32, 3)});
+  const ValueId read_again = scores;
+  if (w.mask == Written::Mask::added) scores = b("add", {scores, input(dice.floats({2, 1, 1, 5}))});
+  if (w.mask == Written::Mask::chosen) {
+    Tensor which = dice.ints<uint8_t>({5, 5}, 0, 1).reinterpreted(DType::boolean);
+    for (int64_t i = 0; i < 5; ++i) which.mutable_as<uint8_t>()[static_cast<size_t>(i)] = 0;
+    scores = b("select", {input(which), scores, b.number(DType::f32, -3)});
+  }
+  ValueId y = b("matmul", {b("softmax", {scores}), heads[2]});
+  if (w.side_by_side) y = b("reshape", {turned(y, {0, 2, 1, 3}), b.ints({2, 5, 24})});
+  std::vector<ValueId> results = {y};
+  if (w.scores_read_twice) results.push_back(read_again);
+  graph.set_results(kMain, results);
+  return graph;
+}
+
+TEST(FuseAttention, SameResults) {
+  using Mask = Written::Mask;
+  const struct {
+    Written written;
+    size_t transposes;  ///< Left; as many as 9 where nothing is found.
+  } rows[] = {
+      {{}, 0},
+      {{Mask::added}, 0},
+      {{Mask::chosen}, 0},
+      {{Mask::added, true}, 0},
+      {{Mask::chosen, true}, 0},
+      {{Mask::none, true, true}, 4},
+      {{Mask::added, true, false, true}, 9},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(&row - rows);
+    std::vector<Value> fed, fed_again;
+    LoadOptions plain;
+    plain.optimize = false;
+    auto wanted_model = Model::compile(sentence(row.written, fed), plain);
+    auto model = Model::compile(sentence(row.written, fed_again));
+    ASSERT_TRUE(wanted_model.ok() && model.ok());
+    Session session = model->session(), wanted_session = wanted_model->session();
+    session.profile(true);
+    auto got = session.run(fed);
+    auto wanted = wanted_session.run(fed);
+    ASSERT_TRUE(got.ok() && wanted.ok());
+    size_t attentions = 0, transposes = 0;
+    for (const NodeTime& n : session.nodes()) {
+      attentions += n.op == "attention" && n.kernel == "attention_f32";
+      transposes += n.op == "transpose";
+    }
+    EXPECT_EQ(attentions, row.transposes == 9 ? 0U : 1U);
+    if (row.transposes < 9) {
+      EXPECT_EQ(transposes, row.transposes);
+    }
+    const Tensor &g = *(*got)[0].tensor(), &t = *(*wanted)[0].tensor();
+    ASSERT_EQ(g.shape().text(), t.shape().text());
+    for (int64_t i = 0; i < t.count(); ++i) EXPECT_TRUE(test::near(real_at(g, i), real_at(t, i), {1e-5, 1e-5})) << i;
   }
 }
 
