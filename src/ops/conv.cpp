@@ -231,7 +231,7 @@ constexpr OpDef kConvOps[] = {
      .infer = infer_conv,
      .reference = typed<float, double, int32_t, int64_t>(Conv{}),
      .spelled =
-         {{nnef, "conv"},
+         {{nnef, "conv", {{"border", "border", &nnef_border}}},
           {onnx,
            "Conv",
            {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
@@ -250,7 +250,7 @@ constexpr OpDef kConvOps[] = {
      .attrs = kConvAttrs,
      .infer = infer_separable_conv,
      .reference = typed<float, double>(SeparableConv{}),
-     .spelled = {{nnef, "separable_conv"}}},
+     .spelled = {{nnef, "separable_conv", {{"border", "border", &nnef_border}}}}},
 };
 static_assert(sound(kConvOps));
 

@@ -291,7 +291,7 @@ constexpr OpDef kDeconvOps[] = {
      .infer = infer_deconv,
      .reference = typed<float, double>(Deconv{}),
      .spelled =
-         {{nnef, "deconv"},
+         {{nnef, "deconv", {{"border", "border", &nnef_border}}},
           {onnx,
            "ConvTranspose",
            {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
@@ -312,7 +312,7 @@ constexpr OpDef kDeconvOps[] = {
      .attrs = kDeconvAttrs,
      .infer = infer_separable_deconv,
      .reference = typed<float, double>(SeparableDeconv{}),
-     .spelled = {{nnef, "separable_deconv"}}},
+     .spelled = {{nnef, "separable_deconv", {{"border", "border", &nnef_border}}}}},
 };
 static_assert(sound(kDeconvOps));
 
