@@ -1,10 +1,10 @@
 // Sampling at computed places, and the grids of affine maps (operators.md 2.11).
 
+#include "ops/grid_sample.h"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
@@ -13,18 +13,6 @@
 
 namespace nnex {
 namespace {
-
-enum class SampleMode : uint8_t { linear, nearest, cubic };
-constexpr std::array<std::string_view, 3> enumerators(SampleMode) { return {"linear", "nearest", "cubic"}; }
-
-enum class SampleBorder : uint8_t { constant, replicate, reflect };
-constexpr std::array<std::string_view, 3> enumerators(SampleBorder) { return {"constant", "replicate", "reflect"}; }
-
-struct GridSampleAttrs {
-  SampleMode mode = SampleMode::linear;
-  SampleBorder border = SampleBorder::constant;
-  bool align_corners = false;
-};
 
 struct AffineGridAttrs {
   bool align_corners = false;
@@ -54,78 +42,6 @@ Status infer_grid_sample(InferCall& c) {
   c.result(0, std::move(out));
   return {};
 }
-
-/// The coordinate x mirrored into [low, high].
-double mirrored(double x, double low, double high) {
-  const double range = high - low;
-  if (range <= 0) return low;
-  const double from = std::fmod(std::fabs(x - low), 2 * range);
-  return low + (from <= range ? from : 2 * range - from);
-}
-
-/// How one axis is read.
-class AxisSampler {
- public:
-  AxisSampler(const GridSampleAttrs& a, int64_t n, int64_t stride) : a_(a), n_(n), stride_(stride) {}
-
-  /// Offsets and weights of the taps at grid coordinate g in [-1, 1]; an offset below 0 reads zero. Returns how many.
-  int taps(double g, int64_t* offset, double* weight) const {
-    constexpr double kFarthest = 1e9;
-    double x =
-        a_.align_corners ? (g + 1) / 2 * static_cast<double>(n_ - 1) : ((g + 1) * static_cast<double>(n_) - 1) / 2;
-    if (!(x >= -kFarthest)) x = -kFarthest;  // NaN, too
-    x = std::min(x, kFarthest);
-    if (a_.mode == SampleMode::nearest) x = std::nearbyint(x);
-    x = settled(x);
-    if (a_.mode == SampleMode::nearest) {
-      offset[0] = offset_of(static_cast<int64_t>(std::nearbyint(x)));
-      weight[0] = 1;
-      return 1;
-    }
-    const double low = std::floor(x), t = x - low;
-    const auto at = static_cast<int64_t>(low);
-    if (a_.mode == SampleMode::linear) {
-      offset[0] = offset_of(at), offset[1] = offset_of(at + 1);
-      weight[0] = 1 - t, weight[1] = t;
-      return 2;
-    }
-    for (int k = 0; k < 4; ++k) {
-      offset[k] = offset_of(at + k - 1);
-      weight[k] = cubic(std::fabs(t - (k - 1)));
-    }
-    return 4;
-  }
-
- private:
-  double settled(double x) const {
-    const double low = a_.align_corners ? 0 : -0.5, high = static_cast<double>(n_) - (a_.align_corners ? 1 : 0.5);
-    if ((x >= low && x <= high) || a_.border == SampleBorder::constant) return x;
-    if (a_.border == SampleBorder::replicate) return std::clamp(x, 0.0, static_cast<double>(n_ - 1));
-    return mirrored(x, low, high);
-  }
-
-  int64_t offset_of(int64_t i) const {
-    if (i >= 0 && i < n_) return i * stride_;
-    if (a_.border == SampleBorder::constant) return -1;
-    if (a_.border == SampleBorder::replicate) return std::clamp<int64_t>(i, 0, n_ - 1) * stride_;
-    if (a_.align_corners) {
-      if (n_ == 1) return 0;
-      const int64_t period = 2 * (n_ - 1), k = i - period * floor_div(i, period);
-      return (k < n_ ? k : period - k) * stride_;
-    }
-    const int64_t k = i - 2 * n_ * floor_div(i, 2 * n_);
-    return (k < n_ ? k : 2 * n_ - 1 - k) * stride_;
-  }
-
-  static double cubic(double t) {
-    constexpr double a = -0.75;
-    if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
-    return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
-  }
-
-  const GridSampleAttrs& a_;
-  int64_t n_, stride_;
-};
 
 /// Taps of all axes, combined.
 struct Taps {

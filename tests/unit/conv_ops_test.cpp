@@ -253,6 +253,28 @@ TEST(GridSample, ShapesAndFaults) {
             "grid_sample: items of grid and x: found 2, needed 1");
 }
 
+TEST(GridSample, Kernels) {
+  Dice dice(5);
+  static const char* const kModes[] = {"linear", "nearest", "cubic"};
+  static const char* const kBorders[] = {"constant", "replicate", "reflect"};
+  for (int i = 0; i < 54; ++i) {
+    const int64_t spatial = 1 + i / 18, n = dice.roll(1, 2);
+    std::vector<int64_t> x = {n, dice.roll(1, 4)}, grid = {n};
+    for (int64_t k = 0; k < spatial; ++k)
+      x.push_back(dice.roll(1, 7)), grid.push_back(dice.roll(1, spatial == 1 ? 150 : 9));
+    grid.push_back(spatial);
+    const NodeCase c = {
+        "grid_sample",
+        {dice.floats(Shape(x)), i % 7 ? dice.floats(Shape(grid)) : dice.wild_floats(Shape(grid))},
+        {{"mode", word(kModes[i % 3])}, {"border", word(kBorders[i / 3 % 3])}, {"align_corners", i / 9 % 2 == 1}}};
+    expect_same(c, "grid_sample_f32");
+    auto one = test::run_node(c, 1), four = test::run_node(c, 4);
+    ASSERT_TRUE(one.ok() && four.ok());
+    EXPECT_EQ(std::memcmp(one->out[0].data(), four->out[0].data(), static_cast<size_t>(one->out[0].bytes())), 0);
+  }
+  expect_same({"grid_sample", {dice.ints<int32_t>({1, 1, 5}, -9, 9), dice.floats({1, 4, 1})}}, "reference");
+}
+
 TEST(AffineGrid, Values) {
   const Tensor still = tensor({1, 2, 3}, {1, 0, 0, 0, 1, 0}), size = vec<int64_t>({1, 1, 2, 2});
   EXPECT_EQ(shown(run_op("affine_grid", {still, size}, {{"align_corners", true}})), "f32[1,2,2,2] -1 -1 1 -1 -1 1 1 1");
