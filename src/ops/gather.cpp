@@ -105,7 +105,7 @@ Status infer_gather_nd(InferCall& c) {
   const int64_t rank = *c.rank(0), taken = index.back().value();
   if (batch < 0 || batch >= *c.rank(1) || batch > rank)
     return c.error("batch_dims is {}; x has {} axes, index {}", batch, rank, index.size());
-  if (taken < 0 || batch + taken > rank)
+  if (taken < 0 || taken > rank - batch)
     return c.error("index names {} axes after {} of the batch; x has {}", taken, batch, rank);
   Dims out;
   for (int64_t i = 0; i < batch; ++i) {

@@ -2,6 +2,7 @@
 // Indices that come as data: which element they name (operators.md 4.19).
 
 #include <algorithm>
+#include <numeric>
 
 #include "ops/call.h"
 #include "ops/gather.h"
@@ -26,6 +27,24 @@ inline Result<int64_t> block_at(Call& c, const Tensor& index, int64_t first, int
     block = block * n + place;
   }
   return block;
+}
+
+/// Axes of a run, counted from 0: each inside the rank, none twice.
+inline Result<Ints> distinct_axes(const Call& c, Ints axes, int64_t rank) {
+  std::vector<bool> seen(static_cast<size_t>(rank));
+  for (int64_t& axis : axes) {
+    if (axis < -rank || axis >= rank) return c.fault("axis {} is outside [{}, {})", axis, -rank, rank);
+    if (axis < 0) axis += rank;
+    if (seen[static_cast<size_t>(axis)]) return c.fault("axis {} is named twice", axis);
+    seen[static_cast<size_t>(axis)] = true;
+  }
+  return axes;
+}
+/// The first `count` axes, where a node names none.
+inline Ints first_axes(int64_t count) {
+  Ints axes(static_cast<size_t>(count));
+  std::iota(axes.begin(), axes.end(), int64_t{0});
+  return axes;
 }
 
 }  // namespace nnex

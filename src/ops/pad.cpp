@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
+#include "ops/index.h"
 #include "ops/infer_call.h"
 #include "ops/join.h"
 #include "ops/strided.h"
@@ -19,7 +20,10 @@ Result<std::optional<std::pair<Dims, Dims>>> amounts(InferCall& c, int64_t rank)
   if (!padding || (c.has(3) && !axes)) return std::optional<std::pair<Dims, Dims>>{};
   Ints at;
   if (axes) {
-    for (const Dim& a : *axes) at.push_back(a.value());
+    for (const Dim& a : *axes) {
+      if (!a.is_number()) return std::optional<std::pair<Dims, Dims>>{};
+      at.push_back(a.value());
+    }
     NNEX_ASSIGN(at, positive_axes(c, at, rank));
   } else {
     for (int64_t i = 0; i < rank; ++i) at.push_back(i);
@@ -87,19 +91,22 @@ struct Pad {
     const int64_t rank = from.rank();
     const PadBorder border = c.attr<PadAttrs>().border;
     const Ints padding = ints_of(c.in(1));
-    Ints axes;
-    if (c.has(3))
-      axes = ints_of(c.in(3));
-    else
-      for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+    NNEX_ASSIGN(const Ints axes, distinct_axes(c, c.has(3) ? ints_of(c.in(3)) : first_axes(rank), rank));
+    if (padding.size() != 2 * axes.size())
+      return c.fault("padding has {} numbers; {} axes need {}", padding.size(), axes.size(), 2 * axes.size());
+    if (c.has(2) && c.in(2).count() != 1) return c.fault("value has {} numbers; needed one", c.in(2).count());
     Ints before(static_cast<size_t>(rank), 0), after = before;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      const auto a = static_cast<size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
-      before[a] = padding[i], after[a] = padding[axes.size() + i];
-    }
     Shape to = from;
-    for (int64_t i = 0; i < rank; ++i)
-      to.set(i, from[i] + before[static_cast<size_t>(i)] + after[static_cast<size_t>(i)]);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const auto a = static_cast<size_t>(axes[i]);
+      before[a] = padding[i], after[a] = padding[axes.size() + i];
+      const auto amount = checked_add(before[a], after[a]);
+      const auto extent = amount ? checked_add(from[axes[i]], *amount) : std::nullopt;
+      if (!extent || *extent < 0 || before[a] == INT64_MIN || after[a] == INT64_MIN)
+        return c.fault("padding ({}, {}) of axis {} with {} elements leaves nothing", before[a], after[a], axes[i],
+                       from[axes[i]]);
+      to.set(axes[i], *extent);
+    }
     NNEX_ASSIGN(Tensor * out, c.make(0, c.in(0).dtype(), to));
     // For every axis, where each place of y comes from in x (an offset), or -1.
     const Ints xs = row_major_strides(from), ys = row_major_strides(to);

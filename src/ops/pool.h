@@ -93,19 +93,23 @@ struct Tap {
 template <class F>
 void for_each_tap(const std::vector<AxisWindow>& w, const Ints& strides, const Ints& start, PoolBorder border,
                   const Tap& so_far, size_t axis, F& each) {
-  if (axis == w.size()) {
+  if (w.empty()) {
     each(so_far);
     return;
   }
   const AxisWindow& a = w[axis];
   for (int64_t t = 0; t < a.size; ++t) {
-    const int64_t at = start[axis] + t * a.dilation, from = border_index(at, a.input, border);
+    const int64_t at = start[axis] + t * a.dilation;
+    const int64_t from = at >= 0 && at < a.input ? at : border_index(at, a.input, border);
     Tap tap = so_far;
     tap.offset = from < 0 || so_far.offset < 0 ? -1 : so_far.offset + from * strides[axis];
     tap.position = so_far.position * a.size + t;
     tap.inside &= at >= 0 && at < a.input;
     tap.padded &= at >= -a.before && at < a.input + a.after;
-    for_each_tap(w, strides, start, border, tap, axis + 1, each);
+    if (axis + 1 == w.size())
+      each(tap);
+    else
+      for_each_tap(w, strides, start, border, tap, axis + 1, each);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/call.h"
 #include "ops/codecs.h"
+#include "ops/index.h"
 #include "ops/infer_call.h"
 #include "ops/strided.h"
 
@@ -41,12 +42,17 @@ Status infer_slice(InferCall& c) {
   }
   Ints at;
   if (axes) {
-    for (const Dim& a : *axes) at.push_back(a.value());
+    for (const Dim& a : *axes) at.push_back(a.number().value_or(0));
+    if (std::any_of(axes->begin(), axes->end(), [](const Dim& a) { return !a.is_number(); })) {
+      c.result(0, c.unknowns(rank));
+      return {};
+    }
   } else {
     const size_t n = begin ? begin->size()
                      : c.dims(1) && c.dims(1)->size() == 1 && (*c.dims(1))[0].is_number()
                          ? static_cast<size_t>((*c.dims(1))[0].value())
                          : out.size();
+    if (n > out.size()) return c.error("begin names {} axes; x has {}", n, rank);
     for (size_t i = 0; i < n; ++i) at.push_back(static_cast<int64_t>(i));
   }
   NNEX_ASSIGN(at, positive_axes(c, at, rank));
@@ -76,14 +82,17 @@ struct Slice {
   template <class T>
   Status operator()(Call& c) const {
     const Shape& from = c.shape(0);
-    const Ints begin = ints_of(c.in(1)), end = ints_of(c.in(2)), axes = c.has(3) ? ints_of(c.in(3)) : Ints{},
-               stride = c.has(4) ? ints_of(c.in(4)) : Ints{};
+    const Ints begin = ints_of(c.in(1)), end = ints_of(c.in(2)), stride = c.has(4) ? ints_of(c.in(4)) : Ints{};
+    const auto named = static_cast<int64_t>(begin.size());
+    if (named > from.rank()) return c.fault("begin names {} axes; x has {}", named, from.rank());
+    NNEX_ASSIGN(const Ints axes, distinct_axes(c, c.has(3) ? ints_of(c.in(3)) : first_axes(named), from.rank()));
+    if (end.size() != begin.size() || axes.size() != begin.size() || (c.has(4) && stride.size() != begin.size()))
+      return c.fault("begin, end and stride must name {} axes each", axes.size());
     Ints strides = row_major_strides(from);
     Shape to = from;
     int64_t start = 0;
     for (size_t i = 0; i < begin.size(); ++i) {
-      int64_t axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
-      if (axis < 0) axis += from.rank();
+      const int64_t axis = axes[i];
       const int64_t step = stride.empty() ? 1 : stride[i];
       if (step == 0) return c.fault("stride of axis {} is 0", axis);
       auto [first, count] = slice_range(from[axis], begin[i], end[i], step);

@@ -219,5 +219,59 @@ TEST(Regions, Corners) {
   EXPECT_EQ(shown(run_op("roi_align", {x, all, image}, {{"sampling", int64_t{2}}})), "f32[1,1,1,1] 2.5");
 }
 
+/// Ports that only a run knows: the kernels check what the rules could not.
+TEST(Pick, ComputedPorts) {
+  auto hidden = [](const char* op, const std::vector<Tensor>& in, AttrMap attrs = {}) {
+    return shown(run_op(op, in, attrs, 1, true));
+  };
+  const Tensor x = f({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(hidden("slice", {x, i64({1}, {1}), i64({1}, {2})}), "f32[1,2] 3 4");
+  EXPECT_EQ(hidden("slice", {x, i64({1}, {1}), i64({2}, {2, 2})}),
+            "slice: begin, end and stride must name 1 axes each");
+  EXPECT_EQ(hidden("slice", {x, i64({1}, {0}), i64({1}, {1}), i64({1}, {2})}), "slice: axis 2 is outside [-2, 2)");
+  EXPECT_EQ(hidden("slice", {x, i64({2}, {0, 0}), i64({2}, {1, 1}), i64({2}, {1, -1})}),
+            "slice: axis 1 is named twice");
+  EXPECT_EQ(hidden("pad", {x, i64({4}, {0, 1, 0, 0})}), "f32[2,3] 0 1 2 0 3 4");
+  EXPECT_EQ(hidden("pad", {x, i64({3}, {0, 1, 0})}), "pad: padding has 3 numbers; 2 axes need 4");
+  EXPECT_EQ(hidden("pad", {x, i64({2}, {-2, -1}), absent(), i64({1}, {0})}),
+            "pad: padding (-2, -1) of axis 0 with 2 elements leaves nothing");
+  EXPECT_EQ(hidden("trilu", {x, i64({}, {INT64_MIN})}), "f32[2,2] 1 2 3 4");
+  EXPECT_EQ(hidden("center_crop_pad", {x, i64({2}, {1, -1})}), "center_crop_pad: shape has extent -1");
+  EXPECT_EQ(hidden("col2im", {f({1, 4, 1}, {1, 2, 3, 4}), i64({2}, {2, 2}), i64({2}, {2, 2})}), "f32[1,1,2,2] 1 2 3 4");
+  EXPECT_EQ(hidden("col2im", {f({1, 4, 1}, {1, 2, 3, 4}), i64({2}, {2, 2}), i64({2}, {2, 0})}),
+            "col2im: window size 0, stride 1 and dilation 1 must be at least 1");
+  EXPECT_EQ(shown(run_op("top_k", {x, i64({1}, {3})}, {}, 2, true)), "top_k: k is 3; axis 1 has 2 elements");
+  EXPECT_EQ(shown(run_op("top_k", {x, i64({1}, {1})}, {}, 2, true)), "f32[2,1] 2 4");
+}
+
+/// The element at the place a pool names is the one it found, under every border, stride and dilation.
+TEST(Pool, SamplesAreTheMaxima) {
+  uint32_t seed = 7;
+  auto random = [&](int64_t n) { return static_cast<int64_t>((seed = seed * 1664525u + 1013904223u) >> 16) % n; };
+  const char* borders[] = {"constant", "replicate", "reflect", "reflect_even"};
+  int ran = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Shape s{1 + random(2), 1 + random(3), 1 + random(6), 1 + random(6)};
+    AttrMap attrs;
+    Ints size, stride, dilation;
+    Pairs padding;
+    for (int axis = 0; axis < 4; ++axis) {
+      size.push_back(1 + random(3)), stride.push_back(1 + random(3)), dilation.push_back(1 + random(2));
+      padding.emplace_back(random(4) - 1, random(4) - 1);
+    }
+    std::vector<float> x(static_cast<size_t>(s.count()));
+    for (float& v : x) v = static_cast<float>(random(9)) - 6;
+    attrs = {{"size", size}, {"stride", stride}, {"dilation", dilation}, {"padding", padding}};
+    attrs.emplace_back("border", word(borders[random(4)]));
+    attrs.emplace_back("index_as", word("window"));
+    if (i % 5 == 0) attrs.emplace_back("auto_pad", word(random(2) ? "same_upper" : "same_lower"));
+    auto pooled = run_op("max_pool", {f(s, x)}, attrs, 2);
+    if (!pooled.ok()) continue;  // a window longer than the padded input
+    ++ran;
+    EXPECT_EQ(shown(run_op("sample", {f(s, x), (*pooled)[1]}, attrs)), shown(pooled)) << i;
+  }
+  EXPECT_GT(ran, 100);
+}
+
 }  // namespace
 }  // namespace nnex
