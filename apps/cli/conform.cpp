@@ -148,14 +148,43 @@ Tolerance tolerance_of(const Case& from) {
   return out;
 }
 
-Result<std::string> run_case(const Case& from, int threads) {
+/// How cases are run.
+struct How {
+  int threads = 1;
+  std::string known = "all";  ///< What is left of the types a model declares: all, ranks, types.
+  LoadOptions load;
+};
+
+/// A symbol for every extent, or nothing of the extents.
+Type blurred(Type type, const std::string& name, bool ranks) {
+  if (type.element) type.element = std::make_shared<const Type>(blurred(*type.element, name, ranks));
+  if (!type.dims || !ranks) {
+    type.dims.reset();
+    return type;
+  }
+  for (size_t i = 0; i < type.dims->size(); ++i) (*type.dims)[i] = Dim::symbol(fmt::format("{}_{}", name, i));
+  return type;
+}
+
+/// Forgets declared extents, so that a run finds them out: of inputs as `known` says, of all other values.
+void forget(Graph& graph, const std::string& known) {
+  if (known == "all") return;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueId v{n};
+    if (!graph[v].is_constant())
+      graph.set_type(v, blurred(graph[v].type, fmt::format("v{}", n), known == "ranks" && graph[v].param_of == kMain));
+  }
+}
+
+Result<std::string> run_case(const Case& from, const How& how) {
   const Tolerance tolerance = tolerance_of(from);
-  LoadOptions options;
+  LoadOptions options = how.load;
   options.external_folder = from.folder;
   NNEX_ASSIGN(Graph graph, read_model_bytes(from.files.at("model.onnx"), options));
   Ports ports;
   for (ValueId v : graph.inputs()) ports.inputs.push_back(graph[v].type);
   for (ValueId v : graph.outputs()) ports.outputs.push_back(graph[v].type);
+  forget(graph, how.known);
   NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
   int sets = 0;
   for (int k = 0;; ++k) {
@@ -163,19 +192,20 @@ Result<std::string> run_case(const Case& from, int threads) {
     auto at = from.files.lower_bound(set + "/");
     if (at == from.files.end() || at->first.rfind(set + "/", 0) != 0) break;
     ++sets;
-    NNEX_ASSIGN(std::string difference, run_set(model, from, set, ports, tolerance, threads));
+    NNEX_ASSIGN(std::string difference, run_set(model, from, set, ports, tolerance, how.threads));
     if (!difference.empty()) return fmt::format("{}: {}", set, difference);
   }
   if (sets == 0) return std::string("no test_data_set_0");
   return std::string();
 }
 
-int run_conform(const std::string& path, const std::string& json, const std::string& filter, bool quiet, int threads) {
+int run_conform(const std::string& path, const std::string& json, const std::string& filter, bool quiet,
+                const How& how) {
   std::vector<Verdict> rows;
   Status s = each_case(path, [&](const Case& one) {
     const std::string& name = one.name;
     if (!filter.empty() && name.find(filter) == std::string::npos) return;
-    auto difference = run_case(one, threads);
+    auto difference = run_case(one, how);
     if (!difference.ok()) {
       const bool skip = difference.error().code() == Code::unsupported;
       rows.push_back({name, skip ? "skipped" : "failed", difference.error().text()});
@@ -206,8 +236,8 @@ void add_conform(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("conform", "Run stored conformance cases and compare the answers");
   struct Options {
     std::string standard, path, json, filter;
-    bool quiet = false;
-    int threads = 1;
+    bool quiet = false, no_optimize = false;
+    How how;
   };
   auto o = std::make_shared<Options>();
   verb->add_option("standard", o->standard, "Whose cases: onnx")->required()->check(CLI::IsMember({"onnx"}));
@@ -215,9 +245,17 @@ void add_conform(CLI::App& app, int& exit_code) {
       ->required();
   verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
   verb->add_option("--filter", o->filter, "Only cases whose name contains this");
-  verb->add_option("--threads", o->threads, "Threads a run may use");
+  verb->add_option("--threads", o->how.threads, "Threads a run may use");
+  verb->add_option("--known", o->how.known,
+                   "What a model may keep of its declared types: all, ranks alone, types alone")
+      ->check(CLI::IsMember({"all", "ranks", "types"}));
+  verb->add_option("--isa", o->how.load.isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
+  verb->add_flag("--no-optimize", o->no_optimize, "Run graphs as they were read, without fusing or folding");
   verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
-  verb->callback([o, &exit_code] { exit_code = run_conform(o->path, o->json, o->filter, o->quiet, o->threads); });
+  verb->callback([o, &exit_code] {
+    o->how.load.optimize = !o->no_optimize;
+    exit_code = run_conform(o->path, o->json, o->filter, o->quiet, o->how);
+  });
 }
 
 }  // namespace nnex::cli

@@ -225,6 +225,34 @@ Result<std::vector<PassCase>> read_pass_cases(const std::string& path) {
   return out;
 }
 
+Result<std::vector<ErrorCase>> read_error_cases(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  std::ifstream in(path);
+  std::vector<ErrorCase> out;
+  int number = 0;
+  bool message = false;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (!message && line.rfind("error ", 0) == 0) {
+      out.push_back({fmt::format("{}:{}", file, number), line.substr(6), {}, {}});
+      continue;
+    }
+    if (out.empty()) return at_line(Error(Code::invalid_argument, "the file begins with an error"), file, number);
+    if (!message && line.rfind("says \"", 0) == 0)
+      message = true, line.erase(0, 6);
+    else if (!message) {
+      out.back().graph += line + "\n";
+      continue;
+    } else {
+      out.back().says += "\n";
+    }
+    message = line.empty() || line.back() != '"';
+    if (!message) line.pop_back();
+    out.back().says += line;
+  }
+  return out;
+}
+
 bool fits(const Expected& e, const Tensor& got, int64_t i) {
   const DType type = e.tensor.dtype();
   if (!is_float(type)) return element_text(got, i) == element_text(e.tensor, i);

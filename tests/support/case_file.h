@@ -1,6 +1,7 @@
 #pragma once
 // Cases: behaviour as data. tests/cases/ops/<row>.case holds inputs, attributes and what an operator makes of them;
-// tests/cases/passes/<pass>.case holds graphs before and after a pass.
+// tests/cases/passes/<pass>.case holds graphs before and after a pass; tests/cases/errors holds graphs that are
+// refused.
 
 #include <optional>
 #include <string>
@@ -46,6 +47,12 @@ struct PassCase {
 /// The cases of a file; the file's name is the pass's. `case NAME`, then `before` and `after` with a graph each;
 /// `unchanged` stands for the second.
 Result<std::vector<PassCase>> read_pass_cases(const std::string& path);
+
+struct ErrorCase {
+  std::string place, name, graph, says;  ///< `says` begins with the fault's place.
+};
+/// The cases of a file: `error NAME`, a graph as text, and `says "message"`, which may go on over lines.
+Result<std::vector<ErrorCase>> read_error_cases(const std::string& path);
 
 /// Whether an element of an output is what the case says.
 bool fits(const Expected& expected, const Tensor& got, int64_t i);

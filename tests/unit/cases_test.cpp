@@ -254,5 +254,22 @@ TEST(Cases, Passes) {
     EXPECT_TRUE(pass.name == "infer_types" || tried.count(std::string(pass.name)) > 0) << "no cases for " << pass.name;
 }
 
+TEST(Cases, Errors) {
+  for (const std::string& path : files_in("errors")) {
+    auto cases = test::read_error_cases(path);
+    ASSERT_TRUE(cases.ok()) << cases.error().text();
+    for (const test::ErrorCase& c : *cases) {
+      SCOPED_TRACE(c.place + " " + c.name);
+      auto graph = graph_text::read_graph(c.graph, "graph");
+      std::string found = "nothing is wrong";
+      if (!graph.ok())
+        found = graph.error().text();
+      else if (auto model = Model::compile(std::move(graph).value()); !model.ok())
+        found = model.error().text();
+      EXPECT_EQ(found, c.says);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nnex
