@@ -25,5 +25,6 @@ std::span<const QuirkRow> recurrent_quirks();
 std::span<const QuirkRow> scan_quirks();
 std::span<const QuirkRow> ml_quirks();
 std::span<const QuirkRow> attention_quirks();
+std::span<const QuirkRow> feature_quirks();
 
 }  // namespace nnex::onnx_format

@@ -328,14 +328,21 @@ Result<Quirked> tree_ensemble(NodeImport& n) {
   return Quirked::done;
 }
 
+/// The quirk of an operator whose first input must be there.
+template <Quirk quirk>
+Result<Quirked> of_x(NodeImport& n) {
+  if (!n.has(0)) return n.error("input X is required");
+  return quirk(n);
+}
+
 constexpr std::string_view kDomain = "ai.onnx.ml";
-constexpr QuirkRow kRows[] = {{"LinearClassifier", linear_classifier, kDomain},
-                              {"LinearRegressor", linear_regressor, kDomain},
-                              {"Normalizer", normalizer, kDomain},
-                              {"Scaler", scaler, kDomain},
-                              {"TreeEnsembleRegressor", tree_regressor, kDomain},
-                              {"TreeEnsembleClassifier", tree_classifier, kDomain},
-                              {"TreeEnsemble", tree_ensemble, kDomain}};
+constexpr QuirkRow kRows[] = {{"LinearClassifier", of_x<linear_classifier>, kDomain},
+                              {"LinearRegressor", of_x<linear_regressor>, kDomain},
+                              {"Normalizer", of_x<normalizer>, kDomain},
+                              {"Scaler", of_x<scaler>, kDomain},
+                              {"TreeEnsembleRegressor", of_x<tree_regressor>, kDomain},
+                              {"TreeEnsembleClassifier", of_x<tree_classifier>, kDomain},
+                              {"TreeEnsemble", of_x<tree_ensemble>, kDomain}};
 
 }  // namespace
 
