@@ -12,6 +12,8 @@ install(FILES ${PROJECT_BINARY_DIR}/nnexConfig.cmake ${PROJECT_BINARY_DIR}/nnexC
   DESTINATION ${package_dir})
 # Relative to its own folder, so that the installation can be moved.
 file(RELATIVE_PATH NNEX_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+list(TRANSFORM NNEX_OPTIONAL_LIBRARIES PREPEND -l OUTPUT_VARIABLE NNEX_PC_LIBRARIES)
+list(JOIN NNEX_PC_LIBRARIES " " NNEX_PC_LIBRARIES)
 configure_file(cmake/nnex.pc.in ${PROJECT_BINARY_DIR}/nnex.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/nnex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
