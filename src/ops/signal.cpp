@@ -106,7 +106,7 @@ struct Dft {
     const double scale = inverse ? 1 / static_cast<double>(length) : 1;
     for (int64_t k = 0; k < y.extent; ++k) {
       row[k * y.stride()] = static_cast<T>(wave[k].re * scale);
-      if (!real_out) row[k * y.stride() + 1] = static_cast<T>(inverse ? -wave[k].im * scale : wave[k].im);
+      if (!real_out) row[k * y.stride() + 1] = static_cast<T>(inverse ? 0 - wave[k].im * scale : wave[k].im);
     }
   }
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "tensor/convert.h"
