@@ -61,6 +61,7 @@ Result<std::vector<size_t>> ascending(const Call& c, const Tensor& keys) {
 Status run_zip_map(Call& c) {
   NNEX_ASSIGN(Tensor keys, c.attr<ZipMapAttrs>().keys.aligned_copy());
   const Tensor& x = c.in(0);
+  if (x.shape().rank() < 1 || x.shape().rank() > 2) return c.fault("x has {} axes; needed 1 or 2", x.shape().rank());
   const int64_t columns = x.shape()[x.shape().rank() - 1], rows = x.shape().rank() == 2 ? x.shape()[0] : 1;
   if (columns != keys.count()) return c.fault("x has {} columns; there are {} keys", columns, keys.count());
   NNEX_ASSIGN(const std::vector<size_t> order, ascending(c, keys));

@@ -118,7 +118,9 @@ Status run_dft(Call& c) {
   const int64_t rank = shape.rank();
   int64_t axis = c.has(2) ? int_at(c.in(2), 0) : -2;
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank - 1) return c.fault("axis is outside [{}, {}]", -rank, rank - 2);
+  if (rank < 2) return c.fault("x has {} axes; needed at least 2", rank);
+  if (axis == rank - 1) return c.fault("axis names the last axis, which holds real and imaginary parts");
+  if (axis < 0 || axis >= rank) return c.fault("axis {} is outside [{}, {}]", axis, -rank, rank - 1);
   const int64_t parts = shape[rank - 1];
   const bool real_out = a.inverse && a.onesided;
   if (parts != 1 && parts != 2) return c.fault("the last axis of x has extent {}; needed 1 or 2", parts);
@@ -185,11 +187,13 @@ template <class T>
 Status run_stft(Call& c) {
   const auto& a = c.attr<StftAttrs>();
   const Shape& shape = c.shape(0);
+  if (shape.rank() != 3) return c.fault("x has {} axes; needed 3", shape.rank());
   const int64_t samples = shape[1], parts = shape[2], step = int_at(c.in(1), 0);
   const int64_t length = c.has(3) ? int_at(c.in(3), 0) : c.in(2).count();
   if (parts != 1 && parts != 2) return c.fault("the last axis of x has extent {}; needed 1 or 2", parts);
   if (a.onesided && parts != 1) return c.fault("onesided needs a real x; its last axis has extent 2");
-  if (step < 1 || length < 1) return c.fault("step is {} and length {}; needed at least 1", step, length);
+  if (step < 1) return c.fault("step is {}; needed at least 1", step);
+  if (length < 1) return c.fault("length is {}; needed at least 1", length);
   if (length > samples) return c.fault("x has {} samples; a frame has {}", samples, length);
   if (c.has(2) && c.in(2).count() != length)
     return c.fault("window has {} elements; a frame {}", c.in(2).count(), length);

@@ -39,6 +39,7 @@ Result<Rows> rows_of(const Call& c, int64_t features) {
   Rows r;
   NNEX_ASSIGN(r.x, convert(c.in(0), DType::f64));
   const Shape& s = r.x.shape();
+  if (s.rank() < 1 || s.rank() > 2) return c.fault("x has {} axes; needed 1 or 2", s.rank());
   r.n = s.rank() == 2 ? s[0] : 1, r.columns = s[s.rank() - 1];
   if (r.n > 0 && r.columns != features) return c.fault("x has {} features; needed {}", r.columns, features);
   return r;

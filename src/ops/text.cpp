@@ -143,7 +143,8 @@ Status infer_normalizer(InferCall& c) {
 Status run_normalizer(Call& c) {
   const auto& a = c.attr<StringNormalizerAttrs>();
   const Shape& shape = c.shape(0);
-  if (shape.rank() == 2 && shape[0] != 1) return c.fault("x is {}; needed [C] or [1, C]", shape.text());
+  if (shape.rank() != 1 && (shape.rank() != 2 || shape[0] != 1))
+    return c.fault("x is {}; needed [C] or [1, C]", shape.text());
   const auto folded = [&](const std::string& s) { return a.case_sensitive ? s : lower_case_text(s); };
   std::set<std::string> stop;
   for (const std::string& s : a.stopwords) stop.insert(folded(s));

@@ -147,6 +147,7 @@ void each_gram(const TfIdfAttrs& a, const GramTree& tree, std::span<const int64_
 Status run_tf_idf(Call& c) {
   const auto& a = c.attr<TfIdfAttrs>();
   const Tensor& x = c.in(0);
+  if (x.shape().rank() > 2) return c.fault("x has {} axes; needed 1 or 2", x.shape().rank());
   const Words words(a.pool);
   const GramTree tree = tree_of(a, words);
   const int64_t rows = x.shape().rank() == 2 ? x.shape()[0] : 1, length = rows ? x.count() / rows : 0,

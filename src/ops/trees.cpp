@@ -205,6 +205,7 @@ Status run_trees(Call& c) {
   const auto& a = c.attr<TreeAttrs>();
   NNEX_ASSIGN(Forest forest, Forest::make(a));
   NNEX_ASSIGN(Tensor x, convert(c.in(0), DType::f64));
+  if (x.shape().rank() < 1 || x.shape().rank() > 2) return c.fault("x has {} axes; needed 1 or 2", x.shape().rank());
   const int64_t n = x.shape().rank() == 2 ? x.shape()[0] : 1, columns = x.shape()[x.shape().rank() - 1];
   if (n > 0 && columns < forest.features())
     return c.fault("x has {} features; the trees test feature {}", columns, forest.features() - 1);
