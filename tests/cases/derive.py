@@ -663,6 +663,140 @@ def blocks(c):
     return {"y": y.reshape(n, ch // (b * b), h * b, w * b)}
 
 
+@rule("trilu")
+def trilu(c):
+    x = c["x"].a
+    far = max(x.shape) + 1
+    k = min(max(int(c["diagonal"].a) if "diagonal" in c else 0, -far), far)
+    return {"y": np.triu(x, k) if c.get("upper", True) else np.tril(x, k)}
+
+
+@rule("non_zero")
+def non_zero(c):
+    return {"y": np.array(np.nonzero(np.atleast_1d(c["x"].a)), dtype=np.int64)}
+
+
+@rule("top_k")
+def top_k(c):
+    """A NaN is larger than every number; the first of equals comes first."""
+    x, k, axis = c["x"].a, ints(c, "k")[0], c.get("axis", -1)
+    key = np.where(np.isnan(x), np.inf, x) if x.dtype.kind == "f" else x.astype(object)
+    order = np.argsort(-key if c.get("largest", True) else key, axis=axis, kind="stable")
+    index = np.take(order, range(k), axis=axis).astype(np.int64)
+    return {"value": np.take_along_axis(x, index, axis), "index": index}
+
+
+def combined(how, old, new, dtype):
+    if how == "none":
+        return new
+    if how in ("min", "max"):
+        return nan_extreme(min if how == "min" else max)(old, new)
+    value = old + new if how == "add" else old * new
+    return wrapped(value, dtype) if dtype[0] in "iu" else value
+
+
+@rule("scatter_elements")
+def scatter_elements(c):
+    y, axis = c["x"].a.astype(object), c.get("axis", 0)
+    for at in np.ndindex(*c["index"].a.shape):
+        i = int(c["index"].a[at])
+        i += y.shape[axis] if i < 0 else 0
+        to = list(at)
+        to[axis] = min(max(i, 0), y.shape[axis] - 1) if c.get("outside") == "clamp" else i
+        y[tuple(to)] = combined(c.get("reduction", "none"), y[tuple(to)], c["update"].a[at].item(), c["x"].dtype)
+    return {"y": y}
+
+
+@rule("scatter_nd")
+def scatter_nd(c):
+    y, index = c["x"].a.astype(object), c["index"].a
+    for at in np.ndindex(*index.shape[:-1]):
+        to = tuple(int(i) for i in index[at])
+        rest = y.shape[len(to):]
+        for inner in np.ndindex(*rest):
+            y[to + inner] = combined(c.get("reduction", "none"), y[to + inner], c["update"].a[at + inner].item(), c["x"].dtype)
+    return {"y": y}
+
+
+@rule("tensor_scatter")
+def tensor_scatter(c):
+    y, update = c["cache"].a.copy(), c["update"].a
+    axis = c.get("axis", -2)
+    starts = ints(c, "start", [0] * y.shape[0])
+    y, update = np.moveaxis(y, axis, 1), np.moveaxis(update, axis, 1)
+    for b, start in enumerate(starts):
+        for i in range(update.shape[1]):
+            at = start + i
+            y[b, at % y.shape[1] if c.get("mode") == "circular" else at] = update[b, i]
+    return {"y": np.moveaxis(y, 1, axis)}
+
+
+@rule("slice_like")
+def slice_like(c):
+    x, like = c["x"].a, c["like"].a
+    axes = [a % x.ndim for a in c.get("axes") or range(like.ndim)]
+    return {"y": x[tuple(slice(like.shape[a]) if a in axes else slice(None) for a in range(x.ndim))]}
+
+
+@rule("center_crop_pad")
+def center(c):
+    y, shape = c["x"].a, ints(c, "shape")
+    for n, a in zip(shape, c.get("axes") or range(y.ndim)):
+        a %= y.ndim
+        m = y.shape[a]
+        if n < m:
+            y = np.take(y, range((m - n) // 2, (m - n) // 2 + n), axis=a)
+        else:
+            y = np.pad(y, [((n - m) // 2, n - m - (n - m) // 2) if i == a else (0, 0) for i in range(y.ndim)])
+    return {"y": y}
+
+
+@rule("compress")
+def compress(c):
+    return {"y": np.compress(c["condition"].a.astype(bool), c["x"].a, axis=c.get("axis"))}
+
+
+@rule("unique")
+def unique(c):
+    x = c["x"].a
+    rows = [x.ravel()[i] for i in range(x.size)] if "axis" not in c else [np.take(x, i, c["axis"]) for i in range(x.shape[c["axis"]])]
+    keys = [str(r.tolist()) for r in rows]
+    order = sorted(set(keys), key=keys.index)
+    if c.get("sorted", True):
+        order.sort(key=lambda k: (k == "nan", rows[keys.index(k)]) if "axis" not in c else rows[keys.index(k)].tolist())
+    picked = [rows[keys.index(k)] for k in order]
+    y = np.array(picked, dtype=x.dtype) if "axis" not in c else np.stack(picked, axis=c["axis"])
+    return {"y": y, "first": np.array([keys.index(k) for k in order], dtype=np.int64),
+            "inverse": np.array([order.index(k) for k in keys], dtype=np.int64),
+            "count": np.array([keys.count(k) for k in order], dtype=np.int64)}
+
+
+@rule("non_max_suppression")
+def non_max_suppression(c):
+    """Boxes by falling score, each that overlaps a kept one by no more than the limit."""
+    boxes, scores = wide(c["boxes"]), wide(c["scores"])
+    most = ints(c, "max_per_class", [0])[0]
+    limit, least = (float(np.ravel(c[n].a)[0]) if n in c else d for n, d in (("iou", 0.0), ("score", -math.inf)))
+    kept = []
+    def corners(b):
+        if c.get("center"):
+            return b[0] - b[2] / 2, b[1] - b[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2
+        return min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])
+    def overlap(p, q):
+        p, q = corners(p), corners(q)
+        shared = max(min(p[2], q[2]) - max(p[0], q[0]), 0) * max(min(p[3], q[3]) - max(p[1], q[1]), 0)
+        area = lambda r: (r[2] - r[0]) * (r[3] - r[1])
+        return shared / (area(p) + area(q) - shared) if shared else 0
+    for n in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            mine = []
+            for i in sorted(range(scores.shape[2]), key=lambda i: -scores[n, k, i]):
+                if scores[n, k, i] > least and len(mine) < most and all(overlap(boxes[n, i], boxes[n, j]) <= limit for j in mine):
+                    mine.append(i)
+            kept += [(n, k, i) for i in mine]
+    return {"y": np.array(kept, dtype=np.int64).reshape(-1, 3)}
+
+
 # ---- Windows
 
 def window_parameters(c, spatial, size):
@@ -685,21 +819,108 @@ def taps(x, spatial, size, stride, dilation, padding, reach, fill):
     return y
 
 
-@rule("conv")
-def conv(c):
-    x, w = wide(c["x"]), wide(c["filter"])
-    spatial = x.ndim - 2
-    windows = taps(x, spatial, w.shape[2:], *window_parameters(c, spatial, w.shape[2:]), 0)
+MODES = {"constant": "constant", "replicate": "edge", "reflect": "reflect", "reflect_even": "symmetric"}
+
+
+def bordered(x, pads, border):
+    """x with its border written out; reflections go on beyond one extent."""
+    return np.pad(x, pads, MODES[border])
+
+
+def convolved(c, x, w):
+    spatial, size = x.ndim - 2, w.shape[2:]
+    stride, dilation, padding, reach = window_parameters(c, spatial, size)
+    if c.get("auto_pad", "off") != "off":
+        totals = [max((-(-n // s) - 1) * s + r - n, 0) for n, s, r in zip(x.shape[2:], stride, reach)]
+        padding = [(t // 2, t - t // 2) if c["auto_pad"] == "same_upper" else (t - t // 2, t // 2) for t in totals]
+    x = bordered(x, [(0, 0), (0, 0)] + [tuple(p) for p in padding], c.get("border", "constant"))
+    windows = taps(x, spatial, size, stride, dilation, [(0, 0)] * spatial, reach, 0)
     groups = c.get("groups", 1)
     per_in, per_out = x.shape[1] // groups, w.shape[0] // groups
     out = []
     for o in range(w.shape[0]):
         g = o // per_out
         part = windows[:, g * per_in:(g + 1) * per_in]
-        out.append(np.sum(part * w[o].reshape([1, per_in] + [1] * spatial + list(w.shape[2:])),
+        out.append(np.sum(part * w[o].reshape([1, per_in] + [1] * spatial + list(size)),
                           axis=(1,) + tuple(range(2 + spatial, 2 + 2 * spatial))))
-    y = np.stack(out, axis=1)
-    return {"y": y + channels(wide(c["bias"]), x) if "bias" in c else y}
+    return np.stack(out, axis=1)
+
+
+@rule("conv")
+def conv(c):
+    if c["x"].dtype[0] == "i":
+        y = convolved(c, c["x"].a.astype(object), c["filter"].a.astype(object))
+        return {"y": np.vectorize(lambda v: wrapped(v, c["x"].dtype), otypes=[object])(y)}
+    y = convolved(c, wide(c["x"]), wide(c["filter"]))
+    return {"y": y + channels(wide(c["bias"]), y) if "bias" in c else y}
+
+
+@rule("conv_integer")
+def conv_integer(c):
+    """Places beyond the input hold the zero point, which counts as 0."""
+    x = c["x"].a.astype(np.int64) - (c["x_zero"].a.astype(np.int64) if "x_zero" in c else 0)
+    w = c["filter"].a.astype(np.int64)
+    if "filter_zero" in c:
+        w = w - c["filter_zero"].a.astype(np.int64).reshape([-1] + [1] * (w.ndim - 1))
+    return {"y": convolved(c, x, w)}
+
+
+@rule("separable_conv")
+def separable_conv(c):
+    x = wide(c["x"])
+    plane = convolved({**c, "groups": x.shape[1]}, x, wide(c["plane_filter"]))
+    y = convolved({}, plane, wide(c["point_filter"]))
+    return {"y": y + channels(wide(c["bias"]), y) if "bias" in c else y}
+
+
+@rule("deconv")
+def deconv(c):
+    """Each element of x adds its multiple of the filter; then the padding is cut off."""
+    x, w = wide(c["x"]), wide(c["filter"])
+    spatial, size = x.ndim - 2, w.shape[2:]
+    stride, dilation, padding, reach = window_parameters(c, spatial, size)
+    more = c.get("output_padding") or [0] * spatial
+    full = [(x.shape[2 + a] - 1) * stride[a] + reach[a] + more[a] for a in range(spatial)]
+    y = np.zeros([x.shape[0], w.shape[1]] + full)
+    for i in np.ndindex(*x.shape[2:]):
+        for k in np.ndindex(*size):
+            at = tuple(i[a] * stride[a] + k[a] * dilation[a] for a in range(spatial))
+            y[(slice(None), slice(None)) + at] += x[(slice(None), slice(None)) + i] @ w[(slice(None), slice(None)) + k]
+    cut = tuple(slice(before, n - after) for (before, after), n in zip(padding, full))
+    return {"y": y[(slice(None), slice(None)) + cut]}
+
+
+@rule("box", "lp_pool")
+def sums_of_windows(c):
+    """The divisor counts the window, what of it lies in the padded input, or what of it lies inside the input."""
+    x, size, axes = wide(c["x"]), c["size"], c["x"].a.ndim
+    stride, dilation, padding, reach = window_parameters(c, axes, size)
+    border = c.get("border", "constant")
+    p = c.get("p", 2.0)
+    v = np.abs(x) ** p if c["row"] == "lp_pool" else x
+    value = np.pad(v, padding, "constant" if border == "ignore" else MODES[border])
+    inside = np.pad(np.ones_like(v), padding)
+    padded = np.ones_like(value)
+    extra = [0] * axes
+    for a in range(axes):
+        n = value.shape[a]
+        if c.get("ceil") and (n - reach[a]) % stride[a]:
+            last = -(-(n - reach[a]) // stride[a]) * stride[a]
+            if last < n - padding[a][1]:
+                extra[a] = last + reach[a] - n
+    grow = [(0, e) for e in extra]
+    def windows(t):
+        return taps(np.pad(t, grow), axes, size, stride, dilation, [(0, 0)] * axes, reach, 0).sum(
+            axis=tuple(range(axes, 2 * axes)))
+    total = windows(value)
+    divisor = c.get("divisor", "one")
+    if divisor == "window":
+        count = windows(inside) if border == "ignore" else np.full_like(total, math.prod(size))
+    else:
+        count = {"one": np.ones_like(total), "padded": windows(padded), "inside": windows(inside)}[divisor]
+    if c["row"] == "lp_pool":
+        return {"y": (total / count) ** (1 / p)}
+    return {"y": total / count}
 
 
 @rule("max_pool")
