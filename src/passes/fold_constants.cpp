@@ -5,14 +5,16 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kBudget = int64_t{64} << 20;  ///< Bytes a folded result may have, unless its inputs have as many.
+constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
+constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that all results may have beyond their inputs.
 
-/// The node's outputs, when it is pure and everything it reads is constant.
-Result<std::vector<Value>> folded(const Graph& graph, const Node& node) {
+/// The node's outputs, when it is pure and everything it reads is constant. What they have beyond the inputs is taken
+/// from `growth`.
+Result<std::vector<Value>> folded(const Graph& graph, const Node& node, int64_t& growth) {
   std::vector<Value> held(node.in.size()), made(node.out.size());
   std::vector<const Value*> in;
   std::vector<Value*> out;
-  int64_t input_bytes = 0;
+  int64_t input_bytes = 0, output_bytes = 0;
   for (size_t i = 0; i < node.in.size(); ++i) {
     in.push_back(node.in[i].valid() ? &held[i] : nullptr);
     if (!node.in[i].valid()) continue;
@@ -28,16 +30,20 @@ Result<std::vector<Value>> folded(const Graph& graph, const Node& node) {
     auto shape = concrete(t);
     auto bytes = shape ? bytes_for(t.dtype, shape->count()) : std::nullopt;
     if (!bytes || *bytes > std::max(kBudget, input_bytes)) return Error(Code::limit, "too large to fold");
+    output_bytes += *bytes;
+    if (output_bytes - input_bytes > growth) return Error(Code::limit, "too much to fold");
     NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
     made[o] = Value(std::move(ready));
   }
   Call call(*node.op, node.attrs.get(), in, out);
   NNEX_TRY(run_reference(call));
+  growth -= std::max<int64_t>(output_bytes - input_bytes, 0);
   return made;
 }
 
 Result<int> fold(Graph& graph, bool keep_bytes) {
   int count = 0;
+  int64_t growth = kGrowth;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.erased || !node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty()) continue;
@@ -45,7 +51,7 @@ Result<int> fold(Graph& graph, bool keep_bytes) {
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant) continue;
-    auto values = folded(graph, node);
+    auto values = folded(graph, node, growth);
     if (!values.ok()) continue;
     for (size_t o = 0; o < graph[id].out.size(); ++o)
       if (ValueId v = graph[id].out[o]; v.valid()) graph.make_constant(v, std::move((*values)[o]));

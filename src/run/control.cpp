@@ -19,6 +19,13 @@ Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
   return real_at(*t, 0) != 0;
 }
 
+/// Pieces of no elements take memory too.
+Status check_scanned(int64_t steps, size_t outputs, int64_t limit) {
+  const auto room = limit / static_cast<int64_t>(sizeof(Tensor));
+  if (outputs == 0 || steps <= room / static_cast<int64_t>(outputs)) return {};
+  return Error(Code::limit, fmt::format("the pieces of {} steps pass the run's limit of {} bytes", steps, limit));
+}
+
 }  // namespace
 
 Status Frame::run_blocks(const Step& step) {
@@ -70,6 +77,7 @@ Status Frame::run_loop(const Node& node) {
   std::vector<std::vector<Tensor>> scanned(body.results.size() - 1 - states);
   for (int64_t iteration = 0; go_on && iteration < count; ++iteration) {
     NNEX_TRY(interrupted());
+    NNEX_TRY(check_scanned(iteration, scanned.size(), account_->limit()));
     std::vector<Value> params = {Value(Tensor::scalar<int64_t>(iteration)), Value(Tensor::scalar<bool>(go_on))};
     params.insert(params.end(), state.begin(), state.end());
     NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
@@ -123,6 +131,7 @@ Status Frame::run_scan(const Node& node) {
   std::vector<std::vector<Tensor>> scanned(body.results.size() - states);
   for (int64_t step = 0; step < steps; ++step) {
     NNEX_TRY(interrupted());
+    NNEX_TRY(check_scanned(step, scanned.size(), account_->limit()));
     std::vector<Value> params = state;
     for (size_t i = 0; i < inputs; ++i) {
       const Tensor& t = *slots_[node.in[states + i].n].tensor();

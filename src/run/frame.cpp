@@ -29,6 +29,7 @@ int64_t Frame::memory() const {
 Status Frame::reserve(Memory& memory, int64_t bytes) {
   if (memory.bytes.bytes() >= bytes) return {};
   memory.bytes = Tensor();
+  AccountScope uncounted(nullptr);  // the plan was checked against the limit, and the arena outlives the run
   NNEX_ASSIGN(memory.bytes, Tensor::make(DType::u8, Shape{bytes}));
   return {};
 }
@@ -43,6 +44,9 @@ Status Frame::interrupted() const {
 
 Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOptions& options) {
   FloatMode mode;
+  if (!account_ || account_.use_count() > 1 || account_->held() != 0)
+    account_ = std::make_shared<MemoryAccount>(model_->memory_limit);
+  AccountScope counted(account_);
   Team team(options_.threads);
   team_ = &team;
   run_options_ = &options;
@@ -115,6 +119,7 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
       NNEX_ASSIGN(known.content, t->clone());
     }
   }
+  AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs
   PlanContext context{graph_, *model_->loops, model_->packs, model_->constants, model_->memory_limit};
   Bound made{key, nullptr, {}};
   NNEX_ASSIGN(made.plan, make_plan(context, block, from, live));
@@ -143,6 +148,24 @@ Status Frame::bind(BlockId block, const Bound& b) {
   return {};
 }
 
+Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
+  int64_t count = 0, longest = 0;
+  for (const Step::Fresh& f : step.fresh)
+    if (f.dtype == DType::str) count = std::max(count, f.shape.count());
+  if (count == 0) return {};
+  for (const Value* v : wires.in) {
+    const Tensor* t = v ? v->tensor() : nullptr;
+    if (!t || t->dtype() != DType::str) continue;
+    size_t most = 0;
+    for (const std::string& s : t->strings()) most = std::max(most, s.size());
+    longest += static_cast<int64_t>(most);
+  }
+  int64_t bytes = 0;
+  if (!__builtin_mul_overflow(count, longest, &bytes) && bytes <= model_->memory_limit) return {};
+  return Error(Code::limit, fmt::format("{} strings of up to {} bytes could pass the run's limit of {} bytes", count,
+                                        longest, model_->memory_limit));
+}
+
 Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
   std::chrono::steady_clock::time_point began;
   if (profiling) began = std::chrono::steady_clock::now();
@@ -151,8 +174,10 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
     slots_[f.value.n] = Value(std::move(t));
   }
   const Node& node = graph_[step.node];
-  Status s;
-  if (step.how == Step::How::kernel || step.how == Step::How::reference) {
+  Status s = check_strings(wires, step);
+  if (!s.ok()) {
+    // keeps the place below
+  } else if (step.how == Step::How::kernel || step.how == Step::How::reference) {
     Call call(*node.op, node.attrs.get(), wires.in, wires.out);
     call.team = team_;
     call.workspace = workspace_.bytes.mutable_data();
@@ -198,6 +223,7 @@ Result<std::vector<Value>> Frame::results(BlockId block) {
   for (ValueId v : graph_[block].results) {
     const ValueDef& def = graph_[v];
     if (def.is_constant() && !slots_[v.n].tensor()) {
+      AccountScope uncounted(nullptr);
       NNEX_ASSIGN(slots_[v.n], model_->constants.get(v));
     }
     NNEX_ASSIGN(Value held, owned(slots_[v.n]));

@@ -8,6 +8,7 @@
 
 #include "nnex/model.h"
 #include "plan/plan.h"
+#include "tensor/memory_account.h"
 
 namespace nnex {
 
@@ -73,6 +74,9 @@ class Frame {
   Result<Value> owned(const Value& v) const;
   Status interrupted() const;
   Status reserve(Memory& memory, int64_t bytes);
+  /// Refuses a step whose strings could pass the memory limit: each of `count` may be as long as the longest of each
+  /// input together.
+  Status check_strings(const Bound::Wires& wires, const Step& step) const;
 
   std::shared_ptr<Compiled> model_;
   const Graph& graph_;
@@ -81,6 +85,7 @@ class Frame {
   std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
   std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
   Memory workspace_;
+  std::shared_ptr<MemoryAccount> account_;  ///< Of this run, or of an earlier one whose tensors are gone.
   Team* team_ = nullptr;
   const RunOptions* run_options_ = nullptr;
   uint64_t run_counter_ = 0;

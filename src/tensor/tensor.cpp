@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "tensor/dim.h"
 #include "tensor/half.h"
+#include "tensor/memory_account.h"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -41,19 +42,32 @@ std::shared_ptr<void> allocate_objects(int64_t count) {
   return p ? std::shared_ptr<void>(p, [](void* q) { delete[] static_cast<T*>(q); }) : nullptr;
 }
 
+/// The memory, counted by the account until its last owner is gone.
+std::shared_ptr<void> counted(std::shared_ptr<void> memory, const std::shared_ptr<MemoryAccount>& account,
+                              int64_t bytes) {
+  void* p = memory.get();
+  return {p, [memory = std::move(memory), account, bytes](void*) { account->give_back(bytes); }};
+}
+
 }  // namespace
 
 Result<Tensor> Tensor::make(DType type, Shape shape) {
   auto count = shape.checked_count();
   auto bytes = count ? bytes_for(type, *count) : std::nullopt;
   if (!bytes) return Error(Code::limit, fmt::format("a tensor {}{} is too large", name(type), shape.text()));
+  const auto& account = AccountScope::current();
+  if (account && !account->take(*bytes))
+    return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the run's limit of {}",
+                                          name(type), shape.text(), *bytes, account->held(), account->limit()));
   std::shared_ptr<void> owner = type == DType::str   ? allocate_objects<std::string>(*count)
                                 : type == DType::dim ? allocate_objects<Dim>(*count)
                                                      : allocate(*bytes);
-  if (!owner)
+  if (!owner) {
+    if (account) account->give_back(*bytes);
     return Error(Code::limit, fmt::format("no memory for a tensor {}{} of {} bytes", name(type), shape.text(), *bytes));
-  Tensor t = borrow_mutable(type, std::move(shape), owner.get(), owner);
-  return t;
+  }
+  if (account) owner = counted(std::move(owner), account, *bytes);
+  return borrow_mutable(type, std::move(shape), owner.get(), owner);
 }
 
 Tensor Tensor::borrow(DType type, Shape shape, const void* data, std::shared_ptr<const void> owner) {
