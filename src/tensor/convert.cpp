@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -77,8 +78,9 @@ int64_t packed_int(const Tensor& t, int64_t i) {
   return is_signed_int(t.dtype()) && (b >> (width - 1)) ? static_cast<int64_t>(b) - (1 << width) : b;
 }
 
-void clear_tail(Tensor& t) {
-  if (t.bytes() > 0) t.mutable_data()[t.bytes() - 1] = std::byte{0};
+/// Elements narrower than a byte are written into bytes that are there.
+void clear(Tensor& t) {
+  if (t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
 }
 
 /// Sub-byte types on either side: element by element.
@@ -95,7 +97,7 @@ Result<Tensor> convert_packed(const Tensor& from, DType to, const ConvertOptions
     return convert(wide, to, options);
   }
   NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
-  clear_tail(out);
+  clear(out);
   for (int64_t i = 0; i < from.count(); ++i) {
     if (to == DType::f4e2m1)
       set_packed_bits(out, i, f4e2m1_bits(static_cast<float>(real_at(from, i))));

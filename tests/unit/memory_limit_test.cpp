@@ -4,9 +4,9 @@
 
 #include <chrono>
 
+#include "base/try.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
-#include "base/try.h"
 #include "tensor/memory_account.h"
 
 namespace {
@@ -33,12 +33,13 @@ std::string loop(const std::vector<std::string>& body, int64_t element, bool sca
   nodes.push_back(node("Identity", {"c"}, {"go"}));
   const std::string inner =
       OnnxGraph{nodes, {value("i", {}, kInt64), value("c", {}, kBool), any("b", element)}, results}.bytes();
-  return model({{node("Loop", {"n", "", "x"}, scans ? std::vector<std::string>{"y", "s"} : std::vector<std::string>{"y"},
-                      attr_graph("body", inner))},
-                {any("x", element)},
-                scans ? std::vector<std::string>{any("y", element), any("s", element)}
-                      : std::vector<std::string>{any("y", element)},
-                {tensor("n", {}, raw_bytes(std::vector<int64_t>{steps}), kInt64)}});
+  return model(
+      {{node("Loop", {"n", "", "x"}, scans ? std::vector<std::string>{"y", "s"} : std::vector<std::string>{"y"},
+             attr_graph("body", inner))},
+       {any("x", element)},
+       scans ? std::vector<std::string>{any("y", element), any("s", element)}
+             : std::vector<std::string>{any("y", element)},
+       {tensor("n", {}, raw_bytes(std::vector<int64_t>{steps}), kInt64)}});
 }
 
 Result<std::vector<Value>> run(const std::string& bytes, Value input, std::chrono::milliseconds most = {}) {
@@ -78,11 +79,11 @@ TEST(MemoryLimit, LoopsThatGrow) {
 
 TEST(MemoryLimit, LoopsWithoutEndMeetTheirDeadline) {
   const std::string same = node("Identity", {"b"}, {"out"});
-  const std::string inner =
-      OnnxGraph{{same, node("Identity", {"c"}, {"go"})},
-                {value("i", {}, kInt64), value("c", {}, kBool), any("b")},
-                {value("go", {}, kBool), any("out")}}
-          .bytes();
+  const std::string inner = OnnxGraph{
+      {same, node("Identity", {"c"}, {"go"})},
+      {value("i", {}, kInt64), value("c", {}, kBool), any("b")},
+      {value("go", {}, kBool),
+       any("out")}}.bytes();
   const std::string nested = node("Loop", {"n", "", "b"}, {"out"}, attr_graph("body", inner));
   for (const std::string& bytes : {loop({same}, kFloat, false, kEver), loop({nested}, kFloat, false, kEver)}) {
     const auto began = std::chrono::steady_clock::now();
@@ -166,7 +167,8 @@ TEST(MemoryAccount, TakesUpToItsLimitAndGetsBackWhatIsDropped) {
     const Tensor shared = *first;
     auto second = Tensor::make(DType::u8, Shape{401});
     ASSERT_FALSE(second.ok());
-    EXPECT_EQ(second.error().message(), "a tensor u8[401] of 401 bytes on top of 600 held passes the run's limit of 1000");
+    EXPECT_EQ(second.error().message(),
+              "a tensor u8[401] of 401 bytes on top of 600 held passes the run's limit of 1000");
     AccountScope uncounted(nullptr);
     EXPECT_TRUE(Tensor::make(DType::u8, Shape{5000}).ok());
     EXPECT_EQ(account->held(), 600);
