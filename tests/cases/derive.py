@@ -417,6 +417,89 @@ def softmax(c):
     return {"y": e / total if c["row"] == "softmax" else s - np.log(total)}
 
 
+# ---- Attention
+
+def heads(c, name, n):
+    x = wide(c[name])
+    return x if x.ndim == 4 else np.swapaxes(x.reshape(*x.shape[:2], n, -1), 1, 2)
+
+
+@rule("attention")
+def attention(c):
+    q, k, v = heads(c, "q", c.get("q_heads")), heads(c, "k", c.get("kv_heads")), heads(c, "v", c.get("kv_heads"))
+    past = c["past_key"].a.shape[2] if "past_key" in c else None
+    if past is not None:
+        k, v = (np.concatenate([wide(c[f"past_{n}"]), x], axis=2) for n, x in (("key", k), ("value", v)))
+    out = {"key": k, "value": v}
+    batch, queries, total, group = q.shape[0], q.shape[2], k.shape[2], q.shape[1] // k.shape[1]
+    valid = np.clip(c["lengths"].a, 0, total) if "lengths" in c else np.full(batch, total)
+    i, j = np.mgrid[:queries, :total]
+    scores = np.einsum("bhie,bhje->bhij", q, np.repeat(k, group, axis=1)) * (c.get("scale") or q.shape[3] ** -0.5)
+    stages = {"raw": scores}
+    if c.get("softcap"):
+        scores = np.tanh(scores / c["softcap"]) * c["softcap"]
+    stages["capped"] = scores
+    seen = np.ones(scores.shape, bool)
+    for b in range(batch):
+        at = i + (past if past is not None else valid[b] - queries if "lengths" in c else 0)
+        left, right = c.get("left_window", -1), 0 if c.get("causal") else c.get("right_window", -1)
+        seen[b] &= (j < valid[b]) & ((right < 0) | (j <= at + right)) & ((left < 0) | (j >= at - left))
+    if "mask" in c:
+        mask = c["mask"].a
+        seen[..., mask.shape[-1]:] = False
+        said = np.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, total - mask.shape[-1])])
+        if mask.dtype == np.bool_:
+            seen &= said
+        else:
+            scores = scores + said
+    scores = np.where(seen, scores, -np.inf)
+    stages["biased"] = scores
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
+    p = e / e.sum(axis=-1, keepdims=True)
+    if c.get("guard", True):
+        p = np.where((scores == -np.inf).all(axis=-1, keepdims=True), 0, p)
+    stages["softmax"] = p
+    y = np.stack([np.einsum("hij,hje->hie", p[b, :, :, :n], np.repeat(v, group, axis=1)[b, :, :n])
+                  for b, n in enumerate(valid)])
+    if c["q"].a.ndim == 3:
+        y = np.swapaxes(y, 1, 2).reshape(batch, queries, -1)
+    return {**out, "y": y, "scores": stages[c.get("scores_at", "raw")]}
+
+
+@rule("rotary_embedding")
+def rotary_embedding(c):
+    x, cos, sin = wide(c["x"]), wide(c["cos"]), wide(c["sin"])
+    if "position" in c:
+        cos, sin = cos[c["position"].a], sin[c["position"].a]
+    x4 = np.swapaxes(x.reshape(*x.shape[:2], c["heads"], -1), 1, 2) if x.ndim == 3 else x
+    n, cos, sin = c.get("rotary_dim") or x4.shape[-1], cos[:, None], sin[:, None]
+    re, im = (slice(0, n, 2), slice(1, n, 2)) if c.get("interleaved") else (slice(0, n // 2), slice(n // 2, n))
+    y = x4.copy()
+    y[..., re], y[..., im] = x4[..., re] * cos - x4[..., im] * sin, x4[..., re] * sin + x4[..., im] * cos
+    return {"y": np.swapaxes(y, 1, 2).reshape(x.shape) if x.ndim == 3 else y}
+
+
+@rule("linear_attention")
+def linear_attention(c):
+    of_q, of_k, kind = c["q_heads"], c["kv_heads"], c.get("rule", "gated_delta")
+    q, k, v = (np.swapaxes(wide(c[n]).reshape(*c[n].a.shape[:2], h, -1), 1, 2)
+               for n, h in (("q", of_q), ("k", of_k), ("v", of_k)))
+    state = wide(c["past"]) if "past" in c else np.zeros((*k.shape[:2], k.shape[3], v.shape[3]))
+    y = []
+    for t in range(q.shape[2]):
+        change = v[:, :, t]
+        if "gated" in kind:
+            decay = wide(c["decay"])[:, t].reshape(state.shape[0], of_k, -1, 1)
+            state = state * np.exp(decay)
+        if "delta" in kind:
+            beta = wide(c["beta"])[:, t].reshape(state.shape[0], -1, 1)
+            change = beta * (change - np.einsum("bhd,bhde->bhe", k[:, :, t], state))
+        state = state + np.einsum("bhd,bhe->bhde", k[:, :, t], change)
+        y.append(np.einsum("bhd,bhde->bhe", q[:, :, t], np.repeat(state, of_q // of_k, axis=1)))
+    y = np.stack(y, axis=1) * (c.get("scale") or k.shape[3] ** -0.5)
+    return {"y": y.reshape(*y.shape[:2], -1), "state": state}
+
+
 # ---- Products
 
 @rule("matmul", "matmul_integer")
