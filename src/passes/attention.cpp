@@ -151,10 +151,10 @@ class AttentionFinder {
     ValueId x;
     int64_t heads = 0;
   };
-  /// v = transpose(reshape(x, [batch, rows, heads, depth]), [0, 2, 1, 3]) of x [batch, rows, heads * depth].
-  std::optional<Flat> flat(ValueId v) const {
+  /// v = transpose(reshape(x, [batch, rows, heads, depth]), axes) of x [batch, rows, heads * depth].
+  std::optional<Flat> flat(ValueId v, const Ints& axes = {0, 2, 1, 3}) const {
     const Node* turn = made_by(v, "transpose");
-    if (!turn || graph_.attrs<TransposeAttrs>(*turn).axes != Ints{0, 2, 1, 3}) return std::nullopt;
+    if (!turn || graph_.attrs<TransposeAttrs>(*turn).axes != axes) return std::nullopt;
     const Node* reshape = made_by(turn->in[0], "reshape");
     if (!reshape) return std::nullopt;
     const Dims *from = dims(reshape->in[0]), *to = dims(turn->in[0]);
@@ -184,7 +184,7 @@ class AttentionFinder {
   void write(NodeId id, const Sentence& s) {
     AttentionAttrs a;
     a.scale = s.scale, a.hidden = s.hidden, a.guard = false;
-    const auto q = flat(s.q), k = s.k.valid() ? flat(s.k) : std::nullopt, v = flat(s.v);
+    const auto q = flat(s.q), k = s.k.valid() ? flat(s.k) : flat(s.k_turned, {0, 2, 3, 1}), v = flat(s.v);
     const NodeId reshape = q && k && v ? flat_reader(s.y) : NodeId{};
     if (reshape.valid()) {
       a.q_heads = q->heads, a.kv_heads = k->heads;

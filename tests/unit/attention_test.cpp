@@ -287,7 +287,7 @@ TEST(FuseAttention, SameResults) {
       {{Mask::chosen}, 0},
       {{Mask::added, true}, 0},
       {{Mask::chosen, true}, 0},
-      {{Mask::none, true, true}, 4},
+      {{Mask::none, true, true}, 0},
       {{Mask::added, true, false, true}, 9},
   };
   for (const auto& row : rows) {
