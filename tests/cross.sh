@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# cross.sh aarch64|wasm: builds the library, the program and tests of every layer for another machine and runs them there.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+machine=$1
+tests="result_test tensor_test rows_test simd_unary_test simd_binary_test simd_convert_test simd_rows_test gemm_test broken_onnx_test readme_test"
+scripts/prepare build "$machine" || exit 1
+cmake --preset "$machine" >/dev/null || exit 1
+# shellcheck disable=SC2086
+cmake --build --preset "$machine" --target nnex_cli $tests >"build/$machine/build.log" 2>&1 || { grep -E 'error|FAILED' "build/$machine/build.log" | head -n 20; exit 1; }
+bad=0
+ctest --test-dir "build/$machine" --output-on-failure -R "^(${tests// /|})$" || bad=1
+if [ "$machine" = wasm ]; then run=(node --no-experimental-fetch build/wasm/bin/nnex.js); else run=(qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/bin/nnex); fi
+"${run[@]}" conform onnx models/shapes || bad=1
+exit $bad

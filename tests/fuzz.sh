@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# fuzz.sh TARGET SECONDS: a fuzz program from its stored corpus, under limits; what breaks it is left in fuzz/found/.
+set -uo pipefail
+target=$(realpath "$1") seconds=$2 name=$(basename "$1")
+cd "$(dirname "$0")/.." || exit 1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p fuzz/found
+corpus=fuzz/corpus/$name
+[ -d "$corpus" ] || corpus=
+"$target" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -verbosity=0 -print_final_stats=0 \
+  -artifact_prefix="fuzz/found/$name-" "$scratch" ${corpus:+"$corpus"} >"$scratch.log" 2>&1
+rc=$?
+[ $rc = 0 ] || tail -n 40 "$scratch.log"
+rm -f "$scratch.log"
+exit $rc
