@@ -25,9 +25,10 @@ class Tile {
   /// Places whose coordinates follow each other, those of the last axis first in each.
   void find(const float* grid, int64_t places) {
     places_ = places;
+    int64_t at[kMostTaps];
+    double weight[kMostTaps];
     for (int64_t p = 0; p < places; ++p, grid += axes_.size()) {
-      int64_t at[kMostTaps] = {0};
-      double weight[kMostTaps] = {1};
+      at[0] = 0, weight[0] = 1;
       int64_t count = 1;
       for (size_t a = 0; a < axes_.size(); ++a) count = add_axis(a, grid[axes_.size() - 1 - a], at, weight, count);
       for (int64_t t = 0; t < count; ++t) {
