@@ -1,4 +1,5 @@
-// Reads whatever bytes come as graph text; what reads must print, and the print must read back to the same text.
+// Reads whatever bytes come as graph text. What reads must print, and the print must read back to the same text; what
+// reads must compile or be refused, and every pass must leave a graph the verifier accepts.
 
 #include <cstdlib>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
+#include "nnex/model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
@@ -16,5 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = graph_text::print(*graph);
   auto back = graph_text::read_graph(text, "printed");
   if (!back.ok() || graph_text::print(*back) != text) std::abort();
+  auto model = Model::compile(std::move(graph).value());
+  if (!model.ok() && model.error().code() == Code::internal) std::abort();
   return 0;
 }
