@@ -47,8 +47,11 @@ std::optional<Tensor> tensor_of(const Dims& dims, DType type, const Shape& shape
 
 /// What inference found, made sharper by what the model declares where inference knows less.
 Type refined(Type found, const Type& declared) {
-  if (found.kind == Kind::unknown || (found.is_tensor() && found.dtype == DType::none))
-    return declared.kind == Kind::unknown ? found : declared;
+  if (found.kind == Kind::unknown) return declared;
+  if (found.is_tensor() && found.dtype == DType::none) {
+    if (declared.kind != Kind::unknown && !declared.is_tensor()) return declared;
+    found.dtype = declared.dtype;
+  }
   if (!found.is_tensor() || !declared.is_tensor() || !declared.dims) return found;
   if (!found.dims) return Type::tensor(found.dtype, declared.dims);
   if (found.dims->size() != declared.dims->size()) return found;

@@ -240,7 +240,8 @@ Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Va
     ordered.push_back(it->second);
   }
   for (const auto& [name, value] : inputs)
-    if (std::none_of(ports.begin(), ports.end(), [&](const PortInfo& p) { return p.name == name; })) {
+    if (std::none_of(ports.begin(), ports.end(),
+                     [&, n = std::string_view(name)](const PortInfo& p) { return p.name == n; })) {
       std::string known;
       for (const PortInfo& p : ports) known += " '" + p.name + "'";
       return Error(Code::invalid_argument, fmt::format("no input '{}'; the model has:{}", name, known));

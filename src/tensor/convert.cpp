@@ -19,8 +19,6 @@ template <class T>
 inline constexpr bool kNarrowFloat =
     std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, f8e4m3fn> || std::is_same_v<T, f8e4m3fnuz> ||
     std::is_same_v<T, f8e5m2> || std::is_same_v<T, f8e5m2fnuz> || std::is_same_v<T, f8e8m0>;
-template <class T>
-inline constexpr bool kReal = std::is_floating_point_v<T> || kNarrowFloat<T>;
 
 /// Toward zero or down, into I's range; NaN gives 0.
 template <class I, class F>

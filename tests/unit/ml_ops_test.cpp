@@ -24,7 +24,8 @@ Tensor floats(const std::vector<float>& v) { return Tensor::of(Shape{static_cast
 
 AttrMap with(AttrMap base, const AttrMap& more) {
   for (const auto& [name, value] : more) {
-    auto at = std::find_if(base.begin(), base.end(), [&](const auto& a) { return a.first == name; });
+    auto at =
+        std::find_if(base.begin(), base.end(), [n = std::string_view(name)](const auto& a) { return a.first == n; });
     if (at == base.end())
       base.emplace_back(name, value);
     else

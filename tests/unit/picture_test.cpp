@@ -89,7 +89,7 @@ TEST(Picture, Jpeg) {
 
 std::string little(uint32_t v, int bytes) {
   std::string s;
-  for (int i = 0; i < bytes; ++i) s += static_cast<char>(v >> (8 * i));
+  for (int i = 0; i < bytes; ++i) s += static_cast<char>(uint64_t{v} >> (8 * i));
   return s;
 }
 

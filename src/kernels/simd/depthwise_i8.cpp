@@ -21,14 +21,13 @@ constexpr int kBytePixels = 8;
 
 /// sum + x * w where x and w fit 16 bits.
 HWY_INLINE Sum add_product(Sum sum, Sum x, Sum w) {
-  const SumTag d;
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_NEON
   return hn::Add(sum, hn::Mul(x, w));
 #else
   // The upper halves of x are zeros: the pair's other product is 0, and one instruction is enough.
   const hn::RepartitionToNarrow<SumTag> d16;
-  Sum none = hn::Zero(d);
-  return hn::ReorderWidenMulAccumulate(d, hn::BitCast(d16, x), hn::BitCast(d16, w), sum, none);
+  Sum none = hn::Zero(SumTag());
+  return hn::ReorderWidenMulAccumulate(SumTag(), hn::BitCast(d16, x), hn::BitCast(d16, w), sum, none);
 #endif
 }
 
