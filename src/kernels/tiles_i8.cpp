@@ -123,6 +123,16 @@ int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, i
   const std::byte* run = from.b + j * from.column_stride;
   const std::byte* at = run;
   while (done < k) {
+    if (from.row_stride == 1) {  // whole groups side by side
+      const auto flips = from.is_signed ? 0U : 0x80808080U;
+      for (; kGroup == 4 && k - done >= 4 && from.run - in_run > 4; done += 4, in_run += 4, at += 4, to += step) {
+        uint32_t four;
+        std::memcpy(&four, at, 4);
+        four ^= flips;
+        std::memcpy(to, &four, 4);
+        for (int g = 0; g < 4; ++g) sum += static_cast<uint32_t>(int32_t{static_cast<int8_t>(four >> (8 * g))});
+      }
+    }
     const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
     int8_t values[kGroup] = {};
     for (int g = 0; g < count; ++g) {
