@@ -85,6 +85,14 @@ struct Block {
 
 class Graph;
 
+/// A value that a session keeps from one run to the next (an NNEF variable that is updated). State i of n enters as
+/// parameter i of the last n of block 0, and what it becomes leaves as result i of the last n: an ordinary value to
+/// passes and plans.
+struct StateDef {
+  std::string label;  ///< The author's, unique in the graph.
+  nnex::Value start;  ///< Its content before the first run.
+};
+
 /// A function of the model: a definition that a pass inlines where it is called. The format that read it knows how.
 class Function {
  public:
@@ -185,6 +193,7 @@ class Graph {
   void remove_param(BlockId block, size_t index);
 
   Metadata meta;
+  std::vector<StateDef> states;  ///< Kept values: the last parameters and results of block 0, in this order.
   /// Functions of the model by "domain:name:overload".
   std::map<std::string, std::shared_ptr<const Function>> functions;
   /// Names of symbolic extents in the order they appear in the inputs.

@@ -12,8 +12,10 @@
 namespace nnex {
 
 class InferCall;
+class PrecisionCall;
 class Call;
 using InferFn = Status (*)(InferCall&);
+using PrecisionFn = Status (*)(PrecisionCall&);
 using KernelFn = Status (*)(Call&);
 
 // ---- Types a port allows
@@ -148,7 +150,7 @@ struct OpDef {
   List<std::string_view, 2> blocks = {};  ///< Sub-graphs a node of it owns, by name.
   AttrType attrs = {};
   InferFn infer = nullptr;
-  InferFn precision = nullptr;  ///< CVM bits.
+  PrecisionFn precision = nullptr;  ///< Bits of the outputs of integer networks (CVM).
   Reference reference = {};
   std::string_view body = {};  ///< NNEF text over simpler rows, for compound operators.
   List<Spelling, 6> spelled = {};
