@@ -57,6 +57,30 @@ struct TypeText {
   std::vector<TypeText> items;
 };
 
+/// A declared type of NNEF, as checkers compare it. What it points to lives as long as the text it was parsed from.
+struct DeclaredType {
+  enum class Kind : uint8_t {
+    primitive,
+    tensor,
+    array,  ///< items[0][]
+    tuple,  ///< (items...)
+    empty,  ///< Of `[]`, which fits every array.
+    none,   ///< Of what has a fault already; fits everything.
+  };
+  enum class Of : uint8_t {
+    scalar,
+    integer,
+    logical,
+    string,
+    generic,  ///< ?
+    unbound,  ///< tensor<>
+  };
+  Kind kind = Kind::primitive;
+  Of of = Of::scalar;  ///< Of primitives and tensors.
+  uint32_t count = 0;
+  const DeclaredType* items = nullptr;
+};
+
 /// The left side of an assignment, or a parameter.
 struct Target {
   enum class Kind : uint8_t { none, name, array, tuple };

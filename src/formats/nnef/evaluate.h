@@ -1,0 +1,71 @@
+#pragma once
+// The language of NNEF: a document's text is parsed, checked by every numbered rule and evaluated; what is left are
+// operations, which go to a sink one by one.
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/faults.h"
+#include "formats/nnef/declarations.h"
+#include "formats/nnef/operation.h"
+
+namespace nnex::nnef_format {
+
+struct GraphHeader {
+  std::string_view name;
+  std::span<const std::string_view> parameters, results;
+};
+
+/// Takes the operations of a document in their order.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Before the first operation.
+  virtual void begin(const GraphHeader&) {}
+  /// Checks the call or makes its nodes, and gives its results their shapes. Faults are made by op.fault().
+  virtual void operation(const Operation& op, Tensors& tensors, Faults& faults) = 0;
+  /// An assignment of the graph body gave a tensor this name. Its TensorInfo has the name already, except where the
+  /// same tensor has two (a fragment that hands its argument back).
+  virtual void assigned(std::string_view /*name*/, TensorId, Tensors&) {}
+  /// After the last operation of a document without faults: one tensor for each result of the header.
+  virtual void end(std::span<const TensorId> /*results*/, Tensors&) {}
+};
+
+/// Sees no shapes; for checks of the language alone.
+class NoSink : public Sink {
+ public:
+  void operation(const Operation&, Tensors&, Faults&) override {}
+};
+
+struct EvaluateLimits {
+  size_t bytes = size_t{256} << 20;  ///< Of the source.
+  int depth = 400;                   ///< Of calls of fragments in fragments.
+  size_t operations = 4'000'000;     ///< In all, fragments unrolled.
+  size_t items = size_t{1} << 22;    ///< Of one array or string.
+  size_t steps = size_t{100} << 20;  ///< Of evaluation: expressions and items in all.
+};
+
+/// How far a document may leave NNEF 1.0.5.
+enum class Dialect : uint8_t {
+  standard,
+  tract,  ///< As sonos/tract and torch-to-nnef write: registries, array literals as tensors, quoted identifiers.
+};
+
+struct EvaluateOptions {
+  EvaluateLimits limits;
+  Dialect dialect = Dialect::standard;
+  /// Operations with bodies for which this is true come as what their bodies call. Fragments of the document always do.
+  std::function<bool(const Declaration&)> lowered;
+  /// Other extents for externals, by name.
+  std::map<std::string, Ints, std::less<>> shapes;
+};
+
+/// Parses, checks and evaluates; all faults of the document, each "file:line:column: RULE: ...". Whether there were
+/// none. `source` must outlive `tensors`.
+bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensors& tensors, Faults& faults,
+              const EvaluateOptions& options = {});
+
+}  // namespace nnex::nnef_format
