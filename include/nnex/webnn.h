@@ -1,8 +1,8 @@
 #pragma once
 /// The W3C Web Neural Network API in C++: contexts, builders, tensors, graphs, one timeline a context.
 ///
-///     auto context = *webnn::createContext().get();
-///     auto builder = *webnn::GraphBuilder::create(context);
+///     auto context = *ml::createContext().get();
+///     auto builder = *ml::GraphBuilder::create(context);
 ///     auto a = *builder.input("a", {DataType::float32, {2, 3}});
 ///     auto graph = *builder.build({{"y", *builder.relu(a)}}).get();
 ///     auto in = *context.createTensor({{DataType::float32, {2, 3}}, false, true}).get();
@@ -18,7 +18,7 @@
 #include "nnex/webnn_ops.h"
 #include "nnex/webnn_types.h"
 
-namespace nnex::webnn {
+namespace nnex::ml {
 
 /// MLTensor.
 class Tensor {
@@ -141,4 +141,4 @@ class GraphBuilder : public Operations {
   const std::shared_ptr<BuilderState>& state() const { return state_; }
 };
 
-}  // namespace nnex::webnn
+}  // namespace nnex::ml

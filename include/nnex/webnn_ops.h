@@ -3,7 +3,7 @@
 
 #include "nnex/webnn_types.h"
 
-namespace nnex::webnn {
+namespace nnex::ml {
 
 /// What GraphBuilder inherits: one method an operation of the specification.
 class Operations {
@@ -11,4 +11,4 @@ class Operations {
   std::shared_ptr<BuilderState> state_;
 };
 
-}  // namespace nnex::webnn
+}  // namespace nnex::ml

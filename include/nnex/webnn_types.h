@@ -1,8 +1,8 @@
 #pragma once
 /// The values of the W3C Web Neural Network API in C++: error kinds, futures, descriptors, handles.
 ///
-/// Names are the specification's, without the ML prefix and in its camelCase. Nothing throws: what throws in JavaScript
-/// returns a Result with an Error here, what gives a promise there gives a Future here.
+/// Names are the specification's, in its camelCase; their ML prefix is the namespace nnex::ml. Nothing throws: what
+/// throws in JavaScript returns a Result with an Error here, what gives a promise there gives a Future here.
 
 #include <condition_variable>
 #include <cstddef>
@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace nnex::webnn {
+namespace nnex::ml {
 
 /// What a binding throws: TypeError, or the DOMException of that name.
 enum class ErrorKind : uint8_t {
@@ -293,4 +293,4 @@ class Operand {
 /// Record of operands by name: what build() takes.
 using NamedOperands = std::map<std::string, Operand>;
 
-}  // namespace nnex::webnn
+}  // namespace nnex::ml

@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "nnex/webnn.h"
 
-namespace nnex::webnn {
+namespace nnex::ml {
 
 /// The engine's element type, and back (none: WebNN has no such type).
 DType dtype_of(DataType type);
@@ -70,4 +70,4 @@ Error invalid_state(std::string message);
 /// An engine failure as an Error of that kind.
 Error from_engine(ErrorKind kind, const nnex::Error& error);
 
-}  // namespace nnex::webnn
+}  // namespace nnex::ml
