@@ -47,3 +47,4 @@ nnex_optional(JPEG jpeglib.h jpeg ${PROJECT_SOURCE_DIR}/src/ops/picture_jpeg.cpp
 nnex_optional(WEBP webp/decode.h webp ${PROJECT_SOURCE_DIR}/src/ops/picture_webp.cpp)
 nnex_optional(TIFF tiffio.h tiff ${PROJECT_SOURCE_DIR}/src/ops/picture_tiff.cpp)
 nnex_optional(OPENJPEG openjpeg.h openjp2 ${PROJECT_SOURCE_DIR}/src/ops/picture_jp2.cpp)
+nnex_optional(ZLIB zlib.h z ${PROJECT_SOURCE_DIR}/src/formats/gzip.cpp)

@@ -55,14 +55,14 @@ struct Picture {
   bool bgr = false;
 };
 
-/// The value of an input from a file: .npy, .npz (its one array, or the one of the input's name), .pb, .json, .png,
-/// .jpg.
+/// The value of an input from a file: .npy, .npz (its one array, or the one of the input's name), .pb, .dat, .json,
+/// .png, .jpg.
 Result<Value> read_input(const std::string& path, const PortInfo& port, const Picture& picture);
 /// Every array of a .npz file, by the name of the input it is for. Error: invalid_argument for a name no input has.
 Result<std::map<std::string, Value>> read_all_inputs(const std::string& path, const std::vector<PortInfo>& ports);
 /// Writes all outputs into one .npz file.
 Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values);
-/// Writes a tensor: .npy, .npz, .pb or .json by the name's ending.
+/// Writes a tensor: .npy, .npz, .pb, .dat or .json by the name's ending.
 Status save_output(const std::string& path, const Value& value, const std::string& name);
 
 /// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1. Unknown extents become `unknown`.

@@ -5,6 +5,7 @@
 
 #include "base/mapped_file.h"
 #include "cli.h"
+#include "formats/nnef/tensor_file.h"
 #include "formats/onnx/proto.h"
 #include "numpy.h"
 #include "picture.h"
@@ -68,6 +69,23 @@ Result<Value> read_json(std::string_view bytes, const PortInfo& port) {
   return Value(std::move(t));
 }
 
+/// The items of a tensor file of NNEF, in the port's element type where both are numbers of a kind.
+Result<Value> read_dat(std::string_view bytes, const PortInfo& port) {
+  auto owner = std::make_shared<const std::string>(bytes);
+  NNEX_ASSIGN(nnef_format::TensorFile file, nnef_format::read_tensor_file(*owner, owner));
+  if (file.header.quantized()) {
+    NNEX_ASSIGN(Tensor reals, nnef_format::real_items(file));
+    return Value(std::move(reals));
+  }
+  NNEX_ASSIGN(Tensor t, nnef_format::items(file));
+  const bool alike = is_real(port.dtype) == is_real(t.dtype()) &&
+                     (port.dtype == DType::boolean) == (t.dtype() == DType::boolean) && port.dtype != DType::str &&
+                     !is_complex(port.dtype);
+  if (port.dtype == DType::none || port.dtype == t.dtype() || !alike) return Value(std::move(t));
+  NNEX_ASSIGN(t, convert(t, port.dtype));
+  return Value(std::move(t));
+}
+
 Json json_of(const Tensor& t, int64_t axis, int64_t& at) {
   if (axis == t.shape().rank()) {
     const int64_t i = at++;
@@ -98,6 +116,7 @@ Result<Value> read_input(const std::string& path, const PortInfo& port, const Pi
       return Value(std::move(it->second));
     }
     if (ends_with(path, ".json")) return read_json(file.bytes(), port);
+    if (ends_with(path, ".dat")) return read_dat(file.bytes(), port);
     if (ends_with(path, ".pb")) {
       auto owner = std::make_shared<const std::string>(file.bytes());
       NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, Type::tensor(port.dtype), {owner, nullptr}));
@@ -105,7 +124,7 @@ Result<Value> read_input(const std::string& path, const PortInfo& port, const Pi
     }
     if (ends_with(path, ".png") || ends_with(path, ".jpg") || ends_with(path, ".jpeg"))
       return picture_input(file.bytes(), port, picture);
-    return Error(Code::invalid_argument, "needed a file that ends in .npy, .npz, .pb, .json, .png or .jpg");
+    return Error(Code::invalid_argument, "needed a file that ends in .npy, .npz, .pb, .dat, .json, .png or .jpg");
   };
   auto v = read();
   if (!v.ok()) return std::move(v).error().at(path).during(fmt::format("reading input '{}'", port.name));
@@ -159,12 +178,19 @@ Status save_output(const std::string& path, const Value& value, const std::strin
     NNEX_ASSIGN(std::string bytes, onnx_format::write_tensor(*t, name));
     return write_file(path, bytes);
   }
+  if (ends_with(path, ".dat")) {
+    NNEX_ASSIGN(nnef_format::TensorBytes file, nnef_format::write_tensor_file(*t));
+    NNEX_ASSIGN(FileWriter writer, FileWriter::create(path));
+    NNEX_TRY(writer.write({file.header.data(), file.header.size()}));
+    NNEX_TRY(writer.write(file.data));
+    return writer.commit();
+  }
   if (ends_with(path, ".json")) {
     int64_t at = 0;
     return write_file(path, json_of(*t, 0, at).dump() + "\n");
   }
   return Error(Code::invalid_argument,
-               fmt::format("cannot save to '{}': needed a name that ends in .npy, .npz, .pb or .json", path));
+               fmt::format("cannot save to '{}': needed a name that ends in .npy, .npz, .pb, .dat or .json", path));
 }
 
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,

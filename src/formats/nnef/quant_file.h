@@ -1,0 +1,68 @@
+#pragma once
+// The quantisation file of NNEF (graph.quant): which quantisation operation belongs to which tensor
+// (NNEF 1.0.5, chapter 5.3; rules Q1 to Q10).
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/faults.h"
+#include "formats/nnef/operation.h"
+#include "formats/nnef/tensor_file.h"
+#include "graph/text/lexer.h"
+
+namespace nnex::nnef_format {
+
+/// One line: the tensor, the operation, and its arguments but for the tensor, as literals.
+struct QuantRecord {
+  graph_text::Position at;
+  std::string tensor, operation;
+  std::vector<std::pair<std::string, Arg>> args;
+
+  const Arg* find(std::string_view name) const;
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  bool flag(std::string_view name) const;
+};
+using QuantFile = std::vector<QuantRecord>;
+
+/// Reads the text; `name` is the file's, for messages. Errors: invalid_model at "name:line:column": Q1 (what is no
+/// line), Q5 (arguments without a name, or that are no literals); limit.
+Result<QuantFile> parse_quant(std::string_view source, std::string_view name);
+
+/// What a line may say of an operation: its parameters, the quantised tensor first.
+struct QuantParameter {
+  std::string_view name;
+  ItemType type = ItemType::scalar;
+  bool tensor = false;    ///< Takes nested arrays, too.
+  bool optional = false;  ///< Has a default.
+};
+using QuantParameters = std::vector<QuantParameter>;
+
+/// What the lines are checked against.
+struct QuantContext {
+  /// The tensor of the graph's body of that name; null where there is none.
+  std::function<const TensorInfo*(std::string_view)> tensor;
+  /// Parameters of a fragment of the document; nothing where there is none. The standard's own are known.
+  std::function<std::optional<QuantParameters>(std::string_view)> fragment;
+};
+
+/// Checks every line; all faults, each with its place and the rule's number (Q2 to Q10).
+void check_quant(const QuantFile& file, std::string_view name, const QuantContext& context, Faults& faults);
+
+/// The text of the records, one a line, in the order given: what parse_quant reads back.
+std::string quant_text(const QuantFile& file);
+
+/// The reals that the codes of a quantised tensor file stand for by its record. The parameters broadcast from axis 0.
+/// Errors: unsupported (an operation that stores no codes: a fragment), invalid_model (a parameter that is missing or
+/// does not broadcast).
+Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& record);
+
+/// The extents of a literal: of a number none, of nested arrays theirs; nothing where they are jagged (Q7).
+std::optional<Ints> literal_extents(const Arg& arg);
+/// "[[0.0, 1.0]]", "true": a literal of the language.
+std::string literal_text(const Arg& arg);
+
+}  // namespace nnex::nnef_format

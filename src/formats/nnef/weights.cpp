@@ -1,0 +1,65 @@
+#include "formats/nnef/weights.h"
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+
+std::string tensor_file_name(std::string_view label) { return fmt::format("{}.dat", label); }
+
+DType engine_type(ItemType type) {
+  switch (type) {
+    case ItemType::scalar:
+      return DType::f32;
+    case ItemType::integer:
+      return DType::i64;
+    case ItemType::logical:
+      return DType::boolean;
+    case ItemType::string:
+      return DType::str;
+  }
+  return DType::none;
+}
+
+std::string_view type_name(ItemType type) {
+  constexpr std::string_view kNames[] = {"scalar", "integer", "logical", "string"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record) {
+  if (!(file.header.shape == Shape(extents)))
+    return Error(Code::invalid_model, fmt::format("C6: the file holds {}; the variable is {}", file.header.shape.text(),
+                                                  Shape(extents).text()));
+  NNEX_ASSIGN(const ItemType stored, item_type(file.header));
+  if (stored != type)
+    return Error(Code::invalid_model, fmt::format("C7: the file holds {}, which are {}; the variable is {}",
+                                                  file.header.text(), type_name(stored), type_name(type)));
+  if (file.header.quantized()) {
+    if (record) return reals_of_codes(file, *record);
+    return real_items(file);
+  }
+  NNEX_ASSIGN(Tensor t, items(file));
+  if (t.dtype() == engine_type(type)) return t;
+  return convert(t, engine_type(type));
+}
+
+Result<Tensor> variable_content(const Container& from, std::string_view label, ItemType type, const Ints& extents,
+                                const QuantRecord* record) {
+  const std::string file_name = tensor_file_name(label);
+  const auto task = [&] { return fmt::format("reading the content of variable '{}'", label); };
+  auto bytes = from.read(file_name);
+  if (!bytes.ok()) {
+    const char* rule = bytes.error().code() == Code::invalid_model ? "C9" : "C2";
+    return Error(bytes.error().code(), fmt::format("{}: {}", rule, bytes.error().message())).during(task());
+  }
+  auto content = [&]() -> Result<Tensor> {
+    NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));
+    return variable_content(file, type, extents, record);
+  }();
+  if (!content.ok()) return std::move(content).error().at(from.place(file_name)).during(task());
+  return content;
+}
+
+}  // namespace nnex::nnef_format

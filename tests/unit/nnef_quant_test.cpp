@@ -1,0 +1,118 @@
+#include "formats/nnef/quant_file.h"
+
+#include <gtest/gtest.h>
+
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+/// The rules of every fault, in order: "Q2 Q6".
+std::string rules_of(const std::string& text) {
+  const auto rule = [](const std::string& message) { return message.substr(0, message.find(':')); };
+  auto file = parse_quant(text, "graph.quant");
+  if (!file.ok()) return rule(file.error().message());
+  TensorInfo x{ItemType::scalar, true, {1, 2, 4}, "x", {}}, n{ItemType::integer, true, {2}, "n", {}};
+  QuantContext context;
+  context.tensor = [&](std::string_view name) { return name == "x" ? &x : name == "n" ? &n : nullptr; };
+  context.fragment = [](std::string_view name) -> std::optional<QuantParameters> {
+    if (name != "mine") return std::nullopt;
+    return QuantParameters{{"a", ItemType::scalar, true}, {"k", ItemType::integer, false, true}};
+  };
+  Faults faults;
+  check_quant(*file, "graph.quant", context, faults);
+  std::string out;
+  for (const Error& e : faults.list()) out += (out.empty() ? "" : " ") + rule(e.message());
+  return out;
+}
+
+TEST(NnefQuant, Lines) {
+  const struct {
+    const char *text, *rules;
+  } rows[] = {
+      {"", ""},
+      {"# nothing\n", ""},
+      {"'x': linear_quantize(min = -1.0, max = 1.0, bits = 8);", ""},
+      {"\"x\": linear_quantize(bits = 8, min = [[0.0, -1.0]], max = 1e3);", ""},
+      {"'x': mine();", ""},
+      {"'x': mine(k = 3);", ""},
+      {"x: mine();", "Q1"},
+      {"'x' mine();", "Q1"},
+      {"'x': mine()", "Q1"},
+      {"'x': mine(k = 3,);", "Q5"},
+      {"'x': mine(3);", "Q5"},
+      {"'x': mine(k = y);", "Q5"},
+      {"'y': mine();", "Q2"},
+      {"'x': quantize();", "Q3"},
+      {"'n': mine();", "Q3"},
+      {"'x': mine(a = 1.0);", "Q4"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0);", "Q6"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 8, bits = 8);", "Q6"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 8, more = 1);", "Q6"},
+      {"'x': linear_quantize(min = [[0.0], [0.0, 1.0]], max = 1.0, bits = 8);", "Q7"},
+      {"'x': linear_quantize(min = [0.0, 1.0], max = 1.0, bits = 8);", "Q8"},
+      {"'x': linear_quantize(min = 0, max = 1.0, bits = 8);", "Q9"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 8.0);", "Q9"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = [8]);", "Q9"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 99);", "Q9"},
+      {"'x': mine(); 'x': mine();", "Q10"},
+      {"'y': linear_quantize(min = 0.0, bits = 8.0);", "Q2 Q9 Q6"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.text);
+    EXPECT_EQ(rules_of(row.text), row.rules);
+  }
+}
+
+TEST(NnefQuant, PlacesAndTextAgain) {
+  auto bad = parse_quant("'x': mine();\n  'y': mine(4);", "graph.quant");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().where(), "graph.quant:2:13");
+  const char* text = "'x': linear_quantize(min = [[0.0, -1.5]], max = 1e+30, bits = 8);\n'y': mine(k = -3, s = 'a');\n";
+  auto file = parse_quant(text, "graph.quant");
+  ASSERT_TRUE(file.ok()) << file.error().text();
+  auto again = parse_quant(quant_text(*file), "again");
+  ASSERT_TRUE(again.ok()) << again.error().text() << quant_text(*file);
+  EXPECT_EQ(quant_text(*again), quant_text(*file));
+}
+
+TEST(NnefQuant, CodesBecomeReals) {
+  const struct {
+    const char* line;
+    StoredItem item;
+    std::vector<int64_t> codes;
+    std::vector<double> reals;
+  } rows[] = {
+      {"'x': linear_quantize(min = [0.0, -2.0], max = [1.0, 2.0], bits = 2);",
+       StoredItem::quantized_unsigned,
+       {0, 3, 0, 3},
+       {0, 1, -2, 2}},
+      {"'x': min_max_linear_quantize(min = -2.0, max = 2.0, bits = 8, signed = true, symmetric = true);",
+       StoredItem::quantized_signed,
+       {-127, 0, 127, 0},
+       {-2, 0, 2, 0}},
+      {"'x': zero_point_linear_quantize(zero_point = [[1, 2]], scale = 0.5, bits = 8, signed = true, symmetric = "
+       "false);",
+       StoredItem::quantized_signed,
+       {1, 2, 3, 0},
+       {0, 0, 1, -1}},
+      {"'x': logarithmic_quantize(max = 4.0, bits = 2);", StoredItem::quantized_unsigned, {0, 1, 2, 3}, {0.5, 1, 2, 4}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.line);
+    auto lines = parse_quant(row.line, "graph.quant");
+    ASSERT_TRUE(lines.ok()) << lines.error().text();
+    StoreAs as{row.item, 8};
+    auto written = write_tensor_file(Tensor::of<int64_t>({2, 2}, row.codes), &as);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    const std::string bytes = written->joined();
+    auto file = read_tensor_file(bytes);
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    auto reals = reals_of_codes(*file, lines->front());
+    ASSERT_TRUE(reals.ok()) << reals.error().text();
+    for (int64_t i = 0; i < 4; ++i) EXPECT_NEAR(real_at(*reals, i), row.reals[static_cast<size_t>(i)], 1e-6) << i;
+  }
+}
+
+}  // namespace
+}  // namespace nnex::nnef_format
