@@ -12,7 +12,9 @@ std::string rules_of(const std::string& text) {
   const auto rule = [](const std::string& message) { return message.substr(0, message.find(':')); };
   auto file = parse_quant(text, "graph.quant");
   if (!file.ok()) return rule(file.error().message());
-  TensorInfo x{ItemType::scalar, true, {1, 2, 4}, "x", {}}, n{ItemType::integer, true, {2}, "n", {}};
+  TensorInfo x, n;
+  x.shaped = n.shaped = true;
+  x.extents = {1, 2, 4}, n.extents = {2}, n.type = ItemType::integer;
   QuantContext context;
   context.tensor = [&](std::string_view name) { return name == "x" ? &x : name == "n" ? &n : nullptr; };
   context.fragment = [](std::string_view name) -> std::optional<QuantParameters> {

@@ -86,12 +86,12 @@ class QuantParser {
     std::string name(now_.text);
     NNEX_TRY(advance());
     NNEX_TRY(take(Tok::assign, "'=': all arguments are named", "Q5"));
-    NNEX_ASSIGN(Arg value, literal(0));
+    NNEX_ASSIGN(Literal value, literal(0));
     r.args.emplace_back(std::move(name), std::move(value));
     return {};
   }
 
-  Result<Arg> literal(int depth) {
+  Result<Literal> literal(int depth) {
     if (++literals_ > kMostLiterals || depth > kMostNesting)
       return Error(Code::limit, fmt::format("more than {} literals, or deeper than {}", kMostLiterals, kMostNesting));
     if (now_.kind == Tok::open_square) return list(depth, Tok::close_square);
@@ -102,7 +102,7 @@ class QuantParser {
       NNEX_TRY(advance());
       if (now_.kind != Tok::integer && now_.kind != Tok::real) return wrong("Q1", "a number after '-'");
     }
-    Arg out;
+    Literal out;
     const Token t = now_;
     if (t.kind == Tok::integer) {
       uint64_t n = 0;
@@ -129,17 +129,17 @@ class QuantParser {
     return out;
   }
 
-  Result<Arg> list(int depth, Tok close) {
+  Result<Literal> list(int depth, Tok close) {
     NNEX_TRY(advance());
-    Args items;
+    Literals items;
     while (now_.kind != close || !items.empty()) {
-      NNEX_ASSIGN(Arg item, literal(depth + 1));
+      NNEX_ASSIGN(Literal item, literal(depth + 1));
       items.push_back(std::move(item));
       if (now_.kind != Tok::comma) break;
       NNEX_TRY(advance());
     }
     NNEX_TRY(take(close, fmt::format("',' or '{}'", graph_text::shown(close))));
-    Arg out;
+    Literal out;
     out.value = std::move(items);
     return out;
   }
@@ -189,15 +189,15 @@ std::optional<QuantParameters> parameters_of(const std::string& operation, const
 }
 
 /// The data-type of a literal's items; nothing where they differ, or there are none.
-std::optional<ItemType> literal_type(const Arg& arg) {
+std::optional<ItemType> literal_type(const Literal& arg) {
   if (arg.get<bool>()) return ItemType::logical;
   if (arg.get<int64_t>()) return ItemType::integer;
   if (arg.get<double>()) return ItemType::scalar;
   if (arg.get<std::string>()) return ItemType::string;
-  const Args* items = arg.get<Args>();
+  const Literals* items = arg.get<Literals>();
   if (!items || items->empty()) return std::nullopt;
   const auto first = literal_type(items->front());
-  for (const Arg& item : *items)
+  for (const Literal& item : *items)
     if (literal_type(item) != first) return std::nullopt;
   return first;
 }
@@ -255,8 +255,8 @@ class LineChecker {
     typed(*p, value);
   }
 
-  void typed(const QuantParameter& p, const Arg& value) {
-    if (value.get<Args>() && !p.tensor)
+  void typed(const QuantParameter& p, const Literal& value) {
+    if (value.get<Literals>() && !p.tensor)
       return fault("Q9", fmt::format("argument '{}' is an array; needed one {}", p.name, type_name(p.type)));
     const auto extents = literal_extents(value);
     if (!extents) return fault("Q7", fmt::format("argument '{}': its arrays differ in length", p.name));
@@ -270,7 +270,7 @@ class LineChecker {
   }
 
   void bits() {
-    const Arg* b = r_.find("bits");
+    const Literal* b = r_.find("bits");
     const int64_t* n = b ? b->get<int64_t>() : nullptr;
     if (n && (*n < 1 || *n > 64)) fault("Q9", fmt::format("argument 'bits' is {}; needed 1 to 64", *n));
   }
@@ -282,9 +282,9 @@ class LineChecker {
   const TensorInfo* tensor_ = nullptr;
 };
 
-void flatten(const Arg& arg, std::vector<double>& out) {
-  if (const Args* items = arg.get<Args>()) {
-    for (const Arg& item : *items) flatten(item, out);
+void flatten(const Literal& arg, std::vector<double>& out) {
+  if (const Literals* items = arg.get<Literals>()) {
+    for (const Literal& item : *items) flatten(item, out);
     return;
   }
   out.push_back(arg.get<double>()    ? *arg.get<double>()
@@ -296,7 +296,7 @@ void flatten(const Arg& arg, std::vector<double>& out) {
 class Spread {
  public:
   static Result<Spread> of(const QuantRecord& r, std::string_view name, const Shape& to) {
-    const Arg* arg = r.find(name);
+    const Literal* arg = r.find(name);
     const auto extents = arg ? literal_extents(*arg) : std::nullopt;
     if (!extents || !broadcasts(*extents, Ints(to.begin(), to.end())))
       return Error(Code::invalid_model, fmt::format("Q8: quantisation of '{}': argument '{}' is missing or does "
@@ -340,17 +340,17 @@ Result<Tensor> each_code(const TensorFile& file, F&& real) {
 
 }  // namespace
 
-const Arg* QuantRecord::find(std::string_view name) const {
+const Literal* QuantRecord::find(std::string_view name) const {
   for (const auto& [key, value] : args)
     if (key == name) return &value;
   return nullptr;
 }
 int64_t QuantRecord::integer(std::string_view name, int64_t otherwise) const {
-  const Arg* a = find(name);
+  const Literal* a = find(name);
   return a && a->get<int64_t>() ? *a->get<int64_t>() : otherwise;
 }
 bool QuantRecord::flag(std::string_view name) const {
-  const Arg* a = find(name);
+  const Literal* a = find(name);
   return a && a->get<bool>() && *a->get<bool>();
 }
 
@@ -363,11 +363,11 @@ void check_quant(const QuantFile& file, std::string_view name, const QuantContex
   for (const QuantRecord& r : file) LineChecker(r, context, name, faults).check(seen);
 }
 
-std::optional<Ints> literal_extents(const Arg& arg) {
-  const Args* items = arg.get<Args>();
+std::optional<Ints> literal_extents(const Literal& arg) {
+  const Literals* items = arg.get<Literals>();
   if (!items) return Ints{};
   std::optional<Ints> inner;
-  for (const Arg& item : *items) {
+  for (const Literal& item : *items) {
     auto extents = literal_extents(item);
     if (!extents || (inner && *inner != *extents)) return std::nullopt;
     inner = std::move(extents);
@@ -377,7 +377,7 @@ std::optional<Ints> literal_extents(const Arg& arg) {
   return out;
 }
 
-std::string literal_text(const Arg& arg) {
+std::string literal_text(const Literal& arg) {
   if (auto* b = arg.get<bool>()) return *b ? "true" : "false";
   if (auto* i = arg.get<int64_t>()) return fmt::to_string(*i);
   if (auto* s = arg.get<std::string>()) return graph_text::quoted(*s);
@@ -386,8 +386,8 @@ std::string literal_text(const Arg& arg) {
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
   std::string out = "[";
-  if (const Args* items = arg.get<Args>())
-    for (const Arg& item : *items) out += (out.size() > 1 ? ", " : "") + literal_text(item);
+  if (const Literals* items = arg.get<Literals>())
+    for (const Literal& item : *items) out += (out.size() > 1 ? ", " : "") + literal_text(item);
   return out + "]";
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/faults.h"
@@ -16,13 +17,26 @@
 
 namespace nnex::nnef_format {
 
+struct Literal;
+using Literals = std::vector<Literal>;
+
+/// A number, string, truth value, or an array of them.
+struct Literal {
+  std::variant<std::monostate, bool, int64_t, double, std::string, Literals> value;
+
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&value);
+  }
+};
+
 /// One line: the tensor, the operation, and its arguments but for the tensor, as literals.
 struct QuantRecord {
   graph_text::Position at;
   std::string tensor, operation;
-  std::vector<std::pair<std::string, Arg>> args;
+  std::vector<std::pair<std::string, Literal>> args;
 
-  const Arg* find(std::string_view name) const;
+  const Literal* find(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t otherwise) const;
   bool flag(std::string_view name) const;
 };
@@ -61,8 +75,8 @@ std::string quant_text(const QuantFile& file);
 Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& record);
 
 /// The extents of a literal: of a number none, of nested arrays theirs; nothing where they are jagged (Q7).
-std::optional<Ints> literal_extents(const Arg& arg);
+std::optional<Ints> literal_extents(const Literal& arg);
 /// "[[0.0, 1.0]]", "true": a literal of the language.
-std::string literal_text(const Arg& arg);
+std::string literal_text(const Literal& arg);
 
 }  // namespace nnex::nnef_format
