@@ -11,6 +11,7 @@
 #include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
+#include "graph/work.h"
 #include "kernels/simd/loops.h"
 #include "passes/passes.h"
 
@@ -30,23 +31,10 @@ int64_t parameters(const Graph& graph) {
   return n;
 }
 
-/// Multiply-adds of convolutions and matrix products, where extents are known: elements of the output times those each
-/// one sums.
+/// Multiply-adds of convolutions and matrix products, where extents are known.
 Dim macs(const Graph& graph) {
   Dim sum = 0;
-  for (NodeId id : graph.order_with_blocks()) {
-    const Node& n = graph[id];
-    if (n.out.empty() || !n.out[0].valid() || n.in.size() < 2 || !n.in[1].valid()) continue;
-    const Type &y = graph[n.out[0]].type, &w = graph[n.in[1]].type, &x = graph[n.in[0]].type;
-    if (!y.dims || !w.dims || !x.dims || w.dims->empty() || x.dims->empty()) continue;
-    const std::string_view op = n.op->name;
-    if (op == "conv" || op == "conv_integer")
-      sum = sum + product(*y.dims) * product(Dims(w.dims->begin() + 1, w.dims->end()));
-    else if (op == "deconv")
-      sum = sum + product(*x.dims) * product(Dims(w.dims->begin() + 1, w.dims->end()));
-    else if (op == "matmul" || op == "linear" || op == "matmul_integer")
-      sum = sum + product(*y.dims) * x.dims->back();
-  }
+  for (NodeId id : graph.order_with_blocks()) sum = sum + multiply_adds(graph, graph[id]);
   return sum;
 }
 

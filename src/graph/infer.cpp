@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/work.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 
@@ -9,6 +10,7 @@ namespace nnex {
 namespace {
 
 constexpr int64_t kSmall = 256;       ///< Elements of a content worth carrying.
+constexpr double kSteps = 1 << 20;    ///< Of one node: contents are not worth more.
 constexpr int64_t kConstant = 65536;  ///< Elements of a constant whose values a rule may ask for.
 
 const Port& port_at(const auto& ports, size_t i) { return ports[std::min(i, ports.size() - 1)]; }
@@ -214,6 +216,7 @@ void Inference::propagate(const Node& node) {
     auto shape = concrete(fact(v).type);
     if (!shape || shape->checked_count().value_or(kSmall + 1) > kSmall) return;
   }
+  if (steps_bound(node, [&](ValueId v) -> const Type& { return type(v); }) > kSteps) return;
   if (formulas)
     propagate_formulas(node, in);
   else

@@ -1,4 +1,5 @@
 #include "graph/infer.h"
+#include "graph/work.h"
 #include "ops/call.h"
 #include "passes/passes.h"
 
@@ -7,6 +8,7 @@ namespace {
 
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
 constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that all results may have beyond their inputs.
+constexpr double kSteps = 1 << 28;               ///< Of one node: below a second.
 
 /// The node's outputs, when it is pure and everything it reads is constant. What they have beyond the inputs is taken
 /// from `growth`.
@@ -50,7 +52,7 @@ Result<int> fold(Graph& graph, bool keep_bytes) {
     if (keep_bytes && node.op->name == "dequantize_linear") continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
-    if (!constant) continue;
+    if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
     auto values = folded(graph, node, growth);
     if (!values.ok()) continue;
     for (size_t o = 0; o < graph[id].out.size(); ++o)

@@ -118,6 +118,16 @@ TEST(Fuse, ConvolutionTakesNormalisationResidualAndActivation) {
   EXPECT_EQ(count(g, "transpose"), 2);  // of the network's input and output
 }
 
+TEST(Fuse, ConvolutionsOfOtherGroupsMayShareAFilter) {
+  Net n({1, 8, 5, 5});
+  const ValueId w = n.weights({8, 4, 3, 3});
+  ConvAttrs whole, halves;
+  whole.padding = halves.padding = {{1, 1}, {1, 1}};
+  halves.groups = 2;
+  const ValueId first = n.b("slice", {n.x, n.b.ints({0}), n.b.ints({4}), n.b.ints({1})});
+  expect_same(n, {n.b("conv", {first, w}, whole), n.b("conv", {n.x, w}, halves)}, {1, 8, 5, 5});
+}
+
 TEST(Fuse, EveryActivationAfterAConvolution) {
   for (const char* name : {"relu", "sigmoid", "tanh", "hard_swish", "mish", "softplus", "silu", "gelu", "elu", "selu",
                            "leaky_relu", "hard_sigmoid", "exp", "abs", "neg", "floor"}) {
@@ -168,6 +178,16 @@ TEST(Fuse, LongChainsAreCut) {
   for (int i = 0; i < 60; ++i) v = n.b("tanh", {n.b("add", {v, n.weights({300})})});
   const Graph g = expect_same(n, {v}, {300});
   EXPECT_GE(count(g, "fused"), 3);
+}
+
+TEST(Fold, WorkWithoutEndIsLeftToTheRun) {
+  for (const int64_t size : {int64_t{8}, int64_t{1} << 40}) {
+    Net n({1});
+    PoolAttrs a;
+    a.size = {size}, a.padding = {{size / 2, size - size / 2 - 1}};
+    n.g.set_results(kMain, {n.b("add", {n.x, n.b("max_pool", {n.weights({1})}, a)})});
+    EXPECT_EQ(count(optimized(n.g), "max_pool"), size == 8 ? 0 : 1) << size;
+  }
 }
 
 TEST(Layout, TransposesMoveThroughAndCancel) {
