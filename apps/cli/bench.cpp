@@ -9,6 +9,7 @@
 
 #include "base/mapped_file.h"
 #include "cli.h"
+#include "numbers.h"
 
 namespace nnex::cli {
 namespace {
@@ -162,7 +163,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("bench", "Time a model on its own test data, or on random inputs");
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
-  verb->add_option("--seconds", o->seconds, "How long to measure")->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", o->seconds, "How long to measure")->check(positive_number());
   verb->add_flag("--json", o->json, "Print a JSON object");
   verb->callback([o, &exit_code] { exit_code = bench(*o); });
 }
@@ -171,7 +172,7 @@ void add_profile(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("profile", "Show where the time of a run goes, node by node");
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
-  verb->add_option("--seconds", o->seconds, "How long to measure")->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", o->seconds, "How long to measure")->check(positive_number());
   verb->add_option("--trace", o->trace, "Write the last run as a Chrome trace (JSON)");
   verb->add_flag("--json", o->json, "Print a JSON object");
   verb->callback([o, &exit_code] { exit_code = profile(*o); });

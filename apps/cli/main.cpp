@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cli.h"
+#include "numbers.h"
 
 namespace nnex::cli {
 
@@ -27,7 +28,7 @@ void ModelOptions::add_to(CLI::App& verb) {
   verb.add_option("model", path, "The model file (.onnx)")->required();
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
-  verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(CLI::NonNegativeNumber);
+  verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 

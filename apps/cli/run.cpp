@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "cli.h"
+#include "numbers.h"
 #include "tensor/convert.h"
 
 namespace nnex::cli {
@@ -172,7 +173,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "input it has an array for");
   verb->add_option("--save", o->save,
                    "Save an output: FILE, or NAME=FILE (.npy .npz .pb .json); a .npz FILE takes all of them");
-  verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(CLI::NonNegativeNumber);
+  verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(whole_number(0));
   verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
   verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")
       ->check(CLI::IsMember({"nchw", "nhwc"}));

@@ -18,6 +18,7 @@ namespace nnex {
 namespace simd {
 struct Loops;
 }
+class Team;
 
 /// Packed forms of constants, made once and shared by every plan and session of a model. Safe from any thread.
 class Packs {
@@ -63,6 +64,7 @@ struct KernelRequest {
   std::span<const RegionStep> region;  ///< Of a `fused` node; output 0 is the last step's.
   const simd::Loops& loops;
   Packs& packs;
+  Team& team;  ///< The run's threads, for packing.
 
   template <class A>
   const A& attr() const {

@@ -156,7 +156,7 @@ class Planner {
       for (ValueId v : node.in) in.push_back(operand(v));
       for (ValueId v : node.out) out.push_back(operand(v));
       std::vector<RegionStep> region = region_of(node);
-      auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs});
+      auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team});
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
       if (chosen->kernel) {
         step.how = Step::How::kernel;

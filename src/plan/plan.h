@@ -77,6 +77,7 @@ struct PlanContext {
   Packs& packs;
   AlignedConstants& constants;
   int64_t memory_limit;
+  Team& team;
 };
 
 /// Plans the nodes of a block from `from` on. Errors: those of inference (with the node's place), limit when the arena

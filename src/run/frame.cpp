@@ -120,7 +120,7 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
     }
   }
   AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs
-  PlanContext context{graph_, *model_->loops, model_->packs, model_->constants, model_->memory_limit};
+  PlanContext context{graph_, *model_->loops, model_->packs, model_->constants, model_->memory_limit, *team_};
   Bound made{key, nullptr, {}};
   NNEX_ASSIGN(made.plan, make_plan(context, block, from, live));
   for (const Step& step : made.plan->steps) {

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Works out every expected value of tests/cases/ops again, with numpy and from each operator's rule, without nnex.
+"""Works out the expected values of tests/cases/ops again, with numpy and from each operator's rule, without nnex.
+
+Cases of operators it has no rule for (regions, samplers, quantised convolutions) are counted as not derived.
 
     python3 tests/cases/derive.py            every case; ends in: N agree, N differ, N not derived
 """

@@ -2,8 +2,6 @@
 
 #include "kernels/conv.h"
 
-#include <fmt/format.h>
-
 #include "kernels/kernel.h"
 #include "kernels/nodes/finish.h"
 #include "kernels/nodes/turn.h"
@@ -51,11 +49,9 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Finish
   const auto shape = conv_shape(a, x, w);
   if (!shape) return nullptr;
   const ConvShape& s = *shape;
-  Team alone(1);
-  const std::string key =
-      fmt::format("conv {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa), static_cast<int>(conv_method(s)));
+  const std::string key = filter_key("conv", r, r.in[1], s);
   NNEX_ASSIGN(auto filter, r.packs.get(key, conv_filter_floats(r.loops, s) * 4, [&](std::byte* to) {
-    conv_pack_filter(r.loops, alone, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+    conv_pack_filter(r.loops, r.team, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
   }));
   return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(r.loops, s, a.channels_last, std::move(filter), finish));
 }

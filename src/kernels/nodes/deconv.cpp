@@ -13,6 +13,7 @@
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 #include "kernels/kernel.h"
+#include "kernels/nodes/finish.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -182,14 +183,12 @@ Result<Phase> make_phase(const KernelRequest& r, const ConvShape& x, const std::
   }
   if (!p.taps()) return p;
   const std::string key =
-      fmt::format("deconv {} {} {} {} {} of {} {} {} {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa),
+      fmt::format("{} phase {} {} {} of {} {} {} {} {} {}", filter_key("deconv", r, r.in[1], p.shape),
                   p.axes[0].taps.back(), p.axes[1].taps.back(), p.axes[2].taps.back(), windows[0].stride,
-                  windows[1].stride, windows[2].stride, windows[0].dilation, windows[1].dilation, windows[2].dilation) +
-      fmt::format(" {} {}", x.groups, static_cast<int>(conv_method(p.shape)));
-  Team alone(1);
+                  windows[1].stride, windows[2].stride, windows[0].dilation, windows[1].dilation, windows[2].dilation);
   NNEX_ASSIGN(p.filter, r.packs.get(key, conv_filter_floats(r.loops, p.shape) * 4, [&](std::byte* to) {
     const std::vector<float> filter = phase_filter(p, r.in[1].shape, r.in[1].constant->data());
-    conv_pack_filter(r.loops, alone, p.shape, reinterpret_cast<const std::byte*>(filter.data()),
+    conv_pack_filter(r.loops, r.team, p.shape, reinterpret_cast<const std::byte*>(filter.data()),
                      reinterpret_cast<float*>(to));
   }));
   return p;

@@ -1,6 +1,11 @@
 #include "kernels/nodes/finish.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "kernels/nodes/pointwise.h"
+#include "kernels/simd/loops.h"
 
 namespace nnex {
 namespace {
@@ -34,6 +39,18 @@ Epilogue Finish::epilogue(const Call& c, int64_t columns) const {
   return end;
 }
 
+std::string pack_key(std::string_view what, const KernelRequest& r, const Operand& w, std::span<const int32_t> zeros) {
+  std::string key = fmt::format("{} {} {}", what, w.id, static_cast<int>(r.loops.isa));
+  if (std::any_of(zeros.begin(), zeros.end(), [](int32_t z) { return z != 0; }))
+    key += fmt::format(" zero {}", fmt::join(zeros, " "));
+  return key;
+}
+
+std::string filter_key(std::string_view what, const KernelRequest& r, const Operand& w, const ConvShape& s,
+                       std::span<const int32_t> zeros) {
+  return fmt::format("{} {} {}", pack_key(what, r, w, zeros), s.groups, static_cast<int>(conv_method(s)));
+}
+
 FirstStep::FirstStep(const KernelRequest& region)
     : in(inputs_of(region, region.region[0])), out{region.region[0].out}, request{*region.region[0].op,
                                                                                   region.region[0].attrs,
@@ -41,7 +58,8 @@ FirstStep::FirstStep(const KernelRequest& region)
                                                                                   out,
                                                                                   {},
                                                                                   region.loops,
-                                                                                  region.packs} {}
+                                                                                  region.packs,
+                                                                                  region.team} {}
 
 std::optional<Finish> finish_of(const KernelRequest& region) {
   const RegionStep& product = region.region[0];

@@ -24,6 +24,14 @@ struct Finish {
 /// spatial axes, or tensors without elements.
 std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Shape& w);
 
+/// Names the packing of constant `w` in Packs: the constant, the instruction set, and the zero points that the packing
+/// takes in.
+std::string pack_key(std::string_view what, const KernelRequest& r, const Operand& w,
+                     std::span<const int32_t> zeros = {});
+/// The same for a filter, whose packing depends on groups and method too.
+std::string filter_key(std::string_view what, const KernelRequest& r, const Operand& w, const ConvShape& s,
+                       std::span<const int32_t> zeros = {});
+
 /// The request for the first step of a region, by itself.
 struct FirstStep {
   explicit FirstStep(const KernelRequest& region);

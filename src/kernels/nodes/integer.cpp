@@ -1,7 +1,5 @@
 // Products and convolutions of bytes with constant filters, on the exact integer kernels.
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "kernels/conv_i8.h"
@@ -125,13 +123,10 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const ByteNo
   auto k = constants_of(r, node, w.shape[0]);
   const auto shape = conv_shape(a, r.in[node.x].shape, w.shape);
   if (!k || !shape) return nullptr;
-  Team alone(1);
   const ByteFilter filter{w.constant->data(), k->w_signed, k->w_zero.data(), k->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = fmt::format(
-      "conv_integer {} {} {} {} {}", w.id, given(r, node.w_zero) ? static_cast<int64_t>(r.in[node.w_zero].id) : -1,
-      shape->groups, static_cast<int>(conv_method(*shape)), static_cast<int>(r.loops.isa));
+  const std::string key = filter_key("conv_i8", r, w, *shape, k->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
-    conv_i8_pack_filter(r.loops, alone, *shape, filter, to);
+    conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));
   return made<IntegerConv>(r.loops, node, *shape, a.channels_last, std::move(*k), std::move(packed));
 }
@@ -177,7 +172,6 @@ Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, const Byt
     if (given(r, i) && r.in[i].shape.count() != 1 && r.in[i].shape[r.in[i].shape.rank() - 1] != n) return nullptr;
   auto constants = constants_of(r, node, n);
   if (!constants) return nullptr;
-  Team alone(1);
   const ByteMatrix b{w.constant->data(),
                      k,
                      n,
@@ -186,11 +180,9 @@ Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, const Byt
                      constants->w_signed,
                      constants->w_zero.data(),
                      constants->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = fmt::format("matmul_integer {} {} {}", w.id,
-                                      given(r, node.w_zero) ? static_cast<int64_t>(r.in[node.w_zero].id) : -1,
-                                      static_cast<int>(r.loops.isa));
+  const std::string key = pack_key("gemm_i8", r, w, constants->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, packed_bytes_i8(r.loops, k, n),
-                                       [&](std::byte* to) { pack_b_i8(r.loops, alone, b, to); }));
+                                       [&](std::byte* to) { pack_b_i8(r.loops, r.team, b, to); }));
   return made<IntegerProduct>(r.loops, node, x.shape.count() / k, n, k, std::move(*constants), std::move(packed));
 }
 

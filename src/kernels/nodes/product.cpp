@@ -1,7 +1,5 @@
 // Matrix products with a constant right-hand side, or of two activations.
 
-#include <fmt/format.h>
-
 #include "kernels/gemm.h"
 #include "kernels/nodes/finish.h"
 #include "ops/matmul.h"
@@ -36,10 +34,9 @@ class PackedProduct : public Kernel {
 Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, bool b_transposed,
                                                const Finish& finish) {
   const Shape& w = r.in[1].shape;
-  const std::string key = fmt::format("gemm {} {} {}", r.in[1].id, static_cast<int>(r.loops.isa), b_transposed);
-  Team alone(1);
+  const std::string key = pack_key(b_transposed ? "gemm transposed" : "gemm", r, r.in[1]);
   NNEX_ASSIGN(auto b, r.packs.get(key, packed_floats(r.loops, g.k, g.n) * 4, [&](std::byte* to) {
-    pack_b(r.loops, alone, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1,
+    pack_b(r.loops, r.team, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1,
            reinterpret_cast<float*>(to));
   }));
   return std::unique_ptr<Kernel>(std::make_unique<PackedProduct>(r.loops, g, finish, std::move(b)));

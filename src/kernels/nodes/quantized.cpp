@@ -1,7 +1,5 @@
 #include "kernels/nodes/quantized.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -185,11 +183,10 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   if (!a.channels_last || a.border != ConvBorder::constant) return nullptr;
   const auto shape = conv_shape(a, x.shape, w.shape);
   if (!shape) return nullptr;
-  Team alone(1);
   const ByteFilter filter{w.constant->data(), p->w_signed, p->w_zero.data(), p->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = fmt::format("conv_i8 {} {}", w.id, static_cast<int>(r.loops.isa));
+  const std::string key = filter_key("conv_i8", r, w, *shape, p->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
-    conv_i8_pack_filter(r.loops, alone, *shape, filter, to);
+    conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));
   return std::unique_ptr<Kernel>(std::make_unique<ByteConv>(r.loops, *shape, std::move(*p), std::move(packed)));
 }
@@ -240,12 +237,11 @@ Result<std::unique_ptr<Kernel>> make_gemm(const KernelRequest& r) {
   const Operand x = region.operand(p->x), w = region.operand(p->w);
   if (w.shape.rank() != 2 || x.shape.rank() < 1 || x.shape.count() == 0 || w.shape.count() == 0) return nullptr;
   const int64_t k = w.shape[transposed ? 1 : 0], n = w.shape[transposed ? 0 : 1], m = x.shape.count() / k;
-  Team alone(1);
   ByteMatrix b{w.constant->data(),          k, n, transposed ? 1 : n, transposed ? k : 1, p->w_signed, p->w_zero.data(),
                p->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = fmt::format("gemm_i8 {} {} {}", w.id, static_cast<int>(r.loops.isa), transposed);
+  const std::string key = pack_key(transposed ? "gemm_i8 transposed" : "gemm_i8", r, w, p->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, packed_bytes_i8(r.loops, k, n),
-                                       [&](std::byte* to) { pack_b_i8(r.loops, alone, b, to); }));
+                                       [&](std::byte* to) { pack_b_i8(r.loops, r.team, b, to); }));
   return std::unique_ptr<Kernel>(std::make_unique<ByteGemm>(r.loops, m, n, k, std::move(*p), std::move(packed)));
 }
 

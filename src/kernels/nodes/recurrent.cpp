@@ -150,9 +150,8 @@ class RecurrentKernel : public Kernel {
 Result<Packs::Bytes> packed_rows(const KernelRequest& r, const Operand& w, int64_t d, int64_t first, int64_t n) {
   const int64_t rows = w.shape[1], k = w.shape[2];
   const std::string key = fmt::format("rnn {} {} {} {}", w.id, static_cast<int>(r.loops.isa), d, first);
-  Team alone(1);
   return r.packs.get(key, packed_floats(r.loops, k, n) * 4, [&](std::byte* to) {
-    pack_b(r.loops, alone, w.constant->data() + (d * rows + first) * k * 4, k, n, 1, k, reinterpret_cast<float*>(to));
+    pack_b(r.loops, r.team, w.constant->data() + (d * rows + first) * k * 4, k, n, 1, k, reinterpret_cast<float*>(to));
   });
 }
 
