@@ -43,6 +43,11 @@ struct LoadOptions {
   std::string external_folder;               ///< Where external tensors lie, for a model from memory.
   int64_t memory_limit = int64_t{64} << 30;  ///< Bytes a run may plan or allocate at once, weights aside.
   std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
+
+  // NNEF:
+  std::map<std::string, std::vector<int64_t>> shapes;  ///< Other shapes of externals, by name; all others follow.
+  std::optional<uint64_t> weight_seed;                 ///< Variables without a file get seeded content, not an error.
+  bool expand_compounds = false;  ///< Compound operations run by the bodies the standard gives them.
 };
 
 struct SessionOptions {
@@ -79,6 +84,9 @@ class Model {
 
   const std::vector<PortInfo>& inputs() const;
   const std::vector<PortInfo>& outputs() const;
+  /// What its sessions keep from run to run (NNEF variables that are updated), by label; among neither inputs nor
+  /// outputs.
+  const std::vector<PortInfo>& states() const;
   /// The graph as it runs, after the passes.
   const Graph& graph() const;
   /// A new session: its own memory, its own state.
@@ -103,6 +111,14 @@ class Session {
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
   /// The same by name; every input once.
   Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});
+
+  /// What the session keeps under a label: what the last run made of it, or its first content.
+  /// Error: invalid_argument (no such label).
+  Result<Value> state(std::string_view label) const;
+  /// Gives it other content. Errors: invalid_argument (label, type or shape: found and needed; a run is on).
+  Status set_state(std::string_view label, Value value);
+  /// Every state has its first content again. Error: invalid_argument (a run is on).
+  Status reset_states();
 
   /// From now on every run is timed node by node; nodes() has the times of the last one.
   void profile(bool on);

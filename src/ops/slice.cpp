@@ -162,6 +162,7 @@ constexpr OpDef kSliceOps[] = {
      .infer = infer_slice,
      .reference = moving(Slice{}),
      .spelled = {{nnef, "slice"},
+                 {nnef, "nearest_downsample", {{"stride", "factor"}}},
                  {onnx, "Slice"},
                  {webnn, "slice", {{"begin", "starts"}, {"stride", "strides"}}},
                  {cvm, "strided_slice"}}},

@@ -181,7 +181,7 @@ constexpr OpDef kUnaryOps[] = {
         .outputs = {{"y", any_value()}},
         .infer = infer_copy,
         .reference = any(run_copy),
-        .spelled = {{nnef, "copy"}, {onnx, "Identity"}, {webnn, "identity"}},
+        .spelled = {{nnef, "copy"}, {nnef, "copy_n"}, {onnx, "Identity"}, {webnn, "identity"}},
         .elementwise = true,
     },
     {

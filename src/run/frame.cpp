@@ -18,7 +18,9 @@ double micros(std::chrono::steady_clock::duration d) { return std::chrono::durat
 }  // namespace
 
 Frame::Frame(std::shared_ptr<Compiled> model, const SessionOptions& options)
-    : model_(std::move(model)), graph_(model_->graph), options_(options), slots_(graph_.value_count()) {}
+    : model_(std::move(model)), graph_(model_->graph), options_(options), slots_(graph_.value_count()) {
+  for (const StateDef& s : graph_.states) states.push_back(s.start);
+}
 
 int64_t Frame::memory() const {
   int64_t bytes = workspace_.bytes.bytes();
@@ -52,9 +54,9 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   run_options_ = &options;
   times.clear();
   if (profiling) start_ = std::chrono::steady_clock::now();
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     Value& slot = slots_[graph_.inputs()[i].n];
-    slot = inputs[i];
+    slot = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
     if (Tensor* t = slot.tensor(); t && !t->aligned()) {
       NNEX_ASSIGN(Tensor copy, t->aligned_copy());
       slot = Value(std::move(copy));
@@ -66,6 +68,8 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   if (!ran.ok()) return std::move(ran).error();
   NNEX_ASSIGN(std::vector<Value> out, results(kMain));
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  for (size_t i = 0, first = out.size() - states.size(); i < states.size(); ++i) states[i] = std::move(out[first + i]);
+  out.resize(out.size() - states.size());
   return out;
 }
 

@@ -28,11 +28,13 @@ class Frame {
  public:
   Frame(std::shared_ptr<Compiled> model, const SessionOptions& options);
 
-  /// Runs the network on its inputs, which are checked already. Outputs own their memory.
+  /// Runs the network on its inputs, which are checked already. Outputs own their memory. The states go in with them,
+  /// and are what the run makes of them when it succeeds.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options);
 
   bool profiling = false;
   std::vector<NodeTime> times;
+  std::vector<Value> states;  ///< In the graph's order.
   int64_t memory() const;
 
  private:

@@ -15,7 +15,7 @@ namespace nnex {
 
 struct Model::Impl {
   std::shared_ptr<Compiled> compiled;
-  std::vector<PortInfo> inputs, outputs;
+  std::vector<PortInfo> inputs, outputs, states;
 };
 
 struct Session::Impl {
@@ -119,17 +119,18 @@ Result<simd::Isa> chosen_isa(const std::string& name_or_empty) {
   return Error(Code::invalid_argument, fmt::format("no instruction set '{}'", name_or_empty));
 }
 
-/// A value that is no tensor needs no check here: operators check kinds themselves.
-Status check_input(const PortInfo& port, const Value& value, std::map<std::string, int64_t>& symbols) {
+/// A value that is no tensor needs no check here: operators check kinds themselves. `what`: "input" or "state".
+Status check_input(const PortInfo& port, const Value& value, std::map<std::string, int64_t>& symbols,
+                   std::string_view what = "input") {
   const Tensor* t = value.tensor();
   if (port.dtype == DType::none) {
     if (value.empty())
-      return Error(Code::invalid_argument, fmt::format("input '{}' is missing; needed {}", port.name, port.type));
+      return Error(Code::invalid_argument, fmt::format("{} '{}' is missing; needed {}", what, port.name, port.type));
     return {};
   }
   if (!t)
     return Error(Code::invalid_argument,
-                 fmt::format("input '{}': found {}; needed {}", port.name, value.text(), port.type));
+                 fmt::format("{} '{}': found {}; needed {}", what, port.name, value.text(), port.type));
   bool fits =
       t->dtype() == port.dtype && (!port.known_rank || t->shape().rank() == static_cast<int64_t>(port.extents.size()));
   std::string clash;
@@ -144,8 +145,8 @@ Status check_input(const PortInfo& port, const Value& value, std::map<std::strin
       clash = fmt::format("; {} is {} in another input", port.dims[i], it->second), fits = false;
   }
   if (fits) return {};
-  return Error(Code::invalid_argument, fmt::format("input '{}': found {}{}; needed {}{}", port.name, name(t->dtype()),
-                                                   t->shape().text(), port.type, clash));
+  return Error(Code::invalid_argument, fmt::format("{} '{}': found {}{}; needed {}{}", what, port.name,
+                                                   name(t->dtype()), t->shape().text(), port.type, clash));
 }
 
 /// Runs f; what the standard library or a third party throws becomes an Error, once.
@@ -170,8 +171,14 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
     NNEX_TRY(check_missing(graph));
     Model model;
     model.impl_ = std::make_shared<Impl>();
+    const size_t kept = graph.states.size();
     for (ValueId v : graph.inputs()) model.impl_->inputs.push_back(port_info(graph, v));
     for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
+    NNEX_ASSERT(kept <= model.impl_->inputs.size() && kept <= model.impl_->outputs.size());
+    model.impl_->states.assign(model.impl_->inputs.end() - static_cast<ptrdiff_t>(kept), model.impl_->inputs.end());
+    for (size_t i = 0; i < kept; ++i) model.impl_->states[i].name = graph.states[i].label;
+    model.impl_->inputs.resize(model.impl_->inputs.size() - kept);
+    model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
     std::vector<std::string> names;
     for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
     if (options.optimize) NNEX_TRY(optimize(graph));
@@ -201,6 +208,7 @@ Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& optio
 
 const std::vector<PortInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<PortInfo>& Model::outputs() const { return impl_->outputs; }
+const std::vector<PortInfo>& Model::states() const { return impl_->states; }
 const Graph& Model::graph() const { return impl_->compiled->graph; }
 Session Model::session(const SessionOptions& options) const {
   return Session(std::make_unique<Session::Impl>(impl_, options));
@@ -250,6 +258,47 @@ Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Va
   std::map<std::string, Value> named;
   for (size_t i = 0; i < out.size(); ++i) named.emplace(impl_->model->outputs[i].name, std::move(out[i]));
   return named;
+}
+
+namespace {
+
+/// Which state has the label.
+Result<size_t> state_at(const std::vector<PortInfo>& states, std::string_view label) {
+  std::string known;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states[i].name == label) return i;
+    known += " '" + states[i].name + "'";
+  }
+  return Error(Code::invalid_argument,
+               fmt::format("no state '{}'; the model has:{}", label, known.empty() ? " none" : known));
+}
+
+Status not_running(const std::atomic<bool>& running) {
+  if (running) return Error(Code::invalid_argument, "the session is running; its states cannot be changed now");
+  return {};
+}
+
+}  // namespace
+
+Result<Value> Session::state(std::string_view label) const {
+  NNEX_ASSIGN(const size_t at, state_at(impl_->model->states, label));
+  return impl_->frame.states[at];
+}
+
+Status Session::set_state(std::string_view label, Value value) {
+  NNEX_TRY(not_running(impl_->running));
+  NNEX_ASSIGN(const size_t at, state_at(impl_->model->states, label));
+  std::map<std::string, int64_t> symbols;
+  NNEX_TRY(check_input(impl_->model->states[at], value, symbols, "state"));
+  impl_->frame.states[at] = std::move(value);
+  return {};
+}
+
+Status Session::reset_states() {
+  NNEX_TRY(not_running(impl_->running));
+  for (size_t i = 0; i < impl_->frame.states.size(); ++i)
+    impl_->frame.states[i] = impl_->model->compiled->graph.states[i].start;
+  return {};
 }
 
 void Session::profile(bool on) { impl_->frame.profiling = on; }

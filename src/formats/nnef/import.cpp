@@ -1,0 +1,47 @@
+#include "formats/nnef/import.h"
+
+#include <fmt/format.h>
+
+namespace nnex::nnef_format {
+namespace {
+
+/// The variables' content as the options say, seeded where it is missing.
+LowerOptions with_seed(const ImportOptions& options) {
+  if (!options.weight_seed) return options.lowering;
+  LowerOptions out;
+  out.variable = [given = options.lowering.variable,
+                  seed = *options.weight_seed](const VariableRequest& r) -> Result<Tensor> {
+    if (!given) return seeded_weights(r, seed);
+    auto content = given(r);
+    if (!content.ok() && content.error().code() == Code::unreadable) return seeded_weights(r, seed);
+    return content;
+  };
+  return out;
+}
+
+}  // namespace
+
+std::optional<Graph> import_document(std::string_view text, std::string_view file, const ImportOptions& options,
+                                     Faults& faults) {
+  Graph graph;
+  EvaluateOptions language = options.language;
+  if (options.expand_compounds && !language.lowered) language.lowered = [](const Declaration&) { return true; };
+  Lowering lowering(graph, with_seed(options));
+  Tensors tensors;
+  if (!evaluate(text, file, lowering, tensors, faults, language)) return std::nullopt;
+  return graph;
+}
+
+Result<Graph> import_document(std::string_view text, std::string_view file, const ImportOptions& options) {
+  Faults faults;
+  std::optional<Graph> graph = import_document(text, file, options, faults);
+  if (graph) return *std::move(graph);
+  const size_t others = faults.count() - 1;
+  Error first = std::move(faults).first();
+  if (others > 0)
+    return std::move(first).during(
+        fmt::format("checking '{}' ({} more fault{} found)", file, others, others == 1 ? " was" : "s were"));
+  return first;
+}
+
+}  // namespace nnex::nnef_format

@@ -1,0 +1,69 @@
+#pragma once
+// From NNEF's operations to nodes of the engine's graph (operators.md): what differs from the table's rows is converted
+// here, once: extents that meet from axis 0, automatic padding, ports that are numbers in the text.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "formats/nnef/shapes.h"
+
+namespace nnex::nnef_format {
+
+/// A variable whose content is wanted.
+struct VariableRequest {
+  std::string_view label;  ///< As the document writes it.
+  std::string_view name;   ///< The tensor's, in the graph's body; may be empty.
+  ItemType type = ItemType::scalar;
+  Ints extents;
+};
+
+struct LowerOptions {
+  /// The content of a variable: f32 for scalars, i64 for integers, bool for logical ones, of the extents asked for.
+  /// Absent: a variable is an error.
+  std::function<Result<Tensor>(const VariableRequest&)> variable;
+};
+
+/// Makes the graph while the document is evaluated. Variables that are updated become states of the graph, the others
+/// constants; variables of one label are one value. A custom operation becomes a foreign node.
+class Lowering : public Sink {
+ public:
+  Lowering(Graph& graph, LowerOptions options) : graph_(graph), options_(std::move(options)) {}
+
+  void begin(const GraphHeader& header) override;
+  void operation(const Operation& op, Tensors& tensors, Faults& faults) override;
+  void end(std::span<const TensorId> results, Tensors& tensors) override;
+
+ private:
+  struct Kept {
+    ValueId value, next;  ///< What is read, and what the update gives.
+    std::string label;
+  };
+
+  Status lower(const Operation& op, Tensors& tensors);
+  Status introduce_external(const Operation& op, Tensors& tensors);
+  Status introduce_constant(const Operation& op, Tensors& tensors);
+  Status introduce_variable(const Operation& op, Tensors& tensors);
+  Status update(const Operation& op, Tensors& tensors);
+  Status custom(const Operation& op, Tensors& tensors);
+  ValueId named_result(ValueId v, const std::string& name);
+  void make_states(std::vector<ValueId>& results);
+
+  Graph& graph_;
+  LowerOptions options_;
+  VariableTable variables_;
+  std::vector<std::string> result_names_;
+  std::map<std::string, ValueId, std::less<>> params_;  ///< Of the graph, by name.
+  std::map<std::string, Kept, std::less<>> kept_;       ///< Variables, by label in lower case.
+  std::vector<std::string> updated_;                    ///< Their keys, in the order of their updates.
+};
+
+/// The engine's element type for a data-type of NNEF: f32, i64, bool, str.
+DType element_type(ItemType type);
+
+/// A tensor of numbers that look like trained weights, the same for the same label: normal with a deviation of
+/// sqrt(2 / inputs of one output), or close to 1 for what scales and variances are called.
+Result<Tensor> seeded_weights(const VariableRequest& request, uint64_t seed);
+
+}  // namespace nnex::nnef_format
