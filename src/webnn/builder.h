@@ -57,6 +57,10 @@ Status check_dimensions(DataType type, const std::vector<uint32_t>& shape, std::
 /// Bytes of a tensor whose dimensions are checked.
 int64_t byte_length(DataType type, const std::vector<uint32_t>& shape);
 
+/// Whether a buffer may fill a constant of the descriptor: exactly as many bytes; a buffer, a Uint8Array or the view
+/// that matches the type (float16: Float16Array or Uint16Array). Error: TypeError.
+Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buffer, std::string_view what);
+
 /// An engine scalar of the type with the number cast to it: floats round to nearest even (overflow to infinity),
 /// integers clamp to the type's range after rounding half to even, NaN gives 0. A BigInt that is cast to an integer
 /// type stays exact.

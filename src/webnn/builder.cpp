@@ -1,0 +1,230 @@
+#include "webnn/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "passes/passes.h"
+#include "webnn/context.h"
+
+namespace nnex::ml {
+namespace {
+
+/// The typed array of a type; int4 and uint4 have none.
+std::optional<BufferKind> view_of(DataType type) {
+  switch (type) {
+    case DataType::float32:
+      return BufferKind::Float32Array;
+    case DataType::float16:
+      return BufferKind::Float16Array;
+    case DataType::int32:
+      return BufferKind::Int32Array;
+    case DataType::uint32:
+      return BufferKind::Uint32Array;
+    case DataType::int64:
+      return BufferKind::BigInt64Array;
+    case DataType::uint64:
+      return BufferKind::BigUint64Array;
+    case DataType::int8:
+      return BufferKind::Int8Array;
+    case DataType::uint8:
+      return BufferKind::Uint8Array;
+    default:
+      return std::nullopt;
+  }
+}
+
+nnex::Shape extents(const std::vector<uint32_t>& shape) {
+  return nnex::Shape(std::vector<int64_t>(shape.begin(), shape.end()));
+}
+
+/// Takes away what no result depends on, unused inputs too.
+nnex::Status prune(nnex::Graph& graph) {
+  NNEX_TRY(drop_unused(graph));
+  for (size_t i = graph.inputs().size(); i-- > 0;)
+    if (graph[graph.inputs()[i]].uses.empty()) graph.remove_param(kMain, i);
+  return {};
+}
+
+/// What build() hands to the timeline.
+struct Blueprint {
+  nnex::Graph graph;
+  std::shared_ptr<GraphState> made = std::make_shared<GraphState>();
+};
+
+/// Compiles and opens a session. The model's inputs and outputs are in ascending order of name already.
+nnex::Status compile(Blueprint& b) {
+  GraphCore& core = *b.made->core;
+  NNEX_ASSIGN(Model model, Model::compile(std::move(b.graph)));
+  SessionOptions options;
+  options.threads = b.made->context->threads;
+  core.in.resize(model.inputs().size());
+  core.out.resize(model.outputs().size());
+  core.session.emplace(model.session(options));
+  return {};
+}
+
+/// The graph's inputs and outputs by name, and where they stand in the engine's graph.
+void describe(Blueprint& b, const NamedOperands& outputs) {
+  GraphState& made = *b.made;
+  std::map<std::string, size_t> at;
+  const auto& params = b.graph.inputs();
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ValueDef& def = b.graph[params[i]];
+    OperandDescriptor d;
+    d.dataType = *data_type_of(def.type.dtype);
+    for (const Dim& dim : *def.type.dims) d.shape.push_back(static_cast<uint32_t>(dim.value()));
+    made.inputs.emplace(def.name, std::move(d));
+    at.emplace(def.name, i);
+  }
+  for (const auto& [name, index] : at) made.core->input_of.push_back(index);
+  const auto& results = b.graph.outputs();
+  for (const auto& [name, operand] : outputs) {
+    made.outputs.emplace(name, OperandDescriptor{operand.dataType(), operand.shape()});
+    const auto r = std::find(results.begin(), results.end(), operand.state()->value);
+    made.core->output_of.push_back(static_cast<size_t>(r - results.begin()));
+  }
+}
+
+Status check_outputs(const BuilderState& builder, const NamedOperands& outputs) {
+  if (outputs.empty()) return type_error("build: found no outputs; needed at least one");
+  for (const auto& [name, operand] : outputs) {
+    if (name.empty()) return type_error("build: an output has an empty name");
+    if (!builder.owns(operand)) return type_error(fmt::format("build: output '{}' is of another builder", name));
+    if (operand.state()->role != OperandState::Role::computed)
+      return type_error(fmt::format("build: output '{}' is an input or a constant", name));
+  }
+  for (const auto& tensor : builder.constant_tensors)
+    if (tensor->gone()) return type_error("build: a constant tensor of the graph is destroyed");
+  return {};
+}
+
+Future<Graph> rejected(Error error) {
+  Promise<Graph> promise;
+  promise.settle(std::move(error));
+  return promise.future();
+}
+
+}  // namespace
+
+Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buffer, std::string_view what) {
+  const int64_t needed = byte_length(descriptor.dataType, descriptor.shape);
+  if (static_cast<int64_t>(buffer.bytes.size()) != needed)
+    return type_error(fmt::format("{}: found {} bytes; {} [{}] needs {}", what, buffer.bytes.size(),
+                                  name(descriptor.dataType), fmt::join(descriptor.shape, ", "), needed));
+  const BufferKind k = buffer.kind;
+  if (k == BufferKind::ArrayBuffer || k == BufferKind::SharedArrayBuffer || k == BufferKind::Uint8Array) return {};
+  if (k == view_of(descriptor.dataType)) return {};
+  if (k == BufferKind::Uint16Array && descriptor.dataType == DataType::float16) return {};
+  return type_error(fmt::format("{}: the view's type is not that of {}", what, name(descriptor.dataType)));
+}
+
+Status BuilderState::can_build() const {
+  if (context->lost()) return invalid_state("the context of the builder is lost");
+  if (built) return invalid_state("the builder has built its graph");
+  return {};
+}
+
+Operand BuilderState::operand(ValueId value, DataType type, std::vector<uint32_t> shape, OperandState::Role role) {
+  graph.set_type(value, Type::tensor(dtype_of(type), dims_of(extents(shape))));
+  auto state = std::make_shared<OperandState>();
+  state->builder = shared_from_this();
+  state->value = value;
+  state->dataType = type;
+  state->shape = std::move(shape);
+  state->role = role;
+  return Operand(std::move(state));
+}
+
+Result<GraphBuilder> GraphBuilder::create(const Context& context) {
+  if (context.empty()) return type_error("GraphBuilder: needed a context");
+  if (context.state()->lost()) return invalid_state("GraphBuilder: the context is lost");
+  GraphBuilder builder;
+  builder.state_ = std::make_shared<BuilderState>();
+  builder.state_->context = context.state();
+  return builder;
+}
+
+Result<Operand> GraphBuilder::input(const std::string& name, const OperandDescriptor& descriptor) {
+  NNEX_TRY(state_->can_build());
+  if (name.empty()) return type_error("input: the name is empty");
+  if (state_->input_names.count(name)) return type_error(fmt::format("input: the name '{}' is taken", name));
+  NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, fmt::format("input '{}'", name)));
+  state_->input_names.insert(name);
+  const ValueId v = state_->graph.add_param(kMain, name, Type());
+  return state_->operand(v, descriptor.dataType, descriptor.shape, OperandState::Role::input);
+}
+
+Result<Operand> GraphBuilder::constant(const OperandDescriptor& descriptor, BufferSource buffer) {
+  NNEX_TRY(state_->can_build());
+  NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, "constant"));
+  NNEX_TRY(check_buffer(descriptor, buffer, "constant"));
+  auto made = nnex::Tensor::make(dtype_of(descriptor.dataType), extents(descriptor.shape));
+  if (!made.ok()) return from_engine(ErrorKind::UnknownError, made.error());
+  nnex::Tensor content = std::move(made).value();
+  std::memcpy(content.mutable_data(), buffer.bytes.data(), buffer.bytes.size());
+  const ValueId v = state_->graph.add_constant(std::move(content));
+  return state_->operand(v, descriptor.dataType, descriptor.shape, OperandState::Role::constant);
+}
+
+Result<Operand> GraphBuilder::constant(DataType dataType, const Number& value) {
+  NNEX_TRY(state_->can_build());
+  if (dataType == DataType::int4 || dataType == DataType::uint4)
+    return type_error(fmt::format("constant: a scalar cannot be {}", name(dataType)));
+  if (value.big_int() && dataType != DataType::int64 && dataType != DataType::uint64)
+    return type_error(fmt::format("constant: a BigInt cannot be {}", name(dataType)));
+  const ValueId v = state_->graph.add_constant(cast_number(dataType, value));
+  return state_->operand(v, dataType, {}, OperandState::Role::constant);
+}
+
+Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
+  NNEX_TRY(state_->can_build());
+  if (tensor.empty() || tensor.state()->context != state_->context)
+    return type_error("constant: the tensor is of another context");
+  if (!tensor.constant()) return type_error("constant: the tensor is not a constant tensor");
+  if (tensor.state()->gone()) return type_error("constant: the tensor is destroyed");
+  state_->constant_tensors.push_back(tensor.state());
+  const ValueId v = state_->graph.add_constant(tensor.state()->content);
+  return state_->operand(v, tensor.dataType(), tensor.shape(), OperandState::Role::constant);
+}
+
+Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
+  if (Status s = state_->can_build(); !s.ok()) return rejected(std::move(s).error());
+  if (Status s = check_outputs(*state_, outputs); !s.ok()) return rejected(std::move(s).error());
+  state_->built = true;
+  auto plan = std::make_shared<Blueprint>();
+  plan->graph = std::move(state_->graph);
+  state_->graph = nnex::Graph();
+  state_->constant_tensors.clear();
+  plan->made->context = state_->context;
+  plan->made->core->context = state_->context->core;
+  std::vector<ValueId> results;
+  for (const auto& [name, operand] : outputs)
+    if (std::find(results.begin(), results.end(), operand.state()->value) == results.end())
+      results.push_back(operand.state()->value);
+  plan->graph.set_results(kMain, std::move(results));
+  if (nnex::Status s = prune(plan->graph); !s.ok()) return rejected(from_engine(ErrorKind::OperationError, s.error()));
+  describe(*plan, outputs);
+
+  Promise<Graph> promise;
+  auto core = state_->context->core;
+  core->add(plan->made->core);
+  const uint64_t id = core->pending.add([promise](const Error& e) { promise.settle(e); });
+  Work work;
+  work.call = [core, plan, promise, id] {
+    const nnex::Status compiled = core->lost.load(std::memory_order_acquire) ? nnex::Status() : compile(*plan);
+    core->complete(
+        [core, promise, id, made = plan->made, error = compiled.ok() ? std::string() : compiled.error().text()] {
+          if (!core->pending.claim(id)) return;
+          if (core->lost.load(std::memory_order_acquire))
+            return void(promise.settle(invalid_state("build: the context is lost")));
+          if (!error.empty()) return void(promise.settle(Error{ErrorKind::OperationError, error}));
+          promise.settle(Graph(made));
+        });
+  };
+  state_->context->timeline.push(std::move(work));
+  return promise.future();
+}
+
+}  // namespace nnex::ml
