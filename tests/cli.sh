@@ -19,6 +19,7 @@ expect 0 "probabilities" "$nnex" run "$model" --random
 expect 2 "input 'picture' is missing" "$nnex" run "$model"
 expect 2 "no input 'image'" "$nnex" run "$model" --input image=x.npy
 expect 2 "" "$nnex" run
+expect 3 "the limit is 1 MiB" "$nnex" run "$model" --random --set N=4000 --memory-limit 1
 expect 2 "found '-1'; needed a whole number of at least 0" "$nnex" run "$model" --random --topk -1
 expect 2 "found 'two'; needed a whole number of at least 0" "$nnex" run "$model" --random --threads two
 expect 2 "found 'nan'; needed a number above 0" "$nnex" bench "$model" --seconds nan

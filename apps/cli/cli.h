@@ -42,6 +42,7 @@ struct ModelOptions {
   std::string path;
   std::vector<std::string> symbols;  ///< "N=4"
   int threads = 0;
+  int memory_limit = 0;  ///< MiB
   bool no_optimize = false;
 
   void add_to(CLI::App& verb);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/faults.h"
+#include "base/quota.h"
 #include "base/threads.h"
 #include "cli.h"
 #include "formats/read.h"
@@ -139,6 +140,7 @@ int env(bool json) {
   Json j = {{"schema", "nnex.env/1"},
             {"version", "0.1.0"},
             {"threads", usable_threads()},
+            {"memory_mib", usable_memory() >> 20},
             {"isa", simd::name(simd::best_isa())}};
   j["runnable_isas"] = Json::array();
   for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)

@@ -29,12 +29,17 @@ void ModelOptions::add_to(CLI::App& verb) {
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
   verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
+  verb.add_option("--memory-limit", memory_limit,
+                  "MiB a run may take beside the weights; 0: three quarters of what this process may have")
+      ->type_name("MIB")
+      ->check(whole_number(0));
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
 Result<Model> ModelOptions::load() const {
   LoadOptions options;
   options.optimize = !no_optimize;
+  options.memory_limit = int64_t{memory_limit} << 20;
   for (const std::string& s : symbols) {
     const size_t eq = s.find('=');
     char* end = nullptr;

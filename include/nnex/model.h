@@ -38,10 +38,12 @@ enum class Mapping : uint8_t {
 
 struct LoadOptions {
   Mapping map = Mapping::automatic;
-  bool optimize = true;                      ///< Run the passes that fuse and fold; off for debugging and comparison.
-  std::map<std::string, int64_t> symbols;    ///< Fixed values of extents, by symbol or as "input.axis".
-  std::string external_folder;               ///< Where external tensors lie, for a model from memory.
-  int64_t memory_limit = int64_t{64} << 30;  ///< Bytes a run may plan or allocate at once, weights aside.
+  bool optimize = true;                    ///< Run the passes that fuse and fold; off for debugging and comparison.
+  std::map<std::string, int64_t> symbols;  ///< Fixed values of extents, by symbol or as "input.axis".
+  std::string external_folder;             ///< Where external tensors lie, for a model from memory.
+  /// Bytes a run may plan or allocate at once, weights aside; 0: three quarters of what the machine or the control
+  /// group of the process has.
+  int64_t memory_limit = 0;
   std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
 
   // NNEF:

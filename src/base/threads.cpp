@@ -27,8 +27,8 @@ void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
 #include <thread>
 #include <vector>
 
-#include "base/cpu_quota.h"
 #include "base/float_mode.h"
+#include "base/quota.h"
 
 namespace nnex {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/quota.h"
 #include "formats/read.h"
 #include "graph/missing.h"
 #include "kernels/simd/loops.h"
@@ -184,7 +185,7 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
     if (options.optimize) NNEX_TRY(optimize(graph));
     model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
     model.impl_->compiled->loops = &simd::loops(isa);
-    model.impl_->compiled->memory_limit = options.memory_limit;
+    model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
     return model;
   });
 }

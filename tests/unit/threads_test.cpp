@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/cpu_quota.h"
 #include "base/float_mode.h"
+#include "base/quota.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -153,6 +153,7 @@ const struct {
   const char* name;
   std::vector<Group> files;
   int expected;
+  int64_t memory = 0;
 } quota_rows[] = {
     {"nothing", {}, 0},
     {"v2 half a processor rounds up",
@@ -177,9 +178,23 @@ const struct {
       {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
       {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}},
      0},
+    {"memory, v2: the tightest of a path",
+     {{"/proc/self/cgroup", "0::/a/b\n"},
+      {"/sys/fs/cgroup/a/b/memory.max", "max\n"},
+      {"/sys/fs/cgroup/a/memory.max", "1073741824\n"}},
+     0,
+     int64_t{1} << 30},
+    {"memory, v1",
+     {{"/proc/self/cgroup", "4:memory:/q\n"}, {"/sys/fs/cgroup/memory/q/memory.limit_in_bytes", "4096\n"}},
+     0,
+     4096},
+    {"memory, v1 unlimited",
+     {{"/proc/self/cgroup", "4:memory:/q\n"},
+      {"/sys/fs/cgroup/memory/q/memory.limit_in_bytes", "9223372036854771712\n"}},
+     0},
 };
 
-TEST(UsableThreads, QuotaOfControlGroups) {
+TEST(Usable, QuotaOfControlGroups) {
   const std::string root = ::testing::TempDir() + "/nnex_quota_" + std::to_string(getpid());
   for (const auto& row : quota_rows) {
     SCOPED_TRACE(row.name);
@@ -189,6 +204,7 @@ TEST(UsableThreads, QuotaOfControlGroups) {
       std::ofstream(root + group.file) << group.text;
     }
     EXPECT_EQ(quota_threads(root), row.expected);
+    EXPECT_EQ(quota_memory(root), row.memory);
     std::filesystem::remove_all(root);
   }
   EXPECT_GE(usable_threads(), 1);

@@ -1,0 +1,103 @@
+#include "base/quota.h"
+
+#if defined(__unix__)
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace nnex {
+namespace {
+
+std::string read_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+/// Whole processors of `quota` microseconds in each `period`; 0 = unlimited (text "max", "-1", missing or nonsense).
+int processors(const std::string& quota, const std::string& period) {
+  const int64_t q = std::strtoll(quota.c_str(), nullptr, 10), p = std::strtoll(period.c_str(), nullptr, 10);
+  if (q <= 0 || p <= 0) return 0;
+  return static_cast<int>(std::clamp<int64_t>(q / p + (q % p != 0), 1, 1 << 20));
+}
+
+int64_t cpu_v1(const std::string& folder) {
+  return processors(read_line(folder + "/cpu.cfs_quota_us"), read_line(folder + "/cpu.cfs_period_us"));
+}
+
+int64_t cpu_v2(const std::string& folder) {
+  std::istringstream line(read_line(folder + "/cpu.max"));
+  std::string quota, period;
+  line >> quota >> period;
+  return processors(quota, period);
+}
+
+/// Bytes; 0 = unlimited (text "max", numbers near the largest, missing or nonsense).
+int64_t bytes_in(const std::string& file) {
+  const int64_t n = std::strtoll(read_line(file).c_str(), nullptr, 10);
+  return n > 0 && n < int64_t{1} << 60 ? n : 0;
+}
+
+int64_t memory_v1(const std::string& folder) { return bytes_in(folder + "/memory.limit_in_bytes"); }
+int64_t memory_v2(const std::string& folder) { return bytes_in(folder + "/memory.max"); }
+
+int64_t smaller_limit(int64_t a, int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+using Limit = int64_t (*)(const std::string& folder);
+
+/// The smallest limit of mount/a/b/c, mount/a/b, mount/a, mount.
+int64_t least_over_path(const std::string& mount, std::string path, Limit limit) {
+  int64_t least = limit(mount);
+  while (path.size() > 1) {
+    least = smaller_limit(least, limit(mount + path));
+    path.resize(path.find_last_of('/'));
+  }
+  return least;
+}
+
+/// The smallest limit of a controller over this process's groups; 0 = unlimited.
+int64_t least_of_groups(const std::string& root, const std::string& controller, Limit v1, Limit v2) {
+  const std::string mounts = root + "/sys/fs/cgroup";
+  std::ifstream groups(root + "/proc/self/cgroup");
+  int64_t least = 0;
+  for (std::string line; std::getline(groups, line);) {  // "4:cpu,cpuacct:/user/a" (v1), "0::/user/a" (v2)
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    if (path.empty() || path[0] != '/') continue;
+    if (controllers.empty()) {
+      least = smaller_limit(least, least_over_path(mounts, path, v2));
+      least = smaller_limit(least, least_over_path(mounts + "/unified", path, v2));
+    } else if (("," + controllers + ",").find("," + controller + ",") != std::string::npos) {
+      for (const std::string& mount : {controller, controllers})
+        least = smaller_limit(least, least_over_path(mounts + "/" + mount, path, v1));
+    }
+  }
+  return least;
+}
+
+}  // namespace
+
+int quota_threads(const std::string& root) { return static_cast<int>(least_of_groups(root, "cpu", cpu_v1, cpu_v2)); }
+
+int64_t quota_memory(const std::string& root) { return least_of_groups(root, "memory", memory_v1, memory_v2); }
+
+int64_t usable_memory() {
+  static const int64_t bytes = [] {
+    int64_t machine = int64_t{4} << 30;  // where nobody can be asked: what a WebAssembly module may have
+#if defined(__unix__) && defined(_SC_PHYS_PAGES)
+    const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) machine = pages * page;
+#endif
+    return smaller_limit(machine, quota_memory());
+  }();
+  return bytes;
+}
+
+}  // namespace nnex
