@@ -31,11 +31,7 @@ bool Container::is_archive(std::string_view bytes) { return is_gzip(bytes) || is
 
 Result<Container> Container::open(const std::string& path, MapPolicy policy, const ContainerLimits& limits) {
   struct stat about = {};
-  if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) {
-    Container out;
-    out.path_ = path, out.folder_ = true, out.policy_ = policy;
-    return out;
-  }
+  if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) return of_folder(path, policy);
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy));
   auto file = std::make_shared<const MappedFile>(std::move(opened));
   return from_bytes(path, {file->bytes(), file}, limits);
@@ -60,15 +56,19 @@ Result<Container> Container::from_bytes(std::string name, FileBytes archive, con
   return out;
 }
 
-Container Container::of_file(std::string path, std::string name, FileBytes file) {
+Container Container::of_folder(std::string path, MapPolicy policy) {
   Container out;
-  out.path_ = std::move(path);
-  out.files_.emplace(std::move(name), file.bytes);
-  out.owner_ = std::move(file.owner);
+  out.folder_ = !path.empty();
+  out.path_ = std::move(path), out.policy_ = policy;
   return out;
 }
 
+void Container::add(std::string name, std::string place, FileBytes file) {
+  added_[std::move(name)] = {std::move(place), std::move(file)};
+}
+
 bool Container::has(const std::string& name) const {
+  if (added_.count(name)) return true;
   if (folder_) {
     auto opened = open_beneath(path_, "the file", name);
     return opened.ok() ? opened->get() >= 0 : opened.error().code() == Code::unreadable;
@@ -78,7 +78,11 @@ bool Container::has(const std::string& name) const {
 }
 
 Result<FileBytes> Container::read(const std::string& name) const {
-  const auto missing = [&] { return Error(Code::unreadable, fmt::format("'{}' holds no '{}'", path_, name)); };
+  if (auto added = added_.find(name); added != added_.end()) return added->second.file;
+  const auto missing = [&] {
+    return Error(Code::unreadable,
+                 fmt::format("'{}' holds no '{}'", path_.empty() ? "a model from memory" : path_, name));
+  };
   if (!folder_) {
     NNEX_ASSIGN(std::string key, key_of(name));
     auto at = files_.find(key);
@@ -93,6 +97,7 @@ Result<FileBytes> Container::read(const std::string& name) const {
 }
 
 std::string Container::place(const std::string& name) const {
+  if (auto added = added_.find(name); added != added_.end()) return added->second.place;
   if (!folder_) return fmt::format("{}: {}", path_, name);
   return path_.empty() || path_.back() == '/' ? path_ + name : fmt::format("{}/{}", path_, name);
 }

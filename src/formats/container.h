@@ -34,8 +34,10 @@ class Container {
                                 const ContainerLimits& limits = {});
   /// An archive in memory; `name` is for messages.
   static Result<Container> from_bytes(std::string name, FileBytes archive, const ContainerLimits& limits = {});
-  /// No archive and no folder: the one file, by this name.
-  static Container of_file(std::string path, std::string name, FileBytes file);
+  /// A folder; empty: none, every file is missing.
+  static Container of_folder(std::string path, MapPolicy policy = MapPolicy::automatic);
+  /// Puts a file over the container's own of that name; `place` is where it is, for messages.
+  void add(std::string name, std::string place, FileBytes file);
 
   /// Whether the bytes begin as an archive's do.
   static bool is_archive(std::string_view bytes);
@@ -57,6 +59,11 @@ class Container {
   MapPolicy policy_ = MapPolicy::automatic;
   std::shared_ptr<const void> owner_;
   std::map<std::string, std::string_view> files_;
+  struct Added {
+    std::string place;
+    FileBytes file;
+  };
+  std::map<std::string, Added> added_;
 };
 
 }  // namespace nnex

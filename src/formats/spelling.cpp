@@ -25,27 +25,6 @@ AttrValue one_number(std::string_view text) {
   return std::string(text);
 }
 
-/// The value of a Preset: what text(AttrValue) prints, or a bare word.
-AttrValue preset_value(std::string_view text) {
-  if (text == "true" || text == "false") return text == "true";
-  if (text.size() >= 2 && text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
-  if (text.empty() || text.front() != '[') return one_number(text);
-  Ints ints;
-  Reals reals;
-  bool whole = true;
-  std::string_view rest = text.substr(1, text.size() - 2);
-  while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    std::string_view item = rest.substr(0, comma);
-    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-    AttrValue v = one_number(item);
-    if (auto* i = std::get_if<int64_t>(&v)) ints.push_back(*i), reals.push_back(static_cast<double>(*i));
-    if (auto* r = std::get_if<double>(&v)) whole = false, reals.push_back(*r);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return whole ? AttrValue(ints) : AttrValue(reals);
-}
-
 /// A constant for a parameter port: integers as i64, reals in the type of the tensor they belong to, else f32.
 Result<Tensor> port_constant(const AttrValue& v, DType real_type) {
   if (auto* i = std::get_if<int64_t>(&v)) return Tensor::scalar<int64_t>(*i);
@@ -199,6 +178,27 @@ class Placer {
 };
 
 }  // namespace
+
+/// What text(AttrValue) prints, or a bare word.
+AttrValue preset_value(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  if (text.size() >= 2 && text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
+  if (text.empty() || text.front() != '[') return one_number(text);
+  Ints ints;
+  Reals reals;
+  bool whole = true;
+  std::string_view rest = text.substr(1, text.size() - 2);
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view item = rest.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    AttrValue v = one_number(item);
+    if (auto* i = std::get_if<int64_t>(&v)) ints.push_back(*i), reals.push_back(static_cast<double>(*i));
+    if (auto* r = std::get_if<double>(&v)) whole = false, reals.push_back(*r);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return whole ? AttrValue(ints) : AttrValue(reals);
+}
 
 Result<NodeId> make_spelled(Builder& b, SpelledNode node, const Inference& types) {
   Placer placer(b, node, types);

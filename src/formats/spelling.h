@@ -1,6 +1,8 @@
 #pragma once
 // From a format's node to the table's: the loop that readers share. It knows spellings, not formats.
 
+#include <string_view>
+
 #include "graph/graph.h"
 #include "graph/infer.h"
 
@@ -18,5 +20,8 @@ struct SpelledNode {
 /// Makes the table's node: presets, then every attribute through its rename and codec into a field, or as a constant at
 /// a parameter port. Errors: invalid_model naming the attribute: unknown, of the wrong kind, missing though required.
 Result<NodeId> make_spelled(Builder& b, SpelledNode node, const Inference& types);
+
+/// The value that a Preset's text stands for.
+AttrValue preset_value(std::string_view text);
 
 }  // namespace nnex

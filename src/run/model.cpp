@@ -8,6 +8,7 @@
 #include "base/quota.h"
 #include "formats/read.h"
 #include "graph/missing.h"
+#include "graph/symbols.h"
 #include "kernels/simd/loops.h"
 #include "passes/pipeline.h"
 #include "run/frame.h"
@@ -44,60 +45,6 @@ PortInfo port_info(const Graph& graph, ValueId v) {
     p.dims.push_back(d.text());
   }
   return p;
-}
-
-/// "N", or "input.axis" for an extent without a name.
-std::string shown_symbols(const Graph& graph) {
-  std::string out;
-  for (ValueId v : graph.inputs()) {
-    const auto& dims = graph[v].type.dims;
-    for (size_t a = 0; dims && a < dims->size(); ++a) {
-      const Dim& d = (*dims)[a];
-      if (d.is_number()) continue;
-      const std::string shown = d.has_unknown() ? fmt::format("{}.{}", graph[v].name, a) : d.text();
-      if ((" " + out + " ").find(" " + shown + " ") == std::string::npos) out += (out.empty() ? "" : " ") + shown;
-    }
-  }
-  return out.empty() ? "none" : out;
-}
-
-/// The symbol that "input.axis" stands for; "" when there is none.
-std::string symbol_at(const Graph& graph, std::string_view place) {
-  const size_t dot = place.rfind('.');
-  if (dot == std::string_view::npos || place.size() - dot > 4) return {};
-  size_t axis = dot + 1 < place.size() ? 0 : SIZE_MAX;
-  for (char c : place.substr(dot + 1))
-    axis = c >= '0' && c <= '9' && axis < 1000 ? axis * 10 + static_cast<size_t>(c - '0') : SIZE_MAX;
-  for (ValueId v : graph.inputs()) {
-    const auto& dims = graph[v].type.dims;
-    if (graph[v].name != place.substr(0, dot) || !dims || axis >= dims->size()) continue;
-    const std::vector<std::string> symbols = (*dims)[axis].symbols();
-    if (symbols.size() == 1 && symbols[0] == (*dims)[axis].text()) return symbols[0];
-  }
-  return {};
-}
-
-/// Symbolic extents of the inputs become the numbers the caller fixed.
-Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols) {
-  if (symbols.empty()) return {};
-  const std::vector<std::string> known = graph.symbols();
-  std::vector<std::pair<std::string, int64_t>> bound;
-  for (const auto& [name, extent] : symbols) {
-    const bool named = std::find(known.begin(), known.end(), name) != known.end();
-    std::string symbol = named ? name : symbol_at(graph, name);
-    if (symbol.empty())
-      return Error(Code::invalid_argument,
-                   fmt::format("no symbol '{}'; the inputs have: {}", name, shown_symbols(graph)));
-    if (extent < 0) return Error(Code::invalid_argument, fmt::format("symbol '{}' cannot be {}", name, extent));
-    bound.emplace_back(std::move(symbol), extent);
-  }
-  for (uint32_t n = 0; n < graph.value_count(); ++n) {
-    Type t = graph[ValueId{n}].type;
-    if (!t.dims) continue;
-    for (Dim& d : *t.dims) d = d.with(bound);
-    graph.set_type(ValueId{n}, std::move(t));
-  }
-  return {};
 }
 
 Status check_missing(const Graph& graph) {

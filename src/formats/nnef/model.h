@@ -1,0 +1,21 @@
+#pragma once
+// An NNEF model as its container has it: structure, data, quantisation.
+
+#include "formats/container.h"
+#include "formats/nnef/import.h"
+#include "formats/nnef/quant_file.h"
+
+namespace nnex::nnef_format {
+
+/// Whether a text begins as a document of NNEF does: comments and white space, then "version".
+bool is_document(std::string_view text);
+
+/// Reads the model: graph.nnef (C1), the variables' tensor files (C2, C6, C7), graph.quant (C5), whose records turn
+/// stored codes into reals and are kept in the graph's metadata. `options.lowering.variable` is set here.
+Result<Graph> read_nnef(const Container& from, ImportOptions options = {});
+
+/// Checks a quantisation file against a document. Faults of either are appended.
+void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
+                      std::string_view document_name, Faults& faults);
+
+}  // namespace nnex::nnef_format

@@ -1,0 +1,136 @@
+// The files of an NNEF model: into a folder, or into an archive that is the same bytes every time.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "formats/gzip.h"
+#include "formats/nnef/tensor_file.h"
+#include "formats/nnef/weights.h"
+#include "formats/nnef/write.h"
+#include "formats/tar.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ends_with(std::string_view s, std::string_view end) {
+  return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
+}
+
+/// A file of the model: its name, and its bytes in pieces.
+struct Part {
+  std::string name;
+  std::vector<std::string_view> pieces;
+
+  uint64_t size() const {
+    uint64_t n = 0;
+    for (std::string_view p : pieces) n += p.size();
+    return n;
+  }
+};
+
+/// The texts, then the variables' files by name, so that the order of the bytes follows from the content alone. A
+/// tensor's file is made when its turn comes.
+Status each_part(const Written& model, const std::function<Status(const Part&)>& each) {
+  NNEX_TRY(each({"graph.nnef", {model.graph}}));
+  if (!model.quant.empty()) NNEX_TRY(each({"graph.quant", {model.quant}}));
+  std::vector<const std::pair<std::string, Tensor>*> sorted;
+  for (const auto& v : model.variables) sorted.push_back(&v);
+  std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
+  for (const auto* v : sorted) {
+    auto file = write_tensor_file(v->second);
+    if (!file.ok())
+      return std::move(file).error().during(fmt::format("writing the content of variable '{}'", v->first));
+    NNEX_TRY(each({tensor_file_name(v->first), {{file->header.data(), file->header.size()}, file->data}}));
+  }
+  return {};
+}
+
+Status write_archive(const Written& model, const std::string& path, bool packed) {
+  NNEX_ASSIGN(FileWriter writer, FileWriter::create(path));
+  std::optional<Gzip> gzip;
+  if (packed) {
+    NNEX_ASSIGN(gzip, Gzip::start());
+  }
+  std::string out;
+  const auto put = [&](std::string_view bytes) -> Status {
+    if (!gzip) return writer.write(bytes);
+    NNEX_TRY(gzip->add(bytes, out));
+    NNEX_TRY(writer.write(out));
+    out.clear();
+    return {};
+  };
+  NNEX_TRY(each_part(model, [&](const Part& part) -> Status {
+    NNEX_TRY(put(tar_header(part.name, part.size())));
+    for (std::string_view piece : part.pieces) NNEX_TRY(put(piece));
+    return put(std::string(tar_padding(part.size()), '\0'));
+  }));
+  NNEX_TRY(put(std::string(kTarEnd, '\0')));
+  if (gzip) {
+    NNEX_TRY(gzip->finish(out));
+    NNEX_TRY(writer.write(out));
+  }
+  return writer.commit();
+}
+
+Status write_into(const Written& model, const std::string& folder) {
+  return each_part(model, [&](const Part& part) -> Status {
+    const std::string path = folder + "/" + part.name;
+    std::error_code error;
+    fs::create_directories(fs::path(path).parent_path(), error);
+    if (error) return Error(Code::unreadable, fmt::format("cannot make the folder of '{}': {}", path, error.message()));
+    NNEX_ASSIGN(FileWriter writer, FileWriter::create(path));
+    for (std::string_view piece : part.pieces) NNEX_TRY(writer.write(piece));
+    return writer.commit();
+  });
+}
+
+/// A folder beside the wanted one, which takes its name when all is in it.
+Status write_folder(const Written& model, std::string path, bool replace) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  std::error_code error;
+  const bool exists = fs::exists(path, error), folder = fs::is_directory(path, error);
+  if (exists && !folder) return Error(Code::invalid_argument, fmt::format("'{}' exists and is no folder", path));
+  if (folder && !fs::is_empty(path, error)) {
+    if (replace) return write_into(model, path);
+    return Error(Code::invalid_argument,
+                 fmt::format("folder '{}' is not empty; --force replaces the model's files in it", path));
+  }
+  std::string beside = path + ".XXXXXX";
+  if (!::mkdtemp(beside.data()))
+    return Error(Code::unreadable,
+                 fmt::format("cannot make a folder beside '{}': {}", path, std::generic_category().message(errno)));
+  Status s = write_into(model, beside);
+  if (s.ok()) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    (void)::chmod(beside.c_str(), 0777 & ~mask);
+    if (::rename(beside.c_str(), path.c_str()) == 0) return {};
+    s = Error(Code::unreadable, fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)));
+  }
+  fs::remove_all(beside, error);
+  return s;
+}
+
+}  // namespace
+
+Packing packing_of(const std::string& path) {
+  if (ends_with(path, ".tar")) return Packing::tar;
+  return ends_with(path, ".tgz") || ends_with(path, ".tar.gz") ? Packing::tgz : Packing::folder;
+}
+
+Status save_model(const Written& model, const std::string& path, bool replace) {
+  const Packing packing = packing_of(path);
+  if (packing == Packing::folder) return write_folder(model, path, replace);
+  return write_archive(model, path, packing == Packing::tgz);
+}
+
+}  // namespace nnex::nnef_format

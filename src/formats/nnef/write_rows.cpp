@@ -1,0 +1,552 @@
+// What rows of the table need before NNEF's words fit them: the reverse of what its reader does (operators.md).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "formats/nnef/weights.h"
+#include "formats/nnef/write_document.h"
+#include "ops/window.h"
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+Error cannot(const WriteNode& w, std::string_view why) {
+  return Error(Code::unsupported, fmt::format("{}: {}", w.plain.op->name, why));
+}
+
+bool computed(const Document& to, const WriteNode& w) {
+  return std::any_of(w.plain.in.begin(), w.plain.in.end(),
+                     [&](ValueId v) { return v.valid() && !to.graph()[v].is_constant(); });
+}
+
+Ints range(int64_t from, int64_t to) {
+  Ints out;
+  for (int64_t i = from; i < to; ++i) out.push_back(i);
+  return out;
+}
+
+// ---- Broadcasting
+
+/// Extents meet from axis 0: operands of lower rank get extents of 1 in front.
+Status align(Document& to, WriteNode& w) {
+  const size_t rank = to.rank(w.out[0]);
+  const bool literals = computed(to, w);
+  for (size_t i = 0; i < w.plain.in.size(); ++i) {
+    if (!w.given(i)) continue;
+    NNEX_ASSIGN(w.text[i], to.aligned(w.plain.in[i], rank, literals));
+  }
+  return {};
+}
+
+/// A whole exponent is a number like any other.
+Status pow(Document& to, WriteNode& w) {
+  const Tensor* exponent = to.graph().constant_in(*w.node, 1);
+  if (exponent && exponent->shape().scalar() && is_int(exponent->dtype()) && computed(to, w)) {
+    NNEX_ASSIGN(const std::string x, to.operand(w.plain.in[0], false));
+    to.define(w.out[0], fmt::format("pow({}, {})", x, real_text(static_cast<double>(int_at(*exponent, 0)))));
+    w.written = true;
+    return {};
+  }
+  return align(to, w);
+}
+
+/// A bound that is absent: the other one alone.
+Status clamp(Document& to, WriteNode& w) {
+  const bool low = w.given(1), high = w.given(2);
+  const Tensor *least = low ? to.graph().constant_in(*w.node, 1) : nullptr,
+               *most = high ? to.graph().constant_in(*w.node, 2) : nullptr;
+  if (least && most && least->count() == 1 && most->count() == 1 && real_at(*least, 0) <= real_at(*most, 0))
+    w.reset("crossed");  // they are not
+  if (low && high) return align(to, w);
+  NNEX_ASSIGN(const std::string x, to.aligned(w.plain.in[0], to.rank(w.out[0]), false));
+  if (!low && !high) {
+    to.define(w.out[0], fmt::format("copy({})", x));
+  } else {
+    NNEX_ASSIGN(const std::string bound, to.aligned(w.plain.in[low ? 1 : 2], to.rank(w.out[0]), true));
+    if (!is_real(to.graph()[w.plain.in[0]].type.dtype)) return cannot(w, "NNEF's takes scalar tensors");
+    to.define(w.out[0], fmt::format("{}({}, {})", low ? "max" : "min", x, bound));
+  }
+  w.written = true;
+  return {};
+}
+
+// ---- Windows
+
+/// What windows of spatial axes, or of all axes, look like at known extents.
+struct Windows {
+  std::vector<AxisWindow> axis;
+  Pairs given;  ///< The padding as the node has it.
+};
+
+Result<Windows> windows_of(const WriteNode& w, const Ints& input, const Ints& size) {
+  Windows out;
+  const AttrValue pads = w.get("padding");
+  if (const Pairs* p = std::get_if<Pairs>(&pads)) out.given = *p;
+  out.given.resize(size.size());
+  const std::string word = w.word("auto_pad");
+  const AutoPad automatic = word == "same_lower"   ? AutoPad::same_lower
+                            : word == "same_upper" ? AutoPad::same_upper
+                                                   : AutoPad::off;
+  const Ints stride = w.ints("stride"), dilation = w.ints("dilation");
+  for (size_t i = 0; i < size.size(); ++i) {
+    NNEX_ASSIGN(AxisWindow a, window_of(input[i], size[i], entry(stride, i, 1), entry(dilation, i, 1), out.given[i],
+                                        automatic, w.flag("ceil")));
+    out.axis.push_back(a);
+  }
+  return out;
+}
+
+/// Padding in numbers, or automatic; extents that round up become padding behind. `overhang`: windows reach beyond the
+/// padding that the node has.
+Status say_padding(WriteNode& w, const Ints& input, const Ints& size, bool* overhang = nullptr) {
+  if (w.word("auto_pad") == "same_upper" && !w.flag("ceil")) {
+    w.set("padding", Pairs{});
+    w.reset("auto_pad");
+    return {};
+  }
+  NNEX_ASSIGN(const Windows found, windows_of(w, input, size));
+  Pairs pads;
+  for (const AxisWindow& a : found.axis) {
+    const int64_t reach = (a.output - 1) * a.stride + (a.size - 1) * a.dilation + 1 - a.input - a.before;
+    pads.emplace_back(a.before, w.flag("ceil") ? reach : a.after);
+    if (overhang && w.flag("ceil") && reach > a.after) *overhang = true;
+  }
+  w.set("padding", std::move(pads));
+  w.reset("auto_pad");
+  w.reset("ceil");
+  return {};
+}
+
+Ints spatial(const Ints& extents) { return extents.size() > 2 ? Ints(extents.begin() + 2, extents.end()) : Ints{}; }
+
+/// A bias of [c] is [1, c] in NNEF.
+Status channel_bias(Document& to, WriteNode& w, size_t at) {
+  if (!w.given(at)) return {};
+  const Ints e = to.extents(w.plain.in[at]);
+  if (e.size() != 1) return {};
+  NNEX_ASSIGN(w.text[at], to.view(w.plain.in[at], {1, e[0]}));
+  return {};
+}
+
+Status conv(Document& to, WriteNode& w) {
+  NNEX_TRY(say_padding(w, spatial(to.extents(w.plain.in[0])), spatial(to.extents(w.plain.in[1]))));
+  return channel_bias(to, w, 2);
+}
+
+Status separable_conv(Document& to, WriteNode& w) {
+  NNEX_TRY(say_padding(w, spatial(to.extents(w.plain.in[0])), spatial(to.extents(w.plain.in[1]))));
+  return channel_bias(to, w, 3);
+}
+
+/// Of reverse windows: the extents of the result say what output padding and an asked shape say here.
+Status say_output(Document& to, WriteNode& w, const Ints& input, const Ints& size) {
+  const Ints more = w.ints("output_padding"), y = to.extents(w.out[0]);
+  const bool padded = std::any_of(more.begin(), more.end(), [](int64_t n) { return n != 0; });
+  const bool asked = padded || !w.ints("output_shape").empty();
+  const std::string automatic = w.word("auto_pad");
+  const size_t skip = y.size() - size.size();
+  AttrValue pads = w.get("padding");
+  Pairs padding = std::holds_alternative<Pairs>(pads) ? std::get<Pairs>(pads) : Pairs{};
+  padding.resize(size.size());
+  if (automatic == "same_upper") padding.clear();
+  for (size_t i = 0; automatic == "same_lower" && i < size.size(); ++i) {
+    const int64_t s = entry(w.ints("stride"), i, 1), d = entry(w.ints("dilation"), i, 1);
+    const int64_t total = std::max<int64_t>((input[i] - 1) * s + (size[i] - 1) * d + 1 - y[i + skip], 0);
+    padding[i] = {total - total / 2, total / 2};
+  }
+  w.set("padding", std::move(padding));
+  w.reset("auto_pad");
+  w.reset("output_padding");
+  w.set("output_shape", asked || automatic == "same_lower" ? y : Ints{});
+  return {};
+}
+
+Status deconv(Document& to, WriteNode& w) {
+  NNEX_TRY(say_output(to, w, spatial(to.extents(w.plain.in[0])), spatial(to.extents(w.plain.in[1]))));
+  return channel_bias(to, w, 2);
+}
+
+Status separable_deconv(Document& to, WriteNode& w) {
+  NNEX_TRY(say_output(to, w, spatial(to.extents(w.plain.in[0])), spatial(to.extents(w.plain.in[1]))));
+  return channel_bias(to, w, 3);
+}
+
+Status debox(Document& to, WriteNode& w) { return say_output(to, w, to.extents(w.plain.in[0]), w.ints("size")); }
+
+Status pool(Document& to, WriteNode& w) { return say_padding(w, to.extents(w.plain.in[0]), w.ints("size")); }
+
+Status max_pool(Document& to, WriteNode& w) {
+  const bool y = !w.out.empty() && w.out[0].valid(), index = w.out.size() > 1 && w.out[1].valid();
+  if (!index) w.reset("index_as");
+  w.want = index ? (y ? "max_pool_with_index" : "argmax_pool") : "max_pool";
+  if (index && !y) w.out = {w.out[1]};
+  return pool(to, w);
+}
+
+/// Dividing by the taps inside is what averages do where nothing lies beyond the input; by the padded ones, where zeros
+/// do.
+Status average(Document& to, WriteNode& w) {
+  bool overhang = false;
+  NNEX_TRY(say_padding(w, to.extents(w.plain.in[0]), w.ints("size"), &overhang));
+  const std::string divisor = w.word("divisor"), border = w.word("border");
+  const bool nothing = border == "ignore" || border == "constant";
+  if (divisor == "inside" && nothing) {
+    w.set("border", std::string("ignore"));
+    w.set("divisor", std::string("window"));
+  } else if (divisor == "padded" && nothing && !overhang) {
+    w.set("border", std::string("constant"));
+    w.set("divisor", std::string("window"));
+  }
+  if (w.plain.op->name == "box" && w.word("divisor") == "window") w.want = "avg_pool";
+  return {};
+}
+
+// ---- Moving elements
+
+Status reshape(Document& to, WriteNode& w) {
+  const Ints e = to.extents(w.out[0]);
+  if (std::find(e.begin(), e.end(), 0) != e.end()) return cannot(w, "an extent of 0");
+  NNEX_ASSIGN(const std::string x, to.operand(w.plain.in[0], false));
+  to.define(w.out[0], fmt::format("reshape({}, shape = {})", x, extents_text(e)));
+  w.written = true;
+  return {};
+}
+
+Status expand(Document& to, WriteNode& w) {
+  const Ints y = to.extents(w.out[0]);
+  Ints x = to.extents(w.plain.in[0]), repeats;
+  if (x.size() > y.size()) return cannot(w, "the result has fewer axes");
+  x.insert(x.begin(), y.size() - x.size(), 1);
+  for (size_t i = 0; i < y.size(); ++i) repeats.push_back(y[i] / std::max<int64_t>(x[i], 1));
+  if (std::find(y.begin(), y.end(), 0) != y.end()) return cannot(w, "an extent of 0");
+  NNEX_ASSIGN(const std::string from, to.view(w.plain.in[0], x));
+  to.define(w.out[0], fmt::format("tile({}, repeats = {})", from, extents_text(repeats)));
+  w.written = true;
+  return {};
+}
+
+Status transpose(Document& to, WriteNode& w) {
+  Ints axes = w.ints("axes");
+  const auto rank = static_cast<int64_t>(to.rank(w.plain.in[0]));
+  if (axes.empty())
+    for (int64_t i = rank; i-- > 0;) axes.push_back(i);
+  w.set("axes", std::move(axes));
+  return {};
+}
+
+/// Begin and end as NNEF counts them: in the axis, or for steps backwards to its start -(extent + 1).
+Status slice(Document& to, WriteNode& w) {
+  NNEX_ASSIGN(Ints begin, to.numbers(w, 1, "begin"));
+  NNEX_ASSIGN(Ints end, to.numbers(w, 2, "end"));
+  const Ints x = to.extents(w.plain.in[0]);
+  Ints axes = range(0, static_cast<int64_t>(begin.size())), stride(begin.size(), 1);
+  if (w.given(3)) {
+    NNEX_ASSIGN(axes, to.numbers(w, 3, "axes"));
+  }
+  if (w.given(4)) {
+    NNEX_ASSIGN(stride, to.numbers(w, 4, "stride"));
+  }
+  if (axes.size() != begin.size() || stride.size() != begin.size() || end.size() != begin.size())
+    return cannot(w, "lists of different lengths");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < 0) axes[i] += static_cast<int64_t>(x.size());
+    const int64_t n = x[static_cast<size_t>(axes[i])], last = stride[i] > 0 ? n : n - 1, least = stride[i] > 0 ? 0 : -1;
+    const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + n : at, least, last); };
+    begin[i] = placed(begin[i]);
+    end[i] = placed(end[i]);
+    if (stride[i] > 0 ? end[i] <= begin[i] : end[i] >= begin[i]) return cannot(w, "a result without elements");
+    if (end[i] < 0) end[i] = -(n + 1);
+  }
+  const bool plain = std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s == 1; });
+  w.plain.known.clear();
+  w.know("begin", std::move(begin));
+  w.know("end", std::move(end));
+  w.know("axes", std::move(axes));
+  w.know("stride", plain ? Ints{} : std::move(stride));
+  return {};
+}
+
+/// Parts by their relation: extents over their greatest common divisor.
+Status split(Document& to, WriteNode& w) {
+  const AttrValue axis = w.get("axis");
+  Ints ratios;
+  for (ValueId v : w.out) {
+    if (!v.valid()) return cannot(w, "a part that nobody named");
+    ratios.push_back(to.extents(v)[static_cast<size_t>(std::get<int64_t>(axis))]);
+  }
+  int64_t divisor = 0;
+  for (int64_t r : ratios) divisor = std::gcd(divisor, r);
+  if (std::find(ratios.begin(), ratios.end(), 0) != ratios.end()) return cannot(w, "a part without elements");
+  for (int64_t& r : ratios) r /= divisor;
+  w.plain.in.resize(1);
+  w.set("ratios", std::move(ratios));
+  w.reset("chunks");
+  return {};
+}
+
+/// Padding of some axes as padding of all.
+Status pad(Document& to, WriteNode& w) {
+  if (w.word("border") == "wrap") return cannot(w, "NNEF has no border 'wrap'");
+  NNEX_ASSIGN(const Ints halves, to.numbers(w, 1, "padding"));
+  const auto rank = static_cast<int64_t>(to.rank(w.plain.in[0]));
+  Ints axes = range(0, rank);
+  if (w.given(3)) {
+    NNEX_ASSIGN(axes, to.numbers(w, 3, "axes"));
+  }
+  if (halves.size() != 2 * axes.size()) return cannot(w, "padding and axes of different lengths");
+  Ints all(static_cast<size_t>(2 * rank));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]);
+    all[axis] = halves[i];
+    all[axis + static_cast<size_t>(rank)] = halves[i + axes.size()];
+  }
+  w.plain.known.clear();
+  w.know("padding", std::move(all));
+  if (w.given(3)) w.plain.in[3] = {};
+  return {};
+}
+
+/// Indices from the end are not NNEF's: known ones are counted from the start; those that only a run knows fault there.
+Status gather(Document& to, WriteNode& w) {
+  w.set("from_end", false);
+  const Tensor* index = to.graph().constant_in(*w.node, 1);
+  if (!index) return {};
+  const AttrValue axis = w.get("axis");
+  const int64_t n = to.extents(w.plain.in[0])[static_cast<size_t>(std::get<int64_t>(axis))];
+  NNEX_ASSIGN(Tensor placed, convert(*index, DType::i64));
+  NNEX_ASSIGN(placed, placed.clone());
+  bool below = false;
+  for (int64_t& i : placed.mutable_as<int64_t>())
+    if (i < 0) i += n, below = true;
+  if (below) {
+    NNEX_ASSIGN(w.text[1], to.written(placed, "index"));
+  }
+  return {};
+}
+
+Status cast(Document& to, WriteNode& w) {
+  const AttrValue value = w.get("to");
+  const DType wanted = std::get<DType>(value), found = to.graph()[w.plain.in[0]].type.dtype;
+  const auto type = item_type_of(wanted), from = item_type_of(found);
+  if (!type || !from) return cannot(w, fmt::format("from {} to {}", name(found), name(wanted)));
+  if (is_int(wanted) && bits(wanted) < 32 && found != DType::boolean && bits(found) > bits(wanted))
+    return cannot(w, fmt::format("integers of NNEF have no width, so nothing is cut to {}", name(wanted)));
+  NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));
+  w.written = true;
+  if (type == from) {
+    to.define(w.out[0], fmt::format("copy({})", x));
+    return {};
+  }
+  if (is_real(found) && is_int(wanted) && w.word("rounding") == "truncate") {
+    const std::string down =
+        to.line(x + "_down", fmt::format("floor({})", to.line(x + "_abs", fmt::format("abs({})", x))));
+    x = to.line(x + "_whole", fmt::format("mul({}, {})", to.line(x + "_sign", fmt::format("sign({})", x)), down));
+  }
+  to.define(w.out[0], fmt::format("cast<{}>({})", type_name(*type), x));
+  return {};
+}
+
+// ---- Products and normalisations
+
+/// Operands of one rank, at least 2: vectors become matrices, and the result is shaped back.
+Status matmul(Document& to, WriteNode& w) {
+  Ints a = to.extents(w.plain.in[0]), b = to.extents(w.plain.in[1]);
+  if (a.empty() || b.empty()) return cannot(w, "an operand of rank 0");
+  w.reshape = a.size() == 1 || b.size() == 1;
+  if (w.reshape && (w.flag("transposeA") || w.flag("transposeB"))) return cannot(w, "a vector is transposed");
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  const size_t rank = std::max(a.size(), b.size());
+  a.insert(a.begin(), rank - a.size(), 1);
+  b.insert(b.begin(), rank - b.size(), 1);
+  NNEX_ASSIGN(w.text[0], to.view(w.plain.in[0], a));
+  NNEX_ASSIGN(w.text[1], to.view(w.plain.in[1], b));
+  return {};
+}
+
+Status linear(Document& to, WriteNode& w) {
+  if (!w.given(2)) return {};
+  NNEX_ASSIGN(w.text[2], to.aligned(w.plain.in[2], to.rank(w.out[0]), true));
+  return {};
+}
+
+Status batch_normalization(Document& to, WriteNode& w) {
+  const AttrValue axis = w.get("axis"), epsilon = w.get("epsilon");
+  const Ints x = to.extents(w.plain.in[0]);
+  if (w.flag("training") || w.out.size() > 1) return cannot(w, "NNEF has no training");
+  if (std::get<int64_t>(axis) != 1 || x.size() < 2) return cannot(w, "NNEF's channels are axis 1");
+  NNEX_ASSIGN(std::string args, to.operand(w.plain.in[0], false));
+  for (size_t i = 1; i < 5; ++i) {
+    std::string text = i == 4 ? "1.0" : "0.0";
+    if (w.given(i)) {
+      NNEX_ASSIGN(text, to.view(w.plain.in[i], {1, x[1]}));
+    }
+    args += ", " + text;
+  }
+  to.define(w.out[0], fmt::format("batch_normalization({}, epsilon = {})", args, attribute_text(epsilon, true)));
+  w.written = true;
+  return {};
+}
+
+// ---- Resizing
+
+/// Whole factors of the spatial axes.
+Status resize(Document& to, WriteNode& w) {
+  const Ints x = to.extents(w.plain.in[0]), y = to.extents(w.out[0]);
+  Reals scales;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == 0 || y[i] % x[i] || (i < 2 && y[i] != x[i]))
+      return cannot(w, fmt::format("{} to {} is no whole factor of spatial axes", extents_text(x), extents_text(y)));
+    scales.push_back(static_cast<double>(y[i] / x[i]));
+  }
+  const std::string mode = w.word("mode"), transform = w.word("transform"), rounding = w.word("nearest_rounding");
+  if (mode == "nearest") {
+    const bool centred =
+        (transform == "half_pixel" || transform == "pytorch_half_pixel") && rounding.starts_with("half");
+    if (!centred && !(transform == "asymmetric" && rounding == "floor"))
+      return cannot(w, fmt::format("nearest by '{}' and '{}'", transform, rounding));
+    w.set("transform", std::string("asymmetric"));
+    w.set("nearest_rounding", std::string("floor"));
+    w.reset("border");
+  } else {
+    w.reset("nearest_rounding");
+  }
+  if (mode != "nearest" && w.word("border") == "ignore") return cannot(w, "weights of what lies beyond are left out");
+  if (transform == "pytorch_half_pixel" && mode != "nearest") w.set("transform", std::string("half_pixel"));
+  w.want = mode == "nearest" ? "nearest_upsample" : "multilinear_upsample";
+  w.reset("antialias");  // it stretches filters of axes that shrink
+  w.reset("aspect");
+  w.reset("cubic_a");
+  w.reset("extrapolate");
+  w.reset("axes");
+  w.plain.in.resize(1);
+  w.plain.known.clear();
+  w.know("scales", std::move(scales));
+  return {};
+}
+
+/// Which batch each region is of: (N, 1) in NNEF.
+Status regions(Document& to, WriteNode& w) {
+  const Ints e = to.extents(w.plain.in[2]);
+  if (e.size() != 1) return {};
+  NNEX_ASSIGN(w.text[2], to.view(w.plain.in[2], {e[0], 1}));
+  return {};
+}
+
+struct Row {
+  std::string_view name;
+  Prepare prepare;
+};
+constexpr Row kRows[] = {
+    {"add", align},
+    {"sub", align},
+    {"mul", align},
+    {"div", align},
+    {"min", align},
+    {"max", align},
+    {"pow", pow},
+    {"lt", align},
+    {"gt", align},
+    {"le", align},
+    {"ge", align},
+    {"eq", align},
+    {"ne", align},
+    {"and", align},
+    {"or", align},
+    {"select", align},
+    {"prelu", align},
+    {"add_n", align},
+    {"clamp", clamp},
+    {"min_max_linear_quantize", align},
+    {"zero_point_linear_quantize", align},
+    {"logarithmic_quantize", align},
+    {"conv", conv},
+    {"deconv", deconv},
+    {"separable_conv", separable_conv},
+    {"separable_deconv", separable_deconv},
+    {"max_pool", max_pool},
+    {"box", average},
+    {"lp_pool", average},
+    {"sample", pool},
+    {"debox", debox},
+    {"desample", pool},
+    {"reshape", reshape},
+    {"flatten", reshape},
+    {"expand", expand},
+    {"transpose", transpose},
+    {"slice", slice},
+    {"split", split},
+    {"pad", pad},
+    {"gather", gather},
+    {"cast", cast},
+    {"matmul", matmul},
+    {"linear", linear},
+    {"batch_normalization", batch_normalization},
+    {"resize", resize},
+    {"avg_roi_pool", regions},
+    {"max_roi_pool", regions},
+    {"roi_resample", regions},
+    {"avg_roi_align", regions},
+    {"max_roi_align", regions},
+};
+
+/// The axes of a port or field; nothing where the row has none.
+Result<std::optional<Ints>> axes_of(Document& to, const WriteNode& w) {
+  const std::string_view row = w.plain.op->name;
+  const int port = w.plain.op->input("axes");
+  if (port < 0) {
+    if (!std::holds_alternative<Ints>(w.get("axes"))) return std::optional<Ints>();
+    return std::optional<Ints>(w.ints("axes"));
+  }
+  if (w.given(static_cast<size_t>(port))) {
+    NNEX_ASSIGN(Ints axes, to.numbers(w, static_cast<size_t>(port), "axes"));
+    return std::optional<Ints>(std::move(axes));
+  }
+  const Ints x = to.extents(w.plain.in[0]);
+  Ints all = range(0, static_cast<int64_t>(x.size()));
+  if (row == "squeeze")
+    all.erase(std::remove_if(all.begin(), all.end(), [&](int64_t a) { return x[static_cast<size_t>(a)] != 1; }),
+              all.end());
+  return std::optional<Ints>(std::move(all));
+}
+
+}  // namespace
+
+Prepare find_prepare(std::string_view row) {
+  for (const Row& r : kRows)
+    if (r.name == row) return r.prepare;
+  return nullptr;
+}
+
+Status prepare_axes(Document& to, WriteNode& w) {
+  const std::string_view row = w.plain.op->name;
+  if (!w.given(0) || row == "slice" || row == "pad" || row == "resize" || row == "transpose") return {};
+  const bool of_result = row == "unsqueeze" || row == "stack";
+  const auto rank = static_cast<int64_t>(to.rank(of_result ? w.out[0] : w.plain.in[0]));
+  const auto positive = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
+  if (const AttrValue axis = w.get("axis"); std::holds_alternative<int64_t>(axis))
+    w.set("axis", positive(std::get<int64_t>(axis)));
+  NNEX_ASSIGN(std::optional<Ints> axes, axes_of(to, w));
+  if (!axes) return {};
+  for (int64_t& a : *axes) a = positive(a);
+  if (w.flag("to_end") && !axes->empty()) *axes = range(axes->front(), rank);
+  if (axes->empty() && w.word("when_empty") == "all") *axes = range(0, rank);
+  for (std::string_view field : {"to_end", "when_empty"})
+    if (w.has(field)) w.reset(field);
+  if (w.has("keepdims") && !w.flag("keepdims")) {
+    w.set("keepdims", true);
+    w.squeeze = *axes;
+    std::sort(w.squeeze.begin(), w.squeeze.end());
+  }
+  if (w.plain.op->input("axes") >= 0)
+    w.know("axes", *std::move(axes));
+  else
+    w.set("axes", *std::move(axes));
+  return {};
+}
+
+}  // namespace nnex::nnef_format
