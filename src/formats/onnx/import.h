@@ -22,6 +22,11 @@ struct Limits {
   int64_t nodes = 10'000'000;  ///< Nodes of all graphs.
 };
 
+/// The error of a message whose bytes are no protocol buffer.
+Error broken(std::string_view what, const char* fault);
+/// A domain's one name: the standard one's is empty.
+std::string domain_of(std::string_view domain);
+
 /// An attribute as the file has it.
 struct Attribute {
   std::string name;
