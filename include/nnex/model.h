@@ -44,6 +44,9 @@ struct LoadOptions {
   /// Bytes a run may plan or allocate at once, weights aside; 0: three quarters of what the machine or the control
   /// group of the process has.
   int64_t memory_limit = 0;
+  /// Whose answers count where ours are deliberately others: "formal" for CVM models as the upstream runtime takes
+  /// them.
+  std::string compat;
   std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
 
   // NNEF:

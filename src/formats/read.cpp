@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
+#include "formats/cvm/files.h"
+#include "formats/cvm/import.h"
 #include "formats/onnx/external.h"
 #include "formats/onnx/import.h"
 
@@ -21,6 +23,19 @@ Result<Graph> read_onnx(std::string_view bytes, std::shared_ptr<const void> owne
   return graph;
 }
 
+/// The two files; parameters stay in memory of their own, which the graph keeps alive.
+Result<Graph> read_cvm(const cvm_format::Files& files, const LoadOptions& options) {
+  NNEX_ASSIGN(MappedFile symbol, MappedFile::open(files.symbol, MapPolicy::never));
+  NNEX_ASSIGN(MappedFile opened, MappedFile::open(files.params, MapPolicy::never));
+  auto params = std::make_shared<const MappedFile>(std::move(opened));
+  return cvm_format::read_model(symbol.bytes(), params->bytes(), params, options.compat == "formal");
+}
+
+Status check_compat(const LoadOptions& options) {
+  if (options.compat.empty() || options.compat == "formal") return {};
+  return Error(Code::invalid_argument, fmt::format("no compatibility '{}'; there is: formal", options.compat));
+}
+
 MapPolicy policy(Mapping map) {
   return map == Mapping::never ? MapPolicy::never : map == Mapping::always ? MapPolicy::always : MapPolicy::automatic;
 }
@@ -28,6 +43,8 @@ MapPolicy policy(Mapping map) {
 }  // namespace
 
 Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
+  NNEX_TRY(check_compat(options));
+  if (const auto files = cvm_format::find_files(path)) return read_cvm(*files, options);
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy(options.map)));
   auto file = std::make_shared<const MappedFile>(std::move(opened));
   const size_t slash = path.rfind('/');

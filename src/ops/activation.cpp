@@ -8,6 +8,7 @@
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
+#include "ops/precision_call.h"
 
 namespace nnex {
 namespace {
@@ -136,8 +137,8 @@ const Codec kApproximate = {"approximate", form_from_approximate, approximate_fr
 
 /// A row of one operand whose result has its shape and type.
 constexpr OpDef activation(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
-                           const AttrType& attrs, Reference reference, std::string_view body,
-                           List<Spelling, 6> spelled) {
+                           const AttrType& attrs, Reference reference, std::string_view body, List<Spelling, 6> spelled,
+                           PrecisionFn precision = nullptr) {
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", allowed}};
@@ -146,6 +147,7 @@ constexpr OpDef activation(std::string_view name, std::string_view summary, std:
   op.infer = same_shape;
   op.reference = reference;
   op.body = body;
+  op.precision = precision;
   op.spelled = spelled;
   op.elementwise = true;
   return op;
@@ -158,7 +160,7 @@ constexpr OpDef kActivationOps[] = {
     activation("relu", "x where it is positive, else 0; NaN stays.",
                "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN, kNone,
                typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
-               "y = max(x, 0.0);", {{nnef, "relu"}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}}),
+               "y = max(x, 0.0);", {{nnef, "relu"}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}}, keeps_precision),
     activation("sigmoid", "1 / (1 + e^-x).", "NNEF 1.0.5 sigmoid; ONNX Sigmoid-13; WebNN sigmoid()", kF, kNone,
                in_double<sigmoid>(), "y = rcp(1.0 + exp(-x));",
                {{nnef, "sigmoid"}, {onnx, "Sigmoid"}, {webnn, "sigmoid"}}),

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 
 namespace nnex {
 namespace {
@@ -247,9 +248,10 @@ const Codec kFmod = {"fmod", division_from_fmod, fmod_from_division};
 
 /// A row of two operands of one type that broadcast.
 constexpr OpDef two_operands(std::string_view name, std::string_view summary, std::string_view source,
-                             Reference reference, List<Spelling, 6> spelled) {
+                             Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr) {
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
+  op.precision = precision;
   op.inputs = {{"x", kN}, {"y", same_type_as("x")}};
   op.outputs = {{"z", same_type_as("x")}};
   op.infer = broadcast_shape;
@@ -265,21 +267,23 @@ constexpr Reference numbers() {
 }
 
 constexpr OpDef kArithmeticOps[] = {
-    two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
-                 numbers<Add>(),
-                 {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}}),
-    two_operands("sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub",
-                 numbers<Sub>(),
-                 {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}}),
+    two_operands(
+        "add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add", numbers<Add>(),
+        {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}}, sum_precision),
+    two_operands(
+        "sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub", numbers<Sub>(),
+        {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}}, sum_precision),
     two_operands("mul", "x y; integers wrap.", "NNEF 1.0.5 mul; ONNX Mul-14; WebNN mul(); CVM broadcast_mul",
-                 numbers<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}}),
+                 numbers<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}},
+                 product_precision),
     two_operands("div", "x / y; integers truncate toward 0, x / 0 = 0.",
                  "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", numbers<Div>(),
-                 {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}),
+                 {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}, keeps_precision),
     two_operands("min", "The smaller of both; NaN wins.", "NNEF 1.0.5 min; ONNX Min-13; WebNN min()", numbers<Min>(),
                  {{nnef, "min"}, {onnx, "Min"}, {webnn, "min"}}),
     two_operands("max", "The larger of both; NaN wins.", "NNEF 1.0.5 max; ONNX Max-13; WebNN max(); CVM broadcast_max",
-                 numbers<Max>(), {{nnef, "max"}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}}),
+                 numbers<Max>(), {{nnef, "max"}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}},
+                 widest_precision),
     {
         .name = "mod",
         .summary = "The remainder of x / y; 0 for an integer y of 0.",
@@ -327,6 +331,7 @@ constexpr OpDef kArithmeticOps[] = {
         .attrs =
             attrs_of<ClampAttrs>({field<&ClampAttrs::crossed>("crossed", "The limit that wins where low > high.")}),
         .infer = broadcast_shape,
+        .precision = clamp_precision,
         .reference =
             typed<float, double, int64_t, uint64_t, Dim>([]<class T>(Call& c) -> Status { return run_clamp<T>(c); }),
         .spelled = {{nnef, "clamp"},

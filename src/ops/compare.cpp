@@ -9,6 +9,7 @@
 #include "ops/codecs.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 
 namespace nnex {
 namespace {
@@ -243,9 +244,10 @@ constexpr AttrType kAnswerFields =
     attrs_of<AnswerAttrs>({field<&AnswerAttrs::result>("result", "Element type of the answers, 0 and 1.")});
 
 constexpr OpDef answer(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
-                       Reference reference, List<Spelling, 6> spelled) {
+                       Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr) {
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
+  op.precision = precision;
   op.inputs = {{"x", allowed}, {"y", same_type_as("x")}};
   op.outputs = {{"z", type_from("result")}};
   op.attrs = kAnswerFields;
@@ -293,7 +295,8 @@ constexpr OpDef kCompareOps[] = {
            {{nnef, "gt"},
             {onnx, "Greater"},
             in_webnn("greater"),
-            {cvm, "broadcast_greater", {}, 1, "", {{"result", "'i32'"}}}}),
+            {cvm, "broadcast_greater", {}, 1, "", {{"result", "'i32'"}}}},
+           keeps_precision),
     answer("ge", "x >= y; false for NaN.", "NNEF 1.0.5 ge; ONNX GreaterOrEqual-16; WebNN greaterOrEqual()", kN,
            ordered<GreaterEqual>(), {{nnef, "ge"}, {onnx, "GreaterOrEqual", {}, 12}, in_webnn("greaterOrEqual")}),
     truth("and", "Both are true; every number but 0 is.", "NNEF 1.0.5 and; ONNX And-7; WebNN logicalAnd()",
@@ -353,6 +356,7 @@ constexpr OpDef kCompareOps[] = {
         .inputs = {{"condition", kL}, {"x", kA}, {"y", same_type_as("x")}},
         .outputs = {{"z", same_type_as("x")}},
         .infer = broadcast_shape,
+        .precision = select_precision,
         .reference = moving([]<class T>(Call& c) -> Status { return run_select<T>(c); }, 1),
         .spelled = {{nnef, "select"}, {onnx, "Where", {}, 9}, {webnn, "where"}, {cvm, "where"}},
         .elementwise = true,

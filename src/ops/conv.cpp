@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 #include "ops/window.h"
 
@@ -136,6 +137,13 @@ Status infer_conv(InferCall& c) {
   return {};
 }
 
+/// One product for each tap of each channel a filter takes.
+Status conv_precision(PrecisionCall& c) {
+  int64_t terms = c.shape(1)[1];
+  for (int64_t i = 2; i < c.shape(1).rank(); ++i) terms *= c.shape(1)[i];
+  return dot_precision(c, terms);
+}
+
 /// Sums in float for floats (double for double), wrapped for integers.
 struct Conv {
   template <class T>
@@ -229,6 +237,7 @@ constexpr OpDef kConvOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = kConvAttrs,
      .infer = infer_conv,
+     .precision = conv_precision,
      .reference = typed<float, double, int32_t, int64_t>(Conv{}),
      .spelled =
          {{nnef, "conv", {{"border", "border", &nnef_border}}},

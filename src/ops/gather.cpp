@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/index.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -202,16 +203,18 @@ constexpr AttrType kGatherAttrs = attrs_of<GatherAttrs>({
 constexpr OpDef kGatherOps[] = {
     {.name = "gather",
      .summary = "Slices of x at the indices of one axis.",
-     .source = "NNEF 1.0.5 gather; ONNX Gather-11; WebNN gather(); CVM take",
+     .source = "NNEF 1.0.5 gather; ONNX Gather-11; WebNN gather(); CVM take, cvm_lut",
      .inputs = {{"x"}, {"index", kIndex}},
      .outputs = {{"y", same_type_as("x")}},
      .attrs = kGatherAttrs,
      .infer = infer_gather,
+     .precision = keeps_precision,
      .reference = moving(Gather{}),
      .spelled = {{nnef, "gather", {}, 1, "", {{"from_end", "false"}}},
                  {onnx, "Gather"},
                  {webnn, "gather", {}, 1, "", {{"outside", "'clamp'"}}},
-                 {cvm, "take", {}, 1, "", {{"from_end", "false"}, {"outside", "'clamp'"}}}}},
+                 {cvm, "take", {}, 1, "", {{"from_end", "false"}, {"outside", "'clamp'"}}},
+                 {cvm, "cvm_lut", {}, 1, "", {{"from_end", "false"}, {"outside", "'clamp'"}}, {"index", "x"}}}},
     {.name = "gather_elements",
      .summary = "For every place of index, the element of x at that index of one axis and that place of the others.",
      .source = "ONNX GatherElements-11; WebNN gatherElements()",

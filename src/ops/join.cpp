@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -389,6 +390,7 @@ constexpr OpDef kJoinOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = kAxis,
      .infer = infer_concat,
+     .precision = widest_precision,
      .reference = moving(Concat{}),
      .spelled = {{nnef, "concat"},
                  {onnx, "Concat", {}, 4},
@@ -439,6 +441,7 @@ constexpr OpDef kJoinOps[] = {
      .inputs = {{"x"}, {.name = "repeats", .type = kIndex, .by_value = true}},
      .outputs = {{"y", same_type_as("x")}},
      .infer = infer_tile,
+     .precision = keeps_precision,
      .reference = moving(Tile{}),
      .spelled = {{nnef, "tile"},
                  {onnx, "Tile"},
@@ -453,6 +456,7 @@ constexpr OpDef kJoinOps[] = {
          attrs_of<RepeatAttrs>({field<&RepeatAttrs::repeats>("repeats", "Times each slice stands there.", required),
                                 field<&RepeatAttrs::axis>("axis", "The axis; negative counts from the last.")}),
      .infer = infer_repeat,
+     .precision = keeps_precision,
      .reference = moving(Repeat{}),
      .spelled = {{cvm, "repeat"}}},
     {.name = "depth_to_space",

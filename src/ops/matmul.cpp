@@ -7,6 +7,7 @@
 
 #include "ops/codecs.h"
 #include "ops/elementwise.h"
+#include "ops/precision_call.h"
 #include "ops/product.h"
 
 namespace nnex {
@@ -53,6 +54,13 @@ template <class T>
 T wrapped_add(T a, T b) {
   if constexpr (std::is_same_v<T, int64_t>) return wrap_add(a, b);
   return a + b;
+}
+
+/// One product for each extent that x and filter share. A factor other than 1 has no rule.
+Status linear_precision(PrecisionCall& c) {
+  const auto& a = c.attr<LinearAttrs>();
+  if (a.alpha != 1 || (c.has(2) && a.beta != 1)) return c.error("alpha is {} and beta {}; needed 1", a.alpha, a.beta);
+  return dot_precision(c, c.shape(0)[a.transpose_a ? 0 : 1]);
 }
 
 template <class T>
@@ -151,6 +159,7 @@ constexpr OpDef kMatmulOps[] = {
              field<&LinearAttrs::alpha>("alpha", "Factor of the product."),
              field<&LinearAttrs::beta>("beta", "Factor of the bias.")}),
         .infer = infer_linear,
+        .precision = linear_precision,
         .reference =
             typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_linear<T>(c); }),
         .spelled = {{nnef, "linear"},

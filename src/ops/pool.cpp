@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "ops/codecs.h"
 #include "ops/int_range.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -222,6 +223,7 @@ constexpr OpDef kPoolOps[] = {
      .attrs = pool_attrs(
          {kCeil, field<&PoolAttrs::index_as>("index_as", "What an index counts; -1: no element."), kChannelsLast}),
      .infer = infer_pool,
+     .precision = keeps_precision,
      .reference = typed<float, double, int64_t, uint64_t, int8_t, uint8_t>(MaxPool{}),
      .spelled = {{nnef, "max_pool", {{"border", "border", &nnef_border}}},
                  {nnef, "max_pool_with_index", {{"border", "border", &nnef_border}}},

@@ -9,6 +9,7 @@
 #include "ops/answer.h"
 #include "ops/codecs.h"
 #include "ops/int_range.h"
+#include "ops/precision_call.h"
 #include "ops/reduction.h"
 
 namespace nnex {
@@ -290,6 +291,13 @@ Result<AttrValue> noop_from_when_empty(const AttrValue& v) {
 }
 const Codec kNoop = {"noop_with_empty_axes", when_empty_from_noop, noop_from_when_empty};
 
+/// A start of 0 needs no bits of its own.
+Status max_reduce_precision(PrecisionCall& c) {
+  const auto& a = c.attr<ExtremeAttrs>();
+  if (a.initial && *a.initial != 0) return c.error("initial is {}; needed 0 or none", *a.initial);
+  return keeps_precision(c);
+}
+
 // ---- Entries
 
 template <class A>
@@ -329,7 +337,7 @@ constexpr Spelling in_cvm(std::string_view name) {
 
 constexpr OpDef reduce_row(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
                            const AttrType& attrs, InferFn infer, Reference reference, List<Spelling, 6> spelled,
-                           std::string_view body = {}) {
+                           std::string_view body = {}, PrecisionFn precision = nullptr) {
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", allowed},
@@ -340,13 +348,14 @@ constexpr OpDef reduce_row(std::string_view name, std::string_view summary, std:
   op.reference = reference;
   op.body = body;
   op.spelled = spelled;
+  op.precision = precision;
   return op;
 }
 
 constexpr OpDef sum_like(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
-                         List<Spelling, 6> spelled, std::string_view body = {}) {
+                         List<Spelling, 6> spelled, std::string_view body = {}, PrecisionFn precision = nullptr) {
   return reduce_row(name, summary, source, kN, kReduceFields<ReduceAttrs>, infer_reduce<ReduceAttrs>, reference,
-                    spelled, body);
+                    spelled, body, precision);
 }
 
 constexpr OpDef truth_reduce(std::string_view name, std::string_view summary, std::string_view source,
@@ -362,7 +371,8 @@ constexpr OpDef kReduceOps[] = {
              "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
              folding<Sum, float, double, int64_t, uint64_t, Dim>(),
              {in_nnef("sum_reduce"), in_onnx("ReduceSum", 13), in_old_onnx("ReduceSum"), in_webnn("reduceSum"),
-              in_cvm("sum")}),
+              in_cvm("sum")},
+             {}, reduced_sum_precision),
     sum_like("mean_reduce", "The mean over axes; NaN over nothing, of integers truncated.",
              "NNEF 1.0.5 mean_reduce; ONNX ReduceMean-18; WebNN reduceMean()", folding_numbers<Mean>(),
              {in_nnef("mean_reduce"), in_onnx("ReduceMean", 18), in_old_onnx("ReduceMean"), in_webnn("reduceMean")}),
@@ -370,7 +380,8 @@ constexpr OpDef kReduceOps[] = {
                "NNEF 1.0.5 max_reduce; ONNX ReduceMax-20; WebNN reduceMax(); CVM max", kN | kB, kExtremeFields,
                infer_reduce<ExtremeAttrs>, extreme<true>(),
                {in_nnef("max_reduce"), in_onnx("ReduceMax", 18), in_old_onnx("ReduceMax"), in_webnn("reduceMax"),
-                in_cvm("max")}),
+                in_cvm("max")},
+               {}, max_reduce_precision),
     reduce_row("min_reduce", "The minimum over axes; a NaN wins; over nothing inf or the type's maximum.",
                "NNEF 1.0.5 min_reduce; ONNX ReduceMin-20; WebNN reduceMin()", kN | kB, kExtremeFields,
                infer_reduce<ExtremeAttrs>, extreme<false>(),

@@ -8,6 +8,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/words.h"
 
 namespace nnex {
@@ -298,6 +299,7 @@ constexpr OpDef kResizeOps[] = {
           field<&ResizeAttrs::antialias>("antialias", "Stretch the filter when an axis shrinks."),
           field<&ResizeAttrs::aspect>("aspect", "Whether sizes stretch each axis, or bound one scale for all.")}),
      .infer = infer_resize,
+     .precision = keeps_precision,
      .reference = any(run_resize),
      .spelled = {{onnx,
                   "Resize",
@@ -324,7 +326,7 @@ constexpr OpDef kResizeOps[] = {
                  {webnn, "resample2d", {{"mode", "mode", &kModeWord}}, 1, "", {{"axes", "[2,3]"}}},
                  {cvm,
                   "upsampling",
-                  {{"scales", "scale", &kSpatialFactors}},
+                  {{"sizes", "scale"}},
                   1,
                   "",
                   {{"transform", "'asymmetric'"}, {"nearest_rounding", "'floor'"}}}}},

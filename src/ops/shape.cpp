@@ -9,6 +9,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -406,6 +407,7 @@ constexpr OpDef kShapeOps[] = {
           field<&ReshapeAttrs::axis_start>("axis_start", "First axis that is reshaped."),
           field<&ReshapeAttrs::axis_count>("axis_count", "How many axes; -1: all that follow.")}),
      .infer = infer_reshape,
+     .precision = keeps_precision,
      .reference = moving(SameElements{}),
      .spelled = {{nnef, "reshape", {}, 1, "", {{"zero", "'copy'"}}},
                  {onnx, "Reshape", {{"zero", "allowzero", &zero_literal}}, 1, "", {{"zero", "'copy'"}}},
@@ -420,6 +422,7 @@ constexpr OpDef kShapeOps[] = {
      .attrs = attrs_of<FlattenAttrs>(
          {field<&FlattenAttrs::axis>("axis", "First axis of the second part; negative counts from the last.")}),
      .infer = infer_flatten,
+     .precision = keeps_precision,
      .reference = moving(SameElements{}),
      .spelled = {{onnx, "Flatten"}, {cvm, "flatten"}},
      .view = true},
@@ -430,6 +433,7 @@ constexpr OpDef kShapeOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = kNoAttrs,
      .infer = infer_squeeze,
+     .precision = keeps_precision,
      .reference = moving(SameElements{}),
      .spelled = {{nnef, "squeeze"}, {onnx, "Squeeze"}, {cvm, "squeeze", {{"axes", "axis"}}}},
      .view = true},
@@ -440,6 +444,7 @@ constexpr OpDef kShapeOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = kNoAttrs,
      .infer = infer_unsqueeze,
+     .precision = keeps_precision,
      .reference = moving(SameElements{}),
      .spelled = {{nnef, "unsqueeze"}, {onnx, "Unsqueeze"}, {cvm, "expand_dims", {{"axes", "axis"}}}},
      .view = true},
@@ -451,6 +456,7 @@ constexpr OpDef kShapeOps[] = {
      .attrs = attrs_of<TransposeAttrs>(
          {field<&TransposeAttrs::axes>("axes", "Axis of x that each axis of y shows; empty: reversed.")}),
      .infer = infer_transpose,
+     .precision = keeps_precision,
      .reference = moving(Transpose{}),
      .spelled = {{nnef, "transpose"},
                  {onnx, "Transpose", {{"axes", "perm"}}},

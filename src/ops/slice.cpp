@@ -8,6 +8,7 @@
 #include "ops/codecs.h"
 #include "ops/index.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -160,6 +161,7 @@ constexpr OpDef kSliceOps[] = {
                 {.name = "stride", .type = kIndex, .arity = Arity::optional, .by_value = true}},
      .outputs = {{"y", same_type_as("x")}},
      .infer = infer_slice,
+     .precision = keeps_precision,
      .reference = moving(Slice{}),
      .spelled = {{nnef, "slice"},
                  {nnef, "nearest_downsample", {{"stride", "factor"}}},
@@ -173,6 +175,7 @@ constexpr OpDef kSliceOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = attrs_of<SliceLikeAttrs>({field<&SliceLikeAttrs::axes>("axes", "The axes cut; empty: all.")}),
      .infer = infer_slice_like,
+     .precision = keeps_precision,
      .reference = moving(SliceLike{}),
      .spelled = {{cvm, "slice_like", {{"axes", "axis"}}}}},
 };

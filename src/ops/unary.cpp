@@ -7,6 +7,7 @@
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 
 namespace nnex {
 namespace {
@@ -180,6 +181,7 @@ constexpr OpDef kUnaryOps[] = {
         .inputs = {{"x", any_value()}},
         .outputs = {{"y", any_value()}},
         .infer = infer_copy,
+        .precision = keeps_precision,
         .reference = any(run_copy),
         .spelled = {{nnef, "copy"}, {nnef, "copy_n"}, {onnx, "Identity"}, {webnn, "identity"}},
         .elementwise = true,
@@ -191,6 +193,7 @@ constexpr OpDef kUnaryOps[] = {
         .inputs = {{"x", kN}},
         .outputs = {{"y", same_type_as("x")}},
         .infer = same_shape,
+        .precision = keeps_precision,
         .reference = unary<Negate, float, double, int64_t, uint64_t, Dim>(),
         .spelled = {{nnef, "neg"}, {onnx, "Neg"}, {webnn, "neg"}, {cvm, "negative"}},
         .elementwise = true,
@@ -202,6 +205,7 @@ constexpr OpDef kUnaryOps[] = {
         .inputs = {{"x", kN}},
         .outputs = {{"y", same_type_as("x")}},
         .infer = same_shape,
+        .precision = keeps_precision,
         .reference = unary<Absolute, float, double, int64_t, uint64_t, Dim>(),
         .spelled = {{nnef, "abs"}, {onnx, "Abs"}, {webnn, "abs"}, {cvm, "abs"}},
         .elementwise = true,

@@ -1,0 +1,97 @@
+#include "formats/cvm/params.h"
+
+#include "base/byte_reader.h"
+#include "base/checked.h"
+#include "base/try.h"
+
+namespace nnex::cvm_format {
+namespace {
+
+constexpr uint64_t kListMagic = 0xF7E58D4F05049CB7;
+constexpr uint64_t kTensorMagic = 0xDD5E40F096B4A13F;
+constexpr int32_t kMostAxes = 32;  ///< What any shape can have before its match with the graph is looked at.
+
+Result<Tensor> read_tensor(ByteReader& r, const std::shared_ptr<const void>& owner) {
+  const auto magic = r.number<uint64_t>();
+  if (r.ok() && magic != kTensorMagic) return runtime_error("the header is {:#x}; needed {:#x}", magic, kTensorMagic);
+  r.skip(8 + 4 + 4);  // reserved; the device is the reader's affair
+  const auto rank = r.number<int32_t>();
+  const auto code = r.number<uint8_t>(), bits = r.number<uint8_t>();
+  const auto lanes = r.number<uint16_t>();
+  if (!r.ok()) return logic_error("the file ends inside a tensor's header");
+  if (code != 0 || (bits != 8 && bits != 32) || lanes != 1)
+    return logic_error("element type code {}, {} bits, {} lanes; needed int8 or int32", code, bits, lanes);
+  if (rank < 0 || rank > kMostAxes) return logic_error("{} axes; needed at most {}", rank, kMostAxes);
+  std::vector<int64_t> extents;
+  int64_t size = bits / 8;
+  for (int32_t i = 0; i < rank; ++i) {
+    extents.push_back(r.number<int64_t>());
+    const auto product = checked_mul(size, extents.back());
+    if (extents.back() < 0 || !product) return logic_error("extent {} at axis {}", extents.back(), i);
+    size = *product;
+  }
+  const auto declared = r.number<int64_t>();
+  if (!r.ok()) return logic_error("the file ends inside a tensor's header");
+  if (declared != size) return runtime_error("{} bytes declared; its shape needs {}", declared, size);
+  const std::string_view data = r.bytes(static_cast<uint64_t>(size));
+  if (!r.ok()) return logic_error("the file ends inside a tensor of {} bytes", size);
+  return Tensor::borrow(bits == 8 ? DType::i8 : DType::i32, Shape(extents), data.data(), owner);
+}
+
+template <class T>
+void put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+}  // namespace
+
+Result<std::vector<Param>> read_params(std::string_view bytes, std::shared_ptr<const void> owner) {
+  ByteReader r(bytes);
+  const auto magic = r.number<uint64_t>();
+  r.skip(8);
+  const auto names = r.number<uint64_t>();
+  if (!r.ok()) return logic_error("the params file ends inside its header");
+  if (magic != kListMagic) return logic_error("the params file begins with {:#x}; needed {:#x}", magic, kListMagic);
+  if (names > r.remaining() / 8)
+    return logic_error("the params file names {} tensors in {} bytes", names, bytes.size());
+  std::vector<Param> out(static_cast<size_t>(names));
+  for (Param& p : out) p.name = std::string(r.bytes(r.number<uint64_t>()));
+  const auto tensors = r.number<uint64_t>();
+  if (!r.ok()) return logic_error("the params file ends inside its names");
+  if (tensors != names) return logic_error("the params file has {} names and {} tensors", names, tensors);
+  for (Param& p : out) {
+    auto tensor = read_tensor(r, owner);
+    if (!tensor.ok()) return std::move(tensor).error().at(fmt::format("parameter '{}'", p.name));
+    p.tensor = std::move(tensor).value();
+  }
+  return out;
+}
+
+std::string write_params(const std::vector<Param>& params) {
+  std::string out;
+  put(out, kListMagic);
+  put(out, uint64_t{0});
+  put(out, static_cast<uint64_t>(params.size()));
+  for (const Param& p : params) {
+    put(out, static_cast<uint64_t>(p.name.size()));
+    out += p.name;
+  }
+  put(out, static_cast<uint64_t>(params.size()));
+  for (const Param& p : params) {
+    const Tensor& t = p.tensor;
+    put(out, kTensorMagic);
+    put(out, uint64_t{0});
+    put(out, int32_t{1});
+    put(out, int32_t{0});
+    put(out, static_cast<int32_t>(t.shape().rank()));
+    put(out, uint8_t{0});
+    put(out, static_cast<uint8_t>(t.dtype() == DType::i8 ? 8 : 32));
+    put(out, uint16_t{1});
+    for (int64_t e : t.shape().extents()) put(out, e);
+    put(out, t.bytes());
+    out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
+  }
+  return out;
+}
+
+}  // namespace nnex::cvm_format

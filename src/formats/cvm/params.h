@@ -1,0 +1,25 @@
+#pragma once
+// The `params` file of a CVM model: named int8 or int32 tensors (cvm.md section 3).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/cvm/symbol.h"
+#include "nnex/tensor.h"
+
+namespace nnex::cvm_format {
+
+struct Param {
+  std::string name;
+  Tensor tensor;  ///< i8 or i32, in the file's memory, at any alignment.
+};
+
+/// Reads the list in the file's order; bytes after the last tensor are ignored. `bytes` must outlive the tensors, or
+/// `owner` keep them alive. Errors: logic for a list that is no such list, counts that differ, a type other than int8
+/// and int32, a shape beyond the limits, a tensor cut short; runtime for a tensor whose header or declared size is
+/// wrong.
+Result<std::vector<Param>> read_params(std::string_view bytes, std::shared_ptr<const void> owner);
+std::string write_params(const std::vector<Param>& params);
+
+}  // namespace nnex::cvm_format

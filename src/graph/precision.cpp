@@ -1,0 +1,142 @@
+#include "graph/precision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/infer.h"
+#include "ops/precision_call.h"
+#include "tensor/convert.h"
+
+namespace nnex {
+namespace {
+
+constexpr std::string_view kProperty = "integer.bits";
+
+/// Names may hold any character; a line of the property may not hold its end.
+std::string escaped(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    if (c == '\\') out += "\\\\";
+    if (c == '\n') out += "\\n";
+    if (c != '\\' && c != '\n') out += c;
+  }
+  return out;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '\\' && i + 1 < text.size();
+    if (escape) ++i;
+    out += escape && text[i] == 'n' ? '\n' : text[i];
+  }
+  return out;
+}
+
+/// The bits that hold every element, sign included.
+int64_t needed_bits(const Tensor& t) {
+  if (!is_int(t.dtype()) && t.dtype() != DType::boolean) return 0;
+  uint64_t most = 0;
+  for (int64_t i = 0; i < t.count(); ++i) {
+    const int64_t x = int_at(t, i);
+    most = std::max(most, x < 0 ? ~static_cast<uint64_t>(x) + 1 : static_cast<uint64_t>(x));
+  }
+  return digits(most) + 1;
+}
+
+}  // namespace
+
+DeclaredBits declared_bits(const Graph& graph) {
+  DeclaredBits out;
+  for (const auto& [key, text] : graph.meta.properties) {
+    if (key != kProperty) continue;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      int64_t bits = 0;
+      size_t at = 0;
+      for (; at < line.size() && line[at] >= '0' && line[at] <= '9' && bits < 1000; ++at)
+        bits = bits * 10 + (line[at] - '0');
+      if (at > 0 && at < line.size() && line[at] == ' ') out[unescaped(line.substr(at + 1))] = bits;
+    }
+  }
+  return out;
+}
+
+void declare_bits(Graph& graph, const DeclaredBits& bits) {
+  std::string text;
+  for (const auto& [name, n] : bits) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", n, escaped(name));
+  auto& properties = graph.meta.properties;
+  properties.erase(
+      std::remove_if(properties.begin(), properties.end(), [](const auto& p) { return p.first == kProperty; }),
+      properties.end());
+  if (!text.empty()) properties.emplace_back(kProperty, std::move(text));
+}
+
+void PrecisionInference::bind(ValueId v, int64_t bits) {
+  if (bits_.size() < graph_.value_count()) bits_.resize(graph_.value_count());
+  bits_[v.n] = bits;
+}
+
+int64_t PrecisionInference::bits(ValueId v) const {
+  if (bits_.size() < graph_.value_count()) bits_.resize(graph_.value_count());
+  if (bits_[v.n] == 0 && graph_[v].constant.tensor()) bits_[v.n] = needed_bits(*graph_[v].constant.tensor());
+  return bits_[v.n];
+}
+
+Status PrecisionInference::node(NodeId id) {
+  const Node& node = graph_[id];
+  const auto failed = [&](Error e) { return std::move(e).at(graph_.place_of(id)); };
+  if (!node.op->precision)
+    return failed(Error(Code::unsupported, fmt::format("operator {} has no rule for bits of integers", node.op->name)));
+  std::vector<PrecisionCall::Operand> in;
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    PrecisionCall::Operand operand;
+    if (node.in[i].valid()) {
+      const ValueDef& v = graph_[node.in[i]];
+      const auto shape = concrete(v.type);
+      if (!shape) return failed(Error(Code::unsupported, fmt::format("input {} has extents that only a run knows", i)));
+      operand = {true, bits(node.in[i]), *shape, v.constant.tensor()};
+    }
+    in.push_back(std::move(operand));
+  }
+  std::vector<Shape> out;
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    const auto shape = node.out[o].valid() ? concrete(graph_[node.out[o]].type) : Shape{};
+    if (!shape) return failed(Error(Code::unsupported, fmt::format("output {} has extents that only a run knows", o)));
+    out.push_back(*shape);
+  }
+  PrecisionCall call(*node.op, node.attrs.get(), std::move(in), std::move(out), options_.compatible);
+  if (Status s = node.op->precision(call); !s.ok()) return failed(std::move(s).error());
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (!node.out[o].valid()) continue;
+    const int64_t bits = call.result(o);
+    if (bits < 1 || bits > 32)
+      return failed(Error(Code::invalid_model,
+                          fmt::format("{}: output {} needs {} bits; needed 1 to 32", node.op->name, o, bits)));
+    bind(node.out[o], bits);
+  }
+  return {};
+}
+
+std::vector<int64_t> infer_precision(const Graph& graph, const PrecisionOptions& options, Faults& faults) {
+  PrecisionInference inference(graph, options);
+  const DeclaredBits declared = declared_bits(graph);
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    if (v.maker.valid()) continue;
+    auto it = v.name.empty() ? declared.end() : declared.find(v.name);
+    if (it != declared.end())
+      inference.bind(ValueId{n}, it->second);
+    else if (v.param_of == kMain && v.type.is_tensor() && is_int(v.type.dtype))
+      inference.bind(ValueId{n}, nnex::bits(v.type.dtype) + 1);  // the minimum has no negative
+  }
+  for (NodeId id : graph.order()) faults.check(inference.node(id));
+  std::vector<int64_t> out;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) out.push_back(inference.bits(ValueId{n}));
+  return out;
+}
+
+}  // namespace nnex
