@@ -114,6 +114,9 @@ class Session {
   /// Runs the model. Inputs in the model's order; outputs in the model's order, with memory of their own.
   /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
+  /// The same into the caller's memory: outputs[i] has the type and extents of output i and shares its bytes with no
+  /// input. Kernels write straight into it where it is aligned and the output is theirs, else it is copied at the end.
+  Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
   /// The same by name; every input once.
   Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/float_mode.h"
 #include "ops/call.h"
@@ -44,7 +45,7 @@ Status Frame::interrupted() const {
   return {};
 }
 
-Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOptions& options) {
+Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options) {
   FloatMode mode;
   if (!account_ || account_.use_count() > 1 || account_->held() != 0)
     account_ = std::make_shared<MemoryAccount>(model_->memory_limit);
@@ -65,12 +66,53 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   Status ran = run_block(kMain);
   ++run_counter_;
   team_ = nullptr;
-  if (!ran.ok()) return std::move(ran).error();
+  return ran;
+}
+
+Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOptions& options) {
+  NNEX_TRY(run_nodes(inputs, options));
+  AccountScope counted(account_);
   NNEX_ASSIGN(std::vector<Value> out, results(kMain));
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
   for (size_t i = 0, first = out.size() - states.size(); i < states.size(); ++i) states[i] = std::move(out[first + i]);
   out.resize(out.size() - states.size());
   return out;
+}
+
+Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
+  into_ = outputs;
+  Status ran = run_nodes(inputs, options);
+  into_ = {};
+  NNEX_TRY(std::move(ran));
+  const std::vector<ValueId>& made = graph_[kMain].results;
+  for (size_t i = 0; i < made.size(); ++i) {
+    NNEX_ASSIGN(const Value* v, result(made[i]));
+    const Tensor* t = v->tensor();
+    Tensor& to = outputs[i];
+    if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()) || is_object(to.dtype()))
+      return Error(Code::invalid_argument,
+                   fmt::format("output {}: found room for {}; needed {}", i, Value(to).text(), v->text()));
+    if (t->data() != to.data() && t->bytes() > 0)
+      std::memcpy(to.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
+  }
+  for (size_t i = 0; i < made.size(); ++i)  // the caller's memory is not kept
+    if (const Tensor* t = slots_[made[i].n].tensor(); t && t->data() == outputs[i].data()) slots_[made[i].n] = Value();
+  for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  return {};
+}
+
+Status Frame::give_memory(const Step::Fresh& f) {
+  Value& slot = slots_[f.value.n];
+  const std::vector<ValueId>& wanted = graph_[kMain].results;
+  for (size_t i = 0; i < into_.size(); ++i) {
+    const Tensor& to = into_[i];
+    if (!(wanted[i] == f.value) || to.dtype() != f.dtype || !(to.shape() == f.shape) || !to.aligned()) continue;
+    slot = Value(to);
+    return {};
+  }
+  NNEX_ASSIGN(Tensor t, Tensor::make(f.dtype, f.shape));
+  slot = Value(std::move(t));
+  return {};
 }
 
 Status Frame::run_block(BlockId block) {
@@ -173,10 +215,7 @@ Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
 Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
   std::chrono::steady_clock::time_point began;
   if (profiling) began = std::chrono::steady_clock::now();
-  for (const Step::Fresh& f : step.fresh) {
-    NNEX_ASSIGN(Tensor t, Tensor::make(f.dtype, f.shape));
-    slots_[f.value.n] = Value(std::move(t));
-  }
+  for (const Step::Fresh& f : step.fresh) NNEX_TRY(give_memory(f));
   const Node& node = graph_[step.node];
   Status s = check_strings(wires, step);
   if (!s.ok()) {
@@ -222,15 +261,19 @@ Result<Value> Frame::owned(const Value& v) const {
   return Value(std::move(copy));
 }
 
+Result<const Value*> Frame::result(ValueId v) {
+  if (graph_[v].is_constant() && !slots_[v.n].tensor()) {
+    AccountScope uncounted(nullptr);
+    NNEX_ASSIGN(slots_[v.n], model_->constants.get(v));
+  }
+  return &slots_[v.n];
+}
+
 Result<std::vector<Value>> Frame::results(BlockId block) {
   std::vector<Value> out;
   for (ValueId v : graph_[block].results) {
-    const ValueDef& def = graph_[v];
-    if (def.is_constant() && !slots_[v.n].tensor()) {
-      AccountScope uncounted(nullptr);
-      NNEX_ASSIGN(slots_[v.n], model_->constants.get(v));
-    }
-    NNEX_ASSIGN(Value held, owned(slots_[v.n]));
+    NNEX_ASSIGN(const Value* r, result(v));
+    NNEX_ASSIGN(Value held, owned(*r));
     out.push_back(std::move(held));
   }
   return out;

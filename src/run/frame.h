@@ -32,6 +32,10 @@ class Frame {
   /// and are what the run makes of them when it succeeds.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options);
 
+  /// The same with outputs written into the caller's memory. Error: invalid_argument where one has another type or
+  /// extents than the output.
+  Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options);
+
   bool profiling = false;
   std::vector<NodeTime> times;
   std::vector<Value> states;  ///< In the graph's order.
@@ -59,10 +63,14 @@ class Frame {
     Tensor bytes;
   };
 
+  /// Everything of a run but its results.
+  Status run_nodes(std::span<const Value> inputs, const RunOptions& options);
   Status run_block(BlockId block);
   Result<Bound*> bound(BlockId block, NodeId from);
   Status bind(BlockId block, const Bound& b);
   Status run_step(const Step& step, const Bound::Wires& wires);
+  /// Memory for an output of a step: the caller's when it is to be written there.
+  Status give_memory(const Step::Fresh& f);
   Status run_view(const Step& step);
   Status run_blocks(const Step& step);
   Status run_if(const Node& node);
@@ -73,6 +81,8 @@ class Frame {
   /// Runs a block on these parameters; its results own their memory.
   Result<std::vector<Value>> call_block(BlockId block, std::vector<Value> params);
   Result<std::vector<Value>> results(BlockId block);
+  /// The slot of a block's result, filled where it is a constant.
+  Result<const Value*> result(ValueId v);
   Result<Value> owned(const Value& v) const;
   Status interrupted() const;
   Status reserve(Memory& memory, int64_t bytes);
@@ -87,6 +97,7 @@ class Frame {
   std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
   std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
   Memory workspace_;
+  std::span<Tensor> into_;                  ///< While run_into() runs: where the network's results are wanted.
   std::shared_ptr<MemoryAccount> account_;  ///< Of this run, or of an earlier one whose tensors are gone.
   Team* team_ = nullptr;
   const RunOptions* run_options_ = nullptr;

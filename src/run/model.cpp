@@ -27,6 +27,9 @@ struct Session::Impl {
 
   Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& options)
       : model(std::move(m)), frame(model->compiled, options) {}
+  /// Checks the inputs and runs, one run at a time.
+  template <class F>
+  auto once(std::span<const Value> inputs, F&& run) -> decltype(run());
 };
 
 namespace {
@@ -167,22 +170,34 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
-  if (impl_->running.exchange(true))
+template <class F>
+auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run()) {
+  if (running.exchange(true))
     return Error(Code::invalid_argument, "the session is running already; use one session a thread");
   struct Done {
     std::atomic<bool>& flag;
     ~Done() { flag = false; }
-  } done{impl_->running};
-  return guarded([&]() -> Result<std::vector<Value>> {
-    const auto& ports = impl_->model->inputs;
+  } done{running};
+  return guarded([&]() -> decltype(run()) {
+    const auto& ports = model->inputs;
     if (inputs.size() != ports.size())
       return Error(Code::invalid_argument,
                    fmt::format("found {} inputs; the model takes {}", inputs.size(), ports.size()));
     std::map<std::string, int64_t> symbols;
     for (size_t i = 0; i < ports.size(); ++i) NNEX_TRY(check_input(ports[i], inputs[i], symbols));
-    return impl_->frame.run(inputs, options);
+    return run();
   });
+}
+
+Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
+  return impl_->once(inputs, [&] { return impl_->frame.run(inputs, options); });
+}
+
+Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
+  const size_t needed = impl_->model->outputs.size();
+  if (outputs.size() != needed)
+    return Error(Code::invalid_argument, fmt::format("found {} outputs; the model gives {}", outputs.size(), needed));
+  return impl_->once(inputs, [&] { return impl_->frame.run_into(inputs, outputs, options); });
 }
 
 Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Value>& inputs,

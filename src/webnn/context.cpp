@@ -343,15 +343,18 @@ void GraphCore::run(const std::vector<std::shared_ptr<TensorMemory>>& tensors) {
     if (t->gone) return;  // destroyed on another thread while this was being queued
   for (size_t i = 0; i < input_of.size(); ++i) in[input_of[i]] = Value(tensors[i]->bytes);
   const auto* outputs = tensors.data() + input_of.size();
-  auto made = session->run(in);
-  for (size_t i = 0; made.ok() && i < output_of.size(); ++i) {
-    const nnex::Tensor& from = *(*made)[output_of[i]].tensor();
-    std::memcpy(outputs[i]->bytes.mutable_data(), from.data(), static_cast<size_t>(from.bytes()));
+  for (size_t i = 0; i < output_of.size(); ++i) out[output_of[i]] = outputs[i]->bytes;
+  const nnex::Status ran = session->run_into(in, out);
+  for (size_t i = 0; i < output_of.size(); ++i) {  // an operand under several names: the last one was written
+    const nnex::Tensor& made = out[output_of[i]];
+    if (outputs[i]->bytes.data() != made.data())
+      std::memcpy(outputs[i]->bytes.mutable_data(), made.data(), static_cast<size_t>(made.bytes()));
   }
   for (Value& v : in) v = Value();
-  if (made.ok()) return;
+  for (nnex::Tensor& t : out) t = nnex::Tensor();
+  if (ran.ok()) return;
   auto self = context;
-  self->complete([self, message = made.error().text()] { self->lose("an inference failed: " + message); });
+  self->complete([self, message = ran.error().text()] { self->lose("an inference failed: " + message); });
 }
 
 }  // namespace nnex::ml
