@@ -278,7 +278,7 @@ constexpr OpDef kQuantizeOps[] = {
                       {"saturate", "saturate", &int_bool},
                       {"precision", "precision", &kOptionalDtype}},
                      10},
-                    {webnn, "quantizeLinear"}},
+                    {webnn, "quantizeLinear", {}, 1, "", {{"axis", "0"}}}},
     },
     {
         .name = "dequantize_linear",
@@ -295,7 +295,7 @@ constexpr OpDef kQuantizeOps[] = {
         .infer = infer_dequantize,
         .reference = any(run_dequantize),
         .spelled = {{onnx, "DequantizeLinear", {{"result", "output_dtype", &kOptionalDtype}}, 10},
-                    {webnn, "dequantizeLinear"}},
+                    {webnn, "dequantizeLinear", {}, 1, "", {{"axis", "0"}}}},
     },
     {
         .name = "dynamic_quantize_linear",

@@ -136,4 +136,18 @@ ValueId Lowering::reshaped(ValueId v, const Ints& to) {
   return (*this)("reshape", {v, wanted}, ReshapeAttrs{});
 }
 
+ValueId Lowering::impossible(std::string_view why) {
+  if (failed()) return {};
+  const NodeId id = builder_.node(foreign_op(), {}, 1, nullptr);
+  auto foreign = std::make_shared<Foreign>();
+  foreign->domain = "webnn";
+  foreign->name = fmt::format("{} with {}", step_.method().name, why);
+  graph_.set_foreign(id, std::move(foreign));
+  types_.grow();
+  const ValueId v = graph_[id].out[0];
+  const OutputDesc& out = step_.outputs[0];
+  types_.bind(v, Type::tensor(dtype_of(out.type), dims_of(Shape(out.shape))));
+  return v;
+}
+
 }  // namespace nnex::ml

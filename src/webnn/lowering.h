@@ -43,6 +43,9 @@ class Lowering {
   ValueId transposed(ValueId v, const Ints& axes);
   ValueId reshaped(ValueId v, const Ints& shape);
 
+  /// Output 0 by a node that no engine runs: what the specification's checks let through. Compilation names `why`.
+  ValueId impossible(std::string_view why);
+
   /// The next result of the operation.
   void result(ValueId v) { results_.push_back(v); }
   const std::vector<ValueId>& results() const { return results_; }

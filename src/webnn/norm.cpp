@@ -17,7 +17,23 @@ Status batch_norm_rule(Step& step) {
   return {};
 }
 
+/// (input - mean) * (scale / sqrt(variance + epsilon)) + bias, in this order: the engine's own row may use one factor
+/// and one shift a channel, which loses digits where the input is near the mean. Half types keep the row, which rounds
+/// once.
 nnex::Status lower_batch_norm(Lowering& to) {
+  const Step& step = to.step();
+  if (step.operand("input").dataType == DataType::float32) {
+    const Ints shape = step.shape("input");
+    Ints along(shape.size() - static_cast<size_t>(step.integer("axis")), 1);
+    along[0] = shape[static_cast<size_t>(step.integer("axis"))];
+    const ValueId epsilon = to.constant(cast_number(DataType::float32, step.real("epsilon")));
+    const ValueId deviation = to("sqrt", {to("add", {to.in("variance"), epsilon})});
+    const ValueId factor = step.given("scale") ? to("div", {to.in("scale"), deviation}) : to("rcp", {deviation});
+    const ValueId centred = to("sub", {to.in("input"), to.reshaped(to.in("mean"), along)});
+    const ValueId scaled = to("mul", {centred, to.reshaped(factor, along)});
+    to.result(step.given("bias") ? to("add", {scaled, to.reshaped(to.in("bias"), along)}) : scaled);
+    return {};
+  }
   BatchNormAttrs attrs;
   attrs.axis = to.step().integer("axis");
   attrs.epsilon = to.step().real("epsilon");

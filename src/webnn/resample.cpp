@@ -32,22 +32,17 @@ Status resample_rule(Step& step) {
   return {};
 }
 
-/// Position o of an axis lies at (o + 0.5) / scale - 0.5 of the input, not beyond its ends.
+/// Position o of an axis lies at (o + 0.5) in / out - 0.5 of the input, not beyond its ends: where a scale leaves a
+/// fraction of an element, the tests want the scale of the whole extents.
 nnex::Status lower_resample(Lowering& to) {
   const Step& step = to.step();
   ResizeAttrs attrs;
   attrs.axes = step.ints_or("axes", {2, 3});
   attrs.mode = step.word("mode") == "linear" ? ResizeMode::linear : ResizeMode::nearest;
-  ValueId scales, sizes;
-  if (step.given("sizes")) {
-    sizes = to.ints(step.ints("sizes"));
-  } else {
-    std::vector<float> factors = {1, 1};
-    if (step.given("scales"))
-      for (size_t i : {size_t{0}, size_t{1}}) factors[i] = static_cast<float>(std::get<Reals>(step.arg("scales"))[i]);
-    scales = to.constant(nnex::Tensor::of(Shape{2}, factors));
-  }
-  to.result(to("resize", {to.in("input"), ValueId{}, scales, sizes}, attrs));
+  Ints sizes;
+  for (int64_t axis : attrs.axes) sizes.push_back(step.outputs[0].shape[static_cast<size_t>(axis)]);
+  const ValueId wanted = to.ints(sizes);
+  to.result(to("resize", {to.in("input"), ValueId{}, ValueId{}, wanted}, attrs));
   return {};
 }
 

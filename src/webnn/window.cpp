@@ -160,7 +160,6 @@ Status conv_transpose_rule(Step& step) {
   const int64_t groups = step.integer("groups");
   if (groups < 1) return step.fail("groups is {}; needed at least 1", groups);
   if (x[1] != filter[0]) return step.fail("the input has {} channels; the filter takes {}", x[1], filter[0]);
-  if (x[1] % groups != 0) return step.fail("the input has {} channels; {} groups do not divide them", x[1], groups);
   const int64_t channels = bounded_mul(filter[1], groups);
   NNEX_TRY(step.need_shape("bias", {channels}));
   NNEX_ASSIGN(Ints more, end_padding(step, w, x));
@@ -170,6 +169,7 @@ Status conv_transpose_rule(Step& step) {
   return {};
 }
 
+/// Groups that do not divide the channels are legal here and mean nothing: build() refuses them.
 nnex::Status lower_conv_transpose(Lowering& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "inputLayout"),
@@ -181,6 +181,10 @@ nnex::Status lower_conv_transpose(Lowering& to) {
   attrs.stride = w->stride, attrs.dilation = w->dilation, attrs.padding = w->pairs();
   attrs.groups = step.integer("groups");
   attrs.output_padding = *more;
+  if (x_shape[1] % attrs.groups != 0) {
+    to.result(to.impossible("groups that do not divide the channels"));
+    return {};
+  }
   const ValueId x = to.transposed(to.in("input"), axes), filter = to.transposed(to.in("filter"), filter_axes);
   to.result(to.transposed(to("deconv", {x, filter, to.in("bias")}, attrs), inverse(axes)));
   return {};
