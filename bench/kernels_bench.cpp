@@ -1,6 +1,6 @@
 // Speed of the product and convolution kernels on shapes of real networks, each for every instruction set from AVX2 up
-// (or the best one), beside the machine's own peak in the same run. Counter: GFLOP/s (multiply and add counted), and
-// its share of the peak.
+// (or the best one), beside the machine's own peak in the same run. Counter: GFLOP/s (multiply and add counted);
+// convolutions of bytes (i8_) count GMAC/s.
 //   kernels_bench --benchmark_filter=r50 --benchmark_min_time=0.1
 
 #include <benchmark/benchmark.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/conv.h"
+#include "kernels/conv_i8.h"
 #include "kernels/gemm.h"
 
 namespace nnex {
@@ -52,6 +53,13 @@ const ConvRow conv_rows[] = {
     {"dw_384_3x3", 384, 384, 14, 3, 1, true},
     {"dw_960_3x3", 960, 960, 7, 3, 1, true},
     {"dw_240_5x5", 240, 240, 28, 5, 1, true},
+    {"r18_64_128_3x3_s2", 64, 128, 56, 3, 2},
+    {"r18_128_256_3x3_s2", 128, 256, 28, 3, 2},
+    {"r18_256_512_3x3_s2", 256, 512, 14, 3, 2},
+    {"mb1_64_128_1x1", 64, 128, 56, 1, 1},
+    {"mb1_128_256_1x1", 128, 256, 28, 1, 1},
+    {"mb1_512_512_1x1", 512, 512, 14, 1, 1},
+    {"dw_512_3x3", 512, 512, 14, 3, 1, true},
 };
 
 struct ProductRow {
@@ -165,6 +173,37 @@ void bench_conv(benchmark::State& state, Isa isa, const ConvRow& row) {
   report(state, 2.0 * static_cast<double>(s.out_pixels() * s.out_channels * s.group_inputs() * s.taps()));
 }
 
+/// Bytes to bytes: bias, relu, a factor, a right shift and a clip behind the sums. Counts multiply-adds.
+void bench_conv_i8(benchmark::State& state, Isa isa, const ConvRow& row) {
+  const Loops& table = simd::loops(isa);
+  Team team(static_cast<int>(state.range(0)));
+  const ConvShape s = shape_of(row);
+  const auto floats = [](int64_t bytes) { return bytes / 4 + 1; };
+  Floats x(floats(s.in_pixels() * s.in_channels)), y(floats(s.out_pixels() * s.out_channels)), bias(s.out_channels);
+  Floats filter(floats(s.out_channels * s.group_inputs() * s.taps())), packed(floats(conv_i8_filter_bytes(table, s)));
+  Floats workspace(floats(conv_i8_workspace(table, s, true)));
+  conv_i8_pack_filter(table, team, s, {.w = reinterpret_cast<const std::byte*>(filter.data())},
+                      reinterpret_cast<std::byte*>(packed.data()));
+  IntSteps steps;
+  steps.clamp(0, INT32_MAX);
+  steps.multiply(93);
+  steps.shift_right(15);
+  steps.clamp(-127, 127);
+  IntChain chain;
+  chain.steps = steps.steps();
+  chain.y = reinterpret_cast<std::byte*>(y.data());
+  chain.y_type = simd::IntType::u8, chain.y_row_stride = s.out_channels;
+  ConvI8 c;
+  c.x = reinterpret_cast<const std::byte*>(x.data());
+  c.packed = reinterpret_cast<const std::byte*>(packed.data());
+  c.end.bias = reinterpret_cast<const int32_t*>(bias.data());
+  c.end.chain = &chain;
+  for (auto _ : state) conv_i8(table, team, s, c, reinterpret_cast<std::byte*>(workspace.data()));
+  const double macs = static_cast<double>(s.out_pixels() * s.out_channels * s.group_inputs() * s.taps());
+  state.counters["GMAC/s"] =
+      benchmark::Counter(macs * 1e-9, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+}
+
 void add_all(Isa isa, int threads) {
   const std::string end = "/" + std::string(simd::name(isa));
   const auto add = [&](const std::string& name, auto run) {
@@ -177,6 +216,8 @@ void add_all(Isa isa, int threads) {
     add(row.name, [isa, &row](benchmark::State& state) { bench_product(state, isa, row); });
   for (const ConvRow& row : conv_rows)
     add(row.name, [isa, &row](benchmark::State& state) { bench_conv(state, isa, row); });
+  for (const ConvRow& row : conv_rows)
+    add("i8_" + std::string(row.name), [isa, &row](benchmark::State& state) { bench_conv_i8(state, isa, row); });
 }
 
 }  // namespace

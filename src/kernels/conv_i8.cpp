@@ -11,6 +11,8 @@ namespace nnex {
 namespace {
 
 constexpr int64_t kByteChannels = 1024;  // of one call of the depthwise loop
+constexpr int64_t kChainChannels = 256;  // the same where sums go through a chain
+constexpr int64_t kChainSums = 4096;
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
@@ -47,6 +49,7 @@ struct DepthwiseBytes {
   const uint8_t* outside;
 
   void line(int64_t number, int64_t channel, int64_t channels) const;
+  void through_chain(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const;
 };
 
 void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) const {
@@ -82,11 +85,28 @@ void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) con
     line.y_stride = c.end.y_row_stride;
     line.to_bytes = c.end.to_bytes;
     line.to_bytes.scale += channel * line.to_bytes.step;
+  } else if (c.end.chain) {
+    return through_chain(line, pixel, channel);
   } else {
     line.sums = c.end.c + pixel * c.end.c_row_stride + channel;
     line.sums_stride = c.end.c_row_stride;
   }
   loops.depthwise_i8(line);
+}
+
+/// A line whose first output pixel is number `pixel`: some pixels' sums at a time, while they are in the first cache.
+void DepthwiseBytes::through_chain(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const {
+  alignas(64) int32_t sums[kChainSums];
+  line.sums = sums;
+  line.sums_stride = line.channels;
+  const int64_t width = line.out_width, before = line.before;
+  for (int64_t first = 0, here = 0; first < width; first += here) {
+    here = std::min(width - first, kChainSums / line.channels);
+    line.out_width = here;
+    line.before = before - first * line.stride;
+    loops.depthwise_i8(line);
+    c.end.chain->run(loops, sums, line.channels, pixel + first, channel, here, line.channels);
+  }
 }
 
 void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int32_t* add) {
@@ -101,7 +121,8 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const C
   uint8_t outside[kByteChannels];
   std::memset(outside, static_cast<uint8_t>(c.x_zero), sizeof outside);
   const DepthwiseBytes job{loops, s, c, add, outside};
-  const int64_t lines = s.batch * s.out[0] * s.out[1], at_once = std::min(kByteChannels, s.out_channels);
+  const int64_t lines = s.batch * s.out[0] * s.out[1];
+  const int64_t at_once = std::min(c.end.chain ? kChainChannels : kByteChannels, s.out_channels);
   const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
   const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
   team.run(parts, [&](int64_t part) {
@@ -121,6 +142,7 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const C
   if (end.c) end.c += first;
   if (end.y) end.y += first;
   end.to_bytes.scale += first * end.to_bytes.step;
+  end.first_column += first;
   const auto* const x = reinterpret_cast<const uint8_t*>(c.x) + group * s.group_inputs();
   const uint8_t flip = c.x_signed ? 0x80 : 0;
   const auto zero = static_cast<uint8_t>(c.x_zero + (c.x_signed ? 128 : 0));

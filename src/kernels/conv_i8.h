@@ -24,7 +24,7 @@ int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& shape);
 void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& shape, const ByteFilter& filter,
                          std::byte* packed);
 
-/// Bytes of workspace conv_i8 needs; `to_bytes`: with end.y.
+/// Bytes of workspace conv_i8 needs; `to_bytes`: with end.y or end.chain.
 int64_t conv_i8_workspace(const simd::Loops& loops, const ConvShape& shape, bool to_bytes);
 
 struct ConvI8 {

@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include "base/threads.h"
+#include "kernels/int_chain.h"
 #include "kernels/simd/loops.h"
 
 namespace nnex {
 
-/// Where sums go: to c as they are, or, where y is given, to bytes. Bias is added first. Rows are those of the product,
-/// columns too.
+/// Where sums go: to c as they are, or, where y is given, to bytes, or through a chain. Bias is added first. Rows are
+/// those of the product, columns too.
 struct IntEpilogue {
   const int32_t* bias = nullptr;  ///< By column.
   int32_t* c = nullptr;           ///< Not needed with y.
@@ -19,6 +20,9 @@ struct IntEpilogue {
   std::byte* y = nullptr;
   int64_t y_row_stride = 0;
   simd::Requantize to_bytes = {};  ///< scale by column (step 1) or one for all (step 0).
+  const IntChain* chain = nullptr;
+  int64_t first_column = 0;  ///< The chain's column of the product's column 0.
+  bool keeps_sums() const { return !y && !chain; }
 };
 
 /// A right-hand side: element (i, j) is the byte at b + i * row_stride + j * col_stride.
@@ -51,7 +55,7 @@ struct GemmI8 {
   IntEpilogue end = {};
 };
 
-/// Bytes of workspace gemm_i8 needs; `to_bytes`: with end.y.
+/// Bytes of workspace gemm_i8 needs; `to_bytes`: with end.y or end.chain.
 int64_t gemm_i8_workspace(const simd::Loops& loops, int64_t m, int64_t n, int64_t k, bool to_bytes);
 
 /// `workspace` is aligned to 64 bytes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -29,23 +30,49 @@ AxisTaps axis_taps(const PoolWindow& w, int axis, int64_t position) {
   return taps;
 }
 
-/// Folds the taps of one output pixel into y.
-struct PixelPool {
+/// Folds taps of float32 into y.
+struct FoldFloats {
+  using Element = float;
   const simd::Loops& loops;
-  const PoolWindow& window;
   bool maximum;
-  const float* taps[kMostTaps];
+  float divisor = 1;
+
+  void operator()(const float** taps, size_t count, bool started, bool last, float* y, size_t n) const {
+    const float by = last ? divisor : 1.0F;
+    if (count == 0 && started && by == 1.0F) return;
+    loops.fold_taps_f32(maximum, taps, count, started ? y : nullptr, by, y, n);
+  }
+};
+
+/// The greatest of bytes; flip 0x80: signed.
+struct GreatestByte {
+  using Element = uint8_t;
+  simd::IntLoops loops;
+  uint8_t flip;
+
+  void operator()(const uint8_t** taps, size_t count, bool started, bool /*last*/, uint8_t* y, size_t n) const {
+    if (started) taps[count++] = y;
+    loops.max_bytes(flip, taps, count, y, n);
+  }
+};
+
+/// Folds the taps of one output pixel into y.
+template <class Fold>
+struct PixelPool {
+  using T = typename Fold::Element;
+  Fold fold;
+  const PoolWindow& window;
+  const T* taps[kMostTaps + 1];
   size_t count = 0;
   bool started = false;
 
-  void flush(float divisor, float* y) {
-    if (count == 0 && started && divisor == 1.0F) return;
-    loops.fold_taps_f32(maximum, taps, count, started ? y : nullptr, divisor, y, static_cast<size_t>(window.channels));
+  void flush(bool last, T* y) {
+    fold(taps, count, started, last, y, static_cast<size_t>(window.channels));
     count = 0;
     started = true;
   }
 
-  void run(const float* image, const AxisTaps (&axis)[3], float divisor, float* y) {
+  void run(const T* image, const AxisTaps (&axis)[3], T* y) {
     started = false;
     for (int64_t i = axis[0].first; i < axis[0].last; ++i) {
       const int64_t at0 = axis[0].start + i * window.dilation[0];
@@ -53,22 +80,21 @@ struct PixelPool {
         const int64_t at1 = at0 * window.in[1] + axis[1].start + j * window.dilation[1];
         for (int64_t k = axis[2].first; k < axis[2].last; ++k) {
           const int64_t at2 = at1 * window.in[2] + axis[2].start + k * window.dilation[2];
-          if (count == kMostTaps) flush(1.0F, y);
+          if (count == kMostTaps) flush(false, y);
           taps[count++] = image + at2 * window.channels;
         }
       }
     }
-    flush(divisor, y);
+    flush(true, y);
   }
 };
 
-template <class Value>
-void pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool maximum, const float* x, float* y,
-          Value value) {
+template <class Fold, class T, class Value>
+void pool(const Fold& fold, Team& team, const PoolWindow& w, const T* x, T* y, Value value) {
   const int64_t rows = w.batch * w.out[0] * w.out[1];
-  const int64_t cost = rows * w.out[2] * w.channels * 4 * (1 + w.size[0] * w.size[1] * w.size[2] / 2);
+  const int64_t cost = rows * w.out[2] * w.channels * int64_t{sizeof(T)} * (1 + w.size[0] * w.size[1] * w.size[2] / 2);
   split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
-    PixelPool pixel{loops, w, maximum, {}};
+    PixelPool<Fold> pixel{fold, w, {}};
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
       AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
@@ -91,44 +117,62 @@ int64_t inside(const AxisTaps (&axis)[3]) {
 
 void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool zeros_count, const float* x, float* y) {
   const int64_t volume = w.size[0] * w.size[1] * w.size[2];
-  pool(loops, team, w, true, x, y, [&](PixelPool& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
-    const int64_t taps = inside(axis);
-    if (taps == 0) {
-      std::fill_n(to, w.channels, zeros_count ? 0.0F : -std::numeric_limits<float>::infinity());
-      return;
-    }
-    pixel.run(image, axis, 1.0F, to);
-    if (zeros_count && taps < volume) {
-      const float zero = 0.0F;
-      loops.binary_f32(BinaryKind::max, Form::vector_scalar, to, &zero, to, static_cast<size_t>(w.channels));
-    }
-  });
+  using Pixel = PixelPool<FoldFloats>;
+  pool(FoldFloats{loops, true}, team, w, x, y,
+       [&](Pixel& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
+         const int64_t taps = inside(axis);
+         if (taps == 0) {
+           std::fill_n(to, w.channels, zeros_count ? 0.0F : -std::numeric_limits<float>::infinity());
+           return;
+         }
+         pixel.run(image, axis, to);
+         if (zeros_count && taps < volume) {
+           const float zero = 0.0F;
+           loops.binary_f32(BinaryKind::max, Form::vector_scalar, to, &zero, to, static_cast<size_t>(w.channels));
+         }
+       });
+}
+
+void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& w, bool is_signed, const uint8_t* x,
+                    uint8_t* y) {
+  using Pixel = PixelPool<GreatestByte>;
+  const uint8_t least = is_signed ? 0x80 : 0;
+  pool(GreatestByte{simd::int_loops(loops.isa), least}, team, w, x, y,
+       [&](Pixel& pixel, const uint8_t* image, const AxisTaps(&axis)[3], uint8_t* to) {
+         if (inside(axis) > 0)
+           pixel.run(image, axis, to);
+         else
+           std::fill_n(to, w.channels, least);
+       });
 }
 
 void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, PoolDivisor divisor, const float* x,
                   float* y) {
-  pool(loops, team, w, false, x, y, [&](PixelPool& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
-    const int64_t taps = inside(axis);
-    if (taps == 0) {
-      std::fill_n(to, w.channels, 0.0F);
-      return;
-    }
-    int64_t by = 1;
-    switch (divisor) {
-      case PoolDivisor::one:
-        break;
-      case PoolDivisor::window:
-        by = w.size[0] * w.size[1] * w.size[2];
-        break;
-      case PoolDivisor::padded:
-        by = axis[0].padded * axis[1].padded * axis[2].padded;
-        break;
-      case PoolDivisor::inside:
-        by = taps;
-        break;
-    }
-    pixel.run(image, axis, static_cast<float>(by), to);
-  });
+  using Pixel = PixelPool<FoldFloats>;
+  pool(FoldFloats{loops, false}, team, w, x, y,
+       [&](Pixel& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
+         const int64_t taps = inside(axis);
+         if (taps == 0) {
+           std::fill_n(to, w.channels, 0.0F);
+           return;
+         }
+         int64_t by = 1;
+         switch (divisor) {
+           case PoolDivisor::one:
+             break;
+           case PoolDivisor::window:
+             by = w.size[0] * w.size[1] * w.size[2];
+             break;
+           case PoolDivisor::padded:
+             by = axis[0].padded * axis[1].padded * axis[2].padded;
+             break;
+           case PoolDivisor::inside:
+             by = taps;
+             break;
+         }
+         pixel.fold.divisor = static_cast<float>(by);
+         pixel.run(image, axis, to);
+       });
 }
 
 }  // namespace nnex

@@ -1,5 +1,5 @@
 #pragma once
-// Max and average pooling of channels-last float32: x [batch, spatial..., channels].
+// Max and average pooling of channels-last tensors: x [batch, spatial..., channels].
 
 #include <cstdint>
 
@@ -32,6 +32,10 @@ enum class PoolDivisor : uint8_t {
 /// taps in the padding count as 0.
 void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, bool zeros_count, const float* x,
               float* y);
+
+/// The greatest tap inside the input, of bytes; an empty window gives the least byte.
+void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& window, bool is_signed, const uint8_t* x,
+                    uint8_t* y);
 
 /// The sum of the taps inside the input, in row-major order, divided.
 void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, PoolDivisor divisor, const float* x,

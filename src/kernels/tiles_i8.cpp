@@ -84,7 +84,11 @@ void IntJob<T>::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t pan
     job.column_factor = columns.zeros() + column;
     job.column_add = last ? terms + column : nullptr;
     tile(job);
-    if (last && end.y) to_bytes(rows, column, job.columns, job.c, job.c_stride);
+    if (!last || end.keeps_sums()) continue;
+    if (end.chain)
+      end.chain->run(loops, job.c, job.c_stride, rows.first, end.first_column + column, rows.count, job.columns);
+    else
+      to_bytes(rows, column, job.columns, job.c, job.c_stride);
   }
 }
 
@@ -104,9 +108,9 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
               const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
-  const bool through_sums = end.y && sums_needed(loops, columns.k, true);
+  const bool through_sums = !end.keeps_sums() && sums_needed(loops, columns.k, true);
   IntJob<T> job{tile, loops, source, columns, terms, end, nullptr, 0, source.block_depth(columns.k), panels};
-  job.c = through_sums ? sums : end.y ? nullptr : end.c;
+  job.c = through_sums ? sums : end.keeps_sums() ? end.c : nullptr;
   job.c_stride = through_sums ? columns.n : end.c_row_stride;
   if (tiles > 1)
     job.block_panels = std::max<int64_t>(1, kBlockBytes / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));

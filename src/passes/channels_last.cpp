@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/conv.h"
 #include "ops/join.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
@@ -78,7 +79,7 @@ class Layout {
     for (NodeId id : graph_.order_with_blocks()) {
       if (graph_[id].erased) continue;
       const std::string_view name = graph_[id].op->name;
-      if (name == "conv")
+      if (name == "conv" || name == "conv_integer" || name == "qlinear_conv")
         turn<ConvAttrs>(id);
       else if (name == "max_pool" || name == "box")
         turn<PoolAttrs>(id);
@@ -184,13 +185,24 @@ class Layout {
            (maker && maker->op->name == "dequantize_linear" && graph_[maker->in[0]].is_constant());
   }
 
+  /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.
+  bool turns(const Node& node, ValueId v) const {
+    if (!v.valid() || !graph_[v].type.is_tensor() || !graph_[v].type.dims) return false;
+    const DType t = graph_[v].type.dtype;
+    const bool bytes = t == DType::u8 || t == DType::i8;
+    if (node.op->name == "conv" || node.op->name == "max_pool")
+      return t == DType::f32 || t == DType::i32 || (bytes && node.op->name == "max_pool");
+    return node.op->name == "box" ? t == DType::f32 : bytes || t == DType::i32;
+  }
+
   bool suits(const Node& node) const {
     const ValueId x = node.in[0], y = node.out[0];
-    if (!is_f32(graph_, x) || !is_f32(graph_, y)) return false;
+    if (!turns(node, x) || !turns(node, y)) return false;
     const size_t rank = graph_[x].type.dims->size();
     if (rank < 3 || rank > 5) return false;
-    if (node.op->name == "conv")
-      return fixed(node.in[1]) && graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
+    if (node.op->attrs.type == kConvAttrs.type)
+      return fixed(node.in[static_cast<size_t>(node.op->input("filter"))]) &&
+             graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
     const auto& a = graph_.attrs<PoolAttrs>(node);
     return (node.out.size() < 2 || !node.out[1].valid()) && a.size.size() == rank && a.size[0] == 1 && a.size[1] == 1 &&
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);
@@ -417,8 +429,9 @@ class Layout {
 
 }  // namespace
 
-/// Float32 convolutions and pools of known rank   ->   the same with channels_last, between transposes; transposes move
-/// down past nodes that do not mind, and cancel. Every result keeps its bytes: no sum changes its order.
+/// Convolutions and pools of known rank, of float32 and of whole numbers   ->   the same with channels_last, between
+/// transposes; transposes move down past nodes that do not mind, and cancel. Every result keeps its bytes: no sum
+/// changes its order.
 Result<int> channels_last(Graph& graph) { return Layout(graph).run(); }
 
 }  // namespace nnex

@@ -5,6 +5,7 @@
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "graph/verify.h"
+#include "passes/narrow_integers.h"
 #include "passes/passes.h"
 
 namespace nnex {
@@ -51,6 +52,7 @@ constexpr PassDef kPasses[] = {
     {"merge_equal", merge_equal},
     kDropUnused,
     kInfer,
+    {"narrow_integers", narrow_integers},
     {"fuse_quantized", fuse_quantized},
     {"fold_constants", fold_constants},
     kDropUnused,

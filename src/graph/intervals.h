@@ -1,0 +1,62 @@
+#pragma once
+// Intervals of whole numbers, forward through a graph: what every element of a value is proven to lie in, over the real
+// contents of constants. Tighter than bits by rule (precision.h), and the proof that no int32 sum overflows.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// low <= every element <= high.
+struct Interval {
+  int64_t low = 0, high = 0;
+
+  bool inside(int64_t least, int64_t most) const { return low >= least && high <= most; }
+  /// The greatest magnitude.
+  int64_t magnitude() const { return high > -low ? high : -low; }
+  /// The least p such that every element is in [-(2^(p-1) - 1), 2^(p-1) - 1].
+  int bits() const;
+  friend bool operator==(const Interval& a, const Interval& b) { return a.low == b.low && a.high == b.high; }
+};
+
+inline constexpr Interval kAllInt32 = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+
+/// What is proven of an int32 node.
+struct NodeBound {
+  NodeId node;
+  Interval result;         ///< Of output 0 as unbounded integers.
+  int64_t partial = 0;     ///< Of sums: no partial sum, in whatever order, has a greater magnitude. Else 0.
+  bool overflows = false;  ///< One of both does not fit int32.
+};
+
+/// The intervals of a graph's main block. Elements of values that are no integers, or that nobody could bound, have
+/// none.
+class Intervals {
+ public:
+  /// `known`: of values that the caller knows more of (inputs of declared precision); others have their type's range.
+  Intervals(const Graph& graph, const std::map<ValueId, Interval>& known);
+
+  std::optional<Interval> of(ValueId v) const { return v.n < of_.size() ? of_[v.n] : std::nullopt; }
+  /// One entry for each int32 node, in order.
+  const std::vector<NodeBound>& nodes() const { return nodes_; }
+
+ private:
+  struct Sum;
+  void node(NodeId id);
+  std::optional<Interval> constant(ValueId v) const;
+  std::optional<Interval> input(const Node& node, size_t i) const;
+  std::optional<Sum> product(const Node& node) const;
+  std::optional<Sum> result(const Node& node) const;
+  std::optional<Sum> cvm(const Node& node, const Interval& x) const;
+
+  const Graph& graph_;
+  std::vector<std::optional<Interval>> of_;
+  std::vector<NodeBound> nodes_;
+};
+
+}  // namespace nnex

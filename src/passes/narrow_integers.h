@@ -1,0 +1,10 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Networks of int32 on bytes and int16 where their values are proven to fit (narrow_integers.cpp).
+Result<int> narrow_integers(Graph& graph);
+
+}  // namespace nnex
