@@ -8,6 +8,7 @@
 #include "base/faults.h"
 #include "base/quota.h"
 #include "base/threads.h"
+#include "certificate.h"
 #include "cli.h"
 #include "formats/read.h"
 #include "graph/infer.h"
@@ -106,7 +107,18 @@ int check(const std::string& path, bool json) {
     for (const Missing& m : missing_operators(*graph))
       faults.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
   }
+  Json proof;
+  if (graph.ok() && faults.none() && is_integer_model(*graph)) {
+    proof = certificate(*graph);
+    for (const Json& n : proof["nodes"])
+      if (n["overflows"])
+        faults.add(
+            Error(Code::invalid_model, fmt::format("{}: a sum can pass int32: [{}, {}]", n["op"].get<std::string>(),
+                                                   n["low"].get<int64_t>(), n["high"].get<int64_t>()))
+                .at(n["place"].get<std::string>()));
+  }
   Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
+  if (!proof.is_null()) j["certificate"] = std::move(proof);
   bool invalid = false;
   for (const Error& e : faults.list()) {
     invalid |= e.code() != Code::unsupported;

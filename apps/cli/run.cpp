@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "base/mapped_file.h"
+#include "base/sha256.h"
 #include "cli.h"
+#include "graph/exact.h"
 #include "numbers.h"
 #include "tensor/convert.h"
 
@@ -19,7 +21,7 @@ struct Options {
   std::string labels;
   Picture picture;
   int topk = 0;
-  bool json = false, quiet = false, random = false;
+  bool json = false, quiet = false, random = false, exact = false, hash = false, hash_layers = false;
 };
 
 std::pair<std::string, std::string> named(const std::string& s) {
@@ -127,9 +129,72 @@ Status save(const Model& model, const std::vector<Value>& out, const std::vector
   return {};
 }
 
+/// SHA-256 of a tensor's elements as they lie in memory, little endian, row by row; "" for what is no such tensor.
+std::string hash_of(const Value& v) {
+  const Tensor* t = v.tensor();
+  if (!t || t->dtype() == DType::str) return {};
+  Sha256 h;
+  h.add(t->data(), static_cast<size_t>(t->bytes()));
+  return h.text();
+}
+
+/// The model with every tensor of its main block as an output behind its own: what each layer is called, by output.
+struct Layers {
+  Model model;
+  std::vector<std::string> labels;
+};
+Result<Layers> layers_of(const ModelOptions& o) {
+  ModelOptions plain = o;
+  plain.no_optimize = true;
+  NNEX_ASSIGN(const Model read, plain.load());
+  Graph graph = read.graph();
+  std::vector<ValueId> results = graph.outputs();
+  Layers out;
+  for (NodeId id : graph.order())
+    for (size_t k = 0; k < graph[id].out.size(); ++k) {
+      const ValueId v = graph[id].out[k];
+      if (!v.valid()) continue;
+      results.push_back(v);
+      out.labels.push_back(fmt::format("{} {}", graph.place_of(id), graph[id].op->name));
+      if (graph[id].out.size() > 1) out.labels.back() += fmt::format(" output {}", k);
+    }
+  graph.set_results(kMain, std::move(results));
+  LoadOptions options;
+  options.optimize = !o.no_optimize;
+  NNEX_ASSIGN(out.model, Model::compile(std::move(graph), options));
+  return out;
+}
+
+/// Hashes of every tensor, in the order of the model's nodes.
+int hash_layers(const Options& o) {
+  auto layers = layers_of(o.model);
+  if (!layers.ok()) return report(layers.error());
+  if (Status s = o.exact ? check_exact(layers->model.graph()) : Status(); !s.ok()) return report(s.error());
+  auto inputs = inputs_of(layers->model, o);
+  if (!inputs.ok()) return report(inputs.error());
+  SessionOptions options;
+  options.threads = o.model.threads;
+  Session session = layers->model.session(options);
+  auto out = session.run(*inputs);
+  if (!out.ok()) return report(out.error());
+  Json j = {{"schema", "nnex.layers/1"}, {"outputs", Json::array()}, {"layers", Json::array()}};
+  const size_t outputs = out->size() - layers->labels.size();
+  for (size_t i = 0; i < out->size(); ++i) {
+    const bool layer = i >= outputs;
+    const std::string label = layer ? layers->labels[i - outputs] : layers->model.outputs()[i].name;
+    const std::string hash = hash_of((*out)[i]);
+    j[layer ? "layers" : "outputs"].push_back({{"name", label}, {"type", (*out)[i].text()}, {"sha256", hash}});
+    if (!o.json) fmt::print("{}  {}  {}{}\n", hash, (*out)[i].text(), layer ? "" : "output ", label);
+  }
+  if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  return kOk;
+}
+
 int run(const Options& o) {
+  if (o.hash_layers) return hash_layers(o);
   auto model = o.model.load();
   if (!model.ok()) return report(model.error());
+  if (Status s = o.exact ? check_exact(model->graph()) : Status(); !s.ok()) return report(s.error());
   auto labels = labels_of(o.labels);
   if (!labels.ok()) return report(labels.error());
   auto inputs = inputs_of(*model, o);
@@ -144,6 +209,8 @@ int run(const Options& o) {
   for (size_t i = 0; i < out->size(); ++i) {
     const Tensor* t = (*out)[i].tensor();
     Json row = {{"name", model->outputs()[i].name}, {"type", (*out)[i].text()}};
+    const bool hashed = o.hash || o.exact;
+    if (hashed) row["sha256"] = hash_of((*out)[i]);
     if (t && o.topk > 0 && t->dtype() != DType::str) {
       row["top"] = Json::array();
       for (int64_t k : largest(*t, o.topk))
@@ -155,6 +222,7 @@ int run(const Options& o) {
     j["outputs"].push_back(std::move(row));
     if (o.json || o.quiet) continue;
     fmt::print("{}: {}\n", model->outputs()[i].name, preview((*out)[i]));
+    if (hashed) fmt::print("  sha256 {}\n", hash_of((*out)[i]));
     if (t && o.topk > 0 && t->dtype() != DType::str) print_topk(*t, o.topk, *labels);
   }
   if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
@@ -181,6 +249,11 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--scale", o->picture.scale, "Divides a picture's channels after that")->delimiter(',');
   verb->add_flag("--bgr", o->picture.bgr, "A picture's channels blue first");
   verb->add_flag("--random", o->random, "Random numbers for inputs that are not given");
+  verb->add_flag("--exact", o->exact,
+                 "Run whole numbers alone, the same bytes on every machine; refuse a node that computes with floats");
+  verb->add_flag("--hash", o->hash, "Show the SHA-256 of each output (as --exact does)");
+  verb->add_flag("--hash-layers", o->hash_layers,
+                 "Show the SHA-256 of every tensor, to find where two machines differ");
   verb->add_flag("--json", o->json, "Print a JSON object");
   verb->add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
   verb->callback([o, &exit_code] { exit_code = run(*o); });
