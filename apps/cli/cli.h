@@ -36,6 +36,7 @@ void add_dump(CLI::App& app, int& exit_code);
 void add_ops(CLI::App& app, int& exit_code);
 void add_env(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);
+void add_format(CLI::App& app, int& exit_code);
 
 /// Options that every verb with a model has.
 struct ModelOptions {

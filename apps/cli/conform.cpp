@@ -8,6 +8,7 @@
 #include "archive.h"
 #include "base/mapped_file.h"
 #include "cli.h"
+#include "conform.h"
 #include "formats/onnx/proto.h"
 #include "formats/read.h"
 #include "graph/graph.h"
@@ -21,10 +22,6 @@ namespace {
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
   std::optional<double> relative_to_max;
-};
-
-struct Verdict {
-  std::string name, verdict, reason;
 };
 
 bool close(double got, double want, double bound) {
@@ -216,6 +213,12 @@ int run_conform(const std::string& path, const std::string& json, const std::str
       fmt::print("{} {}: {}\n", rows.back().verdict, name, rows.back().reason);
   });
   if (!s.ok()) return report(s.error());
+  return finish(rows, json);
+}
+
+}  // namespace
+
+int finish(const std::vector<Verdict>& rows, const std::string& json) {
   size_t passed = 0, failed = 0, skipped = 0;
   Json list = Json::array();
   for (const Verdict& v : rows) {
@@ -230,8 +233,6 @@ int run_conform(const std::string& path, const std::string& json, const std::str
   return failed ? kNegative : kOk;
 }
 
-}  // namespace
-
 void add_conform(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("conform", "Run stored conformance cases and compare the answers");
   struct Options {
@@ -240,7 +241,9 @@ void add_conform(CLI::App& app, int& exit_code) {
     How how;
   };
   auto o = std::make_shared<Options>();
-  verb->add_option("standard", o->standard, "Whose cases: onnx")->required()->check(CLI::IsMember({"onnx"}));
+  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef")
+      ->required()
+      ->check(CLI::IsMember({"onnx", "nnef"}));
   verb->add_option("path", o->path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
       ->required();
   verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
@@ -254,7 +257,8 @@ void add_conform(CLI::App& app, int& exit_code) {
   verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
   verb->callback([o, &exit_code] {
     o->how.load.optimize = !o->no_optimize;
-    exit_code = run_conform(o->path, o->json, o->filter, o->quiet, o->how);
+    exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet)
+                                      : run_conform(o->path, o->json, o->filter, o->quiet, o->how);
   });
 }
 

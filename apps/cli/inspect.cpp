@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "base/faults.h"
+#include "base/mapped_file.h"
 #include "base/quota.h"
 #include "base/threads.h"
 #include "certificate.h"
 #include "cli.h"
+#include "formats/nnef/shapes.h"
 #include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
@@ -92,13 +95,33 @@ int inspect(const std::string& path, bool json) {
   return kOk;
 }
 
+/// The file of an NNEF document: the path itself, or graph.nnef in its folder; empty: another kind of model.
+std::string nnef_text(const std::string& path) {
+  if (path.ends_with(".nnef")) return path;
+  const std::string inside = path + "/graph.nnef";
+  std::error_code none;
+  return std::filesystem::is_regular_file(inside, none) ? inside : std::string();
+}
+
+/// All faults of an NNEF text: of syntax, types, names and shapes.
+Status check_nnef(const std::string& file, Faults& faults) {
+  NNEX_ASSIGN(MappedFile text, MappedFile::open(file, MapPolicy::automatic));
+  nnef_format::ShapeChecker sink;
+  nnef_format::Tensors tensors;
+  nnef_format::evaluate(text.bytes(), file, sink, tensors, faults);
+  return {};
+}
+
 int check(const std::string& path, bool json) {
   Faults faults;
-  auto graph = read_model(path, {});
+  const std::string nnef = nnef_text(path);
+  if (!nnef.empty())
+    if (Status s = check_nnef(nnef, faults); !s.ok()) return report(s.error());
+  auto graph = nnef.empty() ? read_model(path, {}) : Result<Graph>(Graph{});
   if (!graph.ok()) {
     if (graph.error().code() == Code::unreadable) return report(graph.error());
     faults.add(std::move(graph).error());
-  } else {
+  } else if (nnef.empty()) {
     auto inlined = inline_functions(*graph);
     if (!inlined.ok())
       faults.add(std::move(inlined).error());

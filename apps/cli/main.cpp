@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
   add_bench(app, exit_code);
   add_profile(app, exit_code);
   add_conform(app, exit_code);
+  add_format(app, exit_code);
   add_dump(app, exit_code);
   add_ops(app, exit_code);
   add_env(app, exit_code);

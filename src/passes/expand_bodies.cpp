@@ -90,7 +90,7 @@ Status expand_body(Graph& graph, NodeId id) {
   graph_text::TextBuilder text(graph, types, b, source);
   text.allow_port_words();
   NNEX_TRY(define_parameters(graph, node, types, b, text));
-  if (Status s = text.run(assignments); !s.ok()) return std::move(s).error().at(graph.place_of(id));
+  if (Status s = text.run(assignments.assignments); !s.ok()) return std::move(s).error().at(graph.place_of(id));
   for (size_t o = 0; o < node.out.size(); ++o)
     if (node.out[o].valid())
       NNEX_TRY(take_result(graph, id, o, first_new, types, b, text.find(std::string(node.op->outputs[o].name))));

@@ -43,7 +43,8 @@ std::vector<std::string> words_of(const std::string& line) {
 Result<Tensor> tensor_of(const std::string& type, std::vector<std::string> elements) {
   NNEX_ASSIGN(auto e,
               graph_text::parse_expression(fmt::format("{}({})", type, fmt::join(elements, ", ")), "the tensor"));
-  if (!e.tensor) return Error(Code::invalid_argument, fmt::format("'{}' is no element type with extents", type));
+  if (e.kind != graph_text::Expr::Kind::tensor)
+    return Error(Code::invalid_argument, fmt::format("'{}' is no element type with extents", type));
   return *e.tensor;
 }
 

@@ -19,7 +19,7 @@ struct GraphHeader {
   std::span<const std::string_view> parameters, results;
 };
 
-/// Takes the operations of a document in their order.
+/// Takes the operations of a document in their order. Rules of shapes and of state (A13, A14) are the sink's.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -43,9 +43,9 @@ class NoSink : public Sink {
 struct EvaluateLimits {
   size_t bytes = size_t{256} << 20;  ///< Of the source.
   int depth = 400;                   ///< Of calls of fragments in fragments.
-  size_t operations = 4'000'000;     ///< In all, fragments unrolled.
+  size_t operations = 1'000'000;     ///< In all, fragments unrolled.
   size_t items = size_t{1} << 22;    ///< Of one array or string.
-  size_t steps = size_t{100} << 20;  ///< Of evaluation: expressions and items in all.
+  size_t steps = size_t{16} << 20;   ///< Of evaluation: expressions and items in all.
 };
 
 /// How far a document may leave NNEF 1.0.5.

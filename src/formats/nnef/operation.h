@@ -61,7 +61,7 @@ class Arg {
  public:
   enum class Kind : uint8_t { none, logical, integer, scalar, string, tensor, array, tuple };
 
-  Arg() = default;
+  Arg() : integer_(0) {}
   explicit Arg(bool x) : kind_(Kind::logical), logical_(x) {}
   explicit Arg(int64_t x) : kind_(Kind::integer), integer_(x) {}
   explicit Arg(double x) : kind_(Kind::scalar), scalar_(x) {}
@@ -98,7 +98,7 @@ class Arg {
   uint32_t size_ = 0;
   union {
     bool logical_;
-    int64_t integer_ = 0;
+    int64_t integer_;
     double scalar_;
     const char* chars_;
     TensorId tensor_;

@@ -26,7 +26,8 @@ constexpr size_t kMostLiterals = size_t{1} << 24;
 /// The grammar of the file:  { string ":" identifier "(" identifier "=" literal { "," ... } ")" ";" }
 class QuantParser {
  public:
-  QuantParser(std::string_view source, std::string_view name) : lexer_(source, name) {}
+  QuantParser(std::string_view source, std::string_view name)
+      : lexer_(source, name, lexed_, graph_text::TextKind::dump) {}
 
   Result<QuantFile> file() {
     QuantFile out;
@@ -40,11 +41,10 @@ class QuantParser {
 
  private:
   Status advance() {
-    auto next = lexer_.next();
-    if (!next.ok())
-      return Error(Code::invalid_model, fmt::format("Q1: {}", next.error().message())).at(next.error().where());
-    now_ = *next;
-    return {};
+    now_ = lexer_.next();
+    if (lexed_.none()) return {};
+    const Error& e = lexed_.list().front();
+    return Error(Code::invalid_model, fmt::format("Q1: {}", e.message())).at(e.where());
   }
   Error wrong(const char* rule, std::string_view needed) const {
     const std::string found = now_.kind == Tok::end      ? "the end"
@@ -144,6 +144,7 @@ class QuantParser {
     return out;
   }
 
+  Faults lexed_;  ///< Of the lexer.
   Lexer lexer_;
   Token now_;
   size_t literals_ = 0;

@@ -52,6 +52,9 @@ bool stands_for_no_name(std::string_view name) {
 }
 
 constexpr uint16_t kDeepestArray = 32;
+/// Of arguments by position.
+constexpr std::string_view kPositional[3] = {};
+constexpr std::span<const std::string_view, 3> kNoNames(kPositional);
 
 struct Deeper {
   explicit Deeper(int& n) : n_(n) { ++n_; }
@@ -81,7 +84,7 @@ std::string TextBuilder::place(Position at) const { return fmt::format("{}:{}:{}
 
 // ---- Assignments
 
-Status TextBuilder::run(const std::vector<Assignment>& assignments) {
+Status TextBuilder::run(std::span<const Assignment> assignments) {
   for (const Assignment& a : assignments) {
     const bool several = a.left.kind == Target::Kind::array || a.left.kind == Target::Kind::tuple;
     NNEX_ASSIGN(Item value, evaluate(a.right, several ? a.left.items.size() : 1));
@@ -104,7 +107,8 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
     Item held = constant ? Item::of(graph_.add_constant(*item.tensor)) : item;
     if (constant) types_.grow();
     NNEX_TRY(name_value(to, held));
-    if (!scopes_.add(to.name, std::move(held))) return error(to.at, fmt::format("'{}' is assigned twice", to.name));
+    if (!scopes_.add(std::string(to.name), std::move(held)))
+      return error(to.at, fmt::format("'{}' is assigned twice", to.name));
     return {};
   }
   if (item.kind != K::array && item.kind != K::tuple)
@@ -120,14 +124,14 @@ Status TextBuilder::name_value(const Target& to, const Item& item) {
   const ValueId v = item.value;
   if (!names_ || !v.valid()) return {};
   if (graph_[v].name.empty()) {
-    if (to.label)
-      graph_.set_name(v, *to.label);
+    if (to.label())
+      graph_.set_name(v, *to.label());
     else if (!stands_for_no_name(to.name))
-      graph_.set_name(v, to.name);
+      graph_.set_name(v, std::string(to.name));
   }
-  if (to.type && !graph_[v].is_constant()) {
-    graph_.set_type(v, *to.type);
-    types_.bind(v, *to.type);
+  if (to.type() && !graph_[v].is_constant()) {
+    graph_.set_type(v, *to.type());
+    types_.bind(v, *to.type());
   }
   return {};
 }
@@ -136,16 +140,17 @@ Status TextBuilder::graph_text(const GraphText& text) {
   const BlockId block = into_.block();
   for (const Target& p : text.params) {
     if (p.kind != Target::Kind::name) return error(p.at, "a parameter is a name");
-    std::string name = p.label ? *p.label : stands_for_no_name(p.name) ? "" : p.name;
-    ValueId v = graph_.add_param(block, std::move(name), p.type.value_or(Type{}));
+    std::string name = p.label() ? *p.label() : stands_for_no_name(p.name) ? std::string() : std::string(p.name);
+    ValueId v = graph_.add_param(block, std::move(name), p.type() ? *p.type() : Type{});
     types_.grow();
     types_.bind(v, graph_[v].type);
-    if (!scopes_.add(p.name, Item::of(v))) return error(p.at, fmt::format("'{}' is a parameter twice", p.name));
+    if (!scopes_.add(std::string(p.name), Item::of(v)))
+      return error(p.at, fmt::format("'{}' is a parameter twice", p.name));
   }
   NNEX_TRY(run(text.body));
   std::vector<ValueId> results;
   for (const Target& r : text.results) {
-    const Item* item = r.kind == Target::Kind::name ? scopes_.find(r.name) : nullptr;
+    const Item* item = r.kind == Target::Kind::name ? scopes_.find(std::string(r.name)) : nullptr;
     if (!item) return error(r.at, fmt::format("nothing is called '{}'", r.name));
     if (item->kind != K::value)
       return error(r.at, fmt::format("result '{}' is {}; needed a value", r.name, item->text_of()));
@@ -200,7 +205,7 @@ Result<Item> TextBuilder::value_of(const Expr& e, size_t outputs) {
     case Expr::Kind::string:
       return Item::of(e.text);
     case Expr::Kind::name: {
-      const Item* item = scopes_.find(e.text);
+      const Item* item = scopes_.find(std::string(e.text));
       if (!item) return error(e.at, fmt::format("nothing is called '{}'", e.text));
       return *item;
     }
@@ -217,7 +222,10 @@ Result<Item> TextBuilder::value_of(const Expr& e, size_t outputs) {
     case Expr::Kind::block: {
       Item item;
       item.kind = e.kind == Expr::Kind::tensor ? K::tensor : K::block;
-      item.tensor = e.tensor, item.block = e.block;
+      if (e.kind == Expr::Kind::tensor)
+        item.tensor = std::make_shared<const Tensor>(*e.tensor);
+      else
+        item.block = e.block;
       return item;
     }
     case Expr::Kind::call:
@@ -249,7 +257,7 @@ Result<Item> TextBuilder::unary_of(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   if (x.kind != K::value) return placed(unary(e.op, x), e.at);
   if (e.op == Tok::plus) return x;
-  return node(op(op_of(e.op, true)), {""}, {std::move(x)}, e.at, 1);
+  return node(op(op_of(e.op, true)), kNoNames.first<1>(), {std::move(x)}, e.at, 1);
 }
 
 Result<Item> TextBuilder::binary_of(const Expr& e) {
@@ -258,7 +266,7 @@ Result<Item> TextBuilder::binary_of(const Expr& e) {
   if (x.kind != K::value && y.kind != K::value) return placed(binary(e.op, x, y), e.at);
   const std::string_view name = op_of(e.op, false);
   if (name.empty()) return error(e.at, "'in' does not take a value of the graph");
-  return node(op(name), {"", ""}, {std::move(x), std::move(y)}, e.at, 1);
+  return node(op(name), kNoNames.first<2>(), {std::move(x), std::move(y)}, e.at, 1);
 }
 
 /// Only the chosen side is evaluated; on a condition that a run computes it is a select.
@@ -269,7 +277,7 @@ Result<Item> TextBuilder::choice(const Expr& e) {
     return error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of()));
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   NNEX_ASSIGN(Item y, evaluate(e.items[2]));
-  return node(op("select"), {"", "", ""}, {std::move(condition), std::move(x), std::move(y)}, e.at, 1);
+  return node(op("select"), kNoNames, {std::move(condition), std::move(x), std::move(y)}, e.at, 1);
 }
 
 Result<Item> TextBuilder::comprehension(const Expr& e) {
@@ -297,7 +305,7 @@ Status TextBuilder::unroll(const Expr& e, const std::vector<Item>& over, std::ve
       return error(e.at, fmt::format("loops of more than {} steps", limits_.nodes), Code::limit);
     scopes_.pop(), scopes_.push();
     for (size_t k = 0; k < over.size(); ++k)
-      if (!scopes_.add(e.names[k], over[k].items[i]))
+      if (!scopes_.add(std::string(e.names[k]), over[k].items[i]))
         return error(e.at, fmt::format("'{}' stands for two loops", e.names[k]));
     if (condition.kind != Expr::Kind::none) {
       NNEX_ASSIGN(Item c, evaluate(condition));
@@ -313,7 +321,7 @@ Status TextBuilder::unroll(const Expr& e, const std::vector<Item>& over, std::ve
 // ---- Calls
 
 Result<Item> TextBuilder::call(const Expr& e, size_t outputs) {
-  if (!e.label.empty()) return call_foreign(e, outputs);
+  if (e.label) return call_foreign(e, outputs);
   if (names_ && e.text == "sparse") return sparse(e);
   if (port_words_ && (e.text == "given" || e.text == "dtype" || e.text == "rank")) return port_word(e);
   if (auto f = fragments_.find(e.text); f != fragments_.end()) return call_fragment(e, *f->second);
@@ -357,7 +365,7 @@ Result<Item> TextBuilder::sparse(const Expr& e) {
 Result<Item> TextBuilder::port_word(const Expr& e) {
   if (e.items.size() != 1 || e.items[0].kind != Expr::Kind::name)
     return error(e.at, fmt::format("{} takes the name of a port", e.text));
-  const Item* item = scopes_.find(e.items[0].text);
+  const Item* item = scopes_.find(std::string(e.items[0].text));
   if (!item) return error(e.at, fmt::format("no port is called '{}'", e.items[0].text));
   if (e.text == "given") return Item::boolean(item->kind != K::none);
   if (item->kind != K::value) return error(e.at, fmt::format("{}({}): it is not given", e.text, e.items[0].text));
@@ -399,12 +407,12 @@ Result<Item> TextBuilder::call_fragment(const Expr& e, const FragmentText& f) {
   names_ = false;
   Status s;
   for (size_t i = 0; s.ok() && i < args.size(); ++i)
-    if (!scopes_.add(f.params[i].name, std::move(args[i])))
+    if (!scopes_.add(std::string(f.params[i].name), std::move(args[i])))
       s = error(f.at, fmt::format("'{}' has two parameters of one name", f.name));
   if (s.ok()) s = run(f.body);
   std::vector<Item> results;
   for (const FragmentParam& r : f.results) {
-    const Item* item = s.ok() ? scopes_.find(r.name) : nullptr;
+    const Item* item = s.ok() ? scopes_.find(std::string(r.name)) : nullptr;
     if (s.ok() && !item) s = error(r.at, fmt::format("fragment '{}' does not assign '{}'", f.name, r.name));
     results.push_back(item ? *item : Item{});
   }
@@ -433,7 +441,7 @@ Result<Graph> read_document(const Document& d, std::string_view name, const Buil
 
 Result<Graph> read_graph(std::string_view text, std::string_view name, const ParseLimits& parse,
                          const BuildLimits& build) {
-  NNEX_ASSIGN(Document d, parse_document(text, name, parse));
+  NNEX_ASSIGN(OwnedDocument d, parse_document(text, name, parse));
   return read_document(d, name, build);
 }
 

@@ -46,13 +46,13 @@ class TextBuilder {
 
   /// What a name stands for from here on.
   void define(const std::string& name, Item item) { scopes_.add(name, std::move(item)); }
-  void define(const FragmentText& fragment) { fragments_.emplace(fragment.name, &fragment); }
+  void define(const FragmentText& fragment) { fragments_.emplace(std::string(fragment.name), &fragment); }
   /// The word given(port), dtype(port), rank(port) of bodies: `ports` are the operator's.
   void allow_port_words() { port_words_ = true; }
   /// Values take the names they are assigned to, and nodes the place in the text (dumps); bodies leave both.
   void keep_names() { names_ = true; }
 
-  Status run(const std::vector<Assignment>& assignments);
+  Status run(std::span<const Assignment> assignments);
   /// The parameters, nodes and results of a graph text, into the block that nodes go to.
   Status graph_text(const GraphText& text);
   const Item* find(const std::string& name) const { return scopes_.find(name); }
@@ -78,9 +78,9 @@ class TextBuilder {
   Result<Item> call_fragment(const Expr& e, const FragmentText& f);
   Result<Item> call_foreign(const Expr& e, size_t outputs);
   /// The node of an operator with these arguments; its outputs, a tuple when there are several.
-  Result<Item> node(const OpDef& op, const std::vector<std::string>& names, std::vector<Item> args, Position at,
+  Result<Item> node(const OpDef& op, std::span<const std::string_view> names, std::vector<Item> args, Position at,
                     size_t outputs);
-  Status sort_argument(const OpDef& op, const std::string& name, size_t position, Item item, Arguments& to);
+  Status sort_argument(const OpDef& op, std::string_view name, size_t position, Item item, Arguments& to);
   Status set_attr(const OpDef& op, const Field& field, const Item& item, Arguments& to);
   Result<std::vector<ValueId>> inputs(const OpDef& op, const Arguments& args);
   Result<ValueId> input(const OpDef& op, const Port& port, const Item& item, const Arguments& args);
@@ -102,7 +102,7 @@ class TextBuilder {
   std::string source_;
   BuildLimits limits_;
   Scopes scopes_;
-  std::map<std::string, const FragmentText*> fragments_;
+  std::map<std::string, const FragmentText*, std::less<>> fragments_;
   bool port_words_ = false, names_ = false;
   int nesting_ = 0, blocks_ = 0;
   size_t nodes_ = 0, steps_ = 0;

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "base/try.h"
+#include <cstring>
 
 namespace nnex::graph_text {
 namespace {
@@ -13,9 +12,25 @@ namespace {
 constexpr std::array<std::string_view, 19> kKeywords = {
     "version",   "extension", "graph", "fragment", "tensor", "integer", "scalar", "logical", "string", "shape_of",
     "length_of", "range_of",  "for",   "in",       "yield",  "if",      "else",   "true",    "false"};
+static_assert(static_cast<size_t>(Word::false_) == kKeywords.size());
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+enum Class : uint8_t { kOther, kSpace, kLetter, kDigit };
+
+constexpr std::array<uint8_t, 256> make_classes() {
+  std::array<uint8_t, 256> out{};
+  for (int c : {' ', '\t', '\v', '\f', '\r', '\n'}) out[static_cast<size_t>(c)] = kSpace;
+  for (size_t c = 'a'; c <= 'z'; ++c) out[c] = kLetter;
+  for (size_t c = 'A'; c <= 'Z'; ++c) out[c] = kLetter;
+  out['_'] = kLetter;
+  for (size_t c = '0'; c <= '9'; ++c) out[c] = kDigit;
+  return out;
+}
+constexpr auto kClasses = make_classes();
+
+uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+bool is_letter(char c) { return class_of(c) == kLetter; }
+bool is_digit(char c) { return class_of(c) == kDigit; }
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 struct Sign {
   std::string_view text;
@@ -64,9 +79,14 @@ std::string_view shown(Tok kind) {
   }
 }
 
-bool is_keyword(std::string_view word) {
-  return std::find(kKeywords.begin(), kKeywords.end(), word) != kKeywords.end();
+Word keyword_of(std::string_view s) {
+  // All keywords begin with one of these letters and have 2 to 9 characters.
+  if (s.size() < 2 || s.size() > 9 || !std::strchr("vegftislry", s[0])) return Word::none;
+  const auto it = std::find(kKeywords.begin(), kKeywords.end(), s);
+  return static_cast<Word>(it == kKeywords.end() ? 0 : it - kKeywords.begin() + 1);
 }
+
+std::span<const std::string_view> keywords() { return kKeywords; }
 
 bool is_word(std::string_view s) {
   return !s.empty() && is_letter(s[0]) &&
@@ -77,22 +97,21 @@ Error Lexer::error(Position at, std::string message) const {
   return Error(Code::invalid_model, std::move(message)).at(fmt::format("{}:{}:{}", name_, at.line, at.column));
 }
 
-void Lexer::skip(size_t n) {
-  for (; n > 0; --n, ++at_) {
-    if (source_[at_] == '\n')
-      ++position_.line, position_.column = 1;
-    else
-      ++position_.column;
-  }
+void Lexer::fault(Position at, std::string_view rule, std::string message) {
+  faults_.add(error(at, kind_ == TextKind::dump ? std::move(message) : fmt::format("{}: {}", rule, message)));
 }
 
 void Lexer::skip_space() {
-  while (at_ < source_.size()) {
+  const size_t size = source_.size();
+  while (at_ < size) {
     const char c = source_[at_];
-    if (c == '#') {
-      while (at_ < source_.size() && source_[at_] != '\n' && source_[at_] != '\f') skip(1);
-    } else if (c == ' ' || (c >= '\t' && c <= '\r')) {
-      skip(1);
+    if (c == '\n') {
+      ++at_, ++line_;
+      line_start_ = at_, starts_line_ = true;
+    } else if (class_of(c) == kSpace) {
+      ++at_;
+    } else if (c == '#') {
+      while (at_ < size && source_[at_] != '\n' && source_[at_] != '\f') ++at_;
     } else {
       return;
     }
@@ -100,29 +119,100 @@ void Lexer::skip_space() {
 }
 
 Token Lexer::take(Tok kind, size_t n) {
-  Token t{kind, position_, source_.substr(at_, n)};
-  skip(n);
+  Token t{kind, Word::none, starts_line_, here(), source_.substr(at_, n)};
+  at_ += n;
+  starts_line_ = false;
   return t;
 }
 
-Result<Token> Lexer::next() {
-  skip_space();
-  if (at_ == source_.size()) return Token{Tok::end, position_, {}};
-  const char c = peek();
-  if (is_letter(c)) {
-    size_t n = 1;
-    while (is_letter(peek(n)) || is_digit(peek(n))) ++n;
-    return take(Tok::word, n);
+Token Lexer::next() {
+  while (true) {
+    skip_space();
+    if (at_ == source_.size()) return take(Tok::end, 0);
+    const char c = source_[at_];
+    switch (class_of(c)) {
+      case kLetter:
+        return word();
+      case kDigit:
+        return number();
+      default:
+        break;
+    }
+    if (c == '\'' || c == '"') return string();
+    if (Token t; sign(t)) return t;
+    if (c == '.' && is_digit(peek(1)) && kind_ != TextKind::dump) return number();
+    if (!is_ascii(c) && kind_ != TextKind::dump) return word();
+    stray();
   }
-  if (is_digit(c)) return number();
-  if (c == '\'' || c == '"') return string();
+}
+
+/// Reports a character that begins nothing, and steps over it.
+void Lexer::stray() {
+  const char c = source_[at_];
+  fault(here(), "L7", fmt::format("{} begins nothing", shown_char(c)));
+  ++at_;
+  while (at_ < source_.size() && !is_ascii(source_[at_])) ++at_;
+}
+
+bool Lexer::sign(Token& out) {
+  const char c = source_[at_], d = peek(1);
+  if (c == '/' && d == '/' && kind_ != TextKind::dump) {
+    fault(here(), "L5", "found '//'; a comment begins with '#'");
+    while (at_ < source_.size() && source_[at_] != '\n') ++at_;
+    skip_space();
+    out = next();
+    return true;
+  }
+  auto one = [&](Tok kind) { return out = take(kind, 1), true; };
+  auto two = [&](Tok kind) { return out = take(kind, 2), true; };
+  switch (c) {
+    case '(':
+      return one(Tok::open_round);
+    case ')':
+      return one(Tok::close_round);
+    case '[':
+      return one(Tok::open_square);
+    case ']':
+      return one(Tok::close_square);
+    case ',':
+      return one(Tok::comma);
+    case ';':
+      return one(Tok::semicolon);
+    case '=':
+      return d == '=' ? two(Tok::equal) : one(Tok::assign);
+    default:
+      break;
+  }
   for (const Sign& s : kSigns)
-    if (source_.substr(at_).starts_with(s.text)) return take(s.kind, s.text.size());
-  return error(position_, fmt::format("{} begins nothing", shown_char(c)));
+    if (s.text[0] == c && source_.substr(at_).starts_with(s.text) && (s.kind != Tok::dots || kind_ == TextKind::dump))
+      return out = take(s.kind, s.text.size()), true;
+  return false;
+}
+
+/// [A-Za-z_][A-Za-z0-9_]*          (NNEF 1.0.5, lexical entities). Bytes that are no ASCII are a fault inside.
+Token Lexer::word() {
+  size_t n = 0;
+  bool foreign = false;
+  while (true) {
+    const char c = peek(n);
+    if (is_letter(c) || is_digit(c)) {
+      ++n;
+    } else if (!is_ascii(c) && kind_ != TextKind::dump) {
+      foreign = true, ++n;
+    } else {
+      break;
+    }
+  }
+  Token t = take(Tok::word, n);
+  if (foreign)
+    fault(t.at, "L1", fmt::format("'{}' has characters outside A-Z, a-z, 0-9 and _", t.text));
+  else
+    t.word = keyword_of(t.text);
+  return t;
 }
 
 /// digits [ "." digits ] [ ("e" | "E") [ "+" | "-" ] digits ]          (NNEF 1.0.5, lexical entities)
-Result<Token> Lexer::number() {
+Token Lexer::number() {
   size_t n = 0;
   Tok kind = Tok::integer;
   auto digits = [&] {
@@ -130,32 +220,57 @@ Result<Token> Lexer::number() {
     while (is_digit(peek(n))) ++n;
     return n > from;
   };
-  digits();
+  const bool whole = digits();
+  if (!whole) fault(here(), "L2", "a number begins with a digit before its point");
   if (peek(n) == '.' && is_digit(peek(n + 1))) {
     ++n, kind = Tok::real;
     digits();
   }
   if (peek(n) == 'e' || peek(n) == 'E') {
-    ++n, kind = Tok::real;
-    if (peek(n) == '+' || peek(n) == '-') ++n;
-    if (!digits()) return error(position_, fmt::format("'{}' has no digits in its exponent", source_.substr(at_, n)));
+    const size_t sign = peek(n + 1) == '+' || peek(n + 1) == '-' ? 1 : 0;
+    if (is_digit(peek(n + 1 + sign))) {
+      n += 1 + sign, kind = Tok::real;
+      digits();
+    } else if (!is_letter(peek(n + 1))) {
+      fault(here(), "L2", fmt::format("'{}' has no digits in its exponent", source_.substr(at_, n + 1 + sign)));
+      Token t = take(Tok::real, n);
+      at_ += 1 + sign;
+      return t;
+    }
   }
-  if (is_letter(peek(n)) || peek(n) == '.')
-    return error(position_, fmt::format("'{}' is no number", source_.substr(at_, n + 1)));
-  return take(kind, n);
+  if (!is_letter(peek(n)) && peek(n) != '.') return take(kind, n);
+  // A number with something behind it: "1y" is meant as a name, "0x6" and "1." as numbers.
+  size_t m = n;
+  while (is_letter(peek(m)) || is_digit(peek(m)) || peek(m) == '.') ++m;
+  const std::string_view all = source_.substr(at_, m);
+  const bool name = is_word(fmt::format("_{}", all)) && !(all.size() > 1 && all[0] == '0' && (all[1] | 32) == 'x');
+  if (name && kind_ != TextKind::dump)
+    fault(here(), "L1", fmt::format("'{}' begins with a digit; a name begins with a letter or '_'", all));
+  else
+    fault(here(), "L2", fmt::format("'{}' is no number", kind_ == TextKind::dump ? source_.substr(at_, n + 1) : all));
+  Token t = take(name ? Tok::word : kind, name ? m : n);
+  at_ += m - t.text.size();
+  return t;
 }
 
-Result<Token> Lexer::string() {
+Token Lexer::string() {
   const char quote = peek();
   size_t n = 1;
+  bool odd = false;
   while (at_ + n < source_.size() && source_[at_ + n] != quote) {
-    if (source_[at_ + n] == '\n') break;
-    n += source_[at_ + n] == '\\' ? 2 : 1;
+    const char c = source_[at_ + n];
+    if (c == '\n') break;
+    odd |= c < 0x20 || c == 0x7f;
+    n += c == '\\' && peek(n + 1) != '\n' ? 2 : 1;
   }
-  if (at_ + n >= source_.size() || source_[at_ + n] != quote)
-    return error(position_, "the string does not end in its line");
-  Token t{Tok::string, position_, source_.substr(at_ + 1, n - 1)};
-  skip(n + 1);
+  if (at_ + n >= source_.size() || source_[at_ + n] != quote) {
+    fault(here(), "L3", "the string does not end in its line");
+    return take(Tok::bad, std::min(n, source_.size() - at_));
+  }
+  Token t{Tok::string, Word::none, starts_line_, here(), source_.substr(at_ + 1, n - 1)};
+  if (odd && kind_ == TextKind::document) fault(t.at, "L3", "the string has characters that are not printable ASCII");
+  at_ += n + 1;
+  starts_line_ = false;
   return t;
 }
 

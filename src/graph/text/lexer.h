@@ -2,9 +2,11 @@
 // Lexer: NNEF text as tokens (NNEF 1.0.5, lexical rules), and the few tokens that graph dumps add.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/faults.h"
 #include "nnex/result.h"
 
 namespace nnex::graph_text {
@@ -47,6 +49,31 @@ enum class Tok : uint8_t {
   either,  ///< ||
   bang,
   dots,  ///< "...": content that a dump leaves out.
+  bad,   ///< A string that does not end; its fault is reported.
+};
+
+/// Words that are no identifiers.
+enum class Word : uint8_t {
+  none,
+  version,
+  extension,
+  graph,
+  fragment,
+  tensor,
+  integer,
+  scalar,
+  logical,
+  string,
+  shape_of,
+  length_of,
+  range_of,
+  for_,
+  in,
+  yield,
+  if_,
+  else_,
+  true_,
+  false_,
 };
 
 /// "';'", "a name", "the end": for messages.
@@ -54,37 +81,60 @@ std::string_view shown(Tok kind);
 
 struct Token {
   Tok kind = Tok::end;
+  Word word = Word::none;    ///< Of words: which keyword.
+  bool starts_line = false;  ///< Nothing but space stands before it in its line.
   Position at;
   std::string_view text;  ///< As it stands in the source; of strings what is between the quotes.
 };
 
+Word keyword_of(std::string_view word);
 /// Words that are no identifiers.
-bool is_keyword(std::string_view word);
+inline bool is_keyword(std::string_view word) { return keyword_of(word) != Word::none; }
+/// All keywords, and all signs: for descriptions of the language.
+std::span<const std::string_view> keywords();
 /// [A-Za-z_][A-Za-z0-9_]*, keywords too.
 bool is_word(std::string_view s);
+
+/// Which text: NNEF documents, whose faults carry the numbers of their rules, or what this project prints.
+enum class TextKind : uint8_t {
+  dump,      ///< Graph dumps, bodies of operators, cases: all extensions and the additions of parser.h.
+  document,  ///< NNEF 1.0.5.
+  tract,     ///< As sonos/tract writes: quoted identifiers, extensions of any words.
+};
 
 /// Cuts source text into tokens, one a call. The source must outlive the tokens.
 class Lexer {
  public:
   /// `name` is the file's, for messages.
-  Lexer(std::string_view source, std::string_view name) : source_(source), name_(name) {}
+  Lexer(std::string_view source, std::string_view name, Faults& faults, TextKind kind)
+      : source_(source), name_(name), faults_(faults), kind_(kind) {}
 
-  /// Errors: a character that starts no token, a string that does not end, each with its place.
-  Result<Token> next();
+  /// Faults are reported and mended: what follows is the nearest token that could be meant.
+  Token next();
   /// invalid_model at "name:line:column".
   Error error(Position at, std::string message) const;
+  void fault(Position at, std::string_view rule, std::string message);
+  TextKind kind() const { return kind_; }
+  /// Offset of the first character that is in no token yet.
+  size_t offset() const { return at_; }
 
  private:
   char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
-  void skip(size_t n);
+  Position here() const { return {line_, static_cast<uint32_t>(at_ - line_start_ + 1)}; }
   void skip_space();
   Token take(Tok kind, size_t n);
-  Result<Token> string();
-  Result<Token> number();
+  Token word();
+  Token string();
+  Token number();
+  bool sign(Token& out);
+  void stray();
 
   std::string_view source_, name_;
-  size_t at_ = 0;
-  Position position_;
+  Faults& faults_;
+  TextKind kind_;
+  bool starts_line_ = true;
+  uint32_t line_ = 1;
+  size_t at_ = 0, line_start_ = 0;
 };
 
 /// What a string token means: \', \", \\ and, in dumps, \xNN for bytes that are not printable. False for other escapes.

@@ -13,6 +13,41 @@
 
 namespace nnex::graph_text {
 
+// ---- Tokens; errors are handed up here, to the rules that report them
+
+Error Parser::needed(std::string_view what) const {
+  std::string found = now_.kind == Tok::end ? "the end" : fmt::format("'{}'", now_.text.substr(0, 40));
+  if (now_.kind == Tok::string) found = "a string";
+  return error(now_.at, fmt::format("found {}; needed {}", found, what));
+}
+
+Result<Token> Parser::advance() { return step(); }
+
+Result<Token> Parser::take(Tok kind, std::string_view what) {
+  if (at(kind)) return step();
+  const bool sign = kind > Tok::string;
+  return needed(!what.empty() ? std::string(what) : sign ? fmt::format("'{}'", shown(kind)) : std::string(shown(kind)));
+}
+
+Status Parser::expect(Tok kind, std::string_view what) {
+  NNEX_TRY(take(kind, what));
+  return {};
+}
+
+Result<std::string> Parser::string_content() {
+  NNEX_ASSIGN(Token t, take(Tok::string));
+  std::string out;
+  if (!unescape(t.text, out)) return error(t.at, "the string has an escape other than \\', \\\", \\\\ and \\xNN");
+  return out;
+}
+
+Status Parser::not_deeper() const {
+  if (nesting_ < limits_.nesting) return {};
+  return Error(Code::limit, fmt::format("nested deeper than {}", limits_.nesting)).at(error(now_.at, {}).where());
+}
+
+// ---- Types
+
 Result<int64_t> Parser::whole(const Token& t) const {
   int64_t x = 0;
   auto [end, fault] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), x);
@@ -47,7 +82,7 @@ Result<Dim> Parser::dim_product() {
       product = product * Dim(n);
     } else if (at(Tok::string)) {
       NNEX_ASSIGN(std::string name, string_content());
-      if (name.empty()) return wanted("a symbol's name");
+      if (name.empty()) return needed("a symbol's name");
       product = product * Dim::symbol(name);
     } else {
       NNEX_ASSIGN(Token name, take(Tok::word, "an extent"));
@@ -80,7 +115,7 @@ Result<MaybeDims> Parser::dims() {
 /// <type> ::= ["sparse"] <dtype> <dims> | "sequence" "(" <type> ")" | "optional" "(" <type> ")"
 ///          | "map" "(" <dtype> "," <type> ")" | "unknown"
 Result<Type> Parser::type() {
-  NNEX_TRY(deeper());
+  NNEX_TRY(not_deeper());
   Depth depth(nesting_);
   NNEX_ASSIGN(Token t, take(Tok::word, "a type as f32[N,3]"));
   if (t.text == "unknown") return Type{};
@@ -114,7 +149,16 @@ Result<Type> Parser::type() {
 
 /// <tensor> ::= <dtype> "[" [integer ("," integer)*] "]" "(" ( <element> ("," <element>)* | [string of hex digits] )
 /// ")"
-Result<Expr> Parser::tensor(Token word) {
+bool Parser::tensor(Token word, Expr& out) {
+  auto t = tensor_literal(word);
+  if (!t.ok()) return add(std::move(t).error());
+  out = Expr{};
+  out.kind = Expr::Kind::tensor, out.at = word.at;
+  out.tensor = arena_->own(std::move(t).value());
+  return made(out, stack_.size());
+}
+
+Result<Tensor> Parser::tensor_literal(Token word) {
   const DType dtype = *dtype_named(word.text);
   if (dtype == DType::dim) return error(word.at, "a tensor of formulas is never written");
   NNEX_ASSIGN(MaybeDims extents, dims());
@@ -137,10 +181,7 @@ Result<Expr> Parser::tensor(Token word) {
   else
     NNEX_TRY(tensor_items(t));
   NNEX_TRY(expect(Tok::close_round));
-  Expr e;
-  e.kind = Expr::Kind::tensor, e.at = word.at;
-  e.tensor = std::make_shared<const Tensor>(std::move(t));
-  return made(std::move(e));
+  return t;
 }
 
 Status Parser::tensor_items(Tensor& t) {
@@ -176,7 +217,7 @@ Status Parser::tensor_item(Tensor& t, int64_t i) {
   }
   const Position where = now_.at;
   if (d == DType::boolean) {
-    if (!at_word("true") && !at_word("false")) return wanted("true or false");
+    if (!at_plain("true") && !at_plain("false")) return needed("true or false");
     NNEX_ASSIGN(Token word, advance());
     set_int(t, i, word.text == "true");
     return {};
@@ -184,7 +225,7 @@ Status Parser::tensor_item(Tensor& t, int64_t i) {
   auto real = [&]() -> Result<double> {
     bool minus = at(Tok::minus);
     if (minus) NNEX_TRY(advance());
-    if (!at(Tok::integer) && !at(Tok::real) && !at_word("nan") && !at_word("inf")) return wanted("a number");
+    if (!at(Tok::integer) && !at(Tok::real) && !at_plain("nan") && !at_plain("inf")) return needed("a number");
     NNEX_ASSIGN(Token n, advance());
     double x = std::numeric_limits<double>::quiet_NaN();
     if (n.text == "inf")

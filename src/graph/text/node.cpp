@@ -33,7 +33,7 @@ Status TextBuilder::count_node(Position at) {
   return error(at, fmt::format("more than {} nodes", limits_.nodes), Code::limit);
 }
 
-Result<Item> TextBuilder::node(const OpDef& op, const std::vector<std::string>& names, std::vector<Item> args,
+Result<Item> TextBuilder::node(const OpDef& op, std::span<const std::string_view> names, std::vector<Item> args,
                                Position at, size_t outputs) {
   NNEX_TRY(count_node(at));
   Arguments sorted;
@@ -69,7 +69,7 @@ Result<Item> TextBuilder::outputs_of(NodeId id, Position at) {
 }
 
 /// One argument to the port, block or attribute that has its name or position.
-Status TextBuilder::sort_argument(const OpDef& op, const std::string& name, size_t position, Item item, Arguments& to) {
+Status TextBuilder::sort_argument(const OpDef& op, std::string_view name, size_t position, Item item, Arguments& to) {
   int port = name.empty() ? static_cast<int>(position) : op.input(name);
   if (name.empty() && position >= op.inputs.size()) {
     if (!is_variadic(op))
@@ -191,17 +191,17 @@ Result<Item> TextBuilder::call_foreign(const Expr& e, size_t outputs) {
     return error(e.at, fmt::format("'{}' takes no name", e.text));
   NNEX_TRY(count_node(e.at));
   auto foreign = std::make_shared<Foreign>();
-  const size_t first = e.label.find(':'), last = e.label.rfind(':');
-  if (first == last) return error(e.at, fmt::format("'{}' is not 'domain:name:overload'", e.label));
-  foreign->domain = e.label.substr(0, first);
-  foreign->name = e.label.substr(first + 1, last - first - 1);
-  foreign->overload = e.label.substr(last + 1);
+  const size_t first = e.label->find(':'), last = e.label->rfind(':');
+  if (first == last) return error(e.at, fmt::format("'{}' is not 'domain:name:overload'", *e.label));
+  foreign->domain = e.label->substr(0, first);
+  foreign->name = e.label->substr(first + 1, last - first - 1);
+  foreign->overload = e.label->substr(last + 1);
   std::vector<ValueId> in;
   for (size_t i = 0; i < e.items.size(); ++i) {
     NNEX_ASSIGN(Item item, evaluate(e.items[i]));
     if (!e.names[i].empty()) {
       NNEX_ASSIGN(AttrValue value, placed(attr_of(item), e.items[i].at));
-      foreign->attrs.emplace_back(e.names[i], std::move(value));
+      foreign->attrs.emplace_back(std::string(e.names[i]), std::move(value));
       continue;
     }
     std::vector<Item> several = item.kind == K::array ? std::move(item.items) : std::vector<Item>{item};

@@ -7,8 +7,12 @@
 //   - blocks of a node:                                body = graph (i, go) -> (go) { ... }
 //   - operators outside the table:                     foreign 'domain:name:overload'(x, alpha = 1.0)
 //   - nan and inf as numbers.
+// Documents of NNEF are read by graph/text/rules.h, assignment by assignment.
+
+#include <memory>
 
 #include "base/try.h"
+#include "graph/text/arena.h"
 #include "graph/text/ast.h"
 
 namespace nnex::graph_text {
@@ -21,14 +25,27 @@ struct ParseLimits {
   int64_t elements = int64_t{64} << 20;  ///< Of one tensor literal.
 };
 
+// What was parsed, with the memory it lies in.
+struct OwnedDocument : Document {
+  std::shared_ptr<const Arena> memory;
+};
+struct OwnedExpr : Expr {
+  std::shared_ptr<const Arena> memory;
+};
+struct Body {
+  std::span<const Assignment> assignments;
+  std::shared_ptr<const Arena> memory;
+  auto begin() const { return assignments.begin(); }
+  auto end() const { return assignments.end(); }
+};
+
 /// A whole document: [version] extension* fragment* graph.
 /// Errors: the first one, with name:line:column, what was found and what was needed; limit.
-Result<Document> parse_document(std::string_view source, std::string_view name, const ParseLimits& limits = {});
+Result<OwnedDocument> parse_document(std::string_view source, std::string_view name, const ParseLimits& limits = {});
 /// The assignments of a compound operator's body.
-Result<std::vector<Assignment>> parse_body(std::string_view source, std::string_view name,
-                                           const ParseLimits& limits = {});
+Result<Body> parse_body(std::string_view source, std::string_view name, const ParseLimits& limits = {});
 /// One expression and nothing else.
-Result<Expr> parse_expression(std::string_view source, std::string_view name, const ParseLimits& limits = {});
+Result<OwnedExpr> parse_expression(std::string_view source, std::string_view name, const ParseLimits& limits = {});
 /// A type as Type::text() and dumps print it: "f32[N,3]", "sequence(f32[?])".
 Result<Type> parse_type(std::string_view source, std::string_view name);
 

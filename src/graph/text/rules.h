@@ -1,47 +1,46 @@
 #pragma once
-// The parser's class: one function a grammar rule. Its users include graph/text/parser.h.
+// The parser's class: one function a grammar rule. Users of dumps include graph/text/parser.h.
 
 #include "graph/text/parser.h"
 
 namespace nnex::graph_text {
 
+/// Functions of the grammar return false after a fault, which is in the Faults then.
 class Parser {
  public:
-  Parser(std::string_view source, std::string_view name, const ParseLimits& limits)
-      : source_(source), lexer_(source, name), limits_(limits) {}
+  Parser(std::string_view source, std::string_view name, const ParseLimits& limits, Faults& faults, Arena& arena,
+         TextKind kind);
 
   /// Reads the first tokens; before anything else.
-  Status start();
+  bool start();
 
   // parser.cpp: documents
-  Result<Document> document();
-  Result<GraphText> graph(bool named);
-  Result<FragmentText> fragment();
-  Result<std::vector<Assignment>> body(Tok end);
-  Result<Assignment> assignment();
-  Result<Target> left_side();
-  Result<Target> target();
-  Result<TypeText> type_text();
+  /// Everything up to the '{' of the graph's body. False when no body follows.
+  bool head(Document& d);
+  /// Whether an assignment follows in the body.
+  bool more() const { return !at(Tok::close_curly) && !at(Tok::end) && !stopped_; }
+  /// One assignment. After a fault the parser stands behind it, and a.left is what could be read.
+  bool assignment(Assignment& a);
+  /// The '}' of the graph and the end of the text. `empty`: no assignment stood there.
+  bool tail(bool empty);
+  /// Whether faults made the parser leave out text, so that names may seem missing.
+  bool skipped() const { return skipped_; }
+  /// Where nodes go from here on.
+  void use(Arena& arena) { arena_ = &arena; }
+  /// A whole document at once (dumps).
+  bool document(Document& d);
+  bool body(Tok end, std::span<const Assignment>& out);
 
   // expression.cpp
-  Result<Expr> expression();
-  Result<Expr> binary(int level);
-  Result<Expr> unary();
-  Result<Expr> postfix();
-  Result<Expr> primary();
-  Result<Expr> call(Token name);
-  Result<Expr> word();
-  Result<Expr> brackets();
-  Result<Expr> comprehension(Position at);
-  Result<Expr> round();
-  Result<Expr> number(bool negative);
+  bool expression(Expr& out);
 
-  // literal.cpp
+  // literal.cpp (dumps)
   Result<Type> type();
-  Result<Expr> tensor(Token dtype);
 
-  Status expect(Tok kind, std::string_view what = {});
+  bool want(Tok kind, std::string_view rule, std::string_view what = {});
   bool at(Tok kind) const { return now_.kind == kind; }
+  Position position() const { return now_.at; }
+  const Lexer& lexer() const { return lexer_; }
 
  private:
   /// One bracket inside another; leaves it at the end of the rule.
@@ -51,21 +50,68 @@ class Parser {
     int& nesting_;
   };
 
-  bool at_word(std::string_view word) const { return now_.kind == Tok::word && now_.text == word; }
+  bool at(Word word) const { return now_.kind == Tok::word && now_.word == word; }
+  bool at_plain(std::string_view word) const { return now_.kind == Tok::word && now_.text == word; }
+  bool dump() const { return kind_ == TextKind::dump; }
+  Token step();
+  bool fault(Position at, std::string_view rule, std::string message);
+  bool wanted(std::string_view rule, std::string_view what);
+  bool limit(Position at, std::string message);
+  bool add(Error e);
+  bool word(Word which, std::string_view rule);
+  bool identifier(std::string_view& out, std::string_view rule, std::string_view what);
+  bool text(std::string_view& out);
+  bool deeper();
+  void recover();
+  /// Reports syntax that only KHR_enable_operator_expressions allows, once an assignment.
+  void extended(Position at, std::string_view what);
+
+  bool version(Document& d);
+  bool extension(Document& d);
+  void know(std::string_view name, Position at);
+  bool fragment(FragmentText& f);
+  bool fragment_params(std::span<const FragmentParam>& out, bool results);
+  bool fragment_param(FragmentParam& p, bool result);
+  bool declared_type(DeclaredType& t);
+  bool type_name(DeclaredType::Of& of, std::string_view rule);
+  bool graph(GraphText& g, bool named);
+  bool graph_head(GraphText& g, bool named);
+  bool graph_names(std::span<const Target>& out, std::string_view what);
+  bool statement(Assignment& a);
+  bool left_side(Target& t);
+  bool target(Target& t);
+  bool targets(Tok close, std::span<const Target>& out);
+  bool right_side(Expr& out);
+
+  bool binary(int level, Expr& out);
+  bool unary(Expr& out);
+  bool postfix(Expr& out);
+  bool subscript(Expr& e);
+  bool primary(Expr& out);
+  bool named(Expr& out);
+  bool call(Token name, Expr& out);
+  bool call_type(Expr& e);
+  bool arguments(Expr& call);
+  bool argument_name(std::string_view& name);
+  bool brackets(Expr& out);
+  bool comprehension(Expr& out);
+  bool round(Expr& out);
+  bool number(bool negative, Expr& out);
+  /// Counts an expression and bounds the depth of its tree. Its items are those on the stack from `base` on.
+  bool made(Expr& e, size_t base);
+  bool only_literals(const Expr& e);
+
+  // As above, for the additions of dumps, whose functions hand errors up.
   Result<Token> advance();
   Result<Token> take(Tok kind, std::string_view what = {});
-  Status expect_word(std::string_view word);
-  Result<std::string> identifier(std::string_view what);
+  Status expect(Tok kind, std::string_view what = {});
   Result<std::string> string_content();
   Error error(Position at, std::string message) const { return lexer_.error(at, std::move(message)); }
-  Error wanted(std::string_view what) const;
-  Status deeper();
-  /// Counts an expression and bounds the depth of its tree.
-  Result<Expr> made(Expr e);
-  Status arguments(Expr& call);
-  Result<std::vector<Target>> targets(Tok close);
-  Result<FragmentParam> fragment_param(bool result);
+  Error needed(std::string_view what) const;
+  Status not_deeper() const;
 
+  bool tensor(Token dtype, Expr& out);
+  Result<Tensor> tensor_literal(Token dtype);
   Result<MaybeDims> dims();
   Result<Dim> dim();
   Result<Dim> dim_product();
@@ -75,11 +121,21 @@ class Parser {
   Status tensor_bytes(Tensor& t);
 
   std::string_view source_;
+  TextKind kind_;
   Lexer lexer_;
   ParseLimits limits_;
+  Faults& faults_;
+  Arena* arena_;
   Token now_, next_;
-  int nesting_ = 0;
+  std::vector<Expr> stack_;              ///< Items of the expressions that are being read.
+  std::vector<std::string_view> names_;  ///< Names of their arguments and loops.
+  std::vector<Target> targets_;          ///< Items of left sides.
+  int nesting_ = 0, calls_ = 0;
   size_t expressions_ = 0;
+  bool operators_ = false, fragments_ = false;  ///< The extensions that are on.
+  bool any_extension_ = false;
+  bool told_extended_ = false, in_default_ = false;
+  bool skipped_ = false, stopped_ = false;
 };
 
 }  // namespace nnex::graph_text

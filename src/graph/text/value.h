@@ -20,13 +20,14 @@ struct Item {
   std::string text;
   std::vector<Item> items;
   std::shared_ptr<const Tensor> tensor;
-  std::shared_ptr<const GraphText> block;
+  const GraphText* block = nullptr;  ///< Lives as long as the parsed text.
   ValueId value;
 
   static Item boolean(bool x);
   static Item of(int64_t x);
   static Item of(double x);
   static Item of(std::string x);
+  static Item of(std::string_view x) { return of(std::string(x)); }
   static Item of(ValueId x);
   static Item list(std::vector<Item> items, Kind kind = Kind::array);
 

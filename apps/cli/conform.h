@@ -1,0 +1,52 @@
+#pragma once
+// Verdicts of conformance cases, and the cases of each standard.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli.h"
+
+namespace nnex::cli {
+
+struct Verdict {
+  std::string name, verdict, reason;  ///< verdict: passed, failed, skipped
+};
+
+/// Writes a row a case to the file `json` (none where it is empty), prints the counts, and gives the exit code.
+int finish(const std::vector<Verdict>& rows, const std::string& json);
+
+/// The cases of NNEF: a folder with rules/, values/, dat/, quant/, containers/, graphs/, or one of these.
+int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet);
+
+/// Takes verdicts of cases as they come.
+class Verdicts {
+ public:
+  Verdicts(std::string filter, bool quiet) : filter_(std::move(filter)), quiet_(quiet) {}
+  /// Whether a case is asked for.
+  bool wants(const std::string& name) const { return filter_.empty() || name.find(filter_) != std::string::npos; }
+  /// What differs, or nothing.
+  void add(const std::string& name, const std::string& difference) {
+    rows_.push_back({name, difference.empty() ? "passed" : "failed", difference});
+    if (!quiet_ && !difference.empty()) fmt::print("failed {}: {}\n", name, difference);
+  }
+  void skip(const std::string& name, const std::string& why) {
+    rows_.push_back({name, "skipped", why});
+    if (!quiet_) fmt::print("skipped {}: {}\n", name, why);
+  }
+  const std::vector<Verdict>& rows() const { return rows_; }
+
+ private:
+  std::string filter_;
+  bool quiet_;
+  std::vector<Verdict> rows_;
+};
+
+// One function a folder of the cases of NNEF; `folder` is its path.
+Status conform_nnef_rules(const std::string& folder, Verdicts& out);
+Status conform_nnef_graphs(const std::string& folder, Verdicts& out);
+
+/// The JSON of an index file. Error: unreadable, or no JSON.
+Result<Json> read_index(const std::string& path);
+
+}  // namespace nnex::cli

@@ -1,0 +1,117 @@
+#pragma once
+// Static checks of NNEF: declarations, invocations, types of expressions (reference sections 4 to 6), without values.
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/nnef/evaluate.h"
+#include "formats/nnef/types.h"
+#include "graph/text/rules.h"
+
+namespace nnex::nnef_format {
+
+using graph_text::Assignment;
+using graph_text::Expr;
+using graph_text::Position;
+using graph_text::Target;
+using graph_text::Tok;
+
+/// The declarations that a document's names mean: its fragments, then the standard's operations.
+class Declared {
+ public:
+  const Declaration* find(std::string_view name) const {
+    if (!own_.empty())
+      if (auto it = own_.find(name); it != own_.end()) return it->second;
+    return find_declaration(name);
+  }
+  void add(const Declaration* d) { own_.emplace(d->name, d); }
+  bool has(std::string_view name) const { return own_.count(name) > 0; }
+
+ private:
+  std::unordered_map<std::string_view, const Declaration*> own_;
+};
+
+class Checker {
+ public:
+  Checker(const Declared& declared, const graph_text::Parser& parser, Faults& faults, Dialect dialect)
+      : declared_(declared), parser_(parser), faults_(faults), dialect_(dialect) {}
+
+  /// Rules of a declaration (D1 - D7, T8, T9), then of its body.
+  void declaration(const Declaration& d, const graph_text::FragmentText& f);
+  void body(const Declaration& d);
+
+  // The graph's body, assignment by assignment.
+  void begin_graph(const graph_text::GraphText& g);
+  /// The right side's type where the whole assignment is fine; null after a fault. Names of the left side are known
+  /// from here on. `types` is where types that are made lie.
+  const DeclaredType* assignment(const Assignment& a, graph_text::Arena& types);
+  void end_graph(const graph_text::GraphText& g);
+  /// The left side of an assignment that has a fault: its names have no type, and are missed by nobody.
+  void poison(const Target& t);
+  /// A call of the graph body that is known to be fine: names of its left side, by the declared results.
+  bool quick_target(const Target& t, const Declaration& d, ItemType generic);
+
+  /// The declared type of a name of the graph body; null: there is none.
+  const DeclaredType* type_of_name(std::string_view name) const;
+
+  bool fault(Position at, std::string_view rule, const std::string& message);
+  /// A fragment with faults of its own: its calls have no type, and no further faults.
+  void break_fragment(const Declaration* d) { broken_.emplace(d, true); }
+
+ private:
+  struct Name {
+    const DeclaredType* type = nullptr;
+    bool fixed = false;  ///< A parameter of a fragment.
+  };
+  struct Loop {
+    std::string_view name;
+    const DeclaredType* type;
+  };
+
+  const DeclaredType* type_of(const Expr& e, bool nested);
+  const DeclaredType* unknown() { return no_type(); }
+  const DeclaredType* name(const Expr& e);
+  const DeclaredType* array(const Expr& e);
+  const DeclaredType* tuple(const Expr& e);
+  const DeclaredType* unary(const Expr& e);
+  const DeclaredType* binary(const Expr& e);
+  const DeclaredType* tensor_operator(const Expr& e, const DeclaredType& x, const DeclaredType& y);
+  const DeclaredType* index(const Expr& e);
+  const DeclaredType* slice(const Expr& e);
+  const DeclaredType* choice(const Expr& e, bool nested);
+  const DeclaredType* comprehension(const Expr& e);
+  const DeclaredType* built_in(const Expr& e);
+  const DeclaredType* call(const Expr& e, bool nested);
+  bool bind(const Expr& e, const Declaration& d, std::vector<const Expr*>& args);
+  bool introduces(const Expr& e, const Declaration& d);
+  /// An argument for a parameter: whether it fits; faults carry the rule that fits best.
+  bool against(const Expr& e, const DeclaredType& to, Generic& g, const Declaration& d, std::string_view parameter);
+  bool report(Position at, std::string_view rule, const DeclaredType& found, const DeclaredType& to, const Generic& g,
+              const Declaration& d, std::string_view parameter);
+  const DeclaredType* array_of(const DeclaredType* item);
+  const DeclaredType* common(const DeclaredType* a, const DeclaredType* b);
+
+  bool assign(const Target& t, const DeclaredType& type, const Expr& from);
+  bool assign_name(const Target& t, const DeclaredType& type, const Expr& from);
+  bool assign_items(const Target& t, const DeclaredType& type);
+  bool define(const Target& t, const DeclaredType& type);
+  bool externals(const Target& t, const Expr& from);
+
+  const Declared& declared_;
+  const graph_text::Parser& parser_;
+  Faults& faults_;
+  Dialect dialect_;
+  graph_text::Arena* types_ = nullptr;
+  const Declaration* inside_ = nullptr;  ///< The fragment whose body this is; null in the graph.
+  std::unordered_map<std::string_view, Name> names_;
+  std::unordered_map<std::string_view, bool> parameters_;  ///< Of the graph, and whether an external made them.
+  std::vector<Loop> loops_;
+  std::unordered_map<const Declaration*, bool> broken_;
+  bool incomplete_ = false;  ///< A left side could not be read.
+};
+
+/// The call at the right side, where a plain call of an operation stands there.
+inline bool is_call_of(const Expr& e, std::string_view name) { return e.kind == Expr::Kind::call && e.text == name; }
+
+}  // namespace nnex::nnef_format

@@ -1,0 +1,433 @@
+// Evaluation: calls, fragments, and what they come down to.
+
+#include "formats/nnef/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nnex::nnef_format {
+namespace {
+
+using K = Expr::Kind;
+
+Of of_kind(Arg::Kind k) {
+  return k == Arg::Kind::logical   ? Of::logical
+         : k == Arg::Kind::integer ? Of::integer
+         : k == Arg::Kind::string  ? Of::string
+                                   : Of::scalar;
+}
+
+bool same(Of from, Of to, Generic& generic) {
+  if (to == Of::unbound) return true;
+  if (to != Of::generic) return from == to;
+  if (generic.source != Generic::Source::open) return from == generic.of;
+  generic = {Generic::Source::argument, from};
+  return true;
+}
+
+/// Of `variable` in the standard's list; `update` stands behind it.
+uint16_t variable_index() {
+  static const uint16_t index = find_declaration("variable")->index;
+  return index;
+}
+
+}  // namespace
+
+// ---- Places and faults
+
+std::string Evaluator::place() const { return fmt::format("{}:{}:{}", file_, at_.line, at_.column); }
+
+Error Evaluator::placed(Error e) const {
+  Error out = std::move(e).at(place());
+  for (size_t i = frames_.size(); i-- > 0;) {
+    const Frame& f = *frames_[i];
+    if (f.fragment->is_standard()) continue;
+    out = std::move(out).during(
+        fmt::format("in {} at {}:{}:{}", f.fragment->name, file_, f.called.line, f.called.column));
+  }
+  return out;
+}
+
+bool Evaluator::fault(Position at, std::string_view rule, const std::string& message, Code code) {
+  if (stopped_) return false;
+  if (!in_standard_) at_ = at;
+  faults_.add(placed(Error(code, fmt::format("{}: {}", rule, message))));
+  return false;
+}
+
+/// Counts work, so that every text ends.
+bool Evaluator::step(Position at, size_t n) {
+  steps_ += n;
+  if (steps_ <= options_.limits.steps) return !stopped_;
+  fault(at, "E16", fmt::format("evaluation takes more than {} steps", options_.limits.steps), Code::limit);
+  stopped_ = true;
+  return false;
+}
+
+TensorId Evaluator::tensor(std::string_view name) const {
+  const auto it = names_.find(name);
+  return it != names_.end() && it->second.is_tensor() ? it->second.tensor() : TensorId{};
+}
+
+// ---- Assignments of the graph
+
+bool Evaluator::literal(const Expr& e, Arg& out) {
+  switch (e.kind) {
+    case K::boolean:
+      return out = Arg(e.integer != 0), true;
+    case K::integer:
+      return out = Arg(e.integer), true;
+    case K::real:
+      return out = Arg(e.real), true;
+    case K::string:
+      return out = Arg(e.text), true;
+    case K::name: {
+      const auto it = names_.find(e.text);
+      if (it == names_.end()) return false;
+      out = it->second;
+      return true;
+    }
+    case K::array:
+    case K::tuple: {
+      const size_t base = stack_.size();
+      for (const Expr& i : e.items) {
+        Arg item;
+        if (!literal(i, item)) return false;
+        stack_.push_back(item);
+      }
+      out = Arg(values_.copy(stack_.data() + base, stack_.size() - base),
+                e.kind == K::array ? Arg::Kind::array : Arg::Kind::tuple);
+      stack_.resize(base);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Evaluator::fits(const Arg& x, const DeclaredType& type, Generic& generic) const {
+  switch (type.kind) {
+    case TypeKind::primitive:
+      return !x.is_tensor() && !x.is_list() && same(of_kind(x.kind()), type.of, generic);
+    case TypeKind::tensor:
+      return !x.is_list() &&
+             same(x.is_tensor() ? of_item(tensors_[x.tensor()].type) : of_kind(x.kind()), type.of, generic);
+    case TypeKind::array:
+    case TypeKind::tuple: {
+      const bool array = type.kind == TypeKind::array;
+      if (!x.is(array ? Arg::Kind::array : Arg::Kind::tuple)) return false;
+      const auto items = x.items();
+      if (!array && items.size() != type.count) return false;
+      for (size_t i = 0; i < items.size(); ++i)
+        if (!fits(items[i], array ? *type.items : type.items[i], generic)) return false;
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Evaluator::quick(const Assignment& a, Checker& checker) {
+  const Expr& e = a.right;
+  if (e.kind != K::call || a.left.kind != Target::Kind::name || graph_text::is_keyword(e.text)) return false;
+  const Declaration* d = declared.find(e.text);
+  if (!d || !d->is_standard() || d->index == 0 || (e.is_generic && (!d->generic || e.generic == Of::generic)))
+    return false;
+  values_.reset();
+  stack_.clear();
+  at_ = e.at;
+  quick_args_.assign(d->parameters.size(), Arg());
+  Generic generic;
+  if (d->has_generic_default) generic = {Generic::Source::declared_default, of_item(d->generic_default)};
+  if (e.is_generic) generic = {Generic::Source::explicit_type, e.generic};
+  bool named = false;
+  for (size_t i = 0; i < e.items.size(); ++i) {
+    size_t p = i;
+    if (!e.names[i].empty()) {
+      const int found = d->find(e.names[i]);
+      if (found < 0) return false;
+      p = static_cast<size_t>(found), named = true;
+    } else if (named || i >= d->parameters.size() || !has_tensor(*d->parameters[i].type)) {
+      return false;
+    }
+    Arg& to = quick_args_[p];
+    if (!to.is(Arg::Kind::none) || !literal(e.items[i], to) || !fits(to, *d->parameters[p].type, generic)) return false;
+  }
+  for (size_t p = 0; p < quick_args_.size(); ++p) {
+    if (!quick_args_[p].is(Arg::Kind::none)) continue;
+    if (!d->parameters[p].has_default) return false;
+    quick_args_[p] = d->parameters[p].otherwise;
+  }
+  if (d->generic && generic.source == Generic::Source::open) return false;
+  const ItemType type = item_type(generic.of);
+  if (!checker.quick_target(a.left, *d, type)) return false;
+  Arg out;
+  if (invoke(*d, quick_args_, type, e.at, &a.left, out))
+    bind(a.left, out);
+  else
+    unknown(a.left, *checker.type_of_name(a.left.name));
+  return true;
+}
+
+void Evaluator::assignment(const Assignment& a, const DeclaredType& type) {
+  values_.reset();
+  stack_.clear();
+  at_ = a.right.at;
+  Arg value;
+  if (!evaluate(a.right, value, &a.left) || !as_tensors(type, value) || !bind(a.left, value)) unknown(a.left, type);
+}
+
+/// Names whose values are not known, after a fault: tensors without shapes.
+void Evaluator::unknown(const Target& t, const DeclaredType& type) {
+  if (t.kind == Target::Kind::name) {
+    if (names_.count(t.name)) return;
+    const Of of = type.kind == TypeKind::tensor ? type.of : Of::scalar;
+    names_.emplace(t.name, Arg(tensors_.add(item_type(of), t.name)));
+    return;
+  }
+  for (size_t i = 0; i < t.items.size(); ++i)
+    unknown(t.items[i], type.kind == TypeKind::tuple && i < type.count ? type.items[i]
+                        : type.kind == TypeKind::array                 ? *type.items
+                                                                       : *no_type());
+}
+
+bool Evaluator::bind(const Target& t, const Arg& value) {
+  if (t.kind == Target::Kind::name) {
+    Names& names = frames_.empty() ? names_ : frames_.back()->names;
+    names.emplace(t.name, value);
+    if (frames_.empty() && value.is_tensor()) {
+      TensorInfo& info = tensors_[value.tensor()];
+      if (info.name.empty()) info.name = t.name;
+      sink_.assigned(t.name, value.tensor(), tensors_);
+    }
+    return true;
+  }
+  const auto items = value.items();
+  if (items.size() != t.items.size())
+    return fault(t.at, "A2",
+                 fmt::format("the left side has {} items; the right side {}", t.items.size(), items.size()));
+  for (size_t i = 0; i < items.size(); ++i)
+    if (!bind(t.items[i], items[i])) return false;
+  return true;
+}
+
+// ---- Calls
+
+bool Evaluator::call(const Expr& e, Arg& out, const Target* target) {
+  const Declaration* d = declared.find(e.text);
+  if (!d) return false;
+  std::vector<Arg> args(d->parameters.size());
+  for (size_t i = 0; i < e.items.size(); ++i) {
+    const int p = e.names[i].empty() ? static_cast<int>(i) : d->find(e.names[i]);
+    if (p < 0 || static_cast<size_t>(p) >= args.size()) return false;
+    if (!evaluate(e.items[i], args[static_cast<size_t>(p)])) return false;
+  }
+  for (size_t p = 0; p < args.size(); ++p)
+    if (args[p].is(Arg::Kind::none)) args[p] = d->parameters[p].otherwise;
+  Generic generic;
+  if (d->has_generic_default) generic = {Generic::Source::declared_default, of_item(d->generic_default)};
+  if (e.is_generic)
+    generic = {Generic::Source::explicit_type,
+               e.generic == Of::generic && !frames_.empty() ? of_item(frames_.back()->generic) : e.generic};
+  for (size_t p = 0; p < args.size(); ++p)
+    if (!fits(args[p], *d->parameters[p].type, generic))
+      return fault(
+          e.at, "I9",
+          fmt::format("'{}' of '{}' does not fit {}", d->parameters[p].name, d->name, text(*d->parameters[p].type)));
+  return invoke(*d, args, item_type(generic.of), e.at, target, out);
+}
+
+bool Evaluator::invoke(const Declaration& d, std::span<const Arg> args, ItemType generic, Position at,
+                       const Target* target, Arg& out) {
+  if (!in_standard_) at_ = at;
+  if (d.body && (!d.is_standard() || (options_.lowered && options_.lowered(d))))
+    return fragment(d, args, generic, at, out);
+  return emit(d, args, generic, target, out);
+}
+
+bool Evaluator::fragment(const Declaration& d, std::span<const Arg> args, ItemType generic, Position at, Arg& out) {
+  if (broken_.count(&d)) return false;
+  if (static_cast<int>(frames_.size()) >= options_.limits.depth) {
+    fault(at, "E16",
+          fmt::format("calls nested deeper than {}; '{}' may call itself without end", options_.limits.depth, d.name),
+          Code::limit);
+    stopped_ = true;
+    return false;
+  }
+  Frame frame;
+  frame.fragment = &d, frame.generic = generic, frame.called = in_standard_ ? at_ : at;
+  for (size_t p = 0; p < args.size(); ++p) frame.names.emplace(d.parameters[p].name, args[p]);
+  frames_.push_back(&frame);
+  const bool was_standard = in_standard_;
+  in_standard_ |= d.is_standard();
+  std::vector<Loop> loops;
+  loops.swap(loops_);
+  bool fine = true;
+  for (const Assignment& a : d.body->body) {
+    Arg value;
+    fine = evaluate(a.right, value, &a.left) && bind(a.left, value);
+    if (!fine) break;
+  }
+  std::vector<Arg> results;
+  for (size_t r = 0; fine && r < d.results.size(); ++r) {
+    const auto it = frame.names.find(d.results[r].name);
+    fine = it != frame.names.end();
+    if (!fine) break;
+    results.push_back(it->second);
+    fine = as_tensors(*d.results[r].type, results.back());
+  }
+  frames_.pop_back();
+  in_standard_ = was_standard;
+  loops.swap(loops_);
+  if (!in_standard_) at_ = at;
+  if (!fine) return false;
+  out = results.size() == 1 ? results[0] : Arg(values_.copy(results.data(), results.size()), Arg::Kind::tuple);
+  return true;
+}
+
+/// Literals that stand where tensors are declared become constants of rank 0 (T3).
+bool Evaluator::as_tensors(const DeclaredType& type, Arg& value) {
+  if (value.is_tensor()) return true;
+  if (type.kind == TypeKind::array || type.kind == TypeKind::tuple) {
+    if (!has_tensor(type)) return true;
+    std::vector<Arg> items(value.items().begin(), value.items().end());
+    for (size_t i = 0; i < items.size(); ++i)
+      if (!as_tensors(type.kind == TypeKind::array ? *type.items : type.items[i], items[i])) return false;
+    value = Arg(values_.copy(items.data(), items.size()), value.kind());
+    return true;
+  }
+  if (type.kind != TypeKind::tensor) return true;
+  const Arg list = Arg(values_.copy(&value, 1));
+  const Arg args[] = {Arg(std::span<const Arg>{}), list};
+  return emit(*find_declaration("constant"), args, item_type(of_kind(value.kind())), nullptr, value);
+}
+
+/// Tensors for the results, in results_: named as the left side has it.
+bool Evaluator::make_results(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target) {
+  results_.clear();
+  const bool tuple = target && target->kind == Target::Kind::tuple && d.results.size() > 1;
+  for (size_t r = 0; r < d.results.size(); ++r) {
+    const Target* left = tuple && r < target->items.size() ? &target->items[r]
+                         : d.results.size() == 1           ? target
+                                                           : nullptr;
+    const DeclaredType& type = *d.results[r].type;
+    auto tensor = [&](const DeclaredType& t, const Target* to) {
+      const bool named = to && to->kind == Target::Kind::name && frames_.empty();
+      return Arg(tensors_.add(t.of == Of::generic ? generic : item_type(t.of), named ? to->name : std::string_view()));
+    };
+    if (type.kind == TypeKind::tensor) {
+      results_.push_back(tensor(type, left));
+      continue;
+    }
+    const bool array = left && left->kind == Target::Kind::array;
+    int64_t count = array ? static_cast<int64_t>(left->items.size()) : -1;
+    if (const int times = array ? -1 : d.find("times"); times >= 0 && d.is_standard())
+      count = args[static_cast<size_t>(times)].integer();
+    if (type.kind != TypeKind::array || type.items->kind != TypeKind::tensor || count < 0 ||
+        static_cast<size_t>(count) > options_.limits.items)
+      return fault(at_, "A12", fmt::format("how many results '{}' has does not follow from its call", d.name));
+    if (!step(at_, static_cast<size_t>(count))) return false;
+    const size_t base = stack_.size();
+    for (int64_t i = 0; i < count; ++i)
+      stack_.push_back(tensor(*type.items, array ? &left->items[static_cast<size_t>(i)] : nullptr));
+    const Arg list(values_.copy(stack_.data() + base, stack_.size() - base));
+    stack_.resize(base);
+    results_.push_back(list);
+  }
+  return true;
+}
+
+bool Evaluator::emit(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target,
+                     Arg& out) {
+  if (++operations_ > options_.limits.operations) {
+    fault(at_, "E16", fmt::format("more than {} operations", options_.limits.operations), Code::limit);
+    stopped_ = true;
+  }
+  if (stopped_ || !make_results(d, args, generic, target)) return false;
+  std::vector<Arg> results;
+  if (results_.size() > 1) results = results_;
+  const Arg first = results_.empty() ? Arg() : results_[0];
+  if (d.index == variable_index()) variables_.insert(first.tensor().n);
+  if (d.index == variable_index() + 1 && !(args[0].is_tensor() && variables_.count(args[0].tensor().n)))
+    return fault(at_, "A13", "the first argument of update is no variable; needed the result of variable()");
+  std::vector<Arg> replaced;
+  if (d.index == 0 && !options_.shapes.empty()) {
+    const auto it = options_.shapes.find(tensors_[first.tensor()].name);
+    if (it != options_.shapes.end()) {
+      for (int64_t extent : it->second) replaced.emplace_back(extent);
+      replaced = {Arg(values_.copy(replaced.data(), replaced.size()))};
+      args = replaced;
+    }
+  }
+  Operation op;
+  op.declaration = &d, op.generic = generic, op.args = args, op.places = this;
+  op.results = results.empty() ? std::span<const Arg>(&first, results_.size()) : std::span<const Arg>(results);
+  sink_.operation(op, tensors_, faults_);
+  out = results.empty() ? first : Arg(values_.copy(results.data(), results.size()), Arg::Kind::tuple);
+  return true;
+}
+
+// ---- Documents
+
+bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensors& tensors, Faults& faults,
+              const EvaluateOptions& options) {
+  graph_text::ParseLimits limits;
+  limits.bytes = options.limits.bytes;
+  limits.nesting = 64;
+  graph_text::Arena memory, scratch;
+  const auto kind = options.dialect == Dialect::tract ? graph_text::TextKind::tract : graph_text::TextKind::document;
+  graph_text::Parser parser(source, file, limits, faults, memory, kind);
+  if (!parser.start()) return false;
+  graph_text::Document d;
+  const bool graph = parser.head(d);
+  Evaluator evaluator(parser.lexer(), file, sink, tensors, faults, options);
+  std::vector<Declaration> declarations;
+  declarations.reserve(d.fragments.size());
+  for (const auto& f : d.fragments) declarations.push_back(declare(f, memory));
+  Checker checker(evaluator.declared, parser, faults, options.dialect);
+  for (const Declaration& one : declarations) {
+    const auto& f = d.fragments[static_cast<size_t>(&one - declarations.data())];
+    if (evaluator.declared.has(one.name))
+      checker.fault(f.at, "D1", fmt::format("fragment '{}' is declared twice", one.name));
+    else
+      evaluator.declared.add(&one);
+  }
+  for (const Declaration& one : declarations) {
+    const auto& f = d.fragments[static_cast<size_t>(&one - declarations.data())];
+    const size_t before = faults.count();
+    checker.declaration(one, f);
+    if (one.body) checker.body(one);
+    if (faults.count() == before) continue;
+    evaluator.break_fragment(&one);
+    checker.break_fragment(&one);
+  }
+  if (!graph) return faults.none();
+  checker.begin_graph(d.graph);
+  std::vector<std::string_view> parameters, results;
+  for (const Target& t : d.graph.params) parameters.push_back(t.name);
+  for (const Target& t : d.graph.results) results.push_back(t.name);
+  sink.begin({d.graph.name, parameters, results});
+  parser.use(scratch);
+  bool empty = true;
+  while (parser.more()) {
+    scratch.reset();
+    Assignment a;
+    empty = false;
+    if (!parser.assignment(a)) {
+      checker.poison(a.left);
+      continue;
+    }
+    if (evaluator.quick(a, checker)) continue;
+    if (const DeclaredType* type = checker.assignment(a, scratch)) evaluator.assignment(a, *type);
+  }
+  parser.tail(empty);
+  if (!empty) checker.end_graph(d.graph);
+  if (!faults.none()) return false;
+  std::vector<TensorId> ids;
+  for (std::string_view name : results) ids.push_back(evaluator.tensor(name));
+  sink.end(ids, tensors);
+  return true;
+}
+
+}  // namespace nnex::nnef_format
