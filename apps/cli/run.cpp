@@ -237,10 +237,10 @@ void add_run(CLI::App& app, int& exit_code) {
   o->model.add_to(*verb);
   verb->add_option(
       "-i,--input", o->inputs,
-      "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .json .png .jpg); a .npz FILE gives every "
+      "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .png .jpg); a .npz FILE gives every "
       "input it has an array for");
   verb->add_option("--save", o->save,
-                   "Save an output: FILE, or NAME=FILE (.npy .npz .pb .json); a .npz FILE takes all of them");
+                   "Save an output: FILE, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes all of them");
   verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(whole_number(0));
   verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
   verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")

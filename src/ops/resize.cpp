@@ -8,7 +8,6 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
-#include "ops/precision_call.h"
 #include "ops/words.h"
 
 namespace nnex {
@@ -272,7 +271,19 @@ constexpr Codec kSpatialFactors = {"spatial_factors",
                                        return Error(Code::invalid_model, "needed whole factors, found " + text(v));
                                      return AttrValue(std::move(scales));
                                    },
-                                   nullptr};
+                                   [](const AttrValue& v) -> Result<AttrValue> {
+                                     auto* scales = std::get_if<Reals>(&v);
+                                     Ints factors;
+                                     for (size_t i = 0; scales && i < scales->size(); ++i) {
+                                       const double s = (*scales)[i];
+                                       if (s < 1 || s > 1 << 20 || s != std::floor(s) || (i < 2 && s != 1)) break;
+                                       if (i >= 2) factors.push_back(static_cast<int64_t>(s));
+                                     }
+                                     if (!scales || factors.size() + 2 != scales->size())
+                                       return Error(Code::invalid_model,
+                                                    "needed whole factors of spatial axes, found " + text(v));
+                                     return AttrValue(std::move(factors));
+                                   }};
 
 constexpr OpDef kResizeOps[] = {
     {.name = "resize",
@@ -299,7 +310,6 @@ constexpr OpDef kResizeOps[] = {
           field<&ResizeAttrs::antialias>("antialias", "Stretch the filter when an axis shrinks."),
           field<&ResizeAttrs::aspect>("aspect", "Whether sizes stretch each axis, or bound one scale for all.")}),
      .infer = infer_resize,
-     .precision = keeps_precision,
      .reference = any(run_resize),
      .spelled = {{onnx,
                   "Resize",
@@ -326,7 +336,7 @@ constexpr OpDef kResizeOps[] = {
                  {webnn, "resample2d", {{"mode", "mode", &kModeWord}}, 1, "", {{"axes", "[2,3]"}}},
                  {cvm,
                   "upsampling",
-                  {{"sizes", "scale"}},
+                  {{"scales", "scale", &kSpatialFactors}},
                   1,
                   "",
                   {{"transform", "'asymmetric'"}, {"nearest_rounding", "'floor'"}}}}},

@@ -368,9 +368,33 @@ Status matmul(Document& to, WriteNode& w) {
   return {};
 }
 
+/// alpha (x filter) + beta bias, in words where NNEF's linear, which has no factors and a transposed filter, is
+/// another.
 Status linear(Document& to, WriteNode& w) {
-  if (!w.given(2)) return {};
-  NNEX_ASSIGN(w.text[2], to.aligned(w.plain.in[2], to.rank(w.out[0]), true));
+  const size_t rank = to.rank(w.out[0]);
+  const AttrValue alpha = w.get("alpha"), beta = w.get("beta");
+  const bool factors = std::get<double>(alpha) != 1 || (w.given(2) && std::get<double>(beta) != 1);
+  if (!factors && !w.flag("transposeA") && w.flag("transposeB")) {
+    w.reset("beta");
+    if (!w.given(2)) return {};
+    NNEX_ASSIGN(w.text[2], to.aligned(w.plain.in[2], rank, true));
+    return {};
+  }
+  if (!is_real(to.graph()[w.plain.in[0]].type.dtype)) return cannot(w, "NNEF's products take scalar tensors");
+  NNEX_ASSIGN(const std::string x, to.operand(w.plain.in[0], false));
+  NNEX_ASSIGN(const std::string filter, to.operand(w.plain.in[1], false));
+  std::string call = fmt::format("matmul({}, {}{}{})", x, filter, w.flag("transposeA") ? ", transposeA = true" : "",
+                                 w.flag("transposeB") ? ", transposeB = true" : "");
+  if (std::get<double>(alpha) != 1)
+    call = fmt::format("mul({}, {})", to.line(x + "_product", call), attribute_text(alpha, true));
+  if (w.given(2)) {
+    NNEX_ASSIGN(std::string bias, to.aligned(w.plain.in[2], rank, true));
+    if (std::get<double>(beta) != 1)
+      bias = to.line(x + "_bias", fmt::format("mul({}, {})", bias, attribute_text(beta, true)));
+    call = fmt::format("add({}, {})", to.line(x + "_product", call), bias);
+  }
+  to.define(w.out[0], call);
+  w.written = true;
   return {};
 }
 
