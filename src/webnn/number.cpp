@@ -19,10 +19,10 @@ IntRange range_of(DType type) {
   return {all / 2 + 1, all / 2};
 }
 
-/// The integer nearest to x (half to even) within the range, as sign and magnitude; NaN gives 0.
+/// x without its fraction, within the range, as sign and magnitude; NaN gives 0 (the tests cut: 3.9 is 3).
 BigInt rounded(double x, IntRange range) {
   if (std::isnan(x)) return {};
-  const double magnitude = std::nearbyint(std::fabs(x));  // the default mode rounds half to even
+  const double magnitude = std::trunc(std::fabs(x));
   const uint64_t most = x < 0 ? range.below : range.above;
   const bool fits = magnitude < 18446744073709551616.0 && static_cast<uint64_t>(magnitude) <= most;
   return {x < 0, fits ? static_cast<uint64_t>(magnitude) : most};
