@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the seed corpus of fuzz_onnx_run: small models of a few nodes each, in a wire writer of its own."""
+"""Writes seed corpora: small models of a few nodes each, in writers of its own."""
+import json
 import pathlib
 import struct
 
@@ -58,8 +59,73 @@ SEEDS = {
     "slice": model([node("Slice", ["x", "b", "e"], ["y"]), node("Softmax", ["y"], ["z"])], [value_info("x", [4, 5])], [value_info("z", [2, 5])], [longs("b", [1]), longs("e", [3])]),
 }
 
+
+def cvm_symbol(variables, operators, heads, version="cvm_1.0.0", postprocess=""):
+    """variables: (name, extents, bits); operators: (function, [(node, output)], attributes, [extents of outputs])."""
+    nodes, shapes, rows, texts, bits = [], [], [], [], []
+    for name, extents, precision in variables:
+        rows.append(len(shapes))
+        nodes.append({"op": "null", "name": name, "inputs": []})
+        shapes.append(extents), texts.append("{}"), bits.append(precision)
+    for function, inputs, attributes, outputs in operators:
+        rows.append(len(shapes))
+        nodes.append({"op": "cvm_op", "name": f"n{len(nodes)}", "attrs": {"func_name": function}, "inputs": [[n, o, 0] for n, o in inputs]})
+        shapes += outputs
+        texts.append(json.dumps(attributes))
+        bits += [-1] * len(outputs)
+    n = len(shapes)
+    attrs = {"op_attrs": ["list_str", texts], "dltype": ["list_str", ["int32"] * n], "precision": ["list_int", bits], "storage_id": ["list_int", list(range(n))], "shape": ["list_shape", shapes]}
+    graph = {"nodes": nodes, "arg_nodes": list(range(len(variables))), "node_row_ptr": rows + [n], "heads": [[a, b, 0] for a, b in heads], "attrs": attrs, "version": version}
+    if postprocess:
+        graph["postprocess"] = postprocess
+    return json.dumps(graph).encode()
+
+
+def cvm_params(tensors):
+    """tensors: (name, extents, bits of an element, values)."""
+    out = struct.pack("<QQQ", 0xF7E58D4F05049CB7, 0, len(tensors))
+    for name, _, _, _ in tensors:
+        out += struct.pack("<Q", len(name)) + name.encode()
+    out += struct.pack("<Q", len(tensors))
+    for _, extents, width, values in tensors:
+        data = struct.pack(f"<{len(values)}{'b' if width == 8 else 'i'}", *values)
+        out += struct.pack("<QQiiiBBH", 0xDD5E40F096B4A13F, 0, 1, 0, len(extents), 0, width, 1)
+        out += struct.pack(f"<{len(extents)}qq", *extents, len(data)) + data
+    return out
+
+
+CVM_SEEDS = {
+    "chain": (
+        cvm_symbol(
+            [("data", [1, 2, 4, 4], 8), ("w", [3, 2, 3, 3], 8), ("b", [3], 16)],
+            [("conv2d", [(0, 0), (1, 0), (2, 0)], {"channels": "3", "kernel_size": "(3, 3)", "padding": "(1, 1)"}, [[1, 3, 4, 4]]), ("relu", [(3, 0)], {}, [[1, 3, 4, 4]]),
+             ("cvm_right_shift", [(4, 0)], {"precision": "8", "shift_bit": "7"}, [[1, 3, 4, 4]]), ("max_pool2d", [(5, 0)], {"pool_size": "(2, 2)", "strides": "(2, 2)"}, [[1, 3, 2, 2]]),
+             ("flatten", [(6, 0)], {}, [[1, 12]]), ("max", [(7, 0)], {"axis": "(1,)"}, [[1]])],
+            [(7, 0), (8, 0)]),
+        cvm_params([("w", [3, 2, 3, 3], 8, [i % 7 - 3 for i in range(54)]), ("b", [3], 32, [1, -2, 300])])),
+    "boxes": (
+        cvm_symbol(
+            [("data", [1, 3, 6], 12)],
+            [("get_valid_counts", [(0, 0)], {"score_threshold": "2"}, [[1], [1, 3, 6]]), ("non_max_suppression", [(1, 1), (1, 0)], {"top_k": "2"}, [[1, 3, 6]]),
+             ("strided_slice", [(2, 0)], {"begin": "(0, 0, 1)", "end": "(1, 3, 6)"}, [[1, 3, 5]])],
+            [(3, 0)], "cvm_1.1.0", "detection"),
+        cvm_params([])),
+    "moves": (
+        cvm_symbol(
+            [("data", [2, 3], 8), ("t", [4], 8)],
+            [("cvm_lut", [(0, 0), (1, 0)], {"in_dim": "4"}, [[2, 3]]), ("transpose", [(2, 0)], {}, [[3, 2]]), ("reshape", [(3, 0)], {"shape": "(-1,)"}, [[6]]),
+             ("tile", [(4, 0)], {"reps": "(2, 1)"}, [[2, 6]]), ("concatenate", [(5, 0), (5, 0)], {}, [[2, 12]]), ("sum", [(6, 0)], {"axis": "(0,)", "keepdims": "True"}, [[1, 12]])],
+            [(7, 0)]),
+        cvm_params([("t", [4], 8, [5, -6, 7, -8])])),
+}
+
 if __name__ == "__main__":
-    folder = pathlib.Path(__file__).parent / "corpus" / "fuzz_onnx_run"
-    folder.mkdir(parents=True, exist_ok=True)
+    corpus = pathlib.Path(__file__).parent / "corpus"
+    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run"):
+        (corpus / target).mkdir(parents=True, exist_ok=True)
     for name, content in SEEDS.items():
-        (folder / f"{name}.onnx").write_bytes(content)
+        (corpus / "fuzz_onnx_run" / f"{name}.onnx").write_bytes(content)
+    for name, (symbol, params) in CVM_SEEDS.items():
+        (corpus / "fuzz_cvm_symbol" / name).write_bytes(symbol)
+        (corpus / "fuzz_cvm_params" / name).write_bytes(params)
+        (corpus / "fuzz_cvm_run" / name).write_bytes(symbol + b"\0" + params)

@@ -42,6 +42,7 @@ void add_format(CLI::App& app, int& exit_code);
 struct ModelOptions {
   std::string path;
   std::vector<std::string> symbols;  ///< "N=4"
+  std::string compat;                ///< Whose answers count: "formal" for CVM models.
   int threads = 0;
   int memory_limit = 0;  ///< MiB
   bool no_optimize = false;

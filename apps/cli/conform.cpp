@@ -219,16 +219,17 @@ int run_conform(const std::string& path, const std::string& json, const std::str
 }  // namespace
 
 int finish(const std::vector<Verdict>& rows, const std::string& json) {
-  size_t passed = 0, failed = 0, skipped = 0;
+  size_t passed = 0, failed = 0, skipped = 0, informative = 0;
   Json list = Json::array();
   for (const Verdict& v : rows) {
-    (v.verdict == "passed" ? passed : v.verdict == "failed" ? failed : skipped)++;
+    (v.verdict == "passed" ? passed : v.verdict == "failed" ? failed : v.verdict == "skipped" ? skipped : informative)++;
     list.push_back({{"name", v.name}, {"verdict", v.verdict}, {"reason", v.reason}});
   }
   if (!json.empty()) {
     Status written = write_file(json, list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     if (!written.ok()) return report(written.error());
   }
+  if (informative) fmt::print("{} informative\n", informative);
   fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   return failed ? kNegative : kOk;
 }
@@ -241,9 +242,9 @@ void add_conform(CLI::App& app, int& exit_code) {
     How how;
   };
   auto o = std::make_shared<Options>();
-  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef")
+  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef, cvm")
       ->required()
-      ->check(CLI::IsMember({"onnx", "nnef"}));
+      ->check(CLI::IsMember({"onnx", "nnef", "cvm"}));
   verb->add_option("path", o->path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
       ->required();
   verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
@@ -253,10 +254,17 @@ void add_conform(CLI::App& app, int& exit_code) {
                    "What a model may keep of its declared types: all, ranks alone, types alone")
       ->check(CLI::IsMember({"all", "ranks", "types"}));
   verb->add_option("--isa", o->how.load.isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
+  verb->add_option("--compat", o->how.load.compat,
+                   "Whose answers count where ours are deliberately others: formal (CVM)")
+      ->check(CLI::IsMember({"formal"}));
   verb->add_flag("--no-optimize", o->no_optimize, "Run graphs as they were read, without fusing or folding");
   verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
   verb->callback([o, &exit_code] {
     o->how.load.optimize = !o->no_optimize;
+    if (o->standard == "cvm") {
+      exit_code = conform_cvm({o->path, o->json, o->filter, o->quiet, o->how.threads, o->how.load});
+      return;
+    }
     exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet)
                                       : run_conform(o->path, o->json, o->filter, o->quiet, o->how);
   });

@@ -10,7 +10,7 @@
 namespace nnex::cli {
 
 struct Verdict {
-  std::string name, verdict, reason;  ///< verdict: passed, failed, skipped
+  std::string name, verdict, reason;  ///< verdict: passed, failed, skipped; informative: no standard decides it
 };
 
 /// Writes a row a case to the file `json` (none where it is empty), prints the counts, and gives the exit code.
@@ -18,6 +18,19 @@ int finish(const std::vector<Verdict>& rows, const std::string& json);
 
 /// The cases of NNEF: a folder with rules/, values/, dat/, quant/, containers/, graphs/, or one of these.
 int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet);
+
+/// What the runner of CVM's cases is asked for.
+struct CvmCases {
+  std::string path, json, filter;
+  bool quiet = false;
+  int threads = 1;
+  LoadOptions load;
+
+  bool wants(const std::string& name) const { return filter.empty() || name.find(filter) != std::string::npos; }
+};
+
+/// The cases of CVM: a folder of operator files, models/ and load cases, or one file.
+int conform_cvm(const CvmCases& cases);
 
 /// Takes verdicts of cases as they come.
 class Verdicts {

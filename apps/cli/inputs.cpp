@@ -86,6 +86,36 @@ Result<Value> read_dat(std::string_view bytes, const PortInfo& port) {
   return Value(std::move(t));
 }
 
+/// Bare little-endian elements: of the port's type, or one signed byte each for a wider integer.
+Result<Value> read_raw(std::string_view bytes, const PortInfo& port) {
+  const auto known = [](int64_t e) { return e >= 0; };
+  if (port.dtype == DType::none || !port.known_rank || !std::all_of(port.extents.begin(), port.extents.end(), known))
+    return Error(Code::invalid_argument, fmt::format("bare bytes need an input of known extents; it is {}", port.type));
+  const auto fill = [&](DType type) -> Result<Tensor> {
+    NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(port.extents)));
+    if (t.bytes() != static_cast<int64_t>(bytes.size()))
+      return Error(Code::unreadable,
+                   fmt::format("found {} bytes; needed {} for {}", bytes.size(), t.bytes(), port.type));
+    std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(t.mutable_data()));
+    return t;
+  };
+  const auto count = Shape(port.extents).checked_count();
+  if (is_int(port.dtype) && count && *count == static_cast<int64_t>(bytes.size())) {
+    NNEX_ASSIGN(Tensor t, fill(DType::i8));
+    NNEX_ASSIGN(t, convert(t, port.dtype));
+    return Value(std::move(t));
+  }
+  NNEX_ASSIGN(Tensor t, fill(port.dtype));
+  return Value(std::move(t));
+}
+
+/// Signed bytes stand for the wider integers that integer networks take.
+Result<Value> widened(Tensor t, const PortInfo& port) {
+  if (t.dtype() != DType::i8 || port.dtype != DType::i32) return Value(std::move(t));
+  NNEX_ASSIGN(Tensor wide, convert(t, DType::i32));
+  return Value(std::move(wide));
+}
+
 Json json_of(const Tensor& t, int64_t axis, int64_t& at) {
   if (axis == t.shape().rank()) {
     const int64_t i = at++;
@@ -106,15 +136,16 @@ Result<Value> read_input(const std::string& path, const PortInfo& port, const Pi
     NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
     if (ends_with(path, ".npy")) {
       NNEX_ASSIGN(Tensor t, read_npy(file.bytes()));
-      return Value(std::move(t));
+      return widened(std::move(t), port);
     }
     if (ends_with(path, ".npz")) {
       NNEX_ASSIGN(auto arrays, read_npz(path, file.bytes()));
       auto it = arrays.size() == 1 ? arrays.begin() : arrays.find(port.name);
       if (it == arrays.end())
         return Error(Code::invalid_argument, fmt::format("found arrays {}; needed '{}'", names_of(arrays), port.name));
-      return Value(std::move(it->second));
+      return widened(std::move(it->second), port);
     }
+    if (ends_with(path, ".raw") || ends_with(path, ".bin")) return read_raw(file.bytes(), port);
     if (ends_with(path, ".json")) return read_json(file.bytes(), port);
     if (ends_with(path, ".dat")) return read_dat(file.bytes(), port);
     if (ends_with(path, ".pb")) {
@@ -124,7 +155,8 @@ Result<Value> read_input(const std::string& path, const PortInfo& port, const Pi
     }
     if (ends_with(path, ".png") || ends_with(path, ".jpg") || ends_with(path, ".jpeg"))
       return picture_input(file.bytes(), port, picture);
-    return Error(Code::invalid_argument, "needed a file that ends in .npy, .npz, .pb, .dat, .json, .png or .jpg");
+    return Error(Code::invalid_argument,
+                 "needed a file that ends in .npy, .npz, .pb, .dat, .json, .raw, .bin, .png or .jpg");
   };
   auto v = read();
   if (!v.ok()) return std::move(v).error().at(path).during(fmt::format("reading input '{}'", port.name));

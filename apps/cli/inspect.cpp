@@ -12,6 +12,8 @@
 #include "base/threads.h"
 #include "certificate.h"
 #include "cli.h"
+#include "formats/cvm/files.h"
+#include "formats/cvm/symbol.h"
 #include "formats/nnef/shapes.h"
 #include "formats/read.h"
 #include "graph/infer.h"
@@ -64,6 +66,8 @@ int inspect(const std::string& path, bool json) {
             {"producer", graph.meta.producer},
             {"ir_version", graph.meta.ir_version}};
   j["opsets"] = graph.meta.opsets;
+  j["properties"] = Json::object();
+  for (const auto& [key, value] : graph.meta.properties) j["properties"][key] = value;
   for (const char* side : {"inputs", "outputs"}) {
     j[side] = Json::array();
     for (ValueId v : side[0] == 'i' ? graph.inputs() : graph.outputs())
@@ -84,6 +88,8 @@ int inspect(const std::string& path, bool json) {
   for (const auto& [domain, version] : graph.meta.opsets)
     fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
   fmt::print("\n");
+  for (const auto& [key, value] : graph.meta.properties)
+    if (value.size() <= 80) fmt::print("  {} = {}\n", key, value);
   for (ValueId v : graph.inputs()) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
   for (ValueId v : graph.outputs()) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
   if (!graph.symbols().empty()) fmt::print("  symbols {}\n", fmt::join(graph.symbols(), ", "));
@@ -114,12 +120,15 @@ Status check_nnef(const std::string& file, Faults& faults) {
 
 int check(const std::string& path, bool json) {
   Faults faults;
+  const bool is_cvm = cvm_format::find_files(path).has_value();
+  std::string blame;  // of a CVM model that is refused: logic or runtime
   const std::string nnef = nnef_text(path);
   if (!nnef.empty())
     if (Status s = check_nnef(nnef, faults); !s.ok()) return report(s.error());
   auto graph = nnef.empty() ? read_model(path, {}) : Result<Graph>(Graph{});
   if (!graph.ok()) {
-    if (graph.error().code() == Code::unreadable) return report(graph.error());
+    if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
+    if (is_cvm) blame = name(cvm_format::blame(graph.error()));
     faults.add(std::move(graph).error());
   } else if (nnef.empty()) {
     auto inlined = inline_functions(*graph);
@@ -148,6 +157,7 @@ int check(const std::string& path, bool json) {
     j["faults"].push_back({{"code", name(e.code())}, {"where", e.where()}, {"message", e.message()}});
     if (!json) fmt::print("{}\n", e.text());
   }
+  if (!blame.empty()) j["blame"] = blame;
   if (json)
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   else if (faults.none())

@@ -25,7 +25,8 @@ int report(const Error& error) {
 }
 
 void ModelOptions::add_to(CLI::App& verb) {
-  verb.add_option("model", path, "The model file (.onnx)")->required();
+  verb.add_option("model", path, "The model: an .onnx file, or a CVM folder of symbol and params (or SYMBOL+PARAMS)")
+      ->required();
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
   verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
@@ -33,6 +34,8 @@ void ModelOptions::add_to(CLI::App& verb) {
                   "MiB a run may take beside the weights; 0: three quarters of what this process may have")
       ->type_name("MIB")
       ->check(whole_number(0));
+  verb.add_option("--compat", compat, "Whose answers count where ours are deliberately others: formal (CVM)")
+      ->check(CLI::IsMember({"formal"}));
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
@@ -40,6 +43,7 @@ Result<Model> ModelOptions::load() const {
   LoadOptions options;
   options.optimize = !no_optimize;
   options.memory_limit = int64_t{memory_limit} << 20;
+  options.compat = compat;
   for (const std::string& s : symbols) {
     const size_t eq = s.find('=');
     char* end = nullptr;

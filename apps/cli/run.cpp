@@ -237,7 +237,8 @@ void add_run(CLI::App& app, int& exit_code) {
   o->model.add_to(*verb);
   verb->add_option(
       "-i,--input", o->inputs,
-      "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .png .jpg); a .npz FILE gives every "
+      "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .raw .png .jpg); a .npz FILE gives "
+      "every "
       "input it has an array for");
   verb->add_option("--save", o->save,
                    "Save an output: FILE, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes all of them");

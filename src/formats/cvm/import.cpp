@@ -287,6 +287,7 @@ Status Importer::symbol(const Symbol& symbol) {
 }
 
 Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void> owner) {
+  const bool kept = owner != nullptr;  // else the caller's bytes may end before the graph does
   NNEX_ASSIGN(std::vector<Param> params, read_params(bytes, std::move(owner)));
   std::map<std::string, ValueId> by_name;
   if (data_.valid()) by_name[graph_[data_].name] = data_;
@@ -298,7 +299,9 @@ Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void>
     if (it == by_name.end()) return failed(runtime_error("no variable has this name"));
     if (!(p.tensor.shape() == shape(it->second)))
       return failed(logic_error("found {}; needed {}", p.tensor.shape().text(), shape(it->second).text()));
-    NNEX_ASSIGN(Tensor t, p.tensor.dtype() == DType::i32 ? p.tensor.aligned_copy() : convert(p.tensor, DType::i32));
+    NNEX_ASSIGN(Tensor t, p.tensor.dtype() == DType::i8 ? convert(p.tensor, DType::i32)
+                          : kept                        ? p.tensor.aligned_copy()
+                                                        : p.tensor.clone());
     const int64_t most = bound_of_bits(precision_.bits(it->second));
     for (int32_t x : t.as<int32_t>())
       if (x > most || x < -most)

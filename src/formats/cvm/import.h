@@ -73,7 +73,8 @@ class Importer {
   std::vector<ValueId> variables_, heads_;
 };
 
-/// Reads a model. Errors: invalid_model (logic), unreadable (runtime): blame() tells.
+/// Reads a model; without an owner the parameters' bytes are copied. Errors: invalid_model (logic), unreadable
+/// (runtime): blame() tells.
 Result<Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
                          bool compatible);
 

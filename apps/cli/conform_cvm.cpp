@@ -1,0 +1,427 @@
+// nnex conform cvm: stored operator cases, whole models and load cases (cvm_1.x), each by the reference kernels and by
+// those of the plan.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "cli.h"
+#include "conform.h"
+#include "formats/cvm/import.h"
+#include "formats/cvm/params.h"
+#include "formats/cvm/write.h"
+#include "formats/read.h"
+#include "ops/call.h"
+#include "ops/precision_call.h"
+
+namespace nnex::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using cvm_format::Importer;
+
+Result<Json> read_json(const std::string& path) {
+  NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
+  Json j = Json::parse(file.bytes(), nullptr, false);
+  if (!j.is_object()) return Error(Code::unreadable, "not a JSON object").at(path);
+  return j;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  uint32_t bits = 0;
+  int held = 0;
+  for (char c : text) {
+    if (c == '=') break;
+    const size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if ((held += 6) >= 8) out += static_cast<char>(bits >> (held -= 8));
+  }
+  return out;
+}
+
+// ---- Tensors of cases
+
+struct Stored {
+  Ints shape;
+  int64_t precision = 0;
+  Tensor tensor;
+};
+
+/// {"shape": [..], "precision": 8, "data": [..] or "fill": 1}
+Result<Stored> stored_tensor(const Json& j) {
+  Stored s;
+  s.shape = j.value("shape", Ints{});
+  s.precision = j.value("precision", int64_t{0});
+  NNEX_ASSIGN(s.tensor, Tensor::make(DType::i32, Shape(s.shape)));
+  auto y = s.tensor.mutable_as<int32_t>();
+  if (j.contains("fill")) {
+    std::fill(y.begin(), y.end(), j["fill"].get<int32_t>());
+    return s;
+  }
+  if (!j.contains("data") || !j["data"].is_array() || j["data"].size() != y.size())
+    return Error(Code::unreadable,
+                 fmt::format("a tensor of shape {} has no {} elements", Shape(s.shape).text(), y.size()));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = j["data"][i].get<int32_t>();
+  return s;
+}
+
+std::string difference(const Tensor& got, const Tensor& want) {
+  if (got.dtype() != DType::i32 || !(got.shape() == want.shape()))
+    return fmt::format("found {}{}; needed i32{}", name(got.dtype()), got.shape().text(), want.shape().text());
+  auto a = got.as<int32_t>(), b = want.as<int32_t>();
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return fmt::format("element {}: found {}; needed {}", i, a[i], b[i]);
+  return {};
+}
+
+// ---- Two ways to run
+
+/// Every node by its reference kernel, one after another.
+Result<std::vector<Value>> run_plainly(const Graph& graph, const std::vector<Value>& inputs) {
+  std::vector<Value> values(graph.value_count());
+  for (uint32_t n = 0; n < graph.value_count(); ++n) values[n] = graph[ValueId{n}].constant;
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].n] = inputs[i];
+  for (NodeId id : graph.order()) {
+    const Node& node = graph[id];
+    std::vector<const Value*> in;
+    std::vector<Value*> out;
+    for (ValueId v : node.in) in.push_back(v.valid() ? &values[v.n] : nullptr);
+    for (ValueId v : node.out) {
+      out.push_back(v.valid() ? &values[v.n] : nullptr);
+      if (!v.valid()) continue;
+      const auto shape = concrete(graph[v].type);
+      NNEX_ASSERT(shape);
+      NNEX_ASSIGN(Tensor t, Tensor::make(graph[v].type.dtype, *shape));
+      values[v.n] = std::move(t);
+    }
+    Call call(*node.op, node.attrs.get(), in, out);
+    NNEX_TRY(run_reference(call));
+  }
+  std::vector<Value> out;
+  for (ValueId v : graph.outputs()) out.push_back(values[v.n]);
+  return out;
+}
+
+Result<std::vector<Value>> run_planned(Graph graph, const std::vector<Value>& inputs, const ConformOptions& how) {
+  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), how.load));
+  SessionOptions options;
+  options.threads = how.threads;
+  Session session = model.session(options);
+  return session.run(inputs);
+}
+
+/// What both ways give, compared with `check`; "" where all is well.
+template <class F>
+std::string both_ways(const Graph& graph, const std::vector<Value>& inputs, const ConformOptions& how, F check) {
+  for (const bool planned : {false, true}) {
+    auto got = planned ? run_planned(graph, inputs, how) : run_plainly(graph, inputs);
+    const std::string wrong = got.ok() ? check(*got) : got.error().text();
+    if (!wrong.empty()) return fmt::format("{}: {}", planned ? "by the plan" : "by reference", wrong);
+  }
+  return {};
+}
+
+// ---- Operator cases
+
+/// A graph of one operator.
+struct OneOperator {
+  Graph graph;
+  std::vector<int64_t> bits;  ///< Of the outputs.
+};
+
+Result<OneOperator> one_operator(const std::string& op, const Json& attrs, const std::vector<Stored>& inputs,
+                                 bool compatible) {
+  OneOperator out;
+  Importer importer(out.graph, compatible);
+  std::vector<ValueId> in;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    in.push_back(importer.variable(fmt::format("x{}", i), inputs[i].shape, inputs[i].precision));
+  cvm_format::TextMap texts;
+  for (const auto& [key, value] : attrs.items()) texts.emplace_back(key, value.get<std::string>());
+  NNEX_ASSIGN(std::vector<ValueId> results, importer.add(op, texts, in, "y", 0));
+  for (ValueId v : results) out.bits.push_back(importer.bits(v));
+  out.graph.set_results(kMain, results);
+  return out;
+}
+
+/// The case as a model: input 0 is `data`, the others are parameters.
+cvm_format::ModelFiles as_files(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
+  cvm_format::Symbol s;
+  Ints precision, row_ptr, arg_nodes;
+  std::vector<cvm_format::Param> params;
+  cvm_format::SymbolNode node{"y", op, {}};
+  const auto add_entry = [&](const Ints& shape, int64_t bits) {
+    s.storage_ids.push_back(static_cast<int64_t>(s.shapes.size()));
+    s.shapes.push_back(shape);
+    precision.push_back(bits);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string name = i == 0 ? "data" : fmt::format("x{}", i);
+    const auto at = static_cast<int64_t>(i);
+    s.nodes.push_back({name, "", {}});
+    s.op_attrs.emplace_back("{}");
+    node.inputs.push_back({at, 0});
+    row_ptr.push_back(at), arg_nodes.push_back(at);
+    add_entry(inputs[i].shape, inputs[i].precision);
+    if (i > 0) params.push_back({name, inputs[i].tensor});
+  }
+  const auto last = static_cast<int64_t>(inputs.size());
+  s.nodes.push_back(node);
+  s.op_attrs.push_back(c["attrs"].dump());
+  row_ptr.push_back(last);
+  for (size_t o = 0; o < c["outputs"].size(); ++o) {
+    s.heads.push_back({last, static_cast<int64_t>(o)});
+    add_entry(c["outputs"][o].value("shape", Ints{}), -1);
+  }
+  row_ptr.push_back(static_cast<int64_t>(s.shapes.size()));
+  s.precision = precision, s.node_row_ptr = row_ptr, s.arg_nodes = arg_nodes;
+  return {cvm_format::write_symbol(s), cvm_format::write_params(params)};
+}
+
+/// Reads the case as a model, writes that, reads what was written: the answers stay, and a second time the bytes do.
+template <class F>
+Result<std::string> through_files(const cvm_format::ModelFiles& files, const Value& data, bool compatible, F check) {
+  NNEX_ASSIGN(Graph first, cvm_format::read_model(files.symbol, files.params, nullptr, compatible));
+  NNEX_ASSIGN(const cvm_format::ModelFiles written, cvm_format::write_model(first));
+  NNEX_ASSIGN(Graph second, cvm_format::read_model(written.symbol, written.params, nullptr, compatible));
+  NNEX_ASSIGN(const std::vector<Value> got, run_plainly(second, {data}));
+  if (std::string wrong = check(got); !wrong.empty()) return wrong;
+  NNEX_ASSIGN(const cvm_format::ModelFiles again, cvm_format::write_model(second));
+  return std::string(again.symbol == written.symbol && again.params == written.params ? "" : "other bytes");
+}
+
+Result<std::string> check_accepted(const std::string& op, const Json& c, const std::vector<Stored>& inputs,
+                                   const ConformOptions& how) {
+  NNEX_ASSIGN(OneOperator ours, one_operator(op, c["attrs"], inputs, how.load.compat == "formal"));
+  // The stored bits are upstream's; our own rules may only ask for more.
+  NNEX_ASSIGN(OneOperator theirs, one_operator(op, c["attrs"], inputs, true));
+  std::vector<Tensor> wanted;
+  for (size_t o = 0; o < c["outputs"].size(); ++o) {
+    NNEX_ASSIGN(Stored want, stored_tensor(c["outputs"][o]));
+    if (o >= theirs.bits.size() || theirs.bits[o] != want.precision)
+      return fmt::format("output {}: found {} bits; needed {}", o, o < theirs.bits.size() ? theirs.bits[o] : 0,
+                         want.precision);
+    wanted.push_back(std::move(want.tensor));
+  }
+  std::vector<Value> values;
+  for (const Stored& s : inputs) values.emplace_back(s.tensor);
+  const auto check = [&](const std::vector<Value>& got) -> std::string {
+    for (size_t o = 0; o < wanted.size(); ++o)
+      if (std::string s = difference(*got[o].tensor(), wanted[o]); !s.empty())
+        return fmt::format("output {}: {}", o, s);
+    return {};
+  };
+  std::string wrong = both_ways(ours.graph, values, how, check);
+  if (!wrong.empty() || how.load.compat == "formal") return wrong;
+  auto written = through_files(as_files(op, c, inputs), values[0], false, check);
+  if (!written.ok()) return "written and read back: " + written.error().text();
+  return written->empty() ? wrong : "written and read back: " + *written;
+}
+
+/// "" when a refusal is what the case wants.
+std::string check_refused(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
+  for (const bool compatible : {false, true}) {
+    auto made = one_operator(op, c["attrs"], inputs, compatible);
+    if (made.ok()) return fmt::format("accepted{}; needed a refusal", compatible ? " in compatibility" : "");
+    const auto found = cvm_format::name(cvm_format::blame(made.error()));
+    const std::string wanted = c.value("error_class", std::string(found));
+    if (found != wanted) return fmt::format("a {} error; needed a {} error: {}", found, wanted, made.error().text());
+  }
+  return {};
+}
+
+void run_operators(const Json& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+  const std::string op = file.value("op", "");
+  for (const Json& c : file["cases"]) {
+    const std::string id = c.value("id", "");
+    if (!how.wants(id)) continue;
+    const auto run = [&]() -> Result<std::string> {
+      std::vector<Stored> inputs;
+      for (const Json& j : c["inputs"]) {
+        NNEX_ASSIGN(Stored s, stored_tensor(j));
+        inputs.push_back(std::move(s));
+      }
+      if (c.value("expect", "") == "reject") return check_refused(op, c, inputs);
+      return check_accepted(op, c, inputs, how);
+    };
+    auto wrong = run();
+    std::string reason = wrong.ok() ? *wrong : wrong.error().text();
+    if (!c.value("normative", true))
+      add_row(rows, {id, "informative", reason.empty() ? "as upstream" : "not as upstream: " + reason}, how.quiet);
+    else
+      add_row(rows, {id, reason.empty() ? "passed" : "failed", reason}, how.quiet);
+  }
+}
+
+// ---- Load cases
+
+void run_loads(const Json& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+  const bool compatible = how.load.compat == "formal";
+  for (const Json& c : file["cases"]) {
+    const std::string id = fmt::format("{} ({})", c.value("id", ""), c.value("name", ""));
+    if (!how.wants(id)) continue;
+    const std::string symbol = c.value("symbol", "");
+    const auto params = from_base64(c.value("params_b64", ""));
+    std::string found, gas_found = "0";
+    auto read = cvm_format::read_symbol(symbol);
+    Graph graph;
+    Importer importer(graph, compatible);
+    Status s = read.ok() ? importer.symbol(*read) : Status(std::move(read).error());
+    const auto status = [](const Status& st) { return st.ok() ? 0 : static_cast<int>(cvm_format::blame(st.error())); };
+    const int gas_status = status(s);
+    const int64_t gas = s.ok() ? importer.info().gas : 0;
+    if (s.ok() && params) s = importer.finish(*params, std::make_shared<const std::string>(*params));
+    std::string reason;
+    if (!params)
+      reason = "params_b64 is no base64";
+    else if (status(s) != c.value("status", -1))
+      reason = fmt::format("status {}; needed {}{}", status(s), c.value("status", -1),
+                           s.ok() ? "" : ": " + s.error().text());
+    else if (gas_status != c.value("gas_status", -1) || gas != c.value("gas", int64_t{-1}))
+      reason = fmt::format("gas status {} and gas {}; needed {} and {}", gas_status, gas, c.value("gas_status", -1),
+                           c.value("gas", int64_t{-1}));
+    if (!c.value("normative", true))
+      add_row(rows, {id, "informative", reason.empty() ? "as upstream" : reason + "; " + c.value("note", "")},
+              how.quiet);
+    else
+      add_row(rows, {id, reason.empty() ? "passed" : "failed", reason}, how.quiet);
+  }
+}
+
+// ---- Whole models
+
+std::string check_info(const Json& want, const cvm_format::ModelInfo& info) {
+  const std::array<std::tuple<const char*, int64_t>, 4> facts = {{{"gas", info.gas},
+                                                                  {"storage_bytes", info.storage_bytes},
+                                                                  {"input_elem_bytes", info.input_width()},
+                                                                  {"output_elem_bytes", info.output_width()}}};
+  for (const auto& [key, found] : facts)
+    if (want.contains(key) && want[key] != found)
+      return fmt::format("{} is {}; needed {}", key, found, want[key].get<int64_t>());
+  return {};
+}
+
+/// The output bytes as integers.
+Ints elements_of(const std::string& bytes, int64_t width) {
+  Ints out;
+  for (size_t i = 0; i + static_cast<size_t>(width) <= bytes.size(); i += static_cast<size_t>(width)) {
+    int32_t x = width == 1 ? static_cast<int8_t>(bytes[i]) : 0;
+    if (width == 4) std::memcpy(&x, bytes.data() + i, 4);
+    out.push_back(x);
+  }
+  return out;
+}
+
+std::string run_pair(const Graph& graph, const cvm_format::ModelInfo& info, const Json& pair,
+                     const ConformOptions& how) {
+  const auto shape = concrete(graph[graph.inputs()[0]].type);
+  auto input = stored_tensor({{"shape", Ints(shape->begin(), shape->end())}, {"data", pair["input"]}});
+  if (!input.ok()) return input.error().text();
+  const auto wanted = pair["output"].get<Ints>();
+  return both_ways(graph, {input->tensor}, how, [&](const std::vector<Value>& got) -> std::string {
+    std::vector<Tensor> heads;
+    for (const Value& v : got) heads.push_back(*v.tensor());
+    auto bytes = cvm_format::output_bytes(info, heads);
+    if (!bytes.ok()) return bytes.error().text();
+    const Ints found = elements_of(*bytes, info.output_width());
+    if (found.size() != wanted.size())
+      return fmt::format("found {} output elements; needed {}", found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      if (found[i] != wanted[i]) return fmt::format("output element {}: found {}; needed {}", i, found[i], wanted[i]);
+    return {};
+  });
+}
+
+/// A model written and read back is written the same again, with the same gas.
+std::string written_and_read(const Graph& graph) {
+  const auto run = [&]() -> Result<std::string> {
+    NNEX_ASSIGN(const cvm_format::ModelFiles first, cvm_format::write_model(graph));
+    NNEX_ASSIGN(Graph back, cvm_format::read_model(first.symbol, first.params, nullptr, false));
+    NNEX_ASSIGN(const cvm_format::ModelFiles second, cvm_format::write_model(back));
+    if (first.symbol != second.symbol || first.params != second.params) return std::string("other bytes");
+    const int64_t before = cvm_format::model_info(graph)->gas, after = cvm_format::model_info(back)->gas;
+    return before == after ? std::string() : fmt::format("gas was {} and is {}", before, after);
+  };
+  auto wrong = run();
+  return wrong.ok() ? *wrong : wrong.error().text();
+}
+
+/// Input and output pairs of a model; `io` may lie beside the model or elsewhere under its name.
+void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& rows, const ConformOptions& how) {
+  const std::string model_name = fs::path(folder).filename().string();
+  auto graph = read_model(folder, how.load);
+  if (!graph.ok()) {
+    if (how.wants(model_name)) add_row(rows, {model_name, "failed", graph.error().text()}, how.quiet);
+    return;
+  }
+  const cvm_format::ModelInfo info = *cvm_format::model_info(*graph);
+  if (how.wants(model_name) && io.contains("info")) {
+    const std::string wrong = check_info(io["info"], info);
+    add_row(rows, {model_name + " facts", wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+  }
+  if (how.wants(model_name)) {
+    const std::string wrong = written_and_read(*graph);
+    add_row(rows, {model_name + " written", wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+  }
+  for (const Json& pair : io["pairs"]) {
+    const std::string id = pair.value("id", model_name);
+    if (!how.wants(id)) continue;
+    const std::string wrong = run_pair(*graph, info, pair, how);
+    add_row(rows, {id, wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+  }
+}
+
+/// The folder of the model that an io file's pairs are for: its own, or one of its name beside it.
+std::string model_folder(const fs::path& file, const ConformOptions& how) {
+  std::error_code ignored;
+  const std::array<fs::path, 3> places = {file.parent_path(), file.parent_path() / file.stem(),
+                                          fs::path(how.path) / "models" / file.stem()};
+  for (const fs::path& p : places)
+    if (fs::is_regular_file(p / "symbol", ignored)) return p.string();
+  return {};
+}
+
+Status run_file(const fs::path& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+  NNEX_ASSIGN(const Json j, read_json(file.string()));
+  const std::string schema = j.value("schema", "");
+  if (schema.rfind("cvm-op-vectors/", 0) == 0) {
+    run_operators(j, rows, how);
+  } else if (schema.rfind("cvm-load/", 0) == 0) {
+    run_loads(j, rows, how);
+  } else if (j.contains("pairs")) {
+    const std::string folder = model_folder(file, how);
+    if (folder.empty())
+      add_row(rows, {file.string(), "skipped", "the model of its pairs is not beside it"}, how.quiet);
+    else
+      run_model(folder, j, rows, how);
+  }
+  return {};
+}
+
+}  // namespace
+
+int conform_cvm(const ConformOptions& options) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  if (fs::is_regular_file(options.path, failed)) {
+    files.emplace_back(options.path);
+  } else {
+    for (fs::recursive_directory_iterator it(options.path, failed), end; !failed && it != end; it.increment(failed))
+      if (it->path().extension() == ".json") files.push_back(it->path());
+    if (failed)
+      return report(Error(Code::unreadable, fmt::format("cannot read '{}': {}", options.path, failed.message())));
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Verdict> rows;
+  for (const fs::path& file : files)
+    if (Status s = run_file(file, rows, options); !s.ok())
+      add_row(rows, {file.string(), "failed", s.error().text()}, options.quiet);
+  return close_rows(rows, options);
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,259 @@
+#include "formats/cvm/write.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "formats/cvm/import.h"
+#include "formats/cvm/params.h"
+#include "formats/cvm/unspell.h"
+#include "graph/precision.h"
+#include "ops/cvm.h"
+#include "tensor/convert.h"
+
+namespace nnex::cvm_format {
+namespace {
+
+class Exporter {
+ public:
+  explicit Exporter(const Graph& graph) : graph_(graph) {}
+
+  Result<ModelFiles> run() {
+    NNEX_TRY(check_graph());
+    Faults faults;
+    bits_ = infer_precision(graph_, {}, faults);
+    if (!faults.none()) return std::move(faults).first();
+    const ModelInfo info = model_info(graph_).value_or(ModelInfo{});
+    if (!info.version.empty()) symbol_.version = info.version;
+    symbol_.postprocess = info.postprocess;
+    NNEX_TRY(input());
+    for (NodeId id : graph_.order())
+      if (Status s = node(id); !s.ok()) return std::move(s).error().at(graph_.place_of(id));
+    for (ValueId v : graph_.outputs()) {
+      NNEX_ASSIGN(const Entry head, entry(v));
+      symbol_.heads.push_back(head);
+    }
+    finish_lists();
+    return files();
+  }
+
+ private:
+  Status check_graph() const {
+    if (graph_.inputs().size() != 1 || !graph_.states.empty())
+      return Error(Code::unsupported,
+                   fmt::format("a CVM model has one input; the graph has {}", graph_.inputs().size()));
+    for (NodeId id : graph_.order())
+      for (ValueId v : graph_[id].out)
+        if (v.valid() && (graph_[v].type.dtype != DType::i32 || !concrete(graph_[v].type)))
+          return Error(Code::unsupported,
+                       fmt::format("a value is {}; CVM has i32 of known extents", graph_[v].type.text()))
+              .at(graph_.place_of(id));
+    const Type& data = graph_[graph_.inputs()[0]].type;
+    if (data.dtype != DType::i32 || !concrete(data))
+      return Error(Code::unsupported, fmt::format("the input is {}; CVM has i32 of known extents", data.text()));
+    return {};
+  }
+
+  /// The clip that the reader puts before everything says how many bits the input has.
+  Status input() {
+    const ValueId data = graph_.inputs()[0];
+    int64_t bits = 32;
+    ValueId clipped = data;
+    if (graph_.read_once(data)) {
+      const Node& reader = graph_[graph_[data].uses[0].node];
+      if (reader.op->name == "cvm_clip") {
+        bits = graph_.attrs<CvmClipAttrs>(reader).precision;
+        clipped = reader.out[0];
+      }
+    }
+    names_.insert("data");
+    NNEX_TRY(pending_constants(data));
+    entries_[clipped.n] = add_node({"data", "", {}}, {*concrete(graph_[data].type)}, bits, "{}");
+    return {};
+  }
+
+  Entry add_node(SymbolNode node, std::vector<Shape> outputs, int64_t bits, std::string attrs) {
+    symbol_.nodes.push_back(std::move(node));
+    symbol_.op_attrs.push_back(std::move(attrs));
+    first_.push_back(static_cast<int64_t>(symbol_.shapes.size()));
+    for (const Shape& s : outputs) {
+      symbol_.shapes.push_back(s.rank() == 0 ? Ints{1} : Ints(s.begin(), s.end()));
+      precision_.push_back(bits);
+    }
+    return {static_cast<int64_t>(symbol_.nodes.size()) - 1, 0};
+  }
+
+  std::string free_name(std::string wanted) {
+    if (wanted.empty()) wanted = fmt::format("param{}", symbol_.nodes.size());
+    std::string name = wanted;
+    for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+    return name;
+  }
+
+  Status variable(ValueId v) {
+    const ValueDef& def = graph_[v];
+    const Tensor& t = *def.constant.tensor();
+    if (t.dtype() != DType::i32)
+      return Error(Code::unsupported, fmt::format("constant '{}' is {}; CVM has i32", def.name, name(t.dtype())));
+    const int64_t bits = bits_[v.n];
+    const std::string name = free_name(def.name);
+    entries_[v.n] = add_node({name, "", {}}, {t.shape()}, bits, "{}");
+    NNEX_ASSIGN(Tensor stored, bits <= 8 ? convert(t, DType::i8) : t.aligned_copy());
+    params_.push_back({name, stored.reshaped(Shape(symbol_.shapes.back()))});
+    return {};
+  }
+
+  /// Named constants that the graph has before value `before`, in its order: a file that is read and written keeps the
+  /// order of its nodes.
+  Status pending_constants(ValueId before) {
+    for (; next_constant_ < before.n; ++next_constant_) {
+      const ValueDef& def = graph_[ValueId{next_constant_}];
+      const Tensor* t = def.constant.tensor();
+      const bool read = std::any_of(def.uses.begin(), def.uses.end(), [&](const Use& u) { return u.node.valid(); });
+      if (t && t->dtype() == DType::i32 && !def.name.empty() && read && !entries_.count(next_constant_))
+        NNEX_TRY(variable(ValueId{next_constant_}));
+    }
+    return {};
+  }
+
+  Result<Entry> entry(ValueId v) {
+    auto it = entries_.find(v.n);
+    if (it == entries_.end()) {
+      NNEX_ASSERT(graph_[v].is_constant());
+      NNEX_TRY(variable(v));
+      it = entries_.find(v.n);
+    }
+    return it->second;
+  }
+
+  Status node(NodeId id) {
+    const Node& node = graph_[id];
+    if (entries_.count(node.out[0].n)) return {};  // the input's clip
+    NNEX_TRY(pending_constants(node.out[0]));
+    NodeExport n{graph_, node};
+    NNEX_TRY(unspell(n));
+    SymbolNode out{graph_[node.out[0]].name, n.op, {}};
+    if (out.name.empty()) {
+      nameless_.insert(symbol_.nodes.size());
+      out.name = fmt::format("{}_{}", n.op, symbol_.nodes.size());
+    }
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      if (!n.in[i].valid()) continue;
+      ValueId v = n.in[i];
+      NNEX_ASSIGN(Entry from, input_of(n, i, v));
+      out.inputs.push_back(from);
+    }
+    if (n.alias) {
+      entries_[node.out[0].n] = out.inputs[0];
+      return {};
+    }
+    std::vector<Shape> shapes;
+    for (ValueId v : node.out) shapes.push_back(v.valid() ? n.shape(v) : Shape{1});
+    const Entry made = add_node(std::move(out), shapes, bits_[node.out[0].n], write_text_map(n.attrs));
+    for (size_t o = 0; o < node.out.size(); ++o) {
+      if (!node.out[o].valid()) continue;
+      entries_[node.out[o].n] = {made.node, static_cast<int64_t>(o)};
+      precision_[static_cast<size_t>(first_.back()) + o] = bits_[node.out[o].n];
+    }
+    return {};
+  }
+
+  /// Where input i of a node lies, reshaped first where the node asks for that.
+  Result<Entry> input_of(const NodeExport& n, size_t i, ValueId v) {
+    for (const auto& [at, extents] : n.reshapes) {
+      if (at != i) continue;
+      const Node* maker = graph_.maker(v);
+      if (maker && (maker->op->name == "reshape" || maker->op->name == "unsqueeze") &&
+          n.shape(maker->in[0]) == Shape(extents)) {
+        v = maker->in[0];  // as it was before somebody added axes
+        break;
+      }
+      NNEX_ASSIGN(const Entry from, entry(v));
+      return add_node({fmt::format("reshape_{}", symbol_.nodes.size()), "reshape", {from}}, {Shape(extents)},
+                      bits_[v.n], write_text_map({{"shape", fmt::format("({},)", fmt::join(extents, ", "))}}));
+    }
+    return entry(v);
+  }
+
+  /// Every entry has storage of its own: no plan of the file's is used to run it here.
+  void finish_lists() {
+    drop_unread_reshapes();
+    symbol_.arg_nodes = Ints{};
+    symbol_.node_row_ptr = first_;
+    symbol_.node_row_ptr->push_back(static_cast<int64_t>(symbol_.shapes.size()));
+    for (size_t i = 0; i < symbol_.nodes.size(); ++i)
+      if (symbol_.nodes[i].variable()) symbol_.arg_nodes->push_back(static_cast<int64_t>(i));
+    for (size_t i = 0; i < symbol_.shapes.size(); ++i) symbol_.storage_ids.push_back(static_cast<int64_t>(i));
+    symbol_.precision = precision_;
+    symbol_.dltypes = Texts(symbol_.shapes.size(), "int32");
+  }
+
+  /// Axes that were added for the row alone leave reshapes behind that nobody reads.
+  void drop_unread_reshapes() {
+    std::vector<int64_t> moved(symbol_.nodes.size());
+    std::vector<bool> read(symbol_.nodes.size());
+    for (const Entry& e : symbol_.heads) read[static_cast<size_t>(e.node)] = true;
+    for (const SymbolNode& n : symbol_.nodes)
+      for (const Entry& e : n.inputs) read[static_cast<size_t>(e.node)] = true;
+    Symbol kept;
+    Ints first, precision;
+    for (size_t i = 0; i < symbol_.nodes.size(); ++i) {
+      moved[i] = static_cast<int64_t>(kept.nodes.size());
+      if (!read[i] && symbol_.nodes[i].op == "reshape" && nameless_.count(i)) continue;
+      const auto begin = static_cast<size_t>(first_[i]),
+                 end = i + 1 < first_.size() ? static_cast<size_t>(first_[i + 1]) : symbol_.shapes.size();
+      first.push_back(static_cast<int64_t>(kept.shapes.size()));
+      for (size_t e = begin; e < end; ++e) {
+        kept.shapes.push_back(std::move(symbol_.shapes[e]));
+        precision.push_back(precision_[e]);
+      }
+      for (Entry& e : symbol_.nodes[i].inputs) e.node = moved[static_cast<size_t>(e.node)];
+      kept.nodes.push_back(std::move(symbol_.nodes[i]));
+      kept.op_attrs.push_back(std::move(symbol_.op_attrs[i]));
+    }
+    for (Entry& e : symbol_.heads) e.node = moved[static_cast<size_t>(e.node)];
+    symbol_.nodes = std::move(kept.nodes), symbol_.op_attrs = std::move(kept.op_attrs);
+    symbol_.shapes = std::move(kept.shapes);
+    first_ = std::move(first), precision_ = std::move(precision);
+  }
+
+  /// What is written must read: CVM's own rules say the last word.
+  Result<ModelFiles> files() const {
+    ModelFiles out{write_symbol(symbol_), write_params(params_)};
+    auto back = read_model(out.symbol, out.params, nullptr, false);
+    if (!back.ok()) return std::move(back).error().during("reading the CVM model back");
+    return out;
+  }
+
+  const Graph& graph_;
+  std::vector<int64_t> bits_;
+  Symbol symbol_;
+  Ints first_, precision_;  ///< First entry of each node; bits of each entry.
+  std::vector<Param> params_;
+  std::map<uint32_t, Entry> entries_;  ///< By ValueId.
+  std::set<std::string> names_;        ///< Of variables.
+  std::set<size_t> nameless_;          ///< Nodes of values without a name of the author's.
+  uint32_t next_constant_ = 0;
+};
+
+}  // namespace
+
+Result<ModelFiles> write_model(const Graph& graph) { return Exporter(graph).run(); }
+
+Status save_model(const Graph& graph, const std::string& folder) {
+  NNEX_ASSIGN(const ModelFiles files, write_model(graph));
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", folder, failed.message()));
+  NNEX_ASSIGN(FileWriter params, FileWriter::create(folder + "/params"));
+  NNEX_ASSIGN(FileWriter symbol, FileWriter::create(folder + "/symbol"));
+  NNEX_TRY(params.write(files.params));
+  NNEX_TRY(symbol.write(files.symbol));
+  NNEX_TRY(params.commit());
+  return symbol.commit();
+}
+
+}  // namespace nnex::cvm_format

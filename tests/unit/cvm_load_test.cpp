@@ -1,0 +1,339 @@
+// Loading CVM models: what is read, refused and by whose fault, what an inference costs, what is written back.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "base/mapped_file.h"
+#include "formats/cvm/import.h"
+#include "formats/cvm/params.h"
+#include "formats/cvm/write.h"
+#include "nnex/model.h"
+
+namespace nnex {
+namespace {
+
+using namespace cvm_format;
+using Numbers = std::vector<int32_t>;
+
+/// relu(data * w + b), shifted right by 4 to 8 bits; data is [2,3], w [3], b [2,3].
+Symbol base_symbol() {
+  Symbol s;
+  s.nodes = {{"data", "", {}},
+             {"w", "", {}},
+             {"b", "", {}},
+             {"m", "broadcast_mul", {{0, 0}, {1, 0}}},
+             {"a", "elemwise_add", {{3, 0}, {2, 0}}},
+             {"r", "relu", {{4, 0}}},
+             {"s", "cvm_right_shift", {{5, 0}}}};
+  s.heads = {{6, 0}};
+  s.arg_nodes = Ints{0, 1, 2};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4, 5, 6, 7};
+  s.shapes = {{2, 3}, {3}, {2, 3}, {2, 3}, {2, 3}, {2, 3}, {2, 3}};
+  s.storage_ids = {0, 1, 2, 3, 4, 5, 6};
+  s.precision = Ints{8, 8, 16, -1, -1, -1, -1};
+  s.op_attrs = {"", "", "", "{}", "{}", "{}", R"({"precision": "8", "shift_bit": "4"})"};
+  return s;
+}
+
+std::vector<Param> base_params() {
+  return {{"w", Tensor::of<int8_t>(Shape{3}, {1, 2, 3})}, {"b", Tensor::of<int32_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 5})}};
+}
+
+struct Loaded {
+  Blame symbol = Blame::none, all = Blame::none;
+  int64_t gas = 0;
+  std::string error;
+};
+
+Loaded load(const std::string& symbol, const std::string& params, bool compatible = false) {
+  Loaded out;
+  auto read = read_symbol(symbol);
+  Graph graph;
+  Importer importer(graph, compatible);
+  Status s = read.ok() ? importer.symbol(*read) : Status(std::move(read).error());
+  if (!s.ok()) out.symbol = out.all = blame(s.error()), out.error = s.error().text();
+  if (!s.ok()) return out;
+  out.gas = importer.info().gas;
+  s = importer.finish(params, nullptr);
+  if (!s.ok()) out.all = blame(s.error()), out.error = s.error().text();
+  return out;
+}
+
+Loaded load(const Symbol& symbol, bool compatible = false) {
+  return load(write_symbol(symbol), write_params(base_params()), compatible);
+}
+
+Numbers run(Graph graph, const Numbers& data) {
+  auto model = Model::compile(std::move(graph));
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  const std::vector<Value> in = {Tensor::of(Shape(model->inputs()[0].extents), data)};
+  auto out = model->session().run(in);
+  EXPECT_TRUE(out.ok()) << out.error().text();
+  auto y = (*out)[0].tensor()->as<int32_t>();
+  return {y.begin(), y.end()};
+}
+
+TEST(CvmLoad, ReadsAndRuns) {
+  const Loaded l = load(base_symbol());
+  EXPECT_EQ(l.error, "");
+  EXPECT_EQ(l.gas, 219);
+  auto graph = read_model(write_symbol(base_symbol()), write_params(base_params()), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(run(std::move(graph).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
+}
+
+/// The runtime clamps its input to the promise of `data`: -128 counts as -127.
+TEST(CvmLoad, InputIsClamped) {
+  Symbol s = base_symbol();
+  s.heads = {{0, 0}};
+  auto graph = read_model(write_symbol(s), write_params(base_params()), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(run(std::move(graph).value(), {-128, 127, 5000, INT32_MIN, 0, -1}), (Numbers{-127, 127, 127, -127, 0, -1}));
+}
+
+TEST(CvmLoad, SymbolFaults) {
+  const struct {
+    const char* name;
+    std::function<void(Symbol&)> change;
+    Blame symbol, all;
+  } rows[] = {
+      {"newer version derives its lists",
+       [](Symbol& s) { s.version = "cvm_1.1.0", s.arg_nodes = Ints{7}, s.node_row_ptr = Ints{}; }, Blame::none,
+       Blame::none},
+      {"unknown version", [](Symbol& s) { s.version = "cvm_2.0.0"; }, Blame::runtime, Blame::runtime},
+      {"unknown postprocess", [](Symbol& s) { s.postprocess = "softmax"; }, Blame::runtime, Blame::runtime},
+      {"wrong arg_nodes",
+       [](Symbol& s) {
+         s.arg_nodes = Ints{0, 1};
+       },
+       Blame::logic, Blame::logic},
+      {"wrong node_row_ptr", [](Symbol& s) { s.node_row_ptr->back() = 8; }, Blame::logic, Blame::logic},
+      {"wrong dltype", [](Symbol& s) { s.dltypes = Texts(7, "int8"); }, Blame::logic, Blame::logic},
+      {"op_attrs too short", [](Symbol& s) { s.op_attrs.pop_back(); }, Blame::logic, Blame::logic},
+      {"shape too short", [](Symbol& s) { s.shapes.pop_back(); }, Blame::logic, Blame::logic},
+      {"storage_id too short", [](Symbol& s) { s.storage_ids.pop_back(); }, Blame::logic, Blame::logic},
+      {"storage_id too long", [](Symbol& s) { s.storage_ids.push_back(9); }, Blame::logic, Blame::logic},
+      {"precision too short", [](Symbol& s) { s.precision->pop_back(); }, Blame::logic, Blame::logic},
+      {"precision 33", [](Symbol& s) { s.precision->back() = 33; }, Blame::logic, Blame::logic},
+      {"variable without precision", [](Symbol& s) { (*s.precision)[1] = -1; }, Blame::logic, Blame::logic},
+      {"extent 0", [](Symbol& s) { s.shapes[0][0] = 0; }, Blame::logic, Blame::logic},
+      {"extent beyond 2^24", [](Symbol& s) { s.shapes[0][0] = (1 << 24) + 1; }, Blame::logic, Blame::logic},
+      {"too many elements",
+       [](Symbol& s) {
+         s.shapes[0] = {1 << 24, 1 << 24};
+       },
+       Blame::logic, Blame::logic},
+      {"seven axes", [](Symbol& s) { s.shapes[0] = {1, 1, 1, 1, 1, 2, 3}; }, Blame::logic, Blame::logic},
+      {"output shape differs",
+       [](Symbol& s) {
+         s.shapes[6] = {3, 2};
+       },
+       Blame::logic, Blame::logic},
+      {"input node beyond the end", [](Symbol& s) { s.nodes[5].inputs[0].node = 99; }, Blame::logic, Blame::logic},
+      {"input node below 0", [](Symbol& s) { s.nodes[5].inputs[0].node = -1; }, Blame::logic, Blame::logic},
+      {"input node is itself", [](Symbol& s) { s.nodes[5].inputs[0].node = 5; }, Blame::logic, Blame::logic},
+      {"input output 1 of one", [](Symbol& s) { s.nodes[5].inputs[0].output = 1; }, Blame::logic, Blame::logic},
+      {"head beyond the end", [](Symbol& s) { s.heads[0].node = 7; }, Blame::logic, Blame::logic},
+      {"head output below 0", [](Symbol& s) { s.heads[0].output = -1; }, Blame::logic, Blame::logic},
+      {"no heads", [](Symbol& s) { s.heads.clear(); }, Blame::none, Blame::logic},
+      {"no data", [](Symbol& s) { s.nodes[0].name = "input"; }, Blame::none, Blame::runtime},
+      {"two variables of one name", [](Symbol& s) { s.nodes[2].name = "w"; }, Blame::runtime, Blame::runtime},
+      {"operator named like a variable", [](Symbol& s) { s.nodes[5].name = "w"; }, Blame::none, Blame::none},
+      {"numbered operator", [](Symbol& s) { s.nodes[5].op = "relu_12"; }, Blame::none, Blame::none},
+      {"unknown operator", [](Symbol& s) { s.nodes[5].op = "relu12"; }, Blame::runtime, Blame::runtime},
+      {"wrong number of inputs",
+       [](Symbol& s) {
+         s.nodes[5].inputs.push_back({0, 0});
+       },
+       Blame::logic, Blame::logic},
+      {"attribute of an operator without", [](Symbol& s) { s.op_attrs[5] = R"({"a": "1"})"; }, Blame::logic,
+       Blame::logic},
+      {"attribute that is no text", [](Symbol& s) { s.op_attrs[6] = R"({"precision": 8, "shift_bit": "4"})"; },
+       Blame::runtime, Blame::runtime},
+      {"text of a variable is not read", [](Symbol& s) { s.op_attrs[0] = "}{"; }, Blame::none, Blame::none},
+      {"negative storage", [](Symbol& s) { s.storage_ids[3] = -1; }, Blame::logic, Blame::logic},
+      {"in place where it is allowed", [](Symbol& s) { s.storage_ids[5] = 4; }, Blame::none, Blame::none},
+      {"in place where it is not", [](Symbol& s) { s.storage_ids[3] = 0; }, Blame::logic, Blame::logic},
+      {"storage of what is done with", [](Symbol& s) { s.storage_ids[5] = 3; }, Blame::none, Blame::none},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Symbol s = base_symbol();
+    row.change(s);
+    const Loaded l = load(s);
+    EXPECT_EQ(l.symbol, row.symbol) << l.error;
+    EXPECT_EQ(l.all, row.all) << l.error;
+  }
+}
+
+/// Upstream runs these, and answers differently from one call to the next.
+TEST(CvmLoad, UnsafeStorageIsRefused) {
+  const auto with_storage = [](size_t entry, int64_t id) {
+    Symbol s = base_symbol();
+    s.storage_ids[entry] = id;
+    return s;
+  };
+  EXPECT_EQ(load(with_storage(3, 2)).all, Blame::logic) << "a parameter still to be read";
+  EXPECT_EQ(load(with_storage(4, 1)).all, Blame::logic) << "a parameter the next run needs";
+  EXPECT_EQ(load(with_storage(2, 1)).all, Blame::logic) << "two parameters";
+  EXPECT_EQ(load(with_storage(4, 0)).all, Blame::none) << "the input, once it is read";
+  EXPECT_EQ(load(with_storage(3, 2), true).all, Blame::none) << "upstream's rule";
+  Symbol live = base_symbol();
+  live.nodes[6].inputs[0] = {3, 0};
+  live.storage_ids[4] = live.storage_ids[5] = 3;
+  EXPECT_EQ(load(live).all, Blame::logic) << "a value still to be read";
+}
+
+TEST(CvmLoad, TextFaults) {
+  const std::string good = write_symbol(base_symbol()), params = write_params(base_params());
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string s = good;
+    const size_t at = s.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return s.replace(at, from.size(), to);
+  };
+  const struct {
+    const char* name;
+    std::string text;
+    Blame blame;
+  } rows[] = {
+      {"text behind", good + "} trailing", Blame::none},
+      {"no JSON", "hello", Blame::runtime},
+      {"empty", "", Blame::runtime},
+      {"cut short", good.substr(0, good.size() - 1), Blame::runtime},
+      {"unknown key", replaced("\"heads\"", "\"head\""), Blame::runtime},
+      {"repeated key", replaced("\"heads\"", "\"heads\":[],\"heads\""), Blame::runtime},
+      {"fraction", replaced("[[6,0,0]]", "[[6.0,0,0]]"), Blame::runtime},
+      {"integer beyond 64 bits", replaced("[[6,0,0]]", "[[18446744073709551615,0,0]]"), Blame::runtime},
+      {"four fields", replaced("[[6,0,0]]", "[[6,0,0,0]]"), Blame::logic},
+      {"two fields", replaced("[[6,0,0]]", "[[6,0]]"), Blame::none},
+      {"unicode escape", replaced("\"data\"", "\"d\\u0061ta\""), Blame::runtime},
+      {"wrong type name", replaced("list_shape", "list_int"), Blame::logic},
+      {"another kind of node", replaced("\"op\":\"null\"", "\"op\":\"tvm_op\""), Blame::logic},
+      {"device_index",
+       replaced("\"attrs\":{\"op_attrs\"", "\"attrs\":{\"device_index\":[\"list_int\",[1]],\"op_attrs\""),
+       Blame::logic},
+      {"empty device_index",
+       replaced("\"attrs\":{\"op_attrs\"", "\"attrs\":{\"device_index\":[\"list_int\",[]],\"op_attrs\""), Blame::none},
+      {"deep", replaced("[[6,0,0]]", std::string(100, '[') + std::string(100, ']')), Blame::runtime},
+      {"wide", "{" + std::string(100000, ',') + "}", Blame::runtime},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Loaded l = load(row.text, params);
+    EXPECT_EQ(l.all, row.blame) << l.error;
+  }
+}
+
+TEST(CvmLoad, ParamsFaults) {
+  const std::string symbol = write_symbol(base_symbol()), good = write_params(base_params());
+  const auto with = [](std::vector<Param> params) { return write_params(params); };
+  const auto poked = [&](size_t at, char value) {
+    std::string s = good;
+    s[at] = value;
+    return s;
+  };
+  const size_t first_tensor = 8 + 8 + 8 + (8 + 1) * 2 + 8;
+  std::vector<Param> extra = base_params(), twice = base_params(), data = base_params(), low = base_params(),
+                     shape = base_params(), high = base_params();
+  extra.push_back({"q", Tensor::of<int8_t>(Shape{1}, {1})});
+  twice.insert(twice.begin(), {"w", Tensor::of<int8_t>(Shape{3}, {9, 9, 9})});
+  data.push_back({"data", Tensor::of<int8_t>(Shape{2, 3}, {1, 2, 3, 4, 5, 6})});
+  low[0].tensor = Tensor::of<int8_t>(Shape{3}, {1, -128, 3});
+  high[1].tensor = Tensor::of<int32_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 32768});
+  shape[0].tensor = Tensor::of<int8_t>(Shape{1, 3}, {1, 2, 3});
+  const struct {
+    const char* name;
+    std::string bytes;
+    Blame blame;
+  } rows[] = {
+      {"empty", "", Blame::logic},
+      {"list header", poked(0, 0), Blame::logic},
+      {"reserved bytes", poked(9, 5), Blame::none},
+      {"very many names", poked(22, 127), Blame::logic},
+      {"tensor header", poked(first_tensor, 0), Blame::runtime},
+      {"device", poked(first_tensor + 16, 2), Blame::none},
+      {"element code", poked(first_tensor + 28, 1), Blame::logic},
+      {"16 bits", poked(first_tensor + 29, 16), Blame::logic},
+      {"two lanes", poked(first_tensor + 30, 2), Blame::logic},
+      {"declared size", poked(first_tensor + 40, 7), Blame::runtime},
+      {"cut short", good.substr(0, good.size() - 1), Blame::logic},
+      {"bytes behind", good + "x", Blame::none},
+      {"unknown name", with(extra), Blame::runtime},
+      {"missing", with({base_params()[0]}), Blame::logic},
+      {"name twice", with(twice), Blame::none},
+      {"data too", with(data), Blame::none},
+      {"-128 in 8 bits", with(low), Blame::logic},
+      {"beyond 16 bits", with(high), Blame::logic},
+      {"another rank", with(shape), Blame::logic},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Loaded l = load(symbol, row.bytes);
+    EXPECT_EQ(l.all, row.blame) << l.error;
+  }
+}
+
+TEST(CvmLoad, OutputBytes) {
+  const Tensor a = Tensor::of<int32_t>(Shape{2, 2}, {1, 2, 3, 4}), b = Tensor::of<int32_t>(Shape{2, 1}, {5, -6});
+  ModelInfo info;
+  info.head_bits = {8, 8};
+  const std::vector<Tensor> both = {a, b}, first = {a};
+  EXPECT_EQ(*output_bytes(info, both), std::string("\x01\x02\x05\x03\x04\xfa", 6));
+  info.head_bits = {8, 9};
+  EXPECT_EQ(output_bytes(info, both)->size(), 24u);
+  info.postprocess = "argmax";  // the low byte as a signed number, every row
+  const std::vector<Tensor> scores = {Tensor::of<int32_t>(Shape{2, 3}, {1, 128, 2, 7, 9, 9})};
+  EXPECT_EQ(*output_bytes(info, scores), std::string("\x02\0\0\0\x01\0\0\0", 8));
+  const std::vector<Tensor> uneven = {a, Tensor::of<int32_t>(Shape{3, 1}, {1, 2, 3})};
+  info.postprocess = "detection";
+  EXPECT_FALSE(output_bytes(info, uneven).ok());
+}
+
+TEST(CvmWrite, WrittenReadsBackTheSame) {
+  const std::string symbol = write_symbol(base_symbol()), params = write_params(base_params());
+  auto graph = read_model(symbol, params, nullptr, false);
+  ASSERT_TRUE(graph.ok());
+  auto first = write_model(*graph);
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  EXPECT_EQ(first->params, params);
+  auto back = read_model(first->symbol, first->params, nullptr, false);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_EQ(model_info(*back)->gas, 219);
+  auto second = write_model(*back);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->symbol, first->symbol);
+  EXPECT_EQ(run(std::move(back).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
+}
+
+TEST(CvmWrite, WhatCvmLacksIsRefused) {
+  Graph graph;
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
+  Builder b(graph, kMain);
+  graph.set_results(kMain, {b("relu", {x})});
+  Faults faults;
+  infer_types(graph, faults);
+  auto written = write_model(graph);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code(), Code::unsupported);
+}
+
+TEST(CvmFiles, FoldersAndPairs) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "nnex_cvm_files_test";
+  fs::remove_all(folder);
+  auto graph = read_model(write_symbol(base_symbol()), write_params(base_params()), nullptr, false);
+  ASSERT_TRUE(graph.ok());
+  ASSERT_TRUE(save_model(*graph, folder.string()).ok());
+  for (const std::string& path : {folder.string(), (folder / "symbol").string(),
+                                  (folder / "symbol").string() + "+" + (folder / "params").string()}) {
+    auto model = Model::load(path);
+    EXPECT_TRUE(model.ok()) << model.error().text();
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace nnex
