@@ -222,7 +222,10 @@ int finish(const std::vector<Verdict>& rows, const std::string& json) {
   size_t passed = 0, failed = 0, skipped = 0, informative = 0;
   Json list = Json::array();
   for (const Verdict& v : rows) {
-    (v.verdict == "passed" ? passed : v.verdict == "failed" ? failed : v.verdict == "skipped" ? skipped : informative)++;
+    (v.verdict == "passed"    ? passed
+     : v.verdict == "failed"  ? failed
+     : v.verdict == "skipped" ? skipped
+                              : informative)++;
     list.push_back({{"name", v.name}, {"verdict", v.verdict}, {"reason", v.reason}});
   }
   if (!json.empty()) {

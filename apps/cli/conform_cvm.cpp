@@ -44,6 +44,12 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
+/// Keeps a row, and prints what did not pass.
+void add_row(std::vector<Verdict>& rows, Verdict row, bool quiet) {
+  if (!quiet && row.verdict != "passed") fmt::print("{} {}: {}\n", row.verdict, row.name, row.reason);
+  rows.push_back(std::move(row));
+}
+
 // ---- Tensors of cases
 
 struct Stored {
@@ -107,7 +113,7 @@ Result<std::vector<Value>> run_plainly(const Graph& graph, const std::vector<Val
   return out;
 }
 
-Result<std::vector<Value>> run_planned(Graph graph, const std::vector<Value>& inputs, const ConformOptions& how) {
+Result<std::vector<Value>> run_planned(Graph graph, const std::vector<Value>& inputs, const CvmCases& how) {
   NNEX_ASSIGN(Model model, Model::compile(std::move(graph), how.load));
   SessionOptions options;
   options.threads = how.threads;
@@ -117,7 +123,7 @@ Result<std::vector<Value>> run_planned(Graph graph, const std::vector<Value>& in
 
 /// What both ways give, compared with `check`; "" where all is well.
 template <class F>
-std::string both_ways(const Graph& graph, const std::vector<Value>& inputs, const ConformOptions& how, F check) {
+std::string both_ways(const Graph& graph, const std::vector<Value>& inputs, const CvmCases& how, F check) {
   for (const bool planned : {false, true}) {
     auto got = planned ? run_planned(graph, inputs, how) : run_plainly(graph, inputs);
     const std::string wrong = got.ok() ? check(*got) : got.error().text();
@@ -204,7 +210,7 @@ Result<std::string> through_files(const cvm_format::ModelFiles& files, const Val
 }
 
 Result<std::string> check_accepted(const std::string& op, const Json& c, const std::vector<Stored>& inputs,
-                                   const ConformOptions& how) {
+                                   const CvmCases& how) {
   NNEX_ASSIGN(OneOperator ours, one_operator(op, c["attrs"], inputs, how.load.compat == "formal"));
   // The stored bits are upstream's; our own rules may only ask for more.
   NNEX_ASSIGN(OneOperator theirs, one_operator(op, c["attrs"], inputs, true));
@@ -243,7 +249,7 @@ std::string check_refused(const std::string& op, const Json& c, const std::vecto
   return {};
 }
 
-void run_operators(const Json& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+void run_operators(const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
   const std::string op = file.value("op", "");
   for (const Json& c : file["cases"]) {
     const std::string id = c.value("id", "");
@@ -272,7 +278,7 @@ void run_operators(const Json& file, std::vector<Verdict>& rows, const ConformOp
 
 // ---- Load cases
 
-void run_loads(const Json& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+void run_loads(const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
   const bool compatible = how.load.compat == "formal";
   for (const Json& c : file["cases"]) {
     const std::string id = fmt::format("{} ({})", c.value("id", ""), c.value("name", ""));
@@ -329,8 +335,7 @@ Ints elements_of(const std::string& bytes, int64_t width) {
   return out;
 }
 
-std::string run_pair(const Graph& graph, const cvm_format::ModelInfo& info, const Json& pair,
-                     const ConformOptions& how) {
+std::string run_pair(const Graph& graph, const cvm_format::ModelInfo& info, const Json& pair, const CvmCases& how) {
   const auto shape = concrete(graph[graph.inputs()[0]].type);
   auto input = stored_tensor({{"shape", Ints(shape->begin(), shape->end())}, {"data", pair["input"]}});
   if (!input.ok()) return input.error().text();
@@ -364,7 +369,7 @@ std::string written_and_read(const Graph& graph) {
 }
 
 /// Input and output pairs of a model; `io` may lie beside the model or elsewhere under its name.
-void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& rows, const ConformOptions& how) {
+void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& rows, const CvmCases& how) {
   const std::string model_name = fs::path(folder).filename().string();
   auto graph = read_model(folder, how.load);
   if (!graph.ok()) {
@@ -389,7 +394,7 @@ void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& 
 }
 
 /// The folder of the model that an io file's pairs are for: its own, or one of its name beside it.
-std::string model_folder(const fs::path& file, const ConformOptions& how) {
+std::string model_folder(const fs::path& file, const CvmCases& how) {
   std::error_code ignored;
   const std::array<fs::path, 3> places = {file.parent_path(), file.parent_path() / file.stem(),
                                           fs::path(how.path) / "models" / file.stem()};
@@ -398,7 +403,7 @@ std::string model_folder(const fs::path& file, const ConformOptions& how) {
   return {};
 }
 
-Status run_file(const fs::path& file, std::vector<Verdict>& rows, const ConformOptions& how) {
+Status run_file(const fs::path& file, std::vector<Verdict>& rows, const CvmCases& how) {
   NNEX_ASSIGN(const Json j, read_json(file.string()));
   const std::string schema = j.value("schema", "");
   if (schema.rfind("cvm-op-vectors/", 0) == 0) {
@@ -417,7 +422,7 @@ Status run_file(const fs::path& file, std::vector<Verdict>& rows, const ConformO
 
 }  // namespace
 
-int conform_cvm(const ConformOptions& options) {
+int conform_cvm(const CvmCases& options) {
   std::vector<fs::path> files;
   std::error_code failed;
   if (fs::is_regular_file(options.path, failed)) {
@@ -433,7 +438,7 @@ int conform_cvm(const ConformOptions& options) {
   for (const fs::path& file : files)
     if (Status s = run_file(file, rows, options); !s.ok())
       add_row(rows, {file.string(), "failed", s.error().text()}, options.quiet);
-  return close_rows(rows, options);
+  return finish(rows, options.json);
 }
 
 }  // namespace nnex::cli
