@@ -38,6 +38,16 @@ expect 0 "softmax" "$nnex" ops
 expect 0 "threads" "$nnex" env
 expect 2 "no symbol 'M'" "$nnex" run "$model" --random --set M=2
 expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2
+# A tensor file out and in again; the model as NNEF in every form, with the same answers.
+expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.dat"
+expect 2 "found f32[1,8]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/out.dat"
+expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/nnef"
+for form in nnef nnef.tar nnef.tgz; do
+  expect 0 "variables" "$nnex" convert "$model" "$scratch/$form" --set N=1
+  expect 0 "probabilities" "$nnex" run "$scratch/$form" --random --save "$scratch/again.dat"
+done
+expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
+expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
 # NumPy archives: written by one run, read by the next, and what is wrong with them said.
 expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.npz" --save "$scratch/out.npy"
 expect 0 "probabilities.npy" python3 -m zipfile -l "$scratch/out.npz"

@@ -37,6 +37,7 @@ void add_ops(CLI::App& app, int& exit_code);
 void add_env(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);
 void add_format(CLI::App& app, int& exit_code);
+void add_convert(CLI::App& app, int& exit_code);
 
 /// Options that every verb with a model has.
 struct ModelOptions {
@@ -48,6 +49,7 @@ struct ModelOptions {
   bool no_optimize = false;
 
   void add_to(CLI::App& verb);
+  Result<LoadOptions> options() const;
   Result<Model> load() const;
 };
 

@@ -58,6 +58,9 @@ class Verdicts {
 // One function a folder of the cases of NNEF; `folder` is its path.
 Status conform_nnef_rules(const std::string& folder, Verdicts& out);
 Status conform_nnef_graphs(const std::string& folder, Verdicts& out);
+Status conform_nnef_dat(const std::string& folder, Verdicts& out);
+Status conform_nnef_quant(const std::string& folder, Verdicts& out);
+Status conform_nnef_containers(const std::string& folder, Verdicts& out);
 
 /// The JSON of an index file. Error: unreadable, or no JSON.
 Result<Json> read_index(const std::string& path);

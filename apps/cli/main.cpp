@@ -39,7 +39,7 @@ void ModelOptions::add_to(CLI::App& verb) {
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
-Result<Model> ModelOptions::load() const {
+Result<LoadOptions> ModelOptions::options() const {
   LoadOptions options;
   options.optimize = !no_optimize;
   options.memory_limit = int64_t{memory_limit} << 20;
@@ -52,7 +52,12 @@ Result<Model> ModelOptions::load() const {
       return Error(Code::invalid_argument, fmt::format("--set '{}': needed SYMBOL=N with N at least 0", s));
     options.symbols[s.substr(0, eq)] = n;
   }
-  return Model::load(path, options);
+  return options;
+}
+
+Result<Model> ModelOptions::load() const {
+  NNEX_ASSIGN(const LoadOptions given, options());
+  return Model::load(path, given);
 }
 
 namespace {
@@ -104,6 +109,7 @@ int main(int argc, char** argv) {
   add_profile(app, exit_code);
   add_conform(app, exit_code);
   add_format(app, exit_code);
+  add_convert(app, exit_code);
   add_dump(app, exit_code);
   add_ops(app, exit_code);
   add_env(app, exit_code);

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/mapped_file.h"
+#include "formats/container.h"
 #include "formats/cvm/files.h"
 #include "formats/cvm/import.h"
+#include "formats/nnef/model.h"
 #include "formats/onnx/external.h"
 #include "formats/onnx/import.h"
 
@@ -40,23 +44,53 @@ MapPolicy policy(Mapping map) {
   return map == Mapping::never ? MapPolicy::never : map == Mapping::always ? MapPolicy::always : MapPolicy::automatic;
 }
 
+Result<Graph> read_nnef(const Container& from, const LoadOptions& options) {
+  nnef_format::ImportOptions import;
+  for (const auto& [name, extents] : options.shapes) import.language.shapes.emplace(name, extents);
+  import.weight_seed = options.weight_seed;
+  import.expand_compounds = options.expand_compounds;
+  return nnef_format::read_nnef(from, std::move(import));
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+/// What the bytes are, of a single file.
+Result<Graph> read_file(FileBytes file, const std::string& path, const std::string& folder,
+                        const LoadOptions& options) {
+  if (nnef_format::is_document(file.bytes)) {
+    // The structure alone names its data: they lie beside it.
+    Container all = Container::of_folder(folder, policy(options.map));
+    all.add("graph.nnef", path, std::move(file));
+    return read_nnef(all, options);
+  }
+  if (Container::is_archive(file.bytes)) {
+    NNEX_ASSIGN(const Container archive, Container::from_bytes(path, std::move(file)));
+    return read_nnef(archive, options);
+  }
+  return read_onnx(file.bytes, file.owner, folder);
+}
+
 }  // namespace
 
 Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
   NNEX_TRY(check_compat(options));
   if (const auto files = cvm_format::find_files(path)) return read_cvm(*files, options);
+  if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy(options.map)));
   auto file = std::make_shared<const MappedFile>(std::move(opened));
   const size_t slash = path.rfind('/');
   std::string folder = !options.external_folder.empty() ? options.external_folder
                        : slash == std::string::npos     ? "."
                                                         : path.substr(0, slash + 1);
-  return read_onnx(file->bytes(), file, folder);
+  return read_file({file->bytes(), file}, path, folder, options);
 }
 
 Result<Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options) {
   auto copy = std::make_shared<const std::string>(bytes);
-  return read_onnx(*copy, copy, options.external_folder);
+  return read_file({*copy, copy}, "the model", options.external_folder, options);
 }
 
 }  // namespace nnex

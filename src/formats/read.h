@@ -1,5 +1,5 @@
 #pragma once
-// Reading a model of any format: the first bytes say which reader.
+// Reading a model of any format: a folder is NNEF's; of files the first bytes say which reader.
 
 #include <memory>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace nnex {
 
-/// Reads the model file at `path`. Weights stay in the file's memory, which the graph keeps alive.
-/// Errors: unreadable, invalid_model, limit.
+/// Reads the model at `path`: an ONNX file, or an NNEF model (its folder, an archive of it, or its structure). Weights
+/// stay in the file's memory, which the graph keeps alive. Errors: unreadable, invalid_model, limit.
 Result<Graph> read_model(const std::string& path, const LoadOptions& options);
 /// The same from memory, which is copied.
 Result<Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options);

@@ -1,0 +1,51 @@
+// nnex convert: a model in another standard's form.
+
+#include <CLI/CLI.hpp>
+
+#include "cli.h"
+#include "formats/read.h"
+#include "graph/symbols.h"
+#include "run/convert.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string out, to, name;
+  bool custom = false, force = false, quiet = false;
+};
+
+int run(const Options& o) {
+  auto load = o.model.options();
+  if (!load.ok()) return report(load.error());
+  auto graph = read_model(o.model.path, *load);
+  if (!graph.ok()) return report(graph.error());
+  if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
+  auto written = to_nnef(*graph, {o.name, o.custom});
+  if (!written.ok()) return report(written.error());
+  if (Status s = nnef_format::save_model(*written, o.out, o.force); !s.ok()) return report(s.error());
+  if (!o.quiet) {
+    int64_t bytes = 0;
+    for (const auto& [label, t] : written->variables) bytes += t.bytes();
+    fmt::print("{}: {} variables, {} bytes of them\n", o.out, written->variables.size(), bytes);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand("convert", "Write a model in another standard's form");
+  auto o = std::make_shared<Options>();
+  o->model.add_to(*verb);
+  verb->add_option("out", o->out, "Where to: a folder, or an archive by its ending (.tar, .tgz, .tar.gz)")->required();
+  verb->add_option("--to", o->to, "The standard: nnef")->check(CLI::IsMember({"nnef"}));
+  verb->add_option("--name", o->name, "The graph's name; absent: as it is");
+  verb->add_flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
+  verb->add_flag("--force", o->force, "Replace the model's files in a folder that is not empty");
+  verb->add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb->callback([o, &exit_code] { exit_code = run(*o); });
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,222 @@
+// What the writer of NNEF says must read back to the same network.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "formats/nnef/model.h"
+#include "formats/nnef/tensor_file.h"
+#include "formats/nnef/weights.h"
+#include "formats/read.h"
+#include "graph/text/build.h"
+#include "nnex/model.h"
+#include "run/convert.h"
+#include "tensor/convert.h"
+
+namespace nnex {
+namespace {
+
+using nnef_format::Written;
+
+Result<Written> written(const std::string& text, bool custom = false) {
+  NNEX_ASSIGN(Graph graph, graph_text::read_graph(text, "test"));
+  return to_nnef(graph, {"", custom});
+}
+
+/// The document and its data as a container in memory.
+Container container_of(const Written& w) {
+  Container all = Container::of_folder("");
+  const auto add = [&](const std::string& name, std::string bytes) {
+    auto owner = std::make_shared<const std::string>(std::move(bytes));
+    all.add(name, name, {*owner, owner});
+  };
+  add("graph.nnef", w.graph);
+  if (!w.quant.empty()) add("graph.quant", w.quant);
+  for (const auto& [label, t] : w.variables) {
+    auto file = nnef_format::write_tensor_file(t);
+    EXPECT_TRUE(file.ok()) << file.error().text();
+    if (file.ok()) add(nnef_format::tensor_file_name(label), file->joined());
+  }
+  return all;
+}
+
+/// Numbers from -2 to 2 (integers: 0 to 2), the same each time.
+Value numbers(const PortInfo& port, uint32_t seed) {
+  Tensor t = *Tensor::make(port.dtype, Shape(port.extents));
+  for (int64_t i = 0; i < t.count(); ++i) {
+    seed = seed * 1664525 + 1013904223;
+    if (is_real(port.dtype))
+      set_real(t, i, static_cast<double>(seed >> 8) / (1 << 22) - 2);
+    else
+      set_int(t, i, (seed >> 16) % (port.dtype == DType::boolean ? 2 : 3));
+  }
+  return t;
+}
+
+std::vector<Value> inputs_of(const Model& m) {
+  std::vector<Value> in;
+  for (const PortInfo& p : m.inputs()) in.push_back(numbers(p, static_cast<uint32_t>(in.size()) + 1));
+  return in;
+}
+
+void expect_same(const Value& got, const Value& want) {
+  const Tensor &a = *got.tensor(), &b = *want.tensor();
+  ASSERT_EQ(a.shape().text(), b.shape().text());
+  for (int64_t i = 0; i < b.count(); ++i) {
+    const double x = real_at(a, i), y = real_at(b, i);
+    if (std::isnan(y)) {
+      EXPECT_TRUE(std::isnan(x)) << i;
+    } else {
+      EXPECT_LE(std::fabs(x - y), 1e-5 * (1 + std::fabs(y))) << i << ": " << x << " and " << y;
+    }
+  }
+}
+
+/// Runs both and compares; the document for messages.
+void expect_equal(Graph graph, const Written& w) {
+  auto back = nnef_format::read_nnef(container_of(w));
+  ASSERT_TRUE(back.ok()) << back.error().text() << "\n" << w.graph;
+  auto before = Model::compile(std::move(graph)), after = Model::compile(std::move(back).value());
+  ASSERT_TRUE(before.ok()) << before.error().text();
+  ASSERT_TRUE(after.ok()) << after.error().text() << "\n" << w.graph;
+  const std::vector<Value> in = inputs_of(*before);
+  Session first = before->session(), second = after->session();
+  for (int step = 0; step < 2; ++step) {
+    auto want = first.run(in), got = second.run(in);
+    ASSERT_TRUE(want.ok()) << want.error().text();
+    ASSERT_TRUE(got.ok()) << got.error().text() << "\n" << w.graph;
+    ASSERT_EQ(got->size(), want->size());
+    for (size_t i = 0; i < got->size(); ++i) expect_same((*got)[i], (*want)[i]);
+  }
+}
+
+void expect_round_trip(const std::string& text) {
+  SCOPED_TRACE(text);
+  auto w = written(text);
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  auto graph = graph_text::read_graph(text, "test");
+  expect_equal(std::move(graph).value(), *w);
+  // The document written again is the document.
+  auto back = nnef_format::read_nnef(container_of(*w));
+  ASSERT_TRUE(back.ok());
+  auto again = to_nnef(*back, {});
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  auto once_more = nnef_format::read_nnef(container_of(*again));
+  ASSERT_TRUE(once_more.ok()) << once_more.error().text();
+}
+
+std::string graph(const std::string& params, const std::string& body) {
+  return "graph g(" + params + ") -> (y) { " + body + " }";
+}
+
+TEST(NnefWrite, Broadcasting) {
+  for (const char* body :
+       {"y = add(x, f32[3](1.0, 2.0, 3.0));", "y = mul(f32[2,1](1.0, -2.0), x);", "y = sub(x, f32[](0.5));",
+        "y = max(f32[1](0.25), x);", "y = clamp(x, f32[](-1.0), f32[](1.0));", "y = clamp(x, f32[](-1.0));",
+        "b = gt(x, f32[3](0.0, 1.0, -1.0)); y = select(b, x, f32[](0.0));", "y = prelu(x, f32[3](0.1, 0.2, 0.3));",
+        "y = pow(x, i64[](2));", "y = add_n(x, f32[3](1.0, 2.0, 3.0), f32[](1.0));"})
+    expect_round_trip(graph("x: f32[2,2,3]", body));
+}
+
+TEST(NnefWrite, Windows) {
+  const std::string filter = "f32[2,1,2,2](1.0, 2.0, -1.0, 0.5, 0.25, 3.0, -2.0, 1.0)";
+  for (const std::string& body : {
+           "y = conv(x, " + filter + ", groups = 2);",
+           "y = conv(x, " + filter + ", f32[2](0.5, -0.5), groups = 2, padding = [(1, 0), (0, 1)], stride = [2, 1]);",
+           "y = conv(x, " + filter + ", groups = 2, auto_pad = 'same_upper');",
+           "y = conv(x, " + filter + ", groups = 2, auto_pad = 'same_lower', stride = [2, 2]);",
+           "y = deconv(x, " + filter + ", groups = 2, stride = [2, 2]);",
+           "y = deconv(x, " + filter + ", f32[2](1.0, 2.0), groups = 2, stride = [2, 3], output_padding = [1, 2]);",
+           std::string("y = max_pool(x, size = [1, 1, 2, 2], border = 'ignore');"),
+           std::string("y = max_pool(x, size = [1, 1, 2, 2], border = 'ignore', ceil = true, stride = [1, 1, 2, 2]);"),
+           std::string("y = box(x, size = [1, 1, 3, 3], padding = [(0, 0), (0, 0), (1, 1), (1, 1)]);"),
+           std::string("y = box(x, size = [1, 1, 3, 3], padding = [(0, 0), (0, 0), (1, 1), (1, 1)], border = 'ignore', "
+                       "divisor = 'inside');"),
+           std::string("y = box(x, size = [1, 1, 3, 3], padding = [(0, 0), (0, 0), (1, 1), (1, 1)], border = 'ignore', "
+                       "divisor = 'padded');"),
+       })
+    expect_round_trip(graph("x: f32[1,2,5,5]", body));
+}
+
+TEST(NnefWrite, Moves) {
+  for (const char* body :
+       {"y = reshape(x, i64[2](4, -1));", "y = flatten(x);", "y = transpose(x);", "y = transpose(x, axes = [1, 0, 2]);",
+        "y = slice(x, i64[1](-1), i64[1](-9), i64[1](2), i64[1](-2));",
+        "y = slice(x, i64[1](1), i64[1](99), i64[1](1));", "y = slice(x, i64[2](0, 0), i64[2](1, 2));",
+        "y = concat(x, x, axis = -1);", "y = stack(x, x, axis = -1);",
+        "a, b = split(x, i64[2](1, 3), axis = -1); y = concat(b, a, axis = 2);",
+        "y = pad(x, i64[2](1, 2), f32[](0.5), i64[1](1));", "y = tile(x, i64[3](1, 2, 1));",
+        "y = expand(x, i64[4](2, 2, 3, 4));", "y = gather(x, i64[2](-1, 0), axis = -1);",
+        "y = squeeze(unsqueeze(x, i64[1](-1)));", "y = resize(x, none, f32[3](1.0, 1.0, 2.0));",
+        "y = cast(x, to = 'i64');", "y = cast(x, to = 'bool');"})
+    expect_round_trip(graph("x: f32[2,3,4]", body));
+}
+
+TEST(NnefWrite, SumsAndProducts) {
+  for (const char* body :
+       {"y = sum_reduce(x, i64[1](-1));", "y = mean_reduce(x, keepdims = false);",
+        "y = max_reduce(x, i64[1](1), keepdims = false);", "y = argmax_reduce(x, axes = [-1], keepdims = false);",
+        "y = softmax(x, axes = [-1]);", "y = matmul(x, f32[4,1](1.0, 2.0, 3.0, 4.0));",
+        "y = matmul(x, f32[4](1.0, 2.0, 3.0, 4.0));", "m, v = moments(x, i64[1](2)); y = add(m, v);",
+        "y = batch_normalization(x, f32[3](0.0, 1.0, 2.0), f32[3](1.0, 2.0, 3.0), f32[3](0.0, 1.0, 0.0));",
+        "y = l2_normalization(x, axes = [-1], epsilon = 0.5);"})
+    expect_round_trip(graph("x: f32[2,3,4]", body));
+  expect_round_trip(graph("x: f32[2,3]", "y = linear(x, f32[1,3](1.0, 2.0, 3.0), f32[1](0.5));"));
+  expect_round_trip(
+      graph("x: f32[2,3]", "y = linear(x, f32[3,1](1.0, 2.0, 3.0), f32[1](0.5), transposeB = false, alpha = 2.0);"));
+}
+
+TEST(NnefWrite, NamesBecomeIdentifiers) {
+  auto w = written("graph g(x 'in/0:0': f32[2]) -> (y '2 out') { a 'fragment' = exp(x); y '2 out' = neg(a); }");
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  EXPECT_NE(w->graph.find("graph g(in_0_0) -> (t2_out)"), std::string::npos) << w->graph;
+  EXPECT_NE(w->graph.find("fragment_ = exp(in_0_0);"), std::string::npos) << w->graph;
+}
+
+TEST(NnefWrite, WhatNnefLacksIsNamed) {
+  auto w = written(graph("x: f32[2]", "a = erf(x); b = erf(a); y = atan(b);"));
+  ASSERT_FALSE(w.ok());
+  EXPECT_EQ(w.error().code(), Code::unsupported);
+  EXPECT_NE(w.error().message().find("2 operations"), std::string::npos) << w.error().text();
+  auto custom = written(graph("x: f32[2]", "a = erf(x); b = erf(a); y = atan(b);"), true);
+  ASSERT_TRUE(custom.ok()) << custom.error().text();
+  EXPECT_NE(custom->graph.find("fragment nnex_erf(in0: tensor<scalar>) -> (out0: tensor<scalar>);"), std::string::npos)
+      << custom->graph;
+  auto symbolic = written(graph("x: f32[N]", "y = exp(x);"));
+  ASSERT_FALSE(symbolic.ok());
+  EXPECT_NE(symbolic.error().message().find("--set"), std::string::npos);
+}
+
+TEST(NnefWrite, TheSameBytesIntoEveryForm) {
+  char name[] = "/tmp/nnex_write_XXXXXX";
+  const std::string folder = mkdtemp(name);
+  const std::string text =
+      graph("x: f32[1,2,5,5]", "w 'conv/w' = copy(x); y = conv(x, f32[1,2,3,3]('" + std::string(144, '3') + "'));");
+  auto w = written(text);
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  for (const char* form : {"/a", "/b", "/a.tar", "/b.tar", "/a.tgz", "/b.tgz"}) {
+    Status s = nnef_format::save_model(*w, folder + form, false);
+    ASSERT_TRUE(s.ok()) << s.error().text();
+    auto back = read_model(folder + form, {});
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    auto first = graph_text::read_graph(text, "test");
+    auto one = Model::compile(std::move(first).value()), two = Model::compile(std::move(back).value());
+    ASSERT_TRUE(one.ok() && two.ok());
+    auto in = inputs_of(*one);
+    auto want = one->session().run(in), got = two->session().run(in);
+    ASSERT_TRUE(want.ok() && got.ok());
+    expect_same(got->front(), want->front());
+  }
+  for (const char* ending : {".tar", ".tgz", "/graph.nnef"}) {
+    auto a = MappedFile::open(folder + "/a" + ending), b = MappedFile::open(folder + "/b" + ending);
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->bytes(), b->bytes()) << ending;
+  }
+  EXPECT_FALSE(nnef_format::save_model(*w, folder + "/a", false).ok());
+  EXPECT_TRUE(nnef_format::save_model(*w, folder + "/a", true).ok());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace nnex
