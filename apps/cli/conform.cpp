@@ -245,9 +245,9 @@ void add_conform(CLI::App& app, int& exit_code) {
     How how;
   };
   auto o = std::make_shared<Options>();
-  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef, cvm")
+  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef, webnn, cvm")
       ->required()
-      ->check(CLI::IsMember({"onnx", "nnef", "cvm"}));
+      ->check(CLI::IsMember({"onnx", "nnef", "webnn", "cvm"}));
   verb->add_option("path", o->path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
       ->required();
   verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
@@ -266,6 +266,12 @@ void add_conform(CLI::App& app, int& exit_code) {
     o->how.load.optimize = !o->no_optimize;
     if (o->standard == "cvm") {
       exit_code = conform_cvm({o->path, o->json, o->filter, o->quiet, o->how.threads, o->how.load});
+      return;
+    }
+    if (o->standard == "webnn") {
+      Verdicts verdicts(o->filter, o->quiet);
+      exit_code = conform_webnn(o->path, o->how.threads, verdicts);
+      if (exit_code == kOk) exit_code = finish(verdicts.rows(), o->json);
       return;
     }
     exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet)

@@ -55,6 +55,10 @@ class Verdicts {
   std::vector<Verdict> rows_;
 };
 
+/// The cases of WebNN: a file {"cases": [...]}, or every such file below a folder. The exit code when they cannot be
+/// read, else kOk.
+int conform_webnn(const std::string& path, int threads, Verdicts& out);
+
 // One function a folder of the cases of NNEF; `folder` is its path.
 Status conform_nnef_rules(const std::string& folder, Verdicts& out);
 Status conform_nnef_graphs(const std::string& folder, Verdicts& out);
