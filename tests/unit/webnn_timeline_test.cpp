@@ -1,0 +1,319 @@
+// The timeline of a WebNN context: order and bytes of many queued calls, destruction at any moment, many threads.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nnex/webnn.h"
+#include "webnn/call.h"
+
+namespace nnex::ml {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+const OperandDescriptor kOne = {DataType::float32, {1}};
+
+Operand call_one(GraphBuilder& builder, std::string_view operation, std::vector<idl::Value> args) {
+  auto made = call(*builder.state(), operation, args);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().text());
+  return made.ok() ? (*made)[0] : Operand();
+}
+
+Context context_of(Environment environment = {}) {
+  environment.threads = 1;
+  return *createContext({}, environment).get();
+}
+
+/// y = x + 1, or any other operation with a constant.
+Graph graph_with(const Context& context, std::string_view operation, float constant,
+                 const OperandDescriptor& d = kOne) {
+  GraphBuilder builder = *GraphBuilder::create(context);
+  const Operand x = *builder.input("x", d);
+  const Operand c = *builder.constant(DataType::float32, static_cast<double>(constant));
+  return *builder.build({{"y", call_one(builder, operation, {x, c})}}).get();
+}
+
+Tensor tensor_of(const Context& context, const OperandDescriptor& d = kOne) {
+  return *context.createTensor({d, true, true}).get();
+}
+
+float number(const Result<Bytes>& read) {
+  EXPECT_TRUE(read.ok());
+  float out = 0;
+  if (read.ok()) std::memcpy(&out, read->data(), sizeof(out));
+  return out;
+}
+
+TEST(WebnnTimeline, TenThousandQueuedKeepOrderAndBytes) {
+  const Context context = context_of();
+  const Graph add = graph_with(context, "add", 1), twice = graph_with(context, "mul", 2);
+  const Tensor a = tensor_of(context), b = tensor_of(context);
+  std::vector<Future<Bytes>> reads;
+  std::vector<float> wanted;
+  float value_a = 0, value_b = 0;
+  for (int i = 0; i < 10000; ++i) {
+    if (i % 7 == 0) {
+      value_a = static_cast<float>(i % 100);
+      std::vector<float> data = {value_a};
+      ASSERT_TRUE(context.writeTensor(a, data).ok());
+      data[0] = -1;  // what was written is what it was at the call
+    }
+    if (i % 3 == 0) {
+      ASSERT_TRUE(context.dispatch(twice, {{"x", a}}, {{"y", b}}).ok());
+      value_b = value_a * 2;
+    } else {
+      ASSERT_TRUE(context.dispatch(add, {{"x", b}}, {{"y", a}}).ok());
+      value_a = value_b + 1;
+    }
+    if (i % 5 == 0) reads.push_back(context.readTensor(a)), wanted.push_back(value_a);
+    if (i % 500 == 0) {
+      const Tensor gone = tensor_of(context);
+      ASSERT_TRUE(context.dispatch(add, {{"x", a}}, {{"y", gone}}).ok());
+      gone.destroy();
+    }
+  }
+  for (size_t i = 0; i < reads.size(); ++i) ASSERT_EQ(number(reads[i].get()), wanted[i]) << i;
+}
+
+TEST(WebnnTimeline, OneNumberAddIsCheap) {
+  const Context context = context_of();
+  const Graph add = graph_with(context, "add", 1);
+  const Tensor a = tensor_of(context), b = tensor_of(context);
+  const NamedTensors in = {{"x", a}}, out = {{"y", b}}, back_in = {{"x", b}}, back_out = {{"y", a}};
+  using Clock = std::chrono::steady_clock;
+  const auto micros = [](Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); };
+  double queued = 1e9, awaited = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    const auto start = Clock::now();
+    for (int i = 0; i < 500; ++i) {
+      ASSERT_TRUE(context.dispatch(add, in, out).ok());
+      ASSERT_TRUE(context.dispatch(add, back_in, back_out).ok());
+    }
+    number(context.readTensor(a).get());
+    queued = std::min(queued, micros(Clock::now() - start) / 1000);
+    const auto began = Clock::now();
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(context.dispatch(add, in, out).ok());
+      number(context.readTensor(b).get());
+    }
+    awaited = std::min(awaited, micros(Clock::now() - began) / 100);
+  }
+  std::printf("one-number add: %.2f us a dispatch when 1,000 are queued; %.2f us awaited\n", queued, awaited);
+}
+
+TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
+  std::deque<std::function<void()>> tasks;  // an event loop that runs while a future is awaited
+  Environment environment;
+  environment.own_thread = false;
+  environment.post = [&](std::function<void()> task) { tasks.push_back(std::move(task)); };
+  const auto await = [&](auto future) {
+    while (!future.settled() && !tasks.empty()) {
+      const auto task = std::move(tasks.front());
+      tasks.pop_front();
+      task();
+    }
+    return future.get();
+  };
+  {
+    const Context context = *await(createContext({}, environment));
+    const Tensor t = *await(context.createTensor({kOne, true, true}));
+    const auto read = context.readTensor(t);
+    float room[1] = {7};
+    const auto into = context.readTensor(t, std::as_writable_bytes(std::span<float>(room)));
+    t.destroy();
+    ASSERT_TRUE(read.settled());
+    EXPECT_EQ(read.get().error().kind, ErrorKind::InvalidStateError);
+    EXPECT_EQ(into.get().error().kind, ErrorKind::InvalidStateError);
+    EXPECT_EQ(room[0], 7);
+
+    const Tensor u = *await(context.createTensor({kOne, true, true}));
+    const auto late = context.readTensor(u);
+    const auto made = context.createTensor({kOne, true, true});
+    context.destroy();
+    context.destroy();
+    EXPECT_TRUE(context.lost().settled());
+    EXPECT_EQ(late.get().error().kind, ErrorKind::InvalidStateError);
+    EXPECT_EQ(made.get().error().kind, ErrorKind::InvalidStateError);
+    EXPECT_EQ(context.writeTensor(u, std::vector<float>{1}).error().kind, ErrorKind::InvalidStateError);
+    EXPECT_EQ(context.readTensor(u).get().error().kind, ErrorKind::InvalidStateError);
+    EXPECT_FALSE(GraphBuilder::create(context).ok());
+  }
+  tasks.clear();
+}
+
+TEST(WebnnTimeline, WorkQueuedBeforeDestroyFinishes) {
+  const Context context = context_of();
+  const Graph add = graph_with(context, "add", 3);
+  const Tensor a = tensor_of(context), b = tensor_of(context);
+  ASSERT_TRUE(context.writeTensor(a, std::vector<float>{4}).ok());
+  ASSERT_TRUE(context.dispatch(add, {{"x", a}}, {{"y", b}}).ok());
+  add.destroy();
+  a.destroy();
+  EXPECT_EQ(number(context.readTensor(b).get()), 7);
+  EXPECT_EQ(context.dispatch(add, {{"x", a}}, {{"y", b}}).error().kind, ErrorKind::InvalidStateError);
+  const Graph other = graph_with(context, "add", 1);
+  EXPECT_EQ(context.dispatch(other, {{"x", a}}, {{"y", b}}).error().kind, ErrorKind::TypeError);
+}
+
+TEST(WebnnTimeline, DispatchChecks) {
+  const Context context = context_of(), other = context_of();
+  const Graph add = graph_with(context, "add", 1);
+  const Tensor a = tensor_of(context), b = tensor_of(context), foreign = tensor_of(other);
+  const Tensor wide = tensor_of(context, {DataType::float32, {2}}), ints = tensor_of(context, {DataType::int32, {1}});
+  const Tensor fixed = *context.createConstantTensor(kOne, std::vector<float>{1}).get();
+  const struct {
+    const char* name;
+    NamedTensors in, out;
+  } rows[] = {
+      {"no input", {}, {{"y", b}}},
+      {"unknown input", {{"x", a}, {"z", wide}}, {{"y", b}}},
+      {"another name", {{"w", a}}, {{"y", b}}},
+      {"no output", {{"x", a}}, {}},
+      {"bound twice", {{"x", a}}, {{"y", a}}},
+      {"another shape", {{"x", wide}}, {{"y", b}}},
+      {"another type", {{"x", ints}}, {{"y", b}}},
+      {"another context", {{"x", foreign}}, {{"y", b}}},
+      {"constant", {{"x", fixed}}, {{"y", b}}},
+      {"empty handle", {{"x", Tensor()}}, {{"y", b}}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Status s = context.dispatch(add, row.in, row.out);
+    ASSERT_FALSE(s.ok());
+    EXPECT_EQ(s.error().kind, ErrorKind::TypeError);
+  }
+  EXPECT_EQ(other.dispatch(add, {{"x", foreign}}, {{"y", b}}).error().kind, ErrorKind::TypeError);
+}
+
+TEST(WebnnTimeline, ManyThreadsOneContext) {
+  const Context context = context_of();
+  const Graph add = graph_with(context, "add", 1, {DataType::float32, {64}});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const OperandDescriptor d = {DataType::float32, {64}};
+      for (int round = 0; round < 60; ++round) {
+        const Tensor in = tensor_of(context, d), out = tensor_of(context, d);
+        const auto value = static_cast<float>(t * 1000 + round);
+        if (!context.writeTensor(in, std::vector<float>(64, value)).ok()) ++wrong;
+        if (!context.dispatch(add, {{"x", in}}, {{"y", out}}).ok()) ++wrong;
+        if (round % 10 == 0) {
+          const Graph own = graph_with(context, "sub", 1, d);
+          if (!context.dispatch(own, {{"x", in}}, {{"y", out}}).ok()) ++wrong;
+          if (!context.dispatch(add, {{"x", in}}, {{"y", out}}).ok()) ++wrong;
+        }
+        const auto read = context.readTensor(out).get();
+        if (number(read) != value + 1) ++wrong;
+        in.destroy();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(WebnnTimeline, ContextDestroyedUnderLoad) {
+  for (int round = 0; round < 20; ++round) {
+    const Context context = context_of();
+    const Graph add = graph_with(context, "add", 1);
+    const Tensor a = tensor_of(context), b = tensor_of(context);
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        while (!stop) {
+          (void)context.dispatch(add, {{"x", a}}, {{"y", b}});
+          (void)context.writeTensor(a, std::vector<float>{1});
+          const auto read = context.readTensor(b);
+          const auto made = context.createTensor({kOne, true, true});
+          (void)read.wait();
+          (void)made.wait();
+        }
+      });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    context.destroy();
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    EXPECT_TRUE(context.lost().settled());
+  }
+}
+
+TEST(WebnnTimeline, WithoutAThreadOfItsOwn) {
+  Environment environment;
+  environment.own_thread = false;
+  const Context context = context_of(environment);
+  const Graph add = graph_with(context, "add", 1);
+  const Tensor a = tensor_of(context), b = tensor_of(context);
+  ASSERT_TRUE(context.dispatch(add, {{"x", a}}, {{"y", b}}).ok());
+  EXPECT_EQ(number(context.readTensor(b).get()), 1);
+}
+
+TEST(WebnnTimeline, HandlesMayGoInAnyOrder) {
+  Future<Bytes> read = [] {
+    const Context context = context_of();
+    const Graph add = graph_with(context, "add", 1);
+    const Tensor a = tensor_of(context), b = tensor_of(context);
+    for (int i = 0; i < 100; ++i) (void)context.dispatch(add, {{"x", a}}, {{"y", b}});
+    return context.readTensor(b);
+  }();
+  EXPECT_EQ(number(read.get()), 1);
+}
+
+TEST(WebnnBuilder, OneOperandUnderSeveralNamesAndUnusedInputs) {
+  const Context context = context_of();
+  GraphBuilder builder = *GraphBuilder::create(context);
+  const Operand x = *builder.input("x", kOne);
+  ASSERT_TRUE(builder.input("unused", kOne).ok());
+  const Operand y = call_one(builder, "neg", {x});
+  EXPECT_EQ(builder.build({{"y", x}}).get().error().kind, ErrorKind::TypeError);  // and it stays usable
+  const Graph graph = *builder.build({{"p", y}, {"q", y}}).get();
+  EXPECT_EQ(builder.input("late", kOne).error().kind, ErrorKind::InvalidStateError);
+  EXPECT_EQ(graph.inputs().size(), 1u);
+  const Tensor in = tensor_of(context), p = tensor_of(context), q = tensor_of(context);
+  ASSERT_TRUE(context.writeTensor(in, std::vector<float>{5}).ok());
+  ASSERT_TRUE(context.dispatch(graph, {{"x", in}}, {{"p", p}, {"q", q}}).ok());
+  EXPECT_EQ(number(context.readTensor(p).get()), -5);
+  EXPECT_EQ(number(context.readTensor(q).get()), -5);
+}
+
+TEST(WebnnBuilder, NumbersAreCastAsTheSpecificationSays) {
+  const Context context = context_of();
+  const struct {
+    DataType type;
+    Number value;
+    double expected;
+  } rows[] = {
+      {DataType::int8, 200.0, 127},
+      {DataType::int8, -200.0, -128},
+      {DataType::uint8, -1.0, 0},
+      {DataType::int32, 2.5, 2},
+      {DataType::int32, 3.5, 4},
+      {DataType::uint32, 4294967295.0, 4294967295.0},
+      {DataType::int32, NAN, 0},
+      {DataType::float16, 65504.0, 65504},
+      {DataType::float32, 1e300, HUGE_VAL},
+      {DataType::int64, -9e300, -9223372036854775808.0},
+  };
+  for (const auto& row : rows) {
+    GraphBuilder builder = *GraphBuilder::create(context);
+    const Operand c = *builder.constant(row.type, row.value);
+    EXPECT_EQ(c.dataType(), row.type);
+    const Operand y = call_one(builder, "cast", {c, "float32"});
+    const Graph graph = *builder.build({{"y", y}}).get();
+    const Tensor out = tensor_of(context, {DataType::float32, {}});
+    ASSERT_TRUE(context.dispatch(graph, {}, {{"y", out}}).ok());
+    EXPECT_EQ(number(context.readTensor(out).get()), static_cast<float>(row.expected)) << name(row.type);
+  }
+}
+
+}  // namespace
+}  // namespace nnex::ml
