@@ -44,9 +44,11 @@ struct ModelOptions {
   std::string path;
   std::vector<std::string> symbols;  ///< "N=4"
   std::string compat;                ///< Whose answers count: "formal" for CVM models.
+  std::vector<std::string> shapes;   ///< "x=[1,3,224,224]"
+  std::optional<uint64_t> weight_seed;
   int threads = 0;
   int memory_limit = 0;  ///< MiB
-  bool no_optimize = false;
+  bool no_optimize = false, expand_compounds = false;
 
   void add_to(CLI::App& verb);
   Result<LoadOptions> options() const;
@@ -69,6 +71,17 @@ Result<std::map<std::string, Value>> read_all_inputs(const std::string& path, co
 Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values);
 /// Writes a tensor: .npy, .npz, .pb, .dat or .json by the name's ending.
 Status save_output(const std::string& path, const Value& value, const std::string& name);
+
+/// Runs the session `steps` times, its states carried on. An input with one axis more than the model's is a sequence:
+/// step t takes element t of the first axis; so is one whose first axis is `steps` times as long, cut into equal
+/// parts. Any other input is the same in every step. Each output is the steps' results on a new first axis.
+/// Errors: invalid_argument (a sequence of another length), the run's.
+Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInfo>& ports,
+                                     const std::vector<Value>& inputs, int64_t steps);
+
+/// Writes a state's content to FOLDER/LABEL.dat. Errors: unreadable (a label that leads out of the folder, a file that
+/// cannot be written), unsupported.
+Status save_variable(const std::string& folder, const std::string& label, const Value& value);
 
 /// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1. Unknown extents become `unknown`.
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,

@@ -29,6 +29,10 @@ void ModelOptions::add_to(CLI::App& verb) {
       ->required();
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
+  verb.add_option("--set-shape", shapes, "Another shape of an input (NNEF externals); all others follow from it")
+      ->type_name("INPUT=[1,3,224,224]");
+  verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF)");
+  verb.add_flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
   verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
   verb.add_option("--memory-limit", memory_limit,
                   "MiB a run may take beside the weights; 0: three quarters of what this process may have")
@@ -39,11 +43,41 @@ void ModelOptions::add_to(CLI::App& verb) {
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
+namespace {
+
+/// "x=[1,3,224,224]" as a name and extents.
+Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::string& s) {
+  const auto refused = [&] {
+    return Error(Code::invalid_argument, fmt::format("--set-shape '{}': needed INPUT=[1,3,224,224]", s));
+  };
+  const size_t eq = s.find('=');
+  if (eq == std::string::npos || s.size() < eq + 3 || s[eq + 1] != '[' || s.back() != ']') return refused();
+  std::vector<int64_t> extents;
+  const char* at = s.c_str() + eq + 2;
+  while (*at != ']') {
+    char* end = nullptr;
+    const long long n = std::strtoll(at, &end, 10);
+    if (end == at || n < 0 || (*end != ',' && *end != ']') || (*end == ',' && end[1] == ']')) return refused();
+    extents.push_back(n);
+    at = *end == ',' ? end + 1 : end;
+  }
+  if (at != &s.back()) return refused();
+  return std::pair{s.substr(0, eq), std::move(extents)};
+}
+
+}  // namespace
+
 Result<LoadOptions> ModelOptions::options() const {
   LoadOptions options;
   options.optimize = !no_optimize;
   options.memory_limit = int64_t{memory_limit} << 20;
   options.compat = compat;
+  options.weight_seed = weight_seed;
+  options.expand_compounds = expand_compounds;
+  for (const std::string& s : shapes) {
+    NNEX_ASSIGN(auto shape, named_shape(s));
+    options.shapes.insert(std::move(shape));
+  }
   for (const std::string& s : symbols) {
     const size_t eq = s.find('=');
     char* end = nullptr;

@@ -18,9 +18,10 @@ namespace {
 struct Options {
   ModelOptions model;
   std::vector<std::string> inputs, save;
-  std::string labels;
+  std::string labels, save_variables;
   Picture picture;
   int topk = 0;
+  int64_t steps = 1;
   bool json = false, quiet = false, random = false, exact = false, hash = false, hash_layers = false;
 };
 
@@ -190,6 +191,16 @@ int hash_layers(const Options& o) {
   return kOk;
 }
 
+/// One tensor file a state, as the model's folder would have it.
+Status save_states(const Model& model, const Session& session, const std::string& folder) {
+  if (model.states().empty()) return Error(Code::invalid_argument, "--save-variables: the model updates no variable");
+  for (const PortInfo& p : model.states()) {
+    NNEX_ASSIGN(const Value v, session.state(p.name));
+    NNEX_TRY(save_variable(folder, p.name, v));
+  }
+  return {};
+}
+
 int run(const Options& o) {
   if (o.hash_layers) return hash_layers(o);
   auto model = o.model.load();
@@ -202,9 +213,11 @@ int run(const Options& o) {
   SessionOptions options;
   options.threads = o.model.threads;
   Session session = model->session(options);
-  auto out = session.run(*inputs);
+  auto out = o.steps == 1 ? session.run(*inputs) : run_steps(session, model->inputs(), *inputs, o.steps);
   if (!out.ok()) return report(out.error());
   if (Status s = save(*model, *out, o.save); !s.ok()) return report(s.error());
+  if (!o.save_variables.empty())
+    if (Status s = save_states(*model, session, o.save_variables); !s.ok()) return report(s.error());
   Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
   for (size_t i = 0; i < out->size(); ++i) {
     const Tensor* t = (*out)[i].tensor();
@@ -242,6 +255,14 @@ void add_run(CLI::App& app, int& exit_code) {
       "input it has an array for");
   verb->add_option("--save", o->save,
                    "Save an output: FILE, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes all of them");
+  verb->add_option("--steps", o->steps,
+                   "Run N times, the model's states carried on; an input with one axis more than the model's is a "
+                   "sequence, and outputs come on a new first axis")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  verb->add_option("--save-variables", o->save_variables,
+                   "Write what became of the variables that the model updates: FOLDER/LABEL.dat")
+      ->type_name("FOLDER");
   verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(whole_number(0));
   verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
   verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")

@@ -19,16 +19,37 @@ LowerOptions with_seed(const ImportOptions& options) {
   return out;
 }
 
+/// Whether a compound operation may come as its body: all but the pools that hand 'ignore' on to sample, which has no
+/// such border (reference section 12, 45).
+bool has_fitting_body(const Declaration& d) { return d.name != "max_pool" && d.name != "max_pool_with_index"; }
+
+/// Other shapes are of externals that there are.
+void check_names(const Graph& graph, const EvaluateOptions& options, Faults& faults) {
+  for (const auto& [name, extents] : options.shapes) {
+    std::string known;
+    bool found = false;
+    for (ValueId v : graph.inputs()) {
+      found |= graph[v].name == name;
+      known += fmt::format(" '{}'", graph[v].name);
+    }
+    if (!found)
+      faults.add(
+          Error(Code::invalid_argument, fmt::format("no external '{}' to give a shape; there are:{}", name, known)));
+  }
+}
+
 }  // namespace
 
 std::optional<Graph> import_document(std::string_view text, std::string_view file, const ImportOptions& options,
                                      Faults& faults) {
   Graph graph;
   EvaluateOptions language = options.language;
-  if (options.expand_compounds && !language.lowered) language.lowered = [](const Declaration&) { return true; };
+  if (options.expand_compounds && !language.lowered) language.lowered = has_fitting_body;
   Lowering lowering(graph, with_seed(options));
   Tensors tensors;
   if (!evaluate(text, file, lowering, tensors, faults, language)) return std::nullopt;
+  check_names(graph, language, faults);
+  if (!faults.none()) return std::nullopt;
   return graph;
 }
 

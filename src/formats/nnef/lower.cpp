@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/nnef/lower_call.h"
+#include "formats/nnef/shape_call.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -291,9 +292,19 @@ Status Lowering::introduce_external(const Operation& op, Tensors& tensors) {
 Status Lowering::introduce_constant(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   if (t.type == ItemType::string) return op.fault({}, "constant: strings cannot be computed with", Code::unsupported);
-  NNEX_ASSIGN(Tensor content, Tensor::make(element_type(t.type), Shape(t.extents)));
   const Arg& value = op.arg("value");
   const std::span<const Arg> items = value.is_list() ? value.items() : std::span<const Arg>(&value, 1);
+  constexpr int64_t kRepeated = 1 << 16;  ///< Of one item: what a few bytes of text may take before a run.
+  if (items.size() == 1 && Shape(t.extents).count() > kRepeated) {
+    auto literal = literal_tensor(items[0]);
+    if (!literal.ok()) return op.fault({}, "constant: " + literal.error().message(), literal.error().code());
+    Builder b(graph_, kMain, graph_.add_place(op.places ? op.places->place() : std::string()));
+    t.value = b("expand", {b.constant(std::move(literal).value()), b.ints(t.extents)});
+    graph_.set_type(t.value, type_of(element_type(t.type), t.extents));
+    graph_.set_name(t.value, std::string(t.name));
+    return {};
+  }
+  NNEX_ASSIGN(Tensor content, Tensor::make(element_type(t.type), Shape(t.extents)));
   for (int64_t i = 0; i < content.count(); ++i) {
     const Arg& item = items[items.size() == 1 ? 0 : static_cast<size_t>(i)];
     if (auto* x = item.get<double>())
@@ -413,32 +424,32 @@ void Lowering::end(std::span<const TensorId> results, Tensors& tensors) {
 // ---- Weights for networks that come without
 
 Result<Tensor> seeded_weights(const VariableRequest& request, uint64_t seed) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto count = Shape(request.extents).checked_count();
+  if (!count || *count > kMost)
+    return Error(Code::limit, fmt::format("{} holds more than {} numbers", text(request.extents), kMost));
   NNEX_ASSIGN(Tensor t, Tensor::make(element_type(request.type), Shape(request.extents)));
+  const std::string key = label_key(request.label);
   uint64_t state = seed ^ 0x9e3779b97f4a7c15u;
-  for (char c : label_key(request.label)) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  for (char c : key) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   const auto unit = [&state] {  // splitmix64: 53 bits in (0, 1)
     uint64_t z = state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
   };
+  if (request.type != ItemType::scalar) {
+    for (int64_t i = 0; i < t.count(); ++i) set_int(t, i, unit() < 0.5);
+    return t;
+  }
   const Ints& e = request.extents;
   double inputs = 1;
   for (size_t i = 1; i < e.size(); ++i) inputs *= static_cast<double>(e[i]);
   const bool vector = e.size() < 2 || (e.size() == 2 && e[0] == 1);
-  const std::string key = label_key(request.label);
   const auto called = [&](std::string_view word) { return key.find(word) != std::string::npos; };
-  const double middle = called("variance") || called("var") || called("scale") || called("gamma") ? 1 : 0;
-  const double deviation = vector ? 0.05 : std::sqrt(2 / inputs);
-  constexpr double kTurn = 6.283185307179586;
-  for (int64_t i = 0; i < t.count(); ++i) {
-    if (request.type != ItemType::scalar) {
-      set_int(t, i, unit() < 0.5);
-      continue;
-    }
-    const double radius = std::sqrt(-2 * std::log(unit()));
-    set_real(t, i, middle + deviation * radius * std::cos(kTurn * unit()));
-  }
+  const double middle = called("var") || called("scale") || called("gamma") ? 1 : 0;
+  const double reach = vector ? 0.1 : std::sqrt(6 / inputs);
+  for (float& v : t.mutable_as<float>()) v = static_cast<float>(middle + reach * (2 * unit() - 1));
   return t;
 }
 

@@ -62,8 +62,9 @@ class Lowering : public Sink {
 /// The engine's element type for a data-type of NNEF: f32, i64, bool, str.
 DType element_type(ItemType type);
 
-/// A tensor of numbers that look like trained weights, the same for the same label: normal with a deviation of
-/// sqrt(2 / inputs of one output), or close to 1 for what scales and variances are called.
+/// Numbers in the range of trained weights, the same for the same label and seed: up to sqrt(6 / inputs of one output)
+/// either way, vectors up to 0.1, around 1 where the label speaks of a variance or scale. Integers and truth are 0 and
+/// 1. Errors: limit.
 Result<Tensor> seeded_weights(const VariableRequest& request, uint64_t seed);
 
 }  // namespace nnex::nnef_format
