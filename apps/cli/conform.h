@@ -62,6 +62,7 @@ int conform_webnn(const std::string& path, int threads, Verdicts& out);
 // One function a folder of the cases of NNEF; `folder` is its path.
 Status conform_nnef_rules(const std::string& folder, Verdicts& out);
 Status conform_nnef_graphs(const std::string& folder, Verdicts& out);
+Status conform_nnef_values(const std::string& folder, Verdicts& out);
 Status conform_nnef_dat(const std::string& folder, Verdicts& out);
 Status conform_nnef_quant(const std::string& folder, Verdicts& out);
 Status conform_nnef_containers(const std::string& folder, Verdicts& out);

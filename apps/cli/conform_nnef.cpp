@@ -12,8 +12,8 @@ const struct {
   const char* folder;
   Status (*run)(const std::string&, Verdicts&);
 } kFolders[] = {
-    {"rules", conform_nnef_rules}, {"graphs", conform_nnef_graphs},         {"dat", conform_nnef_dat},
-    {"quant", conform_nnef_quant}, {"containers", conform_nnef_containers},
+    {"rules", conform_nnef_rules}, {"values", conform_nnef_values}, {"graphs", conform_nnef_graphs},
+    {"dat", conform_nnef_dat},     {"quant", conform_nnef_quant},   {"containers", conform_nnef_containers},
 };
 
 }  // namespace
