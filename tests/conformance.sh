@@ -2,15 +2,15 @@
 # conformance.sh NNEX SHARED: every set must pass at least as many cases as it did; nothing else decides.
 set -uo pipefail
 nnex=$1 shared=$2 bad=0
-floor() {  # floor NAME LEAST PATH
+floor() {  # floor NAME STANDARD LEAST PATH
   local line got
-  line=$("$nnex" conform onnx "$3" --quiet | tail -n 1)
+  line=$("$nnex" conform "$2" "$4" --quiet | tail -n 1)
   got=${line%% *}
-  echo "  $1: $line (floor $2)"
-  [ "${got:-0}" -ge "$2" ] 2>/dev/null || bad=1
+  echo "  $1: $line (floor $3)"
+  [ "${got:-0}" -ge "$3" ] 2>/dev/null || bad=1
 }
-while read -r name least path; do
+while read -r name standard least path; do
   case $name in ''|'#'*) continue ;; esac
-  floor "$name" "$least" "$shared/$path"
+  floor "$name" "$standard" "$least" "$shared/$path"
 done < "$(dirname "$0")/conformance.floors"
 exit $bad

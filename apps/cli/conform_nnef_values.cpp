@@ -74,9 +74,8 @@ Result<std::string> run_case(const Json& one, double tolerance, bool expand) {
 
 Status conform_nnef_values(const std::string& folder, Verdicts& out) {
   NNEX_ASSIGN(const Json index, read_index(folder + "/values.json"));
-  const double usual = index.contains("tolerance") && index["tolerance"].is_number()
-                           ? index["tolerance"].get<double>()
-                           : 1e-5;
+  const double usual =
+      index.contains("tolerance") && index["tolerance"].is_number() ? index["tolerance"].get<double>() : 1e-5;
   for (const Json& one : index["cases"]) {
     const std::string name = "values/" + one.value("id", "");
     if (!out.wants(name)) continue;

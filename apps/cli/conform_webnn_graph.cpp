@@ -74,7 +74,8 @@ class GraphCase {
   std::string add_operation(const Json& op) {
     const std::string name = op["name"];
     std::vector<Value> args;
-    for (const Json& argument : op["arguments"]) args.push_back(value(argument.begin().value()));
+    for (const Json& argument : op["arguments"])
+      for (const auto& [_, given] : argument.items()) args.push_back(value(given));
     auto made = ml::call(*builder_.state(), name, args);
     if (!made.ok()) return fmt::format("{}: {}", name, made.error().text());
     const Json outputs = op["outputs"].is_array() ? op["outputs"] : Json::array({op["outputs"]});

@@ -50,6 +50,12 @@ std::optional<ml::BigInt> big_int(const Json& j) {
   return ml::idl::big_int_of(std::string_view(text).substr(0, text.size() - 1));
 }
 
+/// In the data of an integer tensor the digits alone will do.
+std::optional<ml::BigInt> big_element(const Json& j) {
+  if (const auto big = big_int(j)) return big;
+  return j.is_string() ? ml::idl::big_int_of(j.get_ref<const std::string&>()) : std::nullopt;
+}
+
 std::optional<double> real(const Json& j) {
   if (j.is_number()) return j.get<double>();
   if (j.is_string()) return special(j.get_ref<const std::string&>());
@@ -64,7 +70,7 @@ bool put(Tensor& t, int64_t i, const Json& j) {
     if (x) set_real(t, i, *x);
     return x.has_value();
   }
-  if (const auto big = big_int(j)) {
+  if (const auto big = big_element(j)) {
     set_int(t, i, static_cast<int64_t>(big->negative ? uint64_t{0} - big->magnitude : big->magnitude));
     return true;
   }

@@ -124,8 +124,8 @@ class GraphBuilder : public Operations {
   /// Error: InvalidStateError when the context is lost.
   static Result<GraphBuilder> create(const Context& context);
 
-  /// Error: TypeError for an empty or repeated name, or a bad descriptor; InvalidStateError after build() or when the
-  /// context is lost (so do all others).
+  /// Error: TypeError for an empty name or a bad descriptor (a repeated name is build()'s matter); InvalidStateError
+  /// after build() or when the context is lost (so do all others).
   Result<Operand> input(const std::string& name, const OperandDescriptor& descriptor);
   /// The bytes are copied now.
   Result<Operand> constant(const OperandDescriptor& descriptor, BufferSource buffer);

@@ -57,6 +57,13 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
+/// Whether the name ends as an archive's does: then its bytes must be one.
+bool names_archive(std::string_view path) {
+  for (std::string_view end : {".tar", ".tgz", ".tar.gz"})
+    if (path.size() > end.size() && path.substr(path.size() - end.size()) == end) return true;
+  return false;
+}
+
 /// What the bytes are, of a single file.
 Result<Graph> read_file(FileBytes file, const std::string& path, const std::string& folder,
                         const LoadOptions& options) {
@@ -66,7 +73,7 @@ Result<Graph> read_file(FileBytes file, const std::string& path, const std::stri
     all.add("graph.nnef", path, std::move(file));
     return read_nnef(all, options);
   }
-  if (Container::is_archive(file.bytes)) {
+  if (Container::is_archive(file.bytes) || names_archive(path)) {
     NNEX_ASSIGN(const Container archive, Container::from_bytes(path, std::move(file)));
     return read_nnef(archive, options);
   }

@@ -336,7 +336,7 @@ constexpr OpDef kResizeOps[] = {
                  {webnn, "resample2d", {{"mode", "mode", &kModeWord}}, 1, "", {{"axes", "[2,3]"}}},
                  {cvm,
                   "upsampling",
-                  {{"scales", "scale", &kSpatialFactors}},
+                  {{"sizes", "scale"}},
                   1,
                   "",
                   {{"transform", "'asymmetric'"}, {"nearest_rounding", "'floor'"}}}}},

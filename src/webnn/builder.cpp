@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "passes/passes.h"
 #include "webnn/context.h"
@@ -44,6 +45,14 @@ nnex::Status prune(nnex::Graph& graph) {
   NNEX_TRY(drop_unused(graph));
   for (size_t i = graph.inputs().size(); i-- > 0;)
     if (graph[graph.inputs()[i]].uses.empty()) graph.remove_param(kMain, i);
+  return {};
+}
+
+/// The first name that two inputs of a graph share; empty when none do.
+std::string repeated_input(const nnex::Graph& graph) {
+  std::set<std::string> names;
+  for (ValueId v : graph.inputs())
+    if (!names.insert(graph[v].name).second) return graph[v].name;
   return {};
 }
 
@@ -149,9 +158,7 @@ Result<GraphBuilder> GraphBuilder::create(const Context& context) {
 Result<Operand> GraphBuilder::input(const std::string& name, const OperandDescriptor& descriptor) {
   NNEX_TRY(state_->can_build());
   if (name.empty()) return type_error("input: the name is empty");
-  if (state_->input_names.count(name)) return type_error(fmt::format("input: the name '{}' is taken", name));
   NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, fmt::format("input '{}'", name)));
-  state_->input_names.insert(name);
   const ValueId v = state_->graph.add_param(kMain, name, Type());
   return state_->operand(v, descriptor.dataType, descriptor.shape, OperandState::Role::input);
 }
@@ -205,6 +212,8 @@ Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
       results.push_back(operand.state()->value);
   plan->graph.set_results(kMain, std::move(results));
   if (nnex::Status s = prune(plan->graph); !s.ok()) return rejected(from_engine(ErrorKind::OperationError, s.error()));
+  if (const std::string name = repeated_input(plan->graph); !name.empty())
+    return rejected(type_error(fmt::format("build: two inputs have the name '{}'", name)));
   describe(*plan, outputs);
 
   Promise<Graph> promise;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,6 @@ struct OperandState {
 struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::shared_ptr<ContextState> context;
   nnex::Graph graph;
-  std::set<std::string> input_names;
   std::vector<std::shared_ptr<TensorState>> constant_tensors;  ///< Those of constant(tensor).
   bool built = false;
 
@@ -62,7 +60,7 @@ int64_t byte_length(DataType type, const std::vector<uint32_t>& shape);
 Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buffer, std::string_view what);
 
 /// An engine scalar of the type with the number cast to it: floats round to nearest even (overflow to infinity),
-/// integers clamp to the type's range after rounding half to even, NaN gives 0. A BigInt that is cast to an integer
+/// integers are cut to whole numbers and clamp to the type's range, NaN gives 0. A BigInt that is cast to an integer
 /// type stays exact.
 nnex::Tensor cast_number(DataType type, const Number& value);
 
