@@ -8,6 +8,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 #include "ops/words.h"
 
 namespace nnex {
@@ -310,6 +311,7 @@ constexpr OpDef kResizeOps[] = {
           field<&ResizeAttrs::antialias>("antialias", "Stretch the filter when an axis shrinks."),
           field<&ResizeAttrs::aspect>("aspect", "Whether sizes stretch each axis, or bound one scale for all.")}),
      .infer = infer_resize,
+     .precision = keeps_precision,
      .reference = any(run_resize),
      .spelled = {{onnx,
                   "Resize",
