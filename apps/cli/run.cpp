@@ -258,7 +258,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--steps", o->steps,
                    "Run N times, the model's states carried on; an input with one axis more than the model's is a "
                    "sequence, and outputs come on a new first axis")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->type_name("N");
   verb->add_option("--save-variables", o->save_variables,
                    "Write what became of the variables that the model updates: FOLDER/LABEL.dat")

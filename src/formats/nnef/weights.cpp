@@ -3,25 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "formats/nnef/lower.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
 
 std::string tensor_file_name(std::string_view label) { return fmt::format("{}.dat", label); }
-
-DType engine_type(ItemType type) {
-  switch (type) {
-    case ItemType::scalar:
-      return DType::f32;
-    case ItemType::integer:
-      return DType::i64;
-    case ItemType::logical:
-      return DType::boolean;
-    case ItemType::string:
-      return DType::str;
-  }
-  return DType::none;
-}
 
 std::string_view type_name(ItemType type) {
   constexpr std::string_view kNames[] = {"scalar", "integer", "logical", "string"};
@@ -41,8 +28,8 @@ Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Int
     return real_items(file);
   }
   NNEX_ASSIGN(Tensor t, items(file));
-  if (t.dtype() == engine_type(type)) return t;
-  return convert(t, engine_type(type));
+  if (t.dtype() == element_type(type)) return t;
+  return convert(t, element_type(type));
 }
 
 Result<Tensor> variable_content(const Container& from, std::string_view label, ItemType type, const Ints& extents,

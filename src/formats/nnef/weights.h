@@ -21,8 +21,6 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
 /// The same for a file that is read already.
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record);
 
-/// The element type that the engine has for a data-type of NNEF.
-DType engine_type(ItemType type);
 /// "scalar", "integer", "logical", "string".
 std::string_view type_name(ItemType type);
 
