@@ -209,7 +209,7 @@ bool Checker::assign(const Target& t, const DeclaredType& type, const Expr& from
 bool Checker::assign_items(const Target& t, const DeclaredType& type) {
   bool fine = true;
   for (size_t i = 0; i < t.items.size(); ++i) {
-    static const Expr kPart;
+    static const Expr kPart{};
     const DeclaredType& item = type.kind == TypeKind::tuple   ? type.items[i]
                                : type.kind == TypeKind::array ? *type.items
                                                               : *no_type();
