@@ -13,6 +13,14 @@
 
 namespace nnex {
 
+/// Numbers that lie in [low, high].
+struct IntRange {
+  int64_t low = INT32_MIN, high = INT32_MAX;
+
+  bool inside(int64_t least, int64_t most) const { return low >= least && high <= most; }
+};
+IntRange range_of(simd::IntType type);
+
 /// Steps of a chain as they are said, one after another; what one stage can hold becomes one stage.
 class IntSteps {
  public:
@@ -20,14 +28,21 @@ class IntSteps {
   void multiply(int32_t factor);
   /// ((x >> (bits - 1)) + 1) >> 1 of unbounded integers; bits in 1..32.
   void shift_right(int32_t bits);
-  void combine(simd::IntStepKind kind, int operand) { steps_.push_back({kind, operand, {}}), at_ = kDone; }
+  /// `other`: what the operand's elements lie in.
+  void combine(simd::IntStepKind kind, int operand, const IntRange& other = {});
+  /// The steps for elements in `x`, of type x_type, and results of type y_type: limits that limit nothing go, and
+  /// narrow() says from where on int16 is enough.
+  void finish(IntRange x, simd::IntType x_type, simd::IntType y_type);
   const std::vector<simd::IntStep>& steps() const { return steps_; }
+  int narrow() const { return narrow_; }
 
  private:
   enum Place { kLow, kFactor, kShift, kMost, kDone };
   simd::IntStage& stage(Place place);
   std::vector<simd::IntStep> steps_;
-  Place at_ = kDone;  ///< What the last stage said last.
+  std::vector<IntRange> others_;  ///< Of each step's operand.
+  Place at_ = kDone;              ///< What the last stage said last.
+  int narrow_ = simd::IntBlock::kNever;
 };
 
 /// Element (row, column) of a sum or of x through `steps`, to y. Operands and y lie by the same rows and columns.
@@ -40,6 +55,7 @@ struct IntChain {
   std::byte* y = nullptr;
   simd::IntType y_type = simd::IntType::i32;
   int64_t y_row_stride = 0;
+  int narrow = simd::IntBlock::kNever;  ///< Of the steps, once they are finished for these types.
 
   /// The part of `rows` x `columns` of which `sums` is the first element, at this row and column of the whole.
   void run(const simd::Loops& loops, const int32_t* sums, int64_t stride, int64_t row, int64_t column, int64_t rows,

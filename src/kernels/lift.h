@@ -35,6 +35,34 @@ void copy_run(const T* a, int64_t n, T* to) {
   }
 }
 
+/// n bytes with their upper bit turned. The ranges do not overlap.
+inline void flip_run(const uint8_t* a, int64_t n, uint8_t* to) {
+  struct Sixteen {
+    uint64_t words[2];
+  };
+  const auto flipped = [&](auto width, int64_t i) {
+    decltype(width) v;
+    std::memcpy(&v, a + i, sizeof v);
+    if constexpr (sizeof v == 16) {
+      v.words[0] ^= 0x8080808080808080U, v.words[1] ^= 0x8080808080808080U;
+    } else {
+      v = static_cast<decltype(v)>(v ^ 0x8080808080808080U);
+    }
+    std::memcpy(to + i, &v, sizeof v);
+  };
+  // Whole pieces, the last of which may overlap the one before it.
+  if (n >= 16) {
+    for (int64_t i = 0; i + 16 < n; i += 16) flipped(Sixteen{}, i);
+    flipped(Sixteen{}, n - 16);
+  } else if (n >= 8) {
+    flipped(uint64_t{}, 0), flipped(uint64_t{}, n - 8);
+  } else if (n >= 4) {
+    flipped(uint32_t{}, 0), flipped(uint32_t{}, n - 4);
+  } else {
+    for (int64_t i = 0; i < n; ++i) flipped(uint8_t{}, i);
+  }
+}
+
 /// float32 as it is.
 struct LiftFloat {
   using From = float;
@@ -58,7 +86,7 @@ struct LiftBytes {
     if (flip == 0) {
       copy_run(a, n, to);
     } else {
-      for (int64_t i = 0; i < n; ++i) to[i] = a[i] ^ flip;
+      flip_run(a, n, to);
     }
   }
 };

@@ -190,6 +190,111 @@ TEST(IntChain, WholeTensorsInAnySplit) {
   });
 }
 
+/// One thing said to a chain, and its formula.
+struct Said {
+  enum { clamp, multiply, shift, combine } what = clamp;
+  int32_t a = 0, b = 0;
+  IntStepKind kind = IntStepKind::add;
+
+  explicit Said(Random& random) {
+    what = static_cast<decltype(what)>(random.below(4));
+    a = random.number(), b = random.number();
+    if (what == clamp && random.one_in(2)) a = random.one_in(2) ? 0 : -127, b = random.one_in(2) ? 127 : 32767;
+    if (a > b && what == clamp) std::swap(a, b);
+    if (what == multiply && random.one_in(2)) a = static_cast<int32_t>(random.below(255)) - 127;
+    if (what == shift) a = static_cast<int32_t>(1 + random.below(random.one_in(3) ? 32 : 15));
+    kind = static_cast<IntStepKind>(1 + random.below(6));
+  }
+  void say(IntSteps& steps, int operand, IntType type) const {
+    if (what == clamp) return steps.clamp(a, b);
+    if (what == multiply) return steps.multiply(a);
+    if (what == shift) return steps.shift_right(a);
+    steps.combine(kind, operand, range_of(type));
+  }
+  int64_t of(int64_t x, int64_t other) const {
+    if (what == clamp) return std::clamp<int64_t>(x, a, b);
+    if (what == multiply) return wrapped(x * a);
+    if (what == shift) return ((x >> (a - 1)) + 1) >> 1;
+    return through({kind, 0, {}}, x, other);
+  }
+};
+
+/// Random chains, finished for elements of a known range; returns where int16 began to be enough.
+int check_finished(const Loops& loops, uint32_t seed) {
+  Random random(seed);
+  const int64_t rows = 1 + random.below(16), columns = 1 + random.below(random.one_in(2) ? 100 : 20);
+  Stored x(random, rows, columns, true);
+  IntRange range = range_of(x.operand.type);
+  if (x.operand.type == IntType::i32) {
+    const int64_t most = int64_t{1} << random.below(32);
+    range = {std::max<int64_t>(kLeast, -most), std::min<int64_t>(kMost, most)};
+    for (size_t i = 0; i + 4 <= x.bytes.size(); i += 4) {
+      int32_t value = 0;
+      std::memcpy(&value, x.bytes.data() + i, 4);
+      value = static_cast<int32_t>(std::clamp<int64_t>(value, range.low, range.high));
+      std::memcpy(x.bytes.data() + i, &value, 4);
+    }
+  }
+  std::vector<Said> said;
+  std::vector<Stored> stored;
+  IntSteps steps;
+  for (int64_t n = random.below(6); n > 0; --n) {
+    said.emplace_back(random), stored.emplace_back(random, rows, columns, false);
+    said.back().say(steps, static_cast<int>(said.size()) - 1, stored.back().operand.type);
+  }
+  const IntType type = static_cast<IntType>(random.below(4));
+  steps.finish(range, x.operand.type, type);
+  std::vector<std::byte> y(static_cast<size_t>(rows * columns * bytes_of(type))), expected = y;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    int64_t value = element(x.operand, i / columns, i % columns);
+    for (size_t s = 0; s < said.size(); ++s)
+      value = said[s].of(value, element(stored[s].operand, i / columns, i % columns));
+    const auto low = static_cast<uint32_t>(value);
+    std::memcpy(expected.data() + i * bytes_of(type), &low, static_cast<size_t>(bytes_of(type)));
+  }
+  IntChain chain;
+  chain.steps = steps.steps(), chain.narrow = steps.narrow();
+  for (const Stored& s : stored) chain.operands[chain.n_operands++] = s.operand;
+  chain.y = y.data(), chain.y_type = type, chain.y_row_stride = columns;
+  Team team(1);
+  chain.run(loops, team, x.operand, rows, columns);
+  EXPECT_TRUE(y == expected) << "seed " << seed << ", narrow from " << steps.narrow();
+  return steps.narrow();
+}
+
+TEST(IntChain, FinishedStepsGiveTheSameNumbers) {
+  test::for_each_table([](const Loops& loops) {
+    if (loops.numbers == simd::Numbers::exact) return;
+    int at_once = 0, later = 0, never = 0;
+    for (uint32_t seed = 0; seed < 20000 && !testing::Test::HasFailure(); ++seed) {
+      const int narrow = check_finished(loops, seed);
+      ++(narrow == 0 ? at_once : narrow == IntBlock::kNever ? never : later);
+    }
+    EXPECT_GT(at_once, 1000);
+    EXPECT_GT(later, 1000);
+    EXPECT_GT(never, 1000);
+  });
+}
+
+/// sum + bias to 16 bits, relu, times a factor, to 8 bits: what follows the first shift needs int16 alone.
+TEST(IntSteps, ARequantisationIsNarrowBehindItsFirstShift) {
+  IntSteps steps;
+  steps.shift_right(6);
+  steps.clamp(-32767, 32767);
+  steps.clamp(0, kMost);
+  steps.multiply(101);
+  steps.shift_right(13);
+  steps.clamp(-127, 127);
+  steps.combine(IntStepKind::add, 0, range_of(IntType::i8));
+  steps.clamp(0, 127);
+  steps.finish({-9'000'000, 9'000'000}, IntType::i32, IntType::u8);
+  EXPECT_EQ(steps.narrow(), 1);
+  ASSERT_EQ(steps.steps().size(), 4U);
+  EXPECT_FALSE(steps.steps()[0].stage.carries);
+  EXPECT_EQ(steps.steps()[1].stage.fixed, 101 << 2);
+  EXPECT_EQ(steps.steps()[1].stage.least, kLeast);  // relu came before: no number is below 0
+}
+
 TEST(IntSteps, OneStageHoldsWhatComesInItsOrder) {
   IntSteps steps;
   steps.clamp(0, kMost);

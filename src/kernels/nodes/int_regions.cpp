@@ -53,7 +53,7 @@ struct IntRegion {
 
   IntChain chain(const Call& c) const {
     IntChain chain;
-    chain.steps = steps.steps();
+    chain.steps = steps.steps(), chain.narrow = steps.narrow();
     for (const Source& s : operands) chain.operands[chain.n_operands++] = operand(c, s);
     chain.y = c.out(0).mutable_data(), chain.y_type = y_type, chain.y_row_stride = columns;
     return chain;
@@ -84,6 +84,7 @@ class Reader {
     for (size_t i = 0; i < r_.region.size(); ++i)
       if (!step(r_.region[i], static_cast<int>(i), i + 1 == r_.region.size())) return std::nullopt;
     if (element_ != outer_ + static_cast<int>(r_.region.size()) - 1) return std::nullopt;
+    out_.steps.finish(begins_, out_.product ? simd::IntType::i32 : out_.start.type, out_.y_type);
     return std::move(out_);
   }
 
@@ -114,9 +115,31 @@ class Reader {
     const int x = input_of(s.in[0]), w = input_of(s.in[1]);
     if (x < 0 || w < 0) return false;
     out_.x = x, out_.w = w;
-    if (s.in.size() < 3 || s.in[2] < 0) return true;
-    out_.bias = input_of(s.in[2]);
-    return out_.bias >= 0 && at(out_.bias).dtype == DType::i32;
+    if (s.in.size() >= 3 && s.in[2] >= 0) {
+      out_.bias = input_of(s.in[2]);
+      if (out_.bias < 0 || at(out_.bias).dtype != DType::i32) return false;
+    }
+    begins_ = sums();
+    return true;
+  }
+
+  /// What the sums of a product of bytes lie in.
+  IntRange sums() const {
+    const Shape& w = at(out_.w).shape;
+    if (out_.columns == 0 || w.count() > (int64_t{1} << 40)) return {};
+    const int64_t most = w.count() / out_.columns * 255 * 128;
+    IntRange r = {-most, most};
+    if (out_.bias >= 0) {
+      const Tensor* bias = at(out_.bias).constant;
+      if (!bias) return {};
+      int64_t least = 0, greatest = 0;
+      for (int64_t i = 0; i < bias->count(); ++i) {
+        const int64_t b = int_at(*bias, i);
+        least = std::min(least, b), greatest = std::max(greatest, b);
+      }
+      r.low += least, r.high += greatest;
+    }
+    return r.inside(INT32_MIN, INT32_MAX) ? r : IntRange{};
   }
 
   /// The first operator of a chain without a product: it goes on from an input of the result's extents.
@@ -127,6 +150,7 @@ class Reader {
       const auto source = source_of(v);
       if (!source) return false;
       out_.start = *source, element_ = v;
+      begins_ = range_of(source->type);
       return true;
     }
     return false;
@@ -151,7 +175,7 @@ class Reader {
     if (o.constant && o.shape.count() == 1 && int_with_number(kind, int_at(*o.constant, 0), out_.steps)) return true;
     if (kind == simd::IntStepKind::subtract && !element_first) kind = simd::IntStepKind::subtract_from;
     if (out_.operands.size() == IntChain::kMostOperands) return false;
-    out_.steps.combine(kind, static_cast<int>(out_.operands.size()));
+    out_.steps.combine(kind, static_cast<int>(out_.operands.size()), range_of(source->type));
     out_.operands.push_back(*source);
     return true;
   }
@@ -186,6 +210,7 @@ class Reader {
   const KernelRequest& r_;
   int outer_;
   int element_ = -1;  ///< The value that the chain stands at.
+  IntRange begins_;   ///< What the chain's first element lies in.
   Shape shape_;
   IntRegion out_;
 };

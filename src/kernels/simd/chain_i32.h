@@ -24,6 +24,8 @@ struct IntStage {
   int32_t factor = 1;
   int32_t shift = 0;
   int32_t least = INT32_MIN, most = INT32_MAX;
+  bool carries = true;  ///< x + 2^(shift - 1) may not fit int32.
+  int16_t fixed = 0;    ///< On int16 (IntBlock::narrow): factor * 2^(15 - shift), where shift > 0.
 };
 
 enum class IntStepKind : uint8_t { stage, add, subtract, subtract_from, multiply, maximum, minimum };
@@ -46,6 +48,10 @@ struct IntBlock {
   void* y = nullptr;
   IntType y_type = IntType::i32;
   int64_t y_row_stride = 0;
+  /// The first step that int16 is enough for, and for all that follow: the element before it, saturated to int16, gives
+  /// the same numbers, be it before or after the last limits of a stage before it. kNever: none, or y is int32.
+  int narrow = kNever;
+  static constexpr int kNever = INT32_MAX;
 };
 
 }  // namespace nnex::simd
