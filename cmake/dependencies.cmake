@@ -13,13 +13,13 @@ if(CMAKE_CROSSCOMPILING)
     file(CREATE_LINK /usr/include/${folder} ${headers}/${folder} SYMBOLIC)
   endforeach()
   target_include_directories(nnex_dependencies SYSTEM INTERFACE ${headers})
-  target_compile_definitions(nnex_dependencies INTERFACE FMT_HEADER_ONLY=1 HWY_COMPILE_ONLY_STATIC)
+  target_compile_definitions(nnex_dependencies INTERFACE HWY_COMPILE_ONLY_STATIC)
 else()
-  find_package(fmt REQUIRED)
   find_package(nlohmann_json REQUIRED)
+  find_path(FMT_INCLUDE fmt/format.h REQUIRED)  # headers alone: src/base/fmt.cpp is its code, in every build
   find_path(HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
   find_path(FAST_FLOAT_INCLUDE fast_float/fast_float.h REQUIRED)
-  target_link_libraries(nnex_dependencies INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json)
+  target_link_libraries(nnex_dependencies INTERFACE nlohmann_json::nlohmann_json)
 endif()
 
 # Libraries that only some operators need. Without one, those operators answer "unsupported" and say which is missing.
