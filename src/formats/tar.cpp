@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/try.h"
@@ -176,7 +175,7 @@ class TarReader {
 };
 
 void put(std::string& header, Part part, std::string_view text) {
-  std::memcpy(header.data() + part.at, text.data(), std::min(text.size(), part.size));
+  std::copy_n(text.begin(), std::min(text.size(), part.size), header.begin() + static_cast<std::ptrdiff_t>(part.at));
 }
 
 std::string plain_header(const std::string& path, uint64_t size, char kind) {
