@@ -44,6 +44,7 @@ struct ModelOptions {
   std::string path;
   std::vector<std::string> symbols;  ///< "N=4"
   std::string compat;                ///< Whose answers count: "formal" for CVM models.
+  std::string dialect;               ///< Of NNEF: "standard", "tract".
   std::vector<std::string> shapes;   ///< "x=[1,3,224,224]"
   std::optional<uint64_t> weight_seed;
   int threads = 0;
@@ -51,6 +52,8 @@ struct ModelOptions {
   bool no_optimize = false, expand_compounds = false;
 
   void add_to(CLI::App& verb);
+  /// The option of verbs that read NNEF.
+  static void add_dialect(CLI::App& verb, std::string& dialect);
   Result<LoadOptions> options() const;
   Result<Model> load() const;
 };

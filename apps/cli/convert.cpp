@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli.h"
+#include "formats/nnef/model.h"
 #include "formats/read.h"
 #include "graph/symbols.h"
 #include "run/convert.h"
@@ -16,21 +17,43 @@ struct Options {
   bool custom = false, force = false, quiet = false;
 };
 
+/// Where nothing else is asked for, a model of the provisional draft becomes one of 1.0 as a text: names, labels and
+/// fragments stay. Nothing: another model.
+Result<std::optional<nnef_format::UpgradedModel>> upgrade(const Options& o, const LoadOptions& load) {
+  if (!load.dialect.empty() || !load.symbols.empty() || !load.shapes.empty() || load.weight_seed || !o.name.empty() ||
+      load.expand_compounds)
+    return std::optional<nnef_format::UpgradedModel>();
+  NNEX_ASSIGN(const auto files, open_nnef(o.model.path, load));
+  if (!files || !files->has("graph.nnef")) return std::optional<nnef_format::UpgradedModel>();
+  return nnef_format::upgraded_model(*files);
+}
+
+int save(const Options& o, const nnef_format::Written& written) {
+  if (Status s = nnef_format::save_model(written, o.out, o.force); !s.ok()) return report(s.error());
+  if (o.quiet) return kOk;
+  int64_t bytes = 0;
+  for (const auto& [label, t] : written.variables) bytes += t.bytes();
+  fmt::print("{}: {} variables, {} bytes of them\n", o.out, written.variables.size(), bytes);
+  return kOk;
+}
+
 int run(const Options& o) {
   auto load = o.model.options();
   if (!load.ok()) return report(load.error());
+  auto upgraded = upgrade(o, *load);
+  if (!upgraded.ok()) return report(upgraded.error());
+  if (*upgraded) {
+    if (!o.quiet) fmt::print("{}: note: of the provisional draft of 2017, upgraded to 1.0\n", o.model.path);
+    for (const std::string& n : (*upgraded)->notes)
+      if (!o.quiet) fmt::print("{}: note: {}\n", o.model.path, n);
+    return save(o, (*upgraded)->model);
+  }
   auto graph = read_model(o.model.path, *load);
   if (!graph.ok()) return report(graph.error());
   if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
   auto written = to_nnef(*graph, {o.name, o.custom});
   if (!written.ok()) return report(written.error());
-  if (Status s = nnef_format::save_model(*written, o.out, o.force); !s.ok()) return report(s.error());
-  if (!o.quiet) {
-    int64_t bytes = 0;
-    for (const auto& [label, t] : written->variables) bytes += t.bytes();
-    fmt::print("{}: {} variables, {} bytes of them\n", o.out, written->variables.size(), bytes);
-  }
-  return kOk;
+  return save(o, *written);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "formats/cvm/files.h"
 #include "formats/cvm/symbol.h"
+#include "formats/nnef/provisional.h"
 #include "formats/nnef/shapes.h"
 #include "formats/read.h"
 #include "graph/infer.h"
@@ -52,8 +53,18 @@ std::string shown(const Dim& d) {
   return fmt::format("(depends on {})", fmt::join(d.symbols(), ", "));
 }
 
-int inspect(const std::string& path, bool json) {
-  auto read = read_model(path, {});
+/// What the verbs that take several models are asked for.
+struct Asked {
+  std::vector<std::string> paths;
+  bool json = false;
+  LoadOptions options;
+};
+
+int inspect(const std::string& path, const Asked& asked) {
+  const bool json = asked.json;
+  LoadOptions options = asked.options;
+  options.weight_seed = 0;  // a structure whose tensor files are elsewhere has shapes all the same
+  auto read = read_model(path, options);
   if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
   Graph graph = std::move(read).value();
   if (auto inlined = inline_functions(graph); !inlined.ok()) return report(inlined.error());
@@ -110,22 +121,33 @@ std::string nnef_text(const std::string& path) {
 }
 
 /// All faults of an NNEF text: of syntax, types, names and shapes.
-Status check_nnef(const std::string& file, Faults& faults) {
+Status check_nnef(const std::string& file, const LoadOptions& asked, Faults& faults, std::vector<std::string>& notes) {
   NNEX_ASSIGN(MappedFile text, MappedFile::open(file, MapPolicy::automatic));
   nnef_format::ShapeChecker sink;
   nnef_format::Tensors tensors;
-  nnef_format::evaluate(text.bytes(), file, sink, tensors, faults);
+  nnef_format::EvaluateOptions options;
+  if (asked.dialect.empty()) options.dialect = nnef_format::Dialect::any;
+  const nnef_format::Edition edition(text.bytes(), file, options, faults);
+  if (edition.provisional())
+    notes.push_back("the document is of the provisional draft of 2017; it was upgraded to 1.0 and checked as that");
+  notes.insert(notes.end(), edition.notes().begin(), edition.notes().end());
+  if (faults.none()) nnef_format::evaluate(edition.text(), file, sink, tensors, faults, edition.options());
   return {};
 }
 
-int check(const std::string& path, bool json) {
+int check(const std::string& path, const Asked& asked) {
+  const bool json = asked.json;
   Faults faults;
+  std::vector<std::string> notes;
   const bool is_cvm = cvm_format::find_files(path).has_value();
   std::string blame;  // of a CVM model that is refused: logic or runtime
-  const std::string nnef = nnef_text(path);
+  const bool tract = asked.options.dialect == "tract";
+  LoadOptions options = asked.options;
+  if (tract) options.weight_seed = 0;
+  const std::string nnef = tract ? std::string() : nnef_text(path);
   if (!nnef.empty())
-    if (Status s = check_nnef(nnef, faults); !s.ok()) return report(s.error());
-  auto graph = nnef.empty() ? read_model(path, {}) : Result<Graph>(Graph{});
+    if (Status s = check_nnef(nnef, asked.options, faults, notes); !s.ok()) return report(s.error());
+  auto graph = nnef.empty() ? read_model(path, options) : Result<Graph>(Graph{});
   if (!graph.ok()) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
@@ -150,6 +172,9 @@ int check(const std::string& path, bool json) {
                 .at(n["place"].get<std::string>()));
   }
   Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
+  if (!notes.empty()) j["notes"] = notes;
+  for (const std::string& n : notes)
+    if (!json) fmt::print("{}: note: {}\n", path, n);
   if (!proof.is_null()) j["certificate"] = std::move(proof);
   bool invalid = false;
   for (const Error& e : faults.list()) {
@@ -201,13 +226,13 @@ int env(bool json) {
 }
 
 /// The verb takes models, one after the other; the exit code is the gravest.
-void add_models(CLI::App& verb, int (*run)(const std::string&, bool), int& exit_code) {
-  auto paths = std::make_shared<std::vector<std::string>>();
-  auto json = std::make_shared<bool>(false);
-  verb.add_option("model", *paths, "The model files")->required();
-  verb.add_flag("--json", *json, "Print a JSON object for each");
-  verb.callback([paths, json, run, &exit_code] {
-    for (const std::string& path : *paths) exit_code = std::max(exit_code, run(path, *json));
+void add_models(CLI::App& verb, int (*run)(const std::string&, const Asked&), int& exit_code) {
+  auto asked = std::make_shared<Asked>();
+  verb.add_option("model", asked->paths, "The model files")->required();
+  verb.add_flag("--json", asked->json, "Print a JSON object for each");
+  ModelOptions::add_dialect(verb, asked->options.dialect);
+  verb.callback([asked, run, &exit_code] {
+    for (const std::string& path : asked->paths) exit_code = std::max(exit_code, run(path, *asked));
   });
 }
 

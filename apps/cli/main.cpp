@@ -29,7 +29,7 @@ void ModelOptions::add_to(CLI::App& verb) {
       ->required();
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
-  verb.add_option("--set-shape", shapes, "Another shape of an input (NNEF externals); all others follow from it")
+  verb.add_option("--set-shape", shapes, "Another shape of an input; all others follow from it")
       ->type_name("INPUT=[1,3,224,224]");
   verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF)");
   verb.add_flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
@@ -40,7 +40,16 @@ void ModelOptions::add_to(CLI::App& verb) {
       ->check(whole_number(0));
   verb.add_option("--compat", compat, "Whose answers count where ours are deliberately others: formal (CVM)")
       ->check(CLI::IsMember({"formal"}));
+  add_dialect(verb, dialect);
   verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
+}
+
+void ModelOptions::add_dialect(CLI::App& verb, std::string& dialect) {
+  verb.add_option(
+          "--dialect", dialect,
+          "Of NNEF documents: standard (1.0 alone), tract (as sonos/tract and torch-to-nnef write); absent: 1.0, "
+          "and the draft of 2017 upgraded")
+      ->check(CLI::IsMember({"standard", "tract"}));
 }
 
 namespace {
@@ -72,6 +81,7 @@ Result<LoadOptions> ModelOptions::options() const {
   options.optimize = !no_optimize;
   options.memory_limit = int64_t{memory_limit} << 20;
   options.compat = compat;
+  options.dialect = dialect;
   options.weight_seed = weight_seed;
   options.expand_compounds = expand_compounds;
   for (const std::string& s : shapes) {

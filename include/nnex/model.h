@@ -49,10 +49,15 @@ struct LoadOptions {
   std::string compat;
   std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
 
+  /// Other shapes of inputs, by name; all others follow. Models of ONNX and NNEF.
+  std::map<std::string, std::vector<int64_t>> shapes;
+
   // NNEF:
-  std::map<std::string, std::vector<int64_t>> shapes;  ///< Other shapes of externals, by name; all others follow.
-  std::optional<uint64_t> weight_seed;                 ///< Variables without a file get seeded content, not an error.
-  bool expand_compounds = false;  ///< Compound operations run by the bodies the standard gives them.
+  /// How far a document may leave NNEF 1.0: empty: not at all, but the provisional draft of 2017 is recognised and
+  /// upgraded; "standard": not at all; "tract": as sonos/tract and torch-to-nnef write.
+  std::string dialect;
+  std::optional<uint64_t> weight_seed;  ///< Variables without a file get seeded content, not an error.
+  bool expand_compounds = false;        ///< Compound operations run by the bodies the standard gives them.
 };
 
 struct SessionOptions {

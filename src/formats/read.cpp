@@ -11,6 +11,7 @@
 #include "formats/nnef/model.h"
 #include "formats/onnx/external.h"
 #include "formats/onnx/import.h"
+#include "graph/symbols.h"
 
 namespace nnex {
 namespace {
@@ -35,7 +36,9 @@ Result<Graph> read_cvm(const cvm_format::Files& files, const LoadOptions& option
   return cvm_format::read_model(symbol.bytes(), params->bytes(), params, options.compat == "formal");
 }
 
-Status check_compat(const LoadOptions& options) {
+Status check_options(const LoadOptions& options) {
+  if (!options.dialect.empty() && options.dialect != "standard" && options.dialect != "tract")
+    return Error(Code::invalid_argument, fmt::format("no dialect '{}'; there are: standard, tract", options.dialect));
   if (options.compat.empty() || options.compat == "formal") return {};
   return Error(Code::invalid_argument, fmt::format("no compatibility '{}'; there is: formal", options.compat));
 }
@@ -46,6 +49,9 @@ MapPolicy policy(Mapping map) {
 
 Result<Graph> read_nnef(const Container& from, const LoadOptions& options) {
   nnef_format::ImportOptions import;
+  import.language.dialect = options.dialect.empty()      ? nnef_format::Dialect::any
+                            : options.dialect == "tract" ? nnef_format::Dialect::tract
+                                                         : nnef_format::Dialect::standard;
   for (const auto& [name, extents] : options.shapes) import.language.shapes.emplace(name, extents);
   import.weight_seed = options.weight_seed;
   import.expand_compounds = options.expand_compounds;
@@ -64,38 +70,67 @@ bool names_archive(std::string_view path) {
   return false;
 }
 
-/// What the bytes are, of a single file.
-Result<Graph> read_file(FileBytes file, const std::string& path, const std::string& folder,
-                        const LoadOptions& options) {
+/// The NNEF model that the bytes of a single file are, or whose structure they are.
+Result<std::optional<Container>> nnef_of_file(FileBytes file, const std::string& path, const std::string& folder,
+                                              const LoadOptions& options) {
   if (nnef_format::is_document(file.bytes)) {
     // The structure alone names its data: they lie beside it.
     Container all = Container::of_folder(folder, policy(options.map));
     all.add("graph.nnef", path, std::move(file));
-    return read_nnef(all, options);
+    return std::optional(std::move(all));
   }
-  if (Container::is_archive(file.bytes) || names_archive(path)) {
-    NNEX_ASSIGN(const Container archive, Container::from_bytes(path, std::move(file)));
-    return read_nnef(archive, options);
-  }
-  return read_onnx(file.bytes, file.owner, folder);
+  if (!Container::is_archive(file.bytes) && !names_archive(path)) return std::optional<Container>();
+  NNEX_ASSIGN(Container archive, Container::from_bytes(path, std::move(file)));
+  return std::optional(std::move(archive));
 }
 
-}  // namespace
+/// What the bytes are, of a single file.
+Result<Graph> read_file(FileBytes file, const std::string& path, const std::string& folder,
+                        const LoadOptions& options) {
+  NNEX_ASSIGN(const auto nnef, nnef_of_file(file, path, folder, options));
+  if (nnef) return read_nnef(*nnef, options);
+  NNEX_ASSIGN(Graph graph, read_onnx(file.bytes, file.owner, folder));
+  NNEX_TRY(set_input_shapes(graph, options.shapes));
+  return graph;
+}
 
-Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
-  NNEX_TRY(check_compat(options));
-  if (const auto files = cvm_format::find_files(path)) return read_cvm(*files, options);
-  if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
+struct OpenedFile {
+  FileBytes bytes;
+  std::string folder;
+};
+Result<OpenedFile> open_file(const std::string& path, const LoadOptions& options) {
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy(options.map)));
   auto file = std::make_shared<const MappedFile>(std::move(opened));
   const size_t slash = path.rfind('/');
   std::string folder = !options.external_folder.empty() ? options.external_folder
                        : slash == std::string::npos     ? "."
                                                         : path.substr(0, slash + 1);
-  return read_file({file->bytes(), file}, path, folder, options);
+  return OpenedFile{{file->bytes(), file}, std::move(folder)};
+}
+
+}  // namespace
+
+Result<std::optional<Container>> open_nnef(const std::string& path, const LoadOptions& options) {
+  if (cvm_format::find_files(path)) return std::optional<Container>();
+  if (is_folder(path)) return std::optional(Container::of_folder(path, policy(options.map)));
+  NNEX_ASSIGN(OpenedFile file, open_file(path, options));
+  return nnef_of_file(std::move(file.bytes), path, file.folder, options);
+}
+
+Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
+  if (const auto files = cvm_format::find_files(path)) {
+    if (!options.shapes.empty())
+      return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
+    return read_cvm(*files, options);
+  }
+  if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
+  NNEX_ASSIGN(OpenedFile file, open_file(path, options));
+  return read_file(std::move(file.bytes), path, file.folder, options);
 }
 
 Result<Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
   auto copy = std::make_shared<const std::string>(bytes);
   return read_file({*copy, copy}, "the model", options.external_folder, options);
 }

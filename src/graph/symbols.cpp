@@ -62,4 +62,41 @@ Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols) 
   return {};
 }
 
+namespace {
+
+Status set_shape(Graph& graph, const std::string& name, const std::vector<int64_t>& extents) {
+  std::string known;
+  for (ValueId v : graph.inputs()) {
+    known += (known.empty() ? "'" : ", '") + graph[v].name + "'";
+    if (graph[v].name != name) continue;
+    Type type = graph[v].type;
+    if (!type.is_tensor())
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}' is {}; only tensors have a shape", name, type.text()));
+    if (type.dims && type.dims->size() != extents.size())
+      return Error(Code::invalid_argument, fmt::format("input '{}' is {}; found {} extents, needed {}", name,
+                                                       type.text(), extents.size(), type.dims->size()));
+    type.dims = Dims(extents.begin(), extents.end());
+    graph.set_type(v, std::move(type));
+    return {};
+  }
+  return Error(Code::invalid_argument,
+               fmt::format("no input '{}' to give a shape; there are: {}", name, known.empty() ? "none" : known));
+}
+
+}  // namespace
+
+Status set_input_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  if (shapes.empty()) return {};
+  for (const auto& [name, extents] : shapes) NNEX_TRY(set_shape(graph, name, extents));
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueId v{n};
+    if (!graph[v].maker.valid() || !graph[v].type.is_tensor()) continue;
+    Type type = graph[v].type;
+    type.dims.reset();
+    graph.set_type(v, std::move(type));
+  }
+  return {};
+}
+
 }  // namespace nnex

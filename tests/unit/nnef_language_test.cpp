@@ -1,9 +1,8 @@
-// The language of NNEF: faults with their rules and places, evaluation, layout, the provisional draft.
+// The language of NNEF: faults with their rules and places, evaluation, layout.
 
 #include <gtest/gtest.h>
 
 #include "formats/nnef/format.h"
-#include "formats/nnef/provisional.h"
 #include "formats/nnef/shapes.h"
 
 namespace nnex::nnef_format {
@@ -104,17 +103,6 @@ TEST(NnefLanguage, LayoutIsStableAndKeepsComments) {
   EXPECT_NE(once.find("  # why\n"), std::string::npos) << once;
   EXPECT_NE(once.find("    # next\n"), std::string::npos) << once;
   EXPECT_EQ(faults_of(messy).size(), faults_of(once).size());
-}
-
-TEST(NnefLanguage, TheDraftBecomesADocument) {
-  const std::string old =
-      "version 1.0\ngraph g( x ) -> ( y )\n{\n\tx = external(shape = [2, 3])\n\tz = transpose(x, perm = [1, 0])\n"
-      "\ty = matmul(z, z,\n trA = true)\n}\n";
-  EXPECT_TRUE(is_provisional(old));
-  EXPECT_FALSE(is_provisional("version 1.0; graph g(x) -> (y) {}"));
-  EXPECT_FALSE(faults_of(old).empty());
-  Faults faults;
-  EXPECT_EQ(faults_of(upgraded(old, "g", faults)), List{});
 }
 
 }  // namespace

@@ -454,7 +454,7 @@ bool Checker::report(Position at, std::string_view rule, const DeclaredType& fou
   const bool bound = mentions(to, Of::generic) && g.source != Generic::Source::open;
   std::string needed = text(bound ? *replaced(&to, g.of, *types_) : to);
   std::string hint;
-  if (rule == "T13") hint = "; an array is no tensor, constant() makes one";
+  if (rule == "T13") hint = "; an array is no tensor, constant() makes one (--dialect tract takes it as one)";
   if (rule == "T12")
     hint = fmt::format("; write {}<{}>(...) for another data-type", d.name,
                        found.kind == TypeKind::primitive ? nnef_format::name(item_type(found.of)) : "type");

@@ -50,8 +50,9 @@ struct EvaluateLimits {
 
 /// How far a document may leave NNEF 1.0.5.
 enum class Dialect : uint8_t {
-  standard,
-  tract,  ///< As sonos/tract and torch-to-nnef write: registries, array literals as tensors, quoted identifiers.
+  standard,  ///< Not at all.
+  any,       ///< Not at all, but texts of the draft of 2017 are upgraded before they are evaluated.
+  tract,     ///< As sonos/tract and torch-to-nnef write: registries, array literals as tensors, quoted identifiers.
 };
 
 struct EvaluateOptions {
@@ -61,6 +62,8 @@ struct EvaluateOptions {
   std::function<bool(const Declaration&)> lowered;
   /// Other extents for externals, by name.
   std::map<std::string, Ints, std::less<>> shapes;
+  /// Of a text that was made of another one: faults name places there.
+  const graph_text::PlaceMap* places = nullptr;
 };
 
 /// Parses, checks and evaluates; all faults of the document, each "file:line:column: RULE: ...". Whether there were

@@ -378,6 +378,7 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   graph_text::Arena memory, scratch;
   const auto kind = options.dialect == Dialect::tract ? graph_text::TextKind::tract : graph_text::TextKind::document;
   graph_text::Parser parser(source, file, limits, faults, memory, kind);
+  parser.use(options.places);
   if (!parser.start()) return false;
   graph_text::Document d;
   const bool graph = parser.head(d);
@@ -402,7 +403,10 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
     evaluator.break_fragment(&one);
     checker.break_fragment(&one);
   }
-  if (!graph) return faults.none();
+  if (!graph) {
+    if (!faults.none()) parser.blame_vendor();
+    return faults.none();
+  }
   checker.begin_graph(d.graph);
   std::vector<std::string_view> parameters, results;
   for (const Target& t : d.graph.params) parameters.push_back(t.name);
@@ -423,7 +427,10 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   }
   parser.tail(empty);
   if (!empty) checker.end_graph(d.graph);
-  if (!faults.none()) return false;
+  if (!faults.none()) {
+    parser.blame_vendor();
+    return false;
+  }
   std::vector<TensorId> ids;
   for (std::string_view name : results) ids.push_back(evaluator.tensor(name));
   sink.end(ids, tensors);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "formats/nnef/provisional.h"
+
 namespace nnex::nnef_format {
 namespace {
 
@@ -43,13 +45,17 @@ void check_names(const Graph& graph, const EvaluateOptions& options, Faults& fau
 std::optional<Graph> import_document(std::string_view text, std::string_view file, const ImportOptions& options,
                                      Faults& faults) {
   Graph graph;
-  EvaluateOptions language = options.language;
+  const size_t before = faults.count();
+  const Edition edition(text, file, options.language, faults);
+  if (faults.count() > before) return std::nullopt;
+  EvaluateOptions language = edition.options();
   if (options.expand_compounds && !language.lowered) language.lowered = has_fitting_body;
   Lowering lowering(graph, with_seed(options));
   Tensors tensors;
-  if (!evaluate(text, file, lowering, tensors, faults, language)) return std::nullopt;
+  if (!evaluate(edition.text(), file, lowering, tensors, faults, language)) return std::nullopt;
   check_names(graph, language, faults);
   if (!faults.none()) return std::nullopt;
+  if (edition.provisional()) graph.meta.properties.emplace_back("nnef.upgraded", "from the provisional draft of 2017");
   return graph;
 }
 
@@ -58,6 +64,13 @@ Result<Graph> import_document(std::string_view text, std::string_view file, cons
   std::optional<Graph> graph = import_document(text, file, options, faults);
   if (graph) return *std::move(graph);
   const size_t others = faults.count() - 1;
+  std::string hint;
+  for (size_t i = 1; i < faults.list().size(); ++i)
+    if (const std::string& m = faults.list()[i].message(); m.starts_with("S18:")) hint = "; " + m;
+  if (!hint.empty()) {
+    const Error& first = faults.list()[0];
+    return Error(first.code(), first.message() + hint).at(first.where());
+  }
   Error first = std::move(faults).first();
   if (others > 0)
     return std::move(first).during(

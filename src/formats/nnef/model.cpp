@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "formats/nnef/format.h"
+#include "formats/nnef/provisional.h"
 #include "formats/nnef/shapes.h"
+#include "formats/nnef/tract/reader.h"
 #include "formats/nnef/weights.h"
 #include "formats/nnef/write.h"
 
@@ -45,43 +48,165 @@ bool is_document(std::string_view text) {
 }
 
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
-                      std::string_view document_name, Faults& faults) {
+                      std::string_view document_name, Faults& faults, const EvaluateOptions& options) {
   auto file = parse_quant(quant, quant_name);
   if (!file.ok()) return faults.add(std::move(file).error());
   Notes notes;
   Tensors tensors;
-  if (!evaluate(document, document_name, notes, tensors, faults)) return;
+  const Edition edition(document, document_name, options, faults);
+  if (!faults.none() || !evaluate(edition.text(), document_name, notes, tensors, faults, edition.options())) return;
   QuantContext context;
   context.tensor = [&](std::string_view name) { return notes.find(name, tensors); };
   check_quant(*file, quant_name, context, faults);
 }
 
-Result<Graph> read_nnef(const Container& from, ImportOptions options) {
+namespace {
+
+/// The first fault, with the count of the others; the hint to another dialect where a fault has one.
+Error first_of(Faults faults, const std::string& file) {
+  const size_t others = faults.count() - 1;
+  Error first = std::move(faults).first();
+  if (others == 0) return first;
+  return std::move(first).during(
+      fmt::format("checking '{}' ({} more fault{} found)", file, others, others == 1 ? " was" : "s were"));
+}
+
+Result<FileBytes> structure_of(const Container& from) {
   auto text = from.read(kStructure);
-  if (!text.ok()) {
-    const std::string there = from.elsewhere(kStructure);
-    return Error(text.error().code(), fmt::format("C1: {}{}", text.error().message(),
-                                                  there.empty() ? "" : fmt::format(" (there is '{}')", there)));
+  if (text.ok()) return text;
+  const std::string there = from.elsewhere(kStructure);
+  return Error(text.error().code(), fmt::format("C1: {}{}", text.error().message(),
+                                                there.empty() ? "" : fmt::format(" (there is '{}')", there)));
+}
+
+Result<QuantFile> records_of(const Container& from) {
+  if (!from.has(kQuantisation)) return QuantFile{};
+  NNEX_ASSIGN(const FileBytes bytes, from.read(kQuantisation));
+  return parse_quant(bytes.bytes, from.place(kQuantisation));
+}
+
+/// A variable's file; of the draft's form where the document is of the draft.
+Result<Tensor> content_of(const Container& from, std::string_view label, ItemType type, const Ints& extents,
+                          const QuantRecord* record, bool provisional) {
+  auto content = variable_content(from, label, type, extents, record);
+  if (content.ok() || !provisional) return content;
+  auto bytes = from.read(tensor_file_name(label));
+  if (!bytes.ok()) return content;
+  auto old = read_provisional_tensor_file(bytes->bytes, bytes->owner);
+  if (!old.ok()) return content;
+  return variable_content(*old, type, extents, record);
+}
+
+/// The tensor files of a document of tract: labels may begin with a '/' that file names lack.
+Result<Tensor> tract_content(const Container& from, std::string_view label) {
+  std::string name = tensor_file_name(label);
+  if (!from.has(name) && name.front() == '/') name.erase(0, 1);
+  NNEX_ASSIGN(const FileBytes bytes, from.read(name));
+  auto t = tract_items(bytes.bytes, bytes.owner);
+  if (!t.ok()) return std::move(t).error().at(from.place(name));
+  return t;
+}
+
+Result<Graph> read_tract(const Container& from, const ImportOptions& options) {
+  NNEX_ASSIGN(const FileBytes text, structure_of(from));
+  TractOptions tract;
+  tract.shapes = options.language.shapes;
+  NNEX_ASSIGN(tract.records, records_of(from));
+  tract.variable = [&](std::string_view label, const Ints& extents) -> Result<Tensor> {
+    auto content = tract_content(from, label);
+    if (!content.ok() && content.error().code() == Code::unreadable && options.weight_seed)
+      return seeded_weights({label, label, ItemType::scalar, extents}, *options.weight_seed);
+    return content;
+  };
+  Faults faults;
+  auto graph = import_tract(text.bytes, from.place(kStructure), tract, faults);
+  if (!graph) return first_of(std::move(faults), from.place(kStructure));
+  return *std::move(graph);
+}
+
+/// Notes the variables of a document, each label once.
+class Variables : public ShapeChecker {
+ public:
+  struct One {
+    std::string label;
+    ItemType type;
+    Ints extents;
+  };
+  void operation(const Operation& op, Tensors& tensors, Faults& faults) override {
+    ShapeChecker::operation(op, tensors, faults);
+    if (op.declaration->name != "variable" || !faults.none()) return;
+    const std::string label(op.arg("label").text());
+    for (const One& v : list)
+      if (label_key(v.label) == label_key(label)) return;
+    const TensorInfo& t = tensors[op.results[0].tensor()];
+    list.push_back({label, t.type, t.extents});
   }
+  std::vector<One> list;
+};
+
+}  // namespace
+
+Result<Graph> read_nnef(const Container& from, ImportOptions options) {
+  if (options.language.dialect == Dialect::tract) return read_tract(from, options);
+  NNEX_ASSIGN(const FileBytes text, structure_of(from));
   QuantFile records;
   std::string quant;
   if (from.has(kQuantisation)) {
     NNEX_ASSIGN(const FileBytes bytes, from.read(kQuantisation));
     quant = std::string(bytes.bytes);
     Faults faults;
-    check_quant_file(quant, from.place(kQuantisation), text->bytes, from.place(kStructure), faults);
+    check_quant_file(quant, from.place(kQuantisation), text.bytes, from.place(kStructure), faults, options.language);
     if (!faults.none()) return std::move(faults).first();
     NNEX_ASSIGN(records, parse_quant(quant, kQuantisation));
   }
+  const bool provisional = options.language.dialect == Dialect::any && is_provisional(text.bytes);
   options.lowering.variable = [&](const VariableRequest& v) {
     const QuantRecord* record = nullptr;
     for (const QuantRecord& r : records)
       if (r.tensor == v.name) record = &r;
-    return variable_content(from, v.label, v.type, v.extents, record);
+    return content_of(from, v.label, v.type, v.extents, record, provisional);
   };
-  NNEX_ASSIGN(Graph graph, import_document(text->bytes, from.place(kStructure), options));
+  NNEX_ASSIGN(Graph graph, import_document(text.bytes, from.place(kStructure), options));
   if (!records.empty()) graph.meta.properties.emplace_back(std::string(kQuantProperty), std::move(quant));
   return graph;
+}
+
+Result<std::optional<UpgradedModel>> upgraded_model(const Container& from) {
+  NNEX_ASSIGN(const FileBytes text, structure_of(from));
+  const std::string file = from.place(kStructure);
+  EvaluateOptions options;
+  options.dialect = Dialect::any;
+  Faults faults;
+  const Edition edition(text.bytes, file, options, faults);
+  if (!edition.provisional()) return std::optional<UpgradedModel>();
+  Variables variables;
+  Tensors tensors;
+  if (faults.none()) evaluate(edition.text(), file, variables, tensors, faults, edition.options());
+  if (!faults.none()) return first_of(std::move(faults), file);
+  UpgradedModel out;
+  out.notes = edition.notes();
+  out.model.graph = format_text(edition.text(), file, faults);
+  if (!faults.none()) return first_of(std::move(faults), file);
+  if (from.has(kQuantisation)) {
+    NNEX_ASSIGN(const FileBytes quant, from.read(kQuantisation));
+    out.model.quant = std::string(quant.bytes);
+  }
+  size_t missing = 0;
+  std::string first;
+  for (const auto& v : variables.list) {
+    auto content = content_of(from, v.label, v.type, v.extents, nullptr, true);
+    if (content.ok()) {
+      out.model.variables.emplace_back(v.label, std::move(content).value());
+    } else if (content.error().code() == Code::unreadable) {
+      if (missing++ == 0) first = tensor_file_name(v.label);
+    } else {
+      return std::move(content).error();
+    }
+  }
+  if (missing > 0)
+    out.notes.push_back(fmt::format("{} of {} variables came without a tensor file and have none now (first: {})",
+                                    missing, variables.list.size(), first));
+  return std::optional(std::move(out));
 }
 
 }  // namespace nnex::nnef_format

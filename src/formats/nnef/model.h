@@ -4,6 +4,7 @@
 #include "formats/container.h"
 #include "formats/nnef/import.h"
 #include "formats/nnef/quant_file.h"
+#include "formats/nnef/write.h"
 
 namespace nnex::nnef_format {
 
@@ -11,11 +12,20 @@ namespace nnex::nnef_format {
 bool is_document(std::string_view text);
 
 /// Reads the model: graph.nnef (C1), the variables' tensor files (C2, C6, C7), graph.quant (C5), whose records turn
-/// stored codes into reals and are kept in the graph's metadata. `options.lowering.variable` is set here.
+/// stored codes into reals and are kept in the graph's metadata. `options.lowering.variable` is set here. Under
+/// Dialect::tract the model is read as sonos/tract reads it.
 Result<Graph> read_nnef(const Container& from, ImportOptions options = {});
+
+/// A model of the provisional draft of 2017 as NNEF 1.0, its text upgraded and its tensor files in the form of today.
+struct UpgradedModel {
+  Written model;
+  std::vector<std::string> notes;  ///< What was changed beyond spelling, and which files were missing.
+};
+/// Nothing where the model is of NNEF 1.0. Errors: faults of the document, the first with the count of the others.
+Result<std::optional<UpgradedModel>> upgraded_model(const Container& from);
 
 /// Checks a quantisation file against a document. Faults of either are appended.
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
-                      std::string_view document_name, Faults& faults);
+                      std::string_view document_name, Faults& faults, const EvaluateOptions& options = {});
 
 }  // namespace nnex::nnef_format

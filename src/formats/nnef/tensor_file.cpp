@@ -239,10 +239,12 @@ Result<TensorFile> read_tensor_file(std::string_view bytes, std::shared_ptr<cons
   if (options.old_codes && h.vendor == 0 && (h.item == kOldLinear || h.item == kOldLogarithmic))
     h.item =
         static_cast<uint16_t>(h.item == kOldLinear ? StoredItem::quantized_unsigned : StoredItem::quantized_signed);
-  if (h.bits == 0 || h.bits > kMostBits)
+  constexpr uint32_t kOther = ~uint32_t{0};  // of vendors' types whose items have no width of their own
+  const bool blocks = h.vendor != 0 && h.bits == kOther;
+  if (h.bits == 0 || (h.bits > kMostBits && !blocks))
     return broken_rule("B6", fmt::format("items of {} bits; needed 1 to 64", h.bits));
   if (h.vendor == 0) NNEX_TRY(check_type(h));
-  const auto needed = data_bytes(h.shape, h.bits);
+  const auto needed = blocks ? std::optional<uint64_t>(length) : data_bytes(h.shape, h.bits);
   if (!needed || *needed != length)
     return broken_rule("B5", fmt::format("the header says {} bytes of items; {} of {} take {}", length, h.shape.text(),
                                          h.text(), needed ? fmt::to_string(*needed) : "more than 2^63"));

@@ -1,10 +1,12 @@
 #pragma once
 // Lexer: NNEF text as tokens (NNEF 1.0.5, lexical rules), and the few tokens that graph dumps add.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/faults.h"
 #include "nnex/result.h"
@@ -14,6 +16,31 @@ namespace nnex::graph_text {
 /// Line and column of a character, counted from 1; columns count bytes.
 struct Position {
   uint32_t line = 1, column = 1;
+};
+
+/// Where the characters of a text that was rewritten stood in its original: runs by ascending offset.
+class PlaceMap {
+ public:
+  void add(size_t offset, Position original) {
+    if (runs_.empty() || runs_.back().offset < offset) runs_.push_back({offset, original});
+  }
+  /// Moves every run behind text that is put in front.
+  void shift(size_t n) {
+    for (Run& r : runs_) r.offset += n;
+  }
+  /// The original place of the character, by the run it is in.
+  Position at(size_t offset) const {
+    const auto behind = std::upper_bound(runs_.begin(), runs_.end(), offset,
+                                         [](size_t value, const Run& r) { return value < r.offset; });
+    return behind == runs_.begin() ? Position{} : (behind - 1)->original;
+  }
+
+ private:
+  struct Run {
+    size_t offset;
+    Position original;
+  };
+  std::vector<Run> runs_;
 };
 
 enum class Tok : uint8_t {
@@ -117,10 +144,14 @@ class Lexer {
   TextKind kind() const { return kind_; }
   /// Offset of the first character that is in no token yet.
   size_t offset() const { return at_; }
+  /// From here on places are those of the text that this one was made of; the map must outlive the lexer.
+  void use(const PlaceMap* places) { places_ = places; }
 
  private:
   char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
-  Position here() const { return {line_, static_cast<uint32_t>(at_ - line_start_ + 1)}; }
+  Position here() const {
+    return places_ ? places_->at(at_) : Position{line_, static_cast<uint32_t>(at_ - line_start_ + 1)};
+  }
   void skip_space();
   Token take(Tok kind, size_t n);
   Token word();
@@ -135,6 +166,7 @@ class Lexer {
   bool starts_line_ = true;
   uint32_t line_ = 1;
   size_t at_ = 0, line_start_ = 0;
+  const PlaceMap* places_ = nullptr;
 };
 
 /// What a string token means: \', \", \\ and, in dumps, \xNN for bytes that are not printable. False for other escapes.

@@ -14,8 +14,8 @@ Parser::Parser(std::string_view source, std::string_view name, const ParseLimits
       limits_(limits),
       faults_(faults),
       arena_(&arena),
-      operators_(kind == TextKind::dump),
-      fragments_(kind == TextKind::dump) {}
+      operators_(kind != TextKind::document),
+      fragments_(kind != TextKind::document) {}
 
 // ---- Tokens and faults
 
@@ -228,12 +228,22 @@ void Parser::know(std::string_view name, Position where) {
     fragments_ = true;
   } else if (name == "KHR_enable_operator_expressions") {
     operators_ = true;
+  } else if (kind_ == TextKind::document && name.starts_with("tract_")) {
+    if (vendor_.empty()) vendor_ = name, vendor_at_ = where;
   } else if (kind_ == TextKind::document) {
     fault(where, "S18",
           fmt::format("extension '{}' is not known; known are KHR_enable_fragment_definitions and "
-                      "KHR_enable_operator_expressions{}",
-                      name, name.starts_with("tract_") ? "; --dialect tract reads what tract writes" : ""));
+                      "KHR_enable_operator_expressions",
+                      name));
   }
+}
+
+/// A document may say that it was made for a vendor's reader and use nothing of it; where it does not hold, that is
+/// why.
+void Parser::blame_vendor() {
+  if (!vendor_.empty())
+    lexer_.fault(vendor_at_, "S18",
+                 fmt::format("extension '{}' is sonos/tract's; --dialect tract reads what tract writes", vendor_));
 }
 
 /// <fragment> ::= "fragment" <identifier> [ "<" "?" [ "=" <type-name> ] ">" ] "(" <parameters> ")" "->" "(" <results>
@@ -272,6 +282,7 @@ bool Parser::fragment_params(std::span<const FragmentParam>& out, bool results) 
   const std::string_view rule = "S11";
   if (!want(Tok::open_round, rule)) return false;
   std::vector<FragmentParam> list;
+  if (kind_ == TextKind::tract && at(Tok::close_round)) return step(), true;
   while (true) {
     if (at(Tok::close_round) && !list.empty()) return fault(now_.at, "S16", "found ')' behind ','; needed a name");
     FragmentParam p;
@@ -548,7 +559,8 @@ bool Parser::right_side(Expr& out) {
   if (!expression(out)) return false;
   if (operators_ || out.kind == Expr::Kind::call) return true;
   if (out.kind == Expr::Kind::name && !at(Tok::semicolon)) return true;  // assignment() says what is missing.
-  extended(begin, "the right side is no invocation");
+  extended(begin, out.kind == Expr::Kind::array ? "an array (a tensor to --dialect tract) as the right side"
+                                                : "the right side is no invocation");
   return true;
 }
 

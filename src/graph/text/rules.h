@@ -23,6 +23,8 @@ class Parser {
   bool assignment(Assignment& a);
   /// The '}' of the graph and the end of the text. `empty`: no assignment stood there.
   bool tail(bool empty);
+  /// After faults: reports the extension of a vendor that the document names, as their likely reason.
+  void blame_vendor();
   /// Whether faults made the parser leave out text, so that names may seem missing.
   bool skipped() const { return skipped_; }
   /// Where nodes go from here on.
@@ -41,6 +43,8 @@ class Parser {
   bool at(Tok kind) const { return now_.kind == kind; }
   Position position() const { return now_.at; }
   const Lexer& lexer() const { return lexer_; }
+  /// Before start(): as Lexer::use().
+  void use(const PlaceMap* places) { lexer_.use(places); }
 
  private:
   /// One bracket inside another; leaves it at the end of the rule.
@@ -134,6 +138,8 @@ class Parser {
   size_t expressions_ = 0;
   bool operators_ = false, fragments_ = false;  ///< The extensions that are on.
   bool any_extension_ = false;
+  std::string_view vendor_;
+  Position vendor_at_;
   bool told_extended_ = false, in_default_ = false;
   bool skipped_ = false, stopped_ = false;
 };
