@@ -260,6 +260,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   verb->add_option("--compat", o->how.load.compat,
                    "Whose answers count where ours are deliberately others: formal (CVM)")
       ->check(CLI::IsMember({"formal"}));
+  ModelOptions::add_dialect(*verb, o->how.load.dialect);
   verb->add_flag("--no-optimize", o->no_optimize, "Run graphs as they were read, without fusing or folding");
   verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
   verb->callback([o, &exit_code] {
@@ -274,7 +275,7 @@ void add_conform(CLI::App& app, int& exit_code) {
       if (exit_code == kOk) exit_code = finish(verdicts.rows(), o->json);
       return;
     }
-    exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet)
+    exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet, o->how.load.dialect)
                                       : run_conform(o->path, o->json, o->filter, o->quiet, o->how);
   });
 }

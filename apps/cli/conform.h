@@ -17,7 +17,9 @@ struct Verdict {
 int finish(const std::vector<Verdict>& rows, const std::string& json);
 
 /// The cases of NNEF: a folder with rules/, values/, dat/, quant/, containers/, graphs/, or one of these.
-int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet);
+/// `dialect`: as of LoadOptions; "standard" leaves documents in tract's dialect refused, else they are read and run.
+int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet,
+                 const std::string& dialect);
 
 /// What the runner of CVM's cases is asked for.
 struct CvmCases {
@@ -48,6 +50,8 @@ class Verdicts {
     if (!quiet_) fmt::print("skipped {}: {}\n", name, why);
   }
   const std::vector<Verdict>& rows() const { return rows_; }
+
+  std::string dialect;  ///< Of NNEF's graphs: how far documents may leave the standard.
 
  private:
   std::string filter_;

@@ -25,8 +25,10 @@ Result<Json> read_index(const std::string& path) {
   return j;
 }
 
-int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet) {
+int conform_nnef(const std::string& path, const std::string& json, const std::string& filter, bool quiet,
+                 const std::string& dialect) {
   Verdicts out(filter, quiet);
+  out.dialect = dialect;
   bool any = false;
   const std::filesystem::path root(path);
   const std::string own = (root.has_filename() ? root : root.parent_path()).filename().string();

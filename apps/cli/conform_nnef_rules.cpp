@@ -1,24 +1,14 @@
-// Cases of NNEF documents: the rules, one document each, and graphs as other projects write them.
+// Cases of NNEF documents: the rules, one document each.
 
 #include <algorithm>
-#include <map>
 
 #include "base/mapped_file.h"
-#include "conform.h"
-#include "formats/nnef/shapes.h"
+#include "conform_nnef_checked.h"
 
 namespace nnex::cli {
 namespace {
 
 using namespace nnef_format;
-
-/// What checking a document gave.
-struct Checked {
-  std::string source;
-  Tensors tensors;
-  Faults faults;
-  std::map<std::string, TensorId, std::less<>> names;  ///< Of the graph's body.
-};
 
 /// Checks shapes, and remembers which tensor each name is.
 class NamedShapes : public ShapeChecker {
@@ -42,6 +32,8 @@ std::string compare_tensor(const TensorInfo& t, const Json& want) {
   return fmt::format("found [{}]; needed [{}]", fmt::join(t.extents, ","), fmt::join(shape, ","));
 }
 
+}  // namespace
+
 std::string compare_valid(const Checked& c, const Json& one) {
   if (!c.faults.none()) return "refused: " + c.faults.list()[0].text();
   if (!one.contains("tensors")) return {};
@@ -54,7 +46,6 @@ std::string compare_valid(const Checked& c, const Json& one) {
   return {};
 }
 
-/// An invalid document is refused, and one of its faults has the rule's number.
 std::string compare_invalid(const Checked& c, const std::string& rule) {
   if (c.faults.none()) return "accepted";
   if (rule.empty()) return {};
@@ -66,26 +57,16 @@ std::string compare_invalid(const Checked& c, const std::string& rule) {
   return fmt::format("needed rule {}; found {}", rule, found);
 }
 
-Status check(const std::string& path, Checked& c) {
+Status read_text(const std::string& path, Checked& c) {
   NNEX_ASSIGN(MappedFile file, MappedFile::open(path, MapPolicy::never));
   c.source.assign(file.bytes());
   return {};
 }
 
-void run(Checked& c, const std::string& file, Dialect dialect = Dialect::standard) {
+void check_text(Checked& c, const std::string& file) {
   NamedShapes sink(c);
-  EvaluateOptions options;
-  options.dialect = dialect;
-  evaluate(c.source, file, sink, c.tensors, c.faults, options);
+  evaluate(c.source, file, sink, c.tensors, c.faults);
 }
-
-/// Fragments alone: in a document of their own.
-std::string with_graph(const std::string& fragments) {
-  return "version 1.0;\nextension KHR_enable_fragment_definitions, KHR_enable_operator_expressions;\n" + fragments +
-         "\ngraph g(x) -> (y) { x = external(shape = [1]); y = copy(x); }\n";
-}
-
-}  // namespace
 
 Status conform_nnef_rules(const std::string& folder, Verdicts& out) {
   NNEX_ASSIGN(Json index, read_index(folder + "/index.json"));
@@ -93,32 +74,10 @@ Status conform_nnef_rules(const std::string& folder, Verdicts& out) {
     const std::string file = one.value("file", "");
     if (!out.wants("rules/" + file)) continue;
     Checked c;
-    NNEX_TRY(check(folder + "/" + file, c));
-    run(c, file);
+    NNEX_TRY(read_text(folder + "/" + file, c));
+    check_text(c, file);
     out.add("rules/" + file,
             one.value("verdict", "") == "valid" ? compare_valid(c, one) : compare_invalid(c, one.value("rule", "")));
-  }
-  return {};
-}
-
-Status conform_nnef_graphs(const std::string& folder, Verdicts& out) {
-  NNEX_ASSIGN(Json index, read_index(folder + "/index.json"));
-  for (const Json& one : index["units"]) {
-    const std::string unit = one.value("unit", "");
-    const std::string name = "graphs/" + unit;
-    if (!out.wants(name)) continue;
-    std::string file;
-    for (const Json& f : one["files"])
-      if (f == "graph.nnef" || f == "fragment.nnef") file = f.get<std::string>();
-    if (file.empty()) {
-      out.skip(name, "no text of its own");
-      continue;
-    }
-    Checked c;
-    NNEX_TRY(check(folder + "/" + unit + "/" + file, c));
-    if (file == "fragment.nnef") c.source = with_graph(c.source);
-    run(c, file);
-    out.add(name, one.value("verdict", "") == "valid" ? compare_valid(c, one) : compare_invalid(c, ""));
   }
   return {};
 }

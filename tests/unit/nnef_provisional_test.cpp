@@ -113,10 +113,11 @@ TEST(NnefProvisional, RenamedOperationsAndParameters) {
       {"batch_normalization(x, m, m, m, m, epsilon = 0.1)", "2,3,8,8"},
   };
   for (const auto& row : rows)
-    expect_clean("version 1.0\n" + kGraph + "w = constant(shape = [2,3], value = [1.0])\n" +
-                     "f = constant(shape = [3,1,3,3], value = [1.0])\nm = constant(shape = [1,3], value = [1.0])\ny = " +
-                     row.call + "\n}\n",
-                 {{"y", row.y}});
+    expect_clean(
+        "version 1.0\n" + kGraph + "w = constant(shape = [2,3], value = [1.0])\n" +
+            "f = constant(shape = [3,1,3,3], value = [1.0])\nm = constant(shape = [1,3], value = [1.0])\ny = " +
+            row.call + "\n}\n",
+        {{"y", row.y}});
 }
 
 TEST(NnefProvisional, Fragments) {
@@ -128,13 +129,15 @@ TEST(NnefProvisional, Fragments) {
       {"bare tensors and extents",
        "fragment f( a: tensor, n: extent[] = [1] ) -> ( b: tensor )\n{\n b = sum_reduce(a, axes = n)\n}", "f(x)",
        "2,1,8,8"},
-      {"tensors of a data-type", "fragment f( a: tensor ) -> ( b: tensor<logical> ) { b = a > 0.0 }", "f(x)", "2,3,8,8"},
+      {"tensors of a data-type", "fragment f( a: tensor ) -> ( b: tensor<logical> ) { b = a > 0.0 }", "f(x)",
+       "2,3,8,8"},
       {"tensors of coordinates",
        "fragment f( a: tensor ) -> ( b: tensor, i: tensor<coordinate> ) "
        "{ b, i = max_pool_with_index(a, size = [1,1,2,2], stride = [1,1,2,2]) }\n"
        "fragment g( a: tensor ) -> ( b: tensor ) { b, i = f(a) }",
        "g(x)", "2,3,4,4"},
-      {"a comprehension", "fragment f( a: tensor, n: extent[] ) -> ( b: tensor ) { b = tile(a, repeats = [i * 2 for i in n]) }",
+      {"a comprehension",
+       "fragment f( a: tensor, n: extent[] ) -> ( b: tensor ) { b = tile(a, repeats = [i * 2 for i in n]) }",
        "f(x, n = [1,1,1,1])", "4,6,16,16"},
       {"a comprehension with a condition",
        "fragment f( a: tensor, n: extent[] ) -> ( b: tensor ) { b = sum_reduce(a, axes = [i for i in n if i > 0]) }",
@@ -175,8 +178,10 @@ TEST(NnefProvisional, Recognised) {
   EXPECT_TRUE(is_provisional("version 1.0; fragment f(a: tensor) -> (b: tensor) { b = a; }\n" + good));
   EXPECT_TRUE(is_provisional("version 1.0; fragment f(a: extent) -> (b: tensor<scalar>) { b = 1.0; }\n" + good));
   EXPECT_FALSE(is_provisional("version 1.0;\n" + good));
-  EXPECT_FALSE(is_provisional("version 1.0;\nextension KHR_enable_fragment_definitions;\n"
-                              "fragment f(a: tensor) -> (b: tensor<scalar>) { b = a; }\n" + good));
+  EXPECT_FALSE(
+      is_provisional("version 1.0;\nextension KHR_enable_fragment_definitions;\n"
+                     "fragment f(a: tensor) -> (b: tensor<scalar>) { b = a; }\n" +
+                     good));
   EXPECT_FALSE(is_provisional("version 1.0;\ngraph g(x) -> (y) { x = external(shape = [2]); y = relu(x) }"));
   EXPECT_FALSE(is_provisional("version 1\n" + bare));
   EXPECT_FALSE(is_provisional("graph"));
@@ -196,7 +201,9 @@ TEST(NnefProvisional, FaultsNameThePlacesOfTheOldText) {
   EXPECT_EQ(read("# a\nversion 1.0\n\n" + kGraph + "\t# b\n\tz = nothing(x)\n\ty = add(x,   q)\n}\n").faults,
             (List{"8:6 I1", "9:15 A8"}));
   EXPECT_EQ(read("version 1.0\nfragment f( a: tensor, n: extent ) -> ( b: tensor )\n{\n"
-                 "\tb = sum_reduce(a,\n\t  axes = [i for i in  m])\n}\n" + kGraph + "y = f(x, n = 1)\n}\n").faults,
+                 "\tb = sum_reduce(a,\n\t  axes = [i for i in  m])\n}\n" +
+                 kGraph + "y = f(x, n = 1)\n}\n")
+                .faults,
             (List{"5:24 A8"}));
   EXPECT_EQ(read("version 1.0\n" + kGraph + "\ty = transpose(x, perm = [0,1,2,9])\n}\n").faults,
             (List{"5:6 O-TRANS-1"}));
@@ -205,9 +212,10 @@ TEST(NnefProvisional, FaultsNameThePlacesOfTheOldText) {
 }
 
 TEST(NnefProvisional, BrokenTextsEnd) {
-  const std::string whole = "version 1.0\nfragment f( a: tensor, n: (extent,extent)[] = [(1,2)] ) -> ( b: tensor )\n{\n"
-                            " b, c = [i for i in n if i > 0], f(a, x = (1, [2])) if a else -b\n}\n" + kGraph +
-                            "y = f(x, n = [1])\n}\n";
+  const std::string whole =
+      "version 1.0\nfragment f( a: tensor, n: (extent,extent)[] = [(1,2)] ) -> ( b: tensor )\n{\n"
+      " b, c = [i for i in n if i > 0], f(a, x = (1, [2])) if a else -b\n}\n" +
+      kGraph + "y = f(x, n = [1])\n}\n";
   for (size_t n = 0; n < whole.size(); ++n) {
     read(whole.substr(0, n));
     std::string cut = whole;

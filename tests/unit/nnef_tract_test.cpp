@@ -49,32 +49,41 @@ TEST(NnefTract, Answers) {
     Tensor in;
     const char* out;
   } rows[] = {
-      {"arrays are tensors, which meet from axis 0", "x = external(shape = [2,2]); y = mul(x, [[2.0], [3.0]]) + [1.0, 2.0];",
-       reals({2, 2}, {1, 2, 3, 4}), "[2,2]: 3 5 11 14"},
+      {"arrays are tensors, which meet from axis 0",
+       "x = external(shape = [2,2]); y = mul(x, [[2.0], [3.0]]) + [1.0, 2.0];", reals({2, 2}, {1, 2, 3, 4}),
+       "[2,2]: 3 5 11 14"},
       {"operators in flat text, names again", "x = external(shape = [2]); y = x * 2.0; y = y - 1;", reals({2}, {1, 2}),
        "[2]: 1 3"},
       {"whole numbers take the type they meet", "x = external(shape = [2]); y = select(x < 2, 0, x);",
        reals({2}, {1, 2}), "[2]: 0 2"},
-      {"extents are symbols", "x = external(shape = [S]); n = tract_core_shape_of(x); y = tract_core_cast(n, to = 'f32');",
+      {"extents are symbols",
+       "x = external(shape = [S]); n = tract_core_shape_of(x); y = tract_core_cast(n, to = 'f32');",
        reals({3}, {1, 2, 3}), "[1]: 3"},
-      {"symbols in attributes", "x = external(shape = [1,S]); y = tract_core_broadcast(0.5, shape = [2, S/2 + 1]) + 0.0 * "
-       "slice(x, axes = [1], begin = [0], end = [1]);", reals({1, 4}, {1, 2, 3, 4}), "[2,3]: 0.5 0.5 0.5 0.5 0.5 0.5"},
+      {"symbols in attributes",
+       "x = external(shape = [1,S]); y = tract_core_broadcast(0.5, shape = [2, S/2 + 1]) + 0.0 * "
+       "slice(x, axes = [1], begin = [0], end = [1]);",
+       reals({1, 4}, {1, 2, 3, 4}), "[2,3]: 0.5 0.5 0.5 0.5 0.5 0.5"},
       {"tensors in attributes",
        "x = external(shape = [S]); n = squeeze(tract_core_shape_of(x), axes = [0]); h = div(n, 2);"
-       "y = slice(x, axes = [0], begin = [h], end = [n]);", reals({4}, {1, 2, 3, 4}), "[2]: 3 4"},
+       "y = slice(x, axes = [0], begin = [h], end = [n]);",
+       reals({4}, {1, 2, 3, 4}), "[2]: 3 4"},
       {"an end of 0", "x = external(shape = [3]); y = slice(x, axes = [0], begin = [1], end = [0]);",
        reals({3}, {1, 2, 3}), "[2]: 2 3"},
       {"quoted names", "\"x\" = external(shape = [2]); y = copy(x);", reals({2}, {1, 2}), "[2]: 1 2"},
-      {"windows", "x = external(shape = [1,1,4]); y = conv(x, [[[1.0, 1.0]]], [[0.5]], padding = [(0,0)], stride = [2], "
-       "dilation = [1], border = 'constant');", reals({1, 1, 4}, {1, 2, 3, 4}), "[1,1,2]: 3.5 7.5"},
+      {"windows",
+       "x = external(shape = [1,1,4]); y = conv(x, [[[1.0, 1.0]]], [[0.5]], padding = [(0,0)], stride = [2], "
+       "dilation = [1], border = 'constant');",
+       reals({1, 1, 4}, {1, 2, 3, 4}), "[1,1,2]: 3.5 7.5"},
       {"the standard's other operations", "x = external(shape = [1,1,1,2]); y = nearest_upsample(x, factor = [1,2]);",
        reals({1, 1, 1, 2}, {1, 2}), "[1,1,1,4]: 1 1 2 2"},
       {"reduction", "x = external(shape = [2,2]); y = sum_reduce(x, axes = [1], normalize = true);",
        reals({2, 2}, {1, 2, 3, 5}), "[2,1]: 1.5 4"},
-      {"padding of arrays", "x = external(shape = [2]); y = pad(x, padding = [[1,0]], value = 9.0);", reals({2}, {1, 2}),
-       "[3]: 9 1 2"},
-      {"a range", "x = external(shape = [1]); y = x * tract_core_range(0, 3, step = 1);", reals({1}, {2}), "[3]: 0 2 4"},
-      {"einsum", "x = external(shape = [2,2]); y = tract_core_einsum([x, x], expr = 'mk,nk->mn', acc = 'f32', output = '');",
+      {"padding of arrays", "x = external(shape = [2]); y = pad(x, padding = [[1,0]], value = 9.0);",
+       reals({2}, {1, 2}), "[3]: 9 1 2"},
+      {"a range", "x = external(shape = [1]); y = x * tract_core_range(0, 3, step = 1);", reals({1}, {2}),
+       "[3]: 0 2 4"},
+      {"einsum",
+       "x = external(shape = [2,2]); y = tract_core_einsum([x, x], expr = 'mk,nk->mn', acc = 'f32', output = '');",
        reals({2, 2}, {1, 2, 3, 4}), "[2,2]: 5 11 11 25"},
       {"attention sees no later key",
        "x = external(shape = [1,2,1]); y = tract_core_cast(x, to = 'f32'); y = reshape(y, shape = [1,-1,1]);",
@@ -88,12 +97,13 @@ TEST(NnefTract, Answers) {
 
 TEST(NnefTract, Scan) {
   // A running sum with the sum so far as state; the last state and all of them.
-  const std::string text = kHead +
-                           "fragment step(h: tensor<scalar>, x_t: tensor<scalar>, w: tensor<scalar>) -> (n: tensor<scalar>)"
-                           "{ n = h + x_t * w; }\n"
-                           "graph g(x) -> (y) { x = external(shape = [T, 2]); (y, last) = tract_core_scan(body = 'step',"
-                           " scan = [('x.t', x, 0, 1)], full = [('w', 10.0)], state = [('h', [[0.0, 1.0]], 'n')],"
-                           " output = [('n', 'full', 0, 1), ('n', 'last', 0, 1)], skip = 0); ";
+  const std::string text =
+      kHead +
+      "fragment step(h: tensor<scalar>, x_t: tensor<scalar>, w: tensor<scalar>) -> (n: tensor<scalar>)"
+      "{ n = h + x_t * w; }\n"
+      "graph g(x) -> (y) { x = external(shape = [T, 2]); (y, last) = tract_core_scan(body = 'step',"
+      " scan = [('x.t', x, 0, 1)], full = [('w', 10.0)], state = [('h', [[0.0, 1.0]], 'n')],"
+      " output = [('n', 'full', 0, 1), ('n', 'last', 0, 1)], skip = 0); ";
   const Tensor x = reals({3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(shown(run(text + "}", {x})), "[3,2]: 10 21 40 61 90 121");
   std::string last = text;
@@ -104,7 +114,8 @@ TEST(NnefTract, Scan) {
 TEST(NnefTract, MissingOperationsAreNamedAtOnce) {
   Faults faults;
   EXPECT_FALSE(read(kHead + "fragment f(x: tensor<scalar>) -> (y: tensor<scalar>) { y = tract_core_fft(nowhere(x)); }\n"
-                    "graph g(x) -> (y) { x = external(shape = [2]); y = elsewhere(f(x)); }", faults));
+                            "graph g(x) -> (y) { x = external(shape = [2]); y = elsewhere(f(x)); }",
+                    faults));
   ASSERT_EQ(faults.count(), 1u);
   EXPECT_EQ(faults.list()[0].code(), Code::unsupported);
   EXPECT_EQ(faults.list()[0].message(), "3 operations are missing: elsewhere, tract_core_fft, nowhere");
@@ -115,8 +126,10 @@ TEST(NnefTract, RegistriesMustBeNamed) {
   EXPECT_FALSE(read("version 1.0;\ngraph g(x) -> (y) { x = external(shape = [2]); y = tract_core_erf(x); }", faults));
   EXPECT_NE(faults.list()[0].message().find("tract_core_erf"), std::string::npos);
   Faults others;
-  EXPECT_FALSE(read("version 1.0;\nextension tract_registry mine;\ngraph g(x) -> (y) { x = external(shape = [2]); y = "
-                    "copy(x); }", others));
+  EXPECT_FALSE(
+      read("version 1.0;\nextension tract_registry mine;\ngraph g(x) -> (y) { x = external(shape = [2]); y = "
+           "copy(x); }",
+           others));
   EXPECT_NE(others.list()[0].message().find("'mine' is not known"), std::string::npos);
 }
 
@@ -165,9 +178,11 @@ TEST(NnefTract, BlocksOfFourBits) {
 
 TEST(NnefTract, BrokenTextsEnd) {
   const std::string whole =
-      kHead + "extension tract_symbol S;\nextension tract_assert S >= 1;\n"
+      kHead +
+      "extension tract_symbol S;\nextension tract_assert S >= 1;\n"
       "fragment f(a: tensor<scalar>, n: integer[] = [1]) -> (b: tensor<scalar>) { b = f(a) if 1 < 2 else a; }\n"
-      "graph g(x) -> (y, z) { x = external(shape = [S, 2*S]); (y, z) = tract_core_topk(x[0], k = [for i in [1] yield i], "
+      "graph g(x) -> (y, z) { x = external(shape = [S, 2*S]); (y, z) = tract_core_topk(x[0], k = [for i in [1] yield "
+      "i], "
       "axis = 0); }";
   for (size_t n = 0; n < whole.size(); ++n) {
     Faults cut, erased;

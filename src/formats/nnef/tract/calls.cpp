@@ -26,9 +26,8 @@ DType datum_type(std::string_view name) {
 }
 
 DType element_type(const Expr& e) {
-  return nnef_format::element_type(e.is_generic && e.generic != DeclaredType::Of::generic
-                                       ? static_cast<ItemType>(e.generic)
-                                       : ItemType::scalar);
+  return nnef_format::element_type(
+      e.is_generic && e.generic != DeclaredType::Of::generic ? static_cast<ItemType>(e.generic) : ItemType::scalar);
 }
 
 /// The argument of a call by name, or by position where it has none.

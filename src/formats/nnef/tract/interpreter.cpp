@@ -17,25 +17,39 @@ using graph_text::Tok;
 
 namespace {
 
-constexpr int kDeepest = 200;            ///< Expressions and calls in each other.
-constexpr size_t kMostSteps = 4'000'000; ///< Expressions evaluated in all.
+constexpr int kDeepest = 200;             ///< Expressions and calls in each other.
+constexpr size_t kMostSteps = 4'000'000;  ///< Expressions evaluated in all.
 
 std::string_view operation_of(Tok op) {
   switch (op) {
-    case Tok::plus: return "add";
-    case Tok::minus: return "sub";
-    case Tok::star: return "mul";
-    case Tok::slash: return "div";
-    case Tok::caret: return "pow";
-    case Tok::less: return "lt";
-    case Tok::less_equal: return "le";
-    case Tok::greater: return "gt";
-    case Tok::greater_equal: return "ge";
-    case Tok::equal: return "eq";
-    case Tok::unequal: return "ne";
-    case Tok::both: return "and";
-    case Tok::either: return "or";
-    default: return {};
+    case Tok::plus:
+      return "add";
+    case Tok::minus:
+      return "sub";
+    case Tok::star:
+      return "mul";
+    case Tok::slash:
+      return "div";
+    case Tok::caret:
+      return "pow";
+    case Tok::less:
+      return "lt";
+    case Tok::less_equal:
+      return "le";
+    case Tok::greater:
+      return "gt";
+    case Tok::greater_equal:
+      return "ge";
+    case Tok::equal:
+      return "eq";
+    case Tok::unequal:
+      return "ne";
+    case Tok::both:
+      return "and";
+    case Tok::either:
+      return "or";
+    default:
+      return {};
   }
 }
 
@@ -72,10 +86,10 @@ Status TractReader::extensions() {
     if (first == "tract_registry") {
       if (e.words.size() != 2) return error(e.at, "needed one name: extension tract_registry NAME;");
       if (!is_tract_registry(e.words[1]))
-        return error(e.at,
-                     fmt::format("registry '{}' is not known; known are {}", e.words[1],
-                                 fmt::join(tract_registries(), ", ")),
-                     Code::unsupported);
+        return error(
+            e.at,
+            fmt::format("registry '{}' is not known; known are {}", e.words[1], fmt::join(tract_registries(), ", ")),
+            Code::unsupported);
       registries_.emplace_back(e.words[1] == "tract_qwen35" ? "tract_transformers" : e.words[1]);
     } else if (first == "tract_symbol") {
       for (size_t i = 1; i < e.words.size(); ++i) symbols_.emplace(e.words[i]);
@@ -186,7 +200,8 @@ Status TractReader::assign(const Target& to, const Item& item, bool main) {
   const bool list = item.kind == K::tuple || item.kind == K::array;
   const std::vector<Item>& items = list ? item.items : one;
   if (items.size() != to.items.size())
-    return error(to.at, fmt::format("A2: the left side has {} items; the right side {}", to.items.size(), items.size()));
+    return error(to.at,
+                 fmt::format("A2: the left side has {} items; the right side {}", to.items.size(), items.size()));
   for (size_t i = 0; i < items.size(); ++i) NNEX_TRY(assign(to.items[i], items[i], main));
   return {};
 }
@@ -400,8 +415,7 @@ Result<Item> TractReader::comprehension(const Expr& e) {
   const Scope before = scopes_.back();
   std::vector<Item> out;
   for (size_t i = 0; i < over[0].items.size(); ++i) {
-    for (size_t k = 0; k < over.size(); ++k)
-      scopes_.back().insert_or_assign(std::string(e.names[k]), over[k].items[i]);
+    for (size_t k = 0; k < over.size(); ++k) scopes_.back().insert_or_assign(std::string(e.names[k]), over[k].items[i]);
     if (condition.kind != Expr::Kind::none) {
       NNEX_ASSIGN(const Item c, evaluate(condition));
       if (c.kind != K::boolean) return error(condition.at, fmt::format("the condition is {}", c.text_of()));

@@ -13,7 +13,7 @@ namespace {
 
 #define NNEX_ROW_OF_ONE(name) "fragment " name "(x: tensor<>) -> (y: tensor<>) { y = " name "(x); }\n"
 #define NNEX_ROW_OF_TWO(name) "fragment " name "(x: tensor<>, y: tensor<>) -> (z: tensor<>) { z = " name "(x, y); }\n"
-#define NNEX_TRACT_WINDOW                                                                                            \
+#define NNEX_TRACT_WINDOW \
   "border: string = 'constant', padding: (integer,integer)[] = [], stride: integer[] = [], dilation: integer[] = []"
 // No padding means automatic padding.
 #define NNEX_TRACT_PAD " a = 'off' if length_of(padding) > 0 else 'same_upper';"
@@ -88,7 +88,8 @@ constexpr std::string_view kStandard =
     "fragment split(value: tensor<>, axis: integer, ratios: integer[]) -> (values: tensor<>[]);\n"
     "fragment slice(input: tensor<>, axes: integer[], begin: integer[], end: integer[], stride: integer[] = []) -> "
     "(output: tensor<>)"
-    "{ output = slice(input, begin, end, axes, stride) if length_of(stride) > 0 else slice(input, begin, end, axes); }\n"
+    "{ output = slice(input, begin, end, axes, stride) if length_of(stride) > 0 else slice(input, begin, end, axes); "
+    "}\n"
     "fragment tile(input: tensor<>, repeats: integer[]) -> (output: tensor<>) { output = tile(input, repeats); }\n"
     "fragment pad(input: tensor<>, padding: (integer,integer)[], border: string = 'constant', value: scalar = 0.0) -> "
     "(output: tensor<>)"
@@ -105,21 +106,25 @@ constexpr std::string_view kStandard =
     ", groups: integer = 1) -> (output: tensor<>)"
     "{ n = shape_of(filter)[0]; g = n if groups == 0 else groups;"
     " b = expand(reshape(cast(bias, to = dtype(input)), [-1]), [n]);" NNEX_TRACT_PAD
-    " output = conv(input, filter, b, groups = g, " NNEX_TRACT_WINDOWED "); }\n"
+    " output = conv(input, filter, b, groups = g, " NNEX_TRACT_WINDOWED
+    "); }\n"
     "fragment max_pool_with_index(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>, index: tensor<>)"
-    "{" NNEX_TRACT_PAD " output, index = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED "); }\n"
+    "{" NNEX_TRACT_PAD " output, index = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED
+    "); }\n"
     "fragment max_pool(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>)"
-    "{" NNEX_TRACT_PAD " output = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED "); }\n"
+    "{" NNEX_TRACT_PAD " output = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED
+    "); }\n"
     "fragment box(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ", normalize: logical = false) -> (output: tensor<>)"
     "{ d = 'inside' if normalize else 'one';" NNEX_TRACT_PAD
-    " output = box(input, size = size, border = 'ignore', divisor = d, " NNEX_TRACT_WINDOWED "); }\n"
+    " output = box(input, size = size, border = 'ignore', divisor = d, " NNEX_TRACT_WINDOWED
+    "); }\n"
     "fragment avg_pool(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>)"
-    "{" NNEX_TRACT_PAD
-    " output = box(input, size = size, border = 'ignore', divisor = 'inside', " NNEX_TRACT_WINDOWED "); }\n"
+    "{" NNEX_TRACT_PAD " output = box(input, size = size, border = 'ignore', divisor = 'inside', " NNEX_TRACT_WINDOWED
+    "); }\n"
     "fragment external(shape: integer[]) -> (output: tensor<>);\n"
     "fragment variable(shape: integer[], label: string) -> (output: tensor<>);\n"
     "fragment constant(shape: integer[], value: scalar[]) -> (output: tensor<>);\n"
@@ -273,8 +278,8 @@ struct Registry {
 };
 /// One that stands later counts first.
 constexpr Registry kRegistries[] = {
-    {"tract_nnef", kOperands, true},  {"tract_nnef", kStandard},        {"tract_core", kCoreOperands, true},
-    {"tract_core", kCore},            {"tract_onnx", kOnnx},            {"tract_transformers", kTransformers},
+    {"tract_nnef", kOperands, true}, {"tract_nnef", kStandard}, {"tract_core", kCoreOperands, true},
+    {"tract_core", kCore},           {"tract_onnx", kOnnx},     {"tract_transformers", kTransformers},
 };
 /// Registries that tract has and documents may name; all of their operations are missing here.
 constexpr std::string_view kOthers[] = {"tract_pulse", "tract_extra", "tract_resource", "tract_onnx_ml"};

@@ -149,7 +149,8 @@ Status TractReader::scan_body(Scan& s, Position at) {
     results.push_back(v);
   }
   for (Scan::Output& o : s.outputs) {
-    const auto state = std::find_if(s.states.begin(), s.states.end(), [&](const auto& x) { return x.result == o.name; });
+    const auto state =
+        std::find_if(s.states.begin(), s.states.end(), [&](const auto& x) { return x.result == o.name; });
     if (o.last && state != s.states.end()) {
       o.at = static_cast<size_t>(state - s.states.begin());
       continue;
@@ -182,8 +183,8 @@ Result<Item> TractReader::scan_node(const Expr& e, Scan& s) {
   }
   Builder b = builder(where(e.at, "tract_core_scan"));
   const size_t outputs = graph_[s.block].results.size();
-  NNEX_ASSIGN(const NodeId id, add(b, op("scan"), std::move(in), outputs, std::make_shared<ScanAttrs>(attrs),
-                                   {s.block}, e.at));
+  NNEX_ASSIGN(const NodeId id,
+              add(b, op("scan"), std::move(in), outputs, std::make_shared<ScanAttrs>(attrs), {s.block}, e.at));
   std::vector<Item> out;
   for (const Scan::Output& o : s.outputs) {
     ValueId v = graph_[id].out[o.at];

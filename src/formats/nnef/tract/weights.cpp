@@ -21,8 +21,8 @@ Result<Tensor> blocks_of_four(const TensorFile& file) {
   const int64_t blocks = t.count() / kBlock;
   if (t.count() % kBlock || file.data.size() != static_cast<size_t>(blocks * kBlockBytes))
     return Error(Code::invalid_model,
-                 fmt::format("B5: found {} bytes; {} items in blocks of {} take {}", file.data.size(), t.count(), kBlock,
-                             (t.count() + kBlock - 1) / kBlock * kBlockBytes));
+                 fmt::format("B5: found {} bytes; {} items in blocks of {} take {}", file.data.size(), t.count(),
+                             kBlock, (t.count() + kBlock - 1) / kBlock * kBlockBytes));
   float* out = t.mutable_as<float>().data();
   const char* in = file.data.data();
   for (int64_t b = 0; b < blocks; ++b, in += kBlockBytes) {
