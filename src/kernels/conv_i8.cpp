@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/checked.h"
 #include "kernels/conv_rows.h"
+#include "kernels/conv_spans.h"
 #include "kernels/tiles_i8.h"
 
 namespace nnex {
@@ -21,8 +23,27 @@ bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::dep
 /// Channels of a depthwise filter's tap in memory; the sum of each channel's taps follows the last tap.
 int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
 
+int64_t group_of(const simd::Loops& loops) { return multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup; }
+
 IntColumns group_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
-  return {loops, s.taps() * s.group_inputs(), s.group_outputs(), packed};
+  const int64_t k = is_span_conv(s) ? s.kernel[1] * span_values(s, group_of(loops)) : s.taps() * s.group_inputs();
+  return {loops, k, s.group_outputs(), packed};
+}
+
+int64_t copy_bytes(const simd::Loops& loops, const ConvShape& s) {
+  return is_span_conv(s) ? round_up(span_copy_values(s) * (multiplies_bytes(loops) ? 1 : 2), 64) : 0;
+}
+
+/// Rows of taps one after the other, each filled up with zeros.
+void pack_spans(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
+  const int64_t span = span_values(s, group_of(loops)), k = s.kernel[1] * span, taps = s.taps();
+  std::vector<std::byte> rows(static_cast<size_t>(s.out_channels * k));
+  for (int64_t o = 0; o < s.out_channels; ++o)
+    for (int64_t c = 0; c < s.in_channels; ++c)
+      for (int64_t t = 0; t < taps; ++t)
+        rows[static_cast<size_t>(o * k + t / s.kernel[2] * span + t % s.kernel[2] * s.in_channels + c)] =
+            f.w[(o * s.in_channels + c) * taps + t];
+  pack_int_columns(loops, team, k, s.out_channels, {rows.data(), k, 0, 1, k}, packed);
 }
 
 void pack_depthwise(const ConvShape& s, const ByteFilter& f, std::byte* packed) {
@@ -134,7 +155,7 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const C
 
 /// Columns and epilogue moved to a group's first channel.
 void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int64_t group, int32_t* terms,
-               int32_t* sums) {
+               std::byte* copy, int32_t* sums) {
   const int64_t first = group * s.group_outputs();
   const IntColumns columns = group_columns(loops, s, c.packed + group * group_columns(loops, s, nullptr).bytes());
   IntEpilogue end = c.end;
@@ -146,12 +167,22 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const C
   const auto* const x = reinterpret_cast<const uint8_t*>(c.x) + group * s.group_inputs();
   const uint8_t flip = c.x_signed ? 0x80 : 0;
   const auto zero = static_cast<uint8_t>(c.x_zero + (c.x_signed ? 128 : 0));
+  const auto multiply = [&](auto lift) {
+    using Lift = decltype(lift);
+    using To = typename Lift::To;
+    if (is_span_conv(s)) {
+      const SpanRows<Lift> rows(team, columns.shape, s, lift, x, reinterpret_cast<To*>(copy));
+      multiply_int_tiles(loops, team, rows, columns, terms, end, sums);
+    } else {
+      multiply_int_tiles(loops, team, ConvRows<Lift>(columns.shape, s, lift, x), columns, terms, end, sums);
+    }
+  };
   if (multiplies_bytes(loops)) {
     column_terms(columns, zero, end.bias, terms);
-    multiply_int_tiles(loops, team, ConvRows<LiftBytes>(columns.shape, s, {flip, zero}, x), columns, terms, end, sums);
+    multiply(LiftBytes{flip, zero});
   } else {
     column_terms(columns, 0, end.bias, terms);
-    multiply_int_tiles(loops, team, ConvRows<LiftWide>(columns.shape, s, {flip, zero}, x), columns, terms, end, sums);
+    multiply(LiftWide{flip, zero});
   }
 }
 
@@ -165,6 +196,7 @@ int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
 void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f,
                          std::byte* packed) {
   if (is_depthwise(s)) return pack_depthwise(s, f, packed);
+  if (is_span_conv(s)) return pack_spans(loops, team, s, f, packed);
   const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
   const int64_t bytes = group_columns(loops, s, nullptr).bytes();
   for (int64_t group = 0; group < s.groups; ++group) {
@@ -179,15 +211,16 @@ void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& 
 int64_t conv_i8_workspace(const simd::Loops& loops, const ConvShape& s, bool to_bytes) {
   if (is_depthwise(s)) return tap_stride(s) * 4;
   const int64_t terms = round_up(s.group_outputs() * 4, 64);
-  const bool sums = sums_needed(loops, s.taps() * s.group_inputs(), to_bytes);
-  return terms + (sums ? s.batch * s.out_pixels() * s.group_outputs() * 4 : 0);
+  const bool sums = !is_span_conv(s) && sums_needed(loops, s.taps() * s.group_inputs(), to_bytes);
+  return terms + copy_bytes(loops, s) + (sums ? s.batch * s.out_pixels() * s.group_outputs() * 4 : 0);
 }
 
 void conv_i8(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, std::byte* workspace) {
   auto* const terms = reinterpret_cast<int32_t*>(workspace);
   if (is_depthwise(s)) return depthwise(loops, team, s, c, terms);
-  auto* const sums = reinterpret_cast<int32_t*>(workspace + round_up(s.group_outputs() * 4, 64));
-  for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, c, group, terms, sums);
+  std::byte* const copy = workspace + round_up(s.group_outputs() * 4, 64);
+  auto* const sums = reinterpret_cast<int32_t*>(copy + copy_bytes(loops, s));
+  for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, c, group, terms, copy, sums);
 }
 
 }  // namespace nnex

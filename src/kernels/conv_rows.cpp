@@ -31,6 +31,8 @@ ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, co
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   line_tiles_ = ceil_div(width_, tile.rows);
+  tile_rows_ = width_ / std::max<int64_t>(line_tiles_, 1);
+  longer_tiles_ = width_ - tile_rows_ * line_tiles_;
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
   span_ = span_taps_ * channels_;
   std::fill(std::begin(outside_), std::end(outside_), lift.outside());
@@ -39,8 +41,8 @@ ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, co
 template <class Lift>
 TileRows ConvRows<Lift>::tile(int64_t t) const {
   const Divided at = divide(t, line_tiles_);
-  const int64_t first = share(width_, line_tiles_, at.remainder);
-  const int count = static_cast<int>(share(width_, line_tiles_, at.remainder + 1) - first);
+  const int64_t first = tile_rows_ * at.remainder + std::min(at.remainder, longer_tiles_);
+  const int count = static_cast<int>(tile_rows_ + (at.remainder < longer_tiles_ ? 1 : 0));
   if (whole_lines_) return {at.quotient * width_ + first, count, at.quotient, first};
   const Divided line = divide(first, s_.out[2]);
   return {first, count, line.quotient, line.remainder};

@@ -45,9 +45,11 @@ class ConvRows final : public RowSource<typename Lift::To> {
   const ConvShape& s_;
   const Lift lift_;
   const From* x_;
-  int64_t lines_;                           // of output pixels; one of all of them when tiles ignore lines
-  int64_t width_;                           // output pixels of a line
-  int64_t line_tiles_;                      // tiles of a line
+  int64_t lines_;       // of output pixels; one of all of them when tiles ignore lines
+  int64_t width_;       // output pixels of a line
+  int64_t line_tiles_;  // tiles of a line
+  int64_t tile_rows_;   // pixels of its tiles; the first `longer_tiles_` have one more
+  int64_t longer_tiles_;
   int64_t channels_;                        // of a group
   int64_t span_taps_;                       // taps whose values lie side by side in x: all of the last axis, or one
   int64_t span_;                            // their values

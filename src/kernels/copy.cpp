@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/try.h"
+#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -47,6 +48,11 @@ void transpose_2d(const simd::Loops& loops, int bytes, const char* x, int64_t x_
   const bool aligned = ((reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y)) & 3) == 0;
   switch (bytes) {
     case 1:
+      if (rows == 3 && y_step == 3) {  // planes of three to pixels of three
+        const auto* const from = reinterpret_cast<const uint8_t*>(x);
+        return simd::int_loops(loops.isa).interleave_three(from, from + x_step, from + 2 * x_step,
+                                                           reinterpret_cast<uint8_t*>(y), static_cast<size_t>(columns));
+      }
       return transpose_plain<1>(x, x_step, y, y_step, rows, columns);
     case 2:
       return transpose_plain<2>(x, x_step, y, y_step, rows, columns);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
@@ -52,7 +54,12 @@ struct GreatestByte {
 
   void operator()(const uint8_t** taps, size_t count, bool started, bool /*last*/, uint8_t* y, size_t n) const {
     if (started) taps[count++] = y;
-    loops.max_bytes(flip, taps, count, y, n);
+    loops.max_bytes({taps, count, flip, 1, 0, y, 0, n});
+  }
+  /// Pixels side by side whose windows lie inside the input.
+  void line(const uint8_t** taps, size_t count, const PoolWindow& w, uint8_t* y, int64_t pixels) const {
+    loops.max_bytes(
+        {taps, count, flip, pixels, w.stride[2] * w.channels, y, w.channels, static_cast<size_t>(w.channels)});
   }
 };
 
@@ -72,7 +79,8 @@ struct PixelPool {
     started = true;
   }
 
-  void run(const T* image, const AxisTaps (&axis)[3], T* y) {
+  /// `pixels`: of a line, all of whose windows look like the first one's, of at most kMostTaps.
+  void run(const T* image, const AxisTaps (&axis)[3], T* y, int64_t pixels = 1) {
     started = false;
     for (int64_t i = axis[0].first; i < axis[0].last; ++i) {
       const int64_t at0 = axis[0].start + i * window.dilation[0];
@@ -84,6 +92,9 @@ struct PixelPool {
           taps[count++] = image + at2 * window.channels;
         }
       }
+    }
+    if constexpr (std::is_same_v<Fold, GreatestByte>) {
+      if (pixels > 1) return fold.line(taps, std::exchange(count, 0), window, y, pixels);
     }
     flush(true, y);
   }
@@ -106,6 +117,17 @@ void pool(const Fold& fold, Team& team, const PoolWindow& w, const T* x, T* y, V
     }
   });
 }
+
+/// The output columns [begin, end) whose windows lie inside the input's lines.
+struct WholeWindows {
+  int64_t begin = 0, end = 0;
+
+  explicit WholeWindows(const PoolWindow& w) {
+    const int64_t reach = (w.size[2] - 1) * w.dilation[2] + 1, room = w.in[2] + w.before[2] - reach;
+    begin = std::min(w.out[2], w.before[2] > 0 ? (w.before[2] + w.stride[2] - 1) / w.stride[2] : int64_t{0});
+    end = room < 0 ? begin : std::clamp(room / w.stride[2] + 1, begin, w.out[2]);
+  }
+};
 
 int64_t inside(const AxisTaps (&axis)[3]) {
   int64_t n = 1;
@@ -135,15 +157,33 @@ void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool ze
 
 void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& w, bool is_signed, const uint8_t* x,
                     uint8_t* y) {
-  using Pixel = PixelPool<GreatestByte>;
-  const uint8_t least = is_signed ? 0x80 : 0;
-  pool(GreatestByte{simd::int_loops(loops.isa), least}, team, w, x, y,
-       [&](Pixel& pixel, const uint8_t* image, const AxisTaps(&axis)[3], uint8_t* to) {
-         if (inside(axis) > 0)
-           pixel.run(image, axis, to);
-         else
-           std::fill_n(to, w.channels, least);
-       });
+  const uint8_t flip = is_signed ? 0x80 : 0;
+  const GreatestByte fold{simd::int_loops(loops.isa), flip};
+  const int64_t rows = w.batch * w.out[0] * w.out[1], image_bytes = w.in[0] * w.in[1] * w.in[2] * w.channels;
+  const WholeWindows whole(w);
+  const int64_t cost = rows * w.out[2] * w.channels * (1 + w.size[0] * w.size[1] * w.size[2] / 4);
+  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
+    PixelPool<GreatestByte> pixel{fold, w, {}};
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
+      AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
+      const uint8_t* const from = x + image * image_bytes;
+      uint8_t* const line = y + row * w.out[2] * w.channels;
+      for (int64_t o2 = 0; o2 < w.out[2]; ++o2) {
+        axis[2] = axis_taps(w, 2, o2);
+        uint8_t* const to = line + o2 * w.channels;
+        const int64_t taps = inside(axis);
+        if (taps == 0) {
+          std::fill_n(to, w.channels, flip);
+        } else if (o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMostTaps)) {
+          pixel.run(from, axis, to, whole.end - whole.begin);
+          o2 = whole.end - 1;
+        } else {
+          pixel.run(from, axis, to);
+        }
+      }
+    }
+  });
 }
 
 void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, PoolDivisor divisor, const float* x,

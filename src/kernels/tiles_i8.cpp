@@ -158,16 +158,11 @@ IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns,
       group(multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup),
       k(depth),
       n(columns),
-      packed(bytes) {}
-
-int64_t IntColumns::columns_of(int64_t panel) const {
-  return std::min<int64_t>(shape.columns, n - panel * shape.columns);
-}
-
-int64_t IntColumns::width(int64_t panel) const { return ceil_div(columns_of(panel), shape.lanes) * shape.lanes; }
-
-int64_t IntColumns::sums_offset() const {
-  return ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k(), 64) * 64;
+      packed(bytes),
+      panels_(ceil_div(columns, shape.columns)),
+      padded_k_(ceil_div(depth, group) * group) {
+  last_width_ = ceil_div(n - (panels_ - 1) * shape.columns, shape.lanes) * shape.lanes;
+  sums_offset_ = ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k_, 64) * 64;
 }
 
 void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,

@@ -17,12 +17,12 @@ struct IntColumns {
   const std::byte* packed = nullptr;
 
   IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes);
-  int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
-  int64_t columns_of(int64_t panel) const;
-  int64_t width(int64_t panel) const;
-  int64_t padded_k() const { return (k + group - 1) / group * group; }
+  int64_t panels() const { return panels_; }
+  int64_t columns_of(int64_t panel) const { return panel + 1 < panels_ ? shape.columns : n - panel * shape.columns; }
+  int64_t width(int64_t panel) const { return panel + 1 < panels_ ? shape.columns : last_width_; }
+  int64_t padded_k() const { return padded_k_; }
   int64_t panel_offset(int64_t panel) const { return kHeader + panel * shape.columns * padded_k(); }
-  int64_t sums_offset() const;
+  int64_t sums_offset() const { return sums_offset_; }
   int64_t zeros_offset() const { return sums_offset() + n * 4; }
   int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64; }
 
@@ -34,6 +34,10 @@ struct IntColumns {
   bool any_zero() const { return packed[0] != std::byte{0}; }
 
   static constexpr int64_t kHeader = 64;
+
+ private:
+  // Asked for with every tile: a division each would cost more than a tile of few terms.
+  int64_t panels_ = 0, last_width_ = 0, padded_k_ = 0, sums_offset_ = 0;
 };
 
 /// Whether these loops multiply bytes (LiftBytes), else int16 (LiftWide).

@@ -266,13 +266,13 @@ TEST(IntChain, FinishedStepsGiveTheSameNumbers) {
   test::for_each_table([](const Loops& loops) {
     if (loops.numbers == simd::Numbers::exact) return;
     int at_once = 0, later = 0, never = 0;
-    for (uint32_t seed = 0; seed < 20000 && !testing::Test::HasFailure(); ++seed) {
+    for (uint32_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
       const int narrow = check_finished(loops, seed);
       ++(narrow == 0 ? at_once : narrow == IntBlock::kNever ? never : later);
     }
-    EXPECT_GT(at_once, 1000);
-    EXPECT_GT(later, 1000);
-    EXPECT_GT(never, 1000);
+    EXPECT_GT(at_once, 100);
+    EXPECT_GT(later, 100);
+    EXPECT_GT(never, 100);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/conv_i8.h"
+#include "kernels/conv_spans.h"
 #include "kernels/gemm_i8.h"
 #include "kernels/kernel.h"
 #include "kernels/nodes/finish.h"
@@ -269,10 +270,11 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   const auto& a = *static_cast<const ConvAttrs*>(region->product->attrs);
   const Operand &x = r.in[static_cast<size_t>(region->x)], &w = r.in[static_cast<size_t>(region->w)];
   if (!a.channels_last || a.border != ConvBorder::constant) return nullptr;
-  const auto shape = conv_shape(a, x.shape, w.shape);
+  auto shape = conv_shape(a, x.shape, w.shape);
   if (!shape) return nullptr;
+  shape->plain_filter = true;
   const ByteFilter filter{w.constant->data(), true, nullptr, 0};
-  const std::string key = filter_key("conv_int", r, w, *shape);
+  const std::string key = filter_key(is_span_conv(*shape) ? "conv_int spans" : "conv_int", r, w, *shape);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
     conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));

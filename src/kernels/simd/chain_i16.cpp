@@ -189,9 +189,10 @@ HWY_INLINE void run_rows(const IntBlock& b, int64_t row, int64_t rows, int64_t c
 
 int64_t chain_i16(const IntBlock& b) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(HalfTag()));
-  const int64_t columns = b.columns / lanes * lanes, parts = (b.rows + kMostRows - 1) / kMostRows;
-  for (int64_t part = 0, row = 0; columns > 0 && part < parts; ++part) {
-    const int64_t rows = (b.rows - row + parts - part - 1) / (parts - part);
+  const int64_t columns = b.columns / lanes * lanes;
+  for (int64_t row = 0; columns > 0 && row < b.rows;) {
+    const int64_t left = b.rows - row;
+    const int64_t rows = left >= 2 * kMostRows ? kMostRows : left > kMostRows ? (left + 1) / 2 : left;
     run_rows(b, row, rows, columns, std::make_integer_sequence<int, kMostRows>());
     row += rows;
   }

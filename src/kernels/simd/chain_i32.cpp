@@ -38,32 +38,11 @@ void chain_i32(const IntBlock& b) {
   }
 }
 
-/// y[i] = the greatest of taps[t][i]; flip 0x80: of signed bytes.
-void max_bytes(uint8_t flip, const uint8_t* const* taps, size_t count, uint8_t* y, size_t n) {
-  const hn::ScalableTag<uint8_t> d;
-  const size_t lanes = hn::Lanes(d);
-  const auto sign = hn::Set(d, flip);
-  for (size_t i = 0; i < n; i += lanes) {
-    const size_t here = HWY_MIN(lanes, n - i);
-    const auto load = [&](const uint8_t* p)
-                          HWY_ATTR { return here == lanes ? hn::LoadU(d, p) : load_part(d, p, here); };
-    auto most = hn::Xor(load(taps[0] + i), sign);
-    for (size_t t = 1; t < count; ++t) most = hn::Max(most, hn::Xor(load(taps[t] + i), sign));
-    most = hn::Xor(most, sign);
-    if (here == lanes) {
-      hn::StoreU(most, d, y + i);
-    } else {
-      store_part(most, d, y + i, here);
-    }
-  }
-}
-
 }  // namespace nnex::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace nnex::simd {
 NNEX_SIMD_BUILDS(chain_i32);
-NNEX_SIMD_BUILDS(max_bytes);
 }  // namespace nnex::simd
 #endif

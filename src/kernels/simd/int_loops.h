@@ -12,14 +12,29 @@ using ChainI32 = void(const IntBlock& block);
 /// The first columns of a block whose `narrow` says so, as chain_i32 does them; returns how many columns are done.
 using ChainI16 = int64_t(const IntBlock& block);
 
-/// y[i] = the greatest of taps[t][i] for t < count, count at least 1; flip is 0, or 0x80 where bytes are signed.
-using MaxBytes = void(uint8_t flip, const uint8_t* const* taps, size_t count, uint8_t* y, size_t n);
+/// y[p * y_step + i] = the greatest of taps[t][p * x_step + i] for t < count, i < n, p < pixels; count is at least 1,
+/// flip is 0, or 0x80 where bytes are signed.
+struct MaxBytes {
+  const uint8_t* const* taps = nullptr;
+  size_t count = 0;
+  uint8_t flip = 0;
+  int64_t pixels = 1;
+  int64_t x_step = 0;
+  uint8_t* y = nullptr;
+  int64_t y_step = 0;
+  size_t n = 0;
+};
+using MaxBytesLoop = void(const MaxBytes& m);
+
+/// Three planes of n bytes to n pixels of three.
+using InterleaveThree = void(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* y, size_t n);
 
 /// The same bytes on every instruction set.
 struct IntLoops {
   ChainI32* chain_i32 = nullptr;
   ChainI16* chain_i16 = nullptr;
-  MaxBytes* max_bytes = nullptr;
+  MaxBytesLoop* max_bytes = nullptr;
+  InterleaveThree* interleave_three = nullptr;
 };
 
 /// The loops of an instruction set that can_run().

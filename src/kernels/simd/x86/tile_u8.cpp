@@ -13,17 +13,29 @@ namespace nnex::simd {
 namespace {
 
 constexpr int kLanes = 16;
+constexpr int kAhead = 1024;  // bytes of columns asked for in advance: filters stream from the last level cache
 
 /// All loops over rows and vectors unroll.
 template <int kRows, int kVectors>
 __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
   const int last = t.columns - (kVectors - 1) * kLanes;
   const __mmask16 last_mask = last >= kLanes ? 0xffff : static_cast<__mmask16>((1U << last) - 1);
+  const auto mask = [&](int j) { return j == kVectors - 1 ? last_mask : static_cast<__mmask16>(0xffff); };
   __m512i sum[kRows][kVectors];
-  HWY_UNROLL(16)
-  for (int i = 0; i < kRows; ++i) {
-    HWY_UNROLL(2)
-    for (int j = 0; j < kVectors; ++j) sum[i][j] = _mm512_setzero_si512();
+  HWY_UNROLL(2)
+  for (int j = 0; j < kVectors; ++j) {
+    const __m512i add =
+        t.column_add ? _mm512_maskz_loadu_epi32(mask(j), t.column_add + j * kLanes) : _mm512_setzero_si512();
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) sum[i][j] = add;
+  }
+  if (t.go_on) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j)
+        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_maskz_loadu_epi32(mask(j), t.c + i * t.c_stride + j * kLanes));
+    }
   }
   const int8_t* b = t.b;
   for (int64_t r = 0; r < t.n_runs; ++r) {
@@ -34,7 +46,10 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
     for (int64_t k = 0; k < t.runs[r].k; k += 4) {
       __m512i row[kVectors];
       HWY_UNROLL(2)
-      for (int j = 0; j < kVectors; ++j) row[j] = _mm512_loadu_si512(b + j * 64);
+      for (int j = 0; j < kVectors; ++j) {
+        row[j] = _mm512_loadu_si512(b + j * 64);
+        __builtin_prefetch(b + kAhead + j * 64);
+      }
       b += t.b_stride;
       HWY_UNROLL(16)
       for (int i = 0; i < kRows; ++i) {
@@ -46,21 +61,20 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
       }
     }
   }
+  if (t.row_factor) {
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) {
+        const __m512i factor = _mm512_maskz_loadu_epi32(mask(j), t.column_factor + j * kLanes);
+        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_mullo_epi32(_mm512_set1_epi32(t.row_factor[i]), factor));
+      }
+    }
+  }
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
-    int32_t* c = t.c + i * t.c_stride;
     HWY_UNROLL(2)
-    for (int j = 0; j < kVectors; ++j) {
-      const __mmask16 mask = j == kVectors - 1 ? last_mask : static_cast<__mmask16>(0xffff);
-      __m512i v = sum[i][j];
-      if (t.go_on) v = _mm512_add_epi32(v, _mm512_maskz_loadu_epi32(mask, c + j * kLanes));
-      if (t.row_factor) {
-        const __m512i factor = _mm512_maskz_loadu_epi32(mask, t.column_factor + j * kLanes);
-        v = _mm512_add_epi32(v, _mm512_mullo_epi32(_mm512_set1_epi32(t.row_factor[i]), factor));
-      }
-      if (t.column_add) v = _mm512_add_epi32(v, _mm512_maskz_loadu_epi32(mask, t.column_add + j * kLanes));
-      _mm512_mask_storeu_epi32(c + j * kLanes, mask, v);
-    }
+    for (int j = 0; j < kVectors; ++j) _mm512_mask_storeu_epi32(t.c + i * t.c_stride + j * kLanes, mask(j), sum[i][j]);
   }
 }
 
