@@ -71,6 +71,18 @@ std::optional<int64_t> count_of(const Type& t) {
   return shape ? std::optional(shape->count()) : std::nullopt;
 }
 
+/// f(x) for `count` elements of an integer tensor, from element `first` on, `step` apart.
+template <class F>
+void numbers(const Tensor& t, int64_t first, int64_t step, int64_t count, F f) {
+  const auto typed = [&](const auto& elements) {
+    for (int64_t k = 0; k < count; ++k) f(int64_t{elements[static_cast<size_t>(first + k * step)]});
+  };
+  if (t.dtype() == DType::i8) return typed(t.as<int8_t>());
+  if (t.dtype() == DType::i32 && reinterpret_cast<uintptr_t>(t.data()) % sizeof(int32_t) == 0)
+    return typed(t.as<int32_t>());
+  for (int64_t k = 0; k < count; ++k) f(int_at(t, first + k * step));
+}
+
 }  // namespace
 
 int Interval::bits() const {
@@ -107,11 +119,16 @@ std::optional<Interval> Intervals::constant(ValueId v) const {
   const Tensor* t = graph_[v].constant.tensor();
   if (!t || !range_of(t->dtype()) || t->count() == 0) return std::nullopt;
   Interval i = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  for (int64_t k = 0; k < t->count(); ++k) {
-    const int64_t x = int_at(*t, k);
-    i.low = std::min(i.low, x), i.high = std::max(i.high, x);
-  }
+  numbers(*t, 0, 1, t->count(), [&](int64_t x) { i.low = std::min(i.low, x), i.high = std::max(i.high, x); });
   return i;
+}
+
+/// The numbers of a constant, be they stored as bytes.
+const Tensor* Intervals::content(ValueId v) const {
+  const Node* maker = graph_.maker(v);
+  if (maker && maker->op->name == "cast" && is_int(graph_[v].type.dtype)) v = maker->in[0];
+  const Tensor* t = graph_[v].constant.tensor();
+  return t && is_int(t->dtype()) ? t : nullptr;
 }
 
 std::optional<Interval> Intervals::input(const Node& node, size_t i) const {
@@ -126,7 +143,7 @@ void Intervals::node(NodeId id) {
   if (node.out.empty() || !node.out[0].valid() || !of_[node.out[0].n]) return;
   const auto sum = result(node);
   const Interval range = *of_[node.out[0].n];
-  const bool whole = graph_[node.out[0]].type.dtype == DType::i32;
+  const bool whole = graph_[node.out[0]].type.dtype == DType::i32 && !content(node.out[0]);  // no stored filter
   if (!sum) {
     if (whole) nodes_.push_back({id, range, 0, false});
     return;
@@ -162,7 +179,7 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
     rows_are_columns = graph_.attrs<MatmulAttrs>(node).transpose_b;
   }
   const int64_t columns = rows_are_columns ? (*w_shape)[0] : (*w_shape)[1], terms = w_shape->count() / columns;
-  const Tensor* t = graph_[node.in[1]].constant.tensor();
+  const Tensor* t = content(node.in[1]);
   const Interval add = has_bias ? *bias : Interval{0, 0};
   // Every term is below 2^62 in magnitude, but their sum need not be.
   const auto capped = [](__int128 n) {
@@ -181,10 +198,8 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
   std::optional<Sum> all;
   for (int64_t c = 0; c < columns; ++c) {
     int64_t positive = 0, negative = 0;
-    for (int64_t k = 0; k < terms; ++k) {
-      const int64_t value = int_at(*t, rows_are_columns ? c * terms + k : k * columns + c);
-      (value > 0 ? positive : negative) += value;
-    }
+    numbers(*t, rows_are_columns ? c * terms : c, rows_are_columns ? 1 : columns, terms,
+            [&](int64_t value) { positive += std::max<int64_t>(value, 0), negative += std::min<int64_t>(value, 0); });
     const Interval plus = b ? Interval{int_at(*b, c), int_at(*b, c)} : add;
     const Sum one(
         {capped(static_cast<__int128>(positive) * x->low + static_cast<__int128>(negative) * x->high + plus.low),

@@ -49,6 +49,7 @@ class Intervals {
   struct Sum;
   void node(NodeId id);
   std::optional<Interval> constant(ValueId v) const;
+  const Tensor* content(ValueId v) const;
   std::optional<Interval> input(const Node& node, size_t i) const;
   std::optional<Sum> product(const Node& node) const;
   std::optional<Sum> result(const Node& node) const;

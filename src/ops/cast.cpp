@@ -7,6 +7,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/precision_call.h"
 
 namespace nnex {
 namespace {
@@ -56,6 +57,13 @@ Status run_bit_cast(Call& c) {
   return {};
 }
 
+/// Whole numbers need as many bits as before.
+Status precision_of_cast(PrecisionCall& c) {
+  if (c.attr<CastAttrs>().to != DType::i32 || c.bits(0) == 0)
+    return c.error("bits are counted of integers that become {}", name(DType::i32));
+  return keeps_precision(c);
+}
+
 constexpr OpDef kCastOps[] = {
     {
         .name = "cast",
@@ -69,6 +77,7 @@ constexpr OpDef kCastOps[] = {
              field<&CastAttrs::rounding>("rounding", "How a float becomes an integer."),
              field<&CastAttrs::e8m0>("e8m0", "How a number becomes a power of two, to f8e8m0.")}),
         .infer = infer_cast,
+        .precision = precision_of_cast,
         .reference = any(run_cast),
         .spelled = {{nnef, "cast", {}, 1, "", {{"rounding", "'floor'"}}},
                     {onnx,

@@ -43,13 +43,20 @@ Result<std::vector<Value>> folded(const Graph& graph, const Node& node, int64_t&
   return made;
 }
 
+/// A cast of many constant bytes to int32: a filter that kernels want as it is.
+bool widens_many(const Graph& graph, const Node& node) {
+  constexpr int64_t kMany = 1024;
+  const Tensor* t = node.op->name == "cast" ? graph[node.in[0]].constant.tensor() : nullptr;
+  return t && t->dtype() == DType::i8 && t->count() >= kMany && graph[node.out[0]].type.dtype == DType::i32;
+}
+
 Result<int> fold(Graph& graph, bool keep_bytes) {
   int count = 0;
   int64_t growth = kGrowth;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.erased || !node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty()) continue;
-    if (keep_bytes && node.op->name == "dequantize_linear") continue;
+    if (keep_bytes && (node.op->name == "dequantize_linear" || widens_many(graph, node))) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;

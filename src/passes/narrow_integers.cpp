@@ -47,8 +47,13 @@ class Narrower {
     for (const auto& [v, n] : std::map<ValueId, ValueId>(narrow_)) reread(v, n);
     for (size_t i = movers_.size(); i-- > 0;) graph_.erase(movers_[i]);
     for (Region& r : regions_) make(r);
-    for (ValueId w : filters_)
-      if (graph_[w].uses.empty()) graph_.make_constant(w, nnex::Value());  // its bytes took its place
+    for (ValueId w : filters_) {  // their bytes took their place
+      if (!graph_[w].uses.empty()) continue;
+      if (graph_[w].maker.valid())
+        graph_.erase(graph_[w].maker);
+      else
+        graph_.make_constant(w, nnex::Value());
+    }
     return static_cast<int>(regions_.size() + movers_.size());
   }
 
@@ -76,7 +81,14 @@ class Narrower {
   /// A constant of signed bytes, stored wide.
   bool filter_of_bytes(ValueId v) const {
     const auto i = intervals_.of(v);
-    return is_i32(v) && graph_[v].constant.tensor() && i && i->inside(-128, 127);
+    return is_i32(v) && (graph_[v].constant.tensor() || bytes_of(v).valid()) && i && i->inside(-128, 127);
+  }
+  /// The constant of signed bytes that v is a cast of.
+  ValueId bytes_of(ValueId v) const {
+    const Node* maker = graph_.maker(v);
+    if (!maker || maker->op->name != "cast") return {};
+    const Tensor* t = graph_[maker->in[0]].constant.tensor();
+    return t && t->dtype() == DType::i8 ? maker->in[0] : ValueId{};
   }
 
   // ---- Regions ----
@@ -274,11 +286,12 @@ class Narrower {
   /// The bytes of a constant filter.
   ValueId bytes_of_filter(ValueId w) {
     if (auto it = filter_bytes_.find(w); it != filter_bytes_.end()) return it->second;
-    const Tensor& wide = *graph_[w].constant.tensor();
-    auto bytes = Tensor::make(DType::i8, wide.shape());
+    if (const ValueId bytes = bytes_of(w); bytes.valid()) {
+      filters_.push_back(w);
+      return filter_bytes_[w] = bytes;
+    }
+    auto bytes = convert(*graph_[w].constant.tensor(), DType::i8);  // its numbers fit
     if (!bytes.ok()) return {};
-    for (int64_t i = 0; i < wide.count(); ++i)
-      bytes->mutable_as<int8_t>()[static_cast<size_t>(i)] = static_cast<int8_t>(int_at(wide, i));
     filters_.push_back(w);
     return filter_bytes_[w] = graph_.add_constant(std::move(*bytes), graph_[w].name);
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -287,8 +288,12 @@ TEST(CvmLoad, OutputBytes) {
   info.postprocess = "argmax";  // the low byte as a signed number, every row
   const std::vector<Tensor> scores = {Tensor::of<int32_t>(Shape{2, 3}, {1, 128, 2, 7, 9, 9})};
   EXPECT_EQ(*output_bytes(info, scores), std::string("\x02\0\0\0\x01\0\0\0", 8));
-  const std::vector<Tensor> uneven = {a, Tensor::of<int32_t>(Shape{3, 1}, {1, 2, 3})};
+  // Upstream counts the rows of the last two axes alone and writes beyond what it said.
+  const std::vector<Tensor> batches = {Tensor::of<int32_t>(Shape{2, 1, 2}, {1, 2, 3, 4}),
+                                       Tensor::of<int32_t>(Shape{2, 1, 1}, {5, 6})};
   info.postprocess = "detection";
+  EXPECT_EQ(*output_bytes(info, batches), std::string("\1\0\0\0\2\0\0\0\5\0\0\0\3\0\0\0\4\0\0\0\6\0\0\0", 24));
+  const std::vector<Tensor> uneven = {a, Tensor::of<int32_t>(Shape{3, 1}, {1, 2, 3})};
   EXPECT_FALSE(output_bytes(info, uneven).ok());
 }
 
@@ -306,6 +311,41 @@ TEST(CvmWrite, WrittenReadsBackTheSame) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->symbol, first->symbol);
   EXPECT_EQ(run(std::move(back).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
+}
+
+/// A filter of bytes is read as bytes, runs, and is written as it was.
+TEST(CvmWrite, FiltersStayBytes) {
+  Symbol s;
+  s.nodes = {{"data", "", {}}, {"w", "", {}}, {"d", "dense", {{0, 0}, {1, 0}}}, {"y", "cvm_right_shift", {{2, 0}}}};
+  s.heads = {{3, 0}};
+  s.arg_nodes = Ints{0, 1};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4};
+  s.shapes = {{1, 64}, {32, 64}, {1, 32}, {1, 32}};
+  s.storage_ids = {0, 1, 2, 3};
+  s.precision = Ints{8, 8, -1, -1};
+  s.op_attrs = {"", "", R"({"units": "32", "use_bias": "False"})", R"({"precision": "8", "shift_bit": "7"})"};
+  std::vector<int8_t> w(32 * 64);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  const std::string params = write_params({{"w", Tensor::of(Shape{32, 64}, w)}});
+  auto graph = read_model(write_symbol(s), params, nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  for (uint32_t v = 0; v < graph->value_count(); ++v)
+    if (const Tensor* t = (*graph)[ValueId{v}].constant.tensor())
+      EXPECT_NE(t->dtype() == DType::i32 && t->count() > 1000, true) << "four times its bytes";
+  auto written = write_model(*graph);
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  EXPECT_EQ(written->params, params);
+  auto again = read_symbol(written->symbol);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->nodes.size(), 4U);
+  Numbers x(64), expected(32);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int32_t>(i * 11 % 200) - 100;
+  for (size_t n = 0; n < expected.size(); ++n) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < x.size(); ++k) sum += x[k] * w[n * 64 + k];
+    expected[n] = static_cast<int32_t>(std::clamp<int64_t>(((sum >> 6) + 1) >> 1, -127, 127));
+  }
+  EXPECT_EQ(run(std::move(graph).value(), x), expected);
 }
 
 TEST(CvmWrite, WhatCvmLacksIsRefused) {

@@ -9,6 +9,7 @@
 #include "formats/cvm/params.h"
 #include "formats/cvm/quirks.h"
 #include "formats/spelling.h"
+#include "ops/cast.h"
 #include "ops/cvm.h"
 #include "ops/precision_call.h"
 #include "tensor/convert.h"
@@ -286,6 +287,20 @@ Status Importer::symbol(const Symbol& symbol) {
   return {};
 }
 
+namespace {
+
+constexpr int64_t kBytesFrom = 1024;  ///< Elements of a parameter that stays bytes in memory.
+
+/// The first element whose magnitude is above `most`; 0: none.
+template <class Elements>
+int64_t beyond(const Elements& elements, int64_t most) {
+  for (int64_t x : elements)
+    if (x > most || x < -most) return x;
+  return 0;
+}
+
+}  // namespace
+
 Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void> owner) {
   const bool kept = owner != nullptr;  // else the caller's bytes may end before the graph does
   NNEX_ASSIGN(std::vector<Param> params, read_params(bytes, std::move(owner)));
@@ -299,21 +314,46 @@ Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void>
     if (it == by_name.end()) return failed(runtime_error("no variable has this name"));
     if (!(p.tensor.shape() == shape(it->second)))
       return failed(logic_error("found {}; needed {}", p.tensor.shape().text(), shape(it->second).text()));
-    NNEX_ASSIGN(Tensor t, p.tensor.dtype() == DType::i8 ? convert(p.tensor, DType::i32)
-                          : kept                        ? p.tensor.aligned_copy()
-                                                        : p.tensor.clone());
-    const int64_t most = bound_of_bits(precision_.bits(it->second));
-    for (int32_t x : t.as<int32_t>())
-      if (x > most || x < -most)
-        return failed(logic_error("found {}; {} bits hold up to {}", x, precision_.bits(it->second), most));
+    const bool narrow = p.tensor.dtype() == DType::i8, wide = narrow && p.tensor.count() < kBytesFrom;
+    NNEX_ASSIGN(Tensor t, wide    ? convert(p.tensor, DType::i32)
+                          : !kept ? p.tensor.clone()
+                          : narrow ? Result<Tensor>(p.tensor)
+                                  : p.tensor.aligned_copy());
+    const int64_t bits = precision_.bits(it->second), most = bound_of_bits(bits);
+    const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), most) : beyond(t.as<int32_t>(), most);
+    if (x != 0) return failed(logic_error("found {}; {} bits hold up to {}", x, bits, most));
     found[p.name] = std::move(t);
   }
   for (ValueId v : variables_) {
     auto it = found.find(graph_[v].name);
     if (it == found.end()) return logic_error("parameter '{}' is missing", graph_[v].name);
-    graph_.make_constant(v, std::move(it->second));
+    if (it->second.dtype() == DType::i8)
+      NNEX_TRY(keep_bytes(v, std::move(it->second)));
+    else
+      graph_.make_constant(v, std::move(it->second));
   }
   return {};
+}
+
+/// v becomes a constant of bytes; who read it reads its numbers. A filter is never held as four times its bytes.
+Status Importer::keep_bytes(ValueId v, Tensor bytes) {
+  const Type wide = graph_[v].type;
+  const std::vector<Use> uses = graph_[v].uses;
+  const bool read = !uses.empty() || std::find(heads_.begin(), heads_.end(), v) != heads_.end();
+  Type narrow = wide;
+  narrow.dtype = DType::i8;
+  graph_.set_type(v, std::move(narrow));
+  graph_.make_constant(v, std::move(bytes));
+  if (!read) return {};
+  const NodeId first = graph_[kMain].first;
+  Builder b = first.valid() ? Builder(graph_, first) : Builder(graph_, kMain);
+  CastAttrs a;
+  a.to = DType::i32;
+  const ValueId y = b("cast", {v}, a);
+  graph_.set_type(y, wide);
+  for (const Use& u : uses) graph_.set_input(u.node, u.index, y);
+  std::replace(heads_.begin(), heads_.end(), v, y);
+  return infer_new();
 }
 
 Status Importer::finish(std::string_view params, std::shared_ptr<const void> owner) {

@@ -60,6 +60,7 @@ class Importer {
   Result<std::vector<ValueId>> add(const OperatorRule& rule, AttrMap attrs, std::vector<ValueId> in,
                                    const std::string& name, Where where);
   Status infer_new();
+  Status keep_bytes(ValueId v, Tensor bytes);
   Status take_params(std::string_view params, std::shared_ptr<const void> owner);
 
   Graph& graph_;
