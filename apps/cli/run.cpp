@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "cli.h"
-#include "graph/exact.h"
+#include "formats/cvm/import.h"
+#include "graph/graph.h"
 #include "numbers.h"
 #include "tensor/convert.h"
 
@@ -18,7 +20,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::vector<std::string> inputs, save;
-  std::string labels, save_variables;
+  std::string labels, save_variables, save_bytes;
   Picture picture;
   int topk = 0;
   int64_t steps = 1;
@@ -144,14 +146,18 @@ struct Layers {
   Model model;
   std::vector<std::string> labels;
 };
-Result<Layers> layers_of(const ModelOptions& o) {
+Result<Layers> layers_of(const ModelOptions& o, bool exact) {
   ModelOptions plain = o;
   plain.no_optimize = true;
   NNEX_ASSIGN(const Model read, plain.load());
   Graph graph = read.graph();
   std::vector<ValueId> results = graph.outputs();
   Layers out;
-  for (NodeId id : graph.order())
+  for (NodeId id : graph.order()) {
+    const std::vector<ValueId>& in = graph[id].in;
+    if (!in.empty() &&
+        std::all_of(in.begin(), in.end(), [&](ValueId v) { return v.valid() && graph[v].is_constant(); }))
+      continue;  // a filter, stored otherwise
     for (size_t k = 0; k < graph[id].out.size(); ++k) {
       const ValueId v = graph[id].out[k];
       if (!v.valid()) continue;
@@ -159,18 +165,19 @@ Result<Layers> layers_of(const ModelOptions& o) {
       out.labels.push_back(fmt::format("{} {}", graph.place_of(id), graph[id].op->name));
       if (graph[id].out.size() > 1) out.labels.back() += fmt::format(" output {}", k);
     }
+  }
   graph.set_results(kMain, std::move(results));
   LoadOptions options;
   options.optimize = !o.no_optimize;
+  options.exact = exact;
   NNEX_ASSIGN(out.model, Model::compile(std::move(graph), options));
   return out;
 }
 
 /// Hashes of every tensor, in the order of the model's nodes.
 int hash_layers(const Options& o) {
-  auto layers = layers_of(o.model);
+  auto layers = layers_of(o.model, o.exact);
   if (!layers.ok()) return report(layers.error());
-  if (Status s = o.exact ? check_exact(layers->model.graph()) : Status(); !s.ok()) return report(s.error());
   auto inputs = inputs_of(layers->model, o);
   if (!inputs.ok()) return report(inputs.error());
   SessionOptions options;
@@ -201,11 +208,48 @@ Status save_states(const Model& model, const Session& session, const std::string
   return {};
 }
 
+/// Numbers of `width` bytes, the first few.
+std::string preview_bytes(const std::string& bytes, int64_t width) {
+  std::string out;
+  const auto step = static_cast<size_t>(width);
+  for (size_t i = 0; i + step <= bytes.size() && i < 8 * step; i += step) {
+    int32_t x = 0;
+    std::memcpy(&x, bytes.data() + i, step);
+    out += fmt::format("{}{}", i ? " " : "", width == 1 ? static_cast<int8_t>(x) : x);
+  }
+  return out + (bytes.size() > 8 * step ? " ..." : "");
+}
+
+/// The bytes that the runtime of CVM hands out for a model of its format: heads joined, narrowed, after the model's
+/// postprocess.
+Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out, const Options& o, Json& j) {
+  std::vector<Tensor> heads;
+  for (const Value& v : out)
+    if (const Tensor* t = v.tensor()) heads.push_back(*t);
+  auto bytes = cvm_format::output_bytes(info, heads);
+  if (!bytes.ok()) return std::move(bytes).error().during("joining the heads");
+  if (!o.save_bytes.empty()) NNEX_TRY(write_file(o.save_bytes, *bytes));
+  Sha256 h;
+  h.add(bytes->data(), bytes->size());
+  const std::string mode = info.postprocess.empty() ? "none" : info.postprocess, hash = h.text();
+  const int64_t width = info.output_width();
+  j["cvm"] = {{"postprocess", mode}, {"bytes", bytes->size()}, {"element_bytes", width}, {"sha256", hash}};
+  if (o.json || o.quiet || (info.postprocess.empty() && o.save_bytes.empty())) return {};
+  fmt::print("postprocess {}: {} bytes  {}\n", mode, bytes->size(), preview_bytes(*bytes, width));
+  if (o.hash || o.exact) fmt::print("  sha256 {}\n", hash);
+  return {};
+}
+
+Result<Model> load(const Options& o) {
+  NNEX_ASSIGN(LoadOptions options, o.model.options());
+  options.exact = o.exact;
+  return Model::load(o.model.path, options);
+}
+
 int run(const Options& o) {
   if (o.hash_layers) return hash_layers(o);
-  auto model = o.model.load();
+  auto model = load(o);
   if (!model.ok()) return report(model.error());
-  if (Status s = o.exact ? check_exact(model->graph()) : Status(); !s.ok()) return report(s.error());
   auto labels = labels_of(o.labels);
   if (!labels.ok()) return report(labels.error());
   auto inputs = inputs_of(*model, o);
@@ -238,6 +282,11 @@ int run(const Options& o) {
     if (hashed) fmt::print("  sha256 {}\n", hash_of((*out)[i]));
     if (t && o.topk > 0 && t->dtype() != DType::str) print_topk(*t, o.topk, *labels);
   }
+  const auto cvm = cvm_format::model_info(model->graph());
+  if (!cvm && !o.save_bytes.empty())
+    return report(Error(Code::invalid_argument, "--save-bytes: the model is not of CVM's format"));
+  if (cvm && o.steps == 1)
+    if (Status s = hand_out(*cvm, *out, o, j); !s.ok()) return report(s.error());
   if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return kOk;
 }
@@ -263,6 +312,9 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_option("--save-variables", o->save_variables,
                    "Write what became of the variables that the model updates: FOLDER/LABEL.dat")
       ->type_name("FOLDER");
+  verb->add_option("--save-bytes", o->save_bytes,
+                   "Write the bytes that CVM's runtime hands out: heads joined, after the model's postprocess")
+      ->type_name("FILE");
   verb->add_option("--topk", o->topk, "Show the K largest of each output")->check(whole_number(0));
   verb->add_option("--labels", o->labels, "A file with one label a line, for --topk");
   verb->add_option("--layout", o->picture.layout, "How a picture lies in the input")

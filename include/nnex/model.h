@@ -47,6 +47,9 @@ struct LoadOptions {
   /// Whose answers count where ours are deliberately others: "formal" for CVM models as the upstream runtime takes
   /// them.
   std::string compat;
+  /// Admits only networks that give the same bytes on every machine: whole numbers alone, no random draws. Others are
+  /// refused as unsupported, the first such node named.
+  bool exact = false;
   std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
 
   /// Other shapes of inputs, by name; all others follow. Models of ONNX and NNEF.

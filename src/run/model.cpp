@@ -7,6 +7,7 @@
 
 #include "base/quota.h"
 #include "formats/read.h"
+#include "graph/exact.h"
 #include "graph/missing.h"
 #include "graph/symbols.h"
 #include "kernels/simd/loops.h"
@@ -133,6 +134,7 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
     std::vector<std::string> names;
     for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
     if (options.optimize) NNEX_TRY(optimize(graph));
+    if (options.exact) NNEX_TRY(check_exact(graph));
     model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
     model.impl_->compiled->loops = &simd::loops(isa);
     model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
