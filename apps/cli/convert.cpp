@@ -51,6 +51,14 @@ int run(const Options& o) {
   auto graph = read_model(o.model.path, *load);
   if (!graph.ok()) return report(graph.error());
   if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
+  if (o.to == "cvm") {
+    auto files = to_cvm(*graph);
+    if (!files.ok()) return report(files.error());
+    if (Status s = cvm_format::save_files(*files, o.out, o.force); !s.ok()) return report(s.error());
+    if (!o.quiet)
+      fmt::print("{}: {} bytes of symbol, {} of params\n", o.out, files->symbol.size(), files->params.size());
+    return kOk;
+  }
   auto written = to_nnef(*graph, {o.name, o.custom});
   if (!written.ok()) return report(written.error());
   return save(o, *written);
@@ -63,7 +71,7 @@ void add_convert(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
   verb->add_option("out", o->out, "Where to: a folder, or an archive by its ending (.tar, .tgz, .tar.gz)")->required();
-  verb->add_option("--to", o->to, "The standard: nnef")->check(CLI::IsMember({"nnef"}));
+  verb->add_option("--to", o->to, "The standard: nnef (the default), cvm")->check(CLI::IsMember({"nnef", "cvm"}));
   verb->add_option("--name", o->name, "The graph's name; absent: as it is");
   verb->add_flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb->add_flag("--force", o->force, "Replace the model's files in a folder that is not empty");

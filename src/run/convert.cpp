@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "passes/passes.h"
@@ -37,7 +40,82 @@ Error refusal(const Graph& graph, const std::vector<nnef_format::Unwritable>& re
                                               refused.size(), refused.size() == 1 ? "" : "s", list));
 }
 
+/// Rows that move elements, be they stored as they may.
+constexpr std::string_view kMovers[] = {"transpose", "reshape", "flatten", "squeeze", "unsqueeze", "slice",
+                                        "concat",    "expand",  "tile",    "repeat",  "stack",     "copy",
+                                        "split",     "unstack", "reverse", "pad"};
+
+/// Values of int64 that carry int32 become int32.
+class Narrower {
+ public:
+  explicit Narrower(Graph& graph) : graph_(graph) {}
+
+  Status run() {
+    for (ValueId v : std::vector<ValueId>(graph_.inputs()))
+      if (graph_[v].type.dtype == DType::i64 && only_narrowed(v)) retype(v);
+    const std::vector<NodeId> order = graph_.order();
+    for (NodeId id : order) node(id);
+    std::vector<ValueId> results = graph_.outputs();
+    for (ValueId& v : results) {
+      const auto narrow = carried_.find(v.n);
+      if (narrow == carried_.end() || narrow->second == v) continue;
+      if (graph_[narrow->second].maker.valid()) graph_.set_name(narrow->second, graph_[v].name);
+      v = narrow->second;
+    }
+    graph_.set_results(kMain, std::move(results));
+    NNEX_TRY(drop_unused(graph_));
+    return infer(graph_);
+  }
+
+ private:
+  bool narrows(const Node& node) const {
+    return node.op->name == "cast" && graph_[node.out[0]].type.dtype == DType::i32;
+  }
+  bool only_narrowed(ValueId v) const {
+    for (const Use& u : graph_[v].uses)
+      if (!u.node.valid() || !narrows(graph_[u.node])) return false;
+    return !graph_[v].uses.empty();
+  }
+  void retype(ValueId v) {
+    Type t = graph_[v].type;
+    t.dtype = DType::i32;
+    graph_.set_type(v, std::move(t));
+    carried_[v.n] = v;
+  }
+  ValueId carried(ValueId v) const {
+    const auto it = carried_.find(v.n);
+    return it == carried_.end() ? ValueId{} : it->second;
+  }
+
+  void node(NodeId id) {
+    const Node& n = graph_[id];
+    if (n.op->name == "cast") {
+      const DType from = graph_[n.in[0]].type.dtype, to = graph_[n.out[0]].type.dtype;
+      if (from == DType::i32 && to == DType::i64) carried_[n.out[0].n] = n.in[0];
+      const ValueId narrow = carried(n.in[0]);
+      if (to == DType::i32 && narrow.valid()) graph_.replace_uses(n.out[0], narrow);
+      return;
+    }
+    if (std::find(std::begin(kMovers), std::end(kMovers), n.op->name) == std::end(kMovers)) return;
+    const size_t elements = n.op->name == "concat" || n.op->name == "stack" ? n.in.size() : 1;
+    for (size_t i = 0; i < elements; ++i)
+      if (!carried(n.in[i]).valid()) return;
+    for (size_t i = 0; i < elements; ++i) graph_.set_input(id, i, carried(n.in[i]));
+    for (ValueId v : std::vector<ValueId>(n.out))
+      if (v.valid()) retype(v);
+  }
+
+  Graph& graph_;
+  std::map<uint32_t, ValueId> carried_;  ///< Of a value of int64, or one that was: its numbers in int32.
+};
+
 }  // namespace
+
+Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
+  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(Narrower(graph).run());
+  return cvm_format::write_model(graph);
+}
 
 Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptions& wanted) {
   NNEX_TRY(make_plain(graph));

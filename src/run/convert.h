@@ -1,6 +1,7 @@
 #pragma once
 // From one standard's graph to another's file: what must happen to a graph before a writer can say it.
 
+#include "formats/cvm/write.h"
 #include "formats/nnef/write.h"
 
 namespace nnex {
@@ -9,5 +10,10 @@ namespace nnex {
 /// Operations that NNEF lacks become what their rows' bodies say, where they have one. Errors: unsupported, naming
 /// every operation that is left (unless options.custom); those of write_document and of inference.
 Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptions& options);
+
+/// A CVM model of a graph that computes with int32 alone, though formats without that type may carry it as int64:
+/// what such a graph was read from NNEF for is read as int32 again. Errors: unsupported (the first node that CVM
+/// cannot say), those of inference.
+Result<cvm_format::ModelFiles> to_cvm(Graph& graph);
 
 }  // namespace nnex

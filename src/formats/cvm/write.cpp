@@ -96,12 +96,14 @@ class Exporter {
   Status variable(ValueId v) {
     const ValueDef& def = graph_[v];
     const Tensor& t = *def.constant.tensor();
-    if (t.dtype() != DType::i32)
+    if (t.dtype() != DType::i32 && t.dtype() != DType::i8)
       return Error(Code::unsupported, fmt::format("constant '{}' is {}; CVM has i32", def.name, name(t.dtype())));
     const int64_t bits = bits_[v.n];
     const std::string name = free_name(def.name);
     entries_[v.n] = add_node({name, "", {}}, {t.shape()}, bits, "{}");
-    NNEX_ASSIGN(Tensor stored, bits <= 8 ? convert(t, DType::i8) : t.aligned_copy());
+    NNEX_ASSIGN(Tensor stored, bits <= 8                ? convert(t, DType::i8)
+                               : t.dtype() == DType::i8 ? convert(t, DType::i32)
+                                                        : t.aligned_copy());
     params_.push_back({name, stored.reshaped(Shape(symbol_.shapes.back()))});
     return {};
   }
@@ -113,13 +115,23 @@ class Exporter {
       const ValueDef& def = graph_[ValueId{next_constant_}];
       const Tensor* t = def.constant.tensor();
       const bool read = std::any_of(def.uses.begin(), def.uses.end(), [&](const Use& u) { return u.node.valid(); });
-      if (t && t->dtype() == DType::i32 && !def.name.empty() && read && !entries_.count(next_constant_))
+      if (t && (t->dtype() == DType::i32 || t->dtype() == DType::i8) && !def.name.empty() && read &&
+          !entries_.count(next_constant_))
         NNEX_TRY(variable(ValueId{next_constant_}));
     }
     return {};
   }
 
+  /// The constant of bytes whose numbers v is; else v.
+  ValueId stored(ValueId v) const {
+    const Node* maker = graph_.maker(v);
+    if (!maker || maker->op->name != "cast") return v;
+    const Tensor* t = graph_[maker->in[0]].constant.tensor();
+    return t && t->dtype() == DType::i8 ? maker->in[0] : v;
+  }
+
   Result<Entry> entry(ValueId v) {
+    v = stored(v);
     auto it = entries_.find(v.n);
     if (it == entries_.end()) {
       NNEX_ASSERT(graph_[v].is_constant());
@@ -131,7 +143,8 @@ class Exporter {
 
   Status node(NodeId id) {
     const Node& node = graph_[id];
-    if (entries_.count(node.out[0].n)) return {};  // the input's clip
+    if (entries_.count(node.out[0].n) || !(stored(node.out[0]) == node.out[0]))
+      return {};  // the input's clip, a filter
     NNEX_TRY(pending_constants(node.out[0]));
     NodeExport n{graph_, node};
     NNEX_TRY(unspell(n));
@@ -243,17 +256,24 @@ class Exporter {
 
 Result<ModelFiles> write_model(const Graph& graph) { return Exporter(graph).run(); }
 
-Status save_model(const Graph& graph, const std::string& folder) {
-  NNEX_ASSIGN(const ModelFiles files, write_model(graph));
+Status save_files(const ModelFiles& files, const std::string& folder, bool replace) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", folder, failed.message()));
+  for (const char* name : {"/symbol", "/params"})
+    if (!replace && std::filesystem::exists(folder + name, failed))
+      return Error(Code::invalid_argument, fmt::format("'{}{}' exists; --force replaces it", folder, name));
   NNEX_ASSIGN(FileWriter params, FileWriter::create(folder + "/params"));
   NNEX_ASSIGN(FileWriter symbol, FileWriter::create(folder + "/symbol"));
   NNEX_TRY(params.write(files.params));
   NNEX_TRY(symbol.write(files.symbol));
   NNEX_TRY(params.commit());
   return symbol.commit();
+}
+
+Status save_model(const Graph& graph, const std::string& folder) {
+  NNEX_ASSIGN(const ModelFiles files, write_model(graph));
+  return save_files(files, folder, true);
 }
 
 }  // namespace nnex::cvm_format

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/nnef/lower_call.h"
+#include "formats/nnef/lower_row.h"
 #include "formats/nnef/shape_call.h"
 #include "tensor/convert.h"
 
@@ -363,6 +364,7 @@ Status Lowering::custom(const Operation& op, Tensors& tensors) {
   const Where where = graph_.add_place(op.places ? op.places->place() : std::string());
   LowerCall call(graph_, op, tensors, where);
   NNEX_TRY(call.read());
+  if (const OpDef* row = row_of_custom(op.declaration->name)) return lower_row(call, *row);
   const bool list = op.results.size() == 1 && op.results[0].is_list();
   const auto results = list ? op.results[0].items() : op.results;
   auto foreign = std::make_shared<Foreign>();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/nnef/lower.h"
+#include "formats/nnef/lower_row.h"
 #include "formats/nnef/quant_file.h"
 #include "formats/nnef/shapes.h"
 #include "formats/nnef/weights.h"
@@ -547,14 +549,23 @@ Status Document::custom(const Node& n) {
     return Error(Code::unsupported,
                  fmt::format("'{}' of domain '{}' is no operation of NNEF", n.foreign->name, n.foreign->domain));
   if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
-  std::vector<std::string> params, args, outs, left;
-  for (size_t i = 0; i < n.in.size(); ++i) {
+  std::vector<std::string> params, args, outs, left, types_in, types_out;
+  bool other_types = false;
+  const auto note = [&](ValueId v, ItemType type, std::vector<std::string>& to) {
+    const DType t = v.valid() ? graph_[v].type.dtype : element_type(type);
+    other_types |= t != element_type(type);
+    to.emplace_back(name(t));
+  };
+  size_t inputs = n.in.size();
+  while (inputs > 0 && !n.in[inputs - 1].valid()) --inputs;
+  for (size_t i = 0; i < inputs; ++i) {
     if (!n.in[i].valid()) return Error(Code::unsupported, fmt::format("{}: an input in the middle is absent", plain));
     const auto type = item_type_of(graph_[n.in[i]].type.dtype);
     if (!type) return Error(Code::unsupported, fmt::format("{}: an input is {}", plain, graph_[n.in[i]].type.text()));
     NNEX_ASSIGN(std::string text, operand(n.in[i], false));
     args.push_back(std::move(text));
     params.push_back(fmt::format("in{}: tensor<{}>", i, type_name(*type)));
+    note(n.in[i], *type, types_in);
   }
   AttrMap attrs;
   if (n.foreign)
@@ -579,6 +590,7 @@ Status Document::custom(const Node& n) {
     const auto type = v.valid() ? item_type_of(graph_[v].type.dtype) : ItemType::scalar;
     if (!type) return Error(Code::unsupported, fmt::format("{}: a result is {}", plain, graph_[v].type.text()));
     outs.push_back(fmt::format("out{}: tensor<{}>", i, type_name(*type)));
+    note(v, *type, types_out);
     if (!v.valid() || !names_.count(v.n)) {
       const std::string fresh = unique(identifier(v.valid() ? graph_[v].name : "unused"));
       left.push_back(fresh);
@@ -587,10 +599,14 @@ Status Document::custom(const Node& n) {
       left.push_back(names_[v.n]);
     }
   }
+  if (other_types && !n.foreign) {
+    params.push_back(fmt::format("{}: string", kRowTypes));
+    args.push_back(fmt::format("{} = '{} -> {}'", kRowTypes, fmt::join(types_in, " "), fmt::join(types_out, " ")));
+  }
   const std::string declared = fmt::format("({}) -> ({})", with_commas(params), with_commas(outs));
   auto& known = custom_names_[plain + declared];
   if (known.empty()) {
-    const std::string base = n.foreign ? plain : "nnex_" + plain;
+    const std::string base = n.foreign ? plain : std::string(kRowPrefix) + plain;
     known = base;
     for (int i = 2; find_declaration(known) || fragments_.find("fragment " + known + "(") != std::string::npos; ++i)
       known = fmt::format("{}__{}", base, i);
