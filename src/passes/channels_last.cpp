@@ -181,8 +181,8 @@ class Layout {
   /// Constant, or constant bytes under a scale.
   bool fixed(ValueId v) const {
     const Node* maker = graph_.maker(v);
-    return graph_[v].is_constant() ||
-           (maker && maker->op->name == "dequantize_linear" && graph_[maker->in[0]].is_constant());
+    return graph_[v].is_constant() || (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "cast") &&
+                                       graph_[maker->in[0]].is_constant());
   }
 
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.

@@ -315,10 +315,10 @@ Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void>
     if (!(p.tensor.shape() == shape(it->second)))
       return failed(logic_error("found {}; needed {}", p.tensor.shape().text(), shape(it->second).text()));
     const bool narrow = p.tensor.dtype() == DType::i8, wide = narrow && p.tensor.count() < kBytesFrom;
-    NNEX_ASSIGN(Tensor t, wide    ? convert(p.tensor, DType::i32)
-                          : !kept ? p.tensor.clone()
+    NNEX_ASSIGN(Tensor t, wide     ? convert(p.tensor, DType::i32)
+                          : !kept  ? p.tensor.clone()
                           : narrow ? Result<Tensor>(p.tensor)
-                                  : p.tensor.aligned_copy());
+                                   : p.tensor.aligned_copy());
     const int64_t bits = precision_.bits(it->second), most = bound_of_bits(bits);
     const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), most) : beyond(t.as<int32_t>(), most);
     if (x != 0) return failed(logic_error("found {}; {} bits hold up to {}", x, bits, most));

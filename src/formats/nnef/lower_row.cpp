@@ -71,7 +71,8 @@ Status set_attributes(LowerCall& call, const OpDef& row, void* attrs) {
       if (!type) return call.error(fmt::format("attribute '{}': '{}' is no element type", key, *word));
       v = AttrValue(*type);
     }
-    if (!f->set(attrs, v) && !set_empty(*f, attrs, v)) return call.error(fmt::format("attribute '{}' cannot be {}", key, text(v)));
+    if (!f->set(attrs, v) && !set_empty(*f, attrs, v))
+      return call.error(fmt::format("attribute '{}' cannot be {}", key, text(v)));
   }
   return {};
 }
@@ -110,8 +111,8 @@ Status lower_row(LowerCall& call, const OpDef& row) {
     const auto extents = concrete(graph[y].type);
     if (!extents) return call.error("the extents of its result are known only to a run");
     if (i < types.out.size() && graph[y].type.dtype != types.out[i])
-      return call.error(fmt::format("result {} is {}; '{}' says {}", i, name(graph[y].type.dtype), kRowTypes,
-                                    name(types.out[i])));
+      return call.error(
+          fmt::format("result {} is {}; '{}' says {}", i, name(graph[y].type.dtype), kRowTypes, name(types.out[i])));
     y = as_type(call, y, element_type(t.type));
     if (!t.name.empty()) graph.set_name(y, std::string(t.name));
     t.value = y, t.extents.assign(extents->begin(), extents->end()), t.shaped = true;

@@ -1,0 +1,145 @@
+// Integer networks from CVM to NNEF and back: the same numbers at every stop.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "formats/cvm/import.h"
+#include "formats/cvm/params.h"
+#include "formats/cvm/write.h"
+#include "formats/read.h"
+#include "nnex/model.h"
+#include "run/convert.h"
+
+namespace nnex {
+namespace {
+
+using namespace cvm_format;
+namespace fs = std::filesystem;
+
+/// A convolution, relu, a pool, rows that move elements, a dense layer.
+Graph network() {
+  Symbol s;
+  s.nodes = {{"data", "", {}},
+             {"w", "", {}},
+             {"b", "", {}},
+             {"d", "", {}},
+             {"conv", "conv2d", {{0, 0}, {1, 0}, {2, 0}}},
+             {"shift", "cvm_right_shift", {{4, 0}}},
+             {"relu", "relu", {{5, 0}}},
+             {"pool", "max_pool2d", {{6, 0}}},
+             {"turned", "transpose", {{7, 0}}},
+             {"flat", "flatten", {{8, 0}}},
+             {"dense", "dense", {{9, 0}, {3, 0}}}};
+  s.heads = {{10, 0}};
+  s.arg_nodes = Ints{0, 1, 2, 3};
+  s.node_row_ptr = Ints{};
+  s.shapes = {{1, 2, 4, 4}, {3, 2, 3, 3}, {3},          {5, 12}, {1, 3, 4, 4}, {1, 3, 4, 4},
+              {1, 3, 4, 4}, {1, 3, 2, 2}, {1, 2, 2, 3}, {1, 12}, {1, 5}};
+  s.precision = Ints{8, 8, 16, 8};
+  for (size_t i = 0; i < s.nodes.size(); ++i) {
+    s.node_row_ptr->push_back(static_cast<int64_t>(i));
+    s.storage_ids.push_back(static_cast<int64_t>(i));
+    if (i > 3) s.precision->push_back(-1);
+  }
+  s.node_row_ptr->push_back(static_cast<int64_t>(s.nodes.size()));
+  s.op_attrs = {"",
+                "",
+                "",
+                "",
+                R"({"channels": "3", "kernel_size": "[3, 3]", "padding": "[1, 1]"})",
+                R"({"precision": "8", "shift_bit": "6"})",
+                "{}",
+                R"({"pool_size": "[2, 2]", "strides": "[2, 2]"})",
+                R"({"axes": "[0, 2, 3, 1]"})",
+                "{}",
+                R"({"units": "5", "use_bias": "False"})"};
+  const auto bytes = [](Shape shape, int step) {
+    std::vector<int8_t> v(static_cast<size_t>(shape.count()));
+    for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<int8_t>(static_cast<int>(i) * step % 255 - 127);
+    return Tensor::of(shape, v);
+  };
+  const std::vector<Param> params = {{"w", bytes(Shape{3, 2, 3, 3}, 37)},
+                                     {"b", Tensor::of<int32_t>(Shape{3}, {1000, -2000, 30})},
+                                     {"d", bytes(Shape{5, 12}, 91)}};
+  auto graph = read_model(write_symbol(s), write_params(params), nullptr, false);
+  EXPECT_TRUE(graph.ok()) << graph.error().text();
+  return std::move(*graph);
+}
+
+std::vector<int64_t> answers(Graph graph) {
+  auto model = Model::compile(std::move(graph));
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  const PortInfo& port = model->inputs()[0];
+  Tensor x = Tensor::make(port.dtype, Shape(port.extents)).value();
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t value = i * 53 % 300 - 150;  // some beyond what 8 bits promise
+    if (port.dtype == DType::i32)
+      x.mutable_as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(value);
+    else
+      x.mutable_as<int64_t>()[static_cast<size_t>(i)] = value;
+  }
+  const std::vector<Value> in = {x};
+  auto out = model->session().run(in);
+  EXPECT_TRUE(out.ok()) << out.error().text();
+  std::vector<int64_t> y;
+  for (int64_t i = 0; i < (*out)[0].tensor()->count(); ++i)
+    y.push_back(port.dtype == DType::i32 ? (*out)[0].tensor()->as<int32_t>()[static_cast<size_t>(i)]
+                                         : (*out)[0].tensor()->as<int64_t>()[static_cast<size_t>(i)]);
+  return y;
+}
+
+TEST(CvmConvert, ThroughNnefAndBack) {
+  const std::vector<int64_t> expected = answers(network());
+  ASSERT_EQ(expected.size(), 5U);
+  const fs::path folder = fs::temp_directory_path() / "nnex_cvm_convert_test";
+  fs::remove_all(folder);
+  Graph graph = network();
+  auto written = to_nnef(graph, {"net", true});
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  ASSERT_TRUE(nnef_format::save_model(*written, folder.string(), false).ok());
+  auto read = read_model(folder.string(), LoadOptions());
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(answers(Graph(*read)), expected);
+  auto back = to_cvm(*read);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  auto again = read_model(back->symbol, back->params, nullptr, false);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(answers(std::move(*again)), expected);
+  fs::remove_all(folder);
+}
+
+/// Without custom operations every row that NNEF cannot say is named.
+TEST(CvmConvert, WhatNnefLacksIsNamedOneByOne) {
+  Graph graph = network();
+  auto written = to_nnef(graph, {"net", false});
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code(), Code::unsupported);
+  for (const char* node : {"node 4 'conv'", "node 5 'shift'", "node 6 'relu'", "node 7 'pool'", "node 10 'dense'"})
+    EXPECT_NE(written.error().text().find(node), std::string::npos) << node << "\n" << written.error().text();
+}
+
+TEST(CvmConvert, FloatsAreRefused) {
+  Graph graph;
+  Builder b(graph, kMain);
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
+  graph.set_results(kMain, {b("relu", {x})});
+  EXPECT_FALSE(to_cvm(graph).ok());
+}
+
+/// The option of loading that the program's --exact sets.
+TEST(Exact, IsAnOptionOfLoading) {
+  LoadOptions options;
+  options.exact = true;
+  EXPECT_TRUE(Model::compile(network(), options).ok());
+  Graph graph;
+  Builder b(graph, kMain);
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
+  graph.set_results(kMain, {b("relu", {x})});
+  auto refused = Model::compile(std::move(graph), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+}
+
+}  // namespace
+}  // namespace nnex
