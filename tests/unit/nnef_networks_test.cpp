@@ -59,7 +59,6 @@ TEST(NnefNetworks, DigitsAgreeWithOnnx) {
 TEST(NnefNetworks, NetworksWithoutWeightsAreShapedAndRun) {
   const std::string graphs = shared() + "/conformance/nnef/graphs/";
   if (!exists(graphs)) GTEST_SKIP() << "the networks are not here (NNEX_SHARED)";
-  // The draft's residual network is the one of 1.0: the same labels, so the same weights and the same answer.
   const struct {
     const char* unit;
     const char* type;
@@ -80,6 +79,23 @@ TEST(NnefNetworks, NetworksWithoutWeightsAreShapedAndRun) {
     ASSERT_TRUE(out.ok()) << out.error().text();
     for (int64_t i = 0; i < out->count(); ++i) ASSERT_TRUE(std::isfinite(real_at(*out, i))) << i;
   }
+}
+
+/// The same network written in 2017 and for 1.0: equal labels, so equal seeded weights, so the same answer.
+TEST(NnefNetworks, TheDraftGivesTheAnswerOfTheStandard) {
+  const std::string graphs = shared() + "/conformance/nnef/graphs/";
+  if (!exists(graphs)) GTEST_SKIP() << "the networks are not here (NNEX_SHARED)";
+  LoadOptions options;
+  options.weight_seed = 3;
+  auto old = Model::load(graphs + "khronos-provisional-alexnet_flat", options);
+  auto now = Model::load(graphs + "khronos-alexnet", options);
+  ASSERT_TRUE(old.ok()) << old.error().text();
+  ASSERT_TRUE(now.ok()) << now.error().text();
+  const Tensor in = image({1, 3, 224, 224}, 5);
+  auto a = run(*old, in), b = run(*now, in);
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->count(), 1000);
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_EQ(real_at(*a, i), real_at(*b, i));
 }
 
 TEST(NnefNetworks, ShapesOfOnnxInputsCanBeSet) {
