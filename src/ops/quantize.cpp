@@ -278,7 +278,7 @@ constexpr OpDef kQuantizeOps[] = {
                       {"saturate", "saturate", &int_bool},
                       {"precision", "precision", &kOptionalDtype}},
                      10},
-                    {webnn, "quantizeLinear", {}, 1, "", {{"axis", "0"}}}},
+                    {webnn, "quantizeLinear", {}, 1, "", {{"axis", "0"}, {"precision", "'f32'"}}}},
     },
     {
         .name = "dequantize_linear",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "webnn/interface.h"
 #include "webnn/lowering.h"
 
 namespace nnex::ml {
@@ -254,7 +255,8 @@ const OpSupportLimits& op_support_limits() {
     const auto tensor = [](TypeSet types, Ranks ranks) {
       TensorLimits t;
       for (int i = 0; i < kDataTypes; ++i)
-        if (types & only(static_cast<DataType>(i))) t.dataTypes.push_back(static_cast<DataType>(i));
+        if (const auto type = static_cast<DataType>(i); (types & only(type)) && in_interface(type))
+          t.dataTypes.push_back(type);
       t.rankRange = {static_cast<uint32_t>(ranks.min), static_cast<uint32_t>(ranks.max)};
       return t;
     };

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "tensor/convert.h"
 #include "tensor/half.h"
+#include "webnn/interface.h"
 
 namespace nnex::ml::idl {
 namespace {
@@ -280,7 +281,7 @@ Result<size_t> to_word(const Value& v, std::span<const std::string_view> words, 
 
 Result<DataType> to_data_type(const Value& v, std::string_view what) {
   NNEX_ASSIGN(std::string text, to_string(v, what));
-  if (auto type = data_type_named(text)) return *type;
+  if (auto type = data_type_named(text); type && in_interface(*type)) return *type;
   return Error{ErrorKind::TypeError, fmt::format("{}: found '{}'; needed a data type", what, printable(text))};
 }
 
@@ -319,9 +320,12 @@ Result<TensorDescriptor> to_tensor_descriptor(const Value& v, std::string_view w
 
 Result<ContextOptions> to_context_options(const Value& v, std::string_view what) {
   static constexpr std::array<std::string_view, 3> kPreferences = {"default", "high-performance", "low-power"};
+  static constexpr std::array<std::string_view, 3> kDevices = {"cpu", "gpu", "npu"};
   NNEX_TRY(check_dictionary(v, what));
   ContextOptions options;
   if (const Value& m = v.member("accelerated"); !m.undefined()) options.accelerated = to_boolean(m);
+  if (const Value& m = v.member("deviceType"); !m.undefined())
+    NNEX_TRY(to_word(m, kDevices, fmt::format("{}.deviceType", what)));
   if (const Value& m = v.member("powerPreference"); !m.undefined()) {
     NNEX_ASSIGN(size_t word, to_word(m, kPreferences, fmt::format("{}.powerPreference", what)));
     options.powerPreference = static_cast<PowerPreference>(word);

@@ -7,6 +7,11 @@
 #include <cmath>
 #include <limits>
 
+#include "webnn/builder.h"
+#include "webnn/call.h"
+#include "webnn/interface.h"
+#include "webnn/method.h"
+
 namespace nnex::ml::idl {
 namespace {
 
@@ -89,8 +94,84 @@ TEST(WebnnIdl, Descriptors) {
             "input.dataType is required");
   EXPECT_FALSE(to_operand_descriptor(Dictionary{{"dataType", "int16"}, {"shape", Sequence{}}}, "input").ok());
   EXPECT_TRUE(to_context_options(Dictionary{{"deviceType", "npu"}}, "createContext").ok());
+  EXPECT_FALSE(to_context_options(Dictionary{{"deviceType", "xpu"}}, "createContext").ok());
   EXPECT_FALSE(to_context_options(Dictionary{{"powerPreference", "much"}}, "createContext").ok());
   EXPECT_FALSE(to_context_options(3, "createContext").ok());
+}
+
+TEST(WebnnIdl, FourBitTypesAreNoWordsOfTheInterface) {
+  for (int i = 0; i < kDataTypes; ++i) {
+    const auto type = static_cast<DataType>(i);
+    EXPECT_EQ(to_data_type(std::string(name(type)), "cast").ok(), in_interface(type)) << name(type);
+  }
+}
+
+/// A call of the method with operands, zeros and empty lists for what is required.
+std::vector<Value> required(const Method& m, const Operand& x) {
+  std::vector<Value> args;
+  for (const Param& p : m.params) {
+    const bool list = p.kind == ArgKind::unsigned_longs || p.kind == ArgKind::wrapped_longs;
+    if (p.kind == ArgKind::operand)
+      args.push_back(x);
+    else if (p.kind == ArgKind::operands)
+      args.push_back(Sequence{Value(x)});
+    else
+      args.push_back(list ? Value(Sequence{}) : p.kind == ArgKind::data_type ? Value("int32") : Value(1));
+  }
+  return args;
+}
+
+/// Every option of every operation: which words an enumeration takes, where a BigInt may stand.
+TEST(WebnnIdl, OptionsOfAllOperations) {
+  const auto context = createContext().get();
+  auto builder = GraphBuilder::create(*context);
+  const Operand x = *builder->input("x", {DataType::float32, {2}});
+  size_t enumerations = 0, numbers = 0;
+  for (const Method& m : methods())
+    for (const Param& p : m.options->members) {
+      SCOPED_TRACE(std::string(m.name) + "." + std::string(p.name));
+      const auto converts = [&](Value v) {
+        std::vector<Value> args = required(m, x);
+        args.push_back(Dictionary{{std::string(p.name), std::move(v)}});
+        const auto made = convert_arguments(m, args);
+        EXPECT_TRUE(made.ok() || made.error().kind == ErrorKind::TypeError);
+        return made.ok();
+      };
+      const auto word = [&](std::string_view w) {
+        return p.kind == ArgKind::words ? Value(Sequence{Value(std::string(w))}) : Value(std::string(w));
+      };
+      EXPECT_TRUE(converts(Undefined{}));
+      if (p.words) {
+        ++enumerations;
+        for (std::string_view w : p.words->words) EXPECT_TRUE(converts(word(w))) << w;
+        for (std::string_view w : {"", "NCHW", "default", "sideways", "relu "}) EXPECT_FALSE(converts(word(w))) << w;
+      }
+      const bool big = p.kind == ArgKind::number || p.kind == ArgKind::boolean;
+      numbers += p.kind == ArgKind::number;
+      EXPECT_EQ(converts(BigInt{false, 1}), big);
+    }
+  EXPECT_EQ(enumerations, 22u);
+  EXPECT_EQ(numbers, 3u);
+}
+
+/// Limits of a clamp in every type: a BigInt is for integers of 64 bits.
+TEST(WebnnIdl, BigIntsAreForLongIntegers) {
+  const auto context = createContext().get();
+  auto builder = GraphBuilder::create(*context);
+  for (int i = 0; i < kDataTypes; ++i) {
+    const auto type = static_cast<DataType>(i);
+    if (!in_interface(type)) continue;
+    const bool wide = type == DataType::int64 || type == DataType::uint64;
+    const Operand x = *builder->input("x" + std::to_string(i), {type, {2}});
+    for (const char* limit : {"minValue", "maxValue"}) {
+      SCOPED_TRACE(std::string(name(type)) + " " + limit);
+      const Value args[] = {x, Dictionary{{limit, BigInt{false, 3}}}}, plain[] = {x, Dictionary{{limit, 3}}};
+      EXPECT_EQ(call(*builder->state(), "clamp", args).ok(), wide);
+      EXPECT_TRUE(call(*builder->state(), "clamp", plain).ok());
+    }
+    EXPECT_EQ(builder->constant(type, Number(BigInt{false, 3})).ok(), wide);
+    EXPECT_TRUE(builder->constant(type, Number(3)).ok());
+  }
 }
 
 TEST(WebnnIdl, TextThatCannotBeSeenIsEscaped) {
