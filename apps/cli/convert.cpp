@@ -6,7 +6,10 @@
 #include "formats/nnef/model.h"
 #include "formats/read.h"
 #include "graph/symbols.h"
+#include "read_any.h"
 #include "run/convert.h"
+#include "webnn/program_file.h"
+#include "webnn/write.h"
 
 namespace nnex::cli {
 namespace {
@@ -16,6 +19,34 @@ struct Options {
   std::string out, to, name;
   bool custom = false, force = false, quiet = false;
 };
+
+bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
+
+/// The standard asked for: the one named, else by the ending.
+std::string target(const Options& o) {
+  if (!o.to.empty()) return o.to;
+  return ends_in(o.out, ".webnn") || ends_in(o.out, ".mjs") ? "webnn" : "nnef";
+}
+
+/// A builder program or a module that builds it. A program stays as it is.
+int to_webnn(const Options& o, const LoadOptions& load) {
+  if (!ends_in(o.out, ".webnn") && !ends_in(o.out, ".mjs"))
+    return report(Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn or .mjs", o.out)));
+  const auto program = [&]() -> Result<ml::Program> {
+    if (is_program(o.model.path)) {
+      NNEX_ASSIGN(ml::Program same, ml::load_program(o.model.path));
+      NNEX_TRY(ml::graph_of(same));
+      return same;
+    }
+    NNEX_ASSIGN(Graph graph, read_any(o.model.path, load));
+    NNEX_TRY(fix_symbols(graph, load.symbols));
+    return ml::to_program(graph, o.name);
+  }();
+  if (!program.ok()) return report(program.error());
+  if (Status s = ml::save_program(*program, o.out); !s.ok()) return report(s.error());
+  if (!o.quiet) fmt::print("{}: {} operations, {} operands\n", o.out, program->calls.size(), program->operands.size());
+  return kOk;
+}
 
 /// Where nothing else is asked for, a model of the provisional draft becomes one of 1.0 as a text: names, labels and
 /// fragments stay. Nothing: another model.
@@ -40,6 +71,7 @@ int save(const Options& o, const nnef_format::Written& written) {
 int run(const Options& o) {
   auto load = o.model.options();
   if (!load.ok()) return report(load.error());
+  if (target(o) == "webnn") return to_webnn(o, *load);
   auto upgraded = upgrade(o, *load);
   if (!upgraded.ok()) return report(upgraded.error());
   if (*upgraded) {
@@ -48,7 +80,7 @@ int run(const Options& o) {
       if (!o.quiet) fmt::print("{}: note: {}\n", o.model.path, n);
     return save(o, (*upgraded)->model);
   }
-  auto graph = read_model(o.model.path, *load);
+  auto graph = read_any(o.model.path, *load);
   if (!graph.ok()) return report(graph.error());
   if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
   if (o.to == "cvm") {
@@ -70,8 +102,12 @@ void add_convert(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("convert", "Write a model in another standard's form");
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
-  verb->add_option("out", o->out, "Where to: a folder, or an archive by its ending (.tar, .tgz, .tar.gz)")->required();
-  verb->add_option("--to", o->to, "The standard: nnef (the default), cvm")->check(CLI::IsMember({"nnef", "cvm"}));
+  verb->add_option("out", o->out,
+                   "Where to: a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, a .mjs "
+                   "module")
+      ->required();
+  verb->add_option("--to", o->to, "The standard: nnef, cvm, webnn; absent: by the ending")
+      ->check(CLI::IsMember({"nnef", "cvm", "webnn"}));
   verb->add_option("--name", o->name, "The graph's name; absent: as it is");
   verb->add_flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb->add_flag("--force", o->force, "Replace the model's files in a folder that is not empty");

@@ -22,6 +22,8 @@
 #include "graph/work.h"
 #include "kernels/simd/loops.h"
 #include "passes/passes.h"
+#include "read_any.h"
+#include "webnn_ops.h"
 
 namespace nnex::cli {
 namespace {
@@ -64,7 +66,7 @@ int inspect(const std::string& path, const Asked& asked) {
   const bool json = asked.json;
   LoadOptions options = asked.options;
   options.weight_seed = 0;  // a structure whose tensor files are elsewhere has shapes all the same
-  auto read = read_model(path, options);
+  auto read = read_any(path, options);
   if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
   Graph graph = std::move(read).value();
   if (auto inlined = inline_functions(graph); !inlined.ok()) return report(inlined.error());
@@ -147,7 +149,7 @@ int check(const std::string& path, const Asked& asked) {
   const std::string nnef = tract ? std::string() : nnef_text(path);
   if (!nnef.empty())
     if (Status s = check_nnef(nnef, asked.options, faults, notes); !s.ok()) return report(s.error());
-  auto graph = nnef.empty() ? read_model(path, options) : Result<Graph>(Graph{});
+  auto graph = nnef.empty() ? read_any(path, options) : Result<Graph>(Graph{});
   if (!graph.ok()) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
@@ -250,9 +252,10 @@ void add_check(CLI::App& app, int& exit_code) {
 
 void add_ops(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("ops", "List the operators");
-  auto json = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false), webnn = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Print a JSON object");
-  verb->callback([json, &exit_code] { exit_code = ops(*json); });
+  verb->add_flag("--webnn", *webnn, "List WebNN's operations and what they take: its opSupportLimits()");
+  verb->callback([json, webnn, &exit_code] { exit_code = *webnn ? webnn_ops(*json) : ops(*json); });
 }
 
 void add_env(CLI::App& app, int& exit_code) {

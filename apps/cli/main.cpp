@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "numbers.h"
+#include "read_any.h"
 
 namespace nnex::cli {
 
@@ -25,7 +26,9 @@ int report(const Error& error) {
 }
 
 void ModelOptions::add_to(CLI::App& verb) {
-  verb.add_option("model", path, "The model: an .onnx file, or a CVM folder of symbol and params (or SYMBOL+PARAMS)")
+  verb.add_option(
+          "model", path,
+          "The model: an .onnx or .webnn file, or a folder of NNEF or of CVM's symbol and params (or SYMBOL+PARAMS)")
       ->required();
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       ->type_name("SYMBOL=N");
@@ -101,7 +104,9 @@ Result<LoadOptions> ModelOptions::options() const {
 
 Result<Model> ModelOptions::load() const {
   NNEX_ASSIGN(const LoadOptions given, options());
-  return Model::load(path, given);
+  if (!is_program(path)) return Model::load(path, given);
+  NNEX_ASSIGN(Graph graph, read_any(path, given));
+  return Model::compile(std::move(graph), given);
 }
 
 namespace {

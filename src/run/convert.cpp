@@ -20,16 +20,6 @@ Status infer(Graph& graph) {
   return {};
 }
 
-/// A graph whose extents are numbers and whose shapes are computed: what formats without symbols can say.
-Status make_plain(Graph& graph) {
-  NNEX_TRY(inline_functions(graph));
-  NNEX_TRY(infer(graph));
-  NNEX_TRY(drop_copies(graph));
-  NNEX_TRY(fold_constants(graph));
-  NNEX_TRY(drop_unused(graph));
-  return infer(graph);
-}
-
 Error refusal(const Graph& graph, const std::vector<nnef_format::Unwritable>& refused) {
   std::string list;
   for (const auto& r : refused) {
@@ -110,6 +100,15 @@ class Narrower {
 };
 
 }  // namespace
+
+Status make_plain(Graph& graph) {
+  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(infer(graph));
+  NNEX_TRY(drop_copies(graph));
+  NNEX_TRY(fold_constants(graph));
+  NNEX_TRY(drop_unused(graph));
+  return infer(graph);
+}
 
 Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
   NNEX_TRY(make_plain(graph));

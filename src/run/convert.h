@@ -6,6 +6,10 @@
 
 namespace nnex {
 
+/// Makes a graph plain, as formats without symbols and control flow say it: functions inlined, extents known where they
+/// can be, shapes computed, constants folded, types of everything. Errors: those of inference.
+Status make_plain(Graph& graph);
+
 /// An NNEF document of the graph, which is made plain on the way: functions inlined, shapes computed, constants folded.
 /// Operations that NNEF lacks become what their rows' bodies say, where they have one. Errors: unsupported, naming
 /// every operation that is left (unless options.custom); those of write_document and of inference.

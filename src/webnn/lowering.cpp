@@ -5,6 +5,7 @@
 #include "formats/spelling.h"
 #include "ops/shape.h"
 #include "webnn/idl.h"
+#include "webnn/ports.h"
 
 namespace nnex::ml {
 namespace {
@@ -27,15 +28,6 @@ AttrValue attr_of(const Arg& arg) {
   if (auto* v = std::get_if<Texts>(&arg)) return *v;
   if (auto* v = std::get_if<DataType>(&arg)) return dtype_of(*v);
   return {};
-}
-
-/// The port an operand goes to: the one it is renamed to, of its name, or of its place.
-size_t port_of(const Spelled& spelled, std::string_view name, size_t place) {
-  for (const Rename& r : spelled.spelling->renames)
-    if (r.theirs == name)
-      if (const int port = spelled.op->input(r.ours); port >= 0) return static_cast<size_t>(port);
-  const int port = spelled.op->input(name);
-  return port >= 0 ? static_cast<size_t>(port) : place;
 }
 
 }  // namespace
@@ -90,7 +82,7 @@ std::vector<ValueId> Lowering::spelled(size_t outputs, std::initializer_list<std
     if (auto* list = std::get_if<std::vector<Operand>>(&args.values[i]); list && !skipped) {
       for (const Operand& o : *list) put(place++, o);
     } else if (auto* operand = std::get_if<Operand>(&args.values[i])) {
-      if (!skipped) put(port_of(node.spelled, name, place), *operand);
+      if (!skipped) put(port_of(*node.spelled.op, *node.spelled.spelling, name, place), *operand);
       ++place;
     } else if (AttrValue value = attr_of(args.values[i]); !skipped && value.index() != 0) {
       node.attrs.emplace_back(name, std::move(value));

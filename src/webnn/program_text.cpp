@@ -1,0 +1,350 @@
+// Programs as text: .webnn files and JavaScript modules.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "tensor/convert.h"
+#include "webnn/interface.h"
+#include "webnn/program_file.h"
+
+namespace nnex::ml {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kAlignment = 64;
+constexpr double kExact = 9007199254740992.0;  ///< 2^53
+
+std::string dumped(const Json& j) { return j.dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string quoted(std::string_view s) { return dumped(Json(std::string(s))); }
+
+bool in_text(const ProgramOperand& o) {
+  return o.role == OperandState::Role::constant && o.descriptor.shape.empty();
+}
+
+/// A number; what JSON lacks is a word.
+Json number(double x) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-Infinity" : "Infinity";
+  return x;
+}
+Json number(int64_t i) {
+  if (std::abs(static_cast<double>(i)) <= kExact) return i;
+  return fmt::format("{}n", i);
+}
+
+/// The one element of a constant.
+Json element(const ProgramOperand& o) {
+  const nnex::Tensor& t = o.content;
+  if (is_float(t.dtype())) return number(real_at(t, 0));
+  const int64_t i = int_at(t, 0);
+  if (t.dtype() == DType::u64 && i < 0) return fmt::format("{}n", static_cast<uint64_t>(i));
+  return number(i);
+}
+
+Json plain(const AttrValue& v) {
+  if (auto* b = std::get_if<bool>(&v)) return *b;
+  if (auto* i = std::get_if<int64_t>(&v)) return number(*i);
+  if (auto* x = std::get_if<double>(&v)) return number(*x);
+  if (auto* s = std::get_if<std::string>(&v)) return *s;
+  Json list = Json::array();
+  if (auto* l = std::get_if<Ints>(&v))
+    for (int64_t i : *l) list.push_back(i);
+  if (auto* l = std::get_if<Reals>(&v))
+    for (double x : *l) list.push_back(number(x));
+  if (auto* l = std::get_if<Texts>(&v))
+    for (const std::string& s : *l) list.push_back(s);
+  return list;
+}
+
+Json described(const ProgramOperand& o) {
+  return {{"name", o.name}, {"dataType", name(o.descriptor.dataType)}, {"shape", o.descriptor.shape}};
+}
+
+}  // namespace
+
+// ---- Weights
+
+WeightFile::WeightFile(const Program& program) {
+  uint64_t at = 0;
+  for (const ProgramOperand& o : program.operands) {
+    offsets_.push_back(at);
+    if (o.role != OperandState::Role::constant || in_text(o)) continue;
+    tensors_.emplace_back(at, o.content);
+    at += (static_cast<uint64_t>(o.content.bytes()) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+}
+
+nnex::Status WeightFile::save(const std::string& path) const {
+  NNEX_ASSIGN(FileWriter writer, FileWriter::create(path));
+  uint64_t at = 0;
+  for (const auto& [offset, t] : tensors_) {
+    NNEX_TRY(writer.write(std::string(offset - at, '\0')));
+    const auto bytes = static_cast<size_t>(t.bytes());
+    NNEX_TRY(writer.write({reinterpret_cast<const char*>(t.data()), bytes}));
+    at = offset + bytes;
+  }
+  return writer.commit();
+}
+
+// ---- .webnn
+
+namespace {
+
+class Text {
+ public:
+  Text(const Program& program, const WeightFile& weights) : program_(program), weights_(weights) {}
+
+  std::string write(const std::string& weights_name) {
+    out_ = fmt::format("{{\n\"format\": \"nnex.webnn/1\",\n\"name\": {},\n", quoted(program_.name));
+    if (!weights_.empty()) out_ += fmt::format("\"weights\": {},\n", quoted(weights_name));
+    section("inputs", operands(OperandState::Role::input));
+    section("constants", operands(OperandState::Role::constant));
+    std::vector<std::string> calls;
+    for (const ProgramCall& c : program_.calls) calls.push_back(dumped(call(c)));
+    section("operations", calls);
+    Json outputs = Json::object();
+    for (const auto& [name, r] : program_.outputs) outputs[name] = operand(r);
+    out_ += fmt::format("\"outputs\": {}\n}}\n", dumped(outputs));
+    return std::move(out_);
+  }
+
+ private:
+  const std::string& operand(Ref r) const { return program_.operands[static_cast<size_t>(r.n)].name; }
+
+  void section(std::string_view name, const std::vector<std::string>& lines) {
+    out_ += fmt::format("\"{}\": [", name);
+    for (size_t i = 0; i < lines.size(); ++i) out_ += fmt::format("{}\n  {}", i ? "," : "", lines[i]);
+    out_ += lines.empty() ? "],\n" : "\n],\n";
+  }
+
+  std::vector<std::string> operands(OperandState::Role role) const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < program_.operands.size(); ++i) {
+      const ProgramOperand& o = program_.operands[i];
+      if (o.role != role) continue;
+      Json j = described(o);
+      if (in_text(o))
+        j["data"] = Json::array({element(o)});
+      else if (role == OperandState::Role::constant)
+        j["offset"] = weights_.offset({static_cast<int32_t>(i)});
+      out.push_back(dumped(j));
+    }
+    return out;
+  }
+
+  Json value(const ProgramValue& v) const {
+    if (auto* r = std::get_if<Ref>(&v)) return operand(*r);
+    if (auto* a = std::get_if<AttrValue>(&v)) return plain(*a);
+    Json list = Json::array();
+    for (Ref r : std::get<std::vector<Ref>>(v)) list.push_back(operand(r));
+    return list;
+  }
+
+  Json call(const ProgramCall& c) const {
+    Json args = Json::object(), options = Json::object(), results = Json::array();
+    if (!c.label.empty()) options["label"] = c.label;
+    for (size_t i = 0; i < c.values.size(); ++i)
+      if (c.values[i].index() != 0)
+        (i < c.method->params.size() ? args : options)[std::string(param_of(*c.method, i).name)] = value(c.values[i]);
+    for (Ref r : c.results) results.push_back(operand(r));
+    Json j = {{"op", c.method->name}, {"args", args}};
+    if (!options.empty()) j["options"] = options;
+    j["results"] = results;
+    return j;
+  }
+
+  const Program& program_;
+  const WeightFile& weights_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string program_text(const Program& program, const WeightFile& weights, const std::string& weights_name) {
+  return Text(program, weights).write(weights_name);
+}
+
+// ---- JavaScript
+
+namespace {
+
+constexpr std::string_view kReserved[] = {
+    "arguments", "await",   "break",    "builder",    "bytes",    "case",     "catch",    "class",  "const",
+    "constant",  "context", "continue", "debugger",   "default",  "delete",   "do",       "else",   "enum",
+    "eval",      "export",  "extends",  "false",      "finally",  "for",      "function", "if",     "implements",
+    "import",    "in",      "inputs",   "instanceof", "interface", "let",     "new",      "null",   "options",
+    "outputs",   "package", "private",  "protected",  "public",   "return",   "static",   "super",  "switch",
+    "this",      "throw",   "true",     "try",        "typeof",   "undefined", "var",     "void",   "weights",
+    "while",     "with",    "yield",    "NaN",        "Infinity", "build",    "loadWeights", "MLGraphBuilder",
+    "globalThis", "URL",    "fetch",    "process"};
+
+/// An identifier of JavaScript made of any name, unlike all others.
+std::string identifier(std::string_view name, std::set<std::string>& taken) {
+  std::string out;
+  for (char c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    out += fine ? c : '_';
+  }
+  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(0, "_");
+  std::string unique = out;
+  for (int i = 1; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", out, i);
+  return unique;
+}
+
+class ModuleText {
+ public:
+  ModuleText(const Program& program, const WeightFile& weights) : program_(program), weights_(weights) {
+    std::set<std::string> taken(std::begin(kReserved), std::end(kReserved));
+    for (const ProgramOperand& o : program.operands) names_.push_back(identifier(o.name, taken));
+  }
+
+  std::string write(const std::string& weights_name) {
+    head(weights_name);
+    for (size_t i = 0; i < program_.operands.size(); ++i) declare(i);
+    for (const ProgramCall& c : program_.calls) call(c);
+    std::string outputs;
+    for (const auto& [name, r] : program_.outputs)
+      outputs += fmt::format("{}{}: {}", outputs.empty() ? "" : ", ", key(name), names_[static_cast<size_t>(r.n)]);
+    out_ += fmt::format("  return builder.build({{{}}});\n}}\n", outputs);
+    return std::move(out_);
+  }
+
+ private:
+  /// A member that is not the prototype: computed keys are always own members.
+  static std::string key(std::string_view name) { return fmt::format("[{}]", quoted(name)); }
+
+  static std::string descriptor(const ProgramOperand& o) {
+    return fmt::format("{{dataType: '{}', shape: [{}]}}", name(o.descriptor.dataType),
+                       fmt::join(o.descriptor.shape, ", "));
+  }
+
+  void head(const std::string& weights_name) {
+    std::string inputs, outputs;
+    for (const ProgramOperand& o : program_.operands)
+      if (o.role == OperandState::Role::input) inputs += fmt::format("  {}: {},\n", key(o.name), descriptor(o));
+    for (const auto& [name, r] : program_.outputs)
+      outputs += fmt::format("  {}: {},\n", key(name), descriptor(program_.operands[static_cast<size_t>(r.n)]));
+    out_ = fmt::format(
+        "// Written by nnex convert. Builds a graph with the Web Neural Network API:\n"
+        "//   const context = await navigator.ml.createContext();\n"
+        "//   const graph = await build(context);\n\n"
+        "export const name = {};\n"
+        "export const inputs = {{\n{}}};\n"
+        "export const outputs = {{\n{}}};\n\n",
+        quoted(program_.name), inputs, outputs);
+    if (!weights_.empty())
+      out_ += fmt::format(
+          "/** The bytes of the weights, which lie beside this module. */\n"
+          "export async function loadWeights(url = new URL({}, import.meta.url)) {{\n"
+          "  if (url.protocol === 'file:') {{\n"
+          "    const {{readFile}} = await import('node:fs/promises');\n"
+          "    const file = await readFile(url);\n"
+          "    return file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);\n"
+          "  }}\n"
+          "  const response = await fetch(url);\n"
+          "  if (!response.ok) throw new Error(`${{url}}: ${{response.status}} ${{response.statusText}}`);\n"
+          "  return response.arrayBuffer();\n"
+          "}}\n\n",
+          quoted(weights_name));
+    out_ +=
+        "/** The compiled graph: a promise of an MLGraph. */\n"
+        "export async function build(context, {weights, builder = new MLGraphBuilder(context)} = {}) {\n";
+    if (!weights_.empty())
+      out_ +=
+          "  const bytes = weights ?? await loadWeights();\n"
+          "  const constant = (dataType, shape, from, to) => builder.constant({dataType, shape}, bytes.slice(from, "
+          "to));\n";
+  }
+
+  void declare(size_t i) {
+    const ProgramOperand& o = program_.operands[i];
+    const std::string_view type = name(o.descriptor.dataType);
+    if (o.role == OperandState::Role::input) {
+      out_ += fmt::format("  const {} = builder.input({}, {});\n", names_[i], quoted(o.name), descriptor(o));
+    } else if (in_text(o)) {
+      out_ += fmt::format("  const {} = builder.constant('{}', {});\n", names_[i], type, script(element(o)));
+    } else if (o.role == OperandState::Role::constant) {
+      const uint64_t from = weights_.offset({static_cast<int32_t>(i)});
+      out_ += fmt::format("  const {} = constant('{}', [{}], {}, {});\n", names_[i], type,
+                          fmt::join(o.descriptor.shape, ", "), from,
+                          from + static_cast<uint64_t>(o.content.bytes()));
+    }
+  }
+
+  /// JSON as an expression: words of numbers become numbers.
+  static std::string script(const Json& j) {
+    if (!j.is_string()) return dumped(j);
+    const auto s = j.get<std::string>();
+    if (s == "NaN" || s == "Infinity" || s == "-Infinity") return s;
+    const bool big = s.size() > 1 && s.back() == 'n' && s.find_first_not_of("-0123456789n") == std::string::npos;
+    return big ? s : dumped(j);
+  }
+
+  std::string value(const Param& p, const ProgramValue& v) const {
+    if (auto* r = std::get_if<Ref>(&v)) return names_[static_cast<size_t>(r->n)];
+    if (auto* a = std::get_if<AttrValue>(&v)) {
+      const bool words = p.kind == ArgKind::word || p.kind == ArgKind::words || p.kind == ArgKind::data_type;
+      return words ? dumped(plain(*a)) : script(plain(*a));
+    }
+    std::vector<std::string> items;
+    for (Ref r : std::get<std::vector<Ref>>(v)) items.push_back(names_[static_cast<size_t>(r.n)]);
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+
+  void call(const ProgramCall& c) {
+    std::vector<std::string> args, options;
+    if (!c.label.empty()) options.push_back(fmt::format("label: {}", quoted(c.label)));
+    for (size_t i = 0; i < c.values.size(); ++i) {
+      const Param& p = param_of(*c.method, i);
+      if (i < c.method->params.size())
+        args.push_back(value(p, c.values[i]));
+      else if (c.values[i].index() != 0)
+        options.push_back(fmt::format("{}: {}", p.name, value(p, c.values[i])));
+    }
+    if (!options.empty()) args.push_back(fmt::format("{{{}}}", fmt::join(options, ", ")));
+    std::vector<std::string> results;
+    for (Ref r : c.results) results.push_back(names_[static_cast<size_t>(r.n)]);
+    const std::string left = c.method->several ? fmt::format("[{}]", fmt::join(results, ", ")) : results[0];
+    out_ += fmt::format("  const {} = builder.{}({});\n", left, c.method->name, fmt::join(args, ", "));
+  }
+
+  const Program& program_;
+  const WeightFile& weights_;
+  std::vector<std::string> names_;
+  std::string out_;
+};
+
+}  // namespace
+
+nnex::Result<std::string> module_text(const Program& program, const WeightFile& weights,
+                                      const std::string& weights_name) {
+  for (const ProgramOperand& o : program.operands)
+    if (!in_interface(o.descriptor.dataType))
+      return nnex::Error(Code::unsupported, fmt::format("'{}' is {}; JavaScript's interface has no such type", o.name,
+                                                        name(o.descriptor.dataType)));
+  return ModuleText(program, weights).write(weights_name);
+}
+
+nnex::Status save_program(const Program& program, const std::string& path) {
+  const size_t slash = path.rfind('/'), dot = path.rfind('.');
+  const std::string stem = dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path
+                                                                                                   : path.substr(0, dot);
+  const std::string weights_path = stem + ".weights";
+  const std::string weights_name = slash == std::string::npos ? weights_path : weights_path.substr(slash + 1);
+  const WeightFile weights(program);
+  std::string text;
+  if (path.ends_with(".mjs")) {
+    NNEX_ASSIGN(text, module_text(program, weights, weights_name));
+  } else {
+    text = program_text(program, weights, weights_name);
+  }
+  if (!weights.empty()) NNEX_TRY(weights.save(weights_path));
+  return write_file(path, text);
+}
+
+}  // namespace nnex::ml
