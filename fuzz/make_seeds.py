@@ -119,9 +119,38 @@ CVM_SEEDS = {
         cvm_params([("t", [4], 8, [5, -6, 7, -8])])),
 }
 
+def webnn_program(inputs, constants, operations, outputs):
+    """inputs: name -> (type, extents); constants: name -> (type, extents, content); operations: (op, args, options, results)."""
+    operand = lambda name, kind, extents: {"name": name, "dataType": kind, "shape": extents}
+    return json.dumps({
+        "format": "nnex.webnn/1", "name": "seed", "weights": "w",
+        "inputs": [operand(n, *d) for n, d in inputs.items()],
+        "constants": [{**operand(n, k, e), **c} for n, (k, e, c) in constants.items()],
+        "operations": [{"op": op, "args": args, "options": options, "results": results} for op, args, options, results in operations],
+        "outputs": outputs}).encode()
+
+
+WEBNN_SEEDS = {
+    "chain": webnn_program(
+        {"x": ("float32", [1, 2, 4, 4])}, {"w": ("float32", [2, 2, 3, 3], {"offset": 64}), "c": ("float32", [], {"data": ["-Infinity"]})},
+        [("conv2d", {"input": "x", "filter": "w"}, {"padding": [1, 1, 1, 1], "label": "first"}, ["a"]), ("max", {"a": "a", "b": "c"}, {}, ["b"]),
+         ("clamp", {"input": "b"}, {"minValue": 0, "maxValue": 6.5}, ["r"]), ("averagePool2d", {"input": "r"}, {"windowDimensions": [2, 2], "strides": [2, 2], "layout": "nchw"}, ["y"])],
+        {"y": "y"}),
+    "lists": webnn_program(
+        {"x": ("int64", [4, 6])}, {},
+        [("split", {"input": "x", "splits": [2, 4]}, {"axis": 1}, ["a", "b"]), ("split", {"input": "a", "splits": 2}, {}, ["d", "e"]), ("concat", {"inputs": ["b", "a"], "axis": 1}, {}, ["f"]),
+         ("clamp", {"input": "f"}, {"maxValue": "9223372036854775807n"}, ["g"]), ("cast", {"input": "g", "dataType": "float16"}, {}, ["y"])],
+        {"y": "y", "d": "d", "e": "e"}),
+    "layer": webnn_program(
+        {"x": ("float32", [2, 1, 3])}, {"w": ("float32", [1, 8, 3], {"offset": 0}), "r": ("float32", [1, 8, 2], {"offset": 128})},
+        [("lstm", {"input": "x", "weight": "w", "recurrentWeight": "r", "steps": 2, "hiddenSize": 2}, {"returnSequence": True, "activations": ["relu", "tanh", "sigmoid"], "direction": "backward"},
+          ["h", "c", "s"]), ("softmax", {"input": "s", "axis": 3}, {}, ["y"])],
+        {"y": "y", "h": "h"}),
+}
+
 if __name__ == "__main__":
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run"):
+    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program"):
         (corpus / target).mkdir(parents=True, exist_ok=True)
     for name, content in SEEDS.items():
         (corpus / "fuzz_onnx_run" / f"{name}.onnx").write_bytes(content)
@@ -129,3 +158,5 @@ if __name__ == "__main__":
         (corpus / "fuzz_cvm_symbol" / name).write_bytes(symbol)
         (corpus / "fuzz_cvm_params" / name).write_bytes(params)
         (corpus / "fuzz_cvm_run" / name).write_bytes(symbol + b"\0" + params)
+    for name, content in WEBNN_SEEDS.items():
+        (corpus / "fuzz_webnn_program" / name).write_bytes(content)

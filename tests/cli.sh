@@ -48,6 +48,23 @@ for form in nnef nnef.tar nnef.tgz; do
 done
 expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
+# The model as a builder program of WebNN and as a module: the same answers, the same calls.
+expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/m.webnn"
+expect 2 "needed a name in .webnn or .mjs" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
+expect 0 "operations" "$nnex" convert "$model" "$scratch/m.webnn" --set N=1
+expect 0 "operations" "$nnex" convert "$model" "$scratch/m.mjs" --set N=1
+expect 0 "sound" "$nnex" check "$scratch/m.webnn"
+expect 0 "picture" "$nnex" inspect "$scratch/m.webnn"
+expect 0 "probabilities" "$nnex" run "$scratch/m.webnn" --random --save "$scratch/program.dat"
+expect 0 "operations" "$nnex" convert "$scratch/m.webnn" "$scratch/again.webnn"
+expect 0 "" cmp "$scratch/m.weights" "$scratch/again.weights"
+if command -v node >/dev/null; then
+  expect 0 "the module says what the program says" node "$(dirname "$0")/webnn_module.mjs" "$scratch/m.mjs" "$scratch/m.webnn"
+fi
+mkdir "$scratch/alone" && cp "$scratch/m.webnn" "$scratch/alone/"
+expect 3 "there is no 'm.weights' beside it" "$nnex" run "$scratch/alone/m.webnn" --random
+expect 0 "batchNormalization" "$nnex" ops --webnn
+expect 0 '"maxTensorByteLength": 2147483647' "$nnex" ops --webnn --json
 # NumPy archives: written by one run, read by the next, and what is wrong with them said.
 expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.npz" --save "$scratch/out.npy"
 expect 0 "probabilities.npy" python3 -m zipfile -l "$scratch/out.npz"

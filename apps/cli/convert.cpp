@@ -102,9 +102,10 @@ void add_convert(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("convert", "Write a model in another standard's form");
   auto o = std::make_shared<Options>();
   o->model.add_to(*verb);
-  verb->add_option("out", o->out,
-                   "Where to: a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, a .mjs "
-                   "module")
+  verb->add_option(
+          "out", o->out,
+          "Where to: a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, a .mjs "
+          "module")
       ->required();
   verb->add_option("--to", o->to, "The standard: nnef, cvm, webnn; absent: by the ending")
       ->check(CLI::IsMember({"nnef", "cvm", "webnn"}));

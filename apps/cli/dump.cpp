@@ -5,11 +5,11 @@
 
 #include "base/faults.h"
 #include "cli.h"
+#include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/text/printer.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "read_any.h"
 
 namespace nnex::cli {
 namespace {
@@ -40,7 +40,7 @@ Status dump_around(Graph& graph, const Options& o) {
 }
 
 Status dump(const Options& o) {
-  NNEX_ASSIGN(Graph graph, read_any(o.path, {}));
+  NNEX_ASSIGN(Graph graph, read_model(o.path, {}));
   if (!o.optimized && o.pass.empty()) {
     Faults faults;
     infer_types(graph, faults);  // what it cannot find out stays unknown

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <set>
 
@@ -62,6 +63,21 @@ struct Blueprint {
   std::shared_ptr<GraphState> made = std::make_shared<GraphState>();
 };
 
+/// Makes the plan and packs the weights, so that the first dispatch is like all others: a run that is cancelled before
+/// its first node. What it reads of the inputs is their types.
+nnex::Status plan_ahead(Session& session, const Model& model) {
+  std::vector<Value> in;
+  for (const PortInfo& port : model.inputs()) {
+    NNEX_ASSIGN(nnex::Tensor t, nnex::Tensor::make(port.dtype, nnex::Shape(port.extents)));
+    in.push_back(std::move(t));
+  }
+  const std::atomic<bool> cancelled = true;
+  RunOptions options;
+  options.cancel = &cancelled;
+  auto ran = session.run(in, options);
+  return ran.ok() || ran.error().code() == Code::cancelled ? nnex::Status() : std::move(ran).error();
+}
+
 /// Compiles and opens a session. The model's inputs and outputs are in ascending order of name already.
 nnex::Status compile(Blueprint& b) {
   GraphCore& core = *b.made->core;
@@ -70,7 +86,9 @@ nnex::Status compile(Blueprint& b) {
   options.threads = b.made->context->threads;
   core.in.resize(model.inputs().size());
   core.out.resize(model.outputs().size());
-  core.session.emplace(model.session(options));
+  Session session = model.session(options);
+  NNEX_TRY(plan_ahead(session, model));
+  core.session.emplace(std::move(session));
   return {};
 }
 

@@ -59,8 +59,7 @@ Status Player::add(const ProgramOperand& o) {
   }
   NNEX_TRY(check_dimensions(o.descriptor.dataType, o.descriptor.shape, fmt::format("constant '{}'", o.name)));
   const ValueId v = builder().graph.add_constant(o.content, o.name);
-  operands_.push_back(
-      builder().operand(v, o.descriptor.dataType, o.descriptor.shape, OperandState::Role::constant));
+  operands_.push_back(builder().operand(v, o.descriptor.dataType, o.descriptor.shape, OperandState::Role::constant));
   return {};
 }
 
@@ -132,6 +131,7 @@ nnex::Result<nnex::Graph> graph_of(Program& program) {
     // A result has a value of its own, with the output's name.
     Builder b(graph, kMain);
     const ValueId y = b("copy", {v});
+    if (graph[v].name == name) graph.set_name(v, {});
     graph.set_type(y, graph[v].type);
     graph.set_name(y, name);
     results.push_back(y);

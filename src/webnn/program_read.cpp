@@ -169,15 +169,16 @@ class ProgramReader {
     if (!at || *at < 0) return bad(fmt::format("'{}': needed \"data\" or \"offset\"", idl::printable(o.name)));
     const auto have = static_cast<int64_t>(bytes_.bytes.size());
     if (*at > have || needed > have - *at)
-      return bad(fmt::format("'{}': {} bytes from {} on; the weights have {}", idl::printable(o.name), needed, *at, have));
+      return bad(
+          fmt::format("'{}': {} bytes from {} on; the weights have {}", idl::printable(o.name), needed, *at, have));
     o.content = nnex::Tensor::borrow(dtype, shape, bytes_.bytes.data() + *at, bytes_.owner);
     return {};
   }
 
   static nnex::Status elements(const Json& data, DType dtype, const nnex::Shape& shape, ProgramOperand& o) {
     if (static_cast<int64_t>(data.size()) != shape.count())
-      return bad(fmt::format("'{}': found {} elements; its shape has {}", idl::printable(o.name), data.size(),
-                             shape.count()));
+      return bad(
+          fmt::format("'{}': found {} elements; its shape has {}", idl::printable(o.name), data.size(), shape.count()));
     NNEX_ASSIGN(o.content, nnex::Tensor::make(dtype, shape));
     std::fill_n(o.content.mutable_data(), o.content.bytes(), std::byte{0});
     for (size_t i = 0; i < data.size(); ++i) {

@@ -20,11 +20,9 @@ constexpr uint64_t kAlignment = 64;
 constexpr double kExact = 9007199254740992.0;  ///< 2^53
 
 std::string dumped(const Json& j) { return j.dump(-1, ' ', true, Json::error_handler_t::replace); }
-std::string quoted(std::string_view s) { return dumped(Json(std::string(s))); }
+std::string in_quotes(std::string_view s) { return dumped(Json(std::string(s))); }
 
-bool in_text(const ProgramOperand& o) {
-  return o.role == OperandState::Role::constant && o.descriptor.shape.empty();
-}
+bool in_text(const ProgramOperand& o) { return o.role == OperandState::Role::constant && o.descriptor.shape.empty(); }
 
 /// A number; what JSON lacks is a word.
 Json number(double x) {
@@ -100,8 +98,8 @@ class Text {
   Text(const Program& program, const WeightFile& weights) : program_(program), weights_(weights) {}
 
   std::string write(const std::string& weights_name) {
-    out_ = fmt::format("{{\n\"format\": \"nnex.webnn/1\",\n\"name\": {},\n", quoted(program_.name));
-    if (!weights_.empty()) out_ += fmt::format("\"weights\": {},\n", quoted(weights_name));
+    out_ = fmt::format("{{\n\"format\": \"nnex.webnn/1\",\n\"name\": {},\n", in_quotes(program_.name));
+    if (!weights_.empty()) out_ += fmt::format("\"weights\": {},\n", in_quotes(weights_name));
     section("inputs", operands(OperandState::Role::input));
     section("constants", operands(OperandState::Role::constant));
     std::vector<std::string> calls;
@@ -174,14 +172,15 @@ std::string program_text(const Program& program, const WeightFile& weights, cons
 namespace {
 
 constexpr std::string_view kReserved[] = {
-    "arguments", "await",   "break",    "builder",    "bytes",    "case",     "catch",    "class",  "const",
-    "constant",  "context", "continue", "debugger",   "default",  "delete",   "do",       "else",   "enum",
-    "eval",      "export",  "extends",  "false",      "finally",  "for",      "function", "if",     "implements",
-    "import",    "in",      "inputs",   "instanceof", "interface", "let",     "new",      "null",   "options",
-    "outputs",   "package", "private",  "protected",  "public",   "return",   "static",   "super",  "switch",
-    "this",      "throw",   "true",     "try",        "typeof",   "undefined", "var",     "void",   "weights",
-    "while",     "with",    "yield",    "NaN",        "Infinity", "build",    "loadWeights", "MLGraphBuilder",
-    "globalThis", "URL",    "fetch",    "process"};
+    "arguments", "await",    "break",      "builder",  "bytes",       "case",           "catch",      "class",
+    "const",     "constant", "context",    "continue", "debugger",    "default",        "delete",     "do",
+    "else",      "enum",     "eval",       "export",   "extends",     "false",          "finally",    "for",
+    "function",  "if",       "implements", "import",   "in",          "inputs",         "instanceof", "interface",
+    "let",       "new",      "null",       "options",  "outputs",     "package",        "private",    "protected",
+    "public",    "return",   "static",     "super",    "switch",      "this",           "throw",      "true",
+    "try",       "typeof",   "undefined",  "var",      "void",        "weights",        "while",      "with",
+    "yield",     "NaN",      "Infinity",   "build",    "loadWeights", "MLGraphBuilder", "globalThis", "URL",
+    "fetch",     "process"};
 
 /// An identifier of JavaScript made of any name, unlike all others.
 std::string identifier(std::string_view name, std::set<std::string>& taken) {
@@ -190,7 +189,7 @@ std::string identifier(std::string_view name, std::set<std::string>& taken) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     out += fine ? c : '_';
   }
-  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(0, "_");
+  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(out.begin(), '_');
   std::string unique = out;
   for (int i = 1; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", out, i);
   return unique;
@@ -216,7 +215,7 @@ class ModuleText {
 
  private:
   /// A member that is not the prototype: computed keys are always own members.
-  static std::string key(std::string_view name) { return fmt::format("[{}]", quoted(name)); }
+  static std::string key(std::string_view name) { return fmt::format("[{}]", in_quotes(name)); }
 
   static std::string descriptor(const ProgramOperand& o) {
     return fmt::format("{{dataType: '{}', shape: [{}]}}", name(o.descriptor.dataType),
@@ -236,7 +235,7 @@ class ModuleText {
         "export const name = {};\n"
         "export const inputs = {{\n{}}};\n"
         "export const outputs = {{\n{}}};\n\n",
-        quoted(program_.name), inputs, outputs);
+        in_quotes(program_.name), inputs, outputs);
     if (!weights_.empty())
       out_ += fmt::format(
           "/** The bytes of the weights, which lie beside this module. */\n"
@@ -250,7 +249,7 @@ class ModuleText {
           "  if (!response.ok) throw new Error(`${{url}}: ${{response.status}} ${{response.statusText}}`);\n"
           "  return response.arrayBuffer();\n"
           "}}\n\n",
-          quoted(weights_name));
+          in_quotes(weights_name));
     out_ +=
         "/** The compiled graph: a promise of an MLGraph. */\n"
         "export async function build(context, {weights, builder = new MLGraphBuilder(context)} = {}) {\n";
@@ -265,14 +264,13 @@ class ModuleText {
     const ProgramOperand& o = program_.operands[i];
     const std::string_view type = name(o.descriptor.dataType);
     if (o.role == OperandState::Role::input) {
-      out_ += fmt::format("  const {} = builder.input({}, {});\n", names_[i], quoted(o.name), descriptor(o));
+      out_ += fmt::format("  const {} = builder.input({}, {});\n", names_[i], in_quotes(o.name), descriptor(o));
     } else if (in_text(o)) {
       out_ += fmt::format("  const {} = builder.constant('{}', {});\n", names_[i], type, script(element(o)));
     } else if (o.role == OperandState::Role::constant) {
       const uint64_t from = weights_.offset({static_cast<int32_t>(i)});
       out_ += fmt::format("  const {} = constant('{}', [{}], {}, {});\n", names_[i], type,
-                          fmt::join(o.descriptor.shape, ", "), from,
-                          from + static_cast<uint64_t>(o.content.bytes()));
+                          fmt::join(o.descriptor.shape, ", "), from, from + static_cast<uint64_t>(o.content.bytes()));
     }
   }
 
@@ -298,7 +296,7 @@ class ModuleText {
 
   void call(const ProgramCall& c) {
     std::vector<std::string> args, options;
-    if (!c.label.empty()) options.push_back(fmt::format("label: {}", quoted(c.label)));
+    if (!c.label.empty()) options.push_back(fmt::format("label: {}", in_quotes(c.label)));
     for (size_t i = 0; i < c.values.size(); ++i) {
       const Param& p = param_of(*c.method, i);
       if (i < c.method->params.size())
@@ -332,8 +330,8 @@ nnex::Result<std::string> module_text(const Program& program, const WeightFile& 
 
 nnex::Status save_program(const Program& program, const std::string& path) {
   const size_t slash = path.rfind('/'), dot = path.rfind('.');
-  const std::string stem = dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path
-                                                                                                   : path.substr(0, dot);
+  const std::string stem =
+      dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
   const std::string weights_path = stem + ".weights";
   const std::string weights_name = slash == std::string::npos ? weights_path : weights_path.substr(slash + 1);
   const WeightFile weights(program);

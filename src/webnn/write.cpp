@@ -7,6 +7,7 @@
 #include "base/faults.h"
 #include "formats/spelling.h"
 #include "graph/infer.h"
+#include "ops/shape.h"
 #include "passes/passes.h"
 #include "run/convert.h"
 #include "tensor/convert.h"
@@ -59,6 +60,27 @@ nnex::Status infer(nnex::Graph& graph) {
   infer_types(graph, faults);
   if (!faults.none()) return std::move(faults).first();
   return {};
+}
+
+/// Shapes whose extents are numbers become constants, and what is computed of them with them.
+nnex::Status fold_shapes(nnex::Graph& graph) {
+  for (NodeId id : graph.order()) {
+    const Node& n = graph[id];
+    const auto extents = n.op->name == "shape" ? concrete(graph[n.in[0]].type) : std::nullopt;
+    if (!extents) continue;
+    const auto& a = graph.attrs<ShapeAttrs>(n);
+    const int64_t rank = extents->rank();
+    const auto place = [&](int64_t i) { return std::clamp(i < 0 ? i + rank : i, int64_t{0}, rank); };
+    const int64_t from = place(a.start), to = std::max(from, place(a.end.value_or(rank)));
+    const Ints kept(extents->begin() + from, extents->begin() + to);
+    const ValueId y = graph.add_constant(nnex::Tensor::of(nnex::Shape{to - from}, kept));
+    graph.set_type(y, graph[n.out[0]].type);
+    graph.replace_uses(n.out[0], y);
+    graph.erase(id);
+  }
+  NNEX_TRY(fold_constants(graph));
+  NNEX_TRY(drop_unused(graph));
+  return infer(graph);
 }
 
 nnex::Error refusal(const nnex::Graph& graph, const std::vector<std::pair<NodeId, std::string>>& refused) {
@@ -277,8 +299,8 @@ void Writer::outputs() {
     if (program_.operands[static_cast<size_t>(r.n)].role != OperandState::Role::computed)
       r = call("identity", {{"input", r}});
     std::string name = graph_[v].name.empty() ? fmt::format("output{}", program_.outputs.size()) : graph_[v].name;
-    for (int i = 1; std::any_of(program_.outputs.begin(), program_.outputs.end(),
-                                [&](const auto& o) { return o.first == name; });
+    for (int i = 1;
+         std::any_of(program_.outputs.begin(), program_.outputs.end(), [&](const auto& o) { return o.first == name; });
          ++i)
       name = fmt::format("{}_{}", graph_[v].name, i);
     program_.outputs.emplace_back(std::move(name), r);
@@ -356,9 +378,8 @@ void plain_row(RowNode& w) {
       return at >= 0 && (param_of(m, static_cast<size_t>(at)).kind == ArgKind::operand ||
                          param_of(m, static_cast<size_t>(at)).kind == ArgKind::operands);
     };
-    const auto u = unspell(w.graph(), w.plain, s, [&](std::string_view name) {
-      return param_index(m, name) >= 0 && !is_operand(name);
-    });
+    const auto u = unspell(w.graph(), w.plain, s,
+                           [&](std::string_view name) { return param_index(m, name) >= 0 && !is_operand(name); });
     if (!u.ok()) {
       reasons += (reasons.empty() ? "" : "; ") + u.error().message();
       continue;
@@ -389,6 +410,7 @@ void plain_row(RowNode& w) {
 
 nnex::Result<Program> to_program(nnex::Graph& graph, const std::string& name) {
   NNEX_TRY(make_plain(graph));
+  NNEX_TRY(fold_shapes(graph));
   for (int depth = 0; depth < 8; ++depth) {
     Writer writer(graph);
     std::vector<std::pair<NodeId, std::string>> refused;

@@ -91,9 +91,8 @@ void split(RowNode& w) {
     }
   if (sizes.size() != w.node.out.size() || std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
     return w.refuse("split: a part without elements");
-  const auto parts = w.to.calls("split", {{"input", w.in(0)},
-                                          {"splits", AttrValue(sizes)},
-                                          {"axis", AttrValue(static_cast<int64_t>(axis))}});
+  const auto parts = w.to.calls(
+      "split", {{"input", w.in(0)}, {"splits", AttrValue(sizes)}, {"axis", AttrValue(static_cast<int64_t>(axis))}});
   for (size_t i = 0; i < parts.size(); ++i) w.to.give(w.node.out[i], parts[i]);
 }
 
@@ -179,8 +178,8 @@ void pad(RowNode& w) {
   w.give(y);
 }
 
-// ---- By index. An index outside its axis is clamped here: it faults where it comes from, so programs that ran give the
-// same.
+// ---- By index. An index outside its axis is clamped here: it faults where it comes from, so programs that ran give
+// the same.
 
 /// Indices of types that WebNN does not take become int32.
 Ref index_of(RowNode& w, size_t port) {

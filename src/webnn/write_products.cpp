@@ -22,9 +22,7 @@ bool all(const Ints& list, int64_t n) {
   return std::all_of(list.begin(), list.end(), [n](int64_t i) { return i == n; });
 }
 
-int64_t product(const Ints& list) {
-  return std::accumulate(list.begin(), list.end(), int64_t{1}, std::multiplies<>());
-}
+int64_t product(const Ints& list) { return std::accumulate(list.begin(), list.end(), int64_t{1}, std::multiplies<>()); }
 
 /// The last two axes exchanged.
 Ref turned(Writer& to, Ref r) {
@@ -88,7 +86,7 @@ Ints two_axes(Ints shape) {
 
 /// What options say about windows: lists of two items, left out where they say nothing.
 struct WindowOptions {
-  Ints padding, strides, dilations, more;
+  Ints padding, strides, dilations;
 
   explicit WindowOptions(const std::vector<AxisWindow>& windows) {
     if (windows.size() == 1) add({});
@@ -122,9 +120,9 @@ void conv(RowNode& w) {
     return w.refuse(fmt::format("conv: {} spatial axes; WebNN has two", x.size() - std::min<size_t>(2, x.size())));
   std::vector<AxisWindow> windows;
   for (size_t i = 2; i < x.size(); ++i) {
-    const auto window = window_of(x[i], f[i], entry(a.stride, i - 2, 1), entry(a.dilation, i - 2, 1),
-                                  i - 2 < a.padding.size() ? a.padding[i - 2] : std::pair<int64_t, int64_t>{},
-                                  a.auto_pad, false);
+    const auto window =
+        window_of(x[i], f[i], entry(a.stride, i - 2, 1), entry(a.dilation, i - 2, 1),
+                  i - 2 < a.padding.size() ? a.padding[i - 2] : std::pair<int64_t, int64_t>{}, a.auto_pad, false);
     if (!window.ok()) return w.refuse("conv: " + window.error().message());
     windows.push_back(*window);
   }
@@ -173,7 +171,8 @@ Ref padded(RowNode& w, Ref x, const std::vector<AxisWindow>& windows, PoolBorder
     const size_t axis = before.size() - windows.size() + i;
     before[axis] = windows[i].before, after[axis] = windows[i].after;
   }
-  std::vector<Named> args = {{"input", x}, {"beginningPadding", AttrValue(before)}, {"endingPadding", AttrValue(after)}};
+  std::vector<Named> args = {
+      {"input", x}, {"beginningPadding", AttrValue(before)}, {"endingPadding", AttrValue(after)}};
   if (border == PoolBorder::replicate) args.emplace_back("mode", AttrValue(std::string("edge")));
   if (border == PoolBorder::reflect) args.emplace_back("mode", AttrValue(std::string("reflection")));
   return w.to.call("pad", std::move(args));
@@ -206,9 +205,10 @@ void pool(RowNode& w) {
   const bool full = !pads && !overhang;  // every window lies inside
   Ref input = w.to.reshaped(w.in(0), two_axes(x));
   // What counts as an element must be one.
-  const bool elements = pads && (average ? divisor == Divisor::padded || divisor == Divisor::window ||
-                                               (a.border != PoolBorder::ignore && a.border != PoolBorder::constant)
-                                         : a.border != PoolBorder::ignore && (greatest || a.border != PoolBorder::constant));
+  const bool elements =
+      pads && (average ? divisor == Divisor::padded || divisor == Divisor::window ||
+                             (a.border != PoolBorder::ignore && a.border != PoolBorder::constant)
+                       : a.border != PoolBorder::ignore && (greatest || a.border != PoolBorder::constant));
   if (elements) {
     if (a.border == PoolBorder::reflect_even) return w.refuse(fmt::format("{}: no such border in WebNN", w.row()));
     if (divisor == Divisor::window && overhang) return w.refuse("box: windows beyond the padding divide by all taps");
@@ -362,14 +362,14 @@ void dynamic_quantize(RowNode& w) {
   const Ref range = w.to.call("where", {{"condition", none}, {"trueValue", number(1)}, {"falseValue", span}});
   const Ref scale = w.to.call("div", {{"a", range}, {"b", number(255)}});
   const Ref at = w.to.call("div", {{"a", w.to.call("sub", {{"a", number(0)}, {"b", low}})}, {"b", scale}});
-  const Ref bounded =
-      w.to.call("clamp", {{"input", at}, {"minValue", AttrValue(0.0)}, {"maxValue", AttrValue(255.0)}});
+  const Ref bounded = w.to.call("clamp", {{"input", at}, {"minValue", AttrValue(0.0)}, {"maxValue", AttrValue(255.0)}});
   const Ref zero = w.to.call("roundEven", {{"input", bounded}});
   if (w.to.failed()) return;
   const Ref code = w.to.cast(zero, DataType::uint8);
   const Ints ones(w.x().size(), 1);
-  const Ref y = w.to.call("quantizeLinear",
-                          {{"input", x}, {"scale", w.to.reshaped(scale, ones)}, {"zeroPoint", w.to.reshaped(code, ones)}});
+  const Ref y =
+      w.to.call("quantizeLinear",
+                {{"input", x}, {"scale", w.to.reshaped(scale, ones)}, {"zeroPoint", w.to.reshaped(code, ones)}});
   w.to.give(w.node.out[0], y);
   if (w.wants(1)) w.to.give(w.node.out[1], scale);
   if (w.wants(2)) w.to.give(w.node.out[2], code);
@@ -409,9 +409,9 @@ void conv_integer(RowNode& w) {
   if (product(f) / f[0] > kWhole / (255 * 255)) return w.refuse("conv_integer: sums may not be whole in float32");
   std::vector<AxisWindow> windows;
   for (size_t i = 2; i < 4; ++i) {
-    const auto window = window_of(x[i], f[i], entry(a.stride, i - 2, 1), entry(a.dilation, i - 2, 1),
-                                  i - 2 < a.padding.size() ? a.padding[i - 2] : std::pair<int64_t, int64_t>{},
-                                  a.auto_pad, false);
+    const auto window =
+        window_of(x[i], f[i], entry(a.stride, i - 2, 1), entry(a.dilation, i - 2, 1),
+                  i - 2 < a.padding.size() ? a.padding[i - 2] : std::pair<int64_t, int64_t>{}, a.auto_pad, false);
     if (!window.ok()) return w.refuse("conv_integer: " + window.error().message());
     windows.push_back(*window);
   }

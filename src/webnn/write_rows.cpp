@@ -79,14 +79,12 @@ void cast(RowNode& w) {
   Ref x = w.in(0);
   if (w.to.failed()) return;
   if (a.to == DType::boolean) {
-    if (w.dtype() != DType::boolean)
-      x = w.to.call("notEqual", {{"a", x}, {"b", w.to.scalar(w.to.type(x), 0)}});
+    if (w.dtype() != DType::boolean) x = w.to.call("notEqual", {{"a", x}, {"b", w.to.scalar(w.to.type(x), 0)}});
     return w.give(x);
   }
   const auto to = data_type_of(a.to);
   if (!to) return w.refuse(fmt::format("cast: WebNN has no type {}", nnex::name(a.to)));
-  if (a.rounding == CastRounding::floor && is_float(w.dtype()) && is_int(a.to))
-    x = w.to.call("floor", {{"input", x}});
+  if (a.rounding == CastRounding::floor && is_float(w.dtype()) && is_int(a.to)) x = w.to.call("floor", {{"input", x}});
   w.give(w.to.cast(x, *to));
 }
 
@@ -103,9 +101,8 @@ void mod(RowNode& w) {
   const Ref differ = w.to.call("logicalXor", {{"a", below(rest)}, {"b", below(y)}});
   const Ref some = w.to.call("notEqual", {{"a", rest}, {"b", zero}});
   const Ref other = w.to.call("logicalAnd", {{"a", differ}, {"b", some}});
-  w.give(w.to.call("where", {{"condition", other},
-                             {"trueValue", w.to.call("add", {{"a", rest}, {"b", y}})},
-                             {"falseValue", rest}}));
+  w.give(w.to.call(
+      "where", {{"condition", other}, {"trueValue", w.to.call("add", {{"a", rest}, {"b", y}})}, {"falseValue", rest}}));
 }
 
 /// Infinities of one sign are equal to that infinity.
@@ -207,7 +204,9 @@ Ref parameter(RowNode& w, size_t port, const Ints& shape) {
   Ref r = w.in(port);
   if (w.to.failed()) return {};
   const Ints have = w.to.shape(r);
-  const auto product = [](const Ints& s) { return std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>()); };
+  const auto product = [](const Ints& s) {
+    return std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>());
+  };
   if (product(have) == product(shape)) return w.to.reshaped(r, shape);
   return w.to.call("expand", {{"input", r}, {"newShape", AttrValue(shape)}});
 }
@@ -256,6 +255,23 @@ void layer_normalization(RowNode& w) {
                                           {"bias", parameter(w, 2, shape)},
                                           {"axes", AttrValue(axes)},
                                           {"epsilon", AttrValue(a.epsilon)}}));
+}
+
+/// x by the root of its mean square.
+void rms_normalization(RowNode& w) {
+  const auto& a = w.attr<LayerNormAttrs>();
+  const Ints x = w.x();
+  Ints axes = counted(a.axes, x.size()), shape;
+  if (a.to_end && !axes.empty())
+    for (int64_t i = axes.back() + 1; i < static_cast<int64_t>(x.size()); ++i) axes.push_back(i);
+  Ref in = w.in(0);
+  const Ref squares = w.to.call("mul", {{"a", in}, {"b", in}});
+  const Ref mean =
+      w.to.call("reduceMean", {{"input", squares}, {"axes", AttrValue(axes)}, {"keepDimensions", AttrValue(true)}});
+  if (w.to.failed()) return;
+  const Ref sum = w.to.call("add", {{"a", mean}, {"b", w.to.scalar(w.to.type(in), a.epsilon)}});
+  const Ref y = w.to.call("div", {{"a", in}, {"b", w.to.call("sqrt", {{"input", sum}})}});
+  w.give(w.to.call("mul", {{"a", y}, {"b", w.in(1)}}));
 }
 
 /// Groups are channels of an instance normalisation; then a factor and a shift a channel.
@@ -309,7 +325,8 @@ void one_hot(RowNode& w) {
   const Ref is = w.to.call("equal", {{"a", w.to.reshaped(index, wide)}, {"b", place}});
   const auto value = [&](int64_t i) {
     const size_t each = static_cast<size_t>(values->bytes() / 2);
-    return w.to.constant(nnex::Tensor::borrow(values->dtype(), nnex::Shape{}, values->data() + i * each, values->owner()));
+    return w.to.constant(
+        nnex::Tensor::borrow(values->dtype(), nnex::Shape{}, values->data() + i * each, values->owner()));
   };
   const Ref on = value(1), off = value(0);
   w.give(w.to.call("where", {{"condition", is}, {"trueValue", on}, {"falseValue", off}}));
@@ -337,6 +354,7 @@ constexpr Row kRows[] = {
     {"batch_normalization", batch_normalization},
     {"instance_normalization", instance_normalization},
     {"layer_normalization", layer_normalization},
+    {"rms_normalization", rms_normalization},
     {"group_normalization", group_normalization},
     {"dropout", dropout},
     {"one_hot", one_hot},
@@ -346,9 +364,8 @@ constexpr Row kRows[] = {
 bool is_reduction(std::string_view row) {
   const OpDef* op = find_op(row);
   if (!op) return false;
-  return std::any_of(op->spelled.begin(), op->spelled.end(), [](const Spelling& s) {
-    return s.format == Format::webnn && s.name.starts_with("reduce");
-  });
+  return std::any_of(op->spelled.begin(), op->spelled.end(),
+                     [](const Spelling& s) { return s.format == Format::webnn && s.name.starts_with("reduce"); });
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST(WebnnIdl, OptionsOfAllOperations) {
       numbers += p.kind == ArgKind::number;
       EXPECT_EQ(converts(BigInt{false, 1}), big);
     }
-  EXPECT_EQ(enumerations, 22u);
+  EXPECT_EQ(enumerations, 23u);
   EXPECT_EQ(numbers, 3u);
 }
 

@@ -78,8 +78,8 @@ TEST(WebnnLimits, AreWhatTheBuilderChecks) {
       const auto type = static_cast<DataType>(t);
       for (uint32_t rank = 0; rank <= 9; ++rank) {
         SCOPED_TRACE(std::string(m.name) + " " + std::string(name(type)) + " rank " + std::to_string(rank));
-        const auto x = builder->input("x" + std::to_string(t * 10) + std::to_string(rank),
-                                      {type, std::vector<uint32_t>(rank, 2)});
+        const auto x =
+            builder->input("x" + std::to_string(t * 10) + std::to_string(rank), {type, std::vector<uint32_t>(rank, 2)});
         if (!x.ok()) {
           EXPECT_GT(rank, 8u);
           continue;
