@@ -12,6 +12,7 @@
 #include "formats/cvm/import.h"
 #include "graph/graph.h"
 #include "numbers.h"
+#include "read_any.h"
 #include "tensor/convert.h"
 
 namespace nnex::cli {
@@ -243,7 +244,9 @@ Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out
 Result<Model> load(const Options& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  return Model::load(o.model.path, options);
+  if (!is_program(o.model.path)) return Model::load(o.model.path, options);
+  NNEX_ASSIGN(Graph graph, read_any(o.model.path, options));
+  return Model::compile(std::move(graph), options);
 }
 
 int run(const Options& o) {
