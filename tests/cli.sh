@@ -65,6 +65,30 @@ mkdir "$scratch/alone" && cp "$scratch/m.webnn" "$scratch/alone/"
 expect 3 "there is no 'm.weights' beside it" "$nnex" run "$scratch/alone/m.webnn" --random
 expect 0 "batchNormalization" "$nnex" ops --webnn
 expect 0 '"maxTensorByteLength": 2147483647' "$nnex" ops --webnn --json
+# NNEF documents: with their fragments or without, states, and what the standard has no words for.
+mkdir -p "$scratch/kept"
+cat > "$scratch/kept/graph.nnef" <<'NNEF'
+version 1.0;
+extension KHR_enable_fragment_definitions, KHR_enable_operator_expressions;
+fragment twice(x: tensor<scalar>, by: scalar = 2.0) -> (y: tensor<scalar>) { y = x * by; }
+graph net(x) -> (y) {
+  x = external(shape = [2]);
+  y = twice(x) + 1.0;
+}
+NNEF
+expect 0 "0 variables" "$nnex" convert "$scratch/kept" "$scratch/flat"
+expect 0 "= add(t, 1.0)" cat "$scratch/flat/graph.nnef"
+expect 0 "0 variables" "$nnex" convert "$scratch/kept" "$scratch/whole" --keep-fragments
+expect 0 "fragment twice" cat "$scratch/whole/graph.nnef"
+expect 0 "y: f32[2]" "$nnex" run "$scratch/whole" --random
+expect 2 "fragments cannot be kept" "$nnex" convert "$scratch/kept" "$scratch/other" --keep-fragments --set-shape x=[3]
+mkdir -p "$scratch/counter"
+printf '%s\n' 'version 1.0;' 'graph counter(x) -> (y) {' ' x = external(shape = [2]);' \
+  " c = variable(shape = [2], label = 'c');" ' y = add(c, x);' ' n = update(c, y);' '}' > "$scratch/counter/graph.nnef"
+expect 0 "output y" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
+expect 0 "add" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
+expect 0 "source.nnef" "$nnex" format --grammar
+expect 2 "needed the text" "$nnex" format
 # NumPy archives: written by one run, read by the next, and what is wrong with them said.
 expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.npz" --save "$scratch/out.npy"
 expect 0 "probabilities.npy" python3 -m zipfile -l "$scratch/out.npz"

@@ -6,6 +6,7 @@
 
 #include "base/mapped_file.h"
 #include "conform.h"
+#include "formats/nnef/declarations.h"
 #include "formats/nnef/model.h"
 #include "formats/nnef/tensor_file.h"
 #include "formats/nnef/weights.h"
@@ -51,7 +52,7 @@ std::string compare_items(const TensorFile& file, const Json& one) {
     return fmt::format("found {}; needed {}", found->shape().text(), Shape(shape).text());
   if (file.header.bits != one.value("bits", 0u) || file.header.item != one.value("item_type", 0u))
     return fmt::format("found {}", file.header.text());
-  const std::string type(type_name(*item_type(file.header)));
+  const std::string type(name(*item_type(file.header)));
   if (type != one.value("dtype", "")) return fmt::format("found {}; needed {}", type, one.value("dtype", ""));
   const Json& values = one["values"];
   if (static_cast<int64_t>(values.size()) != found->count())

@@ -17,7 +17,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string out, to, name;
-  bool custom = false, force = false, quiet = false;
+  bool custom = false, keep_fragments = false, force = false, quiet = false;
 };
 
 bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
@@ -91,7 +91,7 @@ int run(const Options& o) {
       fmt::print("{}: {} bytes of symbol, {} of params\n", o.out, files->symbol.size(), files->params.size());
     return kOk;
   }
-  auto written = to_nnef(*graph, {o.name, o.custom});
+  auto written = to_nnef(*graph, {o.name, o.custom, o.keep_fragments});
   if (!written.ok()) return report(written.error());
   return save(o, *written);
 }
@@ -111,6 +111,8 @@ void add_convert(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"nnef", "cvm", "webnn"}));
   verb->add_option("--name", o->name, "The graph's name; absent: as it is");
   verb->add_flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
+  verb->add_flag("--keep-fragments", o->keep_fragments,
+                 "Write a document that has fragments with them; without it, as the operations they come down to");
   verb->add_flag("--force", o->force, "Replace the model's files in a folder that is not empty");
   verb->add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
   verb->callback([o, &exit_code] { exit_code = run(*o); });

@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "cli.h"
+#include "formats/nnef/textmate.h"
 #include "numpy.h"
 
 namespace nnex::cli {
@@ -14,10 +15,15 @@ namespace {
 
 struct Options {
   std::string path, dialect = "standard";
-  bool check = false, print = false;
+  bool check = false, print = false, grammar = false;
 };
 
 int format(const Options& o) {
+  if (o.grammar) {
+    fmt::print("{}", nnef_format::textmate_grammar());
+    return kOk;
+  }
+  if (o.path.empty()) return report(Error(Code::invalid_argument, "no FILE; needed the text to lay out"));
   auto file = MappedFile::open(o.path, MapPolicy::never);
   if (!file.ok()) return report(file.error());
   const std::string source(file->bytes());
@@ -44,9 +50,10 @@ int format(const Options& o) {
 void add_format(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("format", "Lay an NNEF text out anew, comments kept");
   auto o = std::make_shared<Options>();
-  verb->add_option("file", o->path, "The text (graph.nnef)")->required();
+  verb->add_option("file", o->path, "The text (graph.nnef)");
   verb->add_flag("--check", o->check, "Change nothing; exit 1 where the layout is another");
   verb->add_flag("--print", o->print, "Print the text instead of writing the file");
+  verb->add_flag("--grammar", o->grammar, "Print a TextMate grammar of the language, for editors");
   verb->add_option("--dialect", o->dialect, "standard, tract")->check(CLI::IsMember({"standard", "tract"}));
   verb->callback([o, &exit_code] { exit_code = format(*o); });
 }

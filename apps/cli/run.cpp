@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 #include "cli.h"
 #include "formats/cvm/import.h"
+#include "formats/nnef/quantise.h"
+#include "formats/nnef/write.h"
 #include "graph/graph.h"
 #include "numbers.h"
 #include "read_any.h"
@@ -25,7 +27,7 @@ struct Options {
   Picture picture;
   int topk = 0;
   int64_t steps = 1;
-  bool json = false, quiet = false, random = false, exact = false, hash = false, hash_layers = false;
+  bool json = false, quiet = false, random = false, exact = false, hash = false, hash_layers = false, quantised = false;
 };
 
 std::pair<std::string, std::string> named(const std::string& s) {
@@ -152,7 +154,7 @@ Result<Layers> layers_of(const ModelOptions& o, bool exact) {
   plain.no_optimize = true;
   NNEX_ASSIGN(const Model read, plain.load());
   Graph graph = read.graph();
-  std::vector<ValueId> results = graph.outputs();
+  std::vector<ValueId> results = graph.outputs(), layers;
   Layers out;
   for (NodeId id : graph.order()) {
     const std::vector<ValueId>& in = graph[id].in;
@@ -162,11 +164,13 @@ Result<Layers> layers_of(const ModelOptions& o, bool exact) {
     for (size_t k = 0; k < graph[id].out.size(); ++k) {
       const ValueId v = graph[id].out[k];
       if (!v.valid()) continue;
-      results.push_back(v);
+      layers.push_back(v);
       out.labels.push_back(fmt::format("{} {}", graph.place_of(id), graph[id].op->name));
       if (graph[id].out.size() > 1) out.labels.back() += fmt::format(" output {}", k);
     }
   }
+  // What states become stays behind everything else.
+  results.insert(results.end() - static_cast<ptrdiff_t>(graph.states.size()), layers.begin(), layers.end());
   graph.set_results(kMain, std::move(results));
   LoadOptions options;
   options.optimize = !o.no_optimize;
@@ -241,11 +245,17 @@ Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out
   return {};
 }
 
+/// The model; with its quantisation file applied when that is asked for.
 Result<Model> load(const Options& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  if (!is_program(o.model.path)) return Model::load(o.model.path, options);
+  if (!o.quantised && !is_program(o.model.path)) return Model::load(o.model.path, options);
   NNEX_ASSIGN(Graph graph, read_any(o.model.path, options));
+  if (o.quantised) {
+    if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
+      return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
+    NNEX_TRY(nnef_format::apply_quantisation(graph));
+  }
   return Model::compile(std::move(graph), options);
 }
 
@@ -329,6 +339,9 @@ void add_run(CLI::App& app, int& exit_code) {
   verb->add_flag("--exact", o->exact,
                  "Run whole numbers alone, the same bytes on every machine; refuse a node that computes with floats");
   verb->add_flag("--hash", o->hash, "Show the SHA-256 of each output (as --exact does)");
+  verb->add_flag("--quantized", o->quantised,
+                 "Run with what the model's quantisation file says of its tensors (NNEF graph.quant), which is a hint "
+                 "otherwise");
   verb->add_flag("--hash-layers", o->hash_layers,
                  "Show the SHA-256 of every tensor, to find where two machines differ");
   verb->add_flag("--json", o->json, "Print a JSON object");

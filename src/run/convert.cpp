@@ -117,9 +117,18 @@ Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
 }
 
 Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptions& wanted) {
-  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(infer(graph));
+  if (wanted.keep_fragments && nnef_format::find_property(graph, nnef_format::kDocumentProperty))
+    return nnef_format::kept_document(graph);
   nnef_format::WriteOptions options = wanted;
   options.custom = false;
+  if (nnef_format::find_property(graph, nnef_format::kVariablesProperty)) {  // read from NNEF: it can be said as it is
+    std::vector<nnef_format::Unwritable> refused;
+    auto written = nnef_format::write_document(graph, options, refused);
+    if (written.ok() && refused.empty()) return written;
+  }
+  NNEX_TRY(make_plain(graph));
   for (int depth = 0; depth < 8; ++depth) {
     std::vector<nnef_format::Unwritable> refused;
     NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));

@@ -10,9 +10,10 @@ namespace nnex {
 /// can be, shapes computed, constants folded, types of everything. Errors: those of inference.
 Status make_plain(Graph& graph);
 
-/// An NNEF document of the graph, which is made plain on the way: functions inlined, shapes computed, constants folded.
-/// Operations that NNEF lacks become what their rows' bodies say, where they have one. Errors: unsupported, naming
-/// every operation that is left (unless options.custom); those of write_document and of inference.
+/// An NNEF document of the graph. Where NNEF has no words for it as it is, it is made plain on the way: functions
+/// inlined, shapes computed, constants folded. Operations that NNEF lacks become what their rows' bodies say, where
+/// they have one. Errors: unsupported, naming every operation that is left (unless options.custom); those of
+/// write_document and of inference.
 Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptions& options);
 
 /// A CVM model of a graph that computes with int32 alone, though formats without that type may carry it as int64:

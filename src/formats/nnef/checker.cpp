@@ -62,7 +62,7 @@ void Checker::body(const Declaration& d) {
   inside_ = &d;
   names_.clear();
   incomplete_ = false;
-  for (const Parameter& p : d.parameters) names_[p.name] = {p.type, true};
+  for (const Parameter& p : d.parameters) *names_.add(p.name).first = {p.type, true};
   for (const Assignment& a : d.body->body) {
     if (a.right.kind == Expr::Kind::none) {
       poison(a.left);
@@ -77,14 +77,14 @@ void Checker::body(const Declaration& d) {
   for (size_t i = 0; i < d.results.size(); ++i) {
     const ResultPort& r = d.results[i];
     const Position at = d.body->results[i].at;
-    const auto it = names_.find(r.name);
-    if (it == names_.end()) {
+    const Name* known = names_.find(r.name);
+    if (!known) {
       if (!incomplete_) fault(at, "A7", fmt::format("result '{}' of '{}' is not assigned", r.name, d.name));
-    } else if (!it->second.fixed) {
+    } else if (!known->fixed) {
       Generic g{Generic::Source::explicit_type, Of::generic};
-      if (std::string_view rule = misfit(*it->second.type, *r.type, g); !rule.empty())
+      if (std::string_view rule = misfit(*known->type, *r.type, g); !rule.empty())
         fault(at, rule == "T11" ? "T7" : rule,
-              fmt::format("result '{}' of '{}' is assigned {}; declared is {}", r.name, d.name, text(*it->second.type),
+              fmt::format("result '{}' of '{}' is assigned {}; declared is {}", r.name, d.name, text(*known->type),
                           text(*r.type)));
     }
   }
@@ -98,8 +98,7 @@ void Checker::begin_graph(const graph_text::GraphText& g) {
   names_.clear();
   incomplete_ = parser_.skipped();
   for (const Target& p : g.params)
-    if (!parameters_.emplace(p.name, false).second)
-      fault(p.at, "A3", fmt::format("graph parameter '{}' is named twice", p.name));
+    if (!parameters_.add(p.name, false)) fault(p.at, "A3", fmt::format("graph parameter '{}' is named twice", p.name));
   std::unordered_map<std::string_view, int> seen;
   for (const Target& r : g.results)
     if (seen[r.name]++) fault(r.at, "A10", fmt::format("graph result '{}' is named twice", r.name));
@@ -125,43 +124,42 @@ bool Checker::externals(const Target& t, const Expr& from) {
     for (const Target& i : t.items) externals(i, from);
     return true;
   }
-  const auto it = parameters_.find(t.name);
-  if (external && it == parameters_.end())
-    return fault(t.at, "A3", fmt::format("external '{}' is no parameter of the graph", t.name));
-  if (it == parameters_.end()) return true;
+  bool* const made = parameters_.find(t.name);
+  if (external && !made) return fault(t.at, "A3", fmt::format("external '{}' is no parameter of the graph", t.name));
+  if (!made) return true;
   if (!external)
     return fault(t.at, "A3", fmt::format("graph parameter '{}' is assigned by something else than external", t.name));
-  it->second = true;
+  *made = true;
   return true;
 }
 
 void Checker::end_graph(const graph_text::GraphText& g) {
   if (incomplete_ || parser_.skipped()) return;
   for (const Target& p : g.params) {
-    auto it = parameters_.find(p.name);
-    if (it != parameters_.end() && !it->second && !names_.count(p.name)) {
+    bool* const made = parameters_.find(p.name);
+    if (made && !*made && !names_.has(p.name)) {
       fault(
           p.at, "A3",
           fmt::format("graph parameter '{}' is not assigned; needed '{} = external(shape = [...]);'", p.name, p.name));
-      it->second = true;
+      *made = true;
     }
   }
   for (const Target& r : g.results)
-    if (!names_.count(r.name) && !parameters_.count(r.name))
+    if (!names_.has(r.name) && !parameters_.has(r.name))
       fault(r.at, "A10", fmt::format("graph result '{}' is not assigned", r.name));
 }
 
 const DeclaredType* Checker::type_of_name(std::string_view name) const {
-  const auto it = names_.find(name);
-  return it == names_.end() ? nullptr : it->second.type;
+  const Name* known = names_.find(name);
+  return known ? known->type : nullptr;
 }
 
 // ---- Left sides
 
 void Checker::poison(const Target& t) {
   if (t.kind == Target::Kind::name) {
-    names_.emplace(t.name, Name{no_type(), false});
-    if (auto it = parameters_.find(t.name); !inside_ && it != parameters_.end()) it->second = true;
+    names_.add(t.name, Name{no_type(), false});
+    if (bool* made = parameters_.find(t.name); made && !inside_) *made = true;
     return;
   }
   if (t.items.empty()) incomplete_ = true;
@@ -171,9 +169,13 @@ void Checker::poison(const Target& t) {
 bool Checker::define(const Target& t, const DeclaredType& type) {
   // Types of the graph's names outlive the assignment: they are tensors, whose types are constants.
   const DeclaredType* kept = type.kind == TypeKind::tensor ? tensor_of(type.of) : &type;
-  if (names_.emplace(t.name, Name{kept, false}).second) return true;
+  const auto [known, fresh] = names_.add(t.name);
+  if (fresh) {
+    *known = {kept, false};
+    return true;
+  }
   if (!inside_) return fault(t.at, "A9", fmt::format("'{}' is assigned a second time", t.name));
-  if (names_[t.name].fixed)
+  if (known->fixed)
     return fault(t.at, "A6",
                  fmt::format("'{}' is a parameter of '{}'; parameters are not assigned", t.name, inside_->name));
   const bool result = std::any_of(inside_->results.begin(), inside_->results.end(),
@@ -246,11 +248,11 @@ bool Checker::assign_name(const Target& t, const DeclaredType& type, const Expr&
 bool Checker::quick_target(const Target& t, const Declaration& d, ItemType generic) {
   if (t.kind != Target::Kind::name || d.results.size() != 1 || d.results[0].type->kind != TypeKind::tensor)
     return false;
-  if (parameters_.count(t.name)) return false;
-  const auto [it, added] = names_.try_emplace(t.name);
-  if (!added) return false;
+  if (parameters_.has(t.name)) return false;
+  const auto [known, fresh] = names_.add(t.name);
+  if (!fresh) return false;
   const Of of = d.results[0].type->of;
-  it->second.type = tensor_of(of == Of::generic ? of_item(generic) : of);
+  known->type = tensor_of(of == Of::generic ? of_item(generic) : of);
   return true;
 }
 

@@ -22,14 +22,14 @@ class Declared {
  public:
   const Declaration* find(std::string_view name) const {
     if (!own_.empty())
-      if (auto it = own_.find(name); it != own_.end()) return it->second;
+      if (const auto* own = own_.find(name)) return *own;
     return find_declaration(name);
   }
-  void add(const Declaration* d) { own_.emplace(d->name, d); }
-  bool has(std::string_view name) const { return own_.count(name) > 0; }
+  void add(const Declaration* d) { own_.add(d->name, d); }
+  bool has(std::string_view name) const { return own_.has(name); }
 
  private:
-  std::unordered_map<std::string_view, const Declaration*> own_;
+  NameTable<const Declaration*> own_;
 };
 
 class Checker {
@@ -104,8 +104,8 @@ class Checker {
   Dialect dialect_;
   graph_text::Arena* types_ = nullptr;
   const Declaration* inside_ = nullptr;  ///< The fragment whose body this is; null in the graph.
-  std::unordered_map<std::string_view, Name> names_;
-  std::unordered_map<std::string_view, bool> parameters_;  ///< Of the graph, and whether an external made them.
+  NameTable<Name> names_;
+  NameTable<bool> parameters_;  ///< Of the graph, and whether an external made them.
   std::vector<Loop> loops_;
   std::unordered_map<const Declaration*, bool> broken_;
   bool incomplete_ = false;  ///< A left side could not be read.

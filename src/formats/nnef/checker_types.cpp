@@ -98,8 +98,8 @@ const DeclaredType* Checker::common(const DeclaredType* a, const DeclaredType* b
 const DeclaredType* Checker::name(const Expr& e) {
   for (size_t i = loops_.size(); i-- > 0;)
     if (loops_[i].name == e.text) return loops_[i].type;
-  if (const auto it = names_.find(e.text); it != names_.end()) return it->second.type;
-  if (!inside_ && parameters_.count(e.text))
+  if (const Name* known = names_.find(e.text)) return known->type;
+  if (!inside_ && parameters_.has(e.text))
     fault(e.at, "A3", fmt::format("graph parameter '{}' is used before its external", e.text));
   else if (!incomplete_ && !parser_.skipped())
     fault(e.at, "A8", fmt::format("'{}' is not assigned before it is used", e.text));
@@ -394,14 +394,11 @@ const DeclaredType* Checker::call(const Expr& e, bool nested) {
     if (args[p]) fine = against(*args[p], *d->parameters[p].type, g, *d, d->parameters[p].name) && fine;
   if (!fine) return unknown();
   if (d->generic && g.source == Generic::Source::open) {
-    const bool join = d->is_standard() && (d->name == "concat" || d->name == "stack");
-    if (join) {
-      fault(e.at, d->name == "concat" ? "O-CONCAT-1" : "O-STACK-1",
-            fmt::format("'{}' of no tensors; needed at least one", d->name));
-      return unknown();
-    }
-    fault(e.at, "T10",
-          fmt::format("nothing says which data-type '?' of '{}' stands for; needed '{}<type>'", d->name, d->name));
+    if (d->rules.open_type != OwnRules().open_type)
+      fault(e.at, d->rules.open_type, fmt::format("'{}' of no tensors; needed at least one", d->name));
+    else
+      fault(e.at, d->rules.open_type,
+            fmt::format("nothing says which data-type '?' of '{}' stands for; needed '{}<type>'", d->name, d->name));
     return unknown();
   }
   if (!inside_ && nested && d->is_standard() && d->name == "external") {
@@ -449,8 +446,7 @@ bool Checker::against(const Expr& e, const DeclaredType& to, Generic& g, const D
 
 bool Checker::report(Position at, std::string_view rule, const DeclaredType& found, const DeclaredType& to,
                      const Generic& g, const Declaration& d, std::string_view parameter) {
-  // Ranges of quantizations have a rule of their own.
-  if (rule == "T3" && d.is_standard() && d.name.ends_with("_quantize")) rule = "O-QNT-1";
+  if (rule == "T3") rule = d.rules.literal;
   const bool bound = mentions(to, Of::generic) && g.source != Generic::Source::open;
   std::string needed = text(bound ? *replaced(&to, g.of, *types_) : to);
   std::string hint;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <unordered_map>
 
 #include "formats/nnef/types.h"
 #include "graph/text/rules.h"
@@ -26,7 +25,16 @@ namespace {
 #define NNEX_ROI "(input: tensor<scalar>, rois: tensor<scalar>, batch_index: tensor<integer>, output_size: integer[]"
 #define NNEX_WINDOW_ARGUMENTS "border = border, padding = padding, stride = stride, dilation = dilation"
 
-constexpr std::string_view kStandard[] = {
+/// A declaration of the standard, and the rules that are its own.
+struct StandardText {
+  constexpr StandardText(const char* text, OwnRules rules = {}) : text(text), rules(rules) {}
+  std::string_view text;
+  OwnRules rules;
+};
+constexpr OwnRules kQuantisation = {.literal = "O-QNT-1"};
+constexpr OwnRules kBorderlessBody = {.body_fits = false};
+
+constexpr StandardText kStandard[] = {
     // Introducing
     "fragment external<? = scalar>(shape: integer[]) -> (output: tensor<?>);",
     "fragment constant<? = scalar>(shape: integer[], value: ?[]) -> (output: tensor<?>);",
@@ -118,8 +126,10 @@ constexpr std::string_view kStandard[] = {
     "fragment unsqueeze<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",
     "fragment transpose<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",
     "fragment split<?>(value: tensor<?>, axis: integer, ratios: integer[]) -> (values: tensor<?>[]);",
-    "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
-    "fragment stack<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+    {"fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+     OwnRules{.open_type = "O-CONCAT-1"}},
+    {"fragment stack<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+     OwnRules{.open_type = "O-STACK-1"}},
     "fragment unstack<?>(value: tensor<?>, axis: integer) -> (values: tensor<?>[]);",
     "fragment slice<?>(input: tensor<?>, axes: integer[], begin: integer[], end: integer[], stride: integer[] = []) "
     "-> (output: tensor<?>);",
@@ -171,13 +181,13 @@ constexpr std::string_view kStandard[] = {
     "{ e = exp(x - max_reduce(x, axes = axes)); y = e / sum_reduce(e, axes = axes); }",
     "fragment softplus" NNEX_X_Y "{ y = log(exp(x) + 1.0); }",
     // Pools
-    "fragment max_pool_with_index" NNEX_SIZED
-    ") -> (output: tensor<scalar>, index: tensor<integer>)"
-    "{ index = argmax_pool(input, size = size, " NNEX_WINDOW_ARGUMENTS
-    ");"
-    " output = sample(input, index, size = size, " NNEX_WINDOW_ARGUMENTS "); }",
-    "fragment max_pool" NNEX_SIZED NNEX_OUTPUT
-    "{ output, index = max_pool_with_index(input, size = size, " NNEX_WINDOW_ARGUMENTS "); }",
+    {"fragment max_pool_with_index" NNEX_SIZED ") -> (output: tensor<scalar>, index: tensor<integer>)"
+     "{ index = argmax_pool(input, size = size, " NNEX_WINDOW_ARGUMENTS ");"
+     " output = sample(input, index, size = size, " NNEX_WINDOW_ARGUMENTS "); }",
+     kBorderlessBody},
+    {"fragment max_pool" NNEX_SIZED NNEX_OUTPUT
+     "{ output, index = max_pool_with_index(input, size = size, " NNEX_WINDOW_ARGUMENTS "); }",
+     kBorderlessBody},
     "fragment avg_pool" NNEX_SIZED NNEX_OUTPUT
     "{ output = box(input, size = size, normalize = true, " NNEX_WINDOW_ARGUMENTS "); }",
     "fragment rms_pool" NNEX_SIZED NNEX_OUTPUT
@@ -203,24 +213,28 @@ constexpr std::string_view kStandard[] = {
     "tensor<scalar>, scale: tensor<scalar>, epsilon: scalar" NNEX_OUTPUT
     "{ output = offset + scale * (input - mean) / sqrt(variance + epsilon); }",
     // Quantization
-    "fragment min_max_linear_quantize(x: tensor<scalar>, min: tensor<scalar>, max: tensor<scalar>, bits: integer, "
-    "signed: logical, symmetric: logical) -> (y: tensor<scalar>)"
-    "{ r = scalar(2 ^ bits - 1 - integer(signed && symmetric));"
-    " p = scalar(2 ^ (bits - 1) - integer(symmetric) if signed else 0);"
-    " q = round((clamp(x, min, max) - min) / (max - min) * r) - p;"
-    " y = (q + p) / r * (max - min) + min; }",
-    "fragment zero_point_linear_quantize(x: tensor<scalar>, zero_point: tensor<integer>, scale: tensor<scalar>, bits: "
-    "integer, signed: logical, symmetric: logical) -> (y: tensor<scalar>)"
-    "{ z = cast<scalar>(zero_point);"
-    " r = scalar(2 ^ (bits - 1) - 1 if signed else 2 ^ bits - 1);"
-    " q = clamp(round(x / scale) + z, 0.0 if !signed else -r if symmetric else -r - 1.0, r);"
-    " y = (q - z) * scale; }",
-    "fragment linear_quantize(x: tensor<scalar>, min: tensor<scalar>, max: tensor<scalar>, bits: integer) -> (y: "
-    "tensor<scalar>)"
-    "{ y = min_max_linear_quantize(x, min, max, bits = bits, signed = false, symmetric = false); }",
-    "fragment logarithmic_quantize(x: tensor<scalar>, max: tensor<scalar>, bits: integer) -> (y: tensor<scalar>)"
-    "{ m = ceil(log2(max)); r = scalar(2 ^ bits - 1);"
-    " q = round(clamp(log2(abs(x)), m - r, m)); y = sign(x) * 2.0 ^ q; }",
+    {"fragment min_max_linear_quantize(x: tensor<scalar>, min: tensor<scalar>, max: tensor<scalar>, bits: integer, "
+     "signed: logical, symmetric: logical) -> (y: tensor<scalar>)"
+     "{ r = scalar(2 ^ bits - 1 - integer(signed && symmetric));"
+     " p = scalar(2 ^ (bits - 1) - integer(symmetric) if signed else 0);"
+     " q = round((clamp(x, min, max) - min) / (max - min) * r) - p;"
+     " y = (q + p) / r * (max - min) + min; }",
+     kQuantisation},
+    {"fragment zero_point_linear_quantize(x: tensor<scalar>, zero_point: tensor<integer>, scale: tensor<scalar>, bits: "
+     "integer, signed: logical, symmetric: logical) -> (y: tensor<scalar>)"
+     "{ z = cast<scalar>(zero_point);"
+     " r = scalar(2 ^ (bits - 1) - 1 if signed else 2 ^ bits - 1);"
+     " q = clamp(round(x / scale) + z, 0.0 if !signed else -r if symmetric else -r - 1.0, r);"
+     " y = (q - z) * scale; }",
+     kQuantisation},
+    {"fragment linear_quantize(x: tensor<scalar>, min: tensor<scalar>, max: tensor<scalar>, bits: integer) -> (y: "
+     "tensor<scalar>)"
+     "{ y = min_max_linear_quantize(x, min, max, bits = bits, signed = false, symmetric = false); }",
+     kQuantisation},
+    {"fragment logarithmic_quantize(x: tensor<scalar>, max: tensor<scalar>, bits: integer) -> (y: tensor<scalar>)"
+     "{ m = ceil(log2(max)); r = scalar(2 ^ bits - 1);"
+     " q = round(clamp(log2(abs(x)), m - r, m)); y = sign(x) * 2.0 ^ q; }",
+     kQuantisation},
     // Lists
     "fragment copy_n<?>(x: tensor<?>, times: integer) -> (y: tensor<?>[]){ y = [x] * times; }",
     "fragment add_n(x: tensor<scalar>[]) -> (y: tensor<scalar>)"
@@ -230,21 +244,22 @@ constexpr std::string_view kStandard[] = {
 struct Standard {
   graph_text::Arena arena;
   std::vector<Declaration> list;
-  std::unordered_map<std::string_view, const Declaration*> by_name;
+  NameTable<const Declaration*> by_name;
 
   Standard() {
     Faults faults;
-    for (std::string_view source : kStandard) {
+    for (const StandardText& source : kStandard) {
       graph_text::Document d;
-      graph_text::Parser parser(source, "the standard", {}, faults, arena, graph_text::TextKind::dump);
+      graph_text::Parser parser(source.text, "the standard", {}, faults, arena, graph_text::TextKind::dump);
       NNEX_ASSERT(parser.start());
       parser.head(d);  // A graph is missing, which is as it should be.
       NNEX_ASSERT(d.fragments.size() == 1);
       Declaration declared = declare(*arena.make(d.fragments[0]), arena);
       declared.index = static_cast<uint16_t>(list.size());
+      declared.rules = source.rules;
       list.push_back(declared);
     }
-    for (const Declaration& d : list) by_name.emplace(d.name, &d);
+    for (const Declaration& d : list) by_name.add(d.name, &d);
   }
 };
 
@@ -255,27 +270,13 @@ const Standard& standard() {
 
 }  // namespace
 
-/// A literal as a value; its content lies in the arena.
 Arg literal(const graph_text::Expr& e, graph_text::Arena& arena) {
   using K = graph_text::Expr::Kind;
-  switch (e.kind) {
-    case K::boolean:
-      return Arg(e.integer != 0);
-    case K::integer:
-      return Arg(e.integer);
-    case K::real:
-      return Arg(e.real);
-    case K::string:
-      return Arg(e.text);
-    case K::array:
-    case K::tuple: {
-      std::vector<Arg> items;
-      for (const auto& i : e.items) items.push_back(literal(i, arena));
-      return Arg(arena.copy(items.data(), items.size()), e.kind == K::array ? Arg::Kind::array : Arg::Kind::tuple);
-    }
-    default:
-      return Arg();
-  }
+  Arg out;
+  if (atom(e, out) || (e.kind != K::array && e.kind != K::tuple)) return out;
+  std::vector<Arg> items;
+  for (const auto& i : e.items) items.push_back(literal(i, arena));
+  return Arg(arena.copy(items.data(), items.size()), e.kind == K::array ? Arg::Kind::array : Arg::Kind::tuple);
 }
 
 Declaration declare(const graph_text::FragmentText& f, graph_text::Arena& arena) {
@@ -301,9 +302,8 @@ Declaration declare(const graph_text::FragmentText& f, graph_text::Arena& arena)
 std::span<const Declaration> standard_operations() { return standard().list; }
 
 const Declaration* find_declaration(std::string_view name) {
-  const auto& by_name = standard().by_name;
-  const auto it = by_name.find(name);
-  return it == by_name.end() ? nullptr : it->second;
+  const auto* known = standard().by_name.find(name);
+  return known ? *known : nullptr;
 }
 
 const Arg& Operation::arg(std::string_view parameter) const {

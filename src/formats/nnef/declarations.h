@@ -24,6 +24,15 @@ struct ResultPort {
   const DeclaredType* type = nullptr;
 };
 
+/// Where an operation's own rules go beyond those of all invocations (reference section 8).
+struct OwnRules {
+  std::string_view literal = "T3";     ///< Broken by a literal of another data-type in a tensor's place.
+  std::string_view open_type = "T10";  ///< Broken where nothing says what `?` stands for.
+  /// Whether the body accepts all that the operation does. Pools hand the border 'ignore' on to sample, which has none
+  /// such (reference section 12, 45).
+  bool body_fits = true;
+};
+
 /// An operation: of the standard, or a fragment of the document.
 struct Declaration {
   static constexpr uint16_t kOwn = 0xffff;
@@ -37,6 +46,7 @@ struct Declaration {
   std::span<const ResultPort> results;
   /// What it means in simpler operations; null for primitives and custom operations.
   const graph_text::FragmentText* body = nullptr;
+  OwnRules rules;
 
   bool is_standard() const { return index != kOwn; }
   /// A fragment without body: its meaning and shapes are somebody else's business (D7).

@@ -65,28 +65,25 @@ bool Evaluator::step(Position at, size_t n) {
   return false;
 }
 
+/// What a name stands for in the graph, or in the fragment whose body is evaluated; null: nothing yet.
+const Arg* Evaluator::named(std::string_view name) const {
+  return frames_.empty() ? names_.find(name) : frames_.back()->names.find(name);
+}
+
 TensorId Evaluator::tensor(std::string_view name) const {
-  const auto it = names_.find(name);
-  return it != names_.end() && it->second.is_tensor() ? it->second.tensor() : TensorId{};
+  const Arg* known = names_.find(name);
+  return known && known->is_tensor() ? known->tensor() : TensorId{};
 }
 
 // ---- Assignments of the graph
 
 bool Evaluator::literal(const Expr& e, Arg& out) {
+  if (atom(e, out)) return true;
   switch (e.kind) {
-    case K::boolean:
-      return out = Arg(e.integer != 0), true;
-    case K::integer:
-      return out = Arg(e.integer), true;
-    case K::real:
-      return out = Arg(e.real), true;
-    case K::string:
-      return out = Arg(e.text), true;
     case K::name: {
-      const auto it = names_.find(e.text);
-      if (it == names_.end()) return false;
-      out = it->second;
-      return true;
+      const Arg* known = names_.find(e.text);
+      if (known) out = *known;
+      return known != nullptr;
     }
     case K::array:
     case K::tuple: {
@@ -181,9 +178,9 @@ void Evaluator::assignment(const Assignment& a, const DeclaredType& type) {
 /// Names whose values are not known, after a fault: tensors without shapes.
 void Evaluator::unknown(const Target& t, const DeclaredType& type) {
   if (t.kind == Target::Kind::name) {
-    if (names_.count(t.name)) return;
+    if (names_.has(t.name)) return;
     const Of of = type.kind == TypeKind::tensor ? type.of : Of::scalar;
-    names_.emplace(t.name, Arg(tensors_.add(item_type(of), t.name)));
+    names_.add(t.name, Arg(tensors_.add(item_type(of), t.name)));
     return;
   }
   for (size_t i = 0; i < t.items.size(); ++i)
@@ -194,8 +191,10 @@ void Evaluator::unknown(const Target& t, const DeclaredType& type) {
 
 bool Evaluator::bind(const Target& t, const Arg& value) {
   if (t.kind == Target::Kind::name) {
-    Names& names = frames_.empty() ? names_ : frames_.back()->names;
-    names.emplace(t.name, value);
+    if (frames_.empty())
+      names_.add(t.name, value);
+    else
+      frames_.back()->names.add(t.name, value);
     if (frames_.empty() && value.is_tensor()) {
       TensorInfo& info = tensors_[value.tensor()];
       if (info.name.empty()) info.name = t.name;
@@ -257,7 +256,7 @@ bool Evaluator::fragment(const Declaration& d, std::span<const Arg> args, ItemTy
   }
   Frame frame;
   frame.fragment = &d, frame.generic = generic, frame.called = in_standard_ ? at_ : at;
-  for (size_t p = 0; p < args.size(); ++p) frame.names.emplace(d.parameters[p].name, args[p]);
+  for (size_t p = 0; p < args.size(); ++p) frame.names.add(d.parameters[p].name, args[p]);
   frames_.push_back(&frame);
   const bool was_standard = in_standard_;
   in_standard_ |= d.is_standard();
@@ -271,10 +270,10 @@ bool Evaluator::fragment(const Declaration& d, std::span<const Arg> args, ItemTy
   }
   std::vector<Arg> results;
   for (size_t r = 0; fine && r < d.results.size(); ++r) {
-    const auto it = frame.names.find(d.results[r].name);
-    fine = it != frame.names.end();
+    const Arg* known = frame.names.find(d.results[r].name);
+    fine = known != nullptr;
     if (!fine) break;
-    results.push_back(it->second);
+    results.push_back(*known);
     fine = as_tensors(*d.results[r].type, results.back());
   }
   frames_.pop_back();
@@ -348,8 +347,9 @@ bool Evaluator::emit(const Declaration& d, std::span<const Arg> args, ItemType g
   std::vector<Arg> results;
   if (results_.size() > 1) results = results_;
   const Arg first = results_.empty() ? Arg() : results_[0];
-  if (d.index == variable_index()) variables_.insert(first.tensor().n);
-  if (d.index == variable_index() + 1 && !(args[0].is_tensor() && variables_.count(args[0].tensor().n)))
+  if (d.index == variable_index()) variables_.push_back(first.tensor().n);
+  if (d.index == variable_index() + 1 &&
+      !(args[0].is_tensor() && std::binary_search(variables_.begin(), variables_.end(), args[0].tensor().n)))
     return fault(at_, "A13", "the first argument of update is no variable; needed the result of variable()");
   std::vector<Arg> replaced;
   if (d.index == 0 && !options_.shapes.empty()) {
@@ -411,7 +411,7 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   std::vector<std::string_view> parameters, results;
   for (const Target& t : d.graph.params) parameters.push_back(t.name);
   for (const Target& t : d.graph.results) results.push_back(t.name);
-  sink.begin({d.graph.name, parameters, results});
+  sink.begin({d.graph.name, parameters, results, !d.fragments.empty()});
   parser.use(scratch);
   bool empty = true;
   while (parser.more()) {

@@ -2,7 +2,6 @@
 // Evaluation of NNEF: expressions to values, fragments to the operations they call.
 
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "formats/nnef/checker.h"
@@ -33,7 +32,7 @@ class Evaluator : public Places {
   std::string place() const override;
 
  private:
-  using Names = std::unordered_map<std::string_view, Arg>;
+  using Names = NameTable<Arg, 16>;
   struct Frame {
     const Declaration* fragment = nullptr;
     ItemType generic = ItemType::scalar;
@@ -70,6 +69,7 @@ class Evaluator : public Places {
   bool as_tensors(const DeclaredType& type, Arg& value);
   bool literal(const Expr& e, Arg& out);
   bool fits(const Arg& x, const DeclaredType& type, Generic& generic) const;
+  const Arg* named(std::string_view name) const;
   bool bind(const Target& t, const Arg& value);
   void unknown(const Target& t, const DeclaredType& type);
   Position at() const { return at_; }
@@ -81,13 +81,13 @@ class Evaluator : public Places {
   Faults& faults_;
   const EvaluateOptions& options_;
 
-  Names names_;  ///< Of the graph's body.
+  NameTable<Arg> names_;  ///< Of the graph's body.
   std::vector<Frame*> frames_;
   std::vector<Loop> loops_;
   graph_text::Arena values_;  ///< Of one assignment of the graph.
   std::vector<Arg> stack_, quick_args_, results_;
   std::unordered_map<const Declaration*, bool> broken_;
-  std::unordered_set<uint32_t> variables_;  ///< Tensors that update() may take.
+  std::vector<uint32_t> variables_;  ///< Tensors that update() may take, in ascending order.
   Position at_;
   bool in_standard_ = false;
   int depth_ = 0;

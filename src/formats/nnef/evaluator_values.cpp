@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "formats/nnef/evaluator.h"
+#include "graph/text/signs.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -103,38 +104,6 @@ double arithmetic(Tok op, double x, double y) {
   }
 }
 
-std::string_view operation_of(const Expr& e) {
-  if (e.kind == K::unary) return e.op == Tok::minus ? "neg" : e.op == Tok::bang ? "not" : "copy";
-  switch (e.op) {
-    case Tok::plus:
-      return "add";
-    case Tok::minus:
-      return "sub";
-    case Tok::star:
-      return "mul";
-    case Tok::slash:
-      return "div";
-    case Tok::caret:
-      return "pow";
-    case Tok::less:
-      return "lt";
-    case Tok::less_equal:
-      return "le";
-    case Tok::greater:
-      return "gt";
-    case Tok::greater_equal:
-      return "ge";
-    case Tok::equal:
-      return "eq";
-    case Tok::unequal:
-      return "ne";
-    case Tok::both:
-      return "and";
-    default:
-      return "or";
-  }
-}
-
 bool is_comparison(Tok op) {
   return op == Tok::less || op == Tok::less_equal || op == Tok::greater || op == Tok::greater_equal;
 }
@@ -170,22 +139,14 @@ bool Evaluator::evaluate(const Expr& e, Arg& out, const Target* target) {
 }
 
 bool Evaluator::value_of(const Expr& e, Arg& out, const Target* target) {
+  if (atom(e, out)) return true;
   switch (e.kind) {
-    case K::boolean:
-      return out = Arg(e.integer != 0), true;
-    case K::integer:
-      return out = Arg(e.integer), true;
-    case K::real:
-      return out = Arg(e.real), true;
-    case K::string:
-      return out = Arg(e.text), true;
     case K::name: {
       for (size_t i = loops_.size(); i-- > 0;)
         if (loops_[i].name == e.text) return out = loops_[i].value, true;
-      const Names& names = frames_.empty() ? names_ : frames_.back()->names;
-      const auto it = names.find(e.text);
-      if (it == names.end()) return false;
-      return out = it->second, true;
+      const Arg* known = named(e.text);
+      if (known) out = *known;
+      return known != nullptr;
     }
     case K::array:
     case K::tuple:
@@ -221,7 +182,9 @@ bool Evaluator::items(const Expr& e, Arg& out) {
 }
 
 bool Evaluator::tensor_operator(const Expr& e, std::string_view operation, std::span<const Arg> operands, Arg& out) {
-  const Declaration& d = *find_declaration(operation);
+  const Declaration* const called = find_declaration(operation);
+  if (!called) return false;
+  const Declaration& d = *called;
   Generic generic;
   for (size_t i = 0; i < operands.size(); ++i)
     if (!fits(operands[i], *d.parameters[i].type, generic))
@@ -232,7 +195,7 @@ bool Evaluator::tensor_operator(const Expr& e, std::string_view operation, std::
 bool Evaluator::unary(const Expr& e, Arg& out) {
   Arg x;
   if (!evaluate(e.items[0], x)) return false;
-  if (x.is_tensor()) return tensor_operator(e, operation_of(e), {&x, 1}, out);
+  if (x.is_tensor()) return tensor_operator(e, graph_text::operation_of(e.op, true), {&x, 1}, out);
   if (e.op == Tok::bang) return x.is(A::logical) ? (out = Arg(!x.logical()), true) : false;
   if (e.op == Tok::plus) return out = x, true;
   if (x.is(A::scalar)) return out = Arg(-x.scalar()), true;
@@ -246,7 +209,7 @@ bool Evaluator::binary(const Expr& e, Arg& out) {
   Arg both[2];
   if (!evaluate(e.items[0], both[0]) || !evaluate(e.items[1], both[1])) return false;
   const Arg &x = both[0], &y = both[1];
-  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, operation_of(e), both, out);
+  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, graph_text::operation_of(e.op, false), both, out);
   if (e.op == Tok::word) {
     if (!step(e.at, y.items().size())) return false;
     out = Arg(std::any_of(y.items().begin(), y.items().end(), [&](const Arg& i) { return equal(x, i); }));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "formats/nnef/provisional.h"
+#include "formats/nnef/write.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -21,9 +22,8 @@ LowerOptions with_seed(const ImportOptions& options) {
   return out;
 }
 
-/// Whether a compound operation may come as its body: all but the pools that hand 'ignore' on to sample, which has no
-/// such border (reference section 12, 45).
-bool has_fitting_body(const Declaration& d) { return d.name != "max_pool" && d.name != "max_pool_with_index"; }
+/// Whether a compound operation may come as its body.
+bool has_fitting_body(const Declaration& d) { return d.rules.body_fits; }
 
 /// Other shapes are of externals that there are.
 void check_names(const Graph& graph, const EvaluateOptions& options, Faults& faults) {
@@ -56,6 +56,8 @@ std::optional<Graph> import_document(std::string_view text, std::string_view fil
   check_names(graph, language, faults);
   if (!faults.none()) return std::nullopt;
   if (edition.provisional()) graph.meta.properties.emplace_back("nnef.upgraded", "from the provisional draft of 2017");
+  if (lowering.has_fragments())
+    graph.meta.properties.emplace_back(std::string(kDocumentProperty), std::string(edition.text()));
   return graph;
 }
 

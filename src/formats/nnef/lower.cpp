@@ -6,6 +6,7 @@
 #include "formats/nnef/lower_call.h"
 #include "formats/nnef/lower_row.h"
 #include "formats/nnef/shape_call.h"
+#include "formats/nnef/write.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -255,6 +256,7 @@ Status LowerCall::plain(std::string_view as) {
 
 void Lowering::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
+  fragments_ = header.fragments;
   for (std::string_view p : header.parameters) params_.emplace(p, graph_.add_param(kMain, std::string(p), Type()));
   result_names_.assign(header.results.begin(), header.results.end());
 }
@@ -343,8 +345,8 @@ Status Lowering::introduce_variable(const Operation& op, Tensors& tensors) {
 Status Lowering::update(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   const Arg &variable = op.arg("variable"), &value = op.arg("value");
-  auto key = variables_.variables.find(variable.is_tensor() ? variable.tensor().n : ~uint32_t{0});
-  if (key == variables_.variables.end()) return op.fault("A13", "update: the first argument is no variable");
+  const SharedLabel* shared = variable.is_tensor() ? variables_.find(variable.tensor()) : nullptr;
+  if (!shared) return op.fault("A13", "update: the first argument is no variable");
   if (value.is_tensor() && !tensors[value.tensor()].value.valid())
     return op.fault({}, "update: the value's shape is known only to a custom operation", Code::unsupported);
   if (value.is_tensor()) {
@@ -355,8 +357,8 @@ Status Lowering::update(const Operation& op, Tensors& tensors) {
     t.value = graph_.add_constant(std::move(literal).value(), std::string(t.name));
   }
   if (!t.name.empty() && graph_[t.value].name.empty()) graph_.set_name(t.value, std::string(t.name));
-  kept_.find(key->second)->second.next = t.value;
-  updated_.push_back(key->second);
+  kept_.find(shared->key)->second.next = t.value;
+  updated_.emplace_back(shared->key);
   return {};
 }
 
@@ -414,7 +416,16 @@ void Lowering::make_states(std::vector<ValueId>& results) {
   results.insert(results.end(), next.begin(), next.end());
 }
 
+/// The labels of variables that stand in the graph as constants, for writers.
+void Lowering::note_variables() {
+  std::string text;
+  for (const auto& [key, kept] : kept_)
+    if (!kept.next.valid()) text += fmt::format("{} {}\n", graph_[kept.value].name, kept.label);
+  graph_.meta.properties.emplace_back(std::string(kVariablesProperty), std::move(text));
+}
+
 void Lowering::end(std::span<const TensorId> results, Tensors& tensors) {
+  note_variables();
   std::vector<ValueId> values;
   for (TensorId id : results) values.push_back(tensors[id].value);
   const size_t own = values.size();

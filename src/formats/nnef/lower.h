@@ -34,6 +34,8 @@ class Lowering : public Sink {
   void begin(const GraphHeader& header) override;
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override;
   void end(std::span<const TensorId> results, Tensors& tensors) override;
+  /// Whether the document has fragments of its own.
+  bool has_fragments() const { return fragments_; }
 
  private:
   struct Kept {
@@ -49,11 +51,13 @@ class Lowering : public Sink {
   Status custom(const Operation& op, Tensors& tensors);
   ValueId named_result(ValueId v, const std::string& name);
   void make_states(std::vector<ValueId>& results);
+  void note_variables();
 
   Graph& graph_;
   LowerOptions options_;
   VariableTable variables_;
   std::vector<std::string> result_names_;
+  bool fragments_ = false;
   std::map<std::string, ValueId, std::less<>> params_;  ///< Of the graph, by name.
   std::map<std::string, Kept, std::less<>> kept_;       ///< Variables, by label in lower case.
   std::vector<std::string> updated_;                    ///< Their keys, in the order of their updates.

@@ -1,5 +1,7 @@
 // Operations that move elements, on their way to the table (operators.md 2.9, 4.5, 4.6).
 
+#include <algorithm>
+
 #include "formats/nnef/lower_call.h"
 
 namespace nnex::nnef_format {
@@ -17,15 +19,43 @@ Status transpose(LowerCall& c) {
   return {};
 }
 
+/// The shape in numbers, for the whole input. A result without elements keeps its words: 0 means something else there.
+Status reshape(LowerCall& c) {
+  const Ints& result = c.result().extents;
+  if (std::find(result.begin(), result.end(), 0) != result.end()) return {};
+  c.set("shape", result);
+  c.drop("axis_start");
+  c.drop("axis_count");
+  return {};
+}
+
+/// Places in the axis, as far as there are such: begin from 0 on, the end up to the extent, or -(extent + 1) before the
+/// first element.
+void place(int64_t& begin, int64_t& end, int64_t stride, int64_t extent) {
+  if (begin < 0) begin += extent;
+  if (stride > 0) {
+    begin = std::clamp<int64_t>(begin, 0, extent);
+    end = std::clamp<int64_t>(end < 0 ? end + extent : end, 0, extent);
+  } else if (end < 0) {
+    end += extent;
+    if (end < 0) end = -(extent + 1);
+  }
+}
+
 /// An end of 0 is the end of the axis where all strides are 1 (deprecated since 1.0.4).
 Status slice(LowerCall& c) {
   const Ints stride = c.ints("stride");
   bool unit = true;
   for (int64_t s : stride) unit &= s == 1;
   if (stride.empty()) c.drop("stride");
-  Ints end = c.ints("end");
-  for (int64_t& e : end)
-    if (e == 0 && unit) e = INT64_MAX;
+  const Ints axes = c.ints("axes"), &extents = c.extents("input");
+  Ints begin = c.ints("begin"), end = c.ints("end");
+  for (size_t i = 0; i < end.size(); ++i) {
+    const int64_t extent = extents[static_cast<size_t>(axes[i])];
+    if (end[i] == 0 && unit) end[i] = extent;
+    place(begin[i], end[i], stride.empty() ? 1 : stride[i], extent);
+  }
+  c.set("begin", std::move(begin));
   c.set("end", std::move(end));
   return {};
 }
@@ -52,10 +82,7 @@ Status copies(LowerCall& c) {
 }
 
 constexpr LowerRow kRows[] = {
-    {"transpose", transpose},
-    {"slice", slice},
-    {"cast", cast},
-    {"copy_n", copies},
+    {"transpose", transpose}, {"reshape", reshape}, {"slice", slice}, {"cast", cast}, {"copy_n", copies},
 };
 
 }  // namespace

@@ -104,7 +104,8 @@ Status reverse_pool(LowerCall& c) {
 /// Every factor-th element.
 Status nearest_downsample(LowerCall& c) {
   const Ints factor = c.ints("factor");
-  Ints axes, begin(factor.size(), 0), end(factor.size(), INT64_MAX);
+  const Ints& x = c.extents("input");
+  Ints axes, begin(factor.size(), 0), end(x.begin() + 2, x.end());
   for (size_t i = 0; i < factor.size(); ++i) axes.push_back(static_cast<int64_t>(i) + 2);
   c.set("axes", std::move(axes));
   c.set("begin", std::move(begin));

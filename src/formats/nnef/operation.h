@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/faults.h"
+#include "formats/nnef/name_table.h"
 #include "graph/graph.h"
 
 namespace nnex::nnef_format {
@@ -46,13 +47,13 @@ class Tensors {
   const TensorInfo& operator[](TensorId id) const { return list_[id.n]; }
   size_t size() const { return list_.size(); }
   TensorId add(ItemType type, std::string_view name = {}) {
-    TensorInfo& t = list_.emplace_back();
+    TensorInfo& t = list_.add();
     t.type = type, t.name = name;
     return {static_cast<uint32_t>(list_.size() - 1)};
   }
 
  private:
-  std::vector<TensorInfo> list_;
+  ChunkedList<TensorInfo> list_;
 };
 
 /// An evaluated argument: a literal, a tensor, an array or tuple of them. A view: what it points to lives as long as

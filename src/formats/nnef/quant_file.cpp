@@ -9,7 +9,8 @@
 
 #include "base/checked.h"
 #include "base/try.h"
-#include "formats/nnef/weights.h"
+#include "formats/nnef/declarations.h"
+#include "formats/nnef/shape_call.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -203,13 +204,6 @@ std::optional<ItemType> literal_type(const Literal& arg) {
   return first;
 }
 
-/// Whether extents broadcast, from axis 0 on, to those of a tensor (Q8).
-bool broadcasts(const Ints& from, const Ints& to) {
-  for (size_t i = 0; i < from.size(); ++i)
-    if (from[i] != 1 && (i >= to.size() || from[i] != to[i])) return false;
-  return true;
-}
-
 /// Checks one line.
 class LineChecker {
  public:
@@ -229,8 +223,8 @@ class LineChecker {
                                      r_.operation, known));
     }
     if (tensor_ && tensor_->type != parameters->front().type)
-      fault("Q3", fmt::format("tensor '{}' is {}; {} takes {}", r_.tensor, type_name(tensor_->type), r_.operation,
-                              type_name(parameters->front().type)));
+      fault("Q3", fmt::format("tensor '{}' is {}; {} takes {}", r_.tensor, name(tensor_->type), r_.operation,
+                              name(parameters->front().type)));
     for (size_t i = 0; i < r_.args.size(); ++i) argument(*parameters, i);
     for (size_t i = 1; i < parameters->size(); ++i)
       if (!(*parameters)[i].optional && !r_.find((*parameters)[i].name))
@@ -258,14 +252,14 @@ class LineChecker {
 
   void typed(const QuantParameter& p, const Literal& value) {
     if (value.get<Literals>() && !p.tensor)
-      return fault("Q9", fmt::format("argument '{}' is an array; needed one {}", p.name, type_name(p.type)));
+      return fault("Q9", fmt::format("argument '{}' is an array; needed one {}", p.name, name(p.type)));
     const auto extents = literal_extents(value);
     if (!extents) return fault("Q7", fmt::format("argument '{}': its arrays differ in length", p.name));
     const auto type = literal_type(value);
     if (type != p.type)
       return fault("Q9", fmt::format("argument '{}' is {}; needed {}", p.name,
-                                     type ? std::string(type_name(*type)) : "of no one type", type_name(p.type)));
-    if (tensor_ && tensor_->shaped && !broadcasts(*extents, tensor_->extents))
+                                     type ? std::string(name(*type)) : "of no one type", name(p.type)));
+    if (tensor_ && tensor_->shaped && !broadcasts_to(*extents, tensor_->extents))
       fault("Q8", fmt::format("argument '{}' is {}; it does not broadcast to tensor '{}' of {}", p.name,
                               Shape(*extents).text(), r_.tensor, Shape(tensor_->extents).text()));
   }
@@ -282,62 +276,6 @@ class LineChecker {
   Faults& faults_;
   const TensorInfo* tensor_ = nullptr;
 };
-
-void flatten(const Literal& arg, std::vector<double>& out) {
-  if (const Literals* items = arg.get<Literals>()) {
-    for (const Literal& item : *items) flatten(item, out);
-    return;
-  }
-  out.push_back(arg.get<double>()    ? *arg.get<double>()
-                : arg.get<int64_t>() ? static_cast<double>(*arg.get<int64_t>())
-                                     : 0);
-}
-
-/// A parameter read at any element of the tensor: it broadcasts from axis 0 on.
-class Spread {
- public:
-  static Result<Spread> of(const QuantRecord& r, std::string_view name, const Shape& to) {
-    const Literal* arg = r.find(name);
-    const auto extents = arg ? literal_extents(*arg) : std::nullopt;
-    if (!extents || !broadcasts(*extents, Ints(to.begin(), to.end())))
-      return Error(Code::invalid_model, fmt::format("Q8: quantisation of '{}': argument '{}' is missing or does "
-                                                    "not broadcast to {}",
-                                                    r.tensor, name, to.text()));
-    Spread out;
-    flatten(*arg, out.values_);
-    int64_t inner = 1;
-    for (int64_t axis = to.rank() - 1; axis >= 0; --axis) {
-      const auto at = static_cast<size_t>(axis);
-      if (at < extents->size() && (*extents)[at] != 1) out.steps_.push_back({inner, to[axis], 0});
-      inner *= to[axis];
-    }
-    int64_t stride = 1;
-    for (Step& s : out.steps_) s.stride = stride, stride *= s.extent;
-    return out;
-  }
-  double operator[](int64_t i) const {
-    int64_t at = 0;
-    for (const Step& s : steps_) at += i / s.inner % s.extent * s.stride;
-    return values_[static_cast<size_t>(at)];
-  }
-
- private:
-  struct Step {
-    int64_t inner, extent, stride;
-  };
-  std::vector<double> values_;
-  std::vector<Step> steps_;
-};
-
-template <class F>
-Result<Tensor> each_code(const TensorFile& file, F&& real) {
-  NNEX_ASSIGN(Tensor codes, items(file));
-  NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, file.header.shape));
-  auto to = out.mutable_as<float>();
-  for (int64_t i = 0; i < out.count(); ++i)
-    to[static_cast<size_t>(i)] = static_cast<float>(real(static_cast<double>(int_at(codes, i)), i));
-  return out;
-}
 
 }  // namespace
 
@@ -401,32 +339,6 @@ std::string quant_text(const QuantFile& file) {
     out += fmt::format("{}: {}({});\n", graph_text::quoted(r.tensor), r.operation, args);
   }
   return out;
-}
-
-Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& r) {
-  const Shape& shape = file.header.shape;
-  const auto bits = static_cast<int>(r.integer("bits", file.header.bits));
-  if (r.operation == "linear_quantize" || r.operation == "min_max_linear_quantize") {
-    const bool is_signed = r.flag("signed"), symmetric = r.flag("symmetric");
-    const double steps = std::ldexp(1.0, bits) - 1 - (is_signed && symmetric ? 1 : 0);
-    const double zero = is_signed ? std::ldexp(1.0, bits - 1) - (symmetric ? 1 : 0) : 0;
-    NNEX_ASSIGN(Spread min, Spread::of(r, "min", shape));
-    NNEX_ASSIGN(Spread max, Spread::of(r, "max", shape));
-    return each_code(file, [&](double q, int64_t i) { return (q + zero) / steps * (max[i] - min[i]) + min[i]; });
-  }
-  if (r.operation == "zero_point_linear_quantize") {
-    NNEX_ASSIGN(Spread zero, Spread::of(r, "zero_point", shape));
-    NNEX_ASSIGN(Spread scale, Spread::of(r, "scale", shape));
-    return each_code(file, [&](double q, int64_t i) { return (q - zero[i]) * scale[i]; });
-  }
-  if (r.operation == "logarithmic_quantize" && file.header.is(StoredItem::quantized_unsigned)) {
-    const double steps = std::ldexp(1.0, bits) - 1;
-    NNEX_ASSIGN(Spread max, Spread::of(r, "max", shape));
-    return each_code(file, [&](double q, int64_t i) { return std::exp2(q + std::ceil(std::log2(max[i])) - steps); });
-  }
-  return Error(Code::unsupported,
-               fmt::format("the codes of '{}' are stored as {}; what '{}' makes of them is not defined", r.tensor,
-                           file.header.text(), r.operation));
 }
 
 }  // namespace nnex::nnef_format

@@ -74,6 +74,15 @@ std::string quant_text(const QuantFile& file);
 /// does not broadcast).
 Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& record);
 
+/// Codes as a tensor file stores them.
+struct Codes {
+  Tensor items;
+  StoreAs as;
+};
+/// The codes of a tensor by its record, the reverse of reals_of_codes. Nothing where the operation stores no codes, or
+/// where an element is not exactly what its code stands for.
+std::optional<Codes> codes_of_reals(const Tensor& reals, const QuantRecord& record);
+
 /// The extents of a literal: of a number none, of nested arrays theirs; nothing where they are jagged (Q7).
 std::optional<Ints> literal_extents(const Literal& arg);
 /// "[[0.0, 1.0]]", "true": a literal of the language.

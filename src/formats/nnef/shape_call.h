@@ -28,8 +28,8 @@ class IntList {
   /// Item i; `otherwise` where the list is empty.
   int64_t at(size_t i, int64_t otherwise) const { return i < size() ? (*this)[i] : otherwise; }
   Ints ints() const {
-    Ints out;
-    for (size_t i = 0; i < size(); ++i) out.push_back((*this)[i]);
+    Ints out(size());
+    for (size_t i = 0; i < size(); ++i) out[i] = (*this)[i];
     return out;
   }
 

@@ -14,6 +14,27 @@ std::string label_key(std::string_view label) {
   return key;
 }
 
+SharedLabel& VariableTable::add(std::string_view label, TensorId variable) {
+  key_ = label_key(label);
+  const uint32_t* known = by_key_.find(key_);
+  uint32_t at = known ? *known : static_cast<uint32_t>(list_.size());
+  if (!known) {
+    SharedLabel& shared = list_.add();
+    shared.written = texts_.copy(label);
+    shared.key = key_ == label ? shared.written : texts_.copy(std::string_view(key_));
+    shared.first = variable;
+    by_key_.add(shared.key, at);
+  }
+  variables_.push_back({variable.n, at});
+  return list_[at];
+}
+
+SharedLabel* VariableTable::find(TensorId variable) {
+  const auto at = std::lower_bound(variables_.begin(), variables_.end(), variable.n,
+                                   [](const Variable& v, uint32_t n) { return v.tensor < n; });
+  return at == variables_.end() || at->tensor != variable.n ? nullptr : &list_[at->label];
+}
+
 std::optional<Ints> broadcast_leading(const Ints& a, const Ints& b) {
   const Ints &longer = a.size() < b.size() ? b : a, &shorter = a.size() < b.size() ? a : b;
   Ints out = longer;
@@ -77,18 +98,15 @@ Status variable_shape(ShapeCall& c) {
     if (!is_label_char(ch))
       return c.fault("O-VAR-1", "label '{}' has the character '{}'; needed letters, digits and . _ / \\ -", label, ch);
   NNEX_TRY(c.give(shape.ints()));
-  std::string key = label_key(label);
-  const ItemType type = c.op().generic;
-  auto [it, fresh] = c.variables.labels.try_emplace(key);
-  SharedLabel& shared = it->second;
-  if (fresh) shared.written = label, shared.type = type, shared.extents = shape.ints();
-  if (shared.extents != shape.ints())
+  const TensorId variable = c.op().results[0].tensor();
+  const SharedLabel& shared = c.variables.add(label, variable);
+  const TensorInfo &own = c.tensors()[variable], &first = c.tensors()[shared.first];
+  if (own.extents != first.extents)
     return c.fault("A14", "label '{}' has shape {}; another variable with the label '{}' has {}, and they share data",
-                   label, text(shape.ints()), shared.written, text(shared.extents));
-  if (shared.type != type)
+                   label, text(own.extents), shared.written, text(first.extents));
+  if (own.type != first.type)
     return c.fault("A14", "label '{}' is {}; another variable with the label '{}' is {}, and they share data", label,
-                   name(type), shared.written, name(shared.type));
-  if (c.op().results[0].is_tensor()) c.variables.variables.emplace(c.op().results[0].tensor().n, std::move(key));
+                   name(own.type), shared.written, name(first.type));
   return {};
 }
 
@@ -98,12 +116,11 @@ Status update_shape(ShapeCall& c) {
   if (to != from)
     return c.fault("O-UPD-1", "the variable has shape {}, the value {}; needed the same", text(to), text(from));
   if (variable.is_tensor()) {
-    auto label = c.variables.variables.find(variable.tensor().n);
-    if (label != c.variables.variables.end()) {
-      SharedLabel& shared = c.variables.labels[label->second];
-      if (shared.updated)
-        return c.fault("A13", "the variable '{}' is updated already; needed one update for each label", shared.written);
-      shared.updated = true;
+    if (SharedLabel* shared = c.variables.find(variable.tensor())) {
+      if (shared->updated)
+        return c.fault("A13", "the variable '{}' is updated already; needed one update for each label",
+                       shared->written);
+      shared->updated = true;
     }
   }
   return c.give(to);

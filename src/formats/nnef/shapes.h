@@ -3,28 +3,44 @@
 // results. No graph is needed.
 
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "formats/nnef/evaluate.h"
+#include "formats/nnef/name_table.h"
+#include "graph/text/arena.h"
 
 namespace nnex::nnef_format {
 
+/// The label as it is compared: ASCII letters in lower case.
+std::string label_key(std::string_view label);
+
 /// What variables with one label share (A14), and whether one of them was updated (A13).
 struct SharedLabel {
-  std::string written;  ///< As the first variable has it.
-  ItemType type = ItemType::scalar;
-  Ints extents;
+  std::string_view key;      ///< In lower case.
+  std::string_view written;  ///< As the first variable has it.
+  TensorId first;            ///< That variable's tensor.
   bool updated = false;
 };
 
 /// What the shape rules remember of a document: labels without regard to case, and the variables that have them.
-struct VariableTable {
-  std::unordered_map<std::string, SharedLabel> labels;
-  std::unordered_map<uint32_t, std::string> variables;  ///< The label in lower case, by the tensor's number.
-};
+class VariableTable {
+ public:
+  /// Notes that a tensor is a variable; what its label's variables share. Tensors come in the order of their numbers.
+  SharedLabel& add(std::string_view label, TensorId variable);
+  /// What a variable shares with others; null: the tensor is no variable.
+  SharedLabel* find(TensorId variable);
 
-/// The label as it is compared: ASCII letters in lower case.
-std::string label_key(std::string_view label);
+ private:
+  struct Variable {
+    uint32_t tensor;
+    uint32_t label;  ///< In list_.
+  };
+  graph_text::Arena texts_;
+  ChunkedList<SharedLabel> list_;
+  NameTable<uint32_t> by_key_;
+  std::vector<Variable> variables_;
+  std::string key_;
+};
 
 /// Checks one call by its operation's rules and gives its results their extents. Results of custom operations, and of
 /// calls whose tensors have no shape, stay without. Errors: invalid_model with the rule's number, at the call's place.

@@ -16,14 +16,14 @@ constexpr std::string_view kBorderWords[] = {"constant", "replicate", "reflect",
 /// The border is one of `allowed`; a known one that is not breaks `rule`, an unknown one O-SW-6.
 Status check_border(ShapeCall& c, unsigned allowed, std::string_view rule) {
   const std::string_view border = c.word("border");
-  std::string words;
   bool known = false;
-  for (size_t i = 0; i < std::size(kBorderWords); ++i) {
-    if (allowed & (1u << i)) words += fmt::format("{}{}", words.empty() ? "" : ", ", kBorderWords[i]);
-    if (border != kBorderWords[i]) continue;
-    if (allowed & (1u << i)) return {};
-    known = true;
+  for (size_t i = 0; i < std::size(kBorderWords) && !known; ++i) {
+    known = border == kBorderWords[i];
+    if (known && (allowed & (1u << i))) return {};
   }
+  std::string words;
+  for (size_t i = 0; i < std::size(kBorderWords); ++i)
+    if (allowed & (1u << i)) words += fmt::format("{}{}", words.empty() ? "" : ", ", kBorderWords[i]);
   return c.fault(known ? rule : "O-SW-6", "border is '{}'; needed one of {}", border, words);
 }
 
@@ -158,6 +158,7 @@ Result<Ints> conv_extents(ShapeCall& c, const Ints& x, const Ints& filter, const
                    text(filter), filter[1], n, text(x), x[1]);
   NNEX_TRY(check_filter_sizes(c, filter));
   Ints out = {x[0], filter[0]};
+  out.reserve(x.size());
   for (size_t i = 2; i < x.size(); ++i) {
     int64_t extent = x[i];
     if (w) {

@@ -50,6 +50,22 @@ bool castable(const DeclaredType& from, const DeclaredType& to);
 
 /// A fragment as a declaration, in the arena's memory; `f` must live as long.
 Declaration declare(const graph_text::FragmentText& f, graph_text::Arena& arena);
+/// A literal as a value; its content lies in the arena.
 Arg literal(const graph_text::Expr& e, graph_text::Arena& arena);
+/// The value of a number, string or truth; false for every other expression.
+inline bool atom(const graph_text::Expr& e, Arg& out) {
+  switch (e.kind) {
+    case graph_text::Expr::Kind::boolean:
+      return out = Arg(e.integer != 0), true;
+    case graph_text::Expr::Kind::integer:
+      return out = Arg(e.integer), true;
+    case graph_text::Expr::Kind::real:
+      return out = Arg(e.real), true;
+    case graph_text::Expr::Kind::string:
+      return out = Arg(e.text), true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace nnex::nnef_format

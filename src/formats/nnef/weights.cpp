@@ -10,11 +10,6 @@ namespace nnex::nnef_format {
 
 std::string tensor_file_name(std::string_view label) { return fmt::format("{}.dat", label); }
 
-std::string_view type_name(ItemType type) {
-  constexpr std::string_view kNames[] = {"scalar", "integer", "logical", "string"};
-  return kNames[static_cast<size_t>(type)];
-}
-
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record) {
   if (!(file.header.shape == Shape(extents)))
     return Error(Code::invalid_model, fmt::format("C6: the file holds {}; the variable is {}", file.header.shape.text(),
@@ -22,7 +17,7 @@ Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Int
   NNEX_ASSIGN(const ItemType stored, item_type(file.header));
   if (stored != type)
     return Error(Code::invalid_model, fmt::format("C7: the file holds {}, which are {}; the variable is {}",
-                                                  file.header.text(), type_name(stored), type_name(type)));
+                                                  file.header.text(), name(stored), name(type)));
   if (file.header.quantized()) {
     if (record) return reals_of_codes(file, *record);
     return real_items(file);

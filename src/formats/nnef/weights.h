@@ -21,7 +21,4 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
 /// The same for a file that is read already.
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record);
 
-/// "scalar", "integer", "logical", "string".
-std::string_view type_name(ItemType type);
-
 }  // namespace nnex::nnef_format

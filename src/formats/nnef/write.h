@@ -1,10 +1,13 @@
 #pragma once
 // A graph as an NNEF 1.0.5 document: flat text, the variables' tensors, and the quantisation file.
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "formats/nnef/quant_file.h"
+#include "formats/nnef/tensor_file.h"
 #include "graph/graph.h"
 
 namespace nnex::nnef_format {
@@ -12,6 +15,8 @@ namespace nnex::nnef_format {
 struct WriteOptions {
   std::string name;     ///< Of the graph; empty: the graph's own.
   bool custom = false;  ///< What the standard cannot say becomes a custom operation (a fragment without body).
+  /// A document that was read with fragments is written with them. The graph must be as it was read.
+  bool keep_fragments = false;
 };
 
 /// A node that cannot be written, and why.
@@ -24,15 +29,31 @@ struct Unwritable {
 struct Written {
   std::string graph, quant;                               ///< The texts; quant is empty where there is nothing to say.
   std::vector<std::pair<std::string, Tensor>> variables;  ///< By label.
+  /// Variables whose files hold codes, by label: their lines of the quantisation file.
+  std::map<std::string, QuantRecord, std::less<>> codes;
 };
 
-/// The metadata property that holds the text of graph.quant.
+/// The tensor file of one of the document's variables. Errors: those of write_tensor_file.
+Result<TensorBytes> variable_file(const Written& model, const std::string& label, const Tensor& content);
+
+/// Metadata properties of graphs that were read from NNEF: the text of graph.quant; the variables that are not updated,
+/// a line each, the value's name and its label; and the text of a document with fragments.
 inline constexpr std::string_view kQuantProperty = "nnef.quantization";
+inline constexpr std::string_view kVariablesProperty = "nnef.variables";
+inline constexpr std::string_view kDocumentProperty = "nnef.document";
+/// The property of that name; null: the graph has none.
+const std::string* find_property(const Graph& graph, std::string_view name);
+/// What kVariablesProperty says: labels by the names of their values.
+std::map<std::string, std::string, std::less<>> variable_labels(const Graph& graph);
 
 /// Writes the graph, whose types must be inferred. Nodes that the standard cannot say are listed in `refused`; then the
 /// document is not complete. Errors: invalid_argument (an extent that is no number: it names the input and symbol),
 /// unsupported (an input or state that is no tensor of numbers or truth values).
 Result<Written> write_document(const Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
+
+/// The document that the graph was read from (kDocumentProperty) in canonical layout, with the graph's own data.
+/// Errors: invalid_argument where the document does not say the same graph any more.
+Result<Written> kept_document(const Graph& graph);
 
 enum class Packing : uint8_t { folder, tar, tgz };
 /// How a path is packed by its ending: .tar; .tgz and .tar.gz; else a folder.

@@ -2,6 +2,7 @@
 // A document while it is written: names, lines, and what the rows of the table need before they are spelled.
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "formats/nnef/declarations.h"
@@ -37,7 +38,7 @@ struct WriteNode {
 
 class Document {
  public:
-  Document(const Graph& graph, const WriteOptions& options) : graph_(graph), options_(options) {}
+  Document(const Graph& graph, const WriteOptions& options);
 
   Result<Written> write(std::vector<Unwritable>& refused);
 
@@ -50,8 +51,22 @@ class Document {
 
   /// A value as an operand: its name (a constant gets its line first), or the literal of a constant of rank 0.
   Result<std::string> operand(ValueId v, bool literals);
+  /// Whether the value is an unnamed reshape of another.
+  bool is_view(ValueId v) const;
+  /// Whether the value's line is written where somebody needs it: reshapes and repetitions that nobody named are mostly
+  /// how the engine meets NNEF's conventions, and are not said then.
+  bool waits(ValueId v) const;
+  /// The tensor of one element that the value repeats, as documents may write it; invalid: it is something else.
+  ValueId repeated_element(ValueId v) const;
+  /// Whether the value only adds extents of 1 behind another's, which broadcasting does by itself; that other one.
+  ValueId without_trailing_ones(ValueId v) const;
+  /// "constant<integer>(shape = [2], value = [1, 2])"; nothing where it is no text: no numbers, or not finite ones.
+  std::optional<std::string> constant_text(const Tensor& content, const Ints& shape) const;
   /// The value under other extents of the same elements.
   Result<std::string> view(ValueId v, const Ints& extents);
+  /// A number for each of `count` channels: [1, count], or what the value is a view of where that has more extents
+  /// of 1.
+  Result<std::string> channels(ValueId v, int64_t count);
   /// The value with extents of 1 in front, so that it broadcasts from axis 0 as it did from the last.
   Result<std::string> aligned(ValueId v, size_t rank, bool literals);
   /// The name of a tensor that the graph does not have.
@@ -72,11 +87,12 @@ class Document {
   Status updates();
   Result<std::string> constant(ValueId v, const Tensor& content, const std::string& hint);
   Status node(NodeId id);
+  Status node_now(NodeId id);
   Status spelled(WriteNode& w);
   Status spelled_as(WriteNode& w, const Declaration& d, const UnspelledNode& u);
   Result<std::string> arguments(WriteNode& w, const Declaration& d, const UnspelledNode& u);
   Status custom(const Node& node);
-  std::string quant() const;
+  std::string quant();
 
   const Graph& graph_;
   const WriteOptions& options_;
@@ -86,8 +102,15 @@ class Document {
   std::map<std::string, std::string> made_;          ///< Views that were written already.
   std::map<std::string, std::string> custom_names_;  ///< By the fragment's parameters and results.
   std::set<std::string> taken_, labels_;
+  bool from_nnef_ = false;                                           ///< Constants are constants, variables variables.
+  std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
+  std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.
 };
 
+/// "a, b, c"
+std::string with_commas(const std::vector<std::string>& items);
+/// An identifier made of a name of any characters.
+std::string identifier(std::string_view name);
 /// The data-type of an element type; nothing where NNEF has none.
 std::optional<ItemType> item_type_of(DType type);
 /// "[1, 2]", "0.5", "'constant'", "[(1, 1)]".

@@ -46,7 +46,7 @@ Status each_part(const Written& model, const std::function<Status(const Part&)>&
   for (const auto& v : model.variables) sorted.push_back(&v);
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
   for (const auto* v : sorted) {
-    auto file = write_tensor_file(v->second);
+    auto file = variable_file(model, v->first, v->second);
     if (!file.ok())
       return std::move(file).error().during(fmt::format("writing the content of variable '{}'", v->first));
     NNEX_TRY(each({tensor_file_name(v->first), {{file->header.data(), file->header.size()}, file->data}}));
@@ -121,6 +121,13 @@ Status write_folder(const Written& model, std::string path, bool replace) {
 }
 
 }  // namespace
+
+Result<TensorBytes> variable_file(const Written& model, const std::string& label, const Tensor& content) {
+  const auto record = model.codes.find(label);
+  if (record == model.codes.end()) return write_tensor_file(content);
+  const auto codes = codes_of_reals(content, record->second);
+  return codes ? write_tensor_file(codes->items, &codes->as) : write_tensor_file(content);
+}
 
 Packing packing_of(const std::string& path) {
   if (ends_with(path, ".tar")) return Packing::tar;

@@ -35,9 +35,16 @@ Ints range(int64_t from, int64_t to) {
 Status align(Document& to, WriteNode& w) {
   const size_t rank = to.rank(w.out[0]);
   const bool literals = computed(to, w);
+  // Extents of 1 behind an operand's need not be said where another one has as many axes.
+  bool full = false;
+  for (ValueId v : w.plain.in) full |= v.valid() && to.rank(v) == rank && !to.without_trailing_ones(v).valid();
   for (size_t i = 0; i < w.plain.in.size(); ++i) {
     if (!w.given(i)) continue;
-    NNEX_ASSIGN(w.text[i], to.aligned(w.plain.in[i], rank, literals));
+    if (const ValueId plain = to.without_trailing_ones(w.plain.in[i]); full && plain.valid()) {
+      NNEX_ASSIGN(w.text[i], to.operand(plain, literals));
+    } else {
+      NNEX_ASSIGN(w.text[i], to.aligned(w.plain.in[i], rank, literals));
+    }
   }
   return {};
 }
@@ -126,9 +133,16 @@ Ints spatial(const Ints& extents) { return extents.size() > 2 ? Ints(extents.beg
 /// A bias of [c] is [1, c] in NNEF.
 Status channel_bias(Document& to, WriteNode& w, size_t at) {
   if (!w.given(at)) return {};
+  for (size_t i = 0; i < at; ++i) {  // what stands before it in the call stands before it in the text
+    NNEX_ASSIGN(w.text[i], to.operand(w.plain.in[i], false));
+  }
+  if (const ValueId one = to.repeated_element(w.plain.in[at]); one.valid()) {
+    NNEX_ASSIGN(w.text[at], to.operand(one, true));
+    return {};
+  }
   const Ints e = to.extents(w.plain.in[at]);
   if (e.size() != 1) return {};
-  NNEX_ASSIGN(w.text[at], to.view(w.plain.in[at], {1, e[0]}));
+  NNEX_ASSIGN(w.text[at], to.channels(w.plain.in[at], e[0]));
   return {};
 }
 
@@ -223,6 +237,12 @@ Status expand(Document& to, WriteNode& w) {
   x.insert(x.begin(), y.size() - x.size(), 1);
   for (size_t i = 0; i < y.size(); ++i) repeats.push_back(y[i] / std::max<int64_t>(x[i], 1));
   if (std::find(y.begin(), y.end(), 0) != y.end()) return cannot(w, "an extent of 0");
+  if (const Tensor* one = to.graph()[w.plain.in[0]].constant.tensor(); one && one->count() == 1)
+    if (const auto text = to.constant_text(*one, y)) {
+      to.define(w.out[0], *text);
+      w.written = true;
+      return {};
+    }
   NNEX_ASSIGN(const std::string from, to.view(w.plain.in[0], x));
   to.define(w.out[0], fmt::format("tile({}, repeats = {})", from, extents_text(repeats)));
   w.written = true;
@@ -258,7 +278,9 @@ Status slice(Document& to, WriteNode& w) {
     const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + n : at, least, last); };
     begin[i] = placed(begin[i]);
     end[i] = placed(end[i]);
-    if (stride[i] > 0 ? end[i] <= begin[i] : end[i] >= begin[i]) return cannot(w, "a result without elements");
+    // Without elements; an end of 0 would be another.
+    if (stride[i] > 0 && end[i] <= begin[i] && n > 0) begin[i] = end[i] = std::max<int64_t>(end[i], 1);
+    if (stride[i] > 0 ? end[i] < begin[i] : end[i] >= begin[i]) return cannot(w, "a result without elements");
     if (end[i] < 0) end[i] = -(n + 1);
   }
   const bool plain = std::all_of(stride.begin(), stride.end(), [](int64_t s) { return s == 1; });
@@ -346,7 +368,7 @@ Status cast(Document& to, WriteNode& w) {
         to.line(x + "_down", fmt::format("floor({})", to.line(x + "_abs", fmt::format("abs({})", x))));
     x = to.line(x + "_whole", fmt::format("mul({}, {})", to.line(x + "_sign", fmt::format("sign({})", x)), down));
   }
-  to.define(w.out[0], fmt::format("cast<{}>({})", type_name(*type), x));
+  to.define(w.out[0], fmt::format("cast<{}>({})", name(*type), x));
   return {};
 }
 
@@ -377,7 +399,8 @@ Status linear(Document& to, WriteNode& w) {
   if (!factors && !w.flag("transposeA") && w.flag("transposeB")) {
     w.reset("beta");
     if (!w.given(2)) return {};
-    NNEX_ASSIGN(w.text[2], to.aligned(w.plain.in[2], rank, true));
+    const ValueId plain = to.without_trailing_ones(w.plain.in[2]);
+    NNEX_ASSIGN(w.text[2], plain.valid() ? to.operand(plain, true) : to.aligned(w.plain.in[2], rank, true));
     return {};
   }
   if (!is_real(to.graph()[w.plain.in[0]].type.dtype)) return cannot(w, "NNEF's products take scalar tensors");
@@ -406,8 +429,10 @@ Status batch_normalization(Document& to, WriteNode& w) {
   NNEX_ASSIGN(std::string args, to.operand(w.plain.in[0], false));
   for (size_t i = 1; i < 5; ++i) {
     std::string text = i == 4 ? "1.0" : "0.0";
-    if (w.given(i)) {
-      NNEX_ASSIGN(text, to.view(w.plain.in[i], {1, x[1]}));
+    if (const ValueId one = w.given(i) ? to.repeated_element(w.plain.in[i]) : ValueId{}; one.valid()) {
+      NNEX_ASSIGN(text, to.operand(one, true));
+    } else if (w.given(i)) {
+      NNEX_ASSIGN(text, to.channels(w.plain.in[i], x[1]));
     }
     args += ", " + text;
   }

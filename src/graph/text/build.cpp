@@ -4,46 +4,12 @@
 
 #include <algorithm>
 
+#include "graph/text/signs.h"
+
 namespace nnex::graph_text {
 namespace {
 
 using K = Item::Kind;
-
-/// The operator that an operator sign calls where a value of the graph takes part.
-std::string_view op_of(Tok sign, bool unary) {
-  switch (sign) {
-    case Tok::plus:
-      return unary ? "copy" : "add";
-    case Tok::minus:
-      return unary ? "neg" : "sub";
-    case Tok::star:
-      return "mul";
-    case Tok::slash:
-      return "div";
-    case Tok::caret:
-      return "pow";
-    case Tok::less:
-      return "lt";
-    case Tok::less_equal:
-      return "le";
-    case Tok::greater:
-      return "gt";
-    case Tok::greater_equal:
-      return "ge";
-    case Tok::equal:
-      return "eq";
-    case Tok::unequal:
-      return "ne";
-    case Tok::both:
-      return "and";
-    case Tok::either:
-      return "or";
-    case Tok::bang:
-      return "not";
-    default:
-      return {};
-  }
-}
 
 /// "_12": the name a dump gives to a value that has none.
 bool stands_for_no_name(std::string_view name) {
@@ -257,14 +223,14 @@ Result<Item> TextBuilder::unary_of(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   if (x.kind != K::value) return placed(unary(e.op, x), e.at);
   if (e.op == Tok::plus) return x;
-  return node(op(op_of(e.op, true)), kNoNames.first<1>(), {std::move(x)}, e.at, 1);
+  return node(op(operation_of(e.op, true)), kNoNames.first<1>(), {std::move(x)}, e.at, 1);
 }
 
 Result<Item> TextBuilder::binary_of(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   NNEX_ASSIGN(Item y, evaluate(e.items[1]));
   if (x.kind != K::value && y.kind != K::value) return placed(binary(e.op, x, y), e.at);
-  const std::string_view name = op_of(e.op, false);
+  const std::string_view name = operation_of(e.op, false);
   if (name.empty()) return error(e.at, "'in' does not take a value of the graph");
   return node(op(name), kNoNames.first<2>(), {std::move(x), std::move(y)}, e.at, 1);
 }

@@ -64,8 +64,23 @@ bool Parser::made(Expr& e, size_t base) {
   return true;
 }
 
+/// Whether one number or name is the whole expression, as most arguments and items are.
+bool Parser::alone() const {
+  if (next_.kind != Tok::comma && next_.kind != Tok::close_square && next_.kind != Tok::close_round) return false;
+  return at(Tok::integer) || at(Tok::real) || (at(Tok::word) && now_.word == Word::none && !dump());
+}
+
+bool Parser::number_or_name(Expr& out) {
+  if (!at(Tok::word)) return number(false, out);
+  out = Expr{};
+  out.kind = Expr::Kind::name, out.at = now_.at, out.text = now_.text;
+  step();
+  return true;
+}
+
 /// <expression> ::= <binary> [ "if" <expression> "else" <expression> ]
 bool Parser::expression(Expr& out) {
+  if (alone()) return number_or_name(out);
   if (!deeper()) return false;
   Depth depth(nesting_);
   if (!binary(0, out)) return false;

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "graph/text/signs.h"
 
 namespace nnex::graph_text {
 namespace {
@@ -13,6 +14,24 @@ constexpr std::array<std::string_view, 19> kKeywords = {
     "version",   "extension", "graph", "fragment", "tensor", "integer", "scalar", "logical", "string", "shape_of",
     "length_of", "range_of",  "for",   "in",       "yield",  "if",      "else",   "true",    "false"};
 static_assert(static_cast<size_t>(Word::false_) == kKeywords.size());
+
+/// The list of keywords goes use by use; the last keyword of each.
+constexpr struct {
+  Word last;
+  WordUse use;
+} kUses[] = {{Word::fragment, WordUse::declaration},
+             {Word::string, WordUse::type},
+             {Word::range_of, WordUse::function},
+             {Word::else_, WordUse::control},
+             {Word::false_, WordUse::literal}};
+
+/// The keywords that begin with a character, as bits.
+constexpr std::array<uint32_t, 256> by_letter() {
+  std::array<uint32_t, 256> out{};
+  for (size_t i = 0; i < kKeywords.size(); ++i) out[static_cast<unsigned char>(kKeywords[i][0])] |= 1u << i;
+  return out;
+}
+constexpr auto kByLetter = by_letter();
 
 enum Class : uint8_t { kOther, kSpace, kLetter, kDigit };
 
@@ -32,20 +51,48 @@ bool is_letter(char c) { return class_of(c) == kLetter; }
 bool is_digit(char c) { return class_of(c) == kDigit; }
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
-struct Sign {
-  std::string_view text;
-  Tok kind;
-};
 /// Longer ones first.
 constexpr Sign kSigns[] = {
-    {"...", Tok::dots},     {"->", Tok::arrow},      {"<=", Tok::less_equal}, {">=", Tok::greater_equal},
-    {"==", Tok::equal},     {"!=", Tok::unequal},    {"&&", Tok::both},       {"||", Tok::either},
-    {"(", Tok::open_round}, {")", Tok::close_round}, {"[", Tok::open_square}, {"]", Tok::close_square},
-    {"{", Tok::open_curly}, {"}", Tok::close_curly}, {":", Tok::colon},       {"=", Tok::assign},
-    {",", Tok::comma},      {";", Tok::semicolon},   {"?", Tok::question},    {"+", Tok::plus},
-    {"-", Tok::minus},      {"*", Tok::star},        {"/", Tok::slash},       {"^", Tok::caret},
-    {"<", Tok::less},       {">", Tok::greater},     {"!", Tok::bang},
+    {"...", Tok::dots},
+    {"->", Tok::arrow},
+    {"<=", Tok::less_equal, "", "le"},
+    {">=", Tok::greater_equal, "", "ge"},
+    {"==", Tok::equal, "", "eq"},
+    {"!=", Tok::unequal, "", "ne"},
+    {"&&", Tok::both, "", "and"},
+    {"||", Tok::either, "", "or"},
+    {"(", Tok::open_round},
+    {")", Tok::close_round},
+    {"[", Tok::open_square},
+    {"]", Tok::close_square},
+    {"{", Tok::open_curly},
+    {"}", Tok::close_curly},
+    {":", Tok::colon},
+    {"=", Tok::assign},
+    {",", Tok::comma},
+    {";", Tok::semicolon},
+    {"?", Tok::question},
+    {"+", Tok::plus, "copy", "add"},
+    {"-", Tok::minus, "neg", "sub"},
+    {"*", Tok::star, "", "mul"},
+    {"/", Tok::slash, "", "div"},
+    {"^", Tok::caret, "", "pow"},
+    {"<", Tok::less, "", "lt"},
+    {">", Tok::greater, "", "gt"},
+    {"!", Tok::bang, "not"},
 };
+
+/// Signs of one character that no longer sign begins with; Tok::end for everything else.
+constexpr std::array<Tok, 256> make_plain_signs() {
+  std::array<Tok, 256> out{};
+  for (const Sign& s : kSigns) {
+    bool plain = s.text.size() == 1;
+    for (const Sign& longer : kSigns) plain &= longer.text.size() == 1 || longer.text[0] != s.text[0];
+    if (plain && s.kind != Tok::slash) out[static_cast<unsigned char>(s.text[0])] = s.kind;
+  }
+  return out;
+}
+constexpr auto kPlainSigns = make_plain_signs();
 
 std::string shown_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -80,13 +127,29 @@ std::string_view shown(Tok kind) {
 }
 
 Word keyword_of(std::string_view s) {
-  // All keywords begin with one of these letters and have 2 to 9 characters.
-  if (s.size() < 2 || s.size() > 9 || !std::strchr("vegftislry", s[0])) return Word::none;
-  const auto it = std::find(kKeywords.begin(), kKeywords.end(), s);
-  return static_cast<Word>(it == kKeywords.end() ? 0 : it - kKeywords.begin() + 1);
+  if (s.size() < 2 || s.size() > 9) return Word::none;
+  for (uint32_t some = kByLetter[static_cast<unsigned char>(s[0])]; some != 0; some &= some - 1) {
+    const auto i = static_cast<size_t>(__builtin_ctz(some));
+    if (kKeywords[i] == s) return static_cast<Word>(i + 1);
+  }
+  return Word::none;
 }
 
 std::span<const std::string_view> keywords() { return kKeywords; }
+
+WordUse use_of_keyword(size_t i) {
+  for (const auto& u : kUses)
+    if (i < static_cast<size_t>(u.last)) return u.use;
+  return WordUse::literal;
+}
+
+std::span<const Sign> signs() { return kSigns; }
+
+std::string_view operation_of(Tok sign, bool unary) {
+  for (const Sign& s : kSigns)
+    if (s.kind == sign) return unary ? s.unary : s.binary;
+  return {};
+}
 
 bool is_word(std::string_view s) {
   return !s.empty() && is_letter(s[0]) &&
@@ -105,6 +168,10 @@ void Lexer::skip_space() {
   const size_t size = source_.size();
   while (at_ < size) {
     const char c = source_[at_];
+    if (c == ' ') {
+      ++at_;
+      continue;
+    }
     if (c == '\n') {
       ++at_, ++line_;
       line_start_ = at_, starts_line_ = true;
@@ -118,7 +185,7 @@ void Lexer::skip_space() {
   }
 }
 
-Token Lexer::take(Tok kind, size_t n) {
+[[gnu::always_inline]] inline Token Lexer::take(Tok kind, size_t n) {
   Token t{kind, Word::none, starts_line_, here(), source_.substr(at_, n)};
   at_ += n;
   starts_line_ = false;
@@ -163,25 +230,13 @@ bool Lexer::sign(Token& out) {
     out = next();
     return true;
   }
-  auto one = [&](Tok kind) { return out = take(kind, 1), true; };
-  auto two = [&](Tok kind) { return out = take(kind, 2), true; };
-  switch (c) {
-    case '(':
-      return one(Tok::open_round);
-    case ')':
-      return one(Tok::close_round);
-    case '[':
-      return one(Tok::open_square);
-    case ']':
-      return one(Tok::close_square);
-    case ',':
-      return one(Tok::comma);
-    case ';':
-      return one(Tok::semicolon);
-    case '=':
-      return d == '=' ? two(Tok::equal) : one(Tok::assign);
-    default:
-      break;
+  if (const Tok kind = kPlainSigns[static_cast<unsigned char>(c)]; kind != Tok::end) {
+    out = take(kind, 1);
+    return true;
+  }
+  if (c == '=') {
+    out = d == '=' ? take(Tok::equal, 2) : take(Tok::assign, 1);
+    return true;
   }
   for (const Sign& s : kSigns)
     if (s.text[0] == c && source_.substr(at_).starts_with(s.text) && (s.kind != Tok::dots || kind_ == TextKind::dump))
@@ -191,18 +246,19 @@ bool Lexer::sign(Token& out) {
 
 /// [A-Za-z_][A-Za-z0-9_]*          (NNEF 1.0.5, lexical entities). Bytes that are no ASCII are a fault inside.
 Token Lexer::word() {
-  size_t n = 0;
+  const char *const begin = source_.data() + at_, *const end = source_.data() + source_.size();
+  const char* p = begin;
   bool foreign = false;
-  while (true) {
-    const char c = peek(n);
-    if (is_letter(c) || is_digit(c)) {
-      ++n;
-    } else if (!is_ascii(c) && kind_ != TextKind::dump) {
-      foreign = true, ++n;
+  while (p != end) {
+    if (class_of(*p) >= kLetter) {
+      ++p;
+    } else if (!is_ascii(*p) && kind_ != TextKind::dump) {
+      foreign = true, ++p;
     } else {
       break;
     }
   }
+  const auto n = static_cast<size_t>(p - begin);
   Token t = take(Tok::word, n);
   if (foreign)
     fault(t.at, "L1", fmt::format("'{}' has characters outside A-Z, a-z, 0-9 and _", t.text));

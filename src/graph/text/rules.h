@@ -14,7 +14,7 @@ class Parser {
   /// Reads the first tokens; before anything else.
   bool start();
 
-  // parser.cpp: documents
+  // document.cpp
   /// Everything up to the '{' of the graph's body. False when no body follows.
   bool head(Document& d);
   /// Whether an assignment follows in the body.
@@ -87,6 +87,8 @@ class Parser {
   bool targets(Tok close, std::span<const Target>& out);
   bool right_side(Expr& out);
 
+  bool alone() const;
+  bool number_or_name(Expr& out);
   bool binary(int level, Expr& out);
   bool unary(Expr& out);
   bool postfix(Expr& out);

@@ -1,0 +1,222 @@
+// How fast NNEF texts and tensor files are read.
+//
+//   nnef_front                      tables on standard output
+//   nnef_front --write FILE [N]     the text of N groups (2000: 10,002 operations), to try other readers with
+//
+// The text is a chain of groups of five operations (two variables, a convolution, a relu, an add) between one external
+// and one copy. Each time is the median of runs that parse the text anew; bytes are the most that were allocated at
+// once, over the operations.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "formats/nnef/quant_file.h"
+#include "formats/nnef/shapes.h"
+#include "formats/nnef/tensor_file.h"
+#include "formats/nnef/weights.h"
+#include "graph/text/rules.h"
+
+namespace {
+
+size_t live = 0, most = 0;  ///< Bytes that operator new handed out.
+
+void* counted(size_t n) {
+  auto* p = static_cast<size_t*>(std::malloc(n + 16));
+  if (!p) throw std::bad_alloc();
+  *p = n;
+  live += n;
+  most = std::max(most, live);
+  return p + 2;
+}
+
+}  // namespace
+
+void* operator new(size_t n) { return counted(n); }
+void* operator new[](size_t n) { return counted(n); }
+void operator delete(void* p) noexcept {
+  if (!p) return;
+  size_t* block = static_cast<size_t*>(p) - 2;
+  live -= *block;
+  std::free(block);
+}
+void operator delete[](void* p) noexcept { operator delete(p); }
+void operator delete(void* p, size_t) noexcept { operator delete(p); }
+void operator delete[](void* p, size_t) noexcept { operator delete(p); }
+
+namespace nnex {
+namespace {
+
+using nnef_format::NoSink;
+using nnef_format::ShapeChecker;
+using nnef_format::Tensors;
+
+/// A document of 5 * groups + 2 operations.
+std::string chain(int groups) {
+  std::string s = "version 1.0;\n\ngraph chain(input) -> (output)\n{\n";
+  s += "    input = external(shape = [1, 16, 32, 32]);\n";
+  std::string x = "input";
+  for (int i = 0; i < groups; ++i) {
+    s += fmt::format("    filter_{} = variable(shape = [16, 16, 3, 3], label = 'layer_{}/filter');\n", i, i);
+    s += fmt::format("    bias_{} = variable(shape = [1, 16], label = 'layer_{}/bias');\n", i, i);
+    s += fmt::format(
+        "    conv_{} = conv({}, filter_{}, bias_{}, border = 'constant', padding = [(1, 1), (1, 1)], stride = [1, 1], "
+        "dilation = [1, 1], groups = 1);\n",
+        i, x, i, i);
+    s += fmt::format("    relu_{} = relu(conv_{});\n", i, i);
+    s += fmt::format("    add_{} = add(relu_{}, {});\n", i, i, x);
+    x = fmt::format("add_{}", i);
+  }
+  return s + fmt::format("    output = copy({});\n}}\n", x);
+}
+
+/// The median time of a piece of work in ms, and the bytes it held at most.
+struct Cost {
+  double ms = 0;
+  size_t bytes = 0;
+};
+template <class F>
+Cost cost(int runs, F&& work) {
+  std::vector<double> times;
+  Cost out;
+  for (int i = 0; i < runs; ++i) {
+    const size_t before = live;
+    most = live;
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    out.bytes = most - before;
+  }
+  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+  out.ms = times[static_cast<size_t>(runs / 2)];
+  return out;
+}
+
+void fail(const Error& e) {
+  fmt::print(stderr, "{}\n", e.text());
+  std::exit(3);
+}
+
+void parse(std::string_view text) {
+  Faults faults;
+  graph_text::Arena memory, scratch;
+  graph_text::ParseLimits limits;
+  limits.bytes = text.size();
+  graph_text::Parser parser(text, "chain.nnef", limits, faults, memory, graph_text::TextKind::document);
+  graph_text::Document d;
+  parser.start();
+  parser.head(d);
+  parser.use(scratch);
+  graph_text::Assignment a;
+  while (parser.more()) {
+    scratch.reset();
+    parser.assignment(a);
+  }
+  parser.tail(false);
+  if (!faults.none()) fail(faults.list()[0]);
+}
+
+template <class S>
+void check(std::string_view text) {
+  Faults faults;
+  Tensors tensors;
+  S sink;
+  nnef_format::evaluate(text, "chain.nnef", sink, tensors, faults);
+  if (!faults.none()) fail(faults.list()[0]);
+}
+
+void texts() {
+  fmt::print("{:>10} {:>9} {:>10} {:>12} {:>15} {:>9} {:>8}\n", "operations", "MB", "parse ms", "+ check ms",
+             "+ shapes ms", "ns/op", "bytes/op");
+  for (int groups : {200, 2000, 20000}) {
+    const std::string text = chain(groups);
+    const double operations = 5.0 * groups + 2;
+    const int runs = groups > 2000 ? 9 : 51;
+    const Cost parsed = cost(runs, [&] { parse(text); });
+    const Cost checked = cost(runs, [&] { check<NoSink>(text); });
+    const Cost shaped = cost(runs, [&] { check<ShapeChecker>(text); });
+    fmt::print("{:>10} {:>9.2f} {:>10.2f} {:>12.2f} {:>15.2f} {:>9.0f} {:>8.0f}\n", operations,
+               static_cast<double>(text.size()) / 1e6, parsed.ms, checked.ms, shaped.ms, shaped.ms * 1e6 / operations,
+               static_cast<double>(shaped.bytes) / operations);
+  }
+}
+
+/// A tensor file of bytes, in memory as a mapping would be.
+std::string byte_file(nnef_format::StoredItem item, const Ints& extents) {
+  auto codes = Tensor::make(DType::i8, Shape(extents));
+  if (!codes.ok()) fail(codes.error());
+  auto items = codes->mutable_as<int8_t>();
+  for (size_t i = 0; i < items.size(); ++i) items[i] = static_cast<int8_t>(i * 37);
+  const nnef_format::StoreAs as{item, 8};
+  auto file = nnef_format::write_tensor_file(*codes, &as);
+  if (!file.ok()) fail(file.error());
+  return file->joined();
+}
+
+void files() {
+  const Ints extents = {64, 1 << 20};
+  const double gigabytes = static_cast<double>(extents[0] * extents[1]) * 1e-9;
+  const auto row = [&](const char* what, const Cost& c) {
+    fmt::print("{:>42} {:>9.2f} ms {:>8.2f} GB/s of file\n", what, c.ms, gigabytes * 1e3 / c.ms);
+  };
+  const std::string plain = byte_file(nnef_format::StoredItem::signed_integer, extents);
+  std::string to(plain.size(), '\0');
+  fmt::print("\n");
+  row("memory copied", cost(9, [&] { std::memcpy(to.data(), plain.data(), plain.size()); }));
+  row("int8 file read (borrowed)", cost(9, [&] {
+        auto file = nnef_format::read_tensor_file(plain);
+        if (!file.ok()) fail(file.error());
+        auto t = nnef_format::items(*file);
+        if (!t.ok() || static_cast<const void*>(t->data()) != plain.data() + nnef_format::kTensorHeaderBytes)
+          fail(Error(Code::internal, "copied"));
+      }));
+  row("int8 file as an integer variable", cost(5, [&] {
+        auto file = nnef_format::read_tensor_file(plain);
+        if (!file.ok()) fail(file.error());
+        auto t = nnef_format::variable_content(*file, nnef_format::ItemType::integer, extents, nullptr);
+        if (!t.ok()) fail(t.error());
+      }));
+  const std::string codes = byte_file(nnef_format::StoredItem::quantized_signed, extents);
+  const auto quantised = [&](const char* what, const std::string& scale) {
+    auto records = nnef_format::parse_quant(
+        fmt::format("'w': zero_point_linear_quantize(zero_point = 0, scale = {}, bits = 8, signed = true, symmetric = "
+                    "false);",
+                    scale),
+        "graph.quant");
+    if (!records.ok()) fail(records.error());
+    row(what, cost(5, [&] {
+          auto file = nnef_format::read_tensor_file(codes);
+          if (!file.ok()) fail(file.error());
+          auto t = nnef_format::variable_content(*file, nnef_format::ItemType::scalar, extents, &records->front());
+          if (!t.ok()) fail(t.error());
+        }));
+  };
+  quantised("quantised int8 file, one scale", "0.25");
+  std::string scales = "[";
+  for (int64_t i = 0; i < extents[0]; ++i)
+    scales += fmt::format("{}[{}]", i ? ", " : "", 0.25 + static_cast<double>(i));
+  quantised("quantised int8 file, a scale a row", scales + "]");
+}
+
+int write(const char* path, int groups) {
+  std::FILE* f = std::fopen(path, "wb");
+  const std::string text = chain(groups);
+  const bool fine = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+  return f && std::fclose(f) == 0 && fine ? 0 : 3;
+}
+
+}  // namespace
+}  // namespace nnex
+
+int main(int argc, char** argv) {
+  if (argc > 2 && std::strcmp(argv[1], "--write") == 0)
+    return nnex::write(argv[2], argc > 3 ? std::atoi(argv[3]) : 2000);
+  nnex::texts();
+  nnex::files();
+  return 0;
+}
