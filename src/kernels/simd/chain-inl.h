@@ -61,6 +61,8 @@ template <int kRows, int kVectors>
 struct Part {
   Int v[kRows][kVectors];
 
+  HWY_INLINE Part() {}  // written out: an implied one is made outside the instruction set's region
+
   template <class F>
   HWY_INLINE void each(const F& f) {
     HWY_UNROLL(8)

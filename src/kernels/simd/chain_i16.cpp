@@ -54,6 +54,8 @@ template <int kRows>
 struct HalfPart {
   Half v[kRows];
 
+  HWY_INLINE HalfPart() {}  // written out: an implied one is made outside the instruction set's region
+
   template <class F>
   HWY_INLINE void each(const F& f) {
     HWY_UNROLL(8)
