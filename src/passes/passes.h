@@ -7,6 +7,7 @@
 namespace nnex {
 
 Result<int> inline_functions(Graph& graph);
+Result<int> differentiate(Graph& graph);
 Status expand_body(Graph& graph, NodeId id);
 Result<int> expand_bodies(Graph& graph);
 Result<int> drop_unused(Graph& graph);

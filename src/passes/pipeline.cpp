@@ -15,6 +15,7 @@ Status prepare(Graph& graph) {
   Faults faults;
   infer_types(graph, faults);
   if (faults.none()) {
+    NNEX_TRY(differentiate(graph));
     NNEX_TRY(expand_bodies(graph));
     return {};
   }
