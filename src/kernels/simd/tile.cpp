@@ -37,6 +37,8 @@ struct Sums {
   static constexpr int kAll = kVectors * kPanels;
   V c[kRows][kAll];
 
+  HWY_INLINE Sums() {}  // written out: an implied one is made outside the instruction set's region
+
   HWY_INLINE void start(const Tile& t, int last) {
     const TileTag d;
     HWY_UNROLL(16)
