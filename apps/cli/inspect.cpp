@@ -1,4 +1,4 @@
-// nnex inspect, check, ops, env: what is there, and whether it is sound.
+// nnex inspect, check, env: what is there, and whether it is sound.
 
 #include <fmt/ranges.h>
 
@@ -23,7 +23,6 @@
 #include "kernels/simd/loops.h"
 #include "passes/passes.h"
 #include "read_any.h"
-#include "webnn_ops.h"
 
 namespace nnex::cli {
 namespace {
@@ -194,20 +193,6 @@ int check(const std::string& path, const Asked& asked) {
   return faults.none() ? kOk : invalid ? kNegative : kUnsupported;
 }
 
-int ops(bool json) {
-  static constexpr std::string_view kFormats[] = {"nnef", "onnx", "webnn", "cvm"};
-  Json list = Json::array();
-  for (const OpDef* op : all_ops()) {
-    Json spelled = Json::object();
-    for (const Spelling& s : op->spelled)
-      spelled[std::string(kFormats[static_cast<size_t>(s.format)])].push_back(std::string(s.name));
-    list.push_back({{"name", op->name}, {"summary", op->summary}, {"spelled", spelled}});
-    if (!json) fmt::print("{:<28} {}\n", op->name, op->summary);
-  }
-  if (json) fmt::print("{}\n", Json{{"schema", "nnex.ops/1"}, {"operators", list}}.dump(1));
-  return kOk;
-}
-
 int env(bool json) {
   Json j = {{"schema", "nnex.env/1"},
             {"version", "0.1.0"},
@@ -248,14 +233,6 @@ void add_inspect(CLI::App& app, int& exit_code) {
 void add_check(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("check", "Check a model and list every fault with its place");
   add_models(*verb, check, exit_code);
-}
-
-void add_ops(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("ops", "List the operators");
-  auto json = std::make_shared<bool>(false), webnn = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Print a JSON object");
-  verb->add_flag("--webnn", *webnn, "List WebNN's operations and what they take: its opSupportLimits()");
-  verb->callback([json, webnn, &exit_code] { exit_code = *webnn ? webnn_ops(*json) : ops(*json); });
 }
 
 void add_env(CLI::App& app, int& exit_code) {
