@@ -12,4 +12,12 @@ bad=0
 ctest --test-dir "build/$machine" --output-on-failure -R "^(${tests// /|})$" || bad=1
 if [ "$machine" = wasm ]; then run=(node --no-experimental-fetch build/wasm/bin/nnex.js); else run=(qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/bin/nnex); fi
 "${run[@]}" conform onnx models/shapes || bad=1
+# The same bytes everywhere: exact networks, and real numbers within their tolerances.
+shared=${NNEX_SHARED:-../shared}
+for stored in "cvm conformance/cvm" "onnx models/onnx/silero_vad" "onnx models/onnx/mnist_dynquant"; do
+  read -r standard path <<<"$stored"
+  [ -d "$shared/$path" ] || { echo "skipped $path: $shared is absent (set NNEX_SHARED)"; continue; }
+  answer=$("${run[@]}" conform "$standard" "$shared/$path" --quiet 2>&1) || bad=1
+  echo "$path: $(tail -n 1 <<<"$answer")"
+done
 exit $bad
