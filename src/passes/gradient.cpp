@@ -424,13 +424,18 @@ Status Differentiation::run() {
 
 /// dx = gradient(x...)   ->   the graph that computes the derivatives of y (a vector's are those of its sum) by xs, in
 /// reverse through the nodes between them. Needs inferred types. Errors: operators without a derivative, all named;
-/// names that nothing has. Returns how many nodes went.
+/// names that nothing has; limit. Returns how many nodes went.
 Result<int> differentiate(Graph& graph) {
+  constexpr int kMostGradients = 1000;
+  constexpr size_t kMostNodes = 4'000'000;
   int count = 0;
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || graph[id].op->name != "gradient") continue;
+    if (count++ == kMostGradients || graph.node_count() > kMostNodes)
+      return Error(Code::limit,
+                   fmt::format("more than {} gradients, or {} nodes with them", kMostGradients, kMostNodes))
+          .at(graph.place_of(id));
     NNEX_TRY(Differentiation(graph, id).run());
-    ++count;
   }
   return count;
 }
