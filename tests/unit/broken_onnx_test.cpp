@@ -11,6 +11,7 @@
 
 #include "nnex/model.h"
 #include "onnx_bytes.h"
+#include "share.h"
 
 namespace {
 
@@ -417,17 +418,6 @@ TEST(BrokenOnnx, ConstantsThatWouldFoldIntoMuchMemory) {
 
 // ---- Whatever the bytes ----
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define NNEX_INSTRUMENTED
-#endif
-#endif
-#ifdef NNEX_INSTRUMENTED
-constexpr int kShare = 10;  // instrumented code takes ten times as long, and is fuzzed besides
-#else
-constexpr int kShare = 1;
-#endif
-
 /// Loads and, where that works and the inputs are small, runs: it may fail, but cleanly.
 void load_and_run(const std::string& bytes) {
   LoadOptions options;
@@ -480,7 +470,8 @@ TEST(AnyBytes, EveryPrefix) {
   for (const auto& [name, bytes] : sound_models()) {
     SCOPED_TRACE(name);
     // Long files are mostly weights: every byte of their first and last kilobyte, then steps.
-    for (size_t n = 0; n < bytes.size(); n += n < 1024 || bytes.size() - n < 1024 ? kShare : 509)
+    const auto share = static_cast<size_t>(test::share());
+    for (size_t n = 0; n < bytes.size(); n += n < 1024 || bytes.size() - n < 1024 ? share : 509 * share)
       load_and_run(bytes.substr(0, n));
   }
 }
@@ -489,8 +480,9 @@ TEST(AnyBytes, FlippedBits) {
   for (const auto& [name, bytes] : sound_models()) {
     SCOPED_TRACE(name);
     std::mt19937 random(20240617);
-    const int rounds = (bytes.size() > 65536 ? 300 : 3000) / kShare;
-    for (int i = 0; i < rounds; ++i) {
+    // Instrumented code is fuzzed besides.
+    const int64_t rounds = test::some_of(test::some_of(bytes.size() > 65536 ? 300 : 3000));
+    for (int64_t i = 0; i < rounds; ++i) {
       std::string broken = bytes;
       for (int flips = 1 + static_cast<int>(random() % 4); flips > 0; --flips) {
         // Half of them near an end of the file, where the structure of a large one is.
