@@ -49,6 +49,11 @@ done
 expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
 # The model as a builder program of WebNN and as a module: the same answers, the same calls.
+expect 2 "the ending '.xyz' says no standard; known are .nnef" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1
+expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nnef
+expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
+expect 0 "f32[3,8]" "$nnex" dump "$model" --set N=3 --optimized
+expect 0 "f32[3,8]" "$nnex" inspect --set N=3 "$model"
 expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/m.webnn"
 expect 2 "needed a name in .webnn or .mjs" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.webnn" --set N=1
@@ -80,6 +85,7 @@ graph net(x) -> (y) {
 }
 NNEF
 expect 0 "0 variables" "$nnex" convert "$scratch/kept" "$scratch/flat"
+expect 0 "f32[3]" "$nnex" dump "$scratch/kept" --set-shape x=[3]
 expect 0 "= add(t, 1.0)" cat "$scratch/flat/graph.nnef"
 expect 0 "0 variables" "$nnex" convert "$scratch/kept" "$scratch/whole" --keep-fragments
 expect 0 "fragment twice" cat "$scratch/whole/graph.nnef"
@@ -91,6 +97,7 @@ printf '%s\n' 'version 1.0;' 'graph counter(x) -> (y) {' ' x = external(shape = 
 expect 0 "output y" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
 expect 0 "add" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
 expect 0 "source.nnef" "$nnex" format --grammar
+expect 2 "it takes nothing beside" "$nnex" format --grammar "$scratch/kept/graph.nnef"
 expect 2 "needed the text" "$nnex" format
 # NumPy archives: written by one run, read by the next, and what is wrong with them said.
 expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.npz" --save "$scratch/out.npy"

@@ -39,21 +39,34 @@ void add_conform(CLI::App& app, int& exit_code);
 void add_format(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 
-/// Options that every verb with a model has.
-struct ModelOptions {
-  std::string path;
+/// What a model may be, for help.
+inline constexpr const char* kModelHelp =
+    "The model: an .onnx or .webnn file; a folder, an archive (.tar, .tgz, .tar.gz) or the text (.nnef) of NNEF; a "
+    "folder of CVM's symbol and params, or SYMBOL+PARAMS";
+
+/// How a model is read: options of every verb that takes one.
+struct ReadingOptions {
   std::vector<std::string> symbols;  ///< "N=4"
   std::string compat;                ///< Whose answers count: "formal" for CVM models.
   std::string dialect;               ///< Of NNEF: "standard", "tract".
   std::vector<std::string> shapes;   ///< "x=[1,3,224,224]"
   std::optional<uint64_t> weight_seed;
-  int threads = 0;
-  int memory_limit = 0;  ///< MiB
-  bool no_optimize = false, expand_compounds = false;
+  bool expand_compounds = false;
 
   void add_to(CLI::App& verb);
-  /// The option of verbs that read NNEF.
   static void add_dialect(CLI::App& verb, std::string& dialect);
+  static void add_compat(CLI::App& verb, std::string& compat);
+  Result<LoadOptions> options() const;
+};
+
+/// Options of verbs that run one model.
+struct ModelOptions : ReadingOptions {
+  std::string path;
+  int threads = 0;
+  int memory_limit = 0;  ///< MiB
+  bool no_optimize = false;
+
+  void add_to(CLI::App& verb);
   Result<LoadOptions> options() const;
   Result<Model> load() const;
 };

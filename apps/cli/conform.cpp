@@ -257,10 +257,8 @@ void add_conform(CLI::App& app, int& exit_code) {
                    "What a model may keep of its declared types: all, ranks alone, types alone")
       ->check(CLI::IsMember({"all", "ranks", "types"}));
   verb->add_option("--isa", o->how.load.isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
-  verb->add_option("--compat", o->how.load.compat,
-                   "Whose answers count where ours are deliberately others: formal (CVM)")
-      ->check(CLI::IsMember({"formal"}));
-  ModelOptions::add_dialect(*verb, o->how.load.dialect);
+  ReadingOptions::add_compat(*verb, o->how.load.compat);
+  ReadingOptions::add_dialect(*verb, o->how.load.dialect);
   verb->add_flag("--no-optimize", o->no_optimize, "Run graphs as they were read, without fusing or folding");
   verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
   verb->callback([o, &exit_code] {

@@ -1,6 +1,7 @@
 // nnex convert: a model in another standard's form.
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "cli.h"
 #include "formats/nnef/model.h"
@@ -22,10 +23,27 @@ struct Options {
 
 bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
 
-/// The standard asked for: the one named, else by the ending.
-std::string target(const Options& o) {
+/// Endings that say what is written.
+constexpr struct {
+  std::string_view ending, standard;
+} kEndings[] = {{".nnef", "nnef"},   {".tar", "nnef"},    {".tgz", "nnef"},
+                {".tar.gz", "nnef"}, {".webnn", "webnn"}, {".mjs", "webnn"}};
+
+/// The standard asked for: the one named, else by the ending; a name without one is a folder of NNEF. A number behind a
+/// point is no ending ("net-1.0"). Error: invalid_argument for an ending that says nothing.
+Result<std::string> target(const Options& o) {
   if (!o.to.empty()) return o.to;
-  return ends_in(o.out, ".webnn") || ends_in(o.out, ".mjs") ? "webnn" : "nnef";
+  std::string known;
+  for (const auto& [ending, standard] : kEndings) {
+    if (ends_in(o.out, ending)) return std::string(standard);
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", ending, standard);
+  }
+  const std::string ending = std::filesystem::path(o.out).extension().string();
+  if (ending.find_first_not_of(".0123456789") == std::string::npos) return std::string("nnef");
+  return Error(Code::invalid_argument,
+               fmt::format("'{}': the ending '{}' says no standard; known are {}; a name without one, or --to nnef, is "
+                           "a folder of NNEF",
+                           o.out, ending, known));
 }
 
 /// A builder program or a module that builds it. A program stays as it is.
@@ -71,7 +89,9 @@ int save(const Options& o, const nnef_format::Written& written) {
 int run(const Options& o) {
   auto load = o.model.options();
   if (!load.ok()) return report(load.error());
-  if (target(o) == "webnn") return to_webnn(o, *load);
+  const auto standard = target(o);
+  if (!standard.ok()) return report(standard.error());
+  if (*standard == "webnn") return to_webnn(o, *load);
   auto upgraded = upgrade(o, *load);
   if (!upgraded.ok()) return report(upgraded.error());
   if (*upgraded) {
@@ -83,7 +103,7 @@ int run(const Options& o) {
   auto graph = read_any(o.model.path, *load);
   if (!graph.ok()) return report(graph.error());
   if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
-  if (o.to == "cvm") {
+  if (*standard == "cvm") {
     auto files = to_cvm(*graph);
     if (!files.ok()) return report(files.error());
     if (Status s = cvm_format::save_files(*files, o.out, o.force); !s.ok()) return report(s.error());

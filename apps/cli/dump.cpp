@@ -5,16 +5,18 @@
 
 #include "base/faults.h"
 #include "cli.h"
-#include "formats/read.h"
 #include "graph/infer.h"
+#include "graph/symbols.h"
 #include "graph/text/printer.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
+#include "read_any.h"
 
 namespace nnex::cli {
 namespace {
 
 struct Options {
+  ReadingOptions reading;
   std::string path, pass;
   bool optimized = false;
   graph_text::PrintOptions print;
@@ -40,7 +42,9 @@ Status dump_around(Graph& graph, const Options& o) {
 }
 
 Status dump(const Options& o) {
-  NNEX_ASSIGN(Graph graph, read_model(o.path, {}));
+  NNEX_ASSIGN(const LoadOptions load, o.reading.options());
+  NNEX_ASSIGN(Graph graph, read_any(o.path, load));
+  NNEX_TRY(fix_symbols(graph, load.symbols));
   if (!o.optimized && o.pass.empty()) {
     Faults faults;
     infer_types(graph, faults);  // what it cannot find out stays unknown
@@ -60,7 +64,8 @@ void add_dump(CLI::App& app, int& exit_code) {
   auto* verb = app.add_subcommand("dump", "Print a model's graph as text, as read or after the passes");
   auto options = std::make_shared<Options>();
   options->print.elements = 16;
-  verb->add_option("model", options->path, "The model file (.onnx)")->required();
+  verb->add_option("model", options->path, kModelHelp)->required();
+  options->reading.add_to(*verb);
   verb->add_flag("--optimized", options->optimized, "After all passes");
   std::vector<std::string> names;
   for (const PassDef& pass : pipeline())

@@ -20,6 +20,8 @@ struct Options {
 
 int format(const Options& o) {
   if (o.grammar) {
+    if (!o.path.empty() || o.check || o.print)
+      return report(Error(Code::invalid_argument, "--grammar prints the language's grammar; it takes nothing beside"));
     fmt::print("{}", nnef_format::textmate_grammar());
     return kOk;
   }

@@ -19,6 +19,7 @@
 #include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
+#include "graph/symbols.h"
 #include "graph/work.h"
 #include "kernels/simd/loops.h"
 #include "passes/passes.h"
@@ -64,10 +65,12 @@ struct Asked {
 int inspect(const std::string& path, const Asked& asked) {
   const bool json = asked.json;
   LoadOptions options = asked.options;
-  options.weight_seed = 0;  // a structure whose tensor files are elsewhere has shapes all the same
+  // A structure whose tensor files are elsewhere has shapes all the same.
+  if (!options.weight_seed) options.weight_seed = 0;
   auto read = read_any(path, options);
   if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
   Graph graph = std::move(read).value();
+  if (Status s = fix_symbols(graph, options.symbols); !s.ok()) return report(s.error());
   if (auto inlined = inline_functions(graph); !inlined.ok()) return report(inlined.error());
   Faults faults;
   infer_types(graph, faults);
@@ -128,6 +131,7 @@ Status check_nnef(const std::string& file, const LoadOptions& asked, Faults& fau
   nnef_format::Tensors tensors;
   nnef_format::EvaluateOptions options;
   if (asked.dialect.empty()) options.dialect = nnef_format::Dialect::any;
+  for (const auto& [name, extents] : asked.shapes) options.shapes.emplace(name, extents);
   const nnef_format::Edition edition(text.bytes(), file, options, faults);
   if (edition.provisional())
     notes.push_back("the document is of the provisional draft of 2017; it was upgraded to 1.0 and checked as that");
@@ -144,11 +148,13 @@ int check(const std::string& path, const Asked& asked) {
   std::string blame;  // of a CVM model that is refused: logic or runtime
   const bool tract = asked.options.dialect == "tract";
   LoadOptions options = asked.options;
-  if (tract) options.weight_seed = 0;
+  if (tract && !options.weight_seed) options.weight_seed = 0;
   const std::string nnef = tract ? std::string() : nnef_text(path);
   if (!nnef.empty())
     if (Status s = check_nnef(nnef, asked.options, faults, notes); !s.ok()) return report(s.error());
   auto graph = nnef.empty() ? read_any(path, options) : Result<Graph>(Graph{});
+  if (graph.ok())
+    if (Status s = fix_symbols(*graph, options.symbols); !s.ok()) return report(s.error());
   if (!graph.ok()) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
@@ -215,10 +221,17 @@ int env(bool json) {
 /// The verb takes models, one after the other; the exit code is the gravest.
 void add_models(CLI::App& verb, int (*run)(const std::string&, const Asked&), int& exit_code) {
   auto asked = std::make_shared<Asked>();
-  verb.add_option("model", asked->paths, "The model files")->required();
+  auto reading = std::make_shared<ReadingOptions>();
+  verb.add_option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other")->required();
   verb.add_flag("--json", asked->json, "Print a JSON object for each");
-  ModelOptions::add_dialect(verb, asked->options.dialect);
-  verb.callback([asked, run, &exit_code] {
+  reading->add_to(verb);
+  verb.callback([asked, reading, run, &exit_code] {
+    auto options = reading->options();
+    if (!options.ok()) {
+      exit_code = report(options.error());
+      return;
+    }
+    asked->options = std::move(options).value();
     for (const std::string& path : asked->paths) exit_code = std::max(exit_code, run(path, *asked));
   });
 }

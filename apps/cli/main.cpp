@@ -25,34 +25,41 @@ int report(const Error& error) {
   }
 }
 
-void ModelOptions::add_to(CLI::App& verb) {
-  verb.add_option(
-          "model", path,
-          "The model: an .onnx or .webnn file, or a folder of NNEF or of CVM's symbol and params (or SYMBOL+PARAMS)")
-      ->required();
+void ReadingOptions::add_to(CLI::App& verb) {
   verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
-      ->type_name("SYMBOL=N");
+      ->type_name("SYMBOL=N")
+      ->allow_extra_args(false);
   verb.add_option("--set-shape", shapes, "Another shape of an input; all others follow from it")
-      ->type_name("INPUT=[1,3,224,224]");
+      ->type_name("INPUT=[1,3,224,224]")
+      ->allow_extra_args(false);
   verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF)");
   verb.add_flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
-  verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
-  verb.add_option("--memory-limit", memory_limit,
-                  "MiB a run may take beside the weights; 0: three quarters of what this process may have")
-      ->type_name("MIB")
-      ->check(whole_number(0));
-  verb.add_option("--compat", compat, "Whose answers count where ours are deliberately others: formal (CVM)")
-      ->check(CLI::IsMember({"formal"}));
+  add_compat(verb, compat);
   add_dialect(verb, dialect);
-  verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
-void ModelOptions::add_dialect(CLI::App& verb, std::string& dialect) {
+void ReadingOptions::add_compat(CLI::App& verb, std::string& compat) {
+  verb.add_option("--compat", compat, "Whose answers count where ours are deliberately others: formal (CVM)")
+      ->check(CLI::IsMember({"formal"}));
+}
+
+void ReadingOptions::add_dialect(CLI::App& verb, std::string& dialect) {
   verb.add_option(
           "--dialect", dialect,
           "Of NNEF documents: standard (1.0 alone), tract (as sonos/tract and torch-to-nnef write); absent: 1.0, "
           "and the draft of 2017 upgraded")
       ->check(CLI::IsMember({"standard", "tract"}));
+}
+
+void ModelOptions::add_to(CLI::App& verb) {
+  verb.add_option("model", path, kModelHelp)->required();
+  ReadingOptions::add_to(verb);
+  verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
+  verb.add_option("--memory-limit", memory_limit,
+                  "MiB a run may take beside the weights; 0: three quarters of what this process may have")
+      ->type_name("MIB")
+      ->check(whole_number(0));
+  verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
 namespace {
@@ -79,10 +86,8 @@ Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::stri
 
 }  // namespace
 
-Result<LoadOptions> ModelOptions::options() const {
+Result<LoadOptions> ReadingOptions::options() const {
   LoadOptions options;
-  options.optimize = !no_optimize;
-  options.memory_limit = int64_t{memory_limit} << 20;
   options.compat = compat;
   options.dialect = dialect;
   options.weight_seed = weight_seed;
@@ -99,6 +104,13 @@ Result<LoadOptions> ModelOptions::options() const {
       return Error(Code::invalid_argument, fmt::format("--set '{}': needed SYMBOL=N with N at least 0", s));
     options.symbols[s.substr(0, eq)] = n;
   }
+  return options;
+}
+
+Result<LoadOptions> ModelOptions::options() const {
+  NNEX_ASSIGN(LoadOptions options, ReadingOptions::options());
+  options.optimize = !no_optimize;
+  options.memory_limit = int64_t{memory_limit} << 20;
   return options;
 }
 
