@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "base/json_place.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "formats/beneath.h"
@@ -315,7 +316,7 @@ nnex::Result<Program> read_program(std::string_view text,
   };
   const Json j = Json::parse(text.begin(), text.end(), limited, false);
   if (!wrong.empty()) return bad(wrong);
-  if (j.is_discarded()) return bad("the text is no JSON");
+  if (j.is_discarded()) return bad("the text is no JSON: " + json_fault(text, text));
   return ProgramReader(j, weights).read();
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_place.h"
 #include "base/try.h"
 
 namespace nnex::cvm_format {
@@ -24,23 +25,25 @@ Result<std::string_view> first_object(std::string_view text) {
   bool quoted = false;
   size_t begin = 0;
   while (begin < text.size() && std::string_view(" \t\r\n").find(text[begin]) != std::string_view::npos) ++begin;
-  if (begin == text.size() || text[begin] != '{') return runtime_error("not JSON: needed an object");
+  if (begin == text.size() || text[begin] != '{')
+    return runtime_error("{}: not JSON: needed an object", text_place(text, begin));
   for (size_t i = begin; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
       if (c == '\\' && (++i == text.size() || std::string_view("\"\\nrt").find(text[i]) == std::string_view::npos))
-        return runtime_error("byte {}: an escape other than \\\" \\\\ \\n \\r \\t", i);
+        return runtime_error("{}: an escape other than \\\" \\\\ \\n \\r \\t", text_place(text, i));
       quoted = c != '"';
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (open.size() == kDepth) return runtime_error("byte {}: nested deeper than {}", i, kDepth);
+      if (open.size() == kDepth) return runtime_error("{}: nested deeper than {}", text_place(text, i), kDepth);
       open.push_back({c == '{' ? '}' : ']', 0});
     } else if (c == ',') {
       if (!open.empty() && open.back().closes == '}' && ++open.back().commas == kKeys)
-        return runtime_error("byte {}: an object of more than {} keys", i, kKeys);
+        return runtime_error("{}: an object of more than {} keys", text_place(text, i), kKeys);
     } else if (c == '}' || c == ']') {
-      if (open.empty() || open.back().closes != c) return runtime_error("byte {}: '{}' closes nothing", i, c);
+      if (open.empty() || open.back().closes != c)
+        return runtime_error("{}: '{}' closes nothing", text_place(text, i), c);
       open.pop_back();
       if (open.empty()) return text.substr(begin, i + 1 - begin);
     }
@@ -49,6 +52,7 @@ Result<std::string_view> first_object(std::string_view text) {
 }
 
 Result<Json> parse(std::string_view text) {
+  const std::string_view whole = text;
   NNEX_ASSIGN(text, first_object(text));
   std::vector<std::set<std::string>> keys;
   std::string twice;
@@ -60,7 +64,7 @@ Result<Json> parse(std::string_view text) {
     return true;
   };
   Json j = Json::parse(text.begin(), text.end(), watch, false);
-  if (j.is_discarded()) return runtime_error("not JSON");
+  if (j.is_discarded()) return runtime_error("not JSON: {}", json_fault(whole, text));
   if (!twice.empty()) return runtime_error("key '{}' is given twice in one object", twice);
   return j;
 }
