@@ -2,62 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/cvm/import.h"
-#include "nnex/model.h"
+#include "cvm_rows.h"
 #include "ops/cvm.h"
 
 namespace nnex {
 namespace {
 
-using cvm_format::Importer;
-using cvm_format::TextMap;
-using Numbers = std::vector<int32_t>;
-
-struct In {
-  std::vector<int64_t> shape;
-  int64_t bits;
-  Numbers values;
-};
-
-struct Answer {
-  std::vector<Numbers> values;
-  std::vector<int64_t> bits;
-  std::string error;
-  cvm_format::Blame blame = cvm_format::Blame::none;
-};
-
-Answer refused(const Error& e) { return {{}, {}, e.text(), cvm_format::blame(e)}; }
-
-Answer run(std::string_view op, const TextMap& attrs, const std::vector<In>& inputs, bool compatible = false) {
-  Graph graph;
-  Importer importer(graph, compatible);
-  std::vector<ValueId> in;
-  std::vector<Value> values;
-  for (const In& i : inputs) {
-    in.push_back(importer.variable("x" + std::to_string(in.size()), i.shape, i.bits));
-    values.emplace_back(Tensor::of(Shape(i.shape), i.values));
-  }
-  auto out = importer.add(op, attrs, in, "y", 0);
-  if (!out.ok()) return refused(out.error());
-  Answer answer;
-  for (ValueId v : *out) answer.bits.push_back(importer.bits(v));
-  graph.set_results(kMain, *out);
-  auto model = Model::compile(std::move(graph));
-  if (!model.ok()) return refused(model.error());
-  auto got = model->session().run(values);
-  if (!got.ok()) return refused(got.error());
-  for (const Value& v : *got) {
-    auto x = v.tensor()->as<int32_t>();
-    answer.values.emplace_back(x.begin(), x.end());
-  }
-  return answer;
-}
-
-Numbers one(std::string_view op, const TextMap& attrs, const std::vector<In>& inputs, bool compatible = false) {
-  Answer a = run(op, attrs, inputs, compatible);
-  EXPECT_EQ(a.error, "");
-  return a.values.empty() ? Numbers{} : a.values[0];
-}
+using namespace cvm_rows;
 
 constexpr int32_t kMost = INT32_MAX;
 
