@@ -8,15 +8,13 @@
 
 #include "graph/graph.h"
 #include "nnex/model.h"
+#include "stored.h"
 #include "tensor/convert.h"
 
 namespace nnex {
 namespace {
 
-std::string shared() {
-  const char* set = std::getenv("NNEX_SHARED");
-  return set ? set : "../shared";
-}
+std::string shared() { return stored::shared().string(); }
 bool exists(const std::string& path) {
   std::error_code none;
   return std::filesystem::exists(path, none);

@@ -8,7 +8,11 @@
 
 #include "base/mapped_file.h"
 #include "formats/nnef/import.h"
+#include "formats/nnef/model.h"
 #include "formats/nnef/shapes.h"
+#include "nnef_written.h"
+#include "stored.h"
+#include "tensor/convert.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -239,9 +243,122 @@ TEST(NnefProvisional, OpenExtentsAreToldAndReplaceable) {
   EXPECT_EQ((*graph)[graph->outputs()[0]].type.text(), "f32[5,3]");
 }
 
+// ---- Tensor files
+
+std::string number(uint64_t n, size_t bytes) { return std::string(reinterpret_cast<const char*>(&n), bytes); }
+
+/// A tensor file as the draft has it, field after field.
+std::string draft_file(const std::vector<uint32_t>& extents, int type, int bits, const std::string& items,
+                       const std::string& text = "") {
+  const size_t header = 12 + 4 * extents.size() + 4 + text.size();
+  std::string out = std::string("\x4e\xef\x01\x00", 4) + number(header, 4) + number(extents.size(), 4);
+  for (uint32_t e : extents) out += number(e, 4);
+  return out + number(static_cast<uint64_t>(type), 1) + number(static_cast<uint64_t>(bits), 1) +
+         number(text.size(), 2) + text + items;
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& items) {
+  return std::string(reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T));
+}
+
+std::vector<double> items_of(const std::string& bytes) {
+  auto file = read_provisional_tensor_file(bytes, nullptr);
+  EXPECT_TRUE(file.ok()) << file.error().text();
+  if (!file.ok()) return {};
+  auto t = items(*file);
+  EXPECT_TRUE(t.ok()) << t.error().text();
+  return t.ok() ? reals_of(*t) : std::vector<double>{};
+}
+
+std::string refusal(const std::string& bytes) {
+  auto file = read_provisional_tensor_file(bytes, nullptr);
+  return file.ok() ? "" : file.error().message();
+}
+
+TEST(NnefProvisional, TensorFilesOfEveryItemType) {
+  EXPECT_EQ(items_of(draft_file({2, 2}, 0, 32, bytes_of<float>({0.5f, -1, 2, 3}))),
+            (std::vector<double>{0.5, -1, 2, 3}));
+  EXPECT_EQ(items_of(draft_file({2}, 0, 64, bytes_of<double>({0.1, -1e300}))), (std::vector<double>{0.1, -1e300}));
+  EXPECT_EQ(items_of(draft_file({3}, 2, 16, bytes_of<int16_t>({-2, 0, 300}))), (std::vector<double>{-2, 0, 300}));
+  EXPECT_EQ(items_of(draft_file({3}, 3, 8, "\x01\xff\x7f")), (std::vector<double>{1, 255, 127}));
+  EXPECT_EQ(items_of(draft_file({3}, 2, 4, "\x1f\x80")), (std::vector<double>{1, -1, -8}));
+  EXPECT_EQ(items_of(draft_file({}, 2, 8, "\xfe")), (std::vector<double>{-2}));
+}
+
+TEST(NnefProvisional, TensorFilesThatLieAreRefused) {
+  const std::string good = draft_file({2, 3}, 3, 8, "abcdef");
+  EXPECT_EQ(refusal(good), "");
+  for (size_t n = 0; n < good.size(); ++n) EXPECT_NE(refusal(good.substr(0, n)), "") << n;
+  EXPECT_NE(refusal(good + "g").find("its length"), std::string::npos);
+  const auto with = [&](size_t at, char c) {
+    std::string s = good;
+    s[at] = c;
+    return refusal(s);
+  };
+  EXPECT_NE(with(0, 'x').find("does not begin"), std::string::npos);
+  EXPECT_NE(with(3, 1).find("does not begin"), std::string::npos);
+  EXPECT_NE(with(4, 25).find("elsewhere"), std::string::npos);
+  EXPECT_NE(with(8, 9).find("header is cut off"), std::string::npos);
+  EXPECT_NE(with(12, 3).find("its length"), std::string::npos);
+  EXPECT_NE(refusal(draft_file({2}, 4, 8, "ab")).find("item type is unknown"), std::string::npos);
+  EXPECT_NE(refusal(draft_file({2}, 2, 0, "")).find("item type is unknown"), std::string::npos);
+  EXPECT_NE(refusal(draft_file({1}, 2, 65, "123456789")).find("item type is unknown"), std::string::npos);
+  EXPECT_NE(refusal(draft_file({2}, 0, 8, "ab")).find("another width"), std::string::npos);
+  EXPECT_NE(refusal(draft_file({0xffffffff, 0xffffffff, 0xffffffff}, 2, 8, "")).find("its length"), std::string::npos);
+  auto quantised =
+      read_provisional_tensor_file(draft_file({2}, 1, 8, "ab", "linear_quantize(min = 0, max = 1)"), nullptr);
+  ASSERT_FALSE(quantised.ok());
+  EXPECT_EQ(quantised.error().code(), Code::unsupported);
+}
+
+Container folder_of(const std::vector<std::pair<std::string, std::string>>& files) {
+  Container all = Container::of_folder("");
+  for (const auto& [name, bytes] : files) {
+    auto owner = std::make_shared<const std::string>(bytes);
+    all.add(name, name, {*owner, owner});
+  }
+  return all;
+}
+
+/// The constant that the graph has under a name.
+std::vector<double> weight(const Graph& graph, std::string_view name) {
+  for (uint32_t v = 0; v < graph.value_count(); ++v)
+    if (const Tensor* t = graph[ValueId{v}].constant.tensor(); t && graph[ValueId{v}].name == name) return reals_of(*t);
+  return {};
+}
+
+TEST(NnefProvisional, FoldersOfTheDraftHaveItsTensorFiles) {
+  const std::string text =
+      "version 1.0\ngraph g( x ) -> ( y )\n{\n\tx = external(shape = [1,2])\n"
+      "\tw = variable(shape = [1,2], label = 'layer/w')\n\ty = x + w\n}\n";
+  const std::string file = draft_file({1, 2}, 0, 32, bytes_of<float>({0.25f, -8}));
+  const std::vector<double> wanted = {0.25, -8};
+  ImportOptions options;
+  options.language.dialect = Dialect::any;
+  auto graph = read_nnef(folder_of({{"graph.nnef", text}, {"layer/w.dat", file}}), options);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(weight(*graph, "w"), wanted);
+  // Upgraded, the document and its data are of 1.0.
+  auto upgraded = upgraded_model(folder_of({{"graph.nnef", text}, {"layer/w.dat", file}}));
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().text();
+  ASSERT_TRUE(*upgraded);
+  auto again = read_nnef(container_of((*upgraded)->model));
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(weight(*again, "w"), wanted);
+  // Beside a document of 1.0 such a file is refused, and of other extents anywhere.
+  const std::string now =
+      "version 1.0;\ngraph g(x) -> (y)\n{\n x = external(shape = [1,2]);\n"
+      " w = variable(shape = [1,2], label = 'layer/w');\n y = add(x, w);\n}\n";
+  EXPECT_FALSE(read_nnef(folder_of({{"graph.nnef", now}, {"layer/w.dat", file}}), options).ok());
+  const std::string other = draft_file({2, 1}, 0, 32, bytes_of<float>({0.25f, -8}));
+  auto refused = read_nnef(folder_of({{"graph.nnef", text}, {"layer/w.dat", other}}), options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("C6"), std::string::npos) << refused.error().text();
+}
+
 TEST(NnefProvisional, NetworksOfTheCorpus) {
-  const char* shared = std::getenv("NNEX_SHARED");
-  const std::filesystem::path folder = std::filesystem::path(shared ? shared : "../shared") / "conformance/nnef/graphs";
+  const std::filesystem::path folder = stored::shared() / "conformance/nnef/graphs";
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) GTEST_SKIP() << "no shared vectors";
   int found = 0;

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -15,35 +14,17 @@
 #include "formats/nnef/weights.h"
 #include "graph/text/printer.h"
 #include "nnef_maker.h"
+#include "nnef_written.h"
 #include "passes/passes.h"
 #include "run/convert.h"
+#include "stored.h"
 
 namespace nnex {
 namespace {
 
 using namespace nnef_format;
 
-std::filesystem::path vectors() {
-  const char* set = std::getenv("NNEX_SHARED");
-  return std::filesystem::path(set ? set : NNEX_SOURCE_DIR "/../shared") / "conformance" / "nnef";
-}
-
-/// The document and its data as a container in memory.
-Container container_of(const Written& w) {
-  Container all = Container::of_folder("");
-  const auto add = [&](const std::string& name, std::string bytes) {
-    auto owner = std::make_shared<const std::string>(std::move(bytes));
-    all.add(name, name, {*owner, owner});
-  };
-  add("graph.nnef", w.graph);
-  if (!w.quant.empty()) add("graph.quant", w.quant);
-  for (const auto& [label, t] : w.variables) {
-    auto file = variable_file(w, label, t);
-    EXPECT_TRUE(file.ok()) << file.error().text();
-    if (file.ok()) add(tensor_file_name(label), file->joined());
-  }
-  return all;
-}
+std::filesystem::path vectors() { return stored::shared() / "conformance" / "nnef"; }
 
 /// Names that the first graph leaves out, left out of the second too: a document has a name for everything.
 void forget_new_names(const Graph& first, Graph& second) {

@@ -10,6 +10,7 @@
 #include "formats/nnef/weights.h"
 #include "formats/read.h"
 #include "graph/text/build.h"
+#include "nnef_written.h"
 #include "nnex/model.h"
 #include "run/convert.h"
 #include "tensor/convert.h"
@@ -22,23 +23,6 @@ using nnef_format::Written;
 Result<Written> written(const std::string& text, bool custom = false) {
   NNEX_ASSIGN(Graph graph, graph_text::read_graph(text, "test"));
   return to_nnef(graph, {"", custom});
-}
-
-/// The document and its data as a container in memory.
-Container container_of(const Written& w) {
-  Container all = Container::of_folder("");
-  const auto add = [&](const std::string& name, std::string bytes) {
-    auto owner = std::make_shared<const std::string>(std::move(bytes));
-    all.add(name, name, {*owner, owner});
-  };
-  add("graph.nnef", w.graph);
-  if (!w.quant.empty()) add("graph.quant", w.quant);
-  for (const auto& [label, t] : w.variables) {
-    auto file = nnef_format::write_tensor_file(t);
-    EXPECT_TRUE(file.ok()) << file.error().text();
-    if (file.ok()) add(nnef_format::tensor_file_name(label), file->joined());
-  }
-  return all;
 }
 
 /// Numbers from -2 to 2 (integers: 0 to 2), the same each time.
