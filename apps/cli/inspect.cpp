@@ -153,9 +153,10 @@ int check(const std::string& path, const Asked& asked) {
   if (!nnef.empty())
     if (Status s = check_nnef(nnef, asked.options, faults, notes); !s.ok()) return report(s.error());
   auto graph = nnef.empty() ? read_any(path, options) : Result<Graph>(Graph{});
-  if (graph.ok())
+  const bool is_read = graph.ok();
+  if (is_read)
     if (Status s = fix_symbols(*graph, options.symbols); !s.ok()) return report(s.error());
-  if (!graph.ok()) {
+  if (!is_read) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
     faults.add(std::move(graph).error());
@@ -169,7 +170,7 @@ int check(const std::string& path, const Asked& asked) {
       faults.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
   }
   Json proof;
-  if (graph.ok() && faults.none() && is_integer_model(*graph)) {
+  if (is_read && faults.none() && is_integer_model(*graph)) {
     proof = certificate(*graph);
     for (const Json& n : proof["nodes"])
       if (n["overflows"])

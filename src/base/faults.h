@@ -18,8 +18,9 @@ class Faults {
   }
   /// Adds the error of a failed Status; whether it was fine.
   bool check(Status s) {
-    if (!s.ok()) add(std::move(s).error());
-    return s.ok();
+    if (s.ok()) return true;
+    add(std::move(s).error());
+    return false;
   }
   bool none() const { return count_ == 0; }
   /// All that were found, kept or not.

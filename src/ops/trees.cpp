@@ -161,7 +161,7 @@ void Forest::predict(const X* row, T* scores) const {
       const Node& n = nodes_[static_cast<size_t>(at)];
       at = test(n, row[n.feature]) ? n.yes : n.no;
     }
-    const auto leaf = static_cast<size_t>(~at);
+    const size_t leaf = ~static_cast<size_t>(at);
     for (int32_t e = leaf_first_[leaf]; e < leaf_first_[leaf + 1]; ++e) {
       T& score = scores[entry_target_[static_cast<size_t>(e)]];
       const T weight = static_cast<T>(entry_weight_[static_cast<size_t>(e)]);

@@ -25,7 +25,8 @@ template <class I, class F>
 I integer_from(F x, FloatToInt how) {
   if (std::isnan(x)) return 0;
   x = how == FloatToInt::floor ? std::floor(x) : std::trunc(x);
-  constexpr F kEnd = static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * 2;
+  constexpr I kHalf = std::numeric_limits<I>::max() / 2 + 1;  // a power of two, which F has exactly
+  constexpr F kEnd = static_cast<F>(kHalf) * 2;
   if (x >= kEnd) return std::numeric_limits<I>::max();
   if (x < static_cast<F>(std::numeric_limits<I>::min())) return std::numeric_limits<I>::min();
   return static_cast<I>(x);
