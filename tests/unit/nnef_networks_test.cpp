@@ -1,5 +1,5 @@
-// Networks that exist as NNEF and as ONNX give the same answers; those of the corpus without weights are shaped and run
-// on seeded ones.
+// slow: networks that exist as NNEF and as ONNX give the same answers; those of the corpus without weights are shaped
+// and run on seeded ones.
 
 #include <gtest/gtest.h>
 
