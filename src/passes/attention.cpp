@@ -1,9 +1,11 @@
 // Attention as exporters write it: products, a scale, a mask and a softmax become one node.
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "ops/attention.h"
+#include "ops/cast.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
@@ -14,11 +16,12 @@
 namespace nnex {
 namespace {
 
-/// What stands between q, k, v and the result y, of four axes each.
+/// What stands between q, k, v and the result y: of four axes each, or of three, one head then.
 struct Sentence {
   ValueId q, k, v, y;
-  ValueId k_turned;  ///< [batch, heads, depth, keys], instead of k where nobody has it the other way round.
-  ValueId mask;      ///< Numbers that are added, or truths; perhaps none.
+  ValueId k_turned;          ///< [batch, heads, depth, keys], instead of k where nobody has it the other way round.
+  ValueId mask;              ///< Numbers that are added, or truths; perhaps none.
+  bool shows_false = false;  ///< The mask is true where scores are hidden.
   std::optional<double> hidden;
   double scale = 1;
 };
@@ -45,7 +48,7 @@ class AttentionFinder {
   const Dims* dims(ValueId v) const {
     return v.valid() && is_f32(graph_, v) && graph_[v].type.dims ? &*graph_[v].type.dims : nullptr;
   }
-  bool four_axes(ValueId v) const { return dims(v) && dims(v)->size() == 4; }
+  bool all_axes(ValueId v) const { return dims(v) && dims(v)->size() == rank_; }
 
   /// The node that makes v for one reader only when it is this operator.
   const Node* only_made_by(ValueId v, std::string_view op) const {
@@ -62,27 +65,35 @@ class AttentionFinder {
     if (!t || t->count() != 1 || t->dtype() != DType::f32 || t->shape().rank() > 4) return std::nullopt;
     return real_at(*t, 0);
   }
+  /// A number that scores can be multiplied with here or there.
+  std::optional<double> factor(ValueId v) const {
+    const auto c = number(v);
+    return c && *c != 0 && std::isfinite(*c) ? c : std::nullopt;
+  }
 
   /// Whether a mask says something of every key, and no more.
   bool masks(ValueId mask, ValueId scores) const {
     const ValueDef& m = graph_[mask];
-    if (!m.type.is_tensor() || !m.type.dims || m.type.dims->empty() || m.type.dims->size() > 4) return false;
+    if (!m.type.is_tensor() || !m.type.dims || m.type.dims->empty() || m.type.dims->size() > rank_) return false;
     const Dims &d = *m.type.dims, &of = *dims(scores);
     for (size_t i = 0; i < d.size(); ++i) {
       const Dim& mine = d[d.size() - 1 - i];
-      if (!(mine == of[3 - i]) && (i == 0 || !(mine == Dim(1)))) return false;
+      if (!(mine == of[rank_ - 1 - i]) && (i == 0 || !(mine == Dim(1)))) return false;
     }
     return true;
   }
 
-  std::optional<Sentence> read(NodeId id) const {
+  std::optional<Sentence> read(NodeId id) {
     const Node& last = graph_[id];
+    rank_ = dims(last.in[0]) ? dims(last.in[0])->size() : 0;
+    if (rank_ != 3 && rank_ != 4) return std::nullopt;
     const auto& a = graph_.attrs<MatmulAttrs>(last);
-    if (a.transpose_a || a.transpose_b || !four_axes(last.in[0]) || !four_axes(last.in[1])) return std::nullopt;
+    if (a.transpose_a || a.transpose_b || !all_axes(last.in[0]) || !all_axes(last.in[1])) return std::nullopt;
     const Node* softmax = only_made_by(last.in[0], "softmax");
     if (!softmax) return std::nullopt;
     const auto& over = graph_.attrs<SoftmaxAttrs>(*softmax);
-    if (over.axes.size() != 1 || (over.axes[0] != -1 && over.axes[0] != 3)) return std::nullopt;
+    if (over.axes.size() != 1 || (over.axes[0] != -1 && over.axes[0] != static_cast<int64_t>(rank_) - 1))
+      return std::nullopt;
     Sentence s;
     s.v = last.in[1], s.y = last.out[0];
     const ValueId scores = unscaled(s, unmasked(s, softmax->in[0]));
@@ -91,7 +102,7 @@ class AttentionFinder {
     return same_heads(s) ? std::optional(s) : std::nullopt;
   }
 
-  /// scores + mask, or where(mask, scores, number): the scores.
+  /// scores + mask, where(mask, scores, number) or where(mask, number, scores): the scores.
   ValueId unmasked(Sentence& s, ValueId x) const {
     const Node* add = only_made_by(x, "add");
     for (size_t i = 0; add && i < 2; ++i) {
@@ -101,39 +112,46 @@ class AttentionFinder {
       return scores;
     }
     const Node* select = only_made_by(x, "select");
-    if (!select || graph_[select->in[0]].type.dtype != DType::boolean) return x;
-    const auto hidden = number(select->in[2]);
-    if (!hidden || !is_scores(select->in[1]) || !same_extents(graph_, select->in[1], x) || !masks(select->in[0], x))
-      return x;
-    s.mask = select->in[0], s.hidden = hidden;
-    return select->in[1];
+    const DType truth = select ? graph_[select->in[0]].type.dtype : DType::none;
+    if (truth != DType::boolean && truth != DType::u8) return x;
+    for (size_t i : {size_t{1}, size_t{2}}) {
+      const auto hidden = number(select->in[3 - i]);
+      if (!hidden || !is_scores(select->in[i]) || !same_extents(graph_, select->in[i], x) || !masks(select->in[0], x))
+        continue;
+      s.mask = select->in[0], s.hidden = hidden, s.shows_false = i == 2;
+      return select->in[i];
+    }
+    return x;
   }
 
   bool is_scores(ValueId v) const {
-    if (!four_axes(v)) return false;
+    if (!all_axes(v)) return false;
     Sentence scratch;
     return only_made_by(unscaled(scratch, v), "matmul") != nullptr;
   }
 
+  /// x without a factor, which the scale takes.
   ValueId unscaled(Sentence& s, ValueId x) const {
     if (const Node* div = only_made_by(x, "div"))
-      if (auto c = number(div->in[1]); c && *c != 0 && four_axes(div->in[0])) return s.scale = 1 / *c, div->in[0];
+      if (auto c = factor(div->in[1]); c && all_axes(div->in[0])) return s.scale /= *c, div->in[0];
     if (const Node* mul = only_made_by(x, "mul"))
       for (size_t i : {size_t{0}, size_t{1}})
-        if (auto c = number(mul->in[i]); c && *c != 0 && four_axes(mul->in[1 - i])) return s.scale = *c, mul->in[1 - i];
+        if (auto c = factor(mul->in[i]); c && all_axes(mul->in[1 - i])) return s.scale *= *c, mul->in[1 - i];
     return x;
   }
 
   bool read_product(Sentence& s, const Node& product) const {
     const auto& a = graph_.attrs<MatmulAttrs>(product);
-    s.q = product.in[0];
-    if (a.transpose_a || !four_axes(s.q) || !four_axes(product.in[1])) return false;
-    if (a.transpose_b) return s.k = product.in[1], true;
-    const Node* turn = made_by(product.in[1], "transpose");
-    if (turn && graph_.attrs<TransposeAttrs>(*turn).axes == Ints{0, 1, 3, 2})
-      s.k = turn->in[0];
+    if (a.transpose_a || !all_axes(product.in[0]) || !all_axes(product.in[1])) return false;
+    s.q = unscaled(s, product.in[0]);
+    const ValueId right = unscaled(s, product.in[1]);
+    if (a.transpose_b) return s.k = right, true;
+    const Node* turn = made_by(right, "transpose");
+    const Ints swapped = rank_ == 4 ? Ints{0, 1, 3, 2} : Ints{0, 2, 1};
+    if (turn && graph_.attrs<TransposeAttrs>(*turn).axes == swapped)
+      s.k = graph_.read_once(right) ? unscaled(s, turn->in[0]) : turn->in[0];
     else
-      s.k_turned = product.in[1];
+      s.k_turned = right;
     // Turning the keys for one query costs more than the product.
     return s.k.valid() || (turn && graph_.attrs<TransposeAttrs>(*turn).axes == Ints{0, 2, 3, 1});
   }
@@ -141,8 +159,10 @@ class AttentionFinder {
   /// Batches and heads are the same everywhere: nothing broadcasts.
   bool same_heads(const Sentence& s) const {
     const Dims &q = *dims(s.q), &k = *dims(s.k.valid() ? s.k : s.k_turned), &v = *dims(s.v);
-    const size_t keys = s.k.valid() ? 2 : 3;
-    return q[0] == k[0] && q[0] == v[0] && q[1] == k[1] && q[1] == v[1] && k[keys] == v[2];
+    const size_t rows = rank_ - 2, keys = s.k.valid() ? rows : rows + 1;
+    for (size_t i = 0; i < rows; ++i)
+      if (!(q[i] == k[i]) || !(q[i] == v[i])) return false;
+    return k[keys] == v[rows];
   }
 
   // ---- Heads side by side ----
@@ -181,9 +201,15 @@ class AttentionFinder {
 
   // ---- Writing ----
 
-  void write(NodeId id, const Sentence& s) {
+  void write(NodeId id, Sentence s) {
     AttentionAttrs a;
     a.scale = s.scale, a.hidden = s.hidden, a.guard = false;
+    if (s.hidden) s.mask = truths(id, s.mask, s.shows_false);
+    if (rank_ == 3) {
+      a.q_heads = a.kv_heads = 1;
+      put(id, Builder(graph_, id)("attention", operands(s.q, s.k, s.v, one_head(id, s.mask)), a));
+      return;
+    }
     const auto q = flat(s.q), k = s.k.valid() ? flat(s.k) : flat(s.k_turned, {0, 2, 3, 1}), v = flat(s.v);
     const NodeId reshape = q && k && v ? flat_reader(s.y) : NodeId{};
     if (reshape.valid()) {
@@ -198,6 +224,30 @@ class AttentionFinder {
       keys = Builder(graph_, id)("transpose", {graph_.maker(s.k_turned)->in[0]}, axes);
     }
     put(id, Builder(graph_, id)("attention", operands(s.q, keys, s.v, s.mask), a));
+  }
+
+  /// The condition of a choice as truth values, the other way round where the choice was.
+  ValueId truths(NodeId id, ValueId mask, bool inverted) {
+    Builder b(graph_, id);
+    const Type type = Type::tensor(DType::boolean, graph_[mask].type.dims);
+    if (graph_[mask].type.dtype != DType::boolean) {
+      CastAttrs to;
+      to.to = DType::boolean;
+      graph_.set_type(mask = b("cast", {mask}, to), type);
+    }
+    if (inverted) graph_.set_type(mask = b("not", {mask}), type);
+    return mask;
+  }
+
+  /// A mask of three axes speaks of batches: it gets an axis for the one head.
+  ValueId one_head(NodeId id, ValueId mask) {
+    if (!mask.valid() || graph_[mask].type.dims->size() < 3) return mask;
+    Dims d = *graph_[mask].type.dims;
+    d.insert(d.begin() + 1, Dim(1));
+    Builder b(graph_, id);
+    const ValueId wide = b("unsqueeze", {mask, b.ints({1})});
+    graph_.set_type(wide, Type::tensor(graph_[mask].type.dtype, std::move(d)));
+    return wide;
   }
 
   static std::vector<ValueId> operands(ValueId q, ValueId k, ValueId v, ValueId mask) {
@@ -216,12 +266,14 @@ class AttentionFinder {
   }
 
   Graph& graph_;
+  size_t rank_ = 4;  ///< Of the sentence being read.
 };
 
 }  // namespace
 
 /// matmul(softmax(matmul(q, k, transpose_b) * scale + mask), v)   ->   attention(q, k, v, mask)
-/// With the transposes and reshapes around it where heads come out of one axis and go back into it.
+/// The scale may stand before the product, the mask be a choice. With the transposes and reshapes around it where heads
+/// come out of one axis and go back into it.
 Result<int> fuse_attention(Graph& graph) { return AttentionFinder(graph).run(); }
 
 }  // namespace nnex

@@ -18,6 +18,8 @@ Result<int> fold_but_bytes(Graph& graph);
 Result<int> merge_equal(Graph& graph);
 Result<int> fold_affine(Graph& graph);
 Result<int> simplify(Graph& graph);
+Result<int> fuse_norms(Graph& graph);
+Result<int> plain_scales(Graph& graph);
 Result<int> channels_last(Graph& graph);
 Result<int> quantize_pools(Graph& graph);
 Result<int> fuse_quantized(Graph& graph);

@@ -46,6 +46,8 @@ constexpr PassDef kPasses[] = {
     kInfer,
     {"fold_affine", fold_affine},
     {"simplify", simplify},
+    {"fuse_norms", fuse_norms},
+    {"plain_scales", plain_scales},
     {"quantize_pools", quantize_pools},
     kDropUnused,
     {"channels_last", channels_last},

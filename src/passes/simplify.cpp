@@ -6,7 +6,6 @@
 
 #include "ops/activation.h"
 #include "ops/norm.h"
-#include "ops/reduce.h"
 #include "passes/passes.h"
 #include "passes/region.h"
 #include "tensor/convert.h"
@@ -25,7 +24,6 @@ class Simplifier {
       if (graph_[id].erased || graph_[id].out.size() != 1 || !is_f32(graph_, graph_[id].out[0])) continue;
       power(id);
       if (!graph_[id].erased) product(id);
-      if (!graph_[id].erased) layer_normalization(id);
       if (!graph_[id].erased) batch_normalization(id);
     }
     return changed_;
@@ -176,71 +174,6 @@ class Simplifier {
       if (near(a.alpha, 1.0 / 6) && a.beta == 0.5) return become(id, b("hard_swish", {x})), true;
     }
     return false;
-  }
-
-  // ---- Normalisations ----
-
-  /// v = mean_reduce(x) over the last axis, which stays.
-  const Node* last_axis_mean(ValueId v) const {
-    const Node* m = made_by(v, "mean_reduce");
-    if (!m || m->in.size() < 2 || !is_f32(graph_, m->in[0]) || !graph_.attrs<ReduceAttrs>(*m).keepdims) return nullptr;
-    const auto rank = static_cast<double>(graph_[m->in[0]].type.dims->size());
-    const auto axis = number_of_list(m->in[1]);
-    return axis && (*axis == -1 || *axis == rank - 1) ? m : nullptr;
-  }
-  std::optional<double> number_of_list(ValueId v) const {
-    const Tensor* t = v.valid() ? graph_[v].constant.tensor() : nullptr;
-    if (!t || t->count() != 1) return std::nullopt;
-    return real_at(*t, 0);
-  }
-  /// v = mean(d^2) + epsilon; epsilon.
-  std::optional<double> variance_epsilon(ValueId v, ValueId d) const {
-    const Node* add = made_by(v, "add");
-    auto parts = add ? with_number(*add) : std::nullopt;
-    const Node* mean = parts ? last_axis_mean(parts->first) : nullptr;
-    if (!mean) return std::nullopt;
-    const Node *square = made_by(mean->in[0], "sqr"), *product = made_by(mean->in[0], "mul");
-    const bool squares = (square && square->in[0] == d) || (product && product->in[0] == d && product->in[1] == d);
-    return squares ? std::optional(parts->second) : std::nullopt;
-  }
-  /// A constant vector along the last axis of y.
-  bool is_vector(ValueId v, ValueId y) const {
-    const MaybeDims& d = graph_[v].type.dims;
-    return is_f32(graph_, v) && graph_[v].is_constant() && d->size() == 1 && !graph_[y].type.dims->empty() &&
-           (*d)[0] == graph_[y].type.dims->back();
-  }
-
-  /// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) [* vector [+ vector]]   ->   layer_normalization
-  void layer_normalization(NodeId id) {
-    const Node& div = graph_[id];
-    if (div.op->name != "div") return;
-    const ValueId d = div.in[0];
-    const Node *centred = made_by(d, "sub"), *root = made_by(div.in[1], "sqrt");
-    if (!centred || !root) return;
-    const Node* mean = last_axis_mean(centred->in[1]);
-    const auto epsilon = variance_epsilon(root->in[0], d);
-    if (!mean || !epsilon || !(mean->in[0] == centred->in[0])) return;
-    const ValueId x = centred->in[0];
-    // What follows may be part of it.
-    const auto vector_after = [&](NodeId at, std::string_view op) -> std::pair<NodeId, ValueId> {
-      const NodeId next = only_reader(graph_, graph_[at].out[0]);
-      if (!next.valid() || graph_[next].op->name != op) return {};
-      const ValueId other = graph_[next].in[graph_[next].in[0] == graph_[at].out[0] ? 1 : 0];
-      if (!is_vector(other, x)) return {};
-      return {next, other};
-    };
-    NodeId last = id;
-    auto [scaled, scale] = vector_after(id, "mul");
-    if (!scaled.valid()) return;
-    last = scaled;
-    auto [shifted, offset] = vector_after(scaled, "add");
-    if (shifted.valid()) last = shifted;
-    std::vector<ValueId> in = {x, scale};
-    if (shifted.valid()) in.push_back(offset);
-    LayerNormAttrs attrs;
-    attrs.epsilon = *epsilon;
-    const ValueId y = Builder(graph_, last)("layer_normalization", std::move(in), attrs);
-    become(last, y);
   }
 
   /// batch_normalization with constant numbers   ->   x * scale + offset

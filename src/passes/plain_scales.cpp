@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <optional>
+
+#include "ops/quantize.h"
+#include "passes/passes.h"
+
+namespace nnex {
+namespace {
+
+/// The one axis along which the scale has an element for each of x's; -1: one element for all; nothing otherwise.
+std::optional<int64_t> axis_of(const Shape& scale, const Dims& x) {
+  int64_t axis = -1;
+  for (int64_t i = 0; i < scale.rank(); ++i) {
+    if (scale[i] == 1) continue;
+    if (axis >= 0 || !(x[static_cast<size_t>(i)] == Dim(scale[i]))) return std::nullopt;
+    axis = i;
+  }
+  return axis;
+}
+
+}  // namespace
+
+/// Scales and zero points of x's rank that are one number, or one for each place of an axis, as a number or a list:
+///     dequantize_linear(w: i8[8,3,3,3], f32[8,1,1,1](...), ...)   ->   dequantize_linear(w, f32[8](...), axis = 0)
+/// so that products of bytes find them. Applies to constants.
+Result<int> plain_scales(Graph& graph) {
+  const auto plain = [&](NodeId id, auto attrs) {
+    const Node& node = graph[id];
+    const MaybeDims& x = graph[node.in[0]].type.dims;
+    const Tensor *scale = graph.constant_in(node, 1), *zero = graph.constant_in(node, 2);
+    if (attrs.block_size != 0 || !x || !scale || scale->shape().rank() == 0) return 0;
+    if (scale->shape().rank() != static_cast<int64_t>(x->size()) || x->size() < 2) return 0;
+    if (node.in.size() > 2 && node.in[2].valid() && (!zero || !(zero->shape() == scale->shape()))) return 0;
+    const auto axis = axis_of(scale->shape(), *x);
+    if (!axis) return 0;
+    const Shape shape = *axis < 0 ? Shape{} : Shape{scale->count()};
+    const ValueId s = graph.add_constant(scale->reshaped(shape));
+    const ValueId z = zero ? graph.add_constant(zero->reshaped(shape)) : ValueId{};
+    graph.set_input(id, 1, s);
+    if (zero) graph.set_input(id, 2, z);
+    if (*axis >= 0) attrs.axis = *axis;
+    graph.set_attrs(id, std::move(attrs));
+    return 1;
+  };
+  int made = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    if (graph[id].op->name == "quantize_linear") made += plain(id, graph.attrs<QuantizeAttrs>(id));
+    if (graph[id].op->name == "dequantize_linear") made += plain(id, graph.attrs<DequantizeAttrs>(id));
+  }
+  return made;
+}
+
+}  // namespace nnex
