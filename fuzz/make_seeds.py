@@ -60,6 +60,58 @@ SEEDS = {
 }
 
 
+def number(name, value):
+    return field(5, field(1, name) + field(3, value) + field(20, 2))
+
+
+def block(name, nodes, inputs, outputs):
+    graph = b"".join(field(1, n) for n in nodes) + field(2, name) + b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
+    return field(5, field(1, name) + field(6, graph) + field(20, 5))
+
+
+ONNX_WRITE_SEEDS = {
+    **SEEDS,
+    "blocks": model(
+        [node("ReduceSum", ["x"], ["s"], number("keepdims", 0)), node("Greater", ["s", "zero"], ["c"]),
+         node("If", ["c"], ["y"], block("then_branch", [node("Neg", ["x"], ["a"])], [], [value_info("a", ["N"])]) + block("else_branch", [node("Add", ["x", "s"], ["b"])], [], [value_info("b", ["N"])]))],
+        [value_info("x", ["N"])], [value_info("y", ["N"])], [floats("zero", [], [0.0])]),
+    "rows": model(
+        [node("cvm_right_shift", ["x"], ["t"], number("precision", 8) + number("shift_bit", 3) + field(7, "nnex")), node("debox", ["f"], ["y"], ints("size", [1, 1, 2, 2]) + ints("stride", [1, 1, 2, 2]) + field(7, "nnex"))],
+        [value_info("x", [2, 3], 6), value_info("f", [1, 1, 2, 2])], [value_info("t", [2, 3], 6), value_info("y", [1, 1, 4, 4])]),
+    "old": model([node("Softmax", ["x"], ["y"], number("axis", 1))], [value_info("x", [2, 3, 4])], [value_info("y", [2, 3, 4])], opset=11),
+}
+
+NNEF_ROW_SEEDS = {
+    "shift": """version 1.0;
+extension KHR_enable_fragment_definitions;
+
+fragment nnex_cvm_right_shift(in0: tensor<integer>, precision: integer, shift_bit: integer, is_sign: logical, element_types: string) -> (out0: tensor<integer>);
+fragment nnex_stack(in0: tensor<scalar>, in1: tensor<scalar>, axis: integer) -> (out0: tensor<scalar>);
+
+graph net(x, f) -> (y, g)
+{
+    x = external<integer>(shape = [2, 3]);
+    f = external(shape = [2, 3]);
+    y = nnex_cvm_right_shift(x, precision = 8, shift_bit = 3, is_sign = true, element_types = 'i32 -> i32');
+    g = nnex_stack(f, f, axis = 1);
+}
+""",
+    "pool": """version 1.0;
+extension KHR_enable_fragment_definitions;
+
+fragment nnex_one_hot(in0: tensor<integer>, in1: tensor<integer>, in2: tensor<scalar>, axis: integer, from_end: logical) -> (out0: tensor<scalar>);
+
+graph net(x) -> (y)
+{
+    x = external<integer>(shape = [4]);
+    d = constant<integer>(shape = [], value = [3]);
+    v = constant(shape = [2], value = [0.0, 1.0]);
+    y = nnex_one_hot(x, d, v, axis = -1, from_end = true);
+}
+""",
+}
+
+
 def cvm_symbol(variables, operators, heads, version="cvm_1.0.0", postprocess=""):
     """variables: (name, extents, bits); operators: (function, [(node, output)], attributes, [extents of outputs])."""
     nodes, shapes, rows, texts, bits = [], [], [], [], []
@@ -150,7 +202,7 @@ WEBNN_SEEDS = {
 
 if __name__ == "__main__":
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program"):
+    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program", "fuzz_onnx_write", "fuzz_nnef_rows"):
         (corpus / target).mkdir(parents=True, exist_ok=True)
     for name, content in SEEDS.items():
         (corpus / "fuzz_onnx_run" / f"{name}.onnx").write_bytes(content)
@@ -160,3 +212,7 @@ if __name__ == "__main__":
         (corpus / "fuzz_cvm_run" / name).write_bytes(symbol + b"\0" + params)
     for name, content in WEBNN_SEEDS.items():
         (corpus / "fuzz_webnn_program" / name).write_bytes(content)
+    for name, content in ONNX_WRITE_SEEDS.items():
+        (corpus / "fuzz_onnx_write" / f"{name}.onnx").write_bytes(content)
+    for name, content in NNEF_ROW_SEEDS.items():
+        (corpus / "fuzz_nnef_rows" / f"{name}.nnef").write_text(content)

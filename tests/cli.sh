@@ -49,7 +49,7 @@ done
 expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
 # The model as a builder program of WebNN and as a module: the same answers, the same calls.
-expect 2 "the ending '.xyz' says no standard; known are .nnef" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1
+expect 2 "the ending '.xyz' says no standard; known are .onnx" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nnef
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
 expect 0 "f32[3,8]" "$nnex" dump "$model" --set N=3 --optimized
@@ -66,6 +66,15 @@ expect 0 "" cmp "$scratch/m.weights" "$scratch/again.weights"
 if command -v node >/dev/null; then
   expect 0 "the module says what the program says" node "$(dirname "$0")/webnn_module.mjs" "$scratch/m.mjs" "$scratch/m.webnn"
 fi
+# The model as ONNX again, from every form it has by now; its tensors in a file of their own.
+expect 0 "opset" "$nnex" convert "$model" "$scratch/m.onnx"
+expect 2 "exists" "$nnex" convert "$model" "$scratch/m.onnx"
+expect 0 "data in m.onnx.data" "$nnex" convert "$model" "$scratch/m.onnx" --external-data --force
+expect 0 "probabilities" "$nnex" run "$scratch/m.onnx" --random --save "$scratch/onnx.dat"
+expect 0 "opset" "$nnex" convert "$scratch/nnef.tgz" "$scratch/from_nnef.onnx"
+expect 0 "probabilities" "$nnex" run "$scratch/from_nnef.onnx" --random
+expect 0 "opset" "$nnex" convert "$scratch/m.webnn" "$scratch/from_webnn.onnx"
+expect 0 "probabilities" "$nnex" run "$scratch/from_webnn.onnx" --random
 mkdir "$scratch/alone" && cp "$scratch/m.webnn" "$scratch/alone/"
 expect 3 "there is no 'm.weights' beside it" "$nnex" run "$scratch/alone/m.webnn" --random
 expect 0 "batchNormalization" "$nnex" ops --webnn

@@ -18,7 +18,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string out, to, name;
-  bool custom = false, keep_fragments = false, force = false, quiet = false;
+  bool custom = false, keep_fragments = false, external = false, force = false, quiet = false;
 };
 
 bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
@@ -26,7 +26,7 @@ bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.s
 /// Endings that say what is written.
 constexpr struct {
   std::string_view ending, standard;
-} kEndings[] = {{".nnef", "nnef"},   {".tar", "nnef"},    {".tgz", "nnef"},
+} kEndings[] = {{".onnx", "onnx"},   {".nnef", "nnef"},   {".tar", "nnef"},    {".tgz", "nnef"},
                 {".tar.gz", "nnef"}, {".webnn", "webnn"}, {".mjs", "webnn"}};
 
 /// The standard asked for: the one named, else by the ending; a name without one is a folder of NNEF. A number behind a
@@ -86,12 +86,35 @@ int save(const Options& o, const nnef_format::Written& written) {
   return kOk;
 }
 
+/// Tensors go into a file of their own where they are asked to, or where one file cannot hold them.
+int to_onnx_file(const Options& o, Graph& graph) {
+  std::error_code error;
+  if (!o.force && std::filesystem::exists(o.out, error))
+    return report(Error(Code::invalid_argument, fmt::format("'{}' exists; --force replaces it", o.out)));
+  onnx_format::WriteOptions options{o.name, o.custom, {}};
+  if (o.external || onnx_format::constant_bytes(graph) > onnx_format::kMostInline)
+    options.external = std::filesystem::path(o.out).filename().string() + ".data";
+  auto written = to_onnx(graph, options);
+  if (!written.ok()) return report(written.error());
+  if (Status s = onnx_format::save_model(*written, o.out); !s.ok()) return report(s.error());
+  if (!o.quiet)
+    fmt::print("{}: opset {}, {} nodes, {} initializers{}\n", o.out, written->opset, written->nodes,
+               written->initializers, written->external_name.empty() ? "" : ", data in " + written->external_name);
+  return kOk;
+}
+
 int run(const Options& o) {
   auto load = o.model.options();
   if (!load.ok()) return report(load.error());
   const auto standard = target(o);
   if (!standard.ok()) return report(standard.error());
   if (*standard == "webnn") return to_webnn(o, *load);
+  if (*standard == "onnx") {
+    auto graph = read_any(o.model.path, *load);
+    if (!graph.ok()) return report(graph.error());
+    if (Status s = fix_symbols(*graph, load->symbols); !s.ok()) return report(s.error());
+    return to_onnx_file(o, *graph);
+  }
   auto upgraded = upgrade(o, *load);
   if (!upgraded.ok()) return report(upgraded.error());
   if (*upgraded) {
@@ -124,15 +147,17 @@ void add_convert(CLI::App& app, int& exit_code) {
   o->model.add_to(*verb);
   verb->add_option(
           "out", o->out,
-          "Where to: a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, a .mjs "
-          "module")
+          "Where to: an .onnx file, a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, "
+          "a .mjs module")
       ->required();
-  verb->add_option("--to", o->to, "The standard: nnef, cvm, webnn; absent: by the ending")
-      ->check(CLI::IsMember({"nnef", "cvm", "webnn"}));
+  verb->add_option("--to", o->to, "The standard: onnx, nnef, cvm, webnn; absent: by the ending")
+      ->check(CLI::IsMember({"onnx", "nnef", "cvm", "webnn"}));
   verb->add_option("--name", o->name, "The graph's name; absent: as it is");
   verb->add_flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb->add_flag("--keep-fragments", o->keep_fragments,
                  "Write a document that has fragments with them; without it, as the operations they come down to");
+  verb->add_flag("--external-data", o->external,
+                 "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
   verb->add_flag("--force", o->force, "Replace the model's files in a folder that is not empty");
   verb->add_flag("-q,--quiet", o->quiet, "Print nothing but errors");
   verb->callback([o, &exit_code] { exit_code = run(*o); });

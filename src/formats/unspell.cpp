@@ -67,8 +67,10 @@ class Unspeller {
       if (std::holds_alternative<std::monostate>(usual)) return {};
       return cannot("an absent attribute", f.name);
     }
-    NNEX_ASSIGN(const bool said, say(f.name, value));
-    if (said || same(value, usual)) return {};
+    auto said = say(f.name, value);
+    if (same(value, usual)) return {};  // even where the format has no word for it
+    if (!said.ok()) return std::move(said).error();
+    if (*said) return {};
     return Error(Code::unsupported, fmt::format("{}: attribute '{}' is {}; only {} can be said", spelling_.name, f.name,
                                                 text(value), text(usual)));
   }
@@ -118,7 +120,7 @@ class Unspeller {
       NNEX_ASSIGN(const bool said, say(p.name, *content));
       return said ? Status() : Status(cannot("input", p.name));
     }
-    if (!p.by_value)
+    if (!p.by_value || spelling_.format == Format::onnx)  // ONNX's parameters are inputs, where they are no attributes
       out_.in.push_back(v.valid() ? static_cast<int>(i) : -1);
     else if (v.valid())
       return cannot("input", p.name);

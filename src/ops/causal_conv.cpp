@@ -82,7 +82,7 @@ struct CausalConv {
 
 constexpr Word kActivations[] = {{"swish", "silu"}};
 constexpr Codec kActivationWord = {"onnx_activation", [](const AttrValue& v) { return reword(v, kActivations, true); },
-                                   nullptr};
+                                   [](const AttrValue& v) -> Result<AttrValue> { return v; }};
 
 constexpr OpDef kCausalConvOps[] = {
     {.name = "causal_conv_with_state",

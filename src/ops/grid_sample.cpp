@@ -204,7 +204,9 @@ struct AffineGrid {
 
 constexpr Word kModes[] = {{"bilinear", "linear"}, {"bicubic", "cubic"}};
 constexpr Word kBorders[] = {{"zeros", "constant"}, {"border", "replicate"}, {"reflection", "reflect"}};
-constexpr Codec kModeWord = {"onnx_sample_mode", [](const AttrValue& v) { return reword(v, kModes, true); }, nullptr};
+/// Our words are those of opset 20.
+constexpr Codec kModeWord = {"onnx_sample_mode", [](const AttrValue& v) { return reword(v, kModes, true); },
+                             [](const AttrValue& v) -> Result<AttrValue> { return v; }};
 constexpr Codec kBorderWord = word_codec<kBorders>("onnx_padding_mode");
 
 constexpr OpDef kGridSampleOps[] = {

@@ -8,6 +8,7 @@
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "passes/passes.h"
+#include "run/raise_integers.h"
 
 namespace nnex {
 namespace {
@@ -20,14 +21,15 @@ Status infer(Graph& graph) {
   return {};
 }
 
-Error refusal(const Graph& graph, const std::vector<nnef_format::Unwritable>& refused) {
+template <class U>
+Error refusal(std::string_view standard, const Graph& graph, const std::vector<U>& refused) {
   std::string list;
   for (const auto& r : refused) {
     const std::string& place = graph.place_of(r.node);
     list += fmt::format("\n  {}{}{}", place, place.empty() ? "" : ": ", r.reason);
   }
-  return Error(Code::unsupported, fmt::format("NNEF cannot say {} operation{} (--custom carries them as they are):{}",
-                                              refused.size(), refused.size() == 1 ? "" : "s", list));
+  return Error(Code::unsupported, fmt::format("{} cannot say {} operation{} (--custom carries them as they are):{}",
+                                              standard, refused.size(), refused.size() == 1 ? "" : "s", list));
 }
 
 /// Rows that move elements, be they stored as they may.
@@ -112,6 +114,7 @@ Status make_plain(Graph& graph) {
 
 Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
   NNEX_TRY(make_plain(graph));
+  NNEX_TRY(raise_integers(graph));
   NNEX_TRY(Narrower(graph).run());
   return cvm_format::write_model(graph);
 }
@@ -139,11 +142,45 @@ Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptio
       NNEX_TRY(expand_body(graph, r.node));
       expanded = true;
     }
-    if (!expanded && (options.custom || !wanted.custom)) return refusal(graph, refused);
+    if (!expanded && (options.custom || !wanted.custom)) return refusal("NNEF", graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
     NNEX_TRY(fold_constants(graph));
     NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(infer(graph));
+  }
+  return Error(Code::internal, "bodies of operators nested too deep");
+}
+
+Result<onnx_format::Written> to_onnx(Graph& graph, const onnx_format::WriteOptions& wanted) {
+  onnx_format::WriteOptions options = wanted;
+  options.custom = false;
+  NNEX_TRY(infer(graph));
+  for (int depth = 0; depth < 8; ++depth) {
+    Graph lowered(graph);
+    std::vector<onnx_format::Unwritable> refused;
+    NNEX_TRY(onnx_format::lower_for_onnx(lowered, !wanted.custom));
+    NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
+    if (refused.empty()) {
+      graph = std::move(lowered);
+      return written;
+    }
+    bool changed = !graph.functions.empty();
+    if (changed) {
+      NNEX_TRY(inline_functions(graph));
+      graph.functions.clear();
+      NNEX_TRY(infer(graph));
+      continue;
+    }
+    for (const auto& r : refused) {
+      if (r.node.n >= graph.node_count()) continue;
+      const Node& n = graph[r.node];
+      if (n.erased || !n.op || n.op->body.empty()) continue;
+      NNEX_TRY(expand_body(graph, r.node));
+      changed = true;
+    }
+    if (!changed && (options.custom || !wanted.custom)) return refusal("ONNX", lowered, refused);
+    if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
   }
   return Error(Code::internal, "bodies of operators nested too deep");

@@ -3,6 +3,7 @@
 
 #include "formats/cvm/write.h"
 #include "formats/nnef/write.h"
+#include "formats/onnx/write.h"
 
 namespace nnex {
 
@@ -15,6 +16,11 @@ Status make_plain(Graph& graph);
 /// they have one. Errors: unsupported, naming every operation that is left (unless options.custom); those of
 /// write_document and of inference.
 Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptions& options);
+
+/// An ONNX model of the graph, which is changed on the way into ONNX's conventions. Operations that ONNX lacks become
+/// sentences of others, or what their rows' bodies say. Functions of the model stay functions where that can be.
+/// Errors: unsupported, naming every operation that is left (unless options.custom); those of inference.
+Result<onnx_format::Written> to_onnx(Graph& graph, const onnx_format::WriteOptions& options);
 
 /// A CVM model of a graph that computes with int32 alone, though formats without that type may carry it as int64:
 /// what such a graph was read from NNEF for is read as int32 again. Errors: unsupported (the first node that CVM

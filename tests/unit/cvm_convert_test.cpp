@@ -10,6 +10,7 @@
 #include "formats/read.h"
 #include "nnex/model.h"
 #include "run/convert.h"
+#include "stored.h"
 
 namespace nnex {
 namespace {
@@ -107,6 +108,56 @@ TEST(CvmConvert, ThroughNnefAndBack) {
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(answers(std::move(*again)), expected);
   fs::remove_all(folder);
+}
+
+/// In standard operators, and with the rows as custom ones: the same numbers, and a model of CVM again.
+TEST(CvmConvert, ThroughOnnxAndBack) {
+  const std::vector<int64_t> expected = answers(network());
+  for (bool custom : {false, true}) {
+    SCOPED_TRACE(custom ? "custom" : "standard");
+    Graph graph = network();
+    auto written = to_onnx(graph, {{}, custom, {}});
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    auto read = read_model_bytes(written->model.text(), {});
+    ASSERT_TRUE(read.ok()) << read.error().text();
+    EXPECT_EQ(answers(Graph(*read)), expected);
+    auto back = to_cvm(*read);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    auto again = read_model(back->symbol, back->params, nullptr, false);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(answers(std::move(*again)), expected);
+  }
+}
+
+/// Every stored CVM model that ONNX's operators say, and all of them with custom ones.
+TEST(CvmConvert, StoredModelsThroughOnnx) {
+  const fs::path models = stored::shared() / "conformance/cvm/models";
+  if (!fs::exists(models)) GTEST_SKIP() << models << " is not there";
+  for (const auto& entry : fs::recursive_directory_iterator(models)) {
+    if (entry.path().filename() != "symbol") continue;
+    const fs::path folder = entry.path().parent_path();
+    auto graph = read_model(folder.string(), LoadOptions());
+    if (!graph.ok()) continue;
+    SCOPED_TRACE(folder.string());
+    const std::vector<int64_t> expected = answers(Graph(*graph));
+    for (bool custom : {false, true}) {
+      Graph copy(*graph);
+      auto written = to_onnx(copy, {{}, custom, {}});
+      if (!custom && !written.ok()) {
+        EXPECT_NE(written.error().text().find("cvm_non_max_suppression"), std::string::npos) << written.error().text();
+        continue;
+      }
+      ASSERT_TRUE(written.ok()) << written.error().text();
+      auto read = read_model_bytes(written->model.text(), {});
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      EXPECT_EQ(answers(Graph(*read)), expected);
+      auto back = to_cvm(*read);
+      ASSERT_TRUE(back.ok()) << back.error().text();
+      auto again = read_model(back->symbol, back->params, nullptr, false);
+      ASSERT_TRUE(again.ok()) << again.error().text();
+      EXPECT_EQ(answers(std::move(*again)), expected);
+    }
+  }
 }
 
 /// Without custom operations every row that NNEF cannot say is named.

@@ -27,6 +27,8 @@ class OnnxFunction : public Function {
   OnnxFunction(std::string key, std::string_view message, Source source, Limits limits)
       : key_(std::move(key)), message_(message), source_(std::move(source)), limits_(limits) {}
   const std::string& key() const { return key_; }
+  /// The FunctionProto.
+  std::string_view message() const { return message_; }
   Status expand(Graph& graph, NodeId call) const override;
 
  private:

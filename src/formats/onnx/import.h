@@ -121,6 +121,8 @@ class Importer {
   Status node(std::string_view message, BlockId block, NodeId before);
   Status make(NodeImport& n);
   Status foreign(NodeImport& n, bool call, const std::string& overload);
+  /// A row of the table under its own name, in the domain "nnex".
+  Status row(NodeImport& n, const OpDef& op);
   Result<Attribute> attribute(std::string_view message);
   Result<ValueId> lookup(const std::string& name);
   Status add_function(std::string_view message);

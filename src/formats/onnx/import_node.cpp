@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "formats/onnx/function.h"
+#include "formats/onnx/schema.h"
 #include "formats/spelling.h"
 
 namespace nnex::onnx_format {
@@ -225,6 +226,8 @@ Status Importer::make(NodeImport& n) {
     NNEX_ASSIGN(Quirked done, quirk(n));
     if (done == Quirked::done) return {};
   }
+  if (n.domain == kRowDomain)
+    if (const OpDef* def = find_op(n.op); def && def != &foreign_op() && def != &call_op()) return row(n, *def);
   if (!find_spelling(Format::onnx, n.domain, n.op, static_cast<int>(std::max<int64_t>(n.version, 1))).op)
     return foreign(n, false, {});
   NNEX_ASSIGN(NodeId id, spell(n));
@@ -235,6 +238,27 @@ Status Importer::make(NodeImport& n) {
     else if (o < ports.size() && ports[o].arity == Arity::optional)
       graph_.drop_output(id, o);
   }
+  return {};
+}
+
+Status Importer::row(NodeImport& n, const OpDef& def) {
+  static const Spelling kOwn{Format::onnx, "nnex row"};
+  if (!def.blocks.empty()) return n.error("a row that owns blocks has no operator of its own");
+  SpelledNode s{{&def, &kOwn}, n.in, {}, n.out.size(), {}};
+  for (Attribute& a : n.attrs) {
+    const nnex::Field* f = def.attrs.find(a.name);
+    if (auto* flat = std::get_if<Ints>(&a.value); flat && f && f->kind == "pairs") {
+      if (flat->size() % 2)
+        return n.error(fmt::format("attribute '{}' has {} numbers; needed pairs", a.name, flat->size()));
+      Pairs pairs;
+      for (size_t i = 0; i < flat->size(); i += 2) pairs.emplace_back((*flat)[i], (*flat)[i + 1]);
+      a.value = std::move(pairs);
+    }
+    if (!a.is_graph) s.attrs.emplace_back(a.name, a.value);
+  }
+  NNEX_ASSIGN(const NodeId id, make_spelled(n.b, std::move(s), inference_));
+  for (size_t o = 0; o < n.out.size(); ++o)
+    if (!n.out[o].empty()) n.bind(o, graph_[id].out[o]);
   return {};
 }
 

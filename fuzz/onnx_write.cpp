@@ -1,0 +1,24 @@
+// Reads whatever bytes come as an ONNX model and writes it again, in standard operators and with custom ones. What was
+// written must read, and reading it must give the same model once more.
+
+#include <cstdlib>
+
+#include "formats/read.h"
+#include "run/convert.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace nnex;
+  auto graph = read_model_bytes({reinterpret_cast<const char*>(data), size}, {});
+  if (!graph.ok() || graph->node_count() > 2000) return 0;
+  for (bool custom : {false, true}) {
+    Graph copy(*graph);
+    auto written = to_onnx(copy, {{}, custom, {}});
+    if (!written.ok()) {
+      if (written.error().code() == Code::internal) std::abort();
+      continue;
+    }
+    auto again = read_model_bytes(written->model.text(), {});
+    if (!again.ok()) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,155 @@
+// Integer networks: ONNX convolves and pools bytes, and has no shifts of signed numbers.
+
+#include <algorithm>
+
+#include "formats/onnx/lower.h"
+#include "ops/arithmetic.h"
+#include "ops/compare.h"
+#include "ops/conv.h"
+#include "ops/cvm.h"
+#include "ops/join.h"
+#include "ops/reduce.h"
+#include "ops/scatter.h"
+#include "tensor/convert.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+/// 2^(bits-1) - 1
+int64_t alpha(int64_t bits) { return (int64_t{1} << (bits - 1)) - 1; }
+
+ValueId number(Lower& l, DType type, int64_t value) {
+  Tensor t = std::move(Tensor::make(type, Shape{})).value();
+  set_int(t, 0, value);
+  return l.b.constant(std::move(t));
+}
+
+ValueId clipped(Lower& l, ValueId x, DType type, int64_t bits) {
+  return l.b("clamp", {x, number(l, type, -alpha(bits)), number(l, type, alpha(bits))}, ClampAttrs{Crossed::high});
+}
+
+// ---- Shifts: in i64, where nothing overflows
+
+ValueId wide(Lower& l, ValueId x) { return l.cast(x, DType::i64); }
+
+/// (x - x mod d) / d rounds down.
+ValueId floor_quotient(Lower& l, ValueId x, int64_t d) {
+  const ValueId by = number(l, DType::i64, d);
+  return l.b("div", {l.b("sub", {x, l.b("mod", {x, by})}), by});
+}
+
+/// ((x >> (s-1)) + 1) >> 1 is floor((x + 2^(s-1)) / 2^s).
+void right_shift(Lower& l) {
+  const auto a = l.attrs<CvmShiftAttrs>();
+  const ValueId half = number(l, DType::i64, int64_t{1} << (a.shift_bit - 1));
+  const ValueId y = clipped(l, floor_quotient(l, l.b("add", {wide(l, l.in(0)), half}), int64_t{1} << a.shift_bit),
+                            DType::i64, a.precision);
+  l.graph.set_type(y, Type::tensor(DType::i64));
+  l.replace(l.cast(y, DType::i32));
+}
+
+void left_shift(Lower& l) {
+  const auto a = l.attrs<CvmShiftAttrs>();
+  if (a.shift_bit > 31) return;  // 2^31 2^32 needs more than 64 bits
+  const ValueId y = l.b("mul", {wide(l, l.in(0)), number(l, DType::i64, int64_t{1} << a.shift_bit)});
+  const ValueId narrow = clipped(l, y, DType::i64, a.precision);
+  l.graph.set_type(narrow, Type::tensor(DType::i64));
+  l.replace(l.cast(narrow, DType::i32));
+}
+
+void clip(Lower& l) { l.replace(clipped(l, l.in(0), DType::i32, l.attrs<CvmClipAttrs>().precision)); }
+
+/// 1, and one more for each power of two from 2 on that the magnitude reaches.
+void digits(Lower& l) {
+  std::vector<int64_t> powers;
+  for (int k = 1; k <= 31; ++k) powers.push_back(int64_t{1} << k);
+  const ValueId size = l.b("unsqueeze", {l.b("abs", {wide(l, l.in(0))}), l.ints({-1})});
+  const ValueId reached = l.b("ge", {size, l.ints(powers)}, AnswerAttrs{});
+  ReduceAttrs sum;
+  sum.keepdims = false, sum.when_empty = WhenEmpty::all;
+  const ValueId count = l.b("sum_reduce", {l.cast(reached, DType::i32), l.ints({-1})}, sum);
+  l.replace(l.b("add", {count, number(l, DType::i32, 1)}));
+}
+
+// ---- Bytes
+
+/// A constant, perhaps cast, whose elements are bytes with a sign; nothing: it is none.
+std::optional<Tensor> bytes_of(const Graph& graph, ValueId v) {
+  if (const Node* maker = graph.maker(v); maker && maker->op->name == "cast") v = maker->in[0];
+  const Tensor* t = graph[v].constant.tensor();
+  if (!t || (t->dtype() != DType::i32 && t->dtype() != DType::i8)) return std::nullopt;
+  if (t->dtype() == DType::i8) return *t;
+  for (int64_t i = 0; i < t->count(); ++i)
+    if (const int64_t x = int_at(*t, i); x < -128 || x > 127) return std::nullopt;
+  auto narrow = convert(*t, DType::i8);
+  return narrow.ok() ? std::optional(std::move(*narrow)) : std::nullopt;
+}
+
+/// y = conv(x, w, b)   ->   y = conv_integer(cast(x, i8), w as i8) + b, where x has 8 bits at most.
+void integer_conv(Lower& l) {
+  const DType type = l.graph[l.node().out[0]].type.dtype;
+  if (type != DType::i32 || l.bits_of(l.in(0)) < 1 || l.bits_of(l.in(0)) > 8) return;
+  const auto filter = bytes_of(l.graph, l.in(1));
+  const auto y_shape = l.out_shape();
+  if (!filter || !y_shape) return;
+  const ValueId w = l.graph.add_constant(*filter, l.graph[l.in(1)].name);
+  const NodeId made = l.b.node(op("conv_integer"), {l.cast(l.in(0), DType::i8), w}, 1, l.node().attrs);
+  ValueId y = l.graph[made].out[0];
+  if (l.has(2)) {
+    Ints extents(static_cast<size_t>(y_shape->rank() - 1), 1);
+    extents[0] = -1;
+    y = l.b("add", {y, l.reshaped(l.in(2), extents)});
+  }
+  l.replace(y);
+}
+
+/// Pools compare bytes and reals: an i32 is exact as either where it fits.
+void integer_pool(Lower& l) {
+  if (l.dtype(0) != DType::i32 || (l.node().out.size() > 1 && l.node().out[1].valid())) return;
+  const int64_t bits = l.bits_of(l.in(0));
+  const DType as = bits >= 1 && bits <= 8 ? DType::i8 : DType::f64;
+  const ValueId y = l.again({l.cast(l.in(0), as)});
+  l.graph.set_type(y, Type::tensor(as));
+  l.replace(l.cast(y, DType::i32));
+}
+
+// ---- Detection
+
+/// Rows above the threshold move to the front: each row goes to its number among them, the others to one place behind
+/// all, which is cut off.
+void valid_counts(Lower& l) {
+  const auto x = l.shape(0);
+  if (!x || x->rank() != 3 || x->count() > 1 << 24) return;
+  const int64_t batch = (*x)[0], rows = (*x)[1], numbers = (*x)[2];
+  const DType type = DType::i32;
+  const ValueId score = l.b("slice", {l.in(0), l.ints({1}), l.ints({2}), l.ints({2})});
+  const ValueId above = l.b("gt", {score, number(l, type, l.attrs<ValidCountsAttrs>().score_threshold)}, AnswerAttrs{});
+  const ValueId ones = l.cast(above, type);  // [batch, rows, 1]
+  ReduceAttrs sum;
+  sum.keepdims = false, sum.when_empty = WhenEmpty::all;
+  const ValueId count = l.b("sum_reduce", {ones, l.ints({1, 2})}, sum);
+  const ValueId place = l.b("sub", {l.b("cum_sum", {ones, l.b.integer(1)}, CumulativeAttrs{}), number(l, type, 1)});
+  const ValueId to = l.b("select", {above, place, number(l, type, rows)});
+  const ValueId index = l.b("expand", {l.cast(to, DType::i64), l.ints({batch, rows, numbers})});
+  Tensor empty = std::move(Tensor::make(type, Shape{batch, rows + 1, numbers})).value();
+  std::fill(empty.mutable_as<int32_t>().begin(), empty.mutable_as<int32_t>().end(), -1);
+  ScatterElementsAttrs along;
+  along.axis = 1;
+  const ValueId moved = l.b("scatter_elements", {l.b.constant(std::move(empty)), index, l.in(0)}, along);
+  const ValueId front = l.b("slice", {moved, l.ints({0}), l.ints({rows}), l.ints({1})});
+  const std::vector<ValueId> out = l.node().out;
+  if (out[0].valid()) l.replace(count, 0);
+  if (out[1].valid()) l.replace(front, 1);
+}
+
+constexpr LowerRow kRows[] = {
+    {"cvm_right_shift", right_shift}, {"cvm_left_shift", left_shift}, {"cvm_clip", clip},
+    {"cvm_precision", digits},        {"conv", integer_conv},         {"max_pool", integer_pool},
+    {"get_valid_counts", valid_counts},
+};
+
+}  // namespace
+
+std::span<const LowerRow> lower_integers() { return kRows; }
+
+}  // namespace nnex::onnx_format

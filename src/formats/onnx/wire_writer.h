@@ -1,0 +1,49 @@
+#pragma once
+// The protobuf wire format, written: a message is put together from its parts, so that its length is known before the
+// first byte is in a file, and tensors are never copied.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nnex::wire {
+
+/// A message: bytes of its own, and between them views of bytes that others keep alive.
+class Message {
+ public:
+  void integer(uint32_t field, int64_t value);
+  void real(uint32_t field, float value);
+  /// Copied.
+  void bytes(uint32_t field, std::string_view value);
+  /// Not copied: whoever owns them keeps them until the message is written.
+  void borrowed(uint32_t field, std::string_view value);
+  void message(uint32_t field, Message inner);
+  /// One packed field; nothing for an empty list.
+  void integers(uint32_t field, std::span<const int64_t> values);
+  void reals(uint32_t field, std::span<const float> values);
+
+  uint64_t size() const { return size_; }
+  /// Its bytes, in order, piece by piece.
+  template <class F>
+  void each(F f) const {
+    for (const Piece& p : pieces_) f(p.borrowed ? p.view : std::string_view(p.own));
+  }
+  std::string text() const;
+
+ private:
+  struct Piece {
+    bool borrowed = false;
+    std::string own;
+    std::string_view view;
+  };
+  std::string& own();
+  void head(uint32_t field, uint64_t length);
+  void append(std::string_view bytes);
+
+  std::vector<Piece> pieces_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace nnex::wire
