@@ -1,5 +1,5 @@
-// Reads whatever bytes come as an NNEF document whose fragments may be rows of the engine's table (nnex_...), and writes
-// it again with custom operations. What was written must read.
+// Reads whatever bytes come as an NNEF document whose fragments may be rows of the engine's table (nnex_...), and
+// writes it again with custom operations. What was written must read.
 
 #include <cstdlib>
 #include <string_view>

@@ -26,7 +26,7 @@ bool ends_in(std::string_view s, std::string_view end) { return s.size() > end.s
 /// Endings that say what is written.
 constexpr struct {
   std::string_view ending, standard;
-} kEndings[] = {{".onnx", "onnx"},   {".nnef", "nnef"},   {".tar", "nnef"},    {".tgz", "nnef"},
+} kEndings[] = {{".onnx", "onnx"},   {".nnef", "nnef"},   {".tar", "nnef"}, {".tgz", "nnef"},
                 {".tar.gz", "nnef"}, {".webnn", "webnn"}, {".mjs", "webnn"}};
 
 /// The standard asked for: the one named, else by the ending; a name without one is a folder of NNEF. A number behind a

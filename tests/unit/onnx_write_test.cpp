@@ -152,8 +152,11 @@ TEST(OnnxWrite, RowsWithoutASpelling) {
        }},
       {"backwards", [](Builder& b, ValueId x) { return b("reverse", {x}); }},
       {"not equal",
-       [](Builder& b, ValueId x) { return b("select", {b("ne", {x, b("abs", {x})}), x, b("neg", {x})}); }},
-      {"limits that cross", [](Builder& b, ValueId x) {
+       [](Builder& b, ValueId x) {
+         return b("select", {b("ne", {x, b("abs", {x})}), x, b("neg", {x})});
+       }},
+      {"limits that cross",
+       [](Builder& b, ValueId x) {
          return b("clamp", {x, b.number(DType::f32, 1), b.number(DType::f32, -1)});
        }},
   };

@@ -143,8 +143,8 @@ void valid_counts(Lower& l) {
 }
 
 constexpr LowerRow kRows[] = {
-    {"cvm_right_shift", right_shift}, {"cvm_left_shift", left_shift}, {"cvm_clip", clip},
-    {"cvm_precision", digits},        {"conv", integer_conv},         {"max_pool", integer_pool},
+    {"cvm_right_shift", right_shift},   {"cvm_left_shift", left_shift}, {"cvm_clip", clip},
+    {"cvm_precision", digits},          {"conv", integer_conv},         {"max_pool", integer_pool},
     {"get_valid_counts", valid_counts},
 };
 

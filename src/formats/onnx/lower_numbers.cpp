@@ -143,11 +143,11 @@ void linear(Lower& l) {
 }
 
 constexpr LowerRow kRows[] = {
-    {"eq", answer},     {"lt", answer},       {"le", answer},       {"gt", answer},    {"ge", answer},
-    {"is_nan", answer}, {"is_inf", answer},   {"and", truths},      {"or", truths},    {"xor", truths},
-    {"not", truths},    {"ne", not_equal},    {"select", condition}, {"if_else", condition},
-    {"clamp", clamp},   {"round", round},     {"cast", cast},       {"log2", log2},    {"add_n", add_n},
-    {"matmul", matmul}, {"linear", linear},
+    {"eq", answer},     {"lt", answer},     {"le", answer},        {"gt", answer},         {"ge", answer},
+    {"is_nan", answer}, {"is_inf", answer}, {"and", truths},       {"or", truths},         {"xor", truths},
+    {"not", truths},    {"ne", not_equal},  {"select", condition}, {"if_else", condition}, {"clamp", clamp},
+    {"round", round},   {"cast", cast},     {"log2", log2},        {"add_n", add_n},       {"matmul", matmul},
+    {"linear", linear},
 };
 
 }  // namespace

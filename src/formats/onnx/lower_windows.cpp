@@ -49,7 +49,8 @@ void conv_border(Lower& l) {
   for (int64_t i = 2; i < x->rank(); ++i) {
     const auto at = static_cast<size_t>(i - 2);
     const auto pads = at < a.padding.size() ? a.padding[at] : std::pair<int64_t, int64_t>{};
-    auto w = window_of((*x)[i], (*filter)[i], entry(a.stride, at, 1), entry(a.dilation, at, 1), pads, a.auto_pad, false);
+    auto w =
+        window_of((*x)[i], (*filter)[i], entry(a.stride, at, 1), entry(a.dilation, at, 1), pads, a.auto_pad, false);
     if (!w.ok()) return;
     windows.push_back(*w);
   }
@@ -232,9 +233,15 @@ void max_roi_pool(Lower& l) {
 }
 
 constexpr LowerRow kRows[] = {
-    {"conv", conv},       {"separable_conv", separable_conv}, {"separable_deconv", separable_deconv},
-    {"deconv", deconv},   {"max_pool", max_pool},             {"box", box},
-    {"lp_pool", lp_pool}, {"desample", desample},             {"roi_align", roi_align},
+    {"conv", conv},
+    {"separable_conv", separable_conv},
+    {"separable_deconv", separable_deconv},
+    {"deconv", deconv},
+    {"max_pool", max_pool},
+    {"box", box},
+    {"lp_pool", lp_pool},
+    {"desample", desample},
+    {"roi_align", roi_align},
     {"max_roi_pool", max_roi_pool},
 };
 

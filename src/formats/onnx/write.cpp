@@ -18,8 +18,8 @@ namespace {
 
 using wire::Message;
 
-constexpr int kLeastOpset = 17;            ///< What runtimes of the last years read.
-constexpr int64_t kLeastExternal = 1024;   ///< Bytes of a tensor that is worth a place in the other file.
+constexpr int kLeastOpset = 17;           ///< What runtimes of the last years read.
+constexpr int64_t kLeastExternal = 1024;  ///< Bytes of a tensor that is worth a place in the other file.
 constexpr uint64_t kExternalAlignment = 4096;
 
 /// The IR version that came with an opset.
@@ -65,7 +65,8 @@ Message extent_message(const Dim& d, bool exact) {
   Message m;
   if (d.is_number())
     m.integer(1, d.value());
-  else if (const auto symbols = d.symbols(); !d.has_unknown() && (exact || (symbols.size() == 1 && symbols[0] == d.text())))
+  else if (const auto symbols = d.symbols();
+           !d.has_unknown() && (exact || (symbols.size() == 1 && symbols[0] == d.text())))
     m.bytes(2, d.text());
   return m;
 }
@@ -126,7 +127,8 @@ Message type_message(const Type& type, bool exact) {
 int64_t constant_bytes(const Graph& graph) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < graph.value_count(); ++i)
-    if (const Tensor* t = graph[ValueId{i}].constant.tensor(); t && !graph[ValueId{i}].uses.empty()) bytes += t->bytes();
+    if (const Tensor* t = graph[ValueId{i}].constant.tensor(); t && !graph[ValueId{i}].uses.empty())
+      bytes += t->bytes();
   return bytes;
 }
 
@@ -228,7 +230,9 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
     return {};
   }
   const Tensor* t = def.constant.tensor();
-  if (!t) return Error(Code::unsupported, fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
+  if (!t)
+    return Error(Code::unsupported,
+                 fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
   if (options_.external.empty() || t->dtype() == DType::str || t->bytes() < kLeastExternal) {
     NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
     to.message(5, std::move(m));
@@ -298,7 +302,9 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
     if (Status s = node(n, m); !s.ok()) refused_->push_back({n, s.error().message()});
   NNEX_ASSIGN(const std::vector<std::string> last, results(id, main, m));
   const std::string& own = graph_.meta.graph_name;
-  m.bytes(2, main ? (!options_.name.empty() ? options_.name : own.empty() ? "network" : own)
+  m.bytes(2, main ? (!options_.name.empty() ? options_.name
+                     : own.empty()          ? "network"
+                                            : own)
                   : fmt::format("block_{}", id.n));
   if (main) NNEX_TRY(initializers(m));
   for (ValueId v : graph_[id].params) m.message(11, value_info(name_of(v), graph_[v].type, main));
@@ -324,7 +330,8 @@ Message GraphWriter::model(Message graph) {
   }
   out_.opset = opsets_[""];
   Message m;
-  m.integer(1, std::max(ir_of(out_.opset), graph_.functions.empty() ? int64_t{8} : std::min(meta.ir_version, kNewestIr)));
+  m.integer(1,
+            std::max(ir_of(out_.opset), graph_.functions.empty() ? int64_t{8} : std::min(meta.ir_version, kNewestIr)));
   m.bytes(2, meta.producer.empty() ? "nnex" : meta.producer);
   if (!meta.producer_version.empty()) m.bytes(3, meta.producer_version);
   if (!meta.domain.empty()) m.bytes(4, meta.domain);

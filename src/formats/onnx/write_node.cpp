@@ -19,7 +19,7 @@ using wire::Message;
 
 /// AttributeProto's number of a kind.
 int64_t number_of(char kind) {
-  constexpr std::pair<char, int64_t> kNumbers[] = {{'f', 1}, {'i', 2}, {'s', 3}, {'t', 4},  {'g', 5},
+  constexpr std::pair<char, int64_t> kNumbers[] = {{'f', 1}, {'i', 2}, {'s', 3}, {'t', 4}, {'g', 5},
                                                    {'F', 6}, {'I', 7}, {'S', 8}, {'T', 13}};
   for (const auto& [k, n] : kNumbers)
     if (k == kind) return n;
@@ -37,7 +37,8 @@ std::optional<int64_t> as_integer(const AttrValue& v) {
   if (auto* i = std::get_if<int64_t>(&v)) return *i;
   if (auto* t = std::get_if<DType>(&v)) return onnx_number(*t);
   auto* x = std::get_if<double>(&v);
-  return x && *x == static_cast<double>(static_cast<int64_t>(*x)) ? std::optional(static_cast<int64_t>(*x)) : std::nullopt;
+  return x && *x == static_cast<double>(static_cast<int64_t>(*x)) ? std::optional(static_cast<int64_t>(*x))
+                                                                  : std::nullopt;
 }
 
 std::optional<float> as_real(const AttrValue& v) {
@@ -107,7 +108,8 @@ AttrMap defaults(const OpDef& op, const Spelling& spelling, const HasAttribute& 
 /// Whether a newer form of the same name follows or precedes: then this one is for reading alone.
 bool outdated(const OpDef& op, const Spelling& spelling) {
   return std::any_of(op.spelled.begin(), op.spelled.end(), [&](const Spelling& s) {
-    return s.format == Format::onnx && s.name == spelling.name && s.domain == spelling.domain && s.since > spelling.since;
+    return s.format == Format::onnx && s.name == spelling.name && s.domain == spelling.domain &&
+           s.since > spelling.since;
   });
 }
 
@@ -228,8 +230,8 @@ namespace {
 Status takes_type(const Graph& graph, const Node& node) {
   const std::string_view row = node.op->name;
   if (row != "conv" && row != "max_pool") return {};
-  const DType type = graph[node.in[0]].is_constant() ? graph[node.in[0]].constant.tensor()->dtype()
-                                                     : graph[node.in[0]].type.dtype;
+  const DType type =
+      graph[node.in[0]].is_constant() ? graph[node.in[0]].constant.tensor()->dtype() : graph[node.in[0]].type.dtype;
   const bool byte = type == DType::i8 || type == DType::u8;
   if (!is_int(type) || (byte && row == "max_pool")) return {};
   return Error(Code::unsupported, fmt::format("{}: its input is {}, of values that may need more than 8 bits; "

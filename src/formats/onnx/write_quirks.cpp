@@ -143,12 +143,8 @@ Said recurrent(const Graph& graph, const Node& node) {
                                                                              {"softsign", "Softsign"},
                                                                              {"softplus", "Softplus"}};
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"direction", "direction"},
-      {"activation_alpha", "activation_alpha"},
-      {"activation_beta", "activation_beta"},
-      {"clip", "clip"},
-      {"reset_after", "linear_before_reset"},
-      {"input_forget", "input_forget"}};
+      {"direction", "direction"}, {"activation_alpha", "activation_alpha"}, {"activation_beta", "activation_beta"},
+      {"clip", "clip"},           {"reset_after", "linear_before_reset"},   {"input_forget", "input_forget"}};
   OnnxNode out{capitals(node.op->name), "", node.in, {}, 14};
   const std::shared_ptr<void> usual = node.op->attrs.make();
   const Texts words = std::get<Texts>(node.op->attrs.find("activations")->get(node.attrs.get()));
@@ -251,11 +247,8 @@ Said svm_classifier(const Graph& graph, const Node& node) {
 
 Said tf_idf_vectorizer(const Graph& graph, const Node& node) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"min_gram", "min_gram_length"},
-      {"max_gram", "max_gram_length"},
-      {"max_skip", "max_skip_count"},
-      {"gram_starts", "ngram_counts"},
-      {"gram_columns", "ngram_indexes"},
+      {"min_gram", "min_gram_length"}, {"max_gram", "max_gram_length"},   {"max_skip", "max_skip_count"},
+      {"gram_starts", "ngram_counts"}, {"gram_columns", "ngram_indexes"},
   };
   return with_labels(graph, node, "TfIdfVectorizer", "", "pool", "pool_strings", "pool_int64s", kNames);
 }
