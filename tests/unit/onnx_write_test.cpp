@@ -109,12 +109,12 @@ TEST(WireWriter, LengthsAreKnownBeforeBytes) {
   const std::string text = outer.text();
   EXPECT_EQ(text.size(), outer.size());
   Reader r(text);
-  Field f;
+  wire::Field f;
   ASSERT_TRUE(r.next(f));
   EXPECT_EQ(f.bytes, "name");
   ASSERT_TRUE(r.next(f));
   Reader in(f.bytes);
-  Field g;
+  wire::Field g;
   ASSERT_TRUE(in.next(g));
   EXPECT_EQ(g.integer(), -1);
   ASSERT_TRUE(in.next(g));
