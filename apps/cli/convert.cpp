@@ -7,9 +7,9 @@
 #include "formats/nnef/model.h"
 #include "formats/read.h"
 #include "graph/symbols.h"
-#include "read_any.h"
 #include "run/convert.h"
 #include "webnn/program_file.h"
+#include "webnn/read_any.h"
 #include "webnn/write.h"
 
 namespace nnex::cli {

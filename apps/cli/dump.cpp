@@ -10,7 +10,7 @@
 #include "graph/text/printer.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "read_any.h"
+#include "webnn/read_any.h"
 
 namespace nnex::cli {
 namespace {

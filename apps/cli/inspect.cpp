@@ -23,7 +23,7 @@
 #include "graph/work.h"
 #include "kernels/simd/loops.h"
 #include "passes/passes.h"
-#include "read_any.h"
+#include "webnn/read_any.h"
 
 namespace nnex::cli {
 namespace {

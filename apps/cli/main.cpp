@@ -5,7 +5,6 @@
 
 #include "cli.h"
 #include "numbers.h"
-#include "read_any.h"
 
 namespace nnex::cli {
 
@@ -116,9 +115,7 @@ Result<LoadOptions> ModelOptions::options() const {
 
 Result<Model> ModelOptions::load() const {
   NNEX_ASSIGN(const LoadOptions given, options());
-  if (!is_program(path)) return Model::load(path, given);
-  NNEX_ASSIGN(Graph graph, read_any(path, given));
-  return Model::compile(std::move(graph), given);
+  return Model::load(path, given);
 }
 
 namespace {

@@ -14,8 +14,8 @@
 #include "formats/nnef/write.h"
 #include "graph/graph.h"
 #include "numbers.h"
-#include "read_any.h"
 #include "tensor/convert.h"
+#include "webnn/read_any.h"
 
 namespace nnex::cli {
 namespace {
@@ -249,13 +249,11 @@ Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out
 Result<Model> load(const Options& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  if (!o.quantised && !is_program(o.model.path)) return Model::load(o.model.path, options);
+  if (!o.quantised) return Model::load(o.model.path, options);
   NNEX_ASSIGN(Graph graph, read_any(o.model.path, options));
-  if (o.quantised) {
-    if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
-      return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
-    NNEX_TRY(nnef_format::apply_quantisation(graph));
-  }
+  if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
+    return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
+  NNEX_TRY(nnef_format::apply_quantisation(graph));
   return Model::compile(std::move(graph), options);
 }
 

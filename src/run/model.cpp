@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 #include "base/quota.h"
 #include "formats/read.h"
@@ -13,6 +12,7 @@
 #include "kernels/simd/loops.h"
 #include "passes/pipeline.h"
 #include "run/frame.h"
+#include "run/guarded.h"
 
 namespace nnex {
 
@@ -101,18 +101,6 @@ Status check_input(const PortInfo& port, const Value& value, std::map<std::strin
                                                    name(t->dtype()), t->shape().text(), port.type, clash));
 }
 
-/// Runs f; what the standard library or a third party throws becomes an Error, once.
-template <class F>
-auto guarded(F&& f) -> decltype(f()) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    return Error(Code::limit, "out of memory");
-  } catch (const std::exception& e) {
-    return Error(Code::internal, e.what());
-  }
-}
-
 }  // namespace
 
 Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
@@ -138,16 +126,6 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
     model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
     model.impl_->compiled->loops = &simd::loops(isa);
     model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
-    return model;
-  });
-}
-
-Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
-  return guarded([&]() -> Result<Model> {
-    auto graph = read_model(path, options);
-    if (!graph.ok()) return std::move(graph).error().during(fmt::format("reading '{}'", path));
-    auto model = compile(std::move(graph).value(), options);
-    if (!model.ok()) return std::move(model).error().during(fmt::format("loading '{}'", path));
     return model;
   });
 }

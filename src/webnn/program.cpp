@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/try.h"
@@ -127,14 +128,15 @@ nnex::Result<nnex::Graph> graph_of(Program& program) {
   graph.meta.graph_name = program.name;
   std::vector<ValueId> results;
   for (const auto& [name, r] : program.outputs) {
-    const ValueId v = outputs->at(name).state()->value;
+    ValueId v = outputs->at(name).state()->value;
     // A result has a value of its own, with the output's name.
-    Builder b(graph, kMain);
-    const ValueId y = b("copy", {v});
-    if (graph[v].name == name) graph.set_name(v, {});
-    graph.set_type(y, graph[v].type);
-    graph.set_name(y, name);
-    results.push_back(y);
+    if (!graph.maker(v) || std::find(results.begin(), results.end(), v) != results.end()) {
+      const ValueId y = Builder(graph, kMain)("copy", {v});
+      graph.set_type(y, graph[v].type);
+      v = y;
+    }
+    graph.set_name(v, name);
+    results.push_back(v);
   }
   graph.set_results(kMain, std::move(results));
   return graph;

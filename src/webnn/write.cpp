@@ -283,9 +283,7 @@ void Writer::node(NodeId id) {
     w.attrs = n.op->attrs.copy(n.attrs.get());
     w.plain.attrs = w.attrs.get();
   }
-  RowWriter row = find_row(n.op->name);
-  if (!row) row = find_moving_row(n.op->name);
-  if (!row) row = find_product_row(n.op->name);
+  const RowWriter row = find_row(n.op->name);
   (row ? row : plain_row)(w);
   for (size_t i = 0; i < n.out.size() && !failed_; ++i)
     if (w.wants(i) && !values_.count(n.out[i].n)) refuse(fmt::format("{}: result {} is read", n.op->name, i));

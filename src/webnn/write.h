@@ -2,6 +2,7 @@
 // An engine graph as a builder program: node after node becomes calls, which a builder checks as they are made.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -109,9 +110,15 @@ struct RowNode {
 
 /// What writes a row in its own way, or prepares it for plain_row; null: plain_row alone.
 using RowWriter = void (*)(RowNode& w);
+struct RowEntry {
+  std::string_view name;
+  RowWriter write = nullptr;
+};
+/// The rows that move elements, and those of products, windows and recurrent layers.
+std::span<const RowEntry> moving_rows();
+std::span<const RowEntry> product_rows();
+/// Of those and every other row.
 RowWriter find_row(std::string_view row);
-RowWriter find_moving_row(std::string_view row);
-RowWriter find_product_row(std::string_view row);
 
 /// The row as the table spells it: operands by their ports, attributes by their names.
 void plain_row(RowNode& w);

@@ -294,11 +294,7 @@ void resize(RowNode& w) {
   w.give(y);
 }
 
-struct Row {
-  std::string_view name;
-  RowWriter write;
-};
-constexpr Row kRows[] = {
+constexpr RowEntry kRows[] = {
     {"reshape", reshape},
     {"flatten", reshape},
     {"squeeze", reshape},
@@ -323,10 +319,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-RowWriter find_moving_row(std::string_view row) {
-  for (const Row& r : kRows)
-    if (r.name == row) return r.write;
-  return nullptr;
-}
+std::span<const RowEntry> moving_rows() { return kRows; }
 
 }  // namespace nnex::ml

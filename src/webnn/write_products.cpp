@@ -422,11 +422,7 @@ void conv_integer(RowNode& w) {
   if (!w.to.failed()) w.give(w.to.cast(y, DataType::int32));
 }
 
-struct Row {
-  std::string_view name;
-  RowWriter write;
-};
-constexpr Row kRows[] = {
+constexpr RowEntry kRows[] = {
     {"matmul", matmul},
     {"linear", linear},
     {"conv", conv},
@@ -445,10 +441,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-RowWriter find_product_row(std::string_view row) {
-  for (const Row& r : kRows)
-    if (r.name == row) return r.write;
-  return nullptr;
-}
+std::span<const RowEntry> product_rows() { return kRows; }
 
 }  // namespace nnex::ml

@@ -332,11 +332,7 @@ void one_hot(RowNode& w) {
   w.give(w.to.call("where", {{"condition", is}, {"trueValue", on}, {"falseValue", off}}));
 }
 
-struct Row {
-  std::string_view name;
-  RowWriter write;
-};
-constexpr Row kRows[] = {
+constexpr RowEntry kRows[] = {
     {"copy", same},
     {"pow", pow},
     {"add_n", add_n},
@@ -371,8 +367,9 @@ bool is_reduction(std::string_view row) {
 }  // namespace
 
 RowWriter find_row(std::string_view row) {
-  for (const Row& r : kRows)
-    if (r.name == row) return r.write;
+  for (const std::span<const RowEntry> rows : {std::span<const RowEntry>(kRows), moving_rows(), product_rows()})
+    for (const RowEntry& r : rows)
+      if (r.name == row) return r.write;
   return is_reduction(row) ? reduce : nullptr;
 }
 
