@@ -1,4 +1,5 @@
-// webnn_bench PROGRAM.webnn...: what a program of WebNN's API waits for: build(), the first inference, the others.
+// webnn_bench PROGRAM.webnn...: what a program of WebNN's API waits for: build(), the first inference, the others; then
+// what a dispatch costs by itself.
 
 #include <fmt/format.h>
 
@@ -63,10 +64,47 @@ int bench(const std::string& path) {
   return 0;
 }
 
+/// Dispatches of an addition of one number: a thousand queued, then one at a time with its answer awaited.
+int overhead() {
+  const ml::Context context = *ml::createContext().get();
+  ml::GraphBuilder builder = *ml::GraphBuilder::create(context);
+  const ml::OperandDescriptor one{ml::DataType::float32, {}};
+  const auto x = builder.input("x", one);
+  if (!x.ok()) return 1;
+  const auto y = builder.add(*x, *x);
+  if (!y.ok()) return 1;
+  const auto graph = builder.build({{"y", *y}}).get();
+  if (!graph.ok()) return 1;
+  ml::NamedTensors in, out;
+  in["x"] = *context.createTensor({one, false, true}).get();
+  out["y"] = *context.createTensor({one, true, false}).get();
+  const std::vector<float> number = {1};
+  (void)context.writeTensor(in["x"], number).ok();
+  constexpr int kQueued = 1000, kRounds = 10;
+  std::vector<double> queued, awaited;
+  for (int round = 0; round <= kRounds; ++round) {
+    const auto start = Clock::now();
+    for (int i = 0; i < kQueued; ++i) (void)context.dispatch(*graph, in, out).ok();
+    (void)context.readTensor(out["y"]).get().ok();
+    if (round > 0) queued.push_back(ms_since(start) * 1000 / kQueued);
+  }
+  for (int i = 0; i < kQueued; ++i) {
+    const auto start = Clock::now();
+    (void)context.dispatch(*graph, in, out).ok();
+    (void)context.readTensor(out["y"]).get().ok();
+    awaited.push_back(ms_since(start) * 1000);
+  }
+  std::sort(queued.begin(), queued.end());
+  std::sort(awaited.begin(), awaited.end());
+  fmt::print("a dispatch of one addition: {:.2f} us where {} are queued, {:.2f} us with its answer awaited\n",
+             queued[queued.size() / 2], kQueued, awaited[awaited.size() / 2]);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int failed = 0;
+  int failed = overhead();
   for (int i = 1; i < argc; ++i) failed |= bench(argv[i]);
   return failed;
 }
