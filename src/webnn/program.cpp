@@ -95,7 +95,10 @@ Result<std::vector<Operand>> Player::call(const ProgramCall& c) {
   return made;
 }
 
-Result<NamedOperands> play(Player& player, Program& program) {
+namespace {
+
+/// `at` counts the calls that were made.
+Result<NamedOperands> play_to(Player& player, Program& program, size_t& at) {
   size_t next = 0;
   const auto declared = [&](size_t until) -> Status {
     for (; next < until; ++next) NNEX_TRY(player.add(program.operands[next]));
@@ -113,6 +116,7 @@ Result<NamedOperands> play(Player& player, Program& program) {
       player.builder().graph.set_name(made[i].state()->value, o.name);
     }
     next += made.size();
+    ++at;
   }
   NNEX_TRY(declared(program.operands.size()));
   NamedOperands out;
@@ -120,10 +124,22 @@ Result<NamedOperands> play(Player& player, Program& program) {
   return out;
 }
 
+}  // namespace
+
+Result<NamedOperands> play(Player& player, Program& program) {
+  size_t at = 0;
+  return play_to(player, program, at);
+}
+
 nnex::Result<nnex::Graph> graph_of(Program& program) {
   Player player;
-  const auto outputs = play(player, program);
-  if (!outputs.ok()) return nnex::Error(Code::invalid_model, outputs.error().message);
+  size_t at = 0;
+  const auto outputs = play_to(player, program, at);
+  if (!outputs.ok()) {
+    nnex::Error error(Code::invalid_model, outputs.error().message);
+    if (at >= program.calls.size()) return error;
+    return std::move(error).during(fmt::format("playing operations[{}]", at));
+  }
   nnex::Graph graph = std::move(player.builder().graph);
   graph.meta.graph_name = program.name;
   std::vector<ValueId> results;

@@ -272,7 +272,8 @@ TEST(WebnnProgram, HostileTexts) {
     const char* says;
   } rows[] = {
       {"", "no JSON"},
-      {"[1", "no JSON"},
+      {"[1", "no JSON: line 1, column 3"},
+      {"{\n \"format\": \"nnex.webnn/1\",\n \"inputs\": [,\n}", "no JSON: line 3, column 13"},
       {"{}", "needed \"format\""},
       {R"({"format": "nnex.webnn/2"})", "this build reads nnex.webnn/1"},
       {head + "}", "\"outputs\" is no object"},
@@ -317,6 +318,29 @@ TEST(WebnnProgram, PlayingChecks) {
   const auto played = graph_of(*program);
   ASSERT_FALSE(played.ok());
   EXPECT_NE(played.error().message().find("[here] softmax: axis is 3"), std::string::npos) << played.error().text();
+  EXPECT_NE(played.error().text().find("playing operations[0]"), std::string::npos) << played.error().text();
+}
+
+/// An operand that is two outputs is copied for the second; the first is the operand itself.
+TEST(WebnnProgram, LoadsLikeAnyModel) {
+  auto program = written("graph g(x: f32[2]) -> (y) { y = add(x, f32[2](1.0, 2.0)); }");
+  ASSERT_TRUE(program.ok()) << program.error().text();
+  program->outputs.emplace_back("z", program->outputs.front().second);
+  const std::string path = testing::TempDir() + "/nnex_loaded.webnn";
+  ASSERT_TRUE(save_program(*program, path).ok());
+  auto model = Model::load(path);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  EXPECT_EQ(model->outputs()[0].name, "y");
+  EXPECT_EQ(model->outputs()[1].name, "z");
+  auto out = model->session().run(std::vector<nnex::Value>{nnex::Tensor::of(nnex::Shape{2}, std::vector<float>{3, 4})});
+  ASSERT_TRUE(out.ok()) << out.error().text();
+  for (const nnex::Value& v : *out) {
+    const auto y = v.tensor()->as<float>();
+    EXPECT_EQ(std::vector<float>(y.begin(), y.end()), (std::vector<float>{4, 6}));
+  }
+  model = Model::load(testing::TempDir() + "/nnex_absent.webnn");
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code(), Code::unreadable);
 }
 
 TEST(WebnnProgram, Modules) {
