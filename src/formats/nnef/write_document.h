@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "formats/nnef/declarations.h"
 #include "formats/nnef/write.h"
@@ -122,6 +123,13 @@ std::string real_text(double x);
 /// What a row needs before it is spelled; null: nothing.
 using Prepare = Status (*)(Document&, WriteNode&);
 Prepare find_prepare(std::string_view row);
+struct PrepareRow {
+  std::string_view name;
+  Prepare prepare;
+};
+std::span<const PrepareRow> window_prepares();
+/// What NNEF has no words for. Error: unsupported.
+Error cannot(const WriteNode& w, std::string_view why);
 /// Axes made positive, sets "to the end" listed, reduced axes taken away by a squeeze: for rows with such fields.
 Status prepare_axes(Document& to, WriteNode& w);
 

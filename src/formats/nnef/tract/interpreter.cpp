@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "formats/spelling.h"
+#include "graph/text/signs.h"
 #include "ops/shape.h"
 #include "tensor/convert.h"
 
@@ -19,39 +20,6 @@ namespace {
 
 constexpr int kDeepest = 200;             ///< Expressions and calls in each other.
 constexpr size_t kMostSteps = 4'000'000;  ///< Expressions evaluated in all.
-
-std::string_view operation_of(Tok op) {
-  switch (op) {
-    case Tok::plus:
-      return "add";
-    case Tok::minus:
-      return "sub";
-    case Tok::star:
-      return "mul";
-    case Tok::slash:
-      return "div";
-    case Tok::caret:
-      return "pow";
-    case Tok::less:
-      return "lt";
-    case Tok::less_equal:
-      return "le";
-    case Tok::greater:
-      return "gt";
-    case Tok::greater_equal:
-      return "ge";
-    case Tok::equal:
-      return "eq";
-    case Tok::unequal:
-      return "ne";
-    case Tok::both:
-      return "and";
-    case Tok::either:
-      return "or";
-    default:
-      return {};
-  }
-}
 
 template <class Visit>
 void each_call(const Expr& e, const Visit& visit) {
@@ -379,7 +347,7 @@ Result<Dim> TractReader::formula(const Expr& e) {
 Result<Item> TractReader::unary(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   if (e.op == Tok::plus) return x;
-  if (x.kind == K::value) return run_operation(e.op == Tok::bang ? "not" : "neg", {std::move(x)}, e.at);
+  if (x.kind == K::value) return run_operation(graph_text::operation_of(e.op, true), {std::move(x)}, e.at);
   auto out = graph_text::unary(e.op, x);
   return out.ok() ? std::move(out) : Result<Item>(error(e.at, out.error().message()));
 }
@@ -387,7 +355,7 @@ Result<Item> TractReader::unary(const Expr& e) {
 Result<Item> TractReader::binary(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   NNEX_ASSIGN(Item y, evaluate(e.items[1]));
-  const std::string_view operation = operation_of(e.op);
+  const std::string_view operation = graph_text::operation_of(e.op, false);
   const bool lists = x.kind == K::array && y.kind == K::array && e.op != Tok::plus;
   if (!operation.empty() && (x.kind == K::value || y.kind == K::value || lists))
     return run_operation(operation, {std::move(x), std::move(y)}, e.at);
