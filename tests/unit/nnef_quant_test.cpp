@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/nnef/model.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -19,13 +20,43 @@ std::string rules_of(const std::string& text) {
   context.tensor = [&](std::string_view name) { return name == "x" ? &x : name == "n" ? &n : nullptr; };
   context.fragment = [](std::string_view name) -> std::optional<QuantParameters> {
     if (name != "mine") return std::nullopt;
-    return QuantParameters{{"a", ItemType::scalar, true}, {"k", ItemType::integer, false, true}};
+    return QuantParameters{{"a", ItemType::scalar, true},
+                           {"k", ItemType::integer, false, true},
+                           {"axes", ItemType::integer, false, true, 1}};
   };
   Faults faults;
   check_quant(*file, "graph.quant", context, faults);
   std::string out;
   for (const Error& e : faults.list()) out += (out.empty() ? "" : " ") + rule(e.message());
   return out;
+}
+
+/// The rules that a quantisation file breaks beside a document with fragments.
+std::string rules_beside(const std::string& quant) {
+  const std::string document =
+      "version 1.0;\nextension KHR_enable_fragment_definitions;\n"
+      "fragment rounded(x: tensor<scalar>, step: scalar, axes: integer[] = []) -> (y: tensor<scalar>)"
+      " { y = copy(x); }\n"
+      "fragment spread(x: tensor<scalar>, steps: tensor<scalar>, pads: (integer,integer)[] = [])"
+      " -> (y: tensor<scalar>);\n"
+      "graph g(x) -> (y)\n{\n  x = external(shape = [2,3]);\n  y = relu(x);\n}\n";
+  Faults faults;
+  check_quant_file(quant, "graph.quant", document, "graph.nnef", faults);
+  std::string out;
+  for (const Error& e : faults.list()) out += e.message().substr(0, e.message().find(':')) + " ";
+  return out;
+}
+
+TEST(NnefQuant, FragmentsOfTheDocument) {
+  EXPECT_EQ(rules_beside("'x': rounded(step = 0.5);"), "");
+  EXPECT_EQ(rules_beside("'y': rounded(step = 0.5, axes = [0, 1]);"), "");
+  EXPECT_EQ(rules_beside("'x': spread(steps = [0.5, 1.0], pads = [(1, 2)]);"), "");
+  EXPECT_EQ(rules_beside("'x': rounded();"), "Q6 ");
+  EXPECT_EQ(rules_beside("'x': rounded(step = 1);"), "Q9 ");
+  EXPECT_EQ(rules_beside("'x': rounded(step = [0.5]);"), "Q9 ");
+  EXPECT_EQ(rules_beside("'x': rounded(x = 1.0, step = 0.5);"), "Q4 ");
+  EXPECT_EQ(rules_beside("'x': spread(steps = [0.5, 1.0, 2.0]);"), "Q8 ");
+  EXPECT_EQ(rules_beside("'x': other(step = 0.5);"), "Q3 ");
 }
 
 TEST(NnefQuant, Lines) {
@@ -38,6 +69,11 @@ TEST(NnefQuant, Lines) {
       {"\"x\": linear_quantize(bits = 8, min = [[0.0, -1.0]], max = 1e3);", ""},
       {"'x': mine();", ""},
       {"'x': mine(k = 3);", ""},
+      {"'x': mine(axes = [1, 2]);", ""},
+      {"'x': mine(axes = []);", ""},
+      {"'x': mine(axes = 1);", "Q9"},
+      {"'x': mine(axes = [[1]]);", "Q9"},
+      {"'x': mine(axes = [1.0]);", "Q9"},
       {"x: mine();", "Q1"},
       {"'x' mine();", "Q1"},
       {"'x': mine()", "Q1"},

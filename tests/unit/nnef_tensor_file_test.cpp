@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
+#include "formats/nnef/weights.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -60,6 +62,21 @@ TEST(NnefTensorFile, BytesOfTheFileAreBorrowed) {
   EXPECT_EQ(static_cast<const void*>(t->data()), bytes->data() + kTensorHeaderBytes);
   EXPECT_EQ(t->dtype(), DType::i8);
   EXPECT_TRUE(t->owned());
+}
+
+TEST(NnefTensorFile, IntegersOfVariablesHaveASign) {
+  const auto content = [](const std::string& bytes) {
+    auto file = read_tensor_file(bytes);
+    EXPECT_TRUE(file.ok());
+    return variable_content(*file, ItemType::integer, {1}, nullptr);
+  };
+  auto most = content(file_of({1}, 64, 1, std::string(7, '\xff') + '\x7f'));
+  ASSERT_TRUE(most.ok()) << most.error().text();
+  EXPECT_EQ(int_at(*most, 0), std::numeric_limits<int64_t>::max());
+  auto more = content(file_of({1}, 64, 1, std::string(8, '\xff')));
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code(), Code::unsupported);
+  EXPECT_NE(more.error().text().find("18446744073709551615"), std::string::npos) << more.error().text();
 }
 
 TEST(NnefTensorFile, OldParametersGiveReals) {

@@ -60,9 +60,10 @@ void Checker::body(const Declaration& d) {
   graph_text::Arena types;
   types_ = &types;
   inside_ = &d;
-  names_.clear();
+  local_.clear();
+  names_ = &local_;
   incomplete_ = false;
-  for (const Parameter& p : d.parameters) *names_.add(p.name).first = {p.type, true};
+  for (const Parameter& p : d.parameters) *local_.add(p.name).first = {p.type, {}, true, true};
   for (const Assignment& a : d.body->body) {
     if (a.right.kind == Expr::Kind::none) {
       poison(a.left);
@@ -77,10 +78,10 @@ void Checker::body(const Declaration& d) {
   for (size_t i = 0; i < d.results.size(); ++i) {
     const ResultPort& r = d.results[i];
     const Position at = d.body->results[i].at;
-    const Name* known = names_.find(r.name);
+    const Name* known = local_.find(r.name);
     if (!known) {
       if (!incomplete_) fault(at, "A7", fmt::format("result '{}' of '{}' is not assigned", r.name, d.name));
-    } else if (!known->fixed) {
+    } else if (!known->parameter) {
       Generic g{Generic::Source::explicit_type, Of::generic};
       if (std::string_view rule = misfit(*known->type, *r.type, g); !rule.empty())
         fault(at, rule == "T11" ? "T7" : rule,
@@ -88,17 +89,18 @@ void Checker::body(const Declaration& d) {
                           text(*r.type)));
     }
   }
-  inside_ = nullptr, types_ = nullptr;
+  inside_ = nullptr, types_ = nullptr, names_ = &graph_;
 }
 
 // ---- The graph
 
 void Checker::begin_graph(const graph_text::GraphText& g) {
-  inside_ = nullptr;
-  names_.clear();
   incomplete_ = parser_.skipped();
-  for (const Target& p : g.params)
-    if (!parameters_.add(p.name, false)) fault(p.at, "A3", fmt::format("graph parameter '{}' is named twice", p.name));
+  for (const Target& p : g.params) {
+    const auto [name, fresh] = graph_.add(p.name);
+    name->parameter = true;
+    if (!fresh) fault(p.at, "A3", fmt::format("graph parameter '{}' is named twice", p.name));
+  }
   std::unordered_map<std::string_view, int> seen;
   for (const Target& r : g.results)
     if (seen[r.name]++) fault(r.at, "A10", fmt::format("graph result '{}' is named twice", r.name));
@@ -124,42 +126,39 @@ bool Checker::externals(const Target& t, const Expr& from) {
     for (const Target& i : t.items) externals(i, from);
     return true;
   }
-  bool* const made = parameters_.find(t.name);
-  if (external && !made) return fault(t.at, "A3", fmt::format("external '{}' is no parameter of the graph", t.name));
-  if (!made) return true;
+  Name* const known = graph_.find(t.name);
+  const bool parameter = known && known->parameter;
+  if (external && !parameter)
+    return fault(t.at, "A3", fmt::format("external '{}' is no parameter of the graph", t.name));
+  if (!parameter) return true;
   if (!external)
     return fault(t.at, "A3", fmt::format("graph parameter '{}' is assigned by something else than external", t.name));
-  *made = true;
+  known->made = true;
   return true;
 }
 
 void Checker::end_graph(const graph_text::GraphText& g) {
   if (incomplete_ || parser_.skipped()) return;
   for (const Target& p : g.params) {
-    bool* const made = parameters_.find(p.name);
-    if (made && !*made && !names_.has(p.name)) {
+    Name* const known = graph_.find(p.name);
+    if (known && !known->made && !known->type) {
       fault(
           p.at, "A3",
           fmt::format("graph parameter '{}' is not assigned; needed '{} = external(shape = [...]);'", p.name, p.name));
-      *made = true;
+      known->made = true;
     }
   }
   for (const Target& r : g.results)
-    if (!names_.has(r.name) && !parameters_.has(r.name))
-      fault(r.at, "A10", fmt::format("graph result '{}' is not assigned", r.name));
-}
-
-const DeclaredType* Checker::type_of_name(std::string_view name) const {
-  const Name* known = names_.find(name);
-  return known ? known->type : nullptr;
+    if (!graph_.has(r.name)) fault(r.at, "A10", fmt::format("graph result '{}' is not assigned", r.name));
 }
 
 // ---- Left sides
 
 void Checker::poison(const Target& t) {
   if (t.kind == Target::Kind::name) {
-    names_.add(t.name, Name{no_type(), false});
-    if (bool* made = parameters_.find(t.name); made && !inside_) *made = true;
+    Name* const known = names_->add(t.name).first;
+    if (!known->type) known->type = no_type();
+    known->made = true;
     return;
   }
   if (t.items.empty()) incomplete_ = true;
@@ -169,13 +168,13 @@ void Checker::poison(const Target& t) {
 bool Checker::define(const Target& t, const DeclaredType& type) {
   // Types of the graph's names outlive the assignment: they are tensors, whose types are constants.
   const DeclaredType* kept = type.kind == TypeKind::tensor ? tensor_of(type.of) : &type;
-  const auto [known, fresh] = names_.add(t.name);
-  if (fresh) {
-    *known = {kept, false};
+  Name* const known = names_->add(t.name).first;
+  if (!known->type) {
+    known->type = kept;
     return true;
   }
   if (!inside_) return fault(t.at, "A9", fmt::format("'{}' is assigned a second time", t.name));
-  if (known->fixed)
+  if (known->parameter)
     return fault(t.at, "A6",
                  fmt::format("'{}' is a parameter of '{}'; parameters are not assigned", t.name, inside_->name));
   const bool result = std::any_of(inside_->results.begin(), inside_->results.end(),
@@ -245,15 +244,14 @@ bool Checker::assign_name(const Target& t, const DeclaredType& type, const Expr&
   return define(t, type);
 }
 
-bool Checker::quick_target(const Target& t, const Declaration& d, ItemType generic) {
+Name* Checker::quick_target(const Target& t, const Declaration& d, ItemType generic) {
   if (t.kind != Target::Kind::name || d.results.size() != 1 || d.results[0].type->kind != TypeKind::tensor)
-    return false;
-  if (parameters_.has(t.name)) return false;
-  const auto [known, fresh] = names_.add(t.name);
-  if (!fresh) return false;
+    return nullptr;
+  const auto [known, fresh] = graph_.add(t.name);
+  if (!fresh) return nullptr;
   const Of of = d.results[0].type->of;
   known->type = tensor_of(of == Of::generic ? of_item(generic) : of);
-  return true;
+  return known;
 }
 
 }  // namespace nnex::nnef_format

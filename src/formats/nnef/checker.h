@@ -32,10 +32,20 @@ class Declared {
   NameTable<const Declaration*> own_;
 };
 
+/// What a name of a body stands for.
+struct Name {
+  const DeclaredType* type = nullptr;  ///< Null: a parameter of the graph that no external made yet.
+  Arg value;                           ///< In the graph's body, once evaluated; none before.
+  bool parameter = false;
+  bool made = false;  ///< Of the graph's parameters: by an external, or missed by nobody.
+};
+using Names = NameTable<Name>;
+
 class Checker {
  public:
-  Checker(const Declared& declared, const graph_text::Parser& parser, Faults& faults, Dialect dialect)
-      : declared_(declared), parser_(parser), faults_(faults), dialect_(dialect) {}
+  /// `names` are those of the graph's body.
+  Checker(const Declared& declared, const graph_text::Parser& parser, Faults& faults, Dialect dialect, Names& names)
+      : declared_(declared), parser_(parser), faults_(faults), dialect_(dialect), graph_(names) {}
 
   /// Rules of a declaration (D1 - D7, T8, T9), then of its body.
   void declaration(const Declaration& d, const graph_text::FragmentText& f);
@@ -49,21 +59,15 @@ class Checker {
   void end_graph(const graph_text::GraphText& g);
   /// The left side of an assignment that has a fault: its names have no type, and are missed by nobody.
   void poison(const Target& t);
-  /// A call of the graph body that is known to be fine: names of its left side, by the declared results.
-  bool quick_target(const Target& t, const Declaration& d, ItemType generic);
-
-  /// The declared type of a name of the graph body; null: there is none.
-  const DeclaredType* type_of_name(std::string_view name) const;
+  /// A call of the graph body that is known to be fine: the name of its left side, by the declared result; null where
+  /// the left side is another or has a fault.
+  Name* quick_target(const Target& t, const Declaration& d, ItemType generic);
 
   bool fault(Position at, std::string_view rule, const std::string& message);
   /// A fragment with faults of its own: its calls have no type, and no further faults.
   void break_fragment(const Declaration* d) { broken_.emplace(d, true); }
 
  private:
-  struct Name {
-    const DeclaredType* type = nullptr;
-    bool fixed = false;  ///< A parameter of a fragment.
-  };
   struct Loop {
     std::string_view name;
     const DeclaredType* type;
@@ -104,8 +108,9 @@ class Checker {
   Dialect dialect_;
   graph_text::Arena* types_ = nullptr;
   const Declaration* inside_ = nullptr;  ///< The fragment whose body this is; null in the graph.
-  NameTable<Name> names_;
-  NameTable<bool> parameters_;  ///< Of the graph, and whether an external made them.
+  Names& graph_;
+  Names local_;             ///< Of a fragment's body.
+  Names* names_ = &graph_;  ///< Of the body that is checked.
   std::vector<Loop> loops_;
   std::unordered_map<const Declaration*, bool> broken_;
   bool incomplete_ = false;  ///< A left side could not be read.

@@ -98,8 +98,9 @@ const DeclaredType* Checker::common(const DeclaredType* a, const DeclaredType* b
 const DeclaredType* Checker::name(const Expr& e) {
   for (size_t i = loops_.size(); i-- > 0;)
     if (loops_[i].name == e.text) return loops_[i].type;
-  if (const Name* known = names_.find(e.text)) return known->type;
-  if (!inside_ && parameters_.has(e.text))
+  const Name* known = names_->find(e.text);
+  if (known && known->type) return known->type;
+  if (known)
     fault(e.at, "A3", fmt::format("graph parameter '{}' is used before its external", e.text));
   else if (!incomplete_ && !parser_.skipped())
     fault(e.at, "A8", fmt::format("'{}' is not assigned before it is used", e.text));

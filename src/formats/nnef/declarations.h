@@ -51,8 +51,9 @@ struct Declaration {
   bool is_standard() const { return index != kOwn; }
   /// A fragment without body: its meaning and shapes are somebody else's business (D7).
   bool is_custom() const { return !is_standard() && !body; }
-  /// Position of the parameter; -1: there is none.
-  int find(std::string_view parameter) const {
+  /// Position of the parameter; -1: there is none. `near` is where it is likely to stand.
+  int find(std::string_view parameter, size_t near = 0) const {
+    if (near < parameters.size() && parameters[near].name == parameter) return static_cast<int>(near);
     for (size_t i = 0; i < parameters.size(); ++i)
       if (parameters[i].name == parameter) return static_cast<int>(i);
     return -1;

@@ -17,7 +17,7 @@ namespace nnex::nnef_format {
 struct GraphHeader {
   std::string_view name;
   std::span<const std::string_view> parameters, results;
-  bool fragments = false;  ///< The document has fragments of its own.
+  std::span<const Declaration> fragments;  ///< The document's own.
 };
 
 /// Takes the operations of a document in their order. Rules of shapes and of state (A13, A14) are the sink's.

@@ -67,11 +67,11 @@ bool Evaluator::step(Position at, size_t n) {
 
 /// What a name stands for in the graph, or in the fragment whose body is evaluated; null: nothing yet.
 const Arg* Evaluator::named(std::string_view name) const {
-  return frames_.empty() ? names_.find(name) : frames_.back()->names.find(name);
+  return frames_.empty() ? of_graph(name) : frames_.back()->names.find(name);
 }
 
 TensorId Evaluator::tensor(std::string_view name) const {
-  const Arg* known = names_.find(name);
+  const Arg* known = of_graph(name);
   return known && known->is_tensor() ? known->tensor() : TensorId{};
 }
 
@@ -81,7 +81,7 @@ bool Evaluator::literal(const Expr& e, Arg& out) {
   if (atom(e, out)) return true;
   switch (e.kind) {
     case K::name: {
-      const Arg* known = names_.find(e.text);
+      const Arg* known = of_graph(e.text);
       if (known) out = *known;
       return known != nullptr;
     }
@@ -139,10 +139,10 @@ bool Evaluator::quick(const Assignment& a, Checker& checker) {
   if (d->has_generic_default) generic = {Generic::Source::declared_default, of_item(d->generic_default)};
   if (e.is_generic) generic = {Generic::Source::explicit_type, e.generic};
   bool named = false;
-  for (size_t i = 0; i < e.items.size(); ++i) {
-    size_t p = i;
+  size_t p = 0;
+  for (size_t i = 0; i < e.items.size(); ++i, ++p) {
     if (!e.names[i].empty()) {
-      const int found = d->find(e.names[i]);
+      const int found = d->find(e.names[i], p);
       if (found < 0) return false;
       p = static_cast<size_t>(found), named = true;
     } else if (named || i >= d->parameters.size() || !has_tensor(*d->parameters[i].type)) {
@@ -151,19 +151,20 @@ bool Evaluator::quick(const Assignment& a, Checker& checker) {
     Arg& to = quick_args_[p];
     if (!to.is(Arg::Kind::none) || !literal(e.items[i], to) || !fits(to, *d->parameters[p].type, generic)) return false;
   }
-  for (size_t p = 0; p < quick_args_.size(); ++p) {
+  for (p = 0; p < quick_args_.size(); ++p) {
     if (!quick_args_[p].is(Arg::Kind::none)) continue;
     if (!d->parameters[p].has_default) return false;
     quick_args_[p] = d->parameters[p].otherwise;
   }
   if (d->generic && generic.source == Generic::Source::open) return false;
   const ItemType type = item_type(generic.of);
-  if (!checker.quick_target(a.left, *d, type)) return false;
+  Name* const to = checker.quick_target(a.left, *d, type);
+  if (!to) return false;
   Arg out;
   if (invoke(*d, quick_args_, type, e.at, &a.left, out))
-    bind(a.left, out);
+    bind(a.left.name, *to, out);
   else
-    unknown(a.left, *checker.type_of_name(a.left.name));
+    unknown(a.left, *to->type);
   return true;
 }
 
@@ -178,9 +179,9 @@ void Evaluator::assignment(const Assignment& a, const DeclaredType& type) {
 /// Names whose values are not known, after a fault: tensors without shapes.
 void Evaluator::unknown(const Target& t, const DeclaredType& type) {
   if (t.kind == Target::Kind::name) {
-    if (names_.has(t.name)) return;
+    Name& name = *names_.add(t.name).first;
     const Of of = type.kind == TypeKind::tensor ? type.of : Of::scalar;
-    names_.add(t.name, Arg(tensors_.add(item_type(of), t.name)));
+    if (name.value.is(Arg::Kind::none)) name.value = Arg(tensors_.add(item_type(of), t.name));
     return;
   }
   for (size_t i = 0; i < t.items.size(); ++i)
@@ -189,17 +190,21 @@ void Evaluator::unknown(const Target& t, const DeclaredType& type) {
                                                                        : *no_type());
 }
 
+/// The name of the graph's body stands for the value.
+void Evaluator::bind(std::string_view name, Name& to, const Arg& value) {
+  to.value = value;
+  if (!value.is_tensor()) return;
+  TensorInfo& info = tensors_[value.tensor()];
+  if (info.name.empty()) info.name = name;
+  sink_.assigned(name, value.tensor(), tensors_);
+}
+
 bool Evaluator::bind(const Target& t, const Arg& value) {
   if (t.kind == Target::Kind::name) {
     if (frames_.empty())
-      names_.add(t.name, value);
+      bind(t.name, *names_.add(t.name).first, value);
     else
       frames_.back()->names.add(t.name, value);
-    if (frames_.empty() && value.is_tensor()) {
-      TensorInfo& info = tensors_[value.tensor()];
-      if (info.name.empty()) info.name = t.name;
-      sink_.assigned(t.name, value.tensor(), tensors_);
-    }
     return true;
   }
   const auto items = value.items();
@@ -382,11 +387,12 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   if (!parser.start()) return false;
   graph_text::Document d;
   const bool graph = parser.head(d);
-  Evaluator evaluator(parser.lexer(), file, sink, tensors, faults, options);
+  Names names;
+  Evaluator evaluator(parser.lexer(), file, sink, tensors, faults, options, names);
   std::vector<Declaration> declarations;
   declarations.reserve(d.fragments.size());
   for (const auto& f : d.fragments) declarations.push_back(declare(f, memory));
-  Checker checker(evaluator.declared, parser, faults, options.dialect);
+  Checker checker(evaluator.declared, parser, faults, options.dialect, names);
   for (const Declaration& one : declarations) {
     const auto& f = d.fragments[static_cast<size_t>(&one - declarations.data())];
     if (evaluator.declared.has(one.name))
@@ -411,12 +417,12 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   std::vector<std::string_view> parameters, results;
   for (const Target& t : d.graph.params) parameters.push_back(t.name);
   for (const Target& t : d.graph.results) results.push_back(t.name);
-  sink.begin({d.graph.name, parameters, results, !d.fragments.empty()});
+  sink.begin({d.graph.name, parameters, results, declarations});
   parser.use(scratch);
   bool empty = true;
+  Assignment a;
   while (parser.more()) {
     scratch.reset();
-    Assignment a;
     empty = false;
     if (!parser.assignment(a)) {
       checker.poison(a.left);

@@ -12,8 +12,8 @@ namespace nnex::nnef_format {
 class Evaluator : public Places {
  public:
   Evaluator(const graph_text::Lexer& lexer, std::string_view file, Sink& sink, Tensors& tensors, Faults& faults,
-            const EvaluateOptions& options)
-      : lexer_(lexer), file_(file), sink_(sink), tensors_(tensors), faults_(faults), options_(options) {}
+            const EvaluateOptions& options, Names& names)
+      : lexer_(lexer), file_(file), sink_(sink), tensors_(tensors), faults_(faults), options_(options), names_(names) {}
 
   Declared declared;
 
@@ -32,12 +32,11 @@ class Evaluator : public Places {
   std::string place() const override;
 
  private:
-  using Names = NameTable<Arg, 16>;
   struct Frame {
     const Declaration* fragment = nullptr;
     ItemType generic = ItemType::scalar;
     Position called;
-    Names names;
+    NameTable<Arg, 16> names;
   };
   struct Loop {
     std::string_view name;
@@ -50,9 +49,9 @@ class Evaluator : public Places {
   bool evaluate(const Expr& e, Arg& out, const Target* target = nullptr);
   bool value_of(const Expr& e, Arg& out, const Target* target);
   bool items(const Expr& e, Arg& out);
-  bool unary(const Expr& e, Arg& out);
-  bool binary(const Expr& e, Arg& out);
-  bool tensor_operator(const Expr& e, std::string_view operation, std::span<const Arg> operands, Arg& out);
+  bool unary(const Expr& e, Arg& out, const Target* target);
+  bool binary(const Expr& e, Arg& out, const Target* target);
+  bool tensor_operator(const Expr& e, bool is_unary, std::span<const Arg> operands, Arg& out, const Target* target);
   bool join(const Expr& e, const Arg& x, const Arg& y, Arg& out);
   bool repeat(const Expr& e, const Arg& x, const Arg& y, Arg& out);
   bool index(const Expr& e, Arg& out);
@@ -71,6 +70,12 @@ class Evaluator : public Places {
   bool fits(const Arg& x, const DeclaredType& type, Generic& generic) const;
   const Arg* named(std::string_view name) const;
   bool bind(const Target& t, const Arg& value);
+  void bind(std::string_view name, Name& to, const Arg& value);
+  /// The value of a name of the graph's body; null: it has none yet.
+  const Arg* of_graph(std::string_view name) const {
+    const Name* known = names_.find(name);
+    return known && !known->value.is(Arg::Kind::none) ? &known->value : nullptr;
+  }
   void unknown(const Target& t, const DeclaredType& type);
   Position at() const { return at_; }
 
@@ -81,7 +86,7 @@ class Evaluator : public Places {
   Faults& faults_;
   const EvaluateOptions& options_;
 
-  NameTable<Arg> names_;  ///< Of the graph's body.
+  Names& names_;  ///< Of the graph's body.
   std::vector<Frame*> frames_;
   std::vector<Loop> loops_;
   graph_text::Arena values_;  ///< Of one assignment of the graph.

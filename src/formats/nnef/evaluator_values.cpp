@@ -154,9 +154,9 @@ bool Evaluator::value_of(const Expr& e, Arg& out, const Target* target) {
     case K::call:
       return graph_text::is_keyword(e.text) ? built_in(e, out) : call(e, out, target);
     case K::unary:
-      return unary(e, out);
+      return unary(e, out, target);
     case K::binary:
-      return binary(e, out);
+      return binary(e, out, target);
     case K::index:
       return index(e, out);
     case K::slice:
@@ -181,21 +181,22 @@ bool Evaluator::items(const Expr& e, Arg& out) {
   return true;
 }
 
-bool Evaluator::tensor_operator(const Expr& e, std::string_view operation, std::span<const Arg> operands, Arg& out) {
-  const Declaration* const called = find_declaration(operation);
+bool Evaluator::tensor_operator(const Expr& e, bool is_unary, std::span<const Arg> operands, Arg& out,
+                                const Target* target) {
+  const Declaration* const called = find_declaration(graph_text::operation_of(e.op, is_unary));
   if (!called) return false;
   const Declaration& d = *called;
   Generic generic;
   for (size_t i = 0; i < operands.size(); ++i)
     if (!fits(operands[i], *d.parameters[i].type, generic))
       return fault(e.at, "E14", fmt::format("'{}' does not fit '{}'", d.parameters[i].name, d.name));
-  return invoke(d, operands, item_type(generic.of), e.at, nullptr, out);
+  return invoke(d, operands, item_type(generic.of), e.at, target, out);
 }
 
-bool Evaluator::unary(const Expr& e, Arg& out) {
+bool Evaluator::unary(const Expr& e, Arg& out, const Target* target) {
   Arg x;
   if (!evaluate(e.items[0], x)) return false;
-  if (x.is_tensor()) return tensor_operator(e, graph_text::operation_of(e.op, true), {&x, 1}, out);
+  if (x.is_tensor()) return tensor_operator(e, true, {&x, 1}, out, target);
   if (e.op == Tok::bang) return x.is(A::logical) ? (out = Arg(!x.logical()), true) : false;
   if (e.op == Tok::plus) return out = x, true;
   if (x.is(A::scalar)) return out = Arg(-x.scalar()), true;
@@ -205,11 +206,11 @@ bool Evaluator::unary(const Expr& e, Arg& out) {
   return out = Arg(*negative), true;
 }
 
-bool Evaluator::binary(const Expr& e, Arg& out) {
+bool Evaluator::binary(const Expr& e, Arg& out, const Target* target) {
   Arg both[2];
   if (!evaluate(e.items[0], both[0]) || !evaluate(e.items[1], both[1])) return false;
   const Arg &x = both[0], &y = both[1];
-  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, graph_text::operation_of(e.op, false), both, out);
+  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, false, both, out, target);
   if (e.op == Tok::word) {
     if (!step(e.at, y.items().size())) return false;
     out = Arg(std::any_of(y.items().begin(), y.items().end(), [&](const Arg& i) { return equal(x, i); }));

@@ -256,7 +256,7 @@ Status LowerCall::plain(std::string_view as) {
 
 void Lowering::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
-  fragments_ = header.fragments;
+  fragments_ = !header.fragments.empty();
   for (std::string_view p : header.parameters) params_.emplace(p, graph_.add_param(kMain, std::string(p), Type()));
   result_names_.assign(header.results.begin(), header.results.end());
 }
@@ -381,6 +381,12 @@ Status Lowering::custom(const Operation& op, Tensors& tensors) {
     if (!t.name.empty()) graph_.set_name(t.value, std::string(t.name));
   }
   return {};
+}
+
+/// What a fragment made of other operations has no name before.
+void Lowering::assigned(std::string_view name, TensorId id, Tensors& tensors) {
+  const ValueId v = tensors[id].value;
+  if (v.valid() && graph_[v].name.empty() && graph_[v].maker.valid()) graph_.set_name(v, std::string(name));
 }
 
 /// A value that carries exactly this name, for a result: a copy where the value has another already.

@@ -33,6 +33,7 @@ class Lowering : public Sink {
 
   void begin(const GraphHeader& header) override;
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override;
+  void assigned(std::string_view name, TensorId id, Tensors& tensors) override;
   void end(std::span<const TensorId> results, Tensors& tensors) override;
   /// Whether the document has fragments of its own.
   bool has_fragments() const { return fragments_; }

@@ -9,6 +9,7 @@
 #include "formats/nnef/provisional.h"
 #include "formats/nnef/shapes.h"
 #include "formats/nnef/tract/reader.h"
+#include "formats/nnef/types.h"
 #include "formats/nnef/weights.h"
 #include "formats/nnef/write.h"
 
@@ -18,16 +19,39 @@ namespace {
 constexpr const char* kStructure = "graph.nnef";
 constexpr const char* kQuantisation = "graph.quant";
 
-/// Checks shapes, and notes which tensors the graph's body names and which fragments operations come from.
+/// A fragment's parameter as the quantisation file sees it.
+QuantParameter quant_parameter(const Parameter& p) {
+  QuantParameter out{p.name};
+  const DeclaredType* type = p.type;
+  for (; type->kind == TypeKind::array; type = type->items) ++out.arrays;
+  out.type = item_type(type->of);
+  out.optional = p.has_default;
+  out.tensor = type->kind == TypeKind::tensor && out.arrays == 0;
+  out.any = type->of == Of::generic || type->of == Of::unbound || (type->kind != TypeKind::primitive && !out.tensor);
+  return out;
+}
+
+/// Checks shapes, and notes which tensors the graph's body names, and the fragments that the document has.
 class Notes : public ShapeChecker {
  public:
+  void begin(const GraphHeader& header) override {
+    for (const Declaration& d : header.fragments) {
+      QuantParameters& parameters = fragments_[d.name];
+      for (const Parameter& p : d.parameters) parameters.push_back(quant_parameter(p));
+    }
+  }
   void assigned(std::string_view name, TensorId id, Tensors&) override { by_name_.emplace(name, id); }
   const TensorInfo* find(std::string_view name, const Tensors& tensors) const {
     auto at = by_name_.find(name);
     return at == by_name_.end() ? nullptr : &tensors[at->second];
   }
+  std::optional<QuantParameters> fragment(std::string_view name) const {
+    auto at = fragments_.find(name);
+    return at == fragments_.end() ? std::nullopt : std::optional(at->second);
+  }
 
  private:
+  std::map<std::string_view, QuantParameters> fragments_;  ///< By names in the document.
   std::map<std::string, TensorId, std::less<>> by_name_;
 };
 
@@ -57,6 +81,7 @@ void check_quant_file(std::string_view quant, std::string_view quant_name, std::
   if (!faults.none() || !evaluate(edition.text(), document_name, notes, tensors, faults, edition.options())) return;
   QuantContext context;
   context.tensor = [&](std::string_view name) { return notes.find(name, tensors); };
+  context.fragment = [&](std::string_view name) { return notes.fragment(name); };
   check_quant(*file, quant_name, context, faults);
 }
 

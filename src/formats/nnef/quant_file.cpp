@@ -204,6 +204,14 @@ std::optional<ItemType> literal_type(const Literal& arg) {
   return first;
 }
 
+/// Whether a literal is of an attribute's type: arrays of arrays, of any lengths, of one data-type.
+bool fits(const Literal& arg, ItemType type, int arrays) {
+  const Literals* items = arg.get<Literals>();
+  if (arrays == 0) return !items && literal_type(arg) == type;
+  return items &&
+         std::all_of(items->begin(), items->end(), [&](const Literal& i) { return fits(i, type, arrays - 1); });
+}
+
 /// Checks one line.
 class LineChecker {
  public:
@@ -222,7 +230,7 @@ class LineChecker {
                                      "whose first parameter is a tensor",
                                      r_.operation, known));
     }
-    if (tensor_ && tensor_->type != parameters->front().type)
+    if (tensor_ && !parameters->front().any && tensor_->type != parameters->front().type)
       fault("Q3", fmt::format("tensor '{}' is {}; {} takes {}", r_.tensor, name(tensor_->type), r_.operation,
                               name(parameters->front().type)));
     for (size_t i = 0; i < r_.args.size(); ++i) argument(*parameters, i);
@@ -251,8 +259,14 @@ class LineChecker {
   }
 
   void typed(const QuantParameter& p, const Literal& value) {
-    if (value.get<Literals>() && !p.tensor)
-      return fault("Q9", fmt::format("argument '{}' is an array; needed one {}", p.name, name(p.type)));
+    if (p.any) return;
+    std::string wanted(name(p.type));
+    for (int i = 0; i < p.arrays; ++i) wanted += "[]";
+    if (!p.tensor) {
+      if (!fits(value, p.type, p.arrays))
+        fault("Q9", fmt::format("argument '{}' is {}; needed {}", p.name, literal_text(value).substr(0, 40), wanted));
+      return;
+    }
     const auto extents = literal_extents(value);
     if (!extents) return fault("Q7", fmt::format("argument '{}': its arrays differ in length", p.name));
     const auto type = literal_type(value);

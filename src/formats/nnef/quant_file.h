@@ -52,6 +52,8 @@ struct QuantParameter {
   ItemType type = ItemType::scalar;
   bool tensor = false;    ///< Takes nested arrays, too.
   bool optional = false;  ///< Has a default.
+  int arrays = 0;         ///< Of an attribute: integer[][] is 2.
+  bool any = false;       ///< Its type is another than these can say, or `?`.
 };
 using QuantParameters = std::vector<QuantParameter>;
 

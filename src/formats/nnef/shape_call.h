@@ -144,8 +144,9 @@ struct ShapeRow {
   std::string_view rule;
 };
 
-/// Extents that meet from dimension 0: equal, or one of them 1; missing ones are 1. Nothing where they do not fit.
-std::optional<Ints> broadcast_leading(const Ints& a, const Ints& b);
+/// `to` becomes the extents that both meet in from dimension 0: equal, or one of them 1; missing ones are 1. False
+/// where they do not fit; `to` stays then.
+bool stretch(Ints& to, const Ints& by);
 /// Whether `from` stretches to `to` and leaves `to` as it is.
 bool broadcasts_to(const Ints& from, const Ints& to);
 

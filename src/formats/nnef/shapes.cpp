@@ -15,13 +15,15 @@ std::string label_key(std::string_view label) {
 }
 
 SharedLabel& VariableTable::add(std::string_view label, TensorId variable) {
-  key_ = label_key(label);
-  const uint32_t* known = by_key_.find(key_);
+  std::string_view key = label;
+  if (std::any_of(label.begin(), label.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    key = key_ = label_key(label);
+  const uint32_t* known = by_key_.find(key);
   uint32_t at = known ? *known : static_cast<uint32_t>(list_.size());
   if (!known) {
     SharedLabel& shared = list_.add();
     shared.written = texts_.copy(label);
-    shared.key = key_ == label ? shared.written : texts_.copy(std::string_view(key_));
+    shared.key = key.data() == label.data() ? shared.written : texts_.copy(key);
     shared.first = variable;
     by_key_.add(shared.key, at);
   }
@@ -35,15 +37,14 @@ SharedLabel* VariableTable::find(TensorId variable) {
   return at == variables_.end() || at->tensor != variable.n ? nullptr : &list_[at->label];
 }
 
-std::optional<Ints> broadcast_leading(const Ints& a, const Ints& b) {
-  const Ints &longer = a.size() < b.size() ? b : a, &shorter = a.size() < b.size() ? a : b;
-  Ints out = longer;
-  for (size_t i = 0; i < shorter.size(); ++i) {
-    if (out[i] == shorter[i] || shorter[i] == 1) continue;
-    if (out[i] != 1) return std::nullopt;
-    out[i] = shorter[i];
-  }
-  return out;
+bool stretch(Ints& to, const Ints& by) {
+  const size_t both = std::min(to.size(), by.size());
+  for (size_t i = 0; i < both; ++i)
+    if (to[i] != by[i] && to[i] != 1 && by[i] != 1) return false;
+  for (size_t i = 0; i < both; ++i)
+    if (to[i] == 1) to[i] = by[i];
+  if (by.size() > both) to.insert(to.end(), by.begin() + static_cast<ptrdiff_t>(both), by.end());
+  return true;
 }
 
 bool broadcasts_to(const Ints& from, const Ints& to) {
@@ -84,10 +85,13 @@ Status constant_shape(ShapeCall& c) {
   return {};
 }
 
-bool is_label_char(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == '/' || c == '\\' || c == '-';
-}
+constexpr auto kLabelChars = [] {
+  std::array<bool, 256> out{};
+  for (char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/\\-"))
+    out[static_cast<size_t>(c)] = true;
+  return out;
+}();
+bool is_label_char(char c) { return kLabelChars[static_cast<unsigned char>(c)]; }
 
 Status variable_shape(ShapeCall& c) {
   const IntList shape = c.ints("shape");
@@ -130,11 +134,10 @@ Status update_shape(ShapeCall& c) {
 
 Status same_shape(ShapeCall& c) { return c.give(c.extents(c.op().args[0])); }
 
-/// The stretch of two operands, or why there is none.
-Result<Ints> stretched(ShapeCall& c, std::string_view rule, const Ints& a, std::string_view a_name, const Ints& b,
-                       std::string_view b_name) {
-  auto both = broadcast_leading(a, b);
-  if (both) return *std::move(both);
+/// Stretches `a` by another operand, or says why it cannot.
+Status meet(ShapeCall& c, std::string_view rule, Ints& a, std::string_view a_name, const Ints& b,
+            std::string_view b_name) {
+  if (stretch(a, b)) return {};
   size_t at = 0;
   while (a[at] == b[at] || a[at] == 1 || b[at] == 1) ++at;
   std::string hint;
@@ -142,7 +145,7 @@ Result<Ints> stretched(ShapeCall& c, std::string_view rule, const Ints& a, std::
   if (small.size() < large.size()) {
     Ints moved(large.size() - small.size(), 1);
     moved.insert(moved.end(), small.begin(), small.end());
-    if (broadcast_leading(moved, large))
+    if (stretch(moved, large))
       hint = fmt::format("; extents meet from dimension 0, so {} would have to be {}", text(small), text(moved));
   }
   return c.fault(rule, "{} has shape {}, {} has {}; at dimension {} found {} and {}, needed equal extents or a 1{}",
@@ -154,8 +157,8 @@ Status broadcast_shape(ShapeCall& c, size_t count) {
   Ints out = c.extents(c.op().args[0]);
   const auto& names = c.op().declaration->parameters;
   for (size_t i = 1; i < count; ++i) {
-    NNEX_ASSIGN(out, stretched(c, c.rule, out, i == 1 ? names[0].name : "what comes before", c.extents(c.op().args[i]),
-                               names[i].name));
+    NNEX_TRY(
+        meet(c, c.rule, out, i == 1 ? names[0].name : "what comes before", c.extents(c.op().args[i]), names[i].name));
   }
   return c.give(std::move(out));
 }
@@ -165,7 +168,7 @@ Status three_operands(ShapeCall& c) { return broadcast_shape(c, 3); }
 Status sum_shape(ShapeCall& c) {
   Ints out;
   for (const Arg& item : c.arg("x").items()) {
-    NNEX_ASSIGN(out, stretched(c, "O-MISC-2", out, "what comes before", c.extents(item), "an item"));
+    NNEX_TRY(meet(c, "O-MISC-2", out, "what comes before", c.extents(item), "an item"));
   }
   return c.give(std::move(out));
 }

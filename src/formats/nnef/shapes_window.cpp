@@ -157,8 +157,9 @@ Result<Ints> conv_extents(ShapeCall& c, const Ints& x, const Ints& filter, const
     return c.fault("O-CONV-4", "the filter {} takes {} channels in each of {} groups; the input {} has {}",
                    text(filter), filter[1], n, text(x), x[1]);
   NNEX_TRY(check_filter_sizes(c, filter));
-  Ints out = {x[0], filter[0]};
+  Ints out;
   out.reserve(x.size());
+  out.assign({x[0], filter[0]});
   for (size_t i = 2; i < x.size(); ++i) {
     int64_t extent = x[i];
     if (w) {

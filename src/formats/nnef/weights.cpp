@@ -10,6 +10,19 @@ namespace nnex::nnef_format {
 
 std::string tensor_file_name(std::string_view label) { return fmt::format("{}.dat", label); }
 
+namespace {
+
+/// A document's integers have 64 bits, one of them the sign.
+Status check_range(const Tensor& unsigned_items) {
+  for (int64_t i = 0; i < unsigned_items.count(); ++i)
+    if (int_at(unsigned_items, i) < 0)
+      return Error(Code::unsupported,
+                   fmt::format("item {} is {}; integers up to 2^63 - 1 are read", i, element_text(unsigned_items, i)));
+  return {};
+}
+
+}  // namespace
+
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record) {
   if (!(file.header.shape == Shape(extents)))
     return Error(Code::invalid_model, fmt::format("C6: the file holds {}; the variable is {}", file.header.shape.text(),
@@ -24,6 +37,7 @@ Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Int
   }
   NNEX_ASSIGN(Tensor t, items(file));
   if (t.dtype() == element_type(type)) return t;
+  if (t.dtype() == DType::u64) NNEX_TRY(check_range(t));
   return convert(t, element_type(type));
 }
 

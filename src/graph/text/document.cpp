@@ -11,18 +11,18 @@ bool Parser::head(Document& d) {
   if (at(Word::version)) {
     version(d);
   } else if (!dump()) {
-    fault(now_.at, "S1", fmt::format("{}; put 'version 1.0;' first", needed("the version of the document").message()));
+    fault(now_->at, "S1", fmt::format("{}; put 'version 1.0;' first", needed("the version of the document").message()));
   }
   while (at(Word::extension) || at(Word::version)) {
     if (at(Word::version)) {
-      if (!d.version.empty()) fault(now_.at, "S1", "the version stands twice");
+      if (!d.version.empty()) fault(now_->at, "S1", "the version stands twice");
       version(d);
     } else {
       extension(d);
     }
   }
   while (at(Word::fragment)) {
-    const Position at_fragment = now_.at;
+    const Position at_fragment = now_->at;
     if (!fragments_) fault(at_fragment, "S11", "a fragment needs 'extension KHR_enable_fragment_definitions;'");
     FragmentText f;
     if (fragment(f)) {
@@ -34,7 +34,7 @@ bool Parser::head(Document& d) {
     int depth = 0;
     while (!at(Tok::end) && !(depth <= 0 && (at(Word::fragment) || at(Word::graph)))) {
       depth += at(Tok::open_curly) ? 1 : at(Tok::close_curly) ? -1 : 0;
-      if (now_.starts_line && (at(Word::fragment) || at(Word::graph))) break;
+      if (now_->starts_line && (at(Word::fragment) || at(Word::graph))) break;
       step();
     }
   }
@@ -66,11 +66,11 @@ bool Parser::version(Document& d) {
 /// <extension> ::= "extension" <identifier>+ ";"          commas between the names are read too
 bool Parser::extension(Document& d) {
   ExtensionText e;
-  e.at = now_.at;
+  e.at = now_->at;
   step();
   const size_t base = names_.size();
   while (!at(Tok::semicolon) && !at(Tok::end)) {
-    const Position where = now_.at;
+    const Position where = now_->at;
     std::string_view name;
     if (kind_ == TextKind::tract && !at(Tok::word)) {
       step();
@@ -89,7 +89,7 @@ bool Parser::extension(Document& d) {
   }
   e.words = arena_->copy(names_.data() + base, names_.size() - base);
   names_.resize(base);
-  if (e.words.empty()) fault(now_.at, "S3", "found ';'; needed the name of an extension");
+  if (e.words.empty()) fault(now_->at, "S3", "found ';'; needed the name of an extension");
   d.extensions.push_back(e);
   return want(Tok::semicolon, "S3", "';' behind the extensions");
 }
@@ -122,7 +122,7 @@ void Parser::blame_vendor() {
 /// ")"
 ///                ( "{" <assignment>+ "}" | ";" )
 bool Parser::fragment(FragmentText& f) {
-  f.at = now_.at;
+  f.at = now_->at;
   step();
   if (!identifier(f.name, "S11", "the fragment's name")) return false;
   if (at(Tok::less)) {
@@ -143,7 +143,7 @@ bool Parser::fragment(FragmentText& f) {
   }
   if (!want(Tok::open_curly, "S5", "'{' or ';'")) return false;
   f.has_body = true;
-  const Position open = now_.at;
+  const Position open = now_->at;
   if (!body(Tok::close_curly, f.body) && dump()) return false;
   if (f.body.empty() && !skipped_)
     return fault(dump() ? f.at : open, "S5", fmt::format("fragment '{}' has an empty body", f.name));
@@ -156,7 +156,7 @@ bool Parser::fragment_params(std::span<const FragmentParam>& out, bool results) 
   std::vector<FragmentParam> list;
   if (kind_ == TextKind::tract && at(Tok::close_round)) return step(), true;
   while (true) {
-    if (at(Tok::close_round) && !list.empty()) return fault(now_.at, "S16", "found ')' behind ','; needed a name");
+    if (at(Tok::close_round) && !list.empty()) return fault(now_->at, "S16", "found ')' behind ','; needed a name");
     FragmentParam p;
     if (!fragment_param(p, results)) return false;
     list.push_back(p);
@@ -169,7 +169,7 @@ bool Parser::fragment_params(std::span<const FragmentParam>& out, bool results) 
 
 /// <parameter> ::= <identifier> ":" <type> [ "=" <literal> ]        a result has no default
 bool Parser::fragment_param(FragmentParam& p, bool result) {
-  p.at = now_.at;
+  p.at = now_->at;
   if (!identifier(p.name, "S11", "a name") || !want(Tok::colon, "S12") || !declared_type(p.type)) return false;
   if (result || !at(Tok::assign)) return true;
   step();
@@ -246,7 +246,7 @@ bool Parser::declared_type(DeclaredType& t) {
     return false;
   }
   for (int arrays = 0; at(Tok::open_square); ++arrays) {
-    if (arrays == limits_.nesting) return limit(now_.at, fmt::format("arrays nested deeper than {}", limits_.nesting));
+    if (arrays == limits_.nesting) return limit(now_->at, fmt::format("arrays nested deeper than {}", limits_.nesting));
     step();
     if (!want(Tok::close_square, "S12", "']': an array type has no length")) return false;
     DeclaredType array;
@@ -266,7 +266,7 @@ bool Parser::graph(GraphText& g, bool named) {
 }
 
 bool Parser::graph_head(GraphText& g, bool named) {
-  g.at = now_.at;
+  g.at = now_->at;
   if (!word(Word::graph, "S1")) return false;
   if (named) {
     if (!identifier(g.name, "S4", "the graph's name")) {
@@ -285,7 +285,7 @@ bool Parser::graph_head(GraphText& g, bool named) {
     return want(Tok::open_curly, {});
   }
   bool fine = graph_names(g.params, "a graph parameter");
-  auto body_begins = [&] { return at(Tok::open_curly) || (now_.starts_line && next_.kind == Tok::assign); };
+  auto body_begins = [&] { return at(Tok::open_curly) || (now_->starts_line && next_->kind == Tok::assign); };
   while (!fine && !at(Tok::end) && !at(Tok::arrow) && !body_begins()) step();
   if (fine || at(Tok::arrow)) {
     fine = want(Tok::arrow, "S4") && fine;
@@ -311,16 +311,16 @@ bool Parser::graph_names(std::span<const Target>& out, std::string_view what) {
   if (!want(Tok::open_round, "S4")) return done(false);
   while (true) {
     Target t;
-    t.at = now_.at;
+    t.at = now_->at;
     if (at(Tok::close_round) && targets_.size() > base)
-      return done(fault(now_.at, "S16", fmt::format("found ')' behind ','; needed {}", what)));
+      return done(fault(now_->at, "S16", fmt::format("found ')' behind ','; needed {}", what)));
     if (!identifier(t.name, "S4", what)) {
       if (!at(Tok::word)) return done(false);
       t.name = step().text;  // A keyword: reported, and the rest can be read.
     }
     targets_.push_back(t);
     if (at(Tok::colon) && kind_ == TextKind::document)
-      return done(fault(now_.at, "S4", fmt::format("found ':'; {} has no type", what)));
+      return done(fault(now_->at, "S4", fmt::format("found ':'; {} has no type", what)));
     if (!at(Tok::comma)) break;
     step();
   }
@@ -330,14 +330,14 @@ bool Parser::graph_names(std::span<const Target>& out, std::string_view what) {
 bool Parser::tail(bool empty) {
   if (stopped_) return false;
   if (at(Tok::close_curly)) {
-    if (empty && !skipped_) fault(now_.at, "S5", "the graph has an empty body; needed at least one assignment");
+    if (empty && !skipped_) fault(now_->at, "S5", "the graph has an empty body; needed at least one assignment");
     step();
   } else {
     wanted("S5", "'}' behind the body");
   }
   if (at(Tok::end)) return true;
-  if (at(Word::graph)) return fault(now_.at, "S1", "a second graph; a document has one");
-  if (at(Word::fragment)) return fault(now_.at, "S1", "a fragment behind the graph; fragments stand before it");
+  if (at(Word::graph)) return fault(now_->at, "S1", "a second graph; a document has one");
+  if (at(Word::fragment)) return fault(now_->at, "S1", "a fragment behind the graph; fragments stand before it");
   return wanted("S1", "the end of the document");
 }
 

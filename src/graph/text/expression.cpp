@@ -52,42 +52,56 @@ bool is_type(Word w) {
 
 }  // namespace
 
-bool Parser::made(Expr& e, size_t base) {
-  if (stack_.size() > base) {
-    e.items = arena_->copy(stack_.data() + base, stack_.size() - base);
-    stack_.resize(base);
-    for (const Expr& item : e.items) e.depth = std::max(e.depth, static_cast<uint16_t>(item.depth + 1));
-    if (e.depth > limits_.depth) return limit(e.at, fmt::format("an expression of more than {} levels", limits_.depth));
-  }
-  if (dump() && ++expressions_ > limits_.expressions)
-    return limit(e.at, fmt::format("more than {} expressions", limits_.expressions));
+bool Parser::joined(Expr& e, size_t base) {
+  e.items = arena_->copy(stack_.data() + base, stack_.size() - base);
+  stack_.resize(base);
+  for (const Expr& item : e.items) e.depth = std::max(e.depth, static_cast<uint16_t>(item.depth + 1));
+  if (e.depth > limits_.depth) return limit(e.at, fmt::format("an expression of more than {} levels", limits_.depth));
   return true;
 }
 
-/// Whether one number or name is the whole expression, as most arguments and items are.
-bool Parser::alone() const {
-  if (next_.kind != Tok::comma && next_.kind != Tok::close_square && next_.kind != Tok::close_round) return false;
-  return at(Tok::integer) || at(Tok::real) || (at(Tok::word) && now_.word == Word::none && !dump());
+bool Parser::counted(const Expr& e) {
+  if (++expressions_ <= limits_.expressions) return true;
+  return limit(e.at, fmt::format("more than {} expressions", limits_.expressions));
 }
 
-bool Parser::number_or_name(Expr& out) {
-  if (!at(Tok::word)) return number(false, out);
+/// Whether one number, name or string is the whole expression, as most arguments and items are.
+bool Parser::alone() const {
+  if (next_->kind != Tok::comma && next_->kind != Tok::close_square && next_->kind != Tok::close_round) return false;
+  return at(Tok::integer) || at(Tok::real) || (!dump() && (at(Word::none) || at(Tok::string)));
+}
+
+bool Parser::atom(Expr& out) {
+  if (!at(Tok::word) && !at(Tok::string)) return number(false, out);
   out = Expr{};
-  out.kind = Expr::Kind::name, out.at = now_.at, out.text = now_.text;
+  out.at = now_->at;
+  if (at(Tok::string)) {
+    out.kind = Expr::Kind::string;
+    return text(out.text);
+  }
+  out.kind = Expr::Kind::name, out.text = now_->text;
   step();
+  return true;
+}
+
+bool Parser::item() {
+  if (alone()) return atom(stack_.emplace_back());
+  Expr e;
+  if (!expression(e)) return false;
+  stack_.push_back(e);
   return true;
 }
 
 /// <expression> ::= <binary> [ "if" <expression> "else" <expression> ]
 bool Parser::expression(Expr& out) {
-  if (alone()) return number_or_name(out);
+  if (alone()) return atom(out);
   if (!deeper()) return false;
   Depth depth(nesting_);
   if (!binary(0, out)) return false;
   if (!at(Word::if_)) return true;
   Expr choice;
-  choice.kind = Expr::Kind::choice, choice.at = now_.at;
-  extended(now_.at, "an if-else");
+  choice.kind = Expr::Kind::choice, choice.at = now_->at;
+  extended(now_->at, "an if-else");
   const size_t base = stack_.size();
   stack_.push_back(out);
   step();
@@ -105,11 +119,11 @@ bool Parser::binary(int level, Expr& out) {
   if (!unary(out)) return false;
   // Precedence climbing: `out` holds what is read so far, at ever looser levels.
   while (true) {
-    const int found = level_of(now_);
+    const int found = level_of(*now_);
     if (found < level) return true;
     Expr e;
-    e.kind = Expr::Kind::binary, e.op = now_.kind, e.at = now_.at;
-    extended(now_.at, fmt::format("operator '{}'", now_.text));
+    e.kind = Expr::Kind::binary, e.op = now_->kind, e.at = now_->at;
+    extended(now_->at, fmt::format("operator '{}'", now_->text));
     step();
     Expr right;
     if (!(found == kTightest ? unary(right) : binary(found + 1, right))) return false;
@@ -148,7 +162,7 @@ bool Parser::unary(Expr& out) {
 bool Parser::postfix(Expr& out) {
   if (!primary(out)) return false;
   while (at(Tok::open_square)) {
-    extended(now_.at, "a subscript");
+    extended(now_->at, "a subscript");
     if (!subscript(out)) return false;
   }
   return true;
@@ -156,9 +170,9 @@ bool Parser::postfix(Expr& out) {
 
 bool Parser::subscript(Expr& e) {
   Expr part;
-  part.kind = Expr::Kind::index, part.at = now_.at;
+  part.kind = Expr::Kind::index, part.at = now_->at;
   step();
-  if (at(Tok::close_square) && !dump()) return fault(now_.at, "S15", "found ']'; needed an index or a range");
+  if (at(Tok::close_square) && !dump()) return fault(now_->at, "S15", "found ']'; needed an index or a range");
   const size_t base = stack_.size();
   stack_.push_back(e);
   Expr begin, end;
@@ -171,21 +185,21 @@ bool Parser::subscript(Expr& e) {
     stack_.push_back(end);
   }
   if (at(Tok::colon) || at(Tok::comma))
-    return fault(now_.at, "S15", fmt::format("found '{}'; a subscript is an index or one range", now_.text));
+    return fault(now_->at, "S15", fmt::format("found '{}'; a subscript is an index or one range", now_->text));
   if (!want(Tok::close_square, "S15")) return false;
   e = part;
   return made(e, base);
 }
 
 bool Parser::primary(Expr& out) {
-  switch (now_.kind) {
+  switch (now_->kind) {
     case Tok::integer:
     case Tok::real:
       return number(false, out);
     case Tok::string: {
-      if (kind_ == TextKind::tract && next_.kind == Tok::open_round) return call(step(), out);
+      if (kind_ == TextKind::tract && next_->kind == Tok::open_round) return call(step(), out);
       out = Expr{};
-      out.kind = Expr::Kind::string, out.at = now_.at;
+      out.kind = Expr::Kind::string, out.at = now_->at;
       return text(out.text) && made(out, stack_.size());
     }
     case Tok::open_square:
@@ -206,8 +220,8 @@ bool Parser::primary(Expr& out) {
 
 bool Parser::number(bool negative, Expr& out) {
   out = Expr{};
-  out.at = now_.at;
-  if (dump() && now_.kind == Tok::word) {
+  out.at = now_->at;
+  if (dump() && now_->kind == Tok::word) {
     out.kind = Expr::Kind::real;
     out.real = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     step();
@@ -224,9 +238,15 @@ bool Parser::number(bool negative, Expr& out) {
   }
   out.kind = Expr::Kind::integer;
   uint64_t magnitude = 0;
-  auto [end, wrong] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
-  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
-  if (wrong != std::errc() || end != t.text.data() + t.text.size() || magnitude > most) {
+  bool fits = true;
+  if (constexpr size_t kSafeDigits = 18; t.text.size() <= kSafeDigits) {
+    for (char c : t.text) magnitude = magnitude * 10 + static_cast<uint64_t>(c - '0');
+  } else {
+    const auto [end, wrong] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
+    const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
+    fits = wrong == std::errc() && end == t.text.data() + t.text.size() && magnitude <= most;
+  }
+  if (!fits) {
     fault(t.at, "L2", fmt::format("{}{} does not fit in 64 bits", negative ? "-" : "", t.text.substr(0, 40)));
     if (dump()) return false;
     magnitude = 1;
@@ -238,7 +258,7 @@ bool Parser::number(bool negative, Expr& out) {
 /// A word: true, false, none, nan, inf, a name, a call, a tensor or a block.
 bool Parser::named(Expr& out) {
   out = Expr{};
-  out.at = now_.at;
+  out.at = now_->at;
   if (at(Word::true_) || at(Word::false_)) {
     out.kind = Expr::Kind::boolean, out.integer = at(Word::true_);
     step();
@@ -269,7 +289,7 @@ bool Parser::named(Expr& out) {
     return fault(name.at, "L4", fmt::format("'{}' is a keyword; needed a value", name.text));
   }
   const bool generic =
-      at(Tok::less) && (next_.kind == Tok::question || (next_.kind == Tok::word && is_type(next_.word)));
+      at(Tok::less) && (next_->kind == Tok::question || (next_->kind == Tok::word && is_type(next_->word)));
   if (at(Tok::open_round) || (dump() && at(Tok::string)) || generic) return call(name, out);
   if (function) return wanted("L4", fmt::format("'(': '{}' is a keyword", name.text));
   out.kind = Expr::Kind::name, out.text = name.text;
@@ -298,7 +318,7 @@ bool Parser::call(Token name, Expr& out) {
 
 bool Parser::call_type(Expr& e) {
   step();
-  if (at(Word::tensor)) return fault(now_.at, "T11", "'tensor' is no data-type: scalar, integer, logical or string");
+  if (at(Word::tensor)) return fault(now_->at, "T11", "'tensor' is no data-type: scalar, integer, logical or string");
   e.is_generic = true;
   return type_name(e.generic, "T11") && want(Tok::greater, "T11");
 }
@@ -309,26 +329,24 @@ bool Parser::arguments(Expr& call) {
   const size_t base = stack_.size(), first_name = names_.size();
   bool any_name = false;
   if (at(Tok::close_round) && !dump())
-    return fault(now_.at, "S7", fmt::format("'{}' has no arguments; needed at least one", call.text));
+    return fault(now_->at, "S7", fmt::format("'{}' has no arguments; needed at least one", call.text));
   while (!at(Tok::close_round)) {
     if (stack_.size() > base) {
       if (!want(Tok::comma, "S7", "',' or ')'")) return false;
       if (!dump() && (at(Tok::close_round) || at(Tok::comma)))
-        return fault(now_.at, "S16", fmt::format("found '{}' behind ','; needed an argument", now_.text));
+        return fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed an argument", now_->text));
     }
     std::string_view name;
-    if (next_.kind == Tok::assign && (at(Tok::word) || at(Tok::string))) {
+    if (next_->kind == Tok::assign && (at(Tok::word) || at(Tok::string))) {
       if (!argument_name(name)) return false;
       any_name = true;
     } else if (any_name && dump()) {
       return fault(
-          now_.at, {},
+          now_->at, {},
           fmt::format("argument {} of '{}' has no name, but the one before has", stack_.size() - base + 1, call.text));
     }
-    Expr value;
-    if (!expression(value)) return false;
     names_.push_back(name);
-    stack_.push_back(value);
+    if (!item()) return false;
   }
   step();
   call.names = arena_->copy(names_.data() + first_name, names_.size() - first_name);
@@ -346,7 +364,7 @@ bool Parser::argument_name(std::string_view& name) {
 /// <array> ::= "[" [ <expression> ("," <expression>)* ] "]" | <comprehension>
 bool Parser::brackets(Expr& out) {
   Expr e;
-  e.kind = Expr::Kind::array, e.at = now_.at;
+  e.kind = Expr::Kind::array, e.at = now_->at;
   step();
   if (at(Word::for_)) {
     e.kind = Expr::Kind::comprehension;
@@ -356,14 +374,12 @@ bool Parser::brackets(Expr& out) {
   const size_t base = stack_.size();
   while (!at(Tok::close_square)) {
     if (stack_.size() > base) {
-      if (at(Word::for_)) return fault(now_.at, "S14", "a comprehension is written [for i in a yield ...]");
+      if (at(Word::for_)) return fault(now_->at, "S14", "a comprehension is written [for i in a yield ...]");
       if (!want(Tok::comma, "S16", "',' or ']'")) return false;
       if (!dump() && (at(Tok::close_square) || at(Tok::comma)))
-        return fault(now_.at, "S16", fmt::format("found '{}' behind ','; needed a value", now_.text));
+        return fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed a value", now_->text));
     }
-    Expr item;
-    if (!expression(item)) return false;
-    stack_.push_back(item);
+    if (!item()) return false;
   }
   step();
   out = e;
@@ -374,7 +390,7 @@ bool Parser::brackets(Expr& out) {
 ///                     "yield" <expression> "]"
 bool Parser::comprehension(Expr& out) {
   Expr e = out;
-  extended(now_.at, "a comprehension");
+  extended(now_->at, "a comprehension");
   step();
   const size_t base = stack_.size(), first_name = names_.size();
   while (true) {
@@ -404,16 +420,15 @@ bool Parser::comprehension(Expr& out) {
 /// "(" <expression> ")", or <tuple> ::= "(" <expression> ("," <expression>)+ ")"
 bool Parser::round(Expr& out) {
   Expr e;
-  e.kind = Expr::Kind::tuple, e.at = now_.at;
+  e.kind = Expr::Kind::tuple, e.at = now_->at;
   const size_t base = stack_.size();
-  if (next_.kind == Tok::close_round && !dump()) return fault(now_.at, "S9", "a tuple has at least two items; found 0");
+  if (next_->kind == Tok::close_round && !dump())
+    return fault(now_->at, "S9", "a tuple has at least two items; found 0");
   do {
     step();
     if (stack_.size() > base && at(Tok::close_round) && !dump())
-      return fault(now_.at, "S16", "found ')' behind ','; needed a value");
-    Expr item;
-    if (!expression(item)) return false;
-    stack_.push_back(item);
+      return fault(now_->at, "S16", "found ')' behind ','; needed a value");
+    if (!item()) return false;
   } while (at(Tok::comma));
   if (!want(Tok::close_round, "S9", "',' or ')'")) return false;
   if (stack_.size() - base > 1) {

@@ -25,31 +25,19 @@ constexpr struct {
              {Word::else_, WordUse::control},
              {Word::false_, WordUse::literal}};
 
-/// The keywords that begin with a character, as bits.
+/// The keywords that begin with a character, and those of a length, as bits.
 constexpr std::array<uint32_t, 256> by_letter() {
   std::array<uint32_t, 256> out{};
   for (size_t i = 0; i < kKeywords.size(); ++i) out[static_cast<unsigned char>(kKeywords[i][0])] |= 1u << i;
   return out;
 }
-constexpr auto kByLetter = by_letter();
-
-enum Class : uint8_t { kOther, kSpace, kLetter, kDigit };
-
-constexpr std::array<uint8_t, 256> make_classes() {
-  std::array<uint8_t, 256> out{};
-  for (int c : {' ', '\t', '\v', '\f', '\r', '\n'}) out[static_cast<size_t>(c)] = kSpace;
-  for (size_t c = 'a'; c <= 'z'; ++c) out[c] = kLetter;
-  for (size_t c = 'A'; c <= 'Z'; ++c) out[c] = kLetter;
-  out['_'] = kLetter;
-  for (size_t c = '0'; c <= '9'; ++c) out[c] = kDigit;
+constexpr std::array<uint32_t, 10> by_length() {
+  std::array<uint32_t, 10> out{};
+  for (size_t i = 0; i < kKeywords.size(); ++i) out[kKeywords[i].size()] |= 1u << i;
   return out;
 }
-constexpr auto kClasses = make_classes();
-
-uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
-bool is_letter(char c) { return class_of(c) == kLetter; }
-bool is_digit(char c) { return class_of(c) == kDigit; }
-bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+constexpr auto kByLetter = by_letter();
+constexpr auto kByLength = by_length();
 
 /// Longer ones first.
 constexpr Sign kSigns[] = {
@@ -94,6 +82,26 @@ constexpr std::array<Tok, 256> make_plain_signs() {
 }
 constexpr auto kPlainSigns = make_plain_signs();
 
+/// What a character is. Those that tokens skip come first, those of words last.
+enum Class : uint8_t { kSpace, kLine, kComment, kOther, kPlainSign, kQuote, kLetter, kDigit };
+
+constexpr std::array<uint8_t, 256> make_classes() {
+  std::array<uint8_t, 256> out{};
+  for (size_t c = 0; c < 256; ++c) out[c] = kPlainSigns[c] != Tok::end ? kPlainSign : kOther;
+  for (int c : {' ', '\t', '\v', '\f', '\r'}) out[static_cast<size_t>(c)] = kSpace;
+  out['\n'] = kLine, out['#'] = kComment, out['\''] = out['"'] = kQuote, out['_'] = kLetter;
+  for (size_t c = 'a'; c <= 'z'; ++c) out[c] = kLetter;
+  for (size_t c = 'A'; c <= 'Z'; ++c) out[c] = kLetter;
+  for (size_t c = '0'; c <= '9'; ++c) out[c] = kDigit;
+  return out;
+}
+constexpr auto kClasses = make_classes();
+
+uint8_t class_of(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+bool is_letter(char c) { return class_of(c) == kLetter; }
+bool is_digit(char c) { return class_of(c) == kDigit; }
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
 std::string shown_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte > 0x20 && byte < 0x7f ? fmt::format("'{}'", c) : fmt::format("byte 0x{:02x}", byte);
@@ -127,8 +135,8 @@ std::string_view shown(Tok kind) {
 }
 
 Word keyword_of(std::string_view s) {
-  if (s.size() < 2 || s.size() > 9) return Word::none;
-  for (uint32_t some = kByLetter[static_cast<unsigned char>(s[0])]; some != 0; some &= some - 1) {
+  if (s.empty() || s.size() >= kByLength.size()) return Word::none;
+  for (uint32_t some = kByLetter[static_cast<unsigned char>(s[0])] & kByLength[s.size()]; some != 0; some &= some - 1) {
     const auto i = static_cast<size_t>(__builtin_ctz(some));
     if (kKeywords[i] == s) return static_cast<Word>(i + 1);
   }
@@ -164,111 +172,111 @@ void Lexer::fault(Position at, std::string_view rule, std::string message) {
   faults_.add(error(at, kind_ == TextKind::dump ? std::move(message) : fmt::format("{}: {}", rule, message)));
 }
 
-void Lexer::skip_space() {
-  const size_t size = source_.size();
-  while (at_ < size) {
-    const char c = source_[at_];
-    if (c == ' ') {
-      ++at_;
+inline void Lexer::skip_space() {
+  const char* p = at_;
+  for (; p != end_; ++p) {
+    const uint8_t c = class_of(*p);
+    if (c == kSpace) continue;
+    if (c > kComment) break;
+    if (c == kLine) {
+      ++line_;
+      line_start_ = p + 1, starts_line_ = true;
       continue;
     }
-    if (c == '\n') {
-      ++at_, ++line_;
-      line_start_ = at_, starts_line_ = true;
-    } else if (class_of(c) == kSpace) {
-      ++at_;
-    } else if (c == '#') {
-      while (at_ < size && source_[at_] != '\n' && source_[at_] != '\f') ++at_;
-    } else {
-      return;
-    }
+    while (p + 1 != end_ && p[1] != '\n' && p[1] != '\f') ++p;
   }
+  at_ = p;
 }
 
-[[gnu::always_inline]] inline Token Lexer::take(Tok kind, size_t n) {
-  Token t{kind, Word::none, starts_line_, here(), source_.substr(at_, n)};
-  at_ += n;
+/// The characters up to `end` are a token.
+[[gnu::always_inline]] inline void Lexer::take(Token& out, Tok kind, const char* end) {
+  out.kind = kind, out.word = Word::none, out.starts_line = starts_line_;
+  out.at = here();
+  out.text = {at_, static_cast<size_t>(end - at_)};
+  at_ = end;
   starts_line_ = false;
-  return t;
 }
 
-Token Lexer::next() {
+void Lexer::next(Token& out) {
   while (true) {
     skip_space();
-    if (at_ == source_.size()) return take(Tok::end, 0);
-    const char c = source_[at_];
+    if (at_ == end_) return take(out, Tok::end, at_);
+    const char c = *at_;
     switch (class_of(c)) {
       case kLetter:
-        return word();
+        return word(out);
       case kDigit:
-        return number();
+        return number(out);
+      case kPlainSign:
+        return take(out, kPlainSigns[static_cast<unsigned char>(c)], at_ + 1);
+      case kQuote:
+        return string(out);
       default:
         break;
     }
-    if (c == '\'' || c == '"') return string();
-    if (Token t; sign(t)) return t;
-    if (c == '.' && is_digit(peek(1)) && kind_ != TextKind::dump) return number();
-    if (!is_ascii(c) && kind_ != TextKind::dump) return word();
+    if (kind_ != TextKind::dump) {
+      if (c == '/' && peek(1) == '/') {
+        slashes();
+        continue;
+      }
+      if (c == '.' && is_digit(peek(1))) return long_number(out);
+      if (!is_ascii(c)) return foreign_word(out);
+    }
+    if (sign(out)) return;
     stray();
   }
 }
 
 /// Reports a character that begins nothing, and steps over it.
 void Lexer::stray() {
-  const char c = source_[at_];
-  fault(here(), "L7", fmt::format("{} begins nothing", shown_char(c)));
+  fault(here(), "L7", fmt::format("{} begins nothing", shown_char(*at_)));
   ++at_;
-  while (at_ < source_.size() && !is_ascii(source_[at_])) ++at_;
+  while (at_ != end_ && !is_ascii(*at_)) ++at_;
 }
 
+/// Reports what is meant as a comment, and steps over it.
+void Lexer::slashes() {
+  fault(here(), "L5", "found '//'; a comment begins with '#'");
+  while (at_ != end_ && *at_ != '\n') ++at_;
+}
+
+/// A sign that another one begins with, or that is longer than one character.
 bool Lexer::sign(Token& out) {
-  const char c = source_[at_], d = peek(1);
-  if (c == '/' && d == '/' && kind_ != TextKind::dump) {
-    fault(here(), "L5", "found '//'; a comment begins with '#'");
-    while (at_ < source_.size() && source_[at_] != '\n') ++at_;
-    skip_space();
-    out = next();
-    return true;
-  }
-  if (const Tok kind = kPlainSigns[static_cast<unsigned char>(c)]; kind != Tok::end) {
-    out = take(kind, 1);
-    return true;
-  }
-  if (c == '=') {
-    out = d == '=' ? take(Tok::equal, 2) : take(Tok::assign, 1);
-    return true;
-  }
+  if (*at_ == '=' && peek(1) != '=') return take(out, Tok::assign, at_ + 1), true;
+  const std::string_view rest(at_, left());
   for (const Sign& s : kSigns)
-    if (s.text[0] == c && source_.substr(at_).starts_with(s.text) && (s.kind != Tok::dots || kind_ == TextKind::dump))
-      return out = take(s.kind, s.text.size()), true;
+    if (rest.starts_with(s.text) && (s.kind != Tok::dots || kind_ == TextKind::dump))
+      return take(out, s.kind, at_ + s.text.size()), true;
   return false;
 }
 
-/// [A-Za-z_][A-Za-z0-9_]*          (NNEF 1.0.5, lexical entities). Bytes that are no ASCII are a fault inside.
-Token Lexer::word() {
-  const char *const begin = source_.data() + at_, *const end = source_.data() + source_.size();
-  const char* p = begin;
-  bool foreign = false;
-  while (p != end) {
-    if (class_of(*p) >= kLetter) {
-      ++p;
-    } else if (!is_ascii(*p) && kind_ != TextKind::dump) {
-      foreign = true, ++p;
-    } else {
-      break;
-    }
-  }
-  const auto n = static_cast<size_t>(p - begin);
-  Token t = take(Tok::word, n);
-  if (foreign)
-    fault(t.at, "L1", fmt::format("'{}' has characters outside A-Z, a-z, 0-9 and _", t.text));
-  else
-    t.word = keyword_of(t.text);
-  return t;
+/// [A-Za-z_][A-Za-z0-9_]*          (NNEF 1.0.5, lexical entities)
+inline void Lexer::word(Token& out) {
+  const char* p = at_ + 1;
+  while (p != end_ && class_of(*p) >= kLetter) ++p;
+  if (p != end_ && !is_ascii(*p) && kind_ != TextKind::dump) return foreign_word(out);
+  take(out, Tok::word, p);
+  out.word = keyword_of(out.text);
+}
+
+/// A word with bytes that are no ASCII, which are a fault in it.
+void Lexer::foreign_word(Token& out) {
+  const char* p = at_;
+  while (p != end_ && (class_of(*p) >= kLetter || !is_ascii(*p))) ++p;
+  take(out, Tok::word, p);
+  fault(out.at, "L1", fmt::format("'{}' has characters outside A-Z, a-z, 0-9 and _", out.text));
 }
 
 /// digits [ "." digits ] [ ("e" | "E") [ "+" | "-" ] digits ]          (NNEF 1.0.5, lexical entities)
-Token Lexer::number() {
+inline void Lexer::number(Token& out) {
+  const char* p = at_ + 1;
+  while (p != end_ && class_of(*p) == kDigit) ++p;
+  if (p != end_ && (class_of(*p) == kLetter || *p == '.')) return long_number(out);
+  take(out, Tok::integer, p);
+}
+
+/// A number that is more than digits.
+void Lexer::long_number(Token& out) {
   size_t n = 0;
   Tok kind = Tok::integer;
   auto digits = [&] {
@@ -288,46 +296,43 @@ Token Lexer::number() {
       n += 1 + sign, kind = Tok::real;
       digits();
     } else if (!is_letter(peek(n + 1))) {
-      fault(here(), "L2", fmt::format("'{}' has no digits in its exponent", source_.substr(at_, n + 1 + sign)));
-      Token t = take(Tok::real, n);
+      fault(here(), "L2", fmt::format("'{}' has no digits in its exponent", std::string_view(at_, n + 1 + sign)));
+      take(out, Tok::real, at_ + n);
       at_ += 1 + sign;
-      return t;
+      return;
     }
   }
-  if (!is_letter(peek(n)) && peek(n) != '.') return take(kind, n);
+  if (!is_letter(peek(n)) && peek(n) != '.') return take(out, kind, at_ + n);
   // A number with something behind it: "1y" is meant as a name, "0x6" and "1." as numbers.
   size_t m = n;
   while (is_letter(peek(m)) || is_digit(peek(m)) || peek(m) == '.') ++m;
-  const std::string_view all = source_.substr(at_, m);
+  const std::string_view all(at_, m);
   const bool name = is_word(fmt::format("_{}", all)) && !(all.size() > 1 && all[0] == '0' && (all[1] | 32) == 'x');
   if (name && kind_ != TextKind::dump)
     fault(here(), "L1", fmt::format("'{}' begins with a digit; a name begins with a letter or '_'", all));
   else
-    fault(here(), "L2", fmt::format("'{}' is no number", kind_ == TextKind::dump ? source_.substr(at_, n + 1) : all));
-  Token t = take(name ? Tok::word : kind, name ? m : n);
-  at_ += m - t.text.size();
-  return t;
+    fault(here(), "L2", fmt::format("'{}' is no number", kind_ == TextKind::dump ? std::string_view(at_, n + 1) : all));
+  const char* const end = at_ + m;
+  take(out, name ? Tok::word : kind, name ? end : at_ + n);
+  at_ = end;
 }
 
-Token Lexer::string() {
-  const char quote = peek();
-  size_t n = 1;
+void Lexer::string(Token& out) {
+  const char quote = *at_;
+  const char* p = at_ + 1;
   bool odd = false;
-  while (at_ + n < source_.size() && source_[at_ + n] != quote) {
-    const char c = source_[at_ + n];
-    if (c == '\n') break;
-    odd |= c < 0x20 || c == 0x7f;
-    n += c == '\\' && peek(n + 1) != '\n' ? 2 : 1;
+  while (p != end_ && *p != quote && *p != '\n') {
+    const auto c = static_cast<unsigned char>(*p);
+    odd |= c < 0x20 || c >= 0x7f;
+    p += c == '\\' && p + 1 != end_ && p[1] != '\n' ? 2 : 1;
   }
-  if (at_ + n >= source_.size() || source_[at_ + n] != quote) {
+  if (p == end_ || *p != quote) {
     fault(here(), "L3", "the string does not end in its line");
-    return take(Tok::bad, std::min(n, source_.size() - at_));
+    return take(out, Tok::bad, p);
   }
-  Token t{Tok::string, Word::none, starts_line_, here(), source_.substr(at_ + 1, n - 1)};
-  if (odd && kind_ == TextKind::document) fault(t.at, "L3", "the string has characters that are not printable ASCII");
-  at_ += n + 1;
-  starts_line_ = false;
-  return t;
+  take(out, Tok::string, p + 1);
+  out.text = out.text.substr(1, out.text.size() - 2);
+  if (odd && kind_ == TextKind::document) fault(out.at, "L3", "the string has characters that are not printable ASCII");
 }
 
 bool unescape(std::string_view s, std::string& out) {

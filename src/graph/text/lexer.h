@@ -134,30 +134,44 @@ class Lexer {
  public:
   /// `name` is the file's, for messages.
   Lexer(std::string_view source, std::string_view name, Faults& faults, TextKind kind)
-      : source_(source), name_(name), faults_(faults), kind_(kind) {}
+      : source_(source),
+        name_(name),
+        faults_(faults),
+        kind_(kind),
+        at_(source.data()),
+        end_(source.data() + source.size()),
+        line_start_(source.data()) {}
 
   /// Faults are reported and mended: what follows is the nearest token that could be meant.
-  Token next();
+  void next(Token& out);
+  Token next() {
+    Token t;
+    next(t);
+    return t;
+  }
   /// invalid_model at "name:line:column".
   Error error(Position at, std::string message) const;
   void fault(Position at, std::string_view rule, std::string message);
   TextKind kind() const { return kind_; }
-  /// Offset of the first character that is in no token yet.
-  size_t offset() const { return at_; }
   /// From here on places are those of the text that this one was made of; the map must outlive the lexer.
   void use(const PlaceMap* places) { places_ = places; }
 
  private:
-  char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const { return ahead < left() ? at_[ahead] : '\0'; }
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
   Position here() const {
-    return places_ ? places_->at(at_) : Position{line_, static_cast<uint32_t>(at_ - line_start_ + 1)};
+    if (places_) return places_->at(static_cast<size_t>(at_ - source_.data()));
+    return {line_, static_cast<uint32_t>(at_ - line_start_ + 1)};
   }
   void skip_space();
-  Token take(Tok kind, size_t n);
-  Token word();
-  Token string();
-  Token number();
+  void take(Token& out, Tok kind, const char* end);
+  void word(Token& out);
+  void foreign_word(Token& out);
+  void string(Token& out);
+  void number(Token& out);
+  void long_number(Token& out);
   bool sign(Token& out);
+  void slashes();
   void stray();
 
   std::string_view source_, name_;
@@ -165,7 +179,8 @@ class Lexer {
   TextKind kind_;
   bool starts_line_ = true;
   uint32_t line_ = 1;
-  size_t at_ = 0, line_start_ = 0;
+  const char *at_, *end_;  ///< Of what is in no token yet.
+  const char* line_start_;
   const PlaceMap* places_ = nullptr;
 };
 

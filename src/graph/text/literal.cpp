@@ -16,9 +16,9 @@ namespace nnex::graph_text {
 // ---- Tokens; errors are handed up here, to the rules that report them
 
 Error Parser::needed(std::string_view what) const {
-  std::string found = now_.kind == Tok::end ? "the end" : fmt::format("'{}'", now_.text.substr(0, 40));
-  if (now_.kind == Tok::string) found = "a string";
-  return error(now_.at, fmt::format("found {}; needed {}", found, what));
+  std::string found = now_->kind == Tok::end ? "the end" : fmt::format("'{}'", now_->text.substr(0, 40));
+  if (now_->kind == Tok::string) found = "a string";
+  return error(now_->at, fmt::format("found {}; needed {}", found, what));
 }
 
 Result<Token> Parser::advance() { return step(); }
@@ -43,7 +43,7 @@ Result<std::string> Parser::string_content() {
 
 Status Parser::not_deeper() const {
   if (nesting_ < limits_.nesting) return {};
-  return Error(Code::limit, fmt::format("nested deeper than {}", limits_.nesting)).at(error(now_.at, {}).where());
+  return Error(Code::limit, fmt::format("nested deeper than {}", limits_.nesting)).at(error(now_->at, {}).where());
 }
 
 // ---- Types
@@ -75,9 +75,9 @@ Result<Dim> Parser::dim_product() {
   constexpr int kMostFactors = 64;
   Dim product = 1;
   for (int factors = 0;; ++factors) {
-    if (factors == kMostFactors) return error(now_.at, fmt::format("an extent of more than {} factors", kMostFactors));
+    if (factors == kMostFactors) return error(now_->at, fmt::format("an extent of more than {} factors", kMostFactors));
     if (at(Tok::integer)) {
-      NNEX_ASSIGN(int64_t n, whole(now_));
+      NNEX_ASSIGN(int64_t n, whole(*now_));
       NNEX_TRY(advance());
       product = product * Dim(n);
     } else if (at(Tok::string)) {
@@ -105,7 +105,7 @@ Result<MaybeDims> Parser::dims() {
   while (!at(Tok::close_square)) {
     if (!out.empty()) NNEX_TRY(expect(Tok::comma));
     NNEX_ASSIGN(Dim d, dim());
-    if (d.number() && *d.number() < 0) return error(now_.at, fmt::format("extent {} is negative", d.text()));
+    if (d.number() && *d.number() < 0) return error(now_->at, fmt::format("extent {} is negative", d.text()));
     out.push_back(std::move(d));
   }
   NNEX_TRY(advance());
@@ -170,7 +170,7 @@ Result<Tensor> Parser::tensor_literal(Token word) {
   if (!count || *count > limits_.elements || *count / per_element > static_cast<int64_t>(source_.size()))
     return error(word.at, fmt::format("{} elements; the text is too short for them", count ? *count : -1));
   NNEX_TRY(expect(Tok::open_round));
-  if (at(Tok::dots)) return error(now_.at, "the tensor's elements were left out of this text");
+  if (at(Tok::dots)) return error(now_->at, "the tensor's elements were left out of this text");
   const bool bytes = at(Tok::string) && dtype != DType::str;
   if (!bytes && *count > static_cast<int64_t>(source_.size()))
     return error(word.at, fmt::format("{} elements; the text is too short for them", *count));
@@ -189,7 +189,7 @@ Status Parser::tensor_items(Tensor& t) {
     if (i > 0) NNEX_TRY(expect(Tok::comma));
     NNEX_TRY(tensor_item(t, i));
   }
-  if (at(Tok::comma)) return error(now_.at, fmt::format("more elements than {}", t.count()));
+  if (at(Tok::comma)) return error(now_->at, fmt::format("more elements than {}", t.count()));
   return {};
 }
 
@@ -215,7 +215,7 @@ Status Parser::tensor_item(Tensor& t, int64_t i) {
     NNEX_ASSIGN(t.mutable_as<std::string>()[static_cast<size_t>(i)], string_content());
     return {};
   }
-  const Position where = now_.at;
+  const Position where = now_->at;
   if (d == DType::boolean) {
     if (!at_plain("true") && !at_plain("false")) return needed("true or false");
     NNEX_ASSIGN(Token word, advance());
@@ -264,7 +264,7 @@ Status Parser::tensor_item(Tensor& t, int64_t i) {
 }
 
 Status Parser::tensor_bytes(Tensor& t) {
-  const Position where = now_.at;
+  const Position where = now_->at;
   NNEX_ASSIGN(std::string hex, string_content());
   if (hex.size() != static_cast<size_t>(t.bytes()) * 2)
     return error(where, fmt::format("{} hex digits; {} bytes need {}", hex.size(), t.bytes(), 2 * t.bytes()));

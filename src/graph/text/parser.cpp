@@ -22,16 +22,9 @@ Parser::Parser(std::string_view source, std::string_view name, const ParseLimits
 bool Parser::start() {
   if (source_.size() > limits_.bytes)
     return add(Error(Code::limit, fmt::format("text of {} bytes; at most {} are read", source_.size(), limits_.bytes)));
-  now_ = lexer_.next();
-  next_ = lexer_.next();
+  lexer_.next(*now_);
+  lexer_.next(*next_);
   return true;
-}
-
-Token Parser::step() {
-  Token t = now_;
-  now_ = next_;
-  if (now_.kind != Tok::end) next_ = lexer_.next();
-  return t;
 }
 
 bool Parser::add(Error e) {
@@ -41,7 +34,7 @@ bool Parser::add(Error e) {
 
 /// A fault at a place; one rule of NNEF is broken there.
 bool Parser::fault(Position at, std::string_view rule, std::string message) {
-  if (!stopped_ && now_.kind != Tok::bad) lexer_.fault(at, rule, std::move(message));
+  if (!stopped_ && now_->kind != Tok::bad) lexer_.fault(at, rule, std::move(message));
   return false;
 }
 
@@ -49,19 +42,15 @@ bool Parser::fault(Position at, std::string_view rule, std::string message) {
 bool Parser::limit(Position at, std::string message) {
   add(Error(Code::limit, std::move(message)).at(error(at, {}).where()));
   stopped_ = skipped_ = true;
-  now_ = next_ = Token{Tok::end, Word::none, true, at, {}};
+  *now_ = *next_ = Token{Tok::end, Word::none, true, at, {}};
   return false;
 }
 
 bool Parser::wanted(std::string_view rule, std::string_view what) {
-  return fault(now_.at, rule, needed(what).message());
+  return fault(now_->at, rule, needed(what).message());
 }
 
-bool Parser::want(Tok kind, std::string_view rule, std::string_view what) {
-  if (at(kind)) {
-    step();
-    return true;
-  }
+bool Parser::missing(Tok kind, std::string_view rule, std::string_view what) {
   if (!what.empty()) return wanted(rule, what);
   return wanted(rule, kind > Tok::string ? fmt::format("'{}'", shown(kind)) : std::string(shown(kind)));
 }
@@ -75,8 +64,8 @@ bool Parser::word(Word which, std::string_view rule) {
 bool Parser::identifier(std::string_view& out, std::string_view rule, std::string_view what) {
   if (at(Tok::string) && kind_ == TextKind::tract) return text(out);
   if (!at(Tok::word)) return wanted(rule, what);
-  if (now_.word != Word::none)
-    return fault(now_.at, "L4", fmt::format("'{}' is a keyword; needed {}", now_.text, what));
+  if (now_->word != Word::none)
+    return fault(now_->at, "L4", fmt::format("'{}' is a keyword; needed {}", now_->text, what));
   out = step().text;
   return true;
 }
@@ -104,7 +93,7 @@ bool Parser::text(std::string_view& out) {
 
 bool Parser::deeper() {
   if (nesting_ < limits_.nesting) return true;
-  return limit(now_.at, fmt::format("nested deeper than {}", limits_.nesting));
+  return limit(now_->at, fmt::format("nested deeper than {}", limits_.nesting));
 }
 
 void Parser::extended(Position at, std::string_view what) {
@@ -127,7 +116,7 @@ void Parser::recover() {
     }
     if (at(Tok::close_curly) || at(Tok::open_curly)) return;
     if (at(Word::graph) || at(Word::fragment)) return;
-    if (depth <= 0 && now_.starts_line && now_.kind == Tok::word && next_.kind == Tok::assign) return;
+    if (depth <= 0 && now_->starts_line && now_->kind == Tok::word && next_->kind == Tok::assign) return;
     step();
   }
 }
@@ -158,10 +147,10 @@ bool Parser::body(Tok end, std::span<const Assignment>& out) {
 }
 
 bool Parser::assignment(Assignment& a) {
-  const char* const begin = now_.text.data();
+  const char* const begin = now_->text.data();
   const bool fine = statement(a);
   // Whatever stands there, the text gets shorter.
-  if (!fine && !at(Tok::end) && now_.text.data() == begin) {
+  if (!fine && !at(Tok::end) && now_->text.data() == begin) {
     step();
     if (!dump()) recover();
   }
@@ -176,12 +165,12 @@ bool Parser::statement(Assignment& a) {
   if (!dump()) {
     stack_.clear(), names_.clear(), targets_.clear();
     if (at(Tok::semicolon)) {
-      fault(now_.at, "S6", "an empty statement");
+      fault(now_->at, "S6", "an empty statement");
       step();
       return false;
     }
     if (at(Tok::open_curly)) {
-      fault(now_.at, "S10", "found '{'; needed an assignment");
+      fault(now_->at, "S10", "found '{'; needed an assignment");
       step();
       return false;
     }
@@ -206,7 +195,7 @@ bool Parser::statement(Assignment& a) {
       fine = wanted("S7", fmt::format("'(' and the arguments of '{}'", a.right.text));
     else
       fine = wanted("S6", "';'");
-    if (!dump() && (at(Tok::close_curly) || now_.starts_line)) return false;
+    if (!dump() && (at(Tok::close_curly) || now_->starts_line)) return false;
   } else if (fine) {
     step();
   }
@@ -215,7 +204,7 @@ bool Parser::statement(Assignment& a) {
 }
 
 bool Parser::right_side(Expr& out) {
-  const Position begin = now_.at;
+  const Position begin = now_->at;
   if (!expression(out)) return false;
   if (operators_ || out.kind == Expr::Kind::call) return true;
   if (out.kind == Expr::Kind::name && !at(Tok::semicolon)) return true;  // assignment() says what is missing.
@@ -232,7 +221,7 @@ bool Parser::left_side(Target& t) {
   targets_.push_back(t);
   while (at(Tok::comma)) {
     step();
-    if (at(Tok::assign)) return fault(now_.at, "S16", "found '=' behind ','; needed a name");
+    if (at(Tok::assign)) return fault(now_->at, "S16", "found '=' behind ','; needed a name");
     Target item;
     if (!target(item)) return false;
     targets_.push_back(item);
@@ -247,7 +236,7 @@ bool Parser::left_side(Target& t) {
 
 /// <target> ::= <identifier> [<string>] [":" <type>] | "[" [<targets>] "]" | "(" <targets> ")" | "none"
 bool Parser::target(Target& t) {
-  t.at = now_.at;
+  t.at = now_->at;
   if (at(Tok::open_square) || at(Tok::open_round)) {
     if (!deeper()) return false;
     Depth depth(nesting_);
@@ -288,7 +277,7 @@ bool Parser::targets(Tok close, std::span<const Target>& out) {
   while (!at(close)) {
     if (targets_.size() > base) {
       if (!want(Tok::comma, "S10")) return false;
-      if (at(close) && !dump()) return fault(now_.at, "S16", "found a ',' with nothing behind it; needed a name");
+      if (at(close) && !dump()) return fault(now_->at, "S16", "found a ',' with nothing behind it; needed a name");
     }
     Target t;
     if (!target(t)) return false;

@@ -1,6 +1,8 @@
 #pragma once
 // The parser's class: one function a grammar rule. Users of dumps include graph/text/parser.h.
 
+#include <utility>
+
 #include "graph/text/parser.h"
 
 namespace nnex::graph_text {
@@ -10,6 +12,8 @@ class Parser {
  public:
   Parser(std::string_view source, std::string_view name, const ParseLimits& limits, Faults& faults, Arena& arena,
          TextKind kind);
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
 
   /// Reads the first tokens; before anything else.
   bool start();
@@ -39,9 +43,13 @@ class Parser {
   // literal.cpp (dumps)
   Result<Type> type();
 
-  bool want(Tok kind, std::string_view rule, std::string_view what = {});
-  bool at(Tok kind) const { return now_.kind == kind; }
-  Position position() const { return now_.at; }
+  bool want(Tok kind, std::string_view rule, std::string_view what = {}) {
+    if (!at(kind)) return missing(kind, rule, what);
+    step();
+    return true;
+  }
+  bool at(Tok kind) const { return now_->kind == kind; }
+  Position position() const { return now_->at; }
   const Lexer& lexer() const { return lexer_; }
   /// Before start(): as Lexer::use().
   void use(const PlaceMap* places) { lexer_.use(places); }
@@ -54,10 +62,20 @@ class Parser {
     int& nesting_;
   };
 
-  bool at(Word word) const { return now_.kind == Tok::word && now_.word == word; }
-  bool at_plain(std::string_view word) const { return now_.kind == Tok::word && now_.text == word; }
+  bool at(Word word) const { return now_->kind == Tok::word && now_->word == word; }
+  bool at_plain(std::string_view word) const { return now_->kind == Tok::word && now_->text == word; }
   bool dump() const { return kind_ == TextKind::dump; }
-  Token step();
+  /// The token that stands there; the next one stands there then. At the end it stays.
+  Token step() {
+    const Token t = *now_;
+    std::swap(now_, next_);
+    if (now_->kind != Tok::end)
+      lexer_.next(*next_);
+    else
+      *next_ = *now_;
+    return t;
+  }
+  bool missing(Tok kind, std::string_view rule, std::string_view what);
   bool fault(Position at, std::string_view rule, std::string message);
   bool wanted(std::string_view rule, std::string_view what);
   bool limit(Position at, std::string message);
@@ -88,7 +106,9 @@ class Parser {
   bool right_side(Expr& out);
 
   bool alone() const;
-  bool number_or_name(Expr& out);
+  bool atom(Expr& out);
+  /// An expression on to the stack.
+  bool item();
   bool binary(int level, Expr& out);
   bool unary(Expr& out);
   bool postfix(Expr& out);
@@ -104,7 +124,9 @@ class Parser {
   bool round(Expr& out);
   bool number(bool negative, Expr& out);
   /// Counts an expression and bounds the depth of its tree. Its items are those on the stack from `base` on.
-  bool made(Expr& e, size_t base);
+  bool made(Expr& e, size_t base) { return (stack_.size() == base || joined(e, base)) && (!dump() || counted(e)); }
+  bool joined(Expr& e, size_t base);
+  bool counted(const Expr& e);
   bool only_literals(const Expr& e);
 
   // As above, for the additions of dumps, whose functions hand errors up.
@@ -132,10 +154,11 @@ class Parser {
   ParseLimits limits_;
   Faults& faults_;
   Arena* arena_;
-  Token now_, next_;
-  std::vector<Expr> stack_;              ///< Items of the expressions that are being read.
-  std::vector<std::string_view> names_;  ///< Names of their arguments and loops.
-  std::vector<Target> targets_;          ///< Items of left sides.
+  Token tokens_[2];
+  Token *now_ = &tokens_[0], *next_ = &tokens_[1];  ///< The token that stands there, and the one behind it.
+  std::vector<Expr> stack_;                         ///< Items of the expressions that are being read.
+  std::vector<std::string_view> names_;             ///< Names of their arguments and loops.
+  std::vector<Target> targets_;                     ///< Items of left sides.
   int nesting_ = 0, calls_ = 0;
   size_t expressions_ = 0;
   bool operators_ = false, fragments_ = false;  ///< The extensions that are on.
