@@ -145,7 +145,7 @@ Status meet(ShapeCall& c, std::string_view rule, Ints& a, std::string_view a_nam
   if (small.size() < large.size()) {
     Ints moved(large.size() - small.size(), 1);
     moved.insert(moved.end(), small.begin(), small.end());
-    if (stretch(moved, large))
+    if (Ints both = moved; stretch(both, large))
       hint = fmt::format("; extents meet from dimension 0, so {} would have to be {}", text(small), text(moved));
   }
   return c.fault(rule, "{} has shape {}, {} has {}; at dimension {} found {} and {}, needed equal extents or a 1{}",
