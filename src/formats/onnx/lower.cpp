@@ -105,6 +105,12 @@ std::vector<int64_t> integer_bits(const Graph& graph) {
   return infer_precision(graph, {}, ignored);
 }
 
+/// Whether CVM alone has the row: carried as it is, it becomes CVM's again.
+bool is_of_cvm_alone(const OpDef& op) {
+  return !op.spelled.empty() &&
+         std::all_of(op.spelled.begin(), op.spelled.end(), [](const Spelling& s) { return s.format == Format::cvm; });
+}
+
 /// Whether every tensor that the node reads has an element type: the rules ask for them.
 bool is_typed(const Graph& graph, const Node& node) {
   return std::all_of(node.in.begin(), node.in.end(), [&](ValueId v) {
@@ -129,6 +135,7 @@ Status lower_for_onnx(Graph& graph, bool integers) {
   add(lower_numbers());
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || !graph[id].op || !is_typed(graph, graph[id])) continue;
+    if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
     const auto [first, last] = rules.equal_range(graph[id].op->name);
     for (auto it = first; it != last && !graph[id].erased; ++it) {
       Lower l(graph, id, bits);
