@@ -55,10 +55,6 @@ class AttentionFinder {
     const Node* n = v.valid() && graph_.read_once(v) ? graph_.maker(v) : nullptr;
     return n && n->op->name == op ? n : nullptr;
   }
-  const Node* made_by(ValueId v, std::string_view op) const {
-    const Node* n = v.valid() ? graph_.maker(v) : nullptr;
-    return n && n->op->name == op ? n : nullptr;
-  }
 
   std::optional<double> number(ValueId v) const {
     const Tensor* t = v.valid() ? graph_[v].constant.tensor() : nullptr;
@@ -146,7 +142,7 @@ class AttentionFinder {
     s.q = unscaled(s, product.in[0]);
     const ValueId right = unscaled(s, product.in[1]);
     if (a.transpose_b) return s.k = right, true;
-    const Node* turn = made_by(right, "transpose");
+    const Node* turn = made_by(graph_, right, "transpose");
     const Ints swapped = rank_ == 4 ? Ints{0, 1, 3, 2} : Ints{0, 2, 1};
     if (turn && graph_.attrs<TransposeAttrs>(*turn).axes == swapped)
       s.k = graph_.read_once(right) ? unscaled(s, turn->in[0]) : turn->in[0];
@@ -173,9 +169,9 @@ class AttentionFinder {
   };
   /// v = transpose(reshape(x, [batch, rows, heads, depth]), axes) of x [batch, rows, heads * depth].
   std::optional<Flat> flat(ValueId v, const Ints& axes = {0, 2, 1, 3}) const {
-    const Node* turn = made_by(v, "transpose");
+    const Node* turn = made_by(graph_, v, "transpose");
     if (!turn || graph_.attrs<TransposeAttrs>(*turn).axes != axes) return std::nullopt;
-    const Node* reshape = made_by(turn->in[0], "reshape");
+    const Node* reshape = made_by(graph_, turn->in[0], "reshape");
     if (!reshape) return std::nullopt;
     const Dims *from = dims(reshape->in[0]), *to = dims(turn->in[0]);
     if (!from || from->size() != 3 || !to || !((*from)[0] == (*to)[0]) || !((*from)[1] == (*to)[1]))

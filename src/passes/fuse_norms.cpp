@@ -33,24 +33,13 @@ class NormFinder {
  private:
   // ---- Looking ----
 
-  /// The node that makes v when it is this operator.
-  const Node* made_by(ValueId v, std::string_view op) const {
-    const Node* n = v.valid() ? graph_.maker(v) : nullptr;
-    return n && n->op->name == op ? n : nullptr;
-  }
-  std::optional<double> number(ValueId v) const {
-    const Tensor* t = v.valid() ? graph_[v].constant.tensor() : nullptr;
-    if (!t || t->count() != 1 || !is_real(t->dtype())) return std::nullopt;
-    return real_at(*t, 0);
-  }
-
   /// v = w^(-1/2): w.
   std::optional<ValueId> inverse_root(ValueId v) const {
-    if (const Node* r = made_by(v, "rsqrt")) return r->in[0];
-    const Node *rcp = made_by(v, "rcp"), *pow = made_by(v, "pow"), *div = made_by(v, "div");
-    if (pow && number(pow->in[1]) == -0.5) return pow->in[0];
-    if (div && number(div->in[0]) != 1.0) return std::nullopt;
-    const Node* root = rcp ? made_by(rcp->in[0], "sqrt") : div ? made_by(div->in[1], "sqrt") : nullptr;
+    if (const Node* r = made_by(graph_, v, "rsqrt")) return r->in[0];
+    const Node *rcp = made_by(graph_, v, "rcp"), *pow = made_by(graph_, v, "pow"), *div = made_by(graph_, v, "div");
+    if (pow && real_constant(graph_, pow->in[1]) == -0.5) return pow->in[0];
+    if (div && real_constant(graph_, div->in[0]) != 1.0) return std::nullopt;
+    const Node* root = rcp ? made_by(graph_, rcp->in[0], "sqrt") : div ? made_by(graph_, div->in[1], "sqrt") : nullptr;
     return root ? std::optional(root->in[0]) : std::nullopt;
   }
 
@@ -59,7 +48,7 @@ class NormFinder {
   };
   std::optional<Quotient> quotient(const Node& node) const {
     if (node.op->name == "div") {
-      const Node* root = made_by(node.in[1], "sqrt");
+      const Node* root = made_by(graph_, node.in[1], "sqrt");
       return root ? std::optional(Quotient{node.in[0], root->in[0]}) : std::nullopt;
     }
     if (node.op->name != "mul") return std::nullopt;
@@ -74,7 +63,7 @@ class NormFinder {
     size_t axes = 0;
   };
   std::optional<Mean> row_mean(ValueId v) const {
-    const Node* m = made_by(v, "mean_reduce");
+    const Node* m = made_by(graph_, v, "mean_reduce");
     if (!m || m->in.size() < 2 || !is_f32(graph_, m->in[0])) return std::nullopt;
     const auto& a = graph_.attrs<ReduceAttrs>(*m);
     const Tensor* list = graph_.constant_in(*m, 1);
@@ -95,13 +84,13 @@ class NormFinder {
     double epsilon = 0;
   };
   std::optional<Spread> spread(ValueId v) const {
-    const Node* add = made_by(v, "add");
+    const Node* add = made_by(graph_, v, "add");
     if (!add) return std::nullopt;
     for (size_t i : {size_t{0}, size_t{1}}) {
-      const auto epsilon = number(add->in[i]);
+      const auto epsilon = real_constant(graph_, add->in[i]);
       const auto mean = epsilon ? row_mean(add->in[1 - i]) : std::nullopt;
       if (!mean) continue;
-      const Node *square = made_by(mean->of, "sqr"), *product = made_by(mean->of, "mul");
+      const Node *square = made_by(graph_, mean->of, "sqr"), *product = made_by(graph_, mean->of, "mul");
       if (square) return Spread{square->in[0], mean->axes, *epsilon};
       if (product && product->in[0] == product->in[1]) return Spread{product->in[0], mean->axes, *epsilon};
     }
@@ -110,7 +99,7 @@ class NormFinder {
 
   /// d = x - mean(x) over as many axes; the node.
   const Node* deviation(ValueId d, size_t axes) const {
-    const Node* sub = made_by(d, "sub");
+    const Node* sub = made_by(graph_, d, "sub");
     const auto mean = sub ? row_mean(sub->in[1]) : std::nullopt;
     return mean && mean->of == sub->in[0] && mean->axes == axes ? sub : nullptr;
   }
@@ -215,8 +204,9 @@ class NormFinder {
   /// x r + (offset - mean r) with r = [scale] / sqrt(variance + epsilon).
   void multiplied_out(NodeId id) {
     for (size_t i : {size_t{0}, size_t{1}}) {
-      const Node *product = made_by(graph_[id].in[i], "mul"), *rest = made_by(graph_[id].in[1 - i], "sub");
-      const Node* taken = rest ? made_by(rest->in[1], "mul") : nullptr;
+      const Node *product = made_by(graph_, graph_[id].in[i], "mul"),
+                 *rest = made_by(graph_, graph_[id].in[1 - i], "sub");
+      const Node* taken = rest ? made_by(graph_, rest->in[1], "mul") : nullptr;
       if (!product || !taken) continue;
       for (size_t k : {size_t{0}, size_t{1}})
         if (multiplied_out(id, product->in[k], product->in[1 - k], *taken, rest->in[0])) return;
@@ -228,7 +218,7 @@ class NormFinder {
     if (!mean || !(mean->of == x) || !is_parameter(offset, x, mean->axes)) return false;
     if (!same_extents(graph_, x, graph_[id].out[0])) return false;
     ValueId root = r, scale;
-    if (const Node* m = made_by(r, "mul"))
+    if (const Node* m = made_by(graph_, r, "mul"))
       for (size_t i : {size_t{0}, size_t{1}})
         if (is_parameter(m->in[i], x, mean->axes)) scale = m->in[i], root = m->in[1 - i];
     const auto square = inverse_root(root);

@@ -1,4 +1,5 @@
 #include "passes/region.h"
+#include "tensor/convert.h"
 
 #include <algorithm>
 
@@ -43,6 +44,17 @@ NodeId only_reader(const Graph& graph, ValueId v) {
   if (!graph.read_once(v)) return {};
   const NodeId reader = graph[v].uses[0].node;
   return graph[graph[v].maker].parent == graph[reader].parent ? reader : NodeId{};
+}
+
+const Node* made_by(const Graph& graph, ValueId v, std::string_view op) {
+  const Node* n = v.valid() ? graph.maker(v) : nullptr;
+  return n && n->op->name == op ? n : nullptr;
+}
+
+std::optional<double> real_constant(const Graph& graph, ValueId v) {
+  const Tensor* t = v.valid() ? graph[v].constant.tensor() : nullptr;
+  if (!t || t->count() != 1 || !is_real(t->dtype())) return std::nullopt;
+  return real_at(*t, 0);
 }
 
 bool is_f32(const Graph& graph, ValueId v) {

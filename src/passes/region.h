@@ -1,6 +1,9 @@
 #pragma once
 // Making `fused` nodes: regions of nodes that one kernel serves.
 
+#include <optional>
+#include <string_view>
+
 #include "graph/graph.h"
 
 namespace nnex {
@@ -12,6 +15,11 @@ NodeId make_region(Graph& graph, std::span<const NodeId> nodes);
 
 /// The node that alone reads v, in the block of v's maker; an invalid id when there are more readers or none.
 NodeId only_reader(const Graph& graph, ValueId v);
+
+/// The node that makes v when it is this operator; null otherwise.
+const Node* made_by(const Graph& graph, ValueId v, std::string_view op);
+/// The one number of a real constant.
+std::optional<double> real_constant(const Graph& graph, ValueId v);
 
 /// Float32 with known rank.
 bool is_f32(const Graph& graph, ValueId v);

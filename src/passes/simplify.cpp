@@ -32,20 +32,10 @@ class Simplifier {
  private:
   // ---- Looking ----
 
-  /// The node that makes v when it is this operator.
-  const Node* made_by(ValueId v, std::string_view op) const {
-    const Node* n = v.valid() ? graph_.maker(v) : nullptr;
-    return n && n->op->name == op ? n : nullptr;
-  }
-  std::optional<double> number(ValueId v) const {
-    const Tensor* t = v.valid() ? graph_[v].constant.tensor() : nullptr;
-    if (!t || t->count() != 1 || !is_real(t->dtype())) return std::nullopt;
-    return real_at(*t, 0);
-  }
   /// The other operand of a node of two when one is a number: (value, number).
   std::optional<std::pair<ValueId, double>> with_number(const Node& n) const {
     for (size_t i : {size_t{0}, size_t{1}})
-      if (auto c = number(n.in[i])) return std::pair(n.in[1 - i], *c);
+      if (auto c = real_constant(graph_, n.in[i])) return std::pair(n.in[1 - i], *c);
     return std::nullopt;
   }
 
@@ -64,7 +54,7 @@ class Simplifier {
   void power(NodeId id) {
     const Node& node = graph_[id];
     if (node.op->name != "pow" || !is_f32(graph_, node.in[0])) return;
-    const auto exponent = number(node.in[1]);
+    const auto exponent = real_constant(graph_, node.in[1]);
     if (!exponent || !same_extents(graph_, node.in[0], node.out[0])) return;
     const std::string_view name = *exponent == 2 ? "sqr" : *exponent == 0.5 ? "sqrt" : "";
     if (!name.empty()) become(id, Builder(graph_, id)(name, {node.in[0]}));
@@ -78,17 +68,17 @@ class Simplifier {
   };
   /// What v is a product of, through multiplications (and divisions by numbers) that nobody else reads.
   void collect(ValueId v, bool top, Factors& f, int depth = 0) const {
-    if (auto n = number(v)) {
+    if (auto n = real_constant(graph_, v)) {
       f.number *= *n;
       return;
     }
     if (top || graph_.read_once(v)) {
-      if (const Node* m = depth < 6 ? made_by(v, "mul") : nullptr) {
+      if (const Node* m = depth < 6 ? made_by(graph_, v, "mul") : nullptr) {
         collect(m->in[0], false, f, depth + 1);
         return collect(m->in[1], false, f, depth + 1);
       }
-      if (const Node* d = made_by(v, "div"))
-        if (auto n = number(d->in[1]); n && *n != 0) {
+      if (const Node* d = made_by(graph_, v, "div"))
+        if (auto n = real_constant(graph_, d->in[1]); n && *n != 0) {
           f.number /= *n;
           return collect(d->in[0], false, f, depth + 1);
         }
@@ -107,7 +97,7 @@ class Simplifier {
   }
   /// The value that v is 1 plus.
   std::optional<ValueId> one_plus(ValueId v) const {
-    const Node* add = made_by(v, "add");
+    const Node* add = made_by(graph_, v, "add");
     auto parts = add ? with_number(*add) : std::nullopt;
     if (!parts || parts->second != 1) return std::nullopt;
     return parts->first;
@@ -116,7 +106,7 @@ class Simplifier {
   bool is_gelu_argument(ValueId v, ValueId x) const {
     const Factors f = factors(v);
     if (!near(f.number, 0.7978845608) || f.values.size() != 1) return false;
-    const Node* add = made_by(f.values[0], "add");
+    const Node* add = made_by(graph_, f.values[0], "add");
     if (!add) return false;
     for (size_t i : {size_t{0}, size_t{1}}) {
       if (!(add->in[i] == x)) continue;
@@ -124,12 +114,12 @@ class Simplifier {
       if (!near(cube.number, 0.044715)) continue;
       int power = 0;
       for (ValueId u : cube.values) {
-        const Node *square = made_by(u, "sqr"), *pow = made_by(u, "pow");
+        const Node *square = made_by(graph_, u, "sqr"), *pow = made_by(graph_, u, "pow");
         if (u == x)
           power += 1;
         else if (square && square->in[0] == x)
           power += 2;
-        else if (pow && pow->in[0] == x && number(pow->in[1]) == 3.0)
+        else if (pow && pow->in[0] == x && real_constant(graph_, pow->in[1]) == 3.0)
           power += 3;
         else
           return false;
@@ -152,24 +142,25 @@ class Simplifier {
   }
   bool activation(NodeId id, ValueId x, ValueId g, double scale) {
     Builder b(graph_, id);
-    if (const Node* s = made_by(g, "sigmoid"); s && scale == 1) {
+    if (const Node* s = made_by(graph_, g, "sigmoid"); s && scale == 1) {
       const Factors inner = factors(s->in[0]);
       if (inner.values.size() != 1 || !(inner.values[0] == x)) return false;
       return become(id, b("silu", {x}, AlphaAttrs{inner.number})), true;
     }
     if (auto inner = one_plus(g); inner && near(scale, 0.5)) {
-      if (const Node* e = made_by(*inner, "erf"); e && is_scaled(e->in[0], 0.70710678118, x))
+      if (const Node* e = made_by(graph_, *inner, "erf"); e && is_scaled(e->in[0], 0.70710678118, x))
         return become(id, b("gelu", {x}, GeluAttrs{GeluForm::erf})), true;
-      if (const Node* t = made_by(*inner, "tanh"); t && is_gelu_argument(t->in[0], x))
+      if (const Node* t = made_by(graph_, *inner, "tanh"); t && is_gelu_argument(t->in[0], x))
         return become(id, b("gelu", {x}, GeluAttrs{GeluForm::tanh})), true;
     }
-    if (const Node* c = made_by(g, "clamp"); c && near(scale, 1.0 / 6) && c->in.size() == 3) {
-      const Node* add = made_by(c->in[0], "add");
+    if (const Node* c = made_by(graph_, g, "clamp"); c && near(scale, 1.0 / 6) && c->in.size() == 3) {
+      const Node* add = made_by(graph_, c->in[0], "add");
       auto parts = add ? with_number(*add) : std::nullopt;
-      if (parts && parts->first == x && parts->second == 3 && number(c->in[1]) == 0.0 && number(c->in[2]) == 6.0)
+      if (parts && parts->first == x && parts->second == 3 && real_constant(graph_, c->in[1]) == 0.0 &&
+          real_constant(graph_, c->in[2]) == 6.0)
         return become(id, b("hard_swish", {x})), true;
     }
-    if (const Node* h = made_by(g, "hard_sigmoid"); h && scale == 1 && h->in[0] == x) {
+    if (const Node* h = made_by(graph_, g, "hard_sigmoid"); h && scale == 1 && h->in[0] == x) {
       const auto& a = graph_.attrs<HardSigmoidAttrs>(*h);
       if (near(a.alpha, 1.0 / 6) && a.beta == 0.5) return become(id, b("hard_swish", {x})), true;
     }
