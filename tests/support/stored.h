@@ -11,13 +11,14 @@
 #include "formats/onnx/proto.h"
 #include "graph/graph.h"
 #include "nnex/model.h"
+#include "source.h"
 
 namespace nnex::stored {
 
 /// The folder of shared vectors: NNEX_SHARED, else beside the sources.
 inline std::filesystem::path shared() {
   const char* set = std::getenv("NNEX_SHARED");
-  return set ? std::filesystem::path(set) : std::filesystem::path(NNEX_SOURCE_DIR "/../shared");
+  return set ? std::filesystem::path(set) : std::filesystem::path(test::source_dir() + "/../shared");
 }
 
 /// The value of a .pb file that holds what a port of type `type` takes.

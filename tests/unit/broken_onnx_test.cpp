@@ -12,6 +12,7 @@
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "share.h"
+#include "source.h"
 
 namespace {
 
@@ -452,8 +453,8 @@ void load_and_run(const std::string& bytes) {
 
 std::vector<std::pair<std::string, std::string>> sound_models() {
   std::vector<std::pair<std::string, std::string>> out;
-  std::vector<fs::path> paths = {fs::path(NNEX_SOURCE_DIR) / "models/shapes/model.onnx"};
-  for (const auto& entry : fs::directory_iterator(fs::path(NNEX_SOURCE_DIR) / "fuzz/corpus/fuzz_onnx_run"))
+  std::vector<fs::path> paths = {fs::path(test::source_dir()) / "models/shapes/model.onnx"};
+  for (const auto& entry : fs::directory_iterator(fs::path(test::source_dir()) / "fuzz/corpus/fuzz_onnx_run"))
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {

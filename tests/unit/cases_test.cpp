@@ -19,6 +19,7 @@
 #include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "share.h"
+#include "source.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -205,7 +206,7 @@ void through_text(const OpCase& c) {
 
 std::vector<std::string> files_in(const char* folder) {
   std::set<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(NNEX_SOURCE_DIR "/tests/cases/") + folder))
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() + "/tests/cases/" + folder))
     files.insert(entry.path().string());
   return {files.begin(), files.end()};
 }

@@ -12,6 +12,7 @@
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
 #include "nnex/model.h"
+#include "source.h"
 
 namespace nnex::graph_text {
 namespace {
@@ -166,7 +167,7 @@ TEST(GraphText, FragmentsAndExpressionsBecomeNodes) {
 
 TEST(GraphText, ModelsReadBack) {
   size_t models = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(NNEX_SOURCE_DIR "/models")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_dir() + "/models")) {
     if (entry.path().extension() != ".onnx" || entry.file_size() > 1 << 20) continue;
     SCOPED_TRACE(entry.path());
     auto graph = read_model(entry.path().string(), {});

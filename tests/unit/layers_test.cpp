@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "source.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,7 +29,7 @@ std::map<std::string, std::set<std::string>> read_layers(const fs::path& file) {
 }
 
 TEST(Layers, EveryIncludePointsDown) {
-  const fs::path source = fs::path(NNEX_SOURCE_DIR) / "src";
+  const fs::path source = fs::path(nnex::test::source_dir()) / "src";
   const auto layers = read_layers(source / "LAYERS");
   ASSERT_GT(layers.size(), 5u);
   int checked = 0;

@@ -13,6 +13,7 @@
 #include "kernels/simd/loops.h"
 #include "nnex/model.h"
 #include "share.h"
+#include "source.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -42,7 +43,7 @@ bool is_small(const fs::path& model) {
 /// The networks that the project keeps, and those of the shared vectors where they are; the small ones where code is
 /// instrumented.
 std::vector<Network> networks() {
-  std::vector<Network> out = {{"shapes", fs::path(NNEX_SOURCE_DIR) / "models/shapes"}};
+  std::vector<Network> out = {{"shapes", fs::path(test::source_dir()) / "models/shapes"}};
   const fs::path more = stored::shared() / "models/onnx";
   if (!fs::exists(more)) return out;
   for (const auto& entry : fs::directory_iterator(more))

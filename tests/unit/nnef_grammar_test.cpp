@@ -9,12 +9,13 @@
 
 #include "formats/nnef/textmate.h"
 #include "graph/text/signs.h"
+#include "source.h"
 
 namespace nnex {
 namespace {
 
 TEST(NnefGrammar, TheFileIsUpToDate) {
-  std::ifstream in(NNEX_SOURCE_DIR "/editors/nnef.tmLanguage.json", std::ios::binary);
+  std::ifstream in(test::source_dir() + "/editors/nnef.tmLanguage.json", std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
   EXPECT_EQ(text.str(), nnef_format::textmate_grammar()) << "run: nnex format --grammar > editors/nnef.tmLanguage.json";

@@ -14,6 +14,7 @@
 #include "ops/join.h"
 #include "ops/pool.h"
 #include "run/convert.h"
+#include "source.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -254,7 +255,7 @@ struct Network {
 void PrintTo(const Network& n, std::ostream* out) { *out << n.name; }
 
 std::vector<Network> networks() {
-  std::vector<Network> out = {{"shapes", fs::path(NNEX_SOURCE_DIR) / "models/shapes"}};
+  std::vector<Network> out = {{"shapes", fs::path(test::source_dir()) / "models/shapes"}};
   const fs::path more = stored::shared() / "models/onnx";
   if (!fs::exists(more)) return out;
   for (const auto& entry : fs::directory_iterator(more))

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "nnex/model.h"
+#include "source.h"
 
 namespace {
 
 TEST(Readme, ExampleRuns) {
-  auto model = nnex::Model::load(std::string(NNEX_SOURCE_DIR) + "/models/shapes/model.onnx");
+  auto model = nnex::Model::load(nnex::test::source_dir() + "/models/shapes/model.onnx");
   ASSERT_TRUE(model.ok()) << model.error().text();
   auto picture = nnex::Tensor::of(nnex::Shape{1, 3, 32, 32}, std::vector<float>(3 * 32 * 32, 0.5f));
   nnex::Session session = model->session();
@@ -22,7 +23,7 @@ TEST(Readme, ExampleRuns) {
 
 // One row's bytes do not depend on threads, on the run, or on the rows beside it.
 TEST(Promise, SameBytesWhateverTheThreadsAndTheBatch) {
-  auto model = nnex::Model::load(std::string(NNEX_SOURCE_DIR) + "/models/shapes/model.onnx");
+  auto model = nnex::Model::load(nnex::test::source_dir() + "/models/shapes/model.onnx");
   ASSERT_TRUE(model.ok());
   std::vector<float> pixels(2 * 3 * 32 * 32);
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i * 2654435761u % 1000) / 1000;

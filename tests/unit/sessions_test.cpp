@@ -12,6 +12,7 @@
 
 #include "nnex/model.h"
 #include "onnx_bytes.h"
+#include "source.h"
 
 namespace nnex {
 namespace {
@@ -73,7 +74,7 @@ struct Net {
 };
 
 std::vector<Net> nets() {
-  return {{"pictures", file_bytes(std::string(NNEX_SOURCE_DIR) + "/models/shapes/model.onnx"), {3, 32, 32}, true},
+  return {{"pictures", file_bytes(test::source_dir() + "/models/shapes/model.onnx"), {3, 32, 32}, true},
           {"rows", rows_model(), {96}, true},
           {"branches", branch_model(), {8}, false}};
 }

@@ -14,6 +14,7 @@
 #include "graph/text/parser.h"
 #include "kernels/kernel.h"
 #include "ops/call.h"
+#include "source.h"
 
 namespace nnex {
 namespace {
@@ -170,7 +171,7 @@ bool is_readable(const std::string& standard, const std::string& name) {
 }
 
 TEST(Table, OperatorsOfTheStandards) {
-  std::ifstream in(NNEX_SOURCE_DIR "/tests/operators.txt");
+  std::ifstream in(test::source_dir() + "/tests/operators.txt");
   std::map<std::string, size_t> all, readable;
   std::map<std::string, std::string> missing;
   std::set<std::string> rows;

@@ -1,1 +1,0 @@
-// The library needs one source even before there is any support code.
