@@ -36,7 +36,7 @@ enum class UnaryKind : uint8_t {
   softsign,          ///< x / (1 + |x|)
   mish,              ///< x tanh(softplus(x))
   hard_sigmoid,      ///< max(0, min(1, alpha x + beta))
-  hard_swish,        ///< x max(0, min(6, x + 3)) / 6
+  hard_swish,        ///< x (max(0, min(6, x + 3)) / 6)
   clamp,             ///< min(max(x, alpha), beta); a NaN limit is none
   floor,
   ceil,

@@ -64,7 +64,7 @@ double gelu(double x, const GeluAttrs& a) {
   }
   return x;
 }
-double hard_swish(double x) { return x != x ? x : x * std::fmax(0, std::fmin(6, x + 3)) / 6; }
+double hard_swish(double x) { return x != x ? x : x * (std::fmax(0, std::fmin(6, x + 3)) / 6); }
 double hard_sigmoid(double x, const HardSigmoidAttrs& a) {
   return x != x ? x : std::fmax(0, std::fmin(1, a.alpha * x + a.beta));
 }
@@ -79,7 +79,7 @@ Status run_leaky_relu(Call& c) {
 template <class T>
 Status run_thresholded_relu(Call& c) {
   const T alpha = static_cast<T>(c.attr<AlphaAttrs>().alpha);
-  map_one(c.in<T>(0), c.out<T>(0), [=](T x) { return x > alpha || x != x ? x : T(0); });
+  map_one(c.in<T>(0), c.out<T>(0), [=](T x) { return x > alpha ? x : T(0); });
   return {};
 }
 
@@ -104,7 +104,7 @@ Status run_shrink(Call& c) {
     const double v = static_cast<double>(x);
     if (v < -a.lambda) return moved(x, a.bias);
     if (v > a.lambda) return moved(x, -a.bias);
-    return v != v ? x : T(0);
+    return T(0);
   });
   return {};
 }
@@ -210,7 +210,7 @@ constexpr OpDef kActivationOps[] = {
                "y = select(x < 0.0, alpha * x, x);", {{nnef, "leaky_relu"}, {onnx, "LeakyRelu"}, {webnn, "leakyRelu"}}),
     activation("thresholded_relu", "x above alpha, else 0.", "ONNX ThresholdedRelu-22", kF, kAlphaFields,
                typed<float, double>([]<class T>(Call& c) -> Status { return run_thresholded_relu<T>(c); }),
-               "y = select(x > alpha, x, select(x == x, 0.0, x));", {{onnx, "ThresholdedRelu", {}, 10}}),
+               "y = select(x > alpha, x, 0.0);", {{onnx, "ThresholdedRelu", {}, 10}}),
     activation("shrink", "x moved toward 0 by bias where it lies beyond lambda, else 0.", "ONNX Shrink-9", kN,
                attrs_of<ShrinkAttrs>({field<&ShrinkAttrs::lambda>("lambda", "Half the width of what becomes 0."),
                                       field<&ShrinkAttrs::bias>("bias", "How far the rest moves.")}),
@@ -218,7 +218,7 @@ constexpr OpDef kActivationOps[] = {
                "real = dtype(x) == 'f32' || dtype(x) == 'f64'; v = x if real else cast(x, to = 'f64'); "
                "up = x + bias if real else x if bias == 0.0 else cast(v + bias, to = dtype(x)); "
                "down = x - bias if real else x if bias == 0.0 else cast(v - bias, to = dtype(x)); "
-               "y = select(v < -lambda, up, select(v > lambda, down, select(v == v, 0, x)));",
+               "y = select(v < -lambda, up, select(v > lambda, down, 0));",
                {{onnx, "Shrink", {{"lambda", "lambd"}}, 9}}),
     activation("hard_sigmoid", "alpha x + beta between 0 and 1.", "ONNX HardSigmoid-22; WebNN hardSigmoid()", kF,
                attrs_of<HardSigmoidAttrs>({field<&HardSigmoidAttrs::alpha>("alpha", "Slope."),
@@ -226,7 +226,7 @@ constexpr OpDef kActivationOps[] = {
                in_double<HardSigmoidAttrs, hard_sigmoid>(), "y = max(min(alpha * x + beta, 1.0), 0.0);",
                {{onnx, "HardSigmoid"}, {webnn, "hardSigmoid"}}),
     activation("hard_swish", "x times (x + 3 between 0 and 6) / 6.", "ONNX HardSwish-22; WebNN hardSwish()", kF, kNone,
-               in_double<hard_swish>(), "y = x * max(min(x + 3.0, 6.0), 0.0) / 6.0;",
+               in_double<hard_swish>(), "y = x * (max(min(x + 3.0, 6.0), 0.0) / 6.0);",
                {{onnx, "HardSwish", {}, 14}, {webnn, "hardSwish"}}),
     activation("mish", "x tanh(softplus(x)).", "ONNX Mish-22", kF, kNone, in_double<mish>(),
                "y = x * tanh(softplus(x));", {{onnx, "Mish", {}, 18}}),

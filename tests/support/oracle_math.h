@@ -260,7 +260,7 @@ float unary(const Unary& f, float x) {
     case UnaryKind::leaky_relu:
       return x < 0 ? a * x : x;
     case UnaryKind::thresholded_relu:
-      return x <= a ? 0.0F : x;
+      return x > a ? x : 0.0F;
     case UnaryKind::elu:
       return x < 0 ? a * expm1<fused>(x) : x;
     case UnaryKind::selu:
@@ -278,7 +278,7 @@ float unary(const Unary& f, float x) {
     case UnaryKind::hard_sigmoid:
       return clamp(a * x + b, 0.0F, 1.0F);
     case UnaryKind::hard_swish:
-      return x * clamp(x + 3.0F, 0.0F, 6.0F) / 6.0F;
+      return x * (clamp(x + 3.0F, 0.0F, 6.0F) / 6.0F);
     case UnaryKind::clamp:
       return clamp(x, a, b);
     case UnaryKind::floor:

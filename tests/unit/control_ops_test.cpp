@@ -58,8 +58,10 @@ TEST(Loop, RunsAndStacks) {
     ASSERT_TRUE(out.ok()) << out.error().text();
     EXPECT_EQ((*out)[0].tensor()->as<float>()[0], count % 2 ? -1 : 1);
     EXPECT_EQ((*out)[1].tensor()->shape(), (Shape{count, 2}));
-    if (count == 4) EXPECT_EQ((*out)[1].tensor()->as<float>()[6], 1);
-    if (count == 4) EXPECT_EQ((*out)[1].tensor()->as<float>()[4], -1);
+    if (count == 4) {
+      EXPECT_EQ((*out)[1].tensor()->as<float>()[6], 1);
+      EXPECT_EQ((*out)[1].tensor()->as<float>()[4], -1);
+    }
   }
 }
 

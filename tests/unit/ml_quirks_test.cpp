@@ -112,6 +112,7 @@ TEST(MlQuirks, Features) {
             "f32[2,3] 1 2 3 4 8 6");
   EXPECT_EQ(run("Imputer", ints("imputed_value_int64s", {-1}) + integer("replaced_value_int64", 2), {i({1, 2})}, {7}),
             "i64[2] 1 -1");
+  EXPECT_EQ(run("Normalizer", word("norm", "MAX"), {f({3, 2}, {1, -4, -2, -4, 0, 0})}), "f32[3,2] 1 -4 1 2 0 0");
   EXPECT_EQ(run("Normalizer", word("norm", "L1"), {f({2, 2}, {1, -3, 0, 0})}), "f32[2,2] 0.25 -0.75 0 0");
   EXPECT_EQ(run("Scaler", reals("offset", {1, 2, 3}) + reals("scale", {10}), {x}), "f32[2,3] 0 0 0 30 30 30");
 }

@@ -35,8 +35,10 @@ std::string scope_of(const nlohmann::json& grammar, const std::string& text) {
 TEST(NnefGrammar, EveryTokenHasAScope) {
   const auto grammar = nlohmann::json::parse(nnef_format::textmate_grammar());
   for (std::string_view word : graph_text::keywords()) EXPECT_NE(scope_of(grammar, std::string(word)), "") << word;
-  for (const graph_text::Sign& s : graph_text::signs())
-    if (s.kind != graph_text::Tok::dots) EXPECT_NE(scope_of(grammar, std::string(s.text)), "") << s.text;
+  for (const graph_text::Sign& s : graph_text::signs()) {
+    if (s.kind == graph_text::Tok::dots) continue;
+    EXPECT_NE(scope_of(grammar, std::string(s.text)), "") << s.text;
+  }
   EXPECT_EQ(scope_of(grammar, "graph net(x)"), "keyword.other.nnef");
   EXPECT_EQ(scope_of(grammar, "tensor<scalar>"), "storage.type.nnef");
   EXPECT_EQ(scope_of(grammar, "shape_of(x)"), "support.function.builtin.nnef");

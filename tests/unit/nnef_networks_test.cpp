@@ -72,7 +72,9 @@ TEST(NnefNetworks, NetworksWithoutWeightsAreShapedAndRun) {
     options.weight_seed = 3;
     auto model = Model::load(graphs + row.unit, options);
     ASSERT_TRUE(model.ok()) << model.error().text();
-    if (row.type) EXPECT_EQ(model->outputs()[0].type, row.type);
+    if (row.type) {
+      EXPECT_EQ(model->outputs()[0].type, row.type);
+    }
     auto out = run(*model, image(model->inputs()[0].extents, 11));
     ASSERT_TRUE(out.ok()) << out.error().text();
     for (int64_t i = 0; i < out->count(); ++i) ASSERT_TRUE(std::isfinite(real_at(*out, i))) << i;

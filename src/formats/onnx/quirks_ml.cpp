@@ -111,7 +111,7 @@ Result<Quirked> normalizer(NodeImport& n) {
   const ValueId x = as_f32(n, n.in[0]), axes = n.b.ints({-1});
   ValueId d;
   if (norm == "MAX")
-    d = n.b("max_reduce", {n.b("abs", {x}), axes});
+    d = n.b("max_reduce", {x, axes});
   else if (norm == "L1")
     d = n.b("reduce_l1", {x, axes});
   else if (norm == "L2")

@@ -66,10 +66,7 @@ std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<cons
   if (op.name == "elu") return Unary{UnaryKind::elu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "celu") return Unary{UnaryKind::celu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "silu") return Unary{UnaryKind::silu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "thresholded_relu") {
-    const float alpha = f(as<AlphaAttrs>(op, attrs).alpha);
-    if (alpha == alpha) return Unary{UnaryKind::thresholded_relu, alpha};
-  }
+  if (op.name == "thresholded_relu") return Unary{UnaryKind::thresholded_relu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "selu")
     return Unary{UnaryKind::selu, f(as<SeluAttrs>(op, attrs).alpha), f(as<SeluAttrs>(op, attrs).lambda)};
   if (op.name == "hard_sigmoid")

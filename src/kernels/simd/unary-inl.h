@@ -92,7 +92,7 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_swish_f32(D d, V x) {
   const V six = hn::Set(d, 6.0F);
   const V gate = clamp_f32(d, hn::Add(x, hn::Set(d, 3.0F)), hn::Zero(d), six);
-  return hn::Div(hn::Mul(x, gate), six);
+  return hn::Mul(x, hn::Div(gate, six));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -131,7 +131,7 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(silu, silu_f32<M>(d, x, alpha));
     NNEX_CASE(relu, relu_f32(d, x));
     NNEX_CASE(leaky_relu, where_negative(d, x, hn::Mul(alpha, x)));
-    NNEX_CASE(thresholded_relu, hn::IfThenZeroElse(hn::Le(x, alpha), x));
+    NNEX_CASE(thresholded_relu, hn::IfThenElseZero(hn::Gt(x, alpha), x));
     NNEX_CASE(elu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x))));
     NNEX_CASE(selu, hn::Mul(beta, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x)))));
     NNEX_CASE(celu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, hn::Div(x, alpha)))));
