@@ -101,8 +101,8 @@ double coordinate(const ResizeAttrs& a, const ResizeTarget& t, double o) {
       return t.out > 1 ? (o + 0.5) * t.den / t.num - 0.5 : 0;
     case Transform::half_pixel_symmetric:
       return in / 2 * (1 - static_cast<double>(t.out) * t.den / (t.num * in)) + (o + 0.5) * t.den / t.num - 0.5;
-    case Transform::tf_half_pixel:
-      return (o + 0.5) * t.den / t.num;
+    case Transform::tf_half_pixel:  // an axis that keeps its extent (the batch, the channels) is not moved by half
+      return t.num == t.den ? o : (o + 0.5) * t.den / t.num;
     case Transform::asymmetric:
       return o * t.den / t.num;
     case Transform::align_corners:
