@@ -38,7 +38,7 @@ Status infer_linear(InferCall& c) {
       return c.error("bias {} has more axes than the product {}", text(c.dims(2)), text(out));
     NNEX_ASSIGN(MaybeDims both, broadcast(c, out, c.dims(2)));
     for (size_t i = 0; i < out->size(); ++i)
-      if ((*out)[i].is_number() && !((*out)[i] == (*both)[i]))
+      if ((*out)[i].is_number() && (*both)[i].is_number() && !((*out)[i] == (*both)[i]))
         return c.error("bias {} does not broadcast to the product {}", text(c.dims(2)), text(out));
   }
   c.result(0, std::move(out));

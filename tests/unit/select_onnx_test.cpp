@@ -17,6 +17,7 @@ struct Input {
   std::string name;
   Tensor tensor;
   std::vector<int64_t> declared = {};  ///< Extents in the file, where they differ.
+  bool constant = false;               ///< Numbers in the file instead of an input.
 };
 
 int64_t element(const Tensor& t) { return t.dtype() == DType::i64 ? kInt64 : t.dtype() == DType::boolean ? 9 : kFloat; }
@@ -30,6 +31,11 @@ Result<std::vector<Tensor>> run_node(int64_t opset_version, const std::string& o
   for (const Input& i : inputs) {
     std::vector<int64_t> extents(i.tensor.shape().begin(), i.tensor.shape().end());
     names.push_back(i.name);
+    if (i.constant) {
+      const std::string_view raw(reinterpret_cast<const char*>(i.tensor.data()), static_cast<size_t>(i.tensor.bytes()));
+      g.weights.push_back(tensor(i.name, extents, raw, element(i.tensor)));
+      continue;
+    }
     g.inputs.push_back(value(i.name, i.declared.empty() ? extents : i.declared, element(i.tensor)));
     values.emplace_back(i.tensor);
   }
@@ -76,6 +82,22 @@ TEST(SelectOnnx, OldOpsets) {
                             {"v", f({1, 2}, {4, 16})}},
                            attr_int("spatial", 0) + attr_real("epsilon", 0), {"y"})),
             "f32[1,1,2] 1 11");
+}
+
+/// Resize-10 from asymmetric coordinates: from above where an axis gets smaller, from below where it grows.
+TEST(SelectOnnx, NearestOfOldResize) {
+  const Input x = {"x", f({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})};
+  const auto resized = [&](std::vector<float> s) {
+    return shown(run_node(10, "Resize", {x, {"s", f({4}, std::move(s)), {}, true}}, {}, {"y"}));
+  };
+  EXPECT_EQ(resized({1, 1, 0.6F, 0.6F}), "f32[1,1,1,2] 1 3");
+  EXPECT_EQ(resized({1, 1, 1, 1.5F}), "f32[1,1,2,6] 1 1 2 3 3 4 5 5 6 7 7 8");
+  EXPECT_EQ(resized({1, 1, 1.5F, 0.6F}), "f32[1,1,3,2] 1 3 1 3 5 7");
+}
+
+TEST(SelectOnnx, BiasOfUnknownExtentsMayBroadcast) {
+  const std::vector<Input> in = {{"a", f({2, 1}, {2, 3})}, {"b", f({1, 1}, {5})}, {"c", f({1, 1}, {100}), {-1, -1}}};
+  EXPECT_EQ(shown(run_node(13, "Gemm", in, {}, {"y"})), "f32[2,1] 110 115");
 }
 
 TEST(SelectOnnx, Pools) {

@@ -6,6 +6,7 @@
 
 #include "formats/onnx/quirks.h"
 #include "ops/codecs.h"
+#include "ops/resize.h"
 #include "tensor/convert.h"
 
 namespace nnex::onnx_format {
@@ -95,6 +96,25 @@ Result<Quirked> reshape(NodeImport& n) {
   return Quirked::no;
 }
 
+/// Resize-10 takes the nearest element from above on the axes that get smaller (its test data say so, its text is
+/// silent), from below on the others. Where both kinds meet, the axes that grow are resized by a node of their own
+/// before.
+void round_up_where_smaller(NodeImport& n) {
+  const Tensor* scales = n.constant(1);
+  if (!scales || scales->dtype() != DType::f32) return;
+  std::vector<float> down, up;
+  for (float s : scales->as<float>()) down.push_back(std::min(s, 1.0F)), up.push_back(std::max(s, 1.0F));
+  const auto moves = [](float s) { return s != 1; };
+  if (std::none_of(down.begin(), down.end(), moves)) return;
+  n.set("nearest_mode", std::string("ceil"));
+  if (std::none_of(up.begin(), up.end(), moves)) return;
+  const Shape one{static_cast<int64_t>(up.size())};
+  ResizeAttrs grow;
+  grow.transform = Transform::asymmetric, grow.nearest_rounding = NearestRounding::floor;
+  n.in = {n.b("resize", {n.in[0], {}, n.b.constant(Tensor::of(one, std::move(up)))}, grow),
+          n.b.constant(Tensor::of(one, std::move(down)))};
+}
+
 /// Upsample and old Resize: nearest and linear from asymmetric coordinates, rounded down.
 Result<Quirked> upsample(NodeImport& n) {
   const bool one = n.version < 7;
@@ -106,6 +126,7 @@ Result<Quirked> upsample(NodeImport& n) {
   n.set("mode", mode);
   n.set("coordinate_transformation_mode", std::string("asymmetric"));
   n.set("nearest_mode", std::string("floor"));
+  if (n.op == "Resize" && mode == "nearest") round_up_where_smaller(n);
   ValueId factor = n.has(1) ? n.in[1]
                             : n.b.constant(Tensor::of(Shape{static_cast<int64_t>(scales.size())},
                                                       std::vector<float>(scales.begin(), scales.end())));
