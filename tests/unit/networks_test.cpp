@@ -8,13 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/read.h"
-#include "graph/infer.h"
-#include "graph/work.h"
 #include "kernels/simd/loops.h"
 #include "nnex/model.h"
-#include "share.h"
-#include "source.h"
 #include "stored.h"
+#include "stored_networks.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -22,35 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Network {
-  std::string name;
-  fs::path folder;
-};
-
-/// Whether an answer takes so few multiply-adds that instrumented code has it in a second. Not where extents are open.
-bool is_small(const fs::path& model) {
-  int64_t sum = 0;
-  Faults faults;
-  Graph graph = read_model(model.string(), {}).value();
-  infer_types(graph, faults);
-  for (NodeId id : graph.order()) {
-    const auto n = multiply_adds(graph, graph[id]).number();
-    if (!n || (sum += *n) > 5'000'000) return false;
-  }
-  return true;
-}
-
-/// The networks that the project keeps, and those of the shared vectors where they are; the small ones where code is
-/// instrumented.
-std::vector<Network> networks() {
-  std::vector<Network> out = {{"shapes", fs::path(test::source_dir()) / "models/shapes"}};
-  const fs::path more = stored::shared() / "models/onnx";
-  if (!fs::exists(more)) return out;
-  for (const auto& entry : fs::directory_iterator(more))
-    if (const fs::path model = entry.path() / "model.onnx"; fs::exists(model))
-      if (test::share() == 1 || is_small(model)) out.push_back({entry.path().filename().string(), entry.path()});
-  return out;
-}
+using stored::Network, stored::networks;
 
 Model load(const Network& n, const LoadOptions& options = {}) {
   auto model = Model::load((n.folder / "model.onnx").string(), options);

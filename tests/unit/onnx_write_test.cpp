@@ -14,8 +14,8 @@
 #include "ops/join.h"
 #include "ops/pool.h"
 #include "run/convert.h"
-#include "source.h"
 #include "stored.h"
+#include "stored_networks.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -248,23 +248,7 @@ TEST(OnnxWrite, ExternalData) {
 
 // ---- Networks
 
-struct Network {
-  std::string name;
-  fs::path folder;
-};
-void PrintTo(const Network& n, std::ostream* out) { *out << n.name; }
-
-std::vector<Network> networks() {
-  std::vector<Network> out = {{"shapes", fs::path(test::source_dir()) / "models/shapes"}};
-  const fs::path more = stored::shared() / "models/onnx";
-  if (!fs::exists(more)) return out;
-  for (const auto& entry : fs::directory_iterator(more))
-    if (fs::exists(entry.path() / "model.onnx")) out.push_back({entry.path().filename().string(), entry.path()});
-  std::sort(out.begin(), out.end(), [](const Network& a, const Network& b) { return a.name < b.name; });
-  return out;
-}
-
-class OnnxNetworks : public testing::TestWithParam<Network> {};
+class OnnxNetworks : public testing::TestWithParam<stored::Network> {};
 
 TEST_P(OnnxNetworks, AnswerTheSameWhenWrittenAndRead) {
   auto graph = read_model((GetParam().folder / "model.onnx").string(), {});
@@ -275,7 +259,7 @@ TEST_P(OnnxNetworks, AnswerTheSameWhenWrittenAndRead) {
   expect_same(answers(std::move(*graph), in), answers(read(*bytes), in));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stored, OnnxNetworks, testing::ValuesIn(networks()),
+INSTANTIATE_TEST_SUITE_P(Stored, OnnxNetworks, testing::ValuesIn(stored::networks()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
