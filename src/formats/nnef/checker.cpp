@@ -244,10 +244,9 @@ bool Checker::assign_name(const Target& t, const DeclaredType& type, const Expr&
   return define(t, type);
 }
 
-Name* Checker::quick_target(const Target& t, const Declaration& d, ItemType generic) {
-  if (t.kind != Target::Kind::name || d.results.size() != 1 || d.results[0].type->kind != TypeKind::tensor)
-    return nullptr;
-  const auto [known, fresh] = graph_.add(t.name);
+Name* Checker::flat_target(std::string_view left, const Declaration& d, ItemType generic) {
+  if (d.results.size() != 1 || d.results[0].type->kind != TypeKind::tensor) return nullptr;
+  const auto [known, fresh] = graph_.add(left);
   if (!fresh) return nullptr;
   const Of of = d.results[0].type->of;
   known->type = tensor_of(of == Of::generic ? of_item(generic) : of);

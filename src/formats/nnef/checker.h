@@ -61,7 +61,7 @@ class Checker {
   void poison(const Target& t);
   /// A call of the graph body that is known to be fine: the name of its left side, by the declared result; null where
   /// the left side is another or has a fault.
-  Name* quick_target(const Target& t, const Declaration& d, ItemType generic);
+  Name* flat_target(std::string_view left, const Declaration& d, ItemType generic);
 
   bool fault(Position at, std::string_view rule, const std::string& message);
   /// A fragment with faults of its own: its calls have no type, and no further faults.

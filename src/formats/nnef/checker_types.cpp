@@ -37,12 +37,41 @@ size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string operation_like(std::string_view name) {
+std::string did_you_mean(std::string_view best) {
+  return best.empty() ? std::string() : fmt::format("; did you mean '{}'?", best);
+}
+
+/// The hint to one of some named things, where one is a letter or two from the name.
+template <class List>
+std::string one_like(std::string_view name, const List& list) {
   std::string_view best;
   size_t least = 3;
-  for (const Declaration& d : standard_operations())
+  for (const auto& d : list)
     if (size_t n = distance(name.substr(0, 64), d.name); n < least && n < name.size()) least = n, best = d.name;
-  return best.empty() ? std::string() : fmt::format("; did you mean '{}'?", best);
+  return did_you_mean(best);
+}
+std::string operation_like(std::string_view name) { return one_like(name, standard_operations()); }
+
+/// The hint to a name of a body, where one is a letter from the name that nobody assigned.
+std::string name_like(std::string_view name, const Names& known) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr size_t kLongest = 64;
+  if (name.size() > kLongest || name.size() < 2) return {};
+  const auto has = [&](const std::string& s) { return known.has(s); };
+  for (size_t i = 0; i + 1 < name.size(); ++i) {
+    std::string s(name);
+    std::swap(s[i], s[i + 1]);
+    if (has(s)) return did_you_mean(s);
+  }
+  for (size_t i = 0; i < name.size(); ++i)
+    if (std::string s(name); has(s.erase(i, 1))) return did_you_mean(s);
+  for (size_t i = 0; i <= name.size(); ++i)
+    for (char c : kLetters) {
+      std::string more(name), other(name);
+      if (has(more.insert(i, 1, c))) return did_you_mean(more);
+      if (i < name.size() && (other[i] = c, has(other))) return did_you_mean(other);
+    }
+  return {};
 }
 
 }  // namespace
@@ -103,7 +132,7 @@ const DeclaredType* Checker::name(const Expr& e) {
   if (known)
     fault(e.at, "A3", fmt::format("graph parameter '{}' is used before its external", e.text));
   else if (!incomplete_ && !parser_.skipped())
-    fault(e.at, "A8", fmt::format("'{}' is not assigned before it is used", e.text));
+    fault(e.at, "A8", fmt::format("'{}' is not assigned before it is used{}", e.text, name_like(e.text, *names_)));
   return unknown();
 }
 
@@ -344,7 +373,8 @@ bool Checker::bind(const Expr& e, const Declaration& d, std::vector<const Expr*>
     named = true;
     const int p = d.find(e.names[i]);
     if (p < 0) {
-      fine = fault(value.at, "I5", fmt::format("'{}' has no parameter '{}'", d.name, e.names[i]));
+      fine = fault(value.at, "I5",
+                   fmt::format("'{}' has no parameter '{}'{}", d.name, e.names[i], one_like(e.names[i], d.parameters)));
     } else if (args[static_cast<size_t>(p)]) {
       const auto first = std::find(e.names.begin(), e.names.end(), e.names[i]);
       const bool twice = first != e.names.begin() + static_cast<std::ptrdiff_t>(i);
@@ -452,6 +482,11 @@ bool Checker::report(Position at, std::string_view rule, const DeclaredType& fou
   std::string needed = text(bound ? *replaced(&to, g.of, *types_) : to);
   std::string hint;
   if (rule == "T13") hint = "; an array is no tensor, constant() makes one (--dialect tract takes it as one)";
+  const bool integer = is_primitive(found, Of::integer);
+  if (integer && (to.kind == TypeKind::primitive || to.kind == TypeKind::tensor) && to.of == Of::scalar)
+    hint = "; a scalar has a point, as 1.0";
+  if (rule == "I9" && found.kind == TypeKind::tensor && to.kind == TypeKind::array)
+    hint = "; an array has brackets: [x]";
   if (rule == "T12")
     hint = fmt::format("; write {}<{}>(...) for another data-type", d.name,
                        found.kind == TypeKind::primitive ? nnef_format::name(item_type(found.of)) : "type");

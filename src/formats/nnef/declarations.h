@@ -53,9 +53,13 @@ struct Declaration {
   bool is_custom() const { return !is_standard() && !body; }
   /// Position of the parameter; -1: there is none. `near` is where it is likely to stand.
   int find(std::string_view parameter, size_t near = 0) const {
-    if (near < parameters.size() && parameters[near].name == parameter) return static_cast<int>(near);
+    const auto is = [&](size_t i) {  // most names differ in their first character or length
+      const std::string_view name = parameters[i].name;
+      return name.size() == parameter.size() && !name.empty() && name[0] == parameter[0] && name == parameter;
+    };
+    if (near < parameters.size() && is(near)) return static_cast<int>(near);
     for (size_t i = 0; i < parameters.size(); ++i)
-      if (parameters[i].name == parameter) return static_cast<int>(i);
+      if (is(i)) return static_cast<int>(i);
     return -1;
   }
 };

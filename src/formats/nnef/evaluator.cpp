@@ -77,32 +77,6 @@ TensorId Evaluator::tensor(std::string_view name) const {
 
 // ---- Assignments of the graph
 
-bool Evaluator::literal(const Expr& e, Arg& out) {
-  if (atom(e, out)) return true;
-  switch (e.kind) {
-    case K::name: {
-      const Arg* known = of_graph(e.text);
-      if (known) out = *known;
-      return known != nullptr;
-    }
-    case K::array:
-    case K::tuple: {
-      const size_t base = stack_.size();
-      for (const Expr& i : e.items) {
-        Arg item;
-        if (!literal(i, item)) return false;
-        stack_.push_back(item);
-      }
-      out = Arg(values_.copy(stack_.data() + base, stack_.size() - base),
-                e.kind == K::array ? Arg::Kind::array : Arg::Kind::tuple);
-      stack_.resize(base);
-      return true;
-    }
-    default:
-      return false;
-  }
-}
-
 bool Evaluator::fits(const Arg& x, const DeclaredType& type, Generic& generic) const {
   switch (type.kind) {
     case TypeKind::primitive:
@@ -115,6 +89,11 @@ bool Evaluator::fits(const Arg& x, const DeclaredType& type, Generic& generic) c
       const bool array = type.kind == TypeKind::array;
       if (!x.is(array ? Arg::Kind::array : Arg::Kind::tuple)) return false;
       const auto items = x.items();
+      if (array && type.items->kind == TypeKind::primitive && type.items->of != Of::generic) {
+        for (const Arg& item : items)
+          if (item.is_tensor() || item.is_list() || of_kind(item.kind()) != type.items->of) return false;
+        return true;
+      }
       if (!array && items.size() != type.count) return false;
       for (size_t i = 0; i < items.size(); ++i)
         if (!fits(items[i], array ? *type.items : type.items[i], generic)) return false;
@@ -123,49 +102,6 @@ bool Evaluator::fits(const Arg& x, const DeclaredType& type, Generic& generic) c
     default:
       return false;
   }
-}
-
-bool Evaluator::quick(const Assignment& a, Checker& checker) {
-  const Expr& e = a.right;
-  if (e.kind != K::call || a.left.kind != Target::Kind::name || graph_text::is_keyword(e.text)) return false;
-  const Declaration* d = declared.find(e.text);
-  if (!d || !d->is_standard() || d->index == 0 || (e.is_generic && (!d->generic || e.generic == Of::generic)))
-    return false;
-  values_.reset();
-  stack_.clear();
-  at_ = e.at;
-  quick_args_.assign(d->parameters.size(), Arg());
-  Generic generic;
-  if (d->has_generic_default) generic = {Generic::Source::declared_default, of_item(d->generic_default)};
-  if (e.is_generic) generic = {Generic::Source::explicit_type, e.generic};
-  bool named = false;
-  size_t p = 0;
-  for (size_t i = 0; i < e.items.size(); ++i, ++p) {
-    if (!e.names[i].empty()) {
-      const int found = d->find(e.names[i], p);
-      if (found < 0) return false;
-      p = static_cast<size_t>(found), named = true;
-    } else if (named || i >= d->parameters.size() || !has_tensor(*d->parameters[i].type)) {
-      return false;
-    }
-    Arg& to = quick_args_[p];
-    if (!to.is(Arg::Kind::none) || !literal(e.items[i], to) || !fits(to, *d->parameters[p].type, generic)) return false;
-  }
-  for (p = 0; p < quick_args_.size(); ++p) {
-    if (!quick_args_[p].is(Arg::Kind::none)) continue;
-    if (!d->parameters[p].has_default) return false;
-    quick_args_[p] = d->parameters[p].otherwise;
-  }
-  if (d->generic && generic.source == Generic::Source::open) return false;
-  const ItemType type = item_type(generic.of);
-  Name* const to = checker.quick_target(a.left, *d, type);
-  if (!to) return false;
-  Arg out;
-  if (invoke(*d, quick_args_, type, e.at, &a.left, out))
-    bind(a.left.name, *to, out);
-  else
-    unknown(a.left, *to->type);
-  return true;
 }
 
 void Evaluator::assignment(const Assignment& a, const DeclaredType& type) {
@@ -421,14 +357,22 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   parser.use(scratch);
   bool empty = true;
   Assignment a;
+  const bool plain = kind == graph_text::TextKind::document && !options.places;
   while (parser.more()) {
+    if (plain && parser.at(Tok::word)) {
+      graph_text::FlatReader in(parser.cursor(), source.data() + source.size());
+      if (evaluator.flat(in, checker) > 0) {
+        empty = false;
+        parser.go_on(in.cursor());
+        continue;
+      }
+    }
     scratch.reset();
     empty = false;
     if (!parser.assignment(a)) {
       checker.poison(a.left);
       continue;
     }
-    if (evaluator.quick(a, checker)) continue;
     if (const DeclaredType* type = checker.assignment(a, scratch)) evaluator.assignment(a, *type);
   }
   parser.tail(empty);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "formats/nnef/checker.h"
+#include "graph/text/flat.h"
 
 namespace nnex::nnef_format {
 
@@ -17,9 +18,10 @@ class Evaluator : public Places {
 
   Declared declared;
 
-  /// An assignment of the graph's body that is a plain call whose arguments fit; false when it is something else, or
-  /// has a fault for the checker to find.
-  bool quick(const Assignment& a, Checker& checker);
+  /// Assignments of the graph's body, from where the reader stands, that are plain calls of the standard's operations
+  /// whose arguments fit; how many there were. The reader stands behind the last of them: what follows is something
+  /// else, or has a fault for the parser or the checker to find.
+  size_t flat(graph_text::FlatReader& in, Checker& checker);
   /// An assignment that the checker found fine, of the type it gave.
   void assignment(const Assignment& a, const DeclaredType& type);
   /// The tensor of a name of the graph's body; invalid: there is none.
@@ -66,7 +68,10 @@ class Evaluator : public Places {
   bool emit(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target, Arg& out);
   bool make_results(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target);
   bool as_tensors(const DeclaredType& type, Arg& value);
-  bool literal(const Expr& e, Arg& out);
+  bool flat_statement(graph_text::FlatReader& in, Checker& checker);
+  bool flat_arguments(graph_text::FlatReader& in, const Declaration& d, Generic& generic);
+  bool flat_value(graph_text::FlatReader& in, Arg& out, int depth);
+  bool flat_list(graph_text::FlatReader& in, Arg& out, int depth);
   bool fits(const Arg& x, const DeclaredType& type, Generic& generic) const;
   const Arg* named(std::string_view name) const;
   bool bind(const Target& t, const Arg& value);
@@ -90,7 +95,7 @@ class Evaluator : public Places {
   std::vector<Frame*> frames_;
   std::vector<Loop> loops_;
   graph_text::Arena values_;  ///< Of one assignment of the graph.
-  std::vector<Arg> stack_, quick_args_, results_;
+  std::vector<Arg> stack_, flat_args_, results_;
   std::unordered_map<const Declaration*, bool> broken_;
   std::vector<uint32_t> variables_;  ///< Tensors that update() may take, in ascending order.
   Position at_;

@@ -18,6 +18,14 @@ struct Position {
   uint32_t line = 1, column = 1;
 };
 
+/// A character of a text.
+struct Cursor {
+  const char* at = nullptr;
+  const char* line_start = nullptr;  ///< Of its line.
+  uint32_t line = 1;
+  Position position() const { return {line, static_cast<uint32_t>(at - line_start + 1)}; }
+};
+
 /// Where the characters of a text that was rewritten stood in its original: runs by ascending offset.
 class PlaceMap {
  public:
@@ -155,6 +163,11 @@ class Lexer {
   TextKind kind() const { return kind_; }
   /// From here on places are those of the text that this one was made of; the map must outlive the lexer.
   void use(const PlaceMap* places) { places_ = places; }
+  /// Goes on at another character, which does not begin its line.
+  void seek(const Cursor& to) {
+    at_ = to.at, line_start_ = to.line_start, line_ = to.line;
+    starts_line_ = false;
+  }
 
  private:
   char peek(size_t ahead = 0) const { return ahead < left() ? at_[ahead] : '\0'; }

@@ -22,6 +22,12 @@ Parser::Parser(std::string_view source, std::string_view name, const ParseLimits
 bool Parser::start() {
   if (source_.size() > limits_.bytes)
     return add(Error(Code::limit, fmt::format("text of {} bytes; at most {} are read", source_.size(), limits_.bytes)));
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (kind_ == TextKind::document && source_.starts_with(kMark)) {
+    lexer_.fault({1, 1}, "L1", "the text begins with a byte order mark (EF BB BF); save it without one");
+    const char* const behind = source_.data() + kMark.size();
+    lexer_.seek({behind, source_.data(), 1});
+  }
   lexer_.next(*now_);
   lexer_.next(*next_);
   return true;
@@ -194,7 +200,7 @@ bool Parser::statement(Assignment& a) {
     if (!dump() && a.right.kind == Expr::Kind::name && !operators_)
       fine = wanted("S7", fmt::format("'(' and the arguments of '{}'", a.right.text));
     else
-      fine = wanted("S6", "';'");
+      fine = wanted("S6", !dump() && now_->starts_line ? "';' behind the line before" : "';'");
     if (!dump() && (at(Tok::close_curly) || now_->starts_line)) return false;
   } else if (fine) {
     step();

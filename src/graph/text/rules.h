@@ -31,6 +31,14 @@ class Parser {
   void blame_vendor();
   /// Whether faults made the parser leave out text, so that names may seem missing.
   bool skipped() const { return skipped_; }
+  /// Where the token that stands there begins. Not of strings, nor in texts with a map of places.
+  Cursor cursor() const { return {now_->text.data(), now_->text.data() - (now_->at.column - 1), now_->at.line}; }
+  /// Goes on behind what was read without tokens.
+  void go_on(const Cursor& behind) {
+    lexer_.seek(behind);
+    lexer_.next(*now_);
+    lexer_.next(*next_);
+  }
   /// Where nodes go from here on.
   void use(Arena& arena) { arena_ = &arena; }
   /// A whole document at once (dumps).
