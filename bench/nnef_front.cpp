@@ -170,6 +170,16 @@ void files() {
   std::string to(plain.size(), '\0');
   fmt::print("\n");
   row("memory copied", cost(9, [&] { std::memcpy(to.data(), plain.data(), plain.size()); }));
+  // What a result has to take at least: memory that is new to the process, written once by one thread.
+  const auto fresh = [&](const char* what, DType type) {
+    row(what, cost(5, [&] {
+          auto t = Tensor::make(type, Shape(extents));
+          if (!t.ok()) fail(t.error());
+          std::memset(t->mutable_data(), 1, static_cast<size_t>(t->bytes()));
+        }));
+  };
+  fresh("new memory set, 8 bytes an item", DType::i64);
+  fresh("new memory set, 4 bytes an item", DType::f32);
   row("int8 file read (borrowed)", cost(9, [&] {
         auto file = nnef_format::read_tensor_file(plain);
         if (!file.ok()) fail(file.error());

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/pieces.h"
 #include "base/try.h"
 #include "formats/nnef/quant_file.h"
 #include "formats/nnef/shape_call.h"
@@ -132,14 +133,21 @@ class CodeRule {
   int64_t run_ = 1;
 };
 
-/// Codes of one byte by a table of their reals, made anew for each run of equal parameters.
-void reals_of_bytes(const CodeRule& rule, const uint8_t* codes, bool is_signed, std::span<float> out) {
+/// Codes of one byte as reals, in [begin, end): of long runs of equal parameters by a table that is made for each.
+void reals_of_bytes(const CodeRule& rule, const uint8_t* codes, bool is_signed, float* out, int64_t begin,
+                    int64_t end) {
+  constexpr int64_t kWorthATable = 512;
+  const auto number = [&](int c) { return is_signed && c > 127 ? c - 256 : c; };
   float table[256];
-  const auto run = static_cast<size_t>(rule.run());
-  for (size_t from = 0; from < out.size(); from += run) {
-    const double a = rule.a(static_cast<int64_t>(from)), b = rule.b(static_cast<int64_t>(from));
-    for (int c = 0; c < 256; ++c) table[c] = rule.real(is_signed && c > 127 ? c - 256 : c, a, b);
-    for (size_t i = from; i < from + run; ++i) out[i] = table[codes[i]];
+  for (int64_t from = begin, to; from < end; from = to) {
+    to = std::min(from - from % rule.run() + rule.run(), end);
+    const double a = rule.a(from), b = rule.b(from);
+    if (to - from < kWorthATable) {
+      for (int64_t i = from; i < to; ++i) out[i] = rule.real(number(codes[i]), a, b);
+      continue;
+    }
+    for (int c = 0; c < 256; ++c) table[c] = rule.real(number(c), a, b);
+    for (int64_t i = from; i < to; ++i) out[i] = table[codes[i]];
   }
 }
 
@@ -154,13 +162,13 @@ Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& r) {
   NNEX_ASSIGN(Tensor codes, items(file));
   NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, file.header.shape));
   const auto to = out.mutable_as<float>();
-  constexpr int64_t kWorthATable = 512;
-  if (bits(codes.dtype()) == 8 && rule.run() >= kWorthATable) {
-    reals_of_bytes(rule, reinterpret_cast<const uint8_t*>(codes.data()), codes.dtype() == DType::i8, to);
-    return out;
-  }
-  for (int64_t i = 0; i < out.count(); ++i)
-    to[static_cast<size_t>(i)] = rule.real(static_cast<double>(int_at(codes, i)), rule.a(i), rule.b(i));
+  for_pieces(out.count(), [&](int64_t begin, int64_t end) {
+    if (bits(codes.dtype()) == 8)
+      return reals_of_bytes(rule, reinterpret_cast<const uint8_t*>(codes.data()), codes.dtype() == DType::i8, to.data(),
+                            begin, end);
+    for (int64_t i = begin; i < end; ++i)
+      to[static_cast<size_t>(i)] = rule.real(static_cast<double>(int_at(codes, i)), rule.a(i), rule.b(i));
+  });
   return out;
 }
 
