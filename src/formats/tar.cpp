@@ -47,11 +47,21 @@ std::optional<uint64_t> number(std::string_view header, Part part) {
   return any || s.empty() || s.front() == '\0' ? std::optional(n) : std::nullopt;
 }
 
+bool in_checksum(size_t i) { return i >= kSum.at && i < kSum.at + kSum.size; }
+
 uint64_t checksum(std::string_view header) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < kBlock; ++i)
-    sum += i >= kSum.at && i < kSum.at + kSum.size ? ' ' : static_cast<uint8_t>(header[i]);
+  for (size_t i = 0; i < kBlock; ++i) sum += in_checksum(i) ? ' ' : static_cast<uint8_t>(header[i]);
   return sum;
+}
+
+/// Whether the header's checksum is right. Some old programs sum characters with a sign.
+bool right_checksum(std::string_view header) {
+  const auto said = number(header, kSum);
+  if (!said) return false;
+  int64_t with_sign = 0;
+  for (size_t i = 0; i < kBlock; ++i) with_sign += in_checksum(i) ? ' ' : static_cast<int8_t>(header[i]);
+  return *said == checksum(header) || static_cast<int64_t>(*said) == with_sign;
 }
 
 bool zeros(std::string_view block) {
@@ -76,12 +86,15 @@ struct Announced {
 
 Error unreadable(std::string message) { return Error(Code::unreadable, std::move(message)); }
 
+Error sparse() { return unreadable("the archive holds sparse files; pack it again without --sparse"); }
+
 Status read_pax(std::string_view records, Announced& to) {
   while (!records.empty() && records.front() != '\0') {
     size_t length = 0, digits = 0;
     while (digits < std::min<size_t>(records.size(), 10) && records[digits] >= '0' && records[digits] <= '9')
       length = length * 10 + static_cast<size_t>(records[digits++] - '0');
-    if (digits == 0 || length <= digits + 1 || length > records.size() || records[digits] != ' ')
+    if (digits == 0 || length <= digits + 1 || length > records.size() || records[digits] != ' ' ||
+        records[length - 1] != '\n')
       return unreadable("a pax header is broken");
     std::string_view record = records.substr(digits + 1, length - digits - 2);
     const size_t eq = record.find('=');
@@ -90,13 +103,14 @@ Status read_pax(std::string_view records, Announced& to) {
     if (key == "path") to.path = std::string(value);
     if (key == "size") {
       uint64_t n = 0;
+      if (value.empty()) return unreadable("a pax header says a broken size");
       for (char c : value) {
         if (c < '0' || c > '9' || n > UINT64_MAX / 20) return unreadable("a pax header says a broken size");
         n = n * 10 + static_cast<uint64_t>(c - '0');
       }
       to.size = n;
     }
-    if (key.rfind("GNU.sparse", 0) == 0) return Error(Code::unsupported, "the archive holds sparse files");
+    if (key.rfind("GNU.sparse", 0) == 0) return sparse();
     records.remove_prefix(length);
   }
   return {};
@@ -121,12 +135,11 @@ class TarReader {
 
  private:
   Status entry(std::string_view header) {
-    const auto sum = number(header, kSum);
-    if (!sum || *sum != checksum(header))
+    if (!right_checksum(header))
       return unreadable(fmt::format("the header at byte {} has a wrong checksum", at_ - kBlock));
     auto size = number(header, kSize);
     const char kind = header[kKind];
-    const bool about_next = kind == 'x' || kind == 'L';
+    const bool about_next = kind == 'x' || kind == 'X' || kind == 'L' || kind == 'K' || kind == 'g';
     if (!about_next && next_.size) size = next_.size;
     const size_t left = bytes_.size() - at_;
     if (!size || *size > left)
@@ -134,12 +147,12 @@ class TarReader {
                                     size ? fmt::to_string(*size) : "a broken size"));
     const std::string_view content = bytes_.substr(at_, static_cast<size_t>(*size));
     at_ += std::min<size_t>(content.size() + tar_padding(content.size()), left);
-    if (kind == 'x') return read_pax(content, next_);
+    if (kind == 'x' || kind == 'X') return read_pax(content, next_);
     if (kind == 'L') {
       next_.path = std::string(content.substr(0, std::min(content.find('\0'), content.size())));
       return {};
     }
-    if (kind == 'g' || kind == 'K') return {};
+    if (about_next || kind == 'V') return {};  // of all files, of a link's target, of the volume
     std::string path = path_of(header);
     next_ = {};
     return add(kind, path, content);
@@ -155,13 +168,18 @@ class TarReader {
 
   Status add(char kind, const std::string& path, std::string_view content) {
     NNEX_ASSIGN(std::vector<std::string> parts, path_parts("the archive's path", path));
-    const bool folder = kind == '5' || (!path.empty() && path.back() == '/');
+    const bool folder = kind == '5' || kind == 'D' || path.back() == '/';
     if (kind == '1' || kind == '2')
       return Error(Code::invalid_model, fmt::format("the archive's '{}' is a link; only files are read", path));
     if (kind == '3' || kind == '4' || kind == '6')
       return Error(Code::invalid_model, fmt::format("the archive's '{}' is a device or pipe", path));
-    if (kind == 'S') return Error(Code::unsupported, "the archive holds sparse files");
+    if (kind == 'S') return sparse();
     if (folder) return {};
+    if (kind != '0' && kind != '\0' && kind != '7')
+      return Error(Code::invalid_model,
+                   fmt::format("the archive's '{}' is an entry of the unknown kind '{}'; only files are read", path,
+                               kind > ' ' && kind <= '~' ? std::string(1, kind)
+                                                         : fmt::format("0x{:02x}", static_cast<uint8_t>(kind))));
     if (parts.empty()) return Error(Code::invalid_model, fmt::format("the archive's path '{}' names no file", path));
     if (!files_.emplace(fmt::format("{}", fmt::join(parts, "/")), content).second)
       return Error(Code::invalid_model, fmt::format("the archive holds '{}' twice", path));
@@ -213,8 +231,7 @@ bool is_tar(std::string_view bytes) {
   if (bytes.size() < kBlock) return false;
   const std::string_view header = bytes.substr(0, kBlock);
   if (zeros(header)) return bytes.size() % kBlock == 0 && bytes.size() >= kTarEnd && zeros(bytes.substr(0, kTarEnd));
-  const auto sum = number(header, kSum);
-  return sum && *sum == checksum(header);
+  return right_checksum(header);
 }
 
 Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t most_entries) {

@@ -14,8 +14,9 @@ namespace nnex {
 bool is_tar(std::string_view bytes);
 
 /// The regular files of an archive by path, without "./" in front: views into `bytes`.
-/// Errors: unreadable (not an archive, cut short, a wrong checksum), invalid_model (a path that leaves the archive, a
-/// link or device, a path twice), limit (more than `most_entries`), unsupported (sparse files).
+/// What follows the archive's closing block is nobody's. Errors: unreadable (not an archive, cut short, a wrong
+/// checksum, sparse files), invalid_model (a path that leaves the archive, a link, device or unknown kind, a path
+/// twice), limit (more than `most_entries`).
 Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t most_entries);
 
 /// What stands before a file of that size: owner 0, mode 0644, time 0.
