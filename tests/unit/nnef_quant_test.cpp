@@ -93,6 +93,11 @@ TEST(NnefQuant, Lines) {
       {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 8.0);", "Q9"},
       {"'x': linear_quantize(min = 0.0, max = 1.0, bits = [8]);", "Q9"},
       {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 99);", "Q9"},
+      {"'x': linear_quantize(min = (0.0, 1.0), max = 1.0, bits = 8);", "Q9"},
+      {"'x': linear_quantize(min = [(0.0, 1.0)], max = 1.0, bits = 8);", "Q9"},
+      {"'x': linear_quantize(min = (0.0), max = 1.0, bits = 8);", "Q1"},
+      {"'x': linear_quantize(min = (), max = 1.0, bits = 8);", "Q1"},
+      {"'x': mine(axes = (1, 2));", "Q9"},
       {"'x': mine(); 'x': mine();", "Q10"},
       {"'y': linear_quantize(min = 0.0, bits = 8.0);", "Q2 Q9 Q6"},
   };
@@ -106,7 +111,8 @@ TEST(NnefQuant, PlacesAndTextAgain) {
   auto bad = parse_quant("'x': mine();\n  'y': mine(4);", "graph.quant");
   ASSERT_FALSE(bad.ok());
   EXPECT_EQ(bad.error().where(), "graph.quant:2:13");
-  const char* text = "'x': linear_quantize(min = [[0.0, -1.5]], max = 1e+30, bits = 8);\n'y': mine(k = -3, s = 'a');\n";
+  const char* text =
+      "'x': linear_quantize(min = [[0.0, -1.5]], max = 1e+30, bits = 8);\n'y': mine(k = -3, s = 'a', p = [(1, 2)]);\n";
   auto file = parse_quant(text, "graph.quant");
   ASSERT_TRUE(file.ok()) << file.error().text();
   auto again = parse_quant(quant_text(*file), "again");

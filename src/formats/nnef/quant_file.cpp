@@ -139,8 +139,10 @@ class QuantParser {
       if (now_.kind != Tok::comma) break;
       NNEX_TRY(advance());
     }
-    NNEX_TRY(take(close, fmt::format("',' or '{}'", graph_text::shown(close))));
     Literal out;
+    out.tuple = close == Tok::close_round;
+    if (out.tuple && items.size() < 2 && now_.kind == close) return wrong("Q1", "',': a tuple has at least two items");
+    NNEX_TRY(take(close, fmt::format("',' or '{}'", graph_text::shown(close))));
     out.value = std::move(items);
     return out;
   }
@@ -208,8 +210,14 @@ std::optional<ItemType> literal_type(const Literal& arg) {
 bool fits(const Literal& arg, ItemType type, int arrays) {
   const Literals* items = arg.get<Literals>();
   if (arrays == 0) return !items && literal_type(arg) == type;
-  return items &&
+  return items && !arg.tuple &&
          std::all_of(items->begin(), items->end(), [&](const Literal& i) { return fits(i, type, arrays - 1); });
+}
+
+/// Whether a tuple is in it, or it is one.
+bool has_tuple(const Literal& arg) {
+  const Literals* items = arg.get<Literals>();
+  return items && (arg.tuple || std::any_of(items->begin(), items->end(), has_tuple));
 }
 
 /// Checks one line.
@@ -267,6 +275,9 @@ class LineChecker {
         fault("Q9", fmt::format("argument '{}' is {}; needed {}", p.name, literal_text(value).substr(0, 40), wanted));
       return;
     }
+    if (has_tuple(value))
+      return fault("Q9", fmt::format("argument '{}' has the tuple {}; a tensor is a number, or arrays of them in []",
+                                     p.name, literal_text(value).substr(0, 40)));
     const auto extents = literal_extents(value);
     if (!extents) return fault("Q7", fmt::format("argument '{}': its arrays differ in length", p.name));
     const auto type = literal_type(value);
@@ -338,10 +349,10 @@ std::string literal_text(const Literal& arg) {
     std::string text = number_text(*x);
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
-  std::string out = "[";
+  std::string out(arg.tuple ? "(" : "[");
   if (const Literals* items = arg.get<Literals>())
     for (const Literal& item : *items) out += (out.size() > 1 ? ", " : "") + literal_text(item);
-  return out + "]";
+  return out + (arg.tuple ? ")" : "]");
 }
 
 std::string quant_text(const QuantFile& file) {

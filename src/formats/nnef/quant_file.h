@@ -20,9 +20,10 @@ namespace nnex::nnef_format {
 struct Literal;
 using Literals = std::vector<Literal>;
 
-/// A number, string, truth value, or an array of them.
+/// A number, string, truth value, or an array or tuple of them.
 struct Literal {
   std::variant<std::monostate, bool, int64_t, double, std::string, Literals> value;
+  bool tuple = false;  ///< Of lists: (1, 2), not [1, 2].
 
   template <class T>
   const T* get() const {
