@@ -85,6 +85,26 @@ TEST(NnefTract, Answers) {
       {"einsum",
        "x = external(shape = [2,2]); y = tract_core_einsum([x, x], expr = 'mk,nk->mn', acc = 'f32', output = '');",
        reals({2, 2}, {1, 2, 3, 4}), "[2,2]: 5 11 11 25"},
+      {"a wave's spectrum", "x = external(shape = [4,2]); y = tract_core_fft(x, axis = 0, inverse = false);",
+       reals({4, 2}, {1, 0, 2, 0, 3, 0, 5, 0}), "[4,2]: 11 0 -2 3 -3 0 -2 -3"},
+      {"the inverse is not divided", "x = external(shape = [2,2]); y = tract_core_fft(x, axis = 0, inverse = true);",
+       reals({2, 2}, {1, 0, 2, 0}), "[2,2]: 3 0 -1 0"},
+      {"spectra of frames", "x = external(shape = [1,4,2]); y = tract_core_stft(x, axis = 1, frame = 2, stride = 2);",
+       reals({1, 4, 2}, {1, 0, 2, 0, 3, 0, 5, 0}), "[1,2,2,2]: 3 0 -1 0 8 0 -2 0"},
+      {"a short window stands in the middle",
+       "x = external(shape = [5,2]); y = tract_core_stft(x, axis = 0, frame = 4, stride = 1, window = [2.0, 2.0]);",
+       reals({5, 2}, {1, 0, 2, 0, 3, 0, 5, 0, 7, 0}), "[2,4,2]: 10 0 -6 -4 2 0 -6 4 16 0 -10 -6 4 0 -10 6"},
+      {"frames of an axis before another",
+       "x = external(shape = [2,2,2]); y = tract_core_stft(x, axis = 0, frame = 2, stride = 1);",
+       reals({2, 2, 2}, {1, 0, 10, 0, 2, 0, 20, 0}), "[1,2,2,2]: 3 0 30 0 -1 0 -10 0"},
+      {"what is infinite",
+       "x = external(shape = [2]); z = tract_core_is_inf(x / 0.0, detect_negative = false); y = select(z, 1.0, 0.0);",
+       reals({2}, {1, -1}), "[2]: 1 0"},
+      {"a constant power", "x = external(shape = [2]); y = tract_core_pow_const(x, exponent = 3.0);",
+       reals({2}, {1, 2}), "[2]: 1 8"},
+      {"the end of a step of an LSTM",
+       "x = external(shape = [1,4]); (h, c) = tract_core_lstm_epilogue(x * 0.0, [[4.0]], hidden = 1); y = c;",
+       reals({1, 4}, {1, 2, 3, 4}), "[1,1]: 2"},
       {"attention sees no later key",
        "x = external(shape = [1,2,1]); y = tract_core_cast(x, to = 'f32'); y = reshape(y, shape = [1,-1,1]);",
        reals({1, 2, 1}, {1, 2}), "[1,2,1]: 1 2"},
@@ -113,12 +133,13 @@ TEST(NnefTract, Scan) {
 
 TEST(NnefTract, MissingOperationsAreNamedAtOnce) {
   Faults faults;
-  EXPECT_FALSE(read(kHead + "fragment f(x: tensor<scalar>) -> (y: tensor<scalar>) { y = tract_core_fft(nowhere(x)); }\n"
-                            "graph g(x) -> (y) { x = external(shape = [2]); y = elsewhere(f(x)); }",
+  EXPECT_FALSE(read(kHead +
+                        "fragment f(x: tensor<scalar>) -> (y: tensor<scalar>) { y = tract_core_qmatmul(nowhere(x)); }\n"
+                        "graph g(x) -> (y) { x = external(shape = [2]); y = elsewhere(f(x)); }",
                     faults));
   ASSERT_EQ(faults.count(), 1u);
   EXPECT_EQ(faults.list()[0].code(), Code::unsupported);
-  EXPECT_EQ(faults.list()[0].message(), "3 operations are missing: elsewhere, tract_core_fft, nowhere");
+  EXPECT_EQ(faults.list()[0].message(), "3 operations are missing: elsewhere, tract_core_qmatmul, nowhere");
 }
 
 TEST(NnefTract, RegistriesMustBeNamed) {
