@@ -105,6 +105,20 @@ printf '%s\n' 'version 1.0;' 'graph counter(x) -> (y) {' ' x = external(shape = 
   " c = variable(shape = [2], label = 'c');" ' y = add(c, x);' ' n = update(c, y);' '}' > "$scratch/counter/graph.nnef"
 expect 0 "output y" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
 expect 0 "add" "$nnex" run "$scratch/counter" --random --seed-weights 1 --hash-layers
+expect 0 "none of the 1 variables has its tensor file" "$nnex" check "$scratch/counter"
+expect 0 "state   c  f32[2]" "$nnex" inspect "$scratch/counter"
+expect 3 "--seed-weights" "$nnex" run "$scratch/counter" --random
+expect 2 "no external 'nobody' to give a shape" "$nnex" check "$scratch/counter" --set-shape nobody=[3]
+printf '%s\n' "'z': linear_quantize(min = 0.0, max = 1.0, bits = 8);" > "$scratch/counter/graph.quant"
+expect 1 "graph.quant:1:1: Q2" "$nnex" check "$scratch/counter"
+sed 's/add(c/add(cc/' "$scratch/counter/graph.nnef" > "$scratch/typo.nnef"
+expect 1 "did you mean 'c'" "$nnex" check "$scratch/typo.nnef"
+expect 0 "sound" "$nnex" check "$scratch/nnef.tgz"
+head -c 2000 "$scratch/nnef.tgz" > "$scratch/cut.tgz"
+expect 3 "gzip is cut short" "$nnex" check "$scratch/cut.tgz"
+mkdir -p "$scratch/links" && cp "$scratch/kept/graph.nnef" "$scratch/links" && ln -s graph.nnef "$scratch/links/other"
+tar -C "$scratch/links" -cf "$scratch/links.tar" graph.nnef other
+expect 3 "is a link" "$nnex" check "$scratch/links.tar"
 expect 0 "source.nnef" "$nnex" format --grammar
 expect 2 "it takes nothing beside" "$nnex" format --grammar "$scratch/kept/graph.nnef"
 expect 2 "needed the text" "$nnex" format

@@ -14,8 +14,7 @@
 #include "cli.h"
 #include "formats/cvm/files.h"
 #include "formats/cvm/symbol.h"
-#include "formats/nnef/provisional.h"
-#include "formats/nnef/shapes.h"
+#include "formats/nnef/model.h"
 #include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
@@ -83,10 +82,19 @@ int inspect(const std::string& path, const Asked& asked) {
   j["opsets"] = graph.meta.opsets;
   j["properties"] = Json::object();
   for (const auto& [key, value] : graph.meta.properties) j["properties"][key] = value;
+  // States are the last inputs, and what they become the last outputs.
+  const size_t states = graph.states.size();
+  const auto ports = [&](const std::vector<ValueId>& all) {
+    return std::span<const ValueId>(all.data(), all.size() - std::min(states, all.size()));
+  };
   for (const char* side : {"inputs", "outputs"}) {
     j[side] = Json::array();
-    for (ValueId v : side[0] == 'i' ? graph.inputs() : graph.outputs())
+    for (ValueId v : ports(side[0] == 'i' ? graph.inputs() : graph.outputs()))
       j[side].push_back({{"name", graph[v].name}, {"type", graph[v].type.text()}});
+  }
+  for (size_t i = 0; i < states; ++i) {
+    const ValueId v = graph.inputs()[graph.inputs().size() - states + i];
+    j["states"].push_back({{"name", graph.states[i].label}, {"type", graph[v].type.text()}});
   }
   j["symbols"] = graph.symbols();
   j["nodes"] = graph.order_with_blocks().size();
@@ -98,15 +106,20 @@ int inspect(const std::string& path, const Asked& asked) {
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  fmt::print("{}\n  made by {} {}, IR {}", path, graph.meta.producer.empty() ? "an unnamed tool" : graph.meta.producer,
-             graph.meta.producer_version, graph.meta.ir_version);
+  fmt::print("{}\n  made by {}{}{}", path, graph.meta.producer.empty() ? "an unnamed tool" : graph.meta.producer,
+             graph.meta.producer_version.empty() ? "" : " ", graph.meta.producer_version);
+  if (graph.meta.ir_version > 0) fmt::print(", IR {}", graph.meta.ir_version);
   for (const auto& [domain, version] : graph.meta.opsets)
     fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
   fmt::print("\n");
   for (const auto& [key, value] : graph.meta.properties)
-    if (value.size() <= 80) fmt::print("  {} = {}\n", key, value);
-  for (ValueId v : graph.inputs()) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
-  for (ValueId v : graph.outputs()) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
+    if (!value.empty() && value.size() <= 80 && key != nnef_format::kVariablesProperty)
+      fmt::print("  {} = {}\n", key, value);
+  for (ValueId v : ports(graph.inputs())) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
+  for (ValueId v : ports(graph.outputs())) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
+  if (states > 0)
+    for (const Json& state : j["states"])
+      fmt::print("  state   {}  {}\n", state["name"].get<std::string>(), state["type"].get<std::string>());
   if (!graph.symbols().empty()) fmt::print("  symbols {}\n", fmt::join(graph.symbols(), ", "));
   fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", parameters(graph), shown(work),
              graph.order_with_blocks().size());
@@ -116,28 +129,23 @@ int inspect(const std::string& path, const Asked& asked) {
   return kOk;
 }
 
-/// The file of an NNEF document: the path itself, or graph.nnef in its folder; empty: another kind of model.
-std::string nnef_text(const std::string& path) {
-  if (path.ends_with(".nnef")) return path;
-  const std::string inside = path + "/graph.nnef";
-  std::error_code none;
-  return std::filesystem::is_regular_file(inside, none) ? inside : std::string();
-}
-
-/// All faults of an NNEF text: of syntax, types, names and shapes.
-Status check_nnef(const std::string& file, const LoadOptions& asked, Faults& faults, std::vector<std::string>& notes) {
-  NNEX_ASSIGN(MappedFile text, MappedFile::open(file, MapPolicy::automatic));
-  nnef_format::ShapeChecker sink;
-  nnef_format::Tensors tensors;
+/// All faults of an NNEF model: of a text alone (.nnef) its own, of a folder or an archive those of all files. Whether
+/// the path is of such a model.
+Result<bool> check_nnef(const std::string& path, const LoadOptions& asked, Faults& faults,
+                        std::vector<std::string>& notes) {
   nnef_format::EvaluateOptions options;
   if (asked.dialect.empty()) options.dialect = nnef_format::Dialect::any;
   for (const auto& [name, extents] : asked.shapes) options.shapes.emplace(name, extents);
-  const nnef_format::Edition edition(text.bytes(), file, options, faults);
-  if (edition.provisional())
-    notes.push_back("the document is of the provisional draft of 2017; it was upgraded to 1.0 and checked as that");
-  notes.insert(notes.end(), edition.notes().begin(), edition.notes().end());
-  if (faults.none()) nnef_format::evaluate(edition.text(), file, sink, tensors, faults, edition.options());
-  return {};
+  if (path.ends_with(".nnef") && !std::filesystem::is_directory(path)) {
+    NNEX_ASSIGN(MappedFile text, MappedFile::open(path, MapPolicy::automatic));
+    NNEX_TRY(nnef_format::check_document(text.bytes(), path, options, faults, notes));
+    return true;
+  }
+  if (path.ends_with(".webnn")) return false;
+  NNEX_ASSIGN(const std::optional<Container> model, open_nnef(path, asked));
+  if (!model) return false;
+  NNEX_TRY(nnef_format::check_model(*model, options, faults, notes));
+  return true;
 }
 
 int check(const std::string& path, const Asked& asked) {
@@ -149,10 +157,13 @@ int check(const std::string& path, const Asked& asked) {
   const bool tract = asked.options.dialect == "tract";
   LoadOptions options = asked.options;
   if (tract && !options.weight_seed) options.weight_seed = 0;
-  const std::string nnef = tract ? std::string() : nnef_text(path);
-  if (!nnef.empty())
-    if (Status s = check_nnef(nnef, asked.options, faults, notes); !s.ok()) return report(s.error());
-  auto graph = nnef.empty() ? read_any(path, options) : Result<Graph>(Graph{});
+  bool is_nnef = false;
+  if (!tract && !is_cvm) {
+    auto checked = check_nnef(path, asked.options, faults, notes);
+    if (!checked.ok()) return report(checked.error());
+    is_nnef = *checked;
+  }
+  auto graph = is_nnef ? Result<Graph>(Graph{}) : read_any(path, options);
   const bool is_read = graph.ok();
   if (is_read)
     if (Status s = fix_symbols(*graph, options.symbols); !s.ok()) return report(s.error());
@@ -160,7 +171,7 @@ int check(const std::string& path, const Asked& asked) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
     faults.add(std::move(graph).error());
-  } else if (nnef.empty()) {
+  } else if (!is_nnef) {
     auto inlined = inline_functions(*graph);
     if (!inlined.ok())
       faults.add(std::move(inlined).error());

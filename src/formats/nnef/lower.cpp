@@ -108,7 +108,14 @@ Error LowerCall::error(std::string message, Code code) const {
 Status LowerCall::read_tensor(const Arg& arg, const DeclaredType& type) {
   if (arg.is_tensor()) {
     const TensorInfo& t = tensors_[arg.tensor()];
-    if (!t.shaped || !t.value.valid()) return error("the shape of an operand is known only to a custom operation");
+    if (!t.shaped || !t.value.valid()) {
+      const Node* maker = t.value.valid() ? graph_.maker(t.value) : nullptr;
+      return error(maker && maker->foreign
+                       ? fmt::format("the shape of '{}' is known only to the custom operation '{}', a fragment without "
+                                     "body; give it one",
+                                     t.name, maker->foreign->name)
+                       : "the shape of an operand is known only to a custom operation");
+    }
     in.push_back(t.value);
     in_extents.push_back(t.extents);
     return {};

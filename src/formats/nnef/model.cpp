@@ -149,14 +149,17 @@ Result<Graph> read_tract(const Container& from, const ImportOptions& options) {
   return *std::move(graph);
 }
 
-/// Notes the variables of a document, each label once.
+/// Notes the variables of a document, each label once, and its parameters.
 class Variables : public ShapeChecker {
  public:
   struct One {
-    std::string label;
+    std::string label, name;
     ItemType type;
     Ints extents;
   };
+  void begin(const GraphHeader& header) override {
+    parameters.assign(header.parameters.begin(), header.parameters.end());
+  }
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override {
     ShapeChecker::operation(op, tensors, faults);
     if (op.declaration->name != "variable" || !faults.none()) return;
@@ -164,10 +167,51 @@ class Variables : public ShapeChecker {
     for (const One& v : list)
       if (label_key(v.label) == label_key(label)) return;
     const TensorInfo& t = tensors[op.results[0].tensor()];
-    list.push_back({label, t.type, t.extents});
+    list.push_back({label, std::string(t.name), t.type, t.extents});
   }
   std::vector<One> list;
+  std::vector<std::string> parameters;
 };
+
+/// The check of a document; its variables go to `sink`.
+Status check_text(const Edition& edition, std::string_view file, Faults& faults, std::vector<std::string>& notes,
+                  Variables& sink) {
+  if (edition.provisional())
+    notes.push_back("the document is of the provisional draft of 2017; it was upgraded to 1.0 and checked as that");
+  notes.insert(notes.end(), edition.notes().begin(), edition.notes().end());
+  if (!faults.none()) return {};
+  Tensors tensors;
+  const EvaluateOptions options = edition.options();
+  evaluate(edition.text(), file, sink, tensors, faults, options);
+  for (const auto& [name, extents] : options.shapes)
+    if (!sink.parameters.empty() &&
+        std::find(sink.parameters.begin(), sink.parameters.end(), name) == sink.parameters.end())
+      return Error(Code::invalid_argument, fmt::format("no external '{}' to give a shape; there are: '{}'", name,
+                                                       fmt::join(sink.parameters, "', '")));
+  return {};
+}
+
+/// The tensor files of the variables: those that are there, and how many are not.
+void check_files(const Container& from, const Variables& variables, const QuantFile& records, bool provisional,
+                 Faults& faults, std::vector<std::string>& notes) {
+  std::vector<Error> missing;
+  for (const auto& v : variables.list) {
+    const QuantRecord* record = nullptr;
+    for (const QuantRecord& r : records)
+      if (r.tensor == v.name) record = &r;
+    auto content = content_of(from, v.label, v.type, v.extents, record, provisional);
+    if (content.ok()) continue;
+    if (from.has(tensor_file_name(v.label)))
+      faults.add(std::move(content).error());
+    else
+      missing.push_back(std::move(content).error());
+  }
+  if (missing.size() == variables.list.size() && !missing.empty()) {
+    notes.push_back(fmt::format("none of the {} variables has its tensor file", missing.size()));
+    return;
+  }
+  for (Error& e : missing) faults.add(std::move(e));
+}
 
 }  // namespace
 
@@ -194,6 +238,31 @@ Result<Graph> read_nnef(const Container& from, ImportOptions options) {
   NNEX_ASSIGN(Graph graph, import_document(text.bytes, from.place(kStructure), options));
   if (!records.empty()) graph.meta.properties.emplace_back(std::string(kQuantProperty), std::move(quant));
   return graph;
+}
+
+Status check_document(std::string_view text, std::string_view file, const EvaluateOptions& options, Faults& faults,
+                      std::vector<std::string>& notes) {
+  Variables variables;
+  return check_text(Edition(text, file, options, faults), file, faults, notes, variables);
+}
+
+Status check_model(const Container& from, const EvaluateOptions& options, Faults& faults,
+                   std::vector<std::string>& notes) {
+  NNEX_ASSIGN(const FileBytes text, structure_of(from));
+  const std::string file = from.place(kStructure);
+  const Edition edition(text.bytes, file, options, faults);
+  Variables variables;
+  NNEX_TRY(check_text(edition, file, faults, notes, variables));
+  if (!faults.none()) return {};
+  QuantFile records;
+  if (from.has(kQuantisation)) {
+    NNEX_ASSIGN(const FileBytes quant, from.read(kQuantisation));
+    check_quant_file(quant.bytes, from.place(kQuantisation), text.bytes, file, faults, options);
+    if (!faults.none()) return {};
+    NNEX_ASSIGN(records, parse_quant(quant.bytes, from.place(kQuantisation)));
+  }
+  check_files(from, variables, records, edition.provisional(), faults, notes);
+  return {};
 }
 
 Result<std::optional<UpgradedModel>> upgraded_model(const Container& from) {

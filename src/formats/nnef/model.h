@@ -24,6 +24,15 @@ struct UpgradedModel {
 /// Nothing where the model is of NNEF 1.0. Errors: faults of the document, the first with the count of the others.
 Result<std::optional<UpgradedModel>> upgraded_model(const Container& from);
 
+/// All faults of a document alone: of syntax, types, names and shapes. `notes` are for people: what was upgraded.
+/// Errors: invalid_argument (a shape for an external that there is not).
+Status check_document(std::string_view text, std::string_view file, const EvaluateOptions& options, Faults& faults,
+                      std::vector<std::string>& notes);
+/// All faults of a model: of its document, of graph.quant and of the variables' tensor files. A model that has none of
+/// these files is noted alone. Errors: as check_document; C1.
+Status check_model(const Container& from, const EvaluateOptions& options, Faults& faults,
+                   std::vector<std::string>& notes);
+
 /// Checks a quantisation file against a document. Faults of either are appended.
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
                       std::string_view document_name, Faults& faults, const EvaluateOptions& options = {});

@@ -48,7 +48,10 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
   auto bytes = from.read(file_name);
   if (!bytes.ok()) {
     const char* rule = bytes.error().code() == Code::invalid_model ? "C9" : "C2";
-    return Error(bytes.error().code(), fmt::format("{}: {}", rule, bytes.error().message())).during(task());
+    const char* hint = bytes.error().code() == Code::unreadable && !from.has(file_name)
+                           ? "; --seed-weights N reads networks that come without their weights"
+                           : "";
+    return Error(bytes.error().code(), fmt::format("{}: {}{}", rule, bytes.error().message(), hint)).during(task());
   }
   auto content = [&]() -> Result<Tensor> {
     NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));
