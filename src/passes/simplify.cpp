@@ -1,6 +1,7 @@
 // Sentences of several nodes that one operator says.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -24,6 +25,7 @@ class Simplifier {
       if (graph_[id].erased || graph_[id].out.size() != 1 || !is_f32(graph_, graph_[id].out[0])) continue;
       power(id);
       if (!graph_[id].erased) product(id);
+      if (!graph_[id].erased) sum(id);
       if (!graph_[id].erased) batch_normalization(id);
     }
     return changed_;
@@ -95,38 +97,95 @@ class Simplifier {
     const Factors f = factors(v);
     return near(f.number, number) && f.values.size() == 1 && f.values[0] == x;
   }
-  /// The value that v is 1 plus.
-  std::optional<ValueId> one_plus(ValueId v) const {
-    const Node* add = made_by(graph_, v, "add");
-    auto parts = add ? with_number(*add) : std::nullopt;
-    if (!parts || parts->second != 1) return std::nullopt;
-    return parts->first;
+  /// v = slope * of + offset.
+  struct Affine {
+    ValueId of;
+    double slope = 1, offset = 0;
+  };
+  Affine affine(ValueId v, int depth = 0) const {
+    const Node* n = graph_.maker(v);
+    if (!n || depth == 6 || n->in.size() < 2) return {v};
+    const std::string_view op = n->op->name;
+    if (op != "add" && op != "sub" && op != "mul" && op != "div") return {v};
+    const auto parts = with_number(*n);
+    if (!parts || (op == "div" && (parts->first == n->in[1] || parts->second == 0))) return {v};
+    Affine a = affine(parts->first, depth + 1);
+    const double c = op == "div" ? 1 / parts->second : parts->second;
+    if (op == "mul" || op == "div") return a.slope *= c, a.offset *= c, a;
+    if (op == "sub" && parts->first == n->in[1]) a.slope = -a.slope, a.offset = -a.offset;
+    a.offset += op == "sub" && parts->first == n->in[0] ? -c : c;
+    return a;
   }
-  /// v = sqrt(2/pi) (x + 0.044715 x^3).
-  bool is_gelu_argument(ValueId v, ValueId x) const {
-    const Factors f = factors(v);
-    if (!near(f.number, 0.7978845608) || f.values.size() != 1) return false;
-    const Node* add = made_by(graph_, f.values[0], "add");
-    if (!add) return false;
-    for (size_t i : {size_t{0}, size_t{1}}) {
-      if (!(add->in[i] == x)) continue;
-      const Factors cube = factors(add->in[1 - i]);
-      if (!near(cube.number, 0.044715)) continue;
-      int power = 0;
-      for (ValueId u : cube.values) {
-        const Node *square = made_by(graph_, u, "sqr"), *pow = made_by(graph_, u, "pow");
-        if (u == x)
-          power += 1;
-        else if (square && square->in[0] == x)
-          power += 2;
-        else if (pow && pow->in[0] == x && real_constant(graph_, pow->in[1]) == 3.0)
-          power += 3;
-        else
-          return false;
-      }
-      return power == 3;
+
+  /// The factors of 1, x, x^2 and x^3.
+  using Polynomial = std::array<double, 4>;
+  /// v as a polynomial in x.
+  std::optional<Polynomial> polynomial(ValueId v, ValueId x, int depth = 0) const {
+    if (v == x) return Polynomial{0, 1, 0, 0};
+    if (const auto c = real_constant(graph_, v)) return Polynomial{*c, 0, 0, 0};
+    const Node* n = graph_.maker(v);
+    if (!n || depth == 7 || n->in.empty()) return std::nullopt;
+    const std::string_view op = n->op->name;
+    if (op != "add" && op != "sub" && op != "mul" && op != "div" && op != "sqr" && op != "pow") return std::nullopt;
+    const auto a = polynomial(n->in[0], x, depth + 1);
+    const auto b = op == "sqr" ? a : a ? polynomial(n->in[1], x, depth + 1) : std::nullopt;
+    if (!a || !b) return std::nullopt;
+    const bool number = (*b)[1] == 0 && (*b)[2] == 0 && (*b)[3] == 0;
+    Polynomial y = {};
+    if (op == "add" || op == "sub") {
+      for (size_t i = 0; i < 4; ++i) y[i] = op == "add" ? (*a)[i] + (*b)[i] : (*a)[i] - (*b)[i];
+      return y;
     }
-    return false;
+    if (op == "div") {
+      for (size_t i = 0; i < 4; ++i) y[i] = (*a)[i] / (*b)[0];
+      return number && (*b)[0] != 0 ? std::optional(y) : std::nullopt;
+    }
+    if (op != "pow") return times(*a, *b);
+    const auto square = number ? times(*a, *a) : std::nullopt;
+    return !square || (*b)[0] == 2 ? square : (*b)[0] == 3 ? times(*square, *a) : std::nullopt;
+  }
+  static std::optional<Polynomial> times(const Polynomial& a, const Polynomial& b) {
+    Polynomial y = {};
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t k = 0; k < 4; ++k) {
+        if (a[i] == 0 || b[k] == 0) continue;
+        if (i + k > 3) return std::nullopt;
+        y[i + k] += a[i] * b[k];
+      }
+    return y;
+  }
+  /// v = factor * sqrt(2/pi) (x + 0.044715 x^3).
+  bool is_gelu_argument(ValueId v, ValueId x, double factor) const {
+    constexpr double kRoot = 0.79788456080286536;
+    const auto p = polynomial(v, x);
+    return p && (*p)[0] == 0 && near((*p)[1], factor * kRoot) && (*p)[2] == 0 &&
+           near((*p)[3], factor * kRoot * 0.044715);
+  }
+  /// (1 + v) / 2 is the normal distribution of x, or its usual likeness.
+  std::optional<GeluForm> gelu_form(ValueId v, ValueId x, double sign) const {
+    const Node *e = made_by(graph_, v, "erf"), *t = made_by(graph_, v, "tanh");
+    if (e && is_scaled(e->in[0], sign * 0.70710678118654752, x)) return GeluForm::erf;
+    if (t && is_gelu_argument(t->in[0], x, sign)) return GeluForm::tanh;
+    return std::nullopt;
+  }
+
+  /// x/2 + x/2 * v   ->   gelu(x)
+  void sum(NodeId id) {
+    const Node& node = graph_[id];
+    if (node.op->name != "add") return;
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      const Factors half = factors(node.in[i]), rest = factors(node.in[1 - i]);
+      if (half.values.size() != 1 || !near(half.number, 0.5) || rest.values.size() != 2) continue;
+      const ValueId x = half.values[0];
+      if (!same_extents(graph_, x, node.out[0]) || !is_f32(graph_, x)) continue;
+      for (size_t k : {size_t{0}, size_t{1}}) {
+        const Affine other = affine(rest.values[k]);
+        const double scale = rest.number * other.slope;
+        if (!(other.of == x) || other.offset != 0 || !near(std::abs(scale), 0.5)) continue;
+        if (const auto form = gelu_form(rest.values[1 - k], x, scale < 0 ? -1 : 1))
+          return become(id, Builder(graph_, id)("gelu", {x}, GeluAttrs{*form}));
+      }
+    }
   }
 
   void product(NodeId id) {
@@ -144,15 +203,15 @@ class Simplifier {
     Builder b(graph_, id);
     if (const Node* s = made_by(graph_, g, "sigmoid"); s && scale == 1) {
       const Factors inner = factors(s->in[0]);
-      if (inner.values.size() != 1 || !(inner.values[0] == x)) return false;
-      return become(id, b("silu", {x}, AlphaAttrs{inner.number})), true;
+      if (inner.values.size() == 1 && inner.values[0] == x)
+        return become(id, b("silu", {x}, AlphaAttrs{inner.number})), true;
+      // sigmoid(2 t) = (1 + tanh(t)) / 2
+      if (!is_gelu_argument(s->in[0], x, 2)) return false;
+      return become(id, b("gelu", {x}, GeluAttrs{GeluForm::tanh})), true;
     }
-    if (auto inner = one_plus(g); inner && near(scale, 0.5)) {
-      if (const Node* e = made_by(graph_, *inner, "erf"); e && is_scaled(e->in[0], 0.70710678118, x))
-        return become(id, b("gelu", {x}, GeluAttrs{GeluForm::erf})), true;
-      if (const Node* t = made_by(graph_, *inner, "tanh"); t && is_gelu_argument(t->in[0], x))
-        return become(id, b("gelu", {x}, GeluAttrs{GeluForm::tanh})), true;
-    }
+    if (const Affine a = affine(g); near(scale * a.offset, 0.5) && near(std::abs(scale * a.slope), 0.5))
+      if (const auto form = gelu_form(a.of, x, scale * a.slope < 0 ? -1 : 1))
+        return become(id, b("gelu", {x}, GeluAttrs{*form})), true;
     if (const Node* c = made_by(graph_, g, "clamp"); c && near(scale, 1.0 / 6) && c->in.size() == 3) {
       const Node* add = made_by(graph_, c->in[0], "add");
       auto parts = add ? with_number(*add) : std::nullopt;
