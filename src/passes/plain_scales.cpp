@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "ops/quantize.h"
+#include "ops/shape.h"
 #include "passes/passes.h"
 
 namespace nnex {
@@ -18,11 +19,50 @@ std::optional<int64_t> axis_of(const Shape& scale, const Dims& x) {
   return axis;
 }
 
+/// transpose(dequantize_linear(constant bytes))   ->   dequantize_linear(transpose(constant bytes)): products and
+/// convolutions find bytes.
+int turn_bytes(Graph& graph, NodeId id) {
+  const Node& turn = graph[id];
+  const Node* from = turn.op->name == "transpose" ? graph.maker(turn.in[0]) : nullptr;
+  if (!from || from->op->name != "dequantize_linear" || !graph[from->in[0]].is_constant()) return 0;
+  const auto& d = graph.attrs<DequantizeAttrs>(*from);
+  const Tensor* bytes = graph.constant_in(*from, 0);
+  if (!bytes || d.block_size != 0) return 0;
+  const int64_t rank = bytes->shape().rank();
+  Ints axes = graph.attrs<TransposeAttrs>(turn).axes;
+  for (int64_t i = rank; axes.empty() && i-- > 0;) axes.push_back(i);
+  if (static_cast<int64_t>(axes.size()) != rank) return 0;
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  DequantizeAttrs attrs = d;
+  for (size_t port : {size_t{1}, size_t{2}}) {
+    if (port >= from->in.size() || !from->in[port].valid()) continue;
+    const MaybeDims& dims = graph[from->in[port]].type.dims;
+    if (!dims || dims->size() > 1) return 0;
+    if (dims->empty()) continue;
+    const int64_t axis = d.axis < 0 ? d.axis + rank : d.axis;
+    attrs.axis = std::find(axes.begin(), axes.end(), axis) - axes.begin();
+  }
+  Builder b(graph, id);
+  const ValueId old = turn.out[0];
+  std::vector<ValueId> in = from->in;
+  Dims dims;
+  for (int64_t axis : axes) dims.push_back(Dim(bytes->shape()[axis]));
+  const Type type = Type::tensor(bytes->dtype(), std::move(dims));
+  in[0] = b("transpose", {in[0]}, TransposeAttrs{axes});
+  graph.set_type(in[0], type);
+  const ValueId y = b("dequantize_linear", std::move(in), std::move(attrs));
+  graph.set_type(y, graph[old].type);
+  graph.set_name(y, graph[old].name);
+  graph.replace_uses(old, y);
+  graph.erase(id);
+  return 1;
+}
+
 }  // namespace
 
 /// Scales and zero points of x's rank that are one number, or one for each place of an axis, as a number or a list:
 ///     dequantize_linear(w: i8[8,3,3,3], f32[8,1,1,1](...), ...)   ->   dequantize_linear(w, f32[8](...), axis = 0)
-/// so that products of bytes find them. Applies to constants.
+/// so that products of bytes find them. Applies to constants. Transposes of such constants move before them.
 Result<int> plain_scales(Graph& graph) {
   const auto plain = [&](NodeId id, auto attrs) {
     const Node& node = graph[id];
@@ -47,6 +87,8 @@ Result<int> plain_scales(Graph& graph) {
     if (graph[id].op->name == "quantize_linear") made += plain(id, graph.attrs<QuantizeAttrs>(id));
     if (graph[id].op->name == "dequantize_linear") made += plain(id, graph.attrs<DequantizeAttrs>(id));
   }
+  for (NodeId id : graph.order_with_blocks())
+    if (!graph[id].erased) made += turn_bytes(graph, id);
   return made;
 }
 

@@ -1,6 +1,7 @@
 // Integer regions: what lies between dequantize_linear and quantize_linear of bytes.
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "kernels/chain.h"
@@ -64,26 +65,42 @@ class Quantized {
 
   /// The region that ends in quantize_linear node `id`.
   void region(NodeId id) {
-    std::vector<NodeId> nodes = {id};
     const ValueId y = graph_[id].in[0];
+    if (!graph_[y].maker.valid() || !alone(y, id)) return;
+    std::vector<NodeId> nodes = {id};
     NodeId at = graph_[y].maker;
-    if (!at.valid() || !alone(y, id)) return;
-    if (activation(graph_[at])) {
-      const ValueId before = graph_[at].in[0];
-      const NodeId product = graph_[before].maker;
-      if (product.valid() && alone(before, at) && is_product(graph_[product])) {
-        nodes.push_back(at);
-        at = product;
-      }
-    }
-    if (is_product(graph_[at])) {
+    const auto back = [&](ValueId v) {
+      const NodeId maker = graph_[v].maker;
+      if (!maker.valid() || !alone(v, at)) return false;
       nodes.push_back(at);
-      for (ValueId v : std::vector<ValueId>(graph_[at].in))
-        if (v.valid() && graph_.maker(v) && graph_.maker(v)->op->name == "dequantize_linear")
-          nodes.push_back(own(at, v));
-      return make(nodes);
+      at = maker;
+      return true;
+    };
+    if (activation(graph_[at]) && !back(graph_[at].in[0])) return chain(id);
+    if (const auto product = biased(graph_[at]); product && !back(*product)) return chain(id);
+    if (!is_product(graph_[at])) return chain(id);
+    nodes.push_back(at);
+    for (ValueId v : std::vector<ValueId>(graph_[at].in))
+      if (v.valid() && graph_.maker(v) && graph_.maker(v)->op->name == "dequantize_linear") nodes.push_back(own(at, v));
+    make(nodes);
+  }
+
+  /// The product without a bias to which an addition brings a constant row.
+  std::optional<ValueId> biased(const Node& add) const {
+    if (add.op->name != "add") return std::nullopt;
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      const Node* product = graph_.maker(add.in[i]);
+      const Tensor* row = graph_.constant_in(add, 1 - i);
+      if (!product || !row || row->dtype() != DType::f32 || !is_product(*product)) continue;
+      const MaybeDims& dims = graph_[add.in[i]].type.dims;
+      const Shape& shape = row->shape();
+      if ((product->in.size() > 2 && product->in[2].valid()) || !dims || dims->empty() || shape.rank() < 1 ||
+          shape.rank() > static_cast<int64_t>(dims->size()) || shape[shape.rank() - 1] != shape.count() ||
+          !(dims->back() == Dim(shape.count())))
+        continue;
+      return add.in[i];
     }
-    chain(id);
+    return std::nullopt;
   }
 
   bool is_product(const Node& node) const {

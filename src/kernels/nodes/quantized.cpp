@@ -76,8 +76,8 @@ std::optional<Reals> reals(const Operand& o, int64_t n) {
   return out;
 }
 
-/// product(dequantize(x), dequantize(constant w), bias?) [relu | clamp], quantize; columns: how many numbers the
-/// product has a row.
+/// product(dequantize(x), dequantize(constant w), bias?) [+ constant row] [relu | clamp], quantize; w_axis: of w, along
+/// which the product's columns lie.
 std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view name, int64_t w_axis) {
   const Region region(r);
   const RegionStep& last = r.region.back();
@@ -85,7 +85,7 @@ std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view
   ByteProduct p;
   const RegionStep* step = region.step_of(last.in[0]);
   std::optional<Unary> activation;
-  if (step->op->name != name) {
+  if (step->op->name != name && step->op->name != "add") {
     std::vector<Operand> in;
     for (size_t i = 0; i < step->in.size(); ++i) in.push_back(region.input(*step, i));
     activation = unary_of(*step->op, step->attrs, in);
@@ -93,8 +93,16 @@ std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view
       return std::nullopt;
     step = region.step_of(step->in[0]);
   }
+  int bias = -1;
+  if (step && step->op->name == "add") {
+    const size_t row = region.step_of(step->in[0]) ? 1 : 0;
+    bias = step->in[row];
+    step = region.step_of(step->in[1 - row]);
+    if (!step || !region.operand(bias).constant || (step->in.size() > 2 && step->in[2] >= 0)) return std::nullopt;
+  }
   if (!step || step->op->name != name || step->in.size() < 2) return std::nullopt;
   p.product = step;
+  if (bias < 0 && step->in.size() > 2) bias = step->in[2];
   const RegionStep *x = region.dequantized(step->in[0]), *w = region.dequantized(step->in[1]);
   if (!x || !w) return std::nullopt;
   p.x = x->in[0], p.w = w->in[0];
@@ -114,11 +122,11 @@ std::optional<ByteProduct> byte_product(const KernelRequest& r, std::string_view
   for (int64_t c = 0; c < n; ++c)
     p.scale.push_back(static_cast<float>(static_cast<double>(p.x_scale.scale) * (*w_scale)[static_cast<size_t>(c)] /
                                          static_cast<double>(p.y_scale.scale)));
-  if (step->in.size() > 2 && step->in[2] >= 0) {
+  if (bias >= 0) {
     // A constant, or integers of a scale of their own: in units of the sums.
-    Operand b = region.operand(step->in[2]);
+    Operand b = region.operand(bias);
     Reals scale(static_cast<size_t>(n), 1), zero(static_cast<size_t>(n), 0);
-    if (const RegionStep* d = region.dequantized(step->in[2])) {
+    if (const RegionStep* d = region.dequantized(bias)) {
       b = region.operand(d->in[0]);
       auto s = reals(region.input(*d, 1), n);
       const Operand z = region.input(*d, 2);
