@@ -39,15 +39,19 @@ struct ExpParts {
   V r;
 };
 
+/// x - n ln 2.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_rest(D d, V x, V n) {
+  const V r = M::nmadd(n, hn::Set(d, 0.693359375F), x);  // 10 bits: the product is exact
+  return M::nmadd(n, hn::Set(d, -2.12194440e-4F), r);
+}
+
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE ExpParts<D> exp_reduce(D d, V x) {
   const hn::RebindToSigned<D> di;
   const V magic = hn::Set(d, 12582912.0F);  // 1.5 * 2^23: the sum's low bits are the rounded integer
   const V sum = M::madd(x, hn::Set(d, 1.44269504F), magic);
-  const V n = hn::Sub(sum, magic);
-  V r = M::nmadd(n, hn::Set(d, 0.693359375F), x);  // 10 bits: the product is exact
-  r = M::nmadd(n, hn::Set(d, -2.12194440e-4F), r);
-  return {hn::BitCast(di, sum), r};
+  return {hn::BitCast(di, sum), exp_rest<M>(d, x, hn::Sub(sum, magic))};
 }
 
 /// 2^n for n in [-126, 127].
@@ -76,20 +80,27 @@ HWY_INLINE V exp_f32(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
-/// e^x for x in [-87, 88], within 1 ulp: no special values.
+/// 2^n e^r for n in [-126, 127].
 template <class M, class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_inside(D d, V x) {
-  const ExpParts<D> parts = exp_reduce<M>(d, x);
+HWY_INLINE V exp_of_parts(D d, const ExpParts<D>& parts) {
   const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
   return hn::Mul(p, power_of_two(d, whole_part(d, parts)));
 }
 
-/// e^x for x <= 0 within 1 ulp; below -87 it is 0, so that no sum of exponentials meets subnormals. NaN stays.
+/// e^x for x in [-87, 88], within 1 ulp: no special values.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_inside(D d, V x) {
+  return exp_of_parts<M>(d, exp_reduce<M>(d, x));
+}
+
+/// e^x for x <= 0 within 1 ulp; below -87 it is 0, so that no sum of exponentials meets subnormals. NaN stays: the
+/// whole part is taken of a number inside, the rest of x itself.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
-  const V least = hn::Set(d, -87.0F);
-  const V y = exp_inside<M>(d, hn::Max(x, least));
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenZeroElse(hn::Lt(x, least), y));
+  const V least = hn::Set(d, -87.0F), magic = hn::Set(d, 12582912.0F);
+  const V sum = M::madd(hn::Max(x, least), hn::Set(d, 1.44269504F), magic);
+  const ExpParts<D> parts = {hn::BitCast(hn::RebindToSigned<D>(), sum), exp_rest<M>(d, x, hn::Sub(sum, magic))};
+  return hn::IfThenZeroElse(hn::Lt(x, least), exp_of_parts<M>(d, parts));
 }
 
 /// e^x - 1 within 2 ulp.

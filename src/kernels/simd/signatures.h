@@ -8,8 +8,10 @@
 #include "kernels/reduce_kind.h"
 #include "kernels/simd/depthwise.h"
 #include "kernels/simd/depthwise_i8.h"
+#include "kernels/simd/planes.h"
 #include "kernels/simd/tile.h"
 #include "kernels/simd/tile_int.h"
+#include "kernels/simd/winograd.h"
 #include "kernels/unary.h"
 
 namespace nnex::simd {
@@ -149,6 +151,16 @@ using RequantizeI32 = void(const Requantize& f, const int32_t* c, uint8_t* y, si
 
 /// See simd/depthwise.h.
 using DepthwiseF32 = void(const DepthwiseLine& line);
+
+/// See simd/planes.h.
+using DepthwisePlanesF32 = void(const PlaneLines& lines);
+
+/// See simd/winograd.h.
+using WinogradPatchF32 = void(const WinogradPatch& patch);
+using WinogradResultF32 = void(const WinogradResult& result);
+
+/// y[(i % phases) * y_stride + i / phases] = x[i] for i in [0, n).
+using PhasesF32 = void(const float* x, float* y, size_t n, size_t phases, size_t y_stride);
 
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);

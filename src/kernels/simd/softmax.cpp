@@ -12,12 +12,27 @@ HWY_BEFORE_NAMESPACE();
 namespace nnex::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The greatest number of a row; with NaN among them any value, since their exponentials make everything NaN. In four
+/// chains: one would wait for itself.
 HWY_INLINE float greatest(const float* x, size_t n) {
   const F32 d;
-  const float least = -__builtin_huge_valf();
-  Partials p(least);
-  each_sixteen(x, n, least, [&](size_t k, VF32 v, size_t) HWY_ATTR { p.v[k] = max_f32(d, p.v[k], v); });
-  return p.tree([](auto tag, auto a, auto b) HWY_ATTR { return max_f32(tag, a, b); });
+  constexpr int kChains = 4;
+  const size_t lanes = hn::Lanes(d);
+  VF32 top[kChains];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kChains; ++k) top[k] = hn::Set(d, -__builtin_huge_valf());
+  size_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    HWY_UNROLL(4)
+    for (int k = 0; k < kChains; ++k) top[k] = hn::Max(top[k], hn::LoadU(d, x + i + static_cast<size_t>(k) * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) top[0] = hn::Max(top[0], hn::LoadU(d, x + i));
+  alignas(64) float all[16];
+  hn::StoreU(hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3])), d, all);
+  float most = all[0];
+  for (size_t k = 1; k < lanes; ++k) most = all[k] > most ? all[k] : most;
+  for (; i < n; ++i) most = x[i] > most ? x[i] : most;
+  return most;
 }
 
 HWY_INLINE float join_sums(const Partials& p) {
