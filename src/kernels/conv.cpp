@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "kernels/conv_rows.h"
+#include "kernels/conv_winograd.h"
 #include "kernels/gemm.h"
 
 namespace nnex {
@@ -171,17 +172,19 @@ ConvMethod conv_method(const ConvShape& s) {
   if (is_product(s)) return ConvMethod::product;
   if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 && s.taps() <= simd::kMostDepthwiseTaps)
     return ConvMethod::depthwise;
-  return ConvMethod::tiles;
+  return is_winograd_conv(s) ? ConvMethod::winograd : ConvMethod::tiles;
 }
 
 int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
   if (conv_method(s) == ConvMethod::depthwise) return s.taps() * depthwise_stride(loops, s);
+  if (conv_method(s) == ConvMethod::winograd) return winograd_filter_floats(loops, s);
   return s.groups * group_columns(loops, s, nullptr).floats();
 }
 
 void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const std::byte* filter,
                       float* packed) {
   if (conv_method(s) == ConvMethod::depthwise) return pack_depthwise(loops, s, filter, packed);
+  if (conv_method(s) == ConvMethod::winograd) return pack_winograd_filter(loops, team, s, filter, packed);
   const Columns columns = group_columns(loops, s, packed);
   team.run(s.groups * columns.panels(), [&](int64_t part) {
     const int64_t group = part / columns.panels(), panel = part % columns.panels();
@@ -190,13 +193,15 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   });
 }
 
-int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int /*threads*/) {
+int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
+  if (conv_method(s) == ConvMethod::winograd) return winograd_workspace(s, threads);
   return pads_first(s) ? s.batch * with_padding(s).in_pixels() * s.in_channels * 4 : 0;
 }
 
 void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
           const Epilogue& end, std::byte* workspace) {
   if (conv_method(s) == ConvMethod::depthwise) return depthwise(loops, team, s, x, packed, y, end);
+  if (conv_method(s) == ConvMethod::winograd) return conv_winograd(loops, team, s, x, packed, y, end, workspace);
   if (conv_method(s) == ConvMethod::product) {
     Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
     product.a_row_stride = s.x_step();

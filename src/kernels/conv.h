@@ -1,7 +1,8 @@
 #pragma once
 // Convolution on float32, channels last, of one to three spatial axes. Every output is one multiply-add chain over the
-// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros; the bytes
-// depend on the shape and the values alone, never on threads or the position in a batch.
+// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros; where 3x3
+// filters pay for it, 16 such chains over the channels of a transformed patch (conv_winograd.h). The bytes depend on
+// the shape and the values alone, never on threads or the position in a batch.
 
 #include <array>
 #include <cstddef>
@@ -44,6 +45,7 @@ enum class ConvMethod : uint8_t {
   product,    ///< One tap on every pixel: a matrix product.
   tiles,      ///< Tiles of a product whose rows are windows of x.
   depthwise,  ///< Each channel by itself.
+  winograd,   ///< Products of transformed patches (conv_winograd.h).
 };
 
 /// How a convolution of this shape is computed: the shape alone decides.
