@@ -37,6 +37,18 @@ HeadStrides head_strides(bool side_by_side, int64_t heads, int64_t rows, int64_t
   return {heads * rows * depth, rows * depth, depth};
 }
 
+void CacheJoin::run(int64_t batch, int64_t head) const {
+  float* y = to + (batch * heads + head) * (past_rows + rows) * depth;
+  const auto copy = [&](const float* from, int64_t n) {
+    if (n > 0) std::memcpy(y, from, static_cast<size_t>(n) * 4);
+    y += n;
+  };
+  copy(past + (batch * heads + head) * past_rows * depth, past_rows * depth);
+  const float* from = fresh + batch * fresh_at.batch + head * fresh_at.head;
+  if (fresh_at.row == depth) return copy(from, rows * depth);
+  for (int64_t i = 0; i < rows; ++i) copy(from + i * fresh_at.row, depth);
+}
+
 Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes)
     : loops_(loops), attrs_(attrs), s_(sizes), tile_(loops.tile_shape_f32()) {
   hidden_ = attrs.hidden ? static_cast<float>(*attrs.hidden) : -__builtin_huge_valf();
@@ -205,11 +217,18 @@ int64_t Attention::workspace() const {
 }
 
 void Attention::run(Team& team, const Data& data, std::byte* workspace) const {
-  const int64_t units = s_.batch * s_.kv_heads * chunks_, scratch = this->workspace() / 4 / parts_;
+  const int64_t heads = s_.batch * s_.kv_heads, units = heads * chunks_, scratch = this->workspace() / 4 / parts_;
+  const auto join = [&](int64_t head) {
+    for (const CacheJoin* j : {data.join_k, data.join_v})
+      if (j) j->run(head / s_.kv_heads, head % s_.kv_heads);
+  };
+  // Chunks share their head's keys, which must then be there before all of them.
+  if (chunks_ > 1 && (data.join_k || data.join_v)) team.run(heads, join);
   team.run(parts_, [&](int64_t part) {
     float* const own = reinterpret_cast<float*>(workspace) + part * scratch;
     for (int64_t u = share(units, parts_, part); u < share(units, parts_, part + 1); ++u) {
       const int64_t chunk = u % chunks_, head = u / chunks_;
+      if (chunks_ == 1) join(head);
       Unit unit(*this, data, head / s_.kv_heads, head % s_.kv_heads, own);
       unit.run(share(rows_, chunks_, chunk), share(rows_, chunks_, chunk + 1));
     }

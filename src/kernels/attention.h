@@ -18,6 +18,18 @@ struct HeadStrides {
 /// [batch, heads, rows, depth], or [batch, rows, heads * depth] when heads lie side by side.
 HeadStrides head_strides(bool side_by_side, int64_t heads, int64_t rows, int64_t depth);
 
+/// A cache and the new positions of keys or values, joined: [batch, heads, past + rows, depth].
+struct CacheJoin {
+  const float* past = nullptr;   ///< [batch, heads, past_rows, depth]
+  const float* fresh = nullptr;  ///< New rows, where `fresh_at` says.
+  HeadStrides fresh_at;
+  int64_t heads = 0, past_rows = 0, rows = 0, depth = 0;
+  float* to = nullptr;
+
+  /// Of one batch's head.
+  void run(int64_t batch, int64_t head) const;
+};
+
 /// Prepared for one set of extents. Every output element is the same chain of operations whatever the block, the part
 /// or the thread that computes it.
 class Attention {
@@ -32,6 +44,8 @@ class Attention {
     MaskStrides mask;
     const int64_t* lengths = nullptr;  ///< Valid keys of each batch; null: all.
     float* y = nullptr;
+    const CacheJoin* join_k = nullptr;  ///< Makes k, head by head: each is read while it is in the cache.
+    const CacheJoin* join_v = nullptr;
   };
 
   /// sizes: no extent is zero.

@@ -75,6 +75,13 @@ Result<Dim> reverse_extent(const DeconvAttrs& a, size_t axis, const Dim& input, 
   return input * Dim(stride) + Dim(span + 1 - stride - before - after + entry(a.output_padding, axis, 0));
 }
 
+Shape channels_first(const Shape& shape, bool channels_last) {
+  if (!channels_last || shape.rank() < 3) return shape;
+  std::vector<int64_t> first = {shape[0], shape[shape.rank() - 1]};
+  for (int64_t i = 1; i + 1 < shape.rank(); ++i) first.push_back(shape[i]);
+  return Shape(first);
+}
+
 Result<std::vector<AxisWindow>> reverse_windows(const DeconvAttrs& a, const Shape& x, const Shape& filter) {
   std::vector<AxisWindow> windows;
   for (int64_t i = 2; i < x.rank(); ++i) {
@@ -104,9 +111,11 @@ Result<MaybeDims> deconv_dims(InferCall& c, const DeconvAttrs& a, const MaybeDim
     if (!x_dims && !filter) return MaybeDims{};
     return MaybeDims(c.unknowns(static_cast<int64_t>((x_dims ? x_dims : filter)->size())));
   }
-  const Dims &x = *x_dims, &w = *filter;
+  const Dims& w = *filter;
+  Dims x = *x_dims;
   if (x.size() < 3 || x.size() != w.size())
     return c.error("x has {} axes, filter {}; needed the same number, at least 3", x.size(), w.size());
+  if (a.channels_last) std::rotate(x.begin() + 1, x.end() - 1, x.end());
   const size_t spatial = x.size() - 2;
   NNEX_TRY(check_lists(c, a, spatial));
   if (a.groups < 1 || a.groups > kMost) return c.error("groups is {}", a.groups);
@@ -129,6 +138,7 @@ Result<MaybeDims> deconv_dims(InferCall& c, const DeconvAttrs& a, const MaybeDim
     if (!extent.ok()) return c.error("spatial axis {}: {}", i, extent.error().message());
     out.push_back(*extent);
   }
+  if (a.channels_last) std::rotate(out.begin() + 1, out.begin() + 2, out.end());
   return MaybeDims(std::move(out));
 }
 
@@ -185,8 +195,9 @@ void collect(const std::vector<AxisMeetings>& axes, const std::vector<AxisWindow
 
 /// y[m, o] = bias[m] + the sum over channels, then meetings, of x * filter: one chain a result.
 template <class T>
-Status spread(const DeconvAttrs& a, const Shape& xs, const Shape& ws, const T* x, const T* filter, const T* bias,
+Status spread(const DeconvAttrs& a, const Shape& x_shape, const Shape& ws, const T* x, const T* filter, const T* bias,
               T* y) {
+  const Shape xs = channels_first(x_shape, a.channels_last);
   NNEX_ASSIGN(std::vector<AxisWindow> windows, reverse_windows(a, xs, ws));
   std::vector<AxisMeetings> axes;
   int64_t places = 1;
@@ -194,7 +205,9 @@ Status spread(const DeconvAttrs& a, const Shape& xs, const Shape& ws, const T* x
     axes.push_back(meetings_of(w, a.border));
     places *= w.output;
   }
-  const Ints xst = row_major_strides(xs), wst = row_major_strides(ws);
+  const Ints wst = row_major_strides(ws);
+  Ints xst = row_major_strides(x_shape);
+  if (a.channels_last) std::rotate(xst.begin() + 1, xst.end() - 1, xst.end());
   const int64_t taken = xs[1] / a.groups, made = ws[1], channels = made * a.groups;
   Offsets meetings;
   for (int64_t p = 0; p < places; ++p) {
@@ -207,7 +220,7 @@ Status spread(const DeconvAttrs& a, const Shape& xs, const Shape& ws, const T* x
         const T* w = filter + first * wst[0] + m % made * wst[1];
         for (int64_t k = 0; k < taken; ++k, from += xst[1], w += wst[0])
           for (const auto& [at, tap] : meetings) sum += from[at] * w[tap];
-        y[(n * channels + m) * places + p] = sum;
+        y[a.channels_last ? (n * places + p) * channels + m : (n * channels + m) * places + p] = sum;
       }
   }
   return {};
@@ -238,6 +251,7 @@ DeconvAttrs plane_attrs(const DeconvAttrs& a, int64_t channels) {
 Status infer_separable_deconv(InferCall& c) {
   const auto& a = c.attr<DeconvAttrs>();
   const MaybeDims &plane = c.dims(1), &point = c.dims(2);
+  if (a.channels_last) return c.error("channels must come before the spatial axes");
   if (point)
     for (size_t i = 2; i < point->size(); ++i)
       if ((*point)[i].is_number() && (*point)[i].value() != 1)
@@ -277,7 +291,8 @@ constexpr AttrType kDeconvAttrs = attrs_of<DeconvAttrs>(
      field<&DeconvAttrs::groups>("groups", "Channel groups."),
      field<&DeconvAttrs::output_padding>("output_padding", "More elements at the end of each spatial axis."),
      field<&DeconvAttrs::output_shape>("output_shape", "Spatial extents of y; with auto_pad only."),
-     field<&DeconvAttrs::border>("border", "What lies beyond x.")});
+     field<&DeconvAttrs::border>("border", "What lies beyond x."),
+     field<&DeconvAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.")});
 
 constexpr OpDef kDeconvOps[] = {
     {.name = "deconv",

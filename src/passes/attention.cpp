@@ -6,6 +6,7 @@
 
 #include "ops/attention.h"
 #include "ops/cast.h"
+#include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
@@ -265,7 +266,65 @@ class AttentionFinder {
   size_t rank_ = 4;  ///< Of the sentence being read.
 };
 
+// ---- Caches
+
+/// concat([past, fresh]) along the positions of [batch, heads, positions, depth].
+struct Cache {
+  ValueId past, fresh, joined;
+};
+std::optional<Cache> cache_of(const Graph& graph, ValueId v) {
+  const Node* join = made_by(graph, v, "concat");
+  if (!join || join->in.size() != 2 || !is_f32(graph, v) || graph[v].type.dims->size() != 4) return std::nullopt;
+  const int64_t axis = graph.attrs<AxisAttrs>(*join).axis;
+  if ((axis != 2 && axis != -2) || !is_f32(graph, join->in[0]) || !is_f32(graph, join->in[1])) return std::nullopt;
+  return Cache{join->in[0], join->in[1], v};
+}
+/// Whether this node alone reads v, beside the network's results.
+bool reads_alone(const Graph& graph, ValueId v, NodeId reader) {
+  return std::all_of(graph[v].uses.begin(), graph[v].uses.end(), [&](const Use& u) {
+    return !u.node.valid() ? u.block == graph[reader].parent : u.node == reader;
+  });
+}
+
 }  // namespace
+
+/// attention(q, concat([past_k, k]), concat([past_v, v]))   ->   attention(q, k, v, past_k, past_v), which joins a head
+/// at a time and reads it at once. What the network returns of the joined tensors are outputs of the node.
+Result<int> fuse_caches(Graph& graph) {
+  namespace port = attention_port;
+  int fused = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.erased || node.op->name != "attention" || node.in.size() > port::past_key || node.out.size() > 1) continue;
+    const auto& a = graph.attrs<AttentionAttrs>(node);
+    if (a.causal || a.left_window >= 0 || a.right_window >= 0) continue;  // they count from the cache's end
+    const auto k = cache_of(graph, node.in[port::k]), v = cache_of(graph, node.in[port::v]);
+    if (!k || !v || k->joined == v->joined || !reads_alone(graph, k->joined, id) || !reads_alone(graph, v->joined, id))
+      continue;
+    if (!((*graph[k->past].type.dims)[2] == (*graph[v->past].type.dims)[2])) continue;
+    std::vector<ValueId> in = node.in;
+    in.resize(port::past_value + 1);
+    in[port::k] = k->fresh, in[port::v] = v->fresh, in[port::past_key] = k->past, in[port::past_value] = v->past;
+    const NodeId made = graph.insert_node(id, *node.op, std::move(in), 3, node.attrs, {}, node.where);
+    const ValueId old[] = {graph[id].out[0], k->joined, v->joined};
+    for (size_t o = 0; o < 3; ++o) {
+      const ValueId y = graph[made].out[o];
+      graph.set_type(y, graph[old[o]].type);
+      if (o > 0 && graph[old[o]].uses.size() == 1) continue;  // read by the old node alone
+      graph.set_name(y, graph[old[o]].name);
+    }
+    graph.replace_uses(old[0], graph[made].out[0]);
+    graph.erase(id);
+    for (size_t o = 1; o < 3; ++o) {
+      if (graph[old[o]].uses.empty())
+        graph.drop_output(made, o);
+      else
+        graph.replace_uses(old[o], graph[made].out[o]);
+    }
+    ++fused;
+  }
+  return fused;
+}
 
 /// matmul(softmax(matmul(q, k, transpose_b) * scale + mask), v)   ->   attention(q, k, v, mask)
 /// The scale may stand before the product, the mask be a choice. With the transposes and reshapes around it where heads

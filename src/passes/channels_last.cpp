@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ops/conv.h"
+#include "ops/deconv.h"
 #include "ops/join.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
@@ -81,6 +82,8 @@ class Layout {
       const std::string_view name = graph_[id].op->name;
       if (name == "conv" || name == "conv_integer" || name == "qlinear_conv")
         turn<ConvAttrs>(id);
+      else if (name == "deconv")
+        turn<DeconvAttrs>(id);
       else if (name == "max_pool" || name == "box")
         turn<PoolAttrs>(id);
       else if (name == "transpose")
@@ -178,11 +181,13 @@ class Layout {
 
   // ---- Nodes that turn ----
 
-  /// Constant, or constant bytes under a scale.
+  /// Constant, or constant bytes under a scale, perhaps turned.
   bool fixed(ValueId v) const {
     const Node* maker = graph_.maker(v);
-    return graph_[v].is_constant() || (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "cast") &&
-                                       graph_[maker->in[0]].is_constant());
+    if (graph_[v].is_constant()) return true;
+    if (!maker || (maker->op->name != "dequantize_linear" && maker->op->name != "cast")) return false;
+    const Node* turn = made_by(graph_, maker->in[0], "transpose");
+    return graph_[turn ? turn->in[0] : maker->in[0]].is_constant();
   }
 
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.
@@ -192,7 +197,8 @@ class Layout {
     const bool bytes = t == DType::u8 || t == DType::i8;
     if (node.op->name == "conv" || node.op->name == "max_pool")
       return t == DType::f32 || t == DType::i32 || (bytes && node.op->name == "max_pool");
-    return node.op->name == "box" ? t == DType::f32 : bytes || t == DType::i32;
+    if (node.op->name == "box" || node.op->name == "deconv") return t == DType::f32;
+    return bytes || t == DType::i32;
   }
 
   bool suits(const Node& node) const {
@@ -203,14 +209,74 @@ class Layout {
     if (node.op->attrs.type == kConvAttrs.type)
       return fixed(node.in[static_cast<size_t>(node.op->input("filter"))]) &&
              graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
+    if (node.op->name == "deconv")
+      return fixed(node.in[1]) && graph_.attrs<DeconvAttrs>(node).border == ConvBorder::constant;
     const auto& a = graph_.attrs<PoolAttrs>(node);
     return (node.out.size() < 2 || !node.out[1].valid()) && a.size.size() == rank && a.size[0] == 1 && a.size[1] == 1 &&
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);
   }
 
+  // ---- Depthwise convolutions between tensors whose channels come first ----
+
+  /// One input channel a group: a kernel of planes serves it where it is.
+  bool is_depthwise(const Node& node) const {
+    if (node.op->name != "conv" || graph_[node.in[0]].type.dtype != DType::f32) return false;
+    const int64_t groups = graph_.attrs<ConvAttrs>(node).groups;
+    return groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(groups);
+  }
+  bool wants_last(const Node& node) const {
+    const std::string_view name = node.op->name;
+    return name == "conv" || name == "conv_integer" || name == "qlinear_conv" || name == "deconv" ||
+           name == "max_pool" || name == "box";
+  }
+  bool is_turned(ValueId v) const {
+    const auto p = perm_of(v);
+    return p && *p == inverse(to_last(p->size()));
+  }
+
+  /// Whether v, or what nodes that let transposes through make of it, meets nodes that work channels last or tensors
+  /// that are so already: then transposes on v's account are paid, or spared, elsewhere too. `x` is as v is.
+  bool meets_last(ValueId v, ValueId x) const {
+    std::vector<ValueId> reached = {x, v};
+    std::vector<NodeId> joins;
+    const auto known = [&](ValueId w) { return std::find(reached.begin(), reached.end(), w) != reached.end(); };
+    for (size_t i = 1; i < reached.size(); ++i) {
+      for (const Use& use : graph_[reached[i]].uses) {
+        if (!use.node.valid()) continue;
+        const Node& reader = graph_[use.node];
+        const bool passes =
+            reader.op->elementwise ||
+            std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == reader.op->name; });
+        if (const auto p = perm_of(reader); p && *p == to_last(p->size())) return true;
+        if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return true;
+        if (!passes && !(wants_last(reader) && suits(reader))) continue;
+        joins.push_back(use.node);
+        for (ValueId out : reader.out)
+          if (out.valid() && !known(out)) reached.push_back(out);
+      }
+    }
+    for (NodeId id : joins)
+      for (ValueId in : graph_[id].in)
+        if (in.valid() && !fixed(in) && !known(in)) return true;
+    return false;
+  }
+
+  /// Whether transposes around this convolution would stand there on its account alone.
+  bool stays(NodeId id) const {
+    const Node& node = graph_[id];
+    const ValueId x = node.in[0];
+    if (!is_depthwise(node) || is_turned(x)) return false;
+    for (const Use& use : graph_[x].uses) {
+      if (!use.node.valid() || use.node == id) continue;
+      const Node& reader = graph_[use.node];
+      if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return false;
+    }
+    return !meets_last(node.out[0], x);
+  }
+
   template <class A>
   void turn(NodeId id) {
-    if (graph_.attrs<A>(id).channels_last || !suits(graph_[id])) return;
+    if (graph_.attrs<A>(id).channels_last || !suits(graph_[id]) || stays(id)) return;
     auto attrs = std::make_shared<A>(graph_.attrs<A>(id));
     attrs->channels_last = true;
     std::vector<ValueId> in = graph_[id].in;
@@ -429,9 +495,9 @@ class Layout {
 
 }  // namespace
 
-/// Convolutions and pools of known rank, of float32 and of whole numbers   ->   the same with channels_last, between
-/// transposes; transposes move down past nodes that do not mind, and cancel. Every result keeps its bytes: no sum
-/// changes its order.
+/// Convolutions, deconvolutions and pools of known rank, of float32 and of whole numbers   ->   the same with
+/// channels_last, between transposes; transposes move down past nodes that do not mind, and cancel. A depthwise
+/// convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes its order.
 Result<int> channels_last(Graph& graph) { return Layout(graph).run(); }
 
 }  // namespace nnex

@@ -24,6 +24,7 @@ Result<int> channels_last(Graph& graph);
 Result<int> quantize_pools(Graph& graph);
 Result<int> fuse_quantized(Graph& graph);
 Result<int> fuse_attention(Graph& graph);
+Result<int> fuse_caches(Graph& graph);
 Result<int> fuse_products(Graph& graph);
 Result<int> fuse_chains(Graph& graph);
 

@@ -62,6 +62,8 @@ constexpr PassDef kPasses[] = {
     kInfer,
     {"fuse_attention", fuse_attention},
     kDropUnused,
+    {"fuse_caches", fuse_caches},
+    kDropUnused,
     {"fuse_products", fuse_products},
     {"fuse_chains", fuse_chains},
     kDropUnused,

@@ -142,6 +142,7 @@ void deconv(RowNode& w) {
   const auto& a = w.attr<DeconvAttrs>();
   const Ints x = w.x(), f = w.x(1);
   if (x.size() != 3 && x.size() != 4) return w.refuse("deconv: WebNN has two spatial axes");
+  if (a.channels_last) return w.refuse("deconv: channels must come before the spatial axes");
   auto windows = reverse_windows(a, nnex::Shape(x), nnex::Shape(f));
   if (!windows.ok()) return w.refuse("deconv: " + windows.error().message());
   Ints more;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "conv_oracle.h"
+#include "kernels/conv_planes.h"
 #include "share.h"
 #include "simd_test.h"
 
@@ -105,6 +106,14 @@ const Given rows[] = {
       .kernel = {1, 3, 3},
       .before = {0, 1, 1},
       .x_stride = 512}},
+    {"winograd", plane(2, 32, 69, 12, 16, 3, 1, 1)},
+    {"winograd, odd extents", plane(1, 67, 32, 11, 13, 3, 1, 1)},
+    {"winograd, no padding", plane(1, 33, 70, 14, 15, 3, 1, 0)},
+    {"winograd, pixels apart", [] {
+       ConvShape s = plane(1, 40, 60, 12, 12, 3, 1, 1);
+       s.x_stride = 43, s.y_stride = 64;
+       return s;
+     }()},
     {"empty batch", plane(0, 4, 4, 5, 5, 3, 1, 1)},
     {"no input channels", plane(1, 0, 4, 5, 5, 3, 1, 1)},
     {"no output pixels", with_out(plane(1, 2, 2, 5, 5, 3, 1, 1), {1, 0, 5}, {0, 1, 1})},
@@ -123,6 +132,7 @@ void check(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
   if (end.residual) end.residual = residual.data();
   end.residual_stride = s.out_channels + 1;
 
+  const auto one = conv_method(s) == ConvMethod::winograd ? oracle::winograd : oracle::conv;
   Team team(threads);
   std::vector<std::byte> bytes(filter.size() * 4 + 1);
   if (!filter.empty()) std::memcpy(bytes.data() + 1, filter.data(), filter.size() * 4);
@@ -133,7 +143,7 @@ void check(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
   conv(table, team, s, x.data(), packed.data(), y.data(), end, workspace.data());
   for (int64_t row = 0; row < pixels; ++row)
     for (int64_t c = 0; c < s.out_channels; ++c)
-      expected[size(row * s.y_step() + c)] = oracle::conv(s, x.data(), filter.data(), end, row, c, test::fuses(table));
+      expected[size(row * s.y_step() + c)] = one(s, x.data(), filter.data(), end, row, c, test::fuses(table));
   test::expect_same(y, expected);
 }
 
@@ -147,6 +157,79 @@ TEST(Conv, EqualsTheChainOfEveryOutput) {
   });
 }
 
+/// The same convolution of planes: x and y turned around it.
+void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
+  const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+  const int64_t pixels = s.out_pixels();
+  const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.in_channels), 2, 1);
+  const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.taps()), 2, 2);
+  const std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  if (end.bias) end.bias = bias.data();
+  std::vector<float> planes(x.size());
+  for (int64_t i = 0; i < s.batch; ++i)
+    for (int64_t c = 0; c < s.in_channels; ++c)
+      for (int64_t p = 0; p < s.in_pixels(); ++p)
+        planes[size((i * s.in_channels + c) * s.in_pixels() + p)] =
+            x[size((i * s.in_pixels() + p) * s.in_channels + c)];
+
+  Team team(threads);
+  std::vector<float> packed(size(plane_filter_floats(s)));
+  pack_plane_filter(s, reinterpret_cast<const std::byte*>(filter.data()), packed.data());
+  const int64_t bytes = plane_workspace(table, s, team.size());
+  std::vector<std::byte> workspace(size(bytes + 64), std::byte{0x7f});
+  const auto at = reinterpret_cast<uintptr_t>(workspace.data());
+  std::vector<float> y(size(s.batch * pixels * s.out_channels), 7.0F), expected = y;
+  conv_planes(table, team, s, planes.data(), packed.data(), y.data(), end, workspace.data() + (64 - at % 64));
+  for (int64_t i = 0; i < s.batch; ++i)
+    for (int64_t c = 0; c < s.out_channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p)
+        expected[size((i * s.out_channels + c) * pixels + p)] =
+            oracle::conv(s, x.data(), filter.data(), end, i * pixels + p, c, test::fuses(table));
+  test::expect_same(y, expected);
+}
+
+TEST(Conv, PlanesEqualTheChainOfEveryOutput) {
+  ConvShape wide = plane(1, 2, 2, 40, 700, 3, 1, 1, 2);  // more lines than a strip has
+  ConvShape volume = plane(2, 3, 6, 9, 18, 3, 2, 1, 3);
+  volume.in[0] = 5, volume.out[0] = 3, volume.kernel[0] = 2, volume.stride[0] = 2, volume.before[0] = 1;
+  ConvShape tall = plane(1, 3, 3, 30, 11, 3, 1, 2, 3);
+  tall.kernel = {1, 5, 2}, tall.stride = {1, 3, 3}, tall.dilation = {1, 2, 4}, tall.out = {1, 9, 4};
+  const Given more[] = {
+      {"more lines than a strip has", wide},
+      {"three axes, two outputs a channel", volume},
+      {"every axis its own stride and dilation", tall},
+      {"3x3 of few lines", plane(1, 5, 5, 3, 70, 3, 1, 1, 5)},
+      {"5x5 strided, no padding", plane(1, 2, 2, 21, 39, 5, 2, 0, 2)},
+      {"1x1 strided by three", plane(1, 4, 4, 10, 50, 1, 3, 0, 4)},
+      {"padding longer than the line", with_out(plane(1, 2, 2, 3, 3, 2, 2, 0, 2), {1, 5, 9}, {0, 5, 9})}};
+  test::for_each_table([&](const Loops& table) {
+    const auto both = [&](const Given& row) {
+      SCOPED_TRACE(row.name);
+      check_planes(row.s, table, 1, {});
+      check_planes(row.s, table, 2, {.bias = kGiven, .activation = {UnaryKind::clamp, -1, 1}});
+      check_planes(row.s, table, 3, {.scale = 0.5F, .bias = kGiven, .activation = {UnaryKind::silu, 1}});
+    };
+    for (const Given& row : rows)
+      if (is_plane_conv(row.s)) both(row);
+    for (const Given& row : more) {
+      ASSERT_TRUE(is_plane_conv(row.s)) << row.name;
+      both(row);
+    }
+  });
+}
+
+TEST(Conv, WinogradIsForManyChannelsAndPixels) {
+  EXPECT_EQ(conv_method(plane(1, 64, 64, 14, 14, 3, 1, 1)), ConvMethod::winograd);
+  EXPECT_EQ(conv_method(plane(9, 64, 64, 7, 7, 3, 1, 1)), ConvMethod::tiles);  // whatever the batch
+  EXPECT_EQ(conv_method(plane(1, 16, 96, 14, 14, 3, 1, 1)), ConvMethod::tiles);
+  EXPECT_EQ(conv_method(plane(1, 32, 32, 14, 14, 3, 1, 1)), ConvMethod::tiles);
+  EXPECT_EQ(conv_method(plane(1, 64, 64, 14, 14, 3, 2, 1)), ConvMethod::tiles);
+  EXPECT_EQ(conv_method(plane(1, 64, 64, 1, 200, 3, 1, 1)), ConvMethod::tiles);
+  ConvShape small = plane(1, 64, 64, 14, 14, 3, 1, 1);
+  small.low_memory = true;
+  EXPECT_EQ(conv_method(small), ConvMethod::tiles);
+}
+
 TEST(Conv, EveryEpilogue) {
   const Epilogue ends[] = {
       {.scale = 0.5F},
@@ -157,11 +240,11 @@ TEST(Conv, EveryEpilogue) {
       {.bias = kGiven, .residual = kGiven, .activation = {UnaryKind::silu, 1}},
       {.activation = {UnaryKind::hard_swish}},
   };
-  const size_t one_in = test::share() > 1 ? 3 : 1;  // of 35 pairs: every table gets others
+  const size_t one_in = test::share() > 1 ? 3 : 1;  // of 42 pairs: every table gets others
   size_t turn = 0;
   test::for_each_table([&](const Loops& table) {
     for (const Epilogue& end : ends)
-      for (size_t i : {0, 2, 3, 10, 12})
+      for (size_t i : {0, 2, 3, 10, 12, 26})
         if (turn++ % one_in == 0) check(rows[i].s, table, 2, end);
   });
 }

@@ -9,6 +9,7 @@
 #include "graph/infer.h"
 #include "nnex/model.h"
 #include "ops/activation.h"
+#include "ops/deconv.h"
 #include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
@@ -187,6 +188,40 @@ TEST(Fold, WorkWithoutEndIsLeftToTheRun) {
     a.size = {size}, a.padding = {{size / 2, size - size / 2 - 1}};
     n.g.set_results(kMain, {n.b("add", {n.x, n.b("max_pool", {n.weights({1})}, a)})});
     EXPECT_EQ(count(optimized(n.g), "max_pool"), size == 8 ? 0 : 1) << size;
+  }
+}
+
+TEST(Layout, DeconvolutionsOfEveryKind) {
+  struct Row {
+    const char* name;
+    int64_t size, stride, groups;
+    Pairs padding;
+  };
+  const Row rows[] = {{"a pixel becomes four", 2, 2, 1, {}},
+                      {"windows that overlap, cut", 3, 2, 2, {{1, 0}, {0, 1}}},
+                      {"places that nothing reaches", 2, 3, 1, {}},
+                      {"too many phases for the kernel", 3, 9, 1, {{1, 1}, {0, 0}}}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    Net n({2, 4, 5, 6});
+    DeconvAttrs a;
+    a.stride = {row.stride, row.stride}, a.groups = row.groups, a.padding = row.padding;
+    const ValueId w = n.weights({8, 6 / row.groups, row.size, row.size});
+    ValueId d = n.b("deconv", {n.conv(n.x, 8, 4, 3), w, n.weights({6})}, a);
+    const Graph g = expect_same(n, {n.conv(d, 3, 6, 1)}, {2, 4, 5, 6});
+    EXPECT_EQ(count(g, "transpose"), 2);
+  }
+}
+
+TEST(Layout, DepthwiseByItselfKeepsItsPlanes) {
+  for (int64_t stride : {1, 2, 3}) {
+    SCOPED_TRACE(stride);
+    Net n({2, 6, 13, 21});
+    ConvAttrs a;
+    a.groups = 6, a.stride = {stride, stride};
+    ValueId y = n.b("relu", {n.conv(n.b("silu", {n.conv(n.x, 6, 6, 3, a)}, AlphaAttrs{1}), 6, 6, 5, a)});
+    const Graph g = expect_same(n, {y}, {2, 6, 13, 21});
+    EXPECT_EQ(count(g, "transpose"), 0);
   }
 }
 
@@ -379,6 +414,15 @@ TEST(Quantized, Products) {
     const Shape shape = transposed ? Shape{10, 24} : Shape{24, 10};
     ValueId y = n.b("linear", {n.up(n.down(n.x)), n.weights_of(shape, transposed ? 0 : 1), n.weights({10})}, a);
     EXPECT_EQ(count(expect_near(n, n.up(n.down(y)), {5, 24}, 1), "fused"), 1);
+  }
+}
+
+TEST(Quantized, ProductsWithARowAndLimits) {
+  for (bool limits : {false, true}) {
+    ByteNet n({2, 5, 24});
+    ValueId y = n.b("add", {n.weights({10}), n.b("matmul", {n.up(n.down(n.x)), n.weights_of({24, 10}, 1)})});
+    if (limits) y = n.b("clamp", {y, n.b.number(DType::f32, -0.25), n.b.number(DType::f32, 0.5)});
+    EXPECT_EQ(count(expect_near(n, n.up(n.down(y)), {2, 5, 24}, 1), "fused"), 1);
   }
 }
 

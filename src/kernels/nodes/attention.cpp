@@ -3,53 +3,20 @@
 
 #include "kernels/attention.h"
 
-#include <cstring>
-
 #include "kernels/kernel.h"
-#include "kernels/split.h"
 
 namespace nnex {
 namespace {
 
 namespace port = attention_port;
 
-/// A cache and the new positions joined: [batch, kv_heads, total, depth].
-struct Join {
-  AttentionSizes s;
-  int64_t depth = 0;
-
-  int64_t floats() const { return s.batch * s.kv_heads * s.total() * depth; }
-
-  void run(Team& team, const float* past, const float* x, float* to) const {
-    const HeadStrides at = head_strides(s.side_by_side, s.kv_heads, s.keys, depth);
-    split(team, s.batch * s.kv_heads, floats() * 4, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t h = begin; h < end; ++h) {
-        float* y = to + h * s.total() * depth;
-        copy(past + h * s.past * depth, s.past * depth, y);
-        y += s.past * depth;
-        const float* from = x + h / s.kv_heads * at.batch + h % s.kv_heads * at.head;
-        if (at.row == depth) {
-          copy(from, s.keys * depth, y);
-          continue;
-        }
-        for (int64_t j = 0; j < s.keys; ++j) copy(from + j * at.row, depth, y + j * depth);
-      }
-    });
-  }
-
- private:
-  static void copy(const float* from, int64_t n, float* to) {
-    if (n > 0) std::memcpy(to, from, static_cast<size_t>(n) * 4);
-  }
-};
-
 class AttentionNode : public Kernel {
  public:
   AttentionNode(const simd::Loops& loops, const AttentionAttrs& a, const AttentionSizes& s, const MaskStrides& mask,
                 bool keeps_key, bool keeps_value)
       : sizes_(s), attention_(loops, a, s), mask_(mask) {
-    if (s.has_past && !keeps_key) key_bytes_ = join(s.depth).floats() * 4;
-    if (s.has_past && !keeps_value) value_bytes_ = join(s.value_depth).floats() * 4;
+    if (s.has_past && !keeps_key) key_bytes_ = joined_floats(s.depth) * 4;
+    if (s.has_past && !keeps_value) value_bytes_ = joined_floats(s.value_depth) * 4;
   }
 
   int64_t workspace() const override { return lines(key_bytes_) + lines(value_bytes_) + attention_.workspace(); }
@@ -61,10 +28,13 @@ class AttentionNode : public Kernel {
     d.y = c.out<float>(port::y).data();
     d.y_at = head_strides(sizes_.side_by_side, sizes_.q_heads, sizes_.queries, sizes_.value_depth);
     std::byte* rest = c.workspace;
-    d.k = whole(c, port::k, port::past_key, port::key, sizes_.depth, rest, d.k_at);
+    CacheJoin keys, values;
+    d.k = whole(c, port::k, port::past_key, port::key, sizes_.depth, rest, d.k_at, keys);
     rest += lines(key_bytes_);
-    d.v = whole(c, port::v, port::past_value, port::value, sizes_.value_depth, rest, d.v_at);
+    d.v = whole(c, port::v, port::past_value, port::value, sizes_.value_depth, rest, d.v_at, values);
     rest += lines(value_bytes_);
+    if (keys.to) d.join_k = &keys;
+    if (values.to) d.join_v = &values;
     d.mask = mask_;
     if (c.has(port::mask)) {
       if (c.in(port::mask).dtype() == DType::boolean)
@@ -79,17 +49,19 @@ class AttentionNode : public Kernel {
 
  private:
   static int64_t lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  Join join(int64_t depth) const { return {sizes_, depth}; }
+  int64_t joined_floats(int64_t depth) const { return sizes_.batch * sizes_.kv_heads * sizes_.total() * depth; }
 
-  /// Where all keys or values lie, joined with the cache if there is one.
-  const float* whole(Call& c, size_t x, size_t past, size_t o, int64_t depth, std::byte* own, HeadStrides& at) const {
+  /// Where all keys or values lie, or will lie once `join` has joined them with the cache.
+  const float* whole(Call& c, size_t x, size_t past, size_t o, int64_t depth, std::byte* own, HeadStrides& at,
+                     CacheJoin& join) const {
     const float* const given = c.in<float>(x).data();
     at = head_strides(sizes_.side_by_side, sizes_.kv_heads, sizes_.keys, depth);
     float* to = sizes_.has_past ? reinterpret_cast<float*>(own) : nullptr;
     if (c.wants(o)) to = c.out<float>(o).data();
     if (!to) return given;
-    join(depth).run(*c.team, sizes_.has_past ? c.in<float>(past).data() : nullptr, given, to);
+    join = {nullptr, given, at, sizes_.kv_heads, sizes_.past, sizes_.keys, depth, to};
     if (!sizes_.has_past) return given;
+    join.past = c.in<float>(past).data();
     at = head_strides(false, sizes_.kv_heads, sizes_.total(), depth);
     return to;
   }

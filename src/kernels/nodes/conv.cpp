@@ -1,6 +1,8 @@
-// Convolution nodes on the channels-last kernels; channels-first tensors are turned on the way in and out.
+// Convolution nodes on the channels-last kernels; channels-first tensors are turned on the way in and out, or served
+// plane by plane.
 
 #include "kernels/conv.h"
+#include "kernels/conv_planes.h"
 
 #include "kernels/kernel.h"
 #include "kernels/nodes/finish.h"
@@ -39,6 +41,37 @@ class ConvKernel : public Kernel {
   Turn turn_;
 };
 
+/// Channels first, one input channel for each group.
+class PlaneConvKernel : public Kernel {
+ public:
+  PlaneConvKernel(const simd::Loops& loops, const ConvShape& shape, Packs::Bytes filter, const Finish& finish)
+      : loops_(loops), shape_(shape), filter_(std::move(filter)), finish_(finish) {}
+
+  int64_t workspace() const override { return plane_workspace(loops_, shape_, usable_threads()); }
+  bool packed(size_t input) const override { return static_cast<int>(input) == finish_.constant; }
+
+  Status run(Call& c) const override {
+    conv_planes(loops_, *c.team, shape_, c.in<float>(static_cast<size_t>(finish_.x)).data(),
+                reinterpret_cast<const float*>(filter_.get()), reinterpret_cast<float*>(c.out(0).mutable_data()),
+                finish_.epilogue(c, shape_.out_channels), c.workspace);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  ConvShape shape_;
+  Packs::Bytes filter_;
+  Finish finish_;
+};
+
+Result<std::unique_ptr<Kernel>> plane_kernel(const KernelRequest& r, const ConvShape& s, const Finish& finish) {
+  NNEX_ASSIGN(auto filter,
+              r.packs.get(pack_key("plane conv", r, r.in[1]), plane_filter_floats(s) * 4, [&](std::byte* to) {
+                pack_plane_filter(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+              }));
+  return std::unique_ptr<Kernel>(std::make_unique<PlaneConvKernel>(r.loops, s, std::move(filter), finish));
+}
+
 /// Float32, a constant filter, zeros beyond the border, one to three spatial axes.
 Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Finish& finish) {
   const auto& a = r.attr<ConvAttrs>();
@@ -49,6 +82,7 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Finish
   const auto shape = conv_shape(a, x, w);
   if (!shape) return nullptr;
   const ConvShape& s = *shape;
+  if (!a.channels_last && is_plane_conv(s)) return plane_kernel(r, s, finish);
   const std::string key = filter_key("conv", r, r.in[1], s);
   NNEX_ASSIGN(auto filter, r.packs.get(key, conv_filter_floats(r.loops, s) * 4, [&](std::byte* to) {
     conv_pack_filter(r.loops, r.team, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));

@@ -53,9 +53,10 @@ struct Phase {
   bool taps() const { return shape.taps() > 0; }
 };
 
-/// y as [batch, channels, extents...].
+/// y as [batch, channels, extents...], or with its channels last.
 struct Image {
   int64_t batch = 1, channels = 1;
+  bool channels_last = false;
   std::array<int64_t, 3> extent = {1, 1, 1}, stride = {1, 1, 1};
   int64_t pixels() const { return extent[0] * extent[1] * extent[2]; }
 };
@@ -65,7 +66,9 @@ class DeconvKernel : public Kernel {
   DeconvKernel(const simd::Loops& loops, const ConvShape& x, const Image& y, std::vector<Phase> phases)
       : loops_(loops), x_(x), y_(y), phases_(std::move(phases)) {
     const int64_t in_pixels = x_.in[0] * x_.in[1] * x_.in[2];
-    turned_ = x_.in_channels == 1 || in_pixels == 1 ? 0 : round_up(x_.batch * x_.in_channels * in_pixels * 4);
+    turned_ = y_.channels_last || x_.in_channels == 1 || in_pixels == 1
+                  ? 0
+                  : round_up(x_.batch * x_.in_channels * in_pixels * 4);
     for (const Phase& p : phases_) {
       if (!p.taps()) continue;
       result_ = std::max(result_, round_up(p.shape.batch * p.shape.out_pixels() * y_.channels * 4));
@@ -102,29 +105,44 @@ class DeconvKernel : public Kernel {
   }
 
  private:
-  /// Puts a phase's pixels [batch, places..., channels] at their places in the channels-first y; without pixels, the
-  /// bias.
+  /// Puts a phase's pixels [batch, places..., channels] at their places in y; without pixels, the bias.
   void scatter(Team& team, const Phase& p, const float* from, const float* bias, float* y) const {
     const AxisPhase &plane = p.axes[0], &line = p.axes[1], &column = p.axes[2];
     const int64_t lines = y_.batch * plane.places * line.places;
     split(team, lines, lines * column.places * y_.channels * 8, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t q1 = i % line.places, q0 = i / line.places % plane.places, n = i / line.places / plane.places;
-        float* const to =
-            y + n * y_.channels * y_.pixels() +
+        const int64_t pixel =
             ((plane.first + q0 * y_.stride[0]) * y_.extent[1] + line.first + q1 * y_.stride[1]) * y_.extent[2] +
             column.first;
+        float* const image = y + n * y_.channels * y_.pixels();
+        float* const to = image + (y_.channels_last ? pixel * y_.channels : pixel);
         const float* pixels =
             from ? from + (((n * p.shape.out[0] + plane.skip + q0) * p.shape.out[1] + line.skip + q1) * p.shape.out[2] +
                            column.skip) *
                               y_.channels
                  : nullptr;
-        if (pixels)
+        if (y_.channels_last)
+          place_pixels(pixels, bias, column.places, to);
+        else if (pixels)
           scatter_line(pixels, column.places, to);
         else
           fill_line(bias, column.places, to);
       }
     });
+  }
+
+  /// Channels last: whole pixels.
+  void place_pixels(const float* from, const float* bias, int64_t places, float* to) const {
+    const int64_t channels = y_.channels, step = y_.stride[2] * channels;
+    for (int64_t q = 0; q < places; ++q, to += step) {
+      if (from)
+        std::copy_n(from + q * channels, channels, to);
+      else if (bias)
+        std::copy_n(bias, channels, to);
+      else
+        std::fill_n(to, channels, 0.0F);
+    }
   }
 
   void scatter_line(const float* from, int64_t places, float* to) const {
@@ -197,7 +215,8 @@ Result<Phase> make_phase(const KernelRequest& r, const ConvShape& x, const std::
 /// Float32, a constant filter, zeros beyond x, one to three spatial axes, few phases.
 Result<std::unique_ptr<Kernel>> make_deconv(const KernelRequest& r) {
   const auto& a = r.attr<DeconvAttrs>();
-  const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out[0].shape;
+  const Shape x = channels_first(r.in[0].shape, a.channels_last), y = channels_first(r.out[0].shape, a.channels_last);
+  const Shape& w = r.in[1].shape;
   if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || x.rank() < 3 || x.rank() > 5 ||
       x.count() == 0 || w.count() == 0 || y.count() == 0)
     return nullptr;
@@ -207,7 +226,7 @@ Result<std::unique_ptr<Kernel>> make_deconv(const KernelRequest& r) {
   std::copy_backward(found->begin(), found->end(), windows.end());
   ConvShape s;
   s.batch = x[0], s.in_channels = x[1], s.out_channels = y[1], s.groups = a.groups;
-  Image image{y[0], y[1]};
+  Image image{y[0], y[1], a.channels_last};
   int64_t phases = 1;
   for (size_t i = 0; i < 3; ++i) {
     s.in[i] = windows[i].input;

@@ -7,9 +7,9 @@
 
 namespace nnex::simd {
 
-/// y[i][o] = finish(sum over slice s, row r, tap t of rows[s * slice_rows + i * stride + r * dilation][offsets[t] + o] *
-/// w[s][r][t]) for lines i < lines and pixels o < out_width; a chain over ascending s, then r, then t. A row is readable
-/// in whole vectors, from each offset on.
+/// y[i][o] = finish(sum over slice s, row r, tap t of rows[s * slice_rows + i * stride + r * dilation][offsets[t] + o]
+/// * w[s][r][t]) for lines i < lines and pixels o < out_width; a chain over ascending s, then r, then t. A row is
+/// readable in whole vectors, from each offset on.
 struct PlaneLines {
   const float* const* rows = nullptr;
   int64_t slices = 1;

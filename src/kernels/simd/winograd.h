@@ -8,8 +8,8 @@
 
 namespace nnex::simd {
 
-/// y[4 i + j] (each `y_stride` floats after the other) = channels of (B^T d B)[i][j], where d[4 r + c] are the channels of
-/// the pixel in row r, column c of a 4x4 patch, and (B^T d)[0..3] = d0 - d2, d1 + d2, d2 - d1, d1 - d3.
+/// y[4 i + j] (each `y_stride` floats after the other) = channels of (B^T d B)[i][j], where d[4 r + c] are the channels
+/// of the pixel in row r, column c of a 4x4 patch, and (B^T d)[0..3] = d0 - d2, d1 + d2, d2 - d1, d1 - d3.
 struct WinogradPatch {
   const float* d[16] = {};
   float* y = nullptr;
