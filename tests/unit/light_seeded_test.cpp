@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/mapped_file.h"
+#include "formats/nnef/import.h"
 #include "formats/read.h"
 #include "nnex/model.h"
 #include "ops/matmul.h"
@@ -80,12 +82,28 @@ Graph seeded(const fs::path& path) {
   return g;
 }
 
+/// The weights and biases of convolutions and products, in the order of the network.
+std::vector<Tensor> parameters(const Graph& g) {
+  std::vector<Tensor> out;
+  for (NodeId id : g.order()) {
+    if (g[id].op->name != "conv" && g[id].op->name != "linear") continue;
+    for (size_t port = 1; port < g[id].in.size(); ++port) {
+      ValueId v = g[id].in[port];
+      while (!g[v].is_constant() && g.maker(v)) v = g.maker(v)->in[0];
+      const Tensor* t = g[v].is_constant() ? g[v].constant.tensor() : nullptr;
+      EXPECT_NE(t, nullptr) << g[id].op->name << " " << port;
+      if (t) out.push_back(*t);
+    }
+  }
+  return out;
+}
+
 Tensor logits(const fs::path& path) { return stored::value(path, Type::tensor(DType::f32)).tensor()->clone().value(); }
 
-void check(const fs::path& model, const Tensor& want, bool optimize, double bound) {
+void compare(Graph graph, const Tensor& want, bool optimize, double bound) {
   LoadOptions options;
   options.optimize = optimize;
-  auto compiled = Model::compile(seeded(model), options);
+  auto compiled = Model::compile(std::move(graph), options);
   ASSERT_TRUE(compiled.ok()) << compiled.error().text();
   SessionOptions session_options;
   session_options.threads = 0;
@@ -123,10 +141,42 @@ TEST(LightSeeded, NineNetworksGiveTheirLogits) {
     const std::string name = file.path().stem().string();
     SCOPED_TRACE(name);
     ++networks;
-    check(file.path(), logits(shared() / "light_seeded" / (name + "_logits.pb")), true, 2e-5);
+    compare(seeded(file.path()), logits(shared() / "light_seeded" / (name + "_logits.pb")), true, 2e-5);
   }
   EXPECT_EQ(networks, 9);
   fs::remove_all(folder);
+}
+
+/// Khronos's text of VGG-19 is the same network: with the same weights it gives the same logits.
+TEST(LightSeeded, Vgg19ReadFromNnefGivesTheLogitsOfOnnx) {
+  const fs::path nnef = stored::shared() / "conformance/nnef/graphs/khronos-vgg/graph.nnef";
+  const fs::path archive = shared() / "light.tar.xz";
+  if (!fs::exists(archive) || !fs::exists(nnef)) GTEST_SKIP() << "the conformance sets are not here (NNEX_SHARED)";
+  const fs::path folder = fs::temp_directory_path() / ("nnex_light_vgg_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const std::string unpack = "cd '" + folder.string() + "' && cmake -E tar xf '" + fs::absolute(archive).string() + "'";
+  ASSERT_EQ(std::system(unpack.c_str()), 0);
+  fs::path onnx;
+  for (const auto& file : fs::recursive_directory_iterator(folder))
+    if (file.path().stem() == "light_vgg19" && file.path().extension() == ".onnx") onnx = file.path();
+  ASSERT_FALSE(onnx.empty());
+  const std::vector<Tensor> weights = parameters(seeded(onnx));
+  fs::remove_all(folder);
+  size_t next = 0;
+  nnef_format::ImportOptions options;
+  options.lowering.variable = [&](const nnef_format::VariableRequest& r) -> Result<Tensor> {
+    const Shape shape(r.extents);
+    if (next >= weights.size() || weights[next].count() != shape.count())
+      return Error(Code::internal, "the networks have other weights");
+    const auto kept = std::make_shared<const Tensor>(weights[next++]);
+    return Tensor::borrow(DType::f32, shape, kept->data(), kept);
+  };
+  auto text = MappedFile::open(nnef.string(), MapPolicy::never);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  auto graph = nnef_format::import_document(text->bytes(), "graph.nnef", options);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(next, weights.size());
+  compare(*std::move(graph), logits(shared() / "light_seeded/light_vgg19_logits.pb"), true, 2e-5);
 }
 
 }  // namespace
