@@ -47,6 +47,7 @@ struct Strips {
   int64_t of_plane = 1;
 };
 
+/// Parts with scratch of their own; a team may have more threads than the workspace was made for.
 int64_t parts_of(const Strips& strips, int threads) {
   constexpr int64_t kWorkOfPart = 50'000;
   const ConvShape& s = strips.s;
@@ -172,7 +173,7 @@ int64_t plane_workspace(const simd::Loops& loops, const ConvShape& s, int thread
 void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed,
                  float* y, const Epilogue& end, std::byte* workspace) {
   const Strips strips(loops, s);
-  const int64_t count = strips.count(), parts = parts_of(strips, team.size());
+  const int64_t count = strips.count(), parts = parts_of(strips, std::min(team.size(), usable_threads()));
   if (count == 0 || s.out[2] == 0) return;
   team.run(parts, [&](int64_t part) {
     StripRun run(loops, strips, x, packed, y, end, workspace + part * strips.bytes());

@@ -180,7 +180,7 @@ void pack_winograd_filter(const simd::Loops& loops, Team& team, const ConvShape&
 
 int64_t winograd_workspace(const ConvShape& s, int threads) {
   int64_t floats = 0;
-  for (int64_t t = 1; t <= std::max(threads, 1); ++t) {
+  for (int64_t t = 1; t <= std::clamp(threads, 1, usable_threads()); ++t) {
     const Groups groups(s, t);
     floats = std::max(floats, std::min(t, groups.count) * groups.floats());
   }
@@ -189,9 +189,10 @@ int64_t winograd_workspace(const ConvShape& s, int threads) {
 
 void conv_winograd(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed,
                    float* y, const Epilogue& end, std::byte* workspace) {
-  const Groups groups(s, team.size());
+  const int threads = std::min(team.size(), usable_threads());  // a team may have more than the workspace was made for
+  const Groups groups(s, threads);
   if (groups.total == 0) return;
-  const int64_t parts = std::min<int64_t>(team.size(), groups.count);
+  const int64_t parts = std::min<int64_t>(threads, groups.count);
   team.run(parts, [&](int64_t part) {
     GroupRun run(loops, s, groups, x, packed, y, end, reinterpret_cast<float*>(workspace) + part * groups.floats());
     for (int64_t i = share(groups.count, parts, part); i < share(groups.count, parts, part + 1); ++i) {

@@ -44,8 +44,10 @@ bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
          products.one.m <= 2 * shape.rows;
 }
 
-/// Products a part packs for, one after the other.
-int64_t batch_parts(const BatchGemm& products, int threads) { return std::min<int64_t>(products.batch, threads); }
+/// Products a part packs for, one after the other. A team may have more threads than the workspace was made for.
+int64_t batch_parts(const BatchGemm& products, int threads) {
+  return std::min<int64_t>(products.batch, std::min(threads, usable_threads()));
+}
 
 /// A whole number of cache lines, so that neighbours share none.
 int64_t workspace_floats(const simd::Loops& loops, const BatchGemm& products) {
