@@ -121,7 +121,7 @@ Passed pass(const IntRange& before, IntStage& s) {
     p.narrow = s.factor == 1 || halves(whole);
   }
   p.after = limited(x, s.least, s.most);
-  p.narrow = p.narrow && halves(p.after);
+  p.narrow = p.narrow && p.enters && halves(p.after);  // a limit may lie beyond int16
   return p;
 }
 

@@ -297,6 +297,18 @@ TEST(IntSteps, ARequantisationIsNarrowBehindItsFirstShift) {
   EXPECT_EQ(steps.steps()[1].stage.least, kLeast);  // relu came before: no number is below 0
 }
 
+/// An element of int16 that a limit takes out of it.
+TEST(IntSteps, LimitsBeyondInt16AreNotNarrow) {
+  IntSteps steps;
+  steps.shift_right(8);
+  steps.clamp(-127, 127);
+  steps.combine(IntStepKind::maximum, 0, range_of(IntType::u8));
+  steps.clamp(195'326, kMost);
+  steps.shift_right(15);
+  steps.finish({}, IntType::i32, IntType::i8);
+  EXPECT_EQ(steps.narrow(), 3);  // the result alone is
+}
+
 TEST(IntSteps, OneStageHoldsWhatComesInItsOrder) {
   IntSteps steps;
   steps.clamp(0, kMost);
