@@ -1,6 +1,7 @@
 #include "run/raise_integers.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/faults.h"
 #include "base/try.h"
@@ -11,6 +12,9 @@
 #include "ops/conv.h"
 #include "ops/cvm.h"
 #include "ops/gather.h"
+#include "ops/join.h"
+#include "ops/reduce.h"
+#include "ops/scatter.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -30,6 +34,10 @@ class Raiser {
       if (n.op->name == "gather") gather(id);
       if (n.op->name == "select") condition(id);
       if (n.op->name == "clamp" && dtype(n.out[0]) == DType::i32) clip(id);
+      if (n.op->name == "add") digits(id);
+      if (n.op->name == "expand" && !repeat(id)) stretch(id);
+      if (n.op->name == "sum_reduce") count_rows(id);
+      if (n.op->name == "slice") front_rows(id);
     }
     return drop_and_infer();
   }
@@ -60,7 +68,7 @@ class Raiser {
   /// p where a clamp's limits are +-(2^(p-1) - 1).
   std::optional<int64_t> bits_of(const Node& clamp) const {
     const auto low = number(clamp, 1), high = number(clamp, 2);
-    if (!low || !high || *low != -*high || *high < 1 || *high > INT32_MAX || (*high & (*high + 1))) return std::nullopt;
+    if (!low || !high || *low != -*high || *high < 0 || *high > INT32_MAX || (*high & (*high + 1))) return std::nullopt;
     int64_t p = 1;
     while (*high >> (p - 1)) ++p;
     return p;
@@ -139,19 +147,183 @@ class Raiser {
       graph_.set_input(id, 0, truth->in[0]);
   }
 
-  /// gather(x, max(min(i, n - 1), 0)): indices that are clamped
+  /// gather(x, max(min(i, n - 1), 0)): indices that are clamped; constant ones may be in range as they are
   void gather(NodeId id) {
     const auto a = graph_.attrs<GatherAttrs>(id);
-    const Node* low = graph_.maker(graph_[id].in[1]);
-    const Node* high = low && low->op->name == "max" ? graph_.maker(low->in[0]) : nullptr;
-    const ValueId table = graph_[id].in[0];
+    const ValueId table = graph_[id].in[0], index = graph_[id].in[1];
     const Tensor* t = graph_[table].constant.tensor();
     const auto x = t ? std::optional(t->shape()) : concrete(graph_[table].type);
-    if (!high || high->op->name != "min" || !x || number(*low, 1) != 0) return;
-    const int64_t axis = a.axis < 0 ? a.axis + x->rank() : a.axis;
-    if (axis < 0 || axis >= x->rank() || number(*high, 1) != (*x)[axis] - 1) return;
-    graph_.set_input(id, 1, high->in[0]);
+    const int64_t axis = a.axis < 0 && x ? a.axis + x->rank() : a.axis;
+    if (!x || axis < 0 || axis >= x->rank()) return;
+    const Node *low = graph_.maker(index), *high = nullptr;
+    if (low && low->op->name == "max" && number(*low, 1) == 0) high = graph_.maker(low->in[0]);
+    if (high && high->op->name == "min" && number(*high, 1) == (*x)[axis] - 1)
+      graph_.set_input(id, 1, high->in[0]);
+    else if (!in_range(index, (*x)[axis]))
+      return;
     graph_.set_attrs(id, GatherAttrs{a.axis, false, Outside::clamp});
+  }
+  /// Whether v is constant and holds numbers of [0, n) alone.
+  bool in_range(ValueId v, int64_t n) const {
+    const Tensor* t = graph_[v].constant.tensor();
+    if (!t || !is_int(t->dtype())) return false;
+    for (int64_t i = 0; i < t->count(); ++i)
+      if (const int64_t k = int_at(*t, i); k < 0 || k >= n) return false;
+    return true;
+  }
+
+  // ---- Digits
+
+  /// sum(cast(abs(cast(x, i64)) >= [2, 4, ..., 2^31]), last axis) + 1
+  void digits(NodeId id) {
+    const Node& n = graph_[id];
+    if (dtype(n.out[0]) != DType::i32) return;
+    for (size_t one : {0, 1}) {
+      const Node* sum = number(n, one) == 1 ? made_by(n.in[1 - one], "sum_reduce") : nullptr;
+      const Node* counted = sum && sums(*sum, {-1}) ? made_by(sum->in[0], "cast") : nullptr;
+      const Node* reached = counted ? made_by(counted->in[0], "ge") : nullptr;
+      const Node* apart = reached && are_powers(*reached, 1) ? made_by(reached->in[0], "unsqueeze") : nullptr;
+      const Node* size = apart ? made_by(apart->in[0], "abs") : nullptr;
+      const auto x = size ? widened(size->in[0]) : std::nullopt;
+      const auto from = x ? concrete(graph_[*x].type) : std::nullopt;
+      const auto axis = apart ? numbers(*apart, 1) : std::nullopt;
+      if (!from || !axis || (*axis != Ints{-1} && *axis != Ints{from->rank()})) continue;
+      return replace(id, Builder(graph_, id)("cvm_precision", {*x}));
+    }
+  }
+  bool are_powers(const Node& n, size_t i) const {
+    const auto list = numbers(n, i);
+    if (!list || list->size() != 31) return false;
+    for (size_t k = 0; k < list->size(); ++k)
+      if ((*list)[k] != int64_t{2} << k) return false;
+    return true;
+  }
+  std::optional<Ints> numbers(const Node& n, size_t i) const {
+    const Tensor* t = graph_.constant_in(n, i);
+    return t && is_int(t->dtype()) && t->count() < 64 ? std::optional(ints_of(*t)) : std::nullopt;
+  }
+  /// Whether a sum goes over these axes, counted from the last where negative, and drops them.
+  bool sums(const Node& sum, Ints wanted) const {
+    const auto& a = graph_.attrs<ReduceAttrs>(sum);
+    const auto x = concrete(graph_[sum.in[0]].type);
+    auto axes = numbers(sum, 1);
+    if (a.keepdims || a.to_end || !x || !axes) return false;
+    for (Ints* list : {&*axes, &wanted}) {
+      for (int64_t& axis : *list) axis += axis < 0 ? x->rank() : 0;
+      std::sort(list->begin(), list->end());
+    }
+    return *axes == wanted;
+  }
+
+  // ---- Elements that stand several times
+
+  /// reshape(expand(x with an axis of 1 behind another, r there)), the two merged: x's slices r times each
+  bool repeat(NodeId id) {
+    const ValueId apart = graph_[id].in[0], wide = graph_[id].out[0];
+    const Node* split = graph_.maker(apart);
+    if (!split || (split->op->name != "unsqueeze" && split->op->name != "reshape") || !graph_.read_once(wide))
+      return false;
+    const NodeId merge = graph_[wide].uses[0].node;
+    if (graph_[merge].op->name != "reshape") return false;
+    const auto x = concrete(graph_[split->in[0]].type), from = concrete(graph_[apart].type),
+               to = concrete(graph_[wide].type), y = concrete(graph_[graph_[merge].out[0]].type);
+    if (!x || !from || !to || !y || from->rank() != x->rank() + 1 || to->rank() != from->rank()) return false;
+    for (int64_t axis = 0; axis < x->rank(); ++axis) {
+      const int64_t times = (*to)[axis + 1];
+      Ints between(x->begin(), x->end()), stretched = between, merged = between;
+      between.insert(between.begin() + axis + 1, 1);
+      stretched.insert(stretched.begin() + axis + 1, times);
+      merged[static_cast<size_t>(axis)] *= times;
+      if (!(*from == Shape(between)) || !(*to == Shape(stretched)) || !(*y == Shape(merged))) continue;
+      replace(merge, Builder(graph_, merge)("repeat", {split->in[0]}, RepeatAttrs{times, axis}));
+      return true;
+    }
+    return false;
+  }
+
+  /// expand(x): x again and again along the axes of 1 that it stretches
+  void stretch(NodeId id) {
+    const Node& n = graph_[id];
+    const auto x = concrete(graph_[n.in[0]].type), y = concrete(graph_[n.out[0]].type);
+    if (!x || !y || graph_[n.out[0]].uses.empty()) return;
+    Ints wide(static_cast<size_t>(y->rank() - x->rank()), 1), times;
+    wide.insert(wide.end(), x->begin(), x->end());
+    for (int64_t i = 0; i < y->rank(); ++i) times.push_back(wide[static_cast<size_t>(i)] == 1 ? (*y)[i] : 1);
+    Builder b(graph_, id);
+    ValueId from = n.in[0];
+    if (y->rank() > x->rank()) {
+      from = b("reshape", {from, b.ints(wide)});
+      graph_.set_type(from, Type::tensor(dtype(n.in[0]), dims_of(Shape(wide))));
+    }
+    replace(id, b("tile", {from, b.ints(times)}));
+  }
+
+  // ---- Detection
+
+  /// Of cast(gt(slice(x, column 1), threshold), i32): the node that counts and moves those rows.
+  std::optional<NodeId> counted(NodeId before, ValueId ones) {
+    const Node* cast = graph_.maker(ones);
+    const Node* above = cast && cast->op->name == "cast" ? graph_.maker(cast->in[0]) : nullptr;
+    return above && dtype(ones) == DType::i32 ? counted_above(before, cast->in[0]) : std::nullopt;
+  }
+  std::optional<NodeId> counted_above(NodeId before, ValueId answers) {
+    const Node* above = graph_.maker(answers);
+    const Node* score = above && above->op->name == "gt" ? graph_.maker(above->in[0]) : nullptr;
+    const auto threshold = score ? number(*above, 1) : std::nullopt;
+    if (!threshold || score->op->name != "slice" || !is_slice(*score, 1, 2, 2)) return std::nullopt;
+    const auto [it, fresh] = counters_.emplace(answers, NodeId{});
+    if (fresh) {
+      const ValueId x = score->in[0];
+      it->second =
+          Builder(graph_, before)
+              .node(op("get_valid_counts"), {x}, 2, std::make_shared<ValidCountsAttrs>(ValidCountsAttrs{*threshold}));
+    }
+    return it->second;
+  }
+  /// Whether a slice of three axes takes [first, last) of one axis, and all of the others.
+  bool is_slice(const Node& n, int64_t first, int64_t last, int64_t axis) const {
+    const auto x = concrete(graph_[n.in[0]].type);
+    if (!x || x->rank() != 3 || dtype(n.in[0]) != DType::i32) return false;
+    const auto axes = numbers(n, 3);
+    return numbers(n, 1) == Ints{first} && numbers(n, 2) == Ints{last} && axes &&
+           (*axes == Ints{axis} || *axes == Ints{axis - 3}) &&
+           (n.in.size() < 5 || !n.in[4].valid() || numbers(n, 4) == Ints{1});
+  }
+
+  /// sum(ones over rows): how many rows are above the threshold
+  void count_rows(NodeId id) {
+    if (dtype(graph_[id].out[0]) != DType::i32 || !sums(graph_[id], {1, 2})) return;
+    const auto made = counted(id, graph_[id].in[0]);
+    if (made) replace(id, graph_[*made].out[0]);
+  }
+
+  /// slice(scatter(-1, select(above, cum_sum(ones) - 1, rows), x), all rows but the last): those rows at the front
+  void front_rows(NodeId id) {
+    const Node& n = graph_[id];
+    const Node* scatter = made_by(n.in[0], "scatter_elements");
+    const Tensor* empty = scatter ? graph_.constant_in(*scatter, 0) : nullptr;
+    if (!empty || empty->dtype() != DType::i32 || empty->shape().rank() != 3) return;
+    const auto& a = graph_.attrs<ScatterElementsAttrs>(*scatter);
+    const auto x = concrete(graph_[scatter->in[2]].type);
+    if (a.axis != 1 || a.reduction != Collision::none || !x || x->rank() != 3 ||
+        !(empty->shape() == Shape{(*x)[0], (*x)[1] + 1, (*x)[2]}) || !is_slice(n, 0, (*x)[1], 1))
+      return;
+    for (int32_t e : empty->as<int32_t>())
+      if (e != -1) return;
+    // The slice's axes count from the scattered tensor, as high as x.
+    const Node* wide = graph_.maker(scatter->in[1]);
+    if (wide && (wide->op->name == "expand" || wide->op->name == "tile")) wide = graph_.maker(wide->in[0]);
+    const Node* to = wide && wide->op->name == "cast" ? graph_.maker(wide->in[0]) : nullptr;
+    const Node* place = to && to->op->name == "select" && number(*to, 2) == (*x)[1] ? graph_.maker(to->in[1]) : nullptr;
+    const Node* sum =
+        place && place->op->name == "sub" && number(*place, 1) == 1 ? graph_.maker(place->in[0]) : nullptr;
+    if (!sum || sum->op->name != "cum_sum" || graph_.attrs<CumulativeAttrs>(*sum).exclusive ||
+        graph_.attrs<CumulativeAttrs>(*sum).reverse || number(*sum, 1) != 1)
+      return;
+    const Node* ones = graph_.maker(sum->in[0]);
+    if (!ones || ones->op->name != "cast" || !(ones->in[0] == to->in[0])) return;
+    const auto made = counted_above(id, to->in[0]);
+    if (made && graph_[*made].in[0] == scatter->in[2]) replace(id, graph_[*made].out[1]);
   }
 
   void clip(NodeId id) {
@@ -197,6 +369,7 @@ class Raiser {
   }
 
   Graph& graph_;
+  std::map<ValueId, NodeId> counters_;  ///< By what is above a threshold: the node that counts and moves it.
 };
 
 }  // namespace

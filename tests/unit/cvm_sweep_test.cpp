@@ -1,0 +1,148 @@
+// Every stored operator case of CVM as a model: said in ONNX's standard operators, run, and made a model of CVM again.
+// The same numbers at every stop.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/try.h"
+#include "formats/cvm/import.h"
+#include "formats/cvm/params.h"
+#include "formats/cvm/write.h"
+#include "formats/read.h"
+#include "nnex/model.h"
+#include "run/convert.h"
+#include "stored.h"
+
+namespace nnex {
+namespace {
+
+using namespace cvm_format;
+using Json = nlohmann::json;
+
+struct Stored {
+  Ints shape;
+  int64_t bits = 0;
+  std::vector<int32_t> values;
+};
+
+Stored stored_tensor(const Json& j) {
+  Stored s{j.at("shape").get<Ints>(), j.at("precision").get<int64_t>(), {}};
+  if (j.contains("fill"))
+    s.values.assign(static_cast<size_t>(Shape(s.shape).count()), j["fill"].get<int32_t>());
+  else
+    s.values = j.at("data").get<std::vector<int32_t>>();
+  return s;
+}
+
+/// Whether every element is within the bits that its tensor promises: a model file holds nothing else.
+bool keeps_promises(const std::vector<Stored>& tensors) {
+  for (const Stored& s : tensors)
+    for (int64_t x : s.values)
+      if (s.bits < 1 || s.bits > 32 || std::abs(x) > (int64_t{1} << (s.bits - 1)) - 1) return false;
+  return true;
+}
+
+/// The case as a model: input 0 is `data`, the others are parameters.
+Result<Graph> as_model(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
+  Symbol s;
+  Ints precision, row_ptr, arg_nodes;
+  std::vector<Param> params;
+  SymbolNode node{"y", op, {}};
+  const auto entry = [&](const Ints& shape, int64_t bits) {
+    s.storage_ids.push_back(static_cast<int64_t>(s.shapes.size()));
+    s.shapes.push_back(shape);
+    precision.push_back(bits);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string name = i == 0 ? "data" : "x" + std::to_string(i);
+    s.nodes.push_back({name, "", {}});
+    s.op_attrs.emplace_back("{}");
+    node.inputs.push_back({static_cast<int64_t>(i), 0});
+    row_ptr.push_back(static_cast<int64_t>(i)), arg_nodes.push_back(static_cast<int64_t>(i));
+    entry(inputs[i].shape, inputs[i].bits);
+    if (i > 0) params.push_back({name, Tensor::of(Shape(inputs[i].shape), inputs[i].values)});
+  }
+  const auto last = static_cast<int64_t>(inputs.size());
+  s.nodes.push_back(node);
+  s.op_attrs.push_back(c.at("attrs").dump());
+  row_ptr.push_back(last);
+  for (size_t o = 0; o < c.at("outputs").size(); ++o) {
+    s.heads.push_back({last, static_cast<int64_t>(o)});
+    entry(c["outputs"][o].at("shape").get<Ints>(), -1);
+  }
+  row_ptr.push_back(static_cast<int64_t>(s.shapes.size()));
+  s.precision = precision, s.node_row_ptr = row_ptr, s.arg_nodes = arg_nodes;
+  return read_model(write_symbol(s), write_params(params), nullptr, false);
+}
+
+/// What the graph makes of data, against what is stored; "" where all is well.
+std::string differs(Graph graph, const Stored& data, const Json& wanted) {
+  auto model = Model::compile(std::move(graph));
+  if (!model.ok()) return model.error().text();
+  const Value in(Tensor::of(Shape(data.shape), data.values));
+  auto out = model->session().run(std::span<const Value>(&in, 1));
+  if (!out.ok()) return out.error().text();
+  if (out->size() != wanted.size()) return "other outputs";
+  for (size_t o = 0; o < out->size(); ++o) {
+    const Stored want = stored_tensor(wanted[o]);
+    const Tensor& got = *(*out)[o].tensor();
+    if (got.dtype() != DType::i32 || !(got.shape() == Shape(want.shape)))
+      return (*out)[o].text() + " for i32" + Shape(want.shape).text();
+    const auto x = got.as<int32_t>();
+    if (!std::equal(x.begin(), x.end(), want.values.begin(), want.values.end())) return "other numbers";
+  }
+  return {};
+}
+
+/// Through ONNX and back to CVM. Where a conversion is refused, `refused` is the step.
+std::string there_and_back(const Graph& graph, const Stored& data, const Json& wanted, std::string& refused) {
+  Graph copy(graph);
+  auto written = to_onnx(copy, {{}, false, {}});
+  if (!written.ok()) return refused = "to ONNX", std::string();
+  auto read = read_model_bytes(written->model.text(), {});
+  if (!read.ok()) return "read from ONNX: " + read.error().text();
+  if (std::string wrong = differs(Graph(*read), data, wanted); !wrong.empty()) return "in ONNX: " + wrong;
+  auto back = to_cvm(*read);
+  if (!back.ok()) return refused = "back to CVM: " + back.error().text(), std::string();
+  auto again = read_model(back->symbol, back->params, nullptr, false);
+  if (!again.ok()) return "written back: " + again.error().text();
+  const std::string wrong = differs(std::move(*again), data, wanted);
+  return wrong.empty() ? wrong : "back in CVM: " + wrong;
+}
+
+TEST(CvmSweep, EveryStoredOperatorThroughPlainOnnx) {
+  const auto folder = stored::shared() / "conformance/cvm";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  std::map<std::string, int> said, refused;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream in(entry.path());
+    const Json file = Json::parse(in, nullptr, false);
+    ASSERT_TRUE(file.is_object()) << entry.path();
+    const std::string op = file.at("op").get<std::string>();
+    for (const Json& c : file.at("cases")) {
+      if (c.at("expect") != "ok" || !c.value("normative", true)) continue;  // those are another runtime's own
+      std::vector<Stored> inputs;
+      for (const Json& j : c.at("inputs")) inputs.push_back(stored_tensor(j));
+      if (!keeps_promises(inputs)) continue;
+      SCOPED_TRACE(c.at("id").get<std::string>());
+      auto graph = as_model(op, c, inputs);
+      if (!graph.ok()) continue;  // what no model can have: `nnex conform cvm` says why
+      std::string why;
+      const std::string wrong = there_and_back(*graph, inputs[0], c.at("outputs"), why);
+      EXPECT_EQ(wrong, "");
+      ++(why.empty() ? said : refused)[why.empty() ? op : op + ", " + why];
+    }
+  }
+  for (const auto& [what, count] : refused)
+    EXPECT_EQ(what, "non_max_suppression, to ONNX") << count << " cases";  // the one that ONNX cannot say
+  EXPECT_GE(said.size(), 36U);
+  for (const auto& [op, count] : said) RecordProperty(op, count);
+}
+
+}  // namespace
+}  // namespace nnex
