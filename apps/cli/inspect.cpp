@@ -61,6 +61,24 @@ struct Asked {
   LoadOptions options;
 };
 
+/// Who made the model, and what the file says of it beside its graph: lines of a text that is no line are one item.
+void print_origin(const Graph& graph, const std::string& path) {
+  fmt::print("{}\n", path);
+  const Metadata& meta = graph.meta;
+  if (!meta.producer.empty() || meta.ir_version > 0 || !meta.opsets.empty()) {
+    fmt::print("  made by {}{}{}", meta.producer.empty() ? "an unnamed tool" : meta.producer,
+               meta.producer_version.empty() ? "" : " ", meta.producer_version);
+    if (meta.ir_version > 0) fmt::print(", IR {}", meta.ir_version);
+    for (const auto& [domain, version] : meta.opsets)
+      fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
+    fmt::print("\n");
+  }
+  for (const auto& [key, value] : meta.properties)
+    if (!value.empty() && value.size() <= 80 && value.find('\n') == std::string::npos &&
+        key != nnef_format::kVariablesProperty)
+      fmt::print("  {} = {}\n", key, value);
+}
+
 int inspect(const std::string& path, const Asked& asked) {
   const bool json = asked.json;
   LoadOptions options = asked.options;
@@ -106,15 +124,7 @@ int inspect(const std::string& path, const Asked& asked) {
     fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  fmt::print("{}\n  made by {}{}{}", path, graph.meta.producer.empty() ? "an unnamed tool" : graph.meta.producer,
-             graph.meta.producer_version.empty() ? "" : " ", graph.meta.producer_version);
-  if (graph.meta.ir_version > 0) fmt::print(", IR {}", graph.meta.ir_version);
-  for (const auto& [domain, version] : graph.meta.opsets)
-    fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
-  fmt::print("\n");
-  for (const auto& [key, value] : graph.meta.properties)
-    if (!value.empty() && value.size() <= 80 && key != nnef_format::kVariablesProperty)
-      fmt::print("  {} = {}\n", key, value);
+  print_origin(graph, path);
   for (ValueId v : ports(graph.inputs())) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
   for (ValueId v : ports(graph.outputs())) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
   if (states > 0)

@@ -74,7 +74,6 @@ struct Aligned {
   Tensor tensor;
 };
 
-
 /// A problem: run() gives the bytes of its answer.
 struct Problem {
   virtual ~Problem() = default;
@@ -180,9 +179,7 @@ struct RandomEnd {
     if (what == chained) steps = std::make_unique<RandomChain>(random, rows, columns, range, IntType::i32);
   }
 
-  std::string text() const {
-    return what == sums ? "sums" : what == to_bytes ? "bytes" : steps->text();
-  }
+  std::string text() const { return what == sums ? "sums" : what == to_bytes ? "bytes" : steps->text(); }
   int64_t width() const { return what == sums ? 4 : what == to_bytes ? 1 : bytes_of(steps->type); }
   IntEpilogue epilogue(std::vector<std::byte>& y, int64_t columns, IntChain& chain) const {
     IntEpilogue end;
@@ -253,8 +250,8 @@ struct Convolution final : Problem {
     return y;
   }
   std::string text() const override {
-    return fmt::format("convolution {}x{}x{}x{}, {} by {}x{}, {} groups, to {}", s.batch, s.in[1], s.in[2], s.in_channels,
-                       s.out_channels, s.kernel[1], s.kernel[2], s.groups, end->text());
+    return fmt::format("convolution {}x{}x{}x{}, {} by {}x{}, {} groups, to {}", s.batch, s.in[1], s.in[2],
+                       s.in_channels, s.out_channels, s.kernel[1], s.kernel[2], s.groups, end->text());
   }
 };
 

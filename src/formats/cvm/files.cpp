@@ -43,4 +43,17 @@ std::optional<Files> find_files(const std::string& path) {
   return Files{path.substr(0, plus), path.substr(plus + 1)};
 }
 
+std::optional<std::string> lone_symbol(const std::string& path) {
+  if (find_files(path)) return std::nullopt;
+  std::error_code ignored;
+  const fs::path p(path);
+  if (fs::is_directory(p, ignored)) {
+    if (!is_file(p / "symbol") || is_file(p / "graph.nnef")) return std::nullopt;
+    return "'" + (p / "params").string() + "'";
+  }
+  if (!is_file(p) || !begins_object(p)) return std::nullopt;
+  fs::path named = p;
+  return "'" + named.replace_extension(".params").string() + "' and '" + (p.parent_path() / "params").string() + "'";
+}
+
 }  // namespace nnex::cvm_format

@@ -14,4 +14,7 @@ struct Files {
 /// for X.symbol and X.json, X.params); both paths joined by a '+'. Nothing when it is none of these.
 std::optional<Files> find_files(const std::string& path);
 
+/// Where `path` is a symbol, or a folder with one, without its params: where those were looked for.
+std::optional<std::string> lone_symbol(const std::string& path);
+
 }  // namespace nnex::cvm_format
