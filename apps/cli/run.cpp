@@ -14,6 +14,7 @@
 #include "formats/nnef/write.h"
 #include "graph/graph.h"
 #include "numbers.h"
+#include "run/compile.h"
 #include "tensor/convert.h"
 #include "webnn/read_any.h"
 
@@ -254,7 +255,7 @@ Result<Model> load(const Options& o) {
   if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
     return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
   NNEX_TRY(nnef_format::apply_quantisation(graph));
-  return Model::compile(std::move(graph), options);
+  return compile_own(std::move(graph), options);
 }
 
 int run(const Options& o) {

@@ -100,7 +100,7 @@ class Model {
   /// What its sessions keep from run to run (NNEF variables that are updated), by label; among neither inputs nor
   /// outputs.
   const std::vector<PortInfo>& states() const;
-  /// The graph as it runs, after the passes.
+  /// The graph as it runs, after the passes. After a run, constants that were packed may have no data() any more.
   const Graph& graph() const;
   /// A new session: its own memory, its own state.
   Session session(const SessionOptions& options = {}) const;

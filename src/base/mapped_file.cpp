@@ -33,6 +33,9 @@ struct Descriptor {
   }
 };
 
+uint64_t page_bytes() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
+uint64_t round_up(uint64_t n, uint64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
 Status read_all(int descriptor, const std::string& path, char* to, size_t size) {
   for (size_t done = 0; done < size;) {
     const ssize_t n = ::pread(descriptor, to + done, std::min(size - done, kMostPerCall), static_cast<off_t>(done));
@@ -92,15 +95,42 @@ MappedFile::~MappedFile() {
 
 void MappedFile::release_pages(uint64_t offset, uint64_t size) const {
   if (!mapped_ || offset >= size_) return;
-#if !defined(__EMSCRIPTEN__)
-  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t end = offset + std::min(size, size_ - offset);
-  const uint64_t first = (offset + page - 1) / page * page;
-  const uint64_t last = end == size_ ? end : end / page * page;
-  if (first < last) ::madvise(data_ + first, static_cast<size_t>(last - first), MADV_DONTNEED);
+  // Behind the file's end its last page holds nothing.
+  const uint64_t page = page_bytes(), last = end == size_ ? round_up(end, page) : end;
+  discard_pages(data_ + offset, last - offset);
+}
+
+void discard_pages(const void* at, uint64_t size) {
+#if !defined(__EMSCRIPTEN__)
+  const uint64_t page = page_bytes(), begin = reinterpret_cast<uintptr_t>(at);
+  const uint64_t first = round_up(begin, page), last = (begin + size) / page * page;
+  if (first < last)
+    ::madvise(const_cast<char*>(static_cast<const char*>(at)) + (first - begin), static_cast<size_t>(last - first),
+              MADV_DONTNEED);
 #else
-  (void)size;
+  (void)at, (void)size;
 #endif
+}
+
+namespace {
+
+/// How tensors' owners are told to be a file.
+struct FileOwner {
+  const MappedFile* file = nullptr;
+  void operator()(const MappedFile* f) const { delete f; }
+};
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> shared_file(MappedFile file) {
+  const auto* held = new MappedFile(std::move(file));
+  return {held, FileOwner{held}};
+}
+
+const MappedFile* file_of(const std::shared_ptr<const void>& owner) {
+  const auto* found = std::get_deleter<FileOwner>(owner);
+  return found ? found->file : nullptr;
 }
 
 Result<FileWriter> FileWriter::create(const std::string& path) {

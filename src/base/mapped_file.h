@@ -2,6 +2,7 @@
 // A whole file as bytes, copied or mapped; and a file written so that a failure loses nothing.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,14 @@ class MappedFile {
   size_t size_ = 0;
   bool mapped_ = false;
 };
+
+/// A file that tensors keep alive.
+std::shared_ptr<const MappedFile> shared_file(MappedFile file);
+/// The file of shared_file() behind an owner, be it told by type or not; null for every other owner.
+const MappedFile* file_of(const std::shared_ptr<const void>& owner);
+
+/// Gives the memory of whole pages inside [at, at + size) back, which is the process's own; their content is lost.
+void discard_pages(const void* at, uint64_t size);
 
 /// Writes a file in pieces under a temporary name beside it, then commit() syncs and renames. Without commit() nothing
 /// is left and an older file of that name stays as it was.

@@ -33,7 +33,7 @@ Result<Container> Container::open(const std::string& path, MapPolicy policy, con
   struct stat about = {};
   if (::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) return of_folder(path, policy);
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy));
-  auto file = std::make_shared<const MappedFile>(std::move(opened));
+  auto file = shared_file(std::move(opened));
   return from_bytes(path, {file->bytes(), file}, limits);
 }
 
@@ -92,7 +92,7 @@ Result<FileBytes> Container::read(const std::string& name) const {
   NNEX_ASSIGN(Descriptor opened, open_beneath(path_, "the file", name));
   if (opened.get() < 0) return missing();
   NNEX_ASSIGN(MappedFile mapped, MappedFile::from_descriptor(opened.get(), place(name), policy_, UINT64_MAX));
-  auto file = std::make_shared<const MappedFile>(std::move(mapped));
+  auto file = shared_file(std::move(mapped));
   return FileBytes{file->bytes(), file};
 }
 

@@ -32,7 +32,7 @@ Result<Graph> read_onnx(std::string_view bytes, std::shared_ptr<const void> owne
 Result<Graph> read_cvm(const cvm_format::Files& files, const LoadOptions& options) {
   NNEX_ASSIGN(MappedFile symbol, MappedFile::open(files.symbol, MapPolicy::never));
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(files.params, MapPolicy::never));
-  auto params = std::make_shared<const MappedFile>(std::move(opened));
+  auto params = shared_file(std::move(opened));
   return cvm_format::read_model(symbol.bytes(), params->bytes(), params, options.compat == "formal");
 }
 
@@ -100,7 +100,7 @@ struct OpenedFile {
 };
 Result<OpenedFile> open_file(const std::string& path, const LoadOptions& options) {
   NNEX_ASSIGN(MappedFile opened, MappedFile::open(path, policy(options.map)));
-  auto file = std::make_shared<const MappedFile>(std::move(opened));
+  auto file = shared_file(std::move(opened));
   const size_t slash = path.rfind('/');
   std::string folder = !options.external_folder.empty() ? options.external_folder
                        : slash == std::string::npos     ? "."
@@ -124,6 +124,9 @@ Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
       return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
     return read_cvm(*files, options);
   }
+  if (const auto places = cvm_format::lone_symbol(path))
+    return Error(Code::unreadable,
+                 fmt::format("'{}' has CVM's symbol without its params; looked for {}", path, *places));
   if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
   NNEX_ASSIGN(OpenedFile file, open_file(path, options));
   return read_file(std::move(file.bytes), path, file.folder, options);

@@ -91,6 +91,8 @@ class Kernel {
   virtual bool in_place(size_t /*input*/) const { return false; }
   /// Whether the kernel has its own copy of constant input i, so that the plan need not offer it.
   virtual bool packed(size_t /*input*/) const { return false; }
+  /// Whether that copy is none: the kernel reads constant input i where the graph has it.
+  virtual bool in_graph(size_t /*input*/) const { return false; }
 };
 
 /// A kernel of class K, as a `make` function returns it.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/mapped_file.h"
 #include "ops/shape.h"
 #include "plan/arena.h"
 
@@ -32,6 +33,7 @@ class Planner {
 
   Result<std::shared_ptr<const Plan>> make() {
     NNEX_TRY(find_stretch());
+    only_plan_ = c_.only_plan && !plan_->next.valid();
     find_uses();
     for (size_t i = 0; i < nodes_.size(); ++i) NNEX_TRY(add_step(nodes_[i]));
     NNEX_TRY(lay_out());
@@ -128,6 +130,7 @@ class Planner {
     step.node = id, step.in = node.in, step.out = node.out;
     NNEX_TRY(choose(node, step));
     NNEX_TRY(offer_constants(node, step));
+    let_go(node, step);
     place_outputs(node, step);
     plan_->steps.push_back(std::move(step));
     return {};
@@ -153,7 +156,12 @@ class Planner {
     }
     if (known(node)) {
       std::vector<Operand> in, out;
-      for (ValueId v : node.in) in.push_back(operand(v));
+      for (ValueId v : node.in) {
+        in.push_back(operand(v));
+        if (in.back().constant && ConstantMemory::is_lost(*in.back().constant))
+          return Error(Code::internal, "a weight was given back to the system by a plan that failed")
+              .at(graph_.place_of(step.node));
+      }
       for (ValueId v : node.out) out.push_back(operand(v));
       std::vector<RegionStep> region = region_of(node);
       auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team});
@@ -227,6 +235,14 @@ class Planner {
       plan_->constants.emplace_back(v, std::move(aligned));
     }
     return {};
+  }
+
+  /// Constants that the step's kernel has copies of.
+  void let_go(const Node& node, const Step& step) {
+    if (!step.kernel) return;
+    for (size_t i = 0; i < node.in.size(); ++i)
+      if (node.in[i].valid() && graph_[node.in[i]].is_constant() && step.kernel->packed(i) && !step.kernel->in_graph(i))
+        c_.memory.packed(node.in[i], only_plan_);
   }
 
   /// Decides where each output lives: arena, memory of its own, or an object the step makes.
@@ -361,6 +377,7 @@ class Planner {
   const Graph& graph_;
   BlockId block_;
   NodeId from_;
+  bool only_plan_ = false;
   Inference inference_;
   std::shared_ptr<Plan> plan_;
   std::vector<NodeId> nodes_;
@@ -380,6 +397,9 @@ Result<Value> AlignedConstants::get(ValueId v) {
   Value value = graph_[v].constant;
   if (const Tensor* t = value.tensor(); t && !t->aligned()) {
     NNEX_ASSIGN(Tensor copy, t->aligned_copy());
+    if (const MappedFile* file = file_of(t->owner()))
+      file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
+                          static_cast<uint64_t>(t->bytes()));
     value = Value(std::move(copy));
   }
   return made_.emplace(v.n, std::move(value)).first->second;

@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "kernels/kernel.h"
+#include "plan/constant_memory.h"
 
 namespace nnex {
 
@@ -78,6 +79,9 @@ struct PlanContext {
   AlignedConstants& constants;
   int64_t memory_limit;
   Team& team;
+  ConstantMemory& memory;
+  /// No other plan will be made of this block: a plan of all its nodes may lose the constants that it packs.
+  bool only_plan = false;
 };
 
 /// Plans the nodes of a block from `from` on. Errors: those of inference (with the node's place), limit when the arena

@@ -132,7 +132,11 @@ Status Frame::run_block(BlockId block) {
 Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   auto [it, fresh] = stretches_.try_emplace(from.n);
   Stretch& stretch = it->second;
-  if (fresh) stretch.live = live_in(graph_, block, from);
+  if (fresh) {
+    std::unique_lock<std::mutex> lock(model_->planning, std::defer_lock);
+    if (model_->one_plan) lock.lock();
+    stretch.live = live_in(graph_, block, from);
+  }
   std::vector<int64_t>& key = stretch.key;
   key.clear();
   for (const LiveIn& l : stretch.live) {
@@ -157,18 +161,8 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
     stretch.active = found;
     return found;
   }
-  std::vector<Live> live;
-  for (const LiveIn& l : stretch.live) {
-    const Value& v = slots_[l.value.n];
-    Live& known = live.emplace_back(Live{l.value, type_of(v), std::nullopt});
-    if (const Tensor* t = v.tensor(); t && l.by_content && t->count() <= kKeyContent) {
-      NNEX_ASSIGN(known.content, t->clone());
-    }
-  }
-  AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs
-  PlanContext context{graph_, *model_->loops, model_->packs, model_->constants, model_->memory_limit, *team_};
   Bound made{key, nullptr, {}};
-  NNEX_ASSIGN(made.plan, make_plan(context, block, from, live));
+  NNEX_ASSIGN(made.plan, plan_for(block, from, stretch));
   for (const Step& step : made.plan->steps) {
     Bound::Wires& w = made.wires.emplace_back();
     for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
@@ -179,6 +173,30 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   NNEX_TRY(bind(block, stretch.plans.front()));
   stretch.active = &stretch.plans.front();
   return stretch.active == nullptr ? nullptr : &stretch.plans.front();
+}
+
+Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, const Stretch& stretch) {
+  std::vector<Live> live;
+  bool by_content = false;
+  for (const LiveIn& l : stretch.live) {
+    const Value& v = slots_[l.value.n];
+    Live& known = live.emplace_back(Live{l.value, type_of(v), std::nullopt});
+    by_content |= l.by_content;
+    if (const Tensor* t = v.tensor(); t && l.by_content && t->count() <= kKeyContent) {
+      NNEX_ASSIGN(known.content, t->clone());
+    }
+  }
+  AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs
+  Compiled& m = *model_;
+  PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory};
+  if (!m.one_plan) return make_plan(context, block, from, live);
+  const std::lock_guard<std::mutex> lock(m.planning);
+  const bool whole = block == kMain && from == graph_[kMain].first;
+  if (whole && m.plan && m.plan_key == stretch.key) return m.plan;
+  context.only_plan = whole && !by_content;
+  NNEX_ASSIGN(std::shared_ptr<const Plan> plan, make_plan(context, block, from, live));
+  if (context.only_plan) m.plan = plan, m.plan_key = stretch.key;
+  return plan;
 }
 
 Status Frame::bind(BlockId block, const Bound& b) {

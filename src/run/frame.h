@@ -3,6 +3,7 @@
 
 #include <list>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -19,8 +20,16 @@ struct Compiled {
   int64_t memory_limit = 0;
   Packs packs;
   AlignedConstants constants{graph};
+  ConstantMemory memory{graph};
 
   explicit Compiled(Graph g) : graph(std::move(g)) {}
+
+  /// Extents never change and nobody else holds the constants: one plan of the network serves all sessions, and may
+  /// lose constants.
+  bool one_plan = false;
+  std::mutex planning;  ///< Then held while any session plans, or reads what planning changes.
+  std::vector<int64_t> plan_key;
+  std::shared_ptr<const Plan> plan;
 };
 
 /// Runs blocks of one graph. Every value has one slot; a block that runs again writes its slots again.
@@ -67,6 +76,8 @@ class Frame {
   Status run_nodes(std::span<const Value> inputs, const RunOptions& options);
   Status run_block(BlockId block);
   Result<Bound*> bound(BlockId block, NodeId from);
+  /// A plan for what the slots hold; the model's own where one serves all sessions.
+  Result<std::shared_ptr<const Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
   Status bind(BlockId block, const Bound& b);
   Status run_step(const Step& step, const Bound::Wires& wires);
   /// Memory for an output of a step: the caller's when it is to be written there.

@@ -7,10 +7,12 @@
 #include "base/quota.h"
 #include "formats/read.h"
 #include "graph/exact.h"
+#include "graph/infer.h"
 #include "graph/missing.h"
 #include "graph/symbols.h"
 #include "kernels/simd/loops.h"
 #include "passes/pipeline.h"
+#include "run/compile.h"
 #include "run/frame.h"
 #include "run/guarded.h"
 
@@ -19,6 +21,9 @@ namespace nnex {
 struct Model::Impl {
   std::shared_ptr<Compiled> compiled;
   std::vector<PortInfo> inputs, outputs, states;
+
+  /// `own`: nobody else holds the memory of the graph's constants.
+  static Result<Model> compile(Graph graph, const LoadOptions& options, bool own);
 };
 
 struct Session::Impl {
@@ -101,46 +106,67 @@ Status check_input(const PortInfo& port, const Value& value, std::map<std::strin
                                                    name(t->dtype()), t->shape().text(), port.type, clash));
 }
 
+/// Whether every run has the same extents: those of all inputs are numbers, and nothing is kept from run to run.
+bool extents_are_fixed(const Graph& graph) {
+  return graph.states.empty() && std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId v) {
+           return graph[v].type.is_tensor() && concrete(graph[v].type);
+         });
+}
+
 }  // namespace
 
 Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
-  return guarded([&]() -> Result<Model> {
-    NNEX_TRY(fix_symbols(graph, options.symbols));
-    NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
-    NNEX_TRY(prepare(graph));
-    NNEX_TRY(check_missing(graph));
-    Model model;
-    model.impl_ = std::make_shared<Impl>();
-    const size_t kept = graph.states.size();
-    for (ValueId v : graph.inputs()) model.impl_->inputs.push_back(port_info(graph, v));
-    for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
-    NNEX_ASSERT(kept <= model.impl_->inputs.size() && kept <= model.impl_->outputs.size());
-    model.impl_->states.assign(model.impl_->inputs.end() - static_cast<ptrdiff_t>(kept), model.impl_->inputs.end());
-    for (size_t i = 0; i < kept; ++i) model.impl_->states[i].name = graph.states[i].label;
-    model.impl_->inputs.resize(model.impl_->inputs.size() - kept);
-    model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
-    std::vector<std::string> names;
-    for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
-    if (options.optimize) NNEX_TRY(optimize(graph));
-    if (options.exact) NNEX_TRY(check_exact(graph));
-    model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
-    model.impl_->compiled->loops = &simd::loops(isa);
-    model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
-    return model;
-  });
+  return guarded([&] { return Impl::compile(std::move(graph), options, false); });
+}
+
+Result<Model> compile_own(Graph graph, const LoadOptions& options) {
+  return guarded([&] { return Model::Impl::compile(std::move(graph), options, true); });
+}
+
+Result<Model> Model::Impl::compile(Graph graph, const LoadOptions& options, bool own) {
+  NNEX_TRY(fix_symbols(graph, options.symbols));
+  NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
+  NNEX_TRY(prepare(graph));
+  NNEX_TRY(check_missing(graph));
+  Model model;
+  model.impl_ = std::make_shared<Impl>();
+  const size_t kept = graph.states.size();
+  for (ValueId v : graph.inputs()) model.impl_->inputs.push_back(port_info(graph, v));
+  for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
+  NNEX_ASSERT(kept <= model.impl_->inputs.size() && kept <= model.impl_->outputs.size());
+  model.impl_->states.assign(model.impl_->inputs.end() - static_cast<ptrdiff_t>(kept), model.impl_->inputs.end());
+  for (size_t i = 0; i < kept; ++i) model.impl_->states[i].name = graph.states[i].label;
+  model.impl_->inputs.resize(model.impl_->inputs.size() - kept);
+  model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
+  std::vector<std::string> names;
+  for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
+  if (options.optimize) NNEX_TRY(optimize(graph));
+  if (options.exact) NNEX_TRY(check_exact(graph));
+  model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
+  model.impl_->compiled->loops = &simd::loops(isa);
+  model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
+  model.impl_->compiled->memory.release_files();
+  if (own && extents_are_fixed(model.impl_->compiled->graph)) {
+    model.impl_->compiled->one_plan = true;
+    model.impl_->compiled->memory.allow_loss();
+  }
+  return model;
 }
 
 Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
     NNEX_ASSIGN(Graph graph, read_model_bytes(bytes, options));
-    return compile(std::move(graph), options);
+    return compile_own(std::move(graph), options);
   });
 }
 
 const std::vector<PortInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<PortInfo>& Model::outputs() const { return impl_->outputs; }
 const std::vector<PortInfo>& Model::states() const { return impl_->states; }
-const Graph& Model::graph() const { return impl_->compiled->graph; }
+const Graph& Model::graph() const {
+  impl_->compiled->memory.keep_all();
+  return impl_->compiled->graph;
+}
 Session Model::session(const SessionOptions& options) const {
   return Session(std::make_unique<Session::Impl>(impl_, options));
 }

@@ -329,7 +329,7 @@ nnex::Result<Program> load_program(const std::string& path, MapPolicy map) {
     if (opened.get() < 0)
       return nnex::Error(Code::unreadable, fmt::format("there is no '{}' beside it", idl::printable(name)));
     NNEX_ASSIGN(MappedFile bytes, MappedFile::from_descriptor(opened.get(), name, map, UINT64_MAX));
-    auto owner = std::make_shared<const MappedFile>(std::move(bytes));
+    auto owner = shared_file(std::move(bytes));
     return FileBytes{owner->bytes(), owner};
   });
   if (!program.ok()) return std::move(program).error().at(path);

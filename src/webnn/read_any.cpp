@@ -4,6 +4,7 @@
 
 #include "base/try.h"
 #include "formats/read.h"
+#include "run/compile.h"
 #include "run/guarded.h"
 #include "webnn/program_file.h"
 
@@ -27,7 +28,7 @@ Result<Model> Model::load(const std::string& path, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
     auto graph = read_any(path, options);
     if (!graph.ok()) return std::move(graph).error().during(fmt::format("reading '{}'", path));
-    auto model = compile(std::move(graph).value(), options);
+    auto model = compile_own(std::move(graph).value(), options);
     if (!model.ok()) return std::move(model).error().during(fmt::format("loading '{}'", path));
     return model;
   });

@@ -324,6 +324,14 @@ TEST(CvmFiles, FoldersAndPairs) {
     auto model = Model::load(path);
     EXPECT_TRUE(model.ok()) << model.error().text();
   }
+  fs::remove(folder / "params");
+  for (const std::string& path : {folder.string(), (folder / "symbol").string()}) {
+    auto model = Model::load(path);
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.error().code(), Code::unreadable);
+    EXPECT_NE(model.error().text().find("CVM's symbol without its params; looked for"), std::string::npos)
+        << model.error().text();
+  }
   fs::remove_all(folder);
 }
 

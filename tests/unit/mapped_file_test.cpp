@@ -40,6 +40,25 @@ TEST_F(Files, WrittenBytesComeBackCopiedAndMapped) {
   }
 }
 
+TEST_F(Files, AnOwnerTellsItsFile) {
+  ASSERT_TRUE(write_file(path("a"), "abc").ok());
+  auto file = shared_file(std::move(MappedFile::open(path("a"))).value());
+  const std::shared_ptr<const void> owner = file, part(owner, file->bytes().data() + 1);
+  EXPECT_EQ(file_of(owner), file.get());
+  EXPECT_EQ(file_of(part), file.get());
+  EXPECT_EQ(file_of(std::make_shared<const int>(1)), nullptr);
+  EXPECT_EQ(file_of(nullptr), nullptr);
+}
+
+TEST_F(Files, DiscardedPagesAreWholeOnes) {
+  std::vector<char> bytes(40000, 'a');
+  discard_pages(bytes.data() + 100, 30000);
+  EXPECT_EQ(std::string(bytes.data(), 100), std::string(100, 'a'));
+  EXPECT_EQ(std::string(bytes.data() + 30100, 9900), std::string(9900, 'a'));
+  discard_pages(bytes.data(), 10);
+  EXPECT_EQ(bytes[0], 'a');
+}
+
 TEST_F(Files, EmptyFile) {
   ASSERT_TRUE(write_file(path("empty"), "").ok());
   EXPECT_EQ(MappedFile::open(path("empty"), MapPolicy::always)->bytes(), "");

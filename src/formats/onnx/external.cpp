@@ -39,7 +39,7 @@ Result<External> open_external(const std::string& folder, const std::map<std::st
   NNEX_ASSIGN(Descriptor fd, open_location(folder, location->second));
   NNEX_ASSIGN(MappedFile opened,
               MappedFile::from_descriptor(fd.get(), location->second, MapPolicy::automatic, UINT64_MAX));
-  auto file = std::make_shared<const MappedFile>(std::move(opened));
+  auto file = shared_file(std::move(opened));
   const uint64_t size = file->bytes().size();
   NNEX_ASSIGN(uint64_t offset, number(entries, "offset", 0));
   if (offset > size)

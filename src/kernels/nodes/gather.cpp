@@ -32,6 +32,7 @@ class IndexKernel : public Kernel {
     in_table_ = r.in[0].constant != nullptr;
   }
   bool packed(size_t input) const override { return input == 0 && in_table_; }
+  bool in_graph(size_t input) const override { return input == 0; }
 
  protected:
   const std::byte* x(const Call& c) const { return in_table_ ? table_.data() : c.in(0).data(); }

@@ -1,0 +1,68 @@
+#include "plan/constant_memory.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/mapped_file.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kLeastBytes = 16 * 1024;  ///< Smaller constants stay: they have few pages of their own.
+
+/// A dense constant's memory; null for others.
+const Tensor* memory_of(const ValueDef& v) {
+  const Tensor* t = v.constant.tensor();
+  return t && t->bytes() > 0 && t->data() && !is_object(t->dtype()) ? t : nullptr;
+}
+
+}  // namespace
+
+void ConstantMemory::release_files() const {
+  std::set<const MappedFile*> files;
+  for (uint32_t n = 0; n < graph_.value_count(); ++n)
+    if (const Tensor* t = memory_of(graph_[ValueId{n}]))
+      if (const MappedFile* file = file_of(t->owner()); file && files.insert(file).second)
+        file->release_pages(0, file->bytes().size());
+}
+
+void ConstantMemory::packed(ValueId v, bool only_plan) {
+  const Tensor* t = memory_of(graph_[v]);
+  if (!t || t->bytes() < kLeastBytes) return;
+  if (const MappedFile* file = file_of(t->owner()); file && file->mapped()) {
+    file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
+                        static_cast<uint64_t>(t->bytes()));
+    return;
+  }
+  if (!only_plan || !loss_allowed_) return;
+  if (!found_) find_pieces();
+  Piece& piece = pieces_[piece_of_.at(v.n)];
+  if (--piece.readers == 0) lose(piece);
+}
+
+void ConstantMemory::find_pieces() {
+  found_ = true;
+  std::vector<std::pair<const std::byte*, ValueId>> all;
+  for (uint32_t n = 0; n < graph_.value_count(); ++n)
+    if (const Tensor* t = memory_of(graph_[ValueId{n}])) all.emplace_back(t->data(), ValueId{n});
+  std::sort(all.begin(), all.end());
+  for (const auto& [begin, v] : all) {
+    const std::byte* const end = begin + graph_[v].constant.tensor()->bytes();
+    if (pieces_.empty() || begin >= pieces_.back().end) pieces_.push_back({begin, end, {}, 0});
+    Piece& piece = pieces_.back();
+    piece.end = std::max(piece.end, end);
+    piece.values.push_back(v);
+    piece.readers += graph_[v].uses.size();
+    piece_of_[v.n] = pieces_.size() - 1;
+  }
+}
+
+void ConstantMemory::lose(const Piece& piece) {
+  discard_pages(piece.begin, static_cast<uint64_t>(piece.end - piece.begin));
+  for (ValueId v : piece.values) {
+    const Tensor& t = *graph_[v].constant.tensor();
+    graph_.make_constant(v, nnex::Value(Tensor::borrow(t.dtype(), t.shape(), nullptr)));
+  }
+}
+
+}  // namespace nnex

@@ -1,0 +1,52 @@
+#pragma once
+// The memory of a graph's large constants, given back once kernels have copies of them.
+
+#include <atomic>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Pages of mapped files are given back at any time: they are read again from the file. Memory of the process's own is
+/// given back only where the content will not be needed again: by a plan that is the only one, of a graph whose
+/// constants nobody else holds.
+class ConstantMemory {
+ public:
+  explicit ConstantMemory(Graph& graph) : graph_(graph) {}
+
+  /// The graph's constants are nobody else's, and its extents never change. Before the first plan.
+  void allow_loss() { loss_allowed_ = true; }
+  /// Somebody has seen the graph and may hold its constants.
+  void keep_all() { loss_allowed_ = false; }
+
+  /// Gives back every page of the mapped files that constants lie in, once those who looked at all of them are done.
+  void release_files() const;
+
+  /// One input of one node that read constant v is packed; v's memory is given back when it is of a file, or,
+  /// where this is the only plan there will be, when nothing is left that reads it. Only the only plan's maker may say
+  /// `only_plan`, and nobody may read the graph meanwhile.
+  void packed(ValueId v, bool only_plan);
+
+  /// Whether the content of the constant was given back.
+  static bool is_lost(const Tensor& t) { return t.data() == nullptr && t.bytes() > 0; }
+
+ private:
+  /// Constants in one piece of memory: those that share bytes, one after the other.
+  struct Piece {
+    const std::byte *begin = nullptr, *end = nullptr;
+    std::vector<ValueId> values;
+    size_t readers = 0;  ///< Uses that no packed copy serves.
+  };
+  void find_pieces();
+  void lose(const Piece& piece);
+
+  Graph& graph_;
+  std::atomic<bool> loss_allowed_{false};
+  bool found_ = false;
+  std::vector<Piece> pieces_;
+  std::unordered_map<uint32_t, size_t> piece_of_;
+};
+
+}  // namespace nnex

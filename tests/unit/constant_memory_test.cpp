@@ -1,0 +1,130 @@
+// What plans have packed is given back, and every run still has the same answers.
+
+#include "plan/constant_memory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "base/mapped_file.h"
+#include "nnex/model.h"
+#include "onnx_bytes.h"
+
+namespace nnex {
+namespace {
+
+using namespace nnex::test::onnx;
+
+constexpr int64_t kWidth = 160;
+
+std::string weight(std::string_view name) {
+  std::vector<float> w(static_cast<size_t>(kWidth * kWidth));
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 37 % 101) / 64 - 0.75f;
+  return tensor(name, {kWidth, kWidth}, raw_bytes(w));
+}
+
+/// y = x w v, and where `also` is given, z = also(w).
+std::string products(int64_t rows, std::string_view also = {}) {
+  test::onnx::Graph g{{node("MatMul", {"x", "w"}, {"p"}), node("MatMul", {"p", "v"}, {"y"})},
+                      {value("x", {rows, kWidth})},
+                      {value("y", {rows, kWidth})},
+                      {weight("w"), weight("v")}};
+  if (!also.empty()) {
+    g.nodes.push_back(node(also, {"w", "x"}, {"z"}));
+    g.outputs.push_back(value("z", {kWidth, kWidth}));
+  }
+  return model(g);
+}
+
+Tensor rows_of(int64_t n) {
+  Tensor t = Tensor::make(DType::f32, Shape{n, kWidth}).value();
+  for (int64_t i = 0; i < t.count(); ++i)
+    t.mutable_as<float>()[static_cast<size_t>(i)] = static_cast<float>(i % 13) / 8 - 0.5f;
+  return t;
+}
+
+std::string answer(const Model& model, int64_t n) {
+  const Value x(rows_of(n));
+  auto out = model.session().run(std::span<const Value>(&x, 1));
+  EXPECT_TRUE(out.ok()) << out.error().text();
+  if (!out.ok()) return {};
+  const Tensor& y = *(*out)[0].tensor();
+  return {reinterpret_cast<const char*>(y.data()), static_cast<size_t>(y.bytes())};
+}
+
+Model loaded(const std::string& bytes) {
+  auto model = Model::from_bytes(bytes);
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  return std::move(model).value();
+}
+
+size_t lost(const Model& model) {
+  size_t count = 0;
+  const nnex::Graph& graph = model.graph();
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const Tensor* t = graph[ValueId{n}].constant.tensor()) count += ConstantMemory::is_lost(*t);
+  return count;
+}
+
+TEST(ConstantMemory, PackedWeightsOfFixedExtentsGo) {
+  const Model model = loaded(products(3));
+  const std::string first = answer(model, 3);
+  EXPECT_EQ(answer(model, 3), first);  // another session
+  EXPECT_EQ(lost(model), 2U);
+  EXPECT_EQ(answer(model, 3), first);
+}
+
+TEST(ConstantMemory, SessionsThatBeginTogether) {
+  const Model model = loaded(products(3));
+  std::vector<std::string> found(4);
+  std::vector<std::thread> threads;
+  for (std::string& f : found) threads.emplace_back([&] { f = answer(model, 3); });
+  for (std::thread& t : threads) t.join();
+  for (const std::string& f : found) EXPECT_EQ(f, found[0]);
+  EXPECT_EQ(lost(model), 2U);
+}
+
+TEST(ConstantMemory, ExtentsThatChangeKeepIt) {
+  const Model model = loaded(products(-1));
+  const std::string first = answer(model, 3);
+  EXPECT_EQ(answer(model, 5).substr(0, first.size()), first);
+  EXPECT_EQ(lost(model), 0U);
+}
+
+TEST(ConstantMemory, WhatAnotherNodeReadsStays) {
+  const Model model = loaded(products(kWidth, "Add"));
+  const std::string first = answer(model, kWidth);
+  EXPECT_EQ(lost(model), 1U);
+  EXPECT_EQ(answer(model, kWidth), first);
+}
+
+TEST(ConstantMemory, WhoHasSeenTheGraphMayHoldIt) {
+  const Model model = loaded(products(3));
+  const nnex::Graph copy = model.graph();
+  const std::string first = answer(model, 3);
+  EXPECT_EQ(lost(model), 0U);
+  auto again = Model::compile(copy);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(answer(*again, 3), first);
+  EXPECT_EQ(answer(*again, 3), first);
+  EXPECT_EQ(lost(*again), 0U);
+}
+
+/// Pages of a mapped file are read again where another plan packs them again.
+TEST(ConstantMemory, MappedFilesAreReadAgain) {
+  const std::string path = ::testing::TempDir() + "/nnex_constant_memory_" + std::to_string(getpid()) + ".onnx";
+  ASSERT_TRUE(write_file(path, products(-1)).ok());
+  LoadOptions options;
+  options.map = Mapping::always;
+  auto model = Model::load(path, options);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  const Model copied = loaded(products(-1));
+  for (int64_t rows : {1, 7, 300, 1}) EXPECT_EQ(answer(*model, rows), answer(copied, rows));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace nnex
