@@ -61,7 +61,7 @@ struct Asked {
   LoadOptions options;
 };
 
-/// Who made the model, and what the file says of it beside its graph: lines of a text that is no line are one item.
+/// Who made the model, and what else the file says of it in short texts.
 void print_origin(const Graph& graph, const std::string& path) {
   fmt::print("{}\n", path);
   const Metadata& meta = graph.meta;

@@ -24,7 +24,7 @@
 namespace nnex {
 namespace {
 
-constexpr int32_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
 
 /// A random integer network of a few nodes, with the contents of its input.
 class RandomNetwork {
