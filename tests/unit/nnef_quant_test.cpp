@@ -158,5 +158,39 @@ TEST(NnefQuant, CodesBecomeReals) {
   }
 }
 
+/// Runs of equal parameters that do not end where the pieces do, which the threads share; short and long ones.
+TEST(NnefQuant, ManyCodesBecomeReals) {
+  for (const Ints& extents : {Ints{3, 200'001}, Ints{200'001, 3}, Ints{700'001}}) {
+    std::string scales = "0.5";
+    const auto scale = [&](int64_t i) {
+      return extents.size() == 1 ? 0.5 : 0.25 * static_cast<double>(i / extents[1] % 7 + 1);
+    };
+    if (extents.size() == 2) {
+      scales = "[";
+      for (int64_t i = 0; i < extents[0]; ++i) scales += (i ? ", [" : "[") + number_text(scale(i * extents[1])) + "]";
+      scales += "]";
+    }
+    auto lines = parse_quant("'x': zero_point_linear_quantize(zero_point = 3, scale = " + scales +
+                                 ", bits = 8, signed = true, symmetric = false);",
+                             "graph.quant");
+    ASSERT_TRUE(lines.ok()) << lines.error().text();
+    Tensor codes = *Tensor::make(DType::i8, Shape(extents));
+    for (size_t i = 0; i < codes.mutable_as<int8_t>().size(); ++i)
+      codes.mutable_as<int8_t>()[i] = static_cast<int8_t>(i * 31 + i / 997);
+    const StoreAs as{StoredItem::quantized_signed, 8};
+    auto written = write_tensor_file(codes, &as);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    const std::string bytes = written->joined();
+    auto file = read_tensor_file(bytes);
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    auto reals = reals_of_codes(*file, lines->front());
+    ASSERT_TRUE(reals.ok()) << reals.error().text();
+    for (int64_t i = 0; i < codes.count(); ++i) {
+      const auto at = static_cast<size_t>(i);
+      ASSERT_EQ(reals->as<float>()[at], static_cast<float>((codes.as<int8_t>()[at] - 3) * scale(i))) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nnex::nnef_format

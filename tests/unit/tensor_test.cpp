@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/convert.h"
@@ -108,6 +109,28 @@ TEST(Convert, IntegersKeepLowBits) {
   Tensor x = Tensor::of(Shape{3}, std::vector<int64_t>{257, -1, 128});
   EXPECT_EQ(ints_of(*convert(x, DType::u8)), (std::vector<int64_t>{1, 255, 128}));
   EXPECT_EQ(ints_of(*convert(x, DType::i8)), (std::vector<int64_t>{1, -1, -128}));
+}
+
+/// Long tensors go piece by piece, and each piece by blocks.
+TEST(Convert, LongTensors) {
+  constexpr int64_t kMany = 3 * (int64_t{1} << 18) + 77;
+  Tensor bytes = *Tensor::make(DType::i8, Shape{kMany}), reals = *Tensor::make(DType::f32, Shape{kMany});
+  for (int64_t i = 0; i < kMany; ++i) {
+    bytes.mutable_as<int8_t>()[static_cast<size_t>(i)] = static_cast<int8_t>(i * 37 + i / 256);
+    reals.mutable_as<float>()[static_cast<size_t>(i)] = static_cast<float>(i - kMany / 2) * 0.75f;
+  }
+  const Tensor wide = *convert(bytes, DType::i64), low = *convert(wide, DType::u8), real = *convert(bytes, DType::f32),
+               whole = *convert(reals, DType::i8), twice = *convert(reals, DType::f64);
+  for (int64_t i = 0; i < kMany; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const int8_t x = bytes.as<int8_t>()[at];
+    const float y = reals.as<float>()[at];
+    ASSERT_EQ(wide.as<int64_t>()[at], x) << i;
+    ASSERT_EQ(low.as<uint8_t>()[at], static_cast<uint8_t>(x)) << i;
+    ASSERT_EQ(real.as<float>()[at], x) << i;
+    ASSERT_EQ(whole.as<int8_t>()[at], static_cast<int8_t>(std::max(-128.0f, std::min(127.0f, std::trunc(y))))) << i;
+    ASSERT_EQ(twice.as<double>()[at], y) << i;
+  }
 }
 
 TEST(Convert, PackedTypes) {

@@ -66,12 +66,12 @@ class FlatReader {
     if (minus) ++now_.at;
     const char* const begin = now_.at;
     Number out;
-    int64_t magnitude = 0;
-    for (; class_of(peek()) == kDigit; ++now_.at) magnitude = magnitude * 10 + (*now_.at - '0');
+    uint64_t magnitude = 0;
+    for (; class_of(peek()) == kDigit; ++now_.at) magnitude = magnitude * 10 + static_cast<uint64_t>(*now_.at - '0');
     constexpr ptrdiff_t kSafeDigits = 18;
     if (now_.at == begin || now_.at - begin > kSafeDigits) return out;
     if (class_of(peek()) == kLetter || peek() == '.') return real(begin, minus);
-    out.kind = Number::Kind::integer, out.integer = minus ? -magnitude : magnitude;
+    out.kind = Number::Kind::integer, out.integer = static_cast<int64_t>(minus ? 0 - magnitude : magnitude);
     return out;
   }
 
