@@ -102,6 +102,13 @@ TEST(NnefTract, Answers) {
        reals({2}, {1, -1}), "[2]: 1 0"},
       {"a constant power", "x = external(shape = [2]); y = tract_core_pow_const(x, exponent = 3.0);",
        reals({2}, {1, 2}), "[2]: 1 8"},
+      {"places of a grid",
+       "x = external(shape = [1,1,1,3]); y = tract_core_grid_sample(x, [[[[0.0, 0.0], [1.0, 0.0]]]], mode = "
+       "'bilinear', padding_mode = 'border', align_corners = true);",
+       reals({1, 1, 1, 3}, {1, 2, 5}), "[1,1,1,2]: 2 5"},
+      {"gates within limits",
+       "x = external(shape = [3]); y = tract_core_clamped_swiglu(x, x, alpha = 0.0, limit = 2.0);",
+       reals({3}, {1, 4, -3}), "[3]: 1 3 1.5"},
       {"the end of a step of an LSTM",
        "x = external(shape = [1,4]); (h, c) = tract_core_lstm_epilogue(x * 0.0, [[4.0]], hidden = 1); y = c;",
        reals({1, 4}, {1, 2, 3, 4}), "[1,1]: 2"},
