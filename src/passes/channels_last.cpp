@@ -181,13 +181,11 @@ class Layout {
 
   // ---- Nodes that turn ----
 
-  /// Constant, or constant bytes under a scale, perhaps turned.
+  /// Constant, or constant bytes under a scale.
   bool fixed(ValueId v) const {
     const Node* maker = graph_.maker(v);
-    if (graph_[v].is_constant()) return true;
-    if (!maker || (maker->op->name != "dequantize_linear" && maker->op->name != "cast")) return false;
-    const Node* turn = made_by(graph_, maker->in[0], "transpose");
-    return graph_[turn ? turn->in[0] : maker->in[0]].is_constant();
+    return graph_[v].is_constant() || (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "cast") &&
+                                       graph_[maker->in[0]].is_constant());
   }
 
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.

@@ -417,6 +417,17 @@ TEST(Quantized, Products) {
   }
 }
 
+TEST(Quantized, ConvolutionsWhoseFiltersComeInAnotherLayout) {
+  ByteNet n({1, 6, 6, 4});  // channels last, as the filter's channels are
+  TransposeAttrs first, last;
+  first.axes = {0, 3, 1, 2}, last.axes = {0, 2, 3, 1};
+  const ValueId w = n.b("transpose", {n.weights_of({8, 3, 3, 4}, 0)}, first);
+  ValueId y = n.b("conv", {n.b("transpose", {n.up(n.down(n.x))}, first), w, n.weights({8})}, ConvAttrs{});
+  const Graph g = expect_near(n, n.up(n.down(n.b("relu", {n.b("transpose", {y}, last)}))), {1, 6, 6, 4}, 1);
+  EXPECT_EQ(count(g, "fused"), 1);
+  EXPECT_EQ(count(g, "transpose"), 0);
+}
+
 TEST(Quantized, ProductsWithARowAndLimits) {
   for (bool limits : {false, true}) {
     ByteNet n({2, 5, 24});
