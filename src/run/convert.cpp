@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/faults.h"
+#include "formats/unwritable.h"
 #include "graph/infer.h"
 #include "passes/passes.h"
 #include "run/raise_integers.h"
@@ -21,16 +22,7 @@ Status infer(Graph& graph) {
   return {};
 }
 
-template <class U>
-Error refusal(std::string_view standard, const Graph& graph, const std::vector<U>& refused) {
-  std::string list;
-  for (const auto& r : refused) {
-    const std::string& place = graph.place_of(r.node);
-    list += fmt::format("\n  {}{}{}", place, place.empty() ? "" : ": ", r.reason);
-  }
-  return Error(Code::unsupported, fmt::format("{} cannot say {} operation{} (--custom carries them as they are):{}",
-                                              standard, refused.size(), refused.size() == 1 ? "" : "s", list));
-}
+constexpr std::string_view kRemedy = " (--custom carries them as they are)";
 
 /// Rows that move elements, be they stored as they may.
 constexpr std::string_view kMovers[] = {"transpose", "reshape", "flatten", "squeeze", "unsqueeze", "slice",
@@ -127,13 +119,13 @@ Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptio
   nnef_format::WriteOptions options = wanted;
   options.custom = false;
   if (nnef_format::find_property(graph, nnef_format::kVariablesProperty)) {  // read from NNEF: it can be said as it is
-    std::vector<nnef_format::Unwritable> refused;
+    std::vector<Unwritable> refused;
     auto written = nnef_format::write_document(graph, options, refused);
     if (written.ok() && refused.empty()) return written;
   }
   NNEX_TRY(make_plain(graph));
   for (int depth = 0; depth < 8; ++depth) {
-    std::vector<nnef_format::Unwritable> refused;
+    std::vector<Unwritable> refused;
     NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));
     if (refused.empty()) return written;
     bool expanded = false;
@@ -142,7 +134,7 @@ Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptio
       NNEX_TRY(expand_body(graph, r.node));
       expanded = true;
     }
-    if (!expanded && (options.custom || !wanted.custom)) return refusal("NNEF", graph, refused);
+    if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", kRemedy, graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
     NNEX_TRY(fold_constants(graph));
@@ -158,7 +150,7 @@ Result<onnx_format::Written> to_onnx(Graph& graph, const onnx_format::WriteOptio
   NNEX_TRY(infer(graph));
   for (int depth = 0; depth < 8; ++depth) {
     Graph lowered(graph);
-    std::vector<onnx_format::Unwritable> refused;
+    std::vector<Unwritable> refused;
     NNEX_TRY(onnx_format::lower_for_onnx(lowered, !wanted.custom));
     NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
     if (refused.empty()) {
@@ -179,7 +171,7 @@ Result<onnx_format::Written> to_onnx(Graph& graph, const onnx_format::WriteOptio
       NNEX_TRY(expand_body(graph, r.node));
       changed = true;
     }
-    if (!changed && (options.custom || !wanted.custom)) return refusal("ONNX", lowered, refused);
+    if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", kRemedy, lowered, refused);
     if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
   }

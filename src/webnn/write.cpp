@@ -83,16 +83,6 @@ nnex::Status fold_shapes(nnex::Graph& graph) {
   return infer(graph);
 }
 
-nnex::Error refusal(const nnex::Graph& graph, const std::vector<std::pair<NodeId, std::string>>& refused) {
-  std::string list;
-  for (const auto& [id, reason] : refused) {
-    const std::string& place = graph.place_of(id);
-    list += fmt::format("\n  {}{}{}", place, place.empty() ? "" : ": ", reason);
-  }
-  return nnex::Error(Code::unsupported, fmt::format("WebNN cannot say {} operation{}:{}", refused.size(),
-                                                    refused.size() == 1 ? "" : "s", list));
-}
-
 }  // namespace
 
 Named::Named(std::string_view n, ProgramValue v) : name(n), value(std::move(v)) {}
@@ -319,7 +309,7 @@ void Writer::name_operands() {
   }
 }
 
-nnex::Status Writer::write(std::vector<std::pair<NodeId, std::string>>& refused) {
+nnex::Status Writer::write(std::vector<Unwritable>& refused) {
   NNEX_TRY(inputs());
   for (NodeId id : graph_.order()) {
     failed_ = follows_ = false;
@@ -327,7 +317,7 @@ nnex::Status Writer::write(std::vector<std::pair<NodeId, std::string>>& refused)
     node(id);
     if (!failed_) continue;
     for (uint32_t v : known_) values_.erase(v);
-    if (!follows_) refused.emplace_back(id, reason_);
+    if (!follows_) refused.push_back({id, reason_});
   }
   failed_ = follows_ = false;
   label_.clear();
@@ -411,7 +401,7 @@ nnex::Result<Program> to_program(nnex::Graph& graph, const std::string& name) {
   NNEX_TRY(fold_shapes(graph));
   for (int depth = 0; depth < 8; ++depth) {
     Writer writer(graph);
-    std::vector<std::pair<NodeId, std::string>> refused;
+    std::vector<Unwritable> refused;
     NNEX_TRY(writer.write(refused));
     if (refused.empty()) {
       Program program = writer.take();
@@ -424,7 +414,7 @@ nnex::Result<Program> to_program(nnex::Graph& graph, const std::string& name) {
       NNEX_TRY(expand_body(graph, id));
       expanded = true;
     }
-    if (!expanded) return refusal(graph, refused);
+    if (!expanded) return cannot_say("WebNN", "", graph, refused);
     NNEX_TRY(infer(graph));
     NNEX_TRY(fold_constants(graph));
     NNEX_TRY(drop_unused(graph));

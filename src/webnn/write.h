@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/unspell.h"
+#include "formats/unwritable.h"
 #include "webnn/program.h"
 
 namespace nnex::ml {
@@ -33,7 +34,7 @@ class Writer {
 
   const nnex::Graph& graph() const { return graph_; }
   /// The whole graph; nodes that cannot be said are listed in `refused`, then the program is not complete.
-  nnex::Status write(std::vector<std::pair<NodeId, std::string>>& refused);
+  nnex::Status write(std::vector<Unwritable>& refused);
   Program take() { return std::move(program_); }
 
   // ---- For rows

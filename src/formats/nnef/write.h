@@ -8,6 +8,7 @@
 
 #include "formats/nnef/quant_file.h"
 #include "formats/nnef/tensor_file.h"
+#include "formats/unwritable.h"
 #include "graph/graph.h"
 
 namespace nnex::nnef_format {
@@ -17,12 +18,6 @@ struct WriteOptions {
   bool custom = false;  ///< What the standard cannot say becomes a custom operation (a fragment without body).
   /// A document that was read with fragments is written with them. The graph must be as it was read.
   bool keep_fragments = false;
-};
-
-/// A node that cannot be written, and why.
-struct Unwritable {
-  NodeId node;
-  std::string reason;
 };
 
 /// A document before it is saved.

@@ -158,9 +158,9 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
     auto wanted = wanted_type(type);
     if (!wanted && is_generic(type)) wanted = generic ? generic : (generic = found);
     if (!found || (wanted && found != wanted))
-      return Error(Code::unsupported,
-                   fmt::format("{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name, graph_[v].type.text(),
-                               d.name, wanted ? name(*wanted) : "numbers or truth values"));
+      return Error(Code::unsupported, fmt::format("{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name,
+                                                  nnex::name(graph_[v].type.dtype), d.name,
+                                                  wanted ? name(*wanted) : "numbers or truth values"));
     if (!w.text[at].empty()) return w.text[at];
     return operand(v, !all_constant);
   };

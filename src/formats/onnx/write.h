@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "formats/onnx/wire_writer.h"
+#include "formats/unwritable.h"
 #include "graph/graph.h"
 
 namespace nnex::onnx_format {
@@ -14,12 +15,6 @@ struct WriteOptions {
   bool custom = false;  ///< Rows that ONNX cannot say become operators of the domain "nnex".
   /// Tensors of 1 KiB and more go into a file of this name beside the model; empty: none do.
   std::string external;
-};
-
-/// A node that cannot be written, and why.
-struct Unwritable {
-  NodeId node;
-  std::string reason;
 };
 
 /// A model before it is saved. Views of the graph's tensors: the graph must live as long.
