@@ -20,7 +20,7 @@ nnex::Result<nnex::Graph> read(std::string_view text) {
     if (!count || *count > 1 << 16) return Error(Code::limit, "the variable is too large for a fuzzer");
     return nnef_format::seeded_weights(r, 1);
   };
-  return nnef_format::import_document(text, "fuzz.nnef", std::move(options));
+  return nnef_format::import_document(text, "fuzz.nnef", options);
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ int check(const std::string& path, const Asked& asked) {
   if (!is_read) {
     if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
     if (is_cvm) blame = name(cvm_format::blame(graph.error()));
-    faults.add(std::move(graph).error());
+    faults.add(graph.error());
   } else if (!is_nnef) {
     auto inlined = inline_functions(*graph);
     if (!inlined.ok())

@@ -19,8 +19,8 @@ Error cannot_say(std::string_view standard, std::string_view remedy, const Graph
     const std::string& place = graph.place_of(r.node);
     if (!place.empty()) line->places += (line->places.empty() ? ": " : ", ") + place;
   }
-  std::string text = fmt::format("{} cannot say {} operation{}{}:", standard, refused.size(),
-                                 refused.size() == 1 ? "" : "s", remedy);
+  std::string text =
+      fmt::format("{} cannot say {} operation{}{}:", standard, refused.size(), refused.size() == 1 ? "" : "s", remedy);
   for (const Line& l : lines) text += fmt::format("\n  {}{}", l.reason, l.places);
   return Error(Code::unsupported, std::move(text));
 }

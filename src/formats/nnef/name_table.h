@@ -16,8 +16,8 @@ class ChunkedList {
  public:
   static_assert((kChunk & (kChunk - 1)) == 0);
   ChunkedList() = default;
-  ChunkedList(ChunkedList&&) = default;
-  ChunkedList& operator=(ChunkedList&&) = default;
+  ChunkedList(ChunkedList&&) noexcept = default;
+  ChunkedList& operator=(ChunkedList&&) noexcept = default;
 
   T& operator[](size_t i) { return chunks_[i / kChunk][i % kChunk]; }
   const T& operator[](size_t i) const { return chunks_[i / kChunk][i % kChunk]; }
