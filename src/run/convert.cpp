@@ -10,6 +10,7 @@
 #include "graph/infer.h"
 #include "passes/passes.h"
 #include "run/raise_integers.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -71,6 +72,20 @@ class Narrower {
     return it == carried_.end() ? ValueId{} : it->second;
   }
 
+  /// A constant of int64 beside carried values: its numbers in int32, where they fit.
+  void narrow_constant(ValueId v) {
+    const Tensor* t = graph_[v].constant.tensor();
+    if (!t || t->dtype() != DType::i64 || carried(v).valid()) return;
+    auto narrow = Tensor::make(DType::i32, t->shape());
+    if (!narrow.ok()) return;
+    for (int64_t i = 0; i < t->count(); ++i) {
+      const int64_t x = int_at(*t, i);
+      if (x < INT32_MIN || x > INT32_MAX) return;
+      narrow->mutable_as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(x);
+    }
+    carried_[v.n] = graph_.add_constant(std::move(*narrow), graph_[v].name);
+  }
+
   void node(NodeId id) {
     const Node& n = graph_[id];
     if (n.op->name == "cast") {
@@ -82,6 +97,9 @@ class Narrower {
     }
     if (std::find(std::begin(kMovers), std::end(kMovers), n.op->name) == std::end(kMovers)) return;
     const size_t elements = n.op->name == "concat" || n.op->name == "stack" ? n.in.size() : 1;
+    bool any = false;
+    for (size_t i = 0; i < elements; ++i) any |= carried(n.in[i]).valid();
+    for (size_t i = 0; any && i < elements; ++i) narrow_constant(n.in[i]);
     for (size_t i = 0; i < elements; ++i)
       if (!carried(n.in[i]).valid()) return;
     for (size_t i = 0; i < elements; ++i) graph_.set_input(id, i, carried(n.in[i]));

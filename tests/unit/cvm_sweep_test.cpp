@@ -2,7 +2,6 @@
 // custom operations, run, and made a model of CVM again. The same numbers at every stop.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,10 +13,13 @@
 #include "formats/cvm/import.h"
 #include "formats/cvm/params.h"
 #include "formats/cvm/write.h"
+#include "formats/nnef/model.h"
 #include "formats/read.h"
+#include "nnef_written.h"
 #include "nnex/model.h"
 #include "run/convert.h"
 #include "stored.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -81,21 +83,23 @@ Result<Graph> as_model(const std::string& op, const Json& c, const std::vector<S
   return read_model(write_symbol(s), write_params(params), nullptr, false);
 }
 
-/// What the graph makes of data, against what is stored; "" where all is well.
+/// What the graph makes of data, against what is stored; "" where all is well. NNEF's integers have 64 bits.
 std::string differs(Graph graph, const Stored& data, const Json& wanted) {
   auto model = Model::compile(std::move(graph));
   if (!model.ok()) return model.error().text();
-  const Value in(Tensor::of(Shape(data.shape), data.values));
+  auto x = convert(Tensor::of(Shape(data.shape), data.values), model->inputs()[0].dtype);
+  if (!x.ok()) return x.error().text();
+  const Value in(*x);
   auto out = model->session().run(std::span<const Value>(&in, 1));
   if (!out.ok()) return out.error().text();
   if (out->size() != wanted.size()) return "other outputs";
   for (size_t o = 0; o < out->size(); ++o) {
     const Stored want = stored_tensor(wanted[o]);
     const Tensor& got = *(*out)[o].tensor();
-    if (got.dtype() != DType::i32 || !(got.shape() == Shape(want.shape)))
-      return (*out)[o].text() + " for i32" + Shape(want.shape).text();
-    const auto x = got.as<int32_t>();
-    if (!std::equal(x.begin(), x.end(), want.values.begin(), want.values.end())) return "other numbers";
+    if (got.dtype() != in.tensor()->dtype() || !(got.shape() == Shape(want.shape)))
+      return (*out)[o].text() + " for " + Shape(want.shape).text();
+    const std::vector<int64_t> numbers = ints_of(got);
+    if (!std::equal(numbers.begin(), numbers.end(), want.values.begin(), want.values.end())) return "other numbers";
   }
   return {};
 }
@@ -109,13 +113,8 @@ Result<Graph> plain_onnx(Graph graph) {
 }
 
 Result<Graph> custom_nnef(Graph graph) {
-  const auto folder = std::filesystem::temp_directory_path() / ("nnex_cvm_sweep_" + std::to_string(getpid()));
-  std::filesystem::remove_all(folder);
   NNEX_ASSIGN(const auto written, to_nnef(graph, {"net", true}));
-  NNEX_TRY(nnef_format::save_model(written, folder.string(), false));
-  auto read = read_model(folder.string(), LoadOptions());
-  std::filesystem::remove_all(folder);
-  return read;
+  return nnef_format::read_nnef(nnef_format::container_of(written), {});
 }
 
 /// Through another standard and back to CVM. Where a conversion is refused, `refused` is the step.
@@ -150,7 +149,7 @@ void for_each_case(F f) {
   }
 }
 
-/// Every case through `stop`; `unsaid`: rows that it cannot say.
+/// Every case through `stop`; `unsaid`: rows that it cannot say, all or some of them.
 void sweep(Stop stop, const std::vector<std::string>& unsaid) {
   std::map<std::string, int> said, refused;
   for_each_case([&](const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
@@ -163,7 +162,7 @@ void sweep(Stop stop, const std::vector<std::string>& unsaid) {
   });
   for (const auto& [what, count] : refused)
     EXPECT_TRUE(std::find(unsaid.begin(), unsaid.end(), what) != unsaid.end()) << what << ": " << count << " cases";
-  EXPECT_EQ(said.size() + unsaid.size(), 37U);
+  EXPECT_GE(said.size(), 36U);
   for (const auto& [op, count] : said) ::testing::Test::RecordProperty(op, count);
 }
 
@@ -174,7 +173,8 @@ TEST(CvmSweep, EveryStoredOperatorThroughPlainOnnx) {
 
 TEST(CvmSweep, EveryStoredOperatorThroughNnef) {
   if (!std::filesystem::exists(stored::shared() / "conformance/cvm")) GTEST_SKIP() << "the stored cases are not there";
-  sweep(custom_nnef, {});
+  // Resampling and reductions of no axis are rows that NNEF has, but not of integers.
+  sweep(custom_nnef, {"upsampling, there", "sum, there", "max, there"});
 }
 
 }  // namespace
