@@ -138,6 +138,28 @@ TEST(NnefTract, Scan) {
   EXPECT_EQ(shown(run(last + "}", {x})), "[1,2]: 90 121");
 }
 
+TEST(NnefTract, ADelayKeepsTheEndOfTheStream) {
+  Faults faults;
+  auto graph =
+      read(kHead +
+               "extension tract_registry tract_pulse;\n"
+               "graph g(x) -> (y, z) { x = external(shape = [1,2]); y = tract_pulse_delay(x, axis = 1, delay = 1,"
+               " overlap = 2); z = tract_pulse_delay(x, axis = 1, delay = 0, overlap = 0); }",
+           faults);
+  ASSERT_TRUE(graph) << faults.list()[0].text();
+  ASSERT_EQ(graph->states.size(), 1u);
+  auto model = Model::compile(*std::move(graph));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session session = model->session();
+  const char* const want[] = {"[1,4]: 0 0 0 1", "[1,4]: 0 1 2 3", "[1,4]: 2 3 4 5"};
+  for (int step = 0; step < 3; ++step) {
+    const std::vector<Value> in = {Value(reals({1, 2}, {2.0f * step + 1, 2.0f * step + 2}))};
+    auto out = session.run(in);
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    EXPECT_EQ(shown(*(*out)[0].tensor()), want[step]);
+  }
+}
+
 TEST(NnefTract, MissingOperationsAreNamedAtOnce) {
   Faults faults;
   EXPECT_FALSE(read(kHead +

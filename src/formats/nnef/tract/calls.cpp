@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "formats/nnef/tract/interpreter.h"
 #include "graph/text/build.h"
@@ -72,6 +73,7 @@ Result<Item> TractReader::call(const Expr& e, size_t outputs) {
     return error(e.at, fmt::format("operation '{}' is missing", e.text), Code::unsupported);
   }
   NNEX_ASSIGN(auto args, arguments(e, operation->text->params, operation->operands));
+  if (operation->registry == "tract_pulse") return delay(e, *operation, std::move(args));
   if (!operation->text->has_body) return special(*operation->text, e, std::move(args), outputs);
   return run(*operation, std::move(args), e.at);
 }
@@ -240,6 +242,49 @@ Result<Item> TractReader::cast(const Expr& e, const Item& x, std::string_view to
   const DType type = datum_type(to);
   if (type == DType::none) return error(e.at, fmt::format("tract_core_cast: no type '{}'", to), Code::unsupported);
   return typed(x, type, e.at);
+}
+
+/// A stream's elements `delay` later, with the `overlap` ones before each run's: the end of what came is a state of the
+/// session, zeros at first.
+Result<Item> TractReader::delay(const Expr& e, const TractOperation& operation, std::vector<Item> args) {
+  if (block_ != kMain) return error(e.at, fmt::format("operation '{}' inside a scan", e.text), Code::unsupported);
+  NNEX_ASSIGN(const ValueId x, value(args[0], e.at));
+  int64_t numbers[3] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    constexpr int64_t kMost = 1 << 30;
+    NNEX_ASSIGN(const Item n, whole(args[i + 1], e.at));
+    if (n.kind != K::integer || n.integer < 0 || n.integer > kMost)
+      return error(e.at, fmt::format("{}: '{}' is {}; needed 0 to {}", e.text, operation.text->params[i + 1].name,
+                                     n.text_of(), kMost));
+    numbers[i] = n.integer;
+  }
+  const int64_t kept = numbers[1] + numbers[2];
+  if (kept == 0) return Item::of(x);
+  const Type& type = types_.type(x);
+  Dims dims = type.dims ? *type.dims : Dims();
+  if (numbers[0] >= static_cast<int64_t>(dims.size()))
+    return error(e.at, fmt::format("{}: axis {} of a tensor of rank {}", e.text, numbers[0], dims.size()));
+  dims[static_cast<size_t>(numbers[0])] = kept;
+  Ints extents;
+  for (const Dim& d : dims) {
+    if (!d.number())
+      return error(
+          e.at, fmt::format("{}: the input's extent {} is no number; give it one with --set-shape", e.text, d.text()),
+          Code::unsupported);
+    extents.push_back(*d.number());
+  }
+  auto start = Tensor::make(type.dtype, Shape(extents));
+  if (!start.ok()) return error(e.at, start.error().message(), start.error().code());
+  std::memset(start->mutable_data(), 0, static_cast<size_t>(start->bytes()));
+  const std::string label = fmt::format("{}.kept", left_);
+  const Type kept_type = Type::tensor(type.dtype, dims);
+  const ValueId param = graph_.add_param(kMain, label, kept_type);
+  types_.grow();
+  types_.bind(param, kept_type);
+  args[4] = Item::of(param);
+  NNEX_ASSIGN(const Item both, run(operation, std::move(args), e.at));
+  states_.push_back({{label, *std::move(start)}, both.items[1].value});
+  return both.items[0];
 }
 
 Result<Item> TractReader::parts(const Expr& e, std::string_view row, std::vector<Item> args, size_t outputs) {

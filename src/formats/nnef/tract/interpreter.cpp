@@ -120,6 +120,10 @@ Status TractReader::graph() {
     }
     results.push_back(v);
   }
+  for (State& s : states_) {
+    graph_.states.push_back(std::move(s.def));
+    results.push_back(s.next);
+  }
   graph_.set_results(kMain, std::move(results));
   types_.grow();
   for (uint32_t n = 0; n < graph_.value_count(); ++n)

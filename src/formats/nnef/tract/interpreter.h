@@ -66,6 +66,7 @@ class TractReader {
   Result<Item> variable(const Expr& e, std::span<const Item> args);
   Result<Item> constant(const Expr& e, std::span<const Item> args);
   Result<Item> cast(const Expr& e, const Item& x, std::string_view to);
+  Result<Item> delay(const Expr& e, const TractOperation& operation, std::vector<Item> args);
   Result<Item> parts(const Expr& e, std::string_view row, std::vector<Item> args, size_t outputs);
   Result<Item> standard(const Expr& e);
 
@@ -100,6 +101,12 @@ class TractReader {
   std::vector<std::string> registries_ = {"tract_nnef"};
   std::set<std::string, std::less<>> symbols_;
   std::map<std::string, Item, std::less<>> extents_;  ///< Of symbols, in the main block.
+  /// What a session keeps: a parameter of the graph, and what it becomes.
+  struct State {
+    StateDef def;
+    ValueId next;
+  };
+  std::vector<State> states_;
   std::vector<Scope> scopes_ = {{}};
   std::string left_;  ///< The name that is assigned now.
   BlockId block_ = kMain;

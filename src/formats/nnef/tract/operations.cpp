@@ -311,6 +311,14 @@ constexpr std::string_view kTransformers =
     " t = u + matmul(unsqueeze(k, [3]), unsqueeze(d, [2])); o = squeeze(matmul(unsqueeze(q, [2]), t), [2]); });"
     " output = cast(y, to = dtype(query)); final_state = cast(last, to = dtype(initial_state)); }\n";
 
+// What came before is kept from run to run; the reader adds it.
+constexpr std::string_view kPulse =
+    "fragment tract_pulse_delay(input: tensor<>, axis: integer, delay: integer, overlap: integer, kept: tensor<> = "
+    "none) -> (output: tensor<>, keep: tensor<>)"
+    "{ all = concat([kept, input], axis = axis);"
+    " output = slice(all, [0], [0 - delay], [axis]) if delay > 0 else all;"
+    " keep = slice(all, [0 - delay - overlap], [9223372036854775807], [axis]); }\n";
+
 struct Registry {
   std::string_view name, text;
   bool operands = false;
@@ -319,9 +327,10 @@ struct Registry {
 constexpr Registry kRegistries[] = {
     {"tract_nnef", kOperands, true}, {"tract_nnef", kStandard}, {"tract_core", kCoreOperands, true},
     {"tract_core", kCore},           {"tract_onnx", kOnnx},     {"tract_transformers", kTransformers},
+    {"tract_pulse", kPulse},
 };
 /// Registries that tract has and documents may name; all of their operations are missing here.
-constexpr std::string_view kOthers[] = {"tract_pulse", "tract_extra", "tract_resource", "tract_onnx_ml"};
+constexpr std::string_view kOthers[] = {"tract_extra", "tract_resource", "tract_onnx_ml"};
 
 struct Operations {
   std::vector<graph_text::OwnedDocument> texts;
