@@ -271,8 +271,12 @@ TEST(Container, WhatTarWritesIsRead) {
       ASSERT_TRUE(c.ok()) << c.error().text();
       EXPECT_EQ(c->read("graph.nnef")->bytes, "text");
       EXPECT_EQ(c->read("block/w.dat")->bytes.size(), 1000u);
-      if (fs::exists(folder.path + "/" + prefixed)) EXPECT_EQ(c->read(prefixed.substr(2))->bytes, "prefixed");
-      if (fs::exists(folder.path + "/" + longest)) EXPECT_EQ(c->read(longest.substr(2))->bytes, "longest");
+      if (fs::exists(folder.path + "/" + prefixed)) {
+        EXPECT_EQ(c->read(prefixed.substr(2))->bytes, "prefixed");
+      }
+      if (fs::exists(folder.path + "/" + longest)) {
+        EXPECT_EQ(c->read(longest.substr(2))->bytes, "longest");
+      }
     }
   }
   fs::resize_file(folder.path + "/m/graph.nnef", 1 << 22);  // holes

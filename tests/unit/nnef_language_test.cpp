@@ -41,6 +41,37 @@ TEST(NnefLanguage, EveryFaultOfADocumentInOneRun) {
       << "operations that are missing are not reported once text had to be left out";
 }
 
+TEST(NnefLanguage, FaultsSayWhatToDo) {
+  const struct {
+    const char *statement, *message;
+  } rows[] = {
+      {"y = rellu(x);", "I1: no operation is called 'rellu'; did you mean 'relu'?"},
+      {"ab = relu(x); y = relu(ba);", "A8: 'ba' is not assigned before it is used; did you mean 'ab'?"},
+      {"abc = relu(x); y = relu(abcd);", "A8: 'abcd' is not assigned before it is used; did you mean 'abc'?"},
+      {"abc = relu(x); y = relu(ab);", "A8: 'ab' is not assigned before it is used; did you mean 'abc'?"},
+      {"abc = relu(x); y = relu(aXc);", "A8: 'aXc' is not assigned before it is used; did you mean 'abc'?"},
+      {"y = relu(other);", "A8: 'other' is not assigned before it is used"},
+      {"y = softmax(x, axis = [1]);", "I5: 'softmax' has no parameter 'axis'; did you mean 'axes'?"},
+      {"y = softmax(x, something = [1]);", "I5: 'softmax' has no parameter 'something'"},
+      {"y = add(x, 1);", "T3: 'y' of 'add' is integer; needed tensor<scalar>; a scalar has a point, as 1.0"},
+      {"y = leaky_relu(x, alpha = 1);",
+       "T2: 'alpha' of 'leaky_relu' is integer; needed scalar; a scalar has a point, as 1.0"},
+      {"y = concat(x, axis = 0);",
+       "I9: 'values' of 'concat' is tensor<scalar>; needed tensor<?>[]; an array has brackets: [x]"},
+      {"z = relu(x)\ny = relu(z);", "S6: found 'y'; needed ';' behind the line before"},
+  };
+  for (const auto& row : rows) {
+    NoSink sink;
+    Tensors tensors;
+    Faults faults;
+    const std::string text = "version 1.0;\n" + kGraph + row.statement + " }";
+    evaluate(text, "g", sink, tensors, faults);
+    ASSERT_EQ(faults.count(), 1u) << row.statement;
+    EXPECT_EQ(faults.list()[0].message(), row.message);
+  }
+  EXPECT_EQ(faults_of("\xef\xbb\xbfversion 1.0;\n" + kGraph + "y = relu(x); }"), (List{"1:1 L1"}));
+}
+
 TEST(NnefLanguage, AFaultIsReportedOnce) {
   EXPECT_EQ(faults_of("version 1.0; graph g(x) -> (y) {\nx = external(shape = [2, 3]);\na = nothing(x);\nb = relu(a);\n"
                       "y = add(a, b);\n}"),
