@@ -173,26 +173,33 @@ int check(const std::string& path, const Asked& asked) {
     if (!checked.ok()) return report(checked.error());
     is_nnef = *checked;
   }
-  auto graph = is_nnef ? Result<Graph>(Graph{}) : read_any(path, options);
-  const bool is_read = graph.ok();
+  Graph graph;
+  bool is_read = true;
+  if (!is_nnef) {
+    auto read = read_any(path, options);
+    is_read = read.ok();
+    if (is_read) {
+      graph = std::move(*read);
+    } else {
+      if (!is_cvm && read.error().code() == Code::unreadable) return report(read.error());
+      if (is_cvm) blame = name(cvm_format::blame(read.error()));
+      faults.add(std::move(read).error());
+    }
+  }
   if (is_read)
-    if (Status s = fix_symbols(*graph, options.symbols); !s.ok()) return report(s.error());
-  if (!is_read) {
-    if (!is_cvm && graph.error().code() == Code::unreadable) return report(graph.error());
-    if (is_cvm) blame = name(cvm_format::blame(graph.error()));
-    faults.add(graph.error());
-  } else if (!is_nnef) {
-    auto inlined = inline_functions(*graph);
+    if (Status s = fix_symbols(graph, options.symbols); !s.ok()) return report(s.error());
+  if (is_read && !is_nnef) {
+    auto inlined = inline_functions(graph);
     if (!inlined.ok())
       faults.add(std::move(inlined).error());
     else
-      infer_types(*graph, faults);
-    for (const Missing& m : missing_operators(*graph))
+      infer_types(graph, faults);
+    for (const Missing& m : missing_operators(graph))
       faults.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
   }
   Json proof;
-  if (is_read && faults.none() && is_integer_model(*graph)) {
-    proof = certificate(*graph);
+  if (is_read && faults.none() && is_integer_model(graph)) {
+    proof = certificate(graph);
     for (const Json& n : proof["nodes"])
       if (n["overflows"])
         faults.add(
