@@ -112,6 +112,12 @@ class Layout {
     return maker ? perm_of(*maker) : std::nullopt;
   }
 
+  /// The same, unless what is turned is constant: that will be folded where it stands.
+  std::optional<Perm> perm_to_move(ValueId v) const {
+    const auto p = perm_of(v);
+    return p && !graph_[graph_.maker(v)->in[0]].is_constant() ? p : std::nullopt;
+  }
+
   /// v through p. A node of one scale that turns v to or from bytes for this reader alone comes after the transpose.
   ValueId transposed(NodeId before, ValueId v, const Perm& p) {
     const Node* maker = graph_.maker(v);
@@ -181,11 +187,13 @@ class Layout {
 
   // ---- Nodes that turn ----
 
-  /// Constant, or constant bytes under a scale.
+  /// Constant, or constant bytes under a scale, perhaps turned.
   bool fixed(ValueId v) const {
     const Node* maker = graph_.maker(v);
-    return graph_[v].is_constant() || (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "cast") &&
-                                       graph_[maker->in[0]].is_constant());
+    if (graph_[v].is_constant()) return true;
+    if (!maker || (maker->op->name != "dequantize_linear" && maker->op->name != "cast")) return false;
+    const Node* turn = made_by(graph_, maker->in[0], "transpose");
+    return graph_[turn ? turn->in[0] : maker->in[0]].is_constant();
   }
 
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.
@@ -294,7 +302,7 @@ class Layout {
     const Row* row =
         std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == node.op->name; });
     if (row == std::end(kRows)) return;
-    const auto p = perm_of(node.in[0]);
+    const auto p = perm_to_move(node.in[0]);
     if (!p) return;
     switch (row->how) {
       case Through::axis:
@@ -352,7 +360,7 @@ class Layout {
     const Node& node = graph_[id];
     std::optional<Perm> p;
     for (ValueId v : node.in)
-      if (auto q = perm_of(v); q && !p) p = q;
+      if (auto q = perm_to_move(v); q && !p) p = q;
     if (!p) return;
     for (ValueId v : node.in)
       if (!can_go_under(v, *p)) return;

@@ -48,7 +48,6 @@ constexpr PassDef kPasses[] = {
     {"simplify", simplify},
     {"fuse_norms", fuse_norms},
     {"plain_scales", plain_scales},
-    {"fold_but_bytes", fold_but_bytes},
     {"quantize_pools", quantize_pools},
     kDropUnused,
     {"channels_last", channels_last},

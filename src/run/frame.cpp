@@ -110,7 +110,7 @@ Status Frame::give_memory(const Step::Fresh& f) {
     slot = Value(to);
     return {};
   }
-  NNEX_ASSIGN(Tensor t, Tensor::make(f.dtype, f.shape));
+  NNEX_ASSIGN(Tensor t, outputs_->make(f.dtype, f.shape));
   slot = Value(std::move(t));
   return {};
 }

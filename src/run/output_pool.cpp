@@ -1,0 +1,75 @@
+#include "run/output_pool.h"
+
+#include <algorithm>
+
+#include "tensor/memory_account.h"
+
+namespace nnex {
+namespace {
+
+/// Memory that nobody counts yet.
+Result<Tensor> fresh(DType type, const Shape& shape) {
+  AccountScope uncounted(nullptr);
+  return Tensor::make(type, shape);
+}
+
+}  // namespace
+
+Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
+  const auto count = shape.checked_count();
+  const auto bytes = count ? bytes_for(type, *count) : std::nullopt;
+  const auto& account = AccountScope::current();
+  if (is_object(type) || !bytes || *bytes < kLeastBytes || *bytes > kMostBytes || (account && !account->take(*bytes)))
+    return Tensor::make(type, shape);
+  Tensor memory = taken(type, shape);
+  if (memory.bytes() == 0) {
+    auto made = fresh(type, shape);
+    if (!made.ok()) {  // what lies here unused may be what is missing
+      while (drop_oldest(0)) {}
+      made = fresh(type, shape);
+    }
+    if (!made.ok()) {
+      if (account) account->give_back(*bytes);
+      return made;
+    }
+    memory = std::move(*made);
+  }
+  std::byte* const data = memory.mutable_data();
+  std::shared_ptr<void> owner(data, [pool = shared_from_this(), memory = std::move(memory), account](void*) mutable {
+    if (account) account->give_back(memory.bytes());
+    pool->take_back(std::move(memory));
+  });
+  return Tensor::borrow_mutable(type, shape, data, std::move(owner));
+}
+
+Tensor OutputPool::taken(DType type, const Shape& shape) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto at = std::find_if(free_.begin(), free_.end(),
+                               [&](const Tensor& t) { return t.dtype() == type && t.shape() == shape; });
+  if (at == free_.end()) return {};
+  Tensor memory = std::move(*at);
+  held_ -= memory.bytes();
+  free_.erase(at);
+  return memory;
+}
+
+bool OutputPool::drop_oldest(int64_t room) {
+  Tensor dropped;  // freed without the lock
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const bool fits = room > 0 && free_.size() < kMostBlocks && held_ + room <= kMostBytes;
+  if (fits || free_.empty()) return false;
+  dropped = std::move(free_.front());
+  held_ -= dropped.bytes();
+  free_.erase(free_.begin());
+  return true;
+}
+
+void OutputPool::take_back(Tensor memory) {
+  while (drop_oldest(memory.bytes())) {}
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (free_.size() == kMostBlocks) return;  // another thread was faster
+  held_ += memory.bytes();
+  free_.push_back(std::move(memory));
+}
+
+}  // namespace nnex

@@ -1,0 +1,70 @@
+#include "run/output_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tensor/memory_account.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kLarge = 40'000;  // floats
+
+TEST(OutputPool, MemoryComesBackWhenItsLastOwnerIsGone) {
+  auto pool = std::make_shared<OutputPool>();
+  Tensor a = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+  const std::byte* first = a.data();
+  Tensor held = a;
+  a = Tensor();
+  const Tensor b = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+  EXPECT_NE(b.data(), first);
+  held = Tensor();
+  EXPECT_NE(std::move(pool->make(DType::f32, Shape{kLarge, 1})).value().data(), first) << "other extents";
+  EXPECT_EQ(std::move(pool->make(DType::f32, Shape{kLarge})).value().data(), first);
+}
+
+TEST(OutputPool, TensorsOutliveIt) {
+  auto pool = std::make_shared<OutputPool>();
+  Tensor t = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+  pool.reset();
+  t.mutable_as<float>()[0] = 1;
+  EXPECT_EQ(t.as<float>()[0], 1);
+}
+
+TEST(OutputPool, WhatIsHandedOutIsCountedAndWhatLiesUnusedIsNot) {
+  auto pool = std::make_shared<OutputPool>();
+  const auto account = std::make_shared<MemoryAccount>(kLarge * 4 + 100);
+  AccountScope scope(account);
+  for (int i = 0; i < 3; ++i) {
+    auto t = pool->make(DType::f32, Shape{kLarge});
+    ASSERT_TRUE(t.ok());
+    EXPECT_EQ(account->held(), kLarge * 4);
+    EXPECT_FALSE(pool->make(DType::f32, Shape{kLarge}).ok());
+  }
+  EXPECT_EQ(account->held(), 0);
+}
+
+TEST(OutputPool, KeepsALimitedAmount) {
+  auto pool = std::make_shared<OutputPool>();
+  std::vector<Tensor> all;
+  for (int i = 0; i < 100; ++i) all.push_back(std::move(pool->make(DType::f32, Shape{kLarge})).value());
+  all.clear();
+  for (int i = 0; i < 5; ++i) all.push_back(std::move(pool->make(DType::u8, Shape{int64_t{30} << 20})).value());
+  all.clear();
+  EXPECT_TRUE(pool->make(DType::f32, Shape{kLarge}).ok());
+}
+
+TEST(OutputPool, OwnersMayBeOnAnyThread) {
+  auto pool = std::make_shared<OutputPool>();
+  for (int i = 0; i < 50; ++i) {
+    Tensor t = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+    t.mutable_as<float>()[7] = static_cast<float>(i);
+    std::thread reader([held = std::move(t), i] { EXPECT_EQ(held.as<float>()[7], static_cast<float>(i)); });
+    std::move(pool->make(DType::f32, Shape{kLarge})).value().mutable_as<float>()[7] = -1;
+    reader.join();
+  }
+}
+
+}  // namespace
+}  // namespace nnex
