@@ -59,7 +59,8 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
     Value& slot = slots_[graph_.inputs()[i].n];
     slot = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
     if (Tensor* t = slot.tensor(); t && !t->aligned()) {
-      NNEX_ASSIGN(Tensor copy, t->aligned_copy());
+      NNEX_ASSIGN(Tensor copy, pool_->make(t->dtype(), t->shape()));  // never objects: those are aligned
+      std::memcpy(copy.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
       slot = Value(std::move(copy));
     }
   }
@@ -110,7 +111,7 @@ Status Frame::give_memory(const Step::Fresh& f) {
     slot = Value(to);
     return {};
   }
-  NNEX_ASSIGN(Tensor t, outputs_->make(f.dtype, f.shape));
+  NNEX_ASSIGN(Tensor t, pool_->make(f.dtype, f.shape));
   slot = Value(std::move(t));
   return {};
 }

@@ -109,7 +109,7 @@ class Frame {
   std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
   std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
   Memory workspace_;
-  std::shared_ptr<OutputPool> outputs_ = std::make_shared<OutputPool>();
+  std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
   std::span<Tensor> into_;                  ///< While run_into() runs: where the network's results are wanted.
   std::shared_ptr<MemoryAccount> account_;  ///< Of this run, or of an earlier one whose tensors are gone.
   Team* team_ = nullptr;

@@ -25,7 +25,8 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
   if (memory.bytes() == 0) {
     auto made = fresh(type, shape);
     if (!made.ok()) {  // what lies here unused may be what is missing
-      while (drop_oldest(0)) {}
+      while (drop_oldest(0)) {
+      }
       made = fresh(type, shape);
     }
     if (!made.ok()) {
@@ -65,7 +66,8 @@ bool OutputPool::drop_oldest(int64_t room) {
 }
 
 void OutputPool::take_back(Tensor memory) {
-  while (drop_oldest(memory.bytes())) {}
+  while (drop_oldest(memory.bytes())) {
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (free_.size() == kMostBlocks) return;  // another thread was faster
   held_ += memory.bytes();

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of results that their callers have let go of, for the next run of the same session.
+// Memory of results that their callers have let go of, and of copies of inputs, for the next run of the same session.
 
 #include <memory>
 #include <mutex>
