@@ -308,7 +308,7 @@ class Raiser {
     if (a.axis != 1 || a.reduction != Collision::none || !x || x->rank() != 3 ||
         !(empty->shape() == Shape{(*x)[0], (*x)[1] + 1, (*x)[2]}) || !is_slice(n, 0, (*x)[1], 1))
       return;
-    for (int32_t e : empty->as<int32_t>())
+    for (int64_t e : ints_of(*empty))
       if (e != -1) return;
     // The slice's axes count from the scattered tensor, as high as x.
     const Node* wide = graph_.maker(scatter->in[1]);

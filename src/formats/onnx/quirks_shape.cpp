@@ -103,7 +103,10 @@ void round_up_where_smaller(NodeImport& n) {
   const Tensor* scales = n.constant(1);
   if (!scales || scales->dtype() != DType::f32) return;
   std::vector<float> down, up;
-  for (float s : scales->as<float>()) down.push_back(std::min(s, 1.0F)), up.push_back(std::max(s, 1.0F));
+  for (double s : reals_of(*scales)) {
+    down.push_back(std::min(static_cast<float>(s), 1.0F));
+    up.push_back(std::max(static_cast<float>(s), 1.0F));
+  }
   const auto moves = [](float s) { return s != 1; };
   if (std::none_of(down.begin(), down.end(), moves)) return;
   n.set("nearest_mode", std::string("ceil"));
