@@ -18,6 +18,7 @@
 #include "nnef_written.h"
 #include "nnex/model.h"
 #include "run/convert.h"
+#include "share.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -151,8 +152,9 @@ void for_each_case(F f) {
 
 /// Every case through `stop`; `unsaid`: rows that it cannot say, all or some of them.
 void sweep(Stop stop, const std::vector<std::string>& unsaid) {
-  std::map<std::string, int> said, refused;
+  std::map<std::string, int> said, refused, seen;
   for_each_case([&](const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
+    if (seen[op]++ % test::share() != 0) return;
     SCOPED_TRACE(c.at("id").get<std::string>());
     auto graph = as_model(op, c, inputs);
     if (!graph.ok()) return;  // what no model can have: `nnex conform cvm` says why
@@ -162,7 +164,9 @@ void sweep(Stop stop, const std::vector<std::string>& unsaid) {
   });
   for (const auto& [what, count] : refused)
     EXPECT_TRUE(std::find(unsaid.begin(), unsaid.end(), what) != unsaid.end()) << what << ": " << count << " cases";
-  EXPECT_GE(said.size(), 36U);
+  if (test::share() == 1) {
+    EXPECT_GE(said.size(), 36U);
+  }
   for (const auto& [op, count] : said) ::testing::Test::RecordProperty(op, count);
 }
 
