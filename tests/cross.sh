@@ -3,7 +3,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 machine=$1
-tests="result_test tensor_test rows_test simd_unary_test simd_binary_test simd_convert_test simd_rows_test gemm_test broken_onnx_test readme_test"
+tests="result_test tensor_test rows_test simd_unary_test simd_binary_test simd_convert_test simd_rows_test gemm_test product_i8_test broken_onnx_test readme_test"
 scripts/prepare build "$machine" || exit 1
 cmake --preset "$machine" >/dev/null || exit 1
 # shellcheck disable=SC2086

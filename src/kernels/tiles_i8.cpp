@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
-#include "kernels/simd/x86/tile_u8.h"
+#include "kernels/simd/tile_u8.h"
 
 namespace nnex {
 namespace {

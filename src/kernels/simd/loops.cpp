@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "kernels/simd/builds.h"
-#include "kernels/simd/x86/tile_u8.h"
+#include "kernels/simd/tile_u8.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -35,7 +35,7 @@ Loops make_loops(Isa isa, Numbers numbers) {
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
-  if (isa == Isa::avx512 && has_vnni()) made.tile_u8 = tile_u8;
+  if (isa == kTileIsaU8 && has_byte_dots()) made.tile_u8 = tile_u8;
   return made;
 }
 

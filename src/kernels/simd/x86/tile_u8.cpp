@@ -1,4 +1,4 @@
-#include "kernels/simd/x86/tile_u8.h"
+#include "kernels/simd/tile_u8.h"
 
 #if defined(__x86_64__)
 
@@ -97,14 +97,7 @@ void tile_u8(const IntTile<uint8_t>& t) {
 HWY_POP_ATTRIBUTES
 
 namespace nnex::simd {
-bool has_vnni() { return __builtin_cpu_supports("avx512vnni"); }
-}  // namespace nnex::simd
-
-#else
-
-namespace nnex::simd {
-void tile_u8(const IntTile<uint8_t>&) {}
-bool has_vnni() { return false; }
+bool has_byte_dots() { return __builtin_cpu_supports("avx512vnni"); }
 }  // namespace nnex::simd
 
 #endif
