@@ -7,7 +7,7 @@ namespace nnex {
 namespace {
 
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
-constexpr int64_t kGrowth = int64_t{192} << 20;  ///< Bytes that all results of one pass may have beyond their inputs.
+constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that all results of one pass may have beyond their inputs.
 constexpr double kSteps = 1 << 28;               ///< Of one node: below a second.
 
 /// The node's outputs, when it is pure and everything it reads is constant. What they have beyond the inputs is taken
