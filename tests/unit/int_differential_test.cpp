@@ -379,6 +379,7 @@ int64_t from_environment(const char* name, int64_t otherwise) {
 
 TEST(IntDifferential, EveryInstructionSetEqualsTheScalarBuild) {
   const int64_t wanted = from_environment("NNEX_INT_CASES", test::some_of(6000));
+  ASSERT_GT(wanted, 0) << "NNEX_INT_CASES is no number of cases";
   const auto first = static_cast<uint64_t>(from_environment("NNEX_INT_SEED", 1));
   if (!simd::can_run(simd::Isa::scalar)) GTEST_SKIP() << "this program has no scalar build (Arm, WebAssembly)";
   const std::vector<Loops> others = tables();
