@@ -189,8 +189,10 @@ void bench_conv_i8(benchmark::State& state, Isa isa, const ConvRow& row) {
   steps.multiply(93);
   steps.shift_right(15);
   steps.clamp(-127, 127);
+  const int64_t most = s.group_inputs() * s.taps() * 255 * 128;
+  steps.finish({-most, most}, simd::IntType::i32, simd::IntType::u8);
   IntChain chain;
-  chain.steps = steps.steps();
+  chain.steps = steps.steps(), chain.narrow = steps.narrow();
   chain.y = reinterpret_cast<std::byte*>(y.data());
   chain.y_type = simd::IntType::u8, chain.y_row_stride = s.out_channels;
   ConvI8 c;

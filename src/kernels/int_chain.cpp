@@ -103,19 +103,35 @@ int16_t fixed_factor(const IntStage& s) {
   return up % by == 0 && up / by >= -INT16_MAX && up / by <= INT16_MAX ? static_cast<int16_t>(up / by) : int16_t{0};
 }
 
+int64_t shifted(int64_t n, int32_t bits) { return bits > 0 ? ((n >> (bits - 1)) + 1) >> 1 : n; }
+
+/// Limits before what rises and does not wrap become limits after it, which cost half where int16 follows.
+void limit_after(IntStage& s, const IntRange& x) {
+  const bool low = s.low != INT32_MIN, high = s.high != INT32_MAX;
+  if (s.factor <= 0 || s.shift == 32 || s.low > s.high || (low && s.low > x.high) || (high && s.high < x.low)) return;
+  const int64_t half = s.shift > 0 ? int64_t{1} << (s.shift - 1) : 0;
+  if (!product(x, {s.factor, s.factor}).inside(INT32_MIN, INT32_MAX - half)) return;
+  const auto after = [&](int64_t limit) {
+    return std::min(std::max(static_cast<int32_t>(shifted(limit * s.factor, s.shift)), s.least), s.most);
+  };
+  const int32_t least = low ? after(s.low) : s.least, most = high ? after(s.high) : s.most;
+  s.low = INT32_MIN, s.high = INT32_MAX;
+  s.least = least, s.most = most;
+}
+
 Passed pass(const IntRange& before, IntStage& s) {
   Passed p;
   p.before = before;
   IntRange x = limited(before, s.low, s.high);
   p.enters = halves(x);
+  if (!p.enters) limit_after(s, before), x = limited(before, s.low, s.high);
   const IntRange whole = product(x, {s.factor, s.factor});
   const bool wraps = !whole.inside(INT32_MIN, INT32_MAX);
   x = wrapped(whole);
   if (s.shift > 0) {
     s.carries = x.high > INT32_MAX - (int64_t{1} << (s.shift - 1)) || s.shift == 32;
     s.fixed = fixed_factor(s);
-    const auto shifted = [&](int64_t n) { return ((n >> (s.shift - 1)) + 1) >> 1; };
-    x = {shifted(x.low), shifted(x.high)};
+    x = {shifted(x.low, s.shift), shifted(x.high, s.shift)};
     p.narrow = !wraps && s.fixed != 0;
   } else {
     p.narrow = s.factor == 1 || halves(whole);

@@ -11,7 +11,18 @@ namespace nnex {
 namespace {
 
 constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
-constexpr int kMostColumns = 64;             // of any integer tile
+constexpr int64_t kOwnColumns = 256;         // of a tile, whose sums wait in the first level cache for what follows
+constexpr int64_t kOwnSums = kOwnColumns * kMostTileRows;
+
+/// What a part of the work needs for a tile at a time, and the sums of tiles that wait for what follows.
+template <class T>
+struct IntScratch {
+  alignas(64) T rows[kMostTileRows * kScratchStride<T>];
+  alignas(64) int32_t sums[kOwnSums];
+  int64_t waiting = 0;  // rows of sums
+  simd::RowRunOf<T> runs[kMostRuns];
+  int32_t row_factors[kMostTileRows];
+};
 
 template <class T>
 struct IntJob {
@@ -21,24 +32,25 @@ struct IntJob {
   const IntColumns& columns;
   const int32_t* terms;
   const IntEpilogue& end;
-  int32_t* c;  // null: one block of k, sums go from the tile's own memory to bytes
+  int32_t* c;  // null: one block of k, sums go from a part's own memory to bytes
   int64_t c_stride;
   int64_t depth;
   int64_t block_panels;
+  int64_t own_panels;
 
   void run(const Parts::Range& range) const;
-  void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, T* scratch) const;
-  void to_bytes(const TileRows& rows, int64_t column, int64_t count, const int32_t* sums, int64_t stride) const;
+  void run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const;
+  void finish(int64_t row, int64_t rows, int64_t column, int64_t count, const int32_t* sums, int64_t stride) const;
 };
 
 template <class T>
 void IntJob<T>::run(const Parts::Range& r) const {
-  alignas(64) T scratch[kMostTileRows * kScratchStride<T>];
+  IntScratch<T> scratch;
   for (int64_t panel = r.panel_begin; panel < r.panel_end; panel += block_panels) {
-    const int64_t block_end = std::min(panel + block_panels, r.panel_end);
+    const Parts::Range block = {r.tile_begin, r.tile_end, panel, std::min(panel + block_panels, r.panel_end)};
     int64_t k0 = 0;
     do {
-      for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, panel, block_end, scratch);
+      for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, block, scratch);
       k0 += depth;
     } while (k0 < columns.k);
   }
@@ -58,47 +70,57 @@ void negative_row_sums(const simd::RowRunOf<T>* runs, int n_runs, int rows, int3
 }
 
 template <class T>
-void IntJob<T>::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, T* scratch) const {
+void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const {
   const TileRows rows = source.tile(t);
   const int64_t here = std::min(depth, columns.k - k0);
   const bool last = k0 + here == columns.k;
-  simd::RowRunOf<T> runs[kMostRuns];
-  int32_t row_factors[kMostTileRows];
-  alignas(64) int32_t own[kMostTileRows * kMostColumns];
   simd::IntTile<T> job;
-  job.runs = runs;
-  job.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, scratch, runs);
+  job.runs = scratch.runs;
+  job.n_runs = source.runs(rows, k0, here, r.panel_end - r.panel_begin, scratch.rows, scratch.runs);
   job.rows = rows.count;
   job.go_on = k0 > 0;
   if (columns.any_zero()) {
-    negative_row_sums(runs, static_cast<int>(job.n_runs), rows.count, row_factors);
-    job.row_factor = row_factors;
+    negative_row_sums(scratch.runs, static_cast<int>(job.n_runs), rows.count, scratch.row_factors);
+    job.row_factor = scratch.row_factors;
   }
-  for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
-    const int64_t column = panel * columns.shape.columns;
-    job.b = columns.at(panel, k0);
-    job.b_stride = columns.width(panel) * columns.group;
-    job.c = c ? c + rows.first * c_stride + column : own;
-    job.c_stride = c ? c_stride : columns.shape.columns;
-    job.columns = static_cast<int>(columns.columns_of(panel));
-    job.column_factor = columns.zeros() + column;
-    job.column_add = last ? terms + column : nullptr;
-    tile(job);
+  const int64_t width = columns.shape.columns;
+  job.c_stride = c ? c_stride : std::min(r.panel_end - r.panel_begin, own_panels) * width;
+  job.whole = !c;
+  for (int64_t first = r.panel_begin; first < r.panel_end; first += own_panels) {
+    const int64_t group_end = std::min(first + own_panels, r.panel_end), column = first * width;
+    int32_t* const sums = c ? c + rows.first * c_stride + column : scratch.sums + scratch.waiting * job.c_stride;
+    for (int64_t panel = first; panel < group_end; ++panel) {
+      job.b = columns.at(panel, k0);
+      job.b_stride = columns.width(panel) * columns.group;
+      job.c = sums + (panel - first) * width;
+      job.columns = static_cast<int>(columns.columns_of(panel));
+      job.column_factor = columns.zeros() + panel * width;
+      job.column_add = last ? terms + panel * width : nullptr;
+      tile(job);
+    }
     if (!last || end.keeps_sums()) continue;
-    if (end.chain)
-      end.chain->run(loops, job.c, job.c_stride, rows.first, end.first_column + column, rows.count, job.columns);
-    else
-      to_bytes(rows, column, job.columns, job.c, job.c_stride);
+    const int64_t count = std::min(group_end * width, columns.n) - column;
+    if (c) {
+      finish(rows.first, rows.count, column, count, sums, c_stride);
+    } else if (const int64_t ready = scratch.waiting + rows.count;
+               t + 1 < r.tile_end && (ready + kMostTileRows) * job.c_stride <= kOwnSums) {
+      scratch.waiting = ready;
+    } else {
+      finish(rows.first - scratch.waiting, ready, column, count, scratch.sums, job.c_stride);
+      scratch.waiting = 0;
+    }
   }
 }
 
+/// What follows the sums, for `rows` rows from `row` on and `count` columns from `column` on.
 template <class T>
-void IntJob<T>::to_bytes(const TileRows& rows, int64_t column, int64_t count, const int32_t* sums,
-                         int64_t stride) const {
+void IntJob<T>::finish(int64_t row, int64_t rows, int64_t column, int64_t count, const int32_t* sums,
+                       int64_t stride) const {
+  if (end.chain) return end.chain->run(loops, sums, stride, row, end.first_column + column, rows, count);
   simd::Requantize f = end.to_bytes;
   f.scale += column * f.step;
-  for (int i = 0; i < rows.count; ++i) {
-    auto* const y = reinterpret_cast<uint8_t*>(end.y + (rows.first + i) * end.y_row_stride + column);
+  for (int64_t i = 0; i < rows; ++i) {
+    auto* const y = reinterpret_cast<uint8_t*>(end.y + (row + i) * end.y_row_stride + column);
     loops.requantize_i32(f, sums + i * stride, y, static_cast<size_t>(count));
   }
 }
@@ -109,7 +131,17 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
   const bool through_sums = !end.keeps_sums() && sums_needed(loops, columns.k, true);
-  IntJob<T> job{tile, loops, source, columns, terms, end, nullptr, 0, source.block_depth(columns.k), panels};
+  IntJob<T> job{tile,
+                loops,
+                source,
+                columns,
+                terms,
+                end,
+                nullptr,
+                0,
+                source.block_depth(columns.k),
+                panels,
+                kOwnColumns / columns.shape.columns};
   job.c = through_sums ? sums : end.keeps_sums() ? end.c : nullptr;
   job.c_stride = through_sums ? columns.n : end.c_row_stride;
   if (tiles > 1)

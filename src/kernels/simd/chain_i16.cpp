@@ -184,7 +184,7 @@ template <int... kRow>
 HWY_INLINE void run_rows(const IntBlock& b, int64_t row, int64_t rows, int64_t columns,
                          std::integer_sequence<int, kRow...> /*rows*/) {
   using Function = void (*)(const IntBlock&, int64_t, int64_t);
-  constexpr Function functions[] = {run_half<kRow + 1>...};
+  static constexpr Function functions[] = {run_half<kRow + 1>...};
   const auto lanes = static_cast<int64_t>(hn::Lanes(HalfTag()));
   for (int64_t column = 0; column < columns; column += lanes) functions[rows - 1](b, row, column);
 }

@@ -149,8 +149,8 @@ HWY_NOINLINE void tile_of(const Tile& t) {
 using TileFunction = void (*)(const Tile&);
 
 template <class M, int kVectors, int... kRow>
-constexpr TileFunction pick(int rows, std::integer_sequence<int, kRow...>) {
-  constexpr TileFunction functions[] = {tile_of<M, kRow + 1, kVectors, 1>...};
+TileFunction pick(int rows, std::integer_sequence<int, kRow...>) {
+  static constexpr TileFunction functions[] = {tile_of<M, kRow + 1, kVectors, 1>...};
   return functions[rows - 1];
 }
 

@@ -115,7 +115,7 @@ HWY_NOINLINE void tile_of(const IntTile<int16_t>& t) {
 template <int kVectors, int... kRow>
 HWY_INLINE void run_rows(const IntTile<int16_t>& t, std::integer_sequence<int, kRow...>) {
   using Function = void (*)(const IntTile<int16_t>&);
-  constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
+  static constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
   functions[t.rows - 1](t);
 }
 

@@ -22,6 +22,7 @@ struct IntTile {
   int rows = 0;
   int columns = 0;
   bool go_on = false;
+  bool whole = false;  ///< Whole vectors may be written to c.
   const int32_t* row_factor = nullptr;
   const int32_t* column_factor = nullptr;
   const int32_t* column_add = nullptr;

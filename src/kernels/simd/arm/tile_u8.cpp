@@ -86,7 +86,7 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
 template <int kVectors, int... kRow>
 void run_rows(const IntTile<uint8_t>& t, std::integer_sequence<int, kRow...>) {
   using Function = void (*)(const IntTile<uint8_t>&);
-  constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
+  static constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
   functions[t.rows - 1](t);
 }
 

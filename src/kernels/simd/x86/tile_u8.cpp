@@ -71,6 +71,14 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
       }
     }
   }
+  if (t.whole || last == kLanes) {  // what a mask lets through cannot be forwarded to who reads it next
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) _mm512_storeu_si512(t.c + i * t.c_stride + j * kLanes, sum[i][j]);
+    }
+    return;
+  }
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(2)
@@ -81,7 +89,7 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
 template <int kVectors, int... kRow>
 void run_rows(const IntTile<uint8_t>& t, std::integer_sequence<int, kRow...>) {
   using Function = void (*)(const IntTile<uint8_t>&);
-  constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
+  static constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
   functions[t.rows - 1](t);
 }
 
