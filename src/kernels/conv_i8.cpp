@@ -7,21 +7,28 @@
 #include "base/checked.h"
 #include "kernels/conv_rows.h"
 #include "kernels/conv_spans.h"
+#include "kernels/simd/depthwise_i8.h"
 #include "kernels/tiles_i8.h"
 
 namespace nnex {
 namespace {
 
 constexpr int64_t kByteChannels = 1024;  // of one call of the depthwise loop
-constexpr int64_t kChainChannels = 256;  // the same where sums go through a chain
+constexpr int64_t kChainChannels = 256;  // the same where something follows the sums
 constexpr int64_t kChainSums = 4096;
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
 bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::depthwise; }
 
-/// Channels of a depthwise filter's tap in memory; the sum of each channel's taps follows the last tap.
+/// Channels of a depthwise filter's tap in memory.
 int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
+
+/// A depthwise filter in memory: every tap as int32, the sum of each channel's taps; where bytes are multiplied also
+/// DepthwiseByteLine's quads, and whether they hold all weights.
+int64_t sums_at(const ConvShape& s) { return s.taps() * tap_stride(s); }
+int64_t quads_at(const ConvShape& s) { return sums_at(s) + tap_stride(s); }
+int64_t quads_of(const ConvShape& s) { return s.kernel[2] * ceil_div(s.kernel[0] * s.kernel[1], 4) * tap_stride(s); }
 
 int64_t group_of(const simd::Loops& loops) { return multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup; }
 
@@ -46,19 +53,26 @@ void pack_spans(const simd::Loops& loops, Team& team, const ConvShape& s, const 
   pack_int_columns(loops, team, k, s.out_channels, {rows.data(), k, 0, 1, k}, packed);
 }
 
-void pack_depthwise(const ConvShape& s, const ByteFilter& f, std::byte* packed) {
+void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
   auto* const to = reinterpret_cast<int32_t*>(packed);
-  const int64_t step = tap_stride(s), taps = s.taps();
-  std::fill_n(to, (taps + 1) * step, 0);
+  const int64_t step = tap_stride(s), taps = s.taps(), row_taps = s.kernel[2], groups = ceil_div(taps / row_taps, 4);
+  std::fill_n(packed, conv_i8_filter_bytes(loops, s), std::byte{0});
+  bool bytes = multiplies_bytes(loops);
   for (int64_t c = 0; c < s.out_channels; ++c) {
     const int32_t zero = f.zero ? f.zero[c * f.zero_stride] : 0;
     for (int64_t t = 0; t < taps; ++t) {
       const auto bits = static_cast<uint8_t>(f.w[c * taps + t]);
       const int32_t value = (f.is_signed ? static_cast<int8_t>(bits) : bits) - zero;
       to[t * step + c] = value;
-      to[taps * step + c] += value;
+      to[sums_at(s) + c] += value;
+      bytes = bytes && value >= INT8_MIN && value <= INT8_MAX;
+      if (!bytes) continue;
+      const int64_t row = t / row_taps;
+      reinterpret_cast<int8_t*>(to + quads_at(s) + (t % row_taps * groups + row / 4) * step + c)[row % 4] =
+          static_cast<int8_t>(value);
     }
   }
+  if (multiplies_bytes(loops)) to[quads_at(s) + quads_of(s)] = bytes ? 1 : 0;
 }
 
 /// Constant for all lines of a depthwise convolution.
@@ -70,7 +84,8 @@ struct DepthwiseBytes {
   const uint8_t* outside;
 
   void line(int64_t number, int64_t channel, int64_t channels) const;
-  void through_chain(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const;
+  void sum(const simd::DepthwiseByteLine& line) const;
+  void through_sums(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const;
 };
 
 void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) const {
@@ -90,6 +105,10 @@ void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) con
   line.outside = outside;
   line.w = reinterpret_cast<const int32_t*>(c.packed) + channel;
   line.w_stride = tap_stride(s);
+  if (multiplies_bytes(loops)) {
+    const auto* const quads = reinterpret_cast<const int32_t*>(c.packed) + quads_at(s);
+    if (quads[quads_of(s)] != 0) line.quads = quads + channel;
+  }
   line.add = add + channel;
   line.flip = c.x_signed ? 0x80 : 0;
   line.channels = channels;
@@ -101,22 +120,25 @@ void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) con
   line.dilation = s.dilation[2];
   line.before = s.before[2];
   const int64_t pixel = number * s.out[2];
-  if (c.end.y) {
-    line.y = reinterpret_cast<uint8_t*>(c.end.y) + pixel * c.end.y_row_stride + channel;
-    line.y_stride = c.end.y_row_stride;
-    line.to_bytes = c.end.to_bytes;
-    line.to_bytes.scale += channel * line.to_bytes.step;
-  } else if (c.end.chain) {
-    return through_chain(line, pixel, channel);
-  } else {
+  if (c.end.keeps_sums()) {
     line.sums = c.end.c + pixel * c.end.c_row_stride + channel;
     line.sums_stride = c.end.c_row_stride;
+    return sum(line);
   }
+  if (c.end.chain || line.quads) return through_sums(line, pixel, channel);
+  line.y = reinterpret_cast<uint8_t*>(c.end.y) + pixel * c.end.y_row_stride + channel;
+  line.y_stride = c.end.y_row_stride;
+  line.to_bytes = c.end.to_bytes;
+  line.to_bytes.scale += channel * line.to_bytes.step;
   loops.depthwise_i8(line);
 }
 
+void DepthwiseBytes::sum(const simd::DepthwiseByteLine& line) const {
+  if (!line.quads || !simd::depthwise_u8(line)) loops.depthwise_i8(line);
+}
+
 /// A line whose first output pixel is number `pixel`: some pixels' sums at a time, while they are in the first cache.
-void DepthwiseBytes::through_chain(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const {
+void DepthwiseBytes::through_sums(simd::DepthwiseByteLine line, int64_t pixel, int64_t channel) const {
   alignas(64) int32_t sums[kChainSums];
   line.sums = sums;
   line.sums_stride = line.channels;
@@ -125,15 +147,15 @@ void DepthwiseBytes::through_chain(simd::DepthwiseByteLine line, int64_t pixel, 
     here = std::min(width - first, kChainSums / line.channels);
     line.out_width = here;
     line.before = before - first * line.stride;
-    loops.depthwise_i8(line);
-    c.end.chain->run(loops, sums, line.channels, pixel + first, channel, here, line.channels);
+    sum(line);
+    finish_sums(loops, c.end, {sums, line.channels}, pixel + first, here, channel, line.channels);
   }
 }
 
 void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int32_t* add) {
   constexpr int64_t kWorkOfPart = 100'000;
   const int64_t step = tap_stride(s);
-  const int32_t* const sums = reinterpret_cast<const int32_t*>(c.packed) + s.taps() * step;
+  const int32_t* const sums = reinterpret_cast<const int32_t*>(c.packed) + sums_at(s);
   const int32_t zero = c.x_zero + (c.x_signed ? 128 : 0);
   for (int64_t i = 0; i < step; ++i) {
     const int32_t bias = c.end.bias && i < s.out_channels ? c.end.bias[i] : 0;
@@ -143,7 +165,7 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const C
   std::memset(outside, static_cast<uint8_t>(c.x_zero), sizeof outside);
   const DepthwiseBytes job{loops, s, c, add, outside};
   const int64_t lines = s.batch * s.out[0] * s.out[1];
-  const int64_t at_once = std::min(c.end.chain ? kChainChannels : kByteChannels, s.out_channels);
+  const int64_t at_once = std::min(c.end.keeps_sums() ? kByteChannels : kChainChannels, s.out_channels);
   const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
   const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
   team.run(parts, [&](int64_t part) {
@@ -189,13 +211,13 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const C
 }  // namespace
 
 int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
-  if (is_depthwise(s)) return (s.taps() + 1) * tap_stride(s) * 4;
+  if (is_depthwise(s)) return (multiplies_bytes(loops) ? quads_at(s) + quads_of(s) + 1 : quads_at(s)) * 4;
   return s.groups * group_columns(loops, s, nullptr).bytes();
 }
 
 void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f,
                          std::byte* packed) {
-  if (is_depthwise(s)) return pack_depthwise(s, f, packed);
+  if (is_depthwise(s)) return pack_depthwise(loops, s, f, packed);
   if (is_span_conv(s)) return pack_spans(loops, team, s, f, packed);
   const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
   const int64_t bytes = group_columns(loops, s, nullptr).bytes();

@@ -40,7 +40,6 @@ struct IntJob {
 
   void run(const Parts::Range& range) const;
   void run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const;
-  void finish(int64_t row, int64_t rows, int64_t column, int64_t count, const int32_t* sums, int64_t stride) const;
 };
 
 template <class T>
@@ -101,27 +100,14 @@ void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratc
     if (!last || end.keeps_sums()) continue;
     const int64_t count = std::min(group_end * width, columns.n) - column;
     if (c) {
-      finish(rows.first, rows.count, column, count, sums, c_stride);
+      finish_sums(loops, end, {sums, c_stride}, rows.first, rows.count, column, count);
     } else if (const int64_t ready = scratch.waiting + rows.count;
                t + 1 < r.tile_end && (ready + kMostTileRows) * job.c_stride <= kOwnSums) {
       scratch.waiting = ready;
     } else {
-      finish(rows.first - scratch.waiting, ready, column, count, scratch.sums, job.c_stride);
+      finish_sums(loops, end, {scratch.sums, job.c_stride}, rows.first - scratch.waiting, ready, column, count);
       scratch.waiting = 0;
     }
-  }
-}
-
-/// What follows the sums, for `rows` rows from `row` on and `count` columns from `column` on.
-template <class T>
-void IntJob<T>::finish(int64_t row, int64_t rows, int64_t column, int64_t count, const int32_t* sums,
-                       int64_t stride) const {
-  if (end.chain) return end.chain->run(loops, sums, stride, row, end.first_column + column, rows, count);
-  simd::Requantize f = end.to_bytes;
-  f.scale += column * f.step;
-  for (int64_t i = 0; i < rows; ++i) {
-    auto* const y = reinterpret_cast<uint8_t*>(end.y + (row + i) * end.y_row_stride + column);
-    loops.requantize_i32(f, sums + i * stride, y, static_cast<size_t>(count));
   }
 }
 
@@ -229,6 +215,17 @@ void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias
 
 bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes) {
   return to_bytes && k > (multiplies_bytes(loops) ? kMostDepth<uint8_t> : kMostDepth<int16_t>);
+}
+
+void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBlock& block, int64_t row, int64_t rows,
+                 int64_t column, int64_t count) {
+  if (end.chain) return end.chain->run(loops, block.sums, block.stride, row, end.first_column + column, rows, count);
+  simd::Requantize f = end.to_bytes;
+  f.scale += column * f.step;
+  for (int64_t i = 0; i < rows; ++i) {
+    auto* const y = reinterpret_cast<uint8_t*>(end.y + (row + i) * end.y_row_stride + column);
+    loops.requantize_i32(f, block.sums + i * block.stride, y, static_cast<size_t>(count));
+  }
 }
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,

@@ -67,6 +67,16 @@ void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias
 /// `sums` holds rows x n int32 (stride n); needed where sums_needed().
 bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes);
 
+/// Sums of some rows and columns, stride elements from row to row.
+struct SumBlock {
+  const int32_t* sums = nullptr;
+  int64_t stride = 0;
+};
+
+/// What follows the sums (end.y or end.chain), for `rows` rows from `row` on and `count` columns from `column` on.
+void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBlock& block, int64_t row, int64_t rows,
+                 int64_t column, int64_t count);
+
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,

@@ -56,6 +56,17 @@ HWY_INLINE void store_ints(Int v, T* p, size_t count) {
   std::memcpy(p, padded, count * sizeof(T));
 }
 
+/// x >> bits. AVX shifts each element by its own count with one instruction, all by the same one with two.
+HWY_INLINE Int shifted(Int x, Int bits, int same) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  (void)same;
+  return hn::Shr(x, bits);
+#else
+  (void)bits;
+  return hn::ShiftRightSame(x, same);
+#endif
+}
+
 /// A part of a block: kRows rows of kVectors vectors, of which the last has `count` elements.
 template <int kRows, int kVectors>
 struct Part {
@@ -140,14 +151,14 @@ struct Part {
       each([&](Int x, int, int) HWY_ATTR { return hn::Mul(x, factor); });
     }
     if (s.shift > 0 && !s.carries) {
-      const Int half = hn::Set(d, int32_t{1} << (s.shift - 1));
-      each([&](Int x, int, int) HWY_ATTR { return hn::ShiftRightSame(hn::Add(x, half), s.shift); });
+      const Int half = hn::Set(d, int32_t{1} << (s.shift - 1)), bits = hn::Set(d, s.shift);
+      each([&](Int x, int, int) HWY_ATTR { return shifted(hn::Add(x, half), bits, s.shift); });
     } else if (s.shift > 0) {
       // ((x >> (s - 1)) + 1) >> 1 without the sum's carry: halves go up.
       const int whole = HWY_MIN(s.shift, 31), half = s.shift - 1;
-      const Int one = hn::Set(d, 1);
+      const Int one = hn::Set(d, 1), bits = hn::Set(d, whole), less = hn::Set(d, half);
       each([&](Int x, int, int)
-               HWY_ATTR { return hn::Add(hn::ShiftRightSame(x, whole), hn::And(hn::ShiftRightSame(x, half), one)); });
+               HWY_ATTR { return hn::Add(shifted(x, bits, whole), hn::And(shifted(x, less, half), one)); });
     }
   }
   HWY_INLINE void stage(const IntStage& s) {

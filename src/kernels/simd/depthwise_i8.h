@@ -17,6 +17,9 @@ struct DepthwiseByteLine {
   int64_t n_rows = 0;
   const int32_t* w = nullptr;  ///< [n_rows][taps][w_stride], of at most 9 bits and a sign; readable in whole vectors.
   int64_t w_stride = 0;
+  /// Null, or of weights that are int8 [taps][groups of four rows][w_stride]: a byte for each row of the group, the
+  /// first lowest.
+  const int32_t* quads = nullptr;
   const int32_t* add = nullptr;  ///< Readable in whole vectors.
   uint8_t flip = 0;
   int64_t channels = 0;
@@ -33,5 +36,9 @@ struct DepthwiseByteLine {
   int64_t y_stride = 0;
   Requantize to_bytes = {};  ///< scale by channel or one for all.
 };
+
+/// What depthwise_i8 computes to `sums`, on dot products of four bytes; called only where has_byte_dots(). Returns
+/// whether it could: the line has `quads`, and its taps lie close together.
+bool depthwise_u8(const DepthwiseByteLine& line);
 
 }  // namespace nnex::simd
