@@ -136,31 +136,45 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
   team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
 }
 
+/// Four signed bytes' sum.
+int32_t sum_of_four(uint32_t four) {
+  const uint32_t moved = four ^ 0x80808080U;  // up by 128 each
+  const uint32_t pairs = (moved & 0x00ff00ffU) + ((moved >> 8) & 0x00ff00ffU);
+  return static_cast<int32_t>((pairs + (pairs >> 16)) & 0xffffU) - 4 * 128;
+}
+
 /// Column j in groups of k, `step` bytes from group to group; returns the sum of its values.
 template <int kGroup>
 int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, int64_t step) {
   const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
+  const int64_t stride = from.row_stride;
   uint32_t sum = 0;  // wraps as the products do
   int64_t done = 0, in_run = 0;
   const std::byte* run = from.b + j * from.column_stride;
   const std::byte* at = run;
+  const auto byte = [&](int64_t i) { return static_cast<uint32_t>(at[i * stride]); };
   while (done < k) {
-    if (from.row_stride == 1) {  // whole groups side by side
-      const auto flips = from.is_signed ? 0U : 0x80808080U;
-      for (; kGroup == 4 && k - done >= 4 && from.run - in_run > 4; done += 4, in_run += 4, at += 4, to += step) {
-        uint32_t four;
+    if (kGroup == 4 && k - done >= 4 && from.run - in_run >= 4) {
+      uint32_t four;
+      if (stride == 1) {
         std::memcpy(&four, at, 4);
-        four ^= flips;
-        std::memcpy(to, &four, 4);
-        for (int g = 0; g < 4; ++g) sum += static_cast<uint32_t>(int32_t{static_cast<int8_t>(four >> (8 * g))});
+      } else {
+        four = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
       }
+      four ^= flip * 0x01010101U;
+      std::memcpy(to, &four, 4);
+      sum += static_cast<uint32_t>(sum_of_four(four));
+      at += 4 * stride, in_run += 4;
+      if (in_run == from.run) in_run = 0, at = run += from.run_stride;
+      to += step, done += 4;
+      continue;
     }
     const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
     int8_t values[kGroup] = {};
     for (int g = 0; g < count; ++g) {
       values[g] = static_cast<int8_t>(static_cast<uint8_t>(*at) ^ flip);
       sum += static_cast<uint32_t>(int32_t{values[g]});
-      at += from.row_stride;
+      at += stride;
       if (++in_run == from.run) in_run = 0, at = run += from.run_stride;
     }
     std::memcpy(to, values, kGroup);
