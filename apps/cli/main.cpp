@@ -31,7 +31,7 @@ void ReadingOptions::add_to(CLI::App& verb) {
   verb.add_option("--set-shape", shapes, "Another shape of an input; all others follow from it")
       ->type_name("INPUT=[1,3,224,224]")
       ->allow_extra_args(false);
-  verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF)");
+  verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF, CVM)");
   verb.add_flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
   add_compat(verb, compat);
   add_dialect(verb, dialect);

@@ -73,6 +73,11 @@ Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
       values.push_back(it->second);
       continue;
     }
+    const Tensor* initial = files[i].empty() && !o.random ? cvm_format::initial_input(model.graph()) : nullptr;
+    if (initial) {
+      values.emplace_back(*initial);
+      continue;
+    }
     if (files[i].empty() && !o.random)
       return Error(Code::invalid_argument,
                    fmt::format("input '{}' is missing; it takes {} (--input {}=FILE, or --random)", ports[i].name,

@@ -36,6 +36,19 @@ Result<Graph> read_cvm(const cvm_format::Files& files, const LoadOptions& option
   return cvm_format::read_model(symbol.bytes(), params->bytes(), params, options.compat == "formal");
 }
 
+/// A CVM model that came without its params file, which was looked for at `places`.
+Result<Graph> read_lone_symbol(const std::string& path, const std::string& places, const LoadOptions& options) {
+  if (!options.weight_seed)
+    return Error(Code::unreadable,
+                 fmt::format("'{}' has CVM's symbol without its params; looked for {}; --seed-weights N reads networks "
+                             "that come without their weights",
+                             path, places));
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  NNEX_ASSIGN(MappedFile symbol, MappedFile::open(folder ? path + "/symbol" : path, MapPolicy::never));
+  return cvm_format::read_seeded(symbol.bytes(), *options.weight_seed, options.compat == "formal");
+}
+
 Status check_options(const LoadOptions& options) {
   if (!options.dialect.empty() && options.dialect != "standard" && options.dialect != "tract")
     return Error(Code::invalid_argument, fmt::format("no dialect '{}'; there are: standard, tract", options.dialect));
@@ -124,9 +137,7 @@ Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
       return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
     return read_cvm(*files, options);
   }
-  if (const auto places = cvm_format::lone_symbol(path))
-    return Error(Code::unreadable,
-                 fmt::format("'{}' has CVM's symbol without its params; looked for {}", path, *places));
+  if (const auto places = cvm_format::lone_symbol(path)) return read_lone_symbol(path, *places, options);
   if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
   NNEX_ASSIGN(OpenedFile file, open_file(path, options));
   return read_file(std::move(file.bytes), path, file.folder, options);

@@ -47,10 +47,14 @@ int64_t needed_bits(const Tensor& t) {
 
 }  // namespace
 
-DeclaredBits declared_bits(const Graph& graph) {
+DeclaredBits declared_bits(const Graph& graph) { return named_numbers(graph, kProperty); }
+
+void declare_bits(Graph& graph, const DeclaredBits& bits) { name_numbers(graph, kProperty, bits); }
+
+DeclaredBits named_numbers(const Graph& graph, std::string_view property) {
   DeclaredBits out;
   for (const auto& [key, text] : graph.meta.properties) {
-    if (key != kProperty) continue;
+    if (key != property) continue;
     std::string_view rest = text;
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -65,14 +69,14 @@ DeclaredBits declared_bits(const Graph& graph) {
   return out;
 }
 
-void declare_bits(Graph& graph, const DeclaredBits& bits) {
+void name_numbers(Graph& graph, std::string_view property, const DeclaredBits& numbers) {
   std::string text;
-  for (const auto& [name, n] : bits) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", n, escaped(name));
+  for (const auto& [name, n] : numbers) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", n, escaped(name));
   auto& properties = graph.meta.properties;
   properties.erase(
-      std::remove_if(properties.begin(), properties.end(), [](const auto& p) { return p.first == kProperty; }),
+      std::remove_if(properties.begin(), properties.end(), [&](const auto& p) { return p.first == property; }),
       properties.end());
-  if (!text.empty()) properties.emplace_back(kProperty, std::move(text));
+  if (!text.empty()) properties.emplace_back(property, std::move(text));
 }
 
 void PrecisionInference::bind(ValueId v, int64_t bits) {

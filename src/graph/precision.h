@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/faults.h"
@@ -19,6 +20,10 @@ struct PrecisionOptions {
 using DeclaredBits = std::map<std::string, int64_t>;
 DeclaredBits declared_bits(const Graph& graph);
 void declare_bits(Graph& graph, const DeclaredBits& bits);
+
+/// Whole numbers by name, 0 to 999, as a metadata property with a line for each. No numbers: no such property.
+DeclaredBits named_numbers(const Graph& graph, std::string_view property);
+void name_numbers(Graph& graph, std::string_view property, const DeclaredBits& numbers);
 
 /// Runs the rules node by node. Values must have concrete types in the graph.
 class PrecisionInference {

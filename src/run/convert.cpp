@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/faults.h"
+#include "formats/cvm/import.h"
 #include "formats/unwritable.h"
 #include "graph/infer.h"
 #include "passes/passes.h"
@@ -29,6 +30,12 @@ constexpr std::string_view kRemedy = " (--custom carries them as they are)";
 constexpr std::string_view kMovers[] = {"transpose", "reshape", "flatten", "squeeze", "unsqueeze", "slice",
                                         "concat",    "expand",  "tile",    "repeat",  "stack",     "copy",
                                         "split",     "unstack", "reverse", "pad"};
+
+bool fits_int32(const Tensor& t) {
+  for (int64_t i = 0; i < t.count(); ++i)
+    if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX) return false;
+  return true;
+}
 
 /// Values of int64 that carry int32 become int32.
 class Narrower {
@@ -75,14 +82,9 @@ class Narrower {
   /// A constant of int64 beside carried values: its numbers in int32, where they fit.
   void narrow_constant(ValueId v) {
     const Tensor* t = graph_[v].constant.tensor();
-    if (!t || t->dtype() != DType::i64 || carried(v).valid()) return;
-    auto narrow = Tensor::make(DType::i32, t->shape());
+    if (!t || t->dtype() != DType::i64 || carried(v).valid() || !fits_int32(*t)) return;
+    auto narrow = convert(*t, DType::i32);
     if (!narrow.ok()) return;
-    for (int64_t i = 0; i < t->count(); ++i) {
-      const int64_t x = int_at(*t, i);
-      if (x < INT32_MIN || x > INT32_MAX) return;
-      narrow->mutable_as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(x);
-    }
     carried_[v.n] = graph_.add_constant(std::move(*narrow), graph_[v].name);
   }
 
@@ -113,9 +115,44 @@ class Narrower {
 
 }  // namespace
 
+namespace {
+
+/// A constant that is read by casts to int32 alone, which lose nothing of it, becomes one of int32 itself: unlike the
+/// results of folding those casts it keeps its name.
+///     y = cast(w, i32)   ->   w
+Status widen_constants(Graph& graph) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    const Tensor* t = v.constant.tensor();
+    if (!t || !is_int(t->dtype()) || t->dtype() == DType::i32 || t->count() > kMost || v.uses.empty()) continue;
+    const bool cast = std::all_of(v.uses.begin(), v.uses.end(), [&](const Use& u) {
+      return u.node.valid() && graph[u.node].op->name == "cast" && graph[graph[u.node].out[0]].type.dtype == DType::i32;
+    });
+    if (!cast || !fits_int32(*t)) continue;
+    NNEX_ASSIGN(Tensor wide, convert(*t, DType::i32));
+    const std::vector<Use> uses = v.uses;
+    Type type = v.type;
+    type.dtype = DType::i32;
+    graph.set_type(ValueId{n}, std::move(type));
+    graph.make_constant(ValueId{n}, std::move(wide));
+    for (const Use& u : uses) graph.replace_uses(graph[u.node].out[0], ValueId{n});
+  }
+  return {};
+}
+
+/// Whether the graph was read from a CVM model's own files, by no way over another format.
+bool is_from_cvm(const Graph& graph) {
+  return cvm_format::model_info(graph) && graph.meta.opsets.empty() &&
+         !nnef_format::find_property(graph, nnef_format::kVariablesProperty);
+}
+
+}  // namespace
+
 Status make_plain(Graph& graph) {
   NNEX_TRY(inline_functions(graph));
   NNEX_TRY(infer(graph));
+  NNEX_TRY(widen_constants(graph));
   NNEX_TRY(drop_copies(graph));
   NNEX_TRY(fold_constants(graph));
   NNEX_TRY(drop_unused(graph));
@@ -123,6 +160,11 @@ Status make_plain(Graph& graph) {
 }
 
 Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
+  if (is_from_cvm(graph)) {  // it can be said as it is, with what nobody reads: gas counts that too
+    NNEX_TRY(infer(graph));
+    auto files = cvm_format::write_model(graph);
+    if (files.ok()) return files;
+  }
   NNEX_TRY(make_plain(graph));
   NNEX_TRY(raise_integers(graph));
   NNEX_TRY(Narrower(graph).run());

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <filesystem>
+#include <map>
 
 #include "formats/cvm/import.h"
 #include "formats/cvm/params.h"
@@ -127,6 +130,71 @@ TEST(CvmConvert, ThroughOnnxAndBack) {
     ASSERT_TRUE(again.ok()) << again.error().text();
     EXPECT_EQ(answers(std::move(*again)), expected);
   }
+}
+
+/// A dense layer of `outputs` rows of bytes, of more bits than its values need.
+Graph dense_network(int64_t outputs, const std::string& postprocess) {
+  Symbol s;
+  s.postprocess = postprocess, s.version = "cvm_1.1.0";
+  s.nodes = {{"data", "", {}}, {"w", "", {}}, {"b", "", {}}, {"y", "dense", {{0, 0}, {1, 0}, {2, 0}}}};
+  s.heads = {{3, 0}};
+  s.arg_nodes = Ints{0, 1, 2};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4};
+  s.storage_ids = {0, 1, 2, 3};
+  s.shapes = {{1, 64}, {outputs, 64}, {outputs}, {1, outputs}};
+  s.precision = Ints{8, 8, 20, -1};
+  s.op_attrs = {"", "", "", fmt::format(R"({{"units": "{}"}})", outputs)};
+  std::vector<int8_t> w(static_cast<size_t>(outputs * 64));
+  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<int8_t>(static_cast<int>(i * 7 % 5) - 2);
+  const std::vector<int32_t> b(static_cast<size_t>(outputs), 3);
+  auto graph = read_model(
+      write_symbol(s), write_params({{"w", Tensor::of(Shape{outputs, 64}, w)}, {"b", Tensor::of(Shape{outputs}, b)}}),
+      nullptr, false);
+  EXPECT_TRUE(graph.ok()) << graph.error().text();
+  return std::move(*graph);
+}
+
+/// What the model says beside its operators: names and bits of parameters, its version, postprocess and gas.
+void expect_same_facts(const ModelFiles& files, const Graph& before) {
+  auto symbol = read_symbol(files.symbol);
+  ASSERT_TRUE(symbol.ok());
+  std::map<std::string, int64_t> bits;
+  for (size_t i = 0; i < symbol->nodes.size(); ++i)
+    if (symbol->nodes[i].variable())
+      bits[symbol->nodes[i].name] = (*symbol->precision)[static_cast<size_t>((*symbol->node_row_ptr)[i])];
+  EXPECT_EQ(bits, (std::map<std::string, int64_t>{{"b", 20}, {"data", 8}, {"w", 8}}));
+  auto back = read_model(files.symbol, files.params, nullptr, false);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  const ModelInfo was = *model_info(before), is = *model_info(*back);
+  EXPECT_EQ(is.version, was.version);
+  EXPECT_EQ(is.postprocess, was.postprocess);
+  EXPECT_EQ(is.gas, was.gas);
+  EXPECT_EQ(is.head_bits, was.head_bits);
+}
+
+/// Parameters of many bytes stay bytes in memory, which must not cost them their names.
+TEST(CvmConvert, ParametersKeepNamesAndBitsThroughOnnx) {
+  for (int64_t outputs : {2, 32})
+    for (bool custom : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} outputs, {}", outputs, custom ? "custom" : "standard"));
+      const Graph before = dense_network(outputs, "argmax");
+      Graph graph(before);
+      auto written = to_onnx(graph, {{}, custom, {}});
+      ASSERT_TRUE(written.ok()) << written.error().text();
+      auto read = read_model_bytes(written->model.text(), {});
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      auto files = to_cvm(*read);
+      ASSERT_TRUE(files.ok()) << files.error().text();
+      expect_same_facts(*files, before);
+    }
+}
+
+TEST(CvmConvert, ParametersKeepNamesAndBitsThroughCvm) {
+  const Graph before = dense_network(32, "argmax");
+  Graph graph(before);
+  auto files = to_cvm(graph);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  expect_same_facts(*files, before);
 }
 
 /// Every stored CVM model that ONNX's operators say, and all of them with custom ones.

@@ -8,8 +8,10 @@
 
 #include "base/mapped_file.h"
 #include "cvm_model.h"
+#include "formats/cvm/attributes.h"
 #include "formats/cvm/write.h"
 #include "nnex/model.h"
+#include "run/convert.h"
 
 namespace nnex {
 namespace {
@@ -136,6 +138,127 @@ TEST(CvmLoad, UnsafeStorageIsRefused) {
   live.nodes[6].inputs[0] = {3, 0};
   live.storage_ids[4] = live.storage_ids[5] = 3;
   EXPECT_EQ(load(live).all, Blame::logic) << "a value still to be read";
+}
+
+/// A model is run more than once, parameters are loaded before the first run, and a node writes all its outputs.
+TEST(CvmLoad, StorageIsHeldFromTheWriteToTheLastRead) {
+  Symbol s;
+  s.nodes = {{"data", "", {}},
+             {"n", "negative", {{0, 0}}},
+             {"m", "negative", {{1, 0}}},
+             {"w", "", {}},
+             {"a", "broadcast_add", {{2, 0}, {3, 0}}},
+             {"g", "get_valid_counts", {{4, 0}}},
+             {"r", "relu", {{5, 1}}}};
+  s.heads = {{6, 0}};
+  s.shapes = {{1, 2, 2}, {1, 2, 2}, {1, 2, 2}, {1, 2, 2}, {1, 2, 2}, {1}, {1, 2, 2}, {1, 2, 2}};
+  s.storage_ids = {0, 1, 2, 3, 4, 5, 6, 7};
+  s.precision = Ints{8, -1, -1, 8, -1, -1, -1, -1};
+  s.arg_nodes = Ints{0, 3};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4, 5, 7, 8};
+  s.op_attrs = Texts(7, "{}");
+  const std::string params = write_params({{"w", Tensor::of<int8_t>(Shape{1, 2, 2}, {1, 2, 3, 4})}});
+  const struct {
+    const char* name;
+    std::vector<std::pair<size_t, int64_t>> storage;
+    const char* says;  // empty: safe
+  } rows[] = {
+      {"an output where a parameter of a later node lies", {{1, 3}}, "node 3 'w' (variable) always"},
+      {"the input where a parameter lies", {{3, 0}}, "written to node 1, which reads it last"},
+      {"an output unread beside its read one", {{5, 6}}, "at its node, which writes it unread"},
+      {"an output unread over what is live", {{5, 4}}, "cannot write its output over its input"},
+      {"an output unread over a parameter", {{5, 3}}, "always"},
+      {"what is dead by then", {{4, 1}, {6, 0}, {7, 4}}, ""},
+      {"the last output over its own input", {{7, 6}}, ""},
+      {"the unread output's, later", {{7, 5}}, ""},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Symbol planned = s;
+    for (const auto& [entry, id] : row.storage) planned.storage_ids[entry] = id;
+    const Loaded l = load(write_symbol(planned), params);
+    EXPECT_EQ(l.all, *row.says ? Blame::logic : Blame::none) << l.error;
+    EXPECT_NE(l.error.find(row.says), std::string::npos) << l.error;
+  }
+  Symbol head = s;
+  head.heads.push_back({1, 0}), head.storage_ids[4] = 1;
+  EXPECT_NE(load(write_symbol(head), params).error.find("to the end, being a head"), std::string::npos);
+  Symbol late = s;  // the input's variable stands behind a node that writes its storage
+  std::swap(late.nodes[0], late.nodes[3]), late.nodes[1].inputs = {{0, 0}}, late.nodes[4].inputs = {{2, 0}, {3, 0}};
+  EXPECT_EQ(load(write_symbol(late), params).all, Blame::none);
+  late.storage_ids[1] = 3;
+  EXPECT_NE(load(write_symbol(late), params).error.find("before the first node"), std::string::npos);
+}
+
+/// Two files make a model: a fault says in which it is.
+TEST(CvmLoad, FaultsSayWhichFile) {
+  const std::string symbol = write_symbol(base_symbol()), params = write_params(base_params());
+  const auto fault = [](const std::string& s, const std::string& p) {
+    auto graph = read_model(s, p, nullptr, false);
+    return graph.ok() ? std::string("none") : graph.error().text();
+  };
+  EXPECT_EQ(fault(symbol, params), "none");
+  for (const std::string& s : {std::string("x"), symbol.substr(0, 40), std::string("{}")})
+    EXPECT_NE(fault(s, params).find("while reading the symbol file"), std::string::npos) << fault(s, params);
+  EXPECT_NE(fault(symbol, "x").find("while reading the params file"), std::string::npos) << fault(symbol, "x");
+}
+
+TEST(CvmLoad, AttributesSayTheirRange) {
+  const auto fault = [](const char* op, const TextMap& texts) {
+    auto read = read_attributes(*find_rule(op), texts);
+    return read.ok() ? std::string("none") : read.error().text();
+  };
+  EXPECT_EQ(fault("dense", {{"units", "0"}}),
+            "dense: attribute 'units': found '0'; needed an integer of 1 to 2147483647");
+  EXPECT_EQ(fault("expand_dims", {{"axis", "0"}, {"num_newaxis", "4097"}}),
+            "expand_dims: attribute 'num_newaxis': found '4097'; needed an integer of 1 to 4096");
+  EXPECT_EQ(fault("repeat", {{"repeats", "x"}}), "repeat: attribute 'repeats': found 'x'; needed a 32-bit integer");
+}
+
+/// A tensor of the name `data` is what a run without input starts from.
+TEST(CvmLoad, InitialInputIsKept) {
+  std::vector<Param> params = base_params();
+  params.push_back({"data", Tensor::of<int8_t>(Shape{2, 3}, {16, 16, 16, -16, 8, 100})});
+  const std::string symbol = write_symbol(base_symbol());
+  auto without = read_model(symbol, write_params(base_params()), nullptr, false);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(initial_input(*without), nullptr);
+  auto graph = read_model(symbol, write_params(params), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  auto written = write_model(*graph);
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  auto back = read_model(written->symbol, written->params, nullptr, false);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_EQ(model_info(*back)->gas, 219);
+  auto model = Model::compile(std::move(*back));
+  ASSERT_TRUE(model.ok());
+  const Tensor* initial = initial_input(model->graph());
+  ASSERT_NE(initial, nullptr);
+  const auto x = initial->as<int32_t>();
+  EXPECT_EQ(Numbers(x.begin(), x.end()), (Numbers{16, 16, 16, -16, 8, 100}));
+}
+
+/// The symbol file alone has gas, operators and shapes; its parameters are numbers within their bits.
+TEST(CvmLoad, SymbolAlone) {
+  const std::string symbol = write_symbol(base_symbol());
+  auto graph = read_seeded(symbol, 1, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(model_info(*graph)->gas, 219);
+  auto again = read_seeded(symbol, 1, false);
+  const Numbers x{16, 16, 16, -16, 8, 100};
+  EXPECT_EQ(run(std::move(*graph), x), run(std::move(*again), x));
+  Symbol large = base_symbol();
+  large.shapes[2] = {1 << 10, 1 << 20};
+  auto refused = read_seeded(write_symbol(large), 1, false);
+  EXPECT_FALSE(refused.ok());
+}
+
+TEST(CvmLoad, ManyHeadsOfOneNode) {
+  Symbol s = base_symbol();
+  s.heads = std::vector<Entry>(100000, Entry{6, 0});
+  auto graph = read_model(write_symbol(s), write_params(base_params()), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  EXPECT_EQ(graph->outputs().size(), 100000U);
 }
 
 TEST(CvmLoad, TextFaults) {
@@ -298,6 +421,47 @@ TEST(CvmWrite, FiltersStayBytes) {
     expected[n] = static_cast<int32_t>(std::clamp<int64_t>(((sum >> 6) + 1) >> 1, -127, 127));
   }
   EXPECT_EQ(run(std::move(graph).value(), x), expected);
+}
+
+/// Names, bits, widths and order of parameters stay; so do those that nobody reads, and a parameter that is a head.
+TEST(CvmWrite, ParametersStayAsTheyWere) {
+  Symbol s;
+  s.nodes = {{"u", "", {}},
+             {"data", "", {}},
+             {"w", "", {}},
+             {"h", "", {}},
+             {"y", "broadcast_max", {{1, 0}, {2, 0}}},
+             {"unread", "negative", {{4, 0}}}};
+  s.heads = {{4, 0}, {3, 0}};
+  s.arg_nodes = Ints{0, 1, 2, 3};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4, 5, 6};
+  s.storage_ids = {0, 1, 2, 3, 4, 5};
+  s.op_attrs = Texts(6, "{}");
+  for (const int64_t n : {int64_t{4}, int64_t{2048}}) {
+    SCOPED_TRACE(n);
+    s.shapes = std::vector<Ints>(6, Ints{1, n});
+    s.precision = Ints{8, 8, 16, 5, -1, -1};
+    const std::vector<int8_t> bytes(static_cast<size_t>(n), 1);
+    const std::vector<int32_t> words(static_cast<size_t>(n), 1);
+    const std::string params = write_params({{"u", Tensor::of(Shape{1, n}, words)},
+                                             {"w", Tensor::of(Shape{1, n}, bytes)},
+                                             {"h", Tensor::of(Shape{1, n}, bytes)}});
+    auto graph = read_model(write_symbol(s), params, nullptr, false);
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    const ModelInfo before = *model_info(*graph);
+    auto written = to_cvm(*graph);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    EXPECT_EQ(written->params, params);
+    auto symbol = read_symbol(written->symbol);
+    ASSERT_TRUE(symbol.ok());
+    ASSERT_EQ(symbol->nodes.size(), s.nodes.size());
+    for (size_t i = 0; i < s.nodes.size(); ++i) EXPECT_EQ(symbol->nodes[i].name, s.nodes[i].name);
+    EXPECT_EQ(*symbol->precision, (Ints{8, 8, 16, 5, 16, 16}));
+    auto back = read_model(written->symbol, written->params, nullptr, false);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(model_info(*back)->gas, before.gas);
+    EXPECT_EQ(model_info(*back)->head_bits, before.head_bits);
+  }
 }
 
 TEST(CvmWrite, WhatCvmLacksIsRefused) {

@@ -194,11 +194,15 @@ std::optional<AttrValue> read_value(const AttrRule& rule, const std::string& s) 
   return std::nullopt;
 }
 
-std::string_view kind_name(Kind kind) {
-  static constexpr std::string_view kNames[] = {"a 32-bit integer",       "true or false",
-                                                "a tuple of integers",    "a 32-bit integer or None",
-                                                "an element type's name", "text"};
-  return kNames[static_cast<size_t>(kind)];
+/// "an integer of 1 to 4096": what the text of an attribute must be.
+std::string needed_text(const AttrRule& rule) {
+  static constexpr std::string_view kNames[] = {
+      "an integer", "true or false", "a tuple of integers", "a 32-bit integer or None", "an element type's name",
+      "text"};
+  const std::string kind(kNames[static_cast<size_t>(rule.kind)]);
+  if (rule.kind != Kind::integer) return kind;
+  if (rule.low == INT32_MIN && rule.high == INT32_MAX) return "a 32-bit integer";
+  return fmt::format("{} of {} to {}", kind, rule.low, rule.high);
 }
 
 bool is_private(std::string_view key) {
@@ -225,7 +229,7 @@ Result<AttrMap> read_attributes(const OperatorRule& rule, const TextMap& texts) 
     if (attr == rule.attrs.end()) return runtime_error("{} has no attribute '{}'", rule.name, key);
     auto value = read_value(*attr, text);
     if (!value)
-      return runtime_error("{}: attribute '{}': found '{}'; needed {}", rule.name, key, text, kind_name(attr->kind));
+      return runtime_error("{}: attribute '{}': found '{}'; needed {}", rule.name, key, text, needed_text(*attr));
     given.insert(attr->name);
     if (!std::holds_alternative<std::monostate>(*value)) out.emplace_back(key, std::move(*value));
   }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "base/try.h"
 #include "formats/cvm/params.h"
 #include "formats/cvm/quirks.h"
+#include "formats/cvm/storage.h"
 #include "formats/spelling.h"
 #include "ops/cast.h"
 #include "ops/cvm.h"
@@ -17,14 +17,9 @@
 namespace nnex::cvm_format {
 namespace {
 
-constexpr int64_t kMostAxes = 6, kMostExtent = int64_t{1} << 24, kMostElements = int64_t{1} << 30,
-                  kMostStorage = int64_t{1} << 32;
+constexpr int64_t kMostAxes = 6, kMostExtent = int64_t{1} << 24, kMostElements = int64_t{1} << 30;
 constexpr std::string_view kVersion = "cvm.version", kPostprocess = "cvm.postprocess", kGas = "cvm.gas",
-                           kStorage = "cvm.storage_bytes", kBits = "cvm.bits";
-
-std::string place_text(size_t i, const SymbolNode& node) {
-  return fmt::format("node {} '{}' ({})", i, node.name, node.variable() ? "variable" : node.op);
-}
+                           kStorage = "cvm.storage_bytes", kBits = "cvm.bits", kWidths = "cvm.widths";
 
 }  // namespace
 
@@ -33,12 +28,9 @@ int64_t ModelInfo::output_width() const {
   return std::all_of(head_bits.begin(), head_bits.end(), [](int64_t b) { return b <= 8; }) ? 1 : 4;
 }
 
-struct Importer::Step {
-  const OperatorRule* rule = nullptr;  ///< Null: a variable.
+struct Importer::Step : PlannedNode {
   AttrMap attrs;
-  int64_t first = 0;  ///< The node's first entry.
 
-  int64_t outputs() const { return rule ? rule->outputs : 1; }
   /// Inputs the attributes ask for; -1: one or more.
   int64_t arity() const {
     if (!rule->bias) return rule->inputs;
@@ -77,7 +69,7 @@ Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const 
         NNEX_ASSIGN(step.attrs, read_attributes(*step.rule, texts));
         return check_arity(step.arity(), n.inputs.size(), n.op);
       };
-      if (Status s = read(); !s.ok()) return std::move(s).error().at(place_text(i, n));
+      if (Status s = read(); !s.ok()) return std::move(s).error().at(node_place(i, n));
     }
     entry += step.outputs();
     out.push_back(std::move(step));
@@ -135,47 +127,9 @@ Status Importer::check_lists(const Symbol& symbol, const std::vector<Step>& step
     for (const Entry& e : symbol.nodes[i].inputs)
       if (!exists(e, i))
         return logic_error("reads output {} of node {}, which no node before it has", e.output, e.node)
-            .at(place_text(i, symbol.nodes[i]));
+            .at(node_place(i, symbol.nodes[i]));
   for (const Entry& e : symbol.heads)
     if (!exists(e, steps.size())) return logic_error("a head is output {} of node {}: there is none", e.output, e.node);
-  return {};
-}
-
-/// The file's storage plan is only checked, and measured: an output may take the place of its own input where the
-/// operator allows it, and of nothing that is still to be read. Parameters stay for the next run.
-Status Importer::check_storage(const Symbol& symbol, const std::vector<Step>& steps) {
-  const auto nodes = static_cast<int64_t>(steps.size());
-  const auto entry_of = [&](const Entry& e) {
-    return static_cast<size_t>(steps[static_cast<size_t>(e.node)].first + e.output);
-  };
-  Ints last_read(symbol.storage_ids.size(), -1);
-  for (size_t i = 0; i < steps.size(); ++i)
-    for (const Entry& e : symbol.nodes[i].inputs) last_read[entry_of(e)] = static_cast<int64_t>(i);
-  for (const Entry& e : symbol.heads) last_read[entry_of(e)] = nodes;
-  std::unordered_map<int64_t, int64_t> busy_until, bytes;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const SymbolNode& n = symbol.nodes[i];
-    for (int64_t o = 0; o < steps[i].outputs(); ++o) {
-      const auto entry = static_cast<size_t>(steps[i].first + o);
-      const int64_t id = symbol.storage_ids[entry];
-      const auto failed = [&](Error e) { return std::move(e).at(place_text(i, n)); };
-      if (id < 0) return failed(logic_error("storage_id is {}", id));
-      if (!n.variable() && !steps[i].rule->in_place)
-        for (const Entry& in : n.inputs)
-          if (symbol.storage_ids[entry_of(in)] == id)
-            return failed(logic_error("{} cannot write its output over its input in storage {}", n.op, id));
-      auto [busy, fresh] = busy_until.try_emplace(id, -1);
-      if (!compatible_ && !fresh && busy->second > static_cast<int64_t>(i))
-        return failed(logic_error("writes storage {} while what lies there is still needed", id));
-      const bool keeps = n.variable() && n.name != "data";
-      busy->second = std::max(busy->second, keeps ? nodes : last_read[entry]);
-      int64_t& size = bytes[id];
-      size = std::max(size, 4 * Shape(symbol.shapes[entry]).count());
-    }
-  }
-  for (const auto& [id, size] : bytes) info_.storage_bytes += size;
-  if (info_.storage_bytes > kMostStorage)
-    return logic_error("the storage plan takes {} bytes; needed at most {}", info_.storage_bytes, kMostStorage);
   return {};
 }
 
@@ -243,14 +197,15 @@ Result<std::vector<ValueId>> Importer::add(const OperatorRule& rule, AttrMap att
 Status Importer::symbol(const Symbol& symbol) {
   NNEX_ASSIGN(std::vector<Step> read, steps(symbol));
   NNEX_TRY(check_lists(symbol, read));
-  NNEX_TRY(check_storage(symbol, read));
+  NNEX_ASSIGN(info_.storage_bytes,
+              check_storage(symbol, std::vector<PlannedNode>(read.begin(), read.end()), compatible_));
   info_.version = symbol.version, info_.postprocess = symbol.postprocess;
   std::vector<std::vector<ValueId>> entries(read.size());
   DeclaredBits declared;
   for (size_t i = 0; i < read.size(); ++i) {
     const SymbolNode& n = symbol.nodes[i];
     const auto first = static_cast<size_t>(read[i].first);
-    const Where where = graph_.add_place(place_text(i, n));
+    const Where where = graph_.add_place(node_place(i, n));
     if (n.variable()) {
       const int64_t p = (*symbol.precision)[first];
       ValueId v = variable(n.name, symbol.shapes[first], p);
@@ -270,12 +225,12 @@ Status Importer::symbol(const Symbol& symbol) {
     std::vector<ValueId> in;
     for (const Entry& e : n.inputs) in.push_back(entries[static_cast<size_t>(e.node)][static_cast<size_t>(e.output)]);
     auto out = add(*read[i].rule, std::move(read[i].attrs), std::move(in), n.name, where);
-    if (!out.ok()) return std::move(out).error().at(place_text(i, n));
+    if (!out.ok()) return std::move(out).error().at(node_place(i, n));
     for (size_t o = 0; o < out->size(); ++o)
       if (!(shape((*out)[o]) == Shape(symbol.shapes[first + o])))
         return logic_error("output {} is {}; the file says {}", o, shape((*out)[o]).text(),
                            Shape(symbol.shapes[first + o]).text())
-            .at(place_text(i, n));
+            .at(node_place(i, n));
     entries[i] = std::move(out).value();
   }
   declare_bits(graph_, declared);
@@ -290,6 +245,7 @@ Status Importer::symbol(const Symbol& symbol) {
 namespace {
 
 constexpr int64_t kBytesFrom = 1024;  ///< Elements of a parameter that stays bytes in memory.
+constexpr int64_t kMostSeeded = int64_t{1} << 30;
 
 /// The first element whose magnitude is above `most`; 0: none.
 template <class Elements>
@@ -301,29 +257,38 @@ int64_t beyond(const Elements& elements, int64_t most) {
 
 }  // namespace
 
-Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void> owner) {
-  const bool kept = owner != nullptr;  // else the caller's bytes may end before the graph does
-  NNEX_ASSIGN(std::vector<Param> params, read_params(bytes, std::move(owner)));
+/// The parameter as the graph holds it: few bytes become numbers. `kept`: the tensor's memory outlives the graph.
+Result<Tensor> Importer::checked(const Param& p, ValueId v, bool kept) const {
+  if (!(p.tensor.shape() == shape(v)))
+    return logic_error("found {}; needed {}", p.tensor.shape().text(), shape(v).text());
+  const bool narrow = p.tensor.dtype() == DType::i8, wide = narrow && (p.tensor.count() < kBytesFrom || v == data_);
+  NNEX_ASSIGN(Tensor t, wide     ? convert(p.tensor, DType::i32)
+                        : !kept  ? p.tensor.clone()
+                        : narrow ? Result<Tensor>(p.tensor)
+                                 : p.tensor.aligned_copy());
+  const int64_t bits = precision_.bits(v), most = bound_of_bits(bits);
+  const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), most) : beyond(t.as<int32_t>(), most);
+  if (x != 0) return logic_error("found {}; {} bits hold up to {}", x, bits, most);
+  return t;
+}
+
+Status Importer::take_params(const std::vector<Param>& params, bool kept) {
   std::map<std::string, ValueId> by_name;
   if (data_.valid()) by_name[graph_[data_].name] = data_;
   for (ValueId v : variables_) by_name[graph_[v].name] = v;
   std::map<std::string, Tensor> found;
-  for (Param& p : params) {
-    const auto failed = [&](Error e) { return std::move(e).at(fmt::format("parameter '{}'", p.name)); };
+  DeclaredBits widths;
+  for (const Param& p : params) {
     auto it = by_name.find(p.name);
-    if (it == by_name.end()) return failed(runtime_error("no variable has this name"));
-    if (!(p.tensor.shape() == shape(it->second)))
-      return failed(logic_error("found {}; needed {}", p.tensor.shape().text(), shape(it->second).text()));
-    const bool narrow = p.tensor.dtype() == DType::i8, wide = narrow && p.tensor.count() < kBytesFrom;
-    NNEX_ASSIGN(Tensor t, wide     ? convert(p.tensor, DType::i32)
-                          : !kept  ? p.tensor.clone()
-                          : narrow ? Result<Tensor>(p.tensor)
-                                   : p.tensor.aligned_copy());
-    const int64_t bits = precision_.bits(it->second), most = bound_of_bits(bits);
-    const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), most) : beyond(t.as<int32_t>(), most);
-    if (x != 0) return failed(logic_error("found {}; {} bits hold up to {}", x, bits, most));
-    found[p.name] = std::move(t);
+    auto t =
+        it == by_name.end() ? Result<Tensor>(runtime_error("no variable has this name")) : checked(p, it->second, kept);
+    if (!t.ok()) return std::move(t).error().at(fmt::format("parameter '{}'", p.name));
+    found[p.name] = std::move(*t);
+    const int64_t width = nnex::bits(p.tensor.dtype());
+    widths.erase(p.name);  // the last of a name counts
+    if (width != usual_width(bits(it->second))) widths[p.name] = width;
   }
+  name_numbers(graph_, kWidths, widths);
   for (ValueId v : variables_) {
     auto it = found.find(graph_[v].name);
     if (it == found.end()) return logic_error("parameter '{}' is missing", graph_[v].name);
@@ -332,6 +297,7 @@ Status Importer::take_params(std::string_view bytes, std::shared_ptr<const void>
     else
       graph_.make_constant(v, std::move(it->second));
   }
+  if (auto it = found.find("data"); it != found.end()) graph_.add_constant(std::move(it->second), "data");
   return {};
 }
 
@@ -356,16 +322,50 @@ Status Importer::keep_bytes(ValueId v, Tensor bytes) {
   return infer_new();
 }
 
-Status Importer::finish(std::string_view params, std::shared_ptr<const void> owner) {
+Status Importer::check_ready() const {
   if (!data_.valid()) return runtime_error("no variable is named 'data'");
   if (heads_.empty()) return logic_error("the model has no heads");
-  NNEX_TRY(take_params(params, std::move(owner)));
+  return {};
+}
+
+Status Importer::finish(std::string_view params, std::shared_ptr<const void> owner) {
+  NNEX_TRY(check_ready());
+  const bool kept = owner != nullptr;  // else the caller's bytes may end before the graph does
+  const auto take = [&]() -> Status {
+    NNEX_ASSIGN(const std::vector<Param> read, read_params(params, std::move(owner)));
+    return take_params(read, kept);
+  };
+  if (Status s = take(); !s.ok()) return std::move(s).error().during("reading the params file");
+  return end();
+}
+
+Status Importer::finish_seeded(uint64_t seed) {
+  NNEX_TRY(check_ready());
+  std::vector<Param> params;
+  int64_t total = 0;
+  for (ValueId v : variables_) {
+    total += shape(v).count() * usual_width(bits(v)) / 8;
+    if (total > kMostSeeded)
+      return Error(Code::limit, fmt::format("the parameters take {} bytes and more; needed at most {} to make numbers "
+                                            "for them",
+                                            total, kMostSeeded));
+    NNEX_ASSIGN(Param made, seeded_param(graph_[v].name, shape(v), bits(v), seed));
+    params.push_back(std::move(made));
+  }
+  NNEX_TRY(take_params(params, true));
+  graph_.meta.properties.emplace_back("cvm.params", "none; numbers of a seed stand for them");
+  return end();
+}
+
+/// Inputs and results, what the model's properties say.
+Status Importer::end() {
   for (size_t i = graph_.inputs().size(); i-- > 0;)
     if (!(graph_.inputs()[i] == data_)) graph_.remove_param(kMain, i);
   std::vector<ValueId> results;
+  std::set<uint32_t> taken;
   for (ValueId v : heads_) {
     // A result has a maker, and a place of its own.
-    if (!graph_[v].maker.valid() || std::find(results.begin(), results.end(), v) != results.end()) {
+    if (!graph_[v].maker.valid() || !taken.insert(v.n).second) {
       Builder b(graph_, kMain);
       v = b("copy", {v});
       graph_.set_name(v, fmt::format("head{}", results.size()));
@@ -385,15 +385,51 @@ Status Importer::finish(std::string_view params, std::shared_ptr<const void> own
   return {};
 }
 
+namespace {
+
+/// The symbol file into the graph; its faults say so.
+Status take_symbol(Importer& importer, std::string_view text) {
+  const auto take = [&]() -> Status {
+    NNEX_ASSIGN(const Symbol read, read_symbol(text));
+    return importer.symbol(read);
+  };
+  Status s = take();
+  if (!s.ok()) return std::move(s).error().during("reading the symbol file");
+  return s;
+}
+
+}  // namespace
+
 Result<Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
                          bool compatible) {
-  NNEX_ASSIGN(const Symbol read, read_symbol(symbol));
   Graph graph;
   Importer importer(graph, compatible);
-  NNEX_TRY(importer.symbol(read));
+  NNEX_TRY(take_symbol(importer, symbol));
   NNEX_TRY(importer.finish(params, std::move(owner)));
   return graph;
 }
+
+Result<Graph> read_seeded(std::string_view symbol, uint64_t seed, bool compatible) {
+  Graph graph;
+  Importer importer(graph, compatible);
+  NNEX_TRY(take_symbol(importer, symbol));
+  NNEX_TRY(importer.finish_seeded(seed));
+  return graph;
+}
+
+const Tensor* initial_input(const Graph& graph) {
+  if (graph.inputs().size() != 1 || !model_info(graph)) return nullptr;
+  const ValueDef& input = graph[graph.inputs()[0]];
+  const auto shape = concrete(input.type);
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    const Tensor* t = v.uses.empty() && v.name == input.name ? v.constant.tensor() : nullptr;
+    if (t && t->dtype() == input.type.dtype && shape && t->shape() == *shape) return t;
+  }
+  return nullptr;
+}
+
+DeclaredBits unusual_widths(const Graph& graph) { return named_numbers(graph, kWidths); }
 
 namespace {
 

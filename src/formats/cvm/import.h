@@ -9,6 +9,7 @@
 
 #include "formats/cvm/attributes.h"
 #include "formats/cvm/gas.h"
+#include "formats/cvm/params.h"
 #include "formats/cvm/symbol.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
@@ -40,6 +41,8 @@ class Importer {
   Status symbol(const Symbol& symbol);
   /// Checks that the model can run, makes constants of the variables, sets the results.
   Status finish(std::string_view params, std::shared_ptr<const void> owner);
+  /// The same without a params file: parameters hold numbers that the seed gives. Error: limit (above 2^30 bytes).
+  Status finish_seeded(uint64_t seed);
   const ModelInfo& info() const { return info_; }
 
   /// A variable by itself.
@@ -55,13 +58,15 @@ class Importer {
 
   Result<std::vector<Step>> steps(const Symbol& symbol) const;
   Status check_lists(const Symbol& symbol, const std::vector<Step>& steps) const;
-  Status check_storage(const Symbol& symbol, const std::vector<Step>& steps);
   Status check_limits(const Shape& shape) const;
   Result<std::vector<ValueId>> add(const OperatorRule& rule, AttrMap attrs, std::vector<ValueId> in,
                                    const std::string& name, Where where);
   Status infer_new();
   Status keep_bytes(ValueId v, Tensor bytes);
-  Status take_params(std::string_view params, std::shared_ptr<const void> owner);
+  Status check_ready() const;
+  Result<Tensor> checked(const Param& p, ValueId v, bool kept) const;
+  Status take_params(const std::vector<Param>& params, bool kept);
+  Status end();
 
   Graph& graph_;
   bool compatible_;
@@ -78,6 +83,18 @@ class Importer {
 /// (runtime): blame() tells.
 Result<Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
                          bool compatible);
+
+/// Reads a symbol file alone: gas, operators and shapes are the model's, parameters numbers that the seed gives.
+Result<Graph> read_seeded(std::string_view symbol, uint64_t seed, bool compatible);
+
+/// What a params file says of `data` itself: the input of a run that is given none. Null: nothing. The graph holds it
+/// as a constant of the input's name that nobody reads.
+const Tensor* initial_input(const Graph& graph);
+
+/// Bits of an element in the params file, as writers of CVM choose them by the parameter's precision.
+inline int64_t usual_width(int64_t bits) { return bits <= 8 ? 8 : 32; }
+/// Parameters, by name, that the file held in another width.
+DeclaredBits unusual_widths(const Graph& graph);
 
 /// What the graph keeps of the model it was read from; nothing for a graph of another format.
 std::optional<ModelInfo> model_info(const Graph& graph);

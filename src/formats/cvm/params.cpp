@@ -3,6 +3,7 @@
 #include "base/byte_reader.h"
 #include "base/checked.h"
 #include "base/try.h"
+#include "tensor/convert.h"
 
 namespace nnex::cvm_format {
 namespace {
@@ -65,6 +66,21 @@ Result<std::vector<Param>> read_params(std::string_view bytes, std::shared_ptr<c
     p.tensor = std::move(tensor).value();
   }
   return out;
+}
+
+Result<Param> seeded_param(std::string name, const Shape& shape, int64_t bits, uint64_t seed) {
+  NNEX_ASSIGN(Tensor t, Tensor::make(bits <= 8 ? DType::i8 : DType::i32, shape));
+  uint64_t state = seed ^ 0x9e3779b97f4a7c15u;
+  for (char c : name) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  const int64_t most = (int64_t{1} << (bits - 1)) - 1;
+  for (int64_t i = 0; i < t.count(); ++i) {  // splitmix64
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    set_int(t, i, static_cast<int64_t>(z % static_cast<uint64_t>(2 * most + 1)) - most);
+  }
+  return Param{std::move(name), std::move(t)};
 }
 
 std::string write_params(const std::vector<Param>& params) {

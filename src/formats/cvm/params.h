@@ -22,4 +22,8 @@ struct Param {
 Result<std::vector<Param>> read_params(std::string_view bytes, std::shared_ptr<const void> owner);
 std::string write_params(const std::vector<Param>& params);
 
+/// Numbers for a parameter that comes without: within its bits, the same from the same name and seed; i8 to 8 bits.
+/// Errors: those of Tensor::make.
+Result<Param> seeded_param(std::string name, const Shape& shape, int64_t bits, uint64_t seed);
+
 }  // namespace nnex::cvm_format

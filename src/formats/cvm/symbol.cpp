@@ -255,14 +255,17 @@ Blame blame(const Error& error) {
   return error.code() == Code::unreadable || error.code() == Code::unsupported ? Blame::runtime : Blame::logic;
 }
 
+std::string node_place(size_t i, const SymbolNode& node) {
+  return fmt::format("node {} '{}' ({})", i, node.name, node.variable() ? "variable" : node.op);
+}
+
 Result<Symbol> read_symbol(std::string_view text) {
   NNEX_ASSIGN(const Json j, parse(text));
   Symbol s;
   for (const auto& [key, value] : j.items())
-    if (Status read = read_top(key, value, s); !read.ok())
-      return std::move(read).error().at(key).during("reading the symbol file");
+    if (Status read = read_top(key, value, s); !read.ok()) return std::move(read).error().at(key);
   for (const char* key : {"nodes", "heads", "attrs"})
-    if (!j.contains(key)) return logic_error("'{}' is missing", key).during("reading the symbol file");
+    if (!j.contains(key)) return logic_error("'{}' is missing", key);
   return s;
 }
 

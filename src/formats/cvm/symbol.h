@@ -40,6 +40,9 @@ struct SymbolNode {
   bool variable() const { return op.empty(); }
 };
 
+/// "node 3 'w' (variable)"
+std::string node_place(size_t i, const SymbolNode& node);
+
 struct Symbol {
   std::string version = "cvm_1.0.0";
   std::string postprocess;  ///< "", "argmax" or "detection".

@@ -26,6 +26,9 @@ class Exporter {
     Faults faults;
     bits_ = infer_precision(graph_, {}, faults);
     if (!faults.none()) return std::move(faults).first();
+    declared_ = declared_bits(graph_), widths_ = unusual_widths(graph_);
+    for (uint32_t n = 0; n < graph_.value_count(); ++n)
+      if (const ValueDef& v = graph_[ValueId{n}]; v.is_constant() && !v.uses.empty()) read_.insert(v.name);
     const ModelInfo info = model_info(graph_).value_or(ModelInfo{});
     if (!info.version.empty()) symbol_.version = info.version;
     symbol_.postprocess = info.postprocess;
@@ -36,6 +39,7 @@ class Exporter {
       NNEX_ASSIGN(const Entry head, entry(v));
       symbol_.heads.push_back(head);
     }
+    NNEX_TRY(pending_constants(ValueId{static_cast<uint32_t>(graph_.value_count())}));
     finish_lists();
     return files();
   }
@@ -71,6 +75,7 @@ class Exporter {
     }
     names_.insert("data");
     NNEX_TRY(pending_constants(data));
+    if (const Tensor* initial = initial_input(graph_)) NNEX_TRY(store("data", *initial, bits));
     entries_[clipped.n] = add_node({"data", "", {}}, {*concrete(graph_[data].type)}, bits, "{}");
     return {};
   }
@@ -101,21 +106,33 @@ class Exporter {
     const int64_t bits = bits_[v.n];
     const std::string name = free_name(def.name);
     entries_[v.n] = add_node({name, "", {}}, {t.shape()}, bits, "{}");
-    NNEX_ASSIGN(Tensor stored, bits <= 8                ? convert(t, DType::i8)
-                               : t.dtype() == DType::i8 ? convert(t, DType::i32)
-                                                        : t.aligned_copy());
-    params_.push_back({name, stored.reshaped(Shape(symbol_.shapes.back()))});
+    return store(name, t.reshaped(Shape(symbol_.shapes.back())), bits);
+  }
+
+  /// Into the params file: as bytes or as words, as the model's own file had the parameter.
+  Status store(const std::string& name, const Tensor& t, int64_t bits) {
+    const auto known = widths_.find(name);
+    const int64_t width = known == widths_.end() ? usual_width(bits) : known->second;
+    const DType as = width == 8 && (bits <= 8 || fits_bytes(t)) ? DType::i8 : DType::i32;
+    NNEX_ASSIGN(Tensor stored, t.dtype() == as ? t.aligned_copy() : convert(t, as));
+    params_.push_back({name, std::move(stored)});
     return {};
+  }
+  static bool fits_bytes(const Tensor& t) {
+    for (int64_t i = 0; i < t.count(); ++i)
+      if (const int64_t x = int_at(t, i); x < -128 || x > 127) return false;
+    return true;
   }
 
   /// Named constants that the graph has before value `before`, in its order: a file that is read and written keeps the
-  /// order of its nodes.
+  /// order of its nodes. A parameter of such a file is written though nobody reads it.
   Status pending_constants(ValueId before) {
     for (; next_constant_ < before.n; ++next_constant_) {
       const ValueDef& def = graph_[ValueId{next_constant_}];
       const Tensor* t = def.constant.tensor();
       const bool read = std::any_of(def.uses.begin(), def.uses.end(), [&](const Use& u) { return u.node.valid(); });
-      if (t && (t->dtype() == DType::i32 || t->dtype() == DType::i8) && !def.name.empty() && read &&
+      const bool own = declared_.count(def.name) && !read_.count(def.name) && !names_.count(def.name);
+      if (t && (t->dtype() == DType::i32 || t->dtype() == DType::i8) && !def.name.empty() && (read || own) &&
           !entries_.count(next_constant_))
         NNEX_TRY(variable(ValueId{next_constant_}));
     }
@@ -249,6 +266,8 @@ class Exporter {
   std::map<uint32_t, Entry> entries_;  ///< By ValueId.
   std::set<std::string> names_;        ///< Of variables.
   std::set<size_t> nameless_;          ///< Nodes of values without a name of the author's.
+  DeclaredBits declared_, widths_;     ///< Of the model's own file.
+  std::set<std::string> read_;         ///< Names of constants that somebody reads.
   uint32_t next_constant_ = 0;
 };
 

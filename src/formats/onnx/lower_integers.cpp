@@ -73,26 +73,25 @@ void digits(Lower& l) {
 
 // ---- Bytes
 
-/// A constant, perhaps cast, whose elements are bytes with a sign; nothing: it is none.
-std::optional<Tensor> bytes_of(const Graph& graph, ValueId v) {
+/// A constant, perhaps cast, whose elements are bytes with a sign, as bytes under its name; invalid: it is none.
+ValueId bytes_of(Graph& graph, ValueId v) {
   if (const Node* maker = graph.maker(v); maker && maker->op->name == "cast") v = maker->in[0];
   const Tensor* t = graph[v].constant.tensor();
-  if (!t || (t->dtype() != DType::i32 && t->dtype() != DType::i8)) return std::nullopt;
-  if (t->dtype() == DType::i8) return *t;
+  if (!t || (t->dtype() != DType::i32 && t->dtype() != DType::i8)) return {};
+  if (t->dtype() == DType::i8) return v;
   for (int64_t i = 0; i < t->count(); ++i)
-    if (const int64_t x = int_at(*t, i); x < -128 || x > 127) return std::nullopt;
+    if (const int64_t x = int_at(*t, i); x < -128 || x > 127) return {};
   auto narrow = convert(*t, DType::i8);
-  return narrow.ok() ? std::optional(std::move(*narrow)) : std::nullopt;
+  return narrow.ok() ? graph.add_constant(std::move(*narrow), graph[v].name) : ValueId{};
 }
 
 /// y = conv(x, w, b)   ->   y = conv_integer(cast(x, i8), w as i8) + b, where x has 8 bits at most.
 void integer_conv(Lower& l) {
   const DType type = l.graph[l.node().out[0]].type.dtype;
   if (type != DType::i32 || l.bits_of(l.in(0)) < 1 || l.bits_of(l.in(0)) > 8) return;
-  const auto filter = bytes_of(l.graph, l.in(1));
   const auto y_shape = l.out_shape();
-  if (!filter || !y_shape) return;
-  const ValueId w = l.graph.add_constant(*filter, l.graph[l.in(1)].name);
+  const ValueId w = y_shape ? bytes_of(l.graph, l.in(1)) : ValueId{};
+  if (!w.valid()) return;
   const NodeId made = l.b.node(op("conv_integer"), {l.cast(l.in(0), DType::i8), w}, 1, l.node().attrs);
   ValueId y = l.graph[made].out[0];
   if (l.has(2)) {
