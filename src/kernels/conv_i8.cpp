@@ -24,7 +24,9 @@ bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::dep
 /// Channels of a depthwise filter's tap in memory.
 int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
 
-/// A depthwise filter in memory: every tap as int32, the sum of each channel's taps; where bytes are multiplied also
+bool has_quads(const simd::Loops& loops) { return simd::kHasDepthwiseU8 && multiplies_bytes(loops); }
+
+/// A depthwise filter in memory: every tap as int32, the sum of each channel's taps; where has_quads() also
 /// DepthwiseByteLine's quads, and whether they hold all weights.
 int64_t sums_at(const ConvShape& s) { return s.taps() * tap_stride(s); }
 int64_t quads_at(const ConvShape& s) { return sums_at(s) + tap_stride(s); }
@@ -57,7 +59,7 @@ void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const ByteFilt
   auto* const to = reinterpret_cast<int32_t*>(packed);
   const int64_t step = tap_stride(s), taps = s.taps(), row_taps = s.kernel[2], groups = ceil_div(taps / row_taps, 4);
   std::fill_n(packed, conv_i8_filter_bytes(loops, s), std::byte{0});
-  bool bytes = multiplies_bytes(loops);
+  bool bytes = has_quads(loops);
   for (int64_t c = 0; c < s.out_channels; ++c) {
     const int32_t zero = f.zero ? f.zero[c * f.zero_stride] : 0;
     for (int64_t t = 0; t < taps; ++t) {
@@ -72,7 +74,7 @@ void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const ByteFilt
           static_cast<int8_t>(value);
     }
   }
-  if (multiplies_bytes(loops)) to[quads_at(s) + quads_of(s)] = bytes ? 1 : 0;
+  if (has_quads(loops)) to[quads_at(s) + quads_of(s)] = bytes ? 1 : 0;
 }
 
 /// Constant for all lines of a depthwise convolution.
@@ -105,7 +107,7 @@ void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) con
   line.outside = outside;
   line.w = reinterpret_cast<const int32_t*>(c.packed) + channel;
   line.w_stride = tap_stride(s);
-  if (multiplies_bytes(loops)) {
+  if (has_quads(loops)) {
     const auto* const quads = reinterpret_cast<const int32_t*>(c.packed) + quads_at(s);
     if (quads[quads_of(s)] != 0) line.quads = quads + channel;
   }
@@ -134,7 +136,10 @@ void DepthwiseBytes::line(int64_t number, int64_t channel, int64_t channels) con
 }
 
 void DepthwiseBytes::sum(const simd::DepthwiseByteLine& line) const {
-  if (!line.quads || !simd::depthwise_u8(line)) loops.depthwise_i8(line);
+  if constexpr (simd::kHasDepthwiseU8) {
+    if (line.quads && simd::depthwise_u8(line)) return;
+  }
+  loops.depthwise_i8(line);
 }
 
 /// A line whose first output pixel is number `pixel`: some pixels' sums at a time, while they are in the first cache.
@@ -211,7 +216,7 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const C
 }  // namespace
 
 int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
-  if (is_depthwise(s)) return (multiplies_bytes(loops) ? quads_at(s) + quads_of(s) + 1 : quads_at(s)) * 4;
+  if (is_depthwise(s)) return (has_quads(loops) ? quads_at(s) + quads_of(s) + 1 : quads_at(s)) * 4;
   return s.groups * group_columns(loops, s, nullptr).bytes();
 }
 

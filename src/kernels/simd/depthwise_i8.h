@@ -37,8 +37,14 @@ struct DepthwiseByteLine {
   Requantize to_bytes = {};  ///< scale by channel or one for all.
 };
 
-/// What depthwise_i8 computes to `sums`, on dot products of four bytes; called only where has_byte_dots(). Returns
-/// whether it could: the line has `quads`, and its taps lie close together.
+#if defined(__x86_64__)
+constexpr bool kHasDepthwiseU8 = true;
+#else
+constexpr bool kHasDepthwiseU8 = false;
+#endif
+
+/// What depthwise_i8 computes to `sums`, on dot products of four bytes; called only where this program has it and the
+/// machine has_byte_dots(). Returns whether it could: the line has `quads`, and its taps lie close together.
 bool depthwise_u8(const DepthwiseByteLine& line);
 
 }  // namespace nnex::simd

@@ -172,10 +172,4 @@ bool depthwise_u8(const DepthwiseByteLine& line) {
 }  // namespace nnex::simd
 HWY_POP_ATTRIBUTES
 
-#else
-
-namespace nnex::simd {
-bool depthwise_u8(const DepthwiseByteLine&) { return false; }
-}  // namespace nnex::simd
-
 #endif
