@@ -231,12 +231,24 @@ std::string preview_bytes(const std::string& bytes, int64_t width) {
   return out + (bytes.size() > 8 * step ? " ..." : "");
 }
 
+/// The number of each element as int32, which formats without that type carry in wider ones.
+Result<Tensor> as_int32(const Tensor& t) {
+  if (t.dtype() == DType::i32 || !is_int(t.dtype())) return t;
+  for (int64_t i = 0; i < t.count(); ++i)
+    if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
+      return Error(Code::invalid_model, fmt::format("a head has an element of {}; needed 32 bits", x));
+  return convert(t, DType::i32);
+}
+
 /// The bytes that the runtime of CVM hands out for a model of its format: heads joined, narrowed, after the model's
 /// postprocess.
 Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out, const Options& o, Json& j) {
   std::vector<Tensor> heads;
-  for (const Value& v : out)
-    if (const Tensor* t = v.tensor()) heads.push_back(*t);
+  for (const Value& v : out) {
+    if (!v.tensor()) continue;
+    NNEX_ASSIGN(Tensor head, as_int32(*v.tensor()));
+    heads.push_back(std::move(head));
+  }
   auto bytes = cvm_format::output_bytes(info, heads);
   if (!bytes.ok()) return std::move(bytes).error().during("joining the heads");
   if (!o.save_bytes.empty()) NNEX_TRY(write_file(o.save_bytes, *bytes));

@@ -48,6 +48,7 @@ class Narrower {
     const std::vector<NodeId> order = graph_.order();
     for (NodeId id : order) node(id);
     std::vector<ValueId> results = graph_.outputs();
+    for (ValueId v : results) narrow_constant(v);
     for (ValueId& v : results) {
       const auto narrow = carried_.find(v.n);
       if (narrow == carried_.end() || narrow->second == v) continue;
@@ -152,6 +153,7 @@ bool is_from_cvm(const Graph& graph) {
 Status make_plain(Graph& graph) {
   NNEX_TRY(inline_functions(graph));
   NNEX_TRY(infer(graph));
+  NNEX_TRY(drop_unused(graph));
   NNEX_TRY(widen_constants(graph));
   NNEX_TRY(drop_copies(graph));
   NNEX_TRY(fold_constants(graph));

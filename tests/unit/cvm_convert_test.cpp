@@ -136,7 +136,7 @@ TEST(CvmConvert, ThroughOnnxAndBack) {
 Graph dense_network(int64_t outputs, const std::string& postprocess) {
   Symbol s;
   s.postprocess = postprocess, s.version = "cvm_1.1.0";
-  s.nodes = {{"data", "", {}}, {"w", "", {}}, {"b", "", {}}, {"y", "dense", {{0, 0}, {1, 0}, {2, 0}}}};
+  s.nodes = {{"data", "", {}}, {"dense 0:w", "", {}}, {"b", "", {}}, {"y", "dense", {{0, 0}, {1, 0}, {2, 0}}}};
   s.heads = {{3, 0}};
   s.arg_nodes = Ints{0, 1, 2};
   s.node_row_ptr = Ints{0, 1, 2, 3, 4};
@@ -147,9 +147,10 @@ Graph dense_network(int64_t outputs, const std::string& postprocess) {
   std::vector<int8_t> w(static_cast<size_t>(outputs * 64));
   for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<int8_t>(static_cast<int>(i * 7 % 5) - 2);
   const std::vector<int32_t> b(static_cast<size_t>(outputs), 3);
-  auto graph = read_model(
-      write_symbol(s), write_params({{"w", Tensor::of(Shape{outputs, 64}, w)}, {"b", Tensor::of(Shape{outputs}, b)}}),
-      nullptr, false);
+  auto graph =
+      read_model(write_symbol(s),
+                 write_params({{"dense 0:w", Tensor::of(Shape{outputs, 64}, w)}, {"b", Tensor::of(Shape{outputs}, b)}}),
+                 nullptr, false);
   EXPECT_TRUE(graph.ok()) << graph.error().text();
   return std::move(*graph);
 }
@@ -162,7 +163,7 @@ void expect_same_facts(const ModelFiles& files, const Graph& before) {
   for (size_t i = 0; i < symbol->nodes.size(); ++i)
     if (symbol->nodes[i].variable())
       bits[symbol->nodes[i].name] = (*symbol->precision)[static_cast<size_t>((*symbol->node_row_ptr)[i])];
-  EXPECT_EQ(bits, (std::map<std::string, int64_t>{{"b", 20}, {"data", 8}, {"w", 8}}));
+  EXPECT_EQ(bits, (std::map<std::string, int64_t>{{"b", 20}, {"data", 8}, {"dense 0:w", 8}}));
   auto back = read_model(files.symbol, files.params, nullptr, false);
   ASSERT_TRUE(back.ok()) << back.error().text();
   const ModelInfo was = *model_info(before), is = *model_info(*back);
@@ -187,6 +188,29 @@ TEST(CvmConvert, ParametersKeepNamesAndBitsThroughOnnx) {
       ASSERT_TRUE(files.ok()) << files.error().text();
       expect_same_facts(*files, before);
     }
+}
+
+/// NNEF has no place for them: comments behind the document carry them.
+TEST(CvmConvert, ParametersKeepNamesAndBitsThroughNnef) {
+  const fs::path folder = fs::temp_directory_path() / "nnex_cvm_facts_test";
+  for (int64_t outputs : {2, 32}) {
+    SCOPED_TRACE(outputs);
+    const Graph before = dense_network(outputs, "argmax");
+    Graph graph(before);
+    for (int times = 0; times < 2; ++times) {  // to NNEF, and from NNEF to NNEF
+      auto written = to_nnef(graph, {"net", true});
+      ASSERT_TRUE(written.ok()) << written.error().text();
+      fs::remove_all(folder);
+      ASSERT_TRUE(nnef_format::save_model(*written, folder.string(), false).ok());
+      auto read = read_model(folder.string(), LoadOptions());
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      graph = std::move(*read);
+    }
+    auto files = to_cvm(graph);
+    ASSERT_TRUE(files.ok()) << files.error().text();
+    expect_same_facts(*files, before);
+  }
+  fs::remove_all(folder);
 }
 
 TEST(CvmConvert, ParametersKeepNamesAndBitsThroughCvm) {

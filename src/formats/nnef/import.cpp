@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/nnef/properties.h"
 #include "formats/nnef/provisional.h"
 #include "formats/nnef/write.h"
 
@@ -58,6 +59,7 @@ std::optional<Graph> import_document(std::string_view text, std::string_view fil
   if (edition.provisional()) graph.meta.properties.emplace_back("nnef.upgraded", "from the provisional draft of 2017");
   if (lowering.has_fragments())
     graph.meta.properties.emplace_back(std::string(kDocumentProperty), std::string(edition.text()));
+  read_property_lines(text, graph);
   return graph;
 }
 

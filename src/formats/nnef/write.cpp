@@ -7,6 +7,7 @@
 
 #include "formats/nnef/lower.h"
 #include "formats/nnef/lower_row.h"
+#include "formats/nnef/properties.h"
 #include "formats/nnef/quant_file.h"
 #include "formats/nnef/shapes.h"
 #include "formats/nnef/weights.h"
@@ -60,7 +61,7 @@ std::map<std::string, std::string, std::less<>> variable_labels(const Graph& gra
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (const size_t space = line.find(' '); space != std::string_view::npos)
+    if (const size_t space = line.rfind(' '); space != std::string_view::npos)
       out.emplace(line.substr(0, space), line.substr(space + 1));
   }
   return out;
@@ -352,6 +353,7 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
   out_.graph = "version 1.0;\n";
   if (!fragments_.empty()) out_.graph += "extension KHR_enable_fragment_definitions;\n" + fragments_;
   out_.graph += fmt::format("\ngraph {}({}) -> ({})\n{{\n{}}}\n", name, with_commas(first), with_commas(last), body_);
+  if (const std::string lines = property_lines(graph_, names_); !lines.empty()) out_.graph += "\n" + lines;
   out_.quant = quant();
   return std::move(out_);
 }
