@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -366,6 +367,60 @@ TEST(MaxPoolBytes, EqualsTheWindows) {
       Team team(1 + static_cast<int>(below(2)));
       max_pool_bytes(loops, team, w, is_signed, x.data(), y.data());
       test::expect_same(y, expected);
+    }
+  });
+}
+
+/// A byte that is read with a zero point, and what it stands for.
+float dequantized(uint8_t byte, bool is_signed, int32_t zero, float scale) {
+  return static_cast<float>((is_signed ? static_cast<int8_t>(byte) : int{byte}) - zero) * scale;
+}
+
+TEST(AddBytes, EqualsItsStepsOnAllPairs) {
+  std::mt19937 random(11);
+  const auto one_in = [&](uint32_t n) { return random() % n == 0; };
+  test::for_each_table([&](const Loops& loops) {
+    if (loops.numbers == simd::Numbers::exact) return;
+    const auto add = simd::int_loops(loops.isa).add_bytes;
+    for (int64_t round = test::some_of(60); round > 0; --round) {
+      // Scales in simple ratios: many sums lie halfway between two results.
+      const auto scale = [&] {
+        const float s = one_in(2) ? static_cast<float>(1 + random() % 12) / static_cast<float>(1 + random() % 12)
+                                  : static_cast<float>(random() % 10000 + 1) * 0.00037F;
+        return one_in(8) ? s * 0x1p40F : s;
+      };
+      const bool a_signed = one_in(2), b_signed = one_in(2), y_signed = one_in(2);
+      const auto zero = [&](bool is_signed) {
+        return static_cast<int32_t>(one_in(2) ? 0 : random() % 256) - (is_signed && !one_in(2) ? 128 : 0);
+      };
+      const auto byte_zero = [&](bool is_signed) {
+        return std::clamp(zero(is_signed), is_signed ? -128 : 0, is_signed ? 127 : 255);
+      };
+      const int32_t za = byte_zero(a_signed), zb = byte_zero(b_signed), zy = byte_zero(y_signed);
+      const float sa = scale(), sb = scale(), sy = scale();
+      const float infinity = std::numeric_limits<float>::infinity();
+      const float least = one_in(2) ? -infinity : 0, most = one_in(2) ? infinity : 6;
+      std::vector<uint8_t> a, b, expected;
+      for (int i = 0; i < 256; ++i)
+        for (int j = 0; j < 256; ++j) a.push_back(static_cast<uint8_t>(i)), b.push_back(static_cast<uint8_t>(j));
+      a.resize(a.size() - random() % 70);
+      for (size_t i = 0; i < a.size(); ++i) {
+        const float sum = dequantized(a[i], a_signed, za, sa) + dequantized(b[i], b_signed, zb, sb);
+        const double q = std::nearbyint(std::min(std::max(sum, least), most) / sy) + zy;
+        const double low = y_signed ? -128 : 0;
+        expected.push_back(static_cast<uint8_t>(static_cast<int>(std::clamp(q, low, low + 255))));
+      }
+      const auto operand = [](const uint8_t* p, bool is_signed, int32_t z, float s) {
+        return simd::ByteOperand{p, static_cast<uint8_t>(is_signed ? 0x80 : 0), z + (is_signed ? 128 : 0), s};
+      };
+      std::vector<uint8_t> y(a.size());
+      simd::AddBytes m;
+      m.a = operand(a.data(), a_signed, za, sa), m.b = operand(b.data(), b_signed, zb, sb);
+      m.to = operand(nullptr, y_signed, zy, sy);
+      m.least = least, m.most = most, m.y = y.data(), m.n = a.size();
+      add(m);
+      ASSERT_TRUE(y == expected) << "scales " << sa << ", " << sb << ", " << sy << "; zeros " << za << ", " << zb
+                                 << ", " << zy;
     }
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernels/chain.h"
 #include "kernels/conv_i8.h"
@@ -10,6 +11,8 @@
 #include "kernels/gemm_i8.h"
 #include "kernels/nodes/finish.h"
 #include "kernels/nodes/pointwise.h"
+#include "kernels/simd/int_loops.h"
+#include "kernels/split.h"
 #include "ops/matmul.h"
 #include "ops/window.h"
 #include "tensor/convert.h"
@@ -328,6 +331,57 @@ class ByteChain : public Kernel {
   int64_t elements_;
 };
 
+/// The sum of two byte tensors, perhaps within limits.
+class ByteAdd : public Kernel {
+ public:
+  static std::unique_ptr<Kernel> make(const simd::Loops& loops, std::span<const ByteChain::Source> sources,
+                                      const ByteScale& y, std::span<const ChainStep> steps, int64_t elements) {
+    const auto usual = [](const ByteScale& s) { return s.scale >= 0x1p-60F && s.scale <= 0x1p60F; };
+    if (sources.size() != 2 || steps.empty() || steps.size() > 2 || steps[0].b < 0 ||
+        steps[0].binary != BinaryKind::add || steps[0].a == steps[0].b || !usual(y) || !usual(sources[0].scale) ||
+        !usual(sources[1].scale))
+      return nullptr;
+    float least = -std::numeric_limits<float>::infinity(), most = -least;
+    if (steps.size() == 2) {
+      const Unary& f = steps[1].unary;
+      if (steps[1].b >= 0 || (f.kind != UnaryKind::relu && f.kind != UnaryKind::clamp)) return nullptr;
+      least = f.kind == UnaryKind::relu ? 0 : f.alpha;
+      if (f.kind == UnaryKind::clamp) most = f.beta;
+      if (!(least <= most)) return nullptr;
+    }
+    auto kernel = std::make_unique<ByteAdd>(loops, elements);
+    kernel->a_ = sources[0].input, kernel->b_ = sources[1].input;
+    kernel->sum_.a = operand(sources[0].scale), kernel->sum_.b = operand(sources[1].scale);
+    kernel->sum_.to = operand(y);
+    kernel->sum_.least = least, kernel->sum_.most = most;
+    return kernel;
+  }
+  ByteAdd(const simd::Loops& loops, int64_t elements) : loops_(loops), elements_(elements) {}
+
+  Status run(Call& c) const override {
+    const auto bytes = [](const std::byte* p, int64_t begin) { return reinterpret_cast<const uint8_t*>(p) + begin; };
+    split(*c.team, elements_, elements_, 64, [&](int64_t begin, int64_t end) {
+      simd::AddBytes sum = sum_;
+      sum.a.p = bytes(c.in(static_cast<size_t>(a_)).data(), begin);
+      sum.b.p = bytes(c.in(static_cast<size_t>(b_)).data(), begin);
+      sum.y = reinterpret_cast<uint8_t*>(c.out(0).mutable_data()) + begin;
+      sum.n = static_cast<size_t>(end - begin);
+      simd::int_loops(loops_.isa).add_bytes(sum);
+    });
+    return {};
+  }
+
+ private:
+  static simd::ByteOperand operand(const ByteScale& s) {
+    return {nullptr, static_cast<uint8_t>(s.is_signed ? 0x80 : 0), s.zero + (s.is_signed ? 128 : 0), s.scale};
+  }
+
+  const simd::Loops& loops_;
+  int64_t elements_;
+  int a_ = 0, b_ = 0;
+  simd::AddBytes sum_;
+};
+
 Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
   const Region region(r);
   const RegionStep& last = r.region.back();
@@ -371,6 +425,7 @@ Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
   if (steps.empty() || last.in[0] != outer + static_cast<int>(r.region.size()) - 2 ||
       !ByteChain::chain(sources.size(), steps, ByteChain::kBlock))
     return nullptr;
+  if (auto sum = ByteAdd::make(r.loops, sources, *y, steps, r.out[0].shape.count())) return sum;
   return std::unique_ptr<Kernel>(
       std::make_unique<ByteChain>(r.loops, std::move(sources), *y, std::move(steps), r.out[0].shape.count()));
 }

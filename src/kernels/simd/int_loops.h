@@ -29,12 +29,31 @@ using MaxBytesLoop = void(const MaxBytes& m);
 /// Three planes of n bytes to n pixels of three.
 using InterleaveThree = void(const uint8_t* a, const uint8_t* b, const uint8_t* c, uint8_t* y, size_t n);
 
+/// Bytes that stand for (byte - zero) * scale; signed ones are read as unsigned ones moved up by 128.
+struct ByteOperand {
+  const uint8_t* p = nullptr;
+  uint8_t flip = 0;  ///< 0x80 where bytes are signed.
+  int32_t zero = 0;  ///< Moved too.
+  float scale = 1;
+};
+
+/// y[i] = quantize_linear(min(max(dequantize_linear(a[i]) + dequantize_linear(b[i]), least), most)), every step rounded
+/// as float32's operations are; `to` says the scale and zero point of y, and scales are in [2^-60, 2^60].
+struct AddBytes {
+  ByteOperand a, b, to;
+  float least = 0, most = 0;
+  uint8_t* y = nullptr;
+  size_t n = 0;
+};
+using AddBytesLoop = void(const AddBytes& m);
+
 /// The same bytes on every instruction set.
 struct IntLoops {
   ChainI32* chain_i32 = nullptr;
   ChainI16* chain_i16 = nullptr;
   MaxBytesLoop* max_bytes = nullptr;
   InterleaveThree* interleave_three = nullptr;
+  AddBytesLoop* add_bytes = nullptr;
 };
 
 /// The loops of an instruction set that can_run().
