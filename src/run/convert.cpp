@@ -142,6 +142,19 @@ Status widen_constants(Graph& graph) {
   return {};
 }
 
+/// A result that only copies a parameter becomes the parameter, as CVM's heads may be: folding would make a second one.
+///     y = copy(w)   ->   w          also where w is cast(bytes, i32)
+void drop_copied_heads(Graph& graph) {
+  std::vector<ValueId> results = graph.outputs();
+  for (ValueId& v : results) {
+    const Node* copy = graph.maker(v);
+    if (!copy || copy->op->name != "copy") continue;
+    const Node* cast = graph.maker(copy->in[0]);
+    if (graph[cast && cast->op->name == "cast" ? cast->in[0] : copy->in[0]].is_constant()) v = copy->in[0];
+  }
+  graph.set_results(kMain, std::move(results));
+}
+
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const Graph& graph) {
   return cvm_format::model_info(graph) && graph.meta.opsets.empty() &&
@@ -167,6 +180,8 @@ Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
     auto files = cvm_format::write_model(graph);
     if (files.ok()) return files;
   }
+  NNEX_TRY(inline_functions(graph));
+  drop_copied_heads(graph);
   NNEX_TRY(make_plain(graph));
   NNEX_TRY(raise_integers(graph));
   NNEX_TRY(Narrower(graph).run());

@@ -190,6 +190,36 @@ TEST(CvmConvert, ParametersKeepNamesAndBitsThroughOnnx) {
     }
 }
 
+/// A parameter that is itself a head stays one variable: gas counts each.
+TEST(CvmConvert, HeadsMayBeParametersThroughOnnx) {
+  for (const int64_t n : {int64_t{4}, int64_t{2048}}) {
+    SCOPED_TRACE(n);
+    Symbol s;
+    s.nodes = {{"data", "", {}}, {"w", "", {}}, {"y", "broadcast_max", {{0, 0}, {1, 0}}}};
+    s.heads = {{2, 0}, {1, 0}};
+    s.arg_nodes = Ints{0, 1};
+    s.node_row_ptr = Ints{0, 1, 2, 3};
+    s.storage_ids = {0, 1, 2};
+    s.shapes = std::vector<Ints>(3, Ints{1, n});
+    s.precision = Ints{8, 7, -1};
+    s.op_attrs = {"", "", "{}"};
+    const std::vector<int8_t> w(static_cast<size_t>(n), 1);
+    auto graph = read_model(write_symbol(s), write_params({{"w", Tensor::of(Shape{1, n}, w)}}), nullptr, false);
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    const int64_t gas = model_info(*graph)->gas;
+    auto written = to_onnx(*graph, {{}, false, {}});
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    auto read = read_model_bytes(written->model.text(), {});
+    ASSERT_TRUE(read.ok()) << read.error().text();
+    auto files = to_cvm(*read);
+    ASSERT_TRUE(files.ok()) << files.error().text();
+    auto back = read_model(files->symbol, files->params, nullptr, false);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(model_info(*back)->gas, gas);
+    EXPECT_EQ(model_info(*back)->head_bits, (Ints{8, 7}));
+  }
+}
+
 /// NNEF has no place for them: comments behind the document carry them.
 TEST(CvmConvert, ParametersKeepNamesAndBitsThroughNnef) {
   const fs::path folder = fs::temp_directory_path() / "nnex_cvm_facts_test";

@@ -489,7 +489,7 @@ Result<std::string> output_bytes(const ModelInfo& info, std::span<const Tensor> 
       return logic_error("a head is {}{}; needed i32 of 1 axis or more", name(t.dtype()), t.shape().text());
   if (info.postprocess == "argmax") return argmax_bytes(heads[0]);
   const auto width_of = [](const Tensor& t) { return t.shape()[t.shape().rank() - 1]; };
-  const int64_t rows = heads[0].count() / width_of(heads[0]);
+  const int64_t rows = heads[0].count() / width_of(heads[0]), bytes = info.output_width();
   std::string out;
   for (const Tensor& t : heads)
     if (t.count() / width_of(t) != rows)
@@ -497,7 +497,7 @@ Result<std::string> output_bytes(const ModelInfo& info, std::span<const Tensor> 
   for (int64_t r = 0; r < rows; ++r)
     for (const Tensor& t : heads)
       for (int64_t i = r * width_of(t); i < (r + 1) * width_of(t); ++i)
-        put(out, t.as<int32_t>()[static_cast<size_t>(i)], info.output_width());
+        put(out, t.as<int32_t>()[static_cast<size_t>(i)], bytes);
   return out;
 }
 
