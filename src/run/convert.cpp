@@ -24,7 +24,8 @@ Status infer(Graph& graph) {
   return {};
 }
 
-constexpr std::string_view kRemedy = " (--custom carries them as they are)";
+/// What helps where something cannot be said, and was not done already.
+std::string_view remedy(bool custom) { return custom ? "" : " (--custom carries them as they are)"; }
 
 /// Rows that move elements, be they stored as they may.
 constexpr std::string_view kMovers[] = {"transpose", "reshape", "flatten", "squeeze", "unsqueeze", "slice",
@@ -195,6 +196,7 @@ Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptio
     return nnef_format::kept_document(graph);
   nnef_format::WriteOptions options = wanted;
   options.custom = false;
+  options.integers32 |= wanted.custom;  // a document with fragments of ours needs this reader anyway
   if (nnef_format::find_property(graph, nnef_format::kVariablesProperty)) {  // read from NNEF: it can be said as it is
     std::vector<Unwritable> refused;
     auto written = nnef_format::write_document(graph, options, refused);
@@ -211,7 +213,8 @@ Result<nnef_format::Written> to_nnef(Graph& graph, const nnef_format::WriteOptio
       NNEX_TRY(expand_body(graph, r.node));
       expanded = true;
     }
-    if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", kRemedy, graph, refused);
+    if (!expanded && (options.custom || !wanted.custom))
+      return cannot_say("NNEF", remedy(wanted.custom), graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
     NNEX_TRY(fold_constants(graph));
@@ -248,7 +251,8 @@ Result<onnx_format::Written> to_onnx(Graph& graph, const onnx_format::WriteOptio
       NNEX_TRY(expand_body(graph, r.node));
       changed = true;
     }
-    if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", kRemedy, lowered, refused);
+    if (!changed && (options.custom || !wanted.custom))
+      return cannot_say("ONNX", remedy(wanted.custom), lowered, refused);
     if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
   }

@@ -13,6 +13,7 @@
 #include "ops/cvm.h"
 #include "ops/gather.h"
 #include "ops/join.h"
+#include "ops/pool.h"
 #include "ops/reduce.h"
 #include "ops/scatter.h"
 #include "passes/passes.h"
@@ -32,6 +33,7 @@ class Raiser {
       if (n.op->name == "cast") cast(id);
       if (n.op->name == "conv_integer") conv(id);
       if (n.op->name == "gather") gather(id);
+      if (n.op->name == "max_reduce") taps(id);
       if (n.op->name == "select") condition(id);
       if (n.op->name == "clamp" && dtype(n.out[0]) == DType::i32) clip(id);
       if (n.op->name == "add") digits(id);
@@ -139,9 +141,15 @@ class Raiser {
     replace(id, b("cvm_right_shift", {*x}, a));
   }
 
-  /// select(cast(c, bool), x, y): c as it is
+  /// select(cast(c, bool), x, y): c as it is, or a constant's truth as 0 and 1
   void condition(NodeId id) {
-    const Node* truth = graph_.maker(graph_[id].in[0]);
+    const ValueId given = graph_[id].in[0];
+    if (const Tensor* t = graph_[given].constant.tensor(); t && t->dtype() == DType::boolean) {
+      auto numbers = convert(*t, DType::i32);
+      if (numbers.ok()) graph_.set_input(id, 0, graph_.add_constant(std::move(*numbers), graph_[given].name));
+      return;
+    }
+    const Node* truth = graph_.maker(given);
     if (truth && truth->op->name == "cast" && dtype(truth->out[0]) == DType::boolean &&
         dtype(truth->in[0]) == DType::i32)
       graph_.set_input(id, 0, truth->in[0]);
@@ -161,6 +169,10 @@ class Raiser {
       graph_.set_input(id, 1, high->in[0]);
     else if (!in_range(index, (*x)[axis]))
       return;
+    if (const Tensor* fixed = graph_.constant_in(graph_[id], 1); fixed && fixed->dtype() == DType::i64) {
+      auto narrow = convert(*fixed, DType::i32);
+      if (narrow.ok()) graph_.set_input(id, 1, graph_.add_constant(std::move(*narrow), graph_[graph_[id].in[1]].name));
+    }
     graph_.set_attrs(id, GatherAttrs{a.axis, false, Outside::clamp});
   }
   /// Whether v is constant and holds numbers of [0, n) alone.
@@ -170,6 +182,71 @@ class Raiser {
     for (int64_t i = 0; i < t->count(); ++i)
       if (const int64_t k = int_at(*t, i); k < 0 || k >= n) return false;
     return true;
+  }
+
+  // ---- Windows
+
+  /// Of one axis: how many elements, how far apart, how many of them before the input.
+  struct Window {
+    int64_t size = 1, stride = 1, before = 0;
+    bool floor = true, ceil = true;  ///< Which way to round gives as many windows.
+  };
+
+  /// The window whose elements a table names, row by row, those beyond n elements being the nearest.
+  static std::optional<Window> window(const Tensor& table, int64_t n) {
+    const int64_t rows = table.shape()[0], size = table.shape()[1];
+    const Ints at = ints_of(table);
+    int64_t budget = int64_t{1} << 24;
+    for (int64_t before = 0; before < size; ++before) {
+      for (int64_t stride = 1; stride <= n + 2 * before; ++stride) {
+        const int64_t room = n + 2 * before - size;
+        const Window w{size, stride, before, room >= 0 && room / stride + 1 == rows,
+                       room >= 0 && (room + stride - 1) / stride + 1 == rows};
+        if (--budget < 0) return std::nullopt;
+        if (!w.floor && !w.ceil) continue;
+        int64_t i = 0;
+        while (i < rows * size &&
+               at[static_cast<size_t>(i)] == std::clamp<int64_t>(i / size * stride - before + i % size, 0, n - 1))
+          ++i;
+        if (i == rows * size && (rows - 1) * stride - before < n) return w;
+        budget -= i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// max(gather(x, windows of an axis), the axis behind it)   ->   max_pool(x), both of the last two axes in one
+  void taps(NodeId id) {
+    const Node& n = graph_[id];
+    const auto& a = graph_.attrs<ExtremeAttrs>(n);
+    const Node* gather = made_by(n.in[0], "gather");
+    const Tensor* table = gather ? graph_.constant_in(*gather, 1) : nullptr;
+    const auto x = gather ? concrete(graph_[gather->in[0]].type) : std::nullopt;
+    if (!table || table->shape().rank() != 2 || table->count() > 1 << 22 || !x || x->rank() != 4) return;
+    const int64_t from = graph_.attrs<GatherAttrs>(*gather).axis, axis = from < 0 ? from + 4 : from;
+    const auto axes = n.in.size() > 1 ? numbers(n, 1) : std::nullopt;
+    if (a.keepdims || a.to_end || a.initial || axis < 2 || dtype(n.out[0]) != DType::i32 || !is_int(table->dtype()) ||
+        !in_range(gather->in[1], (*x)[axis]) || !axes || (*axes != Ints{axis + 1} && *axes != Ints{axis - 4}))
+      return;
+    const auto w = window(*table, (*x)[axis]);
+    if (!w) return;
+    PoolAttrs pool;
+    pool.size = {1, 1, 1, 1}, pool.stride = {1, 1, 1, 1}, pool.padding = Pairs(4), pool.border = PoolBorder::ignore;
+    ValueId v = gather->in[0];
+    bool floor = w->floor, ceil = w->ceil;
+    const auto before = pools_.find(v);
+    if (before != pools_.end() && graph_.read_once(v) && before->second.first != axis &&
+        ((floor && before->second.second.floor) || (ceil && before->second.second.ceil))) {
+      const Node& other = *graph_.maker(v);
+      pool = graph_.attrs<PoolAttrs>(other);
+      floor &= before->second.second.floor, ceil &= before->second.second.ceil;
+      v = other.in[0];
+    }
+    const auto i = static_cast<size_t>(axis);
+    pool.size[i] = w->size, pool.stride[i] = w->stride, pool.padding[i] = {w->before, w->before}, pool.ceil = !floor;
+    const ValueId y = Builder(graph_, id)("max_pool", {v}, pool);
+    replace(id, y);
+    if (pool.size[5 - i] == 1 && v == gather->in[0]) pools_[y] = {axis, *w};
   }
 
   // ---- Digits
@@ -333,22 +410,31 @@ class Raiser {
     }
   }
 
-  /// conv_integer(cast(x, i8), w) [+ b]   ->   conv(x, cast(w, i32), [b])
+  /// Bytes with a sign as the i32 that they were cast from, or as a constant of bytes that is widened; invalid:
+  /// neither.
+  ValueId wide_bytes(Builder& b, ValueId v) {
+    if (dtype(v) != DType::i8) return {};
+    if (const Node* n = graph_.maker(v))
+      return n->op->name == "cast" && dtype(n->in[0]) == DType::i32 ? n->in[0] : ValueId{};
+    const Tensor* t = graph_[v].constant.tensor();
+    if (!t) return {};
+    const Type type = Type::tensor(DType::i32, dims_of(t->shape()));
+    const ValueId wide = b("cast", {v}, CastAttrs{DType::i32});
+    graph_.set_type(wide, type);
+    return wide;
+  }
+
+  /// conv_integer(x as i8, w as i8) [+ b]   ->   conv(x, w, [b])
   void conv(NodeId id) {
     const Node& n = graph_[id];
     if (n.in.size() > 2) return;  // zero points
-    const Node* narrowed = graph_.maker(n.in[0]);
-    const Tensor* filter = graph_[n.in[1]].constant.tensor();
-    if (!narrowed || narrowed->op->name != "cast" || dtype(narrowed->in[0]) != DType::i32) return;
-    if (!filter || filter->dtype() != DType::i8 || dtype(n.in[0]) != DType::i8) return;
     Builder b(graph_, id);
-    CastAttrs wide;
-    wide.to = DType::i32;
-    const ValueId w = b("cast", {n.in[1]}, wide);
-    graph_.set_type(w, Type::tensor(DType::i32, dims_of(filter->shape())));
-    std::vector<ValueId> in = {narrowed->in[0], w};
+    const ValueId x = wide_bytes(b, n.in[0]), w = wide_bytes(b, n.in[1]);
+    const auto filter = w.valid() ? concrete(graph_[w].type) : std::nullopt;
+    if (!x.valid() || !filter || filter->rank() < 1) return;
+    std::vector<ValueId> in = {x, w};
     NodeId whole = id;
-    if (const auto bias = added(n.out[0], filter->shape()[0])) in.push_back(bias->second), whole = bias->first;
+    if (const auto bias = added(n.out[0], (*filter)[0])) in.push_back(bias->second), whole = bias->first;
     const NodeId made = Builder(graph_, whole).node(op("conv"), std::move(in), 1, n.attrs);
     replace(whole, graph_[made].out[0]);
   }
@@ -369,6 +455,7 @@ class Raiser {
   }
 
   Graph& graph_;
+  std::map<ValueId, std::pair<int64_t, Window>> pools_;  ///< Of one axis, by result.
   std::map<ValueId, NodeId> counters_;  ///< By what is above a threshold: the node that counts and moves it.
 };
 

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <map>
 
+#include "base/try.h"
 #include "formats/cvm/import.h"
 #include "formats/cvm/params.h"
 #include "formats/cvm/write.h"
 #include "formats/read.h"
+#include "nnef_written.h"
 #include "nnex/model.h"
 #include "run/convert.h"
 #include "stored.h"
@@ -70,6 +72,39 @@ Graph network() {
   EXPECT_TRUE(graph.ok()) << graph.error().text();
   return std::move(*graph);
 }
+
+/// A model of one operator: `data` and parameters, each with its bits, by name; attributes as symbol has them.
+struct OneOp {
+  const char* op;
+  const char* attrs;
+  std::vector<std::pair<std::string, Ints>> inputs;  ///< Names and extents; those but "data" are parameters.
+  int64_t bits;
+  Ints y;
+
+  Graph graph() const {
+    Symbol s;
+    std::vector<Param> params;
+    s.arg_nodes = Ints{}, s.node_row_ptr = Ints{}, s.precision = Ints{};
+    SymbolNode node{"y", op, {}};
+    for (const auto& [name, extents] : inputs) {
+      const auto at = static_cast<int64_t>(s.nodes.size());
+      s.arg_nodes->push_back(at), s.precision->push_back(bits), node.inputs.push_back({at, 0});
+      s.nodes.push_back({name, "", {}}), s.op_attrs.emplace_back("{}"), s.shapes.push_back(extents);
+      if (name == "data") continue;
+      Tensor t = Tensor::make(DType::i32, Shape(extents)).value();
+      for (int64_t i = 0; i < t.count(); ++i)
+        t.mutable_as<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(i * 37 % 3 - 1);
+      params.push_back({name, t});
+    }
+    s.nodes.push_back(node), s.op_attrs.emplace_back(attrs), s.shapes.push_back(y), s.precision->push_back(-1);
+    s.heads = {{static_cast<int64_t>(inputs.size()), 0}};
+    for (size_t i = 0; i <= s.nodes.size(); ++i) s.node_row_ptr->push_back(static_cast<int64_t>(i));
+    for (size_t i = 0; i < s.nodes.size(); ++i) s.storage_ids.push_back(static_cast<int64_t>(i));
+    auto graph = read_model(write_symbol(s), write_params(params), nullptr, false);
+    EXPECT_TRUE(graph.ok()) << op << ": " << graph.error().text();
+    return std::move(*graph);
+  }
+};
 
 std::vector<int64_t> answers(Graph graph) {
   auto model = Model::compile(std::move(graph));
@@ -290,6 +325,86 @@ TEST(CvmConvert, WhatNnefLacksIsNamedOneByOne) {
   EXPECT_EQ(written.error().code(), Code::unsupported);
   for (const char* node : {"node 4 'conv'", "node 5 'shift'", "node 6 'relu'", "node 7 'pool'", "node 10 'dense'"})
     EXPECT_NE(written.error().text().find(node), std::string::npos) << node << "\n" << written.error().text();
+}
+
+/// What was refused, or written so that nobody could read it: attributes that a row requires and that are its default,
+/// inputs and lists that are absent, filters that only a run knows, truth that was worked out.
+TEST(CvmConvert, SingleOperators) {
+  const OneOp cases[] = {
+      {"repeat", R"({"repeats": "1"})", {{"data", {2, 3}}}, 8, {2, 3}},
+      {"upsampling", R"({"scale": "1"})", {{"data", {1, 2, 3, 3}}}, 8, {1, 2, 3, 3}},
+      {"upsampling", R"({"scale": "3"})", {{"data", {1, 2, 3, 3}}}, 8, {1, 2, 9, 9}},
+      {"sum", R"({"axis": "[0, 1]", "exclude": "1"})", {{"data", {2, 3}}}, 8, {2, 3}},
+      {"max", R"({"axis": "[0, 1]", "exclude": "1"})", {{"data", {2, 3}}}, 8, {2, 3}},
+      {"conv2d",
+       R"({"channels": "2", "kernel_size": "[3, 3]", "use_bias": "0"})",
+       {{"x", {1, 2, 6, 6}}, {"data", {2, 2, 3, 3}}},
+       8,
+       {1, 2, 4, 4}},
+      {"conv2d",
+       R"({"channels": "2", "kernel_size": "[3, 3]"})",
+       {{"data", {1, 2, 6, 6}}, {"w", {2, 2, 3, 3}}, {"b", {2}}},
+       7,
+       {1, 2, 4, 4}},
+      {"where", "{}", {{"c", {2, 3}}, {"data", {2, 3}}, {"z", {2, 3}}}, 8, {2, 3}},
+      {"max_pool2d", R"({"pool_size": "[2, 3]"})", {{"data", {1, 2, 6, 7}}}, 9, {1, 2, 5, 5}},
+      {"max_pool2d",
+       R"({"pool_size": "[3, 2]", "strides": "[2, 3]", "padding": "[1, 0]", "ceil_mode": "1"})",
+       {{"data", {2, 2, 6, 7}}},
+       32,
+       {2, 2, 4, 3}},
+      {"max_pool2d",
+       R"({"pool_size": "[1, 3]", "strides": "[3, 1]", "padding": "[0, 2]"})",
+       {{"data", {1, 2, 5, 3}}},
+       20,
+       {1, 2, 2, 5}},
+  };
+  for (const OneOp& c : cases)
+    for (const char* to : {"ONNX", "ONNX, custom", "NNEF, custom"}) {
+      SCOPED_TRACE(std::string(c.op) + " " + c.attrs + " to " + to);
+      const std::vector<int64_t> expected = answers(c.graph());
+      Graph graph = c.graph();
+      auto read = [&]() -> Result<Graph> {
+        if (std::string_view(to).substr(0, 4) == "NNEF") {
+          NNEX_ASSIGN(const auto written, to_nnef(graph, {"net", true}));
+          return nnef_format::read_nnef(nnef_format::container_of(written), {});
+        }
+        NNEX_ASSIGN(const auto written, to_onnx(graph, {{}, std::string_view(to) != "ONNX", {}}));
+        return read_model_bytes(written.model.text(), {});
+      }();
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      LoadOptions exact;
+      exact.exact = true;
+      auto model = Model::compile(Graph(*read), exact);
+      ASSERT_TRUE(model.ok()) << model.error().text();
+      EXPECT_EQ(model->inputs()[0].dtype, DType::i32);
+      EXPECT_EQ(model->outputs()[0].dtype, DType::i32);
+      EXPECT_EQ(answers(Graph(*read)), expected);
+      auto back = to_cvm(*read);
+      ASSERT_TRUE(back.ok()) << back.error().text();
+      EXPECT_NE(back->symbol.find('"' + std::string(c.op) + '"'), std::string::npos) << back->symbol;
+      auto again = read_model(back->symbol, back->params, nullptr, false);
+      ASSERT_TRUE(again.ok()) << again.error().text();
+      EXPECT_EQ(answers(std::move(*again)), expected);
+    }
+}
+
+/// What cannot be said although it was allowed to be custom is not recommended again.
+TEST(CvmConvert, CustomIsRecommendedWhereItHelps) {
+  for (bool custom : {false, true}) {
+    Graph graph;
+    Builder b(graph, kMain);
+    const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
+    const NodeId id = b.node(foreign_op(), {x}, 1, nullptr);
+    auto foreign = std::make_shared<Foreign>();
+    foreign->domain = "elsewhere", foreign->name = "looked_up";
+    foreign->attrs.emplace_back("table", Tensor::of<float>(Shape{2}, {1, 2}));
+    graph.set_foreign(id, std::move(foreign));
+    graph.set_results(kMain, {graph[id].out[0]});
+    auto written = to_nnef(graph, {"net", custom});
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().text().find("--custom") == std::string::npos, custom) << written.error().text();
+  }
 }
 
 TEST(CvmConvert, FloatsAreRefused) {

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "formats/nnef/import.h"
+#include "formats/nnef/model.h"
 #include "nnex/model.h"
+#include "tensor/convert.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -370,6 +372,101 @@ TEST(NnefLower, MissingWeightsAreSaidOrSeeded) {
   ImportOptions options;
   options.weight_seed = 1;
   EXPECT_TRUE(import_document(text, "graph.nnef", options).ok());
+}
+
+// ---- Integers of 32 bits
+
+/// A document with the extension; `x` is its external, `y` its result.
+std::string narrow_document(const std::string& body, const std::string& fragments = "") {
+  return "version 1.0;\nextension NNEX_32_bit_integers;\n" +
+         (fragments.empty() ? std::string() : "extension KHR_enable_fragment_definitions;\n" + fragments) +
+         "graph net(x) -> (y) {\n  " + body + "\n}\n";
+}
+
+Result<Value> narrow_answer(const std::string& document, const Tensor& x) {
+  NNEX_ASSIGN(Graph graph, import_document(document, "graph.nnef", {}));
+  NNEX_ASSIGN(Model model, Model::compile(std::move(graph)));
+  const Value in(x);
+  NNEX_ASSIGN(std::vector<Value> out, model.session().run(std::span<const Value>(&in, 1)));
+  return std::move(out[0]);
+}
+
+/// Externals, constants, literals, casts, rows that make 64 bits elsewhere, and operations of the engine's own.
+TEST(NnefIntegers32, EveryIntegerHas32Bits) {
+  const Tensor x = Tensor::of<int32_t>(Shape{2}, {3, -7});
+  auto y =
+      narrow_answer(narrow_document("x = external<integer>(shape = [2]); c = constant<integer>(shape = [1], value = "
+                                    "[-2147483648]); y = concat([c, x], axis = 0);"),
+                    x);
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_EQ(y->text(), Value(Tensor::of<int32_t>(Shape{3}, {INT32_MIN, 3, -7})).text());
+  EXPECT_EQ(ints_of(*y->tensor()), (Ints{INT32_MIN, 3, -7}));
+
+  y = narrow_answer(narrow_document("x = external(shape = [1, 3]); y = argmax_reduce(x, axes = [1]);"),
+                    Tensor::of<float>(Shape{1, 3}, {1, 5, 2}));
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_EQ(y->tensor()->dtype(), DType::i32);
+  EXPECT_EQ(ints_of(*y->tensor()), Ints{1});
+
+  y = narrow_answer(narrow_document("x = external<integer>(shape = [2]); y = nnex_add(x, 5);",
+                                    "fragment nnex_add(a: tensor<integer>, b: tensor<integer>) -> (y: "
+                                    "tensor<integer>);\n"),
+                    x);
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_EQ(y->tensor()->dtype(), DType::i32);
+  EXPECT_EQ(ints_of(*y->tensor()), (Ints{8, -2}));
+}
+
+TEST(NnefIntegers32, WhatNeedsMoreIsRefused) {
+  const char* const bodies[] = {
+      "x = external<integer>(shape = [1]); c = constant<integer>(shape = [1], value = [2147483648]); y = concat([x, "
+      "c], "
+      "axis = 0);",
+      "x = external<integer>(shape = [1]); y = nnex_add(x, -2147483649);",
+  };
+  for (const char* body : bodies) {
+    const std::string text =
+        narrow_document(body, "fragment nnex_add(a: tensor<integer>, b: tensor<integer>) -> (y: tensor<integer>);\n");
+    auto graph = import_document(text, "graph.nnef", {});
+    ASSERT_FALSE(graph.ok()) << body;
+    EXPECT_EQ(graph.error().message().substr(0, 4), "S18:") << graph.error().text();
+    Faults faults;
+    std::vector<std::string> notes;
+    EXPECT_TRUE(check_document(text, "graph.nnef", {}, faults, notes).ok());
+    EXPECT_EQ(faults.count(), 1U) << body;
+  }
+  auto wide = as_integers32(Tensor::of<int64_t>(Shape{2}, {1, int64_t{1} << 31}));
+  ASSERT_FALSE(wide.ok());
+  EXPECT_NE(wide.error().message().find("item 1 is 2147483648"), std::string::npos);
+  auto unknown = import_document(
+      "version 1.0;\nextension NNEX_16_bit_integers;\ngraph net(x) -> (y) {\n  x = "
+      "external(shape = [1]); y = copy(x);\n}\n",
+      "graph.nnef", {});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message().find("NNEX_32_bit_integers"), std::string::npos) << unknown.error().text();
+}
+
+/// "-" and "i64[0]" in the words of an operation of the engine's own stand for inputs that the call does not have.
+TEST(NnefIntegers32, WordsOfCustomOperations) {
+  const auto document = [](const std::string& types, const std::string& more = "keepdims = false, ") {
+    return narrow_document("x = external<integer>(shape = [2]); y = nnex_sum_reduce(x, " + more +
+                               "when_empty = 'none', element_types = '" + types + "');",
+                           "fragment nnex_sum_reduce(a: tensor<integer>, keepdims: logical, when_empty: string, "
+                           "element_types: string) -> (y: tensor<integer>);\n");
+  };
+  const Tensor x = Tensor::of<int32_t>(Shape{2}, {3, -7});
+  auto y = narrow_answer(document("i32 i64[0] -> i32"), x);
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  EXPECT_EQ(ints_of(*y->tensor()), (Ints{3, -7}));
+  y = narrow_answer(document("i32 - -> i32"), x);
+  ASSERT_TRUE(y.ok()) << y.error().text();
+  for (const char* wrong :
+       {"i32 i64 -> i32", "i32", "i32 i64[0 -> i32", "i32 i64[] -> i32", "i32 i64[1] -> i32", "i32 i64[-1,0] -> i32",
+        "i32 i64[9999999999,0] -> i32", "i32 i64[0,] -> i32", "i32 -> i32[0]", "- -> i32", "i32 -> i32 -> i32",
+        "i32 x[0] -> i32", "i32 none[0] -> i32", "i32 -> i64"}) {
+    auto graph = import_document(document(wrong), "graph.nnef", {});
+    EXPECT_FALSE(graph.ok()) << wrong;
+  }
 }
 
 }  // namespace

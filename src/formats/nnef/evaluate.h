@@ -18,6 +18,7 @@ struct GraphHeader {
   std::string_view name;
   std::span<const std::string_view> parameters, results;
   std::span<const Declaration> fragments;  ///< The document's own.
+  bool integers32 = false;                 ///< Tensors of integers have 32 bits: extension graph_text::kIntegers32.
 };
 
 /// Takes the operations of a document in their order. Rules of shapes and of state (A13, A14) are the sink's.

@@ -311,6 +311,16 @@ bool Evaluator::emit(const Declaration& d, std::span<const Arg> args, ItemType g
 
 // ---- Documents
 
+namespace {
+
+bool has_extension(const graph_text::Document& d, std::string_view name) {
+  return std::any_of(d.extensions.begin(), d.extensions.end(), [&](const graph_text::ExtensionText& e) {
+    return std::find(e.words.begin(), e.words.end(), name) != e.words.end();
+  });
+}
+
+}  // namespace
+
 bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensors& tensors, Faults& faults,
               const EvaluateOptions& options) {
   graph_text::ParseLimits limits;
@@ -353,7 +363,7 @@ bool evaluate(std::string_view source, std::string_view file, Sink& sink, Tensor
   std::vector<std::string_view> parameters, results;
   for (const Target& t : d.graph.params) parameters.push_back(t.name);
   for (const Target& t : d.graph.results) results.push_back(t.name);
-  sink.begin({d.graph.name, parameters, results, declarations});
+  sink.begin({d.graph.name, parameters, results, declarations, has_extension(d, graph_text::kIntegers32)});
   parser.use(scratch);
   bool empty = true;
   Assignment a;

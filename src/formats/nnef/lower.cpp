@@ -7,6 +7,8 @@
 #include "formats/nnef/lower_row.h"
 #include "formats/nnef/shape_call.h"
 #include "formats/nnef/write.h"
+#include "graph/infer.h"
+#include "ops/cast.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -29,12 +31,13 @@ namespace {
 
 Type type_of(DType type, const Ints& extents) { return Type::tensor(type, Dims(extents.begin(), extents.end())); }
 
-/// What a literal is called in the engine: numbers of scalar tensors are f32.
-Result<Tensor> literal_tensor(const Arg& arg) {
+/// What a literal is called in the engine: numbers of scalar tensors are f32, integers of the document's width.
+Result<Tensor> literal_tensor(const Arg& arg, DType integers) {
   switch (arg.kind()) {
     case Arg::Kind::logical:
       return Tensor::scalar<bool>(arg.logical());
     case Arg::Kind::integer:
+      if (integers == DType::i32) return Tensor::scalar<int32_t>(static_cast<int32_t>(arg.integer()));
       return Tensor::scalar<int64_t>(arg.integer());
     case Arg::Kind::scalar:
       return Tensor::scalar<float>(static_cast<float>(arg.scalar()));
@@ -124,7 +127,7 @@ Status LowerCall::read_tensor(const Arg& arg, const DeclaredType& type) {
     for (const Arg& item : arg.items()) NNEX_TRY(read_tensor(item, type));
     return {};
   }
-  auto literal = literal_tensor(arg);
+  auto literal = literal_tensor(arg, integers);
   if (!literal.ok()) return error(literal.error().message());
   in.push_back(b.constant(std::move(literal).value()));
   in_extents.emplace_back();
@@ -168,6 +171,41 @@ std::optional<double> LowerCall::literal(std::string_view parameter) const {
 ValueId LowerCall::typed(ValueId v, DType type, const Ints& extents) {
   graph_.set_type(v, type_of(type, extents));
   return v;
+}
+
+ValueId LowerCall::as_type(ValueId v, DType to) {
+  if (graph_[v].type.dtype == to) return v;
+  if (const Node* maker = graph_.maker(v); maker && maker->op->name == "cast") {
+    const DType from = graph_[maker->in[0]].type.dtype;
+    if (from == to && is_int(to) && is_int(graph_[v].type.dtype) && bits(graph_[v].type.dtype) > bits(to))
+      return maker->in[0];
+  }
+  constexpr int64_t kFew = 64;  ///< Numbers that rows may want to know before a run.
+  if (const Tensor* t = graph_[v].constant.tensor(); t && t->count() <= kFew && is_int(t->dtype()) && is_int(to))
+    if (auto same = convert(*t, to); same.ok() && ints_of(*same) == ints_of(*t)) return b.constant(std::move(*same));
+  CastAttrs a;
+  a.to = to;
+  Type type = graph_[v].type;
+  type.dtype = to;
+  const ValueId y = b("cast", {v}, a);
+  graph_.set_type(y, std::move(type));
+  return y;
+}
+
+Result<ValueId> LowerCall::as_result(ValueId v, const TensorInfo& t) {
+  const DType wanted = element(t.type);
+  typed(v, wanted, t.extents);
+  if (t.type != ItemType::integer || wanted == element_type(t.type)) return v;
+  const NodeId maker = graph_[v].maker;
+  uint32_t first = v.n;
+  for (ValueId o : graph_[maker].out)
+    if (o.valid()) first = std::min(first, o.n);
+  Inference made(graph_, first);
+  NNEX_TRY(made.node(maker));
+  const DType type = made.type(v).dtype;
+  if (type == wanted || !is_int(type)) return v;
+  typed(v, type, t.extents);
+  return as_type(v, wanted);
 }
 
 ValueId LowerCall::reshaped(ValueId v, const Ints& extents) {
@@ -249,9 +287,8 @@ Status LowerCall::plain(std::string_view as) {
   const auto results = list ? op.results[0].items() : op.results;
   NNEX_ASSIGN(const NodeId id, spelled(as.empty() ? name() : as, results.size()));
   for (size_t i = 0; i < results.size(); ++i) {
-    const ValueId v = graph_[id].out[i];
     TensorInfo& t = tensors_[results[i].tensor()];
-    typed(v, element_type(t.type), t.extents);
+    NNEX_ASSIGN(const ValueId v, as_result(graph_[id].out[i], t));
     t.value = v;
     if (!t.name.empty()) graph_.set_name(v, std::string(t.name));
   }
@@ -264,6 +301,10 @@ Status LowerCall::plain(std::string_view as) {
 void Lowering::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
   fragments_ = !header.fragments.empty();
+  if (header.integers32) {
+    integers_ = DType::i32;
+    graph_.meta.properties.emplace_back(std::string(kIntegersProperty), "i32");
+  }
   for (std::string_view p : header.parameters) params_.emplace(p, graph_.add_param(kMain, std::string(p), Type()));
   result_names_.assign(header.results.begin(), header.results.end());
 }
@@ -272,7 +313,34 @@ void Lowering::operation(const Operation& op, Tensors& tensors, Faults& faults) 
   if (faults.check(infer_shapes(op, tensors, variables_)) && faults.none()) faults.check(lower(op, tensors));
 }
 
+Status check_integers32(const Operation& op) {
+  const auto fits = [](const Arg& a, const auto& self) -> const Arg* {
+    for (const Arg& item : a.is_list() ? a.items() : std::span<const Arg>())
+      if (const Arg* wide = self(item, self)) return wide;
+    return a.is(Arg::Kind::integer) && a.integer() != static_cast<int32_t>(a.integer()) ? &a : nullptr;
+  };
+  for (size_t i = 0; i < op.args.size(); ++i) {
+    const Parameter& p = op.declaration->parameters[i];
+    const bool list = p.type->kind == DeclaredType::Kind::array && p.type->items;
+    const bool tensor = (list ? p.type->items[0] : *p.type).kind == DeclaredType::Kind::tensor;
+    if (!tensor && (op.declaration->name != "constant" || p.name != "value")) continue;
+    if (const Arg* wide = fits(op.args[i], fits))
+      return op.fault("S18", fmt::format("{}: {} needs more than 32 bits; 'extension {};' says that there are no more",
+                                         op.declaration->name, wide->integer(), graph_text::kIntegers32));
+  }
+  return {};
+}
+
+Result<Tensor> as_integers32(const Tensor& t) {
+  if (t.dtype() == DType::i32) return t;
+  for (int64_t i = 0; i < t.count(); ++i)
+    if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
+      return Error(Code::invalid_model, fmt::format("C7: item {} is {}; the document's integers have 32 bits", i, x));
+  return convert(t, DType::i32);
+}
+
 Status Lowering::lower(const Operation& op, Tensors& tensors) {
+  if (integers_ == DType::i32) NNEX_TRY(check_integers32(op));
   if (op.declaration->is_custom()) return custom(op, tensors);
   const std::string_view name = op.declaration->name;
   if (name == "external") return introduce_external(op, tensors);
@@ -284,7 +352,7 @@ Status Lowering::lower(const Operation& op, Tensors& tensors) {
     place += fmt::format(" '{}' ({})", tensors[op.results[0].tensor()].name, name);
   else
     place += fmt::format(" ({})", name);
-  LowerCall call(graph_, op, tensors, graph_.add_place(std::move(place)));
+  LowerCall call(graph_, op, tensors, graph_.add_place(std::move(place)), integers_);
   NNEX_TRY(call.read());
   if (const Lower special = find_lower(name)) NNEX_TRY(special(call));
   return call.done ? Status() : call.plain();
@@ -295,7 +363,7 @@ Status Lowering::introduce_external(const Operation& op, Tensors& tensors) {
   auto param = params_.find(t.name);
   if (param == params_.end()) return op.fault("A3", fmt::format("external: '{}' is no parameter of the graph", t.name));
   t.value = param->second;
-  graph_.set_type(t.value, type_of(element_type(t.type), t.extents));
+  graph_.set_type(t.value, type_of(element(t.type), t.extents));
   return {};
 }
 
@@ -306,15 +374,15 @@ Status Lowering::introduce_constant(const Operation& op, Tensors& tensors) {
   const std::span<const Arg> items = value.is_list() ? value.items() : std::span<const Arg>(&value, 1);
   constexpr int64_t kRepeated = 1 << 16;  ///< Of one item: what a few bytes of text may take before a run.
   if (items.size() == 1 && Shape(t.extents).count() > kRepeated) {
-    auto literal = literal_tensor(items[0]);
+    auto literal = literal_tensor(items[0], integers_);
     if (!literal.ok()) return op.fault({}, "constant: " + literal.error().message(), literal.error().code());
     Builder b(graph_, kMain, graph_.add_place(op.places ? op.places->place() : std::string()));
     t.value = b("expand", {b.constant(std::move(literal).value()), b.ints(t.extents)});
-    graph_.set_type(t.value, type_of(element_type(t.type), t.extents));
+    graph_.set_type(t.value, type_of(element(t.type), t.extents));
     graph_.set_name(t.value, std::string(t.name));
     return {};
   }
-  NNEX_ASSIGN(Tensor content, Tensor::make(element_type(t.type), Shape(t.extents)));
+  NNEX_ASSIGN(Tensor content, Tensor::make(element(t.type), Shape(t.extents)));
   for (int64_t i = 0; i < content.count(); ++i) {
     const Arg& item = items[items.size() == 1 ? 0 : static_cast<size_t>(i)];
     if (auto* x = item.get<double>())
@@ -343,6 +411,7 @@ Status Lowering::introduce_variable(const Operation& op, Tensors& tensors) {
   if (!options_.variable)
     return refused(Error(Code::unreadable, "there are no tensor files beside the text, which would hold it"));
   auto content = options_.variable({label, t.name, t.type, t.extents});
+  if (content.ok() && element(t.type) == DType::i32) content = as_integers32(*content);
   if (!content.ok()) return refused(content.error());
   t.value = graph_.add_constant(std::move(content).value(), std::string(t.name.empty() ? label : t.name));
   kept_[key] = Kept{t.value, {}, std::string(label)};
@@ -359,7 +428,7 @@ Status Lowering::update(const Operation& op, Tensors& tensors) {
   if (value.is_tensor()) {
     t.value = tensors[value.tensor()].value;
   } else {
-    auto literal = literal_tensor(value);
+    auto literal = literal_tensor(value, integers_);
     if (!literal.ok()) return op.fault({}, "update: " + literal.error().message(), literal.error().code());
     t.value = graph_.add_constant(std::move(literal).value(), std::string(t.name));
   }
@@ -371,7 +440,7 @@ Status Lowering::update(const Operation& op, Tensors& tensors) {
 
 Status Lowering::custom(const Operation& op, Tensors& tensors) {
   const Where where = graph_.add_place(op.places ? op.places->place() : std::string());
-  LowerCall call(graph_, op, tensors, where);
+  LowerCall call(graph_, op, tensors, where, integers_);
   NNEX_TRY(call.read());
   if (const OpDef* row = row_of_custom(op.declaration->name)) return lower_row(call, *row);
   const bool list = op.results.size() == 1 && op.results[0].is_list();
@@ -384,7 +453,7 @@ Status Lowering::custom(const Operation& op, Tensors& tensors) {
   for (size_t i = 0; i < results.size(); ++i) {
     TensorInfo& t = tensors[results[i].tensor()];
     t.value = graph_[id].out[i];
-    graph_.set_type(t.value, Type::tensor(element_type(t.type)));
+    graph_.set_type(t.value, Type::tensor(element(t.type)));
     if (!t.name.empty()) graph_.set_name(t.value, std::string(t.name));
   }
   return {};

@@ -25,6 +25,9 @@ struct LowerOptions {
   std::function<Result<Tensor>(const VariableRequest&)> variable;
 };
 
+/// The engine's element type for a data-type of NNEF: f32, i64, bool, str.
+DType element_type(ItemType type);
+
 /// Makes the graph while the document is evaluated. Variables that are updated become states of the graph, the others
 /// constants; variables of one label are one value. A custom operation becomes a foreign node.
 class Lowering : public Sink {
@@ -50,6 +53,7 @@ class Lowering : public Sink {
   Status introduce_variable(const Operation& op, Tensors& tensors);
   Status update(const Operation& op, Tensors& tensors);
   Status custom(const Operation& op, Tensors& tensors);
+  DType element(ItemType type) const { return type == ItemType::integer ? integers_ : element_type(type); }
   ValueId named_result(ValueId v, const std::string& name);
   void make_states(std::vector<ValueId>& results);
   void note_variables();
@@ -59,13 +63,16 @@ class Lowering : public Sink {
   VariableTable variables_;
   std::vector<std::string> result_names_;
   bool fragments_ = false;
+  DType integers_ = DType::i64;                         ///< The element type of the document's integers.
   std::map<std::string, ValueId, std::less<>> params_;  ///< Of the graph, by name.
   std::map<std::string, Kept, std::less<>> kept_;       ///< Variables, by label in lower case.
   std::vector<std::string> updated_;                    ///< Their keys, in the order of their updates.
 };
 
-/// The engine's element type for a data-type of NNEF: f32, i64, bool, str.
-DType element_type(ItemType type);
+/// Of a document whose integers have 32 bits: constants and literals in the place of tensors that need more (S18).
+Status check_integers32(const Operation& op);
+/// Integers of any width in 32 bits. Error: invalid_model (C7), naming the first that needs more.
+Result<Tensor> as_integers32(const Tensor& t);
 
 /// Numbers in the range of trained weights, the same for the same label and seed: up to sqrt(6 / inputs of one output)
 /// either way, vectors up to 0.1, around 1 where the label speaks of a variance or scale. Integers and truth are 0 and

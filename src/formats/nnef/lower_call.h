@@ -13,8 +13,8 @@ namespace nnex::nnef_format {
 /// The arguments of a call, as the table's spellings take them: tensors are values, attributes have their names.
 class LowerCall {
  public:
-  LowerCall(Graph& graph, const Operation& op, Tensors& tensors, Where where)
-      : b(graph, kMain, where), op(op), tensors_(tensors), graph_(graph) {}
+  LowerCall(Graph& graph, const Operation& op, Tensors& tensors, Where where, DType integers)
+      : b(graph, kMain, where), op(op), integers(integers), tensors_(tensors), graph_(graph) {}
 
   /// Makes values of the tensors among the arguments and attributes of the rest.
   Status read();
@@ -45,6 +45,11 @@ class LowerCall {
     return typed(b(row, std::move(from)), type, extents);
   }
   ValueId typed(ValueId v, DType type, const Ints& extents);
+  DType element(ItemType type) const { return type == ItemType::integer ? integers : element_type(type); }
+  /// v under another element type; where v is a cast of such integers that holds them all, those.
+  ValueId as_type(ValueId v, DType to);
+  /// A node's output as a result of that type: where the row makes integers of another width, those of the document's.
+  Result<ValueId> as_result(ValueId v, const TensorInfo& t);
 
   // ---- Attributes
   AttrValue* find(std::string_view attribute);
@@ -64,6 +69,7 @@ class LowerCall {
 
   Builder b;
   const Operation& op;
+  const DType integers;  ///< The element type of the document's integers.
   std::vector<ValueId> in;
   std::vector<Ints> in_extents;  ///< Of `in`.
   AttrMap attrs;

@@ -12,7 +12,7 @@ Status transpose(LowerCall& c) {
   Ints axes = c.ints("axes");
   for (size_t i = axes.size(); i < c.rank("input"); ++i) axes.push_back(static_cast<int64_t>(i));
   if (axes.empty()) {
-    c.give(c.make("copy", c.in, element_type(c.result().type), c.result().extents));
+    c.give(c.make("copy", c.in, c.element(c.result().type), c.result().extents));
     return {};
   }
   c.set("axes", std::move(axes));
@@ -62,7 +62,7 @@ Status slice(LowerCall& c) {
 
 Status cast(LowerCall& c) {
   if (c.op.generic == ItemType::string) return c.error("strings cannot be computed with");
-  c.set("to", element_type(c.op.generic));
+  c.set("to", c.element(c.op.generic));
   return {};
 }
 
@@ -73,7 +73,7 @@ Status copies(LowerCall& c) {
   for (const Arg& r : results) {
     Operation one = c.op;
     one.results = std::span<const Arg>(&r, 1);
-    LowerCall copy(c.graph(), one, c.tensors(), c.b.where());
+    LowerCall copy(c.graph(), one, c.tensors(), c.b.where(), c.integers);
     copy.in = {x};
     NNEX_TRY(copy.plain("copy_n"));
   }

@@ -11,7 +11,9 @@ class LowerCall;
 
 /// The fragment of row `conv` is `nnex_conv`; a second one with other parameters, `nnex_conv__2`.
 inline constexpr std::string_view kRowPrefix = "nnex_";
-/// Its attribute that names element types which are not those that NNEF's tensors have here: "i32 i32 -> i32".
+/// Its attribute that names element types which are not those that NNEF's tensors have here, one word an input and
+/// result: "i32 i32 -> i32". "-" is an input or result that is absent, "i64[0]" a constant without elements; neither is
+/// an operand of the call.
 inline constexpr std::string_view kRowTypes = "element_types";
 
 /// The row that a custom operation stands for; null: none of this engine's.

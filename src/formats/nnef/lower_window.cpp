@@ -91,7 +91,7 @@ Status argmax_pool(LowerCall& c) {
   NNEX_ASSIGN(const NodeId id, c.spelled("argmax_pool", 2));
   c.graph().drop_output(id, 0);
   const ValueId index = c.graph()[id].out[1];
-  c.give(c.typed(index, DType::i64, c.result().extents));
+  c.give(c.as_type(c.typed(index, DType::i64, c.result().extents), c.element(ItemType::integer)));
   return {};
 }
 

@@ -159,9 +159,11 @@ class Variables : public ShapeChecker {
   };
   void begin(const GraphHeader& header) override {
     parameters.assign(header.parameters.begin(), header.parameters.end());
+    integers32 = header.integers32;
   }
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override {
     ShapeChecker::operation(op, tensors, faults);
+    if (integers32) faults.check(check_integers32(op));
     if (op.declaration->name != "variable" || !faults.none()) return;
     const std::string label(op.arg("label").text());
     for (const One& v : list)
@@ -171,6 +173,7 @@ class Variables : public ShapeChecker {
   }
   std::vector<One> list;
   std::vector<std::string> parameters;
+  bool integers32 = false;  ///< What the document's extension says.
 };
 
 /// The check of a document; its variables go to `sink`.
@@ -200,6 +203,14 @@ void check_files(const Container& from, const Variables& variables, const QuantF
     for (const QuantRecord& r : records)
       if (r.tensor == v.name) record = &r;
     auto content = content_of(from, v.label, v.type, v.extents, record, provisional);
+    if (content.ok() && variables.integers32 && v.type == ItemType::integer) {
+      content = as_integers32(*content);
+      if (!content.ok())
+        content = std::move(content)
+                      .error()
+                      .at(from.place(tensor_file_name(v.label)))
+                      .during(fmt::format("reading the content of variable '{}'", v.label));
+    }
     if (content.ok()) continue;
     if (from.has(tensor_file_name(v.label)))
       faults.add(std::move(content).error());

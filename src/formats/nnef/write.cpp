@@ -43,6 +43,33 @@ std::string element(const Tensor& t, int64_t i) {
   return is_real(t.dtype()) ? real_text(real_at(t, i)) : fmt::to_string(int_at(t, i));
 }
 
+/// Whether a tensor of the document that holds this value has integers; those of more than 32 bits are `wide`.
+bool is_integer(const ValueDef& def, bool& wide) {
+  if (const Tensor* t = def.constant.tensor()) {
+    if (!is_int(t->dtype())) return false;
+    const bool narrow = t->dtype() != DType::i64 && t->dtype() != DType::u64 && t->dtype() != DType::u32;
+    for (int64_t i = 0; !narrow && !wide && i < t->count(); ++i)
+      wide = int_at(*t, i) < INT32_MIN || int_at(*t, i) > INT32_MAX;
+    return t->dtype() == DType::i32;
+  }
+  if (!def.type.is_tensor() || !is_int(def.type.dtype)) return false;
+  wide |= def.type.dtype != DType::i32;
+  return true;
+}
+
+/// Whether the document says that its integers have 32 bits: some do, and none needs more.
+bool has_integers32(const Graph& graph, const WriteOptions& options) {
+  if (!options.integers32 && !find_property(graph, kIntegersProperty)) return false;
+  bool any = false, wide = false;
+  for (ValueId v : graph.inputs()) any |= is_integer(graph[v], wide);
+  for (ValueId v : graph.outputs()) any |= is_integer(graph[v], wide);
+  for (NodeId id : graph.order())
+    for (const auto* list : {&graph[id].in, &graph[id].out})
+      for (ValueId v : *list)
+        if (v.valid()) any |= is_integer(graph[v], wide);
+  return any && !wide;
+}
+
 /// "<integer>"; nothing for scalars, which are the default.
 std::string generic_of(ItemType type) { return type == ItemType::scalar ? "" : fmt::format("<{}>", name(type)); }
 
@@ -72,6 +99,7 @@ std::map<std::string, std::string, std::less<>> variable_labels(const Graph& gra
 Document::Document(const Graph& graph, const WriteOptions& options)
     : graph_(graph),
       options_(options),
+      integers_(has_integers32(graph, options) ? DType::i32 : DType::i64),
       from_nnef_(find_property(graph, kVariablesProperty) != nullptr),
       variable_labels_(variable_labels(graph)) {}
 
@@ -351,6 +379,7 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
   std::string name = identifier(options_.name.empty() ? graph_.meta.graph_name : options_.name);
   if (name.empty()) name = "network";
   out_.graph = "version 1.0;\n";
+  if (integers_ == DType::i32) out_.graph += fmt::format("extension {};\n", graph_text::kIntegers32);
   if (!fragments_.empty()) out_.graph += "extension KHR_enable_fragment_definitions;\n" + fragments_;
   out_.graph += fmt::format("\ngraph {}({}) -> ({})\n{{\n{}}}\n", name, with_commas(first), with_commas(last), body_);
   if (const std::string lines = property_lines(graph_, names_); !lines.empty()) out_.graph += "\n" + lines;

@@ -18,6 +18,9 @@ struct WriteOptions {
   bool custom = false;  ///< What the standard cannot say becomes a custom operation (a fragment without body).
   /// A document that was read with fragments is written with them. The graph must be as it was read.
   bool keep_fragments = false;
+  /// Where all of the graph's integers have 32 bits, the document says so in an extension of this engine's; without it,
+  /// only where the document that the graph was read from did.
+  bool integers32 = false;
 };
 
 /// A document before it is saved.
@@ -36,6 +39,8 @@ Result<TensorBytes> variable_file(const Written& model, const std::string& label
 inline constexpr std::string_view kQuantProperty = "nnef.quantization";
 inline constexpr std::string_view kVariablesProperty = "nnef.variables";
 inline constexpr std::string_view kDocumentProperty = "nnef.document";
+/// Of graphs whose document said that its integers have 32 bits.
+inline constexpr std::string_view kIntegersProperty = "nnef.integers";
 /// The property of that name; null: the graph has none.
 const std::string* find_property(const Graph& graph, std::string_view name);
 /// What kVariablesProperty says: labels by the names of their values.

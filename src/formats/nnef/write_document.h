@@ -103,6 +103,7 @@ class Document {
   std::map<std::string, std::string> made_;          ///< Views that were written already.
   std::map<std::string, std::string> custom_names_;  ///< By the fragment's parameters and results.
   std::set<std::string> taken_, labels_;
+  DType integers_ = DType::i64;                                      ///< What a reader makes of integers.
   bool from_nnef_ = false;                                           ///< Constants are constants, variables variables.
   std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
   std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.

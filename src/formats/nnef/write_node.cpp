@@ -247,14 +247,26 @@ Status Document::custom(const Node& n) {
   std::vector<std::string> params, args, outs, left, types_in, types_out;
   bool other_types = false;
   const auto note = [&](ValueId v, ItemType type, std::vector<std::string>& to) {
-    const DType t = v.valid() ? graph_[v].type.dtype : element_type(type);
-    other_types |= t != element_type(type);
+    const DType t = graph_[v].type.dtype, usual = type == ItemType::integer ? integers_ : element_type(type);
+    other_types |= t != usual;
     to.emplace_back(name(t));
+  };
+  const auto note_words = [&](std::string words, std::vector<std::string>& to) {
+    other_types = true;
+    to.push_back(std::move(words));
   };
   size_t inputs = n.in.size();
   while (inputs > 0 && !n.in[inputs - 1].valid()) --inputs;
   for (size_t i = 0; i < inputs; ++i) {
-    if (!n.in[i].valid()) return Error(Code::unsupported, fmt::format("{}: an input in the middle is absent", plain));
+    if (!n.in[i].valid()) {
+      if (n.foreign) return Error(Code::unsupported, fmt::format("{}: an input in the middle is absent", plain));
+      note_words("-", types_in);
+      continue;
+    }
+    if (const Tensor* t = graph_[n.in[i]].constant.tensor(); t && t->count() == 0 && !n.foreign) {
+      note_words(fmt::format("{}[{}]", name(t->dtype()), fmt::join(t->shape(), ",")), types_in);
+      continue;
+    }
     const auto type = item_type_of(graph_[n.in[i]].type.dtype);
     if (!type) return Error(Code::unsupported, fmt::format("{}: an input is {}", plain, graph_[n.in[i]].type.text()));
     NNEX_ASSIGN(std::string text, operand(n.in[i], false));
@@ -285,7 +297,10 @@ Status Document::custom(const Node& n) {
     const auto type = v.valid() ? item_type_of(graph_[v].type.dtype) : ItemType::scalar;
     if (!type) return Error(Code::unsupported, fmt::format("{}: a result is {}", plain, graph_[v].type.text()));
     outs.push_back(fmt::format("out{}: tensor<{}>", i, name(*type)));
-    note(v, *type, types_out);
+    if (v.valid())
+      note(v, *type, types_out);
+    else
+      note_words("-", types_out);
     if (!v.valid() || !names_.count(v.n)) {
       const std::string fresh = unique(identifier(v.valid() ? graph_[v].name : "unused"));
       left.push_back(fresh);

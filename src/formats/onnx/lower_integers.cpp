@@ -7,7 +7,9 @@
 #include "ops/compare.h"
 #include "ops/conv.h"
 #include "ops/cvm.h"
+#include "ops/gather.h"
 #include "ops/join.h"
+#include "ops/pool.h"
 #include "ops/reduce.h"
 #include "ops/scatter.h"
 #include "tensor/convert.h"
@@ -85,14 +87,20 @@ ValueId bytes_of(Graph& graph, ValueId v) {
   return narrow.ok() ? graph.add_constant(std::move(*narrow), graph[v].name) : ValueId{};
 }
 
-/// y = conv(x, w, b)   ->   y = conv_integer(cast(x, i8), w as i8) + b, where x has 8 bits at most.
+/// The input as bytes with a sign; invalid where it may need more than 8 bits.
+ValueId as_bytes(Lower& l, size_t i) {
+  if (const ValueId bytes = bytes_of(l.graph, l.in(i)); bytes.valid()) return bytes;
+  const int64_t bits = l.bits_of(l.in(i));
+  return bits >= 1 && bits <= 8 ? l.cast(l.in(i), DType::i8) : ValueId{};
+}
+
+/// y = conv(x, w, b)   ->   y = conv_integer(x as i8, w as i8) + b, where both have 8 bits at most.
 void integer_conv(Lower& l) {
-  const DType type = l.graph[l.node().out[0]].type.dtype;
-  if (type != DType::i32 || l.bits_of(l.in(0)) < 1 || l.bits_of(l.in(0)) > 8) return;
   const auto y_shape = l.out_shape();
-  const ValueId w = y_shape ? bytes_of(l.graph, l.in(1)) : ValueId{};
-  if (!w.valid()) return;
-  const NodeId made = l.b.node(op("conv_integer"), {l.cast(l.in(0), DType::i8), w}, 1, l.node().attrs);
+  if (l.graph[l.node().out[0]].type.dtype != DType::i32 || !y_shape) return;
+  const ValueId x = as_bytes(l, 0), w = as_bytes(l, 1);
+  if (!x.valid() || !w.valid()) return;
+  const NodeId made = l.b.node(op("conv_integer"), {x, w}, 1, l.node().attrs);
   ValueId y = l.graph[made].out[0];
   if (l.has(2)) {
     Ints extents(static_cast<size_t>(y_shape->rank() - 1), 1);
@@ -102,11 +110,56 @@ void integer_conv(Lower& l) {
   l.replace(y);
 }
 
-/// Pools compare bytes and reals: an i32 is exact as either where it fits.
+/// Element j of window o at [o, j]; one beyond the input is the nearest of the window's own, which changes no maximum.
+/// Nothing: a window has no element of the input, or the table would be large.
+std::optional<Tensor> taps(const AxisWindow& w) {
+  constexpr int64_t kMost = 1 << 22;
+  if (w.output < 1 || w.size > kMost / w.output) return std::nullopt;
+  Tensor out = std::move(Tensor::make(DType::i64, Shape{w.output, w.size})).value();
+  for (int64_t o = 0; o < w.output; ++o) {
+    const int64_t first = o * w.stride - w.before;
+    const int64_t low = first < 0 ? (-first + w.dilation - 1) / w.dilation : 0;
+    const int64_t high = first >= w.input ? -1 : std::min(w.size - 1, (w.input - 1 - first) / w.dilation);
+    if (low > high) return std::nullopt;
+    for (int64_t j = 0; j < w.size; ++j) set_int(out, o * w.size + j, first + std::clamp(j, low, high) * w.dilation);
+  }
+  return out;
+}
+
+/// Whole numbers of any width: each axis's windows side by side, and the largest of each. Invalid: the borders are
+/// other ones.
+ValueId pool_by_taps(Lower& l) {
+  const auto a = l.attrs<PoolAttrs>();
+  const auto x = l.shape(0), y = l.out_shape();
+  if (!x || !y || a.border != PoolBorder::ignore || a.channels_last || a.auto_pad != AutoPad::off) return {};
+  ValueId v = l.in(0);
+  for (int64_t axis = 0; axis < x->rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const auto pads = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+    const auto w = window_of((*x)[axis], entry(a.size, i, 1), entry(a.stride, i, 1), entry(a.dilation, i, 1), pads,
+                             AutoPad::off, a.ceil);
+    if (!w.ok() || w->output != (*y)[axis]) return {};
+    if (w->size == 1 && w->stride == 1 && pads == std::pair<int64_t, int64_t>{}) continue;
+    auto table = taps(*w);
+    if (!table) return {};
+    GatherAttrs side_by_side;
+    side_by_side.axis = axis;
+    ExtremeAttrs largest;
+    largest.keepdims = false, largest.when_empty = WhenEmpty::all;
+    v = l.b("gather", {v, l.b.constant(std::move(*table))}, side_by_side);
+    v = l.b("max_reduce", {v, l.ints({axis + 1})}, largest);
+  }
+  return v;
+}
+
+/// Pools compare bytes and reals: other whole numbers go another way, and where there is none, as reals that hold them.
 void integer_pool(Lower& l) {
   if (l.dtype(0) != DType::i32 || (l.node().out.size() > 1 && l.node().out[1].valid())) return;
   const int64_t bits = l.bits_of(l.in(0));
-  const DType as = bits >= 1 && bits <= 8 ? DType::i8 : DType::f64;
+  const bool byte = bits >= 1 && bits <= 8;
+  if (!byte)
+    if (const ValueId y = pool_by_taps(l); y.valid()) return l.replace(y);
+  const DType as = byte ? DType::i8 : DType::f64;
   const ValueId y = l.again({l.cast(l.in(0), as)});
   l.graph.set_type(y, Type::tensor(as));
   l.replace(l.cast(y, DType::i32));

@@ -213,13 +213,14 @@ Result<OnnxNode> GraphWriter::spelled(const Node& node) {
   return Error(Code::unsupported, fmt::format("{}: {}", node.op->name, reasons));
 }
 
-/// The row under its own name and attributes, in our domain.
+/// The row under its own name and attributes, in our domain. What the row requires is said even where it is the
+/// default.
 OnnxNode GraphWriter::custom(const Node& node) const {
   OnnxNode out{std::string(node.op->name), std::string(kRowDomain), node.in, {}, 1};
   const std::shared_ptr<void> base = node.op->attrs.make ? node.op->attrs.make() : nullptr;
   for (const Field& f : node.op->attrs.fields) {
     AttrValue value = f.get(node.attrs.get());
-    if (!same(value, f.get(base.get()))) out.set(f.name, std::move(value));
+    if (f.required || !same(value, f.get(base.get()))) out.set(f.name, std::move(value));
   }
   return out;
 }

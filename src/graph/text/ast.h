@@ -133,6 +133,9 @@ struct ExtensionText {
   std::span<const std::string_view> words;  ///< Of one statement.
 };
 
+/// This engine's own: the document's tensors of integers have 32 bits, where others leave the width to their reader.
+inline constexpr std::string_view kIntegers32 = "NNEX_32_bit_integers";
+
 struct Document {
   std::string_view version;  ///< Empty: none was given (dumps).
   std::vector<ExtensionText> extensions;

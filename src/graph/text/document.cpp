@@ -100,13 +100,15 @@ void Parser::know(std::string_view name, Position where) {
     fragments_ = true;
   } else if (name == "KHR_enable_operator_expressions") {
     operators_ = true;
+  } else if (name == kIntegers32) {
+    // what it says is the reader's to do
   } else if (kind_ == TextKind::document && name.starts_with("tract_")) {
     if (vendor_.empty()) vendor_ = name, vendor_at_ = where;
   } else if (kind_ == TextKind::document) {
     fault(where, "S18",
-          fmt::format("extension '{}' is not known; known are KHR_enable_fragment_definitions and "
-                      "KHR_enable_operator_expressions",
-                      name));
+          fmt::format("extension '{}' is not known; known are KHR_enable_fragment_definitions, "
+                      "KHR_enable_operator_expressions and {}",
+                      name, kIntegers32));
   }
 }
 
