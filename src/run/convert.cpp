@@ -9,6 +9,7 @@
 #include "formats/cvm/import.h"
 #include "formats/unwritable.h"
 #include "graph/infer.h"
+#include "graph/precision.h"
 #include "passes/passes.h"
 #include "run/raise_integers.h"
 #include "tensor/convert.h"
@@ -162,6 +163,23 @@ bool is_from_cvm(const Graph& graph) {
          !nnef_format::find_property(graph, nnef_format::kVariablesProperty);
 }
 
+/// What is nothing but a parameter under other extents takes its name, where nobody else reads the parameter: folding
+/// makes one constant of them, and its bits are declared by that name.
+void keep_names(Graph& graph) {
+  constexpr std::string_view kViews[] = {"reshape", "squeeze", "unsqueeze", "flatten", "cast"};
+  const DeclaredBits declared = declared_bits(graph);
+  if (declared.empty()) return;
+  for (NodeId id : graph.order()) {
+    const Node& n = graph[id];
+    if (std::find(std::begin(kViews), std::end(kViews), n.op->name) == std::end(kViews) || !graph.read_once(n.in[0]))
+      continue;
+    const ValueDef& from = graph[n.in[0]];
+    const auto& uses = graph[n.out[0]].uses;
+    const bool result = std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.node.valid(); });
+    if (declared.count(from.name) && !result) graph.set_name(n.out[0], from.name);
+  }
+}
+
 }  // namespace
 
 Status make_plain(Graph& graph) {
@@ -169,6 +187,7 @@ Status make_plain(Graph& graph) {
   NNEX_TRY(infer(graph));
   NNEX_TRY(drop_unused(graph));
   NNEX_TRY(widen_constants(graph));
+  keep_names(graph);
   NNEX_TRY(drop_copies(graph));
   NNEX_TRY(fold_constants(graph));
   NNEX_TRY(drop_unused(graph));

@@ -255,6 +255,30 @@ TEST(CvmConvert, HeadsMayBeParametersThroughOnnx) {
   }
 }
 
+/// Limits of a clip are attributes in CVM, inputs elsewhere: they become no variables on the way back.
+TEST(CvmConvert, AttributesBecomeNoVariables) {
+  Symbol s;
+  s.nodes = {{"data", "", {}}, {"y", "clip", {{0, 0}}}};
+  s.heads = {{1, 0}};
+  s.arg_nodes = Ints{0};
+  s.node_row_ptr = Ints{0, 1, 2};
+  s.storage_ids = {0, 1};
+  s.shapes = {{1, 4}, {1, 4}};
+  s.precision = Ints{8, -1};
+  s.op_attrs = {"", R"({"a_min": "-3", "a_max": "100"})"};
+  for (bool custom : {false, true}) {
+    auto graph = read_model(write_symbol(s), write_params({}), nullptr, false);
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    auto written = to_onnx(*graph, {{}, custom, {}});
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    auto read = read_model_bytes(written->model.text(), {});
+    ASSERT_TRUE(read.ok()) << read.error().text();
+    auto files = to_cvm(*read);
+    ASSERT_TRUE(files.ok()) << files.error().text();
+    EXPECT_EQ(read_symbol(files->symbol)->nodes.size(), 2U) << files->symbol;
+  }
+}
+
 /// NNEF has no place for them: comments behind the document carry them.
 TEST(CvmConvert, ParametersKeepNamesAndBitsThroughNnef) {
   const fs::path folder = fs::temp_directory_path() / "nnex_cvm_facts_test";

@@ -32,6 +32,7 @@ class Exporter {
     const ModelInfo info = model_info(graph_).value_or(ModelInfo{});
     if (!info.version.empty()) symbol_.version = info.version;
     symbol_.postprocess = info.postprocess;
+    find_operands();
     NNEX_TRY(input());
     for (NodeId id : graph_.order())
       if (Status s = node(id); !s.ok()) return std::move(s).error().at(graph_.place_of(id));
@@ -124,13 +125,25 @@ class Exporter {
     return true;
   }
 
+  /// Constants that operators of CVM have as inputs, or that are heads: others become attributes.
+  void find_operands() {
+    for (ValueId v : graph_.outputs()) operands_.insert(stored(v).n);
+    for (NodeId id : graph_.order()) {
+      if (!(stored(graph_[id].out[0]) == graph_[id].out[0])) continue;  // a filter
+      NodeExport n{graph_, graph_[id]};
+      if (!unspell(n).ok()) continue;  // fails again where it is written
+      for (ValueId v : n.in)
+        if (v.valid()) operands_.insert(stored(v).n);
+    }
+  }
+
   /// Named constants that the graph has before value `before`, in its order: a file that is read and written keeps the
   /// order of its nodes. A parameter of such a file is written though nobody reads it.
   Status pending_constants(ValueId before) {
     for (; next_constant_ < before.n; ++next_constant_) {
       const ValueDef& def = graph_[ValueId{next_constant_}];
       const Tensor* t = def.constant.tensor();
-      const bool read = std::any_of(def.uses.begin(), def.uses.end(), [&](const Use& u) { return u.node.valid(); });
+      const bool read = operands_.count(next_constant_) > 0;
       const bool own = declared_.count(def.name) && !read_.count(def.name) && !names_.count(def.name);
       if (t && (t->dtype() == DType::i32 || t->dtype() == DType::i8) && !def.name.empty() && (read || own) &&
           !entries_.count(next_constant_))
@@ -267,6 +280,7 @@ class Exporter {
   std::set<std::string> names_;        ///< Of variables.
   std::set<size_t> nameless_;          ///< Nodes of values without a name of the author's.
   DeclaredBits declared_, widths_;     ///< Of the model's own file.
+  std::set<uint32_t> operands_;        ///< Constants that become variables.
   std::set<std::string> read_;         ///< Names of constants that somebody reads.
   uint32_t next_constant_ = 0;
 };
