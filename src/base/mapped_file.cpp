@@ -133,10 +133,49 @@ const MappedFile* file_of(const std::shared_ptr<const void>& owner) {
   return found ? found->file : nullptr;
 }
 
+namespace {
+
+/// What `path` is to be written to.
+enum class Target : unsigned char { name, link, stream };
+
+/// A device, pipe or socket is written into, as is what the system's own names of open files lead to; a link to a file
+/// keeps its place, and the file it leads to is replaced.
+Target target_of(const std::string& path) {
+  struct stat there = {}, self = {};
+  if (::lstat(path.c_str(), &self) != 0) return Target::name;
+  const bool link = S_ISLNK(self.st_mode);
+  if (::stat(path.c_str(), &there) != 0) return link ? Target::stream : Target::name;  // a link to what is to come
+  if (S_ISDIR(there.st_mode)) return Target::name;
+  if (!S_ISREG(there.st_mode)) return Target::stream;
+  if (!link) return Target::name;
+  return path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0 ? Target::stream : Target::link;
+}
+
+/// Writes go on where this process's own output stands.
+int open_stream(const std::string& path) {
+  if (path == "/dev/stdout") return std::fflush(stdout), ::dup(STDOUT_FILENO);
+  if (path == "/dev/stderr") return ::dup(STDERR_FILENO);
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+}  // namespace
+
 Result<FileWriter> FileWriter::create(const std::string& path) {
   FileWriter writer;
   writer.path_ = path;
-  writer.temporary_ = path + ".XXXXXX";
+  const Target target = target_of(path);
+  if (target == Target::stream) {
+    writer.descriptor_ = open_stream(path);
+    if (writer.descriptor_ < 0) return failed("write", path, errno);
+    return writer;
+  }
+  if (target == Target::link) {
+    char* resolved = ::realpath(path.c_str(), nullptr);
+    if (!resolved) return failed("write", path, errno);
+    writer.path_ = resolved;
+    std::free(resolved);
+  }
+  writer.temporary_ = writer.path_ + ".XXXXXX";
   writer.descriptor_ = ::mkstemp(writer.temporary_.data());
   if (writer.descriptor_ < 0) {
     writer.temporary_.clear();
@@ -173,9 +212,12 @@ Status FileWriter::write(std::string_view bytes) {
 }
 
 Status FileWriter::commit() {
-  if (::fsync(descriptor_) != 0) return failed("write", path_, errno);
+  const bool stream = temporary_.empty();  // pipes and devices have nothing to sync, and no other name
+  if (::fsync(descriptor_) != 0 && !(stream && (errno == EINVAL || errno == EROFS || errno == ENOTSUP)))
+    return failed("write", path_, errno);
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0) return failed("write", path_, errno);
+  if (stream) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed("write", path_, errno);
   temporary_.clear();
   // The new name itself is durable once its folder is synced; a file system that cannot do that has done what it can.

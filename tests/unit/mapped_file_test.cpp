@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <thread>
 
 #include "base/byte_reader.h"
 
@@ -117,6 +119,62 @@ TEST(ByteReader, HugeLengthAndSeek) {
   ByteReader other("ab");
   other.seek(3);
   EXPECT_FALSE(other.ok());
+}
+
+TEST_F(Files, APipeIsWrittenIntoAndStays) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] {
+    std::FILE* in = std::fopen(path("pipe").c_str(), "rb");
+    if (!in) return;
+    for (int c = std::fgetc(in); c != EOF; c = std::fgetc(in)) read += static_cast<char>(c);
+    std::fclose(in);
+  });
+  const Status s = write_file(path("pipe"), "through the pipe");
+  reader.join();
+  EXPECT_TRUE(s.ok()) << s.error().text();
+  EXPECT_EQ(read, "through the pipe");
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+  EXPECT_EQ(count(), 1U);
+}
+
+TEST_F(Files, ALinkToADeviceIsWrittenThrough) {
+  ASSERT_EQ(::symlink("/dev/null", path("null").c_str()), 0);
+  EXPECT_TRUE(write_file(path("null"), "gone").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path("null")));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(count(), 1U);
+}
+
+TEST_F(Files, ALinkToAFileStaysAndTheFileIsReplaced) {
+  std::filesystem::create_directories(path("far"));
+  ASSERT_TRUE(write_file(path("far/file"), "old").ok());
+  ASSERT_EQ(::symlink("far/file", path("link").c_str()), 0);
+  {
+    auto begun = FileWriter::create(path("link"));
+    ASSERT_TRUE(begun.ok());
+    ASSERT_TRUE(begun->write("half").ok());
+  }
+  EXPECT_EQ(MappedFile::open(path("far/file"))->bytes(), "old") << "nothing was committed";
+  ASSERT_TRUE(write_file(path("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(MappedFile::open(path("far/file"))->bytes(), "new");
+  // A link to what is not there yet makes it.
+  ASSERT_EQ(::symlink("later", path("dangling").c_str()), 0);
+  ASSERT_TRUE(write_file(path("dangling"), "made").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
+  EXPECT_EQ(MappedFile::open(path("later"))->bytes(), "made");
+}
+
+TEST_F(Files, WritingWhereItCannotBeIsTold) {
+  ASSERT_EQ(::symlink("nowhere/file", path("astray").c_str()), 0);
+  Status s = write_file(path("astray"), "x");
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().code(), Code::unreadable);
+  EXPECT_NE(s.error().text().find("No such file or directory"), std::string::npos) << s.error().text();
+  std::filesystem::create_directories(path("folder"));
+  EXPECT_FALSE(write_file(path("folder"), "x").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(path("folder")));
 }
 
 }  // namespace
