@@ -36,16 +36,16 @@ Result<Graph> read_cvm(const cvm_format::Files& files, const LoadOptions& option
   return cvm_format::read_model(symbol.bytes(), params->bytes(), params, options.compat == "formal");
 }
 
-/// A CVM model that came without its params file, which was looked for at `places`.
-Result<Graph> read_lone_symbol(const std::string& path, const std::string& places, const LoadOptions& options) {
-  if (!options.weight_seed)
-    return Error(Code::unreadable,
-                 fmt::format("'{}' has CVM's symbol without its params; looked for {}; --seed-weights N reads networks "
-                             "that come without their weights",
-                             path, places));
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  NNEX_ASSIGN(MappedFile symbol, MappedFile::open(folder ? path + "/symbol" : path, MapPolicy::never));
+Error error_of(const cvm_format::LoneFile& lone) {
+  const bool seeds = !lone.symbol.empty();
+  return Error(Code::unreadable,
+               lone.text + (seeds ? "; --seed-weights N reads networks that come without their weights" : ""));
+}
+
+/// A CVM model that came with one of its files alone.
+Result<Graph> read_lone(const cvm_format::LoneFile& lone, const LoadOptions& options) {
+  if (lone.symbol.empty() || !options.weight_seed) return error_of(lone);
+  NNEX_ASSIGN(MappedFile symbol, MappedFile::open(lone.symbol, MapPolicy::never));
   return cvm_format::read_seeded(symbol.bytes(), *options.weight_seed, options.compat == "formal");
 }
 
@@ -125,6 +125,10 @@ Result<OpenedFile> open_file(const std::string& path, const LoadOptions& options
 
 Result<std::optional<Container>> open_nnef(const std::string& path, const LoadOptions& options) {
   if (cvm_format::find_files(path)) return std::optional<Container>();
+  if (const auto lone = cvm_format::lone_file(path)) {
+    if (lone->symbol.empty() || !options.weight_seed) return error_of(*lone);
+    return std::optional<Container>();
+  }
   if (is_folder(path)) return std::optional(Container::of_folder(path, policy(options.map)));
   NNEX_ASSIGN(OpenedFile file, open_file(path, options));
   return nnef_of_file(std::move(file.bytes), path, file.folder, options);
@@ -137,7 +141,7 @@ Result<Graph> read_model(const std::string& path, const LoadOptions& options) {
       return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
     return read_cvm(*files, options);
   }
-  if (const auto places = cvm_format::lone_symbol(path)) return read_lone_symbol(path, *places, options);
+  if (const auto lone = cvm_format::lone_file(path)) return read_lone(*lone, options);
   if (is_folder(path)) return read_nnef(Container::of_folder(path, policy(options.map)), options);
   NNEX_ASSIGN(OpenedFile file, open_file(path, options));
   return read_file(std::move(file.bytes), path, file.folder, options);

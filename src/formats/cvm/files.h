@@ -14,7 +14,12 @@ struct Files {
 /// for X.symbol and X.json, X.params); both paths joined by a '+'. Nothing when it is none of these.
 std::optional<Files> find_files(const std::string& path);
 
-/// Where `path` is a symbol, or a folder with one, without its params: where those were looked for.
-std::optional<std::string> lone_symbol(const std::string& path);
+/// One of the two files without the other.
+struct LoneFile {
+  std::string text;    ///< What is there and where the other was looked for, for a message.
+  std::string symbol;  ///< The symbol's path; empty: the params are there.
+};
+/// Where `path` is one of the two files, or a folder with one of them, and the other is not there.
+std::optional<LoneFile> lone_file(const std::string& path);
 
 }  // namespace nnex::cvm_format
