@@ -199,13 +199,9 @@ int check(const std::string& path, const Asked& asked) {
   }
   Json proof;
   if (is_read && faults.none() && is_integer_model(graph)) {
-    proof = certificate(graph);
-    for (const Json& n : proof["nodes"])
-      if (n["overflows"])
-        faults.add(
-            Error(Code::invalid_model, fmt::format("{}: a sum can pass int32: [{}, {}]", n["op"].get<std::string>(),
-                                                   n["low"].get<int64_t>(), n["high"].get<int64_t>()))
-                .at(n["place"].get<std::string>()));
+    const bool compatible = options.compat == "formal";
+    proof = certificate(graph, compatible);
+    add_faults(proof, compatible, faults, notes);
   }
   Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
   if (!notes.empty()) j["notes"] = notes;

@@ -5,9 +5,12 @@
 
 #include "base/checked.h"
 #include "graph/infer.h"
+#include "ops/arithmetic.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
+#include "ops/precision_call.h"
+#include "ops/reduce.h"
 #include "ops/resize.h"
 #include "tensor/convert.h"
 
@@ -36,10 +39,30 @@ std::optional<Interval> range_of(DType t) {
 
 Interval hull(const Interval& a, const Interval& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-/// Products of numbers within int32 fit 64 bits.
+/// Bounds end here: what lies beyond is only known to be beyond. Products of two fit 128 bits.
+constexpr int64_t kLimit = int64_t{1} << 62;
+using Wide = __int128;
+
+int64_t capped(Wide n) { return static_cast<int64_t>(std::clamp(n, -Wide{kLimit}, Wide{kLimit})); }
+Interval capped(Wide low, Wide high) { return {capped(low), capped(high)}; }
+
 Interval times(const Interval& a, const Interval& b) {
-  const std::array<int64_t, 4> p = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-  return {*std::min_element(p.begin(), p.end()), *std::max_element(p.begin(), p.end())};
+  const std::array<Wide, 4> p = {Wide{a.low} * b.low, Wide{a.low} * b.high, Wide{a.high} * b.low,
+                                 Wide{a.high} * b.high};
+  return capped(*std::min_element(p.begin(), p.end()), *std::max_element(p.begin(), p.end()));
+}
+
+/// Truncated quotients; 0 for a divisor of 0. Over divisors of one sign the ends of both ranges give the extremes.
+Interval quotients(const Interval& x, const Interval& y) {
+  std::optional<Interval> all;
+  const auto take = [&](int64_t q) { all = hull(all.value_or(Interval{q, q}), {q, q}); };
+  if (y.low <= 0 && y.high >= 0) take(0);
+  const auto divide = [&](int64_t low, int64_t high) {
+    for (int64_t d : {low, high}) take(x.low / d), take(x.high / d);
+  };
+  if (y.low < 0) divide(y.low, std::min<int64_t>(y.high, -1));
+  if (y.high > 0) divide(std::max<int64_t>(y.low, 1), y.high);
+  return *all;
 }
 
 Interval clamped(const Interval& x, int64_t least, int64_t most) {
@@ -50,9 +73,10 @@ Interval clamped(const Interval& x, int64_t least, int64_t most) {
 constexpr std::string_view kMoves[] = {"transpose", "reshape",    "flatten",   "squeeze",        "unsqueeze",
                                        "slice",     "slice_like", "expand",    "tile",           "repeat",
                                        "gather",    "split",      "unstack",   "depth_to_space", "space_to_depth",
-                                       "reverse",   "copy",       "max_reduce"};
+                                       "reverse",   "copy",       "gather_nd", "gather_elements"};
 /// Rows whose results are elements of any of their inputs.
 constexpr std::string_view kJoins[] = {"concat", "stack"};
+constexpr std::string_view kProducts[] = {"conv", "linear", "matmul", "conv_integer", "matmul_integer"};
 /// Rows that answer with 0 or 1.
 constexpr std::string_view kAnswers[] = {"gt", "lt", "ge", "le", "eq", "ne", "and", "or", "not"};
 
@@ -101,7 +125,7 @@ struct Intervals::Sum {
 };
 
 Intervals::Intervals(const Graph& graph, const std::map<ValueId, Interval>& known)
-    : graph_(graph), of_(graph.value_count()) {
+    : graph_(graph), of_(graph.value_count()), open_(graph.value_count()) {
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
     if (!v.type.is_tensor()) continue;
@@ -117,16 +141,18 @@ Intervals::Intervals(const Graph& graph, const std::map<ValueId, Interval>& know
 /// The least and the greatest element.
 std::optional<Interval> Intervals::constant(ValueId v) const {
   const Tensor* t = graph_[v].constant.tensor();
-  if (!t || !range_of(t->dtype()) || t->count() == 0) return std::nullopt;
+  if (!t || (!range_of(t->dtype()) && t->dtype() != DType::i64) || t->count() == 0) return std::nullopt;
   Interval i = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   numbers(*t, 0, 1, t->count(), [&](int64_t x) { i.low = std::min(i.low, x), i.high = std::max(i.high, x); });
-  return i;
+  return i.inside(-kLimit, kLimit) ? std::optional(i) : std::nullopt;
 }
 
 /// The numbers of a constant, be they stored as bytes.
 const Tensor* Intervals::content(ValueId v) const {
   const Node* maker = graph_.maker(v);
-  if (maker && maker->op->name == "cast" && is_int(graph_[v].type.dtype)) v = maker->in[0];
+  const bool widens = maker && maker->op->name == "cast" && graph_[v].type.dtype == DType::i32 &&
+                      graph_[maker->in[0]].type.is_tensor() && graph_[maker->in[0]].type.dtype == DType::i8;
+  if (widens) v = maker->in[0];
   const Tensor* t = graph_[v].constant.tensor();
   return t && is_int(t->dtype()) ? t : nullptr;
 }
@@ -140,60 +166,92 @@ void Intervals::node(NodeId id) {
   for (size_t o = 0; o < node.out.size(); ++o)
     if (node.out[o].valid() && graph_[node.out[o]].type.is_tensor())
       of_[node.out[o].n] = range_of(graph_[node.out[o]].type.dtype);
-  if (node.out.empty() || !node.out[0].valid() || !of_[node.out[0].n]) return;
+  other_outputs(node);
+  if (node.out.empty() || !node.out[0].valid() || !graph_[node.out[0]].type.is_tensor()) return;
+  const DType type = graph_[node.out[0]].type.dtype;
+  const auto range = type == DType::i64 ? std::optional(Interval{1 - kLimit, kLimit - 1}) : range_of(type);
+  if (!range) return;
   const auto sum = result(node);
-  const Interval range = *of_[node.out[0].n];
-  const bool whole = graph_[node.out[0]].type.dtype == DType::i32 && !content(node.out[0]);  // no stored filter
-  if (!sum) {
-    if (whole) nodes_.push_back({id, range, 0, false});
-    return;
-  }
-  const bool overflows = !sum->result.inside(range.low, range.high) || sum->partial > range.high;
-  if (whole) nodes_.push_back({id, sum->result, sum->partial, overflows});
-  if (sum->result.inside(range.low, range.high)) of_[node.out[0].n] = sum->result;
-  for (size_t o = 1; o < node.out.size(); ++o)  // parts of the same elements
-    if (node.out[o].valid() && (node.op->name == "split" || node.op->name == "unstack"))
-      of_[node.out[o].n] = of_[node.out[0].n];
+  const uint32_t y = node.out[0].n;
+  const bool whole = type == DType::i32 && !content(node.out[0]);  // no stored filter
+  const bool from_open =
+      std::any_of(node.in.begin(), node.in.end(), [&](ValueId v) { return v.valid() && open_[v.n]; });
+  const bool fits = sum && sum->result.inside(range->low, range->high);
+  if (fits) of_[y] = sum->result;
+  const bool overflows = sum && (!fits || sum->partial > range->high);
+  const bool bounded = sum && !(overflows && from_open);
+  open_[y] = !bounded || (from_open && of_[y] && (of_[y]->low == range->low || of_[y]->high == range->high));
+  if (whole) nodes_.push_back({id, sum ? sum->result : *range, sum ? sum->partial : 0, overflows, bounded});
 }
 
-/// conv, linear and matmul: by output column over the real weights where they are constant, else by their ranges.
-std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
-  auto x = input(node, 0);
-  const auto w = input(node, 1), bias = input(node, 2);
-  const auto w_shape = concrete(graph_[node.in[1]].type), x_shape = concrete(graph_[node.in[0]].type);
-  if (!x || !w || !w_shape || !x_shape || w_shape->count() == 0 || x_shape->rank() == 0) return std::nullopt;
-  const bool has_bias = node.in.size() > 2 && node.in[2].valid();
-  if (has_bias && !bias) return std::nullopt;
-  // Which axis of w counts the columns.
-  bool rows_are_columns = true;
-  if (node.op->name == "conv") {
-    if (graph_.attrs<ConvAttrs>(node).border != ConvBorder::constant) return std::nullopt;
-    x = hull(*x, {0, 0});  // what lies beyond the input
-  } else if (w_shape->rank() != 2) {
-    return std::nullopt;
-  } else if (node.op->name == "linear") {
+/// Outputs behind the first: parts of the same elements, or rows moved among rows of -1.
+void Intervals::other_outputs(const Node& node) {
+  const auto x = input(node, 0);
+  const bool counts = node.op->name == "get_valid_counts";
+  if (!x || (!counts && node.op->name != "split" && node.op->name != "unstack")) return;
+  for (size_t o = 1; o < node.out.size(); ++o)
+    if (node.out[o].valid()) of_[node.out[o].n] = counts ? hull(*x, {-1, -1}) : *x;
+}
+
+/// What a product multiplies: intervals of both factors, the filter's numbers where they are constant.
+struct Intervals::Product {
+  Interval x, w;
+  const Tensor* numbers = nullptr;
+  bool rows_are_columns = true;  ///< Which axis of w counts the columns.
+  ValueId bias;
+};
+
+std::optional<Intervals::Product> Intervals::factors(const Node& node) const {
+  const std::string_view name = node.op->name;
+  const auto x = input(node, 0), w = input(node, 1);
+  if (!x || !w) return std::nullopt;
+  Product p{*x, *w, content(node.in[1]), true, {}};
+  if (name == "conv_integer" || name == "matmul_integer") {  // bytes less their zero points
+    for (size_t i : {size_t{2}, size_t{3}}) {
+      if (i >= node.in.size() || !node.in[i].valid()) continue;
+      const auto zero = input(node, i);
+      if (!zero) return std::nullopt;
+      Interval& from = i == 2 ? p.x : p.w;
+      from = {from.low - zero->high, from.high - zero->low};
+      if (i == 3 && !(*zero == Interval{0, 0})) p.numbers = nullptr;
+    }
+    p.rows_are_columns = name == "conv_integer";
+  } else if (node.in.size() > 2) {
+    p.bias = node.in[2];
+  }
+  if (name == "linear") {
     const auto& a = graph_.attrs<LinearAttrs>(node);
     if (a.alpha != 1 || a.beta != 1) return std::nullopt;
-    rows_are_columns = a.transpose_b;
-  } else {
-    rows_are_columns = graph_.attrs<MatmulAttrs>(node).transpose_b;
+    p.rows_are_columns = a.transpose_b;
   }
+  if (name == "matmul") p.rows_are_columns = graph_.attrs<MatmulAttrs>(node).transpose_b;
+  if (name == "conv" || name == "conv_integer") p.x = hull(p.x, {0, 0});  // what lies beyond: 0, or elements of x
+  constexpr int64_t kMostFactor = int64_t{1} << 32;                       // sums of a column's numbers fit 64 bits
+  const bool small = p.x.inside(-kMostFactor, kMostFactor) && p.w.inside(-kMostFactor, kMostFactor);
+  return small ? std::optional(p) : std::nullopt;
+}
+
+/// Convolutions and matrix products: by output column over the real weights where they are constant, else by their
+/// ranges.
+std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
+  const auto w_shape = concrete(graph_[node.in[1]].type), x_shape = concrete(graph_[node.in[0]].type);
+  const auto p = factors(node);
+  if (!p || !w_shape || !x_shape || w_shape->count() == 0 || x_shape->rank() == 0) return std::nullopt;
+  const bool is_conv = node.op->name == "conv" || node.op->name == "conv_integer";
+  if (!is_conv && w_shape->rank() != 2) return std::nullopt;
+  const bool has_bias = p->bias.valid(), rows_are_columns = p->rows_are_columns;
+  if (has_bias && !of_[p->bias.n]) return std::nullopt;
+  const Interval add = has_bias ? of_[p->bias.n].value() : Interval{0, 0};
+  const Interval &x = p->x, &w = p->w;
   const int64_t columns = rows_are_columns ? (*w_shape)[0] : (*w_shape)[1], terms = w_shape->count() / columns;
-  const Tensor* t = content(node.in[1]);
-  const Interval add = has_bias ? *bias : Interval{0, 0};
-  // Every term is below 2^62 in magnitude, but their sum need not be.
-  const auto capped = [](__int128 n) {
-    constexpr auto kLimit = static_cast<__int128>(int64_t{1} << 62);
-    return static_cast<int64_t>(std::clamp(n, -kLimit, kLimit));
-  };
-  const auto magnitude = static_cast<__int128>(x->magnitude());
+  const Tensor* t = p->numbers;
+  const Wide magnitude = x.magnitude();
   if (!t) {
-    const Interval term = times(*x, *w);
-    return Sum({capped(static_cast<__int128>(term.low) * terms + add.low),
-                capped(static_cast<__int128>(term.high) * terms + add.high)},
-               capped(magnitude * w->magnitude() * terms + add.magnitude()));
+    const Interval term = times(x, w);
+    return Sum({capped(Wide{term.low} * terms + add.low), capped(Wide{term.high} * terms + add.high)},
+               capped(magnitude * w.magnitude() * terms + add.magnitude()));
   }
-  const Tensor* b = has_bias ? graph_[node.in[2]].constant.tensor() : nullptr;
+  const Tensor* b = has_bias ? graph_[p->bias].constant.tensor() : nullptr;
   if (b && b->count() != columns) b = nullptr;
   std::optional<Sum> all;
   for (int64_t c = 0; c < columns; ++c) {
@@ -201,10 +259,9 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
     numbers(*t, rows_are_columns ? c * terms : c, rows_are_columns ? 1 : columns, terms,
             [&](int64_t value) { positive += std::max<int64_t>(value, 0), negative += std::min<int64_t>(value, 0); });
     const Interval plus = b ? Interval{int_at(*b, c), int_at(*b, c)} : add;
-    const Sum one(
-        {capped(static_cast<__int128>(positive) * x->low + static_cast<__int128>(negative) * x->high + plus.low),
-         capped(static_cast<__int128>(positive) * x->high + static_cast<__int128>(negative) * x->low + plus.high)},
-        capped(magnitude * (positive - negative) + plus.magnitude()));
+    const Sum one({capped(Wide{positive} * x.low + Wide{negative} * x.high + plus.low),
+                   capped(Wide{positive} * x.high + Wide{negative} * x.low + plus.high)},
+                  capped(magnitude * (positive - negative) + plus.magnitude()));
     all = all ? Sum(hull(all->result, one.result), std::max(all->partial, one.partial)) : one;
   }
   return all;
@@ -213,29 +270,62 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
 /// CVM's own rows.
 std::optional<Intervals::Sum> Intervals::cvm(const Node& node, const Interval& x) const {
   const std::string_view name = node.op->name;
-  if (name == "cvm_precision") return Interval{1, 32};
-  if (name == "cvm_non_max_suppression") return hull(x, {-1, -1});
+  if (name == "cvm_precision") {
+    const int64_t least = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
+    const auto digits_of = [](int64_t n) { return std::max<int64_t>(1, digits(static_cast<uint64_t>(n))); };
+    return Interval{digits_of(least), digits_of(x.magnitude())};
+  }
+  // Coordinates are subtracted from one another.
+  if (name == "cvm_non_max_suppression") return Sum(hull(x, {-1, -1}), x.high - x.low);
   if (name != "cvm_clip" && name != "cvm_right_shift" && name != "cvm_left_shift") return std::nullopt;
   const int64_t precision = number(node, "precision");
   if (precision < 1 || precision > 32) return std::nullopt;
-  const int64_t most = (int64_t{1} << (precision - 1)) - 1;
+  const int64_t most = bound_of_bits(precision);
   if (name == "cvm_clip") return clamped(x, -most, most);
   const int64_t bits = number(node, "shift_bit");
   if (bits < 1 || bits > 32) return std::nullopt;
-  if (name == "cvm_left_shift") return clamped({x.low << bits, x.high << bits}, -most, most);
+  if (name == "cvm_left_shift") return clamped(times(x, {int64_t{1} << bits, int64_t{1} << bits}), -most, most);
   const auto shifted = [&](int64_t n) { return ((n >> (bits - 1)) + 1) >> 1; };
   return clamped({shifted(x.low), shifted(x.high)}, -most, most);
+}
+
+/// max_reduce and min_reduce: elements of x and the number that takes part in every set. Over nothing the result is
+/// the end of the type's range.
+std::optional<Intervals::Sum> Intervals::extreme(const Node& node, const Interval& x) const {
+  const auto from = count_of(graph_[node.in[0]].type);
+  if (!from || *from == 0) return std::nullopt;
+  const auto& initial = graph_.attrs<ExtremeAttrs>(node).initial;
+  if (!initial) return x;
+  if (*initial != 0) return std::nullopt;
+  return node.op->name == "max_reduce" ? Interval{std::max<int64_t>(x.low, 0), std::max<int64_t>(x.high, 0)}
+                                       : Interval{std::min<int64_t>(x.low, 0), std::min<int64_t>(x.high, 0)};
+}
+
+/// Two operands, element by element.
+std::optional<Intervals::Sum> Intervals::pair(const Node& node, const Interval& x, const Interval& y) const {
+  const std::string_view name = node.op->name;
+  if (node.in.size() != 2) return std::nullopt;
+  if (name == "add") return capped(Wide{x.low} + y.low, Wide{x.high} + y.high);
+  if (name == "sub") return capped(Wide{x.low} - y.high, Wide{x.high} - y.low);
+  if (name == "mul") return times(x, y);
+  if (name == "max") return Interval{std::max(x.low, y.low), std::max(x.high, y.high)};
+  if (name == "min") return Interval{std::min(x.low, y.low), std::min(x.high, y.high)};
+  if (name == "div") return quotients(x, y);
+  if (name == "mod") {  // the divisor's sign, or the dividend's
+    const int64_t most = std::max<int64_t>(y.magnitude() - 1, 0);
+    const bool floor = graph_.attrs<ModAttrs>(node).division == Division::floor;
+    const bool below = floor ? y.low < 0 : x.low < 0, above = floor ? y.high > 0 : x.high > 0;
+    return Interval{below ? -most : 0, above ? most : 0};
+  }
+  return std::nullopt;
 }
 
 std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
   const std::string_view name = node.op->name;
   if (among(kAnswers, name)) return Interval{0, 1};
-  if (name == "conv" || name == "linear" || name == "matmul") return product(node);
-  const auto x = input(node, 0), y = input(node, 1);
-  if (name == "select") {
-    const auto z = input(node, 2);
-    return y && z ? std::optional<Sum>(hull(*y, *z)) : std::nullopt;
-  }
+  if (among(kProducts, name)) return product(node);
+  const auto x = input(node, 0), y = input(node, 1), z = input(node, 2);
+  if (name == "select") return y && z ? std::optional<Sum>(hull(*y, *z)) : std::nullopt;
   if (name == "get_valid_counts") {
     const auto count = node.in.empty() ? std::nullopt : concrete(graph_[node.in[0]].type);
     return count && count->rank() == 3 ? std::optional<Sum>(Interval{0, (*count)[1]}) : std::nullopt;
@@ -246,9 +336,9 @@ std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
   if (name == "abs") return Interval{x->low > 0 ? x->low : x->high < 0 ? -x->high : 0, x->magnitude()};
   if (name == "cast") return *x;
   if (name == "max_pool") return graph_.attrs<PoolAttrs>(node).border == PoolBorder::ignore ? *x : hull(*x, {0, 0});
+  if (name == "max_reduce" || name == "min_reduce") return extreme(node, *x);
   if (name == "clamp") {
     const bool has_low = node.in.size() > 1 && node.in[1].valid(), has_high = node.in.size() > 2 && node.in[2].valid();
-    const auto z = input(node, 2);
     if ((has_low && !y) || (has_high && !z) || (has_low && has_high && y->high > z->low)) return std::nullopt;
     Interval r = *x;
     if (has_low) r = {std::max(r.low, y->low), std::max(r.high, y->high)};
@@ -258,9 +348,8 @@ std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
   if (name == "sum_reduce") {
     const auto from = count_of(graph_[node.in[0]].type), to = count_of(graph_[node.out[0]].type);
     if (!from || !to || *to == 0) return std::nullopt;
-    const int64_t terms = *from / *to;
-    if (terms > (int64_t{1} << 31)) return std::nullopt;
-    return Sum({x->low * terms, x->high * terms}, x->magnitude() * terms);
+    const Wide terms = *from / *to;
+    return Sum(capped(x->low * terms, x->high * terms), capped(x->magnitude() * terms));
   }
   if (name == "resize") {
     const auto& a = graph_.attrs<ResizeAttrs>(node);
@@ -278,18 +367,11 @@ std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
     return all;
   }
   if (name == "pad") {
-    const auto value = node.in.size() > 2 && node.in[2].valid() ? input(node, 2) : std::optional(Interval{0, 0});
+    const auto value = node.in.size() > 2 && node.in[2].valid() ? z : std::optional(Interval{0, 0});
     return value ? std::optional<Sum>(hull(*x, *value)) : std::nullopt;
   }
   if (auto own = cvm(node, *x)) return own;
-  if (!y) return std::nullopt;
-  if (name == "add") return Interval{x->low + y->low, x->high + y->high};
-  if (name == "sub") return Interval{x->low - y->high, x->high - y->low};
-  if (name == "mul") return times(*x, *y);
-  if (name == "max") return Interval{std::max(x->low, y->low), std::max(x->high, y->high)};
-  if (name == "min") return Interval{std::min(x->low, y->low), std::min(x->high, y->high)};
-  if (name == "div") return Interval{-x->magnitude(), x->magnitude()};
-  return std::nullopt;
+  return y ? pair(node, *x, *y) : std::nullopt;
 }
 
 }  // namespace nnex

@@ -29,13 +29,14 @@ inline constexpr Interval kAllInt32 = {std::numeric_limits<int32_t>::min(), std:
 /// What is proven of an int32 node.
 struct NodeBound {
   NodeId node;
-  Interval result;         ///< Of output 0 as unbounded integers.
+  Interval result;         ///< Of output 0 as unbounded integers; beyond +-2^62 only that it is there.
   int64_t partial = 0;     ///< Of sums: no partial sum, in whatever order, has a greater magnitude. Else 0.
   bool overflows = false;  ///< One of both does not fit int32.
+  bool bounded = true;     ///< False: nobody could bound the row, or what it reads: whether it overflows is not known.
 };
 
-/// The intervals of a graph's main block. Elements of values that are no integers, or that nobody could bound, have
-/// none.
+/// The intervals of a graph's main block, from formulas and contents alone: no rule of precision is taken on trust.
+/// Elements of values that are no integers, or of 64 bits and bounded by nobody, have none.
 class Intervals {
  public:
   /// `known`: of values that the caller knows more of (inputs of declared precision); others have their type's range.
@@ -47,16 +48,22 @@ class Intervals {
 
  private:
   struct Sum;
+  struct Product;
   void node(NodeId id);
   std::optional<Interval> constant(ValueId v) const;
   const Tensor* content(ValueId v) const;
   std::optional<Interval> input(const Node& node, size_t i) const;
+  std::optional<Product> factors(const Node& node) const;
   std::optional<Sum> product(const Node& node) const;
   std::optional<Sum> result(const Node& node) const;
+  std::optional<Sum> extreme(const Node& node, const Interval& x) const;
+  std::optional<Sum> pair(const Node& node, const Interval& x, const Interval& y) const;
   std::optional<Sum> cvm(const Node& node, const Interval& x) const;
+  void other_outputs(const Node& node);
 
   const Graph& graph_;
   std::vector<std::optional<Interval>> of_;
+  std::vector<bool> open_;  ///< Values that have an end of int32 for want of a bound.
   std::vector<NodeBound> nodes_;
 };
 

@@ -12,6 +12,8 @@ namespace nnex {
 namespace {
 
 constexpr std::string_view kProperty = "integer.bits";
+/// Of a value that nobody knows anything of: more than any result may have, so that no rule makes few of them.
+constexpr int64_t kUnknownBits = 64;
 
 /// Names may hold any character; a line of the property may not hold its end.
 std::string escaped(std::string_view name) {
@@ -102,7 +104,8 @@ Status PrecisionInference::node(NodeId id) {
       const ValueDef& v = graph_[node.in[i]];
       const auto shape = concrete(v.type);
       if (!shape) return failed(Error(Code::unsupported, fmt::format("input {} has extents that only a run knows", i)));
-      operand = {true, bits(node.in[i]), *shape, v.constant.tensor()};
+      const int64_t known = bits(node.in[i]);
+      operand = {true, known > 0 ? known : kUnknownBits, *shape, v.constant.tensor()};
     }
     in.push_back(std::move(operand));
   }

@@ -238,6 +238,12 @@ Status run_bit_shift(Call& c) {
   return {};
 }
 
+/// Input 0's, as upstream has it, but a 1 needs two bits.
+Status answer_precision(PrecisionCall& c) {
+  c.result(0, c.compatible() ? c.bits(0) : std::max<int64_t>(c.bits(0), 2));
+  return {};
+}
+
 // ---- Entries
 
 constexpr AttrType kAnswerFields =
@@ -296,7 +302,7 @@ constexpr OpDef kCompareOps[] = {
             {onnx, "Greater"},
             in_webnn("greater"),
             {cvm, "broadcast_greater", {}, 1, "", {{"result", "'i32'"}}}},
-           keeps_precision),
+           answer_precision),
     answer("ge", "x >= y; false for NaN.", "NNEF 1.0.5 ge; ONNX GreaterOrEqual-16; WebNN greaterOrEqual()", kN,
            ordered<GreaterEqual>(), {{nnef, "ge"}, {onnx, "GreaterOrEqual", {}, 12}, in_webnn("greaterOrEqual")}),
     truth("and", "Both are true; every number but 0 is.", "NNEF 1.0.5 and; ONNX And-7; WebNN logicalAnd()",

@@ -136,9 +136,12 @@ Status run_valid_counts(Call& c) {
   return {};
 }
 
+/// Rows of x among rows of -1, which one bit does not hold; upstream's rule forgets those.
+int64_t filled_bits(const PrecisionCall& c) { return c.compatible() ? c.bits(0) : std::max<int64_t>(c.bits(0), 2); }
+
 Status valid_counts_precision(PrecisionCall& c) {
   c.result(0, digits(static_cast<uint64_t>(c.shape(0)[1] * c.shape(0)[2] + 1)) + 1);
-  c.result(1, c.bits(0));
+  c.result(1, filled_bits(c));
   return {};
 }
 
@@ -187,7 +190,8 @@ Status run_suppress(Call& c) {
 /// Differences of 31-bit coordinates and products of those leave 64 bits.
 Status suppress_precision(PrecisionCall& c) {
   if (!c.compatible() && c.bits(0) > 30) return c.error("x has {} bits; needed at most 30", c.bits(0));
-  return keeps_precision(c);
+  c.result(0, filled_bits(c));
+  return {};
 }
 
 // ---- Entries
