@@ -163,4 +163,56 @@ expect 0 "f32[3,8]" "$nnex" run "$model" --random --set picture.0=3
 expect 2 "no symbol 'picture.1'; the inputs have: N" "$nnex" run "$model" --random --set picture.1=3
 expect 2 "needed SYMBOL=N" "$nnex" run "$model" --random --set N=x
 expect 2 "found f32[1,3,32,32]; needed f32[2,3,32,32]" "$nnex" run "$model" --input "$scratch/in.npy" --set N=2
+# An integer network without parameters: its certificate, inputs of its whole range, bytes into what is no file.
+net=$scratch/net; mkdir "$net" "$scratch/lone" "$scratch/orphan" "$scratch/none"
+cat > "$net/symbol" <<'JSON'
+{"nodes": [{"op": "null", "name": "data", "inputs": []},
+  {"op": "cvm_op", "name": "n", "attrs": {"func_name": "negative"}, "inputs": [[0, 0, 0]]}],
+ "heads": [[1, 0, 0]], "arg_nodes": [0], "node_row_ptr": [0, 1, 2], "version": "cvm_1.0.0",
+ "attrs": {"shape": ["list_shape", [[400], [400]]], "storage_id": ["list_int", [0, 1]], "op_attrs": ["list_str", ["{}", "{}"]],
+  "precision": ["list_int", [12, -1]], "dltype": ["list_str", ["int32", "int32"]]}}
+JSON
+printf '\xb7\x9c\x04\x05\x4f\x8d\xe5\xf7\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > "$net/params"
+cp "$net/symbol" "$scratch/lone"; cp "$net/params" "$scratch/orphan"
+expect 0 '"safe": true' "$nnex" check "$net" --json
+expect 0 '"bits_proven": 12' "$nnex" check "$net" --json
+expect 0 "-2047" "$nnex" run "$net" --random --save "$scratch/n.json"
+python3 - "$scratch/n.json" <<'PY' || bad=1
+import json, sys
+values = json.load(open(sys.argv[1]))
+if not (min(values) == -2047 and max(values) == 2047 and 0 in values and len(set(values)) > 200):
+    sys.exit("  --random does not fill the declared range")
+PY
+for verb in check run inspect; do
+  expect 3 "has CVM's symbol without its params; looked for '$scratch/lone/params'" "$nnex" $verb "$scratch/lone"
+  expect 3 "has CVM's params without its symbol; looked for '$scratch/orphan/symbol'" "$nnex" $verb "$scratch/orphan"
+done
+mkfifo "$scratch/fifo"
+cat "$scratch/fifo" > "$scratch/through" & reader=$!
+expect 0 "" "$nnex" run "$net" --random --save-bytes "$scratch/fifo"
+if [ -p "$scratch/fifo" ]; then wait $reader; else echo "  the pipe is no pipe any more"; bad=1; kill $reader; fi
+expect 0 "" "$nnex" run "$net" --random --save-bytes "$scratch/file"
+expect 0 "" cmp "$scratch/through" "$scratch/file"
+ln -s /dev/null "$scratch/null"
+expect 0 "" "$nnex" run "$net" --random --save-bytes "$scratch/null"
+expect 0 "" test -L "$scratch/null"
+# Vectors that are broken: a failed row each, with its place, and the others run.
+expect 3 "no cases found" "$nnex" conform cvm "$scratch/none"
+for standard in onnx webnn nnef; do expect 3 "no " "$nnex" conform $standard "$scratch/none"; done
+vectors=$scratch/vectors; mkdir "$vectors"
+relu='"inputs": [{"shape": [2], "precision": 8, "data": [1, -1]}], "outputs": [{"shape": [2], "precision": 8, "data": [1, 0]}]'
+cat > "$vectors/relu.json" <<JSON
+{"schema": "cvm-op-vectors/1", "op": "relu", "cases": [3, {"id": "attrs", "attrs": {"a": 1}, $relu},
+ {"id": "text", "attrs": {}, ${relu/1, -1/\"x\", 1}}, {"id": "wide", "attrs": {}, ${relu/1, -1/4294967297, -1}}, {"id": "half"},
+ {"id": "fine", "attrs": {}, $relu}]}
+JSON
+echo '{"schema": "cvm-load/1", "cases": [{"id": "load", "symbol": 3}]}' > "$vectors/load.json"
+echo '{"schema": "cvm-op-vectors/1", "op": "relu"}' > "$vectors/bare.json"
+cp -r "$net" "$vectors/net"
+echo '{"info": {"gas": "x"}, "pairs": [{"id": "pair", "input": 3, "output": ["a"]}]}' > "$vectors/net/io.json"
+expect 1 "2 passed, 9 failed" "$nnex" conform cvm "$vectors"
+expect 1 "$vectors/relu.json cases[0]: no object" "$nnex" conform cvm "$vectors"
+expect 1 "wide: data[0]: found 4294967297; needed a whole number from -2147483648 to 2147483647" "$nnex" conform cvm "$vectors"
+expect 1 'bare.json: needed "cases": [...]' "$nnex" conform cvm "$vectors"
+expect 1 "load: the case cannot be read: type must be string, but is number" "$nnex" conform cvm "$vectors"
 exit $bad

@@ -28,7 +28,7 @@ Result<std::vector<Value>> inputs_of(const Model& model, const std::string& path
     const auto file = folder / fmt::format("input_{}.pb", i);
     std::error_code error;
     auto v = std::filesystem::exists(file, error) ? read_input(file.string(), model.inputs()[i], {})
-                                                  : random_input(model.inputs()[i], i + 1, {}, 1);
+                                                  : random_input(model.inputs()[i], i + 1, {}, 1, bits_of(model));
     if (!v.ok()) return std::move(v).error();
     out.push_back(std::move(v).value());
   }

@@ -99,8 +99,11 @@ Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInf
 /// cannot be written), unsupported.
 Status save_variable(const std::string& folder, const std::string& label, const Value& value);
 
-/// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1. Unknown extents become `unknown`.
+/// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1; where `bits` are declared, integers of
+/// the whole range +-(2^(bits-1) - 1), one in sixteen an end of it or 0. Unknown extents become `unknown`.
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
-                           int64_t unknown);
+                           int64_t unknown, std::optional<int64_t> bits = {});
+/// The bits that an integer network declares of its input (CVM); nothing where an integer may be an index.
+std::optional<int64_t> bits_of(const Model& model);
 
 }  // namespace nnex::cli

@@ -232,6 +232,7 @@ int finish(const std::vector<Verdict>& rows, const std::string& json) {
     Status written = write_file(json, list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     if (!written.ok()) return report(written.error());
   }
+  if (rows.empty()) return report(Error(Code::unreadable, "no cases found"));
   if (informative) fmt::print("{} informative\n", informative);
   fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   return failed ? kNegative : kOk;

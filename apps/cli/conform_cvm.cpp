@@ -50,6 +50,51 @@ void add_row(std::vector<Verdict>& rows, Verdict row, bool quiet) {
   rows.push_back(std::move(row));
 }
 
+/// What a piece of JSON is, in few letters.
+std::string shown(const Json& j) {
+  constexpr size_t kGlance = 40;
+  std::string text = j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= kGlance ? text : text.substr(0, kGlance) + "...";
+}
+
+/// What f finds wrong of a case; the vectors' own mistakes, a member that is missing or of another type, are told too.
+template <class F>
+std::string wrong_of(F f) {
+  try {
+    const Result<std::string> wrong = f();
+    return wrong.ok() ? *wrong : wrong.error().text();
+  } catch (const Json::exception& e) {
+    const std::string_view text = e.what();
+    const size_t kind = text.find("] ");
+    return fmt::format("the case cannot be read: {}", kind == text.npos ? text : text.substr(kind + 2));
+  }
+}
+
+/// f(case, its name) of every item of a file's list that is asked for: what is wrong of it. A file without the list is
+/// a failed row of its own.
+template <class F>
+void each_case(const fs::path& at, const Json& file, const char* list, std::vector<Verdict>& rows, const CvmCases& how,
+               F f) {
+  if (!file.contains(list) || !file[list].is_array()) {
+    add_row(rows, {at.string(), "failed", fmt::format("needed \"{}\": [...]", list)}, how.quiet);
+    return;
+  }
+  for (size_t i = 0; i < file[list].size(); ++i) {
+    const Json& c = file[list][i];
+    const bool named = c.is_object() && c.contains("id") && c["id"].is_string();
+    std::string id = named ? c["id"].get<std::string>() : fmt::format("{} {}[{}]", at.string(), list, i);
+    if (named && c.contains("name") && c["name"].is_string()) id += fmt::format(" ({})", c["name"].get<std::string>());
+    if (!how.wants(id)) continue;
+    const std::string wrong =
+        wrong_of([&]() -> Result<std::string> { return c.is_object() ? f(c) : Error(Code::unreadable, "no object"); });
+    const bool normative = !c.is_object() || !c.contains("normative") || c["normative"] != false;
+    if (normative)
+      add_row(rows, {id, wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+    else
+      add_row(rows, {id, "informative", wrong.empty() ? "as upstream" : "not as upstream: " + wrong}, how.quiet);
+  }
+}
+
 // ---- Tensors of cases
 
 struct Stored {
@@ -58,21 +103,49 @@ struct Stored {
   Tensor tensor;
 };
 
-/// {"shape": [..], "precision": 8, "data": [..] or "fill": 1}
-Result<Stored> stored_tensor(const Json& j) {
+/// A whole number of the range; a text, a fraction or what another number would become is none.
+Result<int64_t> whole(const Json& j, std::string_view what, int64_t low, int64_t high) {
+  const bool fits = j.is_number_unsigned() ? j.get<uint64_t>() <= INT64_MAX : j.is_number_integer();
+  if (fits && j.get<int64_t>() >= low && j.get<int64_t>() <= high) return j.get<int64_t>();
+  return Error(Code::unreadable,
+               fmt::format("{}: found {}; needed a whole number from {} to {}", what, shown(j), low, high));
+}
+
+Result<Ints> whole_list(const Json& j, std::string_view what, int64_t low, int64_t high) {
+  if (!j.is_array()) return Error(Code::unreadable, fmt::format("{}: found {}; needed a list", what, shown(j)));
+  Ints out;
+  for (size_t i = 0; i < j.size(); ++i) {
+    NNEX_ASSIGN(const int64_t n, whole(j[i], fmt::format("{}[{}]", what, i), low, high));
+    out.push_back(n);
+  }
+  return out;
+}
+
+/// {"shape": [..], "precision": 8}: what a refusal is decided by.
+Result<Stored> stored_type(const Json& j) {
   Stored s;
-  s.shape = j.value("shape", Ints{});
-  s.precision = j.value("precision", int64_t{0});
+  NNEX_ASSIGN(s.shape, whole_list(j.at("shape"), "shape", 0, INT32_MAX));
+  if (j.contains("precision")) {
+    NNEX_ASSIGN(s.precision, whole(j["precision"], "precision", INT32_MIN, INT32_MAX));
+  }
+  return s;
+}
+
+/// The same with "data": [..] or "fill": 1
+Result<Stored> stored_tensor(const Json& j) {
+  NNEX_ASSIGN(Stored s, stored_type(j));
   NNEX_ASSIGN(s.tensor, Tensor::make(DType::i32, Shape(s.shape)));
   auto y = s.tensor.mutable_as<int32_t>();
   if (j.contains("fill")) {
-    std::fill(y.begin(), y.end(), j["fill"].get<int32_t>());
+    NNEX_ASSIGN(const int64_t n, whole(j["fill"], "fill", INT32_MIN, INT32_MAX));
+    std::fill(y.begin(), y.end(), static_cast<int32_t>(n));
     return s;
   }
-  if (!j.contains("data") || !j["data"].is_array() || j["data"].size() != y.size())
-    return Error(Code::unreadable,
-                 fmt::format("a tensor of shape {} has no {} elements", Shape(s.shape).text(), y.size()));
-  for (size_t i = 0; i < y.size(); ++i) y[i] = j["data"][i].get<int32_t>();
+  NNEX_ASSIGN(const Ints data, whole_list(j.at("data"), "data", INT32_MIN, INT32_MAX));
+  if (data.size() != y.size())
+    return Error(Code::unreadable, fmt::format("data: found {} numbers; needed {} for the shape {}", data.size(),
+                                               y.size(), Shape(s.shape).text()));
+  std::transform(data.begin(), data.end(), y.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
   return s;
 }
 
@@ -186,11 +259,11 @@ cvm_format::ModelFiles as_files(const std::string& op, const Json& c, const std:
   }
   const auto last = static_cast<int64_t>(inputs.size());
   s.nodes.push_back(node);
-  s.op_attrs.push_back(c["attrs"].dump());
+  s.op_attrs.push_back(c.at("attrs").dump());
   row_ptr.push_back(last);
-  for (size_t o = 0; o < c["outputs"].size(); ++o) {
+  for (size_t o = 0; o < c.at("outputs").size(); ++o) {
     s.heads.push_back({last, static_cast<int64_t>(o)});
-    add_entry(c["outputs"][o].value("shape", Ints{}), -1);
+    add_entry(c.at("outputs")[o].at("shape").get<Ints>(), -1);
   }
   row_ptr.push_back(static_cast<int64_t>(s.shapes.size()));
   s.precision = precision, s.node_row_ptr = row_ptr, s.arg_nodes = arg_nodes;
@@ -211,12 +284,12 @@ Result<std::string> through_files(const cvm_format::ModelFiles& files, const Val
 
 Result<std::string> check_accepted(const std::string& op, const Json& c, const std::vector<Stored>& inputs,
                                    const CvmCases& how) {
-  NNEX_ASSIGN(OneOperator ours, one_operator(op, c["attrs"], inputs, how.load.compat == "formal"));
+  NNEX_ASSIGN(OneOperator ours, one_operator(op, c.at("attrs"), inputs, how.load.compat == "formal"));
   // The stored bits are upstream's; our own rules may only ask for more.
-  NNEX_ASSIGN(OneOperator theirs, one_operator(op, c["attrs"], inputs, true));
+  NNEX_ASSIGN(OneOperator theirs, one_operator(op, c.at("attrs"), inputs, true));
   std::vector<Tensor> wanted;
-  for (size_t o = 0; o < c["outputs"].size(); ++o) {
-    NNEX_ASSIGN(Stored want, stored_tensor(c["outputs"][o]));
+  for (size_t o = 0; o < c.at("outputs").size(); ++o) {
+    NNEX_ASSIGN(Stored want, stored_tensor(c.at("outputs")[o]));
     if (o >= theirs.bits.size() || theirs.bits[o] != want.precision)
       return fmt::format("output {}: found {} bits; needed {}", o, o < theirs.bits.size() ? theirs.bits[o] : 0,
                          want.precision);
@@ -240,7 +313,7 @@ Result<std::string> check_accepted(const std::string& op, const Json& c, const s
 /// "" when a refusal is what the case wants.
 std::string check_refused(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
   for (const bool compatible : {false, true}) {
-    auto made = one_operator(op, c["attrs"], inputs, compatible);
+    auto made = one_operator(op, c.at("attrs"), inputs, compatible);
     if (made.ok()) return fmt::format("accepted{}; needed a refusal", compatible ? " in compatibility" : "");
     const auto found = cvm_format::name(cvm_format::blame(made.error()));
     const std::string wanted = c.value("error_class", std::string(found));
@@ -249,66 +322,51 @@ std::string check_refused(const std::string& op, const Json& c, const std::vecto
   return {};
 }
 
-void run_operators(const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
-  const std::string op = file.value("op", "");
-  for (const Json& c : file["cases"]) {
-    const std::string id = c.value("id", "");
-    if (!how.wants(id)) continue;
-    const auto run = [&]() -> Result<std::string> {
-      const bool refuse = c.value("expect", "") == "reject";  // by shapes and bits alone
-      std::vector<Stored> inputs;
-      for (const Json& j : c["inputs"]) {
-        Stored s{j.value("shape", Ints{}), j.value("precision", int64_t{0}), {}};
-        if (!refuse) {
-          NNEX_ASSIGN(s, stored_tensor(j));
-        }
-        inputs.push_back(std::move(s));
-      }
-      if (refuse) return check_refused(op, c, inputs);
-      return check_accepted(op, c, inputs, how);
-    };
-    auto wrong = run();
-    std::string reason = wrong.ok() ? *wrong : wrong.error().text();
-    if (!c.value("normative", true))
-      add_row(rows, {id, "informative", reason.empty() ? "as upstream" : "not as upstream: " + reason}, how.quiet);
-    else
-      add_row(rows, {id, reason.empty() ? "passed" : "failed", reason}, how.quiet);
-  }
+void run_operators(const fs::path& at, const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
+  const std::string op = file.contains("op") && file["op"].is_string() ? file["op"].get<std::string>() : "";
+  each_case(at, file, "cases", rows, how, [&](const Json& c) -> Result<std::string> {
+    const bool refuse = c.value("expect", "") == "reject";  // by shapes and bits alone
+    std::vector<Stored> inputs;
+    for (const Json& j : c.at("inputs")) {
+      NNEX_ASSIGN(Stored s, refuse ? stored_type(j) : stored_tensor(j));
+      inputs.push_back(std::move(s));
+    }
+    if (refuse) return check_refused(op, c, inputs);
+    return check_accepted(op, c, inputs, how);
+  });
 }
 
 // ---- Load cases
 
-void run_loads(const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
-  const bool compatible = how.load.compat == "formal";
-  for (const Json& c : file["cases"]) {
-    const std::string id = fmt::format("{} ({})", c.value("id", ""), c.value("name", ""));
-    if (!how.wants(id)) continue;
-    const std::string symbol = c.value("symbol", "");
-    const auto params = from_base64(c.value("params_b64", ""));
-    std::string found, gas_found = "0";
-    auto read = cvm_format::read_symbol(symbol);
-    Graph graph;
-    Importer importer(graph, compatible);
-    Status s = read.ok() ? importer.symbol(*read) : Status(std::move(read).error());
-    const auto status = [](const Status& st) { return st.ok() ? 0 : static_cast<int>(cvm_format::blame(st.error())); };
-    const int gas_status = status(s);
-    const int64_t gas = s.ok() ? importer.info().gas : 0;
-    if (s.ok() && params) s = importer.finish(*params, std::make_shared<const std::string>(*params));
-    std::string reason;
-    if (!params)
-      reason = "params_b64 is no base64";
-    else if (status(s) != c.value("status", -1))
-      reason = fmt::format("status {}; needed {}{}", status(s), c.value("status", -1),
-                           s.ok() ? "" : ": " + s.error().text());
-    else if (gas_status != c.value("gas_status", -1) || gas != c.value("gas", int64_t{-1}))
-      reason = fmt::format("gas status {} and gas {}; needed {} and {}", gas_status, gas, c.value("gas_status", -1),
-                           c.value("gas", int64_t{-1}));
-    if (!c.value("normative", true))
-      add_row(rows, {id, "informative", reason.empty() ? "as upstream" : reason + "; " + c.value("note", "")},
-              how.quiet);
-    else
-      add_row(rows, {id, reason.empty() ? "passed" : "failed", reason}, how.quiet);
-  }
+/// What the reference loader says of a model: 0, or its class of error.
+int status_of(const Status& s) { return s.ok() ? 0 : static_cast<int>(cvm_format::blame(s.error())); }
+
+Result<std::string> check_load(const Json& c, bool compatible) {
+  const auto symbol = c.at("symbol").get<std::string>();
+  const auto params = from_base64(c.at("params_b64").get<std::string>());
+  if (!params) return std::string("params_b64 is no base64");
+  auto read = cvm_format::read_symbol(symbol);
+  Graph graph;
+  Importer importer(graph, compatible);
+  Status s = read.ok() ? importer.symbol(*read) : Status(std::move(read).error());
+  const int gas_status = status_of(s);
+  const int64_t gas = s.ok() ? importer.info().gas : 0;
+  if (s.ok()) s = importer.finish(*params, std::make_shared<const std::string>(*params));
+  if (status_of(s) != c.at("status").get<int>())
+    return fmt::format("status {}; needed {}{}", status_of(s), c["status"].get<int>(),
+                       s.ok() ? "" : ": " + s.error().text());
+  const auto wanted_status = c.at("gas_status").get<int>();
+  const auto wanted_gas = c.at("gas").get<int64_t>();
+  if (gas_status == wanted_status && gas == wanted_gas) return std::string();
+  return fmt::format("gas status {} and gas {}; needed {} and {}", gas_status, gas, wanted_status, wanted_gas);
+}
+
+void run_loads(const fs::path& at, const Json& file, std::vector<Verdict>& rows, const CvmCases& how) {
+  each_case(at, file, "cases", rows, how, [&](const Json& c) -> Result<std::string> {
+    NNEX_ASSIGN(std::string wrong, check_load(c, how.load.compat == "formal"));
+    const std::string note = c.value("note", "");
+    return wrong.empty() || note.empty() ? wrong : wrong + "; " + note;
+  });
 }
 
 // ---- Whole models
@@ -320,7 +378,7 @@ std::string check_info(const Json& want, const cvm_format::ModelInfo& info) {
                                                                   {"output_elem_bytes", info.output_width()}}};
   for (const auto& [key, found] : facts)
     if (want.contains(key) && want[key] != found)
-      return fmt::format("{} is {}; needed {}", key, found, want[key].get<int64_t>());
+      return fmt::format("{} is {}; needed {}", key, found, shown(want[key]));
   return {};
 }
 
@@ -335,11 +393,12 @@ Ints elements_of(const std::string& bytes, int64_t width) {
   return out;
 }
 
-std::string run_pair(const Graph& graph, const cvm_format::ModelInfo& info, const Json& pair, const CvmCases& how) {
+Result<std::string> run_pair(const Graph& graph, const cvm_format::ModelInfo& info, const Json& pair,
+                             const CvmCases& how) {
   const auto shape = concrete(graph[graph.inputs()[0]].type);
-  auto input = stored_tensor({{"shape", Ints(shape->begin(), shape->end())}, {"data", pair["input"]}});
-  if (!input.ok()) return input.error().text();
-  const auto wanted = pair["output"].get<Ints>();
+  auto input = stored_tensor({{"shape", Ints(shape->begin(), shape->end())}, {"data", pair.at("input")}});
+  if (!input.ok()) return std::move(input).error().during("reading the pair's input");
+  NNEX_ASSIGN(const Ints wanted, whole_list(pair.at("output"), "output", INT32_MIN, INT32_MAX));
   return both_ways(graph, {input->tensor}, how, [&](const std::vector<Value>& got) -> std::string {
     std::vector<Tensor> heads;
     for (const Value& v : got) heads.push_back(*v.tensor());
@@ -369,7 +428,8 @@ std::string written_and_read(const Graph& graph) {
 }
 
 /// Input and output pairs of a model; `io` may lie beside the model or elsewhere under its name.
-void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& rows, const CvmCases& how) {
+void run_model(const std::string& folder, const fs::path& at, const Json& io, std::vector<Verdict>& rows,
+               const CvmCases& how) {
   const std::string model_name = fs::path(folder).filename().string();
   auto graph = read_model(folder, how.load);
   if (!graph.ok()) {
@@ -377,20 +437,16 @@ void run_model(const std::string& folder, const Json& io, std::vector<Verdict>& 
     return;
   }
   const cvm_format::ModelInfo info = *cvm_format::model_info(*graph);
-  if (how.wants(model_name) && io.contains("info")) {
-    const std::string wrong = check_info(io["info"], info);
-    add_row(rows, {model_name + " facts", wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
-  }
+  const auto add = [&](const std::string& what, const std::string& wrong) {
+    add_row(rows, {model_name + what, wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+  };
   if (how.wants(model_name)) {
-    const std::string wrong = written_and_read(*graph);
-    add_row(rows, {model_name + " written", wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
+    if (io.contains("info"))
+      add(" facts", wrong_of([&]() -> Result<std::string> { return check_info(io["info"], info); }));
+    add(" written", written_and_read(*graph));
   }
-  for (const Json& pair : io["pairs"]) {
-    const std::string id = pair.value("id", model_name);
-    if (!how.wants(id)) continue;
-    const std::string wrong = run_pair(*graph, info, pair, how);
-    add_row(rows, {id, wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
-  }
+  each_case(at, io, "pairs", rows, how,
+            [&](const Json& pair) -> Result<std::string> { return run_pair(*graph, info, pair, how); });
 }
 
 /// The folder of the model that an io file's pairs are for: its own, or one of its name beside it.
@@ -405,17 +461,17 @@ std::string model_folder(const fs::path& file, const CvmCases& how) {
 
 Status run_file(const fs::path& file, std::vector<Verdict>& rows, const CvmCases& how) {
   NNEX_ASSIGN(const Json j, read_json(file.string()));
-  const std::string schema = j.value("schema", "");
+  const std::string schema = j.contains("schema") && j["schema"].is_string() ? j["schema"].get<std::string>() : "";
   if (schema.rfind("cvm-op-vectors/", 0) == 0) {
-    run_operators(j, rows, how);
+    run_operators(file, j, rows, how);
   } else if (schema.rfind("cvm-load/", 0) == 0) {
-    run_loads(j, rows, how);
+    run_loads(file, j, rows, how);
   } else if (j.contains("pairs")) {
     const std::string folder = model_folder(file, how);
     if (folder.empty())
       add_row(rows, {file.string(), "skipped", "the model of its pairs is not beside it"}, how.quiet);
     else
-      run_model(folder, j, rows, how);
+      run_model(folder, file, j, rows, how);
   }
   return {};
 }

@@ -37,7 +37,15 @@ int conform_nnef(const std::string& path, const std::string& json, const std::st
     const bool here = own == row.folder;
     if (!here && !std::filesystem::is_directory(inside)) continue;
     any = true;
-    if (Status s = row.run((here ? root : inside).string(), out); !s.ok()) return report(s.error());
+    const std::string folder = (here ? root : inside).string();
+    const auto run_folder = [&]() -> Status {
+      try {  // the vectors' own mistakes: a member that is missing or of another type
+        return row.run(folder, out);
+      } catch (const Json::exception& e) {
+        return Error(Code::unreadable, fmt::format("the cases cannot be read: {}", e.what())).at(folder);
+      }
+    };
+    if (Status s = run_folder(); !s.ok()) return report(s.error());
   }
   if (!any) return report(Error(Code::unreadable, "no folder with cases of NNEF (rules, graphs, ...)").at(path));
   return finish(out.rows(), json);

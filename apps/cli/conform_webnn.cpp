@@ -48,7 +48,8 @@ int conform_webnn(const std::string& path, int threads, Verdicts& verdicts) {
     const fs::path at(file);
     const std::string group = at.parent_path().filename().string() + "/" + at.stem().string();
     for (const Json& one : cases["cases"]) {
-      std::string name = fmt::format("{}: {}", group, one.value("name", "?"));
+      const bool named = one.is_object() && one.contains("name") && one["name"].is_string();
+      std::string name = fmt::format("{}: {}", group, named ? one["name"].get<std::string>() : "?");
       if (one.contains("dup")) name += fmt::format(" #{}", one["dup"].dump());
       if (verdicts.wants(name)) verdicts.add(name, run_case(one, threads));
     }

@@ -9,10 +9,10 @@
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "cli.h"
-#include "formats/cvm/import.h"
 #include "formats/nnef/quantise.h"
 #include "formats/nnef/write.h"
 #include "graph/graph.h"
+#include "nnex/cvm.h"
 #include "numbers.h"
 #include "run/compile.h"
 #include "tensor/convert.h"
@@ -82,7 +82,8 @@ Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
       return Error(Code::invalid_argument,
                    fmt::format("input '{}' is missing; it takes {} (--input {}=FILE, or --random)", ports[i].name,
                                ports[i].type, ports[i].name));
-    auto v = files[i].empty() ? random_input(ports[i], i + 1, {}, 1) : read_input(files[i], ports[i], o.picture);
+    auto v = files[i].empty() ? random_input(ports[i], i + 1, {}, 1, bits_of(model))
+                              : read_input(files[i], ports[i], o.picture);
     if (!v.ok()) return std::move(v).error();
     values.push_back(std::move(v).value());
   }
@@ -231,33 +232,18 @@ std::string preview_bytes(const std::string& bytes, int64_t width) {
   return out + (bytes.size() > 8 * step ? " ..." : "");
 }
 
-/// The number of each element as int32, which formats without that type carry in wider ones.
-Result<Tensor> as_int32(const Tensor& t) {
-  if (t.dtype() == DType::i32 || !is_int(t.dtype())) return t;
-  for (int64_t i = 0; i < t.count(); ++i)
-    if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
-      return Error(Code::invalid_model, fmt::format("a head has an element of {}; needed 32 bits", x));
-  return convert(t, DType::i32);
-}
-
 /// The bytes that the runtime of CVM hands out for a model of its format: heads joined, narrowed, after the model's
 /// postprocess.
-Status hand_out(const cvm_format::ModelInfo& info, const std::vector<Value>& out, const Options& o, Json& j) {
-  std::vector<Tensor> heads;
-  for (const Value& v : out) {
-    if (!v.tensor()) continue;
-    NNEX_ASSIGN(Tensor head, as_int32(*v.tensor()));
-    heads.push_back(std::move(head));
-  }
-  auto bytes = cvm_format::output_bytes(info, heads);
+Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Value>& out, const Options& o, Json& j) {
+  auto bytes = cvm_output_bytes(model, out);
   if (!bytes.ok()) return std::move(bytes).error().during("joining the heads");
   if (!o.save_bytes.empty()) NNEX_TRY(write_file(o.save_bytes, *bytes));
   Sha256 h;
   h.add(bytes->data(), bytes->size());
-  const std::string mode = info.postprocess.empty() ? "none" : info.postprocess, hash = h.text();
-  const int64_t width = info.output_width();
+  const std::string mode = facts.postprocess.empty() ? "none" : facts.postprocess, hash = h.text();
+  const int64_t width = facts.output_width;
   j["cvm"] = {{"postprocess", mode}, {"bytes", bytes->size()}, {"element_bytes", width}, {"sha256", hash}};
-  if (o.json || o.quiet || (info.postprocess.empty() && o.save_bytes.empty())) return {};
+  if (o.json || o.quiet || (facts.postprocess.empty() && o.save_bytes.empty())) return {};
   fmt::print("postprocess {}: {} bytes  {}\n", mode, bytes->size(), preview_bytes(*bytes, width));
   if (o.hash || o.exact) fmt::print("  sha256 {}\n", hash);
   return {};
@@ -311,11 +297,11 @@ int run(const Options& o) {
     if (hashed) fmt::print("  sha256 {}\n", hash_of((*out)[i]));
     if (t && o.topk > 0 && t->dtype() != DType::str) print_topk(*t, o.topk, *labels);
   }
-  const auto cvm = cvm_format::model_info(model->graph());
+  const auto cvm = cvm_facts(*model);
   if (!cvm && !o.save_bytes.empty())
     return report(Error(Code::invalid_argument, "--save-bytes: the model is not of CVM's format"));
   if (cvm && o.steps == 1)
-    if (Status s = hand_out(*cvm, *out, o, j); !s.ok()) return report(s.error());
+    if (Status s = hand_out(*model, *cvm, *out, o, j); !s.ok()) return report(s.error());
   if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return kOk;
 }

@@ -9,6 +9,7 @@
 #include "formats/cvm/import.h"
 #include "run/compile.h"
 #include "run/guarded.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -17,6 +18,15 @@ Result<cvm_format::ModelInfo> info_of(const Model& model) {
   auto info = cvm_format::model_info(model.graph());
   if (!info) return Error(Code::invalid_argument, "the model is not of CVM's format");
   return std::move(*info);
+}
+
+/// The number of each element as int32, which formats without that type carry in wider ones.
+Result<Tensor> as_int32(const Tensor& t) {
+  if (t.dtype() == DType::i32 || !is_int(t.dtype())) return t;
+  for (int64_t i = 0; i < t.count(); ++i)
+    if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
+      return Error(Code::invalid_model, fmt::format("a head has an element of {}; needed 32 bits", x));
+  return convert(t, DType::i32);
 }
 
 }  // namespace
@@ -50,8 +60,8 @@ CvmBlame cvm_blame(const Error& error) { return static_cast<CvmBlame>(cvm_format
 Result<Value> cvm_input(const Model& model, std::string_view bytes) {
   NNEX_ASSIGN(const cvm_format::ModelInfo info, info_of(model));
   const PortInfo& port = model.inputs()[0];
-  if (port.dtype != DType::i32 || std::any_of(port.extents.begin(), port.extents.end(), [](int64_t e) { return e < 0; }))
-    return Error(Code::invalid_argument, fmt::format("the input is {}; needed i32 of known extents", port.type));
+  if (!is_int(port.dtype) || std::any_of(port.extents.begin(), port.extents.end(), [](int64_t e) { return e < 0; }))
+    return Error(Code::invalid_argument, fmt::format("the input is {}; needed integers of known extents", port.type));
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::i32, Shape(port.extents)));
   const auto width = static_cast<size_t>(info.input_width());
   auto x = t.mutable_as<int32_t>();
@@ -64,6 +74,7 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes) {
     else
       std::memcpy(&x[i], bytes.data() + i * width, width);
   }
+  NNEX_ASSIGN(t, convert(t, port.dtype));
   return Value(std::move(t));
 }
 
@@ -71,8 +82,11 @@ Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> 
   return guarded([&]() -> Result<std::string> {
     NNEX_ASSIGN(const cvm_format::ModelInfo info, info_of(model));
     std::vector<Tensor> heads;
-    for (const Value& v : outputs)
-      if (const Tensor* t = v.tensor()) heads.push_back(*t);
+    for (const Value& v : outputs) {
+      if (!v.tensor()) continue;
+      NNEX_ASSIGN(Tensor head, as_int32(*v.tensor()));
+      heads.push_back(std::move(head));
+    }
     return cvm_format::output_bytes(info, heads);
   });
 }
