@@ -183,7 +183,8 @@ values = json.load(open(sys.argv[1]))
 if not (min(values) == -2047 and max(values) == 2047 and 0 in values and len(set(values)) > 200):
     sys.exit("  --random does not fill the declared range")
 PY
-for verb in check run inspect; do
+expect 0 "cvm.gas = 4400" "$nnex" inspect "$scratch/lone"
+for verb in check run; do
   expect 3 "has CVM's symbol without its params; looked for '$scratch/lone/params'" "$nnex" $verb "$scratch/lone"
   expect 3 "has CVM's params without its symbol; looked for '$scratch/orphan/symbol'" "$nnex" $verb "$scratch/orphan"
 done

@@ -73,10 +73,11 @@ Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
       values.push_back(it->second);
       continue;
     }
-    const Tensor* initial = files[i].empty() && !o.random ? cvm_format::initial_input(model.graph()) : nullptr;
-    if (initial) {
-      values.emplace_back(*initial);
-      continue;
+    if (files[i].empty() && !o.random) {
+      if (auto initial = cvm_initial_input(model)) {
+        values.push_back(std::move(*initial));
+        continue;
+      }
     }
     if (files[i].empty() && !o.random)
       return Error(Code::invalid_argument,

@@ -44,6 +44,9 @@ Result<int64_t> cvm_gas(std::string_view symbol);
 /// The class of an error of loading.
 CvmBlame cvm_blame(const Error& error);
 
+/// What the params file holds of the input itself; nothing where it holds none.
+std::optional<Value> cvm_initial_input(const Model& model);
+
 /// The input from the bytes the original runtime takes: input_width signed bytes an element, little endian, row by row.
 /// Errors: invalid_argument (no model of CVM; a length other than that of the input: found and needed).
 Result<Value> cvm_input(const Model& model, std::string_view bytes);

@@ -57,6 +57,11 @@ Result<int64_t> cvm_gas(std::string_view symbol) {
 
 CvmBlame cvm_blame(const Error& error) { return static_cast<CvmBlame>(cvm_format::blame(error)); }
 
+std::optional<Value> cvm_initial_input(const Model& model) {
+  const Tensor* t = cvm_format::initial_input(model.graph());
+  return t ? std::optional<Value>(*t) : std::nullopt;
+}
+
 Result<Value> cvm_input(const Model& model, std::string_view bytes) {
   NNEX_ASSIGN(const cvm_format::ModelInfo info, info_of(model));
   const PortInfo& port = model.inputs()[0];

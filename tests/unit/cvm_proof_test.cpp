@@ -107,7 +107,10 @@ class RandomCvm {
     std::vector<int32_t> values(static_cast<size_t>(Shape(extents_).count()));
     const int64_t most = bound_of_bits(bits_);
     for (int32_t& v : values)
-      v = static_cast<int32_t>(how == 0 ? most : how == 1 ? -most : how == 2 ? (one_in(2) ? most : -most) : number(most));
+      v = static_cast<int32_t>(how == 0   ? most
+                               : how == 1 ? -most
+                               : how == 2 ? (one_in(2) ? most : -most)
+                                          : number(most));
     return Tensor::of(Shape(extents_), values);
   }
 
@@ -170,19 +173,27 @@ class RandomCvm {
     const auto flag = [&] { return std::string(one_in(2) ? "true" : "false"); };
     const auto bits = [&] { return std::to_string(one_in(3) ? 8 : 1 + below(32)); };
     switch (below(rank == 4 ? 34 : 28)) {
-      case 0: return {"relu", {}, {x}};
-      case 1: return {"abs", {}, {x}};
-      case 2: return {"negative", {}, {x}};
-      case 3: return {"cvm_precision", {}, {x}};
+      case 0:
+        return {"relu", {}, {x}};
+      case 1:
+        return {"abs", {}, {x}};
+      case 2:
+        return {"negative", {}, {x}};
+      case 3:
+        return {"cvm_precision", {}, {x}};
       case 4: {
         const int64_t ends[] = {-2147483646, -40000, -127, -1, 0, 1, 5, 127, 70000, 2147483646};
         const int64_t a = below(9), b = a + 1 + below(9 - a);
         return {"clip", {{"a_min", std::to_string(ends[a])}, {"a_max", std::to_string(ends[b])}}, {x}};
       }
-      case 5: return {"cvm_clip", {{"precision", bits()}}, {x}};
-      case 6: return {"cvm_right_shift", {{"precision", bits()}, {"shift_bit", std::to_string(1 + below(32))}}, {x}};
-      case 7: return {"cvm_left_shift", {{"precision", bits()}, {"shift_bit", std::to_string(1 + below(24))}}, {x}};
-      case 8: return {one_in(2) ? "elemwise_add" : "elemwise_sub", {}, {x, like(s)}};
+      case 5:
+        return {"cvm_clip", {{"precision", bits()}}, {x}};
+      case 6:
+        return {"cvm_right_shift", {{"precision", bits()}, {"shift_bit", std::to_string(1 + below(32))}}, {x}};
+      case 7:
+        return {"cvm_left_shift", {{"precision", bits()}, {"shift_bit", std::to_string(1 + below(24))}}, {x}};
+      case 8:
+        return {one_in(2) ? "elemwise_add" : "elemwise_sub", {}, {x, like(s)}};
       case 9:
       case 10:
       case 11: {
@@ -201,27 +212,36 @@ class RandomCvm {
                 {{"axis", list_text(axes)}, {"keepdims", flag()}, {"exclude", one_in(3) ? "true" : "false"}},
                 {x}};
       }
-      case 14: return {"repeat", {{"repeats", std::to_string(1 + below(2))}, {"axis", std::to_string(below(rank))}}, {x}};
-      case 15: return {"tile", {{"reps", list_text({1 + below(2), 1 + below(2)})}}, {x}};
-      case 16: return {"flatten", {}, {x}};
+      case 14:
+        return {"repeat", {{"repeats", std::to_string(1 + below(2))}, {"axis", std::to_string(below(rank))}}, {x}};
+      case 15:
+        return {"tile", {{"reps", list_text({1 + below(2), 1 + below(2)})}}, {x}};
+      case 16:
+        return {"flatten", {}, {x}};
       case 17: {
         const int64_t axis = below(rank);
         return {"concatenate", {{"axis", std::to_string(axis)}}, {x, like(s)}};
       }
-      case 18: return {"transpose", {}, {x}};
-      case 19: return {"expand_dims", {{"axis", std::to_string(below(rank + 1))}}, {x}};
-      case 20: return one_in(2) ? Step{"squeeze", {}, {x}} : Step{"reshape", {{"shape", "(-1,)"}}, {x}};
+      case 18:
+        return {"transpose", {}, {x}};
+      case 19:
+        return {"expand_dims", {{"axis", std::to_string(below(rank + 1))}}, {x}};
+      case 20:
+        return one_in(2) ? Step{"squeeze", {}, {x}} : Step{"reshape", {{"shape", "(-1,)"}}, {x}};
       case 21: {
         const int64_t end = 1 + below(s[0]);
         return {"strided_slice", {{"begin", "(0,)"}, {"end", list_text({end})}}, {x}};
       }
-      case 22: return {"slice_like", {}, {x, like(s)}};
+      case 22:
+        return {"slice_like", {}, {x, like(s)}};
       case 23: {
         const size_t i = variable({2, 2}, 1 + below(8));
         return one_in(2) ? Step{"take", {}, {x, i}} : Step{"take", {{"axis", std::to_string(below(rank))}}, {x, i}};
       }
-      case 24: return {"cvm_lut", {{"in_dim", "9"}}, {x, variable({9}, some_bits())}};
-      case 25: return {"where", {}, {like(s), x, like(s)}};
+      case 24:
+        return {"cvm_lut", {{"in_dim", "9"}}, {x, variable({9}, some_bits())}};
+      case 25:
+        return {"where", {}, {like(s), x, like(s)}};
       case 26: {
         if (rank != 3) return {"flatten", {}, {x}};
         return {"get_valid_counts", {{"score_threshold", std::to_string(number(100))}}, {x}};
@@ -232,9 +252,12 @@ class RandomCvm {
                 {{"iou_threshold", std::to_string(1 + below(101))}, {"force_suppress", flag()}},
                 {x, variable({s[0]}, 4)}};
       }
-      case 28: return {"max_pool2d", {{"pool_size", "(2, 2)"}, {"padding", one_in(2) ? "(1, 1)" : "(0, 0)"}}, {x}};
-      case 29: return {"upsampling", {{"scale", std::to_string(1 + below(2))}}, {x}};
-      default: return conv(x, s);
+      case 28:
+        return {"max_pool2d", {{"pool_size", "(2, 2)"}, {"padding", one_in(2) ? "(1, 1)" : "(0, 0)"}}, {x}};
+      case 29:
+        return {"upsampling", {{"scale", std::to_string(1 + below(2))}}, {x}};
+      default:
+        return conv(x, s);
     }
   }
   size_t dense_filter(const Ints& s) { return variable({3, s.back()}, 1 + below(8)); }
@@ -404,8 +427,8 @@ void check(const RandomCvm& network, const Built& built, const Tensor& input, Co
     for (int64_t n : computed(graph, node, in, values[node.out[0].n].shape())) {
       if (fits(n)) continue;
       left = true;
-      ASSERT_TRUE(bound->second.overflows) << node.op->name << " reaches " << n << "; proven [" << bound->second.result.low
-                                           << ", " << bound->second.result.high << "]";
+      ASSERT_TRUE(bound->second.overflows) << node.op->name << " reaches " << n << "; proven ["
+                                           << bound->second.result.low << ", " << bound->second.result.high << "]";
       ASSERT_TRUE(network.compatible()) << "our own rules let " << node.op->name << " reach " << n;
     }
   }
@@ -422,7 +445,8 @@ void check(const RandomCvm& network, const Built& built, const Tensor& input, Co
   const std::vector<Value> fast = run(graph, {last}, input, false);
   ASSERT_EQ(fast.size(), 1U);
   const Tensor &a = *fast[0].tensor(), &b = values[last.n];
-  ASSERT_TRUE(a.shape() == b.shape() && std::equal(a.as<int32_t>().begin(), a.as<int32_t>().end(), b.as<int32_t>().begin()));
+  ASSERT_TRUE(a.shape() == b.shape() &&
+              std::equal(a.as<int32_t>().begin(), a.as<int32_t>().end(), b.as<int32_t>().begin()));
 }
 
 TEST(CvmProof, HoldsForRandomNetworksAtTheEndsOfTheirRange) {
@@ -435,10 +459,36 @@ TEST(CvmProof, HoldsForRandomNetworksAtTheEndsOfTheirRange) {
     for (int how = 0; how < 4; ++how) check(network, built, network.input(how), counts);
     if (HasFatalFailure()) return;
   }
-  for (const char* row : {"relu", "abs", "neg", "cvm_precision", "clamp", "cvm_clip", "cvm_right_shift",
-                          "cvm_left_shift", "add", "sub", "mul", "max", "div", "gt", "sum_reduce", "max_reduce", "conv",
-                          "linear", "max_pool", "resize", "repeat", "tile", "concat", "transpose", "slice",
-                          "slice_like", "gather", "select", "get_valid_counts", "cvm_non_max_suppression"})
+  for (const char* row : {"relu",
+                          "abs",
+                          "neg",
+                          "cvm_precision",
+                          "clamp",
+                          "cvm_clip",
+                          "cvm_right_shift",
+                          "cvm_left_shift",
+                          "add",
+                          "sub",
+                          "mul",
+                          "max",
+                          "div",
+                          "gt",
+                          "sum_reduce",
+                          "max_reduce",
+                          "conv",
+                          "linear",
+                          "max_pool",
+                          "resize",
+                          "repeat",
+                          "tile",
+                          "concat",
+                          "transpose",
+                          "slice",
+                          "slice_like",
+                          "gather",
+                          "select",
+                          "get_valid_counts",
+                          "cvm_non_max_suppression"})
     EXPECT_GT(counts.ran[row], 0) << row;
   EXPECT_GT(counts.safe, 0);
   EXPECT_GT(counts.overflowed, 0) << "upstream's rules let some networks overflow";
@@ -452,7 +502,8 @@ using cvm_rows::In;
 
 TEST(CvmProof, AnAnswerNeedsTwoBits) {
   const std::vector<In> in = {{{2}, 1, {0, 0}}, {{2}, 8, {-3, 3}}};
-  const auto ours = cvm_rows::run("broadcast_greater", {}, in), theirs = cvm_rows::run("broadcast_greater", {}, in, true);
+  const auto ours = cvm_rows::run("broadcast_greater", {}, in),
+             theirs = cvm_rows::run("broadcast_greater", {}, in, true);
   EXPECT_EQ(ours.values[0], (cvm_rows::Numbers{1, 0}));
   EXPECT_EQ(ours.bits, std::vector<int64_t>{2});
   EXPECT_EQ(theirs.bits, std::vector<int64_t>{1});
