@@ -188,6 +188,7 @@ for verb in check run; do
   expect 3 "has CVM's symbol without its params; looked for '$scratch/lone/params'" "$nnex" $verb "$scratch/lone"
   expect 3 "has CVM's params without its symbol; looked for '$scratch/orphan/symbol'" "$nnex" $verb "$scratch/orphan"
 done
+expect 0 "i32[400]  input data" "$nnex" run "$net" --random --hash-layers
 mkfifo "$scratch/fifo"
 cat "$scratch/fifo" > "$scratch/through" & reader=$!
 expect 0 "" "$nnex" run "$net" --random --save-bytes "$scratch/fifo"

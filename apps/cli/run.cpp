@@ -153,9 +153,11 @@ std::string hash_of(const Value& v) {
 }
 
 /// The model with every tensor of its main block as an output behind its own: what each layer is called, by output.
+/// Parameters are kept beside them.
 struct Layers {
   Model model;
   std::vector<std::string> labels;
+  std::vector<std::pair<std::string, Value>> parameters;
 };
 Result<Layers> layers_of(const ModelOptions& o, bool exact) {
   ModelOptions plain = o;
@@ -164,6 +166,9 @@ Result<Layers> layers_of(const ModelOptions& o, bool exact) {
   Graph graph = read.graph();
   std::vector<ValueId> results = graph.outputs(), layers;
   Layers out;
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const ValueDef& v = graph[ValueId{n}]; v.constant.tensor() && !v.name.empty() && !v.uses.empty())
+      out.parameters.emplace_back(v.name, v.constant);
   for (NodeId id : graph.order()) {
     const std::vector<ValueId>& in = graph[id].in;
     if (!in.empty() &&
@@ -198,14 +203,21 @@ int hash_layers(const Options& o) {
   Session session = layers->model.session(options);
   auto out = session.run(*inputs);
   if (!out.ok()) return report(out.error());
-  Json j = {{"schema", "nnex.layers/1"}, {"outputs", Json::array()}, {"layers", Json::array()}};
+  Json j = {{"schema", "nnex.layers/1"}};
+  for (const char* list : {"inputs", "parameters", "outputs", "layers"}) j[list] = Json::array();
+  const auto show = [&](const char* list, std::string_view kind, const std::string& label, const Value& v) {
+    const std::string hash = hash_of(v);
+    j[list].push_back({{"name", label}, {"type", v.text()}, {"sha256", hash}});
+    if (!o.json) fmt::print("{}  {}  {}{}\n", hash, v.text(), kind, label);
+  };
+  for (size_t i = 0; i < inputs->size(); ++i) show("inputs", "input ", layers->model.inputs()[i].name, (*inputs)[i]);
+  for (const auto& [name, value] : layers->parameters) show("parameters", "parameter ", name, value);
   const size_t outputs = out->size() - layers->labels.size();
   for (size_t i = 0; i < out->size(); ++i) {
-    const bool layer = i >= outputs;
-    const std::string label = layer ? layers->labels[i - outputs] : layers->model.outputs()[i].name;
-    const std::string hash = hash_of((*out)[i]);
-    j[layer ? "layers" : "outputs"].push_back({{"name", label}, {"type", (*out)[i].text()}, {"sha256", hash}});
-    if (!o.json) fmt::print("{}  {}  {}{}\n", hash, (*out)[i].text(), layer ? "" : "output ", label);
+    if (i >= outputs)
+      show("layers", "", layers->labels[i - outputs], (*out)[i]);
+    else
+      show("outputs", "output ", layers->model.outputs()[i].name, (*out)[i]);
   }
   if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return kOk;

@@ -47,6 +47,14 @@ int64_t needed_bits(const Tensor& t) {
   return digits(most) + 1;
 }
 
+/// Whether a value may be one that a file declares. One variable of a file may be named ""; a graph has other constants
+/// without a name, numbers and lists of int64.
+bool is_variable(const ValueDef& v) {
+  if (!v.name.empty()) return true;
+  const Tensor* t = v.constant.tensor();
+  return t && t->shape().rank() > 0 && (t->dtype() == DType::i32 || t->dtype() == DType::i8);
+}
+
 }  // namespace
 
 DeclaredBits declared_bits(const Graph& graph) { return named_numbers(graph, kProperty); }
@@ -134,7 +142,7 @@ std::vector<int64_t> infer_precision(const Graph& graph, const PrecisionOptions&
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
     if (v.maker.valid()) continue;
-    auto it = v.name.empty() ? declared.end() : declared.find(v.name);
+    auto it = is_variable(v) ? declared.find(v.name) : declared.end();
     if (it != declared.end())
       inference.bind(ValueId{n}, it->second);
     else if (v.param_of == kMain && v.type.is_tensor() && is_int(v.type.dtype))

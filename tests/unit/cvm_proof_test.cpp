@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "cvm_model.h"
 #include "cvm_rows.h"
 #include "graph/intervals.h"
 #include "nnex/model.h"
@@ -626,6 +627,24 @@ TEST(CvmProof, UnknownBitsAreNeverFew) {
   EXPECT_EQ(bits[sum.n], 0);
   EXPECT_EQ(bits[after.n], 0);
   EXPECT_EQ(bits[most.n], 0);
+}
+
+/// A file may call one variable "".
+TEST(CvmProof, AVariableWithoutANameKeepsItsBits) {
+  cvm_format::Symbol symbol = cvm_model::base_symbol();
+  symbol.nodes[1].name = "";
+  auto params = cvm_model::base_params();
+  params[0].name = "";
+  auto graph = cvm_format::read_model(write_symbol(symbol), write_params(params), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  Faults faults;
+  const std::vector<int64_t> bits = infer_precision(*graph, {}, faults);
+  ASSERT_TRUE(faults.none());
+  EXPECT_EQ(bits[graph->outputs()[0].n], 8);
+  for (NodeId id : graph->order()) {
+    const Node& node = (*graph)[id];
+    EXPECT_EQ(node.op->name == "mul" ? bits[node.out[0].n] : 16, 16) << "8 of data, 8 declared of w";
+  }
 }
 
 }  // namespace
