@@ -6,6 +6,7 @@
 #include "base/faults.h"
 #include "base/try.h"
 #include "graph/infer.h"
+#include "graph/precision.h"
 #include "ops/arithmetic.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
@@ -24,7 +25,7 @@ namespace {
 
 class Raiser {
  public:
-  explicit Raiser(Graph& graph) : graph_(graph) {}
+  explicit Raiser(Graph& graph) : graph_(graph), declared_(declared_bits(graph)) {}
 
   Status run() {
     for (NodeId id : graph_.order()) {
@@ -41,6 +42,8 @@ class Raiser {
       if (n.op->name == "sum_reduce") count_rows(id);
       if (n.op->name == "slice") front_rows(id);
     }
+    for (NodeId id : graph_.order())  // the others know a limit by its maximum
+      if (!graph_[id].erased && graph_[id].op->name == "max") rectifier(id);
     return drop_and_infer();
   }
 
@@ -110,6 +113,18 @@ class Raiser {
       Builder b(graph_, id);
       const NodeId made = b.node(*pool->op, {narrowed->in[0]}, 1, pool->attrs);
       replace(id, graph_[made].out[0]);
+    }
+  }
+
+  /// max(x, 0)   ->   relu(x), where the 0 is no parameter of the network's own
+  void rectifier(NodeId id) {
+    const Node& n = graph_[id];
+    for (size_t i = 0; i < 2; ++i) {
+      const ValueId x = n.in[1 - i];
+      const auto from = concrete(graph_[x].type), to = concrete(graph_[n.out[0]].type);
+      if (number(n, i) != 0 || declared_.count(graph_[n.in[i]].name) || !from || !to || !(*from == *to)) continue;
+      Builder b(graph_, id);
+      return replace(id, b("relu", {x}));
     }
   }
 
@@ -455,6 +470,7 @@ class Raiser {
   }
 
   Graph& graph_;
+  const DeclaredBits declared_;
   std::map<ValueId, std::pair<int64_t, Window>> pools_;  ///< Of one axis, by result.
   std::map<ValueId, NodeId> counters_;  ///< By what is above a threshold: the node that counts and moves it.
 };

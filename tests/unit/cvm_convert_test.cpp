@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -253,6 +254,37 @@ TEST(CvmConvert, HeadsMayBeParametersThroughOnnx) {
     EXPECT_EQ(model_info(*back)->gas, gas);
     EXPECT_EQ(model_info(*back)->head_bits, (Ints{8, 7}));
   }
+}
+
+/// NNEF's body of relu is a maximum with a constant, which would be a variable in CVM.
+TEST(CvmConvert, ReluStaysReluThroughNnef) {
+  Symbol s;
+  s.nodes = {{"data", "", {}}, {"z", "", {}}, {"r", "relu", {{0, 0}}}, {"y", "broadcast_max", {{2, 0}, {1, 0}}}};
+  s.heads = {{3, 0}};
+  s.arg_nodes = Ints{0, 1};
+  s.node_row_ptr = Ints{0, 1, 2, 3, 4};
+  s.storage_ids = {0, 1, 2, 3};
+  s.shapes = {{1, 4}, {1}, {1, 4}, {1, 4}};
+  s.precision = Ints{8, 3, -1, -1};
+  s.op_attrs = {"", "", "{}", "{}"};
+  auto graph = read_model(write_symbol(s), write_params({{"z", Tensor::of<int8_t>(Shape{1}, {0})}}), nullptr, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  auto written = to_nnef(*graph, {"net", true});
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  const fs::path folder = fs::temp_directory_path() / "nnex_cvm_relu_test";
+  fs::remove_all(folder);
+  ASSERT_TRUE(nnef_format::save_model(*written, folder.string(), false).ok());
+  auto read = read_model(folder.string(), LoadOptions());
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  fs::remove_all(folder);
+  auto files = to_cvm(*read);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  auto symbol = read_symbol(files->symbol);
+  ASSERT_TRUE(symbol.ok());
+  std::vector<std::string> ops;
+  for (const SymbolNode& n : symbol->nodes) ops.push_back(n.op);
+  std::sort(ops.begin(), ops.end());
+  EXPECT_EQ(ops, (std::vector<std::string>{"", "", "broadcast_max", "relu"})) << "the zero of its own stays one";
 }
 
 /// Limits of a clip are attributes in CVM, inputs elsewhere: they become no variables on the way back.
