@@ -90,6 +90,7 @@ int bench(const Options& o) {
             {"load_ms", load_ms},
             {"first_ms", first_ms},
             {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
+            {"packed_mb", static_cast<double>(model->packed_memory()) / 1048576},
             {"activation_mb", static_cast<double>(session.memory()) / 1048576}};
   if (o.json) {
     fmt::print("{}\n", j.dump());
@@ -97,9 +98,10 @@ int bench(const Options& o) {
   }
   fmt::print(
       "{}\n  median {:.4f} ms   p90 {:.4f}   p99 {:.4f}   ({} runs)\n  load {:.2f} ms   first answer {:.2f} ms   peak "
-      "memory {:.1f} MiB\n",
+      "memory {:.1f} MiB, packed constants {:.1f}, activations {:.1f}\n",
       o.model.path, percentile(times, 0.5), percentile(times, 0.9), percentile(times, 0.99), times.size(), load_ms,
-      first_ms, static_cast<double>(usage.ru_maxrss) / 1024);
+      first_ms, static_cast<double>(usage.ru_maxrss) / 1024, static_cast<double>(model->packed_memory()) / 1048576,
+      static_cast<double>(session.memory()) / 1048576);
   return kOk;
 }
 

@@ -102,6 +102,8 @@ class Model {
   const std::vector<PortInfo>& states() const;
   /// The graph as it runs, after the passes. After a run, constants that were packed may have no data() any more.
   const Graph& graph() const;
+  /// Bytes of constants in the forms that kernels read, which its sessions share; they are made by the first runs.
+  int64_t packed_memory() const;
   /// A new session: its own memory, its own state.
   Session session(const SessionOptions& options = {}) const;
 
@@ -109,6 +111,7 @@ class Model {
 
  private:
   friend class Session;
+  friend class GraphView;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -15,7 +15,7 @@ namespace nnex {
 namespace {
 
 Result<cvm_format::ModelInfo> info_of(const Model& model) {
-  auto info = cvm_format::model_info(model.graph());
+  auto info = cvm_format::model_info(*GraphView(model));
   if (!info) return Error(Code::invalid_argument, "the model is not of CVM's format");
   return std::move(*info);
 }
@@ -32,7 +32,7 @@ Result<Tensor> as_int32(const Tensor& t) {
 }  // namespace
 
 std::optional<CvmFacts> cvm_facts(const Model& model) {
-  auto info = cvm_format::model_info(model.graph());
+  auto info = cvm_format::model_info(*GraphView(model));
   if (!info) return std::nullopt;
   return CvmFacts{info->version,    info->postprocess, info->gas,           info->storage_bytes,
                   info->input_bits, info->head_bits,   info->input_width(), info->output_width()};
@@ -58,7 +58,8 @@ Result<int64_t> cvm_gas(std::string_view symbol) {
 CvmBlame cvm_blame(const Error& error) { return static_cast<CvmBlame>(cvm_format::blame(error)); }
 
 std::optional<Value> cvm_initial_input(const Model& model) {
-  const Tensor* t = cvm_format::initial_input(model.graph());
+  const GraphView graph(model);
+  const Tensor* t = cvm_format::initial_input(*graph);
   return t ? std::optional<Value>(*t) : std::nullopt;
 }
 

@@ -167,6 +167,9 @@ const Graph& Model::graph() const {
   impl_->compiled->memory.keep_all();
   return impl_->compiled->graph;
 }
+GraphView::GraphView(const Model& model)
+    : lock_(model.impl_->compiled->planning), graph_(model.impl_->compiled->graph) {}
+int64_t Model::packed_memory() const { return impl_->compiled->packs.bytes(); }
 Session Model::session(const SessionOptions& options) const {
   return Session(std::make_unique<Session::Impl>(impl_, options));
 }
