@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include "base/try.h"
@@ -135,20 +136,27 @@ const MappedFile* file_of(const std::shared_ptr<const void>& owner) {
 
 namespace {
 
-/// What `path` is to be written to.
-enum class Target : unsigned char { name, link, stream };
+/// Where a path leads to.
+struct Target {
+  std::string path;
+  bool stream = false;  ///< Written into, not replaced.
+};
 
-/// A device, pipe or socket is written into, as is what the system's own names of open files lead to; a link to a file
-/// keeps its place, and the file it leads to is replaced.
-Target target_of(const std::string& path) {
-  struct stat there = {}, self = {};
-  if (::lstat(path.c_str(), &self) != 0) return Target::name;
-  const bool link = S_ISLNK(self.st_mode);
-  if (::stat(path.c_str(), &there) != 0) return link ? Target::stream : Target::name;  // a link to what is to come
-  if (S_ISDIR(there.st_mode)) return Target::name;
-  if (!S_ISREG(there.st_mode)) return Target::stream;
-  if (!link) return Target::name;
-  return path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0 ? Target::stream : Target::link;
+/// Follows links, so that they stay and the file they lead to is replaced, be it there or not. A device, pipe or socket
+/// is written into, as is what the system's own names of open files lead to. Error: unreadable for links in a circle.
+Result<Target> target_of(const std::string& path) {
+  std::filesystem::path at(path);
+  for (int hops = 0; hops < 40; ++hops) {
+    struct stat about = {};
+    if (::lstat(at.c_str(), &about) != 0) return Target{at.string()};
+    if (!S_ISLNK(about.st_mode)) return Target{at.string(), !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)};
+    if (at.string().rfind("/dev/", 0) == 0 || at.string().rfind("/proc/", 0) == 0) return Target{at.string(), true};
+    std::error_code unread;
+    const std::filesystem::path to = std::filesystem::read_symlink(at, unread);
+    if (unread) return failed("write", path, unread.value());
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  return failed("write", path, ELOOP);
 }
 
 /// Writes go on where this process's own output stands.
@@ -162,19 +170,14 @@ int open_stream(const std::string& path) {
 
 Result<FileWriter> FileWriter::create(const std::string& path) {
   FileWriter writer;
-  writer.path_ = path;
-  const Target target = target_of(path);
-  if (target == Target::stream) {
-    writer.descriptor_ = open_stream(path);
+  NNEX_ASSIGN(Target target, target_of(path));
+  if (target.stream) {
+    writer.path_ = path;
+    writer.descriptor_ = open_stream(target.path);
     if (writer.descriptor_ < 0) return failed("write", path, errno);
     return writer;
   }
-  if (target == Target::link) {
-    char* resolved = ::realpath(path.c_str(), nullptr);
-    if (!resolved) return failed("write", path, errno);
-    writer.path_ = resolved;
-    std::free(resolved);
-  }
+  writer.path_ = std::move(target.path);
   writer.temporary_ = writer.path_ + ".XXXXXX";
   writer.descriptor_ = ::mkstemp(writer.temporary_.data());
   if (writer.descriptor_ < 0) {
@@ -185,7 +188,7 @@ Result<FileWriter> FileWriter::create(const std::string& path) {
   // given.
   struct stat old = {};
   mode_t mode;
-  if (::stat(path.c_str(), &old) == 0) {
+  if (::stat(writer.path_.c_str(), &old) == 0) {
     mode = old.st_mode & 0777;
   } else {
     const mode_t mask = ::umask(0);

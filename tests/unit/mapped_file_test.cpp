@@ -161,6 +161,8 @@ TEST_F(Files, ALinkToAFileStaysAndTheFileIsReplaced) {
   EXPECT_EQ(MappedFile::open(path("far/file"))->bytes(), "new");
   // A link to what is not there yet makes it.
   ASSERT_EQ(::symlink("later", path("dangling").c_str()), 0);
+  (void)FileWriter::create(path("dangling"));
+  EXPECT_FALSE(std::filesystem::exists(path("later"))) << "nothing was committed";
   ASSERT_TRUE(write_file(path("dangling"), "made").ok());
   EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
   EXPECT_EQ(MappedFile::open(path("later"))->bytes(), "made");
@@ -172,6 +174,9 @@ TEST_F(Files, WritingWhereItCannotBeIsTold) {
   ASSERT_FALSE(s.ok());
   EXPECT_EQ(s.error().code(), Code::unreadable);
   EXPECT_NE(s.error().text().find("No such file or directory"), std::string::npos) << s.error().text();
+  ASSERT_EQ(::symlink("round", path("round").c_str()), 0);
+  EXPECT_FALSE(write_file(path("round"), "x").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path("round")));
   std::filesystem::create_directories(path("folder"));
   EXPECT_FALSE(write_file(path("folder"), "x").ok());
   EXPECT_TRUE(std::filesystem::is_directory(path("folder")));
