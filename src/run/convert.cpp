@@ -157,6 +157,33 @@ void drop_copied_heads(Graph& graph) {
   graph.set_results(kMain, std::move(results));
 }
 
+/// Limits that a constant keeps anyway (CVM's indices are clamped) leave it as it is, with its name.
+///     y = max(w, 0), y = min(w, n - 1)   ->   w
+void drop_idle_limits(Graph& graph) {
+  for (NodeId id : graph.order()) {
+    const Node& n = graph[id];
+    const bool low = n.op->name == "max";
+    if (!low && n.op->name != "min") continue;
+    const Tensor *w = graph.constant_in(n, 0), *limit = graph.constant_in(n, 1);
+    if (!w || !limit || !is_int(w->dtype()) || limit->dtype() != w->dtype() || limit->count() != 1 ||
+        limit->shape().rank() > w->shape().rank())
+      continue;
+    bool idle = true;
+    for (int64_t i = 0; idle && i < w->count(); ++i)
+      idle = low ? int_at(*w, i) >= int_at(*limit, 0) : int_at(*w, i) <= int_at(*limit, 0);
+    if (idle) graph.replace_uses(n.out[0], n.in[0]);
+  }
+}
+
+/// Parameters that folding made others of leave no variable behind; an input that is given in the file stays.
+void forget_unread(Graph& graph) {
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    const bool input = !graph.inputs().empty() && v.name == graph[graph.inputs()[0]].name;
+    if (v.is_constant() && v.uses.empty() && !input) graph.set_name(ValueId{n}, {});
+  }
+}
+
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const Graph& graph) {
   return cvm_format::model_info(graph) && graph.meta.opsets.empty() &&
@@ -202,9 +229,11 @@ Result<cvm_format::ModelFiles> to_cvm(Graph& graph) {
   }
   NNEX_TRY(inline_functions(graph));
   drop_copied_heads(graph);
+  drop_idle_limits(graph);
   NNEX_TRY(make_plain(graph));
   NNEX_TRY(raise_integers(graph));
   NNEX_TRY(Narrower(graph).run());
+  forget_unread(graph);
   return cvm_format::write_model(graph);
 }
 

@@ -13,6 +13,7 @@
 #include "formats/cvm/params.h"
 #include "formats/cvm/write.h"
 #include "formats/read.h"
+#include "graph/precision.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
 #include "run/convert.h"
@@ -285,6 +286,36 @@ TEST(CvmConvert, ReluStaysReluThroughNnef) {
   for (const SymbolNode& n : symbol->nodes) ops.push_back(n.op);
   std::sort(ops.begin(), ops.end());
   EXPECT_EQ(ops, (std::vector<std::string>{"", "", "broadcast_max", "relu"})) << "the zero of its own stays one";
+}
+
+/// ONNX's indices are limited by nodes; constant ones that are in range stay the parameter that they were.
+TEST(CvmConvert, IndicesStayTheParameterThroughOnnx) {
+  Symbol s;
+  s.nodes = {{"data", "", {}}, {"i", "", {}}, {"y", "take", {{0, 0}, {1, 0}}}};
+  s.heads = {{2, 0}};
+  s.arg_nodes = Ints{0, 1};
+  s.node_row_ptr = Ints{0, 1, 2, 3};
+  s.storage_ids = {0, 1, 2};
+  s.shapes = {{4, 2}, {3}, {3, 2}};
+  s.precision = Ints{8, 7, -1};
+  s.op_attrs = {"", "", R"({"axis": "0"})"};
+  for (const std::vector<int8_t>& indices : {std::vector<int8_t>{0, 3, 1}, std::vector<int8_t>{-1, 9, 1}}) {
+    auto graph = read_model(write_symbol(s), write_params({{"i", Tensor::of(Shape{3}, indices)}}), nullptr, false);
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    const int64_t gas = model_info(*graph)->gas;
+    auto written = to_onnx(*graph, {{}, false, {}});
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    auto read = read_model_bytes(written->model.text(), {});
+    ASSERT_TRUE(read.ok()) << read.error().text();
+    auto files = to_cvm(*read);
+    ASSERT_TRUE(files.ok()) << files.error().text();
+    auto back = read_model(files->symbol, files->params, nullptr, false);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_EQ(model_info(*back)->gas, gas);
+    if (indices[0] == 0) {
+      EXPECT_EQ(declared_bits(*back), (DeclaredBits{{"i", 7}}));
+    }
+  }
 }
 
 /// Limits of a clip are attributes in CVM, inputs elsewhere: they become no variables on the way back.
