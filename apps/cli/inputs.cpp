@@ -111,10 +111,13 @@ Result<Value> read_raw(std::string_view bytes, const PortInfo& port) {
   return Value(std::move(t));
 }
 
-/// Signed bytes stand for the wider integers that integer networks take.
+/// Signed bytes stand for the wider integers that integer networks take, and i32 for the i64 of a document that does
+/// not say how wide its integers are.
 Result<Value> widened(Tensor t, const PortInfo& port) {
-  if (t.dtype() != DType::i8 || port.dtype != DType::i32) return Value(std::move(t));
-  NNEX_ASSIGN(Tensor wide, convert(t, DType::i32));
+  const bool wider = (t.dtype() == DType::i8 && (port.dtype == DType::i32 || port.dtype == DType::i64)) ||
+                     (t.dtype() == DType::i32 && port.dtype == DType::i64);
+  if (!wider) return Value(std::move(t));
+  NNEX_ASSIGN(Tensor wide, convert(t, port.dtype));
   return Value(std::move(wide));
 }
 

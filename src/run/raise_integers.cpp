@@ -44,7 +44,10 @@ class Raiser {
     }
     for (NodeId id : graph_.order())  // the others know a limit by its maximum
       if (!graph_[id].erased && graph_[id].op->name == "max") rectifier(id);
-    return drop_and_infer();
+    NNEX_TRY(drop_and_infer());
+    for (NodeId id : graph_.order()) comparison(id);
+    NNEX_TRY(drop_and_infer());
+    return check_bytes();
   }
 
  private:
@@ -53,6 +56,20 @@ class Raiser {
     Faults faults;
     infer_types(graph_, faults);
     if (!faults.none()) return std::move(faults).first();
+    return {};
+  }
+
+  /// A cast to bytes that was left out must not have changed a number: its operand has 8 bits.
+  Status check_bytes() const {
+    if (bytes_.empty()) return {};
+    Faults ignored;
+    const std::vector<int64_t> bits = infer_precision(graph_, {}, ignored);
+    for (NodeId id : bytes_)
+      if (const int64_t found = graph_[id].erased ? 1 : bits[graph_[id].in[0].n]; found < 1 || found > 8)
+        return Error(Code::unsupported,
+                     "max_pool: its input is cast to i8, where numbers of more than 8 bits wrap; a "
+                     "Clip to -127..127 in front of the cast says that there are none")
+            .at(graph_.place_of(id));
     return {};
   }
 
@@ -112,6 +129,7 @@ class Raiser {
       if (!narrowed || narrowed->op->name != "cast" || dtype(narrowed->in[0]) != DType::i32) return;
       Builder b(graph_, id);
       const NodeId made = b.node(*pool->op, {narrowed->in[0]}, 1, pool->attrs);
+      bytes_.push_back(made);
       replace(id, graph_[made].out[0]);
     }
   }
@@ -156,6 +174,25 @@ class Raiser {
     replace(id, b("cvm_right_shift", {*x}, a));
   }
 
+  /// A comparison of i32 whose answer is read as a number or as a condition: its answer as i32.
+  void comparison(NodeId id) {
+    const Node& n = graph_[id];
+    if (n.erased || (n.op->name != "select" && n.op->name != "cast")) return;
+    const bool chooses = n.op->name == "select";
+    const Node* answer = graph_.maker(n.in[0]);
+    if (!answer || dtype(n.in[0]) != DType::boolean || (!chooses && dtype(n.out[0]) != DType::i32)) return;
+    const bool less = answer->op->name == "lt";
+    if ((!less && answer->op->name != "gt") || dtype(answer->in[0]) != DType::i32) return;
+    const Type type = Type::tensor(DType::i32, graph_[n.in[0]].type.dims);
+    Builder b(graph_, id);
+    const ValueId y = b("gt", {answer->in[less], answer->in[!less]}, AnswerAttrs{DType::i32});
+    graph_.set_type(y, type);
+    if (chooses)
+      graph_.set_input(id, 0, y);
+    else
+      replace(id, y);
+  }
+
   /// select(cast(c, bool), x, y): c as it is, or a constant's truth as 0 and 1
   void condition(NodeId id) {
     const ValueId given = graph_[id].in[0];
@@ -178,17 +215,31 @@ class Raiser {
     const auto x = t ? std::optional(t->shape()) : concrete(graph_[table].type);
     const int64_t axis = a.axis < 0 && x ? a.axis + x->rank() : a.axis;
     if (!x || axis < 0 || axis >= x->rank()) return;
+    const int64_t extent = (*x)[axis];
     const Node *low = graph_.maker(index), *high = nullptr;
     if (low && low->op->name == "max" && number(*low, 1) == 0) high = graph_.maker(low->in[0]);
-    if (high && high->op->name == "min" && number(*high, 1) == (*x)[axis] - 1)
-      graph_.set_input(id, 1, high->in[0]);
-    else if (!in_range(index, (*x)[axis]))
-      return;
-    if (const Tensor* fixed = graph_.constant_in(graph_[id], 1); fixed && fixed->dtype() == DType::i64) {
-      auto narrow = convert(*fixed, DType::i32);
-      if (narrow.ok()) graph_.set_input(id, 1, graph_.add_constant(std::move(*narrow), graph_[graph_[id].in[1]].name));
+    if (high && high->op->name == "min" && number(*high, 1) == extent - 1) {
+      graph_.set_input(id, 1, widened(high->in[0]).value_or(high->in[0]));
+    } else {
+      const auto places = fixed_places(index, extent, a.from_end);
+      if (!places) return;
+      graph_.set_input(id, 1, *places);
     }
     graph_.set_attrs(id, GatherAttrs{a.axis, false, Outside::clamp});
+  }
+  /// A constant of indices into n elements as i32 of [0, n); nothing: it is none, or some are beyond.
+  std::optional<ValueId> fixed_places(ValueId v, int64_t n, bool from_end) {
+    const Tensor* t = graph_[v].constant.tensor();
+    if (!t || !is_int(t->dtype()) || n > INT32_MAX) return std::nullopt;
+    if (t->dtype() == DType::i32 && in_range(v, n)) return v;
+    auto places = Tensor::make(DType::i32, t->shape());
+    if (!places.ok()) return std::nullopt;
+    for (int64_t i = 0; i < t->count(); ++i) {
+      const int64_t k = int_at(*t, i), place = k < 0 && from_end ? k + n : k;
+      if (place < 0 || place >= n) return std::nullopt;
+      set_int(*places, i, place);
+    }
+    return graph_.add_constant(std::move(*places), graph_[v].name);
   }
   /// Whether v is constant and holds numbers of [0, n) alone.
   bool in_range(ValueId v, int64_t n) const {
@@ -472,6 +523,7 @@ class Raiser {
   Graph& graph_;
   const DeclaredBits declared_;
   std::map<ValueId, std::pair<int64_t, Window>> pools_;  ///< Of one axis, by result.
+  std::vector<NodeId> bytes_;                            ///< Whose input must have 8 bits.
   std::map<ValueId, NodeId> counters_;  ///< By what is above a threshold: the node that counts and moves it.
 };
 

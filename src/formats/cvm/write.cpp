@@ -25,7 +25,7 @@ class Exporter {
     NNEX_TRY(check_graph());
     Faults faults;
     bits_ = infer_precision(graph_, {}, faults);
-    if (!faults.none()) return std::move(faults).first();
+    if (!faults.none()) return unbounded(std::move(faults).first());
     declared_ = declared_bits(graph_), widths_ = unusual_widths(graph_);
     for (uint32_t n = 0; n < graph_.value_count(); ++n)
       if (const ValueDef& v = graph_[ValueId{n}]; v.is_constant() && !v.uses.empty()) read_.insert(v.name);
@@ -46,6 +46,16 @@ class Exporter {
   }
 
  private:
+  /// The fault of bits that nobody has promised, with what would promise them.
+  Error unbounded(Error fault) const {
+    const ValueId data = graph_.inputs()[0];
+    for (const Use& u : graph_[data].uses)
+      if (u.node.valid() && (graph_[u.node].op->name == "cvm_clip" || graph_[u.node].op->name == "clamp")) return fault;
+    return std::move(fault).during(
+        "finding the bits of every value; the input may be any i32: a Clip to -(2^(p-1) - 1)..2^(p-1) - 1 right behind "
+        "it says that it has p bits");
+  }
+
   Status check_graph() const {
     if (graph_.inputs().size() != 1 || !graph_.states.empty())
       return Error(Code::unsupported,
@@ -58,7 +68,11 @@ class Exporter {
               .at(graph_.place_of(id));
     const Type& data = graph_[graph_.inputs()[0]].type;
     if (data.dtype != DType::i32 || !concrete(data))
-      return Error(Code::unsupported, fmt::format("the input is {}; CVM has i32 of known extents", data.text()));
+      return Error(Code::unsupported,
+                   fmt::format("the input is {}; CVM has i32 of known extents{}", data.text(),
+                               is_int(data.dtype) && data.dtype != DType::i32
+                                   ? " (an input of i32 behind which a Clip promises the bits, and a Cast, can be said)"
+                                   : ""));
     return {};
   }
 
