@@ -406,6 +406,7 @@ class Raiser {
   /// Of cast(gt(slice(x, column 1), threshold), i32): the node that counts and moves those rows.
   std::optional<NodeId> counted(NodeId before, ValueId ones) {
     const Node* cast = graph_.maker(ones);
+    if (cast && cast->op->name == "gt" && dtype(ones) == DType::i32) return counted_above(before, ones);
     const Node* above = cast && cast->op->name == "cast" ? graph_.maker(cast->in[0]) : nullptr;
     return above && dtype(ones) == DType::i32 ? counted_above(before, cast->in[0]) : std::nullopt;
   }

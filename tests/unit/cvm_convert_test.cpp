@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "base/try.h"
@@ -16,6 +17,11 @@
 #include "graph/precision.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
+#include "ops/arithmetic.h"
+#include "ops/cast.h"
+#include "ops/compare.h"
+#include "ops/gather.h"
+#include "ops/pool.h"
 #include "run/convert.h"
 #include "stored.h"
 
@@ -474,6 +480,74 @@ TEST(CvmConvert, SingleOperators) {
       ASSERT_TRUE(again.ok()) << again.error().text();
       EXPECT_EQ(answers(std::move(*again)), expected);
     }
+}
+
+// ---- Networks of whole numbers that were never CVM's
+
+/// A graph of one i32 input `x`; `make` gives its result.
+Graph of_input(const Ints& extents, const std::function<ValueId(Builder&, ValueId)>& make) {
+  Graph graph;
+  Builder b(graph, kMain);
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i32, Dims(extents.begin(), extents.end())));
+  graph.set_results(kMain, {make(b, x)});
+  return graph;
+}
+
+ValueId i32(Builder& b, int32_t n) { return b.constant(Tensor::scalar<int32_t>(n)); }
+ValueId clipped(Builder& b, ValueId x, int32_t most) {
+  return b("clamp", {x, i32(b, -most), i32(b, most)}, ClampAttrs{Crossed::high});
+}
+
+TEST(ToCvm, ComparisonsThatChooseAndFixedPlaces) {
+  const std::function<ValueId(Builder&, ValueId)> cases[] = {
+      [](Builder& b, ValueId x) {
+        const ValueId v = clipped(b, x, 127);
+        return b("select", {b("gt", {v, i32(b, 3)}, AnswerAttrs{}), v, b("neg", {v})});
+      },
+      [](Builder& b, ValueId x) {
+        const ValueId v = clipped(b, x, 127), less = b("lt", {v, i32(b, 3)}, AnswerAttrs{});
+        const ValueId one = b("cast", {less}, CastAttrs{DType::i32});
+        return b("add", {one, b("select", {less, v, b("neg", {v})})});
+      },
+      [](Builder& b, ValueId x) {
+        GatherAttrs rows;
+        rows.axis = 1;
+        return b("gather", {clipped(b, x, 127), b.constant(Tensor::of<int64_t>(Shape{2}, {-1, 0}))}, rows);
+      },
+  };
+  for (const auto& make : cases) {
+    Graph graph = of_input({3, 4}, make);
+    const std::vector<int64_t> expected = answers(Graph(graph));
+    auto back = to_cvm(graph);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    auto again = read_model(back->symbol, back->params, nullptr, false);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_EQ(answers(std::move(*again)), expected);
+  }
+}
+
+/// Bytes that a cast wraps are not what CVM would pool.
+TEST(ToCvm, WrappedBytesAreRefused) {
+  for (const int32_t most : {127, 1023}) {
+    Graph graph = of_input({1, 1, 4, 4}, [&](Builder& b, ValueId x) {
+      PoolAttrs pool;
+      pool.size = {1, 1, 2, 2}, pool.border = PoolBorder::ignore;
+      const ValueId bytes = b("cast", {clipped(b, x, most)}, CastAttrs{DType::i8});
+      return b("cast", {b("max_pool", {bytes}, pool)}, CastAttrs{DType::i32});
+    });
+    const auto back = to_cvm(graph);
+    EXPECT_EQ(back.ok(), most == 127);
+    if (!back.ok()) {
+      EXPECT_NE(back.error().text().find("wrap"), std::string::npos) << back.error().text();
+    }
+  }
+}
+
+TEST(ToCvm, InputsWithoutBoundsAreToldOfClip) {
+  Graph graph = of_input({2}, [](Builder& b, ValueId x) { return b("relu", {x}); });
+  const auto back = to_cvm(graph);
+  ASSERT_FALSE(back.ok());
+  EXPECT_NE(back.error().text().find("Clip"), std::string::npos) << back.error().text();
 }
 
 /// What cannot be said although it was allowed to be custom is not recommended again.

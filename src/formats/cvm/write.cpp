@@ -187,12 +187,14 @@ class Exporter {
 
   Status node(NodeId id) {
     const Node& node = graph_[id];
-    if (entries_.count(node.out[0].n) || !(stored(node.out[0]) == node.out[0]))
-      return {};  // the input's clip, a filter
-    NNEX_TRY(pending_constants(node.out[0]));
+    const auto first = std::find_if(node.out.begin(), node.out.end(), [](ValueId v) { return v.valid(); });
+    if (first == node.out.end()) return {};  // nobody reads it
+    const ValueId y = *first;
+    if (entries_.count(y.n) || !(stored(y) == y)) return {};  // the input's clip, a filter
+    NNEX_TRY(pending_constants(y));
     NodeExport n{graph_, node};
     NNEX_TRY(unspell(n));
-    SymbolNode out{graph_[node.out[0]].name, n.op, {}};
+    SymbolNode out{graph_[y].name, n.op, {}};
     if (out.name.empty()) {
       nameless_.insert(symbol_.nodes.size());
       out.name = fmt::format("{}_{}", n.op, symbol_.nodes.size());
@@ -204,18 +206,26 @@ class Exporter {
       out.inputs.push_back(from);
     }
     if (n.alias) {
-      entries_[node.out[0].n] = out.inputs[0];
+      entries_[y.n] = out.inputs[0];
       return {};
     }
     std::vector<Shape> shapes;
-    for (ValueId v : node.out) shapes.push_back(v.valid() ? n.shape(v) : Shape{1});
-    const Entry made = add_node(std::move(out), shapes, bits_[node.out[0].n], write_text_map(n.attrs));
+    for (size_t o = 0; o < node.out.size(); ++o)
+      shapes.push_back(node.out[o].valid() ? n.shape(node.out[o]) : unread_shape(n, o));
+    const Entry made = add_node(std::move(out), shapes, -1, write_text_map(n.attrs));
     for (size_t o = 0; o < node.out.size(); ++o) {
       if (!node.out[o].valid()) continue;
       entries_[node.out[o].n] = {made.node, static_cast<int64_t>(o)};
       precision_[static_cast<size_t>(first_.back()) + o] = bits_[node.out[o].n];
     }
     return {};
+  }
+
+  /// Extents of an output that nobody reads: get_valid_counts alone has two of them.
+  static Shape unread_shape(const NodeExport& n, size_t output) {
+    if (n.op != "get_valid_counts") return Shape{1};
+    const Shape x = n.shape_in(0);
+    return output == 0 ? Shape{x[0]} : x;
   }
 
   /// Where input i of a node lies, reshaped first where the node asks for that.
