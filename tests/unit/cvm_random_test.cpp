@@ -80,8 +80,7 @@ Case clip(Dice& d) {
 }
 
 Case right_shift(Dice& d) {
-  return same_shape(
-      d, fmt::format(R"({{"precision": "{}", "shift_bit": "{}"}})", d.between(1, 32), d.between(1, 32)));
+  return same_shape(d, fmt::format(R"({{"precision": "{}", "shift_bit": "{}"}})", d.between(1, 32), d.between(1, 32)));
 }
 Case left_shift(Dice& d) {
   const int64_t by = d.between(1, 30);
@@ -180,10 +179,8 @@ Case max_pool(Dice& d) {
 Case upsampling(Dice& d) {
   const Ints x = d.shape(4, 4);
   const int64_t scale = d.between(1, 3);
-  return {fmt::format(R"({{"scale": "{}"}})", scale),
-          {x},
-          {d.between(1, 32)},
-          {{x[0], x[1], x[2] * scale, x[3] * scale}}};
+  return {
+      fmt::format(R"({{"scale": "{}"}})", scale), {x}, {d.between(1, 32)}, {{x[0], x[1], x[2] * scale, x[3] * scale}}};
 }
 
 Case repeat(Dice& d) {
@@ -220,7 +217,8 @@ Case concatenate(Dice& d) {
 Case transpose(Dice& d) {
   const Ints x = d.shape(1, 5);
   Ints axes, y;
-  for (size_t i = 0; i < x.size(); ++i) axes.insert(axes.begin() + d.between(0, static_cast<int64_t>(i)), static_cast<int64_t>(i));
+  for (size_t i = 0; i < x.size(); ++i)
+    axes.insert(axes.begin() + d.between(0, static_cast<int64_t>(i)), static_cast<int64_t>(i));
   for (int64_t a : axes) y.push_back(x[static_cast<size_t>(a)]);
   return {fmt::format(R"({{"axes": "{}"}})", listed(axes)), {x}, {d.between(1, 32)}, {y}};
 }
@@ -291,10 +289,8 @@ Case take(Dice& d) {
 
 Case lut(Dice& d) {
   const Ints x = d.shape(1, 4), table = d.shape(1, 2, 5);
-  return {fmt::format(R"({{"in_dim": "{}"}})", Shape(table).count()),
-          {x, table},
-          {d.between(2, 6), d.between(1, 32)},
-          {x}};
+  return {
+      fmt::format(R"({{"in_dim": "{}"}})", Shape(table).count()), {x, table}, {d.between(2, 6), d.between(1, 32)}, {x}};
 }
 
 Case where(Dice& d) {

@@ -139,11 +139,18 @@ class Exporter {
     return true;
   }
 
+  /// The first output that somebody reads; invalid: there is none.
+  static ValueId first_output(const Node& node) {
+    const auto first = std::find_if(node.out.begin(), node.out.end(), [](ValueId v) { return v.valid(); });
+    return first == node.out.end() ? ValueId{} : *first;
+  }
+
   /// Constants that operators of CVM have as inputs, or that are heads: others become attributes.
   void find_operands() {
     for (ValueId v : graph_.outputs()) operands_.insert(stored(v).n);
     for (NodeId id : graph_.order()) {
-      if (!(stored(graph_[id].out[0]) == graph_[id].out[0])) continue;  // a filter
+      const ValueId y = first_output(graph_[id]);
+      if (!y.valid() || !(stored(y) == y)) continue;  // a filter
       NodeExport n{graph_, graph_[id]};
       if (!unspell(n).ok()) continue;  // fails again where it is written
       for (ValueId v : n.in)
@@ -187,9 +194,8 @@ class Exporter {
 
   Status node(NodeId id) {
     const Node& node = graph_[id];
-    const auto first = std::find_if(node.out.begin(), node.out.end(), [](ValueId v) { return v.valid(); });
-    if (first == node.out.end()) return {};  // nobody reads it
-    const ValueId y = *first;
+    const ValueId y = first_output(node);
+    if (!y.valid()) return {};                                // nobody reads it
     if (entries_.count(y.n) || !(stored(y) == y)) return {};  // the input's clip, a filter
     NNEX_TRY(pending_constants(y));
     NodeExport n{graph_, node};
