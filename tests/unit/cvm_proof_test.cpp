@@ -367,9 +367,11 @@ Wide computed(const Graph& graph, const Node& node, const std::vector<Tensor>& i
 
 bool fits(int64_t n) { return n >= INT32_MIN && n <= INT32_MAX; }
 
+constexpr uint32_t kUsualCases = 600;
+
 uint32_t cases() {
   const char* wish = std::getenv("NNEX_CVM_CASES");
-  return wish ? static_cast<uint32_t>(std::strtoul(wish, nullptr, 10)) : 600;
+  return wish ? static_cast<uint32_t>(std::strtoul(wish, nullptr, 10)) : kUsualCases;
 }
 
 std::vector<Value> run(Graph graph, const std::vector<ValueId>& results, const Tensor& input, bool plain) {
@@ -492,7 +494,8 @@ TEST(CvmProof, HoldsForRandomNetworksAtTheEndsOfTheirRange) {
                           "cvm_non_max_suppression"})
     EXPECT_GT(counts.ran[row], 0) << row;
   EXPECT_GT(counts.safe, 0);
-  EXPECT_GT(counts.overflowed, 0) << "upstream's rules let some networks overflow";
+  // Upstream's rules let one network in a few hundred overflow.
+  if (cases() >= kUsualCases) EXPECT_GT(counts.overflowed, 0);
   RecordProperty("overflowed", counts.overflowed);
   RecordProperty("safe", counts.safe);
 }
