@@ -18,12 +18,12 @@
 #include <filesystem>
 #include <new>
 
-#include "formats/container.h"
-#include "formats/nnef/quant_file.h"
-#include "formats/nnef/shapes.h"
-#include "formats/nnef/tensor_file.h"
-#include "formats/nnef/weights.h"
 #include "graph/text/rules.h"
+#include "standards/container.h"
+#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/read_quant.h"
+#include "standards/nnef/read_tensor.h"
+#include "standards/nnef/weights.h"
 
 namespace {
 

@@ -2,11 +2,8 @@
 //
 //     PEER_ORT=FOLDER peer_ort [--threads N] [--seconds S] [--level 0|1|2|99] [--save FOLDER] MODEL.onnx
 //
-// The peer is opened at run time (bench/install_peer fetches it) and called through the table of functions that
-// OrtGetApiBase()->GetApi(1) returns. Entries are only ever appended to that table, so a place in it is a stable name
-// and no header of the peer is needed. Inputs are those stored beside the model (test_data_set_0/input_I.pb), else
+// peer.h opens the peer. Inputs are those stored beside the model (test_data_set_0/input_I.pb), else
 // normal random numbers from a fixed seed. One process times one model, so that peak memory belongs to that model.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -26,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "peer.h"
+
 namespace {
 
 [[noreturn]] void fail(std::string_view why) {
@@ -33,67 +33,25 @@ namespace {
   std::exit(2);
 }
 
-// ---- The peer's table of functions -------------------------------------------------------------------------------
-
-/// Places in the table of API version 1.
-enum class Call : size_t {
-  get_error_message = 2,
-  create_env = 3,
-  create_session = 7,
-  run = 9,
-  create_session_options = 10,
-  set_graph_optimization_level = 23,
-  set_intra_op_threads = 24,
-  set_inter_op_threads = 25,
-  input_count = 30,
-  output_count = 31,
-  input_type = 33,
-  input_name = 36,
-  output_name = 37,
-  create_tensor_with_data = 49,
-  tensor_data = 51,
-  type_as_tensor = 55,
-  element_type = 60,
-  rank = 61,
-  extents = 62,
-  element_count = 64,
-  tensor_type_and_shape = 65,
-  create_cpu_memory_info = 69,
-  default_allocator = 78,
-  release_session = 95,
-  release_value = 96,
-};
-
-/// The opened library. Every call ends the program with the peer's own message when the peer refuses.
+/// Every call ends the program with the peer's own message when the peer refuses.
 class Peer {
  public:
-  explicit Peer(const std::string& library) {
-    void* opened = dlopen(library.c_str(), RTLD_NOW);
-    if (!opened) fail(dlerror());
-    auto base = reinterpret_cast<const ApiBase* (*)()>(dlsym(opened, "OrtGetApiBase"));
-    if (!base) fail(library + " has no OrtGetApiBase");
-    table_ = base()->get_api(1);
-    version_ = base()->version();
+  explicit Peer(std::string missing = {}) : library_(missing) {
+    if (!missing.empty()) fail(missing);
     (*this)(Call::create_env, 3, "peer_ort", &environment_);  // 3: errors alone are logged
   }
 
   template <class... Args>
-  void operator()(Call call, Args... args) const {
-    void* status = reinterpret_cast<void* (*)(Args...)>(table_[size_t(call)])(args...);
-    if (status) fail(reinterpret_cast<const char* (*)(const void*)>(table_[size_t(Call::get_error_message)])(status));
+  void operator()(Call place, Args... args) const {
+    if (void* status = library_.call(place, args...)) fail(library_.message(status));
   }
 
-  void release(Call call, void* object) const { reinterpret_cast<void (*)(void*)>(table_[size_t(call)])(object); }
-  std::string_view version() const { return version_; }
+  void release(Call place, void* object) const { library_.release(place, object); }
+  std::string_view version() const { return library_.version(); }
   void* environment() const { return environment_; }
 
  private:
-  struct ApiBase {
-    void* const* (*get_api)(uint32_t version);
-    const char* (*version)();
-  };
-  void* const* table_ = nullptr;
-  const char* version_ = "";
+  PeerLibrary library_;
   void* environment_ = nullptr;
 };
 
@@ -212,6 +170,16 @@ void write_tensor(const std::filesystem::path& path, const Stored& tensor) {
   }
 }
 
+/// The bytes at an address that kernels like, as `nnex bench` has them: neither engine's runs pay for where a file's
+/// tensors happen to lie.
+std::shared_ptr<void> aligned(std::string_view bytes) {
+  constexpr size_t kAlignment = 64;
+  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, (bytes.size() / kAlignment + 1) * kAlignment), std::free);
+  if (!memory) fail("out of memory");
+  std::memcpy(memory.get(), bytes.data(), bytes.size());
+  return memory;
+}
+
 // ---- One model ---------------------------------------------------------------------------------------------------
 
 struct Options {
@@ -247,14 +215,14 @@ class Network {
     size_t inputs = 0, outputs = 0;
     peer_(Call::input_count, session_, &inputs);
     peer_(Call::output_count, session_, &outputs);
-    stored_.reserve(inputs);  // the peer's tensors point into these bytes
     for (size_t i = 0; i < inputs; ++i) {
       char* name = nullptr;
       peer_(Call::input_name, session_, i, allocator, &name);
       input_names_.push_back(name);
-      Stored& t = stored_.emplace_back(input(i, name));
-      peer_(Call::create_tensor_with_data, memory, t.bytes.data(), t.bytes.size(), t.extents.data(), t.extents.size(),
-            t.type, &inputs_.emplace_back(nullptr));
+      const Stored t = input(i, name);
+      void* data = memory_.emplace_back(aligned(t.bytes)).get();
+      peer_(Call::create_tensor_with_data, memory, data, t.bytes.size(), t.extents.data(), t.extents.size(), t.type,
+            &inputs_.emplace_back(nullptr));
     }
     for (size_t i = 0; i < outputs; ++i) {
       peer_(Call::output_name, session_, i, allocator, &output_names_.emplace_back(nullptr));
@@ -336,7 +304,7 @@ class Network {
   const Peer& peer_;
   std::string model_;
   void* session_ = nullptr;
-  std::vector<Stored> stored_;
+  std::vector<std::shared_ptr<void>> memory_;  // the peer's tensors lie there
   std::vector<void*> inputs_;
   std::vector<char*> input_names_, output_names_;
 };
@@ -421,10 +389,8 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  const char* folder = std::getenv("PEER_ORT");
-  if (!folder) fail("PEER_ORT must name the folder in which bench/install_peer put the peer");
   const double start = now_ms();
-  const Peer peer(std::string(folder) + "/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1");
+  const Peer peer;
   const double library = now_ms() - start;
   auto report = measure(peer, options);
   report["library_ms"] = library;  // opening the library, once a process; not part of load_ms

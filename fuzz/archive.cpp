@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/container.h"
-#include "formats/tar.h"
+#include "standards/container.h"
+#include "standards/tar.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;

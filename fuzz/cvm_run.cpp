@@ -5,9 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "formats/cvm/import.h"
-#include "formats/cvm/write.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/write.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
@@ -25,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!written.ok() && written.error().code() == Code::internal) std::abort();
   LoadOptions options;
   options.memory_limit = int64_t{64} << 20;
-  auto model = Model::compile(std::move(graph).value(), options);
+  auto model = compile(std::move(graph).value(), options);
   if (!model.ok()) return 0;
   auto in = Tensor::make(DType::i32, Shape(model->inputs()[0].extents));
   if (!in.ok()) return 0;

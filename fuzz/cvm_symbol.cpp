@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "formats/cvm/import.h"
+#include "standards/cvm/import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = cvm_format::write_symbol(*symbol);
   auto back = cvm_format::read_symbol(text);
   if (back.ok() && cvm_format::write_symbol(*back) != text) std::abort();
-  Graph graph;
+  ir::Graph graph;
   cvm_format::Importer importer(graph, false);
   (void)importer.symbol(*symbol).ok();
   return 0;

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "formats/nnef/import.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   LoadOptions load;
   load.memory_limit = int64_t{64} << 20;
-  auto model = Model::compile(std::move(graph).value(), load);
+  auto model = compile(std::move(graph).value(), load);
   if (!model.ok() && model.error().code() == Code::internal) std::abort();
   return 0;
 }

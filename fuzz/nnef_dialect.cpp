@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "formats/nnef/import.h"
-#include "formats/nnef/provisional.h"
-#include "formats/nnef/tract/reader.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
+#include "standards/nnef/read_provisional.h"
+#include "standards/nnef/tract/reader.h"
 
 namespace {
 
@@ -43,7 +44,7 @@ void tract(std::string_view text) {
   }
   LoadOptions load;
   load.memory_limit = int64_t{64} << 20;
-  auto model = Model::compile(*std::move(graph), load);
+  auto model = compile(*std::move(graph), load);
   if (!model.ok() && model.error().code() == Code::internal) std::abort();
   (void)nnef_format::tract_items(text, nullptr).ok();
 }

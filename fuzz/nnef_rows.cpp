@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "formats/nnef/import.h"
-#include "run/convert.h"
+#include "api/export.h"
+#include "standards/nnef/import.h"
 
 namespace {
 
-nnex::Result<nnex::Graph> read(std::string_view text) {
+nnex::Result<nnex::ir::Graph> read(std::string_view text) {
   using namespace nnex;
   nnef_format::ImportOptions options;
   options.language.limits.operations = 2000;

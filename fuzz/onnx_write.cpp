@@ -3,15 +3,15 @@
 
 #include <cstdlib>
 
-#include "formats/read.h"
-#include "run/convert.h"
+#include "api/export.h"
+#include "api/read.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
   auto graph = read_model_bytes({reinterpret_cast<const char*>(data), size}, {});
   if (!graph.ok() || graph->node_count() > 2000) return 0;
   for (bool custom : {false, true}) {
-    Graph copy(*graph);
+    ir::Graph copy(*graph);
     auto written = to_onnx(copy, {{}, custom, {}});
     if (!written.ok()) {
       if (written.error().code() == Code::internal) std::abort();

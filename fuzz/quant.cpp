@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "formats/nnef/quant_file.h"
+#include "standards/nnef/read_quant.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;

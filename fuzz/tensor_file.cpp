@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/nnef/tensor_file.h"
+#include "standards/nnef/read_tensor.h"
 #include "tensor/convert.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -8,6 +8,7 @@
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
 #include "nnex/model.h"
+#include "run/compile.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace nnex;
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text = graph_text::print(*graph);
   auto back = graph_text::read_graph(text, "printed");
   if (!back.ok() || graph_text::print(*back) != text) std::abort();
-  auto model = Model::compile(std::move(graph).value());
+  auto model = compile(std::move(graph).value());
   if (!model.ok() && model.error().code() == Code::internal) std::abort();
   return 0;
 }

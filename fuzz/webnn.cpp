@@ -113,7 +113,7 @@ void operation(Choices& c, GraphBuilder& builder, std::vector<Operand>& operands
 NamedTensors tensors(const Context& context, const std::map<std::string, OperandDescriptor>& ports) {
   NamedTensors out;
   for (const auto& [name, d] : ports)
-    if (auto t = context.createTensor({d, true, true}).get(); t.ok()) out.emplace(name, *t);
+    if (auto t = context.createTensor({d.dataType, d.shape, true, true}).get(); t.ok()) out.emplace(name, *t);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "webnn/program_file.h"
+#include "standards/webnn/program_file.h"
 
 namespace {
 

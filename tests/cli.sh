@@ -44,7 +44,7 @@ expect 2 "found f32[1,8]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$
 expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/nnef"
 for form in nnef nnef.tar nnef.tgz; do
   expect 0 "variables" "$nnex" convert "$model" "$scratch/$form" --set N=1
-  expect 0 "probabilities" "$nnex" run "$scratch/$form" --random --save "$scratch/again.dat"
+  expect 0 "probabilities" "$nnex" run "$scratch/$form" --random --save "$scratch/again.dat" --force
 done
 expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
@@ -55,16 +55,20 @@ expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
 expect 0 "f32[3,8]" "$nnex" dump "$model" --set N=3 --optimized
 expect 0 "f32[3,8]" "$nnex" inspect --set N=3 "$model"
 expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/m.webnn"
-expect 2 "needed a name in .webnn or .mjs" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
+expect 2 "needed a name in .webnn, .mjs or .js" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.webnn" --set N=1
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.mjs" --set N=1
+mkdir "$scratch/script"
+expect 0 "operations" "$nnex" convert "$model" "$scratch/script/m.js" --set N=1
 expect 0 "sound" "$nnex" check "$scratch/m.webnn"
 expect 0 "picture" "$nnex" inspect "$scratch/m.webnn"
 expect 0 "probabilities" "$nnex" run "$scratch/m.webnn" --random --save "$scratch/program.dat"
 expect 0 "operations" "$nnex" convert "$scratch/m.webnn" "$scratch/again.webnn"
 expect 0 "" cmp "$scratch/m.weights" "$scratch/again.weights"
 if command -v node >/dev/null; then
-  expect 0 "the module says what the program says" node "$(dirname "$0")/webnn_module.mjs" "$scratch/m.mjs" "$scratch/m.webnn"
+  for written in "$scratch/m.mjs" "$scratch/script/m.js"; do
+    expect 0 "the module says what the program says" node "$(dirname "$0")/webnn_module.mjs" "$written" "$scratch/m.webnn"
+  done
 fi
 # The model as ONNX again, from every form it has by now; its tensors in a file of their own.
 expect 0 "opset" "$nnex" convert "$model" "$scratch/m.onnx"
@@ -150,6 +154,7 @@ for c in range(3):
             by_columns[c + 3 * (y + 32 * x)] = ((c * 32 + y) * 32 + x) % 7 / 7
 open(sys.argv[1] + "/columns.npy", "wb").write(npy("<f4", (1, 3, 32, 32), struct.pack("<3072f", *by_columns), True))
 open(sys.argv[1] + "/type.npy", "wb").write(npy("<i4", (1, 3, 32, 32), pixels))
+open(sys.argv[1] + "/empty.npy", "wb").write(npy("<f4", (1 << 40, 0, 1 << 40), b"", True))
 open(sys.argv[1] + "/big.npy", "wb").write(npy("<f4", (1 << 40, 1 << 40), pixels))
 PY
 for kind in in.npz in.npy columns.npy; do
@@ -158,11 +163,142 @@ done
 expect 0 "" cmp "$scratch/in.npz.json" "$scratch/in.npy.json"
 expect 0 "" cmp "$scratch/in.npz.json" "$scratch/columns.npy.json"
 expect 2 "found i32[1,3,32,32]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/type.npy"
+expect 2 "found f32[1099511627776,0,1099511627776]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/empty.npy"
 expect 3 "its data end before shape [1099511627776,1099511627776] is filled" "$nnex" run "$model" --input "$scratch/big.npy"
 expect 0 "f32[3,8]" "$nnex" run "$model" --random --set picture.0=3
 expect 2 "no symbol 'picture.1'; the inputs have: N" "$nnex" run "$model" --random --set picture.1=3
 expect 2 "needed SYMBOL=N" "$nnex" run "$model" --random --set N=x
 expect 2 "found f32[1,3,32,32]; needed f32[2,3,32,32]" "$nnex" run "$model" --input "$scratch/in.npy" --set N=2
+# Usage: the reason and where help is, in two lines; what was probably meant.
+expect 2 "see \`nnex run --help\`" "$nnex" run
+expect 2 "model is required" "$nnex" run
+expect 2 "no option '--thread' (did you mean '--threads'?)" "$nnex" run --thread 1
+expect 2 "no option '--seed' (did you mean '--set'?)" "$nnex" bench "$model" --seed=1
+if [ "$("$nnex" run "$model" --topk two 2>&1 | wc -l)" != 2 ]; then echo "  a usage error of more than two lines"; bad=1; fi
+expect 0 "conform" "$nnex" help
+expect 0 "--topk" "$nnex" help run
+expect 2 "no verb 'rnu' (did you mean 'run'?)" "$nnex" help rnu
+# Completions and the manual page: of every verb and option, and no shell or formatter finds fault with them.
+for shell in bash zsh fish; do
+  expect 0 "expand-compounds" "$nnex" completion $shell
+  "$nnex" completion $shell > "$scratch/completion.$shell"
+  if command -v $shell >/dev/null; then expect 0 "" $shell -n "$scratch/completion.$shell"; fi
+done
+expect 2 "tcsh not in {bash,zsh,fish}" "$nnex" completion tcsh
+completed() {  # completed "LINE": what bash offers for its last word
+  bash -c 'source "$1"; read -ra COMP_WORDS <<<"$2"; [ "${2% }" = "$2" ] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _nnex; echo "${COMPREPLY[@]}"' \
+    - "$scratch/completion.bash" "$1"
+}
+expect 0 "profile" completed "nnex pr"
+expect 0 "--topk" completed "nnex run --to"
+expect 0 "onnx nnef cvm webnn" completed "nnex convert --to "
+expect 0 "standard tract" completed "nnex run --dialect "
+expect 0 '\fB\-\-topk\fR' "$nnex" help --man
+for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do expect 0 ".SS \"nnex $verb" "$nnex" help --man; done
+if command -v man >/dev/null; then
+  "$nnex" help --man > "$scratch/nnex.1"
+  if [ -n "$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -l "$scratch/nnex.1" 2>&1 >/dev/null)" ]; then echo "  the manual page has faults"; bad=1; fi
+fi
+# conform is a program of its own, which may be absent.
+mkdir "$scratch/by_itself" && cp "$nnex" "$scratch/by_itself/nnex"
+expect 4 "cannot start nnex-conform: No such file or directory; it comes with the tests: build the target nnex_conform" \
+  env PATH=/nosuch "$scratch/by_itself/nnex" conform onnx "$(dirname "$model")"
+expect 0 "passed, 0 failed" env PATH="$(dirname "$(realpath "$nnex")"):$PATH" "$scratch/by_itself/nnex" conform onnx "$(dirname "$model")"
+expect 2 "see \`nnex conform --help\`" "$nnex" conform
+expect 0 "--through" "$nnex" conform --help
+if [ "$("$nnex" --version)" != "nnex $("$nnex" env | sed -n 's/^version *//p')" ]; then echo "  --version and env tell different versions"; bad=1; fi
+# Inputs: by name from JSON, from standard input, from a folder, of another type; outputs in the model's order.
+mkdir -p "$scratch/two/inputs"
+printf '%s\n' 'version 1.0;' 'graph two(x, w) -> (y, z) {' ' x = external(shape = [2,3]);' ' w = external(shape = [1,3]);' \
+  ' y = add(x, w);' ' z = div(x, w);' '}' > "$scratch/two/graph.nnef"
+echo '{"w": [[0, 1, 2]], "x": [[1, 2, 3], [4, 5, "NaN"]]}' > "$scratch/named.json"
+echo '{"v": [[0, 1, 2]]}' > "$scratch/misnamed.json"
+expect 0 "y: f32[2,3]" "$nnex" run "$scratch/two" -i "$scratch/named.json" --save "$scratch/y.json" --save "$scratch/z.json"
+expect 0 '[[1.0,3.0,5.0],[4.0,6.0,"NaN"]]' cat "$scratch/y.json"
+expect 0 '[["Infinity",2.0,1.5],["Infinity",5.0,"NaN"]]' cat "$scratch/z.json"
+expect 0 "" "$nnex" run "$scratch/two" -i "$scratch/named.json" --save "z=$scratch/z.npy" --save "y=$scratch/y.npy" --save "$scratch/z2.npy"
+expect 0 "" cmp "$scratch/z.npy" "$scratch/z2.npy"
+expect 2 "no output is left for it; the model gives 2" "$nnex" run "$scratch/two" --random --save a.npy --save b.npy --save c.npy
+expect 2 "found the file twice" "$nnex" run "$scratch/two" --random --save a.npy --save a.npy
+expect 2 "no output 'yy' (did you mean 'y'?); the model has: 'y' 'z'" "$nnex" run "$scratch/two" --random --save yy=a.npy
+expect 2 "no input 'v'; the model has: 'x' 'w'" "$nnex" run "$scratch/two" -i "$scratch/misnamed.json"
+expect 2 "input 'x' is given twice" "$nnex" run "$scratch/two" -i "x=$scratch/y.npy" -i "x=$scratch/y.json"
+expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"
+expect 0 "y: f32[2,3]" bash -c "cat '$scratch/named.json' | '$nnex' run '$scratch/two' -i -"
+expect 0 "y: f32[2,3]" bash -c "cat '$scratch/y.npy' | '$nnex' run '$scratch/two' -i x=- --random"
+expect 3 "standard input is empty" "$nnex" run "$scratch/two" -i - < /dev/null
+cp "$scratch/y.npy" "$scratch/two/inputs/x.npy"
+expect 2 "input 'w' is missing" "$nnex" run "$scratch/two" -i "$scratch/two/inputs"
+expect 0 "y: f32[2,3]  " "$nnex" run "$scratch/two" -i "$scratch/two/inputs" --random
+expect 2 "the folder has no input" "$nnex" run "$scratch/two" -i "$scratch/kept"
+expect 0 "probabilities" "$nnex" run "$model" -i "$(dirname "$model")/test_data_set_0" --save "$scratch/stored.npy"
+expect 0 "f32[1,8]" "$nnex" run "$model" -i "$scratch/type.npy" --cast
+expect 2 "--cast converts it" "$nnex" run "$model" -i "$scratch/type.npy"
+echo "[[1.5, 300]]" > "$scratch/reals.json"
+printf '%s\n' 'version 1.0;' 'graph whole(x) -> (y) {' ' x = external<integer>(shape = [1,2]);' ' y = copy(x);' '}' > "$scratch/whole.nnef"
+expect 2 "found 1.5; needed a whole number" "$nnex" run "$scratch/whole.nnef" -i "$scratch/reals.json"
+expect 0 "1 300" "$nnex" run "$scratch/whole.nnef" -i "$scratch/reals.json" --cast
+# Answers: every row of a batch, values in JSON, statistics of what is large.
+expect 0 "row [1]" "$nnex" run "$model" --random --set N=2 --topk 1
+expect 0 "... 4 more rows (20 in all)" "$nnex" run "$model" --random --set N=20 --topk 1
+"$nnex" run "$model" --random --set N=2 --topk 1 --json > "$scratch/small.json"
+"$nnex" run "$model" --random --set N=200 --json > "$scratch/large.json"
+python3 - "$scratch" <<'PY' || bad=1
+import json, sys
+small, large = (json.load(open(f"{sys.argv[1]}/{name}.json"))["outputs"][0] for name in ("small", "large"))
+values, top = small["values"], small["top"]
+if [len(values), len(values[0])] != [2, 8] or any(abs(sum(row) - 1) > 1e-5 for row in values):
+    sys.exit(f"  values of a small output: {values}")
+if [t["row"] for t in top] != [[0], [1]] or any(t["value"] != max(values[i]) for i, t in enumerate(top)):
+    sys.exit(f"  the largest of each row: {top}")
+if "values" in large or large["statistics"]["count"] != 1600 or "--save 'probabilities=FILE.npy'" not in large["hint"]:
+    sys.exit(f"  a large output: {large}")
+PY
+# Timings say what was timed; other inputs than the stored ones; threads there are.
+expect 0 "input picture  f32[2,3,32,32]  (random numbers)" "$nnex" bench "$model" --seconds 0.1 --random --set N=2
+expect 0 "(test_data_set_0)" "$nnex" profile "$model" --seconds 0.1
+expect 2 "--random or -i gives other inputs" "$nnex" bench "$model" --seconds 0.1 --set N=2
+expect 0 '"type": "f32[1,3,32,32]"' "$nnex" profile "$model" --seconds 0.1 --json -i "$scratch/in.npy"
+expect 0 "this process may use" "$nnex" bench "$model" --seconds 0.1 --threads 9999
+threads=$("$nnex" env --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["threads"])')
+expect 0 "\"threads\":$threads," "$nnex" bench "$model" --seconds 0.1 --threads 9999 --json
+# What takes too long is refused: a run between two nodes, whatever else in the middle.
+python3 - "$scratch/loop.onnx" <<'PY'
+import sys
+def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def num(field, n): return varint(field << 3) + varint(n)
+def msg(field, *parts):
+    body = b"".join(p if isinstance(p, bytes) else p.encode() for p in parts)
+    return varint(field << 3 | 2) + varint(len(body)) + body
+def value(name, kind, *extents): return msg(1, name) + msg(2, msg(1, num(1, kind) + msg(2, *(msg(1, num(1, e)) for e in extents))))
+def node(op, ins, outs, more=b""): return b"".join(msg(1, i) for i in ins) + b"".join(msg(2, o) for o in outs) + msg(4, op) + more
+body = (msg(1, node("Identity", ["c"], ["go"])) + msg(1, node("Neg", ["s"], ["t"])) + msg(2, "body") + msg(11, value("i", 7)) +
+        msg(11, value("c", 9)) + msg(11, value("s", 1, 2)) + msg(12, value("go", 9)) + msg(12, value("t", 1, 2)))
+loop = node("Loop", ["n", "", "x"], ["y"], msg(5, msg(1, "body") + msg(6, body) + num(20, 5)))
+graph = msg(1, loop) + msg(2, "g") + msg(11, value("n", 7)) + msg(11, value("x", 1, 2)) + msg(12, value("y", 1, 2))
+open(sys.argv[1], "wb").write(num(1, 8) + msg(8, msg(1, "") + num(2, 17)) + msg(7, graph))
+PY
+echo '{"n": 1000000000000, "x": [1, 2]}' > "$scratch/endless.json"
+echo '{"n": 500, "x": [1, 2]}' > "$scratch/finite.json"
+expect 0 "y: f32[2]  1 2" "$nnex" run "$scratch/loop.onnx" -i "$scratch/finite.json" --timeout 60
+for verb in run bench profile; do
+  expect 3 "refused: took longer than 0.3 s" "$nnex" $verb "$scratch/loop.onnx" -i "$scratch/endless.json" --timeout 0.3
+done
+expect 3 "refused: took longer than 0.3 s" bash -c "sleep 2 | '$nnex' run '$model' -i - --timeout 0.3"
+expect 0 "sound" "$nnex" check "$model" --timeout 60
+expect 2 "found '0'; needed a number above 0" "$nnex" check "$model" --timeout 0
+# The time of a loop is its own alone: rows and their sum.
+"$nnex" profile "$scratch/loop.onnx" -i "$scratch/finite.json" --seconds 0.1 --json > "$scratch/profile.json"
+python3 - "$scratch/profile.json" <<'PY' || bad=1
+import json, sys
+profile = json.load(open(sys.argv[1]))
+nodes = profile["nodes"]
+loop, = (n for n in nodes if n["op"] == "loop")
+inside = sum(n["us_with_blocks"] for n in nodes if n is not loop)
+if len(nodes) < 500 or inside <= 0 or loop["us"] + inside > loop["us_with_blocks"] * 1.0001:
+    sys.exit(f"  {len(nodes)} nodes; the loop {loop}, inside {inside} us")
+if abs(profile["total_us"] - sum(n["us"] for n in nodes)) > 1e-3 * profile["total_us"]: sys.exit("  the sum is another")
+PY
 # An integer network without parameters: its certificate, inputs of its whole range, bytes into what is no file.
 net=$scratch/net; mkdir "$net" "$scratch/lone" "$scratch/orphan" "$scratch/none"
 cat > "$net/symbol" <<'JSON'
@@ -198,6 +334,12 @@ expect 0 "" cmp "$scratch/through" "$scratch/file"
 ln -s /dev/null "$scratch/null"
 expect 0 "" "$nnex" run "$net" --random --save-bytes "$scratch/null"
 expect 0 "" test -L "$scratch/null"
+# NNEF's values as they are, by the standard's bodies, and as other standards say them.
+values=$(dirname "$0")/cases/nnef
+expect 0 "53 passed, 0 failed" "$nnex" conform nnef "$values" --quiet
+expect 0 "43 passed, 0 failed" "$nnex" conform nnef "$values" --quiet --through onnx
+expect 0 "30 passed, 0 failed" "$nnex" conform nnef "$values" --quiet --through webnn
+expect 0 "52 passed, 0 failed" "$nnex" conform nnef "$values" --quiet --through nnef
 # Vectors that are broken: a failed row each, with its place, and the others run.
 expect 3 "no cases found" "$nnex" conform cvm "$scratch/none"
 for standard in onnx webnn nnef; do expect 3 "no " "$nnex" conform $standard "$scratch/none"; done
@@ -217,4 +359,22 @@ expect 1 "$vectors/relu.json cases[0]: no object" "$nnex" conform cvm "$vectors"
 expect 1 "wide: data[0]: found 4294967297; needed a whole number from -2147483648 to 2147483647" "$nnex" conform cvm "$vectors"
 expect 1 'bare.json: needed "cases": [...]' "$nnex" conform cvm "$vectors"
 expect 1 "load: the case cannot be read: type must be string, but is number" "$nnex" conform cvm "$vectors"
+# NNEF: likewise; what is not finite stands as a word.
+cases=$scratch/nnef_cases; mkdir -p "$cases/values" "$cases/rules"
+text='version 1.0; graph g(x) -> (y) { x = external(shape = [2]); y = relu(x); }'
+port() { echo "{\"dtype\": \"scalar\", \"shape\": [2], \"values\": [$1]}"; }
+cat > "$cases/values/values.json" <<JSON
+{"cases": [3, {"id": "bare"}, {"id": "words", "graph": "$text", "inputs": {"x": $(port '"inf", -1')}, "outputs": {"y": $(port '"inf", 0')}},
+ {"id": "null", "graph": "$text", "inputs": {"x": $(port 'null, -1')}, "outputs": {"y": $(port '1, 0')}},
+ {"id": "finite", "graph": "$text", "inputs": {"x": $(port '1, -1')}, "outputs": {"y": $(port '"inf", 0')}}]}
+JSON
+echo '{"cases": [{"file": "nowhere.nnef", "verdict": "valid"}, {"file": 3}]}' > "$cases/rules/index.json"
+expect 1 "1 passed, 6 failed" "$nnex" conform nnef "$cases"
+expect 1 "values/case 1: the case cannot be read: it has no 'id'" "$nnex" conform nnef "$cases"
+expect 1 "values/null: the case cannot be read" "$nnex" conform nnef "$cases"
+# What a standard cannot say as it is, and can by the bodies of NNEF's compound operations.
+echo 'version 1.0; graph g(x) -> (y) { x = external(shape = [1,2,8,8]); y = local_mean_normalization(x, size = [1,1,3,3]); }' > "$scratch/mean.nnef"
+expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx"
+expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.webnn"
+expect 0 "" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx" --expand-compounds
 exit $bad

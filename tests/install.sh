@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install.sh BUILD: installs the build to a folder of its own, then makes the documents' examples with CMake, README's with pkg-config too, and
-# runs them.
+# runs them, with the static library and with the shared one; links one without shared libraries; looks at what the shared library shows;
+# configures nnex as a part of another project.
 set -uo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
@@ -25,6 +26,10 @@ add_executable(example main.cpp)
 target_link_libraries(example PRIVATE nnex::nnex)
 add_executable(webnn webnn.cpp)
 target_link_libraries(webnn PRIVATE nnex::nnex)
+add_executable(shared main.cpp)
+target_link_libraries(shared PRIVATE nnex::shared)
+add_executable(webnn_shared webnn.cpp)
+target_link_libraries(webnn_shared PRIVATE nnex::shared)
 CMAKE
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 cmake -S "$scratch/app" -B "$scratch/app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
@@ -35,11 +40,75 @@ cmake --build "$scratch/app/build" >"$scratch/log" 2>&1 || fail "the examples do
 [ "$("$scratch/app/build/webnn" 2>"$scratch/log")" = "2 4" ] || fail "the example of docs/webnn.md does not print 2 4"
 grep -q 'matmul \[scores\]' "$scratch/log" || grep -q '\[scores\] matmul' "$scratch/log" || fail "the example of docs/webnn.md names no label"
 
+# The shared library: the same answers, one name for the loader, and nothing but what the headers declare.
+"$scratch/app/build/shared" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example with the shared library answers otherwise"
+[ "$("$scratch/app/build/webnn_shared" 2>"$scratch/log")" = "2 4" ] || fail "the example of docs/webnn.md with the shared library does not print 2 4"
+readelf -d "$scratch/app/build/shared" | grep -q 'NEEDED.*\[libnnex\.so\.0\]' || fail "nnex::shared is not linked as libnnex.so.0"
+readelf -d "$scratch/app/build/example" | grep -q 'libnnex' && fail "nnex::nnex is not the static library"
+library=$(find "$scratch/prefix" -name libnnex.so)
+readelf -d "$library" | grep -q 'SONAME.*\[libnnex\.so\.0\]' || fail "libnnex.so has another SONAME"
+nm -DC --defined-only "$library" | sed -E 's/^[0-9a-f]* . //; s/@@NNEX_0$//; /^NNEX_0$/d' >"$scratch/symbols"
+[ "$(wc -l <"$scratch/symbols")" -gt 150 ] || fail "libnnex.so shows $(wc -l <"$scratch/symbols") symbols; needed more than 150"
+# Type information is of a class; of a function its last name counts, without arguments and template parameters.
+sed -E 's/^(typeinfo name|typeinfo|vtable) for //; s/\[abi:[a-z0-9]*\]//g' "$scratch/symbols" |
+  awk '{ out = ""; depth = 0
+         for (i = 1; i <= length($0); ++i) { c = substr($0, i, 1)
+           if (c == "<") ++depth; else if (c == ">") --depth; else if (c == "(" && depth == 0) break; else if (depth == 0) out = out c }
+         n = split(out, part, " "); print part[n] }' | sort -u >"$scratch/names"
+while read -r name; do
+  case $name in nnex_*) echo "${name%%@*}" >>"$scratch/c_shown"; continue ;; *operator*) continue ;; nnex::*) ;; *) fail "libnnex.so shows $name, which is not of namespace nnex" ;; esac
+  case $name in *::ir::* | *_format::* | *::simd::* | *::Impl::*) fail "libnnex.so shows $name, which is the engine's own" ;; esac
+  last=${name##*::}
+  grep -rqw -- "${last#\~}" "$scratch/prefix/include/nnex" || fail "libnnex.so shows $name, which no public header declares"
+done <"$scratch/names"
+# Of C, exactly what nnex.h declares.
+grep -A 2 '^NNEX_C_API' "$scratch/prefix/include/nnex.h" | grep -oE '\bnnex_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$scratch/c_declared"
+sort -u "$scratch/c_shown" | diff - "$scratch/c_declared" >"$scratch/log" || fail "libnnex.so shows other functions of C than nnex.h declares"
+"${CC:-cc}" -std=c99 -pedantic -Wall -Werror -o "$scratch/c_run" examples/c/run.c $(pkg-config --cflags --libs "$(find "$scratch/prefix" -name nnex.pc)") \
+  >"$scratch/log" 2>&1 || fail "examples/c/run.c does not build with a C compiler alone"
+LD_LIBRARY_PATH=$(dirname "$library") "$scratch/c_run" models/shapes/model.onnx >"$scratch/log" 2>&1 || fail "examples/c/run.c fails"
+grep -q 'output probabilities  f32\[1,8\]' "$scratch/log" || fail "examples/c/run.c prints something else"
+
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name nnex.pc)")
 # shellcheck disable=SC2046
 "$compiler" -std=c++20 -o "$scratch/example" "$scratch/app/main.cpp" $(pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 ||
   fail "the example does not build with pkg-config"
-"$scratch/example" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example built with pkg-config answers otherwise"
+LD_LIBRARY_PATH=$(dirname "$library") "$scratch/example" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example built with pkg-config answers otherwise"
+readelf -d "$scratch/example" | grep -q 'libnnex.so.0' || fail "pkg-config does not link the shared library"
+# shellcheck disable=SC2046
+"$compiler" -std=c++20 -static -o "$scratch/static" "$scratch/app/main.cpp" $(pkg-config --static --cflags --libs nnex) >"$scratch/log" 2>&1 ||
+  fail "the example does not link with -static"
+"$scratch/static" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example linked with -static answers otherwise"
+
+# A machine that lacks a library which the archive calls hears its name, from find_package and not from the linker.
+if grep -q '^Requires.private: .*re2' "$PKG_CONFIG_PATH/nnex.pc"; then
+  cmake -S "$scratch/app" -B "$scratch/app/lacking" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF >"$scratch/log" 2>&1 && fail "find_package(nnex) needs no re2"
+  tr -s ' \n' ' ' <"$scratch/log" | grep -q "needs the library 're2'" || fail "find_package(nnex) does not say that re2 is missing"
+fi
+
+# As a part of another project nnex is the library alone; what is optional can be left out.
+mkdir "$scratch/whole"
+cat >"$scratch/whole/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.25)
+project(whole LANGUAGES CXX)
+add_subdirectory("$PWD" nnex)
+add_executable(example "$scratch/app/main.cpp")
+target_link_libraries(example PRIVATE nnex::nnex)
+CMAKE
+cmake -S "$scratch/whole" -B "$scratch/whole/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug \
+  -DNNEX_PICTURES=OFF -DNNEX_RE2=OFF -DNNEX_ZLIB=OFF >"$scratch/log" 2>&1 || fail "add_subdirectory(nnex) fails"
+for option in NNEX_TESTS NNEX_CLI; do
+  grep -q "^$option:BOOL=OFF" "$scratch/whole/build/CMakeCache.txt" || fail "$option is on inside another project"
+done
+ninja -C "$scratch/whole/build" -t commands example >"$scratch/commands" 2>"$scratch/log" || fail "the whole has no target 'example'"
+grep -qE '_test\b|lib(re2|png|z)\b' "$scratch/commands" && fail "tests or libraries that were left out are built into the whole"
+grep -oE '[^ ]*/(regex|picture_[a-z0-9]*|gzip)\.cpp\.o' "$scratch/commands" | sort -u >"$scratch/objects"
+[ "$(wc -l <"$scratch/objects")" = 8 ] || fail "found $(wc -l <"$scratch/objects") files that optional libraries serve; needed 8"
+xargs ninja -C "$scratch/whole/build" <"$scratch/objects" >"$scratch/log" 2>&1 || fail "what is optional cannot be left out"
 
 "$scratch/prefix/bin/nnex" check models/shapes/model.onnx >"$scratch/log" 2>&1 || fail "the installed program fails"
+for file in bash-completion/completions/nnex zsh/site-functions/_nnex fish/vendor_completions.d/nnex.fish man/man1/nnex.1; do
+  [ -s "$scratch/prefix/share/$file" ] || fail "share/$file is not installed"
+done

@@ -1,14 +1,22 @@
-// webnn_module.mjs MODULE PROGRAM: whether a generated module calls a builder as the program of the same network says.
-// The builder here only writes down what it is called with.
+// webnn_module.mjs MODULE PROGRAM: whether a generated module, or script in .js, calls a builder as the program of the same network
+// says. The builder here only writes down what it is called with. A script runs as in a page from a disk: nothing can be imported,
+// fetched or read, so it carries its weights.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import vm from 'node:vm';
 
 const [, , modulePath, programPath] = process.argv;
 const program = JSON.parse(await readFile(programPath, 'utf8'));
 const weights = program.weights ? await readFile(join(dirname(programPath), program.weights)) : Buffer.alloc(0);
-const made = await import(pathToFileURL(resolve(modulePath)));
+const made = modulePath.endsWith('.js') ? await scriptOf(modulePath) : await import(pathToFileURL(resolve(modulePath)));
+
+async function scriptOf(path) {
+  globalThis.fetch = undefined;
+  new vm.Script(await readFile(path, 'utf8'), { filename: path }).runInThisContext();
+  return globalThis.nnexModels[basename(path, '.js')];
+}
 
 let next = 0, constants = 0;
 const asText = (v) => (typeof v === 'bigint' ? `${v}n` : Object.is(v, -0) ? '-0' : Number.isNaN(v) ? 'NaN' : Math.abs(v) === Infinity ? String(v) : v);

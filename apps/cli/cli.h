@@ -3,41 +3,40 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/try.h"
+#include "nnex/input_file.h"
 #include "nnex/model.h"
-
-namespace CLI {
-class App;
-}
+#include "shared/command_line.h"
+#include "shared/json.h"
+#include "shared/random_input.h"
+#include "shared/reading.h"
+#include "shared/try.h"
 
 namespace nnex::cli {
 
-using Json = nlohmann::ordered_json;
+// One function a verb: adds it to the command line with its options.
+void add_run(CommandLine& line);
+void add_bench(CommandLine& line);
+void add_profile(CommandLine& line);
+void add_inspect(CommandLine& line);
+void add_check(CommandLine& line);
+void add_dump(CommandLine& line);
+void add_ops(CommandLine& line);
+void add_env(CommandLine& line);
+void add_conform(CommandLine& line);
+void add_format(CommandLine& line);
+void add_convert(CommandLine& line);
+void add_completion(CommandLine& line);
+void add_help(CommandLine& line);
 
-/// Exit codes (DESIGN section 7).
-enum Exit : int { kOk = 0, kNegative = 1, kUsage = 2, kRefused = 3, kUnsupported = 4, kBug = 70 };
-
-/// Prints an error for people and gives its exit code.
-int report(const Error& error);
-
-// One function a verb: adds its options to the command line, and runs when it is chosen.
-void add_run(CLI::App& app, int& exit_code);
-void add_bench(CLI::App& app, int& exit_code);
-void add_profile(CLI::App& app, int& exit_code);
-void add_inspect(CLI::App& app, int& exit_code);
-void add_check(CLI::App& app, int& exit_code);
-void add_dump(CLI::App& app, int& exit_code);
-void add_ops(CLI::App& app, int& exit_code);
-void add_env(CLI::App& app, int& exit_code);
-void add_conform(CLI::App& app, int& exit_code);
-void add_format(CLI::App& app, int& exit_code);
-void add_convert(CLI::App& app, int& exit_code);
+/// Runs the program that `nnex conform` stands for, with the words after it: nnex-conform beside this one, else in
+/// PATH. The exit code, where that program is not there or this system starts none.
+int run_conform(int argc, char** argv);
 
 /// What a model may be, for help.
 inline constexpr const char* kModelHelp =
@@ -47,15 +46,14 @@ inline constexpr const char* kModelHelp =
 /// How a model is read: options of every verb that takes one.
 struct ReadingOptions {
   std::vector<std::string> symbols;  ///< "N=4"
-  std::string compat;                ///< Whose answers count: "formal" for CVM models.
-  std::string dialect;               ///< Of NNEF: "standard", "tract".
+  std::string compat, dialect;       ///< As add_compat and add_dialect have them.
   std::vector<std::string> shapes;   ///< "x=[1,3,224,224]"
   std::optional<uint64_t> weight_seed;
   bool expand_compounds = false;
+  int memory_limit = 0, archive_limit = 0;  ///< MiB
+  int archive_ratio = 0;
 
-  void add_to(CLI::App& verb);
-  static void add_dialect(CLI::App& verb, std::string& dialect);
-  static void add_compat(CLI::App& verb, std::string& compat);
+  void add_to(Verb verb);
   Result<LoadOptions> options() const;
 };
 
@@ -63,46 +61,59 @@ struct ReadingOptions {
 struct ModelOptions : ReadingOptions {
   std::string path;
   int threads = 0;
-  int memory_limit = 0;  ///< MiB
   bool no_optimize = false;
 
-  void add_to(CLI::App& verb);
+  void add_to(Verb verb);
   Result<LoadOptions> options() const;
   Result<Model> load() const;
+  /// As many threads as were asked for and this process may use; says so where it may use fewer.
+  SessionOptions session_options() const;
 };
 
-/// How a picture becomes a tensor.
-struct Picture {
-  std::string layout;  ///< "nchw", "nhwc"; empty: by the input's extents.
-  std::vector<double> mean, scale;
-  bool bgr = false;
+/// The value of an input, and where it is from: "data.npy", "random numbers".
+struct Given {
+  Value value;
+  std::string from;
 };
 
-/// The value of an input from a file: .npy, .npz (its one array, or the one of the input's name), .pb, .dat, .json,
-/// .png, .jpg.
-Result<Value> read_input(const std::string& path, const PortInfo& port, const Picture& picture);
-/// Every array of a .npz file, by the name of the input it is for. Error: invalid_argument for a name no input has.
-Result<std::map<std::string, Value>> read_all_inputs(const std::string& path, const std::vector<PortInfo>& ports);
+/// Where the inputs of a run come from.
+struct InputOptions {
+  std::vector<std::string> files;  ///< FILE or NAME=FILE
+  InputFileOptions fit;
+  std::string layout;  ///< Of pictures: "nchw", "nhwc"; empty: by the input's extents.
+  bool random = false;
+
+  void add_to(Verb verb);
+  /// A value for every input: of a file, else random numbers where they are asked for, else as `otherwise` says.
+  Result<std::vector<Given>> values(const Model& model, const ReadingOptions& limits,
+                                    const std::function<Result<Given>(size_t input)>& otherwise) const;
+  /// How values become what an input takes. `limits`: what archives may unpack to.
+  InputFileOptions file_options(const ReadingOptions& limits) const;
+};
+std::vector<Value> values_of(const std::vector<Given>& given);
+
+/// "NAME=FILE" as both; a FILE alone has an empty name.
+std::pair<std::string, std::string> named(const std::string& word);
+/// Which of the ports has the name. `kind`: "input", "output". Error: invalid_argument, with the names there are.
+Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name);
+
 /// Writes all outputs into one .npz file.
-Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values);
-/// Writes a tensor: .npy, .npz, .pb, .dat or .json by the name's ending.
-Status save_output(const std::string& path, const Value& value, const std::string& name);
+Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values,
+                    Existing existing);
+/// Writes a tensor: .npy, .npz, .pb, .dat or .json by the name's ending. Error: unsupported (no tensor).
+Status save_output(const std::string& path, const Value& value, const std::string& name, Existing existing);
 
 /// Runs the session `steps` times, its states carried on. An input with one axis more than the model's is a sequence:
 /// step t takes element t of the first axis; so is one whose first axis is `steps` times as long, cut into equal
 /// parts. Any other input is the same in every step. Each output is the steps' results on a new first axis.
 /// Errors: invalid_argument (a sequence of another length), the run's.
 Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInfo>& ports,
-                                     const std::vector<Value>& inputs, int64_t steps);
+                                     const std::vector<Value>& inputs, int64_t steps, const RunOptions& options = {});
 
 /// Writes a state's content to FOLDER/LABEL.dat. Errors: unreadable (a label that leads out of the folder, a file that
-/// cannot be written), unsupported.
-Status save_variable(const std::string& folder, const std::string& label, const Value& value);
+/// cannot be written), those of may_write, unsupported.
+Status save_variable(const std::string& folder, const std::string& label, const Value& value, Existing existing);
 
-/// A seeded random value of the port's type: reals in [0, 1), integers 0 or 1; where `bits` are declared, integers of
-/// the whole range +-(2^(bits-1) - 1), one in sixteen an end of it or 0. Unknown extents become `unknown`.
-Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
-                           int64_t unknown, std::optional<int64_t> bits = {});
 /// The bits that an integer network declares of its input (CVM); nothing where an integer may be an index.
 std::optional<int64_t> bits_of(const Model& model);
 

@@ -1,282 +1,55 @@
-// nnex conform: runs a folder or archive of stored cases and compares.
+// nnex conform: another program, which comes with the tests.
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <system_error>
 
-#include "archive.h"
-#include "base/mapped_file.h"
 #include "cli.h"
-#include "conform.h"
-#include "formats/onnx/proto.h"
-#include "formats/read.h"
-#include "graph/graph.h"
-#include "graph/infer.h"
-#include "tensor/convert.h"
 
 namespace nnex::cli {
 namespace {
 
-/// |got - want| <= atol + rtol * |want|, or relative_to_max times the largest |want|.
-struct Tolerance {
-  double rtol = 1e-3, atol = 1e-7;
-  std::optional<double> relative_to_max;
-};
+constexpr const char* kProgram = "nnex-conform";
 
-bool close(double got, double want, double bound) {
-  if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
-  if (std::isinf(got) || std::isinf(want)) return got == want;
-  return std::fabs(got - want) <= bound;
-}
-
-std::string compare_tensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
-  if (got.dtype() != want.dtype() || !(got.shape() == want.shape()))
-    return fmt::format("found {}{}; needed {}{}", name(got.dtype()), got.shape().text(), name(want.dtype()),
-                       want.shape().text());
-  if (want.dtype() == DType::str || is_complex(want.dtype())) {
-    for (int64_t i = 0; i < want.count(); ++i)
-      if (element_text(got, i) != element_text(want, i))
-        return fmt::format("element {}: found {}; needed {}", i, element_text(got, i), element_text(want, i));
-    return {};
-  }
-  const bool exact = !is_real(want.dtype());
-  double largest = 0;
-  if (tolerance.relative_to_max)
-    for (int64_t i = 0; i < want.count(); ++i) largest = std::max(largest, std::fabs(real_at(want, i)));
-  int64_t wrong = 0, first = -1;
-  for (int64_t i = 0; i < want.count(); ++i) {
-    const double w = real_at(want, i);
-    const double bound = tolerance.relative_to_max ? *tolerance.relative_to_max * largest
-                                                   : tolerance.atol + tolerance.rtol * std::fabs(w);
-    const bool fine = exact ? int_at(got, i) == int_at(want, i) : close(real_at(got, i), w, bound);
-    if (!fine && wrong++ == 0) first = i;
-  }
-  if (wrong == 0) return {};
-  return fmt::format("{} of {} elements differ; element {}: found {}; needed {}", wrong, want.count(), first,
-                     element_text(got, first), element_text(want, first));
-}
-
-std::string compare(const Value& got, const Value& want, const Tolerance& tolerance) {
-  if (got.tensor() && want.tensor()) return compare_tensors(*got.tensor(), *want.tensor(), tolerance);
-  if (got.sequence() && want.sequence()) {
-    const auto &a = got.sequence()->items, &b = want.sequence()->items;
-    if (a.size() != b.size()) return fmt::format("found {} items; needed {}", a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i)
-      if (std::string s = compare(a[i], b[i], tolerance); !s.empty()) return fmt::format("item {}: {}", i, s);
-    return {};
-  }
-  if (got.map() && want.map()) {
-    if (std::string s = compare_tensors(got.map()->keys, want.map()->keys, tolerance); !s.empty()) return "keys: " + s;
-    for (size_t i = 0; i < want.map()->values.size(); ++i)
-      if (std::string s = compare(got.map()->values[i], want.map()->values[i], tolerance); !s.empty())
-        return fmt::format("value {}: {}", i, s);
-    return {};
-  }
-  if (got.optional() && want.optional()) {
-    if (!got.optional()->item || !want.optional()->item)
-      return !got.optional()->item == !want.optional()->item
-                 ? ""
-                 : fmt::format("found {}; needed {}", got.text(), want.text());
-    return compare(*got.optional()->item, *want.optional()->item, tolerance);
-  }
-  if (want.optional() && want.optional()->item) return compare(got, *want.optional()->item, tolerance);
-  return fmt::format("found {}; needed {}", got.text(), want.text());
-}
-
-/// Element i of n is i / n.
-Result<Value> ramp(const Type& type) {
-  const auto shape = concrete(type);
-  if (type.dtype != DType::f32 || !shape) return Error(Code::invalid_model, "no inputs are stored with the case");
-  NNEX_ASSIGN(Tensor t, Tensor::make(DType::f32, *shape));
-  const auto n = static_cast<double>(t.count());
-  int64_t i = 0;
-  for (float& v : t.mutable_as<float>()) v = static_cast<float>(static_cast<double>(i++) / n);
-  return Value(std::move(t));
-}
-
-/// The stored value of a port; an error where the file is missing.
-Result<Value> stored(const Case& from, const std::string& name, const Type& type) {
-  auto file = from.files.find(name);
-  if (file == from.files.end()) return Error(Code::unreadable, name + " is missing");
-  auto owner = std::make_shared<const std::string>(file->second);
-  NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, type, {owner, nullptr}));
-  return std::move(v.value);
-}
-
-/// What one case runs with.
-struct Ports {
-  std::vector<Type> inputs, outputs;
-};
-
-/// One data set: runs the model on input_I.pb and compares with output_J.pb; what differs, or nothing.
-Result<std::string> run_set(const Model& model, const Case& from, const std::string& set, const Ports& ports,
-                            const Tolerance& tolerance, int threads) {
-  std::vector<Value> values;
-  for (size_t i = 0; i < ports.inputs.size(); ++i) {
-    NNEX_ASSIGN(Value v, from.ramp_inputs ? ramp(ports.inputs[i])
-                                          : stored(from, fmt::format("{}/input_{}.pb", set, i), ports.inputs[i]));
-    values.push_back(std::move(v));
-  }
-  SessionOptions options;
-  options.threads = threads;
-  Session session = model.session(options);
-  NNEX_ASSIGN(std::vector<Value> got, session.run(values));
-  for (size_t o = 0; o < ports.outputs.size(); ++o) {
-    NNEX_ASSIGN(Value want, stored(from, fmt::format("{}/output_{}.pb", set, o), ports.outputs[o]));
-    if (std::string s = compare(got[o], want, tolerance); !s.empty())
-      return fmt::format("output {} ('{}'): {}", o, model.outputs()[o].name, s);
-  }
-  return std::string();
-}
-
-Tolerance tolerance_of(const Case& from) {
-  Tolerance out;
-  auto text = from.files.find("tolerance.json");
-  if (text == from.files.end()) return out;
-  const Json j = Json::parse(text->second, nullptr, false);
-  const auto number = [&](const char* name) -> std::optional<double> {
-    if (!j.is_object() || !j.contains(name) || !j[name].is_number()) return std::nullopt;
-    return j[name].get<double>();
-  };
-  out.rtol = number("rtol").value_or(out.rtol);
-  out.atol = number("atol").value_or(out.atol);
-  out.relative_to_max = number("relative_to_max");
-  return out;
-}
-
-/// How cases are run.
-struct How {
-  int threads = 1;
-  std::string known = "all";  ///< What is left of the types a model declares: all, ranks, types.
-  LoadOptions load;
-};
-
-/// A symbol for every extent, or nothing of the extents.
-Type blurred(Type type, const std::string& name, bool ranks) {
-  if (type.element) type.element = std::make_shared<const Type>(blurred(*type.element, name, ranks));
-  if (!type.dims || !ranks) {
-    type.dims.reset();
-    return type;
-  }
-  for (size_t i = 0; i < type.dims->size(); ++i) (*type.dims)[i] = Dim::symbol(fmt::format("{}_{}", name, i));
-  return type;
-}
-
-/// Forgets declared extents, so that a run finds them out: of inputs as `known` says, of all other values.
-void forget(Graph& graph, const std::string& known) {
-  if (known == "all") return;
-  for (uint32_t n = 0; n < graph.value_count(); ++n) {
-    const ValueId v{n};
-    if (!graph[v].is_constant())
-      graph.set_type(v, blurred(graph[v].type, fmt::format("v{}", n), known == "ranks" && graph[v].param_of == kMain));
-  }
-}
-
-Result<std::string> run_case(const Case& from, const How& how) {
-  const Tolerance tolerance = tolerance_of(from);
-  LoadOptions options = how.load;
-  options.external_folder = from.folder;
-  NNEX_ASSIGN(Graph graph, read_model_bytes(from.files.at("model.onnx"), options));
-  Ports ports;
-  for (ValueId v : graph.inputs()) ports.inputs.push_back(graph[v].type);
-  for (ValueId v : graph.outputs()) ports.outputs.push_back(graph[v].type);
-  forget(graph, how.known);
-  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
-  int sets = 0;
-  for (int k = 0;; ++k) {
-    const std::string set = fmt::format("test_data_set_{}", k);
-    auto at = from.files.lower_bound(set + "/");
-    if (at == from.files.end() || at->first.rfind(set + "/", 0) != 0) break;
-    ++sets;
-    NNEX_ASSIGN(std::string difference, run_set(model, from, set, ports, tolerance, how.threads));
-    if (!difference.empty()) return fmt::format("{}: {}", set, difference);
-  }
-  if (sets == 0) return std::string("no test_data_set_0");
-  return std::string();
-}
-
-int run_conform(const std::string& path, const std::string& json, const std::string& filter, bool quiet,
-                const How& how) {
-  std::vector<Verdict> rows;
-  Status s = each_case(path, [&](const Case& one) {
-    const std::string& name = one.name;
-    if (!filter.empty() && name.find(filter) == std::string::npos) return;
-    auto difference = run_case(one, how);
-    if (!difference.ok()) {
-      const bool skip = difference.error().code() == Code::unsupported;
-      rows.push_back({name, skip ? "skipped" : "failed", difference.error().text()});
-    } else {
-      rows.push_back({name, difference->empty() ? "passed" : "failed", *difference});
-    }
-    if (!quiet && rows.back().verdict != "passed")
-      fmt::print("{} {}: {}\n", rows.back().verdict, name, rows.back().reason);
-  });
-  if (!s.ok()) return report(s.error());
-  return finish(rows, json);
+/// Beside this program, wherever that was started from.
+std::filesystem::path beside() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : self.parent_path() / kProgram;
 }
 
 }  // namespace
 
-int finish(const std::vector<Verdict>& rows, const std::string& json) {
-  size_t passed = 0, failed = 0, skipped = 0, informative = 0;
-  Json list = Json::array();
-  for (const Verdict& v : rows) {
-    (v.verdict == "passed"    ? passed
-     : v.verdict == "failed"  ? failed
-     : v.verdict == "skipped" ? skipped
-                              : informative)++;
-    list.push_back({{"name", v.name}, {"verdict", v.verdict}, {"reason", v.reason}});
+int run_conform([[maybe_unused]] int argc, char** argv) {
+#ifdef __EMSCRIPTEN__
+  const int failed = ENOSYS;
+#else
+  char** words = argv + 1;  // "conform" stands where its own name does
+  if (const auto path = beside(); !path.empty()) ::execv(path.c_str(), words);
+  int failed = errno;
+  if (failed == ENOENT) {
+    ::execvp(kProgram, words);
+    failed = errno;
   }
-  if (!json.empty()) {
-    Status written = write_file(json, list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-    if (!written.ok()) return report(written.error());
-  }
-  if (rows.empty()) return report(Error(Code::unreadable, "no cases found"));
-  if (informative) fmt::print("{} informative\n", informative);
-  fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
-  return failed ? kNegative : kOk;
+#endif
+  return report(
+      Error(Code::unsupported,
+            fmt::format("cannot start {}: {}; it comes with the tests: build the target nnex_conform, and put it "
+                        "beside nnex or into a folder of PATH",
+                        kProgram, std::strerror(failed))));
 }
 
-void add_conform(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("conform", "Run stored conformance cases and compare the answers");
-  struct Options {
-    std::string standard, path, json, filter;
-    bool quiet = false, no_optimize = false;
-    How how;
-  };
-  auto o = std::make_shared<Options>();
-  verb->add_option("standard", o->standard, "Whose cases: onnx, nnef, webnn, cvm")
-      ->required()
-      ->check(CLI::IsMember({"onnx", "nnef", "webnn", "cvm"}));
-  verb->add_option("path", o->path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
-      ->required();
-  verb->add_option("--json", o->json, "Write a row a case to this file: name, verdict, reason");
-  verb->add_option("--filter", o->filter, "Only cases whose name contains this");
-  verb->add_option("--threads", o->how.threads, "Threads a run may use");
-  verb->add_option("--known", o->how.known,
-                   "What a model may keep of its declared types: all, ranks alone, types alone")
-      ->check(CLI::IsMember({"all", "ranks", "types"}));
-  verb->add_option("--isa", o->how.load.isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
-  ReadingOptions::add_compat(*verb, o->how.load.compat);
-  ReadingOptions::add_dialect(*verb, o->how.load.dialect);
-  verb->add_flag("--no-optimize", o->no_optimize, "Run graphs as they were read, without fusing or folding");
-  verb->add_flag("-q,--quiet", o->quiet, "Only the closing line");
-  verb->callback([o, &exit_code] {
-    o->how.load.optimize = !o->no_optimize;
-    if (o->standard == "cvm") {
-      exit_code = conform_cvm({o->path, o->json, o->filter, o->quiet, o->how.threads, o->how.load});
-      return;
-    }
-    if (o->standard == "webnn") {
-      Verdicts verdicts(o->filter, o->quiet);
-      exit_code = conform_webnn(o->path, o->how.threads, verdicts);
-      if (exit_code == kOk) exit_code = finish(verdicts.rows(), o->json);
-      return;
-    }
-    exit_code = o->standard == "nnef" ? conform_nnef(o->path, o->json, o->filter, o->quiet, o->how.load.dialect)
-                                      : run_conform(o->path, o->json, o->filter, o->quiet, o->how);
-  });
+void add_conform(CommandLine& line) {
+  line.verb("conform", "Run stored conformance cases and compare the answers (the program nnex-conform)",
+            [] {
+              char name[] = "nnex", verb[] = "conform";
+              char* words[] = {name, verb, nullptr};
+              return run_conform(2, words);
+            })
+      .rest();
 }
 
 }  // namespace nnex::cli

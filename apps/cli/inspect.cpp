@@ -1,283 +1,187 @@
-// nnex inspect, check, env: what is there, and whether it is sound.
+// nnex inspect, check: what is there, and whether it is sound.
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 
-#include "base/faults.h"
-#include "base/mapped_file.h"
-#include "base/quota.h"
-#include "base/threads.h"
-#include "certificate.h"
 #include "cli.h"
-#include "formats/cvm/files.h"
-#include "formats/cvm/symbol.h"
-#include "formats/nnef/model.h"
-#include "formats/read.h"
-#include "graph/infer.h"
-#include "graph/missing.h"
-#include "graph/symbols.h"
-#include "graph/work.h"
-#include "kernels/simd/loops.h"
-#include "passes/passes.h"
-#include "webnn/read_any.h"
+#include "nnex/check.h"
+#include "nnex/inspect.h"
+#include "time_limit.h"
 
 namespace nnex::cli {
 namespace {
 
-std::string op_name(const Graph& graph, NodeId id) {
-  const Node& n = graph[id];
-  return n.foreign ? (n.foreign->domain.empty() ? "" : n.foreign->domain + ".") + n.foreign->name
-                   : std::string(n.op->name);
-}
-
-int64_t parameters(const Graph& graph) {
-  int64_t n = 0;
-  for (uint32_t v = 0; v < graph.value_count(); ++v)
-    if (const Tensor* t = graph[ValueId{v}].constant.tensor(); t && !graph[ValueId{v}].uses.empty()) n += t->count();
-  return n;
-}
-
-/// Multiply-adds of convolutions and matrix products, where extents are known.
-Dim macs(const Graph& graph) {
-  Dim sum = 0;
-  for (NodeId id : graph.order_with_blocks()) sum = sum + multiply_adds(graph, graph[id]);
-  return sum;
-}
-
 /// A number, a formula that can be read at a glance, or what it depends on.
-std::string shown(const Dim& d) {
+std::string shown(const Inspection& model) {
   constexpr size_t kGlance = 80;
-  if (d.text().size() <= kGlance) return d.text();
-  return fmt::format("(depends on {})", fmt::join(d.symbols(), ", "));
+  if (model.multiply_adds.size() <= kGlance) return model.multiply_adds;
+  return fmt::format("(depends on {})", fmt::join(model.multiply_add_symbols, ", "));
 }
 
 /// What the verbs that take several models are asked for.
 struct Asked {
   std::vector<std::string> paths;
   bool json = false;
+  double timeout = 0;  ///< Of all of them together.
   LoadOptions options;
 };
 
+void print(const Json& j) { fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
+
+Json ports_json(const std::vector<PortInfo>& ports) {
+  Json out = Json::array();
+  for (const PortInfo& p : ports) out.push_back({{"name", p.name}, {"type", p.type}});
+  return out;
+}
+
+Json inspection_json(const std::string& path, const Inspection& model) {
+  Json j = {
+      {"schema", "nnex.inspect/1"}, {"model", path}, {"producer", model.producer}, {"ir_version", model.ir_version}};
+  j["opsets"] = Json::object();
+  for (const auto& [domain, version] : model.opsets) j["opsets"][domain] = version;
+  j["properties"] = Json::object();
+  for (const MetadataEntry& entry : model.metadata) j["properties"][entry.key] = entry.text;
+  j["inputs"] = ports_json(model.inputs);
+  j["outputs"] = ports_json(model.outputs);
+  if (!model.states.empty()) j["states"] = ports_json(model.states);
+  j["symbols"] = model.symbols;
+  j["nodes"] = model.nodes;
+  j["operators"] = Json::object();
+  for (const OperatorCount& op : model.operators) j["operators"][op.name] = op.nodes;
+  j["parameters"] = model.parameters;
+  j["macs"] = model.multiply_add_count ? Json(*model.multiply_add_count) : Json(model.multiply_adds);
+  return j;
+}
+
 /// Who made the model, and what else the file says of it in short texts.
-void print_origin(const Graph& graph, const std::string& path) {
+void print_origin(const Inspection& model, const std::string& path) {
   fmt::print("{}\n", path);
-  const Metadata& meta = graph.meta;
-  if (!meta.producer.empty() || meta.ir_version > 0 || !meta.opsets.empty()) {
-    fmt::print("  made by {}{}{}", meta.producer.empty() ? "an unnamed tool" : meta.producer,
-               meta.producer_version.empty() ? "" : " ", meta.producer_version);
-    if (meta.ir_version > 0) fmt::print(", IR {}", meta.ir_version);
-    for (const auto& [domain, version] : meta.opsets)
+  if (!model.producer.empty() || model.ir_version > 0 || !model.opsets.empty()) {
+    fmt::print("  made by {}{}{}", model.producer.empty() ? "an unnamed tool" : model.producer,
+               model.producer_version.empty() ? "" : " ", model.producer_version);
+    if (model.ir_version > 0) fmt::print(", IR {}", model.ir_version);
+    for (const auto& [domain, version] : model.opsets)
       fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
     fmt::print("\n");
   }
-  for (const auto& [key, value] : meta.properties)
-    if (!value.empty() && value.size() <= 80 && value.find('\n') == std::string::npos &&
-        key != nnef_format::kVariablesProperty)
-      fmt::print("  {} = {}\n", key, value);
+  for (const auto& [key, text, internal] : model.metadata)
+    if (!text.empty() && text.size() <= 80 && text.find('\n') == std::string::npos && !internal)
+      fmt::print("  {} = {}\n", key, text);
 }
 
 int inspect(const std::string& path, const Asked& asked) {
-  const bool json = asked.json;
-  LoadOptions options = asked.options;
-  // A structure whose tensor files are elsewhere has shapes all the same.
-  if (!options.weight_seed) options.weight_seed = 0;
-  auto read = read_any(path, options);
-  if (!read.ok()) return report(std::move(read).error().during(fmt::format("reading '{}'", path)));
-  Graph graph = std::move(read).value();
-  if (Status s = fix_symbols(graph, options.symbols); !s.ok()) return report(s.error());
-  if (auto inlined = inline_functions(graph); !inlined.ok()) return report(inlined.error());
-  Faults faults;
-  infer_types(graph, faults);
-  std::map<std::string, int> counts;
-  for (NodeId id : graph.order_with_blocks()) ++counts[op_name(graph, id)];
-  Json j = {{"schema", "nnex.inspect/1"},
-            {"model", path},
-            {"producer", graph.meta.producer},
-            {"ir_version", graph.meta.ir_version}};
-  j["opsets"] = graph.meta.opsets;
-  j["properties"] = Json::object();
-  for (const auto& [key, value] : graph.meta.properties) j["properties"][key] = value;
-  // States are the last inputs, and what they become the last outputs.
-  const size_t states = graph.states.size();
-  const auto ports = [&](const std::vector<ValueId>& all) {
-    return std::span<const ValueId>(all.data(), all.size() - std::min(states, all.size()));
-  };
-  for (const char* side : {"inputs", "outputs"}) {
-    j[side] = Json::array();
-    for (ValueId v : ports(side[0] == 'i' ? graph.inputs() : graph.outputs()))
-      j[side].push_back({{"name", graph[v].name}, {"type", graph[v].type.text()}});
-  }
-  for (size_t i = 0; i < states; ++i) {
-    const ValueId v = graph.inputs()[graph.inputs().size() - states + i];
-    j["states"].push_back({{"name", graph.states[i].label}, {"type", graph[v].type.text()}});
-  }
-  j["symbols"] = graph.symbols();
-  j["nodes"] = graph.order_with_blocks().size();
-  j["operators"] = counts;
-  j["parameters"] = parameters(graph);
-  const Dim work = macs(graph);
-  j["macs"] = work.number() ? Json(*work.number()) : Json(work.text());
-  if (json) {
-    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  const auto model = nnex::inspect(path, asked.options);
+  if (!model.ok()) return report(model.error());
+  if (asked.json) {
+    print(inspection_json(path, *model));
     return kOk;
   }
-  print_origin(graph, path);
-  for (ValueId v : ports(graph.inputs())) fmt::print("  input   {}  {}\n", graph[v].name, graph[v].type.text());
-  for (ValueId v : ports(graph.outputs())) fmt::print("  output  {}  {}\n", graph[v].name, graph[v].type.text());
-  if (states > 0)
-    for (const Json& state : j["states"])
-      fmt::print("  state   {}  {}\n", state["name"].get<std::string>(), state["type"].get<std::string>());
-  if (!graph.symbols().empty()) fmt::print("  symbols {}\n", fmt::join(graph.symbols(), ", "));
-  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", parameters(graph), shown(work),
-             graph.order_with_blocks().size());
-  std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [name, count] : rows) fmt::print("  {:>6}  {}\n", count, name);
+  print_origin(*model, path);
+  for (const PortInfo& p : model->inputs) fmt::print("  input   {}  {}\n", p.name, p.type);
+  for (const PortInfo& p : model->outputs) fmt::print("  output  {}  {}\n", p.name, p.type);
+  for (const PortInfo& p : model->states) fmt::print("  state   {}  {}\n", p.name, p.type);
+  if (!model->symbols.empty()) fmt::print("  symbols {}\n", fmt::join(model->symbols, ", "));
+  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, shown(*model), model->nodes);
+  std::vector<OperatorCount> rows = model->operators;
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
+  for (const OperatorCount& op : rows) fmt::print("  {:>6}  {}\n", op.nodes, op.name);
   return kOk;
 }
 
-/// All faults of an NNEF model: of a text alone (.nnef) its own, of a folder or an archive those of all files. Whether
-/// the path is of such a model.
-Result<bool> check_nnef(const std::string& path, const LoadOptions& asked, Faults& faults,
-                        std::vector<std::string>& notes) {
-  nnef_format::EvaluateOptions options;
-  if (asked.dialect.empty()) options.dialect = nnef_format::Dialect::any;
-  for (const auto& [name, extents] : asked.shapes) options.shapes.emplace(name, extents);
-  if (path.ends_with(".nnef") && !std::filesystem::is_directory(path)) {
-    NNEX_ASSIGN(MappedFile text, MappedFile::open(path, MapPolicy::automatic));
-    NNEX_TRY(nnef_format::check_document(text.bytes(), path, options, faults, notes));
-    return true;
+Json fault_json(Code code, const std::string& where, const std::string& message) {
+  return {{"code", name(code)}, {"where", where}, {"message", message}};
+}
+
+Json certificate_json(const Certificate& certificate) {
+  Json out = {{"schema", "nnex.certificate/1"}, {"safe", certificate.safe}, {"nodes", Json::array()}};
+  for (const NodeProof& n : certificate.nodes) {
+    Json row = {{"place", n.where}, {"op", n.op}};
+    row["bits_by_rule"] = n.bits_by_rule ? Json(*n.bits_by_rule) : Json(nullptr);
+    row["bits_proven"] = n.bits_proven;
+    row["low"] = n.low, row["high"] = n.high;
+    if (n.accumulator_bound) row["accumulator_bound"] = *n.accumulator_bound;
+    row["overflows"] = n.overflows;
+    if (!n.bounded) row["bounded"] = false;
+    out["nodes"].push_back(std::move(row));
   }
-  if (path.ends_with(".webnn")) return false;
-  NNEX_ASSIGN(const std::optional<Container> model, open_nnef(path, asked));
-  if (!model) return false;
-  NNEX_TRY(nnef_format::check_model(*model, options, faults, notes));
-  return true;
+  out["beyond_rule"] = Json::array();
+  for (const BrokenPromise& v : certificate.beyond_rule)
+    out["beyond_rule"].push_back(
+        {{"value", v.value}, {"bits_by_rule", v.bits_by_rule}, {"bits_proven", v.bits_proven}});
+  return out;
+}
+
+Json report_json(const std::string& path, const CheckReport& found) {
+  Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
+  for (const Fault& n : found.notes) j["notes"].push_back(n.message);
+  if (found.certificate) j["certificate"] = certificate_json(*found.certificate);
+  for (const Fault& f : found.faults) j["faults"].push_back(fault_json(f.code, f.where, f.message));
+  if (found.blame != CvmBlame::none) j["blame"] = found.blame == CvmBlame::logic ? "logic" : "runtime";
+  return j;
+}
+
+/// A fault outweighs a limit, and that what is missing here.
+int exit_code_of(const CheckReport& found) {
+  int code = found.sound() ? kOk : kUnsupported;
+  for (const Fault& f : found.faults) {
+    if (f.code == Code::limit && code == kUnsupported) code = kRefused;
+    if (f.severity == Severity::error) code = kNegative;
+  }
+  return code;
 }
 
 int check(const std::string& path, const Asked& asked) {
-  const bool json = asked.json;
-  Faults faults;
-  std::vector<std::string> notes;
-  const bool is_cvm = cvm_format::find_files(path).has_value();
-  std::string blame;  // of a CVM model that is refused: logic or runtime
-  const bool tract = asked.options.dialect == "tract";
-  LoadOptions options = asked.options;
-  if (tract && !options.weight_seed) options.weight_seed = 0;
-  bool is_nnef = false;
-  if (!tract && !is_cvm) {
-    auto checked = check_nnef(path, asked.options, faults, notes);
-    if (!checked.ok()) return report(checked.error());
-    is_nnef = *checked;
+  const auto found = nnex::check(path, asked.options);
+  if (!found.ok()) {  // it cannot be looked into: its fault as any other's, and its own exit code
+    const Error& e = found.error();
+    if (asked.json)
+      print({{"schema", "nnex.check/1"},
+             {"model", path},
+             {"faults", Json::array({fault_json(e.code(), e.where(), e.message())})}});
+    return report(e);
   }
-  Graph graph;
-  bool is_read = true;
-  if (!is_nnef) {
-    auto read = read_any(path, options);
-    is_read = read.ok();
-    if (is_read) {
-      graph = std::move(*read);
-    } else {
-      if (!is_cvm && read.error().code() == Code::unreadable) return report(read.error());
-      if (is_cvm) blame = name(cvm_format::blame(read.error()));
-      faults.add(std::move(read).error());
-    }
+  if (asked.json) {
+    print(report_json(path, *found));
+    return exit_code_of(*found);
   }
-  if (is_read)
-    if (Status s = fix_symbols(graph, options.symbols); !s.ok()) return report(s.error());
-  if (is_read && !is_nnef) {
-    auto inlined = inline_functions(graph);
-    if (!inlined.ok())
-      faults.add(std::move(inlined).error());
-    else
-      infer_types(graph, faults);
-    for (const Missing& m : missing_operators(graph))
-      faults.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
-  }
-  Json proof;
-  if (is_read && faults.none() && is_integer_model(graph)) {
-    const bool compatible = options.compat == "formal";
-    proof = certificate(graph, compatible);
-    add_faults(proof, compatible, faults, notes);
-  }
-  Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
-  if (!notes.empty()) j["notes"] = notes;
-  for (const std::string& n : notes)
-    if (!json) fmt::print("{}: note: {}\n", path, n);
-  if (!proof.is_null()) j["certificate"] = std::move(proof);
-  bool invalid = false;
-  for (const Error& e : faults.list()) {
-    invalid |= e.code() != Code::unsupported;
-    j["faults"].push_back({{"code", name(e.code())}, {"where", e.where()}, {"message", e.message()}});
-    if (!json) fmt::print("{}\n", e.text());
-  }
-  if (!blame.empty()) j["blame"] = blame;
-  if (json)
-    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
-  else if (faults.none())
+  for (const Fault& n : found->notes) fmt::print("{}: note: {}\n", path, n.message);
+  for (const Fault& f : found->faults) fmt::print("{}\n", f.text());
+  if (found->sound())
     fmt::print("{}: sound\n", path);
   else
-    fmt::print("{}: {} fault{}\n", path, faults.count(), faults.count() == 1 ? "" : "s");
-  return faults.none() ? kOk : invalid ? kNegative : kUnsupported;
+    fmt::print("{}: {} fault{}\n", path, found->fault_count, found->fault_count == 1 ? "" : "s");
+  return exit_code_of(*found);
 }
 
-int env(bool json) {
-  Json j = {{"schema", "nnex.env/1"},
-            {"version", "0.1.0"},
-            {"threads", usable_threads()},
-            {"memory_mib", usable_memory() >> 20},
-            {"isa", simd::name(simd::best_isa())}};
-  j["runnable_isas"] = Json::array();
-  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
-    if (simd::can_run(static_cast<simd::Isa>(i))) j["runnable_isas"].push_back(simd::name(static_cast<simd::Isa>(i)));
-  j["operators"] = all_ops().size();
-  if (json) {
-    fmt::print("{}\n", j.dump(1));
-    return kOk;
-  }
-  for (const auto& [key, value] : j.items())
-    if (key != "schema") fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
-  return kOk;
-}
-
-/// The verb takes models, one after the other; the exit code is the gravest.
-void add_models(CLI::App& verb, int (*run)(const std::string&, const Asked&), int& exit_code) {
+/// A verb that takes models, one after the other; the exit code is the gravest.
+void add_models(CommandLine& line, const std::string& name, const std::string& help,
+                int (*run)(const std::string&, const Asked&)) {
   auto asked = std::make_shared<Asked>();
   auto reading = std::make_shared<ReadingOptions>();
-  verb.add_option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other")->required();
-  verb.add_flag("--json", asked->json, "Print a JSON object for each");
-  reading->add_to(verb);
-  verb.callback([asked, reading, run, &exit_code] {
+  Verb verb = line.verb(name, help, [asked, reading, run] {
     auto options = reading->options();
-    if (!options.ok()) {
-      exit_code = report(options.error());
-      return;
-    }
+    if (!options.ok()) return report(options.error());
     asked->options = std::move(options).value();
-    for (const std::string& path : asked->paths) exit_code = std::max(exit_code, run(path, *asked));
+    const TimeLimit limit(asked->timeout);
+    int code = kOk;
+    for (const std::string& path : asked->paths) code = std::max(code, run(path, *asked));
+    return code;
   });
+  verb.option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other").required();
+  verb.flag("--json", asked->json, "Print a JSON object for each");
+  reading->add_to(verb);
+  add_timeout(verb, asked->timeout);
 }
 
 }  // namespace
 
-void add_inspect(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("inspect", "Show a model's inputs, outputs, operators and sizes");
-  add_models(*verb, inspect, exit_code);
+void add_inspect(CommandLine& line) {
+  add_models(line, "inspect", "Show a model's inputs, outputs, operators and sizes", inspect);
 }
 
-void add_check(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("check", "Check a model and list every fault with its place");
-  add_models(*verb, check, exit_code);
-}
-
-void add_env(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("env", "Show what this build and machine can do");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "Print a JSON object");
-  verb->callback([json, &exit_code] { exit_code = env(*json); });
+void add_check(CommandLine& line) {
+  add_models(line, "check", "Check a model and list every fault with its place", check);
 }
 
 }  // namespace nnex::cli

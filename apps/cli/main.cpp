@@ -1,64 +1,44 @@
-#include <CLI/CLI.hpp>
+// The command line: what verbs share of models, and all verbs together.
+
 #include <algorithm>
-#include <cstdio>
-#include <numeric>
+#include <cstdlib>
+#include <string_view>
 
 #include "cli.h"
-#include "numbers.h"
+#include "nnex/environment.h"
 
 namespace nnex::cli {
 
-int report(const Error& error) {
-  fmt::print(stderr, "nnex: {}\n", error.text());
-  switch (error.code()) {
-    case Code::invalid_argument:
-      return kUsage;
-    case Code::unsupported:
-      return kUnsupported;
-    case Code::fault:
-      return kNegative;
-    case Code::internal:
-      return kBug;
-    default:
-      return kRefused;
-  }
-}
-
-void ReadingOptions::add_to(CLI::App& verb) {
-  verb.add_option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
-      ->type_name("SYMBOL=N")
-      ->allow_extra_args(false);
-  verb.add_option("--set-shape", shapes, "Another shape of an input; all others follow from it")
-      ->type_name("INPUT=[1,3,224,224]")
-      ->allow_extra_args(false);
-  verb.add_option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF, CVM)");
-  verb.add_flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
+void ReadingOptions::add_to(Verb verb) {
+  verb.option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
+      .type("SYMBOL=N")
+      .one_each();
+  verb.option("--set-shape", shapes, "Another shape of an input; all others follow from it")
+      .type("INPUT=[1,3,224,224]")
+      .one_each();
+  verb.option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF, CVM)");
+  verb.flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
+  verb.option("--memory-limit", memory_limit,
+              "MiB that reading the model may copy or unpack, and that a run may take beside the weights; 0: three "
+              "quarters of what this process may have")
+      .type("MIB")
+      .whole(0);
+  verb.option("--archive-limit", archive_limit, "MiB that an archive may unpack to; 0: as much as --memory-limit")
+      .type("MIB")
+      .whole(0);
+  verb.option("--archive-ratio", archive_ratio,
+              "Bytes that an archive may unpack to for each of its own, from 64 MiB on; 0: 32")
+      .type("N")
+      .whole(0);
   add_compat(verb, compat);
   add_dialect(verb, dialect);
 }
 
-void ReadingOptions::add_compat(CLI::App& verb, std::string& compat) {
-  verb.add_option("--compat", compat, "Whose answers count where ours are deliberately others: formal (CVM)")
-      ->check(CLI::IsMember({"formal"}));
-}
-
-void ReadingOptions::add_dialect(CLI::App& verb, std::string& dialect) {
-  verb.add_option(
-          "--dialect", dialect,
-          "Of NNEF documents: standard (1.0 alone), tract (as sonos/tract and torch-to-nnef write); absent: 1.0, "
-          "and the draft of 2017 upgraded")
-      ->check(CLI::IsMember({"standard", "tract"}));
-}
-
-void ModelOptions::add_to(CLI::App& verb) {
-  verb.add_option("model", path, kModelHelp)->required();
+void ModelOptions::add_to(Verb verb) {
+  verb.option("model", path, kModelHelp).required();
   ReadingOptions::add_to(verb);
-  verb.add_option("--threads", threads, "Threads to use; 0: all this process may")->check(whole_number(0));
-  verb.add_option("--memory-limit", memory_limit,
-                  "MiB a run may take beside the weights; 0: three quarters of what this process may have")
-      ->type_name("MIB")
-      ->check(whole_number(0));
-  verb.add_flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
+  verb.option("--threads", threads, "Threads to use, at most those this process may; 0: all of them").whole(0);
+  verb.flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
 
 namespace {
@@ -87,10 +67,13 @@ Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::stri
 
 Result<LoadOptions> ReadingOptions::options() const {
   LoadOptions options;
-  options.compat = compat;
-  options.dialect = dialect;
+  options.cvm.answers = answers_of(compat);
+  options.nnef.dialect = dialect_of(dialect);
   options.weight_seed = weight_seed;
-  options.expand_compounds = expand_compounds;
+  options.memory_limit = int64_t{memory_limit} << 20;
+  options.archive_limit = int64_t{archive_limit} << 20;
+  options.archive_ratio = archive_ratio;
+  options.nnef.expand_compounds = expand_compounds;
   for (const std::string& s : shapes) {
     NNEX_ASSIGN(auto shape, named_shape(s));
     options.shapes.insert(std::move(shape));
@@ -106,10 +89,18 @@ Result<LoadOptions> ReadingOptions::options() const {
   return options;
 }
 
+SessionOptions ModelOptions::session_options() const {
+  SessionOptions options;
+  options.threads = threads == 0 ? usable_threads() : std::min(threads, usable_threads());
+  if (options.threads < threads)
+    fmt::print(stderr, "nnex: --threads {}: this process may use {}; more would wait for each other\n", threads,
+               options.threads);
+  return options;
+}
+
 Result<LoadOptions> ModelOptions::options() const {
   NNEX_ASSIGN(LoadOptions options, ReadingOptions::options());
   options.optimize = !no_optimize;
-  options.memory_limit = int64_t{memory_limit} << 20;
   return options;
 }
 
@@ -118,67 +109,25 @@ Result<Model> ModelOptions::load() const {
   return Model::load(path, given);
 }
 
-namespace {
-
-/// How many letters must change to make b of a.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t change = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// Says which verbs there are, and which one was meant.
-int unknown_verb(CLI::App& app, std::string_view found) {
-  std::string all, nearest;
-  for (const CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
-    const std::string& name = verb->get_name();
-    all += (all.empty() ? "" : " ") + name;
-    if (distance(found, name) <= 2 && (nearest.empty() || distance(found, name) < distance(found, nearest)))
-      nearest = name;
-  }
-  fmt::print(stderr, "nnex: no verb '{}'{}; the verbs are: {}\n", found,
-             nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), all);
-  return kUsage;
-}
-
-}  // namespace
-
 }  // namespace nnex::cli
 
 int main(int argc, char** argv) {
   using namespace nnex::cli;
-  CLI::App app{"nnex: read, check and run neural networks", "nnex"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "nnex 0.1.0");
-  app.failure_message(CLI::FailureMessage::help);
-  int exit_code = kOk;
-  add_run(app, exit_code);
-  add_check(app, exit_code);
-  add_inspect(app, exit_code);
-  add_bench(app, exit_code);
-  add_profile(app, exit_code);
-  add_conform(app, exit_code);
-  add_format(app, exit_code);
-  add_convert(app, exit_code);
-  add_dump(app, exit_code);
-  add_ops(app, exit_code);
-  add_env(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty()) return unknown_verb(app, argv[1]);
-    return app.exit(e) == 0 ? kOk : kUsage;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "nnex: internal error: {}\n", e.what());
-    return kBug;
-  }
-  return exit_code;
+  if (argc > 1 && std::string_view(argv[1]) == "conform") return run_conform(argc, argv);
+  CommandLine line("nnex", "nnex: read, check and run neural networks");
+  add_run(line);
+  add_check(line);
+  add_inspect(line);
+  add_bench(line);
+  add_profile(line);
+  add_conform(line);
+  add_format(line);
+  add_convert(line);
+  add_dump(line);
+  add_ops(line);
+  add_env(line);
+  add_completion(line);
+  add_help(line);
+  const nnex::MemoryLimit tensors;  // those of inputs, too
+  return line.run(argc, argv);
 }

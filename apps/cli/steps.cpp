@@ -2,10 +2,9 @@
 
 #include <filesystem>
 
-#include "base/mapped_file.h"
 #include "cli.h"
-#include "formats/nnef/tensor_file.h"
-#include "tensor/stack.h"
+#include "nnex/elements.h"
+#include "nnex/tensor_file.h"
 
 namespace nnex::cli {
 namespace {
@@ -72,7 +71,7 @@ Status check_label(const std::string& label) {
 }  // namespace
 
 Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInfo>& ports,
-                                     const std::vector<Value>& inputs, int64_t steps) {
+                                     const std::vector<Value>& inputs, int64_t steps, const RunOptions& options) {
   std::vector<StepInput> cut;
   for (size_t i = 0; i < inputs.size(); ++i) {
     NNEX_ASSIGN(StepInput in, StepInput::of(inputs[i], ports[i], steps));
@@ -85,7 +84,7 @@ Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInf
       NNEX_ASSIGN(Value v, in.at(t));
       now.push_back(std::move(v));
     }
-    auto out = session.run(now);
+    auto out = session.run(now, options);
     if (!out.ok()) return std::move(out).error().during(fmt::format("running step {} of {}", t + 1, steps));
     parts.resize(out->size());
     for (size_t o = 0; o < out->size(); ++o) {
@@ -98,24 +97,25 @@ Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInf
   }
   std::vector<Value> all;
   for (const auto& list : parts) {
-    NNEX_ASSIGN(Tensor together, stack(list, 0, Type::tensor(list[0].dtype())));
+    NNEX_ASSIGN(Tensor together, stack(list, 0));
     all.emplace_back(std::move(together));
   }
   return all;
 }
 
-Status save_variable(const std::string& folder, const std::string& label, const Value& value) {
+Status save_variable(const std::string& folder, const std::string& label, const Value& value, Existing existing) {
   NNEX_TRY(check_label(label));
   if (!value.tensor())
     return Error(Code::unsupported, fmt::format("'{}' is a {}; only tensors can be saved", label, value.text()));
-  NNEX_ASSIGN(const nnef_format::TensorBytes bytes, nnef_format::write_tensor_file(*value.tensor()));
   const std::filesystem::path path = std::filesystem::path(folder) / (label + ".dat");
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
   if (failed)
     return Error(Code::unreadable,
                  fmt::format("cannot make the folder '{}': {}", path.parent_path().string(), failed.message()));
-  return write_file(path.string(), bytes.joined());
+  // A name that nobody typed: a link of that name is no wish to write where it leads.
+  return write_tensor(path.string(), *value.tensor(), label,
+                      existing == Existing::refuse ? existing : Existing::replace_link);
 }
 
 }  // namespace nnex::cli

@@ -3,7 +3,7 @@
 #include "webnn_ops.h"
 
 #include "cli.h"
-#include "webnn/call.h"
+#include "nnex/webnn.h"
 
 namespace nnex::cli {
 namespace {
@@ -41,7 +41,9 @@ void row(std::string_view op, std::string_view operand, const ml::TensorLimits& 
 }  // namespace
 
 int webnn_ops(bool json) {
-  const ml::OpSupportLimits& all = ml::op_support_limits();
+  const auto context = ml::createContext().get();
+  if (!context.ok()) return report(Error(Code::internal, context.error().text()));
+  const ml::OpSupportLimits& all = context->opSupportLimits();
   if (json) {
     fmt::print("{}\n", dictionary(all).dump(1));
     return kOk;

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-#include "webnn/program_file.h"
+#include "standards/webnn/program_file.h"
 
 namespace {
 
@@ -41,12 +41,12 @@ int bench(const std::string& path) {
   }
   ml::NamedTensors in, out;
   for (const auto& [name, d] : graph->inputs()) {
-    in[name] = *context.createTensor({d, false, true}).get();
+    in[name] = *context.createTensor(d, {.writable = true}).get();
     const size_t bytes = static_cast<size_t>(ml::byte_length(d.dataType, d.shape));
     std::vector<float> values(bytes / sizeof(float), 0.25F);
     if (d.dataType == ml::DataType::float32) (void)context.writeTensor(in[name], values).ok();
   }
-  for (const auto& [name, d] : graph->outputs()) out[name] = *context.createTensor({d, true, false}).get();
+  for (const auto& [name, d] : graph->outputs()) out[name] = *context.createTensor(d, {.readable = true}).get();
   const auto once = [&] {
     const auto start = Clock::now();
     (void)context.dispatch(*graph, in, out).ok();
@@ -76,8 +76,8 @@ int overhead() {
   const auto graph = builder.build({{"y", *y}}).get();
   if (!graph.ok()) return 1;
   ml::NamedTensors in, out;
-  in["x"] = *context.createTensor({one, false, true}).get();
-  out["y"] = *context.createTensor({one, true, false}).get();
+  in["x"] = *context.createTensor(one, {.writable = true}).get();
+  out["y"] = *context.createTensor(one, {.readable = true}).get();
   const std::vector<float> number = {1};
   (void)context.writeTensor(in["x"], number).ok();
   constexpr int kQueued = 1000, kRounds = 10;

@@ -11,6 +11,7 @@
 
 #include "nnex/model.h"
 
+#pragma GCC visibility push(default)
 namespace nnex {
 
 /// What a model's files say beside its nodes.
@@ -58,3 +59,4 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes);
 Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> outputs);
 
 }  // namespace nnex
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace nnex {
 
 /// Element type. Sub-byte types are stored dense (low bits first); bool is a byte tested against 0; str is a
@@ -36,9 +37,7 @@ enum class DType : uint8_t {
   boolean,
   c64,
   c128,
-  str,
-  dim,  ///< A formula of symbols: only inside shape inference, never in a file or a run.
-  count
+  str
 };
 
 /// "f32", "bool", "str": the name in graph text and messages.
@@ -46,7 +45,7 @@ std::string_view name(DType type);
 /// The type of a name as name() gives it, or of a WebNN name ("float32", "uint8").
 std::optional<DType> dtype_named(std::string_view text);
 
-/// Width of one element in bits (str and dim: of the C++ object that holds it; none: 0).
+/// Width of one element in bits (str: of the C++ object that holds it; none: 0).
 int bits(DType type);
 /// Bytes that hold `count` elements, the last byte padded; nullopt when that overflows.
 std::optional<int64_t> bytes_for(DType type, int64_t count);
@@ -58,6 +57,7 @@ constexpr bool is_unsigned_int(DType t) { return t >= DType::u64 && t <= DType::
 constexpr bool is_int(DType t) { return is_signed_int(t) || is_unsigned_int(t); }
 constexpr bool is_complex(DType t) { return t == DType::c64 || t == DType::c128; }
 /// Elements are C++ objects, not bytes.
-constexpr bool is_object(DType t) { return t == DType::str || t == DType::dim; }
+constexpr bool is_object(DType t) { return t >= DType::str; }
 
 }  // namespace nnex
+#pragma GCC visibility pop

@@ -13,12 +13,17 @@
 #include <string_view>
 #include <vector>
 
+#include "nnex/custom.h"
+#include "nnex/graph.h"
 #include "nnex/result.h"
 #include "nnex/tensor.h"
 
-namespace nnex {
+namespace nnex::ir {
+class Graph;  // the engine's own, which nobody outside sees
+}
 
-class Graph;
+#pragma GCC visibility push(default)
+namespace nnex {
 
 /// One input or output of a model.
 struct PortInfo {
@@ -36,31 +41,61 @@ enum class Mapping : uint8_t {
   always,     ///< Always mapped: replace such a file by renaming, never by writing into it.
 };
 
+/// What kernels may use of the machine.
+enum class InstructionSet : uint8_t { best, scalar, ssse3, sse4, avx2, avx512, neon, wasm };
+/// "best", "scalar", "avx2", ...
+std::string_view name(InstructionSet isa);
+/// The one of that name; nothing where there is none.
+std::optional<InstructionSet> instruction_set_named(std::string_view name);
+
+/// How far an NNEF document may leave NNEF 1.0.
+enum class NnefDialect : uint8_t {
+  automatic,  ///< Not at all, but the provisional draft of 2017 is recognised and upgraded.
+  standard,   ///< Not at all.
+  tract,      ///< As sonos/tract and torch-to-nnef write.
+};
+
+struct NnefOptions {
+  NnefDialect dialect = NnefDialect::automatic;
+  bool expand_compounds = false;  ///< Compound operations run by the bodies the standard gives them.
+};
+
+/// Whose answers count for CVM models where those of nnex are deliberately others.
+enum class CvmAnswers : uint8_t {
+  nnex,
+  formal,  ///< Those of the upstream runtime's formal operators.
+};
+
+struct CvmOptions {
+  CvmAnswers answers = CvmAnswers::nnex;
+};
+
 struct LoadOptions {
   Mapping map = Mapping::automatic;
   bool optimize = true;                    ///< Run the passes that fuse and fold; off for debugging and comparison.
   std::map<std::string, int64_t> symbols;  ///< Fixed values of extents, by symbol or as "input.axis".
   std::string external_folder;             ///< Where external tensors lie, for a model from memory.
-  /// Bytes a run may plan or allocate at once, weights aside; 0: three quarters of what the machine or the control
-  /// group of the process has.
+  /// Bytes that reading may copy or unpack, and bytes that a run may plan or allocate at once, weights aside; 0: three
+  /// quarters of what the machine or the control group of the process has.
   int64_t memory_limit = 0;
-  /// Whose answers count where ours are deliberately others: "formal" for CVM models as the upstream runtime takes
-  /// them.
-  std::string compat;
+  /// Of a compressed archive: bytes that it may unpack to for one of its own (below 64 MiB any number; 0: 32), and in
+  /// all (0: what memory_limit says).
+  int64_t archive_ratio = 0, archive_limit = 0;
   /// Admits only networks that give the same bytes on every machine: whole numbers alone, no random draws. Others are
   /// refused as unsupported, the first such node named.
   bool exact = false;
-  std::string isa;  ///< Lowers the instruction set ("scalar", "sse4", "avx2", ...); empty: the best one.
+  InstructionSet isa = InstructionSet::best;  ///< A lower one than the best, for comparison.
 
   /// Other shapes of inputs, by name; all others follow. Models of ONNX and NNEF.
   std::map<std::string, std::vector<int64_t>> shapes;
 
-  // NNEF:
-  /// How far a document may leave NNEF 1.0: empty: not at all, but the provisional draft of 2017 is recognised and
-  /// upgraded; "standard": not at all; "tract": as sonos/tract and torch-to-nnef write.
-  std::string dialect;
-  std::optional<uint64_t> weight_seed;  ///< Variables without a file get seeded content, not an error.
-  bool expand_compounds = false;        ///< Compound operations run by the bodies the standard gives them.
+  /// Weights that are not there (NNEF variables without a file, a CVM symbol without its parameters) get content that
+  /// this number decides, not an error.
+  std::optional<uint64_t> weight_seed;
+  NnefOptions nnef;
+  CvmOptions cvm;
+
+  CustomOperators custom_operators;  ///< For nodes whose operators the table lacks.
 };
 
 struct SessionOptions {
@@ -84,7 +119,8 @@ struct NodeTime {
 
 class Session;
 
-/// A compiled network: immutable, shared by copies, sessions and threads.
+/// A compiled network: immutable, shared by copies, sessions and threads. One that was default-constructed holds none,
+/// and may only be assigned to.
 class Model {
  public:
   /// Reads a model file (ONNX). Errors: unreadable, invalid_model, unsupported (names every operator that is missing),
@@ -100,18 +136,21 @@ class Model {
   /// What its sessions keep from run to run (NNEF variables that are updated), by label; among neither inputs nor
   /// outputs.
   const std::vector<PortInfo>& states() const;
-  /// The graph as it runs, after the passes. After a run, constants that were packed may have no data() any more.
-  const Graph& graph() const;
+  /// A copy of the graph as it runs, after the passes; constants are shared. Called before the first run it keeps them:
+  /// later, those that were packed may have no data() any more.
+  Graph graph() const;
   /// Bytes of constants in the forms that kernels read, which its sessions share; they are made by the first runs.
   int64_t packed_memory() const;
   /// A new session: its own memory, its own state.
   Session session(const SessionOptions& options = {}) const;
 
-  struct Impl;
+  struct [[gnu::visibility("hidden")]] Impl;
 
  private:
   friend class Session;
   friend class GraphView;
+  friend const ir::Graph& graph_of(const Model& model);
+  Impl& impl() const;
   std::shared_ptr<Impl> impl_;
 };
 
@@ -131,6 +170,12 @@ class Session {
   /// The same by name; every input once.
   Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});
 
+  /// Plans ahead for inputs of these shapes, by name (inputs that are not named have the extents the model declares),
+  /// and packs the weights: the first run with such inputs is then as fast as the next. What a run alone can tell
+  /// (extents that depend on data, blocks of If and Loop) is planned when it is met. Errors: invalid_argument (no such
+  /// input, a shape that does not fit, an extent that nobody names, a run is on), limit, those of planning.
+  Status prepare(const std::map<std::string, std::vector<int64_t>>& shapes = {});
+
   /// What the session keeps under a label: what the last run made of it, or its first content.
   /// Error: invalid_argument (no such label).
   Result<Value> state(std::string_view label) const;
@@ -145,12 +190,14 @@ class Session {
   /// Bytes of activations and scratch memory the session holds.
   int64_t memory() const;
 
-  struct Impl;
+  struct [[gnu::visibility("hidden")]] Impl;
 
  private:
   friend class Model;
   explicit Session(std::unique_ptr<Impl> impl);
+  Impl& impl() const;
   std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace nnex
+#pragma GCC visibility pop

@@ -1,7 +1,10 @@
 #pragma once
 /// Errors as values: every function of nnex that can fail returns Result<T> or Status and throws nothing.
+///
+/// Whoever takes what is not there (the value of a failed Result, the error of one that succeeded, the content of an
+/// empty handle) has made a mistake that no Error can hand back: the program ends with a sentence on standard error, in
+/// every build.
 
-#include <cassert>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace nnex {
 
 /// What kind of failure an Error is; the command line turns it into its exit code.
@@ -51,8 +55,14 @@ class [[nodiscard]] Error {
     std::string message, where;
     std::vector<std::string> tasks;
   };
+  Body& body() const;
   std::unique_ptr<Body> body_;
 };
+
+/// End the program (std::abort) with a sentence on standard error: the caller took what is not there.
+[[noreturn]] void misused(std::string_view sentence);
+[[noreturn]] void no_value(const Error& error);
+[[noreturn]] void no_error();
 
 /// A value, or the Error that stood in its way.
 template <class T>
@@ -69,9 +79,10 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
-  const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
-  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  /// The value, which must be there: else the program ends, naming the error.
+  T& value() & { return need_value(), *std::get_if<0>(&state_); }
+  const T& value() const& { return need_value(), *std::get_if<0>(&state_); }
+  T&& value() && { return need_value(), std::move(*std::get_if<0>(&state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -79,11 +90,20 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
   T value_or(T other) && { return ok() ? std::move(*this).value() : std::move(other); }
 
-  Error& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
-  const Error& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
-  Error&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
+  /// The error, which must be there: else the program ends.
+  Error& error() & { return need_error(), *std::get_if<1>(&state_); }
+  const Error& error() const& { return need_error(), *std::get_if<1>(&state_); }
+  Error&& error() && { return need_error(), std::move(*std::get_if<1>(&state_)); }
 
  private:
+  void need_value() const {
+    if (!ok()) [[unlikely]]
+      no_value(*std::get_if<1>(&state_));
+  }
+  void need_error() const {
+    if (ok()) [[unlikely]]
+      no_error();
+  }
   std::variant<T, Error> state_;
 };
 
@@ -95,12 +115,18 @@ class [[nodiscard]] Status {
 
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  Error& error() & { return assert(!ok()), *error_; }
-  const Error& error() const& { return assert(!ok()), *error_; }
-  Error&& error() && { return assert(!ok()), std::move(*error_); }
+  /// The error, which must be there: else the program ends.
+  Error& error() & { return need_error(), *error_; }
+  const Error& error() const& { return need_error(), *error_; }
+  Error&& error() && { return need_error(), std::move(*error_); }
 
  private:
+  void need_error() const {
+    if (ok()) [[unlikely]]
+      no_error();
+  }
   std::unique_ptr<Error> error_;
 };
 
 }  // namespace nnex
+#pragma GCC visibility pop

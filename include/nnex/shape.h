@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace nnex {
 
-/// Concrete extents, outermost first. Rank 0 is a scalar; zero extents are legal; negative ones never occur.
-/// Up to six axes are stored in place.
+/// Concrete extents, outermost first. Rank 0 is a scalar; zero extents are legal; no tensor is made with negative ones.
+/// Up to six axes are stored in place. Axes are not checked: 0 <= axis < rank().
 class Shape {
  public:
   Shape() = default;
@@ -30,12 +31,12 @@ class Shape {
   const int64_t* begin() const { return rank_ <= kInline ? inline_ : heap_; }
   const int64_t* end() const { return begin() + rank_; }
   int64_t operator[](int64_t axis) const { return begin()[axis]; }
-  void set(int64_t axis, int64_t extent) { const_cast<int64_t*>(begin())[axis] = extent; }
+  void set(int64_t axis, int64_t extent) { (rank_ <= kInline ? inline_ : heap_)[axis] = extent; }
   std::span<const int64_t> extents() const { return {begin(), static_cast<size_t>(rank_)}; }
 
   /// Number of elements; nullopt when the product does not fit in 63 bits.
   std::optional<int64_t> checked_count() const;
-  /// Number of elements of a shape whose product is known to fit (every tensor's is).
+  /// Number of elements of a shape whose product is known to fit (every tensor's is); 0 where it does not.
   int64_t count() const;
 
   /// "[1,3,224,224]"; "[]" for a scalar.
@@ -61,3 +62,4 @@ class Shape {
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 
 }  // namespace nnex
+#pragma GCC visibility pop

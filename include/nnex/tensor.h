@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,24 +15,32 @@
 #include "nnex/result.h"
 #include "nnex/shape.h"
 
+#pragma GCC visibility push(default)
 namespace nnex {
 
-/// A dense, row-major, little-endian array. Copies share the bytes. Only whoever made a tensor may write it, before
-/// anyone else sees it.
+/// A dense, row-major, little-endian array. Copies share the bytes, and bytes that are shared are never written:
+/// whoever made a tensor fills it while no copy exists, or writes a clone().
 class Tensor {
  public:
   /// An f32 tensor of no elements.
   Tensor() = default;
 
-  /// Own, uninitialised bytes, 64-byte aligned (strings: empty). Error: limit when the bytes cannot be had.
+  /// Own, uninitialised bytes, 64-byte aligned (strings: empty). Errors: invalid_argument (no element type, a negative
+  /// extent), limit when the bytes cannot be had.
   static Result<Tensor> make(DType type, Shape shape);
   /// Bytes of the caller's that outlive every copy of the tensor; any alignment. `owner`, when given, is kept alive
-  /// with it.
+  /// with it. A shape that no tensor can have, or no bytes, is refused by whoever runs on the tensor.
   static Tensor borrow(DType type, Shape shape, const void* data, std::shared_ptr<const void> owner = nullptr);
-  /// The same for memory that will be written through mutable_data().
+  /// The same for memory that will be written through mutable_data(), by every copy: who shares it is the caller's
+  /// care.
   static Tensor borrow_mutable(DType type, Shape shape, void* data, std::shared_ptr<const void> owner = nullptr);
-  /// A copy of C++ values: float, double, intN_t, uintN_t, bool, std::string. values.size() must be the shape's
-  /// product.
+  /// The same for memory that becomes this tensor's alone, as that of make(): `owner` frees it.
+  static Tensor adopt(DType type, Shape shape, void* data, std::shared_ptr<const void> owner);
+  /// A copy of C++ values: float, double, intN_t, uintN_t, bool, std::string. Errors: invalid_argument where
+  /// values.size() is not the shape's product, limit.
+  template <class T>
+  static Result<Tensor> from(Shape shape, const std::vector<T>& values);
+  /// The same for a shape that is known to fit; the program ends where it does not.
   template <class T>
   static Tensor of(Shape shape, const std::vector<T>& values);
   template <class T>
@@ -48,36 +57,63 @@ class Tensor {
   /// Whether data() may be read as elements of the type.
   bool aligned() const;
 
-  /// The elements as T, whose width must be the type's. data() must be aligned.
+  /// The elements as T, whose width must be the type's: else the program ends. data() must be aligned.
   template <class T>
   std::span<const T> as() const {
+    need_element<T>();
     return {reinterpret_cast<const T*>(data_), static_cast<size_t>(count_)};
   }
   std::span<const std::string> strings() const { return as<std::string>(); }
 
-  std::byte* mutable_data() { return data_; }
+  /// Whether mutable_data() may be asked for: the bytes are the caller's to write, or this tensor's alone.
+  bool writable() const {
+    return !(writing_ == Writing::never || (writing_ == Writing::alone && owner_.use_count() > 1));
+  }
+  /// The bytes to write. They must be the caller's own (borrow_mutable) or of this tensor alone: the program ends where
+  /// a copy shares them, or where they were borrowed to be read.
+  std::byte* mutable_data() {
+    need_writable();
+    return data_;
+  }
+  /// The same as elements.
   template <class T>
   std::span<T> mutable_as() {
+    need_element<T>();
+    need_writable();
     return {reinterpret_cast<T*>(data_), static_cast<size_t>(count_)};
   }
 
-  /// The same elements under another shape of equal product.
+  /// The same elements under another shape of equal product: else the program ends.
   Tensor reshaped(Shape shape) const;
-  /// The same bytes under another type of equal width.
+  /// The same bytes under another type of equal width: else the program ends.
   Tensor reinterpreted(DType type) const;
   /// data() when it is aligned, else an aligned copy.
   Result<Tensor> aligned_copy() const;
-  /// An owned copy.
+  /// An owned copy. Error: invalid_argument for a tensor without memory.
   Result<Tensor> clone() const;
   /// Whether the memory is this tensor's own (or its owner's), not a caller's.
   bool owned() const { return owner_ != nullptr; }
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
+  template <class T>
+  void need_element() const {
+    const bool fits = count_ * static_cast<int64_t>(sizeof(T)) == bytes_;
+    if (!fits || is_object(dtype_) == std::is_trivially_copyable_v<T>) [[unlikely]]
+      wrong_element(sizeof(T));
+  }
+  [[noreturn]] void wrong_element(size_t width) const;
+  void need_writable() const {
+    if (!writable()) [[unlikely]]
+      not_writable();
+  }
+  [[noreturn]] void not_writable() const;
+
   DType dtype_ = DType::f32;
   Shape shape_{0};
   int64_t count_ = 0, bytes_ = 0;
   std::byte* data_ = nullptr;
+  enum class Writing : uint8_t { alone, never, always } writing_ = Writing::alone;
   std::shared_ptr<const void> owner_;
 };
 
@@ -139,3 +175,4 @@ class Value {
 };
 
 }  // namespace nnex
+#pragma GCC visibility pop

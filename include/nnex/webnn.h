@@ -5,19 +5,21 @@
 ///     auto builder = *ml::GraphBuilder::create(context);
 ///     auto a = *builder.input("a", {DataType::float32, {2, 3}});
 ///     auto graph = *builder.build({{"y", *builder.relu(a)}}).get();
-///     auto in = *context.createTensor({{DataType::float32, {2, 3}}, false, true}).get();
-///     auto out = *context.createTensor({{DataType::float32, {2, 3}}, true, false}).get();
+///     auto in = *context.createTensor({.dataType = DataType::float32, .shape = {2, 3}, .writable = true}).get();
+///     auto out = *context.createTensor({.dataType = DataType::float32, .shape = {2, 3}, .readable = true}).get();
 ///     context.writeTensor(in, values);
 ///     context.dispatch(graph, {{"a", in}}, {{"y", out}});
 ///     std::vector<std::byte> bytes = *context.readTensor(out).get();
 ///
 /// Contexts, tensors and graphs are handles: copies are the same object, safe from any thread. A builder belongs to one
 /// thread at a time. Every call on a context is queued in call order on its timeline, a thread of its own; the last
-/// handle to go waits for nothing: work that was queued still runs.
+/// handle to go waits for nothing: work that was queued still runs. A default-constructed handle is empty: calls that
+/// can fail give a TypeError for it; what can only be asked of something that is there ends the program.
 
 #include "nnex/webnn_ops.h"
 #include "nnex/webnn_types.h"
 
+#pragma GCC visibility push(default)
 namespace nnex::ml {
 
 /// MLTensor.
@@ -90,6 +92,8 @@ class Context {
 
   /// Zeros. Rejections: InvalidStateError (lost), TypeError (descriptor), UnknownError (memory).
   Future<Tensor> createTensor(const TensorDescriptor& descriptor) const;
+  /// The same for the type and shape of an input or output: createTensor(graph.inputs().at("x"), {.writable = true}).
+  Future<Tensor> createTensor(const OperandDescriptor& descriptor, TensorUsage usage) const;
   /// A tensor for GraphBuilder::constant alone; the bytes are copied now.
   Future<Tensor> createConstantTensor(const OperandDescriptor& descriptor, BufferSource data) const;
   /// The bytes as they are when all work queued before is done.
@@ -142,3 +146,4 @@ class GraphBuilder : public Operations {
 };
 
 }  // namespace nnex::ml
+#pragma GCC visibility pop

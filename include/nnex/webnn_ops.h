@@ -1,10 +1,14 @@
 #pragma once
-/// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/typed.cpp): do not edit.
+/// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/methods.cpp) by
+/// `webnn_typed_test --print`: do not edit.
+///
+/// Options are plain structs: {.label = "first", .strides = {{2, 2}}} names members in their order, label first.
 
 #include "nnex/webnn_types.h"
 
 // clang-format off
 
+#pragma GCC visibility push(default)
 namespace nnex::ml {
 
 /// MLConv2dFilterOperandLayout.
@@ -27,68 +31,77 @@ enum class RoundingType : uint8_t { floor, ceil };
 enum class InterpolationMode : uint8_t { nearest_neighbor, linear };
 
 /// MLArgMinMaxOptions.
-struct ArgMinMaxOptions : OperatorOptions {
+struct ArgMinMaxOptions {
+  std::string label = {};
   bool keepDimensions = false;
   DataType outputDataType = DataType::int32;
 };
 
 /// MLBatchNormalizationOptions.
-struct BatchNormalizationOptions : OperatorOptions {
-  std::optional<Operand> scale;
-  std::optional<Operand> bias;
+struct BatchNormalizationOptions {
+  std::string label = {};
+  std::optional<Operand> scale = {};
+  std::optional<Operand> bias = {};
   uint32_t axis = 1;
   double epsilon = 1e-5;
 };
 
 /// MLClampOptions.
-struct ClampOptions : OperatorOptions {
-  std::optional<Number> minValue;
-  std::optional<Number> maxValue;
+struct ClampOptions {
+  std::string label = {};
+  std::optional<Number> minValue = {};
+  std::optional<Number> maxValue = {};
 };
 
 /// MLConv2dOptions.
-struct Conv2dOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> padding;
-  std::optional<std::vector<uint32_t>> strides;
-  std::optional<std::vector<uint32_t>> dilations;
+struct Conv2dOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> padding = {};
+  std::optional<std::vector<uint32_t>> strides = {};
+  std::optional<std::vector<uint32_t>> dilations = {};
   uint32_t groups = 1;
   InputOperandLayout inputLayout = InputOperandLayout::nchw;
   Conv2dFilterOperandLayout filterLayout = Conv2dFilterOperandLayout::oihw;
-  std::optional<Operand> bias;
+  std::optional<Operand> bias = {};
 };
 
 /// MLConvTranspose2dOptions.
-struct ConvTranspose2dOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> padding;
-  std::optional<std::vector<uint32_t>> strides;
-  std::optional<std::vector<uint32_t>> dilations;
-  std::optional<std::vector<uint32_t>> outputPadding;
-  std::optional<std::vector<uint32_t>> outputSizes;
+struct ConvTranspose2dOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> padding = {};
+  std::optional<std::vector<uint32_t>> strides = {};
+  std::optional<std::vector<uint32_t>> dilations = {};
+  std::optional<std::vector<uint32_t>> outputPadding = {};
+  std::optional<std::vector<uint32_t>> outputSizes = {};
   uint32_t groups = 1;
   InputOperandLayout inputLayout = InputOperandLayout::nchw;
   ConvTranspose2dFilterOperandLayout filterLayout = ConvTranspose2dFilterOperandLayout::iohw;
-  std::optional<Operand> bias;
+  std::optional<Operand> bias = {};
 };
 
 /// MLCumulativeSumOptions.
-struct CumulativeSumOptions : OperatorOptions {
+struct CumulativeSumOptions {
+  std::string label = {};
   bool exclusive = false;
   bool reversed = false;
 };
 
 /// MLEluOptions.
-struct EluOptions : OperatorOptions {
+struct EluOptions {
+  std::string label = {};
   double alpha = 1;
 };
 
 /// MLGatherOptions.
-struct GatherOptions : OperatorOptions {
+struct GatherOptions {
+  std::string label = {};
   uint32_t axis = 0;
 };
 
 /// MLGemmOptions.
-struct GemmOptions : OperatorOptions {
-  std::optional<Operand> c;
+struct GemmOptions {
+  std::string label = {};
+  std::optional<Operand> c = {};
   double alpha = 1.0;
   double beta = 1.0;
   bool aTranspose = false;
@@ -96,139 +109,158 @@ struct GemmOptions : OperatorOptions {
 };
 
 /// MLGruOptions.
-struct GruOptions : OperatorOptions {
-  std::optional<Operand> bias;
-  std::optional<Operand> recurrentBias;
-  std::optional<Operand> initialHiddenState;
+struct GruOptions {
+  std::string label = {};
+  std::optional<Operand> bias = {};
+  std::optional<Operand> recurrentBias = {};
+  std::optional<Operand> initialHiddenState = {};
   bool resetAfter = true;
   bool returnSequence = false;
   RecurrentNetworkDirection direction = RecurrentNetworkDirection::forward;
   GruWeightLayout layout = GruWeightLayout::zrn;
-  std::optional<std::vector<RecurrentNetworkActivation>> activations;
+  std::optional<std::vector<RecurrentNetworkActivation>> activations = {};
 };
 
 /// MLGruCellOptions.
-struct GruCellOptions : OperatorOptions {
-  std::optional<Operand> bias;
-  std::optional<Operand> recurrentBias;
+struct GruCellOptions {
+  std::string label = {};
+  std::optional<Operand> bias = {};
+  std::optional<Operand> recurrentBias = {};
   bool resetAfter = true;
   GruWeightLayout layout = GruWeightLayout::zrn;
-  std::optional<std::vector<RecurrentNetworkActivation>> activations;
+  std::optional<std::vector<RecurrentNetworkActivation>> activations = {};
 };
 
 /// MLHardSigmoidOptions.
-struct HardSigmoidOptions : OperatorOptions {
+struct HardSigmoidOptions {
+  std::string label = {};
   double alpha = 0.2;
   double beta = 0.5;
 };
 
 /// MLInstanceNormalizationOptions.
-struct InstanceNormalizationOptions : OperatorOptions {
-  std::optional<Operand> scale;
-  std::optional<Operand> bias;
+struct InstanceNormalizationOptions {
+  std::string label = {};
+  std::optional<Operand> scale = {};
+  std::optional<Operand> bias = {};
   double epsilon = 1e-5;
   InputOperandLayout layout = InputOperandLayout::nchw;
 };
 
 /// MLLayerNormalizationOptions.
-struct LayerNormalizationOptions : OperatorOptions {
-  std::optional<Operand> scale;
-  std::optional<Operand> bias;
-  std::optional<std::vector<uint32_t>> axes;
+struct LayerNormalizationOptions {
+  std::string label = {};
+  std::optional<Operand> scale = {};
+  std::optional<Operand> bias = {};
+  std::optional<std::vector<uint32_t>> axes = {};
   double epsilon = 1e-5;
 };
 
 /// MLLeakyReluOptions.
-struct LeakyReluOptions : OperatorOptions {
+struct LeakyReluOptions {
+  std::string label = {};
   double alpha = 0.01;
 };
 
 /// MLLinearOptions.
-struct LinearOptions : OperatorOptions {
+struct LinearOptions {
+  std::string label = {};
   double alpha = 1;
   double beta = 0;
 };
 
 /// MLLstmOptions.
-struct LstmOptions : OperatorOptions {
-  std::optional<Operand> bias;
-  std::optional<Operand> recurrentBias;
-  std::optional<Operand> peepholeWeight;
-  std::optional<Operand> initialHiddenState;
-  std::optional<Operand> initialCellState;
+struct LstmOptions {
+  std::string label = {};
+  std::optional<Operand> bias = {};
+  std::optional<Operand> recurrentBias = {};
+  std::optional<Operand> peepholeWeight = {};
+  std::optional<Operand> initialHiddenState = {};
+  std::optional<Operand> initialCellState = {};
   bool returnSequence = false;
   RecurrentNetworkDirection direction = RecurrentNetworkDirection::forward;
   LstmWeightLayout layout = LstmWeightLayout::iofg;
-  std::optional<std::vector<RecurrentNetworkActivation>> activations;
+  std::optional<std::vector<RecurrentNetworkActivation>> activations = {};
 };
 
 /// MLLstmCellOptions.
-struct LstmCellOptions : OperatorOptions {
-  std::optional<Operand> bias;
-  std::optional<Operand> recurrentBias;
-  std::optional<Operand> peepholeWeight;
+struct LstmCellOptions {
+  std::string label = {};
+  std::optional<Operand> bias = {};
+  std::optional<Operand> recurrentBias = {};
+  std::optional<Operand> peepholeWeight = {};
   LstmWeightLayout layout = LstmWeightLayout::iofg;
-  std::optional<std::vector<RecurrentNetworkActivation>> activations;
+  std::optional<std::vector<RecurrentNetworkActivation>> activations = {};
 };
 
 /// MLPadOptions.
-struct PadOptions : OperatorOptions {
+struct PadOptions {
+  std::string label = {};
   PaddingMode mode = PaddingMode::constant;
   Number value = 0;
 };
 
 /// MLPool2dOptions.
-struct Pool2dOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> windowDimensions;
-  std::optional<std::vector<uint32_t>> padding;
-  std::optional<std::vector<uint32_t>> strides;
-  std::optional<std::vector<uint32_t>> dilations;
+struct Pool2dOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> windowDimensions = {};
+  std::optional<std::vector<uint32_t>> padding = {};
+  std::optional<std::vector<uint32_t>> strides = {};
+  std::optional<std::vector<uint32_t>> dilations = {};
   InputOperandLayout layout = InputOperandLayout::nchw;
   RoundingType outputShapeRounding = RoundingType::floor;
-  std::optional<std::vector<uint32_t>> outputSizes;
+  std::optional<std::vector<uint32_t>> outputSizes = {};
 };
 
 /// MLReduceOptions.
-struct ReduceOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> axes;
+struct ReduceOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> axes = {};
   bool keepDimensions = false;
 };
 
 /// MLResample2dOptions.
-struct Resample2dOptions : OperatorOptions {
+struct Resample2dOptions {
+  std::string label = {};
   InterpolationMode mode = InterpolationMode::nearest_neighbor;
-  std::optional<std::vector<float>> scales;
-  std::optional<std::vector<uint32_t>> sizes;
-  std::optional<std::vector<uint32_t>> axes;
+  std::optional<std::vector<float>> scales = {};
+  std::optional<std::vector<uint32_t>> sizes = {};
+  std::optional<std::vector<uint32_t>> axes = {};
 };
 
 /// MLReverseOptions.
-struct ReverseOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> axes;
+struct ReverseOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> axes = {};
 };
 
 /// MLScatterOptions.
-struct ScatterOptions : OperatorOptions {
+struct ScatterOptions {
+  std::string label = {};
   uint32_t axis = 0;
 };
 
 /// MLSliceOptions.
-struct SliceOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> strides;
+struct SliceOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> strides = {};
 };
 
 /// MLSplitOptions.
-struct SplitOptions : OperatorOptions {
+struct SplitOptions {
+  std::string label = {};
   uint32_t axis = 0;
 };
 
 /// MLTransposeOptions.
-struct TransposeOptions : OperatorOptions {
-  std::optional<std::vector<uint32_t>> permutation;
+struct TransposeOptions {
+  std::string label = {};
+  std::optional<std::vector<uint32_t>> permutation = {};
 };
 
 /// MLTriangularOptions.
-struct TriangularOptions : OperatorOptions {
+struct TriangularOptions {
+  std::string label = {};
   bool upper = true;
   int32_t diagonal = 0;
 };
@@ -238,195 +270,204 @@ struct TriangularOptions : OperatorOptions {
 /// with the label in brackets.
 class Operations {
  public:
-  /// Where the minimum is; the first NaN wins.
+  /// The index of the smallest element along axis.
   Result<Operand> argMin(const Operand& input, uint32_t axis, const ArgMinMaxOptions& options = {});
-  /// Where the maximum is; the first NaN wins.
+  /// The index of the largest element along axis.
   Result<Operand> argMax(const Operand& input, uint32_t axis, const ArgMinMaxOptions& options = {});
-  /// scale (x - mean) / sqrt(variance + epsilon) + offset, by channel.
+  /// (input - mean) / sqrt(variance + epsilon) * scale + bias, with one mean and variance for each index of axis.
   Result<Operand> batchNormalization(const Operand& input, const Operand& mean, const Operand& variance, const BatchNormalizationOptions& options = {});
-  /// Every element under another type, by value.
+  /// Every element as dataType; floats lose their fraction on the way to an integer type.
   Result<Operand> cast(const Operand& input, DataType dataType, const OperatorOptions& options = {});
-  /// x, but not below low and not above high; an absent or NaN limit is none.
+  /// input, but at least minValue and at most maxValue; a limit that is absent limits nothing. Both are cast to the
+  /// input's type.
   Result<Operand> clamp(const Operand& input, const ClampOptions& options = {});
-  /// Tensors one after another along an axis.
+  /// The inputs one after another along axis; all other dimensions are equal.
   Result<Operand> concat(const std::vector<Operand>& inputs, uint32_t axis, const OperatorOptions& options = {});
-  /// Correlation of x with filters over its spatial axes.
+  /// The 2-D convolution of input with filter, which is not flipped. padding: [begin, end of height, begin, end of
+  /// width].
   Result<Operand> conv2d(const Operand& input, const Operand& filter, const Conv2dOptions& options = {});
-  /// The transpose of a convolution: every element of x adds its multiple of the filter to y.
+  /// The transposed 2-D convolution. Where several output sizes lead to one input size, outputPadding or outputSizes
+  /// chooses.
   Result<Operand> convTranspose2d(const Operand& input, const Operand& filter, const ConvTranspose2dOptions& options = {});
-  /// Sums of everything up to each element; integers wrap.
+  /// The running sum along axis. exclusive: without the element itself; reversed: from the end.
   Result<Operand> cumulativeSum(const Operand& input, uint32_t axis, const CumulativeSumOptions& options = {});
-  /// x + y; integers wrap.
+  /// a + b. Shapes broadcast in both directions.
   Result<Operand> add(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x - y; integers wrap.
+  /// a - b. Shapes broadcast in both directions.
   Result<Operand> sub(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x y; integers wrap.
+  /// a * b. Shapes broadcast in both directions.
   Result<Operand> mul(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x / y; integers truncate toward 0, x / 0 = 0.
+  /// a / b; of integers, cut towards zero. Shapes broadcast in both directions.
   Result<Operand> div(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// The larger of both; NaN wins.
+  /// The larger of a and b. Shapes broadcast in both directions.
   Result<Operand> max(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// The smaller of both; NaN wins.
+  /// The smaller of a and b. Shapes broadcast in both directions.
   Result<Operand> min(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x to the power y, of x's type.
+  /// a to the power of b. Shapes broadcast in both directions.
   Result<Operand> pow(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// Whether x equals y; false for NaN.
+  /// a == b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> equal(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// Whether x differs from y; true for NaN.
+  /// a != b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> notEqual(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x > y.
+  /// a > b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> greater(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x >= y; false for NaN.
+  /// a >= b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> greaterOrEqual(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x < y.
+  /// a < b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> lesser(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x <= y; false for NaN.
+  /// a <= b, as uint8 0 or 1. Shapes broadcast in both directions.
   Result<Operand> lesserOrEqual(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x is false; every number but 0 is true.
+  /// 1 where a is 0, else 0.
   Result<Operand> logicalNot(const Operand& a, const OperatorOptions& options = {});
-  /// Both are true; every number but 0 is.
+  /// 1 where neither a nor b is 0, else 0. Shapes broadcast in both directions.
   Result<Operand> logicalAnd(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// One of both is true; every number but 0 is.
+  /// 1 where a or b is not 0, else 0. Shapes broadcast in both directions.
   Result<Operand> logicalOr(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// Just one of both is true; every number but 0 is.
+  /// 1 where exactly one of a and b is 0, else 0. Shapes broadcast in both directions.
   Result<Operand> logicalXor(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// x is no number; false for every integer.
+  /// 1 where a is NaN, else 0, as uint8.
   Result<Operand> isNaN(const Operand& a, const OperatorOptions& options = {});
-  /// x is infinite, of a sign that counts; false for every integer.
+  /// 1 where a is an infinity, else 0, as uint8.
   Result<Operand> isInfinite(const Operand& a, const OperatorOptions& options = {});
-  /// The magnitude of x; an integer minimum stays.
+  /// The magnitude of every element.
   Result<Operand> abs(const Operand& input, const OperatorOptions& options = {});
-  /// The smallest integer not below x.
+  /// Every element rounded up to a whole number.
   Result<Operand> ceil(const Operand& input, const OperatorOptions& options = {});
-  /// The cosine.
+  /// The cosine of every element, in radians.
   Result<Operand> cos(const Operand& input, const OperatorOptions& options = {});
-  /// The error function.
+  /// The Gauss error function of every element.
   Result<Operand> erf(const Operand& input, const OperatorOptions& options = {});
-  /// e^x.
+  /// e to the power of every element.
   Result<Operand> exp(const Operand& input, const OperatorOptions& options = {});
-  /// The largest integer not above x.
+  /// Every element rounded down to a whole number.
   Result<Operand> floor(const Operand& input, const OperatorOptions& options = {});
-  /// The same value.
+  /// input as it is.
   Result<Operand> identity(const Operand& input, const OperatorOptions& options = {});
-  /// The natural logarithm; -inf at 0, NaN below.
+  /// The natural logarithm of every element.
   Result<Operand> log(const Operand& input, const OperatorOptions& options = {});
-  /// -x; integers wrap, so their minimum stays.
+  /// Every element with the other sign.
   Result<Operand> neg(const Operand& input, const OperatorOptions& options = {});
-  /// 1 / x, correctly rounded.
+  /// 1 / input.
   Result<Operand> reciprocal(const Operand& input, const OperatorOptions& options = {});
-  /// The nearest integer; `rounding` says what a tie does.
+  /// Every element rounded to the nearest whole number, halves to the even one.
   Result<Operand> roundEven(const Operand& input, const OperatorOptions& options = {});
-  /// The sine.
+  /// The sine of every element, in radians.
   Result<Operand> sin(const Operand& input, const OperatorOptions& options = {});
-  /// -1, 0 or 1; a zero and a NaN stay themselves.
+  /// -1, 0 or 1 by the sign of every element.
   Result<Operand> sign(const Operand& input, const OperatorOptions& options = {});
-  /// The square root; NaN for negative x.
+  /// The square root of every element.
   Result<Operand> sqrt(const Operand& input, const OperatorOptions& options = {});
-  /// The tangent.
+  /// The tangent of every element, in radians.
   Result<Operand> tan(const Operand& input, const OperatorOptions& options = {});
-  /// (x - zero) scale, the difference exact.
+  /// (input - zeroPoint) * scale. scale and zeroPoint have one shape, of the input's rank, whose dimensions divide the
+  /// input's.
   Result<Operand> dequantizeLinear(const Operand& input, const Operand& scale, const Operand& zeroPoint, const OperatorOptions& options = {});
-  /// x / scale to the nearest whole number, ties to even, plus zero, saturated.
+  /// roundEven(input / scale) + zeroPoint, clamped to the type of zeroPoint. scale and zeroPoint have one shape, of the
+  /// input's rank, whose dimensions divide the input's.
   Result<Operand> quantizeLinear(const Operand& input, const Operand& scale, const Operand& zeroPoint, const OperatorOptions& options = {});
-  /// x, below 0 alpha (e^x - 1).
+  /// input where it is above 0, else alpha * (exp(input) - 1).
   Result<Operand> elu(const Operand& input, const EluOptions& options = {});
-  /// x stretched to the broadcast of its shape and the one given.
+  /// input repeated to newShape, to which its shape broadcasts.
   Result<Operand> expand(const Operand& input, const std::vector<uint32_t>& newShape, const OperatorOptions& options = {});
-  /// Slices of x at the indices of one axis.
+  /// The slices of input along axis that indices name; a negative index counts from the end.
   Result<Operand> gather(const Operand& input, const Operand& indices, const GatherOptions& options = {});
-  /// For every place of index, the element of x at that index of one axis and that place of the others.
+  /// For every index its element of input along axis; the other coordinates are the index's own.
   Result<Operand> gatherElements(const Operand& input, const Operand& indices, const GatherOptions& options = {});
-  /// Slices of x at the places that rows of index name.
+  /// The slices of input at the coordinates that the last dimension of indices holds.
   Result<Operand> gatherND(const Operand& input, const Operand& indices, const OperatorOptions& options = {});
-  /// x times the normal distribution function of x, or one of two approximations.
+  /// 0.5 * input * (1 + erf(input / sqrt(2))).
   Result<Operand> gelu(const Operand& input, const OperatorOptions& options = {});
-  /// alpha times the product of x and the filter, plus beta times the bias.
+  /// alpha * a * b + beta * c, with a and b transposed where aTranspose and bTranspose say; c broadcasts to the
+  /// product.
   Result<Operand> gemm(const Operand& a, const Operand& b, const GemmOptions& options = {});
-  /// Gated recurrent unit over steps; gates z r h.
+  /// A gated recurrent network over steps: the last hidden state of every direction, then, with returnSequence, the
+  /// hidden states of all steps.
   Result<std::vector<Operand>> gru(const Operand& input, const Operand& weight, const Operand& recurrentWeight, uint32_t steps, uint32_t hiddenSize, const GruOptions& options = {});
-  /// One step of a gru.
+  /// One step of a gated recurrent network: the new hidden state.
   Result<Operand> gruCell(const Operand& input, const Operand& weight, const Operand& recurrentWeight, const Operand& hiddenState, uint32_t hiddenSize, const GruCellOptions& options = {});
-  /// alpha x + beta between 0 and 1.
+  /// max(0, min(1, alpha * input + beta)).
   Result<Operand> hardSigmoid(const Operand& input, const HardSigmoidOptions& options = {});
-  /// x times (x + 3 between 0 and 6) / 6.
+  /// input * max(0, min(6, input + 3)) / 6.
   Result<Operand> hardSwish(const Operand& input, const OperatorOptions& options = {});
-  /// x less its mean, by its deviation, for each item and channel; then scaled and shifted.
+  /// (input - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance over height and width.
   Result<Operand> instanceNormalization(const Operand& input, const InstanceNormalizationOptions& options = {});
-  /// x less its mean over axes, by its deviation; then scaled and shifted.
+  /// (input - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance over axes; absent: all but the
+  /// first.
   Result<Operand> layerNormalization(const Operand& input, const LayerNormalizationOptions& options = {});
-  /// x, below 0 alpha x.
+  /// input where it is 0 or above, else alpha * input.
   Result<Operand> leakyRelu(const Operand& input, const LeakyReluOptions& options = {});
-  /// alpha x + beta, two roundings.
+  /// alpha * input + beta.
   Result<Operand> linear(const Operand& input, const LinearOptions& options = {});
-  /// Long short-term memory over steps; gates i o f c.
+  /// A long short-term memory network over steps: the last hidden state and the last cell state of every direction,
+  /// then, with returnSequence, the hidden states of all steps.
   Result<std::vector<Operand>> lstm(const Operand& input, const Operand& weight, const Operand& recurrentWeight, uint32_t steps, uint32_t hiddenSize, const LstmOptions& options = {});
-  /// One step of an lstm.
+  /// One step of a long short-term memory network: the new hidden state and the new cell state.
   Result<std::vector<Operand>> lstmCell(const Operand& input, const Operand& weight, const Operand& recurrentWeight, const Operand& hiddenState, const Operand& cellState, uint32_t hiddenSize, const LstmCellOptions& options = {});
-  /// The product of matrices in the last two axes; earlier axes broadcast.
+  /// The matrix product over the last two dimensions; the others broadcast in both directions.
   Result<Operand> matmul(const Operand& a, const Operand& b, const OperatorOptions& options = {});
-  /// Places around x; negative amounts crop.
+  /// input with elements added before and after it along each dimension: value, its edge or its reflection.
   Result<Operand> pad(const Operand& input, const std::vector<uint32_t>& beginningPadding, const std::vector<uint32_t>& endingPadding, const PadOptions& options = {});
-  /// The sum over each window, divided.
+  /// The mean of every window; padding does not count. windowDimensions absent: all of height and width.
   Result<Operand> averagePool2d(const Operand& input, const Pool2dOptions& options = {});
-  /// The p-th root of the sum of p-th powers of magnitudes over each window, divided before the root.
+  /// The square root of the sum of squares of every window. windowDimensions absent: all of height and width.
   Result<Operand> l2Pool2d(const Operand& input, const Pool2dOptions& options = {});
-  /// The largest element of each window, and where it stands.
+  /// The largest element of every window. windowDimensions absent: all of height and width.
   Result<Operand> maxPool2d(const Operand& input, const Pool2dOptions& options = {});
-  /// x, below 0 alpha x.
+  /// input where it is 0 or above, else slope * input. Shapes broadcast in both directions.
   Result<Operand> prelu(const Operand& input, const Operand& slope, const OperatorOptions& options = {});
-  /// The sum of magnitudes over axes.
+  /// The sum of magnitudes over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceL1(const Operand& input, const ReduceOptions& options = {});
-  /// The root of the sum of squares over axes.
+  /// The square root of the sum of squares over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceL2(const Operand& input, const ReduceOptions& options = {});
-  /// The logarithm of the sum over axes; -inf over nothing.
+  /// The logarithm of the sum over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceLogSum(const Operand& input, const ReduceOptions& options = {});
-  /// The logarithm of the sum of exponentials over axes, without overflow.
+  /// The logarithm of the sum of exponentials over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceLogSumExp(const Operand& input, const ReduceOptions& options = {});
-  /// The maximum over axes; a NaN wins; over nothing -inf or the type's minimum.
+  /// The largest element over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceMax(const Operand& input, const ReduceOptions& options = {});
-  /// The mean over axes; NaN over nothing, of integers truncated.
+  /// The mean over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceMean(const Operand& input, const ReduceOptions& options = {});
-  /// The minimum over axes; a NaN wins; over nothing inf or the type's maximum.
+  /// The smallest element over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceMin(const Operand& input, const ReduceOptions& options = {});
-  /// The product over axes; 1 over nothing, integers wrap.
+  /// The product over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceProduct(const Operand& input, const ReduceOptions& options = {});
-  /// The sum over axes; 0 over nothing, integers wrap.
+  /// The sum over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceSum(const Operand& input, const ReduceOptions& options = {});
-  /// The sum of squares over axes.
+  /// The sum of squares over axes; absent: over all of them, empty: of each element alone.
   Result<Operand> reduceSumSquare(const Operand& input, const ReduceOptions& options = {});
-  /// x where it is positive, else 0; NaN stays.
+  /// max(0, input).
   Result<Operand> relu(const Operand& input, const OperatorOptions& options = {});
-  /// x resampled to other extents.
+  /// input at other sizes along two axes: sizes, or by scales; the nearest element, or linear between pixel centres.
   Result<Operand> resample2d(const Operand& input, const Resample2dOptions& options = {});
-  /// The same elements under another shape; one -1 is inferred.
+  /// The same elements under newShape, which holds as many; an empty one is a scalar's.
   Result<Operand> reshape(const Operand& input, const std::vector<uint32_t>& newShape, const OperatorOptions& options = {});
-  /// Elements in reversed order along axes.
+  /// The elements in reverse order along axes; absent: along all.
   Result<Operand> reverse(const Operand& input, const ReverseOptions& options = {});
-  /// x with the elements of update written at their index along one axis.
+  /// input with the elements of updates written to their indices along axis.
   Result<Operand> scatterElements(const Operand& input, const Operand& indices, const Operand& updates, const ScatterOptions& options = {});
-  /// x with the slices of update written at the places that rows of index name.
+  /// input with the slices of updates written to the coordinates that the last dimension of indices holds.
   Result<Operand> scatterND(const Operand& input, const Operand& indices, const Operand& updates, const OperatorOptions& options = {});
-  /// 1 / (1 + e^-x).
+  /// 1 / (1 + exp(-input)).
   Result<Operand> sigmoid(const Operand& input, const OperatorOptions& options = {});
-  /// Every stride-th element from begin to before end, along axes.
+  /// From starts on, sizes elements along each dimension, of which every strides-th is taken.
   Result<Operand> slice(const Operand& input, const std::vector<uint32_t>& starts, const std::vector<uint32_t>& sizes, const SliceOptions& options = {});
-  /// Exponentials over the given axes, divided by their sum.
+  /// exp(input) / sum of exp(input) along axis.
   Result<Operand> softmax(const Operand& input, uint32_t axis, const OperatorOptions& options = {});
-  /// log(1 + e^x), without overflow.
+  /// log(1 + exp(input)).
   Result<Operand> softplus(const Operand& input, const OperatorOptions& options = {});
-  /// x / (1 + |x|).
+  /// input / (1 + |input|).
   Result<Operand> softsign(const Operand& input, const OperatorOptions& options = {});
-  /// Parts along an axis: by sizes, by ratios, or in equal chunks with a smaller last one.
+  /// input in pieces along axis: as many equal ones as a number says, or of the sizes in a list.
   Result<std::vector<Operand>> split(const Operand& input, const std::variant<uint32_t, std::vector<uint32_t>>& splits, const SplitOptions& options = {});
-  /// The hyperbolic tangent.
+  /// The hyperbolic tangent of every element.
   Result<Operand> tanh(const Operand& input, const OperatorOptions& options = {});
-  /// x again and again along each axis.
+  /// input repeated along each dimension as often as repetitions says.
   Result<Operand> tile(const Operand& input, const std::vector<uint32_t>& repetitions, const OperatorOptions& options = {});
-  /// Axes in another order.
+  /// The dimensions in the order of permutation; absent: reversed.
   Result<Operand> transpose(const Operand& input, const TransposeOptions& options = {});
-  /// The upper or lower triangle of every matrix; zeros elsewhere.
+  /// The upper or lower triangle of the last two dimensions, from the diagonal of that number on; 0 elsewhere.
   Result<Operand> triangular(const Operand& input, const TriangularOptions& options = {});
-  /// x where the condition is true, else y.
+  /// trueValue where condition is not 0, else falseValue. Shapes broadcast in both directions.
   Result<Operand> where(const Operand& condition, const Operand& trueValue, const Operand& falseValue, const OperatorOptions& options = {});
 
  protected:
@@ -434,3 +475,4 @@ class Operations {
 };
 
 }  // namespace nnex::ml
+#pragma GCC visibility pop

@@ -19,6 +19,9 @@
 #include <variant>
 #include <vector>
 
+#include "nnex/result.h"
+
+#pragma GCC visibility push(default)
 namespace nnex::ml {
 
 /// What a binding throws: TypeError, or the DOMException of that name.
@@ -42,6 +45,9 @@ struct Error {
   std::string text() const;
 };
 
+/// Ends the program with a sentence on standard error: the caller took the value of a failed Result.
+[[noreturn]] void no_value(const Error& error);
+
 /// A value, or the Error that stood in its way.
 template <class T>
 class [[nodiscard]] Result {
@@ -52,21 +58,29 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  /// The value; only where ok().
-  T& value() & { return *std::get_if<0>(&state_); }
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  /// The value, which must be there: else the program ends, naming the error.
+  T& value() & { return need_value(), *std::get_if<0>(&state_); }
+  const T& value() const& { return need_value(), *std::get_if<0>(&state_); }
+  T&& value() && { return need_value(), std::move(*std::get_if<0>(&state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  /// The error; only where not ok().
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  /// The error, which must be there: else the program ends.
+  const Error& error() const& { return need_error(), *std::get_if<1>(&state_); }
+  Error&& error() && { return need_error(), std::move(*std::get_if<1>(&state_)); }
 
  private:
+  void need_value() const {
+    if (!ok()) [[unlikely]]
+      no_value(*std::get_if<1>(&state_));
+  }
+  void need_error() const {
+    if (ok()) [[unlikely]]
+      no_error();
+  }
   std::variant<T, Error> state_;
 };
 
@@ -78,10 +92,15 @@ class [[nodiscard]] Status {
 
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return std::move(*error_); }
+  /// The error, which must be there: else the program ends.
+  const Error& error() const& { return need_error(), *error_; }
+  Error&& error() && { return need_error(), std::move(*error_); }
 
  private:
+  void need_error() const {
+    if (ok()) [[unlikely]]
+      no_error();
+  }
   std::unique_ptr<Error> error_;
 };
 
@@ -182,18 +201,26 @@ struct ContextLostInfo {
 /// MLOperandDescriptor.
 struct OperandDescriptor {
   DataType dataType = DataType::float32;
-  std::vector<uint32_t> shape;
+  std::vector<uint32_t> shape = {};
 };
 
 /// MLTensorDescriptor.
-struct TensorDescriptor : OperandDescriptor {
+struct TensorDescriptor {
+  DataType dataType = DataType::float32;
+  std::vector<uint32_t> shape = {};
   bool readable = false;
   bool writable = false;
 };
 
-/// MLOperatorOptions.
+/// The members that MLTensorDescriptor adds to MLOperandDescriptor.
+struct TensorUsage {
+  bool readable = false;
+  bool writable = false;
+};
+
+/// MLOperatorOptions. The options of every operation begin with this member.
 struct OperatorOptions {
-  std::string label;
+  std::string label = {};
 };
 
 /// A BigInt. What does not fit in 64 bits of magnitude is kept as the largest that does: every cast clamps it.
@@ -267,11 +294,11 @@ struct OpSupportLimits {
   std::vector<OperationLimits> operations;
 };
 
-struct BuilderState;
-struct ContextState;
-struct OperandState;
-struct TensorState;
-struct GraphState;
+struct [[gnu::visibility("hidden")]] BuilderState;
+struct [[gnu::visibility("hidden")]] ContextState;
+struct [[gnu::visibility("hidden")]] OperandState;
+struct [[gnu::visibility("hidden")]] TensorState;
+struct [[gnu::visibility("hidden")]] GraphState;
 
 /// MLOperand: a value of the graph that one builder is making. A handle: copies are the same operand.
 class Operand {
@@ -294,3 +321,4 @@ class Operand {
 using NamedOperands = std::map<std::string, Operand>;
 
 }  // namespace nnex::ml
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/quota.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -29,6 +31,9 @@ Error failed(const char* doing, const std::string& path, int number) {
 /// Closes on every way out.
 struct Descriptor {
   int number = -1;
+  Descriptor(int opened) : number(opened) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
     if (number >= 0) ::close(number);
   }
@@ -36,6 +41,19 @@ struct Descriptor {
 
 uint64_t page_bytes() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 uint64_t round_up(uint64_t n, uint64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+/// Errors: it cannot be asked, or is no regular file.
+Result<uint64_t> size_of(int descriptor, const std::string& path) {
+  struct stat about = {};
+  if (::fstat(descriptor, &about) != 0) return failed("open", path, errno);
+  if (!S_ISREG(about.st_mode))
+    return Error(Code::unreadable, fmt::format("cannot open '{}': it is {}, not a regular file", path,
+                                               S_ISDIR(about.st_mode) ? "a folder" : "a device, pipe or socket"));
+  return static_cast<uint64_t>(about.st_size);
+}
+
+/// O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it.
+Descriptor open_to_read(const std::string& path) { return {::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}; }
 
 Status read_all(int descriptor, const std::string& path, char* to, size_t size) {
   for (size_t done = 0; done < size;) {
@@ -52,35 +70,49 @@ Status read_all(int descriptor, const std::string& path, char* to, size_t size) 
 
 }  // namespace
 
-Result<MappedFile> MappedFile::open(const std::string& path, MapPolicy policy, uint64_t most) {
-  // O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+Result<std::string> read_begin(const std::string& path, size_t most) {
+  const Descriptor file = open_to_read(path);
   if (file.number < 0) return failed("open", path, errno);
-  return from_descriptor(file.number, path, policy, most);
+  NNEX_ASSIGN(const uint64_t size, size_of(file.number, path));
+  std::string begin(static_cast<size_t>(std::min<uint64_t>(size, most)), '\0');
+  NNEX_TRY(read_all(file.number, path, begin.data(), begin.size()));
+  return begin;
+}
+
+std::shared_ptr<MemoryAccount> default_account() { return std::make_shared<MemoryAccount>(usable_memory() / 4 * 3); }
+
+Result<MappedFile> MappedFile::open(const std::string& path, MapPolicy policy, std::shared_ptr<MemoryAccount> account) {
+  const Descriptor file = open_to_read(path);
+  if (file.number < 0) return failed("open", path, errno);
+  return from_descriptor(file.number, path, policy, std::move(account));
 }
 
 Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string& path, MapPolicy policy,
-                                               uint64_t most) {
-  struct stat about = {};
-  if (::fstat(descriptor, &about) != 0) return failed("open", path, errno);
-  if (!S_ISREG(about.st_mode))
-    return Error(Code::unreadable, fmt::format("cannot open '{}': it is {}, not a regular file", path,
-                                               S_ISDIR(about.st_mode) ? "a folder" : "a device, pipe or socket"));
-  const uint64_t size = static_cast<uint64_t>(about.st_size);
-  if (size > most || size > PTRDIFF_MAX)
-    return Error(Code::limit, fmt::format("'{}' has {} bytes; at most {} are allowed", path, size,
-                                          std::min<uint64_t>(most, PTRDIFF_MAX)));
+                                               std::shared_ptr<MemoryAccount> account) {
+  NNEX_ASSIGN(const uint64_t size, size_of(descriptor, path));
+  if (size > PTRDIFF_MAX)
+    return Error(Code::limit, fmt::format("'{}' has {} bytes; at most {} are allowed", path, size, PTRDIFF_MAX));
   MappedFile file;
   if (size == 0) return file;
-  if (policy == MapPolicy::always || (policy == MapPolicy::automatic && size >= kMapFrom)) {
+  if (!account) account = default_account();
+  bool map = policy == MapPolicy::always || (policy == MapPolicy::automatic && size >= kMapFrom);
+  if (!map && !account->take(static_cast<int64_t>(size))) {
+    if (policy == MapPolicy::never)
+      return Error(Code::limit, fmt::format("'{}' has {} bytes; {} are held of the {} that reading may take", path,
+                                            size, account->held(), account->limit()));
+    map = true;
+  }
+  if (map) {
     void* address = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) return failed("map", path, errno);
     file.data_ = static_cast<char*>(address);
     file.mapped_ = true;
   } else {
-    file.data_ = static_cast<char*>(std::malloc(static_cast<size_t>(size)));
+    file.account_ = std::move(account);
+    file.size_ = static_cast<size_t>(size);
+    file.data_ = static_cast<char*>(std::malloc(file.size_));
     if (!file.data_) return Error(Code::limit, fmt::format("no memory for the {} bytes of '{}'", size, path));
-    NNEX_TRY(read_all(descriptor, path, file.data_, static_cast<size_t>(size)));
+    NNEX_TRY(read_all(descriptor, path, file.data_, file.size_));
   }
   file.size_ = static_cast<size_t>(size);
   return file;
@@ -91,6 +123,7 @@ MappedFile::~MappedFile() {
     ::munmap(data_, size_);
   } else {
     std::free(data_);
+    if (account_) account_->give_back(static_cast<int64_t>(size_));
   }
 }
 
@@ -140,23 +173,42 @@ namespace {
 struct Target {
   std::string path;
   bool stream = false;  ///< Written into, not replaced.
+  bool link = false;    ///< A link was followed.
 };
 
-/// Follows links, so that they stay and the file they lead to is replaced, be it there or not. A device, pipe or socket
-/// is written into, as is what the system's own names of open files lead to. Error: unreadable for links in a circle.
+/// Follows links to the file they lead to, be it there or not. A device, pipe or socket is written into, as is what the
+/// system's own names of open files lead to. Error: unreadable for links in a circle.
 Result<Target> target_of(const std::string& path) {
   std::filesystem::path at(path);
   for (int hops = 0; hops < 40; ++hops) {
     struct stat about = {};
-    if (::lstat(at.c_str(), &about) != 0) return Target{at.string()};
-    if (!S_ISLNK(about.st_mode)) return Target{at.string(), !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)};
-    if (at.string().rfind("/dev/", 0) == 0 || at.string().rfind("/proc/", 0) == 0) return Target{at.string(), true};
+    if (::lstat(at.c_str(), &about) != 0) return Target{at.string(), false, hops > 0};
+    if (!S_ISLNK(about.st_mode))
+      return Target{at.string(), !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode), hops > 0};
+    if (at.string().rfind("/dev/", 0) == 0 || at.string().rfind("/proc/", 0) == 0)
+      return Target{at.string(), true, true};
     std::error_code unread;
     const std::filesystem::path to = std::filesystem::read_symlink(at, unread);
     if (unread) return failed("write", path, unread.value());
     at = to.is_absolute() ? to : at.parent_path() / to;
   }
   return failed("write", path, ELOOP);
+}
+
+bool is_there(const std::string& path) {
+  struct stat about = {};
+  return ::lstat(path.c_str(), &about) == 0;
+}
+
+Error exists(const std::string& path) {
+  return {Code::invalid_argument, fmt::format("'{}' exists; --force replaces it", path)};
+}
+
+Result<Target> free_target(const std::string& path, Existing existing) {
+  NNEX_ASSIGN(Target target, target_of(path));
+  if (target.stream || existing == Existing::replace) return target;
+  if (existing == Existing::refuse && is_there(path)) return exists(path);
+  return Target{path};
 }
 
 /// Writes go on where this process's own output stands.
@@ -166,11 +218,45 @@ int open_stream(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
+/// Tries `make` on names beside the path until one is nobody's; with the mode that the process's mask leaves, which
+/// mkstemp() and mkdtemp() ignore. `make` gives less than 0 and sets errno where it fails.
+template <class Make>
+int make_beside(const std::string& path, std::string& made, Make make) {
+  static std::atomic<uint64_t> last{0};
+  for (int tries = 0; tries < 1000; ++tries) {
+    made = fmt::format("{}.{:x}-{:x}.tmp", path, ::getpid(), ++last);
+    const int got = make(made.c_str());
+    if (got >= 0 || errno != EEXIST) return got;
+  }
+  return -1;
+}
+
+/// Gives a finished file its name where nothing has that yet. A link is refused where something is there, unlike a
+/// rename; where the file system has no links, somebody quick enough could be overwritten.
+int rename_to_free(const char* from, const char* to) {
+  if (::link(from, to) == 0) return ::unlink(from);
+  if (errno == EEXIST) return -1;
+  if (is_there(to)) return errno = EEXIST, -1;
+  return ::rename(from, to);
+}
+
 }  // namespace
 
-Result<FileWriter> FileWriter::create(const std::string& path) {
+Status may_write(const std::string& path, Existing existing) {
+  NNEX_TRY(free_target(path, existing));
+  return {};
+}
+
+Result<std::string> make_folder_beside(const std::string& path) {
+  std::string made;
+  if (make_beside(path, made, [](const char* name) { return ::mkdir(name, 0777); }) < 0)
+    return failed("make a folder beside", path, errno);
+  return made;
+}
+
+Result<FileWriter> FileWriter::create(const std::string& path, Existing existing) {
   FileWriter writer;
-  NNEX_ASSIGN(Target target, target_of(path));
+  NNEX_ASSIGN(Target target, free_target(path, existing));
   if (target.stream) {
     writer.path_ = path;
     writer.descriptor_ = open_stream(target.path);
@@ -178,24 +264,17 @@ Result<FileWriter> FileWriter::create(const std::string& path) {
     return writer;
   }
   writer.path_ = std::move(target.path);
-  writer.temporary_ = writer.path_ + ".XXXXXX";
-  writer.descriptor_ = ::mkstemp(writer.temporary_.data());
+  writer.existing_ = existing;
+  writer.descriptor_ = make_beside(writer.path_, writer.temporary_, [](const char* name) {
+    return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  });
   if (writer.descriptor_ < 0) {
     writer.temporary_.clear();
     return failed("write", path, errno);
   }
-  // mkstemp makes a private file; the finished one has the mode of the file it replaces, else what open() would have
-  // given.
-  struct stat old = {};
-  mode_t mode;
-  if (::stat(writer.path_.c_str(), &old) == 0) {
-    mode = old.st_mode & 0777;
-  } else {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    mode = 0666 & ~mask;
-  }
-  (void)::fchmod(writer.descriptor_, mode);
+  struct stat old = {};  // a file that is replaced leaves its mode
+  if (::lstat(writer.path_.c_str(), &old) == 0 && S_ISREG(old.st_mode))
+    (void)::fchmod(writer.descriptor_, old.st_mode & 0777);
   return writer;
 }
 
@@ -214,14 +293,21 @@ Status FileWriter::write(std::string_view bytes) {
   return {};
 }
 
-Status FileWriter::commit() {
+Status FileWriter::sync() {
+  if (descriptor_ < 0) return {};
   const bool stream = temporary_.empty();  // pipes and devices have nothing to sync, and no other name
   if (::fsync(descriptor_) != 0 && !(stream && (errno == EINVAL || errno == EROFS || errno == ENOTSUP)))
     return failed("write", path_, errno);
-  const int closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0) return failed("write", path_, errno);
-  if (stream) return {};
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed("write", path_, errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) return failed("write", path_, errno);
+  return {};
+}
+
+Status FileWriter::commit() {
+  NNEX_TRY(sync());
+  if (temporary_.empty()) return {};
+  const auto rename = existing_ == Existing::refuse ? rename_to_free : ::rename;
+  if (rename(temporary_.c_str(), path_.c_str()) != 0)
+    return existing_ == Existing::refuse && errno == EEXIST ? exists(path_) : failed("write", path_, errno);
   temporary_.clear();
   // The new name itself is durable once its folder is synced; a file system that cannot do that has done what it can.
   const size_t slash = path_.find_last_of('/');
@@ -231,10 +317,15 @@ Status FileWriter::commit() {
   return {};
 }
 
-Status write_file(const std::string& path, std::string_view bytes) {
-  NNEX_ASSIGN(FileWriter writer, FileWriter::create(path));
+Status write_file(const std::string& path, std::string_view bytes, Existing existing) {
+  NNEX_ASSIGN(FileWriter writer, FileWriter::create(path, existing));
   NNEX_TRY(writer.write(bytes));
   return writer.commit();
+}
+
+Result<std::string> read_file(const std::string& path) {
+  NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
+  return std::string(file.bytes());
 }
 
 }  // namespace nnex

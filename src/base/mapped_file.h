@@ -1,5 +1,5 @@
 #pragma once
-// A whole file as bytes, copied or mapped; and a file written so that a failure loses nothing.
+// A whole file as bytes, copied or mapped; and a file written in pieces so that a failure loses nothing.
 
 #include <cstdint>
 #include <memory>
@@ -7,23 +7,28 @@
 #include <string_view>
 #include <utility>
 
+#include "base/memory_account.h"
+#include "nnex/file.h"
 #include "nnex/result.h"
 
 namespace nnex {
 
 /// Whether a file is mapped or copied. Cutting a mapped file short kills its reader (SIGBUS), so `automatic` copies
-/// files under 64 MiB and maps larger ones; `never` suits servers that take uploads.
+/// files under 64 MiB and maps larger ones, and those there is no memory for; `never` suits servers that take uploads.
 enum class MapPolicy : unsigned char { automatic, never, always };
 
 /// The bytes of one regular file, unchanging in size while this lives. Moves only; the bytes stay where they are.
 class MappedFile {
  public:
-  /// Opens, measures, and copies or maps. Errors: unreadable ("cannot open 'x': No such file or directory", not a
-  /// regular file, shorter than it said), limit when longer than `most` bytes or too large for memory.
+  /// Opens, measures, and copies or maps. What is copied is counted by the account (none: one of its own, of three
+  /// quarters of what this process may have) while this lives. Errors: unreadable ("cannot open 'x': No such file or
+  /// directory", not a regular file, shorter than it said), limit where a copy passes the account's limit or the
+  /// memory.
   static Result<MappedFile> open(const std::string& path, MapPolicy policy = MapPolicy::automatic,
-                                 uint64_t most = UINT64_MAX);
+                                 std::shared_ptr<MemoryAccount> account = nullptr);
   /// The same for a descriptor, which stays the caller's; `path` is for messages.
-  static Result<MappedFile> from_descriptor(int descriptor, const std::string& path, MapPolicy policy, uint64_t most);
+  static Result<MappedFile> from_descriptor(int descriptor, const std::string& path, MapPolicy policy,
+                                            std::shared_ptr<MemoryAccount> account);
 
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept { swap(other); }
@@ -44,12 +49,21 @@ class MappedFile {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(mapped_, other.mapped_);
+    account_.swap(other.account_);
   }
 
   char* data_ = nullptr;
   size_t size_ = 0;
   bool mapped_ = false;
+  std::shared_ptr<MemoryAccount> account_;  ///< Of a copy.
 };
+
+/// The first bytes of a regular file, at most so many. Errors: those of opening it.
+Result<std::string> read_begin(const std::string& path, size_t most);
+
+/// An account for what reading one thing may take where nothing else is said: three quarters of what this process may
+/// have.
+std::shared_ptr<MemoryAccount> default_account();
 
 /// A file that tensors keep alive.
 std::shared_ptr<const MappedFile> shared_file(MappedFile file);
@@ -59,12 +73,20 @@ const MappedFile* file_of(const std::shared_ptr<const void>& owner);
 /// Gives the memory of whole pages inside [at, at + size) back, which is the process's own; their content is lost.
 void discard_pages(const void* at, uint64_t size);
 
+/// What that means for a file beside one that is written, which has its name from that.
+constexpr Existing beside_of(Existing existing) {
+  return existing == Existing::refuse ? Existing::refuse : Existing::replace_link;
+}
+
+/// Makes an empty folder beside `path` that nobody else has, as mkdir() makes one: its name.
+Result<std::string> make_folder_beside(const std::string& path);
+
 /// Writes a file in pieces under a temporary name beside it, then commit() syncs and renames. Without commit() nothing
 /// is left and an older file of that name stays as it was.
 class FileWriter {
  public:
-  /// Errors: unreadable "cannot write 'x': Permission denied".
-  static Result<FileWriter> create(const std::string& path);
+  /// Errors: those of may_write; unreadable "cannot write 'x': Permission denied".
+  static Result<FileWriter> create(const std::string& path, Existing existing = Existing::refuse);
 
   FileWriter(FileWriter&& other) noexcept { swap(other); }
   FileWriter& operator=(FileWriter&& other) noexcept {
@@ -74,21 +96,23 @@ class FileWriter {
   ~FileWriter();
 
   Status write(std::string_view bytes);
+  /// All is on the disk, under the temporary name yet: of files that belong together each is synced before one is
+  /// committed.
+  Status sync();
   Status commit();
 
  private:
   FileWriter() = default;
   void swap(FileWriter& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
+    std::swap(existing_, other.existing_);
     path_.swap(other.path_);
     temporary_.swap(other.temporary_);
   }
 
   int descriptor_ = -1;
+  Existing existing_ = Existing::refuse;
   std::string path_, temporary_;
 };
-
-/// FileWriter for a file that is in memory already.
-Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace nnex

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "nnex/environment.h"
+
 namespace nnex {
 
 /// Processors allowed by the quota (cpu.cfs_quota_us, cpu.max), rounded up; 0 when nothing limits.
@@ -15,8 +17,5 @@ int quota_threads(const std::string& root = "");
 
 /// Bytes allowed by the limit (memory.limit_in_bytes, memory.max); 0 when nothing limits.
 int64_t quota_memory(const std::string& root = "");
-
-/// Bytes of memory this process may hope for: the machine's, cut by quota_memory(); measured once.
-int64_t usable_memory();
 
 }  // namespace nnex

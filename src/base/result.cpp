@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/shorten.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -29,30 +30,51 @@ std::string_view name(Code code) {
   return "unknown";
 }
 
-Error::Error(Code code, std::string message) : body_(new Body{code, std::move(message), {}, {}}) {}
+// A file decides how long its lists and names are: whatever is said of them is cut here, once for all messages.
+Error::Error(Code code, std::string message) : body_(new Body{code, shortened(std::move(message)), {}, {}}) {}
 
-Code Error::code() const { return body_->code; }
-const std::string& Error::message() const { return body_->message; }
-const std::string& Error::where() const { return body_->where; }
+Error::Body& Error::body() const {
+  if (!body_) misused("an Error was read that had been moved elsewhere");
+  return *body_;
+}
+
+Code Error::code() const { return body().code; }
+const std::string& Error::message() const { return body().message; }
+const std::string& Error::where() const { return body().where; }
 
 Error&& Error::at(std::string_view place) && {
-  if (body_->where.empty()) body_->where = place;
+  if (body().where.empty()) body().where = shortened(std::string(place));
   return std::move(*this);
 }
 
 Error&& Error::during(std::string_view task) && {
-  body_->tasks.emplace_back(task);
+  body().tasks.push_back(shortened(std::string(task)));
   return std::move(*this);
 }
 
 std::string Error::text() const {
-  std::string out = body_->where.empty() ? body_->message : body_->where + ": " + body_->message;
-  for (const std::string& task : body_->tasks) out += "\n  while " + task;
+  const Body& b = body();
+  std::string out = b.where.empty() ? b.message : b.where + ": " + b.message;
+  for (const std::string& task : b.tasks) out += "\n  while " + task;
   return out;
 }
 
+void misused(std::string_view sentence) {
+  std::fprintf(stderr, "nnex: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  std::abort();
+}
+
+void no_value(const Error& error) {
+  misused("the value of a failed Result was taken (ask ok() first): " + error.text());
+}
+
+void no_error() { misused("the error of a Result or Status was taken that has none (ask ok() first)"); }
+
 void broken(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "nnex: internal error: %s does not hold (%s:%d)\n", condition, file, line);
+  const std::string_view path = file;
+  const size_t folder = path.rfind("/src/");  // where the tree lay when it was built is nobody's business
+  const std::string place(folder == path.npos ? path : path.substr(folder + 1));
+  std::fprintf(stderr, "nnex: internal error: %s does not hold (%s:%d)\n", condition, place.c_str(), line);
   std::abort();
 }
 

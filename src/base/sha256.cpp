@@ -1,5 +1,7 @@
 #include "base/sha256.h"
 
+#include "nnex/elements.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -72,6 +74,12 @@ std::string Sha256::text() {
   for (uint32_t word : state_)
     for (int shift = 28; shift >= 0; shift -= 4) out += kLetters[word >> shift & 15];
   return out;
+}
+
+std::string sha256(std::string_view bytes) {
+  Sha256 h;
+  h.add(bytes);
+  return h.text();
 }
 
 }  // namespace nnex

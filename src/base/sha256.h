@@ -9,6 +9,8 @@
 
 namespace nnex {
 
+// nnex/elements.h has sha256() of bytes that lie together.
+
 /// Takes bytes in any pieces; text() ends it.
 class Sha256 {
  public:

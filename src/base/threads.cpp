@@ -1,5 +1,7 @@
 #include "base/threads.h"
 
+#include "base/interrupt.h"
+
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
 
 namespace nnex {
@@ -7,7 +9,7 @@ struct ThreadPool {};
 int usable_threads() { return 1; }
 Team::Team(int) {}
 Team::~Team() { (void)pool_; }
-void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
+void Team::run_all(int64_t parts, FunctionRef<void(int64_t part)> work) {
   for (int64_t part = 0; part < parts; ++part) work(part);
 }
 }  // namespace nnex
@@ -225,7 +227,7 @@ Team::~Team() {
   if (pool_) pool_->owned.store(false, std::memory_order_release);
 }
 
-void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
+void Team::run_all(int64_t parts, FunctionRef<void(int64_t part)> work) {
   // After fork() the child's Team still points to the parent's pool, which has no workers there.
   const bool shared = pool_ && parts > 1 && pool_ == the_pool.load(std::memory_order_relaxed) &&
                       !pool_->running.exchange(true, std::memory_order_acquire);
@@ -240,3 +242,17 @@ void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
 }  // namespace nnex
 
 #endif
+
+namespace nnex {
+
+void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
+  if (const Interrupt* interrupt = Interrupt::current()) {
+    run_all(parts, [&](int64_t part) {
+      if (!interrupt->stop()) work(part);
+    });
+  } else {
+    run_all(parts, work);
+  }
+}
+
+}  // namespace nnex

@@ -4,14 +4,11 @@
 #include <cstdint>
 
 #include "base/function_ref.h"
+#include "nnex/environment.h"
 
 namespace nnex {
 
 struct ThreadPool;
-
-/// Threads this process may use: the affinity mask, cut by the cgroup (v1 and v2) processor quota, at least 1;
-/// measured once.
-int usable_threads();
 
 /// The right to use up to `threads` threads (the caller's own included) for the time of one run. While a Team exists
 /// the pool's workers spin (at most 1 ms after the last parallel call), then sleep; without a Team nothing spins. A
@@ -29,10 +26,12 @@ class Team {
 
   /// Calls work(part) once for every part in [0, parts), on any thread of the team in any order; returns when all are
   /// done. work must not throw and must write only what its part owns. A call from inside a part runs its parts on that
-  /// thread.
+  /// thread. Once the run shall stop (Interrupt), the parts that have not begun are left out.
   void run(int64_t parts, FunctionRef<void(int64_t part)> work);
 
  private:
+  void run_all(int64_t parts, FunctionRef<void(int64_t part)> work);
+
   int size_ = 1;
   ThreadPool* pool_ = nullptr;  // held by this Team; null = works alone
 };

@@ -13,7 +13,7 @@ bool floats(const Type& t) {
 
 }  // namespace
 
-Status check_exact(const Graph& graph, NodeId id) {
+Status check_exact(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
   const auto refuse = [&](std::string_view does) {
     return Error(Code::unsupported, fmt::format("{}: {}; exact mode runs whole numbers alone", node.op->name, does))
@@ -32,7 +32,7 @@ Status check_exact(const Graph& graph, NodeId id) {
   return {};
 }
 
-Status check_exact(const Graph& graph) {
+Status check_exact(const ir::Graph& graph) {
   for (NodeId id : graph.order_with_blocks()) NNEX_TRY(check_exact(graph, id));
   return {};
 }

@@ -2,26 +2,27 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "tensor/convert.h"
 
 namespace nnex {
 
-Graph::Graph() {
+ir::Graph::Graph() {
   blocks_.emplace_back();
   places_.emplace_back();
 }
 
-Graph::Graph(const Graph& other) = default;
+ir::Graph::Graph(const ir::Graph& other) = default;
 
-std::vector<NodeId> Graph::order(BlockId block) const {
+std::vector<NodeId> ir::Graph::order(BlockId block) const {
   std::vector<NodeId> out;
   out.reserve(blocks_[block.n].size);
   for (NodeId id = blocks_[block.n].first; id.valid(); id = nodes_[id.n].next) out.push_back(id);
   return out;
 }
 
-std::vector<NodeId> Graph::order_with_blocks(BlockId block) const {
+std::vector<NodeId> ir::Graph::order_with_blocks(BlockId block) const {
   std::vector<NodeId> out;
   std::vector<NodeId> stack = order(block);
   std::reverse(stack.begin(), stack.end());
@@ -38,19 +39,21 @@ std::vector<NodeId> Graph::order_with_blocks(BlockId block) const {
   return out;
 }
 
-const Node* Graph::maker(ValueId v) const {
+const Node* ir::Graph::maker(ValueId v) const {
   if (!v.valid() || !values_[v.n].maker.valid()) return nullptr;
   return &nodes_[values_[v.n].maker.n];
 }
 
-bool Graph::read_once(ValueId v) const { return values_[v.n].uses.size() == 1 && values_[v.n].uses[0].node.valid(); }
+bool ir::Graph::read_once(ValueId v) const {
+  return values_[v.n].uses.size() == 1 && values_[v.n].uses[0].node.valid();
+}
 
-const Tensor* Graph::constant_in(const Node& node, size_t i) const {
+const Tensor* ir::Graph::constant_in(const Node& node, size_t i) const {
   if (i >= node.in.size() || !node.in[i].valid()) return nullptr;
   return values_[node.in[i].n].constant.tensor();
 }
 
-std::vector<ValueId> Graph::captures(NodeId id) const {
+std::vector<ValueId> ir::Graph::captures(NodeId id) const {
   std::set<ValueId> inside, captured;
   auto reads = [&](ValueId v) {
     if (v.valid() && !values_[v.n].is_constant() && !inside.count(v)) captured.insert(v);
@@ -69,7 +72,7 @@ std::vector<ValueId> Graph::captures(NodeId id) const {
   return {captured.begin(), captured.end()};
 }
 
-ValueId Graph::add_param(BlockId block, std::string name, Type type) {
+ValueId ir::Graph::add_param(BlockId block, std::string name, Type type) {
   ValueId id{static_cast<uint32_t>(values_.size())};
   ValueDef& v = values_.emplace_back();
   v.name = std::move(name), v.type = std::move(type), v.param_of = block;
@@ -77,23 +80,23 @@ ValueId Graph::add_param(BlockId block, std::string name, Type type) {
   return id;
 }
 
-ValueId Graph::add_constant(Tensor content, std::string name) {
+ValueId ir::Graph::add_constant(Tensor content, std::string name) {
   return add_constant(nnex::Value(std::move(content)), std::move(name));
 }
 
-ValueId Graph::add_constant(nnex::Value content, std::string name) {
+ValueId ir::Graph::add_constant(nnex::Value content, std::string name) {
   ValueId id{static_cast<uint32_t>(values_.size())};
   ValueDef& v = values_.emplace_back();
   v.name = std::move(name), v.type = type_of(content), v.constant = std::move(content);
   return id;
 }
 
-BlockId Graph::add_block() {
+BlockId ir::Graph::add_block() {
   blocks_.emplace_back();
   return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
 }
 
-std::shared_ptr<const void> Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
+std::shared_ptr<const void> ir::Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
   if (!op.attrs.make) return nullptr;
   if (!attrs) attrs = op.attrs.make();
   std::string key(op.name);
@@ -106,37 +109,37 @@ std::shared_ptr<const void> Graph::interned(const OpDef& op, std::shared_ptr<con
   return attr_pool_.try_emplace(std::move(key), std::move(attrs)).first->second;
 }
 
-NodeId Graph::make_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
-                        std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+NodeId ir::Graph::make_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                            std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
   NodeId id{static_cast<uint32_t>(nodes_.size())};
   Node& n = nodes_.emplace_back();
   n.op = &op, n.in = std::move(in), n.attrs = interned(op, std::move(attrs)), n.blocks = std::move(blocks),
   n.parent = block;
   n.where = where;
-  for (size_t i = 0; i < n.in.size(); ++i)
-    if (n.in[i].valid()) add_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
-  n.out.resize(outputs);
+  n.use.resize(n.in.size());
+  for (size_t i = 0; i < n.in.size(); ++i) add_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
+  n.out.resize(std::max<size_t>(outputs, 1));  // a node has a first output, named or not
   for (size_t o = 0; o < outputs; ++o) add_output(id, o);
   for (BlockId b : nodes_[id.n].blocks) blocks_[b.n].owner = id;
   return id;
 }
 
-NodeId Graph::add_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
-                       std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+NodeId ir::Graph::add_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                           std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
   NodeId id = make_node(block, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where);
   link(id, block, {});
   return id;
 }
 
-NodeId Graph::insert_node(NodeId before, const OpDef& op, std::vector<ValueId> in, size_t outputs,
-                          std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
+NodeId ir::Graph::insert_node(NodeId before, const OpDef& op, std::vector<ValueId> in, size_t outputs,
+                              std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where) {
   BlockId block = nodes_[before.n].parent;
   NodeId id = make_node(block, op, std::move(in), outputs, std::move(attrs), std::move(blocks), where);
   link(id, block, before);
   return id;
 }
 
-void Graph::link(NodeId id, BlockId block, NodeId before) {
+void ir::Graph::link(NodeId id, BlockId block, NodeId before) {
   Node& n = nodes_[id.n];
   Block& b = blocks_[block.n];
   n.parent = block, n.next = before, n.prev = before.valid() ? nodes_[before.n].prev : b.last;
@@ -145,7 +148,7 @@ void Graph::link(NodeId id, BlockId block, NodeId before) {
   ++b.size;
 }
 
-void Graph::unlink(NodeId id) {
+void ir::Graph::unlink(NodeId id) {
   Node& n = nodes_[id.n];
   Block& b = blocks_[n.parent.n];
   (n.prev.valid() ? nodes_[n.prev.n].next : b.first) = n.next;
@@ -154,58 +157,68 @@ void Graph::unlink(NodeId id) {
   --b.size;
 }
 
-void Graph::move_before(NodeId id, NodeId before) {
+void ir::Graph::move_before(NodeId id, NodeId before) {
   unlink(id);
   link(id, nodes_[before.n].parent, before);
 }
 
-void Graph::move_to_end(NodeId id, BlockId block) {
+void ir::Graph::move_to_end(NodeId id, BlockId block) {
   unlink(id);
   link(id, block, {});
 }
 
-void Graph::set_results(BlockId block, std::vector<ValueId> results) {
+void ir::Graph::set_results(BlockId block, std::vector<ValueId> results) {
   Block& b = blocks_[block.n];
   for (size_t i = 0; i < b.results.size(); ++i) drop_use(b.results[i], {{}, block, static_cast<uint32_t>(i)});
   b.results = std::move(results);
+  b.use.resize(b.results.size());
   for (size_t i = 0; i < b.results.size(); ++i) add_use(b.results[i], {{}, block, static_cast<uint32_t>(i)});
 }
 
-Where Graph::add_place(std::string text) {
+Where ir::Graph::add_place(std::string text) {
   auto [it, fresh] = place_ids_.try_emplace(std::move(text), static_cast<Where>(places_.size()));
   if (fresh) places_.push_back(it->first);
   return it->second;
 }
 
-void Graph::add_use(ValueId v, Use use) {
-  if (v.valid()) values_[v.n].uses.push_back(use);
+uint32_t& ir::Graph::standing(const Use& use) {
+  return use.node.valid() ? nodes_[use.node.n].use[use.index] : blocks_[use.block.n].use[use.index];
 }
 
-void Graph::drop_use(ValueId v, Use use) {
+void ir::Graph::add_use(ValueId v, Use use) {
   if (!v.valid()) return;
   auto& uses = values_[v.n].uses;
-  auto it = std::find_if(uses.begin(), uses.end(), [&](const Use& u) {
-    return u.node == use.node && u.block == use.block && u.index == use.index;
-  });
-  if (it != uses.end()) uses.erase(it);
+  standing(use) = static_cast<uint32_t>(uses.size());
+  uses.push_back(use);
 }
 
-void Graph::set_input(NodeId id, size_t index, ValueId v) {
+/// The last use takes the place of the one that goes.
+void ir::Graph::drop_use(ValueId v, Use use) {
+  if (!v.valid()) return;
+  auto& uses = values_[v.n].uses;
+  const uint32_t at = standing(use);
+  uses[at] = uses.back();
+  standing(uses[at]) = at;
+  uses.pop_back();
+}
+
+void ir::Graph::set_input(NodeId id, size_t index, ValueId v) {
   Node& n = nodes_[id.n];
-  if (index >= n.in.size()) n.in.resize(index + 1);
+  if (index >= n.in.size()) n.in.resize(index + 1), n.use.resize(index + 1);
   drop_use(n.in[index], {id, {}, static_cast<uint32_t>(index)});
   n.in[index] = v;
   add_use(v, {id, {}, static_cast<uint32_t>(index)});
 }
 
-void Graph::set_inputs(NodeId id, std::vector<ValueId> in) {
+void ir::Graph::set_inputs(NodeId id, std::vector<ValueId> in) {
   Node& n = nodes_[id.n];
   for (size_t i = 0; i < n.in.size(); ++i) drop_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
   n.in = std::move(in);
+  n.use.resize(n.in.size());
   for (size_t i = 0; i < n.in.size(); ++i) add_use(n.in[i], {id, {}, static_cast<uint32_t>(i)});
 }
 
-void Graph::replace_uses(ValueId from, ValueId to) {
+void ir::Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
   std::vector<Use> uses = std::move(values_[from.n].uses);
   values_[from.n].uses.clear();
@@ -218,7 +231,7 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   }
 }
 
-ValueId Graph::add_output(NodeId id, size_t index) {
+ValueId ir::Graph::add_output(NodeId id, size_t index) {
   Node& n = nodes_[id.n];
   if (index >= n.out.size()) n.out.resize(index + 1);
   ValueId v{static_cast<uint32_t>(values_.size())};
@@ -228,23 +241,23 @@ ValueId Graph::add_output(NodeId id, size_t index) {
   return v;
 }
 
-void Graph::drop_output(NodeId id, size_t index) {
+void ir::Graph::drop_output(NodeId id, size_t index) {
   Node& n = nodes_[id.n];
   NNEX_ASSERT(!n.out[index].valid() || values_[n.out[index].n].uses.empty());
   if (n.out[index].valid()) values_[n.out[index].n].maker = {};
   n.out[index] = {};
 }
 
-void Graph::set_attrs(NodeId id, std::shared_ptr<const void> attrs) {
+void ir::Graph::set_attrs(NodeId id, std::shared_ptr<const void> attrs) {
   nodes_[id.n].attrs = interned(*nodes_[id.n].op, std::move(attrs));
 }
 
-void Graph::set_op(NodeId id, const OpDef& op, std::shared_ptr<const void> attrs) {
+void ir::Graph::set_op(NodeId id, const OpDef& op, std::shared_ptr<const void> attrs) {
   nodes_[id.n].op = &op;
   nodes_[id.n].attrs = interned(op, std::move(attrs));
 }
 
-void Graph::erase(NodeId id) {
+void ir::Graph::erase(NodeId id) {
   Node& n = nodes_[id.n];
   for (ValueId v : n.out) {
     if (!v.valid()) continue;
@@ -261,7 +274,13 @@ void Graph::erase(NodeId id) {
   n.erased = true;
 }
 
-void Graph::make_constant(ValueId v, nnex::Value content) {
+std::vector<BlockId> ir::Graph::release_blocks(NodeId id) {
+  std::vector<BlockId> blocks = std::exchange(nodes_[id.n].blocks, {});
+  for (BlockId b : blocks) blocks_[b.n].owner = {};
+  return blocks;
+}
+
+void ir::Graph::make_constant(ValueId v, nnex::Value content) {
   ValueDef& def = values_[v.n];
   if (def.maker.valid()) nodes_[def.maker.n].out[def.output] = {};
   def.maker = {};
@@ -269,20 +288,28 @@ void Graph::make_constant(ValueId v, nnex::Value content) {
   def.constant = std::move(content);
 }
 
-void Graph::remove_param(BlockId block, size_t index) {
+void ir::Graph::remove_param(BlockId block, size_t index) {
   auto& params = blocks_[block.n].params;
   values_[params[index].n].param_of = {};
   params.erase(params.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-std::vector<std::string> Graph::symbols() const {
+void ir::Graph::move_param(BlockId block, size_t from, size_t to) {
+  auto& params = blocks_[block.n].params;
+  const ValueId v = params[from];
+  params.erase(params.begin() + static_cast<std::ptrdiff_t>(from));
+  params.insert(params.begin() + static_cast<std::ptrdiff_t>(to), v);
+}
+
+std::vector<std::string> ir::Graph::symbols() const {
   std::vector<std::string> out;
+  std::set<std::string> seen;
   for (ValueId v : inputs()) {
     const Type& t = (*this)[v].type;
     if (!t.dims) continue;
     for (const Dim& d : *t.dims)
       for (const std::string& s : d.symbols())
-        if (std::find(out.begin(), out.end(), s) == out.end()) out.push_back(s);
+        if (seen.insert(s).second) out.push_back(s);
   }
   return out;
 }
@@ -291,12 +318,12 @@ namespace {
 
 Status infer_nothing(InferCall&) { return {}; }
 
-constexpr OpDef kForeign = {.name = "foreign",
-                            .summary = "An operator outside the table, kept as it came.",
-                            .inputs = {{"x", any_value(), Arity::variadic}},
-                            .outputs = {{"y", any_value(), Arity::variadic}},
-                            .infer = infer_nothing,
-                            .pure = false};
+constexpr OpDef kCustom = {.name = "custom",
+                           .summary = "An operator outside the table, kept as it came.",
+                           .inputs = {{"x", any_value(), Arity::variadic}},
+                           .outputs = {{"y", any_value(), Arity::variadic}},
+                           .infer = infer_nothing,
+                           .pure = false};
 constexpr OpDef kCall = {.name = "call",
                          .summary = "A call of a function of the model.",
                          .inputs = {{"x", any_value(), Arity::variadic}},
@@ -306,7 +333,7 @@ constexpr OpDef kCall = {.name = "call",
 
 }  // namespace
 
-const OpDef& foreign_op() { return kForeign; }
+const OpDef& custom_op() { return kCustom; }
 const OpDef& call_op() { return kCall; }
 
 NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,

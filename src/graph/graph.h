@@ -14,23 +14,14 @@
 #include <vector>
 
 #include "base/try.h"
+#include "nnex/ids.h"
+#include "nnex/metadata.h"
 #include "nnex/result.h"
 #include "ops/table.h"
 #include "tensor/type.h"
 
 namespace nnex {
 
-template <class Tag>
-struct Id {
-  static constexpr uint32_t kNone = ~uint32_t{0};
-  uint32_t n = kNone;
-  bool valid() const { return n != kNone; }
-  friend bool operator==(Id a, Id b) { return a.n == b.n; }
-  friend bool operator<(Id a, Id b) { return a.n < b.n; }
-};
-using ValueId = Id<struct ValueTag>;
-using NodeId = Id<struct NodeTag>;
-using BlockId = Id<struct BlockTag>;
 inline constexpr BlockId kMain{0};
 
 /// An index into the graph's table of places; 0: nobody knows.
@@ -45,31 +36,35 @@ struct Use {
 
 /// A value of the graph: a parameter of a block, a constant, or an output of a node.
 struct ValueDef {
-  std::string name;      ///< The author's; may be empty, may repeat in other blocks.
-  Type type;             ///< Declared or inferred.
-  nnex::Value constant;  ///< The content, when it is constant (tensor or sparse tensor).
-  NodeId maker;          ///< The node whose output it is, if any.
-  uint32_t output = 0;   ///< Which output.
-  BlockId param_of;      ///< The block whose parameter it is, if any.
-  std::vector<Use> uses;
+  std::string name;       ///< The author's; may be empty, may repeat in other blocks.
+  Type type;              ///< Declared or inferred.
+  nnex::Value constant;   ///< The content, when it is constant (tensor or sparse tensor).
+  NodeId maker;           ///< The node whose output it is, if any.
+  uint32_t output = 0;    ///< Which output.
+  BlockId param_of;       ///< The block whose parameter it is, if any.
+  std::vector<Use> uses;  ///< In no order.
 
   bool is_constant() const { return !constant.empty(); }
 };
 
+struct CustomOperator;
+
 /// An operator the table does not have (or a call of a function of the model): kept as it came.
-struct Foreign {
+struct CustomNode {
   std::string domain, name, overload;
   AttrMap attrs;
-  std::shared_ptr<const void> source;  ///< What the format keeps beside it, for writing it back.
+  std::shared_ptr<const CustomOperator> host;  ///< The host's functions for it, once they were looked up.
+  std::shared_ptr<const void> source;          ///< What the format keeps beside it, for writing it back.
 };
 
 struct Node {
   const OpDef* op = nullptr;
-  std::vector<ValueId> in;   ///< Invalid ids: absent optional inputs.
-  std::vector<ValueId> out;  ///< Invalid ids: outputs nobody named.
+  std::vector<ValueId> in;    ///< Invalid ids: absent optional inputs.
+  std::vector<ValueId> out;   ///< Invalid ids: outputs nobody named.
+  std::vector<uint32_t> use;  ///< By input: which of its value's uses it is.
   std::shared_ptr<const void> attrs;
   std::vector<BlockId> blocks;
-  std::shared_ptr<const Foreign> foreign;  ///< For nodes of the rows `foreign` and `call`.
+  std::shared_ptr<const CustomNode> custom;  ///< For nodes of the rows `custom` and `call`.
   BlockId parent;
   Where where = 0;
   NodeId prev, next;  ///< Neighbours in the block's order.
@@ -79,11 +74,14 @@ struct Node {
 struct Block {
   NodeId owner;
   std::vector<ValueId> params, results;
+  std::vector<uint32_t> use;  ///< By result: which of its value's uses it is.
   NodeId first, last;
   size_t size = 0;
 };
 
+namespace ir {
 class Graph;
+}
 
 /// A value that a session keeps from one run to the next (an NNEF variable that is updated). State i of n enters as
 /// parameter i of the last n of block 0, and what it becomes leaves as result i of the last n: an ordinary value to
@@ -98,18 +96,11 @@ class Function {
  public:
   virtual ~Function() = default;
   /// Replaces the call node by the function's body, in the call's place. Errors: the body's.
-  virtual Status expand(Graph& graph, NodeId call) const = 0;
+  virtual Status expand(ir::Graph& graph, NodeId call) const = 0;
 };
 
-/// Facts about the whole model that no node needs and that must survive reading and writing.
-struct Metadata {
-  std::string producer, producer_version, domain, doc, graph_name;
-  int64_t ir_version = 0, model_version = 0;
-  std::map<std::string, int64_t> opsets;
-  std::vector<std::pair<std::string, std::string>> properties;
-  std::map<std::string, std::string> value_docs;
-};
-
+/// The engine's representation, which passes and plans share (`nnex/graph.h` is the door to it).
+namespace ir {
 class Graph {
  public:
   Graph();
@@ -161,7 +152,7 @@ class Graph {
   NodeId insert_node(NodeId before, const OpDef& op, std::vector<ValueId> in, size_t outputs,
                      std::shared_ptr<const void> attrs = nullptr, std::vector<BlockId> blocks = {}, Where where = 0);
   void set_results(BlockId block, std::vector<ValueId> results);
-  void set_foreign(NodeId id, std::shared_ptr<const Foreign> foreign) { nodes_[id.n].foreign = std::move(foreign); }
+  void set_custom(NodeId id, std::shared_ptr<const CustomNode> custom) { nodes_[id.n].custom = std::move(custom); }
   Where add_place(std::string text);
   const std::string& place(Where where) const { return places_[where]; }
   const std::string& place_of(NodeId id) const { return places_[nodes_[id.n].where]; }
@@ -184,6 +175,8 @@ class Graph {
   void set_where(NodeId id, Where where) { nodes_[id.n].where = where; }
   /// Takes a node, its outputs and its blocks away; nobody may read the outputs.
   void erase(NodeId id);
+  /// Takes a node's blocks from it: add_node may give them to another.
+  std::vector<BlockId> release_blocks(NodeId id);
   /// Moves a node before another one of any block.
   void move_before(NodeId id, NodeId before);
   void move_to_end(NodeId id, BlockId block);
@@ -191,6 +184,8 @@ class Graph {
   void set_type(ValueId v, Type type) { values_[v.n].type = std::move(type); }
   void make_constant(ValueId v, nnex::Value content);
   void remove_param(BlockId block, size_t index);
+  /// Parameter `from` becomes parameter `to`; those between move by one.
+  void move_param(BlockId block, size_t from, size_t to);
 
   Metadata meta;
   std::vector<StateDef> states;  ///< Kept values: the last parameters and results of block 0, in this order.
@@ -204,6 +199,8 @@ class Graph {
                    std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where);
   void link(NodeId id, BlockId block, NodeId before);
   void unlink(NodeId id);
+  /// Where it stands among its value's uses.
+  uint32_t& standing(const Use& use);
   void add_use(ValueId v, Use use);
   void drop_use(ValueId v, Use use);
   std::shared_ptr<const void> interned(const OpDef& op, std::shared_ptr<const void> attrs);
@@ -216,20 +213,22 @@ class Graph {
   std::unordered_map<std::string, std::shared_ptr<const void>> attr_pool_;
 };
 
+}  // namespace ir
+
 /// A row for nodes the table lacks, and one for calls of model functions: never spelled, never run.
-const OpDef& foreign_op();
+const OpDef& custom_op();
 const OpDef& call_op();
 
 /// Writes nodes one after another: `ValueId y = b("add", {x, w});`. Whatever it makes carries one place.
 class Builder {
  public:
   /// At the end of a block.
-  Builder(Graph& graph, BlockId block, Where where = 0) : graph_(&graph), block_(block), where_(where) {}
+  Builder(ir::Graph& graph, BlockId block, Where where = 0) : graph_(&graph), block_(block), where_(where) {}
   /// Before a node, with that node's place.
-  Builder(Graph& graph, NodeId before)
+  Builder(ir::Graph& graph, NodeId before)
       : graph_(&graph), block_(graph[before].parent), before_(before), where_(graph[before].where) {}
   /// Before a node, with a place of its own.
-  Builder(Graph& graph, NodeId before, Where where)
+  Builder(ir::Graph& graph, NodeId before, Where where)
       : graph_(&graph), block_(graph[before].parent), before_(before), where_(where) {}
 
   /// A node with default attributes; its first output.
@@ -249,13 +248,13 @@ class Builder {
   ValueId integer(int64_t value);    ///< An i64 scalar.
   /// A scalar of a real or integer type.
   ValueId number(DType type, double value);
-  Graph& graph() { return *graph_; }
+  ir::Graph& graph() { return *graph_; }
   BlockId block() const { return block_; }
   Where where() const { return where_; }
 
  private:
   ValueId first(NodeId id) const { return (*graph_)[id].out[0]; }
-  Graph* graph_;
+  ir::Graph* graph_;
   BlockId block_;
   NodeId before_;
   Where where_ = 0;

@@ -1,7 +1,10 @@
 #include "graph/infer.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "graph/custom.h"
+#include "graph/verify.h"
 #include "graph/work.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
@@ -17,7 +20,7 @@ const Port& port_at(const auto& ports, size_t i) { return ports[std::min(i, port
 
 std::string type_names(Types allowed) {
   std::string out;
-  for (int t = 1; t < static_cast<int>(DType::count); ++t)
+  for (int t = 1; t < kDTypes; ++t)
     if (allowed & only(static_cast<DType>(t)))
       out += (out.empty() ? "" : " ") + std::string(name(static_cast<DType>(t)));
   return out;
@@ -25,7 +28,7 @@ std::string type_names(Types allowed) {
 
 std::optional<Dims> dims_in(const Tensor* t) {
   if (!t || t->count() > kConstant) return std::nullopt;
-  if (t->dtype() == DType::dim) return Dims(t->as<Dim>().begin(), t->as<Dim>().end());
+  if (t->dtype() == kDimType) return Dims(t->as<Dim>().begin(), t->as<Dim>().end());
   if (!is_int(t->dtype()) && t->dtype() != DType::boolean) return std::nullopt;
   Dims out;
   out.reserve(static_cast<size_t>(t->count()));
@@ -36,7 +39,7 @@ std::optional<Dims> dims_in(const Tensor* t) {
 /// Formulas as a tensor: of the element type itself where every one is a number.
 std::optional<Tensor> tensor_of(const Dims& dims, DType type, const Shape& shape) {
   bool numbers = std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.is_number(); });
-  auto t = Tensor::make(numbers ? type : DType::dim, shape);
+  auto t = Tensor::make(numbers ? type : kDimType, shape);
   if (!t.ok() || t->count() != static_cast<int64_t>(dims.size())) return std::nullopt;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (numbers)
@@ -76,6 +79,23 @@ class Inference::NodeCall : public InferCall {
       if (out_[o] && !port_at(op_->outputs, o).type.any_value) results_[o] = Type::tensor(rule_type(o));
   }
 
+  /// Rules, kernels and readers count on what the table says of ports, whoever made the node.
+  Status check_ports() const {
+    const auto& ports = op_->inputs;
+    const auto& made = op_->outputs;
+    const bool many = !ports.empty() && ports.back().arity == Arity::variadic;
+    if (!many && in_.size() > ports.size())
+      return error("found {} inputs; it takes at most {}", in_.size(), ports.size());
+    for (size_t i = 0; i < std::max(ports.size(), in_.size()); ++i)
+      if (const Port& port = port_at(ports, i); !has(i) && needed(port, i))
+        return error("{} is missing (input {})", port.name, i);
+    if (!(!made.empty() && made.back().arity == Arity::variadic) && out_.size() > made.size())
+      return error("found {} outputs; it has at most {}", out_.size(), made.size());
+    if (node_.blocks.size() != op_->blocks.size() && op_->blocks.size() > 0)
+      return error("found {} blocks; needed {}", node_.blocks.size(), op_->blocks.size());
+    return {};
+  }
+
   Status check_types() const {
     for (size_t i = 0; i < in_.size(); ++i) {
       if (!in_[i]) continue;
@@ -102,7 +122,7 @@ class Inference::NodeCall : public InferCall {
 
   const Tensor* constant(size_t i) override {
     const Tensor* t = has(i) ? inference_.content(node_.in[i]) : nullptr;
-    return t && t->dtype() != DType::dim ? t : nullptr;
+    return t && t->dtype() != kDimType ? t : nullptr;
   }
 
   Result<std::vector<Type>> block(size_t b, std::span<const Type> params, std::span<const Tensor> contents) override {
@@ -135,6 +155,37 @@ class Inference::NodeCall : public InferCall {
     if (shape) contents_[o] = tensor_of(elements, results_[o].dtype, *shape);
   }
 
+  /// Whether what the rule said can be; what cannot is forgotten.
+  Status check_results() {
+    for (size_t o = 0; o < results_.size(); ++o) {
+      if (!out_[o] || !results_[o].is_tensor() || !results_[o].dims) continue;
+      Status s = check_extents(o, results_[o]);
+      const TypeRule& rule = port_at(op_->outputs, o).type;
+      if (s.ok() && !rule.from.empty() && results_[o].dtype != DType::none && !(rule.allowed & only(results_[o].dtype)))
+        s = error("{} cannot have elements of type {}; allowed: {}", port_at(op_->outputs, o).name,
+                  name(results_[o].dtype), type_names(rule.allowed));
+      if (s.ok()) continue;
+      results_[o].dims.reset();
+      contents_[o].reset();
+      return s;
+    }
+    return {};
+  }
+
+  /// Whether what a host said of its operator's outputs can be what the graph says.
+  Status check_declared() {
+    for (size_t o = 0; o < results_.size(); ++o) {
+      if (!out_[o]) continue;
+      Type declared = inference_.graph_[node_.out[o]].type;
+      declared.dims.reset();  // extents may differ from one turn of a loop to the next
+      if (agree(results_[o], declared)) continue;
+      Type said = std::exchange(results_[o], Type{});
+      return Error(Code::invalid_model, fmt::format("{}: output {} is {}; its shape rule says {}", operator_name(node_),
+                                                    o, declared.text(), said.text()));
+    }
+    return {};
+  }
+
   void finish() {
     for (size_t o = 0; o < results_.size(); ++o) {
       if (!out_[o]) continue;
@@ -144,6 +195,11 @@ class Inference::NodeCall : public InferCall {
   }
 
  private:
+  /// Whether input i, which is absent, must be there: of a variadic port every item that is counted.
+  bool needed(const Port& port, size_t i) const {
+    return port.arity == Arity::variadic ? i < in_.size() : port.arity == Arity::one;
+  }
+
   Status check_same(size_t i, const Port& port) const {
     int other = op_->input(port.type.same);
     if (other < 0 || !has(static_cast<size_t>(other))) return {};
@@ -159,14 +215,28 @@ class Inference::NodeCall : public InferCall {
   std::vector<std::optional<Tensor>> contents_;
 };
 
-Inference::Inference(const Graph& graph, uint32_t first) : graph_(graph), first_(first) { grow(); }
+namespace {
+
+/// Whether the graph's own type of a value counts from the start.
+bool is_given(const ValueDef& v) { return v.is_constant() || v.param_of == kMain; }
+
+}  // namespace
+
+Inference::Inference(const ir::Graph& graph, uint32_t first) : graph_(graph), first_(first) { grow(); }
+
+Inference::Fact& Inference::sparse_fact(ValueId v) const {
+  const auto [it, fresh] = few_.try_emplace(v.n);
+  if (fresh && is_given(graph_[v])) it->second.type = graph_[v].type;
+  return it->second;
+}
 
 void Inference::grow() {
+  if (sparse_) return;
   const auto known = first_ + static_cast<uint32_t>(facts_.size());
   facts_.resize(graph_.value_count() - first_);
   for (uint32_t n = known; n < graph_.value_count(); ++n) {
     const ValueDef& v = graph_[ValueId{n}];
-    if (v.is_constant() || v.param_of == kMain) fact(ValueId{n}).type = v.type;
+    if (is_given(v)) fact(ValueId{n}).type = v.type;
   }
 }
 
@@ -178,12 +248,17 @@ const Tensor* Inference::content(ValueId v) const {
 Status Inference::node(NodeId id) {
   const Node& node = graph_[id];
   NodeCall call(*this, node);
-  if (node.op == &foreign_op() || node.op == &call_op()) {
+  if (node.op == &custom_op() || node.op == &call_op()) {
+    Status s = has_host(node) ? infer_custom(node, call) : Status();
+    if (s.ok()) s = call.check_declared();
     call.finish();
+    if (!s.ok()) return std::move(s).error().at(graph_.place_of(id));
     return {};
   }
-  Status s = call.check_types();
+  Status s = call.check_ports();
+  if (s.ok()) s = call.check_types();
   if (s.ok() && node.op->infer) s = node.op->infer(call);
+  if (s.ok()) s = call.check_results();
   call.finish();
   if (!s.ok()) return std::move(s).error().at(graph_.place_of(id));
   propagate(node);
@@ -208,7 +283,7 @@ void Inference::propagate(const Node& node) {
   for (ValueId v : node.in) {
     const Tensor* t = v.valid() ? content(v) : nullptr;
     if (v.valid() && (!t || t->count() > kSmall)) return;
-    if (t && t->dtype() == DType::dim) formulas = true;
+    if (t && t->dtype() == kDimType) formulas = true;
     in.push_back(t);
   }
   for (ValueId v : node.out) {
@@ -252,7 +327,7 @@ void Inference::propagate_numbers(const Node& node, std::span<const Tensor* cons
 
 void Inference::propagate_formulas(const Node& node, std::span<const Tensor* const> in) {
   const OpDef& op = *node.op;
-  if (!has_reference(op, DType::dim) || op.reference.choice == Reference::Choice::any) return;
+  if (!has_reference(op, kDimType) || op.reference.choice == Reference::Choice::any) return;
   const size_t chooser = static_cast<size_t>(op.reference.port);
   std::string_view chosen = port_at(op.inputs, chooser).name;
   std::vector<Value> held(in.size()), made(node.out.size());
@@ -263,14 +338,14 @@ void Inference::propagate_formulas(const Node& node, std::span<const Tensor* con
     if (!in[i]) continue;
     const Port& port = port_at(op.inputs, i);
     const bool formula = port.name == chosen || port.type.same == chosen;
-    if (formula == (in[i]->dtype() == DType::dim)) {
+    if (formula == (in[i]->dtype() == kDimType)) {
       auto aligned = in[i]->aligned_copy();
       if (!aligned.ok()) return;
       held[i] = std::move(aligned).value();
       continue;
     }
     auto dims = dims_in(in[i]);
-    auto t = dims && formula ? Tensor::make(DType::dim, in[i]->shape())
+    auto t = dims && formula ? Tensor::make(kDimType, in[i]->shape())
                              : Result<Tensor>(Error(Code::internal, "a formula where a number is needed"));
     if (!t.ok()) return;
     std::copy(dims->begin(), dims->end(), t->mutable_as<Dim>().begin());
@@ -281,7 +356,7 @@ void Inference::propagate_formulas(const Node& node, std::span<const Tensor* con
     if (!node.out[o].valid()) continue;
     const Type& t = fact(node.out[o]).type;
     const TypeRule& rule = port_at(op.outputs, o).type;
-    auto ready = Tensor::make(rule.from.empty() && rule.same == chosen ? DType::dim : t.dtype, *concrete(t));
+    auto ready = Tensor::make(rule.from.empty() && rule.same == chosen ? kDimType : t.dtype, *concrete(t));
     if (!ready.ok()) return;
     made[o] = std::move(ready).value();
   }
@@ -292,15 +367,17 @@ void Inference::propagate_formulas(const Node& node, std::span<const Tensor* con
 }
 
 void Inference::keep(ValueId v, const Tensor& content) {
-  if (content.dtype() != DType::dim) {
+  if (content.dtype() != kDimType) {
     fact(v).content = content;
     return;
   }
+  for (const Dim& d : content.as<Dim>())
+    if (d.overflowed()) return;  // integers wrap: the run knows what it is
   fact(v).content =
       tensor_of(Dims(content.as<Dim>().begin(), content.as<Dim>().end()), fact(v).type.dtype, content.shape());
 }
 
-void infer_types(Graph& graph, Faults& faults) {
+void infer_types(ir::Graph& graph, Faults& faults) {
   Inference inference(graph);
   inference.block(kMain, faults);
   for (uint32_t n = 0; n < graph.value_count(); ++n) {

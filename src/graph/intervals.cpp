@@ -147,7 +147,7 @@ struct Intervals::Sum {
   Sum(const Interval& r, int64_t p) : result(r), partial(p) {}
 };
 
-Intervals::Intervals(const Graph& graph, const std::map<ValueId, Interval>& known)
+Intervals::Intervals(const ir::Graph& graph, const std::map<ValueId, Interval>& known)
     : graph_(graph), of_(graph.value_count()), open_(graph.value_count()) {
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];

@@ -40,7 +40,7 @@ struct NodeBound {
 class Intervals {
  public:
   /// `known`: of values that the caller knows more of (inputs of declared precision); others have their type's range.
-  Intervals(const Graph& graph, const std::map<ValueId, Interval>& known);
+  Intervals(const ir::Graph& graph, const std::map<ValueId, Interval>& known);
 
   std::optional<Interval> of(ValueId v) const { return v.n < of_.size() ? of_[v.n] : std::nullopt; }
   /// One entry for each int32 node, in order.
@@ -61,7 +61,7 @@ class Intervals {
   std::optional<Sum> cvm(const Node& node, const Interval& x) const;
   void other_outputs(const Node& node);
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   std::vector<std::optional<Interval>> of_;
   std::vector<bool> open_;  ///< Values that have an end of int32 for want of a bound.
   std::vector<NodeBound> nodes_;

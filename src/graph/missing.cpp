@@ -4,22 +4,24 @@
 
 #include <map>
 
+#include "graph/custom.h"
+
 namespace nnex {
 
 std::string Missing::text() const {
   return nodes == 1 ? fmt::format("{} ({})", op, place) : fmt::format("{} ({} nodes, first: {})", op, nodes, place);
 }
 
-std::vector<Missing> missing_operators(const Graph& graph) {
+std::vector<Missing> missing_operators(const ir::Graph& graph) {
   std::map<std::string, Missing> found;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.op->reference || !node.op->body.empty() || !node.op->blocks.empty() || node.op == &call_op() ||
-        node.op->name == "fused" || node.op->name == "gradient")
+        has_host(node) || node.op->name == "fused" || node.op->name == "gradient")
       continue;
     std::string name(node.op->name);
-    if (node.foreign)
-      name = node.foreign->domain.empty() ? node.foreign->name : node.foreign->domain + "." + node.foreign->name;
+    if (node.custom)
+      name = node.custom->domain.empty() ? node.custom->name : node.custom->domain + "." + node.custom->name;
     Missing& m = found[name];
     if (m.nodes++ == 0) m.op = name, m.place = graph.place_of(id);
   }

@@ -18,6 +18,6 @@ struct Missing {
 };
 
 /// Every operator that is outside the table, or that has neither a kernel nor a body.
-std::vector<Missing> missing_operators(const Graph& graph);
+std::vector<Missing> missing_operators(const ir::Graph& graph);
 
 }  // namespace nnex

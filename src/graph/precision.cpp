@@ -57,11 +57,11 @@ bool is_variable(const ValueDef& v) {
 
 }  // namespace
 
-DeclaredBits declared_bits(const Graph& graph) { return named_numbers(graph, kProperty); }
+DeclaredBits declared_bits(const ir::Graph& graph) { return named_numbers(graph, kProperty); }
 
-void declare_bits(Graph& graph, const DeclaredBits& bits) { name_numbers(graph, kProperty, bits); }
+void declare_bits(ir::Graph& graph, const DeclaredBits& bits) { name_numbers(graph, kProperty, bits); }
 
-DeclaredBits named_numbers(const Graph& graph, std::string_view property) {
+DeclaredBits named_numbers(const ir::Graph& graph, std::string_view property) {
   DeclaredBits out;
   for (const auto& [key, text] : graph.meta.properties) {
     if (key != property) continue;
@@ -79,7 +79,7 @@ DeclaredBits named_numbers(const Graph& graph, std::string_view property) {
   return out;
 }
 
-void name_numbers(Graph& graph, std::string_view property, const DeclaredBits& numbers) {
+void name_numbers(ir::Graph& graph, std::string_view property, const DeclaredBits& numbers) {
   std::string text;
   for (const auto& [name, n] : numbers) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", n, escaped(name));
   auto& properties = graph.meta.properties;
@@ -136,7 +136,7 @@ Status PrecisionInference::node(NodeId id) {
   return {};
 }
 
-std::vector<int64_t> infer_precision(const Graph& graph, const PrecisionOptions& options, Faults& faults) {
+std::vector<int64_t> infer_precision(const ir::Graph& graph, const PrecisionOptions& options, Faults& faults) {
   PrecisionInference inference(graph, options);
   const DeclaredBits declared = declared_bits(graph);
   for (uint32_t n = 0; n < graph.value_count(); ++n) {

@@ -18,17 +18,17 @@ struct PrecisionOptions {
 /// Bits that a model's file promises of its inputs and constants, by value name. They travel with the graph as one
 /// metadata property.
 using DeclaredBits = std::map<std::string, int64_t>;
-DeclaredBits declared_bits(const Graph& graph);
-void declare_bits(Graph& graph, const DeclaredBits& bits);
+DeclaredBits declared_bits(const ir::Graph& graph);
+void declare_bits(ir::Graph& graph, const DeclaredBits& bits);
 
 /// Whole numbers by name, 0 to 999, as a metadata property with a line for each. No numbers: no such property.
-DeclaredBits named_numbers(const Graph& graph, std::string_view property);
-void name_numbers(Graph& graph, std::string_view property, const DeclaredBits& numbers);
+DeclaredBits named_numbers(const ir::Graph& graph, std::string_view property);
+void name_numbers(ir::Graph& graph, std::string_view property, const DeclaredBits& numbers);
 
 /// Runs the rules node by node. Values must have concrete types in the graph.
 class PrecisionInference {
  public:
-  PrecisionInference(const Graph& graph, PrecisionOptions options) : graph_(graph), options_(options) {}
+  PrecisionInference(const ir::Graph& graph, PrecisionOptions options) : graph_(graph), options_(options) {}
 
   void bind(ValueId v, int64_t bits);
   /// Bits of a value: bound or inferred; of a constant without a promise, those its elements need; 0: unknown.
@@ -38,13 +38,13 @@ class PrecisionInference {
   Status node(NodeId id);
 
  private:
-  const Graph& graph_;
+  const ir::Graph& graph_;
   PrecisionOptions options_;
   mutable std::vector<int64_t> bits_;
 };
 
 /// Bits by ValueId of a whole graph of one block, from what it declares of inputs and constants; 0 where no rule says.
 /// Faults: every node that has no rule or whose result needs more than 32 bits.
-std::vector<int64_t> infer_precision(const Graph& graph, const PrecisionOptions& options, Faults& faults);
+std::vector<int64_t> infer_precision(const ir::Graph& graph, const PrecisionOptions& options, Faults& faults);
 
 }  // namespace nnex

@@ -8,7 +8,7 @@ namespace nnex {
 namespace {
 
 /// "N", or "input.axis" for an extent without a name.
-std::string shown_symbols(const Graph& graph) {
+std::string shown_symbols(const ir::Graph& graph) {
   std::string out;
   for (ValueId v : graph.inputs()) {
     const auto& dims = graph[v].type.dims;
@@ -23,7 +23,7 @@ std::string shown_symbols(const Graph& graph) {
 }
 
 /// The symbol that "input.axis" stands for; "" when there is none.
-std::string symbol_at(const Graph& graph, std::string_view place) {
+std::string symbol_at(const ir::Graph& graph, std::string_view place) {
   const size_t dot = place.rfind('.');
   if (dot == std::string_view::npos || place.size() - dot > 4) return {};
   size_t axis = dot + 1 < place.size() ? 0 : SIZE_MAX;
@@ -40,7 +40,7 @@ std::string symbol_at(const Graph& graph, std::string_view place) {
 
 }  // namespace
 
-Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols) {
+Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbols) {
   if (symbols.empty()) return {};
   const std::vector<std::string> known = graph.symbols();
   std::vector<std::pair<std::string, int64_t>> bound;
@@ -64,7 +64,7 @@ Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols) 
 
 namespace {
 
-Status set_shape(Graph& graph, const std::string& name, const std::vector<int64_t>& extents) {
+Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<int64_t>& extents) {
   std::string known;
   for (ValueId v : graph.inputs()) {
     known += (known.empty() ? "'" : ", '") + graph[v].name + "'";
@@ -86,7 +86,7 @@ Status set_shape(Graph& graph, const std::string& name, const std::vector<int64_
 
 }  // namespace
 
-Status set_input_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
+Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return {};
   for (const auto& [name, extents] : shapes) NNEX_TRY(set_shape(graph, name, extents));
   for (uint32_t n = 0; n < graph.value_count(); ++n) {

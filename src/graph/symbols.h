@@ -11,10 +11,10 @@ namespace nnex {
 
 /// Symbolic extents become the numbers the caller fixed, by symbol ("N") or by place ("input.axis").
 /// Errors: invalid_argument (no such symbol: names those there are; a number below 0).
-Status fix_symbols(Graph& graph, const std::map<std::string, int64_t>& symbols);
+Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbols);
 
 /// Inputs get these extents, by name; what was declared of other values is forgotten, for inference to find.
 /// Errors: invalid_argument (no such input: names those there are; an input that is no tensor; another rank).
-Status set_input_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
 
 }  // namespace nnex

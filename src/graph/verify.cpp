@@ -27,7 +27,7 @@ bool agree(const MaybeDims& a, const MaybeDims& b) {
 
 class Verifier {
  public:
-  Verifier(const Graph& graph, Faults& faults)
+  Verifier(const ir::Graph& graph, Faults& faults)
       : graph_(graph),
         faults_(faults),
         visible_(graph.value_count()),
@@ -131,8 +131,8 @@ class Verifier {
   }
 
   void attributes(NodeId id, const Node& n) {
-    const bool foreign = n.op == &foreign_op() || n.op == &call_op();
-    if (foreign != (n.foreign != nullptr)) fault(id, "{}: what it stands for is not kept", n.op->name);
+    const bool custom = n.op == &custom_op() || n.op == &call_op();
+    if (custom != (n.custom != nullptr)) fault(id, "{}: what it stands for is not kept", n.op->name);
     if ((n.op->attrs.make != nullptr) != (n.attrs != nullptr)) return fault(id, "{}: no attributes", n.op->name);
     if (!n.attrs) return;
     const auto fresh = n.op->attrs.make();
@@ -175,7 +175,7 @@ class Verifier {
     }
   }
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   Faults& faults_;
   std::vector<bool> visible_;    ///< By value: whether a node here may read it.
   std::vector<uint32_t> reads_;  ///< By value.
@@ -193,9 +193,9 @@ bool agree(const Type& a, const Type& b) {
   return agree(a.dims, b.dims);
 }
 
-void verify(const Graph& graph, Faults& faults) { Verifier(graph, faults).run(); }
+void verify(const ir::Graph& graph, Faults& faults) { Verifier(graph, faults).run(); }
 
-Status verify(const Graph& graph, std::string_view what) {
+Status verify(const ir::Graph& graph, std::string_view what) {
   Faults faults;
   verify(graph, faults);
   if (faults.none()) return {};

@@ -17,8 +17,8 @@ bool agree(const Type& a, const Type& b);
 ///   - inputs, outputs, blocks and attributes are those of the node's row;
 ///   - types that values have agree with inference, and those of constants with their content.
 /// Faults: internal (this program's fault), with the node's place; those of inference.
-void verify(const Graph& graph, Faults& faults);
+void verify(const ir::Graph& graph, Faults& faults);
 /// The first fault, if any; `what` says what was done last: "fold_affine".
-Status verify(const Graph& graph, std::string_view what);
+Status verify(const ir::Graph& graph, std::string_view what);
 
 }  // namespace nnex

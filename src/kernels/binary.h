@@ -11,10 +11,12 @@ enum class BinaryKind : uint8_t {
   sub,
   mul,
   div,
-  min,    ///< NaN wins; of equal operands the second (so it decides the sign of zero)
-  max,    ///< likewise
-  prelu,  ///< a < 0 ? a b : a
-  pow,    ///< a^b within 1 ulp; IEEE's pow for zeros, infinities, NaN; NaN for a negative a and b not whole
+  min,      ///< NaN wins; of equal operands the second (so it decides the sign of zero)
+  max,      ///< likewise
+  lesser,   ///< a < b ? a : b
+  greater,  ///< a > b ? a : b
+  prelu,    ///< a < 0 ? a b : a
+  pow,      ///< a^b within 1 ulp; IEEE's pow for zeros, infinities, NaN; NaN for a negative a and b not whole
   count,
 };
 

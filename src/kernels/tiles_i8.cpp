@@ -146,6 +146,7 @@ int32_t sum_of_four(uint32_t four) {
 /// Column j in groups of k, `step` bytes from group to group; returns the sum of its values.
 template <int kGroup>
 int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, int64_t step) {
+  if (k == 0) return 0;  // there may be no bytes at all
   const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
   const int64_t stride = from.row_stride;
   uint32_t sum = 0;  // wraps as the products do

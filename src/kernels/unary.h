@@ -2,17 +2,19 @@
 // The functions of one number that kernels apply: stand-alone, as a step of a chain, or as the epilogue of a product.
 
 #include <cstdint>
+#include <limits>
 
 namespace nnex {
 
-/// y = f(x) on float32. alpha and beta are those of Unary. NaN in gives NaN out everywhere; subnormals are kept.
+/// y = f(x) on float32. alpha and beta are those of Unary. NaN in gives NaN out, but for relu and clamp with a `nan` of
+/// their own and for thresholded_relu; subnormals are kept.
 enum class UnaryKind : uint8_t {
   identity,
   neg,
   abs,
   sign,   ///< -1, 0, 1; a zero stays itself
   sqrt,   ///< rounded correctly
-  rsqrt,  ///< 1 / sqrt(x), two roundings
+  rsqrt,  ///< x^-0.5 as IEEE's pow for zeros and infinities, else 1 / sqrt(x), two roundings
   rcp,    ///< 1 / x, rounded correctly
   square,
   exp,
@@ -51,6 +53,9 @@ struct Unary {
   UnaryKind kind = UnaryKind::identity;
   float alpha = 0;
   float beta = 0;
+  float nan = std::numeric_limits<float>::quiet_NaN();  ///< relu and clamp alone: what they make of a NaN.
+
+  bool replaces_nan() const { return nan == nan; }
 };
 
 }  // namespace nnex

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
@@ -20,7 +21,8 @@ double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::f
 
 template <class T>
 Status run_relu(Call& c) {
-  map_one(c.in<T>(0), c.out<T>(0), [](T x) { return x > T(0) || x != x ? x : T(0); });
+  const bool pass = c.attr<NansAttrs>().nans == Nans::pass;
+  map_one(c.in<T>(0), c.out<T>(0), [=](T x) { return x > T(0) || (pass && x != x) ? x : T(0); });
   return {};
 }
 
@@ -66,7 +68,8 @@ double gelu(double x, const GeluAttrs& a) {
 }
 double hard_swish(double x) { return x != x ? x : x * (std::fmax(0, std::fmin(6, x + 3)) / 6); }
 double hard_sigmoid(double x, const HardSigmoidAttrs& a) {
-  return x != x ? x : std::fmax(0, std::fmin(1, a.alpha * x + a.beta));
+  const double y = a.alpha * x + a.beta;
+  return y != y ? y : std::fmax(0, std::fmin(1, y));
 }
 
 template <class T>
@@ -157,10 +160,13 @@ constexpr AttrType kNone = {};
 constexpr AttrType kAlphaFields = attrs_of<AlphaAttrs>({field<&AlphaAttrs::alpha>("alpha", "Scale or threshold.")});
 
 constexpr OpDef kActivationOps[] = {
-    activation("relu", "x where it is positive, else 0; NaN stays.",
-               "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN, kNone,
+    activation("relu", "x where it is positive, else 0; NaN stays, or gives 0.",
+               "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
+               attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
                typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
-               "y = max(x, 0.0);", {{nnef, "relu"}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}}, keeps_precision),
+               "y = max(x, 0.0, nans = nans);",
+               {{nnef, "relu", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}},
+               keeps_precision),
     activation("sigmoid", "1 / (1 + e^-x).", "NNEF 1.0.5 sigmoid; ONNX Sigmoid-13; WebNN sigmoid()", kF, kNone,
                in_double<sigmoid>(), "y = rcp(1.0 + exp(-x));",
                {{nnef, "sigmoid"}, {onnx, "Sigmoid"}, {webnn, "sigmoid"}}),

@@ -7,6 +7,13 @@
 
 namespace nnex {
 
+/// type_from, where only some types can be asked for.
+constexpr TypeRule type_among(Types allowed, std::string_view attr, std::string_view otherwise = {}) {
+  TypeRule r = type_from(attr, otherwise);
+  r.allowed = allowed;
+  return r;
+}
+
 /// Output o, filled by fill(span of bytes 0 and 1), in the element type the output has.
 template <class F>
 Status write_answers(Call& c, size_t o, F fill) {

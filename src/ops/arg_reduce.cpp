@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "ops/answer.h"
 #include "ops/codecs.h"
 #include "ops/reduce.h"
 #include "ops/reduction.h"
@@ -134,7 +135,7 @@ constexpr OpDef arg_row(std::string_view name, std::string_view summary, std::st
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kN}};
-  op.outputs = {{"index", type_from("result")}};
+  op.outputs = {{"index", type_among(kI, "result")}};
   op.attrs = attrs_of<ArgReduceAttrs>(
       {field<&ArgReduceAttrs::axes>("axes", "Axes searched together; the index is row-major among them."),
        field<&ArgReduceAttrs::keepdims>("keepdims", "Reduced axes stay, with extent 1."),

@@ -74,25 +74,44 @@ struct TruncateMod {
   Dim operator()(const Dim& x, const Dim& y) const { return y == Dim(0) ? Dim(0) : x - trunc_div(x, y) * y; }
 };
 
-/// NaN wins; of equal operands the second, which decides the sign of a zero.
+/// Of equal operands the second, which decides the sign of a zero; a NaN y passes either way.
+template <bool nan_passes>
 struct Min {
   template <class T>
   T operator()(T x, T y) const {
-    return x < y || x != x ? x : y;
+    return x < y || (nan_passes && x != x) ? x : y;
   }
   Dim operator()(const Dim& x, const Dim& y) const { return min(x, y); }
 };
+template <bool nan_passes>
 struct Max {
   template <class T>
   T operator()(T x, T y) const {
-    return x > y || x != x ? x : y;
+    return x > y || (nan_passes && x != x) ? x : y;
   }
   Dim operator()(const Dim& x, const Dim& y) const { return max(x, y); }
 };
 
+template <class T, class F>
+void map_inputs(Call& c, F f) {
+  map_two(c.in<T>(0), c.shape(0), c.in<T>(1), c.shape(1), c.out<T>(0), c.out(0).shape(), f);
+}
+
+/// The function of two operands for either rule on NaN.
+template <template <bool> class F>
+constexpr Reference by_nans() {
+  return typed<float, double, int64_t, uint64_t, Dim>([]<class T>(Call& c) -> Status {
+    if (c.attr<NansAttrs>().nans == Nans::pass)
+      map_inputs<T>(c, F<true>{});
+    else
+      map_inputs<T>(c, F<false>{});
+    return {};
+  });
+}
+
 template <class T>
 Status run_mod(Call& c) {
-  auto run = [&](auto f) { map_two(c.in<T>(0), c.shape(0), c.in<T>(1), c.shape(1), c.out<T>(0), c.out(0).shape(), f); };
+  auto run = [&](auto f) { map_inputs<T>(c, f); };
   if (c.attr<ModAttrs>().division == Division::floor)
     run(FloorMod{});
   else
@@ -183,18 +202,20 @@ Status infer_add_n(InferCall& c) {
   return {};
 }
 
-/// A limit that is absent or NaN does not limit; NaN in x stays.
+/// A limit that is absent does not limit; nor does a NaN, and NaN in x stays, where NaN passes. Else it is max(min(x,
+/// high), low) or min(max(x, low), high) by comparisons.
 template <class T>
 Status run_clamp(Call& c) {
   static const Shape kScalar{};
   const bool high_wins = c.attr<ClampAttrs>().crossed == Crossed::high;
+  const bool compare = c.attr<ClampAttrs>().nans == Nans::compare;
   const bool has_low = c.has(1), has_high = c.has(2);
   auto x = c.in<T>(0);
   auto y = c.out<T>(0);
   auto low = has_low ? c.in<T>(1) : std::span<const T>{}, high = has_high ? c.in<T>(2) : std::span<const T>{};
   const Shape &low_shape = has_low ? c.shape(1) : kScalar, &high_shape = has_high ? c.shape(2) : kScalar;
-  auto raise = [](T v, const T& limit) { return limit > v ? limit : v; };
-  auto lower = [](T v, const T& limit) { return limit < v ? limit : v; };
+  auto raise = [=](T v, T limit) { return limit > v || (compare && !(v > limit)) ? limit : v; };
+  auto lower = [=](T v, T limit) { return limit < v || (compare && !(v < limit)) ? limit : v; };
   BroadcastWalk<3>(c.out(0).shape(), {&c.shape(0), &low_shape, &high_shape})
       .rows([&](int64_t at, const auto& from, int64_t n, const auto& step) {
         const T* a = x.data() + from[0];
@@ -248,9 +269,11 @@ const Codec kFmod = {"fmod", division_from_fmod, fmod_from_division};
 
 /// A row of two operands of one type that broadcast.
 constexpr OpDef two_operands(std::string_view name, std::string_view summary, std::string_view source,
-                             Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr) {
+                             Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr,
+                             const AttrType& attrs = {}) {
   OpDef op;
   op.name = name, op.summary = summary, op.source = source;
+  op.attrs = attrs;
   op.precision = precision;
   op.inputs = {{"x", kN}, {"y", same_type_as("x")}};
   op.outputs = {{"z", same_type_as("x")}};
@@ -266,6 +289,8 @@ constexpr Reference numbers() {
   return binary<F, float, double, int64_t, uint64_t, Dim>();
 }
 
+constexpr AttrType kNans = attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN in x gives.")});
+
 constexpr OpDef kArithmeticOps[] = {
     two_operands(
         "add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add", numbers<Add>(),
@@ -279,11 +304,14 @@ constexpr OpDef kArithmeticOps[] = {
     two_operands("div", "x / y; integers truncate toward 0, x / 0 = 0.",
                  "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", numbers<Div>(),
                  {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}, keeps_precision),
-    two_operands("min", "The smaller of both; NaN wins.", "NNEF 1.0.5 min; ONNX Min-13; WebNN min()", numbers<Min>(),
-                 {{nnef, "min"}, {onnx, "Min"}, {webnn, "min"}}),
-    two_operands("max", "The larger of both; NaN wins.", "NNEF 1.0.5 max; ONNX Max-13; WebNN max(); CVM broadcast_max",
-                 numbers<Max>(), {{nnef, "max"}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}},
-                 widest_precision),
+    two_operands("min", "The smaller of both; NaN wins, or only one in y.", "NNEF 1.0.5 min; ONNX Min-13; WebNN min()",
+                 by_nans<Min>(), {{nnef, "min", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Min"}, {webnn, "min"}},
+                 nullptr, kNans),
+    two_operands(
+        "max", "The larger of both; NaN wins, or only one in y.",
+        "NNEF 1.0.5 max; ONNX Max-13; WebNN max(); CVM broadcast_max", by_nans<Max>(),
+        {{nnef, "max", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}},
+        widest_precision, kNans),
     {
         .name = "mod",
         .summary = "The remainder of x / y; 0 for an integer y of 0.",
@@ -322,19 +350,20 @@ constexpr OpDef kArithmeticOps[] = {
     },
     {
         .name = "clamp",
-        .summary = "x, but not below low and not above high; an absent or NaN limit is none.",
+        .summary = "x, but not below low and not above high; an absent limit is none.",
         .source = "NNEF 1.0.5 clamp; ONNX Clip-13; WebNN clamp(); CVM clip",
         .inputs = {{"x", kN},
                    {"low", same_type_as("x"), Arity::optional},
                    {"high", same_type_as("x"), Arity::optional}},
         .outputs = {{"y", same_type_as("x")}},
-        .attrs =
-            attrs_of<ClampAttrs>({field<&ClampAttrs::crossed>("crossed", "The limit that wins where low > high.")}),
+        .attrs = attrs_of<ClampAttrs>(
+            {field<&ClampAttrs::crossed>("crossed", "The limit that wins where low > high."),
+             field<&ClampAttrs::nans>("nans", "What a NaN gives; where it passes, a NaN limit is none.")}),
         .infer = broadcast_shape,
         .precision = clamp_precision,
         .reference =
             typed<float, double, int64_t, uint64_t, Dim>([]<class T>(Call& c) -> Status { return run_clamp<T>(c); }),
-        .spelled = {{nnef, "clamp"},
+        .spelled = {{nnef, "clamp", {}, 1, "", {{"nans", "'compare'"}}},
                     {onnx, "Clip", {}, 11, "", {{"crossed", "'high'"}}},
                     {onnx, "Clip", {{"low", "min"}, {"high", "max"}}, 1, "", {{"crossed", "'high'"}}},
                     {webnn, "clamp", {{"low", "minValue"}, {"high", "maxValue"}}},

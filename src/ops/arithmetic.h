@@ -33,8 +33,20 @@ struct ModAttrs {
 enum class Crossed : uint8_t { low, high };
 constexpr std::array<std::string_view, 2> enumerators(Crossed) { return {"low", "high"}; }
 
+/// What min, max, clamp and relu make of a NaN.
+enum class Nans : uint8_t {
+  pass,     ///< The result is NaN; as the limit of a clamp it is none (ONNX, WebNN).
+  compare,  ///< What comparisons give, which are false of it (NNEF: min(x, y) = select(x < y, x, y), so y).
+};
+constexpr std::array<std::string_view, 2> enumerators(Nans) { return {"pass", "compare"}; }
+
+struct NansAttrs {
+  Nans nans = Nans::pass;
+};
+
 struct ClampAttrs {
   Crossed crossed = Crossed::low;
+  Nans nans = Nans::pass;
 };
 
 struct AffineAttrs {

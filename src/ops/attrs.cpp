@@ -47,6 +47,25 @@ std::string real_text(double x) {
 
 }  // namespace
 
+std::string_view kind_name(const AttrValue& v) {
+  constexpr std::string_view kNames[] = {"none",  "bool", "int",   "real",  "str",   "ints",
+                                         "reals", "strs", "pairs", "dtype", "tensor"};
+  static_assert(std::size(kNames) == std::variant_size_v<AttrValue>);
+  return kNames[v.index()];
+}
+
+const AttrValue* find_attribute(const AttrMap& attributes, std::string_view name) {
+  for (const auto& [key, value] : attributes)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+Error wrong_attribute(std::string_view name, const AttrValue* found, std::string_view needed) {
+  if (!found) return Error(Code::invalid_argument, fmt::format("attribute '{}' is missing; needed {}", name, needed));
+  return Error(Code::invalid_argument,
+               fmt::format("attribute '{}' is {} ({}); needed {}", name, text(*found), kind_name(*found), needed));
+}
+
 std::string text(const AttrValue& v) {
   struct Print {
     std::string operator()(std::monostate) const { return "none"; }

@@ -13,26 +13,13 @@
 #include <vector>
 
 #include "base/list.h"
+#include "nnex/attribute.h"
 #include "nnex/tensor.h"
 
 namespace nnex {
 
-using Ints = std::vector<int64_t>;
-using Reals = std::vector<double>;
-using Texts = std::vector<std::string>;
-/// (before, after) or (begin, end), one an axis.
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-/// An attribute outside its struct: as a file holds it, as text prints it. monostate: absent.
-using AttrValue =
-    std::variant<std::monostate, bool, int64_t, double, std::string, Ints, Reals, Texts, Pairs, DType, Tensor>;
-/// Attributes by name, in the order they came.
-using AttrMap = std::vector<std::pair<std::string, AttrValue>>;
-
-/// Whether two attribute values are the same; tensors by type, shape and bytes.
-bool same(const AttrValue& a, const AttrValue& b);
-/// "[1,2]", "0.5", "'reflect'", "f32": for messages, dumps and attribute interning.
-std::string text(const AttrValue& v);
+using AttrValue = Attribute;
+using AttrMap = Attributes;
 
 struct Field {
   std::string_view name = {};
@@ -96,8 +83,9 @@ bool set_tensor(Tensor& to, const AttrValue& from);
 /// Index of a word, or of an int in range; -1 when there is none.
 int word_index(std::span<const std::string_view> words, const AttrValue& from);
 
+// GCC shows variables of templates, whatever it is told to hide by default.
 template <WordEnum E>
-inline constexpr auto words_of = enumerators(E{});
+[[gnu::visibility("hidden")]] inline constexpr auto words_of = enumerators(E{});
 
 template <class T>
 AttrValue get(const T& x) {

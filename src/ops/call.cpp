@@ -1,8 +1,20 @@
 #include "ops/call.h"
 
 #include <cstring>
+#include <stdexcept>
+
+#include "base/interrupt.h"
 
 namespace nnex {
+
+void Call::no_memory(size_t o) const {
+  throw std::logic_error(fmt::format("{}: output {} has no memory: its extents were not known", op_->name, o));
+}
+
+Status Call::interrupted() const {
+  if (!Interrupt::wanted()) return {};
+  return Error(Code::cancelled, fmt::format("{}: the run was cancelled or passed its deadline", op_->name));
+}
 
 Result<Tensor*> Call::make(size_t o, DType type, const Shape& shape) const {
   if (!wants(o))
@@ -109,7 +121,7 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
     if (!c.wants(o)) continue;
     Tensor* made = out[o]->tensor();
     if (!made || made->dtype() != wide || !back[o]) {
-      if (made && c.ready(o)) {
+      if (made && c.ready(o) && !is_object(made->dtype())) {
         NNEX_ASSIGN(Tensor * y, c.make(o, made->dtype(), made->shape()));
         std::memcpy(y->mutable_data(), made->data(), static_cast<size_t>(made->bytes()));
       } else {
@@ -129,6 +141,9 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
 Status run_reference(Call& c) { return run_reference(c, c.op().reference); }
 
 Status run_reference(Call& c, const Reference& r) {
+  bool wanted = c.outputs() == 0;
+  for (size_t o = 0; o < c.outputs(); ++o) wanted |= c.wants(o);
+  if (!wanted) return {};
   if (r.choice == Reference::Choice::any) return r.kernels[0].run(c);
   const DType type = choosing_type(c, r);
   const DType word = r.choice == Reference::Choice::by_width ? word_of_width(type) : type;

@@ -48,8 +48,14 @@ class Call {
   size_t outputs() const { return out_.size(); }
   /// Whether anybody reads output o; a kernel may skip the others.
   bool wants(size_t o) const { return o < out_.size() && out_[o] != nullptr; }
-  /// Output o when its type and extents followed from infer: memory is ready.
-  Tensor& out(size_t o) const { return *out_[o]->tensor(); }
+  /// Output o when its type and extents followed from infer: memory is ready. Throws std::logic_error where there is
+  /// none: a rule that says too little of the extents must not become a write to nowhere.
+  Tensor& out(size_t o) const {
+    Tensor* t = out_[o]->tensor();
+    if (!t) [[unlikely]]
+      no_memory(o);
+    return *t;
+  }
   template <class T>
   std::span<T> out(size_t o) const {
     return out(o).mutable_as<T>();
@@ -74,7 +80,12 @@ class Call {
   DType narrowed = DType::none;    ///< The elements' real type where a wider one stands in for it; none: no other.
   std::byte* workspace = nullptr;  ///< Scratch memory of a fast kernel, 64-byte aligned, as large as it asked for.
 
+  /// Asked now and then by kernels that may work long on little: whether the run shall stop (base/interrupt.h).
+  Status interrupted() const;
+
  private:
+  [[noreturn]] void no_memory(size_t o) const;
+
   const OpDef* op_;
   const void* attrs_;
   std::span<const Value* const> in_;
@@ -145,7 +156,7 @@ constexpr DType dtype_of<std::string>() {
 }
 template <>
 constexpr DType dtype_of<Dim>() {
-  return DType::dim;
+  return kDimType;
 }
 }  // namespace detail
 
@@ -182,7 +193,7 @@ constexpr Reference moving(F, int port = 0) {
                {DType::u64, [](Call& c) -> Status { return F{}.template operator()<uint64_t>(c); }},
                {DType::c128, [](Call& c) -> Status { return F{}.template operator()<Bytes16>(c); }},
                {DType::str, [](Call& c) -> Status { return F{}.template operator()<std::string>(c); }},
-               {DType::dim, [](Call& c) -> Status { return F{}.template operator()<Dim>(c); }}};
+               {kDimType, [](Call& c) -> Status { return F{}.template operator()<Dim>(c); }}};
   return r;
 }
 

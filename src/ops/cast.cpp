@@ -14,7 +14,7 @@ namespace {
 
 Status infer_cast(InferCall& c) {
   const DType to = c.attr<CastAttrs>().to, from = c.dtype(0);
-  if (to == DType::none || to == DType::dim) return c.error("to names no element type");
+  if (to == DType::none || to == kDimType) return c.error("to names no element type");
   if (from != DType::none && is_complex(from) != is_complex(to))
     return c.error("elements of type {} do not become {}", name(from), name(to));
   c.result(0, c.dims(0));
@@ -28,7 +28,7 @@ Status infer_cast(InferCall& c) {
 
 Status run_cast(Call& c) {
   const auto& a = c.attr<CastAttrs>();
-  ConvertOptions options;
+  CastOptions options;
   options.overflow = a.saturate ? Overflow::saturate : Overflow::overflow;
   options.float_to_int = a.rounding == CastRounding::floor ? FloatToInt::floor : FloatToInt::truncate;
   options.power = static_cast<PowerRounding>(a.e8m0);

@@ -92,9 +92,8 @@ Status infer_col2im(InferCall& c) {
   }
   if (!image_dims) {
     const auto& shape = c.dims(kImage);
-    c.result(0, shape && (*shape)[0].is_number() && (*shape)[0].value() <= 64
-                    ? MaybeDims(c.unknowns((*shape)[0].value() + 2))
-                    : MaybeDims{});
+    c.result(0, shape && (*shape)[0].is_number() && (*shape)[0].value() <= 64 ? c.unknowns((*shape)[0].value() + 2)
+                                                                              : MaybeDims{});
     return {};
   }
   Dims out = {batch, channels};

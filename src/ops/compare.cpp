@@ -255,7 +255,7 @@ constexpr OpDef answer(std::string_view name, std::string_view summary, std::str
   op.name = name, op.summary = summary, op.source = source;
   op.precision = precision;
   op.inputs = {{"x", allowed}, {"y", same_type_as("x")}};
-  op.outputs = {{"z", type_from("result")}};
+  op.outputs = {{"z", type_among(kB | kN, "result")}};
   op.attrs = kAnswerFields;
   op.infer = broadcast_shape;
   op.reference = reference;
@@ -316,7 +316,7 @@ constexpr OpDef kCompareOps[] = {
         .summary = "x is false; every number but 0 is true.",
         .source = "NNEF 1.0.5 not; ONNX Not-1; WebNN logicalNot()",
         .inputs = {{"x", kL}},
-        .outputs = {{"y", type_from("result")}},
+        .outputs = {{"y", type_among(kB | kN, "result")}},
         .attrs = kAnswerFields,
         .infer = same_shape,
         .reference = typed<int64_t, uint64_t, uint8_t, Dim>([]<class T>(Call& c) -> Status { return run_not<T>(c); }),
@@ -328,7 +328,7 @@ constexpr OpDef kCompareOps[] = {
         .summary = "x is no number; false for every integer.",
         .source = "ONNX IsNaN-20; WebNN isNaN()",
         .inputs = {{"x", kN | kF8}},
-        .outputs = {{"y", type_from("result")}},
+        .outputs = {{"y", type_among(kB | kN, "result")}},
         .attrs = kAnswerFields,
         .infer = same_shape,
         .reference =
@@ -341,7 +341,7 @@ constexpr OpDef kCompareOps[] = {
         .summary = "x is infinite, of a sign that counts; false for every integer.",
         .source = "ONNX IsInf-20; WebNN isInfinite()",
         .inputs = {{"x", kN | kF8}},
-        .outputs = {{"y", type_from("result")}},
+        .outputs = {{"y", type_among(kB | kN, "result")}},
         .attrs = attrs_of<IsInfAttrs>({field<&IsInfAttrs::result>("result", "Element type of the answers, 0 and 1."),
                                        field<&IsInfAttrs::negative>("negative", "-inf counts."),
                                        field<&IsInfAttrs::positive>("positive", "+inf counts.")}),

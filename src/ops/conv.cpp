@@ -31,9 +31,8 @@ Result<Dim> conv_extent(InferCall& c, const ConvAttrs& a, size_t axis, const Dim
     if (!window.ok()) return c.error("spatial axis {}: {}", axis, window.error().message());
     return Dim(window->output);
   }
-  if (stride < 1 || dilation < 1 || size.value() < 1)
-    return c.error("spatial axis {}: window size {}, stride {}, dilation {} must be at least 1", axis, size.value(),
-                   stride, dilation);
+  if (Status s = check_window(size.value(), stride, dilation, pads_of(a, axis)); !s.ok())
+    return c.error("spatial axis {}: {}", axis, s.error().message());
   return window_extent(input, size.value(), stride, dilation, pads_of(a, axis), a.auto_pad, false);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "ops/infer_call.h"
 #include "ops/window.h"
 
@@ -95,11 +96,11 @@ void fill_places(const ConvGeometry& g, size_t axis, T value, T* y) {
 template <class T>
 void correlate_bordered(const ConvGeometry& g, const T* x, const T* filter, const T* bias, T* y) {
   const size_t spatial = g.windows.size();
-  const int64_t taps = g.taps();
+  const int64_t taps = g.taken == 0 ? 0 : g.taps();  // a filter of no channels may have any extents
   int64_t places = 1;
   for (const AxisWindow& w : g.windows) places *= w.output;
   Ints offsets(static_cast<size_t>(taps)), place(spatial);
-  for (int64_t p = 0; p < places; ++p) {
+  for (int64_t p = 0; p < places && !Interrupt::wanted(); ++p) {
     int64_t y_at = 0, rest = p;
     for (size_t i = spatial; i-- > 0; rest /= g.windows[i].output) {
       place[i] = rest % g.windows[i].output;
@@ -136,7 +137,7 @@ void correlate(const ConvGeometry& g, const T* x, const T* filter, const T* bias
   const bool empty = std::any_of(g.windows.begin(), g.windows.end(), [](const AxisWindow& w) { return w.input == 0; });
   if (g.border != ConvBorder::constant && !empty) return detail::correlate_bordered(g, x, filter, bias, y);
   const size_t spatial = g.windows.size();
-  const int64_t taps = g.taps();
+  const int64_t taps = g.taken == 0 ? 0 : g.taps();  // a filter of no channels may have any extents
   std::vector<std::vector<detail::TapRange>> ranges(static_cast<size_t>(taps));
   for (int64_t t = 0; t < taps; ++t) {
     auto& of = ranges[static_cast<size_t>(t)];
@@ -146,7 +147,7 @@ void correlate(const ConvGeometry& g, const T* x, const T* filter, const T* bias
       of[i] = detail::tap_range(g.windows[i], rest % g.windows[i].size);
   }
   for (int64_t n = 0; n < g.batch; ++n)
-    for (int64_t m = 0; m < g.filters; ++m) {
+    for (int64_t m = 0; m < g.filters && !Interrupt::wanted(); ++m) {
       T* to = y + n * g.y_batch + m * g.y_channel;
       const T* from = x + n * g.x_batch + m / g.per_group * g.taken * g.x_channel;
       const T* w = filter + m * g.taken * taps;

@@ -231,6 +231,8 @@ T product_at(const std::vector<const T*>& x, const std::vector<int64_t>& at) {
   return p;
 }
 
+constexpr int64_t kAskEvery = 1 << 16;  ///< Products.
+
 template <class T>
 Status run_einsum(Call& c) {
   NNEX_ASSIGN(Equation e, parse_equation(c.attr<EinsumAttrs>().equation, c.inputs()));
@@ -240,6 +242,7 @@ Status run_einsum(Call& c) {
   const bool nothing =
       std::any_of(loops.summed.begin(), loops.summed.end(), [](const Loop& l) { return l.extent == 0; });
   std::vector<int64_t> at(x.size()), index(loops.result.size());
+  int64_t steps = 0;
   for (T& y : c.out<T>(0)) {
     T sum(0);
     if (!nothing) {
@@ -249,6 +252,7 @@ Status run_einsum(Call& c) {
           sum = wrap_add(sum, product_at(x, inner));
         else
           sum += product_at(x, inner);
+        if (++steps % kAskEvery == 0) NNEX_TRY(c.interrupted());
       } while (advance(loops.summed, inner_index, inner));
     }
     y = sum;

@@ -25,6 +25,12 @@ Status infer_levels(InferCall& c) {
   return {};
 }
 
+/// NNEF's clamp: by comparisons, which are false of NaN.
+double clamped(double x, double low, double high) {
+  x = x < high ? x : high;
+  return x > low ? x : low;
+}
+
 double half_up(double x) {
   const double below = std::floor(x);
   return x - below >= 0.5 ? below + 1 : below;
@@ -57,10 +63,8 @@ Status run_min_max(Call& c) {
   NNEX_ASSIGN(Tensor low, convert(c.in(1), DType::f64));
   NNEX_ASSIGN(Tensor high, convert(c.in(2), DType::f64));
   return levels<T>(c, low, high, [=](double x, double lo, double hi) {
-    if (x != x) return x;
     if (hi == lo || steps <= 0) return lo;
-    const double z = std::fmax(std::fmin(x, hi), lo);
-    return half_up((z - lo) / (hi - lo) * steps) / steps * (hi - lo) + lo;
+    return half_up((clamped(x, lo, hi) - lo) / (hi - lo) * steps) / steps * (hi - lo) + lo;
   });
 }
 
@@ -71,10 +75,8 @@ Status run_zero_point(Call& c) {
   const double bottom = !a.is_signed ? 0 : a.symmetric ? -top : -top - 1;
   NNEX_ASSIGN(Tensor zero, convert(c.in(1), DType::f64));
   NNEX_ASSIGN(Tensor scale, convert(c.in(2), DType::f64));
-  return levels<T>(c, zero, scale, [=](double x, double z, double s) {
-    if (x != x) return x;
-    return (std::fmax(std::fmin(half_up(x / s) + z, top), bottom) - z) * s;
-  });
+  return levels<T>(c, zero, scale,
+                   [=](double x, double z, double s) { return (clamped(half_up(x / s) + z, bottom, top) - z) * s; });
 }
 
 /// The nearest power of two, of the 2^bits largest that reach high.
@@ -85,7 +87,7 @@ Status run_logarithmic(Call& c) {
   return levels<T>(c, high, high, [=](double x, double top, double) {
     if (x == 0 || x != x) return x;
     const double m = std::ceil(std::log2(top));
-    const double q = half_up(std::fmax(std::fmin(std::log2(std::fabs(x)), m), m - range));
+    const double q = half_up(clamped(std::log2(std::fabs(x)), m - range, m));
     return std::copysign(std::exp2(q), x);
   });
 }

@@ -166,7 +166,8 @@ struct AffineGrid {
     for (int64_t n : extents)
       if (n < 0) return c.fault("size asks for {} elements", n);
     const Shape shape{std::span<const int64_t>(extents)};
-    if (!shape.checked_count()) return c.fault("size {} is too large", shape.text());
+    if (!shape.checked_count())
+      return Error(Code::limit, fmt::format("affine_grid: size {} is too large", shape.text()));
     NNEX_ASSIGN(Tensor * made, c.make(0, c.in(0).dtype(), shape));
     // Coordinates of each axis, the last one first.
     std::vector<std::vector<T>> base;

@@ -1,8 +1,13 @@
 #include "ops/infer_call.h"
 
 #include <algorithm>
+#include <set>
 
 namespace nnex {
+
+MaybeDims InferCall::unknowns_if_possible(int64_t rank) const {
+  return rank < 0 || rank > kMaxRank ? MaybeDims() : unknowns(rank);
+}
 
 Dims InferCall::unknowns(int64_t rank) const {
   Dims d;
@@ -21,9 +26,27 @@ DType InferCall::rule_type(size_t o) const {
     int i = op_->input(port.type.same);
     return i >= 0 && has(static_cast<size_t>(i)) ? in(static_cast<size_t>(i)).dtype : DType::none;
   }
-  for (int t = 1; t < static_cast<int>(DType::count); ++t)
+  for (int t = 1; t < kDTypes; ++t)
     if (port.type.allowed == only(static_cast<DType>(t))) return static_cast<DType>(t);
   return DType::none;
+}
+
+Status InferCall::check_extents(size_t o, const Type& type) const {
+  if (!type.is_tensor() || !type.dims) return {};
+  const Dims& dims = *type.dims;
+  const std::string_view port = op_->outputs[std::min(o, op_->outputs.size() - 1)].name;
+  const auto limit = [&](std::string what) { return Error(Code::limit, fmt::format("{}: {}", op_->name, what)); };
+  if (static_cast<int64_t>(dims.size()) > kMaxRank)
+    return limit(fmt::format("{} would have {} axes; the limit is {}", port, dims.size(), kMaxRank));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].overflowed()) return limit(fmt::format("extent {} of {} would pass 2^63-1", i, port));
+    if (dims[i].is_number() && dims[i].value() < 0)
+      return error("extent {} of {} would be {}", i, port, dims[i].value());
+  }
+  const auto shape = shape_of(dims);
+  const auto count = shape ? shape->checked_count() : 0;
+  if (count && bytes_for(type.dtype == DType::none ? DType::u8 : type.dtype, *count)) return {};
+  return limit(fmt::format("{} would have extents {}: more than 2^63-1 bytes", port, text(type.dims)));
 }
 
 Status same_shape(InferCall& c) {
@@ -81,9 +104,10 @@ Result<int64_t> positive_axis(const InferCall& c, int64_t axis, int64_t rank, st
 
 Result<Ints> positive_axes(const InferCall& c, const Ints& axes, int64_t rank, std::string_view what) {
   Ints out;
+  std::set<int64_t> seen;
   for (int64_t axis : axes) {
     NNEX_ASSIGN(int64_t a, positive_axis(c, axis, rank, what));
-    if (std::find(out.begin(), out.end(), a) != out.end()) return c.error("{} names axis {} twice", what, a);
+    if (!seen.insert(a).second) return c.error("{} names axis {} twice", what, a);
     out.push_back(a);
   }
   return out;

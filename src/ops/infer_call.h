@@ -14,6 +14,9 @@
 
 namespace nnex {
 
+/// Axes that a value may have.
+inline constexpr int64_t kMaxRank = 1 << 17;
+
 class InferCall {
  public:
   virtual ~InferCall() = default;
@@ -66,6 +69,8 @@ class InferCall {
   Dim unknown() const { return Dim::unknown(op_->name); }
   /// `rank` unknown extents.
   Dims unknowns(int64_t rank) const;
+  /// The same for a rank that somebody's data name: where no value may have so many axes, an unknown rank.
+  MaybeDims unknowns_if_possible(int64_t rank) const;
 
   /// "conv: input has 24 channels; ...": an invalid_model Error named after the operator.
   template <class... A>
@@ -75,6 +80,9 @@ class InferCall {
 
   /// The element type that output o's port rule gives for these inputs and attributes.
   DType rule_type(size_t o) const;
+  /// Whether output o can have that type: at most kMaxRank axes, no extent below 0, no more bytes than 63 bits count.
+  /// Errors: invalid_model, limit.
+  Status check_extents(size_t o, const Type& type) const;
 
  protected:
   const OpDef* op_ = nullptr;

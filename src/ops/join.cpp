@@ -25,6 +25,7 @@ int64_t extent_between(const Shape& s, int64_t begin, int64_t end) {
 // ---- concat ----
 
 Status infer_concat(InferCall& c) {
+  if (c.inputs() == 0) return c.error("found no items; needed at least 1");
   MaybeDims out;
   for (size_t i = 0; i < c.inputs(); ++i) {
     if (!c.dims(i)) {
@@ -72,6 +73,7 @@ struct Concat {
 // ---- stack, unstack ----
 
 Status infer_stack(InferCall& c) {
+  if (c.inputs() == 0) return c.error("found no items; needed at least 1");
   if (!c.dims(0)) {
     c.result(0, MaybeDims{});
     return {};
@@ -318,10 +320,12 @@ struct Repeat {
 
 // ---- depth and space ----
 
+constexpr int64_t kMaxBlock = int64_t{1} << 31;  ///< Its square is a number.
+
 Status infer_depth_to_space(InferCall& c) {
   NNEX_TRY(need_rank(c, 0, 4));
   const int64_t b = c.attr<DepthToSpaceAttrs>().block;
-  if (b < 1) return c.error("block is {}", b);
+  if (b < 1 || b > kMaxBlock) return c.error("block is {}; needed 1 to {}", b, kMaxBlock);
   if (!c.dims(0)) {
     c.result(0, c.unknowns(4));
     return {};
@@ -353,7 +357,7 @@ struct DepthToSpace {
 Status infer_space_to_depth(InferCall& c) {
   NNEX_TRY(need_rank(c, 0, 4));
   const int64_t b = c.attr<SpaceToDepthAttrs>().block;
-  if (b < 1) return c.error("block is {}", b);
+  if (b < 1 || b > kMaxBlock) return c.error("block is {}; needed 1 to {}", b, kMaxBlock);
   if (!c.dims(0)) {
     c.result(0, c.unknowns(4));
     return {};

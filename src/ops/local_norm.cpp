@@ -114,7 +114,8 @@ Status run_norm(Call& c) {
   sets.each(c.in<T>(0), [&](int64_t, const ElementSet<T>& set) {
     const T sum = pairwise_sum<T>(set, 0, set.n, [](T v) { return p == 1 ? std::fabs(v) : v * v; });
     const T norm = (p == 1 ? sum : std::sqrt(sum)) + static_cast<T>(a.bias);
-    const T by = norm < static_cast<T>(a.epsilon) ? static_cast<T>(a.epsilon) : norm;
+    const bool stays = a.at_zero == AtZero::zero;  // ONNX's NaN; NNEF's maximum is a comparison
+    const T by = norm > static_cast<T>(a.epsilon) || (stays && norm != norm) ? norm : static_cast<T>(a.epsilon);
     const bool nothing = by == T(0) && a.at_zero == AtZero::zero;
     for (int64_t i = 0; i < set.n; ++i) to[set.base - from + set.place(i)] = nothing ? T(0) : set[i] / by;
   });

@@ -1,6 +1,7 @@
 // Normalisation by mean and variance. Variances are population variances, in two passes.
 
 #include "ops/norm.h"
+#include "ops/answer.h"
 
 #include <cmath>
 #include <vector>
@@ -197,9 +198,11 @@ Result<Tensor> stashed(Call& c, const Tensor& x, const Reduction& sets, bool cen
 
 /// y rounded to `type`, then scaled and shifted by ports 1 and 2 under `shape`, and put into output 0 as `x_shape`.
 template <class W>
-Status finish(Call& c, const Tensor& y, DType type, const std::optional<Shape>& shape, const Shape& x_shape) {
+Status finish(Call& c, Tensor y, DType type, const std::optional<Shape>& shape, const Shape& x_shape) {
   NNEX_ASSIGN(Tensor rounded, convert(y, type));
+  y = Tensor();  // where the types are the same they are one tensor, which is written below
   NNEX_ASSIGN(Tensor wide, convert(rounded, dtype_for<W>));
+  rounded = Tensor();
   wide = wide.reshaped(x_shape);
   NNEX_ASSIGN(auto scale, parameter<W>(c, 1, shape));
   NNEX_ASSIGN(auto offset, parameter<W>(c, 2, shape));
@@ -207,24 +210,24 @@ Status finish(Call& c, const Tensor& y, DType type, const std::optional<Shape>& 
   return put(c, 0, wide, type, x_shape);
 }
 
-Status finish(Call& c, const Tensor& y, DType type, const std::optional<Shape>& shape, const Shape& x_shape) {
+Status finish(Call& c, Tensor y, DType type, const std::optional<Shape>& shape, const Shape& x_shape) {
   if (!c.wants(0)) return {};
-  return wide_type(type) == DType::f64 ? finish<double>(c, y, type, shape, x_shape)
-                                       : finish<float>(c, y, type, shape, x_shape);
+  return wide_type(type) == DType::f64 ? finish<double>(c, std::move(y), type, shape, x_shape)
+                                       : finish<float>(c, std::move(y), type, shape, x_shape);
 }
 
 Status run_layer(Call& c) {
   const auto& a = c.attr<LayerNormAttrs>();
   NNEX_ASSIGN(Reduction sets, reduction(c, 0, a.axes, {true, false, a.to_end}));
   NNEX_ASSIGN(Tensor y, stashed(c, c.in(0), sets, true, a.epsilon, a.stash));
-  return finish(c, y, c.in(0).dtype(), std::nullopt, c.shape(0));
+  return finish(c, std::move(y), c.in(0).dtype(), std::nullopt, c.shape(0));
 }
 
 Status run_rms(Call& c) {
   const auto& a = c.attr<LayerNormAttrs>();
   NNEX_ASSIGN(Reduction sets, reduction(c, 0, a.axes, {true, false, a.to_end}));
   NNEX_ASSIGN(Tensor y, stashed(c, c.in(0), sets, false, a.epsilon, a.stash));
-  return finish(c, y, c.in(1).dtype(), std::nullopt, c.shape(0));
+  return finish(c, std::move(y), c.in(1).dtype(), std::nullopt, c.shape(0));
 }
 
 Status need_image(InferCall& c) {
@@ -256,7 +259,7 @@ Status run_group(Call& c) {
   const Shape grouped{x[0], a.groups, rest};
   const Reduction sets(grouped, {false, false, true}, true);
   NNEX_ASSIGN(Tensor y, stashed(c, c.in(0).reshaped(grouped), sets, true, a.epsilon, a.stash));
-  return finish(c, y, c.in(0).dtype(), along(x.rank(), 1, x[1]), x);
+  return finish(c, std::move(y), c.in(0).dtype(), along(x.rank(), 1, x[1]), x);
 }
 
 Status infer_instance(InferCall& c) {
@@ -360,8 +363,8 @@ constexpr OpDef kNormOps[] = {
         .source = "ONNX LayerNormalization-17; WebNN layerNormalization()",
         .inputs = {{"x", kF}, optional_port("scale", same_type_as("x")), optional_port("offset", same_type_as("x"))},
         .outputs = {{"y", same_type_as("x")},
-                    {"mean", type_from("stash"), Arity::optional},
-                    {"inv_std", type_from("stash"), Arity::optional}},
+                    {"mean", type_among(kF, "stash"), Arity::optional},
+                    {"inv_std", type_among(kF, "stash"), Arity::optional}},
         .attrs = kLayerFields,
         .infer = infer_layer,
         .reference = any(run_layer),

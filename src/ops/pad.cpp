@@ -50,17 +50,20 @@ Status infer_pad(InferCall& c) {
   }
   Dims out;
   for (size_t i = 0; i < c.dims(0)->size(); ++i) {
-    Dim e = (*c.dims(0))[i] + pads->first[i] + pads->second[i];
+    const Dim& x = (*c.dims(0))[i];
+    Dim e = x + pads->first[i] + pads->second[i];
     if (e.is_number() && e.value() < 0)
       return c.error("padding ({}, {}) leaves {} elements of axis {}", pads->first[i].text(), pads->second[i].text(),
                      e.value(), i);
+    if (x == Dim(0) && e.is_number() && e.value() > 0 && c.attr<PadAttrs>().border != PadBorder::constant)
+      return c.error("axis {} is empty: nothing to pad with", i);
     out.push_back(std::move(e));
   }
   c.result(0, std::move(out));
   return {};
 }
 
-/// The element of [0, n) that place i shows; -1: the constant (operators.md 4.4).
+/// The element of [0, n) that place i shows, n > 0; -1: the constant (operators.md 4.4).
 int64_t source_of(int64_t i, int64_t n, PadBorder border) {
   if (i >= 0 && i < n) return i;
   auto modulo = [](int64_t a, int64_t m) { return a - m * floor_div(a, m); };
@@ -113,13 +116,12 @@ struct Pad {
     std::vector<Ints> source(static_cast<size_t>(rank));
     for (int64_t a = 0; a < rank; ++a) {
       const auto i = static_cast<size_t>(a);
-      // Negative amounts crop first; the mode sees the cropped tensor.
-      const int64_t skip = std::max<int64_t>(-before[i], 0), n = from[a] - skip - std::max<int64_t>(-after[i], 0);
-      if (n <= 0 && to[a] > 0 && border != PadBorder::constant)
+      const int64_t n = from[a];
+      if (n == 0 && to[a] > 0 && border != PadBorder::constant)
         return c.fault("axis {} is empty: nothing to pad with", a);
       for (int64_t k = 0; k < to[a]; ++k) {
-        const int64_t at = n > 0 ? source_of(k - std::max<int64_t>(before[i], 0), n, border) : -1;
-        source[i].push_back(at < 0 ? -1 : (at + skip) * xs[i]);
+        const int64_t at = n > 0 ? source_of(k - before[i], n, border) : -1;
+        source[i].push_back(at < 0 ? -1 : at * xs[i]);
       }
     }
     const T value = c.has(2) ? c.in<T>(2)[0] : T{};
@@ -278,7 +280,7 @@ struct ReverseSequence {
 
 constexpr OpDef kPadOps[] = {
     {.name = "pad",
-     .summary = "Places around x; negative amounts crop.",
+     .summary = "Place i of an axis shows place i - before of x, which the border continues; negative amounts crop.",
      .source = "NNEF 1.0.5 pad; ONNX Pad-18 (1: paddings, 2: attribute, 11: input); WebNN pad()",
      .inputs = {{"x"},
                 {.name = "padding", .type = kIndex, .by_value = true, .doc = "All amounts before, then all after."},

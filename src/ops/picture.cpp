@@ -19,6 +19,12 @@ Error broken_picture(std::string_view format, std::string_view why) {
   return Error(Code::unreadable, fmt::format("not a {} picture: {}", format, why));
 }
 
+Error large_picture(std::string_view format, int64_t height, int64_t width, size_t file_bytes) {
+  return Error(Code::limit, fmt::format("a {} picture of {} x {} pixels in a file of {} bytes; reading it may take {} "
+                                        "bytes of memory beside the pixels",
+                                        format, height, width, file_bytes, decoder_memory(file_bytes)));
+}
+
 Error no_decoder(std::string_view format, std::string_view library) {
   return Error(Code::unsupported, fmt::format("{} pictures: this build lacks {}", format, library));
 }

@@ -10,7 +10,14 @@
 
 namespace nnex {
 
-constexpr int64_t kMostPixels = int64_t{1} << 27;
+constexpr int64_t kMostPixels = int64_t{1} << 26;
+
+/// Bytes that a decoder may take for itself, beside the picture: the more, the longer the file.
+constexpr int64_t decoder_memory(size_t file_bytes) {
+  constexpr int64_t kLeast = int64_t{16} << 20, kMost = int64_t{512} << 20, kForEach = 1024;
+  const int64_t n = static_cast<int64_t>(file_bytes < kMost ? file_bytes : kMost) * kForEach;
+  return n < kLeast ? kLeast : n < kMost ? n : kMost;
+}
 
 using Bytes = std::span<const uint8_t>;
 
@@ -33,6 +40,8 @@ Result<Tensor> decode_webp(Bytes bytes);
 Result<Tensor> picture_of(int64_t height, int64_t width);
 /// "not a PNG picture: <why>".
 Error broken_picture(std::string_view format, std::string_view why);
+/// "a PNG picture of 3 x 4 pixels would take more than ... bytes".
+Error large_picture(std::string_view format, int64_t height, int64_t width, size_t file_bytes);
 Error no_decoder(std::string_view format, std::string_view library);
 
 }  // namespace nnex

@@ -103,6 +103,8 @@ Result<Tensor> decode_jpeg2000(Bytes bytes) {
   const opj_image_t& image = *r.image;
   if (image.numcomps < 1 || image.numcomps > 4) return broken("it has other than 1 to 4 channels");
   NNEX_ASSIGN(Tensor t, picture_of(int64_t{image.y1} - image.y0, int64_t{image.x1} - image.x0));
+  if (t.count() / 3 * image.numcomps > decoder_memory(bytes.size()) / static_cast<int64_t>(sizeof(OPJ_INT32)))
+    return large_picture("JPEG 2000", t.shape()[0], t.shape()[1], bytes.size());
   if (!opj_decode(r.codec, r.stream, r.image) || !opj_end_decompress(r.codec, r.stream))
     return broken("its pixels are cut off or wrong");
   for (OPJ_UINT32 k = 0; k < image.numcomps; ++k) {

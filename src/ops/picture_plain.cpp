@@ -154,10 +154,8 @@ class PnmReader {
         ++at_;
     }
     int64_t v = -1;
-    for (; at_ < b_.size() && b_[at_] >= '0' && b_[at_] <= '9'; ++at_) {
-      v = (v < 0 ? 0 : v) * 10 + (b_[at_] - '0');
-      if (v > kMostPixels) return v;
-    }
+    for (; at_ < b_.size() && b_[at_] >= '0' && b_[at_] <= '9'; ++at_)
+      if (v < kMostPixels) v = (v < 0 ? 0 : v) * 10 + (b_[at_] - '0');
     return v;
   }
   /// The next digit 0 or 1 of a text bitmap.

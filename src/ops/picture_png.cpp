@@ -6,6 +6,8 @@
 #include <vector>
 #endif
 
+#include <fmt/format.h>
+
 #include "base/try.h"
 #include "ops/picture.h"
 
@@ -74,6 +76,9 @@ Result<Tensor> decode_png(Bytes bytes) {
   NNEX_ASSIGN(Tensor t, picture_of(height, width));
   if (static_cast<int64_t>(png_get_rowbytes(r.png, r.info)) != width * 3)
     return broken_picture("PNG", "its pixels have an unknown form");
+  // Deflate makes at most 1032 bytes of one; a pixel has a bit at least.
+  if (height * width / 8 / 1032 > static_cast<int64_t>(bytes.size()))
+    return broken_picture("PNG", fmt::format("{} bytes are too few for {} x {} pixels", bytes.size(), height, width));
   std::vector<png_bytep> rows(static_cast<size_t>(height));
   for (int64_t y = 0; y < height; ++y) rows[static_cast<size_t>(y)] = t.mutable_as<uint8_t>().data() + y * width * 3;
   if (!read_rows(r, rows.data())) return broken_picture("PNG", source.message);

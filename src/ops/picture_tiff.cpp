@@ -54,7 +54,7 @@ Result<Tensor> decode_tiff(Bytes bytes) {
   Source source{bytes};
   Reader r;
   if (!r.options) return Error(Code::limit, "no memory for a TIFF picture");
-  TIFFOpenOptionsSetMaxSingleMemAlloc(r.options, tmsize_t{1} << 30);
+  TIFFOpenOptionsSetMaxSingleMemAlloc(r.options, static_cast<tmsize_t>(decoder_memory(bytes.size())));
   TIFFOpenOptionsSetErrorHandlerExtR(r.options, quiet, nullptr);
   TIFFOpenOptionsSetWarningHandlerExtR(r.options, quiet, nullptr);
   // m: no memory mapping.

@@ -55,8 +55,8 @@ Status infer_pool(InferCall& c) {
         auto w = window_of(d.value(), a.size[i], stride, dilation, pads_of(a, i), a.auto_pad, a.ceil);
         if (!w.ok()) return c.error("axis {}: {}", i, w.error().message());
         d = Dim(w->output);
-      } else if (stride < 1 || dilation < 1 || a.size[i] < 1) {
-        return c.error("axis {}: size, stride and dilation must be at least 1", i);
+      } else if (Status s = check_window(a.size[i], stride, dilation, pads_of(a, i)); !s.ok()) {
+        return c.error("axis {}: {}", i, s.error().message());
       } else if (a.size[i] != 1 || stride != 1 || pads_of(a, i) != std::pair<int64_t, int64_t>{}) {
         d = window_extent(d, a.size[i], stride, dilation, pads_of(a, i), a.auto_pad, a.ceil);
       }
@@ -81,24 +81,23 @@ Result<std::vector<AxisWindow>> windows_over(const PoolAttrs& a, const Shape& x)
 
 namespace {
 
-/// Walks every window: begin() once, tap(Tap) for each tap, end(number of the result, taps).
+constexpr int64_t kAskEvery = 256;  ///< Windows.
+
+/// Walks every window: begin(windows, where it starts) once, tap(Tap) for each tap, end(number of the result).
 template <class Begin, class Each, class End>
-Status windows(Call& c, Begin begin, Each tap, End end) {
+Status windows(Call& c, PoolBorder border, Begin begin, Each tap, End end) {
   const auto& a = c.attr<PoolAttrs>();
   NNEX_ASSIGN(const std::vector<AxisWindow> w, windows_over(a, c.shape(0)));
   const Ints strides = row_major_strides(c.shape(0));
   Shape to = c.shape(0);
-  int64_t taps = 1;
-  for (size_t i = 0; i < w.size(); ++i) {
-    to.set(static_cast<int64_t>(i), w[i].output);
-    taps = wrap_mul(taps, w[i].size);
-  }
+  for (size_t i = 0; i < w.size(); ++i) to.set(static_cast<int64_t>(i), w[i].output);
   Ints start(w.size());
   return for_each_index(to, [&](const Ints& index, int64_t y) -> Status {
+    if (y % kAskEvery == 0) NNEX_TRY(c.interrupted());
     for (size_t i = 0; i < w.size(); ++i) start[i] = index[i] * w[i].stride - w[i].before;
-    begin();
-    for_each_tap(w, strides, start, a.border, Tap{}, 0, tap);
-    end(y, taps);
+    begin(w, start);
+    for_each_tap(w, strides, start, border, Tap{}, 0, tap);
+    end(y);
     return {};
   });
 }
@@ -132,7 +131,6 @@ struct MaxPool {
   template <class T>
   Status operator()(Call& c) const {
     const auto& a = c.attr<PoolAttrs>();
-    const bool ignore = a.border == PoolBorder::ignore;
     const T least = least_of<T>(c.narrowed);
     const T* x = c.in<T>(0).data();
     const Shape& s = c.shape(0);
@@ -140,15 +138,14 @@ struct MaxPool {
     int64_t at = -1;
     bool first = true;
     return windows(
-        c, [&] { best = least, at = -1, first = true; },
+        c, a.border, [&](const auto&, const auto&) { best = least, at = -1, first = true; },
         [&](const Tap& tap) {
-          if (tap.offset < 0 && ignore) return;
           const T value = tap.offset < 0 ? T{} : x[tap.offset];
           if (first || value > best || (value != value && best == best))
             best = value, at = a.index_as == IndexAs::window ? tap.position : tap.offset;
           first = false;
         },
-        [&](int64_t y, int64_t) {
+        [&](int64_t y) {
           if (c.wants(0)) c.out<T>(0)[static_cast<size_t>(y)] = best;
           if (c.wants(1))
             c.out<int64_t>(1)[static_cast<size_t>(y)] =
@@ -157,26 +154,36 @@ struct MaxPool {
   }
 };
 
+/// How many taps a sum over a window is divided by; whole numbers, which may pass 63 bits.
+double taps_counted(Divisor divisor, const std::vector<AxisWindow>& w, const Ints& start) {
+  double taps = 1;
+  for (size_t i = 0; i < w.size(); ++i) {
+    const AxisWindow& a = w[i];
+    if (divisor == Divisor::window) taps *= static_cast<double>(a.size);
+    if (divisor != Divisor::padded && divisor != Divisor::inside) continue;
+    const bool padded = divisor == Divisor::padded;
+    const auto [first, end] = taps_within(a, start[i], padded ? -a.before : 0, a.input + (padded ? a.after : 0));
+    taps *= static_cast<double>(end - first);
+  }
+  return taps;
+}
+
 /// The sum of term(x) over each window, divided, then finish(sum).
 template <class T, class Term, class Finish>
 Status sums(Call& c, Term term, Finish finish) {
-  const Divisor divisor = divisor_of(c.attr<PoolAttrs>());
+  const auto& a = c.attr<PoolAttrs>();
+  const Divisor divisor = divisor_of(a);
   const T* x = c.in<T>(0).data();
-  T sum = 0;
-  int64_t inside = 0, padded = 0;
+  T sum = 0, by = 1;
   return windows(
-      c, [&] { sum = 0, inside = padded = 0; },
+      c, a.border == PoolBorder::constant ? PoolBorder::ignore : a.border,  // zeros add nothing
+      [&](const std::vector<AxisWindow>& w, const Ints& start) {
+        sum = 0, by = static_cast<T>(taps_counted(divisor, w, start));
+      },
       [&](const Tap& tap) {
-        padded += tap.padded, inside += tap.inside;
         if (tap.offset >= 0) sum += term(x[tap.offset]);
       },
-      [&](int64_t y, int64_t taps) {
-        const int64_t by = divisor == Divisor::one      ? 1
-                           : divisor == Divisor::window ? taps
-                           : divisor == Divisor::padded ? padded
-                                                        : inside;
-        c.out<T>(0)[static_cast<size_t>(y)] = by ? finish(sum / static_cast<T>(by)) : T{};
-      });
+      [&](int64_t y) { c.out<T>(0)[static_cast<size_t>(y)] = by != 0 ? finish(sum / by) : T{}; });
 }
 
 struct Box {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/window.h"
 
@@ -85,11 +86,16 @@ Result<std::vector<AxisWindow>> windows_over(const PoolAttrs& a, const Shape& x)
 struct Tap {
   int64_t offset = 0;    ///< Of the element that stands there in the input; -1: none.
   int64_t position = 0;  ///< In the window, row-major.
-  bool inside = true;    ///< Whether it lies in the input itself.
-  bool padded = true;    ///< Whether it lies in the input or its explicit padding.
 };
 
-/// Calls each(tap) for every tap of the window that begins at `start`, in row-major order.
+/// The taps [first, end) of a window from `start` on that lie in [low, high) of their axis.
+inline std::pair<int64_t, int64_t> taps_within(const AxisWindow& a, int64_t start, int64_t low, int64_t high) {
+  const int64_t first = std::clamp<int64_t>(ceil_div(low - start, a.dilation), 0, a.size);
+  return {first, std::clamp<int64_t>(ceil_div(high - start, a.dilation), first, a.size)};
+}
+
+/// Calls each(tap) for every tap of the window that begins at `start`, in row-major order; where the border is ignored,
+/// for those that lie in the input.
 template <class F>
 void for_each_tap(const std::vector<AxisWindow>& w, const Ints& strides, const Ints& start, PoolBorder border,
                   const Tap& so_far, size_t axis, F& each) {
@@ -98,14 +104,14 @@ void for_each_tap(const std::vector<AxisWindow>& w, const Ints& strides, const I
     return;
   }
   const AxisWindow& a = w[axis];
-  for (int64_t t = 0; t < a.size; ++t) {
+  const auto [first, end] =
+      border == PoolBorder::ignore ? taps_within(a, start[axis], 0, a.input) : std::pair<int64_t, int64_t>{0, a.size};
+  for (int64_t t = first; t < end; ++t) {
     const int64_t at = start[axis] + t * a.dilation;
     const int64_t from = at >= 0 && at < a.input ? at : border_index(at, a.input, border);
     Tap tap = so_far;
     tap.offset = from < 0 || so_far.offset < 0 ? -1 : so_far.offset + from * strides[axis];
-    tap.position = so_far.position * a.size + t;
-    tap.inside &= at >= 0 && at < a.input;
-    tap.padded &= at >= -a.before && at < a.input + a.after;
+    tap.position = wrap_add(wrap_mul(so_far.position, a.size), t);
     if (axis + 1 == w.size())
       each(tap);
     else

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "ops/broadcast_walk.h"
 #include "ops/infer_call.h"
 
@@ -54,7 +55,7 @@ class Product {
   void matrix(const T* a, const T* b, T* z) const {
     if (k == 0) std::fill(z, z + m * n, T(0));
     if (k == 0 || n == 0) return;
-    for (int64_t i = 0; i < m; ++i) {
+    for (int64_t i = 0; i < m && !Interrupt::wanted(); ++i) {
       const T* row = a + i * a_steps.row;
       T* out = z + i * n;
       if (b_steps.column != 1 && n > 1) {

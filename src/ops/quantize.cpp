@@ -1,6 +1,7 @@
 // Real numbers into storage types and back.
 
 #include "ops/quantize.h"
+#include "ops/answer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -155,7 +156,7 @@ Status run_quantize(Call& c) {
   if (is_int(type) && bits(type) < 64) {
     NNEX_ASSIGN(x, convert(x, DType::i64));  // whole numbers in range
   }
-  ConvertOptions options;
+  CastOptions options;
   options.overflow = a.saturate ? Overflow::saturate : Overflow::overflow;
   NNEX_ASSIGN(Tensor y, convert(x, type, options));
   return put(c, 0, y, type, out.shape());
@@ -259,7 +260,7 @@ constexpr OpDef kQuantizeOps[] = {
         .summary = "x / scale to the nearest whole number, ties to even, plus zero, saturated.",
         .source = "ONNX QuantizeLinear-25; WebNN quantizeLinear()",
         .inputs = {{"x", kF | only(DType::i32)}, {"scale", kScales}, {"zero", kI | kQ, Arity::optional}},
-        .outputs = {{"y", type_from("result", "zero")}},
+        .outputs = {{"y", type_among(kI | kQ, "result", "zero")}},
         .attrs = attrs_of<QuantizeAttrs>(
             {field<&QuantizeAttrs::axis>("axis", "Where a scale of rank 1 lies, or blocks are cut."),
              field<&QuantizeAttrs::block_size>("block_size",
@@ -285,7 +286,7 @@ constexpr OpDef kQuantizeOps[] = {
         .summary = "(x - zero) scale, the difference exact.",
         .source = "ONNX DequantizeLinear-25; WebNN dequantizeLinear()",
         .inputs = {{"x", kI | kQ}, {"scale", kScales}, {"zero", same_type_as("x"), Arity::optional}},
-        .outputs = {{"y", type_from("result", "scale")}},
+        .outputs = {{"y", type_among(kF, "result", "scale")}},
         .attrs = attrs_of<DequantizeAttrs>(
             {field<&DequantizeAttrs::axis>("axis", "Where a scale of rank 1 lies, or blocks are cut."),
              field<&DequantizeAttrs::block_size>("block_size",

@@ -28,7 +28,7 @@ Status infer_from_shape(InferCall& c) {
     return {};
   }
   if (c.rank(0) && *c.rank(0) == 1 && (*c.dims(0))[0].is_number() && (*c.dims(0))[0].value() <= 64)
-    c.result(0, c.unknowns((*c.dims(0))[0].value()));
+    c.result(0, c.unknowns_if_possible((*c.dims(0))[0].value()));
   else
     c.result(0, MaybeDims{});
   return {};
@@ -139,7 +139,7 @@ constexpr OpDef kRandomOps[] = {
         .summary = "Numbers from [low, high), each equally likely.",
         .source = "ONNX RandomUniform-22, RandomUniformLike-22",
         .inputs = {kShapePort},
-        .outputs = {{"y", type_from("dtype")}},
+        .outputs = {{"y", type_among(kN | kB, "dtype")}},
         .attrs = attrs_of<UniformAttrs>({field<&UniformAttrs::low>("low", "Least number."),
                                          field<&UniformAttrs::high>("high", "End of the range, not reached."),
                                          field<&UniformAttrs::dtype>("dtype", "Element type."),
@@ -154,7 +154,7 @@ constexpr OpDef kRandomOps[] = {
         .summary = "Numbers of a normal distribution.",
         .source = "ONNX RandomNormal-22, RandomNormalLike-22",
         .inputs = {kShapePort},
-        .outputs = {{"y", type_from("dtype")}},
+        .outputs = {{"y", type_among(kN | kB, "dtype")}},
         .attrs = attrs_of<NormalAttrs>({field<&NormalAttrs::mean>("mean", "Mean."),
                                         field<&NormalAttrs::scale>("scale", "Standard deviation."),
                                         field<&NormalAttrs::dtype>("dtype", "Element type."),
@@ -169,7 +169,7 @@ constexpr OpDef kRandomOps[] = {
         .summary = "1 with the probability that x gives, else 0.",
         .source = "ONNX Bernoulli-22",
         .inputs = {{"x", kF}},
-        .outputs = {{"y", type_from("dtype", "x")}},
+        .outputs = {{"y", type_among(kN | kB, "dtype", "x")}},
         .attrs = attrs_of<BernoulliAttrs>({field<&BernoulliAttrs::dtype>("dtype", "Element type; absent: x's."),
                                            field<&BernoulliAttrs::seed>("seed", "Absent: the session's.")}),
         .infer = infer_bernoulli,
@@ -182,7 +182,7 @@ constexpr OpDef kRandomOps[] = {
         .summary = "Classes drawn from rows of unnormalised log-probabilities.",
         .source = "ONNX Multinomial-22",
         .inputs = {{"x", kF}},
-        .outputs = {{"y", type_from("dtype")}},
+        .outputs = {{"y", type_among(kN | kB, "dtype")}},
         .attrs = attrs_of<MultinomialAttrs>({field<&MultinomialAttrs::samples>("samples", "Draws from each row."),
                                              field<&MultinomialAttrs::dtype>("dtype", "Element type, i32 or i64."),
                                              field<&MultinomialAttrs::seed>("seed", "Absent: the session's.")}),

@@ -356,6 +356,11 @@ Status infer_cell(InferCall& c, const Texts& words, int64_t gates, std::span<con
   }
   if (c.dims(0) && c.dims(1)) NNEX_TRY(meet(c, (*c.dims(1))[1], (*c.dims(0))[1], "columns of w"));
   if (c.dims(0) && c.dims(4)) NNEX_TRY(meet(c, (*c.dims(4))[0], (*c.dims(0))[0], "rows of h0"));
+  if (outputs == 2) NNEX_TRY(need_rank(c, 5, 2));
+  if (outputs == 2 && c.has(6)) {
+    NNEX_TRY(need_rank(c, 6, 1));
+    if (c.dims(6) && c.dims(2)) NNEX_TRY(meet(c, (*c.dims(6))[0], Dim(3) * (*c.dims(2))[1], "elements of p"));
+  }
   if (outputs == 2 && c.dims(5) && c.dims(4))
     for (size_t k : {size_t{0}, size_t{1}}) NNEX_TRY(meet(c, (*c.dims(5))[k], (*c.dims(4))[k], "extent of c0"));
   for (size_t o = 0; o < outputs; ++o) c.result(o, c.dims(4) ? c.dims(4) : MaybeDims(c.unknowns(2)));

@@ -205,7 +205,7 @@ template <bool largest>
 Status extreme_of_formulas(Call& c) {
   const auto& a = c.attr<ExtremeAttrs>();
   NNEX_ASSIGN(Reduction r, reduction(c, 0, 1, rule_of(a)));
-  NNEX_ASSIGN(Tensor * out, c.make(0, DType::dim, r.result()));
+  NNEX_ASSIGN(Tensor * out, c.make(0, kDimType, r.result()));
   if (r.set_size() == 0 || a.initial) return c.fault("no formula for an extreme over nothing");
   auto y = out->mutable_as<Dim>();
   r.each(c.in<Dim>(0), [&](int64_t o, const ElementSet<Dim>& set) {
@@ -362,7 +362,7 @@ constexpr OpDef truth_reduce(std::string_view name, std::string_view summary, st
                              Reference reference) {
   OpDef op = reduce_row(name, summary, source, kL, kTruthReduceFields, infer_reduce<TruthReduceAttrs>, reference,
                         {in_nnef(name)});
-  op.outputs = {{"y", type_from("result")}};
+  op.outputs = {{"y", type_among(kB | kN, "result")}};
   return op;
 }
 

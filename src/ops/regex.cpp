@@ -45,7 +45,7 @@ Status infer_regex(InferCall& c) {
 }
 
 Status run_regex(Call&) {
-  return Error(Code::unsupported, "regex_full_match: this build has no regular expressions (RE2 was not found)");
+  return Error(Code::unsupported, "regex_full_match: this build has no regular expressions (it was built without re2)");
 }
 
 #endif

@@ -207,10 +207,11 @@ Status run_resize(Call& c) {
   const auto reals = [&](size_t i) { return c.has(i) ? reals_of(c.in(i)) : Reals{}; };
   auto targets =
       resize_targets(a, c.shape(kX), reals(kRoi), reals(kScales), c.has(kSizes) ? ints_of(c.in(kSizes)) : Ints{});
+  if (!targets.ok() && targets.error().code() == Code::limit) return std::move(targets).error();
   if (!targets.ok()) return c.fault("{}", targets.error().message());
   Shape shape = c.shape(kX);
   for (size_t i = 0; i < targets->size(); ++i) shape.set(static_cast<int64_t>(i), (*targets)[i].out);
-  if (!shape.checked_count()) return c.fault("extents {} are too large", shape.text());
+  if (!shape.checked_count()) return Error(Code::limit, fmt::format("resize: extents {} are too large", shape.text()));
   const DType type = c.in(kX).dtype();
   NNEX_ASSIGN(Tensor * y, c.make(0, type, shape));
   if (y->count() == 0) return {};

@@ -55,7 +55,7 @@ Status keep_aspect(const ResizeAttrs& a, const Ints& axes, const Ints& sizes, st
     ResizeTarget& t = targets[static_cast<size_t>(axis)];
     t.num = num, t.den = den;
     const double extent = std::floor(static_cast<double>(t.in) * num / den + 0.5);
-    if (!(extent <= kFarthest)) return invalid(fmt::format("extent {} is too large", extent));
+    if (!(extent <= kFarthest)) return Error(Code::limit, fmt::format("resize: extent {} is too large", extent));
     t.out = static_cast<int64_t>(extent);
   }
   return {};

@@ -233,7 +233,7 @@ Result<Tensor> cut(const Tensor& x, int64_t axis, int64_t begin, int64_t n) {
     if (x.dtype() == DType::str)
       std::copy_n(x.strings().begin() + o * row + begin * inner, n * inner,
                   y.mutable_as<std::string>().begin() + o * n * inner);
-    else if (n * inner)
+    else if (n * inner != 0)
       std::memcpy(y.mutable_data() + o * n * inner * width, x.data() + (o * row + begin * inner) * width,
                   static_cast<size_t>(n * inner * width));
   }

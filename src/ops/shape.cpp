@@ -1,4 +1,5 @@
 #include "ops/shape.h"
+#include "ops/answer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -109,11 +110,13 @@ Status infer_reshape(InferCall& c) {
     zero_extent |= d == Dim(0);
     out.push_back(d);
   }
-  // Copied places cancel; the others must hold what is left.
+  // Copied places cancel; the others must hold what is left. Where a copied extent is 0, both sides hold nothing.
   have = Dim(1);
+  bool nothing = false;
   for (size_t i = 0; i < middle.size(); ++i) {
     const bool copied = a.zero == ZeroExtent::copy && i < wanted->size() && (*wanted)[i] == Dim(0);
     if (!copied) have = have * middle[i];
+    nothing |= copied && middle[i] == Dim(0);
   }
   for (size_t i = 0; i < wanted->size(); ++i) {
     const bool copied = a.zero == ZeroExtent::copy && (*wanted)[i] == Dim(0);
@@ -125,7 +128,7 @@ Status infer_reshape(InferCall& c) {
     if (c.dims(0) && have.is_number() && fill.is_number() && (fill.value() == 0 || have.value() % fill.value() != 0))
       return c.error("{} elements cannot fill a shape of {}", have.value(), fill.value());
     out[static_cast<size_t>(hole)] = missing;
-  } else if (c.dims(0) && have.is_number() && fill.is_number() && have.value() != fill.value()) {
+  } else if (!nothing && c.dims(0) && have.is_number() && fill.is_number() && have.value() != fill.value()) {
     return c.error("{} elements cannot fill a shape of {}", have.value(), fill.value());
   }
   before.insert(before.end(), out.begin(), out.end());
@@ -209,16 +212,18 @@ Status infer_unsqueeze(InferCall& c) {
   auto axes = known_ints(c, 1);
   if (!c.dims(0) || !axes) {
     auto count = c.dims(1) ? product(*c.dims(1)).number() : std::nullopt;
-    c.result(0, c.dims(0) && count ? MaybeDims(c.unknowns(*c.rank(0) + *count)) : MaybeDims{});
+    const bool few = count && *count <= kMaxRank;
+    c.result(0, c.dims(0) && few ? c.unknowns_if_possible(*c.rank(0) + *count) : MaybeDims{});
     return {};
   }
   const int64_t rank = *c.rank(0) + static_cast<int64_t>(axes->size());
   NNEX_ASSIGN(Ints at, positive_axes(c, *axes, rank));
-  Dims out(static_cast<size_t>(rank), Dim(-1));
-  for (int64_t a : at) out[static_cast<size_t>(a)] = 1;
+  Dims out(static_cast<size_t>(rank), Dim(1));
+  std::vector<bool> added(out.size());
+  for (int64_t a : at) added[static_cast<size_t>(a)] = true;
   size_t next = 0;
-  for (int64_t i = 0; i < rank; ++i)
-    if (std::find(at.begin(), at.end(), i) == at.end()) out[static_cast<size_t>(i)] = (*c.dims(0))[next++];
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!added[i]) out[i] = (*c.dims(0))[next++];
   c.result(0, std::move(out));
   return {};
 }
@@ -277,7 +282,7 @@ Status infer_constant_of_shape(InferCall& c) {
       if (d.is_number() && d.value() < 0) return c.error("extent {} is negative", d.value());
     dims = *extents;
   } else if (c.dims(0) && c.dims(0)->size() == 1 && (*c.dims(0))[0].is_number()) {
-    dims = c.unknowns((*c.dims(0))[0].value());
+    dims = c.unknowns_if_possible((*c.dims(0))[0].value());
   }
   c.result(0, value.dtype(), std::move(dims));
   return {};
@@ -365,7 +370,7 @@ struct Range {
     } else {
       const double count =
           std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-      if (!(count < 1e15)) return c.fault("{} numbers are too many", count);
+      if (!(count < 1e15)) return Error(Code::limit, fmt::format("range: {} numbers are too many", count));
       n = std::max<int64_t>(static_cast<int64_t>(count), 0);
     }
     NNEX_ASSIGN(Tensor * y, c.make(0, dtype_for<T>, Shape{n}));
@@ -476,7 +481,7 @@ constexpr OpDef kShapeOps[] = {
      .summary = "Ones on a diagonal of a matrix, zeros elsewhere.",
      .source = "ONNX EyeLike-9",
      .inputs = {{"x"}},
-     .outputs = {{"y", type_from("result", "x")}},
+     .outputs = {{"y", type_among(kN | kB, "result", "x")}},
      .attrs = attrs_of<EyeLikeAttrs>({field<&EyeLikeAttrs::diagonal>("diagonal", "Column minus row of the ones."),
                                       field<&EyeLikeAttrs::result>("result", "Element type; absent: x's.")}),
      .infer = infer_eye_like,

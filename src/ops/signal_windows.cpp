@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/answer.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -109,7 +110,7 @@ constexpr OpDef kSignalWindowOps[] = {
      .summary = "a0 - a1 cos(2 pi i / m) + a2 cos(4 pi i / m) with m the length, or one less where not periodic.",
      .source = "ONNX HannWindow-17, HammingWindow-17, BlackmanWindow-17",
      .inputs = {{.name = "length", .type = kIndex, .by_value = true}},
-     .outputs = {{"y", type_from("dtype")}},
+     .outputs = {{"y", type_among(kN, "dtype")}},
      .attrs = attrs_of<CosineWindowAttrs>(
          {field<&CosineWindowAttrs::a0>("a0", "Mean.", required),
           field<&CosineWindowAttrs::a1>("a1", "Of the first cosine.", required),
@@ -144,7 +145,7 @@ constexpr OpDef kSignalWindowOps[] = {
                 {.name = "rate", .type = kIndex, .by_value = true, .doc = "Samples a second."},
                 {.name = "low", .type = kF, .doc = "Lowest edge in hertz."},
                 {.name = "high", .type = kF, .doc = "Highest edge in hertz."}},
-     .outputs = {{"y", type_from("dtype")}},
+     .outputs = {{"y", type_among(kN, "dtype")}},
      .attrs = attrs_of<MelWeightMatrixAttrs>({field<&MelWeightMatrixAttrs::dtype>("dtype", "Element type of y.")}),
      .infer = infer_mel,
      .reference = any(run_mel),

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/list.h"
+#include "nnex/format.h"
 #include "nnex/result.h"
 #include "ops/attrs.h"
 
@@ -83,7 +84,6 @@ struct Port {
 // ---- How standards spell an operator
 // -------------------------------------------------------------------------------------
 
-enum class Format : uint8_t { nnef, onnx, webnn, cvm };
 inline constexpr Format nnef = Format::nnef, onnx = Format::onnx, webnn = Format::webnn, cvm = Format::cvm;
 
 /// Turns the value a file has for an attribute into the core's, and back.

@@ -1,4 +1,5 @@
 #include "ops/trees.h"
+#include "ops/answer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -232,7 +233,7 @@ constexpr OpDef kTreeOps[] = {
      .summary = "The aggregate of the leaves that decision trees lead each row of features to.",
      .source = "ONNX ai.onnx.ml TreeEnsemble-5; older forms become it",
      .inputs = {{"x", kN}},
-     .outputs = {{"y", type_from("result", "x")}},
+     .outputs = {{"y", type_among(kF, "result", "x")}},
      .attrs = attrs_of<TreeAttrs>(
          {field<&TreeAttrs::features>("features", "Column of x each node tests."),
           field<&TreeAttrs::modes>("modes", "Test of each node: 0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=, 6 member of a set."),

@@ -68,10 +68,11 @@ struct ReciprocalSquare {
     return T(1) / (x * x);
   }
 };
+/// IEEE's pow(x, -0.5): 0 for both infinities, infinity for both zeros.
 struct ReciprocalRoot {
   template <class T>
   T operator()(T x) const {
-    return T(1) / std::sqrt(x);
+    return std::isinf(x) ? T(0) : T(1) / std::sqrt(x + T(0));
   }
 };
 struct Floor {
@@ -138,7 +139,7 @@ Status run_copy(Call& c) {
   NNEX_ASSIGN(Tensor * y, c.make(0, x->dtype(), x->shape()));
   if (x->dtype() == DType::str)
     std::copy(x->strings().begin(), x->strings().end(), y->mutable_as<std::string>().begin());
-  else if (x->dtype() == DType::dim)
+  else if (x->dtype() == kDimType)
     std::copy(x->as<Dim>().begin(), x->as<Dim>().end(), y->mutable_as<Dim>().begin());
   else if (x->bytes() > 0)
     std::memcpy(y->mutable_data(), x->data(), static_cast<size_t>(x->bytes()));
@@ -239,8 +240,8 @@ constexpr OpDef kUnaryOps[] = {
                   unary<SquareRoot, float, double>(), {{nnef, "sqrt"}, {onnx, "Sqrt"}, {webnn, "sqrt"}}),
     real_function("rsqr", "1 / x^2.", "NNEF 1.0.5 rsqr", unary<ReciprocalSquare, float, double>(), {{nnef, "rsqr"}},
                   "y = rcp(x * x);"),
-    real_function("rsqrt", "1 / sqrt(x).", "NNEF 1.0.5 rsqrt", unary<ReciprocalRoot, float, double>(),
-                  {{nnef, "rsqrt"}}, "y = rcp(sqrt(x));"),
+    real_function("rsqrt", "x to the power -0.5.", "NNEF 1.0.5 rsqrt", unary<ReciprocalRoot, float, double>(),
+                  {{nnef, "rsqrt"}}, "y = pow(x, -0.5);"),
     real_function("exp", "e^x.", "NNEF 1.0.5 exp; ONNX Exp; WebNN exp()", through_double<std::exp>(),
                   {{nnef, "exp"}, {onnx, "Exp"}, {webnn, "exp"}}),
     real_function("log", "The natural logarithm; -inf at 0, NaN below.", "NNEF 1.0.5 log; ONNX Log; WebNN log()",

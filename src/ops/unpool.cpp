@@ -2,6 +2,7 @@
 // 4.24).
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "ops/codecs.h"
 #include "ops/pool.h"
 #include "ops/strided.h"
@@ -10,9 +11,9 @@ namespace nnex {
 namespace {
 
 /// One axis of a window whose results are the input, and whose inputs are the result: `output` of the window is x's
-/// extent, `input` the one asked for. `asked` 0: as small as the window allows, with `more` elements at the end.
+/// extent, `input` the one asked for; not asked: as small as the window allows, with output_padding at the end.
 /// Error: what is wrong, without the operator's name.
-Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, int64_t asked) {
+Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, std::optional<int64_t> asked) {
   const int64_t size = a.size[i], stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
   const int64_t more = entry(a.output_padding, i, 0);
   auto [before, after] = pads_of(a, i);
@@ -21,7 +22,7 @@ Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, int64
     if (n < 1 || n > kMost)
       return Error(Code::invalid_model,
                    fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
-  for (int64_t n : {before, after, more, asked, x})
+  for (int64_t n : {before, after, more, asked.value_or(0), x})
     if (n < -kMost || n > kMost) return Error(Code::invalid_model, fmt::format("{} is out of range", n));
   auto span = checked_mul(size - 1, dilation), steps = checked_mul(std::max<int64_t>(x - 1, 0), stride);
   if (!span || !steps || *span > INT64_MAX / 4 || *steps > INT64_MAX / 4)
@@ -29,16 +30,15 @@ Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, int64
   const int64_t reach = *span + 1;
   AxisWindow w{size, stride, dilation, before, after, 0, x};
   if (a.auto_pad != AutoPad::off) {
-    w.input = asked ? asked : std::max<int64_t>(*steps + (x ? stride : 0), 0);
+    w.input = asked.value_or(*steps + (x ? stride : 0));
     const int64_t total = std::max<int64_t>(*steps + reach - w.input, 0);
     w.before = a.auto_pad == AutoPad::same_upper ? total / 2 : total - total / 2;
     w.after = total - w.before;
     return w;
   }
-  const int64_t least = *steps + reach - before - after + more;
-  if (least < 0)
+  w.input = asked.value_or(*steps + reach - before - after + more);
+  if (w.input < 0)
     return Error(Code::invalid_model, fmt::format("padding ({}, {}) leaves nothing of {}", before, after, x));
-  w.input = asked ? asked : least;
   return w;
 }
 
@@ -61,14 +61,18 @@ Status infer_reverse(InferCall& c, size_t shape_port) {
     return c.error("output_shape has {} numbers; x has {} axes", shape->size(), out.size());
   for (size_t i = 0; i < out.size(); ++i) {
     Dim& d = out[i];
-    if (asked || !a.output_shape.empty()) {
+    const Dim x = d;
+    const bool by_shape = asked || !a.output_shape.empty();
+    if (by_shape) {
       d = shape ? (*shape)[i] : asked ? c.unknown() : Dim(a.output_shape[i]);
       if (d.is_number() && d.value() < 0) return c.error("output_shape is {} at axis {}", d.value(), i);
-    } else if (d.is_number()) {
-      auto w = reverse_window(a, i, d.value(), 0);
+    }
+    const bool over_result = by_shape && a.index_as == IndexAs::window;  // windows lie over it, not over its corner
+    if (x.is_number() && !(over_result && !d.is_number())) {
+      auto w = reverse_window(a, i, x.value(), over_result ? std::optional(d.value()) : std::nullopt);
       if (!w.ok()) return c.error("axis {}: {}", i, w.error().message());
-      d = Dim(w->input);
-    } else {
+      if (!by_shape) d = Dim(w->input);
+    } else if (!by_shape) {
       const int64_t stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
       const auto [before, after] = pads_of(a, i);
       d = a.auto_pad != AutoPad::off ? d * Dim(stride)
@@ -83,7 +87,8 @@ Status infer_reverse(InferCall& c, size_t shape_port) {
 Result<std::vector<AxisWindow>> reverse_windows(const PoolAttrs& a, const Shape& x, const Ints& asked) {
   std::vector<AxisWindow> w;
   for (size_t i = 0; i < static_cast<size_t>(x.rank()); ++i) {
-    NNEX_ASSIGN(AxisWindow axis, reverse_window(a, i, x[static_cast<int64_t>(i)], entry(asked, i, 0)));
+    const auto given = i < asked.size() ? std::optional(asked[i]) : std::nullopt;
+    NNEX_ASSIGN(AxisWindow axis, reverse_window(a, i, x[static_cast<int64_t>(i)], given));
     w.push_back(axis);
   }
   return w;
@@ -92,6 +97,8 @@ Result<std::vector<AxisWindow>> reverse_windows(const PoolAttrs& a, const Shape&
 // ---- debox ----
 
 Status infer_debox(InferCall& c) { return infer_reverse(c, c.op().inputs.size()); }
+
+constexpr int64_t kAskEvery = 1 << 16;  ///< Taps.
 
 /// Element i of the result is the sum of x at (i + before - j dilation) / stride for all taps j where that is whole.
 struct Debox {
@@ -104,7 +111,7 @@ struct Debox {
     T* y = c.out<T>(0).data();
     return for_each_index(c.out(0).shape(), [&](const Ints& index, int64_t at) -> Status {
       T sum = 0;
-      int64_t taps = 0, inside = 0;
+      int64_t taps = 0, inside = 0, steps = 0;
       auto visit = [&](auto&& self, size_t axis, int64_t offset, bool in) -> void {
         if (axis == w.size()) {
           ++taps, inside += in;
@@ -113,6 +120,7 @@ struct Debox {
         }
         const AxisWindow& s = w[axis];
         for (int64_t t = 0; t < s.size; ++t) {
+          if (++steps % kAskEvery == 0 && Interrupt::wanted()) return;
           const int64_t reached = index[axis] + s.before - t * s.dilation;
           const bool whole = reached % s.stride == 0;
           const int64_t k = whole ? border_index(reached / s.stride, s.output, a.border) : -1;

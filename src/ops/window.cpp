@@ -6,21 +6,30 @@
 
 namespace nnex {
 namespace {
-constexpr int64_t kMost =
-    int64_t{1} << 40;  ///< Strides, dilations, pads and sizes beyond this are nonsense, and would overflow.
+
+/// Extents, strides, dilations, pads and sizes beyond this are nonsense, and would overflow.
+constexpr int64_t kMax = int64_t{1} << 40;
+
+}  // namespace
+
+Status check_window(int64_t size, int64_t stride, int64_t dilation, std::pair<int64_t, int64_t> pads) {
+  for (int64_t n : {size, stride, dilation})
+    if (n < 1 || n > kMax)
+      return Error(Code::invalid_model, fmt::format("window size {}, stride {} and dilation {} must be at least 1{}",
+                                                    size, stride, dilation, n < 1 ? "" : ", at most 2^40"));
+  for (int64_t n : {pads.first, pads.second})
+    if (n < -kMax || n > kMax)
+      return Error(Code::invalid_model, fmt::format("found padding {}; needed -2^40 to 2^40", n));
+  if (const auto span = checked_mul(size - 1, dilation); !span || *span > kMax)
+    return Error(Code::invalid_model, "the dilated window is longer than 2^40");
+  return {};
 }
 
 Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_t dilation,
                              std::pair<int64_t, int64_t> pads, AutoPad automatic, bool ceil) {
-  for (int64_t n : {size, stride, dilation})
-    if (n < 1 || n > kMost)
-      return Error(Code::invalid_model,
-                   fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
-  for (int64_t n : {pads.first, pads.second})
-    if (n < -kMost || n > kMost) return Error(Code::invalid_model, fmt::format("padding {} is out of range", n));
-  auto span = checked_mul(size - 1, dilation);
-  if (!span) return Error(Code::invalid_model, "the dilated window is too long");
-  const int64_t reach = *span + 1;
+  NNEX_TRY(check_window(size, stride, dilation, pads));
+  if (input > kMax) return Error(Code::limit, fmt::format("found an extent of {}; windows reach over 2^40", input));
+  const int64_t reach = (size - 1) * dilation + 1;
   AxisWindow w{size, stride, dilation, pads.first, pads.second, input, 0};
   if (automatic != AutoPad::off) {
     w.output = ceil_div(input, stride);
@@ -30,10 +39,11 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
     return w;
   }
   const int64_t room = input + w.before + w.after - reach;
-  if (room < 0)
+  const bool nothing = room == -1 && reach == 1;  // one element has no place on an axis of none
+  if (room < 0 && !nothing)
     return Error(Code::invalid_model, fmt::format("a window of {} elements does not fit into {} padded by ({}, {})",
                                                   reach, input, w.before, w.after));
-  w.output = (ceil ? ceil_div(room, stride) : room / stride) + 1;
+  w.output = (ceil ? ceil_div(room, stride) : floor_div(room, stride)) + 1;
   if (ceil) w.output = std::min(w.output, std::max<int64_t>(ceil_div(input + w.before, stride), 0));
   return w;
 }

@@ -33,10 +33,12 @@ struct AxisWindow {
 /// The item of a list with one entry an axis; `otherwise` where the list is empty.
 inline int64_t entry(const Ints& list, size_t i, int64_t otherwise) { return i < list.size() ? list[i] : otherwise; }
 
+/// Whether the numbers of a window over one axis are such that none of what follows from them passes 63 bits.
+Status check_window(int64_t size, int64_t stride, int64_t dilation, std::pair<int64_t, int64_t> pads);
 /// Pads and output extent of one axis. Error: what is wrong, without the operator's name.
 Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_t dilation,
                              std::pair<int64_t, int64_t> pads, AutoPad automatic, bool ceil);
-/// The output extent when the input's is a formula.
+/// The output extent when the input's is a formula; of numbers that check_window() lets pass.
 Dim window_extent(const Dim& input, int64_t size, int64_t stride, int64_t dilation, std::pair<int64_t, int64_t> pads,
                   AutoPad automatic, bool ceil);
 

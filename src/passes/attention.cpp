@@ -29,7 +29,7 @@ struct Sentence {
 
 class AttentionFinder {
  public:
-  explicit AttentionFinder(Graph& graph) : graph_(graph) {}
+  explicit AttentionFinder(ir::Graph& graph) : graph_(graph) {}
 
   int run() {
     int found = 0;
@@ -262,7 +262,7 @@ class AttentionFinder {
     graph_.erase(node);
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   size_t rank_ = 4;  ///< Of the sentence being read.
 };
 
@@ -272,7 +272,7 @@ class AttentionFinder {
 struct Cache {
   ValueId past, fresh, joined;
 };
-std::optional<Cache> cache_of(const Graph& graph, ValueId v) {
+std::optional<Cache> cache_of(const ir::Graph& graph, ValueId v) {
   const Node* join = made_by(graph, v, "concat");
   if (!join || join->in.size() != 2 || !is_f32(graph, v) || graph[v].type.dims->size() != 4) return std::nullopt;
   const int64_t axis = graph.attrs<AxisAttrs>(*join).axis;
@@ -280,7 +280,7 @@ std::optional<Cache> cache_of(const Graph& graph, ValueId v) {
   return Cache{join->in[0], join->in[1], v};
 }
 /// Whether this node alone reads v, beside the network's results.
-bool reads_alone(const Graph& graph, ValueId v, NodeId reader) {
+bool reads_alone(const ir::Graph& graph, ValueId v, NodeId reader) {
   return std::all_of(graph[v].uses.begin(), graph[v].uses.end(), [&](const Use& u) {
     return !u.node.valid() ? u.block == graph[reader].parent : u.node == reader;
   });
@@ -290,7 +290,7 @@ bool reads_alone(const Graph& graph, ValueId v, NodeId reader) {
 
 /// attention(q, concat([past_k, k]), concat([past_v, v]))   ->   attention(q, k, v, past_k, past_v), which joins a head
 /// at a time and reads it at once. What the network returns of the joined tensors are outputs of the node.
-Result<int> fuse_caches(Graph& graph) {
+Result<int> fuse_caches(ir::Graph& graph) {
   namespace port = attention_port;
   int fused = 0;
   for (NodeId id : graph.order_with_blocks()) {
@@ -329,6 +329,6 @@ Result<int> fuse_caches(Graph& graph) {
 /// matmul(softmax(matmul(q, k, transpose_b) * scale + mask), v)   ->   attention(q, k, v, mask)
 /// The scale may stand before the product, the mask be a choice. With the transposes and reshapes around it where heads
 /// come out of one axis and go back into it.
-Result<int> fuse_attention(Graph& graph) { return AttentionFinder(graph).run(); }
+Result<int> fuse_attention(ir::Graph& graph) { return AttentionFinder(graph).run(); }
 
 }  // namespace nnex

@@ -17,6 +17,9 @@
 namespace nnex {
 namespace {
 
+/// Readers looked at to tell whether a convolution stays as it is.
+constexpr size_t kNear = 64;
+
 /// Axis i of the result is axis perm[i] of the source.
 using Perm = Ints;
 
@@ -74,7 +77,7 @@ constexpr Row kRows[] = {{"concat", Through::concat},
 
 class Layout {
  public:
-  explicit Layout(Graph& graph) : graph_(graph) {}
+  explicit Layout(ir::Graph& graph) : graph_(graph) {}
 
   int run() {
     for (NodeId id : graph_.order_with_blocks()) {
@@ -241,14 +244,17 @@ class Layout {
   }
 
   /// Whether v, or what nodes that let transposes through make of it, meets nodes that work channels last or tensors
-  /// that are so already: then transposes on v's account are paid, or spared, elsewhere too. `x` is as v is.
+  /// that are so already: then transposes on v's account are paid, or spared, elsewhere too. `x` is as v is. Looks no
+  /// further than at kNear readers.
   bool meets_last(ValueId v, ValueId x) const {
     std::vector<ValueId> reached = {x, v};
     std::vector<NodeId> joins;
+    size_t seen = 0;
     const auto known = [&](ValueId w) { return std::find(reached.begin(), reached.end(), w) != reached.end(); };
     for (size_t i = 1; i < reached.size(); ++i) {
       for (const Use& use : graph_[reached[i]].uses) {
         if (!use.node.valid()) continue;
+        if (++seen > kNear) return false;
         const Node& reader = graph_[use.node];
         const bool passes =
             reader.op->elementwise ||
@@ -272,7 +278,9 @@ class Layout {
     const Node& node = graph_[id];
     const ValueId x = node.in[0];
     if (!is_depthwise(node) || is_turned(x)) return false;
-    for (const Use& use : graph_[x].uses) {
+    const auto& uses = graph_[x].uses;
+    for (size_t i = 0; i < std::min(uses.size(), kNear); ++i) {
+      const Use& use = uses[i];
       if (!use.node.valid() || use.node == id) continue;
       const Node& reader = graph_[use.node];
       if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return false;
@@ -495,7 +503,7 @@ class Layout {
     rebuild(id, {graph_.maker(graph_[id].in[0])->in[0]}, with(id, "size", AttrValue(to)), {p});
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   int changed_ = 0;
 };
 
@@ -504,6 +512,6 @@ class Layout {
 /// Convolutions, deconvolutions and pools of known rank, of float32 and of whole numbers   ->   the same with
 /// channels_last, between transposes; transposes move down past nodes that do not mind, and cancel. A depthwise
 /// convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes its order.
-Result<int> channels_last(Graph& graph) { return Layout(graph).run(); }
+Result<int> channels_last(ir::Graph& graph) { return Layout(graph).run(); }
 
 }  // namespace nnex

@@ -5,7 +5,7 @@ namespace nnex {
 namespace {
 
 /// A copy, or a dropout outside training whose mask nobody reads.
-bool copies(const Graph& graph, const Node& node) {
+bool copies(const ir::Graph& graph, const Node& node) {
   if (!node.out[0].valid()) return false;
   if (node.op == &op("copy")) return true;
   if (node.op != &op("dropout")) return false;
@@ -19,7 +19,7 @@ bool copies(const Graph& graph, const Node& node) {
 
 /// y = copy(x)   ->   readers of y read x.
 /// A copy that makes an output of the network out of an input, a constant or another output stays: it keeps the name.
-Result<int> drop_copies(Graph& graph) {
+Result<int> drop_copies(ir::Graph& graph) {
   int dropped = 0;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];

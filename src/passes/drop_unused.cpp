@@ -5,7 +5,7 @@
 namespace nnex {
 
 /// Takes away nodes whose outputs nobody reads, and names of single outputs that nobody reads.
-Result<int> drop_unused(Graph& graph) {
+Result<int> drop_unused(ir::Graph& graph) {
   int dropped = 0;
   std::vector<NodeId> nodes = graph.order_with_blocks();
   for (size_t i = nodes.size(); i-- > 0;) {

@@ -15,7 +15,7 @@ constexpr int kDeepest = 8;  ///< Bodies in bodies.
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 /// Whether nothing but the body can run the node: the row has no reference kernel for its element type.
-bool needs_body(const Graph& graph, const Node& node) {
+bool needs_body(const ir::Graph& graph, const Node& node) {
   if (node.op->body.empty()) return false;
   const auto chooser = static_cast<size_t>(node.op->reference.port);
   const bool by_input = chooser < node.in.size() && node.in[chooser].valid();
@@ -29,7 +29,7 @@ ValueId cast(Builder& b, ValueId v, DType to) {
 }
 
 /// The node's inputs and attributes under their names, half types as f32.
-Status define_parameters(const Graph& graph, const Node& node, Inference& types, Builder& b,
+Status define_parameters(const ir::Graph& graph, const Node& node, Inference& types, Builder& b,
                          graph_text::TextBuilder& text) {
   auto item = [&](ValueId v) {
     if (!v.valid()) return Item{};
@@ -57,7 +57,7 @@ Status define_parameters(const Graph& graph, const Node& node, Inference& types,
 }
 
 /// Readers of output o read the body's result of that name, rounded to the output's type.
-Status take_result(Graph& graph, NodeId id, size_t o, uint32_t first_new, Inference& types, Builder& b,
+Status take_result(ir::Graph& graph, NodeId id, size_t o, uint32_t first_new, Inference& types, Builder& b,
                    const Item* found) {
   const std::string_view name = graph[id].op->outputs[o].name;
   if (!found || found->kind != Item::Kind::value)
@@ -80,7 +80,7 @@ Status take_result(Graph& graph, NodeId id, size_t o, uint32_t first_new, Infere
 
 /// One node becomes the nodes of its row's body, in its place. Half types run the body in f32 and round once, at the
 /// outputs. Errors: unsupported when the body asks for a rank or extents that nobody knows; the body's own.
-Status expand_body(Graph& graph, NodeId id) {
+Status expand_body(ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
   const auto first_new = static_cast<uint32_t>(graph.value_count());
   Inference types(graph, first_new);
@@ -104,7 +104,7 @@ Status expand_body(Graph& graph, NodeId id) {
 
 /// y = op(x)   ->   the body of op, where the row has a body and no reference kernel for the element type.
 /// Bodies over rows of the same kind are expanded in turn. Needs inferred types. Returns how many nodes went.
-Result<int> expand_bodies(Graph& graph) {
+Result<int> expand_bodies(ir::Graph& graph) {
   int expanded = 0;
   for (int depth = 0; depth < kDeepest; ++depth) {
     std::vector<NodeId> found;

@@ -34,7 +34,7 @@ std::optional<Reals> vector_of(const Tensor* t, int64_t n) {
   return out;
 }
 
-std::optional<ChannelAffine> batch_norm(const Graph& graph, const Node& node, int64_t n) {
+std::optional<ChannelAffine> batch_norm(const ir::Graph& graph, const Node& node, int64_t n) {
   const auto& a = graph.attrs<BatchNormAttrs>(node);
   if (a.training || a.axis != 1) return std::nullopt;
   const auto port = [&](std::string_view name) { return static_cast<size_t>(node.op->input(name)); };
@@ -61,7 +61,7 @@ std::optional<ChannelAffine> batch_norm(const Graph& graph, const Node& node, in
 }
 
 /// What the reader of y (one value a channel of axis 1) does, when that is an affine function with constant numbers.
-std::optional<ChannelAffine> affine_of(const Graph& graph, const Node& node, ValueId y, int64_t n) {
+std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const Node& node, ValueId y, int64_t n) {
   if (node.op->name == "batch_normalization") return batch_norm(graph, node, n);
   if (node.op->name != "mul" && node.op->name != "add" && node.op->name != "sub") return std::nullopt;
   const size_t other = node.in[0] == y ? 1 : 0;
@@ -91,7 +91,7 @@ Result<Tensor> scaled_filter(const Tensor& w, const Reals& scale) {
 
 /// Takes the affine nodes that follow conv into `all`, one after the other, as long as each is the only reader of the
 /// one before; returns how many.
-int take_readers(Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
+int take_readers(ir::Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
   const ValueId y = graph[conv].out[0];
   int taken = 0;
   for (;; ++taken) {
@@ -112,7 +112,7 @@ int take_readers(Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
 }
 
 /// 0 when the node is not a convolution that can take what follows it, else how many nodes it took.
-Result<int> fold_into(Graph& graph, NodeId id) {
+Result<int> fold_into(ir::Graph& graph, NodeId id) {
   if (graph[id].erased || graph[id].op->name != "conv") return 0;
   const Node& conv = graph[id];
   const ValueId x = conv.in[0], filter = conv.in[1];
@@ -145,7 +145,7 @@ Result<int> fold_into(Graph& graph, NodeId id) {
 /// batch_normalization | mul | add | sub (constants, one number a channel) of conv(x, w, b)   ->   conv(x, w', b')
 /// All that follow one another are composed in double, w' and b' are rounded once: results differ from the graph's own
 /// by a few units in the last place of the largest term.
-Result<int> fold_affine(Graph& graph) {
+Result<int> fold_affine(ir::Graph& graph) {
   int folded = 0;
   for (NodeId id : graph.order_with_blocks()) {
     NNEX_ASSIGN(int taken, fold_into(graph, id));

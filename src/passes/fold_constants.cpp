@@ -1,3 +1,7 @@
+#include <algorithm>
+
+#include "base/faults.h"
+#include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/work.h"
 #include "ops/call.h"
@@ -12,7 +16,7 @@ constexpr double kSteps = 1 << 28;               ///< Of one node: below a secon
 
 /// The node's outputs, when it is pure and everything it reads is constant. What they have beyond the inputs is taken
 /// from `growth`.
-Result<std::vector<Value>> folded(const Graph& graph, const Node& node, int64_t& growth) {
+Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int64_t& growth) {
   std::vector<Value> held(node.in.size()), made(node.out.size());
   std::vector<const Value*> in;
   std::vector<Value*> out;
@@ -38,24 +42,31 @@ Result<std::vector<Value>> folded(const Graph& graph, const Node& node, int64_t&
     made[o] = Value(std::move(ready));
   }
   Call call(*node.op, node.attrs.get(), in, out);
-  NNEX_TRY(run_reference(call));
+  if (is_pure_custom(node)) {
+    std::vector<Type> types;
+    for (ValueId v : node.out) types.push_back(v.valid() ? graph[v].type : Type{});
+    NNEX_TRY(run_custom(*node.custom, call, types));
+  } else {
+    NNEX_TRY(run_reference(call));
+  }
   growth -= std::max<int64_t>(output_bytes - input_bytes, 0);
   return made;
 }
 
 /// A cast of many constant bytes to int32: a filter that kernels want as it is.
-bool widens_many(const Graph& graph, const Node& node) {
+bool widens_many(const ir::Graph& graph, const Node& node) {
   constexpr int64_t kMany = 1024;
   const Tensor* t = node.op->name == "cast" ? graph[node.in[0]].constant.tensor() : nullptr;
   return t && t->dtype() == DType::i8 && t->count() >= kMany && graph[node.out[0]].type.dtype == DType::i32;
 }
 
-Result<int> fold(Graph& graph, bool keep_bytes) {
+Result<int> fold(ir::Graph& graph, bool keep_bytes) {
   int count = 0;
   int64_t growth = kGrowth;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
-    if (node.erased || !node.op->pure || !node.blocks.empty() || !node.op->reference || node.in.empty()) continue;
+    const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
+    if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
     if (keep_bytes && (node.op->name == "dequantize_linear" || widens_many(graph, node))) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
@@ -74,8 +85,36 @@ Result<int> fold(Graph& graph, bool keep_bytes) {
 
 /// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
 /// its run. Needs inferred types. Returns how many nodes went.
-Result<int> fold_constants(Graph& graph) { return fold(graph, false); }
+Result<int> fold_constants(ir::Graph& graph) { return fold(graph, false); }
 
-Result<int> fold_but_bytes(Graph& graph) { return fold(graph, true); }
+Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, true); }
+
+/// Small integers that inference knows become constants, though what they are computed from is not: extents, above all.
+///     s = shape(x)  # x: f32[1,3,N]          ->   n = i64[2](1, 3)
+///     n = slice(s, begin = [0], end = [2])
+/// Returns how many values became constants. What they alone read is left to drop_unused.
+Result<int> fold_known(ir::Graph& graph) {
+  Inference inference(graph);
+  Faults faults;
+  inference.block(kMain, faults);
+  if (!faults.none()) return std::move(faults).first();
+  int count = 0;
+  for (NodeId id : graph.order()) {
+    const Node& node = graph[id];
+    if (!node.op->pure || !node.blocks.empty()) continue;
+    const auto known = [&](ValueId v) {
+      const Tensor* t = v.valid() ? inference.content(v) : nullptr;
+      return !v.valid() || (t && t->dtype() == graph[v].type.dtype);
+    };
+    if (!std::all_of(node.out.begin(), node.out.end(), known)) continue;
+    for (ValueId v : std::vector<ValueId>(node.out)) {
+      if (!v.valid()) continue;
+      graph.make_constant(v, Tensor(*inference.content(v)));
+      ++count;
+    }
+    graph.erase(id);
+  }
+  return count;
+}
 
 }  // namespace nnex

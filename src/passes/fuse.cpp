@@ -12,7 +12,7 @@
 namespace nnex {
 namespace {
 
-std::vector<Operand> operands(const Graph& graph, const Node& node) {
+std::vector<Operand> operands(const ir::Graph& graph, const Node& node) {
   std::vector<Operand> in;
   for (ValueId v : node.in) {
     Operand& o = in.emplace_back();
@@ -22,27 +22,27 @@ std::vector<Operand> operands(const Graph& graph, const Node& node) {
   return in;
 }
 
-bool is_unary(const Graph& graph, NodeId id) {
+bool is_unary(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  return node.op->elementwise && !node.in.empty() && !binary_of(*node.op) && node.out.size() == 1 &&
+  return node.op->elementwise && !node.in.empty() && !binary_of(*node.op, node.attrs.get()) && node.out.size() == 1 &&
          is_f32(graph, node.out[0]) && is_f32(graph, node.in[0]) &&
          unary_of(*node.op, node.attrs.get(), operands(graph, node));
 }
 
-bool is_binary(const Graph& graph, NodeId id) {
+bool is_binary(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  return node.op->elementwise && binary_of(*node.op) && is_f32(graph, node.out[0]) && is_f32(graph, node.in[0]) &&
-         is_f32(graph, node.in[1]);
+  return node.op->elementwise && binary_of(*node.op, node.attrs.get()) && is_f32(graph, node.out[0]) &&
+         is_f32(graph, node.in[0]) && is_f32(graph, node.in[1]);
 }
 
 /// One number a column of y: a vector along y's last axis.
-bool is_row(const Graph& graph, ValueId v, ValueId y) {
+bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
   const MaybeDims &d = graph[v].type.dims, &to = graph[y].type.dims;
   if (!d || !to || d->empty() || to->empty() || d->size() > to->size() || !(d->back() == to->back())) return false;
   return std::all_of(d->begin(), d->end() - 1, [](const Dim& n) { return n == Dim(1); });
 }
 
-bool is_product(const Graph& graph, const Node& node) {
+bool is_product(const ir::Graph& graph, const Node& node) {
   const std::string_view name = node.op->name;
   if ((name != "conv" && name != "linear" && name != "matmul") || !is_f32(graph, node.out[0])) return false;
   const Tensor* w = graph.constant_in(node, 1);
@@ -51,7 +51,7 @@ bool is_product(const Graph& graph, const Node& node) {
 }
 
 /// product, + a row, + a residual, activation: as far as the graph goes on in this order.
-std::vector<NodeId> product_region(const Graph& graph, NodeId id) {
+std::vector<NodeId> product_region(const ir::Graph& graph, NodeId id) {
   std::vector<NodeId> region = {id};
   const Node& product = graph[id];
   const bool conv = product.op->name == "conv";
@@ -81,16 +81,17 @@ std::vector<NodeId> product_region(const Graph& graph, NodeId id) {
 }
 
 /// Nodes with two operands of the chain: a chain keeps at most one value more than it has of them.
-int joins(const Graph& graph, const std::set<NodeId>& chain) {
+int joins(const ir::Graph& graph, const std::set<NodeId>& chain) {
   int n = 0;
   for (NodeId id : chain) {
     const Node& node = graph[id];
-    n += binary_of(*node.op) && chain.count(graph[node.in[0]].maker) && chain.count(graph[node.in[1]].maker);
+    n += binary_of(*node.op, node.attrs.get()) && chain.count(graph[node.in[0]].maker) &&
+         chain.count(graph[node.in[1]].maker);
   }
   return n;
 }
 
-size_t outer_values(const Graph& graph, const std::set<NodeId>& chain) {
+size_t outer_values(const ir::Graph& graph, const std::set<NodeId>& chain) {
   std::set<ValueId> outer;
   for (NodeId id : chain)
     for (ValueId v : graph[id].in)
@@ -99,7 +100,7 @@ size_t outer_values(const Graph& graph, const std::set<NodeId>& chain) {
 }
 
 /// Grows a chain backwards from its last node: nodes that only the chain reads and whose results have the same extents.
-std::set<NodeId> chain_region(const Graph& graph, NodeId last) {
+std::set<NodeId> chain_region(const ir::Graph& graph, NodeId last) {
   std::set<NodeId> in_chain = {last};
   const auto fits = [&](ValueId v) {
     const NodeId maker = graph[v].maker;
@@ -131,7 +132,7 @@ std::set<NodeId> chain_region(const Graph& graph, NodeId last) {
 
 /// conv | linear | matmul (constant filter)  +  row  +  residual  +  activation   ->   fused { ... }
 /// Sums round as before; only the order of memory traffic changes.
-Result<int> fuse_products(Graph& graph) {
+Result<int> fuse_products(ir::Graph& graph) {
   int fused = 0;
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || !is_product(graph, graph[id])) continue;
@@ -144,7 +145,7 @@ Result<int> fuse_products(Graph& graph) {
 }
 
 /// Element-wise nodes that feed one another   ->   fused { ... }
-Result<int> fuse_chains(Graph& graph) {
+Result<int> fuse_chains(ir::Graph& graph) {
   int fused = 0;
   const std::vector<NodeId> nodes = graph.order_with_blocks();
   std::unordered_map<uint32_t, size_t> position;

@@ -15,7 +15,7 @@ namespace {
 
 class NormFinder {
  public:
-  explicit NormFinder(Graph& graph) : graph_(graph) {}
+  explicit NormFinder(ir::Graph& graph) : graph_(graph) {}
 
   int run() {
     for (NodeId id : graph_.order_with_blocks()) {
@@ -235,7 +235,7 @@ class NormFinder {
     return true;
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   int changed_ = 0;
 };
 
@@ -248,6 +248,6 @@ class NormFinder {
 ///     x / sqrt(mean(x^2) + epsilon) * scale             ->   rms_normalization(x, scale)
 /// The root may be taken by rsqrt, by a reciprocal or by a power. Scales and offsets are constants with a number for
 /// every element of the axes; nothing broadcasts. Results differ by the roundings of sums taken in another order.
-Result<int> fuse_norms(Graph& graph) { return NormFinder(graph).run(); }
+Result<int> fuse_norms(ir::Graph& graph) { return NormFinder(graph).run(); }
 
 }  // namespace nnex

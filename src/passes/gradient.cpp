@@ -20,7 +20,7 @@ using graph_text::Item;
 /// The derivatives of one value by others of its block, written as nodes before a gradient node.
 class Differentiation {
  public:
-  Differentiation(Graph& graph, NodeId at)
+  Differentiation(ir::Graph& graph, NodeId at)
       : graph_(graph),
         at_(at),
         first_(static_cast<uint32_t>(graph.value_count())),
@@ -53,7 +53,7 @@ class Differentiation {
   void settle();
   Error missing(const Node& node, std::string_view why) const;
 
-  Graph& graph_;
+  ir::Graph& graph_;
   NodeId at_;
   uint32_t first_;  ///< Values from here on are made here.
   Inference types_;
@@ -396,6 +396,10 @@ Status Differentiation::run() {
     return Error(Code::invalid_model,
                  fmt::format("gradient: {} inputs for {} names", graph_[at_].in.size(), by_.size()))
         .at(graph_.place_of(at_));
+  if (graph_[at_].out.size() > by_.size())
+    return Error(Code::invalid_model,
+                 fmt::format("gradient: {} outputs for {} names", graph_[at_].out.size(), by_.size()))
+        .at(graph_.place_of(at_));
   collect();
   NNEX_TRY(copy_what_is_replaced());
   NNEX_TRY(check_rules());
@@ -425,7 +429,7 @@ Status Differentiation::run() {
 /// dx = gradient(x...)   ->   the graph that computes the derivatives of y (a vector's are those of its sum) by xs, in
 /// reverse through the nodes between them. Needs inferred types. Errors: operators without a derivative, all named;
 /// names that nothing has; limit. Returns how many nodes went.
-Result<int> differentiate(Graph& graph) {
+Result<int> differentiate(ir::Graph& graph) {
   constexpr int kMostGradients = 1000;
   constexpr size_t kMostNodes = 4'000'000;
   int count = 0;

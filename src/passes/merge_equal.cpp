@@ -5,7 +5,7 @@
 namespace nnex {
 
 /// Two nodes of one block with the same operator, attributes and inputs   ->   one.
-Result<int> merge_equal(Graph& graph) {
+Result<int> merge_equal(ir::Graph& graph) {
   using Key = std::tuple<uint32_t, const OpDef*, const void*, std::vector<uint32_t>, size_t>;
   std::map<Key, NodeId> seen;
   int merged = 0;

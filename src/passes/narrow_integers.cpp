@@ -31,7 +31,7 @@ bool is_mover(const Node& node) {
 
 class Narrower {
  public:
-  Narrower(Graph& graph, const Intervals& intervals) : graph_(graph), intervals_(intervals) {}
+  Narrower(ir::Graph& graph, const Intervals& intervals) : graph_(graph), intervals_(intervals) {}
 
   int run() {
     find_regions();
@@ -324,7 +324,7 @@ class Narrower {
     make_region(graph_, nodes);
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   const Intervals& intervals_;
   std::vector<Region> regions_;
   std::vector<NodeId> movers_;
@@ -337,7 +337,7 @@ class Narrower {
 };
 
 /// Whether int32 is what the network computes with, not just its shapes.
-bool computes_with_integers(const Graph& graph) {
+bool computes_with_integers(const ir::Graph& graph) {
   for (NodeId id : graph.order()) {
     const Node& node = graph[id];
     if (node.out.empty() || !node.out[0].valid() || graph[node.out[0]].type.dtype != DType::i32) continue;
@@ -352,7 +352,7 @@ bool computes_with_integers(const Graph& graph) {
 ///     ->   fused { conv(cast(x'), cast(w')), ..., cast to what the result is proven to fit } on bytes
 /// and the same for element-wise nodes; rows that only move elements move narrow ones. Every result keeps its bits: a
 /// value is stored narrow only where its interval is proven, and sums still wrap in int32.
-Result<int> narrow_integers(Graph& graph) {
+Result<int> narrow_integers(ir::Graph& graph) {
   if (!computes_with_integers(graph)) return 0;
   const Intervals intervals(graph, {});
   return Narrower(graph, intervals).run();

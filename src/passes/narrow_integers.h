@@ -5,6 +5,6 @@
 namespace nnex {
 
 /// Networks of int32 on bytes and int16 where their values are proven to fit (narrow_integers.cpp).
-Result<int> narrow_integers(Graph& graph);
+Result<int> narrow_integers(ir::Graph& graph);
 
 }  // namespace nnex

@@ -6,26 +6,28 @@
 
 namespace nnex {
 
-Result<int> inline_functions(Graph& graph);
-Result<int> differentiate(Graph& graph);
-Status expand_body(Graph& graph, NodeId id);
-Result<int> expand_bodies(Graph& graph);
-Result<int> drop_unused(Graph& graph);
-Result<int> drop_copies(Graph& graph);
-Result<int> fold_constants(Graph& graph);
+Result<int> inline_functions(ir::Graph& graph);
+Result<int> differentiate(ir::Graph& graph);
+Status expand_body(ir::Graph& graph, NodeId id);
+Result<int> expand_bodies(ir::Graph& graph);
+Result<int> drop_unused(ir::Graph& graph);
+Result<int> drop_copies(ir::Graph& graph);
+Result<int> fold_constants(ir::Graph& graph);
 /// fold_constants, but weights stored as bytes stay bytes.
-Result<int> fold_but_bytes(Graph& graph);
-Result<int> merge_equal(Graph& graph);
-Result<int> fold_affine(Graph& graph);
-Result<int> simplify(Graph& graph);
-Result<int> fuse_norms(Graph& graph);
-Result<int> plain_scales(Graph& graph);
-Result<int> channels_last(Graph& graph);
-Result<int> quantize_pools(Graph& graph);
-Result<int> fuse_quantized(Graph& graph);
-Result<int> fuse_attention(Graph& graph);
-Result<int> fuse_caches(Graph& graph);
-Result<int> fuse_products(Graph& graph);
-Result<int> fuse_chains(Graph& graph);
+Result<int> fold_but_bytes(ir::Graph& graph);
+/// Small values that inference knows, among them extents of what is computed, become constants.
+Result<int> fold_known(ir::Graph& graph);
+Result<int> merge_equal(ir::Graph& graph);
+Result<int> fold_affine(ir::Graph& graph);
+Result<int> simplify(ir::Graph& graph);
+Result<int> fuse_norms(ir::Graph& graph);
+Result<int> plain_scales(ir::Graph& graph);
+Result<int> channels_last(ir::Graph& graph);
+Result<int> quantize_pools(ir::Graph& graph);
+Result<int> fuse_quantized(ir::Graph& graph);
+Result<int> fuse_attention(ir::Graph& graph);
+Result<int> fuse_caches(ir::Graph& graph);
+Result<int> fuse_products(ir::Graph& graph);
+Result<int> fuse_chains(ir::Graph& graph);
 
 }  // namespace nnex

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/faults.h"
+#include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/verify.h"
 #include "passes/narrow_integers.h"
@@ -10,8 +11,9 @@
 
 namespace nnex {
 
-Status prepare(Graph& graph) {
+Status prepare(ir::Graph& graph, const CustomOperators& operators) {
   NNEX_TRY(inline_functions(graph));
+  resolve_custom(graph, operators);
   Faults faults;
   infer_types(graph, faults);
   if (faults.none()) {
@@ -29,7 +31,7 @@ Status prepare(Graph& graph) {
 namespace {
 
 /// Types of values that passes made.
-Result<int> infer_again(Graph& graph) {
+Result<int> infer_again(ir::Graph& graph) {
   Faults faults;
   infer_types(graph, faults);
   if (!faults.none()) return std::move(faults).first();
@@ -74,7 +76,7 @@ constexpr PassDef kPasses[] = {
 
 std::span<const PassDef> pipeline() { return kPasses; }
 
-Status optimize(Graph& graph, const PipelineOptions& options) {
+Status optimize(ir::Graph& graph, const PipelineOptions& options) {
   for (const PassDef& pass : kPasses) {
     NNEX_TRY(pass.run(graph));
     if (options.verify) NNEX_TRY(verify(graph, pass.name));

@@ -21,7 +21,7 @@ std::optional<int64_t> axis_of(const Shape& scale, const Dims& x) {
 
 /// transpose(dequantize_linear(constant bytes))   ->   dequantize_linear(transpose(constant bytes)): products and
 /// convolutions find bytes.
-int turn_bytes(Graph& graph, NodeId id) {
+int turn_bytes(ir::Graph& graph, NodeId id) {
   const Node& turn = graph[id];
   const Node* from = turn.op->name == "transpose" ? graph.maker(turn.in[0]) : nullptr;
   if (!from || from->op->name != "dequantize_linear" || !graph[from->in[0]].is_constant()) return 0;
@@ -63,7 +63,7 @@ int turn_bytes(Graph& graph, NodeId id) {
 /// Scales and zero points of x's rank that are one number, or one for each place of an axis, as a number or a list:
 ///     dequantize_linear(w: i8[8,3,3,3], f32[8,1,1,1](...), ...)   ->   dequantize_linear(w, f32[8](...), axis = 0)
 /// so that products of bytes find them. Applies to constants. Transposes of such constants move before them.
-Result<int> plain_scales(Graph& graph) {
+Result<int> plain_scales(ir::Graph& graph) {
   const auto plain = [&](NodeId id, auto attrs) {
     const Node& node = graph[id];
     const MaybeDims& x = graph[node.in[0]].type.dims;

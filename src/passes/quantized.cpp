@@ -15,7 +15,7 @@
 namespace nnex {
 namespace {
 
-Operand operand(const Graph& graph, const Node& node, size_t i) {
+Operand operand(const ir::Graph& graph, const Node& node, size_t i) {
   Operand o;
   if (i >= node.in.size() || !node.in[i].valid()) return o;
   o.dtype = graph[node.in[i]].type.dtype, o.constant = graph[node.in[i]].constant.tensor();
@@ -23,33 +23,33 @@ Operand operand(const Graph& graph, const Node& node, size_t i) {
 }
 
 /// A node that turns bytes of one scale into float32.
-bool dequantizes(const Graph& graph, const Node* node) {
+bool dequantizes(const ir::Graph& graph, const Node* node) {
   return node && node->op->name == "dequantize_linear" && is_f32(graph, node->out[0]) &&
          byte_scale(operand(graph, *node, 1), operand(graph, *node, 2), operand(graph, *node, 0).dtype);
 }
-bool quantizes(const Graph& graph, const Node& node) {
+bool quantizes(const ir::Graph& graph, const Node& node) {
   return node.op->name == "quantize_linear" && is_f32(graph, node.in[0]) && node.in.size() > 2 &&
          byte_scale(operand(graph, node, 1), operand(graph, node, 2), graph[node.out[0]].type.dtype);
 }
 /// A node that reads constants alone.
-bool reads_constants(const Graph& graph, const Node* node) {
+bool reads_constants(const ir::Graph& graph, const Node* node) {
   return node &&
          std::all_of(node->in.begin(), node->in.end(), [&](ValueId v) { return !v.valid() || graph[v].is_constant(); });
 }
-bool constant_bytes(const Graph& graph, ValueId v) {
+bool constant_bytes(const ir::Graph& graph, ValueId v) {
   const Node* node = graph.maker(v);
   const DType t = node && !node->in.empty() ? graph[node->in[0]].type.dtype : DType::none;
   return node && node->op->name == "dequantize_linear" && reads_constants(graph, node) &&
          (t == DType::i8 || t == DType::u8);
 }
-bool constant_bias(const Graph& graph, ValueId v) {
+bool constant_bias(const ir::Graph& graph, ValueId v) {
   const Node* node = graph.maker(v);
   return graph[v].is_constant() || (node && node->op->name == "dequantize_linear" && reads_constants(graph, node));
 }
 
 class Quantized {
  public:
-  explicit Quantized(Graph& graph) : graph_(graph) {}
+  explicit Quantized(ir::Graph& graph) : graph_(graph) {}
 
   int run() {
     for (NodeId id : graph_.order_with_blocks())
@@ -151,7 +151,7 @@ class Quantized {
       leaves.emplace_back(reader, v);
       return true;
     }
-    const bool binary = binary_of(*node->op).has_value();
+    const bool binary = binary_of(*node->op, node->attrs.get()).has_value();
     std::vector<Operand> in;
     for (size_t i = 0; i < node->in.size(); ++i) in.push_back(operand(graph_, *node, i));
     if (!node->op->elementwise || !alone(v, reader) || inner.size() > 20) return false;
@@ -176,7 +176,7 @@ class Quantized {
     ++made_;
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   int made_ = 0;
 };
 
@@ -184,7 +184,7 @@ class Quantized {
 
 /// max_pool(dequantize_linear(q, s, z))   ->   the same, quantised again by s and z and dequantised: exact, since a
 /// maximum is one of its elements; what follows finds bytes.
-Result<int> quantize_pools(Graph& graph) {
+Result<int> quantize_pools(ir::Graph& graph) {
   int changed = 0;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
@@ -217,6 +217,6 @@ Result<int> quantize_pools(Graph& graph) {
 
 /// dequantize_linear, product | element-wise nodes, quantize_linear of bytes   ->   fused { ... } on integers. A result
 /// may differ by one step where the float path's roundings decide a tie.
-Result<int> fuse_quantized(Graph& graph) { return Quantized(graph).run(); }
+Result<int> fuse_quantized(ir::Graph& graph) { return Quantized(graph).run(); }
 
 }  // namespace nnex

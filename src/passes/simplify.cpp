@@ -18,7 +18,7 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 class Simplifier {
  public:
-  explicit Simplifier(Graph& graph) : graph_(graph) {}
+  explicit Simplifier(ir::Graph& graph) : graph_(graph) {}
 
   int run() {
     for (NodeId id : graph_.order_with_blocks()) {
@@ -52,13 +52,29 @@ class Simplifier {
 
   // ---- pow ----
 
-  /// pow(x, 2)   ->   sqr(x);   pow(x, 0.5)   ->   sqrt(x)
+  /// Whether a few steps back show that no element of v is below 0.
+  bool never_negative(ValueId v, int depth = 0) const {
+    if (const auto n = real_constant(graph_, v)) return *n >= 0;
+    const Node* maker = graph_.maker(v);
+    if (!maker || depth > 4) return false;
+    const auto is = [&](std::initializer_list<std::string_view> names) {
+      return std::find(names.begin(), names.end(), maker->op->name) != names.end();
+    };
+    if (is({"sqr", "abs", "exp", "relu", "sigmoid", "softmax"})) return true;
+    if (is({"mul"}) && maker->in[0] == maker->in[1]) return true;
+    if (is({"mean_reduce", "sum_reduce", "max_reduce"})) return never_negative(maker->in[0], depth + 1);
+    return is({"add", "mul", "div", "max"}) && never_negative(maker->in[0], depth + 1) &&
+           never_negative(maker->in[1], depth + 1);
+  }
+
+  /// pow(x, 2)   ->   sqr(x);   pow(x, 0.5)   ->   sqrt(x), where x is not negative: pow(-inf, 0.5) is inf
   void power(NodeId id) {
     const Node& node = graph_[id];
     if (node.op->name != "pow" || !is_f32(graph_, node.in[0])) return;
     const auto exponent = real_constant(graph_, node.in[1]);
     if (!exponent || !same_extents(graph_, node.in[0], node.out[0])) return;
-    const std::string_view name = *exponent == 2 ? "sqr" : *exponent == 0.5 ? "sqrt" : "";
+    const bool root = *exponent == 0.5 && never_negative(node.in[0]);
+    const std::string_view name = *exponent == 2 ? "sqr" : root ? "sqrt" : "";
     if (!name.empty()) become(id, Builder(graph_, id)(name, {node.in[0]}));
   }
 
@@ -75,7 +91,8 @@ class Simplifier {
       return;
     }
     if (top || graph_.read_once(v)) {
-      if (const Node* m = depth < 6 ? made_by(graph_, v, "mul") : nullptr) {
+      if (depth == 6) return f.values.push_back(v);
+      if (const Node* m = made_by(graph_, v, "mul")) {
         collect(m->in[0], false, f, depth + 1);
         return collect(m->in[1], false, f, depth + 1);
       }
@@ -264,7 +281,7 @@ class Simplifier {
     become(id, b("add", {scaled, b.constant(std::move(*offset))}));
   }
 
-  Graph& graph_;
+  ir::Graph& graph_;
   int changed_ = 0;
 };
 
@@ -272,6 +289,6 @@ class Simplifier {
 
 /// Activations and normalisations that a network spells out   ->   the operator itself. Results differ by the roundings
 /// that the spelled-out form has more: a few units in the last place.
-Result<int> simplify(Graph& graph) { return Simplifier(graph).run(); }
+Result<int> simplify(ir::Graph& graph) { return Simplifier(graph).run(); }
 
 }  // namespace nnex

@@ -15,7 +15,8 @@ struct ArenaRequest {
 };
 
 /// Sets every offset; the bytes of the whole arena. Larger tensors are placed first, each at the lowest place that is
-/// free while it lives. Error: limit when the sum overflows.
+/// free while it lives; of very many the earlier ones first, each in the piece that fits it best. Error: limit when the
+/// sum overflows.
 Result<int64_t> arena_offsets(std::vector<ArenaRequest>& requests);
 
 }  // namespace nnex

@@ -14,7 +14,7 @@ namespace nnex {
 /// constants nobody else holds.
 class ConstantMemory {
  public:
-  explicit ConstantMemory(Graph& graph) : graph_(graph) {}
+  explicit ConstantMemory(ir::Graph& graph) : graph_(graph) {}
 
   /// The graph's constants are nobody else's, and its extents never change. Before the first plan.
   void allow_loss() { loss_allowed_ = true; }
@@ -42,7 +42,7 @@ class ConstantMemory {
   void find_pieces();
   void lose(const Piece& piece);
 
-  Graph& graph_;
+  ir::Graph& graph_;
   std::atomic<bool> loss_allowed_{false};
   bool found_ = false;
   std::vector<Piece> pieces_;

@@ -7,11 +7,25 @@
 
 #include "base/checked.h"
 #include "base/mapped_file.h"
+#include "graph/custom.h"
 #include "ops/shape.h"
 #include "plan/arena.h"
 
 namespace nnex {
 namespace {
+
+/// A host's kernel.
+class CustomKernel : public Kernel {
+ public:
+  CustomKernel(std::shared_ptr<const CustomNode> node, std::vector<Type> types)
+      : node_(std::move(node)), types_(std::move(types)) {}
+  Status run(Call& call) const override { return run_custom(*node_, call, types_); }
+
+ private:
+  std::shared_ptr<const CustomNode> node_;
+  std::vector<Type> types_;  ///< Of the outputs, as inference has them.
+};
+constexpr KernelDef kCustomKernel = {"custom", "host"};
 
 constexpr int64_t kKeptContent = 256;  ///< Elements of a content that is carried instead of computed again.
 
@@ -23,7 +37,7 @@ class Planner {
         graph_(context.graph),
         block_(block),
         from_(from),
-        inference_(context.graph),
+        inference_(context.graph, Inference::Few::nodes),
         plan_(std::make_shared<Plan>()) {
     for (const Live& l : live) {
       inference_.bind(l.value, l.type);
@@ -111,7 +125,7 @@ class Planner {
 
   bool small_content(ValueId v) const {
     const Tensor* t = inference_.content(v);
-    return t && t->dtype() != DType::dim && t->count() <= kKeptContent;
+    return t && t->dtype() != kDimType && t->count() <= kKeptContent;
   }
 
   Status add_step(NodeId id) {
@@ -154,6 +168,15 @@ class Planner {
         step.view_shape = *shape;
       return {};
     }
+    if (has_host(node)) {
+      std::vector<Type> types;
+      for (ValueId v : node.out) types.push_back(v.valid() ? inference_.type(v) : Type{});
+      step.how = Step::How::kernel;
+      step.kernel = std::make_unique<CustomKernel>(node.custom, std::move(types));
+      step.def = &kCustomKernel;
+      step.open = !known(node);
+      return {};
+    }
     if (known(node)) {
       std::vector<Operand> in, out;
       for (ValueId v : node.in) {
@@ -175,6 +198,7 @@ class Planner {
       }
     }
     step.how = node.blocks.empty() ? Step::How::reference : Step::How::blocks;
+    step.open = !known(node);
     return {};
   }
 
@@ -374,7 +398,7 @@ class Planner {
   };
 
   const PlanContext& c_;
-  const Graph& graph_;
+  const ir::Graph& graph_;
   BlockId block_;
   NodeId from_;
   bool only_plan_ = false;

@@ -31,6 +31,7 @@ struct Step {
     DType dtype;
     Shape shape;
   };
+  bool open = false;             ///< Some output's extents are not known to the plan.
   Shape view_shape;              ///< Of a view: output 0's extents.
   std::vector<Fresh> fresh;      ///< Outputs that get memory of their own before the step runs.
   std::vector<ValueId> release;  ///< Object values nobody reads after the step.
@@ -63,17 +64,17 @@ struct Live {
 /// Constants of a graph in aligned memory, made at first use. Safe from any thread.
 class AlignedConstants {
  public:
-  explicit AlignedConstants(const Graph& graph) : graph_(graph) {}
+  explicit AlignedConstants(const ir::Graph& graph) : graph_(graph) {}
   Result<Value> get(ValueId v);
 
  private:
-  const Graph& graph_;
+  const ir::Graph& graph_;
   std::mutex mutex_;
   std::unordered_map<uint32_t, Value> made_;
 };
 
 struct PlanContext {
-  const Graph& graph;
+  const ir::Graph& graph;
   const simd::Loops& loops;
   Packs& packs;
   AlignedConstants& constants;
@@ -95,6 +96,31 @@ struct LiveIn {
   ValueId value;
   bool by_content = false;
 };
-std::vector<LiveIn> live_in(const Graph& graph, BlockId block, NodeId from);
+
+/// Of one block: the values that its stretches read from outside, told for one stretch after another.
+class Liveness {
+ public:
+  Liveness(const ir::Graph& graph, BlockId block);
+  /// Those of the stretch that starts at `from`, a node of the block. Fast where stretches are asked for in their
+  /// order.
+  std::vector<LiveIn> before(NodeId from);
+
+ private:
+  struct Life {
+    ValueId value;
+    int64_t made = -1;     ///< By which of the block's nodes; -1: before them all.
+    int64_t last = -1;     ///< The last node that reads it or has a block that does; their count: it is a result.
+    int64_t decides = -1;  ///< The last node for which its content may decide something; -1: none.
+  };
+  void find_deciders(const std::vector<NodeId>& nodes, const std::vector<int64_t>& steps,
+                     std::unordered_map<uint32_t, Life>& lives) const;
+
+  const ir::Graph& graph_;
+  std::unordered_map<uint32_t, int64_t> step_of_;  ///< Where a node stands in the block.
+  std::vector<Life> lives_;                        ///< By when they are made.
+  std::vector<size_t> alive_;                      ///< Of lives_: those made before step_ and read from there on.
+  size_t next_ = 0;
+  int64_t step_ = 0;
+};
 
 }  // namespace nnex

@@ -8,20 +8,25 @@
 
 namespace nnex {
 
-/// Model::compile() for a graph whose constants' memory is held by nobody else (it was just read from a file): what
+/// A model of a graph, as Model::compile().
+Result<Model> compile(ir::Graph graph, const LoadOptions& options = {});
+/// The same for a graph whose constants' memory is held by nobody else (it was just read from a file): what
 /// plans have packed copies of may be given back.
-Result<Model> compile_own(Graph graph, const LoadOptions& options);
+Result<Model> compile_own(ir::Graph graph, const LoadOptions& options);
 
-/// A model's graph for as long as this lives, during which nobody plans. Unlike Model::graph() it lets constants go
+/// The graph as it runs, after the passes; from now on its constants stay.
+const ir::Graph& graph_of(const Model& model);
+
+/// A model's graph for as long as this lives, during which nobody plans. Unlike graph_of() it lets constants go
 /// later, so nothing may be held of it afterwards but tensors, by copy.
 class GraphView {
  public:
   explicit GraphView(const Model& model);
-  const Graph& operator*() const { return graph_; }
+  const ir::Graph& operator*() const { return graph_; }
 
  private:
   std::lock_guard<std::mutex> lock_;
-  const Graph& graph_;
+  const ir::Graph& graph_;
 };
 
 }  // namespace nnex

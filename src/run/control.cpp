@@ -19,13 +19,6 @@ Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
   return real_at(*t, 0) != 0;
 }
 
-/// Pieces of no elements take memory too.
-Status check_scanned(int64_t steps, size_t outputs, int64_t limit) {
-  const auto room = limit / static_cast<int64_t>(sizeof(Tensor));
-  if (outputs == 0 || steps <= room / static_cast<int64_t>(outputs)) return {};
-  return Error(Code::limit, fmt::format("the pieces of {} steps pass the run's limit of {} bytes", steps, limit));
-}
-
 }  // namespace
 
 Status Frame::run_blocks(const Step& step) {
@@ -74,19 +67,18 @@ Status Frame::run_loop(const Node& node) {
     NNEX_ASSIGN(Value v, owned(slots_[node.in[i + 2].n]));
     state.push_back(std::move(v));
   }
-  std::vector<std::vector<Tensor>> scanned(body.results.size() - 1 - states);
+  std::vector<Stacker> scanned(body.results.size() - 1 - states);
   for (int64_t iteration = 0; go_on && iteration < count; ++iteration) {
     NNEX_TRY(interrupted());
-    NNEX_TRY(check_scanned(iteration, scanned.size(), account_->limit()));
     std::vector<Value> params = {Value(Tensor::scalar<int64_t>(iteration)), Value(Tensor::scalar<bool>(go_on))};
     params.insert(params.end(), state.begin(), state.end());
     NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
     NNEX_ASSIGN(go_on, truth(out[0], *node.op, "the body's condition"));
     for (size_t i = 0; i < states; ++i) state[i] = std::move(out[i + 1]);
     for (size_t i = 0; i < scanned.size(); ++i) {
-      Tensor* t = out[1 + states + i].tensor();
+      const Tensor* t = out[1 + states + i].tensor();
       if (!t) return Error(Code::fault, "loop: a scan output must be a tensor");
-      scanned[i].push_back(std::move(*t));
+      NNEX_TRY(scanned[i].add(*t));
     }
   }
   for (size_t o = 0; o < node.out.size(); ++o) {
@@ -97,7 +89,7 @@ Status Frame::run_loop(const Node& node) {
       continue;
     }
     const Type& item = graph_[body.results[1 + o]].type;
-    NNEX_ASSIGN(Tensor joined, stack(scanned[o - states], 0, item));
+    NNEX_ASSIGN(Tensor joined, scanned[o - states].take(0, item));
     slot = Value(std::move(joined));
   }
   return {};
@@ -128,10 +120,9 @@ Status Frame::run_scan(const Node& node) {
                    fmt::format("scan: scanned inputs have {} and {} steps; needed one number", steps, extent));
     steps = extent;
   }
-  std::vector<std::vector<Tensor>> scanned(body.results.size() - states);
+  std::vector<Stacker> scanned(body.results.size() - states, Stacker(steps));
   for (int64_t step = 0; step < steps; ++step) {
     NNEX_TRY(interrupted());
-    NNEX_TRY(check_scanned(step, scanned.size(), account_->limit()));
     std::vector<Value> params = state;
     for (size_t i = 0; i < inputs; ++i) {
       const Tensor& t = *slots_[node.in[states + i].n].tensor();
@@ -140,7 +131,11 @@ Status Frame::run_scan(const Node& node) {
     }
     NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
     for (size_t i = 0; i < states; ++i) state[i] = std::move(out[i]);
-    for (size_t i = 0; i < scanned.size(); ++i) scanned[i].push_back(*out[states + i].tensor());
+    for (size_t i = 0; i < scanned.size(); ++i) {
+      const Tensor* t = out[states + i].tensor();
+      if (!t) return Error(Code::fault, "scan: a scan output must be a tensor");
+      NNEX_TRY(scanned[i].add(*t));
+    }
   }
   for (size_t o = 0; o < node.out.size(); ++o) {
     if (!node.out[o].valid()) continue;
@@ -148,9 +143,9 @@ Status Frame::run_scan(const Node& node) {
       slots_[node.out[o].n] = std::move(state[o]);
       continue;
     }
-    auto& parts = scanned[o - states];
-    if (setting(a.output_reverse, o - states)) std::reverse(parts.begin(), parts.end());
-    NNEX_ASSIGN(Tensor joined, stack(parts, setting(a.output_axes, o - states), graph_[body.results[o]].type));
+    const bool reversed = setting(a.output_reverse, o - states) != 0;
+    NNEX_ASSIGN(Tensor joined,
+                scanned[o - states].take(setting(a.output_axes, o - states), graph_[body.results[o]].type, reversed));
     slots_[node.out[o].n] = Value(std::move(joined));
   }
   return {};

@@ -6,7 +6,10 @@
 #include <cstring>
 
 #include "base/float_mode.h"
+#include "base/interrupt.h"
+#include "graph/custom.h"
 #include "ops/call.h"
+#include "run/settle.h"
 
 namespace nnex {
 namespace {
@@ -31,8 +34,8 @@ int64_t Frame::memory() const {
 
 Status Frame::reserve(Memory& memory, int64_t bytes) {
   if (memory.bytes.bytes() >= bytes) return {};
-  memory.bytes = Tensor();
-  AccountScope uncounted(nullptr);  // the plan was checked against the limit, and the arena outlives the run
+  memory.bytes = Tensor(), ++memory.version;  // from now on nothing may show it, even where there is no more
+  AccountScope uncounted(nullptr);            // the plan was checked against the limit, and the arena outlives the run
   NNEX_ASSIGN(memory.bytes, Tensor::make(DType::u8, Shape{bytes}));
   return {};
 }
@@ -53,6 +56,9 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
   Team team(options_.threads);
   team_ = &team;
   run_options_ = &options;
+  const auto stop = [&] { return !interrupted().ok(); };
+  std::optional<Interrupt> asked;
+  if (options.cancel || options.deadline) asked.emplace(stop);
   times.clear();
   if (profiling) start_ = std::chrono::steady_clock::now();
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
@@ -104,11 +110,11 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
 
 Status Frame::give_memory(const Step::Fresh& f) {
   Value& slot = slots_[f.value.n];
-  const std::vector<ValueId>& wanted = graph_[kMain].results;
-  for (size_t i = 0; i < into_.size(); ++i) {
-    const Tensor& to = into_[i];
-    if (!(wanted[i] == f.value) || to.dtype() != f.dtype || !(to.shape() == f.shape) || !to.aligned()) continue;
-    slot = Value(to);
+  for (const Use& use : graph_[f.value].uses) {
+    if (use.node.valid() || !(use.block == kMain) || use.index >= into_.size()) continue;
+    Tensor& to = into_[use.index];
+    if (to.dtype() != f.dtype || !(to.shape() == f.shape) || !to.aligned()) continue;
+    slot = Value(Tensor::borrow_mutable(f.dtype, f.shape, to.mutable_data()));
     return {};
   }
   NNEX_ASSIGN(Tensor t, pool_->make(f.dtype, f.shape));
@@ -125,19 +131,49 @@ Status Frame::run_block(BlockId block) {
       NNEX_TRY(interrupted());
       NNEX_TRY(run_step(plan.steps[s], b->wires[s]));
     }
+    NNEX_TRY(interrupted());  // what the last step left out must not be taken for its answer
     from = plan.next;
   }
   return {};
 }
 
-Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
+Status Frame::prepare(std::span<const Value> inputs) {
+  const NodeId first = graph_[kMain].first;
+  if (!first.valid()) return {};
+  const auto is_input = [&](ValueId v) {
+    const auto& ports = graph_.inputs();
+    return std::find(ports.begin(), ports.begin() + static_cast<ptrdiff_t>(inputs.size()), v) !=
+           ports.begin() + static_cast<ptrdiff_t>(inputs.size());
+  };
+  for (const LiveIn& l : stretch_at(kMain, first).live)
+    if (l.by_content && is_input(l.value)) return {};  // another plan for every content
+  FloatMode mode;
+  Team team(options_.threads);
+  team_ = &team;
+  const RunOptions options;
+  run_options_ = &options;
+  for (size_t i = 0; i < graph_.inputs().size(); ++i)
+    slots_[graph_.inputs()[i].n] = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
+  auto planned = bound(kMain, first);
+  for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  team_ = nullptr, run_options_ = nullptr;
+  return planned.ok() ? Status() : std::move(planned).error();
+}
+
+Frame::Stretch& Frame::stretch_at(BlockId block, NodeId from) {
   auto [it, fresh] = stretches_.try_emplace(from.n);
   Stretch& stretch = it->second;
   if (fresh) {
     std::unique_lock<std::mutex> lock(model_->planning, std::defer_lock);
     if (model_->one_plan) lock.lock();
-    stretch.live = live_in(graph_, block, from);
+    auto at = liveness_.try_emplace(block.n, graph_, block).first;
+    stretch.live = at->second.before(from);
   }
+  return stretch;
+}
+
+Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
+  Stretch& stretch = stretch_at(block, from);
   std::vector<int64_t>& key = stretch.key;
   key.clear();
   for (const LiveIn& l : stretch.live) {
@@ -158,8 +194,8 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
     if (b->key != key) continue;
     if (b != stretch.plans.begin()) stretch.plans.splice(stretch.plans.begin(), stretch.plans, b);
     Bound* found = &stretch.plans.front();
-    if (stretch.active != found) NNEX_TRY(bind(block, *found));
-    stretch.active = found;
+    if (stretch.active != found || stretch.version != arenas_[block.n].version) NNEX_TRY(bind(block, *found));
+    stretch.active = found, stretch.version = arenas_[block.n].version;
     return found;
   }
   Bound made{key, nullptr, {}};
@@ -172,8 +208,8 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   stretch.plans.push_front(std::move(made));
   if (stretch.plans.size() > kPlansKept) stretch.plans.pop_back();
   NNEX_TRY(bind(block, stretch.plans.front()));
-  stretch.active = &stretch.plans.front();
-  return stretch.active == nullptr ? nullptr : &stretch.plans.front();
+  stretch.active = &stretch.plans.front(), stretch.version = arenas_[block.n].version;
+  return &stretch.plans.front();
 }
 
 Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, const Stretch& stretch) {
@@ -187,7 +223,9 @@ Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, 
       NNEX_ASSIGN(known.content, t->clone());
     }
   }
-  AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs
+  AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs, whole
+  const auto go_on = [] { return false; };
+  const Interrupt uninterrupted(go_on);
   Compiled& m = *model_;
   PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory};
   if (!m.one_plan) return make_plan(context, block, from, live);
@@ -202,10 +240,7 @@ Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, 
 
 Status Frame::bind(BlockId block, const Bound& b) {
   Memory& arena = arenas_[block.n];
-  if (arena.bytes.bytes() < b.plan->arena_bytes) {
-    NNEX_TRY(reserve(arena, b.plan->arena_bytes));
-    for (auto& [from, stretch] : stretches_) stretch.active = nullptr;  // their slots may show the old arena
-  }
+  NNEX_TRY(reserve(arena, b.plan->arena_bytes));
   NNEX_TRY(reserve(workspace_, b.plan->workspace_bytes));
   for (const ArenaSlot& s : b.plan->slots)
     slots_[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, arena.bytes.mutable_data() + s.offset));
@@ -244,7 +279,8 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
     call.team = team_;
     call.workspace = workspace_.bytes.mutable_data();
     call.random = {options_.seed, step.node.n, run_counter_};
-    s = step.kernel ? step.kernel->run(call) : run_reference(call);
+    if (step.open) s = settle_outputs(node, wires.in, wires.out);
+    if (s.ok()) s = step.kernel ? step.kernel->run(call) : run_reference(call);
   } else {
     s = step.how == Step::How::view ? run_view(step) : run_blocks(step);
   }
@@ -255,8 +291,8 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
                               : step.how == Step::How::view   ? "view"
                               : step.how == Step::How::blocks ? "blocks"
                                                               : "reference";
-    times.push_back({graph_.place_of(step.node), std::string(node.op->name), std::string(kernel),
-                     micros(began - start_), micros(now - began)});
+    times.push_back({graph_.place_of(step.node), operator_name(node), std::string(kernel), micros(began - start_),
+                     micros(now - began)});
   }
   for (ValueId v : step.release) slots_[v.n] = Value();
   return {};

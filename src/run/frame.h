@@ -16,14 +16,14 @@ namespace nnex {
 
 /// What all sessions of a model share.
 struct Compiled {
-  Graph graph;
+  ir::Graph graph;
   const simd::Loops* loops = nullptr;
   int64_t memory_limit = 0;
   Packs packs;
   AlignedConstants constants{graph};
   ConstantMemory memory{graph};
 
-  explicit Compiled(Graph g) : graph(std::move(g)) {}
+  explicit Compiled(ir::Graph g) : graph(std::move(g)) {}
 
   /// Extents never change and nobody else holds the constants: one plan of the network serves all sessions, and may
   /// lose constants.
@@ -46,6 +46,10 @@ class Frame {
   /// extents than the output.
   Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options);
 
+  /// Plans the network for inputs like these, of which types alone are read, and packs its weights: as far as nothing
+  /// depends on their contents. Errors: those of planning.
+  Status prepare(std::span<const Value> inputs);
+
   bool profiling = false;
   std::vector<NodeTime> times;
   std::vector<Value> states;  ///< In the graph's order.
@@ -66,16 +70,20 @@ class Frame {
   struct Stretch {
     std::vector<LiveIn> live;
     std::list<Bound> plans;
-    const Bound* active = nullptr;  ///< The one whose arena tensors stand in the slots.
-    std::vector<int64_t> key;       ///< Scratch for the key of the coming run.
+    const Bound* active = nullptr;  ///< The one whose arena tensors stand in the slots, in that version of the arena.
+    int version = 0;
+    std::vector<int64_t> key;  ///< Scratch for the key of the coming run.
   };
   struct Memory {
     Tensor bytes;
+    int version = 0;  ///< Counts how often it was let go.
   };
 
   /// Everything of a run but its results.
   Status run_nodes(std::span<const Value> inputs, const RunOptions& options);
   Status run_block(BlockId block);
+  /// The stretch that starts at `from`, which knows what it reads from outside.
+  Stretch& stretch_at(BlockId block, NodeId from);
   Result<Bound*> bound(BlockId block, NodeId from);
   /// A plan for what the slots hold; the model's own where one serves all sessions.
   Result<std::shared_ptr<const Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
@@ -103,9 +111,10 @@ class Frame {
   Status check_strings(const Bound::Wires& wires, const Step& step) const;
 
   std::shared_ptr<Compiled> model_;
-  const Graph& graph_;
+  const ir::Graph& graph_;
   SessionOptions options_;
   std::vector<Value> slots_;
+  std::unordered_map<uint32_t, Liveness> liveness_;  ///< By block.
   std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
   std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
   Memory workspace_;

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 
 #include "nnex/result.h"
 
@@ -15,6 +16,8 @@ auto guarded(F&& f) -> decltype(f()) {
     return f();
   } catch (const std::bad_alloc&) {
     return Error(Code::limit, "out of memory");
+  } catch (const std::length_error&) {
+    return Error(Code::limit, "more items than memory can hold");
   } catch (const std::exception& e) {
     return Error(Code::internal, e.what());
   }

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/nearest.h"
 #include "base/quota.h"
-#include "formats/read.h"
 #include "graph/exact.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
@@ -15,15 +16,17 @@
 #include "run/compile.h"
 #include "run/frame.h"
 #include "run/guarded.h"
+#include "run/inputs.h"
 
 namespace nnex {
 
 struct Model::Impl {
   std::shared_ptr<Compiled> compiled;
   std::vector<PortInfo> inputs, outputs, states;
+  std::vector<InputPort> taken;  ///< What a run takes in: the inputs, then the states.
 
   /// `own`: nobody else holds the memory of the graph's constants.
-  static Result<Model> compile(Graph graph, const LoadOptions& options, bool own);
+  static Result<Model> compile(ir::Graph graph, const LoadOptions& options, bool own);
 };
 
 struct Session::Impl {
@@ -36,27 +39,13 @@ struct Session::Impl {
   /// Checks the inputs and runs, one run at a time.
   template <class F>
   auto once(std::span<const Value> inputs, F&& run) -> decltype(run());
+  /// Stand-ins for inputs of these shapes: their types are right, their elements nothing may read.
+  Result<std::vector<Value>> stand_ins(const std::map<std::string, std::vector<int64_t>>& shapes) const;
 };
 
 namespace {
 
-PortInfo port_info(const Graph& graph, ValueId v) {
-  PortInfo p;
-  const Type& t = graph[v].type;
-  p.name = graph[v].name;
-  p.type = t.text();
-  if (!t.is_tensor()) return p;
-  p.dtype = t.dtype;
-  p.known_rank = t.dims.has_value();
-  if (!t.dims) return p;
-  for (const Dim& d : *t.dims) {
-    p.extents.push_back(d.number().value_or(-1));
-    p.dims.push_back(d.text());
-  }
-  return p;
-}
-
-Status check_missing(const Graph& graph) {
+Status check_missing(const ir::Graph& graph) {
   std::vector<Missing> missing = missing_operators(graph);
   if (missing.empty()) return {};
   std::string list;
@@ -65,49 +54,26 @@ Status check_missing(const Graph& graph) {
                fmt::format("{} operator{} missing:{}", missing.size(), missing.size() == 1 ? " is" : "s are", list));
 }
 
-Result<simd::Isa> chosen_isa(const std::string& name_or_empty) {
-  if (name_or_empty.empty()) return simd::best_isa();
-  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
-    if (simd::name(static_cast<simd::Isa>(i)) == name_or_empty) {
-      if (simd::can_run(static_cast<simd::Isa>(i))) return static_cast<simd::Isa>(i);
-      return Error(Code::unsupported,
-                   fmt::format("this machine or build cannot run instruction set '{}'", name_or_empty));
-    }
-  return Error(Code::invalid_argument, fmt::format("no instruction set '{}'", name_or_empty));
+Result<simd::Isa> chosen_isa(InstructionSet wanted) {
+  if (wanted == InstructionSet::best) return simd::best_isa();
+  const int i = static_cast<int>(wanted) - 1;
+  if (i < 0 || i >= static_cast<int>(simd::Isa::count))
+    return Error(Code::invalid_argument, fmt::format("no instruction set of number {}", i + 1));
+  if (simd::can_run(static_cast<simd::Isa>(i))) return static_cast<simd::Isa>(i);
+  return Error(Code::unsupported, fmt::format("this machine or build cannot run instruction set '{}'", name(wanted)));
 }
 
-/// A value that is no tensor needs no check here: operators check kinds themselves. `what`: "input" or "state".
-Status check_input(const PortInfo& port, const Value& value, std::map<std::string, int64_t>& symbols,
-                   std::string_view what = "input") {
-  const Tensor* t = value.tensor();
-  if (port.dtype == DType::none) {
-    if (value.empty())
-      return Error(Code::invalid_argument, fmt::format("{} '{}' is missing; needed {}", what, port.name, port.type));
-    return {};
-  }
-  if (!t)
-    return Error(Code::invalid_argument,
-                 fmt::format("{} '{}': found {}; needed {}", what, port.name, value.text(), port.type));
-  bool fits =
-      t->dtype() == port.dtype && (!port.known_rank || t->shape().rank() == static_cast<int64_t>(port.extents.size()));
-  std::string clash;
-  for (size_t i = 0; fits && port.known_rank && i < port.extents.size(); ++i) {
-    const int64_t extent = t->shape()[static_cast<int64_t>(i)];
-    if (port.extents[i] >= 0) {
-      fits = extent == port.extents[i];
-      continue;
-    }
-    auto [it, fresh] = symbols.emplace(port.dims[i], extent);
-    if (!fresh && it->second != extent && port.dims[i].find('?') == std::string::npos)
-      clash = fmt::format("; {} is {} in another input", port.dims[i], it->second), fits = false;
-  }
-  if (fits) return {};
-  return Error(Code::invalid_argument, fmt::format("{} '{}': found {}{}; needed {}{}", what, port.name,
-                                                   name(t->dtype()), t->shape().text(), port.type, clash));
+/// Which of the ports has the name. `kind`: what they are. Error: invalid_argument, with the names there are.
+Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name) {
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (ports[i].name == name) return i;
+  std::vector<std::string_view> names;
+  for (const PortInfo& p : ports) names.push_back(p.name);
+  return Error(Code::invalid_argument, no_such(kind, name, names));
 }
 
 /// Whether every run has the same extents: those of all inputs are numbers, and nothing is kept from run to run.
-bool extents_are_fixed(const Graph& graph) {
+bool extents_are_fixed(const ir::Graph& graph) {
   return graph.states.empty() && std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](ValueId v) {
            return graph[v].type.is_tensor() && concrete(graph[v].type);
          });
@@ -115,28 +81,50 @@ bool extents_are_fixed(const Graph& graph) {
 
 }  // namespace
 
-Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
-  return guarded([&] { return Impl::compile(std::move(graph), options, false); });
+// InstructionSet is `best`, then simd::Isa in its order.
+static_assert(static_cast<int>(InstructionSet::scalar) == static_cast<int>(simd::Isa::scalar) + 1);
+static_assert(static_cast<int>(InstructionSet::wasm) == static_cast<int>(simd::Isa::wasm) + 1);
+static_assert(static_cast<int>(simd::Isa::wasm) + 1 == static_cast<int>(simd::Isa::count));
+
+std::string_view name(InstructionSet isa) {
+  if (isa == InstructionSet::best) return "best";
+  return simd::name(static_cast<simd::Isa>(static_cast<int>(isa) - 1));
 }
 
-Result<Model> compile_own(Graph graph, const LoadOptions& options) {
+std::optional<InstructionSet> instruction_set_named(std::string_view text) {
+  for (int i = 0; i <= static_cast<int>(InstructionSet::wasm); ++i)
+    if (name(static_cast<InstructionSet>(i)) == text) return static_cast<InstructionSet>(i);
+  return std::nullopt;
+}
+
+Result<Model> compile(ir::Graph graph, const LoadOptions& options) {
+  return guarded([&] { return Model::Impl::compile(std::move(graph), options, false); });
+}
+
+Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
   return guarded([&] { return Model::Impl::compile(std::move(graph), options, true); });
 }
 
-Result<Model> Model::Impl::compile(Graph graph, const LoadOptions& options, bool own) {
+Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, bool own) {
   NNEX_TRY(fix_symbols(graph, options.symbols));
   NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
-  NNEX_TRY(prepare(graph));
+  NNEX_TRY(prepare(graph, options.custom_operators));
   NNEX_TRY(check_missing(graph));
   Model model;
   model.impl_ = std::make_shared<Impl>();
   const size_t kept = graph.states.size();
-  for (ValueId v : graph.inputs()) model.impl_->inputs.push_back(port_info(graph, v));
+  for (ValueId v : graph.inputs()) {
+    model.impl_->inputs.push_back(port_info(graph, v));
+    model.impl_->taken.push_back({model.impl_->inputs.back(), graph[v].type});
+  }
   for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
   NNEX_ASSERT(kept <= model.impl_->inputs.size() && kept <= model.impl_->outputs.size());
   model.impl_->states.assign(model.impl_->inputs.end() - static_cast<ptrdiff_t>(kept), model.impl_->inputs.end());
-  for (size_t i = 0; i < kept; ++i) model.impl_->states[i].name = graph.states[i].label;
   model.impl_->inputs.resize(model.impl_->inputs.size() - kept);
+  for (size_t i = 0; i < kept; ++i) {
+    model.impl_->states[i].name = graph.states[i].label;
+    model.impl_->taken[model.impl_->inputs.size() + i].info.name = graph.states[i].label;
+  }
   model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
   std::vector<std::string> names;
   for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
@@ -153,25 +141,29 @@ Result<Model> Model::Impl::compile(Graph graph, const LoadOptions& options, bool
   return model;
 }
 
-Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) {
-  return guarded([&]() -> Result<Model> {
-    NNEX_ASSIGN(Graph graph, read_model_bytes(bytes, options));
-    return compile_own(std::move(graph), options);
-  });
+Model::Impl& Model::impl() const {
+  if (!impl_) misused("a Model was used that holds no network: default-constructed, or moved elsewhere");
+  return *impl_;
 }
 
-const std::vector<PortInfo>& Model::inputs() const { return impl_->inputs; }
-const std::vector<PortInfo>& Model::outputs() const { return impl_->outputs; }
-const std::vector<PortInfo>& Model::states() const { return impl_->states; }
-const Graph& Model::graph() const {
-  impl_->compiled->memory.keep_all();
-  return impl_->compiled->graph;
+const std::vector<PortInfo>& Model::inputs() const { return impl().inputs; }
+const std::vector<PortInfo>& Model::outputs() const { return impl().outputs; }
+const std::vector<PortInfo>& Model::states() const { return impl().states; }
+const ir::Graph& graph_of(const Model& model) {
+  model.impl().compiled->memory.keep_all();
+  return model.impl().compiled->graph;
 }
 GraphView::GraphView(const Model& model)
-    : lock_(model.impl_->compiled->planning), graph_(model.impl_->compiled->graph) {}
-int64_t Model::packed_memory() const { return impl_->compiled->packs.bytes(); }
+    : lock_(model.impl().compiled->planning), graph_(model.impl().compiled->graph) {}
+int64_t Model::packed_memory() const { return impl().compiled->packs.bytes(); }
 Session Model::session(const SessionOptions& options) const {
+  impl();
   return Session(std::make_unique<Session::Impl>(impl_, options));
+}
+
+Session::Impl& Session::impl() const {
+  if (!impl_) misused("a Session was used that had been moved elsewhere");
+  return *impl_;
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -188,30 +180,87 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
     ~Done() { flag = false; }
   } done{running};
   return guarded([&]() -> decltype(run()) {
-    const auto& ports = model->inputs;
-    if (inputs.size() != ports.size())
-      return Error(Code::invalid_argument,
-                   fmt::format("found {} inputs; the model takes {}", inputs.size(), ports.size()));
+    const size_t needed = model->inputs.size();
+    if (inputs.size() != needed)
+      return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", inputs.size(), needed));
     std::map<std::string, int64_t> symbols;
-    for (size_t i = 0; i < ports.size(); ++i) NNEX_TRY(check_input(ports[i], inputs[i], symbols));
+    for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
     return run();
   });
 }
 
 Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
-  return impl_->once(inputs, [&] { return impl_->frame.run(inputs, options); });
+  return impl().once(inputs, [&] { return impl().frame.run(inputs, options); });
+}
+
+Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, std::vector<int64_t>>& shapes) const {
+  alignas(64) static constexpr std::byte kNothing[64] = {};
+  const auto stand_in = [](const PortInfo& port, const std::vector<int64_t>& extents) -> Result<Value> {
+    const bool negative = std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 0; });
+    if (const Shape shape(extents); !negative && shape.checked_count())
+      return Value(Tensor::borrow(port.dtype, shape, kNothing));
+    return Error(Code::invalid_argument,
+                 fmt::format("input '{}': [{}] is no shape", port.name, fmt::join(extents, ",")));
+  };
+  std::vector<Value> out(model->inputs.size());
+  std::map<std::string, int64_t> symbols;
+  for (const auto& [name, extents] : shapes) {
+    NNEX_ASSIGN(const size_t at, port_at("input", model->inputs, name));
+    if (model->inputs[at].dtype == DType::none)
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}' is {}; shapes are those of tensors", name, model->inputs[at].type));
+    NNEX_ASSIGN(out[at], stand_in(model->inputs[at], extents));
+    NNEX_TRY(check_input(model->taken[at], out[at], symbols));
+  }
+  const std::vector<std::pair<std::string, int64_t>> known(symbols.begin(), symbols.end());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const PortInfo& port = model->inputs[i];
+    const MaybeDims& dims = model->taken[i].type.dims;
+    if (!out[i].empty() || port.dtype == DType::none) continue;
+    std::vector<int64_t> extents;
+    for (const Dim& d : dims ? *dims : Dims()) {
+      const auto number = d.with(known).number();
+      if (!number)
+        return Error(Code::invalid_argument, fmt::format("input '{}': extent {} of {} is not known; name its shape",
+                                                         port.name, d.text(), port.type));
+      extents.push_back(*number);
+    }
+    if (!dims)
+      return Error(Code::invalid_argument, fmt::format("input '{}': name the shape of {}", port.name, port.type));
+    NNEX_ASSIGN(out[i], stand_in(port, extents));
+  }
+  return out;
+}
+
+Status Session::prepare(const std::map<std::string, std::vector<int64_t>>& shapes) {
+  NNEX_ASSIGN(const std::vector<Value> inputs, impl().stand_ins(shapes));
+  // A sequence or a map has no shape that could be told ahead.
+  if (std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.empty(); })) return {};
+  return impl().once(inputs, [&] { return impl().frame.prepare(inputs); });
 }
 
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
-  const size_t needed = impl_->model->outputs.size();
+  const size_t needed = impl().model->outputs.size();
   if (outputs.size() != needed)
     return Error(Code::invalid_argument, fmt::format("found {} outputs; the model gives {}", outputs.size(), needed));
-  return impl_->once(inputs, [&] { return impl_->frame.run_into(inputs, outputs, options); });
+  for (size_t i = 0; i < needed; ++i) {
+    if (!has_memory(outputs[i]))
+      return Error(Code::invalid_argument,
+                   fmt::format("output {}: found {} without memory", i, Value(outputs[i]).text()));
+    if (!outputs[i].writable())
+      return Error(Code::invalid_argument, fmt::format("output {}: others share the bytes of {}; needed a tensor alone",
+                                                       i, Value(outputs[i]).text()));
+  }
+  return impl().once(inputs, [&] { return impl().frame.run_into(inputs, outputs, options); });
 }
 
 Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Value>& inputs,
                                                   const RunOptions& options) {
-  const auto& ports = impl_->model->inputs;
+  const auto& ports = impl().model->inputs;
+  std::set<std::string_view> names;
+  for (const PortInfo& p : ports) names.insert(p.name);
+  for (const auto& [name, value] : inputs)
+    if (!names.count(name)) return port_at("input", ports, name).error();
   std::vector<Value> ordered;
   for (const PortInfo& p : ports) {
     auto it = inputs.find(p.name);
@@ -219,31 +268,13 @@ Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Va
       return Error(Code::invalid_argument, fmt::format("input '{}' is missing; needed {}", p.name, p.type));
     ordered.push_back(it->second);
   }
-  for (const auto& [name, value] : inputs)
-    if (std::none_of(ports.begin(), ports.end(),
-                     [&, n = std::string_view(name)](const PortInfo& p) { return p.name == n; })) {
-      std::string known;
-      for (const PortInfo& p : ports) known += " '" + p.name + "'";
-      return Error(Code::invalid_argument, fmt::format("no input '{}'; the model has:{}", name, known));
-    }
   NNEX_ASSIGN(std::vector<Value> out, run(std::span<const Value>(ordered), options));
   std::map<std::string, Value> named;
-  for (size_t i = 0; i < out.size(); ++i) named.emplace(impl_->model->outputs[i].name, std::move(out[i]));
+  for (size_t i = 0; i < out.size(); ++i) named.emplace(impl().model->outputs[i].name, std::move(out[i]));
   return named;
 }
 
 namespace {
-
-/// Which state has the label.
-Result<size_t> state_at(const std::vector<PortInfo>& states, std::string_view label) {
-  std::string known;
-  for (size_t i = 0; i < states.size(); ++i) {
-    if (states[i].name == label) return i;
-    known += " '" + states[i].name + "'";
-  }
-  return Error(Code::invalid_argument,
-               fmt::format("no state '{}'; the model has:{}", label, known.empty() ? " none" : known));
-}
 
 Status not_running(const std::atomic<bool>& running) {
   if (running) return Error(Code::invalid_argument, "the session is running; its states cannot be changed now");
@@ -253,28 +284,29 @@ Status not_running(const std::atomic<bool>& running) {
 }  // namespace
 
 Result<Value> Session::state(std::string_view label) const {
-  NNEX_ASSIGN(const size_t at, state_at(impl_->model->states, label));
-  return impl_->frame.states[at];
+  NNEX_ASSIGN(const size_t at, port_at("state", impl().model->states, label));
+  return impl().frame.states[at];
 }
 
 Status Session::set_state(std::string_view label, Value value) {
-  NNEX_TRY(not_running(impl_->running));
-  NNEX_ASSIGN(const size_t at, state_at(impl_->model->states, label));
+  NNEX_TRY(not_running(impl().running));
+  NNEX_ASSIGN(const size_t at, port_at("state", impl().model->states, label));
   std::map<std::string, int64_t> symbols;
-  NNEX_TRY(check_input(impl_->model->states[at], value, symbols, "state"));
-  impl_->frame.states[at] = std::move(value);
+  const Model::Impl& model = *impl().model;
+  NNEX_TRY(check_input(model.taken[model.inputs.size() + at], value, symbols, "state"));
+  impl().frame.states[at] = std::move(value);
   return {};
 }
 
 Status Session::reset_states() {
-  NNEX_TRY(not_running(impl_->running));
-  for (size_t i = 0; i < impl_->frame.states.size(); ++i)
-    impl_->frame.states[i] = impl_->model->compiled->graph.states[i].start;
+  NNEX_TRY(not_running(impl().running));
+  for (size_t i = 0; i < impl().frame.states.size(); ++i)
+    impl().frame.states[i] = impl().model->compiled->graph.states[i].start;
   return {};
 }
 
-void Session::profile(bool on) { impl_->frame.profiling = on; }
-const std::vector<NodeTime>& Session::nodes() const { return impl_->frame.times; }
-int64_t Session::memory() const { return impl_->frame.memory(); }
+void Session::profile(bool on) { impl().frame.profiling = on; }
+const std::vector<NodeTime>& Session::nodes() const { return impl().frame.times; }
+int64_t Session::memory() const { return impl().frame.memory(); }
 
 }  // namespace nnex

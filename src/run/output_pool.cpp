@@ -40,7 +40,7 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
     if (account) account->give_back(memory.bytes());
     pool->take_back(std::move(memory));
   });
-  return Tensor::borrow_mutable(type, shape, data, std::move(owner));
+  return Tensor::adopt(type, shape, data, std::move(owner));
 }
 
 Tensor OutputPool::taken(DType type, const Shape& shape) {

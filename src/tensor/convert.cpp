@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/pieces.h"
+#include "base/sha256.h"
 #include "base/try.h"
 #include "tensor/dim.h"
 #include "tensor/element.h"
@@ -34,7 +35,7 @@ I integer_from(F x, FloatToInt how) {
 }
 
 template <class To, class From>
-To element(From from, const ConvertOptions& o) {
+To element(From from, const CastOptions& o) {
   if constexpr (std::is_same_v<From, Flag>) {
     return element<To>(static_cast<uint8_t>(from.bits != 0), o);
   } else if constexpr (kNarrowFloat<From>) {
@@ -60,7 +61,7 @@ To element(From from, const ConvertOptions& o) {
 /// y[i] = x[i] for i in [0, n), converted. Numbers that the machine converts go by whole blocks, which compilers turn
 /// into vectors.
 template <class To, class From>
-void convert_items(const From* __restrict x, To* __restrict y, int64_t n, const ConvertOptions& options) {
+void convert_items(const From* __restrict x, To* __restrict y, int64_t n, const CastOptions& options) {
   int64_t i = 0;
   if constexpr (std::is_arithmetic_v<From> && std::is_arithmetic_v<To> &&
                 (std::is_floating_point_v<To> || std::is_integral_v<From>)) {
@@ -98,7 +99,7 @@ void clear(Tensor& t) {
 }
 
 /// Sub-byte types on either side: element by element.
-Result<Tensor> convert_packed(const Tensor& from, DType to, const ConvertOptions& options) {
+Result<Tensor> convert_packed(const Tensor& from, DType to, const CastOptions& options) {
   const DType middle = from.dtype() == DType::f4e2m1 ? DType::f32 : DType::i64;
   if (sub_byte(from.dtype())) {
     NNEX_ASSIGN(Tensor wide, Tensor::make(middle, from.shape()));
@@ -138,7 +139,7 @@ Result<double> parsed(std::string_view text) {
   return x;
 }
 
-Result<Tensor> from_text(const Tensor& from, DType to, const ConvertOptions& options) {
+Result<Tensor> from_text(const Tensor& from, DType to, const CastOptions& options) {
   NNEX_ASSIGN(Tensor out, Tensor::make(is_int(to) ? DType::i64 : DType::f64, from.shape()));
   for (int64_t i = 0; i < from.count(); ++i) {
     const std::string& s = from.strings()[static_cast<size_t>(i)];
@@ -199,7 +200,7 @@ Result<Tensor> convert_complex(const Tensor& from, DType to) {
 
 }  // namespace
 
-Result<Tensor> convert(const Tensor& given, DType to, const ConvertOptions& options) {
+Result<Tensor> convert(const Tensor& given, DType to, const CastOptions& options) {
   if (given.dtype() == to) return given;
   NNEX_ASSIGN(Tensor from, given.aligned_copy());
   if (from.dtype() == DType::str) return from_text(from, to, options);
@@ -287,7 +288,7 @@ void set_int(Tensor& t, int64_t i, int64_t x) {
         set_packed_bits(t, i, f4e2m1_bits(static_cast<float>(x)));
       else if (sub_byte(t.dtype()))
         set_packed_bits(t, i, static_cast<uint8_t>(x));
-      else if (t.dtype() == DType::dim)
+      else if (t.dtype() == kDimType)
         t.mutable_as<Dim>()[static_cast<size_t>(i)] = Dim(x);
     } else {
       t.mutable_as<T>()[static_cast<size_t>(i)] = element<T>(x, {});
@@ -297,7 +298,7 @@ void set_int(Tensor& t, int64_t i, int64_t x) {
 
 std::string element_text(const Tensor& t, int64_t i) {
   if (t.dtype() == DType::str) return "\"" + t.strings()[static_cast<size_t>(i)] + "\"";
-  if (t.dtype() == DType::dim) return t.as<Dim>()[static_cast<size_t>(i)].text();
+  if (t.dtype() == kDimType) return t.as<Dim>()[static_cast<size_t>(i)].text();
   if (t.dtype() == DType::boolean) return int_at(t, i) ? "true" : "false";
   if (t.dtype() == DType::u64) return std::to_string(static_cast<uint64_t>(int_at(t, i)));
   if (t.dtype() == DType::f64) return number_text(real_at(t, i));
@@ -320,5 +321,14 @@ std::string element_text(const Tensor& t, int64_t i) {
 
 std::string number_text(float x) { return x != x ? "nan" : fmt::format("{}", x); }
 std::string number_text(double x) { return x != x ? "nan" : fmt::format("{}", x); }
+
+Result<Tensor> cast(const Tensor& from, DType to) { return convert(from, to); }
+
+std::string sha256(const Tensor& t) {
+  if (is_object(t.dtype()) || (!t.data() && t.count() > 0)) return {};
+  Sha256 h;
+  h.add(t.data(), static_cast<size_t>(t.bytes()));
+  return h.text();
+}
 
 }  // namespace nnex

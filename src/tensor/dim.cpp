@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 
 #include "base/checked.h"
+#include "base/sha256.h"
 
 namespace nnex {
 
@@ -29,7 +31,9 @@ struct Dim::Formula {
 
 namespace {
 
-constexpr size_t kMostTerms = 16;
+constexpr size_t kMaxTerms = 16, kMaxFactors = 16;
+constexpr size_t kMaxText = 400;  ///< Of an opaque symbol's name: it holds the texts of all that it was made of.
+constexpr std::string_view kOverflow = "?beyond 2^63-1";
 
 /// Whether a name must stand in brackets inside a product.
 bool compound(std::string_view s) { return s.find_first_of("+-* ") != std::string_view::npos && s.back() != ')'; }
@@ -69,11 +73,39 @@ struct DimParts {
   static Dim dim(Terms terms, std::initializer_list<const Divisions*> known);
 };
 
+namespace {
+
+/// A symbol that stands for a computation; `text` is all of it.
+Dim named(const std::string& text) {
+  if (text.size() <= kMaxText) return Dim::symbol(text);
+  const bool unknown = text.find('?') != std::string::npos;
+  Sha256 digest;
+  digest.add(text);
+  return Dim::symbol((unknown ? "?formula#" : "formula#") + digest.text().substr(0, 32));
+}
+
+Dim opaque(std::string_view function, const Dim& a, std::string_view between, const Dim& b) {
+  if (a.overflowed() || b.overflowed()) return Dim::overflow();
+  auto bracketed = [&](const Dim& d) { return compound(d.text()) && between != "," ? "(" + d.text() + ")" : d.text(); };
+  return named(std::string(function) + "(" + bracketed(a) + std::string(between) + bracketed(b) + ")");
+}
+
+Dim number_or_overflow(std::optional<int64_t> n) { return n ? Dim(*n) : Dim::overflow(); }
+
+}  // namespace
+
 Dim Dim::symbol(std::string_view name) {
   Dim d;
   d.formula_ = std::make_shared<const Formula>(Formula{{{Product{std::string(name)}, 1}}, std::string(name), {}});
   return d;
 }
+
+Dim Dim::overflow() {
+  static const Dim one = symbol(kOverflow);
+  return one;
+}
+
+bool Dim::overflowed() const { return formula_ && formula_->text == kOverflow; }
 
 Dim Dim::unknown(std::string_view why) {
   static std::atomic<uint64_t> counter{0};
@@ -125,24 +157,40 @@ Dim Dim::with(const std::vector<std::pair<std::string, int64_t>>& bound) const {
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
-  if (a.is_number() && b.is_number()) return wrap_add(a.value(), b.value());
+  if (a.overflowed() || b.overflowed()) return Dim::overflow();
+  if (a.is_number() && b.is_number()) return number_or_overflow(checked_add(a.value(), b.value()));
   Terms sum = DimParts::terms(a);
-  for (const auto& [product, k] : DimParts::terms(b))
-    if ((sum[product] = wrap_add(sum[product], k)) == 0) sum.erase(product);
+  for (const auto& [product, k] : DimParts::terms(b)) {
+    const auto both = checked_add(sum[product], k);
+    if (!both) return Dim::overflow();
+    if ((sum[product] = *both) == 0) sum.erase(product);
+  }
   return DimParts::dim(std::move(sum), {&DimParts::divisions(a), &DimParts::divisions(b)});
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+Dim operator-(const Dim& a, const Dim& b) {
+  if (a.is_number() && b.is_number()) {
+    int64_t difference = 0;
+    return __builtin_sub_overflow(a.value(), b.value(), &difference) ? Dim::overflow() : Dim(difference);
+  }
+  return a + Dim(-1) * b;
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
-  if (a.is_number() && b.is_number()) return wrap_mul(a.value(), b.value());
+  if (a == Dim(0) || b == Dim(0)) return 0;
+  if (a.overflowed() || b.overflowed()) return Dim::overflow();
+  if (a.is_number() && b.is_number()) return number_or_overflow(checked_mul(a.value(), b.value()));
   Terms out;
   for (const auto& [p, k] : DimParts::terms(a))
     for (const auto& [q, m] : DimParts::terms(b)) {
+      if (p.size() + q.size() > kMaxFactors) return opaque("", a, "*", b);
       Product both = p;
       both.insert(both.end(), q.begin(), q.end());
       std::sort(both.begin(), both.end());
-      if ((out[both] = wrap_add(out[both], wrap_mul(k, m))) == 0) out.erase(both);
+      const auto factor = checked_mul(k, m);
+      const auto sum = factor ? checked_add(out[both], *factor) : std::nullopt;
+      if (!sum) return Dim::overflow();
+      if ((out[both] = *sum) == 0) out.erase(both);
     }
   return DimParts::dim(std::move(out), {&DimParts::divisions(a), &DimParts::divisions(b)});
 }
@@ -179,7 +227,7 @@ Dim DimParts::dim(Terms terms, std::initializer_list<const Divisions*> known) {
   if (terms.empty()) return 0;
   if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
   std::string text = text_of(terms);
-  if (terms.size() > kMostTerms) return Dim::symbol("(" + text + ")");
+  if (terms.size() > kMaxTerms) return named("(" + text + ")");
   Divisions divisions;
   for (const Divisions* some : known)
     for (const auto& [name, division] : *some)
@@ -210,29 +258,27 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
       if (it == rest.end()) return std::nullopt;
       rest.erase(it);
     }
+    if (k == -1 && m == std::numeric_limits<int64_t>::min()) return Dim::overflow();
     out[rest] += m / k;
   }
   return DimParts::dim(std::move(out), {&DimParts::divisions(a)});
 }
 
-Dim opaque(std::string_view function, const Dim& a, std::string_view between, const Dim& b) {
-  auto bracketed = [&](const Dim& d) { return compound(d.text()) && between != "," ? "(" + d.text() + ")" : d.text(); };
-  return Dim::symbol(std::string(function) + "(" + bracketed(a) + std::string(between) + bracketed(b) + ")");
-}
+/// Of quotients that exist.
+int64_t floor_numbers(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+int64_t ceil_numbers(int64_t a, int64_t b) { return a / b + ((a % b != 0) && ((a < 0) == (b < 0))); }
 
-int64_t floor_numbers(int64_t a, int64_t b) {
-  if (b == -1) return wrap_sub(0, a);
-  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+/// The quotient of two numbers; 0 by 0.
+Dim of_numbers(const Dim& a, const Dim& b, int64_t (*quotient)(int64_t, int64_t)) {
+  if (b.value() == 0) return 0;
+  if (b.value() == -1) return Dim(0) - a;
+  return quotient(a.value(), b.value());
 }
-int64_t ceil_numbers(int64_t a, int64_t b) {
-  if (b == -1) return wrap_sub(0, a);
-  return a / b + ((a % b != 0) && ((a < 0) == (b < 0)));
-}
-int64_t trunc_numbers(int64_t a, int64_t b) { return b == -1 ? wrap_sub(0, a) : a / b; }
 
 /// A symbol that stands for a / b.
 Dim named_division(const Dim& a, const Dim& b, bool up) {
   const Dim d = opaque(up ? "ceil" : "floor", a, "/", b);
+  if (d.overflowed() || a.text().size() + b.text().size() > kMaxText / 2) return d;  // its name may not say it all
   return DimParts::division(d, std::make_shared<const Division>(Division{a, b, up}));
 }
 
@@ -241,7 +287,8 @@ Dim named_division(const Dim& a, const Dim& b, bool up) {
 ///     ((x / m rounded) + c) / n = (x + c*m) / (m*n)   rounded the same way
 Dim divided(const Dim& a, const Dim& b, bool up) {
   const auto numbers = up ? ceil_numbers : floor_numbers;
-  if (a.is_number() && b.is_number()) return b.value() == 0 ? 0 : numbers(a.value(), b.value());
+  if (a.overflowed() || b.overflowed()) return Dim::overflow();
+  if (a.is_number() && b.is_number()) return of_numbers(a, b, numbers);
   if (auto q = exact_quotient(a, b)) return *q;
   const int64_t n = b.number().value_or(0);
   if (n <= 0) return named_division(a, b, up);
@@ -275,13 +322,14 @@ Dim ceil_div(const Dim& a, const Dim& b) { return divided(a, b, true); }
 
 Dim trunc_div(const Dim& a, const Dim& b) {
   // Of extents, which are not negative, toward zero is down; one name for both keeps equal formulas equal.
-  if (a.is_number() && b.is_number()) return b.value() == 0 ? 0 : trunc_numbers(a.value(), b.value());
+  if (a.is_number() && b.is_number()) return of_numbers(a, b, [](int64_t x, int64_t y) { return x / y; });
   return floor_div(a, b);
 }
 
 Dim floor_mod(const Dim& a, const Dim& b) {
+  if (b == Dim(-1)) return 0;
   if (a.is_number() && b.is_number())
-    return b.value() == 0 ? 0 : wrap_sub(a.value(), wrap_mul(floor_numbers(a.value(), b.value()), b.value()));
+    return of_numbers(a, b, [](int64_t x, int64_t y) { return x % y + ((x % y != 0 && (x < 0) != (y < 0)) ? y : 0); });
   if (exact_quotient(a, b)) return 0;
   return opaque("mod", a, ",", b);
 }
@@ -297,7 +345,9 @@ Dim max(const Dim& a, const Dim& b) {
 }
 
 std::optional<int> compare(const Dim& a, const Dim& b) {
+  if (a.is_number() && b.is_number()) return (a.value() > b.value()) - (a.value() < b.value());
   const Dim difference = a - b;
+  if (difference.overflowed()) return std::nullopt;
   if (auto n = difference.number()) return (*n > 0) - (*n < 0);
   // Symbols are at least 0: a sum of terms of one sign with a constant of that sign is decided.
   bool positive = true, negative = true;
@@ -326,6 +376,7 @@ std::optional<Shape> shape_of(const Dims& dims) {
 
 Dim product(const Dims& dims) {
   Dim p = 1;
+  if (std::find(dims.begin(), dims.end(), Dim(0)) != dims.end()) return 0;
   for (const Dim& d : dims) p = p * d;
   return p;
 }

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "nnex/shape.h"
+#include "tensor/dim_type.h"
 
 namespace nnex {
 
 /// A number, or a sum of products of symbols in canonical order ("2*H+1", "N*T"): equal formulas compare equal.
-/// Arithmetic on numbers wraps. Formulas past 16 terms, and divisions that do not come out, become an opaque symbol
-/// named by their text, so that the same computation made twice gives the same Dim.
+/// What passes 63 bits is neither: overflowed(), and so is all that is computed of it (but its product with 0).
+/// Formulas past 16 terms or 16 factors, and divisions that do not come out, become an opaque symbol named by their
+/// text (a hash of it, where it is long), so that the same computation made twice gives the same Dim.
 class Dim {
  public:
   Dim(int64_t number = 0) : number_(number) {}  // NOLINT: implicit on purpose
@@ -23,7 +25,11 @@ class Dim {
   /// A symbol that equals no other: "?reshape0". `why` names who did not know.
   static Dim unknown(std::string_view why);
 
+  /// What no 64-bit number holds.
+  static Dim overflow();
+
   bool is_number() const { return !formula_; }
+  bool overflowed() const;
   std::optional<int64_t> number() const { return formula_ ? std::nullopt : std::optional(number_); }
   /// The number of a Dim that is known to be one.
   int64_t value() const { return number_; }

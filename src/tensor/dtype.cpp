@@ -42,14 +42,17 @@ constexpr Row kRows[] = {
     {DType::c64, "c64", "complex64", 64},
     {DType::c128, "c128", "complex128", 128},
     {DType::str, "str", "string", 8 * sizeof(std::string)},
-    {DType::dim, "dim", "", 8 * sizeof(Dim)},
+    {kDimType, "dim", "", 8 * sizeof(Dim)},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(DType::count));
+static_assert(std::size(kRows) == static_cast<size_t>(kDTypes));
+
+/// The row of a type; that of none for a number that is no type.
+const Row& row(DType type) { return kRows[static_cast<int>(type) < kDTypes ? static_cast<size_t>(type) : 0]; }
 
 }  // namespace
 
-std::string_view name(DType type) { return kRows[static_cast<size_t>(type)].name; }
-int bits(DType type) { return kRows[static_cast<size_t>(type)].bits; }
+std::string_view name(DType type) { return row(type).name; }
+int bits(DType type) { return row(type).bits; }
 
 std::optional<DType> dtype_named(std::string_view text) {
   for (const Row& row : kRows)

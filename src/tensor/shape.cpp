@@ -1,7 +1,6 @@
 #include "nnex/shape.h"
 
 #include <algorithm>
-#include <cassert>
 
 #include "base/checked.h"
 
@@ -49,11 +48,7 @@ std::optional<int64_t> Shape::checked_count() const {
   return product;
 }
 
-int64_t Shape::count() const {
-  auto n = checked_count();
-  assert(n);
-  return n.value_or(0);
-}
+int64_t Shape::count() const { return checked_count().value_or(0); }
 
 std::string Shape::text() const {
   std::string out = "[";

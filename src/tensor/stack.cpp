@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
 
+#include "base/checked.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -40,30 +42,65 @@ Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index) {
   return out;
 }
 
-Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis, const Type& item) {
-  std::vector<int64_t> extents;
-  if (!parts.empty())
-    extents.assign(parts[0].shape().begin(), parts[0].shape().end());
-  else if (item.dims)
+Status Stacker::reserve(int64_t parts) {
+  const auto elements = checked_mul(parts, part_.count());
+  if (!elements) return Error(Code::limit, fmt::format("{} steps of {} are too many elements", parts, part_.text()));
+  NNEX_ASSIGN(Tensor larger, Tensor::make(type_, Shape{*elements}));
+  if (count_ > 0) copy_elements(elements_, 0, larger, 0, count_ * part_.count());
+  elements_ = std::move(larger);
+  room_ = parts;
+  return {};
+}
+
+Status Stacker::add(const Tensor& part) {
+  if (count_ == 0) {
+    if (bits(part.dtype()) < 8) return Error(Code::unsupported, "stacks of tensors narrower than a byte");
+    type_ = part.dtype(), part_ = part.shape();
+    NNEX_TRY(reserve(std::max<int64_t>(expected_, 1)));
+  } else if (!(part.shape() == part_) || part.dtype() != type_) {
+    return Error(Code::fault, fmt::format("steps gave {}{} and {}{}; needed one shape", name(type_), part_.text(),
+                                          name(part.dtype()), part.shape().text()));
+  }
+  if (part_.count() > 0) {
+    if (count_ == room_) NNEX_TRY(reserve(count_ + count_ / 2 + 1));
+    copy_elements(part, 0, elements_, count_ * part_.count(), part_.count());
+  }
+  ++count_;
+  return {};
+}
+
+Result<Tensor> Stacker::take(int64_t axis, const Type& item, bool reversed) {
+  std::vector<int64_t> extents(part_.begin(), part_.end());
+  if (count_ == 0 && item.dims)
     for (const Dim& d : *item.dims) extents.push_back(d.number().value_or(0));
   const int64_t rank = static_cast<int64_t>(extents.size()) + 1;
   if (axis < -rank || axis >= rank)
     return Error(Code::fault, fmt::format("axis {} is outside a result of {} axes", axis, rank));
   if (axis < 0) axis += rank;
-  const DType type = parts.empty() ? item.dtype : parts[0].dtype();
+  const DType type = count_ == 0 ? item.dtype : type_;
   if (bits(type) < 8) return Error(Code::unsupported, "stacks of tensors narrower than a byte");
-  extents.insert(extents.begin() + axis, static_cast<int64_t>(parts.size()));
+  extents.insert(extents.begin() + axis, count_);
+  const Tensor parts = std::move(elements_);
+  if (count_ > 0 && axis == 0 && !reversed && part_.count() > 0)
+    return Tensor::borrow_mutable(type, Shape(extents), const_cast<std::byte*>(parts.data()), parts.owner());
   NNEX_ASSIGN(Tensor out, Tensor::make(type, Shape(extents)));
+  if (out.count() == 0) return out;
   const int64_t outer = extent_product(out.shape(), 0, axis), inner = extent_product(out.shape(), axis + 1, rank);
-  for (size_t p = 0; p < parts.size(); ++p) {
-    if (!(parts[p].shape() == parts[0].shape()) || parts[p].dtype() != type)
-      return Error(Code::fault, fmt::format("steps gave {} and {}; needed one shape", parts[0].shape().text(),
-                                            parts[p].shape().text()));
+  for (int64_t p = 0; p < count_; ++p)
     for (int64_t o = 0; o < outer; ++o)
-      copy_elements(parts[p], o * inner, out,
-                    (o * static_cast<int64_t>(parts.size()) + static_cast<int64_t>(p)) * inner, inner);
-  }
+      copy_elements(parts, ((reversed ? count_ - 1 - p : p) * outer + o) * inner, out, (o * count_ + p) * inner, inner);
   return out;
+}
+
+Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis, const Type& item) {
+  Stacker stacker(static_cast<int64_t>(parts.size()));
+  for (const Tensor& part : parts) NNEX_TRY(stacker.add(part));
+  return stacker.take(axis, item);
+}
+
+Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis) {
+  if (parts.empty()) return Error(Code::invalid_argument, "stack: found no tensor; needed at least one");
+  return stack(parts, axis, Type::tensor(parts.front().dtype()));
 }
 
 }  // namespace nnex

@@ -52,35 +52,52 @@ std::shared_ptr<void> counted(std::shared_ptr<void> memory, const std::shared_pt
 }  // namespace
 
 Result<Tensor> Tensor::make(DType type, Shape shape) {
+  if (bits(type) == 0)
+    return Error(Code::invalid_argument, fmt::format("a tensor of type {}; needed an element type", name(type)));
+  for (int64_t extent : shape)
+    if (extent < 0)
+      return Error(Code::invalid_argument,
+                   fmt::format("a tensor {}{}; needed extents of 0 or more", name(type), shape.text()));
   auto count = shape.checked_count();
   auto bytes = count ? bytes_for(type, *count) : std::nullopt;
   if (!bytes) return Error(Code::limit, fmt::format("a tensor {}{} is too large", name(type), shape.text()));
   const auto& account = AccountScope::current();
   if (account && !account->take(*bytes))
-    return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the run's limit of {}",
+    return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the limit of {}",
                                           name(type), shape.text(), *bytes, account->held(), account->limit()));
-  std::shared_ptr<void> owner = type == DType::str   ? allocate_objects<std::string>(*count)
-                                : type == DType::dim ? allocate_objects<Dim>(*count)
-                                                     : allocate(*bytes);
+  std::shared_ptr<void> owner = type == DType::str ? allocate_objects<std::string>(*count)
+                                : type == kDimType ? allocate_objects<Dim>(*count)
+                                                   : allocate(*bytes);
   if (!owner) {
     if (account) account->give_back(*bytes);
     return Error(Code::limit, fmt::format("no memory for a tensor {}{} of {} bytes", name(type), shape.text(), *bytes));
   }
   if (account) owner = counted(std::move(owner), account, *bytes);
-  return borrow_mutable(type, std::move(shape), owner.get(), owner);
+  void* const data = owner.get();
+  return adopt(type, std::move(shape), data, std::move(owner));
+}
+
+Tensor Tensor::adopt(DType type, Shape shape, void* data, std::shared_ptr<const void> owner) {
+  Tensor t = borrow_mutable(type, std::move(shape), data, std::move(owner));
+  t.writing_ = Writing::alone;
+  return t;
 }
 
 Tensor Tensor::borrow(DType type, Shape shape, const void* data, std::shared_ptr<const void> owner) {
-  return borrow_mutable(type, std::move(shape), const_cast<void*>(data), std::move(owner));
+  Tensor t = borrow_mutable(type, std::move(shape), const_cast<void*>(data), std::move(owner));
+  t.writing_ = Writing::never;
+  return t;
 }
 
 Tensor Tensor::borrow_mutable(DType type, Shape shape, void* data, std::shared_ptr<const void> owner) {
   Tensor t;
   t.dtype_ = type;
-  t.count_ = shape.count();
-  t.bytes_ = bytes_for(type, t.count_).value_or(0);
+  const int64_t count = shape.checked_count().value_or(0);
+  t.bytes_ = bytes_for(type, count).value_or(0);
+  t.count_ = t.bytes_ > 0 ? count : 0;
   t.shape_ = std::move(shape);
   t.data_ = static_cast<std::byte*>(data);
+  t.writing_ = Writing::always;
   t.owner_ = std::move(owner);
   return t;
 }
@@ -91,14 +108,16 @@ bool Tensor::aligned() const {
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
+  if (shape.checked_count() != count_)
+    misused(fmt::format("Tensor::reshaped: {} into {}; needed as many elements", shape_.text(), shape.text()));
   Tensor t = *this;
-  NNEX_ASSERT(shape.count() == count_);
   t.shape_ = std::move(shape);
   return t;
 }
 
 Tensor Tensor::reinterpreted(DType type) const {
-  NNEX_ASSERT(bits(type) == bits(dtype_));
+  if (bits(type) != bits(dtype_) || (type != dtype_ && (is_object(type) || is_object(dtype_))))
+    misused(fmt::format("Tensor::reinterpreted: {} as {}; needed a type of equal width", name(dtype_), name(type)));
   Tensor t = *this;
   t.dtype_ = type;
   return t;
@@ -109,11 +128,24 @@ Result<Tensor> Tensor::aligned_copy() const {
   return clone();
 }
 
+void Tensor::wrong_element(size_t width) const {
+  misused(fmt::format("Tensor::as: a tensor {}{} was read as elements of another kind, of {} bytes; ask dtype() first",
+                      name(dtype_), shape_.text(), width));
+}
+
+void Tensor::not_writable() const {
+  misused(fmt::format("Tensor::mutable_data: {} a tensor {}{}; write its clone()",
+                      writing_ == Writing::never ? "found borrowed, constant bytes of" : "copies share the bytes of",
+                      name(dtype_), shape_.text()));
+}
+
 Result<Tensor> Tensor::clone() const {
+  if (!data_ && bytes_ > 0)
+    return Error(Code::invalid_argument, fmt::format("a tensor {}{} without memory", name(dtype_), shape_.text()));
   NNEX_ASSIGN(Tensor t, make(dtype_, shape_));
   if (dtype_ == DType::str)
     std::copy(strings().begin(), strings().end(), t.mutable_as<std::string>().begin());
-  else if (dtype_ == DType::dim)
+  else if (dtype_ == kDimType)
     std::copy(as<Dim>().begin(), as<Dim>().end(), t.mutable_as<Dim>().begin());
   else if (bytes_ > 0)
     std::memcpy(t.data_, data_, static_cast<size_t>(bytes_));
@@ -152,33 +184,46 @@ inline constexpr DType kTypeOf<bool> = DType::boolean;
 template <>
 inline constexpr DType kTypeOf<std::string> = DType::str;
 template <>
-inline constexpr DType kTypeOf<Dim> = DType::dim;
+inline constexpr DType kTypeOf<Dim> = kDimType;
 }  // namespace
 
 template <class T>
-Tensor Tensor::of(Shape shape, const std::vector<T>& values) {
-  auto made = make(kTypeOf<T>, std::move(shape));
-  NNEX_ASSERT(made.ok() && made->count() == static_cast<int64_t>(values.size()));
+Result<Tensor> Tensor::from(Shape shape, const std::vector<T>& values) {
+  if (const auto count = shape.checked_count(); count && *count != static_cast<int64_t>(values.size()))
+    return Error(Code::invalid_argument,
+                 fmt::format("found {} values; shape {} takes {}", values.size(), shape.text(), *count));
+  NNEX_ASSIGN(Tensor made, make(kTypeOf<T>, std::move(shape)));
   using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-  std::copy(values.begin(), values.end(), made->template mutable_as<Element>().begin());
+  std::copy(values.begin(), values.end(), made.mutable_as<Element>().begin());
+  return made;
+}
+
+template <class T>
+Tensor Tensor::of(Shape shape, const std::vector<T>& values) {
+  auto made = from(std::move(shape), values);
+  if (!made.ok()) misused("Tensor::of: " + made.error().text());
   return std::move(made).value();
 }
 
-template Tensor Tensor::of(Shape, const std::vector<double>&);
-template Tensor Tensor::of(Shape, const std::vector<float>&);
-template Tensor Tensor::of(Shape, const std::vector<f16>&);
-template Tensor Tensor::of(Shape, const std::vector<bf16>&);
-template Tensor Tensor::of(Shape, const std::vector<int64_t>&);
-template Tensor Tensor::of(Shape, const std::vector<int32_t>&);
-template Tensor Tensor::of(Shape, const std::vector<int16_t>&);
-template Tensor Tensor::of(Shape, const std::vector<int8_t>&);
-template Tensor Tensor::of(Shape, const std::vector<uint64_t>&);
-template Tensor Tensor::of(Shape, const std::vector<uint32_t>&);
-template Tensor Tensor::of(Shape, const std::vector<uint16_t>&);
-template Tensor Tensor::of(Shape, const std::vector<uint8_t>&);
-template Tensor Tensor::of(Shape, const std::vector<bool>&);
-template Tensor Tensor::of(Shape, const std::vector<std::string>&);
-template Tensor Tensor::of(Shape, const std::vector<Dim>&);
+#define NNEX_VALUES_OF(T)                                             \
+  template Result<Tensor> Tensor::from(Shape, const std::vector<T>&); \
+  template Tensor Tensor::of(Shape, const std::vector<T>&);
+NNEX_VALUES_OF(double)
+NNEX_VALUES_OF(float)
+NNEX_VALUES_OF(f16)
+NNEX_VALUES_OF(bf16)
+NNEX_VALUES_OF(int64_t)
+NNEX_VALUES_OF(int32_t)
+NNEX_VALUES_OF(int16_t)
+NNEX_VALUES_OF(int8_t)
+NNEX_VALUES_OF(uint64_t)
+NNEX_VALUES_OF(uint32_t)
+NNEX_VALUES_OF(uint16_t)
+NNEX_VALUES_OF(uint8_t)
+NNEX_VALUES_OF(bool)
+NNEX_VALUES_OF(std::string)
+NNEX_VALUES_OF(Dim)
+#undef NNEX_VALUES_OF
 
 std::string Value::text() const {
   if (const Tensor* t = tensor()) return std::string(name(t->dtype())) + t->shape().text();

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "passes/passes.h"
+#include "run/compile.h"
 #include "webnn/context.h"
 
 namespace nnex::ml {
@@ -42,7 +43,7 @@ nnex::Shape extents(const std::vector<uint32_t>& shape) {
 }
 
 /// Takes away what no result depends on, unused inputs too.
-nnex::Status prune(nnex::Graph& graph) {
+nnex::Status prune(ir::Graph& graph) {
   NNEX_TRY(drop_unused(graph));
   for (size_t i = graph.inputs().size(); i-- > 0;)
     if (graph[graph.inputs()[i]].uses.empty()) graph.remove_param(kMain, i);
@@ -50,7 +51,7 @@ nnex::Status prune(nnex::Graph& graph) {
 }
 
 /// The first name that two inputs of a graph share; empty when none do.
-std::string repeated_input(const nnex::Graph& graph) {
+std::string repeated_input(const ir::Graph& graph) {
   std::set<std::string> names;
   for (ValueId v : graph.inputs())
     if (!names.insert(graph[v].name).second) return graph[v].name;
@@ -59,35 +60,20 @@ std::string repeated_input(const nnex::Graph& graph) {
 
 /// What build() hands to the timeline.
 struct Blueprint {
-  nnex::Graph graph;
+  ir::Graph graph;
   std::shared_ptr<GraphState> made = std::make_shared<GraphState>();
 };
-
-/// Makes the plan and packs the weights, so that the first dispatch is like all others: a run that is cancelled before
-/// its first node. What it reads of the inputs is their types.
-nnex::Status plan_ahead(Session& session, const Model& model) {
-  std::vector<Value> in;
-  for (const PortInfo& port : model.inputs()) {
-    NNEX_ASSIGN(nnex::Tensor t, nnex::Tensor::make(port.dtype, nnex::Shape(port.extents)));
-    in.push_back(std::move(t));
-  }
-  const std::atomic<bool> cancelled = true;
-  RunOptions options;
-  options.cancel = &cancelled;
-  auto ran = session.run(in, options);
-  return ran.ok() || ran.error().code() == Code::cancelled ? nnex::Status() : std::move(ran).error();
-}
 
 /// Compiles and opens a session. The model's inputs and outputs are in ascending order of name already.
 nnex::Status compile(Blueprint& b) {
   GraphCore& core = *b.made->core;
-  NNEX_ASSIGN(Model model, Model::compile(std::move(b.graph)));
+  NNEX_ASSIGN(Model model, nnex::compile(std::move(b.graph)));
   SessionOptions options;
   options.threads = b.made->context->threads;
   core.in.resize(model.inputs().size());
   core.out.resize(model.outputs().size());
   Session session = model.session(options);
-  NNEX_TRY(plan_ahead(session, model));
+  NNEX_TRY(session.prepare());
   core.session.emplace(std::move(session));
   return {};
 }
@@ -107,10 +93,11 @@ void describe(Blueprint& b, const NamedOperands& outputs) {
   }
   for (const auto& [name, index] : at) made.core->input_of.push_back(index);
   const auto& results = b.graph.outputs();
+  std::map<ValueId, size_t> place;
+  for (size_t i = 0; i < results.size(); ++i) place.emplace(results[i], i);
   for (const auto& [name, operand] : outputs) {
     made.outputs.emplace(name, OperandDescriptor{operand.dataType(), operand.shape()});
-    const auto r = std::find(results.begin(), results.end(), operand.state()->value);
-    made.core->output_of.push_back(static_cast<size_t>(r - results.begin()));
+    made.core->output_of.push_back(place.at(operand.state()->value));
   }
 }
 
@@ -118,6 +105,7 @@ Status check_outputs(const BuilderState& builder, const NamedOperands& outputs) 
   if (outputs.empty()) return type_error("build: found no outputs; needed at least one");
   for (const auto& [name, operand] : outputs) {
     if (name.empty()) return type_error("build: an output has an empty name");
+    if (operand.empty()) return type_error(fmt::format("build: output '{}' is an empty operand", name));
     if (!builder.owns(operand)) return type_error(fmt::format("build: output '{}' is of another builder", name));
     if (operand.state()->role != OperandState::Role::computed)
       return type_error(fmt::format("build: output '{}' is an input or a constant", name));
@@ -153,6 +141,11 @@ Status BuilderState::can_build() const {
   return {};
 }
 
+Status usable(const std::shared_ptr<BuilderState>& builder) {
+  if (!builder) return type_error("the builder is empty; needed one of GraphBuilder::create()");
+  return builder->can_build();
+}
+
 Operand BuilderState::operand(ValueId value, DataType type, std::vector<uint32_t> shape, OperandState::Role role) {
   graph.set_type(value, Type::tensor(dtype_of(type), dims_of(extents(shape))));
   auto state = std::make_shared<OperandState>();
@@ -165,7 +158,7 @@ Operand BuilderState::operand(ValueId value, DataType type, std::vector<uint32_t
 }
 
 Result<GraphBuilder> GraphBuilder::create(const Context& context) {
-  if (context.empty()) return type_error("GraphBuilder: needed a context");
+  if (context.empty()) return type_error("GraphBuilder: the context is empty");
   if (context.state()->lost()) return invalid_state("GraphBuilder: the context is lost");
   GraphBuilder builder;
   builder.state_ = std::make_shared<BuilderState>();
@@ -174,7 +167,7 @@ Result<GraphBuilder> GraphBuilder::create(const Context& context) {
 }
 
 Result<Operand> GraphBuilder::input(const std::string& name, const OperandDescriptor& descriptor) {
-  NNEX_TRY(state_->can_build());
+  NNEX_TRY(usable(state_));
   if (name.empty()) return type_error("input: the name is empty");
   NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, fmt::format("input '{}'", name)));
   const ValueId v = state_->graph.add_param(kMain, name, Type());
@@ -182,7 +175,7 @@ Result<Operand> GraphBuilder::input(const std::string& name, const OperandDescri
 }
 
 Result<Operand> GraphBuilder::constant(const OperandDescriptor& descriptor, BufferSource buffer) {
-  NNEX_TRY(state_->can_build());
+  NNEX_TRY(usable(state_));
   NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, "constant"));
   NNEX_TRY(check_buffer(descriptor, buffer, "constant"));
   auto made = nnex::Tensor::make(dtype_of(descriptor.dataType), extents(descriptor.shape));
@@ -194,7 +187,8 @@ Result<Operand> GraphBuilder::constant(const OperandDescriptor& descriptor, Buff
 }
 
 Result<Operand> GraphBuilder::constant(DataType dataType, const Number& value) {
-  NNEX_TRY(state_->can_build());
+  NNEX_TRY(usable(state_));
+  NNEX_TRY(check_type_exists(dataType, "constant"));
   if (dataType == DataType::int4 || dataType == DataType::uint4)
     return type_error(fmt::format("constant: a scalar cannot be {}", name(dataType)));
   if (value.big_int() && dataType != DataType::int64 && dataType != DataType::uint64)
@@ -204,9 +198,9 @@ Result<Operand> GraphBuilder::constant(DataType dataType, const Number& value) {
 }
 
 Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
-  NNEX_TRY(state_->can_build());
-  if (tensor.empty() || tensor.state()->context != state_->context)
-    return type_error("constant: the tensor is of another context");
+  NNEX_TRY(usable(state_));
+  if (tensor.empty()) return type_error("constant: the tensor is empty");
+  if (tensor.state()->context != state_->context) return type_error("constant: the tensor is of another context");
   if (!tensor.constant()) return type_error("constant: the tensor is not a constant tensor");
   if (tensor.state()->gone()) return type_error("constant: the tensor is destroyed");
   state_->constant_tensors.push_back(tensor.state());
@@ -215,19 +209,19 @@ Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
 }
 
 Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
-  if (Status s = state_->can_build(); !s.ok()) return rejected(std::move(s).error());
+  if (Status s = usable(state_); !s.ok()) return rejected(std::move(s).error());
   if (Status s = check_outputs(*state_, outputs); !s.ok()) return rejected(std::move(s).error());
   state_->built = true;
   auto plan = std::make_shared<Blueprint>();
   plan->graph = std::move(state_->graph);
-  state_->graph = nnex::Graph();
+  state_->graph = ir::Graph();
   state_->constant_tensors.clear();
   plan->made->context = state_->context;
   plan->made->core->context = state_->context->core;
   std::vector<ValueId> results;
+  std::set<ValueId> taken;
   for (const auto& [name, operand] : outputs)
-    if (std::find(results.begin(), results.end(), operand.state()->value) == results.end())
-      results.push_back(operand.state()->value);
+    if (taken.insert(operand.state()->value).second) results.push_back(operand.state()->value);
   plan->graph.set_results(kMain, std::move(results));
   if (nnex::Status s = prune(plan->graph); !s.ok()) return rejected(from_engine(ErrorKind::OperationError, s.error()));
   if (const std::string name = repeated_input(plan->graph); !name.empty())

@@ -29,7 +29,7 @@ struct OperandState {
 /// A builder: nodes of operations are appended to block 0 of `graph` as they are called; build() takes it away.
 struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::shared_ptr<ContextState> context;
-  nnex::Graph graph;
+  ir::Graph graph;
   std::vector<std::shared_ptr<TensorState>> constant_tensors;  ///< Those of constant(tensor).
   bool built = false;
 
@@ -43,12 +43,24 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
                   OperandState::Role role = OperandState::Role::computed);
 };
 
+/// What every call on a builder asks first: can_build(), and TypeError for an empty builder.
+Status usable(const std::shared_ptr<BuilderState>& builder);
+
+/// What a handle points to; the program ends where that is nothing. `call`: "Operand::shape".
+template <class State>
+State& held(const std::shared_ptr<State>& state, const char* call) {
+  if (!state) misused(std::string(call) + ": the handle is empty (default-constructed, or moved elsewhere)");
+  return *state;
+}
+
 /// Largest extent, element count and byte length of a tensor; largest rank.
 inline constexpr int64_t kMaxDimension = 2147483647;
 inline constexpr int64_t kMaxElements = 2147483647;
 inline constexpr int64_t kMaxTensorBytes = 2147483647;
 inline constexpr uint32_t kMaxRank = 8;
 
+/// TypeError for a number that is no enumerator.
+Status check_type_exists(DataType type, std::string_view what);
 /// The specification's "check dimensions": every extent in 1..2^31-1, at most 2^31-1 elements and kMaxTensorBytes
 /// bytes, rank at most kMaxRank. `what` begins the message ("input 'x'", "output of conv2d"). Error: TypeError.
 Status check_dimensions(DataType type, const std::vector<uint32_t>& shape, std::string_view what);

@@ -154,6 +154,7 @@ Status check_rank(const Step& step, std::string_view operand, size_t rank) {
 Status check_operands(const Step& step) {
   NNEX_TRY(each_operand(step, [&](std::string_view name, const Operand& o) -> Status {
     if (step.builder().owns(o)) return {};
+    if (o.empty()) return step.fail("{} is an empty operand; needed one that a builder made", name);
     return step.fail("{} is an operand of another builder", name);
   }));
   if (auto* list = step.args().values.empty() ? nullptr : std::get_if<std::vector<Operand>>(&step.args().values[0]);

@@ -20,6 +20,13 @@ Future<T> rejected(Error error) {
   return promise.future();
 }
 
+/// What every call on a context asks first.
+Status usable(const std::shared_ptr<ContextState>& context, std::string_view call) {
+  if (!context) return type_error(fmt::format("{}: the context is empty", call));
+  if (context->lost()) return invalid_state(fmt::format("{}: {}", call, kLost));
+  return {};
+}
+
 /// Registers an item, and now and then forgets those that are gone.
 template <class T>
 void keep(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& item) {
@@ -28,19 +35,23 @@ void keep(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& item) {
   list.push_back(item);
 }
 
-std::string shown(const OperandDescriptor& d) {
+template <class Descriptor>
+std::string shown(const Descriptor& d) {
   return fmt::format("{} [{}]", name(d.dataType), fmt::join(d.shape, ", "));
 }
 
 /// Bytes of a tensor, all 0 or copied; an engine error when they cannot be had.
-nnex::Result<nnex::Tensor> make_bytes(const OperandDescriptor& d, std::span<const std::byte> from) {
+template <class Descriptor>
+nnex::Result<nnex::Tensor> make_bytes(const Descriptor& d, std::span<const std::byte> from) {
   std::vector<int64_t> extents(d.shape.begin(), d.shape.end());
   NNEX_ASSIGN(nnex::Tensor t, nnex::Tensor::make(dtype_of(d.dataType), Shape(extents)));
   if (from.empty())
     std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
   else
     std::memcpy(t.mutable_data(), from.data(), from.size());
-  return t;
+  // The timeline alone writes it, in the order of the calls, while sessions hold copies of the tensor.
+  std::byte* const data = t.mutable_data();
+  return nnex::Tensor::borrow_mutable(t.dtype(), t.shape(), data, t.owner());
 }
 
 /// What dispatch and the graph each call their inputs (or outputs) must be the same, in type and shape too. Appends the
@@ -49,7 +60,8 @@ Status match_ports(const ContextState& context, const std::map<std::string, Oper
                    const NamedTensors& tensors, const char* what, std::vector<std::shared_ptr<TensorMemory>>& out) {
   auto port = ports.begin();
   for (const auto& [found, tensor] : tensors) {
-    if (tensor.empty() || tensor.state()->context.get() != &context)
+    if (tensor.empty()) return type_error(fmt::format("dispatch: {} '{}' is an empty tensor", what, found));
+    if (tensor.state()->context.get() != &context)
       return type_error(fmt::format("dispatch: {} '{}' is a tensor of another context", what, found));
     const TensorState& t = *tensor.state();
     if (t.gone()) return type_error(fmt::format("dispatch: {} '{}' is a destroyed tensor", what, found));
@@ -164,8 +176,9 @@ Future<Context> createContext(const ContextOptions& options, Environment environ
 }
 
 Status Context::dispatch(const Graph& graph, const NamedTensors& inputs, const NamedTensors& outputs) const {
-  if (state_->lost()) return invalid_state(fmt::format("dispatch: {}", kLost));
-  if (graph.empty() || graph.state()->context != state_) return type_error("dispatch: the graph is of another context");
+  NNEX_TRY(usable(state_, "dispatch"));
+  if (graph.empty()) return type_error("dispatch: the graph is empty");
+  if (graph.state()->context != state_) return type_error("dispatch: the graph is of another context");
   const GraphState& g = *graph.state();
   if (g.destroyed.load(std::memory_order_acquire)) return invalid_state("dispatch: the graph is destroyed");
   Work work;
@@ -179,7 +192,7 @@ Status Context::dispatch(const Graph& graph, const NamedTensors& inputs, const N
 }
 
 Future<Tensor> Context::createTensor(const TensorDescriptor& descriptor) const {
-  if (state_->lost()) return rejected<Tensor>(invalid_state(fmt::format("createTensor: {}", kLost)));
+  if (Status s = usable(state_, "createTensor"); !s.ok()) return rejected<Tensor>(std::move(s).error());
   if (Status s = check_dimensions(descriptor.dataType, descriptor.shape, "createTensor"); !s.ok())
     return rejected<Tensor>(std::move(s).error());
   auto tensor = std::make_shared<TensorState>();
@@ -208,8 +221,15 @@ Future<Tensor> Context::createTensor(const TensorDescriptor& descriptor) const {
   return promise.future();
 }
 
+Future<Tensor> Context::createTensor(const OperandDescriptor& descriptor, TensorUsage usage) const {
+  return createTensor(TensorDescriptor{.dataType = descriptor.dataType,
+                                       .shape = descriptor.shape,
+                                       .readable = usage.readable,
+                                       .writable = usage.writable});
+}
+
 Future<Tensor> Context::createConstantTensor(const OperandDescriptor& descriptor, BufferSource data) const {
-  if (state_->lost()) return rejected<Tensor>(invalid_state(fmt::format("createConstantTensor: {}", kLost)));
+  if (Status s = usable(state_, "createConstantTensor"); !s.ok()) return rejected<Tensor>(std::move(s).error());
   if (Status s = check_dimensions(descriptor.dataType, descriptor.shape, "createConstantTensor"); !s.ok())
     return rejected<Tensor>(std::move(s).error());
   if (Status s = check_buffer(descriptor, data, "createConstantTensor"); !s.ok())
@@ -218,7 +238,7 @@ Future<Tensor> Context::createConstantTensor(const OperandDescriptor& descriptor
   if (!content.ok()) return rejected<Tensor>(from_engine(ErrorKind::UnknownError, content.error()));
   auto tensor = std::make_shared<TensorState>();
   tensor->context = state_;
-  static_cast<OperandDescriptor&>(tensor->descriptor) = descriptor;
+  tensor->descriptor = {.dataType = descriptor.dataType, .shape = descriptor.shape};
   tensor->constant = true;
   tensor->bytes = static_cast<int64_t>(data.bytes.size());
   tensor->content = std::move(content).value();
@@ -235,10 +255,11 @@ Future<Tensor> Context::createConstantTensor(const OperandDescriptor& descriptor
   return promise.future();
 }
 
-Status check_readable(const ContextState& context, const Tensor& tensor) {
-  if (tensor.empty() || tensor.state()->context.get() != &context)
-    return type_error("readTensor: the tensor is of another context");
-  if (context.lost()) return invalid_state(fmt::format("readTensor: {}", kLost));
+Status check_readable(const std::shared_ptr<ContextState>& context, const Tensor& tensor) {
+  if (!context) return usable(context, "readTensor");
+  if (tensor.empty()) return type_error("readTensor: the tensor is empty");
+  if (tensor.state()->context != context) return type_error("readTensor: the tensor is of another context");
+  if (context->lost()) return invalid_state(fmt::format("readTensor: {}", kLost));
   if (tensor.state()->gone()) return invalid_state("readTensor: the tensor is destroyed");
   if (!tensor.readable()) return type_error("readTensor: the tensor is not readable");
   return {};
@@ -246,7 +267,7 @@ Status check_readable(const ContextState& context, const Tensor& tensor) {
 
 Future<std::vector<std::byte>> Context::readTensor(const Tensor& tensor) const {
   using Bytes = std::vector<std::byte>;
-  if (Status s = check_readable(*state_, tensor); !s.ok()) return rejected<Bytes>(std::move(s).error());
+  if (Status s = check_readable(state_, tensor); !s.ok()) return rejected<Bytes>(std::move(s).error());
   Promise<Bytes> promise;
   auto memory = tensor.state()->memory;
   const uint64_t id = memory->reads.add([promise](const Error& e) { promise.settle(e); });
@@ -266,7 +287,7 @@ Future<std::vector<std::byte>> Context::readTensor(const Tensor& tensor) const {
 }
 
 Future<Nothing> Context::readTensor(const Tensor& tensor, std::span<std::byte> outputData) const {
-  if (Status s = check_readable(*state_, tensor); !s.ok()) return rejected<Nothing>(std::move(s).error());
+  if (Status s = check_readable(state_, tensor); !s.ok()) return rejected<Nothing>(std::move(s).error());
   if (static_cast<int64_t>(outputData.size()) < tensor.state()->bytes)
     return rejected<Nothing>(type_error(fmt::format("readTensor: found room for {} bytes; the tensor has {}",
                                                     outputData.size(), tensor.state()->bytes)));
@@ -293,8 +314,9 @@ Future<Nothing> Context::readTensor(const Tensor& tensor, std::span<std::byte> o
 }
 
 Status Context::writeTensor(const Tensor& tensor, BufferSource inputData) const {
-  if (tensor.empty() || tensor.state()->context != state_)
-    return type_error("writeTensor: the tensor is of another context");
+  if (!state_) return usable(state_, "writeTensor");
+  if (tensor.empty()) return type_error("writeTensor: the tensor is empty");
+  if (tensor.state()->context != state_) return type_error("writeTensor: the tensor is of another context");
   TensorState& t = *tensor.state();
   if (state_->lost()) return invalid_state(fmt::format("writeTensor: {}", kLost));
   if (t.gone()) return invalid_state("writeTensor: the tensor is destroyed");
@@ -311,11 +333,14 @@ Status Context::writeTensor(const Tensor& tensor, BufferSource inputData) const 
 }
 
 const OpSupportLimits& Context::opSupportLimits() const { return op_support_limits(); }
-bool Context::accelerated() const { return state_->options.accelerated; }
-Future<ContextLostInfo> Context::lost() const { return state_->core->lost_promise.future(); }
+bool Context::accelerated() const { return held(state_, "Context::accelerated").options.accelerated; }
+Future<ContextLostInfo> Context::lost() const {
+  if (!state_) return rejected<ContextLostInfo>(type_error("lost: the context is empty"));
+  return state_->core->lost_promise.future();
+}
 
 void Context::destroy() const {
-  if (state_->lost()) return;
+  if (!state_ || state_->lost()) return;
   state_->core->lose("destroyed by destroy()");
   Work work;
   work.call = [core = state_->core] { core->free_all(); };
@@ -323,7 +348,7 @@ void Context::destroy() const {
 }
 
 void Tensor::destroy() const {
-  if (state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
+  if (!state_ || state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
   state_->memory->reads.reject_all(invalid_state("readTensor: the tensor was destroyed"));
   Work work;
   work.call = [memory = state_->memory] { memory->free(); };
@@ -331,7 +356,7 @@ void Tensor::destroy() const {
 }
 
 void Graph::destroy() const {
-  if (state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
+  if (!state_ || state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
   Work work;
   work.call = [core = state_->core] { core->session.reset(); };
   state_->context->timeline.push(std::move(work));

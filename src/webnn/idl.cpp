@@ -312,7 +312,9 @@ Result<OperandDescriptor> to_operand_descriptor(const Value& v, std::string_view
 
 Result<TensorDescriptor> to_tensor_descriptor(const Value& v, std::string_view what) {
   TensorDescriptor d;
-  NNEX_ASSIGN(static_cast<OperandDescriptor&>(d), to_operand_descriptor(v, what));
+  NNEX_ASSIGN(OperandDescriptor typed, to_operand_descriptor(v, what));
+  d.dataType = typed.dataType;
+  d.shape = std::move(typed.shape);
   d.readable = to_boolean(v.member("readable"));
   d.writable = to_boolean(v.member("writable"));
   return d;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/spelling.h"
 #include "ops/shape.h"
+#include "standards/spelling.h"
 #include "webnn/idl.h"
 #include "webnn/ports.h"
 
@@ -130,11 +130,11 @@ ValueId Lowering::reshaped(ValueId v, const Ints& to) {
 
 ValueId Lowering::impossible(std::string_view why) {
   if (failed()) return {};
-  const NodeId id = builder_.node(foreign_op(), {}, 1, nullptr);
-  auto foreign = std::make_shared<Foreign>();
-  foreign->domain = "webnn";
-  foreign->name = fmt::format("{} with {}", step_.method().name, why);
-  graph_.set_foreign(id, std::move(foreign));
+  const NodeId id = builder_.node(custom_op(), {}, 1, nullptr);
+  auto custom = std::make_shared<CustomNode>();
+  custom->domain = "webnn";
+  custom->name = fmt::format("{} with {}", step_.method().name, why);
+  graph_.set_custom(id, std::move(custom));
   types_.grow();
   const ValueId v = graph_[id].out[0];
   const OutputDesc& out = step_.outputs[0];

@@ -59,7 +59,7 @@ class Lowering {
   bool failed() const { return !status_.ok(); }
 
   const Step& step_;
-  nnex::Graph& graph_;
+  ir::Graph& graph_;
   Builder builder_;
   Inference types_;
   std::vector<ValueId> results_;

@@ -85,6 +85,9 @@ using Limits = List<OperandLimit, 11>;
 /// The limits of an operation, in the specification's order; `name` must be one of the 95.
 const Limits& limits_of(std::string_view operation);
 
+/// What the operation gives, in the specification's terms; `name` must be one of the 95.
+std::string_view summary_of(std::string_view operation);
+
 // ---- Operations
 
 class Step;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/table.h"
 #include "webnn/method.h"
 
 namespace nnex::ml {
@@ -62,11 +61,23 @@ std::string argument(const Param& p) {
 }
 
 std::string member(const Param& p) {
-  if (p.standard.empty()) return fmt::format("  std::optional<{}> {};\n", plain_type(p), p.name);
+  if (p.standard.empty()) return fmt::format("  std::optional<{}> {} = {{}};\n", plain_type(p), p.name);
   std::string standard(p.standard);
   if (p.kind == ArgKind::word) standard = fmt::format("{}::{}", short_name(p.words->name), enumerator(standard));
   if (p.kind == ArgKind::data_type) standard = fmt::format("DataType::{}", standard);
   return fmt::format("  {} {} = {};\n", plain_type(p), p.name, standard);
+}
+
+/// A comment of lines of 120 columns at most, with an indent of two.
+std::string comment(std::string_view sentence) {
+  constexpr size_t kWidth = 114;
+  std::string out;
+  while (!sentence.empty()) {
+    const size_t cut = sentence.size() <= kWidth ? sentence.size() : sentence.rfind(' ', kWidth);
+    out += fmt::format("  /// {}\n", sentence.substr(0, cut));
+    sentence.remove_prefix(std::min(cut + 1, sentence.size()));
+  }
+  return out;
 }
 
 std::string returned(const Method& m) { return m.several ? "Result<std::vector<Operand>>" : "Result<Operand>"; }
@@ -105,18 +116,22 @@ std::string enumerations() {
 
 std::string typed_methods_header() {
   std::string out = R"(#pragma once
-/// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/typed.cpp): do not edit.
+/// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/methods.cpp) by
+/// `webnn_typed_test --print`: do not edit.
+///
+/// Options are plain structs: {.label = "first", .strides = {{2, 2}}} names members in their order, label first.
 
 #include "nnex/webnn_types.h"
 
 // clang-format off
 
+#pragma GCC visibility push(default)
 namespace nnex::ml {
 
 )";
   out += enumerations();
   for (const OptionsType* o : option_types()) {
-    out += fmt::format("\n/// {}.\nstruct {} : OperatorOptions {{\n", o->name, short_name(o->name));
+    out += fmt::format("\n/// {}.\nstruct {} {{\n  std::string label = {{}};\n", o->name, short_name(o->name));
     for (const Param& p : o->members) out += member(p);
     out += "};\n";
   }
@@ -128,8 +143,7 @@ class Operations {
  public:
 )";
   for (const Method& m : methods()) {
-    const Spelled row = find_spelling(Format::webnn, "", m.name);
-    if (row.op) out += fmt::format("  /// {}\n", row.op->summary);
+    out += comment(summary_of(m.name));
     out += fmt::format("  {} {}({} = {{}});\n", returned(m), m.name, arguments(m));
   }
   return out + R"(
@@ -138,11 +152,13 @@ class Operations {
 };
 
 }  // namespace nnex::ml
+#pragma GCC visibility pop
 )";
 }
 
 std::string typed_methods_source() {
-  std::string out = R"(// The typed operations. Printed from their descriptions (src/webnn/typed.cpp): do not edit.
+  std::string out =
+      R"(// The typed operations. Printed from their descriptions (src/webnn/methods.cpp) by `webnn_typed_test --print`.
 
 #include "nnex/webnn_ops.h"
 
@@ -158,7 +174,7 @@ namespace nnex::ml {
     for (const Param& p : m.params) values += fmt::format(", arg({})", p.name);
     for (const Param& p : m.options->members) values += fmt::format(", arg(options.{})", p.name);
     out +=
-        fmt::format("{} Operations::{}({}) {{\n  return {}(typed_call(*state_, \"{}\", options.label, {{{}}}));\n}}\n",
+        fmt::format("{} Operations::{}({}) {{\n  return {}(typed_call(state_, \"{}\", options.label, {{{}}}));\n}}\n",
                     returned(m), m.name, arguments(m), m.several ? "" : "only_one", m.name, values.substr(2));
   }
   return out + "\n}  // namespace nnex::ml\n";

@@ -21,6 +21,7 @@ Status check_finite(const Param& p, double x) {
 /// What web IDL would have refused, and words for numbers.
 Status complete(const Param& p, Arg& value) {
   if (auto* x = std::get_if<double>(&value)) return check_finite(p, *x);
+  if (auto* type = std::get_if<DataType>(&value)) return check_type_exists(*type, p.name);
   if (auto* list = std::get_if<Reals>(&value))
     for (double x : *list) NNEX_TRY(check_finite(p, x));
   if (p.kind == ArgKind::word && value.index() != 0) {
@@ -39,8 +40,9 @@ Status complete(const Param& p, Arg& value) {
 
 }  // namespace
 
-Result<std::vector<Operand>> typed_call(BuilderState& builder, std::string_view operation, const std::string& label,
-                                        std::vector<Arg> values) {
+Result<std::vector<Operand>> typed_call(const std::shared_ptr<BuilderState>& builder, std::string_view operation,
+                                        const std::string& label, std::vector<Arg> values) {
+  NNEX_TRY(usable(builder));
   const Method* method = find_method(operation);
   NNEX_ASSERT(method);
   Arguments args(*method);
@@ -48,7 +50,7 @@ Result<std::vector<Operand>> typed_call(BuilderState& builder, std::string_view 
   args.values = std::move(values);
   args.label = label;
   for (size_t i = 0; i < args.values.size(); ++i) NNEX_TRY(complete(args.param(i), args.values[i]));
-  return call(builder, args);
+  return call(*builder, args);
 }
 
 }  // namespace nnex::ml

@@ -38,8 +38,8 @@ Arg arg(const std::optional<T>& v) {
 
 /// The call with its arguments in order, options after them. Errors: as call(), and TypeError for numbers that must be
 /// finite and enumerators that do not exist.
-Result<std::vector<Operand>> typed_call(BuilderState& builder, std::string_view operation, const std::string& label,
-                                        std::vector<Arg> values);
+Result<std::vector<Operand>> typed_call(const std::shared_ptr<BuilderState>& builder, std::string_view operation,
+                                        const std::string& label, std::vector<Arg> values);
 
 inline Result<Operand> only_one(Result<std::vector<Operand>> operands) {
   if (!operands.ok()) return std::move(operands).error();

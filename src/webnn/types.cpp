@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
+#include "base/shorten.h"
+#include "base/try.h"
 #include "nnex/webnn.h"
 #include "tensor/type.h"
 #include "webnn/builder.h"
@@ -28,11 +27,20 @@ static_assert(std::size(kTypes) == kDataTypes);
 constexpr std::string_view kKinds[] = {"TypeError",      "InvalidStateError", "NotSupportedError",
                                        "OperationError", "UnknownError",      "SecurityError"};
 
-const TypeRow& row(DataType type) { return kTypes[static_cast<size_t>(type)]; }
+bool exists(DataType type) { return static_cast<int>(type) < kDataTypes; }
+
+const TypeRow& row(DataType type) {
+  if (!exists(type)) misused(fmt::format("there is no DataType {}", static_cast<int>(type)));
+  return kTypes[static_cast<size_t>(type)];
+}
 
 }  // namespace
 
 std::string_view name(ErrorKind kind) { return kKinds[static_cast<size_t>(kind)]; }
+void no_value(const Error& error) {
+  misused("the value of a failed Result was taken (ask ok() first): " + error.text());
+}
+
 std::string Error::text() const { return fmt::format("{}: {}", name(kind), message); }
 
 std::string_view name(DataType type) { return row(type).name; }
@@ -49,7 +57,7 @@ std::optional<DataType> data_type_of(DType type) {
   return std::nullopt;
 }
 
-Error type_error(std::string message) { return {ErrorKind::TypeError, std::move(message)}; }
+Error type_error(std::string message) { return {ErrorKind::TypeError, shortened(std::move(message))}; }
 Error invalid_state(std::string message) { return {ErrorKind::InvalidStateError, std::move(message)}; }
 Error from_engine(ErrorKind kind, const nnex::Error& error) { return {kind, error.text()}; }
 
@@ -59,7 +67,13 @@ int64_t byte_length(DataType type, const std::vector<uint32_t>& shape) {
   return bytes_for(dtype_of(type), count).value_or(0);
 }
 
+Status check_type_exists(DataType type, std::string_view what) {
+  if (exists(type)) return {};
+  return type_error(fmt::format("{}: there is no data type {}", what, static_cast<int>(type)));
+}
+
 Status check_dimensions(DataType type, const std::vector<uint32_t>& shape, std::string_view what) {
+  NNEX_TRY(check_type_exists(type, what));
   if (shape.size() > kMaxRank)
     return type_error(fmt::format("{}: found rank {}; needed at most {}", what, shape.size(), kMaxRank));
   int64_t count = 1;
@@ -75,16 +89,18 @@ Status check_dimensions(DataType type, const std::vector<uint32_t>& shape, std::
                                 fmt::join(shape, ", "), bytes, kMaxTensorBytes));
 }
 
-DataType Operand::dataType() const { return state_->dataType; }
-const std::vector<uint32_t>& Operand::shape() const { return state_->shape; }
+DataType Operand::dataType() const { return held(state_, "Operand::dataType").dataType; }
+const std::vector<uint32_t>& Operand::shape() const { return held(state_, "Operand::shape").shape; }
 
-DataType Tensor::dataType() const { return state_->descriptor.dataType; }
-const std::vector<uint32_t>& Tensor::shape() const { return state_->descriptor.shape; }
-bool Tensor::readable() const { return state_->descriptor.readable; }
-bool Tensor::writable() const { return state_->descriptor.writable; }
-bool Tensor::constant() const { return state_->constant; }
+DataType Tensor::dataType() const { return held(state_, "Tensor::dataType").descriptor.dataType; }
+const std::vector<uint32_t>& Tensor::shape() const { return held(state_, "Tensor::shape").descriptor.shape; }
+bool Tensor::readable() const { return held(state_, "Tensor::readable").descriptor.readable; }
+bool Tensor::writable() const { return held(state_, "Tensor::writable").descriptor.writable; }
+bool Tensor::constant() const { return held(state_, "Tensor::constant").constant; }
 
-const std::map<std::string, OperandDescriptor>& Graph::inputs() const { return state_->inputs; }
-const std::map<std::string, OperandDescriptor>& Graph::outputs() const { return state_->outputs; }
+const std::map<std::string, OperandDescriptor>& Graph::inputs() const { return held(state_, "Graph::inputs").inputs; }
+const std::map<std::string, OperandDescriptor>& Graph::outputs() const {
+  return held(state_, "Graph::outputs").outputs;
+}
 
 }  // namespace nnex::ml

@@ -53,6 +53,14 @@ def parse_tensor(text, words):
     return T(dtype, a.reshape(shape))
 
 
+def attribute(text):
+    """True or false, what Python writes alike, or a tensor with its elements: f32[2](1, 2)."""
+    if text in ("true", "false"):
+        return text == "true"
+    tensor = re.fullmatch(r"(\w+\[.*\])\((.*)\)", text)
+    return parse_tensor(tensor[1], re.findall(r"[^\s,]+", tensor[2])).a if tensor else ast.literal_eval(text)
+
+
 def read(path):
     case = None
     for line in path.read_text().splitlines():
@@ -67,7 +75,7 @@ def read(path):
             case["says"] = words[1]
         elif words[1] == "=":
             value = line.split("=", 1)[1].strip()
-            case["attrs"][words[0]] = value == "true" if value in ("true", "false") else ast.literal_eval(value)
+            case["attrs"][words[0]] = attribute(value)
         else:
             near = {"ulp": 0.0, "abs": 0.0, "rel": 0.0}
             elements = words[3:]
@@ -123,7 +131,7 @@ RULES.update({
     "leaky_relu": real(lambda x, c: np.where(x < 0, c.get("alpha", 0.01) * x, x)),
     "log2": real(lambda x, c: np.log2(x)),
     "mish": real(lambda x, c: x * np.tanh(np.log1p(np.exp(x)))),
-    "relu": real(lambda x, c: np.where(x < 0, 0, x)),
+    "relu": real(lambda x, c: np.where(x > 0, x, 0) if c.get("nans") == "compare" else np.where(x < 0, 0, x)),
     "selu": real(lambda x, c: 1.0507009873554805 * np.where(x < 0, 1.6732632423543772 * np.expm1(x), x)),
     "shrink": real(lambda x, c: np.where(x < -c["lambda"], x + c["bias"], np.where(x > c["lambda"], x - c["bias"], 0))),
     "sigmoid": real(lambda x, c: sigmoid(x)),
@@ -190,10 +198,15 @@ def nan_extreme(pick):
     return f
 
 
+def extreme(pick, before):
+    """NaN passes, or NNEF's select(before(x, y), x, y)."""
+    return lambda c: each((lambda p, q: p if before(p, q) else q) if c.get("nans") == "compare" else nan_extreme(pick))(c)
+
+
 RULES.update({
     "add": each(lambda p, q: p + q), "sub": each(lambda p, q: p - q), "mul": each(lambda p, q: p * q),
     "div": each(trunc_div), "pow": each(power),
-    "max": each(nan_extreme(max)), "min": each(nan_extreme(min)),
+    "max": extreme(max, lambda p, q: p > q), "min": extreme(min, lambda p, q: p < q),
     "prelu": each(lambda p, q: p),
     "bitwise_xor": each(lambda p, q: p ^ q),
 })
@@ -275,6 +288,10 @@ def select(c):
 @rule("clamp")
 def clamp(c):
     x = wide(c["x"])
+    if c.get("nans") == "compare":
+        if c.get("crossed") == "high":
+            return {"y": -by_comparison(-x, -wide(c["high"]), -wide(c["low"]))}
+        return {"y": by_comparison(x, wide(c["low"]), wide(c["high"]))}
     low = wide(c["low"]) if "low" in c and not np.isnan(c["low"].a).any() else -np.inf
     high = wide(c["high"]) if "high" in c and not np.isnan(c["high"].a).any() else np.inf
     if c.get("crossed") == "high":
@@ -601,11 +618,17 @@ def whole_range(bits, signed, symmetric):
     return 0, 2 ** bits - 1
 
 
+def by_comparison(x, low, high):
+    """NNEF's clamp, of a NaN too."""
+    y = np.where(x < high, x, high)
+    return np.where(y > low, y, low)
+
+
 @rule("min_max_linear_quantize")
 def min_max(c):
     x, low, high = wide(c["x"]), float(c["low"].a), float(c["high"].a)
     steps = 2 ** c["bits"] - 1 - (1 if c["signed"] and c["symmetric"] else 0)
-    q = np.clip(x, low, high)
+    q = by_comparison(x, low, high)
     if high == low:
         return {"y": q}
     step = (high - low) / steps
@@ -616,7 +639,7 @@ def min_max(c):
 def zero_point(c):
     x, zero, scale = wide(c["x"]), wide(c["zero"]), wide(c["scale"])
     low, high = whole_range(c["bits"], c["signed"], c["symmetric"])
-    return {"y": (np.clip(np.rint(x / scale) + zero, low, high) - zero) * scale}
+    return {"y": (by_comparison(np.rint(x / scale) + zero, low, high) - zero) * scale}
 
 
 @rule("logarithmic_quantize")
@@ -715,13 +738,14 @@ def pad(c):
     pads = [(0, 0)] * x.ndim
     for k, a in enumerate(axes):
         pads[a] = (p[k], p[k + len(axes)])
-    for a, (before, after) in enumerate(pads):  # negative amounts crop
-        x = x[(slice(None),) * a + (slice(max(-before, 0), x.shape[a] - max(-after, 0)),)]
-    pads = [(max(b, 0), max(e, 0)) for b, e in pads]
+    more = [(max(b, 0), max(e, 0)) for b, e in pads]
     mode = {"constant": "constant", "replicate": "edge", "reflect": "reflect", "reflect_even": "symmetric", "wrap": "wrap"}
     mode = mode[c.get("border", "constant")]
     value = c["value"].a if "value" in c else 0
-    return {"y": np.pad(x, pads, mode, constant_values=value) if mode == "constant" else np.pad(x, pads, mode)}
+    y = np.pad(x, more, mode, constant_values=value) if mode == "constant" else np.pad(x, more, mode)
+    for a, (before, after) in enumerate(pads):  # negative amounts crop
+        y = y[(slice(None),) * a + (slice(max(-before, 0), y.shape[a] - max(-after, 0)),)]
+    return {"y": y}
 
 
 @rule("split")
@@ -1089,7 +1113,8 @@ def by_norm(c):
     x = wide(c["x"])
     axes = tuple(c.get("axes", [-1]))
     n = np.abs(x).sum(axis=axes, keepdims=True) if c["row"][1] == "1" else np.sqrt((x * x).sum(axis=axes, keepdims=True))
-    y = x / n
+    least = c.get("epsilon", 0.0)
+    y = x / (n if c.get("at_zero") == "zero" else np.where(n > least, n, least))
     return {"y": np.where(n == 0, 0, y) if c.get("at_zero") == "zero" else y}
 
 
@@ -1204,7 +1229,7 @@ for _name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
     RULES[_name] = (lambda f: real(lambda x, c: f(x)))(getattr(np, _name))
 for _name, _f in (("asin", np.arcsin), ("acos", np.arccos), ("atan", np.arctan), ("asinh", np.arcsinh),
                   ("acosh", np.arccosh), ("atanh", np.arctanh), ("rcp", np.reciprocal),
-                  ("rsqrt", lambda x: 1 / np.sqrt(x)), ("rsqr", lambda x: 1 / (x * x))):
+                  ("rsqrt", lambda x: x ** -0.5), ("rsqr", lambda x: 1 / (x * x))):
     RULES[_name] = (lambda f: real(lambda x, c: f(x)))(_f)
 VARIADIC = ("add_n", "einsum", "concat", "stack")
 

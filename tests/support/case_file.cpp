@@ -48,6 +48,23 @@ Result<Tensor> tensor_of(const std::string& type, std::vector<std::string> eleme
   return *e.tensor;
 }
 
+/// NAME TYPE = ELEMENTS, or ~ and how far off elements may be.
+Result<Expected> expected_of(const std::vector<std::string>& words) {
+  if (words.size() < 3 || (words[2] != "=" && words[2] != "~"))
+    return Error(Code::invalid_argument, "needed: name type = elements, or name = value");
+  std::vector<std::string> elements(words.begin() + 3, words.end());
+  Expected e;
+  while (words[2] == "~" && elements.size() >= 2) {
+    const std::string& unit = elements[elements.size() - 2];
+    double* to = unit == "ulp" ? &e.ulp : unit == "abs" ? &e.abs : unit == "rel" ? &e.rel : nullptr;
+    if (!to) break;
+    *to = std::strtod(elements.back().c_str(), nullptr);
+    elements.resize(elements.size() - 2);
+  }
+  NNEX_ASSIGN(e.tensor, tensor_of(words[1], elements));
+  return e;
+}
+
 /// Whose items the tensor line `name` adds to: an input port, else an output port.
 struct OpCaseReader {
   OpCase& c;
@@ -60,18 +77,7 @@ struct OpCaseReader {
       return {};
     }
     if (words.size() >= 3 && words[1] == "=") return attribute(words);
-    if (words.size() < 3 || (words[2] != "=" && words[2] != "~"))
-      return Error(Code::invalid_argument, "needed: name type = elements, or name = value");
-    std::vector<std::string> elements(words.begin() + 3, words.end());
-    Expected e;
-    while (words[2] == "~" && elements.size() >= 2) {
-      const std::string& unit = elements[elements.size() - 2];
-      double* to = unit == "ulp" ? &e.ulp : unit == "abs" ? &e.abs : unit == "rel" ? &e.rel : nullptr;
-      if (!to) break;
-      *to = std::strtod(elements.back().c_str(), nullptr);
-      elements.resize(elements.size() - 2);
-    }
-    NNEX_ASSIGN(e.tensor, tensor_of(words[1], elements));
+    NNEX_ASSIGN(Expected e, expected_of(words));
     if (const int port = c.op->input(words[0]); port >= 0) return input(static_cast<size_t>(port), std::move(e.tensor));
     const int port = c.op->output(words[0]);
     if (port < 0) return Error(Code::invalid_argument, fmt::format("{} has no port '{}'", c.op->name, words[0]));
@@ -200,6 +206,43 @@ Result<std::vector<OpCase>> read_op_cases(const std::string& path) {
   return out;
 }
 
+const Expected* GraphCase::value(std::string_view wanted) const {
+  for (const auto& [known, e] : values)
+    if (known == wanted) return &e;
+  return nullptr;
+}
+
+Result<std::vector<GraphCase>> read_graph_cases(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  std::ifstream in(path);
+  std::vector<GraphCase> out;
+  bool inside = false;
+  int number = 0;
+  const auto fault = [&](const char* says) { return at_line(Error(Code::invalid_argument, says), file, number); };
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const auto words = words_of(line);
+    if (words.empty()) continue;
+    if (inside || words[0] == "graph") {
+      if (out.empty() || !out.back().values.empty()) return fault("a graph follows the name of its case");
+      out.back().graph += line + "\n";
+      inside = line != "}";
+      continue;
+    }
+    if (words[0] == "case") {
+      if (words.size() != 2) return fault("a case has a name of one word");
+      GraphCase& c = out.emplace_back();
+      c.place = fmt::format("{}:{}", file, number), c.name = words[1];
+      continue;
+    }
+    auto e = expected_of(words);
+    if (!e.ok()) return at_line(std::move(e).error(), file, number);
+    if (out.empty()) return fault("the file begins with a case");
+    out.back().values.emplace_back(words[0], std::move(*e));
+  }
+  return out;
+}
+
 Result<std::vector<PassCase>> read_pass_cases(const std::string& path) {
   const std::string file = std::filesystem::path(path).filename().string();
   std::ifstream in(path);
@@ -212,6 +255,8 @@ Result<std::vector<PassCase>> read_pass_cases(const std::string& path) {
     if (!words.empty() && words[0] == "case") {
       out.push_back({fmt::format("{}:{}", file, number), line.substr(5), {}, {}});
       into = nullptr;
+    } else if (!into && !out.empty() && words.size() == 2 && words[0] == "steps") {
+      out.back().steps = std::atoll(words[1].c_str());
     } else if (line == "before" || line == "after") {
       if (out.empty()) return at_line(Error(Code::invalid_argument, "the file begins with a case"), file, number);
       into = line == "before" ? &out.back().before : &out.back().after;

@@ -1,10 +1,12 @@
 #pragma once
 // Cases: behaviour as data. tests/cases/ops/<row>.case holds inputs, attributes and what an operator makes of them;
+// tests/cases/graphs holds networks, for rows whose values are no tensors or that own blocks;
 // tests/cases/passes/<pass>.case holds graphs before and after a pass; tests/cases/errors holds graphs that are
 // refused.
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/table.h"
@@ -41,11 +43,23 @@ struct OpCase {
 /// Errors: the file's place and what is wrong with the line.
 Result<std::vector<OpCase>> read_op_cases(const std::string& path);
 
+struct GraphCase {
+  std::string place, name, graph;
+  std::vector<std::pair<std::string, Expected>> values;  ///< Of the graph's inputs and outputs, by their names.
+
+  /// Null: the case does not say.
+  const Expected* value(std::string_view name) const;
+};
+/// The cases of a file: `case NAME`, a graph as text up to the line "}", then tensor lines as of operators, named as
+/// the graph's inputs and outputs are.
+Result<std::vector<GraphCase>> read_graph_cases(const std::string& path);
+
 struct PassCase {
   std::string place, name, before, after;  ///< Graphs as text; `after` is empty where the pass must change nothing.
+  int64_t steps = 0;                       ///< How far whole numbers of the two graphs' results may lie apart.
 };
 /// The cases of a file; the file's name is the pass's. `case NAME`, then `before` and `after` with a graph each;
-/// `unchanged` stands for the second.
+/// `unchanged` stands for the second. `steps N` before them says that results may differ so much.
 Result<std::vector<PassCase>> read_pass_cases(const std::string& path);
 
 struct ErrorCase {

@@ -22,10 +22,10 @@ inline float conv(const ConvShape& s, const float* x, const float* filter, const
     const int64_t w = ox * s.stride[2] - s.before[2] + t % s.kernel[2] * s.dilation[2];
     const bool inside = z >= 0 && z < s.in[0] && y >= 0 && y < s.in[1] && w >= 0 && w < s.in[2];
     const int64_t pixel = inside ? ((image * s.in[0] + z) * s.in[1] + y) * s.in[2] + w : 0;
-    const float *a = x + pixel * s.x_step() + group * inputs, *b = filter + channel * inputs * taps + t;
-    for (int64_t c = 0; c < inputs; ++c, b += taps) {
-      const float xc = inside ? a[c] : 0.0F;
-      sum = fused ? std::fma(xc, *b, sum) : sum + xc * *b;
+    for (int64_t c = 0; c < inputs; ++c) {
+      const float xc = inside ? x[pixel * s.x_step() + group * inputs + c] : 0.0F;
+      const float b = filter[(channel * inputs + c) * taps + t];
+      sum = fused ? std::fma(xc, b, sum) : sum + xc * b;
     }
   }
   if (end.scale != 1) sum = sum * end.scale;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/cvm/import.h"
-#include "formats/cvm/params.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/read_params.h"
 
 namespace nnex::cvm_model {
 
@@ -44,7 +44,7 @@ struct Loaded {
 inline Loaded load(const std::string& symbol, const std::string& params, bool compatible = false) {
   Loaded out;
   auto read = read_symbol(symbol);
-  Graph graph;
+  ir::Graph graph;
   Importer importer(graph, compatible);
   Status s = read.ok() ? importer.symbol(*read) : Status(std::move(read).error());
   if (!s.ok()) out.symbol = out.all = blame(s.error()), out.error = s.error().text();

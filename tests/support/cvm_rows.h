@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/cvm/import.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/cvm/import.h"
 
 namespace nnex::cvm_rows {
 
@@ -31,7 +32,7 @@ struct Answer {
 inline Answer refused(const Error& e) { return {{}, {}, e.text(), cvm_format::blame(e)}; }
 
 inline Answer run(std::string_view op, const TextMap& attrs, const std::vector<In>& inputs, bool compatible = false) {
-  Graph graph;
+  ir::Graph graph;
   Importer importer(graph, compatible);
   std::vector<ValueId> in;
   std::vector<Value> values;
@@ -44,7 +45,7 @@ inline Answer run(std::string_view op, const TextMap& attrs, const std::vector<I
   Answer answer;
   for (ValueId v : *out) answer.bits.push_back(importer.bits(v));
   graph.set_results(kMain, *out);
-  auto model = Model::compile(std::move(graph));
+  auto model = compile(std::move(graph));
   if (!model.ok()) return refused(model.error());
   auto got = model->session().run(values);
   if (!got.ok()) return refused(got.error());

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "formats/container.h"
-#include "formats/nnef/model.h"
-#include "formats/nnef/weights.h"
-#include "formats/nnef/write.h"
+#include "standards/container.h"
+#include "standards/nnef/model.h"
+#include "standards/nnef/weights.h"
+#include "standards/nnef/write.h"
 
 namespace nnex::nnef_format {
 

@@ -13,6 +13,7 @@
 
 #include "nnex/model.h"
 #include "op_run.h"
+#include "run/compile.h"
 
 namespace nnex::test {
 
@@ -33,7 +34,7 @@ struct NodeRun {
 /// With `inside` the node stands between copies, so that the plan lays its tensors out and may give the result the
 /// memory of an input.
 inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1, bool inside = false) {
-  Graph graph;
+  ir::Graph graph;
   std::vector<ValueId> in;
   std::vector<Value> fed;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -55,7 +56,7 @@ inline Result<NodeRun> run_node(const NodeCase& c, int threads = 1, bool inside 
   graph.set_results(kMain, results);
   LoadOptions options;
   options.optimize = false;
-  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), options));
+  NNEX_ASSIGN(Model model, compile(std::move(graph), options));
   SessionOptions how;
   how.threads = threads;
   Session session = model.session(how);

@@ -34,7 +34,7 @@ inline Result<std::vector<Tensor>> run_op(std::string_view name, const std::vect
                                           const AttrMap& given = {}, size_t outputs = 1, bool hide = false) {
   const OpDef& def = op(name);
   auto attrs = attrs_with(def, given);
-  Graph graph;
+  ir::Graph graph;
   std::vector<ValueId> ids;
   std::vector<Value> held(inputs.begin(), inputs.end()), made(outputs);
   std::vector<const Value*> in;

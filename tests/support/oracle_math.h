@@ -228,7 +228,7 @@ float unary(const Unary& f, float x) {
     case UnaryKind::sqrt:
       return std::sqrt(x);
     case UnaryKind::rsqrt:
-      return 1.0F / std::sqrt(x);
+      return std::isinf(x) ? 0.0F : 1.0F / std::sqrt(x + 0.0F);
     case UnaryKind::rcp:
       return 1.0F / x;
     case UnaryKind::square:
@@ -256,7 +256,7 @@ float unary(const Unary& f, float x) {
     case UnaryKind::silu:
       return x * sigmoid<fused>(a * x);
     case UnaryKind::relu:
-      return x <= 0 ? 0.0F : x;
+      return x != x ? f.nan : x <= 0 ? 0.0F : x;
     case UnaryKind::leaky_relu:
       return x < 0 ? a * x : x;
     case UnaryKind::thresholded_relu:
@@ -280,7 +280,7 @@ float unary(const Unary& f, float x) {
     case UnaryKind::hard_swish:
       return x * (clamp(x + 3.0F, 0.0F, 6.0F) / 6.0F);
     case UnaryKind::clamp:
-      return clamp(x, a, b);
+      return x != x ? f.nan : clamp(x, a, b);
     case UnaryKind::floor:
       return std::floor(x);
     case UnaryKind::ceil:

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string>
 
-#include "formats/onnx/proto.h"
 #include "graph/graph.h"
 #include "nnex/model.h"
 #include "source.h"
+#include "standards/onnx/read_proto.h"
 
 namespace nnex::stored {
 
@@ -31,7 +31,7 @@ inline Value value(const std::filesystem::path& path, const Type& type) {
 }
 
 /// test_data_set_0/input_I.pb of a network's folder, in the order of its inputs.
-inline std::vector<Value> inputs(const std::filesystem::path& folder, const Graph& graph) {
+inline std::vector<Value> inputs(const std::filesystem::path& folder, const ir::Graph& graph) {
   std::vector<Value> out;
   for (size_t i = 0; i < graph.inputs().size(); ++i)
     out.push_back(

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/read.h"
+#include "api/read.h"
 #include "graph/infer.h"
 #include "graph/work.h"
 #include "share.h"
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 bool is_small(const fs::path& model) {
   int64_t sum = 0;
   Faults faults;
-  Graph graph = read_model(model.string(), {}).value();
+  ir::Graph graph = read_model(model.string(), {}).value();
   infer_types(graph, faults);
   for (NodeId id : graph.order()) {
     const auto n = multiply_adds(graph, graph[id]).number();

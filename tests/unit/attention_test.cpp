@@ -4,6 +4,7 @@
 
 #include "node_run.h"
 #include "ops/shape.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -236,9 +237,9 @@ struct Written {
   bool scores_read_twice = false;
 };
 
-Graph sentence(const Written& w, std::vector<Value>& fed) {
+ir::Graph sentence(const Written& w, std::vector<Value>& fed) {
   Dice dice(70);
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const auto input = [&](const Tensor& t) {
     fed.emplace_back(t);
@@ -295,8 +296,8 @@ TEST(FuseAttention, SameResults) {
     std::vector<Value> fed, fed_again;
     LoadOptions plain;
     plain.optimize = false;
-    auto wanted_model = Model::compile(sentence(row.written, fed), plain);
-    auto model = Model::compile(sentence(row.written, fed_again));
+    auto wanted_model = compile(sentence(row.written, fed), plain);
+    auto model = compile(sentence(row.written, fed_again));
     ASSERT_TRUE(wanted_model.ok() && model.ok());
     Session session = model->session(), wanted_session = wanted_model->session();
     session.profile(true);

@@ -82,7 +82,7 @@ struct Row {
 std::vector<Row> wire_rows() {
   const std::string sound = with_nodes({node("Relu", {"x"}, {"y"})});
   return {
-      {"no bytes", "", Code::invalid_model, "not an ONNX model: it has no graph"},
+      {"no bytes", "", Code::unreadable, "the model is empty"},
       {"another file", "%PDF-1.4\n1 0 obj", Code::invalid_model,
        "not an ONNX model: a length runs past the end of the message"},
       {"cut off", sound.substr(0, 20), Code::invalid_model,

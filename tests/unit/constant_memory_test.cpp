@@ -12,6 +12,7 @@
 #include "base/mapped_file.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -63,7 +64,7 @@ Model loaded(const std::string& bytes) {
 
 size_t lost(const Model& model) {
   size_t count = 0;
-  const nnex::Graph& graph = model.graph();
+  const ir::Graph& graph = graph_of(model);
   for (uint32_t n = 0; n < graph.value_count(); ++n)
     if (const Tensor* t = graph[ValueId{n}].constant.tensor()) count += ConstantMemory::is_lost(*t);
   return count;
@@ -103,10 +104,10 @@ TEST(ConstantMemory, WhatAnotherNodeReadsStays) {
 
 TEST(ConstantMemory, WhoHasSeenTheGraphMayHoldIt) {
   const Model model = loaded(products(3));
-  const nnex::Graph copy = model.graph();
+  const ir::Graph copy = graph_of(model);
   const std::string first = answer(model, 3);
   EXPECT_EQ(lost(model), 0U);
-  auto again = Model::compile(copy);
+  auto again = compile(copy);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(answer(*again, 3), first);
   EXPECT_EQ(answer(*again, 3), first);

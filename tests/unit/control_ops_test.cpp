@@ -6,15 +6,16 @@
 #include "nnex/model.h"
 #include "op_run.h"
 #include "ops/control.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
 
-ValueId tensor_param(Graph& g, BlockId b, std::string name, DType type, MaybeDims dims) {
+ValueId tensor_param(ir::Graph& g, BlockId b, std::string name, DType type, MaybeDims dims) {
   return g.add_param(b, std::move(name), Type::tensor(type, std::move(dims)));
 }
 
-std::string inferred(const Graph& g, NodeId id, size_t o = 0) {
+std::string inferred(const ir::Graph& g, NodeId id, size_t o = 0) {
   Inference inference(g);
   Status s = inference.block(kMain);
   return s.ok() ? inference.type(g[id].out[o]).text() : s.error().message();
@@ -22,7 +23,7 @@ std::string inferred(const Graph& g, NodeId id, size_t o = 0) {
 
 /// A loop of `count` steps that negates its state and stacks what it gets.
 struct NegatingLoop {
-  Graph g;
+  ir::Graph g;
   NodeId loop;
 
   explicit NegatingLoop(int64_t count) {
@@ -50,7 +51,7 @@ TEST(Loop, StacksAsManySlicesAsItHasSteps) {
 TEST(Loop, RunsAndStacks) {
   for (int64_t count : {0, 1, 4}) {
     NegatingLoop l(count);
-    auto model = Model::compile(Graph(l.g));
+    auto model = compile(ir::Graph(l.g));
     ASSERT_TRUE(model.ok()) << model.error().text();
     auto session = model->session();
     std::vector<Value> in = {Value(Tensor::of<float>(Shape{2}, {1, -2}))};
@@ -66,7 +67,7 @@ TEST(Loop, RunsAndStacks) {
 }
 
 TEST(Loop, AnExtentThatStepsChangeIsUnknown) {
-  Graph g;
+  ir::Graph g;
   ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{Dim::symbol("N"), Dim(3)});
   BlockId body = g.add_block();
   tensor_param(g, body, "i", DType::i64, Dims{});
@@ -83,7 +84,7 @@ TEST(Loop, AnExtentThatStepsChangeIsUnknown) {
   const std::string type = inferred(g, loop);
   EXPECT_EQ(type.substr(0, 5), "f32[?") << type;
   EXPECT_EQ(type.substr(type.size() - 3), ",3]") << type;
-  auto model = Model::compile(std::move(g));
+  auto model = compile(std::move(g));
   ASSERT_TRUE(model.ok()) << model.error().text();
   std::vector<Value> in = {Value(Tensor::of<float>(Shape{1, 3}, {1, 2, 3}))};
   auto out = model->session().run(in);
@@ -92,7 +93,7 @@ TEST(Loop, AnExtentThatStepsChangeIsUnknown) {
 }
 
 TEST(Loop, NeitherCountNorConditionNorStateNeedsToBeGiven) {
-  Graph g;
+  ir::Graph g;
   BlockId body = g.add_block();
   ValueId i = tensor_param(g, body, "i", DType::i64, Dims{});
   tensor_param(g, body, "go", DType::boolean, Dims{});
@@ -102,7 +103,7 @@ TEST(Loop, NeitherCountNorConditionNorStateNeedsToBeGiven) {
   Builder m(g, kMain);
   NodeId loop = m.node(op("loop"), {}, 1, nullptr, {body});
   g.set_results(kMain, {g[loop].out[0]});
-  auto model = Model::compile(std::move(g));
+  auto model = compile(std::move(g));
   ASSERT_TRUE(model.ok()) << model.error().text();
   auto out = model->session().run(std::vector<Value>{});
   ASSERT_TRUE(out.ok()) << out.error().text();
@@ -110,7 +111,7 @@ TEST(Loop, NeitherCountNorConditionNorStateNeedsToBeGiven) {
 }
 
 TEST(Loop, SequencesThatGrowKeepEveryItem) {
-  Graph g;
+  ir::Graph g;
   ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{Dim(2)});
   Builder m(g, kMain);
   ValueId none = g[m.node(op("sequence_construct"), {}, 1, nullptr)].out[0];
@@ -130,7 +131,7 @@ TEST(Loop, SequencesThatGrowKeepEveryItem) {
   ASSERT_TRUE(op("concat_from_sequence").attrs.find("axis")->set(axis.get(), int64_t{0}));
   ValueId all = g[m.node(op("concat_from_sequence"), {seq}, 1, axis)].out[0];
   g.set_results(kMain, {all, m("sequence_length", {seq}), m("neg", {m("sequence_at", {seq, m.integer(-2)})})});
-  auto model = Model::compile(std::move(g));
+  auto model = compile(std::move(g));
   ASSERT_TRUE(model.ok()) << model.error().text();
   auto session = model->session();
   for (int run = 0; run < 2; ++run) {
@@ -147,7 +148,7 @@ TEST(Loop, SequencesThatGrowKeepEveryItem) {
 }
 
 TEST(IfElse, ResultsAreWhatBothBranchesShare) {
-  Graph g;
+  ir::Graph g;
   ValueId c = tensor_param(g, kMain, "c", DType::boolean, Dims{});
   ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{Dim(2), Dim(3)});
   ValueId y = tensor_param(g, kMain, "y", DType::f32, Dims{Dim(5), Dim(3)});
@@ -167,7 +168,7 @@ TEST(IfElse, ResultsAreWhatBothBranchesShare) {
 }
 
 TEST(Scan, StacksAlongTheAxisAsked) {
-  Graph g;
+  ir::Graph g;
   ValueId sum = tensor_param(g, kMain, "sum", DType::f32, Dims{Dim(2)});
   ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{Dim(2), Dim(3)});
   BlockId body = g.add_block();
@@ -182,7 +183,7 @@ TEST(Scan, StacksAlongTheAxisAsked) {
   g.set_results(kMain, {g[scan].out[0], g[scan].out[1]});
   EXPECT_EQ(inferred(g, scan, 0), "f32[2]");
   EXPECT_EQ(inferred(g, scan, 1), "f32[2,3]");
-  auto model = Model::compile(std::move(g));
+  auto model = compile(std::move(g));
   ASSERT_TRUE(model.ok()) << model.error().text();
   std::vector<Value> in = {Value(Tensor::of<float>(Shape{2}, {0, 0})),
                            Value(Tensor::of<float>(Shape{2, 3}, {1, 2, 3, 10, 20, 30}))};

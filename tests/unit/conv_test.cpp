@@ -126,7 +126,8 @@ void check(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
   const int64_t pixels = s.batch * s.out_pixels();
   const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.x_step()), 2, 1);
   const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.group_inputs() * s.taps()), 2, 2);
-  const std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  if (end.activation.replaces_nan()) bias.back() = std::nanf("");
   const std::vector<float> residual = test::uniform_floats(size(pixels * (s.out_channels + 1)), 1, 4);
   if (end.bias) end.bias = bias.data();
   if (end.residual) end.residual = residual.data();
@@ -167,7 +168,8 @@ void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue 
   const int64_t pixels = s.out_pixels();
   const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.in_channels), 2, 1);
   const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.taps()), 2, 2);
-  const std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+  if (end.activation.replaces_nan()) bias.back() = std::nanf("");
   if (end.bias) end.bias = bias.data();
   std::vector<float> planes(x.size());
   for (int64_t i = 0; i < s.batch; ++i)
@@ -211,6 +213,7 @@ TEST(Conv, PlanesEqualTheChainOfEveryOutput) {
       SCOPED_TRACE(row.name);
       check_planes(row.s, table, 1, {});
       check_planes(row.s, table, 2, {.bias = kGiven, .activation = {UnaryKind::clamp, -1, 1}});
+      check_planes(row.s, table, 1, {.bias = kGiven, .activation = {UnaryKind::relu, 0, 0, 0.25F}});
       check_planes(row.s, table, 3, {.scale = 0.5F, .bias = kGiven, .activation = {UnaryKind::silu, 1}});
     };
     for (const Given& row : rows)
@@ -240,6 +243,8 @@ TEST(Conv, EveryEpilogue) {
       {.bias = kGiven},
       {.residual = kGiven, .residual_scale = 0.3F},
       {.bias = kGiven, .activation = {UnaryKind::clamp, 0, 6}},
+      {.bias = kGiven, .activation = {UnaryKind::relu, 0, 0, 0.25F}},
+      {.bias = kGiven, .activation = {UnaryKind::clamp, -1, 1, 0.5F}},
       {.bias = kGiven, .activation = {UnaryKind::leaky_relu, 0.1F}},
       {.bias = kGiven, .residual = kGiven, .activation = {UnaryKind::silu, 1}},
       {.activation = {UnaryKind::hard_swish}},

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cvm_model.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -105,11 +106,11 @@ TEST(CvmApi, PostprocessAndBlame) {
 }
 
 TEST(CvmApi, OtherModelsHaveNoFacts) {
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
   graph.set_results(kMain, {b("relu", {x})});
-  auto model = Model::compile(std::move(graph));
+  auto model = compile(std::move(graph));
   ASSERT_TRUE(model.ok()) << model.error().text();
   EXPECT_FALSE(cvm_facts(*model).has_value());
   EXPECT_FALSE(cvm_input(*model, "").ok());

@@ -9,11 +9,9 @@
 #include <functional>
 #include <map>
 
+#include "api/export.h"
+#include "api/read.h"
 #include "base/try.h"
-#include "formats/cvm/import.h"
-#include "formats/cvm/params.h"
-#include "formats/cvm/write.h"
-#include "formats/read.h"
 #include "graph/precision.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
@@ -22,7 +20,10 @@
 #include "ops/compare.h"
 #include "ops/gather.h"
 #include "ops/pool.h"
-#include "run/convert.h"
+#include "run/compile.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/read_params.h"
+#include "standards/cvm/write.h"
 #include "stored.h"
 
 namespace nnex {
@@ -31,8 +32,16 @@ namespace {
 using namespace cvm_format;
 namespace fs = std::filesystem;
 
+/// A CVM network as plain ONNX, read, and read once more as what CVM's writer makes of that.
+Result<ir::Graph> through_onnx(ir::Graph& graph) {
+  NNEX_ASSIGN(auto written, to_onnx(graph, {{}, false, {}}));
+  NNEX_ASSIGN(ir::Graph read, read_model_bytes(written.model.text(), {}));
+  NNEX_ASSIGN(const ModelFiles files, to_cvm(read));
+  return read_model(files.symbol, files.params, nullptr, false);
+}
+
 /// A convolution, relu, a pool, rows that move elements, a dense layer.
-Graph network() {
+ir::Graph network() {
   Symbol s;
   s.nodes = {{"data", "", {}},
              {"w", "", {}},
@@ -89,7 +98,7 @@ struct OneOp {
   int64_t bits;
   Ints y;
 
-  Graph graph() const {
+  ir::Graph graph() const {
     Symbol s;
     std::vector<Param> params;
     s.arg_nodes = Ints{}, s.node_row_ptr = Ints{}, s.precision = Ints{};
@@ -114,8 +123,8 @@ struct OneOp {
   }
 };
 
-std::vector<int64_t> answers(Graph graph) {
-  auto model = Model::compile(std::move(graph));
+std::vector<int64_t> answers(ir::Graph graph) {
+  auto model = compile(std::move(graph));
   EXPECT_TRUE(model.ok()) << model.error().text();
   const PortInfo& port = model->inputs()[0];
   Tensor x = Tensor::make(port.dtype, Shape(port.extents)).value();
@@ -141,13 +150,13 @@ TEST(CvmConvert, ThroughNnefAndBack) {
   ASSERT_EQ(expected.size(), 5U);
   const fs::path folder = fs::temp_directory_path() / "nnex_cvm_convert_test";
   fs::remove_all(folder);
-  Graph graph = network();
+  ir::Graph graph = network();
   auto written = to_nnef(graph, {"net", true});
   ASSERT_TRUE(written.ok()) << written.error().text();
   ASSERT_TRUE(nnef_format::save_model(*written, folder.string(), false).ok());
   auto read = read_model(folder.string(), LoadOptions());
   ASSERT_TRUE(read.ok()) << read.error().text();
-  EXPECT_EQ(answers(Graph(*read)), expected);
+  EXPECT_EQ(answers(ir::Graph(*read)), expected);
   auto back = to_cvm(*read);
   ASSERT_TRUE(back.ok()) << back.error().text();
   auto again = read_model(back->symbol, back->params, nullptr, false);
@@ -161,12 +170,12 @@ TEST(CvmConvert, ThroughOnnxAndBack) {
   const std::vector<int64_t> expected = answers(network());
   for (bool custom : {false, true}) {
     SCOPED_TRACE(custom ? "custom" : "standard");
-    Graph graph = network();
+    ir::Graph graph = network();
     auto written = to_onnx(graph, {{}, custom, {}});
     ASSERT_TRUE(written.ok()) << written.error().text();
     auto read = read_model_bytes(written->model.text(), {});
     ASSERT_TRUE(read.ok()) << read.error().text();
-    EXPECT_EQ(answers(Graph(*read)), expected);
+    EXPECT_EQ(answers(ir::Graph(*read)), expected);
     auto back = to_cvm(*read);
     ASSERT_TRUE(back.ok()) << back.error().text();
     auto again = read_model(back->symbol, back->params, nullptr, false);
@@ -176,7 +185,7 @@ TEST(CvmConvert, ThroughOnnxAndBack) {
 }
 
 /// A dense layer of `outputs` rows of bytes, of more bits than its values need.
-Graph dense_network(int64_t outputs, const std::string& postprocess) {
+ir::Graph dense_network(int64_t outputs, const std::string& postprocess) {
   Symbol s;
   s.postprocess = postprocess, s.version = "cvm_1.1.0";
   s.nodes = {{"data", "", {}}, {"dense 0:w", "", {}}, {"b", "", {}}, {"y", "dense", {{0, 0}, {1, 0}, {2, 0}}}};
@@ -199,7 +208,7 @@ Graph dense_network(int64_t outputs, const std::string& postprocess) {
 }
 
 /// What the model says beside its operators: names and bits of parameters, its version, postprocess and gas.
-void expect_same_facts(const ModelFiles& files, const Graph& before) {
+void expect_same_facts(const ModelFiles& files, const ir::Graph& before) {
   auto symbol = read_symbol(files.symbol);
   ASSERT_TRUE(symbol.ok());
   std::map<std::string, int64_t> bits;
@@ -221,8 +230,8 @@ TEST(CvmConvert, ParametersKeepNamesAndBitsThroughOnnx) {
   for (int64_t outputs : {2, 32})
     for (bool custom : {false, true}) {
       SCOPED_TRACE(fmt::format("{} outputs, {}", outputs, custom ? "custom" : "standard"));
-      const Graph before = dense_network(outputs, "argmax");
-      Graph graph(before);
+      const ir::Graph before = dense_network(outputs, "argmax");
+      ir::Graph graph(before);
       auto written = to_onnx(graph, {{}, custom, {}});
       ASSERT_TRUE(written.ok()) << written.error().text();
       auto read = read_model_bytes(written->model.text(), {});
@@ -250,13 +259,7 @@ TEST(CvmConvert, HeadsMayBeParametersThroughOnnx) {
     auto graph = read_model(write_symbol(s), write_params({{"w", Tensor::of(Shape{1, n}, w)}}), nullptr, false);
     ASSERT_TRUE(graph.ok()) << graph.error().text();
     const int64_t gas = model_info(*graph)->gas;
-    auto written = to_onnx(*graph, {{}, false, {}});
-    ASSERT_TRUE(written.ok()) << written.error().text();
-    auto read = read_model_bytes(written->model.text(), {});
-    ASSERT_TRUE(read.ok()) << read.error().text();
-    auto files = to_cvm(*read);
-    ASSERT_TRUE(files.ok()) << files.error().text();
-    auto back = read_model(files->symbol, files->params, nullptr, false);
+    auto back = through_onnx(*graph);
     ASSERT_TRUE(back.ok()) << back.error().text();
     EXPECT_EQ(model_info(*back)->gas, gas);
     EXPECT_EQ(model_info(*back)->head_bits, (Ints{8, 7}));
@@ -309,13 +312,7 @@ TEST(CvmConvert, IndicesStayTheParameterThroughOnnx) {
     auto graph = read_model(write_symbol(s), write_params({{"i", Tensor::of(Shape{3}, indices)}}), nullptr, false);
     ASSERT_TRUE(graph.ok()) << graph.error().text();
     const int64_t gas = model_info(*graph)->gas;
-    auto written = to_onnx(*graph, {{}, false, {}});
-    ASSERT_TRUE(written.ok()) << written.error().text();
-    auto read = read_model_bytes(written->model.text(), {});
-    ASSERT_TRUE(read.ok()) << read.error().text();
-    auto files = to_cvm(*read);
-    ASSERT_TRUE(files.ok()) << files.error().text();
-    auto back = read_model(files->symbol, files->params, nullptr, false);
+    auto back = through_onnx(*graph);
     ASSERT_TRUE(back.ok()) << back.error().text();
     EXPECT_EQ(model_info(*back)->gas, gas);
     if (indices[0] == 0) {
@@ -353,8 +350,8 @@ TEST(CvmConvert, ParametersKeepNamesAndBitsThroughNnef) {
   const fs::path folder = fs::temp_directory_path() / "nnex_cvm_facts_test";
   for (int64_t outputs : {2, 32}) {
     SCOPED_TRACE(outputs);
-    const Graph before = dense_network(outputs, "argmax");
-    Graph graph(before);
+    const ir::Graph before = dense_network(outputs, "argmax");
+    ir::Graph graph(before);
     for (int times = 0; times < 2; ++times) {  // to NNEF, and from NNEF to NNEF
       auto written = to_nnef(graph, {"net", true});
       ASSERT_TRUE(written.ok()) << written.error().text();
@@ -372,8 +369,8 @@ TEST(CvmConvert, ParametersKeepNamesAndBitsThroughNnef) {
 }
 
 TEST(CvmConvert, ParametersKeepNamesAndBitsThroughCvm) {
-  const Graph before = dense_network(32, "argmax");
-  Graph graph(before);
+  const ir::Graph before = dense_network(32, "argmax");
+  ir::Graph graph(before);
   auto files = to_cvm(graph);
   ASSERT_TRUE(files.ok()) << files.error().text();
   expect_same_facts(*files, before);
@@ -389,9 +386,9 @@ TEST(CvmConvert, StoredModelsThroughOnnx) {
     auto graph = read_model(folder.string(), LoadOptions());
     if (!graph.ok()) continue;
     SCOPED_TRACE(folder.string());
-    const std::vector<int64_t> expected = answers(Graph(*graph));
+    const std::vector<int64_t> expected = answers(ir::Graph(*graph));
     for (bool custom : {false, true}) {
-      Graph copy(*graph);
+      ir::Graph copy(*graph);
       auto written = to_onnx(copy, {{}, custom, {}});
       if (!custom && !written.ok()) {
         EXPECT_NE(written.error().text().find("cvm_non_max_suppression"), std::string::npos) << written.error().text();
@@ -400,7 +397,7 @@ TEST(CvmConvert, StoredModelsThroughOnnx) {
       ASSERT_TRUE(written.ok()) << written.error().text();
       auto read = read_model_bytes(written->model.text(), {});
       ASSERT_TRUE(read.ok()) << read.error().text();
-      EXPECT_EQ(answers(Graph(*read)), expected);
+      EXPECT_EQ(answers(ir::Graph(*read)), expected);
       auto back = to_cvm(*read);
       ASSERT_TRUE(back.ok()) << back.error().text();
       auto again = read_model(back->symbol, back->params, nullptr, false);
@@ -412,7 +409,7 @@ TEST(CvmConvert, StoredModelsThroughOnnx) {
 
 /// Without custom operations every row that NNEF cannot say is named.
 TEST(CvmConvert, WhatNnefLacksIsNamedOneByOne) {
-  Graph graph = network();
+  ir::Graph graph = network();
   auto written = to_nnef(graph, {"net", false});
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code(), Code::unsupported);
@@ -456,8 +453,8 @@ TEST(CvmConvert, SingleOperators) {
     for (const char* to : {"ONNX", "ONNX, custom", "NNEF, custom"}) {
       SCOPED_TRACE(std::string(c.op) + " " + c.attrs + " to " + to);
       const std::vector<int64_t> expected = answers(c.graph());
-      Graph graph = c.graph();
-      auto read = [&]() -> Result<Graph> {
+      ir::Graph graph = c.graph();
+      auto read = [&]() -> Result<ir::Graph> {
         if (std::string_view(to).substr(0, 4) == "NNEF") {
           NNEX_ASSIGN(const auto written, to_nnef(graph, {"net", true}));
           return nnef_format::read_nnef(nnef_format::container_of(written), {});
@@ -468,11 +465,11 @@ TEST(CvmConvert, SingleOperators) {
       ASSERT_TRUE(read.ok()) << read.error().text();
       LoadOptions exact;
       exact.exact = true;
-      auto model = Model::compile(Graph(*read), exact);
+      auto model = compile(ir::Graph(*read), exact);
       ASSERT_TRUE(model.ok()) << model.error().text();
       EXPECT_EQ(model->inputs()[0].dtype, DType::i32);
       EXPECT_EQ(model->outputs()[0].dtype, DType::i32);
-      EXPECT_EQ(answers(Graph(*read)), expected);
+      EXPECT_EQ(answers(ir::Graph(*read)), expected);
       auto back = to_cvm(*read);
       ASSERT_TRUE(back.ok()) << back.error().text();
       EXPECT_NE(back->symbol.find('"' + std::string(c.op) + '"'), std::string::npos) << back->symbol;
@@ -485,8 +482,8 @@ TEST(CvmConvert, SingleOperators) {
 // ---- Networks of whole numbers that were never CVM's
 
 /// A graph of one i32 input `x`; `make` gives its result.
-Graph of_input(const Ints& extents, const std::function<ValueId(Builder&, ValueId)>& make) {
-  Graph graph;
+ir::Graph of_input(const Ints& extents, const std::function<ValueId(Builder&, ValueId)>& make) {
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i32, Dims(extents.begin(), extents.end())));
   graph.set_results(kMain, {make(b, x)});
@@ -516,8 +513,8 @@ TEST(ToCvm, ComparisonsThatChooseAndFixedPlaces) {
       },
   };
   for (const auto& make : cases) {
-    Graph graph = of_input({3, 4}, make);
-    const std::vector<int64_t> expected = answers(Graph(graph));
+    ir::Graph graph = of_input({3, 4}, make);
+    const std::vector<int64_t> expected = answers(ir::Graph(graph));
     auto back = to_cvm(graph);
     ASSERT_TRUE(back.ok()) << back.error().text();
     auto again = read_model(back->symbol, back->params, nullptr, false);
@@ -529,7 +526,7 @@ TEST(ToCvm, ComparisonsThatChooseAndFixedPlaces) {
 /// Bytes that a cast wraps are not what CVM would pool.
 TEST(ToCvm, WrappedBytesAreRefused) {
   for (const int32_t most : {127, 1023}) {
-    Graph graph = of_input({1, 1, 4, 4}, [&](Builder& b, ValueId x) {
+    ir::Graph graph = of_input({1, 1, 4, 4}, [&](Builder& b, ValueId x) {
       PoolAttrs pool;
       pool.size = {1, 1, 2, 2}, pool.border = PoolBorder::ignore;
       const ValueId bytes = b("cast", {clipped(b, x, most)}, CastAttrs{DType::i8});
@@ -544,7 +541,7 @@ TEST(ToCvm, WrappedBytesAreRefused) {
 }
 
 TEST(ToCvm, InputsWithoutBoundsAreToldOfClip) {
-  Graph graph = of_input({2}, [](Builder& b, ValueId x) { return b("relu", {x}); });
+  ir::Graph graph = of_input({2}, [](Builder& b, ValueId x) { return b("relu", {x}); });
   const auto back = to_cvm(graph);
   ASSERT_FALSE(back.ok());
   EXPECT_NE(back.error().text().find("Clip"), std::string::npos) << back.error().text();
@@ -553,14 +550,14 @@ TEST(ToCvm, InputsWithoutBoundsAreToldOfClip) {
 /// What cannot be said although it was allowed to be custom is not recommended again.
 TEST(CvmConvert, CustomIsRecommendedWhereItHelps) {
   for (bool custom : {false, true}) {
-    Graph graph;
+    ir::Graph graph;
     Builder b(graph, kMain);
     const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
-    const NodeId id = b.node(foreign_op(), {x}, 1, nullptr);
-    auto foreign = std::make_shared<Foreign>();
-    foreign->domain = "elsewhere", foreign->name = "looked_up";
-    foreign->attrs.emplace_back("table", Tensor::of<float>(Shape{2}, {1, 2}));
-    graph.set_foreign(id, std::move(foreign));
+    const NodeId id = b.node(custom_op(), {x}, 1, nullptr);
+    auto node = std::make_shared<CustomNode>();
+    node->domain = "elsewhere", node->name = "looked_up";
+    node->attrs.emplace_back("table", Tensor::of<float>(Shape{2}, {1, 2}));
+    graph.set_custom(id, std::move(node));
     graph.set_results(kMain, {graph[id].out[0]});
     auto written = to_nnef(graph, {"net", custom});
     ASSERT_FALSE(written.ok());
@@ -569,7 +566,7 @@ TEST(CvmConvert, CustomIsRecommendedWhereItHelps) {
 }
 
 TEST(CvmConvert, FloatsAreRefused) {
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
   graph.set_results(kMain, {b("relu", {x})});
@@ -580,12 +577,12 @@ TEST(CvmConvert, FloatsAreRefused) {
 TEST(Exact, IsAnOptionOfLoading) {
   LoadOptions options;
   options.exact = true;
-  EXPECT_TRUE(Model::compile(network(), options).ok());
-  Graph graph;
+  EXPECT_TRUE(compile(network(), options).ok());
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
   graph.set_results(kMain, {b("relu", {x})});
-  auto refused = Model::compile(std::move(graph), options);
+  auto refused = compile(std::move(graph), options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::unsupported);
 }

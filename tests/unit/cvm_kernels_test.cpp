@@ -19,6 +19,7 @@
 #include "ops/shape.h"
 #include "ops/window.h"
 #include "passes/pipeline.h"
+#include "run/compile.h"
 #include "simd_test.h"
 
 namespace nnex {
@@ -43,7 +44,7 @@ class RandomNetwork {
     graph_.set_results(kMain, results);
   }
 
-  Graph& graph() { return graph_; }
+  ir::Graph& graph() { return graph_; }
   const Tensor& input() const { return input_; }
 
  private:
@@ -195,15 +196,15 @@ class RandomNetwork {
   }
 
   std::mt19937 random_;
-  Graph graph_;
+  ir::Graph graph_;
   Builder b_;
   Tensor input_;
   std::vector<ValueId> values_;
 };
 
-std::vector<Value> run(const Graph& graph, const Tensor& input, const LoadOptions& options, int threads,
+std::vector<Value> run(const ir::Graph& graph, const Tensor& input, const LoadOptions& options, int threads,
                        std::vector<std::string>* kernels = nullptr) {
-  auto model = Model::compile(graph, options);
+  auto model = compile(graph, options);
   if (!model.ok()) {
     ADD_FAILURE() << model.error().text();
     return {};
@@ -226,7 +227,7 @@ std::vector<Value> run(const Graph& graph, const Tensor& input, const LoadOption
 LoadOptions unchanged() {
   LoadOptions options;
   options.optimize = false;
-  options.isa = "scalar";
+  options.isa = InstructionSet::scalar;
   return options;
 }
 
@@ -237,7 +238,7 @@ bool same(const Value& a, const Value& b) {
 }
 
 /// Every value of the graph lies in its interval.
-void check_intervals(Graph graph, const Tensor& input) {
+void check_intervals(ir::Graph graph, const Tensor& input) {
   ASSERT_TRUE(prepare(graph).ok());
   const Intervals intervals(graph, {});
   std::vector<ValueId> all;
@@ -269,12 +270,12 @@ TEST(CvmKernels, EqualTheReferenceRowsOnRandomNetworks) {
     const std::vector<Value> expected = run(network.graph(), network.input(), unchanged(), 1);
     for (size_t i = 0; i < isas.size(); ++i) {
       LoadOptions options;
-      options.isa = simd::name(isas[i]);
+      options.isa = *instruction_set_named(simd::name(isas[i]));
       std::vector<std::string> kernels;
       const std::vector<Value> found =
           run(network.graph(), network.input(), options, 1 + static_cast<int>((seed + i) % 2), &kernels);
       ASSERT_EQ(found.size(), expected.size());
-      for (size_t o = 0; o < found.size(); ++o) ASSERT_TRUE(same(found[o], expected[o])) << options.isa;
+      for (size_t o = 0; o < found.size(); ++o) ASSERT_TRUE(same(found[o], expected[o])) << name(options.isa);
       for (const std::string& k : kernels) ++ran[k];
     }
     if (HasFatalFailure()) return;
@@ -296,7 +297,7 @@ TEST(Intervals, HoldEveryElementOfRandomNetworks) {
 
 /// conv + bias, relu, multiply, right shift with its clip: one kernel on bytes.
 TEST(NarrowIntegers, AChainIsOneRegion) {
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const auto shifted = [&](ValueId x, int64_t precision, int64_t bits) {
     const OpDef& def = op("cvm_right_shift");
@@ -333,7 +334,7 @@ TEST(NarrowIntegers, AChainIsOneRegion) {
 }
 
 TEST(Exact, RefusesFloatsByName) {
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "data", Type::tensor(DType::f32, Dims{Dim(2)}));
   const NodeId id = b.node(op("relu"), {x}, 1, nullptr);

@@ -6,12 +6,13 @@
 #include <filesystem>
 #include <functional>
 
+#include "api/export.h"
 #include "base/mapped_file.h"
 #include "cvm_model.h"
-#include "formats/cvm/attributes.h"
-#include "formats/cvm/write.h"
 #include "nnex/model.h"
-#include "run/convert.h"
+#include "run/compile.h"
+#include "standards/cvm/attributes.h"
+#include "standards/cvm/write.h"
 
 namespace nnex {
 namespace {
@@ -19,8 +20,8 @@ namespace {
 using namespace cvm_model;
 using Numbers = std::vector<int32_t>;
 
-Numbers run(Graph graph, const Numbers& data) {
-  auto model = Model::compile(std::move(graph));
+Numbers run(ir::Graph graph, const Numbers& data) {
+  auto model = compile(std::move(graph));
   EXPECT_TRUE(model.ok()) << model.error().text();
   const std::vector<Value> in = {Tensor::of(Shape(model->inputs()[0].extents), data)};
   auto out = model->session().run(in);
@@ -210,9 +211,46 @@ TEST(CvmLoad, AttributesSayTheirRange) {
   };
   EXPECT_EQ(fault("dense", {{"units", "0"}}),
             "dense: attribute 'units': found '0'; needed an integer of 1 to 2147483647");
-  EXPECT_EQ(fault("expand_dims", {{"axis", "0"}, {"num_newaxis", "4097"}}),
-            "expand_dims: attribute 'num_newaxis': found '4097'; needed an integer of 1 to 4096");
+  EXPECT_EQ(fault("expand_dims", {{"axis", "0"}, {"num_newaxis", "0"}}),
+            "expand_dims: attribute 'num_newaxis': found '0'; needed an integer of 1 to 2147483647");
   EXPECT_EQ(fault("repeat", {{"repeats", "x"}}), "repeat: attribute 'repeats': found 'x'; needed a 32-bit integer");
+}
+
+/// A text below its range is a runtime error, a number above one a logic error; of shapes, only those that the weights
+/// are given are runtime errors.
+TEST(CvmLoad, OperatorsHaveTheirClass) {
+  const TextMap conv = {{"channels", "2"}, {"kernel_size", "(1, 1)"}}, dense = {{"units", "2"}};
+  const Ints image = {1, 3, 4, 4}, filter = {2, 3, 1, 1};
+  const struct {
+    const char* op;
+    TextMap attrs;
+    std::vector<Ints> inputs;
+    Blame blame;
+  } rows[] = {
+      {"conv2d", conv, {image, filter, {2}}, Blame::none},
+      {"conv2d", conv, {image, filter, {3}}, Blame::runtime},
+      {"conv2d", conv, {image, filter, {1, 2}}, Blame::runtime},
+      {"conv2d", conv, {image, {2, 4, 1, 1}, {2}}, Blame::logic},
+      {"conv2d", conv, {image, {2, 4, 1, 1}, {3}}, Blame::runtime},
+      {"dense", dense, {{1, 4}, {2, 4}, {2}}, Blame::none},
+      {"dense", dense, {{1, 4}, {2, 4}, {3}}, Blame::runtime},
+      {"dense", dense, {{1, 4}, {2, 5}, {2}}, Blame::runtime},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "2"}}, {{3}}, Blame::none},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "6"}}, {{3}}, Blame::logic},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "4097"}}, {{3}}, Blame::logic},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "2147483647"}}, {{3}}, Blame::logic},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "2147483648"}}, {{3}}, Blame::runtime},
+      {"expand_dims", {{"axis", "0"}, {"num_newaxis", "0"}}, {{3}}, Blame::runtime},
+  };
+  for (const auto& row : rows) {
+    ir::Graph graph;
+    Importer importer(graph, false);
+    std::vector<ValueId> in;
+    for (const Ints& extents : row.inputs) in.push_back(importer.variable(fmt::format("v{}", in.size()), extents, 8));
+    auto out = importer.add(row.op, row.attrs, in, "y", {});
+    EXPECT_EQ(out.ok() ? Blame::none : blame(out.error()), row.blame)
+        << row.op << ": " << (out.ok() ? "accepted" : out.error().text());
+  }
 }
 
 /// A tensor of the name `data` is what a run without input starts from.
@@ -230,9 +268,9 @@ TEST(CvmLoad, InitialInputIsKept) {
   auto back = read_model(written->symbol, written->params, nullptr, false);
   ASSERT_TRUE(back.ok()) << back.error().text();
   EXPECT_EQ(model_info(*back)->gas, 219);
-  auto model = Model::compile(std::move(*back));
+  auto model = compile(std::move(*back));
   ASSERT_TRUE(model.ok());
-  const Tensor* initial = initial_input(model->graph());
+  const Tensor* initial = initial_input(graph_of(*model));
   ASSERT_NE(initial, nullptr);
   const auto x = initial->as<int32_t>();
   EXPECT_EQ(Numbers(x.begin(), x.end()), (Numbers{16, 16, 16, -16, 8, 100}));
@@ -312,13 +350,15 @@ TEST(CvmLoad, ParamsFaults) {
   };
   const size_t first_tensor = 8 + 8 + 8 + (8 + 1) * 2 + 8;
   std::vector<Param> extra = base_params(), twice = base_params(), data = base_params(), low = base_params(),
-                     shape = base_params(), high = base_params();
+                     shape = base_params(), high = base_params(), named;
   extra.push_back({"q", Tensor::of<int8_t>(Shape{1}, {1})});
   twice.insert(twice.begin(), {"w", Tensor::of<int8_t>(Shape{3}, {9, 9, 9})});
   data.push_back({"data", Tensor::of<int8_t>(Shape{2, 3}, {1, 2, 3, 4, 5, 6})});
   low[0].tensor = Tensor::of<int8_t>(Shape{3}, {1, -128, 3});
   high[1].tensor = Tensor::of<int32_t>(Shape{2, 3}, {0, 1, 2, 3, 4, 32768});
   shape[0].tensor = Tensor::of<int8_t>(Shape{1, 3}, {1, 2, 3});
+  named = shape;
+  named.insert(named.begin(), {"q", Tensor::of<int8_t>(Shape{1}, {1})});
   const struct {
     const char* name;
     std::string bytes;
@@ -331,10 +371,22 @@ TEST(CvmLoad, ParamsFaults) {
       {"tensor header", poked(first_tensor, 0), Blame::runtime},
       {"device", poked(first_tensor + 16, 2), Blame::none},
       {"element code", poked(first_tensor + 28, 1), Blame::logic},
-      {"16 bits", poked(first_tensor + 29, 16), Blame::logic},
+      {"16 bits in as many bytes", poked(first_tensor + 29, 16), Blame::runtime},
+      {"24 bits", poked(first_tensor + 29, 24), Blame::runtime},
+      {"no lanes", poked(first_tensor + 30, 0), Blame::runtime},
       {"two lanes", poked(first_tensor + 30, 2), Blame::logic},
       {"declared size", poked(first_tensor + 40, 7), Blame::runtime},
-      {"cut short", good.substr(0, good.size() - 1), Blame::logic},
+      {"cut inside the first header", good.substr(0, first_tensor + 20), Blame::runtime},
+      {"cut inside the first extent", good.substr(0, first_tensor + 36), Blame::runtime},
+      {"cut inside the names", good.substr(0, first_tensor - 10), Blame::logic},
+      {"fewer axes than none", poked(first_tensor + 27, 255), Blame::logic},
+      {"very many axes", poked(first_tensor + 27, 1), Blame::runtime},
+      {"another extent", poked(first_tensor + 32, 2), Blame::runtime},
+      {"no extent", poked(first_tensor + 32, 0), Blame::runtime},
+      {"negative extent", poked(first_tensor + 39, 255), Blame::runtime},
+      {"cut short", good.substr(0, good.size() - 1), Blame::runtime},
+      {"a wrong shape before a file that ends", with(shape).substr(0, with(shape).size() - 30), Blame::logic},
+      {"an unknown name before a wrong shape", with(named), Blame::runtime},
       {"bytes behind", good + "x", Blame::none},
       {"unknown name", with(extra), Blame::runtime},
       {"missing", with({base_params()[0]}), Blame::logic},
@@ -465,7 +517,7 @@ TEST(CvmWrite, ParametersStayAsTheyWere) {
 }
 
 TEST(CvmWrite, WhatCvmLacksIsRefused) {
-  Graph graph;
+  ir::Graph graph;
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, Dims{Dim(2)}));
   Builder b(graph, kMain);
   graph.set_results(kMain, {b("relu", {x})});

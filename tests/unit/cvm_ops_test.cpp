@@ -95,7 +95,7 @@ TEST(CvmOps, FiltersOfAnotherShapeAreRefused) {
 TEST(CvmOps, ReshapeCodes) {
   Numbers x(24);
   const auto extents = [&](const char* shape) -> std::vector<int64_t> {
-    Graph graph;
+    ir::Graph graph;
     Importer importer(graph, false);
     auto y = importer.add("reshape", {{"shape", shape}}, {importer.variable("x", {2, 3, 4}, 8)}, "y", 0);
     if (!y.ok()) return {};

@@ -18,6 +18,7 @@
 #include "ops/conv.h"
 #include "ops/precision_call.h"
 #include "ops/reduce.h"
+#include "run/compile.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -45,7 +46,7 @@ struct Variable {
 };
 
 struct Built {
-  Graph graph;
+  ir::Graph graph;
   std::vector<ValueId> values;
   std::vector<int64_t> bits;
   bool ok = true;
@@ -303,7 +304,7 @@ int64_t broadcast_at(const Tensor& x, const Shape& to, int64_t i) {
 }
 
 /// The sums and products of a node, every partial sum among them, whatever int32 makes of them.
-Wide computed(const Graph& graph, const Node& node, const std::vector<Tensor>& in, const Shape& out) {
+Wide computed(const ir::Graph& graph, const Node& node, const std::vector<Tensor>& in, const Shape& out) {
   Wide all;
   const std::string_view name = node.op->name;
   if (name == "add" || name == "sub" || name == "mul")
@@ -374,12 +375,12 @@ uint32_t cases() {
   return wish ? static_cast<uint32_t>(std::strtoul(wish, nullptr, 10)) : kUsualCases;
 }
 
-std::vector<Value> run(Graph graph, const std::vector<ValueId>& results, const Tensor& input, bool plain) {
+std::vector<Value> run(ir::Graph graph, const std::vector<ValueId>& results, const Tensor& input, bool plain) {
   graph.set_results(kMain, results);
   LoadOptions options;
   options.optimize = !plain;
-  if (plain) options.isa = "scalar";
-  auto model = Model::compile(std::move(graph), options);
+  if (plain) options.isa = InstructionSet::scalar;
+  auto model = compile(std::move(graph), options);
   if (!model.ok()) return ADD_FAILURE() << model.error().text(), std::vector<Value>();
   const Value in(input);
   auto out = model->session().run(std::span<const Value>(&in, 1));
@@ -394,7 +395,7 @@ struct Counts {
 
 /// One network on one input.
 void check(const RandomCvm& network, const Built& built, const Tensor& input, Counts& counts) {
-  const Graph& graph = built.graph;
+  const ir::Graph& graph = built.graph;
   const Intervals intervals(graph, {});
   std::map<uint32_t, NodeBound> bounds;
   for (const NodeBound& b : intervals.nodes()) bounds.emplace(b.node.n, b);
@@ -521,7 +522,7 @@ TEST(CvmProof, RowsOfMinusOneNeedTwoBits) {
 
 /// x doubled until it overflows; what the proof says of each node.
 std::vector<bool> doubled(ValueId (*first)(Importer&, ValueId), const Ints& extents, int64_t bits, bool compatible) {
-  Graph graph;
+  ir::Graph graph;
   Importer importer(graph, compatible);
   ValueId x = importer.variable("data", extents, bits);
   x = (*importer.add("cvm_clip", {{"precision", std::to_string(bits)}}, {x}, "c", 0))[0];
@@ -558,7 +559,7 @@ TEST(CvmProof, NoRuleIsTakenOnTrust) {
 
 /// A graph of one input of int32 and one row.
 struct OneRow {
-  Graph graph;
+  ir::Graph graph;
   Builder b{graph, kMain};
   ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i32, Dims{Dim(2)}));
 
@@ -616,7 +617,7 @@ TEST(CvmProof, ANarrowedFilterIsNotItsWideNumbers) {
 }
 
 TEST(CvmProof, UnknownBitsAreNeverFew) {
-  Graph graph;
+  ir::Graph graph;
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i32, Dims{Dim(2)}));
   const ValueId y = graph.add_param(kMain, "y", Type::tensor(DType::i32, Dims{Dim(2)}));

@@ -9,16 +9,17 @@
 #include <map>
 #include <random>
 
+#include "api/export.h"
+#include "api/read.h"
 #include "base/try.h"
-#include "formats/cvm/import.h"
-#include "formats/cvm/params.h"
-#include "formats/cvm/write.h"
-#include "formats/nnef/model.h"
-#include "formats/read.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
-#include "run/convert.h"
+#include "run/compile.h"
 #include "share.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/read_params.h"
+#include "standards/cvm/write.h"
+#include "standards/nnef/model.h"
 
 namespace nnex {
 namespace {
@@ -359,7 +360,7 @@ static_assert(std::size(kOperators) == 37);
 // ---- Stops
 
 /// The case as a model: input `data` is fed, the others are parameters; output `head` is the model's.
-Result<Graph> as_model(const char* op, const Case& c, size_t data, int64_t head, Dice& d) {
+Result<ir::Graph> as_model(const char* op, const Case& c, size_t data, int64_t head, Dice& d) {
   Symbol s;
   s.arg_nodes = Ints{}, s.node_row_ptr = Ints{}, s.precision = Ints{};
   std::vector<Param> params;
@@ -381,17 +382,17 @@ Result<Graph> as_model(const char* op, const Case& c, size_t data, int64_t head,
   return read_model(write_symbol(s), write_params(params), nullptr, false);
 }
 
-Result<Tensor> answer(Graph graph, const Tensor& x) {
+Result<Tensor> answer(ir::Graph graph, const Tensor& x) {
   LoadOptions exact;
   exact.exact = true;
-  NNEX_ASSIGN(const Model model, Model::compile(std::move(graph), exact));
+  NNEX_ASSIGN(const Model model, compile(std::move(graph), exact));
   const Value in(x);
   NNEX_ASSIGN(std::vector<Value> out, model.session().run(std::span<const Value>(&in, 1)));
   return *out[0].tensor();
 }
 
 /// "" where a graph gives those bytes.
-std::string differs(Graph graph, const Tensor& x, const Tensor& wanted) {
+std::string differs(ir::Graph graph, const Tensor& x, const Tensor& wanted) {
   const auto y = answer(std::move(graph), x);
   if (!y.ok()) return y.error().text();
   if (y->dtype() != DType::i32 || !(y->shape() == wanted.shape())) return Value(*y).text();
@@ -402,7 +403,7 @@ std::string differs(Graph graph, const Tensor& x, const Tensor& wanted) {
 enum class Stop : uint8_t { onnx, onnx_custom, nnef_custom };
 constexpr const char* kStops[] = {"ONNX", "ONNX with custom operators", "NNEF with custom operations"};
 
-Result<Graph> through(Stop stop, Graph graph) {
+Result<ir::Graph> through(Stop stop, ir::Graph graph) {
   if (stop == Stop::nnef_custom) {
     NNEX_ASSIGN(const auto written, to_nnef(graph, {"net", true}));
     return nnef_format::read_nnef(nnef_format::container_of(written), {});
@@ -411,10 +412,10 @@ Result<Graph> through(Stop stop, Graph graph) {
   return read_model_bytes(written.model.text(), {});
 }
 
-std::string there_and_back(Stop stop, const Graph& graph, const Tensor& x, const Tensor& wanted) {
-  auto read = through(stop, Graph(graph));
+std::string there_and_back(Stop stop, const ir::Graph& graph, const Tensor& x, const Tensor& wanted) {
+  auto read = through(stop, ir::Graph(graph));
   if (!read.ok()) return "there: " + read.error().text();
-  if (std::string wrong = differs(Graph(*read), x, wanted); !wrong.empty()) return "there: " + wrong;
+  if (std::string wrong = differs(ir::Graph(*read), x, wanted); !wrong.empty()) return "there: " + wrong;
   const auto back = to_cvm(*read);
   if (!back.ok()) return "back: " + back.error().text();
   auto again = read_model(back->symbol, back->params, nullptr, false);
@@ -438,7 +439,7 @@ TEST(CvmRandom, TheSameBytesAtEveryStop) {
                                listed(c.in[data]), c.bits[data]));
       ASSERT_TRUE(graph.ok()) << graph.error().text();
       const Tensor x = d.tensor(c.in[data], std::min<int64_t>(32, c.bits[data] + d.between(0, 1)));
-      const auto wanted = answer(Graph(*graph), x);
+      const auto wanted = answer(ir::Graph(*graph), x);
       ASSERT_TRUE(wanted.ok()) << wanted.error().text();
       for (Stop stop : {Stop::onnx, Stop::onnx_custom, Stop::nnef_custom}) {
         if (stop == Stop::onnx && std::string_view(op.name) == "non_max_suppression") continue;  // ONNX's is of reals

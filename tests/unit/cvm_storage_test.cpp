@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "formats/cvm/storage.h"
+#include "standards/cvm/storage.h"
 
 namespace nnex::cvm_format {
 namespace {

@@ -9,16 +9,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/export.h"
+#include "api/read.h"
 #include "base/try.h"
-#include "formats/cvm/import.h"
-#include "formats/cvm/params.h"
-#include "formats/cvm/write.h"
-#include "formats/nnef/model.h"
-#include "formats/read.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
-#include "run/convert.h"
+#include "run/compile.h"
 #include "share.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/read_params.h"
+#include "standards/cvm/write.h"
+#include "standards/nnef/model.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -52,7 +53,7 @@ bool keeps_promises(const std::vector<Stored>& tensors) {
 }
 
 /// The case as a model: input 0 is `data`, the others are parameters.
-Result<Graph> as_model(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
+Result<ir::Graph> as_model(const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
   Symbol s;
   Ints precision, row_ptr, arg_nodes;
   std::vector<Param> params;
@@ -86,8 +87,8 @@ Result<Graph> as_model(const std::string& op, const Json& c, const std::vector<S
 
 /// What the graph makes of data, against what is stored: the same type, extents and numbers, so the same bytes. ""
 /// where all is well.
-std::string differs(Graph graph, const Stored& data, const Json& wanted) {
-  auto model = Model::compile(std::move(graph));
+std::string differs(ir::Graph graph, const Stored& data, const Json& wanted) {
+  auto model = compile(std::move(graph));
   if (!model.ok()) return model.error().text();
   const Value in(Tensor::of(Shape(data.shape), data.values));
   auto out = model->session().run(std::span<const Value>(&in, 1));
@@ -105,25 +106,25 @@ std::string differs(Graph graph, const Stored& data, const Json& wanted) {
 }
 
 /// Writes the model in another standard's words and reads that. Errors of writing are unsupported.
-using Stop = Result<Graph> (*)(Graph graph);
+using Stop = Result<ir::Graph> (*)(ir::Graph graph);
 
-Result<Graph> plain_onnx(Graph graph) {
+Result<ir::Graph> plain_onnx(ir::Graph graph) {
   NNEX_ASSIGN(const auto written, to_onnx(graph, {{}, false, {}}));
   return read_model_bytes(written.model.text(), {});
 }
 
-Result<Graph> custom_nnef(Graph graph) {
+Result<ir::Graph> custom_nnef(ir::Graph graph) {
   NNEX_ASSIGN(const auto written, to_nnef(graph, {"net", true}));
   return nnef_format::read_nnef(nnef_format::container_of(written), {});
 }
 
 /// Through another standard and back to CVM. Where a conversion is refused, `refused` is the step.
-std::string there_and_back(Stop stop, const Graph& graph, const Stored& data, const Json& wanted,
+std::string there_and_back(Stop stop, const ir::Graph& graph, const Stored& data, const Json& wanted,
                            std::string& refused) {
-  auto read = stop(Graph(graph));
+  auto read = stop(ir::Graph(graph));
   if (!read.ok() && read.error().code() == Code::unsupported) return refused = "there", std::string();
   if (!read.ok()) return read.error().text();
-  if (std::string wrong = differs(Graph(*read), data, wanted); !wrong.empty()) return "there: " + wrong;
+  if (std::string wrong = differs(ir::Graph(*read), data, wanted); !wrong.empty()) return "there: " + wrong;
   auto back = to_cvm(*read);
   if (!back.ok()) return refused = "back to CVM: " + back.error().text(), std::string();
   auto again = read_model(back->symbol, back->params, nullptr, false);

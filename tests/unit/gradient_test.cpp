@@ -8,6 +8,7 @@
 #include "graph/text/build.h"
 #include "nnex/model.h"
 #include "passes/derivatives.h"
+#include "run/compile.h"
 #include "share.h"
 
 namespace nnex {
@@ -96,8 +97,8 @@ Tensor numbers(const Type& t, double low, double high, uint32_t seed) {
 }
 
 Result<std::vector<Value>> run(const std::string& text, const Tensor& x, const Tensor& w) {
-  NNEX_ASSIGN(Graph graph, graph_text::read_graph(text, "test"));
-  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), {}));
+  NNEX_ASSIGN(ir::Graph graph, graph_text::read_graph(text, "test"));
+  NNEX_ASSIGN(Model model, compile(std::move(graph), {}));
   const std::vector<Value> inputs = {Value(x), Value(w)};
   return model.session().run(inputs);
 }

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "api/read.h"
 #include "base/faults.h"
-#include "formats/read.h"
 #include "graph/infer.h"
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
 #include "nnex/model.h"
+#include "run/compile.h"
 #include "source.h"
 
 namespace nnex::graph_text {
@@ -39,7 +40,7 @@ TEST(GraphText, PrintsWhatItReads) {
       "graph main(x: f32[3], n: i64[]) -> (s, t)\n{\n  [s, t] = loop(count = n, state = [x], body = graph (i: i64[], "
       "go: "
       "bool[], v) -> (go, u, u)\n  {\n    u = mul(v, x);\n  });\n}\n",
-      "graph main(x: f32[?]) -> (y)\n{\n  [y] = foreign 'com.example:Rotate:'([x, none], angle = 0.25, axes = [1, 2], "
+      "graph main(x: f32[?]) -> (y)\n{\n  [y] = custom 'com.example:Rotate:'([x, none], angle = 0.25, axes = [1, 2], "
       "'odd-name' = 'it\\'s');\n}\n",
       "graph main(a: sequence(f32[?]), b: map(i64, str[?]), c: optional(bool[]), d: sparse f32[3]) -> (a, b, c, "
       "d)\n{\n}\n",
@@ -156,7 +157,7 @@ TEST(GraphText, FragmentsAndExpressionsBecomeNodes) {
       "graph g(x: f64[2]) -> (y) { y = scaled(x) ^ 2 - -x; }";
   auto g = read_graph(text, "g");
   ASSERT_TRUE(g.ok()) << g.error().text();
-  auto model = Model::compile(std::move(g).value());
+  auto model = compile(std::move(g).value());
   ASSERT_TRUE(model.ok()) << model.error().text();
   std::vector<Value> in = {Value(Tensor::of<double>(Shape{2}, {1, -3}))};
   auto out = model->session().run(in);

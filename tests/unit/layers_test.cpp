@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -28,6 +29,26 @@ std::map<std::string, std::set<std::string>> read_layers(const fs::path& file) {
   return layers;
 }
 
+/// The room that a path from src/ on is in: the innermost folder with a line of its own ("standards/onnx/write.h").
+std::string room_of(const std::map<std::string, std::set<std::string>>& layers, const std::string& path) {
+  std::string room = path.substr(0, path.find('/'));
+  for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+    if (layers.count(path.substr(0, at))) room = path.substr(0, at);
+  return room;
+}
+
+/// What is wrong with an #include; empty: nothing.
+std::string judge(const std::map<std::string, std::set<std::string>>& layers, const std::string& file,
+                  const std::string& included) {
+  const size_t slash = included.find('/');
+  if (slash == std::string::npos || included.substr(0, slash) == "nnex") return {};
+  const std::string from = room_of(layers, file), to = room_of(layers, included);
+  const auto rules = layers.find(from);
+  if (rules == layers.end()) return file + ": its folder is not in LAYERS";
+  if (from == to || rules->second.count(to)) return {};
+  return file + " includes " + included + ": " + from + " may not use " + to;
+}
+
 TEST(Layers, EveryIncludePointsDown) {
   const fs::path source = fs::path(nnex::test::source_dir()) / "src";
   const auto layers = read_layers(source / "LAYERS");
@@ -36,21 +57,92 @@ TEST(Layers, EveryIncludePointsDown) {
   for (const auto& entry : fs::recursive_directory_iterator(source)) {
     const std::string ending = entry.path().extension().string();
     if (ending != ".cpp" && ending != ".h") continue;
-    const std::string layer = fs::relative(entry.path(), source).begin()->string();
-    ASSERT_TRUE(layers.count(layer)) << entry.path() << ": its folder is not in LAYERS";
+    const std::string file = fs::relative(entry.path(), source).generic_string();
+    EXPECT_TRUE(layers.count(room_of(layers, file))) << file << ": its folder is not in LAYERS";
     std::ifstream in(entry.path());
     for (std::string line; std::getline(in, line);) {
       if (line.rfind("#include \"", 0) != 0) continue;
-      const std::string included = line.substr(10, line.find('"', 10) - 10);
-      const size_t slash = included.find('/');
-      if (slash == std::string::npos) continue;
-      const std::string folder = included.substr(0, slash);
-      if (folder == "nnex" || folder == layer) continue;
       ++checked;
-      EXPECT_TRUE(layers.at(layer).count(folder)) << entry.path() << " includes " << included;
+      EXPECT_EQ(judge(layers, file, line.substr(10, line.find('"', 10) - 10)), "");
     }
   }
   EXPECT_GT(checked, 50);
+}
+
+/// "#include "standards/read.h"" -> "standards/read.h"; empty for other lines.
+std::string quoted_include(const std::string& line) {
+  if (line.rfind("#include \"", 0) != 0) return {};
+  return line.substr(10, line.find('"', 10) - 10);
+}
+
+TEST(Layers, ProgramsSeeWhatTheyMay) {
+  const fs::path root = nnex::test::source_dir();
+  int checked = 0, programs = 0;
+  for (const auto& [layer, below] : read_layers(root / "src" / "LAYERS")) {
+    if (layer.rfind("apps/", 0) != 0) continue;
+    ++programs;
+    ASSERT_TRUE(fs::is_directory(root / layer)) << layer;
+    for (const auto& entry : fs::recursive_directory_iterator(root / layer)) {
+      const std::string ending = entry.path().extension().string();
+      if (ending != ".cpp" && ending != ".h") continue;
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) {
+        const std::string included = quoted_include(line);
+        const std::string folder = included.substr(0, included.find('/'));
+        if (included.empty() || folder == "nnex" || folder == ".." || fs::exists(root / layer / included)) continue;
+        ++checked;
+        const bool shared = fs::exists(root / "apps" / included);
+        EXPECT_TRUE(shared ? layer == "apps/" + folder || below.count("apps/" + folder) : below.count(folder))
+            << entry.path() << " includes " << included;
+      }
+    }
+  }
+  EXPECT_GE(programs, 3);
+  EXPECT_GT(checked, 20);
+}
+
+/// libnnex.so hides all that no public header declares, and shows what they do.
+TEST(Layers, PublicHeadersAreVisible) {
+  int headers = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(nnex::test::source_dir()) / "include" / "nnex")) {
+    std::ifstream in(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_NE(text.find("#pragma GCC visibility push(default)"), std::string::npos) << entry.path();
+    EXPECT_NE(text.find("#pragma GCC visibility pop"), std::string::npos) << entry.path();
+    ++headers;
+  }
+  EXPECT_GE(headers, 20);
+}
+
+TEST(Layers, NoStandardSeesAnother) {
+  const auto layers = read_layers(fs::path(nnex::test::source_dir()) / "src" / "LAYERS");
+  const std::string rooms[] = {"standards/nnef", "standards/onnx", "standards/cvm", "standards/webnn"};
+  for (const std::string& room : rooms) {
+    ASSERT_TRUE(layers.count(room)) << room;
+    for (const std::string& other : rooms) {
+      EXPECT_FALSE(layers.at(room).count(other)) << room << " may use " << other;
+      if (room == other) continue;
+      EXPECT_NE(judge(layers, room + "/write.cpp", other + "/write.h"), "") << room << " and " << other;
+    }
+    EXPECT_NE(judge(layers, "standards/container.cpp", room + "/write.h"), "") << room;
+    EXPECT_EQ(judge(layers, room + "/write.cpp", "standards/container.h"), "") << room;
+    EXPECT_EQ(judge(layers, "api/save.cpp", room + "/write.h"), "") << room;
+  }
+  EXPECT_EQ(judge(layers, "standards/nnef/tract/read.cpp", "standards/nnef/model.h"), "");
+}
+
+/// No room uses one that uses it, by whatever way.
+TEST(Layers, RoomsAreInOrder) {
+  const auto layers = read_layers(fs::path(nnex::test::source_dir()) / "src" / "LAYERS");
+  std::set<std::string> done;
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [room, below] : layers) {
+      const bool ready = std::all_of(below.begin(), below.end(), [&](const auto& b) { return done.count(b) > 0; });
+      more |= ready && done.insert(room).second;
+    }
+  }
+  for (const auto& [room, below] : layers) EXPECT_TRUE(done.count(room)) << room << " stands on itself";
 }
 
 }  // namespace

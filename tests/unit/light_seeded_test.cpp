@@ -6,11 +6,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "api/read.h"
 #include "base/mapped_file.h"
-#include "formats/nnef/import.h"
-#include "formats/read.h"
 #include "nnex/model.h"
 #include "ops/matmul.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -42,7 +43,7 @@ struct Bounds {
 Bounds symmetric(double terms) { return {-std::sqrt(6 / terms), std::sqrt(6 / terms)}; }
 
 /// The bounds of a weight that its first reader decides.
-Bounds bounds_of(const Graph& g, ValueId weight, const Shape& shape) {
+Bounds bounds_of(const ir::Graph& g, ValueId weight, const Shape& shape) {
   const auto first_reader = [&](ValueId v) -> std::pair<const Node*, size_t> {
     for (NodeId id : g.order())
       for (size_t i = 0; i < g[id].in.size(); ++i)
@@ -66,8 +67,8 @@ Bounds bounds_of(const Graph& g, ValueId weight, const Shape& shape) {
 }
 
 /// The network with its weights, ending before its last softmax.
-Graph seeded(const fs::path& path) {
-  Graph g = std::move(read_model(path.string(), {})).value();
+ir::Graph seeded(const fs::path& path) {
+  ir::Graph g = std::move(read_model(path.string(), {})).value();
   uint32_t k = 0;
   for (NodeId id : g.order()) {
     if (g[id].op->name != "constant_of_shape") continue;
@@ -83,7 +84,7 @@ Graph seeded(const fs::path& path) {
 }
 
 /// The weights and biases of convolutions and products, in the order of the network.
-std::vector<Tensor> parameters(const Graph& g) {
+std::vector<Tensor> parameters(const ir::Graph& g) {
   std::vector<Tensor> out;
   for (NodeId id : g.order()) {
     if (g[id].op->name != "conv" && g[id].op->name != "linear") continue;
@@ -100,10 +101,10 @@ std::vector<Tensor> parameters(const Graph& g) {
 
 Tensor logits(const fs::path& path) { return stored::value(path, Type::tensor(DType::f32)).tensor()->clone().value(); }
 
-void compare(Graph graph, const Tensor& want, bool optimize, double bound) {
+void compare(ir::Graph graph, const Tensor& want, bool optimize, double bound) {
   LoadOptions options;
   options.optimize = optimize;
-  auto compiled = Model::compile(std::move(graph), options);
+  auto compiled = compile(std::move(graph), options);
   ASSERT_TRUE(compiled.ok()) << compiled.error().text();
   SessionOptions session_options;
   session_options.threads = 0;

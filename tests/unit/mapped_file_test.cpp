@@ -74,15 +74,18 @@ TEST_F(Files, ErrorsSayWhatWasFound) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(MappedFile::open(path("pipe")).error().code(), Code::unreadable);
   ASSERT_TRUE(write_file(path("five"), "12345").ok());
-  EXPECT_EQ(MappedFile::open(path("five"), MapPolicy::never, 4).error().message(),
-            "'" + path("five") + "' has 5 bytes; at most 4 are allowed");
+  const auto four = std::make_shared<MemoryAccount>(4);
+  EXPECT_EQ(MappedFile::open(path("five"), MapPolicy::never, four).error().message(),
+            "'" + path("five") + "' has 5 bytes; 0 are held of the 4 that reading may take");
+  EXPECT_TRUE(MappedFile::open(path("five"), MapPolicy::automatic, four)->mapped())
+      << "what cannot be copied is mapped";
   EXPECT_EQ(write_file(path("no/such/folder"), "x").error().code(), Code::unreadable);
 }
 
 TEST_F(Files, UnfinishedWriteLeavesTheOldFile) {
   ASSERT_TRUE(write_file(path("a"), "old").ok());
   {
-    auto writer = FileWriter::create(path("a"));
+    auto writer = FileWriter::create(path("a"), Existing::replace);
     ASSERT_TRUE(writer.ok());
     ASSERT_TRUE(writer->write("new").ok());
     EXPECT_EQ(count(), 2U);
@@ -90,7 +93,7 @@ TEST_F(Files, UnfinishedWriteLeavesTheOldFile) {
   EXPECT_EQ(count(), 1U);
   EXPECT_EQ(MappedFile::open(path("a"))->bytes(), "old");
   ASSERT_EQ(chmod(path("a").c_str(), 0640), 0);
-  ASSERT_TRUE(write_file(path("a"), "new").ok());
+  ASSERT_TRUE(write_file(path("a"), "new", Existing::replace).ok());
   struct stat about = {};
   ASSERT_EQ(stat(path("a").c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777, 0640U);
@@ -151,34 +154,73 @@ TEST_F(Files, ALinkToAFileStaysAndTheFileIsReplaced) {
   ASSERT_TRUE(write_file(path("far/file"), "old").ok());
   ASSERT_EQ(::symlink("far/file", path("link").c_str()), 0);
   {
-    auto begun = FileWriter::create(path("link"));
+    auto begun = FileWriter::create(path("link"), Existing::replace);
     ASSERT_TRUE(begun.ok());
     ASSERT_TRUE(begun->write("half").ok());
   }
   EXPECT_EQ(MappedFile::open(path("far/file"))->bytes(), "old") << "nothing was committed";
-  ASSERT_TRUE(write_file(path("link"), "new").ok());
+  ASSERT_TRUE(write_file(path("link"), "new", Existing::replace).ok());
   EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
   EXPECT_EQ(MappedFile::open(path("far/file"))->bytes(), "new");
   // A link to what is not there yet makes it.
   ASSERT_EQ(::symlink("later", path("dangling").c_str()), 0);
-  (void)FileWriter::create(path("dangling"));
+  (void)FileWriter::create(path("dangling"), Existing::replace);
   EXPECT_FALSE(std::filesystem::exists(path("later"))) << "nothing was committed";
-  ASSERT_TRUE(write_file(path("dangling"), "made").ok());
+  ASSERT_TRUE(write_file(path("dangling"), "made", Existing::replace).ok());
   EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
   EXPECT_EQ(MappedFile::open(path("later"))->bytes(), "made");
 }
 
+TEST_F(Files, NothingIsLostUnlessItIsAskedFor) {
+  ASSERT_TRUE(write_file(path("far"), "old").ok());
+  ASSERT_EQ(::symlink("far", path("link").c_str()), 0);
+  ASSERT_EQ(::symlink("nowhere", path("dangling").c_str()), 0);
+  for (const char* name : {"far", "link", "dangling"}) {
+    SCOPED_TRACE(name);
+    const std::string said = "'" + path(name) + "' exists; --force replaces it";
+    EXPECT_EQ(write_file(path(name), "new").error().message(), said);
+    EXPECT_EQ(may_write(path(name), Existing::refuse).error().message(), said);
+    EXPECT_TRUE(may_write(path(name), Existing::replace).ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("nowhere")));
+  // The name is taken while the file is written.
+  auto writer = FileWriter::create(path("late"));
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(write_file(path("late"), "first").ok());
+  ASSERT_TRUE(writer->write("second").ok());
+  EXPECT_EQ(writer->commit().error().code(), Code::invalid_argument);
+  EXPECT_EQ(MappedFile::open(path("late"))->bytes(), "first");
+  writer = FileWriter::create(path("other"));
+  // A link that nobody typed gives way itself.
+  ASSERT_TRUE(write_file(path("link"), "new", Existing::replace_link).ok());
+  EXPECT_FALSE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(MappedFile::open(path("far"))->bytes(), "old");
+}
+
+TEST_F(Files, NewFilesHaveTheModeThatTheMaskLeaves) {
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(write_file(path("a"), "x").ok());
+  auto folder = make_folder_beside(path("a"));
+  ::umask(before);
+  ASSERT_TRUE(folder.ok());
+  struct stat about = {};
+  ASSERT_EQ(stat(path("a").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0640U);
+  ASSERT_EQ(stat(folder->c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0750U);
+}
+
 TEST_F(Files, WritingWhereItCannotBeIsTold) {
   ASSERT_EQ(::symlink("nowhere/file", path("astray").c_str()), 0);
-  Status s = write_file(path("astray"), "x");
+  Status s = write_file(path("astray"), "x", Existing::replace);
   ASSERT_FALSE(s.ok());
   EXPECT_EQ(s.error().code(), Code::unreadable);
   EXPECT_NE(s.error().text().find("No such file or directory"), std::string::npos) << s.error().text();
   ASSERT_EQ(::symlink("round", path("round").c_str()), 0);
-  EXPECT_FALSE(write_file(path("round"), "x").ok());
+  EXPECT_FALSE(write_file(path("round"), "x", Existing::replace).ok());
   EXPECT_TRUE(std::filesystem::is_symlink(path("round")));
   std::filesystem::create_directories(path("folder"));
-  EXPECT_FALSE(write_file(path("folder"), "x").ok());
+  EXPECT_FALSE(write_file(path("folder"), "x", Existing::replace).ok());
   EXPECT_TRUE(std::filesystem::is_directory(path("folder")));
 }
 

@@ -66,7 +66,6 @@ TEST(MemoryLimit, LoopsThatGrow) {
   } rows[] = {
       {"a state twice as long each step", loop({doubling}, kFloat, false, kEver), floats(16), "limit"},
       {"pieces without end", loop({same}, kFloat, true, kEver), floats(256), "limit of 4194304"},
-      {"pieces of no elements", loop({same}, kFloat, true, kEver), floats(0), "limit of 4194304 bytes"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
@@ -167,8 +166,7 @@ TEST(MemoryAccount, TakesUpToItsLimitAndGetsBackWhatIsDropped) {
     const Tensor shared = *first;
     auto second = Tensor::make(DType::u8, Shape{401});
     ASSERT_FALSE(second.ok());
-    EXPECT_EQ(second.error().message(),
-              "a tensor u8[401] of 401 bytes on top of 600 held passes the run's limit of 1000");
+    EXPECT_EQ(second.error().message(), "a tensor u8[401] of 401 bytes on top of 600 held passes the limit of 1000");
     AccountScope uncounted(nullptr);
     EXPECT_TRUE(Tensor::make(DType::u8, Shape{5000}).ok());
     EXPECT_EQ(account->held(), 600);

@@ -342,7 +342,7 @@ TEST(LabelEncoder, KeysOfEveryKind) {
 Result<Value> run_value(std::string_view name, Value in, const AttrMap& given) {
   const OpDef& def = op(name);
   const auto attrs = attrs_with(def, given);
-  Graph graph;
+  ir::Graph graph;
   const ValueId x = graph.add_param(kMain, "x", type_of(in));
   const NodeId id = graph.add_node(kMain, def, {x}, 1, attrs);
   NNEX_TRY(Inference(graph).node(id));

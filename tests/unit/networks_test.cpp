@@ -7,7 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "formats/read.h"
+#include "api/read.h"
 #include "kernels/simd/loops.h"
 #include "nnex/model.h"
 #include "stored.h"
@@ -179,8 +179,8 @@ TEST(Networks, EveryInstructionSetAndTheGraphAsItWasReadAgree) {
     for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i) {
       const auto isa = static_cast<simd::Isa>(i);
       if (!simd::can_run(isa)) continue;
-      options.isa = std::string(simd::name(isa));
-      check(options, options.isa);
+      options.isa = *instruction_set_named(simd::name(isa));
+      check(options, std::string(simd::name(isa)));
     }
     options = {};
     options.optimize = false;

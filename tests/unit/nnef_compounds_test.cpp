@@ -6,8 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "formats/nnef/import.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -131,7 +132,7 @@ std::vector<Value> run(const std::string& call, const EvaluateOptions& language)
       "graph.nnef", options);
   EXPECT_TRUE(graph.ok()) << graph.error().text();
   if (!graph.ok()) return {};
-  auto model = Model::compile(std::move(graph).value());
+  auto model = compile(std::move(graph).value());
   EXPECT_TRUE(model.ok()) << model.error().text();
   if (!model.ok()) return {};
   Session session = model->session();

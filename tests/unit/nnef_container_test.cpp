@@ -1,4 +1,4 @@
-#include "formats/container.h"
+#include "standards/container.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "formats/gzip.h"
-#include "formats/nnef/model.h"
-#include "formats/nnef/weights.h"
-#include "formats/tar.h"
+#include "standards/gzip.h"
+#include "standards/nnef/model.h"
+#include "standards/nnef/weights.h"
+#include "standards/tar.h"
 
 namespace nnex {
 namespace {
@@ -188,7 +188,7 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   void put(const std::string& name, const std::string& bytes) const {
     fs::create_directories(fs::path(path + "/" + name).parent_path());
-    ASSERT_TRUE(write_file(path + "/" + name, bytes).ok());
+    ASSERT_TRUE(write_file(path + "/" + name, bytes, Existing::replace).ok());
   }
   std::string path;
 };

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
-#include "formats/nnef/shapes.h"
+#include "standards/nnef/check_shapes.h"
 #include "stored.h"
 
 namespace nnex::nnef_format {
@@ -179,7 +179,7 @@ TEST(NnefFlat, TheConformanceSetMeansTheSame) {
     ++texts;
     EXPECT_EQ(outcome(text, true), outcome(text, false)) << entry.path();
   }
-  EXPECT_GT(texts, 0);
+  EXPECT_GE(texts, 559);
 }
 
 }  // namespace

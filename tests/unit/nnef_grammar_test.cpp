@@ -7,9 +7,9 @@
 #include <regex>
 #include <sstream>
 
-#include "formats/nnef/textmate.h"
 #include "graph/text/signs.h"
 #include "source.h"
+#include "standards/nnef/textmate.h"
 
 namespace nnex {
 namespace {

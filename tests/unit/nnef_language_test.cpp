@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/nnef/format.h"
-#include "formats/nnef/shapes.h"
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/format.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -102,6 +106,171 @@ TEST(NnefLanguage, EveryTextEnds) {
   EXPECT_FALSE(faults_of(kHead + kGraph + "y = reshape(x, shape = [1] * 9999999999); }").empty());
   EXPECT_FALSE(faults_of(kHead + kGraph + "y = " + std::string(100000, '(')).empty());
   EXPECT_FALSE(faults_of(kHead + kGraph + "for = graph fragment { [").empty());
+}
+
+/// `unit` n times.
+std::string times(size_t n, const std::string& unit) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += unit;
+  return out;
+}
+
+/// The graph's body with `y` a fragment's result, whose body is given.
+std::string by_fragment(const std::string& body) {
+  return kHead + "fragment f(x: tensor<scalar>, n: integer = 1) -> (y: tensor<scalar>) { " + body + " }\n" + kGraph +
+         "y = f(x); }";
+}
+
+/// Texts that nest n deep in one way each.
+struct Nested {
+  const char* name;
+  std::string (*text)(size_t n);
+};
+const Nested kNested[] = {
+    {"sum", [](size_t n) { return kHead + kGraph + "y = x" + times(n, " + x") + "; }"; }},
+    {"sum of numbers",
+     [](size_t n) { return by_fragment("k = 1" + times(n, " + 1") + "; y = leaky_relu(x, alpha = scalar(k));"); }},
+    {"if-else", [](size_t n) { return by_fragment("y = " + times(n, "copy(x) if n == 0 else ") + "relu(x);"); }},
+    {"parentheses",
+     [](size_t n) { return kHead + kGraph + "y = " + times(n, "(") + "x" + times(n, ")") + " + 1.0; }"; }},
+    {"calls", [](size_t n) { return kHead + kGraph + "y = " + times(n, "relu(") + "x" + times(n, ")") + "; }"; }},
+    {"signs", [](size_t n) { return kHead + kGraph + "y = " + times(n, "-") + "x; }"; }},
+    {"subscripts",
+     [](size_t n) { return by_fragment("k = [0]; j = " + times(n, "k[") + "0" + times(n, "]") + "; y = relu(x);"); }},
+    {"ranges", [](size_t n) { return by_fragment("k = [0]; j = k" + times(n, "[0:1]") + "; y = relu(x);"); }},
+    {"loops",
+     [](size_t n) {
+       return by_fragment("k = " + times(n, "[for i in ") + "[1]" + times(n, " yield i]") + "; y = relu(x);");
+     }},
+    {"a fragment that calls itself",
+     [](size_t n) {
+       return kHead +
+              "fragment f(x: tensor<scalar>, n: integer) -> (y: tensor<scalar>) { y = exp(f(x, n = n - 1)) if n > 0 "
+              "else "
+              "copy(x); }\n" +
+              kGraph + "y = f(x, n = " + std::to_string(n) + "); }";
+     }},
+    {"a list that shortens",
+     [](size_t n) {
+       return kHead +
+              "fragment s(x: tensor<scalar>[]) -> (y: tensor<scalar>) { y = x[0] + s(x[1:]) if length_of(x) > 1 else "
+              "x[0]; }\n" +
+              kGraph + "y = s([x] * " + std::to_string(n) + "); }";
+     }},
+};
+
+TEST(NnefLanguage, TextsNestTenThousandDeep) {
+  for (const Nested& row : kNested) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(faults_of(row.text(9000)), List{});
+    const List deeper = faults_of(row.text(100000));
+    EXPECT_EQ(deeper.size(), 1u);
+  }
+}
+
+TEST(NnefLanguage, ListsNestAFewHundredDeep) {
+  EXPECT_EQ(faults_of(by_fragment("k = " + times(200, "[") + "1" + times(200, "]") + "; y = relu(x);")), List{});
+  std::string grown = "a0 = [1]; ";
+  for (int i = 0; i < 20000; ++i) grown += "a" + std::to_string(i + 1) + " = [a" + std::to_string(i) + "]; ";
+  for (const std::string& text :
+       {by_fragment("k = " + times(5000, "[") + "1" + times(5000, "]") + "; y = relu(x);"),
+        by_fragment("k = " + times(5000, "(1, ") + "1" + times(5000, ")") + "; y = relu(x);"),
+        by_fragment(grown + "y = relu(x);"), kHead + kGraph + times(5000, "[") + "y" + times(5000, "]") + " = x; }",
+        kHead + "fragment f(x: tensor<scalar>, n: integer" + times(5000, "[]") +
+            ") -> (y: tensor<scalar>) { y = relu(x); }\n" + kGraph + "y = f(x, n = []); }",
+        kHead + "fragment f(x: tensor<scalar>, n: integer[] = " + times(5000, "[") + times(5000, "]") +
+            ") -> (y: tensor<scalar>) { y = relu(x); }\n" + kGraph + "y = f(x); }"})
+    EXPECT_EQ(faults_of(text).size(), 1u) << text.substr(0, 200);
+}
+
+/// `item(i)` for each number below n, with commas.
+std::string listed(size_t n, const std::function<std::string(size_t)>& item) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += (i ? ", " : "") + item(i);
+  return out;
+}
+std::string number(size_t i) { return std::to_string(i); }
+/// A graph on a tensor of n axes.
+std::string of_rank(size_t n, const std::string& call) {
+  return "version 1.0; graph g(x) -> (y) { x = external(shape = [" + listed(n, [](size_t) { return "1"; }) +
+         "]); y = " + call + "; }";
+}
+
+TEST(NnefLanguage, WorkGrowsWithTheText) {
+  const Nested rows[] = {
+      {"unsqueeze", [](size_t n) { return of_rank(1, "unsqueeze(x, axes = [" + listed(n, number) + "])"); }},
+      {"squeeze", [](size_t n) { return of_rank(n, "squeeze(x, axes = [" + listed(n, number) + "])"); }},
+      {"sum_reduce", [](size_t n) { return of_rank(n, "sum_reduce(x, axes = [" + listed(n, number) + "])"); }},
+      {"slice",
+       [](size_t n) {
+         const auto same = [&](const char* item) { return listed(n, [&](size_t) { return item; }); };
+         return of_rank(
+             n, "slice(x, axes = [" + listed(n, number) + "], begin = [" + same("0") + "], end = [" + same("1") + "])");
+       }},
+      {"parameters",
+       [](size_t n) {
+         return kHead + "fragment f(x: tensor<scalar>, " +
+                listed(n, [](size_t i) { return "p" + number(i) + ": integer = 1"; }) +
+                ") -> (y: tensor<scalar>) { y = relu(x); }\n" + kGraph + "y = f(x, " +
+                listed(n, [n](size_t i) { return "p" + number(n - 1 - i) + " = 2"; }) + "); }";
+       }},
+      {"names that nobody assigned",
+       [](size_t n) {
+         std::string body;
+         for (size_t i = 0; i < n / 10; ++i) body += "v" + number(i) + " = relu(unassigned" + number(i) + "); ";
+         return "version 1.0; " + kGraph + body + "y = relu(v0); }";
+       }},
+      {"operations that there are not",
+       [](size_t n) {
+         std::string body;
+         for (size_t i = 0; i < n / 10; ++i) body += "v" + number(i) + " = unheard_of" + number(i) + "(x); ";
+         return "version 1.0; " + kGraph + body + "y = relu(v0); }";
+       }},
+  };
+  const auto seconds = [](const std::string& text) {
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      faults_of(text);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  for (const Nested& row : rows) {
+    const double few = seconds(row.text(10000)), many = seconds(row.text(100000));
+    EXPECT_LT(many, 50 * std::max(few, 0.002))
+        << row.name << ": " << few << " s for 10,000, " << many << " for 100,000";
+  }
+}
+
+TEST(NnefLanguage, EveryTypeCastsToAGenericOne) {
+  const std::string graph =
+      "graph g(x, i) -> (y) { x = external(shape = [2, 3]); i = external<integer>(shape = [2, 3]); y = ";
+  const struct {
+    const char *fragment, *call;
+    List faults;
+  } rows[] = {
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = select(true, x, constant<?>(shape = [1], value = [0.0])); }",
+       "f(x)",
+       {}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = select(true, x, constant<?>(shape = [1], value = [0.0])); }",
+       "f(i)",
+       {"4:69 I9"}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = select(true, 1.0, x); }", "f(x)", {}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = select(true, 1.0, x); }", "f(i)", {"4:53 I9"}},
+      {"f<?>(x: tensor<?>, v: ? = 1) -> (y: tensor<?>) { y = select(true, x, v); }", "f(i)", {}},
+      {"f<? = scalar>(x: tensor<?>, v: ? = 1) -> (y: tensor<?>) { y = select(true, x, v); }", "f<integer>(i)", {}},
+      {"f<? = scalar>(x: tensor<?>, v: ? = 1) -> (y: tensor<?>) { y = select(true, x, v); }", "f(x, v = 2.5)", {}},
+      {"f<? = scalar>(x: tensor<?>, v: ? = 1) -> (y: tensor<?>) { y = select(true, x, v); }",
+       "f(x, v = 2)",
+       {"5:106 T12"}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = 1.0; }", "f(x)", {}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<?>) { y = 1.0; }", "f(i)", {"5:97 T7"}},
+      {"f<?>(x: tensor<?>) -> (y: tensor<scalar>) { y = x; }", "f(x)", {"4:33 T7"}},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(faults_of(kHead + "fragment " + row.fragment + "\n" + graph + row.call + "; }"), row.faults)
+        << row.fragment << " " << row.call;
 }
 
 TEST(NnefLanguage, BodiesOfTheStandardAreSound) {

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "formats/nnef/import.h"
-#include "formats/nnef/model.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
+#include "standards/nnef/model.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -50,10 +51,10 @@ Result<Value> answer(const Case& c, bool expand, bool optimize) {
   const std::string text = document(c);
   ImportOptions options;
   options.expand_compounds = expand;
-  NNEX_ASSIGN(Graph graph, import_document(text, "graph.nnef", options));
+  NNEX_ASSIGN(ir::Graph graph, import_document(text, "graph.nnef", options));
   LoadOptions load;
   load.optimize = optimize;
-  NNEX_ASSIGN(Model model, Model::compile(std::move(graph), load));
+  NNEX_ASSIGN(Model model, compile(std::move(graph), load));
   Session session = model.session();
   std::vector<Value> inputs;
   for (const auto& [name, t] : c.inputs) inputs.emplace_back(t);
@@ -342,7 +343,7 @@ TEST(NnefLower, InputsAreInTheHeadersOrder) {
       "y = add(a, b); a2 = copy(a); }";
   auto graph = import_document(text, "graph.nnef");
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  auto model = Model::compile(std::move(graph).value());
+  auto model = compile(std::move(graph).value());
   ASSERT_TRUE(model.ok()) << model.error().text();
   ASSERT_EQ(model->inputs().size(), 2u);
   EXPECT_EQ(model->inputs()[0].name, "a");
@@ -356,7 +357,7 @@ TEST(NnefLower, CustomOperationsAreNamed) {
       "graph net(x) -> (y) { x = external(shape = [2,3]); y = mystery(x, k = 3); }";
   auto graph = import_document(text, "graph.nnef");
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  auto model = Model::compile(std::move(graph).value());
+  auto model = compile(std::move(graph).value());
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().code(), Code::unsupported);
   EXPECT_NE(model.error().text().find("mystery"), std::string::npos) << model.error().text();
@@ -384,8 +385,8 @@ std::string narrow_document(const std::string& body, const std::string& fragment
 }
 
 Result<Value> narrow_answer(const std::string& document, const Tensor& x) {
-  NNEX_ASSIGN(Graph graph, import_document(document, "graph.nnef", {}));
-  NNEX_ASSIGN(Model model, Model::compile(std::move(graph)));
+  NNEX_ASSIGN(ir::Graph graph, import_document(document, "graph.nnef", {}));
+  NNEX_ASSIGN(Model model, compile(std::move(graph)));
   const Value in(x);
   NNEX_ASSIGN(std::vector<Value> out, model.session().run(std::span<const Value>(&in, 1)));
   return std::move(out[0]);

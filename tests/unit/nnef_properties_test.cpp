@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "formats/nnef/properties.h"
-#include "formats/nnef/write.h"
 #include "graph/precision.h"
+#include "standards/nnef/properties.h"
+#include "standards/nnef/write.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 using Properties = std::vector<std::pair<std::string, std::string>>;
 
 Properties read(std::string_view document) {
-  Graph graph;
+  ir::Graph graph;
   read_property_lines(document, graph);
   return graph.meta.properties;
 }
 
 TEST(NnefProperties, AreWrittenAndRead) {
-  Graph graph;
+  ir::Graph graph;
   graph.meta.properties = {
       {"author", "A 'B' \\ C"}, {"two lines", "1\n2\r"}, {"nnef.variables", "w w\n"}, {"", "\xc3\xbc"}};
   const std::string lines = property_lines(graph, {});
@@ -57,12 +57,12 @@ TEST(NnefProperties, OtherCommentsArePassedOver) {
 }
 
 TEST(NnefProperties, NamesOfParametersComeBack) {
-  Graph graph;
+  ir::Graph graph;
   const ValueId w = graph.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a b:w");
   const ValueId other = graph.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a b:c");
   declare_bits(graph, {{"a b:w", 8}});
   const std::string lines = property_lines(graph, {{w.n, "a_b_w"}, {other.n, "a_b_c"}});
-  Graph back;
+  ir::Graph back;
   back.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a_b_w");
   back.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a_b_c");
   back.meta.properties.emplace_back(std::string(kVariablesProperty), "a_b_c c\na_b_w w\n");

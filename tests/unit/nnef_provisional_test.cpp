@@ -1,16 +1,16 @@
 // The provisional draft of NNEF: recognised, upgraded construct by construct, faults at their old places.
 
-#include "formats/nnef/provisional.h"
+#include "standards/nnef/read_provisional.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "base/mapped_file.h"
-#include "formats/nnef/import.h"
-#include "formats/nnef/model.h"
-#include "formats/nnef/shapes.h"
 #include "nnef_written.h"
+#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import.h"
+#include "standards/nnef/model.h"
 #include "stored.h"
 #include "tensor/convert.h"
 
@@ -122,6 +122,51 @@ TEST(NnefProvisional, RenamedOperationsAndParameters) {
             "f = constant(shape = [3,1,3,3], value = [1.0])\nm = constant(shape = [1,3], value = [1.0])\ny = " +
             row.call + "\n}\n",
         {{"y", row.y}});
+}
+
+TEST(NnefProvisional, WhatOneHasOnlyWithoutFragments) {
+  const struct {
+    const char* name;
+    std::string fragment, call;
+    const char* y;
+  } rows[] = {
+      {"a variable in a fragment",
+       "fragment layer( a: tensor, n: extent, scope: string ) -> ( b: tensor )\n{\n"
+       "  w = variable(shape = [n,3,1,1], label = scope + '/w')\n  b = conv(a, w)\n}",
+       "layer(x, n = 5, scope = 'one')", "2,5,8,8"},
+      {"an update in a fragment",
+       "fragment keep( a: tensor ) -> ( b: tensor )\n{\n"
+       "  v = variable(shape = [2,3,8,8], label = 'v')\n  b = update(v, a + v)\n}",
+       "keep(x)", "2,3,8,8"},
+      {"short lists of a window", "", "max_pool(x, size = [1,1,2], stride = [1,1,2], padding = [(0,0),(0,0),(0,0)])",
+       "2,3,4,8"},
+      {"a short size alone", "", "local_response_normalization(x, size = [1,3])", "2,3,8,8"},
+      {"short lists by a fragment",
+       "fragment p( a: tensor, n: extent[] ) -> ( b: tensor ) { b = avg_pool(a, size = n) }", "p(x, n = [1,1,8])",
+       "2,3,8,8"},
+      {"scalars in arrays",
+       "fragment sum( a: tensor[], f: scalar[] = [1, 2] ) -> ( b: tensor )\n{\n"
+       "  b = add_n([s * t for s in a, t in f])\n}",
+       "sum([x, x], f = [3, 4])", "2,3,8,8"},
+      {"scalars in arrays, by default",
+       "fragment sum( a: tensor[], f: scalar[] = [1, 2] ) -> ( b: tensor )\n{\n"
+       "  b = add_n([s * t for s in a, t in f])\n}",
+       "sum([x, x])", "2,3,8,8"},
+      {"the shape of a tensor of one axis",
+       "fragment f( a: tensor ) -> ( b: tensor )\n{\n  b = reshape(a, shape = shape_of(a))\n}",
+       "f(reshape(x, shape = [384]))", "384,1"},
+      {"the shape of a number",
+       "fragment f( a: tensor, s: tensor ) -> ( b: tensor )\n{\n  b = reshape(a, shape = shape_of(s) + [-1])\n}",
+       "f(x, 0.5)", "1,1,384"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const std::string text = "version 1.0\n" + row.fragment + "\n" + kGraph + "\ty = " + row.call + "\n}\n";
+    const Read r = read(text);
+    EXPECT_TRUE(r.provisional);
+    ASSERT_EQ(r.faults, List{}) << r.text;
+    EXPECT_EQ(r.shapes.at("y"), row.y) << r.text;
+  }
 }
 
 TEST(NnefProvisional, Fragments) {
@@ -322,7 +367,7 @@ Container folder_of(const std::vector<std::pair<std::string, std::string>>& file
 }
 
 /// The constant that the graph has under a name.
-std::vector<double> weight(const Graph& graph, std::string_view name) {
+std::vector<double> weight(const ir::Graph& graph, std::string_view name) {
   for (uint32_t v = 0; v < graph.value_count(); ++v)
     if (const Tensor* t = graph[ValueId{v}].constant.tensor(); t && graph[ValueId{v}].name == name) return reals_of(*t);
   return {};

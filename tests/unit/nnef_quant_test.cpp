@@ -1,8 +1,8 @@
-#include "formats/nnef/quant_file.h"
+#include "standards/nnef/read_quant.h"
 
 #include <gtest/gtest.h>
 
-#include "formats/nnef/model.h"
+#include "standards/nnef/model.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {

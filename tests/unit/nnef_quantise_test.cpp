@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "formats/container.h"
-#include "formats/nnef/model.h"
-#include "formats/nnef/quantise.h"
-#include "formats/nnef/tensor_file.h"
-#include "formats/nnef/weights.h"
+#include "api/export.h"
 #include "nnex/model.h"
-#include "run/convert.h"
+#include "run/compile.h"
+#include "standards/container.h"
+#include "standards/nnef/model.h"
+#include "standards/nnef/quantise.h"
+#include "standards/nnef/read_tensor.h"
+#include "standards/nnef/weights.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -47,9 +48,9 @@ Container model(const std::string& records) {
   return all;
 }
 
-Tensor answer(Graph graph) {
+Tensor answer(ir::Graph graph) {
   EXPECT_TRUE(apply_quantisation(graph).ok());
-  auto m = Model::compile(std::move(graph));
+  auto m = compile(std::move(graph));
   EXPECT_TRUE(m.ok()) << m.error().text();
   Session s = m->session();
   const Value in[] = {Tensor::of(Shape{2, 3}, std::vector<float>{1, 0.5f, -1, 0.25f, -0.75f, 1})};

@@ -6,18 +6,18 @@
 #include <cstring>
 #include <filesystem>
 
+#include "api/export.h"
 #include "base/mapped_file.h"
-#include "formats/container.h"
-#include "formats/nnef/format.h"
-#include "formats/nnef/import.h"
-#include "formats/nnef/model.h"
-#include "formats/nnef/weights.h"
 #include "graph/text/printer.h"
 #include "nnef_maker.h"
 #include "nnef_written.h"
 #include "passes/passes.h"
-#include "run/convert.h"
 #include "share.h"
+#include "standards/container.h"
+#include "standards/nnef/format.h"
+#include "standards/nnef/import.h"
+#include "standards/nnef/model.h"
+#include "standards/nnef/weights.h"
 #include "stored.h"
 
 namespace nnex {
@@ -28,7 +28,7 @@ using namespace nnef_format;
 std::filesystem::path vectors() { return stored::shared() / "conformance" / "nnef"; }
 
 /// Names that the first graph leaves out, left out of the second too: a document has a name for everything.
-void forget_new_names(const Graph& first, Graph& second) {
+void forget_new_names(const ir::Graph& first, ir::Graph& second) {
   const std::vector<NodeId> a = first.order(), b = second.order();
   ASSERT_EQ(a.size(), b.size());
   const auto forget = [&](const std::vector<ValueId>& x, const std::vector<ValueId>& y) {
@@ -41,7 +41,7 @@ void forget_new_names(const Graph& first, Graph& second) {
   }
 }
 
-std::string dump(const Graph& graph) {
+std::string dump(const ir::Graph& graph) {
   graph_text::PrintOptions options;
   options.elements = 64;
   return graph_text::print(graph, options);
@@ -63,7 +63,7 @@ void expect_same(const Written& a, const Written& b) {
 }
 
 /// Reads what was written, with the data that were written.
-Result<Graph> read_back(const Written& w, bool files) {
+Result<ir::Graph> read_back(const Written& w, bool files) {
   if (files) return read_nnef(container_of(w), {});
   ImportOptions options;
   options.lowering.variable = [&](const VariableRequest& r) -> Result<Tensor> {
@@ -75,13 +75,13 @@ Result<Graph> read_back(const Written& w, bool files) {
 }
 
 /// `files`: through tensor files, else in memory.
-void expect_identity(Graph graph, bool files) {
-  Graph changed = graph;
+void expect_identity(ir::Graph graph, bool files) {
+  ir::Graph changed = graph;
   auto once = to_nnef(changed, {});
   ASSERT_TRUE(once.ok()) << once.error().text();
   auto second = read_back(*once, files);
   ASSERT_TRUE(second.ok()) << second.error().text() << "\n" << once->graph;
-  Graph written_again = *second;
+  ir::Graph written_again = *second;
   auto twice = to_nnef(written_again, {});
   ASSERT_TRUE(twice.ok()) << twice.error().text();
   expect_same(*once, *twice);
@@ -110,7 +110,7 @@ TEST(NnefRoundTrip, DocumentsOfOtherProjects) {
     ++read;
     expect_identity(std::move(graph).value(), false);
   }
-  EXPECT_GT(read, 0);
+  EXPECT_GE(read, 12);
   RecordProperty("documents", read);
   std::printf("%d documents, %d that the standard does not accept\n", read, others);
 }
@@ -154,20 +154,20 @@ TEST(NnefRoundTrip, DocumentsOfRules) {
     ++read;
     expect_identity(std::move(graph).value(), false);
   }
-  EXPECT_GT(read, 0);
+  EXPECT_GE(read, 196);
   std::printf("%d documents\n", read);
 }
 
-Graph made(const std::string& text) {
+ir::Graph made(const std::string& text) {
   ImportOptions options;
   options.weight_seed = 7;
   auto graph = import_document(text, "made.nnef", options);
   EXPECT_TRUE(graph.ok()) << graph.error().text() << "\n" << text;
-  return graph.ok() ? std::move(graph).value() : Graph();
+  return graph.ok() ? std::move(graph).value() : ir::Graph();
 }
 
 /// Written with its fragments it says the same.
-void expect_kept(Graph graph) {
+void expect_kept(ir::Graph graph) {
   const std::string before = dump(graph);
   WriteOptions keep;
   keep.keep_fragments = true;
@@ -184,7 +184,7 @@ TEST(NnefRoundTrip, DocumentsByTheGrammar) {
   for (uint64_t seed = 1; seed <= documents && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::string text = NnefMaker(seed).document(static_cast<int>(seed % 24));
-    Graph graph = made(text);
+    ir::Graph graph = made(text);
     if (HasFailure()) break;
     // Laid out anew it is the same document, and laid out twice the same text.
     Faults faults;
@@ -210,7 +210,7 @@ TEST(NnefRoundTrip, LabelsAndConstantsStayWhatTheyAre) {
       "    conv = conv(x, filter, bias);\n"
       "    scale = constant(shape = [1, 2], value = [0.5, 2.0]);\n"
       "    y = mul(conv, scale);\n}\n";
-  Graph graph = made(text);
+  ir::Graph graph = made(text);
   auto w = to_nnef(graph, {});
   ASSERT_TRUE(w.ok()) << w.error().text();
   EXPECT_EQ(w->graph, text);

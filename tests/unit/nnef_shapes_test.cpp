@@ -1,6 +1,6 @@
 // Shapes of NNEF's operations: extents of results, and the rule that a wrong call breaks.
 
-#include "formats/nnef/shapes.h"
+#include "standards/nnef/check_shapes.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "formats/nnef/import.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/import.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -16,8 +17,8 @@ Result<Model> model_of(const std::string& body, const std::string& header = "net
     for (float& v : t.mutable_as<float>()) v = static_cast<float>(r.label.size());
     return t;
   };
-  NNEX_ASSIGN(Graph graph, import_document(text, "graph.nnef", options));
-  return Model::compile(std::move(graph));
+  NNEX_ASSIGN(ir::Graph graph, import_document(text, "graph.nnef", options));
+  return compile(std::move(graph));
 }
 
 Value number(float x) { return Value(Tensor::of(Shape{1}, std::vector<float>{x})); }

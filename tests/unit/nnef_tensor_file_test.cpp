@@ -1,11 +1,11 @@
-#include "formats/nnef/tensor_file.h"
+#include "standards/nnef/read_tensor.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
 
-#include "formats/nnef/weights.h"
+#include "standards/nnef/weights.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {

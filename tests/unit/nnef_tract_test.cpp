@@ -1,15 +1,16 @@
 // Documents as sonos/tract writes them: read only when asked, with shapes, symbols and answers.
 
-#include "formats/nnef/tract/reader.h"
+#include "standards/nnef/tract/reader.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "formats/nnef/shapes.h"
-#include "formats/nnef/tract/operations.h"
 #include "graph/infer.h"
 #include "nnex/model.h"
+#include "run/compile.h"
+#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/tract/operations.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
@@ -17,7 +18,7 @@ namespace {
 
 const std::string kHead = "version 1.0;\nextension tract_registry tract_core;\n";
 
-std::optional<Graph> read(const std::string& text, Faults& faults, const TractOptions& options = {}) {
+std::optional<ir::Graph> read(const std::string& text, Faults& faults, const TractOptions& options = {}) {
   return import_tract(text, "g", options, faults);
 }
 
@@ -26,7 +27,7 @@ Result<Tensor> run(const std::string& text, const std::vector<Tensor>& in, const
   Faults faults;
   auto graph = read(text, faults, options);
   if (!graph) return std::move(faults).first();
-  NNEX_ASSIGN(Model model, Model::compile(*std::move(graph)));
+  NNEX_ASSIGN(Model model, compile(*std::move(graph)));
   Session session = model.session();
   std::vector<Value> inputs(in.begin(), in.end());
   NNEX_ASSIGN(auto out, session.run(inputs));
@@ -85,6 +86,29 @@ TEST(NnefTract, Answers) {
       {"einsum",
        "x = external(shape = [2,2]); y = tract_core_einsum([x, x], expr = 'mk,nk->mn', acc = 'f32', output = '');",
        reals({2, 2}, {1, 2, 3, 4}), "[2,2]: 5 11 11 25"},
+      {"einsum of several element types, summed in one",
+       "x = external(shape = [2,2]); h = tract_core_cast(x, to = 'f16'); "
+       "y = tract_core_einsum([x, h], expr = 'mk,nk->mn', acc = 'f32', output = '');",
+       reals({2, 2}, {1, 2, 3, 4}), "[2,2]: 5 11 11 25"},
+      {"einsum in half",
+       "x = external(shape = [1,2]); z = tract_core_einsum([x, x], expr = 'mk,nk->mn', acc = 'f16'); "
+       "y = tract_core_cast(z, to = 'f32');",
+       reals({1, 2}, {64, 1}), "[1,1]: 4096"},
+      {"sizes of a picture",
+       "x = external(shape = [1,1,2]); y = tract_core_resize(x, sizes = [1,1,4], interpolator = 'linear');",
+       reals({1, 1, 2}, {0, 4}), "[1,1,4]: 0 1 3 4"},
+      {"scales of a picture", "x = external(shape = [1,1,2]); y = tract_core_resize(x, [1.0,1.0,2.0]);",
+       reals({1, 1, 2}, {0, 4}), "[1,1,4]: 0 0 0 4"},
+      {"subscripts of extents",
+       "x = external(shape = [A,B]); n = tract_core_shape_of(x); y = reshape(x, shape = [n[1], n[0]]);",
+       reals({1, 3}, {1, 2, 3}), "[3,1]: 1 2 3"},
+      {"ranges of extents",
+       "x = external(shape = [A,B]); y = tract_core_cast(tract_core_shape_of(x)[1:], to = 'f32') + 0.0 * x[0];",
+       reals({1, 2}, {1, 2}), "[2]: 2 2"},
+      {"extents by the word of NNEF", "x = external(shape = [A,B]); y = reshape(x, shape = [shape_of(x)[1], -1]);",
+       reals({1, 2}, {1, 2}), "[2,1]: 1 2"},
+      {"no end", "x = external(shape = [2]); y = max(x, -inf) + select(x < inf, 0.0, 1.0);", reals({2}, {1, 2}),
+       "[2]: 1 2"},
       {"a wave's spectrum", "x = external(shape = [4,2]); y = tract_core_fft(x, axis = 0, inverse = false);",
        reals({4, 2}, {1, 0, 2, 0, 3, 0, 5, 0}), "[4,2]: 11 0 -2 3 -3 0 -2 -3"},
       {"the inverse is not divided", "x = external(shape = [2,2]); y = tract_core_fft(x, axis = 0, inverse = true);",
@@ -148,7 +172,7 @@ TEST(NnefTract, ADelayKeepsTheEndOfTheStream) {
            faults);
   ASSERT_TRUE(graph) << faults.list()[0].text();
   ASSERT_EQ(graph->states.size(), 1u);
-  auto model = Model::compile(*std::move(graph));
+  auto model = compile(*std::move(graph));
   ASSERT_TRUE(model.ok()) << model.error().text();
   Session session = model->session();
   const char* const want[] = {"[1,4]: 0 0 0 1", "[1,4]: 0 1 2 3", "[1,4]: 2 3 4 5"};
@@ -181,6 +205,23 @@ TEST(NnefTract, RegistriesMustBeNamed) {
            "copy(x); }",
            others));
   EXPECT_NE(others.list()[0].message().find("'mine' is not known"), std::string::npos);
+}
+
+TEST(NnefTract, VariablesInFragments) {
+  TractOptions options;
+  std::string labels;
+  options.variable = [&](std::string_view label, const Ints&) -> Result<Tensor> {
+    labels += std::string(label) + " ";
+    return reals({2}, {2, 3});
+  };
+  EXPECT_EQ(shown(run("version 1.0;\nextension tract_registry tract_core;\n"
+                      "fragment layer(x: tensor<scalar>, scope: string) -> (y: tensor<scalar>) "
+                      "{ w = variable<scalar>(label = scope + '.w', shape = [2]); y = x * w; }\n"
+                      "graph g(x) -> (y) { x = external(shape = [2]); a = layer(x, scope = 'a'); y = layer(a, scope = "
+                      "'b'); }",
+                      {reals({2}, {1, 2})}, options)),
+            "[2]: 4 18");
+  EXPECT_EQ(labels, "a.w b.w ");
 }
 
 TEST(NnefTract, OtherShapes) {

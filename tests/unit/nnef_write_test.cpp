@@ -5,14 +5,15 @@
 #include <cmath>
 #include <filesystem>
 
-#include "formats/nnef/model.h"
-#include "formats/nnef/tensor_file.h"
-#include "formats/nnef/weights.h"
-#include "formats/read.h"
+#include "api/export.h"
+#include "api/read.h"
 #include "graph/text/build.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
-#include "run/convert.h"
+#include "run/compile.h"
+#include "standards/nnef/model.h"
+#include "standards/nnef/read_tensor.h"
+#include "standards/nnef/weights.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -21,7 +22,7 @@ namespace {
 using nnef_format::Written;
 
 Result<Written> written(const std::string& text, bool custom = false) {
-  NNEX_ASSIGN(Graph graph, graph_text::read_graph(text, "test"));
+  NNEX_ASSIGN(ir::Graph graph, graph_text::read_graph(text, "test"));
   return to_nnef(graph, {"", custom});
 }
 
@@ -58,10 +59,10 @@ void expect_same(const Value& got, const Value& want) {
 }
 
 /// Runs both and compares; the document for messages.
-void expect_equal(Graph graph, const Written& w) {
+void expect_equal(ir::Graph graph, const Written& w) {
   auto back = nnef_format::read_nnef(container_of(w));
   ASSERT_TRUE(back.ok()) << back.error().text() << "\n" << w.graph;
-  auto before = Model::compile(std::move(graph)), after = Model::compile(std::move(back).value());
+  auto before = compile(std::move(graph)), after = compile(std::move(back).value());
   ASSERT_TRUE(before.ok()) << before.error().text();
   ASSERT_TRUE(after.ok()) << after.error().text() << "\n" << w.graph;
   const std::vector<Value> in = inputs_of(*before);
@@ -172,6 +173,47 @@ TEST(NnefWrite, WhatNnefLacksIsNamed) {
   EXPECT_NE(symbolic.error().message().find("--set"), std::string::npos);
 }
 
+TEST(NnefWrite, KnownExtentsAreNumbers) {
+  const std::string text =
+      graph("x: f32[2,3,4]",
+            "s = shape(x); n = slice(s, i64[1](0), i64[1](1)); t = concat(n, i64[1](-1), axis = 0); e = exp(x); "
+            "y = reshape(e, t);");
+  expect_round_trip(text);
+  auto custom = written(text, true);
+  ASSERT_TRUE(custom.ok()) << custom.error().text();
+  EXPECT_EQ(custom->graph.find("nnex_"), std::string::npos) << custom->graph;
+}
+
+TEST(NnefWrite, NothingThatCannotBeReadAgain) {
+  auto w = written(graph("x: f32[2], n: i64[1]", "y: f32[4] = tile(x, n);"), true);
+  ASSERT_FALSE(w.ok()) << w->graph;
+  EXPECT_EQ(w.error().code(), Code::unsupported);
+  EXPECT_NE(w.error().message().find("cannot be read again"), std::string::npos) << w.error().text();
+  EXPECT_NE(w.error().message().find("known only to a run"), std::string::npos) << w.error().text();
+}
+
+TEST(NnefWrite, AsDeepAsDocumentsAre) {
+  std::string before, behind;
+  for (int i = 0; i < 9000; ++i) before += "reshape(", behind += i % 2 ? ", shape = [2])" : ", shape = [2, 1])";
+  auto graph = nnef_format::import_document(
+      "version 1.0; extension KHR_enable_operator_expressions; graph g(x) -> (y) { x = external(shape = [2]); y = "
+      "exp(" +
+          before + "x" + behind + "); }",
+      "deep");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  auto w = to_nnef(*graph, {});
+  ASSERT_TRUE(w.ok()) << w.error().text();
+}
+
+TEST(NnefWrite, ManyOfOneName) {
+  std::string body;
+  for (int i = 0; i < 20000; ++i)
+    body += "x" + std::to_string(i + 1) + " = add(x" + std::to_string(i) + ", f32[2](1.0, 2.0)); ";
+  auto w = written("graph g(x0: f32[2]) -> (x20000) { " + body + "}");
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  EXPECT_NE(w->graph.find("c_19999 = constant"), std::string::npos);
+}
+
 TEST(NnefWrite, TheSameBytesIntoEveryForm) {
   char name[] = "/tmp/nnex_write_XXXXXX";
   const std::string folder = mkdtemp(name);
@@ -185,7 +227,7 @@ TEST(NnefWrite, TheSameBytesIntoEveryForm) {
     auto back = read_model(folder + form, {});
     ASSERT_TRUE(back.ok()) << back.error().text();
     auto first = graph_text::read_graph(text, "test");
-    auto one = Model::compile(std::move(first).value()), two = Model::compile(std::move(back).value());
+    auto one = compile(std::move(first).value()), two = compile(std::move(back).value());
     ASSERT_TRUE(one.ok() && two.ok());
     auto in = inputs_of(*one);
     auto want = one->session().run(in), got = two->session().run(in);

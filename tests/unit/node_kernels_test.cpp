@@ -10,6 +10,7 @@
 #include "ops/gather.h"
 #include "ops/norm.h"
 #include "ops/reduce.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -445,14 +446,14 @@ TEST(NodeKernels, ThreadsDoNotMatter) {
 TEST(NodeKernels, RunAgain) {
   Dice dice(51);
   const Tensor table = dice.floats({4, 3});
-  Graph graph;
+  ir::Graph graph;
   ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, dims_of(table.shape())));
   Builder b(graph, kMain);
   ValueId index = b("add", {b.ints({1}), b.ints({2})});
   graph.set_results(kMain, {b("gather", {x, index}), b("gather", {b.constant(table), index})});
   LoadOptions options;
   options.optimize = false;
-  auto model = Model::compile(std::move(graph), options);
+  auto model = compile(std::move(graph), options);
   ASSERT_TRUE(model.ok()) << model.error().text();
   Session session = model->session();
   for (int i = 0; i < 3; ++i) {

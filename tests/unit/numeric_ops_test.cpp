@@ -256,7 +256,7 @@ TEST(Activation, HalfIsRoundedOnce) {
 }
 
 TEST(Formulas, PassThroughArithmetic) {
-  Graph graph;
+  ir::Graph graph;
   const Dim n = Dim::symbol("N");
   ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i64, Dims{2}));
   ValueId two = graph.add_constant(i64({1}, {2}));
@@ -264,7 +264,7 @@ TEST(Formulas, PassThroughArithmetic) {
   NodeId sum = graph.add_node(kMain, op("sum_reduce"), {graph[id].out[0]}, 1);
   NodeId same = graph.add_node(kMain, op("eq"), {graph[id].out[0], graph[id].out[0]}, 1);
   Inference inference(graph);
-  Tensor content = *Tensor::make(DType::dim, Shape{2});
+  Tensor content = *Tensor::make(kDimType, Shape{2});
   content.mutable_as<Dim>()[0] = n;
   content.mutable_as<Dim>()[1] = 5;
   inference.bind_content(x, content);

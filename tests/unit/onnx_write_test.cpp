@@ -2,18 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "formats/onnx/wire.h"
-#include "formats/onnx/wire_writer.h"
-#include "formats/read.h"
+#include "api/export.h"
+#include "api/read.h"
 #include "graph/infer.h"
 #include "nnex/model.h"
+#include "onnx_bytes.h"
 #include "ops/join.h"
 #include "ops/pool.h"
-#include "run/convert.h"
+#include "run/compile.h"
+#include "standards/onnx/check.h"
+#include "standards/onnx/read_wire.h"
+#include "standards/onnx/write_wire.h"
 #include "stored.h"
 #include "stored_networks.h"
 #include "tensor/convert.h"
@@ -23,20 +27,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> written(const Graph& graph, bool custom = false) {
-  Graph copy(graph);
+Result<std::string> written(const ir::Graph& graph, bool custom = false) {
+  ir::Graph copy(graph);
   NNEX_ASSIGN(auto model, to_onnx(copy, {{}, custom, {}}));
   return model.model.text();
 }
 
-Graph read(const std::string& bytes) {
+ir::Graph read(const std::string& bytes) {
   auto graph = read_model_bytes(bytes, {});
   EXPECT_TRUE(graph.ok()) << graph.error().text();
-  return graph.ok() ? std::move(*graph) : Graph();
+  return graph.ok() ? std::move(*graph) : ir::Graph();
 }
 
-std::vector<Value> answers(Graph graph, const std::vector<Value>& in) {
-  auto model = Model::compile(std::move(graph));
+std::vector<Value> answers(ir::Graph graph, const std::vector<Value>& in) {
+  auto model = compile(std::move(graph));
   EXPECT_TRUE(model.ok()) << model.error().text();
   if (!model.ok()) return {};
   auto out = model->session().run(in);
@@ -77,8 +81,8 @@ Tensor ramp(const Shape& shape) {
 
 /// x -> build(b, x) -> y, of the extents of one input.
 template <class F>
-Graph network(const Shape& shape, F build) {
-  Graph graph;
+ir::Graph network(const Shape& shape, F build) {
+  ir::Graph graph;
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, dims_of(shape)));
   Builder b(graph, kMain);
   const ValueId y = build(b, x);
@@ -87,11 +91,11 @@ Graph network(const Shape& shape, F build) {
   return graph;
 }
 
-void round_trip(const Graph& graph, const Shape& shape) {
+void round_trip(const ir::Graph& graph, const Shape& shape) {
   const std::vector<Value> in = {ramp(shape)};
   auto bytes = written(graph);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
-  expect_same(answers(Graph(graph), in), answers(read(*bytes), in));
+  expect_same(answers(ir::Graph(graph), in), answers(read(*bytes), in));
 }
 
 // ---- The wire
@@ -183,7 +187,7 @@ TEST(OnnxWrite, WhatOnnxLacksIsNamedOrCustom) {
   const Shape shape{1, 2, 4, 4};
   PoolAttrs a;
   a.size = {1, 1, 2, 2}, a.stride = {1, 1, 2, 2};
-  const Graph graph = network(shape, [&](Builder& b, ValueId x) {
+  const ir::Graph graph = network(shape, [&](Builder& b, ValueId x) {
     const ValueId wide = b("debox", {x}, a);
     return b("debox", {b("relu", {wide})}, a);
   });
@@ -194,14 +198,14 @@ TEST(OnnxWrite, WhatOnnxLacksIsNamedOrCustom) {
   auto bytes = written(graph, true);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
   const std::vector<Value> in = {ramp(shape)};
-  expect_same(answers(Graph(graph), in), answers(read(*bytes), in));
+  expect_same(answers(ir::Graph(graph), in), answers(read(*bytes), in));
 }
 
 // ---- The file
 
 TEST(OnnxWrite, TheSameBytesEveryTime) {
   const Shape shape{2, 3};
-  const Graph graph = network(shape, [](Builder& b, ValueId x) {
+  const ir::Graph graph = network(shape, [](Builder& b, ValueId x) {
     return b("add", {b("mul", {x, b.number(DType::f32, 2)}), b.constant(Tensor::of<float>(Shape{3}, {1, 2, 3}))});
   });
   const auto one = written(graph), two = written(graph);
@@ -210,7 +214,7 @@ TEST(OnnxWrite, TheSameBytesEveryTime) {
 }
 
 TEST(OnnxWrite, MetadataSurvives) {
-  Graph graph = network(Shape{2}, [](Builder& b, ValueId x) { return b("relu", {x}); });
+  ir::Graph graph = network(Shape{2}, [](Builder& b, ValueId x) { return b("relu", {x}); });
   graph.meta.producer = "somebody", graph.meta.doc = "what it is", graph.meta.model_version = 7;
   graph.meta.graph_name = "main", graph.meta.domain = "org.example";
   graph.meta.properties = {{"author", "A"}, {"licence", "B"}};
@@ -227,14 +231,14 @@ TEST(OnnxWrite, MetadataSurvives) {
 
 TEST(OnnxWrite, ExternalData) {
   const Shape shape{64, 32};
-  Graph graph = network(shape, [&](Builder& b, ValueId x) {
+  ir::Graph graph = network(shape, [&](Builder& b, ValueId x) {
     return b("add", {b("mul", {x, b.constant(ramp(shape))}), b.constant(ramp(Shape{32}))});
   });
   const fs::path folder = fs::temp_directory_path() / "nnex_onnx_write_test";
   fs::remove_all(folder);
   fs::create_directories(folder);
   const std::string path = (folder / "m.onnx").string();
-  Graph copy(graph);
+  ir::Graph copy(graph);
   auto model = to_onnx(copy, {{}, false, "m.onnx.data"});
   ASSERT_TRUE(model.ok()) << model.error().text();
   ASSERT_TRUE(onnx_format::save_model(*model, path).ok());
@@ -244,6 +248,101 @@ TEST(OnnxWrite, ExternalData) {
   const std::vector<Value> in = {ramp(shape)};
   expect_same(answers(std::move(graph), in), answers(std::move(*back), in));
   fs::remove_all(folder);
+}
+
+// ---- Versions
+
+/// The opset that the model is written with, once it was found sound by the forms of that opset.
+int64_t opset_of(const std::string& bytes) {
+  ir::Graph graph = read(bytes);
+  auto model = to_onnx(graph, {});
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  if (!model.ok()) return 0;
+  Faults faults;
+  onnx_format::Findings findings;
+  ir::Graph back = onnx_format::read_checked(model->model.text(), {}, faults, findings);
+  infer_types(back, faults);
+  onnx_format::check_types(back, findings, faults);
+  for (const Error& e : faults.list()) ADD_FAILURE() << e.text();
+  return model->opset;
+}
+
+TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
+  using test::onnx::attr_int;
+  using test::onnx::node;
+  using test::onnx::value;
+  constexpr int64_t kU8 = 2, kU16 = 4, kText = 8, kBool = 9, kHalf = 10;
+  const auto one = [](const std::string& n, const std::vector<std::string>& inputs, const std::string& output) {
+    return test::onnx::model({{n}, inputs, {output}}, {}, 25, 13);
+  };
+  const auto texts = [](const char* name) { return value(name, {2}, kText); };
+  const auto scale = [](const char* name) { return value(name, {}, kHalf); };
+  const auto zero = [](const char* name) { return value(name, {}, kU8); };
+  const auto tokens = [](const char* name) { return value(name, {1, 2, 4, 8}); };
+  const struct {
+    const char* name;
+    std::string bytes;
+    int64_t opset;
+  } rows[] = {
+      {"nothing new", one(node("Relu", {"x"}, {"y"}), {value("x", {2})}, value("y", {2})), 17},
+      {"padding of named axes",
+       one(node("Pad", {"x", "p", "", "a"}, {"y"}), {value("x", {2, 3}), value("p", {2}, 7), value("a", {1}, 7)},
+           value("y", {-1, -1})),
+       18},
+      {"texts that are equal", one(node("Equal", {"x", "z"}, {"y"}), {texts("x"), texts("z")}, value("y", {2}, kBool)),
+       19},
+      {"the largest truth",
+       one(node("ReduceMax", {"x"}, {"y"}), {value("x", {2, 3}, kBool)}, value("y", {1, 1}, kBool)), 20},
+      {"steps of 16 bits",
+       one(node("QuantizeLinear", {"x", "s", "z"}, {"y"}), {value("x", {4}), value("s", {}), value("z", {}, kU16)},
+           value("y", {4}, kU16)),
+       21},
+      {"scales of half precision",
+       one(node("QLinearMatMul", {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}, {"y"}),
+           {value("a", {2, 3}, kU8), scale("as"), zero("az"), value("b", {3, 2}, kU8), scale("bs"), zero("bz"),
+            scale("ys"), zero("yz")},
+           value("y", {2, 2}, kU8)),
+       21},
+      {"a convolution of bfloat16",
+       one(node("Conv", {"x", "w"}, {"y"}), {value("x", {1, 1, 3, 3}, 16), value("w", {1, 1, 2, 2}, 16)},
+           value("y", {1, 1, 2, 2}, 16)),
+       22},
+      {"lengths of keys",
+       one(node("Attention", {"q", "k", "v", "", "", "", "n"}, {"y"}),
+           {tokens("q"), tokens("k"), tokens("v"), value("n", {1}, 7)}, tokens("y")),
+       24},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(opset_of(row.bytes), row.opset);
+  }
+}
+
+/// Branches in branches, `levels` deep, each with two.
+std::string nested_branches(int levels) {
+  using namespace test::onnx;
+  std::string inner = test::onnx::Graph{{node("Identity", {"x"}, {"r"})}, {}, {value("r", {2})}}.bytes();
+  for (int i = 1; i < levels; ++i) {
+    const std::string branches = attr_graph("then_branch", inner) + attr_graph("else_branch", inner);
+    inner = test::onnx::Graph{{node("If", {"c"}, {"r"}, branches)}, {}, {value("r", {2})}}.bytes();
+  }
+  const std::string branches = attr_graph("then_branch", inner) + attr_graph("else_branch", inner);
+  return model({{node("If", {"c"}, {"y"}, branches)}, {value("x", {2}), value("c", {}, 9)}, {value("y", {2})}});
+}
+
+TEST(OnnxWrite, TimeGrowsWithTheNumberOfBranches) {
+  const auto seconds = [](int levels) {
+    const std::string bytes = nested_branches(levels);
+    double least = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      EXPECT_TRUE(written(read(bytes)).ok());
+      least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return least;
+  };
+  // Sixteen times the branches, a third deeper: 21 times the work; by the square it would be 256.
+  EXPECT_LT(seconds(12), 64 * seconds(8));
 }
 
 // ---- Networks

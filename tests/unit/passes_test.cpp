@@ -19,6 +19,7 @@
 #include "ops/shape.h"
 #include "ops/softmax.h"
 #include "passes/pipeline.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -35,7 +36,7 @@ Tensor noise(const Shape& shape, uint32_t seed, float low = -1) {
 
 /// A network under construction with one float32 input.
 struct Net {
-  Graph g;
+  ir::Graph g;
   Builder b{g, kMain};
   ValueId x;
   uint32_t seed = 1;
@@ -57,16 +58,16 @@ struct Net {
   }
 };
 
-int count(const Graph& g, std::string_view op) {
+int count(const ir::Graph& g, std::string_view op) {
   int n = 0;
   for (NodeId id : g.order_with_blocks()) n += g[id].op->name == op;
   return n;
 }
 
-std::vector<Value> run(const Graph& g, const Tensor& x, bool optimize, int threads = 1) {
+std::vector<Value> run(const ir::Graph& g, const Tensor& x, bool optimize, int threads = 1) {
   LoadOptions options;
   options.optimize = optimize;
-  auto model = Model::compile(Graph(g), options);
+  auto model = compile(ir::Graph(g), options);
   EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().text());
   SessionOptions session_options;
   session_options.threads = threads;
@@ -78,8 +79,8 @@ std::vector<Value> run(const Graph& g, const Tensor& x, bool optimize, int threa
 }
 
 /// The graph after the passes, verified after each.
-Graph optimized(const Graph& network) {
-  Graph g(network);
+ir::Graph optimized(const ir::Graph& network) {
+  ir::Graph g(network);
   EXPECT_TRUE(prepare(g).ok());
   PipelineOptions options;
   options.verify = true;
@@ -89,7 +90,7 @@ Graph optimized(const Graph& network) {
 }
 
 /// Runs with and without passes; answers agree within 1e-5 of the largest. Returns the optimised graph.
-Graph expect_same(Net& net, std::vector<ValueId> results, const Shape& shape) {
+ir::Graph expect_same(Net& net, std::vector<ValueId> results, const Shape& shape) {
   net.g.set_results(kMain, std::move(results));
   const Tensor x = noise(shape, 99);
   const auto plain = run(net.g, x, false), better = run(net.g, x, true), two = run(net.g, x, true, 2);
@@ -113,7 +114,7 @@ TEST(Fuse, ConvolutionTakesNormalisationResidualAndActivation) {
   ValueId a = n.b("relu", {n.batch_norm(n.conv(n.x, 16, 8, 3), 16)});
   ValueId c = n.batch_norm(n.conv(a, 16, 16, 3), 16);
   ValueId y = n.b("relu", {n.b("add", {c, a})});
-  const Graph g = expect_same(n, {y}, {1, 8, 9, 7});
+  const ir::Graph g = expect_same(n, {y}, {1, 8, 9, 7});
   EXPECT_EQ(count(g, "batch_normalization"), 0);
   EXPECT_EQ(count(g, "fused"), 2);
   EXPECT_EQ(count(g, "transpose"), 2);  // of the network's input and output
@@ -134,7 +135,7 @@ TEST(Fuse, EveryActivationAfterAConvolution) {
                            "leaky_relu", "hard_sigmoid", "exp", "abs", "neg", "floor"}) {
     SCOPED_TRACE(name);
     Net n({2, 3, 5, 5});
-    const Graph g = expect_same(n, {n.b(name, {n.conv(n.x, 5, 3, 3)})}, {2, 3, 5, 5});
+    const ir::Graph g = expect_same(n, {n.b(name, {n.conv(n.x, 5, 3, 3)})}, {2, 3, 5, 5});
     EXPECT_EQ(count(g, "fused"), 1);
   }
 }
@@ -148,7 +149,7 @@ TEST(Fuse, ClampWithConstantLimits) {
 TEST(Fuse, AResultReadTwiceStays) {
   Net n({1, 4, 6, 6});
   ValueId c = n.conv(n.x, 4, 4, 1);
-  const Graph g = expect_same(n, {n.b("relu", {c}), c}, {1, 4, 6, 6});
+  const ir::Graph g = expect_same(n, {n.b("relu", {c}), c}, {1, 4, 6, 6});
   EXPECT_EQ(count(g, "fused"), 0);
 }
 
@@ -169,7 +170,7 @@ TEST(Fuse, ChainOfElementWiseNodes) {
   Net n({2, 3, 40});
   ValueId s = n.b("sigmoid", {n.b("mul", {n.x, n.weights({40})})});
   ValueId t = n.b("sub", {n.b("add", {s, n.weights({3, 1})}), n.b("div", {n.x, n.positive({2, 1, 40})})});
-  const Graph g = expect_same(n, {n.b("max", {t, n.b("tanh", {s})})}, {2, 3, 40});
+  const ir::Graph g = expect_same(n, {n.b("max", {t, n.b("tanh", {s})})}, {2, 3, 40});
   EXPECT_EQ(count(g, "fused"), 1);
 }
 
@@ -177,7 +178,7 @@ TEST(Fuse, LongChainsAreCut) {
   Net n({300});
   ValueId v = n.x;
   for (int i = 0; i < 60; ++i) v = n.b("tanh", {n.b("add", {v, n.weights({300})})});
-  const Graph g = expect_same(n, {v}, {300});
+  const ir::Graph g = expect_same(n, {v}, {300});
   EXPECT_GE(count(g, "fused"), 3);
 }
 
@@ -208,7 +209,7 @@ TEST(Layout, DeconvolutionsOfEveryKind) {
     a.stride = {row.stride, row.stride}, a.groups = row.groups, a.padding = row.padding;
     const ValueId w = n.weights({8, 6 / row.groups, row.size, row.size});
     ValueId d = n.b("deconv", {n.conv(n.x, 8, 4, 3), w, n.weights({6})}, a);
-    const Graph g = expect_same(n, {n.conv(d, 3, 6, 1)}, {2, 4, 5, 6});
+    const ir::Graph g = expect_same(n, {n.conv(d, 3, 6, 1)}, {2, 4, 5, 6});
     EXPECT_EQ(count(g, "transpose"), 2);
   }
 }
@@ -220,7 +221,7 @@ TEST(Layout, DepthwiseByItselfKeepsItsPlanes) {
     ConvAttrs a;
     a.groups = 6, a.stride = {stride, stride};
     ValueId y = n.b("relu", {n.conv(n.b("silu", {n.conv(n.x, 6, 6, 3, a)}, AlphaAttrs{1}), 6, 6, 5, a)});
-    const Graph g = expect_same(n, {y}, {2, 6, 13, 21});
+    const ir::Graph g = expect_same(n, {y}, {2, 6, 13, 21});
     EXPECT_EQ(count(g, "transpose"), 0);
   }
 }
@@ -238,7 +239,7 @@ TEST(Layout, TransposesMoveThroughAndCancel) {
   }());
   ValueId gate = n.b("sigmoid", {n.conv(n.mean_of_space(c), 16, 16, 1)});
   ValueId y = n.conv(n.b("mul", {c, gate}), 4, 16, 3);
-  const Graph g = expect_same(n, {y}, {1, 8, 12, 10});
+  const ir::Graph g = expect_same(n, {y}, {1, 8, 12, 10});
   EXPECT_EQ(count(g, "transpose"), 2);
 }
 
@@ -250,7 +251,7 @@ TEST(Layout, PadSliceSoftmaxAndSplit) {
   SoftmaxAttrs soft;
   soft.axes = {1};
   ValueId y = n.conv(n.b("softmax", {s}, soft), 2, 3, 1);
-  const Graph g = expect_same(n, {y}, {2, 4, 6, 6});
+  const ir::Graph g = expect_same(n, {y}, {2, 4, 6, 6});
   EXPECT_EQ(count(g, "transpose"), 2);
 }
 
@@ -300,7 +301,7 @@ TEST(Simplify, GeluInBothSpellings) {
   ValueId cube = n.b("mul", {n.b("pow", {n.x, number(3)}), number(0.044715)});
   ValueId inner = n.b("mul", {n.b("add", {n.x, cube}), number(std::sqrt(2 / M_PI))});
   ValueId tanh = n.b("mul", {n.b("mul", {number(0.5), n.x}), n.b("add", {number(1), n.b("tanh", {inner})})});
-  const Graph g = expect_same(n, {exact, tanh}, {4, 33});
+  const ir::Graph g = expect_same(n, {exact, tanh}, {4, 33});
   EXPECT_EQ(count(g, "gelu"), 2);
 }
 
@@ -310,7 +311,7 @@ TEST(Simplify, SiluAndHardSwish) {
   ValueId silu = n.b("mul", {n.x, n.b("sigmoid", {n.x})});
   ValueId clamp = n.b("clamp", {n.b("add", {n.x, number(3)}), number(0), number(6)});
   ValueId swish = n.b("div", {n.b("mul", {n.x, clamp}), number(6)});
-  const Graph g = expect_same(n, {silu, swish}, {4, 33});
+  const ir::Graph g = expect_same(n, {silu, swish}, {4, 33});
   EXPECT_EQ(count(g, "silu"), 1);
   EXPECT_EQ(count(g, "hard_swish"), 1);
 }
@@ -330,7 +331,7 @@ TEST(Simplify, LayerNormalisation) {
   ValueId var = mean(n.b("pow", {d, n.b.number(DType::f32, 2)}));
   ValueId root = n.b("sqrt", {n.b("add", {var, n.b.number(DType::f32, 1e-5)})});
   ValueId y = n.b("add", {n.b("mul", {n.b("div", {d, root}), n.weights({24})}), n.weights({24})});
-  const Graph g = expect_same(n, {y}, {2, 7, 24});
+  const ir::Graph g = expect_same(n, {y}, {2, 7, 24});
   EXPECT_EQ(count(g, "layer_normalization"), 1);
   EXPECT_EQ(count(g, "mean_reduce"), 0);
 }
@@ -338,7 +339,7 @@ TEST(Simplify, LayerNormalisation) {
 TEST(Simplify, NormalisationBeforeAConvolution) {
   Net n({1, 6, 5, 5});
   ValueId y = n.conv(n.b("relu", {n.batch_norm(n.x, 6)}), 3, 6, 1);
-  const Graph g = expect_same(n, {y}, {1, 6, 5, 5});
+  const ir::Graph g = expect_same(n, {y}, {1, 6, 5, 5});
   EXPECT_EQ(count(g, "batch_normalization"), 0);
 }
 
@@ -375,7 +376,7 @@ struct ByteNet : Net {
 };
 
 /// Runs with and without passes; results are bytes dequantised, which differ by `steps` of 0.05 at most.
-Graph expect_near(ByteNet& net, ValueId result, const Shape& shape, int steps) {
+ir::Graph expect_near(ByteNet& net, ValueId result, const Shape& shape, int steps) {
   net.g.set_results(kMain, {result});
   const Tensor x = noise(shape, 99);
   const auto plain = run(net.g, x, false), better = run(net.g, x, true);
@@ -401,7 +402,7 @@ TEST(Quantized, ConvolutionsPoolsAndResiduals) {
   ValueId c = n.up(n.down(n.byte_conv(p, 16, 16, 3, depthwise)));
   ValueId d = n.up(n.down(n.byte_conv(p, 16, 16, 1)));
   ValueId y = n.up(n.down(n.b("relu", {n.b("add", {c, d})})));
-  const Graph g = expect_near(n, y, {1, 3, 12, 12}, 3);
+  const ir::Graph g = expect_near(n, y, {1, 3, 12, 12}, 3);
   EXPECT_EQ(count(g, "conv"), 3);  // inside regions
   EXPECT_EQ(count(g, "fused"), 4);
 }
@@ -423,7 +424,7 @@ TEST(Quantized, ConvolutionsWhoseFiltersComeInAnotherLayout) {
   first.axes = {0, 3, 1, 2}, last.axes = {0, 2, 3, 1};
   const ValueId w = n.b("transpose", {n.weights_of({8, 3, 3, 4}, 0)}, first);
   ValueId y = n.b("conv", {n.b("transpose", {n.up(n.down(n.x))}, first), w, n.weights({8})}, ConvAttrs{});
-  const Graph g = expect_near(n, n.up(n.down(n.b("relu", {n.b("transpose", {y}, last)}))), {1, 6, 6, 4}, 1);
+  const ir::Graph g = expect_near(n, n.up(n.down(n.b("relu", {n.b("transpose", {y}, last)}))), {1, 6, 6, 4}, 1);
   EXPECT_EQ(count(g, "fused"), 1);
   EXPECT_EQ(count(g, "transpose"), 0);
 }

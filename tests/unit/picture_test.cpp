@@ -145,9 +145,9 @@ TEST(Picture, Pnm) {
 
 TEST(Picture, TooLarge) {
   EXPECT_EQ(decoded(bmp(1 << 20, 1 << 20, 24, 0, "", "")),
-            "a picture of 1048576 x 1048576 pixels; the limit is 134217728 pixels");
+            "a picture of 1048576 x 1048576 pixels; the limit is 67108864 pixels");
   EXPECT_EQ(decoded(plain("P6 99999999 99999999 255 a")),
-            "a picture of 99999999 x 99999999 pixels; the limit is 134217728 pixels");
+            "a picture of 99999999 x 99999999 pixels; the limit is 67108864 pixels");
   auto png = bytes_of(kPng);
   for (size_t i = 16; i < 24; ++i) png[i] = i % 4 == 1;  // 65536 x 65536, and a wrong checksum
   EXPECT_NE(decoded(png).substr(0, 3), "u8[");

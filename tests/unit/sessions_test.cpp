@@ -124,6 +124,20 @@ TEST(Sessions, SameBytesForAnyThreadsAndHistory) {
   }
 }
 
+TEST(Sessions, AnUnknownNameIsNamedBeforeWhatIsMissing) {
+  auto model = Model::load(test::source_dir() + "/models/shapes/model.onnx");
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session session = model->session();
+  const Value x = Tensor::of<float>(Shape{1}, {0});
+  const auto error = [&](const std::map<std::string, Value>& inputs) {
+    auto out = session.run(inputs);
+    return out.ok() ? std::string("none") : out.error().text();
+  };
+  EXPECT_EQ(error({{"pic", x}}), "no input 'pic' (did you mean 'picture'?); the model has: 'picture'");
+  EXPECT_EQ(error({{"picture", x}, {"mask", x}}), "no input 'mask'; the model has: 'picture'");
+  EXPECT_EQ(error({}), "input 'picture' is missing; needed f32[N,3,32,32]");
+}
+
 TEST(Sessions, ARowsAnswerDoesNotDependOnTheBatch) {
   for (const Net& net : nets()) {
     if (!net.rows_alone) continue;

@@ -24,6 +24,10 @@ float binary(BinaryKind kind, float a, float b) {
       return oracle::minimum(a, b);
     case BinaryKind::max:
       return oracle::maximum(a, b);
+    case BinaryKind::lesser:
+      return a < b ? a : b;
+    case BinaryKind::greater:
+      return a > b ? a : b;
     case BinaryKind::prelu:
       return a < 0 ? a * b : a;
     case BinaryKind::pow:

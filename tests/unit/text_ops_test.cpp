@@ -79,7 +79,7 @@ TEST(Regex, WholeTexts) {
     return shown(run_op("regex_full_match", {texts({"abc", "ab", "", "ä"})}, {{"pattern", pattern}}));
   };
   const std::string first = match("ab.?");
-  if (first.find("RE2 was not found") != std::string::npos) GTEST_SKIP() << first;
+  if (first.find("built without re2") != std::string::npos) GTEST_SKIP() << first;
   EXPECT_EQ(first, "bool[4] true true false false");
   EXPECT_EQ(match("."), "bool[4] false false false true");
   EXPECT_EQ(match(""), "bool[4] false false true false");

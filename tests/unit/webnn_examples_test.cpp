@@ -68,10 +68,10 @@ class OneRun {
     if (!graph.ok()) return {};
     NamedTensors in;
     for (const auto& [name, d] : graph->inputs()) {
-      in[name] = *context_.createTensor({d, false, true}).get();
+      in[name] = *context_.createTensor(d, {.writable = true}).get();
       EXPECT_TRUE(context_.writeTensor(in[name], values_[name]).ok());
     }
-    const Tensor out = *context_.createTensor({graph->outputs().at("y"), true, false}).get();
+    const Tensor out = *context_.createTensor(graph->outputs().at("y"), {.readable = true}).get();
     EXPECT_TRUE(context_.dispatch(*graph, in, {{"y", out}}).ok());
     const auto bytes = context_.readTensor(out).get();
     EXPECT_TRUE(bytes.ok());
@@ -132,9 +132,9 @@ TEST(WebnnExamples, SeveralOutputs) {
   const Operand b = *builder.constant({DataType::float32, {4, 3}}, std::vector<float>(12, 1));
   const Operand c = *builder.matmul(a, b), d = *builder.add(c, *builder.constant(DataType::float32, 1));
   const Graph graph = *builder.build({{"c", c}, {"d", d}}).get();
-  const Tensor in = *context.createTensor({{DataType::float32, {3, 4}}, false, true}).get();
-  const Tensor sum = *context.createTensor({{DataType::float32, {3, 3}}, true, false}).get(),
-               more = *context.createTensor({{DataType::float32, {3, 3}}, true, false}).get();
+  const Tensor in = *context.createTensor({.dataType = DataType::float32, .shape = {3, 4}, .writable = true}).get();
+  const Tensor sum = *context.createTensor({.dataType = DataType::float32, .shape = {3, 3}, .readable = true}).get(),
+               more = *context.createTensor({.dataType = DataType::float32, .shape = {3, 3}, .readable = true}).get();
   ASSERT_TRUE(context.writeTensor(in, std::vector<float>(12, 1)).ok());
   ASSERT_TRUE(context.dispatch(graph, {{"a", in}}, {{"c", sum}, {"d", more}}).ok());
   for (const auto& [tensor, want] : {std::pair{sum, 4.0F}, {more, 5.0F}}) {
@@ -152,8 +152,10 @@ TEST(WebnnExamples, TensorsThatChangePlaces) {
   const Operand previous = *builder.input("previous", {DataType::float32, {2}});
   const Operand next = *builder.add(previous, *builder.constant({DataType::float32, {2}}, std::vector<float>{1, 2}));
   const Graph graph = *builder.build({{"next", next}}).get();
-  Tensor a = *context.createTensor({{DataType::float32, {2}}, true, true}).get();
-  Tensor b = *context.createTensor({{DataType::float32, {2}}, true, true}).get();
+  Tensor a =
+      *context.createTensor({.dataType = DataType::float32, .shape = {2}, .readable = true, .writable = true}).get();
+  Tensor b =
+      *context.createTensor({.dataType = DataType::float32, .shape = {2}, .readable = true, .writable = true}).get();
   for (int step = 0; step < 10; ++step) {
     ASSERT_TRUE(context.dispatch(graph, {{"previous", a}}, {{"next", b}}).ok());
     std::swap(a, b);

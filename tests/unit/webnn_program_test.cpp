@@ -6,29 +6,30 @@
 #include <filesystem>
 #include <set>
 
-#include "formats/read.h"
+#include "api/read.h"
 #include "graph/symbols.h"
 #include "graph/text/build.h"
 #include "graph/work.h"
 #include "nnex/model.h"
+#include "run/compile.h"
 #include "share.h"
+#include "standards/webnn/program_file.h"
+#include "standards/webnn/write.h"
 #include "stored.h"
 #include "tensor/convert.h"
-#include "webnn/program_file.h"
-#include "webnn/write.h"
 
 namespace nnex::ml {
 namespace {
 
 nnex::Result<Program> written(const std::string& text) {
-  NNEX_ASSIGN(nnex::Graph graph, graph_text::read_graph(text, "test"));
+  NNEX_ASSIGN(ir::Graph graph, graph_text::read_graph(text, "test"));
   return to_program(graph, "");
 }
 
 /// The program's text and weights read again; every constant must be the one that was written.
 nnex::Result<Program> read_back(const Program& program) {
   const std::string path = testing::TempDir() + "/nnex_program.webnn";
-  NNEX_TRY(save_program(program, path));
+  NNEX_TRY(save_program(program, path, Existing::replace));
   return load_program(path);
 }
 
@@ -96,8 +97,8 @@ void expect_round_trip(const std::string& text) {
   // What is read says the same again.
   const std::string first = program_text(*program, WeightFile(*program), "w");
   EXPECT_EQ(program_text(*back, WeightFile(*back), "w"), first);
-  const auto before = Model::compile(std::move(graph_text::read_graph(text, "test")).value());
-  const auto after = Model::compile(std::move(played).value());
+  const auto before = compile(std::move(graph_text::read_graph(text, "test")).value());
+  const auto after = compile(std::move(played).value());
   ASSERT_TRUE(before.ok() && after.ok()) << first;
   expect_same_answers(*before, *after, inputs_of(*before), 1e-5);
 }
@@ -271,9 +272,9 @@ TEST(WebnnProgram, HostileTexts) {
     std::string text;
     const char* says;
   } rows[] = {
-      {"", "no JSON"},
-      {"[1", "no JSON: line 1, column 3"},
-      {"{\n \"format\": \"nnex.webnn/1\",\n \"inputs\": [,\n}", "no JSON: line 3, column 13"},
+      {"", "as JSON: line 1, column 1"},
+      {"[1", "as JSON: line 1, column 3"},
+      {"{\n \"format\": \"nnex.webnn/1\",\n \"inputs\": [,\n}", "as JSON: line 3, column 13"},
       {"{}", "needed \"format\""},
       {R"({"format": "nnex.webnn/2"})", "this build reads nnex.webnn/1"},
       {head + "}", "\"outputs\" is no object"},
@@ -295,7 +296,7 @@ TEST(WebnnProgram, HostileTexts) {
       {head + R"(, "constants": [{"name": "c", "dataType": "float32", "shape": [2147483647, 9], "offset": 0}]})", "c"},
       {head + R"(, "constants": [{"name": "c", "dataType": "int16", "shape": [], "data": [1]}]})", "no data type"},
       {head + R"(, "weights": "../secret"})", "no weights"},
-      {std::string(100, '[') + std::string(100, ']'), "nested more than 64 deep"},
+      {std::string(100, '[') + std::string(100, ']'), "line 1, column 65: nested deeper than 64"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.text);
@@ -327,7 +328,7 @@ TEST(WebnnProgram, LoadsLikeAnyModel) {
   ASSERT_TRUE(program.ok()) << program.error().text();
   program->outputs.emplace_back("z", program->outputs.front().second);
   const std::string path = testing::TempDir() + "/nnex_loaded.webnn";
-  ASSERT_TRUE(save_program(*program, path).ok());
+  ASSERT_TRUE(save_program(*program, path, Existing::replace).ok());
   auto model = Model::load(path);
   ASSERT_TRUE(model.ok()) << model.error().text();
   EXPECT_EQ(model->outputs()[0].name, "y");
@@ -355,7 +356,7 @@ TEST(WebnnProgram, Modules) {
 }
 
 /// Multiply-adds of a graph whose extents are known.
-int64_t work_of(const nnex::Graph& graph) {
+int64_t work_of(const ir::Graph& graph) {
   Dim sum = 0;
   for (NodeId id : graph.order_with_blocks()) sum = sum + multiply_adds(graph, graph[id]);
   return sum.number().value_or(0);
@@ -388,7 +389,7 @@ TEST(WebnnProgram, Networks) {
     ASSERT_TRUE(played.ok()) << played.error().text();
     ++said;
     if (test::share() > 1 && work_of(*played) > 5'000'000) continue;
-    const auto before = Model::load(path), after = Model::compile(std::move(played).value());
+    const auto before = Model::load(path), after = compile(std::move(played).value());
     ASSERT_TRUE(before.ok() && after.ok());
     expect_same_answers(*before, *after, in, 1e-3);
   }

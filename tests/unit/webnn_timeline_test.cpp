@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "nnex/webnn.h"
+#include "share.h"
 #include "webnn/call.h"
 
 namespace nnex::ml {
@@ -43,7 +45,7 @@ Graph graph_with(const Context& context, std::string_view operation, float const
 }
 
 Tensor tensor_of(const Context& context, const OperandDescriptor& d = kOne) {
-  return *context.createTensor({d, true, true}).get();
+  return *context.createTensor(d, {.readable = true, .writable = true}).get();
 }
 
 float number(const Result<Bytes>& read) {
@@ -84,7 +86,9 @@ TEST(WebnnTimeline, TenThousandQueuedKeepOrderAndBytes) {
   for (size_t i = 0; i < reads.size(); ++i) ASSERT_EQ(number(reads[i].get()), wanted[i]) << i;
 }
 
-TEST(WebnnTimeline, QueuedAndAwaitedAddsAreTimed) {
+/// The best of many tries, since a busy machine has slow ones. Under a sanitizer the time says nothing of the library: the calls are made, not judged.
+TEST(WebnnTimeline, AQueuedAddTakesNoTenMicroseconds) {
+  const double limit = test::share() > 1 ? std::numeric_limits<double>::infinity() : 10.0;
   const Context context = context_of();
   const Graph add = graph_with(context, "add", 1);
   const Tensor a = tensor_of(context), b = tensor_of(context);
@@ -92,14 +96,14 @@ TEST(WebnnTimeline, QueuedAndAwaitedAddsAreTimed) {
   using Clock = std::chrono::steady_clock;
   const auto micros = [](Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); };
   double queued = 1e9, awaited = 1e9;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 5 || (queued > limit && round < 1000); ++round) {
     const auto start = Clock::now();
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(context.dispatch(add, in, out).ok());
       ASSERT_TRUE(context.dispatch(add, back_in, back_out).ok());
     }
     number(context.readTensor(a).get());
-    queued = std::min(queued, micros(Clock::now() - start) / 1000);
+    queued = std::min(queued, micros(Clock::now() - start) / 200);
     const auto began = Clock::now();
     for (int i = 0; i < 100; ++i) {
       ASSERT_TRUE(context.dispatch(add, in, out).ok());
@@ -107,7 +111,8 @@ TEST(WebnnTimeline, QueuedAndAwaitedAddsAreTimed) {
     }
     awaited = std::min(awaited, micros(Clock::now() - began) / 100);
   }
-  std::printf("one-number add: %.2f us a dispatch when 1,000 are queued; %.2f us awaited\n", queued, awaited);
+  std::printf("one-number add: %.2f us a dispatch when 200 are queued; %.2f us awaited\n", queued, awaited);
+  EXPECT_LE(queued, limit);
 }
 
 TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
@@ -125,7 +130,7 @@ TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
   };
   {
     const Context context = *await(createContext({}, environment));
-    const Tensor t = *await(context.createTensor({kOne, true, true}));
+    const Tensor t = *await(context.createTensor(kOne, {.readable = true, .writable = true}));
     const auto read = context.readTensor(t);
     float room[1] = {7};
     const auto into = context.readTensor(t, std::as_writable_bytes(std::span<float>(room)));
@@ -135,9 +140,9 @@ TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
     EXPECT_EQ(into.get().error().kind, ErrorKind::InvalidStateError);
     EXPECT_EQ(room[0], 7);
 
-    const Tensor u = *await(context.createTensor({kOne, true, true}));
+    const Tensor u = *await(context.createTensor(kOne, {.readable = true, .writable = true}));
     const auto late = context.readTensor(u);
-    const auto made = context.createTensor({kOne, true, true});
+    const auto made = context.createTensor(kOne, {.readable = true, .writable = true});
     context.destroy();
     context.destroy();
     EXPECT_TRUE(context.lost().settled());
@@ -234,7 +239,7 @@ TEST(WebnnTimeline, ContextDestroyedUnderLoad) {
           (void)context.dispatch(add, {{"x", a}}, {{"y", b}});
           (void)context.writeTensor(a, std::vector<float>{1});
           const auto read = context.readTensor(b);
-          const auto made = context.createTensor({kOne, true, true});
+          const auto made = context.createTensor(kOne, {.readable = true, .writable = true});
           (void)read.wait();
           (void)made.wait();
         }

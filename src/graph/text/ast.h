@@ -36,9 +36,13 @@ struct DeclaredType {
   };
   Kind kind = Kind::primitive;
   Of of = Of::scalar;  ///< Of primitives and tensors.
+  uint16_t depth = 1;  ///< At most kDeepestType.
   uint32_t count = 0;
   const DeclaredType* items = nullptr;
 };
+
+/// Lists in lists. Functions that walk through types and their values call themselves.
+inline constexpr uint16_t kDeepestType = 256;
 
 struct Expr {
   enum class Kind : uint8_t {

@@ -287,7 +287,7 @@ Status TextBuilder::unroll(const Expr& e, const std::vector<Item>& over, std::ve
 // ---- Calls
 
 Result<Item> TextBuilder::call(const Expr& e, size_t outputs) {
-  if (e.label) return call_foreign(e, outputs);
+  if (e.label) return call_custom(e, outputs);
   if (names_ && e.text == "sparse") return sparse(e);
   if (port_words_ && (e.text == "given" || e.text == "dtype" || e.text == "rank")) return port_word(e);
   if (auto f = fragments_.find(e.text); f != fragments_.end()) return call_fragment(e, *f->second);
@@ -392,8 +392,8 @@ Result<Item> TextBuilder::call_fragment(const Expr& e, const FragmentText& f) {
 
 namespace {
 
-Result<Graph> read_document(const Document& d, std::string_view name, const BuildLimits& limits) {
-  Graph g;
+Result<ir::Graph> read_document(const Document& d, std::string_view name, const BuildLimits& limits) {
+  ir::Graph g;
   Inference types(g);
   TextBuilder builder(g, types, Builder(g, kMain), std::string(name), limits);
   builder.keep_names();
@@ -405,8 +405,8 @@ Result<Graph> read_document(const Document& d, std::string_view name, const Buil
 
 }  // namespace
 
-Result<Graph> read_graph(std::string_view text, std::string_view name, const ParseLimits& parse,
-                         const BuildLimits& build) {
+Result<ir::Graph> read_graph(std::string_view text, std::string_view name, const ParseLimits& parse,
+                             const BuildLimits& build) {
   NNEX_ASSIGN(OwnedDocument d, parse_document(text, name, parse));
   return read_document(d, name, build);
 }

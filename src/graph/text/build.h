@@ -41,7 +41,7 @@ class TextBuilder {
  public:
   /// Nodes go where `into` says. `types` knows the graph's values so far and learns the new ones. `source` names the
   /// text in places.
-  TextBuilder(Graph& graph, Inference& types, Builder into, std::string source, BuildLimits limits = {})
+  TextBuilder(ir::Graph& graph, Inference& types, Builder into, std::string source, BuildLimits limits = {})
       : graph_(graph), types_(types), into_(into), source_(std::move(source)), limits_(limits) {}
 
   /// What a name stands for from here on.
@@ -76,7 +76,7 @@ class TextBuilder {
   Result<Item> port_word(const Expr& e);
   Result<Item> shape_of(const Expr& e, const Item& x);
   Result<Item> call_fragment(const Expr& e, const FragmentText& f);
-  Result<Item> call_foreign(const Expr& e, size_t outputs);
+  Result<Item> call_custom(const Expr& e, size_t outputs);
   /// The node of an operator with these arguments; its outputs, a tuple when there are several.
   Result<Item> node(const OpDef& op, std::span<const std::string_view> names, std::vector<Item> args, Position at,
                     size_t outputs);
@@ -96,7 +96,7 @@ class TextBuilder {
   }
   std::string place(Position at) const;
 
-  Graph& graph_;
+  ir::Graph& graph_;
   Inference& types_;
   Builder into_;
   std::string source_;
@@ -110,7 +110,7 @@ class TextBuilder {
 
 /// A graph from its text (dumps, cases). Errors: those of parsing; names that mean nothing, arguments that do not fit.
 /// Types are those declared; infer_types finds the others.
-Result<Graph> read_graph(std::string_view text, std::string_view name, const ParseLimits& parse = {},
-                         const BuildLimits& build = {});
+Result<ir::Graph> read_graph(std::string_view text, std::string_view name, const ParseLimits& parse = {},
+                             const BuildLimits& build = {});
 
 }  // namespace nnex::graph_text

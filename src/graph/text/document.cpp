@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/text/rules.h"
 
 namespace nnex::graph_text {
@@ -180,6 +182,7 @@ bool Parser::fragment_param(FragmentParam& p, bool result) {
   const bool fine = expression(e);
   in_default_ = false;
   if (!fine) return false;
+  if (e.depth > kDeepestType) return limit(e.at, fmt::format("a default of more than {} levels", kDeepestType));
   p.otherwise = arena_->make(dump() || only_literals(e) ? e : Expr{});
   return true;
 }
@@ -197,6 +200,9 @@ bool Parser::only_literals(const Expr& e) {
       for (const Expr& i : e.items)
         if (!only_literals(i)) return false;
       return true;
+    case Expr::Kind::name:
+      if (kind_ == TextKind::tract && e.text == "inf") return true;
+      [[fallthrough]];
     default:
       return fault(e.at, "S13", "a default is a literal; found a name, an operator or a call");
   }
@@ -247,12 +253,13 @@ bool Parser::declared_type(DeclaredType& t) {
   } else if (!type_name(t.of, "S12")) {
     return false;
   }
-  for (int arrays = 0; at(Tok::open_square); ++arrays) {
-    if (arrays == limits_.nesting) return limit(now_->at, fmt::format("arrays nested deeper than {}", limits_.nesting));
+  for (uint32_t i = 0; i < t.count; ++i) t.depth = std::max(t.depth, static_cast<uint16_t>(t.items[i].depth + 1));
+  while (at(Tok::open_square)) {
+    if (t.depth >= kDeepestType) return limit(now_->at, fmt::format("a type of more than {} levels", kDeepestType));
     step();
     if (!want(Tok::close_square, "S12", "']': an array type has no length")) return false;
     DeclaredType array;
-    array.kind = DeclaredType::Kind::array, array.count = 1;
+    array.kind = DeclaredType::Kind::array, array.count = 1, array.depth = static_cast<uint16_t>(t.depth + 1);
     array.items = arena_->make(t);
     t = array;
   }

@@ -40,7 +40,6 @@ int level_of(const Token& t) {
       return -1;
   }
 }
-constexpr int kTightest = 5;
 
 bool is_function(Word w) {
   return w == Word::shape_of || w == Word::length_of || w == Word::range_of || w == Word::integer ||
@@ -84,137 +83,174 @@ bool Parser::atom(Expr& out) {
   return true;
 }
 
-bool Parser::item() {
-  if (alone()) return atom(stack_.emplace_back());
-  Expr e;
-  if (!expression(e)) return false;
-  stack_.push_back(e);
-  return true;
-}
-
 /// <expression> ::= <binary> [ "if" <expression> "else" <expression> ]
+/// <binary>     ::= <unary> ( <operator> <unary> )*           tighter operators first, equal ones from the left
+/// <unary>      ::= ("+" | "-" | "!")* <primary> <subscript>*
+/// What is begun and not complete lies in open_, not on the stack of calls: texts nest as deep as they like.
 bool Parser::expression(Expr& out) {
   if (alone()) return atom(out);
-  if (!deeper()) return false;
-  Depth depth(nesting_);
-  if (!binary(0, out)) return false;
-  if (!at(Word::if_)) return true;
-  Expr choice;
-  choice.kind = Expr::Kind::choice, choice.at = now_->at;
-  extended(now_->at, "an if-else");
-  const size_t base = stack_.size();
-  stack_.push_back(out);
-  step();
-  Expr part;
-  if (!expression(part)) return false;
-  stack_.push_back(part);
-  if (!word(Word::else_, "S17") || !expression(part)) return false;
-  stack_.push_back(part);
-  out = choice;
-  return made(out, base);
-}
-
-/// Operators of this level and tighter ones, from left to right.
-bool Parser::binary(int level, Expr& out) {
-  if (!unary(out)) return false;
-  // Precedence climbing: `out` holds what is read so far, at ever looser levels.
+  const size_t bottom = open_.size();
+  const int calls = calls_;
   while (true) {
-    const int found = level_of(*now_);
-    if (found < level) return true;
-    Expr e;
-    e.kind = Expr::Kind::binary, e.op = now_->kind, e.at = now_->at;
-    extended(now_->at, fmt::format("operator '{}'", now_->text));
-    step();
-    Expr right;
-    if (!(found == kTightest ? unary(right) : binary(found + 1, right))) return false;
-    const size_t base = stack_.size();
-    stack_.push_back(out);
-    stack_.push_back(right);
-    if (!made(e, base)) return false;
-    out = e;
+    Step now = alone() ? read(atom(out)) : primary(out);
+    while (now == Step::complete) {
+      if (open_.size() == bottom && !goes_on()) return true;
+      now = behind(out, bottom);
+    }
+    if (now == Step::wanted) continue;
+    open_.resize(bottom);
+    calls_ = calls;
+    return false;
   }
 }
 
-/// <unary> ::= ("+" | "-" | "!") <unary> | <postfix>       a sign before a number belongs to it
-bool Parser::unary(Expr& out) {
-  if (!at(Tok::minus) && !at(Tok::plus) && !at(Tok::bang)) return postfix(out);
-  if (!deeper()) return false;
-  Depth depth(nesting_);
+/// Whether a value is part of a greater expression, by what stands behind it.
+bool Parser::goes_on() const { return at(Tok::open_square) || at(Word::if_) || level_of(*now_) >= 0; }
+
+/// Begins an expression whose parts follow.
+Parser::Step Parser::begin(Open::What what, const Expr& e) {
+  if (nesting_ + static_cast<int>(open_.size()) >= limits_.nesting) {
+    limit(now_->at, fmt::format("nested deeper than {}", limits_.nesting));
+    return Step::fault;
+  }
+  open_.push_back({what, -1, e, stack_.size(), names_.size()});
+  return Step::wanted;
+}
+
+/// Ends the newest of the expressions that are open.
+Parser::Step Parser::close(Expr& out) {
+  const Open o = open_.back();
+  open_.pop_back();
+  out = o.e;
+  if (names_.size() > o.names) {
+    out.names = arena_->copy(names_.data() + o.names, names_.size() - o.names);
+    names_.resize(o.names);
+  }
+  return read(made(out, o.base));
+}
+
+/// What a complete expression is part of: an operator that stands behind it, or what is open.
+Parser::Step Parser::behind(Expr& e, size_t bottom) {
+  using What = Open::What;
+  if (at(Tok::open_square)) return subscript(e);
+  const auto top = [&](What what) { return open_.size() > bottom && open_.back().what == what; };
+  const int level = level_of(*now_);
+  if (top(What::sign) || (top(What::right) && level <= open_.back().level)) {
+    stack_.push_back(e);
+    return close(e);
+  }
+  const bool choice = at(Word::if_) && !top(What::loop) && !top(What::filter);
+  if (level < 0 && !choice) {
+    stack_.push_back(e);
+    return part(e);
+  }
+  Expr whole;
+  whole.kind = choice ? Expr::Kind::choice : Expr::Kind::binary, whole.op = choice ? Tok::end : now_->kind;
+  whole.at = now_->at;
+  extended(now_->at, choice ? "an if-else" : fmt::format("operator '{}'", now_->text));
+  if (begin(choice ? What::condition : What::right, whole) == Step::fault) return Step::fault;
+  open_.back().level = level;
+  stack_.push_back(e);
+  step();
+  return Step::wanted;
+}
+
+/// Behind a part, which lies on the stack: the next part, or the end.
+Parser::Step Parser::part(Expr& out) {
+  using What = Open::What;
+  switch (open_.back().what) {
+    case What::condition:
+      open_.back().what = What::other;
+      return word(Word::else_, "S17") ? Step::wanted : Step::fault;
+    case What::index:
+      return at(Tok::colon) ? range(out) : subscript_end(out);
+    case What::end:
+      return subscript_end(out);
+    case What::call:
+      return at(Tok::close_round) ? call_end(out) : argument(true);
+    case What::array:
+      return array_item(out);
+    case What::round:
+      return round_item(out);
+    case What::loop:
+    case What::filter:
+    case What::yield:
+      return comprehension(out);
+    default:
+      return close(out);
+  }
+}
+
+/// "[" <expression> "]" | "[" [<expression>] ":" [<expression>] "]", behind a value
+Parser::Step Parser::subscript(Expr& of) {
+  extended(now_->at, "a subscript");
+  Expr e;
+  e.kind = Expr::Kind::index, e.at = now_->at;
+  if (begin(Open::What::index, e) == Step::fault) return Step::fault;
+  stack_.push_back(of);
+  step();
+  if (at(Tok::close_square) && !dump()) return read(fault(now_->at, "S15", "found ']'; needed an index or a range"));
+  if (!at(Tok::colon)) return Step::wanted;
+  stack_.emplace_back();
+  return range(of);
+}
+
+Parser::Step Parser::range(Expr& out) {
+  open_.back().what = Open::What::end, open_.back().e.kind = Expr::Kind::slice;
+  step();
+  if (!at(Tok::close_square) && !at(Tok::colon)) return Step::wanted;
+  stack_.emplace_back();
+  return subscript_end(out);
+}
+
+Parser::Step Parser::subscript_end(Expr& out) {
+  if (at(Tok::colon) || at(Tok::comma))
+    return read(fault(now_->at, "S15", fmt::format("found '{}'; a subscript is an index or one range", now_->text)));
+  return want(Tok::close_square, "S15") ? close(out) : Step::fault;
+}
+
+/// A sign before a number belongs to it.
+Parser::Step Parser::sign(Expr& out) {
   const Token sign = step();
   if (sign.kind == Tok::minus && (at(Tok::integer) || at(Tok::real) || (dump() && at_plain("inf"))))
-    return number(true, out);
+    return read(number(true, out));
   if (sign.kind == Tok::plus && !operators_ && !dump() && !in_default_ && (at(Tok::integer) || at(Tok::real))) {
     fault(sign.at, "L8", "a number has no '+' before it in flat syntax");
-    return number(false, out);
+    return read(number(false, out));
   }
   extended(sign.at, fmt::format("operator '{}'", sign.text));
   Expr e;
   e.kind = Expr::Kind::unary, e.op = sign.kind, e.at = sign.at;
-  Expr of;
-  if (!unary(of)) return false;
-  const size_t base = stack_.size();
-  stack_.push_back(of);
-  out = e;
-  return made(out, base);
+  return begin(Open::What::sign, e);
 }
 
-/// <postfix> ::= <primary> ( "[" <expression> "]" | "[" [<expression>] ":" [<expression>] "]" )*
-bool Parser::postfix(Expr& out) {
-  if (!primary(out)) return false;
-  while (at(Tok::open_square)) {
-    extended(now_->at, "a subscript");
-    if (!subscript(out)) return false;
-  }
-  return true;
-}
-
-bool Parser::subscript(Expr& e) {
-  Expr part;
-  part.kind = Expr::Kind::index, part.at = now_->at;
-  step();
-  if (at(Tok::close_square) && !dump()) return fault(now_->at, "S15", "found ']'; needed an index or a range");
-  const size_t base = stack_.size();
-  stack_.push_back(e);
-  Expr begin, end;
-  if (!at(Tok::colon) && !expression(begin)) return false;
-  stack_.push_back(begin);
-  if (at(Tok::colon)) {
-    part.kind = Expr::Kind::slice;
-    step();
-    if (!at(Tok::close_square) && !at(Tok::colon) && !expression(end)) return false;
-    stack_.push_back(end);
-  }
-  if (at(Tok::colon) || at(Tok::comma))
-    return fault(now_->at, "S15", fmt::format("found '{}'; a subscript is an index or one range", now_->text));
-  if (!want(Tok::close_square, "S15")) return false;
-  e = part;
-  return made(e, base);
-}
-
-bool Parser::primary(Expr& out) {
+Parser::Step Parser::primary(Expr& out) {
   switch (now_->kind) {
+    case Tok::minus:
+    case Tok::plus:
+    case Tok::bang:
+      return sign(out);
     case Tok::integer:
     case Tok::real:
-      return number(false, out);
+      return read(number(false, out));
     case Tok::string: {
       if (kind_ == TextKind::tract && next_->kind == Tok::open_round) return call(step(), out);
       out = Expr{};
       out.kind = Expr::Kind::string, out.at = now_->at;
-      return text(out.text) && made(out, stack_.size());
+      return read(text(out.text) && made(out, stack_.size()));
     }
     case Tok::open_square:
       return brackets(out);
     case Tok::open_round:
-      return round(out);
+      return round();
     case Tok::word:
       return named(out);
     case Tok::close_round:
     case Tok::close_square:
     case Tok::comma:
-      if (!dump() && calls_ > 0) return wanted("S16", "a value");
-      return wanted("S7", "a value");
+      return read(wanted(!dump() && calls_ > 0 ? "S16" : "S7", "a value"));
     default:
-      return wanted(calls_ > 0 ? "S7" : "S8", "a value");
+      return read(wanted(calls_ > 0 ? "S7" : "S8", "a value"));
   }
 }
 
@@ -256,64 +292,64 @@ bool Parser::number(bool negative, Expr& out) {
 }
 
 /// A word: true, false, none, nan, inf, a name, a call, a tensor or a block.
-bool Parser::named(Expr& out) {
+Parser::Step Parser::named(Expr& out) {
   out = Expr{};
   out.at = now_->at;
   if (at(Word::true_) || at(Word::false_)) {
     out.kind = Expr::Kind::boolean, out.integer = at(Word::true_);
     step();
-    return made(out, stack_.size());
+    return read(made(out, stack_.size()));
   }
   if (dump()) {
-    if (at_plain("inf")) return number(false, out);
+    if (at_plain("inf")) return read(number(false, out));
     if (at_plain("nan")) {
       out.kind = Expr::Kind::real, out.real = std::numeric_limits<double>::quiet_NaN();
       step();
-      return made(out, stack_.size());
+      return read(made(out, stack_.size()));
     }
     if (at(Word::graph)) {
       out.kind = Expr::Kind::block;
       GraphText g;
-      if (!graph(g, false)) return false;
+      if (!graph(g, false)) return Step::fault;
       out.block = arena_->make(g);
-      return made(out, stack_.size());
+      return read(made(out, stack_.size()));
     }
   }
   const Token name = step();
-  if (dump() && name.text == "none") return made(out, stack_.size());
-  if (dump() && at(Tok::open_square) && dtype_named(name.text)) return tensor(name, out);
+  if (dump() && name.text == "none") return read(made(out, stack_.size()));
+  if (dump() && at(Tok::open_square) && dtype_named(name.text)) return read(tensor(name, out));
   const bool function = is_function(name.word);
   if (name.word != Word::none && !function) {
     if (name.word == Word::for_ || name.word == Word::yield)
-      return fault(name.at, "S14", "a comprehension is written [for i in a yield ...]");
-    return fault(name.at, "L4", fmt::format("'{}' is a keyword; needed a value", name.text));
+      return read(fault(name.at, "S14", "a comprehension is written [for i in a yield ...]"));
+    return read(fault(name.at, "L4", fmt::format("'{}' is a keyword; needed a value", name.text)));
   }
   const bool generic =
       at(Tok::less) && (next_->kind == Tok::question || (next_->kind == Tok::word && is_type(next_->word)));
   if (at(Tok::open_round) || (dump() && at(Tok::string)) || generic) return call(name, out);
-  if (function) return wanted("L4", fmt::format("'(': '{}' is a keyword", name.text));
+  if (function) return read(wanted("L4", fmt::format("'(': '{}' is a keyword", name.text)));
   out.kind = Expr::Kind::name, out.text = name.text;
-  return made(out, stack_.size());
+  return read(made(out, stack_.size()));
 }
 
 /// <call> ::= <identifier> [ <string> ] [ "<" <type-name> ">" ] "(" [<arguments>] ")"
-bool Parser::call(Token name, Expr& out) {
-  out = Expr{};
-  out.kind = Expr::Kind::call, out.at = name.at, out.text = name.text;
-  out.label = nullptr;
+Parser::Step Parser::call(Token name, Expr& out) {
+  Expr e;
+  e.kind = Expr::Kind::call, e.at = name.at, e.text = name.text;
+  e.label = nullptr;
   if (is_function(name.word)) extended(name.at, fmt::format("'{}'", name.text));
   if (calls_ > 0) extended(name.at, "a nested invocation");
   if (dump() && at(Tok::string)) {
     std::string_view label;
-    if (!text(label)) return false;
-    out.label = arena_->make(label);
+    if (!text(label)) return Step::fault;
+    e.label = arena_->make(label);
   }
-  if (at(Tok::less) && !call_type(out)) return false;
-  if (!want(Tok::open_round, "S7")) return false;
+  if (at(Tok::less) && !call_type(e)) return Step::fault;
+  if (!want(Tok::open_round, "S7") || begin(Open::What::call, e) == Step::fault) return Step::fault;
   ++calls_;
-  const bool fine = arguments(out);
-  --calls_;
-  return fine;
+  if (!at(Tok::close_round)) return argument(false);
+  if (!dump()) return read(fault(now_->at, "S7", fmt::format("'{}' has no arguments; needed at least one", e.text)));
+  return call_end(out);
 }
 
 bool Parser::call_type(Expr& e) {
@@ -325,33 +361,23 @@ bool Parser::call_type(Expr& e) {
 
 /// <arguments> ::= [ <argument> ("," <argument>)* ] ")"        <argument> ::= [ (<identifier> | <string>) "=" ]
 /// <expression>
-bool Parser::arguments(Expr& call) {
-  const size_t base = stack_.size(), first_name = names_.size();
-  bool any_name = false;
-  if (at(Tok::close_round) && !dump())
-    return fault(now_->at, "S7", fmt::format("'{}' has no arguments; needed at least one", call.text));
-  while (!at(Tok::close_round)) {
-    if (stack_.size() > base) {
-      if (!want(Tok::comma, "S7", "',' or ')'")) return false;
-      if (!dump() && (at(Tok::close_round) || at(Tok::comma)))
-        return fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed an argument", now_->text));
-    }
-    std::string_view name;
-    if (next_->kind == Tok::assign && (at(Tok::word) || at(Tok::string))) {
-      if (!argument_name(name)) return false;
-      any_name = true;
-    } else if (any_name && dump()) {
-      return fault(
-          now_->at, {},
-          fmt::format("argument {} of '{}' has no name, but the one before has", stack_.size() - base + 1, call.text));
-    }
-    names_.push_back(name);
-    if (!item()) return false;
+Parser::Step Parser::argument(bool another) {
+  const Open& call = open_.back();
+  if (another) {
+    if (!want(Tok::comma, "S7", "',' or ')'")) return Step::fault;
+    if (!dump() && (at(Tok::close_round) || at(Tok::comma)))
+      return read(fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed an argument", now_->text)));
   }
-  step();
-  call.names = arena_->copy(names_.data() + first_name, names_.size() - first_name);
-  names_.resize(first_name);
-  return made(call, base);
+  std::string_view name;
+  if (next_->kind == Tok::assign && (at(Tok::word) || at(Tok::string))) {
+    if (!argument_name(name)) return Step::fault;
+  } else if (dump() && another && !names_.back().empty()) {
+    return read(fault(now_->at, {},
+                      fmt::format("argument {} of '{}' has no name, but the one before has",
+                                  stack_.size() - call.base + 1, call.e.text)));
+  }
+  names_.push_back(name);
+  return Step::wanted;
 }
 
 bool Parser::argument_name(std::string_view& name) {
@@ -361,89 +387,94 @@ bool Parser::argument_name(std::string_view& name) {
   return true;
 }
 
+Parser::Step Parser::call_end(Expr& out) {
+  step();
+  --calls_;
+  return close(out);
+}
+
 /// <array> ::= "[" [ <expression> ("," <expression>)* ] "]" | <comprehension>
-bool Parser::brackets(Expr& out) {
+Parser::Step Parser::brackets(Expr& out) {
   Expr e;
   e.kind = Expr::Kind::array, e.at = now_->at;
   step();
   if (at(Word::for_)) {
     e.kind = Expr::Kind::comprehension;
-    out = e;
-    return comprehension(out);
+    extended(now_->at, "a comprehension");
+    if (begin(Open::What::loop, e) == Step::fault) return Step::fault;
+    return loop();
   }
-  const size_t base = stack_.size();
-  while (!at(Tok::close_square)) {
-    if (stack_.size() > base) {
-      if (at(Word::for_)) return fault(now_->at, "S14", "a comprehension is written [for i in a yield ...]");
-      if (!want(Tok::comma, "S16", "',' or ']'")) return false;
-      if (!dump() && (at(Tok::close_square) || at(Tok::comma)))
-        return fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed a value", now_->text));
-    }
-    if (!item()) return false;
-  }
+  if (begin(Open::What::array, e) == Step::fault) return Step::fault;
+  if (!at(Tok::close_square)) return Step::wanted;
   step();
-  out = e;
-  return made(out, base);
+  return close(out);
+}
+
+/// Behind an item of an array.
+Parser::Step Parser::array_item(Expr& out) {
+  if (at(Tok::close_square)) return step(), close(out);
+  if (at(Word::for_)) return read(fault(now_->at, "S14", "a comprehension is written [for i in a yield ...]"));
+  if (!want(Tok::comma, "S16", "',' or ']'")) return Step::fault;
+  if (!dump() && (at(Tok::close_square) || at(Tok::comma)))
+    return read(fault(now_->at, "S16", fmt::format("found '{}' behind ','; needed a value", now_->text)));
+  return Step::wanted;
 }
 
 /// <comprehension> ::= "[" "for" <identifier> "in" <binary> ("," <identifier> "in" <binary>)* [ "if" <binary> ]
 ///                     "yield" <expression> "]"
-bool Parser::comprehension(Expr& out) {
-  Expr e = out;
-  extended(now_->at, "a comprehension");
+Parser::Step Parser::comprehension(Expr& out) {
+  using What = Open::What;
+  Open& o = open_.back();
+  if (o.what == What::yield) return want(Tok::close_square, "S14") ? close(out) : Step::fault;
+  if (o.what == What::loop && at(Tok::comma)) return loop();
+  if (o.what == What::loop && at(Word::if_)) {
+    o.what = What::filter;
+    return step(), Step::wanted;
+  }
+  if (o.what == What::loop) stack_.emplace_back();
+  o.what = What::yield;
+  return word(Word::yield, "S14") ? Step::wanted : Step::fault;
+}
+
+/// ("for" | ",") <identifier> "in"
+Parser::Step Parser::loop() {
   step();
-  const size_t base = stack_.size(), first_name = names_.size();
-  while (true) {
-    std::string_view name;
-    Expr over;
-    if (!identifier(name, "S14", "a loop's name") || !word(Word::in, "S14") || !binary(0, over)) return false;
-    names_.push_back(name);
-    stack_.push_back(over);
-    if (!at(Tok::comma)) break;
-    step();
-  }
-  Expr condition, value;
-  if (at(Word::if_)) {
-    step();
-    if (!binary(0, condition)) return false;
-  }
-  stack_.push_back(condition);
-  if (!word(Word::yield, "S14") || !expression(value)) return false;
-  stack_.push_back(value);
-  if (!want(Tok::close_square, "S14")) return false;
-  e.names = arena_->copy(names_.data() + first_name, names_.size() - first_name);
-  names_.resize(first_name);
-  out = e;
-  return made(out, base);
+  std::string_view name;
+  if (!identifier(name, "S14", "a loop's name") || !word(Word::in, "S14")) return Step::fault;
+  names_.push_back(name);
+  return Step::wanted;
 }
 
 /// "(" <expression> ")", or <tuple> ::= "(" <expression> ("," <expression>)+ ")"
-bool Parser::round(Expr& out) {
+Parser::Step Parser::round() {
   Expr e;
   e.kind = Expr::Kind::tuple, e.at = now_->at;
-  const size_t base = stack_.size();
   if (next_->kind == Tok::close_round && !dump())
-    return fault(now_->at, "S9", "a tuple has at least two items; found 0");
-  do {
+    return read(fault(now_->at, "S9", "a tuple has at least two items; found 0"));
+  step();
+  return begin(Open::What::round, e);
+}
+
+/// Behind an item of a tuple, or behind the one value in parentheses.
+Parser::Step Parser::round_item(Expr& out) {
+  const Open& o = open_.back();
+  if (at(Tok::comma)) {
     step();
-    if (stack_.size() > base && at(Tok::close_round) && !dump())
-      return fault(now_->at, "S16", "found ')' behind ','; needed a value");
-    if (!item()) return false;
-  } while (at(Tok::comma));
-  if (!want(Tok::close_round, "S9", "',' or ')'")) return false;
-  if (stack_.size() - base > 1) {
-    out = e;
-    return made(out, base);
+    if (!at(Tok::close_round) || dump()) return Step::wanted;
+    return read(fault(now_->at, "S16", "found ')' behind ','; needed a value"));
   }
+  if (!want(Tok::close_round, "S9", "',' or ')'")) return Step::fault;
+  if (stack_.size() - o.base > 1) return close(out);
+  const Position begin = o.e.at;
   out = stack_.back();
-  stack_.pop_back();
+  stack_.pop_back(), open_.pop_back();
   const bool literal = out.kind != Expr::Kind::name && out.kind != Expr::Kind::call && out.kind != Expr::Kind::binary;
   if (!operators_ && !told_extended_ && literal && !in_default_) {
     told_extended_ = true;
-    return fault(e.at, "S9", "a tuple has at least two items; found 1");
+    return read(fault(begin, "S9", "a tuple has at least two items; found 1"));
   }
-  extended(e.at, "parentheses around one value");
-  return true;
+  extended(begin, "parentheses around one value");
+  return Step::complete;
 }
 
 }  // namespace nnex::graph_text

@@ -120,7 +120,7 @@ Result<Type> Parser::type() {
   NNEX_ASSIGN(Token t, take(Tok::word, "a type as f32[N,3]"));
   if (t.text == "unknown") return Type{};
   auto dtype = [&](const Token& word) -> Result<DType> {
-    if (auto d = dtype_named(word.text); d && *d != DType::dim) return *d;
+    if (auto d = dtype_named(word.text); d && *d != kDimType) return *d;
     if (word.text == "none") return DType::none;
     return error(word.at, fmt::format("'{}' is no element type", word.text));
   };
@@ -160,7 +160,7 @@ bool Parser::tensor(Token word, Expr& out) {
 
 Result<Tensor> Parser::tensor_literal(Token word) {
   const DType dtype = *dtype_named(word.text);
-  if (dtype == DType::dim) return error(word.at, "a tensor of formulas is never written");
+  if (dtype == kDimType) return error(word.at, "a tensor of formulas is never written");
   NNEX_ASSIGN(MaybeDims extents, dims());
   auto shape = extents ? shape_of(*extents) : std::nullopt;
   if (!shape) return error(word.at, "a tensor's extents are numbers");

@@ -175,7 +175,7 @@ DType TextBuilder::literal_type(const OpDef& op, const Port& port, const Item& l
       if (DType d = type_of_port(p); d != DType::none) return d;
   const Item* leaf = &literal;
   while (leaf->kind == K::array && !leaf->items.empty()) leaf = &leaf->items[0];
-  for (int t = 1; t < static_cast<int>(DType::count); ++t)
+  for (int t = 1; t < kDTypes; ++t)
     if (port.type.allowed == only(static_cast<DType>(t))) return static_cast<DType>(t);
   if (leaf->kind == K::boolean) return DType::boolean;
   if (leaf->kind == K::string) return DType::str;
@@ -185,23 +185,23 @@ DType TextBuilder::literal_type(const OpDef& op, const Port& port, const Item& l
   return DType::f32;
 }
 
-/// foreign 'domain:name:overload'(inputs, attribute = value, ...), and `call` of the model's functions.
-Result<Item> TextBuilder::call_foreign(const Expr& e, size_t outputs) {
-  if (!names_ || (e.text != foreign_op().name && e.text != call_op().name))
+/// custom 'domain:name:overload'(inputs, attribute = value, ...), and `call` of the model's functions.
+Result<Item> TextBuilder::call_custom(const Expr& e, size_t outputs) {
+  if (!names_ || (e.text != custom_op().name && e.text != call_op().name))
     return error(e.at, fmt::format("'{}' takes no name", e.text));
   NNEX_TRY(count_node(e.at));
-  auto foreign = std::make_shared<Foreign>();
+  auto custom = std::make_shared<CustomNode>();
   const size_t first = e.label->find(':'), last = e.label->rfind(':');
   if (first == last) return error(e.at, fmt::format("'{}' is not 'domain:name:overload'", *e.label));
-  foreign->domain = e.label->substr(0, first);
-  foreign->name = e.label->substr(first + 1, last - first - 1);
-  foreign->overload = e.label->substr(last + 1);
+  custom->domain = e.label->substr(0, first);
+  custom->name = e.label->substr(first + 1, last - first - 1);
+  custom->overload = e.label->substr(last + 1);
   std::vector<ValueId> in;
   for (size_t i = 0; i < e.items.size(); ++i) {
     NNEX_ASSIGN(Item item, evaluate(e.items[i]));
     if (!e.names[i].empty()) {
       NNEX_ASSIGN(AttrValue value, placed(attr_of(item), e.items[i].at));
-      foreign->attrs.emplace_back(std::string(e.names[i]), std::move(value));
+      custom->attrs.emplace_back(std::string(e.names[i]), std::move(value));
       continue;
     }
     std::vector<Item> several = item.kind == K::array ? std::move(item.items) : std::vector<Item>{item};
@@ -212,10 +212,10 @@ Result<Item> TextBuilder::call_foreign(const Expr& e, size_t outputs) {
       in.push_back(one.value);
     }
   }
-  const OpDef& def = e.text == foreign_op().name ? foreign_op() : call_op();
+  const OpDef& def = e.text == custom_op().name ? custom_op() : call_op();
   types_.grow();
   NodeId id = into_.node(def, std::move(in), outputs, nullptr);
-  graph_.set_foreign(id, std::move(foreign));
+  graph_.set_custom(id, std::move(custom));
   graph_.set_where(id, graph_.add_place(place(e.at)));
   return outputs_of(id, e.at);
 }

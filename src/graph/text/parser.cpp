@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/text/rules.h"
 
 namespace nnex::graph_text {
@@ -97,9 +99,11 @@ bool Parser::text(std::string_view& out) {
   return true;
 }
 
+/// Of rules that call themselves: left sides, types and blocks.
 bool Parser::deeper() {
-  if (nesting_ < limits_.nesting) return true;
-  return limit(now_->at, fmt::format("nested deeper than {}", limits_.nesting));
+  const int deepest = std::min(limits_.nesting, static_cast<int>(kDeepestType));
+  if (nesting_ < deepest) return true;
+  return limit(now_->at, fmt::format("nested deeper than {}", deepest));
 }
 
 void Parser::extended(Position at, std::string_view what) {

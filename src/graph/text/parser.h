@@ -5,7 +5,7 @@
 //   - tensors as literals:                             f32[2,2](1.0, 2.0, 3.0, 4.0), or f32[2]('hex bytes')
 //   - an absent value, and an output nobody named:     none
 //   - blocks of a node:                                body = graph (i, go) -> (go) { ... }
-//   - operators outside the table:                     foreign 'domain:name:overload'(x, alpha = 1.0)
+//   - operators outside the table:                     custom 'domain:name:overload'(x, alpha = 1.0)
 //   - nan and inf as numbers.
 // Documents of NNEF are read by graph/text/rules.h, assignment by assignment.
 
@@ -19,7 +19,7 @@ namespace nnex::graph_text {
 
 struct ParseLimits {
   size_t bytes = size_t{64} << 20;       ///< Of the source.
-  int nesting = 48;                      ///< Brackets in brackets.
+  int nesting = 48;                      ///< Expressions in expressions.
   uint16_t depth = 200;                  ///< Of an expression's tree: a sum of 200 terms.
   size_t expressions = size_t{1} << 20;  ///< Of the whole text.
   int64_t elements = int64_t{64} << 20;  ///< Of one tensor literal.

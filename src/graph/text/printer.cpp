@@ -88,7 +88,7 @@ std::string item_text(const Tensor& t, int64_t i) {
 
 class Printer {
  public:
-  Printer(const Graph& graph, const PrintOptions& options) : graph_(graph), options_(options) {}
+  Printer(const ir::Graph& graph, const PrintOptions& options) : graph_(graph), options_(options) {}
 
   std::string graph() {
     const std::string& called = graph_.meta.graph_name;
@@ -128,7 +128,7 @@ class Printer {
     const Node& n = graph_[id];
     std::string args = arguments(n);
     std::string line = indent + outputs(n) + " = " + std::string(n.op->name);
-    if (n.foreign) line += " " + quoted(n.foreign->domain + ":" + n.foreign->name + ":" + n.foreign->overload);
+    if (n.custom) line += " " + quoted(n.custom->domain + ":" + n.custom->name + ":" + n.custom->overload);
     line += "(" + args;
     // Blocks print into out_ from here on.
     out_ += line;
@@ -183,8 +183,8 @@ class Printer {
   }
 
   void attributes(const Node& n, std::vector<std::string>& args) {
-    if (n.foreign)
-      for (const auto& [name, value] : n.foreign->attrs)
+    if (n.custom)
+      for (const auto& [name, value] : n.custom->attrs)
         args.push_back((is_word(name) && !reserved(name) ? name : quoted(name)) + " = " +
                        literal(value, options_.elements));
     if (!n.op->attrs.make || !n.attrs) return;
@@ -255,7 +255,7 @@ class Printer {
     return it->second = unique;
   }
 
-  const Graph& graph_;
+  const ir::Graph& graph_;
   const PrintOptions& options_;
   std::string out_, constants_;
   std::unordered_map<uint32_t, std::string> names_;
@@ -284,6 +284,6 @@ std::string literal(const AttrValue& v, int64_t most) {
   return text(v);
 }
 
-std::string print(const Graph& graph, const PrintOptions& options) { return Printer(graph, options).graph(); }
+std::string print(const ir::Graph& graph, const PrintOptions& options) { return Printer(graph, options).graph(); }
 
 }  // namespace nnex::graph_text

@@ -17,7 +17,7 @@ struct PrintOptions {
 
 /// The graph as text: names that are identifiers stay, others stand beside one. What no node needs (metadata,
 /// functions of the model, unread constants) is not printed.
-std::string print(const Graph& graph, const PrintOptions& options = {});
+std::string print(const ir::Graph& graph, const PrintOptions& options = {});
 
 /// A literal that reads back to the same tensor, bit by bit: "f32[2](1.0, -0.5)".
 std::string literal(const Tensor& t, int64_t most_elements = -1);

@@ -113,23 +113,55 @@ class Parser {
   bool targets(Tok close, std::span<const Target>& out);
   bool right_side(Expr& out);
 
+  /// An expression that is begun: its parts so far lie on the stack.
+  struct Open {
+    enum class What : uint8_t {
+      sign,
+      right,      ///< Of a binary operator.
+      condition,  ///< a if CONDITION else other
+      other,
+      index,
+      end,  ///< Of a range.
+      call,
+      array,
+      round,
+      loop,  ///< [for name in LOOP if FILTER yield YIELD]
+      filter,
+      yield,
+    };
+    What what;
+    int level;           ///< Of its binary operator.
+    Expr e;              ///< As far as it is known.
+    size_t base, names;  ///< Where its parts and their names begin.
+  };
+  /// What a rule has done: met a fault, left an open expression that wants its next part, or completed one.
+  enum class Step : uint8_t { fault, wanted, complete };
+  static Step read(bool fine) { return fine ? Step::complete : Step::fault; }
+
   bool alone() const;
+  bool goes_on() const;
   bool atom(Expr& out);
-  /// An expression on to the stack.
-  bool item();
-  bool binary(int level, Expr& out);
-  bool unary(Expr& out);
-  bool postfix(Expr& out);
-  bool subscript(Expr& e);
-  bool primary(Expr& out);
-  bool named(Expr& out);
-  bool call(Token name, Expr& out);
+  Step begin(Open::What what, const Expr& e);
+  Step close(Expr& out);
+  Step behind(Expr& e, size_t bottom);
+  Step part(Expr& out);
+  Step subscript(Expr& of);
+  Step range(Expr& out);
+  Step subscript_end(Expr& out);
+  Step sign(Expr& out);
+  Step primary(Expr& out);
+  Step named(Expr& out);
+  Step call(Token name, Expr& out);
   bool call_type(Expr& e);
-  bool arguments(Expr& call);
+  Step argument(bool another);
   bool argument_name(std::string_view& name);
-  bool brackets(Expr& out);
-  bool comprehension(Expr& out);
-  bool round(Expr& out);
+  Step call_end(Expr& out);
+  Step brackets(Expr& out);
+  Step array_item(Expr& out);
+  Step comprehension(Expr& out);
+  Step loop();
+  Step round();
+  Step round_item(Expr& out);
   bool number(bool negative, Expr& out);
   /// Counts an expression and bounds the depth of its tree. Its items are those on the stack from `base` on.
   bool made(Expr& e, size_t base) { return (stack_.size() == base || joined(e, base)) && (!dump() || counted(e)); }
@@ -165,6 +197,7 @@ class Parser {
   Token tokens_[2];
   Token *now_ = &tokens_[0], *next_ = &tokens_[1];  ///< The token that stands there, and the one behind it.
   std::vector<Expr> stack_;                         ///< Items of the expressions that are being read.
+  std::vector<Open> open_;                          ///< Those that are begun.
   std::vector<std::string_view> names_;             ///< Names of their arguments and loops.
   std::vector<Target> targets_;                     ///< Items of left sides.
   int nesting_ = 0, calls_ = 0;

@@ -290,6 +290,11 @@ Result<Item> binary(Tok op, const Item& x, const Item& y) {
     joined.insert(joined.end(), y.items.begin(), y.items.end());
     return Item::list(std::move(joined));
   }
+  if (op == Tok::plus && x.kind == K::string && y.kind == K::string) {
+    if (x.text.size() + y.text.size() > kMostItems)
+      return Error(Code::limit, fmt::format("a string of more than {} characters", kMostItems));
+    return Item::of(x.text + y.text);
+  }
   if (is_comparison(op) && x.kind == K::string && y.kind == K::string) return ordered(op, x.text, y.text);
   for (const Item* i : {&x, &y})
     if (!i->is_number()) return misfit(shown(op), *i);

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
   // Inputs that steps read as tensors come first; limits of a clamp are part of its function.
   for (const RegionStep& step : r.region) {
     if (step.out.dtype != DType::f32 || step.in.empty()) return nullptr;
-    const size_t tensors = binary_of(*step.op) ? 2 : 1;
+    const size_t tensors = binary_of(*step.op, step.attrs) ? 2 : 1;
     for (size_t i = 0; i < tensors; ++i) {
       const int v = step.in[i];
       if (v < 0) return nullptr;
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
   for (const RegionStep& step : r.region) {
     ChainStep& s = steps.emplace_back();
     s.a = value(step.in[0]);
-    if (auto binary = binary_of(*step.op)) {
+    if (auto binary = binary_of(*step.op, step.attrs)) {
       s.b = value(step.in[1]), s.binary = *binary;
       continue;
     }

@@ -67,7 +67,7 @@ Result<std::unique_ptr<Kernel>> chain_kernel(const KernelRequest& r, std::span<c
 }
 
 Result<std::unique_ptr<Kernel>> make_binary(const KernelRequest& r) {
-  const auto kind = binary_of(r.op);
+  const auto kind = binary_of(r.op, r.attrs);
   if (!kind) return nullptr;
   const ChainStep step = {.a = 0, .b = 1, .binary = *kind};
   return chain_kernel(r, {&step, 1});

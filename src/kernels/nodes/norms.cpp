@@ -253,7 +253,7 @@ class LpNorm : public Kernel {
     reduce_middle(loops_, *c.team, kind_, x, by, shape_.outer, shape_.n, shape_.inner);
     for (int64_t i = 0; i < shape_.outer * shape_.inner; ++i) {
       const float norm = by[i] + bias_;
-      by[i] = norm < least_ ? least_ : norm;
+      by[i] = norm > least_ || (at_zero_ != 0 && norm != norm) ? norm : least_;  // ONNX's NaN stays
       if (by[i] == 0) by[i] = at_zero_;
     }
     const float* const inputs[] = {x, by};

@@ -1,5 +1,6 @@
 #include "kernels/nodes/pointwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -14,16 +15,25 @@ struct NamedUnary {
   UnaryKind kind;
 };
 constexpr NamedUnary kPlain[] = {
-    {"neg", UnaryKind::neg},           {"abs", UnaryKind::abs},
-    {"sign", UnaryKind::sign},         {"sqrt", UnaryKind::sqrt},
-    {"rsqrt", UnaryKind::rsqrt},       {"rcp", UnaryKind::rcp},
-    {"sqr", UnaryKind::square},        {"exp", UnaryKind::exp},
-    {"log", UnaryKind::log},           {"sin", UnaryKind::sin},
-    {"cos", UnaryKind::cos},           {"tanh", UnaryKind::tanh},
-    {"sigmoid", UnaryKind::sigmoid},   {"erf", UnaryKind::erf},
-    {"relu", UnaryKind::relu},         {"floor", UnaryKind::floor},
-    {"ceil", UnaryKind::ceil},         {"softplus", UnaryKind::softplus},
-    {"mish", UnaryKind::mish},         {"hard_swish", UnaryKind::hard_swish},
+    {"neg", UnaryKind::neg},
+    {"abs", UnaryKind::abs},
+    {"sign", UnaryKind::sign},
+    {"sqrt", UnaryKind::sqrt},
+    {"rsqrt", UnaryKind::rsqrt},
+    {"rcp", UnaryKind::rcp},
+    {"sqr", UnaryKind::square},
+    {"exp", UnaryKind::exp},
+    {"log", UnaryKind::log},
+    {"sin", UnaryKind::sin},
+    {"cos", UnaryKind::cos},
+    {"tanh", UnaryKind::tanh},
+    {"sigmoid", UnaryKind::sigmoid},
+    {"erf", UnaryKind::erf},
+    {"floor", UnaryKind::floor},
+    {"ceil", UnaryKind::ceil},
+    {"softplus", UnaryKind::softplus},
+    {"mish", UnaryKind::mish},
+    {"hard_swish", UnaryKind::hard_swish},
     {"softsign", UnaryKind::softsign},
 };
 
@@ -31,9 +41,8 @@ struct NamedBinary {
   std::string_view op;
   BinaryKind kind;
 };
-constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub},    {"mul", BinaryKind::mul},
-                                     {"div", BinaryKind::div}, {"min", BinaryKind::min},    {"max", BinaryKind::max},
-                                     {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
+constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub}, {"mul", BinaryKind::mul},
+                                     {"div", BinaryKind::div}, {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
 
 template <class A>
 const A& as(const OpDef& op, const void* attrs) {
@@ -53,7 +62,12 @@ std::optional<Unary> clamp_of(const ClampAttrs& a, std::span<const Operand> in) 
   const auto low = limit(in, 1), high = limit(in, 2);
   if (!low || !high) return std::nullopt;
   const bool low_wins = *low > *high && a.crossed == Crossed::low;  // over everything: a range of one number
-  return Unary{UnaryKind::clamp, *low, low_wins ? *low : *high};
+  Unary f = {UnaryKind::clamp, *low, low_wins ? *low : *high};
+  if (a.nans == Nans::compare) {
+    if (*low != *low || *high != *high) return std::nullopt;
+    f.nan = a.crossed == Crossed::low ? f.beta : std::min(*low, *high);
+  }
+  return f;
 }
 
 }  // namespace
@@ -62,6 +76,11 @@ std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<cons
   for (const NamedUnary& u : kPlain)
     if (u.op == op.name) return Unary{u.kind};
   const auto f = [](double x) { return static_cast<float>(x); };
+  if (op.name == "relu") {
+    Unary relu = {UnaryKind::relu};
+    if (as<NansAttrs>(op, attrs).nans == Nans::compare) relu.nan = 0;
+    return relu;
+  }
   if (op.name == "leaky_relu") return Unary{UnaryKind::leaky_relu, f(as<LeakyReluAttrs>(op, attrs).alpha)};
   if (op.name == "elu") return Unary{UnaryKind::elu, f(as<AlphaAttrs>(op, attrs).alpha)};
   if (op.name == "celu") return Unary{UnaryKind::celu, f(as<AlphaAttrs>(op, attrs).alpha)};
@@ -83,7 +102,12 @@ std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<cons
   return std::nullopt;
 }
 
-std::optional<BinaryKind> binary_of(const OpDef& op) {
+std::optional<BinaryKind> binary_of(const OpDef& op, const void* attrs) {
+  const bool min = op.name == "min";
+  if (min || op.name == "max") {
+    if (as<NansAttrs>(op, attrs).nans == Nans::pass) return min ? BinaryKind::min : BinaryKind::max;
+    return min ? BinaryKind::lesser : BinaryKind::greater;
+  }
   for (const NamedBinary& b : kBinaries)
     if (b.op == op.name) return b.kind;
   return std::nullopt;

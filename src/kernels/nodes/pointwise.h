@@ -13,7 +13,7 @@ namespace nnex {
 /// nothing when it is none.
 std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<const Operand> in);
 
-/// The float32 function of two numbers that the operator is.
-std::optional<BinaryKind> binary_of(const OpDef& op);
+/// The float32 function of two numbers that the operator is with these attributes.
+std::optional<BinaryKind> binary_of(const OpDef& op, const void* attrs);
 
 }  // namespace nnex

@@ -409,7 +409,7 @@ Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
     if (!(s.out.shape == r.out[0].shape) || s.out.dtype != DType::f32 || s.in.empty()) return nullptr;
     ChainStep& step = steps.emplace_back();
     step.a = static_cast<int8_t>(s.in[0] < 0 ? -1 : number[static_cast<size_t>(s.in[0])]);
-    if (auto binary = binary_of(*s.op)) {
+    if (auto binary = binary_of(*s.op, s.attrs)) {
       step.b = static_cast<int8_t>(s.in[1] < 0 ? -1 : number[static_cast<size_t>(s.in[1])]), step.binary = *binary;
       if (step.b < 0) return nullptr;
     } else {

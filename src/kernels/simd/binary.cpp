@@ -94,6 +94,8 @@ void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, floa
     NNEX_CASE(div, hn::Div(u, v));
     NNEX_CASE(min, min_f32(d, u, v));
     NNEX_CASE(max, max_f32(d, u, v));
+    NNEX_CASE(lesser, hn::IfThenElse(hn::Lt(u, v), u, v));
+    NNEX_CASE(greater, hn::IfThenElse(hn::Gt(u, v), u, v));
     NNEX_CASE(prelu, where_negative(d, u, hn::Mul(u, v)));
     case BinaryKind::pow:
       return each(form, a, b, y, n, [](float u, float v) HWY_ATTR { return pow_f32(u, v); });

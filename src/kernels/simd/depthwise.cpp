@@ -52,6 +52,10 @@ HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t 
     const V low = hn::Set(d, end.activation.alpha), high = hn::Set(d, end.activation.beta);
     each([&](V v) HWY_ATTR { return clamp_f32(d, v, low, high); });
   }
+  if (end.activation.replaces_nan()) {
+    const V nan = hn::Set(d, end.activation.nan);
+    each([&](V v) HWY_ATTR { return without_nan(d, v, nan); });
+  }
   float* y = line.y + pixel * line.y_stride + c;
   HWY_UNROLL(8)
   for (int p = 0; p < kPixels; ++p) {

@@ -25,6 +25,7 @@ HWY_INLINE void end_plane(const TileEnd& end, hn::Vec<PlaneTag> sum, float* y, i
   } else if (end.activation.kind == UnaryKind::clamp) {
     sum = clamp_f32(d, sum, hn::Set(d, end.activation.alpha), hn::Set(d, end.activation.beta));
   }
+  if (end.activation.replaces_nan()) sum = without_nan(d, sum, hn::Set(d, end.activation.nan));
   if (count >= static_cast<int64_t>(hn::MaxLanes(d))) {
     hn::StoreU(sum, d, y);
   } else {

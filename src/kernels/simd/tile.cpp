@@ -118,6 +118,10 @@ struct Sums {
       const V low = hn::Set(d, end.activation.alpha), high = hn::Set(d, end.activation.beta);
       each([&](V v, int, int) HWY_ATTR { return clamp_f32(d, v, low, high); });
     }
+    if (end.activation.replaces_nan()) {
+      const V nan = hn::Set(d, end.activation.nan);
+      each([&](V v, int, int) HWY_ATTR { return without_nan(d, v, nan); });
+    }
   }
 
   HWY_INLINE void store(const Tile& t, int last) const {

@@ -50,6 +50,20 @@ HWY_INLINE V clamp_f32(D d, V x, V low, V high) {
   return hn::IfThenElse(hn::Ge(above, high), high, above);
 }
 
+/// x, but `instead` for a NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V without_nan(D d, V x, V instead) {
+  (void)d;
+  return hn::IfThenElse(hn::IsNaN(x), instead, x);
+}
+
+/// IEEE's pow(x, -0.5): 0 for both infinities, infinity for both zeros.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V rsqrt_f32(D d, V x) {
+  const V root = hn::Sqrt(hn::Add(x, hn::Zero(d)));
+  return hn::IfThenZeroElse(hn::Eq(x, hn::Set(d, -__builtin_huge_valf())), hn::Div(hn::Set(d, 1.0F), root));
+}
+
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_erf_f32(D d, V x) {
   const V half = hn::Mul(x, hn::Set(d, 0.5F));
@@ -105,7 +119,11 @@ HWY_INLINE V sign_f32(D d, V x) {
 template <class M, class D, class Use>
 HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
   using V = hn::Vec<D>;
-  const V alpha = hn::Set(d, f.alpha), beta = hn::Set(d, f.beta);
+  const V alpha = hn::Set(d, f.alpha), beta = hn::Set(d, f.beta), nan = hn::Set(d, f.nan);
+  if (f.replaces_nan() && f.kind == UnaryKind::relu)
+    return use([&](V x) HWY_ATTR { return without_nan(d, relu_f32(d, x), nan); });
+  if (f.replaces_nan() && f.kind == UnaryKind::clamp)
+    return use([&](V x) HWY_ATTR { return without_nan(d, clamp_f32(d, x, alpha, beta), nan); });
 #define NNEX_CASE(kind, formula) \
   case UnaryKind::kind:          \
     return use([&](V x) HWY_ATTR { return formula; })
@@ -115,7 +133,7 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(abs, hn::Abs(x));
     NNEX_CASE(sign, sign_f32(d, x));
     NNEX_CASE(sqrt, hn::Sqrt(x));
-    NNEX_CASE(rsqrt, hn::Div(hn::Set(d, 1.0F), hn::Sqrt(x)));
+    NNEX_CASE(rsqrt, rsqrt_f32(d, x));
     NNEX_CASE(rcp, hn::Div(hn::Set(d, 1.0F), x));
     NNEX_CASE(square, hn::Mul(x, x));
     NNEX_CASE(exp, exp_f32<M>(d, x));

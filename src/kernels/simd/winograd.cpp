@@ -94,6 +94,10 @@ HWY_INLINE void result_channels(const WinogradResult& r, int64_t c, size_t count
     const PatchVec low = hn::Set(d, end.activation.alpha), high = hn::Set(d, end.activation.beta);
     each([&](PatchVec v) HWY_ATTR { return clamp_f32(d, v, low, high); });
   }
+  if (end.activation.replaces_nan()) {
+    const PatchVec nan = hn::Set(d, end.activation.nan);
+    each([&](PatchVec v) HWY_ATTR { return without_nan(d, v, nan); });
+  }
   HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i)
     if (r.y[i]) store_patch<kWhole>(y[i], r.y[i] + c, count);

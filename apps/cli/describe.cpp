@@ -1,0 +1,83 @@
+#include "describe.h"
+
+#include "nnex/elements.h"
+#include "nnex/tensor_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace nnex::cli {
+namespace {
+
+constexpr int64_t kMaxValues = 1000;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The ends and the mean of what is finite, and how much is not.
+Json statistics(const Tensor& t) {
+  double least = kInfinity, greatest = -kInfinity, sum = 0;
+  int64_t nans = 0, infinite = 0, zeros = 0;
+  for (int64_t i = 0; i < t.count(); ++i) {
+    const double x = real_at(t, i);
+    nans += std::isnan(x), infinite += std::isinf(x), zeros += x == 0;
+    if (!std::isfinite(x)) continue;
+    least = std::min(least, x), greatest = std::max(greatest, x), sum += x;
+  }
+  const int64_t finite = t.count() - nans - infinite;
+  Json j = {{"count", t.count()}};
+  if (finite > 0) j["min"] = least, j["max"] = greatest, j["mean"] = sum / static_cast<double>(finite);
+  j["zeros"] = zeros;
+  if (is_real(t.dtype())) j["nan"] = nans, j["infinite"] = infinite;
+  return j;
+}
+
+/// `room`: how many elements may still be told.
+Json described(const Value& value, std::string_view name, int64_t& room);
+
+void describe_in(const Value& value, std::string_view name, int64_t& room, Json& row) {
+  if (const Tensor* t = value.tensor()) {
+    if (t->count() <= room) {
+      if (const auto text = tensor_bytes(*t, TensorFormat::json); text.ok()) {
+        room -= t->count();
+        row["values"] = Json::parse(*text);
+        return;
+      }
+    }
+    if (t->dtype() != DType::str && !is_complex(t->dtype())) row["statistics"] = statistics(*t);
+    row["hint"] = fmt::format("--save '{}=FILE.npy' writes all {} values", name, t->count());
+  } else if (const Sequence* s = value.sequence()) {
+    row["items"] = Json::array();
+    for (size_t i = 0; i < s->items.size() && room > 0; ++i)
+      row["items"].push_back(described(s->items[i], name, --room));
+    if (row["items"].size() < s->items.size()) row["items_in_all"] = s->items.size();
+  } else if (const Map* m = value.map()) {
+    row["keys"] = described(Value(m->keys), name, room);
+    row["items"] = Json::array();
+    for (const Value& v : m->values) {
+      if (room <= 0) break;
+      row["items"].push_back(described(v, name, room));
+    }
+  } else if (const Optional* o = value.optional(); o && o->item) {
+    row["item"] = described(*o->item, name, room);
+  }
+}
+
+Json described(const Value& value, std::string_view name, int64_t& room) {
+  Json row = {{"type", value.text()}};
+  describe_in(value, name, room, row);
+  return row;
+}
+
+}  // namespace
+
+Json number_of(double x) {
+  if (std::isnan(x)) return "NaN";
+  return std::isinf(x) ? Json(x > 0 ? "Infinity" : "-Infinity") : Json(x);
+}
+
+void describe(const Value& value, std::string_view name, Json& row) {
+  int64_t room = kMaxValues;
+  describe_in(value, name, room, row);
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,118 @@
+// The inputs of a run, from the command line.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli.h"
+#include "nnex/suggest.h"
+
+namespace nnex::cli {
+
+std::pair<std::string, std::string> named(const std::string& word) {
+  const size_t eq = word.find('=');
+  return eq == std::string::npos ? std::pair<std::string, std::string>{"", word}
+                                 : std::pair{word.substr(0, eq), word.substr(eq + 1)};
+}
+
+Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const PortInfo& p : ports) names.push_back(p.name);
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return Error(Code::invalid_argument, no_such(kind, name, names));
+  return static_cast<size_t>(at - names.begin());
+}
+
+void InputOptions::add_to(Verb verb) {
+  verb.option("-i,--input", files,
+              "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .raw .png .jpg; - is "
+              "standard input); a .npz FILE, a JSON object or a folder (test_data_set_0) gives every input it has "
+              "something for")
+      .type("[NAME=]FILE");
+  verb.flag("--random", random, "Random numbers for inputs that are not given");
+  verb.flag("--cast", fit.cast, "Convert inputs of another element type: to integers toward zero, within their range");
+  verb.option("--layout", layout, "How a picture lies in the input").one_of({"nchw", "nhwc"});
+  verb.option("--mean", fit.picture.mean, "Subtracted from a picture's channels (0 to 1)").commas();
+  verb.option("--scale", fit.picture.scale, "Divides a picture's channels after that").commas();
+  verb.flag("--bgr", fit.picture.bgr, "A picture's channels blue first");
+}
+
+InputFileOptions InputOptions::file_options(const ReadingOptions& limits) const {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  InputFileOptions out = fit;
+  if (!layout.empty()) out.picture.layout = layout == "nchw" ? PictureLayout::nchw : PictureLayout::nhwc;
+  out.archive_ratio = limits.archive_ratio;
+  out.archive_limit = kMiB * (limits.archive_limit ? limits.archive_limit : limits.memory_limit);
+  return out;
+}
+
+namespace {
+
+/// A file or folder; "-" is standard input.
+Result<InputFile> open_input(const std::string& path) {
+  if (path != "-") return InputFile::open(path);
+  std::string all, piece(size_t{1} << 16, '\0');
+  while (const size_t n = std::fread(piece.data(), 1, piece.size(), stdin)) all.append(piece, 0, n);
+  if (std::ferror(stdin)) return Error(Code::unreadable, "cannot read standard input");
+  if (all.empty()) return Error(Code::unreadable, "standard input is empty");
+  return InputFile::from_bytes(path, all);
+}
+
+}  // namespace
+
+Result<std::vector<Given>> InputOptions::values(const Model& model, const ReadingOptions& limits,
+                                                const std::function<Result<Given>(size_t input)>& otherwise) const {
+  const auto& ports = model.inputs();
+  std::vector<std::optional<Given>> given(ports.size());
+  std::map<std::string, Given> by_name;  // what a file has for several inputs gives way to a file for one
+  const auto give = [&](size_t at, Value v, const std::string& from) -> Status {
+    if (given[at])
+      return Error(Code::invalid_argument, fmt::format("input '{}' is given twice: by '{}' and by '{}'", ports[at].name,
+                                                       given[at]->from, from));
+    given[at] = Given{std::move(v), from};
+    return {};
+  };
+  const InputFileOptions options = file_options(limits);
+  size_t next = 0;
+  for (const std::string& word : files) {
+    const auto [name, path] = named(word);
+    size_t at = next;
+    if (!name.empty()) {
+      NNEX_ASSIGN(at, port_at("input", ports, name));
+    }
+    NNEX_ASSIGN(const InputFile file, open_input(path));
+    if (name.empty() && file.by_names()) {
+      NNEX_ASSIGN(auto all, file.values(ports, options));
+      for (auto& [port, v] : all) by_name.try_emplace(port, Given{std::move(v), path});
+      continue;
+    }
+    if (at >= ports.size())
+      return Error(Code::invalid_argument,
+                   fmt::format("found {} inputs; the model takes {}", files.size(), ports.size()));
+    NNEX_ASSIGN(Value v, file.value(ports[at], options));
+    NNEX_TRY(give(at, std::move(v), path));
+    next = at + 1;
+  }
+  std::vector<Given> out;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (given[i]) {
+      out.push_back(std::move(*given[i]));
+    } else if (const auto it = by_name.find(ports[i].name); it != by_name.end()) {
+      out.push_back(it->second);
+    } else if (random) {
+      NNEX_ASSIGN(Value v, random_input(ports[i], i + 1, {}, 1, bits_of(model)));
+      out.push_back({std::move(v), "random numbers"});
+    } else {
+      NNEX_ASSIGN(Given other, otherwise(i));
+      out.push_back(std::move(other));
+    }
+  }
+  return out;
+}
+
+std::vector<Value> values_of(const std::vector<Given>& given) {
+  std::vector<Value> out;
+  for (const Given& g : given) out.push_back(g.value);
+  return out;
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,123 @@
+// nnex profile: where the time goes.
+
+#include <algorithm>
+
+#include "timing.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options : TimingOptions {
+  std::string trace;
+  WritingOptions writing;
+};
+
+/// A node's time, and what of it is its own: not that of nodes in its blocks.
+struct Row {
+  NodeTime node;
+  double own_us = 0;
+};
+
+/// Nodes come in the order in which they ended: those of a block before the one that owns it, and began after it.
+std::vector<Row> rows_of(const std::vector<NodeTime>& nodes) {
+  std::vector<Row> rows;
+  std::vector<const NodeTime*> outermost;  // so far
+  for (const NodeTime& n : nodes) {
+    double inside = 0;
+    for (; !outermost.empty() && outermost.back()->start_us >= n.start_us; outermost.pop_back())
+      inside += outermost.back()->us;
+    outermost.push_back(&n);
+    rows.push_back({n, n.us - inside});
+  }
+  return rows;
+}
+
+Status write_trace(const std::string& path, const std::vector<NodeTime>& nodes, Existing existing) {
+  Json events = Json::array();
+  for (const NodeTime& n : nodes)
+    events.push_back({{"name", n.place},
+                      {"cat", n.op},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"ts", n.start_us},
+                      {"dur", n.us},
+                      {"args", {{"kernel", n.kernel}}}});
+  return write_file(path, Json{{"traceEvents", events}}.dump(1, ' ', false, Json::error_handler_t::replace), existing);
+}
+
+/// The least times of all runs but the first, row by row.
+struct Profile {
+  std::vector<Row> rows;
+  int runs = 0;
+};
+Result<Profile> measure(Prepared& p, double seconds, const RunOptions& options) {
+  Profile best;
+  p.session.profile(true);
+  const auto begin = Clock::now();
+  while (best.runs < 2 || (ms_since(begin) < seconds * 1000 && best.runs < 10000)) {
+    if (auto r = p.session.run(p.inputs, options); !r.ok()) return std::move(r).error();
+    std::vector<Row> now = rows_of(p.session.nodes());
+    if (best.runs++ == 0) best.rows = std::move(now);
+    for (size_t i = 0; i < now.size() && now.size() == best.rows.size(); ++i) {
+      best.rows[i].own_us = std::min(best.rows[i].own_us, now[i].own_us);
+      best.rows[i].node.us = std::min(best.rows[i].node.us, now[i].node.us);
+    }
+  }
+  return best;
+}
+
+void print_json(const Prepared& p, const Profile& measured, double total) {
+  Json j = {{"schema", "nnex.profile/1"}, {"inputs", inputs_json(p)}, {"threads", p.threads},
+            {"runs", measured.runs},      {"total_us", total},        {"nodes", Json::array()}};
+  for (const Row& r : measured.rows)
+    j["nodes"].push_back({{"place", r.node.place},
+                          {"op", r.node.op},
+                          {"kernel", r.node.kernel},
+                          {"us", r.own_us},
+                          {"us_with_blocks", r.node.us}});
+  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+int profile(const Options& o) {
+  if (!o.trace.empty())
+    if (Status s = may_write(o.trace, o.writing.existing()); !s.ok()) return report(s.error());
+  std::optional<TimeLimit> limit(o.timeout);
+  auto prepared = prepare(o, limit->run_options());
+  if (!prepared.ok()) return limit->report(prepared.error());
+  auto measured = measure(*prepared, o.seconds, limit->run_options());
+  if (!measured.ok()) return limit->report(measured.error());
+  limit.reset();
+  if (!o.trace.empty())
+    if (Status s = write_trace(o.trace, prepared->session.nodes(), o.writing.existing()); !s.ok())
+      return report(s.error());
+  std::vector<Row>& rows = measured->rows;
+  double total = 0;
+  for (const Row& r : rows) total += r.own_us;
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.own_us > b.own_us; });
+  if (o.json) {
+    print_json(*prepared, *measured, total);
+    return kOk;
+  }
+  fmt::print("{:>10}  {:>6}  {:<18} {:<18} {}\n", "us", "%", "operator", "kernel", "where");
+  for (const Row& r : rows)
+    fmt::print("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {}\n", r.own_us, total > 0 ? 100 * r.own_us / total : 0, r.node.op,
+               r.node.kernel, r.node.place);
+  fmt::print("{:>10.1f}  the least of {} runs, node by node; a node with blocks without what ran in them\n", total,
+             measured->runs);
+  print_inputs(*prepared);
+  fmt::print("  {} thread{}\n", prepared->threads, prepared->threads == 1 ? "" : "s");
+  return kOk;
+}
+
+}  // namespace
+
+void add_profile(CommandLine& line) {
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb("profile", "Show where the time of a run goes, node by node", [o] { return profile(*o); });
+  o->add_to(verb);
+  verb.option("--trace", o->trace, "Write the last run as a Chrome trace (JSON)");
+  o->writing.add_to(verb);
+}
+
+}  // namespace nnex::cli

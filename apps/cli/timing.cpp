@@ -1,0 +1,65 @@
+#include "timing.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace nnex::cli {
+namespace {
+
+constexpr const char* kStored = "test_data_set_0";
+
+Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o) {
+  return o.inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
+    const PortInfo& port = model.inputs()[i];
+    const auto file = std::filesystem::path(o.model.path).parent_path() / kStored / fmt::format("input_{}.pb", i);
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) {
+      NNEX_ASSIGN(Value v, random_input(port, i + 1, {}, 1, bits_of(model)));
+      return Given{std::move(v), "random numbers"};
+    }
+    NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
+    NNEX_ASSIGN(Value v, stored.value(port, o.inputs.file_options(o.model)));
+    return Given{std::move(v), kStored};
+  });
+}
+
+}  // namespace
+
+void TimingOptions::add_to(Verb verb) {
+  model.add_to(verb);
+  inputs.add_to(verb);
+  verb.option("--seconds", seconds, "How long to measure").above_zero();
+  add_timeout(verb, timeout);
+  verb.flag("--json", json, "Print a JSON object");
+}
+
+Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
+  const auto start = Clock::now();
+  NNEX_ASSIGN(Model model, o.model.load());
+  const double load_ms = ms_since(start);
+  NNEX_ASSIGN(std::vector<Given> given, inputs_of(model, o));
+  const SessionOptions session = o.model.session_options();
+  Prepared p{model, model.session(session), std::move(given), {}, session.threads, load_ms, 0};
+  p.inputs = values_of(p.given);
+  const auto first = Clock::now();
+  auto ran = p.session.run(p.inputs, options);
+  p.first_ms = ms_since(first);
+  if (ran.ok()) return p;
+  const bool stored = std::any_of(p.given.begin(), p.given.end(), [](const Given& g) { return g.from == kStored; });
+  if (!stored || ran.error().code() != Code::invalid_argument) return std::move(ran).error();
+  return std::move(ran).error().during("running the test data beside the model; --random or -i gives other inputs");
+}
+
+Json inputs_json(const Prepared& p) {
+  Json list = Json::array();
+  for (size_t i = 0; i < p.given.size(); ++i)
+    list.push_back({{"name", p.model.inputs()[i].name}, {"type", p.inputs[i].text()}, {"from", p.given[i].from}});
+  return list;
+}
+
+void print_inputs(const Prepared& p) {
+  for (size_t i = 0; i < p.given.size(); ++i)
+    fmt::print("  input {}  {}  ({})\n", p.model.inputs()[i].name, p.inputs[i].text(), p.given[i].from);
+}
+
+}  // namespace nnex::cli

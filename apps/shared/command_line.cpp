@@ -1,0 +1,238 @@
+#include "shared/command_line.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+
+#include "nnex/suggest.h"
+#include "nnex/version.h"
+
+namespace nnex::cli {
+namespace {
+
+/// A check whose message says what was found and what is needed.
+template <class Fits>
+CLI::Validator number_check(const std::string& needed, const std::string& shown, Fits fits) {
+  return CLI::Validator(
+      [needed, fits](const std::string& text) {
+        return fits(text) ? std::string() : fmt::format("found '{}'; needed {}", text, needed);
+      },
+      shown);
+}
+
+std::vector<std::string_view> verbs_of(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+/// Which verbs there are, and which one was meant.
+Error unknown_verb(const CLI::App& app, std::string_view found) {
+  const auto verbs = verbs_of(app);
+  return Error(Code::invalid_argument, fmt::format("no verb '{}'{}; the verbs are: {}", found,
+                                                   did_you_mean(found, verbs), fmt::join(verbs, " ")));
+}
+
+/// The first word that looks like an option and is none of the verb's.
+std::string unknown_option(const CLI::App& verb) {
+  for (const std::string& word : verb.remaining())
+    if (word.size() > 1 && word[0] == '-') return word.substr(0, word.find('='));
+  return {};
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// What is wrong, in one line.
+std::string reason(const CLI::App& verb, const CLI::ParseError& error) {
+  const std::string found = unknown_option(verb);
+  if (found.empty()) return error.what();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : verb.get_options())
+    for (std::string& name : names_of(*option)) names.push_back(std::move(name));
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return fmt::format("no option '{}'{}", found, did_you_mean(found, known));
+}
+
+int refuse_words(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
+  const auto chosen = app.get_subcommands();
+  const bool has_verbs = !verbs_of(app).empty();
+  if (has_verbs && chosen.empty() && argc > 1 && argv[1][0] != '-') return report(unknown_verb(app, argv[1]));
+  const CLI::App& verb = chosen.empty() ? app : *chosen.front();
+  fmt::print(stderr, "nnex: {}\nsee `{} {}--help`\n", reason(verb, error), app.get_name(),
+             chosen.empty() ? "" : verb.get_name() + " ");
+  return kUsage;
+}
+
+/// CLI11 keeps what an option takes as text: "TEXT:{onnx,nnef}", "MIB:>= 0".
+void read_type(const std::string& type, OptionText& out) {
+  const size_t open = type.find('{'), close = type.rfind('}');
+  out.value = type.substr(0, type.find(':'));
+  if (open == std::string::npos || close == std::string::npos || close < open) return;
+  std::string word;
+  for (size_t i = open + 1; i <= close; ++i) {
+    if (type[i] != ',' && i != close) {
+      word += type[i];
+      continue;
+    }
+    out.choices.push_back(std::move(word));
+    word.clear();
+  }
+}
+
+VerbText text_of(const CLI::App& verb) {
+  VerbText text{verb.get_name(), verb.get_description(), {}};
+  for (const CLI::Option* option : verb.get_options()) {
+    OptionText o;
+    o.names = names_of(*option);
+    o.argument = o.names.empty();
+    if (o.argument) o.names = {option->get_name()};
+    o.required = option->get_required();
+    o.help = option->get_description();
+    if (option->get_type_size() != 0) read_type(option->get_type_name(), o);
+    text.options.push_back(std::move(o));
+  }
+  return text;
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  fmt::print(stderr, "nnex: {}\n", error.text());
+  switch (error.code()) {
+    case Code::invalid_argument:
+      return kUsage;
+    case Code::unsupported:
+      return kUnsupported;
+    case Code::fault:
+      return kNegative;
+    case Code::internal:
+      return kBug;
+    default:
+      return kRefused;
+  }
+}
+
+Option& Option::required() { return option_->required(), *this; }
+Option& Option::type(const std::string& name) { return option_->type_name(name), *this; }
+Option& Option::one_of(std::vector<std::string> words) {
+  return option_->check(CLI::IsMember(std::move(words))), *this;
+}
+Option& Option::commas() { return option_->delimiter(','), *this; }
+Option& Option::one_each() { return option_->allow_extra_args(false), *this; }
+
+Option& Option::whole(int least) {
+  option_->check(number_check(fmt::format("a whole number of at least {}", least), fmt::format(">= {}", least),
+                              [least](const std::string& text) {
+                                int value = 0;
+                                const char* last = text.data() + text.size();
+                                const auto [end, fault] = std::from_chars(text.data(), last, value);
+                                return fault == std::errc() && end == last && value >= least;
+                              }));
+  return *this;
+}
+
+Option& Option::above_zero() {
+  option_->check(number_check("a number above 0", "> 0", [](const std::string& text) {
+    double value = 0;
+    const char* last = text.data() + text.size();
+    const auto [end, fault] = fast_float::from_chars(text.data(), last, value);
+    return fault == std::errc() && end == last && value > 0 && value < 1e300;
+  }));
+  return *this;
+}
+
+Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, int& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, int64_t& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, double& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, std::vector<double>& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+Option Verb::option(const std::string& names, std::optional<uint64_t>& into, const std::string& help) {
+  return Option(app_->add_option(names, into, help));
+}
+void Verb::flag(const std::string& names, bool& into, const std::string& help) { app_->add_flag(names, into, help); }
+void Verb::rest() { app_->prefix_command(); }
+
+struct CommandLine::Impl {
+  CLI::App app;
+  int exit_code = kOk;
+
+  Impl(const std::string& name, const std::string& description) : app(description, name) {}
+};
+
+CommandLine::CommandLine(const std::string& name, const std::string& description)
+    : impl_(std::make_unique<Impl>(name, description)) {
+  impl_->app.set_version_flag("--version", fmt::format("nnex {}", kVersion));
+}
+CommandLine::~CommandLine() = default;
+
+Verb CommandLine::verb(const std::string& name, const std::string& help, std::function<int()> action) {
+  impl_->app.require_subcommand(1);
+  CLI::App* verb = impl_->app.add_subcommand(name, help);
+  verb->callback([this, action = std::move(action)] { impl_->exit_code = action(); });
+  return Verb(*verb);
+}
+
+Verb CommandLine::whole(std::function<int()> action) {
+  impl_->app.callback([this, action = std::move(action)] { impl_->exit_code = action(); });
+  return Verb(impl_->app);
+}
+
+int CommandLine::run(int argc, const char* const* argv) {
+  try {
+    impl_->app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return e.get_exit_code() == 0 ? impl_->app.exit(e) : refuse_words(impl_->app, e, argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report(Error(Code::limit, "out of memory"));
+  } catch (const std::length_error&) {
+    return report(Error(Code::limit, "out of memory"));
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "nnex: internal error: {}\n", e.what());
+    return kBug;
+  }
+  return impl_->exit_code;
+}
+
+Result<std::string> CommandLine::help(const std::string& verb) const {
+  const CLI::App& app = impl_->app;
+  if (verb.empty()) return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+  const auto verbs = verbs_of(app);
+  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end()) return unknown_verb(app, verb);
+  return app.get_subcommand(verb)->help(app.get_name());
+}
+
+ProgramText CommandLine::text() const {
+  const CLI::App& app = impl_->app;
+  ProgramText out{app.get_name(), app.get_description(), std::string(kVersion), {}};
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    out.verbs.push_back(text_of(*verb));
+  return out;
+}
+
+}  // namespace nnex::cli

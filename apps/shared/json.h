@@ -1,0 +1,10 @@
+#pragma once
+// JSON as programs print it: keys in the order in which they were given.
+
+#include <nlohmann/json.hpp>
+
+namespace nnex::cli {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace nnex::cli

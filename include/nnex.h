@@ -1,0 +1,477 @@
+#ifndef NNEX_H
+#define NNEX_H
+/* The C interface of nnex (C99): reads, checks, converts and runs neural networks of ONNX, NNEF, WebNN and CVM.
+ *
+ *     nnex_model* model = NULL;
+ *     nnex_session* session = NULL;
+ *     nnex_value *in = NULL, *out = NULL;
+ *     nnex_error* e = nnex_model_load_path("model.onnx", NULL, &model);
+ *     if (!e) e = nnex_session_make(model, NULL, &session);
+ *     if (!e) e = nnex_tensor_borrow(NNEX_F32, 2, (int64_t[]){1, 3}, numbers, NULL, NULL, &in);
+ *     if (!e) e = nnex_session_run(session, &in, 1, &out, 1, NULL);
+ *     if (e) fprintf(stderr, "%s\n", nnex_error_text(e));
+ *
+ * Errors. A function that can fail returns NULL, or an error that the caller frees; what it would have made is then
+ * NULL. A NULL where an object is needed, and an index that is too large, is an error of code NNEX_INVALID_ARGUMENT
+ * where the function can fail; other functions then give NULL, 0 or -1.
+ *
+ * Ownership. What a function makes (its last pointer to a pointer) is the caller's, who frees it with nnex_TYPE_free;
+ * freeing NULL does nothing. Objects keep what they need: a session its model, a value its bytes; they may be freed in
+ * any order. Texts (const char*, UTF-8, ending in 0) and pointers into objects live as long as the object they were
+ * asked of.
+ *
+ * Threads. Different objects are independent. Models, sources, values, reports and errors never change and may be used
+ * from any number of threads at once, freeing aside. A session runs one inference at a time: a second call during a run
+ * is refused. Options and lists that are being filled belong to one thread. Callbacks are called on the thread that
+ * called nnex, custom operators on the threads of the run as well.
+ *
+ * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
+ * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define NNEX_C_API __attribute__((visibility("default")))
+#else
+#define NNEX_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version and features ---- */
+
+/* "0.1.0": of the library that runs, not of this header. */
+NNEX_C_API const char* nnex_version(void);
+/* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm", "custom_operators", "dlpack", "threads". False for
+ * names it does not know. */
+NNEX_C_API bool nnex_has(const char* feature);
+/* Threads this process may use, and the instruction set that runs take ("avx512_vnni"). */
+NNEX_C_API int nnex_usable_threads(void);
+NNEX_C_API const char* nnex_isa(void);
+
+/* ---- Errors ---- */
+
+typedef struct nnex_error nnex_error;
+
+typedef enum nnex_code {
+  NNEX_INVALID_ARGUMENT = 0, /* The caller's request makes no sense (wrong shape, unknown name). */
+  NNEX_INVALID_MODEL = 1,    /* The file or graph breaks a rule of its standard. */
+  NNEX_UNREADABLE = 2,       /* The file cannot be opened, read or written. */
+  NNEX_UNSUPPORTED = 3,      /* Legal, but nnex lacks it. */
+  NNEX_LIMIT = 4,            /* A limit on memory, size, depth, steps or time was reached. */
+  NNEX_FAULT = 5,            /* The data of this run made an operator fail. */
+  NNEX_CANCELLED = 6,        /* The caller asked the run to stop. */
+  NNEX_INTERNAL = 7          /* A mistake in nnex. */
+} nnex_code;
+
+NNEX_C_API nnex_code nnex_error_code(const nnex_error* error);
+/* "invalid model", "limit": the code in words. */
+NNEX_C_API const char* nnex_error_code_name(const nnex_error* error);
+/* The sentence alone: what was found, what was needed. */
+NNEX_C_API const char* nnex_error_message(const nnex_error* error);
+/* The place ("model.onnx: node 'conv1' (Conv)"); "" when nobody knew. */
+NNEX_C_API const char* nnex_error_where(const nnex_error* error);
+/* The specification's name of an error of WebNN ("TypeError", "InvalidStateError"); "" for all others. */
+NNEX_C_API const char* nnex_error_webnn_name(const nnex_error* error);
+/* Everything: "place: message", then one line "  while task" for every task. */
+NNEX_C_API const char* nnex_error_text(const nnex_error* error);
+NNEX_C_API void nnex_error_free(nnex_error* error);
+/* An error that a callback returns. Copies both texts; `where` may be NULL. NULL when there is no memory. */
+NNEX_C_API nnex_error* nnex_error_make(nnex_code code, const char* message, const char* where);
+
+/* ---- Values: tensors, and what else an edge of a network carries ---- */
+
+/* Element types. Those narrower than 8 bits are stored dense, low bits first; bool is a byte. */
+typedef enum nnex_dtype {
+  NNEX_NONE = 0,
+  NNEX_F64 = 1,
+  NNEX_F32 = 2,
+  NNEX_F16 = 3,
+  NNEX_BF16 = 4,
+  NNEX_F8E4M3FN = 5,
+  NNEX_F8E4M3FNUZ = 6,
+  NNEX_F8E5M2 = 7,
+  NNEX_F8E5M2FNUZ = 8,
+  NNEX_F8E8M0 = 9,
+  NNEX_F4E2M1 = 10,
+  NNEX_I64 = 11,
+  NNEX_I32 = 12,
+  NNEX_I16 = 13,
+  NNEX_I8 = 14,
+  NNEX_I4 = 15,
+  NNEX_I2 = 16,
+  NNEX_U64 = 17,
+  NNEX_U32 = 18,
+  NNEX_U16 = 19,
+  NNEX_U8 = 20,
+  NNEX_U4 = 21,
+  NNEX_U2 = 22,
+  NNEX_BOOL = 23,
+  NNEX_C64 = 24,
+  NNEX_C128 = 25,
+  NNEX_STR = 26
+} nnex_dtype;
+
+/* "f32", "bool"; "none" for a number that is no type. */
+NNEX_C_API const char* nnex_dtype_name(nnex_dtype dtype);
+/* The type of such a name, or of WebNN's ("float32"); NNEX_NONE when there is none. */
+NNEX_C_API nnex_dtype nnex_dtype_named(const char* name);
+/* Bits of one element; 0 for NNEX_NONE and NNEX_STR. */
+NNEX_C_API int nnex_dtype_bits(nnex_dtype dtype);
+
+typedef struct nnex_value nnex_value;
+
+typedef enum nnex_kind {
+  NNEX_EMPTY = 0,
+  NNEX_TENSOR = 1,
+  NNEX_SPARSE = 2,   /* Items: values, indices. */
+  NNEX_SEQUENCE = 3, /* Items in order. */
+  NNEX_MAP = 4,      /* Items: a tensor of keys, then the values of the keys in its order. */
+  NNEX_OPTIONAL = 5  /* One item, or none. */
+} nnex_kind;
+
+/* A tensor of memory of its own, zeros (strings: empty). Extents outermost first; rank 0 is a scalar. Errors:
+ * NNEX_INVALID_ARGUMENT, NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_tensor_make(nnex_dtype dtype, size_t rank, const int64_t* extents, nnex_value** out);
+/* A tensor over the caller's memory, which outlives every copy of it and is written by runs alone that are told to
+ * (nnex_session_run_into). `release`, when given, is called with `context` when nobody needs the memory any more, from
+ * any thread; not where this function fails. Not for NNEX_STR. */
+NNEX_C_API nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const int64_t* extents, void* data,
+                                          void (*release)(void* context), void* context, nnex_value** out);
+/* A tensor of texts, copied; `count` of them, the product of the extents. */
+NNEX_C_API nnex_error* nnex_tensor_strings(size_t rank, const int64_t* extents, const char* const* texts, size_t count,
+                                           nnex_value** out);
+/* The tensor of a DLPack capsule's DLManagedTensor, on the CPU, row-major and dense. It is taken over: its deleter is
+ * called when nobody needs the memory any more; not where this function fails. */
+struct DLManagedTensor;
+NNEX_C_API nnex_error* nnex_tensor_from_dlpack(struct DLManagedTensor* managed, nnex_value** out);
+/* The tensor as a DLManagedTensor, which shares the memory and whose deleter the consumer calls once. The bytes must
+ * not be written. Errors: NNEX_UNSUPPORTED (strings, types narrower than 8 bits). */
+NNEX_C_API nnex_error* nnex_tensor_to_dlpack(const nnex_value* tensor, struct DLManagedTensor** out);
+
+NNEX_C_API nnex_kind nnex_value_kind(const nnex_value* value);
+/* "f32[1,3]", "sequence of 4". */
+NNEX_C_API const char* nnex_value_text(const nnex_value* value);
+/* Items of a sequence, map, optional or sparse tensor: their number, and a new handle to one of them. */
+NNEX_C_API size_t nnex_value_count(const nnex_value* value);
+NNEX_C_API nnex_error* nnex_value_item(const nnex_value* value, size_t index, nnex_value** out);
+/* A sequence of values, which it shares. */
+NNEX_C_API nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_value** out);
+/* Another handle to the same value. */
+NNEX_C_API nnex_error* nnex_value_share(const nnex_value* value, nnex_value** out);
+NNEX_C_API void nnex_value_free(nnex_value* value);
+
+/* Of tensors; of other values NNEX_NONE, 0 and NULL. */
+NNEX_C_API nnex_dtype nnex_tensor_dtype(const nnex_value* tensor);
+NNEX_C_API size_t nnex_tensor_rank(const nnex_value* tensor);
+NNEX_C_API const int64_t* nnex_tensor_extents(const nnex_value* tensor);
+NNEX_C_API int64_t nnex_tensor_count(const nnex_value* tensor);
+/* Bytes of the elements, and where they are; of NNEX_STR 0 and NULL. */
+NNEX_C_API size_t nnex_tensor_bytes(const nnex_value* tensor);
+NNEX_C_API const void* nnex_tensor_data(const nnex_value* tensor);
+/* The bytes to fill: of a tensor of nnex_tensor_make or nnex_tensor_borrow that no other handle and no run shares. NULL
+ * for any other. */
+NNEX_C_API void* nnex_tensor_mutable_data(nnex_value* tensor);
+/* Element `index` of a tensor of texts; NULL where there is none. */
+NNEX_C_API const char* nnex_tensor_string(const nnex_value* tensor, int64_t index);
+
+/* ---- Sources: where a model comes from ---- */
+
+typedef struct nnex_source nnex_source;
+
+/* What lies at a path: a file, a folder or an archive of any standard (as for the command line). */
+NNEX_C_API nnex_error* nnex_source_path(const char* path, nnex_source** out);
+/* A file's bytes, copied. `name` tells the format where the bytes do not, and is for messages; it may be NULL. */
+NNEX_C_API nnex_error* nnex_source_memory(const void* bytes, size_t size, const char* name, nnex_source** out);
+
+/* Files that only the caller can open: encrypted, packed, in a database. Calls come one after the other, on the thread
+ * that reads a model. */
+typedef struct nnex_reader {
+  size_t size;
+  /* The name of file `index`, '/' between folders, valid until the next call; NULL past the last. */
+  const char* (*name)(void* context, size_t index);
+  /* The bytes of a file. They stay valid until release_bytes is called with the same `token`, which may be NULL. An
+   * error is taken over. */
+  nnex_error* (*read)(void* context, const char* name, const void** bytes, size_t* length, void** token);
+  void (*release_bytes)(void* context, void* token); /* May be NULL: the bytes outlive every model. */
+  void (*release)(void* context);                    /* May be NULL. Called once, after the last use of all. */
+  void* context;
+} nnex_reader;
+NNEX_C_API nnex_error* nnex_source_callbacks(const nnex_reader* reader, const char* name, nnex_source** out);
+NNEX_C_API void nnex_source_free(nnex_source* source);
+
+/* ---- Options of loading ---- */
+
+typedef struct nnex_load_options nnex_load_options;
+NNEX_C_API nnex_error* nnex_load_options_make(nnex_load_options** out);
+NNEX_C_API void nnex_load_options_free(nnex_load_options* options);
+/* The number of a symbolic extent, by symbol or as "input.axis". */
+NNEX_C_API nnex_error* nnex_load_options_symbol(nnex_load_options* options, const char* symbol, int64_t extent);
+/* Another shape of an input, which all others follow (ONNX and NNEF). */
+NNEX_C_API nnex_error* nnex_load_options_shape(nnex_load_options* options, const char* input, size_t rank,
+                                               const int64_t* extents);
+/* One of the rest, by name: "optimize" (1), "map" (automatic, never, always), "external_folder", "memory_limit" (bytes;
+ * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "isa" ("scalar", "sse4", "avx2",
+ * ...), "dialect" (of NNEF: "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
+ * ("nnex", "formal"). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what there is.
+ */
+NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
+
+/* ---- Custom operators: what nnex lacks, computed by the host ---- */
+
+typedef struct nnex_custom_node nnex_custom_node; /* One node, during a callback alone. */
+
+NNEX_C_API const char* nnex_custom_node_op(const nnex_custom_node* node); /* "com.example:Rotate" */
+NNEX_C_API size_t nnex_custom_node_inputs(const nnex_custom_node* node);
+NNEX_C_API size_t nnex_custom_node_outputs(const nnex_custom_node* node);
+/* Attributes by name; the error says what was found. A whole number counts as a real. Lists and texts stay valid during
+ * the callback. */
+NNEX_C_API bool nnex_custom_node_has(const nnex_custom_node* node, const char* attribute);
+NNEX_C_API nnex_error* nnex_custom_node_int(const nnex_custom_node* node, const char* attribute, int64_t* out);
+NNEX_C_API nnex_error* nnex_custom_node_real(const nnex_custom_node* node, const char* attribute, double* out);
+NNEX_C_API nnex_error* nnex_custom_node_text(const nnex_custom_node* node, const char* attribute, const char** out);
+NNEX_C_API nnex_error* nnex_custom_node_ints(const nnex_custom_node* node, const char* attribute, const int64_t** out,
+                                             size_t* count);
+/* For `infer`: the type of an input ("f32[N,3]", "unknown"), and the same of an output in return. */
+NNEX_C_API const char* nnex_custom_node_input_type(const nnex_custom_node* node, size_t index);
+NNEX_C_API nnex_error* nnex_custom_node_set_type(nnex_custom_node* node, size_t output, const char* type);
+/* For `run`: an input, valid during the callback (NULL: absent), and the memory of an output, to be filled. */
+NNEX_C_API const nnex_value* nnex_custom_node_input(nnex_custom_node* node, size_t index);
+NNEX_C_API nnex_error* nnex_custom_node_output(nnex_custom_node* node, size_t output, nnex_dtype dtype, size_t rank,
+                                               const int64_t* extents, void** data);
+/* For `run`: an output that is this value, shared. */
+NNEX_C_API nnex_error* nnex_custom_node_set_output(nnex_custom_node* node, size_t output, const nnex_value* value);
+
+typedef struct nnex_custom_op {
+  size_t size;
+  const char* domain; /* As ONNX has it; "" for NNEF's custom operations. */
+  const char* name;
+  int64_t since, until; /* Versions of the domain that it serves; 0, 0: all. */
+  bool pure;            /* Equal inputs give equal outputs and nothing else happens: it may be computed at load. */
+  /* The types of the outputs; NULL: they are known when the kernel has made them. */
+  nnex_error* (*infer)(void* context, nnex_custom_node* node);
+  /* Computes the outputs. Called from several threads at once where several sessions run. */
+  nnex_error* (*run)(void* context, nnex_custom_node* node);
+  void (*release)(void* context); /* May be NULL. Called once, when nobody needs the operator any more. */
+  void* context;
+} nnex_custom_op;
+NNEX_C_API nnex_error* nnex_load_options_custom_op(nnex_load_options* options, const nnex_custom_op* op);
+
+/* ---- Models ---- */
+
+typedef struct nnex_model nnex_model;
+
+/* Reads and compiles a model. `options` may be NULL. Errors: NNEX_UNREADABLE, NNEX_INVALID_MODEL, NNEX_UNSUPPORTED
+ * (names every operator that is missing), NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_model_load(const nnex_source* source, const nnex_load_options* options, nnex_model** out);
+NNEX_C_API nnex_error* nnex_model_load_path(const char* path, const nnex_load_options* options, nnex_model** out);
+NNEX_C_API nnex_error* nnex_model_load_memory(const void* bytes, size_t size, const nnex_load_options* options,
+                                              nnex_model** out);
+NNEX_C_API void nnex_model_free(nnex_model* model);
+
+/* An input, output or state; lives as long as its model or report. */
+typedef struct nnex_port nnex_port;
+NNEX_C_API size_t nnex_model_inputs(const nnex_model* model);
+NNEX_C_API size_t nnex_model_outputs(const nnex_model* model);
+NNEX_C_API size_t nnex_model_states(const nnex_model* model);
+NNEX_C_API const nnex_port* nnex_model_input(const nnex_model* model, size_t index);
+NNEX_C_API const nnex_port* nnex_model_output(const nnex_model* model, size_t index);
+NNEX_C_API const nnex_port* nnex_model_state(const nnex_model* model, size_t index);
+NNEX_C_API const char* nnex_port_name(const nnex_port* port);
+NNEX_C_API const char* nnex_port_type(const nnex_port* port); /* "f32[N,3,224,224]" */
+NNEX_C_API nnex_dtype nnex_port_dtype(const nnex_port* port);
+NNEX_C_API int nnex_port_rank(const nnex_port* port);                           /* -1: not known. */
+NNEX_C_API int64_t nnex_port_extent(const nnex_port* port, size_t axis);        /* -1: symbolic or not known. */
+NNEX_C_API const char* nnex_port_dimension(const nnex_port* port, size_t axis); /* "3", "N", "2*H" */
+
+/* ---- Sessions ---- */
+
+typedef struct nnex_session nnex_session;
+
+typedef struct nnex_session_options {
+  size_t size;
+  int threads;   /* Of a run; 0: all this process may use. */
+  uint64_t seed; /* For random operators without one of their own. */
+} nnex_session_options;
+
+typedef struct nnex_run_options {
+  size_t size;
+  int64_t timeout_ns;               /* 0: none. */
+  bool (*cancelled)(void* context); /* Asked now and then while a run is on, on a thread of nnex; may be NULL. */
+  void* context;
+} nnex_run_options;
+
+/* `options` may be NULL. */
+NNEX_C_API nnex_error* nnex_session_make(const nnex_model* model, const nnex_session_options* options,
+                                         nnex_session** out);
+NNEX_C_API void nnex_session_free(nnex_session* session);
+/* One inference: inputs in the model's order, `outputs` filled with new values in the model's order (NULL where it
+ * fails). Errors: NNEX_INVALID_ARGUMENT (count, type or shape: found and needed), NNEX_FAULT, NNEX_LIMIT,
+ * NNEX_CANCELLED. */
+NNEX_C_API nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count,
+                                        nnex_value** outputs, size_t output_count, const nnex_run_options* options);
+/* The same into tensors of the caller's, of the outputs' types and extents, of nnex_tensor_make or nnex_tensor_borrow,
+ * which share their bytes with no input. */
+NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inputs, size_t input_count,
+                                             nnex_value* const* outputs, size_t output_count,
+                                             const nnex_run_options* options);
+/* Plans and packs ahead for the shapes that the model declares: the first run is then as fast as the next. Error:
+ * NNEX_INVALID_ARGUMENT where an extent is no number (nnex_load_options_symbol gives it one). */
+NNEX_C_API nnex_error* nnex_session_prepare(nnex_session* session);
+/* What the session keeps from run to run under a label. */
+NNEX_C_API nnex_error* nnex_session_state(const nnex_session* session, const char* label, nnex_value** out);
+NNEX_C_API nnex_error* nnex_session_set_state(nnex_session* session, const char* label, const nnex_value* value);
+NNEX_C_API nnex_error* nnex_session_reset_states(nnex_session* session);
+/* Bytes of activations and scratch memory the session holds. */
+NNEX_C_API int64_t nnex_session_memory(const nnex_session* session);
+/* From now on every run is timed node by node; the times of the last run: */
+NNEX_C_API void nnex_session_profile(nnex_session* session, bool on);
+NNEX_C_API size_t nnex_session_nodes(const nnex_session* session);
+/* Names live until the next run. Any pointer may be NULL. False: no such node. */
+NNEX_C_API bool nnex_session_node(const nnex_session* session, size_t index, const char** place, const char** op,
+                                  const char** kernel, double* start_us, double* us);
+
+/* ---- Checking, inspecting, converting ---- */
+
+typedef struct nnex_report nnex_report;
+
+/* Checks a model as far as it can be read; faults are no error. Errors: NNEX_UNREADABLE, NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* options, nnex_report** out);
+typedef enum nnex_severity { NNEX_ERROR = 0, NNEX_WARNING = 1, NNEX_NOTE = 2 } nnex_severity;
+/* Whether there is neither an error nor a warning. */
+NNEX_C_API bool nnex_report_sound(const nnex_report* report);
+/* Errors and warnings in order, then notes. */
+NNEX_C_API size_t nnex_report_faults(const nnex_report* report);
+NNEX_C_API nnex_severity nnex_report_severity(const nnex_report* report, size_t fault);
+NNEX_C_API nnex_code nnex_report_code(const nnex_report* report, size_t fault);
+NNEX_C_API const char* nnex_report_where(const nnex_report* report, size_t fault);
+NNEX_C_API const char* nnex_report_message(const nnex_report* report, size_t fault);
+NNEX_C_API const char* nnex_report_rule(const nnex_report* report, size_t fault);
+NNEX_C_API const char* nnex_report_found(const nnex_report* report, size_t fault);
+NNEX_C_API const char* nnex_report_needed(const nnex_report* report, size_t fault);
+NNEX_C_API void nnex_report_free(nnex_report* report);
+
+typedef struct nnex_inspection nnex_inspection;
+NNEX_C_API nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* options, nnex_inspection** out);
+NNEX_C_API const char* nnex_inspection_format(const nnex_inspection* i); /* "onnx", "nnef", "webnn", "cvm" */
+/* One of "graph_name", "producer", "producer_version", or a key of the model's metadata; NULL: there is none. */
+NNEX_C_API const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key);
+NNEX_C_API size_t nnex_inspection_inputs(const nnex_inspection* i);
+NNEX_C_API size_t nnex_inspection_outputs(const nnex_inspection* i);
+NNEX_C_API const nnex_port* nnex_inspection_input(const nnex_inspection* i, size_t index);
+NNEX_C_API const nnex_port* nnex_inspection_output(const nnex_inspection* i, size_t index);
+NNEX_C_API size_t nnex_inspection_operators(const nnex_inspection* i);
+NNEX_C_API const char* nnex_inspection_operator(const nnex_inspection* i, size_t index, int64_t* nodes);
+NNEX_C_API int64_t nnex_inspection_nodes(const nnex_inspection* i);
+NNEX_C_API int64_t nnex_inspection_parameters(const nnex_inspection* i);
+NNEX_C_API int64_t nnex_inspection_parameter_bytes(const nnex_inspection* i);
+/* A number, or a formula of symbols. */
+NNEX_C_API const char* nnex_inspection_multiply_adds(const nnex_inspection* i);
+NNEX_C_API void nnex_inspection_free(nnex_inspection* inspection);
+
+typedef struct nnex_save_options {
+  size_t size;
+  const char* format;  /* "onnx", "nnef", "webnn", "cvm"; NULL: what the path's ending says. */
+  const char* name;    /* Of the graph; NULL: its own. */
+  bool custom;         /* Operations that the standard lacks are carried as custom ones (ONNX, NNEF). */
+  bool overwrite;      /* A file that has the name already is replaced. */
+  bool external_data;  /* ONNX: tensors in a file of their own. */
+  bool keep_fragments; /* NNEF: a document that was read with fragments is written with them. */
+} nnex_save_options;
+/* Writes the model of a source in the form of a standard. `load` and `save` may be NULL. */
+NNEX_C_API nnex_error* nnex_convert(const nnex_source* source, const char* path, const nnex_load_options* load,
+                                    const nnex_save_options* save);
+/* The same into memory; save->format must say the standard. */
+typedef struct nnex_files nnex_files;
+NNEX_C_API nnex_error* nnex_convert_to_memory(const nnex_source* source, const nnex_load_options* load,
+                                              const nnex_save_options* save, nnex_files** out);
+NNEX_C_API size_t nnex_files_count(const nnex_files* files);
+NNEX_C_API const char* nnex_files_name(const nnex_files* files, size_t index);
+NNEX_C_API const void* nnex_files_data(const nnex_files* files, size_t index, size_t* size);
+/* The files as a source: what was converted may be loaded. */
+NNEX_C_API nnex_error* nnex_source_files(const nnex_files* files, const char* name, nnex_source** out);
+NNEX_C_API void nnex_files_free(nnex_files* files);
+
+/* ---- WebNN: contexts, graph builders and operations by their names in the specification ----
+ *
+ *     nnex_ml_value* args[2] = {nnex_ml_value_operand(a), nnex_ml_value_operand(b)};
+ *     e = nnex_ml_call(builder, "matmul", args, 2, &y, 1, NULL);
+ *
+ * Arguments are what JavaScript would pass, and are converted and checked as the Web IDL says; the errors are the
+ * specification's (nnex_error_webnn_name). Calls on a context are queued in call order on its timeline. A builder
+ * belongs to one thread at a time; all else may be used from any. */
+
+typedef struct nnex_ml_context nnex_ml_context;
+typedef struct nnex_ml_builder nnex_ml_builder;
+typedef struct nnex_ml_operand nnex_ml_operand;
+typedef struct nnex_ml_tensor nnex_ml_tensor;
+typedef struct nnex_ml_graph nnex_ml_graph;
+
+/* A value of JavaScript. Those below give NULL where there is no memory or an argument is NULL; the items of lists and
+ * dictionaries are shared, not taken over. */
+typedef struct nnex_ml_value nnex_ml_value;
+NNEX_C_API nnex_ml_value* nnex_ml_value_undefined(void);
+NNEX_C_API nnex_ml_value* nnex_ml_value_null(void);
+NNEX_C_API nnex_ml_value* nnex_ml_value_boolean(bool value);
+NNEX_C_API nnex_ml_value* nnex_ml_value_number(double value);
+NNEX_C_API nnex_ml_value* nnex_ml_value_bigint(const char* digits); /* "-9223372036854775808"; NULL for no number. */
+NNEX_C_API nnex_ml_value* nnex_ml_value_text(const char* text);
+NNEX_C_API nnex_ml_value* nnex_ml_value_operand(const nnex_ml_operand* operand);
+NNEX_C_API nnex_ml_value* nnex_ml_value_tensor(const nnex_ml_tensor* tensor);
+/* Bytes that are read while a call is made: an ArrayBuffer. */
+NNEX_C_API nnex_ml_value* nnex_ml_value_buffer(const void* bytes, size_t size);
+NNEX_C_API nnex_ml_value* nnex_ml_value_list(nnex_ml_value* const* items, size_t count);
+NNEX_C_API nnex_ml_value* nnex_ml_value_numbers(const double* items, size_t count);
+NNEX_C_API nnex_ml_value* nnex_ml_value_dictionary(const char* const* keys, nnex_ml_value* const* members,
+                                                   size_t count);
+NNEX_C_API void nnex_ml_value_free(nnex_ml_value* value);
+
+/* ML.createContext(options); `options` may be NULL. threads: of one inference; 0: all this process may use. */
+NNEX_C_API nnex_error* nnex_ml_context_make(const nnex_ml_value* options, int threads, nnex_ml_context** out);
+/* MLContext.destroy(): graphs and tensors go with it, what is pending is rejected. Freeing the handle alone is gentler:
+ * what was queued still runs. */
+NNEX_C_API void nnex_ml_context_destroy(const nnex_ml_context* context);
+NNEX_C_API void nnex_ml_context_free(nnex_ml_context* context);
+
+NNEX_C_API nnex_error* nnex_ml_builder_make(const nnex_ml_context* context, nnex_ml_builder** out);
+/* Any method of MLGraphBuilder that gives operands: "input", "constant", "conv2d", "lstm", ... Outputs beyond `room`
+ * are dropped; `made`, when given, is how many there are. */
+NNEX_C_API nnex_error* nnex_ml_call(nnex_ml_builder* builder, const char* method, nnex_ml_value* const* arguments,
+                                    size_t count, nnex_ml_operand** out, size_t room, size_t* made);
+/* MLGraphBuilder.build(): waits until the graph is compiled. */
+NNEX_C_API nnex_error* nnex_ml_build(nnex_ml_builder* builder, const char* const* names,
+                                     nnex_ml_operand* const* outputs, size_t count, nnex_ml_graph** out);
+NNEX_C_API void nnex_ml_builder_free(nnex_ml_builder* builder);
+
+/* "float32", and the shape. */
+NNEX_C_API const char* nnex_ml_operand_type(const nnex_ml_operand* operand);
+NNEX_C_API size_t nnex_ml_operand_rank(const nnex_ml_operand* operand);
+NNEX_C_API const uint32_t* nnex_ml_operand_shape(const nnex_ml_operand* operand);
+NNEX_C_API void nnex_ml_operand_free(nnex_ml_operand* operand);
+
+/* MLContext.createTensor(descriptor): waits until it is there. */
+NNEX_C_API nnex_error* nnex_ml_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
+                                           nnex_ml_tensor** out);
+/* Copies the bytes now and queues the write. */
+NNEX_C_API nnex_error* nnex_ml_tensor_write(const nnex_ml_context* context, const nnex_ml_tensor* tensor,
+                                            const void* bytes, size_t size);
+/* Waits for the work queued before and copies the bytes, at most `size`. */
+NNEX_C_API nnex_error* nnex_ml_tensor_read(const nnex_ml_context* context, const nnex_ml_tensor* tensor, void* bytes,
+                                           size_t size);
+NNEX_C_API void nnex_ml_tensor_free(nnex_ml_tensor* tensor);
+/* Queues one inference: tensors by the names of the graph's inputs and outputs. */
+NNEX_C_API nnex_error* nnex_ml_dispatch(const nnex_ml_context* context, const nnex_ml_graph* graph,
+                                        const char* const* input_names, nnex_ml_tensor* const* inputs,
+                                        size_t input_count, const char* const* output_names,
+                                        nnex_ml_tensor* const* outputs, size_t output_count);
+NNEX_C_API void nnex_ml_graph_free(nnex_ml_graph* graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+#pragma once
+/// Checking a model: every fault against its standard's rules and against what can be run here, and what is proven of
+/// integer networks.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nnex/cvm.h"
+#include "nnex/format.h"
+#include "nnex/model.h"
+#include "nnex/source.h"
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+enum class Severity : uint8_t {
+  error,    ///< The model breaks a rule.
+  warning,  ///< The model may be right, but passes a limit, or needs what nnex lacks.
+  note      ///< For people: what was upgraded, what is not proven.
+};
+
+/// "error", "warning", "note".
+std::string_view name(Severity severity);
+
+/// Something that a check has to say.
+struct Fault {
+  Severity severity = Severity::error;
+  Code code = Code::invalid_model;  ///< Of notes without meaning.
+  std::string rule;                 ///< Its number in the list of the standard's rules ("C9"); empty: it has none.
+  std::string where;                ///< "graph.nnef:41:12", "node 'conv1' (Conv)"; empty: the model.
+  std::string message;              ///< The whole sentence, its rule in front.
+  std::string found, needed;        ///< What the sentence says was found and needed; empty where it does not say.
+  std::vector<std::string> during;  ///< While doing what, inner tasks first.
+
+  /// "where: message", then one line "  while task" for every task.
+  std::string text() const;
+};
+
+/// What is proven of a node of an integer network, over the real contents of its constants.
+struct NodeProof {
+  std::string where;                    ///< The node.
+  std::string op;                       ///< Its operator.
+  std::optional<int64_t> bits_by_rule;  ///< What the standard's rules promise of its result; nothing: no rule says.
+  int64_t bits_proven = 0;              ///< The least p such that every element is within +-(2^(p-1) - 1).
+  int64_t low = 0, high = 0;            ///< Between which every element lies.
+  std::optional<int64_t> accumulator_bound;  ///< Of sums: no partial sum, in whatever order, is greater in magnitude.
+  bool overflows = false;                    ///< The result or a partial sum may not fit int32.
+  bool bounded = true;                       ///< False: nothing bounds it, so whether it overflows is not known.
+};
+
+/// A value that may need more bits than the rules or the file promise, where that begins.
+struct BrokenPromise {
+  std::string value;  ///< Its name, or its node.
+  int64_t bits_by_rule = 0, bits_proven = 0;
+};
+
+/// The proof that no sum of an integer network overflows.
+struct Certificate {
+  bool safe = true;  ///< Every sum and every result is proven to fit int32.
+  std::vector<NodeProof> nodes;
+  std::vector<BrokenPromise> beyond_rule;
+};
+
+/// What check() found.
+struct CheckReport {
+  Format format = Format::onnx;
+  std::vector<Fault> faults;  ///< Errors and warnings, in the order in which they were found; the first hundred.
+  size_t fault_count = 0;     ///< All that were found.
+  std::vector<Fault> notes;
+  std::optional<Certificate> certificate;  ///< Of integer networks without faults of another kind.
+  CvmBlame blame = CvmBlame::none;         ///< Of CVM models that are refused: whose fault it is.
+
+  /// Neither an error nor a warning was found.
+  bool sound() const { return fault_count == 0; }
+};
+
+/// Checks a model as far as it can be read. Under options.compat "formal" the rules of CVM are the upstream runtime's,
+/// whose broken promises are notes. Errors, where a model cannot be looked into at all: unreadable, limit;
+/// invalid_argument (options).
+Result<CheckReport> check(const ModelSource& source, const LoadOptions& options = {});
+
+}  // namespace nnex
+#pragma GCC visibility pop

@@ -1,0 +1,46 @@
+#pragma once
+/// What this build of nnex is, and what it may use of this machine.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+/// Threads this process may use: the affinity mask, cut by the cgroup (v1 and v2) processor quota, at least 1;
+/// measured once.
+int usable_threads();
+
+/// Bytes of memory this process may hope for: the machine's, cut by the quota of its control group; measured once.
+int64_t usable_memory();
+
+/// What `nnex env` tells.
+struct Environment {
+  std::string_view version;            ///< "0.1.0".
+  std::string_view isa;                ///< The instruction set that runs take, where LoadOptions name no lower one.
+  std::vector<std::string_view> isas;  ///< All that this build has and this machine can run, the lowest first.
+  size_t operators = 0;                ///< Rows of the operator table.
+};
+Environment environment();
+
+/// While it lives, tensors that this thread makes (Tensor::make, reading files of tensors) may hold so many bytes
+/// together; making more is an Error of code limit. Scopes nest, the innermost counts. Of tensors that a run makes the
+/// run's own limit decides (LoadOptions::memory_limit).
+class MemoryLimit {
+ public:
+  /// 0 bytes: three quarters of usable_memory().
+  explicit MemoryLimit(int64_t bytes = 0);
+  ~MemoryLimit();
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  struct [[gnu::visibility("hidden")]] Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nnex
+#pragma GCC visibility pop

@@ -1,0 +1,73 @@
+#pragma once
+/// Inputs of a model from files: arrays, messages, tensors, JSON, pictures, bare bytes, folders of them.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnex/model.h"
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+enum class PictureLayout : uint8_t {
+  automatic,  ///< By the input's extents: the axis of 1 or 3 is that of the channels.
+  nchw,
+  nhwc
+};
+
+/// How a picture becomes a tensor: resized to the input's rows and columns; for floats value = (pixel / 255 - mean) /
+/// scale, channel by channel, for integers the pixel itself.
+struct PictureOptions {
+  PictureLayout layout = PictureLayout::automatic;
+  std::vector<double> mean, scale;  ///< One for each channel, or one for all; empty: 0 and 1.
+  bool bgr = false;                 ///< Blue first.
+};
+
+/// How values become what an input takes.
+struct InputFileOptions {
+  PictureOptions picture;
+  bool cast = false;  ///< Another element type is converted; else it is refused.
+  /// Of a .npz file, as in LoadOptions: bytes that it may unpack to for one of its own (below 64 MiB any number; 0:
+  /// 32), and in all (0: three quarters of what this process may have).
+  int64_t archive_ratio = 0, archive_limit = 0;
+};
+
+/// A file or folder that was opened. Moves only.
+class InputFile {
+ public:
+  /// A folder, or a file by its ending: .npy, .npz, .pb (ONNX), .dat (NNEF), .json, .raw or .bin (bare elements, little
+  /// endian), a picture (.png .jpg .webp .bmp .tif .jp2 .ppm). Errors: unreadable; invalid_argument (an ending that
+  /// says nothing).
+  static Result<InputFile> open(const std::string& path);
+  /// The same of bytes in memory, whose kind their content tells: NumPy, JSON, a tensor file of NNEF, a picture, else a
+  /// message of ONNX. They are copied; `name` is for messages.
+  static Result<InputFile> from_bytes(std::string name, std::string_view bytes);
+
+  InputFile(InputFile&&) noexcept;
+  InputFile& operator=(InputFile&&) noexcept;
+  ~InputFile();
+
+  /// Whether it gives inputs by their names: a .npz archive, a JSON object, a folder.
+  bool by_names() const;
+  /// Its value for the input: its only array, or the one of the input's name. Aligned as kernels want it, so that no
+  /// run copies it. Signed bytes stand for the wider integers that integer networks take, i32 for i64. Errors:
+  /// unreadable, invalid_argument (found and needed).
+  Result<Value> value(const PortInfo& port, const InputFileOptions& options = {}) const;
+  /// All it has, by the names of inputs; of a folder input_0.pb, input_1.pb ..., or files with the inputs' names.
+  /// Errors: as of value(); invalid_argument for a name no input has.
+  Result<std::map<std::string, Value>> values(const std::vector<PortInfo>& ports,
+                                              const InputFileOptions& options = {}) const;
+
+ private:
+  struct [[gnu::visibility("hidden")]] Impl;
+  explicit InputFile(std::unique_ptr<Impl> impl);
+  Impl& impl() const;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nnex
+#pragma GCC visibility pop

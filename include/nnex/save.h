@@ -1,0 +1,96 @@
+#pragma once
+/// Saving: a graph or a model of any standard in the form of any other, into files or into memory.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nnex/format.h"
+#include "nnex/graph.h"
+#include "nnex/model.h"
+#include "nnex/source.h"
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+/// What becomes of a file that has the name already.
+enum class Overwrite : uint8_t {
+  refuse,  ///< It stays: an error.
+  replace  ///< It is replaced; in a folder of NNEF or CVM the model's own files are, others stay.
+};
+
+/// The model's files in a folder of their own, or in one archive.
+enum class NnefPacking : uint8_t { folder, tar, tgz };
+
+/// What builds a graph of WebNN.
+enum class WebnnForm : uint8_t {
+  program,  ///< A .webnn text (docs/webnn-file.md).
+  module,   ///< A JavaScript module.
+  script    ///< A JavaScript script with the weights in it, for pages from a disk.
+};
+
+struct OnnxSaveOptions {
+  /// Tensors of 1 KiB and more go into a file of their own beside the model, as models of more than 2 GB have them
+  /// anyway.
+  bool external_data = false;
+};
+
+struct NnefSaveOptions {
+  /// A document that was read with fragments is written with them. The graph must be as it was read.
+  bool keep_fragments = false;
+  NnefPacking packing = NnefPacking::folder;  ///< In memory; of a path its ending tells.
+};
+
+struct WebnnSaveOptions {
+  WebnnForm form = WebnnForm::program;  ///< In memory; of a path its ending tells.
+};
+
+struct SaveOptions {
+  /// Nothing: what the path's ending says (.onnx; .nnef, .tar, .tgz, .tar.gz and no ending: NNEF; .webnn, .mjs, .js).
+  std::optional<Format> format;
+  std::string name;     ///< Of the graph; empty: its own.
+  bool custom = false;  ///< Operations that the standard lacks are carried as custom ones (ONNX, NNEF).
+  Overwrite overwrite = Overwrite::refuse;
+  OnnxSaveOptions onnx;
+  NnefSaveOptions nnef;
+  WebnnSaveOptions webnn;
+};
+
+struct ConvertOptions {
+  LoadOptions load;  ///< How the source is read.
+  SaveOptions save;
+};
+
+/// What was written. Numbers that the format does not have are 0.
+struct SaveReport {
+  Format format = Format::onnx;
+  std::vector<std::string> files;              ///< Their paths.
+  int64_t bytes = 0;                           ///< Of all files.
+  int64_t operations = 0;                      ///< Nodes of ONNX, calls of WebNN.
+  int64_t operands = 0;                        ///< Of WebNN.
+  int64_t opset = 0;                           ///< Of ONNX.
+  int64_t initializers = 0;                    ///< Of ONNX.
+  std::string external_file;                   ///< Of ONNX: the name of the file of tensors; empty: there is none.
+  int64_t variables = 0, variable_bytes = 0;   ///< Of NNEF.
+  int64_t symbol_bytes = 0, params_bytes = 0;  ///< Of CVM.
+  std::vector<std::string> notes;              ///< For people: what was upgraded, and what that changed.
+};
+
+/// Writes the model of a source in the form of a standard. Where nothing else is asked for, a WebNN program stays as it
+/// is, and an NNEF model of the provisional draft of 2017 keeps its names, labels and fragments. CVM takes a folder's
+/// path. Nothing is left of a file that could not be written whole, and an older one stays.
+/// Errors: those of load_graph; invalid_argument (the path exists, its ending says no format, an extent is no number
+/// where the standard needs one); unsupported, naming every operation that the standard cannot say; unreadable.
+Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options = {});
+
+/// Writes a graph. Errors: as of convert.
+Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveOptions& options = {});
+
+/// The same into memory: the files by the names that they have beside each other: "model.onnx" ("model.onnx.data");
+/// "graph.nnef" with its tensors ("model.tar", "model.tgz"); "model.webnn", "model.mjs" ("model.weights"), "model.js";
+/// "symbol" and "params". ModelSource::memory takes them. options.format is not asked. Errors: as of convert.
+Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options = {});
+
+}  // namespace nnex
+#pragma GCC visibility pop

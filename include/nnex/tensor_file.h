@@ -1,0 +1,56 @@
+#pragma once
+/// Tensors in files: NumPy's arrays, ONNX's messages, NNEF's tensor files, JSON.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "nnex/file.h"
+#include "nnex/tensor.h"
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+enum class TensorFormat : uint8_t {
+  npy,   ///< NumPy: one array.
+  npz,   ///< NumPy: a zip archive of arrays, each with a name.
+  onnx,  ///< .pb: a TensorProto.
+  nnef,  ///< .dat: 128 bytes of header, then the items.
+  json,  ///< Nested lists; numbers that JSON lacks are the words "NaN", "Infinity", "-Infinity".
+};
+
+/// The format that a file's name ends in: .npy .npz .pb .dat .json; nothing for another one.
+std::optional<TensorFormat> tensor_format_of(std::string_view path);
+
+/// The tensor that bytes of a format hold. Of .npz its only array; JSON's numbers become f32, quantised items of NNEF
+/// the reals they stand for. Errors: unreadable, with what is wrong; invalid_argument (several arrays); limit.
+Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes);
+/// The same of a file, by its ending. Errors: those; invalid_argument (another ending).
+Result<Tensor> read_tensor(const std::string& path);
+/// The arrays of a .npz file by name. It may unpack to `archive_limit` bytes (0: three quarters of what this process
+/// may have), and beyond 64 MiB to `archive_ratio` bytes for each of its own (0: 32). Errors: unreadable; limit.
+Result<std::map<std::string, Tensor>> read_tensors(const std::string& path, int64_t archive_limit = 0,
+                                                   int64_t archive_ratio = 0);
+
+/// The bytes of a file of the format; `name` is kept where the format has room for it. Errors: unsupported (an element
+/// type, or an extent, that the format lacks).
+Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::string_view name = {});
+/// Writes a tensor: the format by the name's ending. Errors: invalid_argument (another ending), those of tensor_bytes
+/// and of write_file.
+Status write_tensor(const std::string& path, const Tensor& t, std::string_view name = {},
+                    Existing existing = Existing::refuse);
+
+/// A tensor and its name in an archive.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+/// Writes a .npz file of them all, not compressed, as numpy.savez does. Errors: as of write_tensor; limit (4 GiB).
+Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors,
+                     Existing existing = Existing::refuse);
+
+}  // namespace nnex
+#pragma GCC visibility pop

@@ -1,0 +1,185 @@
+#include "nnex/check.h"
+
+#include <fmt/format.h>
+
+#include "api/certificate.h"
+#include "api/formats.h"
+#include "api/read.h"
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "graph/missing.h"
+#include "graph/symbols.h"
+#include "passes/passes.h"
+#include "run/guarded.h"
+#include "standards/cvm/read_symbol.h"
+#include "standards/nnef/model.h"
+#include "standards/onnx/check.h"
+
+namespace nnex {
+
+std::string_view name(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
+
+std::string Fault::text() const {
+  std::string out = where.empty() ? message : fmt::format("{}: {}", where, message);
+  for (const std::string& task : during) out += "\n  while " + task;
+  return out;
+}
+
+namespace {
+
+/// The number of a rule in front of a sentence: "C9: ..." has "C9", "E1.2: ..." has "E1.2".
+std::string rule_of(std::string_view message) {
+  size_t at = 0;
+  while (at < message.size() && message[at] >= 'A' && message[at] <= 'Z') ++at;
+  const size_t letters = at;
+  while (at < message.size() && ((message[at] >= '0' && message[at] <= '9') || message[at] == '.')) ++at;
+  if (letters < 1 || letters > 3 || at == letters || message.substr(at, 2) != ": ") return {};
+  return std::string(message.substr(0, at));
+}
+
+/// What stands behind a word of our sentences ("found 3; needed 4"), up to the end of its part.
+std::string said_behind(std::string_view message, std::string_view word) {
+  for (size_t at = message.find(word); at != std::string_view::npos; at = message.find(word, at + 1)) {
+    if (at > 0 && message[at - 1] != ' ' && message[at - 1] != '(') continue;
+    const size_t from = at + word.size();
+    return std::string(message.substr(from, message.find_first_of(";\n", from) - from));
+  }
+  return {};
+}
+
+/// The tasks of an error, as its text has them.
+std::vector<std::string> tasks_of(const Error& e) {
+  constexpr std::string_view kMark = "\n  while ";
+  const std::string text = e.text();
+  std::vector<std::string> out;
+  size_t at = (e.where().empty() ? 0 : e.where().size() + 2) + e.message().size();
+  while (at < text.size() && std::string_view(text).substr(at).starts_with(kMark)) {
+    const size_t from = at + kMark.size(), end = std::min(text.find(kMark, from), text.size());
+    out.push_back(text.substr(from, end - from));
+    at = end;
+  }
+  return out;
+}
+
+Fault fault_of(const Error& e) {
+  Fault out;
+  out.code = e.code();
+  out.severity = e.code() == Code::limit || e.code() == Code::unsupported ? Severity::warning : Severity::error;
+  out.rule = rule_of(e.message());
+  out.where = e.where();
+  out.message = e.message();
+  out.found = said_behind(e.message(), "found ");
+  out.needed = said_behind(e.message(), "needed ");
+  out.during = tasks_of(e);
+  return out;
+}
+
+/// One check, step by step.
+class Check {
+ public:
+  Check(const Recognised& model, const LoadOptions& options) : model_(model), asked_(options), options_(options) {}
+
+  Result<CheckReport> run() {
+    report_.format = format_of(model_.format);
+    const bool cvm = model_.format == ModelFormat::cvm, tract = asked_.nnef.dialect == NnefDialect::tract;
+    if (tract && !options_.weight_seed) options_.weight_seed = 0;
+    bool is_nnef = false;
+    if (!tract && !cvm) {
+      NNEX_ASSIGN(is_nnef, check_nnef());
+    }
+    if (model_.format == ModelFormat::onnx) {
+      NNEX_ASSIGN(onnx_, check_onnx(model_, options_, faults_));
+    }
+    if (!is_nnef) NNEX_TRY(read());
+    if (graph_) NNEX_TRY(fix_symbols(*graph_, options_.symbols));
+    if (graph_ && !is_nnef) infer();
+    if (graph_ && faults_.none() && is_integer_model(*graph_)) {
+      const bool compatible = options_.cvm.answers == CvmAnswers::formal;
+      report_.certificate = certify(*graph_, compatible);
+      add_faults(*report_.certificate, compatible, faults_, notes_);
+    }
+    for (const Error& e : faults_.list()) report_.faults.push_back(fault_of(e));
+    report_.fault_count = faults_.count();
+    for (std::string& text : notes_) {
+      Fault note;
+      note.severity = Severity::note;
+      note.message = std::move(text);
+      report_.notes.push_back(std::move(note));
+    }
+    return std::move(report_);
+  }
+
+ private:
+  /// All faults of an NNEF model: of a text alone its own, of a folder or an archive those of all files. Whether it is
+  /// such a model.
+  Result<bool> check_nnef() {
+    nnef_format::EvaluateOptions options;
+    if (asked_.nnef.dialect == NnefDialect::automatic) options.dialect = nnef_format::Dialect::any;
+    for (const auto& [name, extents] : asked_.shapes) options.shapes.emplace(name, extents);
+    if (model_.format == ModelFormat::nnef_text) {
+      NNEX_ASSIGN(const FileBytes text, main_file(model_, asked_));
+      NNEX_TRY(nnef_format::check_document(text.bytes, model_.path, options, faults_, notes_));
+      return true;
+    }
+    NNEX_ASSIGN(const std::optional<Container> files, open_nnef(model_, asked_));
+    if (!files) return false;
+    NNEX_TRY(nnef_format::check_model(*files, options, faults_, notes_));
+    return true;
+  }
+
+  /// The graph, unless its reader finds a fault: of CVM any error is one, of others what can be read and is refused.
+  Status read() {
+    if (onnx_) {
+      graph_ = std::move(onnx_->graph);
+      return {};
+    }
+    auto read = read_model(model_, options_);
+    if (read.ok()) {
+      graph_ = std::move(*read);
+      return {};
+    }
+    const bool cvm = model_.format == ModelFormat::cvm;
+    if (!cvm && (read.error().code() == Code::unreadable || read.error().code() == Code::limit))
+      return std::move(read).error();
+    if (cvm) report_.blame = cvm_blame(read.error());
+    faults_.add(std::move(read).error());
+    return {};
+  }
+
+  void infer() {
+    Faults inferred;
+    auto inlined = inline_functions(*graph_);
+    if (!inlined.ok())
+      inferred.add(std::move(inlined).error());
+    else
+      infer_types(*graph_, inferred);
+    // What was asked of extents is not what the model declares.
+    if (onnx_ && inlined.ok() && options_.shapes.empty()) onnx_format::check_types(*graph_, onnx_->findings, inferred);
+    faults_.add_elsewhere(std::move(inferred));
+    for (const Missing& m : missing_operators(*graph_))
+      faults_.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
+  }
+
+  const Recognised& model_;
+  const LoadOptions& asked_;
+  LoadOptions options_;
+  std::optional<CheckedOnnx> onnx_;
+  std::optional<ir::Graph> graph_;
+  Faults faults_;
+  std::vector<std::string> notes_;
+  CheckReport report_;
+};
+
+}  // namespace
+
+Result<CheckReport> check(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<CheckReport> {
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    return Check(model, options).run();
+  });
+}
+
+}  // namespace nnex

@@ -1,0 +1,29 @@
+#include "nnex/environment.h"
+
+#include "base/mapped_file.h"
+#include "kernels/simd/loops.h"
+#include "nnex/version.h"
+#include "ops/table.h"
+#include "tensor/memory_account.h"
+
+namespace nnex {
+
+Environment environment() {
+  Environment e;
+  e.version = kVersion;
+  e.isa = simd::name(simd::best_isa());
+  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
+    if (simd::can_run(static_cast<simd::Isa>(i))) e.isas.push_back(simd::name(static_cast<simd::Isa>(i)));
+  e.operators = all_ops().size();
+  return e;
+}
+
+struct MemoryLimit::Impl {
+  AccountScope scope;
+};
+
+MemoryLimit::MemoryLimit(int64_t bytes)
+    : impl_(new Impl{AccountScope(bytes > 0 ? std::make_shared<MemoryAccount>(bytes) : default_account())}) {}
+MemoryLimit::~MemoryLimit() = default;
+
+}  // namespace nnex

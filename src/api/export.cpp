@@ -1,0 +1,127 @@
+#include "api/export.h"
+
+#include <fmt/format.h>
+
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "passes/make_plain.h"
+#include "passes/passes.h"
+#include "standards/cvm/import.h"
+#include "standards/cvm/legalize.h"
+#include "standards/unwritable.h"
+
+namespace nnex {
+namespace {
+
+/// Types of everything, or the first place where inference fails.
+Status infer(ir::Graph& graph) {
+  Faults faults;
+  infer_types(graph, faults);
+  if (!faults.none()) return std::move(faults).first();
+  return {};
+}
+
+/// What helps where something cannot be said, and was not done already.
+std::string_view remedy(bool custom) { return custom ? "" : " (--custom carries them as they are)"; }
+
+/// Whether the graph was read from a CVM model's own files, by no way over another format.
+bool is_from_cvm(const ir::Graph& graph) {
+  return cvm_format::model_info(graph) && graph.meta.opsets.empty() &&
+         !nnef_format::find_property(graph, nnef_format::kVariablesProperty);
+}
+
+}  // namespace
+
+Result<cvm_format::ModelFiles> to_cvm(ir::Graph& graph) {
+  if (is_from_cvm(graph)) {  // it can be said as it is, with what nobody reads: gas counts that too
+    NNEX_TRY(infer(graph));
+    auto files = cvm_format::write_model(graph);
+    if (files.ok()) return files;
+  }
+  NNEX_TRY(cvm_format::legalize(graph));
+  return cvm_format::write_model(graph);
+}
+
+namespace {
+
+Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::WriteOptions& wanted) {
+  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(infer(graph));
+  if (wanted.keep_fragments && nnef_format::find_property(graph, nnef_format::kDocumentProperty))
+    return nnef_format::kept_document(graph);
+  nnef_format::WriteOptions options = wanted;
+  options.custom = false;
+  options.integers32 |= wanted.custom;  // a document with fragments of ours needs this reader anyway
+  if (nnef_format::find_property(graph, nnef_format::kVariablesProperty)) {  // read from NNEF: it can be said as it is
+    std::vector<Unwritable> refused;
+    auto written = nnef_format::write_document(graph, options, refused);
+    if (written.ok() && refused.empty()) return written;
+  }
+  NNEX_TRY(make_plain(graph));
+  for (int depth = 0; depth < 8; ++depth) {
+    std::vector<Unwritable> refused;
+    NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));
+    if (refused.empty()) return written;
+    bool expanded = false;
+    for (const auto& r : refused) {
+      if (!graph[r.node].op || graph[r.node].op->body.empty()) continue;
+      NNEX_TRY(expand_body(graph, r.node));
+      expanded = true;
+    }
+    if (!expanded && (options.custom || !wanted.custom))
+      return cannot_say("NNEF", remedy(wanted.custom), graph, refused);
+    if (!expanded) options.custom = true;
+    NNEX_TRY(infer(graph));
+    NNEX_TRY(fold_constants(graph));
+    NNEX_TRY(fold_known(graph));
+    NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(infer(graph));
+  }
+  return Error(Code::internal, "bodies of operators nested too deep");
+}
+
+}  // namespace
+
+Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteOptions& options) {
+  NNEX_ASSIGN(auto written, say_in_nnef(graph, options));
+  NNEX_TRY(nnef_format::check_written(written));
+  return written;
+}
+
+Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted) {
+  onnx_format::WriteOptions options = wanted;
+  options.custom = false;
+  NNEX_TRY(infer(graph));
+  for (int depth = 0; depth < 8; ++depth) {
+    ir::Graph lowered(graph);
+    std::vector<Unwritable> refused;
+    NNEX_TRY(onnx_format::lower_for_onnx(lowered, !wanted.custom));
+    NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
+    if (refused.empty()) {
+      graph = std::move(lowered);
+      return written;
+    }
+    bool changed = !graph.functions.empty();
+    if (changed) {
+      NNEX_TRY(inline_functions(graph));
+      graph.functions.clear();
+      NNEX_TRY(infer(graph));
+      continue;
+    }
+    for (const auto& r : refused) {
+      if (r.node.n >= graph.node_count()) continue;
+      const Node& n = graph[r.node];
+      if (n.erased || !n.op || n.op->body.empty()) continue;
+      NNEX_TRY(expand_body(graph, r.node));
+      changed = true;
+    }
+    if (!changed && (options.custom || !wanted.custom))
+      return cannot_say("ONNX", remedy(wanted.custom), lowered, refused);
+    if (!changed) options.custom = true;
+    NNEX_TRY(infer(graph));
+  }
+  return Error(Code::internal, "bodies of operators nested too deep");
+}
+
+}  // namespace nnex

@@ -1,0 +1,58 @@
+#include "api/formats.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace nnex {
+namespace {
+
+/// Endings that say what is written.
+constexpr struct {
+  std::string_view ending, name;
+  Format format;
+} kEndings[] = {{".onnx", "onnx", Format::onnx},  {".nnef", "nnef", Format::nnef},   {".tar", "nnef", Format::nnef},
+                {".tgz", "nnef", Format::nnef},   {".tar.gz", "nnef", Format::nnef}, {".webnn", "webnn", Format::webnn},
+                {".mjs", "webnn", Format::webnn}, {".js", "webnn", Format::webnn}};
+
+}  // namespace
+
+std::string_view name(Format format) {
+  constexpr std::string_view kNames[] = {"NNEF", "ONNX", "WebNN", "CVM"};
+  const auto at = static_cast<size_t>(format);
+  return at < std::size(kNames) ? kNames[at] : "no format";
+}
+
+Format format_of(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::nnef_text:
+    case ModelFormat::nnef_archive:
+    case ModelFormat::nnef_folder:
+      return Format::nnef;
+    case ModelFormat::cvm:
+    case ModelFormat::cvm_lone:
+    case ModelFormat::cvm_symbol:
+    case ModelFormat::cvm_params:
+      return Format::cvm;
+    case ModelFormat::webnn:
+      return Format::webnn;
+    default:
+      return Format::onnx;
+  }
+}
+
+Result<Format> format_of_path(const std::string& path) {
+  std::string known;
+  for (const auto& [ending, name, format] : kEndings) {
+    if (path.size() > ending.size() && path.ends_with(ending)) return format;
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", ending, name);
+  }
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending.find_first_not_of(".0123456789") == std::string::npos) return Format::nnef;
+  return Error(Code::invalid_argument,
+               fmt::format("'{}': the ending '{}' says no standard; known are {}; a name without one, or --to nnef, is "
+                           "a folder of NNEF",
+                           path, ending, known));
+}
+
+}  // namespace nnex

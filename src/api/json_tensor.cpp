@@ -1,0 +1,129 @@
+#include "api/json_tensor.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/try.h"
+#include "tensor/convert.h"
+
+namespace nnex {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kMaxAxes = 32;  // lists in lists
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+constexpr struct {
+  std::string_view word;
+  double value;
+} kWords[] = {{"NaN", std::numeric_limits<double>::quiet_NaN()}, {"Infinity", kInfinity}, {"-Infinity", -kInfinity}};
+
+/// Lists as items and extents.
+Status flatten(const Json& j, std::vector<const Json*>& items, std::vector<int64_t>& extents, int64_t depth,
+               int64_t& item_depth) {
+  if (!j.is_array()) {
+    if (items.empty()) item_depth = depth;
+    if (item_depth != depth) return Error(Code::unreadable, "lists of different depth");
+    items.push_back(&j);
+    return {};
+  }
+  if (depth >= kMaxAxes) return Error(Code::unreadable, fmt::format("lists are nested deeper than {}", kMaxAxes));
+  const auto axis = static_cast<size_t>(depth);
+  if (extents.size() == axis) extents.push_back(static_cast<int64_t>(j.size()));
+  if (extents[axis] != static_cast<int64_t>(j.size())) return Error(Code::unreadable, "lists of different lengths");
+  for (const Json& item : j) NNEX_TRY(flatten(item, items, extents, depth + 1, item_depth));
+  return {};
+}
+
+Error refused(const Json& item, std::string_view needed) {
+  return Error(Code::invalid_argument,
+               fmt::format("found {}; needed {}", item.dump(-1, ' ', false, Json::error_handler_t::replace), needed));
+}
+
+Status set_real_item(Tensor& t, int64_t at, const Json& item) {
+  if (item.is_number()) return set_real(t, at, item.get<double>()), Status();
+  if (item.is_boolean()) return set_int(t, at, item.get<bool>()), Status();
+  for (const auto& w : kWords)
+    if (item.is_string() && item.get_ref<const std::string&>() == w.word) return set_real(t, at, w.value), Status();
+  return refused(item, "a number");
+}
+
+Status set_int_item(Tensor& t, int64_t at, const Json& item, bool cast) {
+  if (item.is_boolean()) return set_int(t, at, item.get<bool>()), Status();
+  if (!item.is_number()) return refused(item, "a number");
+  if (!item.is_number_integer()) {
+    if (!cast) return refused(item, "a whole number, or --cast");
+    return set_real(t, at, item.get<double>()), Status();
+  }
+  const bool wide = item.is_number_unsigned() && item.get<uint64_t>() > uint64_t{INT64_MAX};
+  const auto value = item.get<int64_t>();
+  set_int(t, at, value);
+  const bool held = t.dtype() == DType::u64 ? wide || value >= 0 : !wide && int_at(t, at) == value;
+  return held || cast ? Status() : refused(item, fmt::format("a number that {} holds, or --cast", name(t.dtype())));
+}
+
+/// The number, or its word.
+Json number_of(double x) {
+  if (std::isnan(x)) return kWords[0].word;
+  return std::isinf(x) ? Json(kWords[x > 0 ? 1 : 2].word) : Json(x);
+}
+
+Json element(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::str) return t.strings()[static_cast<size_t>(i)];
+  if (t.dtype() == DType::boolean) return int_at(t, i) != 0;
+  if (is_complex(t.dtype())) return element_text(t, i);
+  if (is_real(t.dtype())) return number_of(real_at(t, i));
+  return t.dtype() == DType::u64 ? Json(static_cast<uint64_t>(int_at(t, i))) : Json(int_at(t, i));
+}
+
+Json lists_from(const Tensor& t, int64_t axis, int64_t& at) {
+  if (axis == t.shape().rank()) return element(t, at++);
+  Json list = Json::array();
+  for (int64_t i = 0; i < t.shape()[axis]; ++i) list.push_back(lists_from(t, axis + 1, at));
+  return list;
+}
+
+Json lists_from(const Tensor& t) {
+  int64_t at = 0;
+  return lists_from(t, 0, at);
+}
+
+}  // namespace
+
+Result<Tensor> tensor_of(const Json& lists, DType wanted, bool cast) {
+  std::vector<const Json*> items;
+  std::vector<int64_t> extents;
+  int64_t item_depth = 0;
+  NNEX_TRY(flatten(lists, items, extents, 0, item_depth));
+  const auto count = Shape(extents).checked_count();
+  const bool deep = !items.empty() && item_depth != static_cast<int64_t>(extents.size());
+  if (deep || count != static_cast<int64_t>(items.size())) return Error(Code::unreadable, "lists of different depth");
+  const DType type = wanted == DType::none ? DType::f32 : wanted;
+  if (is_complex(type)) return Error(Code::unsupported, "JSON has no complex numbers; give them as .npy");
+  NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(extents)));
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    if (type == DType::str) {
+      if (!items[i]->is_string()) return refused(*items[i], "a string");
+      t.mutable_as<std::string>()[i] = items[i]->get<std::string>();
+    } else if (is_real(type)) {
+      NNEX_TRY(set_real_item(t, at, *items[i]));
+    } else {
+      NNEX_TRY(set_int_item(t, at, *items[i], cast));
+    }
+  }
+  return t;
+}
+
+Result<Json> lists_of(const Tensor& t) {
+  if (is_complex(t.dtype())) return Error(Code::unsupported, "JSON has no complex numbers; save them as .npy");
+  if (t.shape().rank() > kMaxAxes)
+    return Error(Code::unsupported,
+                 fmt::format("{} has more than {} axes; save it as .npy", Value(t).text(), kMaxAxes));
+  return lists_from(t);
+}
+
+}  // namespace nnex

@@ -1,0 +1,58 @@
+// The parts of Model that meet files and public graphs.
+
+#include "nnex/model.h"
+
+#include "api/graph_impl.h"
+#include "api/read.h"
+#include "base/try.h"
+#include "graph/symbols.h"
+#include "nnex/load.h"
+#include "run/compile.h"
+#include "run/guarded.h"
+
+namespace nnex {
+namespace {
+
+Result<ir::Graph> read(const ModelSource& source, const LoadOptions& options) {
+  auto graph = read_model(source, options);
+  if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
+  return graph;
+}
+
+/// `own`: nobody else holds the source's bytes, so that what plans have packed may be given back.
+Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
+  return guarded([&]() -> Result<Model> {
+    NNEX_ASSIGN(ir::Graph graph, read(source, options));
+    auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
+    if (!model.ok()) return std::move(model).error().during("loading " + source.shown());
+    return model;
+  });
+}
+
+}  // namespace
+
+Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<Graph> {
+    NNEX_ASSIGN(ir::Graph graph, read(source, options));
+    NNEX_TRY(fix_symbols(graph, options.symbols));
+    return wrap(std::move(graph));
+  });
+}
+
+Result<Model> load_model(const ModelSource& source, const LoadOptions& options) {
+  return load(source, options, source.reader() == nullptr);
+}
+
+Result<Model> Model::load(const std::string& path, const LoadOptions& options) { return load_model(path, options); }
+
+Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) {
+  return nnex::load(ModelSource::memory(bytes), options, true);  // a copy that ends here
+}
+
+Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
+  return nnex::compile(std::move(graph.impl().graph), options);
+}
+
+Graph Model::graph() const { return wrap(graph_of(*this)); }
+
+}  // namespace nnex

@@ -1,0 +1,199 @@
+#include "api/read.h"
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "graph/symbols.h"
+#include "standards/container.h"
+#include "standards/cvm/import.h"
+#include "standards/nnef/model.h"
+#include "standards/onnx/check.h"
+#include "standards/onnx/import.h"
+#include "standards/onnx/read_external.h"
+#include "tensor/memory_account.h"
+
+namespace nnex {
+
+MapPolicy map_policy(Mapping map) {
+  return map == Mapping::never ? MapPolicy::never : map == Mapping::always ? MapPolicy::always : MapPolicy::automatic;
+}
+
+std::shared_ptr<MemoryAccount> account_of(const LoadOptions& options) {
+  return options.memory_limit > 0 ? std::make_shared<MemoryAccount>(options.memory_limit) : default_account();
+}
+
+ContainerLimits archive_limits(const LoadOptions& options) {
+  ContainerLimits limits;
+  if (options.archive_ratio > 0) limits.growth = static_cast<uint64_t>(options.archive_ratio);
+  if (options.archive_limit > 0) limits.bytes = static_cast<uint64_t>(options.archive_limit);
+  return limits;
+}
+
+namespace {
+
+/// How one model is read: its options, and what its files and the tensors made of them may take together.
+struct Reading {
+  explicit Reading(const LoadOptions& given) : options(given) {}
+
+  /// A file of the model: a path, or a name among the files of a model that is none.
+  Result<FileBytes> open(const Recognised& model, const std::string& name, MapPolicy how) const {
+    if (model.files) return model.files->read(name);
+    NNEX_ASSIGN(MappedFile opened, MappedFile::open(name, how, memory));
+    auto file = shared_file(std::move(opened));
+    return FileBytes{file->bytes(), file};
+  }
+  /// The file that the model is, or its structure.
+  Result<FileBytes> main(const Recognised& model) const {
+    return open(model, model.files ? model.main : model.path, map);
+  }
+  /// The model's files, or what lies beside the one that it is. Nothing: a lone file of no folder.
+  std::optional<Container> beside(const Recognised& model) const {
+    if (model.format == ModelFormat::nnef_folder) return model.files ? *model.files : folder(model.path);
+    if (!options.external_folder.empty() && (!model.files || model.alone)) return folder(options.external_folder);
+    if (model.files) return model.alone ? std::nullopt : std::optional(*model.files);
+    const size_t slash = model.path.rfind('/');
+    return folder(slash == std::string::npos ? "." : model.path.substr(0, slash + 1));
+  }
+  Container folder(const std::string& path) const { return Container::of_folder(path, map, memory); }
+  Result<Container> archive(const std::string& name, FileBytes file) const {
+    return Container::from_bytes(name, std::move(file), archive_limits(options), memory);
+  }
+
+  const LoadOptions& options;
+  const MapPolicy map = map_policy(options.map);
+  const std::shared_ptr<MemoryAccount> memory = account_of(options);
+  const AccountScope tensors{memory};
+};
+
+/// What importing keeps of the file; functions of the model read tensors later.
+onnx_format::Source onnx_source(const FileBytes& file, const Recognised& model, const Reading& reading) {
+  onnx_format::Source source{file.owner, nullptr};
+  if (auto beside = reading.beside(model))
+    source.external = [files = std::move(*beside)](const std::map<std::string, std::string>& entries) {
+      return onnx_format::open_external(files, entries);
+    };
+  return source;
+}
+
+Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
+  NNEX_ASSIGN(const FileBytes file, reading.main(model));
+  ir::Graph graph;
+  onnx_format::Importer importer(graph, onnx_source(file, model, reading), {});
+  NNEX_TRY(importer.model(file.bytes));
+  NNEX_TRY(set_input_shapes(graph, reading.options.shapes));
+  return graph;
+}
+
+/// The two files; parameters stay in memory of their own, which the graph keeps alive.
+Result<ir::Graph> read_cvm(const Recognised& model, const Reading& reading) {
+  if (!reading.options.shapes.empty())
+    return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
+  NNEX_ASSIGN(const FileBytes symbol, reading.open(model, model.cvm.symbol, MapPolicy::never));
+  NNEX_ASSIGN(const FileBytes params, reading.open(model, model.cvm.params, MapPolicy::never));
+  return cvm_format::read_model(symbol.bytes, params.bytes, params.owner,
+                                reading.options.cvm.answers == CvmAnswers::formal);
+}
+
+Error error_of(const cvm_format::LoneFile& lone) {
+  const bool seeds = !lone.symbol.empty();
+  return Error(Code::unreadable,
+               lone.text + (seeds ? "; --seed-weights N reads networks that come without their weights" : ""));
+}
+
+/// A CVM model that came with one of its files alone.
+Result<ir::Graph> read_lone(const Recognised& model, const Reading& reading) {
+  const LoadOptions& options = reading.options;
+  if (model.lone.symbol.empty() || !options.weight_seed) return error_of(model.lone);
+  NNEX_ASSIGN(const FileBytes symbol, reading.open(model, model.lone.symbol, MapPolicy::never));
+  return cvm_format::read_seeded(symbol.bytes, *options.weight_seed, options.cvm.answers == CvmAnswers::formal);
+}
+
+Result<ir::Graph> read_nnef(const Container& from, const LoadOptions& options) {
+  nnef_format::ImportOptions import;
+  import.language.dialect = options.nnef.dialect == NnefDialect::automatic ? nnef_format::Dialect::any
+                            : options.nnef.dialect == NnefDialect::tract   ? nnef_format::Dialect::tract
+                                                                           : nnef_format::Dialect::standard;
+  for (const auto& [name, extents] : options.shapes) import.language.shapes.emplace(name, extents);
+  import.weight_seed = options.weight_seed;
+  import.expand_compounds = options.nnef.expand_compounds;
+  import.lowering.custom_operators = options.custom_operators;
+  return nnef_format::read_nnef(from, std::move(import));
+}
+
+/// The NNEF model's files: a folder, an archive, or the structure with the data that it names and that lie beside it.
+Result<Container> nnef_files(const Recognised& model, const Reading& reading) {
+  if (model.format == ModelFormat::nnef_folder) return *reading.beside(model);
+  NNEX_ASSIGN(FileBytes file, reading.main(model));
+  if (model.format == ModelFormat::nnef_archive) return reading.archive(model.path, std::move(file));
+  Container all = reading.beside(model).value_or(reading.folder(""));
+  all.add("graph.nnef", model.path, std::move(file));
+  return all;
+}
+
+}  // namespace
+
+Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options) {
+  const Reading reading(options);
+  if (model.format == ModelFormat::cvm_lone && (model.lone.symbol.empty() || !options.weight_seed))
+    return error_of(model.lone);
+  if (model.format != ModelFormat::nnef_folder && model.format != ModelFormat::nnef_text &&
+      model.format != ModelFormat::nnef_archive)
+    return std::optional<Container>();
+  NNEX_ASSIGN(Container all, nnef_files(model, reading));
+  return std::optional(std::move(all));
+}
+
+Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options) {
+  return Reading(options).main(model);
+}
+
+Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options) {
+  const Reading reading(options);
+  NNEX_ASSIGN(const FileBytes text, reading.open(model, model.files ? model.main : model.path, MapPolicy::never));
+  return ml::read_program(text.bytes, model.path, reading.beside(model).value_or(reading.folder("")));
+}
+
+Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options) {
+  const Reading reading(options);
+  switch (model.format) {
+    case ModelFormat::cvm:
+      return read_cvm(model, reading);
+    case ModelFormat::cvm_lone:
+      return read_lone(model, reading);
+    case ModelFormat::nnef_folder:
+    case ModelFormat::nnef_text:
+    case ModelFormat::nnef_archive: {
+      NNEX_ASSIGN(const Container files, nnef_files(model, reading));
+      return read_nnef(files, options);
+    }
+    case ModelFormat::webnn: {
+      NNEX_ASSIGN(ml::Program program, read_program(model, options));
+      auto graph = ml::graph_of(program);
+      if (!graph.ok()) return std::move(graph).error().at(model.path);
+      return graph;
+    }
+    default:
+      return read_onnx(model, reading);
+  }
+}
+
+Result<std::optional<CheckedOnnx>> check_onnx(const Recognised& model, const LoadOptions& options, Faults& faults) {
+  if (model.format != ModelFormat::onnx) return std::optional<CheckedOnnx>();
+  const Reading reading(options);
+  NNEX_ASSIGN(const FileBytes file, reading.main(model));
+  CheckedOnnx out;
+  out.graph = onnx_format::read_checked(file.bytes, onnx_source(file, model, reading), faults, out.findings);
+  NNEX_TRY(set_input_shapes(out.graph, options.shapes));
+  return std::optional(std::move(out));
+}
+
+Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& options) {
+  NNEX_ASSIGN(const Recognised model, recognise(source));
+  return read_model(model, options);
+}
+
+Result<ir::Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options) {
+  return read_model(ModelSource::memory(bytes), options);
+}
+
+}  // namespace nnex

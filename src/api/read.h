@@ -1,0 +1,50 @@
+#pragma once
+// Reading a model of any format, as api/recognise.h tells it.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/recognise.h"
+#include "base/faults.h"
+#include "graph/graph.h"
+#include "nnex/model.h"
+#include "nnex/source.h"
+#include "standards/container.h"
+#include "standards/onnx/import.h"
+#include "standards/webnn/program_file.h"
+
+namespace nnex {
+
+/// Reads an ONNX file, an NNEF model (its folder, an archive of it, or its structure), a CVM model or a builder program
+/// of WebNN. Weights stay in the file's memory, which the graph keeps alive. Errors: unreadable, invalid_model, limit.
+Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options);
+/// The same of what recognise() finds.
+Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& options);
+/// The same from memory, which is copied.
+Result<ir::Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options);
+/// A builder program as it stands in its file. Errors: as read_model.
+Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options);
+/// How the files of a model are opened, and what they may take.
+MapPolicy map_policy(Mapping map);
+std::shared_ptr<MemoryAccount> account_of(const LoadOptions& options);
+ContainerLimits archive_limits(const LoadOptions& options);
+
+/// An NNEF model as its files: a folder, an archive, or a structure with what lies beside it. Nothing where another
+/// kind of model is there. Errors: unreadable, those of Container.
+Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options);
+
+/// An ONNX model for checkers: as far as it can be read, and what it says that inference can judge.
+struct CheckedOnnx {
+  ir::Graph graph;
+  onnx_format::Findings findings;
+};
+/// The bytes of the file that the model is, or its structure; nothing of a folder and of CVM. Errors: unreadable,
+/// limit.
+Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options);
+
+/// Reads an ONNX model past its faults. Nothing where another kind of model is there. Errors: unreadable.
+Result<std::optional<CheckedOnnx>> check_onnx(const Recognised& model, const LoadOptions& options, Faults& faults);
+
+}  // namespace nnex

@@ -1,0 +1,270 @@
+#include "api/recognise.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "standards/container.h"
+#include "standards/cvm/read_params.h"
+#include "standards/nnef/model.h"
+
+namespace nnex {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::literals;
+
+bool ends_with(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
+
+/// Bytes that begin files of other programs.
+constexpr struct {
+  size_t at;
+  std::string_view bytes, what;
+} kOthers[] = {
+    {0, "version https://git-lfs"sv, "a pointer of Git LFS, not the file itself; 'git lfs pull' fetches that"},
+    {4, "TFL3"sv, "a TensorFlow Lite model; nnex reads it once it is exported as ONNX (tf2onnx)"},
+    {4, "ORTM"sv, "a model in ONNX Runtime's own form; needed the .onnx file it was made from"},
+    {0, "GGUF"sv, "a GGUF file: weights without a network"},
+    {8, "{\""sv, "a safetensors file: weights without a network"},
+    {0, "\x89HDF\r\n"sv, "an HDF5 file (Keras); nnex reads the model once it is exported as ONNX (tf2onnx)"},
+    {0, "\x93NUMPY"sv, "a NumPy array, not a model"},
+    {0,
+     "\xfd"
+     "7zXZ"sv,
+     "packed by xz; of archives .tar, .tgz and .tar.gz are read"},
+    {0, "\x28\xb5\x2f\xfd"sv, "packed by zstd; of archives .tar, .tgz and .tar.gz are read"},
+    {0, "BZh"sv, "packed by bzip2; of archives .tar, .tgz and .tar.gz are read"},
+    {0, "7z\xbc\xaf"sv, "packed by 7-Zip; of archives .tar, .tgz and .tar.gz are read"},
+};
+
+constexpr std::string_view kPickled =
+    "a PyTorch file (a pickle); nnex reads the model once it is exported as ONNX (torch.onnx.export)";
+
+/// What a zip archive holds, by the names in front.
+std::string zip_of(std::string_view begin) {
+  const auto holds = [&](std::string_view name) { return begin.find(name) != std::string_view::npos; };
+  if (holds("data.pkl") || holds("constants.pkl")) return std::string(kPickled);
+  if (holds(".npy")) return "a NumPy archive (.npz), not a model";
+  if (holds("model.weights.h5")) return "a Keras model (.keras); nnex reads it once it is exported as ONNX (tf2onnx)";
+  return "a zip archive; of archives .tar, .tgz and .tar.gz are read";
+}
+
+/// The text after a byte order mark, spaces and line ends.
+std::string_view text_of(std::string_view begin) {
+  if (begin.starts_with("\xef\xbb\xbf")) begin.remove_prefix(3);
+  while (!begin.empty() && (begin.front() == ' ' || (begin.front() >= '\t' && begin.front() <= '\r')))
+    begin.remove_prefix(1);
+  return begin;
+}
+
+bool is_web_page(std::string_view text) {
+  std::string first(text.substr(0, 14));
+  std::transform(first.begin(), first.end(), first.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return first.starts_with("<!doctype html") || first.starts_with("<html") || first.starts_with("<head");
+}
+
+/// Whether a JSON object has a member "format" that is a program's, among those that are seen.
+bool is_program(std::string_view object) {
+  int depth = 0;
+  bool key = false;  // a string that comes now is a key of the object itself
+  for (size_t i = 0; i < object.size(); ++i) {
+    const char c = object[i];
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (depth == 1 && (c == '{' || c == ',')) key = true;
+    if (c != '"') continue;
+    size_t end = i + 1;
+    while (end < object.size() && object[end] != '"') end += object[end] == '\\' ? 2 : 1;
+    if (end >= object.size()) return false;
+    const std::string_view rest = text_of(object.substr(end + 1));
+    if (key && depth == 1 && object.substr(i, end + 1 - i) == "\"format\"" && rest.starts_with(':'))
+      return text_of(rest.substr(1)).starts_with("\"nnex.webnn/");
+    key = false;
+    i = end;
+  }
+  return false;
+}
+
+/// What the name says where the bytes say nothing.
+FileKind by_name(std::string_view begin, std::string_view name) {
+  if (ends_with(name, ".nnef")) return {ModelFormat::nnef_text, {}};
+  if (ends_with(name, ".webnn")) return {ModelFormat::webnn, {}};
+  for (std::string_view end : {".tar"sv, ".tgz"sv, ".tar.gz"sv})
+    if (ends_with(name, end)) return {ModelFormat::nnef_archive, {}};
+  if (begin.empty()) return {ModelFormat::other, "empty"};
+  if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
+    return {ModelFormat::other, "text in UTF-16; models' texts are UTF-8"};
+  return {ModelFormat::onnx, {}};
+}
+
+/// Whether a file among others is a model by its name. A text of NNEF is none: in a folder it is called graph.nnef.
+bool is_named_model(std::string_view name) {
+  for (std::string_view end : {".onnx"sv, ".webnn"sv, ".tar"sv, ".tgz"sv, ".tar.gz"sv, ".symbol"sv})
+    if (ends_with(name, end)) return true;
+  return false;
+}
+
+/// The one of `found`, models in `folder`; the folder itself where there is none.
+Result<std::string> only_of(const std::string& folder, std::vector<std::string> found) {
+  std::sort(found.begin(), found.end());
+  if (found.size() > 1)
+    return Error(Code::unreadable,
+                 fmt::format("'{}' holds {} models; name one of them: {}{}", folder, found.size(),
+                             fmt::join(found.begin(), found.begin() + std::min<size_t>(4, found.size()), ", "),
+                             found.size() > 4 ? ", ..." : ""));
+  return found.empty() ? folder : found[0];
+}
+
+/// The one model in a folder that is none itself.
+Result<std::string> only_model(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (is_named_model(entry.path().filename().string()) && entry.is_regular_file(error))
+      found.push_back(entry.path().string());
+  return only_of(folder, std::move(found));
+}
+
+/// Which of a model's files on callbacks or in memory is the model.
+class FileFinder {
+ public:
+  FileFinder(const ModelSource& source, Recognised& out)
+      : source_(source), out_(out), files_(*out.files), names_(files_.names()) {}
+
+  Status find() {
+    out_.alone = names_.size() == 1;
+    if (names_.empty()) return Error(Code::unreadable, fmt::format("{} holds no files", source_.shown()));
+    if (out_.alone) return file(names_[0]);
+    if (files_.has("graph.nnef")) {
+      out_.format = ModelFormat::nnef_folder;
+      return {};
+    }
+    if (files_.has("symbol") && files_.has("params")) return cvm("symbol", "params");
+    std::vector<std::string> named;
+    std::copy_if(names_.begin(), names_.end(), std::back_inserter(named), is_named_model);
+    const bool none = named.empty();
+    NNEX_ASSIGN(const std::string only, only_of(out_.path, std::move(named)));
+    return none ? by_content() : file(only);
+  }
+
+ private:
+  Status cvm(std::string symbol, std::string params) {
+    out_.format = ModelFormat::cvm;
+    out_.cvm = {std::move(symbol), std::move(params)};
+    return {};
+  }
+
+  Result<FileKind> kind(const std::string& name) const {
+    NNEX_ASSIGN(const FileBytes bytes, files_.read(name));
+    return kind_of(bytes.bytes.substr(0, kLookedAt), name);
+  }
+
+  /// This file is the model.
+  Status file(const std::string& name) {
+    NNEX_ASSIGN(FileKind found, kind(name));
+    const std::string shown = out_.alone ? source_.shown() : fmt::format("'{}'", files_.place(name));
+    if (found.format == ModelFormat::other) return Error(Code::unreadable, fmt::format("{} is {}", shown, found.what));
+    out_.format = found.format;
+    out_.main = name;
+    if (found.format == ModelFormat::cvm_symbol) {
+      for (const std::string& params : {name.substr(0, name.rfind('.')) + ".params", std::string("params")})
+        if (files_.has(params)) return cvm(name, params);
+      out_.format = ModelFormat::cvm_lone;
+      out_.lone = {fmt::format("{} is CVM's symbol without its params; needed both files", shown), name};
+    } else if (found.format == ModelFormat::cvm_params) {
+      out_.format = ModelFormat::cvm_lone;
+      out_.lone = {fmt::format("{} is CVM's params without its symbol; needed both files", shown), {}};
+    }
+    if (!out_.alone) out_.path = files_.place(name);
+    return {};
+  }
+
+  /// No name tells: CVM's two files have many, and any other model may be the only file that begins as one.
+  Status by_content() {
+    constexpr size_t kMostLookedInto = 16;
+    std::string symbol, params, other;
+    for (const std::string& name : names_) {
+      if (names_.size() > kMostLookedInto) break;
+      NNEX_ASSIGN(const FileKind found, kind(name));
+      if (found.format == ModelFormat::cvm_symbol && symbol.empty()) symbol = name;
+      if (found.format == ModelFormat::cvm_params && params.empty()) params = name;
+      if (found.format == ModelFormat::webnn || found.format == ModelFormat::nnef_text) other = name;
+    }
+    if (!symbol.empty() && !params.empty()) return cvm(symbol, params);
+    if (!symbol.empty() || !params.empty()) return file(symbol.empty() ? params : symbol);
+    if (!other.empty()) return file(other);
+    const std::string hint = files_.elsewhere("graph.nnef");
+    return Error(Code::unreadable,
+                 fmt::format("none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
+                             ".tar.gz, graph.nnef, or symbol and params; found {}{}",
+                             names_.size(), source_.shown(),
+                             fmt::join(names_.begin(), names_.begin() + std::min<size_t>(4, names_.size()), ", "),
+                             hint.empty() ? "" : fmt::format("; there is '{}'", hint)));
+  }
+
+  const ModelSource& source_;
+  Recognised& out_;
+  const Container& files_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+FileKind kind_of(std::string_view begin, std::string_view name) {
+  for (const auto& other : kOthers)
+    if (begin.size() >= other.at && begin.substr(other.at).starts_with(other.bytes) &&
+        (other.at == 0 || begin.substr(other.at - 2, 2) == "\0\0"sv))  // behind the upper half of a number
+      return {ModelFormat::other, std::string(other.what)};
+  if (begin.starts_with("PK\x03\x04")) return {ModelFormat::other, zip_of(begin)};
+  if (begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5 &&
+      (begin[2] == '\x8a' || begin[2] == '\x95'))
+    return {ModelFormat::other, std::string(kPickled)};
+  if (cvm_format::begins_params(begin)) return {ModelFormat::cvm_params, {}};
+  if (Container::is_archive(begin)) return {ModelFormat::nnef_archive, {}};
+  const std::string_view text = text_of(begin);
+  if (is_web_page(text))
+    return {ModelFormat::other, "a web page (HTML), not a model: what was downloaded was a page about it"};
+  if (text.starts_with("<?xml") || text.starts_with("<net"))
+    return {ModelFormat::other, "XML (OpenVINO?); nnex reads the ONNX file it was made from"};
+  if (text.starts_with('{'))
+    return {is_program(text) || ends_with(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
+  if (nnef_format::is_document(text)) return {ModelFormat::nnef_text, {}};
+  return by_name(begin, name);
+}
+
+Result<Recognised> recognise(const std::string& path) {
+  Recognised out;
+  if (auto files = cvm_format::find_files(path))
+    return Recognised{ModelFormat::cvm, path, std::move(*files), {}, nullptr, {}, false};
+  if (auto lone = cvm_format::lone_file(path))
+    return Recognised{ModelFormat::cvm_lone, path, {}, std::move(*lone), nullptr, {}, false};
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    if (fs::exists(fs::path(path) / "graph.nnef", error))
+      return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
+    NNEX_ASSIGN(const std::string only, only_model(path));
+    if (only == path) return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
+    return recognise(only);
+  }
+  NNEX_ASSIGN(const std::string begin, read_begin(path, kLookedAt));
+  FileKind kind = kind_of(begin, path);
+  if (kind.format == ModelFormat::other) return Error(Code::unreadable, fmt::format("'{}' is {}", path, kind.what));
+  return Recognised{kind.format, path, {}, {}, nullptr, {}, false};
+}
+
+Result<Recognised> recognise(const ModelSource& source) {
+  if (!source.reader()) return recognise(source.name());
+  Recognised out;
+  out.path = source.name();
+  NNEX_ASSIGN(Container files, Container::of_reader(source.name(), *source.reader()));
+  out.files = std::make_shared<const Container>(std::move(files));
+  NNEX_TRY(FileFinder(source, out).find());
+  return out;
+}
+
+}  // namespace nnex

@@ -1,0 +1,58 @@
+#pragma once
+// Which format a model is in, by what its bytes say; its name decides only where they say nothing.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/cvm_files.h"
+#include "nnex/result.h"
+#include "nnex/source.h"
+#include "standards/container.h"
+
+namespace nnex {
+
+enum class ModelFormat : uint8_t {
+  onnx,
+  nnef_text,     ///< The structure alone.
+  nnef_archive,  ///< tar, gzip around it or not.
+  nnef_folder,
+  cvm,         ///< Both files.
+  cvm_lone,    ///< One of the two.
+  cvm_symbol,  ///< Of bytes alone: which of its files they are.
+  cvm_params,
+  webnn,  ///< A builder program.
+  other   ///< No model's.
+};
+
+/// What bytes are that begin like this; `name` is their file's, for what they leave open.
+struct FileKind {
+  ModelFormat format = ModelFormat::onnx;
+  std::string what;  ///< Of others, in words: "a web page (HTML), not a model".
+};
+FileKind kind_of(std::string_view begin, std::string_view name);
+/// How many bytes of a file are looked at.
+inline constexpr size_t kLookedAt = 4096;
+
+/// Where a model is, and how it is read.
+struct Recognised {
+  ModelFormat format = ModelFormat::onnx;
+  std::string path;           ///< Of a folder with one model in it, that model. For messages where `files` is there.
+  cvm_format::Files cvm;      ///< Of `cvm`.
+  cvm_format::LoneFile lone;  ///< Of `cvm_lone`.
+
+  /// Of a model that is no path: its files, in which `main` and the names of `cvm` and `lone` are.
+  std::shared_ptr<const Container> files;
+  std::string main;    ///< The file that is the model, or its structure.
+  bool alone = false;  ///< There is no other file.
+};
+
+/// Looks at a file, a folder, or "SYMBOL+PARAMS". A folder that is neither NNEF's nor CVM's stands for the one model in
+/// it. Errors: unreadable (cannot be opened, no model, a folder of several).
+Result<Recognised> recognise(const std::string& path);
+/// The same of any source. Of several files the model is told as in a folder; files that no name tells are looked into.
+/// Errors: those of the source's callbacks, too.
+Result<Recognised> recognise(const ModelSource& source);
+
+}  // namespace nnex

@@ -1,0 +1,304 @@
+#include "nnex/save.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "api/export.h"
+#include "api/formats.h"
+#include "api/graph_impl.h"
+#include "api/read.h"
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "graph/symbols.h"
+#include "run/guarded.h"
+#include "standards/nnef/model.h"
+#include "standards/webnn/program_file.h"
+#include "standards/webnn/write.h"
+
+namespace nnex {
+namespace {
+
+namespace fs = std::filesystem;
+
+Existing existing_of(Overwrite overwrite) {
+  return overwrite == Overwrite::replace ? Existing::replace : Existing::refuse;
+}
+
+/// A model in the messages of its standard, before it is in a file.
+struct Made {
+  Format format = Format::onnx;
+  std::unique_ptr<ir::Graph> graph;  ///< ONNX's message has views of its tensors.
+  onnx_format::Written onnx;
+  nnef_format::Written nnef;
+  ml::Program webnn;
+  cvm_format::ModelFiles cvm;
+  std::vector<std::string> notes;
+};
+
+/// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.
+Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name) {
+  Made out;
+  out.format = format;
+  out.graph = std::make_unique<ir::Graph>(std::move(graph));
+  switch (format) {
+    case Format::onnx: {
+      onnx_format::WriteOptions wanted{options.name, options.custom, {}};
+      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMostInline)
+        wanted.external = file_name + ".data";
+      NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
+      return out;
+    }
+    case Format::nnef: {
+      NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
+      return out;
+    }
+    case Format::webnn: {
+      NNEX_ASSIGN(out.webnn, ml::to_program(*out.graph, options.name));
+      return out;
+    }
+    case Format::cvm: {
+      NNEX_ASSIGN(out.cvm, to_cvm(*out.graph));
+      return out;
+    }
+  }
+  return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+}
+
+// ---- Files
+
+/// What can be said of a path before anything is read: whether it may be written, and has a name of the format.
+Status check_path(const std::string& path, Format format, const SaveOptions& options) {
+  const bool folder = format == Format::cvm ||
+                      (format == Format::nnef && nnef_format::packing_of(path) == nnef_format::Packing::folder);
+  if (!folder) NNEX_TRY(may_write(path, existing_of(options.overwrite)));
+  const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
+  if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
+    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
+  return {};
+}
+
+Status write_onnx(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  NNEX_TRY(onnx_format::save_model(made.onnx, path, existing_of(options.overwrite)));
+  report.files = {path};
+  report.external_file = made.onnx.external_name;
+  if (!report.external_file.empty())
+    report.files.push_back((fs::path(path).parent_path() / report.external_file).string());
+  report.opset = made.onnx.opset;
+  report.operations = static_cast<int64_t>(made.onnx.nodes);
+  report.initializers = static_cast<int64_t>(made.onnx.initializers);
+  return {};
+}
+
+Status write_nnef(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  NNEX_TRY(nnef_format::save_model(made.nnef, path, options.overwrite == Overwrite::replace));
+  report.files = {path};
+  if (nnef_format::packing_of(path) == nnef_format::Packing::folder) {
+    report.files.clear();
+    for (const std::string& name : nnef_format::file_names(made.nnef))
+      report.files.push_back((fs::path(path) / name).string());
+  }
+  report.variables = static_cast<int64_t>(made.nnef.variables.size());
+  for (const auto& [label, content] : made.nnef.variables) report.variable_bytes += content.bytes();
+  return {};
+}
+
+Status write_webnn(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  NNEX_TRY(ml::save_program(made.webnn, path, existing_of(options.overwrite)));
+  report.files = {path};
+  if (!path.ends_with(".js") && !ml::WeightFile(made.webnn).empty())
+    report.files.push_back(fs::path(path).replace_extension(".weights").string());
+  report.operations = static_cast<int64_t>(made.webnn.calls.size());
+  report.operands = static_cast<int64_t>(made.webnn.operands.size());
+  return {};
+}
+
+Status write_cvm(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  NNEX_TRY(cvm_format::save_files(made.cvm, path, options.overwrite == Overwrite::replace));
+  report.files = {(fs::path(path) / "symbol").string(), (fs::path(path) / "params").string()};
+  report.symbol_bytes = static_cast<int64_t>(made.cvm.symbol.size());
+  report.params_bytes = static_cast<int64_t>(made.cvm.params.size());
+  return {};
+}
+
+Result<SaveReport> write(Made made, const std::string& path, const SaveOptions& options) {
+  SaveReport report;
+  report.format = made.format;
+  switch (made.format) {
+    case Format::onnx:
+      NNEX_TRY(write_onnx(made, path, options, report));
+      break;
+    case Format::nnef:
+      NNEX_TRY(write_nnef(made, path, options, report));
+      break;
+    case Format::webnn:
+      NNEX_TRY(write_webnn(made, path, options, report));
+      break;
+    case Format::cvm:
+      NNEX_TRY(write_cvm(made, path, options, report));
+      break;
+  }
+  report.notes = std::move(made.notes);
+  std::error_code none;
+  for (const std::string& file : report.files)
+    if (const auto size = fs::file_size(file, none); !none) report.bytes += static_cast<int64_t>(size);
+  return report;
+}
+
+Result<Format> target(const std::string& path, const SaveOptions& options) {
+  if (!options.format) return format_of_path(path);
+  if (*options.format > Format::cvm)
+    return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(*options.format)));
+  return *options.format;
+}
+
+// ---- Conversion
+
+Result<ir::Graph> graph_of(const Recognised& model, const LoadOptions& load) {
+  NNEX_ASSIGN(ir::Graph graph, read_model(model, load));
+  NNEX_TRY(fix_symbols(graph, load.symbols));
+  return graph;
+}
+
+/// Where nothing else is asked for, a model of the provisional draft becomes one of 1.0 as a text: names, labels and
+/// fragments stay. Nothing: another model.
+Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOptions& o) {
+  if (o.load.nnef.dialect != NnefDialect::automatic || !o.load.symbols.empty() || !o.load.shapes.empty() ||
+      o.load.weight_seed || !o.save.name.empty() || o.load.nnef.expand_compounds)
+    return std::optional<Made>();
+  NNEX_ASSIGN(const auto files, open_nnef(model, o.load));
+  if (!files || !files->has("graph.nnef")) return std::optional<Made>();
+  NNEX_ASSIGN(auto upgraded, nnef_format::upgraded_model(*files));
+  if (!upgraded) return std::optional<Made>();
+  Made out;
+  out.format = Format::nnef;
+  out.nnef = std::move(upgraded->model);
+  out.notes = {"of the provisional draft of 2017, upgraded to 1.0"};
+  out.notes.insert(out.notes.end(), upgraded->notes.begin(), upgraded->notes.end());
+  return std::optional(std::move(out));
+}
+
+/// What a standard cannot say, it may say by the bodies of NNEF's compound operations: that is tried.
+Error with_hint(Error e, const Recognised& model, Format format, const ConvertOptions& o, const std::string& name) {
+  if (e.code() != Code::unsupported || o.load.nnef.expand_compounds || format == Format::nnef) return e;
+  LoadOptions load = o.load;
+  load.nnef.expand_compounds = true;
+  auto graph = graph_of(model, load);
+  if (!graph.ok() || !nnef_format::find_property(*graph, nnef_format::kVariablesProperty) ||
+      !make(std::move(*graph), format, o.save, name).ok())
+    return e;
+  return Error(e.code(), e.message() + "\n  --expand-compounds helps: compound operations are written by their bodies")
+      .at(e.where());
+}
+
+Result<Made> converted(const ModelSource& source, Format format, const ConvertOptions& o, const std::string& name) {
+  NNEX_ASSIGN(const Recognised model, recognise(source));
+  if (format == Format::webnn && model.format == ModelFormat::webnn) {
+    Made out;
+    out.format = format;
+    NNEX_ASSIGN(out.webnn, read_program(model, o.load));
+    NNEX_TRY(ml::graph_of(out.webnn));
+    return out;
+  }
+  if (format == Format::nnef) {
+    NNEX_ASSIGN(auto upgraded, upgrade(model, o));
+    if (upgraded) return std::move(*upgraded);
+  }
+  NNEX_ASSIGN(ir::Graph graph, graph_of(model, o.load));
+  auto made = make(std::move(graph), format, o.save, name);
+  if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
+  return made;
+}
+
+// ---- Memory
+
+Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnForm form) {
+  const ml::WeightFile weights(program);
+  std::vector<NamedBytes> out;
+  switch (form) {
+    case WebnnForm::script: {
+      NNEX_ASSIGN(std::string text, ml::script_text(program, weights, "model"));
+      out.push_back({"model.js", std::move(text)});
+      return out;
+    }
+    case WebnnForm::module: {
+      NNEX_ASSIGN(std::string text, ml::module_text(program, weights, "model.weights"));
+      out.push_back({"model.mjs", std::move(text)});
+      break;
+    }
+    case WebnnForm::program:
+      out.push_back({"model.webnn", ml::program_text(program, weights, "model.weights")});
+      break;
+    default:
+      return Error(Code::invalid_argument, fmt::format("no form {} of WebNN", static_cast<int>(form)));
+  }
+  if (!weights.empty()) out.push_back({"model.weights", weights.bytes()});
+  return out;
+}
+
+Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, NnefPacking packing) {
+  std::vector<NamedBytes> out;
+  switch (packing) {
+    case NnefPacking::folder:
+      return nnef_format::model_files(model);
+    case NnefPacking::tar:
+    case NnefPacking::tgz: {
+      const bool packed = packing == NnefPacking::tgz;
+      NNEX_ASSIGN(std::string bytes, nnef_format::archive_bytes(model, packed));
+      out.push_back({packed ? "model.tgz" : "model.tar", std::move(bytes)});
+      return out;
+    }
+  }
+  return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
+}
+
+Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) {
+  std::vector<NamedBytes> out;
+  switch (made.format) {
+    case Format::nnef:
+      return nnef_bytes(made.nnef, options.nnef.packing);
+    case Format::webnn:
+      return webnn_bytes(made.webnn, options.webnn.form);
+    case Format::cvm:
+      out.push_back({"symbol", std::move(made.cvm.symbol)});
+      out.push_back({"params", std::move(made.cvm.params)});
+      return out;
+    case Format::onnx:
+      break;
+  }
+  out.push_back({"model.onnx", made.onnx.model.text()});
+  if (made.onnx.external_name.empty()) return out;
+  out.push_back({made.onnx.external_name, {}});
+  for (std::string_view piece : made.onnx.external) out.back().bytes += piece;
+  return out;
+}
+
+}  // namespace
+
+Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options) {
+  return guarded([&]() -> Result<SaveReport> {
+    NNEX_ASSIGN(const Format format, target(path, options.save));
+    NNEX_TRY(check_path(path, format, options.save));
+    NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
+    return write(std::move(made), path, options.save);
+  });
+}
+
+Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveOptions& options) {
+  return guarded([&]() -> Result<SaveReport> {
+    NNEX_ASSIGN(const Format format, target(path, options));
+    NNEX_TRY(check_path(path, format, options));
+    NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
+    return write(std::move(made), path, options);
+  });
+}
+
+Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options) {
+  return guarded([&]() -> Result<std::vector<NamedBytes>> {
+    NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, "model.onnx"));
+    return bytes_of(std::move(made), options);
+  });
+}
+
+}  // namespace nnex

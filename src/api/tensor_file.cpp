@@ -1,0 +1,156 @@
+#include "nnex/tensor_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "api/json_tensor.h"
+#include "api/numpy.h"
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "run/guarded.h"
+#include "standards/nnef/read_tensor.h"
+#include "standards/onnx/read_proto.h"
+
+namespace nnex {
+namespace {
+
+struct Ending {
+  std::string_view text;
+  TensorFormat format;
+};
+constexpr std::array<Ending, 5> kEndings = {{{".npy", TensorFormat::npy},
+                                             {".npz", TensorFormat::npz},
+                                             {".pb", TensorFormat::onnx},
+                                             {".dat", TensorFormat::nnef},
+                                             {".json", TensorFormat::json}}};
+
+ContainerLimits limits_of(int64_t archive_limit, int64_t archive_ratio) {
+  ContainerLimits limits;
+  if (archive_limit > 0) limits.bytes = static_cast<uint64_t>(archive_limit);
+  if (archive_ratio > 0) limits.growth = static_cast<uint64_t>(archive_ratio);
+  return limits;
+}
+
+Result<Tensor> read_onnx(std::string_view bytes) {
+  auto owner = std::make_shared<const std::string>(bytes);
+  NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, Type::tensor(DType::none), {owner, nullptr}));
+  if (v.value.tensor()) return std::move(*v.value.tensor());
+  return Error(Code::unreadable, fmt::format("found a {}; needed a tensor", v.value.text()));
+}
+
+Result<Tensor> read_nnef(std::string_view bytes) {
+  auto owner = std::make_shared<const std::string>(bytes);
+  NNEX_ASSIGN(const nnef_format::TensorFile file, nnef_format::read_tensor_file(*owner, owner));
+  return file.header.quantized() ? nnef_format::real_items(file) : nnef_format::items(file);
+}
+
+Result<Tensor> only_array(std::string_view bytes) {
+  NNEX_ASSIGN(auto arrays, read_npz("", bytes));
+  if (arrays.size() == 1) return std::move(arrays.begin()->second);
+  return Error(Code::invalid_argument,
+               fmt::format("found {} arrays; needed one (read_tensors reads all)", arrays.size()));
+}
+
+Result<Tensor> read_json(std::string_view bytes) {
+  NNEX_ASSIGN(const auto lists, parse_json(bytes));
+  return tensor_of(lists, DType::f32, false);
+}
+
+Error unknown_ending(std::string_view what, const std::string& path) {
+  return Error(Code::invalid_argument,
+               fmt::format("cannot {} '{}': needed a name that ends in .npy, .npz, .pb, .dat or .json", what, path));
+}
+
+}  // namespace
+
+std::optional<TensorFormat> tensor_format_of(std::string_view path) {
+  for (const Ending& e : kEndings)
+    if (path.ends_with(e.text)) return e.format;
+  return std::nullopt;
+}
+
+Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes) {
+  return guarded([&]() -> Result<Tensor> {
+    switch (format) {
+      case TensorFormat::npy:
+        return read_npy(bytes);
+      case TensorFormat::npz:
+        return only_array(bytes);
+      case TensorFormat::onnx:
+        return read_onnx(bytes);
+      case TensorFormat::nnef:
+        return read_nnef(bytes);
+      case TensorFormat::json:
+        return read_json(bytes);
+    }
+    return Error(Code::invalid_argument, "no such format of tensors");
+  });
+}
+
+Result<Tensor> read_tensor(const std::string& path) {
+  const auto format = tensor_format_of(path);
+  if (!format) return unknown_ending("read", path);
+  NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
+  auto t = tensor_from_bytes(*format, file.bytes());
+  if (!t.ok()) return std::move(t).error().at(path);
+  return t;
+}
+
+Result<std::map<std::string, Tensor>> read_tensors(const std::string& path, int64_t archive_limit,
+                                                   int64_t archive_ratio) {
+  return guarded([&]() -> Result<std::map<std::string, Tensor>> {
+    NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
+    return read_npz(path, file.bytes(), limits_of(archive_limit, archive_ratio));
+  });
+}
+
+Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::string_view name) {
+  return guarded([&]() -> Result<std::string> {
+    if (!t.data() && t.count() > 0)
+      return Error(Code::invalid_argument, fmt::format("'{}' is a tensor without memory", name));
+    switch (format) {
+      case TensorFormat::npy:
+        return npy_bytes(t, name);
+      case TensorFormat::npz:
+        return npz_bytes({{std::string(name), t}});
+      case TensorFormat::onnx:
+        return onnx_format::write_tensor(t, std::string(name));
+      case TensorFormat::nnef: {
+        NNEX_ASSIGN(const nnef_format::TensorBytes file, nnef_format::write_tensor_file(t));
+        return file.joined();
+      }
+      case TensorFormat::json: {
+        NNEX_ASSIGN(const auto lists, lists_of(t));
+        return lists.dump() + "\n";
+      }
+    }
+    return Error(Code::invalid_argument, "no such format of tensors");
+  });
+}
+
+Status write_tensor(const std::string& path, const Tensor& t, std::string_view name, Existing existing) {
+  const auto format = tensor_format_of(path);
+  if (!format) return unknown_ending("save to", path);
+  if (*format == TensorFormat::nnef) {  // in two pieces: its items may be many
+    NNEX_ASSIGN(const nnef_format::TensorBytes file, nnef_format::write_tensor_file(t));
+    NNEX_ASSIGN(FileWriter writer, FileWriter::create(path, existing));
+    NNEX_TRY(writer.write({file.header.data(), file.header.size()}));
+    NNEX_TRY(writer.write(file.data));
+    return writer.commit();
+  }
+  NNEX_ASSIGN(const std::string bytes, tensor_bytes(t, *format, name));
+  return write_file(path, bytes, existing);
+}
+
+Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors, Existing existing) {
+  if (tensor_format_of(path) != TensorFormat::npz)
+    return Error(Code::invalid_argument,
+                 fmt::format("cannot save several tensors to '{}': needed a name that ends in .npz", path));
+  std::vector<std::pair<std::string, Tensor>> arrays;
+  for (const NamedTensor& t : tensors) arrays.emplace_back(t.name, t.tensor);
+  NNEX_ASSIGN(const std::string bytes, npz_bytes(arrays));
+  return write_file(path, bytes, existing);
+}
+
+}  // namespace nnex

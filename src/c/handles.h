@@ -1,0 +1,122 @@
+#pragma once
+// What stands behind the handles of nnex.h, and the way in and out of C: no exception and no C++ type crosses.
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nnex.h"
+#include "nnex/check.h"
+#include "nnex/custom.h"
+#include "nnex/inspect.h"
+#include "nnex/load.h"
+#include "nnex/model.h"
+#include "nnex/save.h"
+#include "nnex/source.h"
+
+struct nnex_error {
+  nnex_code code;
+  std::string code_name, message, where, webnn_name, text;
+};
+
+struct nnex_value {
+  explicit nnex_value(nnex::Value v) : value(std::move(v)), text(value.text()) {}
+  nnex::Value value;
+  std::string text;  ///< What nnex_value_text() gives.
+};
+
+struct nnex_source {
+  nnex::ModelSource source;
+};
+
+struct nnex_load_options {
+  nnex::LoadOptions options;
+};
+
+struct nnex_port {
+  nnex::PortInfo info;
+};
+
+struct nnex_model {
+  nnex::Model model;
+  std::vector<nnex_port> inputs, outputs, states;
+};
+
+struct nnex_session {
+  nnex::Model model;
+  nnex::Session session;
+  std::vector<nnex::NodeTime> nodes;  ///< Of the last run.
+  bool profiled = false;
+};
+
+struct nnex_report {
+  nnex::CheckReport report;
+  std::vector<nnex::Fault> all;  ///< Faults, then notes.
+};
+
+struct nnex_inspection {
+  nnex::Inspection inspection;
+  std::vector<nnex_port> inputs, outputs;
+  std::string format;
+};
+
+struct nnex_files {
+  std::vector<nnex::NamedBytes> files;
+};
+
+namespace nnex::c {
+
+/// A C++ failure as a C object.
+nnex_error* error_of(const Error& error);
+nnex_error* invalid(const char* call, const char* message);
+nnex_error* no_memory();
+/// The C++ form of an error that a callback returned, which is freed.
+Error taken(nnex_error* error);
+
+std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
+/// The options behind a handle that may be null.
+inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
+/// A struct of the caller's, of which it knows the first `size` bytes; what it does not know is 0.
+template <class T>
+T known(const T* given) {
+  T all{};
+  if (given) __builtin_memcpy(&all, given, given->size < sizeof(T) ? given->size : sizeof(T));
+  return all;
+}
+
+inline Status status_of(nnex_error* e) {
+  if (!e) return {};
+  return taken(e);
+}
+
+/// Runs the body of a function of the interface: what it returns, or throws, becomes an error.
+template <class F>
+nnex_error* guarded(F&& body) noexcept {
+  try {
+    Status s = body();
+    return s.ok() ? nullptr : error_of(s.error());
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::exception& e) {
+    try {
+      return error_of(Error(Code::internal, e.what()));
+    } catch (...) {
+      return no_memory();
+    }
+  } catch (...) {
+    return no_memory();
+  }
+}
+
+/// "found NULL for 'session'"
+inline Error null_argument(const char* argument) {
+  return {Code::invalid_argument, std::string("found NULL for '") + argument + "'"};
+}
+
+}  // namespace nnex::c
+
+/// Refuses NULL in a function that returns nnex_error* through guarded().
+#define NNEX_C_NEED(argument) \
+  if (!(argument)) return ::nnex::c::null_argument(#argument)

@@ -1,0 +1,265 @@
+// Models and sessions of the C interface.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "c/handles.h"
+
+namespace nnex::c {
+
+std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos) {
+  std::vector<nnex_port> ports;
+  for (const PortInfo& info : infos) ports.push_back({info});
+  return ports;
+}
+
+namespace {
+
+const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index) {
+  return index < ports.size() ? &ports[index] : nullptr;
+}
+
+/// Asks the caller every few milliseconds whether a run shall go on.
+class Watch {
+ public:
+  Watch(bool (*cancelled)(void*), void* context) {
+    if (cancelled)
+      thread_ = std::thread([this, cancelled, context] {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (!over_ && !flag_) {
+          lock.unlock();
+          if (cancelled(context)) flag_ = true;
+          lock.lock();
+          changed_.wait_for(lock, std::chrono::milliseconds(2), [&] { return over_; });
+        }
+      });
+  }
+  ~Watch() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  const std::atomic<bool>* flag() const { return thread_.joinable() ? &flag_ : nullptr; }
+
+ private:
+  std::atomic<bool> flag_ = false;
+  bool over_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
+
+Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count) {
+  if (!values && count) return null_argument("inputs");
+  std::vector<Value> all;
+  for (size_t i = 0; i < count; ++i) {
+    if (!values[i]) return null_argument("inputs[]");
+    all.push_back(values[i]->value);
+  }
+  return all;
+}
+
+template <class Run>
+Status run(nnex_session* session, const nnex_run_options* given, Run&& body) {
+  const nnex_run_options o = known(given);
+  if (o.timeout_ns < 0)
+    return Error(Code::invalid_argument,
+                 "found a timeout of " + std::to_string(o.timeout_ns) + " ns; needed 0 or more");
+  const Watch watch(o.cancelled, o.context);
+  RunOptions options;
+  options.cancel = watch.flag();
+  if (o.timeout_ns) options.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.timeout_ns);
+  Status s = body(options);
+  if (session->profiled) session->nodes = session->session.nodes();
+  return s;
+}
+
+}  // namespace
+}  // namespace nnex::c
+
+using namespace nnex;
+using namespace nnex::c;
+
+extern "C" {
+
+nnex_error* nnex_model_load(const nnex_source* source, const nnex_load_options* options, nnex_model** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    auto model = load_model(source->source, options_of(options));
+    if (!model.ok()) return std::move(model).error();
+    auto inputs = ports_of(model->inputs()), outputs = ports_of(model->outputs()), states = ports_of(model->states());
+    *out = new nnex_model{std::move(*model), std::move(inputs), std::move(outputs), std::move(states)};
+    return {};
+  });
+}
+
+nnex_error* nnex_model_load_path(const char* path, const nnex_load_options* options, nnex_model** out) {
+  if (out) *out = nullptr;
+  nnex_source* source = nullptr;
+  nnex_error* e = nnex_source_path(path, &source);
+  if (!e) e = nnex_model_load(source, options, out);
+  nnex_source_free(source);
+  return e;
+}
+
+nnex_error* nnex_model_load_memory(const void* bytes, size_t size, const nnex_load_options* options, nnex_model** out) {
+  if (out) *out = nullptr;
+  nnex_source* source = nullptr;
+  nnex_error* e = nnex_source_memory(bytes, size, nullptr, &source);
+  if (!e) e = nnex_model_load(source, options, out);
+  nnex_source_free(source);
+  return e;
+}
+
+void nnex_model_free(nnex_model* model) { delete model; }
+
+size_t nnex_model_inputs(const nnex_model* m) { return m ? m->inputs.size() : 0; }
+size_t nnex_model_outputs(const nnex_model* m) { return m ? m->outputs.size() : 0; }
+size_t nnex_model_states(const nnex_model* m) { return m ? m->states.size() : 0; }
+const nnex_port* nnex_model_input(const nnex_model* m, size_t i) { return m ? port_at(m->inputs, i) : nullptr; }
+const nnex_port* nnex_model_output(const nnex_model* m, size_t i) { return m ? port_at(m->outputs, i) : nullptr; }
+const nnex_port* nnex_model_state(const nnex_model* m, size_t i) { return m ? port_at(m->states, i) : nullptr; }
+
+const char* nnex_port_name(const nnex_port* p) { return p ? p->info.name.c_str() : nullptr; }
+const char* nnex_port_type(const nnex_port* p) { return p ? p->info.type.c_str() : nullptr; }
+nnex_dtype nnex_port_dtype(const nnex_port* p) { return p ? static_cast<nnex_dtype>(p->info.dtype) : NNEX_NONE; }
+int nnex_port_rank(const nnex_port* p) {
+  return p && p->info.known_rank ? static_cast<int>(p->info.extents.size()) : -1;
+}
+int64_t nnex_port_extent(const nnex_port* p, size_t axis) {
+  return p && axis < p->info.extents.size() ? p->info.extents[axis] : -1;
+}
+const char* nnex_port_dimension(const nnex_port* p, size_t axis) {
+  return p && axis < p->info.dims.size() ? p->info.dims[axis].c_str() : nullptr;
+}
+
+nnex_error* nnex_session_make(const nnex_model* model, const nnex_session_options* options, nnex_session** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(model);
+    NNEX_C_NEED(out);
+    const nnex_session_options o = known(options);
+    if (o.threads < 0)
+      return Error(Code::invalid_argument, "found " + std::to_string(o.threads) + " threads; needed 0 or more");
+    SessionOptions s;
+    s.threads = o.threads;
+    s.seed = o.seed;
+    *out = new nnex_session{model->model, model->model.session(s), {}, false};
+    return {};
+  });
+}
+
+void nnex_session_free(nnex_session* session) { delete session; }
+
+nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count, nnex_value** outputs,
+                             size_t output_count, const nnex_run_options* options) {
+  for (size_t i = 0; outputs && i < output_count; ++i) outputs[i] = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    if (!outputs && output_count) return null_argument("outputs");
+    auto in = values_of(inputs, input_count);
+    if (!in.ok()) return std::move(in).error();
+    const size_t gives = session->model.outputs().size();
+    if (output_count != gives)
+      return Error(Code::invalid_argument, "found room for " + std::to_string(output_count) +
+                                               " outputs; the model gives " + std::to_string(gives));
+    return run(session, options, [&](const RunOptions& o) -> Status {
+      auto made = session->session.run(*in, o);
+      if (!made.ok()) return std::move(made).error();
+      std::vector<std::unique_ptr<nnex_value>> handles;
+      for (Value& v : *made) handles.push_back(std::make_unique<nnex_value>(std::move(v)));
+      for (size_t i = 0; i < gives; ++i) outputs[i] = handles[i].release();
+      return {};
+    });
+  });
+}
+
+nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inputs, size_t input_count,
+                                  nnex_value* const* outputs, size_t output_count, const nnex_run_options* options) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    auto in = values_of(inputs, input_count);
+    if (!in.ok()) return std::move(in).error();
+    if (!outputs && output_count) return null_argument("outputs");
+    std::vector<Tensor> out;
+    for (size_t i = 0; i < output_count; ++i) {
+      Tensor* t = outputs[i] ? outputs[i]->value.tensor() : nullptr;
+      if (!t) return Error(Code::invalid_argument, "output " + std::to_string(i) + ": found no tensor to write into");
+      if (!t->writable())
+        return Error(Code::invalid_argument, "output " + std::to_string(i) + ": found " + outputs[i]->text +
+                                                 ", which others share; needed a tensor that may be written");
+      // The handle keeps the bytes; the run gets them as the caller's.
+      out.push_back(Tensor::borrow_mutable(t->dtype(), t->shape(), t->mutable_data()));
+    }
+    return run(session, options, [&](const RunOptions& o) { return session->session.run_into(*in, out, o); });
+  });
+}
+
+nnex_error* nnex_session_prepare(nnex_session* session) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    return session->session.prepare();
+  });
+}
+
+nnex_error* nnex_session_state(const nnex_session* session, const char* label, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    NNEX_C_NEED(label);
+    NNEX_C_NEED(out);
+    auto value = session->session.state(label);
+    if (!value.ok()) return std::move(value).error();
+    *out = new nnex_value(std::move(*value));
+    return {};
+  });
+}
+
+nnex_error* nnex_session_set_state(nnex_session* session, const char* label, const nnex_value* value) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    NNEX_C_NEED(label);
+    NNEX_C_NEED(value);
+    return session->session.set_state(label, value->value);
+  });
+}
+
+nnex_error* nnex_session_reset_states(nnex_session* session) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    return session->session.reset_states();
+  });
+}
+
+int64_t nnex_session_memory(const nnex_session* session) { return session ? session->session.memory() : 0; }
+
+void nnex_session_profile(nnex_session* session, bool on) {
+  if (!session) return;
+  session->profiled = on;
+  session->session.profile(on);
+}
+size_t nnex_session_nodes(const nnex_session* session) { return session ? session->nodes.size() : 0; }
+bool nnex_session_node(const nnex_session* session, size_t index, const char** place, const char** op,
+                       const char** kernel, double* start_us, double* us) {
+  if (!session || index >= session->nodes.size()) return false;
+  const NodeTime& n = session->nodes[index];
+  if (place) *place = n.place.c_str();
+  if (op) *op = n.op.c_str();
+  if (kernel) *kernel = n.kernel.c_str();
+  if (start_us) *start_us = n.start_us;
+  if (us) *us = n.us;
+  return true;
+}
+
+}  // extern "C"

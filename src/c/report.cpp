@@ -1,0 +1,184 @@
+// Checking, inspecting and converting through the C interface.
+
+#include <algorithm>
+#include <iterator>
+
+#include "c/handles.h"
+
+namespace nnex::c {
+namespace {
+
+constexpr std::pair<Format, const char*> kFormats[] = {
+    {Format::onnx, "onnx"}, {Format::nnef, "nnef"}, {Format::webnn, "webnn"}, {Format::cvm, "cvm"}};
+
+Result<Format> format_named(std::string_view word) {
+  std::string known;
+  for (const auto& [format, text] : kFormats) {
+    if (text == word) return format;
+    known += (known.empty() ? "" : ", ") + std::string(text);
+  }
+  return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed " + known);
+}
+
+Result<SaveOptions> save_options(const nnex_save_options* given) {
+  const nnex_save_options o = known(given);
+  SaveOptions s;
+  if (o.format) {
+    auto format = format_named(o.format);
+    if (!format.ok()) return std::move(format).error();
+    s.format = *format;
+  }
+  if (o.name) s.name = o.name;
+  s.custom = o.custom;
+  s.overwrite = o.overwrite ? Overwrite::replace : Overwrite::refuse;
+  s.onnx.external_data = o.external_data;
+  s.nnef.keep_fragments = o.keep_fragments;
+  return s;
+}
+
+const Fault* fault_at(const nnex_report* r, size_t i) { return r && i < r->all.size() ? &r->all[i] : nullptr; }
+/// One of the texts of a fault.
+const char* text_of(const nnex_report* r, size_t i, std::string Fault::*text) {
+  const Fault* f = fault_at(r, i);
+  return f ? (f->*text).c_str() : nullptr;
+}
+
+const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t i) {
+  return i < ports.size() ? &ports[i] : nullptr;
+}
+
+}  // namespace
+}  // namespace nnex::c
+
+using namespace nnex;
+using namespace nnex::c;
+
+extern "C" {
+
+nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* options, nnex_report** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    auto report = check(source->source, options_of(options));
+    if (!report.ok()) return std::move(report).error();
+    std::vector<Fault> all = report->faults;
+    all.insert(all.end(), report->notes.begin(), report->notes.end());
+    *out = new nnex_report{std::move(*report), std::move(all)};
+    return {};
+  });
+}
+
+bool nnex_report_sound(const nnex_report* r) { return r && r->report.sound(); }
+size_t nnex_report_faults(const nnex_report* r) { return r ? r->all.size() : 0; }
+nnex_severity nnex_report_severity(const nnex_report* r, size_t i) {
+  const Fault* f = fault_at(r, i);
+  return f ? static_cast<nnex_severity>(f->severity) : NNEX_NOTE;
+}
+nnex_code nnex_report_code(const nnex_report* r, size_t i) {
+  const Fault* f = fault_at(r, i);
+  return f ? static_cast<nnex_code>(f->code) : NNEX_INVALID_ARGUMENT;
+}
+const char* nnex_report_where(const nnex_report* r, size_t i) { return text_of(r, i, &Fault::where); }
+const char* nnex_report_message(const nnex_report* r, size_t i) { return text_of(r, i, &Fault::message); }
+const char* nnex_report_rule(const nnex_report* r, size_t i) { return text_of(r, i, &Fault::rule); }
+const char* nnex_report_found(const nnex_report* r, size_t i) { return text_of(r, i, &Fault::found); }
+const char* nnex_report_needed(const nnex_report* r, size_t i) { return text_of(r, i, &Fault::needed); }
+void nnex_report_free(nnex_report* r) { delete r; }
+
+nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* options, nnex_inspection** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    auto found = inspect(source->source, options_of(options));
+    if (!found.ok()) return std::move(found).error();
+    auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs);
+    const auto* named =
+        std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& f) { return f.first == found->format; });
+    std::string format = named->second;
+    *out = new nnex_inspection{std::move(*found), std::move(inputs), std::move(outputs), std::move(format)};
+    return {};
+  });
+}
+
+const char* nnex_inspection_format(const nnex_inspection* i) { return i ? i->format.c_str() : nullptr; }
+const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key) {
+  if (!i || !key) return nullptr;
+  const std::string_view k = key;
+  if (k == "graph_name") return i->inspection.graph_name.c_str();
+  if (k == "producer") return i->inspection.producer.c_str();
+  if (k == "producer_version") return i->inspection.producer_version.c_str();
+  for (const MetadataEntry& e : i->inspection.metadata)
+    if (e.key == k) return e.text.c_str();
+  return nullptr;
+}
+size_t nnex_inspection_inputs(const nnex_inspection* i) { return i ? i->inputs.size() : 0; }
+size_t nnex_inspection_outputs(const nnex_inspection* i) { return i ? i->outputs.size() : 0; }
+const nnex_port* nnex_inspection_input(const nnex_inspection* i, size_t k) {
+  return i ? port_at(i->inputs, k) : nullptr;
+}
+const nnex_port* nnex_inspection_output(const nnex_inspection* i, size_t k) {
+  return i ? port_at(i->outputs, k) : nullptr;
+}
+size_t nnex_inspection_operators(const nnex_inspection* i) { return i ? i->inspection.operators.size() : 0; }
+const char* nnex_inspection_operator(const nnex_inspection* i, size_t k, int64_t* nodes) {
+  if (nodes) *nodes = 0;
+  if (!i || k >= i->inspection.operators.size()) return nullptr;
+  if (nodes) *nodes = i->inspection.operators[k].nodes;
+  return i->inspection.operators[k].name.c_str();
+}
+int64_t nnex_inspection_nodes(const nnex_inspection* i) { return i ? i->inspection.nodes : 0; }
+int64_t nnex_inspection_parameters(const nnex_inspection* i) { return i ? i->inspection.parameters : 0; }
+int64_t nnex_inspection_parameter_bytes(const nnex_inspection* i) { return i ? i->inspection.parameter_bytes : 0; }
+const char* nnex_inspection_multiply_adds(const nnex_inspection* i) {
+  return i ? i->inspection.multiply_adds.c_str() : nullptr;
+}
+void nnex_inspection_free(nnex_inspection* i) { delete i; }
+
+nnex_error* nnex_convert(const nnex_source* source, const char* path, const nnex_load_options* load,
+                         const nnex_save_options* save) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(path);
+    auto saving = save_options(save);
+    if (!saving.ok()) return std::move(saving).error();
+    ConvertOptions o;
+    o.load = options_of(load);
+    o.save = std::move(*saving);
+    auto report = convert(source->source, path, o);
+    return report.ok() ? Status() : Status(std::move(report).error());
+  });
+}
+
+nnex_error* nnex_convert_to_memory(const nnex_source* source, const nnex_load_options* load,
+                                   const nnex_save_options* save, nnex_files** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    auto saving = save_options(save);
+    if (!saving.ok()) return std::move(saving).error();
+    if (!saving->format) return Error(Code::invalid_argument, "found no save->format; needed onnx, nnef, webnn or cvm");
+    auto graph = load_graph(source->source, options_of(load));
+    if (!graph.ok()) return std::move(graph).error();
+    auto files = to_bytes(*graph, *saving->format, *saving);
+    if (!files.ok()) return std::move(files).error();
+    *out = new nnex_files{std::move(*files)};
+    return {};
+  });
+}
+
+size_t nnex_files_count(const nnex_files* f) { return f ? f->files.size() : 0; }
+const char* nnex_files_name(const nnex_files* f, size_t i) {
+  return f && i < f->files.size() ? f->files[i].name.c_str() : nullptr;
+}
+const void* nnex_files_data(const nnex_files* f, size_t i, size_t* size) {
+  if (size) *size = 0;
+  if (!f || i >= f->files.size()) return nullptr;
+  if (size) *size = f->files[i].bytes.size();
+  return f->files[i].bytes.data();
+}
+void nnex_files_free(nnex_files* f) { delete f; }
+
+}  // extern "C"

@@ -1,0 +1,306 @@
+// Tensors and other values of the C interface.
+
+#include <cstring>
+#include <memory>
+
+#include "c/dlpack.h"
+#include "c/handles.h"
+
+namespace nnex::c {
+namespace {
+
+constexpr size_t kMaxRank = 1024;
+
+Result<DType> element_type(nnex_dtype dtype) {
+  if (dtype <= NNEX_NONE || dtype > NNEX_STR)
+    return Error(Code::invalid_argument, "found no element type (" + std::to_string(static_cast<int>(dtype)) + ")");
+  return static_cast<DType>(dtype);
+}
+
+Result<Shape> shape_of(size_t rank, const int64_t* extents) {
+  if (rank > kMaxRank || (rank && !extents))
+    return Error(Code::invalid_argument,
+                 "found a rank of " + std::to_string(rank) + (extents ? "" : " without extents"));
+  Shape shape(std::span<const int64_t>(extents, rank));
+  for (int64_t e : shape)
+    if (e < 0) return Error(Code::invalid_argument, "found shape " + shape.text() + "; needed extents of 0 or more");
+  if (!shape.checked_count()) return Error(Code::limit, "a shape of " + shape.text() + " is too large");
+  return shape;
+}
+
+const Tensor* tensor_of(const nnex_value* v) { return v ? v->value.tensor() : nullptr; }
+
+/// Owner of a caller's memory: tells the caller when it goes. It is armed last, when nothing can fail any more, so that
+/// memory stays the caller's where a function fails.
+struct Owner {
+  void (*release)(void* context) = nullptr;
+  void* context = nullptr;
+
+  Owner() = default;
+  ~Owner() {
+    if (release) release(context);
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+};
+
+/// DLPack's (type code, bits) of an element type; nothing: it has none.
+std::optional<DlDataType> dl_type(DType t) {
+  const auto bits_of = static_cast<uint8_t>(bits(t));
+  if (t == DType::bf16) return DlDataType{kDlBfloat, 16, 1};
+  if (is_float(t)) return DlDataType{kDlFloat, bits_of, 1};
+  if (is_signed_int(t) && bits_of >= 8) return DlDataType{kDlInt, bits_of, 1};
+  if (is_unsigned_int(t) && bits_of >= 8) return DlDataType{kDlUint, bits_of, 1};
+  if (t == DType::boolean) return DlDataType{kDlBool, 8, 1};
+  if (is_complex(t)) return DlDataType{kDlComplex, bits_of, 1};
+  return std::nullopt;
+}
+
+Result<DType> type_of(DlDataType d) {
+  for (int t = static_cast<int>(DType::f64); t < static_cast<int>(DType::str); ++t)
+    if (const auto mine = dl_type(static_cast<DType>(t)); mine && *mine == d) return static_cast<DType>(t);
+  return Error(Code::unsupported, "a DLPack tensor of type code " + std::to_string(d.code) + ", " +
+                                      std::to_string(d.bits) + " bits, " + std::to_string(d.lanes) + " lanes");
+}
+
+/// What a DLManagedTensor of ours keeps.
+struct Exported {
+  DLManagedTensor managed;
+  Tensor tensor;
+  std::vector<int64_t> extents, strides;
+};
+
+}  // namespace
+}  // namespace nnex::c
+
+using namespace nnex;
+using namespace nnex::c;
+
+extern "C" {
+
+nnex_error* nnex_tensor_make(nnex_dtype dtype, size_t rank, const int64_t* extents, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    auto type = element_type(dtype);
+    if (!type.ok()) return std::move(type).error();
+    auto shape = shape_of(rank, extents);
+    if (!shape.ok()) return std::move(shape).error();
+    auto t = Tensor::make(*type, std::move(*shape));
+    if (!t.ok()) return std::move(t).error();
+    if (t->bytes() > 0 && *type != DType::str) std::memset(t->mutable_data(), 0, static_cast<size_t>(t->bytes()));
+    *out = new nnex_value(Value(std::move(*t)));
+    return {};
+  });
+}
+
+nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const int64_t* extents, void* data,
+                               void (*release)(void*), void* context, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    auto type = element_type(dtype);
+    if (!type.ok()) return std::move(type).error();
+    if (*type == DType::str)
+      return Error(Code::invalid_argument, "texts cannot be borrowed; nnex_tensor_strings copies them");
+    auto shape = shape_of(rank, extents);
+    if (!shape.ok()) return std::move(shape).error();
+    if (!data && shape->count() > 0) return null_argument("data");
+    auto owner = release ? std::make_shared<Owner>() : nullptr;
+    auto made = std::make_unique<nnex_value>(Tensor::borrow_mutable(*type, std::move(*shape), data, owner));
+    if (owner) owner->context = context, owner->release = release;
+    *out = made.release();
+    return {};
+  });
+}
+
+nnex_error* nnex_tensor_strings(size_t rank, const int64_t* extents, const char* const* texts, size_t count,
+                                nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    auto shape = shape_of(rank, extents);
+    if (!shape.ok()) return std::move(shape).error();
+    std::vector<std::string> all;
+    for (size_t i = 0; i < count; ++i) {
+      if (!texts || !texts[i]) return null_argument("texts");
+      all.emplace_back(texts[i]);
+    }
+    auto t = Tensor::from<std::string>(std::move(*shape), all);
+    if (!t.ok()) return std::move(t).error();
+    *out = new nnex_value(Value(std::move(*t)));
+    return {};
+  });
+}
+
+nnex_error* nnex_tensor_from_dlpack(DLManagedTensor* managed, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(managed);
+    NNEX_C_NEED(out);
+    const DlTensor& d = managed->dl_tensor;
+    if (d.device.device_type != kDlCpu)
+      return Error(Code::unsupported,
+                   "a DLPack tensor on device type " + std::to_string(d.device.device_type) + "; needed the CPU (1)");
+    auto type = type_of(d.dtype);
+    if (!type.ok()) return std::move(type).error();
+    if (d.ndim < 0) return Error(Code::invalid_argument, "found a rank of " + std::to_string(d.ndim));
+    auto shape = shape_of(static_cast<size_t>(d.ndim), d.shape);
+    if (!shape.ok()) return std::move(shape).error();
+    int64_t dense = 1;
+    for (int64_t a = shape->rank(); d.strides && shape->count() > 0 && a-- > 0; dense *= (*shape)[a])
+      if ((*shape)[a] != 1 && d.strides[a] != dense)
+        return Error(Code::unsupported, "a DLPack tensor whose axis " + std::to_string(a) + " has stride " +
+                                            std::to_string(d.strides[a]) + "; needed " + std::to_string(dense));
+    if (!d.data && shape->count() > 0) return null_argument("data");
+    auto owner = std::make_shared<Owner>();
+    char* const data = static_cast<char*>(d.data) + d.byte_offset;
+    auto made = std::make_unique<nnex_value>(Tensor::borrow(*type, std::move(*shape), data, owner));
+    owner->context = managed;
+    owner->release = [](void* context) {
+      auto* m = static_cast<DLManagedTensor*>(context);
+      if (m->deleter) m->deleter(m);
+    };
+    *out = made.release();
+    return {};
+  });
+}
+
+nnex_error* nnex_tensor_to_dlpack(const nnex_value* tensor, DLManagedTensor** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(tensor);
+    NNEX_C_NEED(out);
+    const Tensor* t = tensor_of(tensor);
+    if (!t) return Error(Code::invalid_argument, "found " + tensor->value.text() + "; needed a tensor");
+    const auto type = dl_type(t->dtype());
+    if (!type) return Error(Code::unsupported, "DLPack has no type " + std::string(name(t->dtype())));
+    auto e = std::make_unique<Exported>();
+    e->tensor = *t;
+    e->extents.assign(t->shape().begin(), t->shape().end());
+    e->strides.assign(e->extents.size(), 1);
+    for (size_t a = e->extents.size(); a-- > 1;) e->strides[a - 1] = t->count() ? e->strides[a] * e->extents[a] : 0;
+    DlTensor& d = e->managed.dl_tensor;
+    d.data = const_cast<std::byte*>(t->data());  // NOLINT: DLPack knows no constant tensors
+    d.device = {kDlCpu, 0};
+    d.ndim = static_cast<int32_t>(e->extents.size());
+    d.dtype = *type;
+    d.shape = e->extents.data();
+    d.strides = e->strides.data();
+    d.byte_offset = 0;
+    e->managed.manager_ctx = e.get();
+    e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
+    *out = &e.release()->managed;
+    return {};
+  });
+}
+
+nnex_kind nnex_value_kind(const nnex_value* v) {
+  if (!v || v->value.empty()) return NNEX_EMPTY;
+  if (v->value.tensor()) return NNEX_TENSOR;
+  if (v->value.sparse()) return NNEX_SPARSE;
+  if (v->value.sequence()) return NNEX_SEQUENCE;
+  return v->value.map() ? NNEX_MAP : NNEX_OPTIONAL;
+}
+
+const char* nnex_value_text(const nnex_value* v) { return v ? v->text.c_str() : nullptr; }
+
+size_t nnex_value_count(const nnex_value* v) {
+  switch (nnex_value_kind(v)) {
+    case NNEX_SPARSE:
+      return 2;
+    case NNEX_SEQUENCE:
+      return v->value.sequence()->items.size();
+    case NNEX_MAP:
+      return 1 + v->value.map()->values.size();
+    case NNEX_OPTIONAL:
+      return v->value.optional()->item ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+nnex_error* nnex_value_item(const nnex_value* v, size_t index, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(v);
+    NNEX_C_NEED(out);
+    if (index >= nnex_value_count(v))
+      return Error(Code::invalid_argument, "item " + std::to_string(index) + " of " + v->value.text() + ", which has " +
+                                               std::to_string(nnex_value_count(v)));
+    Value item;
+    if (const SparseTensor* s = v->value.sparse())
+      item = index == 0 ? s->values : s->indices;
+    else if (const Sequence* s = v->value.sequence())
+      item = s->items[index];
+    else if (const Map* m = v->value.map())
+      item = index == 0 ? Value(m->keys) : m->values[index - 1];
+    else
+      item = *v->value.optional()->item;
+    *out = new nnex_value(std::move(item));
+    return {};
+  });
+}
+
+nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    Sequence s;
+    for (size_t i = 0; i < count; ++i) {
+      if (!items || !items[i]) return null_argument("items");
+      s.items.push_back(items[i]->value);
+      if (const Tensor* t = s.items.back().tensor(); t && i == 0) s.element = t->dtype();
+    }
+    *out = new nnex_value(Value(std::move(s)));
+    return {};
+  });
+}
+
+nnex_error* nnex_value_share(const nnex_value* v, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(v);
+    NNEX_C_NEED(out);
+    *out = new nnex_value(v->value);
+    return {};
+  });
+}
+
+void nnex_value_free(nnex_value* v) { delete v; }
+
+nnex_dtype nnex_tensor_dtype(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t ? static_cast<nnex_dtype>(t->dtype()) : NNEX_NONE;
+}
+size_t nnex_tensor_rank(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t ? static_cast<size_t>(t->shape().rank()) : 0;
+}
+const int64_t* nnex_tensor_extents(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t ? t->shape().begin() : nullptr;
+}
+int64_t nnex_tensor_count(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t ? t->count() : 0;
+}
+size_t nnex_tensor_bytes(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t && t->dtype() != DType::str ? static_cast<size_t>(t->bytes()) : 0;
+}
+const void* nnex_tensor_data(const nnex_value* v) {
+  const Tensor* t = tensor_of(v);
+  return t && t->dtype() != DType::str ? t->data() : nullptr;
+}
+void* nnex_tensor_mutable_data(nnex_value* v) {
+  Tensor* t = v ? v->value.tensor() : nullptr;
+  return t && t->dtype() != DType::str && t->writable() ? t->mutable_data() : nullptr;
+}
+const char* nnex_tensor_string(const nnex_value* v, int64_t index) {
+  const Tensor* t = tensor_of(v);
+  if (!t || t->dtype() != DType::str || index < 0 || index >= t->count()) return nullptr;
+  return t->strings()[static_cast<size_t>(index)].c_str();
+}
+
+}  // extern "C"

@@ -1,0 +1,223 @@
+#include "graph/custom.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "graph/type_info.h"
+#include "graph/verify.h"
+
+namespace nnex {
+namespace {
+
+std::string shown(std::string_view domain, std::string_view name) {
+  return domain.empty() ? std::string(name) : fmt::format("{}:{}", domain, name);
+}
+
+/// Calls a function of the host: what it throws becomes an Error of that code, and all errors say whose they are.
+template <class F>
+auto from_host(std::string_view op, std::string_view doing, Code code, F&& f) -> decltype(f()) {
+  const auto thrown = [&](Code as, std::string_view what) {
+    return Error(as, fmt::format("{}: {}", op, what)).during(fmt::format("{} of custom operator '{}'", doing, op));
+  };
+  try {
+    auto result = f();
+    if (result.ok()) return result;
+    return std::move(result).error().during(fmt::format("{} of custom operator '{}'", doing, op));
+  } catch (const std::bad_alloc&) {
+    return thrown(Code::limit, "out of memory");
+  } catch (const std::exception& e) {
+    return thrown(code, e.what());
+  } catch (...) {
+    return thrown(code, "the host threw what is no std::exception");
+  }
+}
+
+Status copy_into(Tensor& to, const Tensor& from) {
+  if (to.count() == 0 || to.data() == from.data()) return {};
+  if (to.dtype() == DType::str)
+    std::copy(from.strings().begin(), from.strings().end(), to.mutable_as<std::string>().begin());
+  else
+    std::memcpy(to.mutable_data(), from.data(), static_cast<size_t>(to.bytes()));
+  return {};
+}
+
+/// The value in memory that outlives the call: what belongs to nobody is copied.
+Result<Value> kept(const Value& v) {
+  const auto tensor = [](const Tensor& t) -> Result<Tensor> {
+    if (t.owned() || t.count() == 0) return t;
+    return t.clone();
+  };
+  const auto all = [](const std::vector<Value>& items) -> Result<std::vector<Value>> {
+    std::vector<Value> out;
+    for (const Value& item : items) {
+      NNEX_ASSIGN(Value one, kept(item));
+      out.push_back(std::move(one));
+    }
+    return out;
+  };
+  if (const Tensor* t = v.tensor()) {
+    NNEX_ASSIGN(Tensor held, tensor(*t));
+    return Value(std::move(held));
+  }
+  if (const SparseTensor* s = v.sparse()) {
+    SparseTensor held{{}, {}, s->shape};
+    NNEX_ASSIGN(held.values, tensor(s->values));
+    NNEX_ASSIGN(held.indices, tensor(s->indices));
+    return Value(std::move(held));
+  }
+  if (const Sequence* s = v.sequence()) {
+    Sequence held{s->element, {}};
+    NNEX_ASSIGN(held.items, all(s->items));
+    return Value(std::move(held));
+  }
+  if (const Map* m = v.map()) {
+    Map held;
+    NNEX_ASSIGN(held.keys, tensor(m->keys));
+    NNEX_ASSIGN(held.values, all(m->values));
+    return Value(std::move(held));
+  }
+  if (const Optional* o = v.optional(); o && o->item) {
+    NNEX_ASSIGN(Value held, kept(*o->item));
+    return Value(Optional{std::make_shared<const Value>(std::move(held))});
+  }
+  return v;
+}
+
+bool has_bytes(const Tensor& t) { return t.count() == 0 || t.data() != nullptr; }
+
+}  // namespace
+
+std::string operator_name(const Node& node) {
+  return node.custom ? shown(node.custom->domain, node.custom->name) : std::string(node.op->name);
+}
+
+Status CustomOperators::add(CustomOperator op) {
+  if (op.name.empty()) return Error(Code::invalid_argument, "a custom operator needs a name");
+  if (!op.run)
+    return Error(Code::invalid_argument,
+                 fmt::format("custom operator '{}' has no function that runs it", shown(op.domain, op.name)));
+  if (op.since > op.until)
+    return Error(Code::invalid_argument, fmt::format("custom operator '{}' serves versions {} to {}: none",
+                                                     shown(op.domain, op.name), op.since, op.until));
+  for (const auto& other : all_)
+    if (other->domain == op.domain && other->name == op.name && op.since <= other->until && other->since <= op.until)
+      return Error(Code::invalid_argument,
+                   fmt::format("custom operator '{}' is there already", shown(op.domain, op.name)));
+  all_.push_back(std::make_shared<const CustomOperator>(std::move(op)));
+  return {};
+}
+
+std::shared_ptr<const CustomOperator> CustomOperators::find(std::string_view domain, std::string_view name,
+                                                            int64_t version) const {
+  for (const auto& op : all_)
+    if (op->domain == domain && op->name == name && (version == 0 || (op->since <= version && version <= op->until)))
+      return op;
+  return nullptr;
+}
+
+void resolve_custom(ir::Graph& graph, const CustomOperators& operators) {
+  if (operators.empty()) return;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.op != &custom_op() || !node.custom) continue;
+    const auto version = graph.meta.opsets.find(node.custom->domain);
+    auto host = operators.find(node.custom->domain, node.custom->name,
+                               version == graph.meta.opsets.end() ? 0 : version->second);
+    if (!host || host == node.custom->host) continue;
+    auto resolved = std::make_shared<CustomNode>(*node.custom);
+    resolved->host = std::move(host);
+    graph.set_custom(id, std::move(resolved));
+  }
+}
+
+Status infer_custom(const Node& node, InferCall& call) {
+  const CustomOperator& host = *node.custom->host;
+  if (!host.infer) return {};
+  const std::string name = operator_name(node);
+  std::vector<TypeInfo> in;
+  std::vector<const Tensor*> contents;
+  for (size_t i = 0; i < call.inputs(); ++i) {
+    in.push_back(call.has(i) ? type_info(call.in(i)) : TypeInfo());
+    contents.push_back(call.has(i) ? call.constant(i) : nullptr);
+  }
+  const CustomInfer seen{name, node.custom->attrs, in, contents, call.outputs()};
+  NNEX_ASSIGN(const std::vector<TypeInfo> said,
+              from_host(name, "the shape rule", Code::invalid_model, [&] { return host.infer(seen); }));
+  if (said.size() != call.outputs())
+    return Error(Code::invalid_model, fmt::format("{}: the shape rule gives {} types; the node has {} outputs", name,
+                                                  said.size(), call.outputs()));
+  for (size_t o = 0; o < said.size(); ++o) {
+    auto type = type_of(said[o]);
+    if (!type.ok())
+      return Error(Code::invalid_model, fmt::format("{}: output {}: {}", name, o, type.error().message()));
+    if (type->is_tensor() && type->dtype == DType::none) type->dims.reset();  // no memory could be planned for it
+    NNEX_TRY(call.check_extents(o, *type));
+    call.result_type(o, std::move(type).value());
+  }
+  return {};
+}
+
+Status run_custom(const CustomNode& node, const Call& call, std::span<const Type> expected) {
+  const std::string name = shown(node.domain, node.name);
+  std::vector<const Value*> in;
+  std::vector<Value*> out;
+  for (size_t i = 0; i < call.inputs(); ++i) in.push_back(call.has(i) ? &call.value(i) : nullptr);
+  std::vector<Value> made(call.outputs());
+  for (size_t o = 0; o < call.outputs(); ++o) {
+    if (call.ready(o)) {  // lent: a copy that shared owned memory could not be written
+      Tensor& real = call.out(o);
+      made[o] = Value(Tensor::borrow_mutable(real.dtype(), real.shape(), real.mutable_data()));
+    }
+    out.push_back(call.wants(o) ? &made[o] : nullptr);
+  }
+  CustomRun run(name, node.attrs, in, out);
+  NNEX_TRY(from_host(name, "the kernel", Code::fault, [&] { return node.host->run(run); }));
+  for (size_t o = 0; o < made.size(); ++o) {
+    if (!call.wants(o) || call.ready(o)) continue;
+    if (made[o].empty()) return Error(Code::fault, fmt::format("{}: the kernel did not make output {}", name, o));
+    if (const Type found = type_of(made[o]); o < expected.size() && !agree(expected[o], found))
+      return Error(Code::fault, fmt::format("{}: the kernel made output {} as {}; the shape rule said {}", name, o,
+                                            found.text(), expected[o].text()));
+    NNEX_ASSIGN(Value held, kept(made[o]));
+    call.set(o, std::move(held));
+  }
+  return {};
+}
+
+Result<Tensor*> CustomRun::output(size_t o, DType dtype, const Shape& shape) {
+  if (o >= out_.size())
+    return Error(Code::invalid_argument, fmt::format("{}: output {}; the node has {}", op_, o, out_.size()));
+  Value* to = out_[o];
+  if (!to) to = unwanted_.emplace_back(std::make_unique<Value>()).get();
+  if (Tensor* t = to->tensor()) {
+    if (t->dtype() == dtype && t->shape() == shape) return t;
+    return Error(Code::invalid_argument, fmt::format("{}: output {} is made as {}{}; needed {}", op_, o, name(dtype),
+                                                     shape.text(), to->text()));
+  }
+  NNEX_ASSIGN(Tensor made, Tensor::make(dtype, shape));
+  *to = Value(std::move(made));
+  return to->tensor();
+}
+
+Status CustomRun::set(size_t o, Value value) {
+  if (o >= out_.size())
+    return Error(Code::invalid_argument, fmt::format("{}: output {}; the node has {}", op_, o, out_.size()));
+  if (value.empty()) return Error(Code::invalid_argument, fmt::format("{}: output {} is set to nothing", op_, o));
+  if (!out_[o]) return {};
+  Tensor* planned = out_[o]->tensor();
+  const Tensor* t = value.tensor();
+  if (t && !has_bytes(*t)) return Error(Code::invalid_argument, fmt::format("{}: output {} has no memory", op_, o));
+  if (!planned) {
+    *out_[o] = std::move(value);
+    return {};
+  }
+  if (t && t->dtype() == planned->dtype() && t->shape() == planned->shape()) return copy_into(*planned, *t);
+  return Error(Code::invalid_argument,
+               fmt::format("{}: output {} is set to {}; needed {}", op_, o, value.text(), out_[o]->text()));
+}
+
+}  // namespace nnex

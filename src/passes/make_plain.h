@@ -1,0 +1,12 @@
+#pragma once
+// A graph as formats without symbols and control flow say it.
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Makes a graph plain: functions inlined, extents known where they can be, shapes computed, constants folded, types of
+/// everything. Constants keep the names by which bits are declared. Errors: those of inference.
+Status make_plain(ir::Graph& graph);
+
+}  // namespace nnex

@@ -1,0 +1,33 @@
+#pragma once
+// Whether the values a caller hands in are what a model takes.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+#include "nnex/model.h"
+#include "tensor/type.h"
+
+namespace nnex {
+
+/// What a graph's type of a value says of it as an input or output.
+PortInfo port_info(const ir::Graph& graph, ValueId v);
+
+/// A port and its type before the passes.
+struct InputPort {
+  PortInfo info;
+  Type type;
+};
+
+/// Whether a tensor has the elements its shape tells of: a caller may have borrowed no bytes, or under a shape that no
+/// tensor has.
+bool has_memory(const Tensor& t);
+
+/// Whether a value can be run on: its kind, types and known extents, and memory behind every tensor in it. `symbols`
+/// gathers the extents of symbols over all inputs; `what`: "input" or "state". Error: invalid_argument.
+Status check_input(const InputPort& port, const Value& value, std::map<std::string, int64_t>& symbols,
+                   std::string_view what = "input");
+
+}  // namespace nnex

@@ -1,0 +1,112 @@
+#pragma once
+// A CVM model into a graph: every check of the reference loader and those it leaves out (cvm.md sections 2 to 7, 11).
+// Tensors are i32. The one input, `data`, goes through a cvm_clip to its precision first, as the runtime clamps it.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "graph/precision.h"
+#include "standards/cvm/attributes.h"
+#include "standards/cvm/gas.h"
+#include "standards/cvm/read_params.h"
+#include "standards/cvm/read_symbol.h"
+
+namespace nnex::cvm_format {
+
+/// Facts of a model that the graph's nodes do not say. read_model() keeps them in the graph's properties, too.
+struct ModelInfo {
+  std::string version, postprocess;
+  int64_t gas = 0;
+  int64_t storage_bytes = 0;  ///< Of the file's own storage plan.
+  int64_t input_bits = 0;     ///< 8 or fewer: the input is one byte an element, else four.
+  Ints head_bits;             ///< One a head; all 8 or fewer and no postprocess: the output is one byte an element.
+
+  int64_t input_width() const { return input_bits <= 8 ? 1 : 4; }
+  int64_t output_width() const;
+};
+
+/// Builds a graph step by step. Errors are logic or runtime errors (symbol.h), in the order the reference loader has
+/// its checks.
+class Importer {
+ public:
+  /// `compatible`: accept and answer as upstream where we are deliberately stricter.
+  Importer(ir::Graph& graph, bool compatible)
+      : graph_(graph), compatible_(compatible), inference_(graph), precision_(graph, {compatible}) {}
+
+  /// Everything the symbol file says, up to its gas. Variables are parameters of block 0 still.
+  Status symbol(const Symbol& symbol);
+  /// Checks that the model can run, makes constants of the variables, sets the results.
+  Status finish(std::string_view params, std::shared_ptr<const void> owner);
+  /// The same without a params file: parameters hold numbers that the seed gives. Error: limit (above 2^30 bytes).
+  Status finish_seeded(uint64_t seed);
+  const ModelInfo& info() const { return info_; }
+
+  /// A variable by itself.
+  ValueId variable(std::string name, const Ints& extents, int64_t bits);
+  /// An operator by itself; its outputs.
+  Result<std::vector<ValueId>> add(std::string_view op, const TextMap& attrs, std::vector<ValueId> in,
+                                   const std::string& name, Where where);
+  Shape shape(ValueId v) const { return *concrete(graph_[v].type); }
+  int64_t bits(ValueId v) const { return precision_.bits(v); }
+
+ private:
+  struct Step;  ///< A node with its rule and attributes, read.
+
+  Result<std::vector<Step>> steps(const Symbol& symbol) const;
+  Status check_lists(const Symbol& symbol, const std::vector<Step>& steps) const;
+  Status check_limits(const Shape& shape) const;
+  Result<std::vector<ValueId>> add(const OperatorRule& rule, AttrMap attrs, std::vector<ValueId> in,
+                                   const std::string& name, Where where);
+  Status infer_new();
+  Status keep_bytes(ValueId v, Tensor bytes);
+  Status check_ready() const;
+  Result<Tensor> checked(const Param& p, ValueId v, bool kept) const;
+  struct Parameters;  ///< Names that are awaited, tensors that came.
+  Parameters awaited() const;
+  Result<ValueId> variable_named(const Parameters& to, std::string_view name) const;
+  Status take(Parameters& to, const Param& p, bool kept) const;
+  Status place(Parameters taken);
+  Status end();
+
+  ir::Graph& graph_;
+  bool compatible_;
+  Inference inference_;
+  PrecisionInference precision_;
+  uint32_t inferred_ = 0;
+  GasMeter gas_;
+  ModelInfo info_;
+  ValueId data_;
+  std::vector<ValueId> variables_, heads_;
+  std::multimap<ValueId, size_t> head_at_;  ///< Which heads a value is.
+};
+
+/// Reads a model; without an owner the parameters' bytes are copied. Errors: invalid_model (logic), unreadable
+/// (runtime): blame() tells.
+Result<ir::Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
+                             bool compatible);
+
+/// Reads a symbol file alone: gas, operators and shapes are the model's, parameters numbers that the seed gives.
+Result<ir::Graph> read_seeded(std::string_view symbol, uint64_t seed, bool compatible);
+
+/// What a params file says of `data` itself: the input of a run that is given none. Null: nothing. The graph holds it
+/// as a constant of the input's name that nobody reads.
+const Tensor* initial_input(const ir::Graph& graph);
+
+/// Bits of an element in the params file, as writers of CVM choose them by the parameter's precision.
+inline int64_t usual_width(int64_t bits) { return bits <= 8 ? 8 : 32; }
+/// Parameters, by name, that the file held in another width.
+DeclaredBits unusual_widths(const ir::Graph& graph);
+
+/// What the graph keeps of the model it was read from; nothing for a graph of another format.
+std::optional<ModelInfo> model_info(const ir::Graph& graph);
+
+/// The bytes that the reference runtime returns for these heads: rows of several heads joined, argmax taken, elements
+/// narrowed. Errors: logic when heads of different rows meet.
+Result<std::string> output_bytes(const ModelInfo& info, std::span<const Tensor> heads);
+
+}  // namespace nnex::cvm_format

@@ -1,0 +1,12 @@
+#pragma once
+// Sentences of ONNX that say a row of an integer network become the row again.
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Shifts that were said in i64, limits of +-(2^(p-1) - 1), convolutions and pools of bytes: the reverse of what
+/// onnx_format::lower_for_onnx does to integer networks. Values must have their types. Errors: those of inference.
+Status raise_integers(ir::Graph& graph);
+
+}  // namespace nnex

@@ -1,0 +1,67 @@
+// A document with fragments, written as it was read.
+
+#include <fmt/format.h>
+
+#include "graph/text/printer.h"
+#include "standards/nnef/format.h"
+#include "standards/nnef/import.h"
+#include "standards/nnef/write.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+/// Constants of the graph by the labels of the variables they were read from.
+std::map<std::string, Tensor, std::less<>> contents(const ir::Graph& graph) {
+  std::map<std::string, Tensor, std::less<>> out;
+  const auto labels = variable_labels(graph);
+  for (uint32_t i = 0; i < graph.value_count(); ++i) {
+    const ValueDef& def = graph[ValueId{i}];
+    const Tensor* t = def.constant.tensor();
+    if (const auto label = labels.find(def.name); t && label != labels.end()) out.emplace(label->second, *t);
+  }
+  for (const StateDef& s : graph.states)
+    if (const Tensor* t = s.start.tensor()) out.emplace(s.label, *t);
+  return out;
+}
+
+}  // namespace
+
+Result<Written> kept_document(const ir::Graph& graph) {
+  const std::string* document = find_property(graph, kDocumentProperty);
+  if (!document) return Error(Code::invalid_argument, "the graph was read from no document with fragments");
+  const auto known = contents(graph);
+  Written out;
+  ImportOptions options;
+  options.lowering.variable = [&](const VariableRequest& r) -> Result<Tensor> {
+    const auto at = known.find(r.label);
+    if (at == known.end()) return Error(Code::invalid_argument, "the graph does not hold it any more");
+    out.variables.emplace_back(std::string(r.label), at->second);
+    return at->second;
+  };
+  auto again = import_document(*document, "graph.nnef", options);
+  if (!again.ok())
+    return std::move(again).error().during(
+        "writing the document with its fragments; without --keep-fragments it is "
+        "written as operations");
+  graph_text::PrintOptions print;
+  print.elements = 16;  // the data are the graph's own
+  if (graph_text::print(*again, print) != graph_text::print(graph, print))
+    return Error(Code::invalid_argument,
+                 "the graph is not what its document says any more (other shapes, or changed operations), so the "
+                 "fragments cannot be kept; without --keep-fragments it is written as operations");
+  Faults faults;
+  out.graph = format_text(*document, "graph.nnef", faults);
+  if (!faults.none()) return std::move(faults).first();
+  if (const std::string* quant = find_property(graph, kQuantProperty)) {
+    NNEX_ASSIGN(const QuantFile records, parse_quant(*quant, "graph.quant"));
+    out.quant = quant_text(records);
+    const auto labels = variable_labels(graph);
+    for (const QuantRecord& r : records)
+      if (const auto label = labels.find(r.tensor); label != labels.end())
+        if (const auto t = known.find(label->second); t != known.end() && codes_of_reals(t->second, r))
+          out.codes.emplace(label->second, r);
+  }
+  return out;
+}
+
+}  // namespace nnex::nnef_format

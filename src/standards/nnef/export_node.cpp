@@ -1,0 +1,330 @@
+// Nodes of a graph as lines of NNEF.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/infer.h"
+#include "graph/text/lexer.h"
+#include "standards/nnef/export_document.h"
+#include "standards/nnef/import_calls.h"
+#include "standards/nnef/import_row.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+/// A default as the text would have it.
+std::string argument_text(const Arg& a) {
+  switch (a.kind()) {
+    case Arg::Kind::logical:
+      return a.logical() ? "true" : "false";
+    case Arg::Kind::integer:
+      return fmt::to_string(a.integer());
+    case Arg::Kind::scalar:
+      return attribute_text(AttrValue(a.scalar()), true);
+    case Arg::Kind::string:
+      return graph_text::quoted(a.text());
+    case Arg::Kind::array:
+    case Arg::Kind::tuple: {
+      std::vector<std::string> items;
+      for (const Arg& item : a.items()) items.push_back(argument_text(item));
+      return a.is(Arg::Kind::array) ? "[" + with_commas(items) + "]" : "(" + with_commas(items) + ")";
+    }
+    default:
+      return {};
+  }
+}
+
+bool is_tensor(const graph_text::DeclaredType& t) {
+  using Kind = graph_text::DeclaredType::Kind;
+  return t.kind == Kind::tensor || (t.kind == Kind::array && t.items && t.items[0].kind == Kind::tensor);
+}
+
+bool of_reals(const graph_text::DeclaredType& t) {
+  using Of = graph_text::DeclaredType::Of;
+  return t.items ? of_reals(t.items[0]) : t.of == Of::scalar;
+}
+
+/// The data-type a tensor parameter asks for; nothing where any will do.
+std::optional<ItemType> wanted_type(const graph_text::DeclaredType& t) {
+  using Of = graph_text::DeclaredType::Of;
+  if (t.items) return wanted_type(t.items[0]);
+  switch (t.of) {
+    case Of::scalar:
+      return ItemType::scalar;
+    case Of::integer:
+      return ItemType::integer;
+    case Of::logical:
+      return ItemType::logical;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_generic(const graph_text::DeclaredType& t) {
+  return t.items ? is_generic(t.items[0]) : t.of == graph_text::DeclaredType::Of::generic;
+}
+
+}  // namespace
+
+// ---- WriteNode
+
+AttrValue WriteNode::get(std::string_view field) const {
+  const Field* f = plain.op->attrs.find(field);
+  return f ? f->get(attrs.get()) : AttrValue();
+}
+void WriteNode::set(std::string_view field, const AttrValue& value) {
+  const Field* f = plain.op->attrs.find(field);
+  NNEX_ASSERT(f && f->set(attrs.get(), value));
+}
+void WriteNode::reset(std::string_view field) {
+  if (const Field* f = plain.op->attrs.find(field)) f->set(attrs.get(), f->get(plain.op->attrs.make().get()));
+}
+Ints WriteNode::ints(std::string_view field) const {
+  const AttrValue v = get(field);
+  const Ints* l = std::get_if<Ints>(&v);
+  return l ? *l : Ints{};
+}
+std::string WriteNode::word(std::string_view field) const {
+  const AttrValue v = get(field);
+  const std::string* s = std::get_if<std::string>(&v);
+  return s ? *s : std::string();
+}
+bool WriteNode::flag(std::string_view field) const {
+  const AttrValue v = get(field);
+  const bool* b = std::get_if<bool>(&v);
+  return b && *b;
+}
+
+// ---- Nodes
+
+Status Document::node(NodeId id) {
+  const Node& n = graph_[id];
+  return n.out.size() == 1 && n.out[0].valid() && waits(n.out[0]) ? Status() : node_now(id);
+}
+
+Status Document::node_now(NodeId id) {
+  const Node& n = graph_[id];
+  if (n.custom) return custom(n);
+  if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
+  for (ValueId v : n.out)
+    if (v.valid() && !concrete(graph_[v].type))
+      return Error(Code::unsupported,
+                   fmt::format("{}: its result is {}; NNEF needs known extents", n.op->name, graph_[v].type.text()));
+  WriteNode w;
+  w.node = &n;
+  if (n.op->attrs.copy && n.attrs) w.attrs = n.op->attrs.copy(n.attrs.get());
+  if (!w.attrs && n.op->attrs.make) w.attrs = n.op->attrs.make();
+  w.plain = {n.op, w.attrs.get(), n.in, {}};
+  w.out = n.out;
+  w.text.resize(n.in.size());
+  const bool list = !n.op->outputs.empty() && n.op->outputs.back().arity == Arity::variadic;
+  while (!list && !w.out.empty() && !w.out.back().valid()) w.out.pop_back();
+  if (w.out.empty()) return {};  // nobody reads it
+  Status s = prepare_axes(*this, w);
+  if (const Prepare prepare = find_prepare(n.op->name); s.ok() && prepare) s = prepare(*this, w);
+  if (s.ok() && !w.written) s = spelled(w);
+  return s.ok() || !options_.custom ? std::move(s) : custom(n);
+}
+
+/// The first of the row's spellings that can say the node.
+Status Document::spelled(WriteNode& w) {
+  std::string reasons;
+  for (const Spelling& s : w.plain.op->spelled) {
+    if (s.format != nnef || (!w.want.empty() && s.name != w.want)) continue;
+    const Declaration* d = find_declaration(s.name);
+    if (!d) continue;
+    const auto has = [&](std::string_view name) {
+      const int at = d->find(name);
+      return at >= 0 && !is_tensor(*d->parameters[static_cast<size_t>(at)].type);
+    };
+    auto u = unspell(graph_, w.plain, s, has);
+    if (u.ok()) return spelled_as(w, *d, *u);
+    reasons += (reasons.empty() ? "" : "; ") + u.error().message();
+  }
+  if (reasons.empty()) reasons = "NNEF has no such operation";
+  return Error(Code::unsupported, fmt::format("{}: {}", w.plain.op->name, reasons));
+}
+
+Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, const UnspelledNode& u) {
+  bool all_constant = true;
+  for (int i : u.in) all_constant &= i < 0 || graph_[w.plain.in[static_cast<size_t>(i)]].is_constant();
+  std::optional<ItemType> generic;
+  const auto text_of = [&](int i, const graph_text::DeclaredType& type) -> Result<std::string> {
+    const auto at = static_cast<size_t>(i);
+    const ValueId v = w.plain.in[at];
+    const Tensor* t = graph_[v].constant.tensor();
+    const auto found = item_type_of(t ? t->dtype() : graph_[v].type.dtype);
+    auto wanted = wanted_type(type);
+    if (!wanted && is_generic(type)) wanted = generic ? generic : (generic = found);
+    if (!found || (wanted && found != wanted))
+      return Error(Code::unsupported, fmt::format("{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name,
+                                                  nnex::name(graph_[v].type.dtype), d.name,
+                                                  wanted ? name(*wanted) : "numbers or truth values"));
+    if (!w.text[at].empty()) return w.text[at];
+    return operand(v, !all_constant);
+  };
+  std::vector<std::string> out;
+  size_t next = 0;
+  bool skipped = false;
+  for (const Parameter& p : d.parameters) {
+    if (is_tensor(*p.type)) {
+      if (p.type->kind == graph_text::DeclaredType::Kind::array) {
+        std::vector<std::string> items;
+        for (; next < u.in.size(); ++next) {
+          NNEX_ASSIGN(std::string item, text_of(u.in[next], p.type->items[0]));
+          items.push_back(std::move(item));
+        }
+        out.push_back("[" + with_commas(items) + "]");
+        continue;
+      }
+      const int at = next < u.in.size() ? u.in[next] : -1;
+      ++next;
+      if (at < 0 && p.has_default) {
+        skipped = true;
+        continue;
+      }
+      if (at < 0) return Error(Code::unsupported, fmt::format("{}: '{}' is absent", d.name, p.name));
+      NNEX_ASSIGN(std::string item, text_of(at, *p.type));
+      out.push_back(skipped ? fmt::format("{} = {}", p.name, item) : std::move(item));
+      continue;
+    }
+    const auto given = std::find_if(u.attrs.begin(), u.attrs.end(),
+                                    [&, n = std::string_view(p.name)](const auto& a) { return a.first == n; });
+    if (given == u.attrs.end()) {
+      if (p.has_default) continue;
+      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is not known", d.name, p.name));
+    }
+    const std::string text = attribute_text(given->second, of_reals(*p.type));
+    if (!p.has_default || text != argument_text(p.otherwise)) out.push_back(fmt::format("{} = {}", p.name, text));
+  }
+  if (next < u.in.size()) return Error(Code::unsupported, fmt::format("{}: it has too many inputs", d.name));
+  return with_commas(out);
+}
+
+Status Document::spelled_as(WriteNode& w, const Declaration& d, const UnspelledNode& u) {
+  NNEX_ASSIGN(const std::string args, arguments(w, d, u));
+  const std::string call =
+      fmt::format("{}{}({})", d.name, w.generic.empty() ? "" : fmt::format("<{}>", w.generic), args);
+  const bool list = d.results.size() == 1 && d.results[0].type->kind == graph_text::DeclaredType::Kind::array;
+  if (!list && w.out.size() > d.results.size())
+    return Error(Code::unsupported, fmt::format("{}: it has {} results; NNEF's {} has {}", w.plain.op->name,
+                                                w.out.size(), d.name, d.results.size()));
+  if (!w.squeeze.empty() || w.reshape) {
+    if (w.out.size() != 1) return Error(Code::unsupported, fmt::format("{}: its results lose axes", d.name));
+    const std::string kept = line(graph_[w.out[0]].name, call);
+    define(w.out[0], w.reshape ? fmt::format("reshape({}, shape = {})", kept, extents_text(extents(w.out[0])))
+                               : fmt::format("squeeze({}, axes = {})", kept, extents_text(w.squeeze)));
+    return {};
+  }
+  if (!list && d.results.size() == 1) {
+    define(w.out[0], call);
+    return {};
+  }
+  std::vector<std::string> left;
+  for (size_t i = 0; i < std::max(w.out.size(), list ? size_t{0} : d.results.size()); ++i) {
+    const ValueId v = i < w.out.size() ? w.out[i] : ValueId{};
+    if (v.valid() && names_.count(v.n)) {
+      left.push_back(names_[v.n]);
+    } else {
+      left.push_back(unique(identifier(v.valid() ? graph_[v].name : "unused")));
+      if (v.valid()) names_[v.n] = left.back();
+    }
+  }
+  body_ += list ? fmt::format("    [{}] = {};\n", with_commas(left), call)
+                : fmt::format("    {} = {};\n", with_commas(left), call);
+  return {};
+}
+
+/// A fragment without body for what the standard has no word for, and its call.
+Status Document::custom(const Node& n) {
+  const std::string plain = identifier(n.custom ? n.custom->name : std::string(n.op->name));
+  if (!n.custom && !options_.custom) return Error(Code::unsupported, fmt::format("{}: no such operation", n.op->name));
+  if (n.custom && !n.custom->domain.empty() && !options_.custom)
+    return Error(Code::unsupported,
+                 fmt::format("'{}' of domain '{}' is no operation of NNEF", n.custom->name, n.custom->domain));
+  if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
+  std::vector<std::string> params, args, outs, left, types_in, types_out;
+  bool other_types = false;
+  const auto note = [&](ValueId v, ItemType type, std::vector<std::string>& to) {
+    const DType t = graph_[v].type.dtype, usual = type == ItemType::integer ? integers_ : element_type(type);
+    other_types |= t != usual;
+    to.emplace_back(name(t));
+  };
+  const auto note_words = [&](std::string words, std::vector<std::string>& to) {
+    other_types = true;
+    to.push_back(std::move(words));
+  };
+  size_t inputs = n.in.size();
+  while (inputs > 0 && !n.in[inputs - 1].valid()) --inputs;
+  for (size_t i = 0; i < inputs; ++i) {
+    if (!n.in[i].valid()) {
+      if (n.custom) return Error(Code::unsupported, fmt::format("{}: an input in the middle is absent", plain));
+      note_words("-", types_in);
+      continue;
+    }
+    if (const Tensor* t = graph_[n.in[i]].constant.tensor(); t && t->count() == 0 && !n.custom) {
+      note_words(fmt::format("{}[{}]", name(t->dtype()), fmt::join(t->shape(), ",")), types_in);
+      continue;
+    }
+    const auto type = item_type_of(graph_[n.in[i]].type.dtype);
+    if (!type) return Error(Code::unsupported, fmt::format("{}: an input is {}", plain, graph_[n.in[i]].type.text()));
+    NNEX_ASSIGN(std::string text, operand(n.in[i], false));
+    args.push_back(std::move(text));
+    params.push_back(fmt::format("in{}: tensor<{}>", i, name(*type)));
+    note(n.in[i], *type, types_in);
+  }
+  AttrMap attrs;
+  if (n.custom)
+    attrs = n.custom->attrs;
+  else
+    for (const Field& f : n.op->attrs.fields) attrs.emplace_back(std::string(f.name), f.get(n.attrs.get()));
+  for (const auto& [key, value] : attrs) {
+    constexpr std::string_view kTypes[] = {
+        "",      "logical", "integer", "scalar", "string", "integer[]", "scalar[]", "string[]", "(integer, integer)[]",
+        "string"};
+    if (std::holds_alternative<std::monostate>(value)) continue;
+    if (std::holds_alternative<Tensor>(value))
+      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is a tensor", plain, key));
+    const AttrValue said =
+        std::holds_alternative<DType>(value) ? AttrValue(std::string(name(std::get<DType>(value)))) : value;
+    const bool real = std::holds_alternative<double>(said) || std::holds_alternative<Reals>(said);
+    params.push_back(fmt::format("{}: {}", identifier(key), kTypes[said.index()]));
+    args.push_back(fmt::format("{} = {}", identifier(key), attribute_text(said, real)));
+  }
+  for (size_t i = 0; i < n.out.size(); ++i) {
+    const ValueId v = n.out[i];
+    const auto type = v.valid() ? item_type_of(graph_[v].type.dtype) : ItemType::scalar;
+    if (!type) return Error(Code::unsupported, fmt::format("{}: a result is {}", plain, graph_[v].type.text()));
+    outs.push_back(fmt::format("out{}: tensor<{}>", i, name(*type)));
+    if (v.valid())
+      note(v, *type, types_out);
+    else
+      note_words("-", types_out);
+    if (!v.valid() || !names_.count(v.n)) {
+      const std::string fresh = unique(identifier(v.valid() ? graph_[v].name : "unused"));
+      left.push_back(fresh);
+      if (v.valid()) names_[v.n] = fresh;
+    } else {
+      left.push_back(names_[v.n]);
+    }
+  }
+  if (other_types && !n.custom) {
+    params.push_back(fmt::format("{}: string", kRowTypes));
+    args.push_back(fmt::format("{} = '{} -> {}'", kRowTypes, fmt::join(types_in, " "), fmt::join(types_out, " ")));
+  }
+  const std::string declared = fmt::format("({}) -> ({})", with_commas(params), with_commas(outs));
+  auto& known = custom_names_[plain + declared];
+  if (known.empty()) {
+    const std::string base = n.custom ? plain : std::string(kRowPrefix) + plain;
+    known = base;
+    for (int& i = fragment_numbers_.try_emplace(base, 1).first->second;
+         find_declaration(known) || !fragment_names_.insert(known).second;)
+      known = fmt::format("{}__{}", base, ++i);
+    fragments_ += fmt::format("\nfragment {}{};\n", known, declared);
+  }
+  body_ += fmt::format("    {} = {}({});\n", with_commas(left), known, with_commas(args));
+  return {};
+}
+
+}  // namespace nnex::nnef_format

@@ -1,0 +1,91 @@
+// Operations that move elements, on their way to the table (operators.md 2.9, 4.5, 4.6).
+
+#include <algorithm>
+
+#include "standards/nnef/import_call.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+/// A list of fewer axes leaves the others where they are.
+Status transpose(LowerCall& c) {
+  Ints axes = c.ints("axes");
+  for (size_t i = axes.size(); i < c.rank("input"); ++i) axes.push_back(static_cast<int64_t>(i));
+  if (axes.empty()) {
+    c.give(c.make("copy", c.in, c.element(c.result().type), c.result().extents));
+    return {};
+  }
+  c.set("axes", std::move(axes));
+  return {};
+}
+
+/// The shape in numbers, for the whole input. A result without elements keeps its words: 0 means something else there.
+Status reshape(LowerCall& c) {
+  const Ints& result = c.result().extents;
+  if (std::find(result.begin(), result.end(), 0) != result.end()) return {};
+  c.set("shape", result);
+  c.drop("axis_start");
+  c.drop("axis_count");
+  return {};
+}
+
+/// Places in the axis, as far as there are such: begin from 0 on, the end up to the extent, or -(extent + 1) before the
+/// first element; from 0 to 0 where nothing lies between.
+void place(int64_t& begin, int64_t& end, int64_t stride, int64_t extent) {
+  const int64_t low = stride > 0 ? 0 : -1;
+  begin = std::clamp<int64_t>(begin < 0 ? begin + extent : begin, low, extent);
+  end = std::clamp<int64_t>(end < 0 ? end + extent : end, low, extent);
+  if (begin == end)
+    begin = end = 0;
+  else if (end < 0)
+    end = -(extent + 1);
+}
+
+/// An end of 0 is the end of the axis where all strides are 1 (deprecated since 1.0.4).
+Status slice(LowerCall& c) {
+  const Ints stride = c.ints("stride");
+  bool unit = true;
+  for (int64_t s : stride) unit &= s == 1;
+  if (stride.empty()) c.drop("stride");
+  const Ints axes = c.ints("axes"), &extents = c.extents("input");
+  Ints begin = c.ints("begin"), end = c.ints("end");
+  for (size_t i = 0; i < end.size(); ++i) {
+    const int64_t extent = extents[static_cast<size_t>(axes[i])];
+    if (end[i] == 0 && unit) end[i] = extent;
+    place(begin[i], end[i], stride.empty() ? 1 : stride[i], extent);
+  }
+  c.set("begin", std::move(begin));
+  c.set("end", std::move(end));
+  return {};
+}
+
+Status cast(LowerCall& c) {
+  if (c.op.generic == ItemType::string) return c.error("strings cannot be computed with");
+  c.set("to", c.element(c.op.generic));
+  return {};
+}
+
+Status copies(LowerCall& c) {
+  const auto results = c.op.results[0].items();
+  const ValueId x = c.in[0];
+  c.attrs.clear();
+  for (const Arg& r : results) {
+    Operation one = c.op;
+    one.results = std::span<const Arg>(&r, 1);
+    LowerCall copy(c.graph(), one, c.tensors(), c.b.where(), c.integers);
+    copy.in = {x};
+    NNEX_TRY(copy.plain("copy_n"));
+  }
+  c.done = true;
+  return {};
+}
+
+constexpr LowerRow kRows[] = {
+    {"transpose", transpose}, {"reshape", reshape}, {"slice", slice}, {"cast", cast}, {"copy_n", copies},
+};
+
+}  // namespace
+
+std::span<const LowerRow> lower_move_rows() { return kRows; }
+
+}  // namespace nnex::nnef_format

@@ -1,0 +1,64 @@
+#include "standards/nnef/weights.h"
+
+#include <fmt/format.h>
+
+#include "base/try.h"
+#include "standards/nnef/import_calls.h"
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+
+std::string tensor_file_name(std::string_view label) { return fmt::format("{}.dat", label); }
+
+namespace {
+
+/// A document's integers have 64 bits, one of them the sign.
+Status check_range(const Tensor& unsigned_items) {
+  for (int64_t i = 0; i < unsigned_items.count(); ++i)
+    if (int_at(unsigned_items, i) < 0)
+      return Error(Code::unsupported,
+                   fmt::format("item {} is {}; integers up to 2^63 - 1 are read", i, element_text(unsigned_items, i)));
+  return {};
+}
+
+}  // namespace
+
+Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record) {
+  if (!(file.header.shape == Shape(extents)))
+    return Error(Code::invalid_model, fmt::format("C6: the file holds {}; the variable is {}", file.header.shape.text(),
+                                                  Shape(extents).text()));
+  NNEX_ASSIGN(const ItemType stored, item_type(file.header));
+  if (stored != type)
+    return Error(Code::invalid_model, fmt::format("C7: the file holds {}, which are {}; the variable is {}",
+                                                  file.header.text(), name(stored), name(type)));
+  if (file.header.quantized()) {
+    if (record) return reals_of_codes(file, *record);
+    return real_items(file);
+  }
+  NNEX_ASSIGN(Tensor t, items(file));
+  if (t.dtype() == element_type(type)) return t;
+  if (t.dtype() == DType::u64) NNEX_TRY(check_range(t));
+  return convert(t, element_type(type));
+}
+
+Result<Tensor> variable_content(const Container& from, std::string_view label, ItemType type, const Ints& extents,
+                                const QuantRecord* record) {
+  const std::string file_name = tensor_file_name(label);
+  const auto task = [&] { return fmt::format("reading the content of variable '{}'", label); };
+  auto bytes = from.read(file_name);
+  if (!bytes.ok()) {
+    const char* rule = bytes.error().code() == Code::invalid_model ? "C9" : "C2";
+    const char* hint = bytes.error().code() == Code::unreadable && !from.has(file_name)
+                           ? "; --seed-weights N reads networks that come without their weights"
+                           : "";
+    return Error(bytes.error().code(), fmt::format("{}: {}{}", rule, bytes.error().message(), hint)).during(task());
+  }
+  auto content = [&]() -> Result<Tensor> {
+    NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));
+    return variable_content(file, type, extents, record);
+  }();
+  if (!content.ok()) return std::move(content).error().at(from.place(file_name)).during(task());
+  return content;
+}
+
+}  // namespace nnex::nnef_format

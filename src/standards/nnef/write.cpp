@@ -1,0 +1,403 @@
+#include "standards/nnef/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "graph/infer.h"
+#include "graph/text/lexer.h"
+#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/export_document.h"
+#include "standards/nnef/import_calls.h"
+#include "standards/nnef/import_row.h"
+#include "standards/nnef/properties.h"
+#include "standards/nnef/read_quant.h"
+#include "standards/nnef/weights.h"
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+constexpr int64_t kMostInText = 16;  ///< Elements of a constant that stands in the text; of named ones, one.
+constexpr int64_t kMostOfText = int64_t{1} << 20;  ///< Of constants that came from a text.
+
+bool is_label(std::string_view s) {
+  if (s.empty() || s.front() == '/' || s.back() == '/' || s.find("..") != std::string_view::npos ||
+      s.find("//") != std::string_view::npos)
+    return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '/' || c == '-';
+  });
+}
+
+bool all_finite(const Tensor& t) {
+  for (int64_t i = 0; is_real(t.dtype()) && i < t.count(); ++i)
+    if (!std::isfinite(real_at(t, i))) return false;
+  return true;
+}
+
+std::string element(const Tensor& t, int64_t i) {
+  if (t.dtype() == DType::boolean) return int_at(t, i) ? "true" : "false";
+  return is_real(t.dtype()) ? real_text(real_at(t, i)) : fmt::to_string(int_at(t, i));
+}
+
+/// Whether a tensor of the document that holds this value has integers; those of more than 32 bits are `wide`.
+bool is_integer(const ValueDef& def, bool& wide) {
+  if (const Tensor* t = def.constant.tensor()) {
+    if (!is_int(t->dtype())) return false;
+    const bool narrow = t->dtype() != DType::i64 && t->dtype() != DType::u64 && t->dtype() != DType::u32;
+    for (int64_t i = 0; !narrow && !wide && i < t->count(); ++i)
+      wide = int_at(*t, i) < INT32_MIN || int_at(*t, i) > INT32_MAX;
+    return t->dtype() == DType::i32;
+  }
+  if (!def.type.is_tensor() || !is_int(def.type.dtype)) return false;
+  wide |= def.type.dtype != DType::i32;
+  return true;
+}
+
+/// Whether the document says that its integers have 32 bits: some do, and none needs more.
+bool has_integers32(const ir::Graph& graph, const WriteOptions& options) {
+  if (!options.integers32 && !find_property(graph, kIntegersProperty)) return false;
+  bool any = false, wide = false;
+  for (ValueId v : graph.inputs()) any |= is_integer(graph[v], wide);
+  for (ValueId v : graph.outputs()) any |= is_integer(graph[v], wide);
+  for (NodeId id : graph.order())
+    for (const auto* list : {&graph[id].in, &graph[id].out})
+      for (ValueId v : *list)
+        if (v.valid()) any |= is_integer(graph[v], wide);
+  return any && !wide;
+}
+
+/// "<integer>"; nothing for scalars, which are the default.
+std::string generic_of(ItemType type) { return type == ItemType::scalar ? "" : fmt::format("<{}>", name(type)); }
+
+}  // namespace
+
+const std::string* find_property(const ir::Graph& graph, std::string_view name) {
+  for (const auto& [key, text] : graph.meta.properties)
+    if (key == name) return &text;
+  return nullptr;
+}
+
+std::map<std::string, std::string, std::less<>> variable_labels(const ir::Graph& graph) {
+  std::map<std::string, std::string, std::less<>> out;
+  const std::string* text = find_property(graph, kVariablesProperty);
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (const size_t space = line.rfind(' '); space != std::string_view::npos)
+      out.emplace(line.substr(0, space), line.substr(space + 1));
+  }
+  return out;
+}
+
+// ---- Names and lines
+
+Document::Document(const ir::Graph& graph, const WriteOptions& options)
+    : graph_(graph),
+      options_(options),
+      integers_(has_integers32(graph, options) ? DType::i32 : DType::i64),
+      from_nnef_(find_property(graph, kVariablesProperty) != nullptr),
+      variable_labels_(variable_labels(graph)) {}
+
+Ints Document::extents(ValueId v) const {
+  if (const Tensor* t = graph_[v].constant.tensor()) return Ints(t->shape().begin(), t->shape().end());
+  const auto shape = concrete(graph_[v].type);
+  return shape ? Ints(shape->begin(), shape->end()) : Ints{};
+}
+
+Result<Ints> Document::numbers(const WriteNode& w, size_t port, std::string_view name) const {
+  const Tensor* t = graph_.constant_in(*w.node, port);
+  if (t && t->shape().rank() <= 1 && is_int(t->dtype())) return ints_of(*t);
+  return Error(Code::unsupported, fmt::format("'{}' is computed; NNEF needs numbers", name));
+}
+
+std::string Document::unique(std::string wanted) {
+  if (wanted.empty()) wanted = "t";
+  std::string name = wanted;
+  while (!taken_.insert(name).second) name = fmt::format("{}_{}", wanted, ++numbers_[wanted]);
+  return name;
+}
+
+/// Labels differ by more than letter case.
+std::string Document::label_for(const std::string& wanted) {
+  std::string base = is_label(wanted) ? wanted : identifier(wanted), label = base;
+  while (!labels_.insert(label_key(label)).second) label = fmt::format("{}_{}", base, ++label_numbers_[base]);
+  return label;
+}
+
+/// Results and parameters have the first choice of names, as the user knows them.
+void Document::name_values() {
+  const auto name = [&](ValueId v) {
+    const std::string& given = graph_[v].name;
+    if (v.valid() && !given.empty() && !names_.count(v.n) && !graph_[v].is_constant())
+      names_[v.n] = unique(identifier(given));
+  };
+  for (ValueId v : graph_.inputs()) name(v);
+  for (ValueId v : graph_.outputs()) name(v);
+  for (NodeId id : graph_.order())
+    for (ValueId v : graph_[id].out)
+      if (v.valid()) name(v);
+}
+
+std::string Document::line(const std::string& hint, const std::string& call) {
+  std::string name = unique(identifier(hint));
+  body_ += fmt::format("    {} = {};\n", name, call);
+  return name;
+}
+
+void Document::define(ValueId v, const std::string& call) {
+  auto known = names_.find(v.n);
+  if (known == names_.end()) known = names_.emplace(v.n, unique(identifier(graph_[v].name))).first;
+  body_ += fmt::format("    {} = {};\n", known->second, call);
+}
+
+std::optional<std::string> Document::constant_text(const Tensor& content, const Ints& shape) const {
+  const auto type = item_type_of(content.dtype());
+  if (!type || content.count() == 0 || !all_finite(content)) return std::nullopt;
+  std::vector<std::string> items;
+  for (int64_t i = 0; i < content.count(); ++i) items.push_back(element(content, i));
+  if (std::all_of(items.begin(), items.end(), [&](const std::string& item) { return item == items[0]; }))
+    items.resize(1);  // repeated
+  return fmt::format("constant{}(shape = {}, value = [{}])", generic_of(*type), extents_text(shape),
+                     with_commas(items));
+}
+
+Result<std::string> Document::constant(ValueId v, const Tensor& content, const std::string& hint) {
+  const auto type = item_type_of(content.dtype());
+  if (!type) return Error(Code::unsupported, fmt::format("a constant of {}", name(content.dtype())));
+  const Ints shape(content.shape().begin(), content.shape().end());
+  if (content.count() == 0) return Error(Code::unsupported, "a constant without elements");
+  const std::string& given = v.valid() ? graph_[v].name : hint;
+  const std::string& wanted = given.empty() ? hint : given;
+  const auto known = variable_labels_.find(given);
+  const bool variable = v.valid() && known != variable_labels_.end();
+  const int64_t most = from_nnef_ && v.valid() ? kMostOfText : given.empty() ? kMostInText : 1;
+  if (!variable && content.count() <= most)
+    if (const auto text = constant_text(content, shape)) return line(wanted, *text);
+  std::string label = label_for(variable ? known->second : wanted);
+  std::string made =
+      line(wanted, fmt::format("variable{}(shape = {}, label = '{}')", generic_of(*type), extents_text(shape), label));
+  if (v.valid()) written_labels_[v.n] = label;
+  out_.variables.emplace_back(std::move(label), content);
+  return made;
+}
+
+Result<std::string> Document::operand(ValueId v, bool literals) {
+  const Tensor* t = graph_[v].constant.tensor();
+  if (!t) {
+    if (!names_.count(v.n) && waits(v)) NNEX_TRY(node_now(graph_[v].maker));
+    auto known = names_.find(v.n);
+    if (known == names_.end()) return Error(Code::unsupported, "it reads a value that could not be written");
+    return known->second;
+  }
+  const bool nameless = !from_nnef_ || graph_[v].name.empty();
+  if (literals && nameless && t->shape().scalar() && item_type_of(t->dtype()) && all_finite(*t)) return element(*t, 0);
+  if (auto known = names_.find(v.n); known != names_.end()) return known->second;
+  NNEX_ASSIGN(std::string made, constant(v, *t, "c"));
+  names_[v.n] = made;
+  return made;
+}
+
+bool Document::is_view(ValueId v) const {
+  const Node* maker = graph_.maker(v);
+  if (!maker || !maker->op || !graph_[v].name.empty() || maker->in.empty() || !maker->in[0].valid()) return false;
+  return maker->op->name == "reshape" || maker->op->name == "unsqueeze" || maker->op->name == "squeeze";
+}
+
+std::vector<ValueId> Document::views(ValueId v) const {
+  std::vector<ValueId> out = {v};
+  while (out.size() <= kMostViews && is_view(out.back())) out.push_back(graph_.maker(out.back())->in[0]);
+  return out;
+}
+
+bool Document::waits(ValueId v) const {
+  size_t steps = 0;
+  for (; steps <= kMostViews; ++steps) {
+    const Node* maker = graph_.maker(v);
+    const bool repeats = maker && maker->op && maker->op->name == "expand" && graph_[v].name.empty();
+    if (!repeats && !is_view(v)) break;
+    v = maker->in[0];
+  }
+  return steps > 0 && steps <= kMostViews;
+}
+
+ValueId Document::repeated_element(ValueId v) const {
+  const Node* maker = graph_.maker(v);
+  if (!maker || !maker->op || maker->op->name != "expand" || !graph_[v].name.empty()) return {};
+  const ValueId from = views(maker->in[0]).back();
+  const Ints e = extents(from);
+  return std::all_of(e.begin(), e.end(), [](int64_t n) { return n == 1; }) ? from : ValueId{};
+}
+
+ValueId Document::without_trailing_ones(ValueId v) const {
+  if (!is_view(v)) return {};
+  const ValueId from = graph_.maker(v)->in[0];
+  Ints e = extents(from);
+  const Ints all = extents(v);
+  if (e.empty() || e.size() >= all.size()) return {};
+  e.resize(all.size(), 1);
+  return e == all ? from : ValueId{};
+}
+
+Result<std::string> Document::view(ValueId v, const Ints& extents) {
+  for (ValueId from : views(v))
+    if (this->extents(from) == extents) return operand(from, false);
+  const std::string key = fmt::format("{}:{}", v.n, extents_text(extents));
+  if (auto known = made_.find(key); known != made_.end()) return known->second;
+  std::string made;
+  if (const Tensor* t = graph_[v].constant.tensor(); t && !from_nnef_) {
+    NNEX_ASSIGN(made, constant(v, t->reshaped(Shape(extents)), "c"));
+  } else {
+    NNEX_ASSIGN(const std::string from, operand(v, false));
+    made = line(from, fmt::format("reshape({}, shape = {})", from, extents_text(extents)));
+  }
+  made_[key] = made;
+  return made;
+}
+
+Result<std::string> Document::channels(ValueId v, int64_t count) {
+  for (ValueId from : views(v)) {
+    Ints e = extents(from);
+    if (from == v || e.size() < 2 || e[1] != count) continue;
+    e[1] = 1;
+    if (std::all_of(e.begin(), e.end(), [](int64_t n) { return n == 1; })) return operand(from, false);
+  }
+  return view(v, {1, count});
+}
+
+Result<std::string> Document::aligned(ValueId v, size_t rank, bool literals) {
+  Ints e = extents(v);
+  const bool ones = std::all_of(e.begin(), e.end(), [](int64_t n) { return n == 1; });
+  if (e.size() >= rank || ones) return operand(v, literals);
+  e.insert(e.begin(), rank - e.size(), 1);
+  return view(v, e);
+}
+
+// ---- The document
+
+Status Document::check_types() const {
+  for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+    const ValueDef& def = graph_[graph_.inputs()[i]];
+    if (!def.type.is_tensor() || !item_type_of(def.type.dtype))
+      return Error(Code::unsupported,
+                   fmt::format("input '{}' is {}; NNEF has no such tensor", def.name, def.type.text()));
+    const auto shape = concrete(def.type);
+    if (!shape)
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}' is {}; NNEF needs numbers: fix its extents with --set SYMBOL=N", def.name,
+                               def.type.text()));
+    for (int64_t extent : *shape)
+      if (extent == 0) return Error(Code::unsupported, fmt::format("input '{}' has an extent of 0", def.name));
+  }
+  return {};
+}
+
+Status Document::externals() {
+  const size_t own = graph_.inputs().size() - graph_.states.size();
+  for (size_t i = 0; i < own; ++i) {
+    const ValueId v = graph_.inputs()[i];
+    define(v, fmt::format("external{}(shape = {})", generic_of(*item_type_of(graph_[v].type.dtype)),
+                          extents_text(extents(v))));
+  }
+  for (size_t i = 0; i < graph_.states.size(); ++i) {
+    const ValueId v = graph_.inputs()[own + i];
+    const Tensor* start = graph_.states[i].start.tensor();
+    if (!start) return Error(Code::unsupported, fmt::format("state '{}' is no tensor", graph_.states[i].label));
+    std::string label = label_for(graph_.states[i].label);
+    define(v, fmt::format("variable{}(shape = {}, label = '{}')", generic_of(*item_type_of(graph_[v].type.dtype)),
+                          extents_text(extents(v)), label));
+    out_.variables.emplace_back(std::move(label), *start);
+  }
+  return {};
+}
+
+/// Names of the results: values of their own, each once.
+Result<std::vector<std::string>> Document::results() {
+  std::vector<std::string> out;
+  std::set<std::string> taken;
+  const size_t own = graph_.outputs().size() - graph_.states.size();
+  for (size_t i = 0; i < own; ++i) {
+    const ValueId v = graph_.outputs()[i];
+    NNEX_ASSIGN(std::string name, operand(v, false));
+    if (!taken.insert(name).second || graph_[v].is_constant() || (graph_[v].param_of.valid() && !from_nnef_))
+      name = line(name + "_out", fmt::format("copy({})", name));
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
+Status Document::updates() {
+  const size_t in = graph_.inputs().size() - graph_.states.size(), out = graph_.outputs().size() - graph_.states.size();
+  for (size_t i = 0; i < graph_.states.size(); ++i) {
+    NNEX_ASSIGN(const std::string variable, operand(graph_.inputs()[in + i], false));
+    NNEX_ASSIGN(const std::string next, operand(graph_.outputs()[out + i], false));
+    line(variable + "_next", fmt::format("update({}, {})", variable, next));
+  }
+  return {};
+}
+
+/// The lines of the quantisation file that came with the graph, for the tensors that are still there; variables that
+/// hold nothing but reals of codes are stored as their codes.
+std::string Document::quant() {
+  const std::string* text = find_property(graph_, kQuantProperty);
+  if (!text) return {};
+  auto file = parse_quant(*text, "graph.quant");
+  if (!file.ok()) return {};
+  std::map<std::string, uint32_t> now;
+  for (const auto& [v, name] : names_)
+    if (!graph_[ValueId{v}].name.empty()) now.emplace(graph_[ValueId{v}].name, v);
+  QuantFile kept;
+  for (QuantRecord& r : *file) {
+    const auto at = now.find(r.tensor);
+    if (at == now.end()) continue;
+    r.tensor = names_[at->second];
+    const auto label = written_labels_.find(at->second);
+    const Tensor* content = graph_[ValueId{at->second}].constant.tensor();
+    if (label != written_labels_.end() && content && codes_of_reals(*content, r)) out_.codes.emplace(label->second, r);
+    kept.push_back(std::move(r));
+  }
+  return quant_text(kept);
+}
+
+Result<Written> Document::write(std::vector<Unwritable>& refused) {
+  NNEX_TRY(check_types());
+  name_values();
+  NNEX_TRY(externals());
+  for (NodeId id : graph_.order()) {
+    const size_t before = body_.size();
+    if (Status s = node(id); !s.ok()) {
+      refused.push_back({id, s.error().message()});
+      body_.resize(before);
+      for (ValueId v : graph_[id].out)
+        if (v.valid() && !names_.count(v.n)) names_[v.n] = unique(identifier(graph_[v].name));
+    }
+  }
+  if (!refused.empty()) return std::move(out_);
+  NNEX_ASSIGN(const std::vector<std::string> last, results());
+  NNEX_TRY(updates());
+  std::vector<std::string> first;
+  for (size_t i = 0; i + graph_.states.size() < graph_.inputs().size(); ++i)
+    first.push_back(names_.at(graph_.inputs()[i].n));
+  if (first.empty() || last.empty())
+    return Error(Code::unsupported, "the graph has no input or no output; NNEF needs one of each");
+  std::string name = identifier(options_.name.empty() ? graph_.meta.graph_name : options_.name);
+  if (name.empty()) name = "network";
+  out_.graph = "version 1.0;\n";
+  if (integers_ == DType::i32) out_.graph += fmt::format("extension {};\n", graph_text::kIntegers32);
+  if (!fragments_.empty()) out_.graph += "extension KHR_enable_fragment_definitions;\n" + fragments_;
+  out_.graph += fmt::format("\ngraph {}({}) -> ({})\n{{\n{}}}\n", name, with_commas(first), with_commas(last), body_);
+  if (const std::string lines = property_lines(graph_, names_); !lines.empty()) out_.graph += "\n" + lines;
+  out_.quant = quant();
+  return std::move(out_);
+}
+
+Result<Written> write_document(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused) {
+  return Document(graph, options).write(refused);
+}
+
+}  // namespace nnex::nnef_format

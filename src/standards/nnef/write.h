@@ -1,0 +1,78 @@
+#pragma once
+// A graph as an NNEF 1.0.5 document: flat text, the variables' tensors, and the quantisation file.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "nnex/source.h"
+#include "standards/nnef/read_quant.h"
+#include "standards/nnef/read_tensor.h"
+#include "standards/unwritable.h"
+
+namespace nnex::nnef_format {
+
+struct WriteOptions {
+  std::string name;     ///< Of the graph; empty: the graph's own.
+  bool custom = false;  ///< What the standard cannot say becomes a custom operation (a fragment without body).
+  /// A document that was read with fragments is written with them. The graph must be as it was read.
+  bool keep_fragments = false;
+  /// Where all of the graph's integers have 32 bits, the document says so in an extension of this engine's; without it,
+  /// only where the document that the graph was read from did.
+  bool integers32 = false;
+};
+
+/// A document before it is saved.
+struct Written {
+  std::string graph, quant;                               ///< The texts; quant is empty where there is nothing to say.
+  std::vector<std::pair<std::string, Tensor>> variables;  ///< By label.
+  /// Variables whose files hold codes, by label: their lines of the quantisation file.
+  std::map<std::string, QuantRecord, std::less<>> codes;
+};
+
+/// The tensor file of one of the document's variables. Errors: those of write_tensor_file.
+Result<TensorBytes> variable_file(const Written& model, const std::string& label, const Tensor& content);
+
+/// Metadata properties of graphs that were read from NNEF: the text of graph.quant; the variables that are not updated,
+/// a line each, the value's name and its label; and the text of a document with fragments.
+inline constexpr std::string_view kQuantProperty = "nnef.quantization";
+inline constexpr std::string_view kVariablesProperty = "nnef.variables";
+inline constexpr std::string_view kDocumentProperty = "nnef.document";
+/// Of graphs whose document said that its integers have 32 bits.
+inline constexpr std::string_view kIntegersProperty = "nnef.integers";
+/// The property of that name; null: the graph has none.
+const std::string* find_property(const ir::Graph& graph, std::string_view name);
+/// What kVariablesProperty says: labels by the names of their values.
+std::map<std::string, std::string, std::less<>> variable_labels(const ir::Graph& graph);
+
+/// Writes the graph, whose types must be inferred. Nodes that the standard cannot say are listed in `refused`; then the
+/// document is not complete. Errors: invalid_argument (an extent that is no number: it names the input and symbol),
+/// unsupported (an input or state that is no tensor of numbers or truth values).
+Result<Written> write_document(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
+
+/// The document that the graph was read from (kDocumentProperty) in canonical layout, with the graph's own data.
+/// Errors: invalid_argument where the document does not say the same graph any more.
+Result<Written> kept_document(const ir::Graph& graph);
+
+/// Reads a document that was written as its users will: its text with every rule, the shapes of its variables, its
+/// quantisation file. Error: unsupported, with what is wrong.
+Status check_written(const Written& model);
+
+enum class Packing : uint8_t { folder, tar, tgz };
+/// How a path is packed by its ending: .tar; .tgz and .tar.gz; else a folder.
+Packing packing_of(const std::string& path);
+
+/// Writes the files of a model: the same bytes every time. An archive must not exist and a folder that exists be empty,
+/// or with `replace` the archive, or the folder's files of these names, are replaced; its others stay. Errors:
+/// invalid_argument (it exists), unreadable, unsupported (a tensor that no file can hold).
+Status save_model(const Written& model, const std::string& path, bool replace);
+
+/// The names of the model's files, and the files themselves. Errors: as of save_model.
+std::vector<std::string> file_names(const Written& model);
+Result<std::vector<NamedBytes>> model_files(const Written& model);
+/// The archive that save_model writes: tar, with gzip around it where `packed`. Errors: as of save_model.
+Result<std::string> archive_bytes(const Written& model, bool packed);
+
+}  // namespace nnex::nnef_format

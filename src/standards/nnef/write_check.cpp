@@ -1,0 +1,44 @@
+// What was written is read before it is saved.
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/try.h"
+#include "standards/nnef/model.h"
+#include "tensor/convert.h"
+
+namespace nnex::nnef_format {
+namespace {
+
+Status read_again(const Written& model) {
+  if (!model.quant.empty()) {
+    Faults faults;
+    check_quant_file(model.quant, "graph.quant", model.graph, "graph.nnef", faults);
+    if (!faults.none()) return std::move(faults).first();
+  }
+  std::map<std::string_view, const Tensor*> contents;
+  for (const auto& [label, content] : model.variables) contents.emplace(label, &content);
+  ImportOptions options;
+  options.lowering.variable = [&](const VariableRequest& wanted) -> Result<Tensor> {
+    const auto known = contents.find(wanted.label);
+    if (known == contents.end())
+      return Error(Code::unreadable, fmt::format("variable '{}' has no content", wanted.label));
+    const DType type = element_type(wanted.type);
+    return known->second->dtype() == type ? *known->second : convert(*known->second, type);
+  };
+  NNEX_TRY(import_document(model.graph, "graph.nnef", options));
+  return {};
+}
+
+}  // namespace
+
+Status check_written(const Written& model) {
+  Status s = read_again(model);
+  if (s.ok()) return s;
+  return Error(Code::unsupported, fmt::format("NNEF would say it in a document that cannot be read again, so none is "
+                                              "written: {}",
+                                              s.error().text()));
+}
+
+}  // namespace nnex::nnef_format

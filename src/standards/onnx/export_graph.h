@@ -1,0 +1,108 @@
+#pragma once
+// A model while it is written: names of values, blocks, nodes and their attributes.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "standards/onnx/signatures.h"
+#include "standards/onnx/write.h"
+
+namespace nnex::onnx_format {
+
+/// A node in ONNX's words.
+struct OnnxNode {
+  std::string op, domain;
+  std::vector<ValueId> in;  ///< Invalid ids: absent.
+  AttrMap attrs;            ///< By ONNX's names; those that repeat a default are left out already.
+  int since = 1;            ///< The first opset that takes the node so.
+
+  void set(std::string_view name, AttrValue value) { attrs.emplace_back(std::string(name), std::move(value)); }
+};
+
+/// Where a row is said by other means than its spelling: the reverse of the reader's quirk. Nothing: its spelling says
+/// it.
+using Say = Result<std::optional<OnnxNode>> (*)(const ir::Graph& graph, const Node& node);
+Say find_say(std::string_view row);
+Result<std::optional<OnnxNode>> max_roi_pool_node(const ir::Graph& graph, const Node& node);
+Result<std::optional<OnnxNode>> roi_align_node(const ir::Graph& graph, const Node& node);
+/// Whether the node takes columns of rows that MaxRoiPool reads itself, for nobody else.
+bool is_column_of_regions(const ir::Graph& graph, const Node& node);
+/// Whether the node reduces every spatial axis: ONNX has an operator for that.
+bool is_global_pool(const ir::Graph& graph, const Node& node);
+/// Whether the node is said by the one that reads it.
+bool is_absorbed(const ir::Graph& graph, const Node& node);
+
+/// What runtimes of the last years read: no lower opset of the standard domain is written.
+inline constexpr int kLeastOpset = 17;
+
+/// An attribute as the youngest form that has it declares it; null: none has.
+const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_view name);
+
+class GraphWriter {
+ public:
+  GraphWriter(const ir::Graph& graph, const WriteOptions& options) : graph_(graph), options_(options) {}
+
+  Result<Written> run(std::vector<Unwritable>& refused);
+
+ private:
+  // Names (write.cpp)
+  void name_values();
+  void name_block(BlockId block);
+  std::string unique(std::string wanted);
+  const std::string& name_of(ValueId v) const;
+  std::string node_name(NodeId id);
+
+  // The model (write.cpp)
+  Status check() const;
+  Result<wire::Message> block(BlockId id, bool main);
+  Result<std::vector<std::string>> results(BlockId id, bool main, wire::Message& to);
+  Status initializers(wire::Message& to);
+  Status initializer(const ValueDef& def, const std::string& name, wire::Message& to);
+  wire::Message value_info(const std::string& name, const Type& type, bool exact);
+  wire::Message model(wire::Message graph);
+  void need(std::string_view domain, int version);
+  void need_type(const Type& type);
+
+  // Opsets (write_opset.cpp)
+  Type type_of_value(ValueId v) const;
+  FormUse use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const;
+  static const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
+                                std::vector<std::string>& broken);
+  Status find_opset(const Node& node, OnnxNode& said) const;
+  void check_opsets();
+
+  // Nodes (write_node.cpp)
+  Status node(NodeId id, wire::Message& to);
+  Result<OnnxNode> said(const Node& node);
+  Result<OnnxNode> spelled(const Node& node);
+  Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& newest);
+  OnnxNode custom(const Node& node) const;
+  Status custom_node(const Node& node, wire::Message& to);
+  void tail(const Node& node, const OnnxNode& said, wire::Message& to);
+  Status attribute(const std::string& name, const AttrValue& value, char kind, wire::Message& to);
+  void identity(ValueId from, const std::string& to_name, wire::Message& to);
+
+  const ir::Graph& graph_;
+  const WriteOptions& options_;
+  Written out_;
+  std::map<uint32_t, std::string> names_;
+  std::set<std::string> taken_, node_names_;
+  std::map<std::string, int> suffixes_;  ///< The last number that made a name unique.
+  std::set<uint32_t> used_;              ///< Values that a written node or block reads.
+  bool all_used_ = false;
+  std::map<std::string, int64_t> opsets_;
+  int64_t ir_ = 8;
+  std::vector<std::pair<NodeId, OnnxNode>> said_;  ///< Nodes written in words of the standard.
+  std::vector<Unwritable>* refused_ = nullptr;
+  uint64_t external_size_ = 0;
+};
+
+/// A TensorProto whose numbers are not copied; `kept` owns those that are made here. Error: unsupported for types
+/// ONNX has not.
+Result<wire::Message> tensor_message(const Tensor& t, const std::string& name, std::vector<Tensor>& kept);
+/// A TypeProto; `exact`: extents that are formulas are named by their text.
+wire::Message type_message(const Type& type, bool exact);
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,332 @@
+// Nodes of a graph as NodeProtos.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/try.h"
+#include "ops/codecs.h"
+#include "standards/onnx/export_graph.h"
+#include "standards/onnx/import.h"
+#include "standards/spelling.h"
+#include "standards/unspell.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Message;
+
+/// AttributeProto's number of a kind.
+int64_t number_of(char kind) {
+  constexpr std::pair<char, int64_t> kNumbers[] = {{'f', 1}, {'i', 2}, {'s', 3}, {'t', 4}, {'g', 5},
+                                                   {'F', 6}, {'I', 7}, {'S', 8}, {'T', 13}};
+  for (const auto& [k, n] : kNumbers)
+    if (k == kind) return n;
+  return 0;
+}
+
+/// The kind that a value has by itself.
+char kind_of(const AttrValue& v) {
+  constexpr char kKinds[] = {0, 'i', 'i', 'f', 's', 'I', 'F', 'S', 'I', 's', 't'};
+  return kKinds[v.index()];
+}
+
+std::optional<int64_t> as_integer(const AttrValue& v) {
+  if (auto* b = std::get_if<bool>(&v)) return *b;
+  if (auto* i = std::get_if<int64_t>(&v)) return *i;
+  if (auto* t = std::get_if<DType>(&v)) return onnx_number(*t);
+  auto* x = std::get_if<double>(&v);
+  return x && *x == static_cast<double>(static_cast<int64_t>(*x)) ? std::optional(static_cast<int64_t>(*x))
+                                                                  : std::nullopt;
+}
+
+std::optional<float> as_real(const AttrValue& v) {
+  if (auto* x = std::get_if<double>(&v)) return static_cast<float>(*x);
+  if (auto* i = std::get_if<int64_t>(&v)) return static_cast<float>(*i);
+  return std::nullopt;
+}
+
+std::optional<std::vector<float>> as_reals(const AttrValue& v) {
+  if (auto* l = std::get_if<Reals>(&v)) return std::vector<float>(l->begin(), l->end());
+  if (auto* l = std::get_if<Ints>(&v)) return std::vector<float>(l->begin(), l->end());
+  return std::nullopt;
+}
+
+std::optional<Ints> as_integers(const AttrValue& v) {
+  if (auto* l = std::get_if<Ints>(&v)) return *l;
+  if (auto* p = std::get_if<Pairs>(&v)) {
+    Ints out;
+    for (const auto& [a, b] : *p) out.push_back(a), out.push_back(b);
+    return out;
+  }
+  return std::nullopt;
+}
+
+bool is_empty_list(const AttrValue& v) {
+  if (auto* l = std::get_if<Ints>(&v)) return l->empty();
+  if (auto* l = std::get_if<Reals>(&v)) return l->empty();
+  if (auto* l = std::get_if<Texts>(&v)) return l->empty();
+  if (auto* l = std::get_if<Pairs>(&v)) return l->empty();
+  return std::holds_alternative<std::monostate>(v);
+}
+
+/// Padding words are capitals, and "off" is nothing said.
+AttrValue padding_word(const AttrValue& v) {
+  auto* word = std::get_if<std::string>(&v);
+  if (!word || *word == "off") return {};
+  std::string out = *word;
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::toupper(c); });
+  return out;
+}
+
+const AttrValue* find(const AttrMap& attrs, std::string_view name) {
+  for (const auto& [key, value] : attrs)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+/// What a file's node without attributes has, in the file's words.
+AttrMap defaults(const OpDef& op, const Spelling& spelling, const HasAttribute& has) {
+  AttrMap out;
+  if (!op.attrs.make) return out;
+  const std::shared_ptr<void> base = op.attrs.make();
+  for (const Preset& p : spelling.presets) op.attrs.find(p.ours)->set(base.get(), preset_value(p.value));
+  for (const Field& f : op.attrs.fields) {
+    bool renamed = false;
+    for (const Rename& r : spelling.renames) {
+      if (r.ours != f.name) continue;
+      renamed = true;
+      Result<AttrValue> value = r.codec && r.codec->write ? r.codec->write(f.get(base.get())) : f.get(base.get());
+      if (has(r.theirs) && value.ok()) out.emplace_back(std::string(r.theirs), std::move(*value));
+    }
+    if (!renamed && has(f.name)) out.emplace_back(std::string(f.name), f.get(base.get()));
+  }
+  return out;
+}
+
+/// Whether a newer form of the same name follows or precedes: then this one is for reading alone.
+bool outdated(const OpDef& op, const Spelling& spelling) {
+  return std::any_of(op.spelled.begin(), op.spelled.end(), [&](const Spelling& s) {
+    return s.format == Format::onnx && s.name == spelling.name && s.domain == spelling.domain &&
+           s.since > spelling.since;
+  });
+}
+
+}  // namespace
+
+const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_view name) {
+  for (size_t i = forms.size(); i-- > 0;)
+    if (const FormAttribute* a = forms[i].find(name)) return a;
+  return nullptr;
+}
+
+// ---- Attributes
+
+Status GraphWriter::attribute(const std::string& name, const AttrValue& value, char kind, Message& to) {
+  Message m;
+  m.bytes(1, name);
+  const auto wrong = [&] {
+    return Error(Code::unsupported, fmt::format("attribute '{}' is {}, which ONNX's cannot be", name, text(value)));
+  };
+  switch (kind) {
+    case 'i': {
+      const auto i = as_integer(value);
+      if (!i) return wrong();
+      m.integer(3, *i);
+      break;
+    }
+    case 'f': {
+      const auto x = as_real(value);
+      if (!x) return wrong();
+      m.real(2, *x);
+      break;
+    }
+    case 's':
+      if (auto* s = std::get_if<std::string>(&value))
+        m.bytes(4, *s);
+      else if (auto* t = std::get_if<DType>(&value))
+        m.bytes(4, nnex::name(*t));
+      else
+        return wrong();
+      break;
+    case 't': {
+      auto* t = std::get_if<Tensor>(&value);
+      if (!t) return wrong();
+      need_type(Type::tensor(t->dtype()));
+      NNEX_ASSIGN(Message tensor, tensor_message(*t, name, out_.kept));
+      m.message(5, std::move(tensor));
+      break;
+    }
+    case 'I': {
+      const auto l = as_integers(value);
+      if (!l) return wrong();
+      for (int64_t i : *l) m.integer(8, i);
+      break;
+    }
+    case 'F': {
+      const auto l = as_reals(value);
+      if (!l) return wrong();
+      for (float x : *l) m.real(7, x);
+      break;
+    }
+    case 'S': {
+      auto* l = std::get_if<Texts>(&value);
+      if (!l && !is_empty_list(value)) return wrong();
+      for (size_t i = 0; l && i < l->size(); ++i) m.bytes(9, (*l)[i]);
+      break;
+    }
+    default:
+      return wrong();
+  }
+  m.integer(20, number_of(kind));
+  to.message(5, std::move(m));
+  return {};
+}
+
+// ---- The row's spelling
+
+/// What the spelling says of the node, without what the operator's defaults say already.
+Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& newest) {
+  const auto has = [&](std::string_view name) { return newest.find(name) != nullptr; };
+  NNEX_ASSIGN(UnspelledNode u, unspell(graph_, {node.op, node.attrs.get(), node.in, {}}, spelling, has));
+  const AttrMap usual = defaults(*node.op, spelling, has);
+  OnnxNode out{std::string(spelling.name), std::string(spelling.domain), {}, {}};
+  for (int i : u.in) out.in.push_back(i < 0 ? ValueId{} : node.in[static_cast<size_t>(i)]);
+  for (auto& [name, value] : u.attrs) {
+    const FormAttribute* declared = newest.find(name);
+    if (name == "auto_pad") value = padding_word(value);
+    const AttrValue* otherwise = find(usual, name);
+    const bool said_anyway = !declared->required && (is_empty_list(value) || (otherwise && same(*otherwise, value)));
+    if (said_anyway || std::holds_alternative<std::monostate>(value)) continue;
+    out.set(name, std::move(value));
+  }
+  return out;
+}
+
+Result<OnnxNode> GraphWriter::spelled(const Node& node) {
+  std::string reasons;
+  for (const Spelling& s : node.op->spelled) {
+    if (s.format != Format::onnx || outdated(*node.op, s)) continue;
+    const std::vector<Form>& forms = forms_of(s.domain, s.name);
+    if (forms.empty() || forms.back().deprecated) continue;
+    auto out = spelled_as(node, s, forms.back());
+    if (out.ok()) return out;
+    reasons += (reasons.empty() ? "" : "; ") + out.error().message();
+  }
+  if (reasons.empty()) reasons = "ONNX has no such operator";
+  return Error(Code::unsupported, fmt::format("{}: {}", node.op->name, reasons));
+}
+
+/// The row under its own name and attributes, in our domain. What the row requires is said even where it is the
+/// default.
+OnnxNode GraphWriter::custom(const Node& node) const {
+  OnnxNode out{std::string(node.op->name), std::string(kRowDomain), node.in, {}};
+  const std::shared_ptr<void> base = node.op->attrs.make ? node.op->attrs.make() : nullptr;
+  for (const Field& f : node.op->attrs.fields) {
+    AttrValue value = f.get(node.attrs.get());
+    if (f.required || !same(value, f.get(base.get()))) out.set(f.name, std::move(value));
+  }
+  return out;
+}
+
+Result<OnnxNode> GraphWriter::said(const Node& node) {
+  auto plain = [&]() -> Result<OnnxNode> {
+    std::optional<OnnxNode> done;
+    if (const Say say = find_say(node.op->name)) {
+      NNEX_ASSIGN(done, say(graph_, node));
+    }
+    if (!done) {
+      NNEX_ASSIGN(done, spelled(node));
+    }
+    NNEX_TRY(find_opset(node, *done));
+    return std::move(*done);
+  }();
+  return plain.ok() || !options_.custom ? std::move(plain) : Result<OnnxNode>(custom(node));
+}
+
+// ---- Nodes
+
+/// What every NodeProto has: names of inputs and outputs, and the operator.
+void GraphWriter::tail(const Node& node, const OnnxNode& said, Message& to) {
+  size_t inputs = said.in.size();
+  while (inputs > 0 && !said.in[inputs - 1].valid()) --inputs;
+  for (size_t i = 0; i < inputs; ++i) {
+    to.bytes(1, name_of(said.in[i]));
+    if (said.in[i].valid()) used_.insert(said.in[i].n);
+  }
+  size_t outputs = node.out.size();
+  while (outputs > 0 && !node.out[outputs - 1].valid()) --outputs;
+  for (size_t o = 0; o < outputs; ++o)  // the first result of an operator is never optional in ONNX
+    to.bytes(2, node.out[o].valid() || o > 0 ? name_of(node.out[o]) : unique("unused"));
+  to.bytes(4, said.op);
+}
+
+Status GraphWriter::custom_node(const Node& node, Message& to) {
+  const CustomNode& f = *node.custom;
+  Message m;
+  tail(node, {f.name, f.domain, node.in, {}}, m);
+  const auto* attributes = static_cast<const std::vector<Attribute>*>(f.source.get());
+  for (size_t i = 0; i < (attributes ? attributes->size() : 0); ++i) {
+    const Attribute& a = (*attributes)[i];
+    if (a.is_graph) {
+      Message graph;
+      graph.bytes(1, a.name);
+      graph.borrowed(6, a.graph);
+      graph.integer(20, number_of('g'));
+      m.message(5, std::move(graph));
+      all_used_ = true;  // its free names are not known
+    } else if (!std::holds_alternative<std::monostate>(a.value)) {
+      NNEX_TRY(attribute(a.name, a.value, kind_of(a.value), m));
+    }
+  }
+  for (size_t i = 0; !attributes && i < f.attrs.size(); ++i)
+    if (const char kind = kind_of(f.attrs[i].second)) NNEX_TRY(attribute(f.attrs[i].first, f.attrs[i].second, kind, m));
+  if (!f.domain.empty()) m.bytes(7, f.domain);
+  if (!f.overload.empty()) m.bytes(8, f.overload);
+  const auto known = graph_.meta.opsets.find(f.domain);
+  need(f.domain, known == graph_.meta.opsets.end() ? 1 : static_cast<int>(known->second));
+  to.message(1, std::move(m));
+  return {};
+}
+
+Status GraphWriter::node(NodeId id, Message& to) {
+  const Node& n = graph_[id];
+  if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return {};  // nobody reads it
+  if (n.custom) return custom_node(n, to);
+  if (is_absorbed(graph_, n)) return {};
+  ++out_.nodes;
+  NNEX_ASSIGN(OnnxNode said, this->said(n));
+  const std::vector<Form>& forms = forms_of(said.domain, said.op);
+  Message m;
+  tail(n, said, m);
+  if (const std::string name = node_name(id); !name.empty()) m.bytes(3, name);
+  for (const auto& [name, value] : said.attrs) {
+    const FormAttribute* declared = declared_in(forms, name);
+    if (declared && declared->kind == 'T') {
+      Message type;
+      type.bytes(1, name);
+      const Type& whole = graph_[n.out[0]].type;
+      type.message(14, whole.element ? type_message(*whole.element, false) : Message());
+      type.integer(20, number_of('T'));
+      m.message(5, std::move(type));
+      continue;
+    }
+    NNEX_TRY(attribute(name, value, declared ? declared->kind : kind_of(value), m));
+  }
+  for (size_t b = 0; b < n.blocks.size(); ++b) {
+    NNEX_ASSIGN(Message inner, block(n.blocks[b], false));
+    Message graph;
+    graph.bytes(1, n.op->blocks[b]);
+    graph.message(6, std::move(inner));
+    graph.integer(20, number_of('g'));
+    m.message(5, std::move(graph));
+  }
+  if (!said.domain.empty()) m.bytes(7, said.domain);
+  need(said.domain, said.since);
+  if (!forms.empty()) said_.emplace_back(id, std::move(said));
+  to.message(1, std::move(m));
+  return {};
+}
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,79 @@
+// Which opset takes a node as it is written, and whether the model's takes all of them.
+
+#include <fmt/ranges.h>
+
+#include "standards/onnx/export_graph.h"
+#include "standards/onnx/import.h"
+
+namespace nnex::onnx_format {
+
+Type GraphWriter::type_of_value(ValueId v) const {
+  return graph_[v].is_constant() ? type_of(graph_[v].constant) : graph_[v].type;
+}
+
+/// The node in the terms of forms: `types` keeps those of its values. Blocks are attributes there.
+FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const {
+  static const Type kUnknown;
+  FormUse use;
+  types.reserve(said.in.size() + node.out.size());
+  const auto type = [&](ValueId v) { return v.valid() ? &types.emplace_back(type_of_value(v)) : nullptr; };
+  for (ValueId v : said.in) use.in.push_back(type(v));
+  while (!use.in.empty() && !use.in.back()) use.in.pop_back();
+  for (ValueId v : node.out) use.out.push_back(type(v));
+  while (!use.out.empty() && !use.out.back()) use.out.pop_back();
+  if (!use.out.empty() && !use.out[0]) use.out[0] = &kUnknown;  // it gets a name all the same
+  const std::vector<Form>& forms = forms_of(said.domain, said.op);
+  for (const auto& [name, value] : said.attrs) {
+    const FormAttribute* declared = declared_in(forms, name);
+    auto* word = std::get_if<std::string>(&value);
+    use.attributes.push_back({name, declared ? declared->kind : '\0', word ? *word : std::string_view()});
+  }
+  for (std::string_view block : node.op->blocks) use.attributes.push_back({block, 'g', {}});
+  return use;
+}
+
+/// The first form from the least opset on that takes the node, by its attributes, its inputs and all types; null: none,
+/// and `broken` says what the last one has against it.
+const Form* GraphWriter::first_form(std::string_view domain, std::string_view op, const FormUse& use,
+                                    std::vector<std::string>& broken) {
+  const std::vector<Form>& forms = forms_of(domain, op);
+  size_t first = 0;
+  for (size_t i = 0; i < forms.size(); ++i)
+    if (forms[i].means_other || (domain.empty() && forms[i].since <= kLeastOpset)) first = i;
+  for (size_t i = first; i < forms.size(); ++i) {
+    if (forms[i].deprecated && !broken.empty()) break;
+    broken = broken_rules(forms[i], use);
+    if (broken.empty()) return &forms[i];
+  }
+  return nullptr;
+}
+
+/// Which opset the node needs as it is said. Error: unsupported (no opset takes it).
+Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
+  if (forms_of(said.domain, said.op).empty()) return {};
+  std::vector<Type> types;
+  std::vector<std::string> broken;
+  const Form* form = first_form(said.domain, said.op, use_of(node, said, types), broken);
+  if (!form)
+    return Error(Code::unsupported,
+                 fmt::format("{}: ONNX's {} does not take it: {}", node.op->name, said.op, fmt::join(broken, "; ")));
+  said.since = form->since;
+  return {};
+}
+
+/// Nodes that the opset the others need does not take any more.
+void GraphWriter::check_opsets() {
+  for (const auto& [id, said] : said_) {
+    const int64_t opset = opsets_[said.domain];
+    const Form* form = find_form(said.domain, said.op, opset);
+    if (!form || form->since == said.since) continue;
+    std::vector<Type> types;
+    const auto broken = broken_rules(*form, use_of(graph_[id], said, types));
+    if (!broken.empty())
+      refused_->push_back(
+          {id, fmt::format("{}: opset {} of the domain '{}', which other nodes need, has another {}: {}",
+                           graph_[id].op->name, opset, said.domain, said.op, fmt::join(broken, "; "))});
+  }
+}
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,416 @@
+#include "standards/onnx/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "standards/onnx/import_function.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Field;
+using wire::Kind;
+
+/// What a later version means nobody knows yet.
+Status check_versions(int64_t ir, const std::map<std::string, int64_t>& opsets) {
+  if (ir > kNewestIr)
+    return Error(Code::unsupported,
+                 fmt::format("the model has IR version {}; nnex knows those up to {}", ir, kNewestIr));
+  auto standard = opsets.find("");
+  if (standard != opsets.end() && standard->second > kNewestOpset)
+    return Error(Code::unsupported,
+                 fmt::format("the model imports opset {} of the standard domain; nnex knows those up to {}",
+                             standard->second, kNewestOpset));
+  return {};
+}
+
+}  // namespace
+
+Error broken(std::string_view what, const char* fault) {
+  return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
+}
+
+std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
+
+struct Importer::GraphParts {
+  std::string name;
+  std::vector<std::string_view> nodes, initializers, sparse_initializers, inputs, outputs, infos;
+};
+
+Result<Importer::GraphParts> Importer::graph_parts(std::string_view message) const {
+  GraphParts p;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes) continue;
+    switch (f.number) {
+      case 1:
+        p.nodes.push_back(f.bytes);
+        break;
+      case 2:
+        p.name = std::string(f.bytes);
+        break;
+      case 5:
+        p.initializers.push_back(f.bytes);
+        break;
+      case 11:
+        p.inputs.push_back(f.bytes);
+        break;
+      case 12:
+        p.outputs.push_back(f.bytes);
+        break;
+      case 13:
+        p.infos.push_back(f.bytes);
+        break;
+      case 15:
+        p.sparse_initializers.push_back(f.bytes);
+        break;
+      default:
+        break;
+    }
+  }
+  if (!r.ok()) return broken("graph '" + p.name + "'", r.fault());
+  return p;
+}
+
+Status Importer::value_info(std::string_view message, std::string& name, Type& type) const {
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes) continue;
+    if (f.number == 1) name = std::string(f.bytes);
+    if (f.number == 2) {
+      NNEX_ASSIGN(type, read_type(f.bytes));
+    }
+  }
+  if (!r.ok()) return broken("a value's type", r.fault());
+  return {};
+}
+
+Result<ValueId> Importer::lookup(const std::string& name) {
+  for (size_t s = scopes_.size(); s-- > 0;)
+    if (auto it = scopes_[s].find(name); it != scopes_[s].end()) return it->second;
+  return Error(Code::invalid_model,
+               fmt::format("input '{}' is not made by any node before, nor an input or initializer", name));
+}
+
+void Importer::bind_name(const std::string& name, ValueId v) {
+  scopes_.back()[name] = v;
+  if (graph_[v].name.empty()) graph_.set_name(v, name);
+  auto declared = declared_.find(name);
+  if (declared == declared_.end()) return;
+  if (findings_) findings_->declared.push_back({v, name, declared->second, depth_ > 0});
+  if (graph_[v].type.kind == nnex::Kind::unknown) graph_.set_type(v, declared->second);
+}
+
+void Importer::infer_new() {
+  inference_.grow();
+  for (; inferred_ < graph_.node_count(); ++inferred_)
+    if (!graph_[NodeId{inferred_}].erased) (void)inference_.node(NodeId{inferred_}).ok();
+}
+
+Status Importer::kept(Status s) {
+  if (s.ok() || !faults_) return s;
+  faults_->add(std::move(s).error());
+  return {};
+}
+
+ValueId Importer::unknown(const std::string& name) {
+  if (!unknowns_.valid()) unknowns_ = graph_.add_block();
+  const ValueId v = graph_.add_param(unknowns_, name, Type{});
+  inference_.grow();
+  return v;
+}
+
+Status Importer::constant(std::string_view message, bool sparse) {
+  NamedValue v;
+  if (sparse) {
+    NNEX_ASSIGN(v, read_sparse_tensor(message, source_));
+  } else {
+    NNEX_ASSIGN(NamedTensor t, read_tensor(message, source_));
+    v.name = std::move(t.name), v.value = Value(std::move(t.tensor));
+  }
+  if (v.name.empty()) return Error(Code::invalid_model, "an initializer has no name");
+  if (scopes_.back().count(v.name))
+    return Error(Code::invalid_model, fmt::format("initializer '{}' is given twice", v.name));
+  scopes_.back()[v.name] = graph_.add_constant(std::move(v.value), v.name);
+  return {};
+}
+
+namespace {
+
+/// The name in a TensorProto or SparseTensorProto, however broken the rest is.
+std::string tensor_name(std::string_view message, bool sparse) {
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes || f.number != (sparse ? 1u : 8u)) continue;
+    return sparse ? tensor_name(f.bytes, false) : std::string(f.bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Importer::constants(const GraphParts& parts) {
+  for (const bool sparse : {false, true})
+    for (std::string_view message : sparse ? parts.sparse_initializers : parts.initializers) {
+      Status s = constant(message, sparse);
+      if (s.ok()) continue;
+      NNEX_TRY(kept(std::move(s)));
+      if (const std::string name = tensor_name(message, sparse); !name.empty() && !scopes_.back().count(name))
+        scopes_.back()[name] = unknown(name);
+    }
+  return {};
+}
+
+Status Importer::declare(const GraphParts& parts) {
+  for (std::string_view message : parts.infos) {
+    std::string name;
+    Type type;
+    NNEX_TRY(kept(value_info(message, name, type)));
+    declared_[name] = std::move(type);
+  }
+  return {};
+}
+
+Status Importer::input(std::string_view message, BlockId block, bool main, std::set<std::string>& seen) {
+  std::string name;
+  Type type;
+  NNEX_TRY(value_info(message, name, type));
+  if (name.empty() || !seen.insert(name).second)
+    return Error(Code::invalid_model, fmt::format("input '{}' is nameless or given twice", name));
+  if (scopes_.back().count(name)) return {};  // an input with a default: the initializer
+  if (main && type.kind == nnex::Kind::unknown) {
+    scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
+    return Error(Code::invalid_model, fmt::format("input '{}' has no type", name));
+  }
+  scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
+  return {};
+}
+
+Status Importer::output(std::string_view message, BlockId block, bool main, std::vector<ValueId>& results,
+                        std::set<uint32_t>& seen) {
+  std::string name;
+  Type type;
+  NNEX_TRY(value_info(message, name, type));
+  auto v = lookup(name);
+  if (!v.ok()) {
+    NNEX_TRY(kept(Error(Code::invalid_model, fmt::format("output '{}' is made by no node", name))));
+    v = unknown(name);
+  }
+  if (findings_ && main) {
+    findings_->outputs.push_back(name);
+    findings_->output_types.push_back(type);
+  } else if (findings_) {
+    findings_->declared.push_back({*v, name, type, true});
+  }
+  if (graph_[*v].type.kind == nnex::Kind::unknown) graph_.set_type(*v, std::move(type));
+  if (main && (graph_[*v].name != name || !seen.insert(v->n).second)) {
+    // Two names for one value, or an output that is an input: a copy keeps both names.
+    Builder b(graph_, block);
+    ValueId copy = b("copy", {*v});
+    graph_.set_name(copy, name);
+    *v = copy;
+  }
+  results.push_back(*v);
+  return {};
+}
+
+Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given) {
+  NNEX_TRY(constants(parts));
+  std::set<std::string> seen;
+  for (std::string_view message : parts.inputs) NNEX_TRY(kept(input(message, block, main, seen)));
+  NNEX_TRY(declare(parts));
+  inference_.grow();
+  for (size_t i = 0; !main && i < graph_[block].params.size(); ++i) {
+    const ValueId v = graph_[block].params[i];
+    const bool told = graph_[v].type.kind != nnex::Kind::unknown || i >= given.size();
+    inference_.bind(v, told ? graph_[v].type : given[i]);
+  }
+  for (std::string_view message : parts.nodes) NNEX_TRY(node(message, block, {}));
+  std::vector<ValueId> results;
+  std::set<uint32_t> given_out;
+  for (std::string_view message : parts.outputs) NNEX_TRY(kept(output(message, block, main, results, given_out)));
+  graph_.set_results(block, std::move(results));
+  return {};
+}
+
+Result<BlockId> Importer::block(std::string_view message, int depth, std::span<const Type> given) {
+  if (depth > limits_.depth)
+    return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
+  NNEX_ASSIGN(GraphParts parts, graph_parts(message));
+  BlockId id = graph_.add_block();
+  scopes_.emplace_back();
+  const int outer = std::exchange(depth_, depth);
+  auto declared = std::exchange(declared_, {});  // a block's names are its own
+  Status s = graph_body(parts, id, false, given);
+  declared_ = std::move(declared);
+  depth_ = outer;
+  scopes_.pop_back();
+  if (!s.ok()) return std::move(s).error();
+  return id;
+}
+
+Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const NodeImport& n,
+                                               std::span<const ValueId> params) {
+  if (depth_ >= limits_.depth)
+    return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
+  NNEX_ASSIGN(GraphParts parts, graph_parts(message));
+  infer_new();
+  scopes_.emplace_back();
+  auto declared = std::exchange(declared_, {});
+  ++depth_;
+  auto body = [&]() -> Result<std::vector<ValueId>> {
+    NNEX_TRY(constants(parts));
+    std::vector<ValueId> results;
+    size_t given = 0;
+    for (std::string_view input : parts.inputs) {
+      std::string name;
+      Type type;
+      NNEX_TRY(value_info(input, name, type));
+      if (scopes_.back().count(name)) continue;  // an input with a default: the initializer
+      if (given < params.size()) scopes_.back()[name] = params[given];
+      ++given;
+    }
+    if (given != params.size())
+      return Error(Code::invalid_model,
+                   fmt::format("graph '{}' takes {} inputs; it is given {}", parts.name, given, params.size()));
+    NNEX_TRY(declare(parts));
+    inference_.grow();
+    for (std::string_view m : parts.nodes) NNEX_TRY(node(m, n.b.block(), n.before));
+    for (std::string_view output : parts.outputs) {
+      std::string name;
+      Type type;
+      NNEX_TRY(value_info(output, name, type));
+      NNEX_ASSIGN(ValueId v, lookup(name));
+      results.push_back(v);
+    }
+    return results;
+  };
+  auto results = body();
+  --depth_;
+  declared_ = std::move(declared);
+  scopes_.pop_back();
+  return results;
+}
+
+Status Importer::add_function(std::string_view message) {
+  NNEX_ASSIGN(auto function, read_function(message, source_, limits_));
+  if (!graph_.functions.emplace(function->key(), function).second)
+    return Error(Code::invalid_model, fmt::format("function '{}' is defined twice", function->key()));
+  return {};
+}
+
+Status Importer::model(std::string_view message) {
+  std::string_view main;
+  std::vector<std::string_view> functions, opsets;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    switch (f.number) {
+      case 1:
+        graph_.meta.ir_version = f.integer();
+        break;
+      case 2:
+        graph_.meta.producer = std::string(f.bytes);
+        break;
+      case 3:
+        graph_.meta.producer_version = std::string(f.bytes);
+        break;
+      case 4:
+        graph_.meta.domain = std::string(f.bytes);
+        break;
+      case 5:
+        graph_.meta.model_version = f.integer();
+        break;
+      case 6:
+        graph_.meta.doc = std::string(f.bytes);
+        break;
+      case 7:
+        main = f.bytes;
+        break;
+      case 8:
+        opsets.push_back(f.bytes);
+        break;
+      case 14: {
+        NNEX_ASSIGN(auto entry, read_pair(f.bytes));
+        graph_.meta.properties.push_back(std::move(entry));
+        break;
+      }
+      case 25:
+        functions.push_back(f.bytes);
+        break;
+      default:
+        break;
+    }
+  }
+  if (!r.ok()) return broken("not an ONNX model", r.fault());
+  if (!main.data()) return Error(Code::invalid_model, "not an ONNX model: it has no graph");
+  for (std::string_view o : opsets) {
+    NNEX_ASSIGN(auto opset, read_opset(o));
+    opsets_[domain_of(opset.first)] = opset.second;
+  }
+  NNEX_TRY(check_versions(graph_.meta.ir_version, opsets_));
+  if (opsets_.empty() && graph_.meta.ir_version < 3) opsets_[""] = 1;
+  graph_.meta.opsets = opsets_;
+  for (std::string_view fn : functions) NNEX_TRY(kept(add_function(fn)));
+  if (auto circles = function_cycles(functions); !circles.empty() && !faults_) return std::move(circles[0]);
+  NNEX_ASSIGN(GraphParts parts, graph_parts(main));
+  graph_.meta.graph_name = parts.name;
+  return graph_body(parts, kMain, true);
+}
+
+namespace {
+
+/// What the places in a function's body begin with: where it is called; of calls deep in others the two ends of that.
+std::string place_prefix(const std::string& call) {
+  constexpr size_t kEnd = 300;
+  if (call.size() <= 2 * kEnd) return call + " > ";
+  const auto inside_character = [&](size_t at) { return (static_cast<unsigned char>(call[at]) & 0xC0) == 0x80; };
+  size_t head = kEnd, tail = call.size() - kEnd;
+  while (head > 0 && inside_character(head)) --head;
+  while (tail < call.size() && inside_character(tail)) ++tail;
+  return call.substr(0, head) + " ... " + call.substr(tail) + " > ";
+}
+
+}  // namespace
+
+Status Importer::function_body(std::string_view message, NodeId call) {
+  NNEX_ASSIGN(FunctionParts parts, function_parts(message));
+  const Node& node = graph_[call];
+  opsets_ = parts.opsets;
+  std::vector<Attribute> bound = *static_cast<const std::vector<Attribute>*>(node.custom->source.get());
+  for (std::string_view a : parts.defaults) {
+    NNEX_ASSIGN(Attribute d, attribute(a));
+    if (std::none_of(bound.begin(), bound.end(), [&](const Attribute& b) { return b.name == d.name; }))
+      bound.push_back(std::move(d));
+  }
+  bound_ = &bound;
+  prefix_ = place_prefix(graph_.place_of(call));
+  if (node.in.size() > parts.inputs.size())
+    return Error(Code::invalid_model, fmt::format("function '{}' takes {} inputs; it is given {}", node.custom->name,
+                                                  parts.inputs.size(), node.in.size()));
+  inferred_ = static_cast<uint32_t>(graph_.node_count());
+  for (size_t i = 0; i < node.in.size(); ++i)
+    if (node.in[i].valid()) scopes_.back()[parts.inputs[i]] = node.in[i];
+  absent_.clear();
+  for (size_t i = 0; i < parts.inputs.size(); ++i)
+    if (i >= node.in.size() || !node.in[i].valid()) absent_.insert(parts.inputs[i]);
+  for (std::string_view n : parts.nodes) NNEX_TRY(this->node(n, node.parent, call));
+  for (size_t o = 0; o < node.out.size(); ++o) {
+    if (!node.out[o].valid()) continue;
+    if (o >= parts.outputs.size())
+      return Error(Code::invalid_model,
+                   fmt::format("function '{}' has {} outputs", node.custom->name, parts.outputs.size()));
+    NNEX_ASSIGN(ValueId v, lookup(parts.outputs[o]));
+    if (graph_[v].maker.valid()) graph_.set_name(v, graph_[node.out[o]].name);
+    graph_.replace_uses(node.out[o], v);
+  }
+  graph_.erase(call);
+  bound_ = nullptr;
+  return {};
+}
+
+}  // namespace nnex::onnx_format

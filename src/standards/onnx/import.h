@@ -1,0 +1,194 @@
+#pragma once
+// One ONNX node on its way into the graph, and the importer that walks a model's messages.
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/faults.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "standards/onnx/read_proto.h"
+
+namespace nnex::onnx_format {
+
+constexpr int64_t kNewestIr = 13;
+constexpr int64_t kNewestOpset = 28;  ///< Of the standard domain.
+
+struct Limits {
+  int depth = 16;              ///< Nested sub-graphs; inference of nested loops doubles with each.
+  int64_t nodes = 10'000'000;  ///< Nodes of all graphs.
+};
+
+/// The error of a message whose bytes are no protocol buffer.
+Error broken(std::string_view what, const char* fault);
+/// A domain's one name: the standard one's is empty.
+std::string domain_of(std::string_view domain);
+
+/// An attribute as the file has it.
+struct Attribute {
+  std::string name;
+  AttrValue value;
+  std::string_view graph;  ///< A GraphProto's bytes, when it is one.
+  bool is_graph = false;
+  std::string reference;  ///< The function attribute it stands for.
+  Type type;              ///< When it is a TypeProto.
+  std::vector<std::string_view> graphs;
+};
+
+/// What a checker wants of an import, beside the graph.
+struct Findings {
+  struct Declared {
+    ValueId value;
+    std::string name;
+    Type type;
+    bool inner = false;  ///< Of a block: its extents may be others each time.
+  };
+  struct Used {
+    std::string place, domain, op;
+    int64_t version = 0;
+    std::vector<ValueId> in, out;  ///< Invalid: left out.
+  };
+  std::vector<Declared> declared;    ///< By value_info, and by results of blocks.
+  std::vector<std::string> outputs;  ///< Names of the model's, as the file has them,
+  std::vector<Type> output_types;    ///< and what it says of them.
+  std::vector<Used> nodes;           ///< Those of standard domains.
+};
+
+class Importer;
+
+/// A node before it is spelled in the table's words. Quirks change or replace it.
+/// A node's inputs; what the file does not give is an invalid id, however far a quirk looks.
+class Inputs : public std::vector<ValueId> {
+ public:
+  using std::vector<ValueId>::vector;
+  Inputs(std::vector<ValueId> ids) : std::vector<ValueId>(std::move(ids)) {}  // NOLINT: implicit on purpose
+  ValueId operator[](size_t i) const { return i < size() ? data()[i] : ValueId(); }
+  ValueId& operator[](size_t i) {
+    if (i >= size()) resize(i + 1);
+    return data()[i];
+  }
+};
+
+struct NodeImport {
+  Importer& importer;
+  Builder b;
+  std::string op, domain, name;
+  int64_t version = 0;           ///< Of the opset its domain imports.
+  Inputs in;                     ///< Invalid ids: empty names.
+  std::vector<std::string> out;  ///< Names; empty: not wanted.
+  std::vector<Attribute> attrs;
+  NodeId before = {};  ///< The node it is written before; invalid: at the block's end.
+
+  bool has(size_t i) const { return i < in.size() && in[i].valid(); }
+  bool wants(size_t o) const { return o < out.size() && !out[o].empty(); }
+  const AttrValue* find(std::string_view attr) const;
+  bool given(std::string_view attr) const { return find(attr) != nullptr; }
+  int64_t integer(std::string_view attr, int64_t otherwise) const;
+  double real(std::string_view attr, double otherwise) const;
+  std::string word(std::string_view attr, std::string_view otherwise) const;
+  Ints ints(std::string_view attr) const;
+  Reals reals(std::string_view attr) const;
+  Texts words(std::string_view attr) const;
+  void drop(std::string_view attr);
+  void set(std::string_view attr, AttrValue value);
+  /// What is known of input i.
+  const Type& type(size_t i) const;
+  std::optional<int64_t> rank(size_t i) const;
+  /// The content of input i when it is constant.
+  const Tensor* constant(size_t i) const;
+  /// Output o of the node is this value.
+  void bind(size_t o, ValueId v);
+  Error error(std::string message) const { return Error(Code::invalid_model, op + ": " + std::move(message)); }
+};
+
+/// Done: the quirk bound the outputs itself. Otherwise the node, perhaps changed, goes on to its spelling.
+enum class Quirked : uint8_t { no, done };
+using Quirk = Result<Quirked> (*)(NodeImport&);
+/// The function for an operator that needs more than names and attributes; null for most.
+Quirk find_quirk(std::string_view domain, std::string_view op);
+
+class Importer {
+ public:
+  /// Values the graph has already keep the types it has for them.
+  Importer(ir::Graph& graph, Source source, Limits limits)
+      : graph_(graph),
+        source_(std::move(source)),
+        limits_(limits),
+        inference_(graph, static_cast<uint32_t>(graph.value_count())) {}
+
+  /// From now on a fault is kept and the import goes on behind it, with values that nothing is known of.
+  void go_on(Faults& faults, Findings& findings) { faults_ = &faults, findings_ = &findings; }
+
+  Status model(std::string_view message);
+  /// A function's body in place of a call.
+  Status function_body(std::string_view message, NodeId call);
+
+  ir::Graph& graph() { return graph_; }
+  const Inference& types() const { return inference_; }
+  /// Infers the nodes made since the last call, so that later quirks know ranks.
+  void infer_new();
+  void bind_name(const std::string& name, ValueId v);
+  /// Imports a GraphProto into a block; its free names are those of the scopes around it. `given`: what is known of
+  /// parameters that declare no type.
+  Result<BlockId> block(std::string_view message, int depth, std::span<const Type> given = {});
+  /// Imports a GraphProto among the nodes that node n becomes, these values being its parameters; its results.
+  Result<std::vector<ValueId>> inlined(std::string_view message, const NodeImport& n, std::span<const ValueId> params);
+  /// Makes the table's node of a node whose quirk wants to go on with its outputs. Error: invalid_model when nobody
+  /// spells it.
+  Result<NodeId> spell(NodeImport& n);
+  int depth() const { return depth_; }
+
+ private:
+  using Scope = std::unordered_map<std::string, ValueId>;
+  struct GraphParts;
+
+  Result<GraphParts> graph_parts(std::string_view message) const;
+  /// Initializers become constants of the innermost scope.
+  Status constants(const GraphParts& parts);
+  Status declare(const GraphParts& parts);
+  Status graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given = {});
+  /// What a loop or scan node's inputs say of its body's parameters.
+  std::vector<Type> body_types(const NodeImport& n, std::string_view op) const;
+  Status node(std::string_view message, BlockId block, NodeId before);
+  Status make(NodeImport& n);
+  Status custom_node(NodeImport& n, bool call, const std::string& overload);
+  /// A row of the table under its own name, in the domain "nnex".
+  Status row(NodeImport& n, const OpDef& op);
+  Result<Attribute> attribute(std::string_view message);
+  Result<ValueId> lookup(const std::string& name);
+  Status add_function(std::string_view message);
+  Status value_info(std::string_view message, std::string& name, Type& type) const;
+  /// An initializer's name and content.
+  Status constant(std::string_view message, bool sparse);
+  /// Who goes on past faults keeps this one; else it is passed on.
+  Status kept(Status s);
+  /// A value of which nothing is known, in place of one that could not be made.
+  ValueId unknown(const std::string& name);
+  Status input(std::string_view message, BlockId block, bool main, std::set<std::string>& seen);
+  Status output(std::string_view message, BlockId block, bool main, std::vector<ValueId>& results,
+                std::set<uint32_t>& seen);
+  Status inputs_of(const std::vector<std::string>& names, const std::string& place, NodeImport& n);
+
+  ir::Graph& graph_;
+  Source source_;
+  Limits limits_;
+  Inference inference_;
+  uint32_t inferred_ = 0;  ///< Nodes below this id are inferred.
+  std::vector<Scope> scopes_ = {{}};
+  std::map<std::string, int64_t> opsets_;
+  std::unordered_map<std::string, Type> declared_;
+  const std::vector<Attribute>* bound_ = nullptr;  ///< Attributes of the call whose function body is imported.
+  std::set<std::string> absent_;                   ///< Parameters of that function the call leaves out.
+  std::string prefix_;                             ///< Of places inside a function body.
+  int depth_ = 0;
+  int64_t nodes_ = 0;
+  Faults* faults_ = nullptr;  ///< Of who goes on past faults.
+  Findings* findings_ = nullptr;
+  BlockId unknowns_;  ///< A block of nobody, whose parameters stand for values that could not be made.
+};
+
+}  // namespace nnex::onnx_format

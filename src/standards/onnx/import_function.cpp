@@ -1,0 +1,181 @@
+#include "standards/onnx/import_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace nnex::onnx_format {
+
+using wire::Field;
+using wire::Kind;
+
+Result<std::pair<std::string, std::string>> read_pair(std::string_view message) {
+  std::pair<std::string, std::string> p;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) p.first = std::string(f.bytes);
+    if (f.number == 2) p.second = std::string(f.bytes);
+  }
+  if (!r.ok()) return Error(Code::invalid_model, fmt::format("a property: {}", r.fault()));
+  return p;
+}
+
+Result<std::pair<std::string, int64_t>> read_opset(std::string_view message) {
+  std::pair<std::string, int64_t> p{"", 0};
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) p.first = std::string(f.bytes);
+    if (f.number == 2) p.second = f.integer();
+  }
+  if (!r.ok()) return Error(Code::invalid_model, fmt::format("an opset import: {}", r.fault()));
+  if (p.second < 0 || p.second > INT32_MAX)
+    return Error(Code::invalid_model, fmt::format("opset version {} is out of range", p.second));
+  return p;
+}
+
+Result<FunctionParts> function_parts(std::string_view message) {
+  FunctionParts p;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes) continue;
+    switch (f.number) {
+      case 1:
+        p.name = std::string(f.bytes);
+        break;
+      case 4:
+        p.inputs.emplace_back(f.bytes);
+        break;
+      case 5:
+        p.outputs.emplace_back(f.bytes);
+        break;
+      case 6:
+        p.attributes.emplace_back(f.bytes);
+        break;
+      case 7:
+        p.nodes.push_back(f.bytes);
+        break;
+      case 9: {
+        NNEX_ASSIGN(auto opset, read_opset(f.bytes));
+        p.opsets[opset.first == "ai.onnx" ? "" : opset.first] = opset.second;
+        break;
+      }
+      case 10:
+        p.domain = f.bytes == "ai.onnx" ? "" : std::string(f.bytes);
+        break;
+      case 11:
+        p.defaults.push_back(f.bytes);
+        break;
+      case 13:
+        p.overload = std::string(f.bytes);
+        break;
+      default:
+        break;
+    }
+  }
+  if (!r.ok()) return Error(Code::invalid_model, fmt::format("function '{}': {}", p.name, r.fault()));
+  return p;
+}
+
+namespace {
+
+/// Functions that the nodes call, those of nested graphs too. `depth` ends hostile nesting.
+void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string>& calls, int depth = 0) {
+  for (std::string_view message : nodes) {
+    std::string op, domain, overload;
+    wire::Reader r(message);
+    Field f;
+    while (r.next(f)) {
+      if (f.kind != Kind::bytes) continue;
+      if (f.number == 4) op = std::string(f.bytes);
+      if (f.number == 7) domain = domain_of(f.bytes);
+      if (f.number == 8) overload = std::string(f.bytes);
+      if (f.number != 5 || depth > 16) continue;
+      wire::Reader attribute(f.bytes);
+      Field a;
+      while (attribute.next(a)) {
+        if (a.kind != Kind::bytes || (a.number != 6 && a.number != 11)) continue;
+        std::vector<std::string_view> inner;
+        wire::Reader graph(a.bytes);
+        Field g;
+        while (graph.next(g))
+          if (g.number == 1 && g.kind == Kind::bytes) inner.push_back(g.bytes);
+        find_calls(inner, calls, depth + 1);
+      }
+    }
+    calls.insert(fmt::format("{}:{}:{}", domain, op, overload));
+  }
+}
+
+class CycleFinder {
+ public:
+  explicit CycleFinder(const std::vector<std::string_view>& messages) {
+    for (std::string_view m : messages)
+      if (auto p = function_parts(m); p.ok())
+        find_calls(p->nodes, calls_[fmt::format("{}:{}:{}", p->domain, p->name, p->overload)]);
+  }
+
+  std::vector<Error> run() {
+    for (const auto& [key, calls] : calls_) from(key);
+    return std::move(found_);
+  }
+
+ private:
+  /// Walks the calls depth first, without recursion: chains may be long.
+  void from(const std::string& start) {
+    if (!seen_.insert(start).second) return;
+    struct Step {
+      std::string key;
+      std::set<std::string>::const_iterator next;
+    };
+    std::vector<Step> path = {{start, calls_[start].begin()}};
+    while (!path.empty()) {
+      Step& now = path.back();
+      if (now.next == calls_[now.key].end()) {
+        path.pop_back();
+        continue;
+      }
+      const std::string& callee = *now.next++;
+      const auto on_path = std::find_if(path.begin(), path.end(), [&](const Step& s) { return s.key == callee; });
+      if (on_path != path.end()) {
+        std::string circle;
+        for (auto s = on_path; s != path.end(); ++s) circle += fmt::format("'{}' > ", s->key);
+        found_.emplace_back(Code::invalid_model,
+                            fmt::format("function '{}' calls itself: {}'{}'", callee, circle, callee));
+      } else if (calls_.count(callee) && seen_.insert(callee).second) {
+        path.push_back({callee, calls_[callee].begin()});
+      }
+    }
+  }
+
+  std::map<std::string, std::set<std::string>> calls_;
+  std::set<std::string> seen_;
+  std::vector<Error> found_;
+};
+
+}  // namespace
+
+std::vector<Error> function_cycles(const std::vector<std::string_view>& messages) {
+  return CycleFinder(messages).run();
+}
+
+Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source,
+                                                          Limits limits) {
+  NNEX_ASSIGN(FunctionParts p, function_parts(message));
+  if (p.name.empty()) return Error(Code::invalid_model, "a function has no name");
+  return std::shared_ptr<const OnnxFunction>(
+      std::make_shared<OnnxFunction>(fmt::format("{}:{}:{}", p.domain, p.name, p.overload), message, source, limits));
+}
+
+Status OnnxFunction::expand(ir::Graph& graph, NodeId call) const {
+  const std::string place = graph.place_of(call);
+  Importer importer(graph, source_, limits_);
+  Status s = importer.function_body(message_, call);
+  if (!s.ok()) return std::move(s).error().at(place).during(fmt::format("expanding function '{}'", key_));
+  return {};
+}
+
+}  // namespace nnex::onnx_format

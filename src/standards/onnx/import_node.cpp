@@ -1,0 +1,396 @@
+// One node of an ONNX file: its attributes, its quirk, its spelling.
+#include "standards/onnx/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "standards/onnx/import_function.h"
+#include "standards/onnx/signatures.h"
+#include "standards/spelling.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Field;
+using wire::Kind;
+
+}  // namespace
+
+Result<Attribute> Importer::attribute(std::string_view message) {
+  Attribute a;
+  int64_t type = 0, integer = 0;
+  double real = 0;
+  std::string word;
+  Ints ints;
+  Reals reals;
+  Texts words;
+  std::string_view tensor, sparse;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    bool fine = true;
+    switch (f.number) {
+      case 1:
+        a.name = std::string(f.bytes);
+        break;
+      case 2:
+        real = static_cast<double>(f.real());
+        type = type ? type : 1;
+        break;
+      case 3:
+        integer = f.integer();
+        type = type ? type : 2;
+        break;
+      case 4:
+        word = std::string(f.bytes);
+        type = type ? type : 3;
+        break;
+      case 5:
+        tensor = f.bytes;
+        type = type ? type : 4;
+        break;
+      case 6:
+        a.graph = f.bytes;
+        type = type ? type : 5;
+        break;
+      case 7:
+        fine = wire::each_number(f, 4, [&](uint64_t b) {
+          reals.push_back(static_cast<double>(__builtin_bit_cast(float, static_cast<uint32_t>(b))));
+        });
+        break;
+      case 8:
+        fine = wire::each_number(f, 0, [&](uint64_t b) { ints.push_back(static_cast<int64_t>(b)); });
+        break;
+      case 9:
+        words.emplace_back(f.bytes);
+        break;
+      case 11:
+        a.graphs.push_back(f.bytes);
+        break;
+      case 14: {
+        NNEX_ASSIGN(a.type, read_type(f.bytes));
+        break;
+      }
+      case 20:
+        type = f.integer();
+        break;
+      case 21:
+        a.reference = std::string(f.bytes);
+        break;
+      case 22:
+        sparse = f.bytes;
+        type = type ? type : 11;
+        break;
+      default:
+        break;
+    }
+    if (!fine) return broken("attribute '" + a.name + "'", "its numbers are cut off");
+  }
+  if (!r.ok()) return broken("attribute '" + a.name + "'", r.fault());
+  if (a.name.empty()) return Error(Code::invalid_model, "an attribute has no name");
+  if (!reals.empty() && !type) type = 6;
+  if (!ints.empty() && !type) type = 7;
+  if (!words.empty() && !type) type = 8;
+  switch (type) {
+    case 1:
+      a.value = real;
+      break;
+    case 2:
+      a.value = integer;
+      break;
+    case 3:
+      a.value = std::move(word);
+      break;
+    case 4: {
+      NNEX_ASSIGN(NamedTensor t, read_tensor(tensor, source_));
+      a.value = std::move(t.tensor);
+      break;
+    }
+    case 5:
+      a.is_graph = true;
+      break;
+    case 6:
+      a.value = std::move(reals);
+      break;
+    case 7:
+      a.value = std::move(ints);
+      break;
+    case 8:
+      a.value = std::move(words);
+      break;
+    case 11: {
+      // Constant's sparse_value: kept as its bytes, read by the quirk.
+      a.value = std::string(sparse);
+      break;
+    }
+    case 13:
+      a.value = a.type.text();
+      break;
+    default:
+      break;
+  }
+  return a;
+}
+
+Status Importer::node(std::string_view message, BlockId block, NodeId before) {
+  if (++nodes_ > limits_.nodes)
+    return Error(Code::limit, fmt::format("the model has more than {} nodes", limits_.nodes));
+  std::string overload;
+  std::vector<std::string> inputs;
+  std::vector<std::string_view> attributes;
+  NodeImport n{*this, Builder(graph_, block), {}, {}, {}, 0, {}, {}, {}};
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes) continue;
+    switch (f.number) {
+      case 1:
+        inputs.emplace_back(f.bytes);
+        break;
+      case 2:
+        n.out.emplace_back(f.bytes);
+        break;
+      case 3:
+        n.name = std::string(f.bytes);
+        break;
+      case 4:
+        n.op = std::string(f.bytes);
+        break;
+      case 5:
+        attributes.push_back(f.bytes);
+        break;
+      case 7:
+        n.domain = domain_of(f.bytes);
+        break;
+      case 8:
+        overload = std::string(f.bytes);
+        break;
+      default:
+        break;
+    }
+  }
+  if (!r.ok()) return broken("a node", r.fault());
+  const std::string& shown = !n.name.empty() ? n.name : !n.out.empty() ? n.out[0] : n.op;
+  const std::string place = fmt::format("{}node '{}' ({})", prefix_, shown, n.op);
+  const Where where = graph_.add_place(place);
+  n.before = before;
+  n.b = before.valid() ? Builder(graph_, before, where) : Builder(graph_, block, where);
+  auto run = [&]() -> Status {
+    if (n.op.empty()) return Error(Code::invalid_model, "a node has no operator");
+    NNEX_TRY(inputs_of(inputs, place, n));
+    for (const std::string& name : n.out)
+      if (!name.empty() && scopes_.back().count(name))
+        return Error(Code::invalid_model, fmt::format("value '{}' is made twice", name));
+    while (!n.out.empty() && n.out.back().empty()) n.out.pop_back();
+    for (std::string_view a : attributes) {
+      NNEX_ASSIGN(Attribute read, attribute(a));
+      for (const Attribute& other : n.attrs)
+        if (other.name == read.name)
+          return Error(Code::invalid_model, fmt::format("attribute '{}' is given twice", read.name));
+      if (!read.reference.empty()) {
+        const Attribute* given = nullptr;
+        for (size_t i = 0; bound_ && i < bound_->size(); ++i)
+          if ((*bound_)[i].name == read.reference) given = &(*bound_)[i];
+        if (!given) continue;  // the call left it out: the operator's default holds
+        std::string own = std::move(read.name);
+        read = *given;
+        read.name = std::move(own);
+      }
+      n.attrs.push_back(std::move(read));
+    }
+    const bool call = graph_.functions.count(fmt::format("{}:{}:{}", n.domain, n.op, overload)) != 0;
+    if (call) return custom_node(n, true, overload);
+    auto opset = opsets_.find(n.domain);
+    if (opset == opsets_.end() && n.domain.empty()) {
+      if (faults_) opsets_[""] = kNewestOpset;  // it is said once
+      return Error(Code::invalid_model, "the model imports no opset for the standard domain");
+    }
+    n.version = opset == opsets_.end() ? 0 : opset->second;
+    if (!findings_ || !is_standard(n.domain)) return make(n);
+    Findings::Used used{place, n.domain, n.op, n.version, n.in, {}};
+    const std::vector<std::string> names = n.out;
+    NNEX_TRY(make(n));
+    for (const std::string& name : names) {
+      auto v = lookup(name);
+      used.out.push_back(v.ok() ? *v : ValueId{});
+    }
+    findings_->nodes.push_back(std::move(used));
+    return {};
+  };
+  Status s = run();
+  if (!s.ok()) {
+    NNEX_TRY(kept(std::move(s).error().at(place)));
+    for (const std::string& name : n.out)
+      if (!name.empty() && !scopes_.back().count(name)) bind_name(name, unknown(name));
+  }
+  infer_new();
+  return {};
+}
+
+Status Importer::inputs_of(const std::vector<std::string>& names, const std::string& place, NodeImport& n) {
+  for (const std::string& name : names) {
+    if (name.empty() || absent_.count(name)) {
+      n.in.emplace_back();
+      continue;
+    }
+    auto v = lookup(name);
+    if (!v.ok()) {
+      NNEX_TRY(kept(std::move(v).error().at(place)));
+      v = unknown(name);
+    }
+    n.in.push_back(*v);
+  }
+  return {};
+}
+
+Status Importer::make(NodeImport& n) {
+  n.drop("consumed_inputs");
+  if (Quirk quirk = find_quirk(n.domain, n.op)) {
+    NNEX_ASSIGN(Quirked done, quirk(n));
+    if (done == Quirked::done) return {};
+  }
+  if (n.domain == kRowDomain)
+    if (const OpDef* def = find_op(n.op); def && def != &custom_op() && def != &call_op()) return row(n, *def);
+  if (!find_spelling(Format::onnx, n.domain, n.op, static_cast<int>(std::max<int64_t>(n.version, 1))).op)
+    return custom_node(n, false, {});
+  NNEX_ASSIGN(NodeId id, spell(n));
+  const auto& ports = graph_[id].op->outputs;
+  for (size_t o = 0; o < n.out.size(); ++o) {
+    if (!n.out[o].empty())
+      n.bind(o, graph_[id].out[o]);
+    else if (o < ports.size() && ports[o].arity == Arity::optional)
+      graph_.drop_output(id, o);
+  }
+  return {};
+}
+
+Status Importer::row(NodeImport& n, const OpDef& def) {
+  static const Spelling kOwn{Format::onnx, "nnex row"};
+  if (!def.blocks.empty()) return n.error("a row that owns blocks has no operator of its own");
+  SpelledNode s{{&def, &kOwn}, n.in, {}, n.out.size(), {}};
+  for (Attribute& a : n.attrs) {
+    const nnex::Field* f = def.attrs.find(a.name);
+    if (auto* flat = std::get_if<Ints>(&a.value); flat && f && f->kind == "pairs") {
+      if (flat->size() % 2)
+        return n.error(fmt::format("attribute '{}' has {} numbers; needed pairs", a.name, flat->size()));
+      Pairs pairs;
+      for (size_t i = 0; i < flat->size(); i += 2) pairs.emplace_back((*flat)[i], (*flat)[i + 1]);
+      a.value = std::move(pairs);
+    }
+    if (!a.is_graph) s.attrs.emplace_back(a.name, a.value);
+  }
+  NNEX_ASSIGN(const NodeId id, make_spelled(n.b, std::move(s), inference_));
+  for (size_t o = 0; o < n.out.size(); ++o)
+    if (!n.out[o].empty()) n.bind(o, graph_[id].out[o]);
+  return {};
+}
+
+std::vector<Type> Importer::body_types(const NodeImport& n, std::string_view op) const {
+  std::vector<Type> out;
+  if (op == "loop") out = {Type::tensor(DType::i64, Dims{}), Type::tensor(DType::boolean, Dims{})};
+  if (op != "loop" && op != "scan") return out;
+  for (size_t i = out.size(); i < n.in.size(); ++i) {
+    Type& t = out.emplace_back();
+    // Extents may change from step to step; the element type does not.
+    if (n.in[i].valid() && n.type(i).is_tensor()) t = Type::tensor(n.type(i).dtype, std::nullopt);
+  }
+  return out;
+}
+
+Result<NodeId> Importer::spell(NodeImport& n) {
+  Spelled spelled = find_spelling(Format::onnx, n.domain, n.op, static_cast<int>(std::max<int64_t>(n.version, 1)));
+  if (!spelled.op) return n.error("nnex does not have this operator");
+  SpelledNode s{spelled, n.in, {}, n.out.size(), {}};
+  for (const Attribute& a : n.attrs)
+    if (!a.is_graph) s.attrs.emplace_back(a.name, a.value);
+  for (std::string_view wanted : spelled.op->blocks) {
+    auto a = std::find_if(n.attrs.begin(), n.attrs.end(),
+                          [&](const Attribute& x) { return x.name == wanted && x.is_graph; });
+    if (a == n.attrs.end()) return n.error(fmt::format("attribute '{}' is required", wanted));
+    NNEX_ASSIGN(BlockId b, block(a->graph, depth_ + 1, body_types(n, spelled.op->name)));
+    s.blocks.push_back(b);
+  }
+  return make_spelled(n.b, std::move(s), inference_);
+}
+
+Status Importer::custom_node(NodeImport& n, bool call, const std::string& overload) {
+  auto f = std::make_shared<CustomNode>();
+  f->domain = n.domain, f->name = n.op, f->overload = overload;
+  for (const Attribute& a : n.attrs) f->attrs.emplace_back(a.name, a.value);
+  f->source = std::make_shared<std::vector<Attribute>>(n.attrs);
+  NodeId id = n.b.node(call ? call_op() : custom_op(), n.in, n.out.size(), nullptr);
+  graph_.set_custom(id, std::move(f));
+  for (size_t o = 0; o < n.out.size(); ++o) {
+    if (n.out[o].empty())
+      graph_.drop_output(id, o);
+    else
+      n.bind(o, graph_[id].out[o]);
+  }
+  return {};
+}
+
+// ---- NodeImport ----
+
+const AttrValue* NodeImport::find(std::string_view attr) const {
+  for (const Attribute& a : attrs)
+    if (a.name == attr) return &a.value;
+  return nullptr;
+}
+
+int64_t NodeImport::integer(std::string_view attr, int64_t otherwise) const {
+  auto* v = find(attr);
+  auto* i = v ? std::get_if<int64_t>(v) : nullptr;
+  return i ? *i : otherwise;
+}
+double NodeImport::real(std::string_view attr, double otherwise) const {
+  auto* v = find(attr);
+  auto* x = v ? std::get_if<double>(v) : nullptr;
+  return x ? *x : otherwise;
+}
+std::string NodeImport::word(std::string_view attr, std::string_view otherwise) const {
+  auto* v = find(attr);
+  auto* s = v ? std::get_if<std::string>(v) : nullptr;
+  return s ? *s : std::string(otherwise);
+}
+Ints NodeImport::ints(std::string_view attr) const {
+  auto* v = find(attr);
+  auto* l = v ? std::get_if<Ints>(v) : nullptr;
+  return l ? *l : Ints{};
+}
+Reals NodeImport::reals(std::string_view attr) const {
+  auto* v = find(attr);
+  auto* l = v ? std::get_if<Reals>(v) : nullptr;
+  return l ? *l : Reals{};
+}
+Texts NodeImport::words(std::string_view attr) const {
+  auto* v = find(attr);
+  auto* l = v ? std::get_if<Texts>(v) : nullptr;
+  return l ? *l : Texts{};
+}
+void NodeImport::drop(std::string_view attr) {
+  attrs.erase(std::remove_if(attrs.begin(), attrs.end(), [&](const Attribute& a) { return a.name == attr; }),
+              attrs.end());
+}
+void NodeImport::set(std::string_view attr, AttrValue value) {
+  drop(attr);
+  Attribute a;
+  a.name = std::string(attr), a.value = std::move(value);
+  attrs.push_back(std::move(a));
+}
+const Type& NodeImport::type(size_t i) const {
+  static const Type unknown;
+  return has(i) ? importer.types().type(in[i]) : unknown;
+}
+std::optional<int64_t> NodeImport::rank(size_t i) const {
+  if (!has(i) || !type(i).dims) return std::nullopt;
+  return static_cast<int64_t>(type(i).dims->size());
+}
+const Tensor* NodeImport::constant(size_t i) const {
+  return has(i) ? importer.graph()[in[i]].constant.tensor() : nullptr;
+}
+void NodeImport::bind(size_t o, ValueId v) {
+  if (wants(o)) importer.bind_name(out[o], v);
+}
+
+}  // namespace nnex::onnx_format

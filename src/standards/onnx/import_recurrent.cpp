@@ -1,0 +1,60 @@
+// RNN, GRU, LSTM: layout = 1 puts the batch first, older forms have fewer outputs.
+
+#include <algorithm>
+#include <cctype>
+
+#include "ops/shape.h"
+#include "standards/onnx/import_quirks.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+ValueId swapped(NodeImport& n, ValueId v, Ints axes) {
+  TransposeAttrs a;
+  a.axes = std::move(axes);
+  return n.b("transpose", {v}, a);
+}
+
+/// hidden_size repeats what R says. layout = 1: x [batch, steps, in], states [batch, dirs, h], y [batch, steps, dirs,
+/// h].
+Result<Quirked> recurrent(NodeImport& n) {
+  n.drop("hidden_size");
+  if (n.version < 7) n.drop("output_sequence");
+  Texts activations = n.words("activations");
+  if (!activations.empty()) {
+    // "HardSigmoid", "hardsigmoid": any letter case; core words are snake_case.
+    static constexpr std::string_view kWords[] = {
+        "sigmoid",     "tanh",         "relu", "affine",   "leaky_relu", "thresholded_relu",
+        "scaled_tanh", "hard_sigmoid", "elu",  "softsign", "softplus"};
+    auto plain = [](std::string_view s) {
+      std::string out;
+      for (char c : s)
+        if (c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      return out;
+    };
+    for (std::string& word : activations)
+      for (std::string_view w : kWords)
+        if (plain(w) == plain(word)) word = std::string(w);
+    n.set("activations", activations);
+  }
+  const bool batch_first = n.integer("layout", 0) == 1;
+  n.drop("layout");
+  if (!batch_first || !find_spelling(Format::onnx, "", n.op).op) return Quirked::no;
+  n.in[0] = swapped(n, n.in[0], {1, 0, 2});
+  for (size_t i : {size_t{5}, size_t{6}})
+    if (n.has(i)) n.in[i] = swapped(n, n.in[i], {1, 0, 2});
+  NNEX_ASSIGN(NodeId id, n.importer.spell(n));
+  const Node& node = n.b.graph()[id];
+  if (n.wants(0)) n.bind(0, swapped(n, node.out[0], {2, 0, 1, 3}));
+  for (size_t o = 1; o < n.out.size(); ++o)
+    if (n.wants(o)) n.bind(o, swapped(n, node.out[o], {1, 0, 2}));
+  return Quirked::done;
+}
+
+constexpr QuirkRow kRows[] = {{"RNN", recurrent}, {"GRU", recurrent}, {"LSTM", recurrent}};
+
+}  // namespace
+
+std::span<const QuirkRow> recurrent_quirks() { return kRows; }
+
+}  // namespace nnex::onnx_format

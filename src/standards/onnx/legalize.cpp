@@ -1,0 +1,151 @@
+#include "standards/onnx/legalize.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/precision.h"
+#include "ops/shape.h"
+#include "standards/onnx/write.h"
+
+namespace nnex::onnx_format {
+
+Type Lower::type_of_value(ValueId v) const {
+  if (!v.valid()) return {};
+  return graph[v].is_constant() ? type_of(graph[v].constant) : graph[v].type;
+}
+
+std::optional<int64_t> Lower::rank(size_t i) const {
+  const Type t = type(i);
+  return t.dims ? std::optional(static_cast<int64_t>(t.dims->size())) : std::nullopt;
+}
+
+std::optional<Shape> Lower::shape(size_t i) const { return has(i) ? concrete(type(i)) : std::nullopt; }
+
+std::optional<Shape> Lower::out_shape(size_t o) const {
+  return o < node().out.size() && node().out[o].valid() ? concrete(graph[node().out[o]].type) : std::nullopt;
+}
+
+ValueId Lower::cast(ValueId x, DType to) {
+  if (type_of_value(x).dtype == to) return x;
+  CastAttrs a;
+  a.to = to;
+  const ValueId y = b("cast", {x}, a);
+  graph.set_type(y, Type::tensor(to, type_of_value(x).dims));
+  return y;
+}
+
+ValueId Lower::reshaped(ValueId x, const Ints& extents) {
+  ReshapeAttrs a;
+  a.zero = ZeroExtent::copy;
+  return b("reshape", {x, ints(extents)}, a);
+}
+
+ValueId Lower::transposed(ValueId x, Ints axes) {
+  TransposeAttrs a;
+  a.axes = std::move(axes);
+  return b("transpose", {x}, a);
+}
+
+ValueId Lower::again(std::vector<ValueId> in) {
+  const NodeId made = b.node(*node().op, std::move(in), 1, node().attrs);
+  return graph[made].out[0];
+}
+
+void Lower::replace(ValueId v, size_t o) {
+  const ValueId old = node().out[o];
+  if (!graph[v].maker.valid() || !graph[v].name.empty()) v = b("copy", {v});
+  if (const int64_t known = bits_of(old)) {
+    bits.resize(graph.value_count());
+    bits[v.n] = known;
+  }
+  graph.set_name(v, graph[old].name);
+  graph.set_type(v, graph[old].type);
+  graph.replace_uses(old, v);
+  graph.drop_output(id, o);
+  for (ValueId other : node().out)
+    if (other.valid()) return;
+  graph.erase(id);
+}
+
+void Lower::cast_result(DType made, size_t o) {
+  const ValueId old = node().out[o];
+  const Type wanted = graph[old].type;
+  if (wanted.dtype == made) return;
+  CastAttrs a;
+  a.to = wanted.dtype;
+  // After the node: before the one that follows it, or at the end of the block.
+  const Node& n = node();
+  Builder after = n.next.valid() ? Builder(graph, n.next, n.where) : Builder(graph, n.parent, n.where);
+  const std::string name = graph[old].name;
+  graph.set_name(old, "");
+  graph.set_type(old, Type::tensor(made, wanted.dims));
+  const ValueId back = after("cast", {ValueId{}}, a);
+  graph.replace_uses(old, back);
+  graph.set_input(graph[back].maker, 0, old);
+  graph.set_name(back, name);
+  graph.set_type(back, wanted);
+}
+
+namespace {
+
+/// Bits of every value where the graph is one of integers, by the rules of their rows; else nothing.
+std::vector<int64_t> integer_bits(const ir::Graph& graph) {
+  bool integers = false;
+  for (NodeId id : graph.order()) {
+    const Node& n = graph[id];
+    if (n.custom || !n.blocks.empty()) return {};
+    for (ValueId v : n.out) {
+      if (!v.valid()) continue;
+      if (!concrete(graph[v].type)) return {};
+      integers |= (n.op->name == "conv" || n.op->name == "max_pool") && graph[v].type.dtype == DType::i32;
+    }
+  }
+  if (!integers) return {};
+  Faults ignored;  // a node without a rule leaves 0 behind it
+  return infer_precision(graph, {}, ignored);
+}
+
+/// Whether CVM alone has the row: carried as it is, it becomes CVM's again.
+bool is_of_cvm_alone(const OpDef& op) {
+  return !op.spelled.empty() &&
+         std::all_of(op.spelled.begin(), op.spelled.end(), [](const Spelling& s) { return s.format == Format::cvm; });
+}
+
+/// Whether every tensor that the node reads has an element type: the rules ask for them.
+bool is_typed(const ir::Graph& graph, const Node& node) {
+  return std::all_of(node.in.begin(), node.in.end(), [&](ValueId v) {
+    if (!v.valid() || graph[v].is_constant()) return true;
+    const Type& t = graph[v].type;
+    return t.kind != Kind::unknown && (!t.is_tensor() || t.dtype != DType::none);
+  });
+}
+
+}  // namespace
+
+Status lower_for_onnx(ir::Graph& graph, bool integers) {
+  std::vector<int64_t> bits = integer_bits(graph);
+  std::multimap<std::string_view, LowerRule> rules;
+  const auto add = [&](std::span<const LowerRow> theme) {
+    for (const LowerRow& r : theme) rules.emplace(r.row, r.rule);
+  };
+  add(lower_moves());
+  add(lower_windows());
+  add(lower_norms());
+  if (integers) add(lower_integers());
+  add(lower_numbers());
+  for (NodeId id : graph.order_with_blocks()) {
+    if (graph[id].erased || !graph[id].op || !is_typed(graph, graph[id])) continue;
+    if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
+    const auto [first, last] = rules.equal_range(graph[id].op->name);
+    for (auto it = first; it != last && !graph[id].erased; ++it) {
+      Lower l(graph, id, bits);
+      it->second(l);
+    }
+  }
+  Faults faults;
+  infer_types(graph, faults);
+  if (!faults.none()) return std::move(faults).first().during("bringing the graph into ONNX's conventions");
+  return {};
+}
+
+}  // namespace nnex::onnx_format

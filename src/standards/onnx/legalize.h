@@ -1,0 +1,71 @@
+#pragma once
+// A node on its way into ONNX's conventions: what lower_for_onnx's rules, one file a theme, have at hand.
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/try.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "ops/cast.h"
+
+namespace nnex::onnx_format {
+
+struct Lower {
+  ir::Graph& graph;
+  NodeId id;
+  Builder b;
+  std::vector<int64_t>& bits;  ///< Of values of an integer network, by ValueId; empty: it is none.
+
+  Lower(ir::Graph& g, NodeId n, std::vector<int64_t>& known) : graph(g), id(n), b(g, n), bits(known) {}
+
+  const Node& node() const { return graph[id]; }
+  bool has(size_t i) const { return i < node().in.size() && node().in[i].valid(); }
+  ValueId in(size_t i) const { return node().in[i]; }
+  Type type_of_value(ValueId v) const;
+  Type type(size_t i) const { return type_of_value(in(i)); }
+  DType dtype(size_t i) const { return type(i).dtype; }
+  std::optional<int64_t> rank(size_t i) const;
+  /// Extents of input i, where all are numbers.
+  std::optional<Shape> shape(size_t i) const;
+  std::optional<Shape> out_shape(size_t o = 0) const;
+  /// Bits that hold the elements of a value, sign included; 0: nobody knows.
+  int64_t bits_of(ValueId v) const { return v.n < bits.size() ? bits[v.n] : 0; }
+  const Tensor* constant(size_t i) const { return graph.constant_in(node(), i); }
+  template <class A>
+  A attrs() const {
+    return graph.attrs<A>(id);
+  }
+  template <class A>
+  void set(A a) const {
+    graph.set_attrs(id, std::move(a));
+  }
+
+  /// x under another type; x itself where it has that type.
+  ValueId cast(ValueId x, DType to);
+  ValueId ints(const Ints& values) { return b.ints(values); }
+  ValueId reshaped(ValueId x, const Ints& extents);
+  ValueId transposed(ValueId x, Ints axes);
+  /// A node like this one, at its place, of other inputs; its first output.
+  ValueId again(std::vector<ValueId> in);
+  /// Output o is this value from here on; the node goes when all its outputs are replaced.
+  void replace(ValueId v, size_t o = 0);
+  /// Output o, cast back to the type that its readers know, when this node makes another one now.
+  void cast_result(DType made, size_t o = 0);
+};
+
+/// Changes the node, or replaces its outputs. The node stays where nothing fits.
+using LowerRule = void (*)(Lower& l);
+struct LowerRow {
+  std::string_view row;
+  LowerRule rule;
+};
+
+std::span<const LowerRow> lower_windows();
+std::span<const LowerRow> lower_numbers();
+std::span<const LowerRow> lower_moves();
+std::span<const LowerRow> lower_norms();
+std::span<const LowerRow> lower_integers();
+
+}  // namespace nnex::onnx_format

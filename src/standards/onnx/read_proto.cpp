@@ -1,0 +1,430 @@
+#include "standards/onnx/read_proto.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "ops/codecs.h"
+#include "tensor/convert.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Field;
+using wire::Kind;
+
+constexpr int kDeepest = 64;
+
+Error broken(std::string_view what, const char* fault) {
+  return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
+}
+
+/// The parts of a TensorProto before its data is understood.
+struct Parts {
+  std::vector<int64_t> dims;
+  int64_t type = 0;
+  std::string name;
+  std::vector<Field>
+      numbers;  ///< The value fields, in order: float_data 4, int32_data 5, string_data 6, int64_data 7, ...
+  std::string_view raw;
+  bool has_raw = false, external = false;
+  std::map<std::string, std::string> entries;
+};
+
+Result<std::pair<std::string, std::string>> read_entry(std::string_view message) {
+  std::pair<std::string, std::string> entry;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f))
+    if (f.kind == Kind::bytes) (f.number == 1 ? entry.first : entry.second) = std::string(f.bytes);
+  if (!r.ok()) return broken("a key and value", r.fault());
+  return entry;
+}
+
+Result<Parts> read_parts(std::string_view message) {
+  Parts p;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    switch (f.number) {
+      case 1:
+        if (!wire::each_number(f, 0, [&](uint64_t d) { p.dims.push_back(static_cast<int64_t>(d)); }))
+          return broken("tensor dims", "cut off");
+        break;
+      case 2:
+        p.type = f.integer();
+        break;
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 10:
+      case 11:
+        p.numbers.push_back(f);
+        break;
+      case 8:
+        p.name = std::string(f.bytes);
+        break;
+      case 9:
+        p.raw = f.bytes, p.has_raw = true;
+        break;
+      case 13: {
+        if (f.kind != Kind::bytes) return broken("external data", "not a message");
+        NNEX_ASSIGN(auto entry, read_entry(f.bytes));
+        p.entries.insert(std::move(entry));
+        break;
+      }
+      case 14:
+        p.external = f.bits == 1;
+        break;
+      default:
+        break;
+    }
+  }
+  if (!r.ok()) return broken("tensor '" + p.name + "'", r.fault());
+  return p;
+}
+
+/// The value field that holds a type's elements, and the width of its packed numbers (0: varints).
+struct Storage {
+  uint32_t field;
+  int width;
+};
+
+Storage storage_of(DType t) {
+  switch (t) {
+    case DType::f32:
+    case DType::c64:
+      return {4, 4};
+    case DType::f64:
+    case DType::c128:
+      return {10, 8};
+    case DType::i64:
+      return {7, 0};
+    case DType::u64:
+    case DType::u32:
+      return {11, 0};
+    case DType::str:
+      return {6, 0};
+    default:
+      return {5, 0};
+  }
+}
+
+Result<Tensor> read_strings(const Parts& p, Tensor t) {
+  size_t i = 0;
+  for (const Field& f : p.numbers) {
+    if (f.number != 6 || f.kind != Kind::bytes)
+      return broken("tensor '" + p.name + "'", "strings must stand in string_data");
+    if (i == static_cast<size_t>(t.count()))
+      return broken("tensor '" + p.name + "'", "more strings than the shape holds");
+    t.mutable_as<std::string>()[i++] = std::string(f.bytes);
+  }
+  if (i != static_cast<size_t>(t.count()))
+    return Error(Code::invalid_model, fmt::format("tensor '{}': found {} strings; its shape {} needs {}", p.name, i,
+                                                  t.shape().text(), t.count()));
+  return t;
+}
+
+/// Numbers of the typed fields into the tensor's bytes. An entry holds one element, or for sub-byte types one packed
+/// byte or one element.
+Result<Tensor> read_numbers(const Parts& p, Tensor t) {
+  const Storage s = storage_of(t.dtype());
+  size_t found = 0;
+  for (const Field& f : p.numbers) {
+    if (f.number != s.field) return broken("tensor '" + p.name + "'", "elements stand in a field of another type");
+    found += wire::count_numbers(f, s.width);
+  }
+  const bool packed = bits(t.dtype()) < 8;
+  const size_t per_element = is_complex(t.dtype()) ? 2 : 1;
+  const size_t needed = static_cast<size_t>(t.count()) * per_element;
+  const bool by_byte = packed && found == static_cast<size_t>(t.bytes());
+  if (found != needed && !by_byte)
+    return Error(Code::invalid_model, fmt::format("tensor '{}': found {} numbers; its shape {} needs {}", p.name, found,
+                                                  t.shape().text(), needed));
+  const int width = packed ? 1 : bits(t.dtype()) / 8 / static_cast<int>(per_element);
+  if (packed && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
+  size_t i = 0;
+  bool fine = true;
+  for (const Field& f : p.numbers)
+    fine &= wire::each_number(f, s.width, [&](uint64_t value) {
+      if (i >= found) return;
+      if (packed && !by_byte)
+        set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(value));
+      else
+        std::memcpy(t.mutable_data() + i * static_cast<size_t>(width), &value, static_cast<size_t>(width));
+      ++i;
+    });
+  if (!fine) return broken("tensor '" + p.name + "'", "its numbers are cut off");
+  return t;
+}
+
+void append_varint(std::string& out, uint64_t v) {
+  while (v >= 0x80) {
+    out += static_cast<char>(v | 0x80);
+    v >>= 7;
+  }
+  out += static_cast<char>(v);
+}
+
+void append_bytes(std::string& out, uint32_t field, std::string_view bytes) {
+  append_varint(out, field << 3 | 2);
+  append_varint(out, bytes.size());
+  out += bytes;
+}
+
+}  // namespace
+
+Result<NamedTensor> read_tensor(std::string_view message, const Source& source) {
+  NNEX_ASSIGN(Parts p, read_parts(message));
+  const DType type = dtype_of_onnx(p.type);
+  if (type == DType::none)
+    return Error(Code::invalid_model, fmt::format("tensor '{}': element type {} is unknown", p.name, p.type));
+  for (int64_t d : p.dims)
+    if (d < 0) return Error(Code::invalid_model, fmt::format("tensor '{}': extent {} is negative", p.name, d));
+  Shape shape(p.dims);
+  auto count = shape.checked_count();
+  auto bytes = count ? bytes_for(type, *count) : std::nullopt;
+  if (!bytes)
+    return Error(Code::invalid_model, fmt::format("tensor '{}': shape {} is too large", p.name, shape.text()));
+  if (p.external) {
+    if (p.has_raw || !p.numbers.empty())
+      return broken("tensor '" + p.name + "'", "it has both external and inline data");
+    if (!source.external)
+      return broken("tensor '" + p.name + "'", "its data lie in another file, and no folder is known");
+    auto opened = source.external(p.entries);
+    if (!opened.ok()) return std::move(opened).error().during("reading tensor '" + p.name + "'");
+    if (static_cast<int64_t>(opened->bytes.size()) < *bytes || type == DType::str)
+      return Error(Code::invalid_model, fmt::format("tensor '{}': found {} external bytes; needed {}", p.name,
+                                                    opened->bytes.size(), *bytes));
+    return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), opened->bytes.data(), opened->owner)};
+  }
+  if (p.has_raw && p.numbers.empty() && type != DType::str) {
+    if (static_cast<int64_t>(p.raw.size()) < *bytes)
+      return Error(Code::invalid_model, fmt::format("tensor '{}': found {} bytes; its shape {} of {} needs {}", p.name,
+                                                    p.raw.size(), shape.text(), name(type), *bytes));
+    return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), p.raw.data(), source.owner)};
+  }
+  if (p.has_raw)
+    return broken("tensor '" + p.name + "'",
+                  type == DType::str ? "strings cannot be raw" : "it has both raw and typed data");
+  // Every element takes at least one byte of the message: the shape cannot ask for more memory than that.
+  const int64_t least = bits(type) < 8 ? *bytes : *count;
+  if (least > static_cast<int64_t>(message.size()))
+    return Error(Code::invalid_model,
+                 fmt::format("tensor '{}': its data end before the shape {} is filled", p.name, shape.text()));
+  NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(shape)));
+  auto filled = type == DType::str ? read_strings(p, std::move(t)) : read_numbers(p, std::move(t));
+  if (!filled.ok()) return std::move(filled).error();
+  return NamedTensor{p.name, std::move(filled).value()};
+}
+
+Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& source) {
+  SparseTensor s;
+  NamedValue out;
+  std::vector<int64_t> dims;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 3) {
+      if (!wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); }))
+        return broken("sparse dims", "cut off");
+    } else if (f.number <= 2 && f.kind == Kind::bytes) {
+      NNEX_ASSIGN(NamedTensor t, read_tensor(f.bytes, source));
+      if (f.number == 1) out.name = t.name;
+      (f.number == 1 ? s.values : s.indices) = std::move(t.tensor);
+    }
+  }
+  if (!r.ok()) return broken("sparse tensor", r.fault());
+  s.shape = Shape(dims);
+  auto count = s.shape.checked_count();
+  for (int64_t d : dims)
+    if (d < 0) count.reset();
+  if (!count) return broken("sparse tensor '" + out.name + "'", "its shape is negative or too large");
+  const Shape& at = s.indices.shape();
+  const bool linear = at.rank() == 1, pairs = at.rank() == 2 && at[1] == s.shape.rank();
+  if (s.values.shape().rank() != 1 || s.indices.dtype() != DType::i64 || !(linear || pairs) ||
+      at[0] != s.values.count())
+    return broken("sparse tensor '" + out.name + "'", "values and indices do not fit each other");
+  int64_t last = -1;
+  for (int64_t i = 0; i < at[0]; ++i) {
+    int64_t flat = 0;
+    bool inside = true;
+    if (linear) flat = int_at(s.indices, i);
+    for (int64_t a = 0; pairs && a < at[1]; ++a) {
+      const int64_t k = int_at(s.indices, i * at[1] + a);
+      inside &= k >= 0 && k < s.shape[a];
+      flat = inside ? flat * s.shape[a] + k : flat;
+    }
+    if (!inside || flat <= last || flat >= *count)
+      return broken("sparse tensor '" + out.name + "'", "indices must ascend inside the shape");
+    last = flat;
+  }
+  out.value = Value(std::move(s));
+  return out;
+}
+
+namespace {
+
+Result<Type> read_tensor_type(std::string_view message) {
+  Type t = Type::tensor(DType::none);
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) t.dtype = dtype_of_onnx(f.integer());
+    if (f.number != 2 || f.kind != Kind::bytes) continue;
+    t.dims.emplace();
+    wire::Reader dims(f.bytes);
+    Field d;
+    while (dims.next(d)) {
+      if (d.number != 1 || d.kind != Kind::bytes) continue;
+      Dim extent = Dim::unknown("dim");
+      wire::Reader one(d.bytes);
+      Field part;
+      while (one.next(part)) {
+        if (part.number == 1 && part.integer() >= 0) extent = Dim(part.integer());
+        if (part.number == 2 && !part.bytes.empty()) extent = Dim::symbol(part.bytes);
+      }
+      if (!one.ok()) return broken("an extent", one.fault());
+      t.dims->push_back(std::move(extent));
+      if (t.dims->size() > 1024) return broken("a shape", "more than 1024 axes");
+    }
+    if (!dims.ok()) return broken("a shape", dims.fault());
+  }
+  if (!r.ok()) return broken("a tensor type", r.fault());
+  return t;
+}
+
+}  // namespace
+
+Result<Type> read_type(std::string_view message, int depth) {
+  if (depth > kDeepest) return Error(Code::limit, fmt::format("a type is nested deeper than {}", kDeepest));
+  Type t;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.kind != Kind::bytes) continue;
+    if (f.number == 1 || f.number == 8) {
+      NNEX_ASSIGN(t, read_tensor_type(f.bytes));
+      if (f.number == 8) t.kind = nnex::Kind::sparse;
+    }
+    if (f.number != 4 && f.number != 5 && f.number != 9) continue;
+    wire::Reader inner(f.bytes);
+    Field g;
+    DType key = DType::none;
+    Type element;
+    while (inner.next(g)) {
+      if (g.kind == Kind::varint) key = dtype_of_onnx(g.integer());
+      if (g.kind != Kind::bytes) continue;
+      NNEX_ASSIGN(element, read_type(g.bytes, depth + 1));
+    }
+    if (!inner.ok()) return broken("a type", inner.fault());
+    t = f.number == 4 ? Type::sequence(element) : f.number == 5 ? Type::map(key, element) : Type::optional(element);
+  }
+  if (!r.ok()) return broken("a type", r.fault());
+  return t;
+}
+
+namespace {
+
+/// SequenceProto: elem_type 2, tensors 3, sparse 4, sequences 5, maps 6, optionals 7.
+Result<NamedValue> read_sequence(std::string_view message, const Type& type, const Source& source, int depth) {
+  NamedValue out;
+  Sequence s;
+  if (type.element) s.element = type.element->dtype;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) out.name = std::string(f.bytes);
+    if (f.number < 3 || f.kind != Kind::bytes) continue;
+    NNEX_ASSIGN(NamedValue item, read_value(f.bytes, type.element ? *type.element : Type{}, source, depth + 1));
+    s.items.push_back(std::move(item.value));
+  }
+  if (!r.ok()) return broken("a sequence", r.fault());
+  out.value = Value(std::move(s));
+  return out;
+}
+
+/// MapProto: name 1, key_type 2, integer keys 3, string keys 4, values 5 (a SequenceProto).
+Result<NamedValue> read_map(std::string_view message, const Type& type, const Source& source, int depth) {
+  NamedValue out;
+  Map m;
+  std::vector<int64_t> numbers;
+  std::vector<std::string> words;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) out.name = std::string(f.bytes);
+    if (f.number == 3 && !wire::each_number(f, 0, [&](uint64_t k) { numbers.push_back(static_cast<int64_t>(k)); }))
+      return broken("map keys", "cut off");
+    if (f.number == 4) words.emplace_back(f.bytes);
+    if (f.number == 5 && f.kind == Kind::bytes) {
+      NNEX_ASSIGN(NamedValue values,
+                  read_sequence(f.bytes, Type::sequence(type.element ? *type.element : Type{}), source, depth + 1));
+      m.values = values.value.sequence()->items;
+    }
+  }
+  if (!r.ok()) return broken("a map", r.fault());
+  m.keys = words.empty() ? Tensor::of(Shape{static_cast<int64_t>(numbers.size())}, numbers)
+                         : Tensor::of(Shape{static_cast<int64_t>(words.size())}, words);
+  if (m.keys.count() != static_cast<int64_t>(m.values.size()))
+    return broken("a map", "keys and values differ in number");
+  out.value = Value(std::move(m));
+  return out;
+}
+
+/// OptionalProto: name 1, elem_type 2, tensor 3, sparse 4, sequence 5, map 6, optional 7.
+Result<NamedValue> read_optional(std::string_view message, const Type& type, const Source& source, int depth) {
+  NamedValue out;
+  Optional o;
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f)) {
+    if (f.number == 1) out.name = std::string(f.bytes);
+    if (f.number < 3 || f.kind != Kind::bytes) continue;
+    NNEX_ASSIGN(NamedValue item, read_value(f.bytes, type.element ? *type.element : Type{}, source, depth + 1));
+    o.item = std::make_shared<const Value>(std::move(item.value));
+  }
+  if (!r.ok()) return broken("an optional", r.fault());
+  out.value = Value(std::move(o));
+  return out;
+}
+
+}  // namespace
+
+Result<NamedValue> read_value(std::string_view message, const Type& type, const Source& source, int depth) {
+  if (depth > kDeepest) return Error(Code::limit, fmt::format("a value is nested deeper than {}", kDeepest));
+  switch (type.kind) {
+    case nnex::Kind::sequence:
+      return read_sequence(message, type, source, depth);
+    case nnex::Kind::map:
+      return read_map(message, type, source, depth);
+    case nnex::Kind::optional:
+      return read_optional(message, type, source, depth);
+    case nnex::Kind::sparse:
+      return read_sparse_tensor(message, source);
+    default:
+      break;
+  }
+  NNEX_ASSIGN(NamedTensor t, read_tensor(message, source));
+  return NamedValue{std::move(t.name), Value(std::move(t.tensor))};
+}
+
+Result<std::string> write_tensor(const Tensor& tensor, std::string_view tensor_name) {
+  const int64_t number = onnx_number(tensor.dtype());
+  if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(tensor.dtype())));
+  std::string out, dims;
+  for (int64_t d : tensor.shape()) append_varint(dims, static_cast<uint64_t>(d));
+  append_bytes(out, 1, dims);
+  append_varint(out, 2 << 3);
+  append_varint(out, static_cast<uint64_t>(number));
+  append_bytes(out, 8, tensor_name);
+  if (tensor.dtype() == DType::str) {
+    for (const std::string& s : tensor.strings()) append_bytes(out, 6, s);
+  } else {
+    append_bytes(out, 9, {reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes())});
+  }
+  return out;
+}
+
+}  // namespace nnex::onnx_format

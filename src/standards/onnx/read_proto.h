@@ -1,0 +1,50 @@
+#pragma once
+// Messages of onnx.proto that hold data and types, as values of the engine. Field numbers from onnx.proto (IR 13).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/try.h"
+#include "standards/onnx/read_wire.h"
+#include "tensor/type.h"
+
+namespace nnex::onnx_format {
+
+/// The bytes of an external tensor (`location`, `offset`, `length`, ... as the file gives them), and who keeps them
+/// alive.
+struct External {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
+using OpenExternal = std::function<Result<External>(const std::map<std::string, std::string>& entries)>;
+
+/// What a message's bytes belong to.
+struct Source {
+  std::shared_ptr<const void> owner;  ///< Keeps the file's bytes alive; tensors of raw data share it.
+  OpenExternal external;              ///< Null: external tensors are refused.
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+struct NamedValue {
+  std::string name;
+  Value value;
+};
+
+/// A TensorProto. Raw data is not copied. Errors: invalid_model (type, shape and data disagree), unreadable.
+Result<NamedTensor> read_tensor(std::string_view message, const Source& source);
+Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& source);
+/// A TypeProto; depth-limited.
+Result<Type> read_type(std::string_view message, int depth = 0);
+/// A file of test data: TensorProto, SequenceProto or OptionalProto, whichever the type says.
+Result<NamedValue> read_value(std::string_view message, const Type& type, const Source& source, int depth = 0);
+
+/// A TensorProto of the tensor. Error: unsupported for types ONNX has not.
+Result<std::string> write_tensor(const Tensor& tensor, std::string_view name);
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,334 @@
+#include "standards/onnx/signatures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace nnex::onnx_format {
+namespace {
+
+constexpr Types kOfOpset1 =
+    types(DType::f16, DType::f32, DType::f64, DType::boolean, DType::str, DType::c64, DType::c128) | kI;
+constexpr Types kPlainInts = types(DType::i8, DType::i16, DType::i32, DType::i64);
+constexpr Types kPlainUints = types(DType::u8, DType::u16, DType::u32, DType::u64);
+constexpr Types kPlainFloats = types(DType::f16, DType::f32, DType::f64);
+
+/// Cuts the text at the first `at`: what stands before it; `text` keeps the rest.
+std::string_view cut(std::string_view& text, char at) {
+  const size_t end = text.find(at);
+  const std::string_view head = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return head;
+}
+
+/// Takes the character off the end, where it stands there.
+bool take_last(std::string_view& text, char last) {
+  if (text.empty() || text.back() != last) return false;
+  text.remove_suffix(1);
+  return true;
+}
+
+Types named_types(std::string_view word) {
+  constexpr std::pair<std::string_view, Types> kNames[] = {
+      {"all", kOfOpset1},
+      {"num", kPlainInts | kPlainUints | kPlainFloats},
+      {"int", kPlainInts},
+      {"uint", kPlainUints},
+      {"float", kPlainFloats},
+      {"f8", types(DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz)},
+      {"b4", types(DType::i4, DType::u4)},
+      {"b2", types(DType::i2, DType::u2)},
+      {"f4", only(DType::f4e2m1)},
+      {"e8", only(DType::f8e8m0)},
+      {"bool", only(DType::boolean)}};
+  for (const auto& [name, set] : kNames)
+    if (name == word) return set;
+  for (int t = 1; t < kDTypes; ++t)
+    if (name(static_cast<DType>(t)) == word) return only(static_cast<DType>(t));
+  return 0;
+}
+
+/// The inside of `seq(..)`; nothing where the text is something else.
+std::optional<std::string_view> inside(std::string_view text, std::string_view of) {
+  if (text.size() < of.size() + 2 || text.substr(0, of.size()) != of || text[of.size()] != '(') return std::nullopt;
+  return text.substr(of.size() + 1, text.size() - of.size() - 2);
+}
+
+/// Cuts at the first '+' that stands in no brackets.
+std::string_view cut_member(std::string_view& text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (text[i] != '+' || depth) continue;
+    const std::string_view head = text.substr(0, i);
+    text.remove_prefix(i + 1);
+    return head;
+  }
+  return std::exchange(text, {});
+}
+
+TypeSet parse_types(std::string_view text) {
+  TypeSet out;
+  while (!text.empty()) {
+    const std::string_view member = cut_member(text);
+    if (const auto of = inside(member, "seq")) {
+      out.sequences_of_maps |= *of == "map";
+      out.sequences |= parse_types(*of).tensors;
+    } else if (const auto of = inside(member, "opt")) {
+      const TypeSet element = parse_types(*of);
+      out.optionals |= element.tensors, out.optional_sequences |= element.sequences;
+    } else if (member == "map") {
+      out.maps = true;
+    } else {
+      out.tensors |= named_types(member);
+    }
+  }
+  return out;
+}
+
+FormPort parse_port(std::string_view word, const std::vector<FormPort>& before) {
+  using Many = FormPort::Many;
+  FormPort p;
+  p.may_be_none = take_last(word, '?');
+  p.many = take_last(word, '*') ? Many::variadic : take_last(word, '~') ? Many::mixed : Many::one;
+  if (p.may_be_none && p.many == Many::one) p.many = Many::optional;
+  const bool variable = word[0] >= 'A' && word[0] <= 'Z';
+  if (!variable) {
+    p.written = word;
+    p.types = parse_types(word);
+    return p;
+  }
+  p.variable = cut(word, ':');
+  p.written = word;
+  p.types = parse_types(word);
+  for (const FormPort& other : before)
+    if (word.empty() && other.variable == p.variable) p.types = other.types, p.written = other.written;
+  return p;
+}
+
+FormAttribute parse_attribute(std::string_view word) {
+  FormAttribute a;
+  a.name = cut(word, ':');
+  a.kind = word[0];
+  a.required = word.find('!') != std::string_view::npos;
+  const size_t equals = word.find('=');
+  if (equals != std::string_view::npos) a.words = word.substr(equals + 1);
+  return a;
+}
+
+/// One line; `before`: the form of the line before it.
+Form parse_form(std::string_view line, const Form* before) {
+  Form form;
+  std::string_view ports = cut(line, '|');
+  const bool same_attributes = line.data() == ports.data() + ports.size();
+  std::string_view opset = cut(ports, ' ');
+  form.means_other = take_last(opset, '^');
+  form.since = 0;
+  for (char digit : opset) form.since = form.since * 10 + (digit - '0');
+  form.deprecated = ports == "deprecated";
+  if (form.deprecated) return form;
+  std::vector<FormPort> all;
+  bool inputs = true;
+  while (!ports.empty()) {
+    const std::string_view word = cut(ports, ' ');
+    if (word == ">") {
+      inputs = false;
+    } else if (!word.empty()) {
+      all.push_back(parse_port(word, all));
+      (inputs ? form.in : form.out).push_back(all.back());
+    }
+  }
+  if (same_attributes && before) form.attributes = before->attributes;
+  while (!line.empty())
+    if (const std::string_view word = cut(line, ' '); !word.empty()) form.attributes.push_back(parse_attribute(word));
+  return form;
+}
+
+std::vector<Form> parse_forms(std::string_view text) {
+  std::vector<Form> out;
+  while (!text.empty()) {
+    Form form = parse_form(cut(text, '\n'), out.empty() ? nullptr : &out.back());
+    out.push_back(std::move(form));
+  }
+  return out;
+}
+
+// ---- Rules
+
+std::string_view noun(bool inputs, size_t count) {
+  return inputs ? (count == 1 ? "input" : "inputs") : (count == 1 ? "output" : "outputs");
+}
+
+void check_count(const std::vector<FormPort>& ports, const std::vector<const Type*>& given, bool inputs,
+                 std::vector<std::string>& out) {
+  const bool many = !ports.empty() && ports.back().is_many();
+  if (!many && given.size() > ports.size())
+    out.push_back(
+        fmt::format("found {} {}; needed at most {}", given.size(), noun(inputs, given.size()), ports.size()));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const bool needed = ports[i].many == FormPort::Many::one || (ports[i].is_many() && !ports[i].may_be_none);
+    // An output that nobody wants may have no name, but for the first.
+    if (needed && (i >= given.size() || (!given[i] && (inputs || i == 0))))
+      out.push_back(fmt::format("{} {} is required", noun(inputs, 1), i));
+  }
+}
+
+void check_attributes(const Form& form, const FormUse& use, std::vector<std::string>& out) {
+  constexpr std::pair<char, std::string_view> kKinds[] = {
+      {'i', "an integer"},        {'f', "a number"},        {'s', "a text"}, {'t', "a tensor"},
+      {'g', "a graph"},           {'p', "a sparse tensor"}, {'T', "a type"}, {'I', "a list of integers"},
+      {'F', "a list of numbers"}, {'S', "a list of texts"}};
+  const auto words = [&](char kind) {
+    for (const auto& [k, text] : kKinds)
+      if (k == kind) return text;
+    return std::string_view("of a kind that no operator has");
+  };
+  for (const FormUse::Attribute& a : use.attributes) {
+    if (a.name.substr(0, 2) == "__") continue;
+    const FormAttribute* declared = form.find(a.name);
+    if (!declared) {
+      out.push_back(fmt::format("it has no attribute '{}' in opset {}", a.name, form.since));
+    } else if (a.kind && a.kind != declared->kind) {
+      out.push_back(fmt::format("attribute '{}' is {}; needed {}", a.name, words(a.kind), words(declared->kind)));
+    } else if (a.kind == 's' && !declared->words.empty()) {
+      std::string_view rest = declared->words;
+      bool known = false;
+      while (!rest.empty()) known |= cut(rest, ',') == a.word;
+      if (!known)
+        out.push_back(fmt::format("attribute '{}' is '{}'; needed one of {}", a.name, a.word, declared->words));
+    }
+  }
+  for (const FormAttribute& a : form.attributes)
+    if (a.required && std::none_of(use.attributes.begin(), use.attributes.end(),
+                                   [&](const FormUse::Attribute& given) { return given.name == a.name; }))
+      out.push_back(fmt::format("attribute '{}' is required", a.name));
+}
+
+/// Whether both can be one variable's: kinds and element types; extents are free.
+bool is_one_type(const Type& a, const Type& b) {
+  if (a.kind == Kind::unknown || b.kind == Kind::unknown) return true;
+  if (a.kind != b.kind) return false;
+  if (a.dtype != DType::none && b.dtype != DType::none && a.dtype != b.dtype) return false;
+  return !a.element || !b.element || is_one_type(*a.element, *b.element);
+}
+
+/// The type without its extents.
+std::string kind_text(const Type& t) {
+  if (t.is_tensor()) return std::string(name(t.dtype));
+  return t.text();
+}
+
+class TypeRules {
+ public:
+  explicit TypeRules(std::vector<std::string>& out) : out_(out) {}
+
+  void check(const std::vector<FormPort>& ports, const std::vector<const Type*>& given, bool inputs) {
+    for (size_t i = 0; i < given.size() && !ports.empty(); ++i)
+      if (given[i] && (i < ports.size() || ports.back().is_many()))
+        port(ports[std::min(i, ports.size() - 1)], *given[i], fmt::format("{} {}", noun(inputs, 1), i));
+  }
+
+ private:
+  void port(const FormPort& p, const Type& type, const std::string& what) {
+    if (!p.types.admits(type)) {
+      out_.push_back(fmt::format("{} is {}; allowed: {}", what, kind_text(type), p.written));
+      return;
+    }
+    if (p.variable.empty() || p.many == FormPort::Many::mixed) return;
+    for (const auto& [variable, first, where] : bound_) {
+      if (variable != p.variable) continue;
+      if (!is_one_type(*first, type))
+        out_.push_back(
+            fmt::format("{} is {}, {} is {}; needed one type", where, kind_text(*first), what, kind_text(type)));
+      return;
+    }
+    if (type.kind != Kind::unknown && !(type.is_tensor() && type.dtype == DType::none))
+      bound_.push_back({p.variable, &type, what});
+  }
+
+  struct Bound {
+    std::string_view variable;
+    const Type* type;
+    std::string where;
+  };
+  std::vector<std::string>& out_;
+  std::vector<Bound> bound_;
+};
+
+}  // namespace
+
+bool TypeSet::admits(const Type& type) const {
+  const auto in = [](Types set, const Type& t) { return set && (t.dtype == DType::none || (set & only(t.dtype))); };
+  switch (type.kind) {
+    case Kind::unknown:
+      return true;
+    case Kind::tensor:
+    case Kind::sparse:
+      return in(tensors, type);
+    case Kind::map:
+      return maps;
+    case Kind::sequence:
+      if (!type.element || type.element->kind == Kind::unknown) return sequences || sequences_of_maps;
+      return type.element->kind == Kind::map ? sequences_of_maps : in(sequences, *type.element);
+    case Kind::optional: {
+      if (!type.element || type.element->kind == Kind::unknown) return optionals || optional_sequences;
+      if (type.element->is_tensor()) return in(optionals, *type.element);
+      const Type* of = type.element->element.get();
+      return of ? in(optional_sequences, *of) : optional_sequences != 0;
+    }
+  }
+  return false;
+}
+
+const FormAttribute* Form::find(std::string_view attribute) const {
+  for (const FormAttribute& a : attributes)
+    if (a.name == attribute) return &a;
+  return nullptr;
+}
+
+const std::vector<Form>& forms_of(std::string_view domain, std::string_view name) {
+  static const auto table = [] {
+    std::unordered_map<std::string, std::vector<Form>> t;
+    for (const auto& part : {forms_a_l(), forms_m_z(), forms_ml()})
+      for (const OperatorForms& o : part) t.emplace(fmt::format("{}:{}", o.domain, o.name), parse_forms(o.text));
+    return t;
+  }();
+  static const std::vector<Form> none;
+  const auto it = table.find(fmt::format("{}:{}", domain, name));
+  return it == table.end() ? none : it->second;
+}
+
+const Form* find_form(std::string_view domain, std::string_view name, int64_t opset) {
+  const Form* out = nullptr;
+  for (const Form& form : forms_of(domain, name))
+    if (form.since <= opset) out = &form;
+  return out;
+}
+
+bool is_standard(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx.ml" || domain == "ai.onnx.preview.training";
+}
+
+std::vector<std::string> broken_rules(const Form& form, const FormUse& use) {
+  std::vector<std::string> out;
+  if (form.deprecated) {
+    out.push_back(fmt::format("it was withdrawn with opset {}", form.since));
+    return out;
+  }
+  check_count(form.in, use.in, true, out);
+  check_count(form.out, use.out, false, out);
+  check_attributes(form, use, out);
+  for (std::string& rule : broken_types(form, use)) out.push_back(std::move(rule));
+  return out;
+}
+
+std::vector<std::string> broken_types(const Form& form, const FormUse& use) {
+  std::vector<std::string> out;
+  TypeRules types(out);
+  types.check(form.in, use.in, true);
+  types.check(form.out, use.out, false);
+  return out;
+}
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,97 @@
+#pragma once
+// The forms of ONNX's operators: what each takes from which opset on. Every form stands as one line of text
+// (forms_*.cpp):
+//
+//     13^ T:num+bf16 i64? T* > T bool~ | axis:i! mode:s=constant,edge
+//
+// The opset; inputs > outputs; attributes (left out: those of the line before). A port is a type or a variable, whose
+// types are said where it comes first: ports of one variable have one type. '?' may be left out, '*' any number of one
+// type, '~' any number of whatever types. Types: f32 ..., all (those of opset 1), num, int, uint, float, f8 (four
+// kinds), b4 and b2 (signed and not), seq(..), opt(..), map. Kinds of attributes as AttributeProto has them: i f s t g
+// p(sparse), I F S lists of them, T a type; '!' must be there, '=' the words it may be. '^': forms before mean other
+// things by the same words. "deprecated" instead of ports: no form any more. Sources: the operator documents of onnx,
+// by opset; what ONNX Runtime takes.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnex/result.h"
+#include "ops/table.h"
+#include "tensor/type.h"
+
+namespace nnex::onnx_format {
+
+/// All forms of one operator, oldest first.
+struct OperatorForms {
+  std::string_view domain, name, text;
+};
+std::span<const OperatorForms> forms_a_l();
+std::span<const OperatorForms> forms_m_z();
+std::span<const OperatorForms> forms_ml();
+
+/// Types that a port takes, by their kind.
+struct TypeSet {
+  Types tensors = 0, sequences = 0, optionals = 0, optional_sequences = 0;
+  bool maps = false, sequences_of_maps = false;
+
+  /// What is not known of a type may be anything.
+  bool admits(const Type& type) const;
+};
+
+struct FormPort {
+  enum class Many : uint8_t { one, optional, variadic, mixed };
+  std::string_view variable;  ///< Empty: the port's type is its own.
+  std::string_view written;   ///< Its types as the line says them.
+  TypeSet types;
+  Many many = Many::one;
+  bool may_be_none = false;  ///< Of those that are many.
+
+  bool is_many() const { return many == Many::variadic || many == Many::mixed; }
+};
+
+struct FormAttribute {
+  std::string_view name;
+  char kind = 0;
+  bool required = false;
+  std::string_view words;  ///< Those it may be, between commas; empty: not said here.
+};
+
+/// An operator in one form.
+struct Form {
+  int since = 1;
+  bool deprecated = false, means_other = false;  ///< means_other: than the form before, by the same words.
+  std::vector<FormPort> in, out;
+  std::vector<FormAttribute> attributes;
+
+  const FormAttribute* find(std::string_view attribute) const;
+};
+
+/// Oldest first; empty: no such operator.
+const std::vector<Form>& forms_of(std::string_view domain, std::string_view name);
+/// The form that an opset has; null: none.
+const Form* find_form(std::string_view domain, std::string_view name, int64_t opset);
+/// The domain of the table's own rows, for those that no standard operator says: a row's name, its ports in order, its
+/// fields under their names.
+inline constexpr std::string_view kRowDomain = "nnex";
+/// Whether the domain's operators are all known here.
+bool is_standard(std::string_view domain);
+
+/// What a node gives to its operator.
+struct FormUse {
+  struct Attribute {
+    std::string_view name;
+    char kind = 0;  ///< 0: not known, as a function's that its caller gives.
+    std::string_view word;
+  };
+  std::vector<const Type*> in, out;  ///< Null: left out. What is not known is of kind unknown.
+  std::vector<Attribute> attributes;
+};
+
+/// Every rule of the form that the node breaks, as sentences: numbers of inputs and outputs, attributes, types.
+std::vector<std::string> broken_rules(const Form& form, const FormUse& use);
+/// Those of types alone.
+std::vector<std::string> broken_types(const Form& form, const FormUse& use);
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,388 @@
+#include "standards/onnx/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "graph/symbols.h"
+#include "ops/codecs.h"
+#include "standards/onnx/export_graph.h"
+#include "standards/onnx/import_function.h"
+#include "tensor/convert.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Message;
+
+constexpr int64_t kLeastExternal = 1024;  ///< Bytes of a tensor that is worth a place in the other file.
+constexpr uint64_t kExternalAlignment = 4096;
+
+/// The IR version that came with an opset.
+int64_t ir_of(int64_t opset) {
+  constexpr std::pair<int64_t, int64_t> kVersions[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}};
+  for (const auto& [since, ir] : kVersions)
+    if (opset >= since) return ir;
+  return 8;
+}
+
+/// The IR version that brought a type; 0: all that are written have it.
+int64_t ir_of(DType type) {
+  switch (type) {
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+      return 9;
+    case DType::i4:
+    case DType::u4:
+      return 10;
+    case DType::f4e2m1:
+      return 11;
+    case DType::f8e8m0:
+      return 12;
+    case DType::i2:
+    case DType::u2:
+      return 13;
+    default:
+      return 0;
+  }
+}
+
+Message entry_message(std::string_view key, std::string_view value) {
+  Message m;
+  m.bytes(1, key);
+  m.bytes(2, value);
+  return m;
+}
+
+Message extent_message(const Dim& d, bool exact) {
+  Message m;
+  if (d.is_number())
+    m.integer(1, d.value());
+  else if (const auto symbols = d.symbols();
+           !d.has_unknown() && (exact || (symbols.size() == 1 && symbols[0] == d.text())))
+    m.bytes(2, d.text());
+  return m;
+}
+
+}  // namespace
+
+Result<Message> tensor_message(const Tensor& t, const std::string& tensor_name, std::vector<Tensor>& kept) {
+  const int64_t number = onnx_number(t.dtype());
+  if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(t.dtype())));
+  Message m;
+  m.integers(1, std::span(t.shape().begin(), t.shape().end()));
+  m.integer(2, number);
+  if (!tensor_name.empty()) m.bytes(8, tensor_name);
+  if (t.dtype() == DType::str) {
+    for (const std::string& s : t.strings()) m.bytes(6, s);
+  } else {
+    kept.push_back(t);
+    m.borrowed(9, {reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes())});
+  }
+  return m;
+}
+
+Message type_message(const Type& type, bool exact) {
+  Message m;
+  switch (type.kind) {
+    case Kind::tensor:
+    case Kind::sparse: {
+      Message tensor;
+      tensor.integer(1, onnx_number(type.dtype));
+      if (type.dims) {
+        Message shape;
+        for (const Dim& d : *type.dims) shape.message(1, extent_message(d, exact));
+        tensor.message(2, std::move(shape));
+      }
+      m.message(type.kind == Kind::sparse ? 8 : 1, std::move(tensor));
+      break;
+    }
+    case Kind::map: {
+      Message map;
+      map.integer(1, onnx_number(type.dtype));
+      map.message(2, type.element ? type_message(*type.element, exact) : Message());
+      m.message(5, std::move(map));
+      break;
+    }
+    case Kind::sequence:
+    case Kind::optional: {
+      Message of;
+      of.message(1, type.element ? type_message(*type.element, exact) : Message());
+      m.message(type.kind == Kind::sequence ? 4 : 9, std::move(of));
+      break;
+    }
+    case Kind::unknown:
+      break;
+  }
+  return m;
+}
+
+int64_t constant_bytes(const ir::Graph& graph) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < graph.value_count(); ++i)
+    if (const Tensor* t = graph[ValueId{i}].constant.tensor(); t && !graph[ValueId{i}].uses.empty())
+      bytes += t->bytes();
+  return bytes;
+}
+
+// ---- Names
+
+std::string GraphWriter::unique(std::string wanted) {
+  if (taken_.insert(wanted).second) return wanted;
+  int& last = suffixes_[wanted];
+  while (true)
+    if (std::string name = fmt::format("{}_{}", wanted, ++last); taken_.insert(name).second) return name;
+}
+
+const std::string& GraphWriter::name_of(ValueId v) const {
+  static const std::string kNone;
+  const auto it = names_.find(v.n);
+  return v.valid() && it != names_.end() ? it->second : kNone;
+}
+
+/// Inputs and results keep their names; of the others whoever comes first. Names are unique in the whole model, blocks
+/// included: nothing hides an outer value.
+void GraphWriter::name_values() {
+  const auto name = [&](ValueId v, std::string otherwise) {
+    if (!v.valid() || names_.count(v.n)) return;
+    names_[v.n] = unique(graph_[v].name.empty() ? std::move(otherwise) : graph_[v].name);
+  };
+  for (size_t i = 0; i < graph_.inputs().size(); ++i) name(graph_.inputs()[i], fmt::format("input_{}", i));
+  for (size_t i = 0; i < graph_.outputs().size(); ++i) name(graph_.outputs()[i], fmt::format("output_{}", i));
+  name_block(kMain);
+}
+
+void GraphWriter::name_block(BlockId block) {
+  const auto name = [&](ValueId v, std::string_view otherwise) {
+    if (!v.valid() || names_.count(v.n)) return;
+    names_[v.n] = unique(graph_[v].name.empty() ? fmt::format("{}_{}", otherwise, names_.size()) : graph_[v].name);
+  };
+  for (ValueId v : graph_[block].params) name(v, "item");
+  for (NodeId id : graph_.order(block)) {
+    const Node& n = graph_[id];
+    for (ValueId v : n.in)
+      if (v.valid() && graph_[v].is_constant()) name(v, "constant");
+    for (ValueId v : n.out) name(v, n.custom ? std::string_view(n.custom->name) : n.op->name);
+    for (BlockId inner : n.blocks) name_block(inner);
+  }
+  for (ValueId v : graph_[block].results) name(v, "result");
+}
+
+/// The author's name of a node, as readers put it into the node's place; the first of several that came from it.
+std::string GraphWriter::node_name(NodeId id) {
+  const std::string& place = graph_.place_of(id);
+  const size_t begin = place.find('\''), end = begin == std::string::npos ? begin : place.find('\'', begin + 1);
+  if (place.rfind("node ", 0) != 0 || end == std::string::npos) return {};
+  std::string name = place.substr(begin + 1, end - begin - 1);
+  return node_names_.insert(name).second ? name : std::string();
+}
+
+// ---- The model
+
+Status GraphWriter::check() const {
+  if (!graph_.states.empty())
+    return Error(Code::unsupported, fmt::format("state '{}' is kept from run to run; an ONNX model keeps nothing",
+                                                graph_.states[0].label));
+  for (ValueId v : graph_.inputs()) {
+    const Type& t = graph_[v].type;
+    const bool typed = t.kind != Kind::unknown && (!t.is_tensor() || onnx_number(t.dtype) != 0);
+    if (!typed)
+      return Error(Code::unsupported, fmt::format("input '{}' is {}; ONNX has no such type", graph_[v].name, t.text()));
+  }
+  return {};
+}
+
+void GraphWriter::need(std::string_view domain, int version) {
+  int64_t& now = opsets_[std::string(domain)];
+  now = std::max<int64_t>(now, version);
+}
+
+void GraphWriter::need_type(const Type& type) {
+  if (type.element) need_type(*type.element);
+  ir_ = std::max(ir_, ir_of(type.dtype));
+}
+
+Message GraphWriter::value_info(const std::string& name, const Type& type, bool exact) {
+  Message m;
+  m.bytes(1, name);
+  need_type(type);
+  const bool typed = type.kind != Kind::unknown && (!type.is_tensor() || onnx_number(type.dtype) != 0);
+  if (typed) m.message(2, type_message(type, exact));
+  return m;
+}
+
+Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Message& to) {
+  need_type(type_of(def.constant));
+  if (const SparseTensor* s = def.constant.sparse()) {
+    Message m;
+    NNEX_ASSIGN(Message values, tensor_message(s->values, name, out_.kept));
+    NNEX_ASSIGN(Message indices, tensor_message(s->indices, "", out_.kept));
+    m.message(1, std::move(values));
+    m.message(2, std::move(indices));
+    m.integers(3, std::span(s->shape.begin(), s->shape.end()));
+    to.message(15, std::move(m));
+    return {};
+  }
+  const Tensor* t = def.constant.tensor();
+  if (!t)
+    return Error(Code::unsupported,
+                 fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
+  if (options_.external.empty() || t->dtype() == DType::str || t->bytes() < kLeastExternal) {
+    NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
+    to.message(5, std::move(m));
+    return {};
+  }
+  static const std::string kPadding(kExternalAlignment, '\0');
+  const uint64_t pad = (kExternalAlignment - external_size_ % kExternalAlignment) % kExternalAlignment;
+  if (pad) out_.external.push_back(std::string_view(kPadding).substr(0, pad));
+  Message m;
+  m.integers(1, std::span(t->shape().begin(), t->shape().end()));
+  m.integer(2, onnx_number(t->dtype()));
+  m.bytes(8, name);
+  m.message(13, entry_message("location", options_.external));
+  m.message(13, entry_message("offset", fmt::to_string(external_size_ + pad)));
+  m.message(13, entry_message("length", fmt::to_string(t->bytes())));
+  m.integer(14, 1);
+  to.message(5, std::move(m));
+  out_.external.push_back({reinterpret_cast<const char*>(t->data()), static_cast<size_t>(t->bytes())});
+  external_size_ += pad + static_cast<uint64_t>(t->bytes());
+  return {};
+}
+
+/// Constants of all blocks are the main graph's: inner ones may read them.
+Status GraphWriter::initializers(Message& to) {
+  for (const auto& [n, name] : names_) {
+    const ValueDef& def = graph_[ValueId{n}];
+    if (!def.is_constant() || !(all_used_ || used_.count(n))) continue;
+    NNEX_TRY(initializer(def, name, to));
+    ++out_.initializers;
+  }
+  return {};
+}
+
+void GraphWriter::identity(ValueId from, const std::string& to_name, Message& to) {
+  Message m;
+  m.bytes(1, name_of(from));
+  m.bytes(2, to_name);
+  m.bytes(4, "Identity");
+  to.message(1, std::move(m));
+  const Type type = type_of_value(from);
+  std::vector<std::string> broken;
+  if (const Form* form = first_form("", "Identity", {{&type}, {&type}, {}}, broken)) need("", form->since);
+}
+
+/// Names of a block's results. What the block itself does not make, or gives twice, passes through an Identity.
+Result<std::vector<std::string>> GraphWriter::results(BlockId id, bool main, Message& to) {
+  std::vector<std::string> out;
+  std::set<std::string> taken;
+  for (ValueId v : graph_[id].results) {
+    const ValueDef& def = graph_[v];
+    const bool made_here = def.maker.valid() && graph_[def.maker].parent == id;
+    const bool fine = made_here || (main ? def.is_constant() : def.param_of == id);
+    const std::string& name = name_of(v);
+    used_.insert(v.n);
+    if (fine && taken.insert(name).second) {
+      out.push_back(name);
+      continue;
+    }
+    const std::string copy = unique(name + "_out");
+    identity(v, copy, to);
+    out.push_back(copy);
+  }
+  return out;
+}
+
+Result<Message> GraphWriter::block(BlockId id, bool main) {
+  Message m;
+  for (NodeId n : graph_.order(id))
+    if (Status s = node(n, m); !s.ok()) refused_->push_back({n, s.error().message()});
+  NNEX_ASSIGN(const std::vector<std::string> last, results(id, main, m));
+  const std::string& own = graph_.meta.graph_name;
+  m.bytes(2, main ? (!options_.name.empty() ? options_.name
+                     : own.empty()          ? "network"
+                                            : own)
+                  : fmt::format("block_{}", id.n));
+  if (main) NNEX_TRY(initializers(m));
+  for (ValueId v : graph_[id].params) m.message(11, value_info(name_of(v), graph_[v].type, main));
+  for (size_t i = 0; i < last.size(); ++i) {
+    const ValueDef& def = graph_[graph_[id].results[i]];
+    m.message(12, value_info(last[i], def.is_constant() ? type_of(def.constant) : def.type, false));
+  }
+  std::set<std::string> said(last.begin(), last.end());
+  for (NodeId n : graph_.order(id))
+    for (ValueId v : graph_[n].out)
+      if (v.valid() && graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
+        m.message(13, value_info(name_of(v), graph_[v].type, false));
+  return m;
+}
+
+Message GraphWriter::model(Message graph) {
+  need("", kLeastOpset);
+  const Metadata& meta = graph_.meta;
+  for (const auto& [key, function] : graph_.functions) {
+    const std::string domain = key.substr(0, key.find(':'));
+    const auto known = meta.opsets.find(domain);
+    need(domain, known == meta.opsets.end() ? 1 : static_cast<int>(known->second));
+  }
+  out_.opset = opsets_[""];
+  check_opsets();
+  Message m;
+  m.integer(1, std::max({ir_, ir_of(out_.opset), graph_.functions.empty() ? 0 : std::min(meta.ir_version, kNewestIr)}));
+  m.bytes(2, meta.producer.empty() ? "nnex" : meta.producer);
+  if (!meta.producer_version.empty()) m.bytes(3, meta.producer_version);
+  if (!meta.domain.empty()) m.bytes(4, meta.domain);
+  if (meta.model_version) m.integer(5, meta.model_version);
+  if (!meta.doc.empty()) m.bytes(6, meta.doc);
+  m.message(7, std::move(graph));
+  for (const auto& [domain, version] : opsets_) {
+    Message opset;
+    opset.bytes(1, domain);
+    opset.integer(2, version);
+    m.message(8, std::move(opset));
+  }
+  for (const auto& [key, value] : meta.properties) m.message(14, entry_message(key, value));
+  for (const auto& [key, function] : graph_.functions)
+    if (const auto* f = dynamic_cast<const OnnxFunction*>(function.get())) m.borrowed(25, f->message());
+  return m;
+}
+
+Result<Written> GraphWriter::run(std::vector<Unwritable>& refused) {
+  refused_ = &refused;
+  NNEX_TRY(check());
+  name_values();
+  NNEX_ASSIGN(Message main, block(kMain, true));
+  out_.model = model(std::move(main));
+  if (!out_.external.empty()) out_.external_name = options_.external;
+  return std::move(out_);
+}
+
+Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused) {
+  return GraphWriter(graph, options).run(refused);
+}
+
+Status save_model(const Written& model, const std::string& path, Existing existing) {
+  const auto write = [](FileWriter& to, std::string_view bytes, Status& s) {
+    if (s.ok()) s = to.write(bytes);
+  };
+  NNEX_ASSIGN(FileWriter file, FileWriter::create(path, existing));
+  Status s;
+  model.model.each([&](std::string_view bytes) { write(file, bytes, s); });
+  NNEX_TRY(std::move(s));
+  NNEX_TRY(file.sync());
+  if (!model.external_name.empty()) {
+    const std::filesystem::path beside = std::filesystem::path(path).parent_path() / model.external_name;
+    NNEX_ASSIGN(FileWriter data, FileWriter::create(beside.string(), beside_of(existing)));
+    for (std::string_view bytes : model.external) write(data, bytes, s);
+    NNEX_TRY(std::move(s));
+    NNEX_TRY(data.commit());
+  }
+  return file.commit();
+}
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,51 @@
+#pragma once
+// A graph as an ONNX model.
+
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "graph/graph.h"
+#include "standards/onnx/write_wire.h"
+#include "standards/unwritable.h"
+
+namespace nnex::onnx_format {
+
+struct WriteOptions {
+  std::string name;     ///< Of the graph; empty: the graph's own.
+  bool custom = false;  ///< Rows that ONNX cannot say become operators of the domain "nnex".
+  /// Tensors of 1 KiB and more go into a file of this name beside the model; empty: none do.
+  std::string external;
+};
+
+/// A model before it is saved. Views of the graph's tensors: the graph must live as long.
+struct Written {
+  wire::Message model;
+  std::vector<std::string_view> external;  ///< The other file's bytes, in order.
+  std::string external_name;               ///< Of that file; empty: there is none.
+  std::vector<Tensor> kept;                ///< Owners of bytes that are not the graph's.
+  size_t nodes = 0, initializers = 0;
+  int64_t opset = 0;
+};
+
+/// Writes a graph whose types are inferred and that meets ONNX's conventions (lower_for_onnx). The opset is the lowest
+/// that has the forms and types it uses. Nodes that cannot be said are listed in `refused`; then the model is not
+/// complete. Errors: unsupported (values that ONNX has no type for, kept state).
+Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
+
+/// What a model's file can hold: protocol buffers end at 2 GiB. Bytes of the graph's constants beyond that need
+/// external data.
+inline constexpr int64_t kMostInline = int64_t{2000} << 20;
+int64_t constant_bytes(const ir::Graph& graph);
+
+/// Writes the file, and the other one beside it: each under a temporary name first. Errors: those of may_write;
+/// unreadable.
+Status save_model(const Written& model, const std::string& path, Existing existing = Existing::refuse);
+
+/// Changes the graph so that ONNX's operators say it: what is said in other words there (conventions of borders, axes,
+/// types) and rows that are sentences of simpler ones. Values must have their types; new ones get theirs. The graph
+/// computes the same, but for the conventions of RoiAlign, which are ONNX's afterwards. Rows that nothing is known
+/// for stay, and with `integers` false those of integer networks that ONNX says in many words.
+Status lower_for_onnx(ir::Graph& graph, bool integers = true);
+
+}  // namespace nnex::onnx_format

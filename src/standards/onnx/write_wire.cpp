@@ -1,0 +1,98 @@
+#include "standards/onnx/write_wire.h"
+
+#include <cstring>
+
+#include "standards/onnx/read_wire.h"
+
+namespace nnex::wire {
+namespace {
+
+void put_varint(std::string& out, uint64_t v) {
+  while (v >= 0x80) {
+    out += static_cast<char>(v | 0x80);
+    v >>= 7;
+  }
+  out += static_cast<char>(v);
+}
+
+std::string tag(uint32_t field, Kind kind) {
+  std::string out;
+  put_varint(out, uint64_t{field} << 3 | static_cast<uint64_t>(kind));
+  return out;
+}
+
+}  // namespace
+
+std::string& Message::own() {
+  if (pieces_.empty() || pieces_.back().borrowed) pieces_.emplace_back();
+  return pieces_.back().own;
+}
+
+void Message::append(std::string_view bytes) {
+  own() += bytes;
+  size_ += bytes.size();
+}
+
+void Message::head(uint32_t field, uint64_t length) {
+  std::string out = tag(field, Kind::bytes);
+  put_varint(out, length);
+  append(out);
+}
+
+void Message::integer(uint32_t field, int64_t value) {
+  std::string out = tag(field, Kind::varint);
+  put_varint(out, static_cast<uint64_t>(value));
+  append(out);
+}
+
+void Message::real(uint32_t field, float value) {
+  std::string out = tag(field, Kind::fixed32);
+  char bits[4];
+  std::memcpy(bits, &value, 4);
+  append(out.append(bits, 4));
+}
+
+void Message::bytes(uint32_t field, std::string_view value) {
+  head(field, value.size());
+  append(value);
+}
+
+void Message::borrowed(uint32_t field, std::string_view value) {
+  head(field, value.size());
+  if (value.empty()) return;
+  pieces_.push_back({true, {}, value});
+  size_ += value.size();
+}
+
+void Message::message(uint32_t field, Message inner) {
+  head(field, inner.size_);
+  for (Piece& p : inner.pieces_) {
+    if (p.borrowed) {
+      size_ += p.view.size();
+      pieces_.push_back(std::move(p));
+    } else {
+      append(p.own);
+    }
+  }
+}
+
+void Message::integers(uint32_t field, std::span<const int64_t> values) {
+  if (values.empty()) return;
+  std::string packed;
+  for (int64_t v : values) put_varint(packed, static_cast<uint64_t>(v));
+  bytes(field, packed);
+}
+
+void Message::reals(uint32_t field, std::span<const float> values) {
+  if (values.empty()) return;
+  bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+std::string Message::text() const {
+  std::string out;
+  out.reserve(size_);
+  each([&](std::string_view piece) { out += piece; });
+  return out;
+}
+
+}  // namespace nnex::wire

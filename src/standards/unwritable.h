@@ -1,0 +1,23 @@
+#pragma once
+// What a standard has no words for.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// A node that cannot be written, and why: "mod: NNEF has no such operation".
+struct Unwritable {
+  NodeId node;
+  std::string reason;
+};
+
+/// The error that names all of them: a line for each reason, in the order of their first nodes, with the places of the
+/// nodes it holds for. `remedy` follows the count: "(--custom carries them as they are)", or nothing.
+Error cannot_say(std::string_view standard, std::string_view remedy, const ir::Graph& graph,
+                 const std::vector<Unwritable>& refused);
+
+}  // namespace nnex

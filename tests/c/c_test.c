@@ -1,0 +1,442 @@
+/* The C interface as a C99 program sees it: built by a C compiler alone, linked with libnnex.so.
+ * c_test MODEL: the network of models/shapes (one f32 picture [N,3,32,32] in, f32[N,8] out). Exit code 0: all holds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nnex.h"
+
+static int failures = 0;
+#define CHECK(what)                                                        \
+  do {                                                                     \
+    if (!(what)) {                                                         \
+      printf("%s:%d: does not hold: %s\n", __FILE__, __LINE__, #what);     \
+      ++failures;                                                          \
+    }                                                                      \
+  } while (0)
+#define OK(call)                                                           \
+  do {                                                                     \
+    nnex_error* e_ = (call);                                               \
+    if (e_) {                                                              \
+      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, nnex_error_text(e_)); \
+      ++failures;                                                          \
+      nnex_error_free(e_);                                                 \
+    }                                                                      \
+  } while (0)
+#define FAILS(wanted, text, call)                                          \
+  do {                                                                     \
+    nnex_error* e_ = (call);                                               \
+    CHECK(e_ != NULL);                                                     \
+    if (e_) {                                                              \
+      CHECK(nnex_error_code(e_) == (wanted));                              \
+      if (!strstr(nnex_error_text(e_), text)) {                            \
+        printf("%s:%d: found '%s'; needed '%s'\n", __FILE__, __LINE__, nnex_error_text(e_), text); \
+        ++failures;                                                        \
+      }                                                                    \
+      nnex_error_free(e_);                                                 \
+    }                                                                      \
+  } while (0)
+
+static char* file_bytes(const char* path, size_t* size) {
+  FILE* f = fopen(path, "rb");
+  char* bytes;
+  if (!f) return NULL;
+  fseek(f, 0, SEEK_END);
+  *size = (size_t)ftell(f);
+  rewind(f);
+  bytes = malloc(*size);
+  if (!bytes || fread(bytes, 1, *size, f) != *size) *size = 0;
+  fclose(f);
+  return bytes;
+}
+
+/* The picture that all tests use. */
+static void fill(float* x, size_t n) {
+  size_t i;
+  for (i = 0; i < n; ++i) x[i] = (float)(i % 17) / 17.0f;
+}
+
+static nnex_value* picture(void) {
+  const int64_t extents[] = {1, 3, 32, 32};
+  nnex_value* v = NULL;
+  float* x;
+  OK(nnex_tensor_make(NNEX_F32, 4, extents, &v));
+  x = nnex_tensor_mutable_data(v);
+  CHECK(x != NULL);
+  if (x) fill(x, 3 * 32 * 32);
+  return v;
+}
+
+/* Runs a model on the picture; its eight numbers. */
+static void answers(const nnex_model* model, float* to) {
+  nnex_session* session = NULL;
+  nnex_value *in = picture(), *out = NULL;
+  OK(nnex_session_make(model, NULL, &session));
+  OK(nnex_session_run(session, &in, 1, &out, 1, NULL));
+  CHECK(nnex_tensor_bytes(out) == 8 * sizeof(float));
+  if (nnex_tensor_bytes(out) == 8 * sizeof(float)) memcpy(to, nnex_tensor_data(out), 8 * sizeof(float));
+  nnex_value_free(in);
+  nnex_value_free(out);
+  nnex_session_free(session);
+}
+
+static void test_values(void) {
+  const int64_t extents[] = {2, 3};
+  const int64_t wrong[] = {2, -3};
+  const char* words[] = {"a", "b"};
+  const int64_t two[] = {2};
+  nnex_value *v = NULL, *shared = NULL, *texts = NULL, *list = NULL, *item = NULL;
+  OK(nnex_tensor_make(NNEX_F32, 2, extents, &v));
+  CHECK(nnex_value_kind(v) == NNEX_TENSOR);
+  CHECK(strcmp(nnex_value_text(v), "f32[2,3]") == 0);
+  CHECK(nnex_tensor_rank(v) == 2 && nnex_tensor_extents(v)[1] == 3 && nnex_tensor_count(v) == 6);
+  CHECK(((const float*)nnex_tensor_data(v))[5] == 0.0f);
+  CHECK(nnex_tensor_mutable_data(v) != NULL);
+  OK(nnex_value_share(v, &shared));
+  CHECK(nnex_tensor_mutable_data(v) == NULL);
+  CHECK(nnex_tensor_data(shared) == nnex_tensor_data(v));
+  nnex_value_free(shared);
+  CHECK(nnex_tensor_mutable_data(v) != NULL);
+  FAILS(NNEX_INVALID_ARGUMENT, "needed extents of 0 or more", nnex_tensor_make(NNEX_F32, 2, wrong, &shared));
+  CHECK(shared == NULL);
+  FAILS(NNEX_INVALID_ARGUMENT, "NULL for 'out'", nnex_tensor_make(NNEX_F32, 2, extents, NULL));
+  FAILS(NNEX_INVALID_ARGUMENT, "no element type", nnex_tensor_make((nnex_dtype)77, 2, extents, &shared));
+  OK(nnex_tensor_strings(1, two, words, 2, &texts));
+  CHECK(strcmp(nnex_tensor_string(texts, 1), "b") == 0 && nnex_tensor_string(texts, 2) == NULL);
+  {
+    nnex_value* both[2];
+    both[0] = v;
+    both[1] = texts;
+    OK(nnex_sequence_make(both, 2, &list));
+  }
+  CHECK(nnex_value_kind(list) == NNEX_SEQUENCE && nnex_value_count(list) == 2);
+  OK(nnex_value_item(list, 1, &item));
+  CHECK(nnex_tensor_dtype(item) == NNEX_STR);
+  nnex_value_free(item);
+  FAILS(NNEX_INVALID_ARGUMENT, "item 2", nnex_value_item(list, 2, &item));
+  CHECK(nnex_dtype_named("float16") == NNEX_F16 && nnex_dtype_named("f33") == NNEX_NONE);
+  CHECK(nnex_dtype_bits(NNEX_I4) == 4 && strcmp(nnex_dtype_name(NNEX_BOOL), "bool") == 0);
+  nnex_value_free(list);
+  nnex_value_free(texts);
+  nnex_value_free(v);
+  nnex_value_free(NULL);
+  CHECK(nnex_value_kind(NULL) == NNEX_EMPTY && nnex_tensor_data(NULL) == NULL);
+}
+
+static int released = 0;
+static void release(void* context) { ++*(int*)context; }
+
+static void test_borrow_and_dlpack(void) {
+  float numbers[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t extents[] = {2, 3};
+  nnex_value *v = NULL, *back = NULL;
+  struct DLManagedTensor* managed = NULL;
+  OK(nnex_tensor_borrow(NNEX_F32, 2, extents, numbers, release, &released, &v));
+  CHECK(nnex_tensor_data(v) == numbers);
+  OK(nnex_tensor_to_dlpack(v, &managed));
+  nnex_value_free(v);
+  CHECK(released == 0);
+  OK(nnex_tensor_from_dlpack(managed, &back));
+  CHECK(nnex_tensor_data(back) == numbers && nnex_tensor_extents(back)[0] == 2 && nnex_tensor_dtype(back) == NNEX_F32);
+  CHECK(nnex_tensor_mutable_data(back) == NULL);
+  nnex_value_free(back);
+  CHECK(released == 1);
+}
+
+static void test_run(const nnex_model* model) {
+  const nnex_port* in = nnex_model_input(model, 0);
+  float first[8], again[8];
+  const int64_t out_extents[] = {1, 8};
+  nnex_session* session = NULL;
+  nnex_value *x = picture(), *y = NULL;
+  nnex_run_options run = {sizeof(nnex_run_options)};
+  CHECK(nnex_model_inputs(model) == 1 && nnex_model_outputs(model) == 1 && nnex_model_input(model, 1) == NULL);
+  CHECK(nnex_port_dtype(in) == NNEX_F32 && nnex_port_rank(in) == 4 && nnex_port_extent(in, 0) == -1);
+  CHECK(strcmp(nnex_port_dimension(in, 0), "N") == 0 && strcmp(nnex_port_type(in), "f32[N,3,32,32]") == 0);
+  answers(model, first);
+  OK(nnex_session_make(model, NULL, &session));
+  OK(nnex_tensor_make(NNEX_F32, 2, out_extents, &y));
+  nnex_session_profile(session, true);
+  OK(nnex_session_run_into(session, &x, 1, &y, 1, &run));
+  memcpy(again, nnex_tensor_data(y), sizeof again);
+  CHECK(memcmp(first, again, sizeof first) == 0);
+  CHECK(nnex_session_nodes(session) > 0 && nnex_session_memory(session) > 0);
+  {
+    const char* kernel = NULL;
+    double us = -1;
+    CHECK(nnex_session_node(session, 0, NULL, NULL, &kernel, NULL, &us) && kernel && us >= 0);
+    CHECK(!nnex_session_node(session, 100000, NULL, NULL, NULL, NULL, NULL));
+  }
+  FAILS(NNEX_INVALID_ARGUMENT, "found room for 2 outputs", nnex_session_run(session, &x, 1, (nnex_value*[]){NULL, NULL}, 2, NULL));
+  {
+    nnex_value* out = NULL;
+    FAILS(NNEX_INVALID_ARGUMENT, "needed f32[N,3,32,32]", nnex_session_run(session, &y, 1, &out, 1, NULL));
+    CHECK(out == NULL);
+    run.timeout_ns = 1;
+    FAILS(NNEX_CANCELLED, "", nnex_session_run(session, &x, 1, &out, 1, &run));
+  }
+  nnex_value_free(x);
+  nnex_value_free(y);
+  nnex_session_free(session);
+}
+
+/* A reader of one file in memory. */
+struct memory {
+  const char* bytes;
+  size_t size;
+  int open, closed;
+};
+static const char* only_name(void* context, size_t index) { return (void)context, index == 0 ? "model.onnx" : NULL; }
+static nnex_error* read_it(void* context, const char* name, const void** bytes, size_t* length, void** token) {
+  struct memory* m = context;
+  if (strcmp(name, "model.onnx") != 0) return nnex_error_make(NNEX_UNREADABLE, "no such file", name);
+  ++m->open;
+  *bytes = m->bytes;
+  *length = m->size;
+  *token = NULL;
+  return NULL;
+}
+static void give_back(void* context, void* token) { (void)token, --((struct memory*)context)->open; }
+static void close_it(void* context) { ++((struct memory*)context)->closed; }
+static nnex_error* refuse(void* context, const char* name, const void** bytes, size_t* length, void** token) {
+  (void)context, (void)bytes, (void)length, (void)token;
+  return nnex_error_make(NNEX_UNREADABLE, "the key is missing", name);
+}
+
+static void test_sources(const char* path, const float* expected) {
+  struct memory m = {NULL, 0, 0, 0};
+  nnex_reader reader = {sizeof(nnex_reader)};
+  nnex_source* source = NULL;
+  nnex_model* model = NULL;
+  float found[8];
+  char* bytes = file_bytes(path, &m.size);
+  m.bytes = bytes;
+  OK(nnex_model_load_memory(bytes, m.size, NULL, &model));
+  answers(model, found);
+  CHECK(memcmp(found, expected, sizeof found) == 0);
+  nnex_model_free(model);
+
+  reader.name = only_name;
+  reader.read = read_it;
+  reader.release_bytes = give_back;
+  reader.release = close_it;
+  reader.context = &m;
+  OK(nnex_source_callbacks(&reader, "packed", &source));
+  OK(nnex_model_load(source, NULL, &model));
+  nnex_source_free(source);
+  answers(model, found);
+  CHECK(memcmp(found, expected, sizeof found) == 0);
+  nnex_model_free(model);
+  CHECK(m.open == 0 && m.closed == 1);
+
+  reader.read = refuse;
+  OK(nnex_source_callbacks(&reader, "packed", &source));
+  FAILS(NNEX_UNREADABLE, "the key is missing", nnex_model_load(source, NULL, &model));
+  CHECK(model == NULL);
+  nnex_source_free(source);
+  CHECK(m.closed == 2);
+  FAILS(NNEX_UNREADABLE, "no-such-file", nnex_model_load_path("/no-such-file.onnx", NULL, &model));
+  FAILS(NNEX_INVALID_MODEL, "", nnex_model_load_memory(bytes, m.size / 2, NULL, &model));
+  free(bytes);
+}
+
+static void test_check_and_convert(const char* path, const float* expected) {
+  nnex_source *source = NULL, *converted = NULL;
+  nnex_report* report = NULL;
+  nnex_inspection* inspection = NULL;
+  nnex_save_options save = {sizeof(nnex_save_options)};
+  nnex_load_options* load = NULL;
+  const char* formats[] = {"nnef", "webnn", "onnx"};
+  size_t k, i;
+  OK(nnex_source_path(path, &source));
+  OK(nnex_check(source, NULL, &report));
+  CHECK(nnex_report_sound(report) && nnex_report_faults(report) == 0);
+  nnex_report_free(report);
+  OK(nnex_inspect(source, NULL, &inspection));
+  CHECK(strcmp(nnex_inspection_format(inspection), "onnx") == 0 && nnex_inspection_parameters(inspection) > 1000);
+  CHECK(nnex_inspection_operators(inspection) > 2 && nnex_inspection_operator(inspection, 0, NULL) != NULL);
+  nnex_inspection_free(inspection);
+  OK(nnex_load_options_make(&load));
+  OK(nnex_load_options_symbol(load, "N", 1));
+  FAILS(NNEX_INVALID_ARGUMENT, "needed optimize", nnex_load_options_set(load, "optimise", "1"));
+  FAILS(NNEX_INVALID_ARGUMENT, "needed 0 or 1", nnex_load_options_set(load, "optimize", "yes"));
+  OK(nnex_load_options_set(load, "optimize", "1"));
+  for (k = 0; k < 3; ++k) {
+    nnex_files* files = NULL;
+    nnex_model* model = NULL;
+    float found[8] = {0};
+    save.format = formats[k];
+    OK(nnex_convert_to_memory(source, load, &save, &files));
+    CHECK(nnex_files_count(files) > 0 && nnex_files_name(files, 0) != NULL);
+    OK(nnex_source_files(files, formats[k], &converted));
+    OK(nnex_model_load(converted, NULL, &model));
+    if (model) answers(model, found);
+    for (i = 0; i < 8; ++i) CHECK(fabsf(found[i] - expected[i]) <= 1e-5f);
+    nnex_model_free(model);
+    nnex_source_free(converted);
+    nnex_files_free(files);
+  }
+  save.format = "onxx";
+  FAILS(NNEX_INVALID_ARGUMENT, "found format 'onxx'", nnex_convert(source, "x.onnx", load, &save));
+  nnex_load_options_free(load);
+  nnex_source_free(source);
+}
+
+/* A custom operator: y = x * factor + 1. */
+static nnex_error* infer_scale(void* context, nnex_custom_node* node) {
+  (void)context;
+  if (nnex_custom_node_inputs(node) != 1) return nnex_error_make(NNEX_INVALID_MODEL, "needed one input", NULL);
+  return nnex_custom_node_set_type(node, 0, nnex_custom_node_input_type(node, 0));
+}
+static nnex_error* run_scale(void* context, nnex_custom_node* node) {
+  const nnex_value* x = nnex_custom_node_input(node, 0);
+  const float* from = nnex_tensor_data(x);
+  void* to = NULL;
+  double factor = 0;
+  int64_t i;
+  nnex_error* e = nnex_custom_node_real(node, "factor", &factor);
+  if (!e)
+    e = nnex_custom_node_output(node, 0, NNEX_F32, nnex_tensor_rank(x), nnex_tensor_extents(x), &to);
+  if (e) return e;
+  ++*(int*)context;
+  for (i = 0; i < nnex_tensor_count(x); ++i) ((float*)to)[i] = from[i] * (float)factor + 1;
+  return NULL;
+}
+
+/* An ONNX model of one node "Scale" of domain "com.example" with attribute factor = 3: y = Scale(x), x f32[2]. The bytes are
+ * the messages' fields by hand: tag, length, content. */
+static const unsigned char kCustomModel[] = {
+    0x08, 0x08,                                                        /* ir_version 8 */
+    0x3a, 0x53,                                                        /* graph, 83 bytes */
+    0x0a, 0x2c,                                                        /*  node, 44 bytes */
+    0x0a, 0x01, 'x', 0x12, 0x01, 'y',                                  /*   input x, output y */
+    0x22, 0x05, 'S', 'c', 'a', 'l', 'e',                               /*   op_type */
+    0x2a, 0x10, 0x0a, 0x06, 'f', 'a', 'c', 't', 'o', 'r',              /*   attribute, 16 bytes: name */
+    0x15, 0x00, 0x00, 0x40, 0x40, 0xa0, 0x01, 0x01,                    /*    f = 3.0 and type FLOAT (8 bytes) */
+    0x3a, 0x0b, 'c', 'o', 'm', '.', 'e', 'x', 'a', 'm', 'p', 'l', 'e', /*   domain */
+    0x12, 0x01, 'g',                                                   /*  name */
+    0x5a, 0x0f, 0x0a, 0x01, 'x', 0x12, 0x0a, 0x0a, 0x08, 0x08, 0x01, 0x12, 0x04, 0x0a, 0x02, 0x08, 0x02, /*  input f32[2] */
+    0x62, 0x0f, 0x0a, 0x01, 'y', 0x12, 0x0a, 0x0a, 0x08, 0x08, 0x01, 0x12, 0x04, 0x0a, 0x02, 0x08, 0x02, /*  output */
+    0x42, 0x04, 0x0a, 0x00, 0x10, 0x11,                                /* opset "" 17 */
+    0x42, 0x0f, 0x0a, 0x0b, 'c', 'o', 'm', '.', 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0x10, 0x01}; /* com.example 1 */
+
+static void test_custom(void) {
+  nnex_custom_op op = {sizeof(nnex_custom_op)};
+  nnex_load_options* load = NULL;
+  nnex_model* model = NULL;
+  nnex_session* session = NULL;
+  const int64_t two[] = {2};
+  nnex_value *x = NULL, *y = NULL;
+  int runs = 0;
+  float* numbers;
+  FAILS(NNEX_UNSUPPORTED, "Scale", nnex_model_load_memory(kCustomModel, sizeof kCustomModel, NULL, &model));
+  op.domain = "com.example";
+  op.name = "Scale";
+  op.infer = infer_scale;
+  op.run = run_scale;
+  op.context = &runs;
+  OK(nnex_load_options_make(&load));
+  OK(nnex_load_options_custom_op(load, &op));
+  op.run = NULL;
+  FAILS(NNEX_INVALID_ARGUMENT, "op->run", nnex_load_options_custom_op(load, &op));
+  OK(nnex_model_load_memory(kCustomModel, sizeof kCustomModel, load, &model));
+  nnex_load_options_free(load);
+  OK(nnex_session_make(model, NULL, &session));
+  OK(nnex_tensor_make(NNEX_F32, 1, two, &x));
+  numbers = nnex_tensor_mutable_data(x);
+  if (numbers) numbers[0] = 5, numbers[1] = -1;
+  OK(nnex_session_run(session, &x, 1, &y, 1, NULL));
+  CHECK(runs == 1);
+  if (y) CHECK(((const float*)nnex_tensor_data(y))[0] == 16.0f && ((const float*)nnex_tensor_data(y))[1] == -2.0f);
+  nnex_value_free(x);
+  nnex_value_free(y);
+  nnex_session_free(session);
+  nnex_model_free(model);
+}
+
+/* relu(x) through WebNN. */
+static void test_webnn(void) {
+  nnex_ml_context* context = NULL;
+  nnex_ml_builder* builder = NULL;
+  nnex_ml_operand *x = NULL, *y = NULL;
+  nnex_ml_graph* graph = NULL;
+  nnex_ml_tensor *in = NULL, *out = NULL;
+  const double three[] = {3};
+  const float numbers[3] = {-1.5f, 0.0f, 2.5f};
+  float found[3] = {9, 9, 9};
+  const char* keys[] = {"dataType", "shape", "readable", "writable"};
+  const char *x_name = "x", *y_name = "y";
+  nnex_ml_value *members[4], *args[2];
+  nnex_error* e;
+  size_t made = 0;
+  members[0] = nnex_ml_value_text("float32");
+  members[1] = nnex_ml_value_numbers(three, 1);
+  members[2] = nnex_ml_value_boolean(true);
+  members[3] = nnex_ml_value_boolean(true);
+  args[0] = nnex_ml_value_text("x");
+  args[1] = nnex_ml_value_dictionary(keys, members, 4);
+  OK(nnex_ml_context_make(NULL, 1, &context));
+  OK(nnex_ml_builder_make(context, &builder));
+  OK(nnex_ml_call(builder, "input", args, 2, &x, 1, &made));
+  CHECK(made == 1 && strcmp(nnex_ml_operand_type(x), "float32") == 0 && nnex_ml_operand_shape(x)[0] == 3);
+  e = nnex_ml_call(builder, "relux", args, 1, &y, 1, NULL);
+  CHECK(e && strcmp(nnex_error_webnn_name(e), "TypeError") == 0);
+  nnex_error_free(e);
+  nnex_ml_value_free(args[0]);
+  args[0] = nnex_ml_value_operand(x);
+  OK(nnex_ml_call(builder, "relu", args, 1, &y, 1, NULL));
+  OK(nnex_ml_build(builder, &y_name, &y, 1, &graph));
+  nnex_ml_graph_free(graph);
+  e = nnex_ml_build(builder, &y_name, &y, 1, &graph);
+  CHECK(e && strcmp(nnex_error_webnn_name(e), "InvalidStateError") == 0 && graph == NULL);
+  nnex_error_free(e);
+  nnex_ml_builder_free(builder);
+  OK(nnex_ml_builder_make(context, &builder));
+  nnex_ml_operand_free(x);
+  nnex_ml_operand_free(y);
+  nnex_ml_value_free(args[0]);
+  args[0] = nnex_ml_value_text("x");
+  OK(nnex_ml_call(builder, "input", args, 2, &x, 1, NULL));
+  nnex_ml_value_free(args[0]);
+  args[0] = nnex_ml_value_operand(x);
+  OK(nnex_ml_call(builder, "relu", args, 1, &y, 1, NULL));
+  OK(nnex_ml_build(builder, &y_name, &y, 1, &graph));
+  OK(nnex_ml_tensor_make(context, args[1], &in));
+  OK(nnex_ml_tensor_make(context, args[1], &out));
+  OK(nnex_ml_tensor_write(context, in, numbers, sizeof numbers));
+  OK(nnex_ml_dispatch(context, graph, &x_name, &in, 1, &y_name, &out, 1));
+  OK(nnex_ml_tensor_read(context, out, found, sizeof found));
+  CHECK(found[0] == 0.0f && found[1] == 0.0f && found[2] == 2.5f);
+  for (made = 0; made < 4; ++made) nnex_ml_value_free(members[made]);
+  nnex_ml_value_free(args[0]);
+  nnex_ml_value_free(args[1]);
+  nnex_ml_operand_free(x);
+  nnex_ml_operand_free(y);
+  nnex_ml_tensor_free(in);
+  nnex_ml_tensor_free(out);
+  nnex_ml_graph_free(graph);
+  nnex_ml_builder_free(builder);
+  nnex_ml_context_free(context);
+}
+
+int main(int argc, char** argv) {
+  nnex_model* model = NULL;
+  float expected[8] = {0};
+  if (argc != 2) return fprintf(stderr, "usage: c_test MODEL\n"), 2;
+  CHECK(strlen(nnex_version()) >= 5 && nnex_has("dlpack") && !nnex_has("teleport") && !nnex_has(NULL));
+  CHECK(nnex_usable_threads() >= 1 && strlen(nnex_isa()) > 0);
+  test_values();
+  test_borrow_and_dlpack();
+  OK(nnex_model_load_path(argv[1], NULL, &model));
+  if (!model) return 1;
+  answers(model, expected);
+  test_run(model);
+  nnex_model_free(model);
+  test_sources(argv[1], expected);
+  test_check_and_convert(argv[1], expected);
+  test_custom();
+  test_webnn();
+  printf("c_test: %s\n", failures ? "failed" : "all holds");
+  return failures != 0;
+}

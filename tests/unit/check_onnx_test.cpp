@@ -1,0 +1,258 @@
+// Models with faults, and all that a check says of them: every fault, once, with its place.
+
+#include <gtest/gtest.h>
+
+#include "base/try.h"
+#include "graph/infer.h"
+#include "onnx_bytes.h"
+#include "passes/passes.h"
+#include "standards/onnx/check.h"
+#include "standards/onnx/signatures.h"
+
+namespace {
+
+using namespace nnex;
+using namespace nnex::test::onnx;
+using OnnxGraph = nnex::test::onnx::Graph;
+
+const std::string kX = value("x", {2, 3}), kY = value("y", {2, 3});
+
+std::vector<std::string> faults_of(const std::string& bytes) {
+  Faults faults, inferred;
+  onnx_format::Findings findings;
+  ir::Graph graph = onnx_format::read_checked(bytes, {}, faults, findings);
+  if (inferred.check([&]() -> Status {
+        NNEX_TRY(inline_functions(graph));
+        return {};
+      }()))
+    infer_types(graph, inferred);
+  onnx_format::check_types(graph, findings, inferred);
+  faults.add_elsewhere(std::move(inferred));
+  std::vector<std::string> out;
+  for (const Error& e : faults.list()) out.push_back(e.text());
+  return out;
+}
+
+struct Row {
+  const char* name;
+  std::string bytes;
+  std::vector<std::string> faults;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(faults_of(row.bytes), row.faults);
+  }
+}
+
+std::string relu(const char* in, const char* out) { return node("Relu", {in}, {out}); }
+std::string named(std::string_view name, const std::vector<std::string>& extents, int64_t element = kFloat) {
+  std::string dims;
+  for (const std::string& e : extents) dims += msg(1, e[0] >= '0' && e[0] <= '9' ? num(1, std::stoi(e)) : msg(2, e));
+  return msg(1, name) + msg(2, msg(1, num(1, element) + msg(2, dims)));
+}
+
+TEST(CheckOnnx, DeclaredAgainstInferred) {
+  const auto through = [](const std::string& in, const std::string& out, const std::vector<std::string>& infos = {}) {
+    return model({{relu("x", "t"), relu("t", "y")}, {in}, {out}, {}, infos});
+  };
+  check({
+      {"as it is", through(kX, kY), {}},
+      {"an extent",
+       through(named("x", {"N", "3", "8"}), named("y", {"N", "4", "8"})),
+       {"output 'y': it is declared f32[N,4,8]; it is f32[N,3,8]"}},
+      {"the rank", through(kX, value("y", {6})), {"output 'y': it is declared f32[6]; it is f32[2,3]"}},
+      {"the element type",
+       through(kX, value("y", {2, 3}, kInt64)),
+       {"output 'y': it is declared i64[2,3]; it is f32[2,3]"}},
+      {"a value between",
+       through(kX, kY, {value("t", {2, 4})}),
+       {"value 't': it is declared f32[2,4]; it is f32[2,3]"}},
+      {"another name for an extent", through(named("x", {"N", "3"}), named("y", {"M", "3"})), {}},
+      {"a number for a name", through(named("x", {"N", "3"}), named("y", {"5", "3"})), {}},
+      {"two numbers for a name",
+       through(named("x", {"N", "3"}), named("y", {"5", "3"}), {named("t", {"4", "3"})}),
+       {"output 'y': it is declared f32[5,3]; it is f32[N,3]"}},
+      {"two numbers over two names",
+       through(named("x", {"N", "3"}), named("y", {"5", "3"}), {named("t", {"M", "3"})}),
+       {}},
+      {"names that are not the same",
+       through(named("x", {"N", "N"}), named("y", {"5", "6"})),
+       {"output 'y': it is declared f32[5,6]; it is f32[N,N]"}},
+      {"results of a branch",
+       model({{node("If", {"c"}, {"y"},
+                    attr_graph("then_branch", OnnxGraph{{relu("x", "a")}, {}, {value("a", {2, 4})}}.bytes()) +
+                        attr_graph("else_branch", OnnxGraph{{relu("x", "b")}, {}, {value("b", {2, 3})}}.bytes()))},
+              {kX, value("c", {}, 9)},
+              {kY}}),
+       {"value 'a': it is declared f32[2,4]; it is f32[2,3]"}},
+  });
+}
+
+TEST(CheckOnnx, AllFaultsOfAModel) {
+  const std::string w = tensor("w", {2, 3}, "few");
+  check({{"four nodes",
+          model({{node("Add", {"x", "nobody"}, {"a"}), node("Softmax", {"a"}, {"b"}, attr_int("axes", 1)),
+                  node("Concat", {"x", "x"}, {"c"}), node("Add", {"w", "b"}, {"d"}), relu("d", "y")},
+                 {kX},
+                 {kY, value("z", {2})},
+                 {w}}),
+          {"node 'a' (Add): input 'nobody' is not made by any node before, nor an input or initializer",
+           "node 'b' (Softmax): Softmax: it has no attribute 'axes' in opset 13",
+           "node 'c' (Concat): Concat: attribute 'axis' is required",
+           "tensor 'w': found 3 bytes; its shape [2,3] of f32 needs 24", "output 'z' is made by no node"}},
+         {"what follows a fault is silent",
+          model({{node("MatMul", {"x"}, {"a"}), relu("a", "b"), relu("b", "y")}, {kX}, {kY}}),
+          {"node 'a' (MatMul): MatMul: input 1 is required"}},
+         {"no opset",
+          num(1, 8) + msg(7, OnnxGraph{{relu("x", "t"), relu("t", "y")}, {kX}, {kY}}.bytes()),
+          {"the model imports no opset", "node 't' (Relu): the model imports no opset for the standard domain"}}});
+}
+
+TEST(CheckOnnx, Structure) {
+  const auto with = [](const std::string& more) { return model({{relu("x", "y")}, {kX}, {kY}}, more); };
+  const auto plain = [](const std::string& attribute) {
+    return model({{node("Softmax", {"x"}, {"y"}, msg(5, attribute))}, {kX}, {kY}});
+  };
+  const auto branch = [](const std::string& made, const std::string& given) {
+    const std::string graph = OnnxGraph{{relu("x", made.c_str())}, {}, {value(given, {2, 3})}}.bytes();
+    return model({{relu("x", "t"),
+                   node("If", {"c"}, {"y"}, attr_graph("then_branch", graph) + attr_graph("else_branch", graph))},
+                  {kX, value("c", {}, 9)},
+                  {kY}});
+  };
+  const std::string in_if = "node 'y' (If): ";
+  check({
+      {"no IR version",
+       msg(7, OnnxGraph{{relu("x", "y")}, {kX}, {kY}}.bytes()) + opset("", 17),
+       {"the model has no IR version"}},
+      {"an opset imported twice", with(opset("", 16)), {"the opset of domain '' is imported twice, as 17 and 16"}},
+      {"a property given twice",
+       with(msg(14, msg(1, "k") + msg(2, "a")) + msg(14, msg(1, "k") + msg(2, "b"))),
+       {"property 'k' of the model is given twice"}},
+      {"a weight that is no input in IR 3",
+       model({{node("Add", {"x", "w"}, {"y"})}, {kX}, {kY}, {tensor("w", {1}, "four")}}, {}, 7, 3),
+       {"initializer 'w' is no input; IR version 3 needs it there"}},
+      {"an output without a shape",
+       model({{relu("x", "y")}, {kX}, {msg(1, "y") + msg(2, msg(1, num(1, 1)))}}),
+       {"output 'y' has no shape"}},
+      {"an input without an element type",
+       model({{relu("x", "y")}, {msg(1, "x") + msg(2, msg(1, msg(2, "")))}, {kY}}),
+       {"input 'x' has no element type", "output 'y': it is declared f32[2,3]; it is f32[]"}},
+      {"a branch hides a value",
+       branch("t", "t"),
+       {"node 't' (Relu): value 't' hides one of a graph around it",
+        "node 't' (Relu): value 't' hides one of a graph around it"}},
+      {"a branch gives what it does not make",
+       branch("u", "t"),
+       {"output 't' of graph 'g' is made by no node in it", "output 't' of graph 'g' is made by no node in it"}},
+      {"a domain without an opset",
+       model({{node("Fft", {"x"}, {"y"}, {}, "lab")}, {kX}, {kY}}),
+       {"node 'y' (Fft): the opset of its domain 'lab' is not imported"}},
+      {"an operator of a later opset",
+       model({{node("Gelu", {"x"}, {"y"})}, {kX}, {kY}}),
+       {"node 'y' (Gelu): Gelu came with opset 20; the model imports 17"}},
+      {"an operator that was withdrawn",
+       model({{node("Upsample", {"x", "s"}, {"y"})}, {kX, value("s", {2})}, {kY}}),
+       {"node 'y' (Upsample): Upsample: it was withdrawn with opset 10"}},
+      {"an attribute without a type",
+       plain(msg(1, "axis") + num(3, 1)),
+       {"node 'y' (Softmax): attribute 'axis' has no type"}},
+      {"an attribute of another type",
+       plain(msg(1, "axis") + varint(2 << 3 | 5) + "1234" + num(20, 1)),
+       {"node 'y' (Softmax): Softmax: attribute 'axis' is a number; needed an integer"}},
+      {"a value of another kind than its type",
+       plain(msg(1, "axis") + msg(4, "one") + num(20, 2)),
+       {"node 'y' (Softmax): attribute 'axis' has a value of another kind than its type says"}},
+      {"an attribute filled doubly",
+       plain(msg(1, "axis") + num(3, 1) + msg(4, "one") + num(20, 2)),
+       {"node 'y' (Softmax): attribute 'axis' has values of 2 kinds"}},
+      {"a reference outside of functions",
+       plain(msg(1, "axis") + num(20, 2) + msg(21, "a")),
+       {"node 'y' (Softmax): attribute 'axis' stands for a function's 'a'; it is in no function"}},
+      {"a word that the opset does not have",
+       model({{node("Pad", {"x", "p"}, {"y"}, msg(5, msg(1, "mode") + msg(4, "wrap") + num(20, 3)))},
+              {kX},
+              {kY},
+              {longs("p", {0, 0, 0, 0})}}),
+       {"node 'y' (Pad): Pad: attribute 'mode' is 'wrap'; needed one of constant,reflect,edge"}},
+      {"too many inputs",
+       model({{node("Relu", {"x", "x"}, {"y"})}, {kX}, {kY}}),
+       {"node 'y' (Relu): Relu: found 2 inputs; needed at most 1"}},
+  });
+}
+
+TEST(CheckOnnx, TypesOfTheModelsOwnOpset) {
+  const auto equal = [](int64_t version) {
+    return model({{node("Equal", {"x", "x"}, {"y"})}, {value("x", {2}, kString)}, {value("y", {2}, 9)}}, {}, version);
+  };
+  check({{"texts are equal from 19 on", equal(19), {}},
+         {"texts before",
+          equal(17),
+          {"node 'y' (Equal): Equal: input 0 is str; allowed: num+bf16+bool; input 1 is str; "
+           "allowed: num+bf16+bool"}},
+         {"two types where one is needed",
+          model({{node("Where", {"c", "x", "i"}, {"y"})}, {kX, value("c", {}, 9), value("i", {2, 3}, kInt64)}, {kY}}),
+          {"node 'y' (Where): select: x has elements of type f32, y of type i64; needed one type"}}});
+}
+
+TEST(CheckOnnx, FunctionsThatNobodyCalls) {
+  const auto with = [](const std::string& functions) {
+    return model({{relu("x", "y")}, {kX}, {kY}}, opset("f", 1) + functions);
+  };
+  const auto calling = [](const char* name, const char* callee) {
+    return function(name, {"a"}, {"b"}, {node(callee, {"a"}, {"b"}, {}, "f")});
+  };
+  check({{"sound", with(function("g", {"a"}, {"b"}, {relu("a", "b")})), {}},
+         {"a value nobody makes",
+          with(function("g", {"a"}, {"b"}, {relu("z", "b")})),
+          {"function 'f:g:' > node 'b' (Relu): input 'z' is not made by any node before, nor an input or initializer"}},
+         {"an output nobody makes",
+          with(function("g", {"a"}, {"b"}, {relu("a", "c")})),
+          {"function 'f:g:': output 'b' is made by no node"}},
+         {"an input given twice",
+          with(function("g", {"a", "a"}, {"b"}, {relu("a", "b")})),
+          {"function 'f:g:': input 'a' is given twice"}},
+         {"an attribute that the operator has not",
+          with(function("g", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"}, attr_int("alpha", 1))})),
+          {"function 'f:g:' > node 'b' (Relu): Relu: it has no attribute 'alpha' in opset 14"}},
+         {"a circle",
+          with(calling("g", "h") + calling("h", "g")),
+          {"function 'f:g:' calls itself: 'f:g:' > 'f:h:' > 'f:g:'"}}});
+}
+
+// ---- The forms themselves
+
+TEST(OnnxForms, EveryLineCanBeRead) {
+  using namespace onnx_format;
+  int count = 0;
+  for (const auto& part : {forms_a_l(), forms_m_z(), forms_ml()})
+    for (const OperatorForms& o : part) {
+      SCOPED_TRACE(o.name);
+      int before = 0;
+      for (const Form& form : forms_of(o.domain, o.name)) {
+        SCOPED_TRACE(form.since);
+        EXPECT_GT(form.since, before);
+        before = form.since, ++count;
+        EXPECT_EQ(form.deprecated, form.out.empty());
+        for (const auto* ports : {&form.in, &form.out})
+          for (const FormPort& p : *ports) {
+            const TypeSet& t = p.types;
+            EXPECT_TRUE(t.tensors || t.sequences || t.optionals || t.maps || t.sequences_of_maps) << p.written;
+          }
+        for (const FormAttribute& a : form.attributes)
+          EXPECT_NE(std::string_view("ifstgpIFST").find(a.kind), std::string_view::npos) << a.name;
+      }
+    }
+  EXPECT_EQ(count, 640);
+}
+
+TEST(OnnxForms, EverySpellingOfTheTableHasForms) {
+  for (const OpDef* op : all_ops())
+    for (const Spelling& s : op->spelled)
+      if (s.format == Format::onnx && onnx_format::is_standard(s.domain))
+        EXPECT_FALSE(onnx_format::forms_of(s.domain, s.name).empty()) << s.name;
+}
+
+}  // namespace
