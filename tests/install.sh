@@ -98,7 +98,7 @@ add_executable(example "$scratch/app/main.cpp")
 target_link_libraries(example PRIVATE nnex::nnex)
 CMAKE
 cmake -S "$scratch/whole" -B "$scratch/whole/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug \
-  -DNNEX_PICTURES=OFF -DNNEX_RE2=OFF -DNNEX_ZLIB=OFF >"$scratch/log" 2>&1 || fail "add_subdirectory(nnex) fails"
+  -DNNEX_UNITY=OFF -DNNEX_PICTURES=OFF -DNNEX_RE2=OFF -DNNEX_ZLIB=OFF >"$scratch/log" 2>&1 || fail "add_subdirectory(nnex) fails"
 for option in NNEX_TESTS NNEX_CLI; do
   grep -q "^$option:BOOL=OFF" "$scratch/whole/build/CMakeCache.txt" || fail "$option is on inside another project"
 done

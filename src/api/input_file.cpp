@@ -17,6 +17,9 @@
 #include "tensor/convert.h"
 
 namespace nnex {
+
+enum class InputKind : uint8_t { npy, npz, pb, dat, json, raw, picture, folder };
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,8 +104,6 @@ std::string file_for(const fs::path& folder, size_t i, const std::string& name) 
   return {};
 }
 
-enum class FileKind : uint8_t { npy, npz, pb, dat, json, raw, picture, folder };
-
 ContainerLimits limits_of(const InputFileOptions& options) {
   ContainerLimits limits;
   if (options.archive_ratio > 0) limits.growth = static_cast<uint64_t>(options.archive_ratio);
@@ -111,28 +112,28 @@ ContainerLimits limits_of(const InputFileOptions& options) {
 }
 
 /// Of a file by its ending; without one by its content.
-Result<FileKind> kind_of(const std::string& path, std::string_view content, bool by_content) {
+Result<InputKind> input_kind_of(const std::string& path, std::string_view content, bool by_content) {
   const auto ends = [&](std::string_view end) {
     return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
   };
   const auto begins = [&](std::string_view start) { return content.substr(0, start.size()) == start; };
   const struct {
-    FileKind kind;
+    InputKind kind;
     std::vector<std::string_view> endings, starts;
-  } rows[] = {{FileKind::npy, {".npy"}, {"\x93NUMPY"}},
-              {FileKind::npz, {".npz"}, {"PK\x03\x04"}},
-              {FileKind::dat, {".dat"}, {"\x4E\xEF"}},
-              {FileKind::picture,
+  } rows[] = {{InputKind::npy, {".npy"}, {"\x93NUMPY"}},
+              {InputKind::npz, {".npz"}, {"PK\x03\x04"}},
+              {InputKind::dat, {".dat"}, {"\x4E\xEF"}},
+              {InputKind::picture,
                {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".pbm", ".pgm", ".ppm", ".pnm"},
                {"\x89PNG", "\xFF\xD8\xFF", "RIFF", "BM", "II*", "MM"}},
-              {FileKind::json, {".json"}, {"{", "["}},
-              {FileKind::raw, {".raw", ".bin"}, {}},
-              {FileKind::pb, {".pb"}, {}}};
+              {InputKind::json, {".json"}, {"{", "["}},
+              {InputKind::raw, {".raw", ".bin"}, {}},
+              {InputKind::pb, {".pb"}, {}}};
   for (const auto& row : rows)
     if (by_content ? std::any_of(row.starts.begin(), row.starts.end(), begins)
                    : std::any_of(row.endings.begin(), row.endings.end(), ends))
       return row.kind;
-  if (by_content) return FileKind::pb;
+  if (by_content) return InputKind::pb;
   return Error(
       Code::invalid_argument,
       "needed a folder, '-', a file that ends in .npy, .npz, .pb, .dat, .json, .raw or .bin, or a picture (.png, "
@@ -144,7 +145,7 @@ Result<FileKind> kind_of(const std::string& path, std::string_view content, bool
 struct InputFile::Impl {
   std::string path, held;
   MappedFile file;
-  FileKind kind = FileKind::npy;
+  InputKind kind = InputKind::npy;
   nlohmann::ordered_json json;
 
   std::string_view bytes() const { return held.empty() ? file.bytes() : held; }
@@ -167,14 +168,15 @@ InputFile::Impl& InputFile::impl() const {
 }
 
 bool InputFile::by_names() const {
-  const FileKind kind = impl().kind;
-  return kind == FileKind::npz || kind == FileKind::folder || impl().json.is_object();
+  const InputKind kind = impl().kind;
+  return kind == InputKind::npz || kind == InputKind::folder || impl().json.is_object();
 }
 
 Status InputFile::Impl::recognise(bool by_content) {
   const std::string_view all = bytes();
-  NNEX_ASSIGN(kind, kind_of(path, all.substr(std::min(all.find_first_not_of(" \t\r\n"), all.size())), by_content));
-  if (kind == FileKind::json) {
+  NNEX_ASSIGN(kind,
+              input_kind_of(path, all.substr(std::min(all.find_first_not_of(" \t\r\n"), all.size())), by_content));
+  if (kind == InputKind::json) {
     NNEX_ASSIGN(json, parse_json(all));
   }
   return {};
@@ -186,7 +188,7 @@ Result<InputFile> InputFile::open(const std::string& path) {
     f->path = path;
     std::error_code error;
     if (fs::is_directory(path, error)) {
-      f->kind = FileKind::folder;
+      f->kind = InputKind::folder;
     } else {
       NNEX_ASSIGN(f->file, MappedFile::open(path, MapPolicy::never));
       NNEX_TRY(f->recognise(false));
@@ -216,34 +218,34 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
     return Value(std::move(ready));
   };
   switch (kind) {
-    case FileKind::npy:
+    case InputKind::npy:
       return tensor(read_npy(bytes()));
-    case FileKind::dat:
+    case InputKind::dat:
       return tensor(read_dat(bytes(), port));
-    case FileKind::raw:
+    case InputKind::raw:
       return tensor(read_raw(bytes(), port));
-    case FileKind::json: {
+    case InputKind::json: {
       if (!json.is_object()) return tensor(tensor_of(json, port.dtype, fit.cast));
       std::vector<std::string> names;
       for (const auto& [name, list] : json.items()) names.push_back(name);
       NNEX_ASSIGN(const std::string name, name_for(port, names));
       return tensor(tensor_of(json.at(name), port.dtype, fit.cast));
     }
-    case FileKind::picture:
+    case InputKind::picture:
       return picture_input(bytes(), port, fit.picture);
-    case FileKind::pb: {
+    case InputKind::pb: {
       auto owner = std::make_shared<const std::string>(bytes());
       NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, Type::tensor(port.dtype), {owner, nullptr}));
       return v.value.tensor() ? tensor(std::move(*v.value.tensor())) : Result<Value>(std::move(v.value));
     }
-    case FileKind::npz: {
+    case InputKind::npz: {
       NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits_of(fit)));
       std::vector<std::string> names;
       for (const auto& [name, array] : arrays) names.push_back(name);
       NNEX_ASSIGN(const std::string name, name_for(port, names));
       return tensor(std::move(arrays.at(name)));
     }
-    case FileKind::folder:
+    case InputKind::folder:
       break;
   }
   return Error(Code::invalid_argument, "a folder gives inputs by their names: give it without NAME=");
@@ -258,7 +260,7 @@ Result<Value> InputFile::value(const PortInfo& port, const InputFileOptions& fit
 Result<std::map<std::string, Value>> InputFile::values(const std::vector<PortInfo>& ports,
                                                        const InputFileOptions& fit) const {
   auto v = guarded(
-      [&] { return impl().kind == FileKind::folder ? impl().read_folder(ports, fit) : impl().read_all(ports, fit); });
+      [&] { return impl().kind == InputKind::folder ? impl().read_folder(ports, fit) : impl().read_all(ports, fit); });
   if (!v.ok()) return std::move(v).error().at(impl().path).during("reading the inputs");
   return v;
 }
@@ -291,7 +293,7 @@ Result<std::map<std::string, Value>> InputFile::Impl::read_all(const std::vector
     out.emplace(name, Value(std::move(*t)));
     return {};
   };
-  if (kind == FileKind::npz) {
+  if (kind == InputKind::npz) {
     NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits_of(fit)));
     for (auto& [name, array] : arrays)
       NNEX_TRY(add(name, [&, &t = array](const PortInfo&) -> Result<Tensor> { return std::move(t); }));

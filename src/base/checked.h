@@ -33,4 +33,7 @@ inline int64_t wrap_mul(int64_t a, int64_t b) {
 constexpr int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
+/// The next multiple of `multiple` that is not below n.
+constexpr int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
+
 }  // namespace nnex

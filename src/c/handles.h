@@ -76,6 +76,8 @@ nnex_error* no_memory();
 Error taken(nnex_error* error);
 
 std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
+/// NULL past the last.
+const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index);
 /// The options behind a handle that may be null.
 inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
 /// A struct of the caller's, of which it knows the first `size` bytes; what it does not know is 0.

@@ -16,11 +16,11 @@ std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos) {
   return ports;
 }
 
-namespace {
-
 const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index) {
   return index < ports.size() ? &ports[index] : nullptr;
 }
+
+namespace {
 
 /// Asks the caller every few milliseconds whether a run shall go on.
 class Watch {

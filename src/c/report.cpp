@@ -43,10 +43,6 @@ const char* text_of(const nnex_report* r, size_t i, std::string Fault::*text) {
   return f ? (f->*text).c_str() : nullptr;
 }
 
-const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t i) {
-  return i < ports.size() ? &ports[i] : nullptr;
-}
-
 }  // namespace
 }  // namespace nnex::c
 

@@ -10,7 +10,7 @@
 namespace nnex {
 namespace {
 
-const Port* port_at(const auto& ports, size_t i) {
+const Port* port_if_any(const auto& ports, size_t i) {
   if (i < ports.size()) return &ports[i];
   return ports.size() > 0 && ports[ports.size() - 1].arity == Arity::variadic ? &ports[ports.size() - 1] : nullptr;
 }
@@ -110,7 +110,8 @@ class Verifier {
       fault(id, "{}: found {} blocks; needed {}", n.op->name, n.blocks.size(), n.op->blocks.size());
     for (size_t o = 0; o < n.out.size(); ++o) {
       const ValueId v = n.out[o];
-      if (!port_at(n.op->outputs, o)) fault(id, "{}: output {}; the row has {}", n.op->name, o, n.op->outputs.size());
+      if (!port_if_any(n.op->outputs, o))
+        fault(id, "{}: output {}; the row has {}", n.op->name, o, n.op->outputs.size());
       if (!v.valid()) continue;
       const ValueDef& def = graph_[v];
       if (!(def.maker == id) || def.output != o || def.is_constant() || def.param_of.valid())
@@ -121,7 +122,7 @@ class Verifier {
 
   void inputs(NodeId id, const Node& n) {
     for (size_t i = 0; i < n.in.size(); ++i) {
-      const Port* port = port_at(n.op->inputs, i);
+      const Port* port = port_if_any(n.op->inputs, i);
       if (!port) fault(id, "{}: input {}; the row has {}", n.op->name, i, n.op->inputs.size());
       if (n.in[i].valid()) read(n.in[i], id, fmt::format("{}: input {}", n.op->name, i));
     }

@@ -23,8 +23,6 @@ Columns group_columns(const simd::Loops& loops, const ConvShape& s, const float*
   return {loops.tile_shape_f32(), s.taps() * s.group_inputs(), s.group_outputs(), packed, 0};
 }
 
-int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
-
 /// Channels of a depthwise filter's tap in memory.
 int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
   return round_up(s.out_channels, loops.tile_shape_f32().lanes);

@@ -17,8 +17,6 @@ constexpr int64_t kByteChannels = 1024;  // of one call of the depthwise loop
 constexpr int64_t kChainChannels = 256;  // the same where something follows the sums
 constexpr int64_t kChainSums = 4096;
 
-int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
-
 bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::depthwise; }
 
 /// Channels of a depthwise filter's tap in memory.
@@ -34,7 +32,7 @@ int64_t quads_of(const ConvShape& s) { return s.kernel[2] * ceil_div(s.kernel[0]
 
 int64_t group_of(const simd::Loops& loops) { return multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup; }
 
-IntColumns group_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
+IntColumns group_int_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
   const int64_t k = is_span_conv(s) ? s.kernel[1] * span_values(s, group_of(loops)) : s.taps() * s.group_inputs();
   return {loops, k, s.group_outputs(), packed};
 }
@@ -55,7 +53,7 @@ void pack_spans(const simd::Loops& loops, Team& team, const ConvShape& s, const 
   pack_int_columns(loops, team, k, s.out_channels, {rows.data(), k, 0, 1, k}, packed);
 }
 
-void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
+void pack_depthwise_i8(const simd::Loops& loops, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
   auto* const to = reinterpret_cast<int32_t*>(packed);
   const int64_t step = tap_stride(s), taps = s.taps(), row_taps = s.kernel[2], groups = ceil_div(taps / row_taps, 4);
   std::fill_n(packed, conv_i8_filter_bytes(loops, s), std::byte{0});
@@ -157,7 +155,7 @@ void DepthwiseBytes::through_sums(simd::DepthwiseByteLine line, int64_t pixel, i
   }
 }
 
-void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int32_t* add) {
+void depthwise_i8_planes(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int32_t* add) {
   constexpr int64_t kWorkOfPart = 100'000;
   const int64_t step = tap_stride(s);
   const int32_t* const sums = reinterpret_cast<const int32_t*>(c.packed) + sums_at(s);
@@ -181,10 +179,11 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const C
 }
 
 /// Columns and epilogue moved to a group's first channel.
-void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int64_t group, int32_t* terms,
-               std::byte* copy, int32_t* sums) {
+void one_group_i8(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, int64_t group,
+                  int32_t* terms, std::byte* copy, int32_t* sums) {
   const int64_t first = group * s.group_outputs();
-  const IntColumns columns = group_columns(loops, s, c.packed + group * group_columns(loops, s, nullptr).bytes());
+  const IntColumns columns =
+      group_int_columns(loops, s, c.packed + group * group_int_columns(loops, s, nullptr).bytes());
   IntEpilogue end = c.end;
   if (end.bias) end.bias += first;
   if (end.c) end.c += first;
@@ -217,15 +216,15 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const C
 
 int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
   if (is_depthwise(s)) return (has_quads(loops) ? quads_at(s) + quads_of(s) + 1 : quads_at(s)) * 4;
-  return s.groups * group_columns(loops, s, nullptr).bytes();
+  return s.groups * group_int_columns(loops, s, nullptr).bytes();
 }
 
 void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f,
                          std::byte* packed) {
-  if (is_depthwise(s)) return pack_depthwise(loops, s, f, packed);
+  if (is_depthwise(s)) return pack_depthwise_i8(loops, s, f, packed);
   if (is_span_conv(s)) return pack_spans(loops, team, s, f, packed);
   const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
-  const int64_t bytes = group_columns(loops, s, nullptr).bytes();
+  const int64_t bytes = group_int_columns(loops, s, nullptr).bytes();
   for (int64_t group = 0; group < s.groups; ++group) {
     // Rows go through the channels of a tap, then on to the next tap.
     ByteColumns from{f.w + group * outputs * inputs * taps, std::max<int64_t>(inputs, 1), 1, taps, inputs * taps};
@@ -244,10 +243,10 @@ int64_t conv_i8_workspace(const simd::Loops& loops, const ConvShape& s, bool to_
 
 void conv_i8(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvI8& c, std::byte* workspace) {
   auto* const terms = reinterpret_cast<int32_t*>(workspace);
-  if (is_depthwise(s)) return depthwise(loops, team, s, c, terms);
+  if (is_depthwise(s)) return depthwise_i8_planes(loops, team, s, c, terms);
   std::byte* const copy = workspace + round_up(s.group_outputs() * 4, 64);
   auto* const sums = reinterpret_cast<int32_t*>(copy + copy_bytes(loops, s));
-  for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, c, group, terms, copy, sums);
+  for (int64_t group = 0; group < s.groups; ++group) one_group_i8(loops, team, s, c, group, terms, copy, sums);
 }
 
 }  // namespace nnex

@@ -13,8 +13,6 @@ constexpr int64_t kStripFloats = 4 * 1024;  // lines under the filter: half of t
 constexpr int64_t kMostStripFloats = 256 * 1024;
 constexpr int64_t kLeastLines = 8;  // of a strip: fewer copy more lines twice
 
-int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
-
 /// A strip is some lines of one output plane. The input lines under its windows are copied with zeros around them, each
 /// cut into phases: every stride-th value from one on, so that a tap's values lie side by side.
 struct Strips {

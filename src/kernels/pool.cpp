@@ -11,7 +11,7 @@
 namespace nnex {
 namespace {
 
-constexpr size_t kMostTaps = 128;  // taps folded in one call; larger windows go on from what they have
+constexpr size_t kMostPoolTaps = 128;  // taps folded in one call; larger windows go on from what they have
 
 /// The taps of one output position along one axis: [first, last) of the window lie inside the input, from `start` on.
 struct AxisTaps {
@@ -69,7 +69,7 @@ struct PixelPool {
   using T = typename Fold::Element;
   Fold fold;
   const PoolWindow& window;
-  const T* taps[kMostTaps + 1];
+  const T* taps[kMostPoolTaps + 1];
   size_t count = 0;
   bool started = false;
 
@@ -79,7 +79,7 @@ struct PixelPool {
     started = true;
   }
 
-  /// `pixels`: of a line, all of whose windows look like the first one's, of at most kMostTaps.
+  /// `pixels`: of a line, all of whose windows look like the first one's, of at most kMostPoolTaps.
   void run(const T* image, const AxisTaps (&axis)[3], T* y, int64_t pixels = 1) {
     started = false;
     for (int64_t i = axis[0].first; i < axis[0].last; ++i) {
@@ -88,7 +88,7 @@ struct PixelPool {
         const int64_t at1 = at0 * window.in[1] + axis[1].start + j * window.dilation[1];
         for (int64_t k = axis[2].first; k < axis[2].last; ++k) {
           const int64_t at2 = at1 * window.in[2] + axis[2].start + k * window.dilation[2];
-          if (count == kMostTaps) flush(false, y);
+          if (count == kMostPoolTaps) flush(false, y);
           taps[count++] = image + at2 * window.channels;
         }
       }
@@ -175,7 +175,7 @@ void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& w, b
         const int64_t taps = inside(axis);
         if (taps == 0) {
           std::fill_n(to, w.channels, flip);
-        } else if (o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMostTaps)) {
+        } else if (o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMostPoolTaps)) {
           pixel.run(from, axis, to, whole.end - whole.begin);
           o2 = whole.end - 1;
         } else {

@@ -8,7 +8,7 @@
 namespace nnex {
 namespace {
 
-constexpr int kMostTaps = 512;
+constexpr int kMostResizeTaps = 512;
 
 int64_t index_of(const ResizeAxis& axis, int64_t o, int k) { return axis.index ? axis.index[o * axis.taps + k] : o; }
 float weight_of(const ResizeAxis& axis, int64_t o, int k) {
@@ -17,8 +17,8 @@ float weight_of(const ResizeAxis& axis, int64_t o, int k) {
 
 /// The taps of two axes' output positions: offsets in pixels and products of weights.
 struct Taps {
-  int64_t at[kMostTaps];
-  float weight[kMostTaps];
+  int64_t at[kMostResizeTaps];
+  float weight[kMostResizeTaps];
   int count = 0;
 };
 
@@ -28,14 +28,14 @@ void resize_channels_last(const simd::Loops& loops, Team& team, const ResizeAxis
                           int64_t channels, const float* x, float* y) {
   const ResizeAxis &plane = axes[0], &line = axes[1], &column = axes[2];
   const int all_taps = plane.taps * line.taps * column.taps;
-  NNEX_ASSERT(all_taps <= kMostTaps);
+  NNEX_ASSERT(all_taps <= kMostResizeTaps);
   const bool copies = all_taps == 1 && !plane.weight && !line.weight && !column.weight;
   const int64_t rows = batch * plane.out * line.out;
   const size_t n = static_cast<size_t>(channels);
   split(team, rows, rows * column.out * channels * 4 * (1 + all_taps), 1, [&](int64_t begin, int64_t end) {
     Taps outer;
-    const float* taps[kMostTaps];
-    float weights[kMostTaps];
+    const float* taps[kMostResizeTaps];
+    float weights[kMostResizeTaps];
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o1 = row % line.out, o0 = row / line.out % plane.out, image = row / line.out / plane.out;
       outer.count = 0;

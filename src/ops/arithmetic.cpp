@@ -285,24 +285,26 @@ constexpr OpDef two_operands(std::string_view name, std::string_view summary, st
 }
 
 template <class F>
-constexpr Reference numbers() {
+constexpr Reference number_reference() {
   return binary<F, float, double, int64_t, uint64_t, Dim>();
 }
 
 constexpr AttrType kNans = attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN in x gives.")});
 
 constexpr OpDef kArithmeticOps[] = {
-    two_operands(
-        "add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add", numbers<Add>(),
-        {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}}, sum_precision),
-    two_operands(
-        "sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub", numbers<Sub>(),
-        {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}}, sum_precision),
+    two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
+                 number_reference<Add>(),
+                 {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
+                 sum_precision),
+    two_operands("sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub",
+                 number_reference<Sub>(),
+                 {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}},
+                 sum_precision),
     two_operands("mul", "x y; integers wrap.", "NNEF 1.0.5 mul; ONNX Mul-14; WebNN mul(); CVM broadcast_mul",
-                 numbers<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}},
+                 number_reference<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}},
                  product_precision),
     two_operands("div", "x / y; integers truncate toward 0, x / 0 = 0.",
-                 "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", numbers<Div>(),
+                 "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", number_reference<Div>(),
                  {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}, keeps_precision),
     two_operands("min", "The smaller of both; NaN wins, or only one in y.", "NNEF 1.0.5 min; ONNX Min-13; WebNN min()",
                  by_nans<Min>(), {{nnef, "min", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Min"}, {webnn, "min"}},

@@ -19,26 +19,26 @@ struct CausalConvAttrs {
   CausalActivation activation = CausalActivation::none;
 };
 
-enum : size_t { kX, kFilter, kBias, kPast };
+enum : size_t { kCausalX, kCausalFilter, kCausalBias, kCausalPast };
 
 Status infer_causal_conv(InferCall& c) {
-  for (size_t i : {kX, kFilter, kPast})
+  for (size_t i : {kCausalX, kCausalFilter, kCausalPast})
     if (c.has(i)) NNEX_TRY(need_rank(c, i, 3));
-  if (c.has(kBias)) NNEX_TRY(need_rank(c, kBias, 1));
-  Dims y = c.dims(kX) ? *c.dims(kX) : c.unknowns(3), state = {y[0], y[1], c.unknown()};
-  if (c.dims(kFilter)) {
-    const Dims& filter = *c.dims(kFilter);
+  if (c.has(kCausalBias)) NNEX_TRY(need_rank(c, kCausalBias, 1));
+  Dims y = c.dims(kCausalX) ? *c.dims(kCausalX) : c.unknowns(3), state = {y[0], y[1], c.unknown()};
+  if (c.dims(kCausalFilter)) {
+    const Dims& filter = *c.dims(kCausalFilter);
     NNEX_ASSIGN(y[1], meet(c, filter[0], y[1], "channels of filter and x"));
     if (filter[1].is_number() && filter[1].value() != 1)
       return c.error("filter takes {} channels; needed 1", filter[1].value());
     if (filter[2].is_number() && filter[2].value() < 1) return c.error("filter has no taps");
     state[2] = filter[2] - Dim(1);
   }
-  if (c.has(kBias) && c.dims(kBias)) {
-    NNEX_ASSIGN(y[1], meet(c, c.dims(kBias)->front(), y[1], "elements of bias"));
+  if (c.has(kCausalBias) && c.dims(kCausalBias)) {
+    NNEX_ASSIGN(y[1], meet(c, c.dims(kCausalBias)->front(), y[1], "elements of bias"));
   }
-  if (c.has(kPast) && c.dims(kPast)) {
-    const Dims& past = *c.dims(kPast);
+  if (c.has(kCausalPast) && c.dims(kCausalPast)) {
+    const Dims& past = *c.dims(kCausalPast);
     NNEX_ASSIGN(y[0], meet(c, past[0], y[0], "items of past and x"));
     NNEX_ASSIGN(y[1], meet(c, past[1], y[1], "channels of past and x"));
     NNEX_ASSIGN(state[2], meet(c, past[2], state[2], "elements of past"));
@@ -53,12 +53,12 @@ Status infer_causal_conv(InferCall& c) {
 struct CausalConv {
   template <class T>
   Status operator()(Call& c) const {
-    const Shape& shape = c.shape(kX);
-    const int64_t rows = shape[0] * shape[1], channels = shape[1], n = shape[2], taps = c.shape(kFilter)[2];
+    const Shape& shape = c.shape(kCausalX);
+    const int64_t rows = shape[0] * shape[1], channels = shape[1], n = shape[2], taps = c.shape(kCausalFilter)[2];
     const auto before = static_cast<size_t>(taps - 1);
-    const T *x = c.in<T>(kX).data(), *filter = c.in<T>(kFilter).data();
-    const T* bias = c.has(kBias) ? c.in<T>(kBias).data() : nullptr;
-    const T* past = c.has(kPast) ? c.in<T>(kPast).data() : nullptr;
+    const T *x = c.in<T>(kCausalX).data(), *filter = c.in<T>(kCausalFilter).data();
+    const T* bias = c.has(kCausalBias) ? c.in<T>(kCausalBias).data() : nullptr;
+    const T* past = c.has(kCausalPast) ? c.in<T>(kCausalPast).data() : nullptr;
     const bool silu = c.attr<CausalConvAttrs>().activation == CausalActivation::silu;
     std::vector<T> sequence(before + static_cast<size_t>(n)), sums(static_cast<size_t>(n));
     for (int64_t r = 0; r < rows; ++r) {

@@ -21,7 +21,7 @@ struct Col2ImAttrs {
   Pairs padding;
 };
 
-enum : size_t { kX, kImage, kBlock };
+enum : size_t { kColX, kColImage, kColBlock };
 
 /// The windows that cut blocks out of an image, one a spatial axis. Error: what is wrong, without the operator's name.
 Result<std::vector<AxisWindow>> blocks_of(const Col2ImAttrs& a, const Ints& image, const Ints& block) {
@@ -64,11 +64,11 @@ std::optional<Ints> numbers(const std::optional<Dims>& dims) {
 }
 
 Status infer_col2im(InferCall& c) {
-  NNEX_TRY(need_rank(c, kX, 3));
-  for (size_t i : {kImage, kBlock}) NNEX_TRY(need_rank(c, i, 1));
-  const auto image_dims = c.values(kImage);
-  const auto image = numbers(image_dims), block = numbers(c.values(kBlock));
-  const Dim batch = c.dims(kX) ? (*c.dims(kX))[0] : c.unknown();
+  NNEX_TRY(need_rank(c, kColX, 3));
+  for (size_t i : {kColImage, kColBlock}) NNEX_TRY(need_rank(c, i, 1));
+  const auto image_dims = c.values(kColImage);
+  const auto image = numbers(image_dims), block = numbers(c.values(kColBlock));
+  const Dim batch = c.dims(kColX) ? (*c.dims(kColX))[0] : c.unknown();
   Dim channels = c.unknown();
   if (block) {
     Dim taps(1);
@@ -76,8 +76,8 @@ Status infer_col2im(InferCall& c) {
       if (n < 1) return c.error("block_shape holds {}; needed at least 1", n);
       taps = taps * Dim(n);
     }
-    if (c.dims(kX) && taps.is_number()) {
-      const Dim& rows = (*c.dims(kX))[1];
+    if (c.dims(kColX) && taps.is_number()) {
+      const Dim& rows = (*c.dims(kColX))[1];
       if (rows.is_number() && rows.value() % taps.value() != 0)
         return c.error("x has {} rows; needed a multiple of {}, the elements of a block", rows.value(), taps.value());
       channels = floor_div(rows, taps);
@@ -88,10 +88,10 @@ Status infer_col2im(InferCall& c) {
     if (!w.ok()) return c.error("{}", w.error().message());
     auto n = counts(*w);
     if (!n.ok()) return c.error("{}", n.error().message());
-    if (c.dims(kX)) NNEX_TRY(meet(c, (*c.dims(kX))[2], Dim(n->second), "blocks of x"));
+    if (c.dims(kColX)) NNEX_TRY(meet(c, (*c.dims(kColX))[2], Dim(n->second), "blocks of x"));
   }
   if (!image_dims) {
-    const auto& shape = c.dims(kImage);
+    const auto& shape = c.dims(kColImage);
     c.result(0, shape && (*shape)[0].is_number() && (*shape)[0].value() <= 64 ? c.unknowns((*shape)[0].value() + 2)
                                                                               : MaybeDims{});
     return {};
@@ -105,25 +105,25 @@ Status infer_col2im(InferCall& c) {
 struct Col2Im {
   template <class T>
   Status operator()(Call& c) const {
-    const Ints image = ints_of(c.in(kImage));
-    auto windows = blocks_of(c.attr<Col2ImAttrs>(), image, ints_of(c.in(kBlock)));
+    const Ints image = ints_of(c.in(kColImage));
+    auto windows = blocks_of(c.attr<Col2ImAttrs>(), image, ints_of(c.in(kColBlock)));
     if (!windows.ok()) return c.fault("{}", windows.error().message());
     const std::vector<AxisWindow>& w = *windows;
     auto volume = counts(w);
     if (!volume.ok()) return c.fault("{}", volume.error().message());
     const auto [taps, blocks] = *volume;
-    const Shape& s = c.shape(kX);
+    const Shape& s = c.shape(kColX);
     if (s[1] % taps != 0 || s[2] != blocks)
       return c.fault("x is {}; needed a multiple of {} rows and {} columns", s.text(), taps, blocks);
     const int64_t planes = s[0] * (s[1] / taps);
     std::vector<int64_t> extents = {s[0], s[1] / taps};
     extents.insert(extents.end(), image.begin(), image.end());
-    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(kX).dtype(), Shape(extents)));
+    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(kColX).dtype(), Shape(extents)));
     std::fill(out->mutable_as<T>().begin(), out->mutable_as<T>().end(), T{});
     if (out->count() == 0 || s.count() == 0) return {};
     const Ints strides = row_major_strides(Shape(image));
     const int64_t plane = Shape(image).count();
-    const T* x = c.in<T>(kX).data();
+    const T* x = c.in<T>(kColX).data();
     T* y = out->mutable_as<T>().data();
     Ints place(w.size()), tap(w.size());
     for (int64_t p = 0; p < planes; ++p, y += plane) {

@@ -128,8 +128,6 @@ detail::TapRange detail::tap_range(const AxisWindow& w, int64_t tap) {
 
 namespace {
 
-MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
-
 Status infer_conv(InferCall& c) {
   NNEX_ASSIGN(MaybeDims out, conv_dims(c, c.attr<ConvAttrs>(), c.dims(0), c.dims(1), dims_if(c, 2)));
   c.result(0, std::move(out));

@@ -157,4 +157,7 @@ void correlate(const ConvGeometry& g, const T* x, const T* filter, const T* bias
     }
 }
 
+/// The extents of an input that may be absent; none where it is.
+inline MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
+
 }  // namespace nnex

@@ -27,8 +27,6 @@ Status check_count(InferCall& c, size_t i, const MaybeDims& filter = {}) {
   return {};
 }
 
-MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
-
 /// Filters of at least one axis; the rest of the shape is checked by conv_dims.
 MaybeDims filter_dims(InferCall& c, size_t i) { return c.dims(i) && !c.dims(i)->empty() ? c.dims(i) : MaybeDims{}; }
 
@@ -64,29 +62,40 @@ Status sum_up(const Call& c, const Sides& p, const int32_t* bias, int32_t* y) {
 
 // ---- conv_integer
 
-enum : size_t { kX, kFilter, kXZero, kFilterZero };
+enum : size_t { kIntX, kIntFilter, kIntXZero, kIntFilterZero };
 
 Status infer_conv_integer(InferCall& c) {
-  NNEX_TRY(check_count(c, kXZero));
-  NNEX_TRY(check_count(c, kFilterZero, filter_dims(c, kFilter)));
-  NNEX_ASSIGN(MaybeDims out, conv_dims(c, c.attr<ConvAttrs>(), c.dims(kX), c.dims(kFilter), {}));
+  NNEX_TRY(check_count(c, kIntXZero));
+  NNEX_TRY(check_count(c, kIntFilterZero, filter_dims(c, kIntFilter)));
+  NNEX_ASSIGN(MaybeDims out, conv_dims(c, c.attr<ConvAttrs>(), c.dims(kIntX), c.dims(kIntFilter), {}));
   c.result(0, std::move(out));
   return {};
 }
 
 Status run_conv_integer(Call& c) {
   if (c.out(0).count() == 0) return {};
-  return sum_up(c, {kX, kXZero, kFilter, kFilterZero}, nullptr, c.out<int32_t>(0).data());
+  return sum_up(c, {kIntX, kIntXZero, kIntFilter, kIntFilterZero}, nullptr, c.out<int32_t>(0).data());
 }
 
 // ---- qlinear_conv
 
-enum Quantised : size_t { kQX, kQXScale, kQXZero, kQFilter, kQFilterScale, kQFilterZero, kYScale, kYZero, kBias };
+enum Quantised : size_t {
+  kIntQX,
+  kIntQXScale,
+  kIntQXZero,
+  kIntQFilter,
+  kIntQFilterScale,
+  kIntQFilterZero,
+  kIntYScale,
+  kIntYZero,
+  kIntBias
+};
 
 Status infer_qlinear_conv(InferCall& c) {
-  for (size_t i : {kQXScale, kQXZero, kYScale, kYZero}) NNEX_TRY(check_count(c, i));
-  for (size_t i : {kQFilterScale, kQFilterZero}) NNEX_TRY(check_count(c, i, filter_dims(c, kQFilter)));
-  NNEX_ASSIGN(MaybeDims out, conv_dims(c, c.attr<ConvAttrs>(), c.dims(kQX), c.dims(kQFilter), dims_if(c, kBias)));
+  for (size_t i : {kIntQXScale, kIntQXZero, kIntYScale, kIntYZero}) NNEX_TRY(check_count(c, i));
+  for (size_t i : {kIntQFilterScale, kIntQFilterZero}) NNEX_TRY(check_count(c, i, filter_dims(c, kIntQFilter)));
+  NNEX_ASSIGN(MaybeDims out,
+              conv_dims(c, c.attr<ConvAttrs>(), c.dims(kIntQX), c.dims(kIntQFilter), dims_if(c, kIntBias)));
   c.result(0, std::move(out));
   return {};
 }
@@ -103,20 +112,20 @@ Status run_qlinear_conv(Call& c) {
   Tensor& y = c.out(0);
   if (y.count() == 0) return {};
   NNEX_ASSIGN(Tensor sums, Tensor::make(DType::i32, y.shape()));
-  NNEX_TRY(sum_up(c, {kQX, kQXZero, kQFilter, kQFilterZero}, c.has(kBias) ? c.in<int32_t>(kBias).data() : nullptr,
-                  sums.mutable_as<int32_t>().data()));
+  NNEX_TRY(sum_up(c, {kIntQX, kIntQXZero, kIntQFilter, kIntQFilterZero},
+                  c.has(kIntBias) ? c.in<int32_t>(kIntBias).data() : nullptr, sums.mutable_as<int32_t>().data()));
   const bool last = c.attr<ConvAttrs>().channels_last;
-  const int64_t rank = y.shape().rank(), channels = c.shape(kQFilter)[0];
+  const int64_t rank = y.shape().rank(), channels = c.shape(kIntQFilter)[0];
   const int64_t places = y.count() / channels / (last ? 1 : y.shape()[0]), groups = last ? 1 : y.shape()[0];
   const auto scale = [&](size_t i, int64_t m) {
     const auto s = c.in<float>(i);
     return s[s.size() == 1 ? 0 : static_cast<size_t>(m)];
   };
   NNEX_ASSERT(rank >= 3);
-  const auto zero = static_cast<double>(int_at(c.in(kYZero), 0));
+  const auto zero = static_cast<double>(int_at(c.in(kIntYZero), 0));
   for (int64_t n = 0; n < groups; ++n)
     for (int64_t m = 0; m < channels; ++m) {
-      const float factor = scale(kQXScale, 0) * scale(kQFilterScale, m) / scale(kYScale, 0);
+      const float factor = scale(kIntQXScale, 0) * scale(kIntQFilterScale, m) / scale(kIntYScale, 0);
       const int64_t at = last ? m : (n * channels + m) * places, step = last ? channels : 1;
       const int32_t* from = sums.as<int32_t>().data() + at;
       if (y.dtype() == DType::u8)

@@ -142,8 +142,6 @@ Result<MaybeDims> deconv_dims(InferCall& c, const DeconvAttrs& a, const MaybeDim
   return MaybeDims(std::move(out));
 }
 
-MaybeDims dims_if(InferCall& c, size_t i) { return c.has(i) ? c.dims(i) : MaybeDims{}; }
-
 Status infer_deconv(InferCall& c) {
   NNEX_ASSIGN(MaybeDims out, deconv_dims(c, c.attr<DeconvAttrs>(), c.dims(0), c.dims(1), dims_if(c, 2)));
   c.result(0, std::move(out));

@@ -19,7 +19,7 @@ struct DeformConvAttrs {
   int64_t groups = 1, offset_groups = 1;
 };
 
-enum : size_t { kX, kFilter, kOffset, kBias, kMask };
+enum : size_t { kDeformX, kDeformFilter, kDeformOffset, kDeformBias, kDeformMask };
 
 ConvAttrs window_attrs(const DeformConvAttrs& a) {
   ConvAttrs conv;
@@ -45,16 +45,16 @@ Status infer_deform_conv(InferCall& c) {
   const auto& a = c.attr<DeformConvAttrs>();
   if (a.offset_groups < 1 || a.offset_groups > (int64_t{1} << 30))
     return c.error("offset_groups is {}", a.offset_groups);
-  NNEX_ASSIGN(MaybeDims out,
-              conv_dims(c, window_attrs(a), c.dims(kX), c.dims(kFilter), c.has(kBias) ? c.dims(kBias) : MaybeDims{}));
-  if (c.dims(kX) && c.dims(kFilter)) {
-    const Dims &x = *c.dims(kX), &filter = *c.dims(kFilter);
+  NNEX_ASSIGN(MaybeDims out, conv_dims(c, window_attrs(a), c.dims(kDeformX), c.dims(kDeformFilter),
+                                       c.has(kDeformBias) ? c.dims(kDeformBias) : MaybeDims{}));
+  if (c.dims(kDeformX) && c.dims(kDeformFilter)) {
+    const Dims &x = *c.dims(kDeformX), &filter = *c.dims(kDeformFilter);
     if (x[1].is_number() && x[1].value() % a.offset_groups)
       return c.error("{} channels cannot be split into {} groups of offsets", x[1].value(), a.offset_groups);
     Dim taps(1);
     for (size_t i = 2; i < filter.size(); ++i) taps = taps * filter[i];
-    NNEX_TRY(check_moves(c, kOffset, *out, taps, static_cast<int64_t>(x.size()) - 2));
-    NNEX_TRY(check_moves(c, kMask, *out, taps, 1));
+    NNEX_TRY(check_moves(c, kDeformOffset, *out, taps, static_cast<int64_t>(x.size()) - 2));
+    NNEX_TRY(check_moves(c, kDeformMask, *out, taps, 1));
   }
   c.result(0, std::move(out));
   return {};
@@ -90,7 +90,7 @@ class DeformRows {
       : c_(c),
         a_(c.attr<DeformConvAttrs>()),
         g_(g),
-        channels_(c.shape(kX)[1]),
+        channels_(c.shape(kDeformX)[1]),
         taps_(g.taps()),
         width_(g.windows.back().output),
         samples_(static_cast<size_t>(channels_ * taps_ * width_)) {
@@ -112,8 +112,8 @@ class DeformRows {
   void sample(int64_t n, int64_t p, int64_t group, int64_t t, int64_t i) {
     const auto spatial = static_cast<int64_t>(g_.windows.size());
     const int64_t moved = (n * a_.offset_groups + group) * taps_ + t;
-    const T* offset = c_.in<T>(kOffset).data() + moved * spatial * places_ + p + i;
-    around_.start(c_.has(kMask) ? c_.in<T>(kMask)[static_cast<size_t>(moved * places_ + p + i)] : T{1});
+    const T* offset = c_.in<T>(kDeformOffset).data() + moved * spatial * places_ + p + i;
+    around_.start(c_.has(kDeformMask) ? c_.in<T>(kDeformMask)[static_cast<size_t>(moved * places_ + p + i)] : T{1});
     int64_t place = p + i, tap = t;
     for (size_t k = g_.windows.size(); k-- > 0;) {
       const AxisWindow& w = g_.windows[k];
@@ -124,7 +124,7 @@ class DeformRows {
     }
     const int64_t each = channels_ / a_.offset_groups;
     for (int64_t k = group * each; k < (group + 1) * each; ++k) {
-      const T* x = c_.in<T>(kX).data() + n * g_.x_batch + k * g_.x_channel;
+      const T* x = c_.in<T>(kDeformX).data() + n * g_.x_batch + k * g_.x_channel;
       T sum{};
       for (size_t j = 0; j < around_.at.size(); ++j) sum += around_.weight[j] * x[around_.at[j]];
       samples_[static_cast<size_t>((k * taps_ + t) * width_ + i)] = sum;
@@ -135,8 +135,8 @@ class DeformRows {
   void multiply(int64_t n, int64_t p) {
     for (int64_t m = 0; m < g_.filters; ++m) {
       T* y = c_.out<T>(0).data() + (n * g_.filters + m) * places_ + p;
-      std::fill_n(y, width_, c_.has(kBias) ? c_.in<T>(kBias)[static_cast<size_t>(m)] : T{});
-      const T* w = c_.in<T>(kFilter).data() + m * g_.taken * taps_;
+      std::fill_n(y, width_, c_.has(kDeformBias) ? c_.in<T>(kDeformBias)[static_cast<size_t>(m)] : T{});
+      const T* w = c_.in<T>(kDeformFilter).data() + m * g_.taken * taps_;
       const T* from = samples_.data() + m / g_.per_group * g_.taken * taps_ * width_;
       for (int64_t k = 0; k < g_.taken * taps_; ++k, from += width_)
         for (int64_t i = 0; i < width_; ++i) y[i] += w[k] * from[i];
@@ -156,7 +156,7 @@ struct DeformConv {
   Status operator()(Call& c) const {
     if (c.out(0).count() == 0) return {};
     NNEX_ASSIGN(ConvGeometry g,
-                ConvGeometry::of(window_attrs(c.attr<DeformConvAttrs>()), c.shape(kX), c.shape(kFilter)));
+                ConvGeometry::of(window_attrs(c.attr<DeformConvAttrs>()), c.shape(kDeformX), c.shape(kDeformFilter)));
     DeformRows<T>(c, g).run();
     return {};
   }

@@ -11,7 +11,7 @@
 namespace nnex {
 namespace {
 
-enum Port : size_t { kQ, kK, kV, kPast, kDecay, kBeta };
+enum LinearPort : size_t { kLinearQ, kLinearK, kLinearV, kLinearPast, kLinearDecay, kLinearBeta };
 
 bool decays(StateRule r) { return r == StateRule::gated || r == StateRule::gated_delta; }
 bool corrects(StateRule r) { return r == StateRule::delta || r == StateRule::gated_delta; }
@@ -20,9 +20,9 @@ Status check_rule(const InferCall& c, const LinearAttentionAttrs& a) {
   if (a.q_heads <= 0 || a.kv_heads <= 0 || a.q_heads % a.kv_heads != 0)
     return c.error("q_heads = {} cannot share kv_heads = {} in equal groups", a.q_heads, a.kv_heads);
   const std::string_view rule = enumerators(a.rule)[static_cast<size_t>(a.rule)];
-  if (c.has(kDecay) != decays(a.rule))
+  if (c.has(kLinearDecay) != decays(a.rule))
     return c.error("rule '{}' {} decay", rule, decays(a.rule) ? "needs" : "takes no");
-  if (c.has(kBeta) != corrects(a.rule))
+  if (c.has(kLinearBeta) != corrects(a.rule))
     return c.error("rule '{}' {} beta", rule, corrects(a.rule) ? "needs" : "takes no");
   return {};
 }
@@ -52,7 +52,7 @@ Status infer_linear_attention(InferCall& c) {
   const auto& a = c.attr<LinearAttentionAttrs>();
   NNEX_TRY(check_rule(c, a));
   Dim batch = c.unknown(), positions = c.unknown();
-  for (size_t i : {kQ, kK, kV, kDecay, kBeta}) {
+  for (size_t i : {kLinearQ, kLinearK, kLinearV, kLinearDecay, kLinearBeta}) {
     if (!c.has(i)) continue;
     NNEX_TRY(need_rank(c, i, 3));
     if (!c.dims(i)) continue;
@@ -60,24 +60,25 @@ Status infer_linear_attention(InferCall& c) {
     NNEX_ASSIGN(batch, meet(c, (*c.dims(i))[0], batch, fmt::format("batches of {}", name)));
     NNEX_ASSIGN(positions, meet(c, (*c.dims(i))[1], positions, fmt::format("positions of {}", name)));
   }
-  NNEX_ASSIGN(Dim depth, depth_of(c, kQ, a.q_heads));
-  NNEX_ASSIGN(Dim of_k, depth_of(c, kK, a.kv_heads));
+  NNEX_ASSIGN(Dim depth, depth_of(c, kLinearQ, a.q_heads));
+  NNEX_ASSIGN(Dim of_k, depth_of(c, kLinearK, a.kv_heads));
   NNEX_ASSIGN(depth, meet(c, of_k, depth, "numbers in a head of k"));
-  NNEX_ASSIGN(Dim value_depth, depth_of(c, kV, a.kv_heads));
-  if (c.has(kPast)) {
-    NNEX_TRY(need_rank(c, kPast, 4));
-    if (c.dims(kPast)) {
-      const Dims& past = *c.dims(kPast);
+  NNEX_ASSIGN(Dim value_depth, depth_of(c, kLinearV, a.kv_heads));
+  if (c.has(kLinearPast)) {
+    NNEX_TRY(need_rank(c, kLinearPast, 4));
+    if (c.dims(kLinearPast)) {
+      const Dims& past = *c.dims(kLinearPast);
       NNEX_ASSIGN(batch, meet(c, past[0], batch, "batches of past"));
       NNEX_TRY(meet(c, past[1], Dim(a.kv_heads), "heads of past"));
       NNEX_ASSIGN(depth, meet(c, past[2], depth, "rows of past"));
       NNEX_ASSIGN(value_depth, meet(c, past[3], value_depth, "columns of past"));
     }
   }
-  NNEX_TRY(check_gate(c, kDecay, Dim(a.kv_heads), Dim(a.kv_heads) * depth));
-  NNEX_TRY(check_gate(c, kBeta, Dim(a.kv_heads), Dim(1)));
+  NNEX_TRY(check_gate(c, kLinearDecay, Dim(a.kv_heads), Dim(a.kv_heads) * depth));
+  NNEX_TRY(check_gate(c, kLinearBeta, Dim(a.kv_heads), Dim(1)));
   c.result(0, Dims{batch, positions, Dim(a.q_heads) * value_depth});
-  c.result(1, c.has(kPast) ? c.dtype(kPast) : c.dtype(kQ), Dims{batch, Dim(a.kv_heads), depth, value_depth});
+  c.result(1, c.has(kLinearPast) ? c.dtype(kLinearPast) : c.dtype(kLinearQ),
+           Dims{batch, Dim(a.kv_heads), depth, value_depth});
   return {};
 }
 
@@ -137,35 +138,37 @@ Status run_recurrence(Call& c) {
     if (c.has(i)) {
       NNEX_ASSIGN(in[i], convert(c.in(i), dtype_for<T>));
     }
-  const int64_t batch = in[kQ].shape()[0], positions = in[kQ].shape()[1];
+  const int64_t batch = in[kLinearQ].shape()[0], positions = in[kLinearQ].shape()[1];
   Recurrence<T> r{a, positions};
-  r.depth = in[kQ].shape()[2] / a.q_heads, r.value_depth = in[kV].shape()[2] / a.kv_heads;
+  r.depth = in[kLinearQ].shape()[2] / a.q_heads, r.value_depth = in[kLinearV].shape()[2] / a.kv_heads;
   r.group = a.q_heads / a.kv_heads;
   r.scale = static_cast<T>(a.scale != 0 ? a.scale : r.depth ? 1 / std::sqrt(static_cast<double>(r.depth)) : 1);
   r.q_stride = a.q_heads * r.depth, r.k_stride = a.kv_heads * r.depth, r.v_stride = a.kv_heads * r.value_depth;
   r.y_stride = a.q_heads * r.value_depth;
-  if (c.has(kDecay)) r.decay_stride = in[kDecay].shape()[2], r.decay_each = r.decay_stride != a.kv_heads;
-  if (c.has(kBeta)) r.beta_stride = in[kBeta].shape()[2];
+  if (c.has(kLinearDecay)) r.decay_stride = in[kLinearDecay].shape()[2], r.decay_each = r.decay_stride != a.kv_heads;
+  if (c.has(kLinearBeta)) r.beta_stride = in[kLinearBeta].shape()[2];
   const int64_t state_count = r.depth * r.value_depth;
   NNEX_ASSIGN(Tensor y, Tensor::make(dtype_for<T>, Shape{batch, positions, r.y_stride}));
   NNEX_ASSIGN(Tensor state, Tensor::make(dtype_for<T>, Shape{batch, a.kv_heads, r.depth, r.value_depth}));
   for (int64_t i = 0; i < state.count(); ++i)
-    state.mutable_as<T>()[static_cast<size_t>(i)] = c.has(kPast) ? in[kPast].as<T>()[static_cast<size_t>(i)] : T(0);
+    state.mutable_as<T>()[static_cast<size_t>(i)] =
+        c.has(kLinearPast) ? in[kLinearPast].as<T>()[static_cast<size_t>(i)] : T(0);
   std::vector<T> change(static_cast<size_t>(r.value_depth));
-  const auto data = [&](Port p) { return in[p].as<T>().data(); };
+  const auto data = [&](LinearPort p) { return in[p].as<T>().data(); };
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < a.kv_heads; ++h) {
       const int64_t at = b * positions;
-      r.q = data(kQ) + at * r.q_stride + h * r.group * r.depth;
-      r.k = data(kK) + at * r.k_stride + h * r.depth;
-      r.v = data(kV) + at * r.v_stride + h * r.value_depth;
-      if (c.has(kDecay)) r.decay = data(kDecay) + at * r.decay_stride + h * (r.decay_each ? r.depth : 1);
-      if (c.has(kBeta)) r.beta = data(kBeta) + at * r.beta_stride + (r.beta_stride == 1 ? 0 : h);
+      r.q = data(kLinearQ) + at * r.q_stride + h * r.group * r.depth;
+      r.k = data(kLinearK) + at * r.k_stride + h * r.depth;
+      r.v = data(kLinearV) + at * r.v_stride + h * r.value_depth;
+      if (c.has(kLinearDecay)) r.decay = data(kLinearDecay) + at * r.decay_stride + h * (r.decay_each ? r.depth : 1);
+      if (c.has(kLinearBeta)) r.beta = data(kLinearBeta) + at * r.beta_stride + (r.beta_stride == 1 ? 0 : h);
       r.y = y.mutable_as<T>().data() + at * r.y_stride + h * r.group * r.value_depth;
       r.run(state.mutable_as<T>().data() + (b * a.kv_heads + h) * state_count, change.data());
     }
   const Tensor made[] = {y, state};
-  const DType types[] = {c.in(kQ).dtype(), c.has(kPast) ? c.in(kPast).dtype() : c.in(kQ).dtype()};
+  const DType types[] = {c.in(kLinearQ).dtype(),
+                         c.has(kLinearPast) ? c.in(kLinearPast).dtype() : c.in(kLinearQ).dtype()};
   for (size_t o = 0; o < 2; ++o) {
     if (!c.wants(o)) continue;
     NNEX_ASSIGN(Tensor narrow, convert(made[o], types[o]));
@@ -176,7 +179,7 @@ Status run_recurrence(Call& c) {
 }
 
 Status run_linear_attention(Call& c) {
-  return c.in(kQ).dtype() == DType::f64 ? run_recurrence<double>(c) : run_recurrence<float>(c);
+  return c.in(kLinearQ).dtype() == DType::f64 ? run_recurrence<double>(c) : run_recurrence<float>(c);
 }
 
 constexpr OpDef kLinearAttentionOps[] = {

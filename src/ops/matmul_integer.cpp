@@ -52,13 +52,22 @@ Status run_matmul_integer(Call& c) {
 }
 
 // Ports of qlinear_matmul.
-enum : size_t { kX, kXScale, kXZero, kY, kYScale, kYZero, kZScale, kZZero };
+enum : size_t {
+  kProductX,
+  kProductXScale,
+  kProductXZero,
+  kProductY,
+  kProductYScale,
+  kProductYZero,
+  kProductZScale,
+  kProductZZero
+};
 
 Status infer_qlinear_matmul(InferCall& c) {
-  NNEX_TRY(check_zero(c, kX, kXZero));
-  NNEX_TRY(check_zero(c, kY, kYZero));
-  NNEX_ASSIGN(MaybeDims out, product_dims(c, kX, kY, false, false));
-  for (size_t scale : {kXScale, kYScale, kZScale, kZZero}) {
+  NNEX_TRY(check_zero(c, kProductX, kProductXZero));
+  NNEX_TRY(check_zero(c, kProductY, kProductYZero));
+  NNEX_ASSIGN(MaybeDims out, product_dims(c, kProductX, kProductY, false, false));
+  for (size_t scale : {kProductXScale, kProductYScale, kProductZScale, kProductZZero}) {
     NNEX_ASSIGN(MaybeDims both, broadcast(c, out, c.dims(scale)));
     if (both && both->size() != out->size())
       return c.error("{} {} has more axes than the product {}", c.op().inputs[scale].name, text(c.dims(scale)),
@@ -71,8 +80,8 @@ Status infer_qlinear_matmul(InferCall& c) {
 /// The sum of products, exact in i32 or in f32, as f32 elements.
 template <class T>
 Result<Tensor> product_as_f32(const Call& c) {
-  NNEX_ASSIGN(Tensor x, centred<T>(c, kX, kXZero));
-  NNEX_ASSIGN(Tensor y, centred<T>(c, kY, kYZero));
+  NNEX_ASSIGN(Tensor x, centred<T>(c, kProductX, kProductXZero));
+  NNEX_ASSIGN(Tensor y, centred<T>(c, kProductY, kProductYZero));
   NNEX_ASSIGN(Tensor z, Tensor::make(dtype_for<T>, c.out(0).shape()));
   Product(x.shape(), y.shape(), false, false)
       .run(x.as<T>().data(), y.as<T>().data(), z.template mutable_as<T>().data());
@@ -81,9 +90,9 @@ Result<Tensor> product_as_f32(const Call& c) {
 
 /// factor = x_scale * y_scale / z_scale in f32, one an element of the result.
 Status scale_product(const Call& c, Tensor& z) {
-  NNEX_ASSIGN(Tensor x_scale, convert(c.in(kXScale), DType::f32));
-  NNEX_ASSIGN(Tensor y_scale, convert(c.in(kYScale), DType::f32));
-  NNEX_ASSIGN(Tensor z_scale, convert(c.in(kZScale), DType::f32));
+  NNEX_ASSIGN(Tensor x_scale, convert(c.in(kProductXScale), DType::f32));
+  NNEX_ASSIGN(Tensor y_scale, convert(c.in(kProductYScale), DType::f32));
+  NNEX_ASSIGN(Tensor z_scale, convert(c.in(kProductZScale), DType::f32));
   for (const Tensor* s : {&x_scale, &y_scale, &z_scale})
     if (auto both = broadcast(z.shape(), s->shape()); !both || !(*both == z.shape()))
       return c.fault("scale {} does not broadcast to {}", s->shape().text(), z.shape().text());
@@ -101,10 +110,10 @@ Status scale_product(const Call& c, Tensor& z) {
 
 Status run_qlinear_matmul(Call& c) {
   const DType type = c.out(0).dtype();
-  const bool whole = is_int(c.in(kX).dtype()) && is_int(c.in(kY).dtype());
+  const bool whole = is_int(c.in(kProductX).dtype()) && is_int(c.in(kProductY).dtype());
   NNEX_ASSIGN(Tensor z, whole ? product_as_f32<int32_t>(c) : product_as_f32<float>(c));
   NNEX_TRY(scale_product(c, z));
-  NNEX_ASSIGN(Tensor zero, convert(c.in(kZZero), DType::f32));
+  NNEX_ASSIGN(Tensor zero, convert(c.in(kProductZZero), DType::f32));
   if (auto both = broadcast(z.shape(), zero.shape()); !both || !(*both == z.shape()))
     return c.fault("zero point {} does not broadcast to {}", zero.shape().text(), z.shape().text());
   NNEX_ASSIGN(Tensor shifted, Tensor::make(DType::f32, z.shape()));

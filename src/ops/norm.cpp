@@ -85,7 +85,7 @@ Status need_channels(InferCall& c, size_t port, int64_t axis) {
 
 // ---- Batch
 
-enum : size_t { kX, kMean, kVariance, kOffset, kScale };  // ports of batch_normalization
+enum : size_t { kNormX, kNormMean, kNormVariance, kNormOffset, kNormScale };  // ports of batch_normalization
 
 Status infer_batch(InferCall& c) {
   const auto& a = c.attr<BatchNormAttrs>();
@@ -93,9 +93,9 @@ Status infer_batch(InferCall& c) {
   if (c.rank(0)) {
     NNEX_ASSIGN(axis, positive_axis(c, a.axis, *c.rank(0)));
   }
-  for (size_t port : {kMean, kVariance, kOffset, kScale}) NNEX_TRY(need_channels(c, port, axis));
+  for (size_t port : {kNormMean, kNormVariance, kNormOffset, kNormScale}) NNEX_TRY(need_channels(c, port, axis));
   c.result(0, c.dims(0));
-  for (size_t o : {1, 2}) c.result(o, c.dims(kMean));
+  for (size_t o : {1, 2}) c.result(o, c.dims(kNormMean));
   return {};
 }
 
@@ -126,22 +126,23 @@ Status put_running(Call& c, size_t o, size_t port, const std::vector<double>& cu
 template <class W>
 Status run_batch(Call& c) {
   const auto& a = c.attr<BatchNormAttrs>();
-  const Shape& shape = c.shape(kX);
+  const Shape& shape = c.shape(kNormX);
   const int64_t axis = a.axis < 0 ? a.axis + shape.rank() : a.axis;
-  NNEX_ASSIGN(Tensor x, writable(c.in(kX), dtype_for<W>));
-  std::vector<double> mean = reals_of(c.in(kMean)), variance = reals_of(c.in(kVariance));
+  NNEX_ASSIGN(Tensor x, writable(c.in(kNormX), dtype_for<W>));
+  std::vector<double> mean = reals_of(c.in(kNormMean)), variance = reals_of(c.in(kNormVariance));
   if (a.training) {
     batch_moments<W>(x, axis, mean, variance);
-    NNEX_TRY(put_running(c, 1, kMean, mean, a.momentum));
-    NNEX_TRY(put_running(c, 2, kVariance, variance, a.momentum));
+    NNEX_TRY(put_running(c, 1, kNormMean, mean, a.momentum));
+    NNEX_TRY(put_running(c, 2, kNormVariance, variance, a.momentum));
   } else {
-    NNEX_TRY(put_running(c, 1, kMean, {}, 1));
-    NNEX_TRY(put_running(c, 2, kVariance, {}, 1));
+    NNEX_TRY(put_running(c, 1, kNormMean, {}, 1));
+    NNEX_TRY(put_running(c, 2, kNormVariance, {}, 1));
   }
   if (!c.wants(0)) return {};
   const size_t channels = mean.size();
-  const std::vector<double> scale = c.has(kScale) ? reals_of(c.in(kScale)) : std::vector<double>(channels, 1);
-  const std::vector<double> offset = c.has(kOffset) ? reals_of(c.in(kOffset)) : std::vector<double>(channels, 0);
+  const std::vector<double> scale = c.has(kNormScale) ? reals_of(c.in(kNormScale)) : std::vector<double>(channels, 1);
+  const std::vector<double> offset =
+      c.has(kNormOffset) ? reals_of(c.in(kNormOffset)) : std::vector<double>(channels, 0);
   int64_t inner = 1;
   for (int64_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   auto v = x.mutable_as<W>();
@@ -151,7 +152,7 @@ Status run_batch(Call& c) {
     for (size_t i = row * static_cast<size_t>(inner); i < (row + 1) * static_cast<size_t>(inner); ++i)
       v[i] = static_cast<W>((static_cast<double>(v[i]) - mean[ch]) * factor + offset[ch]);
   }
-  return put(c, 0, x, c.in(kX).dtype(), shape);
+  return put(c, 0, x, c.in(kNormX).dtype(), shape);
 }
 
 // ---- Layer, RMS, group, instance

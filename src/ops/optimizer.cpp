@@ -9,12 +9,19 @@
 namespace nnex {
 namespace {
 
-enum : size_t { kRate, kStep, kX, kGradient, kFirst, kSecond };  // ports
+enum : size_t {
+  kOptimizerRate,
+  kOptimizerStep,
+  kOptimizerX,
+  kOptimizerGradient,
+  kOptimizerFirst,
+  kOptimizerSecond
+};  // ports
 
 /// State and gradient are as x; so are all results.
 Status infer_step(InferCall& c) {
-  MaybeDims x = c.dims(kX);
-  for (size_t i = kGradient; i < c.inputs(); ++i) {
+  MaybeDims x = c.dims(kOptimizerX);
+  for (size_t i = kOptimizerGradient; i < c.inputs(); ++i) {
     if (!c.dims(i)) continue;
     if (!x) x = c.dims(i);
     if (c.dims(i)->size() != x->size())
@@ -30,10 +37,11 @@ Status infer_step(InferCall& c) {
 /// Calls next(x, gradient, state..., new x, new state...) in double for every element and puts the results.
 template <class F>
 Status each_element(Call& c, size_t states, F next) {
-  if (c.in(kRate).count() != 1 || c.in(kStep).count() != 1) return c.fault("rate and step are one number each");
+  if (c.in(kOptimizerRate).count() != 1 || c.in(kOptimizerStep).count() != 1)
+    return c.fault("rate and step are one number each");
   Tensor in[4], out[3];
   for (size_t i = 0; i < states + 2; ++i) {
-    NNEX_ASSIGN(in[i], convert(c.in(kX + i), DType::f64));
+    NNEX_ASSIGN(in[i], convert(c.in(kOptimizerX + i), DType::f64));
     if (!(in[i].shape() == in[0].shape())) return c.fault("x and its state differ in shape");
   }
   for (size_t o = 0; o <= states; ++o) {
@@ -44,12 +52,14 @@ Status each_element(Call& c, size_t states, F next) {
     next(state, in[1].as<double>()[i]);
     for (size_t o = 0; o <= states; ++o) out[o].mutable_as<double>()[i] = state[o];
   }
-  for (size_t o = 0; o <= states; ++o) NNEX_TRY(put(c, o, out[o], c.in(kX).dtype(), in[0].shape()));
+  for (size_t o = 0; o <= states; ++o) NNEX_TRY(put(c, o, out[o], c.in(kOptimizerX).dtype(), in[0].shape()));
   return {};
 }
 
-double rate_of(const Call& c) { return c.in(kRate).count() ? real_at(c.in(kRate), 0) : 0; }
-double step_of(const Call& c) { return c.in(kStep).count() ? static_cast<double>(int_at(c.in(kStep), 0)) : 0; }
+double rate_of(const Call& c) { return c.in(kOptimizerRate).count() ? real_at(c.in(kOptimizerRate), 0) : 0; }
+double step_of(const Call& c) {
+  return c.in(kOptimizerStep).count() ? static_cast<double>(int_at(c.in(kOptimizerStep), 0)) : 0;
+}
 
 /// h' = h + g^2; x' = x - r g / (sqrt(h') + epsilon), r = rate / (1 + step decay), g = gradient + norm x.
 Status run_adagrad(Call& c) {

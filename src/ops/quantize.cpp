@@ -100,16 +100,16 @@ Status check_granularity(InferCall& c, size_t scale, size_t zero, int64_t axis, 
 
 // ---- Quantise
 
-enum : size_t { kX, kScale, kZero };
+enum : size_t { kQuantizeX, kQuantizeScale, kQuantizeZero };
 
 Status infer_quantize(InferCall& c) {
   const auto& a = c.attr<QuantizeAttrs>();
-  DType type = c.has(kZero) ? c.dtype(kZero) : a.result.value_or(DType::u8);
-  if (c.has(kZero) && type == DType::none) type = a.result.value_or(DType::none);
+  DType type = c.has(kQuantizeZero) ? c.dtype(kQuantizeZero) : a.result.value_or(DType::u8);
+  if (c.has(kQuantizeZero) && type == DType::none) type = a.result.value_or(DType::none);
   if (a.result && type != DType::none && type != *a.result)
     return c.error("result is {}, zero has elements of type {}; needed the same", name(*a.result), name(type));
   if (type != DType::none && !((kI | kQ) & only(type))) return c.error("result {} is no storage type", name(type));
-  NNEX_TRY(check_granularity(c, kScale, kZero, a.axis, a.block_size));
+  NNEX_TRY(check_granularity(c, kQuantizeScale, kQuantizeZero, a.axis, a.block_size));
   c.result(0, type, c.dims(0));
   return {};
 }
@@ -128,18 +128,18 @@ double half_even(double x) { return std::nearbyint(x); }
 Status run_quantize(Call& c) {
   const auto& a = c.attr<QuantizeAttrs>();
   Tensor& out = c.out(0);
-  const DType type = out.dtype(), scale_type = c.in(kScale).dtype();
+  const DType type = out.dtype(), scale_type = c.in(kQuantizeScale).dtype();
   const DType precision = a.precision.value_or(is_float(scale_type) ? scale_type : DType::f32);
   const bool wide = precision == DType::f64;
-  auto blocks = blocks_of(c.op().name, c.shape(kX), c.shape(kScale), a.axis, a.block_size);
+  auto blocks = blocks_of(c.op().name, c.shape(kQuantizeX), c.shape(kQuantizeScale), a.axis, a.block_size);
   if (!blocks.ok()) return c.fault("{}", blocks.error().message());
-  NNEX_ASSIGN(Tensor x, writable(c.in(kX), DType::f64));
-  NNEX_ASSIGN(Tensor scale, convert(c.in(kScale), DType::f64));
-  std::vector<double> zeros = c.has(kZero) ? reals_of(c.in(kZero)) : std::vector<double>(1);
+  NNEX_ASSIGN(Tensor x, writable(c.in(kQuantizeX), DType::f64));
+  NNEX_ASSIGN(Tensor scale, convert(c.in(kQuantizeScale), DType::f64));
+  std::vector<double> zeros = c.has(kQuantizeZero) ? reals_of(c.in(kQuantizeZero)) : std::vector<double>(1);
   auto from = x.mutable_as<double>();
   auto scales = scale.as<double>();
   const IntRange range = int_range(type);
-  each_stretch(c.shape(kX), c.shape(kScale), *blocks, [&](int64_t at, int64_t n, int64_t s) {
+  each_stretch(c.shape(kQuantizeX), c.shape(kQuantizeScale), *blocks, [&](int64_t at, int64_t n, int64_t s) {
     const double by = scales[static_cast<size_t>(s)];
     const double zero = zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(s)];
     for (int64_t i = at; i < at + n; ++i) {
@@ -166,10 +166,11 @@ Status run_quantize(Call& c) {
 
 Status infer_dequantize(InferCall& c) {
   const auto& a = c.attr<DequantizeAttrs>();
-  const DType type =
-      a.result.value_or(is_float(c.dtype(kScale)) || c.dtype(kScale) == DType::none ? c.dtype(kScale) : DType::f32);
+  const DType type = a.result.value_or(is_float(c.dtype(kQuantizeScale)) || c.dtype(kQuantizeScale) == DType::none
+                                           ? c.dtype(kQuantizeScale)
+                                           : DType::f32);
   if (type != DType::none && !is_float(type)) return c.error("result is {}; needed a float type", name(type));
-  NNEX_TRY(check_granularity(c, kScale, kZero, a.axis, a.block_size));
+  NNEX_TRY(check_granularity(c, kQuantizeScale, kQuantizeZero, a.axis, a.block_size));
   c.result(0, type, c.dims(0));
   return {};
 }
@@ -178,7 +179,7 @@ Status infer_dequantize(InferCall& c) {
 template <class T>
 void scaled(const Call& c, const Blocks& blocks, std::span<const double> x, std::span<const double> scales,
             std::span<const double> zeros, std::span<T> y) {
-  each_stretch(c.shape(kX), c.shape(kScale), blocks, [&](int64_t at, int64_t n, int64_t s) {
+  each_stretch(c.shape(kQuantizeX), c.shape(kQuantizeScale), blocks, [&](int64_t at, int64_t n, int64_t s) {
     const T by = static_cast<T>(scales[static_cast<size_t>(s)]);
     const double zero = zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(s)];
     for (int64_t i = at; i < at + n; ++i)
@@ -189,11 +190,11 @@ void scaled(const Call& c, const Blocks& blocks, std::span<const double> x, std:
 Status run_dequantize(Call& c) {
   const auto& a = c.attr<DequantizeAttrs>();
   Tensor& out = c.out(0);
-  auto blocks = blocks_of(c.op().name, c.shape(kX), c.shape(kScale), a.axis, a.block_size);
+  auto blocks = blocks_of(c.op().name, c.shape(kQuantizeX), c.shape(kQuantizeScale), a.axis, a.block_size);
   if (!blocks.ok()) return c.fault("{}", blocks.error().message());
-  NNEX_ASSIGN(Tensor x, convert(c.in(kX), DType::f64));
-  NNEX_ASSIGN(Tensor scale, convert(c.in(kScale), DType::f64));
-  std::vector<double> zeros = c.has(kZero) ? reals_of(c.in(kZero)) : std::vector<double>(1);
+  NNEX_ASSIGN(Tensor x, convert(c.in(kQuantizeX), DType::f64));
+  NNEX_ASSIGN(Tensor scale, convert(c.in(kQuantizeScale), DType::f64));
+  std::vector<double> zeros = c.has(kQuantizeZero) ? reals_of(c.in(kQuantizeZero)) : std::vector<double>(1);
   if (out.dtype() == DType::f64) {
     scaled(c, *blocks, x.as<double>(), scale.as<double>(), zeros, out.mutable_as<double>());
     return {};

@@ -14,7 +14,7 @@
 namespace nnex {
 namespace {
 
-enum : size_t { kX, kRoi, kScales, kSizes };
+enum : size_t { kResizeX, kResizeRoi, kResizeScales, kResizeSizes };
 
 /// An optional list that may also be absent by having no elements.
 bool given(const InferCall& c, size_t i) {
@@ -37,12 +37,12 @@ Drivers drivers_of(InferCall& c) {
     else
       d.known = false;
   };
-  if (a.transform == Transform::tf_crop_and_resize && given(c, kRoi)) reals(kRoi, d.roi);
-  if (given(c, kSizes)) {
-    d.sizes = c.values(kSizes);
+  if (a.transform == Transform::tf_crop_and_resize && given(c, kResizeRoi)) reals(kResizeRoi, d.roi);
+  if (given(c, kResizeSizes)) {
+    d.sizes = c.values(kResizeSizes);
     d.known &= d.sizes.has_value();
-  } else if (given(c, kScales)) {
-    reals(kScales, d.scales);
+  } else if (given(c, kResizeScales)) {
+    reals(kResizeScales, d.scales);
   }
   return d;
 }
@@ -81,12 +81,12 @@ Status infer_formulas(InferCall& c, const Drivers& d, const Ints& axes, Dims out
 
 Status infer_resize(InferCall& c) {
   const auto& a = c.attr<ResizeAttrs>();
-  if (!c.dims(kX)) {
+  if (!c.dims(kResizeX)) {
     c.result(0, MaybeDims{});
     return {};
   }
-  if (!given(c, kScales) && !given(c, kSizes)) return c.error("neither scales nor sizes are given");
-  const Dims& x = *c.dims(kX);
+  if (!given(c, kResizeScales) && !given(c, kResizeSizes)) return c.error("neither scales nor sizes are given");
+  const Dims& x = *c.dims(kResizeX);
   const auto rank = static_cast<int64_t>(x.size());
   NNEX_ASSIGN(Ints axes, positive_axes(c, a.axes, rank));
   if (a.axes.empty())
@@ -205,14 +205,14 @@ void extrapolate(Tensor& y, const std::vector<ResizeTaps>& taps, const Tensor& v
 Status run_resize(Call& c) {
   const auto& a = c.attr<ResizeAttrs>();
   const auto reals = [&](size_t i) { return c.has(i) ? reals_of(c.in(i)) : Reals{}; };
-  auto targets =
-      resize_targets(a, c.shape(kX), reals(kRoi), reals(kScales), c.has(kSizes) ? ints_of(c.in(kSizes)) : Ints{});
+  auto targets = resize_targets(a, c.shape(kResizeX), reals(kResizeRoi), reals(kResizeScales),
+                                c.has(kResizeSizes) ? ints_of(c.in(kResizeSizes)) : Ints{});
   if (!targets.ok() && targets.error().code() == Code::limit) return std::move(targets).error();
   if (!targets.ok()) return c.fault("{}", targets.error().message());
-  Shape shape = c.shape(kX);
+  Shape shape = c.shape(kResizeX);
   for (size_t i = 0; i < targets->size(); ++i) shape.set(static_cast<int64_t>(i), (*targets)[i].out);
   if (!shape.checked_count()) return Error(Code::limit, fmt::format("resize: extents {} are too large", shape.text()));
-  const DType type = c.in(kX).dtype();
+  const DType type = c.in(kResizeX).dtype();
   NNEX_ASSIGN(Tensor * y, c.make(0, type, shape));
   if (y->count() == 0) return {};
   std::vector<ResizeTaps> taps;
@@ -223,7 +223,8 @@ Status run_resize(Call& c) {
     outside |= !t->outside.empty();
     taps.push_back(std::move(t).value());
   }
-  NNEX_ASSIGN(Tensor made, a.mode == ResizeMode::nearest ? moved(c.in(kX), taps) : interpolated(c.in(kX), taps));
+  NNEX_ASSIGN(Tensor made,
+              a.mode == ResizeMode::nearest ? moved(c.in(kResizeX), taps) : interpolated(c.in(kResizeX), taps));
   std::memcpy(y->mutable_data(), made.data(), static_cast<size_t>(made.bytes()));
   if (outside) {
     NNEX_ASSIGN(Tensor value, convert(Tensor::scalar<double>(a.extrapolate), type));

@@ -66,7 +66,7 @@ int64_t whole(double x) {
 Status infer_roi_pool(InferCall& c) { return infer_roi(c, c.attr<RoiPoolAttrs>().output_size); }
 
 /// Elements [begin, end) of an axis of n that cell i of p takes from a region.
-std::pair<int64_t, int64_t> cell(const RoiPoolAttrs& a, double from, double to, int64_t i, int64_t p, int64_t n) {
+std::pair<int64_t, int64_t> cell_of(const RoiPoolAttrs& a, double from, double to, int64_t i, int64_t p, int64_t n) {
   const int64_t first = whole(std::round(from)), last = whole(std::round(to));
   const int64_t r = std::max<int64_t>(last - first + (a.inclusive ? 1 : 0), a.inclusive ? 1 : 0);
   int64_t begin = first, end = first;
@@ -113,8 +113,8 @@ struct RoiPool {
       for (int64_t k = 0; k < n; ++k) {
         int64_t rest = k;
         for (size_t i = spatial; i-- > 0; rest /= a.output_size[i])
-          box[i] = cell(a, static_cast<double>(region[i]), static_cast<double>(region[i + spatial]),
-                        rest % a.output_size[i], a.output_size[i], s[static_cast<int64_t>(i) + 2]);
+          box[i] = cell_of(a, static_cast<double>(region[i]), static_cast<double>(region[i + spatial]),
+                           rest % a.output_size[i], a.output_size[i], s[static_cast<int64_t>(i) + 2]);
         for (int64_t ch = 0; ch < channels; ++ch)
           y[ch * n + k] = reduce(x + image * strides[0] + ch * strides[1], box, strides);
       }

@@ -10,7 +10,7 @@
 namespace nnex {
 namespace {
 
-enum Port : size_t { kX, kCos, kSin, kPosition };
+enum RotaryPort : size_t { kRotaryX, kRotaryCos, kRotarySin, kRotaryPosition };
 
 Status need_even(const InferCall& c, const RotaryAttrs& a, const Dim& depth) {
   if (a.rotary_dim < 0 || a.rotary_dim % 2 != 0)
@@ -24,32 +24,32 @@ Status need_even(const InferCall& c, const RotaryAttrs& a, const Dim& depth) {
 
 /// cos and sin: [batch, positions, pairs], or [places, pairs] looked up by position.
 Status check_tables(InferCall& c, const Dim& batch, const Dim& positions, const Dim& pairs) {
-  for (size_t i : {kCos, kSin}) {
-    NNEX_TRY(need_rank(c, i, c.has(kPosition) ? 2 : 3));
+  for (size_t i : {kRotaryCos, kRotarySin}) {
+    NNEX_TRY(need_rank(c, i, c.has(kRotaryPosition) ? 2 : 3));
     if (!c.dims(i)) continue;
     const std::string_view name = c.op().inputs[i].name;
     const Dims& d = *c.dims(i);
     NNEX_TRY(meet(c, d.back(), pairs, fmt::format("numbers a position of {}", name)));
-    if (c.has(kPosition)) continue;
+    if (c.has(kRotaryPosition)) continue;
     NNEX_TRY(meet(c, d[0], batch, fmt::format("batches of {}", name)));
     NNEX_TRY(meet(c, d[1], positions, fmt::format("positions of {}", name)));
   }
-  if (c.has(kPosition) && c.dims(kCos) && c.dims(kSin))
-    NNEX_TRY(meet(c, (*c.dims(kSin))[0], (*c.dims(kCos))[0], "places of sin"));
-  if (!c.has(kPosition)) return {};
-  NNEX_TRY(need_rank(c, kPosition, 2));
-  if (!c.dims(kPosition)) return {};
-  NNEX_TRY(meet(c, (*c.dims(kPosition))[0], batch, "batches of position"));
-  NNEX_TRY(meet(c, (*c.dims(kPosition))[1], positions, "positions of position"));
+  if (c.has(kRotaryPosition) && c.dims(kRotaryCos) && c.dims(kRotarySin))
+    NNEX_TRY(meet(c, (*c.dims(kRotarySin))[0], (*c.dims(kRotaryCos))[0], "places of sin"));
+  if (!c.has(kRotaryPosition)) return {};
+  NNEX_TRY(need_rank(c, kRotaryPosition, 2));
+  if (!c.dims(kRotaryPosition)) return {};
+  NNEX_TRY(meet(c, (*c.dims(kRotaryPosition))[0], batch, "batches of position"));
+  NNEX_TRY(meet(c, (*c.dims(kRotaryPosition))[1], positions, "positions of position"));
   return {};
 }
 
 /// y as x.
 Status infer_rotary(InferCall& c) {
   const auto& a = c.attr<RotaryAttrs>();
-  if (auto rank = c.rank(kX)) {
+  if (auto rank = c.rank(kRotaryX)) {
     if (*rank != 3 && *rank != 4) return c.error("x has {} axes; needed 3 or 4", *rank);
-    const Dims& x = *c.dims(kX);
+    const Dims& x = *c.dims(kRotaryX);
     Dim depth = x.back();
     if (*rank == 3) {
       if (a.heads <= 0) return c.error("x has 3 axes: heads is required; found {}", a.heads);
@@ -79,23 +79,24 @@ void turn(const RotaryAttrs& a, const T* x, const T* cos, const T* sin, T* y, in
 template <class T>
 Status run_rotary(Call& c) {
   const auto& a = c.attr<RotaryAttrs>();
-  const Shape& shape = c.shape(kX);
+  const Shape& shape = c.shape(kRotaryX);
   const bool side_by_side = shape.rank() == 3;
   const int64_t batch = shape[0], heads = side_by_side ? a.heads : shape[1], positions = shape[side_by_side ? 1 : 2];
   const int64_t depth = side_by_side ? shape[2] / heads : shape[3];
-  const int64_t pairs = (a.rotary_dim ? a.rotary_dim : depth) / 2, places = c.shape(kCos)[0];
-  const T* const x = c.in<T>(kX).data();
+  const int64_t pairs = (a.rotary_dim ? a.rotary_dim : depth) / 2, places = c.shape(kRotaryCos)[0];
+  const T* const x = c.in<T>(kRotaryX).data();
   T* const y = c.out<T>(0).data();
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < positions; ++i) {
       int64_t row = b * positions + i;
-      if (c.has(kPosition)) {
-        const int64_t given = c.in<int64_t>(kPosition)[static_cast<size_t>(row)];
+      if (c.has(kRotaryPosition)) {
+        const int64_t given = c.in<int64_t>(kRotaryPosition)[static_cast<size_t>(row)];
         if (given < -places || given >= places)
           return c.fault("position {} is outside [{}, {}]", given, -places, places - 1);
         row = given < 0 ? given + places : given;
       }
-      const T *const cos = c.in<T>(kCos).data() + row * pairs, *const sin = c.in<T>(kSin).data() + row * pairs;
+      const T *const cos = c.in<T>(kRotaryCos).data() + row * pairs, *const sin =
+                                                                         c.in<T>(kRotarySin).data() + row * pairs;
       for (int64_t h = 0; h < heads; ++h) {
         const int64_t at = side_by_side ? (b * positions + i) * heads + h : (b * heads + h) * positions + i;
         turn(a, x + at * depth, cos, sin, y + at * depth, pairs, depth);

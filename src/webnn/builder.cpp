@@ -101,7 +101,7 @@ void describe(Blueprint& b, const NamedOperands& outputs) {
   }
 }
 
-Status check_outputs(const BuilderState& builder, const NamedOperands& outputs) {
+Status check_named_outputs(const BuilderState& builder, const NamedOperands& outputs) {
   if (outputs.empty()) return type_error("build: found no outputs; needed at least one");
   for (const auto& [name, operand] : outputs) {
     if (name.empty()) return type_error("build: an output has an empty name");
@@ -115,7 +115,7 @@ Status check_outputs(const BuilderState& builder, const NamedOperands& outputs) 
   return {};
 }
 
-Future<Graph> rejected(Error error) {
+Future<Graph> rejected_graph(Error error) {
   Promise<Graph> promise;
   promise.settle(std::move(error));
   return promise.future();
@@ -209,8 +209,8 @@ Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
 }
 
 Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
-  if (Status s = usable(state_); !s.ok()) return rejected(std::move(s).error());
-  if (Status s = check_outputs(*state_, outputs); !s.ok()) return rejected(std::move(s).error());
+  if (Status s = usable(state_); !s.ok()) return rejected_graph(std::move(s).error());
+  if (Status s = check_named_outputs(*state_, outputs); !s.ok()) return rejected_graph(std::move(s).error());
   state_->built = true;
   auto plan = std::make_shared<Blueprint>();
   plan->graph = std::move(state_->graph);
@@ -223,9 +223,10 @@ Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
   for (const auto& [name, operand] : outputs)
     if (taken.insert(operand.state()->value).second) results.push_back(operand.state()->value);
   plan->graph.set_results(kMain, std::move(results));
-  if (nnex::Status s = prune(plan->graph); !s.ok()) return rejected(from_engine(ErrorKind::OperationError, s.error()));
+  if (nnex::Status s = prune(plan->graph); !s.ok())
+    return rejected_graph(from_engine(ErrorKind::OperationError, s.error()));
   if (const std::string name = repeated_input(plan->graph); !name.empty())
-    return rejected(type_error(fmt::format("build: two inputs have the name '{}'", name)));
+    return rejected_graph(type_error(fmt::format("build: two inputs have the name '{}'", name)));
   describe(*plan, outputs);
 
   Promise<Graph> promise;

@@ -366,7 +366,7 @@ void GraphCore::run(const std::vector<std::shared_ptr<TensorMemory>>& tensors) {
   if (!session || context->lost.load(std::memory_order_acquire)) return;
   for (const auto& t : tensors)
     if (t->gone) return;  // destroyed on another thread while this was being queued
-  for (size_t i = 0; i < input_of.size(); ++i) in[input_of[i]] = Value(tensors[i]->bytes);
+  for (size_t i = 0; i < input_of.size(); ++i) in[input_of[i]] = nnex::Value(tensors[i]->bytes);
   const auto* outputs = tensors.data() + input_of.size();
   for (size_t i = 0; i < output_of.size(); ++i) out[output_of[i]] = outputs[i]->bytes;
   const nnex::Status ran = session->run_into(in, out);
@@ -375,7 +375,7 @@ void GraphCore::run(const std::vector<std::shared_ptr<TensorMemory>>& tensors) {
     if (outputs[i]->bytes.data() != made.data())
       std::memcpy(outputs[i]->bytes.mutable_data(), made.data(), static_cast<size_t>(made.bytes()));
   }
-  for (Value& v : in) v = Value();
+  for (nnex::Value& v : in) v = nnex::Value();
   for (nnex::Tensor& t : out) t = nnex::Tensor();
   if (ran.ok()) return;
   auto self = context;

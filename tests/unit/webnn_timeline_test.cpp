@@ -86,7 +86,8 @@ TEST(WebnnTimeline, TenThousandQueuedKeepOrderAndBytes) {
   for (size_t i = 0; i < reads.size(); ++i) ASSERT_EQ(number(reads[i].get()), wanted[i]) << i;
 }
 
-/// The best of many tries, since a busy machine has slow ones. Under a sanitizer the time says nothing of the library: the calls are made, not judged.
+/// The best of many tries, since a busy machine has slow ones. Under a sanitizer the time says nothing of the library:
+/// the calls are made, not judged.
 TEST(WebnnTimeline, AQueuedAddTakesNoTenMicroseconds) {
   const double limit = test::share() > 1 ? std::numeric_limits<double>::infinity() : 10.0;
   const Context context = context_of();

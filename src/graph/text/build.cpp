@@ -9,13 +9,7 @@
 namespace nnex::graph_text {
 namespace {
 
-using K = Item::Kind;
-
-/// "_12": the name a dump gives to a value that has none.
-bool stands_for_no_name(std::string_view name) {
-  return name.size() > 1 && name[0] == '_' &&
-         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+using ItemKind = Item::Kind;
 
 constexpr uint16_t kDeepestArray = 32;
 /// Of arguments by position.
@@ -54,7 +48,7 @@ Status TextBuilder::run(std::span<const Assignment> assignments) {
   for (const Assignment& a : assignments) {
     const bool several = a.left.kind == Target::Kind::array || a.left.kind == Target::Kind::tuple;
     NNEX_ASSIGN(Item value, evaluate(a.right, several ? a.left.items.size() : 1));
-    if (several && value.kind == K::value) value = Item::list({value});
+    if (several && value.kind == ItemKind::value) value = Item::list({value});
     NNEX_TRY(assign(a.left, value));
   }
   return {};
@@ -62,14 +56,14 @@ Status TextBuilder::run(std::span<const Assignment> assignments) {
 
 Status TextBuilder::assign(const Target& to, const Item& item) {
   if (to.kind == Target::Kind::none) {
-    if (item.kind != K::value) return {};
+    if (item.kind != ItemKind::value) return {};
     const ValueDef& v = graph_[item.value];
     if (v.maker.valid() && v.uses.empty()) graph_.drop_output(v.maker, v.output);
     return {};
   }
   if (to.kind == Target::Kind::name) {
     // In dumps "w = f32[2](1.0, 2.0);" makes a constant.
-    const bool constant = names_ && item.kind == K::tensor;
+    const bool constant = names_ && item.kind == ItemKind::tensor;
     Item held = constant ? Item::of(graph_.add_constant(*item.tensor)) : item;
     if (constant) types_.grow();
     NNEX_TRY(name_value(to, held));
@@ -77,7 +71,7 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
       return error(to.at, fmt::format("'{}' is assigned twice", to.name));
     return {};
   }
-  if (item.kind != K::array && item.kind != K::tuple)
+  if (item.kind != ItemKind::array && item.kind != ItemKind::tuple)
     return error(to.at, fmt::format("found {}; needed {} values", item.text_of(), to.items.size()));
   if (item.items.size() != to.items.size())
     return error(to.at, fmt::format("found {} values; needed {}", item.items.size(), to.items.size()));
@@ -118,7 +112,7 @@ Status TextBuilder::graph_text(const GraphText& text) {
   for (const Target& r : text.results) {
     const Item* item = r.kind == Target::Kind::name ? scopes_.find(std::string(r.name)) : nullptr;
     if (!item) return error(r.at, fmt::format("nothing is called '{}'", r.name));
-    if (item->kind != K::value)
+    if (item->kind != ItemKind::value)
       return error(r.at, fmt::format("result '{}' is {}; needed a value", r.name, item->text_of()));
     results.push_back(item->value);
   }
@@ -182,12 +176,12 @@ Result<Item> TextBuilder::value_of(const Expr& e, size_t outputs) {
         NNEX_ASSIGN(Item item, evaluate(i));
         items.push_back(std::move(item));
       }
-      return Item::list(std::move(items), e.kind == Expr::Kind::array ? K::array : K::tuple);
+      return Item::list(std::move(items), e.kind == Expr::Kind::array ? ItemKind::array : ItemKind::tuple);
     }
     case Expr::Kind::tensor:
     case Expr::Kind::block: {
       Item item;
-      item.kind = e.kind == Expr::Kind::tensor ? K::tensor : K::block;
+      item.kind = e.kind == Expr::Kind::tensor ? ItemKind::tensor : ItemKind::block;
       if (e.kind == Expr::Kind::tensor)
         item.tensor = std::make_shared<const Tensor>(*e.tensor);
       else
@@ -221,7 +215,7 @@ Result<Item> TextBuilder::value_of(const Expr& e, size_t outputs) {
 
 Result<Item> TextBuilder::unary_of(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  if (x.kind != K::value) return placed(unary(e.op, x), e.at);
+  if (x.kind != ItemKind::value) return placed(unary(e.op, x), e.at);
   if (e.op == Tok::plus) return x;
   return node(op(operation_of(e.op, true)), kNoNames.first<1>(), {std::move(x)}, e.at, 1);
 }
@@ -229,7 +223,7 @@ Result<Item> TextBuilder::unary_of(const Expr& e) {
 Result<Item> TextBuilder::binary_of(const Expr& e) {
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   NNEX_ASSIGN(Item y, evaluate(e.items[1]));
-  if (x.kind != K::value && y.kind != K::value) return placed(binary(e.op, x, y), e.at);
+  if (x.kind != ItemKind::value && y.kind != ItemKind::value) return placed(binary(e.op, x, y), e.at);
   const std::string_view name = operation_of(e.op, false);
   if (name.empty()) return error(e.at, "'in' does not take a value of the graph");
   return node(op(name), kNoNames.first<2>(), {std::move(x), std::move(y)}, e.at, 1);
@@ -238,8 +232,8 @@ Result<Item> TextBuilder::binary_of(const Expr& e) {
 /// Only the chosen side is evaluated; on a condition that a run computes it is a select.
 Result<Item> TextBuilder::choice(const Expr& e) {
   NNEX_ASSIGN(Item condition, evaluate(e.items[1]));
-  if (condition.kind == K::boolean) return evaluate(e.items[condition.integer ? 0 : 2]);
-  if (condition.kind != K::value)
+  if (condition.kind == ItemKind::boolean) return evaluate(e.items[condition.integer ? 0 : 2]);
+  if (condition.kind != ItemKind::value)
     return error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of()));
   NNEX_ASSIGN(Item x, evaluate(e.items[0]));
   NNEX_ASSIGN(Item y, evaluate(e.items[2]));
@@ -250,7 +244,8 @@ Result<Item> TextBuilder::comprehension(const Expr& e) {
   std::vector<Item> over;
   for (size_t i = 0; i < e.names.size(); ++i) {
     NNEX_ASSIGN(Item x, evaluate(e.items[i]));
-    if (x.kind != K::array) return error(e.items[i].at, fmt::format("a loop over {}; needed an array", x.text_of()));
+    if (x.kind != ItemKind::array)
+      return error(e.items[i].at, fmt::format("a loop over {}; needed an array", x.text_of()));
     if (!over.empty() && x.items.size() != over[0].items.size())
       return error(e.items[i].at,
                    fmt::format("a loop over arrays of {} and {} items", over[0].items.size(), x.items.size()));
@@ -275,7 +270,7 @@ Status TextBuilder::unroll(const Expr& e, const std::vector<Item>& over, std::ve
         return error(e.at, fmt::format("'{}' stands for two loops", e.names[k]));
     if (condition.kind != Expr::Kind::none) {
       NNEX_ASSIGN(Item c, evaluate(condition));
-      if (c.kind != K::boolean) return error(condition.at, fmt::format("the condition is {}", c.text_of()));
+      if (c.kind != ItemKind::boolean) return error(condition.at, fmt::format("the condition is {}", c.text_of()));
       if (!c.integer) continue;
     }
     NNEX_ASSIGN(Item item, evaluate(value));
@@ -312,13 +307,14 @@ Result<Item> TextBuilder::sparse(const Expr& e) {
   SparseTensor t;
   for (size_t i = 0; i < 2; ++i) {
     NNEX_ASSIGN(Item item, evaluate(e.items[i]));
-    if (item.kind != K::tensor) return error(e.items[i].at, fmt::format("found {}; needed a tensor", item.text_of()));
+    if (item.kind != ItemKind::tensor)
+      return error(e.items[i].at, fmt::format("found {}; needed a tensor", item.text_of()));
     (i == 0 ? t.values : t.indices) = *item.tensor;
   }
   NNEX_ASSIGN(Item extents, evaluate(e.items[2]));
   std::vector<int64_t> shape;
   for (const Item& i : extents.items) {
-    if (i.kind != K::integer || i.integer < 0) return error(e.items[2].at, "extents are integers, at least 0");
+    if (i.kind != ItemKind::integer || i.integer < 0) return error(e.items[2].at, "extents are integers, at least 0");
     shape.push_back(i.integer);
   }
   t.shape = Shape(shape);
@@ -333,8 +329,9 @@ Result<Item> TextBuilder::port_word(const Expr& e) {
     return error(e.at, fmt::format("{} takes the name of a port", e.text));
   const Item* item = scopes_.find(std::string(e.items[0].text));
   if (!item) return error(e.at, fmt::format("no port is called '{}'", e.items[0].text));
-  if (e.text == "given") return Item::boolean(item->kind != K::none);
-  if (item->kind != K::value) return error(e.at, fmt::format("{}({}): it is not given", e.text, e.items[0].text));
+  if (e.text == "given") return Item::boolean(item->kind != ItemKind::none);
+  if (item->kind != ItemKind::value)
+    return error(e.at, fmt::format("{}({}): it is not given", e.text, e.items[0].text));
   const Type& t = types_.type(item->value);
   if (e.text == "dtype") return Item::of(std::string(name(t.dtype)));
   if (!t.dims) return error(e.at, fmt::format("rank({}): it is not known", e.items[0].text), Code::unsupported);
@@ -342,7 +339,7 @@ Result<Item> TextBuilder::port_word(const Expr& e) {
 }
 
 Result<Item> TextBuilder::shape_of(const Expr& e, const Item& x) {
-  if (x.kind != K::value) return error(e.at, fmt::format("shape_of does not take {}", x.text_of()));
+  if (x.kind != ItemKind::value) return error(e.at, fmt::format("shape_of does not take {}", x.text_of()));
   auto shape = concrete(types_.type(x.value));
   if (!shape)
     return error(e.at, fmt::format("the extents {} are no numbers", types_.type(x.value).text()), Code::unsupported);
@@ -385,7 +382,7 @@ Result<Item> TextBuilder::call_fragment(const Expr& e, const FragmentText& f) {
   scopes_.restore(std::move(hidden));
   names_ = named;
   NNEX_TRY(std::move(s));
-  return results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), K::tuple);
+  return results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), ItemKind::tuple);
 }
 
 // ---- Texts as graphs

@@ -276,6 +276,11 @@ void Lexer::string(Token& out) {
   if (odd && kind_ == TextKind::document) fault(out.at, "L3", "the string has characters that are not printable ASCII");
 }
 
+bool stands_for_no_name(std::string_view name) {
+  return name.size() > 1 && name[0] == '_' &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 bool unescape(std::string_view s, std::string& out) {
   out.clear();
   for (size_t i = 0; i < s.size(); ++i) {

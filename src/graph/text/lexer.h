@@ -197,6 +197,8 @@ class Lexer {
   const PlaceMap* places_ = nullptr;
 };
 
+/// "_12": the name a dump gives to a value that has none.
+bool stands_for_no_name(std::string_view name);
 /// What a string token means: \', \", \\ and, in dumps, \xNN for bytes that are not printable. False for other escapes.
 bool unescape(std::string_view between_quotes, std::string& out);
 /// The text as a string literal in single quotes.

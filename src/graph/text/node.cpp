@@ -9,7 +9,7 @@
 namespace nnex::graph_text {
 namespace {
 
-using K = Item::Kind;
+using ItemKind = Item::Kind;
 
 bool is_variadic(const OpDef& op) {
   return op.inputs.size() > 0 && op.inputs[op.inputs.size() - 1].arity == Arity::variadic;
@@ -65,7 +65,7 @@ Result<Item> TextBuilder::outputs_of(NodeId id, Position at) {
   std::vector<Item> out;
   for (ValueId v : graph_[id].out) out.push_back(Item::of(v));
   if (out.size() == 1) return std::move(out[0]);
-  return Item::list(std::move(out), K::tuple);
+  return Item::list(std::move(out), ItemKind::tuple);
 }
 
 /// One argument to the port, block or attribute that has its name or position.
@@ -81,21 +81,21 @@ Status TextBuilder::sort_argument(const OpDef& op, std::string_view name, size_t
     Item& at = to.ports[static_cast<size_t>(port)];
     if (op.inputs[static_cast<size_t>(port)].arity == Arity::variadic) {
       std::vector<Item> all = std::move(at.items);
-      if (item.kind == K::array || item.kind == K::tuple)
+      if (item.kind == ItemKind::array || item.kind == ItemKind::tuple)
         all.insert(all.end(), item.items.begin(), item.items.end());
       else
         all.push_back(std::move(item));
       at = Item::list(std::move(all));
       return {};
     }
-    if (at.kind != K::none)
+    if (at.kind != ItemKind::none)
       return error(to.at, fmt::format("{}: '{}' is given twice", op.name, op.inputs[static_cast<size_t>(port)].name));
     at = std::move(item);
     return {};
   }
   for (size_t b = 0; b < op.blocks.size(); ++b) {
     if (op.blocks[b] != name) continue;
-    if (item.kind != K::block)
+    if (item.kind != ItemKind::block)
       return error(to.at, fmt::format("{}: '{}' is {}; needed a block", op.name, name, item.text_of()));
     if (to.blocks[b].valid()) return error(to.at, fmt::format("{}: '{}' is given twice", op.name, name));
     NNEX_ASSIGN(to.blocks[b], block(*item.block));
@@ -131,7 +131,7 @@ Result<std::vector<ValueId>> TextBuilder::inputs(const OpDef& op, const Argument
       }
       break;
     }
-    if (item.kind == K::none && port.arity == Arity::one)
+    if (item.kind == ItemKind::none && port.arity == Arity::one)
       return error(args.at, fmt::format("{} needs input '{}'", op.name, port.name));
     NNEX_ASSIGN(ValueId v, input(op, port, item, args));
     in.push_back(v);
@@ -142,13 +142,13 @@ Result<std::vector<ValueId>> TextBuilder::inputs(const OpDef& op, const Argument
 }
 
 Result<ValueId> TextBuilder::input(const OpDef& op, const Port& port, const Item& item, const Arguments& args) {
-  if (item.kind == K::none) return ValueId{};
-  if (item.kind == K::value) return item.value;
-  if (item.kind == K::block)
+  if (item.kind == ItemKind::none) return ValueId{};
+  if (item.kind == ItemKind::value) return item.value;
+  if (item.kind == ItemKind::block)
     return error(args.at, fmt::format("{}: '{}' is a block; needed a value", op.name, port.name));
   if (item.has_value())
     return error(args.at, fmt::format("{}: '{}' is {}; needed one value", op.name, port.name, item.text_of()));
-  const DType type = item.kind == K::tensor ? item.tensor->dtype() : literal_type(op, port, item, args);
+  const DType type = item.kind == ItemKind::tensor ? item.tensor->dtype() : literal_type(op, port, item, args);
   auto t = tensor_of(item, type);
   if (!t.ok())
     return error(args.at, fmt::format("{}: '{}': {}", op.name, port.name, t.error().message()), t.error().code());
@@ -161,8 +161,8 @@ Result<ValueId> TextBuilder::input(const OpDef& op, const Port& port, const Item
 /// no fixed type, of the first tensor of its kind. Alone it is what it looks like.
 DType TextBuilder::literal_type(const OpDef& op, const Port& port, const Item& literal, const Arguments& args) const {
   auto type_of = [&](const Item& item) {
-    if (item.kind == K::tensor) return item.tensor->dtype();
-    return item.kind == K::value ? types_.type(item.value).dtype : DType::none;
+    if (item.kind == ItemKind::tensor) return item.tensor->dtype();
+    return item.kind == ItemKind::value ? types_.type(item.value).dtype : DType::none;
   };
   auto type_of_port = [&](size_t p) {
     if (op.inputs[p].arity != Arity::variadic) return type_of(args.ports[p]);
@@ -174,12 +174,12 @@ DType TextBuilder::literal_type(const OpDef& op, const Port& port, const Item& l
     if (group(op.inputs[p]) == group(port))
       if (DType d = type_of_port(p); d != DType::none) return d;
   const Item* leaf = &literal;
-  while (leaf->kind == K::array && !leaf->items.empty()) leaf = &leaf->items[0];
+  while (leaf->kind == ItemKind::array && !leaf->items.empty()) leaf = &leaf->items[0];
   for (int t = 1; t < kDTypes; ++t)
     if (port.type.allowed == only(static_cast<DType>(t))) return static_cast<DType>(t);
-  if (leaf->kind == K::boolean) return DType::boolean;
-  if (leaf->kind == K::string) return DType::str;
-  if (leaf->kind != K::real && port.type.allowed & kI64) return DType::i64;
+  if (leaf->kind == ItemKind::boolean) return DType::boolean;
+  if (leaf->kind == ItemKind::string) return DType::str;
+  if (leaf->kind != ItemKind::real && port.type.allowed & kI64) return DType::i64;
   for (size_t p = 0; p < op.inputs.size(); ++p)
     if (DType d = type_of_port(p); d != DType::none && (port.type.allowed & only(d)) && is_float(d)) return d;
   return DType::f32;
@@ -204,10 +204,10 @@ Result<Item> TextBuilder::call_custom(const Expr& e, size_t outputs) {
       custom->attrs.emplace_back(std::string(e.names[i]), std::move(value));
       continue;
     }
-    std::vector<Item> several = item.kind == K::array ? std::move(item.items) : std::vector<Item>{item};
+    std::vector<Item> several = item.kind == ItemKind::array ? std::move(item.items) : std::vector<Item>{item};
     for (Item& one : several) {
-      if (one.kind == K::tensor) one = Item::of(graph_.add_constant(*one.tensor));
-      if (one.kind != K::value && one.kind != K::none)
+      if (one.kind == ItemKind::tensor) one = Item::of(graph_.add_constant(*one.tensor));
+      if (one.kind != ItemKind::value && one.kind != ItemKind::none)
         return error(e.items[i].at, fmt::format("found {}; needed a value", one.text_of()));
       in.push_back(one.value);
     }

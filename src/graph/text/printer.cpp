@@ -20,11 +20,6 @@ bool reserved(std::string_view word) {
          dtype_named(word).has_value();
 }
 
-bool stands_for_no_name(std::string_view name) {
-  return name.size() > 1 && name[0] == '_' &&
-         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::string real_text(std::string s) { return s.find_first_of(".en") == std::string::npos ? s + ".0" : s; }
 
 std::string extents_text(const MaybeDims& dims) {

@@ -13,7 +13,7 @@
 namespace nnex::graph_text {
 namespace {
 
-using K = Item::Kind;
+using ItemKind = Item::Kind;
 
 constexpr size_t kMostItems = size_t{1} << 20;  ///< Of an array made by range_of or +.
 
@@ -23,17 +23,18 @@ Error misfit(std::string_view what, const Item& x) {
 
 bool equal(const Item& x, const Item& y) {
   if (x.is_number() && y.is_number())
-    return x.kind == K::integer && y.kind == K::integer ? x.integer == y.integer : x.number() == y.number();
+    return x.kind == ItemKind::integer && y.kind == ItemKind::integer ? x.integer == y.integer
+                                                                      : x.number() == y.number();
   if (x.kind != y.kind) return false;
   switch (x.kind) {
-    case K::none:
+    case ItemKind::none:
       return true;
-    case K::boolean:
+    case ItemKind::boolean:
       return x.integer == y.integer;
-    case K::string:
+    case ItemKind::string:
       return x.text == y.text;
-    case K::array:
-    case K::tuple:
+    case ItemKind::array:
+    case ItemKind::tuple:
       return x.items.size() == y.items.size() && std::equal(x.items.begin(), x.items.end(), y.items.begin(),
                                                             [](const Item& a, const Item& b) { return equal(a, b); });
     default:
@@ -50,7 +51,7 @@ int64_t integer_power(int64_t x, int64_t n) {
 }
 
 Result<Item> arithmetic(Tok op, const Item& x, const Item& y) {
-  if (x.kind == K::integer && y.kind == K::integer) {
+  if (x.kind == ItemKind::integer && y.kind == ItemKind::integer) {
     const int64_t a = x.integer, b = y.integer;
     switch (op) {
       case Tok::plus:
@@ -194,12 +195,12 @@ Item item_of(const AttrValue& v) {
     Item operator()(const Texts& x) const { return each(x); }
     Item operator()(const Pairs& x) const {
       std::vector<Item> out;
-      for (const auto& [a, b] : x) out.push_back(Item::list({Item::of(a), Item::of(b)}, K::tuple));
+      for (const auto& [a, b] : x) out.push_back(Item::list({Item::of(a), Item::of(b)}, ItemKind::tuple));
       return Item::list(std::move(out));
     }
     Item operator()(const Tensor& x) const {
       Item i;
-      i.kind = K::tensor, i.tensor = std::make_shared<const Tensor>(x);
+      i.kind = ItemKind::tensor, i.tensor = std::make_shared<const Tensor>(x);
       return i;
     }
   };
@@ -211,7 +212,7 @@ namespace {
 /// A list of integers, reals, strings or pairs.
 Result<AttrValue> attr_of_list(const Item& item) {
   const auto all = [&](auto is) { return std::all_of(item.items.begin(), item.items.end(), is); };
-  if (all([](const Item& i) { return i.kind == K::integer || i.kind == K::boolean; })) {
+  if (all([](const Item& i) { return i.kind == ItemKind::integer || i.kind == ItemKind::boolean; })) {
     Ints out;
     for (const Item& i : item.items) out.push_back(i.integer);
     return AttrValue(std::move(out));
@@ -221,14 +222,14 @@ Result<AttrValue> attr_of_list(const Item& item) {
     for (const Item& i : item.items) out.push_back(i.number());
     return AttrValue(std::move(out));
   }
-  if (all([](const Item& i) { return i.kind == K::string; })) {
+  if (all([](const Item& i) { return i.kind == ItemKind::string; })) {
     Texts out;
     for (const Item& i : item.items) out.push_back(i.text);
     return AttrValue(std::move(out));
   }
   if (all([](const Item& i) {
-        return i.kind == K::tuple && i.items.size() == 2 && i.items[0].kind == K::integer &&
-               i.items[1].kind == K::integer;
+        return i.kind == ItemKind::tuple && i.items.size() == 2 && i.items[0].kind == ItemKind::integer &&
+               i.items[1].kind == ItemKind::integer;
       })) {
     Pairs out;
     for (const Item& i : item.items) out.emplace_back(i.items[0].integer, i.items[1].integer);
@@ -241,20 +242,20 @@ Result<AttrValue> attr_of_list(const Item& item) {
 
 Result<AttrValue> attr_of(const Item& item) {
   switch (item.kind) {
-    case K::none:
+    case ItemKind::none:
       return AttrValue{};
-    case K::boolean:
+    case ItemKind::boolean:
       return AttrValue(item.integer != 0);
-    case K::integer:
+    case ItemKind::integer:
       return AttrValue(item.integer);
-    case K::real:
+    case ItemKind::real:
       return AttrValue(item.real);
-    case K::string:
+    case ItemKind::string:
       return AttrValue(item.text);
-    case K::tensor:
+    case ItemKind::tensor:
       return AttrValue(*item.tensor);
-    case K::array:
-    case K::tuple:
+    case ItemKind::array:
+    case ItemKind::tuple:
       return attr_of_list(item);
     default:
       return Error(Code::invalid_model, fmt::format("{} is no attribute", item.text_of()));
@@ -263,60 +264,60 @@ Result<AttrValue> attr_of(const Item& item) {
 
 Result<Item> unary(Tok op, const Item& x) {
   if (op == Tok::bang) {
-    if (x.kind != K::boolean) return misfit("!", x);
+    if (x.kind != ItemKind::boolean) return misfit("!", x);
     return Item::boolean(x.integer == 0);
   }
   if (!x.is_number()) return misfit(shown(op), x);
   if (op == Tok::plus) return x;
-  return x.kind == K::integer ? Item::of(wrap_sub(0, x.integer)) : Item::of(-x.real);
+  return x.kind == ItemKind::integer ? Item::of(wrap_sub(0, x.integer)) : Item::of(-x.real);
 }
 
 Result<Item> binary(Tok op, const Item& x, const Item& y) {
   if (op == Tok::equal) return Item::boolean(equal(x, y));
   if (op == Tok::unequal) return Item::boolean(!equal(x, y));
   if (op == Tok::word) {  // in
-    if (y.kind != K::array) return misfit("'in'", y);
+    if (y.kind != ItemKind::array) return misfit("'in'", y);
     return Item::boolean(std::any_of(y.items.begin(), y.items.end(), [&](const Item& i) { return equal(x, i); }));
   }
   if (op == Tok::both || op == Tok::either) {
     for (const Item* i : {&x, &y})
-      if (i->kind != K::boolean) return misfit(shown(op), *i);
+      if (i->kind != ItemKind::boolean) return misfit(shown(op), *i);
     return Item::boolean(op == Tok::both ? x.integer && y.integer : x.integer || y.integer);
   }
-  if (op == Tok::plus && x.kind == K::array && y.kind == K::array) {
+  if (op == Tok::plus && x.kind == ItemKind::array && y.kind == ItemKind::array) {
     if (x.items.size() + y.items.size() > kMostItems)
       return Error(Code::limit, fmt::format("an array of more than {} items", kMostItems));
     std::vector<Item> joined = x.items;
     joined.insert(joined.end(), y.items.begin(), y.items.end());
     return Item::list(std::move(joined));
   }
-  if (op == Tok::plus && x.kind == K::string && y.kind == K::string) {
+  if (op == Tok::plus && x.kind == ItemKind::string && y.kind == ItemKind::string) {
     if (x.text.size() + y.text.size() > kMostItems)
       return Error(Code::limit, fmt::format("a string of more than {} characters", kMostItems));
     return Item::of(x.text + y.text);
   }
-  if (is_comparison(op) && x.kind == K::string && y.kind == K::string) return ordered(op, x.text, y.text);
+  if (is_comparison(op) && x.kind == ItemKind::string && y.kind == ItemKind::string) return ordered(op, x.text, y.text);
   for (const Item* i : {&x, &y})
     if (!i->is_number()) return misfit(shown(op), *i);
   if (is_arithmetic(op)) return arithmetic(op, x, y);
-  if (x.kind == K::integer && y.kind == K::integer) return ordered(op, x.integer, y.integer);
+  if (x.kind == ItemKind::integer && y.kind == ItemKind::integer) return ordered(op, x.integer, y.integer);
   return ordered(op, x.number(), y.number());
 }
 
 Result<Item> at_index(const Item& x, const Item& i) {
-  if (x.kind != K::array && x.kind != K::tuple) return misfit("[ ]", x);
-  if (i.kind != K::integer) return misfit("an index", i);
+  if (x.kind != ItemKind::array && x.kind != ItemKind::tuple) return misfit("[ ]", x);
+  if (i.kind != ItemKind::integer) return misfit("an index", i);
   if (i.integer < 0 || i.integer >= static_cast<int64_t>(x.items.size()))
     return Error(Code::invalid_model, fmt::format("index {} is outside [0, {})", i.integer, x.items.size()));
   return x.items[static_cast<size_t>(i.integer)];
 }
 
 Result<Item> slice(const Item& x, const Item& begin, const Item& end) {
-  if (x.kind != K::array) return misfit("[ : ]", x);
+  if (x.kind != ItemKind::array) return misfit("[ : ]", x);
   const auto n = static_cast<int64_t>(x.items.size());
   auto bound = [&](const Item& i, int64_t otherwise) -> Result<int64_t> {
-    if (i.kind == K::none) return otherwise;
-    if (i.kind != K::integer) return misfit("a slice", i);
+    if (i.kind == ItemKind::none) return otherwise;
+    if (i.kind != ItemKind::integer) return misfit("a slice", i);
     return i.integer;
   };
   NNEX_ASSIGN(int64_t from, bound(begin, 0));
@@ -328,32 +329,32 @@ Result<Item> slice(const Item& x, const Item& begin, const Item& end) {
 
 Result<Item> built_in(std::string_view f, const Item& x) {
   if (f == "length_of") {
-    if (x.kind == K::string) return Item::of(static_cast<int64_t>(x.text.size()));
-    if (x.kind != K::array) return misfit(f, x);
+    if (x.kind == ItemKind::string) return Item::of(static_cast<int64_t>(x.text.size()));
+    if (x.kind != ItemKind::array) return misfit(f, x);
     return Item::of(static_cast<int64_t>(x.items.size()));
   }
   if (f == "range_of") {
-    if (x.kind != K::array) return misfit(f, x);
+    if (x.kind != ItemKind::array) return misfit(f, x);
     std::vector<Item> out;
     for (size_t i = 0; i < x.items.size(); ++i) out.push_back(Item::of(static_cast<int64_t>(i)));
     return Item::list(std::move(out));
   }
   if (f == "string") {
-    if (x.kind == K::string) return x;
-    if (x.kind != K::boolean && !x.is_number()) return misfit(f, x);
+    if (x.kind == ItemKind::string) return x;
+    if (x.kind != ItemKind::boolean && !x.is_number()) return misfit(f, x);
     return Item::of(x.text_of());
   }
   double number = x.number();
-  if (x.kind == K::string) {
+  if (x.kind == ItemKind::string) {
     if (f == "logical") return Item::boolean(!x.text.empty());
     auto [end, fault] = fast_float::from_chars(x.text.data(), x.text.data() + x.text.size(), number);
     if (fault != std::errc() || end != x.text.data() + x.text.size()) return misfit(f, x);
-  } else if (!x.is_number() && x.kind != K::boolean) {
+  } else if (!x.is_number() && x.kind != ItemKind::boolean) {
     return misfit(f, x);
   }
   if (f == "scalar") return Item::of(number);
   if (f == "logical") return Item::boolean(number != 0);
-  if (x.kind == K::integer || x.kind == K::boolean) return Item::of(x.integer);
+  if (x.kind == ItemKind::integer || x.kind == ItemKind::boolean) return Item::of(x.integer);
   if (!(std::fabs(number) < 9.2e18)) return misfit(f, x);
   return Item::of(static_cast<int64_t>(number));
 }
@@ -362,38 +363,38 @@ namespace {
 
 /// Whether nested arrays have these extents everywhere.
 bool has_extents(const Item& item, const std::vector<int64_t>& extents, size_t level) {
-  if (item.kind != K::array) return level == extents.size();
+  if (item.kind != ItemKind::array) return level == extents.size();
   if (level == extents.size() || extents[level] != static_cast<int64_t>(item.items.size())) return false;
   return std::all_of(item.items.begin(), item.items.end(),
                      [&](const Item& i) { return has_extents(i, extents, level + 1); });
 }
 
 Status put(Tensor& t, int64_t& at, const Item& item) {
-  if (item.kind == K::array) {
+  if (item.kind == ItemKind::array) {
     for (const Item& i : item.items) NNEX_TRY(put(t, at, i));
     return {};
   }
   const int64_t i = at++;
   const DType d = t.dtype();
   if (d == DType::str) {
-    if (item.kind != K::string) return misfit("a tensor of strings", item);
+    if (item.kind != ItemKind::string) return misfit("a tensor of strings", item);
     t.mutable_as<std::string>()[static_cast<size_t>(i)] = item.text;
     return {};
   }
-  if (!(item.is_number() || item.kind == K::boolean) || !(is_real(d) || is_int(d) || d == DType::boolean))
+  if (!(item.is_number() || item.kind == ItemKind::boolean) || !(is_real(d) || is_int(d) || d == DType::boolean))
     return misfit(fmt::format("a tensor of {}", name(d)), item);
   if (is_real(d)) {
     set_real(t, i, item.number());
     return {};
   }
-  if (item.kind == K::real) {
+  if (item.kind == ItemKind::real) {
     if (!(std::fabs(item.real) < 9.2e18) || item.real != std::trunc(item.real))
       return misfit(fmt::format("a tensor of {}", name(d)), item);
     set_int(t, i, static_cast<int64_t>(item.real));
   } else {
     set_int(t, i, item.integer);
   }
-  const int64_t wanted = item.kind == K::real ? static_cast<int64_t>(item.real) : item.integer;
+  const int64_t wanted = item.kind == ItemKind::real ? static_cast<int64_t>(item.real) : item.integer;
   if (d != DType::boolean && int_at(t, i) != wanted) return misfit(fmt::format("a tensor of {}", name(d)), item);
   return {};
 }
@@ -401,7 +402,7 @@ Status put(Tensor& t, int64_t& at, const Item& item) {
 }  // namespace
 
 Result<Tensor> tensor_of(const Item& item, DType type) {
-  if (item.kind == K::tensor) {
+  if (item.kind == ItemKind::tensor) {
     if (item.tensor->dtype() != type)
       return Error(Code::invalid_model,
                    fmt::format("a tensor of {}; needed {}", name(item.tensor->dtype()), name(type)));
@@ -409,7 +410,7 @@ Result<Tensor> tensor_of(const Item& item, DType type) {
   }
   std::vector<int64_t> extents;
   const Item* first = &item;
-  for (; first->kind == K::array; first = &first->items[0]) {
+  for (; first->kind == ItemKind::array; first = &first->items[0]) {
     extents.push_back(static_cast<int64_t>(first->items.size()));
     if (first->items.empty()) break;
   }

@@ -30,7 +30,7 @@ class ChainKernel : public Kernel {
   std::vector<bool> same_shape_;
 };
 
-Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> make_chain_region(const KernelRequest& r) {
   const int outer = static_cast<int>(r.in.size());
   std::vector<int> inputs(r.in.size(), -1), used;
   // Inputs that steps read as tensors come first; limits of a clamp are part of its function.
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
       std::make_unique<ChainKernel>(r.loops, *chain, std::move(used), r.out[0].shape, std::move(all)));
 }
 
-constexpr KernelDef kChainKernels[] = {{"fused", "chain_f32", make_region}};
+constexpr KernelDef kChainKernels[] = {{"fused", "chain_f32", make_chain_region}};
 
 }  // namespace
 

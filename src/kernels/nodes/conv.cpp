@@ -96,14 +96,14 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   return conv_kernel(r, finish);
 }
 
-Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> make_conv_region(const KernelRequest& r) {
   if (r.region[0].op->name != "conv") return nullptr;
   const auto finish = finish_of(r);
   if (!finish) return nullptr;
   return conv_kernel(FirstStep(r).request, *finish);
 }
 
-constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_region}};
+constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_conv_region}};
 
 }  // namespace
 

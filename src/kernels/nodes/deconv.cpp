@@ -19,8 +19,6 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t round_up(int64_t bytes) { return (bytes + 63) & ~int64_t{63}; }
-
 /// One axis of a phase: the places first, first + stride, ... of y.
 struct AxisPhase {
   int64_t first = 0, places = 0;
@@ -68,10 +66,10 @@ class DeconvKernel : public Kernel {
     const int64_t in_pixels = x_.in[0] * x_.in[1] * x_.in[2];
     turned_ = y_.channels_last || x_.in_channels == 1 || in_pixels == 1
                   ? 0
-                  : round_up(x_.batch * x_.in_channels * in_pixels * 4);
+                  : round_up(x_.batch * x_.in_channels * in_pixels * 4, 64);
     for (const Phase& p : phases_) {
       if (!p.taps()) continue;
-      result_ = std::max(result_, round_up(p.shape.batch * p.shape.out_pixels() * y_.channels * 4));
+      result_ = std::max(result_, round_up(p.shape.batch * p.shape.out_pixels() * y_.channels * 4, 64));
       own_ = std::max(own_, conv_workspace(loops_, p.shape, usable_threads()));
     }
   }

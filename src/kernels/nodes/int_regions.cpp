@@ -225,7 +225,7 @@ bool byte_product(const KernelRequest& r, const IntRegion& region) {
 }
 
 /// The end of a product's sums: straight to an int32 result where nothing follows, else through the chain.
-IntEpilogue epilogue(const Call& c, const IntRegion& region, const IntChain& chain) {
+IntEpilogue epilogue_of(const Call& c, const IntRegion& region, const IntChain& chain) {
   IntEpilogue end;
   if (region.bias >= 0) end.bias = c.in<int32_t>(static_cast<size_t>(region.bias)).data();
   if (chain.steps.empty() && chain.y_type == simd::IntType::i32)
@@ -252,7 +252,7 @@ class IntConv : public Kernel {
     ConvI8 conv;
     conv.x = x.data(), conv.x_signed = x.dtype() == DType::i8;
     conv.packed = filter_.get();
-    conv.end = epilogue(c, region_, chain);
+    conv.end = epilogue_of(c, region_, chain);
     conv_i8(loops_, *c.team, shape_, conv, c.workspace);
     return {};
   }
@@ -297,7 +297,7 @@ class IntGemm : public Kernel {
     g.m = region_.rows, g.n = region_.columns, g.k = k_;
     g.a = x.data(), g.a_row_stride = k_, g.a_signed = x.dtype() == DType::i8;
     g.b = b_.get();
-    g.end = epilogue(c, region_, chain);
+    g.end = epilogue_of(c, region_, chain);
     gemm_i8(loops_, *c.team, g, c.workspace);
     return {};
   }

@@ -81,7 +81,7 @@ Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const Fini
 
 Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) { return matmul_kernel(r, {}); }
 
-Result<std::unique_ptr<Kernel>> make_region(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
   const std::string_view first = r.region[0].op->name;
   if (first != "linear" && first != "matmul") return nullptr;
   const auto finish = finish_of(r);
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Kernel>> make_batch(const KernelRequest& r) {
 constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
                                          {"matmul", "gemm_f32", make_matmul},
                                          {"matmul", "gemm_batch_f32", make_batch},
-                                         {"fused", "gemm_f32", make_region}};
+                                         {"fused", "gemm_f32", make_gemm_region}};
 
 }  // namespace
 

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "kernels/gemm.h"
 #include "kernels/kernel.h"
 #include "ops/recurrent.h"
 
 namespace nnex {
 namespace {
-
-int64_t round_up(int64_t bytes) { return (bytes + 63) & ~int64_t{63}; }
 
 /// One direction's packed weights.
 struct OneDirection {
@@ -31,9 +30,9 @@ struct LayerShape {
 
   int64_t columns() const { return gates * hidden; }
   int64_t state() const { return batch * hidden; }
-  int64_t inputs_bytes() const { return round_up(steps * batch * columns() * 4); }
-  int64_t sums_bytes() const { return round_up(batch * columns() * 4); }
-  int64_t state_bytes() const { return round_up(state() * 4); }
+  int64_t inputs_bytes() const { return round_up(steps * batch * columns() * 4, 64); }
+  int64_t sums_bytes() const { return round_up(batch * columns() * 4, 64); }
+  int64_t state_bytes() const { return round_up(state() * 4, 64); }
 };
 
 class RecurrentKernel : public Kernel {

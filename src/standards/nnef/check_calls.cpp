@@ -9,7 +9,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-using K = Expr::Kind;
+using ExprKind = Expr::Kind;
 
 /// A name that differs by one or two letters, for hints.
 size_t distance(std::string_view a, std::string_view b) {
@@ -152,7 +152,7 @@ bool Checker::fits(Task& t, const DeclaredType& type) {
   if (type.kind == TypeKind::none) return false;
   const Expr& arg = *args_[t.args + t.next];
   const Parameter& p = t.d->parameters[t.next];
-  if (arg.kind == K::array && p.type->kind == TypeKind::array) return true;  // Its items were compared.
+  if (arg.kind == ExprKind::array && p.type->kind == TypeKind::array) return true;  // Its items were compared.
   const std::string_view rule = misfit(type, *p.type, t.g);
   return rule.empty() || report(arg.at, rule, type, *p.type, t.g, *t.d, p.name);
 }
@@ -162,13 +162,14 @@ void Checker::take_item(Task& t, const DeclaredType& type) {
   const Expr& item = t.e->items[t.next];
   const DeclaredType& to = *t.to->items;
   t.fine = type.kind != TypeKind::none;
-  if (t.fine && !(item.kind == K::array && to.kind == TypeKind::array)) {
+  if (t.fine && !(item.kind == ExprKind::array && to.kind == TypeKind::array)) {
     size_t owner = tasks_.size() - 1;
     while (!tasks_[owner].d) --owner;
     Task& call = tasks_[owner];
     std::string_view rule = misfit(type, to, call.g);
     if (t.next > 0 && (rule == "T2" || rule == "T12")) rule = "T4";
-    if (rule == "T2" && item.kind == K::real && item.text.find_first_of("eE") != std::string_view::npos) rule = "T1";
+    if (rule == "T2" && item.kind == ExprKind::real && item.text.find_first_of("eE") != std::string_view::npos)
+      rule = "T1";
     t.fine = rule.empty() || report(item.at, rule, type, to, call.g, *call.d, call.d->parameters[call.next].name);
   }
   if (!t.fine) t.next = t.parts;  // The others are not looked at.

@@ -12,7 +12,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-using K = Expr::Kind;
+using ExprKind = Expr::Kind;
 
 bool is_comparison(Tok op) {
   return op == Tok::less || op == Tok::less_equal || op == Tok::greater || op == Tok::greater_equal ||
@@ -72,22 +72,22 @@ const DeclaredType* Checker::begin(const Expr& e, bool nested, const DeclaredTyp
   Task t;
   t.e = &e, t.nested = nested, t.base = known_.size();
   switch (e.kind) {
-    case K::boolean:
+    case ExprKind::boolean:
       return primitive(Of::logical);
-    case K::integer:
+    case ExprKind::integer:
       return primitive(Of::integer);
-    case K::real:
+    case ExprKind::real:
       return primitive(Of::scalar);
-    case K::string:
+    case ExprKind::string:
       return primitive(Of::string);
-    case K::name:
+    case ExprKind::name:
       return name(e);
-    case K::none:
+    case ExprKind::none:
       return unknown();
-    case K::array:
+    case ExprKind::array:
       if (to && to->kind == TypeKind::array) t.to = to;
       break;
-    case K::call:
+    case ExprKind::call:
       if (graph_text::is_keyword(e.text) ? !takes_one(e) : !begin_call(t)) return unknown();
       break;
     default:
@@ -107,12 +107,12 @@ const DeclaredType* Checker::go_on() {
       continue;
     }
     const Expr& part = t.e->items[t.next];
-    if (t.e->kind == K::comprehension && t.next + 2 == t.parts) begin_loops(t);
-    if (part.kind == K::none) {
+    if (t.e->kind == ExprKind::comprehension && t.next + 2 == t.parts) begin_loops(t);
+    if (part.kind == ExprKind::none) {
       known_.push_back(unknown());
       continue;
     }
-    return begin(part, t.e->kind == K::choice && t.next != 1 ? t.nested : true, t.to ? t.to->items : nullptr);
+    return begin(part, t.e->kind == ExprKind::choice && t.next != 1 ? t.nested : true, t.to ? t.to->items : nullptr);
   }
   const Task whole = t;
   const DeclaredType* type = whole_of(whole, {known_.data() + whole.base, known_.size() - whole.base});
@@ -137,24 +137,24 @@ void Checker::take(const DeclaredType& type) {
 const DeclaredType* Checker::whole_of(const Task& t, Types parts) {
   const Expr& e = *t.e;
   switch (e.kind) {
-    case K::array:
+    case ExprKind::array:
       if (t.to) return t.fine ? t.to : unknown();
       return array(e, parts);
-    case K::tuple:
+    case ExprKind::tuple:
       return tuple(e, parts);
-    case K::call:
+    case ExprKind::call:
       return t.d ? call(t) : graph_text::is_keyword(e.text) ? built_in(e, *parts[0]) : unknown();
-    case K::unary:
+    case ExprKind::unary:
       return unary(e, *parts[0]);
-    case K::binary:
+    case ExprKind::binary:
       return binary(e, parts[0], parts[1]);
-    case K::index:
+    case ExprKind::index:
       return index(e, *parts[0], *parts[1]);
-    case K::slice:
+    case ExprKind::slice:
       return slice(e, parts);
-    case K::choice:
+    case ExprKind::choice:
       return choice(e, *parts[0], *parts[1], *parts[2]);
-    case K::comprehension:
+    case ExprKind::comprehension:
       return comprehension(t, parts);
     default:
       return unknown();
@@ -290,9 +290,9 @@ const DeclaredType* Checker::index(const Expr& e, const DeclaredType& x, const D
   if (x.kind == TypeKind::none || i.kind == TypeKind::none) return unknown();
   if (x.kind == TypeKind::tuple) {
     const Expr& at = e.items[1];
-    if (at.kind == K::integer && at.integer >= 0 && at.integer < x.count) return &x.items[at.integer];
+    if (at.kind == ExprKind::integer && at.integer >= 0 && at.integer < x.count) return &x.items[at.integer];
     fault(e.at, "E7",
-          at.kind == K::integer
+          at.kind == ExprKind::integer
               ? fmt::format("index {} is outside {}, which has {} items", at.integer, text(x), x.count)
               : "a tuple takes an integer literal as subscript");
     return unknown();
@@ -313,7 +313,7 @@ const DeclaredType* Checker::slice(const Expr& e, Types parts) {
   const DeclaredType& x = *parts[0];
   bool fine = x.kind != TypeKind::none;
   for (size_t k = 1; k <= 2; ++k) {
-    if (e.items[k].kind == K::none) continue;
+    if (e.items[k].kind == ExprKind::none) continue;
     const DeclaredType& i = *parts[k];
     if (i.kind != TypeKind::none && !is_primitive(i, Of::integer))
       fine = fault(e.items[k].at, "E6", fmt::format("the end of a range is {}; needed integer", text(i)));

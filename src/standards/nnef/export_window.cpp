@@ -199,7 +199,7 @@ Status regions(Document& to, WriteNode& w) {
   return {};
 }
 
-constexpr PrepareRow kRows[] = {
+constexpr PrepareRow kWindowRows[] = {
     {"conv", conv},
     {"deconv", deconv},
     {"separable_conv", separable_conv},
@@ -220,6 +220,6 @@ constexpr PrepareRow kRows[] = {
 
 }  // namespace
 
-std::span<const PrepareRow> window_prepares() { return kRows; }
+std::span<const PrepareRow> window_prepares() { return kWindowRows; }
 
 }  // namespace nnex::nnef_format

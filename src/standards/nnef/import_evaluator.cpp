@@ -9,7 +9,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-using K = Expr::Kind;
+using ExprKind = Expr::Kind;
 
 Of of_kind(Arg::Kind k) {
   return k == Arg::Kind::logical   ? Of::logical

@@ -70,7 +70,7 @@ Status batch_normalization(LowerCall& c) {
   return {};
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMathRows[] = {
     {"add", broadcast},
     {"sub", broadcast},
     {"mul", broadcast},
@@ -101,6 +101,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_math_rows() { return kRows; }
+std::span<const LowerRow> lower_math_rows() { return kMathRows; }
 
 }  // namespace nnex::nnef_format

@@ -80,12 +80,12 @@ Status copies(LowerCall& c) {
   return {};
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMoveRows[] = {
     {"transpose", transpose}, {"reshape", reshape}, {"slice", slice}, {"cast", cast}, {"copy_n", copies},
 };
 
 }  // namespace
 
-std::span<const LowerRow> lower_move_rows() { return kRows; }
+std::span<const LowerRow> lower_move_rows() { return kMoveRows; }
 
 }  // namespace nnex::nnef_format

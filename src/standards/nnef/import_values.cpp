@@ -15,7 +15,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-using K = Expr::Kind;
+using ExprKind = Expr::Kind;
 using A = Arg::Kind;
 
 constexpr size_t kMostTasks = 200'000;  ///< Expressions in expressions, through calls.
@@ -138,10 +138,10 @@ bool Evaluator::finish(bool fine, Arg& out) {
 
 /// The value of an expression without parts goes to done_; others become a task.
 bool Evaluator::begin(const Expr& e, const Target* target) {
-  if (e.kind == K::none) return done_.emplace_back(), true;
+  if (e.kind == ExprKind::none) return done_.emplace_back(), true;
   if (stopped_ || !step(e.at)) return false;
   Arg value;
-  if (e.kind == K::name) {
+  if (e.kind == ExprKind::name) {
     const auto loop = std::find_if(loops_.rbegin(), loops_.rend(), [&](const Loop& l) { return l.name == e.text; });
     const Arg* known = loop != loops_.rend() ? &loop->value : named(e.text);
     if (!known) return false;
@@ -162,8 +162,8 @@ bool Evaluator::begin(const Expr& e, const Target* target) {
 bool Evaluator::go_on() {
   Task& t = tasks_.back();
   if (!t.e) return statement();
-  if (t.e->kind == K::choice) return choice();
-  if (t.e->kind == K::comprehension) return comprehension();
+  if (t.e->kind == ExprKind::choice) return choice();
+  if (t.e->kind == ExprKind::comprehension) return comprehension();
   if (t.next < t.e->items.size()) return begin(t.e->items[t.next++]);
   const Task whole = t;
   tasks_.pop_back();
@@ -177,19 +177,19 @@ bool Evaluator::go_on() {
 bool Evaluator::whole_of(const Task& t, Values parts, Arg& out) {
   const Expr& e = *t.e;
   switch (e.kind) {
-    case K::array:
-    case K::tuple:
-      out = Arg(values_.copy(parts.data(), parts.size()), e.kind == K::array ? A::array : A::tuple);
+    case ExprKind::array:
+    case ExprKind::tuple:
+      out = Arg(values_.copy(parts.data(), parts.size()), e.kind == ExprKind::array ? A::array : A::tuple);
       return true;
-    case K::call:
+    case ExprKind::call:
       return graph_text::is_keyword(e.text) ? built_in(e, parts[0], out) : call(e, parts, out, t.target);
-    case K::unary:
+    case ExprKind::unary:
       return unary(e, parts, out, t.target);
-    case K::binary:
+    case ExprKind::binary:
       return binary(e, parts, out, t.target);
-    case K::index:
+    case ExprKind::index:
       return index(e, parts, out);
-    case K::slice:
+    case ExprKind::slice:
       return slice(e, parts, out);
     default:
       return false;
@@ -305,7 +305,7 @@ bool Evaluator::slice(const Expr& e, Values parts, Arg& out) {
   const auto length = static_cast<int64_t>(x.is(A::string) ? x.text().size() : x.items().size());
   int64_t ends[2] = {0, length};
   for (size_t k = 0; k < 2; ++k) {
-    if (e.items[k + 1].kind == K::none) continue;
+    if (e.items[k + 1].kind == ExprKind::none) continue;
     if (!parts[k + 1].is(A::integer)) return false;
     ends[k] = parts[k + 1].integer();
     if (ends[k] < 0 || ends[k] > length)
@@ -344,7 +344,7 @@ bool Evaluator::comprehension() {
   }
   if (!step(e.at, n)) return false;
   for (size_t i = 0; i < n; ++i) loops_.push_back({e.names[i], over[i].items()[turn]});
-  if (e.items[n].kind != K::none) return begin(e.items[n]);
+  if (e.items[n].kind != ExprKind::none) return begin(e.items[n]);
   return done_.emplace_back(true), true;
 }
 

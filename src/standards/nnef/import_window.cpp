@@ -121,7 +121,7 @@ Status roi_align(LowerCall& c) {
   return {};
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kWindowRows[] = {
     {"conv", conv},
     {"deconv", deconv},
     {"separable_conv", separable_conv},
@@ -142,6 +142,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_window_rows() { return kRows; }
+std::span<const LowerRow> lower_window_rows() { return kWindowRows; }
 
 }  // namespace nnex::nnef_format

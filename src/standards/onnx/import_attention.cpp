@@ -29,7 +29,7 @@ ValueId extent_of(NodeImport& n, size_t i, int64_t axis) {
   return n.b("shape", {n.in[i]}, a);
 }
 
-ValueId cast(NodeImport& n, ValueId x, DType to) {
+ValueId cast_to(NodeImport& n, ValueId x, DType to) {
   CastAttrs a;
   a.to = to;
   return n.b("cast", {x}, a);
@@ -86,7 +86,7 @@ class Groups {
 ValueId default_scale(NodeImport& n, DType type) {
   if (auto depth = extent(n, 0, 3))
     return n.b.number(type, *depth > 0 ? 1 / std::sqrt(static_cast<double>(*depth)) : 1);
-  return n.b("rcp", {n.b("sqrt", {cast(n, extent_of(n, 0, 3), type)})});
+  return n.b("rcp", {n.b("sqrt", {cast_to(n, extent_of(n, 0, 3), type)})});
 }
 
 Result<ValueId> expanded(NodeImport& n, std::optional<DType> softmax_type) {
@@ -97,9 +97,9 @@ Result<ValueId> expanded(NodeImport& n, std::optional<DType> softmax_type) {
   ValueId scores = groups.joined(n.b("matmul", {groups.split(n.in[0]), groups.shared(n.in[1])}, by_rows));
   scores = n.b("mul", {scores, n.given("scale") ? n.b.number(type, n.real("scale", 0)) : default_scale(n, type)});
   NNEX_ASSIGN(scores, passed_through(n, "score_mod", scores));
-  if (softmax_type) scores = cast(n, scores, *softmax_type);
+  if (softmax_type) scores = cast_to(n, scores, *softmax_type);
   ValueId probabilities = n.b("softmax", {scores}, SoftmaxAttrs{});
-  if (softmax_type) probabilities = cast(n, probabilities, type);
+  if (softmax_type) probabilities = cast_to(n, probabilities, type);
   NNEX_ASSIGN(probabilities, passed_through(n, "prob_mod", probabilities));
   return groups.joined(n.b("matmul", {groups.split(probabilities), groups.shared(n.in[2])}));
 }
@@ -130,10 +130,10 @@ Result<Quirked> flex_attention(NodeImport& n) {
   return Quirked::done;
 }
 
-constexpr QuirkRow kRows[] = {{"FlexAttention", flex_attention, "ai.onnx.preview"}};
+constexpr QuirkRow kAttentionRows[] = {{"FlexAttention", flex_attention, "ai.onnx.preview"}};
 
 }  // namespace
 
-std::span<const QuirkRow> attention_quirks() { return kRows; }
+std::span<const QuirkRow> attention_quirks() { return kAttentionRows; }
 
 }  // namespace nnex::onnx_format

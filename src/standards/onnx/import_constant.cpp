@@ -68,10 +68,10 @@ Result<Quirked> cast_like(NodeImport& n) {
   return Quirked::no;
 }
 
-constexpr QuirkRow kRows[] = {{"Constant", constant}, {"Cast", cast}, {"CastLike", cast_like}};
+constexpr QuirkRow kConstantRows[] = {{"Constant", constant}, {"Cast", cast}, {"CastLike", cast_like}};
 
 }  // namespace
 
-std::span<const QuirkRow> constant_quirks() { return kRows; }
+std::span<const QuirkRow> constant_quirks() { return kConstantRows; }
 
 }  // namespace nnex::onnx_format

@@ -235,22 +235,22 @@ Result<Quirked> dft(NodeImport& n) {
 }
 
 constexpr std::string_view kDomain = "ai.onnx.ml";
-constexpr QuirkRow kRows[] = {{"LabelEncoder", of_x<label_encoder>, kDomain},
-                              {"CategoryMapper", of_x<category_mapper>, kDomain},
-                              {"OneHotEncoder", of_x<one_hot_encoder>, kDomain},
-                              {"ArrayFeatureExtractor", of_x<array_feature_extractor>, kDomain},
-                              {"Binarizer", of_x<binarizer>, kDomain},
-                              {"FeatureVectorizer", of_x<feature_vectorizer>, kDomain},
-                              {"Imputer", of_x<imputer>, kDomain},
-                              {"SVMClassifier", of_x<svm_classifier>, kDomain},
-                              {"ZipMap", of_x<zip_map>, kDomain},
-                              {"DictVectorizer", of_x<dict_vectorizer>, kDomain},
-                              {"CastMap", of_x<cast_map>, kDomain},
-                              {"TfIdfVectorizer", of_x<tf_idf_vectorizer>},
-                              {"DFT", dft}};
+constexpr QuirkRow kFeatureRows[] = {{"LabelEncoder", of_x<label_encoder>, kDomain},
+                                     {"CategoryMapper", of_x<category_mapper>, kDomain},
+                                     {"OneHotEncoder", of_x<one_hot_encoder>, kDomain},
+                                     {"ArrayFeatureExtractor", of_x<array_feature_extractor>, kDomain},
+                                     {"Binarizer", of_x<binarizer>, kDomain},
+                                     {"FeatureVectorizer", of_x<feature_vectorizer>, kDomain},
+                                     {"Imputer", of_x<imputer>, kDomain},
+                                     {"SVMClassifier", of_x<svm_classifier>, kDomain},
+                                     {"ZipMap", of_x<zip_map>, kDomain},
+                                     {"DictVectorizer", of_x<dict_vectorizer>, kDomain},
+                                     {"CastMap", of_x<cast_map>, kDomain},
+                                     {"TfIdfVectorizer", of_x<tf_idf_vectorizer>},
+                                     {"DFT", dft}};
 
 }  // namespace
 
-std::span<const QuirkRow> feature_quirks() { return kRows; }
+std::span<const QuirkRow> feature_quirks() { return kFeatureRows; }
 
 }  // namespace nnex::onnx_format

@@ -86,7 +86,7 @@ Result<Quirked> prelu(NodeImport& n) {
   return Quirked::no;
 }
 
-constexpr QuirkRow kRows[] = {
+constexpr QuirkRow kMathRows[] = {
     {"Add", old_broadcast},  {"Sub", old_broadcast},     {"Mul", old_broadcast},
     {"Div", old_broadcast},  {"Pow", old_broadcast},     {"And", old_broadcast},
     {"Or", old_broadcast},   {"Xor", old_broadcast},     {"Equal", old_broadcast},
@@ -97,6 +97,6 @@ constexpr QuirkRow kRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> math_quirks() { return kRows; }
+std::span<const QuirkRow> math_quirks() { return kMathRows; }
 
 }  // namespace nnex::onnx_format

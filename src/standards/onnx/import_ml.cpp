@@ -330,22 +330,22 @@ Result<Quirked> tree_ensemble(NodeImport& n) {
 
 /// The quirk of an operator whose first input must be there.
 template <Quirk quirk>
-Result<Quirked> of_x(NodeImport& n) {
+Result<Quirked> tree_of_x(NodeImport& n) {
   if (!n.has(0)) return n.error("input X is required");
   return quirk(n);
 }
 
-constexpr std::string_view kDomain = "ai.onnx.ml";
-constexpr QuirkRow kRows[] = {{"LinearClassifier", of_x<linear_classifier>, kDomain},
-                              {"LinearRegressor", of_x<linear_regressor>, kDomain},
-                              {"Normalizer", of_x<normalizer>, kDomain},
-                              {"Scaler", of_x<scaler>, kDomain},
-                              {"TreeEnsembleRegressor", of_x<tree_regressor>, kDomain},
-                              {"TreeEnsembleClassifier", of_x<tree_classifier>, kDomain},
-                              {"TreeEnsemble", of_x<tree_ensemble>, kDomain}};
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+constexpr QuirkRow kMlRows[] = {{"LinearClassifier", tree_of_x<linear_classifier>, kMlDomain},
+                                {"LinearRegressor", tree_of_x<linear_regressor>, kMlDomain},
+                                {"Normalizer", tree_of_x<normalizer>, kMlDomain},
+                                {"Scaler", tree_of_x<scaler>, kMlDomain},
+                                {"TreeEnsembleRegressor", tree_of_x<tree_regressor>, kMlDomain},
+                                {"TreeEnsembleClassifier", tree_of_x<tree_classifier>, kMlDomain},
+                                {"TreeEnsemble", tree_of_x<tree_ensemble>, kMlDomain}};
 
 }  // namespace
 
-std::span<const QuirkRow> ml_quirks() { return kRows; }
+std::span<const QuirkRow> ml_quirks() { return kMlRows; }
 
 }  // namespace nnex::onnx_format

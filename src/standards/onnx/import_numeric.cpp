@@ -99,7 +99,7 @@ Result<Quirked> one_state(NodeImport& n) { return optimizer(n, 1); }
 Result<Quirked> two_states(NodeImport& n) { return optimizer(n, 2); }
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
-constexpr QuirkRow kRows[] = {
+constexpr QuirkRow kNumericRows[] = {
     {"LpNormalization", lp_norm},
     {"RandomUniformLike", uniform_like},
     {"RandomNormalLike", normal_like},
@@ -114,6 +114,6 @@ constexpr QuirkRow kRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> numeric_quirks() { return kRows; }
+std::span<const QuirkRow> numeric_quirks() { return kNumericRows; }
 
 }  // namespace nnex::onnx_format

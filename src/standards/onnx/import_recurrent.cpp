@@ -51,10 +51,10 @@ Result<Quirked> recurrent(NodeImport& n) {
   return Quirked::done;
 }
 
-constexpr QuirkRow kRows[] = {{"RNN", recurrent}, {"GRU", recurrent}, {"LSTM", recurrent}};
+constexpr QuirkRow kRecurrentRows[] = {{"RNN", recurrent}, {"GRU", recurrent}, {"LSTM", recurrent}};
 
 }  // namespace
 
-std::span<const QuirkRow> recurrent_quirks() { return kRows; }
+std::span<const QuirkRow> recurrent_quirks() { return kRecurrentRows; }
 
 }  // namespace nnex::onnx_format

@@ -42,10 +42,10 @@ Result<Quirked> max_roi_pool(NodeImport& n) {
   return Quirked::no;
 }
 
-constexpr QuirkRow kRows[] = {{"RoiAlign", roi_align}, {"MaxRoiPool", max_roi_pool}};
+constexpr QuirkRow kRegionRows[] = {{"RoiAlign", roi_align}, {"MaxRoiPool", max_roi_pool}};
 
 }  // namespace
 
-std::span<const QuirkRow> region_quirks() { return kRows; }
+std::span<const QuirkRow> region_quirks() { return kRegionRows; }
 
 }  // namespace nnex::onnx_format

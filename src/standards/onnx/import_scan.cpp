@@ -91,10 +91,10 @@ Result<Quirked> scan(NodeImport& n) {
   return Quirked::done;
 }
 
-constexpr QuirkRow kRows[] = {{"Scan", scan}};
+constexpr QuirkRow kScanRows[] = {{"Scan", scan}};
 
 }  // namespace
 
-std::span<const QuirkRow> scan_quirks() { return kRows; }
+std::span<const QuirkRow> scan_quirks() { return kScanRows; }
 
 }  // namespace nnex::onnx_format

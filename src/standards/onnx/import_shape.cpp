@@ -202,7 +202,7 @@ Result<Quirked> sequence_empty(NodeImport& n) {
   return Quirked::no;
 }
 
-constexpr QuirkRow kRows[] = {
+constexpr QuirkRow kShapeRows[] = {
     {"Slice", slice},
     {"Pad", pad},
     {"TopK", top_k},
@@ -226,6 +226,6 @@ constexpr QuirkRow kRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> shape_quirks() { return kRows; }
+std::span<const QuirkRow> shape_quirks() { return kShapeRows; }
 
 }  // namespace nnex::onnx_format

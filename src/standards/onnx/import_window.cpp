@@ -127,7 +127,7 @@ Result<Quirked> batch_norm(NodeImport& n) {
   return Quirked::no;
 }
 
-constexpr QuirkRow kRows[] = {
+constexpr QuirkRow kWindowRows[] = {
     {"Conv", windowed_conv},
     {"ConvInteger", windowed_conv},
     {"QLinearConv", qlinear_conv},
@@ -144,6 +144,6 @@ constexpr QuirkRow kRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> window_quirks() { return kRows; }
+std::span<const QuirkRow> window_quirks() { return kWindowRows; }
 
 }  // namespace nnex::onnx_format

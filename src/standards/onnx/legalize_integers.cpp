@@ -194,7 +194,7 @@ void valid_counts(Lower& l) {
   if (out[1].valid()) l.replace(front, 1);
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kIntegerRows[] = {
     {"cvm_right_shift", right_shift},   {"cvm_left_shift", left_shift}, {"cvm_clip", clip},
     {"cvm_precision", digits},          {"conv", integer_conv},         {"max_pool", integer_pool},
     {"get_valid_counts", valid_counts},
@@ -202,6 +202,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_integers() { return kRows; }
+std::span<const LowerRow> lower_integers() { return kIntegerRows; }
 
 }  // namespace nnex::onnx_format

@@ -283,7 +283,7 @@ void top_k(Lower& l) {
   if (l.rank(1) == 0) l.graph.set_input(l.id, 1, l.reshaped(l.in(1), {1}));
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kMoveRows[] = {
     {"gather", one_axis<GatherAttrs>},
     {"gather_elements", one_axis<GatherAttrs>},
     {"scatter_elements", one_axis<ScatterElementsAttrs>},
@@ -317,6 +317,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_moves() { return kRows; }
+std::span<const LowerRow> lower_moves() { return kMoveRows; }
 
 }  // namespace nnex::onnx_format

@@ -204,7 +204,7 @@ void mean_variance(Lower& l) {
   l.replace(l.b("div", {d, l.b("add", {deviation, l.b.number(l.dtype(0), a.epsilon)})}));
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kNormRows[] = {
     {"sum_reduce", reduce<ReduceAttrs>},
     {"mean_reduce", reduce<ReduceAttrs>},
     {"reduce_prod", reduce<ReduceAttrs>},
@@ -232,6 +232,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_norms() { return kRows; }
+std::span<const LowerRow> lower_norms() { return kNormRows; }
 
 }  // namespace nnex::onnx_format

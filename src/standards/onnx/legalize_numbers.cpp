@@ -146,7 +146,7 @@ void linear(Lower& l) {
   l.replace(y);
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kNumberRows[] = {
     {"eq", answer},     {"lt", answer},     {"le", answer},        {"gt", answer},         {"ge", answer},
     {"is_nan", answer}, {"is_inf", answer}, {"and", truths},       {"or", truths},         {"xor", truths},
     {"not", truths},    {"ne", not_equal},  {"select", condition}, {"if_else", condition}, {"clamp", clamp},
@@ -156,6 +156,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_numbers() { return kRows; }
+std::span<const LowerRow> lower_numbers() { return kNumberRows; }
 
 }  // namespace nnex::onnx_format

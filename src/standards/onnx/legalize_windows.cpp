@@ -313,7 +313,7 @@ void max_roi_pool(Lower& l) {
   l.graph.set_inputs(l.id, {l.in(0), columns(l, rows, {2, 1, 4, 3}), l.cast(columns(l, rows, {0}), DType::i64)});
 }
 
-constexpr LowerRow kRows[] = {
+constexpr LowerRow kWindowRows[] = {
     {"conv", conv},
     {"separable_conv", separable_conv},
     {"separable_deconv", separable_deconv},
@@ -328,6 +328,6 @@ constexpr LowerRow kRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_windows() { return kRows; }
+std::span<const LowerRow> lower_windows() { return kWindowRows; }
 
 }  // namespace nnex::onnx_format

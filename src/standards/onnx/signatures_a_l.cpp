@@ -4,7 +4,7 @@
 namespace nnex::onnx_format {
 namespace {
 
-constexpr OperatorForms kOperators[] = {
+constexpr OperatorForms kEarlierOperators[] = {
     {"", "Abs",
      "1 T:float > T | consumed_inputs:I\n"
      "6 T:num > T |\n"
@@ -390,6 +390,6 @@ constexpr OperatorForms kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorForms> forms_a_l() { return kOperators; }
+std::span<const OperatorForms> forms_a_l() { return kEarlierOperators; }
 
 }  // namespace nnex::onnx_format

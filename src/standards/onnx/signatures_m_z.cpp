@@ -4,7 +4,7 @@
 namespace nnex::onnx_format {
 namespace {
 
-constexpr OperatorForms kOperators[] = {
+constexpr OperatorForms kLaterOperators[] = {
     {"", "MatMul",
      "1 T:float T > T\n"
      "9 T:float+i32+i64+u32+u64 T > T\n"
@@ -429,6 +429,6 @@ constexpr OperatorForms kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorForms> forms_m_z() { return kOperators; }
+std::span<const OperatorForms> forms_m_z() { return kLaterOperators; }
 
 }  // namespace nnex::onnx_format

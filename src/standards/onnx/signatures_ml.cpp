@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::string_view kMl = "ai.onnx.ml", kTraining = "ai.onnx.preview.training";
 
-constexpr OperatorForms kOperators[] = {
+constexpr OperatorForms kMlOperators[] = {
     {kMl, "ArrayFeatureExtractor", "1 T:f32+f64+i32+i64+str i64 > T"},
     {kMl, "Binarizer", "1 T:f32+f64+i32+i64 > T | threshold:f"},
     {kMl, "CastMap", "1 map > f32+i64+str | cast_to:s map_form:s max_map:i"},
@@ -74,6 +74,6 @@ constexpr OperatorForms kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorForms> forms_ml() { return kOperators; }
+std::span<const OperatorForms> forms_ml() { return kMlOperators; }
 
 }  // namespace nnex::onnx_format

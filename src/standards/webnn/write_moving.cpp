@@ -17,7 +17,7 @@
 namespace nnex::ml {
 namespace {
 
-size_t counted(int64_t axis, size_t rank) {
+size_t from_front(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
 
@@ -66,13 +66,13 @@ void space_to_depth(RowNode& w) {
 // ---- Joining and cutting
 
 void concat(RowNode& w) {
-  w.set("axis", static_cast<int64_t>(counted(w.attr<AxisAttrs>().axis, w.y().size())));
+  w.set("axis", static_cast<int64_t>(from_front(w.attr<AxisAttrs>().axis, w.y().size())));
   plain_row(w);
 }
 
 void stack(RowNode& w) {
   Ints one = w.y();
-  const size_t axis = counted(w.attr<AxisAttrs>().axis, one.size());
+  const size_t axis = from_front(w.attr<AxisAttrs>().axis, one.size());
   one[axis] = 1;
   std::vector<Ref> all;
   for (size_t i = 0; i < w.node.in.size(); ++i) all.push_back(w.to.reshaped(w.in(i), one));
@@ -82,7 +82,7 @@ void stack(RowNode& w) {
 /// Parts by what their results say; a part that nobody named is not cut out.
 void split(RowNode& w) {
   const Ints x = w.x();
-  const size_t axis = counted(w.attr<SplitAttrs>().axis, x.size());
+  const size_t axis = from_front(w.attr<SplitAttrs>().axis, x.size());
   Ints sizes = ints(w, 1).value_or(Ints{});
   if (sizes.empty())
     for (ValueId v : w.node.out) {
@@ -98,7 +98,7 @@ void split(RowNode& w) {
 
 void unstack(RowNode& w) {
   const Ints x = w.x();
-  const size_t axis = counted(w.attr<AxisAttrs>().axis, x.size());
+  const size_t axis = from_front(w.attr<AxisAttrs>().axis, x.size());
   for (size_t i = 0; i < w.node.out.size(); ++i) {
     if (!w.node.out[i].valid()) continue;
     const Ref part = w.to.sliced(w.in(0), axis, static_cast<int64_t>(i), 1);
@@ -119,7 +119,7 @@ void slice(RowNode& w) {
   if (!w.given(4)) steps->assign(begin->size(), 1);
   Ints starts(x.size()), sizes = x, strides(x.size(), 1), reversed;
   for (size_t i = 0; i < axes->size(); ++i) {
-    const size_t axis = counted((*axes)[i], x.size());
+    const size_t axis = from_front((*axes)[i], x.size());
     const int64_t step = (*steps)[i];
     const auto [first, count] = slice_range(x[axis], (*begin)[i], (*end)[i], step);
     if (count < 1) return w.refuse("slice: a result without elements");
@@ -159,7 +159,7 @@ void pad(RowNode& w) {
   Ints before(x.size()), after(x.size()), first(x.size()), count = x;
   Ref y = w.in(0);
   for (size_t i = 0; i < axes->size(); ++i) {
-    const size_t axis = counted((*axes)[i], x.size());
+    const size_t axis = from_front((*axes)[i], x.size());
     const int64_t a = (*halves)[i], b = (*halves)[i + axes->size()];
     before[axis] = std::max<int64_t>(a, 0), after[axis] = std::max<int64_t>(b, 0);
     first[axis] = std::max<int64_t>(-a, 0), count[axis] = x[axis] + a + b;
@@ -195,7 +195,7 @@ void gather(RowNode& w) {
   w.give(w.to.call(w.row() == "gather" ? "gather" : "gatherElements",
                    {{"input", w.in(0)},
                     {"indices", index_of(w, 1)},
-                    {"axis", AttrValue(static_cast<int64_t>(counted(a.axis, w.x().size())))}}));
+                    {"axis", AttrValue(static_cast<int64_t>(from_front(a.axis, w.x().size())))}}));
 }
 
 void gather_nd(RowNode& w) {
@@ -209,7 +209,7 @@ void scatter_elements(RowNode& w) {
   w.give(w.to.call("scatterElements", {{"input", w.in(0)},
                                        {"indices", index_of(w, 1)},
                                        {"updates", w.in(2)},
-                                       {"axis", AttrValue(static_cast<int64_t>(counted(a.axis, w.x().size())))}}));
+                                       {"axis", AttrValue(static_cast<int64_t>(from_front(a.axis, w.x().size())))}}));
 }
 
 void scatter_nd(RowNode& w) {
@@ -294,7 +294,7 @@ void resize(RowNode& w) {
   w.give(y);
 }
 
-constexpr RowEntry kRows[] = {
+constexpr RowEntry kMovingRows[] = {
     {"reshape", reshape},
     {"flatten", reshape},
     {"squeeze", reshape},
@@ -319,6 +319,6 @@ constexpr RowEntry kRows[] = {
 
 }  // namespace
 
-std::span<const RowEntry> moving_rows() { return kRows; }
+std::span<const RowEntry> moving_rows() { return kMovingRows; }
 
 }  // namespace nnex::ml

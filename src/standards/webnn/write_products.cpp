@@ -454,7 +454,7 @@ void conv_integer(RowNode& w) {
   if (!w.to.failed()) w.give(w.to.cast(y, DataType::int32));
 }
 
-constexpr RowEntry kRows[] = {
+constexpr RowEntry kProductRows[] = {
     {"matmul", matmul},
     {"linear", linear},
     {"conv", conv},
@@ -473,6 +473,6 @@ constexpr RowEntry kRows[] = {
 
 }  // namespace
 
-std::span<const RowEntry> product_rows() { return kRows; }
+std::span<const RowEntry> product_rows() { return kProductRows; }
 
 }  // namespace nnex::ml
