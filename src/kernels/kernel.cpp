@@ -4,11 +4,9 @@
 
 namespace nnex {
 
-// One line a family, written by CMake from the functions `std::span<const KernelDef> <family>_kernels()` of this
-// folder.
-#define NNEX_KERNELS(kernels) std::span<const KernelDef> kernels();
-#include "kernels.inc"
-#undef NNEX_KERNELS
+#define NNEX_FAMILY(kernels) std::span<const KernelDef> kernels();
+#include "kernels/families.def"
+#undef NNEX_FAMILY
 
 Result<Packs::Bytes> Packs::get(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& pack) {
   std::lock_guard lock(mutex_);
@@ -38,9 +36,9 @@ struct Registry {
     }
   }
   Registry() {
-#define NNEX_KERNELS(kernels) add(kernels());
-#include "kernels.inc"
-#undef NNEX_KERNELS
+#define NNEX_FAMILY(kernels) add(kernels());
+#include "kernels/families.def"
+#undef NNEX_FAMILY
   }
 };
 

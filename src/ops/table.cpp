@@ -8,10 +8,8 @@
 
 namespace nnex {
 
-// One line a family, written by CMake from the functions `std::span<const OpDef> <family>_ops()` it finds in this
-// folder.
 #define NNEX_FAMILY(ops) std::span<const OpDef> ops();
-#include "families.inc"
+#include "ops/families.def"
 #undef NNEX_FAMILY
 
 namespace {
@@ -31,7 +29,7 @@ struct Table {
 
   Table() {
 #define NNEX_FAMILY(ops) add(ops());
-#include "families.inc"
+#include "ops/families.def"
 #undef NNEX_FAMILY
     for (auto& [key, forms] : by_spelling)
       std::stable_sort(forms.begin(), forms.end(),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -143,6 +144,29 @@ TEST(Layers, RoomsAreInOrder) {
     }
   }
   for (const auto& [room, below] : layers) EXPECT_TRUE(done.count(room)) << room << " stands on itself";
+}
+
+/// A family that families.def lacks would be compiled and never found.
+TEST(Layers, EveryFamilyIsListed) {
+  const fs::path src = fs::path(nnex::test::source_dir()) / "src";
+  for (const auto& [folder, type] : {std::pair("ops", "OpDef"), std::pair("kernels", "KernelDef")}) {
+    std::set<std::string> listed, defined;
+    const std::regex line(R"(NNEX_FAMILY\((\w+)\))"),
+        definition(std::string("std::span<const ") + type + R"(> (\w+)\(\) \{)");
+    std::smatch found;
+    std::ifstream list(src / folder / "families.def");
+    for (std::string text; std::getline(list, text);)
+      if (std::regex_match(text, found, line)) EXPECT_TRUE(listed.insert(found[1]).second) << found[1] << " twice";
+    for (const auto& file : fs::recursive_directory_iterator(src / folder)) {
+      if (file.path().extension() != ".cpp") continue;
+      std::ifstream in(file.path());
+      for (std::string text; std::getline(in, text);)
+        if (std::regex_search(text, found, definition, std::regex_constants::match_continuous))
+          defined.insert(found[1]);
+    }
+    EXPECT_EQ(listed, defined) << folder;
+    EXPECT_GT(listed.size(), 20u) << folder;
+  }
 }
 
 }  // namespace
