@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 
+#include "base/copy_bytes.h"
 #include "graph/type_info.h"
 #include "graph/verify.h"
 
@@ -41,7 +42,7 @@ Status copy_into(Tensor& to, const Tensor& from) {
   if (to.dtype() == DType::str)
     std::copy(from.strings().begin(), from.strings().end(), to.mutable_as<std::string>().begin());
   else
-    std::memcpy(to.mutable_data(), from.data(), static_cast<size_t>(to.bytes()));
+    copy_bytes(to.mutable_data(), from.data(), to.bytes());
   return {};
 }
 

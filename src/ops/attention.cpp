@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -395,7 +396,7 @@ class Attend {
     if (!c_.wants(o)) return {};
     NNEX_ASSIGN(Tensor narrow, convert(wide, c_.in(port::q).dtype()));
     NNEX_ASSIGN(Tensor * to, c_.make(o, narrow.dtype(), narrow.shape()));
-    if (narrow.bytes() > 0) std::memcpy(to->mutable_data(), narrow.data(), static_cast<size_t>(narrow.bytes()));
+    copy_bytes(to->mutable_data(), narrow.data(), narrow.bytes());
     return {};
   }
 

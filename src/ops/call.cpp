@@ -3,6 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/copy_bytes.h"
 #include "base/interrupt.h"
 
 namespace nnex {
@@ -123,7 +124,7 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
     if (!made || made->dtype() != wide || !back[o]) {
       if (made && c.ready(o) && !is_object(made->dtype())) {
         NNEX_ASSIGN(Tensor * y, c.make(o, made->dtype(), made->shape()));
-        std::memcpy(y->mutable_data(), made->data(), static_cast<size_t>(made->bytes()));
+        copy_bytes(y->mutable_data(), made->data(), made->bytes());
       } else {
         c.set(o, std::move(*out[o]));
       }
@@ -131,7 +132,7 @@ Status run_widened(Call& c, const Reference& r, KernelFn kernel, DType narrow, D
     }
     NNEX_ASSIGN(Tensor result, narrowed(*made, narrow, moved));
     NNEX_ASSIGN(Tensor * y, c.make(o, narrow, made->shape()));
-    std::memcpy(y->mutable_data(), result.data(), static_cast<size_t>(result.bytes()));
+    copy_bytes(y->mutable_data(), result.data(), result.bytes());
   }
   return {};
 }

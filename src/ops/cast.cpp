@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -38,7 +39,7 @@ Status run_cast(Call& c) {
   if (a.to == DType::str)
     std::copy(cast->strings().begin(), cast->strings().end(), y->mutable_as<std::string>().begin());
   else if (cast->bytes() > 0)
-    std::memcpy(y->mutable_data(), cast->data(), static_cast<size_t>(cast->bytes()));
+    copy_bytes(y->mutable_data(), cast->data(), cast->bytes());
   return {};
 }
 
@@ -53,7 +54,7 @@ Status infer_bit_cast(InferCall& c) {
 
 Status run_bit_cast(Call& c) {
   NNEX_ASSIGN(Tensor * y, c.make(0, c.attr<BitCastAttrs>().to, c.shape(0)));
-  if (y->bytes() > 0) std::memcpy(y->mutable_data(), c.in(0).data(), static_cast<size_t>(y->bytes()));
+  copy_bytes(y->mutable_data(), c.in(0).data(), y->bytes());
   return {};
 }
 

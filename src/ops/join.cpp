@@ -148,7 +148,11 @@ Result<Dims> parts(InferCall& c, const Dim& extent) {
   }
   if (!a.ratios.empty()) {
     int64_t all = 0;
-    for (int64_t r : a.ratios) all += std::max<int64_t>(r, 0);
+    for (int64_t r : a.ratios) {
+      const auto sum = checked_add(all, std::max<int64_t>(r, 0));
+      if (!sum) return c.error("the sum of the ratios passes 64 bits");
+      all = *sum;
+    }
     if (static_cast<int64_t>(a.ratios.size()) != n || all == 0)
       return c.error("{} ratios for {} parts", a.ratios.size(), n);
     if (extent.is_number() && extent.value() % all)

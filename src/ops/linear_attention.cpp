@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "ops/attention.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
@@ -173,7 +174,7 @@ Status run_recurrence(Call& c) {
     if (!c.wants(o)) continue;
     NNEX_ASSIGN(Tensor narrow, convert(made[o], types[o]));
     NNEX_ASSIGN(Tensor * to, c.make(o, types[o], narrow.shape()));
-    if (narrow.bytes() > 0) std::memcpy(to->mutable_data(), narrow.data(), static_cast<size_t>(narrow.bytes()));
+    copy_bytes(to->mutable_data(), narrow.data(), narrow.bytes());
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "ops/elementwise.h"
 #include "ops/int_range.h"
 #include "ops/product.h"
@@ -120,7 +121,7 @@ Status run_qlinear_matmul(Call& c) {
   map_two(z.as<float>(), z.shape(), zero.as<float>(), zero.shape(), shifted.mutable_as<float>(), z.shape(),
           [=](float v, float o) { return is_int(type) ? std::nearbyint(v) + o : v + o; });
   NNEX_ASSIGN(Tensor narrow, convert(shifted, type));  // saturates
-  if (narrow.bytes() > 0) std::memcpy(c.out(0).mutable_data(), narrow.data(), static_cast<size_t>(narrow.bytes()));
+  copy_bytes(c.out(0).mutable_data(), narrow.data(), narrow.bytes());
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/checked.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -43,8 +44,8 @@ Result<Blocks> blocks_of(std::string_view op, const Shape& x, const Shape& scale
     int64_t& block = blocks[static_cast<size_t>(a)];
     if (block_size > 0 && static_cast<size_t>(a) == along) {
       block = block_size;
-      if ((x[a] + block_size - 1) / block_size != scale[a])
-        return error(fmt::format("axis {} has {} blocks of {}", a, (x[a] + block_size - 1) / block_size, block_size));
+      if (ceil_div(x[a], block_size) != scale[a])
+        return error(fmt::format("axis {} has {} blocks of {}", a, ceil_div(x[a], block_size), block_size));
     } else if (scale[a] == 0 || x[a] % scale[a] != 0) {
       if (x[a] != 0 || scale[a] != 0) return error(fmt::format("{} scales do not divide axis {}", scale[a], a));
     } else {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
@@ -225,7 +226,7 @@ Status run_resize(Call& c) {
   }
   NNEX_ASSIGN(Tensor made,
               a.mode == ResizeMode::nearest ? moved(c.in(kResizeX), taps) : interpolated(c.in(kResizeX), taps));
-  std::memcpy(y->mutable_data(), made.data(), static_cast<size_t>(made.bytes()));
+  copy_bytes(y->mutable_data(), made.data(), made.bytes());
   if (outside) {
     NNEX_ASSIGN(Tensor value, convert(Tensor::scalar<double>(a.extrapolate), type));
     extrapolate(*y, taps, value);

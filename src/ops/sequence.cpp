@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/copy_bytes.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -27,7 +28,7 @@ Status give(const Call& c, size_t o, const Value& v) {
   const Tensor *t = v.tensor(), *ready = c.ready(o);
   if (t && ready && !ready->owned() && ready->dtype() == t->dtype() && ready->shape() == t->shape() &&
       !is_object(t->dtype())) {
-    std::memcpy(c.out(o).mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
+    copy_bytes(c.out(o).mutable_data(), t->data(), t->bytes());
     return {};
   }
   NNEX_ASSIGN(Value own, kept(v));

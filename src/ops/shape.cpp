@@ -77,7 +77,7 @@ Status infer_reshape(InferCall& c) {
     const int64_t rank = *c.rank(0);
     NNEX_ASSIGN(int64_t start, positive_axis(c, a.axis_start, rank + 1, "axis_start"));
     const int64_t count = a.axis_count < 0 ? rank - start : a.axis_count;
-    if (start + count > rank) return c.error("axes {} to {} are outside {} axes", start, start + count, rank);
+    if (count > rank - start) return c.error("{} axes from axis {} are outside {} axes", count, start, rank);
     before.assign(c.dims(0)->begin(), c.dims(0)->begin() + start);
     middle.assign(c.dims(0)->begin() + start, c.dims(0)->begin() + start + count);
     after.assign(c.dims(0)->begin() + start + count, c.dims(0)->end());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/copy_bytes.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
@@ -142,7 +143,7 @@ Status run_copy(Call& c) {
   else if (x->dtype() == kDimType)
     std::copy(x->as<Dim>().begin(), x->as<Dim>().end(), y->mutable_as<Dim>().begin());
   else if (x->bytes() > 0)
-    std::memcpy(y->mutable_data(), x->data(), static_cast<size_t>(x->bytes()));
+    copy_bytes(y->mutable_data(), x->data(), x->bytes());
   return {};
 }
 

@@ -76,8 +76,8 @@ Status infer_reverse(InferCall& c, size_t shape_port) {
       const int64_t stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
       const auto [before, after] = pads_of(a, i);
       d = a.auto_pad != AutoPad::off ? d * Dim(stride)
-                                     : (d - Dim(1)) * Dim(stride) + Dim((a.size[i] - 1) * dilation + 1 - before -
-                                                                        after + entry(a.output_padding, i, 0));
+                                     : (d - Dim(1)) * Dim(stride) + (Dim(a.size[i]) - Dim(1)) * Dim(dilation) + Dim(1) -
+                                           Dim(before) - Dim(after) + Dim(entry(a.output_padding, i, 0));
     }
   }
   c.result(0, std::move(out));

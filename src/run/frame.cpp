@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "base/float_mode.h"
 #include "base/interrupt.h"
 #include "graph/custom.h"
@@ -66,7 +67,7 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
     slot = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
     if (Tensor* t = slot.tensor(); t && !t->aligned()) {
       NNEX_ASSIGN(Tensor copy, pool_->make(t->dtype(), t->shape()));  // never objects: those are aligned
-      std::memcpy(copy.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
+      copy_bytes(copy.mutable_data(), t->data(), t->bytes());
       slot = Value(std::move(copy));
     }
   }
@@ -99,8 +100,7 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
     if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()) || is_object(to.dtype()))
       return Error(Code::invalid_argument,
                    fmt::format("output {}: found room for {}; needed {}", i, Value(to).text(), v->text()));
-    if (t->data() != to.data() && t->bytes() > 0)
-      std::memcpy(to.mutable_data(), t->data(), static_cast<size_t>(t->bytes()));
+    if (t->data() != to.data() && t->bytes() > 0) copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
   for (size_t i = 0; i < made.size(); ++i)  // the caller's memory is not kept
     if (const Tensor* t = slots_[made[i].n].tensor(); t && t->data() == outputs[i].data()) slots_[made[i].n] = Value();

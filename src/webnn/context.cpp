@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_bytes.h"
 #include "base/try.h"
 #include "webnn/builder.h"
 
@@ -373,7 +374,7 @@ void GraphCore::run(const std::vector<std::shared_ptr<TensorMemory>>& tensors) {
   for (size_t i = 0; i < output_of.size(); ++i) {  // an operand under several names: the last one was written
     const nnex::Tensor& made = out[output_of[i]];
     if (outputs[i]->bytes.data() != made.data())
-      std::memcpy(outputs[i]->bytes.mutable_data(), made.data(), static_cast<size_t>(made.bytes()));
+      copy_bytes(outputs[i]->bytes.mutable_data(), made.data(), made.bytes());
   }
   for (nnex::Value& v : in) v = nnex::Value();
   for (nnex::Tensor& t : out) t = nnex::Tensor();
