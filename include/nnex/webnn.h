@@ -77,6 +77,9 @@ struct Environment {
   int threads = 0;
   /// False: no thread of its own; work runs inside the call that queues it (for hosts without threads).
   bool own_thread = true;
+  /// Every call is checked and graphs are described, but nothing is compiled, kept or computed: bytes of buffers are
+  /// counted, not read, and reads give none. For hosts that check on one thread and compute elsewhere.
+  bool checks_only = false;
 };
 
 /// MLContext.

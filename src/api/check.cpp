@@ -116,6 +116,7 @@ class Check {
   /// All faults of an NNEF model: of a text alone its own, of a folder or an archive those of all files. Whether it is
   /// such a model.
   Result<bool> check_nnef() {
+    if (!built(Format::nnef)) return false;  // read() says so
     nnef_format::EvaluateOptions options;
     if (asked_.nnef.dialect == NnefDialect::automatic) options.dialect = nnef_format::Dialect::any;
     for (const auto& [name, extents] : asked_.shapes) options.shapes.emplace(name, extents);

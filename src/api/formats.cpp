@@ -23,6 +23,10 @@ std::string_view name(Format format) {
   return at < std::size(kNames) ? kNames[at] : "no format";
 }
 
+Error not_built(Format format) {
+  return Error(Code::unsupported, fmt::format("this build of nnex has no {}", name(format)));
+}
+
 Format format_of(ModelFormat format) {
   switch (format) {
     case ModelFormat::nnef_text:

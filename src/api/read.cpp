@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/formats.h"
 #include "base/mapped_file.h"
 #include "graph/symbols.h"
 #include "standards/container.h"
@@ -76,6 +77,7 @@ onnx_format::Source onnx_source(const FileBytes& file, const Recognised& model, 
 }
 
 Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
+  if (!built(Format::onnx)) return not_built(Format::onnx);
   NNEX_ASSIGN(const FileBytes file, reading.main(model));
   ir::Graph graph;
   onnx_format::Importer importer(graph, onnx_source(file, model, reading), {});
@@ -86,6 +88,7 @@ Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
 
 /// The two files; parameters stay in memory of their own, which the graph keeps alive.
 Result<ir::Graph> read_cvm(const Recognised& model, const Reading& reading) {
+  if (!built(Format::cvm)) return not_built(Format::cvm);
   if (!reading.options.shapes.empty())
     return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
   NNEX_ASSIGN(const FileBytes symbol, reading.open(model, model.cvm.symbol, MapPolicy::never));
@@ -102,6 +105,7 @@ Error error_of(const cvm_format::LoneFile& lone) {
 
 /// A CVM model that came with one of its files alone.
 Result<ir::Graph> read_lone(const Recognised& model, const Reading& reading) {
+  if (!built(Format::cvm)) return not_built(Format::cvm);
   const LoadOptions& options = reading.options;
   if (model.lone.symbol.empty() || !options.weight_seed) return error_of(model.lone);
   NNEX_ASSIGN(const FileBytes symbol, reading.open(model, model.lone.symbol, MapPolicy::never));
@@ -109,6 +113,7 @@ Result<ir::Graph> read_lone(const Recognised& model, const Reading& reading) {
 }
 
 Result<ir::Graph> read_nnef(const Container& from, const LoadOptions& options) {
+  if (!built(Format::nnef)) return not_built(Format::nnef);
   nnef_format::ImportOptions import;
   import.language.dialect = options.nnef.dialect == NnefDialect::automatic ? nnef_format::Dialect::any
                             : options.nnef.dialect == NnefDialect::tract   ? nnef_format::Dialect::tract
@@ -148,6 +153,7 @@ Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options)
 }
 
 Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options) {
+  if (!built(Format::webnn)) return not_built(Format::webnn);
   const Reading reading(options);
   NNEX_ASSIGN(const FileBytes text, reading.open(model, model.files ? model.main : model.path, MapPolicy::never));
   return ml::read_program(text.bytes, model.path, reading.beside(model).value_or(reading.folder("")));
@@ -179,6 +185,7 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
 
 Result<std::optional<CheckedOnnx>> check_onnx(const Recognised& model, const LoadOptions& options, Faults& faults) {
   if (model.format != ModelFormat::onnx) return std::optional<CheckedOnnx>();
+  if (!built(Format::onnx)) return not_built(Format::onnx);
   const Reading reading(options);
   NNEX_ASSIGN(const FileBytes file, reading.main(model));
   CheckedOnnx out;

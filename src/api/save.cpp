@@ -44,6 +44,7 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
   out.graph = std::make_unique<ir::Graph>(std::move(graph));
   switch (format) {
     case Format::onnx: {
+      if (!built(Format::onnx)) break;
       onnx_format::WriteOptions wanted{options.name, options.custom, {}};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMostInline)
         wanted.external = file_name + ".data";
@@ -51,19 +52,24 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
       return out;
     }
     case Format::nnef: {
+      if (!built(Format::nnef)) break;
       NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
       return out;
     }
     case Format::webnn: {
+      if (!built(Format::webnn)) break;
       NNEX_ASSIGN(out.webnn, ml::to_program(*out.graph, options.name));
       return out;
     }
     case Format::cvm: {
+      if (!built(Format::cvm)) break;
       NNEX_ASSIGN(out.cvm, to_cvm(*out.graph));
       return out;
     }
   }
-  return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+  return format <= Format::cvm
+             ? not_built(format)
+             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
 }
 
 // ---- Files
@@ -127,16 +133,16 @@ Result<SaveReport> write(Made made, const std::string& path, const SaveOptions& 
   report.format = made.format;
   switch (made.format) {
     case Format::onnx:
-      NNEX_TRY(write_onnx(made, path, options, report));
+      if (built(Format::onnx)) NNEX_TRY(write_onnx(made, path, options, report));
       break;
     case Format::nnef:
-      NNEX_TRY(write_nnef(made, path, options, report));
+      if (built(Format::nnef)) NNEX_TRY(write_nnef(made, path, options, report));
       break;
     case Format::webnn:
-      NNEX_TRY(write_webnn(made, path, options, report));
+      if (built(Format::webnn)) NNEX_TRY(write_webnn(made, path, options, report));
       break;
     case Format::cvm:
-      NNEX_TRY(write_cvm(made, path, options, report));
+      if (built(Format::cvm)) NNEX_TRY(write_cvm(made, path, options, report));
       break;
   }
   report.notes = std::move(made.notes);
@@ -167,6 +173,7 @@ Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOption
   if (o.load.nnef.dialect != NnefDialect::automatic || !o.load.symbols.empty() || !o.load.shapes.empty() ||
       o.load.weight_seed || !o.save.name.empty() || o.load.nnef.expand_compounds)
     return std::optional<Made>();
+  if (!built(Format::nnef)) return not_built(Format::nnef);
   NNEX_ASSIGN(const auto files, open_nnef(model, o.load));
   if (!files || !files->has("graph.nnef")) return std::optional<Made>();
   NNEX_ASSIGN(auto upgraded, nnef_format::upgraded_model(*files));
@@ -257,9 +264,11 @@ Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) 
   std::vector<NamedBytes> out;
   switch (made.format) {
     case Format::nnef:
-      return nnef_bytes(made.nnef, options.nnef.packing);
+      if (built(Format::nnef)) return nnef_bytes(made.nnef, options.nnef.packing);
+      break;
     case Format::webnn:
-      return webnn_bytes(made.webnn, options.webnn.form);
+      if (built(Format::webnn)) return webnn_bytes(made.webnn, options.webnn.form);
+      break;
     case Format::cvm:
       out.push_back({"symbol", std::move(made.cvm.symbol)});
       out.push_back({"params", std::move(made.cvm.params)});

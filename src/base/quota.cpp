@@ -91,7 +91,7 @@ int64_t quota_memory(const std::string& root) { return least_of_groups(root, "me
 int64_t usable_memory() {
   static const int64_t bytes = [] {
     int64_t machine = int64_t{4} << 30;  // where nobody can be asked: what a WebAssembly module may have
-#if defined(__unix__) && defined(_SC_PHYS_PAGES)
+#if defined(__unix__) && defined(_SC_PHYS_PAGES) && !defined(__EMSCRIPTEN__)  // which counts what it has so far
     const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0) machine = pages * page;
 #endif

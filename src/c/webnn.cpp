@@ -1,9 +1,7 @@
 // WebNN through the C interface: values of JavaScript, calls by name.
 
-#include "nnex/webnn.h"
 #include "c/handles.h"
-#include "webnn/builder.h"
-#include "webnn/call.h"
+#include "nnex/webnn_call.h"
 #include "webnn/idl_calls.h"
 
 struct nnex_ml_context {
@@ -190,22 +188,13 @@ nnex_error* nnex_ml_call(nnex_ml_builder* builder, const char* method, nnex_ml_v
       if (!arguments || !arguments[i]) return null_type("arguments");
       args.push_back(arguments[i]->value);
     }
-    const std::string_view name = method;
-    std::vector<ml::Operand> results;
-    if (name == "input" || name == "constant") {
-      auto one = name == "input" ? ml::idl::input(builder->builder, args) : ml::idl::constant(builder->builder, args);
-      if (!one.ok()) return std::move(one).error();
-      results.push_back(std::move(*one));
-    } else {
-      auto all = ml::call(*builder->builder.state(), name, args);
-      if (!all.ok()) return std::move(all).error();
-      results = std::move(*all);
-    }
+    auto results = ml::call(builder->builder, method, args);
+    if (!results.ok()) return std::move(results).error();
     std::vector<std::unique_ptr<nnex_ml_operand>> handles;
-    for (const ml::Operand& o : results)
+    for (const ml::Operand& o : *results)
       handles.emplace_back(new nnex_ml_operand{o, std::string(ml::name(o.dataType())), o.shape()});
     for (size_t i = 0; i < handles.size() && i < room; ++i) out[i] = handles[i].release();
-    if (made) *made = results.size();
+    if (made) *made = results->size();
     return {};
   });
 }

@@ -54,7 +54,7 @@ nnex::Status prune(ir::Graph& graph) {
 std::string repeated_input(const ir::Graph& graph) {
   std::set<std::string> names;
   for (ValueId v : graph.inputs())
-    if (!names.insert(graph[v].name).second) return graph[v].name;
+    if (!names.insert(graph[v].name).second && !graph[v].name.empty()) return graph[v].name;
   return {};
 }
 
@@ -85,6 +85,7 @@ void describe(Blueprint& b, const NamedOperands& outputs) {
   const auto& params = b.graph.inputs();
   for (size_t i = 0; i < params.size(); ++i) {
     const ValueDef& def = b.graph[params[i]];
+    if (def.name.empty()) continue;  // a constant whose bytes are elsewhere
     OperandDescriptor d;
     d.dataType = *data_type_of(def.type.dtype);
     for (const Dim& dim : *def.type.dims) d.shape.push_back(static_cast<uint32_t>(dim.value()));
@@ -157,6 +158,10 @@ Operand BuilderState::operand(ValueId value, DataType type, std::vector<uint32_t
   return Operand(std::move(state));
 }
 
+Operand BuilderState::absent_constant(DataType type, const std::vector<uint32_t>& shape) {
+  return operand(graph.add_param(kMain, "", Type()), type, shape, OperandState::Role::constant);
+}
+
 Result<GraphBuilder> GraphBuilder::create(const Context& context) {
   if (context.empty()) return type_error("GraphBuilder: the context is empty");
   if (context.state()->lost()) return invalid_state("GraphBuilder: the context is lost");
@@ -178,6 +183,7 @@ Result<Operand> GraphBuilder::constant(const OperandDescriptor& descriptor, Buff
   NNEX_TRY(usable(state_));
   NNEX_TRY(check_dimensions(descriptor.dataType, descriptor.shape, "constant"));
   NNEX_TRY(check_buffer(descriptor, buffer, "constant"));
+  if (state_->context->checks_only) return state_->absent_constant(descriptor.dataType, descriptor.shape);
   auto made = nnex::Tensor::make(dtype_of(descriptor.dataType), extents(descriptor.shape));
   if (!made.ok()) return from_engine(ErrorKind::UnknownError, made.error());
   nnex::Tensor content = std::move(made).value();
@@ -204,6 +210,7 @@ Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
   if (!tensor.constant()) return type_error("constant: the tensor is not a constant tensor");
   if (tensor.state()->gone()) return type_error("constant: the tensor is destroyed");
   state_->constant_tensors.push_back(tensor.state());
+  if (state_->context->checks_only) return state_->absent_constant(tensor.dataType(), tensor.shape());
   const ValueId v = state_->graph.add_constant(tensor.state()->content);
   return state_->operand(v, tensor.dataType(), tensor.shape(), OperandState::Role::constant);
 }
@@ -235,7 +242,8 @@ Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
   const uint64_t id = core->pending.add([promise](const Error& e) { promise.settle(e); });
   Work work;
   work.call = [core, plan, promise, id] {
-    const nnex::Status compiled = core->lost.load(std::memory_order_acquire) ? nnex::Status() : compile(*plan);
+    const bool idle = core->lost.load(std::memory_order_acquire) || plan->made->context->checks_only;
+    const nnex::Status compiled = idle ? nnex::Status() : compile(*plan);
     core->complete(
         [core, promise, id, made = plan->made, error = compiled.ok() ? std::string() : compiled.error().text()] {
           if (!core->pending.claim(id)) return;

@@ -41,6 +41,8 @@ struct BuilderState : std::enable_shared_from_this<BuilderState> {
   /// A handle for a value of the graph, whose type is set to this one.
   Operand operand(ValueId value, DataType type, std::vector<uint32_t> shape,
                   OperandState::Role role = OperandState::Role::computed);
+  /// A constant whose bytes are elsewhere, where the context only checks: no input, though it stands among them.
+  Operand absent_constant(DataType type, const std::vector<uint32_t>& shape);
 };
 
 /// What every call on a builder asks first: can_build(), and TypeError for an empty builder.

@@ -170,6 +170,7 @@ Future<Context> createContext(const ContextOptions& options, Environment environ
   auto state = std::make_shared<ContextState>(environment.own_thread);
   state->options = options;
   state->threads = environment.threads;
+  state->checks_only = environment.checks_only;
   state->core->post = std::move(environment.post);
   Promise<Context> promise;
   state->core->complete([promise, state] { promise.settle(Context(state)); });
@@ -187,6 +188,7 @@ Status Context::dispatch(const Graph& graph, const NamedTensors& inputs, const N
   NNEX_TRY(match_ports(*state_, g.inputs, inputs, "input", work.tensors));
   NNEX_TRY(match_ports(*state_, g.outputs, outputs, "output", work.tensors));
   if (repeats(work.tensors)) return type_error("dispatch: one tensor is bound twice");
+  if (state_->checks_only) return {};
   work.graph = g.core;
   state_->timeline.push(std::move(work));
   return {};
@@ -206,7 +208,8 @@ Future<Tensor> Context::createTensor(const TensorDescriptor& descriptor) const {
   const uint64_t id = core->pending.add([promise](const Error& e) { promise.settle(e); });
   Work work;
   work.call = [core, tensor, promise, id] {
-    auto bytes = make_bytes(tensor->descriptor, {});
+    nnex::Result<nnex::Tensor> bytes = nnex::Tensor();
+    if (!tensor->context->checks_only) bytes = make_bytes(tensor->descriptor, {});
     Result<Tensor> result = Tensor(tensor);
     if (core->lost.load(std::memory_order_acquire))
       result = invalid_state(fmt::format("createTensor: {}", kLost));
@@ -235,7 +238,8 @@ Future<Tensor> Context::createConstantTensor(const OperandDescriptor& descriptor
     return rejected<Tensor>(std::move(s).error());
   if (Status s = check_buffer(descriptor, data, "createConstantTensor"); !s.ok())
     return rejected<Tensor>(std::move(s).error());
-  auto content = make_bytes(descriptor, data.bytes);
+  nnex::Result<nnex::Tensor> content = nnex::Tensor();
+  if (!state_->checks_only) content = make_bytes(descriptor, data.bytes);
   if (!content.ok()) return rejected<Tensor>(from_engine(ErrorKind::UnknownError, content.error()));
   auto tensor = std::make_shared<TensorState>();
   tensor->context = state_;
@@ -275,7 +279,9 @@ Future<std::vector<std::byte>> Context::readTensor(const Tensor& tensor) const {
   Work work;
   work.call = [core = state_->core, memory, promise, id] {
     if (memory->gone || core->lost.load(std::memory_order_acquire)) {
-      if (memory->reads.claim(id)) promise.settle(invalid_state("readTensor: the tensor is destroyed"));
+      core->complete([memory, promise, id] {
+        if (memory->reads.claim(id)) promise.settle(invalid_state("readTensor: the tensor is destroyed"));
+      });
       return;
     }
     Bytes bytes(memory->bytes.data(), memory->bytes.data() + memory->bytes.bytes());
@@ -298,7 +304,9 @@ Future<Nothing> Context::readTensor(const Tensor& tensor, std::span<std::byte> o
   Work work;
   work.call = [core = state_->core, memory, promise, id, outputData] {
     if (memory->gone || core->lost.load(std::memory_order_acquire)) {
-      if (memory->reads.claim(id)) promise.settle(invalid_state("readTensor: the tensor is destroyed"));
+      core->complete([memory, promise, id] {
+        if (memory->reads.claim(id)) promise.settle(invalid_state("readTensor: the tensor is destroyed"));
+      });
       return;
     }
     const auto settle = [memory, promise, id, outputData](std::span<const std::byte> bytes) {
@@ -324,6 +332,7 @@ Status Context::writeTensor(const Tensor& tensor, BufferSource inputData) const 
   if (!t.descriptor.writable) return type_error("writeTensor: the tensor is not writable");
   if (static_cast<int64_t>(inputData.bytes.size()) != t.bytes)
     return type_error(fmt::format("writeTensor: found {} bytes; the tensor has {}", inputData.bytes.size(), t.bytes));
+  if (state_->checks_only) return {};
   auto bytes = make_bytes(t.descriptor, inputData.bytes);
   if (!bytes.ok()) return from_engine(ErrorKind::UnknownError, bytes.error());
   Work work;

@@ -81,6 +81,7 @@ struct GraphCore {
 struct ContextState {
   ContextOptions options;
   int threads = 0;
+  bool checks_only = false;
   std::shared_ptr<ContextCore> core = std::make_shared<ContextCore>();
   Timeline timeline;
 

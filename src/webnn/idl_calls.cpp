@@ -4,6 +4,7 @@
 
 #include "base/try.h"
 #include "webnn/builder.h"
+#include "webnn/call.h"
 
 namespace nnex::ml::idl {
 namespace {
@@ -114,3 +115,14 @@ Future<Graph> build(GraphBuilder& builder, Args args) {
 }
 
 }  // namespace nnex::ml::idl
+
+namespace nnex::ml {
+
+Result<std::vector<Operand>> call(GraphBuilder& builder, std::string_view operation, std::span<const idl::Value> args) {
+  if (!builder.state()) return usable(builder.state()).error();
+  if (operation != "input" && operation != "constant") return call(*builder.state(), operation, args);
+  NNEX_ASSIGN(Operand one, operation == "input" ? idl::input(builder, args) : idl::constant(builder, args));
+  return std::vector{std::move(one)};
+}
+
+}  // namespace nnex::ml
