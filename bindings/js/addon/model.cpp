@@ -1,0 +1,199 @@
+// Models: read, checked, inspected, converted and run. Functions over opaque objects, which hold a shared pointer that
+// garbage collection, or release(), gives back; packages/nnex/src/model has the classes that users see.
+
+#include "module.h"
+
+#include "model_options.h"
+#include "model_promise.h"
+#include "model_reports.h"
+#include "model_session.h"
+#include "nnex/environment.h"
+#include "nnex/load.h"
+
+namespace nnex::js {
+namespace {
+
+template <class T>
+using Handle = Napi::External<std::shared_ptr<T>>;
+
+/// Graphs of more nodes are not looked through for runs that may be done at once: theirs are not brief.
+constexpr size_t kStraightNodes = 1000;
+
+template <class T>
+std::shared_ptr<T>& held(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Handle<T>>().Data();
+  if (!held) throw to_js(info.Env(), Error(Code::invalid_argument, "it was released"));
+  return held;
+}
+
+Tasks& tasks_of(const Napi::CallbackInfo& info) { return *static_cast<Tasks*>(info.Data()); }
+
+bool straight(const Graph& graph) {
+  const auto nodes = graph.nodes();
+  if (nodes.size() > kStraightNodes) return false;
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    const auto node = graph.node(id);
+    return node.ok() && node->blocks.empty() && !node->custom;
+  });
+}
+
+int64_t bytes_of(const Napi::Object& source) {
+  const Napi::Value bytes = source.Get("bytes");
+  return bytes.IsTypedArray() ? static_cast<int64_t>(bytes.As<Napi::TypedArray>().ByteLength()) : 0;
+}
+
+Napi::Value load(const Napi::CallbackInfo& info) {
+  const auto given = info[0].As<Napi::Object>();
+  auto read = [source = source_from(given), options = load_options_from(info[1].As<Napi::Object>()),
+               bytes = bytes_of(given)]() -> Result<std::shared_ptr<ModelBox>> {
+    auto model = load_model(source, options);
+    if (!model.ok()) return std::move(model).error();
+    auto box = std::make_shared<ModelBox>();
+    box->model = std::move(*model);
+    const Graph graph = box->model.graph();
+    box->metadata = graph.metadata();
+    box->straight = straight(graph);
+    box->source = bytes;
+    return box;
+  };
+  return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), std::move(read),
+                    [](Napi::Env env, std::shared_ptr<ModelBox>& box) {
+                      box->account(env);
+                      return Handle<ModelBox>::New(env, new std::shared_ptr<ModelBox>(std::move(box)),
+                                                   [](Napi::Env at, std::shared_ptr<ModelBox>* held) {
+                                                     if (*held) (*held)->account(at, 0);
+                                                     delete held;
+                                                   });
+                    });
+}
+
+Napi::Value describe(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const ModelBox& box = *held<ModelBox>(info);
+  auto to = Napi::Object::New(env);
+  to.Set("inputs", to_js(env, box.model.inputs()));
+  to.Set("outputs", to_js(env, box.model.outputs()));
+  to.Set("states", to_js(env, box.model.states()));
+  to.Set("metadata", to_js(env, box.metadata));
+  return to;
+}
+
+Napi::Value packed_memory(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(held<ModelBox>(info)->model.packed_memory()));
+}
+
+Napi::Value session(const Napi::CallbackInfo& info) {
+  auto made = std::make_shared<SessionBox>(held<ModelBox>(info), session_options_from(info[1].As<Napi::Object>()),
+                                           tasks_of(info).shared_from_this());
+  return Handle<SessionBox>::New(info.Env(), new std::shared_ptr<SessionBox>(std::move(made)),
+                                 [](Napi::Env env, std::shared_ptr<SessionBox>* held) {
+                                   if (*held) (*held)->forget(env);
+                                   delete held;
+                                 });
+}
+
+template <Napi::Value (SessionBox::*Method)(const Napi::CallbackInfo&)>
+Napi::Value of_session(const Napi::CallbackInfo& info) {
+  return ((*held<SessionBox>(info)).*Method)(info);
+}
+
+Napi::Value memory(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(held<SessionBox>(info)->memory()));
+}
+
+void release_model(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Handle<ModelBox>>().Data();
+  if (held) held->account(info.Env(), 0);
+  held.reset();
+}
+
+void release_session(const Napi::CallbackInfo& info) {
+  auto& held = *info[0].As<Handle<SessionBox>>().Data();
+  if (held) held->forget(info.Env());
+  held.reset();
+}
+
+Napi::Value canceller(const Napi::CallbackInfo& info) {
+  using Flag = std::atomic<bool>;
+  return Handle<Flag>::New(info.Env(), new std::shared_ptr<Flag>(tasks_of(info).stop_flag()),
+                           [](Napi::Env, std::shared_ptr<Flag>* held) { delete held; });
+}
+
+void cancel(const Napi::CallbackInfo& info) { *held<std::atomic<bool>>(info) = true; }
+
+/// A promise of what f makes of a source and load options, as a plain object.
+template <class T>
+Napi::Value report(const Napi::CallbackInfo& info, Result<T> (*f)(const ModelSource&, const LoadOptions&)) {
+  return promise_of(
+      info.Env(), tasks_of(info), std::make_shared<Strand>(),
+      [f, source = source_from(info[0].As<Napi::Object>()), options = load_options_from(info[1].As<Napi::Object>())] {
+        return f(source, options);
+      },
+      [](Napi::Env env, T& found) { return to_js(env, found); });
+}
+
+Napi::Value check(const Napi::CallbackInfo& info) { return report<CheckReport>(info, nnex::check); }
+Napi::Value inspect(const Napi::CallbackInfo& info) { return report<Inspection>(info, nnex::inspect); }
+
+Napi::Value convert(const Napi::CallbackInfo& info) {
+  auto source = source_from(info[0].As<Napi::Object>());
+  ConvertOptions options{load_options_from(info[1].As<Napi::Object>()), save_options_from(info[2].As<Napi::Object>())};
+  if (info[3].IsString())
+    return promise_of(
+        info.Env(), tasks_of(info), std::make_shared<Strand>(),
+        [source = std::move(source), options = std::move(options), path = info[3].As<Napi::String>().Utf8Value()] {
+          return nnex::convert(source, path, options);
+        },
+        [](Napi::Env env, SaveReport& written) { return to_js(env, written); });
+  return promise_of(
+      info.Env(), tasks_of(info), std::make_shared<Strand>(),
+      [source = std::move(source), options = std::move(options)]() -> Result<std::vector<NamedBytes>> {
+        auto graph = load_graph(source, options.load);
+        if (!graph.ok()) return std::move(graph).error();
+        return to_bytes(*graph, options.save.format.value_or(Format::onnx), options.save);
+      },
+      [](Napi::Env env, std::vector<NamedBytes>& files) { return to_js(env, files); });
+}
+
+Napi::Array dtypes(Napi::Env env) {
+  auto names = Napi::Array::New(env);
+  for (uint32_t i = 0; i <= static_cast<uint32_t>(DType::str); ++i)
+    names.Set(i, Napi::String::New(env, std::string(name(static_cast<DType>(i)))));
+  return names;
+}
+
+Napi::Object about(Napi::Env env) {
+  auto to = Napi::Object::New(env);
+  to.Set("isa", Napi::String::New(env, std::string(environment().isa)));
+  to.Set("threads", Napi::Number::New(env, usable_threads()));
+  return to;
+}
+
+}  // namespace
+
+void add_models(Napi::Env env, Napi::Object exports) {
+  const std::shared_ptr<Tasks> tasks = Tasks::make(env);  // its cleanup hook keeps it as long as JavaScript runs
+  const auto add = [&](const char* name, auto f) { exports.Set(name, Napi::Function::New(env, f, name, tasks.get())); };
+  add("load", load);
+  add("describe", describe);
+  add("packedMemory", packed_memory);
+  add("releaseModel", release_model);
+  add("session", session);
+  add("run", of_session<&SessionBox::run>);
+  add("runSync", of_session<&SessionBox::run_sync>);
+  add("prepare", of_session<&SessionBox::prepare>);
+  add("state", of_session<&SessionBox::state>);
+  add("setState", of_session<&SessionBox::set_state>);
+  add("resetStates", of_session<&SessionBox::reset_states>);
+  add("memory", memory);
+  add("releaseSession", release_session);
+  add("canceller", canceller);
+  add("cancel", cancel);
+  add("check", check);
+  add("inspect", inspect);
+  add("convert", convert);
+  exports.Set("dtypes", dtypes(env));
+  exports.Set("environment", about(env));
+}
+
+}  // namespace nnex::js

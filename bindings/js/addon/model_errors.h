@@ -1,0 +1,33 @@
+#pragma once
+// Errors of nnex as errors of JavaScript.
+
+#include <napi.h>
+
+#include "nnex/result.h"
+
+namespace nnex::js {
+
+/// An Error whose message is the whole text, with members `code` (in words), `where`, `detail` (the sentence alone) and
+/// `tasks`. TypeScript makes an NnexError of it.
+Napi::Error to_js(Napi::Env env, const Error& error);
+
+/// The value, or JavaScript's exception.
+template <class T>
+T or_throw(Napi::Env env, Result<T> result) {
+  if (!result.ok()) throw to_js(env, result.error());
+  return std::move(*result);
+}
+
+/// What f gives; what it throws (no memory, above all) as an Error.
+template <class F>
+auto caught(F&& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return Error(Code::limit, "there is no memory left");
+  } catch (const std::exception& e) {
+    return Error(Code::internal, e.what());
+  }
+}
+
+}  // namespace nnex::js

@@ -1,0 +1,43 @@
+/**
+ * nnex in browsers: WebAssembly, in a worker where there may be one.
+ *
+ *     import { ml, load } from 'nnex';
+ *
+ * nnex.wasm and worker.js are found beside this module; bundlers and other hosts say where they are with configure().
+ */
+import { interfaces, makeML } from './ml/ml.js';
+import { models } from './model/index.js';
+import type { Engine } from './engine.js';
+import type { LoadOptions } from './model/options.js';
+import { rawLoad } from './model/options.js';
+import { type Source, rawSource } from './model/source.js';
+import type { DrawingEngine, Outline } from './wasm/models.js';
+import { type WasmOptions, wasmEngine, wasmModels } from './wasm.js';
+
+let options: WasmOptions = {};
+let engine: Engine | undefined;
+let modelEngine: Promise<DrawingEngine> | undefined;
+const drawing = (): Promise<DrawingEngine> => (modelEngine ??= wasmModels(options));
+
+/** Where the module and its worker are, before the first context or model. */
+export function configure(given: WasmOptions): void {
+  options = given;
+  engine = modelEngine = undefined;
+}
+
+/** What `navigator.ml` is on the web. */
+export const ml = makeML(async () => (engine ??= wasmEngine(options)));
+/** The interface objects by name: what `nnex/polyfill` makes global. */
+export { interfaces };
+export const { ML, MLContext, MLGraph, MLOperand, MLTensor, MLGraphBuilder } = interfaces;
+/** @internal What `nnex/onnxruntime` stands on. */
+export const modelsHere = drawing;
+export const { load, check, inspect, convert } = models(modelsHere);
+/** A model's network as something to draw. */
+export async function outline(source: Source, given: LoadOptions = {}): Promise<Outline> {
+  return await (await drawing()).outline(await rawSource(source, given.name), rawLoad(given)) as Outline;
+}
+export type * from './ml/types.gen.js';
+export * from './model/index.js';
+export type { Outline, OutlineValue } from './wasm/models.js';
+export type { WasmOptions } from './wasm.js';

@@ -1,0 +1,24 @@
+/** Errors of an engine as those that the specification names. */
+import { Error, TypeError, defineProperty } from './intrinsics.js';
+
+/** Older hosts and bare shells lack DOMException: an Error of the same name stands for it there. */
+const Exception: new (message: string, name: string) => unknown =
+  typeof DOMException === 'function'
+    ? DOMException
+    : class extends Error {
+        constructor(message: string, name: string) {
+          super(message);
+          defineProperty(this, 'name', { value: name, writable: true, configurable: true });
+        }
+      };
+
+export function exception(name: string, message: string): unknown {
+  return name === 'TypeError' ? new TypeError(message) : new Exception(message, name);
+}
+
+/** What a page gets for what an engine threw, or rejected with. */
+export function translated(e: unknown): unknown {
+  if (!(e instanceof Error) || e instanceof TypeError) return e;
+  const { name, message } = e;
+  return name === 'Error' || name === 'RangeError' ? exception('UnknownError', message) : exception(name, message);
+}

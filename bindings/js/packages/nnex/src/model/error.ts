@@ -1,0 +1,59 @@
+import type { NativeError } from './native.js';
+
+/** What kind of failure an NnexError is. */
+export type ErrorCode =
+  /** The caller's request makes no sense: a wrong shape, an unknown name. */
+  | 'invalid argument'
+  /** The file or graph breaks a rule of its standard. */
+  | 'invalid model'
+  /** The file cannot be opened, read or written. */
+  | 'unreadable'
+  /** Legal, but nnex lacks it. */
+  | 'unsupported'
+  /** A limit on memory, size, depth or steps was reached. */
+  | 'limit reached'
+  /** The data of this run made an operator fail. */
+  | 'fault'
+  /** The run was told to stop, or its time was over. */
+  | 'cancelled'
+  /** A mistake in nnex. */
+  | 'internal error';
+
+/** Every failure of models: its message has the place, what was found and needed, and what was being done. */
+export class NnexError extends Error {
+  readonly code: ErrorCode;
+  /** The place, as "model.onnx: node 'conv1' (Conv), attribute 'pads'"; empty when nobody knew. */
+  readonly where: string;
+  /** The sentence alone: what was found, what was needed. */
+  readonly detail: string;
+  /** While doing what, inner tasks first. */
+  readonly tasks: readonly string[];
+
+  constructor(code: ErrorCode, detail: string, where = '', tasks: readonly string[] = []) {
+    super((where ? `${where}: ` : '') + detail + tasks.map((task) => `\n  while ${task}`).join(''));
+    this.code = code;
+    this.where = where;
+    this.detail = detail;
+    this.tasks = tasks;
+  }
+
+  static {
+    Object.defineProperty(this.prototype, 'name', { value: 'NnexError', configurable: true, writable: true });
+  }
+}
+
+/** An engine's error as users see it; anything else as it is. */
+export function shown(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof NnexError || !('tasks' in error)) return error;
+  const { code, detail, where, tasks } = error as NativeError;
+  return new NnexError(code as ErrorCode, detail, where, tasks);
+}
+
+/** The promise, with errors as users see them. */
+export async function settled<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw shown(error);
+  }
+}

@@ -1,0 +1,357 @@
+/** Models and sessions: what `load` gives. */
+import { NnexError, settled, shown } from './error.js';
+import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawPort, RawRunOptions, RawValue } from './native.js';
+import { checkShapes, rawSession } from './options.js';
+import type { RunOptions, SessionOptions } from './options.js';
+import { TypeNumbers, parseType } from './types.js';
+import type { ElementType, ValueType } from './types.js';
+import { rawFrom, valueOf } from './values.js';
+import type { Expected, InputValue, OutputValue, Tensor } from './values.js';
+
+/** One input, output or state of a model. */
+export interface Port {
+  readonly name: string;
+  /** "f32[N,3,224,224]", "sequence(f32[?])". */
+  readonly text: string;
+  /** Element type; undefined where it is no tensor, or nobody knows. */
+  readonly type: ElementType | undefined;
+  /** Extents: a number, the symbol or formula, or '?'; undefined where not even the rank is known. */
+  readonly dims: readonly (number | string)[] | undefined;
+  /** What it is where it is no tensor. */
+  readonly valueType: ValueType;
+}
+
+/** What a model says of itself beside its network. */
+export interface Metadata {
+  readonly graphName: string;
+  readonly producer: string;
+  readonly producerVersion: string;
+  readonly domain: string;
+  readonly doc: string;
+  readonly irVersion: number;
+  readonly modelVersion: number;
+  /** Versions of ONNX's operator sets by domain; '' is ai.onnx. */
+  readonly opsets: Readonly<Record<string, number>>;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Time of one node in one run. */
+export interface NodeTime {
+  /** The author's name of the node. */
+  readonly place: string;
+  /** The operator it runs as. */
+  readonly op: string;
+  readonly kernel: string;
+  /** Microseconds from the start of the run, and that it took. */
+  readonly start: number;
+  readonly duration: number;
+}
+
+/** Outputs by name. Most are tensors; `run<Outputs>()` says what else they are. */
+export type Outputs = Record<string, Tensor>;
+export type Feeds = Readonly<Record<string, InputValue>>;
+
+/** Ports of a model, by place and by name. */
+export class Ports {
+  readonly list: readonly Port[];
+  readonly places: ReadonlyMap<string, number>;
+  constructor(raw: readonly RawPort[], numbers: TypeNumbers) {
+    this.list = raw.map((port) => {
+      const parsed = parseType(port.text, numbers);
+      const extent = (text: string, axis: number): number | string => (port.extents[axis]! >= 0 ? port.extents[axis]! : text.startsWith('?') ? '?' : text);
+      const dims = port.knownRank ? port.dims.map(extent) : undefined;
+      const type = numbers.name(port.dtype);
+      return Object.freeze({ name: port.name, text: port.text, type, dims, valueType: parsed.kind === 'tensor' ? { ...parsed, dims } : parsed });
+    });
+    this.places = new Map(this.list.map((port, i) => [port.name, i]));
+  }
+  expected(i: number): Expected {
+    const port = this.list[i]!;
+    return { name: port.name, text: port.text, type: port.valueType };
+  }
+  names(): string {
+    return this.list.map((port) => `'${port.name}'`).join(', ');
+  }
+}
+
+/** `using` frees it, where the runtime knows Symbol.dispose. */
+function disposable(prototype: { dispose(): void }): void {
+  const value = function (this: { dispose(): void }): void {
+    this.dispose();
+  };
+  if (Symbol.dispose) Object.defineProperty(prototype, Symbol.dispose, { value, configurable: true, writable: true });
+}
+
+/** What a model and its sessions share. */
+export interface Shared {
+  readonly engine: ModelEngine;
+  readonly numbers: TypeNumbers;
+  readonly inputs: Ports;
+  readonly outputs: Ports;
+  readonly states: Ports;
+  readonly expected: readonly Expected[];
+}
+
+/** The engine's form of feeds, each input once. */
+function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValue[] {
+  if (typeof feeds !== 'object' || feeds === null) throw new NnexError('invalid argument', `inputs are an object with ${inputs.names() || 'no member'}`);
+  const raw: RawValue[] = [];
+  for (let i = 0; i < expected.length; i++) {
+    const needed = expected[i]!;
+    const value = feeds[needed.name];
+    if (value === undefined && needed.type.kind !== 'optional')
+      throw new NnexError('invalid argument', `input '${needed.name}' is missing; needed ${needed.text}`);
+    raw.push(rawFrom(value ?? null, needed, numbers));
+  }
+  for (const name of Object.keys(feeds))
+    if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input '${name}'; the model has ${inputs.names() || 'none'}`);
+  return raw;
+}
+
+function rawOptions(options: RunOptions, { outputs }: Shared): RawRunOptions {
+  const raw: RawRunOptions = {};
+  if (options.timeout !== undefined) {
+    if (!(options.timeout >= 0)) throw new TypeError(`timeout: ${String(options.timeout)} is no number of milliseconds`);
+    if (options.timeout < 1e12) raw.timeout = options.timeout;
+  }
+  if (options.outputs) {
+    const wanted = outputs.list.map(() => false);
+    for (const name of options.outputs) {
+      const place = outputs.places.get(name);
+      if (place === undefined) throw new NnexError('invalid argument', `no output '${name}'; the model has ${outputs.names()}`);
+      wanted[place] = true;
+    }
+    raw.wanted = wanted;
+  }
+  return raw;
+}
+
+function namedOutputs(raw: readonly RawValue[], wanted: readonly boolean[] | undefined, { outputs, numbers }: Shared): Outputs {
+  const named: Outputs = {};
+  for (let i = 0; i < raw.length; i++) {
+    if (wanted && !wanted[i]) continue;
+    const { name } = outputs.list[i]!;
+    const value = valueOf(raw[i]!, numbers) as Tensor;
+    if (name === '__proto__') Object.defineProperty(named, name, { value, enumerable: true, configurable: true, writable: true });
+    else named[name] = value;
+  }
+  return named;
+}
+
+const valuesOf = (raw: RawOutputs): RawValue[] => (Array.isArray(raw) ? raw : raw.outputs);
+const timesOf = (raw: RawOutputs): NodeTime[] => (Array.isArray(raw) ? [] : (raw.times as RawNodeTime[]));
+
+/** Rejected as soon as the signal says so, whatever the engine still does. */
+async function abortable<T>(signal: AbortSignal, cancel: () => void, start: () => T | Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let stop: () => void;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([start(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop!);
+  }
+}
+
+/**
+ * One caller's memory and states. Its runs come one after the other, in the order of the calls; runs of several sessions run side by
+ * side. Garbage collection frees it; dispose() does so at once.
+ */
+export class Session {
+  declare [Symbol.dispose]: () => void;
+  static {
+    disposable(this.prototype);
+  }
+  readonly #shared: Shared;
+  readonly #native: NativeSession;
+
+  /** @internal `model.session()` makes sessions. */
+  constructor(shared: Shared, native: NativeSession) {
+    this.#shared = shared;
+    this.#native = native;
+  }
+
+  /** Runs the model off the event loop. Inputs are copied at once (`borrow`: not), outputs have memory of their own. */
+  async run<T = Outputs>(feeds: Feeds, options?: RunOptions): Promise<T> {
+    const shared = this.#shared;
+    const inputs = rawInputs(feeds, shared);
+    try {
+      if (options === undefined) {
+        const out = shared.engine.run(this.#native, inputs);
+        return namedOutputs(valuesOf(out instanceof Promise ? await out : out), undefined, shared) as T;
+      }
+      const raw = rawOptions(options, shared);
+      return namedOutputs(valuesOf(await this.#start(inputs, raw, options)), raw.wanted, shared) as T;
+    } catch (error) {
+      throw shown(error);
+    }
+  }
+
+  /** Runs the model here and now: the event loop waits. Inputs are not copied. Refused while a run is on. */
+  runSync<T = Outputs>(feeds: Feeds, options: Pick<RunOptions, 'outputs' | 'timeout'> = {}): T {
+    const shared = this.#shared;
+    const inputs = rawInputs(feeds, shared);
+    const raw = rawOptions(options, shared);
+    try {
+      return namedOutputs(valuesOf(shared.engine.runSync(this.#native, inputs, raw)), raw.wanted, shared) as T;
+    } catch (error) {
+      throw shown(error);
+    }
+  }
+
+  /** Runs the model with every node timed. */
+  async profile<T = Outputs>(feeds: Feeds, options: RunOptions = {}): Promise<{ outputs: T; nodes: NodeTime[] }> {
+    const shared = this.#shared;
+    const inputs = rawInputs(feeds, shared);
+    const raw = { ...rawOptions(options, shared), profile: true };
+    try {
+      const out = await this.#start(inputs, raw, options);
+      return { outputs: namedOutputs(valuesOf(out), raw.wanted, shared) as T, nodes: timesOf(out) };
+    } catch (error) {
+      throw shown(error);
+    }
+  }
+
+  async #start(inputs: RawValue[], raw: RawRunOptions, { signal, thread, borrow }: RunOptions): Promise<RawOutputs> {
+    const { engine } = this.#shared;
+    const start = (): RawOutputs | Promise<RawOutputs> => engine.run(this.#native, inputs, raw, thread === 'always', borrow === true);
+    if (!signal) return start();
+    const flag = engine.canceller();
+    raw.cancel = flag;
+    return abortable(signal, () => engine.cancel(flag), start);
+  }
+
+  /**
+   * Plans ahead for inputs of these shapes, by name (others have the extents that the model declares), and packs the weights: the
+   * first such run is then as fast as the next.
+   */
+  async prepare(shapes: Readonly<Record<string, readonly number[]>> = {}): Promise<void> {
+    return settled(this.#call(() => this.#shared.engine.prepare(this.#native, checkShapes(shapes))));
+  }
+
+  /** What the session keeps from run to run under a label (`model.states`). */
+  async state(label: string): Promise<OutputValue> {
+    const raw = await settled(this.#call(() => this.#shared.engine.state(this.#native, String(label))));
+    return valueOf(raw, this.#shared.numbers);
+  }
+  async setState(label: string, value: InputValue): Promise<void> {
+    const { engine, states, numbers } = this.#shared;
+    const place = states.places.get(label);
+    const expected: Expected = place === undefined ? { name: label, text: 'a state', type: { kind: 'unknown' } } : states.expected(place);
+    return settled(this.#call(() => engine.setState(this.#native, String(label), rawFrom(value, expected, numbers))));
+  }
+  /** Every state has its first content again. */
+  async resetStates(): Promise<void> {
+    return settled(this.#call(() => this.#shared.engine.resetStates(this.#native)));
+  }
+
+  async #call<T>(f: () => Promise<T>): Promise<T> {
+    return f();
+  }
+
+  /** Bytes of activations and scratch memory that it holds. */
+  get memory(): number {
+    return this.#shared.engine.memory(this.#native);
+  }
+  /** Frees it, after the runs that were asked for. */
+  dispose(): void {
+    this.#shared.engine.releaseSession(this.#native);
+  }
+}
+
+/**
+ * A network that was read and compiled. It has a session of its own, behind run(), prepare() and the states; `session()` makes more,
+ * which share its weights.
+ */
+export class Model {
+  declare [Symbol.dispose]: () => void;
+  static {
+    disposable(this.prototype);
+  }
+  readonly #shared: Shared;
+  readonly #native: NativeModel;
+  readonly #metadata: Metadata;
+  readonly #session: Session;
+
+  /** @internal `load()` makes models. */
+  constructor(engine: ModelEngine, native: NativeModel, options: object) {
+    const raw = engine.describe(native);
+    const numbers = new TypeNumbers(engine.dtypes);
+    const inputs = new Ports(raw.inputs, numbers);
+    this.#shared = {
+      engine, numbers, inputs,
+      outputs: new Ports(raw.outputs, numbers),
+      states: new Ports(raw.states, numbers),
+      expected: inputs.list.map((_, i) => inputs.expected(i)),
+    };
+    const { opsets, properties, ...rest } = raw.metadata;
+    this.#metadata = Object.freeze({ ...rest, opsets: Object.fromEntries(opsets), properties: Object.fromEntries(properties) });
+    this.#native = native;
+    this.#session = this.session(options);
+  }
+
+  get inputs(): readonly Port[] {
+    return this.#shared.inputs.list;
+  }
+  get outputs(): readonly Port[] {
+    return this.#shared.outputs.list;
+  }
+  /** What sessions keep from run to run (variables of NNEF that are updated), by label. */
+  get states(): readonly Port[] {
+    return this.#shared.states.list;
+  }
+  get metadata(): Metadata {
+    return this.#metadata;
+  }
+  /** Bytes of constants in the forms that kernels read, which all sessions share. */
+  get packedMemory(): number {
+    return this.#shared.engine.packedMemory(this.#native);
+  }
+
+  /** A session of its own memory and states. */
+  session(options: SessionOptions = {}): Session {
+    try {
+      return new Session(this.#shared, this.#shared.engine.session(this.#native, rawSession(options)));
+    } catch (error) {
+      throw shown(error);
+    }
+  }
+
+  /** As Session.run(): `const { y } = await model.run({ x: new Float32Array([1, 2, 3]) })`. */
+  run<T = Outputs>(feeds: Feeds, options?: RunOptions): Promise<T> {
+    return this.#session.run<T>(feeds, options);
+  }
+  runSync<T = Outputs>(feeds: Feeds, options?: Pick<RunOptions, 'outputs' | 'timeout'>): T {
+    return this.#session.runSync<T>(feeds, options);
+  }
+  profile<T = Outputs>(feeds: Feeds, options?: RunOptions): Promise<{ outputs: T; nodes: NodeTime[] }> {
+    return this.#session.profile<T>(feeds, options);
+  }
+  prepare(shapes?: Readonly<Record<string, readonly number[]>>): Promise<void> {
+    return this.#session.prepare(shapes);
+  }
+  state(label: string): Promise<OutputValue> {
+    return this.#session.state(label);
+  }
+  setState(label: string, value: InputValue): Promise<void> {
+    return this.#session.setState(label, value);
+  }
+  resetStates(): Promise<void> {
+    return this.#session.resetStates();
+  }
+  get memory(): number {
+    return this.#session.memory;
+  }
+
+  /** Frees it and the session of its own; other sessions keep what they need. */
+  dispose(): void {
+    this.#session.dispose();
+    this.#shared.engine.releaseModel(this.#native);
+  }
+}

@@ -1,0 +1,231 @@
+/** Values, between what users give and see and the engine's plain data. */
+import { NnexError } from './error.js';
+import type { RawTensor, RawValue } from './native.js';
+import { arraysOf, elementsIn, isElementType, itemsFor, meantBy } from './types.js';
+import type { DataOf, ElementType, TypeNumbers, ValueType } from './types.js';
+
+/** A tensor: elements row by row. */
+export interface Tensor<T extends ElementType = ElementType> {
+  readonly type: T;
+  readonly dims: readonly number[];
+  readonly data: DataOf[T];
+}
+/** A tensor whose elements are zero but where `indices` says: places in the whole [n], or coordinates [n, rank]. */
+export interface SparseTensor {
+  readonly values: Tensor;
+  readonly indices: Tensor<'int64'>;
+  readonly dims: readonly number[];
+}
+
+/** What an output is: sequences are arrays, maps are Maps, an optional that has nothing is null. */
+export type OutputValue = Tensor | SparseTensor | OutputValue[] | Map<bigint | string, OutputValue> | null;
+
+export type TypedArray =
+  | Float64Array | Float32Array | BigInt64Array | BigUint64Array | Int32Array | Uint32Array | Int16Array | Uint16Array | Int8Array
+  | Uint8Array | Uint8ClampedArray;
+type Scalar = number | bigint | boolean | string;
+type Nested = readonly (Scalar | Nested)[];
+
+/** Anything with elements and extents: a Tensor, a tensor of onnxruntime-common, an object written by hand. */
+export interface TensorLike {
+  readonly data: TypedArray | ArrayBufferView | readonly Scalar[];
+  readonly dims?: readonly number[];
+  readonly type?: string;
+}
+/**
+ * What an input takes. Beside tensors: a typed array or a flat array, whose extents are the input's as far as the model knows them;
+ * nested arrays; one number, bigint, boolean or string; an array for a sequence, a Map for a map, null for an optional that has nothing.
+ */
+export type InputValue =
+  | TensorLike | SparseTensor | TypedArray | ArrayBufferView | Scalar | Nested | readonly InputValue[]
+  | ReadonlyMap<bigint | number | string, InputValue> | null;
+
+/** What is known of an input: its name, for messages, and its type. */
+export interface Expected {
+  readonly name: string;
+  readonly text: string;
+  readonly type: ValueType;
+}
+
+const Float16Array = (globalThis as { Float16Array?: new (buffer: ArrayBufferLike, offset: number, length: number) => ArrayBufferView }).Float16Array;
+
+function className(view: ArrayBufferView): string {
+  return (view as unknown as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? 'DataView';
+}
+function wrong(expected: Expected, found: string): NnexError {
+  return new NnexError('invalid argument', `input '${expected.name}': found ${found}; needed ${expected.text}`);
+}
+function isScalar(x: unknown): x is Scalar {
+  return typeof x === 'number' || typeof x === 'bigint' || typeof x === 'boolean' || typeof x === 'string';
+}
+
+/** The elements of a flat array as the array class of a type holds them. */
+function packed(type: Exclude<ElementType, 'string'>, items: readonly unknown[], expected: Expected): ArrayBufferView {
+  const name = arraysOf(type).find((array) => array in globalThis) ?? 'Uint8Array';
+  if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool')
+    throw wrong(expected, `an array of numbers; ${type} takes a ${name}`);
+  const Class = (globalThis as unknown as Record<string, { from(items: readonly unknown[], f: (x: unknown) => unknown): ArrayBufferView }>)[name]!;
+  try {
+    return Class.from(items, name.startsWith('Big') ? (x) => BigInt(x as bigint) : type === 'bool' ? (x) => Number(Boolean(x)) : Number);
+  } catch (error) {
+    throw wrong(expected, `elements that are no ${type} (${(error as Error).message})`);
+  }
+}
+
+function meantByItem(item: unknown): ElementType {
+  return typeof item === 'string' ? 'string' : typeof item === 'boolean' ? 'bool' : typeof item === 'bigint' ? 'int64' : 'float32';
+}
+
+/** The type of an array: what the caller says, else what the model has where the array can hold it, else what its class means. */
+function typeOf(data: ArrayBufferView | readonly unknown[], said: string | undefined, expected: Expected): ElementType {
+  const needed = expected.type.kind === 'tensor' || expected.type.kind === 'sparse' ? expected.type.type : undefined;
+  if (said !== undefined) {
+    if (!isElementType(said)) throw wrong(expected, `a tensor of type '${said}', which there is not`);
+    return said;
+  }
+  if (!ArrayBuffer.isView(data)) return needed ?? meantByItem(data[0]);
+  const name = className(data);
+  if (needed && needed !== 'string' && arraysOf(needed).includes(name)) return needed;
+  const meant = meantBy(name);
+  if (!meant) throw wrong(expected, `a ${name}`);
+  return meant;
+}
+
+/** The view that the engine reads: Node-API does not know Float16Array everywhere. */
+function plain(data: ArrayBufferView): ArrayBufferView {
+  return className(data) === 'Float16Array' ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
+}
+
+/** Extents for so many items of an array by what the model knows: one unknown extent is what remains, more of them must be given. */
+function dimsFor(type: ElementType, items: number, expected: Expected): readonly number[] {
+  const count = elementsIn(type, items);
+  const dims = expected.type.kind === 'tensor' ? expected.type.dims : undefined;
+  if (!dims) return [count];
+  const known = dims.filter((d) => typeof d === 'number').reduce((a, b) => a * b, 1);
+  const unknown = dims.filter((d) => typeof d !== 'number').length;
+  if (itemsFor(type, known) === items) return dims.map((d) => (typeof d === 'number' ? d : 1));
+  if (unknown === 1 && known > 0 && count % known === 0) return dims.map((d) => (typeof d === 'number' ? d : count / known));
+  throw wrong(expected, `${count} element${count === 1 ? '' : 's'} without dims`);
+}
+
+function tensorFrom(data: unknown, dims: readonly number[] | undefined, said: string | undefined, expected: Expected, numbers: TypeNumbers): RawTensor {
+  if (!ArrayBuffer.isView(data) && !Array.isArray(data)) throw wrong(expected, 'a tensor whose data is no array');
+  const type = typeOf(data, said, expected);
+  if (dims && !(Array.isArray(dims) && dims.every((d) => Number.isSafeInteger(d) && d >= 0)))
+    throw wrong(expected, `a tensor with dims [${String(dims)}]`);
+  let array: ArrayBufferView | readonly string[];
+  let items: number;
+  if (type === 'string') {
+    if (ArrayBuffer.isView(data) || !data.every((item) => typeof item === 'string')) throw wrong(expected, 'elements that are no strings');
+    array = data as readonly string[];
+    items = array.length;
+  } else {
+    const view = ArrayBuffer.isView(data) ? data : packed(type, data, expected);
+    const name = className(view);
+    if (!arraysOf(type).includes(name)) throw wrong(expected, `a ${name} as ${type}; that takes a ${arraysOf(type).join(' or a ')}`);
+    array = plain(view);
+    items = (array as Uint8Array).length;
+  }
+  const extents = dims ?? dimsFor(type, items, expected);
+  const count = extents.reduce((a, b) => a * b, 1);
+  if (itemsFor(type, count) !== items)
+    throw wrong(expected, `${items} item${items === 1 ? '' : 's'} of data for dims [${extents.join(',')}], which take ${itemsFor(type, count)}`);
+  return { type: numbers.number(type), dims: extents, data: array };
+}
+
+/** Nested arrays: their extents, and the elements in a row. */
+function flattened(nested: Nested, expected: Expected): { dims: number[]; items: Scalar[] } {
+  const dims: number[] = [];
+  for (let level: unknown = nested; Array.isArray(level); level = level[0]) dims.push(level.length);
+  const items: Scalar[] = [];
+  const walk = (level: unknown, depth: number): void => {
+    if (depth === dims.length) {
+      if (!isScalar(level)) throw wrong(expected, 'nested arrays of unequal depth');
+      items.push(level);
+      return;
+    }
+    if (!Array.isArray(level) || level.length !== dims[depth]) throw wrong(expected, 'nested arrays of unequal lengths');
+    for (const inner of level) walk(inner, depth + 1);
+  };
+  walk(nested, 0);
+  return { dims, items };
+}
+
+/** Text in the order that its bytes in UTF-8 have. */
+function byCodePoints(a: string, b: string): number {
+  const x = Array.from(a);
+  const y = Array.from(b);
+  for (let i = 0; i < x.length && i < y.length; i++) if (x[i] !== y[i]) return x[i]!.codePointAt(0)! - y[i]!.codePointAt(0)!;
+  return x.length - y.length;
+}
+
+function mapFrom(value: ReadonlyMap<unknown, InputValue>, expected: Expected, numbers: TypeNumbers): RawValue {
+  const type = expected.type.kind === 'map' ? expected.type : undefined;
+  const keyType = type?.key ?? (typeof [...value.keys()][0] === 'string' ? 'string' : 'int64');
+  const part: Expected = { ...expected, type: { kind: 'tensor', type: keyType, dims: undefined } };
+  const entries = [...value].map(([key, item]) => [keyType === 'string' ? String(key) : BigInt(key as bigint), item] as const);
+  entries.sort(([a], [b]) => (typeof a === 'string' ? byCodePoints(a, b as string) : Number(a > (b as bigint)) - Number(a < (b as bigint))));
+  const element: Expected = { ...expected, type: type?.element ?? { kind: 'unknown' } };
+  return {
+    keys: tensorFrom(entries.map(([key]) => key), [entries.length], keyType, part, numbers),
+    values: entries.map(([, item]) => rawFrom(item, element, numbers)),
+  };
+}
+
+/** What the engine takes for a value that a user gives. Errors: 'invalid argument', found and needed. */
+export function rawFrom(value: InputValue, expected: Expected, numbers: TypeNumbers): RawValue {
+  const { type } = expected;
+  if (type.kind === 'optional')
+    return { item: value === null || value === undefined ? null : rawFrom(value, { ...expected, type: type.element }, numbers) };
+  if (value === null || value === undefined) throw wrong(expected, String(value));
+  if (isScalar(value)) return tensorFrom([value], type.kind === 'tensor' && type.dims ? undefined : [], undefined, expected, numbers);
+  if (ArrayBuffer.isView(value)) return tensorFrom(value, undefined, undefined, expected, numbers);
+  if (Array.isArray(value)) {
+    if (type.kind === 'sequence') {
+      const { element } = type;
+      return {
+        element: element.kind === 'tensor' && element.type ? numbers.number(element.type) : 0,
+        items: value.map((item: InputValue) => rawFrom(item, { ...expected, type: element }, numbers)),
+      };
+    }
+    if (!value.some(Array.isArray)) return tensorFrom(value, undefined, undefined, expected, numbers);
+    const { dims, items } = flattened(value as Nested, expected);
+    return tensorFrom(items, dims, undefined, expected, numbers);
+  }
+  if (value instanceof Map) return mapFrom(value, expected, numbers);
+  if (typeof value === 'object' && 'data' in value) return tensorFrom(value.data, value.dims, value.type, expected, numbers);
+  if (typeof value === 'object' && 'indices' in value) {
+    const sparse = value as SparseTensor;
+    const places: Expected = { ...expected, type: { kind: 'tensor', type: 'int64', dims: undefined } };
+    return {
+      values: tensorFrom(sparse.values.data, sparse.values.dims, sparse.values.type, expected, numbers),
+      indices: tensorFrom(sparse.indices.data, sparse.indices.dims, 'int64', places, numbers),
+      dims: sparse.dims,
+    };
+  }
+  throw wrong(expected, `a ${typeof value}`);
+}
+
+/** A tensor of the engine as users see it: without a copy. */
+export function tensorOf(raw: RawTensor, numbers: TypeNumbers): Tensor {
+  const type = numbers.name(raw.type)!;
+  let data: unknown = raw.data;
+  if (type === 'float16' && Float16Array) {
+    const bits = raw.data as Uint16Array;
+    data = new Float16Array(bits.buffer, bits.byteOffset, bits.length);
+  }
+  return { type, dims: raw.dims, data: data as Tensor['data'] };
+}
+
+/** What a user sees of a value of the engine. */
+export function valueOf(raw: RawValue, numbers: TypeNumbers): OutputValue {
+  if (raw === null) return null;
+  if ('data' in raw) return tensorOf(raw, numbers);
+  if ('items' in raw) return raw.items.map((item) => valueOf(item, numbers));
+  if ('item' in raw) return valueOf(raw.item, numbers);
+  if ('keys' in raw) {
+    const keys = raw.keys.data as unknown as ArrayLike<bigint | string>;
+    return new Map(raw.values.map((item, i) => [keys[i]!, valueOf(item, numbers)]));
+  }
+  return { values: tensorOf(raw.values, numbers), indices: tensorOf(raw.indices, numbers) as Tensor<'int64'>, dims: raw.dims };
+}

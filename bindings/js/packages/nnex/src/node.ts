@@ -1,0 +1,62 @@
+/** Where Node finds what computes: the addon of its platform, by name or by NNEX_NODE_ADDON. */
+import { createRequire } from 'node:module';
+import type { Engine } from './engine.js';
+import type { ModelEngine } from './model/native.js';
+
+const platform = `${process.platform}-${process.arch}`;
+const needed = `nnex-${platform}`;
+
+/** The addon's exports: the engine of WebNN, and what src/model calls. */
+export type Addon = Engine & Readonly<Record<string, unknown>>;
+
+let loaded: Addon | undefined;
+
+/** The addon, loaded once. Throws an Error that says what was looked for. */
+export function addon(): Addon {
+  if (loaded) return loaded;
+  const require = createRequire(import.meta.url);
+  const path = process.env['NNEX_NODE_ADDON'];
+  try {
+    loaded = require(path || needed) as Addon;
+    return loaded;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.split('\n', 1)[0] : String(cause);
+    const sought = path ? `NNEX_NODE_ADDON=${path}` : `the package ${needed}`;
+    throw new Error(
+      `nnex: found Node.js ${process.versions.node} on ${platform}; needed ${sought}, which cannot be loaded: ${why}. ` +
+        `npm install ${needed} adds it where it exists; elsewhere the WebAssembly build in nnex/dist serves (NNEX_ENGINE=wasm)`,
+      { cause },
+    );
+  }
+}
+
+let wasm: Promise<Engine> | undefined;
+
+/**
+ * The addon; where there is none, the WebAssembly module. NNEX_ENGINE ("addon", "wasm") chooses one of them.
+ */
+export async function engine(): Promise<Engine> {
+  const wanted = process.env['NNEX_ENGINE'];
+  if (wanted !== 'wasm') {
+    try {
+      return addon();
+    } catch (error) {
+      if (wanted === 'addon' || process.env['NNEX_NODE_ADDON'] || !(await wasmThere())) throw error;
+    }
+  }
+  return (wasm ??= import('./wasm.js').then(({ wasmEngine }) => wasmEngine()));
+}
+
+async function wasmThere(): Promise<boolean> {
+  const { access } = await import('node:fs/promises');
+  return access(new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
+}
+
+let wasmModels: Promise<ModelEngine> | undefined;
+
+/** The same for models. */
+export async function modelEngine(): Promise<ModelEngine> {
+  const chosen: object = await engine();
+  if ('load' in chosen) return chosen as ModelEngine;
+  return (wasmModels ??= import('./wasm.js').then((wasm) => wasm.wasmModels()));
+}

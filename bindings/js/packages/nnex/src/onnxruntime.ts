@@ -1,0 +1,24 @@
+/**
+ * ONNX Runtime's JavaScript API with nnex behind it, for code that was written for onnxruntime-node:
+ *
+ *     import * as ort from 'nnex/onnxruntime';
+ *     const session = await ort.InferenceSession.create('model.onnx');
+ *     const { y } = await session.run({ x: new ort.Tensor('float32', [1, 2, 3], [1, 3]) });
+ */
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import * as common from 'onnxruntime-common';
+import { modelEngine } from './node.js';
+import { backendOf } from './onnxruntime/backend.js';
+import { faceOf } from './onnxruntime/face.js';
+
+export * from 'onnxruntime-common';
+
+const files = { read: (path: string) => readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
+const face = faceOf(common, backendOf(modelEngine, files));
+
+/** The names that `executionProviders` may have here. */
+export const listSupportedBackends = face.listSupportedBackends;
+/** Puts this module at `globalThis[Symbol.for('onnxruntime')]`, where transformers.js looks for one. */
+export const install = face.install;
+export default face.module;

@@ -1,0 +1,181 @@
+/** nnex as a backend of onnxruntime-common: sessions whose tensors are that package's. */
+import { Tensor } from 'onnxruntime-common';
+import type { Backend, InferenceSession, InferenceSessionHandler, ExternalDataFileType } from 'onnxruntime-common';
+import { NnexError, settled, shown } from '../model/error.js';
+import { Ports } from '../model/model.js';
+import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
+import { bytesOf } from '../model/source.js';
+import { TypeNumbers, isElementType } from '../model/types.js';
+import { tensorOf } from '../model/values.js';
+import { checkRunOptions, settingsOf } from './options.js';
+import type { Settings } from './options.js';
+
+/** Files, where there are any. */
+export interface Files {
+  read(path: string): Promise<Uint8Array>;
+  write(path: string, text: string): void;
+}
+
+type Feeds = Record<string, Tensor>;
+type Fetches = Record<string, Tensor | null>;
+
+/** The types of onnxruntime-common; nnex has more. */
+const kTypes: readonly string[] = [
+  'float32', 'float64', 'float16', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'bool', 'string', 'int4', 'uint4',
+];
+
+function metadataOf(ports: Ports): InferenceSession.ValueMetadata[] {
+  return ports.list.map(({ name, type, dims, valueType }) => {
+    if (valueType.kind !== 'tensor') return { name, isTensor: false };
+    if (!type || !kTypes.includes(type)) throw new NnexError('unsupported', `'${name}' is ${type}, which onnxruntime-common does not know; nnex.load() does`);
+    const shape = (dims ?? []).map((d) => (typeof d === 'number' ? d : d.startsWith('?') ? '' : d));
+    return { name, isTensor: true, type: type as Tensor.Type, shape };
+  });
+}
+
+class SessionHandler implements InferenceSessionHandler {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  readonly inputMetadata: readonly InferenceSession.ValueMetadata[];
+  readonly outputMetadata: readonly InferenceSession.ValueMetadata[];
+  readonly #engine: ModelEngine;
+  readonly #model: NativeModel;
+  readonly #session: NativeSession;
+  readonly #numbers: TypeNumbers;
+  readonly #files: Files | undefined;
+  readonly #profilePrefix: string;
+  #runs: { start: number; times: RawNodeTime[] }[] = [];
+  #profiling: boolean;
+
+  constructor(engine: ModelEngine, model: NativeModel, settings: Settings, files: Files | undefined) {
+    this.#engine = engine;
+    this.#model = model;
+    this.#numbers = new TypeNumbers(engine.dtypes);
+    this.#files = files;
+    this.#profiling = settings.profile !== undefined;
+    this.#profilePrefix = settings.profile ?? '';
+    const { inputs, outputs } = engine.describe(model);
+    const [ins, outs] = [new Ports(inputs, this.#numbers), new Ports(outputs, this.#numbers)];
+    this.inputNames = ins.list.map((port) => port.name);
+    this.outputNames = outs.list.map((port) => port.name);
+    this.inputMetadata = metadataOf(ins);
+    this.outputMetadata = metadataOf(outs);
+    this.#session = engine.session(model, settings.session);
+  }
+
+  async run(feeds: Feeds, fetches: Fetches, options: InferenceSession.RunOptions): Promise<Feeds> {
+    checkRunOptions(options);
+    const inputs: RawValue[] = [];
+    for (const name of this.inputNames) inputs.push(this.#rawTensor(name, feeds[name]));
+    const wanted = this.outputNames.map((name) => name in fetches);
+    const profile = this.#profiling;
+    const start = profile ? performance.now() : 0;
+    const raw = await this.#compute(inputs, profile || wanted.includes(false) ? { wanted, profile } : undefined);
+    const values = Array.isArray(raw) ? raw : raw.outputs;
+    if (!Array.isArray(raw)) this.#runs.push({ start, times: raw.times });
+    const results: Feeds = {};
+    for (let i = 0; i < values.length; i++) {
+      const name = this.outputNames[i]!;
+      if (wanted[i]) results[name] = this.#result(name, values[i]!, fetches[name]);
+    }
+    return results;
+  }
+
+  async #compute(inputs: RawValue[], options: RawRunOptions | undefined): Promise<RawOutputs> {
+    try {
+      return await this.#engine.run(this.#session, inputs, options);
+    } catch (error) {
+      throw shown(error);
+    }
+  }
+
+  /** A tensor of any copy of onnxruntime-common, or an object like it. */
+  #rawTensor(name: string, tensor: Tensor | undefined | null): RawTensor {
+    if (typeof tensor !== 'object' || tensor === null) throw new TypeError(`input '${name}': Tensor must be an object.`);
+    const { type, dims } = tensor;
+    let data: unknown = tensor.data;
+    if (!isElementType(type)) throw new TypeError(`input '${name}': there is no type '${String(type)}'.`);
+    if (!Array.isArray(dims)) throw new TypeError(`input '${name}': Tensor.dims must be an array.`);
+    const view = data as Uint16Array;
+    if (type === 'string' ? !Array.isArray(data) : !ArrayBuffer.isView(data)) throw new TypeError(`input '${name}': Tensor.data is no array of ${type}.`);
+    if (type === 'float16' && !(data instanceof Uint16Array)) data = new Uint16Array(view.buffer, view.byteOffset, view.length);
+    return { type: this.#numbers.number(type), dims, data: data as RawTensor['data'] };
+  }
+
+  #result(name: string, value: RawValue, given: Tensor | null | undefined): Tensor {
+    if (!value || !('data' in value)) throw new Error('Non tensor type is temporarily not supported.');
+    const { type, dims, data } = tensorOf(value, this.#numbers);
+    if (!given) return new Tensor(type as Tensor.Type, data as Tensor.DataType, dims);
+    if (given.type !== type) throw new Error(`Unexpected output data type. Actual: (tensor(${given.type})) , expected: (tensor(${type}))`);
+    if (given.dims.join() !== dims.join())
+      throw new Error(`The tensor provided for output '${name}' has shape {${given.dims.join()}} but the computed output shape for this run is {${dims.join()}}.`);
+    if (Array.isArray(data)) data.forEach((text, i) => ((given.data as string[])[i] = text));
+    else (given.data as Uint8Array).set(data as Uint8Array);
+    return given;
+  }
+
+  startProfiling(): void {
+    this.#profiling = true;
+  }
+  /** Writes the times of all nodes since, in the form that chrome://tracing and Perfetto read. */
+  endProfiling(): void {
+    if (!this.#profiling) return;
+    this.#profiling = false;
+    const events = this.#runs.flatMap(({ start, times }) => [
+      ...times.map(({ place, op, kernel, start: at, duration }) => ({
+        cat: 'Node', ph: 'X', pid: 1, tid: 1, name: place || op, ts: Math.round(1000 * start + at), dur: duration, args: { op_name: op, provider: 'nnex', kernel },
+      })),
+    ]);
+    this.#runs = [];
+    const stamp = new Date().toISOString().replace('T', '_').replace(/[:]/g, '-').slice(0, 19);
+    this.#files?.write(`${this.#profilePrefix}${this.#profilePrefix ? '_' : 'profile_'}${stamp}.json`, JSON.stringify(events));
+  }
+
+  async dispose(): Promise<void> {
+    this.#engine.releaseSession(this.#session);
+    this.#engine.releaseModel(this.#model);
+  }
+}
+
+/** The bytes of a file of external data, or of the model. */
+async function contentOf(data: unknown, files: Files | undefined): Promise<Uint8Array> {
+  if (typeof data === 'string') {
+    if (files) return files.read(data);
+    return new Uint8Array(await (await fetch(data)).arrayBuffer());
+  }
+  if (typeof Blob !== 'undefined' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
+  return bytesOf(data as Uint8Array);
+}
+
+async function sourceOf(model: string | Uint8Array, external: readonly ExternalDataFileType[] | undefined, files: Files | undefined): Promise<RawSource> {
+  if (external?.length) {
+    const given = external.map((file) => (typeof file === 'string' ? { path: file, data: file } : file));
+    const named = await Promise.all(
+      given.map(async ({ path, data }): Promise<[string, Uint8Array]> => [path.replace(/^\.\//, ''), await contentOf(data, files)]),
+    );
+    return { name: 'the model', files: [['model.onnx', await contentOf(model, files)], ...named] };
+  }
+  if (typeof model !== 'string') return { name: 'the model', bytes: bytesOf(model) };
+  return files ? { path: model } : { name: model, bytes: await contentOf(model, undefined) };
+}
+
+/** The backend over what computes. Without files a string is a URL. */
+export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, files?: Files): Backend {
+  return {
+    async init() {
+      await engine();
+    },
+    async createInferenceSessionHandler(pathOrBuffer, options = {}) {
+      const chosen = await engine();
+      const settings = settingsOf(options);
+      const source = await sourceOf(pathOrBuffer, options.externalData, files);
+      const load: { optimize?: boolean; symbols?: Record<string, number> } = { ...settings.load };
+      if (settings.overrides) {
+        // Names that no extent has are no mistake there.
+        const { symbols } = (await settled(chosen.inspect(source, {}))) as { symbols: string[] };
+        load.symbols = Object.fromEntries(Object.entries(settings.overrides).filter(([name]) => symbols.includes(name)));
+      }
+      return new SessionHandler(chosen, await settled(chosen.load(source, load)), settings, files) as unknown as InferenceSessionHandler;
+    },
+  };
+}

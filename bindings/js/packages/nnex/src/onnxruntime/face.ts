@@ -1,0 +1,25 @@
+/** What the module `nnex/onnxruntime` has beside onnxruntime-common. */
+import type * as Common from 'onnxruntime-common';
+import type { Backend } from 'onnxruntime-common';
+
+export interface SupportedBackend {
+  readonly name: string;
+  readonly bundled: boolean;
+}
+export type OnnxRuntime = typeof Common & { listSupportedBackends(): SupportedBackend[]; install(): OnnxRuntime };
+
+/** Where runtimes that have an ONNX Runtime of their own show it. */
+const kPlace = Symbol.for('onnxruntime');
+/** Names under which sessions find nnex. The first comes before whatever else is registered with the package. */
+const kNames = [['nnex', 1000], ['cpu', 101]] as const;
+
+export function faceOf(common: typeof Common, backend: Backend): { module: OnnxRuntime; listSupportedBackends(): SupportedBackend[]; install(): OnnxRuntime } {
+  for (const [name, priority] of kNames) common.registerBackend(name, backend, priority);
+  const listSupportedBackends = (): SupportedBackend[] => kNames.map(([name]) => ({ name, bundled: true }));
+  const install = (): OnnxRuntime => {
+    (globalThis as Record<symbol, unknown>)[kPlace] = module;
+    return module;
+  };
+  const module: OnnxRuntime = { ...common, listSupportedBackends, install };
+  return { module, listSupportedBackends, install };
+}

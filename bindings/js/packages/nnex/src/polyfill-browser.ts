@@ -1,0 +1,12 @@
+/**
+ * Defines `navigator.ml` and the ML* interface objects in a page or its workers, where they are absent or cannot give a context:
+ *
+ *     import 'nnex/polyfill';
+ *     const context = await navigator.ml.createContext();
+ */
+import { interfaces, ml } from './browser.js';
+import { install } from './polyfill-install.js';
+
+export { configure } from './browser.js';
+/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. */
+export const ready: Promise<void> = install(ml, interfaces);

@@ -1,0 +1,99 @@
+/** The page's side of messages with a worker. */
+
+import type { Answer, Command, Id } from './remote.js';
+import { namedError } from './wire.js';
+
+/** A worker, wherever it is. */
+export interface Port {
+  post(commands: readonly Command[], transfer: ArrayBuffer[]): void;
+  listen(answered: (answer: Answer) => void, failed: (message: string) => void): void;
+  end(): void;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** What ends with its worker. */
+interface Losable {
+  lose(message: string): void;
+}
+
+/** The page's end of a worker. */
+export class Link {
+  private commands: Command[] = [];
+  private transfer: ArrayBuffer[] = [];
+  private flushing = false;
+  private lastId = 0;
+  private lastRequest = 0;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly contexts = new Map<Id, WeakRef<Losable>>();
+  private readonly free = new FinalizationRegistry<Id>((id) => this.send({ do: 'free', ids: [id] }));
+  failed: string | undefined;
+
+  constructor(private readonly port: Port) {
+    port.listen((answer) => this.hear(answer), (message) => this.fail(message));
+  }
+
+  id(): Id {
+    return ++this.lastId;
+  }
+  /** The worker lets an object go when the page did. */
+  freeWith(object: object, id: Id): void {
+    this.free.register(object, id);
+  }
+  send(command: Command, bytes?: Uint8Array): void {
+    this.commands.push(command);
+    if (bytes) this.transfer.push(bytes.buffer as ArrayBuffer);
+    if (this.flushing) return;
+    this.flushing = true;
+    queueMicrotask(() => this.flush());
+  }
+  request(make: (request: number) => Command, bytes?: Uint8Array): { request: number; result: Promise<unknown> } {
+    const request = ++this.lastRequest;
+    const result = new Promise<unknown>((resolve, reject) => this.waiting.set(request, { resolve, reject }));
+    if (this.failed) this.reject(request, namedError('InvalidStateError', this.failed));
+    else this.send(make(request), bytes);
+    return { request, result };
+  }
+  /** Rejects a request whose answer will not count. */
+  reject(request: number, error: Error): void {
+    this.waiting.get(request)?.reject(error);
+    this.waiting.delete(request);
+  }
+  join(id: Id, context: Losable): void {
+    this.contexts.set(id, new WeakRef(context));
+  }
+  leave(id: Id): void {
+    this.contexts.delete(id);
+  }
+  get idle(): boolean {
+    return this.contexts.size === 0;
+  }
+  end(): void {
+    this.flush();
+    this.port.end();
+  }
+
+  private flush(): void {
+    this.flushing = false;
+    if (this.commands.length === 0) return;
+    const { commands, transfer } = this;
+    this.commands = [];
+    this.transfer = [];
+    if (!this.failed) this.port.post(commands, transfer);
+  }
+  private hear(answer: Answer): void {
+    if (answer.say === 'lost') return this.contexts.get(answer.context)?.deref()?.lose(answer.message);
+    const waiting = this.waiting.get(answer.request);
+    this.waiting.delete(answer.request);
+    if (answer.say === 'done') waiting?.resolve(answer.value);
+    else waiting?.reject(Object.assign(namedError(answer.name, answer.message), answer.members));
+  }
+  private fail(message: string): void {
+    this.failed = `the worker failed: ${message}`;
+    for (const request of [...this.waiting.keys()]) this.reject(request, namedError('InvalidStateError', this.failed));
+    for (const context of [...this.contexts.values()]) context.deref()?.lose(this.failed);
+  }
+}

@@ -1,0 +1,223 @@
+// What `import { ml } from 'nnex'` and its polyfill promise, in short: test/idl.test.mjs and the others look at every member.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { ml, MLContext, MLGraphBuilder, MLTensor } from 'nnex';
+
+const one = { dataType: 'float32', shape: [1] };
+/** Runs a module in a Node of its own and gives what it writes. */
+const alone = (source, ...flags) =>
+  execFileSync(process.execPath, [...flags, '--input-type=module', '-e', source], { cwd: new URL('.', import.meta.url), encoding: 'utf8', timeout: 300_000 }).trim();
+
+async function doubler() {
+  const context = await ml.createContext();
+  const builder = new MLGraphBuilder(context);
+  const x = builder.input('x', one);
+  const graph = await builder.build({ y: builder.add(x, x) });
+  const [input, output] = await Promise.all([context.createTensor({ ...one, writable: true }), context.createTensor({ ...one, readable: true })]);
+  return { context, graph, input, output };
+}
+
+test('the import alone defines nothing', () => {
+  const added = alone(`
+    const before = new Set(Reflect.ownKeys(globalThis));
+    await import('nnex');
+    console.log(Reflect.ownKeys(globalThis).filter(k => !before.has(k)).length, typeof navigator === 'undefined' || !('ml' in navigator));`);
+  assert.equal(added, '0 true');
+});
+
+test('the polyfill defines navigator.ml and the interface objects', () => {
+  const found = alone(`
+    import 'nnex/polyfill';
+    import { ml } from 'nnex';
+    const d = Object.getOwnPropertyDescriptor(globalThis, 'MLContext');
+    const context = await navigator.ml.createContext();
+    console.log(navigator.ml === ml, d.enumerable, d.writable, d.configurable, context instanceof MLContext, Object.keys(navigator).length);
+    console.log(Object.getOwnPropertyDescriptor(Object.getPrototypeOf(navigator), 'ml').get.name);
+    try { Object.getPrototypeOf(navigator).ml } catch (e) { console.log(e.name) }`);
+  assert.equal(found, 'true false true true true 0\nget ml\nTypeError');
+});
+
+test('the polyfill leaves an ML that works, and replaces one that has no context', () => {
+  const found = alone(`
+    import 'nnex/polyfill';
+    const ours = navigator.ml;
+    const wellOf = createContext => {
+      const other = { createContext };
+      Object.defineProperty(Object.getPrototypeOf(navigator), 'ml', { get: () => other, configurable: true });
+      return other;
+    };
+    const good = wellOf(async () => ({ destroy() {} }));
+    await (await import(import.meta.resolve("nnex/polyfill") + "?1")).ready;
+    console.log(navigator.ml === good);
+    wellOf(() => Promise.reject(new DOMException('none', 'NotSupportedError')));
+    await (await import(import.meta.resolve('nnex/polyfill') + '?2')).ready;
+    console.log(navigator.ml === ours);`);
+  assert.equal(found, 'true\ntrue');
+});
+
+test('two numbers are added, through require() too', async () => {
+  const { context, graph, input, output } = await doubler();
+  context.writeTensor(input, new Float32Array([21]));
+  context.dispatch(graph, { x: input }, { y: output });
+  assert.deepEqual(new Float32Array(await context.readTensor(output)), new Float32Array([42]));
+  const { ml: other, MLGraphBuilder: Builder } = createRequire(import.meta.url)('nnex');
+  const builder = new Builder(await other.createContext());
+  assert.deepEqual(builder.input('x', one).shape, [1]);
+});
+
+test('errors have the names of the specification', async () => {
+  const { context, graph, input, output } = await doubler();
+  const builder = new MLGraphBuilder(context);
+  assert.throws(() => builder.relu(1), TypeError);
+  assert.throws(() => new MLTensor(), { name: 'TypeError', message: 'Illegal constructor' });
+  assert.throws(() => MLContext.prototype.destroy.call({}), TypeError);
+  await assert.rejects(MLContext.prototype.readTensor.call({}), TypeError);
+  await assert.rejects(context.createTensor({ dataType: 'float33', shape: [] }), TypeError);
+  graph.destroy();
+  assert.throws(() => context.dispatch(graph, { x: input }, { y: output }), { name: 'InvalidStateError' });
+  const pending = context.readTensor(output);
+  context.destroy();
+  await assert.rejects(pending, e => e instanceof DOMException && e.name === 'InvalidStateError');
+  assert.equal((await context.lost).message.length > 0, true);
+  assert.throws(() => new MLGraphBuilder(context), { name: 'InvalidStateError' });
+});
+
+test('buffers: shared, offset, detached, resizable, too small', async () => {
+  const context = await ml.createContext();
+  const four = { dataType: 'int32', shape: [4], readable: true, writable: true };
+  const tensor = await context.createTensor(four);
+  const shared = new Int32Array(new SharedArrayBuffer(32), 8, 4);
+  shared.set([1, 2, 3, 4]);
+  context.writeTensor(tensor, shared);
+  const into = new Int32Array(new SharedArrayBuffer(32), 16, 4);
+  await context.readTensor(tensor, into);
+  assert.deepEqual([...into], [1, 2, 3, 4]);
+  const gone = new Int32Array(4);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  assert.throws(() => context.writeTensor(tensor, gone), TypeError);
+  if ('resizable' in ArrayBuffer.prototype)
+    assert.throws(() => context.writeTensor(tensor, new Int32Array(new ArrayBuffer(16, { maxByteLength: 32 }))), TypeError);
+  await assert.rejects(context.readTensor(tensor, new Int32Array(3)), TypeError);
+  const late = new ArrayBuffer(16);
+  const reading = context.readTensor(tensor, late);
+  structuredClone(late, { transfer: [late] });
+  await assert.rejects(reading, TypeError);
+});
+
+test('promises are settled in the order of the calls, each before what waits for the next', async () => {
+  const { context, output } = await doubler();
+  const order = [];
+  const note = name => () => order.push(name);
+  const third = context.readTensor(output).then(note('read'));
+  const fourth = context.createTensor(one).then(note('tensor'));
+  const reading = context.readTensor(output);
+  const fifth = context.createTensor(one).then(() => (order.push('destroying'), output.destroy()));
+  const sixth = context.readTensor(output).then(note('late read'), e => order.push(e.name));
+  await Promise.all([third, fourth, reading, fifth, sixth]);
+  assert.deepEqual(order, ['read', 'tensor', 'destroying', 'InvalidStateError']);
+});
+
+test('the process ends when nothing is pending, and not before', () => {
+  const source = `
+    import { ml, MLGraphBuilder } from 'nnex';
+    const context = await ml.createContext();
+    context.lost.then(() => console.log('never'));
+    const tensor = await context.createTensor({ dataType: 'float32', shape: [1], readable: true });
+    context.readTensor(tensor).then(() => console.log('read'));`;
+  assert.equal(alone(source), 'read');
+});
+
+test('contexts, graphs and tensors that are dropped give their memory back', { timeout: 300_000 }, () => {
+  const source = `
+    import { ml, MLGraphBuilder } from 'nnex';
+    const d = { dataType: 'float32', shape: [1000] };
+    async function round(count) {
+      for (let i = 0; i < count; ++i) {
+        const context = await ml.createContext();
+        const builder = new MLGraphBuilder(context);
+        const x = builder.input('x', d);
+        const graph = await builder.build({ y: builder.relu(x) });
+        const input = await context.createTensor({ ...d, writable: true });
+        const output = await context.createTensor({ ...d, readable: true });
+        context.dispatch(graph, { x: input }, { y: output });
+        await context.readTensor(output);
+        if (i % 50 === 0) { gc(); await new Promise(r => setTimeout(r, 5)); }
+      }
+      for (let i = 0; i < 5; ++i) { gc(); await new Promise(r => setTimeout(r, 50)); }
+      return process.memoryUsage().rss / 2 ** 20;
+    }
+    const first = await round(1000);
+    console.log(first, await round(1000));`;
+  const [first, second] = alone(source, '--expose-gc').split(' ').map(Number);
+  assert.ok(second < first * 1.05 + 2, `${first} MiB after 1000 contexts, ${second} after 2000`);
+});
+
+test('workers that are ended while they work harm nobody', { timeout: 300_000 }, async () => {
+  const source = `
+    const { ml, MLGraphBuilder } = require('nnex');
+    const { parentPort } = require('node:worker_threads');
+    (async () => {
+      const d = { dataType: 'float32', shape: [256, 256] };
+      const context = await ml.createContext();
+      const builder = new MLGraphBuilder(context);
+      const x = builder.input('x', d);
+      const graph = await builder.build({ y: builder.matmul(x, x) });
+      const input = await context.createTensor({ ...d, writable: true });
+      const output = await context.createTensor({ ...d, readable: true });
+      parentPort.postMessage('ready');
+      for (;;) {
+        for (let i = 0; i < 10; ++i) context.dispatch(graph, { x: input }, { y: output });
+        context.createTensor(d);
+        await context.readTensor(output);
+      }
+    })();`;
+  const lives = async delay => {
+    const worker = new Worker(source, { eval: true });
+    await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+    await new Promise(resolve => setTimeout(resolve, delay));
+    await worker.terminate();
+  };
+  for (let i = 0; i < 4; ++i) await Promise.all(Array.from({ length: 16 }, (_, k) => lives(k * 3)));
+});
+
+test('loading takes no time, and calls not much', () => {
+  // A loaded machine makes everything slow: processor time is counted, and the best of several tries.
+  let least = Infinity;
+  for (let i = 0; i < 20 && least > 10; ++i)
+    least = Math.min(least, Number(alone(`
+      import { createRequire } from 'node:module';
+      const require = createRequire(import.meta.resolve('nnex'));
+      const start = process.cpuUsage();
+      require('nnex');
+      const { user, system } = process.cpuUsage(start);
+      console.log((user + system) / 1000);`)));
+  assert.ok(least <= 10, `require() takes ${least} ms`);
+  const calls = alone(`
+    import { ml, MLGraphBuilder } from 'nnex';
+    const one = { dataType: 'float32', shape: [1] };
+    const context = await ml.createContext();
+    const builder = new MLGraphBuilder(context);
+    const graph = await builder.build({ y: builder.relu(builder.input('x', one)) });
+    const x = await context.createTensor({ ...one, writable: true });
+    const y = await context.createTensor({ ...one, readable: true });
+    let queued = Infinity, awaited = Infinity;
+    for (let round = 0; round < 40; ++round) {
+      let start = performance.now();
+      for (let i = 0; i < 200; ++i) context.dispatch(graph, { x }, { y });
+      queued = Math.min(queued, (performance.now() - start) * 5);
+      await context.readTensor(y);
+      start = performance.now();
+      for (let i = 0; i < 200; ++i) {
+        context.dispatch(graph, { x }, { y });
+        await context.readTensor(y);
+      }
+      awaited = Math.min(awaited, (performance.now() - start) * 5);
+    }
+    console.log(queued, awaited);`);
+  const [queued, awaited] = calls.split(' ').map(Number);
+  assert.ok(queued <= 5, `a dispatch takes ${queued} us to be queued`);
+  assert.ok(awaited <= 60, `a dispatch takes ${awaited} us to be done`);
+});

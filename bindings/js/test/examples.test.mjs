@@ -1,0 +1,50 @@
+// The examples in examples/js, run as a user would: copied beside a node_modules that has the packages.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { folder as peers, missing } from './support/peers.mjs';
+import { writeModels } from './support/tiny-transformers.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const model = join(root, 'models/shapes/model.onnx');
+const skip = missing({ '@huggingface/transformers': '4.3.1', 'onnxruntime-node': '1.30.0' });
+let folder;
+const run = (name, ...args) => execFileSync(process.execPath, [join(folder, name), ...args], { encoding: 'utf8', timeout: 120_000 });
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nnex-examples-'));
+  cpSync(join(root, 'examples/js'), folder, { recursive: true });
+  mkdirSync(join(folder, 'node_modules'));
+  const packages = join(root, 'bindings/js/node_modules');
+  for (const name of ['nnex', 'nnex-linux-x64', 'onnxruntime-common']) symlinkSync(join(packages, name), join(folder, 'node_modules', name));
+  if (!skip) symlinkSync(join(peers, 'node_modules/@huggingface'), join(folder, 'node_modules/@huggingface'));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+test('every example has its test', () => assert.deepEqual(readdirSync(join(root, 'examples/js')).sort(), ['run.mjs', 'transformers.mjs', 'worker.mjs']));
+
+test('run.mjs', () => {
+  const text = run('run.mjs', model);
+  assert.match(text, /ONNX, \d+ nodes, \d+ parameters/);
+  assert.match(text, /input {2}picture {2}f32\[N,3,32,32\]\noutput probabilities {2}float32\[1,8\] {2}0\.\d+/);
+  assert.match(text, /\d µs {2}.*\(.+\)/);
+  const failed = spawnSync(process.execPath, [join(folder, 'run.mjs'), '/nowhere.onnx'], { encoding: 'utf8' });
+  assert.equal(failed.status, 1);
+  assert.match(failed.stderr, /^unreadable: cannot open/);
+});
+
+test('worker.mjs', () => {
+  const lines = run('worker.mjs', model).trim().split('\n');
+  assert.equal(lines.length, 3);
+  lines.forEach((line, i) => assert.match(line, new RegExp(`^${i + 1}: probabilities \\[1,8\\] 0\\.\\d+`)));
+});
+
+test('transformers.mjs', { skip }, () => {
+  const models = join(folder, 'models');
+  writeModels(models);
+  assert.match(run('transformers.mjs', `${models}/`, 'decoder', 'the cat'), /^the cat( \S+)+\n$/);
+});

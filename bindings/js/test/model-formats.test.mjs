@@ -1,0 +1,149 @@
+// Models of every standard: those of ONNX by their stored answers, and each of them in the form of every other standard.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { check, convert, inspect, load } from 'nnex';
+import { readTensor } from './support/onnx-tensor.mjs';
+import { onnx } from './support/onnx-writer.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const shapes = join(root, 'models/shapes');
+const stored = join(root, '../shared/models/onnx');
+const names = existsSync(stored) ? readdirSync(stored).filter((name) => existsSync(join(stored, name, 'model.onnx'))) : [];
+
+function assertNear(found, expected, tolerance, what) {
+  assert.equal(found.type, expected.type, what);
+  assert.deepEqual([...found.dims], [...expected.dims], what);
+  const largest = expected.data.reduce((most, value) => Math.max(most, Math.abs(Number(value))), 0);
+  const { rtol, atol } = 'relative_to_max' in tolerance ? { rtol: 0, atol: tolerance.relative_to_max * largest } : tolerance;
+  for (let i = 0; i < expected.data.length; i++) {
+    const [a, b] = [Number(found.data[i]), Number(expected.data[i])];
+    if (!(Object.is(a, b) || Math.abs(a - b) <= atol + rtol * Math.abs(b))) assert.fail(`${what}[${i}]: ${a}; expected ${b}`);
+  }
+}
+
+/** The stored sets of a model's folder: inputs and outputs by their place or name. */
+async function* sets(folder, model) {
+  for (const set of readdirSync(folder).filter((name) => name.startsWith('test_data_set_'))) {
+    const read = async (kind, ports) => {
+      const tensors = {};
+      for (const file of readdirSync(join(folder, set)).filter((name) => name.startsWith(kind))) {
+        const tensor = await readTensor(join(folder, set, file));
+        const place = Number(/_(\d+)\.pb$/.exec(file)[1]);
+        tensors[ports.some((port) => port.name === tensor.name) ? tensor.name : ports[place].name] = tensor;
+      }
+      return tensors;
+    };
+    yield { set, inputs: await read('input', model.inputs), outputs: await read('output', model.outputs) };
+  }
+}
+
+async function runStored(folder, tolerance) {
+  const model = await load(join(folder, 'model.onnx'));
+  let count = 0;
+  for await (const { set, inputs, outputs } of sets(folder, model)) {
+    const found = await model.run(inputs);
+    for (const [name, expected] of Object.entries(outputs)) {
+      if (expected.type === 'string') assert.deepEqual([...found[name].data], expected.data);
+      else assertNear(found[name], expected, tolerance, `${set} ${name}`);
+      count++;
+    }
+  }
+  assert.ok(count > 0);
+}
+
+test('models/shapes gives its stored answers', () => runStored(shapes, { rtol: 1e-4, atol: 1e-6 }));
+test('stored models are there', { skip: names.length === 0 && `no ${stored}` }, () => assert.ok(names.length >= 20));
+for (const name of names)
+  test(`${name} gives its stored answers`, () => runStored(join(stored, name), JSON.parse(readFileSync(join(stored, name, 'tolerance.json'), 'utf8'))));
+
+test('a model of CVM runs, its proof is told', async () => {
+  const folder = join(shapes, 'integer');
+  const files = { symbol: readFileSync(join(folder, 'symbol')), params: readFileSync(join(folder, 'params')) };
+  const [fromPath, fromBytes] = [await load(folder), await load(files)];
+  const port = fromPath.inputs[0];
+  const data = Int32Array.from({ length: port.dims.reduce((a, b) => a * b, 1) }, (_, i) => (i * 37) % 127);
+  const feeds = { [port.name]: { data, dims: port.dims } };
+  const [a, b] = [await fromPath.run(feeds), await fromBytes.run(feeds)];
+  assert.deepEqual(a, b);
+  const report = await check(folder);
+  assert.equal(report.format, 'CVM');
+  assert.equal(report.sound, true, JSON.stringify(report.faults));
+  assert.equal(report.certificate.safe, true);
+  assert.ok(report.certificate.nodes.length > 5 && report.certificate.nodes[0].bitsProven > 0);
+});
+
+const network = onnx({
+  inputs: { x: ['float32', [1, 2, 6, 6]] },
+  outputs: { y: ['float32', [1, 4]] },
+  nodes: [
+    { op: 'Conv', in: ['x', 'w', 'b'], out: ['c'], attributes: { pads: [1, 1, 1, 1], kernel_shape: [3, 3] } },
+    { op: 'Relu', in: ['c'], out: ['r'] },
+    { op: 'GlobalAveragePool', in: ['r'], out: ['p'] },
+    { op: 'Reshape', in: ['p', 'shape'], out: ['f'] },
+    { op: 'Softmax', in: ['f'], out: ['y'], attributes: { axis: 1 } },
+  ],
+  initializers: {
+    w: { type: 'float32', dims: [4, 2, 3, 3], data: Float32Array.from({ length: 72 }, (_, i) => Math.sin(i)) },
+    b: { type: 'float32', dims: [4], data: Float32Array.of(0.1, -0.2, 0.3, 0) },
+    shape: { type: 'int64', dims: [2], data: BigInt64Array.of(1n, 4n) },
+  },
+});
+const x = Float32Array.from({ length: 72 }, (_, i) => Math.cos(i));
+
+test('a network goes through every standard, in memory and by files', async () => {
+  const [expected] = Object.values(await (await load(network)).run({ x }));
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-'));
+  try {
+    for (const [options, file, path] of [
+      [{ to: 'onnx' }, 'model.onnx', 'out.onnx'], [{ to: 'onnx', externalData: true }, 'model.onnx', 'out2.onnx'], [{ to: 'nnef' }, 'graph.nnef', 'nnef'],
+      [{ to: 'nnef', packing: 'tgz' }, 'model.tgz', 'out.tgz'], [{ to: 'webnn' }, 'model.webnn', 'out.webnn'],
+    ]) {
+      const files = await convert(network, options);
+      assert.ok(files.has(file), `${file} of ${[...files.keys()]}`);
+      const model = await load(files);
+      const [y] = Object.values(await model.run({ [model.inputs[0].name]: x }));
+      assertNear(y, expected, { rtol: 1e-5, atol: 1e-7 }, file);
+
+      const written = await convert(network, join(folder, path), options);
+      assert.ok(written.files.length >= 1 && written.bytes > 0);
+      assert.equal((await check(join(folder, path))).sound, true);
+      const again = await load(join(folder, path));
+      assertNear(Object.values(await again.run({ [again.inputs[0].name]: x }))[0], expected, { rtol: 1e-5, atol: 1e-7 }, path);
+    }
+    await assert.rejects(convert(network, join(folder, 'out.onnx')), { code: 'invalid argument' });
+    await convert(network, join(folder, 'out.onnx'), { overwrite: true });
+    await assert.rejects(convert(network, { to: 'cvm' }), { name: 'NnexError', code: 'unsupported' });
+    await assert.rejects(convert(network, { to: 'tflite' }), TypeError);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('inspect tells what a file holds', async () => {
+  const seen = await inspect(network, { name: 'net.onnx' });
+  assert.equal(seen.format, 'ONNX');
+  assert.equal(seen.producer, 'nnex tests');
+  assert.deepEqual(seen.opsets, { '': 17 });
+  assert.equal(seen.inputs[0].text, 'f32[1,2,6,6]');
+  assert.ok(seen.parameters >= 72 + 4 + 2 && seen.parameterBytes >= 4 * (72 + 4), String(seen.parameters));
+  assert.ok(seen.multiplyAddCount >= 72 * 36 && seen.operators.some((operator) => operator.name === 'conv' && operator.nodes === 1));
+  assert.ok(seen.activationBytes > 0);
+});
+
+test('check tells every fault with its place', async () => {
+  assert.equal((await check(network)).sound, true);
+  const bad = onnx({
+    inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]], z: ['float32', [2]] },
+    nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'], name: 'one' }, { op: 'Softmax', in: ['x'], out: ['z'], name: 'two', attributes: { axis: 'text' } }],
+  });
+  const report = await check(bad);
+  assert.equal(report.sound, false);
+  assert.ok(report.faultCount >= 2 && report.faults.length === report.faultCount, JSON.stringify(report.faults));
+  assert.ok(report.faults.some((fault) => /one/.test(fault.where)) && report.faults.some((fault) => /two/.test(fault.where)));
+  for (const fault of report.faults) assert.ok(fault.text.includes(fault.message) && fault.code === 'invalid model' && fault.severity === 'error');
+  await assert.rejects(check('/nowhere'), { code: 'unreadable' });
+});

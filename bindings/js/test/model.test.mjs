@@ -1,0 +1,375 @@
+// Models: load, ports, every form of input, every type, runs in order and side by side, stops, errors.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { NnexError, load } from 'nnex';
+import { identity, onnx } from './support/onnx-writer.mjs';
+
+const affine = onnx({
+  inputs: { x: ['float32', ['N', 3]] },
+  outputs: { y: ['float32', ['N', 3]], z: ['float32', ['N', 3]] },
+  nodes: [
+    { op: 'Mul', in: ['x', 'two'], out: ['y'], name: 'double' },
+    { op: 'Add', in: ['y', 'one'], out: ['z'] },
+  ],
+  initializers: { two: { type: 'float32', dims: [], data: Float32Array.of(2) }, one: { type: 'float32', dims: [], data: Float32Array.of(1) } },
+  metadata: { author: 'tests', __proto__x: 'kept' },
+});
+/** A product of n by n numbers, k times: work for a clock. */
+function heavy(n, k) {
+  const nodes = Array.from({ length: k }, (_, i) => ({ op: 'MatMul', in: [i ? `t${i}` : 'x', 'x'], out: [i + 1 < k ? `t${i + 1}` : 'y'] }));
+  return onnx({ inputs: { x: ['float32', [n, n]] }, outputs: { y: ['float32', [n, n]] }, nodes });
+}
+const plain = (tensor) => ({ type: tensor.type, dims: [...tensor.dims], data: Array.from(tensor.data) });
+
+test('a model comes from a path, a URL, bytes, a Blob, a Response and several files', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-'));
+  try {
+    const path = join(folder, 'a b%20.onnx');
+    writeFileSync(path, affine);
+    const shared = new Uint8Array(new SharedArrayBuffer(affine.length));
+    shared.set(affine);
+    const padded = new Uint8Array(affine.length + 8);
+    padded.set(affine, 4);
+    const sources = [
+      path, pathToFileURL(path), pathToFileURL(path).href, affine, Buffer.from(affine), affine.slice().buffer, shared, shared.buffer,
+      padded.subarray(4, 4 + affine.length), new DataView(padded.buffer, 4, affine.length), new Blob([affine]), new Response(affine),
+      { 'model.onnx': affine }, new Map([['model.onnx', affine.slice().buffer]]),
+    ];
+    for (const source of sources) {
+      const model = await load(source);
+      assert.deepEqual(plain((await model.run({ x: [1, 2, 3] })).y), { type: 'float32', dims: [1, 3], data: [2, 4, 6] });
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  for (const source of [null, undefined, 5, { a: 'text' }, new URL('https://example.org/x.onnx')]) await assert.rejects(load(source), TypeError);
+});
+
+test('bytes are copied when load is called', async () => {
+  const bytes = affine.slice();
+  const loading = load(bytes);
+  // engine() is awaited first: what load promises is a copy before its own promise settles.
+  const model = await loading;
+  bytes.fill(0);
+  assert.deepEqual(Array.from((await model.run({ x: [1, 2, 3] })).z.data), [3, 5, 7]);
+});
+
+test('ports, metadata and sessions are described', async () => {
+  const model = await load(affine);
+  assert.deepEqual(model.inputs[0], {
+    name: 'x', text: 'f32[N,3]', type: 'float32', dims: ['N', 3], valueType: { kind: 'tensor', type: 'float32', dims: ['N', 3] },
+  });
+  assert.deepEqual(model.outputs.map((port) => port.name), ['y', 'z']);
+  assert.deepEqual(model.states, []);
+  assert.equal(model.metadata.producer, 'nnex tests');
+  assert.equal(model.metadata.opsets[''], 17);
+  assert.equal(model.metadata.properties.author, 'tests');
+  assert.deepEqual((await load(affine, { symbols: { N: 4 } })).inputs[0].dims, [4, 3]);
+  assert.deepEqual((await load(identity(['float32', [null, 2]]))).inputs[0].dims, ['?', 2]);
+  assert.equal((await load(identity(['float32']))).inputs[0].dims, undefined);
+});
+
+test('inputs in every form', async () => {
+  const model = await load(affine);
+  const expected = { type: 'float32', dims: [2, 3], data: [2, 4, 6, 8, 10, 12] };
+  const flat = Float32Array.of(1, 2, 3, 4, 5, 6);
+  const shared = new Float32Array(new SharedArrayBuffer(24));
+  shared.set(flat);
+  const forms = [
+    flat, shared, Array.from(flat), [[1, 2, 3], [4, 5, 6]], { data: flat, dims: [2, 3] }, { data: flat, dims: [2, 3], type: 'float32' },
+    { data: Array.from(flat), dims: [2, 3] }, { data: flat }, { type: 'float32', dims: [2, 3], data: flat, location: 'cpu' },
+  ];
+  for (const x of forms)
+    for (const out of [await model.run({ x }), model.runSync({ x }), await model.run({ x }, { thread: 'always' }), await model.run({ x }, { borrow: true, thread: 'always' })])
+      assert.deepEqual(plain(out.y), expected);
+
+  const scalar = await load(identity(['int64', []]));
+  for (const a of [5, 5n, [5n], { data: BigInt64Array.of(5n), dims: [] }]) assert.deepEqual(plain((await scalar.run({ a })).s), { type: 'int64', dims: [], data: [5n] });
+  const any = await load(identity(['float32']));
+  assert.deepEqual((await any.run({ a: new Float32Array(4) })).s.dims, [4]);
+  assert.deepEqual((await any.run({ a: 5 })).s.dims, []);
+  assert.deepEqual((await any.run({ a: [[[1], [2]]] })).s.dims, [1, 2, 1]);
+  assert.deepEqual((await any.run({ a: { data: new Float32Array(0), dims: [0, 7] } })).s.dims, [0, 7]);
+});
+
+test('every type', async () => {
+  const half = globalThis.Float16Array ?? Uint16Array;
+  const rows = [
+    ['float64', Float64Array.of(0.1, -0, NaN)], ['float32', Float32Array.of(1.5, Infinity, -0)], ['float16', new half([1, 2, 3])],
+    ['bfloat16', Uint16Array.of(0x3f80, 1, 0x8000)], ['float8e4m3fn', Uint8Array.of(1, 2, 255), 19], ['float8e4m3fnuz', Uint8Array.of(1, 2, 255), 19],
+    ['float8e5m2', Uint8Array.of(1, 2, 255), 19], ['float8e5m2fnuz', Uint8Array.of(1, 2, 255), 19], ['float8e8m0', Uint8Array.of(1, 2, 254), 24],
+    ['float4e2m1', Uint8Array.of(0x21, 0x03), 23], ['int64', BigInt64Array.of(-(2n ** 63n), 0n, 2n ** 63n - 1n)], ['int32', Int32Array.of(-1, 0, 2)],
+    ['int16', Int16Array.of(-1, 0, 2)], ['int8', Int8Array.of(-128, 0, 127)], ['int4', Uint8Array.of(0xf1, 0x07), 21],
+    ['uint64', BigUint64Array.of(0n, 1n, 2n ** 64n - 1n)], ['uint32', Uint32Array.of(0, 1, 2 ** 32 - 1)], ['uint16', Uint16Array.of(0, 1, 65535)],
+    ['uint8', Uint8Array.of(0, 1, 255)], ['uint4', Uint8Array.of(0xf1, 0x07), 21], ['bool', Uint8Array.of(1, 0, 1)],
+    ['complex64', Float32Array.of(1, 2, 3, 4, 5, 6)], ['complex128', Float64Array.of(1, 2, 3, 4, 5, 6)], ['string', ['a', '', 'zwölf\0\u{1F600}']],
+  ];
+  for (const [type, data, opset = 17] of rows) {
+    const model = await load(identity([type, [3]], opset, opset > 17 ? 11 : 8));
+    assert.equal(model.inputs[0].type, type);
+    for (const a of [data, { data, dims: [3] }, { data, dims: [3], type }])
+      for (const { s } of [await model.run({ a }, { thread: 'always' }), model.runSync({ a })]) {
+        assert.equal(s.type, type);
+        assert.equal(s.data.constructor, data.constructor, type);
+        assert.deepEqual(s.data, data, type);
+        assert.notEqual(s.data, data);
+      }
+  }
+  const bits = (await (await load(identity(['float16', [2]]))).run({ a: Uint16Array.of(0x3c00, 0xc000) })).s.data;
+  assert.deepEqual([...new Uint16Array(bits.buffer, bits.byteOffset, 2)], [0x3c00, 0xc000]);
+  const packed = (await load(identity(['int4', [5]], 21, 10)));
+  assert.deepEqual((await packed.run({ a: { data: Uint8Array.of(0x21, 0x43, 0x05), dims: [5] } })).s.data, Uint8Array.of(0x21, 0x43, 0x05));
+});
+
+test('sequences, maps and optionals', async () => {
+  const split = await load(onnx({
+    inputs: { s: { sequence: ['float32', [null]] } }, outputs: { q: { sequence: ['float32', [null]] }, n: ['int64', []] },
+    nodes: [{ op: 'Identity', in: ['s'], out: ['q'] }, { op: 'SequenceLength', in: ['s'], out: ['n'] }],
+  }));
+  assert.equal(split.inputs[0].valueType.kind, 'sequence');
+  const out = await split.run({ s: [Float32Array.of(1, 2), [3]] });
+  assert.deepEqual(out.q.map(plain), [{ type: 'float32', dims: [2], data: [1, 2] }, { type: 'float32', dims: [1], data: [3] }]);
+  assert.deepEqual(out.n.data, BigInt64Array.of(2n));
+  assert.deepEqual((await split.run({ s: [] })).q, []);
+
+  const zip = await load(onnx({
+    domains: { 'ai.onnx.ml': 1 }, inputs: { x: ['float32', [1, 2]] }, outputs: { m: { sequence: { map: ['string', ['float32', []]] } } },
+    nodes: [{ op: 'ZipMap', domain: 'ai.onnx.ml', in: ['x'], out: ['m'], attributes: { classlabels_strings: ['no', 'yes'] } }],
+  }));
+  const [map] = (await zip.run({ x: [0.25, 0.75] })).m;
+  assert.deepEqual([...map].map(([key, value]) => [key, value.data[0]]), [['no', 0.25], ['yes', 0.75]]);
+
+  const cast = await load(onnx({
+    domains: { 'ai.onnx.ml': 1 }, inputs: { m: { map: ['int64', ['float32', []]] } }, outputs: { y: ['float32', [1, null]] },
+    nodes: [{ op: 'CastMap', domain: 'ai.onnx.ml', in: ['m'], out: ['y'], attributes: { cast_to: 'TO_FLOAT', map_form: 'DENSE' } }],
+  }));
+  assert.deepEqual(plain((await cast.run({ m: new Map([[7n, 2.5], [3, 1.5]]) })).y), { type: 'float32', dims: [1, 2], data: [1.5, 2.5] });
+
+  const optional = await load(onnx({
+    opset: 18, inputs: { o: { optional: ['float32', [2]] } }, outputs: { h: ['bool', []] }, nodes: [{ op: 'OptionalHasElement', in: ['o'], out: ['h'] }],
+  }));
+  assert.deepEqual([...(await optional.run({ o: null })).h.data], [0]);
+  assert.deepEqual([...(await optional.run({})).h.data], [0]);
+  assert.deepEqual([...(await optional.run({ o: [1, 2] })).h.data], [1]);
+});
+
+test('the wanted outputs alone', async () => {
+  const model = await load(affine);
+  assert.deepEqual(Object.keys(await model.run({ x: [1, 2, 3] }, { outputs: ['z'] })), ['z']);
+  assert.deepEqual(Object.keys(model.runSync({ x: [1, 2, 3] }, { outputs: ['z', 'y'] })), ['y', 'z']);
+  await assert.rejects(model.run({ x: [1, 2, 3] }, { outputs: ['q'] }), { code: 'invalid argument', message: "no output 'q'; the model has 'y', 'z'" });
+});
+
+test('an output named __proto__ is an output', async () => {
+  const model = await load(onnx({ inputs: { x: ['float32', [1]] }, outputs: { ['__proto__']: ['float32', [1]] }, nodes: [{ op: 'Neg', in: ['x'], out: ['__proto__'] }] }));
+  const out = await model.run({ x: 1 });
+  assert.ok(Object.hasOwn(out, '__proto__'));
+  assert.equal(Object.getOwnPropertyDescriptor(out, '__proto__').value.data[0], -1);
+});
+
+test('what is wrong with a call is said: found and needed', async () => {
+  const model = await load(affine);
+  const rows = [
+    [{}, "input 'x' is missing; needed f32[N,3]"],
+    [null, "inputs are an object with 'x'"],
+    [{ x: [1, 2, 3], w: 1 }, "no input 'w'; the model has 'x'"],
+    [{ x: Int32Array.of(1, 2, 3) }, "input 'x': found i32[1,3]; needed f32[N,3]"],
+    [{ x: new Float32Array(4) }, "input 'x': found 4 elements without dims; needed f32[N,3]"],
+    [{ x: { data: new Float32Array(4), dims: [2, 2] } }, "input 'x': found f32[2,2]; needed f32[N,3]"],
+    [{ x: { data: new Float32Array(4), dims: [1, 3] } }, "input 'x': found 4 items of data for dims [1,3], which take 3; needed f32[N,3]"],
+    [{ x: { data: new Float32Array(3), dims: [1, -3] } }, "input 'x': found a tensor with dims [1,-3]; needed f32[N,3]"],
+    [{ x: { data: new Float32Array(3), dims: [1, 3], type: 'int32' } }, "input 'x': found a Float32Array as int32; that takes a Int32Array; needed f32[N,3]"],
+    [{ x: { data: new Float32Array(3), dims: [1, 3], type: 'float' } }, "input 'x': found a tensor of type 'float', which there is not; needed f32[N,3]"],
+    [{ x: [[1, 2, 3], [4]] }, "input 'x': found nested arrays of unequal lengths; needed f32[N,3]"],
+    [{ x: [[1, [2], 3]] }, "input 'x': found nested arrays of unequal depth; needed f32[N,3]"],
+    [{ x: new DataView(new ArrayBuffer(12)) }, "input 'x': found a DataView; needed f32[N,3]"],
+    [{ x: () => 1 }, "input 'x': found a function; needed f32[N,3]"],
+    [{ x: null }, "input 'x': found null; needed f32[N,3]"],
+    [{ x: { data: 5 } }, "input 'x': found a tensor whose data is no array; needed f32[N,3]"],
+    [{ x: ['a', 'b', 'c'] }, undefined],
+    [{ x: [1n, 2n, 3n] }, undefined],
+  ];
+  for (const [feeds, message] of rows) {
+    const check = (error) => {
+      assert.ok(error instanceof NnexError && error instanceof Error, String(error));
+      assert.equal(error.code, 'invalid argument');
+      if (message) assert.equal(error.message, message);
+      return true;
+    };
+    if (message === undefined) {
+      const out = await model.run(feeds).then((y) => Array.from(y.y.data), (error) => check(error) && 'refused');
+      assert.ok(out === 'refused' || out.length === 3);
+      continue;
+    }
+    await assert.rejects(model.run(feeds), check);
+    assert.throws(() => model.runSync(feeds), check);
+  }
+});
+
+test('errors keep code, place and tasks', async () => {
+  await assert.rejects(load('/nowhere/at all.onnx'), (error) => {
+    assert.equal(error.name, 'NnexError');
+    assert.equal(error.code, 'unreadable');
+    assert.equal(error.detail, "cannot open '/nowhere/at all.onnx': No such file or directory");
+    assert.deepEqual(error.tasks, ["reading '/nowhere/at all.onnx'"]);
+    assert.equal(error.message, `${error.detail}\n  while ${error.tasks[0]}`);
+    assert.match(error.stack, /^NnexError: cannot open/);
+    return true;
+  });
+  const broken = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Add', in: ['x', 'nobody'], out: ['y'], name: 'sum' }] });
+  await assert.rejects(load(broken, { name: 'broken.onnx' }), (error) => {
+    assert.equal(error.code, 'invalid model');
+    assert.match(error.where, /sum/);
+    assert.ok(error.message.startsWith(`${error.where}: ${error.detail}`));
+    return true;
+  });
+  const unknown = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Frobnicate', in: ['x'], out: ['y'] }] });
+  await assert.rejects(load(unknown), { code: 'unsupported', message: /Frobnicate/ });
+  await assert.rejects(load(affine, { memoryLimit: -1 }), TypeError);
+  await assert.rejects(load(affine, { isa: 'mmx' }), TypeError);
+  await assert.rejects(load(affine, { symbols: { N: 1.5 } }), TypeError);
+  await assert.rejects(load(affine, { symbols: { Q: 1 } }), { code: 'invalid argument', message: /no symbol 'Q'/ });
+  await assert.rejects(load(heavy(512, 2), { memoryLimit: 100_000 }).then((model) => model.run({ x: new Float32Array(512 * 512) })), { code: 'limit reached' });
+  const gather = await load(onnx({
+    inputs: { x: ['float32', [3]], i: ['int64', [1]] }, outputs: { y: ['float32', [1]] }, nodes: [{ op: 'Gather', in: ['x', 'i'], out: ['y'], name: 'pick' }],
+  }));
+  await assert.rejects(gather.run({ x: [1, 2, 3], i: [7] }), { code: 'fault', where: /pick/ });
+});
+
+test('inputs are read when run is called', async () => {
+  const model = await load(heavy(64, 3));
+  const x = new Float32Array(64 * 64).fill(0.01);
+  const { y: expected } = model.runSync({ x });
+  const running = model.run({ x }, { thread: 'always' });
+  x.fill(0);
+  assert.deepEqual((await running).y.data, expected.data);
+  const y = (await model.run({ x: new Float32Array(64 * 64).fill(0.01) })).y.data;
+  y.fill(7); // an output's memory is its own
+  assert.deepEqual((await model.run({ x: new Float32Array(64 * 64).fill(0.01) })).y.data, expected.data);
+});
+
+test('an output that is a constant or an input is not the memory of either', async () => {
+  const big = Float32Array.from({ length: 4096 }, (_, i) => i);
+  const model = await load(onnx({
+    inputs: { x: ['float32', [4096]] }, outputs: { c: ['float32', [4096]], d: ['float32', [4096]], e: ['float32', [4096]] },
+    initializers: { w: { type: 'float32', dims: [4096], data: big } },
+    nodes: [{ op: 'Identity', in: ['w'], out: ['c'] }, { op: 'Identity', in: ['x'], out: ['d'] }, { op: 'Identity', in: ['x'], out: ['e'] }],
+  }));
+  const x = new Float32Array(4096).fill(3);
+  const first = model.runSync({ x });
+  for (const name of ['c', 'd', 'e']) first[name].data.fill(9);
+  assert.ok(x.every((value) => value === 3));
+  const second = model.runSync({ x });
+  assert.deepEqual(second.c.data, big);
+  assert.deepEqual(second.d.data, x);
+  assert.notEqual(second.d.data.buffer, second.e.data.buffer);
+});
+
+test('runs of a session come in order, sessions run side by side, the event loop goes on', async () => {
+  const model = await load(heavy(256, 8));
+  const x = new Float32Array(256 * 256).fill(0.001);
+  const done = [];
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  await Promise.all(Array.from({ length: 8 }, (_, i) => model.run({ x }, { thread: 'always' }).then(() => done.push(i))));
+  clearInterval(timer);
+  assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.ok(ticks > 0);
+  const { y } = model.runSync({ x });
+  const sessions = Array.from({ length: 6 }, (_, i) => model.session({ threads: 1 + (i % 2) }));
+  for (const out of await Promise.all(sessions.map((session) => session.run({ x })))) assert.deepEqual(out.y.data, y.data);
+  sessions.forEach((session) => session.dispose());
+  const running = model.run({ x }, { thread: 'always' });
+  assert.throws(() => model.runSync({ x }), { code: 'invalid argument' });
+  await running;
+});
+
+test('AbortSignal and timeout stop runs', async () => {
+  const model = await load(heavy(512, 40));
+  const x = new Float32Array(512 * 512).fill(1e-4);
+  const start = performance.now();
+  await assert.rejects(model.run({ x }, { timeout: 5 }), { code: 'cancelled', message: /deadline/ });
+  const stop = new AbortController();
+  const running = model.run({ x }, { signal: stop.signal });
+  const waiting = model.run({ x }, { signal: stop.signal });
+  setTimeout(() => stop.abort(new Error('enough')), 5);
+  await assert.rejects(running, /enough/);
+  await assert.rejects(waiting, /enough/);
+  const stopped = performance.now() - start;
+  await assert.rejects(model.run({ x }, { signal: stop.signal }), /enough/);
+  await assert.rejects(model.run({ x }, { signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' });
+  await assert.rejects(model.run({ x }, { timeout: -1 }), TypeError);
+  const whole = performance.now();
+  await model.run({ x }, { signal: new AbortController().signal, timeout: 600_000 });
+  assert.ok(stopped < 2 * (performance.now() - whole) + 500, `${stopped} ms until both were stopped`);
+});
+
+test('prepare, profile, memory, dispose', async () => {
+  const model = await load(affine);
+  await model.prepare({ x: [2, 3] });
+  assert.ok(model.memory >= 0);
+  await assert.rejects(model.prepare({ q: [2, 3] }), { code: 'invalid argument' });
+  await assert.rejects(model.prepare({ x: 'text' }), TypeError);
+  const { outputs, nodes } = await model.profile({ x: [1, 2, 3] });
+  assert.deepEqual([...outputs.y.data], [2, 4, 6]);
+  assert.ok(nodes.length >= 1 && nodes.every((node) => node.duration >= 0 && node.op && node.kernel), JSON.stringify(nodes));
+  assert.ok(!('nodes' in (await model.run({ x: [1, 2, 3] }))));
+  const other = model.session();
+  model.dispose();
+  await assert.rejects(model.run({ x: [1, 2, 3] }), { code: 'invalid argument', message: 'it was released' });
+  assert.throws(() => model.session(), { code: 'invalid argument' });
+  model.dispose();
+  assert.deepEqual([...(await other.run({ x: [1, 2, 3] })).y.data], [2, 4, 6]);
+  if (Symbol.dispose) other[Symbol.dispose]();
+});
+
+test('states are kept from run to run', async () => {
+  const model = await load({
+    'graph.nnef': new TextEncoder().encode(`version 1.0;
+graph counter(x) -> (y)
+{
+    x = external<scalar>(shape = [2]);
+    n = variable<scalar>(shape = [2], label = 'n');
+    y = add(n, x);
+    m = update(n, y);
+}
+`),
+    'n.dat': nnefZeros(2),
+  });
+  assert.deepEqual(model.states.map((state) => state.name), ['n']);
+  const x = [1, 2];
+  assert.deepEqual([...(await model.run({ x })).y.data], [1, 2]);
+  assert.deepEqual([...(await model.run({ x })).y.data], [2, 4]);
+  assert.deepEqual([...(await model.state('n')).data], [2, 4]);
+  assert.deepEqual([...(await model.session().run({ x })).y.data], [1, 2]);
+  await model.setState('n', [10, 20]);
+  assert.deepEqual([...(await model.run({ x })).y.data], [11, 22]);
+  await model.resetStates();
+  assert.deepEqual([...(await model.run({ x })).y.data], [1, 2]);
+  await assert.rejects(model.state('q'), { code: 'invalid argument' });
+  await assert.rejects(model.setState('n', new Float32Array(3)), { code: 'invalid argument' });
+});
+
+/** A tensor file of NNEF 1.0: float32 zeros. */
+function nnefZeros(count) {
+  const bytes = new Uint8Array(128 + 4 * count);
+  const view = new DataView(bytes.buffer);
+  bytes.set([0x4e, 0xef, 1, 0]);
+  view.setUint32(4, 4 * count, true);
+  view.setUint32(8, 1, true);
+  view.setUint32(12, count, true);
+  view.setUint32(44, 32, true);
+  return bytes;
+}
+
+test('the module is the same for require()', async () => {
+  const { createRequire } = await import('node:module');
+  const nnex = createRequire(import.meta.url)('nnex');
+  const model = await nnex.load(affine);
+  assert.deepEqual([...(await model.run({ x: [1, 2, 3] })).z.data], [3, 5, 7]);
+  assert.equal(readFileSync(new URL('../packages/nnex/package.json', import.meta.url), 'utf8').includes('"install"'), false);
+});

@@ -1,0 +1,188 @@
+// nnex/onnxruntime: the shape of ONNX Runtime's API, and the answers of onnxruntime-node where npm has it.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import * as ours from 'nnex/onnxruntime';
+import { identity, onnx } from './support/onnx-writer.mjs';
+import { folder as peers, missing } from './support/peers.mjs';
+
+const skip = missing({ 'onnxruntime-node': '1.30.0' });
+const theirs = skip ? undefined : createRequire(pathToFileURL(join(peers, 'x.mjs')))('onnxruntime-node');
+
+const two = onnx({
+  inputs: { a: ['float32', ['N', 2]], b: ['float32', [2]] }, outputs: { p: ['float32', ['N', 2]], s: ['float32', ['N', 2]] },
+  nodes: [{ op: 'Add', in: ['a', 'b'], out: ['s'] }, { op: 'Mul', in: ['a', 'b'], out: ['p'] }],
+});
+const feeds = ({ Tensor }) => ({ a: new Tensor('float32', [1, 2, 3, 4], [2, 2]), b: new Tensor('float32', [10, 20], [2]) });
+const seen = (results) => Object.entries(results).map(([name, { type, dims, data }]) => [name, type, [...dims], Array.from(data)]);
+
+/** What a call gives, or the class of what it throws. */
+async function outcome(call) {
+  const { warn } = console;
+  console.warn = () => {};
+  try {
+    return await call();
+  } catch (error) {
+    return `throws ${error instanceof TypeError ? 'TypeError' : error instanceof RangeError ? 'RangeError' : 'Error'}`;
+  } finally {
+    console.warn = warn;
+  }
+}
+
+test('the module has what onnxruntime-node has', { skip }, () => {
+  for (const name of Object.keys(theirs)) assert.equal(typeof ours[name], typeof theirs[name], name);
+  for (const name of Object.keys(theirs)) assert.equal(typeof ours.default[name], typeof theirs[name], name);
+  assert.ok(ours.listSupportedBackends().some(({ name }) => name === 'cpu'));
+  assert.equal(ours.env.versions.common, '1.30.0');
+});
+
+test('install() puts it where transformers.js looks', () => {
+  const place = Symbol.for('onnxruntime');
+  assert.equal(place in globalThis, false);
+  assert.equal(ours.install(), globalThis[place]);
+  for (const name of ['InferenceSession', 'Tensor', 'env']) assert.equal(globalThis[place][name], ours[name]);
+  delete globalThis[place];
+});
+
+const calls = {
+  'all outputs, in the order of the model': async (ort, s) => seen(await s.run(feeds(ort))),
+  'feeds in another order': async (ort, s) => { const { a, b } = feeds(ort); return seen(await s.run({ b, a })); },
+  'fetches by name': async (ort, s) => seen(await s.run(feeds(ort), ['s'])),
+  'fetches in another order': async (ort, s) => seen(await s.run(feeds(ort), ['s', 'p'])),
+  'fetches as an object': async (ort, s) => seen(await s.run(feeds(ort), { s: null })),
+  'a given output': async (ort, s) => {
+    const given = new ort.Tensor('float32', new Float32Array(4), [2, 2]);
+    return [seen(await s.run(feeds(ort), { s: given })), Array.from(given.data)];
+  },
+  'a given output of other extents': (ort, s) => s.run(feeds(ort), { s: new ort.Tensor('float32', new Float32Array(6), [3, 2]) }),
+  'a given output of another type': (ort, s) => s.run(feeds(ort), { s: new ort.Tensor('int32', new Int32Array(4), [2, 2]) }),
+  'a missing feed': (ort, s) => s.run({ a: feeds(ort).a }),
+  'a feed that no input has': async (ort, s) => seen(await s.run({ ...feeds(ort), c: feeds(ort).a })),
+  'another type': (ort, s) => s.run({ ...feeds(ort), a: new ort.Tensor('int32', [1, 2], [1, 2]) }),
+  'another rank': (ort, s) => s.run({ ...feeds(ort), a: new ort.Tensor('float32', [1, 2], [2]) }),
+  'another extent': (ort, s) => s.run({ ...feeds(ort), a: new ort.Tensor('float32', [1, 2, 3], [1, 3]) }),
+  'a number for a tensor': (ort, s) => s.run({ ...feeds(ort), a: 5 }),
+  'null for a tensor': (ort, s) => s.run({ ...feeds(ort), a: null }),
+  'an output that is none': (ort, s) => s.run(feeds(ort), ['q']),
+  'no feeds': (ort, s) => s.run(),
+  'run options': async (ort, s) => seen(await s.run(feeds(ort), ['s'], { tag: 'x', logSeverityLevel: 3, terminate: false })),
+  'a log level that is none': (ort, s) => s.run(feeds(ort), { logSeverityLevel: 9 }),
+  'a tag that is no text': (ort, s) => s.run(feeds(ort), { tag: 5 }),
+  'names and metadata': (ort, s) => [s.inputNames, s.outputNames, s.inputMetadata, s.outputMetadata],
+  'after release': async (ort, s) => { await s.release(); return s.run(feeds(ort)); },
+};
+test('calls go as with onnxruntime-node', { skip }, async (t) => {
+  for (const [name, call] of Object.entries(calls))
+    await t.test(name, async () => {
+      const answers = [];
+      for (const ort of [ours, theirs]) {
+        const session = await ort.InferenceSession.create(two.slice());
+        answers.push(await outcome(() => call(ort, session)));
+      }
+      assert.deepEqual(answers[0], answers[1]);
+    });
+});
+
+test('session options go as with onnxruntime-node', { skip }, async () => {
+  for (const options of [
+    {}, { executionProviders: ['cpu'] }, { executionProviders: [] }, { executionProviders: ['nobody'] }, { executionProviders: ['nobody', 'cpu'] },
+    { executionProviders: [{ name: 'cpu', useArena: true }] }, { graphOptimizationLevel: 'disabled' }, { graphOptimizationLevel: 'all' },
+    { graphOptimizationLevel: 'none' }, { graphOptimizationLevel: 5 }, { intraOpNumThreads: 1, interOpNumThreads: 1 }, { intraOpNumThreads: -1 },
+    { intraOpNumThreads: 1.5 }, { intraOpNumThreads: 'x' }, { logSeverityLevel: 2, logVerbosityLevel: 0, logId: 'me' }, { logSeverityLevel: 7 }, { logId: 3 },
+    { executionMode: 'parallel' }, { executionMode: 'x' }, { enableCpuMemArena: false, enableMemPattern: false }, { enableCpuMemArena: 3 },
+    { enableMemPattern: 'x' }, { enableProfiling: 3 }, { freeDimensionOverrides: { nobody: 3 } }, { extra: { session: { a: 'b' } } }, { preferredOutputLocation: 'cpu' },
+  ]) {
+    const answers = [];
+    for (const ort of [ours, theirs])
+      answers.push(await outcome(async () => seen(await (await ort.InferenceSession.create(two.slice(), options)).run(feeds(ort)))));
+    assert.deepEqual(answers[0], answers[1], JSON.stringify(options));
+  }
+});
+
+test('every type', async () => {
+  const half = globalThis.Float16Array ?? Uint16Array;
+  const rows = {
+    float32: Float32Array.of(1.5, -0, Infinity), float64: Float64Array.of(1e300, 0, 1), float16: new half([1, 2, 3]), int8: Int8Array.of(-1, 0, 1),
+    int16: Int16Array.of(-1, 0, 1), int32: Int32Array.of(-1, 0, 1), int64: BigInt64Array.of(-(2n ** 63n), 0n, 1n), uint8: Uint8Array.of(0, 1, 255),
+    uint16: Uint16Array.of(0, 1, 65535), uint32: Uint32Array.of(0, 1, 2 ** 32 - 1), uint64: BigUint64Array.of(0n, 1n, 2n ** 64n - 1n), bool: Uint8Array.of(0, 1, 1),
+    string: ['a', 'é', ''],
+  };
+  for (const [type, data] of Object.entries(rows)) {
+    const answers = [];
+    // Where Float16Array exists, onnxruntime-node 1.30 answers "not enough space" to float16.
+    const comparable = theirs && !(type === 'float16' && globalThis.Float16Array);
+    for (const ort of comparable ? [ours, theirs] : [ours]) {
+      const session = await ort.InferenceSession.create(identity([type, [null, 3]]));
+      const { s } = await session.run({ a: new ort.Tensor(type, data, [1, 3]) });
+      assert.ok(s instanceof ort.Tensor);
+      answers.push([session.inputMetadata, s.type, [...s.dims], s.data.constructor.name, Array.from(s.data, String)]);
+    }
+    assert.deepEqual(answers[0][4], Array.from(data, String), type);
+    assert.deepEqual(answers[0], answers.at(-1), type);
+  }
+  const packed = await ours.InferenceSession.create(identity(['int4', [4]], 21, 10));
+  assert.equal(packed.inputMetadata[0].type, 'int4');
+  const { s } = await packed.run({ a: new ours.Tensor('int4', Uint8Array.of(0x21, 0x43), [4]) });
+  assert.deepEqual([s.type, [...s.data]], ['int4', [0x21, 0x43]]);
+});
+
+test('free dimensions are fixed, by the names that there are', async () => {
+  const session = await ours.InferenceSession.create(two, { freeDimensionOverrides: { N: 2, nobody: 7 } });
+  assert.deepEqual(session.inputMetadata[0].shape, [2, 2]);
+  await assert.rejects(session.run({ ...feeds(ours), a: new ours.Tensor('float32', new Float32Array(6), [3, 2]) }), { code: 'invalid argument' });
+});
+
+test('models from paths, buffers and views; external data; profiles', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-ort-'));
+  try {
+    const { convert } = await import('nnex');
+    const weights = onnx({
+      inputs: { x: ['float32', [1, 512]] }, outputs: { y: ['float32', [1, 512]] }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }],
+      initializers: { w: { type: 'float32', dims: [512], data: Float32Array.from({ length: 512 }, (_, i) => i) } },
+    });
+    const files = await convert(weights, { to: 'onnx', externalData: true });
+    const [model, [dataName, data]] = [files.get('model.onnx'), [...files].find(([name]) => name !== 'model.onnx')];
+    for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
+    const elsewhere = join(folder, 'elsewhere.bin');
+    writeFileSync(elsewhere, data);
+    const x = new ours.Tensor('float32', new Float32Array(512).fill(1), [1, 512]);
+    const padded = new Uint8Array(model.length + 16);
+    padded.set(model, 8);
+    for (const args of [
+      [join(folder, 'model.onnx')],
+      [model, { externalData: [{ path: dataName, data }] }],
+      [model, { externalData: [{ path: `./${dataName}`, data: elsewhere }] }],
+      [model.slice().buffer, { externalData: [{ path: dataName, data: new Blob([data]) }] }],
+      [padded.buffer, 8, model.length, { externalData: [{ path: dataName, data: data.slice().buffer }] }],
+      [join(folder, 'model.onnx'), { externalData: [{ path: dataName, data }] }],
+    ]) {
+      const session = await ours.InferenceSession.create(...args);
+      assert.equal((await session.run({ x })).y.data[511], 512);
+    }
+    await assert.rejects(ours.InferenceSession.create(model), { name: 'NnexError' });
+
+    const prefix = join(folder, 'times');
+    const session = await ours.InferenceSession.create(weights, { enableProfiling: true, profileFilePrefix: prefix });
+    await session.run({ x });
+    session.endProfiling();
+    const [file] = readdirSync(folder).filter((name) => name.startsWith('times'));
+    const events = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    assert.ok(events.length >= 1 && events.every((event) => event.ph === 'X' && event.dur >= 0 && event.args.op_name), JSON.stringify(events));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('what only nnex knows is refused with a word', async () => {
+  await assert.rejects(ours.InferenceSession.create(identity(['bfloat16', [2]])), { code: 'unsupported', message: /bfloat16/ });
+  await assert.rejects(ours.InferenceSession.create(two, { optimizedModelFilePath: '/tmp/x' }), /optimizedModelFilePath/);
+  const sequence = await ours.InferenceSession.create(onnx({
+    inputs: { a: ['float32', [2]] }, outputs: { q: { sequence: ['float32', [2]] } }, nodes: [{ op: 'SequenceConstruct', in: ['a'], out: ['q'] }],
+  }));
+  assert.deepEqual(sequence.outputMetadata, [{ name: 'q', isTensor: false }]);
+  await assert.rejects(sequence.run({ a: new ours.Tensor('float32', [1, 2], [2]) }), /Non tensor/);
+});
