@@ -9,7 +9,8 @@
 
 namespace nnex {
 
-/// Whether this build reads and writes a standard (CMake: NNEX_FORMATS): what stands behind a constant answer is dropped.
+/// Whether this build reads and writes a standard (CMake: NNEX_FORMATS): what stands behind a constant answer is
+/// dropped.
 constexpr bool built(Format format) {
 #include "formats_built.inc"
   return false;

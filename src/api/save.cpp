@@ -67,9 +67,8 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
       return out;
     }
   }
-  return format <= Format::cvm
-             ? not_built(format)
-             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+  return format <= Format::cvm ? not_built(format)
+                               : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
 }
 
 // ---- Files
