@@ -186,13 +186,15 @@ class Planner {
               .at(graph_.place_of(step.node));
       }
       for (ValueId v : node.out) out.push_back(operand(v));
-      // Before a kernel that makes tables of a result's extents.
-      for (const Operand& o : out)
-        if (const auto bytes = is_object(o.dtype) ? 0 : bytes_for(o.dtype, o.shape.count());
-            !bytes || *bytes > c_.memory_limit)
-          return Error(Code::limit, fmt::format("a result of {} elements passes the run's limit of {} MiB",
-                                                o.shape.text(), c_.memory_limit >> 20))
-              .at(graph_.place_of(step.node));
+      // Before a kernel that makes tables of a result's extents. Loops say themselves what they cannot keep.
+      if (node.blocks.empty())
+        for (const Operand& o : out)
+          if (const auto bytes = is_object(o.dtype) ? 0 : bytes_for(o.dtype, o.shape.count());
+              !bytes || *bytes > c_.memory_limit)
+            return Error(Code::limit,
+                         fmt::format("a result of {} elements passes what a run may take; the limit is {} MiB",
+                                     o.shape.text(), c_.memory_limit >> 20))
+                .at(graph_.place_of(step.node));
       std::vector<RegionStep> region = region_of(node);
       auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team});
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
