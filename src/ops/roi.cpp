@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/interrupt.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/strided.h"
@@ -18,6 +19,9 @@ namespace {
 
 constexpr int64_t kMostCells = int64_t{1} << 30;    ///< On one axis.
 constexpr int64_t kMostSamples = int64_t{1} << 20;  ///< On one axis of one cell: more is no region anybody means.
+
+/// Whether the run shall stop; asked now and then.
+bool stops(int64_t cell) { return cell % 256 == 0 && Interrupt::wanted(); }
 
 Status infer_roi(InferCall& c, const Ints& output_size) {
   for (int64_t n : output_size)
@@ -110,7 +114,7 @@ struct RoiPool {
       NNEX_ASSIGN(int64_t image, image_of(c, r));
       const T* region = c.in<T>(1).data() + r * 2 * static_cast<int64_t>(spatial);
       T* y = c.out<T>(0).data() + r * channels * n;
-      for (int64_t k = 0; k < n; ++k) {
+      for (int64_t k = 0; k < n && !stops(k); ++k) {
         int64_t rest = k;
         for (size_t i = spatial; i-- > 0; rest /= a.output_size[i])
           box[i] = cell_of(a, static_cast<double>(region[i]), static_cast<double>(region[i + spatial]),
@@ -214,7 +218,7 @@ struct RoiResample {
       NNEX_ASSIGN(int64_t image, image_of(c, r));
       const T* region = c.in<T>(1).data() + r * 2 * static_cast<int64_t>(spatial);
       T* y = c.out<T>(0).data() + r * channels * cells;
-      for (int64_t k = 0; k < cells; ++k)
+      for (int64_t k = 0; k < cells && !stops(k); ++k)
         for (int64_t ch = 0; ch < channels; ++ch) {
           const T* x = c.in<T>(0).data() + image * strides[0] + ch * strides[1];
           T met = 0;
@@ -290,11 +294,11 @@ struct RoiAlign {
         step[i] = extent / static_cast<double>(a.output_size[static_cast<size_t>(i)]);
         grid[i] = a.sampling > 0 ? a.sampling : std::max<int64_t>(whole(std::ceil(step[i])), 0);
       }
-      if (grid[0] * grid[1] > kMostSamples)
+      if (std::max(grid[0], grid[1]) > kMostSamples || grid[0] * grid[1] > kMostSamples)
         return c.fault("region {} needs {} x {} samples a cell; at most {} are allowed", r, grid[0], grid[1],
                        kMostSamples);
       T* y = c.out<T>(0).data() + r * channels * rows * columns;
-      for (int64_t cell = 0; cell < rows * columns; ++cell) {
+      for (int64_t cell = 0; cell < rows * columns && !stops(cell); ++cell) {
         samples.clear();
         auto at = [&](int axis, int64_t k, int64_t j) {
           return from[axis] + static_cast<double>(k) * step[axis] +
