@@ -20,6 +20,13 @@ async function doubler() {
   return { context, graph, input, output };
 }
 
+test('the version of the packages is that of the engine', () => {
+  const require = createRequire(import.meta.url);
+  const nnex = require('../packages/nnex/package.json'), platform = require('../packages/linux-x64/package.json');
+  const addon = require('../packages/linux-x64');
+  assert.deepEqual([nnex.version, nnex.optionalDependencies[platform.name], platform.version], Array(3).fill(addon.version));
+});
+
 test('the import alone defines nothing', () => {
   const added = alone(`
     const before = new Set(Reflect.ownKeys(globalThis));

@@ -177,6 +177,7 @@ test('what is wrong with a call is said: found and needed', async () => {
     [{}, "input 'x' is missing; needed f32[N,3]"],
     [null, "inputs are an object with 'x'"],
     [{ x: [1, 2, 3], w: 1 }, "no input 'w'; the model has 'x'"],
+    [{ w: [1, 2, 3] }, "no input 'w'; the model has 'x'"],
     [{ x: Int32Array.of(1, 2, 3) }, "input 'x': found i32[1,3]; needed f32[N,3]"],
     [{ x: new Float32Array(4) }, "input 'x': found 4 elements without dims; needed f32[N,3]"],
     [{ x: { data: new Float32Array(4), dims: [2, 2] } }, "input 'x': found f32[2,2]; needed f32[N,3]"],

@@ -24,7 +24,7 @@ export function addon(): Addon {
     const sought = path ? `NNEX_NODE_ADDON=${path}` : `the package ${needed}`;
     throw new Error(
       `nnex: found Node.js ${process.versions.node} on ${platform}; needed ${sought}, which cannot be loaded: ${why}. ` +
-        `npm install ${needed} adds it where it exists; elsewhere the WebAssembly build in nnex/dist serves (NNEX_ENGINE=wasm)`,
+        `bindings/js/build makes ${needed} on Linux for x86-64; elsewhere nnex.wasm beside the scripts serves (bindings/js/build --wasm)`,
       { cause },
     );
   }

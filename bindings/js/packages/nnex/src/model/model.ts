@@ -95,6 +95,8 @@ export interface Shared {
 /** The engine's form of feeds, each input once. */
 function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValue[] {
   if (typeof feeds !== 'object' || feeds === null) throw new NnexError('invalid argument', `inputs are an object with ${inputs.names() || 'no member'}`);
+  for (const name of Object.keys(feeds))  // before what is missing: most often it is a name that is mistyped
+    if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input '${name}'; the model has ${inputs.names() || 'none'}`);
   const raw: RawValue[] = [];
   for (let i = 0; i < expected.length; i++) {
     const needed = expected[i]!;
@@ -103,8 +105,6 @@ function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValu
       throw new NnexError('invalid argument', `input '${needed.name}' is missing; needed ${needed.text}`);
     raw.push(rawFrom(value ?? null, needed, numbers));
   }
-  for (const name of Object.keys(feeds))
-    if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input '${name}'; the model has ${inputs.names() || 'none'}`);
   return raw;
 }
 

@@ -46,7 +46,7 @@ export async function rawSource(source: Source, name?: string): Promise<RawSourc
     const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
     return { name: name ?? (file || 'the model'), bytes: new Uint8Array(await response.arrayBuffer()) };
   }
-  if (typeof source !== 'object' || source === null) throw new TypeError('a model is a path, bytes, or files by their names');
+  if (typeof source !== 'object' || source === null) throw new TypeError(`load: found ${source === null ? 'null' : `a ${typeof source}`}; needed a path, bytes, or files by their names`);
   const files = source instanceof Map ? [...(source as Map<string, FileBytes>)] : Object.entries(source as Record<string, FileBytes>);
   return {
     name: name ?? 'the model',
