@@ -3,7 +3,7 @@
 # gone, no argument, struct or enumeration changed. What is new is told and is no failure; --write makes it the baseline of the next release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=$1 baseline=tests/abi/nnex.abi
+build=${1:?abi.sh: needed BUILD, a folder of the release build} baseline=tests/abi/nnex.abi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # The functions of nnex.h alone, with what debug information says of their types.
