@@ -201,7 +201,7 @@ std::string plain_header(const std::string& path, uint64_t size, char kind) {
   std::string_view name = path, prefix;
   if (name.size() > kName.size) {
     const size_t cut = path.find('/', path.size() - kName.size - 1);
-    if (cut != std::string::npos && cut <= kPrefix.size) prefix = name.substr(0, cut), name = name.substr(cut + 1);
+    if (cut <= kPrefix.size) prefix = name.substr(0, cut), name = name.substr(cut + 1);
   }
   put(h, kName, name);
   put(h, kPrefix, prefix);

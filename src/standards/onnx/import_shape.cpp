@@ -153,8 +153,8 @@ void round_up_where_smaller(NodeImport& n) {
     if (!moves(smaller)) return;
     const Shape one{static_cast<int64_t>(larger.size())};
     const bool both = moves(larger);
-    down = n.b.constant(Tensor::of(one, std::move(smaller)));
-    if (both) up = n.b.constant(Tensor::of(one, std::move(larger)));
+    down = n.b.constant(Tensor::of(one, smaller));
+    if (both) up = n.b.constant(Tensor::of(one, larger));
   } else {
     down = n.b("min", {n.in[1], n.b.number(DType::f32, 1)});
     up = n.b("max", {n.in[1], n.b.number(DType::f32, 1)});

@@ -149,9 +149,9 @@ const std::string& GraphWriter::name_of(ValueId v) const {
 /// Inputs and results keep their names; of the others whoever comes first. Names are unique in the whole model, blocks
 /// included: nothing hides an outer value.
 void GraphWriter::name_values() {
-  const auto name = [&](ValueId v, std::string otherwise) {
+  const auto name = [&](ValueId v, const std::string& otherwise) {
     if (!v.valid() || names_.count(v.n)) return;
-    names_[v.n] = unique(graph_[v].name.empty() ? std::move(otherwise) : graph_[v].name);
+    names_[v.n] = unique(graph_[v].name.empty() ? otherwise : graph_[v].name);
   };
   for (size_t i = 0; i < graph_.inputs().size(); ++i) name(graph_.inputs()[i], fmt::format("input_{}", i));
   for (size_t i = 0; i < graph_.outputs().size(); ++i) name(graph_.outputs()[i], fmt::format("output_{}", i));
@@ -373,13 +373,13 @@ Status save_model(const Written& model, const std::string& path, Existing existi
   NNEX_ASSIGN(FileWriter file, FileWriter::create(path, existing));
   Status s;
   model.model.each([&](std::string_view bytes) { write(file, bytes, s); });
-  NNEX_TRY(std::move(s));
+  if (!s.ok()) return s;
   NNEX_TRY(file.sync());
   if (!model.external_name.empty()) {
     const std::filesystem::path beside = std::filesystem::path(path).parent_path() / model.external_name;
     NNEX_ASSIGN(FileWriter data, FileWriter::create(beside.string(), beside_of(existing)));
     for (std::string_view bytes : model.external) write(data, bytes, s);
-    NNEX_TRY(std::move(s));
+    if (!s.ok()) return s;
     NNEX_TRY(data.commit());
   }
   return file.commit();
