@@ -58,7 +58,10 @@ Result<Profile> measure(Prepared& p, double seconds, const RunOptions& options) 
   while (best.runs < 2 || (ms_since(begin) < seconds * 1000 && best.runs < 10000)) {
     if (auto r = p.session.run(p.inputs, options); !r.ok()) return std::move(r).error();
     std::vector<Row> now = rows_of(p.session.nodes());
-    if (best.runs++ == 0) best.rows = std::move(now);
+    if (best.runs++ == 0) {
+      best.rows = std::move(now);
+      continue;
+    }
     for (size_t i = 0; i < now.size() && now.size() == best.rows.size(); ++i) {
       best.rows[i].own_us = std::min(best.rows[i].own_us, now[i].own_us);
       best.rows[i].node.us = std::min(best.rows[i].node.us, now[i].node.us);

@@ -153,12 +153,13 @@ class Check {
   void infer() {
     Faults inferred;
     auto inlined = inline_functions(*graph_);
-    if (!inlined.ok())
-      inferred.add(std::move(inlined).error());
-    else
+    const bool whole = inlined.ok();
+    if (whole)
       infer_types(*graph_, inferred);
+    else
+      inferred.add(std::move(inlined).error());
     // What was asked of extents is not what the model declares.
-    if (onnx_ && inlined.ok() && options_.shapes.empty()) onnx_format::check_types(*graph_, onnx_->findings, inferred);
+    if (onnx_ && whole && options_.shapes.empty()) onnx_format::check_types(*graph_, onnx_->findings, inferred);
     faults_.add_elsewhere(std::move(inferred));
     for (const Missing& m : missing_operators(*graph_))
       faults_.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
