@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv.h"
-#include "kernels/conv_i8.h"
-#include "kernels/gemm.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/int8.h"
+#include "kernels/product/gemm.h"
 
 namespace nnex {
 namespace {
@@ -189,8 +189,8 @@ void bench_conv_i8(benchmark::State& state, Isa isa, const ConvRow& row) {
   steps.multiply(93);
   steps.shift_right(15);
   steps.clamp(-127, 127);
-  const int64_t most = s.group_inputs() * s.taps() * 255 * 128;
-  steps.finish({-most, most}, simd::IntType::i32, simd::IntType::u8);
+  const int64_t max = s.group_inputs() * s.taps() * 255 * 128;
+  steps.finish({-max, max}, simd::IntType::i32, simd::IntType::u8);
   IntChain chain;
   chain.steps = steps.steps(), chain.narrow = steps.narrow();
   chain.y = reinterpret_cast<std::byte*>(y.data());

@@ -15,17 +15,17 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The ends and the mean of what is finite, and how much is not.
 Json statistics(const Tensor& t) {
-  double least = kInfinity, greatest = -kInfinity, sum = 0;
+  double min = kInfinity, greatest = -kInfinity, sum = 0;
   int64_t nans = 0, infinite = 0, zeros = 0;
   for (int64_t i = 0; i < t.count(); ++i) {
     const double x = real_at(t, i);
     nans += std::isnan(x), infinite += std::isinf(x), zeros += x == 0;
     if (!std::isfinite(x)) continue;
-    least = std::min(least, x), greatest = std::max(greatest, x), sum += x;
+    min = std::min(min, x), greatest = std::max(greatest, x), sum += x;
   }
   const int64_t finite = t.count() - nans - infinite;
   Json j = {{"count", t.count()}};
-  if (finite > 0) j["min"] = least, j["max"] = greatest, j["mean"] = sum / static_cast<double>(finite);
+  if (finite > 0) j["min"] = min, j["max"] = greatest, j["mean"] = sum / static_cast<double>(finite);
   j["zeros"] = zeros;
   if (is_real(t.dtype())) j["nan"] = nans, j["infinite"] = infinite;
   return j;

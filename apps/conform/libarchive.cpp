@@ -23,14 +23,14 @@ std::string_view why(archive* a) {
 }
 
 /// The content of the entry the archive stands at.
-Result<std::string> read_entry(archive* a, const std::string& path, uint64_t& total, uint64_t most) {
+Result<std::string> read_entry(archive* a, const std::string& path, uint64_t& total, uint64_t max) {
   std::string out, block(1 << 16, '\0');
   while (true) {
     const la_ssize_t n = archive_read_data(a, block.data(), block.size());
     if (n == 0) return out;
     if (n < 0) return Error(Code::unreadable, fmt::format("archive '{}': {}", path, why(a)));
-    if ((total += static_cast<uint64_t>(n)) > most)
-      return Error(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes ({})", path, most, kRemedy));
+    if ((total += static_cast<uint64_t>(n)) > max)
+      return Error(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes ({})", path, max, kRemedy));
     out.append(block, 0, static_cast<size_t>(n));
   }
 }
@@ -46,8 +46,7 @@ Result<std::map<std::string, std::string>> read_archive_bytes(const std::string&
     enable(a.get());
   if (archive_read_open_memory(a.get(), bytes.data(), bytes.size()) != ARCHIVE_OK)
     return Error(Code::unreadable, fmt::format("cannot read archive '{}': {}", path, why(a.get())));
-  const uint64_t most =
-      std::min(most_unpacked(bytes.size(), limits), static_cast<uint64_t>(default_account()->limit()));
+  const uint64_t max = std::min(max_unpacked(bytes.size(), limits), static_cast<uint64_t>(default_account()->limit()));
   std::map<std::string, std::string> files;
   uint64_t total = 0;
   archive_entry* entry = nullptr;
@@ -60,7 +59,7 @@ Result<std::map<std::string, std::string>> read_archive_bytes(const std::string&
     if (files.size() >= limits.entries)
       return Error(Code::limit, fmt::format("archive '{}' holds more than {} files", path, limits.entries));
     std::string key = name;
-    NNEX_ASSIGN(files[key], read_entry(a.get(), path, total, most));
+    NNEX_ASSIGN(files[key], read_entry(a.get(), path, total, max));
   }
 }
 

@@ -133,13 +133,13 @@ Option& Option::one_of(std::vector<std::string> words) {
 Option& Option::commas() { return option_->delimiter(','), *this; }
 Option& Option::one_each() { return option_->allow_extra_args(false), *this; }
 
-Option& Option::whole(int least) {
-  option_->check(number_check(fmt::format("a whole number of at least {}", least), fmt::format(">= {}", least),
-                              [least](const std::string& text) {
+Option& Option::whole(int min) {
+  option_->check(number_check(fmt::format("a whole number of at least {}", min), fmt::format(">= {}", min),
+                              [min](const std::string& text) {
                                 int value = 0;
                                 const char* last = text.data() + text.size();
                                 const auto [end, fault] = std::from_chars(text.data(), last, value);
-                                return fault == std::errc() && end == last && value >= least;
+                                return fault == std::errc() && end == last && value >= min;
                               }));
   return *this;
 }

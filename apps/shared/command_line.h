@@ -35,7 +35,7 @@ class Option {
   /// The only words it takes.
   Option& one_of(std::vector<std::string> words);
   /// A whole number of at least so much.
-  Option& whole(int least);
+  Option& whole(int min);
   /// A number above 0.
   Option& above_zero();
   /// Several values in one word: "0.5,0.5,0.5".

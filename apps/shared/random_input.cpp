@@ -14,13 +14,13 @@ namespace {
 
 /// The whole range of so many bits. Ends and 0 come often: clips, signs and rounding show there.
 Tensor random_integers(Tensor t, std::mt19937_64& random, int64_t bits) {
-  const int64_t most = (int64_t{1} << (std::min<int64_t>(bits, nnex::bits(t.dtype())) - 1)) - 1;
-  const std::array<int64_t, 3> ends = {-most, most, 0};
+  const int64_t max = (int64_t{1} << (std::min<int64_t>(bits, nnex::bits(t.dtype())) - 1)) - 1;
+  const std::array<int64_t, 3> ends = {-max, max, 0};
   for (int64_t i = 0; i < t.count(); ++i) {
     const uint64_t u = random();
     set_int(t, i,
             i < 2 || u % 16 == 0 ? ends[(i < 2 ? static_cast<uint64_t>(i) : u / 16) % ends.size()]
-                                 : static_cast<int64_t>(u / 16 % static_cast<uint64_t>(2 * most + 1)) - most);
+                                 : static_cast<int64_t>(u / 16 % static_cast<uint64_t>(2 * max + 1)) - max);
   }
   return t;
 }

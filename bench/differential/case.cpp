@@ -135,10 +135,10 @@ Body make_body(const std::vector<ModelNode>& nodes, const std::vector<std::pair<
   return body;
 }
 
-std::string tensor_text(const Tensor& tensor, int64_t most) {
+std::string tensor_text(const Tensor& tensor, int64_t max) {
   std::string out = std::string(name(tensor.dtype())) + tensor.shape().text();
   for (int64_t i = 0; i < tensor.count(); ++i) {
-    if (i == most) return out + fmt::format(" ... {} in all", tensor.count());
+    if (i == max) return out + fmt::format(" ... {} in all", tensor.count());
     out += ' ' + element_text(tensor, i);
   }
   return out;

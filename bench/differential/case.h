@@ -95,6 +95,6 @@ std::string node_message(const ModelNode& node);
 /// GraphProto of a block: floats of unknown rank and scalars of other types are its inputs.
 Body make_body(const std::vector<ModelNode>& nodes, const std::vector<std::pair<std::string, DType>>& inputs,
                const std::vector<std::pair<std::string, DType>>& outputs);
-std::string tensor_text(const Tensor& tensor, int64_t most = 12);
+std::string tensor_text(const Tensor& tensor, int64_t max = 12);
 
 }  // namespace nnex::differential

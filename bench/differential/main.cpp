@@ -79,7 +79,7 @@ struct Progress {
   volatile int stage;  ///< 1: makes the case, 2: the peer runs, 3: ours runs.
 };
 constexpr const char* kStages[] = {"", "the recipe", "the peer", "ours"};
-constexpr unsigned kMostSeconds = 20;
+constexpr unsigned kMaxSeconds = 20;
 
 struct Runner {
   const Options& options;
@@ -94,7 +94,7 @@ struct Runner {
     for (int64_t i = first; now() < until; ++i) {
       progress->index = i;
       progress->stage = 1;
-      alarm(kMostSeconds);  // ends the process of a case that hangs
+      alarm(kMaxSeconds);  // ends the process of a case that hangs
       const Case one = made(i);
       const std::string model = one.model();
       progress->stage = 2;

@@ -63,11 +63,11 @@ Extents Maker::part_of(const Extents& full) {
   return out;
 }
 
-Extents Maker::axes(int64_t rank, int64_t most) {
+Extents Maker::axes(int64_t rank, int64_t max) {
   Extents all, out;
   for (int64_t i = 0; i < rank; ++i) all.push_back(i);
   for (size_t i = 0; i + 1 < all.size(); ++i) std::swap(all[i], all[size_t(dice.in(int64_t(i), rank - 1))]);
-  const int64_t count = rank ? dice.in(1, std::min(rank, most)) : 0;
+  const int64_t count = rank ? dice.in(1, std::min(rank, max)) : 0;
   for (int64_t i = 0; i < count; ++i) out.push_back(all[size_t(i)] - (dice.chance(0.3) ? rank : 0));
   return out;
 }
@@ -157,9 +157,9 @@ Case make_case(const Recipe& recipe, uint64_t seed) {
   Dice dice(seed ^ 0x5bd1e995);
   const int low = std::max(kOldestOpset, recipe.domain.empty() ? recipe.since : kOldestOpset);
   const int opset = int(dice.in(low, std::min(kNewestOpset, recipe.until)));
-  Maker maker(seed, recipe.op, recipe.domain, opset);
-  recipe.make(maker);
-  return std::move(maker.made);
+  Maker producer(seed, recipe.op, recipe.domain, opset);
+  recipe.make(producer);
+  return std::move(producer.made);
 }
 
 }  // namespace nnex::differential

@@ -40,7 +40,7 @@ class Maker {
   Extents part_of(const Extents& full);
   int64_t axis(int64_t rank) { return dice.in(-rank, rank - 1); }
   /// Some axes, each once, in random order, some counted from the end.
-  Extents axes(int64_t rank, int64_t most = 99);
+  Extents axes(int64_t rank, int64_t max = 99);
 
   // ---- Contents
   DType floating(double halves = 0.1);  ///< f32, f64, f16.

@@ -23,10 +23,10 @@ void loop(Maker& m) {
   const Extents shape = m.shape(0, 2);
   const auto start = m.add(m.reals(DType::f32, shape));
   const auto x = m.add(m.reals(DType::f32, m.part_of(shape)));
-  const auto most = m.add(m.scalar(DType::i64, double(m.dice.in(0, 5))));
+  const auto max = m.add(m.scalar(DType::i64, double(m.dice.in(0, 5))));
   const bool stops = m.dice.chance(0.5), counted = !stops || m.dice.chance(0.6), asked = m.dice.chance(0.5);
   std::vector<ModelNode> nodes = {{"Add", "", {"v", x}, {"w"}, {}}, {"Mul", "", {"v", "v"}, {"kept"}, {}}};
-  nodes.push_back(stops ? ModelNode{"Less", "", {"i", most}, {"again"}, {}}
+  nodes.push_back(stops ? ModelNode{"Less", "", {"i", max}, {"again"}, {}}
                         : ModelNode{"Identity", "", {"c"}, {"again"}, {}});
   m.attribute("body", make_body(nodes, {{"i", DType::i64}, {"c", DType::boolean}, {"v", DType::f32}},
                                 {{"again", DType::boolean}, {"w", DType::f32}, {"kept", DType::f32}}));

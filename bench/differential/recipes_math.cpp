@@ -143,8 +143,8 @@ void clip(Maker& m) {
   const DType type = m.opset() < 12 ? m.floating() : m.number();
   const Extents shape = m.shape(0, 4);
   const bool low = m.dice.chance(0.7), high = m.dice.chance(0.7);
-  const Tensor least = is_unsigned_int(type) ? m.whole(type, {}, 0, 8) : m.any(type, {});
-  const Tensor most = is_unsigned_int(type) ? m.whole(type, {}, 4, 16) : m.any(type, {});
+  const Tensor min = is_unsigned_int(type) ? m.whole(type, {}, 0, 8) : m.any(type, {});
+  const Tensor max = is_unsigned_int(type) ? m.whole(type, {}, 4, 16) : m.any(type, {});
   const auto x = m.add(m.any(type, shape, Fill::special));
   if (m.opset() < 11) {
     if (low) m.attribute("min", float(m.dice.in(-8, 4)) / 4);
@@ -152,8 +152,8 @@ void clip(Maker& m) {
     m.finish({x});
     return;
   }
-  Names in = {x, low ? m.add(least) : m.absent()};
-  if (high) in.push_back(m.add(most));
+  Names in = {x, low ? m.add(min) : m.absent()};
+  if (high) in.push_back(m.add(max));
   m.finish(in);
 }
 

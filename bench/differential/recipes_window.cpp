@@ -16,7 +16,7 @@ struct Window {
 
 struct WindowLimits {
   bool dilated = true, reach = true;  ///< reach: the window fits into the padded input.
-  int64_t most_pad = 3;
+  int64_t max_pad = 3;
 };
 
 Window window(Maker& m, const Extents& spatial, WindowLimits limits = {}) {
@@ -32,7 +32,7 @@ Window window(Maker& m, const Extents& spatial, WindowLimits limits = {}) {
     w.auto_pad = m.dice.word({"SAME_UPPER", "SAME_LOWER", "VALID"});
   } else if (m.dice.chance(0.7)) {
     for (size_t i = 0; i < 2 * w.axes; ++i)
-      w.pads[i] = m.dice.in(0, std::min(limits.most_pad, w.kernel[i % w.axes] - 1));
+      w.pads[i] = m.dice.in(0, std::min(limits.max_pad, w.kernel[i % w.axes] - 1));
   }
   for (size_t i = 0; limits.reach && i < w.axes; ++i) {
     const int64_t room = spatial[i] + w.pads[i] + w.pads[i + w.axes];

@@ -30,7 +30,7 @@ std::vector<BrokenPromise> beyond_rule(const ir::Graph& graph, const Intervals& 
     if (beyond[v.n] || !proven || rule < 1 || proven->bits() <= rule) return;
     beyond[v.n] = true;
     if (std::any_of(from.begin(), from.end(), [&](ValueId x) { return x.valid() && beyond[x.n]; })) return;
-    out.push_back({from.empty() || !graph[v].name.empty() ? graph[v].name : graph.place_of(graph[v].maker), rule,
+    out.push_back({from.empty() || !graph[v].name.empty() ? graph[v].name : graph.place_of(graph[v].producer), rule,
                    proven->bits()});
   };
   for (uint32_t n = 0; n < graph.value_count(); ++n)

@@ -97,7 +97,7 @@ Result<ValueInfo> Graph::value(ValueId id) const {
   const ValueDef& def = g[v];
   ValueInfo info;
   info.name = def.name, info.type = type_info(def.type), info.constant = def.constant;
-  info.producer = impl().out(def.maker), info.output = def.output, info.parameter_of = impl().out(def.param_of);
+  info.producer = impl().out(def.producer), info.output = def.output, info.parameter_of = impl().out(def.param_of);
   for (const Use& use : def.uses) info.users.push_back({impl().out(use.node), impl().out(use.block), use.index});
   return info;
 }
@@ -117,7 +117,7 @@ ValueId Graph::find(std::string_view name) const {
     const ValueId v{n};
     if (g[v].name != name || !check(g, v).ok()) continue;
     const bool outer =
-        g[v].is_constant() || g[v].param_of == kMain || (g[v].maker.valid() && g[g[v].maker].parent == kMain);
+        g[v].is_constant() || g[v].param_of == kMain || (g[v].producer.valid() && g[g[v].producer].parent == kMain);
     if (outer) return impl().out(v);
     if (!found.valid()) found = v;
   }

@@ -11,7 +11,7 @@ namespace {
 
 BlockId home_of(const ir::Graph& graph, ValueId v) {
   const ValueDef& def = graph[v];
-  return def.maker.valid() ? graph[def.maker].parent : def.param_of;
+  return def.producer.valid() ? graph[def.producer].parent : def.param_of;
 }
 
 BlockId root_of(const ir::Graph& graph, BlockId b) {
@@ -39,8 +39,8 @@ Status check(const ir::Graph& graph, NodeId n) {
 Status check(const ir::Graph& graph, ValueId v) {
   if (v.valid() && v.n < graph.value_count()) {
     const ValueDef& def = graph[v];
-    if (def.is_constant() || (def.maker.valid() && !graph[def.maker].erased)) return {};
-    if (!def.maker.valid() && def.param_of.valid() && alive(graph, def.param_of)) return {};
+    if (def.is_constant() || (def.producer.valid() && !graph[def.producer].erased)) return {};
+    if (!def.producer.valid() && def.param_of.valid() && alive(graph, def.param_of)) return {};
   }
   return bad_argument("found a value id that names nothing in this graph");
 }
@@ -54,7 +54,7 @@ std::string shown(const ir::Graph& graph, NodeId n) {
 std::string shown(const ir::Graph& graph, ValueId v) {
   const ValueDef& def = graph[v];
   if (!def.name.empty()) return fmt::format("value '{}'", def.name);
-  if (def.maker.valid()) return fmt::format("output {} of {}", def.output, shown(graph, def.maker));
+  if (def.producer.valid()) return fmt::format("output {} of {}", def.output, shown(graph, def.producer));
   return def.is_constant() ? "a constant" : "a parameter";
 }
 
@@ -67,8 +67,8 @@ bool readable(const ir::Graph& graph, ValueId v, BlockId block, NodeId before) {
     if (!owner.valid()) return !(block == kMain) && !(root_of(graph, home) == block);
     before = owner, block = graph[owner].parent;
   }
-  if (!def.maker.valid() || !before.valid()) return true;
-  for (NodeId n = graph[def.maker].next; n.valid(); n = graph[n].next)
+  if (!def.producer.valid() || !before.valid()) return true;
+  for (NodeId n = graph[def.producer].next; n.valid(); n = graph[n].next)
     if (n == before) return true;
   return false;
 }

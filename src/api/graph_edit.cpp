@@ -61,14 +61,14 @@ Status Graph::replace_uses(ValueId from_id, ValueId to_id) {
   NNEX_TRY(check(g, from));
   NNEX_TRY(check(g, to));
   if (from == to) return {};
-  const NodeId maker = g[to].maker;
+  const NodeId producer = g[to].producer;
   std::vector<Use> uses;
   bool output = false;
   for (const Use& use : g[from].uses) {
-    if (use.node.valid() && maker.valid()) {
+    if (use.node.valid() && producer.valid()) {
       // What `to` is computed from goes on reading `from`.
-      bool own = use.node == maker;
-      for (BlockId b : g[maker].blocks) own |= inside(g, use.node, b);
+      bool own = use.node == producer;
+      for (BlockId b : g[producer].blocks) own |= inside(g, use.node, b);
       if (own) continue;
     }
     if (use.node.valid() ? !readable(g, to, g[use.node].parent, use.node) : !readable(g, to, use.block, {}))

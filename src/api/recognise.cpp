@@ -186,10 +186,10 @@ class FileFinder {
 
   /// No name tells: CVM's two files have many, and any other model may be the only file that begins as one.
   Status by_content() {
-    constexpr size_t kMostLookedInto = 16;
+    constexpr size_t kMaxLookedInto = 16;
     std::string symbol, params, other;
     for (const std::string& name : names_) {
-      if (names_.size() > kMostLookedInto) break;
+      if (names_.size() > kMaxLookedInto) break;
       NNEX_ASSIGN(const FileKind found, kind(name));
       if (found.format == ModelFormat::cvm_symbol && symbol.empty()) symbol = name;
       if (found.format == ModelFormat::cvm_params && params.empty()) params = name;

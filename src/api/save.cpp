@@ -46,7 +46,7 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
     case Format::onnx: {
       if (!built(Format::onnx)) break;
       onnx_format::WriteOptions wanted{options.name, options.custom, {}};
-      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMostInline)
+      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
       NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
       return out;

@@ -1,8 +1,9 @@
 #pragma once
-// A list of fixed capacity that constant data can hold: what the operator table is made of.
+// A list of fixed capacity that constant data can hold: what the operator table is written in.
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 
 namespace nnex {
 
@@ -22,5 +23,9 @@ struct List {
   constexpr const T& operator[](size_t i) const { return item[i]; }
   constexpr const T& back() const { return item[n - 1]; }
 };
+
+/// The same without room of its own.
+template <class T, size_t>
+using ListView = std::span<const T>;
 
 }  // namespace nnex

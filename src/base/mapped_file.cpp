@@ -22,7 +22,7 @@ namespace nnex {
 namespace {
 
 constexpr uint64_t kMapFrom = uint64_t{64} << 20;
-constexpr size_t kMostPerCall = size_t{1} << 30;  // Linux reads and writes at most 2 GiB - 4 KiB a call
+constexpr size_t kMaxPerCall = size_t{1} << 30;  // Linux reads and writes at most 2 GiB - 4 KiB a call
 
 Error failed(const char* doing, const std::string& path, int number) {
   return {Code::unreadable, fmt::format("cannot {} '{}': {}", doing, path, std::generic_category().message(number))};
@@ -57,7 +57,7 @@ Descriptor open_to_read(const std::string& path) { return {::open(path.c_str(), 
 
 Status read_all(int descriptor, const std::string& path, char* to, size_t size) {
   for (size_t done = 0; done < size;) {
-    const ssize_t n = ::pread(descriptor, to + done, std::min(size - done, kMostPerCall), static_cast<off_t>(done));
+    const ssize_t n = ::pread(descriptor, to + done, std::min(size - done, kMaxPerCall), static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed("read", path, errno);
     if (n == 0)
@@ -70,11 +70,11 @@ Status read_all(int descriptor, const std::string& path, char* to, size_t size) 
 
 }  // namespace
 
-Result<std::string> read_begin(const std::string& path, size_t most) {
+Result<std::string> read_begin(const std::string& path, size_t max) {
   const Descriptor file = open_to_read(path);
   if (file.number < 0) return failed("open", path, errno);
   NNEX_ASSIGN(const uint64_t size, size_of(file.number, path));
-  std::string begin(static_cast<size_t>(std::min<uint64_t>(size, most)), '\0');
+  std::string begin(static_cast<size_t>(std::min<uint64_t>(size, max)), '\0');
   NNEX_TRY(read_all(file.number, path, begin.data(), begin.size()));
   return begin;
 }
@@ -285,7 +285,7 @@ FileWriter::~FileWriter() {
 
 Status FileWriter::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMostPerCall));
+    const ssize_t n = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMaxPerCall));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed("write", path_, errno);
     bytes.remove_prefix(static_cast<size_t>(n));

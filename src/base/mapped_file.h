@@ -59,7 +59,7 @@ class MappedFile {
 };
 
 /// The first bytes of a regular file, at most so many. Errors: those of opening it.
-Result<std::string> read_begin(const std::string& path, size_t most);
+Result<std::string> read_begin(const std::string& path, size_t max);
 
 /// An account for what reading one thing may take where nothing else is said: three quarters of what this process may
 /// have.

@@ -34,10 +34,10 @@ size_t distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view found, std::span<const std::string_view> names) {
   std::string_view best, longer;
-  size_t least = kFar, continued = 0;
+  size_t min = kFar, continued = 0;
   for (const std::string_view name : names) {
     const size_t n = distance(found.substr(0, kLongest), name.substr(0, kLongest));
-    if (n < least && n < found.size()) least = n, best = name;
+    if (n < min && n < found.size()) min = n, best = name;
     if (!found.empty() && name.substr(0, found.size()) == found) ++continued, longer = name;
   }
   return best.empty() && continued == 1 ? longer : best;

@@ -52,41 +52,41 @@ int64_t smaller_limit(int64_t a, int64_t b) { return a == 0 ? b : b == 0 ? a : s
 using Limit = int64_t (*)(const std::string& folder);
 
 /// The smallest limit of mount/a/b/c, mount/a/b, mount/a, mount.
-int64_t least_over_path(const std::string& mount, std::string path, Limit limit) {
-  int64_t least = limit(mount);
+int64_t min_over_path(const std::string& mount, std::string path, Limit limit) {
+  int64_t min = limit(mount);
   while (path.size() > 1) {
-    least = smaller_limit(least, limit(mount + path));
+    min = smaller_limit(min, limit(mount + path));
     path.resize(path.find_last_of('/'));
   }
-  return least;
+  return min;
 }
 
 /// The smallest limit of a controller over this process's groups; 0 = unlimited.
-int64_t least_of_groups(const std::string& root, const std::string& controller, Limit v1, Limit v2) {
+int64_t min_of_groups(const std::string& root, const std::string& controller, Limit v1, Limit v2) {
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");
-  int64_t least = 0;
+  int64_t min = 0;
   for (std::string line; std::getline(groups, line);) {  // "4:cpu,cpuacct:/user/a" (v1), "0::/user/a" (v2)
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
     if (path.empty() || path[0] != '/') continue;
     if (controllers.empty()) {
-      least = smaller_limit(least, least_over_path(mounts, path, v2));
-      least = smaller_limit(least, least_over_path(mounts + "/unified", path, v2));
+      min = smaller_limit(min, min_over_path(mounts, path, v2));
+      min = smaller_limit(min, min_over_path(mounts + "/unified", path, v2));
     } else if (("," + controllers + ",").find("," + controller + ",") != std::string::npos) {
       for (const std::string& mount : {controller, controllers})
-        least = smaller_limit(least, least_over_path(mounts + "/" + mount, path, v1));
+        min = smaller_limit(min, min_over_path(mounts + "/" + mount, path, v1));
     }
   }
-  return least;
+  return min;
 }
 
 }  // namespace
 
-int quota_threads(const std::string& root) { return static_cast<int>(least_of_groups(root, "cpu", cpu_v1, cpu_v2)); }
+int quota_threads(const std::string& root) { return static_cast<int>(min_of_groups(root, "cpu", cpu_v1, cpu_v2)); }
 
-int64_t quota_memory(const std::string& root) { return least_of_groups(root, "memory", memory_v1, memory_v2); }
+int64_t quota_memory(const std::string& root) { return min_of_groups(root, "memory", memory_v1, memory_v2); }
 
 int64_t usable_memory() {
   static const int64_t bytes = [] {

@@ -39,7 +39,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSpinTime = std::chrono::milliseconds(1);
 constexpr auto kJoinSpinTime = std::chrono::microseconds(50);
 constexpr int kSpinsPerClock = 32;
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 
 void spin_once() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -68,7 +68,7 @@ int affinity_threads() {
 int usable_threads() {
   static const int threads = [] {
     const int quota = quota_threads();
-    return std::clamp(quota > 0 ? std::min(quota, affinity_threads()) : affinity_threads(), 1, kMostThreads);
+    return std::clamp(quota > 0 ? std::min(quota, affinity_threads()) : affinity_threads(), 1, kMaxThreads);
   }();
   return threads;
 }
@@ -217,7 +217,7 @@ ThreadPool* take_pool() {
 }  // namespace
 
 Team::Team(int threads) {
-  const int wanted = std::clamp(threads > 0 ? threads : usable_threads(), 1, kMostThreads);
+  const int wanted = std::clamp(threads > 0 ? threads : usable_threads(), 1, kMaxThreads);
   if (wanted == 1) return;
   pool_ = take_pool();
   if (pool_) size_ = wanted;

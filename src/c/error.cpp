@@ -52,8 +52,6 @@ Error taken(nnex_error* error) {
 
 }  // namespace nnex::c
 
-using nnex::c::guarded;
-
 extern "C" {
 
 const char* nnex_version(void) { return nnex::environment().version.data(); }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "ops/stored.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -39,9 +40,9 @@ std::vector<NodeId> ir::Graph::order_with_blocks(BlockId block) const {
   return out;
 }
 
-const Node* ir::Graph::maker(ValueId v) const {
-  if (!v.valid() || !values_[v.n].maker.valid()) return nullptr;
-  return &nodes_[values_[v.n].maker.n];
+const Node* ir::Graph::producer(ValueId v) const {
+  if (!v.valid() || !values_[v.n].producer.valid()) return nullptr;
+  return &nodes_[values_[v.n].producer.n];
 }
 
 bool ir::Graph::read_once(ValueId v) const {
@@ -236,7 +237,7 @@ ValueId ir::Graph::add_output(NodeId id, size_t index) {
   if (index >= n.out.size()) n.out.resize(index + 1);
   ValueId v{static_cast<uint32_t>(values_.size())};
   ValueDef& def = values_.emplace_back();
-  def.maker = id, def.output = static_cast<uint32_t>(index);
+  def.producer = id, def.output = static_cast<uint32_t>(index);
   n.out[index] = v;
   return v;
 }
@@ -244,7 +245,7 @@ ValueId ir::Graph::add_output(NodeId id, size_t index) {
 void ir::Graph::drop_output(NodeId id, size_t index) {
   Node& n = nodes_[id.n];
   NNEX_ASSERT(!n.out[index].valid() || values_[n.out[index].n].uses.empty());
-  if (n.out[index].valid()) values_[n.out[index].n].maker = {};
+  if (n.out[index].valid()) values_[n.out[index].n].producer = {};
   n.out[index] = {};
 }
 
@@ -262,7 +263,7 @@ void ir::Graph::erase(NodeId id) {
   for (ValueId v : n.out) {
     if (!v.valid()) continue;
     NNEX_ASSERT(values_[v.n].uses.empty());
-    values_[v.n].maker = {};
+    values_[v.n].producer = {};
   }
   for (BlockId b : n.blocks) {
     set_results(b, {});
@@ -282,8 +283,8 @@ std::vector<BlockId> ir::Graph::release_blocks(NodeId id) {
 
 void ir::Graph::make_constant(ValueId v, nnex::Value content) {
   ValueDef& def = values_[v.n];
-  if (def.maker.valid()) nodes_[def.maker.n].out[def.output] = {};
-  def.maker = {};
+  if (def.producer.valid()) nodes_[def.producer.n].out[def.output] = {};
+  def.producer = {};
   def.type = type_of(content);
   def.constant = std::move(content);
 }
@@ -318,23 +319,23 @@ namespace {
 
 Status infer_nothing(InferCall&) { return {}; }
 
-constexpr OpDef kCustom = {.name = "custom",
-                           .summary = "An operator outside the table, kept as it came.",
-                           .inputs = {{"x", any_value(), Arity::variadic}},
-                           .outputs = {{"y", any_value(), Arity::variadic}},
-                           .infer = infer_nothing,
-                           .pure = false};
-constexpr OpDef kCall = {.name = "call",
-                         .summary = "A call of a function of the model.",
-                         .inputs = {{"x", any_value(), Arity::variadic}},
-                         .outputs = {{"y", any_value(), Arity::variadic}},
-                         .infer = infer_nothing,
-                         .pure = false};
+constexpr OpRow kOutside[] = {{.name = "custom",
+                               .summary = "An operator outside the table, kept as it came.",
+                               .inputs = {{"x", any_value(), Arity::variadic}},
+                               .outputs = {{"y", any_value(), Arity::variadic}},
+                               .infer = infer_nothing,
+                               .pure = false},
+                              {.name = "call",
+                               .summary = "A call of a function of the model.",
+                               .inputs = {{"x", any_value(), Arity::variadic}},
+                               .outputs = {{"y", any_value(), Arity::variadic}},
+                               .infer = infer_nothing,
+                               .pure = false}};
 
 }  // namespace
 
-const OpDef& custom_op() { return kCustom; }
-const OpDef& call_op() { return kCall; }
+const OpDef& custom_op() { return stored<kOutside>()[0]; }
+const OpDef& call_op() { return stored<kOutside>()[1]; }
 
 NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
                      std::vector<BlockId> blocks) {

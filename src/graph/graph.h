@@ -39,7 +39,7 @@ struct ValueDef {
   std::string name;       ///< The author's; may be empty, may repeat in other blocks.
   Type type;              ///< Declared or inferred.
   nnex::Value constant;   ///< The content, when it is constant (tensor or sparse tensor).
-  NodeId maker;           ///< The node whose output it is, if any.
+  NodeId producer;        ///< The node whose output it is, if any.
   uint32_t output = 0;    ///< Which output.
   BlockId param_of;       ///< The block whose parameter it is, if any.
   std::vector<Use> uses;  ///< In no order.
@@ -122,7 +122,7 @@ class Graph {
   /// The nodes of a block and of the blocks inside it, each owner before its blocks' nodes.
   std::vector<NodeId> order_with_blocks(BlockId block = kMain) const;
   /// The node that makes a value; null for parameters and constants.
-  const Node* maker(ValueId v) const;
+  const Node* producer(ValueId v) const;
   /// Whether exactly one node input reads the value and no block returns it.
   bool read_once(ValueId v) const;
   /// Values of outer blocks that the blocks of a node read.

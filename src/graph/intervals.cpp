@@ -65,8 +65,8 @@ Interval quotients(const Interval& x, const Interval& y) {
   return *all;
 }
 
-Interval clamped(const Interval& x, int64_t least, int64_t most) {
-  return {std::clamp(x.low, least, most), std::clamp(x.high, least, most)};
+Interval clamped(const Interval& x, int64_t min, int64_t max) {
+  return {std::clamp(x.low, min, max), std::clamp(x.high, min, max)};
 }
 
 /// Rows whose results are elements of their first input.
@@ -154,7 +154,7 @@ Intervals::Intervals(const ir::Graph& graph, const std::map<ValueId, Interval>& 
     if (!v.type.is_tensor()) continue;
     if (v.is_constant())
       of_[n] = constant(ValueId{n});
-    else if (!v.maker.valid())
+    else if (!v.producer.valid())
       of_[n] = range_of(v.type.dtype);
   }
   for (const auto& [v, interval] : known) of_[v.n] = interval;
@@ -172,10 +172,10 @@ std::optional<Interval> Intervals::constant(ValueId v) const {
 
 /// The numbers of a constant, be they stored as bytes.
 const Tensor* Intervals::content(ValueId v) const {
-  const Node* maker = graph_.maker(v);
-  const bool widens = maker && maker->op->name == "cast" && graph_[v].type.dtype == DType::i32 &&
-                      graph_[maker->in[0]].type.is_tensor() && graph_[maker->in[0]].type.dtype == DType::i8;
-  if (widens) v = maker->in[0];
+  const Node* producer = graph_.producer(v);
+  const bool widens = producer && producer->op->name == "cast" && graph_[v].type.dtype == DType::i32 &&
+                      graph_[producer->in[0]].type.is_tensor() && graph_[producer->in[0]].type.dtype == DType::i8;
+  if (widens) v = producer->in[0];
   const Tensor* t = graph_[v].constant.tensor();
   return t && is_int(t->dtype()) ? t : nullptr;
 }
@@ -249,8 +249,8 @@ std::optional<Intervals::Product> Intervals::factors(const Node& node) const {
   }
   if (name == "matmul") p.rows_are_columns = graph_.attrs<MatmulAttrs>(node).transpose_b;
   if (name == "conv" || name == "conv_integer") p.x = hull(p.x, {0, 0});  // what lies beyond: 0, or elements of x
-  constexpr int64_t kMostFactor = int64_t{1} << 32;                       // sums of a column's numbers fit 64 bits
-  const bool small = p.x.inside(-kMostFactor, kMostFactor) && p.w.inside(-kMostFactor, kMostFactor);
+  constexpr int64_t kMaxFactor = int64_t{1} << 32;                        // sums of a column's numbers fit 64 bits
+  const bool small = p.x.inside(-kMaxFactor, kMaxFactor) && p.w.inside(-kMaxFactor, kMaxFactor);
   return small ? std::optional(p) : std::nullopt;
 }
 
@@ -293,22 +293,22 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
 std::optional<Intervals::Sum> Intervals::cvm(const Node& node, const Interval& x) const {
   const std::string_view name = node.op->name;
   if (name == "cvm_precision") {
-    const int64_t least = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
+    const int64_t min = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
     const auto digits_of = [](int64_t n) { return std::max<int64_t>(1, digits(static_cast<uint64_t>(n))); };
-    return Interval{digits_of(least), digits_of(x.magnitude())};
+    return Interval{digits_of(min), digits_of(x.magnitude())};
   }
   // Coordinates are subtracted from one another.
   if (name == "cvm_non_max_suppression") return Sum(hull(x, {-1, -1}), x.high - x.low);
   if (name != "cvm_clip" && name != "cvm_right_shift" && name != "cvm_left_shift") return std::nullopt;
   const int64_t precision = number(node, "precision");
   if (precision < 1 || precision > 32) return std::nullopt;
-  const int64_t most = bound_of_bits(precision);
-  if (name == "cvm_clip") return clamped(x, -most, most);
+  const int64_t max = bound_of_bits(precision);
+  if (name == "cvm_clip") return clamped(x, -max, max);
   const int64_t bits = number(node, "shift_bit");
   if (bits < 1 || bits > 32) return std::nullopt;
-  if (name == "cvm_left_shift") return clamped(times(x, {int64_t{1} << bits, int64_t{1} << bits}), -most, most);
+  if (name == "cvm_left_shift") return clamped(times(x, {int64_t{1} << bits, int64_t{1} << bits}), -max, max);
   const auto shifted = [&](int64_t n) { return ((n >> (bits - 1)) + 1) >> 1; };
-  return clamped({shifted(x.low), shifted(x.high)}, -most, most);
+  return clamped({shifted(x.low), shifted(x.high)}, -max, max);
 }
 
 /// max_reduce and min_reduce: elements of x and the number that takes part in every set. Over nothing the result is
@@ -334,10 +334,10 @@ std::optional<Intervals::Sum> Intervals::pair(const Node& node, const Interval& 
   if (name == "min") return Interval{std::min(x.low, y.low), std::min(x.high, y.high)};
   if (name == "div") return quotients(x, y);
   if (name == "mod") {  // the divisor's sign, or the dividend's
-    const int64_t most = std::max<int64_t>(y.magnitude() - 1, 0);
+    const int64_t max = std::max<int64_t>(y.magnitude() - 1, 0);
     const bool floor = graph_.attrs<ModAttrs>(node).division == Division::floor;
     const bool below = floor ? y.low < 0 : x.low < 0, above = floor ? y.high > 0 : x.high > 0;
-    return Interval{below ? -most : 0, above ? most : 0};
+    return Interval{below ? -max : 0, above ? max : 0};
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@ namespace nnex {
 struct Interval {
   int64_t low = 0, high = 0;
 
-  bool inside(int64_t least, int64_t most) const { return low >= least && high <= most; }
+  bool inside(int64_t min, int64_t max) const { return low >= min && high <= max; }
   /// The greatest magnitude.
   int64_t magnitude() const { return high > -low ? high : -low; }
   /// The least p such that every element is in [-(2^(p-1) - 1), 2^(p-1) - 1].

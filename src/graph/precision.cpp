@@ -39,12 +39,12 @@ std::string unescaped(std::string_view text) {
 /// The bits that hold every element, sign included.
 int64_t needed_bits(const Tensor& t) {
   if (!is_int(t.dtype()) && t.dtype() != DType::boolean) return 0;
-  uint64_t most = 0;
+  uint64_t max = 0;
   for (int64_t i = 0; i < t.count(); ++i) {
     const int64_t x = int_at(t, i);
-    most = std::max(most, x < 0 ? ~static_cast<uint64_t>(x) + 1 : static_cast<uint64_t>(x));
+    max = std::max(max, x < 0 ? ~static_cast<uint64_t>(x) + 1 : static_cast<uint64_t>(x));
   }
-  return digits(most) + 1;
+  return digits(max) + 1;
 }
 
 /// Whether a value may be one that a file declares. One variable of a file may be named ""; a graph has other constants
@@ -141,7 +141,7 @@ std::vector<int64_t> infer_precision(const ir::Graph& graph, const PrecisionOpti
   const DeclaredBits declared = declared_bits(graph);
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
-    if (v.maker.valid()) continue;
+    if (v.producer.valid()) continue;
     auto it = is_variable(v) ? declared.find(v.name) : declared.end();
     if (it != declared.end())
       inference.bind(ValueId{n}, it->second);

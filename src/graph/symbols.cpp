@@ -91,7 +91,7 @@ Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vecto
   for (const auto& [name, extents] : shapes) NNEX_TRY(set_shape(graph, name, extents));
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueId v{n};
-    if (!graph[v].maker.valid() || !graph[v].type.is_tensor()) continue;
+    if (!graph[v].producer.valid() || !graph[v].type.is_tensor()) continue;
     Type type = graph[v].type;
     type.dims.reset();
     graph.set_type(v, std::move(type));

@@ -76,7 +76,7 @@ class Verifier {
     std::vector<ValueId> made = graph_[b].params;
     for (ValueId v : made) {
       const ValueDef& def = graph_[v];
-      if (!(def.param_of == b) || def.maker.valid() || def.is_constant())
+      if (!(def.param_of == b) || def.producer.valid() || def.is_constant())
         fault(graph_[b].owner, "parameter {} of block {} is something else as well", shown(v), b.n);
       visible_[v.n] = true;
     }
@@ -114,7 +114,7 @@ class Verifier {
         fault(id, "{}: output {}; the row has {}", n.op->name, o, n.op->outputs.size());
       if (!v.valid()) continue;
       const ValueDef& def = graph_[v];
-      if (!(def.maker == id) || def.output != o || def.is_constant() || def.param_of.valid())
+      if (!(def.producer == id) || def.output != o || def.is_constant() || def.param_of.valid())
         fault(id, "{}: output {} ({}) has another maker", n.op->name, o, shown(v));
     }
     attributes(id, n);
@@ -158,7 +158,7 @@ class Verifier {
         fault(u.node, "{} records a use at index {} that is none", shown(v), u.index);
     }
     if (uses.size() != reads_[v.n])
-      fault(def.maker, "{} records {} uses; it is read {} times", shown(v), uses.size(), reads_[v.n]);
+      fault(def.producer, "{} records {} uses; it is read {} times", shown(v), uses.size(), reads_[v.n]);
     if (def.is_constant() && !nnex::agree(def.type, type_of(def.constant)))
       fault({}, "constant {} is {}; its type says {}", shown(v), type_of(def.constant).text(), def.type.text());
   }
@@ -168,10 +168,10 @@ class Verifier {
     inference.block(kMain, faults_);
     for (uint32_t n = 0; n < graph_.value_count(); ++n) {
       const ValueDef& def = graph_[ValueId{n}];
-      if (!def.maker.valid() || graph_[def.maker].erased) continue;
+      if (!def.producer.valid() || graph_[def.producer].erased) continue;
       const Type& found = inference.type(ValueId{n});
       if (!nnex::agree(found, def.type))
-        fault(def.maker, "{}: {} has type {}; inference finds {}", graph_[def.maker].op->name, shown(ValueId{n}),
+        fault(def.producer, "{}: {} has type {}; inference finds {}", graph_[def.producer].op->name, shown(ValueId{n}),
               def.type.text(), found.text());
     }
   }

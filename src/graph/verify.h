@@ -11,7 +11,8 @@ bool agree(const Type& a, const Type& b);
 
 /// Checks that
 ///   - blocks have one owner each, and their lists of nodes are whole in both directions;
-///   - every value has one maker, or is a parameter or a constant, and its maker, parameter and uses lists say what the
+///   - every value has one producer, or is a parameter or a constant, and its producer, parameter and uses lists say
+///   what the
 ///     nodes and blocks say;
 ///   - a node reads what stands before it in its block or the blocks around it;
 ///   - inputs, outputs, blocks and attributes are those of the node's row;

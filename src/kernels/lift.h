@@ -35,7 +35,7 @@ void copy_run(const T* a, int64_t n, T* to) {
   }
 }
 
-/// n bytes with their upper bit turned. The ranges do not overlap.
+/// n bytes with their upper bit transposed. The ranges do not overlap.
 inline void flip_run(const uint8_t* a, int64_t n, uint8_t* to) {
   struct Sixteen {
     uint64_t words[2];

@@ -5,7 +5,7 @@
 namespace nnex {
 namespace {
 
-constexpr int kMostRank = 64;
+constexpr int kMaxRank = 64;
 
 /// Whether every operand walks the nest's last axis and the one given as a single longer axis.
 bool merges(const Nest& nest, int64_t extent, const int64_t* strides) {
@@ -18,19 +18,19 @@ bool merges(const Nest& nest, int64_t extent, const int64_t* strides) {
 }  // namespace
 
 std::optional<Nest> strided_nest(std::span<const int64_t> out, std::span<const std::span<const int64_t>> strides) {
-  if (strides.size() > Nest::kMostOperands) return std::nullopt;
+  if (strides.size() > Nest::kMaxOperands) return std::nullopt;
   Nest nest;
   nest.operands = static_cast<int>(strides.size());
   nest.elements = 1;
   for (size_t axis = 0; axis < out.size(); ++axis) {
     nest.elements *= out[axis];
     if (out[axis] == 1) continue;
-    int64_t here[Nest::kMostOperands] = {};
+    int64_t here[Nest::kMaxOperands] = {};
     for (size_t k = 0; k < strides.size(); ++k) here[k] = strides[k][axis];
     if (merges(nest, out[axis], here)) {
       nest.extent[nest.axes - 1] *= out[axis];
     } else {
-      if (nest.axes == Nest::kMostAxes) return std::nullopt;
+      if (nest.axes == Nest::kMaxAxes) return std::nullopt;
       nest.extent[nest.axes++] = out[axis];
     }
     for (int k = 0; k < nest.operands; ++k) nest.stride[k][nest.axes - 1] = here[k];
@@ -41,9 +41,9 @@ std::optional<Nest> strided_nest(std::span<const int64_t> out, std::span<const s
 }
 
 std::optional<Nest> broadcast_nest(std::span<const int64_t> out, std::span<const std::span<const int64_t>> shapes) {
-  if (shapes.size() > Nest::kMostOperands || out.size() > kMostRank) return std::nullopt;
-  int64_t strides[Nest::kMostOperands][kMostRank] = {};
-  std::span<const int64_t> lists[Nest::kMostOperands];
+  if (shapes.size() > Nest::kMaxOperands || out.size() > kMaxRank) return std::nullopt;
+  int64_t strides[Nest::kMaxOperands][kMaxRank] = {};
+  std::span<const int64_t> lists[Nest::kMaxOperands];
   for (size_t k = 0; k < shapes.size(); ++k) {
     const std::span<const int64_t> shape = shapes[k];
     if (shape.size() > out.size()) return std::nullopt;

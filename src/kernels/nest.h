@@ -12,12 +12,12 @@ namespace nnex {
 /// extent 1 are gone and axes that every operand walks as one are merged, so few remain; there is at least one. The
 /// result itself is dense.
 struct Nest {
-  static constexpr int kMostAxes = 8, kMostOperands = 8;
+  static constexpr int kMaxAxes = 8, kMaxOperands = 8;
 
   int axes = 0, operands = 0;
   int64_t elements = 0;
-  int64_t extent[kMostAxes] = {};
-  int64_t stride[kMostOperands][kMostAxes] = {};
+  int64_t extent[kMaxAxes] = {};
+  int64_t stride[kMaxOperands][kMaxAxes] = {};
 
   /// Runs of the last axis.
   int64_t rows() const { return extent[axes - 1] == 0 ? 0 : elements / extent[axes - 1]; }
@@ -41,8 +41,8 @@ class NestRows {
 
  private:
   const Nest& nest_;
-  int64_t index_[Nest::kMostAxes] = {};
-  int64_t offset_[Nest::kMostOperands] = {};
+  int64_t index_[Nest::kMaxAxes] = {};
+  int64_t offset_[Nest::kMaxOperands] = {};
 };
 
 }  // namespace nnex

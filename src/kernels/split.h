@@ -26,8 +26,8 @@ inline Part part_of(int64_t count, int64_t parts, int64_t part, int64_t multiple
 /// How many parts pay for work that moves `bytes` (or costs as much): waking a worker takes about as long as moving 128
 /// KiB. Up to four for each thread, so that a thread that comes late leaves its share to the others.
 inline int64_t parts_for(const Team& team, int64_t bytes) {
-  constexpr int64_t kPartBytes = 32 * 1024, kLeastBytes = 128 * 1024;
-  if (team.size() == 1 || bytes < kLeastBytes) return 1;
+  constexpr int64_t kPartBytes = 32 * 1024, kMinBytes = 128 * 1024;
+  if (team.size() == 1 || bytes < kMinBytes) return 1;
   return std::min<int64_t>(bytes / kPartBytes, int64_t{4} * team.size());
 }
 

@@ -10,6 +10,7 @@
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -139,10 +140,10 @@ const Codec kApproximate = {"approximate", form_from_approximate, approximate_fr
 // ---- Entries
 
 /// A row of one operand whose result has its shape and type.
-constexpr OpDef activation(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
-                           const AttrType& attrs, Reference reference, std::string_view body, List<Spelling, 6> spelled,
-                           PrecisionFn precision = nullptr) {
-  OpDef op;
+constexpr OpRow activation(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
+                           const AttrType& attrs, Reference reference, std::string_view body,
+                           List<SpellingRow, 6> spelled, PrecisionFn precision = nullptr) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", allowed}};
   op.outputs = {{"y", same_type_as("x")}};
@@ -159,7 +160,7 @@ constexpr OpDef activation(std::string_view name, std::string_view summary, std:
 constexpr AttrType kNone = {};
 constexpr AttrType kAlphaFields = attrs_of<AlphaAttrs>({field<&AlphaAttrs::alpha>("alpha", "Scale or threshold.")});
 
-constexpr OpDef kActivationOps[] = {
+constexpr OpRow kActivationOps[] = {
     activation("relu", "x where it is positive, else 0; NaN stays, or gives 0.",
                "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
                attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
@@ -252,10 +253,8 @@ constexpr OpDef kActivationOps[] = {
         .elementwise = true,
     },
 };
-static_assert(sound(kActivationOps));
-
 }  // namespace
 
-std::span<const OpDef> activation_ops() { return kActivationOps; }
+std::span<const OpDef> activation_ops() { return stored<kActivationOps>(); }
 
 }  // namespace nnex

@@ -7,6 +7,7 @@
 #include "ops/codecs.h"
 #include "ops/reduce.h"
 #include "ops/reduction.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -130,9 +131,9 @@ const Codec kSelectLast = {"select_last_index", ties_from_last, last_from_ties};
 
 // ---- Entries
 
-constexpr OpDef arg_row(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
+constexpr OpRow arg_row(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
                         std::string_view in_onnx, std::string_view in_webnn) {
-  OpDef op;
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kN}};
   op.outputs = {{"index", type_among(kI, "result")}};
@@ -158,9 +159,9 @@ constexpr OpDef arg_row(std::string_view name, std::string_view summary, std::st
   return op;
 }
 
-constexpr OpDef cumulative_row(std::string_view name, std::string_view summary, std::string_view source,
-                               Reference reference, List<Spelling, 6> spelled) {
-  OpDef op;
+constexpr OpRow cumulative_row(std::string_view name, std::string_view summary, std::string_view source,
+                               Reference reference, List<SpellingRow, 6> spelled) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kN}, {.name = "axis", .type = kIndex, .by_value = true}};
   op.outputs = {{"y", same_type_as("x")}};
@@ -172,7 +173,7 @@ constexpr OpDef cumulative_row(std::string_view name, std::string_view summary, 
   return op;
 }
 
-constexpr OpDef kArgReduceOps[] = {
+constexpr OpRow kArgReduceOps[] = {
     arg_row("argmax_reduce", "Where the maximum is; the first NaN wins.",
             "NNEF 1.0.5 argmax_reduce; ONNX ArgMax-13; WebNN argMax()", arg_reduce<true>(), "ArgMax", "argMax"),
     arg_row("argmin_reduce", "Where the minimum is; the first NaN wins.",
@@ -185,10 +186,8 @@ constexpr OpDef kArgReduceOps[] = {
                    cumulative<RunningProduct>(),
                    {{onnx, "CumProd", {{"exclusive", "exclusive", &int_bool}, {"reverse", "reverse", &int_bool}}, 26}}),
 };
-static_assert(sound(kArgReduceOps));
-
 }  // namespace
 
-std::span<const OpDef> arg_reduce_ops() { return kArgReduceOps; }
+std::span<const OpDef> arg_reduce_ops() { return stored<kArgReduceOps>(); }
 
 }  // namespace nnex

@@ -10,6 +10,7 @@
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -268,10 +269,10 @@ const Codec kFmod = {"fmod", division_from_fmod, fmod_from_division};
 // ---- Entries
 
 /// A row of two operands of one type that broadcast.
-constexpr OpDef two_operands(std::string_view name, std::string_view summary, std::string_view source,
-                             Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr,
+constexpr OpRow two_operands(std::string_view name, std::string_view summary, std::string_view source,
+                             Reference reference, List<SpellingRow, 6> spelled, PrecisionFn precision = nullptr,
                              const AttrType& attrs = {}) {
-  OpDef op;
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.attrs = attrs;
   op.precision = precision;
@@ -291,7 +292,7 @@ constexpr Reference number_reference() {
 
 constexpr AttrType kNans = attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN in x gives.")});
 
-constexpr OpDef kArithmeticOps[] = {
+constexpr OpRow kArithmeticOps[] = {
     two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
                  number_reference<Add>(),
                  {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
@@ -373,10 +374,8 @@ constexpr OpDef kArithmeticOps[] = {
         .elementwise = true,
     },
 };
-static_assert(sound(kArithmeticOps));
-
 }  // namespace
 
-std::span<const OpDef> arithmetic_ops() { return kArithmeticOps; }
+std::span<const OpDef> arithmetic_ops() { return stored<kArithmeticOps>(); }
 
 }  // namespace nnex

@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 
@@ -460,7 +461,7 @@ constexpr List<Rename, 10> kOnnxNames = {
     {"scores_at", "qk_matmul_output_mode", &kStageNumber},
 };
 
-constexpr OpDef kAttentionOps[] = {
+constexpr OpRow kAttentionOps[] = {
     {.name = "attention",
      .summary = "softmax(scale q k + mask) v for each head.",
      .source = "ONNX Attention-25 (23 and 24: no windows)",
@@ -483,10 +484,8 @@ constexpr OpDef kAttentionOps[] = {
      .reference = any(run_attention),
      .spelled = {{onnx, "Attention", kOnnxNames, 23}}},
 };
-static_assert(sound(kAttentionOps));
-
 }  // namespace
 
-std::span<const OpDef> attention_ops() { return kAttentionOps; }
+std::span<const OpDef> attention_ops() { return stored<kAttentionOps>(); }
 
 }  // namespace nnex

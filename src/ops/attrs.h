@@ -32,8 +32,10 @@ struct Field {
   std::span<const std::string_view> words = {};  ///< Enumerators, when it is an enum.
 };
 
-struct AttrType {
-  List<Field, 26> fields = {};
+/// An attribute struct as the table knows it. Rows are written in lists and held as views (ops/stored.h).
+template <template <class, size_t> class Some>
+struct AttrTypeOf {
+  Some<Field, 26> fields = {};
   std::shared_ptr<void> (*make)() = nullptr;  ///< A struct of defaults.
   std::shared_ptr<void> (*copy)(const void*) = nullptr;
   const void* type = nullptr;  ///< Identity of the C++ struct.
@@ -44,6 +46,7 @@ struct AttrType {
     return nullptr;
   }
 };
+using AttrType = AttrTypeOf<List>;
 
 // An enum attribute E has, beside its definition, `constexpr std::array<std::string_view, N> enumerators(E)`: its words
 // in order from 0.

@@ -10,6 +10,7 @@
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -249,9 +250,9 @@ Status answer_precision(PrecisionCall& c) {
 constexpr AttrType kAnswerFields =
     attrs_of<AnswerAttrs>({field<&AnswerAttrs::result>("result", "Element type of the answers, 0 and 1.")});
 
-constexpr OpDef answer(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
-                       Reference reference, List<Spelling, 6> spelled, PrecisionFn precision = nullptr) {
-  OpDef op;
+constexpr OpRow answer(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
+                       Reference reference, List<SpellingRow, 6> spelled, PrecisionFn precision = nullptr) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.precision = precision;
   op.inputs = {{"x", allowed}, {"y", same_type_as("x")}};
@@ -264,16 +265,16 @@ constexpr OpDef answer(std::string_view name, std::string_view summary, std::str
   return op;
 }
 
-constexpr OpDef truth(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
-                      List<Spelling, 6> spelled) {
-  OpDef op = answer(name, summary, source, kL, reference, spelled);
+constexpr OpRow truth(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
+                      List<SpellingRow, 6> spelled) {
+  OpRow op = answer(name, summary, source, kL, reference, spelled);
   op.inputs = {{"x", kL}, {"y", kL}};
   return op;
 }
 
-constexpr OpDef bits_of_two(std::string_view name, std::string_view summary, std::string_view source,
+constexpr OpRow bits_of_two(std::string_view name, std::string_view summary, std::string_view source,
                             Reference reference, std::string_view in_onnx) {
-  OpDef op;
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kI}, {"y", same_type_as("x")}};
   op.outputs = {{"z", same_type_as("x")}};
@@ -285,9 +286,9 @@ constexpr OpDef bits_of_two(std::string_view name, std::string_view summary, std
 }
 
 /// WebNN's answers are u8.
-constexpr Spelling in_webnn(std::string_view name) { return {webnn, name, {}, 1, "", {{"result", "'u8'"}}}; }
+constexpr SpellingRow in_webnn(std::string_view name) { return {webnn, name, {}, 1, "", {{"result", "'u8'"}}}; }
 
-constexpr OpDef kCompareOps[] = {
+constexpr OpRow kCompareOps[] = {
     answer("eq", "Whether x equals y; false for NaN.", "NNEF 1.0.5 eq; ONNX Equal-19; WebNN equal()", kA,
            equality<Equal>(), {{nnef, "eq"}, {onnx, "Equal"}, in_webnn("equal")}),
     answer("ne", "Whether x differs from y; true for NaN.", "NNEF 1.0.5 ne; WebNN notEqual()", kA, equality<NotEqual>(),
@@ -398,10 +399,8 @@ constexpr OpDef kCompareOps[] = {
         .elementwise = true,
     },
 };
-static_assert(sound(kCompareOps));
-
 }  // namespace
 
-std::span<const OpDef> compare_ops() { return kCompareOps; }
+std::span<const OpDef> compare_ops() { return stored<kCompareOps>(); }
 
 }  // namespace nnex

@@ -7,6 +7,7 @@
 
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -279,7 +280,7 @@ Status infer_sequence_map(InferCall& c) {
   return {};
 }
 
-constexpr OpDef kControlOps[] = {
+constexpr OpRow kControlOps[] = {
     {.name = "if_else",
      .summary = "The results of one of two blocks.",
      .source = "ONNX If-25",
@@ -329,10 +330,8 @@ constexpr OpDef kControlOps[] = {
      .infer = infer_sequence_map,
      .spelled = {{onnx, "SequenceMap"}}},
 };
-static_assert(sound(kControlOps));
-
 }  // namespace
 
-std::span<const OpDef> control_ops() { return kControlOps; }
+std::span<const OpDef> control_ops() { return stored<kControlOps>(); }
 
 }  // namespace nnex

@@ -9,6 +9,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 #include "ops/window.h"
 
@@ -226,7 +227,7 @@ constexpr Codec kBothSides = {"both_sides",
                                 return AttrValue(std::move(list));
                               }};
 
-constexpr OpDef kConvOps[] = {
+constexpr OpRow kConvOps[] = {
     {.name = "conv",
      .summary = "Correlation of x with filters over its spatial axes.",
      .source = "NNEF 1.0.5 conv; ONNX Conv-11; WebNN conv2d(); CVM conv2d",
@@ -258,10 +259,8 @@ constexpr OpDef kConvOps[] = {
      .reference = typed<float, double>(SeparableConv{}),
      .spelled = {{nnef, "separable_conv", {{"border", "border", &nnef_border}}}}},
 };
-static_assert(sound(kConvOps));
-
 }  // namespace
 
-std::span<const OpDef> conv_ops() { return kConvOps; }
+std::span<const OpDef> conv_ops() { return stored<kConvOps>(); }
 
 }  // namespace nnex

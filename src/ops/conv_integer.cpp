@@ -8,6 +8,7 @@
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
 #include "ops/put.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -139,7 +140,7 @@ Status run_qlinear_conv(Call& c) {
 constexpr List<Rename, 10> kOnnxWindow = {
     {"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}};
 
-constexpr OpDef kConvIntegerOps[] = {
+constexpr OpRow kConvIntegerOps[] = {
     {.name = "conv_integer",
      .summary = "The exact convolution of bytes less their zero points, in i32; padding is the zero point.",
      .source = "ONNX ConvInteger-10",
@@ -176,10 +177,8 @@ constexpr OpDef kConvIntegerOps[] = {
      .reference = any(run_qlinear_conv),
      .spelled = {{onnx, "QLinearConv", kOnnxWindow, 10}}},
 };
-static_assert(sound(kConvIntegerOps));
-
 }  // namespace
 
-std::span<const OpDef> conv_integer_ops() { return kConvIntegerOps; }
+std::span<const OpDef> conv_integer_ops() { return stored<kConvIntegerOps>(); }
 
 }  // namespace nnex

@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 
@@ -157,13 +158,13 @@ Status infer_suppress(InferCall& c) {
 
 /// One batch: rows {id, score, x1, y1, x2, y2}; those kept go to y, which is all -1.
 void suppress(const CvmSuppressAttrs& a, const int32_t* x, int64_t rows, int32_t* y) {
-  const int64_t most = a.max_output_size < 0 ? rows : std::min(rows, a.max_output_size);
+  const int64_t max = a.max_output_size < 0 ? rows : std::min(rows, a.max_output_size);
   const int64_t visited = a.top_k < 0 ? rows : std::min(rows, a.top_k);
   std::vector<int64_t> order(static_cast<size_t>(rows));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) { return x[p * 6 + 1] > x[q * 6 + 1]; });
   int64_t kept = 0;
-  for (int64_t i = 0; i < visited && kept < most; ++i) {
+  for (int64_t i = 0; i < visited && kept < max; ++i) {
     const int32_t* row = x + order[static_cast<size_t>(i)] * 6;
     if (row[0] < 0) continue;
     bool drop = false;
@@ -201,7 +202,7 @@ constexpr AttrType kShiftFields =
                              field<&CvmShiftAttrs::shift_bit>("shift_bit", "Bits shifted by, 1 to 32.", required),
                              field<&CvmShiftAttrs::is_sign>("is_sign", "Kept; without effect.")});
 
-constexpr OpDef kCvmOps[] = {
+constexpr OpRow kCvmOps[] = {
     {.name = "cvm_clip",
      .summary = "x, but not beyond +-(2^(precision-1) - 1).",
      .source = "CVM cvm_clip",
@@ -274,10 +275,8 @@ constexpr OpDef kCvmOps[] = {
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_suppress(c); }),
      .spelled = {{cvm, "non_max_suppression"}}},
 };
-static_assert(sound(kCvmOps));
-
 }  // namespace
 
-std::span<const OpDef> cvm_ops() { return kCvmOps; }
+std::span<const OpDef> cvm_ops() { return stored<kCvmOps>(); }
 
 }  // namespace nnex

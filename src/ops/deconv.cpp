@@ -10,12 +10,13 @@
 #include "ops/codecs.h"
 #include "ops/conv.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 30;  ///< Beyond it sizes are nonsense; products of two fit.
+constexpr int64_t kMax = int64_t{1} << 30;  ///< Beyond it sizes are nonsense; products of two fit.
 
 Error invalid(std::string message) { return Error(Code::invalid_model, std::move(message)); }
 
@@ -28,16 +29,16 @@ Status check_axis(const DeconvAttrs& a, size_t axis, int64_t size) {
   const int64_t stride = entry(a.stride, axis, 1), dilation = entry(a.dilation, axis, 1);
   const int64_t more = entry(a.output_padding, axis, 0);
   for (int64_t n : {size, stride, dilation})
-    if (n < 1 || n > kMost)
+    if (n < 1 || n > kMax)
       return invalid(
           fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
   if (more < 0 || more >= std::max(stride, dilation))
     return invalid(fmt::format("output_padding {} is not below stride {} or dilation {}", more, stride, dilation));
   for (int64_t n : {pads_of(a, axis).first, pads_of(a, axis).second})
-    if (n < -kMost || n > kMost) return invalid(fmt::format("padding {} is out of range", n));
+    if (n < -kMax || n > kMax) return invalid(fmt::format("padding {} is out of range", n));
   if (!a.output_shape.empty() && a.auto_pad == AutoPad::off)
     return invalid("output_shape needs auto_pad, which says where the padding goes");
-  if (entry(a.output_shape, axis, 0) < 0 || entry(a.output_shape, axis, 0) > kMost)
+  if (entry(a.output_shape, axis, 0) < 0 || entry(a.output_shape, axis, 0) > kMax)
     return invalid(fmt::format("output_shape asks for {} elements", entry(a.output_shape, axis, 0)));
   return {};
 }
@@ -48,7 +49,7 @@ Result<AxisWindow> reverse_window_of(const DeconvAttrs& a, size_t axis, int64_t 
   NNEX_TRY(check_axis(a, axis, size));
   AxisWindow w{size, entry(a.stride, axis, 1), entry(a.dilation, axis, 1), 0, 0, input, 0};
   const auto span = checked_mul(size - 1, w.dilation), steps = checked_mul(input - 1, w.stride);
-  if (!span || !steps || *span > kMost * kMost / 4 || *steps > kMost * kMost / 4)
+  if (!span || !steps || *span > kMax * kMax / 4 || *steps > kMax * kMax / 4)
     return invalid(fmt::format("{} elements at stride {} are too many", input, w.stride));
   const int64_t whole = *steps + *span + 1 + entry(a.output_padding, axis, 0);
   if (a.auto_pad == AutoPad::off) {
@@ -118,7 +119,7 @@ Result<MaybeDims> deconv_dims(InferCall& c, const DeconvAttrs& a, const MaybeDim
   if (a.channels_last) std::rotate(x.begin() + 1, x.end() - 1, x.end());
   const size_t spatial = x.size() - 2;
   NNEX_TRY(check_lists(c, a, spatial));
-  if (a.groups < 1 || a.groups > kMost) return c.error("groups is {}", a.groups);
+  if (a.groups < 1 || a.groups > kMax) return c.error("groups is {}", a.groups);
   NNEX_TRY(meet(c, x[1], w[0], "channels of x and filters"));
   if (w[0].is_number() && w[0].value() % a.groups)
     return c.error("{} filters cannot be split into {} groups", w[0].value(), a.groups);
@@ -292,7 +293,7 @@ constexpr AttrType kDeconvAttrs = attrs_of<DeconvAttrs>(
      field<&DeconvAttrs::border>("border", "What lies beyond x."),
      field<&DeconvAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.")});
 
-constexpr OpDef kDeconvOps[] = {
+constexpr OpRow kDeconvOps[] = {
     {.name = "deconv",
      .summary = "The transpose of a convolution: every element of x adds its multiple of the filter to y.",
      .source = "NNEF 1.0.5 deconv; ONNX ConvTranspose-22; WebNN convTranspose2d()",
@@ -327,10 +328,8 @@ constexpr OpDef kDeconvOps[] = {
      .reference = typed<float, double>(SeparableDeconv{}),
      .spelled = {{nnef, "separable_deconv", {{"border", "border", &nnef_border}}}}},
 };
-static_assert(sound(kDeconvOps));
-
 }  // namespace
 
-std::span<const OpDef> deconv_ops() { return kDeconvOps; }
+std::span<const OpDef> deconv_ops() { return stored<kDeconvOps>(); }
 
 }  // namespace nnex

@@ -8,6 +8,7 @@
 #include "ops/codecs.h"
 #include "ops/conv.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -162,7 +163,7 @@ struct DeformConv {
   }
 };
 
-constexpr OpDef kDeformConvOps[] = {
+constexpr OpRow kDeformConvOps[] = {
     {.name = "deform_conv",
      .summary = "A convolution each of whose taps reads x beside its place, where offset says.",
      .source = "ONNX DeformConv-22",
@@ -194,10 +195,8 @@ constexpr OpDef kDeformConvOps[] = {
                    {"offset_groups", "offset_group"}},
                   19}}},
 };
-static_assert(sound(kDeformConvOps));
-
 }  // namespace
 
-std::span<const OpDef> deform_conv_ops() { return kDeformConvOps; }
+std::span<const OpDef> deform_conv_ops() { return stored<kDeformConvOps>(); }
 
 }  // namespace nnex

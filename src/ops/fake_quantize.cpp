@@ -5,6 +5,7 @@
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/quantize.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -97,7 +98,7 @@ constexpr AttrType kRangeFields = attrs_of<RangeQuantizeAttrs>(
      field<&RangeQuantizeAttrs::is_signed>("signed", "Codes below zero exist.", required),
      field<&RangeQuantizeAttrs::symmetric>("symmetric", "As many codes below zero as above.", required)});
 
-constexpr OpDef kFakeQuantizeOps[] = {
+constexpr OpRow kFakeQuantizeOps[] = {
     {
         .name = "min_max_linear_quantize",
         .summary = "x moved to the nearest of evenly spaced levels from low to high.",
@@ -141,10 +142,8 @@ constexpr OpDef kFakeQuantizeOps[] = {
         .elementwise = true,
     },
 };
-static_assert(sound(kFakeQuantizeOps));
-
 }  // namespace
 
-std::span<const OpDef> fake_quantize_ops() { return kFakeQuantizeOps; }
+std::span<const OpDef> fake_quantize_ops() { return stored<kFakeQuantizeOps>(); }
 
 }  // namespace nnex

@@ -8,7 +8,7 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kMostRadix = 61;
+constexpr int64_t kMaxRadix = 61;
 
 Result<Tensor> room(int64_t n) { return Tensor::make(DType::f64, Shape{n, 2}); }
 Complex* numbers(Tensor& t) { return reinterpret_cast<Complex*>(t.mutable_data()); }
@@ -48,7 +48,7 @@ Result<Fft> Fft::make(int64_t n) {
   int64_t rest = n;
   for (int64_t p : {4, 2, 3, 5})
     for (; rest % p == 0; rest /= p) f.radices_.push_back(p);
-  for (int64_t p = 7; p <= kMostRadix; p += 2)
+  for (int64_t p = 7; p <= kMaxRadix; p += 2)
     for (; rest % p == 0; rest /= p) f.radices_.push_back(p);
   if (rest > 1) {
     f.radices_.clear();
@@ -120,7 +120,7 @@ void Fft::pass(const Complex* x, Complex* y, int64_t stride, size_t level) const
 /// y[j m + i] = sum over k of w^(k (i + j m)) y[k m + i], with w the turn of a row of radix * m.
 void Fft::butterflies(Complex* y, int64_t stride, int64_t radix, int64_t m) const {
   const Complex* w = numbers(turns_);
-  std::array<Complex, kMostRadix> t;
+  std::array<Complex, kMaxRadix> t;
   for (int64_t i = 0; i < m; ++i) {
     t[0] = y[i];
     for (int64_t k = 1; k < radix; ++k)

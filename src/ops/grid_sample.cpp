@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 #include "ops/words.h"
 
@@ -210,7 +211,7 @@ constexpr Codec kModeWord = {"onnx_sample_mode", [](const AttrValue& v) { return
                              [](const AttrValue& v) -> Result<AttrValue> { return v; }};
 constexpr Codec kBorderWord = word_codec<kBorders>("onnx_padding_mode");
 
-constexpr OpDef kGridSampleOps[] = {
+constexpr OpRow kGridSampleOps[] = {
     {.name = "grid_sample",
      .summary = "x read at the places that grid names, -1 to 1 along each axis.",
      .source = "ONNX GridSample-22 (16: bilinear, bicubic)",
@@ -237,10 +238,8 @@ constexpr OpDef kGridSampleOps[] = {
      .reference = typed<float, double>(AffineGrid{}),
      .spelled = {{onnx, "AffineGrid", {}, 20}}},
 };
-static_assert(sound(kGridSampleOps));
-
 }  // namespace
 
-std::span<const OpDef> grid_sample_ops() { return kGridSampleOps; }
+std::span<const OpDef> grid_sample_ops() { return stored<kGridSampleOps>(); }
 
 }  // namespace nnex

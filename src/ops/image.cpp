@@ -8,6 +8,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/picture.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -44,7 +45,7 @@ Status run_image_decoder(Call& c) {
   return {};
 }
 
-constexpr OpDef kImageOps[] = {
+constexpr OpRow kImageOps[] = {
     {.name = "image_decoder",
      .summary = "The pixels of a picture file: height, width, channels. No rows where the bytes are no picture.",
      .source = "ONNX ImageDecoder-20",
@@ -55,10 +56,8 @@ constexpr OpDef kImageOps[] = {
      .reference = any(run_image_decoder),
      .spelled = {{onnx, "ImageDecoder", {{"format", "pixel_format", &lower_case}}, 20}}},
 };
-static_assert(sound(kImageOps));
-
 }  // namespace
 
-std::span<const OpDef> image_ops() { return kImageOps; }
+std::span<const OpDef> image_ops() { return stored<kImageOps>(); }
 
 }  // namespace nnex

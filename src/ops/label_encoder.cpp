@@ -7,6 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -104,7 +105,7 @@ Status run_label_encoder(Call& c) {
   return {};
 }
 
-constexpr OpDef kLabelEncoderOps[] = {
+constexpr OpRow kLabelEncoderOps[] = {
     {.name = "label_encoder",
      .summary = "Each element replaced by the value that stands beside the same key; NaN is a key like any other.",
      .source = "ONNX ai.onnx.ml LabelEncoder-4; CategoryMapper, OneHotEncoder and older forms become it",
@@ -119,10 +120,8 @@ constexpr OpDef kLabelEncoderOps[] = {
      .reference = any(run_label_encoder),
      .spelled = {{onnx, "LabelEncoder", {}, 1, "ai.onnx.ml"}}},
 };
-static_assert(sound(kLabelEncoderOps));
-
 }  // namespace
 
-std::span<const OpDef> label_encoder_ops() { return kLabelEncoderOps; }
+std::span<const OpDef> label_encoder_ops() { return stored<kLabelEncoderOps>(); }
 
 }  // namespace nnex

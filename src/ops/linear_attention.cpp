@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -183,7 +184,7 @@ Status run_linear_attention(Call& c) {
   return c.in(kLinearQ).dtype() == DType::f64 ? run_recurrence<double>(c) : run_recurrence<float>(c);
 }
 
-constexpr OpDef kLinearAttentionOps[] = {
+constexpr OpRow kLinearAttentionOps[] = {
     {.name = "linear_attention",
      .summary = "Attention by a state of keys times values that every token changes and every query reads.",
      .source = "ONNX LinearAttention-27",
@@ -211,10 +212,8 @@ constexpr OpDef kLinearAttentionOps[] = {
                   {{"q_heads", "q_num_heads"}, {"kv_heads", "kv_num_heads"}, {"rule", "update_rule"}},
                   27}}},
 };
-static_assert(sound(kLinearAttentionOps));
-
 }  // namespace
 
-std::span<const OpDef> linear_attention_ops() { return kLinearAttentionOps; }
+std::span<const OpDef> linear_attention_ops() { return stored<kLinearAttentionOps>(); }
 
 }  // namespace nnex

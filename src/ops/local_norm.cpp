@@ -7,6 +7,7 @@
 #include "ops/codecs.h"
 #include "ops/norm.h"
 #include "ops/reduction.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -140,10 +141,10 @@ const Codec kChannelSize = {"channel_size", sizes_from_channels, channels_from_s
 
 // ---- Entries
 
-constexpr OpDef one_real(std::string_view name, std::string_view summary, std::string_view source,
+constexpr OpRow one_real(std::string_view name, std::string_view summary, std::string_view source,
                          const AttrType& attrs, InferFn infer, Reference reference, std::string_view body,
-                         List<Spelling, 6> spelled) {
-  OpDef op;
+                         List<SpellingRow, 6> spelled) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kF}};
   op.outputs = {{"y", same_type_as("x")}};
@@ -165,7 +166,7 @@ constexpr AttrType kLpFields = attrs_of<LpNormAttrs>(
      field<&LpNormAttrs::bias>("bias", "Added to the norm."), field<&LpNormAttrs::epsilon>("epsilon", "Least divisor."),
      field<&LpNormAttrs::at_zero>("at_zero", "What a divisor of zero gives.")});
 
-constexpr OpDef kLocalNormOps[] = {
+constexpr OpRow kLocalNormOps[] = {
     one_real("local_response_normalization", "x / (bias + alpha times the mean square of a window)^beta.",
              "NNEF 1.0.5 local_response_normalization; ONNX LRN-13",
              attrs_of<LocalResponseNormAttrs>(
@@ -213,10 +214,8 @@ constexpr OpDef kLocalNormOps[] = {
                "",
                {{"axes", "[-1]"}, {"at_zero", "'zero'"}}}}),
 };
-static_assert(sound(kLocalNormOps));
-
 }  // namespace
 
-std::span<const OpDef> local_norm_ops() { return kLocalNormOps; }
+std::span<const OpDef> local_norm_ops() { return stored<kLocalNormOps>(); }
 
 }  // namespace nnex

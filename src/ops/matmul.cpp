@@ -9,6 +9,7 @@
 #include "ops/elementwise.h"
 #include "ops/precision_call.h"
 #include "ops/product.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -132,7 +133,7 @@ Status run_det(Call& c) {
   return {};
 }
 
-constexpr OpDef kMatmulOps[] = {
+constexpr OpRow kMatmulOps[] = {
     {
         .name = "matmul",
         .summary = "The product of matrices in the last two axes; earlier axes broadcast.",
@@ -188,10 +189,8 @@ constexpr OpDef kMatmulOps[] = {
         .spelled = {{onnx, "Det", {}, 11}},
     },
 };
-static_assert(sound(kMatmulOps));
-
 }  // namespace
 
-std::span<const OpDef> matmul_ops() { return kMatmulOps; }
+std::span<const OpDef> matmul_ops() { return stored<kMatmulOps>(); }
 
 }  // namespace nnex

@@ -7,6 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/int_range.h"
 #include "ops/product.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -125,7 +126,7 @@ Status run_qlinear_matmul(Call& c) {
   return {};
 }
 
-constexpr OpDef kMatmulIntegerOps[] = {
+constexpr OpRow kMatmulIntegerOps[] = {
     {
         .name = "matmul_integer",
         .summary = "The exact product of 8-bit matrices less their zero points, in i32.",
@@ -157,10 +158,8 @@ constexpr OpDef kMatmulIntegerOps[] = {
         .spelled = {{onnx, "QLinearMatMul", {}, 10}},
     },
 };
-static_assert(sound(kMatmulIntegerOps));
-
 }  // namespace
 
-std::span<const OpDef> matmul_integer_ops() { return kMatmulIntegerOps; }
+std::span<const OpDef> matmul_integer_ops() { return stored<kMatmulIntegerOps>(); }
 
 }  // namespace nnex

@@ -7,6 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 
@@ -122,7 +123,7 @@ Status run_classify(Call& c) {
   return {};
 }
 
-constexpr OpDef kMlOps[] = {
+constexpr OpRow kMlOps[] = {
     {.name = "post_transform",
      .summary = "Rows of scores to probabilities.",
      .source = "ONNX ai.onnx.ml, attribute post_transform",
@@ -144,10 +145,8 @@ constexpr OpDef kMlOps[] = {
      .infer = infer_classify,
      .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_classify<T>(c); })},
 };
-static_assert(sound(kMlOps));
-
 }  // namespace
 
-std::span<const OpDef> ml_ops() { return kMlOps; }
+std::span<const OpDef> ml_ops() { return stored<kMlOps>(); }
 
 }  // namespace nnex

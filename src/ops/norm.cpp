@@ -10,6 +10,7 @@
 #include "ops/elementwise.h"
 #include "ops/put.h"
 #include "ops/reduction.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -319,7 +320,7 @@ constexpr AttrType kLayerFields = attrs_of<LayerNormAttrs>(
      field<&LayerNormAttrs::epsilon>("epsilon", "Added to the variance."),
      field<&LayerNormAttrs::stash>("stash", "Element type of the first stage.")});
 
-constexpr OpDef kNormOps[] = {
+constexpr OpRow kNormOps[] = {
     {
         .name = "batch_normalization",
         .summary = "scale (x - mean) / sqrt(variance + epsilon) + offset, by channel.",
@@ -421,10 +422,8 @@ constexpr OpDef kNormOps[] = {
         .spelled = {{onnx, "MeanVarianceNormalization", {}, 9}},
     },
 };
-static_assert(sound(kNormOps));
-
 }  // namespace
 
-std::span<const OpDef> norm_ops() { return kNormOps; }
+std::span<const OpDef> norm_ops() { return stored<kNormOps>(); }
 
 }  // namespace nnex

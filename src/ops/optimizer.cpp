@@ -4,6 +4,7 @@
 
 #include "ops/infer_call.h"
 #include "ops/put.h"
+#include "ops/stored.h"
 #include "ops/training.h"
 
 namespace nnex {
@@ -117,7 +118,7 @@ constexpr Types kReals = types(DType::f32, DType::f64);
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr Port as_x(std::string_view name) { return {name, same_type_as("x")}; }
 
-constexpr OpDef kOptimizerOps[] = {
+constexpr OpRow kOptimizerOps[] = {
     {
         .name = "adagrad",
         .summary = "One step of Adagrad.",
@@ -164,10 +165,8 @@ constexpr OpDef kOptimizerOps[] = {
         .spelled = {{onnx, "Momentum", {{"norm", "norm_coefficient"}, {"nesterov", "mode", &kMode}}, 1, kTraining}},
     },
 };
-static_assert(sound(kOptimizerOps));
-
 }  // namespace
 
-std::span<const OpDef> optimizer_ops() { return kOptimizerOps; }
+std::span<const OpDef> optimizer_ops() { return stored<kOptimizerOps>(); }
 
 }  // namespace nnex

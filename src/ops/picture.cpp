@@ -9,9 +9,9 @@ namespace nnex {
 Result<Tensor> picture_of(int64_t height, int64_t width) {
   if (height < 1 || width < 1)
     return Error(Code::unreadable, fmt::format("a picture of {} x {} pixels is none", width, height));
-  if (width > kMostPixels / height)
+  if (width > kMaxPixels / height)
     return Error(Code::limit,
-                 fmt::format("a picture of {} x {} pixels; the limit is {} pixels", width, height, kMostPixels));
+                 fmt::format("a picture of {} x {} pixels; the limit is {} pixels", width, height, kMaxPixels));
   return Tensor::make(DType::u8, Shape{height, width, 3});
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures in files' bytes to rows of RGB. Bytes are hostile: nothing here crashes, and no picture above kMostPixels is
+// Pictures in files' bytes to rows of RGB. Bytes are hostile: nothing here crashes, and no picture above kMaxPixels is
 // made.
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace nnex {
 
-constexpr int64_t kMostPixels = int64_t{1} << 26;
+constexpr int64_t kMaxPixels = int64_t{1} << 26;
 
 /// Bytes that a decoder may take for itself, beside the picture: the more, the longer the file.
 constexpr int64_t decoder_memory(size_t file_bytes) {
-  constexpr int64_t kLeast = int64_t{16} << 20, kMost = int64_t{512} << 20, kForEach = 1024;
-  const int64_t n = static_cast<int64_t>(file_bytes < kMost ? file_bytes : kMost) * kForEach;
-  return n < kLeast ? kLeast : n < kMost ? n : kMost;
+  constexpr int64_t kMin = int64_t{16} << 20, kMax = int64_t{512} << 20, kForEach = 1024;
+  const int64_t n = static_cast<int64_t>(file_bytes < kMax ? file_bytes : kMax) * kForEach;
+  return n < kMin ? kMin : n < kMax ? n : kMax;
 }
 
 using Bytes = std::span<const uint8_t>;

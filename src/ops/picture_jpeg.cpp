@@ -17,7 +17,7 @@ namespace nnex {
 #ifdef NNEX_JPEG
 namespace {
 
-constexpr int kMostScans = 500;  // a small file can ask for many passes over a large picture
+constexpr int kMaxScans = 500;  // a small file can ask for many passes over a large picture
 
 struct Reader {
   jpeg_decompress_struct info = {};
@@ -41,7 +41,7 @@ void warned(j_common_ptr info, int level) {
   if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) failed(info);
 }
 void watch(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) ERREXIT(info, JERR_CANT_SUSPEND);
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans) ERREXIT(info, JERR_CANT_SUSPEND);
 }
 
 // Between setjmp and what may jump back stand no objects with destructors.

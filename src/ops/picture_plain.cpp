@@ -66,8 +66,8 @@ Result<BmpHeader> bmp_header(Bytes b) {
 uint8_t masked(uint32_t pixel, uint32_t mask) {
   if (mask == 0) return 0;
   const int shift = __builtin_ctz(mask);
-  const uint64_t most = mask >> shift, v = (pixel & mask) >> shift;
-  return static_cast<uint8_t>((v * 255 + most / 2) / most);
+  const uint64_t max = mask >> shift, v = (pixel & mask) >> shift;
+  return static_cast<uint8_t>((v * 255 + max / 2) / max);
 }
 
 /// Row y of the picture, counted from the top.
@@ -79,8 +79,8 @@ Status bmp_rows(Bytes b, const BmpHeader& h, Tensor& t) {
   const int64_t stride = (h.width * h.bits + 31) / 32 * 4;
   if (h.data > static_cast<int64_t>(b.size()) || (static_cast<int64_t>(b.size()) - h.data) / stride < h.height) {
     // The last row may lack its padding.
-    const int64_t least = stride * (h.height - 1) + (h.width * h.bits + 7) / 8;
-    if (static_cast<int64_t>(b.size()) - h.data < least) return broken_picture("BMP", "its pixels are cut off");
+    const int64_t min = stride * (h.height - 1) + (h.width * h.bits + 7) / 8;
+    if (static_cast<int64_t>(b.size()) - h.data < min) return broken_picture("BMP", "its pixels are cut off");
   }
   for (int64_t y = 0; y < h.height; ++y) {
     const size_t row = static_cast<size_t>(h.data + y * stride);
@@ -155,7 +155,7 @@ class PnmReader {
     }
     int64_t v = -1;
     for (; at_ < b_.size() && b_[at_] >= '0' && b_[at_] <= '9'; ++at_)
-      if (v < kMostPixels) v = (v < 0 ? 0 : v) * 10 + (b_[at_] - '0');
+      if (v < kMaxPixels) v = (v < 0 ? 0 : v) * 10 + (b_[at_] - '0');
     return v;
   }
   /// The next digit 0 or 1 of a text bitmap.
@@ -197,13 +197,13 @@ Result<Tensor> decode_pnm(Bytes bytes) {
   const int kind = bytes[1] - '0';
   const bool text = kind <= 3, color = kind % 3 == 0, bitmap = kind % 3 == 1;
   PnmReader r(bytes);
-  const int64_t width = r.number(), height = r.number(), most = bitmap ? 1 : r.number();
-  if (width < 1 || height < 1 || most < 1 || most > 65535) return broken_picture("PNM", "its header is wrong");
+  const int64_t width = r.number(), height = r.number(), max = bitmap ? 1 : r.number();
+  if (width < 1 || height < 1 || max < 1 || max > 65535) return broken_picture("PNM", "its header is wrong");
   NNEX_ASSIGN(Tensor t, picture_of(height, width));
   uint8_t* to = t.mutable_as<uint8_t>().data();
   if (!text) r.skip(1);
   const Bytes rest = r.rest();
-  const int64_t samples = width * height * (color ? 3 : 1), wide = most > 255 ? 2 : 1, row = (width + 7) / 8;
+  const int64_t samples = width * height * (color ? 3 : 1), wide = max > 255 ? 2 : 1, row = (width + 7) / 8;
   const int64_t needed = bitmap ? row * height : samples * wide;
   const int64_t found = static_cast<int64_t>(rest.size());
   if (found < (text ? samples : needed)) return broken_picture("PNM", "its pixels are cut off");
@@ -218,7 +218,7 @@ Result<Tensor> decode_pnm(Bytes bytes) {
                     : rest[static_cast<size_t>(i)];
     if (v < 0) return broken_picture("PNM", "its pixels are cut off");
     if (bitmap) v = 1 - v;  // 1 is black
-    const auto byte = static_cast<uint8_t>((std::min(v, most) * 255 + most / 2) / most);
+    const auto byte = static_cast<uint8_t>((std::min(v, max) * 255 + max / 2) / max);
     for (int k = color ? 2 : 0; k < 3; ++k) *to++ = byte;
   }
   return t;

@@ -9,6 +9,7 @@
 #include "ops/codecs.h"
 #include "ops/int_range.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -104,7 +105,7 @@ Status windows(Call& c, PoolBorder border, Begin begin, Each tap, End end) {
 
 /// What stands for a maximum of nothing.
 template <class T>
-T least_of(DType narrowed) {
+T min_of(DType narrowed) {
   using Limits = std::numeric_limits<T>;
   if constexpr (Limits::has_infinity)
     return -Limits::infinity();
@@ -131,14 +132,14 @@ struct MaxPool {
   template <class T>
   Status operator()(Call& c) const {
     const auto& a = c.attr<PoolAttrs>();
-    const T least = least_of<T>(c.narrowed);
+    const T min = min_of<T>(c.narrowed);
     const T* x = c.in<T>(0).data();
     const Shape& s = c.shape(0);
-    T best = least;
+    T best = min;
     int64_t at = -1;
     bool first = true;
     return windows(
-        c, a.border, [&](const auto&, const auto&) { best = least, at = -1, first = true; },
+        c, a.border, [&](const auto&, const auto&) { best = min, at = -1, first = true; },
         [&](const Tap& tap) {
           const T value = tap.offset < 0 ? T{} : x[tap.offset];
           if (first || value > best || (value != value && best == best))
@@ -220,7 +221,7 @@ constexpr auto kDivisor = field<&PoolAttrs::divisor>("divisor", "What a sum is d
 constexpr auto kChannelsLast =
     field<&PoolAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.");
 
-constexpr OpDef kPoolOps[] = {
+constexpr OpRow kPoolOps[] = {
     {.name = "max_pool",
      .summary = "The largest element of each window, and where it stands.",
      .source =
@@ -332,10 +333,8 @@ constexpr OpDef kPoolOps[] = {
                   "",
                   {{"border", "'ignore'"}}}}},
 };
-static_assert(sound(kPoolOps));
-
 }  // namespace
 
-std::span<const OpDef> pool_ops() { return kPoolOps; }
+std::span<const OpDef> pool_ops() { return stored<kPoolOps>(); }
 
 }  // namespace nnex

@@ -38,10 +38,10 @@ Status clamp_precision(PrecisionCall& c) {
   const Tensor *low = c.constant(1), *high = c.constant(2);
   if (!low || !high || low->count() != 1 || high->count() != 1)
     return c.error("both limits must be constant numbers to know the bits of the result");
-  constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+  constexpr int64_t kMax = (int64_t{1} << 31) - 1;
   const int64_t a = int_at(*low, 0), b = int_at(*high, 0);
-  if (a < -kMost || b > kMost || a >= b)
-    return c.error("the limits are {} and {}; needed the first below the second, both within {}", a, b, kMost);
+  if (a < -kMax || b > kMax || a >= b)
+    return c.error("the limits are {} and {}; needed the first below the second, both within {}", a, b, kMax);
   c.result(0, digits(static_cast<uint64_t>(std::max(std::abs(a), std::abs(b)) + 1)) + 1);
   return {};
 }

@@ -13,6 +13,7 @@
 #include "ops/infer_call.h"
 #include "ops/int_range.h"
 #include "ops/put.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -256,7 +257,7 @@ const Codec kOptionalDtype = {"optional_dtype", dtype_or_none, number_or_zero};
 
 constexpr Types kScales = kF | types(DType::i32, DType::f8e8m0);
 
-constexpr OpDef kQuantizeOps[] = {
+constexpr OpRow kQuantizeOps[] = {
     {
         .name = "quantize_linear",
         .summary = "x / scale to the nearest whole number, ties to even, plus zero, saturated.",
@@ -311,10 +312,8 @@ constexpr OpDef kQuantizeOps[] = {
         .spelled = {{onnx, "DynamicQuantizeLinear", {}, 11}},
     },
 };
-static_assert(sound(kQuantizeOps));
-
 }  // namespace
 
-std::span<const OpDef> quantize_ops() { return kQuantizeOps; }
+std::span<const OpDef> quantize_ops() { return stored<kQuantizeOps>(); }
 
 }  // namespace nnex

@@ -12,6 +12,7 @@
 #include "ops/infer_call.h"
 #include "ops/put.h"
 #include "ops/random_bits.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -133,7 +134,7 @@ Status run_multinomial(Call& c) {
 
 constexpr Port kShapePort = {.name = "shape", .type = kIndex, .by_value = true, .doc = "Extents of the result."};
 
-constexpr OpDef kRandomOps[] = {
+constexpr OpRow kRandomOps[] = {
     {
         .name = "random_uniform",
         .summary = "Numbers from [low, high), each equally likely.",
@@ -192,10 +193,8 @@ constexpr OpDef kRandomOps[] = {
         .pure = false,
     },
 };
-static_assert(sound(kRandomOps));
-
 }  // namespace
 
-std::span<const OpDef> random_ops() { return kRandomOps; }
+std::span<const OpDef> random_ops() { return stored<kRandomOps>(); }
 
 }  // namespace nnex

@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 
@@ -401,9 +402,9 @@ constexpr AttrType layer_fields(std::initializer_list<detail::FieldOf<A>> more =
 
 constexpr Types kLengths = kIndex;
 
-constexpr OpDef layer(std::string_view name, std::string_view summary, std::string_view source, const AttrType& attrs,
-                      InferFn infer, Reference reference, List<Spelling, 6> spelled) {
-  OpDef op;
+constexpr OpRow layer(std::string_view name, std::string_view summary, std::string_view source, const AttrType& attrs,
+                      InferFn infer, Reference reference, List<SpellingRow, 6> spelled) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kF},
                {"w", same_type_as("x")},
@@ -419,8 +420,8 @@ constexpr OpDef layer(std::string_view name, std::string_view summary, std::stri
   return op;
 }
 
-constexpr OpDef lstm_layer() {
-  OpDef op =
+constexpr OpRow lstm_layer() {
+  OpRow op =
       layer("lstm", "Long short-term memory over steps; gates i o f c.", "ONNX LSTM-22; WebNN lstm()",
             layer_fields<LstmAttrs>({field<&LstmAttrs::input_forget>("input_forget", "The forget gate is 1 - input.")}),
             [](InferCall& c) { return infer_layer(c, common(c.attr<LstmAttrs>()), 4, kLstmKinds, 6); },
@@ -435,9 +436,9 @@ constexpr OpDef lstm_layer() {
   return op;
 }
 
-constexpr OpDef cell(std::string_view name, std::string_view summary, const AttrType& attrs, InferFn infer,
+constexpr OpRow cell(std::string_view name, std::string_view summary, const AttrType& attrs, InferFn infer,
                      Reference reference, std::string_view webnn_name) {
-  OpDef op;
+  OpRow op;
   op.name = name, op.summary = summary, op.source = "WebNN";
   op.inputs = {{"x", kF},
                {"w", same_type_as("x")},
@@ -450,8 +451,8 @@ constexpr OpDef cell(std::string_view name, std::string_view summary, const Attr
   return op;
 }
 
-constexpr OpDef lstm_cell() {
-  OpDef op = cell(
+constexpr OpRow lstm_cell() {
+  OpRow op = cell(
       "lstm_cell", "One step of an lstm.",
       attrs_of<LstmCellAttrs>(
           {field<&LstmCellAttrs::activations>("activations", "Functions of gates; empty: the usual ones."),
@@ -468,7 +469,7 @@ constexpr OpDef lstm_cell() {
   return op;
 }
 
-constexpr OpDef kRecurrentOps[] = {
+constexpr OpRow kRecurrentOps[] = {
     layer("rnn", "h = f(W x + R h + b) over steps.", "ONNX RNN-22", layer_fields<RnnAttrs>(),
           [](InferCall& c) { return infer_layer(c, c.attr<RnnAttrs>(), 1, kRnnKinds, 0); },
           typed<float, double>([]<class T>(Call& c) -> Status {
@@ -498,10 +499,8 @@ constexpr OpDef kRecurrentOps[] = {
         "gruCell"),
     lstm_cell(),
 };
-static_assert(sound(kRecurrentOps));
-
 }  // namespace
 
-std::span<const OpDef> recurrent_ops() { return kRecurrentOps; }
+std::span<const OpDef> recurrent_ops() { return stored<kRecurrentOps>(); }
 
 }  // namespace nnex

@@ -11,6 +11,7 @@
 #include "ops/int_range.h"
 #include "ops/precision_call.h"
 #include "ops/reduction.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -318,27 +319,27 @@ constexpr AttrType kTruthReduceFields = attrs_of<TruthReduceAttrs>(
      field<&TruthReduceAttrs::to_end>("to_end", "The one axis listed, and every later one."),
      field<&TruthReduceAttrs::result>("result", "Element type of the answers, 0 and 1.")});
 
-constexpr Spelling in_nnef(std::string_view name) { return {nnef, name}; }
+constexpr SpellingRow in_nnef(std::string_view name) { return {nnef, name}; }
 /// ONNX since the opset that made `axes` an input.
-constexpr Spelling in_onnx(std::string_view name, int port_since) {
+constexpr SpellingRow in_onnx(std::string_view name, int port_since) {
   return {onnx,       name, {{"keepdims", "keepdims", &int_bool}, {"when_empty", "noop_with_empty_axes", &kNoop}},
           port_since, "",   {{"when_empty", "'all'"}}};
 }
 /// ONNX while `axes` was an attribute.
-constexpr Spelling in_old_onnx(std::string_view name) {
+constexpr SpellingRow in_old_onnx(std::string_view name) {
   return {onnx, name, {{"axes", "axes"}, {"keepdims", "keepdims", &int_bool}}, 1, "", {{"when_empty", "'all'"}}};
 }
-constexpr Spelling in_webnn(std::string_view name) {
+constexpr SpellingRow in_webnn(std::string_view name) {
   return {webnn, name, {{"axes", "axes"}, {"keepdims", "keepDimensions"}}, 1, "", {{"keepdims", "false"}}};
 }
-constexpr Spelling in_cvm(std::string_view name) {
+constexpr SpellingRow in_cvm(std::string_view name) {
   return {cvm, name, {{"axes", "axis"}}, 1, "", {{"keepdims", "false"}}};
 }
 
-constexpr OpDef reduce_row(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
-                           const AttrType& attrs, InferFn infer, Reference reference, List<Spelling, 6> spelled,
+constexpr OpRow reduce_row(std::string_view name, std::string_view summary, std::string_view source, Types allowed,
+                           const AttrType& attrs, InferFn infer, Reference reference, List<SpellingRow, 6> spelled,
                            std::string_view body = {}, PrecisionFn precision = nullptr) {
-  OpDef op;
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", allowed},
                {.name = "axes", .type = kIndex, .arity = Arity::optional, .by_value = true, .doc = "Absent: all."}};
@@ -352,21 +353,21 @@ constexpr OpDef reduce_row(std::string_view name, std::string_view summary, std:
   return op;
 }
 
-constexpr OpDef sum_like(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
-                         List<Spelling, 6> spelled, std::string_view body = {}, PrecisionFn precision = nullptr) {
+constexpr OpRow sum_like(std::string_view name, std::string_view summary, std::string_view source, Reference reference,
+                         List<SpellingRow, 6> spelled, std::string_view body = {}, PrecisionFn precision = nullptr) {
   return reduce_row(name, summary, source, kN, kReduceFields<ReduceAttrs>, infer_reduce<ReduceAttrs>, reference,
                     spelled, body, precision);
 }
 
-constexpr OpDef truth_reduce(std::string_view name, std::string_view summary, std::string_view source,
+constexpr OpRow truth_reduce(std::string_view name, std::string_view summary, std::string_view source,
                              Reference reference) {
-  OpDef op = reduce_row(name, summary, source, kL, kTruthReduceFields, infer_reduce<TruthReduceAttrs>, reference,
+  OpRow op = reduce_row(name, summary, source, kL, kTruthReduceFields, infer_reduce<TruthReduceAttrs>, reference,
                         {in_nnef(name)});
   op.outputs = {{"y", type_among(kB | kN, "result")}};
   return op;
 }
 
-constexpr OpDef kReduceOps[] = {
+constexpr OpRow kReduceOps[] = {
     sum_like("sum_reduce", "The sum over axes; 0 over nothing, integers wrap.",
              "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
              folding<Sum, float, double, int64_t, uint64_t, Dim>(),
@@ -431,10 +432,8 @@ constexpr OpDef kReduceOps[] = {
         .spelled = {{nnef, "moments"}},
     },
 };
-static_assert(sound(kReduceOps));
-
 }  // namespace
 
-std::span<const OpDef> reduce_ops() { return kReduceOps; }
+std::span<const OpDef> reduce_ops() { return stored<kReduceOps>(); }
 
 }  // namespace nnex

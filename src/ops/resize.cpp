@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 #include "ops/words.h"
 
 namespace nnex {
@@ -289,7 +290,7 @@ constexpr Codec kSpatialFactors = {"spatial_factors",
                                      return AttrValue(std::move(factors));
                                    }};
 
-constexpr OpDef kResizeOps[] = {
+constexpr OpRow kResizeOps[] = {
     {.name = "resize",
      .summary = "x resampled to other extents.",
      .source = "ONNX Resize-19, Upsample-9; NNEF 1.0.5 nearest_upsample, multilinear_upsample; WebNN resample2d(); "
@@ -346,10 +347,8 @@ constexpr OpDef kResizeOps[] = {
                   "",
                   {{"transform", "'asymmetric'"}, {"nearest_rounding", "'floor'"}}}}},
 };
-static_assert(sound(kResizeOps));
-
 }  // namespace
 
-std::span<const OpDef> resize_ops() { return kResizeOps; }
+std::span<const OpDef> resize_ops() { return stored<kResizeOps>(); }
 
 }  // namespace nnex

@@ -186,9 +186,9 @@ void weigh(const ResizeAttrs& a, ResizeTaps& y, int64_t o, double c, double stre
 }  // namespace
 
 std::pair<double, double> simplest_fraction(float scale) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   double low = (static_cast<double>(scale) + static_cast<double>(std::nextafter(scale, 0.0F))) / 2,
-         high = (static_cast<double>(scale) + static_cast<double>(std::nextafter(scale, kMost))) / 2;
+         high = (static_cast<double>(scale) + static_cast<double>(std::nextafter(scale, kMax))) / 2;
   // Terms of the continued fraction both ends share, then the smallest that lies between them.
   double p0 = 1, q0 = 0, p1 = 0, q1 = 1;  // p1 / q1 = the fraction before, p0 / q0 the one of the terms so far
   for (int step = 0; step < 40; ++step) {

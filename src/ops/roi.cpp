@@ -12,20 +12,21 @@
 #include "base/interrupt.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
 namespace {
 
-constexpr int64_t kMostCells = int64_t{1} << 30;    ///< On one axis.
-constexpr int64_t kMostSamples = int64_t{1} << 20;  ///< On one axis of one cell: more is no region anybody means.
+constexpr int64_t kMaxCells = int64_t{1} << 30;    ///< On one axis.
+constexpr int64_t kMaxSamples = int64_t{1} << 20;  ///< On one axis of one cell: more is no region anybody means.
 
 /// Whether the run shall stop; asked now and then.
 bool stops(int64_t cell) { return cell % 256 == 0 && Interrupt::wanted(); }
 
 Status infer_roi(InferCall& c, const Ints& output_size) {
   for (int64_t n : output_size)
-    if (n < 1 || n > kMostCells) return c.error("output_size has {}; needed 1 to {}", n, kMostCells);
+    if (n < 1 || n > kMaxCells) return c.error("output_size has {}; needed 1 to {}", n, kMaxCells);
   const auto spatial = static_cast<int64_t>(output_size.size());
   NNEX_TRY(need_rank(c, 0, spatial + 2));
   NNEX_TRY(need_rank(c, 1, 2));
@@ -61,8 +62,8 @@ Status check_regions(Call& c) {
 
 /// A double as an integer that arithmetic on extents cannot overflow; NaN is 0.
 int64_t whole(double x) {
-  constexpr double kMost = 1 << 30;
-  return x == x ? static_cast<int64_t>(std::clamp(x, -kMost, kMost)) : 0;
+  constexpr double kMax = 1 << 30;
+  return x == x ? static_cast<int64_t>(std::clamp(x, -kMax, kMax)) : 0;
 }
 
 // ---- avg_roi_pool, max_roi_pool ----
@@ -148,10 +149,10 @@ struct RoiPool {
 Status infer_roi_resample(InferCall& c) {
   const auto& a = c.attr<RoiResampleAttrs>();
   for (int64_t n : a.sampling)
-    if (n < 1 || n > kMostSamples) return c.error("sampling has {}; needed 1 to {}", n, kMostSamples);
+    if (n < 1 || n > kMaxSamples) return c.error("sampling has {}; needed 1 to {}", n, kMaxSamples);
   int64_t samples = 1;
   for (int64_t n : a.sampling)
-    if ((samples *= n) > kMostSamples) return c.error("a cell has more than {} samples", kMostSamples);
+    if ((samples *= n) > kMaxSamples) return c.error("a cell has more than {} samples", kMaxSamples);
   if (!a.sampling.empty() && a.sampling.size() != a.output_size.size())
     return c.error("sampling has {} numbers; output_size {}", a.sampling.size(), a.output_size.size());
   return infer_roi(c, a.output_size);
@@ -195,7 +196,7 @@ T linear(const T* x, const std::vector<Between>& at, const Ints& strides, size_t
   return low + (high - low) * static_cast<T>(b.weight);
 }
 
-enum class Over : uint8_t { one, mean, most };
+enum class Over : uint8_t { one, mean, max };
 
 /// `sampling` samples a cell on each axis, met as `over` says.
 template <Over over>
@@ -231,7 +232,7 @@ struct RoiResample {
                            a.output_size[i] * entry(a, i)),
                   s[static_cast<int64_t>(i) + 2]);
             const T value = linear(x, at, strides, 0);
-            if (over == Over::most)
+            if (over == Over::max)
               met = j == 0 || value > met || value != value ? value : met;
             else
               met += value;
@@ -250,8 +251,8 @@ struct RoiResample {
 Status infer_roi_align(InferCall& c) {
   const auto& a = c.attr<RoiAlignAttrs>();
   if (a.output_size.size() != 2) return c.error("output_size has {} numbers; needed 2", a.output_size.size());
-  if (a.sampling < 0 || a.sampling > kMostSamples)
-    return c.error("sampling is {}; needed 0 to {}", a.sampling, kMostSamples);
+  if (a.sampling < 0 || a.sampling > kMaxSamples)
+    return c.error("sampling is {}; needed 0 to {}", a.sampling, kMaxSamples);
   return infer_roi(c, a.output_size);
 }
 
@@ -294,9 +295,9 @@ struct RoiAlign {
         step[i] = extent / static_cast<double>(a.output_size[static_cast<size_t>(i)]);
         grid[i] = a.sampling > 0 ? a.sampling : std::max<int64_t>(whole(std::ceil(step[i])), 0);
       }
-      if (std::max(grid[0], grid[1]) > kMostSamples || grid[0] * grid[1] > kMostSamples)
+      if (std::max(grid[0], grid[1]) > kMaxSamples || grid[0] * grid[1] > kMaxSamples)
         return c.fault("region {} needs {} x {} samples a cell; at most {} are allowed", r, grid[0], grid[1],
-                       kMostSamples);
+                       kMaxSamples);
       T* y = c.out<T>(0).data() + r * channels * rows * columns;
       for (int64_t cell = 0; cell < rows * columns && !stops(cell); ++cell) {
         samples.clear();
@@ -344,7 +345,7 @@ constexpr auto kSampling =
     field<&RoiResampleAttrs::sampling>("sampling", "Samples of a cell on every spatial axis.", required);
 constexpr auto kTransform = field<&RoiResampleAttrs::transform>("transform", "Where samples stand in a region.");
 
-constexpr OpDef kRoiOps[] = {
+constexpr OpRow kRoiOps[] = {
     {.name = "avg_roi_pool",
      .summary = "The mean of each cell of each region.",
      .source = "NNEF 1.0.5 avg_roi_pool",
@@ -395,7 +396,7 @@ constexpr OpDef kRoiOps[] = {
      .outputs = {kY},
      .attrs = attrs_of<RoiResampleAttrs>({kResampledSize, kSampling, kTransform}),
      .infer = infer_roi_resample,
-     .reference = typed<float, double>(RoiResample<Over::most>{}),
+     .reference = typed<float, double>(RoiResample<Over::max>{}),
      .spelled = {{nnef, "max_roi_align", {{"sampling", "sampling_rate"}, {"transform", "resize_method"}}}}},
     {.name = "roi_align",
      .summary = "Each region sampled linearly without rounding; of a cell's samples the mean, or the largest weighted "
@@ -424,10 +425,8 @@ constexpr OpDef kRoiOps[] = {
                   "",
                   {{"transform", "'output_half_pixel'"}}}}},
 };
-static_assert(sound(kRoiOps));
-
 }  // namespace
 
-std::span<const OpDef> roi_ops() { return kRoiOps; }
+std::span<const OpDef> roi_ops() { return stored<kRoiOps>(); }
 
 }  // namespace nnex

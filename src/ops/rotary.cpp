@@ -6,6 +6,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -105,7 +106,7 @@ Status run_rotary(Call& c) {
   return {};
 }
 
-constexpr OpDef kRotaryOps[] = {
+constexpr OpRow kRotaryOps[] = {
     {.name = "rotary_embedding",
      .summary = "Pairs of numbers of each head turned by the angle of their position.",
      .source = "ONNX RotaryEmbedding-23",
@@ -131,10 +132,8 @@ constexpr OpDef kRotaryOps[] = {
            {{"interleaved", "interleaved", &int_bool}, {"rotary_dim", "rotary_embedding_dim"}, {"heads", "num_heads"}},
            23}}},
 };
-static_assert(sound(kRotaryOps));
-
 }  // namespace
 
-std::span<const OpDef> rotary_ops() { return kRotaryOps; }
+std::span<const OpDef> rotary_ops() { return stored<kRotaryOps>(); }
 
 }  // namespace nnex

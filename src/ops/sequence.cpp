@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 #include "tensor/stack.h"
 
 namespace nnex {
@@ -197,12 +198,12 @@ Status infer_split_to_sequence(InferCall& c) {
   return {};
 }
 
-constexpr int64_t kMostParts = int64_t{1} << 26;
+constexpr int64_t kMaxParts = int64_t{1} << 26;
 
 Result<Ints> part_sizes(const Call& c, int64_t extent) {
   const int64_t each = !c.has(1) ? 1 : c.shape(1).scalar() ? int_at(c.in(1), 0) : extent;
-  if (each > 0 && extent / each > kMostParts)
-    return Error(Code::limit, fmt::format("split_to_sequence: {} parts; the limit is {}", extent / each, kMostParts));
+  if (each > 0 && extent / each > kMaxParts)
+    return Error(Code::limit, fmt::format("split_to_sequence: {} parts; the limit is {}", extent / each, kMaxParts));
   if (!c.has(1)) return Ints(static_cast<size_t>(extent), 1);
   Ints sizes = ints_of(c.in(1));
   if (c.shape(1).scalar()) {
@@ -438,7 +439,7 @@ Status has_element(Call& c) {
 constexpr Types kPosition = types(DType::i32, DType::i64);
 constexpr Port kOptionalPosition = {.name = "position", .type = kPosition, .arity = Arity::optional};
 
-constexpr OpDef kSequenceOps[] = {
+constexpr OpRow kSequenceOps[] = {
     {.name = "sequence_construct",
      .summary = "Tensors as a sequence.",
      .source = "ONNX SequenceConstruct-11, SequenceEmpty-11",
@@ -535,10 +536,8 @@ constexpr OpDef kSequenceOps[] = {
      .reference = any(has_element),
      .spelled = {{onnx, "OptionalHasElement", {}, 15}}},
 };
-static_assert(sound(kSequenceOps));
-
 }  // namespace
 
-std::span<const OpDef> sequence_ops() { return kSequenceOps; }
+std::span<const OpDef> sequence_ops() { return stored<kSequenceOps>(); }
 
 }  // namespace nnex

@@ -11,6 +11,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -382,7 +383,7 @@ struct Range {
 
 constexpr AttrType kNoAttrs = {};
 
-constexpr OpDef kShapeOps[] = {
+constexpr OpRow kShapeOps[] = {
     {.name = "shape",
      .summary = "The extents of x from axis start to axis end.",
      .source = "ONNX Shape-15",
@@ -500,10 +501,8 @@ constexpr OpDef kShapeOps[] = {
      .reference = typed<float, double, int64_t>(Range{}),
      .spelled = {{onnx, "Range", {{"stash", "stash_type", &onnx_dtype}}}}},
 };
-static_assert(sound(kShapeOps));
-
 }  // namespace
 
-std::span<const OpDef> shape_ops() { return kShapeOps; }
+std::span<const OpDef> shape_ops() { return stored<kShapeOps>(); }
 
 }  // namespace nnex

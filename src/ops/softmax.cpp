@@ -8,6 +8,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/reduction.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -85,15 +86,15 @@ constexpr AttrType kSoftmaxFields = attrs_of<SoftmaxAttrs>({
     field<&SoftmaxAttrs::to_end>("to_end", "The one axis named, and every later one."),
 });
 
-constexpr Spelling in_onnx(std::string_view name) { return {onnx, name, {{"axes", "axis", &one_item_list}}, 13}; }
+constexpr SpellingRow in_onnx(std::string_view name) { return {onnx, name, {{"axes", "axis", &one_item_list}}, 13}; }
 /// Until opset 13 the sum ran over the axis and every later one.
-constexpr Spelling in_old_onnx(std::string_view name) {
+constexpr SpellingRow in_old_onnx(std::string_view name) {
   return {onnx, name, {{"axes", "axis", &one_item_list}}, 1, "", {{"axes", "[1]"}, {"to_end", "true"}}};
 }
 
-constexpr OpDef softmax_row(std::string_view name, std::string_view summary, std::string_view source,
-                            Reference reference, std::string_view body, List<Spelling, 6> spelled) {
-  OpDef op;
+constexpr OpRow softmax_row(std::string_view name, std::string_view summary, std::string_view source,
+                            Reference reference, std::string_view body, List<SpellingRow, 6> spelled) {
+  OpRow op;
   op.name = name, op.summary = summary, op.source = source;
   op.inputs = {{"x", kF}};
   op.outputs = {{"y", same_type_as("x")}};
@@ -105,7 +106,7 @@ constexpr OpDef softmax_row(std::string_view name, std::string_view summary, std
   return op;
 }
 
-constexpr OpDef kSoftmaxOps[] = {
+constexpr OpRow kSoftmaxOps[] = {
     softmax_row("softmax", "Exponentials over the given axes, divided by their sum.",
                 "NNEF 1.0.5 softmax; ONNX Softmax-13 (and 1, 11: to_end); WebNN softmax()",
                 typed<float, double>([]<class T>(Call& c) -> Status { return run_softmax<T>(c); }),
@@ -124,10 +125,8 @@ constexpr OpDef kSoftmaxOps[] = {
                 typed<float, double>([]<class T>(Call& c) -> Status { return run_hardmax<T>(c); }), {},
                 {in_onnx("Hardmax"), in_old_onnx("Hardmax")}),
 };
-static_assert(sound(kSoftmaxOps));
-
 }  // namespace
 
-std::span<const OpDef> softmax_ops() { return kSoftmaxOps; }
+std::span<const OpDef> softmax_ops() { return stored<kSoftmaxOps>(); }
 
 }  // namespace nnex

@@ -5,6 +5,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -62,26 +63,26 @@ struct Suppress {
     for (size_t i = 2; i < 5; ++i)
       if (c.has(i) && c.in(i).count() != 1)
         return c.fault("{} has {} numbers; needed one", c.op().inputs[i].name, c.in(i).count());
-    const int64_t most = c.has(2) ? std::clamp<int64_t>(int_at(c.in(2), 0), 0, n) : 0;
+    const int64_t max = c.has(2) ? std::clamp<int64_t>(int_at(c.in(2), 0), 0, n) : 0;
     const T overlap = c.has(3) ? static_cast<T>(real_at(c.in(3), 0)) : T{};
-    const double least = c.has(4) ? real_at(c.in(4), 0) : 0;
+    const double min = c.has(4) ? real_at(c.in(4), 0) : 0;
     std::vector<int64_t> chosen;
     std::vector<int64_t> order, kept;
     std::vector<Box<T>> boxes;
-    for (int64_t b = 0; b < batches && most > 0; ++b) {
+    for (int64_t b = 0; b < batches && max > 0; ++b) {
       boxes.clear();
       for (int64_t i = 0; i < n; ++i) boxes.emplace_back(c.in<T>(0).data() + (b * n + i) * 4, center);
       for (int64_t k = 0; k < classes; ++k) {
         const T* score = c.in<T>(1).data() + (b * classes + k) * n;
         order.clear(), kept.clear();
         for (int64_t i = 0; i < n; ++i)
-          if (!c.has(4) || static_cast<double>(score[i]) > least) order.push_back(i);
+          if (!c.has(4) || static_cast<double>(score[i]) > min) order.push_back(i);
         // NaN is no score: such boxes come last.
         std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) {
           return score[p] > score[q] || (score[p] == score[p] && score[q] != score[q]);
         });
         for (int64_t i : order) {
-          if (static_cast<int64_t>(kept.size()) == most) break;
+          if (static_cast<int64_t>(kept.size()) == max) break;
           const Box<T>& box = boxes[static_cast<size_t>(i)];
           if (std::any_of(kept.begin(), kept.end(),
                           [&](int64_t j) { return boxes[static_cast<size_t>(j)].covers(box, overlap); }))
@@ -97,7 +98,7 @@ struct Suppress {
   }
 };
 
-constexpr OpDef kSuppressOps[] = {
+constexpr OpRow kSuppressOps[] = {
     {.name = "non_max_suppression",
      .summary = "For every batch and class the boxes that no better box overlaps too much: rows [batch, class, box].",
      .source = "ONNX NonMaxSuppression-11",
@@ -122,10 +123,8 @@ constexpr OpDef kSuppressOps[] = {
      .reference = typed<float, double>(Suppress{}),
      .spelled = {{onnx, "NonMaxSuppression", {{"center", "center_point_box", &int_bool}}}}},
 };
-static_assert(sound(kSuppressOps));
-
 }  // namespace
 
-std::span<const OpDef> suppress_ops() { return kSuppressOps; }
+std::span<const OpDef> suppress_ops() { return stored<kSuppressOps>(); }
 
 }  // namespace nnex

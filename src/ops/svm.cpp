@@ -9,6 +9,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -92,12 +93,12 @@ struct Machine {
   Ints first;
 };
 
-constexpr int64_t kMostClasses = 1 << 15;
+constexpr int64_t kMaxClasses = 1 << 15;
 
 Status infer_classifier(InferCall& c) {
   const auto& a = c.attr<SvmClassifierAttrs>();
   const int64_t classes = a.labels.count();
-  if (classes < 1 || classes > kMostClasses) return c.error("{} labels", classes);
+  if (classes < 1 || classes > kMaxClasses) return c.error("{} labels", classes);
   int64_t vectors = 0;
   for (int64_t n : a.vectors_per_class) {
     if (n < 0 || n > static_cast<int64_t>(a.support_vectors.size()))
@@ -136,7 +137,7 @@ void couple(const Reals& r, size_t k, Reals& p) {
     p = {r[1], r[2]};
     return;
   }
-  constexpr int kMostRounds = 100;
+  constexpr int kMaxRounds = 100;
   Reals q(k * k), qp(k);
   for (size_t i = 0; i < k; ++i)
     for (size_t j = 0; j < k; ++j) {
@@ -145,7 +146,7 @@ void couple(const Reals& r, size_t k, Reals& p) {
       q[i * k + j] = -r[j * k + i] * r[i * k + j];
     }
   p.assign(k, 1.0 / static_cast<double>(k));
-  for (int round = 0; round < std::max<int>(kMostRounds, static_cast<int>(k)); ++round) {
+  for (int round = 0; round < std::max<int>(kMaxRounds, static_cast<int>(k)); ++round) {
     double all = 0, worst = 0;
     for (size_t i = 0; i < k; ++i) {
       qp[i] = 0;
@@ -190,14 +191,13 @@ void vote(const Machine& m, const Reals& kernels, Reals& scores, Ints& votes) {
 /// 1 / (1 + exp(a s + b)) of every pair, kept from 0 and 1, then coupled.
 void probabilities(const Machine& m, Reals& scores) {
   const auto k = static_cast<size_t>(m.classes);
-  constexpr double kLeast = 1e-7;
+  constexpr double kMin = 1e-7;
   Reals r(k * k);
   size_t pair = 0;
   for (size_t i = 0; i < k; ++i)
     for (size_t j = i + 1; j < k; ++j, ++pair) {
       const double v = m.a.prob_a[pair] * scores[pair] + m.a.prob_b[pair];
-      const double p =
-          std::clamp(v > 0 ? std::exp(-v) / (1 + std::exp(-v)) : 1 / (1 + std::exp(v)), kLeast, 1 - kLeast);
+      const double p = std::clamp(v > 0 ? std::exp(-v) / (1 + std::exp(-v)) : 1 / (1 + std::exp(v)), kMin, 1 - kMin);
       r[i * k + j] = p, r[j * k + i] = 1 - p;
     }
   couple(r, k, scores);
@@ -282,7 +282,7 @@ Status run_regressor(Call& c) {
   return {};
 }
 
-constexpr OpDef kSvmOps[] = {
+constexpr OpRow kSvmOps[] = {
     {.name = "svm_classifier",
      .summary =
          "The label most pairs of classes vote for, and the scores of the pairs or probabilities of the classes.",
@@ -334,10 +334,8 @@ constexpr OpDef kSvmOps[] = {
                   1,
                   "ai.onnx.ml"}}},
 };
-static_assert(sound(kSvmOps));
-
 }  // namespace
 
-std::span<const OpDef> svm_ops() { return kSvmOps; }
+std::span<const OpDef> svm_ops() { return stored<kSvmOps>(); }
 
 }  // namespace nnex

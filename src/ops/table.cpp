@@ -44,18 +44,6 @@ const Table& table() {
 
 }  // namespace
 
-int OpDef::input(std::string_view port) const {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].name == port) return static_cast<int>(i);
-  return -1;
-}
-
-int OpDef::output(std::string_view port) const {
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].name == port) return static_cast<int>(i);
-  return -1;
-}
-
 std::span<const OpDef* const> all_ops() { return table().ops; }
 
 const OpDef* find_op(std::string_view name) {

@@ -109,15 +109,19 @@ struct Preset {
 
 /// One name of the operator in one format. Fields and ports that have the same name on both sides need no Rename; an
 /// attribute of the file named like a parameter port becomes a constant at that port.
-struct Spelling {
+template <template <class, size_t> class Some>
+struct SpellingOf {
   Format format = {};
   std::string_view name = {};
-  List<Rename, 10> renames = {};
+  Some<Rename, 10> renames = {};
   int since = 1;                 ///< First opset with this form; the newest form not above the file's opset counts.
   std::string_view domain = {};  ///< "" (ai.onnx), "ai.onnx.ml", ...
-  List<Preset, 4> presets = {};
-  List<std::string_view, 10> ports = {};  ///< Our port for each of theirs, in their order; empty: the same order.
+  Some<Preset, 4> presets = {};
+  Some<std::string_view, 10> ports = {};  ///< Our port for each of theirs, in their order; empty: the same order.
 };
+using SpellingRow = SpellingOf<List>;
+using Spelling = SpellingOf<ListView>;
+static_assert(std::is_nothrow_default_constructible_v<SpellingRow>);  // g++ 12 fails in itself where it is asked later
 
 // ---- Reference kernels
 // ---------------------------------------------------------------------------------------------------
@@ -141,38 +145,53 @@ struct Reference {
 // ---- The entry
 // -----------------------------------------------------------------------------------------------------------
 
-struct OpDef {
+template <template <class, size_t> class Some>
+struct OpDefOf {
   std::string_view name = {};
   std::string_view summary = {};
   std::string_view source = {};
-  List<Port, 10> inputs = {};
-  List<Port, 4> outputs = {};
+  Some<Port, 10> inputs = {};
+  Some<Port, 4> outputs = {};
   List<std::string_view, 2> blocks = {};  ///< Sub-graphs a node of it owns, by name.
-  AttrType attrs = {};
+  AttrTypeOf<Some> attrs = {};
   InferFn infer = nullptr;
   PrecisionFn precision = nullptr;  ///< Bits of the outputs of integer networks (CVM).
   Reference reference = {};
   std::string_view body = {};  ///< NNEF text over simpler rows, for compound operators.
-  List<Spelling, 6> spelled = {};
+  Some<SpellingOf<Some>, 6> spelled = {};
   bool pure = true;          ///< False: random or stateful; never folded, never merged.
   bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
   bool view = false;         ///< Output 0 holds input 0's elements in the same order: no work, another shape.
 
-  int input(std::string_view port) const;  ///< Index of a port; -1 when there is none.
-  int output(std::string_view port) const;
+  int input(std::string_view port) const {
+    return index_of(inputs, port);
+  }  ///< Index of a port; -1 when there is none.
+  int output(std::string_view port) const { return index_of(outputs, port); }
+
+ private:
+  template <class Ports>
+  static int index_of(const Ports& ports, std::string_view name) {
+    for (size_t i = 0; i < ports.size(); ++i)
+      if (ports[i].name == name) return static_cast<int>(i);
+    return -1;
+  }
 };
+/// A row as a family writes it, and as the program holds it: in lists of fixed capacity, and without their empty
+/// places.
+using OpRow = OpDefOf<List>;
+using OpDef = OpDefOf<ListView>;
 
 /// What a table must keep: names are words, ports and fields exist where a spelling names them, no name twice.
-constexpr bool sound(std::span<const OpDef> ops) {
-  auto names_port = [](const OpDef& op, std::string_view name) {
+constexpr bool sound(std::span<const OpRow> ops) {
+  auto names_port = [](const OpRow& op, std::string_view name) {
     for (const Port& p : op.inputs)
       if (p.name == name) return true;
     return false;
   };
-  auto names_field = [](const OpDef& op, std::string_view name) { return op.attrs.find(name) != nullptr; };
-  for (const OpDef& op : ops) {
+  auto names_field = [](const OpRow& op, std::string_view name) { return op.attrs.find(name) != nullptr; };
+  for (const OpRow& op : ops) {
     if (op.name.empty() || op.summary.empty() || !(op.infer || !op.blocks.empty())) return false;
-    for (const Spelling& s : op.spelled) {
+    for (const SpellingRow& s : op.spelled) {
       for (const Rename& r : s.renames)
         if (!names_port(op, r.ours) && !names_field(op, r.ours)) return false;
       for (const Preset& p : s.presets)

@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -92,18 +93,18 @@ Status run_split(Call& c) {
   const auto& a = c.attr<StringSplitAttrs>();
   const auto x = c.in<std::string>(0);
   std::vector<std::vector<std::string_view>> all;
-  size_t most = 0;
+  size_t max = 0;
   for (const std::string& text : x) {
     all.push_back(parts_of(text, a.delimiter, a.limit.value_or(INT64_MAX)));
-    most = std::max(most, all.back().size());
+    max = std::max(max, all.back().size());
   }
   if (c.wants(0)) {
     Ints extents(c.shape(0).begin(), c.shape(0).end());
-    extents.push_back(static_cast<int64_t>(most));
+    extents.push_back(static_cast<int64_t>(max));
     NNEX_ASSIGN(Tensor * y, c.make(0, DType::str, Shape(extents)));
     const auto out = y->mutable_as<std::string>();
     for (size_t i = 0; i < all.size(); ++i)
-      for (size_t k = 0; k < most; ++k) out[i * most + k] = k < all[i].size() ? std::string(all[i][k]) : std::string();
+      for (size_t k = 0; k < max; ++k) out[i * max + k] = k < all[i].size() ? std::string(all[i][k]) : std::string();
   }
   if (c.wants(1)) {
     NNEX_ASSIGN(Tensor * n, c.make(1, DType::i64, c.shape(0)));
@@ -162,7 +163,7 @@ Status run_normalizer(Call& c) {
   return {};
 }
 
-constexpr OpDef kTextOps[] = {
+constexpr OpRow kTextOps[] = {
     {.name = "string_concat",
      .summary = "Each text of x with that of y behind it.",
      .source = "ONNX StringConcat-20",
@@ -200,10 +201,8 @@ constexpr OpDef kTextOps[] = {
                   {{"case", "case_change_action", &lower_case}, {"case_sensitive", "is_case_sensitive", &int_bool}},
                   10}}},
 };
-static_assert(sound(kTextOps));
-
 }  // namespace
 
-std::span<const OpDef> text_ops() { return kTextOps; }
+std::span<const OpDef> text_ops() { return stored<kTextOps>(); }
 
 }  // namespace nnex

@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -67,7 +68,7 @@ int64_t columns_of(const TfIdfAttrs& a) {
   return a.gram_columns.empty() ? 0 : *std::max_element(a.gram_columns.begin(), a.gram_columns.end()) + 1;
 }
 
-constexpr int64_t kMostColumns = int64_t{1} << 31;
+constexpr int64_t kMaxColumns = int64_t{1} << 31;
 
 /// What must hold of the lists; the text of the fault.
 Status check(const InferCall& c, const TfIdfAttrs& a) {
@@ -90,7 +91,7 @@ Status check(const InferCall& c, const TfIdfAttrs& a) {
   if (!a.weights.empty() && a.weights.size() != a.gram_columns.size())
     return c.error("{} n-grams; {} weights", grams, a.weights.size());
   for (int64_t column : a.gram_columns)
-    if (column < 0 || column >= kMostColumns) return c.error("an n-gram counts in column {}", column);
+    if (column < 0 || column >= kMaxColumns) return c.error("an n-gram counts in column {}", column);
   return {};
 }
 
@@ -169,7 +170,7 @@ Status run_tf_idf(Call& c) {
   return {};
 }
 
-constexpr OpDef kTfIdfOps[] = {
+constexpr OpRow kTfIdfOps[] = {
     {.name = "tf_idf_vectorizer",
      .summary = "How often the n-grams of a pool occur in each row, perhaps weighed.",
      .source = "ONNX TfIdfVectorizer-9",
@@ -197,10 +198,8 @@ constexpr OpDef kTfIdfOps[] = {
                    {"gram_columns", "ngram_indexes"}},
                   9}}},
 };
-static_assert(sound(kTfIdfOps));
-
 }  // namespace
 
-std::span<const OpDef> tf_idf_ops() { return kTfIdfOps; }
+std::span<const OpDef> tf_idf_ops() { return stored<kTfIdfOps>(); }
 
 }  // namespace nnex

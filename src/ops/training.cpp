@@ -9,6 +9,7 @@
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/random_bits.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -155,7 +156,7 @@ constexpr AttrType kLossFields =
     attrs_of<LossAttrs>({field<&LossAttrs::reduction>("reduction", "What becomes of the losses of all items."),
                          field<&LossAttrs::ignore>("ignore", "Items with this target do not count.")});
 
-constexpr OpDef kTrainingOps[] = {
+constexpr OpRow kTrainingOps[] = {
     {
         .name = "dropout",
         .summary = "x; in training with a part of its elements 0 and the rest grown.",
@@ -204,10 +205,8 @@ constexpr OpDef kTrainingOps[] = {
         .spelled = {{onnx, "Gradient", {}, 1, "ai.onnx.preview.training"}},
     },
 };
-static_assert(sound(kTrainingOps));
-
 }  // namespace
 
-std::span<const OpDef> training_ops() { return kTrainingOps; }
+std::span<const OpDef> training_ops() { return stored<kTrainingOps>(); }
 
 }  // namespace nnex

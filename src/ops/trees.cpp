@@ -7,6 +7,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/stored.h"
 
 namespace nnex {
 namespace {
@@ -228,7 +229,7 @@ Status run_trees(Call& c) {
   return {};
 }
 
-constexpr OpDef kTreeOps[] = {
+constexpr OpRow kTreeOps[] = {
     {.name = "tree_ensemble",
      .summary = "The aggregate of the leaves that decision trees lead each row of features to.",
      .source = "ONNX ai.onnx.ml TreeEnsemble-5; older forms become it",
@@ -257,10 +258,8 @@ constexpr OpDef kTreeOps[] = {
      .infer = infer_trees,
      .reference = any(run_trees)},
 };
-static_assert(sound(kTreeOps));
-
 }  // namespace
 
-std::span<const OpDef> tree_ops() { return kTreeOps; }
+std::span<const OpDef> tree_ops() { return stored<kTreeOps>(); }
 
 }  // namespace nnex

@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "ops/codecs.h"
 #include "ops/pool.h"
+#include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
@@ -17,13 +18,13 @@ Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, std::
   const int64_t size = a.size[i], stride = entry(a.stride, i, 1), dilation = entry(a.dilation, i, 1);
   const int64_t more = entry(a.output_padding, i, 0);
   auto [before, after] = pads_of(a, i);
-  constexpr int64_t kMost = int64_t{1} << 40;  // beyond this sizes are nonsense, and would overflow
+  constexpr int64_t kMax = int64_t{1} << 40;  // beyond this sizes are nonsense, and would overflow
   for (int64_t n : {size, stride, dilation})
-    if (n < 1 || n > kMost)
+    if (n < 1 || n > kMax)
       return Error(Code::invalid_model,
                    fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
   for (int64_t n : {before, after, more, asked.value_or(0), x})
-    if (n < -kMost || n > kMost) return Error(Code::invalid_model, fmt::format("{} is out of range", n));
+    if (n < -kMax || n > kMax) return Error(Code::invalid_model, fmt::format("{} is out of range", n));
   auto span = checked_mul(size - 1, dilation), steps = checked_mul(std::max<int64_t>(x - 1, 0), stride);
   if (!span || !steps || *span > INT64_MAX / 4 || *steps > INT64_MAX / 4)
     return Error(Code::invalid_model, "the dilated window is too long");
@@ -268,7 +269,7 @@ constexpr auto kIndexAs = field<&PoolAttrs::index_as>("index_as", "What an index
 constexpr auto kOutputShape =
     field<&PoolAttrs::output_shape>("output_shape", "Extents of the result; empty: what the windows need.");
 
-constexpr OpDef kUnpoolOps[] = {
+constexpr OpRow kUnpoolOps[] = {
     {.name = "debox",
      .summary = "Every element spread over its window, sums where windows meet: the reverse of box.",
      .source = "NNEF 1.0.5 debox",
@@ -314,10 +315,8 @@ constexpr OpDef kUnpoolOps[] = {
                   "",
                   {{"index_as", "'tensor'"}, {"collide", "'last'"}}}}},
 };
-static_assert(sound(kUnpoolOps));
-
 }  // namespace
 
-std::span<const OpDef> unpool_ops() { return kUnpoolOps; }
+std::span<const OpDef> unpool_ops() { return stored<kUnpoolOps>(); }
 
 }  // namespace nnex

@@ -20,7 +20,7 @@ namespace {
 /// What stands between q, k, v and the result y: of four axes each, or of three, one head then.
 struct Sentence {
   ValueId q, k, v, y;
-  ValueId k_turned;          ///< [batch, heads, depth, keys], instead of k where nobody has it the other way round.
+  ValueId k_transposed;      ///< [batch, heads, depth, keys], instead of k where nobody has it the other way round.
   ValueId mask;              ///< Numbers that are added, or truths; perhaps none.
   bool shows_false = false;  ///< The mask is true where scores are hidden.
   std::optional<double> hidden;
@@ -53,7 +53,7 @@ class AttentionFinder {
 
   /// The node that makes v for one reader only when it is this operator.
   const Node* only_made_by(ValueId v, std::string_view op) const {
-    const Node* n = v.valid() && graph_.read_once(v) ? graph_.maker(v) : nullptr;
+    const Node* n = v.valid() && graph_.read_once(v) ? graph_.producer(v) : nullptr;
     return n && n->op->name == op ? n : nullptr;
   }
 
@@ -148,14 +148,14 @@ class AttentionFinder {
     if (turn && graph_.attrs<TransposeAttrs>(*turn).axes == swapped)
       s.k = graph_.read_once(right) ? unscaled(s, turn->in[0]) : turn->in[0];
     else
-      s.k_turned = right;
+      s.k_transposed = right;
     // Turning the keys for one query costs more than the product.
     return s.k.valid() || (turn && graph_.attrs<TransposeAttrs>(*turn).axes == Ints{0, 2, 3, 1});
   }
 
   /// Batches and heads are the same everywhere: nothing broadcasts.
   bool same_heads(const Sentence& s) const {
-    const Dims &q = *dims(s.q), &k = *dims(s.k.valid() ? s.k : s.k_turned), &v = *dims(s.v);
+    const Dims &q = *dims(s.q), &k = *dims(s.k.valid() ? s.k : s.k_transposed), &v = *dims(s.v);
     const size_t rows = rank_ - 2, keys = s.k.valid() ? rows : rows + 1;
     for (size_t i = 0; i < rows; ++i)
       if (!(q[i] == k[i]) || !(q[i] == v[i])) return false;
@@ -207,7 +207,7 @@ class AttentionFinder {
       put(id, Builder(graph_, id)("attention", operands(s.q, s.k, s.v, one_head(id, s.mask)), a));
       return;
     }
-    const auto q = flat(s.q), k = s.k.valid() ? flat(s.k) : flat(s.k_turned, {0, 2, 3, 1}), v = flat(s.v);
+    const auto q = flat(s.q), k = s.k.valid() ? flat(s.k) : flat(s.k_transposed, {0, 2, 3, 1}), v = flat(s.v);
     const NodeId reshape = q && k && v ? flat_reader(s.y) : NodeId{};
     if (reshape.valid()) {
       a.q_heads = q->heads, a.kv_heads = k->heads;
@@ -218,7 +218,7 @@ class AttentionFinder {
     if (!keys.valid()) {  // k_turned = transpose(x, [0, 2, 3, 1])
       TransposeAttrs axes;
       axes.axes = {0, 2, 1, 3};
-      keys = Builder(graph_, id)("transpose", {graph_.maker(s.k_turned)->in[0]}, axes);
+      keys = Builder(graph_, id)("transpose", {graph_.producer(s.k_transposed)->in[0]}, axes);
     }
     put(id, Builder(graph_, id)("attention", operands(s.q, keys, s.v, s.mask), a));
   }

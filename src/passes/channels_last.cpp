@@ -111,33 +111,34 @@ class Layout {
   }
   /// The permutation v comes out of, if a transpose made it.
   std::optional<Perm> perm_of(ValueId v) const {
-    const Node* maker = v.valid() ? graph_.maker(v) : nullptr;
-    return maker ? perm_of(*maker) : std::nullopt;
+    const Node* producer = v.valid() ? graph_.producer(v) : nullptr;
+    return producer ? perm_of(*producer) : std::nullopt;
   }
 
   /// The same, unless what is turned is constant: that will be folded where it stands.
   std::optional<Perm> perm_to_move(ValueId v) const {
     const auto p = perm_of(v);
-    return p && !graph_[graph_.maker(v)->in[0]].is_constant() ? p : std::nullopt;
+    return p && !graph_[graph_.producer(v)->in[0]].is_constant() ? p : std::nullopt;
   }
 
   /// v through p. A node of one scale that turns v to or from bytes for this reader alone comes after the transpose.
   ValueId transposed(NodeId before, ValueId v, const Perm& p) {
-    const Node* maker = graph_.maker(v);
-    if (maker && (maker->op->name == "dequantize_linear" || maker->op->name == "quantize_linear") &&
-        graph_.read_once(v) && graph_[maker->in[0]].type.dims && !graph_[maker->in[0]].is_constant() &&
-        std::all_of(maker->in.begin() + 1, maker->in.end(),
+    const Node* producer = graph_.producer(v);
+    if (producer && (producer->op->name == "dequantize_linear" || producer->op->name == "quantize_linear") &&
+        graph_.read_once(v) && graph_[producer->in[0]].type.dims && !graph_[producer->in[0]].is_constant() &&
+        std::all_of(producer->in.begin() + 1, producer->in.end(),
                     [&](ValueId n) { return !n.valid() || (graph_[n].type.dims && graph_[n].type.dims->empty()); })) {
-      std::vector<ValueId> in = maker->in;
+      std::vector<ValueId> in = producer->in;
       in[0] = transposed(before, in[0], p);
-      const NodeId node = graph_.insert_node(before, *maker->op, std::move(in), 1, maker->attrs, {}, maker->where);
+      const NodeId node =
+          graph_.insert_node(before, *producer->op, std::move(in), 1, producer->attrs, {}, producer->where);
       graph_.set_type(graph_[node].out[0], permuted(graph_[v].type, p));
       return graph_[node].out[0];
     }
     if (auto q = perm_of(v)) {  // two become one, or none
       Perm both;
       for (int64_t axis : p) both.push_back((*q)[static_cast<size_t>(axis)]);
-      const ValueId source = graph_.maker(v)->in[0];
+      const ValueId source = graph_.producer(v)->in[0];
       if (identity(both)) return source;
       return plain_transpose(before, source, both);
     }
@@ -192,11 +193,11 @@ class Layout {
 
   /// Constant, or constant bytes under a scale, perhaps turned.
   bool fixed(ValueId v) const {
-    const Node* maker = graph_.maker(v);
+    const Node* producer = graph_.producer(v);
     if (graph_[v].is_constant()) return true;
-    if (!maker || (maker->op->name != "dequantize_linear" && maker->op->name != "cast")) return false;
-    const Node* turn = made_by(graph_, maker->in[0], "transpose");
-    return graph_[turn ? turn->in[0] : maker->in[0]].is_constant();
+    if (!producer || (producer->op->name != "dequantize_linear" && producer->op->name != "cast")) return false;
+    const Node* turn = made_by(graph_, producer->in[0], "transpose");
+    return graph_[turn ? turn->in[0] : producer->in[0]].is_constant();
   }
 
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.
@@ -238,7 +239,7 @@ class Layout {
     return name == "conv" || name == "conv_integer" || name == "qlinear_conv" || name == "deconv" ||
            name == "max_pool" || name == "box";
   }
-  bool is_turned(ValueId v) const {
+  bool is_transposed(ValueId v) const {
     const auto p = perm_of(v);
     return p && *p == inverse(to_last(p->size()));
   }
@@ -277,7 +278,7 @@ class Layout {
   bool stays(NodeId id) const {
     const Node& node = graph_[id];
     const ValueId x = node.in[0];
-    if (!is_depthwise(node) || is_turned(x)) return false;
+    if (!is_depthwise(node) || is_transposed(x)) return false;
     const auto& uses = graph_[x].uses;
     for (size_t i = 0; i < std::min(uses.size(), kNear); ++i) {
       const Use& use = uses[i];
@@ -338,7 +339,7 @@ class Layout {
     const Dims& dims = *def.type.dims;
     if (dims.empty()) return v;
     if (auto q = perm_of(v)) {
-      if (*q == p) return graph_.maker(v)->in[0];
+      if (*q == p) return graph_.producer(v)->in[0];
       return std::nullopt;
     }
     if (!def.constant.tensor() || dims.size() > p.size()) return std::nullopt;
@@ -381,7 +382,7 @@ class Layout {
 
   /// The node's attributes with another value of one of them.
   std::shared_ptr<const void> with(NodeId id, std::string_view field, const AttrValue& value) const {
-    const AttrType& type = graph_[id].op->attrs;
+    const auto& type = graph_[id].op->attrs;
     std::shared_ptr<void> copy = type.copy(graph_[id].attrs.get());
     const bool fits = type.find(field)->set(copy.get(), value);
     NNEX_ASSERT(fits);
@@ -397,7 +398,7 @@ class Layout {
     for (size_t i = 1; i < node.in.size(); ++i)
       if (node.in[i].valid() && (!graph_[node.in[i]].type.dims || graph_[node.in[i]].type.dims->size() > 1)) return;
     std::vector<ValueId> in = node.in;
-    in[0] = graph_.maker(in[0])->in[0];
+    in[0] = graph_.producer(in[0])->in[0];
     // An optional statistic of one axis stays as it is.
     std::vector<Perm> perms;
     for (ValueId v : node.out) {
@@ -425,7 +426,7 @@ class Layout {
 
   void pass_reduce(NodeId id, const Perm& p) {
     const Node& node = graph_[id];
-    const AttrType& type = node.op->attrs;
+    const auto& type = node.op->attrs;
     if (node.in.size() < 2 || !node.in[1].valid() || std::get<bool>(type.find("to_end")->get(node.attrs.get()))) return;
     auto axes = constant_ints(node, 1);
     if (!axes || axes->empty()) return;
@@ -445,7 +446,7 @@ class Layout {
         if (!goes[static_cast<size_t>(axis)]) kept.push_back(rank_of[static_cast<size_t>(axis)]);
     }
     Builder b(graph_, id);
-    rebuild(id, {graph_.maker(node.in[0])->in[0], b.ints(*axes)}, graph_[id].attrs, {kept});
+    rebuild(id, {graph_.producer(node.in[0])->in[0], b.ints(*axes)}, graph_[id].attrs, {kept});
   }
 
   void pass_softmax(NodeId id, const Perm& p) {
@@ -454,7 +455,7 @@ class Layout {
     SoftmaxAttrs to = a;
     for (int64_t& axis : to.axes)
       axis = p[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(p.size()) : axis)];
-    rebuild(id, {graph_.maker(graph_[id].in[0])->in[0]}, std::make_shared<SoftmaxAttrs>(std::move(to)), {p});
+    rebuild(id, {graph_.producer(graph_[id].in[0])->in[0]}, std::make_shared<SoftmaxAttrs>(std::move(to)), {p});
   }
 
   /// The axes a by-value list names (absent: the first n), as axes of the source.
@@ -477,7 +478,7 @@ class Layout {
     if (!axes) return;
     std::vector<ValueId> in = node.in;
     in.resize(4);
-    in[0] = graph_.maker(in[0])->in[0];
+    in[0] = graph_.producer(in[0])->in[0];
     in[3] = Builder(graph_, id).ints(*axes);
     rebuild(id, std::move(in), graph_[id].attrs, {p});
   }
@@ -490,7 +491,7 @@ class Layout {
     if (!axes) return;
     std::vector<ValueId> in = node.in;
     in.resize(std::max<size_t>(in.size(), 4));
-    in[0] = graph_.maker(in[0])->in[0];
+    in[0] = graph_.producer(in[0])->in[0];
     in[3] = Builder(graph_, id).ints(*axes);
     rebuild(id, std::move(in), graph_[id].attrs, {p});
   }
@@ -500,7 +501,7 @@ class Layout {
     if (sizes.size() != p.size()) return;
     Ints to(p.size());
     for (size_t i = 0; i < p.size(); ++i) to[static_cast<size_t>(p[i])] = sizes[i];
-    rebuild(id, {graph_.maker(graph_[id].in[0])->in[0]}, with(id, "size", AttrValue(to)), {p});
+    rebuild(id, {graph_.producer(graph_[id].in[0])->in[0]}, with(id, "size", AttrValue(to)), {p});
   }
 
   ir::Graph& graph_;

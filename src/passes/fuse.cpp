@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/chain.h"
-#include "kernels/nodes/pointwise.h"
+#include "kernels/elementwise/chain.h"
+#include "kernels/elementwise/pointwise.h"
 #include "ops/window.h"
 #include "passes/passes.h"
 #include "passes/region.h"
@@ -85,8 +85,8 @@ int joins(const ir::Graph& graph, const std::set<NodeId>& chain) {
   int n = 0;
   for (NodeId id : chain) {
     const Node& node = graph[id];
-    n += binary_of(*node.op, node.attrs.get()) && chain.count(graph[node.in[0]].maker) &&
-         chain.count(graph[node.in[1]].maker);
+    n += binary_of(*node.op, node.attrs.get()) && chain.count(graph[node.in[0]].producer) &&
+         chain.count(graph[node.in[1]].producer);
   }
   return n;
 }
@@ -95,7 +95,7 @@ size_t outer_values(const ir::Graph& graph, const std::set<NodeId>& chain) {
   std::set<ValueId> outer;
   for (NodeId id : chain)
     for (ValueId v : graph[id].in)
-      if (v.valid() && !chain.count(graph[v].maker)) outer.insert(v);
+      if (v.valid() && !chain.count(graph[v].producer)) outer.insert(v);
   return outer.size();
 }
 
@@ -103,9 +103,9 @@ size_t outer_values(const ir::Graph& graph, const std::set<NodeId>& chain) {
 std::set<NodeId> chain_region(const ir::Graph& graph, NodeId last) {
   std::set<NodeId> in_chain = {last};
   const auto fits = [&](ValueId v) {
-    const NodeId maker = graph[v].maker;
-    if (!maker.valid() || in_chain.count(maker) || !(graph[maker].parent == graph[last].parent)) return false;
-    if (!is_unary(graph, maker) && !is_binary(graph, maker)) return false;
+    const NodeId producer = graph[v].producer;
+    if (!producer.valid() || in_chain.count(producer) || !(graph[producer].parent == graph[last].parent)) return false;
+    if (!is_unary(graph, producer) && !is_binary(graph, producer)) return false;
     if (!same_extents(graph, v, graph[last].out[0])) return false;
     return std::all_of(graph[v].uses.begin(), graph[v].uses.end(),
                        [&](const Use& u) { return u.node.valid() && in_chain.count(u.node); });
@@ -117,8 +117,8 @@ std::set<NodeId> chain_region(const ir::Graph& graph, NodeId last) {
       for (ValueId v : graph[n].in) {
         if (!v.valid() || !fits(v)) continue;
         std::set<NodeId> more = in_chain;
-        more.insert(graph[v].maker);
-        if (more.size() > Chain::kMostSteps || outer_values(graph, more) > Chain::kMostInputs ||
+        more.insert(graph[v].producer);
+        if (more.size() > Chain::kMaxSteps || outer_values(graph, more) > Chain::kMaxInputs ||
             joins(graph, more) >= Chain::kTiles)
           continue;
         in_chain = std::move(more);

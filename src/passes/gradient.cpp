@@ -179,7 +179,7 @@ Status Differentiation::check_order() const {
 
 Status Differentiation::infer_new(ValueId v) {
   types_.grow();
-  return types_.node(graph_[v].maker);
+  return types_.node(graph_[v].producer);
 }
 
 /// Writes what is known of the values made so far into the graph.
@@ -374,8 +374,8 @@ Status Differentiation::through_body(NodeId id) {
         for (ValueId o : graph_[made].out)
           if (o.valid()) depends_.insert(o.n);
   }
-  const ValueId result = graph_[graph_[reader].maker].in[0];
-  graph_.erase(graph_[reader].maker);
+  const ValueId result = graph_[graph_[reader].producer].in[0];
+  graph_.erase(graph_[reader].producer);
   d_[result.n] = g.value;
   return backward(inner);
 }
@@ -430,14 +430,13 @@ Status Differentiation::run() {
 /// reverse through the nodes between them. Needs inferred types. Errors: operators without a derivative, all named;
 /// names that nothing has; limit. Returns how many nodes went.
 Result<int> differentiate(ir::Graph& graph) {
-  constexpr int kMostGradients = 1000;
-  constexpr size_t kMostNodes = 4'000'000;
+  constexpr int kMaxGradients = 1000;
+  constexpr size_t kMaxNodes = 4'000'000;
   int count = 0;
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || graph[id].op->name != "gradient") continue;
-    if (count++ == kMostGradients || graph.node_count() > kMostNodes)
-      return Error(Code::limit,
-                   fmt::format("more than {} gradients, or {} nodes with them", kMostGradients, kMostNodes))
+    if (count++ == kMaxGradients || graph.node_count() > kMaxNodes)
+      return Error(Code::limit, fmt::format("more than {} gradients, or {} nodes with them", kMaxGradients, kMaxNodes))
           .at(graph.place_of(id));
     NNEX_TRY(Differentiation(graph, id).run());
   }

@@ -8,7 +8,7 @@
 namespace nnex {
 namespace {
 
-constexpr size_t kMostNodes = 250'000;
+constexpr size_t kMaxNodes = 250'000;
 
 /// The function a call came from, and the call that one came from: an entry of a list, its caller's index, or -1.
 struct Origin {
@@ -54,8 +54,8 @@ Result<int> inline_functions(ir::Graph& graph) {
     for (uint32_t n = before; n < graph.node_count(); ++n)
       if (graph[NodeId{n}].op == &call_op() && !graph[NodeId{n}].erased)
         calls.push_back({NodeId{n}, static_cast<int>(origins.size()) - 1});
-    if (graph.node_count() - own > kMostNodes)
-      return Error(Code::limit, fmt::format("inlined functions make more than {} nodes", kMostNodes));
+    if (graph.node_count() - own > kMaxNodes)
+      return Error(Code::limit, fmt::format("inlined functions make more than {} nodes", kMaxNodes));
   }
   return static_cast<int>(calls.size());
 }

@@ -31,11 +31,11 @@ bool fits_int32(const Tensor& t) {
 /// results of folding those casts it keeps its name.
 ///     y = cast(w, i32)   ->   w
 Status widen_constants(ir::Graph& graph) {
-  constexpr int64_t kMost = int64_t{1} << 24;
+  constexpr int64_t kMax = int64_t{1} << 24;
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
     const Tensor* t = v.constant.tensor();
-    if (!t || !is_int(t->dtype()) || t->dtype() == DType::i32 || t->count() > kMost || v.uses.empty()) continue;
+    if (!t || !is_int(t->dtype()) || t->dtype() == DType::i32 || t->count() > kMax || v.uses.empty()) continue;
     const bool cast = std::all_of(v.uses.begin(), v.uses.end(), [&](const Use& u) {
       return u.node.valid() && graph[u.node].op->name == "cast" && graph[graph[u.node].out[0]].type.dtype == DType::i32;
     });

@@ -9,7 +9,7 @@
 
 #include "graph/infer.h"
 #include "graph/intervals.h"
-#include "kernels/nodes/int_steps.h"
+#include "kernels/integer/steps.h"
 #include "ops/cast.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
@@ -49,8 +49,8 @@ class Narrower {
     for (Region& r : regions_) make(r);
     for (ValueId w : filters_) {  // their bytes took their place
       if (!graph_[w].uses.empty()) continue;
-      if (graph_[w].maker.valid())
-        graph_.erase(graph_[w].maker);
+      if (graph_[w].producer.valid())
+        graph_.erase(graph_[w].producer);
       else
         graph_.make_constant(w, nnex::Value());
     }
@@ -85,10 +85,10 @@ class Narrower {
   }
   /// The constant of signed bytes that v is a cast of.
   ValueId bytes_of(ValueId v) const {
-    const Node* maker = graph_.maker(v);
-    if (!maker || maker->op->name != "cast") return {};
-    const Tensor* t = graph_[maker->in[0]].constant.tensor();
-    return t && t->dtype() == DType::i8 ? maker->in[0] : ValueId{};
+    const Node* producer = graph_.producer(v);
+    if (!producer || producer->op->name != "cast") return {};
+    const Tensor* t = graph_[producer->in[0]].constant.tensor();
+    return t && t->dtype() == DType::i8 ? producer->in[0] : ValueId{};
   }
 
   // ---- Regions ----
@@ -147,7 +147,7 @@ class Narrower {
   void grow(NodeId first) {
     Region r;
     size_t operands = 0;
-    for (NodeId at = first; at.valid() && operands < IntChain::kMostOperands - 1;) {
+    for (NodeId at = first; at.valid() && operands < IntChain::kMaxOperands - 1;) {
       r.nodes.push_back(at);
       taken_.insert(at);
       operands += int_binary(graph_[at].op->name).has_value();
@@ -228,7 +228,7 @@ class Narrower {
       graph_.set_type(y, graph_[n].type);
       graph_.set_name(y, graph_[n].name);
       // The cast that stood for the narrow result goes.
-      const NodeId cast = graph_[n].maker;
+      const NodeId cast = graph_[n].producer;
       graph_.replace_uses(n, y);
       graph_.erase(cast);
       narrow_[results[o]] = y;
@@ -252,15 +252,15 @@ class Narrower {
 
   /// The narrow form of v, right behind it.
   void narrow(ValueId v) {
-    const NodeId maker = graph_[v].maker;
-    const NodeId before = maker.valid() ? graph_[maker].next : graph_[kMain].first;
+    const NodeId producer = graph_[v].producer;
+    const NodeId before = producer.valid() ? graph_[producer].next : graph_[kMain].first;
     narrow_[v] = before.valid() ? cast(before, v, storage(v)) : cast_at_end(v, storage(v));
     graph_.set_name(narrow_[v], graph_[v].name);
   }
 
   /// Everybody who read v reads its narrow form n, widened: a region by a cast of its own, the others by one of theirs.
   void reread(ValueId v, ValueId n) {
-    const NodeId own = graph_[n].maker;
+    const NodeId own = graph_[n].producer;
     ValueId wide;
     std::vector<Use> at_end;
     for (const Use& u : std::vector<Use>(graph_[v].uses)) {
@@ -271,7 +271,7 @@ class Narrower {
       } else if (u.node.valid()) {
         if (!wide.valid() && graph_[own].next.valid()) wide = cast(graph_[own].next, n, DType::i32);
         graph_.set_input(u.node, u.index, wide);
-      } else if (moved_.count(graph_[v].maker)) {
+      } else if (moved_.count(graph_[v].producer)) {
         if (!wide.valid()) wide = cast_at_end(n, DType::i32);
         at_end.push_back(u);
       }
@@ -300,20 +300,20 @@ class Narrower {
     std::set<NodeId> all(r.nodes.begin(), r.nodes.end());
     for (NodeId id : r.nodes)
       for (ValueId v : graph_[id].in)
-        if (auto it = casts_.find(v); v.valid() && it != casts_.end()) all.insert(graph_[v].maker);
+        if (auto it = casts_.find(v); v.valid() && it != casts_.end()) all.insert(graph_[v].producer);
     const Node& first = graph_[r.nodes.front()];
     if (first.op->name == "conv" || first.op->name == "linear") {
       const ValueId w = bytes_of_filter(first.in[1]);
       if (!w.valid()) return;
       const ValueId wide = cast(r.nodes.front(), w, DType::i32);
       graph_.set_input(r.nodes.front(), 1, wide);
-      all.insert(graph_[wide].maker);
+      all.insert(graph_[wide].producer);
     }
     // A result that is stored narrow and read by nobody else leaves the region narrow.
     const ValueId y = graph_[r.nodes.back()].out[0];
     NodeId last = r.nodes.back();
     if (const auto n = narrow_.find(y); n != narrow_.end() && graph_.read_once(y)) {
-      last = graph_[n->second].maker;
+      last = graph_[n->second].producer;
       all.insert(last);
     }
     std::vector<NodeId> nodes;

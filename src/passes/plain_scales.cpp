@@ -23,7 +23,7 @@ std::optional<int64_t> axis_of(const Shape& scale, const Dims& x) {
 /// convolutions find bytes.
 int turn_bytes(ir::Graph& graph, NodeId id) {
   const Node& turn = graph[id];
-  const Node* from = turn.op->name == "transpose" ? graph.maker(turn.in[0]) : nullptr;
+  const Node* from = turn.op->name == "transpose" ? graph.producer(turn.in[0]) : nullptr;
   if (!from || from->op->name != "dequantize_linear" || !graph[from->in[0]].is_constant()) return 0;
   const auto& d = graph.attrs<DequantizeAttrs>(*from);
   const Tensor* bytes = graph.constant_in(*from, 0);

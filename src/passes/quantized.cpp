@@ -4,9 +4,9 @@
 #include <optional>
 #include <set>
 
-#include "kernels/chain.h"
-#include "kernels/nodes/pointwise.h"
-#include "kernels/nodes/quantized.h"
+#include "kernels/elementwise/chain.h"
+#include "kernels/elementwise/pointwise.h"
+#include "kernels/quantize/node_products.h"
 #include "ops/pool.h"
 #include "ops/quantize.h"
 #include "passes/passes.h"
@@ -37,13 +37,13 @@ bool reads_constants(const ir::Graph& graph, const Node* node) {
          std::all_of(node->in.begin(), node->in.end(), [&](ValueId v) { return !v.valid() || graph[v].is_constant(); });
 }
 bool constant_bytes(const ir::Graph& graph, ValueId v) {
-  const Node* node = graph.maker(v);
+  const Node* node = graph.producer(v);
   const DType t = node && !node->in.empty() ? graph[node->in[0]].type.dtype : DType::none;
   return node && node->op->name == "dequantize_linear" && reads_constants(graph, node) &&
          (t == DType::i8 || t == DType::u8);
 }
 bool constant_bias(const ir::Graph& graph, ValueId v) {
-  const Node* node = graph.maker(v);
+  const Node* node = graph.producer(v);
   return graph[v].is_constant() || (node && node->op->name == "dequantize_linear" && reads_constants(graph, node));
 }
 
@@ -66,14 +66,14 @@ class Quantized {
   /// The region that ends in quantize_linear node `id`.
   void region(NodeId id) {
     const ValueId y = graph_[id].in[0];
-    if (!graph_[y].maker.valid() || !alone(y, id)) return;
+    if (!graph_[y].producer.valid() || !alone(y, id)) return;
     std::vector<NodeId> nodes = {id};
-    NodeId at = graph_[y].maker;
+    NodeId at = graph_[y].producer;
     const auto back = [&](ValueId v) {
-      const NodeId maker = graph_[v].maker;
-      if (!maker.valid() || !alone(v, at)) return false;
+      const NodeId producer = graph_[v].producer;
+      if (!producer.valid() || !alone(v, at)) return false;
       nodes.push_back(at);
-      at = maker;
+      at = producer;
       return true;
     };
     if (activation(graph_[at]) && !back(graph_[at].in[0])) return chain(id);
@@ -81,7 +81,8 @@ class Quantized {
     if (!is_product(graph_[at])) return chain(id);
     nodes.push_back(at);
     for (ValueId v : std::vector<ValueId>(graph_[at].in))
-      if (v.valid() && graph_.maker(v) && graph_.maker(v)->op->name == "dequantize_linear") nodes.push_back(own(at, v));
+      if (v.valid() && graph_.producer(v) && graph_.producer(v)->op->name == "dequantize_linear")
+        nodes.push_back(own(at, v));
     make(nodes);
   }
 
@@ -89,7 +90,7 @@ class Quantized {
   std::optional<ValueId> biased(const Node& add) const {
     if (add.op->name != "add") return std::nullopt;
     for (size_t i : {size_t{0}, size_t{1}}) {
-      const Node* product = graph_.maker(add.in[i]);
+      const Node* product = graph_.producer(add.in[i]);
       const Tensor* row = graph_.constant_in(add, 1 - i);
       if (!product || !row || row->dtype() != DType::f32 || !is_product(*product)) continue;
       const MaybeDims& dims = graph_[add.in[i]].type.dims;
@@ -105,7 +106,7 @@ class Quantized {
 
   bool is_product(const Node& node) const {
     const std::string_view name = node.op->name;
-    if ((name != "conv" && name != "linear" && name != "matmul") || !dequantizes(graph_, graph_.maker(node.in[0])) ||
+    if ((name != "conv" && name != "linear" && name != "matmul") || !dequantizes(graph_, graph_.producer(node.in[0])) ||
         !constant_bytes(graph_, node.in[1]))
       return false;
     if (node.in.size() > 2 && node.in[2].valid() && !constant_bias(graph_, node.in[2])) return false;
@@ -115,14 +116,14 @@ class Quantized {
 
   /// Whether `reader` alone reads v, in v's block.
   bool alone(ValueId v, NodeId reader) const {
-    return graph_.read_once(v) && graph_[graph_[v].maker].parent == graph_[reader].parent;
+    return graph_.read_once(v) && graph_[graph_[v].producer].parent == graph_[reader].parent;
   }
 
   /// The dequantize_linear that makes v, for this reader alone: a copy where others read it too.
   NodeId own(NodeId reader, ValueId v) {
-    const NodeId maker = graph_[v].maker;
-    if (alone(v, reader)) return maker;
-    const Node& node = graph_[maker];
+    const NodeId producer = graph_[v].producer;
+    if (alone(v, reader)) return producer;
+    const Node& node = graph_[producer];
     const NodeId copy = graph_.insert_node(reader, *node.op, node.in, 1, node.attrs, {}, node.where);
     graph_.set_type(graph_[copy].out[0], graph_[v].type);
     for (size_t i = 0; i < graph_[reader].in.size(); ++i)
@@ -135,8 +136,8 @@ class Quantized {
     std::set<NodeId> inner;
     std::vector<std::pair<NodeId, ValueId>> leaves;
     if (!collect(id, graph_[id].in[0], inner, leaves) || inner.empty() ||
-        inner.size() > static_cast<size_t>(Chain::kMostSteps) / 2 ||
-        leaves.size() > static_cast<size_t>(Chain::kMostInputs) / 2)
+        inner.size() > static_cast<size_t>(Chain::kMaxSteps) / 2 ||
+        leaves.size() > static_cast<size_t>(Chain::kMaxInputs) / 2)
       return;
     std::vector<NodeId> nodes = {id};
     nodes.insert(nodes.end(), inner.begin(), inner.end());
@@ -145,7 +146,7 @@ class Quantized {
     make(nodes);
   }
   bool collect(NodeId reader, ValueId v, std::set<NodeId>& inner, std::vector<std::pair<NodeId, ValueId>>& leaves) {
-    const Node* node = graph_.maker(v);
+    const Node* node = graph_.producer(v);
     if (!node || !same_extents(graph_, v, graph_[reader].out[0])) return false;
     if (dequantizes(graph_, node)) {
       leaves.emplace_back(reader, v);
@@ -156,10 +157,10 @@ class Quantized {
     for (size_t i = 0; i < node->in.size(); ++i) in.push_back(operand(graph_, *node, i));
     if (!node->op->elementwise || !alone(v, reader) || inner.size() > 20) return false;
     if (!binary && !unary_of(*node->op, node->attrs.get(), in)) return false;
-    const NodeId maker = graph_[v].maker;
-    inner.insert(maker);
+    const NodeId producer = graph_[v].producer;
+    inner.insert(producer);
     for (size_t i = 0; i < (binary ? 2U : 1U); ++i)
-      if (!collect(maker, graph_[maker].in[i], inner, leaves)) return false;
+      if (!collect(producer, graph_[producer].in[i], inner, leaves)) return false;
     return true;
   }
 
@@ -192,7 +193,7 @@ Result<int> quantize_pools(ir::Graph& graph) {
         !node.out[0].valid() || !is_f32(graph, node.out[0]))
       continue;
     const auto& a = graph.attrs<PoolAttrs>(node);
-    const Node* from = graph.maker(node.in[0]);
+    const Node* from = graph.producer(node.in[0]);
     if (a.border != PoolBorder::ignore || !dequantizes(graph, from) || from->in.size() < 3) continue;
     const ValueId y = node.out[0];
     const std::vector<Use> uses = graph[y].uses;

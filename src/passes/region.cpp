@@ -32,7 +32,7 @@ NodeId make_region(ir::Graph& graph, std::span<const NodeId> nodes) {
   std::map<ValueId, size_t> param_of;
   for (NodeId id : nodes)
     for (ValueId v : graph[id].in)
-      if (v.valid() && !inside.count(graph[v].maker) && param_of.emplace(v, outer.size()).second) outer.push_back(v);
+      if (v.valid() && !inside.count(graph[v].producer) && param_of.emplace(v, outer.size()).second) outer.push_back(v);
   const BlockId body = graph.add_block();
   const NodeId fused =
       graph.insert_node(last, op("fused"), outer, 1, nullptr, {body}, graph.add_place(place_of_all(graph, nodes)));
@@ -56,11 +56,11 @@ NodeId make_region(ir::Graph& graph, std::span<const NodeId> nodes) {
 NodeId only_reader(const ir::Graph& graph, ValueId v) {
   if (!graph.read_once(v)) return {};
   const NodeId reader = graph[v].uses[0].node;
-  return graph[graph[v].maker].parent == graph[reader].parent ? reader : NodeId{};
+  return graph[graph[v].producer].parent == graph[reader].parent ? reader : NodeId{};
 }
 
 const Node* made_by(const ir::Graph& graph, ValueId v, std::string_view op) {
-  const Node* n = v.valid() ? graph.maker(v) : nullptr;
+  const Node* n = v.valid() ? graph.producer(v) : nullptr;
   return n && n->op->name == op ? n : nullptr;
 }
 

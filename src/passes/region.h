@@ -13,7 +13,7 @@ namespace nnex {
 /// inputs, each once. Returns the node.
 NodeId make_region(ir::Graph& graph, std::span<const NodeId> nodes);
 
-/// The node that alone reads v, in the block of v's maker; an invalid id when there are more readers or none.
+/// The node that alone reads v, in the block of v's producer; an invalid id when there are more readers or none.
 NodeId only_reader(const ir::Graph& graph, ValueId v);
 
 /// The node that makes v when it is this operator; null otherwise.

@@ -55,16 +55,16 @@ class Simplifier {
   /// Whether a few steps back show that no element of v is below 0.
   bool never_negative(ValueId v, int depth = 0) const {
     if (const auto n = real_constant(graph_, v)) return *n >= 0;
-    const Node* maker = graph_.maker(v);
-    if (!maker || depth > 4) return false;
+    const Node* producer = graph_.producer(v);
+    if (!producer || depth > 4) return false;
     const auto is = [&](std::initializer_list<std::string_view> names) {
-      return std::find(names.begin(), names.end(), maker->op->name) != names.end();
+      return std::find(names.begin(), names.end(), producer->op->name) != names.end();
     };
     if (is({"sqr", "abs", "exp", "relu", "sigmoid", "softmax"})) return true;
-    if (is({"mul"}) && maker->in[0] == maker->in[1]) return true;
-    if (is({"mean_reduce", "sum_reduce", "max_reduce"})) return never_negative(maker->in[0], depth + 1);
-    return is({"add", "mul", "div", "max"}) && never_negative(maker->in[0], depth + 1) &&
-           never_negative(maker->in[1], depth + 1);
+    if (is({"mul"}) && producer->in[0] == producer->in[1]) return true;
+    if (is({"mean_reduce", "sum_reduce", "max_reduce"})) return never_negative(producer->in[0], depth + 1);
+    return is({"add", "mul", "div", "max"}) && never_negative(producer->in[0], depth + 1) &&
+           never_negative(producer->in[1], depth + 1);
   }
 
   /// pow(x, 2)   ->   sqr(x);   pow(x, 0.5)   ->   sqrt(x), where x is not negative: pow(-inf, 0.5) is inf
@@ -120,7 +120,7 @@ class Simplifier {
     double slope = 1, offset = 0;
   };
   Affine affine(ValueId v, int depth = 0) const {
-    const Node* n = graph_.maker(v);
+    const Node* n = graph_.producer(v);
     if (!n || depth == 6 || n->in.size() < 2) return {v};
     const std::string_view op = n->op->name;
     if (op != "add" && op != "sub" && op != "mul" && op != "div") return {v};
@@ -140,7 +140,7 @@ class Simplifier {
   std::optional<Polynomial> polynomial(ValueId v, ValueId x, int depth = 0) const {
     if (v == x) return Polynomial{0, 1, 0, 0};
     if (const auto c = real_constant(graph_, v)) return Polynomial{*c, 0, 0, 0};
-    const Node* n = graph_.maker(v);
+    const Node* n = graph_.producer(v);
     if (!n || depth == 7 || n->in.empty()) return std::nullopt;
     const std::string_view op = n->op->name;
     if (op != "add" && op != "sub" && op != "mul" && op != "div" && op != "sqr" && op != "pow") return std::nullopt;

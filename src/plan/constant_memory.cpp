@@ -8,7 +8,7 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kLeastBytes = 16 * 1024;  ///< Smaller constants stay: they have few pages of their own.
+constexpr int64_t kMinBytes = 16 * 1024;  ///< Smaller constants stay: they have few pages of their own.
 
 /// A dense constant's memory; null for others.
 const Tensor* memory_of(const ValueDef& v) {
@@ -28,7 +28,7 @@ void ConstantMemory::release_files() const {
 
 void ConstantMemory::packed(ValueId v, bool only_plan) {
   const Tensor* t = memory_of(graph_[v]);
-  if (!t || t->bytes() < kLeastBytes) return;
+  if (!t || t->bytes() < kMinBytes) return;
   if (const MappedFile* file = file_of(t->owner()); file && file->mapped()) {
     file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
                         static_cast<uint64_t>(t->bytes()));

@@ -25,8 +25,8 @@ class ConstantMemory {
   void release_files() const;
 
   /// One input of one node that read constant v is packed; v's memory is given back when it is of a file, or,
-  /// where this is the only plan there will be, when nothing is left that reads it. Only the only plan's maker may say
-  /// `only_plan`, and nobody may read the graph meanwhile.
+  /// where this is the only plan there will be, when nothing is left that reads it. Only the only plan's producer may
+  /// say `only_plan`, and nobody may read the graph meanwhile.
   void packed(ValueId v, bool only_plan);
 
   /// Whether the content of the constant was given back.

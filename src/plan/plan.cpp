@@ -107,7 +107,7 @@ class Planner {
   /// The last step that reads v, or "outside" when a later stretch or the block's result does.
   void find_use(ValueId v) {
     Life& life = lives_[v.n];
-    life.first = life.last = position_[graph_[v].maker.n];
+    life.first = life.last = position_[graph_[v].producer.n];
     for (const Use& use : graph_[v].uses) {
       NodeId reader = use.node;
       BlockId in = use.node.valid() ? graph_[use.node].parent : use.block;

@@ -10,7 +10,7 @@
 #include "base/interrupt.h"
 #include "graph/custom.h"
 #include "ops/call.h"
-#include "run/settle.h"
+#include "run/infer_again.h"
 
 namespace nnex {
 namespace {
@@ -256,9 +256,9 @@ Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
   for (const Value* v : wires.in) {
     const Tensor* t = v ? v->tensor() : nullptr;
     if (!t || t->dtype() != DType::str) continue;
-    size_t most = 0;
-    for (const std::string& s : t->strings()) most = std::max(most, s.size());
-    longest += static_cast<int64_t>(most);
+    size_t max = 0;
+    for (const std::string& s : t->strings()) max = std::max(max, s.size());
+    longest += static_cast<int64_t>(max);
   }
   int64_t bytes = 0;
   if (!__builtin_mul_overflow(count, longest, &bytes) && bytes <= model_->memory_limit) return {};
@@ -279,7 +279,7 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
     call.team = team_;
     call.workspace = workspace_.bytes.mutable_data();
     call.random = {options_.seed, step.node.n, run_counter_};
-    if (step.open) s = settle_outputs(node, wires.in, wires.out);
+    if (step.open) s = infer_outputs_again(node, wires.in, wires.out);
     if (s.ok()) s = step.kernel ? step.kernel->run(call) : run_reference(call);
   } else {
     s = step.how == Step::How::view ? run_view(step) : run_blocks(step);

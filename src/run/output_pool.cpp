@@ -19,7 +19,7 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
   const auto count = shape.checked_count();
   const auto bytes = count ? bytes_for(type, *count) : std::nullopt;
   const auto& account = AccountScope::current();
-  if (is_object(type) || !bytes || *bytes < kLeastBytes || *bytes > kMostBytes || (account && !account->take(*bytes)))
+  if (is_object(type) || !bytes || *bytes < kMinBytes || *bytes > kMaxBytes || (account && !account->take(*bytes)))
     return Tensor::make(type, shape);
   Tensor memory = taken(type, shape);
   if (memory.bytes() == 0) {
@@ -57,7 +57,7 @@ Tensor OutputPool::taken(DType type, const Shape& shape) {
 bool OutputPool::drop_oldest(int64_t room) {
   Tensor dropped;  // freed without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool fits = room > 0 && free_.size() < kMostBlocks && held_ + room <= kMostBytes;
+  const bool fits = room > 0 && free_.size() < kMaxBlocks && held_ + room <= kMaxBytes;
   if (fits || free_.empty()) return false;
   dropped = std::move(free_.front());
   held_ -= dropped.bytes();
@@ -69,7 +69,7 @@ void OutputPool::take_back(Tensor memory) {
   while (drop_oldest(memory.bytes())) {
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (free_.size() == kMostBlocks) return;  // another thread was faster
+  if (free_.size() == kMaxBlocks) return;  // another thread was faster
   held_ += memory.bytes();
   free_.push_back(std::move(memory));
 }

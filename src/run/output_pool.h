@@ -13,14 +13,14 @@ namespace nnex {
 /// memory anew costs a fault for every page. Tensors may outlive the session.
 class OutputPool : public std::enable_shared_from_this<OutputPool> {
  public:
-  OutputPool() { free_.reserve(kMostBlocks); }
+  OutputPool() { free_.reserve(kMaxBlocks); }
 
   /// As Tensor::make. Small tensors are left to the allocator.
   Result<Tensor> make(DType type, const Shape& shape);
 
  private:
-  static constexpr int64_t kLeastBytes = int64_t{64} << 10, kMostBytes = int64_t{64} << 20;
-  static constexpr size_t kMostBlocks = 32;
+  static constexpr int64_t kMinBytes = int64_t{64} << 10, kMaxBytes = int64_t{64} << 20;
+  static constexpr size_t kMaxBlocks = 32;
 
   /// Memory that lies here, or an empty tensor.
   Tensor taken(DType type, const Shape& shape);

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/try.h"
-#include "standards/beneath.h"
+#include "standards/below.h"
 #include "standards/gzip.h"
 #include "standards/tar.h"
 
@@ -42,7 +42,7 @@ struct Container::Given {
   std::map<std::string, FileBytes> read;
 };
 
-uint64_t most_unpacked(uint64_t size, const ContainerLimits& limits) {
+uint64_t max_unpacked(uint64_t size, const ContainerLimits& limits) {
   uint64_t grown = 0;
   if (__builtin_mul_overflow(size, limits.growth, &grown)) grown = UINT64_MAX;
   return std::min(limits.bytes, std::max(limits.grows_freely, grown));
@@ -65,7 +65,7 @@ Result<Container> Container::from_bytes(std::string name, FileBytes archive, con
   out.owner_ = archive.owner;
   std::string_view tar = archive.bytes;
   if (is_gzip(tar)) {
-    auto unpacked = gunzip(tar, most_unpacked(tar.size(), limits), memory ? memory : default_account());
+    auto unpacked = gunzip(tar, max_unpacked(tar.size(), limits), memory ? memory : default_account());
     if (!unpacked.ok()) return with_rule(with_remedy(std::move(unpacked).error()), out.path_);
     tar = unpacked->bytes;
     out.owner_ = unpacked->owner;
@@ -112,7 +112,7 @@ void Container::add(std::string name, std::string place, FileBytes file) {
 bool Container::has(const std::string& name) const {
   if (added_.count(name)) return true;
   if (folder_) {
-    auto opened = open_beneath(path_, "the file", name);
+    auto opened = open_below(path_, "the file", name);
     return opened.ok() ? opened->get() >= 0 : opened.error().code() == Code::unreadable;
   }
   auto key = key_of(name);

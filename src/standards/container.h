@@ -12,7 +12,7 @@
 #include "base/mapped_file.h"
 #include "nnex/result.h"
 #include "nnex/source.h"
-#include "standards/beneath.h"
+#include "standards/below.h"
 
 namespace nnex {
 
@@ -27,7 +27,7 @@ struct ContainerLimits {
 };
 
 /// Bytes that an archive of `size` bytes may unpack to.
-uint64_t most_unpacked(uint64_t size, const ContainerLimits& limits);
+uint64_t max_unpacked(uint64_t size, const ContainerLimits& limits);
 /// What raises it, for messages.
 inline constexpr std::string_view kRemedy =
     "--archive-ratio, --archive-limit and --memory-limit raise what archives may take";

@@ -21,7 +21,7 @@ namespace {
 constexpr int kWindow = 15 + 16;  // 32 KiB, in gzip's frame
 constexpr int kLevel = 6;         // zlib's own default, said here so that it stays
 constexpr size_t kPiece = size_t{1} << 18;
-constexpr uInt kMostPerCall = uInt{1} << 30;
+constexpr uInt kMaxPerCall = uInt{1} << 30;
 
 /// Ends zlib's reading on every way out.
 struct Inflating {
@@ -71,7 +71,7 @@ class Growing {
 
 }  // namespace
 
-Result<Unpacked> gunzip(std::string_view bytes, uint64_t most, const std::shared_ptr<MemoryAccount>& memory) {
+Result<Unpacked> gunzip(std::string_view bytes, uint64_t max, const std::shared_ptr<MemoryAccount>& memory) {
   Inflating s;
   if (inflateInit2(&s.z, kWindow) != Z_OK) return Error(Code::limit, "no memory to unpack gzip");
   s.open = true;
@@ -80,7 +80,7 @@ Result<Unpacked> gunzip(std::string_view bytes, uint64_t most, const std::shared
   size_t at = 0;
   while (true) {
     if (s.z.avail_in == 0) {
-      const auto n = static_cast<uInt>(std::min<size_t>(bytes.size() - at, kMostPerCall));
+      const auto n = static_cast<uInt>(std::min<size_t>(bytes.size() - at, kMaxPerCall));
       s.z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + at));
       s.z.avail_in = n;
       at += n;
@@ -89,8 +89,8 @@ Result<Unpacked> gunzip(std::string_view bytes, uint64_t most, const std::shared
     s.z.avail_out = static_cast<uInt>(piece.size());
     const int r = inflate(&s.z, Z_NO_FLUSH);
     const size_t made = piece.size() - s.z.avail_out;
-    if (made > most - out->bytes().size())
-      return Error(Code::limit, fmt::format("it unpacks to more than {} bytes", most));
+    if (made > max - out->bytes().size())
+      return Error(Code::limit, fmt::format("it unpacks to more than {} bytes", max));
     NNEX_TRY(out->append({piece.data(), made}));
     const std::string_view left = bytes.substr(at - s.z.avail_in);
     if (r == Z_STREAM_END) {
@@ -122,7 +122,7 @@ Result<Gzip> Gzip::start() {
 Status Gzip::add(std::string_view bytes, std::string& out) {
   char piece[1 << 15];
   while (!bytes.empty()) {
-    const auto n = static_cast<uInt>(std::min<size_t>(bytes.size(), kMostPerCall));
+    const auto n = static_cast<uInt>(std::min<size_t>(bytes.size(), kMaxPerCall));
     stream_->z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_->z.avail_in = n;
     while (stream_->z.avail_in > 0) {

@@ -22,7 +22,7 @@ struct Unpacked {
 
 /// The unpacked bytes. Errors: unreadable (cut short, broken), limit (more than `most` bytes, or than the account
 /// gives), unsupported (no zlib).
-Result<Unpacked> gunzip(std::string_view bytes, uint64_t most, const std::shared_ptr<MemoryAccount>& memory);
+Result<Unpacked> gunzip(std::string_view bytes, uint64_t max, const std::shared_ptr<MemoryAccount>& memory);
 
 /// Packs a stream; the same bytes for the same input: no name, no time.
 class Gzip {

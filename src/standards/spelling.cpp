@@ -86,10 +86,10 @@ class Placer {
 
   Status check_inputs() const {
     const bool variadic = !op_.inputs.empty() && op_.inputs.back().arity == Arity::variadic;
-    const size_t most = spelling_.ports.empty() ? op_.inputs.size() : spelling_.ports.size();
-    if (!variadic && node_.in.size() > most)
+    const size_t max = spelling_.ports.empty() ? op_.inputs.size() : spelling_.ports.size();
+    if (!variadic && node_.in.size() > max)
       return Error(Code::invalid_model,
-                   fmt::format("{}: found {} inputs; it takes at most {}", spelling_.name, node_.in.size(), most));
+                   fmt::format("{}: found {} inputs; it takes at most {}", spelling_.name, node_.in.size(), max));
     for (size_t i = op_.inputs.size(); variadic && i <= in_.size(); ++i)
       if (!in_[i - 1].valid())
         return Error(Code::invalid_model,

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/try.h"
-#include "standards/beneath.h"
+#include "standards/below.h"
 
 namespace nnex {
 namespace {
@@ -119,7 +119,7 @@ Status read_pax(std::string_view records, Announced& to) {
 /// Walks the headers of an archive.
 class TarReader {
  public:
-  TarReader(std::string_view bytes, size_t most) : bytes_(bytes), most_(most) {}
+  TarReader(std::string_view bytes, size_t max) : bytes_(bytes), max_(max) {}
 
   Result<std::map<std::string, std::string_view>> read() {
     if (!is_tar(bytes_)) return unreadable("not a tar archive");
@@ -128,7 +128,7 @@ class TarReader {
       const std::string_view header = bytes_.substr(at_, kBlock);
       at_ += kBlock;
       if (zeros(header)) return std::move(files_);
-      if (++entries > most_) return Error(Code::limit, fmt::format("the archive holds more than {} entries", most_));
+      if (++entries > max_) return Error(Code::limit, fmt::format("the archive holds more than {} entries", max_));
       NNEX_TRY(entry(header));
     }
   }
@@ -187,7 +187,7 @@ class TarReader {
   }
 
   std::string_view bytes_;
-  size_t most_, at_ = 0;
+  size_t max_, at_ = 0;
   Announced next_;
   std::map<std::string, std::string_view> files_;
 };
@@ -234,8 +234,8 @@ bool is_tar(std::string_view bytes) {
   return right_checksum(header);
 }
 
-Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t most_entries) {
-  return TarReader(bytes, most_entries).read();
+Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t max_entries) {
+  return TarReader(bytes, max_entries).read();
 }
 
 std::string tar_header(const std::string& path, uint64_t size) {

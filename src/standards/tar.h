@@ -16,8 +16,8 @@ bool is_tar(std::string_view bytes);
 /// The regular files of an archive by path, without "./" in front: views into `bytes`.
 /// What follows the archive's closing block is nobody's. Errors: unreadable (not an archive, cut short, a wrong
 /// checksum, sparse files), invalid_model (a path that leaves the archive, a link, device or unknown kind, a path
-/// twice), limit (more than `most_entries`).
-Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t most_entries);
+/// twice), limit (more than `max_entries`).
+Result<std::map<std::string, std::string_view>> read_tar(std::string_view bytes, size_t max_entries);
 
 /// What stands before a file of that size: owner 0, mode 0644, time 0.
 std::string tar_header(const std::string& path, uint64_t size);

@@ -19,13 +19,13 @@ struct Layout {
 uint32_t rounded(double magnitude, Layout l) {
   if (magnitude == 0) return 0;
   const int exponent = static_cast<int>((bits_of(magnitude) >> 52) & 0x7ff) - 1023;
-  const int least = 1 - l.bias;
-  const int e = exponent < least ? least : exponent;
+  const int min = 1 - l.bias;
+  const int e = exponent < min ? min : exponent;
   // One unit of the last place is 2^(e - M): an exact scaling, then one rounding.
   const double units = std::nearbyint(std::ldexp(magnitude, l.mantissa_bits - e));
   if (units > 1e9) return 0xffffffffu;
   auto u = static_cast<uint32_t>(units);
-  return u + (static_cast<uint32_t>(e - least) << l.mantissa_bits);
+  return u + (static_cast<uint32_t>(e - min) << l.mantissa_bits);
 }
 
 float widened(uint32_t magnitude, Layout l) {

@@ -163,11 +163,11 @@ std::optional<BigInt> big_int_of(std::string_view digits) {
   n.negative = !digits.empty() && digits.front() == '-';
   digits.remove_prefix(n.negative);
   if (digits.empty()) return std::nullopt;
-  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
   for (char c : digits) {
     if (c < '0' || c > '9') return std::nullopt;
     const uint64_t digit = static_cast<uint64_t>(c - '0');
-    n.magnitude = n.magnitude > (kMost - digit) / 10 ? kMost : n.magnitude * 10 + digit;
+    n.magnitude = n.magnitude > (kMax - digit) / 10 ? kMax : n.magnitude * 10 + digit;
   }
   if (n.magnitude == 0) n.negative = false;
   return n;
@@ -249,10 +249,10 @@ Result<double> to_double(const Value& v, std::string_view what) {
 
 Result<float> to_float(const Value& v, std::string_view what) {
   NNEX_ASSIGN(double x, to_number(v, what));
-  const double most = static_cast<double>(std::numeric_limits<float>::max());
-  if (!std::isfinite(x) || std::fabs(x) >= most * (1 + std::ldexp(1, -25)))
+  const double max = static_cast<double>(std::numeric_limits<float>::max());
+  if (!std::isfinite(x) || std::fabs(x) >= max * (1 + std::ldexp(1, -25)))
     return wrong(what, v, "a finite number of single precision");
-  return static_cast<float>(std::clamp(x, -most, most));
+  return static_cast<float>(std::clamp(x, -max, max));
 }
 
 Result<Number> to_ml_number(const Value& v, std::string_view what) {

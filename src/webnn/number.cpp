@@ -23,14 +23,14 @@ IntRange range_of(DType type) {
 BigInt rounded(double x, IntRange range) {
   if (std::isnan(x)) return {};
   const double magnitude = std::trunc(std::fabs(x));
-  const uint64_t most = x < 0 ? range.below : range.above;
-  const bool fits = magnitude < 18446744073709551616.0 && static_cast<uint64_t>(magnitude) <= most;
-  return {x < 0, fits ? static_cast<uint64_t>(magnitude) : most};
+  const uint64_t max = x < 0 ? range.below : range.above;
+  const bool fits = magnitude < 18446744073709551616.0 && static_cast<uint64_t>(magnitude) <= max;
+  return {x < 0, fits ? static_cast<uint64_t>(magnitude) : max};
 }
 
 BigInt clamped(BigInt x, IntRange range) {
-  const uint64_t most = x.negative ? range.below : range.above;
-  return {x.negative, x.magnitude < most ? x.magnitude : most};
+  const uint64_t max = x.negative ? range.below : range.above;
+  return {x.negative, x.magnitude < max ? x.magnitude : max};
 }
 
 }  // namespace

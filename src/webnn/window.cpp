@@ -139,12 +139,12 @@ Result<Ints> end_padding(const Step& step, const Windows& w, const Ints& x) {
   NNEX_TRY(step.need_count("outputSizes", 2));
   Ints more = step.ints_or("outputPadding", {0, 0});
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const int64_t least = spread(w, i, x[2 + i]);
-    if (step.given("outputSizes")) more[i] = bounded_add(step.ints("outputSizes")[i], -least);
+    const int64_t min = spread(w, i, x[2 + i]);
+    if (step.given("outputSizes")) more[i] = bounded_add(step.ints("outputSizes")[i], -min);
     if (more[i] >= 0 && more[i] < w.stride[i]) continue;
     if (step.given("outputSizes"))
-      return step.fail("outputSizes has {}; needed at least {} and less than {}", step.ints("outputSizes")[i], least,
-                       bounded_add(least, w.stride[i]));
+      return step.fail("outputSizes has {}; needed at least {} and less than {}", step.ints("outputSizes")[i], min,
+                       bounded_add(min, w.stride[i]));
     return step.fail("outputPadding has {}; needed less than the stride {}", more[i], w.stride[i]);
   }
   return more;

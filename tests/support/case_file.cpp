@@ -156,8 +156,8 @@ Error at_line(Error e, const std::string& file, int line) {
 
 double unit_in_last_place(double x, DType type) {
   const int digits = type == DType::f64 ? 52 : type == DType::f16 ? 10 : type == DType::bf16 ? 7 : 23;
-  const int least = type == DType::f64 ? -1022 : type == DType::f16 ? -14 : -126;
-  return std::ldexp(1.0, std::max(x == 0 ? least : std::ilogb(x), least) - digits);
+  const int min = type == DType::f64 ? -1022 : type == DType::f16 ? -14 : -126;
+  return std::ldexp(1.0, std::max(x == 0 ? min : std::ilogb(x), min) - digits);
 }
 
 }  // namespace

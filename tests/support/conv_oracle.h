@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/conv.h"
+#include "kernels/conv/conv.h"
 #include "oracle_math.h"
 
 namespace nnex::oracle {

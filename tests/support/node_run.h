@@ -127,19 +127,19 @@ class Dice {
  public:
   explicit Dice(uint32_t seed) : engine_(seed) {}
 
-  int64_t roll(int64_t least, int64_t most) { return std::uniform_int_distribution<int64_t>(least, most)(engine_); }
+  int64_t roll(int64_t min, int64_t max) { return std::uniform_int_distribution<int64_t>(min, max)(engine_); }
 
   /// Extents that kernels find hard: ones, odd ones, just past a vector.
   int64_t extent() {
     static constexpr int64_t kExtents[] = {1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 70};
     return kExtents[roll(0, std::size(kExtents) - 1)];
   }
-  Shape shape(int64_t rank, int64_t most = 6000) {
+  Shape shape(int64_t rank, int64_t max = 6000) {
     while (true) {
       std::vector<int64_t> extents;
       for (int64_t i = 0; i < rank; ++i) extents.push_back(extent());
       Shape s(extents);
-      if (s.count() <= most) return s;
+      if (s.count() <= max) return s;
     }
   }
   /// Some axes of s become 1, some leading ones go.

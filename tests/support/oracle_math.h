@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/unary.h"
+#include "kernels/elementwise/unary.h"
 
 namespace nnex::oracle {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Plain C++ oracles of the row loops: 16 partials, one tree (kernels/reduce_kind.h).
+// Plain C++ oracles of the row loops: 16 partials, one tree (kernels/reduce/reduce_kind.h).
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/reduce_kind.h"
+#include "kernels/reduce/reduce_kind.h"
 #include "oracle_math.h"
 
 namespace nnex::oracle {

@@ -34,9 +34,9 @@ int64_t peak(const std::vector<ArenaRequest>& requests) {
     change[r.first] += rounded(r.bytes);
     change[std::min(r.last + 1, change.size() - 1)] -= rounded(r.bytes);
   }
-  int64_t most = 0, now = 0;
-  for (int64_t c : change) most = std::max(most, now += c);
-  return most;
+  int64_t max = 0, now = 0;
+  for (int64_t c : change) max = std::max(max, now += c);
+  return max;
 }
 
 TEST(Arena, TensorsThatLiveTogetherLieApart) {

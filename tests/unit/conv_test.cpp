@@ -1,4 +1,4 @@
-#include "kernels/conv.h"
+#include "kernels/conv/conv.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "conv_oracle.h"
-#include "kernels/conv_planes.h"
+#include "kernels/conv/planes.h"
 #include "share.h"
 #include "simd_test.h"
 

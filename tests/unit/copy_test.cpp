@@ -1,4 +1,4 @@
-#include "kernels/copy.h"
+#include "kernels/moves/copy.h"
 
 #include <gtest/gtest.h>
 

@@ -491,8 +491,8 @@ ir::Graph of_input(const Ints& extents, const std::function<ValueId(Builder&, Va
 }
 
 ValueId i32(Builder& b, int32_t n) { return b.constant(Tensor::scalar<int32_t>(n)); }
-ValueId clipped(Builder& b, ValueId x, int32_t most) {
-  return b("clamp", {x, i32(b, -most), i32(b, most)}, ClampAttrs{Crossed::high});
+ValueId clipped(Builder& b, ValueId x, int32_t max) {
+  return b("clamp", {x, i32(b, -max), i32(b, max)}, ClampAttrs{Crossed::high});
 }
 
 TEST(ToCvm, ComparisonsThatChooseAndFixedPlaces) {
@@ -525,15 +525,15 @@ TEST(ToCvm, ComparisonsThatChooseAndFixedPlaces) {
 
 /// Bytes that a cast wraps are not what CVM would pool.
 TEST(ToCvm, WrappedBytesAreRefused) {
-  for (const int32_t most : {127, 1023}) {
+  for (const int32_t max : {127, 1023}) {
     ir::Graph graph = of_input({1, 1, 4, 4}, [&](Builder& b, ValueId x) {
       PoolAttrs pool;
       pool.size = {1, 1, 2, 2}, pool.border = PoolBorder::ignore;
-      const ValueId bytes = b("cast", {clipped(b, x, most)}, CastAttrs{DType::i8});
+      const ValueId bytes = b("cast", {clipped(b, x, max)}, CastAttrs{DType::i8});
       return b("cast", {b("max_pool", {bytes}, pool)}, CastAttrs{DType::i32});
     });
     const auto back = to_cvm(graph);
-    EXPECT_EQ(back.ok(), most == 127);
+    EXPECT_EQ(back.ok(), max == 127);
     if (!back.ok()) {
       EXPECT_NE(back.error().text().find("wrap"), std::string::npos) << back.error().text();
     }

@@ -26,7 +26,7 @@ using cvm_model::base_symbol;
 using cvm_model::load;
 using namespace cvm_rows;
 
-constexpr int32_t kMost = INT32_MAX;
+constexpr int32_t kMax = INT32_MAX;
 constexpr auto kSuppress = "non_max_suppression";
 
 TEST(CvmHoles, Hole01_WhereCopiesWholeRows) {
@@ -52,13 +52,13 @@ TEST(CvmHoles, Hole03_LeftShiftIsAnswered) {
 }
 
 TEST(CvmHoles, Hole04_RightShiftsAtTheEdges) {
-  const In wide = {{5}, 32, {kMost, -kMost, 1 << 30, -(1 << 30), -1}};
+  const In wide = {{5}, 32, {kMax, -kMax, 1 << 30, -(1 << 30), -1}};
   const auto shifted = [&](const char* bits, const char* by) {
     return one("cvm_right_shift", {{"precision", bits}, {"shift_bit", by}}, {wide});
   };
   EXPECT_EQ(shifted("32", "32"), (Numbers{0, 0, 0, 0, 0}));
   EXPECT_EQ(shifted("32", "31"), (Numbers{1, -1, 1, 0, 0}));
-  EXPECT_EQ(shifted("32", "1"), (Numbers{1 << 30, -kMost / 2, 1 << 29, -(1 << 29), 0}));
+  EXPECT_EQ(shifted("32", "1"), (Numbers{1 << 30, -kMax / 2, 1 << 29, -(1 << 29), 0}));
   EXPECT_EQ(shifted("1", "31"), (Numbers{0, 0, 0, 0, 0}));
   EXPECT_EQ(shifted("8", "24"), (Numbers{127, -127, 64, -64, 0}));
 }

@@ -25,7 +25,7 @@
 namespace nnex {
 namespace {
 
-constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
 
 /// A random integer network of a few nodes, with the contents of its input.
 class RandomNetwork {
@@ -35,7 +35,7 @@ class RandomNetwork {
     const Ints extents = plane ? Ints{1 + below(2), 1 + below(one_in(3) ? 40 : 9), 1 + below(9), 1 + below(20)}
                                : Ints{1 + below(20), 1 + below(70)};
     ValueId x = graph_.add_param(kMain, "data", Type::tensor(DType::i32, dims(extents)));
-    input_ = tensor(extents, one_in(2) ? 127 : kMost);
+    input_ = tensor(extents, one_in(2) ? 127 : kMax);
     values_.push_back(clip(x, 8));
     for (int64_t n = 1 + below(3); n > 0; --n) layer();
     std::vector<ValueId> results = {values_.back()};
@@ -56,17 +56,17 @@ class RandomNetwork {
     return out;
   }
   /// Numbers up to `most` in magnitude, many of them extreme.
-  int32_t number(int64_t most) {
-    if (one_in(3)) return static_cast<int32_t>(one_in(2) ? most : -most);
+  int32_t number(int64_t max) {
+    if (one_in(3)) return static_cast<int32_t>(one_in(2) ? max : -max);
     if (one_in(8)) return 0;
-    return static_cast<int32_t>(below(2 * most + 1) - most);
+    return static_cast<int32_t>(below(2 * max + 1) - max);
   }
-  Tensor tensor(const Ints& extents, int64_t most) {
+  Tensor tensor(const Ints& extents, int64_t max) {
     Tensor t = Tensor::make(DType::i32, Shape(extents)).value();
-    for (int32_t& v : t.mutable_as<int32_t>()) v = number(most);
+    for (int32_t& v : t.mutable_as<int32_t>()) v = number(max);
     return t;
   }
-  ValueId constant(const Ints& extents, int64_t most) { return graph_.add_constant(tensor(extents, most)); }
+  ValueId constant(const Ints& extents, int64_t max) { return graph_.add_constant(tensor(extents, max)); }
   ValueId scalar(int64_t value) {
     Tensor t = Tensor::make(DType::i32, Shape{}).value();
     t.mutable_as<int32_t>()[0] = static_cast<int32_t>(value);
@@ -111,7 +111,7 @@ class RandomNetwork {
       a.padding.emplace_back(padding, padding);
     }
     std::vector<ValueId> inputs = {x, constant(filter, one_in(8) ? 300 : 127)};
-    if (one_in(2)) inputs.push_back(constant({outputs}, one_in(2) ? kMost : 5000));
+    if (one_in(2)) inputs.push_back(constant({outputs}, one_in(2) ? kMax : 5000));
     return b_("conv", inputs, a);
   }
 
@@ -120,7 +120,7 @@ class RandomNetwork {
     a.transpose_b = !one_in(4);
     const int64_t units = 1 + below(80), k = in[1];
     std::vector<ValueId> inputs = {x, constant(a.transpose_b ? Ints{units, k} : Ints{k, units}, 127)};
-    if (one_in(2)) inputs.push_back(constant({units}, one_in(2) ? kMost : 5000));
+    if (one_in(2)) inputs.push_back(constant({units}, one_in(2) ? kMax : 5000));
     return b_("linear", inputs, a);
   }
 
@@ -138,15 +138,15 @@ class RandomNetwork {
 
   /// What stands beside elements of these extents.
   ValueId beside(const Ints& to) {
-    const int64_t most = one_in(3) ? kMost : one_in(2) ? 127 : 40000;
+    const int64_t max = one_in(3) ? kMax : one_in(2) ? 127 : 40000;
     std::vector<ValueId> fits;
     for (ValueId v : values_)
       if (extents_of(v) == to) fits.push_back(v);
     if (!fits.empty() && one_in(2)) return fits[static_cast<size_t>(below(static_cast<int64_t>(fits.size())))];
-    if (one_in(3)) return scalar(number(most));
-    if (one_in(6)) return constant(to, most);
-    if (to.size() == 4) return constant({1, to[1], 1, 1}, most);
-    return constant({to.back()}, most);
+    if (one_in(3)) return scalar(number(max));
+    if (one_in(6)) return constant(to, max);
+    if (to.size() == 4) return constant({1, to[1], 1, 1}, max);
+    return constant({to.back()}, max);
   }
 
   ValueId element_wise(ValueId x) {
@@ -251,7 +251,7 @@ void check_intervals(ir::Graph graph, const Tensor& input) {
     ASSERT_TRUE(interval.has_value());
     for (int32_t x : out[i].tensor()->as<int32_t>())
       ASSERT_TRUE(x >= interval->low && x <= interval->high)
-          << graph[graph[all[i]].maker].op->name << ": " << x << " is outside [" << interval->low << ", "
+          << graph[graph[all[i]].producer].op->name << ": " << x << " is outside [" << interval->low << ", "
           << interval->high << "]";
   }
 }

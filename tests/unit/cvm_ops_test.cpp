@@ -10,7 +10,7 @@ namespace {
 
 using namespace cvm_rows;
 
-constexpr int32_t kMost = INT32_MAX;
+constexpr int32_t kMax = INT32_MAX;
 
 TEST(CvmOps, RightShiftRoundsHalvesUp) {
   EXPECT_EQ(one("cvm_right_shift", {{"precision", "8"}, {"shift_bit", "1"}}, {{{4}, 8, {3, -3, 127, -127}}}),
@@ -18,13 +18,13 @@ TEST(CvmOps, RightShiftRoundsHalvesUp) {
   EXPECT_EQ(one("cvm_right_shift", {{"precision", "4"}, {"shift_bit", "2"}}, {{{3}, 8, {127, -127, 5}}}),
             (Numbers{7, -7, 1}));
   for (const char* shift : {"31", "32"})
-    EXPECT_EQ(one("cvm_right_shift", {{"precision", "2"}, {"shift_bit", shift}}, {{{3}, 32, {kMost, -kMost, 0}}}),
+    EXPECT_EQ(one("cvm_right_shift", {{"precision", "2"}, {"shift_bit", shift}}, {{{3}, 32, {kMax, -kMax, 0}}}),
               shift[1] == '1' ? (Numbers{1, -1, 0}) : (Numbers{0, 0, 0}));
 }
 
 /// 32-bit arithmetic would wrap to -2^30 here.
 TEST(CvmOps, RightShiftOfTheLargestNumberIsWide) {
-  EXPECT_EQ(one("cvm_right_shift", {{"precision", "32"}, {"shift_bit", "1"}}, {{{2}, 32, {kMost, -kMost}}}),
+  EXPECT_EQ(one("cvm_right_shift", {{"precision", "32"}, {"shift_bit", "1"}}, {{{2}, 32, {kMax, -kMax}}}),
             (Numbers{1 << 30, -(1 << 30) + 1}));
 }
 
@@ -36,7 +36,7 @@ TEST(CvmOps, LeftShiftClamps) {
 }
 
 TEST(CvmOps, PrecisionCountsDigits) {
-  EXPECT_EQ(one("cvm_precision", {}, {{{6}, 32, {0, 1, 2, -3, 4, kMost}}}), (Numbers{1, 1, 2, 2, 3, 31}));
+  EXPECT_EQ(one("cvm_precision", {}, {{{6}, 32, {0, 1, 2, -3, 4, kMax}}}), (Numbers{1, 1, 2, 2, 3, 31}));
 }
 
 TEST(CvmOps, DivisionByZeroIsZeroAndTruncates) {

@@ -107,21 +107,18 @@ class RandomCvm {
   /// The input: ends of its range, all of one sign, mixed, or anything of it.
   Tensor input(int how) {
     std::vector<int32_t> values(static_cast<size_t>(Shape(extents_).count()));
-    const int64_t most = bound_of_bits(bits_);
+    const int64_t max = bound_of_bits(bits_);
     for (int32_t& v : values)
-      v = static_cast<int32_t>(how == 0   ? most
-                               : how == 1 ? -most
-                               : how == 2 ? (one_in(2) ? most : -most)
-                                          : number(most));
+      v = static_cast<int32_t>(how == 0 ? max : how == 1 ? -max : how == 2 ? (one_in(2) ? max : -max) : number(max));
     return Tensor::of(Shape(extents_), values);
   }
 
  private:
   int64_t below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   bool one_in(int64_t n) { return below(n) == 0; }
-  int64_t number(int64_t most) {
-    if (one_in(3)) return one_in(2) ? most : -most;
-    return one_in(6) ? 0 : below(2 * most + 1) - most;
+  int64_t number(int64_t max) {
+    if (one_in(3)) return one_in(2) ? max : -max;
+    return one_in(6) ? 0 : below(2 * max + 1) - max;
   }
   static size_t outputs_of(const std::string& op) { return op == "get_valid_counts" ? 2 : 1; }
 
@@ -414,7 +411,7 @@ void check(const RandomCvm& network, const Built& built, const Tensor& input, Co
     ASSERT_TRUE(interval.has_value());
     for (int32_t x : out[i].tensor()->as<int32_t>())
       ASSERT_TRUE(x >= interval->low && x <= interval->high)
-          << graph[graph[all[i]].maker].op->name << ": " << x << " is outside [" << interval->low << ", "
+          << graph[graph[all[i]].producer].op->name << ": " << x << " is outside [" << interval->low << ", "
           << interval->high << "]";
   }
   bool safe = true, left = false;
@@ -445,7 +442,7 @@ void check(const RandomCvm& network, const Built& built, const Tensor& input, Co
   }
   // Narrow storage is chosen by these intervals.
   const ValueId last = built.values.back();
-  if (!graph[last].maker.valid()) return;
+  if (!graph[last].producer.valid()) return;
   const std::vector<Value> fast = run(graph, {last}, input, false);
   ASSERT_EQ(fast.size(), 1U);
   const Tensor &a = *fast[0].tensor(), &b = values[last.n];
@@ -623,14 +620,14 @@ TEST(CvmProof, UnknownBitsAreNeverFew) {
   const ValueId y = graph.add_param(kMain, "y", Type::tensor(DType::i32, Dims{Dim(2)}));
   declare_bits(graph, {{"x", 32}, {"y", 4}});
   const ValueId sum = b("add", {x, x});  // 33 bits: refused, so nobody knows
-  const ValueId after = b("add", {sum, y}), most = b("max", {sum, y});
+  const ValueId after = b("add", {sum, y}), max = b("max", {sum, y});
   Faults faults;
   infer_types(graph, faults);
   for (uint32_t n = 0; n < graph.value_count(); ++n) ASSERT_TRUE(graph[ValueId{n}].type.is_tensor());
   const std::vector<int64_t> bits = infer_precision(graph, {}, faults);
   EXPECT_EQ(bits[sum.n], 0);
   EXPECT_EQ(bits[after.n], 0);
-  EXPECT_EQ(bits[most.n], 0);
+  EXPECT_EQ(bits[max.n], 0);
 }
 
 /// A file may call one variable "".

@@ -43,9 +43,9 @@ class Dice {
     return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
   }
   bool flip() { return random_() & 1; }
-  Ints shape(int64_t low, int64_t high, int64_t most = 4) {
+  Ints shape(int64_t low, int64_t high, int64_t max = 4) {
     Ints s(static_cast<size_t>(between(low, high)));
-    for (int64_t& e : s) e = between(1, most);
+    for (int64_t& e : s) e = between(1, max);
     return s;
   }
   size_t axis(const Ints& s) { return static_cast<size_t>(between(0, static_cast<int64_t>(s.size()) - 1)); }
@@ -55,10 +55,10 @@ class Dice {
   }
   Tensor tensor(const Ints& extents, int64_t bits) {
     Tensor t = Tensor::make(DType::i32, Shape(extents)).value();
-    const int64_t most = (int64_t{1} << (bits - 1)) - 1, near = std::min<int64_t>(most, 5);
+    const int64_t max = (int64_t{1} << (bits - 1)) - 1, near = std::min<int64_t>(max, 5);
     const bool small = flip();
     for (int32_t& x : t.mutable_as<int32_t>())
-      x = static_cast<int32_t>(small ? between(-near, near) : between(-most, most));
+      x = static_cast<int32_t>(small ? between(-near, near) : between(-max, max));
     return t;
   }
 
@@ -68,9 +68,9 @@ class Dice {
 
 // ---- Cases
 
-Case same_shape(Dice& d, const std::string& attrs, int64_t most_bits = 32) {
+Case same_shape(Dice& d, const std::string& attrs, int64_t max_bits = 32) {
   const Ints s = d.shape(1, 5);
-  return {attrs, {s}, {d.between(2, most_bits)}, {s}};
+  return {attrs, {s}, {d.between(2, max_bits)}, {s}};
 }
 
 Case precision(Dice& d) { return same_shape(d, fmt::format(R"({{"precision": "{}"}})", d.between(1, 32))); }

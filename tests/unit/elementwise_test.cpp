@@ -1,8 +1,8 @@
-#include "kernels/elementwise.h"
+#include "kernels/elementwise/elementwise.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/chain.h"
+#include "kernels/elementwise/chain.h"
 #include "simd_test.h"
 
 namespace nnex {
@@ -161,7 +161,7 @@ TEST(Chain, TransposedOperand) {
 TEST(Chain, RefusesWhatItCannotHold) {
   const Shape out = {4};
   const std::span<const int64_t> shapes[] = {out};
-  std::vector<ChainStep> steps(Chain::kMostSteps + 1, ChainStep{.a = 0, .unary = {UnaryKind::neg}});
+  std::vector<ChainStep> steps(Chain::kMaxSteps + 1, ChainStep{.a = 0, .unary = {UnaryKind::neg}});
   EXPECT_FALSE(Chain::make(out, shapes, steps));
   const ChainStep ahead = {.a = 1, .unary = {UnaryKind::neg}};
   EXPECT_FALSE(Chain::make(out, shapes, {&ahead, 1}));

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "api/recognise.h"
-#include "standards/beneath.h"
+#include "standards/below.h"
 #include "standards/gzip.h"
 
 namespace nnex {

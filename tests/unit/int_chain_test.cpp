@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "kernels/int_chain.h"
-#include "kernels/pool.h"
+#include "kernels/integer/chain.h"
+#include "kernels/pool/pool.h"
 #include "kernels/simd/int_loops.h"
 #include "share.h"
 #include "simd_test.h"
@@ -22,7 +22,7 @@ using simd::IntStepKind;
 using simd::IntType;
 using simd::Loops;
 
-constexpr int32_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
 
 int64_t wrapped(int64_t x) { return static_cast<int32_t>(static_cast<uint64_t>(x)); }
 
@@ -63,7 +63,7 @@ int64_t through(const IntStep& s, int64_t x, int64_t other) {
   x = std::min<int64_t>(std::max<int64_t>(x, f.low), f.high);
   x = wrapped(x * f.factor);
   if (f.shift > 0) x = ((x >> (f.shift - 1)) + 1) >> 1;
-  return std::min<int64_t>(std::max<int64_t>(x, f.least), f.most);
+  return std::min<int64_t>(std::max<int64_t>(x, f.min), f.max);
 }
 
 class Random {
@@ -72,7 +72,7 @@ class Random {
   int64_t below(int64_t n) { return static_cast<int64_t>(bits_() % static_cast<uint64_t>(n)); }
   bool one_in(int64_t n) { return below(n) == 0; }
   int32_t number() {
-    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kMost, kLeast};
+    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kMax, kMin};
     if (one_in(3)) return kEdges[static_cast<size_t>(below(kEdges.size()))];
     return static_cast<int32_t>(static_cast<uint32_t>(bits_()) << below(1)) >> below(32);
   }
@@ -112,7 +112,7 @@ IntStep random_step(Random& random, int operands) {
     if (low > high) std::swap(low, high);
   };
   limits(s.stage.low, s.stage.high);
-  limits(s.stage.least, s.stage.most);
+  limits(s.stage.min, s.stage.max);
   if (random.one_in(2)) s.stage.factor = random.number();
   if (random.one_in(2)) s.stage.shift = static_cast<int32_t>(1 + random.below(32));
   return s;
@@ -228,8 +228,8 @@ int check_finished(const Loops& loops, uint32_t seed) {
   Stored x(random, rows, columns, true);
   IntRange range = range_of(x.operand.type);
   if (x.operand.type == IntType::i32) {
-    const int64_t most = int64_t{1} << random.below(32);
-    range = {std::max<int64_t>(kLeast, -most), std::min<int64_t>(kMost, most)};
+    const int64_t max = int64_t{1} << random.below(32);
+    range = {std::max<int64_t>(kMin, -max), std::min<int64_t>(kMax, max)};
     for (size_t i = 0; i + 4 <= x.bytes.size(); i += 4) {
       int32_t value = 0;
       std::memcpy(&value, x.bytes.data() + i, 4);
@@ -284,7 +284,7 @@ TEST(IntSteps, ARequantisationIsNarrowBehindItsFirstShift) {
   IntSteps steps;
   steps.shift_right(6);
   steps.clamp(-32767, 32767);
-  steps.clamp(0, kMost);
+  steps.clamp(0, kMax);
   steps.multiply(101);
   steps.shift_right(13);
   steps.clamp(-127, 127);
@@ -295,7 +295,7 @@ TEST(IntSteps, ARequantisationIsNarrowBehindItsFirstShift) {
   ASSERT_EQ(steps.steps().size(), 4U);
   EXPECT_FALSE(steps.steps()[0].stage.carries);
   EXPECT_EQ(steps.steps()[1].stage.fixed, 101 << 2);
-  EXPECT_EQ(steps.steps()[1].stage.least, kLeast);  // relu came before: no number is below 0
+  EXPECT_EQ(steps.steps()[1].stage.min, kMin);  // relu came before: no number is below 0
 }
 
 /// An element of int16 that a limit takes out of it.
@@ -304,7 +304,7 @@ TEST(IntSteps, LimitsBeyondInt16AreNotNarrow) {
   steps.shift_right(8);
   steps.clamp(-127, 127);
   steps.combine(IntStepKind::maximum, 0, range_of(IntType::u8));
-  steps.clamp(195'326, kMost);
+  steps.clamp(195'326, kMax);
   steps.shift_right(15);
   steps.finish({}, IntType::i32, IntType::i8);
   EXPECT_EQ(steps.narrow(), 3);  // the result alone is
@@ -312,7 +312,7 @@ TEST(IntSteps, LimitsBeyondInt16AreNotNarrow) {
 
 TEST(IntSteps, OneStageHoldsWhatComesInItsOrder) {
   IntSteps steps;
-  steps.clamp(0, kMost);
+  steps.clamp(0, kMax);
   steps.clamp(-5, 1000);
   steps.multiply(3);
   steps.multiply(-7);
@@ -324,8 +324,8 @@ TEST(IntSteps, OneStageHoldsWhatComesInItsOrder) {
   EXPECT_EQ(s.high, 1000);
   EXPECT_EQ(s.factor, -21);
   EXPECT_EQ(s.shift, 4);
-  EXPECT_EQ(s.least, -127);
-  EXPECT_EQ(s.most, 127);
+  EXPECT_EQ(s.min, -127);
+  EXPECT_EQ(s.max, 127);
   steps.multiply(2);
   steps.shift_right(1);
   steps.shift_right(1);
@@ -354,15 +354,15 @@ TEST(MaxPoolBytes, EqualsTheWindows) {
         for (int64_t h = 0; h < w.out[1]; ++h)
           for (int64_t v = 0; v < w.out[2]; ++v)
             for (int64_t c = 0; c < w.channels; ++c) {
-              int most = is_signed ? -128 : 0;
+              int max = is_signed ? -128 : 0;
               for (int64_t k = 0; k < w.size[1] * w.size[2]; ++k) {
                 const int64_t row = h * w.stride[1] - w.before[1] + k / w.size[2] * w.dilation[1];
                 const int64_t column = v * w.stride[2] - w.before[2] + k % w.size[2] * w.dilation[2];
                 if (row < 0 || row >= w.in[1] || column < 0 || column >= w.in[2]) continue;
                 const uint8_t byte = x[static_cast<size_t>(((n * w.in[1] + row) * w.in[2] + column) * w.channels + c)];
-                most = std::max(most, is_signed ? static_cast<int8_t>(byte) : int{byte});
+                max = std::max(max, is_signed ? static_cast<int8_t>(byte) : int{byte});
               }
-              expected.push_back(static_cast<uint8_t>(most));
+              expected.push_back(static_cast<uint8_t>(max));
             }
       Team team(1 + static_cast<int>(below(2)));
       max_pool_bytes(loops, team, w, is_signed, x.data(), y.data());
@@ -399,14 +399,14 @@ TEST(AddBytes, EqualsItsStepsOnAllPairs) {
       const int32_t za = byte_zero(a_signed), zb = byte_zero(b_signed), zy = byte_zero(y_signed);
       const float sa = scale(), sb = scale(), sy = scale();
       const float infinity = std::numeric_limits<float>::infinity();
-      const float least = one_in(2) ? -infinity : 0, most = one_in(2) ? infinity : 6;
+      const float min = one_in(2) ? -infinity : 0, max = one_in(2) ? infinity : 6;
       std::vector<uint8_t> a, b, expected;
       for (int i = 0; i < 256; ++i)
         for (int j = 0; j < 256; ++j) a.push_back(static_cast<uint8_t>(i)), b.push_back(static_cast<uint8_t>(j));
       a.resize(a.size() - random() % 70);
       for (size_t i = 0; i < a.size(); ++i) {
         const float sum = dequantized(a[i], a_signed, za, sa) + dequantized(b[i], b_signed, zb, sb);
-        const double q = std::nearbyint(std::min(std::max(sum, least), most) / sy) + zy;
+        const double q = std::nearbyint(std::min(std::max(sum, min), max) / sy) + zy;
         const double low = y_signed ? -128 : 0;
         expected.push_back(static_cast<uint8_t>(static_cast<int>(std::clamp(q, low, low + 255))));
       }
@@ -417,7 +417,7 @@ TEST(AddBytes, EqualsItsStepsOnAllPairs) {
       simd::AddBytes m;
       m.a = operand(a.data(), a_signed, za, sa), m.b = operand(b.data(), b_signed, zb, sb);
       m.to = operand(nullptr, y_signed, zy, sy);
-      m.least = least, m.most = most, m.y = y.data(), m.n = a.size();
+      m.min = min, m.max = max, m.y = y.data(), m.n = a.size();
       add(m);
       ASSERT_TRUE(y == expected) << "scales " << sa << ", " << sb << ", " << sy << "; zeros " << za << ", " << zb
                                  << ", " << zy;

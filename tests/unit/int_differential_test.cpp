@@ -12,10 +12,10 @@
 #include <memory>
 #include <random>
 
-#include "kernels/conv_i8.h"
-#include "kernels/gemm_i8.h"
-#include "kernels/int_chain.h"
-#include "kernels/pool.h"
+#include "kernels/conv/int8.h"
+#include "kernels/integer/chain.h"
+#include "kernels/pool/pool.h"
+#include "kernels/product/gemm_i8.h"
 #include "nnex/tensor.h"
 #include "share.h"
 #include "simd_test.h"
@@ -28,7 +28,7 @@ using simd::IntStepKind;
 using simd::IntType;
 using simd::Loops;
 
-constexpr int32_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
 
 class Random {
  public:
@@ -37,7 +37,7 @@ class Random {
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool one_in(int64_t n) { return below(n) == 0; }
   int32_t number() {
-    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kMost, kLeast};
+    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kMax, kMin};
     if (one_in(3)) return kEdges[static_cast<size_t>(below(kEdges.size()))];
     return static_cast<int32_t>(static_cast<uint32_t>(bits_())) >> below(32);
   }
@@ -130,8 +130,8 @@ struct RandomChain {
     for (const simd::IntStep& s : steps.steps()) {
       const simd::IntStage& f = s.stage;
       out += s.kind == IntStepKind::stage
-                 ? fmt::format(" [{}, {}] * {} >> {} [{}, {}] fixed {}", f.low, f.high, f.factor, f.shift, f.least,
-                               f.most, f.fixed)
+                 ? fmt::format(" [{}, {}] * {} >> {} [{}, {}] fixed {}", f.low, f.high, f.factor, f.shift, f.min, f.max,
+                               f.fixed)
                  : fmt::format(" kind {} of type {}", static_cast<int>(s.kind),
                                static_cast<int>(operands[static_cast<size_t>(s.operand)].type));
     }
@@ -174,8 +174,8 @@ struct RandomEnd {
                   .zero = static_cast<int32_t>(random.between(-20, 20)),
                   .low = is_signed ? -128 : 0,
                   .high = is_signed ? 127 : 255};
-    const int64_t most = depth * 255 * 255 * 2 + 100'000;
-    const IntRange range = wild || most > kMost ? IntRange{} : IntRange{-most, most};
+    const int64_t max = depth * 255 * 255 * 2 + 100'000;
+    const IntRange range = wild || max > kMax ? IntRange{} : IntRange{-max, max};
     if (what == chained) steps = std::make_unique<RandomChain>(random, rows, columns, range, IntType::i32);
   }
 
@@ -223,8 +223,8 @@ struct Convolution final : Problem {
       const int64_t reach = (s.kernel[i] - 1) * s.dilation[i] + 1;
       s.before[i] = kind == 1 && random.one_in(2) ? 0 : random.below(reach + 1);
       const int64_t after = random.one_in(3) ? random.below(reach + 1) : s.before[i];
-      const int64_t least = std::max<int64_t>(1, reach - s.before[i] - after);
-      s.in[i] = least + random.below(random.one_in(3) && i == 2 ? 40 : 9);
+      const int64_t min = std::max<int64_t>(1, reach - s.before[i] - after);
+      s.in[i] = min + random.below(random.one_in(3) && i == 2 ? 40 : 9);
       s.out[i] = (s.in[i] + s.before[i] + after - reach) / s.stride[i] + 1;
     }
     x_signed = random.one_in(2), w_signed = !random.one_in(4);

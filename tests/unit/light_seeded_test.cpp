@@ -78,7 +78,7 @@ ir::Graph seeded(const fs::path& path) {
     g.make_constant(weight, Value(values(shape, k++, b.low, b.high)));
     g.erase(id);
   }
-  const Node* last = g.maker(g.outputs()[0]);
+  const Node* last = g.producer(g.outputs()[0]);
   if (last->op->name == "softmax") g.set_results(kMain, {last->in[0]});
   return g;
 }
@@ -90,7 +90,7 @@ std::vector<Tensor> parameters(const ir::Graph& g) {
     if (g[id].op->name != "conv" && g[id].op->name != "linear") continue;
     for (size_t port = 1; port < g[id].in.size(); ++port) {
       ValueId v = g[id].in[port];
-      while (!g[v].is_constant() && g.maker(v)) v = g.maker(v)->in[0];
+      while (!g[v].is_constant() && g.producer(v)) v = g.producer(v)->in[0];
       const Tensor* t = g[v].is_constant() ? g[v].constant.tensor() : nullptr;
       EXPECT_NE(t, nullptr) << g[id].op->name << " " << port;
       if (t) out.push_back(*t);

@@ -42,12 +42,12 @@ std::string loop(const std::vector<std::string>& body, int64_t element, bool sca
        {tensor("n", {}, raw_bytes(std::vector<int64_t>{steps}), kInt64)}});
 }
 
-Result<std::vector<Value>> run(const std::string& bytes, Value input, std::chrono::milliseconds most = {}) {
+Result<std::vector<Value>> run(const std::string& bytes, Value input, std::chrono::milliseconds max = {}) {
   LoadOptions options;
   options.memory_limit = kLimit;
   NNEX_ASSIGN(Model loaded, Model::from_bytes(bytes, options));
   RunOptions limits;
-  if (most.count() > 0) limits.deadline = std::chrono::steady_clock::now() + most;
+  if (max.count() > 0) limits.deadline = std::chrono::steady_clock::now() + max;
   return loaded.session().run(std::vector<Value>{std::move(input)}, limits);
 }
 

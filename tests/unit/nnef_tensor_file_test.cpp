@@ -70,9 +70,9 @@ TEST(NnefTensorFile, IntegersOfVariablesHaveASign) {
     EXPECT_TRUE(file.ok());
     return variable_content(*file, ItemType::integer, {1}, nullptr);
   };
-  auto most = content(file_of({1}, 64, 1, std::string(7, '\xff') + '\x7f'));
-  ASSERT_TRUE(most.ok()) << most.error().text();
-  EXPECT_EQ(int_at(*most, 0), std::numeric_limits<int64_t>::max());
+  auto max = content(file_of({1}, 64, 1, std::string(7, '\xff') + '\x7f'));
+  ASSERT_TRUE(max.ok()) << max.error().text();
+  EXPECT_EQ(int_at(*max, 0), std::numeric_limits<int64_t>::max());
   auto more = content(file_of({1}, 64, 1, std::string(8, '\xff')));
   ASSERT_FALSE(more.ok());
   EXPECT_EQ(more.error().code(), Code::unsupported);

@@ -333,13 +333,13 @@ std::string nested_branches(int levels) {
 TEST(OnnxWrite, TimeGrowsWithTheNumberOfBranches) {
   const auto seconds = [](int levels) {
     const std::string bytes = nested_branches(levels);
-    double least = 1e9;
+    double min = 1e9;
     for (int i = 0; i < 3; ++i) {
       const double begin = test::cpu_seconds();
       EXPECT_TRUE(written(read(bytes)).ok());
-      least = std::min(least, test::cpu_seconds() - begin);
+      min = std::min(min, test::cpu_seconds() - begin);
     }
-    return least;
+    return min;
   };
   // Sixteen times the branches, a third deeper: 21 times the work; by the square it would be 256.
   EXPECT_LT(seconds(12), 64 * seconds(8));

@@ -1,11 +1,11 @@
-#include "kernels/pool.h"
+#include "kernels/pool/pool.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "kernels/convert.h"
-#include "kernels/resize.h"
+#include "kernels/convert/convert.h"
+#include "kernels/resize/resize.h"
 #include "oracle_math.h"
 #include "simd_test.h"
 

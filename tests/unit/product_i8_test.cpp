@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "kernels/conv_i8.h"
-#include "kernels/gemm_i8.h"
+#include "kernels/conv/int8.h"
+#include "kernels/product/gemm_i8.h"
 #include "simd_test.h"
 
 namespace nnex {

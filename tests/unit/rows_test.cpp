@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/normalize.h"
-#include "kernels/reduce.h"
-#include "kernels/softmax.h"
+#include "kernels/normalize/normalize.h"
+#include "kernels/normalize/softmax.h"
+#include "kernels/reduce/reduce.h"
 #include "simd_test.h"
 
 namespace nnex {

@@ -102,9 +102,8 @@ TEST(SelectOnnx, BiasOfUnknownExtentsMayBroadcast) {
 
 TEST(SelectOnnx, Pools) {
   const Input x = {"x", f({1, 1, 2, 3}, {1, 9, 2, 3, 4, 8})};
-  auto most =
-      run_node(12, "MaxPool", {x}, attr_ints("kernel_shape", {2, 2}) + attr_int("storage_order", 1), {"y", "i"});
-  EXPECT_EQ(shown(most, 1), "i64[1,1,1,2] 2 2");
+  auto max = run_node(12, "MaxPool", {x}, attr_ints("kernel_shape", {2, 2}) + attr_int("storage_order", 1), {"y", "i"});
+  EXPECT_EQ(shown(max, 1), "i64[1,1,1,2] 2 2");
   const std::vector<Input> back = {{"x", f({1, 1, 1, 2}, {5, 6})}, {"i", i64({1, 1, 1, 2}, {0, 3})}};
   const std::string two = attr_ints("kernel_shape", {1, 2}) + attr_ints("strides", {1, 2});
   EXPECT_EQ(shown(run_node(11, "MaxUnpool", back, two, {"y"})), "f32[1,1,1,4] 5 0 0 6");

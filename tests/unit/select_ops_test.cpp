@@ -110,8 +110,8 @@ TEST(Suppress, Boundaries) {
   // Boxes 0 and 1 share a third of what both cover; box 2 is box 0 with its corners turned; box 3 has no area.
   const Tensor boxes = f({1, 4, 4}, {0, 0, 2, 2, 0, 1, 2, 3, 2, 2, 0, 0, 1, 1, 1, 5});
   const Tensor scores = f({1, 1, 4}, {0.5f, 0.9f, 0.5f, 0.1f});
-  auto run = [&](float iou, float score, int64_t most) {
-    return shown(run_op("non_max_suppression", {boxes, scores, i64({}, {most}), f({}, {iou}), f({}, {score})}));
+  auto run = [&](float iou, float score, int64_t max) {
+    return shown(run_op("non_max_suppression", {boxes, scores, i64({}, {max}), f({}, {iou}), f({}, {score})}));
   };
   EXPECT_EQ(run(0.4f, 0.0f, 9), "i64[3,3] 0 0 1 0 0 0 0 0 3");
   EXPECT_EQ(run(0.3f, 0.0f, 9), "i64[2,3] 0 0 1 0 0 3");
@@ -137,13 +137,13 @@ TEST(Pool, Borders) {
   EXPECT_EQ(sum("replicate"), "f32[1,1,5] -3 -4 -6 -8 -9");
   EXPECT_EQ(sum("reflect"), "f32[1,1,5] -6 -5 -6 -7 -6");       // -3 -2 [-1 -2 -3] -2 -1
   EXPECT_EQ(sum("reflect_even"), "f32[1,1,5] -4 -4 -6 -8 -8");  // -2 -1 [-1 -2 -3] -3 -2
-  auto most = [&](const char* border, size_t output) {
+  auto max = [&](const char* border, size_t output) {
     return pooled("max_pool", x, 3, {{1, 1}}, {{"border", word(border)}}, output);
   };
-  EXPECT_EQ(most("constant", 0), "f32[1,1,3] 0 -1 0");
-  EXPECT_EQ(most("constant", 1), "i64[1,1,3] 0 0 2");
-  EXPECT_EQ(most("ignore", 0), "f32[1,1,3] -1 -1 -2");
-  EXPECT_EQ(most("ignore", 1), "i64[1,1,3] 1 0 0");
+  EXPECT_EQ(max("constant", 0), "f32[1,1,3] 0 -1 0");
+  EXPECT_EQ(max("constant", 1), "i64[1,1,3] 0 0 2");
+  EXPECT_EQ(max("ignore", 0), "f32[1,1,3] -1 -1 -2");
+  EXPECT_EQ(max("ignore", 1), "i64[1,1,3] 1 0 0");
   EXPECT_EQ(pooled("max_pool", {1, kNan, 3}, 2, {{0, 0}}, {}), "f32[1,1,2] nan nan");
   EXPECT_EQ(pooled("max_pool", {5}, 1, {{1, 1}}, {{"border", word("ignore")}}, 1), "i64[1,1,3] -1 0 -1");
 }

@@ -33,10 +33,10 @@ int64_t wish(const char* name, int64_t otherwise) {
 }
 
 /// In a child: cases from `at` on, whose number the parent sees.
-[[noreturn]] void work(HostileMaker& maker, std::atomic<int64_t>& at, int64_t end) {
+[[noreturn]] void work(HostileMaker& producer, std::atomic<int64_t>& at, int64_t end) {
   for (; at < end; ++at) {
     alarm(kSeconds);
-    const HostileCase c = maker.make(static_cast<uint64_t>(at.load()));
+    const HostileCase c = producer.make(static_cast<uint64_t>(at.load()));
     const Status s = run_hostile(c);
     if (!s.ok() && s.error().code() == Code::internal) {
       std::fprintf(stderr, "%s\n", s.error().text().c_str());
@@ -59,8 +59,8 @@ std::string how(int status) {
 }
 
 TEST(Total, EveryRowInEverySpelling) {
-  HostileMaker maker(source_dir() + "/tests/cases/ops");
-  ASSERT_GT(maker.rows(), 500U);
+  HostileMaker producer(source_dir() + "/tests/cases/ops");
+  ASSERT_GT(producer.rows(), 500U);
   const int64_t first = wish("NNEX_TOTAL_FROM", 0), count = wish("NNEX_TOTAL_CASES", some_of(20000));
   void* page = mmap(nullptr, sizeof(std::atomic<int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
@@ -69,12 +69,13 @@ TEST(Total, EveryRowInEverySpelling) {
   while (at < first + count && failed < 200) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) work(maker, at, std::min(first + count, at + 2000));
+    if (child == 0) work(producer, at, std::min(first + count, at + 2000));
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     ++failed;
-    ADD_FAILURE() << "case " << at << " " << how(status) << ": " << maker.make(static_cast<uint64_t>(at.load())).text();
+    ADD_FAILURE() << "case " << at << " " << how(status) << ": "
+                  << producer.make(static_cast<uint64_t>(at.load())).text();
     ++at;
   }
 }

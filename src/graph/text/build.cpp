@@ -58,7 +58,7 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
   if (to.kind == Target::Kind::none) {
     if (item.kind != ItemKind::value) return {};
     const ValueDef& v = graph_[item.value];
-    if (v.maker.valid() && v.uses.empty()) graph_.drop_output(v.maker, v.output);
+    if (v.producer.valid() && v.uses.empty()) graph_.drop_output(v.producer, v.output);
     return {};
   }
   if (to.kind == Target::Kind::name) {

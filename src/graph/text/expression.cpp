@@ -279,8 +279,8 @@ bool Parser::number(bool negative, Expr& out) {
     for (char c : t.text) magnitude = magnitude * 10 + static_cast<uint64_t>(c - '0');
   } else {
     const auto [end, wrong] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), magnitude);
-    const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
-    fits = wrong == std::errc() && end == t.text.data() + t.text.size() && magnitude <= most;
+    const uint64_t max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (negative ? 1 : 0);
+    fits = wrong == std::errc() && end == t.text.data() + t.text.size() && magnitude <= max;
   }
   if (!fits) {
     fault(t.at, "L2", fmt::format("{}{} does not fit in 64 bits", negative ? "-" : "", t.text.substr(0, 40)));

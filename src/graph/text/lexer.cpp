@@ -161,7 +161,7 @@ void Lexer::next(Token& out) {
         continue;
       }
       if (c == '.' && is_digit(peek(1))) return long_number(out);
-      if (!is_ascii(c)) return foreign_word(out);
+      if (!is_ascii(c)) return non_ascii_word(out);
     }
     if (sign(out)) return;
     stray();
@@ -195,13 +195,13 @@ bool Lexer::sign(Token& out) {
 inline void Lexer::word(Token& out) {
   const char* p = at_ + 1;
   while (p != end_ && class_of(*p) >= kLetter) ++p;
-  if (p != end_ && !is_ascii(*p) && kind_ != TextKind::dump) return foreign_word(out);
+  if (p != end_ && !is_ascii(*p) && kind_ != TextKind::dump) return non_ascii_word(out);
   take(out, Tok::word, p);
   out.word = keyword_of(out.text);
 }
 
 /// A word with bytes that are no ASCII, which are a fault in it.
-void Lexer::foreign_word(Token& out) {
+void Lexer::non_ascii_word(Token& out) {
   const char* p = at_;
   while (p != end_ && (class_of(*p) >= kLetter || !is_ascii(*p))) ++p;
   take(out, Tok::word, p);

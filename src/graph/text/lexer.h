@@ -179,7 +179,7 @@ class Lexer {
   void skip_space();
   void take(Token& out, Tok kind, const char* end);
   void word(Token& out);
-  void foreign_word(Token& out);
+  void non_ascii_word(Token& out);
   void string(Token& out);
   void number(Token& out);
   void long_number(Token& out);

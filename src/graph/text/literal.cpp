@@ -72,10 +72,10 @@ Result<Dim> Parser::dim() {
 
 /// <product> ::= <factor> ("*" <factor>)*        <factor> ::= integer | symbol | string: a symbol of any characters
 Result<Dim> Parser::dim_product() {
-  constexpr int kMostFactors = 64;
+  constexpr int kMaxFactors = 64;
   Dim product = 1;
   for (int factors = 0;; ++factors) {
-    if (factors == kMostFactors) return error(now_->at, fmt::format("an extent of more than {} factors", kMostFactors));
+    if (factors == kMaxFactors) return error(now_->at, fmt::format("an extent of more than {} factors", kMaxFactors));
     if (at(Tok::integer)) {
       NNEX_ASSIGN(int64_t n, whole(*now_));
       NNEX_TRY(advance());
@@ -199,10 +199,10 @@ namespace {
 bool put_integer(Tensor& t, int64_t i, bool minus, uint64_t magnitude) {
   const DType d = t.dtype();
   const int width = bits(d);
-  const uint64_t most = is_signed_int(d) ? (uint64_t{1} << (width - 1)) - (minus ? 0 : 1)
-                        : width == 64    ? ~uint64_t{0}
-                                         : (uint64_t{1} << width) - 1;
-  if (magnitude > most || (minus && is_unsigned_int(d) && magnitude != 0)) return false;
+  const uint64_t max = is_signed_int(d) ? (uint64_t{1} << (width - 1)) - (minus ? 0 : 1)
+                       : width == 64    ? ~uint64_t{0}
+                                        : (uint64_t{1} << width) - 1;
+  if (magnitude > max || (minus && is_unsigned_int(d) && magnitude != 0)) return false;
   set_int(t, i, static_cast<int64_t>(minus ? 0 - magnitude : magnitude));
   return true;
 }

@@ -109,7 +109,7 @@ Status TextBuilder::sort_argument(const OpDef& op, std::string_view name, size_t
 Status TextBuilder::set_attr(const OpDef& op, const Field& field, const Item& item, Arguments& to) {
   if (item.has_value())
     return error(to.at, fmt::format("{}: attribute '{}' is computed; needed a constant", op.name, field.name));
-  const auto index = static_cast<size_t>(&field - op.attrs.fields.begin());
+  const auto index = static_cast<size_t>(&field - op.attrs.fields.data());
   if (to.given[index]) return error(to.at, fmt::format("{}: '{}' is given twice", op.name, field.name));
   NNEX_ASSIGN(AttrValue value, placed(attr_of(item), to.at));
   if (!field.set(to.attrs.get(), value))

@@ -260,16 +260,16 @@ class Printer {
 
 }  // namespace
 
-std::string literal(const Tensor& t, int64_t most) {
+std::string literal(const Tensor& t, int64_t max) {
   std::string out = std::string(name(t.dtype())) + t.shape().text() + "(";
-  if (most >= 0 && t.count() > most) return out + "...)";
+  if (max >= 0 && t.count() > max) return out + "...)";
   if (odd_nan(t)) return out + bytes_text(t) + ")";
   for (int64_t i = 0; i < t.count(); ++i) out += (i ? ", " : "") + item_text(t, i);
   return out + ")";
 }
 
-std::string literal(const AttrValue& v, int64_t most) {
-  if (auto* t = std::get_if<Tensor>(&v)) return literal(*t, most);
+std::string literal(const AttrValue& v, int64_t max) {
+  if (auto* t = std::get_if<Tensor>(&v)) return literal(*t, max);
   if (auto* s = std::get_if<std::string>(&v)) return quoted(*s);
   if (auto* l = std::get_if<Texts>(&v)) {
     std::string out;

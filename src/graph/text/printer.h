@@ -20,8 +20,8 @@ struct PrintOptions {
 std::string print(const ir::Graph& graph, const PrintOptions& options = {});
 
 /// A literal that reads back to the same tensor, bit by bit: "f32[2](1.0, -0.5)".
-std::string literal(const Tensor& t, int64_t most_elements = -1);
+std::string literal(const Tensor& t, int64_t max_elements = -1);
 /// A literal of an attribute's value.
-std::string literal(const AttrValue& v, int64_t most_elements = -1);
+std::string literal(const AttrValue& v, int64_t max_elements = -1);
 
 }  // namespace nnex::graph_text

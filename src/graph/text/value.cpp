@@ -15,7 +15,7 @@ namespace {
 
 using ItemKind = Item::Kind;
 
-constexpr size_t kMostItems = size_t{1} << 20;  ///< Of an array made by range_of or +.
+constexpr size_t kMaxItems = size_t{1} << 20;  ///< Of an array made by range_of or +.
 
 Error misfit(std::string_view what, const Item& x) {
   return Error(Code::invalid_model, fmt::format("{} does not take {}", what, x.text_of()));
@@ -285,15 +285,15 @@ Result<Item> binary(Tok op, const Item& x, const Item& y) {
     return Item::boolean(op == Tok::both ? x.integer && y.integer : x.integer || y.integer);
   }
   if (op == Tok::plus && x.kind == ItemKind::array && y.kind == ItemKind::array) {
-    if (x.items.size() + y.items.size() > kMostItems)
-      return Error(Code::limit, fmt::format("an array of more than {} items", kMostItems));
+    if (x.items.size() + y.items.size() > kMaxItems)
+      return Error(Code::limit, fmt::format("an array of more than {} items", kMaxItems));
     std::vector<Item> joined = x.items;
     joined.insert(joined.end(), y.items.begin(), y.items.end());
     return Item::list(std::move(joined));
   }
   if (op == Tok::plus && x.kind == ItemKind::string && y.kind == ItemKind::string) {
-    if (x.text.size() + y.text.size() > kMostItems)
-      return Error(Code::limit, fmt::format("a string of more than {} characters", kMostItems));
+    if (x.text.size() + y.text.size() > kMaxItems)
+      return Error(Code::limit, fmt::format("a string of more than {} characters", kMaxItems));
     return Item::of(x.text + y.text);
   }
   if (is_comparison(op) && x.kind == ItemKind::string && y.kind == ItemKind::string) return ordered(op, x.text, y.text);

@@ -1,7 +1,7 @@
 #pragma once
 // The inner loops of networks of whole numbers, each built once per instruction set like those of simd.def.
 
-#include "kernels/simd/chain_i32.h"
+#include "kernels/integer/loops_chain_i32.h"
 #include "kernels/simd/loops.h"
 
 namespace nnex::simd {
@@ -41,7 +41,7 @@ struct ByteOperand {
 /// as float32's operations are; `to` says the scale and zero point of y, and scales are in [2^-60, 2^60].
 struct AddBytes {
   ByteOperand a, b, to;
-  float least = 0, most = 0;
+  float min = 0, max = 0;
   uint8_t* y = nullptr;
   size_t n = 0;
 };

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "kernels/product/loops_tile_u8.h"
 #include "kernels/simd/builds.h"
-#include "kernels/simd/tile_u8.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

@@ -97,10 +97,10 @@ HWY_INLINE V exp_inside(D d, V x) {
 /// whole part is taken of a number inside, the rest of x itself.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
-  const V least = hn::Set(d, -87.0F), magic = hn::Set(d, 12582912.0F);
-  const V sum = M::madd(hn::Max(x, least), hn::Set(d, 1.44269504F), magic);
+  const V min = hn::Set(d, -87.0F), magic = hn::Set(d, 12582912.0F);
+  const V sum = M::madd(hn::Max(x, min), hn::Set(d, 1.44269504F), magic);
   const ExpParts<D> parts = {hn::BitCast(hn::RebindToSigned<D>(), sum), exp_rest<M>(d, x, hn::Sub(sum, magic))};
-  return hn::IfThenZeroElse(hn::Lt(x, least), exp_of_parts<M>(d, parts));
+  return hn::IfThenZeroElse(hn::Lt(x, min), exp_of_parts<M>(d, parts));
 }
 
 /// e^x - 1 within 2 ulp.

@@ -4,15 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/binary.h"
-#include "kernels/reduce_kind.h"
-#include "kernels/simd/depthwise.h"
-#include "kernels/simd/depthwise_i8.h"
-#include "kernels/simd/planes.h"
-#include "kernels/simd/tile.h"
-#include "kernels/simd/tile_int.h"
-#include "kernels/simd/winograd.h"
-#include "kernels/unary.h"
+#include "kernels/conv/loops_depthwise.h"
+#include "kernels/conv/loops_depthwise_i8.h"
+#include "kernels/conv/loops_planes.h"
+#include "kernels/conv/loops_winograd.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/product/loops_tile.h"
+#include "kernels/product/loops_tile_int.h"
+#include "kernels/reduce/reduce_kind.h"
 
 namespace nnex::simd {
 

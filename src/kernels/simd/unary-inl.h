@@ -1,6 +1,6 @@
-// The functions of kernels/unary.h on one vector of float32; simple ones round as their formula reads, so they are the
-// same everywhere, the others take M (Fused or Exact). Included by files under simd/ inside foreach_target; the guard
-// toggles once for each instruction set.
+// The functions of kernels/elementwise/unary.h on one vector of float32; simple ones round as their formula reads, so
+// they are the same everywhere, the others take M (Fused or Exact). Included by files under simd/ inside
+// foreach_target; the guard toggles once for each instruction set.
 
 #if defined(NNEX_KERNELS_SIMD_UNARY_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NNEX_KERNELS_SIMD_UNARY_INL_H_
@@ -11,9 +11,9 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/elementwise/unary.h"
 #include "kernels/simd/math-inl.h"
 #include "kernels/simd/trig-inl.h"
-#include "kernels/unary.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::simd::HWY_NAMESPACE {

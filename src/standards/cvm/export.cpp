@@ -49,8 +49,8 @@ Ints two_of(const Ints& list, size_t first) { return {entry(list, first, 1), ent
 
 /// The value before a reshape that a reader put in for the row's sake: nobody named its result.
 ValueId before_reshape(const NodeExport& n, ValueId v) {
-  const Node* maker = n.graph.maker(v);
-  return maker && maker->op->name == "reshape" && n.graph[v].name.empty() ? maker->in[0] : v;
+  const Node* producer = n.graph.producer(v);
+  return producer && producer->op->name == "reshape" && n.graph[v].name.empty() ? producer->in[0] : v;
 }
 
 // ---- Element by element
@@ -237,9 +237,9 @@ Status slice(NodeExport& n) {
   Ints begin(static_cast<size_t>(x.rank()), 0), end = ints(x), stride(begin.size(), 1);
   for (size_t i = 0; i < first.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i] < 0 ? axes[i] + x.rank() : axes[i]);
-    const int64_t most = 2 * x[static_cast<int64_t>(axis)];  // beyond it nothing changes, and it fits every reader
-    begin[axis] = std::clamp(first[i], -most, most), end[axis] = std::clamp(last[i], -most, most);
-    stride[axis] = std::clamp(steps[i], -most, most);
+    const int64_t max = 2 * x[static_cast<int64_t>(axis)];  // beyond it nothing changes, and it fits every reader
+    begin[axis] = std::clamp(first[i], -max, max), end[axis] = std::clamp(last[i], -max, max);
+    stride[axis] = std::clamp(steps[i], -max, max);
   }
   n.set("begin", begin), n.set("end", end), n.set("stride", stride);
   n.in = {n.node.in[0]};
@@ -327,7 +327,7 @@ const struct Row {
 
 }  // namespace
 
-Status unspell(NodeExport& n) {
+Status export_spelling(NodeExport& n) {
   for (const Row& r : kRows) {
     if (r.name != n.node.op->name) continue;
     n.op = r.op;

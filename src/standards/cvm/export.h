@@ -41,6 +41,6 @@ struct NodeExport {
 };
 
 /// Fills op, attrs and inputs. Errors: unsupported.
-Status unspell(NodeExport& n);
+Status export_spelling(NodeExport& n);
 
 }  // namespace nnex::cvm_format

@@ -3,7 +3,7 @@
 namespace nnex::cvm_format {
 namespace {
 
-constexpr int64_t kMostBase = int64_t{1} << 30, kMostUnits = int64_t{1} << 40;
+constexpr int64_t kMaxBase = int64_t{1} << 30, kMaxUnits = int64_t{1} << 40;
 
 /// Work units of one element of output 0. Shapes are within CVM's limits: no product here reaches 2^63.
 int64_t base_of(std::string_view op, std::span<const Shape> in, const Shape& out, bool bias) {
@@ -19,14 +19,14 @@ int64_t base_of(std::string_view op, std::span<const Shape> in, const Shape& out
 Status GasMeter::add_operator(std::string_view op, std::span<const Shape> in, const Shape& out, bool bias,
                               int64_t window) {
   const int64_t base = op == "max_pool2d" ? window : base_of(op, in, out, bias);
-  if (base > kMostBase) return logic_error("{}: {} work units an element; needed at most {}", op, base, kMostBase);
+  if (base > kMaxBase) return logic_error("{}: {} work units an element; needed at most {}", op, base, kMaxBase);
   work_ += base * out.count();
-  if (work_ > kMostUnits) return logic_error("{} work units; needed at most {}", work_, kMostUnits);
+  if (work_ > kMaxUnits) return logic_error("{} work units; needed at most {}", work_, kMaxUnits);
   return {};
 }
 
 Result<int64_t> GasMeter::total() const {
-  if (memory_ > kMostUnits) return logic_error("{} memory units; needed at most {}", memory_, kMostUnits);
+  if (memory_ > kMaxUnits) return logic_error("{} memory units; needed at most {}", memory_, kMaxUnits);
   return memory_ + work_;
 }
 

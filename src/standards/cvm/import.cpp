@@ -15,7 +15,7 @@
 namespace nnex::cvm_format {
 namespace {
 
-constexpr int64_t kMostAxes = 6, kMostExtent = int64_t{1} << 24, kMostElements = int64_t{1} << 30;
+constexpr int64_t kMaxAxes = 6, kMaxExtent = int64_t{1} << 24, kMaxElements = int64_t{1} << 30;
 constexpr std::string_view kVersion = "cvm.version", kPostprocess = "cvm.postprocess", kGas = "cvm.gas",
                            kStorage = "cvm.storage_bytes", kBits = "cvm.bits";
 
@@ -76,14 +76,14 @@ Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const 
 }
 
 Status Importer::check_limits(const Shape& shape) const {
-  if (shape.rank() < 1 || shape.rank() > kMostAxes)
-    return logic_error("shape {} has {} axes; needed 1 to {}", shape.text(), shape.rank(), kMostAxes);
+  if (shape.rank() < 1 || shape.rank() > kMaxAxes)
+    return logic_error("shape {} has {} axes; needed 1 to {}", shape.text(), shape.rank(), kMaxAxes);
   for (int64_t e : shape.extents())
-    if (e < 1 || e > kMostExtent)
-      return logic_error("shape {} has an extent of {}; needed 1 to {}", shape.text(), e, kMostExtent);
+    if (e < 1 || e > kMaxExtent)
+      return logic_error("shape {} has an extent of {}; needed 1 to {}", shape.text(), e, kMaxExtent);
   const auto count = shape.checked_count();
-  if (!count || *count > kMostElements)
-    return logic_error("shape {} has more than {} elements", shape.text(), kMostElements);
+  if (!count || *count > kMaxElements)
+    return logic_error("shape {} has more than {} elements", shape.text(), kMaxElements);
   return {};
 }
 
@@ -254,8 +254,8 @@ Status Importer::end() {
   std::vector<ValueId> results;
   std::set<uint32_t> taken;
   for (ValueId v : heads_) {
-    // A result has a maker, and a place of its own.
-    if (!graph_[v].maker.valid() || !taken.insert(v.n).second) {
+    // A result has a producer, and a place of its own.
+    if (!graph_[v].producer.valid() || !taken.insert(v.n).second) {
       Builder b(graph_, kMain);
       v = b("copy", {v});
       graph_.set_name(v, fmt::format("head{}", results.size()));

@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::string_view kWidths = "cvm.widths";
 constexpr int64_t kBytesFrom = 1024;  ///< Elements of a parameter that stays bytes in memory.
-constexpr int64_t kMostSeeded = int64_t{1} << 30;
+constexpr int64_t kMaxSeeded = int64_t{1} << 30;
 
 /// The first element whose magnitude is above `most`; 0: none.
 template <class Elements>
-int64_t beyond(const Elements& elements, int64_t most) {
+int64_t beyond(const Elements& elements, int64_t max) {
   for (int64_t x : elements)
-    if (x > most || x < -most) return x;
+    if (x > max || x < -max) return x;
   return 0;
 }
 
@@ -37,9 +37,9 @@ Result<Tensor> Importer::checked(const Param& p, ValueId v, bool kept) const {
                         : !kept  ? p.tensor.clone()
                         : narrow ? Result<Tensor>(p.tensor)
                                  : p.tensor.aligned_copy());
-  const int64_t bits = precision_.bits(v), most = bound_of_bits(bits);
-  const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), most) : beyond(t.as<int32_t>(), most);
-  if (x != 0) return logic_error("found {}; {} bits hold up to {}", x, bits, most);
+  const int64_t bits = precision_.bits(v), max = bound_of_bits(bits);
+  const int64_t x = t.dtype() == DType::i8 ? beyond(t.as<int8_t>(), max) : beyond(t.as<int32_t>(), max);
+  if (x != 0) return logic_error("found {}; {} bits hold up to {}", x, bits, max);
   return t;
 }
 
@@ -132,10 +132,10 @@ Status Importer::finish_seeded(uint64_t seed) {
   int64_t total = 0;
   for (ValueId v : variables_) {
     total += shape(v).count() * usual_width(bits(v)) / 8;
-    if (total > kMostSeeded)
+    if (total > kMaxSeeded)
       return Error(Code::limit, fmt::format("the parameters take {} bytes and more; needed at most {} to make numbers "
                                             "for them",
-                                            total, kMostSeeded));
+                                            total, kMaxSeeded));
     NNEX_ASSIGN(const Param p, seeded_param(graph_[v].name, shape(v), bits(v), seed));
     NNEX_TRY(take(made, p, true));
   }

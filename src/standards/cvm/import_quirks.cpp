@@ -26,7 +26,8 @@ bool NodeImport::boolean(std::string_view name, bool otherwise) const {
 
 Ints NodeImport::tuple(std::string_view name, Ints otherwise) const {
   const auto* list = find<Ints>(attrs, name);
-  return list ? *list : std::move(otherwise);
+  if (list) return *list;
+  return otherwise;
 }
 
 std::string NodeImport::text(std::string_view name, std::string_view otherwise) const {

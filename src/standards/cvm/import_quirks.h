@@ -47,7 +47,7 @@ struct NodeImport {
   Result<int64_t> positive_axis(int64_t axis, int64_t rank) const;
 };
 
-inline constexpr int64_t kMostAttr = 4096;  ///< Upper end of the generic range of attributes, itself allowed.
+inline constexpr int64_t kMaxAttr = 4096;  ///< Upper end of the generic range of attributes, itself allowed.
 
 Status prepare_plain(NodeImport&);
 Status prepare_same_shapes(NodeImport&);

@@ -18,7 +18,7 @@ Status prepare_repeat(NodeImport& n) {
 Status prepare_tile(NodeImport& n) {
   Ints reps = n.tuple("reps", {});
   if (reps.empty()) return n.error("reps is empty");
-  for (int64_t r : reps) NNEX_TRY(n.check_range("reps", r, 1, kMostAttr));
+  for (int64_t r : reps) NNEX_TRY(n.check_range("reps", r, 1, kMaxAttr));
   const auto rank = static_cast<size_t>(n.shape(0).rank());
   if (reps.size() > 6) return n.error("the result has {} axes; needed at most 6", reps.size());
   if (reps.size() > rank) {

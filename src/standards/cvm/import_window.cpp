@@ -25,9 +25,9 @@ Status prepare_conv2d(NodeImport& n) {
              padding = n.tuple("padding", {0, 0}), dilation = n.tuple("dilation", {1, 1});
   const int64_t channels = n.integer("channels", 0), groups = n.integer("groups", 1);
   NNEX_TRY(n.check_list("kernel_size", kernel, 2, 1, INT32_MAX));
-  NNEX_TRY(n.check_list("strides", stride, 2, 1, kMostAttr));
-  NNEX_TRY(n.check_list("padding", padding, 2, 0, kMostAttr));
-  NNEX_TRY(n.check_list("dilation", dilation, 2, 1, kMostAttr));
+  NNEX_TRY(n.check_list("strides", stride, 2, 1, kMaxAttr));
+  NNEX_TRY(n.check_list("padding", padding, 2, 0, kMaxAttr));
+  NNEX_TRY(n.check_list("dilation", dilation, 2, 1, kMaxAttr));
   const Shape &x = n.shape(0), &w = n.shape(1);
   if (groups < 1 || x[1] % groups || channels < 1 || channels % groups)
     return n.error("{} groups for {} channels in and {} out", groups, x[1], channels);
@@ -64,8 +64,8 @@ Status prepare_max_pool2d(NodeImport& n) {
   if (padding.size() == 1) padding.push_back(padding[0]);
   const bool ceil = n.boolean("ceil_mode", false);
   NNEX_TRY(n.check_list("pool_size", size, 2, 1, INT32_MAX));
-  NNEX_TRY(n.check_list("strides", stride, 2, 1, kMostAttr));
-  NNEX_TRY(n.check_list("padding", padding, 2, 0, kMostAttr));
+  NNEX_TRY(n.check_list("strides", stride, 2, 1, kMaxAttr));
+  NNEX_TRY(n.check_list("padding", padding, 2, 0, kMaxAttr));
   for (size_t i = 0; i < 2; ++i) {
     const int64_t extent = n.shape(0)[static_cast<int64_t>(2 + i)], room = extent + 2 * padding[i];
     if (padding[i] >= size[i] || size[i] > room)
@@ -83,7 +83,7 @@ Status prepare_upsampling(NodeImport& n) {
   NNEX_TRY(check_word(n, "layout", "NCHW"));
   NNEX_TRY(check_word(n, "method", "NEAREST_NEIGHBOR"));
   const int64_t scale = n.integer("scale", 0);
-  NNEX_TRY(n.check_range("scale", scale, 1, kMostAttr));
+  NNEX_TRY(n.check_range("scale", scale, 1, kMaxAttr));
   const Shape& x = n.shape(0);
   n.become({{"scale", Ints{x[0], x[1], x[2] * scale, x[3] * scale}}});
   return {};

@@ -49,7 +49,7 @@ class Narrower {
     for (ValueId& v : results) {
       const auto narrow = carried_.find(v.n);
       if (narrow == carried_.end() || narrow->second == v) continue;
-      if (graph_[narrow->second].maker.valid()) graph_.set_name(narrow->second, graph_[v].name);
+      if (graph_[narrow->second].producer.valid()) graph_.set_name(narrow->second, graph_[v].name);
       v = narrow->second;
     }
     graph_.set_results(kMain, std::move(results));
@@ -116,9 +116,9 @@ class Narrower {
 void drop_copied_heads(ir::Graph& graph) {
   std::vector<ValueId> results = graph.outputs();
   for (ValueId& v : results) {
-    const Node* copy = graph.maker(v);
+    const Node* copy = graph.producer(v);
     if (!copy || copy->op->name != "copy") continue;
-    const Node* cast = graph.maker(copy->in[0]);
+    const Node* cast = graph.producer(copy->in[0]);
     if (graph[cast && cast->op->name == "cast" ? cast->in[0] : copy->in[0]].is_constant()) v = copy->in[0];
   }
   graph.set_results(kMain, std::move(results));
@@ -158,7 +158,7 @@ Status legalize(ir::Graph& graph) {
   drop_copied_heads(graph);
   drop_idle_limits(graph);
   NNEX_TRY(make_plain(graph));
-  NNEX_TRY(raise_integers(graph));
+  NNEX_TRY(legalize_integers(graph));
   NNEX_TRY(Narrower(graph).run());
   forget_unread(graph);
   return {};

@@ -23,9 +23,9 @@
 namespace nnex {
 namespace {
 
-class Raiser {
+class IntegerLegalizer {
  public:
-  explicit Raiser(ir::Graph& graph) : graph_(graph), declared_(declared_bits(graph)) {}
+  explicit IntegerLegalizer(ir::Graph& graph) : graph_(graph), declared_(declared_bits(graph)) {}
 
   Status run() {
     for (NodeId id : graph_.order()) {
@@ -79,7 +79,7 @@ class Raiser {
   }
   /// The node of that row that makes a value which nothing else reads; null: none.
   const Node* made_by(ValueId v, std::string_view row) const {
-    const Node* n = v.valid() ? graph_.maker(v) : nullptr;
+    const Node* n = v.valid() ? graph_.producer(v) : nullptr;
     return n && n->op->name == row && graph_.read_once(v) ? n : nullptr;
   }
   /// A constant of one whole number.
@@ -97,7 +97,7 @@ class Raiser {
   }
   /// k where v is cast(x, i64) with x of i32, and x.
   std::optional<ValueId> widened(ValueId v) const {
-    const Node* n = v.valid() ? graph_.maker(v) : nullptr;
+    const Node* n = v.valid() ? graph_.producer(v) : nullptr;
     if (!n || n->op->name != "cast" || dtype(v) != DType::i64 || dtype(n->in[0]) != DType::i32) return std::nullopt;
     return n->in[0];
   }
@@ -125,7 +125,7 @@ class Raiser {
       return;
     }
     if (const Node* pool = made_by(n.in[0], "max_pool")) {
-      const Node* narrowed = graph_.maker(pool->in[0]);
+      const Node* narrowed = graph_.producer(pool->in[0]);
       if (!narrowed || narrowed->op->name != "cast" || dtype(narrowed->in[0]) != DType::i32) return;
       Builder b(graph_, id);
       const NodeId made = b.node(*pool->op, {narrowed->in[0]}, 1, pool->attrs);
@@ -164,7 +164,7 @@ class Raiser {
     const Node* quotient = made_by(limits->in[0], "div");
     const Node* whole = quotient ? made_by(quotient->in[0], "sub") : nullptr;
     const Node* rest = whole ? made_by(whole->in[1], "mod") : nullptr;
-    const Node* sum = rest && rest->in[0] == whole->in[0] ? graph_.maker(rest->in[0]) : nullptr;
+    const Node* sum = rest && rest->in[0] == whole->in[0] ? graph_.producer(rest->in[0]) : nullptr;
     if (!sum || sum->op->name != "add" || graph_.attrs<ModAttrs>(*rest).division != Division::floor) return;
     const auto x = widened(sum->in[0]);
     const auto half = number(*sum, 1), by = number(*quotient, 1);
@@ -179,7 +179,7 @@ class Raiser {
     const Node& n = graph_[id];
     if (n.erased || (n.op->name != "select" && n.op->name != "cast")) return;
     const bool chooses = n.op->name == "select";
-    const Node* answer = graph_.maker(n.in[0]);
+    const Node* answer = graph_.producer(n.in[0]);
     if (!answer || dtype(n.in[0]) != DType::boolean || (!chooses && dtype(n.out[0]) != DType::i32)) return;
     const bool less = answer->op->name == "lt";
     if ((!less && answer->op->name != "gt") || dtype(answer->in[0]) != DType::i32) return;
@@ -201,7 +201,7 @@ class Raiser {
       if (numbers.ok()) graph_.set_input(id, 0, graph_.add_constant(std::move(*numbers), graph_[given].name));
       return;
     }
-    const Node* truth = graph_.maker(given);
+    const Node* truth = graph_.producer(given);
     if (truth && truth->op->name == "cast" && dtype(truth->out[0]) == DType::boolean &&
         dtype(truth->in[0]) == DType::i32)
       graph_.set_input(id, 0, truth->in[0]);
@@ -216,8 +216,8 @@ class Raiser {
     const int64_t axis = a.axis < 0 && x ? a.axis + x->rank() : a.axis;
     if (!x || axis < 0 || axis >= x->rank()) return;
     const int64_t extent = (*x)[axis];
-    const Node *low = graph_.maker(index), *high = nullptr;
-    if (low && low->op->name == "max" && number(*low, 1) == 0) high = graph_.maker(low->in[0]);
+    const Node *low = graph_.producer(index), *high = nullptr;
+    if (low && low->op->name == "max" && number(*low, 1) == 0) high = graph_.producer(low->in[0]);
     if (high && high->op->name == "min" && number(*high, 1) == extent - 1) {
       graph_.set_input(id, 1, widened(high->in[0]).value_or(high->in[0]));
     } else {
@@ -303,7 +303,7 @@ class Raiser {
     const auto before = pools_.find(v);
     if (before != pools_.end() && graph_.read_once(v) && before->second.first != axis &&
         ((floor && before->second.second.floor) || (ceil && before->second.second.ceil))) {
-      const Node& other = *graph_.maker(v);
+      const Node& other = *graph_.producer(v);
       pool = graph_.attrs<PoolAttrs>(other);
       floor &= before->second.second.floor, ceil &= before->second.second.ceil;
       v = other.in[0];
@@ -363,7 +363,7 @@ class Raiser {
   /// reshape(expand(x with an axis of 1 behind another, r there)), the two merged: x's slices r times each
   bool repeat(NodeId id) {
     const ValueId apart = graph_[id].in[0], wide = graph_[id].out[0];
-    const Node* split = graph_.maker(apart);
+    const Node* split = graph_.producer(apart);
     if (!split || (split->op->name != "unsqueeze" && split->op->name != "reshape") || !graph_.read_once(wide))
       return false;
     const NodeId merge = graph_[wide].uses[0].node;
@@ -405,14 +405,14 @@ class Raiser {
 
   /// Of cast(gt(slice(x, column 1), threshold), i32): the node that counts and moves those rows.
   std::optional<NodeId> counted(NodeId before, ValueId ones) {
-    const Node* cast = graph_.maker(ones);
+    const Node* cast = graph_.producer(ones);
     if (cast && cast->op->name == "gt" && dtype(ones) == DType::i32) return counted_above(before, ones);
-    const Node* above = cast && cast->op->name == "cast" ? graph_.maker(cast->in[0]) : nullptr;
+    const Node* above = cast && cast->op->name == "cast" ? graph_.producer(cast->in[0]) : nullptr;
     return above && dtype(ones) == DType::i32 ? counted_above(before, cast->in[0]) : std::nullopt;
   }
   std::optional<NodeId> counted_above(NodeId before, ValueId answers) {
-    const Node* above = graph_.maker(answers);
-    const Node* score = above && above->op->name == "gt" ? graph_.maker(above->in[0]) : nullptr;
+    const Node* above = graph_.producer(answers);
+    const Node* score = above && above->op->name == "gt" ? graph_.producer(above->in[0]) : nullptr;
     const auto threshold = score ? number(*above, 1) : std::nullopt;
     if (!threshold || score->op->name != "slice" || !is_slice(*score, 1, 2, 2)) return std::nullopt;
     const auto [it, fresh] = counters_.emplace(answers, NodeId{});
@@ -455,16 +455,17 @@ class Raiser {
     for (int64_t e : ints_of(*empty))
       if (e != -1) return;
     // The slice's axes count from the scattered tensor, as high as x.
-    const Node* wide = graph_.maker(scatter->in[1]);
-    if (wide && (wide->op->name == "expand" || wide->op->name == "tile")) wide = graph_.maker(wide->in[0]);
-    const Node* to = wide && wide->op->name == "cast" ? graph_.maker(wide->in[0]) : nullptr;
-    const Node* place = to && to->op->name == "select" && number(*to, 2) == (*x)[1] ? graph_.maker(to->in[1]) : nullptr;
+    const Node* wide = graph_.producer(scatter->in[1]);
+    if (wide && (wide->op->name == "expand" || wide->op->name == "tile")) wide = graph_.producer(wide->in[0]);
+    const Node* to = wide && wide->op->name == "cast" ? graph_.producer(wide->in[0]) : nullptr;
+    const Node* place =
+        to && to->op->name == "select" && number(*to, 2) == (*x)[1] ? graph_.producer(to->in[1]) : nullptr;
     const Node* sum =
-        place && place->op->name == "sub" && number(*place, 1) == 1 ? graph_.maker(place->in[0]) : nullptr;
+        place && place->op->name == "sub" && number(*place, 1) == 1 ? graph_.producer(place->in[0]) : nullptr;
     if (!sum || sum->op->name != "cum_sum" || graph_.attrs<CumulativeAttrs>(*sum).exclusive ||
         graph_.attrs<CumulativeAttrs>(*sum).reverse || number(*sum, 1) != 1)
       return;
-    const Node* ones = graph_.maker(sum->in[0]);
+    const Node* ones = graph_.producer(sum->in[0]);
     if (!ones || ones->op->name != "cast" || !(ones->in[0] == to->in[0])) return;
     const auto made = counted_above(id, to->in[0]);
     if (made && graph_[*made].in[0] == scatter->in[2]) replace(id, graph_[*made].out[1]);
@@ -481,7 +482,7 @@ class Raiser {
   /// neither.
   ValueId wide_bytes(Builder& b, ValueId v) {
     if (dtype(v) != DType::i8) return {};
-    if (const Node* n = graph_.maker(v))
+    if (const Node* n = graph_.producer(v))
       return n->op->name == "cast" && dtype(n->in[0]) == DType::i32 ? n->in[0] : ValueId{};
     const Tensor* t = graph_[v].constant.tensor();
     if (!t) return {};
@@ -530,6 +531,6 @@ class Raiser {
 
 }  // namespace
 
-Status raise_integers(ir::Graph& graph) { return Raiser(graph).run(); }
+Status legalize_integers(ir::Graph& graph) { return IntegerLegalizer(graph).run(); }
 
 }  // namespace nnex

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kListMagic = 0xF7E58D4F05049CB7;
 constexpr uint64_t kTensorMagic = 0xDD5E40F096B4A13F;
-constexpr int32_t kMostAxes = 32;  ///< What any shape can have before its match with the graph is looked at.
+constexpr int32_t kMaxAxes = 32;  ///< What any shape can have before its match with the graph is looked at.
 
 /// What the original makes room for before it looks at the tensor: a power of two of bits, whole bytes or one bit.
 bool has_room(uint8_t code, uint8_t bits, uint16_t lanes) {
@@ -60,7 +60,7 @@ Result<Tensor> ParamReader::tensor() {
   const auto lanes = r.number<uint16_t>();
   if (!r.ok()) return runtime_error("the file ends inside a tensor's header");
   if (rank < 0) return logic_error("{} axes", rank);
-  if (rank > kMostAxes) return runtime_error("{} axes; needed at most {}", rank, kMostAxes);
+  if (rank > kMaxAxes) return runtime_error("{} axes; needed at most {}", rank, kMaxAxes);
   std::vector<int64_t> extents;
   int64_t size = (bits + 7) / 8;
   for (int32_t i = 0; i < rank; ++i) {
@@ -84,13 +84,13 @@ Result<Param> seeded_param(std::string name, const Shape& shape, int64_t bits, u
   NNEX_ASSIGN(Tensor t, Tensor::make(bits <= 8 ? DType::i8 : DType::i32, shape));
   uint64_t state = seed ^ 0x9e3779b97f4a7c15u;
   for (char c : name) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  const int64_t most = (int64_t{1} << (bits - 1)) - 1;
+  const int64_t max = (int64_t{1} << (bits - 1)) - 1;
   for (int64_t i = 0; i < t.count(); ++i) {  // splitmix64
     uint64_t z = state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     z ^= z >> 31;
-    set_int(t, i, static_cast<int64_t>(z % static_cast<uint64_t>(2 * most + 1)) - most);
+    set_int(t, i, static_cast<int64_t>(z % static_cast<uint64_t>(2 * max + 1)) - max);
   }
   return Param{std::move(name), std::move(t)};
 }

@@ -9,7 +9,7 @@
 namespace nnex::cvm_format {
 namespace {
 
-constexpr int64_t kMostStorage = int64_t{1} << 32;
+constexpr int64_t kMaxStorage = int64_t{1} << 32;
 constexpr int64_t kBefore = -1, kAlways = INT64_MAX;  ///< Of a life's begin and end.
 
 /// From the moment an entry is written to the moment it is read last. Node i reads at 2i and writes at 2i + 1; an
@@ -62,7 +62,7 @@ class Plan {
     }
     int64_t sum = 0;
     for (const auto& [id, size] : sizes) sum += size;
-    if (sum > kMostStorage) return logic_error("the storage plan takes {} bytes; needed at most {}", sum, kMostStorage);
+    if (sum > kMaxStorage) return logic_error("the storage plan takes {} bytes; needed at most {}", sum, kMaxStorage);
     return sum;
   }
 

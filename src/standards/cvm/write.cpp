@@ -152,7 +152,7 @@ class Exporter {
       const ValueId y = first_output(graph_[id]);
       if (!y.valid() || !(stored(y) == y)) continue;  // a filter
       NodeExport n{graph_, graph_[id]};
-      if (!unspell(n).ok()) continue;  // fails again where it is written
+      if (!export_spelling(n).ok()) continue;  // fails again where it is written
       for (ValueId v : n.in)
         if (v.valid()) operands_.insert(stored(v).n);
     }
@@ -175,10 +175,10 @@ class Exporter {
 
   /// The constant of bytes whose numbers v is; else v.
   ValueId stored(ValueId v) const {
-    const Node* maker = graph_.maker(v);
-    if (!maker || maker->op->name != "cast") return v;
-    const Tensor* t = graph_[maker->in[0]].constant.tensor();
-    return t && t->dtype() == DType::i8 ? maker->in[0] : v;
+    const Node* producer = graph_.producer(v);
+    if (!producer || producer->op->name != "cast") return v;
+    const Tensor* t = graph_[producer->in[0]].constant.tensor();
+    return t && t->dtype() == DType::i8 ? producer->in[0] : v;
   }
 
   Result<Entry> entry(ValueId v) {
@@ -199,7 +199,7 @@ class Exporter {
     if (entries_.count(y.n) || !(stored(y) == y)) return {};  // the input's clip, a filter
     NNEX_TRY(pending_constants(y));
     NodeExport n{graph_, node};
-    NNEX_TRY(unspell(n));
+    NNEX_TRY(export_spelling(n));
     SymbolNode out{graph_[y].name, n.op, {}};
     if (out.name.empty()) {
       nameless_.insert(symbol_.nodes.size());
@@ -238,10 +238,10 @@ class Exporter {
   Result<Entry> input_of(const NodeExport& n, size_t i, ValueId v) {
     for (const auto& [at, extents] : n.reshapes) {
       if (at != i) continue;
-      const Node* maker = graph_.maker(v);
-      if (maker && (maker->op->name == "reshape" || maker->op->name == "unsqueeze") &&
-          n.shape(maker->in[0]) == Shape(extents)) {
-        v = maker->in[0];  // as it was before somebody added axes
+      const Node* producer = graph_.producer(v);
+      if (producer && (producer->op->name == "reshape" || producer->op->name == "unsqueeze") &&
+          n.shape(producer->in[0]) == Shape(extents)) {
+        v = producer->in[0];  // as it was before somebody added axes
         break;
       }
       NNEX_ASSIGN(const Entry from, entry(v));

@@ -30,9 +30,9 @@ size_t distance(std::string_view a, std::string_view b) {
 template <class List>
 std::string one_like(std::string_view name, const List& list) {
   std::string_view best;
-  size_t least = 3;
+  size_t min = 3;
   for (const auto& d : list)
-    if (size_t n = distance(name.substr(0, 64), d.name); n < least && n < name.size()) least = n, best = d.name;
+    if (size_t n = distance(name.substr(0, 64), d.name); n < min && n < name.size()) min = n, best = d.name;
   return best.empty() ? std::string() : fmt::format("; did you mean '{}'?", best);
 }
 std::string operation_like(std::string_view name) { return one_like(name, standard_operations()); }

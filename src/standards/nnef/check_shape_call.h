@@ -114,7 +114,7 @@ class ShapeCall {
   Status give(Ints extents, size_t i = 0) {
     int64_t volume = 1;
     for (int64_t n : extents)
-      if (__builtin_mul_overflow(volume, n, &volume) || volume > kMostElements)
+      if (__builtin_mul_overflow(volume, n, &volume) || volume > kMaxElements)
         return fault(rule, "the result {} has more elements than can be counted", text(extents));
     if (i < op_.results.size() && op_.results[i].is_tensor()) set(op_.results[i].tensor(), std::move(extents));
     return {};
@@ -133,7 +133,7 @@ class ShapeCall {
   std::string_view rule;  ///< The operation's own rule, for faults of its result.
 
  private:
-  static constexpr int64_t kMostElements = int64_t{1} << 58;
+  static constexpr int64_t kMaxElements = int64_t{1} << 58;
 
   void set(TensorId id, Ints extents) {
     TensorInfo& t = tensors_[id];

@@ -7,7 +7,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 30;  ///< Of one number of a window: products of two stay far from overflow.
+constexpr int64_t kMax = int64_t{1} << 30;  ///< Of one number of a window: products of two stay far from overflow.
 
 enum Borders : unsigned { kConstant = 1, kReplicate = 2, kReflect = 4, kReflectEven = 8, kIgnore = 16 };
 constexpr unsigned kValues = kConstant | kReplicate | kReflect | kReflectEven;
@@ -38,8 +38,8 @@ struct Window {
 
 Status check_positive(ShapeCall& c, const IntList& list, std::string_view what, std::string_view rule) {
   for (size_t i = 0; i < list.size(); ++i)
-    if (list[i] <= 0 || list[i] > kMost)
-      return c.fault(rule, "{} is {} at item {}; needed 1 to {}", what, list[i], i, kMost);
+    if (list[i] <= 0 || list[i] > kMax)
+      return c.fault(rule, "{} is {} at item {}; needed 1 to {}", what, list[i], i, kMax);
   return {};
 }
 
@@ -53,8 +53,8 @@ Status check_window(ShapeCall& c, const Window& w, size_t dimensions, std::strin
   NNEX_TRY(check_positive(c, w.stride, "stride", "O-SW-2"));
   NNEX_TRY(check_positive(c, w.dilation, "dilation", "O-SW-3"));
   for (size_t i = 0; i < w.padding.size(); ++i)
-    if (const auto [p, q] = w.padding[i]; std::max(p, q) > kMost || std::min(p, q) < -kMost)
-      return c.fault("O-SW-4", "padding is ({},{}) at item {}; needed {} at most", p, q, i, kMost);
+    if (const auto [p, q] = w.padding[i]; std::max(p, q) > kMax || std::min(p, q) < -kMax)
+      return c.fault("O-SW-4", "padding is ({},{}) at item {}; needed {} at most", p, q, i, kMax);
   return {};
 }
 
@@ -104,7 +104,7 @@ Result<int64_t> reverse(ShapeCall& c, const AxisOf& a, int64_t input) {
 Status check_output_extent(ShapeCall& c, const AxisOf& a, int64_t input, int64_t asked, size_t dimension) {
   int64_t back = -1;
   if (asked >= 1 && !a.padding) back = asked / a.stride + (asked % a.stride != 0);
-  if (asked >= 1 && asked < kMost * kMost / 4 && a.padding) {
+  if (asked >= 1 && asked < kMax * kMax / 4 && a.padding) {
     const int64_t padded = a.padding->first + asked + a.padding->second;
     if (padded >= a.reach()) back = (padded - a.reach()) / a.stride + 1;
   }
@@ -123,9 +123,9 @@ Result<int64_t> reverse_or_asked(ShapeCall& c, const AxisOf& a, int64_t input, c
 
 Status check_filter_sizes(ShapeCall& c, const Ints& filter) {
   for (size_t i = 2; i < filter.size(); ++i)
-    if (filter[i] < 1 || filter[i] > kMost)
+    if (filter[i] < 1 || filter[i] > kMax)
       return c.fault("O-SW-1", "the filter {} has extent {} at dimension {}; needed 1 to {}", text(filter), filter[i],
-                     i, kMost);
+                     i, kMax);
   return {};
 }
 
@@ -149,8 +149,7 @@ Status check_ranks(ShapeCall& c, const Ints& x, const Ints& filter, std::string_
 
 /// The number of groups that the attribute stands for; `channels` are those of the large side.
 Result<int64_t> groups_of(ShapeCall& c, int64_t groups, int64_t channels, int64_t filters) {
-  if (groups < 0 || groups > kMost)
-    return c.fault("O-CONV-3", "groups is {}; needed 0 (one a channel) or more", groups);
+  if (groups < 0 || groups > kMax) return c.fault("O-CONV-3", "groups is {}; needed 0 (one a channel) or more", groups);
   const int64_t n = groups == 0 ? channels : groups;
   if (n < 1 || filters % n != 0)
     return c.fault("O-CONV-3", "the filter has batch {}, which {} groups do not divide", filters, n);
@@ -160,7 +159,7 @@ Result<int64_t> groups_of(ShapeCall& c, int64_t groups, int64_t channels, int64_
 /// A convolution of x by filter with the window's lists; null: stride, dilation 1 and automatic padding.
 Result<Ints> conv_extents(ShapeCall& c, const Ints& x, const Ints& filter, const Window* w, int64_t groups) {
   NNEX_ASSIGN(const int64_t n, groups_of(c, groups, x[1], filter[0]));
-  if (filter[1] > kMost || filter[1] * n != x[1])
+  if (filter[1] > kMax || filter[1] * n != x[1])
     return c.fault("O-CONV-4", "the filter {} takes {} channels in each of {} groups; the input {} has {}",
                    text(filter), filter[1], n, text(x), x[1]);
   NNEX_TRY(check_filter_sizes(c, filter));
@@ -214,8 +213,8 @@ Status check_point_filter(ShapeCall& c, const Ints& plane, const Ints& point, in
   for (size_t i = 2; i < point.size(); ++i)
     if (point[i] != 1)
       return c.fault("O-SEP-1", "point_filter {} has extent {} at dimension {}; needed 1", text(point), point[i], i);
-  const int64_t n = std::clamp<int64_t>(groups, 1, kMost);
-  if (groups > 0 && (point[1] > kMost || point[1] * n != plane[0]))
+  const int64_t n = std::clamp<int64_t>(groups, 1, kMax);
+  if (groups > 0 && (point[1] > kMax || point[1] * n != plane[0]))
     return c.fault("O-SEP-1", "point_filter {} has {} channels in each of {} groups; plane_filter {} has batch {}",
                    text(point), point[1], n, text(plane), plane[0]);
   return {};

@@ -6,9 +6,9 @@
 #include <set>
 #include <span>
 
+#include "standards/export_spelling.h"
 #include "standards/nnef/signatures.h"
 #include "standards/nnef/write.h"
-#include "standards/unspell.h"
 
 namespace nnex::nnef_format {
 
@@ -80,7 +80,7 @@ class Document {
   void define(ValueId v, const std::string& call);
 
  private:
-  static constexpr size_t kMostViews = 8;
+  static constexpr size_t kMaxViews = 8;
 
   Status check_types() const;
   void name_values();
@@ -94,8 +94,8 @@ class Document {
   Status node(NodeId id);
   Status node_now(NodeId id);
   Status spelled(WriteNode& w);
-  Status spelled_as(WriteNode& w, const Declaration& d, const UnspelledNode& u);
-  Result<std::string> arguments(WriteNode& w, const Declaration& d, const UnspelledNode& u);
+  Status spelled_as(WriteNode& w, const Declaration& d, const ExportedNode& u);
+  Result<std::string> arguments(WriteNode& w, const Declaration& d, const ExportedNode& u);
   Status custom(const Node& node);
   std::string quant();
 

@@ -138,7 +138,7 @@ Status Document::spelled(WriteNode& w) {
       const int at = d->find(name);
       return at >= 0 && !is_tensor(*d->parameters[static_cast<size_t>(at)].type);
     };
-    auto u = unspell(graph_, w.plain, s, has);
+    auto u = export_spelling(graph_, w.plain, s, has);
     if (u.ok()) return spelled_as(w, *d, *u);
     reasons += (reasons.empty() ? "" : "; ") + u.error().message();
   }
@@ -146,7 +146,7 @@ Status Document::spelled(WriteNode& w) {
   return Error(Code::unsupported, fmt::format("{}: {}", w.plain.op->name, reasons));
 }
 
-Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, const UnspelledNode& u) {
+Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, const ExportedNode& u) {
   bool all_constant = true;
   for (int i : u.in) all_constant &= i < 0 || graph_[w.plain.in[static_cast<size_t>(i)]].is_constant();
   std::optional<ItemType> generic;
@@ -202,7 +202,7 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
   return with_commas(out);
 }
 
-Status Document::spelled_as(WriteNode& w, const Declaration& d, const UnspelledNode& u) {
+Status Document::spelled_as(WriteNode& w, const Declaration& d, const ExportedNode& u) {
   NNEX_ASSIGN(const std::string args, arguments(w, d, u));
   const std::string call =
       fmt::format("{}{}({})", d.name, w.generic.empty() ? "" : fmt::format("<{}>", w.generic), args);

@@ -71,9 +71,9 @@ Status extreme(Document& to, WriteNode& w) {
 Status clamp(Document& to, WriteNode& w) {
   NNEX_TRY(of_nans(to, w));
   const bool low = w.given(1), high = w.given(2);
-  const Tensor *least = low ? to.graph().constant_in(*w.node, 1) : nullptr,
-               *most = high ? to.graph().constant_in(*w.node, 2) : nullptr;
-  if (least && most && least->count() == 1 && most->count() == 1 && real_at(*least, 0) <= real_at(*most, 0))
+  const Tensor *min = low ? to.graph().constant_in(*w.node, 1) : nullptr,
+               *max = high ? to.graph().constant_in(*w.node, 2) : nullptr;
+  if (min && max && min->count() == 1 && max->count() == 1 && real_at(*min, 0) <= real_at(*max, 0))
     w.reset("crossed");  // they are not
   if (low && high) return align(to, w);
   NNEX_ASSIGN(const std::string x, to.aligned(w.plain.in[0], to.rank(w.out[0]), false));
@@ -143,8 +143,8 @@ Status slice(Document& to, WriteNode& w) {
     return cannot(w, "lists of different lengths");
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0) axes[i] += static_cast<int64_t>(x.size());
-    const int64_t n = x[static_cast<size_t>(axes[i])], last = stride[i] > 0 ? n : n - 1, least = stride[i] > 0 ? 0 : -1;
-    const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + n : at, least, last); };
+    const int64_t n = x[static_cast<size_t>(axes[i])], last = stride[i] > 0 ? n : n - 1, min = stride[i] > 0 ? 0 : -1;
+    const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + n : at, min, last); };
     begin[i] = placed(begin[i]);
     end[i] = placed(end[i]);
     // Without elements; an end of 0 would be another.

@@ -163,7 +163,8 @@ Status resize(Document& to, WriteNode& w) {
   for (size_t i = 0; i < x.size(); ++i) {
     if (x[i] == 0 || y[i] % x[i] || (i < 2 && y[i] != x[i]))
       return cannot(w, fmt::format("{} to {} is no whole factor of spatial axes", extents_text(x), extents_text(y)));
-    scales.push_back(static_cast<double>(y[i] / x[i]));
+    const int64_t factor = y[i] / x[i];
+    scales.push_back(static_cast<double>(factor));
   }
   const std::string mode = w.word("mode"), transform = w.word("transform"), rounding = w.word("nearest_rounding");
   if (mode == "nearest") {

@@ -112,11 +112,11 @@ Status LowerCall::read_tensor(const Arg& arg, const DeclaredType& type) {
   if (arg.is_tensor()) {
     const TensorInfo& t = tensors_[arg.tensor()];
     if (!t.shaped || !t.value.valid()) {
-      const Node* maker = t.value.valid() ? graph_.maker(t.value) : nullptr;
-      return error(maker && maker->custom
+      const Node* producer = t.value.valid() ? graph_.producer(t.value) : nullptr;
+      return error(producer && producer->custom
                        ? fmt::format("the shape of '{}' is known only to the custom operation '{}', a fragment without "
                                      "body; give it one",
-                                     t.name, maker->custom->name)
+                                     t.name, producer->custom->name)
                        : "the shape of an operand is known only to a custom operation");
     }
     in.push_back(t.value);
@@ -177,10 +177,10 @@ ValueId LowerCall::typed(ValueId v, DType type, const Ints& extents) {
 
 ValueId LowerCall::as_type(ValueId v, DType to) {
   if (graph_[v].type.dtype == to) return v;
-  if (const Node* maker = graph_.maker(v); maker && maker->op->name == "cast") {
-    const DType from = graph_[maker->in[0]].type.dtype;
+  if (const Node* producer = graph_.producer(v); producer && producer->op->name == "cast") {
+    const DType from = graph_[producer->in[0]].type.dtype;
     if (from == to && is_int(to) && is_int(graph_[v].type.dtype) && bits(graph_[v].type.dtype) > bits(to))
-      return maker->in[0];
+      return producer->in[0];
   }
   constexpr int64_t kFew = 64;  ///< Numbers that rows may want to know before a run.
   if (const Tensor* t = graph_[v].constant.tensor(); t && t->count() <= kFew && is_int(t->dtype()) && is_int(to))
@@ -198,12 +198,12 @@ Result<ValueId> LowerCall::as_result(ValueId v, const TensorInfo& t) {
   const DType wanted = element(t.type);
   typed(v, wanted, t.extents);
   if (t.type != ItemType::integer || wanted == element_type(t.type)) return v;
-  const NodeId maker = graph_[v].maker;
+  const NodeId producer = graph_[v].producer;
   uint32_t first = v.n;
-  for (ValueId o : graph_[maker].out)
+  for (ValueId o : graph_[producer].out)
     if (o.valid()) first = std::min(first, o.n);
   Inference made(graph_, first);
-  NNEX_TRY(made.node(maker));
+  NNEX_TRY(made.node(producer));
   const DType type = made.type(v).dtype;
   if (type == wanted || !is_int(type)) return v;
   typed(v, type, t.extents);
@@ -480,7 +480,7 @@ Status Lowering::custom(const Operation& op, Tensors& tensors) {
 /// What a fragment made of other operations has no name before.
 void Lowering::assigned(std::string_view name, TensorId id, Tensors& tensors) {
   const ValueId v = tensors[id].value;
-  if (v.valid() && graph_[v].name.empty() && graph_[v].maker.valid()) graph_.set_name(v, std::string(name));
+  if (v.valid() && graph_[v].name.empty() && graph_[v].producer.valid()) graph_.set_name(v, std::string(name));
 }
 
 /// A value that carries exactly this name, for a result: a copy where the value has another already.
@@ -536,10 +536,10 @@ void Lowering::end(std::span<const TensorId> results, Tensors& tensors) {
 // ---- Weights for networks that come without
 
 Result<Tensor> seeded_weights(const VariableRequest& request, uint64_t seed) {
-  constexpr int64_t kMost = int64_t{1} << 31;
+  constexpr int64_t kMax = int64_t{1} << 31;
   const auto count = Shape(request.extents).checked_count();
-  if (!count || *count > kMost)
-    return Error(Code::limit, fmt::format("{} holds more than {} numbers", text(request.extents), kMost));
+  if (!count || *count > kMax)
+    return Error(Code::limit, fmt::format("{} holds more than {} numbers", text(request.extents), kMax));
   NNEX_ASSIGN(Tensor t, Tensor::make(element_type(request.type), Shape(request.extents)));
   const std::string key = label_key(request.label);
   uint64_t state = seed ^ 0x9e3779b97f4a7c15u;

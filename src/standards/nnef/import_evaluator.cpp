@@ -32,7 +32,7 @@ uint16_t variable_index() {
   return index;
 }
 
-constexpr size_t kMostCallsTold = 16;
+constexpr size_t kMaxCallsTold = 16;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Error Evaluator::placed(Error e) const {
   for (size_t i = frames_.size(); i-- > 0;) {
     const Frame& f = *frames_[i];
     if (f.fragment->is_standard()) continue;
-    if (++told > kMostCallsTold) return std::move(out).during(fmt::format("in {} calls more", i + 1));
+    if (++told > kMaxCallsTold) return std::move(out).during(fmt::format("in {} calls more", i + 1));
     out = std::move(out).during(
         fmt::format("in {} at {}:{}:{}", f.fragment->name, file_, f.called.line, f.called.column));
   }

@@ -18,7 +18,7 @@ namespace {
 using ExprKind = Expr::Kind;
 using A = Arg::Kind;
 
-constexpr size_t kMostTasks = 200'000;  ///< Expressions in expressions, through calls.
+constexpr size_t kMaxTasks = 200'000;  ///< Expressions in expressions, through calls.
 
 bool equal(const Arg& x, const Arg& y) {
   if (x.kind() != y.kind()) return false;
@@ -147,8 +147,8 @@ bool Evaluator::begin(const Expr& e, const Target* target) {
     if (!known) return false;
     value = *known;
   } else if (!atom(e, value)) {
-    if (tasks_.size() >= kMostTasks) {
-      fault(e.at, "E16", fmt::format("expressions nested deeper than {}", kMostTasks), Code::limit);
+    if (tasks_.size() >= kMaxTasks) {
+      fault(e.at, "E16", fmt::format("expressions nested deeper than {}", kMaxTasks), Code::limit);
       stopped_ = true;
       return false;
     }

@@ -45,11 +45,11 @@ AttrValue attribute(const Literal& arg) {
   return {};
 }
 
-/// Before what reads the value first: behind its maker, or in front of everything.
+/// Before what reads the value first: behind its producer, or in front of everything.
 Builder place_for(ir::Graph& graph, ValueId v) {
-  const NodeId maker = graph[v].maker;
-  const NodeId next = maker.valid() ? graph[maker].next : graph[kMain].first;
-  const Where where = maker.valid() ? graph[maker].where : 0;
+  const NodeId producer = graph[v].producer;
+  const NodeId next = producer.valid() ? graph[producer].next : graph[kMain].first;
+  const Where where = producer.valid() ? graph[producer].where : 0;
   return next.valid() ? Builder(graph, next, where) : Builder(graph, kMain, where);
 }
 
@@ -78,7 +78,7 @@ Status apply(ir::Graph& graph, ValueId v, const QuantRecord& r, const Declaratio
   graph.set_type(quantised, type);
   graph.replace_uses(v, quantised);
   graph.set_input(made, 0, v);
-  if (graph[v].maker.valid()) {
+  if (graph[v].producer.valid()) {
     graph.set_name(quantised, graph[v].name);
     graph.set_name(v, {});
   }

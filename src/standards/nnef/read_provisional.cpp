@@ -32,7 +32,7 @@ bool has_old_constructs(Lexer& lexer, Token t) {
 
 bool is_provisional(std::string_view source) {
   Faults faults;
-  Lexer lexer(source.substr(0, kMostProvisionalBytes), "", faults, graph_text::TextKind::document);
+  Lexer lexer(source.substr(0, kMaxProvisionalBytes), "", faults, graph_text::TextKind::document);
   if (lexer.next().word != Word::version || lexer.next().kind != Tok::real) return false;
   const Token t = lexer.next();
   if (t.word == Word::graph || t.word == Word::fragment) return true;

@@ -17,11 +17,11 @@ Result<TensorFile> read_provisional_tensor_file(std::string_view bytes, std::sha
     std::memcpy(&n, bytes.data() + at, size);
     return n;
   };
-  constexpr size_t kFixed = 12, kBehindExtents = 4, kMostRank = 8;
+  constexpr size_t kFixed = 12, kBehindExtents = 4, kMaxRank = 8;
   if (bytes.size() < kFixed || bytes.substr(0, 4) != std::string_view("\x4e\xef\x01\x00", 4))
     return refused("it does not begin as one");
   const size_t offset = number(4, 4), rank = number(8, 4);
-  if (rank > kMostRank || bytes.size() < kFixed + 4 * rank + kBehindExtents) return refused("its header is cut off");
+  if (rank > kMaxRank || bytes.size() < kFixed + 4 * rank + kBehindExtents) return refused("its header is cut off");
   Ints extents;
   for (size_t i = 0; i < rank; ++i) extents.push_back(number(kFixed + 4 * i, 4));
   const size_t at = kFixed + 4 * rank;

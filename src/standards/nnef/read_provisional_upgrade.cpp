@@ -484,9 +484,9 @@ std::vector<Token> tokens_of(std::string_view source, std::string_view file, Fau
 }  // namespace
 
 Upgraded upgraded(std::string_view source, std::string_view file, Faults& faults) {
-  if (source.size() > kMostProvisionalBytes) {
+  if (source.size() > kMaxProvisionalBytes) {
     faults.add(Error(Code::limit, fmt::format("a text of the draft of 2017 of {} bytes; at most {} are read",
-                                              source.size(), kMostProvisionalBytes)));
+                                              source.size(), kMaxProvisionalBytes)));
     return {};
   }
   const size_t before = faults.count();

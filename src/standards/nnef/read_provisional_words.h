@@ -13,7 +13,7 @@ using graph_text::Tok;
 using graph_text::Token;
 using graph_text::Word;
 
-inline constexpr size_t kMostProvisionalBytes = size_t{64} << 20;  ///< Of a text of the draft.
+inline constexpr size_t kMaxProvisionalBytes = size_t{64} << 20;  ///< Of a text of the draft.
 
 struct Renamed {
   std::string_view old, now;

@@ -17,12 +17,11 @@ namespace nnex::nnef_format {
 namespace {
 
 using graph_text::Lexer;
-using graph_text::Position;
 using graph_text::Tok;
 using graph_text::Token;
 
-constexpr int kMostNesting = 16;
-constexpr size_t kMostLiterals = size_t{1} << 24;
+constexpr int kMaxNesting = 16;
+constexpr size_t kMaxLiterals = size_t{1} << 24;
 
 /// The grammar of the file:  { string ":" identifier "(" identifier "=" literal { "," ... } ")" ";" }
 class QuantParser {
@@ -93,8 +92,8 @@ class QuantParser {
   }
 
   Result<Literal> literal(int depth) {
-    if (++literals_ > kMostLiterals || depth > kMostNesting)
-      return Error(Code::limit, fmt::format("more than {} literals, or deeper than {}", kMostLiterals, kMostNesting));
+    if (++literals_ > kMaxLiterals || depth > kMaxNesting)
+      return Error(Code::limit, fmt::format("more than {} literals, or deeper than {}", kMaxLiterals, kMaxNesting));
     if (now_.kind == Tok::open_square) return list(depth, Tok::close_square);
     if (now_.kind == Tok::open_round) return list(depth, Tok::close_round);
     bool negative = false;

@@ -13,9 +13,9 @@
 namespace nnex::nnef_format {
 namespace {
 
-constexpr uint32_t kMostRank = 8;
-constexpr uint32_t kMostBits = 64;
-constexpr uint64_t kMostBytes = UINT32_MAX;
+constexpr uint32_t kMaxRank = 8;
+constexpr uint32_t kMaxBits = 64;
+constexpr uint64_t kMaxBytes = UINT32_MAX;
 constexpr uint16_t kOldLinear = 16, kOldLogarithmic = 17;
 
 Error broken_rule(const char* rule, std::string message) {
@@ -50,10 +50,10 @@ std::optional<uint64_t> data_bytes(const Shape& shape, uint32_t bits) {
   return static_cast<uint64_t>(*total) / 8 + (*total % 8 != 0);
 }
 
-Result<Shape> read_shape(uint32_t rank, const std::array<uint32_t, kMostRank>& extents) {
-  if (rank > kMostRank) return broken_rule("B4", fmt::format("rank {}; at most 8 is allowed", rank));
+Result<Shape> read_shape(uint32_t rank, const std::array<uint32_t, kMaxRank>& extents) {
+  if (rank > kMaxRank) return broken_rule("B4", fmt::format("rank {}; at most 8 is allowed", rank));
   std::vector<int64_t> out;
-  for (uint32_t i = 0; i < kMostRank; ++i) {
+  for (uint32_t i = 0; i < kMaxRank; ++i) {
     if (i >= rank && extents[i] != 0)
       return broken_rule("B4", fmt::format("extent {} is {} although the rank is {}; needed 0", i, extents[i], rank));
     if (i >= rank) continue;
@@ -222,7 +222,7 @@ Result<TensorFile> read_tensor_file(std::string_view bytes, std::shared_ptr<cons
   const int major = in.number<uint8_t>(), minor = in.number<uint8_t>();
   if (major != 1 || minor != 0) return broken_rule("B2", fmt::format("version {}.{}; needed 1.0", major, minor));
   const auto length = in.number<uint32_t>(), rank = in.number<uint32_t>();
-  std::array<uint32_t, kMostRank> extents;
+  std::array<uint32_t, kMaxRank> extents;
   for (uint32_t& e : extents) e = in.number<uint32_t>();
   TensorFile file{{}, {}, std::move(owner)};
   TensorHeader& h = file.header;
@@ -241,7 +241,7 @@ Result<TensorFile> read_tensor_file(std::string_view bytes, std::shared_ptr<cons
         static_cast<uint16_t>(h.item == kOldLinear ? StoredItem::quantized_unsigned : StoredItem::quantized_signed);
   constexpr uint32_t kOther = ~uint32_t{0};  // of vendors' types whose items have no width of their own
   const bool blocks = h.vendor != 0 && h.bits == kOther;
-  if (h.bits == 0 || (h.bits > kMostBits && !blocks))
+  if (h.bits == 0 || (h.bits > kMaxBits && !blocks))
     return broken_rule("B6", fmt::format("items of {} bits; needed 1 to 64", h.bits));
   if (h.vendor == 0) NNEX_TRY(check_type(h));
   const auto needed = blocks ? std::optional<uint64_t>(length) : data_bytes(h.shape, h.bits);
@@ -310,7 +310,7 @@ std::string TensorBytes::joined() const {
 Result<TensorBytes> write_tensor_file(const Tensor& t, const StoreAs* as) {
   if (is_object(t.dtype()) || is_complex(t.dtype()) || t.dtype() == DType::none)
     return Error(Code::unsupported, fmt::format("a tensor file has no item type for {}", name(t.dtype())));
-  if (t.shape().rank() > kMostRank)
+  if (t.shape().rank() > kMaxRank)
     return Error(Code::unsupported, fmt::format("a tensor of rank {}; tensor files hold at most 8", t.shape().rank()));
   for (int64_t extent : t.shape())
     if (extent == 0 || extent > UINT32_MAX)
@@ -320,7 +320,7 @@ Result<TensorBytes> write_tensor_file(const Tensor& t, const StoreAs* as) {
   TensorHeader h{t.shape(), how.bits, static_cast<uint16_t>(how.item), 0, {}};
   NNEX_TRY(check_type(h));
   const auto length = data_bytes(h.shape, h.bits);
-  if (!length || *length > kMostBytes)
+  if (!length || *length > kMaxBytes)
     return Error(Code::unsupported,
                  fmt::format("a tensor of {} in {}; tensor files hold less than 4 GiB", t.shape().text(), h.text()));
   TensorBytes out;

@@ -40,7 +40,7 @@ constexpr StandardText kStandard[] = {
     "fragment constant<? = scalar>(shape: integer[], value: ?[]) -> (output: tensor<?>);",
     "fragment variable<? = scalar>(shape: integer[], label: string) -> (output: tensor<?>);",
     "fragment update<?>(variable: tensor<?>, value: tensor<?>) -> (result: tensor<?>);",
-    // Element-wise
+    // Element-wise. NOLINTBEGIN(bugprone-suspicious-missing-comma): macros are the ends of lines
     "fragment copy<?>(x: tensor<?>) -> (y: tensor<?>);",
     "fragment neg" NNEX_X_Y ";",
     "fragment rcp" NNEX_X_Y ";",
@@ -239,6 +239,7 @@ constexpr StandardText kStandard[] = {
     "fragment copy_n<?>(x: tensor<?>, times: integer) -> (y: tensor<?>[]){ y = [x] * times; }",
     "fragment add_n(x: tensor<scalar>[]) -> (y: tensor<scalar>)"
     "{ y = x[0] + add_n(x[1:]) if length_of(x) > 0 else 0.0; }",
+    // NOLINTEND(bugprone-suspicious-missing-comma)
 };
 
 struct Standard {

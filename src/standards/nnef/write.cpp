@@ -20,8 +20,8 @@
 namespace nnex::nnef_format {
 namespace {
 
-constexpr int64_t kMostInText = 16;  ///< Elements of a constant that stands in the text; of named ones, one.
-constexpr int64_t kMostOfText = int64_t{1} << 20;  ///< Of constants that came from a text.
+constexpr int64_t kMaxInText = 16;  ///< Elements of a constant that stands in the text; of named ones, one.
+constexpr int64_t kMaxOfText = int64_t{1} << 20;  ///< Of constants that came from a text.
 
 bool is_label(std::string_view s) {
   if (s.empty() || s.front() == '/' || s.back() == '/' || s.find("..") != std::string_view::npos ||
@@ -176,8 +176,8 @@ Result<std::string> Document::constant(ValueId v, const Tensor& content, const s
   const std::string& wanted = given.empty() ? hint : given;
   const auto known = variable_labels_.find(given);
   const bool variable = v.valid() && known != variable_labels_.end();
-  const int64_t most = from_nnef_ && v.valid() ? kMostOfText : given.empty() ? kMostInText : 1;
-  if (!variable && content.count() <= most)
+  const int64_t max = from_nnef_ && v.valid() ? kMaxOfText : given.empty() ? kMaxInText : 1;
+  if (!variable && content.count() <= max)
     if (const auto text = constant_text(content, shape)) return line(wanted, *text);
   std::string label = label_for(variable ? known->second : wanted);
   std::string made =
@@ -190,7 +190,7 @@ Result<std::string> Document::constant(ValueId v, const Tensor& content, const s
 Result<std::string> Document::operand(ValueId v, bool literals) {
   const Tensor* t = graph_[v].constant.tensor();
   if (!t) {
-    if (!names_.count(v.n) && waits(v)) NNEX_TRY(node_now(graph_[v].maker));
+    if (!names_.count(v.n) && waits(v)) NNEX_TRY(node_now(graph_[v].producer));
     auto known = names_.find(v.n);
     if (known == names_.end()) return Error(Code::unsupported, "it reads a value that could not be written");
     return known->second;
@@ -204,39 +204,40 @@ Result<std::string> Document::operand(ValueId v, bool literals) {
 }
 
 bool Document::is_view(ValueId v) const {
-  const Node* maker = graph_.maker(v);
-  if (!maker || !maker->op || !graph_[v].name.empty() || maker->in.empty() || !maker->in[0].valid()) return false;
-  return maker->op->name == "reshape" || maker->op->name == "unsqueeze" || maker->op->name == "squeeze";
+  const Node* producer = graph_.producer(v);
+  if (!producer || !producer->op || !graph_[v].name.empty() || producer->in.empty() || !producer->in[0].valid())
+    return false;
+  return producer->op->name == "reshape" || producer->op->name == "unsqueeze" || producer->op->name == "squeeze";
 }
 
 std::vector<ValueId> Document::views(ValueId v) const {
   std::vector<ValueId> out = {v};
-  while (out.size() <= kMostViews && is_view(out.back())) out.push_back(graph_.maker(out.back())->in[0]);
+  while (out.size() <= kMaxViews && is_view(out.back())) out.push_back(graph_.producer(out.back())->in[0]);
   return out;
 }
 
 bool Document::waits(ValueId v) const {
   size_t steps = 0;
-  for (; steps <= kMostViews; ++steps) {
-    const Node* maker = graph_.maker(v);
-    const bool repeats = maker && maker->op && maker->op->name == "expand" && graph_[v].name.empty();
+  for (; steps <= kMaxViews; ++steps) {
+    const Node* producer = graph_.producer(v);
+    const bool repeats = producer && producer->op && producer->op->name == "expand" && graph_[v].name.empty();
     if (!repeats && !is_view(v)) break;
-    v = maker->in[0];
+    v = producer->in[0];
   }
-  return steps > 0 && steps <= kMostViews;
+  return steps > 0 && steps <= kMaxViews;
 }
 
 ValueId Document::repeated_element(ValueId v) const {
-  const Node* maker = graph_.maker(v);
-  if (!maker || !maker->op || maker->op->name != "expand" || !graph_[v].name.empty()) return {};
-  const ValueId from = views(maker->in[0]).back();
+  const Node* producer = graph_.producer(v);
+  if (!producer || !producer->op || producer->op->name != "expand" || !graph_[v].name.empty()) return {};
+  const ValueId from = views(producer->in[0]).back();
   const Ints e = extents(from);
   return std::all_of(e.begin(), e.end(), [](int64_t n) { return n == 1; }) ? from : ValueId{};
 }
 
 ValueId Document::without_trailing_ones(ValueId v) const {
   if (!is_view(v)) return {};
-  const ValueId from = graph_.maker(v)->in[0];
+  const ValueId from = graph_.producer(v)->in[0];
   Ints e = extents(from);
   const Ints all = extents(v);
   if (e.empty() || e.size() >= all.size()) return {};

@@ -66,7 +66,7 @@ class TypeChecker {
  private:
   void declared(const Findings::Declared& d) {
     const ValueDef& v = graph_[d.value];
-    if (v.maker.valid() && graph_[v.maker].erased) return;  // a call that its function's body replaced
+    if (v.producer.valid() && graph_[v.producer].erased) return;  // a call that its function's body replaced
     compare(v.is_constant() ? type_of(v.constant) : v.type, d.type, fmt::format("value '{}'", d.name), d.inner);
   }
 

@@ -35,7 +35,7 @@ bool is_global_pool(const ir::Graph& graph, const Node& node);
 bool is_absorbed(const ir::Graph& graph, const Node& node);
 
 /// What runtimes of the last years read: no lower opset of the standard domain is written.
-inline constexpr int kLeastOpset = 17;
+inline constexpr int kMinOpset = 17;
 
 /// An attribute as the youngest form that has it declares it; null: none has.
 const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_view name);

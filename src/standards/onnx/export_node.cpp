@@ -7,10 +7,10 @@
 
 #include "base/try.h"
 #include "ops/codecs.h"
+#include "standards/export_spelling.h"
 #include "standards/onnx/export_graph.h"
 #include "standards/onnx/import.h"
 #include "standards/spelling.h"
-#include "standards/unspell.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -189,7 +189,7 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
 /// What the spelling says of the node, without what the operator's defaults say already.
 Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& newest) {
   const auto has = [&](std::string_view name) { return newest.find(name) != nullptr; };
-  NNEX_ASSIGN(UnspelledNode u, unspell(graph_, {node.op, node.attrs.get(), node.in, {}}, spelling, has));
+  NNEX_ASSIGN(ExportedNode u, export_spelling(graph_, {node.op, node.attrs.get(), node.in, {}}, spelling, has));
   const AttrMap usual = defaults(*node.op, spelling, has);
   OnnxNode out{std::string(spelling.name), std::string(spelling.domain), {}, {}};
   for (int i : u.in) out.in.push_back(i < 0 ? ValueId{} : node.in[static_cast<size_t>(i)]);

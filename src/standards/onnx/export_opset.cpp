@@ -39,7 +39,7 @@ const Form* GraphWriter::first_form(std::string_view domain, std::string_view op
   const std::vector<Form>& forms = forms_of(domain, op);
   size_t first = 0;
   for (size_t i = 0; i < forms.size(); ++i)
-    if (forms[i].means_other || (domain.empty() && forms[i].since <= kLeastOpset)) first = i;
+    if (forms[i].means_other || (domain.empty() && forms[i].since <= kMinOpset)) first = i;
   for (size_t i = first; i < forms.size(); ++i) {
     if (forms[i].deprecated && !broken.empty()) break;
     broken = broken_rules(forms[i], use);

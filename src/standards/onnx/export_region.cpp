@@ -12,7 +12,7 @@ Result<std::optional<OnnxNode>> max_roi_pool_node(const ir::Graph& graph, const 
   if (a.cells != RoiCells::spread || !a.inclusive)
     return Error(Code::unsupported,
                  "max_roi_pool: MaxRoiPool's cells share a region with both its corners; these are of one size");
-  const Node* corners = graph.maker(node.in[1]);
+  const Node* corners = graph.producer(node.in[1]);
   if (!corners || corners->op->name != "gather")
     return Error(Code::unsupported, "max_roi_pool: its regions are no rows");
   OnnxNode out{"MaxRoiPool", "", {node.in[0], corners->in[0]}, {}, 1};

@@ -59,11 +59,11 @@ void set_labels(OnnxNode& to, const Tensor& labels, std::string_view texts, std:
 
 /// A computed shape is that of another tensor.
 Said random_like(const ir::Graph& graph, const Node& node, std::string_view like, DType dtype, AttrMap attrs) {
-  const Node* maker = node.in.empty() ? nullptr : graph.maker(node.in[0]);
-  if (!maker || maker->op->name != "shape") return std::optional<OnnxNode>();
-  const auto& a = graph.attrs<ShapeAttrs>(*maker);
+  const Node* producer = node.in.empty() ? nullptr : graph.producer(node.in[0]);
+  if (!producer || producer->op->name != "shape") return std::optional<OnnxNode>();
+  const auto& a = graph.attrs<ShapeAttrs>(*producer);
   if (a.start != 0 || a.end) return std::optional<OnnxNode>();
-  OnnxNode out{std::string(like), "", {maker->in[0]}, std::move(attrs)};
+  OnnxNode out{std::string(like), "", {producer->in[0]}, std::move(attrs)};
   out.set("dtype", onnx_number(dtype));
   return std::optional(std::move(out));
 }
@@ -364,11 +364,11 @@ Said tree_ensemble(const ir::Graph& graph, const Node& node) {
 const Node* trees_of(const ir::Graph& graph, const Node& classify) {
   ValueId v = classify.in[0];
   for (int steps = 0; steps < 2 && graph.read_once(v); ++steps) {
-    const Node* maker = graph.maker(v);
-    if (!maker) return nullptr;
-    if (maker->op->name == "tree_ensemble") return maker;
-    if (maker->op->name != "cast") return nullptr;
-    v = maker->in[0];
+    const Node* producer = graph.producer(v);
+    if (!producer) return nullptr;
+    if (producer->op->name == "tree_ensemble") return producer;
+    if (producer->op->name != "cast") return nullptr;
+    v = producer->in[0];
   }
   return nullptr;
 }
@@ -444,7 +444,7 @@ bool is_absorbed(const ir::Graph& graph, const Node& node) {
     const Node& reader = graph[graph[v].uses[0].node];
     if (reader.op->name == "classify") {
       const Node* trees = trees_of(graph, reader);
-      return trees && (trees == &node || graph.maker(node.in[0]) == trees);
+      return trees && (trees == &node || graph.producer(node.in[0]) == trees);
     }
     if (reader.op->name != "cast") return false;
     v = reader.out[0];

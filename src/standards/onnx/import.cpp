@@ -405,7 +405,7 @@ Status Importer::function_body(std::string_view message, NodeId call) {
       return Error(Code::invalid_model,
                    fmt::format("function '{}' has {} outputs", node.custom->name, parts.outputs.size()));
     NNEX_ASSIGN(ValueId v, lookup(parts.outputs[o]));
-    if (graph_[v].maker.valid()) graph_.set_name(v, graph_[node.out[o]].name);
+    if (graph_[v].producer.valid()) graph_.set_name(v, graph_[node.out[o]].name);
     graph_.replace_uses(node.out[o], v);
   }
   graph_.erase(call);

@@ -62,11 +62,11 @@ Result<Quirked> slice(NodeImport& n) {
     input_from(n, "axes", 3);
   }
   if (!n.has(4) || !n.has(0) || !n.has(1)) return Quirked::no;
-  const auto all_from = [&](size_t i, int64_t least) {
+  const auto all_from = [&](size_t i, int64_t min) {
     const Tensor* t = n.constant(i);
     if (!t) return false;
     const Ints list = ints_of(*t);
-    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= least; });
+    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= min; });
   };
   if (!all_from(4, 1) && !all_from(1, -1)) n.in[1] = begin_inside(n);
   return Quirked::no;

@@ -53,7 +53,7 @@ ValueId Lower::again(std::vector<ValueId> in) {
 
 void Lower::replace(ValueId v, size_t o) {
   const ValueId old = node().out[o];
-  if (!graph[v].maker.valid() || !graph[v].name.empty()) v = b("copy", {v});
+  if (!graph[v].producer.valid() || !graph[v].name.empty()) v = b("copy", {v});
   if (const int64_t known = bits_of(old)) {
     bits.resize(graph.value_count());
     bits[v.n] = known;
@@ -81,7 +81,7 @@ void Lower::cast_result(DType made, size_t o) {
   graph.set_type(old, Type::tensor(made, wanted.dims));
   const ValueId back = after("cast", {ValueId{}}, a);
   graph.replace_uses(old, back);
-  graph.set_input(graph[back].maker, 0, old);
+  graph.set_input(graph[back].producer, 0, old);
   graph.set_name(back, name);
   graph.set_type(back, wanted);
 }
@@ -122,17 +122,17 @@ bool is_typed(const ir::Graph& graph, const Node& node) {
 
 }  // namespace
 
-Status lower_for_onnx(ir::Graph& graph, bool integers) {
+Status legalize_for_onnx(ir::Graph& graph, bool integers) {
   std::vector<int64_t> bits = integer_bits(graph);
   std::multimap<std::string_view, LowerRule> rules;
   const auto add = [&](std::span<const LowerRow> theme) {
     for (const LowerRow& r : theme) rules.emplace(r.row, r.rule);
   };
-  add(lower_moves());
-  add(lower_windows());
-  add(lower_norms());
-  if (integers) add(lower_integers());
-  add(lower_numbers());
+  add(legalize_moves());
+  add(legalize_windows());
+  add(legalize_norms());
+  if (integers) add(legalize_integers());
+  add(legalize_numbers());
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || !graph[id].op || !is_typed(graph, graph[id])) continue;
     if (!integers && is_of_cvm_alone(*graph[id].op)) continue;

@@ -62,10 +62,10 @@ struct LowerRow {
   LowerRule rule;
 };
 
-std::span<const LowerRow> lower_windows();
-std::span<const LowerRow> lower_numbers();
-std::span<const LowerRow> lower_moves();
-std::span<const LowerRow> lower_norms();
-std::span<const LowerRow> lower_integers();
+std::span<const LowerRow> legalize_windows();
+std::span<const LowerRow> legalize_numbers();
+std::span<const LowerRow> legalize_moves();
+std::span<const LowerRow> legalize_norms();
+std::span<const LowerRow> legalize_integers();
 
 }  // namespace nnex::onnx_format

@@ -77,7 +77,7 @@ void digits(Lower& l) {
 
 /// A constant, perhaps cast, whose elements are bytes with a sign, as bytes under its name; invalid: it is none.
 ValueId bytes_of(ir::Graph& graph, ValueId v) {
-  if (const Node* maker = graph.maker(v); maker && maker->op->name == "cast") v = maker->in[0];
+  if (const Node* producer = graph.producer(v); producer && producer->op->name == "cast") v = producer->in[0];
   const Tensor* t = graph[v].constant.tensor();
   if (!t || (t->dtype() != DType::i32 && t->dtype() != DType::i8)) return {};
   if (t->dtype() == DType::i8) return v;
@@ -113,8 +113,8 @@ void integer_conv(Lower& l) {
 /// Element j of window o at [o, j]; one beyond the input is the nearest of the window's own, which changes no maximum.
 /// Nothing: a window has no element of the input, or the table would be large.
 std::optional<Tensor> taps(const AxisWindow& w) {
-  constexpr int64_t kMost = 1 << 22;
-  if (w.output < 1 || w.size > kMost / w.output) return std::nullopt;
+  constexpr int64_t kMax = 1 << 22;
+  if (w.output < 1 || w.size > kMax / w.output) return std::nullopt;
   Tensor out = std::move(Tensor::make(DType::i64, Shape{w.output, w.size})).value();
   for (int64_t o = 0; o < w.output; ++o) {
     const int64_t first = o * w.stride - w.before;
@@ -202,6 +202,6 @@ constexpr LowerRow kIntegerRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_integers() { return kIntegerRows; }
+std::span<const LowerRow> legalize_integers() { return kIntegerRows; }
 
 }  // namespace nnex::onnx_format

@@ -317,6 +317,6 @@ constexpr LowerRow kMoveRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_moves() { return kMoveRows; }
+std::span<const LowerRow> legalize_moves() { return kMoveRows; }
 
 }  // namespace nnex::onnx_format

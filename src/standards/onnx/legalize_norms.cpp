@@ -56,8 +56,8 @@ void extreme(Lower& l) {
   a.initial.reset();
   l.set(a);
   const ValueId y = l.again(l.node().in);
-  const bool most = l.node().op->name == "max_reduce";
-  l.replace(l.b(most ? "max" : "min", {y, l.b.number(l.dtype(0), initial)}));
+  const bool max = l.node().op->name == "max_reduce";
+  l.replace(l.b(max ? "max" : "min", {y, l.b.number(l.dtype(0), initial)}));
 }
 
 /// Truth values are numbers meanwhile.
@@ -111,7 +111,7 @@ void softmax(Lower& l) {
 
 // ---- Normalisations
 
-constexpr int64_t kMostParameters = 1 << 24;
+constexpr int64_t kMaxParameters = 1 << 24;
 
 /// As many ones (or zeros) as a vector of parameters has numbers.
 ValueId parameters(Lower& l, DType type, int64_t count, double value) {
@@ -125,7 +125,7 @@ void batch_norm(Lower& l) {
   BatchNormAttrs a = l.attrs<BatchNormAttrs>();
   const auto x = l.type(0).dims;
   const auto mean = l.shape(1);
-  if (mean && mean->count() <= kMostParameters) {
+  if (mean && mean->count() <= kMaxParameters) {
     const int64_t count = mean->count();
     if (!l.has(3)) l.graph.set_input(l.id, 3, parameters(l, l.dtype(0), count, 0));
     if (!l.has(4)) l.graph.set_input(l.id, 4, parameters(l, l.dtype(0), count, 1));
@@ -152,7 +152,7 @@ void batch_norm(Lower& l) {
 
 void instance_norm(Lower& l) {
   const auto x = l.type(0).dims;
-  if (!x || x->size() < 2 || !(*x)[1].is_number() || (*x)[1].value() > kMostParameters) return;
+  if (!x || x->size() < 2 || !(*x)[1].is_number() || (*x)[1].value() > kMaxParameters) return;
   if (!l.has(1)) l.graph.set_input(l.id, 1, parameters(l, l.dtype(0), (*x)[1].value(), 1));
   if (!l.has(2)) l.graph.set_input(l.id, 2, parameters(l, l.dtype(0), (*x)[1].value(), 0));
 }
@@ -176,7 +176,7 @@ void layer_norm(Lower& l) {
   for (int64_t i = a.axes[0] < 0 ? a.axes[0] + rank : a.axes[0]; i < rank; ++i) {
     if (!(*x)[static_cast<size_t>(i)].is_number()) return;
     extents.push_back((*x)[static_cast<size_t>(i)].value());
-    if (extents.back() > kMostParameters || (count *= extents.back()) > kMostParameters) return;
+    if (extents.back() > kMaxParameters || (count *= extents.back()) > kMaxParameters) return;
   }
   const ValueId ones = parameters(l, l.dtype(0), count, 1);
   l.graph.set_input(l.id, 1, l.b.constant(l.graph[ones].constant.tensor()->reshaped(Shape(extents))));
@@ -232,6 +232,6 @@ constexpr LowerRow kNormRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_norms() { return kNormRows; }
+std::span<const LowerRow> legalize_norms() { return kNormRows; }
 
 }  // namespace nnex::onnx_format

@@ -156,6 +156,6 @@ constexpr LowerRow kNumberRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_numbers() { return kNumberRows; }
+std::span<const LowerRow> legalize_numbers() { return kNumberRows; }
 
 }  // namespace nnex::onnx_format

@@ -294,10 +294,10 @@ ValueId columns(Lower& l, ValueId rois, const Ints& order) {
 /// Corners are x, y there: what a reader exchanged before is taken back.
 void roi_align(Lower& l) {
   const Ints order = {1, 0, 3, 2};
-  const Node* maker = l.graph.maker(l.in(1));
-  if (maker && maker->op->name == "gather" && l.graph.attrs<GatherAttrs>(*maker).axis == 1)
-    if (const Tensor* index = l.graph.constant_in(*maker, 1); index && ints_of(*index) == order)
-      return l.graph.set_input(l.id, 1, maker->in[0]);
+  const Node* producer = l.graph.producer(l.in(1));
+  if (producer && producer->op->name == "gather" && l.graph.attrs<GatherAttrs>(*producer).axis == 1)
+    if (const Tensor* index = l.graph.constant_in(*producer, 1); index && ints_of(*index) == order)
+      return l.graph.set_input(l.id, 1, producer->in[0]);
   l.graph.set_input(l.id, 1, columns(l, l.in(1), order));
 }
 
@@ -328,6 +328,6 @@ constexpr LowerRow kWindowRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_windows() { return kWindowRows; }
+std::span<const LowerRow> legalize_windows() { return kWindowRows; }
 
 }  // namespace nnex::onnx_format

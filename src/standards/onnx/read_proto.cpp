@@ -209,8 +209,8 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     return broken("tensor '" + p.name + "'",
                   type == DType::str ? "strings cannot be raw" : "it has both raw and typed data");
   // Every element takes at least one byte of the message: the shape cannot ask for more memory than that.
-  const int64_t least = bits(type) < 8 ? *bytes : *count;
-  if (least > static_cast<int64_t>(message.size()))
+  const int64_t min = bits(type) < 8 ? *bytes : *count;
+  if (min > static_cast<int64_t>(message.size()))
     return Error(Code::invalid_model,
                  fmt::format("tensor '{}': its data end before the shape {} is filled", p.name, shape.text()));
   NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(shape)));

@@ -19,7 +19,7 @@ namespace {
 
 using wire::Message;
 
-constexpr int64_t kLeastExternal = 1024;  ///< Bytes of a tensor that is worth a place in the other file.
+constexpr int64_t kMinExternal = 1024;  ///< Bytes of a tensor that is worth a place in the other file.
 constexpr uint64_t kExternalAlignment = 4096;
 
 /// The IR version that came with an opset.
@@ -233,7 +233,7 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
   if (!t)
     return Error(Code::unsupported,
                  fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
-  if (options_.external.empty() || t->dtype() == DType::str || t->bytes() < kLeastExternal) {
+  if (options_.external.empty() || t->dtype() == DType::str || t->bytes() < kMinExternal) {
     NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
     to.message(5, std::move(m));
     return {};
@@ -283,7 +283,7 @@ Result<std::vector<std::string>> GraphWriter::results(BlockId id, bool main, Mes
   std::set<std::string> taken;
   for (ValueId v : graph_[id].results) {
     const ValueDef& def = graph_[v];
-    const bool made_here = def.maker.valid() && graph_[def.maker].parent == id;
+    const bool made_here = def.producer.valid() && graph_[def.producer].parent == id;
     const bool fine = made_here || (main ? def.is_constant() : def.param_of == id);
     const std::string& name = name_of(v);
     used_.insert(v.n);
@@ -323,7 +323,7 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
 }
 
 Message GraphWriter::model(Message graph) {
-  need("", kLeastOpset);
+  need("", kMinOpset);
   const Metadata& meta = graph_.meta;
   for (const auto& [key, function] : graph_.functions) {
     const std::string domain = key.substr(0, key.find(':'));

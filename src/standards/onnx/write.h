@@ -35,7 +35,7 @@ Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options,
 
 /// What a model's file can hold: protocol buffers end at 2 GiB. Bytes of the graph's constants beyond that need
 /// external data.
-inline constexpr int64_t kMostInline = int64_t{2000} << 20;
+inline constexpr int64_t kMaxInline = int64_t{2000} << 20;
 int64_t constant_bytes(const ir::Graph& graph);
 
 /// Writes the file, and the other one beside it: each under a temporary name first. Errors: those of may_write;
@@ -46,6 +46,6 @@ Status save_model(const Written& model, const std::string& path, Existing existi
 /// types) and rows that are sentences of simpler ones. Values must have their types; new ones get theirs. The graph
 /// computes the same, but for the conventions of RoiAlign, which are ONNX's afterwards. Rows that nothing is known
 /// for stay, and with `integers` false those of integer networks that ONNX says in many words.
-Status lower_for_onnx(ir::Graph& graph, bool integers = true);
+Status legalize_for_onnx(ir::Graph& graph, bool integers = true);
 
 }  // namespace nnex::onnx_format

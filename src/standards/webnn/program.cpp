@@ -11,10 +11,10 @@
 namespace nnex::ml {
 namespace {
 
-constexpr double kMostExact = 9007199254740992.0;  ///< 2^53: integers up to it are Numbers.
+constexpr double kMaxExact = 9007199254740992.0;  ///< 2^53: integers up to it are Numbers.
 
 idl::Value number_of(int64_t i) {
-  if (std::abs(static_cast<double>(i)) <= kMostExact) return static_cast<double>(i);
+  if (std::abs(static_cast<double>(i)) <= kMaxExact) return static_cast<double>(i);
   return BigInt{i < 0, i < 0 ? uint64_t{0} - static_cast<uint64_t>(i) : static_cast<uint64_t>(i)};
 }
 
@@ -147,7 +147,7 @@ nnex::Result<ir::Graph> graph_of(Program& program) {
   for (const auto& [name, r] : program.outputs) {
     ValueId v = outputs->at(name).state()->value;
     // A result has a value of its own, with the output's name.
-    if (!graph.maker(v) || !taken.insert(v).second) {
+    if (!graph.producer(v) || !taken.insert(v).second) {
       const ValueId y = Builder(graph, kMain)("copy", {v});
       graph.set_type(y, graph[v].type);
       v = y;

@@ -365,8 +365,8 @@ void plain_row(RowNode& w) {
       return at >= 0 && (param_of(m, static_cast<size_t>(at)).kind == ArgKind::operand ||
                          param_of(m, static_cast<size_t>(at)).kind == ArgKind::operands);
     };
-    const auto u = unspell(w.graph(), w.plain, s,
-                           [&](std::string_view name) { return param_index(m, name) >= 0 && !is_operand(name); });
+    const auto u = export_spelling(
+        w.graph(), w.plain, s, [&](std::string_view name) { return param_index(m, name) >= 0 && !is_operand(name); });
     if (!u.ok()) {
       reasons += (reasons.empty() ? "" : "; ") + u.error().message();
       continue;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "standards/unspell.h"
+#include "standards/export_spelling.h"
 #include "standards/unwritable.h"
 #include "standards/webnn/program.h"
 

@@ -258,11 +258,11 @@ Result<Item> TractReader::delay(const Expr& e, const TractOperation& operation, 
   NNEX_ASSIGN(const ValueId x, value(args[0], e.at));
   int64_t numbers[3] = {};
   for (size_t i = 0; i < 3; ++i) {
-    constexpr int64_t kMost = 1 << 30;
+    constexpr int64_t kMax = 1 << 30;
     NNEX_ASSIGN(const Item n, whole(args[i + 1], e.at));
-    if (n.kind != K::integer || n.integer < 0 || n.integer > kMost)
+    if (n.kind != K::integer || n.integer < 0 || n.integer > kMax)
       return error(e.at, fmt::format("{}: '{}' is {}; needed 0 to {}", e.text, operation.text->params[i + 1].name,
-                                     n.text_of(), kMost));
+                                     n.text_of(), kMax));
     numbers[i] = n.integer;
   }
   const int64_t kept = numbers[1] + numbers[2];

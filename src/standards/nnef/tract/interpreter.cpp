@@ -19,8 +19,8 @@ using graph_text::Tok;
 
 namespace {
 
-constexpr int kDeepest = 200;             ///< Expressions and calls in each other.
-constexpr size_t kMostSteps = 4'000'000;  ///< Expressions evaluated in all.
+constexpr int kDeepest = 200;            ///< Expressions and calls in each other.
+constexpr size_t kMaxSteps = 4'000'000;  ///< Expressions evaluated in all.
 
 template <class Visit>
 void each_call(const Expr& e, const Visit& visit) {
@@ -158,7 +158,7 @@ Status TractReader::assign(const Target& to, const Item& item, bool main) {
     Item held = wrapped ? item.items[0] : item;
     if (main) {
       NNEX_ASSIGN(held, quantised(to, held));
-      if (held.kind == K::value && graph_[held.value].name.empty() && graph_[held.value].maker.valid())
+      if (held.kind == K::value && graph_[held.value].name.empty() && graph_[held.value].producer.valid())
         graph_.set_name(held.value, std::string(to.name));
     }
     scopes_.back().insert_or_assign(std::string(to.name), std::move(held));
@@ -235,8 +235,8 @@ Result<Item> TractReader::evaluate(const Expr& e, size_t outputs) {
     int& n;
   } deeper(depth_);
   if (depth_ > kDeepest) return error(e.at, fmt::format("E16: nested deeper than {}", kDeepest), Code::limit);
-  if (++steps_ > kMostSteps)
-    return error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMostSteps), Code::limit);
+  if (++steps_ > kMaxSteps)
+    return error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMaxSteps), Code::limit);
   switch (e.kind) {
     case Expr::Kind::boolean:
       return Item::boolean(e.integer != 0);

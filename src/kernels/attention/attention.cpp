@@ -1,0 +1,238 @@
+#include "kernels/attention/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/product/gemm.h"
+#include "kernels/product/matrix_rows.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kScoreFloats = 64 * 1024;  // of a block, in the second level cache
+constexpr int64_t kPartsOfThread = 2;
+
+int64_t whole_lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
+
+/// Whether every number of rows of `n` floats is finite.
+bool all_finite(const float* x, int64_t rows, int64_t stride, int64_t n) {
+  constexpr uint32_t kExponent = 0x7f800000;
+  for (int64_t r = 0; r < rows; ++r) {
+    uint32_t bad = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const auto b = __builtin_bit_cast(uint32_t, x[r * stride + i]);
+      bad |= static_cast<uint32_t>((b & kExponent) == kExponent);
+    }
+    if (bad) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+HeadStrides head_strides(bool side_by_side, int64_t heads, int64_t rows, int64_t depth) {
+  if (side_by_side) return {rows * heads * depth, depth, heads * depth};
+  return {heads * rows * depth, rows * depth, depth};
+}
+
+void CacheJoin::run(int64_t batch, int64_t head) const {
+  float* y = to + (batch * heads + head) * (past_rows + rows) * depth;
+  const auto copy = [&](const float* from, int64_t n) {
+    if (n > 0) std::memcpy(y, from, static_cast<size_t>(n) * 4);
+    y += n;
+  };
+  copy(past + (batch * heads + head) * past_rows * depth, past_rows * depth);
+  const float* from = fresh + batch * fresh_at.batch + head * fresh_at.head;
+  if (fresh_at.row == depth) return copy(from, rows * depth);
+  for (int64_t i = 0; i < rows; ++i) copy(from + i * fresh_at.row, depth);
+}
+
+Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes)
+    : loops_(loops), attrs_(attrs), s_(sizes), tile_(loops.tile_shape_f32()) {
+  hidden_ = attrs.hidden ? static_cast<float>(*attrs.hidden) : -__builtin_huge_valf();
+  one_query_ = s_.queries == 1;
+  rows_ = one_query_ ? s_.group() : s_.queries;
+  few_rows_ = s_.group() * s_.queries <= tile_.lanes;
+  const int64_t heads = s_.batch * s_.kv_heads, wanted = kPartsOfThread * usable_threads();
+  chunks_ = std::clamp<int64_t>(ceil_div(wanted, heads), 1, ceil_div(rows_, tile_.rows));
+  parts_ = std::min(heads * chunks_, wanted);
+  row_floats_ = whole_lines(s_.total());
+  block_ =
+      few_rows_ ? rows_ : std::clamp<int64_t>(kScoreFloats / row_floats_ / tile_.rows * tile_.rows, tile_.rows, rows_);
+  k_floats_ = few_rows_ ? packed_floats(loops, s_.depth, rows_) : packed_floats(loops, s_.depth, s_.total());
+  k_floats_ = whole_lines(k_floats_);
+  if (s_.value_depth % tile_.lanes != 0) v_floats_ = whole_lines(packed_floats(loops, s_.total(), s_.value_depth));
+  if (few_rows_ && rows_ > 1) transposed_floats_ = whole_lines(rows_ * s_.total());
+}
+
+/// The queries of a few rows, in one batch and at one key head.
+class Attention::Unit {
+ public:
+  Unit(const Attention& a, const Data& data, int64_t batch, int64_t kv_head, float* scratch)
+      : a_(a), d_(data), s_(a.s_), loops_(a.loops_), batch_(batch), kv_head_(kv_head) {
+    packed_k_ = scratch;
+    packed_v_ = packed_k_ + a.k_floats_;
+    transposed_ = packed_v_ + a.v_floats_;
+    scores_ = transposed_ + a.transposed_floats_;
+    k_ = d_.k + batch * d_.k_at.batch + kv_head * d_.k_at.head;
+    v_ = d_.v + batch * d_.v_at.batch + kv_head * d_.v_at.head;
+    if (d_.lengths) length_ = d_.lengths[batch];
+    valid_ = valid_keys(s_, length_);
+  }
+
+  void run(int64_t begin, int64_t end) {
+    const int64_t last = a_.one_query_ ? 0 : end - 1, first = a_.one_query_ ? 0 : begin;
+    seen_ = {visible(first).begin, visible(last).end};
+    if (seen_.end > seen_.begin && !a_.few_rows_) pack_keys();
+    if (a_.v_floats_ > 0)
+      pack_b(loops_, alone_, reinterpret_cast<const std::byte*>(v_), valid_, s_.value_depth, d_.v_at.row, 1, packed_v_);
+    // Skipping a key whose probability is 0 changes nothing where its values are finite.
+    const bool hidden = seen_.begin > 0 || seen_.end < valid_ || visible(first).end < visible(last).end;
+    skips_ = a_.v_floats_ == 0 && hidden && all_finite(v_, valid_, d_.v_at.row, s_.value_depth);
+    const int64_t heads = a_.one_query_ ? 1 : s_.group();
+    for (int64_t g = 0; g < heads; ++g)
+      for (int64_t row = begin; row < end; row += a_.block_) block(g, row, std::min(row + a_.block_, end));
+  }
+
+ private:
+  KeyRange visible(int64_t query) const { return visible_keys(a_.attrs_, s_, length_, query); }
+
+  /// Panels of keys that some query sees.
+  void pack_keys() {
+    const Columns columns{a_.tile_, s_.depth, s_.total(), packed_k_, 0};
+    for (int64_t p = seen_.begin / a_.tile_.columns; p * a_.tile_.columns < seen_.end; ++p) {
+      const auto n = static_cast<size_t>(columns.columns(p)), width = static_cast<size_t>(columns.width(p));
+      float* const to = packed_k_ + p * columns.panel_stride();
+      if (n < width) std::fill_n(to, width * static_cast<size_t>(s_.depth), 0.0F);
+      loops_.transpose_u32(reinterpret_cast<const uint32_t*>(k_ + p * a_.tile_.columns * d_.k_at.row),
+                           static_cast<size_t>(d_.k_at.row), reinterpret_cast<uint32_t*>(to), width, n,
+                           static_cast<size_t>(s_.depth));
+    }
+  }
+
+  /// Head and query of a row of this group.
+  int64_t head_of(int64_t g, int64_t row) const { return kv_head_ * s_.group() + (a_.one_query_ ? row : g); }
+  int64_t query_of(int64_t row) const { return a_.one_query_ ? 0 : row; }
+
+  void block(int64_t g, int64_t begin, int64_t end) {
+    const int64_t rows = end - begin;
+    KeyRange seen = visible(query_of(begin));
+    if (!a_.one_query_) seen.end = visible(end - 1).end;
+    const int64_t q_row = a_.one_query_ ? d_.q_at.head : d_.q_at.row;
+    const int64_t y_row = a_.one_query_ ? d_.y_at.head : d_.y_at.row;
+    const float* const q =
+        d_.q + batch_ * d_.q_at.batch + head_of(g, begin) * d_.q_at.head + query_of(begin) * d_.q_at.row;
+    float* const y = d_.y + batch_ * d_.y_at.batch + head_of(g, begin) * d_.y_at.head + query_of(begin) * d_.y_at.row;
+    if (seen.end > seen.begin) multiply_keys(q, q_row, rows, seen);
+    const KeyRange used = skips_ ? seen : KeyRange{0, valid_};
+    for (int64_t r = 0; r < rows; ++r)
+      normalize(scores_ + r * a_.row_floats_, head_of(g, begin + r), query_of(begin + r), used);
+    Columns values{a_.tile_, used.end - used.begin, s_.value_depth, packed_v_, 0};
+    if (a_.v_floats_ == 0) values.b = v_ + used.begin * d_.v_at.row, values.row_stride = d_.v_at.row;
+    if (values.k <= 0) {
+      for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * y_row, s_.value_depth, 0.0F);
+      return;
+    }
+    multiply_tiles(loops_, alone_, MatrixRows<LiftFloat>(a_.tile_, {}, scores_ + used.begin, rows, a_.row_floats_, 1),
+                   values, y, y_row, {});
+  }
+
+  /// scores[r][j] = cap(scale * q[r] k[j]) for the keys seen, and perhaps some around them.
+  void multiply_keys(const float* q, int64_t q_row, int64_t rows, KeyRange seen) {
+    Epilogue end;
+    end.scale = static_cast<float>(s_.scale(a_.attrs_));
+    if (a_.attrs_.softcap > 0) {
+      const auto cap = static_cast<float>(a_.attrs_.softcap);
+      end.activation = {UnaryKind::scaled_tanh, cap, 1 / cap};
+    }
+    if (a_.few_rows_) {
+      multiply_queries(q, q_row, rows, seen, end);
+      return;
+    }
+    const int64_t panel = seen.begin / a_.tile_.columns, from = panel * a_.tile_.columns;
+    const int64_t to = std::min(ceil_div(seen.end, a_.tile_.columns) * a_.tile_.columns, s_.total());
+    Columns keys{a_.tile_, s_.depth, to - from, packed_k_, 0};
+    keys.b += panel * keys.panel_stride();
+    multiply_tiles(loops_, alone_, MatrixRows<LiftFloat>(a_.tile_, {}, q, rows, q_row, 1), keys, scores_ + from,
+                   a_.row_floats_, end);
+  }
+
+  /// The same with the keys as rows: every element is the same chain.
+  void multiply_queries(const float* q, int64_t q_row, int64_t rows, KeyRange seen, const Epilogue& end) {
+    pack_b(loops_, alone_, reinterpret_cast<const std::byte*>(q), s_.depth, rows, 1, q_row, packed_k_);
+    const int64_t n = seen.end - seen.begin;
+    float* const c = rows == 1 ? scores_ + seen.begin : transposed_;
+    multiply_tiles(loops_, alone_,
+                   MatrixRows<LiftFloat>(a_.tile_, {}, k_ + seen.begin * d_.k_at.row, n, d_.k_at.row, 1),
+                   {a_.tile_, s_.depth, rows, packed_k_, 0}, c, rows, end);
+    if (rows == 1) return;
+    loops_.transpose_u32(reinterpret_cast<const uint32_t*>(transposed_), static_cast<size_t>(rows),
+                         reinterpret_cast<uint32_t*>(scores_ + seen.begin), static_cast<size_t>(a_.row_floats_),
+                         static_cast<size_t>(n), static_cast<size_t>(rows));
+  }
+
+  /// A row of scores becomes probabilities, zeros where keys are masked, on all of `used`.
+  void normalize(float* row, int64_t head, int64_t query, KeyRange used) const {
+    KeyRange seen = visible(query);
+    if (d_.added || d_.allowed) seen.end = std::min(seen.end, d_.mask.keys);
+    float* const x = row + seen.begin;
+    const auto n = static_cast<size_t>(std::max<int64_t>(seen.end - seen.begin, 0));
+    if (n == 0 || hides_all(x, n, batch_ * d_.mask.batch + head * d_.mask.head + query * d_.mask.query + seen.begin)) {
+      std::fill(row + used.begin, row + std::max(used.begin, used.end), 0.0F);
+      return;
+    }
+    loops_.softmax_f32(x, x, n);
+    std::fill(row + std::min(used.begin, seen.begin), row + seen.begin, 0.0F);
+    std::fill(row + seen.end, row + std::max(used.end, seen.end), 0.0F);
+  }
+
+  /// Applies the mask's elements from `at` on. Whether nothing is left, and that makes zeros.
+  bool hides_all(float* x, size_t n, int64_t at) const {
+    const float none = -__builtin_huge_valf(), hidden = a_.hidden_;
+    if (d_.added)
+      loops_.binary_f32(BinaryKind::add, Form::vector_vector, x, d_.added + at, x, n);
+    else if (d_.allowed)
+      loops_.select_u32(d_.allowed + at, reinterpret_cast<const uint32_t*>(x),
+                        reinterpret_cast<const uint32_t*>(&hidden), reinterpret_cast<uint32_t*>(x), n, 1, 0);
+    return a_.attrs_.guard && loops_.reduce_f32(ReduceKind::max, x, n) == none;
+  }
+
+  const Attention& a_;
+  const Data& d_;
+  const AttentionSizes& s_;
+  const simd::Loops& loops_;
+  Team alone_;
+  int64_t batch_, kv_head_, valid_ = 0;
+  std::optional<int64_t> length_;
+  KeyRange seen_;       ///< By any query of this unit.
+  bool skips_ = false;  ///< Keys that no query of a block sees are left out of the product with the values.
+  const float *k_ = nullptr, *v_ = nullptr;
+  float *packed_k_ = nullptr, *packed_v_ = nullptr, *transposed_ = nullptr, *scores_ = nullptr;
+};
+
+int64_t Attention::workspace() const {
+  return parts_ * (k_floats_ + v_floats_ + transposed_floats_ + block_ * row_floats_) * 4;
+}
+
+void Attention::run(Team& team, const Data& data, std::byte* workspace) const {
+  const int64_t heads = s_.batch * s_.kv_heads, units = heads * chunks_, scratch = this->workspace() / 4 / parts_;
+  const auto join = [&](int64_t head) {
+    for (const CacheJoin* j : {data.join_k, data.join_v})
+      if (j) j->run(head / s_.kv_heads, head % s_.kv_heads);
+  };
+  // Chunks share their head's keys, which must then be there before all of them.
+  if (chunks_ > 1 && (data.join_k || data.join_v)) team.run(heads, join);
+  team.run(parts_, [&](int64_t part) {
+    float* const own = reinterpret_cast<float*>(workspace) + part * scratch;
+    for (int64_t u = share(units, parts_, part); u < share(units, parts_, part + 1); ++u) {
+      const int64_t chunk = u % chunks_, head = u / chunks_;
+      if (chunks_ == 1) join(head);
+      Unit unit(*this, data, head / s_.kv_heads, head % s_.kv_heads, own);
+      unit.run(share(rows_, chunks_, chunk), share(rows_, chunks_, chunk + 1));
+    }
+  });
+}
+
+}  // namespace nnex

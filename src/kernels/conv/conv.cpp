@@ -1,0 +1,226 @@
+#include "kernels/conv/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/conv/rows.h"
+#include "kernels/conv/winograd.h"
+#include "kernels/product/gemm.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kDepthwiseChannels = 1024;  // of one call
+alignas(64) constexpr float kZeroPixel[kDepthwiseChannels] = {};
+
+bool is_product(const ConvShape& s) {
+  const ConvShape::Axes ones = {1, 1, 1}, zeros = {0, 0, 0};
+  return s.groups == 1 && s.kernel == ones && s.stride == ones && s.before == zeros && s.in == s.out;
+}
+
+Columns group_columns(const simd::Loops& loops, const ConvShape& s, const float* packed) {
+  return {loops.tile_shape_f32(), s.taps() * s.group_inputs(), s.group_outputs(), packed, 0};
+}
+
+/// Channels of a depthwise filter's tap in memory.
+int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
+  return round_up(s.out_channels, loops.tile_shape_f32().lanes);
+}
+
+/// Columns [first, first + count) of one group's filter into a panel of `width` columns.
+void pack_filter_panel(const ConvShape& s, const std::byte* filter, int64_t first, int count, int width,
+                       float* packed) {
+  const int64_t taps = s.taps(), channels = s.group_inputs();
+  if (count < width) std::fill_n(packed, taps * channels * width, 0.0F);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int j = 0; j < count; ++j) {
+      const std::byte* from = filter + ((first + j) * channels + c) * taps * 4;
+      for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + (t * channels + c) * width + j, from + t * 4, 4);
+    }
+  }
+}
+
+void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, float* packed) {
+  const int64_t step = depthwise_stride(loops, s), taps = s.taps();
+  std::fill_n(packed, taps * step, 0.0F);
+  for (int64_t c = 0; c < s.out_channels; ++c)
+    for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + t * step + c, filter + (c * taps + t) * 4, 4);
+}
+
+/// The rows of x under the filter for an output line, at channel `c`; null where there is none.
+void depthwise_rows(const ConvShape& s, const float* x, int64_t number, const float** rows) {
+  const int64_t out_y = number % s.out[1], plane = number / s.out[1];
+  const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
+  for (int64_t r = 0; r < s.kernel[0] * s.kernel[1]; ++r) {
+    const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
+    const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
+    const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
+    rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+  }
+}
+
+/// Output line `number`, `channels` channels from c on.
+void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x, const float* packed, float* y,
+                    const Epilogue& end, int64_t number, int64_t c, int64_t channels) {
+  const float* rows[simd::kMaxDepthwiseTaps];
+  depthwise_rows(s, x + c, number, rows);
+  simd::DepthwiseLine line;
+  line.rows = rows;
+  line.zeros = kZeroPixel;
+  line.n_rows = s.kernel[0] * s.kernel[1];
+  line.w = packed + c;
+  line.w_stride = depthwise_stride(loops, s);
+  line.channels = channels;
+  line.in_width = s.in[2];
+  line.x_stride = s.x_step();
+  line.out_width = s.out[2];
+  line.y_stride = s.y_step();
+  line.taps = s.kernel[2];
+  line.stride = s.stride[2];
+  line.dilation = s.dilation[2];
+  line.before = s.before[2];
+  line.y = y + number * s.out[2] * s.y_step() + c;
+  line.end = tile_end(end, number * s.out[2], c);
+  loops.depthwise_f32(line);
+  if (ends_in_tile(end.activation)) return;
+  for (int64_t i = 0; i < s.out[2]; ++i) {
+    float* const pixel = line.y + i * s.y_step();
+    loops.unary_f32(end.activation, pixel, pixel, static_cast<size_t>(channels));
+  }
+}
+
+void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+               const Epilogue& end) {
+  constexpr int64_t kWorkOfPart = 50'000, kLinesOfPart = 8;  // a part's input rows stay in the second level cache
+  const int64_t lines = s.batch * s.out[0] * s.out[1];
+  const int64_t line_work = s.out[2] * s.out_channels * s.taps();
+  const int64_t at_once = std::max(kLinesOfPart, kWorkOfPart / std::max<int64_t>(line_work, 1));
+  const int64_t enough = std::min<int64_t>(lines * line_work / kWorkOfPart, team.size());
+  const int64_t parts = std::min(lines, std::max(ceil_div(lines, at_once), enough));
+  const int64_t step = std::min(kDepthwiseChannels, s.out_channels);
+  team.run(parts, [&](int64_t part) {
+    const int64_t begin = share(lines, parts, part), last = share(lines, parts, part + 1);
+    for (int64_t c = 0; c < s.out_channels; c += step)
+      for (int64_t i = begin; i < last; ++i)
+        depthwise_line(loops, s, x, packed, y, end, i, std::min(c, s.out_channels - step),
+                       step);  // the last two may overlap
+  });
+}
+
+// ---- Padding first
+
+/// The same convolution over an input that has its padding in it, and no more than windows read.
+ConvShape with_padding(const ConvShape& s) {
+  ConvShape padded = s;
+  padded.before = {0, 0, 0};
+  for (size_t i = 0; i < 3; ++i) padded.in[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+  return padded;
+}
+
+/// Narrow windows (first layers) spend more on the image's edge than on its middle: they read a copy of x with the
+/// zeros around it.
+bool pads_first(const ConvShape& s) {
+  constexpr int64_t kNarrow = 64, kMaxBytes = int64_t{64} << 20;
+  if (conv_method(s) != ConvMethod::tiles || s.low_memory || s.in_channels * s.kernel[2] > kNarrow) return false;
+  if (s.batch * s.out_pixels() * s.in_channels == 0 || s.x_step() != s.in_channels) return false;
+  const ConvShape padded = with_padding(s);
+  bool edges = false;
+  for (size_t i = 0; i < 3; ++i) edges |= s.before[i] > 0 || padded.in[i] > s.in[i];
+  return edges && s.batch * padded.in_pixels() <= kMaxBytes / 4 / s.in_channels;
+}
+
+/// [batch, in..., channels] to the extents of `to`, zeros around it; what no window reads is cut.
+void pad_into(Team& team, const ConvShape& s, const ConvShape& to, const float* x, float* y) {
+  const int64_t lines = s.batch * to.in[0] * to.in[1], width = to.in[2] * s.in_channels;
+  const int64_t before = std::min(s.before[2], to.in[2]) * s.in_channels;
+  const int64_t inside = std::clamp<int64_t>(to.in[2] - s.before[2], 0, s.in[2]) * s.in_channels;
+  const int64_t parts = std::min<int64_t>(lines, lines * width > 100'000 ? team.size() : 1);
+  team.run(parts, [&](int64_t part) {
+    for (int64_t i = share(lines, parts, part); i < share(lines, parts, part + 1); ++i) {
+      const int64_t row = i % to.in[1] - s.before[1], plane = i / to.in[1] % to.in[0] - s.before[0];
+      float* const line = y + i * width;
+      if (row < 0 || row >= s.in[1] || plane < 0 || plane >= s.in[0]) {
+        std::fill_n(line, width, 0.0F);
+        continue;
+      }
+      const int64_t image = i / to.in[1] / to.in[0];
+      const float* from = x + ((image * s.in[0] + plane) * s.in[1] + row) * s.in[2] * s.in_channels;
+      std::fill_n(line, before, 0.0F);
+      std::copy_n(from, inside, line + before);
+      std::fill_n(line + before + inside, width - before - inside, 0.0F);
+    }
+  });
+}
+
+void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+               Epilogue end, int64_t group) {
+  Columns columns = group_columns(loops, s, packed);
+  columns.b += group * columns.floats();
+  const int64_t first = group * columns.n;
+  if (end.bias) end.bias += first;
+  if (end.residual) end.residual += first;
+  const ConvRows<LiftFloat> rows(columns.shape, s, {}, x + group * s.group_inputs());
+  multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
+}
+
+}  // namespace
+
+ConvMethod conv_method(const ConvShape& s) {
+  if (is_product(s)) return ConvMethod::product;
+  if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 && s.taps() <= simd::kMaxDepthwiseTaps)
+    return ConvMethod::depthwise;
+  return is_winograd_conv(s) ? ConvMethod::winograd : ConvMethod::tiles;
+}
+
+int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
+  if (conv_method(s) == ConvMethod::depthwise) return s.taps() * depthwise_stride(loops, s);
+  if (conv_method(s) == ConvMethod::winograd) return winograd_filter_floats(loops, s);
+  return s.groups * group_columns(loops, s, nullptr).floats();
+}
+
+void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const std::byte* filter,
+                      float* packed) {
+  if (conv_method(s) == ConvMethod::depthwise) return pack_depthwise(loops, s, filter, packed);
+  if (conv_method(s) == ConvMethod::winograd) return pack_winograd_filter(loops, team, s, filter, packed);
+  const Columns columns = group_columns(loops, s, packed);
+  team.run(s.groups * columns.panels(), [&](int64_t part) {
+    const int64_t group = part / columns.panels(), panel = part % columns.panels();
+    pack_filter_panel(s, filter, group * columns.n + panel * columns.shape.columns, columns.columns(panel),
+                      columns.width(panel), packed + group * columns.floats() + panel * columns.panel_stride());
+  });
+}
+
+int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
+  if (conv_method(s) == ConvMethod::winograd) return winograd_workspace(s, threads);
+  return pads_first(s) ? s.batch * with_padding(s).in_pixels() * s.in_channels * 4 : 0;
+}
+
+void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
+          const Epilogue& end, std::byte* workspace) {
+  if (conv_method(s) == ConvMethod::depthwise) return depthwise(loops, team, s, x, packed, y, end);
+  if (conv_method(s) == ConvMethod::winograd) return conv_winograd(loops, team, s, x, packed, y, end, workspace);
+  if (conv_method(s) == ConvMethod::product) {
+    Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
+    product.a_row_stride = s.x_step();
+    product.c_row_stride = s.y_step();
+    product.end = end;
+    return gemm(loops, team, product);
+  }
+  if (pads_first(s)) {
+    const ConvShape padded = with_padding(s);
+    auto* image = reinterpret_cast<float*>(workspace);
+    pad_into(team, s, padded, x, image);
+    return conv(loops, team, padded, image, packed, y, end, nullptr);
+  }
+  if (s.groups < 2 * team.size()) {
+    for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, x, packed, y, end, group);
+    return;
+  }
+  team.run(s.groups, [&](int64_t group) {
+    Team alone;
+    one_group(loops, alone, s, x, packed, y, end, group);
+  });
+}
+
+}  // namespace nnex

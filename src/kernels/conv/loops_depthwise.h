@@ -1,0 +1,34 @@
+#pragma once
+// One line of a channels-last depthwise convolution: every channel has its own small filter.
+
+#include <cstdint>
+
+#include "kernels/product/loops_tile.h"
+
+namespace nnex::simd {
+
+/// y[o][c] = finish(sum over row r, tap t of rows[r][(o * stride - before + t * dilation)][c] * w[r][t][c]) for output
+/// pixels o < out_width and channels c < channels; a chain over ascending r, then t. Rows that are null are left out,
+/// pixels outside [0, in_width) are zeros. A pixel's channels are contiguous; strides go from one pixel to the next.
+/// n_rows * taps is at most kMaxDepthwiseTaps.
+constexpr int kMaxDepthwiseTaps = 128;
+struct DepthwiseLine {
+  const float* const* rows = nullptr;
+  const float* zeros = nullptr;  ///< As many as there are channels.
+  int64_t n_rows = 0;
+  const float* w = nullptr;  ///< [n_rows][taps][w_stride], readable in whole vectors.
+  int64_t w_stride = 0;
+  int64_t channels = 0;
+  int64_t in_width = 0;
+  int64_t x_stride = 0;
+  int64_t out_width = 0;
+  int64_t y_stride = 0;
+  int64_t taps = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0;
+  float* y = nullptr;
+  TileEnd end = {};  ///< bias by channel, residual by pixel and channel; row_bias is not used.
+};
+
+}  // namespace nnex::simd

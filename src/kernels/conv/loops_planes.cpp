@@ -1,0 +1,153 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv/loops_planes.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/conv/loops_planes.h"
+#include "kernels/simd/builds.h"
+#include "kernels/simd/map-inl.h"
+#include "kernels/simd/unary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using PlaneTag = hn::ScalableTag<float>;
+constexpr int kSums = 4;  // chains of one call, of as many lines or vectors: with the next call's they hide the latency
+
+/// Ends a sum and stores its first `count` numbers.
+HWY_INLINE void end_plane(const TileEnd& end, hn::Vec<PlaneTag> sum, float* y, int64_t count) {
+  const PlaneTag d;
+  if (end.scale != 1) sum = hn::Mul(sum, hn::Set(d, end.scale));
+  if (end.bias) sum = hn::Add(sum, hn::Set(d, *end.bias));
+  if (end.activation.kind == UnaryKind::relu) {
+    sum = relu_f32(d, sum);
+  } else if (end.activation.kind == UnaryKind::clamp) {
+    sum = clamp_f32(d, sum, hn::Set(d, end.activation.alpha), hn::Set(d, end.activation.beta));
+  }
+  if (end.activation.replaces_nan()) sum = without_nan(d, sum, hn::Set(d, end.activation.nan));
+  if (count >= static_cast<int64_t>(hn::MaxLanes(d))) {
+    hn::StoreU(sum, d, y);
+  } else {
+    store_part(sum, d, y, static_cast<size_t>(count));
+  }
+}
+
+/// Square filters of one slice, kSums lines at once: each vector of a row is loaded once for all lines it meets.
+/// Returns how many lines are done.
+template <class M, int kTaps, int kStride>
+HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
+  const PlaneTag d;
+  using V = hn::Vec<PlaneTag>;
+  constexpr int kRows = (kSums - 1) * kStride + kTaps;
+  V w[kTaps * kTaps];
+  HWY_UNROLL(32)
+  for (int i = 0; i < kTaps * kTaps; ++i) w[i] = hn::Set(d, p.w[i]);
+  int64_t line = 0;
+  for (; line + kSums <= p.lines; line += kSums) {
+    const float* const* rows = p.rows + line * kStride;
+    for (int64_t o = 0; o < p.out_width; o += static_cast<int64_t>(hn::MaxLanes(d))) {
+      V sum[kSums];
+      HWY_UNROLL(4)
+      for (int l = 0; l < kSums; ++l) sum[l] = hn::Zero(d);
+      HWY_UNROLL(16)
+      for (int q = 0; q < kRows; ++q) {
+        HWY_UNROLL(8)
+        for (int t = 0; t < kTaps; ++t) {
+          const V x = hn::LoadU(d, rows[q] + p.offsets[t] + o);
+          HWY_UNROLL(4)
+          for (int l = 0; l < kSums; ++l) {
+            const int r = q - l * kStride;
+            if (r >= 0 && r < kTaps) sum[l] = M::madd(x, w[r * kTaps + t], sum[l]);
+          }
+        }
+      }
+      HWY_UNROLL(4)
+      for (int l = 0; l < kSums; ++l) end_plane(p.end, sum[l], p.y + (line + l) * p.y_stride + o, p.out_width - o);
+    }
+  }
+  return line;
+}
+
+/// kVectors vectors of one line from pixel o on.
+template <class M, int kVectors>
+HWY_INLINE void vectors_of(const PlaneLines& p, const float* const* first, int64_t line, int64_t o) {
+  const PlaneTag d;
+  using V = hn::Vec<PlaneTag>;
+  constexpr int64_t kLanes = hn::MaxLanes(d);
+  V sum[kVectors];
+  HWY_UNROLL(4)
+  for (int j = 0; j < kVectors; ++j) sum[j] = hn::Zero(d);
+  const float* weight = p.w;
+  for (int64_t s = 0; s < p.slices; ++s)
+    for (int64_t r = 0; r < p.n_rows; ++r) {
+      const float* const row = first[s * p.slice_rows + r * p.dilation] + o;
+      for (int64_t t = 0; t < p.taps; ++t) {
+        const V w = hn::Set(d, *weight++);
+        HWY_UNROLL(4)
+        for (int j = 0; j < kVectors; ++j) sum[j] = M::madd(hn::LoadU(d, row + p.offsets[t] + j * kLanes), w, sum[j]);
+      }
+    }
+  HWY_UNROLL(4)
+  for (int j = 0; j < kVectors; ++j) {
+    const int64_t at = o + j * kLanes;
+    end_plane(p.end, sum[j], p.y + line * p.y_stride + at, p.out_width - at);
+  }
+}
+
+/// Any filter, from line `line` on.
+template <class M>
+HWY_NOINLINE void lines_alone(const PlaneLines& p, int64_t line) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
+  for (; line < p.lines; ++line) {
+    const float* const* first = p.rows + line * p.stride;
+    int64_t o = 0;
+    for (; o + (kSums - 1) * kLanes < p.out_width; o += kSums * kLanes) vectors_of<M, kSums>(p, first, line, o);
+    for (; o < p.out_width; o += kLanes) vectors_of<M, 1>(p, first, line, o);
+  }
+}
+
+template <class M>
+HWY_INLINE void run_planes(const PlaneLines& p) {
+  int64_t done = 0;
+  if (p.slices == 1 && p.dilation == 1 && p.n_rows == p.taps) {
+    if (p.taps == 3 && p.stride == 1) done = lines_together<M, 3, 1>(p);
+    if (p.taps == 3 && p.stride == 2) done = lines_together<M, 3, 2>(p);
+    if (p.taps == 5 && p.stride == 1) done = lines_together<M, 5, 1>(p);
+    if (p.taps == 5 && p.stride == 2) done = lines_together<M, 5, 2>(p);
+  }
+  lines_alone<M>(p, done);
+}
+
+void depthwise_planes_f32(const PlaneLines& p) { run_planes<Fused>(p); }
+void depthwise_planes_f32_exact(const PlaneLines& p) { run_planes<Exact>(p); }
+
+void phases_f32(const float* x, float* y, size_t n, size_t phases, size_t y_stride) {
+  size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const PlaneTag d;
+  if (phases == 2) {
+    for (; i + 2 * hn::Lanes(d) <= n; i += 2 * hn::Lanes(d)) {
+      hn::Vec<PlaneTag> even, odd;
+      hn::LoadInterleaved2(d, x + i, even, odd);
+      hn::StoreU(even, d, y + i / 2);
+      hn::StoreU(odd, d, y + y_stride + i / 2);
+    }
+  }
+#endif
+  for (size_t phase = 0; phase < phases && i + phase < n; ++phase) {
+    float* to = y + phase * y_stride + i / phases;
+    for (size_t from = i + phase; from < n; from += phases) *to++ = x[from];
+  }
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(depthwise_planes_f32);
+NNEX_SIMD_BUILDS(depthwise_planes_f32_exact);
+NNEX_SIMD_BUILDS(phases_f32);
+}  // namespace nnex::simd
+#endif

@@ -1,0 +1,30 @@
+#pragma once
+// Lines of one plane of a depthwise convolution whose channels come first: vectors run along a line.
+
+#include <cstdint>
+
+#include "kernels/product/loops_tile.h"
+
+namespace nnex::simd {
+
+/// y[i][o] = finish(sum over slice s, row r, tap t of rows[s * slice_rows + i * stride + r * dilation][offsets[t] + o]
+/// * w[s][r][t]) for lines i < lines and pixels o < out_width; a chain over ascending s, then r, then t. A row is
+/// readable in whole vectors, from each offset on.
+struct PlaneLines {
+  const float* const* rows = nullptr;
+  int64_t slices = 1;
+  int64_t slice_rows = 0;
+  int64_t n_rows = 1;  ///< Of the filter, in one slice.
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t taps = 1;
+  const int64_t* offsets = nullptr;
+  const float* w = nullptr;
+  int64_t lines = 0;
+  int64_t out_width = 0;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  TileEnd end = {};  ///< bias: one number; row_bias and residual are not used.
+};
+
+}  // namespace nnex::simd

@@ -1,0 +1,134 @@
+// Convolution nodes on the channels-last kernels; channels-first tensors are transposed on the way in and out, or
+// served plane by plane.
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/planes.h"
+
+#include "kernels/kernel.h"
+#include "kernels/moves/transposed.h"
+#include "kernels/product/epilogue.h"
+#include "ops/window.h"
+
+namespace nnex {
+namespace {
+
+class ConvKernel : public Kernel {
+ public:
+  ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Packs::Bytes filter,
+             const EpilogueSpec& spec)
+      : loops_(loops), shape_(shape), filter_(std::move(filter)), spec_(spec) {
+    if (!channels_last)
+      transposed_ =
+          Transposed(shape.batch, shape.in_channels, shape.in_pixels(), shape.out_channels, shape.out_pixels());
+  }
+
+  int64_t workspace() const override { return transposed_.bytes() + conv_workspace(loops_, shape_, usable_threads()); }
+  bool packed(size_t input) const override { return static_cast<int>(input) == spec_.constant; }
+
+  Status run(Call& c) const override {
+    const Epilogue end = spec_.epilogue(c, shape_.out_channels);
+    transposed_.around(loops_, c, static_cast<size_t>(spec_.x), [&](const float* x, float* y) {
+      conv(loops_, *c.team, shape_, x, reinterpret_cast<const float*>(filter_.get()), y, end,
+           c.workspace + transposed_.bytes());
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  ConvShape shape_;
+  Packs::Bytes filter_;
+  EpilogueSpec spec_;
+  Transposed transposed_;
+};
+
+/// Channels first, one input channel for each group.
+class PlaneConvKernel : public Kernel {
+ public:
+  PlaneConvKernel(const simd::Loops& loops, const ConvShape& shape, Packs::Bytes filter, const EpilogueSpec& spec)
+      : loops_(loops), shape_(shape), filter_(std::move(filter)), spec_(spec) {}
+
+  int64_t workspace() const override { return plane_workspace(loops_, shape_, usable_threads()); }
+  bool packed(size_t input) const override { return static_cast<int>(input) == spec_.constant; }
+
+  Status run(Call& c) const override {
+    conv_planes(loops_, *c.team, shape_, c.in<float>(static_cast<size_t>(spec_.x)).data(),
+                reinterpret_cast<const float*>(filter_.get()), reinterpret_cast<float*>(c.out(0).mutable_data()),
+                spec_.epilogue(c, shape_.out_channels), c.workspace);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  ConvShape shape_;
+  Packs::Bytes filter_;
+  EpilogueSpec spec_;
+};
+
+Result<std::unique_ptr<Kernel>> plane_kernel(const KernelRequest& r, const ConvShape& s, const EpilogueSpec& spec) {
+  NNEX_ASSIGN(auto filter,
+              r.packs.get(pack_key("plane conv", r, r.in[1]), plane_filter_floats(s) * 4, [&](std::byte* to) {
+                pack_plane_filter(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+              }));
+  return std::unique_ptr<Kernel>(std::make_unique<PlaneConvKernel>(r.loops, s, std::move(filter), spec));
+}
+
+/// Float32, a constant filter, zeros beyond the border, one to three spatial axes.
+Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const EpilogueSpec& spec) {
+  const auto& a = r.attr<ConvAttrs>();
+  const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out[0].shape;
+  if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || x.count() == 0 || y.count() == 0 ||
+      w.count() == 0 || (spec.residual >= 0 && !a.channels_last))
+    return nullptr;
+  const auto shape = conv_shape(a, x, w);
+  if (!shape) return nullptr;
+  const ConvShape& s = *shape;
+  if (!a.channels_last && is_plane_conv(s)) return plane_kernel(r, s, spec);
+  const std::string key = filter_key("conv", r, r.in[1], s);
+  NNEX_ASSIGN(auto filter, r.packs.get(key, conv_filter_floats(r.loops, s) * 4, [&](std::byte* to) {
+    conv_pack_filter(r.loops, r.team, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+  }));
+  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(r.loops, s, a.channels_last, std::move(filter), spec));
+}
+
+Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
+  EpilogueSpec spec;
+  if (r.has(2)) spec.bias = 2;
+  return conv_kernel(r, spec);
+}
+
+Result<std::unique_ptr<Kernel>> make_conv_region(const KernelRequest& r) {
+  if (r.region[0].op->name != "conv") return nullptr;
+  const auto spec = epilogue_spec(r);
+  if (!spec) return nullptr;
+  return conv_kernel(FirstStep(r).request, *spec);
+}
+
+constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_conv_region}};
+
+}  // namespace
+
+std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Shape& w) {
+  const auto spatial = static_cast<size_t>(x.rank() - 2);
+  if (x.rank() < 3 || spatial > 3 || x.count() == 0 || w.count() == 0) return std::nullopt;
+  ConvShape s;
+  s.batch = x[0], s.groups = a.groups, s.out_channels = w[0], s.in_channels = w[1] * a.groups;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    const auto at = static_cast<int64_t>(i) + (a.channels_last ? 1 : 2);
+    const auto pads = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+    const auto found = window_of(x[at], w[static_cast<int64_t>(i) + 2], entry(a.stride, i, 1), entry(a.dilation, i, 1),
+                                 pads, a.auto_pad, false);
+    if (!found.ok()) return std::nullopt;
+    const AxisWindow& window = *found;
+    if (window.before < 0 || window.after < 0 || window.output == 0) return std::nullopt;
+    s.in[axis] = window.input, s.out[axis] = window.output, s.kernel[axis] = window.size,
+    s.stride[axis] = window.stride;
+    s.dilation[axis] = window.dilation, s.before[axis] = window.before;
+  }
+  return s;
+}
+
+std::span<const KernelDef> conv_kernels() { return kConvKernels; }
+
+}  // namespace nnex

@@ -1,0 +1,182 @@
+#include "kernels/conv/planes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kStripFloats = 4 * 1024;  // lines under the filter: half of the first level cache
+constexpr int64_t kMaxStripFloats = 256 * 1024;
+constexpr int64_t kMinLines = 8;  // of a strip: fewer copy more lines twice
+
+/// A strip is some lines of one output plane. The input lines under its windows are copied with zeros around them, each
+/// cut into phases: every stride-th value from one on, so that a tap's values lie side by side.
+struct Strips {
+  Strips(const simd::Loops& loops, const ConvShape& shape)
+      : s(shape),
+        last_offset((shape.kernel[2] - 1) * shape.dilation[2] / shape.stride[2]),
+        phase(last_offset + round_up(shape.out[2], loops.tile_shape_f32().lanes)),
+        pitch(phase * shape.stride[2]) {
+    const int64_t min = std::min(kMinLines, s.out[1]);
+    lines = min;
+    while (lines < s.out[1] && floats(lines + 1) <= kStripFloats) ++lines;
+    while (lines > 1 && floats(lines) > kMaxStripFloats) --lines;
+    of_plane = ceil_div(s.out[1], lines);
+  }
+
+  int64_t in_lines(int64_t n) const { return (n - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1; }
+  /// Of n lines' copy, with one line of zeros.
+  int64_t floats(int64_t n) const { return round_up((s.kernel[0] * in_lines(n) + 1) * pitch, 16); }
+  int64_t row_bytes(int64_t n) const {
+    return round_up(s.kernel[0] * in_lines(n) * static_cast<int64_t>(sizeof(float*)), 64);
+  }
+  int64_t bytes() const { return floats(lines) * 4 + row_bytes(lines); }
+  int64_t count() const { return s.batch * s.out_channels * s.out[0] * of_plane; }
+
+  const ConvShape& s;
+  int64_t last_offset;  // of a tap in its phase
+  int64_t phase;        // values of a line's phase
+  int64_t pitch;        // of a copied line
+  int64_t lines = 1;
+  int64_t of_plane = 1;
+};
+
+/// Parts with scratch of their own; a team may have more threads than the workspace was made for.
+int64_t parts_of(const Strips& strips, int threads) {
+  constexpr int64_t kWorkOfPart = 50'000;
+  const ConvShape& s = strips.s;
+  if (threads <= 1) return 1;
+  const int64_t work = s.batch * s.out_channels * s.out_pixels() * (s.taps() + 8) / kWorkOfPart;
+  return std::max<int64_t>(1, std::min({strips.count(), work, int64_t{4} * threads}));
+}
+
+/// One input line into its phases; what lies around it is zeros already.
+void copy_line(const simd::Loops& loops, const Strips& strips, const float* line, float* to) {
+  const ConvShape& s = strips.s;
+  const int64_t stride = s.stride[2], before = s.before[2];
+  const int64_t needed = (s.out[2] - 1) * stride + (s.kernel[2] - 1) * s.dilation[2] + 1;
+  const int64_t n = std::clamp<int64_t>(needed - before, 0, s.in[2]);
+  if (stride == 1) {
+    std::copy_n(line, n, to + std::min(before, needed));
+    return;
+  }
+  int64_t i = 0;
+  for (; i < n && (before + i) % stride != 0; ++i)
+    to[(before + i) % stride * strips.phase + (before + i) / stride] = line[i];
+  loops.phases_f32(line + i, to + (before + i) / stride, static_cast<size_t>(n - i), static_cast<size_t>(stride),
+                   static_cast<size_t>(strips.phase));
+}
+
+/// The strips of one part, one after the other, over the same scratch.
+class StripRun {
+ public:
+  StripRun(const simd::Loops& loops, const Strips& strips, const float* x, const float* filter, float* y,
+           const Epilogue& end, std::byte* scratch)
+      : loops_(loops),
+        strips_(strips),
+        s_(strips.s),
+        x_(x),
+        filter_(filter),
+        y_(y),
+        end_(end),
+        copy_(reinterpret_cast<float*>(scratch)),
+        rows_(reinterpret_cast<const float**>(scratch + strips.floats(strips.lines) * 4)) {
+    std::fill_n(copy_, strips.floats(strips.lines), 0.0F);
+    for (int64_t t = 0; t < s_.kernel[2]; ++t) {
+      const int64_t at = t * s_.dilation[2];
+      offsets_[t] = at % s_.stride[2] * strips.phase + at / s_.stride[2];
+    }
+  }
+
+  void run(int64_t strip) {
+    const int64_t part = strip % strips_.of_plane, plane = strip / strips_.of_plane;
+    const int64_t z = plane % s_.out[0], channel = plane / s_.out[0] % s_.out_channels;
+    const int64_t image = plane / s_.out[0] / s_.out_channels;
+    const int64_t first = share(s_.out[1], strips_.of_plane, part);
+    const int64_t lines = share(s_.out[1], strips_.of_plane, part + 1) - first;
+    const int64_t from = image * s_.in_channels + channel / s_.group_outputs();
+    copy(x_ + from * s_.in_pixels(), z, first, strips_.in_lines(lines));
+    simd::PlaneLines p;
+    p.rows = rows_;
+    p.slices = s_.kernel[0], p.slice_rows = strips_.in_lines(lines);
+    p.n_rows = s_.kernel[1], p.stride = s_.stride[1], p.dilation = s_.dilation[1];
+    p.taps = s_.kernel[2], p.offsets = offsets_;
+    p.w = filter_ + channel * s_.taps();
+    p.lines = lines, p.out_width = s_.out[2];
+    p.y = y_ + (plane * s_.out[1] + first) * s_.out[2], p.y_stride = s_.out[2];
+    p.end = tile_end(end_, 0, channel);
+    loops_.depthwise_planes_f32(p);
+    if (!ends_in_tile(end_.activation))
+      loops_.unary_f32(end_.activation, p.y, p.y, static_cast<size_t>(lines * s_.out[2]));
+  }
+
+ private:
+  /// The lines of one input channel under output lines from `first` of slice z on.
+  void copy(const float* x, int64_t z, int64_t first, int64_t n) {
+    const float* const zeros = copy_ + s_.kernel[0] * strips_.in_lines(strips_.lines) * strips_.pitch;
+    float* to = copy_;
+    const float** row = rows_;
+    for (int64_t k = 0; k < s_.kernel[0]; ++k) {
+      const int64_t slice = z * s_.stride[0] - s_.before[0] + k * s_.dilation[0];
+      for (int64_t i = 0; i < n; ++i, to += strips_.pitch) {
+        const int64_t line = first * s_.stride[1] - s_.before[1] + i;
+        const bool inside = slice >= 0 && slice < s_.in[0] && line >= 0 && line < s_.in[1];
+        *row++ = inside ? to : zeros;
+        if (inside) copy_line(loops_, strips_, x + (slice * s_.in[1] + line) * s_.in[2], to);
+      }
+    }
+  }
+
+  const simd::Loops& loops_;
+  const Strips& strips_;
+  const ConvShape& s_;
+  const float* const x_;
+  const float* const filter_;
+  float* const y_;
+  const Epilogue& end_;
+  float* const copy_;
+  const float** const rows_;
+  int64_t offsets_[simd::kMaxDepthwiseTaps];
+};
+
+}  // namespace
+
+bool is_plane_conv(const ConvShape& s) {
+  if (s.groups < 2 || s.in_channels != s.groups || s.out_channels % s.groups != 0 ||
+      s.taps() > simd::kMaxDepthwiseTaps || s.x_stride || s.y_stride)
+    return false;
+  // Of one output line; written so that nothing overflows.
+  const double width = static_cast<double>(s.out[2]) * static_cast<double>(s.stride[2]) +
+                       static_cast<double>(s.kernel[2]) * static_cast<double>(s.dilation[2]) + 1024;
+  const double lines = static_cast<double>(s.kernel[0]) *
+                       (static_cast<double>(s.kernel[1] - 1) * static_cast<double>(s.dilation[1]) + 2);
+  return width * lines < static_cast<double>(kMaxStripFloats);
+}
+
+int64_t plane_filter_floats(const ConvShape& s) { return s.out_channels * s.taps(); }
+
+void pack_plane_filter(const ConvShape& s, const std::byte* filter, float* packed) {
+  std::memcpy(packed, filter, static_cast<size_t>(plane_filter_floats(s)) * 4);
+}
+
+int64_t plane_workspace(const simd::Loops& loops, const ConvShape& s, int threads) {
+  const Strips strips(loops, s);
+  return parts_of(strips, threads) * strips.bytes();
+}
+
+void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed,
+                 float* y, const Epilogue& end, std::byte* workspace) {
+  const Strips strips(loops, s);
+  const int64_t count = strips.count(), parts = parts_of(strips, std::min(team.size(), usable_threads()));
+  if (count == 0 || s.out[2] == 0) return;
+  team.run(parts, [&](int64_t part) {
+    StripRun run(loops, strips, x, packed, y, end, workspace + part * strips.bytes());
+    for (int64_t i = share(count, parts, part); i < share(count, parts, part + 1); ++i) run.run(i);
+  });
+}
+
+}  // namespace nnex

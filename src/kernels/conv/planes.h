@@ -1,0 +1,25 @@
+#pragma once
+// Depthwise convolution whose channels come first: every output channel is one plane under its own filter, computed
+// along lines. Sums are those of kernels/conv/conv.h: the same bytes in either layout.
+
+#include "kernels/conv/conv.h"
+
+namespace nnex {
+
+/// Whether a convolution is one of these: one input channel for each group, and lines short enough for a copy of those
+/// under the filter. The shape alone decides.
+bool is_plane_conv(const ConvShape& shape);
+
+/// Floats of the packed filter: all of them, in their order.
+int64_t plane_filter_floats(const ConvShape& shape);
+void pack_plane_filter(const ConvShape& shape, const std::byte* filter, float* packed);
+
+/// Bytes of workspace conv_planes() needs with a team of `threads`.
+int64_t plane_workspace(const simd::Loops& loops, const ConvShape& shape, int threads);
+
+/// y[batch, out_channels, out...] = finish(x[batch, in_channels, in...] * filter). The epilogue's bias has one number a
+/// channel; row_bias and residual are not used. y overlaps nothing that is read; `workspace` is aligned to 64 bytes.
+void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& shape, const float* x, const float* packed,
+                 float* y, const Epilogue& end, std::byte* workspace);
+
+}  // namespace nnex

@@ -1,0 +1,116 @@
+#include "kernels/convert/convert.h"
+
+#include <type_traits>
+
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+template <class T>
+auto quantize_loop(const simd::Loops& loops) {
+  if constexpr (std::is_signed_v<T>) {
+    return loops.quantize_s8;
+  } else {
+    return loops.quantize_u8;
+  }
+}
+
+template <class T>
+auto dequantize_loop(const simd::Loops& loops) {
+  if constexpr (std::is_signed_v<T>) {
+    return loops.dequantize_s8;
+  } else {
+    return loops.dequantize_u8;
+  }
+}
+
+/// Calls loop(x, scale, zero, step, y, n) for [outer, channels, inner].
+template <class X, class Y, class Z, class Loop>
+void by_channel(Team& team, Loop loop, const X* x, const float* scale, const Z* zero, Y* y, int64_t outer,
+                int64_t channels, int64_t inner) {
+  const int64_t elements = outer * channels * inner, bytes = elements * 8;
+  const auto at = [zero](int64_t c) { return zero ? zero + c : nullptr; };
+  if (channels == 1) {
+    split(team, elements, bytes, 64, [&](int64_t begin, int64_t end) {
+      loop(x + begin, scale, zero, 0, y + begin, static_cast<size_t>(end - begin));
+    });
+  } else if (inner == 1) {
+    split(team, outer, bytes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o)
+        loop(x + o * channels, scale, zero, 1, y + o * channels, static_cast<size_t>(channels));
+    });
+  } else {
+    split(team, outer * channels, bytes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        loop(x + row * inner, scale + row % channels, at(row % channels), 0, y + row * inner,
+             static_cast<size_t>(inner));
+    });
+  }
+}
+
+template <class X, class Y, class F>
+void each(Team& team, const X* x, Y* y, int64_t n, F f) {
+  split(team, n, n * int64_t{sizeof(X) + sizeof(Y)}, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+  });
+}
+
+}  // namespace
+
+template <class T>
+void quantize(const simd::Loops& loops, Team& team, const float* x, const float* scale, const T* zero, T* y,
+              int64_t outer, int64_t channels, int64_t inner) {
+  by_channel(team, quantize_loop<T>(loops), x, scale, zero, y, outer, channels, inner);
+}
+template void quantize(const simd::Loops&, Team&, const float*, const float*, const uint8_t*, uint8_t*, int64_t,
+                       int64_t, int64_t);
+template void quantize(const simd::Loops&, Team&, const float*, const float*, const int8_t*, int8_t*, int64_t, int64_t,
+                       int64_t);
+
+template <class T>
+void dequantize(const simd::Loops& loops, Team& team, const T* x, const float* scale, const T* zero, float* y,
+                int64_t outer, int64_t channels, int64_t inner) {
+  by_channel(team, dequantize_loop<T>(loops), x, scale, zero, y, outer, channels, inner);
+}
+template void dequantize(const simd::Loops&, Team&, const uint8_t*, const float*, const uint8_t*, float*, int64_t,
+                         int64_t, int64_t);
+template void dequantize(const simd::Loops&, Team&, const int8_t*, const float*, const int8_t*, float*, int64_t,
+                         int64_t, int64_t);
+
+template <class From, class To>
+void convert(Team& team, void (*loop)(const From*, To*, size_t), const From* x, To* y, int64_t n) {
+  split(team, n, n * int64_t{sizeof(From) + sizeof(To)}, 64,
+        [&](int64_t begin, int64_t end) { loop(x + begin, y + begin, static_cast<size_t>(end - begin)); });
+}
+template void convert(Team&, void (*)(const float*, uint16_t*, size_t), const float*, uint16_t*, int64_t);
+template void convert(Team&, void (*)(const uint16_t*, float*, size_t), const uint16_t*, float*, int64_t);
+template void convert(Team&, void (*)(const float*, int32_t*, size_t), const float*, int32_t*, int64_t);
+template void convert(Team&, void (*)(const int32_t*, float*, size_t), const int32_t*, float*, int64_t);
+template void convert(Team&, void (*)(const float*, uint8_t*, size_t), const float*, uint8_t*, int64_t);
+template void convert(Team&, void (*)(const uint8_t*, float*, size_t), const uint8_t*, float*, int64_t);
+
+void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
+  each(team, x, y, n, [](float v) {
+    if (v >= 9223372036854775808.0F) return INT64_MAX;
+    if (v < -9223372036854775808.0F) return INT64_MIN;
+    return v == v ? static_cast<int64_t>(v) : int64_t{0};
+  });
+}
+void cast_i64_to_f32(Team& team, const int64_t* x, float* y, int64_t n) {
+  each(team, x, y, n, [](int64_t v) { return static_cast<float>(v); });
+}
+void cast_i64_to_i32(Team& team, const int64_t* x, int32_t* y, int64_t n) {
+  each(team, x, y, n, [](int64_t v) { return static_cast<int32_t>(v); });
+}
+void cast_i32_to_i64(Team& team, const int32_t* x, int64_t* y, int64_t n) {
+  each(team, x, y, n, [](int32_t v) { return int64_t{v}; });
+}
+void cast_f32_to_bool(Team& team, const float* x, uint8_t* y, int64_t n) {
+  each(team, x, y, n, [](float v) { return static_cast<uint8_t>(!(v == 0)); });
+}
+void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n) {
+  each(team, x, y, n, [](uint8_t v) { return v ? 1.0F : 0.0F; });
+}
+
+}  // namespace nnex

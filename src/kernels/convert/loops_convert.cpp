@@ -1,0 +1,225 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/convert/loops_convert.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/simd/builds.h"
+#include "kernels/simd/map-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// y[i] = f(x[i]) where x and y have elements of different size: DX and DY have the same number of lanes.
+template <class DX, class DY, class TX, class TY, class F>
+HWY_INLINE void map_to(DX dx, DY dy, const TX* x, TY* y, size_t n, F f) {
+  const size_t lanes = hn::Lanes(dy);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(dx, x + i), i), dy, y + i);
+  if (i < n) store_part(f(load_part(dx, x + i, n - i), i), dy, y + i, n - i);
+}
+
+/// Whole number nearest to v, ties to even, for |v| < 2^22; adding 1.5 * 2^23 rounds, and its low bits are the number.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest_int(D d, V v) {
+  const hn::RebindToSigned<D> di;
+  return hn::Sub(hn::BitCast(di, hn::Add(v, hn::Set(d, 12582912.0F))), hn::Set(di, 0x4b400000));
+}
+
+template <class T>
+HWY_INLINE void quantize(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<T, decltype(d)> d8;
+  const size_t lanes = hn::Lanes(d);
+  if (n == 0) return;
+  const auto limit = hn::Set(d, 16384.0F);  // DemoteTo passes through 16 bits on some instruction sets
+  const auto convert = [&](auto v, auto s, auto z) HWY_ATTR {
+    auto q = hn::Div(v, s);
+    q = hn::IfThenElse(hn::Gt(q, limit), limit, q);
+    q = hn::IfThenElse(hn::Lt(q, hn::Neg(limit)), hn::Neg(limit), q);
+    q = hn::IfThenZeroElse(hn::IsNaN(q), q);
+    return hn::DemoteTo(d8, hn::Add(nearest_int(d, q), hn::PromoteTo(di, z)));
+  };
+  const auto one_scale = hn::Set(d, *scale);
+  const auto one_zero = hn::Set(d8, zero ? *zero : T{0});
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(convert(hn::LoadU(d, x + i), step ? hn::LoadU(d, scale + i) : one_scale,
+                       step && zero ? hn::LoadU(d8, zero + i) : one_zero),
+               d8, y + i);
+  if (i < n) {
+    const size_t left = n - i;
+    store_part(convert(load_part(d, x + i, left), step ? load_part(d, scale + i, left) : one_scale,
+                       step && zero ? load_part(d8, zero + i, left) : one_zero),
+               d8, y + i, left);
+  }
+}
+
+template <class T>
+HWY_INLINE void dequantize(const T* x, const float* scale, const T* zero, size_t step, float* y, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<T, decltype(d)> d8;
+  const size_t lanes = hn::Lanes(d);
+  if (n == 0) return;
+  const auto convert = [&](auto v, auto s, auto z) HWY_ATTR {
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(hn::PromoteTo(di, v), hn::PromoteTo(di, z))), s);
+  };
+  const auto one_scale = hn::Set(d, *scale);
+  const auto one_zero = hn::Set(d8, zero ? *zero : T{0});
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(convert(hn::LoadU(d8, x + i), step ? hn::LoadU(d, scale + i) : one_scale,
+                       step && zero ? hn::LoadU(d8, zero + i) : one_zero),
+               d, y + i);
+  if (i < n) {
+    const size_t left = n - i;
+    store_part(convert(load_part(d8, x + i, left), step ? load_part(d, scale + i, left) : one_scale,
+                       step && zero ? load_part(d8, zero + i, left) : one_zero),
+               d, y + i, left);
+  }
+}
+
+void quantize_u8(const float* x, const float* scale, const uint8_t* zero, size_t step, uint8_t* y, size_t n) {
+  quantize(x, scale, zero, step, y, n);
+}
+void quantize_s8(const float* x, const float* scale, const int8_t* zero, size_t step, int8_t* y, size_t n) {
+  quantize(x, scale, zero, step, y, n);
+}
+void dequantize_u8(const uint8_t* x, const float* scale, const uint8_t* zero, size_t step, float* y, size_t n) {
+  dequantize(x, scale, zero, step, y, n);
+}
+void dequantize_s8(const int8_t* x, const float* scale, const int8_t* zero, size_t step, float* y, size_t n) {
+  dequantize(x, scale, zero, step, y, n);
+}
+
+// float16 by integers, the same on every instruction set.
+using DF = hn::ScalableTag<float>;
+using DU = hn::RebindToUnsigned<DF>;
+using DH = hn::Rebind<uint16_t, DF>;
+
+/// The 16 bits of the nearest float16 (ties to even) in the low half of each lane.
+HWY_INLINE hn::Vec<DU> half_bits(hn::Vec<DF> x) {
+  const DF d;
+  const DU du;
+  const auto bits = hn::BitCast(du, x);
+  const auto sign = hn::And(bits, hn::Set(du, 0x80000000U));
+  const auto size = hn::Xor(bits, sign);
+  // Below 2^-14: adding 0.5 leaves the subnormal's bits, rounded, at the end of the sum.
+  const auto small =
+      hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, size), hn::Set(d, 0.5F))), hn::Set(du, 0x3f000000U));
+  const auto odd = hn::And(hn::ShiftRight<13>(size), hn::Set(du, 1U));
+  // The exponent's bias drops by 112; 0xfff plus the kept part's last bit rounds to even.
+  const auto usual = hn::ShiftRight<13>(hn::Add(hn::Add(size, hn::Set(du, 0xc8000fffU)), odd));
+  const hn::RebindToSigned<DF> di;
+  const auto above = [&](uint32_t limit) HWY_ATTR {
+    return hn::MaskFromVec(
+        hn::BitCast(du, hn::VecFromMask(di, hn::Gt(hn::BitCast(di, size), hn::Set(di, static_cast<int32_t>(limit))))));
+  };
+  auto y = hn::IfThenElse(above(0x387fffffU), usual, small);
+  y = hn::IfThenElse(above(0x477fefffU), hn::Set(du, 0x7c00U), y);  // from 65520 on: infinity
+  y = hn::IfThenElse(above(0x7f800000U), hn::Set(du, 0x7e00U), y);
+  return hn::Or(y, hn::ShiftRight<16>(sign));
+}
+
+/// Truncates lanes below 2^16 to their low half.
+HWY_INLINE hn::Vec<DH> low_halves(hn::Vec<DU> v) {
+  const hn::RebindToSigned<DF> di;
+  const DH d16;
+  return hn::DemoteTo(d16, hn::BitCast(di, v));
+}
+
+void f16_from_f32(const float* x, uint16_t* y, size_t n) {
+  map_to(DF(), DH(), x, y, n, [&](auto v, size_t) HWY_ATTR { return low_halves(half_bits(v)); });
+}
+
+void f32_from_f16(const uint16_t* x, float* y, size_t n) {
+  const DF d;
+  const DU du;
+  map_to(DH(), d, x, y, n, [&](auto h, size_t) HWY_ATTR {
+    const auto bits = hn::PromoteTo(du, h);
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000U)));
+    const auto size = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7fffU)));
+    const auto scaled = hn::Mul(hn::BitCast(d, size), hn::Set(d, 5.192296858534828e33F));  // 2^112, subnormals too
+    const auto special = hn::BitCast(d, hn::Or(size, hn::Set(du, 0x7f800000U)));
+    const auto magnitude = hn::IfThenElse(hn::Ge(scaled, hn::Set(d, 65536.0F)), special, scaled);
+    return hn::BitCast(d, hn::Or(hn::BitCast(du, magnitude), sign));
+  });
+}
+
+void bf16_from_f32(const float* x, uint16_t* y, size_t n) {
+  const DF d;
+  const DU du;
+  map_to(d, DH(), x, y, n, [&](auto v, size_t) HWY_ATTR {
+    const auto bits = hn::BitCast(du, v);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffU)), odd));
+    const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40U));
+    const auto nan = hn::MaskFromVec(hn::BitCast(du, hn::VecFromMask(d, hn::IsNaN(v))));
+    return low_halves(hn::IfThenElse(nan, quiet, rounded));
+  });
+}
+
+void f32_from_bf16(const uint16_t* x, float* y, size_t n) {
+  const DF d;
+  const DU du;
+  map_to(DH(), d, x, y, n,
+         [&](auto v, size_t) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, v))); });
+}
+
+/// Towards zero, saturating; NaN gives 0.
+HWY_INLINE hn::Vec<hn::RebindToSigned<DF>> truncated(hn::Vec<DF> v) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const auto high = hn::Ge(v, hn::Set(d, 2147483648.0F));
+  const auto low = hn::Lt(v, hn::Set(d, -2147483648.0F));
+  const auto safe = hn::IfThenZeroElse(hn::IsNaN(v), hn::IfThenZeroElse(high, hn::IfThenZeroElse(low, v)));
+  const auto mask = [&](auto m) HWY_ATTR { return hn::MaskFromVec(hn::BitCast(di, hn::VecFromMask(d, m))); };
+  const auto whole = hn::ConvertTo(di, safe);
+  return hn::IfThenElse(mask(high), hn::Set(di, 2147483647), hn::IfThenElse(mask(low), hn::Set(di, INT32_MIN), whole));
+}
+
+void i32_from_f32(const float* x, int32_t* y, size_t n) {
+  const hn::RebindToSigned<DF> di;
+  map_to(DF(), di, x, y, n, [&](auto v, size_t) HWY_ATTR { return truncated(v); });
+}
+void f32_from_i32(const int32_t* x, float* y, size_t n) {
+  const DF d;
+  map_to(hn::RebindToSigned<DF>(), d, x, y, n, [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(d, v); });
+}
+void u8_from_f32(const float* x, uint8_t* y, size_t n) {
+  const hn::Rebind<uint8_t, DF> d8;
+  const DF d;
+  const auto max = hn::Set(d, 255.0F);
+  map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
+    const auto inside = hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), hn::IfThenElse(hn::Gt(v, max), max, v));
+    return hn::DemoteTo(d8, truncated(inside));
+  });
+}
+void f32_from_u8(const uint8_t* x, float* y, size_t n) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  map_to(hn::Rebind<uint8_t, DF>(), d, x, y, n,
+         [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(di, v)); });
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(quantize_u8);
+NNEX_SIMD_BUILDS(quantize_s8);
+NNEX_SIMD_BUILDS(dequantize_u8);
+NNEX_SIMD_BUILDS(dequantize_s8);
+NNEX_SIMD_BUILDS(f16_from_f32);
+NNEX_SIMD_BUILDS(f32_from_f16);
+NNEX_SIMD_BUILDS(bf16_from_f32);
+NNEX_SIMD_BUILDS(f32_from_bf16);
+NNEX_SIMD_BUILDS(i32_from_f32);
+NNEX_SIMD_BUILDS(f32_from_i32);
+NNEX_SIMD_BUILDS(u8_from_f32);
+NNEX_SIMD_BUILDS(f32_from_u8);
+}  // namespace nnex::simd
+#endif

@@ -1,0 +1,202 @@
+#include "kernels/elementwise/elementwise.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/try.h"
+#include "kernels/elementwise/chain.h"
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+/// Calls body(row, begin, end, rows) for the parts of a nest: whole rows, or pieces of long ones when there are few.
+/// `offsets` are the operands' rows.
+template <class F>
+void split_rows(Team& team, const Nest& nest, int64_t bytes, F body) {
+  if (nest.elements == 0) return;
+  const int64_t n = nest.row_length(), rows = nest.rows();
+  if (rows >= parts_for(team, bytes)) {
+    split(team, rows, bytes, 1, [&](int64_t begin, int64_t end) {
+      NestRows at(nest, begin);
+      for (int64_t row = begin; row < end; ++row, at.next()) body(at, row * n, int64_t{0}, n);
+    });
+  } else {
+    split(team, n, bytes, 64, [&](int64_t begin, int64_t end) {
+      NestRows at(nest, 0);
+      for (int64_t row = 0; row < rows; ++row, at.next()) body(at, row * n, begin, end);
+    });
+  }
+}
+
+bool has_loop_form(const Nest& nest) {
+  const int64_t a = nest.row_stride(0), b = nest.row_stride(1);
+  return (a == 1 && b == 1) || (a == 1 && b == 0) || (a == 0 && b == 1);
+}
+
+Form form_of(const Nest& nest) {
+  return nest.row_stride(0) == 0   ? Form::scalar_vector
+         : nest.row_stride(1) == 0 ? Form::vector_scalar
+                                   : Form::vector_vector;
+}
+
+template <class T, class U, class F>
+void each_element(Team& team, const Nest& nest, const T* a, const T* b, U* y, F f) {
+  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
+  split_rows(team, nest, nest.elements * int64_t{sizeof(T)} * 3,
+             [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
+               const T *pa = a + at.offset(0), *pb = b + at.offset(1);
+               U* py = y + to;
+               const T a0 = *pa, b0 = *pb;
+               // The common steps as constants, so that the compiler makes vectors.
+               if (step_a == 1 && step_b == 1) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], pb[i]);
+               } else if (step_a == 1 && step_b == 0) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], b0);
+               } else if (step_a == 0 && step_b == 1) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(a0, pb[i]);
+               } else {
+                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i * step_a], pb[i * step_b]);
+               }
+             });
+}
+
+/// Calls use(function) with the comparison, so that loops have it inside.
+template <class T, class F>
+void with_comparison(CompareKind kind, F use) {
+  switch (kind) {
+    case CompareKind::eq:
+      return use([](T a, T b) { return a == b; });
+    case CompareKind::ne:
+      return use([](T a, T b) { return a != b; });
+    case CompareKind::lt:
+      return use([](T a, T b) { return a < b; });
+    case CompareKind::le:
+      return use([](T a, T b) { return a <= b; });
+    case CompareKind::gt:
+      return use([](T a, T b) { return a > b; });
+    case CompareKind::ge:
+      return use([](T a, T b) { return a >= b; });
+    case CompareKind::count:
+      break;
+  }
+}
+
+template <class T>
+void select_elements(Team& team, const Nest& nest, const uint8_t* which, const T* a, const T* b, T* y) {
+  const int64_t step_w = nest.row_stride(0), step_a = nest.row_stride(1), step_b = nest.row_stride(2);
+  split_rows(team, nest, nest.elements * int64_t{sizeof(T)} * 3,
+             [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
+               const uint8_t* pw = which + at.offset(0);
+               const T *pa = a + at.offset(1), *pb = b + at.offset(2);
+               for (int64_t i = begin; i < end; ++i) y[to + i] = pw[i * step_w] ? pa[i * step_a] : pb[i * step_b];
+             });
+}
+
+}  // namespace
+
+void unary_map(const simd::Loops& loops, Team& team, const Unary& f, const float* x, float* y, int64_t n) {
+  split(team, n, n * (8 + cost_of({.a = 0, .unary = f})), 1024, [&](int64_t begin, int64_t end) {
+    loops.unary_f32(f, x + begin, y + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+void binary_broadcast(const simd::Loops& loops, Team& team, BinaryKind kind, const Nest& nest, const float* a,
+                      const float* b, float* y) {
+  NNEX_ASSERT(nest.operands == 2);
+  const ChainStep step = {.a = 0, .b = 1, .binary = kind};
+  const float* const inputs[] = {a, b};
+  Chain::make(nest, {&step, 1})->run(loops, team, inputs, y);
+}
+
+void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const float* a,
+                       const float* b, uint8_t* y) {
+  if (!has_loop_form(nest) || nest.row_length() < 16) {
+    with_comparison<float>(kind, [&](auto f) { each_element(team, nest, a, b, y, f); });
+    return;
+  }
+  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
+  split_rows(team, nest, nest.elements * 9, [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
+    loops.compare_f32(kind, form_of(nest), a + at.offset(0) + begin * step_a, b + at.offset(1) + begin * step_b,
+                      y + to + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+template <class T>
+void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y) {
+  with_comparison<T>(kind, [&](auto f) { each_element(team, nest, a, b, y, f); });
+}
+template void compare_broadcast(Team&, CompareKind, const Nest&, const int32_t*, const int32_t*, uint8_t*);
+template void compare_broadcast(Team&, CompareKind, const Nest&, const int64_t*, const int64_t*, uint8_t*);
+
+template <class T>
+void integer_broadcast(Team& team, IntegerKind kind, const Nest& nest, const T* a, const T* b, T* y) {
+  using U = std::make_unsigned_t<T>;  // wraps without undefined behaviour
+  const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
+  switch (kind) {
+    case IntegerKind::add:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) + static_cast<U>(v)); });
+    case IntegerKind::sub:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) - static_cast<U>(v)); });
+    case IntegerKind::mul:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) * static_cast<U>(v)); });
+    case IntegerKind::min:
+      return apply([](T u, T v) { return std::min(u, v); });
+    case IntegerKind::max:
+      return apply([](T u, T v) { return std::max(u, v); });
+    case IntegerKind::count:
+      break;
+  }
+}
+template void integer_broadcast(Team&, IntegerKind, const Nest&, const int32_t*, const int32_t*, int32_t*);
+template void integer_broadcast(Team&, IntegerKind, const Nest&, const int64_t*, const int64_t*, int64_t*);
+
+void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y) {
+  const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
+  switch (kind) {
+    case LogicKind::both:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u != 0) & (v != 0)); });
+    case LogicKind::either:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u | v) != 0); });
+    case LogicKind::one:
+      return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u != 0) != (v != 0)); });
+    case LogicKind::count:
+      break;
+  }
+}
+
+void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n) {
+  split(team, n, n * 2, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] == 0;
+  });
+}
+
+void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const uint8_t* which,
+                      const void* a, const void* b, void* y) {
+  NNEX_ASSERT(nest.operands == 3);
+  const auto plain = [&]<class T>(T* to) {
+    select_elements(team, nest, which, static_cast<const T*>(a), static_cast<const T*>(b), to);
+  };
+  const int64_t step_a = nest.row_stride(1), step_b = nest.row_stride(2);
+  const bool has_loop = nest.row_stride(0) == 1 && (step_a | 1) == 1 && (step_b | 1) == 1 && nest.row_length() >= 16;
+  switch (element_bytes) {
+    case 1:
+      return plain(static_cast<uint8_t*>(y));
+    case 2:
+      return plain(static_cast<uint16_t*>(y));
+    case 8:
+      return plain(static_cast<uint64_t*>(y));
+    default:
+      break;
+  }
+  NNEX_ASSERT(element_bytes == 4);
+  if (!has_loop) return plain(static_cast<uint32_t*>(y));
+  split_rows(team, nest, nest.elements * 13, [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
+    loops.select_u32(which + at.offset(0) + begin, static_cast<const uint32_t*>(a) + at.offset(1) + begin * step_a,
+                     static_cast<const uint32_t*>(b) + at.offset(2) + begin * step_b,
+                     static_cast<uint32_t*>(y) + to + begin, static_cast<size_t>(end - begin),
+                     static_cast<size_t>(step_a), static_cast<size_t>(step_b));
+  });
+}
+
+}  // namespace nnex

@@ -1,0 +1,174 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/loops_binary.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/simd/builds.h"
+#include "kernels/simd/map-inl.h"
+#include "kernels/simd/unary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// y[i] = f(a[i], b[i]); the operand the form names as scalar is one number.
+template <class D, class T, class F>
+HWY_INLINE void map2(D d, Form form, const T* a, const T* b, T* y, size_t n, F f) {
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  if (form == Form::vector_vector) {
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
+    if (i < n) store_part(f(load_part(d, a + i, n - i), load_part(d, b + i, n - i)), d, y + i, n - i);
+  } else if (form == Form::vector_scalar) {
+    const auto vb = hn::Set(d, *b);
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, a + i), vb), d, y + i);
+    if (i < n) store_part(f(load_part(d, a + i, n - i), vb), d, y + i, n - i);
+  } else {
+    const auto va = hn::Set(d, *a);
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(va, hn::LoadU(d, b + i)), d, y + i);
+    if (i < n) store_part(f(va, load_part(d, b + i, n - i)), d, y + i, n - i);
+  }
+}
+
+/// Any scalar operand read as its form says.
+template <class T, class F>
+HWY_INLINE void each(Form form, const T* a, const T* b, T* y, size_t n, F f) {
+  const size_t step_a = form != Form::scalar_vector, step_b = form != Form::vector_scalar;
+  for (size_t i = 0; i < n; ++i) y[i] = f(a[i * step_a], b[i * step_b]);
+}
+
+/// a^b for a > 0, both finite or b infinite, a not 1: 2^(b log2 a) in double precision, wide enough to round once to
+/// float.
+HWY_INLINE float pow_of_positive(float a, float b) {
+  uint64_t bits;
+  const double wide = a;
+  std::memcpy(&bits, &wide, 8);
+  const int64_t exponent = (static_cast<int64_t>(bits) - 0x3fe6a09e667f3bcd) >> 52;  // mantissa in [sqrt(1/2), sqrt(2))
+  bits -= static_cast<uint64_t>(exponent) << 52;
+  double m;
+  std::memcpy(&m, &bits, 8);
+  const double t = (m - 1.0) / (m + 1.0), z = t * t;
+  double p = 1.0 / 17.0;
+  for (double odd = 15.0; odd >= 1.0; odd -= 2.0) p = p * z + 1.0 / odd;
+  const double log2 = static_cast<double>(exponent) + t * p * 2.8853900817779268;
+  double power = static_cast<double>(b) * log2;
+  power = power < -200.0 ? -200.0 : power > 200.0 ? 200.0 : power;
+  const double n = (power + 6755399441055744.0) - 6755399441055744.0;
+  const double r = (power - n) * 0.69314718055994531;
+  double e = 1.0;
+  for (double k = 11.0; k >= 1.0; k -= 1.0) e = e * r / k + 1.0;
+  bits = static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52;
+  double scale;
+  std::memcpy(&scale, &bits, 8);
+  return static_cast<float>(e * scale);
+}
+
+HWY_INLINE float pow_f32(float a, float b) {
+  if (b == 0.0F || a == 1.0F) return 1.0F;
+  if (a != a) return a;
+  if (b != b) return b;
+  const float inf = __builtin_huge_valf();
+  const float size_a = a < 0 ? -a : a + 0.0F, size_b = b < 0 ? -b : b;
+  const bool whole = size_b >= 16777216.0F || static_cast<float>(static_cast<int32_t>(size_b)) == size_b;
+  const bool odd = whole && size_b < 16777216.0F && (static_cast<int32_t>(size_b) & 1);
+  const bool negative = a < 0 || (a == 0 && 1.0F / a < 0);
+  if (a < 0 && size_a < inf && !whole) return __builtin_nanf("");
+  float y;
+  if (size_a == 0 || size_a == inf) {
+    y = (size_a == 0) == (b < 0) ? inf : 0.0F;
+  } else {
+    y = size_a == 1.0F ? 1.0F : pow_of_positive(size_a, b);
+  }
+  return negative && odd ? -y : y;
+}
+
+void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, float* y, size_t n) {
+  const hn::ScalableTag<float> d;
+#define NNEX_CASE(name, formula) \
+  case BinaryKind::name:         \
+    return map2(d, form, a, b, y, n, [&](auto u, auto v) HWY_ATTR { return formula; })
+  switch (kind) {
+    NNEX_CASE(add, hn::Add(u, v));
+    NNEX_CASE(sub, hn::Sub(u, v));
+    NNEX_CASE(mul, hn::Mul(u, v));
+    NNEX_CASE(div, hn::Div(u, v));
+    NNEX_CASE(min, min_f32(d, u, v));
+    NNEX_CASE(max, max_f32(d, u, v));
+    NNEX_CASE(lesser, hn::IfThenElse(hn::Lt(u, v), u, v));
+    NNEX_CASE(greater, hn::IfThenElse(hn::Gt(u, v), u, v));
+    NNEX_CASE(prelu, where_negative(d, u, hn::Mul(u, v)));
+    case BinaryKind::pow:
+      return each(form, a, b, y, n, [](float u, float v) HWY_ATTR { return pow_f32(u, v); });
+    case BinaryKind::count:
+      break;
+  }
+#undef NNEX_CASE
+}
+
+/// map2 for a function that gives a mask: y is 1 or 0.
+template <class D, class F>
+HWY_INLINE void map_mask(D d, Form form, const float* a, const float* b, uint8_t* y, size_t n, F f) {
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<uint8_t, D> d8;
+  const size_t lanes = hn::Lanes(d);
+  const auto ones = hn::Set(di, 1);
+  const auto bytes = [&](auto u, auto v) HWY_ATTR {
+    return hn::DemoteTo(d8, hn::And(hn::BitCast(di, hn::VecFromMask(d, f(u, v))), ones));
+  };
+  const auto va = hn::Set(d, n ? *a : 0.0F), vb = hn::Set(d, n ? *b : 0.0F);
+  const bool one_a = form == Form::scalar_vector, one_b = form == Form::vector_scalar;
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(bytes(one_a ? va : hn::LoadU(d, a + i), one_b ? vb : hn::LoadU(d, b + i)), d8, y + i);
+  if (i < n)
+    store_part(bytes(one_a ? va : load_part(d, a + i, n - i), one_b ? vb : load_part(d, b + i, n - i)), d8, y + i,
+               n - i);
+}
+
+void compare_f32(CompareKind kind, Form form, const float* a, const float* b, uint8_t* y, size_t n) {
+  const hn::ScalableTag<float> d;
+#define NNEX_CASE(name, formula) \
+  case CompareKind::name:        \
+    return map_mask(d, form, a, b, y, n, [&](auto u, auto v) HWY_ATTR { return formula; })
+  switch (kind) {
+    NNEX_CASE(eq, hn::Eq(u, v));
+    NNEX_CASE(ne, hn::Not(hn::Eq(u, v)));  // Ne is false on NaN on some instruction sets
+    NNEX_CASE(lt, hn::Lt(u, v));
+    NNEX_CASE(le, hn::Le(u, v));
+    NNEX_CASE(gt, hn::Gt(u, v));
+    NNEX_CASE(ge, hn::Ge(u, v));
+    case CompareKind::count:
+      break;
+  }
+#undef NNEX_CASE
+}
+
+void select_u32(const uint8_t* which, const uint32_t* a, const uint32_t* b, uint32_t* y, size_t n, size_t step_a,
+                size_t step_b) {
+  const hn::ScalableTag<uint32_t> d;
+  const hn::Rebind<uint8_t, decltype(d)> d8;
+  const size_t lanes = hn::Lanes(d);
+  if (n == 0) return;
+  const auto va = hn::Set(d, *a), vb = hn::Set(d, *b);
+  const auto choose = [&](auto bytes, auto u, auto v)
+                          HWY_ATTR { return hn::IfThenElse(hn::Ne(hn::PromoteTo(d, bytes), hn::Zero(d)), u, v); };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(choose(hn::LoadU(d8, which + i), step_a ? hn::LoadU(d, a + i) : va, step_b ? hn::LoadU(d, b + i) : vb),
+               d, y + i);
+  if (i < n)
+    store_part(choose(load_part(d8, which + i, n - i), step_a ? load_part(d, a + i, n - i) : va,
+                      step_b ? load_part(d, b + i, n - i) : vb),
+               d, y + i, n - i);
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(binary_f32);
+NNEX_SIMD_BUILDS(compare_f32);
+NNEX_SIMD_BUILDS(select_u32);
+}  // namespace nnex::simd
+#endif

@@ -1,0 +1,98 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/moves/loops_transpose.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/simd/builds.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR
+/// The vector whose 16-byte block b holds 4 elements from row 4 b on.
+HWY_INLINE hn::Vec<hn::Full128<uint32_t>> load_blocks(hn::Full128<uint32_t> d, const uint32_t* x, size_t stride) {
+  (void)stride;
+  return hn::LoadU(d, x);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const uint32_t* x, size_t stride) {
+  const hn::Half<D> half;
+  return hn::Combine(d, load_blocks(half, x + stride * hn::Lanes(half), stride), load_blocks(half, x, stride));
+}
+
+/// Lanes(d) rows of 4 elements become 4 rows of Lanes(d).
+template <class D>
+HWY_INLINE void transpose_block(D d, const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride) {
+  const hn::Repartition<uint64_t, D> d64;
+  const auto r0 = load_blocks(d, x, x_stride), r1 = load_blocks(d, x + x_stride, x_stride);
+  const auto r2 = load_blocks(d, x + 2 * x_stride, x_stride), r3 = load_blocks(d, x + 3 * x_stride, x_stride);
+  const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1)),
+             high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
+  const auto low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3)),
+             high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, low01, low23)), d, y);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23)), d, y + y_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), d, y + 2 * y_stride);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23)), d, y + 3 * y_stride);
+}
+#endif
+
+void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride, size_t rows, size_t columns) {
+  const auto plain = [&](size_t r0, size_t r1, size_t c0, size_t c1) {
+    for (size_t c = c0; c < c1; ++c)
+      for (size_t r = r0; r < r1; ++r) y[c * y_stride + r] = x[r * x_stride + c];
+  };
+#if HWY_TARGET == HWY_SCALAR
+  plain(0, rows, 0, columns);
+#else
+  const hn::ScalableTag<uint32_t> d;
+  const hn::Full128<uint32_t> d4;
+  const size_t lanes = hn::Lanes(d);
+  if (rows == 3 && y_stride == 3) {  // planes of three to pixels of three
+    size_t c = 0;
+    for (; c + lanes <= columns; c += lanes)
+      hn::StoreInterleaved3(hn::LoadU(d, x + c), hn::LoadU(d, x + x_stride + c), hn::LoadU(d, x + 2 * x_stride + c), d,
+                            y + 3 * c);
+    plain(0, rows, c, columns);
+    return;
+  }
+  if (columns == 3 && x_stride == 3) {
+    size_t r = 0;
+    for (; r + lanes <= rows; r += lanes) {
+      hn::Vec<decltype(d)> a, b, c;
+      hn::LoadInterleaved3(d, x + 3 * r, a, b, c);
+      hn::StoreU(a, d, y + r);
+      hn::StoreU(b, d, y + y_stride + r);
+      hn::StoreU(c, d, y + 2 * y_stride + r);
+    }
+    plain(r, rows, 0, columns);
+    return;
+  }
+  const size_t whole = columns / 4 * 4;
+  constexpr size_t kColumns =
+      32;  // a block of columns at a time: what is written stays in cache until its lines are full
+  for (size_t c0 = 0; c0 < whole; c0 += kColumns) {
+    const size_t c1 = c0 + kColumns < whole ? c0 + kColumns : whole;
+    size_t r = 0;
+    for (; r + lanes <= rows; r += lanes)
+      for (size_t c = c0; c < c1; c += 4)
+        transpose_block(d, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
+    for (; r + 4 <= rows; r += 4)
+      for (size_t c = c0; c < c1; c += 4)
+        transpose_block(d4, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
+    plain(r, rows, c0, c1);
+  }
+  plain(0, rows, whole, columns);
+#endif
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(transpose_u32);
+}  // namespace nnex::simd
+#endif

@@ -1,0 +1,191 @@
+// Comparisons, truth, choice and whole numbers: the reference's bytes. Any nonzero byte is true.
+
+#include <array>
+
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/kernel.h"
+
+namespace nnex {
+namespace {
+
+bool is_byte(DType type) { return type == DType::boolean || type == DType::u8 || type == DType::i8; }
+
+/// How the inputs meet the result; nothing when there are too many axes.
+std::optional<Nest> nest_of(const KernelRequest& r) {
+  std::span<const int64_t> shapes[Nest::kMaxOperands];
+  for (size_t i = 0; i < r.in.size(); ++i) shapes[i] = r.in[i].shape.extents();
+  return broadcast_nest(r.out[0].shape.extents(), {shapes, r.in.size()});
+}
+
+// ---- Comparisons
+
+template <class T>
+class CompareKernel : public Kernel {
+ public:
+  CompareKernel(const simd::Loops& loops, CompareKind kind, const Nest& nest)
+      : loops_(loops), kind_(kind), nest_(nest) {}
+  Status run(Call& c) const override {
+    const T *a = c.in<T>(0).data(), *b = c.in<T>(1).data();
+    if constexpr (std::is_same_v<T, float>)
+      compare_broadcast(loops_, *c.team, kind_, nest_, a, b, c.out<uint8_t>(0).data());
+    else
+      compare_broadcast(*c.team, kind_, nest_, a, b, c.out<uint8_t>(0).data());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  CompareKind kind_;
+  Nest nest_;
+};
+
+struct NamedComparison {
+  std::string_view op;
+  CompareKind kind;
+};
+constexpr NamedComparison kComparisons[] = {{"eq", CompareKind::eq}, {"ne", CompareKind::ne}, {"lt", CompareKind::lt},
+                                            {"le", CompareKind::le}, {"gt", CompareKind::gt}, {"ge", CompareKind::ge}};
+
+Result<std::unique_ptr<Kernel>> make_compare(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  if (type != r.in[1].dtype || !is_byte(r.out[0].dtype)) return nullptr;
+  const auto nest = nest_of(r);
+  for (const NamedComparison& c : kComparisons) {
+    if (!nest || c.op != r.op.name) continue;
+    if (type == DType::f32) return made<CompareKernel<float>>(r.loops, c.kind, *nest);
+    if (type == DType::i32) return made<CompareKernel<int32_t>>(r.loops, c.kind, *nest);
+    if (type == DType::i64) return made<CompareKernel<int64_t>>(r.loops, c.kind, *nest);
+  }
+  return nullptr;
+}
+
+// ---- Truth
+
+class LogicKernel : public Kernel {
+ public:
+  LogicKernel(LogicKind kind, const Nest& nest, const KernelRequest& r) : kind_(kind), nest_(nest) {
+    for (size_t i : {0, 1}) whole_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return whole_[input]; }
+  Status run(Call& c) const override {
+    logic_broadcast(*c.team, kind_, nest_, c.in<uint8_t>(0).data(), c.in<uint8_t>(1).data(), c.out<uint8_t>(0).data());
+    return {};
+  }
+
+ private:
+  LogicKind kind_;
+  Nest nest_;
+  bool whole_[2] = {};
+};
+
+Result<std::unique_ptr<Kernel>> make_logic(const KernelRequest& r) {
+  if (!is_byte(r.in[0].dtype) || !is_byte(r.in[1].dtype) || !is_byte(r.out[0].dtype)) return nullptr;
+  const auto nest = nest_of(r);
+  if (!nest) return nullptr;
+  const LogicKind kind = r.op.name == "and" ? LogicKind::both : r.op.name == "or" ? LogicKind::either : LogicKind::one;
+  return made<LogicKernel>(kind, *nest, r);
+}
+
+class NotKernel : public Kernel {
+ public:
+  bool in_place(size_t) const override { return true; }
+  Status run(Call& c) const override {
+    logic_not(*c.team, c.in<uint8_t>(0).data(), c.out<uint8_t>(0).data(), c.in(0).count());
+    return {};
+  }
+};
+
+Result<std::unique_ptr<Kernel>> make_not(const KernelRequest& r) {
+  if (!is_byte(r.in[0].dtype) || !is_byte(r.out[0].dtype)) return nullptr;
+  return made<NotKernel>();
+}
+
+// ---- Choice
+
+class SelectKernel : public Kernel {
+ public:
+  SelectKernel(const simd::Loops& loops, int bytes, const Nest& nest, const KernelRequest& r)
+      : loops_(loops), bytes_(bytes), nest_(nest) {
+    for (size_t i : {1, 2}) whole_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return whole_[input]; }
+  Status run(Call& c) const override {
+    select_broadcast(loops_, *c.team, bytes_, nest_, c.in<uint8_t>(0).data(), c.in(1).data(), c.in(2).data(),
+                     c.out(0).mutable_data());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  int bytes_;  // of an element
+  Nest nest_;
+  bool whole_[3] = {};
+};
+
+Result<std::unique_ptr<Kernel>> make_select(const KernelRequest& r) {
+  const DType type = r.out[0].dtype;
+  const int width = bits(type);
+  if (!is_byte(r.in[0].dtype) || is_object(type) || (width != 8 && width != 16 && width != 32 && width != 64))
+    return nullptr;
+  const auto nest = nest_of(r);
+  if (!nest) return nullptr;
+  return made<SelectKernel>(r.loops, width / 8, *nest, r);
+}
+
+// ---- Whole numbers
+
+template <class T>
+class IntegerKernel : public Kernel {
+ public:
+  IntegerKernel(IntegerKind kind, const Nest& nest, const KernelRequest& r) : kind_(kind), nest_(nest) {
+    for (size_t i : {0, 1}) whole_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return whole_[input]; }
+  Status run(Call& c) const override {
+    integer_broadcast(*c.team, kind_, nest_, c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
+    return {};
+  }
+
+ private:
+  IntegerKind kind_;
+  Nest nest_;
+  bool whole_[2] = {};
+};
+
+struct NamedInteger {
+  std::string_view op;
+  IntegerKind kind;
+};
+constexpr NamedInteger kIntegers[] = {{"add", IntegerKind::add},
+                                      {"sub", IntegerKind::sub},
+                                      {"mul", IntegerKind::mul},
+                                      {"min", IntegerKind::min},
+                                      {"max", IntegerKind::max}};
+
+/// Sums, differences and products of unsigned numbers have the bits of signed ones.
+Result<std::unique_ptr<Kernel>> make_integer(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  const auto nest = nest_of(r);
+  for (const NamedInteger& i : kIntegers) {
+    if (!nest || i.op != r.op.name || r.in[1].dtype != type) continue;
+    const bool ordered = i.kind == IntegerKind::min || i.kind == IntegerKind::max;
+    if (type == DType::i64 || (type == DType::u64 && !ordered)) return made<IntegerKernel<int64_t>>(i.kind, *nest, r);
+    if (type == DType::i32 || (type == DType::u32 && !ordered)) return made<IntegerKernel<int32_t>>(i.kind, *nest, r);
+  }
+  return nullptr;
+}
+
+constexpr KernelDef kChoiceKernels[] = {
+    {"eq", "compare", make_compare},   {"ne", "compare", make_compare},   {"lt", "compare", make_compare},
+    {"le", "compare", make_compare},   {"gt", "compare", make_compare},   {"ge", "compare", make_compare},
+    {"and", "logic", make_logic},      {"or", "logic", make_logic},       {"xor", "logic", make_logic},
+    {"not", "logic", make_not},        {"select", "select", make_select}, {"add", "map2_int", make_integer},
+    {"sub", "map2_int", make_integer}, {"mul", "map2_int", make_integer}, {"min", "map2_int", make_integer},
+    {"max", "map2_int", make_integer},
+};
+
+}  // namespace
+
+std::span<const KernelDef> choice_kernels() { return kChoiceKernels; }
+
+}  // namespace nnex

@@ -1,0 +1,151 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/normalize/loops_softmax.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/simd/builds.h"
+#include "kernels/simd/math-inl.h"
+#include "kernels/simd/rows-inl.h"
+#include "kernels/simd/unary-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The greatest number of a row; with NaN among them any value, since their exponentials make everything NaN. In four
+/// chains: one would wait for itself.
+HWY_INLINE float greatest(const float* x, size_t n) {
+  const F32 d;
+  constexpr int kChains = 4;
+  const size_t lanes = hn::Lanes(d);
+  VF32 top[kChains];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kChains; ++k) top[k] = hn::Set(d, -__builtin_huge_valf());
+  size_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    HWY_UNROLL(4)
+    for (int k = 0; k < kChains; ++k) top[k] = hn::Max(top[k], hn::LoadU(d, x + i + static_cast<size_t>(k) * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) top[0] = hn::Max(top[0], hn::LoadU(d, x + i));
+  alignas(64) float all[16];
+  hn::StoreU(hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3])), d, all);
+  float max = all[0];
+  for (size_t k = 1; k < lanes; ++k) max = all[k] > max ? all[k] : max;
+  for (; i < n; ++i) max = x[i] > max ? x[i] : max;
+  return max;
+}
+
+HWY_INLINE float join_sums(const Partials& p) {
+  return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
+}
+
+template <class M>
+HWY_INLINE void softmax_row(const float* x, float* y, size_t n) {
+  const F32 d;
+  const size_t lanes = hn::Lanes(d);
+  const VF32 top = hn::Set(d, greatest(x, n));
+  Partials p(0.0F);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < Partials::kVectors; ++k) {
+      const VF32 e = exp_of_negative<M>(d, hn::Sub(hn::LoadU(d, x + i + k * lanes), top));
+      p.v[k] = hn::Add(p.v[k], e);
+      hn::StoreU(e, d, y + i + k * lanes);
+    }
+  }
+  if (i < n) {
+    alignas(64) float part[16];
+    for (size_t j = 0; j < 16; ++j) part[j] = j < n - i ? x[i + j] : -__builtin_huge_valf();
+    for (size_t k = 0; k < Partials::kVectors; ++k) {
+      const VF32 e = exp_of_negative<M>(d, hn::Sub(hn::Load(d, part + k * lanes), top));
+      p.v[k] = hn::Add(p.v[k], e);
+      hn::Store(e, d, part + k * lanes);
+    }
+    for (size_t j = 0; j < n - i; ++j) y[i + j] = part[j];
+  }
+  const hn::ScalableTag<float> dy;
+  const auto scale = hn::Set(dy, 1.0F / join_sums(p));
+  map(dy, y, y, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });
+}
+
+template <class M>
+HWY_INLINE void log_softmax_row(const float* x, float* y, size_t n) {
+  const F32 d;
+  const float max = greatest(x, n);
+  const VF32 top = hn::Set(d, max);
+  Partials p(0.0F);
+  each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t) HWY_ATTR {
+    p.v[k] = hn::Add(p.v[k], exp_of_negative<M>(d, hn::Sub(v, top)));
+  });
+  const hn::ScalableTag<float> dy;
+  const auto log_sum = log_f32<M>(dy, hn::Set(dy, join_sums(p))), shift = hn::Set(dy, max);
+  map(dy, x, y, n, [&](auto v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_sum); });
+}
+
+void softmax_f32(const float* x, float* y, size_t n) { softmax_row<Fused>(x, y, n); }
+void softmax_f32_exact(const float* x, float* y, size_t n) { softmax_row<Exact>(x, y, n); }
+void log_softmax_f32(const float* x, float* y, size_t n) { log_softmax_row<Fused>(x, y, n); }
+void log_softmax_f32_exact(const float* x, float* y, size_t n) { log_softmax_row<Exact>(x, y, n); }
+
+/// One vector of columns (or a part of one): load(p) and store(v, p) say how.
+template <class M, class Load, class Store>
+HWY_INLINE void softmax_column(bool logarithm, const float* x, float* y, size_t stride, size_t rows, Load load,
+                               Store store) {
+  const hn::ScalableTag<float> d;
+  auto top = load(x);
+  for (size_t r = 1; r < rows; ++r) top = max_f32(d, top, load(x + r * stride));
+  auto sum = hn::Zero(d);
+  for (size_t r = 0; r < rows; ++r) {
+    const auto e = exp_of_negative<M>(d, hn::Sub(load(x + r * stride), top));
+    sum = hn::Add(sum, e);
+    if (!logarithm) store(e, y + r * stride);
+  }
+  if (logarithm) {
+    const auto log_sum = log_f32<M>(d, sum);
+    for (size_t r = 0; r < rows; ++r) store(hn::Sub(hn::Sub(load(x + r * stride), top), log_sum), y + r * stride);
+  } else {
+    const auto scale = hn::Div(hn::Set(d, 1.0F), sum);
+    for (size_t r = 0; r < rows; ++r) store(hn::Mul(load(y + r * stride), scale), y + r * stride);
+  }
+}
+
+template <class M>
+HWY_INLINE void softmax_of_columns(bool logarithm, const float* x, float* y, size_t stride, size_t rows,
+                                   size_t columns) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  if (rows == 0) return;
+  size_t c = 0;
+  for (; c + lanes <= columns; c += lanes)
+    softmax_column<M>(
+        logarithm, x + c, y + c, stride, rows, [&](const float* p) HWY_ATTR { return hn::LoadU(d, p); },
+        [&](V v, float* p) HWY_ATTR { hn::StoreU(v, d, p); });
+  const size_t n = columns - c;
+  if (n > 0)
+    softmax_column<M>(
+        logarithm, x + c, y + c, stride, rows, [&](const float* p) HWY_ATTR { return load_part(d, p, n); },
+        [&](V v, float* p) HWY_ATTR { store_part(v, d, p, n); });
+}
+
+void softmax_columns_f32(bool logarithm, const float* x, float* y, size_t stride, size_t rows, size_t columns) {
+  softmax_of_columns<Fused>(logarithm, x, y, stride, rows, columns);
+}
+void softmax_columns_f32_exact(bool logarithm, const float* x, float* y, size_t stride, size_t rows, size_t columns) {
+  softmax_of_columns<Exact>(logarithm, x, y, stride, rows, columns);
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(softmax_f32);
+NNEX_SIMD_BUILDS(softmax_f32_exact);
+NNEX_SIMD_BUILDS(log_softmax_f32);
+NNEX_SIMD_BUILDS(log_softmax_f32_exact);
+NNEX_SIMD_BUILDS(softmax_columns_f32);
+NNEX_SIMD_BUILDS(softmax_columns_f32_exact);
+}  // namespace nnex::simd
+#endif

@@ -1,0 +1,30 @@
+#include "kernels/normalize/softmax.h"
+
+#include <algorithm>
+
+#include "kernels/split.h"
+
+namespace nnex {
+
+void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* x, float* y, int64_t outer, int64_t n,
+             int64_t inner) {
+  const int64_t cost = outer * n * inner * 20;
+  if (inner == 1) {
+    const auto row = logarithm ? loops.log_softmax_f32 : loops.softmax_f32;
+    split(team, outer, cost, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) row(x + o * n, y + o * n, static_cast<size_t>(n));
+    });
+    return;
+  }
+  constexpr int64_t kColumns = 64;
+  const int64_t pieces = (inner + kColumns - 1) / kColumns;
+  split(team, outer * pieces, cost, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = unit % pieces * kColumns, at = unit / pieces * n * inner + column;
+      loops.softmax_columns_f32(logarithm, x + at, y + at, static_cast<size_t>(inner), static_cast<size_t>(n),
+                                static_cast<size_t>(std::min(kColumns, inner - column)));
+    }
+  });
+}
+
+}  // namespace nnex

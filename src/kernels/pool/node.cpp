@@ -1,0 +1,123 @@
+// Pools on the channels-last kernels; channels-first tensors are transposed on the way in and out.
+
+#include "kernels/pool/pool.h"
+
+#include <optional>
+
+#include "kernels/kernel.h"
+#include "kernels/moves/transposed.h"
+#include "ops/pool.h"
+
+namespace nnex {
+namespace {
+
+class PoolKernel : public Kernel {
+ public:
+  PoolKernel(const simd::Loops& loops, const PoolWindow& window, bool max, bool zeros, PoolDivisor divisor,
+             bool channels_last)
+      : loops_(loops), window_(window), max_(max), zeros_(zeros), divisor_(divisor) {
+    if (!channels_last)
+      transposed_ = Transposed(window.batch, window.channels, window.in[0] * window.in[1] * window.in[2],
+                               window.channels, window.out[0] * window.out[1] * window.out[2]);
+  }
+
+  int64_t workspace() const override { return transposed_.bytes(); }
+
+  Status run(Call& c) const override {
+    transposed_.around(loops_, c, 0, [&](const float* x, float* y) {
+      if (max_)
+        max_pool(loops_, *c.team, window_, zeros_, x, y);
+      else
+        average_pool(loops_, *c.team, window_, divisor_, x, y);
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  PoolWindow window_;
+  bool max_, zeros_;
+  PoolDivisor divisor_;
+  Transposed transposed_;
+};
+
+/// Bytes; what lies beyond the input counts as nothing.
+class BytePool : public Kernel {
+ public:
+  BytePool(const simd::Loops& loops, const PoolWindow& window, bool is_signed, bool channels_last)
+      : loops_(loops), window_(window), signed_(is_signed) {
+    if (!channels_last)
+      transposed_ = Transposed(window.batch, window.channels, window.in[0] * window.in[1] * window.in[2],
+                               window.channels, window.out[0] * window.out[1] * window.out[2], 1, 1);
+  }
+  int64_t workspace() const override { return transposed_.bytes(); }
+  Status run(Call& c) const override {
+    transposed_.around_bytes(loops_, c, 0, [&](const std::byte* x, std::byte* y) {
+      max_pool_bytes(loops_, *c.team, window_, signed_, reinterpret_cast<const uint8_t*>(x),
+                     reinterpret_cast<uint8_t*>(y));
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  PoolWindow window_;
+  bool signed_;
+  Transposed transposed_;
+};
+
+/// The windows of one to three spatial axes alone, borders of zeros or of nothing; nothing for other pools.
+Result<std::optional<PoolWindow>> plain_window(const KernelRequest& r) {
+  const auto& a = r.attr<PoolAttrs>();
+  const Shape &x = r.in[0].shape, &y = r.out[0].shape;
+  if ((r.out.size() > 1 && r.out[1].given()) || x.rank() < 3 || x.rank() > 5 || x.count() == 0 || y.count() == 0 ||
+      (a.border != PoolBorder::constant && a.border != PoolBorder::ignore))
+    return std::optional<PoolWindow>();
+  const auto rank = static_cast<size_t>(x.rank()), spatial = rank - 2;
+  PoolWindow w;
+  w.batch = x[0], w.channels = x[a.channels_last ? x.rank() - 1 : 1];
+  for (size_t i = 0; i < rank; ++i) {
+    const auto pads = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+    const size_t place = !a.channels_last || i == 0 ? i : i == 1 ? rank - 1 : i - 1;
+    NNEX_ASSIGN(AxisWindow axis, window_of(x[static_cast<int64_t>(place)], a.size[i], entry(a.stride, i, 1),
+                                           entry(a.dilation, i, 1), pads, a.auto_pad, a.ceil));
+    if (i < 2) {
+      if (axis.size != 1 || axis.stride != 1 || axis.before != 0 || axis.after != 0) return std::optional<PoolWindow>();
+      continue;
+    }
+    const size_t to = 3 - spatial + i - 2;
+    w.in[to] = axis.input, w.out[to] = axis.output, w.size[to] = axis.size, w.stride[to] = axis.stride;
+    w.dilation[to] = axis.dilation, w.before[to] = axis.before, w.after[to] = axis.after;
+  }
+  return std::optional<PoolWindow>(w);
+}
+
+Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
+  if (!r.all_f32()) return nullptr;
+  const auto& a = r.attr<PoolAttrs>();
+  NNEX_ASSIGN(const auto w, plain_window(r));
+  if (!w) return nullptr;
+  return made<PoolKernel>(r.loops, *w, r.op.name == "max_pool", a.border == PoolBorder::constant,
+                          static_cast<PoolDivisor>(divisor_of(a)), a.channels_last);
+}
+
+Result<std::unique_ptr<Kernel>> make_byte_pool(const KernelRequest& r) {
+  const bool is_signed = r.in[0].dtype == DType::i8;
+  const auto& a = r.attr<PoolAttrs>();
+  if (!is_signed && r.in[0].dtype != DType::u8) return nullptr;
+  if (is_signed && a.border != PoolBorder::ignore) return nullptr;  // a zero beside it never exceeds an unsigned byte
+  NNEX_ASSIGN(const auto w, plain_window(r));
+  if (!w) return nullptr;
+  return made<BytePool>(r.loops, *w, is_signed, a.channels_last);
+}
+
+constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool},
+                                      {"max_pool", "max_pool_i8", make_byte_pool},
+                                      {"box", "box_f32", make_pool}};
+static_assert(static_cast<int>(PoolDivisor::inside) == static_cast<int>(Divisor::inside));
+
+}  // namespace
+
+std::span<const KernelDef> pool_kernels() { return kPoolKernels; }
+
+}  // namespace nnex

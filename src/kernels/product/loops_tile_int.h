@@ -1,0 +1,41 @@
+#pragma once
+// The register tile of integer products: bytes times bytes into int32, exact (sums wrap).
+
+#include <cstdint>
+
+#include "kernels/product/loops_tile.h"
+
+namespace nnex::simd {
+
+/// c[i][j] = (go_on ? c[i][j] : 0) + sum over k of a_i[k] * b[k][j] + row_factor[i] * column_factor[j] + column_add[j],
+/// all wrapping. T = int16_t: k in groups of 2; T = uint8_t: groups of 4. Each run's k is rounded up to whole groups,
+/// which must be readable; b holds the group's values of a column side by side, `b_stride` bytes a group. Whole vectors
+/// of columns are read from b; column_add and column_factor have `columns` entries, null pointers count as zeros.
+template <class T>
+struct IntTile {
+  const RowRunOf<T>* runs = nullptr;
+  int64_t n_runs = 0;
+  const int8_t* b = nullptr;
+  int64_t b_stride = 0;
+  int32_t* c = nullptr;
+  int64_t c_stride = 0;
+  int rows = 0;
+  int columns = 0;
+  bool go_on = false;
+  bool whole = false;  ///< Whole vectors may be written to c.
+  const int32_t* row_factor = nullptr;
+  const int32_t* column_factor = nullptr;
+  const int32_t* column_add = nullptr;
+};
+
+/// Sums to bytes: y[i] = min(max(half_even(c[i] * scale[i * step]) + zero, low), high), of which the low 8 bits are
+/// kept. step is 0 or 1.
+struct Requantize {
+  const float* scale = nullptr;
+  int64_t step = 0;
+  int32_t zero = 0;
+  int32_t low = 0;
+  int32_t high = 255;
+};
+
+}  // namespace nnex::simd

@@ -1,0 +1,118 @@
+#pragma once
+// The loop over tiles that products and convolutions share: rows of any origin times columns in panels.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/simd/loops.h"
+
+namespace nnex {
+
+/// What happens to a finished sum s of row i and column j: s * scale, + bias[j], + row_bias[i], + residual[i][j] *
+/// residual_scale, then the activation; each step rounds on its own. Null pointers are steps left out. The residual
+/// must not overlap the output.
+struct Epilogue {
+  float scale = 1;
+  const float* bias = nullptr;
+  const float* row_bias = nullptr;
+  const float* residual = nullptr;
+  int64_t residual_stride = 0;  ///< Elements from one row to the next.
+  float residual_scale = 1;
+  Unary activation = {};
+};
+
+/// Values of k between two visits of c when rows are copied.
+template <class T>
+constexpr int64_t kMaxDepth = 2048 / sizeof(T);
+/// From one copied row to the next: an odd number of cache lines, so that rows fall into different sets.
+template <class T>
+constexpr int64_t kScratchStride = 2112 / sizeof(T);
+constexpr int kMaxTileRows = 14;  ///< Of any instruction set's tiles.
+constexpr int kMaxRuns = 128;     ///< Of one tile and depth.
+
+/// k rows of n columns, as tile_f32 reads them. Packed: panels of shape.columns columns, all k rows of one after the
+/// other, the last panel rounded up to whole vectors with zeros. Else rows in place (n a multiple of shape.lanes).
+struct Columns {
+  simd::TileShape shape;
+  int64_t k = 0;
+  int64_t n = 0;
+  const float* b = nullptr;
+  int64_t row_stride = 0;  ///< 0: packed.
+
+  int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
+  int columns(int64_t panel) const;
+  /// Columns with those added to fill the last vector.
+  int width(int64_t panel) const;
+  int64_t k_stride(int64_t panel) const { return row_stride ? row_stride : width(panel); }
+  int64_t panel_stride() const { return row_stride ? shape.columns : shape.columns * k; }
+  const float* at(int64_t panel, int64_t k0) const { return b + panel * panel_stride() + k0 * k_stride(panel); }
+  /// Floats of the packed form.
+  int64_t floats() const;
+};
+
+/// Rows of a left-hand side, cut into tiles.
+struct TileRows {
+  int64_t first = 0;  ///< Row of c.
+  int count = 0;      ///< 1 to shape.rows.
+  int64_t line = 0;   ///< The source's own: where the first row comes from.
+  int64_t column = 0;
+};
+
+/// Tiles and their values, of type T.
+template <class T>
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  virtual int64_t rows() const = 0;
+  virtual int64_t tiles() const = 0;
+  virtual TileRows tile(int64_t t) const = 0;
+  /// The runs of values [k0, k0 + depth) of what tile() gave (at most kMaxRuns, written to `out`); returns how many.
+  /// `scratch` holds kMaxTileRows * kScratchStride<T> values for rows that are copied; `panels` will read them.
+  virtual int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, T* scratch,
+                   simd::RowRunOf<T>* out) const = 0;
+  /// Whether runs() takes any depth, else at most kMaxDepth<T>.
+  virtual bool any_depth() const = 0;
+
+  /// Depth of the blocks of k values.
+  int64_t block_depth(int64_t k) const {
+    if (any_depth() || k <= kMaxDepth<T>) return k;
+    const int64_t blocks = (k + kMaxDepth<T> - 1) / kMaxDepth<T>;
+    return ((k + blocks - 1) / blocks + 7) / 8 * 8;
+  }
+};
+
+/// Whether tiles end with this activation themselves, else unary_f32 follows.
+inline bool ends_in_tile(const Unary& f) {
+  return f.kind == UnaryKind::identity || f.kind == UnaryKind::relu || f.kind == UnaryKind::clamp;
+}
+
+/// The epilogue of a tile whose first row and column these are, less an activation that follows it.
+simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column);
+
+/// n things cut into `parts` nearly equal ranges: where range `part` starts.
+constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {
+  return n / parts * part + (part < n % parts ? part : n % parts);
+}
+
+/// How tiles and panels are shared out: parts of about the same work, few when there is little. The longer side is cut
+/// first: what all parts read is then the smaller operand.
+class Parts {
+ public:
+  Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth);
+  int64_t count() const { return tile_parts_ * panel_parts_; }
+  struct Range {
+    int64_t tile_begin, tile_end, panel_begin, panel_end;
+  };
+  Range range(int64_t part) const;
+
+ private:
+  int64_t tiles_, panels_, tile_parts_, panel_parts_;
+};
+
+/// c[i][j] = finish(sum over k of rows[i][k] * columns[k][j]), one multiply-add chain over ascending k, whatever the
+/// split.
+void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>& source, const Columns& columns,
+                    float* c, int64_t c_stride, const Epilogue& end);
+
+}  // namespace nnex

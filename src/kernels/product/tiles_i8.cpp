@@ -1,0 +1,256 @@
+#include "kernels/product/tiles_i8.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/checked.h"
+#include "kernels/product/loops_tile_u8.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
+constexpr int64_t kOwnColumns = 256;         // of a tile, whose sums wait in the first level cache for what follows
+constexpr int64_t kOwnSums = kOwnColumns * kMaxTileRows;
+
+/// What a part of the work needs for a tile at a time, and the sums of tiles that wait for what follows.
+template <class T>
+struct IntScratch {
+  alignas(64) T rows[kMaxTileRows * kScratchStride<T>];
+  alignas(64) int32_t sums[kOwnSums];
+  int64_t waiting = 0;  // rows of sums
+  simd::RowRunOf<T> runs[kMaxRuns];
+  int32_t row_factors[kMaxTileRows];
+};
+
+template <class T>
+struct IntJob {
+  void (*tile)(const simd::IntTile<T>&);
+  const simd::Loops& loops;
+  const RowSource<T>& source;
+  const IntColumns& columns;
+  const int32_t* terms;
+  const IntEpilogue& end;
+  int32_t* c;  // null: one block of k, sums go from a part's own memory to bytes
+  int64_t c_stride;
+  int64_t depth;
+  int64_t block_panels;
+  int64_t own_panels;
+
+  void run(const Parts::Range& range) const;
+  void run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const;
+};
+
+template <class T>
+void IntJob<T>::run(const Parts::Range& r) const {
+  IntScratch<T> scratch;
+  for (int64_t panel = r.panel_begin; panel < r.panel_end; panel += block_panels) {
+    const Parts::Range block = {r.tile_begin, r.tile_end, panel, std::min(panel + block_panels, r.panel_end)};
+    int64_t k0 = 0;
+    do {
+      for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, block, scratch);
+      k0 += depth;
+    } while (k0 < columns.k);
+  }
+}
+
+/// -(sum of a row's values), for the columns' zero points.
+template <class T>
+void negative_row_sums(const simd::RowRunOf<T>* runs, int n_runs, int rows, int32_t* sums) {
+  for (int i = 0; i < rows; ++i) {
+    uint32_t sum = 0;
+    for (int r = 0; r < n_runs; ++r) {
+      const T* a = runs[r].a + i * runs[r].row_stride;
+      for (int64_t k = 0; k < runs[r].k; ++k) sum += static_cast<uint32_t>(a[k]);
+    }
+    sums[i] = static_cast<int32_t>(0U - sum);
+  }
+}
+
+template <class T>
+void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const {
+  const TileRows rows = source.tile(t);
+  const int64_t here = std::min(depth, columns.k - k0);
+  const bool last = k0 + here == columns.k;
+  simd::IntTile<T> job;
+  job.runs = scratch.runs;
+  job.n_runs = source.runs(rows, k0, here, r.panel_end - r.panel_begin, scratch.rows, scratch.runs);
+  job.rows = rows.count;
+  job.go_on = k0 > 0;
+  if (columns.any_zero()) {
+    negative_row_sums(scratch.runs, static_cast<int>(job.n_runs), rows.count, scratch.row_factors);
+    job.row_factor = scratch.row_factors;
+  }
+  const int64_t width = columns.shape.columns;
+  job.c_stride = c ? c_stride : std::min(r.panel_end - r.panel_begin, own_panels) * width;
+  job.whole = !c;
+  for (int64_t first = r.panel_begin; first < r.panel_end; first += own_panels) {
+    const int64_t group_end = std::min(first + own_panels, r.panel_end), column = first * width;
+    int32_t* const sums = c ? c + rows.first * c_stride + column : scratch.sums + scratch.waiting * job.c_stride;
+    for (int64_t panel = first; panel < group_end; ++panel) {
+      job.b = columns.at(panel, k0);
+      job.b_stride = columns.width(panel) * columns.group;
+      job.c = sums + (panel - first) * width;
+      job.columns = static_cast<int>(columns.columns_of(panel));
+      job.column_factor = columns.zeros() + panel * width;
+      job.column_add = last ? terms + panel * width : nullptr;
+      tile(job);
+    }
+    if (!last || end.keeps_sums()) continue;
+    const int64_t count = std::min(group_end * width, columns.n) - column;
+    if (c) {
+      finish_sums(loops, end, {sums, c_stride}, rows.first, rows.count, column, count);
+    } else if (const int64_t ready = scratch.waiting + rows.count;
+               t + 1 < r.tile_end && (ready + kMaxTileRows) * job.c_stride <= kOwnSums) {
+      scratch.waiting = ready;
+    } else {
+      finish_sums(loops, end, {scratch.sums, job.c_stride}, rows.first - scratch.waiting, ready, column, count);
+      scratch.waiting = 0;
+    }
+  }
+}
+
+template <class T>
+void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, Team& team, const RowSource<T>& source,
+              const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  const int64_t tiles = source.tiles(), panels = columns.panels();
+  if (tiles == 0 || panels == 0) return;
+  const bool through_sums = !end.keeps_sums() && sums_needed(loops, columns.k, true);
+  IntJob<T> job{tile,
+                loops,
+                source,
+                columns,
+                terms,
+                end,
+                nullptr,
+                0,
+                source.block_depth(columns.k),
+                panels,
+                kOwnColumns / columns.shape.columns};
+  job.c = through_sums ? sums : end.keeps_sums() ? end.c : nullptr;
+  job.c_stride = through_sums ? columns.n : end.c_row_stride;
+  if (tiles > 1)
+    job.block_panels = std::max<int64_t>(1, kBlockBytes / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
+  const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k / 4 + 1);
+  team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
+}
+
+/// Four signed bytes' sum.
+int32_t sum_of_four(uint32_t four) {
+  const uint32_t moved = four ^ 0x80808080U;  // up by 128 each
+  const uint32_t pairs = (moved & 0x00ff00ffU) + ((moved >> 8) & 0x00ff00ffU);
+  return static_cast<int32_t>((pairs + (pairs >> 16)) & 0xffffU) - 4 * 128;
+}
+
+/// Column j in groups of k, `step` bytes from group to group; returns the sum of its values.
+template <int kGroup>
+int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, int64_t step) {
+  if (k == 0) return 0;  // there may be no bytes at all
+  const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
+  const int64_t stride = from.row_stride;
+  uint32_t sum = 0;  // wraps as the products do
+  int64_t done = 0, in_run = 0;
+  const std::byte* run = from.b + j * from.column_stride;
+  const std::byte* at = run;
+  const auto byte = [&](int64_t i) { return static_cast<uint32_t>(at[i * stride]); };
+  while (done < k) {
+    if (kGroup == 4 && k - done >= 4 && from.run - in_run >= 4) {
+      uint32_t four;
+      if (stride == 1) {
+        std::memcpy(&four, at, 4);
+      } else {
+        four = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
+      }
+      four ^= flip * 0x01010101U;
+      std::memcpy(to, &four, 4);
+      sum += static_cast<uint32_t>(sum_of_four(four));
+      at += 4 * stride, in_run += 4;
+      if (in_run == from.run) in_run = 0, at = run += from.run_stride;
+      to += step, done += 4;
+      continue;
+    }
+    const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
+    int8_t values[kGroup] = {};
+    for (int g = 0; g < count; ++g) {
+      values[g] = static_cast<int8_t>(static_cast<uint8_t>(*at) ^ flip);
+      sum += static_cast<uint32_t>(int32_t{values[g]});
+      at += stride;
+      if (++in_run == from.run) in_run = 0, at = run += from.run_stride;
+    }
+    std::memcpy(to, values, kGroup);
+    to += step, done += count;
+  }
+  return static_cast<int32_t>(sum);
+}
+
+}  // namespace
+
+IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
+    : shape(multiplies_bytes(loops) ? simd::kTileShapeU8 : loops.tile_shape_i16()),
+      group(multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup),
+      k(depth),
+      n(columns),
+      packed(bytes),
+      panels_(ceil_div(columns, shape.columns)),
+      padded_k_(ceil_div(depth, group) * group) {
+  last_width_ = ceil_div(n - (panels_ - 1) * shape.columns, shape.lanes) * shape.lanes;
+  sums_offset_ = ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k_, 64) * 64;
+}
+
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                      std::byte* packed) {
+  const IntColumns columns(loops, k, n, packed);
+  auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
+  auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
+  std::memset(packed, 0, IntColumns::kHeader);
+  for (int64_t j = 0; j < n; ++j) {
+    zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
+    if (zeros[j] != 0) packed[0] = std::byte{1};
+  }
+  team.run(columns.panels(), [&](int64_t panel) {
+    const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
+                  width = columns.width(panel);
+    auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
+    if (width > count || columns.padded_k() > k) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
+    for (int64_t j = 0; j < count; ++j)
+      sums[first + j] = columns.group == 4 ? pack_column<4>(from, k, first + j, to + j * 4, width * 4)
+                                           : pack_column<2>(from, k, first + j, to + j * 2, width * 2);
+  });
+}
+
+void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms) {
+  const auto zero = static_cast<uint32_t>(a_zero), depth = static_cast<uint32_t>(columns.k);
+  for (int64_t j = 0; j < columns.n; ++j) {
+    const uint32_t add = bias ? static_cast<uint32_t>(bias[j]) : 0;
+    const auto sum = static_cast<uint32_t>(columns.sums()[j]), b_zero = static_cast<uint32_t>(columns.zeros()[j]);
+    terms[j] = static_cast<int32_t>(add - zero * sum + depth * zero * b_zero);
+  }
+}
+
+bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes) {
+  return to_bytes && k > (multiplies_bytes(loops) ? kMaxDepth<uint8_t> : kMaxDepth<int16_t>);
+}
+
+void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBlock& block, int64_t row, int64_t rows,
+                 int64_t column, int64_t count) {
+  if (end.chain) return end.chain->run(loops, block.sums, block.stride, row, end.first_column + column, rows, count);
+  simd::Requantize f = end.to_bytes;
+  f.scale += column * f.step;
+  for (int64_t i = 0; i < rows; ++i) {
+    auto* const y = reinterpret_cast<uint8_t*>(end.y + (row + i) * end.y_row_stride + column);
+    loops.requantize_i32(f, block.sums + i * block.stride, y, static_cast<size_t>(count));
+  }
+}
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  multiply<uint8_t>(loops.tile_u8, loops, team, source, columns, terms, end, sums);
+}
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  multiply<int16_t>(loops.tile_i16, loops, team, source, columns, terms, end, sums);
+}
+
+}  // namespace nnex

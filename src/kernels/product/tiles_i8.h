@@ -1,0 +1,85 @@
+#pragma once
+// The loop over integer tiles that products and convolutions of bytes share.
+
+#include "kernels/lift.h"
+#include "kernels/product/gemm_i8.h"
+#include "kernels/product/tiles.h"
+
+namespace nnex {
+
+/// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point.
+/// Values are int8: unsigned ones are moved down by 128, their zero points too.
+struct IntColumns {
+  simd::TileShape shape;
+  int64_t group = 0;  ///< Values of k side by side.
+  int64_t k = 0;
+  int64_t n = 0;
+  const std::byte* packed = nullptr;
+
+  IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes);
+  int64_t panels() const { return panels_; }
+  int64_t columns_of(int64_t panel) const { return panel + 1 < panels_ ? shape.columns : n - panel * shape.columns; }
+  int64_t width(int64_t panel) const { return panel + 1 < panels_ ? shape.columns : last_width_; }
+  int64_t padded_k() const { return padded_k_; }
+  int64_t panel_offset(int64_t panel) const { return kHeader + panel * shape.columns * padded_k(); }
+  int64_t sums_offset() const { return sums_offset_; }
+  int64_t zeros_offset() const { return sums_offset() + n * 4; }
+  int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64; }
+
+  const int8_t* at(int64_t panel, int64_t k0) const {
+    return reinterpret_cast<const int8_t*>(packed + panel_offset(panel)) + k0 * width(panel);
+  }
+  const int32_t* sums() const { return reinterpret_cast<const int32_t*>(packed + sums_offset()); }
+  const int32_t* zeros() const { return reinterpret_cast<const int32_t*>(packed + zeros_offset()); }
+  bool any_zero() const { return packed[0] != std::byte{0}; }
+
+  static constexpr int64_t kHeader = 64;
+
+ private:
+  // Asked for with every tile: a division each would cost more than a tile of few terms.
+  int64_t panels_ = 0, last_width_ = 0, padded_k_ = 0, sums_offset_ = 0;
+};
+
+/// Whether these loops multiply bytes (LiftBytes), else int16 (LiftWide).
+inline bool multiplies_bytes(const simd::Loops& loops) { return loops.tile_u8 != nullptr; }
+
+/// Where a right-hand side's bytes lie: row i of column j at b + i / run * run_stride + i % run * row_stride
+/// + j * column_stride.
+struct ByteColumns {
+  const std::byte* b = nullptr;
+  int64_t run = 1;  ///< >= 1.
+  int64_t run_stride = 0;
+  int64_t row_stride = 0;
+  int64_t column_stride = 0;
+  bool is_signed = true;
+  const int32_t* zero = nullptr;  ///< Null: zeros.
+  int64_t zero_stride = 0;        ///< 1: one for each column; 0: one for all.
+};
+
+/// Packs columns [0, n) of k rows.
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                      std::byte* packed);
+
+/// What is added to every column's sum: bias, and the left-hand side's zero point times the column. `a_zero` is the
+/// zero point of the lifted values.
+void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms);
+
+/// `sums` holds rows x n int32 (stride n); needed where sums_needed().
+bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes);
+
+/// Sums of some rows and columns, stride elements from row to row.
+struct SumBlock {
+  const int32_t* sums = nullptr;
+  int64_t stride = 0;
+};
+
+/// What follows the sums (end.y or end.chain), for `rows` rows from `row` on and `count` columns from `column` on.
+void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBlock& block, int64_t row, int64_t rows,
+                 int64_t column, int64_t count);
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
+
+}  // namespace nnex

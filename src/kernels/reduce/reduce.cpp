@@ -1,0 +1,200 @@
+#include "kernels/reduce/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/try.h"
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kChunk = 8192;  // longer rows fold in chunks, whose size their length alone decides
+constexpr int64_t kMaxChunks = 64;
+
+/// How results of parts of a fold join.
+ReduceKind join_of(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::product:
+    case ReduceKind::max:
+    case ReduceKind::min:
+      return kind;
+    default:
+      return ReduceKind::sum;
+  }
+}
+
+/// What is left to do to a finished fold of n elements.
+float finished(ReduceKind kind, float folded, int64_t n) {
+  if (kind == ReduceKind::mean) return folded / static_cast<float>(n);
+  if (kind == ReduceKind::l2) return std::sqrt(folded);
+  return folded;
+}
+
+float reduce_long_row(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, int64_t n) {
+  if (n <= kChunk) return loops.reduce_f32(kind, x, static_cast<size_t>(n));
+  const int64_t size = std::max(kChunk, ((n + kMaxChunks - 1) / kMaxChunks + 15) / 16 * 16);
+  const int64_t chunks = (n + size - 1) / size;
+  float part[kMaxChunks];
+  split(team, chunks, n * 4, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      part[i] = loops.reduce_f32(kind, x + i * size, static_cast<size_t>(std::min(size, n - i * size)));
+  });
+  return loops.reduce_f32(join_of(kind), part, static_cast<size_t>(chunks));
+}
+
+/// Without the last step of mean and l2.
+void fold_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, float* y, int64_t outer,
+                 int64_t n, int64_t inner) {
+  const int64_t bytes = outer * n * inner * 4;
+  if (inner == 1 && n > kChunk && outer < 16) {  // few long rows: each on the whole team
+    for (int64_t o = 0; o < outer; ++o) y[o] = reduce_long_row(loops, team, kind, x + o * n, n);
+  } else if (inner == 1) {
+    split(team, outer, bytes, 1, [&](int64_t begin, int64_t end) {
+      Team alone(1);
+      for (int64_t o = begin; o < end; ++o) y[o] = reduce_long_row(loops, alone, kind, x + o * n, n);
+    });
+  } else {
+    constexpr int64_t kColumns = 64;
+    const int64_t pieces = (inner + kColumns - 1) / kColumns;
+    split(team, outer * pieces, bytes, 1, [&](int64_t begin, int64_t end) {
+      while (begin < end) {  // the pieces of one `o` together
+        const int64_t o = begin / pieces, last = std::min(end, (o + 1) * pieces);
+        const int64_t c0 = begin % pieces * kColumns, c1 = std::min(inner, (last - o * pieces) * kColumns);
+        loops.reduce_columns_f32(kind, x + o * n * inner + c0, static_cast<size_t>(inner), static_cast<size_t>(n),
+                                 y + o * inner + c0, static_cast<size_t>(c1 - c0));
+        begin = last;
+      }
+    });
+  }
+}
+
+void finish(ReduceKind kind, float* y, int64_t count, int64_t n) {
+  if (kind != ReduceKind::mean && kind != ReduceKind::l2) return;
+  for (int64_t i = 0; i < count; ++i) y[i] = finished(kind, y[i], n);
+}
+
+/// Whether b goes before a as the extreme, among numbers.
+bool beats(bool greatest, float b, float a) { return greatest ? b > a : b < a; }
+
+int64_t arg_of_row(const simd::Loops& loops, bool greatest, bool last_of_ties, const float* x, int64_t n) {
+  const float best = loops.reduce_f32(greatest ? ReduceKind::max : ReduceKind::min, x, static_cast<size_t>(n));
+  if (!last_of_ties || best != best) return static_cast<int64_t>(loops.find_f32(x, static_cast<size_t>(n), best));
+  int64_t at = n - 1;
+  while (x[at] != best) --at;
+  return at;
+}
+
+}  // namespace
+
+AxisFold::AxisFold(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes) : kind_(kind) {
+  const auto folds = [&](size_t axis) {
+    return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+  };
+  int64_t inner = 1, outer = 1;
+  for (int64_t extent : shape) outer *= extent;
+  bool in_group = false;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    const int64_t extent = shape[axis];
+    if (folds(axis)) {
+      folded_ *= extent;
+      if (extent == 1) continue;
+      if (!in_group && count_ == kMaxStages) {
+        ok_ = false;
+        return;
+      }
+      if (!in_group) stages_[count_++] = {1, 1, inner};
+      stages_[count_ - 1].n *= extent;
+      in_group = true;
+    } else if (extent != 1) {
+      inner *= extent;
+      in_group = false;
+    }
+  }
+  if (count_ == 0) stages_[count_++] = {1, 1, outer};  // nothing folds: each element by itself
+  // What stands before a group still has its folded axes: the groups are folded from the last to the first.
+  for (int i = 0; i < count_; ++i) {
+    int64_t before = 1;
+    int64_t after = 1;
+    size_t axis = shape.size();
+    int group = -1;
+    bool inside = false;
+    while (axis-- > 0) {
+      const bool folded = folds(axis);
+      if (shape[axis] == 1) continue;
+      if (folded && !inside) ++group;
+      inside = folded;
+      if (group > i || (group == i && !folded)) before *= shape[axis];
+      if (group < i && !folded) after *= shape[axis];
+    }
+    if (group >= 0) {
+      stages_[i].outer = before;
+      stages_[i].inner = after;
+    }
+  }
+}
+
+int64_t AxisFold::workspace() const {
+  if (count_ < 2) return 0;
+  const auto results = [&](int i) { return stages_[i].outer * stages_[i].inner; };
+  return 4 * (results(0) + (count_ > 2 ? results(1) : 0));
+}
+
+void AxisFold::run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const {
+  NNEX_ASSERT(ok_);
+  float* first = static_cast<float*>(workspace);
+  float* second = first ? first + stages_[0].outer * stages_[0].inner : nullptr;
+  const float* from = x;
+  for (int i = 0; i < count_; ++i) {
+    float* to = i + 1 == count_ ? y : i % 2 == 0 ? first : second;
+    const Stage& stage = stages_[i];
+    fold_middle(loops, team, i == 0 ? kind_ : join_of(kind_), from, to, stage.outer, stage.n, stage.inner);
+    from = to;
+  }
+  finish(kind_, y, stages_[count_ - 1].outer * stages_[count_ - 1].inner, folded_);
+}
+
+void reduce_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, float* y, int64_t outer,
+                   int64_t n, int64_t inner) {
+  fold_middle(loops, team, kind, x, y, outer, n, inner);
+  finish(kind, y, outer * inner, n);
+}
+
+void arg_extreme(const simd::Loops& loops, Team& team, bool greatest, bool last_of_ties, const float* x, int64_t* y,
+                 int64_t outer, int64_t n, int64_t inner) {
+  NNEX_ASSERT(n >= 1);
+  const int64_t bytes = outer * n * inner * 8;
+  if (inner == 1) {
+    split(team, outer, bytes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) y[o] = arg_of_row(loops, greatest, last_of_ties, x + o * n, n);
+    });
+    return;
+  }
+  constexpr int64_t kColumns = 64;
+  const int64_t pieces = (inner + kColumns - 1) / kColumns;
+  split(team, outer * pieces, bytes, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t o = unit / pieces, c0 = unit % pieces * kColumns, count = std::min(kColumns, inner - c0);
+      const float* from = x + o * n * inner + c0;
+      int64_t* to = y + o * inner + c0;
+      float best[kColumns];
+      for (int64_t c = 0; c < count; ++c) {
+        best[c] = from[c];
+        to[c] = 0;
+      }
+      for (int64_t k = 1; k < n; ++k) {
+        for (int64_t c = 0; c < count; ++c) {
+          const float v = from[k * inner + c];
+          const bool wins =
+              beats(greatest, v, best[c]) || (last_of_ties && v == best[c]) || (v != v && best[c] == best[c]);
+          if (wins && best[c] == best[c]) {
+            best[c] = v;
+            to[c] = k;
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace nnex

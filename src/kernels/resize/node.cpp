@@ -1,0 +1,199 @@
+// Resize nodes on float32: the channels-last driver where whole pixels move, else lines first, then lines of lines.
+
+#include "kernels/resize/resize.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "kernels/kernel.h"
+#include "kernels/split.h"
+#include "ops/resize.h"
+
+namespace nnex {
+namespace {
+
+/// One axis in the types of the driver.
+struct Table {
+  int64_t in = 1, out = 1;
+  int taps = 1;
+  std::vector<int32_t> index;  ///< Empty: an axis that stays.
+  std::vector<float> weight;
+
+  ResizeAxis axis() const {
+    return {in, out, taps, index.empty() ? nullptr : index.data(), weight.empty() ? nullptr : weight.data()};
+  }
+};
+
+/// x as [batch, up to three axes, inner].
+struct Tables {
+  int64_t batch = 1, inner = 1;
+  std::vector<Table> axes;
+};
+
+Table table_of(const ResizeTaps& t) {
+  Table y{t.in, t.out, t.taps, {}, {}};
+  if (t.same) return y;
+  y.index.assign(t.index.begin(), t.index.end());
+  y.weight.assign(t.weight.begin(), t.weight.end());
+  return y;
+}
+
+/// Whether each output has all its taps, and none is extrapolated.
+bool full(const ResizeTaps& t) {
+  return t.outside.empty() && t.in <= INT32_MAX && t.taps <= 64 &&
+         std::all_of(t.count.begin(), t.count.end(), [&](int n) { return n == t.taps; });
+}
+
+/// Nothing where the driver's conditions do not hold. Error: the inputs do.
+Result<std::optional<Tables>> tables_of(const ResizeAttrs& a, const Shape& x, const Reals& roi, const Reals& scales,
+                                        const Ints& sizes) {
+  NNEX_ASSIGN(std::vector<ResizeTarget> targets, resize_targets(a, x, roi, scales, sizes));
+  Tables y;
+  std::vector<ResizeTaps> taps;
+  size_t first = targets.size(), last = 0, product = 1;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    NNEX_ASSIGN(ResizeTaps t, resize_taps(a, targets[i]));
+    if (!t.same) first = std::min(first, i), last = i, product *= static_cast<size_t>(t.taps);
+    if (!full(t)) return std::optional<Tables>();
+    taps.push_back(std::move(t));
+  }
+  if (first == targets.size()) first = last = targets.size() - 1;
+  if (last - first > 2 || product > 512) return std::optional<Tables>();
+  for (size_t i = 0; i < first; ++i) y.batch *= targets[i].in;
+  for (size_t i = last + 1; i < targets.size(); ++i) y.inner *= targets[i].in;
+  for (size_t i = first; i <= last; ++i) y.axes.push_back(table_of(taps[i]));
+  return std::optional<Tables>(std::move(y));
+}
+
+template <int taps>
+void weigh_line(const Table& t, const float* x, float* y) {
+  const int32_t* index = t.index.data();
+  const float* weight = t.weight.data();
+  for (int64_t o = 0; o < t.out; ++o, index += taps, weight += taps) {
+    float sum = weight[0] * x[index[0]];
+    for (int k = 1; k < taps; ++k) sum += weight[k] * x[index[k]];
+    y[o] = sum;
+  }
+}
+
+void weigh_line(const Table& t, const float* x, float* y) {
+  if (t.taps == 2) return weigh_line<2>(t, x, y);
+  if (t.taps == 4) return weigh_line<4>(t, x, y);
+  const int32_t* index = t.index.data();
+  const float* weight = t.weight.data();
+  for (int64_t o = 0; o < t.out; ++o, index += t.taps, weight += t.taps) {
+    float sum = weight[0] * x[index[0]];
+    for (int k = 1; k < t.taps; ++k) sum += weight[k] * x[index[k]];
+    y[o] = sum;
+  }
+}
+
+/// y[row, o] from x[row, ...] for each of `rows` lines of neighbouring elements.
+void resize_lines(Team& team, const Table& t, int64_t rows, const float* x, float* y) {
+  split(team, rows, rows * t.out * 8 * t.taps, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* from = x + r * t.in;
+      float* to = y + r * t.out;
+      if (!t.weight.empty())
+        weigh_line(t, from, to);
+      else
+        for (int64_t o = 0; o < t.out; ++o) to[o] = from[t.index[static_cast<size_t>(o)]];
+    }
+  });
+}
+
+/// Floats between the two steps: lines resized along some axis, all else as in x.
+int64_t floats_between(const Shape& x, const Shape& y) {
+  int64_t max = 0;
+  for (int64_t i = 0; i < x.rank(); ++i) max = std::max(max, x.count() / x[i] * y[i]);
+  return max;
+}
+int64_t floats_between(const Tables& t) {
+  if (t.inner > 1 || t.axes.size() < 2 || t.axes.back().index.empty()) return 0;
+  int64_t lines = t.batch;
+  for (size_t i = 0; i + 1 < t.axes.size(); ++i) lines *= t.axes[i].in;
+  return lines * t.axes.back().out;
+}
+
+class ResizeKernel : public Kernel {
+ public:
+  ResizeKernel(const simd::Loops& loops, std::optional<Tables> tables, int64_t between)
+      : loops_(loops), tables_(std::move(tables)), between_(between) {}
+
+  int64_t workspace() const override { return between_ * 4; }
+
+  Status run(Call& c) const override {
+    if (tables_) {
+      resize(c, *tables_);
+      return {};
+    }
+    const auto reals = [&](size_t i) { return c.has(i) ? reals_of(c.in(i)) : Reals{}; };
+    auto tables = tables_of(c.attr<ResizeAttrs>(), c.shape(0), {}, reals(2), c.has(3) ? ints_of(c.in(3)) : Ints{});
+    if (!tables.ok() || !tables->has_value()) return run_reference(c);
+    resize(c, **tables);
+    return {};
+  }
+
+ private:
+  void resize(Call& c, const Tables& t) const {
+    const float* x = c.in<float>(0).data();
+    float* y = c.out<float>(0).data();
+    Team& team = *c.team;
+    ResizeAxis axes[3] = {};
+    if (t.inner > 1) {
+      for (size_t i = 0; i < t.axes.size(); ++i) axes[3 - t.axes.size() + i] = t.axes[i].axis();
+      resize_channels_last(loops_, team, axes, t.batch, t.inner, x, y);
+      return;
+    }
+    // Lines of neighbours first; the other axes then move whole lines.
+    const Table& line = t.axes.back();
+    const size_t others = t.axes.size() - 1;
+    int64_t rows = t.batch;
+    for (size_t i = 0; i < others; ++i) rows *= t.axes[i].in;
+    if (!line.index.empty()) {
+      float* to = others ? reinterpret_cast<float*>(c.workspace) : y;
+      resize_lines(team, line, rows, x, to);
+      x = to;
+    }
+    if (!others) {
+      if (line.index.empty()) std::memcpy(y, x, static_cast<size_t>(rows * line.out) * 4);
+      return;
+    }
+    for (size_t i = 0; i < others; ++i) axes[3 - others + i] = t.axes[i].axis();
+    resize_channels_last(loops_, team, axes, t.batch, line.out, x, y);
+  }
+
+  const simd::Loops& loops_;
+  std::optional<Tables> tables_;  ///< None: scales or sizes are known only to a run.
+  int64_t between_;
+};
+
+/// Float32, at most three neighbouring axes that change, and no tap beyond the input left out.
+Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
+  const auto& a = r.attr<ResizeAttrs>();
+  const Shape &x = r.in[0].shape, &y = r.out[0].shape;
+  if (r.in[0].dtype != DType::f32 || x.rank() == 0 || x.count() == 0 || y.count() == 0 ||
+      a.border == ResizeBorder::constant || a.border == ResizeBorder::ignore ||
+      a.transform == Transform::tf_crop_and_resize)
+    return nullptr;
+  std::optional<Tables> tables;
+  const auto computed = [&](size_t i) { return r.has(i) && !r.in[i].constant && r.in[i].shape.count() > 0; };
+  if (!computed(2) && !computed(3)) {
+    const Reals scales = r.has(2) && r.in[2].constant ? reals_of(*r.in[2].constant) : Reals{};
+    const Ints sizes = r.has(3) && r.in[3].constant ? ints_of(*r.in[3].constant) : Ints{};
+    auto made = tables_of(a, x, {}, scales, sizes);
+    if (!made.ok() || !made->has_value()) return nullptr;  // the reference kernel says what is wrong
+    tables = std::move(made).value();
+  }
+  const int64_t between = tables ? floats_between(*tables) : floats_between(x, y);
+  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(r.loops, std::move(tables), between));
+}
+
+constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize}};
+
+}  // namespace
+
+std::span<const KernelDef> resize_kernels() { return kResizeKernels; }
+
+}  // namespace nnex

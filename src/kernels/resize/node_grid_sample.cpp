@@ -1,0 +1,125 @@
+// Sampling float32 by grids: places go in tiles whose taps are found once for all channels. The reference's bytes.
+
+#include "ops/grid_sample.h"
+
+#include <cstring>
+
+#include "kernels/kernel.h"
+#include "kernels/split.h"
+#include "tensor/convert.h"
+
+namespace nnex {
+namespace {
+
+constexpr int64_t kMaxAxes = 3, kMaxTaps = 64;  // 4 a cubic axis
+constexpr int64_t kTile = 64;
+
+/// The taps of up to kTile places. An offset below 0 reads zero.
+class Tile {
+ public:
+  Tile(std::span<const AxisSampler> axes, SampleMode mode) : axes_(axes), moves_(mode == SampleMode::nearest) {
+    const int64_t each = moves_ ? 1 : mode == SampleMode::linear ? 2 : 4;
+    for (size_t i = 0; i < axes.size(); ++i) taps_ *= each;
+  }
+
+  /// Places whose coordinates follow each other, those of the last axis first in each.
+  void find(const float* grid, int64_t places) {
+    places_ = places;
+    int64_t at[kMaxTaps];
+    double weight[kMaxTaps];
+    for (int64_t p = 0; p < places; ++p, grid += axes_.size()) {
+      at[0] = 0, weight[0] = 1;
+      int64_t count = 1;
+      for (size_t a = 0; a < axes_.size(); ++a) count = add_axis(a, grid[axes_.size() - 1 - a], at, weight, count);
+      for (int64_t t = 0; t < count; ++t) {
+        offset_[t][p] = static_cast<int32_t>(at[t]);
+        weight_[t][p] = static_cast<float>(weight[t]);
+      }
+    }
+  }
+
+  /// One channel's elements.
+  void read(const float* x, float* y) const {
+    const auto element = [&](int32_t at) { return at < 0 ? 0.0F : x[at]; };
+    if (moves_) {
+      for (int64_t p = 0; p < places_; ++p) y[p] = element(offset_[0][p]);
+      return;
+    }
+    float sum[kTile] = {};
+    for (int64_t t = 0; t < taps_; ++t)
+      for (int64_t p = 0; p < places_; ++p) sum[p] += weight_[t][p] * element(offset_[t][p]);
+    std::memcpy(y, sum, static_cast<size_t>(places_) * sizeof(float));
+  }
+
+ private:
+  /// Each tap so far meets each of one more axis; the last axis runs fastest. In place, from the end.
+  int64_t add_axis(size_t axis, float coordinate, int64_t* at, double* weight, int64_t count) const {
+    int64_t offset[4];
+    double own[4];
+    const int64_t n = axes_[axis].taps(static_cast<double>(coordinate), offset, own);
+    for (int64_t j = count; j-- > 0;) {
+      const int64_t from = at[j];
+      const double by = weight[j];
+      for (int64_t k = n; k-- > 0;) {
+        at[j * n + k] = from < 0 || offset[k] < 0 ? -1 : from + offset[k];
+        weight[j * n + k] = by * own[k];
+      }
+    }
+    return count * n;
+  }
+
+  std::span<const AxisSampler> axes_;
+  bool moves_;
+  int64_t taps_ = 1, places_ = 0;
+  int32_t offset_[kMaxTaps][kTile];
+  float weight_[kMaxTaps][kTile];
+};
+
+class GridSampleKernel : public Kernel {
+ public:
+  GridSampleKernel(const GridSampleAttrs& a, const Shape& x, int64_t places)
+      : a_(a), batch_(x[0]), channels_(x[1]), pixels_(x.count() / (x[0] * x[1])), places_(places) {
+    int64_t stride = pixels_;
+    for (int64_t i = 2; i < x.rank(); ++i) axes_.emplace_back(a_, x[i], stride /= x[i]);
+  }
+  GridSampleKernel(const GridSampleKernel&) = delete;  // samplers read a_
+  GridSampleKernel& operator=(const GridSampleKernel&) = delete;
+
+  Status run(Call& c) const override {
+    const float *x = c.in<float>(0).data(), *grid = c.in<float>(1).data();
+    float* y = c.out<float>(0).data();
+    const auto axes = static_cast<int64_t>(axes_.size());
+    const int64_t tiles = (places_ + kTile - 1) / kTile;
+    split(*c.team, batch_ * tiles, batch_ * places_ * (channels_ * 8 + 64) * axes, 1, [&](int64_t begin, int64_t end) {
+      Tile tile(axes_, a_.mode);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t n = i / tiles, first = i % tiles * kTile;
+        tile.find(grid + (n * places_ + first) * axes, std::min(kTile, places_ - first));
+        for (int64_t k = n * channels_; k < (n + 1) * channels_; ++k)
+          tile.read(x + k * pixels_, y + k * places_ + first);
+      }
+    });
+    return {};
+  }
+
+ private:
+  GridSampleAttrs a_;
+  int64_t batch_, channels_, pixels_, places_;
+  std::vector<AxisSampler> axes_;
+};
+
+Result<std::unique_ptr<Kernel>> make_grid_sample(const KernelRequest& r) {
+  const Shape &x = r.in[0].shape, &y = r.out[0].shape;
+  if (!r.all_f32() || x.rank() < 3 || x.rank() - 2 > kMaxAxes || x.count() == 0 || y.count() == 0 ||
+      x.count() > INT32_MAX)
+    return nullptr;
+  return made<GridSampleKernel>(r.attr<GridSampleAttrs>(), x, y.count() / (x[0] * x[1]));
+}
+
+constexpr KernelDef kGridSampleKernels[] = {{"grid_sample", "grid_sample_f32", make_grid_sample}};
+
+}  // namespace
+
+std::span<const KernelDef> grid_sample_kernels() { return kGridSampleKernels; }
+
+}  // namespace nnex

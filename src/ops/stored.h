@@ -1,0 +1,126 @@
+#pragma once
+// Rows of the table as a program holds them: the items of all lists of a family stand one after another, and a row says
+// which are its own. As written, a row is 8 KB of mostly empty places; so it is a few hundred bytes.
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "ops/table.h"
+
+namespace nnex {
+namespace detail {
+
+/// Hands out the items of constant lists in order: counted first, then copied, then found again.
+template <class T, size_t N>
+struct Pool {
+  std::array<T, N> items = {};
+  size_t n = 0;
+
+  template <class List>
+  constexpr void add(const List& list) {
+    for (const auto& item : list) items[n++] = item;
+  }
+};
+
+template <class T, size_t N>
+constexpr std::span<const T> next(const std::array<T, N>& pool, size_t& at, size_t n) {
+  at += n;
+  return std::span<const T>(pool).subspan(at - n, n);
+}
+
+/// visit(spelling) for each of a family.
+constexpr void each_spelling(std::span<const OpRow> rows, auto visit) {
+  for (const OpRow& row : rows)
+    for (const SpellingRow& s : row.spelled) visit(s);
+}
+
+struct Counts {
+  size_t ports = 0, fields = 0, spellings = 0, renames = 0, presets = 0, words = 0;
+};
+constexpr Counts counts(std::span<const OpRow> rows) {
+  Counts c;
+  for (const OpRow& row : rows) {
+    c.ports += row.inputs.size() + row.outputs.size();
+    c.fields += row.attrs.fields.size();
+    c.spellings += row.spelled.size();
+  }
+  each_spelling(rows, [&](const SpellingRow& s) {
+    c.renames += s.renames.size(), c.presets += s.presets.size(), c.words += s.ports.size();
+  });
+  return c;
+}
+
+template <const auto& kRows>
+struct Stored {
+  static constexpr Counts kCounts = counts(kRows);
+
+  static constexpr auto kPorts = [] {
+    Pool<Port, kCounts.ports> pool;
+    for (const OpRow& row : kRows) pool.add(row.inputs), pool.add(row.outputs);
+    return pool.items;
+  }();
+  static constexpr auto kFields = [] {
+    Pool<Field, kCounts.fields> pool;
+    for (const OpRow& row : kRows) pool.add(row.attrs.fields);
+    return pool.items;
+  }();
+  static constexpr auto kRenames = [] {
+    Pool<Rename, kCounts.renames> pool;
+    each_spelling(kRows, [&](const SpellingRow& s) { pool.add(s.renames); });
+    return pool.items;
+  }();
+  static constexpr auto kPresets = [] {
+    Pool<Preset, kCounts.presets> pool;
+    each_spelling(kRows, [&](const SpellingRow& s) { pool.add(s.presets); });
+    return pool.items;
+  }();
+  static constexpr auto kWords = [] {
+    Pool<std::string_view, kCounts.words> pool;
+    each_spelling(kRows, [&](const SpellingRow& s) { pool.add(s.ports); });
+    return pool.items;
+  }();
+
+  static constexpr auto kSpellings = [] {
+    std::array<Spelling, kCounts.spellings> all = {};
+    size_t n = 0, renames = 0, presets = 0, words = 0;
+    each_spelling(kRows, [&](const SpellingRow& s) {
+      all[n++] = {s.format,
+                  s.name,
+                  next(kRenames, renames, s.renames.size()),
+                  s.since,
+                  s.domain,
+                  next(kPresets, presets, s.presets.size()),
+                  next(kWords, words, s.ports.size())};
+    });
+    return all;
+  }();
+  static constexpr auto kOps = [] {
+    std::array<OpDef, std::size(kRows)> all = {};
+    size_t n = 0, ports = 0, fields = 0, spellings = 0;
+    for (const OpRow& row : kRows) {
+      OpDef& op = all[n++];
+      op.name = row.name, op.summary = row.summary, op.source = row.source;
+      op.inputs = next(kPorts, ports, row.inputs.size());
+      op.outputs = next(kPorts, ports, row.outputs.size());
+      op.blocks = row.blocks;
+      op.attrs = {next(kFields, fields, row.attrs.fields.size()), row.attrs.make, row.attrs.copy, row.attrs.type};
+      op.infer = row.infer, op.precision = row.precision;
+      op.reference = row.reference, op.body = row.body;
+      op.spelled = next(kSpellings, spellings, row.spelled.size());
+      op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view;
+    }
+    return all;
+  }();
+};
+
+}  // namespace detail
+
+/// The rows of a family, which are checked where they are compiled.
+template <const auto& kRows>
+std::span<const OpDef> stored() {
+  static_assert(sound(kRows));
+  return detail::Stored<kRows>::kOps;
+}
+
+}  // namespace nnex

@@ -1,0 +1,14 @@
+#pragma once
+// The rule of a node asked once more when its inputs exist.
+
+#include <span>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// Gives the outputs of a node memory where its shape rule knows their extents from the inputs' contents, of any
+/// length, and empties the others: their kernel makes them. Errors: the rule's; limit.
+Status infer_outputs_again(const Node& node, std::span<const Value* const> in, std::span<Value* const> out);
+
+}  // namespace nnex

@@ -1,0 +1,67 @@
+#include "standards/below.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/try.h"
+
+namespace nnex {
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+Result<std::vector<std::string>> path_parts(const std::string& what, const std::string& path) {
+  if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos)
+    return Error(Code::invalid_model, fmt::format("{} '{}' must be a relative path", what, path));
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    std::string part = path.substr(begin, end - begin);
+    if (part == "..") return Error(Code::invalid_model, fmt::format("{} '{}' leaves the model's folder", what, path));
+    if (!part.empty() && part != ".") parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Result<Descriptor> open_below(const std::string& folder, const std::string& what, const std::string& path) {
+  NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
+  if (parts.empty()) return Error(Code::invalid_model, fmt::format("{} '{}' names no file", what, path));
+  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (size_t i = 0; at.get() >= 0 && i < parts.size(); ++i) {
+    const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
+    at = Descriptor(::openat(at.get(), parts[i].c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind));
+  }
+  if (at.get() < 0 && errno == ENOENT) return at;
+  if (at.get() < 0)
+    return Error(Code::unreadable,
+                 fmt::format("cannot open {} '{}': {}", what, path,
+                             errno == ELOOP || errno == ENOTDIR ? "a link or no folder on the way" : strerror(errno)));
+  struct stat about = {};
+  if (::fstat(at.get(), &about) != 0 || !S_ISREG(about.st_mode))
+    return Error(Code::unreadable, fmt::format("{} '{}' is no regular file", what, path));
+  if (about.st_nlink > 1) return Error(Code::unreadable, fmt::format("{} '{}' is a hard link", what, path));
+  return at;
+}
+
+Result<std::shared_ptr<const MappedFile>> FolderFiles::open(const std::string& what, const std::string& path,
+                                                            const std::string& shown) {
+  NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
+  const std::lock_guard lock(mutex_);
+  if (auto held = open_[parts].lock()) return held;
+  NNEX_ASSIGN(const Descriptor descriptor, open_below(folder_, what, path));
+  if (descriptor.get() < 0) return std::shared_ptr<const MappedFile>();
+  NNEX_ASSIGN(MappedFile file, MappedFile::from_descriptor(descriptor.get(), shown, policy_, memory_));
+  auto held = shared_file(std::move(file));
+  open_[std::move(parts)] = held;
+  return held;
+}
+
+}  // namespace nnex

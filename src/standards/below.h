@@ -1,0 +1,61 @@
+#pragma once
+// Files that a model names, opened by the rules of DESIGN section 6: only regular files below the model's folder, no
+// links.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "nnex/result.h"
+
+namespace nnex {
+
+/// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor();
+  int get() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// The parts of a relative path, "." left out; `what` names the path in messages.
+/// Errors: invalid_model (absolute, empty, with a `..` component or a zero byte).
+Result<std::vector<std::string>> path_parts(const std::string& what, const std::string& path);
+
+/// Opens a file component by component, following no link anywhere below the folder. Nothing (-1) where there is no
+/// such file. Errors: those of path_parts; unreadable (a link, not a regular file, a file of more than one name).
+Result<Descriptor> open_below(const std::string& folder, const std::string& what, const std::string& path);
+
+/// The files of one folder that a model names: each is copied or mapped once while somebody holds it, however often and
+/// in whatever spelling it is named. Threads may share it.
+class FolderFiles {
+ public:
+  explicit FolderFiles(std::string folder, MapPolicy policy = MapPolicy::automatic,
+                       std::shared_ptr<MemoryAccount> memory = nullptr)
+      : folder_(std::move(folder)), policy_(policy), memory_(std::move(memory)) {}
+
+  /// Null where there is no such file; `shown` is its name in messages. Errors: those of open_beneath and MappedFile.
+  Result<std::shared_ptr<const MappedFile>> open(const std::string& what, const std::string& path,
+                                                 const std::string& shown);
+
+ private:
+  std::string folder_;
+  MapPolicy policy_;
+  std::shared_ptr<MemoryAccount> memory_;
+  std::mutex mutex_;
+  std::map<std::vector<std::string>, std::weak_ptr<const MappedFile>> open_;  ///< By the parts of its path.
+};
+
+}  // namespace nnex
