@@ -31,6 +31,7 @@ void add_env(CommandLine& line);
 void add_conform(CommandLine& line);
 void add_format(CommandLine& line);
 void add_convert(CommandLine& line);
+void add_compare(CommandLine& line);
 void add_completion(CommandLine& line);
 void add_help(CommandLine& line);
 
@@ -91,6 +92,12 @@ struct InputOptions {
   InputFileOptions file_options(const ReadingOptions& limits) const;
 };
 std::vector<Value> values_of(const std::vector<Given>& given);
+
+/// The folder of test data beside a model.
+inline constexpr const char* kStoredInputs = "test_data_set_0";
+/// Input number `input` of that folder, else random numbers of the seed.
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
+                               uint64_t seed);
 
 /// "NAME=FILE" as both; a FILE alone has an empty name.
 std::pair<std::string, std::string> named(const std::string& word);

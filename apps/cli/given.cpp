@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli.h"
 #include "nnex/suggest.h"
@@ -107,6 +108,20 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const Readin
     }
   }
   return out;
+}
+
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
+                               uint64_t seed) {
+  const PortInfo& port = model.inputs()[input];
+  const auto file = std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", input);
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    NNEX_ASSIGN(Value v, random_input(port, seed, {}, 1, bits_of(model)));
+    return Given{std::move(v), "random numbers"};
+  }
+  NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
+  NNEX_ASSIGN(Value v, stored.value(port, inputs.file_options(o)));
+  return Given{std::move(v), kStoredInputs};
 }
 
 std::vector<Value> values_of(const std::vector<Given>& given) {

@@ -1,26 +1,13 @@
 #include "timing.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace nnex::cli {
 namespace {
 
-constexpr const char* kStored = "test_data_set_0";
-
 Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o) {
-  return o.inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
-    const PortInfo& port = model.inputs()[i];
-    const auto file = std::filesystem::path(o.model.path).parent_path() / kStored / fmt::format("input_{}.pb", i);
-    std::error_code error;
-    if (!std::filesystem::exists(file, error)) {
-      NNEX_ASSIGN(Value v, random_input(port, i + 1, {}, 1, bits_of(model)));
-      return Given{std::move(v), "random numbers"};
-    }
-    NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
-    NNEX_ASSIGN(Value v, stored.value(port, o.inputs.file_options(o.model)));
-    return Given{std::move(v), kStored};
-  });
+  return o.inputs.values(model, o.model,
+                         [&](size_t i) { return stored_or_random(model, i, o.model, o.inputs, i + 1); });
 }
 
 }  // namespace
@@ -45,7 +32,8 @@ Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
   auto ran = p.session.run(p.inputs, options);
   p.first_ms = ms_since(first);
   if (ran.ok()) return p;
-  const bool stored = std::any_of(p.given.begin(), p.given.end(), [](const Given& g) { return g.from == kStored; });
+  const bool stored =
+      std::any_of(p.given.begin(), p.given.end(), [](const Given& g) { return g.from == kStoredInputs; });
   if (!stored || ran.error().code() != Code::invalid_argument) return std::move(ran).error();
   return std::move(ran).error().during("running the test data beside the model; --random or -i gives other inputs");
 }
