@@ -32,6 +32,7 @@ void add_conform(CommandLine& line);
 void add_format(CommandLine& line);
 void add_convert(CommandLine& line);
 void add_compare(CommandLine& line);
+void add_view(CommandLine& line);
 void add_completion(CommandLine& line);
 void add_help(CommandLine& line);
 

@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
   add_format(line);
   add_convert(line);
   add_compare(line);
+  add_view(line);
   add_dump(line);
   add_ops(line);
   add_env(line);

@@ -1,0 +1,126 @@
+// nnex view: a picture of a network.
+
+#include "nnex/view.h"
+
+#include <algorithm>
+
+#include "cli.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options {
+  ReadingOptions reading;
+  std::string path, out, to, profile;
+  WritingOptions writing;
+  bool unfold = false, no_check = false, quiet = false;
+};
+
+const std::map<std::string, ViewFormat> kForms = {
+    {"html", ViewFormat::html}, {"svg", ViewFormat::svg}, {"dot", ViewFormat::dot}};
+
+/// By --to, else by the ending of the file's name.
+Result<ViewFormat> form_of(const Options& o) {
+  if (!o.to.empty()) return kForms.at(o.to);
+  const size_t dot = o.out.rfind('.');
+  if (o.out.empty() || o.out == "-") return ViewFormat::html;
+  std::string ending = dot == std::string::npos ? "" : o.out.substr(dot + 1);
+  if (ending == "htm") ending = "html";
+  if (ending == "gv") ending = "dot";
+  if (const auto it = kForms.find(ending); it != kForms.end()) return it->second;
+  return Error(Code::invalid_argument,
+               fmt::format("the ending of '{}' says no form; needed .html, .svg or .dot, or --to", o.out));
+}
+
+/// "networks/mobile.onnx" gives "mobile.html" in the folder where one is.
+std::string default_name(const Options& o, ViewFormat form) {
+  std::string name = o.path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  name = name.substr(name.rfind('/') + 1);
+  for (const char* ending : {".onnx", ".nnef.tgz", ".nnef.tar", ".tar.gz", ".tgz", ".tar", ".nnef", ".webnn"})
+    if (name.size() > std::string_view(ending).size() && name.ends_with(ending)) {
+      name.resize(name.size() - std::string_view(ending).size());
+      break;
+    }
+  if (name.empty() || name == "." || name == "..") name = "model";
+  for (const auto& [ending, known] : kForms)
+    if (known == form) name += "." + ending;
+  return name;
+}
+
+/// What `nnex profile --json` printed.
+Result<std::vector<PlaceTime>> read_profile(const std::string& path) {
+  NNEX_ASSIGN(const std::string text, read_file(path));
+  const Json json = Json::parse(text, nullptr, false);
+  const auto refused = [&](const std::string& found) {
+    return Error(Code::unreadable, fmt::format("found {}; needed what 'nnex profile MODEL --json' prints", found))
+        .at(path);
+  };
+  if (json.is_discarded()) return refused("no JSON");
+  if (!json.is_object() || json.value("schema", Json()) != "nnex.profile/1")
+    return refused("no schema \"nnex.profile/1\"");
+  if (!json.contains("nodes") || !json["nodes"].is_array()) return refused("no list \"nodes\"");
+  std::vector<PlaceTime> times;
+  for (const Json& node : json["nodes"]) {
+    if (!node.is_object() || !node.contains("place") || !node["place"].is_string() || !node.contains("us") ||
+        !node["us"].is_number())
+      return refused(fmt::format("no \"place\" and \"us\" in node {}", times.size()));
+    times.push_back({node["place"].get<std::string>(), node["us"].get<double>()});
+  }
+  return times;
+}
+
+int view_model(const Options& o) {
+  auto load = o.reading.options();
+  if (!load.ok()) return report(load.error());
+  const auto form = form_of(o);
+  if (!form.ok()) return report(form.error());
+  ViewOptions options;
+  options.load = std::move(*load);
+  options.format = *form, options.fold = !o.unfold, options.check = !o.no_check;
+  const std::string out = o.out.empty() ? default_name(o, *form) : o.out;
+  if (out != "-")
+    if (Status s = may_write(out, o.writing.existing()); !s.ok()) return report(s.error());
+  if (!o.profile.empty()) {
+    auto times = read_profile(o.profile);
+    if (!times.ok()) return report(times.error());
+    options.times = std::move(*times);
+  }
+  const auto made = view(o.path, options);
+  if (!made.ok()) return report(made.error());
+  if (made->unplaced > 0)
+    fmt::print(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,
+               made->unplaced == 1 ? "is" : "are");
+  if (out == "-") {
+    fmt::print("{}", made->text);
+    return kOk;
+  }
+  if (Status s = write_file(out, made->text, o.writing.existing()); !s.ok()) return report(s.error());
+  if (!o.quiet)
+    fmt::print(
+        "{}: {} nodes{}{}\n", out, made->nodes,
+        made->repeats > 0 ? fmt::format(", {} repeat{} folded", made->repeats, made->repeats > 1 ? "s" : "") : "",
+        made->faults > 0 ? fmt::format(", {} fault{}", made->faults, made->faults > 1 ? "s" : "") : "");
+  return kOk;
+}
+
+}  // namespace
+
+void add_view(CommandLine& line) {
+  auto o = std::make_shared<Options>();
+  Verb verb =
+      line.verb("view", "Draw a model: a page, a picture or a text for Graphviz", [o] { return view_model(*o); });
+  verb.option("model", o->path, kModelHelp).required();
+  verb.option("-o,--output", o->out,
+              "Where to: a .html, .svg or .dot file; -: standard output; absent: the model's name with .html")
+      .type("FILE");
+  verb.option("--to", o->to, "html, svg, dot; absent: by the ending").one_of({"html", "svg", "dot"});
+  verb.option("--profile", o->profile, "Times of nodes: what 'nnex profile MODEL --json' printed").type("FILE");
+  verb.flag("--unfold", o->unfold, "Draw parts that repeat as often as they do");
+  verb.flag("--no-check", o->no_check, "Do not look for faults");
+  o->reading.add_to(verb);
+  o->writing.add_to(verb);
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,13 @@
+# The style and the script of `nnex view`'s page (src/api/view/page) as constants in generated/view_page.inc.
+set(view_page "// Of src/api/view/page.\n#include <string_view>\n\nnamespace nnex::drawing {\n")
+foreach(pair kPictureStyle:picture.css kPageStyle:page.css kPageScript:page.js)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 constant)
+  list(GET pair 1 file)
+  set(file ${PROJECT_SOURCE_DIR}/src/api/view/page/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(APPEND view_page "constexpr std::string_view ${constant} = R\"nnexview(${text})nnexview\";\n")
+endforeach()
+string(APPEND view_page "}  // namespace nnex::drawing\n")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/view_page.inc CONTENT "@view_page@" @ONLY)
