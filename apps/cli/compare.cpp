@@ -297,7 +297,10 @@ int run(const Options& o) {
   const TimeLimit limit(o.timeout);
   Inputs inputs;
   const auto found = compare(o, inputs, limit.run_options());
-  if (!found.ok()) return limit.report(found.error());
+  if (!found.ok()) {  // 1 is a verdict: a run that failed gives none
+    const int code = limit.report(found.error());
+    return code == kNegative ? kRefused : code;
+  }
   if (o.json)
     print_json(o, inputs, *found);
   else if (!o.quiet)

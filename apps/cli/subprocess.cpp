@@ -113,9 +113,9 @@ Result<std::string> run_program(const std::vector<std::string>& words, const std
   }
   if (!within) return Error(Code::limit, fmt::format("'{}' printed more than {} bytes", words[0], max_output));
   if (WIFSIGNALED(status))
-    return Error(Code::fault, fmt::format("'{}' was ended by signal {}", words[0], WTERMSIG(status)));
+    return Error(Code::unreadable, fmt::format("'{}' was ended by signal {}", words[0], WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
-    return Error(Code::fault, fmt::format("'{}' ended with exit code {}", words[0], WEXITSTATUS(status)));
+    return Error(Code::unreadable, fmt::format("'{}' ended with exit code {}", words[0], WEXITSTATUS(status)));
   return printed;
 }
 
