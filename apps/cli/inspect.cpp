@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli.h"
+#include "edit.h"
 #include "nnex/check.h"
 #include "nnex/inspect.h"
 #include "time_limit.h"
@@ -22,7 +23,7 @@ std::string shown(const Inspection& model) {
 /// What the verbs that take several models are asked for.
 struct Asked {
   std::vector<std::string> paths;
-  bool json = false;
+  bool json = false, diff = false;
   double timeout = 0;  ///< Of all of them together.
   LoadOptions options;
 };
@@ -164,12 +165,15 @@ void add_models(CommandLine& line, const std::string& name, const std::string& h
     if (!options.ok()) return report(options.error());
     asked->options = std::move(options).value();
     const TimeLimit limit(asked->timeout);
+    if (asked->diff) return show_difference(asked->paths, asked->options, asked->json);
     int code = kOk;
     for (const std::string& path : asked->paths) code = std::max(code, run(path, *asked));
     return code;
   });
   verb.option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other").required();
   verb.flag("--json", asked->json, "Print a JSON object for each");
+  if (name == "inspect")
+    verb.flag("--diff", asked->diff, "Of two models: nodes, attributes, constants and ports that differ; exit code 1");
   reading->add_to(verb);
   add_timeout(verb, asked->timeout);
 }

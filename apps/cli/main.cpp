@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli.h"
+#include "edit.h"
 #include "nnex/environment.h"
 
 namespace nnex::cli {
@@ -125,6 +126,7 @@ int main(int argc, char** argv) {
   add_convert(line);
   add_compare(line);
   add_view(line);
+  add_edits(line);
   add_dump(line);
   add_ops(line);
   add_env(line);

@@ -1,0 +1,238 @@
+// nnex extract, rename, set-shape, set-batch, simplify: a network changed and written.
+
+#include "nnex/edit.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli.h"
+#include "edit.h"
+#include "nnex/load.h"
+#include "nnex/save.h"
+#include "time_limit.h"
+
+namespace nnex::cli {
+namespace {
+
+/// What these verbs share: a model in, a file out.
+struct EditOptions {
+  ReadingOptions reading;
+  WritingOptions writing;
+  std::string path, out;
+  std::vector<std::string> words;
+  int64_t batch = 0;
+  double timeout = 0;
+  bool json = false, quiet = false;
+  std::vector<std::string> from, to;
+};
+
+/// An edit of the graph; what it has to tell goes into the object, and is printed for people.
+using Edit = std::function<Result<Json>(Graph& graph, const EditOptions& o, const RunOptions& run)>;
+
+void print_json(const Json& j) { fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
+
+/// The nodes of the network and of its blocks.
+size_t count_nodes(const Graph& g, const std::vector<NodeId>& nodes) {
+  size_t count = nodes.size();
+  for (NodeId id : nodes) {
+    const NodeInfo node = *g.node(id);
+    for (BlockId b : node.blocks) count += count_nodes(g, *g.nodes(b));
+  }
+  return count;
+}
+
+int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
+  const TimeLimit limit(o.timeout);
+  auto result = [&]() -> Result<Json> {
+    NNEX_ASSIGN(const LoadOptions load, o.reading.options());
+    SaveOptions save_options;
+    save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
+    NNEX_TRY(may_write(o.out, o.writing.existing()));
+    NNEX_ASSIGN(Graph graph, load_graph(o.path, load));
+    const size_t before = count_nodes(graph, graph.nodes());
+    NNEX_ASSIGN(Json told, apply(graph, o, limit.run_options()));
+    NNEX_ASSIGN(const SaveReport written, save(graph, o.out, save_options));
+    Json j = {{"schema", "nnex.edit/1"}, {"verb", verb},
+              {"model", o.path},         {"out", o.out},
+              {"nodes_before", before},  {"nodes_after", count_nodes(graph, graph.nodes())}};
+    j.update(told);
+    return j;
+  }();
+  if (!result.ok()) return limit.report(result.error());
+  if (o.json) {
+    print_json(*result);
+  } else if (!o.quiet) {
+    fmt::print("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
+               (*result)["nodes_before"].get<size_t>());
+  }
+  return kOk;
+}
+
+bool talks(const EditOptions& o) { return !o.json && !o.quiet; }
+
+/// "a,b" and "a" "b" alike.
+std::vector<std::string> names_of(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    size_t at = 0;
+    while (at <= word.size()) {
+      const size_t end = std::min(word.find(',', at), word.size());
+      if (end > at) out.push_back(word.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return out;
+}
+
+Result<Json> run_extract(Graph& graph, const EditOptions& o, const RunOptions&) {
+  NNEX_ASSIGN(graph, extract(graph, names_of(o.from), names_of(o.to)));
+  return Json::object();
+}
+
+Result<Json> run_rename(Graph& graph, const EditOptions& o, const RunOptions&) {
+  std::map<std::string, std::string> names;
+  for (const std::string& word : o.words) {
+    const auto [from, to] = named(word);
+    if (from.empty() || to.empty()) return Error(Code::invalid_argument, fmt::format("'{}': needed OLD=NEW", word));
+    if (!names.emplace(from, to).second)
+      return Error(Code::invalid_argument, fmt::format("'{}' is renamed twice", from));
+  }
+  NNEX_TRY(rename(graph, names));
+  return Json{{"renamed", names.size()}};
+}
+
+Json rewritten_json(const std::vector<BakedShape>& rewritten, const EditOptions& o) {
+  Json list = Json::array();
+  for (const BakedShape& b : rewritten) {
+    list.push_back({{"node", b.node}, {"from", b.from}, {"to", b.to}});
+    if (talks(o)) fmt::print("reshape at {}: [{}] -> [{}]\n", b.node, fmt::join(b.from, ","), fmt::join(b.to, ","));
+  }
+  return list;
+}
+
+Result<Json> run_set_shape(Graph& graph, const EditOptions& o, const RunOptions&) {
+  ReadingOptions words;
+  words.shapes = o.words;
+  NNEX_ASSIGN(const LoadOptions parsed, words.options());
+  NNEX_ASSIGN(const auto rewritten, set_shapes(graph, parsed.shapes));
+  return Json{{"rewritten", rewritten_json(rewritten, o)}};
+}
+
+Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions& run) {
+  NNEX_ASSIGN(const BatchReport report, set_batch(graph, o.batch, run));
+  Json j = {{"batch", report.batch}, {"rewritten", rewritten_json(report.rewritten, o)}};
+  j["proof"] = {{"runs", report.runs}, {"max_absolute", report.max_absolute}};
+  if (talks(o))
+    fmt::print("one run of {} and {} runs of 1 on random inputs: the same, within {:.3g}\n", report.batch, report.runs,
+               report.max_absolute);
+  return j;
+}
+
+Result<Json> run_simplify(Graph& graph, const EditOptions& o, const RunOptions& run) {
+  NNEX_ASSIGN(const SimplifyReport report, simplify(graph, run));
+  Json j = {{"rewrites", Json::array()}, {"operators", Json::object()}};
+  for (const Rewrite& r : report.rewrites) {
+    j["rewrites"].push_back({{"pass", r.pass},
+                             {"applied", r.applied},
+                             {"nodes_before", r.nodes_before},
+                             {"nodes_after", r.nodes_after},
+                             {"kept", r.kept},
+                             {"max_absolute", r.max_absolute},
+                             {"reason", r.reason}});
+    if (talks(o))
+      fmt::print("{:<16} {:>5} times  {:>6} -> {:<6} nodes  {}\n", r.pass, r.applied, r.nodes_before, r.nodes_after,
+                 r.kept ? fmt::format("same outputs, within {:.3g}", r.max_absolute) : "taken back: " + r.reason);
+  }
+  if (talks(o)) fmt::print("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
+  for (const auto& [op, n] : report.operators) {
+    j["operators"][op] = {n.first, n.second};
+    if (talks(o)) fmt::print("{:<24} {:>6} {:>6}\n", op, n.first, n.second);
+  }
+  return j;
+}
+
+/// A verb of this kind, with the options that all have.
+std::pair<std::shared_ptr<EditOptions>, Verb> add_edit(CommandLine& line, const std::string& name,
+                                                       const std::string& help, Edit apply) {
+  auto o = std::make_shared<EditOptions>();
+  Verb verb = line.verb(name, help, [o, name, apply] { return edit(*o, name, apply); });
+  verb.option("model", o->path, kModelHelp).required();
+  verb.option("-o,--out", o->out, "Where to write; the ending says the standard, as for convert")
+      .type("FILE")
+      .required();
+  o->writing.add_to(verb);
+  verb.flag("--json", o->json, "Print a JSON object");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  return {o, verb};
+}
+
+}  // namespace
+
+void add_edits(CommandLine& line) {
+  {
+    auto [o, verb] =
+        add_edit(line, "extract", "Write the part of a model between some tensors and others", run_extract);
+    verb.option("--from", o->from, "Tensors that become inputs: a,b; absent: the model's inputs that are needed")
+        .type("NAMES")
+        .one_each();
+    verb.option("--to", o->to, "Tensors that become outputs: c,d; absent: the model's outputs")
+        .type("NAMES")
+        .one_each();
+    o->reading.add_to(verb);
+    add_timeout(verb, o->timeout);
+  }
+  {
+    auto [o, verb] = add_edit(line, "rename", "Give inputs, outputs and tensors inside other names", run_rename);
+    verb.option("names", o->words, "OLD=NEW, as many as there are").required();
+    o->reading.add_to(verb);
+  }
+  {
+    auto [o, verb] = add_edit(line, "set-shape", "Write a model for other extents of its inputs", run_set_shape);
+    verb.option("shapes", o->words, "INPUT=[1,3,224,224], as many as there are").required();
+  }
+  {
+    auto [o, verb] =
+        add_edit(line, "set-batch", "Write a model for another batch, proven: one run of it equals as many of batch 1",
+                 run_set_batch);
+    verb.option("--batch", o->batch, "The first extent of every input").whole(1).required();
+    add_timeout(verb, o->timeout);
+  }
+  {
+    auto [o, verb] = add_edit(line, "simplify",
+                              "Write a model with fewer nodes: folded, merged, cleaned; each step proven by running it",
+                              run_simplify);
+    o->reading.add_to(verb);
+    add_timeout(verb, o->timeout);
+  }
+}
+
+int show_difference(const std::vector<std::string>& paths, const LoadOptions& options, bool json) {
+  if (paths.size() != 2)
+    return report(Error(Code::invalid_argument, fmt::format("--diff: found {} models; needed two", paths.size())));
+  std::vector<Graph> graphs;
+  for (const std::string& path : paths) {
+    auto graph = load_graph(path, options);
+    if (!graph.ok()) return report(graph.error());
+    (void)graph->infer().ok();  // what it cannot find out stays unknown
+    graphs.push_back(std::move(*graph));
+  }
+  const GraphDifference d = graph_difference(graphs[0], graphs[1]);
+  if (json) {
+    Json j = {{"schema", "nnex.diff/1"}, {"a", paths[0]},      {"b", paths[1]},
+              {"same", d.same()},        {"inputs", d.inputs}, {"outputs", d.outputs},
+              {"only_a", d.only_a},      {"only_b", d.only_b}, {"changed", Json::array()}};
+    for (const auto& c : d.changed) j["changed"].push_back({{"tensor", c.tensor}, {"what", c.what}});
+    print_json(j);
+    return d.same() ? kOk : kNegative;
+  }
+  for (const std::string& s : d.inputs) fmt::print("input   {}\n", s);
+  for (const std::string& s : d.outputs) fmt::print("output  {}\n", s);
+  for (const std::string& s : d.only_a) fmt::print("- {}\n", s);
+  for (const std::string& s : d.only_b) fmt::print("+ {}\n", s);
+  for (const auto& c : d.changed) fmt::print("~ {}: {}\n", c.tensor, c.what);
+  fmt::print("{}\n", d.same() ? "same" : "different");
+  return d.same() ? kOk : kNegative;
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,82 @@
+#pragma once
+/// Editing whole networks: a part of one, other names, another batch, fewer nodes; and what differs between two.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nnex/compare.h"
+#include "nnex/graph.h"
+#include "nnex/model.h"
+#include "nnex/result.h"
+
+#pragma GCC visibility push(default)
+namespace nnex {
+
+/// The part of a network that makes the tensors `to` from the tensors `from`, which become its outputs and inputs, in
+/// that order. Empty `from`: the inputs of the network that are needed; empty `to`: its outputs. Errors:
+/// invalid_argument (no such tensor, with the name that was probably meant; a `to` that needs an input of the network
+/// beside `from`, those named; a `from` that nothing needs; a state, which no part keeps).
+Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
+
+/// Other names for inputs, outputs and tensors inside. Names may be swapped. Errors: invalid_argument (no such tensor,
+/// a name that another one has).
+Status rename(Graph& graph, const std::map<std::string, std::string>& names);
+
+/// A constant that was changed for another batch: what a reshape makes of the batch it was exported with.
+struct BakedShape {
+  std::string node;  ///< Where the reshape stands.
+  std::vector<int64_t> from, to;
+};
+struct BatchReport {
+  std::vector<BakedShape> rewritten;
+  int64_t batch = 0, runs = 0;  ///< The proof: one run of so many against so many runs of 1.
+  double max_absolute = 0;      ///< Of the outputs, between them.
+};
+/// Every input gets `batch` as its first extent, and constants of reshapes that hold the batch it had follow. Then the
+/// network is run with random inputs of that batch, and once for each element of it: outputs are the same within the
+/// default tolerance, or it is refused with the first tensor that differs. Errors: invalid_argument (batch below 1, an
+/// input without axes, inputs of different batches), unsupported (an output that does not follow; a node that mixes the
+/// elements of a batch), those of inference and runs.
+Result<BatchReport> set_batch(Graph& graph, int64_t batch, const RunOptions& run = {});
+
+/// Inputs get other shapes, and constants of reshapes that hold what an axis was follow where one alone can. Errors:
+/// invalid_argument (no such input, another rank), those of inference: the first node that does not fit.
+Result<std::vector<BakedShape>> set_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+
+/// What one pass of simplify() did.
+struct Rewrite {
+  std::string pass;     ///< "fold_constants", ...
+  int64_t applied = 0;  ///< How often.
+  int64_t nodes_before = 0, nodes_after = 0;
+  bool kept = false;        ///< The network computed the same before and after, on random inputs.
+  double max_absolute = 0;  ///< Of its outputs, between both.
+  std::string reason;       ///< Why it was not kept.
+};
+struct SimplifyReport {
+  std::vector<Rewrite> rewrites;
+  std::map<std::string, std::pair<int64_t, int64_t>> operators;  ///< How many, before and after, by name.
+};
+/// Folds constants and what is known of shapes, drops what nobody reads, merges what is computed twice, and folds
+/// scales and offsets into weights, until nothing changes. After each pass the network is run on random inputs beside
+/// the original one: a pass after which outputs differ beyond the default tolerance is taken back. Errors: those of
+/// inference; of a run of the original.
+Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {});
+
+/// What differs between two networks as they stand, without running them.
+struct GraphDifference {
+  struct Changed {
+    std::string tensor;  ///< The first output of the node.
+    std::string what;    ///< "attribute padding: [(1,1),(1,1)] -> [(0,2),(1,1)]"
+  };
+  std::vector<std::string> inputs, outputs;  ///< "x: f32[1,3] -> f32[N,3]", "mask: only in the first".
+  std::vector<std::string> only_a, only_b;   ///< Nodes, by the tensor they make: "conv1 (conv)".
+  std::vector<Changed> changed;              ///< Nodes that make tensors of one name.
+  bool same() const { return inputs.empty() && outputs.empty() && only_a.empty() && only_b.empty() && changed.empty(); }
+};
+GraphDifference graph_difference(const Graph& a, const Graph& b);
+
+}  // namespace nnex
+#pragma GCC visibility pop

@@ -1,0 +1,159 @@
+// A part of a network; other names.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "api/graph_impl.h"
+#include "api/subgraph.h"
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "nnex/edit.h"
+#include "nnex/suggest.h"
+#include "run/guarded.h"
+
+namespace nnex {
+namespace {
+
+/// Tensors of the network itself, not those in blocks, by name; what has no name cannot be asked for.
+std::map<std::string, ValueId> tensors_of(const ir::Graph& graph) {
+  std::map<std::string, ValueId> out;
+  const auto add = [&](ValueId v) {
+    if (v.valid() && !graph[v].name.empty()) out.try_emplace(graph[v].name, v);
+  };
+  for (ValueId v : graph.inputs()) add(v);
+  for (NodeId id : graph.order())
+    for (ValueId v : graph[id].out) add(v);
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (graph[ValueId{n}].is_constant() && !graph[ValueId{n}].uses.empty()) add(ValueId{n});
+  return out;
+}
+
+Error no_such_tensor(const std::string& name, const std::map<std::string, ValueId>& tensors) {
+  std::vector<std::string_view> names;
+  for (const auto& [n, v] : tensors) names.push_back(n);
+  return {Code::invalid_argument, fmt::format("no tensor '{}'{} in the network", name, did_you_mean(name, names))};
+}
+
+Result<std::vector<ValueId>> values_named(const std::vector<std::string>& names,
+                                          const std::map<std::string, ValueId>& tensors) {
+  std::vector<ValueId> out;
+  for (const std::string& name : names) {
+    const auto it = tensors.find(name);
+    if (it == tensors.end()) return no_such_tensor(name, tensors);
+    if (std::find(out.begin(), out.end(), it->second) != out.end())
+      return Error(Code::invalid_argument, fmt::format("the tensor '{}' was named twice", name));
+    out.push_back(it->second);
+  }
+  return out;
+}
+
+/// What makes the tensors, back to those where it ends.
+struct Cone {
+  std::set<uint32_t> nodes, ends_met;
+  std::vector<ValueId> inputs;  ///< Of the network, beside the ends.
+};
+Cone cone_of(const ir::Graph& graph, const std::vector<ValueId>& to, const std::vector<ValueId>& ends) {
+  Cone out;
+  std::set<uint32_t> seen, stops;
+  for (ValueId v : ends) stops.insert(v.n);
+  std::vector<ValueId> open = to;
+  while (!open.empty()) {
+    const ValueId v = open.back();
+    open.pop_back();
+    if (!v.valid() || graph[v].is_constant() || !seen.insert(v.n).second) continue;
+    if (stops.count(v.n)) {
+      out.ends_met.insert(v.n);
+      continue;
+    }
+    const NodeId producer = graph[v].producer;
+    if (!producer.valid()) {
+      out.inputs.push_back(v);
+      continue;
+    }
+    out.nodes.insert(producer.n);
+    for (ValueId in : graph[producer].in) open.push_back(in);
+    if (!graph[producer].blocks.empty())
+      for (ValueId in : graph.captures(producer)) open.push_back(in);
+  }
+  return out;
+}
+
+std::vector<std::string> quoted(const ir::Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<std::string> out;
+  for (ValueId v : values) out.push_back(fmt::format("'{}'", graph[v].name));
+  return out;
+}
+
+Status check_cone(const ir::Graph& graph, const Cone& cone, const std::vector<ValueId>& from) {
+  if (!from.empty() && !cone.inputs.empty())
+    return Error(Code::invalid_argument,
+                 fmt::format("the outputs need the inputs {} as well", fmt::join(quoted(graph, cone.inputs), ", ")));
+  for (ValueId v : from)
+    if (!cone.ends_met.count(v.n))
+      return Error(Code::invalid_argument,
+                   fmt::format("no output needs '{}', or only through another input", graph[v].name));
+  const auto& params = graph.inputs();
+  for (size_t i = params.size() - graph.states.size(); i < params.size(); ++i)
+    if (std::find(cone.inputs.begin(), cone.inputs.end(), params[i]) != cone.inputs.end())
+      return Error(Code::invalid_argument, fmt::format("the part reads the state '{}', which only the whole keeps",
+                                                       graph.states[i + graph.states.size() - params.size()].label));
+  return {};
+}
+
+Result<Graph> extracted(const ir::Graph& graph, const std::vector<std::string>& from_names,
+                        const std::vector<std::string>& to_names) {
+  const auto tensors = tensors_of(graph);
+  NNEX_ASSIGN(const auto from, values_named(from_names, tensors));
+  NNEX_ASSIGN(auto to, values_named(to_names, tensors));
+  if (to.empty())
+    to.assign(graph.outputs().begin(), graph.outputs().end() - static_cast<ptrdiff_t>(graph.states.size()));
+  for (ValueId v : to)
+    if (!graph[v].producer.valid())
+      return Error(Code::invalid_argument, fmt::format("'{}' is no result of a node: nothing makes it", graph[v].name));
+  for (ValueId v : from)
+    if (std::find(to.begin(), to.end(), v) != to.end())
+      return Error(Code::invalid_argument, fmt::format("'{}' is both an input and an output", graph[v].name));
+  const Cone cone = cone_of(graph, to, from);
+  NNEX_TRY(check_cone(graph, cone, from));
+  std::vector<ValueId> inputs = from;
+  if (inputs.empty())
+    for (ValueId v : graph.inputs())
+      if (std::find(cone.inputs.begin(), cone.inputs.end(), v) != cone.inputs.end()) inputs.push_back(v);
+  std::vector<NodeId> nodes;
+  for (NodeId id : graph.order())
+    if (cone.nodes.count(id.n)) nodes.push_back(id);
+  return wrap(subgraph(graph, nodes, inputs, to).graph);
+}
+
+}  // namespace
+
+Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, const std::vector<std::string>& to) {
+  return guarded([&]() -> Result<Graph> {
+    ir::Graph typed = graph.impl().graph;
+    Faults unknown;
+    infer_types(typed, unknown);  // tensors inside need types where they become inputs
+    return extracted(typed, from, to);
+  });
+}
+
+Status rename(Graph& graph, const std::map<std::string, std::string>& names) {
+  ir::Graph& g = graph.impl().graph;
+  const auto tensors = tensors_of(g);
+  std::set<std::string> taken;
+  for (const auto& [name, v] : tensors)
+    if (!names.count(name)) taken.insert(name);
+  for (const auto& [from, to] : names) {
+    if (!tensors.count(from)) return no_such_tensor(from, tensors);
+    if (to.empty()) return Error(Code::invalid_argument, fmt::format("'{}' needs a name that is not empty", from));
+    if (!taken.insert(to).second)
+      return Error(Code::invalid_argument, fmt::format("'{}' cannot be called '{}': another tensor is", from, to));
+  }
+  for (const auto& [from, to] : names) g.set_name(tensors.at(from), to);
+  return {};
+}
+
+}  // namespace nnex

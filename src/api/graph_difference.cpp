@@ -1,0 +1,157 @@
+// What differs between two networks as they stand.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "nnex/edit.h"
+#include "nnex/elements.h"
+
+namespace nnex {
+namespace {
+
+/// A node of one of the networks.
+struct Standing {
+  NodeInfo info;
+  std::string tensor;  ///< Its first output's name; empty: it has none.
+};
+
+std::vector<Standing> nodes_of(const Graph& g) {
+  std::vector<Standing> out;
+  for (NodeId id : g.nodes()) {
+    auto info = g.node(id);
+    if (!info.ok()) continue;
+    std::string tensor;
+    for (ValueId v : info->outputs)
+      if (tensor.empty() && v.valid()) tensor = g.value(v)->name;
+    out.push_back({std::move(*info), std::move(tensor)});
+  }
+  return out;
+}
+
+std::string shown(const Standing& s) {
+  if (!s.tensor.empty()) return fmt::format("{} ({})", s.tensor, s.info.op);
+  return fmt::format("({}) at {}", s.info.op, s.info.location);
+}
+
+class NetworkDifference {
+ public:
+  NetworkDifference(const Graph& a, const Graph& b) : a_(a), b_(b) {}
+
+  GraphDifference run() && {
+    ports(a_.inputs(), b_.inputs(), out_.inputs);
+    ports(a_.outputs(), b_.outputs(), out_.outputs);
+    nodes();
+    return std::move(out_);
+  }
+
+ private:
+  void ports(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<std::string>& out) const;
+  void nodes();
+  void node(const Standing& a, const Standing& b);
+  void attributes(const Standing& a, const Standing& b);
+  void input(const Standing& a, const Standing& b, size_t i);
+  void changed(const Standing& s, std::string what) { out_.changed.push_back({s.tensor, std::move(what)}); }
+
+  const Graph &a_, &b_;
+  GraphDifference out_;
+};
+
+void NetworkDifference::ports(const std::vector<ValueId>& a, const std::vector<ValueId>& b,
+                              std::vector<std::string>& out) const {
+  std::map<std::string, std::string> in_b;
+  for (ValueId v : b) in_b[b_.value(v)->name] = b_.value(v)->type.text;
+  std::vector<std::string> order_a, order_b;
+  for (ValueId v : a) {
+    const auto value = a_.value(v);
+    const auto it = in_b.find(value->name);
+    if (it == in_b.end()) {
+      out.push_back(fmt::format("{}: only in the first", value->name));
+      continue;
+    }
+    if (it->second != value->type.text)
+      out.push_back(fmt::format("{}: {} -> {}", value->name, value->type.text, it->second));
+    order_a.push_back(value->name);
+    in_b.erase(it);
+  }
+  for (ValueId v : b) {
+    const std::string name = b_.value(v)->name;
+    if (in_b.count(name))
+      out.push_back(fmt::format("{}: only in the second", name));
+    else
+      order_b.push_back(name);
+  }
+  if (order_a != order_b) out.push_back("they stand in another order");
+}
+
+void NetworkDifference::nodes() {
+  const auto in_a = nodes_of(a_), in_b = nodes_of(b_);
+  std::unordered_map<std::string, const Standing*> by_tensor;
+  for (const Standing& s : in_b)
+    if (!s.tensor.empty()) by_tensor[s.tensor] = &s;
+  for (const Standing& s : in_a) {
+    const auto it = s.tensor.empty() ? by_tensor.end() : by_tensor.find(s.tensor);
+    if (it == by_tensor.end()) {
+      out_.only_a.push_back(shown(s));
+      continue;
+    }
+    node(s, *it->second);
+    by_tensor.erase(it);
+  }
+  for (const Standing& s : in_b)
+    if (s.tensor.empty() || by_tensor.count(s.tensor)) out_.only_b.push_back(shown(s));
+}
+
+void NetworkDifference::node(const Standing& a, const Standing& b) {
+  if (a.info.op != b.info.op || a.info.domain != b.info.domain)
+    return changed(a, fmt::format("operator {} -> {}", a.info.op, b.info.op));
+  attributes(a, b);
+  if (a.info.inputs.size() != b.info.inputs.size())
+    return changed(a, fmt::format("{} inputs -> {}", a.info.inputs.size(), b.info.inputs.size()));
+  for (size_t i = 0; i < a.info.inputs.size(); ++i) input(a, b, i);
+}
+
+void NetworkDifference::attributes(const Standing& a, const Standing& b) {
+  for (const auto& [name, value] : a.info.attributes) {
+    const Attribute* other = find_attribute(b.info.attributes, name);
+    if (other && same(value, *other)) continue;
+    changed(a, fmt::format("attribute {}: {} -> {}", name, text(value), other ? text(*other) : "none"));
+  }
+  for (const auto& [name, value] : b.info.attributes)
+    if (!find_attribute(a.info.attributes, name))
+      changed(a, fmt::format("attribute {}: none -> {}", name, text(value)));
+}
+
+void NetworkDifference::input(const Standing& a, const Standing& b, size_t i) {
+  const ValueId x = a.info.inputs[i], y = b.info.inputs[i];
+  if (!x.valid() || !y.valid()) {
+    if (x.valid() != y.valid())
+      changed(a, fmt::format("input {}: {}", i, x.valid() ? "given -> absent" : "absent -> given"));
+    return;
+  }
+  const auto value_a = a_.value(x), value_b = b_.value(y);
+  const Tensor *t = value_a->constant.tensor(), *u = value_b->constant.tensor();
+  if (!t && !u) {
+    if (value_a->name != value_b->name)
+      changed(a, fmt::format("input {}: '{}' -> '{}'", i, value_a->name, value_b->name));
+    return;
+  }
+  const auto described = [&](const Tensor* c, const std::string& name) {
+    return c ? fmt::format("constant {}", Value(*c).text()) : fmt::format("'{}'", name);
+  };
+  if (!t || !u || t->dtype() != u->dtype() || !(t->shape() == u->shape()))
+    return changed(a, fmt::format("input {}: {} -> {}", i, described(t, value_a->name), described(u, value_b->name)));
+  if (same(Attribute(*t), Attribute(*u))) return;
+  Tolerance exact;
+  exact.atol = exact.rtol = 0;
+  const Difference d = difference(Value(*t), Value(*u), exact);
+  changed(a, fmt::format("constant '{}' {}: {} of {} elements differ, by {:.3g} at most", value_a->name,
+                         Value(*t).text(), d.differing, d.count, d.max_absolute));
+}
+
+}  // namespace
+
+GraphDifference graph_difference(const Graph& a, const Graph& b) { return NetworkDifference(a, b).run(); }
+
+}  // namespace nnex

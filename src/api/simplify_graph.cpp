@@ -1,0 +1,129 @@
+// Fewer nodes, each pass proven by runs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/graph_impl.h"
+#include "api/random_runs.h"
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "nnex/edit.h"
+#include "passes/passes.h"
+#include "run/guarded.h"
+
+namespace nnex {
+namespace {
+
+/// Rounds after which what still changes is left: each pass makes the graph smaller or ends.
+constexpr int kMaxRounds = 8;
+
+constexpr struct {
+  const char* name;
+  Result<int> (*run)(ir::Graph&);
+} kSimplifications[] = {{"fold_constants", fold_constants}, {"fold_known", fold_known},   {"simplify", simplify},
+                        {"fold_affine", fold_affine},       {"merge_equal", merge_equal}, {"drop_copies", drop_copies},
+                        {"drop_unused", drop_unused}};
+
+void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::pair<int64_t, int64_t>>& operators) {
+  for (NodeId id : g.order_with_blocks()) {
+    auto& [x, y] = operators[g[id].custom ? g[id].custom->name : std::string(g[id].op->name)];
+    ++(after ? y : x);
+  }
+}
+
+class Simplification {
+ public:
+  Simplification(ir::Graph& graph, const RunOptions& run) : graph_(graph), run_(run) {}
+
+  Result<SimplifyReport> run() && {
+    count_operators(graph_, false, out_.operators);
+    for (ValueId v : graph_.outputs()) names_.push_back(graph_[v].name);
+    NNEX_TRY(settle_types());
+    NNEX_ASSIGN(inputs_, random_inputs(graph_, 1, 2));
+    auto expected = plain_run(graph_, inputs_, run_);
+    if (!expected.ok()) {  // extents without numbers may have to be 1
+      NNEX_ASSIGN(inputs_, random_inputs(graph_, 1, 1));
+      expected = plain_run(graph_, inputs_, run_);
+    }
+    if (!expected.ok()) return std::move(expected).error().during("running the network on random inputs");
+    expected_ = std::move(*expected);
+    bool changes = true;
+    for (int round = 0; changes && round < kMaxRounds; ++round) {
+      changes = false;
+      for (size_t p = 0; p < std::size(kSimplifications); ++p) {
+        if (refused_[p]) continue;
+        NNEX_ASSIGN(const bool changed, pass(p));
+        changes |= changed;
+      }
+    }
+    count_operators(graph_, true, out_.operators);
+    return std::move(out_);
+  }
+
+ private:
+  Status settle_types() {
+    Faults faults;
+    infer_types(graph_, faults);
+    if (!faults.none()) return std::move(faults).first();
+    return {};
+  }
+
+  /// Whether the pass changed the graph, and the graph stayed so.
+  Result<bool> pass(size_t p) {
+    ir::Graph before = graph_;
+    Rewrite row{kSimplifications[p].name, 0, count(before), 0, true, 0, ""};
+    NNEX_ASSIGN(row.applied, kSimplifications[p].run(graph_));
+    if (row.applied == 0) return false;
+    NNEX_TRY(settle_types());
+    keep_names();
+    row.nodes_after = count(graph_);
+    row.reason = fault(row.max_absolute);
+    row.kept = row.reason.empty();
+    if (!row.kept) graph_ = std::move(before), refused_[p] = true, row.nodes_after = row.nodes_before;
+    out_.rewrites.push_back(row);
+    return row.kept;
+  }
+  static int64_t count(const ir::Graph& g) { return static_cast<int64_t>(g.order_with_blocks().size()); }
+
+  /// A pass may make an output anew.
+  void keep_names() {
+    for (size_t i = 0; i < names_.size(); ++i) graph_.set_name(graph_.outputs()[i], names_[i]);
+  }
+
+  /// Why the network does not compute what it did; empty: it does.
+  std::string fault(double& apart) const {
+    const auto now = plain_run(graph_, inputs_, run_);
+    if (!now.ok()) return now.error().text();
+    for (size_t i = 0; i < now->size(); ++i) {
+      const Difference d = difference(expected_[i], (*now)[i]);
+      apart = std::max(apart, d.max_absolute);
+      if (!d.same())
+        return fmt::format("output '{}': {} of {} elements differ, by {:.3g} at most", names_[i], d.differing, d.count,
+                           d.max_absolute);
+    }
+    return "";
+  }
+
+  ir::Graph& graph_;
+  const RunOptions& run_;
+  SimplifyReport out_;
+  std::vector<std::string> names_;
+  std::vector<Value> inputs_, expected_;
+  bool refused_[std::size(kSimplifications)] = {};
+};
+
+}  // namespace
+
+Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run) {
+  return guarded([&]() -> Result<SimplifyReport> {
+    ir::Graph work = graph.impl().graph;
+    NNEX_TRY(inline_functions(work));
+    NNEX_ASSIGN(SimplifyReport report, Simplification(work, run).run());
+    graph.impl().graph = std::move(work);
+    return report;
+  });
+}
+
+}  // namespace nnex

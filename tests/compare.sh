@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# compare.sh NNEX: comparing and editing models from the command line. Damage is done to the text of an NNEF model, so that the tensor
+# that must be named is known beforehand.
+set -uo pipefail
+nnex=$1 bad=0
+model=$(dirname "$0")/../models/shapes/model.onnx
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+expect() {  # expect CODE TEXT COMMAND...
+  local code=$1 text=$2; shift 2
+  local out; out=$("$@" 2>&1); local got=$?
+  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
+    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
+  fi
+}
+# The same network in every standard's form.
+expect 0 "same" "$nnex" compare "$model" "$model"
+for form in net.nnef.tgz net.webnn net.onnx; do
+  expect 0 "" "$nnex" convert "$model" "$scratch/$form" --set N=1
+  expect 0 "21 compared" "$nnex" compare "$model" "$scratch/$form" --layers
+done
+# A network as text, and copies that differ in one place.
+net() {  # net FOLDER SECOND-LINE THIRD-LINE
+  mkdir -p "$scratch/$1"
+  printf '%s\n' 'version 1.0;' 'graph net(x) -> (y) {' ' x = external(shape = [2,3]);' " $2" " $3" ' y = tanh(c);' '}' > "$scratch/$1/graph.nnef"
+}
+net right 'b = mul(x, 2.0);' 'c = sub(b, x);'
+net weight 'b = mul(x, 3.0);' 'c = sub(b, x);'
+net order 'b = mul(x, 2.0);' 'c = sub(x, b);'
+net other 'q = mul(x, 2.0);' 'c = sub(q, x);'
+net longer 'b = mul(x, 2.0);' 'd = sub(b, x); c = relu(d);'
+expect 1 "first tensor that differs: 'b'" "$nnex" compare "$scratch/right" "$scratch/weight"
+expect 1 "first tensor that differs: 'c'" "$nnex" compare "$scratch/right" "$scratch/order"
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/other" --layers
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/longer"
+expect 1 "different" "$nnex" compare "$scratch/right" "$scratch/order" --outputs-only
+expect 1 '"schema": "nnex.compare/1"' "$nnex" compare "$scratch/right" "$scratch/order" --json
+expect 1 "" "$nnex" compare "$scratch/right" "$scratch/order" -q
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/order" --atol 100
+expect 2 "--atol 'much': needed a number" "$nnex" compare "$scratch/right" "$scratch/order" --atol much
+expect 2 "found 0 second sides" "$nnex" compare "$scratch/right"
+expect 2 "needed a name in .onnx" "$nnex" compare "$scratch/right" "$scratch/order" --bisect "$scratch/cut.nnef"
+expect 3 "nowhere" "$nnex" compare "$scratch/right" "$scratch/nowhere.onnx"
+# What makes the difference, cut out, and run again.
+expect 1 "run again, they differ" "$nnex" compare "$scratch/right" "$scratch/order" --bisect "$scratch/cut.onnx"
+expect 2 "exists" "$nnex" compare "$scratch/right" "$scratch/order" --bisect "$scratch/cut.onnx"
+expect 1 "different" "$nnex" compare "$scratch/cut.onnx" "$scratch/cut.other.onnx" -i "$scratch/cut.inputs.npz"
+expect 0 "1 nodes" "$nnex" inspect "$scratch/cut.onnx"
+# Stored tensors: of another run, and changed.
+expect 0 "" "$nnex" run "$scratch/right" --random --save "$scratch/y.npz" --save "$scratch/y.npy" -q
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/y.npz" --random
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/y.npy" --random
+expect 1 "different" "$nnex" compare "$scratch/order" "$scratch/y.npy" --random
+expect 0 "same" "$nnex" compare "$model" "$(dirname "$model")/test_data_set_0"
+# A program that answers by JSON: right, wrong by one element, and not at all.
+cat > "$scratch/program.py" <<'PY'
+import base64, json, math, struct, sys
+asked = json.load(sys.stdin)
+x = asked["inputs"][0]
+v = list(struct.unpack("<6f", base64.b64decode(x["base64"])))
+b = [2 * a for a in v]
+c = [p - a for p, a in zip(b, v)]
+if len(sys.argv) > 1: c[4] += 0.25
+y = [math.tanh(a) for a in c]
+rows = lambda t: [t[:3], t[3:]]
+made = {"b": b, "c": c, "y": y}
+print(json.dumps({"outputs": [{"name": n, "values": rows(made[n])} for n in asked["outputs"] if n in made]}))
+PY
+expect 0 "same" "$nnex" compare "$scratch/right" --command "python3 $scratch/program.py" --layers
+expect 1 "first tensor that differs: 'c'" "$nnex" compare "$scratch/right" --command "python3 $scratch/program.py wrong"
+expect 1 "worst at element 4" "$nnex" compare "$scratch/right" --command "python3 $scratch/program.py wrong"
+expect 3 "ended with exit code 7" "$nnex" compare "$scratch/right" --command "exit 7"
+expect 3 "found no JSON" "$nnex" compare "$scratch/right" --command "echo hello"
+expect 3 "needed 24 bytes" "$nnex" compare "$scratch/right" --command \
+  "echo '{\"outputs\": [{\"name\": \"y\", \"shape\": [2,3], \"base64\": \"AAAA\"}]}'"
+expect 1 "nothing on the second side corresponds" "$nnex" compare "$scratch/right" --command "echo '{\"outputs\": []}'"
+if [ -n "${PEER_ORT:-}" ]; then
+  expect 0 "21 compared" "$nnex" compare "$model" --against peer --layers
+else
+  expect 4 "PEER_ORT is not set" "$nnex" compare "$model" --against peer
+fi
+# Parts, names, shapes.
+expect 0 "2 nodes" "$nnex" extract "$scratch/right" --from b,x --to y -o "$scratch/part.onnx"
+expect 0 "input   b  f32[2,3]" "$nnex" inspect "$scratch/part.onnx"
+expect 2 "exists" "$nnex" extract "$scratch/right" --from b,x --to y -o "$scratch/part.onnx"
+expect 2 "need the inputs 'x' as well" "$nnex" extract "$scratch/right" --from b --to y -o "$scratch/no.onnx"
+expect 2 "no tensor 'bb' (did you mean 'b'?)" "$nnex" extract "$scratch/right" --from bb --to y -o "$scratch/no.onnx"
+expect 2 "no output needs 'c'" "$nnex" extract "$scratch/right" --from c,x --to b -o "$scratch/no.onnx"
+expect 0 "" "$nnex" rename "$scratch/right" x=pixels y=answer -o "$scratch/named.onnx"
+expect 0 "input   pixels" "$nnex" inspect "$scratch/named.onnx"
+expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/named.onnx"
+expect 2 "another tensor is" "$nnex" rename "$scratch/right" x=y -o "$scratch/no.onnx"
+expect 0 "" "$nnex" rename "$scratch/right" b=c c=b -o "$scratch/swapped.onnx"
+# A batch that a reshape has baked in, and one that cannot be: a mean over the batch.
+mkdir "$scratch/baked" "$scratch/mixed"
+printf '%s\n' 'version 1.0;' 'graph net(x) -> (y) {' ' x = external(shape = [1,4,2]);' ' r = reshape(x, shape = [1,8]);' ' y = relu(r);' '}' \
+  > "$scratch/baked/graph.nnef"
+printf '%s\n' 'version 1.0;' 'graph net(x) -> (y) {' ' x = external(shape = [1,4]);' ' m = mean_reduce(x, axes = [0]);' ' y = sub(x, m);' '}' \
+  > "$scratch/mixed/graph.nnef"
+expect 0 "[1,8] -> [3,8]" "$nnex" set-batch "$scratch/baked" --batch 3 -o "$scratch/three.onnx"
+expect 0 "output  y  f32[3,8]" "$nnex" inspect "$scratch/three.onnx"
+expect 4 "is not what a run of it alone gives" "$nnex" set-batch "$scratch/mixed" --batch 2 -o "$scratch/no.onnx"
+expect 2 "found '0'; needed a whole number of at least 1" "$nnex" set-batch "$scratch/mixed" --batch 0 -o "$scratch/no.onnx"
+expect 0 "[1,8] -> [1,12]" "$nnex" set-shape "$scratch/baked" x=[1,6,2] -o "$scratch/wide.onnx"
+expect 2 "no input 'z'" "$nnex" set-shape "$scratch/baked" z=[1] -o "$scratch/no.onnx"
+[ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
+# Fewer nodes, the same answers; what differs between two as they stand.
+expect 0 "same outputs" "$nnex" simplify "$model" -o "$scratch/simple.onnx"
+expect 0 "same" "$nnex" compare "$model" "$scratch/simple.onnx"
+expect 0 '"schema": "nnex.edit/1"' "$nnex" simplify "$model" -o "$scratch/simple.onnx" --force --json
+expect 0 "same" "$nnex" inspect --diff "$scratch/right" "$scratch/right"
+expect 1 "~ c: input 0: 'b' -> 'x'" "$nnex" inspect --diff "$scratch/right" "$scratch/order"
+expect 1 "~ b: constant" "$nnex" inspect --diff "$scratch/right" "$scratch/weight"
+expect 2 "--diff: found 1 models; needed two" "$nnex" inspect --diff "$scratch/right"
+exit $bad
