@@ -36,6 +36,13 @@ expect 0 "median_ms" "$nnex" bench "$model" --seconds 0.1 --json
 expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
 expect 0 "softmax" "$nnex" ops
 expect 0 "threads" "$nnex" env
+if "$nnex" serve 2>&1 | grep -q libevent; then
+  expect 4 "this build has no server" "$nnex" serve "$model"
+else
+  expect 2 "needed a model" "$nnex" serve
+  expect 2 "needed NAME=PATH" "$nnex" serve --model "$model"
+  expect 3 "nowhere.onnx" "$nnex" serve nowhere.onnx
+fi
 expect 2 "no symbol 'M'" "$nnex" run "$model" --random --set M=2
 expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2
 # A tensor file out and in again; the model as NNEF in every form, with the same answers.

@@ -23,6 +23,7 @@ namespace nnex::cli {
 void add_run(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_profile(CommandLine& line);
+void add_serve(CommandLine& line);
 void add_inspect(CommandLine& line);
 void add_check(CommandLine& line);
 void add_dump(CommandLine& line);

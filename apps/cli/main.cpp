@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
   add_inspect(line);
   add_bench(line);
   add_profile(line);
+  add_serve(line);
   add_conform(line);
   add_format(line);
   add_convert(line);

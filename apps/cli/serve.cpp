@@ -1,0 +1,123 @@
+// nnex serve: models for other programs, by the Open Inference Protocol over HTTP.
+
+#include "serve/serve.h"
+
+#include <algorithm>
+
+#include "cli.h"
+#include "nnex/environment.h"
+
+namespace nnex::cli {
+namespace {
+
+struct ServeOptions {
+  ReadingOptions reading;
+  serve::Options server;
+  std::string log = "text";
+  int queue = 1024, max_batch = 8, batch_delay = 0;
+  int queue_mib = 512;
+  int64_t request_limit = int64_t{64} << 20;
+  double timeout = 60, client_timeout = 10, drain_timeout = 30;
+  int drain_delay = 1000;
+
+  void add_to(Verb verb);
+};
+
+void ServeOptions::add_to(Verb verb) {
+  verb.option("models", server.paths,
+              "A model, or a folder of models: NAME.onnx, NAME/model.onnx or NAME/VERSION/model.onnx; several of them");
+  verb.option("--model", server.named, "A model, or a folder of its versions, by the name that clients call it")
+      .type("NAME=PATH")
+      .one_each();
+  verb.option("--versions", server.versions, "Versions of each model to load, the highest ones; 0: all").whole(0);
+  verb.option("--host", server.host, "The address to listen on; others than 127.0.0.1 let other machines in");
+  verb.option("--port", server.port, "The port; 0: a free one, which is printed").whole(0);
+  verb.option("--instances", server.instances, "Requests, or batches of them, that a model runs at the same time")
+      .whole(1);
+  verb.option("--threads", server.threads,
+              "Threads of each instance; 0: those this process may use, shared among the instances")
+      .whole(0);
+  verb.option("--max-batch", max_batch,
+              "Rows of waiting requests that run together, where a model's rows are independent; 1: none do")
+      .whole(1);
+  verb.option("--batch-delay", batch_delay, "How long a request may wait for others to join it")
+      .type("MICROSECONDS")
+      .whole(0);
+  verb.option("--queue", queue, "Requests of a model that may wait; more are answered 429").type("REQUESTS").whole(1);
+  verb.option("--queue-bytes", queue_mib, "MiB that requests and answers may hold together; more are answered 429")
+      .type("MIB")
+      .whole(1);
+  verb.option("--request-limit", request_limit, "Bytes of one request's body; larger ones are answered 413")
+      .type("BYTES")
+      .whole(1);
+  verb.option("--timeout", timeout, "Longest time of a request; then it is answered 504").type("SECONDS").above_zero();
+  verb.option("--client-timeout", client_timeout, "How long a client may stall before its connection is cut")
+      .type("SECONDS")
+      .above_zero();
+  verb.option("--connections", server.connections, "Connections at the same time; more wait to be accepted").whole(1);
+  verb.option("--drain-delay", drain_delay,
+              "On SIGTERM: how long connections are still taken, while /v2/health/ready says 503")
+      .type("MILLISECONDS")
+      .whole(0);
+  verb.option("--drain-timeout", drain_timeout, "On SIGTERM: longest time for what is in flight after that")
+      .type("SECONDS")
+      .above_zero();
+  verb.option("--api-key", server.key_file, "Keys, one a line, of which clients must show one").type("FILE");
+  verb.option("--log", log, "Form of the log on standard error: text, json").one_of({"text", "json"});
+  verb.flag("--log-requests", server.log_requests, "Log every request");
+  reading.add_to(verb);
+}
+
+std::chrono::microseconds microseconds(double seconds) {
+  constexpr double kLongest = 1e9;  // decades, which the clock can still count
+  return std::chrono::microseconds(static_cast<int64_t>(std::min(seconds, kLongest) * 1e6));
+}
+
+/// Threads of each instance, so that all of them together are no more than this process may use.
+int threads_of(int threads, int instances) {
+  const int each = std::max(1, usable_threads() / instances);
+  if (threads == 0) return each;
+  if (int64_t{threads} * instances > usable_threads())
+    fmt::print(stderr,
+               "nnex: --instances {} --threads {}: this process may use {} threads; more would wait for each other\n",
+               instances, threads, usable_threads());
+  return threads;
+}
+
+int serve_models(const ServeOptions& o) {
+  if (!serve::available()) {
+    const auto absent = serve::serve({});
+    return report(absent.error());
+  }
+  serve::Options s = o.server;
+  auto load = o.reading.options();
+  if (!load.ok()) return report(load.error());
+  s.load = std::move(load).value();
+  if (s.paths.empty() && s.named.empty())
+    return report(Error(Code::invalid_argument, "needed a model, a folder of models, or --model NAME=PATH"));
+  if (s.port > 65535) return report(Error(Code::invalid_argument, fmt::format("--port {}: needed 0 to 65535", s.port)));
+  s.threads = threads_of(s.threads, s.instances);
+  s.max_batch = o.max_batch;
+  s.batch_delay = std::chrono::microseconds(o.batch_delay);
+  s.queue = o.queue;
+  s.queue_bytes = int64_t{o.queue_mib} << 20;
+  s.request_limit = o.request_limit;
+  s.timeout = microseconds(o.timeout);
+  s.client_timeout = microseconds(o.client_timeout);
+  s.drain_delay = std::chrono::milliseconds(o.drain_delay);
+  s.drain_timeout = microseconds(o.drain_timeout);
+  s.json_log = o.log == "json";
+  const auto all = serve::serve(s);
+  if (!all.ok()) return report(all.error());
+  return *all ? kOk : kNegative;
+}
+
+}  // namespace
+
+void add_serve(CommandLine& line) {
+  auto o = std::make_shared<ServeOptions>();
+  o->add_to(line.verb("serve", "Serve models over HTTP (Open Inference Protocol), until SIGTERM",
+                      [o] { return serve_models(*o); }));
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,437 @@
+#include "serve/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "nnex/elements.h"
+#include "nnex/environment.h"
+#include "nnex/file.h"
+#include "shared/try.h"
+
+namespace nnex::serve {
+namespace {
+
+using cli::Json;
+using Path = std::vector<std::string>;
+
+/// JSON of more bytes than this is not read by the thread that serves the sockets.
+constexpr size_t kLargeJson = 64 << 10;
+
+std::string dumped(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Response json(const Json& j) {
+  Response r;
+  r.body = dumped(j);
+  return r;
+}
+
+Response not_found(const Request& request) { return Response::error(404, fmt::format("no path '{}'", request.path)); }
+
+Response not_allowed(const char* allowed) {
+  Response r = Response::error(405, fmt::format("needed {}", allowed));
+  r.headers.push_back({"Allow", allowed});
+  return r;
+}
+
+Response busy(int status, std::string_view message) {
+  Response r = Response::error(status, message);
+  r.headers.push_back({"Retry-After", "1"});
+  return r;
+}
+
+bool reads(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+int status_of(const Error& error) {
+  switch (error.code()) {
+    case Code::invalid_argument:
+    case Code::fault:
+      return 400;
+    case Code::limit:
+      return 413;
+    case Code::unsupported:
+      return 501;
+    case Code::cancelled:
+      return 504;
+    default:
+      return 500;
+  }
+}
+
+std::optional<int64_t> whole(const std::string& s) {
+  int64_t n = 0;
+  const auto [end, fault] = std::from_chars(s.data(), s.data() + s.size(), n);
+  if (s.empty() || fault != std::errc() || end != s.data() + s.size()) return {};
+  return n;
+}
+
+/// version-traceid-parentid-flags of W3C Trace Context, level 1.
+bool is_traceparent(std::string_view s) {
+  constexpr size_t kDashes[] = {2, 35, 52};
+  if (s.size() != 55) return false;
+  for (size_t i = 0; i < s.size(); ++i) {
+    const bool dash = std::find(std::begin(kDashes), std::end(kDashes), i) != std::end(kDashes);
+    const bool digit = (s[i] >= '0' && s[i] <= '9') || (s[i] >= 'a' && s[i] <= 'f');
+    if (dash ? s[i] != '-' : !digit) return false;
+  }
+  return s.substr(0, 2) == "00" && s.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
+         s.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
+}
+
+std::string_view name_of(const Path& path) { return path[2]; }
+
+/// models/NAME[/versions/VERSION]: the version and where what follows begins.
+std::pair<std::string, size_t> version_in(const Path& path) {
+  if (path.size() >= 5 && path[3] == "versions") return {path[4], 5};
+  return {{}, 3};
+}
+
+}  // namespace
+
+void Pending::cancel() {
+  std::shared_ptr<Served> served;
+  std::shared_ptr<Work> work;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    served = served_;
+    work = work_;
+  }
+  if (work) served->scheduler->cancel(work);
+}
+
+bool Pending::forget() {
+  const std::lock_guard lock(mutex_);
+  if (work_) work_->done = {};  // which holds what this belongs to
+  work_.reset();
+  served_.reset();
+  return cancelled_;
+}
+
+/// What an inference needs until it is answered.
+struct Api::Inference {
+  Call call;
+  std::string name, version;
+  std::optional<size_t> json_bytes;
+  std::shared_ptr<const std::string> body;
+  Reply reply;
+  std::shared_ptr<Pending> pending = std::make_shared<Pending>();
+  std::shared_ptr<Served> served;
+  InferRequest request;  // its inputs are with the scheduler
+};
+
+Api::Api(Repository& repository, Metrics& metrics, Budget& budget, const Log& log, ApiOptions options)
+    : repository_(repository), metrics_(metrics), budget_(budget), log_(log), options_(options), reader_([this] {
+        work();
+      }) {}
+
+Api::~Api() { stop(); }
+
+void Api::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (reader_.joinable()) reader_.join();
+}
+
+void Api::later(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+}
+
+void Api::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = {};
+    lock.lock();
+  }
+}
+
+Status Api::read_keys(const std::string& path) {
+  NNEX_ASSIGN(const std::string text, read_file(path));
+  std::vector<std::string> keys;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = std::string_view(text).substr(at, end - at);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+    if (!line.empty()) keys.push_back(sha256(line));
+    at = end + 1;
+  }
+  if (keys.empty()) return Error(Code::invalid_argument, fmt::format("'{}' has no key; needed one a line", path));
+  const std::lock_guard lock(keys_mutex_);
+  keys_ = std::move(keys);
+  return {};
+}
+
+/// Hashes are compared, whole: how long that takes tells nothing of a key.
+bool Api::admitted(const Request& request) const {
+  const std::lock_guard lock(keys_mutex_);
+  if (keys_.empty()) return true;
+  std::string_view shown;
+  if (const std::string* h = request.header("x-api-key")) shown = *h;
+  if (const std::string* h = request.header("authorization"); h && h->starts_with("Bearer "))
+    shown = std::string_view(*h).substr(7);
+  const std::string hash = sha256(shown);
+  return std::find(keys_.begin(), keys_.end(), hash) != keys_.end();
+}
+
+/// Gives the trace back to the client, and writes the log.
+Api::Reply Api::watched(const Call& call, Reply reply) const {
+  const std::string* trace = call.request.header("traceparent");
+  if (trace && !is_traceparent(*trace)) trace = nullptr;
+  if (!trace && !options_.log_requests) return reply;
+  struct Facts {
+    std::string trace, method, path, peer;
+    size_t bytes;
+    Clock::time_point arrived;
+  };
+  auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, call.request.path,
+                                             call.peer, call.request.body.size(), call.arrived});
+  return [this, facts, reply = std::move(reply)](Response response, Lease lease) {
+    if (!facts->trace.empty()) response.headers.push_back({"traceparent", facts->trace});
+    if (options_.log_requests) {
+      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - facts->arrived).count();
+      Json line = {{"status", response.status}, {"method", facts->method},     {"path", facts->path}, {"us", us},
+                   {"in", facts->bytes},        {"out", response.body.size()}, {"peer", facts->peer}};
+      if (!facts->trace.empty()) line["traceparent"] = facts->trace;
+      log_.line("request", line);
+    }
+    reply(std::move(response), std::move(lease));
+  };
+}
+
+std::shared_ptr<Pending> Api::answer(Call call, Reply given) {
+  const Reply reply = watched(call, std::move(given));
+  const Request& request = call.request;
+  const auto path = segments_of(request.path);
+  if (!path) {
+    reply(Response::error(400, "the path has a wrong escape"), std::move(call.lease));
+    return nullptr;
+  }
+  const bool is_health = path->size() == 3 && (*path)[0] == "v2" && (*path)[1] == "health";
+  if (!is_health && !admitted(request)) {
+    Response r = Response::error(401, "needed a key: Authorization: Bearer KEY, or X-API-Key: KEY");
+    r.headers.push_back({"WWW-Authenticate", "Bearer"});
+    reply(std::move(r), std::move(call.lease));
+    return nullptr;
+  }
+  const bool is_v2 = path->size() >= 3 && (*path)[0] == "v2";
+  if (is_v2 && (*path)[1] == "models" && path->size() > 3 && path->back() == "infer") return infer(call, *path, reply);
+  if (is_v2 && (*path)[1] == "repository" && control(request, *path, reply)) return nullptr;
+  reply(route(request, *path), std::move(call.lease));
+  return nullptr;
+}
+
+Response Api::route(const Request& request, const Path& path) {
+  if (path.size() == 1 && path[0] == "metrics") {
+    if (!reads(request)) return not_allowed("GET");
+    metrics_.held_bytes = budget_.used();
+    metrics_.held_limit = budget_.limit();
+    Response r;
+    r.type = "text/plain; version=0.0.4; charset=utf-8";
+    r.body = metrics_.text();
+    return r;
+  }
+  if (path.empty() || path[0] != "v2") return not_found(request);
+  if (path.size() == 1) return reads(request) ? server_metadata() : not_allowed("GET");
+  if (path[1] == "health" && path.size() == 3) return health(request, path);
+  if (path[1] == "models" && path.size() >= 3) return model(request, path);
+  if (path[1] == "repository" && path.size() == 3 && path[2] == "index") return index(request);
+  return not_found(request);
+}
+
+Response Api::health(const Request& request, const Path& path) const {
+  if (path[2] != "live" && path[2] != "ready") return not_found(request);
+  if (!reads(request)) return not_allowed("GET");
+  const bool good = path[2] == "live" || (!metrics_.draining && repository_.ready());
+  Response r = json({{path[2], good}});
+  r.status = good ? 200 : 503;
+  return r;
+}
+
+Response Api::server_metadata() const {
+  return json({{"name", "nnex"},
+               {"version", environment().version},
+               {"extensions", {"binary_tensor_data", "model_repository", "schedule_policy", "parameters"}}});
+}
+
+Response Api::model(const Request& request, const Path& path) const {
+  const std::string name(name_of(path));
+  const auto [version, rest] = version_in(path);
+  const bool asks_ready = path.size() == rest + 1 && path[rest] == "ready";
+  if (path.size() != rest && !asks_ready) return not_found(request);
+  if (!reads(request)) return not_allowed("GET");
+  const auto served = repository_.find(name, version);
+  if (!served && !repository_.knows(name, version))
+    return Response::error(404, fmt::format("no model '{}'{}", name, version.empty() ? "" : " of version " + version));
+  if (asks_ready) {
+    Response r = json({{"name", name}, {"ready", served != nullptr}});
+    r.status = served ? 200 : 503;
+    return r;
+  }
+  if (!served) return Response::error(503, fmt::format("model '{}' is not loaded", name));
+  Response r;
+  r.body = metadata_of(name, repository_.versions(name), served->platform, served->ports());
+  return r;
+}
+
+Response Api::index(const Request& request) const {
+  if (request.method != "POST") return not_allowed("POST");
+  bool ready_alone = false;
+  if (!request.body.empty()) {
+    const Json j = Json::parse(request.body, nullptr, false);
+    if (!j.is_object()) return Response::error(400, "the body is no JSON object");
+    if (const auto at = j.find("ready"); at != j.end()) {
+      if (!at->is_boolean()) return Response::error(400, "\"ready\": needed true or false");
+      ready_alone = at->get<bool>();
+    }
+  }
+  Json out = Json::array();
+  for (const IndexEntry& e : repository_.index())
+    if (!ready_alone || e.state == "READY")
+      out.push_back({{"name", e.name}, {"version", e.version}, {"state", e.state}, {"reason", e.reason}});
+  return json(out);
+}
+
+/// repository/models/NAME/load and unload, which are answered when they are done; false: the path is another one.
+bool Api::control(const Request& request, const Path& path, const Reply& reply) {
+  if (path.size() != 5 || path[2] != "models" || (path[4] != "load" && path[4] != "unload")) return false;
+  if (request.method != "POST") {
+    reply(not_allowed("POST"), {});
+    return true;
+  }
+  const auto done = [reply, name = path[3]](Status status) {
+    Response r = json(Json::object());
+    if (!status.ok())
+      r = Response::error(status.error().code() == Code::invalid_argument ? 404 : 400, status.error().text());
+    reply(std::move(r), {});
+  };
+  if (path[4] == "load")
+    repository_.load(path[3], done);
+  else
+    repository_.unload(path[3], done);
+  return true;
+}
+
+void Api::refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message) {
+  inference->pending->forget();
+  if (inference->served) {
+    inference->served->metrics->count(status);
+    inference->served->metrics->latency.observe(
+        std::chrono::duration<double>(Clock::now() - inference->call.arrived).count());
+  }
+  inference->call.lease.force(0);
+  inference->reply(status == 429 || status == 503 ? busy(status, message) : Response::error(status, message),
+                   std::move(inference->call.lease));
+}
+
+std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& reply) {
+  const auto in = std::make_shared<Inference>();
+  in->reply = reply;
+  in->call = std::move(call);
+  const Request& request = in->call.request;
+  const auto [version, rest] = version_in(path);
+  in->name = name_of(path);
+  in->version = version;
+  if (path.size() != rest + 1) return reply(not_found(request), std::move(in->call.lease)), nullptr;
+  if (request.method != "POST") return reply(not_allowed("POST"), std::move(in->call.lease)), nullptr;
+  in->served = repository_.find(in->name, version);
+  if (!in->served) {
+    if (repository_.knows(in->name, version))
+      refuse(in, 503, fmt::format("model '{}' is not loaded", in->name));
+    else
+      refuse(in, 404, fmt::format("no model '{}'{}", in->name, version.empty() ? "" : " of version " + version));
+    return nullptr;
+  }
+  if (!request.has_body) return refuse(in, 411, "the request has no body: needed Content-Length"), nullptr;
+  if (const std::string* coding = request.header("content-encoding"); coding && *coding != "identity")
+    return refuse(in, 415, fmt::format("Content-Encoding '{}': needed identity", *coding)), nullptr;
+  if (const std::string* h = request.header("inference-header-content-length")) {
+    const auto n = whole(*h);
+    if (!n || *n < 0) return refuse(in, 400, "Inference-Header-Content-Length is no number of bytes"), nullptr;
+    in->json_bytes = static_cast<size_t>(*n);
+  }
+  if (const std::string* h = request.header("timeout")) {
+    const auto n = whole(*h);
+    if (!n || *n < 0) return refuse(in, 400, "timeout: needed a number of microseconds"), nullptr;
+    if (*n > 0) in->request.timeout_us = *n;
+  }
+  in->body = std::make_shared<const std::string>(std::move(in->call.request.body));
+  const size_t json_bytes = std::min(in->json_bytes.value_or(in->body->size()), in->body->size());
+  if (!in->call.lease.resize(static_cast<int64_t>(in->body->capacity()) + reading_memory(json_bytes)))
+    return refuse(in, 429, "requests hold all memory there is for them"), nullptr;
+  if (json_bytes > kLargeJson)
+    later([this, in] { read(in); });
+  else
+    read(in);
+  return in->pending;
+}
+
+/// Reads the body and hands the request to the model's scheduler. A model that was replaced meanwhile takes no more:
+/// then the new one has it.
+void Api::read(const std::shared_ptr<Inference>& in) {
+  const std::optional<int64_t> header_timeout = in->request.timeout_us;
+  while (true) {
+    auto request = read_infer(in->body, in->json_bytes, in->served->ports());
+    if (!request.ok()) return refuse(in, status_of(request.error()), request.error().message());
+    in->request = std::move(request).value();
+    in->call.lease.force(static_cast<int64_t>(in->body->capacity()));
+    auto timeout = options_.timeout;
+    for (const auto& asked : {header_timeout, in->request.timeout_us})
+      if (asked) timeout = std::min(timeout, std::chrono::microseconds(*asked));
+    auto work = std::make_shared<Work>();
+    work->inputs = std::move(in->request.inputs);
+    work->deadline = in->call.arrived + timeout;
+    bool gone = false;
+    {
+      const std::lock_guard lock(in->pending->mutex_);
+      work->done = [in](Outcome outcome) { finish(in, std::move(outcome)); };
+      in->pending->served_ = in->served;
+      in->pending->work_ = work;
+      gone = in->pending->cancelled_;
+    }
+    if (gone) return refuse(in, 499, "nobody waits for the answer");
+    switch (in->served->scheduler->submit(work)) {
+      case Admission::taken:
+        return;
+      case Admission::full:
+        return refuse(in, 429, fmt::format("the queue of model '{}' is full", in->name));
+      case Admission::closed:
+        break;
+    }
+    auto now = repository_.find(in->name, in->version);
+    if (!now || now == in->served) return refuse(in, 503, fmt::format("model '{}' is not loaded", in->name));
+    in->served = std::move(now);
+  }
+}
+
+void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
+  const bool gone = in->pending->forget();
+  const auto served = in->served;
+  if (!outcome.results.ok()) {
+    const Error& error = outcome.results.error();
+    return refuse(in, gone ? 499 : status_of(error), error.message());
+  }
+  auto response =
+      write_infer(served->place.name, served->place.version, in->request, served->ports(), *outcome.results);
+  if (!response.ok()) return refuse(in, status_of(response.error()), response.error().message());
+  in->body.reset();
+  in->call.lease.force(static_cast<int64_t>(response->body.capacity()));
+  served->metrics->count(gone ? 499 : 200);
+  served->metrics->latency.observe(std::chrono::duration<double>(Clock::now() - in->call.arrived).count());
+  in->reply(std::move(response).value(), std::move(in->call.lease));
+}
+
+}  // namespace nnex::serve

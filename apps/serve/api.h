@@ -1,0 +1,100 @@
+#pragma once
+// What a server answers, without sockets: paths to functions.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/budget.h"
+#include "serve/http.h"
+#include "serve/log.h"
+#include "serve/metrics.h"
+#include "serve/repository.h"
+
+namespace nnex::serve {
+
+struct ApiOptions {
+  std::chrono::microseconds timeout{60'000'000};  ///< Of a request, where it asks for none or a longer one.
+  bool log_requests = false;
+};
+
+/// One request on its way.
+struct Call {
+  Request request;
+  Lease lease;  ///< Of its memory.
+  std::string peer;
+  Clock::time_point arrived = Clock::now();
+};
+
+/// A request that is being answered.
+class Pending {
+ public:
+  /// Nobody waits for the answer any more.
+  void cancel();
+
+ private:
+  friend class Api;
+  /// It is answered; whether it was cancelled before.
+  bool forget();
+
+  std::mutex mutex_;
+  bool cancelled_ = false;
+  std::shared_ptr<Served> served_;
+  std::shared_ptr<Work> work_;
+};
+
+class Api {
+ public:
+  Api(Repository& repository, Metrics& metrics, Budget& budget, const Log& log, ApiOptions options);
+  /// stop(). Every scheduler of the repository must be closed by then.
+  ~Api();
+  /// Waits for the bodies that it still reads.
+  void stop();
+
+  /// Keys that requests must show; none: all are answered. Errors: unreadable; invalid_argument (no key in the file).
+  Status read_keys(const std::string& path);
+
+  /// Called exactly once for each request, by any thread; it takes over what the request holds of the budget.
+  using Reply = std::function<void(Response, Lease)>;
+  /// Answers a request. Those for models return at once, and what is pending; all others are answered before it
+  /// returns. A cancelled one may still be answered.
+  std::shared_ptr<Pending> answer(Call call, Reply reply);
+
+ private:
+  struct Inference;
+
+  bool admitted(const Request& request) const;
+  Response route(const Request& request, const std::vector<std::string>& path);
+  Response health(const Request& request, const std::vector<std::string>& path) const;
+  Response server_metadata() const;
+  Response model(const Request& request, const std::vector<std::string>& path) const;
+  Response index(const Request& request) const;
+  bool control(const Request& request, const std::vector<std::string>& path, const Reply& reply);
+  std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
+  static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
+  void read(const std::shared_ptr<Inference>& inference);
+  static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
+  Reply watched(const Call& call, Reply reply) const;
+  void later(std::function<void()> task);
+  void work();
+
+  Repository& repository_;
+  Metrics& metrics_;
+  Budget& budget_;
+  const Log& log_;
+  ApiOptions options_;
+  mutable std::mutex keys_mutex_;
+  std::vector<std::string> keys_;  // their hashes
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;  // large bodies to read
+  bool ending_ = false;
+  std::thread reader_;
+};
+
+}  // namespace nnex::serve

@@ -1,0 +1,350 @@
+#include "serve/http.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace nnex::serve {
+namespace {
+
+bool is_token(std::string_view s) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return !s.empty() && std::all_of(s.begin(), s.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           kOthers.find(c) != std::string_view::npos;
+  });
+}
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string in_small_letters(std::string_view s) {
+  std::string out(s);
+  std::transform(out.begin(), out.end(), out.begin(), small);
+  return out;
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+/// A number of at most 18 digits, and nothing else.
+std::optional<uint64_t> whole(std::string_view s, int base) {
+  uint64_t n = 0;
+  if (s.empty() || s.size() > (base == 16 ? 15u : 18u)) return {};
+  const auto [end, fault] = std::from_chars(s.data(), s.data() + s.size(), n, base);
+  if (fault != std::errc() || end != s.data() + s.size()) return {};
+  return n;
+}
+
+int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = small(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/// Whether a list of words ("keep-alive, Upgrade") has the word, in any letters.
+bool lists(const std::string& value, std::string_view word) {
+  const std::string all = in_small_letters(value);
+  for (size_t at = 0; at <= all.size();) {
+    const size_t end = std::min(all.find(',', at), all.size());
+    if (trimmed(std::string_view(all).substr(at, end - at)) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::string* Request::header(std::string_view name) const {
+  for (const Header& h : headers)
+    if (h.name == name) return &h.value;
+  return nullptr;
+}
+
+bool RequestReader::fail(int status, std::string message) {
+  fault_ = {status, std::move(message)};
+  state_ = State::failed;
+  return false;
+}
+
+bool RequestReader::wants_continue() { return std::exchange(continue_, false); }
+
+Request RequestReader::take() {
+  Request out = std::move(request_);
+  *this = RequestReader(limits_);
+  return out;
+}
+
+/// Reads on in head_ to the end of a line ("\r\n"), which it leaves out; line_ended_ tells whether it was there.
+size_t RequestReader::read_line(std::string_view bytes, size_t limit, int status, const char* what) {
+  const size_t newline = bytes.find('\n');
+  const size_t taken = newline == std::string_view::npos ? bytes.size() : newline + 1;
+  line_ended_ = false;
+  if (head_.size() + taken > limit) return fail(status, fmt::format("{} is longer than {} bytes", what, limit)), taken;
+  head_.append(bytes.substr(0, taken));
+  if (newline == std::string_view::npos) return taken;
+  if (head_.size() < 2 || head_[head_.size() - 2] != '\r')
+    return fail(400, "a line ends without a carriage return"), taken;
+  line_ended_ = true;
+  return taken;
+}
+
+size_t RequestReader::feed(std::string_view bytes) {
+  size_t read = 0;
+  while (read < bytes.size() && (state_ == State::head || state_ == State::body)) {
+    const std::string_view rest = bytes.substr(read);
+    switch (part_) {
+      case Part::head: {
+        read += read_line(rest, limits_.head, 431, "the head of the request");
+        if (!line_ended_ || state_ == State::failed) break;
+        if (!begun_ && head_ == "\r\n") {  // an empty line before a request is ignored
+          head_.clear();
+          begun_ = true;
+        } else if (head_.size() == 2 || head_.ends_with("\r\n\r\n")) {
+          read_head();
+        }
+        break;
+      }
+      case Part::plain:
+      case Part::chunk:
+        read += read_plain(rest);
+        break;
+      case Part::chunk_size:
+        read += read_line(rest, 1024, 400, "the line of a chunk's size");
+        if (line_ended_ && state_ != State::failed) read_chunk_size();
+        break;
+      case Part::chunk_end:
+        read += read_line(rest, 2, 400, "what follows a chunk");
+        if (line_ended_ && state_ != State::failed) head_.clear(), part_ = Part::chunk_size;
+        break;
+      case Part::trailers:
+        read += read_line(rest, limits_.head - trailers_, 431, "the trailers");
+        if (!line_ended_ || state_ == State::failed) break;
+        trailers_ += head_.size();
+        if (head_ == "\r\n") state_ = State::complete;
+        head_.clear();
+        break;
+    }
+    begun_ = true;
+  }
+  return read;
+}
+
+void RequestReader::read_head() {
+  const std::string head = std::exchange(head_, {});
+  std::string_view rest(head);
+  bool first = true;
+  while (rest.size() > 2) {
+    const size_t end = rest.find("\r\n");
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 2);
+    if (!(first ? read_request_line(line) : read_header(line))) return;
+    first = false;
+  }
+  if (first) return void(fail(400, "no request line"));
+  if (!read_framing()) return;
+  if (state_ == State::head) state_ = State::body;
+}
+
+/// METHOD TARGET HTTP/1.x
+bool RequestReader::read_request_line(std::string_view line) {
+  const size_t a = line.find(' '), b = line.rfind(' ');
+  if (a == std::string_view::npos || a == b) return fail(400, "the request line is not METHOD PATH HTTP/1.1");
+  const std::string_view method = line.substr(0, a), version = line.substr(b + 1);
+  std::string_view target = line.substr(a + 1, b - a - 1);
+  if (!is_token(method)) return fail(400, "the request line has no method");
+  if (version.size() != 8 || !version.starts_with("HTTP/"))
+    return fail(400, "the request line names no version of HTTP");
+  if (version != "HTTP/1.1" && version != "HTTP/1.0") return fail(505, "needed HTTP/1.1 or HTTP/1.0");
+  minor_ = version.back() - '0';
+  if (target.empty() || std::any_of(target.begin(), target.end(), [](char c) { return c <= ' ' || c == 0x7f; }))
+    return fail(400, "the path of the request line has characters that no path has");
+  if (target[0] != '/') {  // as it is sent to proxies
+    const size_t scheme = target.find("://");
+    const size_t slash = scheme == std::string_view::npos ? scheme : target.find('/', scheme + 3);
+    if (target != "*" && slash == std::string_view::npos) return fail(400, "the request line has no path");
+    if (target != "*") target.remove_prefix(slash);
+  }
+  request_.method = method;
+  request_.path = target.substr(0, target.find('?'));
+  return true;
+}
+
+bool RequestReader::read_header(std::string_view line) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+    return fail(400, "a header is not NAME: VALUE");
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (std::any_of(value.begin(), value.end(),
+                  [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 0x7f; }))
+    return fail(400, "the value of a header has control characters");
+  if (request_.headers.size() >= limits_.headers)
+    return fail(431, fmt::format("more than {} headers", limits_.headers));
+  request_.headers.push_back({in_small_letters(line.substr(0, colon)), std::string(value)});
+  return true;
+}
+
+/// How long the body is and what becomes of the connection. A request with two lengths, or a length and chunks, is
+/// refused: two programs could read it as two different requests.
+bool RequestReader::read_framing() {
+  int hosts = 0, lengths = 0, codings = 0;
+  for (const Header& h : request_.headers) {
+    hosts += h.name == "host";
+    lengths += h.name == "content-length";
+    codings += h.name == "transfer-encoding";
+  }
+  if (hosts > 1 || (hosts == 0 && minor_ == 1)) return fail(400, "needed one header Host");
+  if (lengths + codings > 1) return fail(400, "needed one header Content-Length or Transfer-Encoding");
+  const std::string* connection = request_.header("connection");
+  request_.keep_alive = minor_ == 1 && !(connection && lists(*connection, "close"));
+  if (const std::string* expect = request_.header("expect")) {
+    if (in_small_letters(*expect) != "100-continue") return fail(417, "Expect: needed 100-continue");
+    continue_ = minor_ == 1;
+  }
+  if (codings) {
+    if (minor_ == 0) return fail(400, "Transfer-Encoding in HTTP/1.0");
+    if (in_small_letters(*request_.header("transfer-encoding")) != "chunked")
+      return fail(501, "Transfer-Encoding: needed chunked");
+    request_.has_body = true;
+    part_ = Part::chunk_size;
+    return true;
+  }
+  if (!lengths) {
+    state_ = State::complete;
+    return true;
+  }
+  const auto length = whole(*request_.header("content-length"), 10);
+  if (!length) return fail(400, "Content-Length is no number of bytes");
+  if (*length > limits_.body)
+    return fail(413, fmt::format("the body has {} bytes; the limit is {}", *length, limits_.body));
+  request_.has_body = true;
+  part_ = Part::plain;
+  announced_ = remaining_ = *length;
+  if (remaining_ == 0) state_ = State::complete;
+  return true;
+}
+
+size_t RequestReader::read_plain(std::string_view bytes) {
+  const size_t n = static_cast<size_t>(std::min<uint64_t>(remaining_, bytes.size()));
+  append(bytes.substr(0, n));
+  remaining_ -= n;
+  if (remaining_ > 0) return n;
+  if (part_ == Part::plain)
+    state_ = State::complete;
+  else
+    part_ = Part::chunk_end;
+  return n;
+}
+
+/// Memory grows with what has come, by half, and to no more than what was announced: a string of its own, since one
+/// that grows in place takes twice what it had.
+void RequestReader::append(std::string_view bytes) {
+  std::string& body = request_.body;
+  const size_t needed = body.size() + bytes.size();
+  if (needed > body.capacity()) {
+    size_t room = std::max(needed, body.capacity() + body.capacity() / 2);
+    if (announced_) room = std::min(room, static_cast<size_t>(*announced_));
+    std::string larger;
+    larger.reserve(room);
+    larger = body;
+    body.swap(larger);
+  }
+  body.append(bytes);
+}
+
+/// SIZE [; extensions], in hexadecimal digits.
+void RequestReader::read_chunk_size() {
+  const std::string_view line = std::string_view(head_).substr(0, head_.size() - 2);
+  const auto size = whole(trimmed(line.substr(0, line.find(';'))), 16);
+  if (!size) return void(fail(400, "the size of a chunk is no hexadecimal number"));
+  head_.clear();
+  if (*size > limits_.body - request_.body.size())
+    return void(fail(413, fmt::format("the body has more than {} bytes, which is the limit", limits_.body)));
+  remaining_ = *size;
+  part_ = *size == 0 ? Part::trailers : Part::chunk;
+}
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 411:
+      return "Length Required";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+Response Response::error(int status, std::string_view message) {
+  Response r;
+  r.status = status;
+  r.body =
+      nlohmann::ordered_json{{"error", message}}.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return r;
+}
+
+std::string head_of(const Response& response, bool close) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+  for (const Header& h : response.headers) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", h.name, h.value);
+  if (!response.body.empty()) fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\n", response.type);
+  fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n{}\r\n", response.body.size(),
+                 close ? "Connection: close\r\n" : "");
+  return head;
+}
+
+std::optional<std::vector<std::string>> segments_of(std::string_view path) {
+  std::vector<std::string> out;
+  if (path.empty() || path[0] != '/') return {};
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view raw = path.substr(at + 1, end - at - 1);
+    std::string segment;
+    for (size_t i = 0; i < raw.size(); ++i) {
+      if (raw[i] != '%') {
+        segment += raw[i];
+        continue;
+      }
+      const int high = i + 2 < raw.size() ? hex(raw[i + 1]) : -1, low = high >= 0 ? hex(raw[i + 2]) : -1;
+      if (low < 0 || high * 16 + low == 0) return {};
+      segment += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    if (end < path.size() || !segment.empty()) out.push_back(std::move(segment));
+    at = end;
+  }
+  return out;
+}
+
+}  // namespace nnex::serve

@@ -1,0 +1,322 @@
+#include "serve/infer_json.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "nnex/elements.h"
+#include "serve/protocol.h"
+#include "shared/try.h"
+
+namespace nnex::serve {
+namespace {
+
+constexpr size_t kMaxDepth = 64, kMaxTensors = 1024, kMaxAxes = 32, kMaxParameters = 64;
+
+/// Takes the events of a parser. It looks at the innermost object or list that is open and, in an object, at the key.
+class Handler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  InferJson result;
+  std::string fault;
+
+  bool null() override {
+    return scalar("null", [](auto&) { return false; });
+  }
+  bool boolean(bool b) override {
+    if (inside(Place::data)) return item(JsonData::Kind::boolean, b);
+    return parameter(b) || refuse("true or false");
+  }
+  bool number_integer(int64_t n) override { return whole(n, false); }
+  bool number_unsigned(uint64_t n) override {
+    return n > uint64_t{INT64_MAX} ? whole(static_cast<int64_t>(n), true) : whole(static_cast<int64_t>(n), false);
+  }
+  bool number_float(double x, const std::string&) override {
+    if (inside(Place::data)) return item(JsonData::Kind::real, std::bit_cast<uint64_t>(x));
+    return parameter(x) || refuse("a fraction");
+  }
+  bool string(std::string& s) override {
+    if (inside(Place::data)) {
+      JsonData& data = *result.inputs.back().data;
+      data.strings.emplace_back(data.numbers.size(), std::move(s));
+      return item(JsonData::Kind::whole, 0);
+    }
+    if (inside(Place::root) && key_ == "id") return result.id = std::move(s), true;
+    if (inside(Place::input) && key_ == "name") return result.inputs.back().name = std::move(s), true;
+    if (inside(Place::input) && key_ == "datatype") return result.inputs.back().datatype = std::move(s), true;
+    if (inside(Place::output) && key_ == "name") return result.outputs.back().name = std::move(s), true;
+    return parameter(std::move(s)) || refuse("text");
+  }
+  bool binary(binary_t&) override { return false; }
+
+  bool start_object(size_t) override {
+    if (open_.empty()) return push(Place::root);
+    if (inside(Place::inputs)) {
+      if (result.inputs.size() == kMaxTensors) return fail(fmt::format("more than {} inputs", kMaxTensors));
+      result.inputs.emplace_back();
+      return push(Place::input);
+    }
+    if (inside(Place::outputs)) {
+      if (result.outputs.size() == kMaxTensors) return fail(fmt::format("more than {} outputs", kMaxTensors));
+      result.outputs.emplace_back();
+      return push(Place::output);
+    }
+    if (key_ == "parameters") {
+      if (inside(Place::root)) return push(Place::parameters, &result.parameters);
+      if (inside(Place::input)) return push(Place::parameters, &result.inputs.back().parameters);
+      if (inside(Place::output)) return push(Place::parameters, &result.outputs.back().parameters);
+    }
+    return skippable() ? push(Place::skipped) : refuse("an object");
+  }
+  bool end_object() override { return pop(); }
+
+  bool start_array(size_t) override {
+    if (inside(Place::data)) return deeper();
+    if (inside(Place::root) && key_ == "inputs")
+      return result.inputs.empty() ? push(Place::inputs) : fail("\"inputs\" is given twice");
+    if (inside(Place::root) && key_ == "outputs")
+      return result.outputs.empty() ? push(Place::outputs) : fail("\"outputs\" is given twice");
+    if (inside(Place::input) && key_ == "shape") {
+      if (result.inputs.back().has_shape) return fail("\"shape\" is given twice");
+      result.inputs.back().has_shape = true;
+      return push(Place::shape);
+    }
+    if (inside(Place::input) && key_ == "data") {
+      if (result.inputs.back().data) return fail("\"data\" is given twice");
+      result.inputs.back().data.emplace();
+      counts_.clear();
+      item_depth_ = 0;
+      return deeper();
+    }
+    return skippable() && !open_.empty() ? push(Place::skipped) : refuse("a list");
+  }
+  bool end_array() override {
+    if (!inside(Place::data)) return pop();
+    JsonData& data = *result.inputs.back().data;
+    const size_t depth = counts_.size();
+    if (data.lengths.size() < depth) data.lengths.resize(depth, -1);
+    int64_t& length = data.lengths[depth - 1];
+    if (length >= 0 && length != counts_.back()) return fail("\"data\" has lists of different lengths");
+    length = counts_.back();
+    counts_.pop_back();
+    if (!counts_.empty()) ++counts_.back();
+    return pop();
+  }
+
+  bool key(std::string& k) override { return key_ = std::move(k), true; }
+
+  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
+    const std::string_view what = e.what();
+    const size_t colon = what.find(": ");
+    return fail(
+        fmt::format("not JSON at byte {}: {}", at, colon == std::string_view::npos ? what : what.substr(colon + 2)));
+  }
+
+ private:
+  enum class Place : uint8_t { root, inputs, input, shape, data, outputs, output, parameters, skipped };
+
+  bool inside(Place place) const { return !open_.empty() && open_.back() == place; }
+  bool fail(std::string message) {
+    if (fault.empty()) fault = std::move(message);
+    return false;
+  }
+  /// What stands where the protocol wants something else.
+  bool refuse(std::string_view found) {
+    if (open_.empty()) return fail(fmt::format("found {}; needed an object", found));
+    if (skippable()) return true;
+    return fail(fmt::format("\"{}\": found {}", inside(Place::shape) ? "shape" : key_, found));
+  }
+  /// Whether whatever stands here is none of the protocol's business.
+  bool skippable() const {
+    if (open_.empty()) return false;
+    switch (open_.back()) {
+      case Place::root:
+        return key_ != "id" && key_ != "inputs" && key_ != "outputs" && key_ != "parameters";
+      case Place::input:
+        return key_ != "name" && key_ != "datatype" && key_ != "shape" && key_ != "data" && key_ != "parameters";
+      case Place::output:
+        return key_ != "name" && key_ != "parameters";
+      case Place::parameters:
+      case Place::skipped:
+        return true;
+      default:
+        return false;
+    }
+  }
+  bool push(Place place, Parameters* parameters = nullptr) {
+    if (open_.size() == kMaxDepth) return fail(fmt::format("lists and objects are nested deeper than {}", kMaxDepth));
+    open_.push_back(place);
+    if (parameters) parameters_ = parameters;
+    return true;
+  }
+  bool pop() { return open_.pop_back(), true; }
+
+  template <class Take>
+  bool scalar(std::string_view found, Take) {
+    if (inside(Place::data)) return fail(fmt::format("\"data\": found {}", found));
+    return refuse(found);
+  }
+  template <class T>
+  bool parameter(T value) {
+    if (!inside(Place::parameters)) return false;
+    if (parameters_->size() == kMaxParameters) return fail(fmt::format("more than {} parameters", kMaxParameters));
+    parameters_->emplace_back(key_, std::move(value));
+    return true;
+  }
+  bool whole(int64_t n, bool wide) {
+    if (inside(Place::data)) return item(wide ? JsonData::Kind::wide : JsonData::Kind::whole, static_cast<uint64_t>(n));
+    if (inside(Place::shape)) {
+      std::vector<int64_t>& shape = result.inputs.back().shape;
+      if (wide || n < 0) return fail("\"shape\": found an extent below 0 or from 2^63 on");
+      if (shape.size() == kMaxAxes) return fail(fmt::format("\"shape\" has more than {} axes", kMaxAxes));
+      return shape.push_back(n), true;
+    }
+    if (wide) return parameter(std::ldexp(static_cast<double>(static_cast<uint64_t>(n)), 0)) || refuse("a number");
+    return parameter(n) || refuse("a number");
+  }
+  /// Into a list of "data", or of its lists.
+  bool deeper() {
+    if (counts_.size() == kMaxAxes) return fail(fmt::format("\"data\" has lists nested deeper than {}", kMaxAxes));
+    counts_.push_back(0);
+    return push(Place::data);
+  }
+  bool item(JsonData::Kind kind, uint64_t bits) {
+    if (item_depth_ == 0) item_depth_ = counts_.size();
+    if (item_depth_ != counts_.size()) return fail("\"data\" has items at different depths of its lists");
+    JsonData& data = *result.inputs.back().data;
+    data.numbers.push_back(bits);
+    data.kinds.push_back(kind);
+    ++counts_.back();
+    return true;
+  }
+
+  std::vector<Place> open_;
+  std::string key_;
+  Parameters* parameters_ = nullptr;  // of the object of parameters that is open
+  std::vector<int64_t> counts_;       // of the lists of "data" that are open: items so far
+  size_t item_depth_ = 0;
+};
+
+Error refused(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
+
+double real_of(const JsonData& data, size_t i) {
+  const uint64_t bits = data.numbers[i];
+  switch (data.kinds[i]) {
+    case JsonData::Kind::whole:
+      return static_cast<double>(static_cast<int64_t>(bits));
+    case JsonData::Kind::real:
+      return std::bit_cast<double>(bits);
+    default:
+      return static_cast<double>(bits);
+  }
+}
+
+std::optional<double> word(std::string_view s) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (s == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (s == "Infinity") return kInfinity;
+  if (s == "-Infinity") return -kInfinity;
+  return {};
+}
+
+/// Whether an integer of the type holds the item; it is in `t` already, low bits alone.
+bool held(const JsonData& data, size_t i, const Tensor& t) {
+  const auto at = static_cast<int64_t>(i);
+  switch (data.kinds[i]) {
+    case JsonData::Kind::real:
+      return false;
+    case JsonData::Kind::wide:
+      return t.dtype() == DType::u64;
+    case JsonData::Kind::boolean:
+      return true;
+    case JsonData::Kind::whole:
+      break;
+  }
+  const auto n = static_cast<int64_t>(data.numbers[i]);
+  if (t.dtype() == DType::boolean) return n == 0 || n == 1;
+  return t.dtype() == DType::u64 ? n >= 0 : int_at(t, at) == n;
+}
+
+std::string item_text(const JsonData& data, size_t i) {
+  switch (data.kinds[i]) {
+    case JsonData::Kind::whole:
+      return fmt::to_string(static_cast<int64_t>(data.numbers[i]));
+    case JsonData::Kind::wide:
+      return fmt::to_string(data.numbers[i]);
+    case JsonData::Kind::boolean:
+      return data.numbers[i] ? "true" : "false";
+    case JsonData::Kind::real:
+      return number_text(std::bit_cast<double>(data.numbers[i]));
+  }
+  return {};
+}
+
+Status fill_strings(Tensor& t, const JsonData& data, std::string_view whose) {
+  if (data.strings.size() != data.numbers.size()) return refused(fmt::format("{}: needed text in \"data\"", whose));
+  auto out = t.mutable_as<std::string>();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = data.strings[i].second;
+  return {};
+}
+
+Status fill_reals(Tensor& t, const JsonData& data, std::string_view whose) {
+  for (size_t i = 0; i < data.numbers.size(); ++i) set_real(t, static_cast<int64_t>(i), real_of(data, i));
+  for (const auto& [at, text] : data.strings) {
+    const auto x = word(text);
+    if (!x) return refused(fmt::format("{}: found text in \"data\"; needed numbers", whose));
+    set_real(t, static_cast<int64_t>(at), *x);
+  }
+  return {};
+}
+
+Status fill_integers(Tensor& t, const JsonData& data, std::string_view whose) {
+  if (!data.strings.empty()) return refused(fmt::format("{}: found text in \"data\"; needed numbers", whose));
+  for (size_t i = 0; i < data.numbers.size(); ++i) {
+    if (data.kinds[i] != JsonData::Kind::real)
+      set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(data.numbers[i]));
+    if (!held(data, i, t))
+      return refused(fmt::format("{}: found {} in \"data\", which {} does not hold", whose, item_text(data, i),
+                                 datatype_of(t.dtype())));
+  }
+  return {};
+}
+
+}  // namespace
+
+int64_t reading_memory(size_t json_bytes) { return static_cast<int64_t>(json_bytes) * 8; }
+
+Result<InferJson> read_infer_json(std::string_view text) {
+  Handler handler;
+  try {
+    if (!nlohmann::json::sax_parse(text.begin(), text.end(), &handler))
+      return refused(handler.fault.empty() ? "not a JSON object" : std::move(handler.fault));
+  } catch (const std::bad_alloc&) {
+    return Error(Code::limit, "out of memory");
+  }
+  return std::move(handler.result);
+}
+
+Result<Tensor> tensor_of(const JsonData& data, DType type, const std::vector<int64_t>& extents,
+                         std::string_view whose) {
+  const Shape shape(extents);
+  const auto count = shape.checked_count();
+  if (!count || static_cast<uint64_t>(*count) != data.numbers.size())
+    return refused(fmt::format("{}: \"data\" has {} items; shape {} has {}", whose, data.numbers.size(), shape.text(),
+                               count ? fmt::to_string(*count) : "too many"));
+  if (data.lengths.size() > 1 && data.lengths != extents && *count > 0)
+    return refused(fmt::format("{}: \"data\" has lists of [{}]; the shape is {}", whose, fmt::join(data.lengths, ","),
+                               shape.text()));
+  NNEX_ASSIGN(Tensor t, Tensor::make(type, shape));
+  if (type == DType::str)
+    NNEX_TRY(fill_strings(t, data, whose));
+  else if (is_real(type))
+    NNEX_TRY(fill_reals(t, data, whose));
+  else
+    NNEX_TRY(fill_integers(t, data, whose));
+  return t;
+}
+
+}  // namespace nnex::serve

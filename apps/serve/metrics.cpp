@@ -1,0 +1,171 @@
+#include "serve/metrics.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "nnex/environment.h"
+
+namespace nnex::serve {
+namespace {
+
+constexpr double kSeconds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                               0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
+constexpr double kRows[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+
+/// A label's value between its quotes.
+std::string escaped(const std::string& s) {
+  std::string out;
+  for (const char c : s) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out;
+}
+
+void describe(std::string& out, const char* name, const char* type, const char* help) {
+  fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+}
+
+template <class T>
+void single(std::string& out, const char* name, const char* type, const char* help, T value) {
+  describe(out, name, type, help);
+  fmt::format_to(std::back_inserter(out), "{} {}\n", name, value);
+}
+
+/// Bytes of this process that are in memory; 0 where the system does not tell.
+int64_t resident_bytes() {
+  long long pages = 0;
+  if (std::FILE* f = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(f, "%*s %lld", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+double processor_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+using Models = std::map<std::pair<std::string, std::string>, std::shared_ptr<ModelMetrics>>;
+
+/// One series for each model and version.
+template <class Value>
+void each(std::string& out, const Models& models, const char* name, const char* type, const char* help, Value value) {
+  describe(out, name, type, help);
+  for (const auto& [key, m] : models)
+    fmt::format_to(std::back_inserter(out), "{}{{model=\"{}\",version=\"{}\"}} {}\n", name, escaped(key.first),
+                   escaped(key.second), value(*m));
+}
+
+void histograms(std::string& out, const Models& models, const char* name, const char* help,
+                Histogram ModelMetrics::*which) {
+  describe(out, name, "histogram", help);
+  for (const auto& [key, m] : models)
+    ((*m).*which).print(out, name, fmt::format("model=\"{}\",version=\"{}\"", escaped(key.first), escaped(key.second)));
+}
+
+}  // namespace
+
+void Histogram::observe(double x) {
+  const size_t at = static_cast<size_t>(std::lower_bound(bounds_.begin(), bounds_.end(), x) - bounds_.begin());
+  counts_[at].fetch_add(1, std::memory_order_relaxed);
+  double sum = sum_.load(std::memory_order_relaxed);
+  while (!sum_.compare_exchange_weak(sum, sum + x, std::memory_order_relaxed)) {
+  }
+}
+
+void Histogram::print(std::string& out, const std::string& name, const std::string& labels) const {
+  uint64_t below = 0;
+  const auto line = [&](const std::string& bound) {
+    fmt::format_to(std::back_inserter(out), "{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound, below);
+  };
+  for (size_t i = 0; i < bounds_.size(); ++i) {
+    below += counts_[i].load(std::memory_order_relaxed);
+    line(fmt::format("{}", bounds_[i]));
+  }
+  below += counts_.back().load(std::memory_order_relaxed);
+  line("+Inf");
+  fmt::format_to(std::back_inserter(out), "{}_sum{{{}}} {}\n{}_count{{{}}} {}\n", name, labels,
+                 sum_.load(std::memory_order_relaxed), name, labels, below);
+}
+
+ModelMetrics::ModelMetrics(std::string m, std::string v)
+    : model(std::move(m)),
+      version(std::move(v)),
+      latency(kSeconds),
+      queued(kSeconds),
+      running(kSeconds),
+      batch_rows(kRows) {}
+
+void ModelMetrics::count(int status) {
+  auto at = std::find(kStatuses.begin(), kStatuses.end(), status);
+  if (at == kStatuses.end()) at = std::find(kStatuses.begin(), kStatuses.end(), 500);
+  answered[static_cast<size_t>(at - kStatuses.begin())].fetch_add(1, std::memory_order_relaxed);
+}
+
+std::shared_ptr<ModelMetrics> Metrics::of(const std::string& model, const std::string& version) {
+  const std::lock_guard lock(mutex_);
+  auto& slot = models_[{model, version}];
+  if (!slot) slot = std::make_shared<ModelMetrics>(model, version);
+  return slot;
+}
+
+std::string Metrics::text() const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  describe(out, "nnex_build_info", "gauge", "The version of nnex, as a label.");
+  fmt::format_to(std::back_inserter(out), "nnex_build_info{{version=\"{}\",isa=\"{}\"}} 1\n", environment().version,
+                 environment().isa);
+  single(out, "nnex_http_requests_total", "counter", "HTTP requests that were read whole.", requests.load());
+  single(out, "nnex_http_refused_total", "counter", "Requests that were no HTTP, or over a limit.", refused.load());
+  single(out, "nnex_http_clients_cut_total", "counter", "Connections ended because the client was too slow.",
+         cut.load());
+  single(out, "nnex_http_clients_gone_total", "counter", "Clients that left before their answer.", gone.load());
+  single(out, "nnex_http_connections_total", "counter", "Connections accepted.", accepted.load());
+  single(out, "nnex_http_connections", "gauge", "Connections that are open.", connections.load());
+  single(out, "nnex_held_bytes", "gauge", "Memory of requests and responses.", held_bytes.load());
+  single(out, "nnex_held_limit_bytes", "gauge", "Memory that requests and responses may take.", held_limit.load());
+  single(out, "nnex_draining", "gauge", "1 while the server ends.", draining.load() ? 1 : 0);
+
+  describe(out, "nnex_inferences_total", "counter",
+           "Requests for inference that were answered, by status; 499: the client left.");
+  for (const auto& [key, m] : models_) {
+    for (size_t i = 0; i < ModelMetrics::kStatuses.size(); ++i)
+      fmt::format_to(std::back_inserter(out), "nnex_inferences_total{{model=\"{}\",version=\"{}\",code=\"{}\"}} {}\n",
+                     escaped(key.first), escaped(key.second), ModelMetrics::kStatuses[i], m->answered[i].load());
+  }
+  histograms(out, models_, "nnex_inference_duration_seconds", "From a request's arrival to its answer.",
+             &ModelMetrics::latency);
+  histograms(out, models_, "nnex_inference_queue_seconds", "Time that requests waited for an instance.",
+             &ModelMetrics::queued);
+  histograms(out, models_, "nnex_inference_run_seconds", "Time of runs of the engine.", &ModelMetrics::running);
+  histograms(out, models_, "nnex_batch_rows", "Rows of runs of the engine.", &ModelMetrics::batch_rows);
+  each(out, models_, "nnex_queue_requests", "gauge", "Requests that wait for an instance.",
+       [](const ModelMetrics& m) { return m.waiting.load(); });
+  each(out, models_, "nnex_inferences_in_flight", "gauge", "Requests that wait or run.",
+       [](const ModelMetrics& m) { return m.in_flight.load(); });
+  each(out, models_, "nnex_model_ready", "gauge", "1 where the version answers requests.",
+       [](const ModelMetrics& m) { return m.ready.load() ? 1 : 0; });
+  each(out, models_, "nnex_model_loads_total", "counter", "Times that the version was loaded.",
+       [](const ModelMetrics& m) { return m.loads.load(); });
+  each(out, models_, "nnex_model_load_failures_total", "counter", "Times that loading it failed.",
+       [](const ModelMetrics& m) { return m.failed_loads.load(); });
+
+  single(out, "process_resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes());
+  single(out, "process_cpu_seconds_total", "counter", "Processor time of the process.", processor_seconds());
+  return out;
+}
+
+}  // namespace nnex::serve

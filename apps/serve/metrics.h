@@ -1,0 +1,71 @@
+#pragma once
+// Counters of a server in Prometheus' text format.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nnex::serve {
+
+/// Observations counted by upper bounds, and their sum.
+class Histogram {
+ public:
+  explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+  void observe(double x);
+  /// Lines of the series, labels included: `labels` is text without braces.
+  void print(std::string& out, const std::string& name, const std::string& labels) const;
+
+ private:
+  std::span<const double> bounds_;
+  std::vector<std::atomic<uint64_t>> counts_;
+  std::atomic<double> sum_{0};
+};
+
+/// What is counted of one version of a model. It outlives a reload.
+struct ModelMetrics {
+  std::string model, version;
+  ModelMetrics(std::string m, std::string v);
+
+  /// Statuses of answered requests; those that are no such number are counted as 500.
+  static constexpr std::array kStatuses = {200, 400, 413, 429, 499, 500, 501, 503, 504};
+  std::array<std::atomic<uint64_t>, kStatuses.size()> answered{};
+  void count(int status);
+
+  Histogram latency, queued, running;  ///< Seconds: from arrival to answer, waiting, in the engine.
+  Histogram batch_rows;                ///< Rows of one run.
+  std::atomic<int64_t> waiting{0}, in_flight{0};
+  std::atomic<uint64_t> loads{0}, failed_loads{0};
+  std::atomic<bool> ready{false};
+};
+
+/// All counters of a server. Those of models are bounded by what its repositories hold.
+class Metrics {
+ public:
+  std::shared_ptr<ModelMetrics> of(const std::string& model, const std::string& version);
+
+  std::atomic<uint64_t> requests{0};    ///< HTTP requests that were read whole.
+  std::atomic<uint64_t> refused{0};     ///< Requests that were no HTTP, or over a limit.
+  std::atomic<uint64_t> cut{0};         ///< Connections ended because the client was too slow.
+  std::atomic<uint64_t> gone{0};        ///< Clients that left before their answer.
+  std::atomic<uint64_t> accepted{0};    ///< Connections.
+  std::atomic<int64_t> connections{0};  ///< Open ones.
+  std::atomic<int64_t> held_bytes{0}, held_limit{0};
+  std::atomic<bool> draining{false};
+
+  /// The exposition, version 0.0.4 of the text format.
+  std::string text() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<ModelMetrics>> models_;
+};
+
+}  // namespace nnex::serve

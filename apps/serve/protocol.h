@@ -1,0 +1,59 @@
+#pragma once
+// The Open Inference Protocol (version 2 of KServe's) over HTTP, with Triton's extension for binary tensors: bodies to
+// values and values to bodies.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnex/model.h"
+#include "serve/http.h"
+
+namespace nnex::serve {
+
+/// "FP32", "BYTES"; empty where the protocol lacks the type.
+std::string_view datatype_of(DType type);
+/// DType::none where it is no name of the protocol's.
+DType dtype_of(std::string_view datatype);
+
+/// What a request may ask of: inputs and outputs of a model.
+struct Ports {
+  const std::vector<PortInfo>& inputs;
+  const std::vector<PortInfo>& outputs;
+};
+
+struct WantedOutput {
+  size_t port = 0;
+  bool binary = false;  ///< Its bytes follow the JSON object.
+};
+
+/// A request for an inference.
+struct InferRequest {
+  std::optional<std::string> id;
+  std::optional<int64_t> timeout_us;  ///< Microseconds from its arrival.
+  std::vector<Value> inputs;          ///< In the model's order. Binary ones lie in the body, which they keep alive.
+  std::vector<WantedOutput> outputs;  ///< In the order in which they were asked for.
+};
+
+/// Bytes that reading so many bytes of JSON takes at most, beside them.
+int64_t reading_memory(size_t json_bytes);
+
+/// Reads the body of a request. `json_bytes`: what Inference-Header-Content-Length says; nothing: all is JSON; 0: the
+/// body is the content of the model's only input.
+/// Errors: invalid_argument (what is wrong with the body, by the protocol or by the model's inputs), limit.
+Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
+                                const Ports& ports);
+
+/// The response to a request. `results`: of the model, in its order. Errors: invalid_argument (an output that JSON, or
+/// the protocol, cannot carry), limit.
+Result<Response> write_infer(const std::string& model, const std::string& version, const InferRequest& request,
+                             const Ports& ports, const std::vector<Value>& results);
+
+/// GET v2/models/NAME
+std::string metadata_of(const std::string& model, const std::vector<std::string>& versions, std::string_view platform,
+                        const Ports& ports);
+
+}  // namespace nnex::serve

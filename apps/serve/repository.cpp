@@ -1,0 +1,373 @@
+#include "serve/repository.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "nnex/inspect.h"
+#include "serve/batching.h"
+#include "shared/try.h"
+
+namespace nnex::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kEndings = {".onnx", ".webnn", ".nnef", ".tar", ".tgz", ".tar.gz"};
+
+/// The name without the ending of a model's file; empty: it has none.
+std::string stem_of(const std::string& file) {
+  for (const std::string_view ending : kEndings)
+    if (file.size() > ending.size() && file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+  return {};
+}
+
+/// A folder that is one model: NNEF's graph, or CVM's symbol beside its params.
+bool is_model_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder / "graph.nnef", error)) return true;
+  bool symbol = false, params = false;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    symbol = symbol || name.find("symbol") != std::string::npos;
+    params = params || name.find("params") != std::string::npos;
+  }
+  return symbol && params;
+}
+
+/// A folder with a model in it, as ModelSource reads one.
+bool holds_model(const fs::path& folder) {
+  if (is_model_folder(folder)) return true;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (!stem_of(at->path().filename().string()).empty() && at->is_regular_file(error)) return true;
+  return false;
+}
+
+/// Whole numbers from 1 on, as versions are named.
+int64_t version_number(const std::string& name) {
+  if (name.empty() || name.size() > 18 || name[0] == '0' ||
+      !std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    return -1;
+  return std::stoll(name);
+}
+
+bool higher(const Place& a, const Place& b) { return version_number(a.version) > version_number(b.version); }
+
+using Found = std::map<std::string, std::vector<Place>>;
+
+Status add(Found& found, std::vector<Place> places) {
+  if (places.empty()) return {};
+  const std::string name = places[0].name;
+  if (found.count(name))
+    return Error(Code::invalid_argument,
+                 fmt::format("two models have the name '{}': {} and {}", name, found[name][0].path, places[0].path));
+  found[name] = std::move(places);
+  return {};
+}
+
+/// What a path is when it is given a name: a model, or a folder of its versions.
+std::vector<Place> versions_in(const std::string& name, const fs::path& path, int max) {
+  std::vector<Place> places;
+  std::error_code error;
+  if (fs::is_directory(path, error) && !is_model_folder(path)) {
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+      const std::string version = at->path().filename().string();
+      if (version_number(version) > 0 && at->is_directory(error) && holds_model(at->path()))
+        places.push_back({name, version, at->path().string()});
+    }
+  }
+  std::sort(places.begin(), places.end(), higher);
+  if (max > 0 && places.size() > static_cast<size_t>(max)) places.resize(static_cast<size_t>(max));
+  if (places.empty() && (fs::is_regular_file(path, error) || holds_model(path)))
+    places.push_back({name, "1", path.string()});
+  return places;
+}
+
+Status add_folder(Found& found, const fs::path& folder, int max) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  if (error) return Error(Code::unreadable, fmt::format("cannot read '{}': {}", folder.string(), error.message()));
+  std::sort(entries.begin(), entries.end());
+  for (const fs::path& entry : entries) {
+    const std::string file = entry.filename().string();
+    if (file[0] == '.') continue;
+    const bool is_folder = fs::is_directory(entry, error);
+    const std::string name = is_folder ? file : stem_of(file);
+    if (!name.empty()) NNEX_TRY(add(found, versions_in(name, entry, max)));
+  }
+  return {};
+}
+
+Status add_path(Found& found, const std::string& given, int max) {
+  std::error_code error;
+  fs::path path = fs::path(given).lexically_normal();
+  if (path.has_relative_path() && path.filename().empty()) path = path.parent_path();  // "folder/"
+  const bool is_folder = fs::is_directory(path, error);
+  if (is_folder && !is_model_folder(path)) return add_folder(found, path, max);
+  std::string name = path.filename().string();
+  if (const std::string stem = stem_of(name); !stem.empty()) name = stem;
+  return add(found, {{name, "1", given}});
+}
+
+}  // namespace
+
+Result<Found> find_models(const RepositoryOptions& options) {
+  Found found;
+  for (const std::string& path : options.paths) NNEX_TRY(add_path(found, path, options.versions));
+  for (const std::string& word : options.named) {
+    const size_t eq = word.find('=');
+    if (eq == 0 || eq == std::string::npos || eq + 1 == word.size())
+      return Error(Code::invalid_argument, fmt::format("--model '{}': needed NAME=PATH", word));
+    std::vector<Place> places = versions_in(word.substr(0, eq), word.substr(eq + 1), options.versions);
+    if (places.empty()) places.push_back({word.substr(0, eq), "1", word.substr(eq + 1)});  // loading says what is wrong
+    NNEX_TRY(add(found, std::move(places)));
+  }
+  if (found.empty())
+    return Error(Code::invalid_argument,
+                 "no model found; needed a model, or a folder of NAME.onnx, NAME/model.onnx or NAME/1/model.onnx");
+  return found;
+}
+
+Repository::Repository(RepositoryOptions options, Metrics& metrics, const Log& log)
+    : options_(std::move(options)), metrics_(metrics), log_(log), thread_([this] { work(); }) {}
+
+Repository::~Repository() { close(); }
+
+void Repository::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  std::vector<std::shared_ptr<Served>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, state] : models_)
+      for (auto& [version, served] : state.loaded) all.push_back(served);
+  }
+  for (const auto& served : all) served->scheduler->close();
+}
+
+/// The thread that loads: one thing after the other, so that two loads never take memory together.
+void Repository::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+void Repository::post(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_all();
+}
+
+void Repository::load(const std::string& name, Done done) {
+  post([this, name, done = std::move(done)] { done(load_now(name)); });
+}
+
+void Repository::unload(const std::string& name, Done done) {
+  post([this, name, done = std::move(done)] { done(unload_now(name)); });
+}
+
+void Repository::reload(Done done) {
+  post([this, done = std::move(done)] { done(reload_now()); });
+}
+
+Status Repository::open() { return reload_now(); }
+
+/// Loads one version; it does not answer yet.
+Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
+  const auto begin = Clock::now();
+  auto metrics = metrics_.of(place.name, place.version);
+  const auto loaded = [&]() -> Result<std::shared_ptr<Served>> {
+    const ModelSource source(place.path);
+    NNEX_ASSIGN(const Inspection inspection, inspect(source, options_.load));
+    NNEX_ASSIGN(Model model, load_model(source, options_.load));
+    auto served = std::make_shared<Served>();
+    served->place = place;
+    served->platform = std::string(nnex::name(inspection.format));
+    std::transform(served->platform.begin(), served->platform.end(), served->platform.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    served->model = std::move(model);
+    served->metrics = metrics;
+    SchedulerOptions scheduler = options_.scheduler;
+    SessionOptions session;
+    session.threads = scheduler.threads;
+    std::string why = "--max-batch 1";
+    if (scheduler.max_batch > 1) why = why_not_batched(served->model, session);
+    served->batched = why.empty();
+    if (!served->batched) scheduler.max_batch = 1;
+    served->scheduler = std::make_unique<Scheduler>(served->model, scheduler, metrics);
+    cli::Json facts = {{"model", place.name},
+                       {"version", place.version},
+                       {"path", place.path},
+                       {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count()},
+                       {"batches", served->batched}};
+    if (!why.empty()) facts["because"] = why;
+    log_.line("loaded", facts);
+    return served;
+  }();
+  ++(loaded.ok() ? metrics->loads : metrics->failed_loads);
+  if (!loaded.ok())
+    log_.line(
+        "load failed",
+        {{"model", place.name}, {"version", place.version}, {"path", place.path}, {"error", loaded.error().text()}});
+  if (loaded.ok()) return *loaded;
+  Error error(loaded.error().code(), loaded.error().text());
+  return std::move(error).during(fmt::format("loading model '{}'", place.name));
+}
+
+/// Waits until old versions have answered what they took.
+void Repository::retire(std::vector<std::shared_ptr<Served>> old) const {
+  for (const auto& served : old) {
+    served->scheduler->close();
+    log_.line("unloaded", {{"model", served->place.name}, {"version", served->place.version}});
+  }
+}
+
+Status Repository::load_now(const std::string& name) {
+  NNEX_ASSIGN(auto found, find_models(options_));
+  const auto at = found.find(name);
+  if (at == found.end()) return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
+  std::map<std::string, std::shared_ptr<Served>> fresh;
+  for (const Place& place : at->second) {
+    auto served = make(place);
+    if (!served.ok()) {
+      const std::lock_guard lock(mutex_);
+      State& state = models_[name];
+      if (state.places.empty()) state.places = at->second;
+      state.reasons[place.version] = served.error().message();
+      return std::move(served).error();
+    }
+    fresh[place.version] = std::move(served).value();
+  }
+  std::vector<std::shared_ptr<Served>> old;
+  {
+    const std::lock_guard lock(mutex_);
+    State& state = models_[name];
+    for (auto& [version, served] : state.loaded) {
+      served->metrics->ready = false;
+      old.push_back(std::move(served));
+    }
+    state = {at->second, std::move(fresh), {}, true};
+    for (auto& [version, served] : state.loaded) served->metrics->ready = true;
+  }
+  retire(std::move(old));
+  return {};
+}
+
+Status Repository::unload_now(const std::string& name) {
+  std::vector<std::shared_ptr<Served>> old;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = models_.find(name);
+    if (at == models_.end())
+      return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
+    for (auto& [version, served] : at->second.loaded) {
+      served->metrics->ready = false;
+      at->second.reasons[version] = "unloaded";
+      old.push_back(std::move(served));
+    }
+    at->second.loaded.clear();
+    at->second.wanted = false;
+  }
+  retire(std::move(old));
+  return {};
+}
+
+/// The first error, once everything was tried.
+Status Repository::reload_now() {
+  NNEX_ASSIGN(const auto found, find_models(options_));
+  std::set<std::string> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, state] : models_)
+      if (!found.count(name)) gone.insert(name);
+  }
+  for (const std::string& name : gone) {
+    (void)unload_now(name);
+    const std::lock_guard lock(mutex_);
+    models_.erase(name);
+  }
+  Status first;
+  for (const auto& [name, places] : found) {
+    Status status = load_now(name);
+    if (first.ok() && !status.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+std::shared_ptr<Served> Repository::find(const std::string& name, const std::string& version) const {
+  const std::lock_guard lock(mutex_);
+  const auto model = models_.find(name);
+  if (model == models_.end() || model->second.loaded.empty()) return nullptr;
+  if (version.empty()) return model->second.loaded.at(model->second.places[0].version);
+  const auto at = model->second.loaded.find(version);
+  return at == model->second.loaded.end() ? nullptr : at->second;
+}
+
+bool Repository::knows(const std::string& name, const std::string& version) const {
+  const std::lock_guard lock(mutex_);
+  const auto model = models_.find(name);
+  if (model == models_.end()) return false;
+  return version.empty() || std::any_of(model->second.places.begin(), model->second.places.end(),
+                                        [&](const Place& place) { return place.version == version; });
+}
+
+std::vector<std::string> Repository::versions(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  const auto model = models_.find(name);
+  if (model == models_.end()) return out;
+  for (const Place& place : model->second.places)
+    if (model->second.loaded.count(place.version)) out.insert(out.begin(), place.version);
+  return out;
+}
+
+std::vector<IndexEntry> Repository::index() const {
+  const auto found = find_models(options_);
+  const std::lock_guard lock(mutex_);
+  std::vector<IndexEntry> out;
+  for (const auto& [name, state] : models_) {
+    for (const Place& place : state.places) {
+      const bool loaded = state.loaded.count(place.version) > 0;
+      const auto reason = state.reasons.find(place.version);
+      out.push_back({name, place.version, loaded ? "READY" : "UNAVAILABLE",
+                     reason == state.reasons.end() ? std::string() : reason->second});
+    }
+  }
+  if (!found.ok()) return out;
+  for (const auto& [name, places] : *found) {
+    for (const Place& place : places) {
+      const auto same = [&](const IndexEntry& e) { return e.name == place.name && e.version == place.version; };
+      if (std::none_of(out.begin(), out.end(), same)) out.push_back({name, place.version, "UNAVAILABLE", "not loaded"});
+    }
+  }
+  return out;
+}
+
+bool Repository::ready() const {
+  const std::lock_guard lock(mutex_);
+  return !models_.empty() && std::all_of(models_.begin(), models_.end(), [](const auto& m) {
+    return !m.second.wanted || m.second.loaded.size() == m.second.places.size();
+  });
+}
+
+}  // namespace nnex::serve

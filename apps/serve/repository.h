@@ -1,0 +1,120 @@
+#pragma once
+// Models by name and version: found on disk, loaded, replaced while the old one still answers, unloaded.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nnex/load.h"
+#include "serve/log.h"
+#include "serve/metrics.h"
+#include "serve/protocol.h"
+#include "serve/scheduler.h"
+
+namespace nnex::serve {
+
+struct RepositoryOptions {
+  /// A model, a folder of models, or "NAME=PATH" where `named` says so.
+  std::vector<std::string> paths;
+  std::vector<std::string> named;  ///< "NAME=PATH"
+  int versions = 1;                ///< Of each model as many, the highest; 0: all.
+  LoadOptions load;
+  SchedulerOptions scheduler;
+};
+
+/// Where a version of a model lies.
+struct Place {
+  std::string name, version, path;
+};
+
+/// What the paths offer: every version of every model, by name, the highest version first.
+/// A path is one model (a file; a folder of NNEF or CVM), or a folder of models: NAME.onnx and other files,
+/// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. Errors: unreadable, invalid_argument
+/// (nothing there, a name twice).
+Result<std::map<std::string, std::vector<Place>>> find_models(const RepositoryOptions& options);
+
+/// A version that is loaded.
+struct Served {
+  Place place;
+  Model model;
+  std::string platform;  ///< "onnx"
+  std::shared_ptr<ModelMetrics> metrics;
+  std::unique_ptr<Scheduler> scheduler;
+  bool batched = false;
+
+  Ports ports() const { return {model.inputs(), model.outputs()}; }
+};
+
+/// A line of the index.
+struct IndexEntry {
+  std::string name, version, state, reason;
+};
+
+class Repository {
+ public:
+  Repository(RepositoryOptions options, Metrics& metrics, const Log& log);
+  /// close()
+  ~Repository();
+  Repository(const Repository&) = delete;
+  Repository& operator=(const Repository&) = delete;
+
+  /// Takes no more requests, and returns when all that were taken are answered.
+  void close();
+
+  /// Finds and loads everything. Errors: those of find_models and of the first model that cannot be loaded.
+  Status open();
+
+  /// The version, or the highest that is loaded for an empty one. Null: none such is loaded.
+  std::shared_ptr<Served> find(const std::string& name, const std::string& version) const;
+  /// Whether the repository has such a model (and version), loaded or not.
+  bool knows(const std::string& name, const std::string& version) const;
+  /// Versions that are loaded, in ascending order.
+  std::vector<std::string> versions(const std::string& name) const;
+  std::vector<IndexEntry> index() const;
+  /// Whether everything that was asked for is loaded.
+  bool ready() const;
+
+  using Done = std::function<void(Status)>;
+  /// Loads what the folder has of a model by now, beside what answers; then that takes over, and other versions go once
+  /// they have answered what they took. `done` is called by the repository's thread. Errors: invalid_argument (no such
+  /// model), those of loading: what was loaded goes on.
+  void load(const std::string& name, Done done);
+  /// Errors: invalid_argument (no such model).
+  void unload(const std::string& name, Done done);
+  /// load() of every model, and unload() of those that are there no more.
+  void reload(Done done);
+
+ private:
+  struct State {
+    std::vector<Place> places;                              // of versions that are wanted, the highest first
+    std::map<std::string, std::shared_ptr<Served>> loaded;  // by version
+    std::map<std::string, std::string> reasons;             // why a version is not loaded
+    bool wanted = true;
+  };
+
+  void work();
+  void post(std::function<void()> task);
+  Result<std::shared_ptr<Served>> make(const Place& place) const;
+  Status load_now(const std::string& name);
+  Status unload_now(const std::string& name);
+  Status reload_now();
+  void retire(std::vector<std::shared_ptr<Served>> old) const;
+
+  RepositoryOptions options_;
+  Metrics& metrics_;
+  const Log& log_;
+  mutable std::mutex mutex_;
+  std::map<std::string, State> models_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace nnex::serve

@@ -1,0 +1,103 @@
+#pragma once
+// Requests for one model, in order, by several instances, run together where that changes no answer.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "nnex/model.h"
+#include "serve/metrics.h"
+
+namespace nnex::serve {
+
+using Clock = std::chrono::steady_clock;
+
+struct SchedulerOptions {
+  int instances = 1;                   ///< Sessions that run at the same time.
+  int threads = 0;                     ///< Of each; 0: all this process may use.
+  int64_t max_batch = 1;               ///< Rows that are run together; 1: each request alone.
+  std::chrono::microseconds delay{0};  ///< How long a request may wait for others to join it.
+  size_t queue = 1024;                 ///< Requests that may wait.
+};
+
+/// What became of a request.
+struct Outcome {
+  Result<std::vector<Value>> results;
+  Clock::duration queued{}, running{};
+  int64_t batch_rows = 0;
+};
+
+/// One request. `done` is called exactly once, by a thread of the scheduler or by cancel().
+struct Work {
+  std::vector<Value> inputs;
+  std::optional<Clock::time_point> deadline;
+  std::function<void(Outcome)> done;
+
+ private:
+  friend class Scheduler;
+  struct Batch {
+    std::atomic<bool> cancel{false};
+    size_t wanted = 0;  // requests of it that somebody waits for
+  };
+  Clock::time_point arrived_;
+  int64_t rows_ = -1;
+  bool cancelled_ = false;
+  std::shared_ptr<Batch> batch_;  // set while it runs
+};
+
+enum class Admission : uint8_t { taken, full, closed };
+
+/// Errors that it adds to those of runs: cancelled, where the deadline passed or cancel() was called.
+class Scheduler {
+ public:
+  Scheduler(const Model& model, const SchedulerOptions& options, std::shared_ptr<ModelMetrics> metrics);
+  /// As close().
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Puts a request into the queue; where it does not take it, `done` is not called.
+  Admission submit(const std::shared_ptr<Work>& work);
+  /// Nobody wants the answer any more: it leaves the queue, and a run that nobody else waits for stops.
+  void cancel(const std::shared_ptr<Work>& work);
+  /// Takes no more, and returns when all that it took is done.
+  void close();
+
+ private:
+  using Works = std::vector<std::shared_ptr<Work>>;
+
+  void serve();
+  void expire();
+  Works next();
+  void gather(std::unique_lock<std::mutex>& lock, Works& batch);
+  int64_t add_matching(Works& batch, int64_t rows);
+  void run(Session& session, const Works& batch);
+  void run_together(Session& session, const Works& batch);
+  void run_alone(Session& session, const std::shared_ptr<Work>& work);
+  std::shared_ptr<Work::Batch> begin(const Works& batch);
+  void finish(const std::shared_ptr<Work>& work, Clock::time_point started, Result<std::vector<Value>> results,
+              int64_t batch_rows);
+  RunOptions options_of(const Works& batch, const Work::Batch& shared) const;
+
+  Model model_;
+  SchedulerOptions options_;
+  bool stateful_;
+  std::shared_ptr<ModelMetrics> metrics_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Work>> queue_;
+  bool closed_ = false, gathering_ = false;
+  std::condition_variable sooner_;                            // next_expiry_ came nearer, or the scheduler is closed
+  Clock::time_point next_expiry_ = Clock::time_point::max();  // no request in the queue has an earlier deadline
+  std::vector<std::thread> workers_;
+  std::thread timekeeper_;
+};
+
+}  // namespace nnex::serve

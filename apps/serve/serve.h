@@ -1,0 +1,45 @@
+#pragma once
+// A server of models by the Open Inference Protocol over HTTP.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nnex/model.h"
+
+namespace nnex::serve {
+
+struct Options {
+  std::vector<std::string> paths, named;  ///< Models and folders of models; "NAME=PATH".
+  int versions = 1;                       ///< Of each model as many, the highest; 0: all.
+  LoadOptions load;
+
+  std::string host = "127.0.0.1";
+  int port = 8000;  ///< 0: a free one.
+  int connections = 4096;
+  std::chrono::microseconds client_timeout{10'000'000};  ///< How long a client may stall.
+  std::string key_file;                                  ///< Empty: everybody is answered.
+
+  int instances = 1, threads = 0;  ///< Of each model; of each instance.
+  int64_t max_batch = 8;
+  std::chrono::microseconds batch_delay{0};
+  int64_t queue = 1024;                                 ///< Requests of a model that may wait.
+  int64_t queue_bytes = int64_t{512} << 20;             ///< Bytes that requests and responses may hold together.
+  int64_t request_limit = int64_t{64} << 20;            ///< Bytes of one body.
+  std::chrono::microseconds timeout{60'000'000};        ///< Of a request, at most.
+  std::chrono::microseconds drain_delay{1'000'000};     ///< From "not ready" until no connection is taken (SIGTERM).
+  std::chrono::microseconds drain_timeout{30'000'000};  ///< For what is in flight then.
+
+  bool json_log = false, log_requests = false;
+};
+
+/// Whether this build has the server: it needs libevent.
+bool available();
+
+/// Serves until SIGTERM or SIGINT, then answers what it has taken. SIGHUP loads all models and keys again. Prints
+/// "nnex: serving on http://HOST:PORT" once it listens. true: all requests were answered; false: some were cut at the
+/// end. Errors: those of loading; unreadable (the address cannot be had), unsupported (no such build).
+Result<bool> serve(const Options& options);
+
+}  // namespace nnex::serve

@@ -1,0 +1,44 @@
+#pragma once
+// Connections, on one thread (libevent): bytes in, requests to the Api, answers out.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "serve/api.h"
+
+namespace nnex::serve {
+
+struct ServerOptions {
+  std::string host;
+  int port = 0;
+  int connections = 4096;
+  RequestLimits limits;
+  std::chrono::microseconds client_timeout{10'000'000};
+  std::chrono::microseconds drain_delay{0}, drain_timeout{30'000'000};
+};
+
+class Server {
+ public:
+  /// Listens. Error: unreadable (the address cannot be had).
+  static Result<std::unique_ptr<Server>> listen(const ServerOptions& options, Api& api, Metrics& metrics,
+                                                Budget& budget, const Log& log);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// "127.0.0.1:8000"
+  const std::string& address() const;
+  /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
+  /// taken was answered.
+  bool run(const std::function<void()>& reload);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace nnex::serve

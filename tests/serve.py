@@ -1,0 +1,947 @@
+#!/usr/bin/env python3
+"""serve.py NNEX [TEST...]: `nnex serve` as its clients meet it: over sockets, with nothing of nnex on this side.
+
+Answers are compared with the stored outputs of models/shapes (which numpy computed, in double precision) and with values
+worked out here. Last line: N passed, N failed.
+"""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHAPES = os.path.join(HERE, '..', 'models', 'shapes')
+NNEX = os.path.abspath(sys.argv[1])
+LABELS = open(os.path.join(SHAPES, 'labels.txt')).read().split()
+
+
+# What the tests need of ONNX's messages: tensors of test data.
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def read_tensor(path):
+    """(extents, bytes) of an f32 TensorProto."""
+    data, at, extents, raw = open(path, 'rb').read(), 0, [], b''
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+            if key >> 3 == 1:
+                extents.append(value)
+        elif key & 7 == 2:
+            size, at = varint(data, at)
+            chunk = data[at:at + size]
+            at += size
+            if key >> 3 == 9:
+                raw = chunk
+            elif key >> 3 == 4:
+                raw = chunk  # packed floats
+            elif key >> 3 == 1:
+                inner = 0
+                while inner < len(chunk):
+                    value, inner = varint(chunk, inner)
+                    extents.append(value)
+        elif key & 7 == 5:
+            raw += data[at:at + 4]
+            at += 4
+        else:
+            raise ValueError(path)
+    return extents, raw
+
+
+def floats(raw):
+    return list(struct.unpack('<%df' % (len(raw) // 4), raw))
+
+
+SHAPE8, PICTURES = read_tensor(os.path.join(SHAPES, 'test_data_set_1', 'input_0.pb'))
+WANTED = floats(read_tensor(os.path.join(SHAPES, 'test_data_set_1', 'output_0.pb'))[1])
+ROW = 3 * 32 * 32 * 4
+
+
+def picture(i):
+    return PICTURES[i * ROW:(i + 1) * ROW]
+
+
+def wanted(i):
+    return WANTED[i * 8:i * 8 + 8]
+
+
+# ONNX models of one node, for types that the network of shapes lacks.
+def field(number, content):
+    def length(n):
+        out = b''
+        while n > 127:
+            out += bytes([n & 127 | 128])
+            n >>= 7
+        return out + bytes([n])
+    if isinstance(content, int):
+        return length(number << 3) + length(content)
+    if isinstance(content, str):
+        content = content.encode()
+    return length(number << 3 | 2) + length(len(content)) + content
+
+
+def port(name, dtype, dims):
+    shape = b''.join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
+
+
+def onnx(op, inputs, outputs, attributes=b'', opset=17):
+    node = b''.join(field(1, p[0]) for p in inputs) + b''.join(field(2, p[0]) for p in outputs) + field(4, op) + attributes
+    graph = field(1, node) + field(2, 'g') + b''.join(field(11, port(*p)) for p in inputs) + \
+        b''.join(field(12, port(*p)) for p in outputs)
+    return field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, opset))
+
+
+TYPES = {1: 'FP32', 2: 'UINT8', 3: 'INT8', 4: 'UINT16', 5: 'INT16', 6: 'INT32', 7: 'INT64', 8: 'BYTES', 9: 'BOOL',
+         10: 'FP16', 11: 'FP64', 12: 'UINT32', 13: 'UINT64', 16: 'BF16'}
+
+
+class Server:
+    def __init__(self, *arguments, env=None):
+        self.log = tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *map(str, arguments)], stdout=subprocess.PIPE,
+                                        stderr=self.log, text=True, env=env)
+        line = self.process.stdout.readline()
+        found = re.match(r'nnex: serving on http://127\.0\.0\.1:(\d+)$', line.strip())
+        if not found:
+            self.process.wait()
+            self.log.seek(0)
+            raise AssertionError('no server: %r %s' % (line, self.log.read()))
+        self.port = int(found[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                if kind is None:
+                    raise AssertionError('the server did not end')
+        if kind is None and self.process.returncode != 0:
+            raise AssertionError('exit code %s: %s' % (self.process.returncode, self.logged()[-2000:]))
+
+    def logged(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def connect(self):
+        return http.client.HTTPConnection('127.0.0.1', self.port, timeout=30)
+
+    def ask(self, method, path, body=None, headers={}, connection=None):
+        """status, headers, body"""
+        c = connection or self.connect()
+        c.request(method, path, body, headers)
+        r = c.getresponse()
+        out = r.status, r.headers, r.read()
+        if connection is None:
+            c.close()
+        return out
+
+    def json(self, method, path, body=None, headers={}, status=200):
+        got, _, text = self.ask(method, path, None if body is None else json.dumps(body), headers)
+        check(got == status, '%s %s: status %s (needed %s): %r' % (method, path, got, status, text[:300]))
+        return json.loads(text)
+
+    def raw(self, data, timeout=20, end=True):
+        """All that comes back for bytes as they are."""
+        s = socket.create_connection(('127.0.0.1', self.port), timeout)
+        with s:
+            s.sendall(data)
+            if end:
+                s.shutdown(socket.SHUT_WR)
+            return read_all(s)
+
+    def memory(self):
+        for line in open('/proc/%d/status' % self.process.pid):
+            if line.startswith('VmRSS'):
+                return int(line.split()[1]) << 10
+
+    def metric(self, name, labels=''):
+        text = self.ask('GET', '/metrics')[2].decode()
+        found = re.search(r'^%s%s (\S+)$' % (name, re.escape(labels)), text, re.M)
+        check(found, 'no metric %s%s' % (name, labels))
+        return float(found[1])
+
+
+def read_all(s):
+    out = b''
+    try:
+        while True:
+            part = s.recv(65536)
+            if not part:
+                return out
+            out += part
+    except ConnectionResetError:
+        return out
+
+
+def check(good, message):
+    if not good:
+        raise AssertionError(message)
+
+
+def equal(found, needed, what=''):
+    check(found == needed, '%s: found %r; needed %r' % (what, found, needed))
+
+
+def close(found, needed, what=''):
+    check(len(found) == len(needed) and all(abs(a - b) <= 1e-4 for a, b in zip(found, needed)),
+          '%s: found %r; needed %r' % (what, found, needed))
+
+
+def json_request(*pictures, **more):
+    data = [x for i in pictures for x in floats(picture(i))]
+    return {'inputs': [{'name': 'picture', 'shape': [len(pictures), 3, 32, 32], 'datatype': 'FP32', 'data': data}], **more}
+
+
+def binary_request(inputs, outputs=None, parameters=None, id=None):
+    """body, headers; inputs: name, datatype, shape, bytes."""
+    j = {'inputs': [{'name': n, 'datatype': d, 'shape': s, 'parameters': {'binary_data_size': len(b)}}
+                    for n, d, s, b in inputs]}
+    if outputs is not None:
+        j['outputs'] = outputs
+    if parameters is not None:
+        j['parameters'] = parameters
+    if id is not None:
+        j['id'] = id
+    head = json.dumps(j).encode()
+    return head + b''.join(b for _, _, _, b in inputs), {'Inference-Header-Content-Length': str(len(head)),
+                                                        'Content-Type': 'application/octet-stream'}
+
+
+def binary_pictures(*pictures, **more):
+    return binary_request([('picture', 'FP32', [len(pictures), 3, 32, 32], b''.join(picture(i) for i in pictures))],
+                          parameters={'binary_data_output': True, **more.pop('parameters', {})}, **more)
+
+
+def binary_answer(headers, body):
+    size = int(headers['Inference-Header-Content-Length'])
+    j, at, out = json.loads(body[:size]), size, {}
+    for o in j['outputs']:
+        n = o.get('parameters', {}).get('binary_data_size')
+        if n is not None:
+            out[o['name']] = body[at:at + n]
+            at += n
+    equal(at, len(body), 'bytes of the answer')
+    return j, out
+
+
+INFER = '/v2/models/model/infer'
+
+
+def repository(folder, **models):
+    for name, content in models.items():
+        path = os.path.join(folder, name.replace('__', '/'))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + '.new', 'wb') as f:
+            f.write(content)
+        os.rename(path + '.new', path + '.onnx')
+
+
+def scaled(factor):
+    """x of f32[N,4] times a factor, as ONNX: Mul with a constant."""
+    constant = field(1, 1) + field(2, 1) + field(8, 'c') + field(9, struct.pack('<f', factor))
+    node = field(1, 'x') + field(1, 'c') + field(2, 'y') + field(4, 'Mul')
+    graph = field(1, node) + field(2, 'g') + field(5, constant) + field(11, port('x', 1, ['N', 4])) + \
+        field(12, port('y', 1, ['N', 4]))
+    return field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
+
+
+def of_numbers(values):
+    return {'inputs': [{'name': 'x', 'shape': [len(values) // 4, 4], 'datatype': 'FP32', 'data': values}]}
+
+
+# The tests.
+def test_protocol():
+    """Health, metadata, and inference as JSON."""
+    with Server(os.path.join(SHAPES, 'model.onnx')) as s:
+        equal(s.json('GET', '/v2/health/live'), {'live': True}, 'live')
+        equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
+        about = s.json('GET', '/v2')
+        equal(about['name'], 'nnex', 'name')
+        check('binary_tensor_data' in about['extensions'] and 'model_repository' in about['extensions'], about)
+        equal(s.json('GET', '/v2/models/model/ready'), {'name': 'model', 'ready': True}, 'model ready')
+        for path in '/v2/models/model', '/v2/models/model/versions/1':
+            equal(s.json('GET', path),
+                  {'name': 'model', 'versions': ['1'], 'platform': 'onnx',
+                   'inputs': [{'name': 'picture', 'datatype': 'FP32', 'shape': [-1, 3, 32, 32]}],
+                   'outputs': [{'name': 'probabilities', 'datatype': 'FP32', 'shape': [-1, 8]}]}, path)
+        for path in INFER, '/v2/models/model/versions/1/infer':
+            answer = s.json('POST', path, json_request(2, 5, id='some "id"'))
+            equal((answer['id'], answer['model_name'], answer['model_version']), ('some "id"', 'model', '1'), path)
+            equal([(o['name'], o['datatype'], o['shape']) for o in answer['outputs']],
+                  [('probabilities', 'FP32', [2, 8])], path)
+            close(answer['outputs'][0]['data'], wanted(2) + wanted(5), path)
+        nested = json_request(0)
+        flat = nested['inputs'][0]['data']
+        nested['inputs'][0]['data'] = [[[flat[c * 1024 + y * 32:c * 1024 + y * 32 + 32] for y in range(32)] for c in range(3)]]
+        nested['outputs'] = [{'name': 'probabilities', 'parameters': {'binary_data': False}}]
+        nested['something'] = {'else': [1, {'b': None}]}
+        close(s.json('POST', INFER, nested)['outputs'][0]['data'], wanted(0), 'nested lists')
+        check('id' not in s.json('POST', INFER, nested), 'an id that nobody gave')
+        status, headers, body = s.ask('HEAD', '/v2/health/live')
+        equal((status, body), (200, b''), 'HEAD')
+
+
+def test_binary():
+    """The binary tensor extension."""
+    with Server(os.path.join(SHAPES, 'model.onnx')) as s:
+        body, headers = binary_pictures(*range(8), id='b')
+        status, h, answer = s.ask('POST', INFER, body, headers)
+        equal(status, 200, 'status')
+        equal(h['Content-Type'], 'application/octet-stream', 'type')
+        j, out = binary_answer(h, answer)
+        equal((j['id'], j['outputs'][0]['shape']), ('b', [8, 8]), 'answer')
+        close(floats(out['probabilities']), WANTED, 'eight pictures')
+        names = [LABELS[max(range(8), key=lambda k: floats(out['probabilities'])[i * 8 + k])] for i in range(8)]
+        equal(names, LABELS, 'labels')
+        # one output says otherwise; and binary in, JSON out
+        body, headers = binary_request([('picture', 'FP32', [1, 3, 32, 32], picture(3))],
+                                       [{'name': 'probabilities', 'parameters': {'binary_data': False}}],
+                                       {'binary_data_output': True})
+        status, h, answer = s.ask('POST', INFER, body, headers)
+        check('Inference-Header-Content-Length' not in h, 'a header length without binary data')
+        close(json.loads(answer)['outputs'][0]['data'], wanted(3), 'JSON out')
+        # a body that is nothing but the input
+        status, h, answer = s.ask('POST', INFER, picture(4) + picture(1), {'Inference-Header-Content-Length': '0'})
+        equal(status, 200, answer[:200])
+        close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(4) + wanted(1), 'bare body')
+
+
+def test_types():
+    """Every element type there and back, as bytes and (where JSON has it) as JSON."""
+    values = {1: ('f', [0.5, -2.0]), 2: ('B', [0, 255]), 3: ('b', [-128, 127]), 4: ('H', [0, 65535]), 5: ('h', [-32768, 32767]),
+              6: ('i', [-2**31, 2**31 - 1]), 7: ('q', [-2**63, 2**63 - 1]), 9: ('?', [True, False]), 10: ('e', [1.5, -0.25]),
+              11: ('d', [0.1, -1e300]), 12: ('I', [0, 2**32 - 1]), 13: ('Q', [0, 2**64 - 1]), 16: ('H', [0x3f80, 0xc000])}
+    folder = tempfile.mkdtemp()
+    for code in TYPES:
+        repository(folder, **{'t%d' % code: onnx('Identity', [('x', code, ['N', 2])], [('y', code, ['N', 2])])})
+    try:
+        with Server(folder) as s:
+            for code, (letter, items) in values.items():
+                raw = struct.pack('<2' + letter, *items)
+                body, headers = binary_request([('x', TYPES[code], [1, 2], raw)], parameters={'binary_data_output': True})
+                status, h, answer = s.ask('POST', '/v2/models/t%d/infer' % code, body, headers)
+                equal(status, 200, (TYPES[code], answer[:200]))
+                j, out = binary_answer(h, answer)
+                equal((j['outputs'][0]['datatype'], out['y']), (TYPES[code], raw), TYPES[code])
+                sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': TYPES[code], 'data': items}]}
+                half = code in (10, 16)
+                answer = s.json('POST', '/v2/models/t%d/infer' % code, sent, status=400 if half else 200)
+                if half:
+                    check('binary data alone' in answer['error'], answer)
+                    body, headers = binary_request([('x', TYPES[code], [1, 2], raw)])
+                    check(b'binary data alone' in s.ask('POST', '/v2/models/t%d/infer' % code, body, headers)[2], 'FP16 out')
+                else:
+                    equal(answer['outputs'][0]['data'], items, TYPES[code])
+            texts = [b'', 'Größe "1"\n'.encode()]
+            raw = b''.join(struct.pack('<I', len(t)) + t for t in texts)
+            body, headers = binary_request([('x', 'BYTES', [1, 2], raw)], parameters={'binary_data_output': True})
+            _, h, answer = s.ask('POST', '/v2/models/t8/infer', body, headers)
+            equal(binary_answer(h, answer)[1]['y'], raw, 'BYTES')
+            sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': 'BYTES', 'data': [t.decode() for t in texts]}]}
+            equal(s.json('POST', '/v2/models/t8/infer', sent)['outputs'][0]['data'], [t.decode() for t in texts], 'BYTES')
+            for wrong in raw[:-1], raw + b'x', struct.pack('<I', 2**32 - 1) + raw[4:]:
+                body, headers = binary_request([('x', 'BYTES', [1, 2], wrong)])
+                equal(s.ask('POST', '/v2/models/t8/infer', body, headers)[0], 400, 'BYTES of wrong lengths')
+            for code, item in (2, 256), (2, -1), (3, 128), (13, -1), (6, 1.5), (7, 2**63), (9, 2), (2, 'a'), (8, 1):
+                sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': TYPES[code], 'data': [item, item]}]}
+                s.json('POST', '/v2/models/t%d/infer' % code, sent, status=400)
+            sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': 'FP32', 'data': ['NaN', '-Infinity']}]}
+            equal(s.json('POST', '/v2/models/t1/infer', sent)['outputs'][0]['data'], ['NaN', '-Infinity'], 'words')
+            equal(s.json('POST', '/v2/models/t1/infer',
+                         {'inputs': [{'name': 'x', 'shape': [0, 2], 'datatype': 'FP32', 'data': []}]})['outputs'][0],
+                  {'name': 'y', 'datatype': 'FP32', 'shape': [0, 2], 'data': []}, 'no rows')
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_errors():
+    """Every error that a client can make, with its status; the server answers as before."""
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--request-limit', 200000) as s:
+        good = json_request(0)
+
+        def refused(status, text, change, path=INFER):
+            j = json.loads(json.dumps(good))
+            change(j)
+            answer = s.json('POST', path, j, status=status)
+            check(text in answer['error'], '%r in %r' % (text, answer))
+
+        first = lambda j: j['inputs'][0]
+        refused(400, "no input 'image'", lambda j: first(j).update(name='image'))
+        refused(400, "found datatype 'FP64'; needed FP32", lambda j: first(j).update(datatype='FP64'))
+        refused(400, 'found shape [1,3,32]; needed [N,3,32,32]', lambda j: first(j).update(shape=[1, 3, 32]))
+        refused(400, '"data" has 3072 items; shape [2,3,32,32] has 6144', lambda j: first(j).update(shape=[2, 3, 32, 32]))
+        refused(400, 'too many', lambda j: first(j).update(shape=[2**62, 3, 32, 32]))
+        refused(400, '"shape"', lambda j: first(j).update(shape=[-1, 3, 32, 32]))
+        refused(400, 'has no data', lambda j: first(j).pop('data'))
+        refused(400, 'has no shape', lambda j: first(j).pop('shape'))
+        refused(400, 'no inputs', lambda j: j.pop('inputs'))
+        refused(400, 'is given twice', lambda j: j['inputs'].append(first(j)) or first(j).update(data=[]) or
+                first(j).update(shape=[0, 3, 32, 32]))
+        refused(400, "no output 'scores'", lambda j: j.update(outputs=[{'name': 'scores'}]))
+        refused(400, 'asked for twice', lambda j: j.update(outputs=[{'name': 'probabilities'}] * 2))
+        refused(400, 'not supported', lambda j: j.update(outputs=[{'name': 'probabilities', 'parameters': {'classification': 3}}]))
+        refused(400, 'must be a whole number', lambda j: j.update(parameters={'timeout': 'soon'}))
+        refused(400, 'binary_data_size is 12; 0 bytes are left', lambda j: (first(j).pop('data'), first(j).update(parameters={'binary_data_size': 12})))
+        refused(400, 'lists of different lengths', lambda j: first(j).update(data=[[1, 2], [3]]))
+        refused(404, "no model 'nothing'", lambda j: None, '/v2/models/nothing/infer')
+        refused(404, "of version 2", lambda j: None, '/v2/models/model/versions/2/infer')
+        for text, why in (b'', 'JSON'), (b'{"inputs":', 'JSON'), (b'[]', 'a list'), (b'7', 'object'), (b'\xff\xfe', 'JSON'), \
+                (b'{"inputs":' + b'[' * 70 + b']' * 70 + b'}', ''), (b'{"a":' * 100 + b'1' + b'}' * 100, 'nested deeper'):
+            status, _, body = s.ask('POST', INFER, text)
+            check(status == 400 and why in json.loads(body)['error'], (text[:20], status, body))
+        for value in 'x', '-1', '99999999', '1e3':
+            status, _, body = s.ask('POST', INFER, b'{}', {'Inference-Header-Content-Length': value})
+            check(status == 400 and b'Inference-Header' in body, (value, body))
+        body, headers = binary_pictures(0)
+        for cut in body[:-4], body + b'1234':
+            equal(s.ask('POST', INFER, cut, headers)[0], 400, 'bytes that are missing or too many')
+        for method, path, status in ('GET', INFER, 405), ('POST', '/v2', 405), ('DELETE', '/v2/models/model', 405), \
+                ('GET', '/', 404), ('GET', '/v1/models', 404), ('GET', '/v2/models/model/nothing', 404), \
+                ('GET', '/v2/models/nothing', 404), ('GET', '/v2/models/nothing/ready', 404), ('GET', '/%zz', 400), \
+                ('GET', '/v2/health/well', 404), ('POST', '/metrics', 405), ('GET', '/v2/repository/index', 405):
+            got, h, body = s.ask(method, path)
+            check(got == status and 'error' in json.loads(body), (method, path, got, body))
+            check((status == 405) == ('Allow' in h), (method, path, 'Allow'))
+        equal(s.ask('POST', INFER, b'x' * 200001)[0], 413, 'too large')
+        equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'gzip'})[0], 415, 'gzip')
+        got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\n\r\n' % INFER.encode())
+        check(got.startswith(b'HTTP/1.1 411 '), got)
+        close(s.json('POST', INFER, good)['outputs'][0]['data'], wanted(0), 'after all that')
+
+
+def test_http():
+    """HTTP itself: keep-alive, pipelining, chunks, Expect, what is no HTTP, lengths that lie."""
+    body, headers = binary_pictures(1)
+    request = b'POST %s HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: %s\r\n' % (
+        INFER.encode(), headers['Inference-Header-Content-Length'].encode())
+    plain = request + b'Content-Length: %d\r\n\r\n' % len(body) + body
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--client-timeout', 1) as s:
+        c = s.connect()
+        c.connect()
+        first = c.sock
+        for i in range(5):
+            status, h, answer = s.ask('POST', INFER, *binary_pictures(i), connection=c)
+            close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(i), 'keep-alive')
+        check(c.sock is first, 'the connection was not kept')
+        c.close()
+        # pipelined: answers in order, and the last one ends the connection
+        health = b'GET /v2/health/live HTTP/1.1\r\nHost: a\r\n%s\r\n'
+        got = s.raw(plain + health % b'' + plain + health % b'Connection: close\r\n', end=False)
+        equal([int(x) for x in re.findall(rb'HTTP/1\.1 (\d+) ', got)], [200] * 4, 'pipelined')
+        equal([m.start() < got.find(b'{"live":true}') for m in re.finditer(b'model_name', got)], [True, False], 'order')
+        # chunks of any size, extensions, trailers; byte by byte
+        cuts = [0, 1, 2, 100, 101, 5000, len(body)]
+        chunked = request + b'Transfer-Encoding: chunked\r\n\r\n' + b''.join(
+            b'%x;ext=1\r\n%s\r\n' % (b - a, body[a:b]) for a, b in zip(cuts, cuts[1:])) + b'0\r\nTrailer: x\r\n\r\n'
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        for i in range(0, 400):
+            sock.sendall(chunked[i:i + 1])
+        sock.sendall(chunked[400:] + health % b'Connection: close\r\n')
+        got = read_all(sock)
+        head, _, rest = got.partition(b'\r\n\r\n')
+        answer = dict(line.decode().split(': ') for line in head.split(b'\r\n')[1:])
+        size = int(answer['Content-Length'])
+        close(floats(binary_answer(answer, rest[:size])[1]['probabilities']), wanted(1), 'chunked')
+        check(b'{"live":true}' in rest[size:], 'after chunks')
+        # Expect: 100-continue
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        sock.sendall(request + b'Expect: 100-continue\r\nConnection: close\r\nContent-Length: %d\r\n\r\n' % len(body))
+        equal(sock.recv(100), b'HTTP/1.1 100 Continue\r\n\r\n', 'continue')
+        sock.sendall(body)
+        check(read_all(sock).startswith(b'HTTP/1.1 200 '), 'after continue')
+        # what is no HTTP, or could be read in two ways
+        post = b'POST %s HTTP/1.1\r\nHost: a\r\n' % INFER.encode()
+        for data, status in [
+                (b'hello\r\n\r\n', 400), (b'GET /v2 HTTP/2.0\r\nHost: a\r\n\r\n', 505), (b'GET /v2 HTTP/1.1\r\n\r\n', 400),
+                (b'GET /v2 HTTP/1.1\nHost: a\n\n', 400), (b'GET /v2 HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 400),
+                (b'GET /v2 HTTP/1.1\r\nHost : a\r\n\r\n', 400), (b'GET /v2 HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n', 400),
+                (b'GET /v2 HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n', 400), (b'GET  HTTP/1.1\r\nHost: a\r\n\r\n', 400),
+                (b'G\x00T /v2 HTTP/1.1\r\nHost: a\r\n\r\n', 400), (b'GET /v2 HTTP/1.1\r\nHost: a\r\nX: ' + b'y' * 20000, 431),
+                (b'GET /v2 HTTP/1.1\r\nHost: a\r\n' + b'X: y\r\n' * 150 + b'\r\n', 431), (b'GET /' + b'v' * 20000, 431),
+                (post + b'Content-Length: 1000000000\r\n\r\nabc', 413),
+                (post + b'Content-Length: 99999999999999999999999\r\n\r\n', 400),
+                (post + b'Content-Length: -1\r\n\r\n', 400), (post + b'Content-Length: 1, 1\r\n\r\n', 400),
+                (post + b'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}', 400),
+                (post + b'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400),
+                (post + b'Transfer-Encoding: gzip, chunked\r\n\r\n', 501), (post + b'Expect: 200-ok\r\n\r\n', 417),
+                (post + b'Transfer-Encoding: chunked\r\n\r\n3b9aca00\r\nabc', 413),
+                (post + b'Transfer-Encoding: chunked\r\n\r\nxyz\r\n', 400),
+                (post + b'Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n', 400),
+                (post + b'Transfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n', 400)]:
+            got = s.raw(data)
+            check(got.startswith(b'HTTP/1.1 %d ' % status) and b'Connection: close' in got, (data[:60], status, got[:200]))
+        # fewer bytes than declared: the client is told, and cut
+        got = s.raw(post + b'Content-Length: 50\r\n\r\n{}', end=False)
+        check(got.startswith(b'HTTP/1.1 408 '), got[:100])
+        check(s.metric('nnex_http_clients_cut_total') >= 1, 'cut clients are counted')
+
+
+def test_memory():
+    """1 GB declared, and bodies that together pass the limit: no memory is taken for what has not come."""
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--request-limit', 2000000000, '--queue-bytes', 32, '--client-timeout', 3) as s:
+        s.json('POST', INFER, json_request(0))
+        before = s.memory()
+        held = []
+        post = b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n' % INFER.encode()
+        for _ in range(50):
+            sock = socket.create_connection(('127.0.0.1', s.port), 20)
+            sock.sendall(post + b'x' * 1000)
+            held.append(sock)
+        s.json('POST', INFER, json_request(0))
+        check(s.memory() - before < 30 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        sock.sendall(post)
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 20:
+                sock.sendall(b'x' * (1 << 20))
+        except OSError:
+            pass
+        check(time.monotonic() - began < 10, 'nobody stopped a client that sends more than there is room for')
+        check(s.memory() - before < 100 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
+        for sock in held:
+            sock.close()
+        time.sleep(0.3)
+        close(s.json('POST', INFER, json_request(6))['outputs'][0]['data'], wanted(6), 'after all that')
+
+
+def test_slow():
+    """Clients that stall, trickle or do not read: cut, while others are answered."""
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--client-timeout', 1) as s:
+        socks = []
+        for i in range(300):
+            sock = socket.create_connection(('127.0.0.1', s.port), 20)
+            sock.sendall(b'POST %s HTTP/1.1\r\nHo' % INFER.encode())
+            socks.append(sock)
+        began = time.monotonic()
+        for i in range(20):
+            body, headers = binary_pictures(i % 8)
+            status, h, answer = s.ask('POST', INFER, body, headers)
+            close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(i % 8), 'among slow ones')
+        for sock in socks:
+            check(read_all(sock).startswith(b'HTTP/1.1 408 '), 'a stalled client')
+        check(time.monotonic() - began < 15, 'stalled clients were kept')
+        # one byte at a time, for ever
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n' % INFER.encode())
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 10:
+                sock.sendall(b'x')
+                time.sleep(0.02)
+        except OSError:
+            pass
+        check(time.monotonic() - began < 8, 'a client that trickles was kept')
+        # a client that asks and never reads
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(5)
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 20:
+                sock.sendall(b'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n' * 100)
+        except OSError:
+            pass
+        check(time.monotonic() - began < 15, 'a client that reads nothing was kept')
+        check(s.metric('nnex_http_clients_cut_total') >= 301, 'clients cut')
+
+
+SLOW = onnx('MatMul', [('a', 1, ['N', 1024, 1024]), ('b', 1, ['N', 1024, 1024])], [('y', 1, ['N', 1024, 1024])])
+
+
+def slow_request(rows, **parameters):
+    zero = b'\0' * (rows << 22)
+    return binary_request([('a', 'FP32', [rows, 1024, 1024], zero), ('b', 'FP32', [rows, 1024, 1024], zero)],
+                          parameters={'binary_data_output': True, **parameters})
+
+
+def test_deadlines():
+    """504 when the time is over (waiting or running), 429 when the queue is full, and clients that leave."""
+    folder = tempfile.mkdtemp()
+    repository(folder, slow=SLOW, fast=scaled(2))
+    try:
+        with Server(folder, '--queue', 2, '--threads', 1, '--timeout', 30) as s:
+            path = '/v2/models/slow/infer'
+            body, headers = slow_request(1, timeout=1)
+            status, _, answer = s.ask('POST', path, body, headers)
+            check(status == 504 and b'time' in answer, (status, answer[:200]))
+            body, headers = slow_request(1)
+            equal(s.ask('POST', path, body, {**headers, 'timeout': '1'})[0], 504, 'as a header')
+            equal(s.ask('POST', path, body, {**headers, 'timeout': 'x'})[0], 400, 'no number')
+            equal(s.ask('POST', path, body, headers)[0], 200, 'without a timeout')
+            # more at once than run and wait
+            body, headers = slow_request(4)
+            statuses, threads = [], []
+
+            def one():
+                status, h, answer = s.ask('POST', path, body, headers)
+                if status == 429:
+                    equal(h['Retry-After'], '1', 'Retry-After')
+                statuses.append(status)
+            for _ in range(10):
+                threads.append(threading.Thread(target=one))
+                threads[-1].start()
+            for t in threads:
+                t.join()
+            check(set(statuses) == {200, 429} and statuses.count(200) >= 3, statuses)
+            equal(s.metric('nnex_inferences_total', '{model="slow",version="1",code="429"}'), statuses.count(429), 'counted')
+            # who leaves is not waited for
+            left = []
+            for _ in range(3):
+                sock = socket.create_connection(('127.0.0.1', s.port), 20)
+                sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: %s\r\nContent-Length: %d\r\n\r\n'
+                             % (path.encode(), headers['Inference-Header-Content-Length'].encode(), len(body)) + body)
+                left.append(sock)
+            time.sleep(0.05)
+            for sock in left:
+                sock.close()
+            for _ in range(100):
+                if s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}') == 0:
+                    break
+                time.sleep(0.1)
+            check(s.metric('nnex_http_clients_gone_total') >= 1, 'nobody left')
+            check(s.metric('nnex_inferences_total', '{model="slow",version="1",code="499"}') >= 1, '499')
+            for _ in range(50):
+                if s.metric('nnex_held_bytes') == 0:
+                    break
+                time.sleep(0.1)
+            equal(s.metric('nnex_held_bytes'), 0, 'held bytes, with nothing in flight')
+            equal(s.json('POST', '/v2/models/fast/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'], [2, 4, 6, 8], 'fast')
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_batches():
+    """Requests that run together have the answers that they have alone, byte for byte; a wrong one harms no other."""
+    folder = tempfile.mkdtemp()
+    softmax = onnx('Softmax', [('x', 1, ['N', 4])], [('y', 1, ['N', 4])], field(5, field(1, 'axis') + field(20, 2) + field(3, 0)))
+    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), mixed=softmax)
+    try:
+        with Server(folder, '--instances', 1, '--max-batch', 8, '--batch-delay', 20000, '--log', 'json') as s:
+            alone = []
+            for i in range(8):
+                status, h, answer = s.ask('POST', INFER, *binary_pictures(i))
+                alone.append(binary_answer(h, answer)[1]['probabilities'])
+                close(floats(alone[i]), wanted(i), 'alone')
+            faults = []
+
+            def client(n):
+                try:
+                    c = s.connect()
+                    for k in range(30):
+                        pictures = [(n + k) % 8] + ([(n + 3) % 8] if k % 3 == 0 else [])
+                        status, h, answer = s.ask('POST', INFER, *binary_pictures(*pictures, id='%d.%d' % (n, k)), connection=c)
+                        j, out = binary_answer(h, answer)
+                        equal((status, j['id']), (200, '%d.%d' % (n, k)), 'whose')
+                        equal(out['probabilities'], b''.join(alone[i] for i in pictures), 'together')
+                except Exception as e:  # pylint: disable=broad-except
+                    faults.append(e)
+            threads = [threading.Thread(target=client, args=(n,)) for n in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            check(not faults, faults[:1])
+            runs = s.metric('nnex_batch_rows_count', '{model="model",version="1"}')
+            rows = s.metric('nnex_batch_rows_sum', '{model="model",version="1"}')
+            check(runs < rows * 0.7, 'nothing ran together: %d rows in %d runs' % (rows, runs))
+            loaded = {e['model']: e for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'loaded'}
+            check(loaded['model']['batches'] is True, loaded['model'])
+            check(loaded['mixed']['batches'] is False and 'depend on each other' in loaded['mixed']['because'], loaded['mixed'])
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_repository():
+    """Versions, index, load, unload, reload; a broken file changes nothing; paths lead nowhere else."""
+    folder = tempfile.mkdtemp()
+    repository(folder, scale__1__model=scaled(10), scale__2__model=scaled(20), other=scaled(3))
+    try:
+        with Server(folder) as s:
+            ask = lambda version='', model='scale', status=200: s.json(
+                'POST', '/v2/models/%s%s/infer' % (model, version and '/versions/' + version), of_numbers([1, 2, 3, 4]),
+                status=status)
+            equal(ask()['outputs'][0]['data'], [20, 40, 60, 80], 'the highest version')
+            equal(ask()['model_version'], '2', 'its name')
+            ask('1', status=404)
+            equal(s.json('POST', '/v2/repository/index'),
+                  [{'name': 'other', 'version': '1', 'state': 'READY', 'reason': ''},
+                   {'name': 'scale', 'version': '2', 'state': 'READY', 'reason': ''}], 'index')
+            # a new version, and a new model
+            repository(folder, scale__10__model=scaled(100), fresh=scaled(7))
+            check({'name': 'fresh', 'version': '1', 'state': 'UNAVAILABLE', 'reason': 'not loaded'} in
+                  s.json('POST', '/v2/repository/index', {}), 'a model that came later')
+            check(not [m for m in s.json('POST', '/v2/repository/index', {'ready': True}) if m['name'] == 'fresh'], 'ready alone')
+            ask(model='fresh', status=404)
+            s.json('POST', '/v2/repository/models/fresh/load')
+            equal(ask(model='fresh')['outputs'][0]['data'], [7, 14, 21, 28], 'fresh')
+            equal(ask()['model_version'], '2', 'until it is loaded')
+            s.json('POST', '/v2/repository/models/scale/load', {'parameters': {}})
+            equal((ask()['model_version'], ask()['outputs'][0]['data']), ('10', [100, 200, 300, 400]), '10 is above 2')
+            # a broken file
+            with open(os.path.join(folder, 'other.onnx.new'), 'wb') as f:
+                f.write(b'no model at all')
+            os.rename(os.path.join(folder, 'other.onnx.new'), os.path.join(folder, 'other.onnx'))
+            check('other' in s.json('POST', '/v2/repository/models/other/load', status=400)['error'], 'broken')
+            equal(ask(model='other')['outputs'][0]['data'], [3, 6, 9, 12], 'what was loaded goes on')
+            # unload
+            s.json('POST', '/v2/repository/models/fresh/unload')
+            ask(model='fresh', status=503)
+            s.json('GET', '/v2/models/fresh/ready', status=503)
+            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'what was unloaded is not waited for')
+            for name in 'nothing', '..', '%2e%2e%2fother', '%2fetc%2fpasswd':
+                s.json('POST', '/v2/repository/models/%s/load' % name, status=404)
+                s.json('POST', '/v2/repository/models/%s/unload' % name, status=404)
+            # SIGHUP loads what is there by now
+            repository(folder, other=scaled(5), late=scaled(9))
+            os.remove(os.path.join(folder, 'fresh.onnx'))
+            s.process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                if b'"late"' in s.ask('POST', '/v2/repository/index', '{"ready": true}')[2]:
+                    break
+                time.sleep(0.05)
+            equal(ask(model='late')['outputs'][0]['data'], [9, 18, 27, 36], 'late')
+            for _ in range(100):
+                if ask(model='other')['outputs'][0]['data'] == [5, 10, 15, 20]:
+                    break
+                time.sleep(0.05)
+            equal(ask(model='other')['outputs'][0]['data'], [5, 10, 15, 20], 'other')
+            ask(model='fresh', status=404)
+        with Server(folder, '--versions', 0, '--model', 'mine=' + os.path.join(folder, 'late.onnx')) as s:
+            equal(s.json('GET', '/v2/models/scale')['versions'], ['1', '2', '10'], 'all versions')
+            equal(s.json('POST', '/v2/models/scale/versions/1/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'],
+                  [10, 20, 30, 40], 'version 1')
+            equal(s.json('POST', '/v2/models/mine/infer', of_numbers([1, 0, 0, 0]))['outputs'][0]['data'], [9, 0, 0, 0], 'mine')
+    finally:
+        shutil.rmtree(folder)
+
+
+def hammer(server, seconds, path, clients=6):
+    """Clients that ask for 1, 2, 3, 4 times a factor as fast as they can; the factors that they saw, in order each.
+    A connection that ends before any byte of an answer is opened again, as every client of HTTP does."""
+    stop, seen, faults = time.monotonic() + seconds, [[] for _ in range(clients)], []
+    body = json.dumps(of_numbers([1, 2, 3, 4]))
+
+    def client(n):
+        c = server.connect()
+        while time.monotonic() < stop:
+            try:
+                status, h, answer = server.ask('POST', path, body, connection=c)
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+                c = server.connect()
+                continue
+            except ConnectionRefusedError:
+                return
+            except Exception as e:  # pylint: disable=broad-except
+                faults.append(repr(e))
+                return
+            data = json.loads(answer)['outputs'][0]['data'] if status == 200 else answer
+            if status != 200 or data != [data[0] * k for k in (1, 2, 3, 4)]:
+                faults.append((status, data))
+                return
+            seen[n].append(data[0])
+            if h['Connection'] == 'close':
+                c.close()
+                c = server.connect()
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(clients)]
+    for t in threads:
+        t.start()
+    return threads, seen, faults
+
+
+def test_reload_under_load():
+    """A model is replaced again and again while clients ask: every answer is right, none is lost, none goes back."""
+    folder = tempfile.mkdtemp()
+    repository(folder, scale__1__model=scaled(1))
+    try:
+        with Server(folder, '--instances', 2) as s:
+            threads, seen, faults = hammer(s, 4, '/v2/models/scale/infer')
+            last = 1
+            while any(t.is_alive() for t in threads):
+                last += 1
+                repository(folder, **{'scale__%d__model' % last: scaled(last)})
+                s.json('POST', '/v2/repository/models/scale/load')
+                time.sleep(0.05)
+            for t in threads:
+                t.join()
+            check(not faults, faults[:3])
+            check(last > 3 and all(len(x) > 10 for x in seen), (last, [len(x) for x in seen]))
+            for x in seen:
+                equal(x, sorted(x), 'versions in order')
+            check(max(max(x) for x in seen) >= last - 3, 'new versions are seen')
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_drain():
+    """SIGTERM: not ready at once, answers what it has taken and what comes meanwhile, ends with 0; SIGINT at once."""
+    folder = tempfile.mkdtemp()
+    repository(folder, scale=scaled(2), slow=SLOW)
+    try:
+        with Server(folder, '--drain-delay', 700, '--instances', 2, '--threads', 1) as s:
+            threads, seen, faults = hammer(s, 20, '/v2/models/scale/infer')
+            body, headers = slow_request(4)
+            late = []
+
+            def one():
+                late.append(s.ask('POST', '/v2/models/slow/infer', body, headers)[0])
+            slow = [threading.Thread(target=one) for _ in range(3)]
+            time.sleep(0.5)
+            for t in slow:
+                t.start()
+            time.sleep(0.4)
+            s.process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+            equal(s.ask('GET', '/v2/health/ready')[0], 503, 'ready, while it ends')
+            equal(s.ask('GET', '/v2/health/live')[0], 200, 'live, while it ends')
+            equal(s.process.wait(30), 0, 'exit code')
+            for t in threads + slow:
+                t.join()
+            check(not faults, faults[:3])
+            equal(late, [200] * 3, 'requests in flight')
+            check(all(len(x) > 10 for x in seen), [len(x) for x in seen])
+            check('"all_answered":true' in s.logged() or 'all_answered=true' in s.logged(), s.logged()[-500:])
+        with Server(folder) as s:
+            began = time.monotonic()
+            s.process.send_signal(signal.SIGINT)
+            equal(s.process.wait(10), 0, 'exit code')
+            check(time.monotonic() - began < 2, 'SIGINT is obeyed at once')
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_operations():
+    """Keys, traces, logs, metrics."""
+    key = tempfile.NamedTemporaryFile('w', suffix='.keys')
+    key.write('first key\nsecond\n')
+    key.flush()
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--api-key', key.name, '--log', 'json', '--log-requests') as s:
+        equal(s.ask('GET', '/v2/health/ready')[0], 200, 'health needs no key')
+        for headers in {}, {'X-API-Key': 'third'}, {'Authorization': 'Bearer '}, {'Authorization': 'Basic second'}:
+            for method, path in ('POST', INFER), ('GET', '/metrics'), ('GET', '/v2'), ('POST', '/v2/repository/models/model/unload'):
+                status, h, _ = s.ask(method, path, '{}' if method == 'POST' else None, headers)
+                equal((status, h['WWW-Authenticate']), (401, 'Bearer'), (headers, path))
+        trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+        for headers in {'X-API-Key': 'first key'}, {'Authorization': 'Bearer second'}:
+            status, h, answer = s.ask('POST', INFER, json.dumps(json_request(7)), {**headers, 'traceparent': trace})
+            equal((status, h['traceparent']), (200, trace), headers)
+            close(json.loads(answer)['outputs'][0]['data'], wanted(7), 'with a key')
+        for wrong in trace.upper(), trace[:-1], trace.replace('4bf9', 'zzzz'), '00-' + '0' * 32 + trace[35:], 'x\ty':
+            _, h, _ = s.ask('GET', '/v2', headers={'X-API-Key': 'second', 'traceparent': wrong})
+            check('traceparent' not in h, wrong)
+        lines = [json.loads(line) for line in s.logged().splitlines()]
+        traced = [e for e in lines if e.get('traceparent') == trace]
+        equal([(e['status'], e['path'], e['method']) for e in traced], [(200, INFER, 'POST')] * 2, 'log')
+        check(not [e for e in lines if 'key' in json.dumps(e).lower() and e['event'] == 'request' and 'second' in json.dumps(e)], 'keys in the log')
+        text = s.ask('GET', '/metrics', headers={'X-API-Key': 'second'})[2].decode()
+        check_exposition(text)
+        if shutil.which('promtool'):
+            out = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True)
+            check(out.returncode == 0 and not out.stderr.strip() and not out.stdout.strip(), out.stdout + out.stderr)
+        else:
+            print('  promtool is not there: metrics are checked here alone')
+        check('nnex_inferences_total{model="model",version="1",code="200"} 2\n' in text, 'answers are counted')
+        key.seek(0)
+        key.truncate()
+        key.write('new\n')
+        key.flush()
+        s.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0] == 200:
+                break
+            time.sleep(0.05)
+        equal(s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0], 200, 'a key that came later')
+        equal(s.ask('GET', '/v2', headers={'X-API-Key': 'second'})[0], 401, 'a key that went')
+
+
+def check_exposition(text):
+    """The text format of Prometheus: HELP and TYPE before each family, once; counters end in _total; buckets ascend."""
+    kinds, described, buckets = {}, set(), {}
+    for line in text.splitlines():
+        if line.startswith('# HELP '):
+            name = line.split()[2]
+            check(name not in described, name + ' is described twice')
+            described.add(name)
+        elif line.startswith('# TYPE '):
+            kinds[line.split()[2]] = line.split()[3]
+        else:
+            found = re.fullmatch(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?)*)\})? (\S+)', line)
+            check(found, 'no sample: ' + line)
+            float(found[3])
+            name = found[1]
+            family = re.sub('_(bucket|sum|count)$', '', name) if name not in kinds else name
+            check(family in kinds and family in described, 'not described: ' + name)
+            check(kinds[family] != 'counter' or name.endswith('_total'), 'a counter without _total: ' + name)
+            if name.endswith('_bucket'):
+                series = re.sub(r',?le="[^"]*"', '', found[2])
+                check(buckets.get((family, series), 0) <= float(found[3]), 'buckets: ' + line)
+                buckets[family, series] = float(found[3])
+    equal(set(kinds), described, 'HELP and TYPE')
+
+
+def test_usage():
+    """What the command line refuses."""
+    folder = tempfile.mkdtemp()
+    busy = socket.create_server(('127.0.0.1', 0))
+    model = os.path.join(SHAPES, 'model.onnx')
+    with open(os.path.join(folder, 'broken.onnx'), 'wb') as f:
+        f.write(b'nothing')
+    try:
+        for words, code, text in [
+                ([], 2, 'needed a model'), (['nowhere.onnx'], 3, 'nowhere.onnx'), ([folder], 3, 'broken'),
+                ([model, '--port', '70000'], 2, '70000'), ([model, '--model', 'x'], 2, 'NAME=PATH'),
+                ([model, '--model', 'model=' + model], 2, 'two models'), ([model, '--api-key', 'nowhere'], 3, 'nowhere'),
+                ([model, '--port', str(busy.getsockname()[1])], 3, 'in use'), ([model, '--log', 'xml'], 2, 'xml'),
+                ([model, '--host', '999.1.1.1'], 3, 'cannot listen')]:
+            out = subprocess.run([NNEX, 'serve', '--port', '0'][:2 if '--port' in words else 4] + words, capture_output=True,
+                                 text=True, timeout=60)
+            check(out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr))
+    finally:
+        shutil.rmtree(folder)
+        busy.close()
+
+
+def main():
+    tests = {name[5:]: f for name, f in globals().items() if name.startswith('test_')}
+    names = sys.argv[2:] or list(tests)
+    failed = 0
+    for name in names:
+        began = time.monotonic()
+        try:
+            tests[name]()
+            print('ok      %s (%.1f s): %s' % (name, time.monotonic() - began, tests[name].__doc__.splitlines()[0]))
+        except Exception as e:  # pylint: disable=broad-except
+            failed += 1
+            print('FAILED  %s: %s: %s' % (name, type(e).__name__, e))
+        sys.stdout.flush()
+    print('%d passed, %d failed' % (len(names) - failed, failed))
+    return failed > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,214 @@
+// The server's reading and writing, without sockets: HTTP, the JSON of requests, binary tensors.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "serve/http.h"
+#include "serve/infer_json.h"
+#include "serve/protocol.h"
+
+namespace nnex::serve {
+namespace {
+
+/// Feeds the text in pieces of so many bytes; what is left after one request.
+std::string feed(RequestReader& reader, std::string_view text, size_t piece) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t taken = reader.feed(text.substr(at, piece));
+    if (taken == 0) break;
+    at += taken;
+  }
+  return std::string(text.substr(at));
+}
+
+constexpr std::string_view kPost =
+    "POST /v2/models/a%20b/infer?x=1 HTTP/1.1\r\nHost: h\r\nX-Two:  words here \r\nContent-Length: 5\r\n\r\nhello";
+
+TEST(ServeHttp, RequestsComeInPiecesOfAnySize) {
+  for (const size_t piece : {1u, 2u, 7u, 1000u}) {
+    RequestReader reader{RequestLimits{}};
+    std::string two(kPost);
+    two += "GET / HTTP/1.1\r\nHost: h\r\nConnection: Close\r\n\r\n";
+    const std::string rest = feed(reader, two, piece);
+    ASSERT_EQ(reader.state(), RequestReader::State::complete);
+    EXPECT_EQ(rest.size(), two.size() - kPost.size());
+    const Request first = reader.take();
+    EXPECT_EQ(first.method, "POST");
+    EXPECT_EQ(first.path, "/v2/models/a%20b/infer");
+    EXPECT_EQ(*first.header("x-two"), "words here");
+    EXPECT_EQ(first.body, "hello");
+    EXPECT_TRUE(first.keep_alive);
+    EXPECT_FALSE(reader.begun());
+    EXPECT_EQ(feed(reader, rest, piece), "");
+    ASSERT_EQ(reader.state(), RequestReader::State::complete);
+    const Request second = reader.take();
+    EXPECT_FALSE(second.keep_alive);
+    EXPECT_FALSE(second.has_body);
+  }
+}
+
+TEST(ServeHttp, ChunksArePutTogether) {
+  const std::string text =
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n00A ; "
+      "x=\"y\"\r\n0123456789\r\n0\r\nT: "
+      "1\r\n\r\n";
+  for (const size_t piece : {1u, 3u, 1000u}) {
+    RequestReader reader{RequestLimits{}};
+    EXPECT_EQ(feed(reader, text, piece), "");
+    ASSERT_EQ(reader.state(), RequestReader::State::complete);
+    EXPECT_EQ(reader.take().body, "abc0123456789");
+  }
+}
+
+TEST(ServeHttp, WhatIsAnnouncedTakesNoMemory) {
+  RequestLimits limits;
+  limits.body = size_t{1} << 40;
+  RequestReader reader(limits);
+  feed(reader, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n\r\nabc", 1000);
+  EXPECT_EQ(reader.state(), RequestReader::State::body);
+  EXPECT_LT(reader.held(), 1000u);
+}
+
+const struct {
+  const char* name;
+  const char* text;
+  int status;
+} kRefused[] = {
+    {"no version", "GET /\r\n\r\n", 400},
+    {"another version", "GET / HTTP/3.0\r\n\r\n", 505},
+    {"no host", "GET / HTTP/1.1\r\n\r\n", 400},
+    {"two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400},
+    {"newline alone", "GET / HTTP/1.1\nHost: a\n\n", 400},
+    {"space before colon", "GET / HTTP/1.1\r\nHost: a\r\nA : b\r\n\r\n", 400},
+    {"folded header", "GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400},
+    {"carriage return in a value", "GET / HTTP/1.1\r\nHost: a\r\nA: b\rc\r\n\r\n", 400},
+    {"two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400},
+    {"length and chunks", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+    {"a plus", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", 400},
+    {"over the limit", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n", 413},
+    {"chunks over the limit", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n", 413},
+    {"a chunk of no size", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n", 400},
+    {"a longer chunk than it said", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400},
+    {"another coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
+};
+
+TEST(ServeHttp, WhatCouldBeReadTwoWaysIsRefused) {
+  RequestLimits limits;
+  limits.body = 100;
+  for (const auto& row : kRefused) {
+    for (const size_t piece : {1u, 1000u}) {
+      SCOPED_TRACE(row.name);
+      RequestReader reader(limits);
+      feed(reader, row.text, piece);
+      ASSERT_EQ(reader.state(), RequestReader::State::failed);
+      EXPECT_EQ(reader.fault().status, row.status);
+      EXPECT_EQ(reader.feed("more"), 0u);
+    }
+  }
+}
+
+TEST(ServeHttp, SegmentsOfPaths) {
+  using Segments = std::vector<std::string>;
+  EXPECT_EQ(segments_of("/v2/models/a%20b%2Fc/"), (Segments{"v2", "models", "a b/c"}));
+  EXPECT_EQ(segments_of("/"), Segments{});
+  EXPECT_EQ(segments_of("/a//b"), (Segments{"a", "", "b"}));
+  EXPECT_FALSE(segments_of("/%4"));
+  EXPECT_FALSE(segments_of("/%zz"));
+  EXPECT_FALSE(segments_of("/%00"));
+  EXPECT_FALSE(segments_of("*"));
+}
+
+PortInfo port(std::string name, DType type, std::vector<int64_t> extents) {
+  PortInfo p;
+  p.name = std::move(name);
+  p.dtype = type;
+  p.known_rank = true;
+  for (const int64_t extent : extents) p.dims.push_back(extent < 0 ? "N" : std::to_string(extent));
+  p.extents = std::move(extents);
+  return p;
+}
+
+struct Protocol : testing::Test {
+  std::vector<PortInfo> inputs = {port("x", DType::f32, {-1, 2}), port("n", DType::u8, {3})};
+  std::vector<PortInfo> outputs = {port("y", DType::f32, {-1, 2}), port("h", DType::f16, {1})};
+  Ports ports() const { return {inputs, outputs}; }
+
+  Result<InferRequest> read(std::string_view json, std::string_view binary = {}) const {
+    return read_infer(std::make_shared<const std::string>(std::string(json) + std::string(binary)),
+                      binary.empty() ? std::optional<size_t>() : json.size(), ports());
+  }
+};
+
+TEST_F(Protocol, InputsInAnyOrderAsJsonAndBytes) {
+  const float x[] = {1, 2, 3, 4};
+  const std::string bytes(reinterpret_cast<const char*>(x), sizeof x);
+  const auto got = read(R"({"id":"7","parameters":{"timeout":5,"binary_data_output":true},"inputs":[
+    {"data":[0,255,true],"shape":[3],"datatype":"UINT8","name":"n"},
+    {"name":"x","datatype":"FP32","shape":[2,2],"parameters":{"binary_data_size":16}}],
+    "outputs":[{"name":"h"},{"name":"y","parameters":{"binary_data":false}}]})",
+                        bytes);
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  EXPECT_EQ(got->id, "7");
+  EXPECT_EQ(got->timeout_us, 5);
+  EXPECT_EQ(got->inputs[0].tensor()->shape(), (Shape{2, 2}));
+  EXPECT_EQ(std::memcmp(got->inputs[0].tensor()->data(), x, sizeof x), 0);
+  const auto n = got->inputs[1].tensor()->as<uint8_t>();
+  EXPECT_EQ(std::vector<uint8_t>(n.begin(), n.end()), (std::vector<uint8_t>{0, 255, 1}));
+  ASSERT_EQ(got->outputs.size(), 2u);
+  EXPECT_EQ(got->outputs[0].port, 1u);
+  EXPECT_TRUE(got->outputs[0].binary);
+  EXPECT_EQ(got->outputs[1].port, 0u);
+  EXPECT_FALSE(got->outputs[1].binary);
+}
+
+TEST_F(Protocol, AnswersAsJsonAndBytes) {
+  InferRequest request;
+  request.id = "a\"b";
+  request.outputs = {{1, true}, {0, false}};
+  const std::vector<Value> results = {Tensor::of<float>({1, 2}, {0.1f, -3}),
+                                      Tensor::of<uint16_t>({1}, {0x3c00}).reinterpreted(DType::f16)};
+  const auto got = write_infer("m", "4", request, ports(), results);
+  ASSERT_TRUE(got.ok());
+  const std::string json =
+      R"({"model_name":"m","model_version":"4","id":"a\"b","outputs":[{"name":"h","datatype":"FP16","shape":[1],)"
+      R"("parameters":{"binary_data_size":2}},{"name":"y","datatype":"FP32","shape":[1,2],"data":[0.1,-3]}]})";
+  EXPECT_EQ(got->body, json + std::string("\x00\x3c", 2));
+  ASSERT_EQ(got->headers.size(), 1u);
+  EXPECT_EQ(got->headers[0].value, std::to_string(json.size()));
+  request.outputs = {{1, false}};
+  EXPECT_FALSE(write_infer("m", "4", request, ports(), results).ok());
+}
+
+const struct {
+  const char* text;
+  const char* says;
+} kWrong[] = {
+    {"", "not JSON"},
+    {"[]", "a list"},
+    {"{\"inputs\":[1]}", "a number"},
+    {"{\"inputs\":{}}", "an object"},
+    {"{\"inputs\":[],\"inputs\":[]}", "no inputs"},
+    {"{\"inputs\":[{\"name\":\"x\"}],\"inputs\":[]}", "given twice"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,null]}]})", "null"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1],2]}]})", "different depths"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2,2],"data":[[1,2,3,4]]}]})", "lists of [1,4]"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,1e999]}]})", "not JSON"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2.5],"data":[1,1]}]})", "a fraction"},
+    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3]}]})", "input 'x' is missing"},
+    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,300]}]})", "300"},
+    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,18446744073709551615]}]})",
+     "18446744073709551615"},
+};
+
+TEST_F(Protocol, WhatIsWrongIsTold) {
+  for (const auto& row : kWrong) {
+    SCOPED_TRACE(row.text);
+    const auto got = read(row.text);
+    ASSERT_FALSE(got.ok());
+    EXPECT_NE(got.error().message().find(row.says), std::string::npos) << got.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace nnex::serve
