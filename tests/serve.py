@@ -741,9 +741,10 @@ def test_repository():
         shutil.rmtree(folder)
 
 
-def hammer(server, seconds, path, clients=6):
+def hammer(server, seconds, path, clients=6, again=True):
     """Clients that ask for 1, 2, 3, 4 times a factor as fast as they can; the factors that they saw, in order each.
-    A connection that ends before any byte of an answer is opened again, as every client of HTTP does."""
+    again: a connection that ends before any byte of an answer is opened again, as every client of HTTP does; else that is a
+    fault."""
     stop, seen, faults = time.monotonic() + seconds, [[] for _ in range(clients)], []
     body = json.dumps(of_numbers([1, 2, 3, 4]))
 
@@ -752,12 +753,12 @@ def hammer(server, seconds, path, clients=6):
         while time.monotonic() < stop:
             try:
                 status, h, answer = server.ask('POST', path, body, connection=c)
-            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-                c = server.connect()
-                continue
-            except ConnectionRefusedError:
-                return
             except Exception as e:  # pylint: disable=broad-except
+                if again and isinstance(e, ConnectionRefusedError):
+                    return
+                if again and isinstance(e, (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)):
+                    c = server.connect()
+                    continue
                 faults.append(repr(e))
                 return
             data = json.loads(answer)['outputs'][0]['data'] if status == 200 else answer
