@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.realpath(__file__))
 SHAPES = os.path.join(HERE, '..', 'models', 'shapes')
 NNEX = os.path.abspath(sys.argv[1])
 LABELS = open(os.path.join(SHAPES, 'labels.txt')).read().split()
@@ -428,6 +428,7 @@ def test_errors():
             check(got == status and 'error' in json.loads(body), (method, path, got, body))
             check((status == 405) == ('Allow' in h), (method, path, 'Allow'))
         equal(s.ask('POST', INFER, b'x' * 200001)[0], 413, 'too large')
+        equal(s.ask('POST', '/v2/repository/index', b'[' * 100000)[0], 413, 'an index request that is too large')
         equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'gzip'})[0], 415, 'gzip')
         got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\n\r\n' % INFER.encode())
         check(got.startswith(b'HTTP/1.1 411 '), got)
@@ -925,6 +926,39 @@ def test_usage():
     finally:
         shutil.rmtree(folder)
         busy.close()
+
+
+def test_document():
+    """The commands of docs/serving.md, as they stand there but for the port."""
+    root = os.path.join(HERE, '..')
+    lines = [line[4:].rstrip() for line in open(os.path.join(root, 'docs', 'serving.md')) if line.startswith('    ')]
+    starts = [line.split()[1:] for line in lines if line.startswith('nnex serve ') and '&' not in line]
+    check(len(starts) >= 3, 'servers in the document: %s' % starts)
+    folder = tempfile.mkdtemp()
+    try:
+        for name in 'models', 'deploy':
+            os.symlink(os.path.abspath(os.path.join(root, name)), os.path.join(folder, name))
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            ran = 0
+            for words in starts:
+                if words[1:] == ['models/']:
+                    words = ['serve', 'models/shapes/']  # those of the repository lie there
+                with Server(*words[1:]) as s:
+                    for line in lines:
+                        if line.startswith(('curl -s localhost:8000', 'python3 -c')) and shutil.which('curl'):
+                            out = subprocess.run(line.replace(':8000', ':%d' % s.port), shell=True, capture_output=True, text=True)
+                            check(out.returncode == 0 and 'error' not in out.stdout, (line, out.stdout[:300], out.stderr))
+                            if 'infer' in line:
+                                outputs = json.loads(out.stdout)['outputs'][0]
+                                check(outputs['shape'] == [1, 8] and abs(sum(outputs['data']) - 1) < 1e-4, out.stdout)
+                            ran += 1
+            check(ran == 0 or ran >= 4 * len(starts), 'commands: %d' % ran)
+        finally:
+            os.chdir(before)
+    finally:
+        shutil.rmtree(folder)
 
 
 def main():

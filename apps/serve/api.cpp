@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 
 #include "nnex/elements.h"
 #include "nnex/environment.h"
@@ -289,6 +290,9 @@ Response Api::model(const Request& request, const Path& path) const {
 
 Response Api::index(const Request& request) const {
   if (request.method != "POST") return not_allowed("POST");
+  constexpr size_t kLargest = 4096;  // of the little that such a body says
+  if (request.body.size() > kLargest)
+    return Response::error(413, fmt::format("the body has {} bytes; the limit is {}", request.body.size(), kLargest));
   bool ready_alone = false;
   if (!request.body.empty()) {
     const Json j = Json::parse(request.body, nullptr, false);
@@ -379,6 +383,16 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
   return in->pending;
 }
 
+/// The response, or the Error that memory for it cannot be had.
+Result<Response> Api::answer_of(const Inference& in, const std::vector<Value>& results) {
+  const Served& served = *in.served;
+  try {
+    return write_infer(served.place.name, served.place.version, in.request, served.ports(), results);
+  } catch (const std::bad_alloc&) {
+    return Error(Code::limit, "out of memory");
+  }
+}
+
 /// Reads the body and hands the request to the model's scheduler. A model that was replaced meanwhile takes no more:
 /// then the new one has it.
 void Api::read(const std::shared_ptr<Inference>& in) {
@@ -424,8 +438,7 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
     const Error& error = outcome.results.error();
     return refuse(in, gone ? 499 : status_of(error), error.message());
   }
-  auto response =
-      write_infer(served->place.name, served->place.version, in->request, served->ports(), *outcome.results);
+  auto response = answer_of(*in, *outcome.results);
   if (!response.ok()) return refuse(in, status_of(response.error()), response.error().message());
   in->body.reset();
   in->call.lease.force(static_cast<int64_t>(response->body.capacity()));

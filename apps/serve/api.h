@@ -78,6 +78,7 @@ class Api {
   std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
   void read(const std::shared_ptr<Inference>& inference);
+  static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);
   static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
   Reply watched(const Call& call, Reply reply) const;
   void later(std::function<void()> task);
