@@ -54,7 +54,13 @@ Result<Value> answer_of(const std::string& path, const std::map<std::string, Val
   plain.isa = load.isa, plain.optimize = load.optimize, plain.custom_operators = load.custom_operators;
   NNEX_ASSIGN(const Model model, load_model(path, plain));
   std::vector<Value> given;
-  for (const PortInfo& port : model.inputs()) given.push_back(inputs.at(port.name));
+  for (const PortInfo& port : model.inputs()) {
+    const auto it = inputs.find(port.name);
+    if (it == inputs.end())
+      return Error(Code::internal,
+                   fmt::format("'{}' was written with an input '{}' beside those that were cut", path, port.name));
+    given.push_back(it->second);
+  }
   NNEX_ASSIGN(auto out, model.session(options.session).run(given, options.run));
   return std::move(out.at(0));
 }
