@@ -384,4 +384,25 @@ echo 'version 1.0; graph g(x) -> (y) { x = external(shape = [1,2,8,8]); y = loca
 expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx"
 expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.webnn"
 expect 0 "" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx" --expand-compounds
+# Pictures: a page, SVG or DOT; what is there stays; bad words are told.
+cp "$model" "$scratch/drawn.onnx"
+here=$(realpath "$nnex")
+(
+  cd "$scratch" || exit 1
+  expect 0 "drawn.html: 21 nodes" "$here" view drawn.onnx
+  expect 2 "--force" "$here" view drawn.onnx
+  expect 0 "drawn.html" "$here" view drawn.onnx --force
+  exit $bad
+) || bad=1
+expect 0 "<!DOCTYPE html>" head -c 15 "$scratch/drawn.html"
+expect 0 "digraph" "$nnex" view "$model" -o - --to dot
+expect 0 "f32[N,3,32,32]" "$nnex" view "$model" -o - --to svg
+expect 0 "f32[2,3,32,32]" "$nnex" view "$model" -o - --to svg --set N=2
+expect 2 "the ending of '$scratch/drawn.png' says no form" "$nnex" view "$model" -o "$scratch/drawn.png"
+expect 3 "cannot open" "$nnex" view nowhere.onnx -o -
+expect 3 "needed what 'nnex profile MODEL --json' prints" "$nnex" view "$model" -o - --profile "$scratch/wrong.json"
+"$nnex" profile "$model" --seconds 0.1 --json > "$scratch/times.json"
+expect 0 "class=\"heat" "$nnex" view "$model" -o - --profile "$scratch/times.json"
+expect 0 "class=\"op" "$nnex" view "$scratch/nnef.tgz" -o - --to svg
+expect 0 "graph.nnef" "$nnex" view "$scratch/counter" -o -
 exit $bad

@@ -148,7 +148,16 @@ std::string port_of(const Node& node, size_t input) {
   return input > last ? fmt::format("input {}", input) : std::string(port.name);
 }
 
-std::vector<std::pair<std::string, std::string>> attributes_of(const Node& node, bool all) {
+/// Whether the operator's name in a standard says it already: MaxPool ignores what is outside.
+static bool implied(const OpDef& op, std::string_view title, std::string_view field, const std::string& value) {
+  for (const Spelling& s : op.spelled)
+    if (s.name == title)
+      for (const Preset& p : s.presets)
+        if (p.ours == field && p.value == value) return true;
+  return false;
+}
+
+std::vector<std::pair<std::string, std::string>> attributes_of(const Node& node, std::string_view title, bool all) {
   std::vector<std::pair<std::string, std::string>> out;
   if (node.custom)
     for (const auto& [name, value] : node.custom->attrs) out.emplace_back(name, text(value));
@@ -157,7 +166,8 @@ std::vector<std::pair<std::string, std::string>> attributes_of(const Node& node,
   for (const Field& f : node.op->attrs.fields) {
     const Attribute value = f.get(node.attrs.get());
     if (std::holds_alternative<std::monostate>(value)) continue;
-    if (!all && (plain(value) || (defaults && same(value, f.get(defaults.get()))))) continue;
+    if (!all && (plain(value) || implied(*node.op, title, f.name, text(value)))) continue;
+    if (!all && defaults && same(value, f.get(defaults.get()))) continue;
     out.emplace_back(f.name, all ? text(value) : brief(value));
   }
   return out;

@@ -75,6 +75,7 @@ class LayingOut {
     size_t slanted = 0;
     for (size_t s : layers_.rows[row])
       for (size_t b : spot(s).below) {
+        if (!column_of_row_.empty() && column_of_row_[row] != column_of_row_[row + 1]) continue;
         const double dx = std::abs(x_[b] - x_[s]);
         farthest = std::max(farthest, dx);
         slanted += dx > 2 ? 1 : 0;
@@ -95,6 +96,10 @@ class LayingOut {
       column_of_row_[r] = c;
       if (c < breaks.size() && breaks[c] == r) ++c;
     }
+    if (!breaks.empty()) {
+      narrow_columns();
+      for (size_t r = 0; r < rows; ++r) all[r] = heights_[r] + (r + 1 < rows ? gap_below(r) : 0);
+    }
     shift_columns(breaks);
     const double top = breaks.empty() ? 0 : channel(breaks);
     tops_.assign(rows, 0);
@@ -108,6 +113,36 @@ class LayingOut {
     for (size_t f = 0; f < frames_.size(); ++f) {
       out_.frames.push_back({x_[f], tops_[layer_of_[f]]});
       out_.column.push_back(column_of_row_[layer_of_[f]]);
+    }
+  }
+
+  /// Axes anew in each column alone: what crosses its ends comes from the gutter.
+  void narrow_columns() {
+    for (size_t begin = 0; begin < layers_.rows.size();) {
+      Layers column;
+      std::vector<size_t> whole;  // by spot of the column
+      std::unordered_map<size_t, size_t> own;
+      size_t end = begin;
+      for (; end < layers_.rows.size() && column_of_row_[end] == column_of_row_[begin]; ++end) {
+        auto& row = column.rows.emplace_back();
+        for (size_t s : layers_.rows[end]) {
+          row.push_back(whole.size());
+          own.emplace(s, whole.size());
+          whole.push_back(s);
+          Spot& copy = column.spots.emplace_back(spot(s));
+          copy.layer -= begin;
+        }
+      }
+      for (Spot& s : column.spots)
+        for (auto* side : {&s.above, &s.below}) {
+          std::vector<size_t> kept;
+          for (size_t other : *side)
+            if (const auto it = own.find(other); it != own.end()) kept.push_back(it->second);
+          *side = std::move(kept);
+        }
+      const std::vector<double> x = axes_of(column, options_);
+      for (size_t i = 0; i < x.size(); ++i) x_[whole[i]] = x[i];
+      begin = end;
     }
   }
 

@@ -66,7 +66,7 @@ class Facts {
                     {"location", shown(graph_.place_of(id))},
                     {"category", static_cast<int>(category_of(n))}};
     out["attributes"] = PageJson::array();
-    for (const auto& [name, text] : attributes_of(n, true))
+    for (const auto& [name, text] : attributes_of(n, said.title, true))
       out["attributes"].push_back(PageJson::array({cleaned(name), shown(text)}));
     out["inputs"] = PageJson::array(), out["outputs"] = PageJson::array();
     for (size_t i = 0; i < n.in.size(); ++i) out["inputs"].push_back(PageJson::array({port_of(n, i), meet(n.in[i])}));

@@ -14,7 +14,7 @@ namespace {
 constexpr double kTitle = 12, kSmall = 10.5;              // sizes of letters
 constexpr double kHead = 22, kLineHeight = 14, kPad = 8;  // of a part
 constexpr double kLabelHeight = 16;
-constexpr double kMinWidth = 68, kMaxText = 196, kLabelText = 200;
+constexpr double kMinWidth = 68, kMaxText = 176, kLabelText = 200;
 constexpr size_t kMaxLines = 7, kMaxStack = 4;
 
 /// What one block shows: its nodes, and the values that enter and leave it.
@@ -103,11 +103,21 @@ class Builder {
     part.title = said.title;
     if (!said.name.empty()) part.lines.push_back({Line::Kind::name, said.name});
     std::vector<Line> rest;
-    for (const auto& [name, value] : attributes_of(node, false))
+    for (const auto& [name, value] : attributes_of(node, said.title, false))
       rest.push_back({Line::Kind::attribute, name + " " + value});
-    for (size_t i = 0; i < node.in.size(); ++i)
-      if (const ValueId v = node.in[i]; v.valid() && graph_[v].is_constant())
-        rest.push_back({Line::Kind::weight, port_of(node, i) + " " + shown_type(graph_[v])});
+    // Weights of one type share a line: mean, variance, offset, scale f32[16].
+    std::vector<std::pair<std::string, std::string>> weights;
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const ValueId v = node.in[i];
+      if (!v.valid() || !graph_[v].is_constant()) continue;
+      std::string type = shown_type(graph_[v]);
+      if (!weights.empty() && weights.back().second == type && graph_[v].constant.tensor() &&
+          graph_[v].constant.tensor()->count() > 4)
+        weights.back().first += ", " + port_of(node, i);
+      else
+        weights.emplace_back(port_of(node, i), std::move(type));
+    }
+    for (const auto& [ports, type] : weights) rest.push_back({Line::Kind::weight, ports + " " + type});
     if (rest.size() > kMaxLines) {
       const size_t more = rest.size() - (kMaxLines - 1);
       rest.resize(kMaxLines - 1);

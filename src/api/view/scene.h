@@ -37,8 +37,8 @@ struct NodeName {
 NodeName name_of(const ir::Graph& graph, NodeId id);
 /// An input's name: its port's, numbered where the port takes several.
 std::string port_of(const Node& node, size_t input);
-/// Attributes that are not as the operator has them by itself, as texts.
-std::vector<std::pair<std::string, std::string>> attributes_of(const Node& node, bool all);
+/// Attributes as texts; without `all` those alone that neither the operator's defaults nor its title tell.
+std::vector<std::pair<std::string, std::string>> attributes_of(const Node& node, std::string_view title, bool all);
 /// A type or a small constant in few words.
 std::string shown_type(const ValueDef& value);
 /// "1.25 ms", "830 us".
