@@ -384,6 +384,23 @@ echo 'version 1.0; graph g(x) -> (y) { x = external(shape = [1,2,8,8]); y = loca
 expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx"
 expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.webnn"
 expect 0 "" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx" --expand-compounds
+# What a check found as SARIF: one log, each fault with its rule and place.
+expect 1 '"level": "error"' "$nnex" check "$scratch/typo.nnef" "$model" --sarif
+expect 2 "both --json and --sarif" "$nnex" check "$model" --json --sarif
+"$nnex" check "$scratch/typo.nnef" "$scratch/cut.onnx" nowhere.onnx "$model" --sarif > "$scratch/log.sarif" 2>/dev/null
+python3 - "$scratch" <<'PY' || bad=1
+import json, sys
+log = json.load(open(sys.argv[1] + "/log.sarif"))
+run = log["runs"][0]
+results = run["results"]
+uris = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
+wrong = []
+if log["version"] != "2.1.0" or run["tool"]["driver"]["name"] != "nnex": wrong.append("no log")
+if not all(any(u.endswith(n) for u in uris) for n in ("typo.nnef", "cut.onnx", "nowhere.onnx")) or any(u.endswith("model.onnx") for u in uris): wrong.append(uris)
+if {r["ruleId"] for r in results} - {r["id"] for r in run["tool"]["driver"]["rules"]}: wrong.append("a rule is not declared")
+if results[0]["locations"][0]["physicalLocation"].get("region", {}).get("startLine") != 5: wrong.append(results[0])
+if wrong: sys.exit(f"  check --sarif: {wrong}")
+PY
 # Pictures: a page, SVG or DOT; what is there stays; bad words are told.
 cp "$model" "$scratch/drawn.onnx"
 here=$(realpath "$nnex")

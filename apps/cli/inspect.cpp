@@ -8,6 +8,7 @@
 #include "edit.h"
 #include "nnex/check.h"
 #include "nnex/inspect.h"
+#include "sarif.h"
 #include "time_limit.h"
 
 namespace nnex::cli {
@@ -26,6 +27,8 @@ struct Asked {
   bool json = false, diff = false;
   double timeout = 0;  ///< Of all of them together.
   LoadOptions options;
+  bool sarif = false;
+  Json* results = nullptr;  ///< Where what was found goes instead of being printed.
 };
 
 void print(const Json& j) { fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
@@ -136,11 +139,16 @@ int check(const std::string& path, const Asked& asked) {
   const auto found = nnex::check(path, asked.options);
   if (!found.ok()) {  // it cannot be looked into: its fault as any other's, and its own exit code
     const Error& e = found.error();
+    if (asked.results) add_sarif(*asked.results, path, e);
     if (asked.json)
       print({{"schema", "nnex.check/1"},
              {"model", path},
              {"faults", Json::array({fault_json(e.code(), e.where(), e.message())})}});
     return report(e);
+  }
+  if (asked.results) {
+    add_sarif(*asked.results, path, *found);
+    return exit_code_of(*found);
   }
   if (asked.json) {
     print(report_json(path, *found));
@@ -156,7 +164,7 @@ int check(const std::string& path, const Asked& asked) {
 }
 
 /// A verb that takes models, one after the other; the exit code is the gravest.
-void add_models(CommandLine& line, const std::string& name, const std::string& help,
+void add_models(CommandLine& line, const std::string& name, const std::string& help, bool finds_faults,
                 int (*run)(const std::string&, const Asked&)) {
   auto asked = std::make_shared<Asked>();
   auto reading = std::make_shared<ReadingOptions>();
@@ -166,14 +174,21 @@ void add_models(CommandLine& line, const std::string& name, const std::string& h
     asked->options = std::move(options).value();
     const TimeLimit limit(asked->timeout);
     if (asked->diff) return show_difference(asked->paths, asked->options, asked->json);
+    if (asked->sarif && asked->json)
+      return report(Error(Code::invalid_argument, "found both --json and --sarif; needed one of them"));
+    Json results = Json::array();
+    if (asked->sarif) asked->results = &results;
     int code = kOk;
     for (const std::string& path : asked->paths) code = std::max(code, run(path, *asked));
+    if (asked->sarif) print(sarif_log(std::move(results)));
     return code;
   });
   verb.option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other").required();
   verb.flag("--json", asked->json, "Print a JSON object for each");
   if (name == "inspect")
     verb.flag("--diff", asked->diff, "Of two models: nodes, attributes, constants and ports that differ; exit code 1");
+  if (finds_faults)
+    verb.flag("--sarif", asked->sarif, "Print one log in SARIF 2.1.0 for all, as editors and code hosts read it");
   reading->add_to(verb);
   add_timeout(verb, asked->timeout);
 }
@@ -181,11 +196,11 @@ void add_models(CommandLine& line, const std::string& name, const std::string& h
 }  // namespace
 
 void add_inspect(CommandLine& line) {
-  add_models(line, "inspect", "Show a model's inputs, outputs, operators and sizes", inspect);
+  add_models(line, "inspect", "Show a model's inputs, outputs, operators and sizes", false, inspect);
 }
 
 void add_check(CommandLine& line) {
-  add_models(line, "check", "Check a model and list every fault with its place", check);
+  add_models(line, "check", "Check a model and list every fault with its place", true, check);
 }
 
 }  // namespace nnex::cli
