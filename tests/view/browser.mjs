@@ -32,9 +32,7 @@ const overlaps = () => {
   const scale = Number(/scale\(([\d.e-]+)\)/.exec(document.querySelector('main g').getAttribute('transform'))[1]);
   const rect = (e) => { const { left, right, top, bottom } = e.getBoundingClientRect(); return { left: left / scale, right: right / scale, top: top / scale, bottom: bottom / scale, text: e.textContent.slice(0, 40) }; };
   const apart = (a, b) => Math.min(a.right - b.left, b.right - a.left, a.bottom - b.top, b.bottom - a.top) < 1.5;
-  // A text's rectangle has room for accents and for rounded sizes of letters: what is seen is its middle.
-  const seen = (e) => { const r = rect(e), part = (r.bottom - r.top) / 5; return { ...r, top: r.top + part, bottom: r.bottom - part }; };
-  const texts = [...document.querySelectorAll('main text')].map(seen);
+  const texts = [...document.querySelectorAll('main text')].map(rect);
   const boxes = [...document.querySelectorAll('main .body:not(.group), main .pill')].map(rect);
   const labels = [...document.querySelectorAll('main .label')].map(rect);
   const found = [];
