@@ -84,9 +84,8 @@ class Finder {
 
   /// Copies in what is free of a stretch: as many as can be, beginning where the fewest values cross.
   void choose_in(const Repeat& s) {
-    size_t end = s.end() + s.period;  // the rest that is no whole copy
-    end = std::min(end, order_.size());
-    while (end > s.end() && kinds_[end - 1] != kinds_[end - 1 - s.period]) --end;
+    size_t end = s.end();  // with the rest that is no whole copy
+    while (end < order_.size() && kinds_[end] == kinds_[end - s.period]) ++end;
     for (size_t i = s.first; i < end;) {
       if (used_[i]) {
         ++i;
