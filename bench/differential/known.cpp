@@ -253,6 +253,7 @@ constexpr Known kKnown[] = {
      "border and reflection are for out-of-bound grid locations: the location moves inside, then its neighbours are "
      "read; the peer moves the neighbours alone"},
     {"GridSample", "values", single_precision, "cubic weights of coordinates in single precision"},
+    {"GridSample", "values", cancels, "the same, where the taps' products are large and nearly cancel"},
     {"AffineGrid", "values", one_wide_corners,
      "align_corners on an extent of 1: the step 2 / (extent - 1) has no value; ours is the centre"},
     {"Clip", "values (infinite)", limits_absent,
