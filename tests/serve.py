@@ -742,10 +742,10 @@ def test_repository():
         shutil.rmtree(folder)
 
 
-def hammer(server, seconds, path, clients=6, again=True):
+def hammer(server, seconds, path, clients=6, again=True, reopened=None):
     """Clients that ask for 1, 2, 3, 4 times a factor as fast as they can; the factors that they saw, in order each.
-    again: a connection that ends before any byte of an answer is opened again, as every client of HTTP does; else that is a
-    fault."""
+    again: a connection that ends before any byte of an answer is opened again, as every client of HTTP does, and noted in
+    `reopened`; else that is a fault."""
     stop, seen, faults = time.monotonic() + seconds, [[] for _ in range(clients)], []
     body = json.dumps(of_numbers([1, 2, 3, 4]))
 
@@ -759,6 +759,8 @@ def hammer(server, seconds, path, clients=6, again=True):
                     return
                 if again and isinstance(e, (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)):
                     c = server.connect()
+                    if reopened is not None:
+                        reopened.append(n)
                     continue
                 faults.append(repr(e))
                 return
