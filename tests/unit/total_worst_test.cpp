@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 
+#include "cpu_time.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "nnex/model.h"
@@ -106,10 +107,10 @@ TEST(Worst, FormulasStaySmall) {
   for (int i = 0; i < 200; ++i)
     g.nodes.push_back(node("Mul", {"m" + std::to_string(i), "m" + std::to_string(i)}, {"m" + std::to_string(i + 1)}));
   g.nodes.push_back(node("ConstantOfShape", {"m200"}, {"y"}));
-  const auto began = Clock::now();
+  const double began = test::cpu_seconds();
   auto m = Model::from_bytes(model(g));
   ASSERT_TRUE(m.ok()) << m.error().text();
-  EXPECT_LT(Clock::now() - began, std::chrono::seconds(5));
+  EXPECT_LT(test::cpu_seconds() - began, 30);  // 24 of them took 20 s once, and each one more twice as long
   EXPECT_LT(m->outputs()[0].type.size(), 1000U);
   auto y = m->session().run(std::vector<Value>{Tensor::of<float>(Shape{1}, {1})});
   ASSERT_TRUE(y.ok()) << y.error().text();
