@@ -343,7 +343,7 @@ void Server::Impl::respond(Connection& c, Response response, Lease lease) {
   if (!response.body.empty() && !c.head_alone) {
     auto body = std::make_unique<std::string>(std::move(response.body));
     const auto done = [](const void*, size_t, void* p) { delete static_cast<std::string*>(p); };
-    if (evbuffer_add_reference(out, body->data(), body->size(), done, body.get()) == 0) body.release();
+    if (evbuffer_add_reference(out, body->data(), body->size(), done, body.get()) == 0) (void)body.release();
   }
   c.unsent = evbuffer_get_length(out);
 }
