@@ -56,11 +56,20 @@ Result<pid_t> start(const std::vector<std::string>& words, const Pipe& in, const
   const std::unique_ptr<posix_spawn_file_actions_t, decltype(destroy)> owner(&actions, destroy);
   posix_spawn_file_actions_adddup2(&actions, in.ends[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
+  // What we ignore while we write to it, the program does not inherit.
+  posix_spawnattr_t attributes;
+  if (const int error = posix_spawnattr_init(&attributes)) return failed(words[0], error);
+  const auto drop = [](posix_spawnattr_t* a) { posix_spawnattr_destroy(a); };
+  const std::unique_ptr<posix_spawnattr_t, decltype(drop)> its(&attributes, drop);
+  sigset_t pipes;
+  sigemptyset(&pipes), sigaddset(&pipes, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &pipes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t pid = 0;
-  if (const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ))
+  if (const int error = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ))
     return failed(words[0], error);
   return pid;
 }
@@ -103,7 +112,7 @@ Result<std::string> run_program(const std::vector<std::string>& words, const std
   if (pid.ok()) {
     in.close(0), out.close(1);
     within = exchange(in, out, input, max_output, printed);
-    if (!within) ::kill(*pid, SIGTERM);
+    if (!within) ::kill(*pid, SIGKILL);  // waited for below, whatever it does with other signals
     in.close(1), out.close(0);
   }
   ::sigaction(SIGPIPE, &before, nullptr);
@@ -111,11 +120,11 @@ Result<std::string> run_program(const std::vector<std::string>& words, const std
   int status = 0;
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!within) return Error(Code::limit, fmt::format("'{}' printed more than {} bytes", words[0], max_output));
+  if (!within) return Error(Code::limit, fmt::format("'{}' printed more than {} bytes", words.back(), max_output));
   if (WIFSIGNALED(status))
-    return Error(Code::unreadable, fmt::format("'{}' was ended by signal {}", words[0], WTERMSIG(status)));
+    return Error(Code::unreadable, fmt::format("'{}' was ended by signal {}", words.back(), WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
-    return Error(Code::unreadable, fmt::format("'{}' ended with exit code {}", words[0], WEXITSTATUS(status)));
+    return Error(Code::unreadable, fmt::format("'{}' ended with exit code {}", words.back(), WEXITSTATUS(status)));
   return printed;
 }
 
