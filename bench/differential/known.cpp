@@ -133,10 +133,14 @@ bool aligned_by_scales(const Case& c, const Difference&) {
       (c.port(2) && c.port(2)->count() > 0) || c.word("keep_aspect_ratio_policy", "stretch") != "stretch";
   return c.word("coordinate_transformation_mode", "") == "align_corners" && scaled;
 }
-bool cubic_outside(const Case& c, const Difference&) {
+bool is_cubic(const Case& c) {
   const std::string mode = c.word("mode", "");
-  return (mode == "cubic" || mode == "bicubic") && c.word("padding_mode", "zeros") != "zeros";
+  return mode == "cubic" || mode == "bicubic";
 }
+bool cubic_outside(const Case& c, const Difference&) {
+  return is_cubic(c) && c.word("padding_mode", "zeros") != "zeros";
+}
+bool cubic_cancels(const Case& c, const Difference& d) { return is_cubic(c) && cancels(c, d); }
 bool one_wide_corners(const Case& c, const Difference&) {
   if (c.integer("align_corners", 0) == 0 || !c.port(1)) return false;
   const Extents size = ints_of(*c.port(1));
@@ -253,7 +257,7 @@ constexpr Known kKnown[] = {
      "border and reflection are for out-of-bound grid locations: the location moves inside, then its neighbours are "
      "read; the peer moves the neighbours alone"},
     {"GridSample", "values", single_precision, "cubic weights of coordinates in single precision"},
-    {"GridSample", "values", cancels, "the same, where the taps' products are large and nearly cancel"},
+    {"GridSample", "values", cubic_cancels, "the same, where the taps' products are large and nearly cancel"},
     {"AffineGrid", "values", one_wide_corners,
      "align_corners on an extent of 1: the step 2 / (extent - 1) has no value; ours is the centre"},
     {"Clip", "values (infinite)", limits_absent,
