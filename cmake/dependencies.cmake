@@ -26,10 +26,12 @@ endif()
 #   nnex_optional(OPTION NAME header library module file...): where OPTION is on and both are found, files see NNEX_<NAME> and the
 #   header's folder, and the target nnex::<library> stands for it; `module` is what pkg-config calls it.
 set(NNEX_OPTIONAL_LIBRARIES)  # libraries that are used
+set(NNEX_OPTIONAL_FILES)      # files that are other code where their library is absent
 set(NNEX_PC_REQUIRES)         # of them, those that pkg-config knows
 set(NNEX_PC_LIBRARIES)        # and the others
 find_package(PkgConfig QUIET)
 function(nnex_optional option name header library module)
+  set(NNEX_OPTIONAL_FILES ${NNEX_OPTIONAL_FILES} ${ARGN} PARENT_SCOPE)
   if(CMAKE_CROSSCOMPILING OR NOT NNEX_${option})
     return()
   endif()
@@ -56,6 +58,8 @@ function(nnex_optional option name header library module)
     set(NNEX_PC_LIBRARIES ${NNEX_PC_LIBRARIES} -l${library} PARENT_SCOPE)
   endif()
 endfunction()
+nnex_optional(ZLIB ZLIB zlib.h z zlib ${PROJECT_SOURCE_DIR}/src/standards/gzip.cpp)
+set(NNEX_OPTIONAL_FILES)  # zlib is everywhere, or inside (bindings/js)
 set(ops ${PROJECT_SOURCE_DIR}/src/ops)
 nnex_optional(RE2 RE2 re2/re2.h re2 re2 ${ops}/regex.cpp)
 nnex_optional(PICTURES PNG png.h png libpng ${ops}/picture_png.cpp)
@@ -63,4 +67,3 @@ nnex_optional(PICTURES JPEG jpeglib.h jpeg libjpeg ${ops}/picture_jpeg.cpp)
 nnex_optional(PICTURES WEBP webp/decode.h webp libwebp ${ops}/picture_webp.cpp)
 nnex_optional(PICTURES TIFF tiffio.h tiff libtiff-4 ${ops}/picture_tiff.cpp)
 nnex_optional(PICTURES OPENJPEG openjpeg.h openjp2 libopenjp2 ${ops}/picture_jp2.cpp)
-nnex_optional(ZLIB ZLIB zlib.h z zlib ${PROJECT_SOURCE_DIR}/src/standards/gzip.cpp)

@@ -1,6 +1,6 @@
 #pragma once
 /// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/methods.cpp) by
-/// `webnn_typed_test --print`: do not edit.
+/// `NNEX_PRINT=1 unit_tests webnn_typed_test`: do not edit.
 ///
 /// Options are plain structs: {.label = "first", .strides = {{2, 2}}} names members in their order, label first.
 

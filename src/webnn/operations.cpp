@@ -1,4 +1,5 @@
-// The typed operations. Printed from their descriptions (src/webnn/methods.cpp) by `webnn_typed_test --print`.
+// The typed operations. Printed from their descriptions (src/webnn/methods.cpp) by
+// `NNEX_PRINT=1 unit_tests webnn_typed_test`.
 
 #include "nnex/webnn_ops.h"
 

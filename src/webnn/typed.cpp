@@ -117,7 +117,7 @@ std::string enumerations() {
 std::string typed_methods_header() {
   std::string out = R"(#pragma once
 /// The operations of a graph builder, typed. Printed from their descriptions (src/webnn/methods.cpp) by
-/// `webnn_typed_test --print`: do not edit.
+/// `NNEX_PRINT=1 unit_tests webnn_typed_test`: do not edit.
 ///
 /// Options are plain structs: {.label = "first", .strides = {{2, 2}}} names members in their order, label first.
 
@@ -158,7 +158,8 @@ class Operations {
 
 std::string typed_methods_source() {
   std::string out =
-      R"(// The typed operations. Printed from their descriptions (src/webnn/methods.cpp) by `webnn_typed_test --print`.
+      R"(// The typed operations. Printed from their descriptions (src/webnn/methods.cpp) by
+// `NNEX_PRINT=1 unit_tests webnn_typed_test`.
 
 #include "nnex/webnn_ops.h"
 
