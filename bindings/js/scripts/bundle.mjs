@@ -1,6 +1,6 @@
 // Makes packages/nnex/dist: each entry that package.json exports, as an ES module and for require(), and for browsers where its source
 // is there.
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 const folder = new URL('../packages/nnex/', import.meta.url);
@@ -9,7 +9,11 @@ const there = path => access(new URL(path, folder)).then(() => true, () => false
 const path = name => new URL(name, folder).pathname;
 
 const define = { NNEX_VERSION: JSON.stringify(version) };
-const common = { bundle: true, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning', charset: 'utf8', define };
+// Names are left as they are: they stand in stacks.
+const common = {
+  bundle: true, minifyWhitespace: true, minifySyntax: true, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
+  charset: 'utf8', define,
+};
 const targets = {
   import: { platform: 'node', target: 'node18', format: 'esm' },
   // require() has no import.meta: the file's own address stands for it.
@@ -30,14 +34,39 @@ const beside = (sources, source) => ({
     });
   },
 });
+/** What Node imports where it is needed stays a file of its own, which a start does not read. */
+const later = {
+  name: 'files for later',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\// }, ({ path: asked, kind }) => (kind === 'dynamic-import' ? { path: asked, external: true } : undefined));
+  },
+};
 for (const [condition, options] of Object.entries(targets)) {
   const sources = new Map();
   for (const { [condition]: out } of Object.values(exports)) {
     const source = out?.replace(/^\.\/dist\/(.*)\.c?js$/, './src/$1.ts');
     if (out && (await there(source))) sources.set(source, out);
   }
-  for (const [source, out] of sources)
-    await build({ ...common, ...options, entryPoints: [path(source)], outfile: path(out), plugins: [beside(sources, source)] });
+  for (const [source, out] of sources) {
+    if (out === './dist/index.cjs') continue;  // below
+    await build({ ...common, ...options, entryPoints: [path(source)], outfile: path(out), plugins: condition === 'browser' ? [beside(sources, source)] : [later, beside(sources, source)] });
+  }
 }
+// require('nnex') reads what is asked for when it is asked for first: each half of it is a file.
+const halves = [];
+for (const half of ['webnn', 'models']) {
+  const entry = { ...common, entryPoints: [path(`./src/${half}.ts`)], plugins: [later] };
+  await build({ ...entry, ...targets.require, outfile: path(`./dist/${half}.cjs`) });
+  const { metafile } = await build({ ...entry, ...targets.import, write: false, metafile: true, outfile: 'out.js' });
+  for (const name of metafile.outputs['out.js'].exports) halves.push(`  ${name}: '${half}',\n`);
+}
+await writeFile(path('./dist/index.cjs'), `'use strict';
+const halves = {
+${halves.join('')}};
+for (const [name, half] of Object.entries(halves))
+  Object.defineProperty(exports, name, { get: () => require(\`./\${half}.cjs\`)[name], enumerable: true });
+Object.defineProperty(exports, '__esModule', { value: true });
+`);
+await build({ ...common, ...targets.import, entryPoints: [path('./src/wasm.ts')], outfile: path('./dist/wasm.js') });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });

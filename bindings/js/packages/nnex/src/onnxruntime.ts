@@ -6,7 +6,6 @@
  *     const { y } = await session.run({ x: new ort.Tensor('float32', [1, 2, 3], [1, 3]) });
  */
 import { writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import * as common from 'onnxruntime-common';
 import { modelEngine } from './node.js';
 import { backendOf } from './onnxruntime/backend.js';
@@ -14,7 +13,7 @@ import { faceOf } from './onnxruntime/face.js';
 
 export * from 'onnxruntime-common';
 
-const files = { read: (path: string) => readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
+const files = { read: async (path: string) => (await import('node:fs/promises')).readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
 const face = faceOf(common, backendOf(modelEngine, files));
 
 /** The names that `executionProviders` may have here. */
