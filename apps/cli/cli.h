@@ -24,6 +24,7 @@ void add_run(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_profile(CommandLine& line);
 void add_serve(CommandLine& line);
+void add_batch(CommandLine& line);
 void add_inspect(CommandLine& line);
 void add_check(CommandLine& line);
 void add_dump(CommandLine& line);
@@ -87,6 +88,8 @@ struct InputOptions {
   bool random = false;
 
   void add_to(Verb verb);
+  /// The options of how values become what an input takes alone.
+  void add_fit_to(Verb verb);
   /// A value for every input: of a file, else random numbers where they are asked for, else as `otherwise` says.
   Result<std::vector<Given>> values(const Model& model, const ReadingOptions& limits,
                                     const std::function<Result<Given>(size_t input)>& otherwise) const;

@@ -122,6 +122,7 @@ int main(int argc, char** argv) {
   add_bench(line);
   add_profile(line);
   add_serve(line);
+  add_batch(line);
   add_conform(line);
   add_format(line);
   add_convert(line);

@@ -1,0 +1,422 @@
+// nnex batch: a model over many files, each answered once whatever happens on the way.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "batch_items.h"
+#include "batch_log.h"
+#include "cli.h"
+#include "describe.h"
+#include "nnex/elements.h"
+#include "nnex/environment.h"
+#include "nnex/file.h"
+#include "nnex/tensor_file.h"
+#include "top.h"
+
+namespace nnex::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  ModelOptions model;
+  InputOptions fit;
+  std::string input, output, format = "npz", shard = "1/1", labels;
+  std::vector<std::string> fixed;
+  int topk = 0, jobs = 0, lease = 30;
+  bool resume = false, share = false, force = false, json = false, quiet = false;
+};
+
+/// A digest of a file's bytes, which are read in pieces.
+Result<std::string> digest_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string piece(size_t{1} << 24, '\0'), digests;
+  while (in) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    if (in.gcount() > 0) digests += sha256(std::string_view(piece).substr(0, static_cast<size_t>(in.gcount())));
+  }
+  if (!in.eof()) return Error(Code::unreadable, fmt::format("cannot read '{}'", file.string()));
+  return sha256(digests);
+}
+
+/// What answers depend on: the bytes of the model's files, what it answers to seeded numbers (which tells weights that
+/// lie elsewhere), and the options.
+Result<std::string> key_of(const Model& model, const Options& o) {
+  std::string all;
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (fs::is_directory(o.model.path, error)) {
+    for (const auto& entry : fs::recursive_directory_iterator(o.model.path, error))
+      if (entry.is_regular_file(error)) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+  } else if (fs::is_regular_file(o.model.path, error)) {
+    files.emplace_back(o.model.path);
+  }
+  for (const fs::path& file : files) {
+    NNEX_ASSIGN(const std::string digest, digest_of(file));
+    all += digest;
+  }
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    NNEX_ASSIGN(Value v, random_input(model.inputs()[i], i + 1, {}, 1, bits_of(model)));
+    inputs.push_back(std::move(v));
+  }
+  if (auto out = model.session(o.model.session_options()).run(inputs); out.ok())  // else the files have to do
+    for (const Value& v : *out) all += v.tensor() ? sha256(*v.tensor()) : v.text();
+  const PictureOptions& p = o.fit.fit.picture;
+  all += fmt::format("{} {} {} {} {} {}", o.format, o.topk, o.fit.fit.cast, o.fit.layout, p.bgr, o.model.compat);
+  for (double x : p.mean) all += fmt::format(" mean {}", x);
+  for (double x : p.scale) all += fmt::format(" scale {}", x);
+  for (const auto* words : {&o.model.symbols, &o.model.shapes})
+    for (const std::string& word : *words) all += " " + word;
+  for (const std::string& word : o.fixed) {
+    NNEX_ASSIGN(const std::string digest, digest_of(named(word).second));
+    all += fmt::format(" {} {}", word, digest);
+  }
+  for (const std::string* file : {&o.labels})
+    if (!file->empty()) {
+      NNEX_ASSIGN(const std::string digest, digest_of(*file));
+      all += digest;
+    }
+  return sha256(all);
+}
+
+/// What all workers see.
+struct Work {
+  const Options& o;
+  const Model& model;
+  std::map<size_t, Value> fixed;  ///< By the input's number.
+  std::vector<std::string> labels;
+  ManifestWriter& manifest;
+};
+
+/// The inputs of an item: by their names, or its only value for the first input that nothing else is given for.
+Result<std::vector<Value>> inputs_of(const Work& work, const Item& item) {
+  const auto& ports = work.model.inputs();
+  const InputFileOptions options = work.o.fit.file_options(work.o.model);
+  NNEX_ASSIGN(const InputFile file, InputFile::open(item.path.string()));
+  std::map<std::string, Value> given;
+  if (file.by_names()) {
+    NNEX_ASSIGN(given, file.values(ports, options));
+  } else {
+    for (size_t i = 0; i < ports.size() && given.empty(); ++i) {
+      if (work.fixed.count(i)) continue;
+      NNEX_ASSIGN(Value v, file.value(ports[i], options));
+      given.emplace(ports[i].name, std::move(v));
+    }
+  }
+  std::vector<Value> out;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (const auto it = given.find(ports[i].name); it != given.end()) {
+      out.push_back(std::move(it->second));
+    } else if (const auto fixed = work.fixed.find(i); fixed != work.fixed.end()) {
+      out.push_back(fixed->second);
+    } else {
+      return Error(Code::invalid_argument, fmt::format("input '{}' is missing; it takes {} (--fixed {}=FILE)",
+                                                       ports[i].name, ports[i].type, ports[i].name));
+    }
+  }
+  return out;
+}
+
+/// Writes the answer; its bytes.
+Result<int64_t> write_answer(const Work& work, const fs::path& path, const std::vector<Value>& out) {
+  if (work.o.format == "npz") {
+    NNEX_TRY(save_outputs(path.string(), work.model.outputs(), out, Existing::replace_link));
+  } else {
+    Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
+    for (size_t i = 0; i < out.size(); ++i) {
+      const std::string& name = work.model.outputs()[i].name;
+      Json row = {{"name", name}, {"type", out[i].text()}};
+      describe(out[i], name, row);
+      const auto top = work.o.topk > 0 ? top_of(out[i], work.o.topk) : std::nullopt;
+      if (top) to_json(*top, work.labels, row);
+      j["outputs"].push_back(std::move(row));
+    }
+    const std::string text = j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    NNEX_TRY(write_file(path.string(), text, Existing::replace_link));
+  }
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  if (error) return Error(Code::unreadable, fmt::format("cannot read '{}': {}", path.string(), error.message()));
+  return static_cast<int64_t>(bytes);
+}
+
+/// One item, from its file to its answer's: why it failed, or nothing. Error: the manifest cannot be written, which
+/// ends the batch.
+Result<std::optional<std::string>> answer(const Work& work, Session& session, const Item& item) {
+  const auto start = Clock::now();
+  const std::string output = fmt::format("{}.{}", item.name, work.o.format);
+  const fs::path path = fs::path(work.o.output) / output;
+  auto done = [&]() -> Result<int64_t> {
+    NNEX_ASSIGN(const auto inputs, inputs_of(work, item));
+    NNEX_ASSIGN(const auto out, session.run(inputs));
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    return write_answer(work, path, out);
+  }();
+  Json line = {{"item", item.name}};
+  if (!done.ok()) {
+    line["error"] = done.error().text();
+    NNEX_TRY(work.manifest.add(line));
+    return std::optional(done.error().text());
+  }
+  line["size"] = item.size, line["changed"] = item.changed, line["output"] = output, line["bytes"] = *done;
+  line["ms"] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  NNEX_TRY(work.manifest.add(line));
+  return std::optional<std::string>();
+}
+
+/// Items done, on a terminal in one line that is written over.
+class Progress {
+ public:
+  Progress(size_t items, bool quiet) : items_(items), shown_(!quiet && ::isatty(STDERR_FILENO)) {}
+  void add(const Item& item, const std::optional<std::string>& failure) {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (failure) {
+      if (++failed_ <= kTold) {
+        clear();
+        fmt::print(stderr, "nnex: {}: {}\n", item.name, *failure);
+      }
+    }
+    const auto now = Clock::now();
+    if (!shown_ || now - told_ < std::chrono::milliseconds(200)) return;
+    told_ = now;
+    const double seconds = seconds_taken(), rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
+    fmt::print(stderr, "\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate,
+               failed_, static_cast<double>(items_ - std::min(done_, items_)) / rate);
+  }
+  void end() {
+    clear();
+    if (failed_ > kTold) fmt::print(stderr, "nnex: and {} others failed: the manifest has them\n", failed_ - kTold);
+  }
+  size_t done() const { return done_ - failed_; }
+  size_t failed() const { return failed_; }
+  double seconds_taken() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  void clear() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K");
+  }
+  static constexpr size_t kTold = 10;
+  std::mutex mutex_;
+  size_t items_, done_ = 0, failed_ = 0;
+  bool shown_;
+  Clock::time_point start_ = Clock::now(), told_ = start_;
+};
+
+/// Answers items on `jobs` threads, a session each. Error: what ended the batch, of one of them.
+Status answer_all(const Work& work, const std::vector<const Item*>& items, std::vector<Session>& sessions,
+                  Progress& progress) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  Status status;
+  const auto take = [&](Session& session) {
+    for (size_t i = next++; i < items.size(); i = next++) {
+      auto failure = answer(work, session, *items[i]);
+      if (failure.ok()) {
+        progress.add(*items[i], *failure);
+        continue;
+      }
+      next = items.size();
+      const std::lock_guard lock(mutex);
+      status = std::move(failure).error();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t t = 1; t < std::min(sessions.size(), items.size()); ++t)
+    threads.emplace_back([&, t] { take(sessions[t]); });
+  if (!items.empty()) take(sessions[0]);
+  for (std::thread& t : threads) t.join();
+  return status;
+}
+
+/// Items that are claimed together: enough that claiming costs little, few enough that processes end together.
+constexpr size_t kPart = 32;
+
+/// The names of the parts say what is in them: a list that has grown has other parts where it has grown.
+std::string name_of(const std::vector<Item>& items, size_t begin, size_t end) {
+  std::string names;
+  for (size_t i = begin; i < end; ++i) names += items[i].name + "\n";
+  return sha256(names).substr(0, 24);
+}
+
+/// Takes parts while there are any that nobody has done, waiting for those that others have claimed.
+Status answer_shared(const Work& work, const std::vector<Item>& items, const std::string& key, bool again,
+                     std::vector<Session>& sessions, Progress& progress, size_t& skipped) {
+  NNEX_ASSIGN(const auto claims,
+              Claims::open(fs::path(work.o.output) / (".claims-" + key.substr(0, 16)), work.o.lease));
+  struct Part {
+    size_t begin, end;
+    std::string name;
+  };
+  std::vector<Part> left;
+  std::set<std::string> done_before;
+  for (size_t i = 0; i < items.size(); i += kPart) {
+    const size_t end = std::min(i + kPart, items.size());
+    left.push_back({i, end, name_of(items, i, end)});
+    if (claims->is_done(left.back().name)) done_before.insert(left.back().name);
+  }
+  // Marks are read before manifests: whatever was marked has its lines.
+  NNEX_ASSIGN(Manifest before, Manifest::read(work.o.output, key));
+  const auto missing = [&](const Manifest& manifest, const Part& part) {
+    std::vector<const Item*> out;
+    for (size_t i = part.begin; i < part.end; ++i)
+      if (again || !manifest.has(items[i])) out.push_back(&items[i]);
+    return out;
+  };
+  for (const Part& part : left)
+    if (done_before.count(part.name) && !missing(before, part).empty()) claims->reopen(part.name);
+  while (!left.empty()) {
+    bool some = false;
+    for (size_t p = 0; p < left.size();) {
+      const Part part = left[p];
+      const bool done = claims->is_done(part.name);
+      if (!done && !claims->claim(part.name)) {
+        ++p;
+        continue;
+      }
+      left.erase(left.begin() + static_cast<ptrdiff_t>(p));
+      if (done) continue;
+      some = true;
+      NNEX_ASSIGN(const Manifest now, Manifest::read(work.o.output, key));
+      const auto todo = missing(now, part);
+      skipped += part.end - part.begin - todo.size();
+      NNEX_TRY(answer_all(work, todo, sessions, progress));
+      NNEX_TRY(claims->done(part.name));
+    }
+    if (!some && !left.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  return {};
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "host";
+}
+
+Result<int> batch(const Options& o) {
+  NNEX_ASSIGN(const Shard shard, shard_of(o.shard));
+  if (o.share && shard.count > 1)
+    return Error(Code::invalid_argument, "--share and --shard: found both; a shared batch has no fixed shards");
+  if (o.format != "json" && (o.topk > 0 || !o.labels.empty()))
+    return Error(Code::invalid_argument, "--topk, --labels: needed --format json with them");
+  const fs::path folder(o.output);
+  std::error_code error;
+  if (!o.resume && !o.share && !o.force && shard.count == 1 && Manifest::is_in(folder))
+    return Error(Code::invalid_argument,
+                 fmt::format("'{}' has a batch already; --resume goes on with it, --force begins anew", o.output));
+  NNEX_ASSIGN(const Model model, o.model.load());
+  fs::create_directories(folder, error);
+  if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
+  NNEX_ASSIGN(std::vector<Item> items, items_of(o.input, folder));
+  NNEX_ASSIGN(const std::string key, key_of(model, o));
+
+  const std::string file = o.share           ? fmt::format("manifest-{}-{}.jsonl", host_name(), ::getpid())
+                           : shard.count > 1 ? fmt::format("manifest-{}-of-{}.jsonl", shard.index, shard.count)
+                                             : "manifest.jsonl";
+  // What was done is known before this process's own lines begin.
+  NNEX_ASSIGN(const Manifest before, Manifest::read(folder, key));
+  const Json header = {{"schema", "nnex.batch/1"}, {"model", o.model.path}, {"key", key}};
+  NNEX_ASSIGN(const auto manifest, ManifestWriter::open(folder / file, header));
+  Work work{o, model, {}, {}, *manifest};
+  for (const std::string& word : o.fixed) {
+    const auto [name, path] = named(word);
+    NNEX_ASSIGN(const size_t at, port_at("input", model.inputs(), name));
+    NNEX_ASSIGN(const InputFile given, InputFile::open(path));
+    NNEX_ASSIGN(Value v, given.value(model.inputs()[at], o.fit.file_options(o.model)));
+    work.fixed.insert_or_assign(at, std::move(v));
+  }
+  if (!o.labels.empty()) {
+    std::ifstream in(o.labels);
+    for (std::string line; std::getline(in, line);) work.labels.push_back(line);
+  }
+  // Items side by side need less than threads within one: by default a thread for each.
+  const int jobs = o.jobs ? o.jobs : std::max(1, usable_threads() / std::max(1, o.model.threads));
+  SessionOptions options;
+  options.threads = std::max(1, o.model.threads);
+  std::vector<Session> sessions;
+  for (int i = 0; i < jobs; ++i) sessions.push_back(model.session(options));
+
+  size_t skipped = 0;
+  std::optional<Progress> progress;
+  if (o.share) {
+    progress.emplace(items.size(), o.quiet);
+    NNEX_TRY(answer_shared(work, items, key, o.force, sessions, *progress, skipped));
+  } else {
+    std::vector<const Item*> todo;
+    for (const Item& item : items) {
+      if (!belongs(item, shard)) continue;
+      if (!o.force && before.has(item))
+        ++skipped;
+      else
+        todo.push_back(&item);
+    }
+    progress.emplace(todo.size(), o.quiet);
+    NNEX_TRY(answer_all(work, todo, sessions, *progress));
+  }
+  progress->end();
+  const double seconds = progress->seconds_taken();
+  if (o.json) {
+    const Json j = {{"schema", "nnex.batch/1"}, {"done", progress->done()}, {"failed", progress->failed()},
+                    {"skipped", skipped},       {"seconds", seconds},       {"manifest", (folder / file).string()}};
+    fmt::print("{}\n", j.dump(1));
+  } else if (!o.quiet) {
+    fmt::print("{} done, {} failed, {} done before; {:.1f} s\n", progress->done(), progress->failed(), skipped,
+               seconds);
+  }
+  return progress->failed() ? kNegative : kOk;
+}
+
+}  // namespace
+
+void add_batch(CommandLine& line) {
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb("batch", "Run a model over many files, each answered once", [o] {
+    auto code = batch(*o);
+    return code.ok() ? *code : report(code.error());
+  });
+  o->model.add_to(verb);
+  verb.option("--input", o->input,
+              "The items: every file of a folder, and of those below it (a folder with input_0.pb is one item), or a "
+              "file that lists paths, one a line; - is standard input")
+      .type("FOLDER|LIST")
+      .required();
+  verb.option("--output", o->output, "The folder of the answers, ITEM.npz or ITEM.json, and of the manifest")
+      .type("FOLDER")
+      .required();
+  verb.option("--format", o->format,
+              "How answers are written: all outputs in one archive, or what `nnex run --json` says")
+      .one_of({"npz", "json"});
+  verb.option("--fixed", o->fixed, "An input that is the same for all items").type("NAME=FILE").one_each();
+  o->fit.add_fit_to(verb);
+  verb.option("--topk", o->topk, "With --format json: the K largest of each row of each output").whole(0);
+  verb.option("--labels", o->labels, "A file with one label a line, for --topk");
+  verb.option("--jobs", o->jobs, "Items at one time; 0: as many as there are threads").whole(0);
+  verb.flag("--resume", o->resume, "Go on: items whose answer is there already, of the same model and options, stay");
+  verb.option("--shard", o->shard,
+              "Do part I of N (from 1), by a hash of the items' names; auto: as Open MPI or Slurm say")
+      .type("I/N|auto");
+  verb.flag(
+      "--share", o->share,
+      "Share the work with others that run the same command on the same folder: what one does not end, another does");
+  verb.option("--lease", o->lease, "With --share: seconds after which a silent process's part is given to another")
+      .type("SECONDS")
+      .whole(1);
+  verb.flag("--force", o->force, "Do everything again");
+  verb.flag("--json", o->json, "Print what was done as a JSON object");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+}
+
+}  // namespace nnex::cli

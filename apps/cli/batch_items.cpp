@@ -1,0 +1,153 @@
+// nnex batch: the items of a folder or list, and shards of them.
+
+#include "batch_items.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <sstream>
+
+#include "nnex/elements.h"
+#include "nnex/file.h"
+#include "shared/try.h"
+
+namespace nnex::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Item item_at(std::string name, fs::path path) {
+  Item item{std::move(name), std::move(path)};
+  std::error_code error;
+  fs::path timed = item.path;
+  if (fs::is_directory(item.path, error))
+    timed /= "input_0.pb";
+  else if (const auto size = fs::file_size(item.path, error); !error)
+    item.size = static_cast<int64_t>(size);
+  const auto changed = fs::last_write_time(timed, error);
+  if (!error) item.changed = changed.time_since_epoch().count();
+  return item;
+}
+
+Status walk(const fs::path& folder, const std::string& prefix, const fs::path& except, std::vector<Item>& out) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", folder.string(), error.message()));
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename().string();
+    if (name.empty() || name[0] == '.') continue;
+    if (!entry.is_directory(error)) {
+      out.push_back(item_at(prefix + name, entry.path()));
+    } else if (fs::exists(entry.path() / "input_0.pb", error)) {
+      out.push_back(item_at(prefix + name, entry.path()));
+    } else if (!fs::equivalent(entry.path(), except, error)) {
+      NNEX_TRY(walk(entry.path(), prefix + name + "/", except, out));
+    }
+  }
+  return {};
+}
+
+/// Names of a list say where the answer goes below the folder of answers.
+Result<std::string> name_in_list(const std::string& line) {
+  const fs::path path = fs::path(line).lexically_normal();
+  std::string out;
+  for (const fs::path& part : path.relative_path()) {
+    if (part == "..")
+      return Error(
+          Code::invalid_argument,
+          fmt::format("the list has '{}'; needed: a path without '..', as answers lie by the same names", line));
+    out += (out.empty() ? "" : "/") + part.string();
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Item>> items_of(const std::string& input, const fs::path& except) {
+  std::vector<Item> out;
+  std::error_code error;
+  if (input != "-" && fs::is_directory(input, error)) {
+    NNEX_TRY(walk(input, "", except, out));
+  } else {
+    std::string list;
+    if (input == "-") {
+      list.assign(std::istreambuf_iterator<char>(std::cin), {});
+    } else {
+      NNEX_ASSIGN(list, read_file(input));
+    }
+    const fs::path beside = input == "-" ? fs::path() : fs::path(input).parent_path();
+    std::istringstream lines(list);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      if (line.empty()) continue;
+      NNEX_ASSIGN(std::string name, name_in_list(line));
+      out.push_back(item_at(std::move(name), beside / line));
+    }
+  }
+  if (out.empty()) return Error(Code::invalid_argument, fmt::format("--input '{}': found no items", input));
+  std::sort(out.begin(), out.end(), [](const Item& a, const Item& b) { return a.name < b.name; });
+  const auto twice =
+      std::adjacent_find(out.begin(), out.end(), [](const Item& a, const Item& b) { return a.name == b.name; });
+  if (twice != out.end())
+    return Error(Code::invalid_argument, fmt::format("--input '{}': found '{}' twice", input, twice->name));
+  return out;
+}
+
+namespace {
+
+std::optional<int64_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) return std::nullopt;
+  int64_t n = 0;
+  const char* end = text + std::char_traits<char>::length(text);
+  const auto [at, error] = std::from_chars(text, end, n);
+  return error == std::errc() && at == end ? std::optional(n) : std::nullopt;
+}
+
+/// How schedulers number processes: the number, its first value, and how many there are.
+struct Numbering {
+  const char *number, *first, *count;
+};
+constexpr Numbering kNumberings[] = {
+    {"OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE"},
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"},
+    {"SLURM_PROCID", nullptr, "SLURM_NTASKS"},
+    {"PMI_RANK", nullptr, "PMI_SIZE"},
+};
+
+}  // namespace
+
+Result<Shard> shard_of(const std::string& word) {
+  if (word == "auto") {
+    for (const Numbering& n : kNumberings) {
+      const auto number = number_in(n.number), count = number_in(n.count);
+      const auto first = n.first ? number_in(n.first) : 0;
+      if (number && count && first && *number >= *first && *number - *first < *count)
+        return Shard{*number - *first + 1, *count};
+    }
+    return Error(Code::invalid_argument,
+                 "--shard auto: found no numbers of Open MPI, Slurm or PMI in the environment; needed I/N");
+  }
+  Shard out;
+  const char* end = word.data() + word.size();
+  const auto index = std::from_chars(word.data(), end, out.index);
+  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
+    const auto count = std::from_chars(index.ptr + 1, end, out.count);
+    if (count.ec == std::errc() && count.ptr == end && out.index >= 1 && out.index <= out.count) return out;
+  }
+  return Error(Code::invalid_argument, fmt::format("--shard '{}': needed I/N with 1 <= I <= N, or auto", word));
+}
+
+bool belongs(const Item& item, const Shard& shard) {
+  if (shard.count == 1) return true;
+  uint64_t hash = 0;
+  const std::string digits = sha256(item.name).substr(0, 16);
+  std::from_chars(digits.data(), digits.data() + digits.size(), hash, 16);
+  return static_cast<int64_t>(hash % static_cast<uint64_t>(shard.count)) + 1 == shard.index;
+}
+
+}  // namespace nnex::cli

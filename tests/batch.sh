@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# batch.sh NNEX [ranks]: many files through one model: every item answered once, with the same bytes, however many processes share the work and
+# whichever of them is killed; with the word, under Open MPI.
+set -uo pipefail
+nnex=$(realpath "$1") bad=0
+shapes=$(realpath "$(dirname "$0")/../models/shapes")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+expect() {  # expect CODE TEXT COMMAND...
+  local code=$1 text=$2; shift 2
+  local out; out=$("$@" 2>&1); local got=$?
+  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
+    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
+  fi
+}
+wrong() { echo "  $*"; bad=1; }
+answers() { (cd "$1" && find . -name '*.npz' -print0 | sort -z | xargs -0 sha256sum | sha256sum); }
+pictures=("$shapes"/*.png) model=$shapes/model.onnx
+mkdir -p in/more/deep in/.hidden
+for ((i = 0; i < 300; ++i)); do cp "${pictures[i % ${#pictures[@]}]}" "in/more/deep/p$i.png"; done
+cp "${pictures[0]}" in/.hidden/never.png
+cp "${pictures[0]}" "in/a name of its own.png"
+if [ "${2:-}" = ranks ]; then
+  expect 0 "301 done" "$nnex" batch "$model" --input in --output alone
+  for n in 1 2 3; do
+    expect 0 "done" mpirun --allow-run-as-root --oversubscribe -n $n "$nnex" batch "$model" --input in --output "ranks$n" --share
+    [ "$(answers "ranks$n")" = "$(answers alone)" ] || wrong "$n ranks answered other bytes"
+    [ "$(cat "ranks$n"/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "$n ranks did items twice, or not at all"
+  done
+  exit $bad
+fi
+# Alone: what run says, once; again only what changed, or all.
+expect 0 "301 done, 0 failed, 0 done before" "$nnex" batch "$model" --input in --output alone
+expect 0 "" "$nnex" run "$model" -i "${pictures[3]}" --save one.npz -q
+cmp -s one.npz alone/more/deep/p3.png.npz || wrong "the answer is not that of nnex run"
+expect 2 "--resume goes on" "$nnex" batch "$model" --input in --output alone
+truncate -s -9 alone/manifest.jsonl  # a line that was cut off is done again, and the manifest stays one
+expect 0 "1 done, 0 failed, 300 done before" "$nnex" batch "$model" --input in --output alone --resume
+expect 0 "0 done, 0 failed, 301 done before" "$nnex" batch "$model" --input in --output alone --resume
+rm alone/more/deep/p7.png.npz
+truncate -s 10 alone/more/deep/p8.png.npz
+cp "${pictures[1]}" in/new.png
+touch -d '2001-01-01' in/more/deep/p9.png
+expect 0 "4 done, 0 failed, 298 done before" "$nnex" batch "$model" --input in --output alone --resume
+expect 0 "302 done, 0 failed, 0 done before" "$nnex" batch "$model" --input in --output alone --resume --mean 0.5
+expect 0 "302 done, 0 failed, 0 done before" "$nnex" batch "$model" --input in --output alone --force
+whole=$(answers alone)
+# Lists, JSON, other inputs; what cannot be read fails by itself.
+printf '%s\n' in/new.png in/more/deep/p1.png nowhere.png > list
+expect 1 "2 done, 1 failed" "$nnex" batch "$model" --input list --output listed --format json --topk 1 --labels "$shapes/labels.txt"
+grep -q '"label"' listed/in/new.png.json || wrong "no label in the answer as JSON"
+grep -q '"item":"nowhere.png","error"' listed/manifest.jsonl || wrong "the manifest does not have what failed"
+echo in/new.png | expect 0 "1 done" "$nnex" batch "$model" --input - --output piped
+echo ../x.png > outside
+expect 2 "without '..'" "$nnex" batch "$model" --input outside --output refused
+mkdir empty
+expect 2 "found no items" "$nnex" batch "$model" --input empty --output refused
+expect 2 "needed I/N" "$nnex" batch "$model" --input in --output refused --shard 3/2
+expect 2 "needed --format json" "$nnex" batch "$model" --input in --output refused --topk 3
+expect 2 "no input 'nothing'" "$nnex" batch "$model" --input in --output refused --fixed "nothing=${pictures[0]}"
+mkdir two
+printf '%s\n' 'version 1.0;' 'graph two(a, b) -> (y) {' ' a = external(shape = [2]); b = external(shape = [2]);' ' y = sub(a, b);' '}' > two/graph.nnef
+mkdir pairs
+echo '[5, 7]' > pairs/x.json
+echo '[1, 2]' > b.json
+expect 0 "1 done" "$nnex" batch two --input pairs --output differences --fixed b=b.json --format json
+tr -d ' \n' < differences/x.json.json | grep -qF '"values":[4.0,5.0]' || wrong "a - b with b fixed: $(cat differences/x.json.json)"
+expect 1 "input 'b' is missing" "$nnex" batch two --input pairs --output missing
+# Fixed shards: every item is of one of them.
+for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
+[ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"
+[ "$(cat shards/manifest-*-of-3.jsonl | grep -c '"item"')" = 302 ] || wrong "three shards did items twice, or not at all"
+# Shared: one of three is killed in the middle of its work.
+mkdir slow
+printf '%s\n' 'version 1.0;' 'graph slow(x) -> (y) {' ' x = external(shape = [3,256,256]);' ' a = matmul(x, x); b = matmul(a, a); c = matmul(b, b); y = matmul(c, c);' '}' > slow/graph.nnef
+expect 0 "302 done" "$nnex" batch slow --input in --output slow-alone --layout nchw
+shared() { exec "$nnex" batch slow --input in --output slow-shared --layout nchw --share --lease 1 --jobs 1 -q; }
+ids=()
+for i in 1 2 3; do shared & ids+=($!); done
+for ((i = 0; i < 200; ++i)); do grep -qs '"item"' "slow-shared/manifest-$(hostname)-${ids[1]}.jsonl" && break; sleep 0.05; done
+kill -9 "${ids[1]}" || wrong "the process ended before it was killed"
+wait "${ids[1]}" 2>/dev/null
+for i in 0 2; do wait "${ids[i]}" || wrong "process $i of a shared batch failed"; done
+[ "$(answers slow-shared)" = "$(answers slow-alone)" ] || wrong "a shared batch with a process killed lost or changed answers"
+expect 0 "0 done, 0 failed, 302 done before" "$nnex" batch slow --input in --output slow-shared --layout nchw --resume
+exit $bad
