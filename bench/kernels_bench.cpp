@@ -128,11 +128,8 @@ void bench_product(benchmark::State& state, Isa isa, const ProductRow& row) {
   p.one = {.m = row.m, .n = row.n, .k = row.k, .a = a.data(), .a_row_stride = row.k, .b = b.data(), .c = c.data()};
   p.one.c_row_stride = row.n;
   p.b_row_stride = row.n;
-  p.batch = row.batch;
-  p.a_stride = row.m * row.k;
-  p.b_stride = row.k * row.n;
-  p.c_stride = row.m * row.n;
-  Floats workspace(matmul_workspace(table, p, team.size()) / 4);
+  p.axes = {{row.batch, row.m * row.k, row.k * row.n, row.m * row.n}};
+  Floats workspace(gemm_batch_workspace(table, p, team.size()) / 4);
   if (row.packed) {
     pack_b(table, team, reinterpret_cast<const std::byte*>(b.data()), row.k, row.n, row.n, 1, packed.data());
     p.one.b = packed.data();
@@ -141,7 +138,7 @@ void bench_product(benchmark::State& state, Isa isa, const ProductRow& row) {
     if (row.packed) {
       gemm(table, team, p.one);
     } else {
-      matmul_unpacked(table, team, p, reinterpret_cast<std::byte*>(workspace.data()));
+      gemm_batch(table, team, p, reinterpret_cast<std::byte*>(workspace.data()));
     }
   }
   report(state, 2.0 * static_cast<double>(row.batch * row.m * row.n * row.k));

@@ -175,29 +175,54 @@ TEST(Gemm, BatchWithoutPacking) {
                .end = {.bias = bias.data()}};
       p.b_row_stride = row.b_transposed ? 1 : row.n;
       p.b_col_stride = row.b_transposed ? row.k : 1;
-      p.batch = row.batch;
-      p.a_stride = row.m * row.k;
-      p.b_stride = row.k * row.n;
-      p.c_stride = row.m * row.n;
-      p.bias_stride = row.n;
+      p.axes = {{row.batch, row.m * row.k, row.k * row.n, row.m * row.n, row.n}};
       Team team(2);
-      std::vector<std::byte> workspace(size(matmul_workspace(table, p, team.size())));
-      matmul_unpacked(table, team, p, workspace.data());
+      std::vector<std::byte> workspace(size(gemm_batch_workspace(table, p, team.size())));
+      gemm_batch(table, team, p, workspace.data());
       for (int64_t i = 0; i < row.batch; ++i) {
         std::vector<float> plain(size(row.k * row.n));
         for (int64_t k = 0; k < row.k; ++k)
           for (int64_t j = 0; j < row.n; ++j)
-            plain[size(k * row.n + j)] = b[size(i * p.b_stride + k * p.b_row_stride + j * p.b_col_stride)];
+            plain[size(k * row.n + j)] = b[size(i * p.axes[0].b + k * p.b_row_stride + j * p.b_col_stride)];
         Gemm one = p.one;
-        one.a += i * p.a_stride;
-        one.end.bias += i * p.bias_stride;
+        one.a += i * p.axes[0].a;
+        one.end.bias += i * p.axes[0].bias;
         for (int64_t r = 0; r < row.m; ++r)
           for (int64_t j = 0; j < row.n; ++j)
-            expected[size(i * p.c_stride + r * row.n + j)] = expected_element(one, plain, r, j, test::fuses(table));
+            expected[size(i * p.axes[0].c + r * row.n + j)] = expected_element(one, plain, r, j, test::fuses(table));
       }
       test::expect_same(c, expected);
     }
   });
+}
+
+TEST(Gemm, ManyProductsReadOneMatrix) {
+  constexpr int64_t kOuter = 2, kInner = 5, k = 19, n = 21;
+  for (int64_t m : {1, 9, 40}) {
+    const std::vector<float> a = test::uniform_floats(static_cast<size_t>(kInner * kOuter * m * k), 1, 1);
+    const std::vector<float> b = test::uniform_floats(kOuter * k * n, 1, 2);
+    test::for_each_table([&](const Loops& table) {
+      Team team(2);
+      std::vector<float> c(static_cast<size_t>(kInner * kOuter * m * n)), expected = c;
+      BatchGemm p;
+      p.one = {.m = m, .n = n, .k = k, .a = a.data(), .a_row_stride = k, .b = b.data(), .c = c.data()};
+      p.one.c_row_stride = n;
+      p.b_row_stride = n;
+      p.axes = {{kOuter, m * k, k * n, m * n}, {kInner, kOuter * m * k, 0, kOuter * m * n}};
+      std::vector<float> workspace(static_cast<size_t>(gemm_batch_workspace(table, p, team.size()) / 4) + 16);
+      gemm_batch(table, team, p, reinterpret_cast<std::byte*>(workspace.data()));
+      for (int64_t i = 0; i < kInner * kOuter; ++i) {
+        Gemm one = p.one;
+        one.a += i * m * k;
+        const auto from = b.begin() + i % kOuter * k * n;
+        for (int64_t r = 0; r < m; ++r)
+          for (int64_t j = 0; j < n; ++j)
+            expected[static_cast<size_t>((i * m + r) * n + j)] =
+                expected_element(one, {from, from + k * n}, r, j, test::fuses(table));
+      }
+      test::expect_same(c, expected);
+    });
+  }
 }
 
 }  // namespace

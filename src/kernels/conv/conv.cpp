@@ -29,14 +29,23 @@ int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
 }
 
 /// Columns [first, first + count) of one group's filter into a panel of `width` columns.
-void pack_filter_panel(const ConvShape& s, const std::byte* filter, int64_t first, int count, int width,
-                       float* packed) {
-  const int64_t taps = s.taps(), channels = s.group_inputs();
-  if (count < width) std::fill_n(packed, taps * channels * width, 0.0F);
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int j = 0; j < count; ++j) {
-      const std::byte* from = filter + ((first + j) * channels + c) * taps * 4;
-      for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + (t * channels + c) * width + j, from + t * 4, 4);
+void pack_filter_panel(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, int64_t first, int count,
+                       int width, float* packed) {
+  constexpr int64_t kAtOnce = 64;
+  const int64_t taps = s.taps(), channels = s.group_inputs(), values = taps * channels;
+  if (count < width) std::fill_n(packed, values * width, 0.0F);
+  const std::byte* const from = filter + first * values * 4;
+  alignas(64) float part[simd::kMaxTileColumns * kAtOnce];
+  for (int64_t at = 0; at < values; at += kAtOnce) {  // of each filter [channel, tap]; packed are [tap, channel]
+    const int64_t n = std::min(kAtOnce, values - at);
+    for (int j = 0; j < count; ++j)
+      std::memcpy(part + j * kAtOnce, from + (j * values + at) * 4, static_cast<size_t>(n) * 4);
+    alignas(64) float turned[simd::kMaxTileColumns * kAtOnce];
+    loops.transpose_u32(reinterpret_cast<const uint32_t*>(part), kAtOnce, reinterpret_cast<uint32_t*>(turned),
+                        simd::kMaxTileColumns, static_cast<size_t>(count), static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t channel = (at + i) / taps, tap = (at + i) % taps;
+      std::copy_n(turned + i * simd::kMaxTileColumns, count, packed + (tap * channels + channel) * width);
     }
   }
 }
@@ -186,7 +195,7 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   const Columns columns = group_columns(loops, s, packed);
   team.run(s.groups * columns.panels(), [&](int64_t part) {
     const int64_t group = part / columns.panels(), panel = part % columns.panels();
-    pack_filter_panel(s, filter, group * columns.n + panel * columns.shape.columns, columns.columns(panel),
+    pack_filter_panel(loops, s, filter, group * columns.n + panel * columns.shape.columns, columns.columns(panel),
                       columns.width(panel), packed + group * columns.floats() + panel * columns.panel_stride());
   });
 }

@@ -4,6 +4,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/planes.h"
 
+#include "base/checked.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/transposed.h"
 #include "kernels/product/epilogue.h"
@@ -12,9 +13,26 @@
 namespace nnex {
 namespace {
 
+/// A filter in the form that loops read: packed once when it is a constant, else into the workspace at every run.
+struct Filter {
+  Packs::Bytes constant;
+  int64_t floats = 0;
+  void (*pack)(const simd::Loops& loops, Team& team, const ConvShape& shape, const std::byte* filter,
+               float* packed) = nullptr;
+
+  int64_t workspace() const { return constant ? 0 : round_up(floats * 4, 64); }
+  /// `space` holds workspace() bytes.
+  const float* get(const simd::Loops& loops, Team& team, const ConvShape& shape, const Tensor& given,
+                   std::byte* space) const {
+    if (constant) return reinterpret_cast<const float*>(constant.get());
+    pack(loops, team, shape, given.data(), reinterpret_cast<float*>(space));
+    return reinterpret_cast<const float*>(space);
+  }
+};
+
 class ConvKernel : public Kernel {
  public:
-  ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Packs::Bytes filter,
+  ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Filter filter,
              const EpilogueSpec& spec)
       : loops_(loops), shape_(shape), filter_(std::move(filter)), spec_(spec) {
     if (!channels_last)
@@ -22,14 +40,17 @@ class ConvKernel : public Kernel {
           Transposed(shape.batch, shape.in_channels, shape.in_pixels(), shape.out_channels, shape.out_pixels());
   }
 
-  int64_t workspace() const override { return transposed_.bytes() + conv_workspace(loops_, shape_, usable_threads()); }
-  bool packed(size_t input) const override { return static_cast<int>(input) == spec_.constant; }
+  int64_t workspace() const override {
+    return transposed_.bytes() + filter_.workspace() + conv_workspace(loops_, shape_, usable_threads());
+  }
+  bool packed(size_t input) const override { return filter_.constant && static_cast<int>(input) == spec_.constant; }
 
   Status run(Call& c) const override {
     const Epilogue end = spec_.epilogue(c, shape_.out_channels);
+    std::byte* const space = c.workspace + transposed_.bytes();
+    const float* const filter = filter_.get(loops_, *c.team, shape_, c.in(static_cast<size_t>(spec_.constant)), space);
     transposed_.around(loops_, c, static_cast<size_t>(spec_.x), [&](const float* x, float* y) {
-      conv(loops_, *c.team, shape_, x, reinterpret_cast<const float*>(filter_.get()), y, end,
-           c.workspace + transposed_.bytes());
+      conv(loops_, *c.team, shape_, x, filter, y, end, space + filter_.workspace());
     });
     return {};
   }
@@ -37,7 +58,7 @@ class ConvKernel : public Kernel {
  private:
   const simd::Loops& loops_;
   ConvShape shape_;
-  Packs::Bytes filter_;
+  Filter filter_;
   EpilogueSpec spec_;
   Transposed transposed_;
 };
@@ -45,50 +66,55 @@ class ConvKernel : public Kernel {
 /// Channels first, one input channel for each group.
 class PlaneConvKernel : public Kernel {
  public:
-  PlaneConvKernel(const simd::Loops& loops, const ConvShape& shape, Packs::Bytes filter, const EpilogueSpec& spec)
+  PlaneConvKernel(const simd::Loops& loops, const ConvShape& shape, Filter filter, const EpilogueSpec& spec)
       : loops_(loops), shape_(shape), filter_(std::move(filter)), spec_(spec) {}
 
-  int64_t workspace() const override { return plane_workspace(loops_, shape_, usable_threads()); }
-  bool packed(size_t input) const override { return static_cast<int>(input) == spec_.constant; }
+  int64_t workspace() const override { return filter_.workspace() + plane_workspace(loops_, shape_, usable_threads()); }
+  bool packed(size_t input) const override { return filter_.constant && static_cast<int>(input) == spec_.constant; }
 
   Status run(Call& c) const override {
-    conv_planes(loops_, *c.team, shape_, c.in<float>(static_cast<size_t>(spec_.x)).data(),
-                reinterpret_cast<const float*>(filter_.get()), reinterpret_cast<float*>(c.out(0).mutable_data()),
-                spec_.epilogue(c, shape_.out_channels), c.workspace);
+    const float* const filter =
+        filter_.get(loops_, *c.team, shape_, c.in(static_cast<size_t>(spec_.constant)), c.workspace);
+    conv_planes(loops_, *c.team, shape_, c.in<float>(static_cast<size_t>(spec_.x)).data(), filter,
+                reinterpret_cast<float*>(c.out(0).mutable_data()), spec_.epilogue(c, shape_.out_channels),
+                c.workspace + filter_.workspace());
     return {};
   }
 
  private:
   const simd::Loops& loops_;
   ConvShape shape_;
-  Packs::Bytes filter_;
+  Filter filter_;
   EpilogueSpec spec_;
 };
 
-Result<std::unique_ptr<Kernel>> plane_kernel(const KernelRequest& r, const ConvShape& s, const EpilogueSpec& spec) {
-  NNEX_ASSIGN(auto filter,
-              r.packs.get(pack_key("plane conv", r, r.in[1]), plane_filter_floats(s) * 4, [&](std::byte* to) {
-                pack_plane_filter(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
-              }));
-  return std::unique_ptr<Kernel>(std::make_unique<PlaneConvKernel>(r.loops, s, std::move(filter), spec));
+Result<Filter> make_filter(const KernelRequest& r, const ConvShape& s, bool planes) {
+  Filter f;
+  f.floats = planes ? plane_filter_floats(s) : conv_filter_floats(r.loops, s);
+  f.pack = planes ? [](const simd::Loops&, Team&, const ConvShape& shape, const std::byte* filter,
+                       float* packed) { pack_plane_filter(shape, filter, packed); }
+                  : conv_pack_filter;
+  if (!r.in[1].constant) return f;
+  const std::string key = planes ? pack_key("plane conv", r, r.in[1]) : filter_key("conv", r, r.in[1], s);
+  NNEX_ASSIGN(f.constant, r.packs.get(key, f.floats * 4, [&](std::byte* to) {
+    f.pack(r.loops, r.team, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+  }));
+  return f;
 }
 
-/// Float32, a constant filter, zeros beyond the border, one to three spatial axes.
+/// Float32, zeros beyond the border, one to three spatial axes.
 Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const EpilogueSpec& spec) {
   const auto& a = r.attr<ConvAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape, &y = r.out[0].shape;
-  if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || x.count() == 0 || y.count() == 0 ||
-      w.count() == 0 || (spec.residual >= 0 && !a.channels_last))
+  if (!r.all_f32() || a.border != ConvBorder::constant || x.count() == 0 || y.count() == 0 || w.count() == 0 ||
+      (spec.residual >= 0 && !a.channels_last))
     return nullptr;
   const auto shape = conv_shape(a, x, w);
   if (!shape) return nullptr;
-  const ConvShape& s = *shape;
-  if (!a.channels_last && is_plane_conv(s)) return plane_kernel(r, s, spec);
-  const std::string key = filter_key("conv", r, r.in[1], s);
-  NNEX_ASSIGN(auto filter, r.packs.get(key, conv_filter_floats(r.loops, s) * 4, [&](std::byte* to) {
-    conv_pack_filter(r.loops, r.team, s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
-  }));
-  return std::unique_ptr<Kernel>(std::make_unique<ConvKernel>(r.loops, s, a.channels_last, std::move(filter), spec));
+  const bool planes = !a.channels_last && is_plane_conv(*shape);
+  NNEX_ASSIGN(Filter filter, make_filter(r, *shape, planes));
+  if (planes) return made<PlaneConvKernel>(r.loops, *shape, std::move(filter), spec);
+  return made<ConvKernel>(r.loops, *shape, a.channels_last, std::move(filter), spec);
 }
 
 Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {

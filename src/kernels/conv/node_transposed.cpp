@@ -46,8 +46,10 @@ AxisPhase axis_phase(const AxisWindow& w, int64_t first) {
 
 struct Phase {
   std::array<AxisPhase, 3> axes;
-  ConvShape shape;  ///< No taps: nothing but the bias.
-  Packs::Bytes filter;
+  ConvShape shape;      ///< No taps: nothing but the bias.
+  Packs::Bytes filter;  ///< Null: packed at every run.
+  int64_t filter_floats(const simd::Loops& loops) const { return round_up(conv_filter_floats(loops, shape), 16); }
+  int64_t plain_floats() const { return round_up(shape.out_channels * shape.group_inputs() * shape.taps(), 16); }
   bool taps() const { return shape.taps() > 0; }
 };
 
@@ -59,10 +61,25 @@ struct Image {
   int64_t pixels() const { return extent[0] * extent[1] * extent[2]; }
 };
 
+/// The filter [in, out / groups, taps...] as a convolution's [out, in / groups, the phase's taps...].
+void phase_filter(const Phase& p, const Shape& w, const std::byte* filter, float* to) {
+  const ConvShape& s = p.shape;
+  const int64_t rank = w.rank(), made = s.group_outputs(), taken = s.group_inputs();
+  const int64_t sizes[3] = {rank > 4 ? w[2] : 1, rank > 3 ? w[rank - 2] : 1, w[rank - 1]};
+  for (int64_t m = 0; m < s.out_channels; ++m)
+    for (int64_t k = 0; k < taken; ++k) {
+      const int64_t row = (m / made * taken + k) * made + m % made;
+      for (int64_t t0 : p.axes[0].taps)
+        for (int64_t t1 : p.axes[1].taps)
+          for (int64_t t2 : p.axes[2].taps)
+            std::memcpy(to++, filter + (((row * sizes[0] + t0) * sizes[1] + t1) * sizes[2] + t2) * 4, 4);
+    }
+}
+
 class DeconvKernel : public Kernel {
  public:
-  DeconvKernel(const simd::Loops& loops, const ConvShape& x, const Image& y, std::vector<Phase> phases)
-      : loops_(loops), x_(x), y_(y), phases_(std::move(phases)) {
+  DeconvKernel(const simd::Loops& loops, const ConvShape& x, const Image& y, const Shape& w, std::vector<Phase> phases)
+      : loops_(loops), x_(x), y_(y), w_(w), phases_(std::move(phases)) {
     const int64_t in_pixels = x_.in[0] * x_.in[1] * x_.in[2];
     transposed_ = y_.channels_last || x_.in_channels == 1 || in_pixels == 1
                       ? 0
@@ -71,11 +88,12 @@ class DeconvKernel : public Kernel {
       if (!p.taps()) continue;
       result_ = std::max(result_, round_up(p.shape.batch * p.shape.out_pixels() * y_.channels * 4, 64));
       own_ = std::max(own_, conv_workspace(loops_, p.shape, usable_threads()));
+      if (!p.filter) filter_ = std::max(filter_, (p.filter_floats(loops_) + p.plain_floats()) * 4);
     }
   }
 
-  int64_t workspace() const override { return transposed_ + result_ + own_; }
-  bool packed(size_t input) const override { return input == 1; }
+  int64_t workspace() const override { return transposed_ + result_ + filter_ + own_; }
+  bool packed(size_t input) const override { return input == 1 && filter_ == 0; }
 
   Status run(Call& c) const override {
     const float* x = c.in<float>(0).data();
@@ -95,14 +113,23 @@ class DeconvKernel : public Kernel {
       }
       Epilogue end;
       end.bias = bias;
-      conv(loops_, *c.team, p.shape, x, reinterpret_cast<const float*>(p.filter.get()), result, end,
-           c.workspace + transposed_ + result_);
+      std::byte* const space = c.workspace + transposed_ + result_;
+      conv(loops_, *c.team, p.shape, x, filter_of(c, p, reinterpret_cast<float*>(space)), result, end, space + filter_);
       scatter(*c.team, p, result, bias, y);
     }
     return {};
   }
 
  private:
+  /// A phase's packed filter, perhaps made in `space`.
+  const float* filter_of(Call& c, const Phase& p, float* space) const {
+    if (p.filter) return reinterpret_cast<const float*>(p.filter.get());
+    float* const plain = space + p.filter_floats(loops_);
+    phase_filter(p, w_, c.in(1).data(), plain);
+    conv_pack_filter(loops_, *c.team, p.shape, reinterpret_cast<const std::byte*>(plain), space);
+    return space;
+  }
+
   /// Puts a phase's pixels [batch, places..., channels] at their places in y; without pixels, the bias.
   void scatter(Team& team, const Phase& p, const float* from, const float* bias, float* y) const {
     const AxisPhase &plane = p.axes[0], &line = p.axes[1], &column = p.axes[2];
@@ -164,27 +191,10 @@ class DeconvKernel : public Kernel {
   const simd::Loops& loops_;
   ConvShape x_;
   Image y_;
+  Shape w_;
   std::vector<Phase> phases_;
-  int64_t transposed_ = 0, result_ = 0, own_ = 0;
+  int64_t transposed_ = 0, result_ = 0, filter_ = 0, own_ = 0;  ///< Bytes of workspace, in this order.
 };
-
-/// The filter [in, out / groups, taps...] as a convolution's [out, in / groups, the phase's taps...].
-std::vector<float> phase_filter(const Phase& p, const Shape& w, const std::byte* filter) {
-  const ConvShape& s = p.shape;
-  const int64_t rank = w.rank(), made = s.group_outputs(), taken = s.group_inputs();
-  const int64_t sizes[3] = {rank > 4 ? w[2] : 1, rank > 3 ? w[rank - 2] : 1, w[rank - 1]};
-  std::vector<float> out(static_cast<size_t>(s.out_channels * taken * s.taps()));
-  float* to = out.data();
-  for (int64_t m = 0; m < s.out_channels; ++m)
-    for (int64_t k = 0; k < taken; ++k) {
-      const int64_t row = (m / made * taken + k) * made + m % made;
-      for (int64_t t0 : p.axes[0].taps)
-        for (int64_t t1 : p.axes[1].taps)
-          for (int64_t t2 : p.axes[2].taps)
-            std::memcpy(to++, filter + (((row * sizes[0] + t0) * sizes[1] + t1) * sizes[2] + t2) * 4, 4);
-    }
-  return out;
-}
 
 Result<Phase> make_phase(const KernelRequest& r, const ConvShape& x, const std::array<AxisWindow, 3>& windows,
                          std::array<int64_t, 3> first) {
@@ -197,26 +207,27 @@ Result<Phase> make_phase(const KernelRequest& r, const ConvShape& x, const std::
     p.shape.dilation[i] = axis.dilation;
     p.shape.before[i] = axis.before;
   }
-  if (!p.taps()) return p;
+  if (!p.taps() || !r.in[1].constant) return p;
   const std::string key =
       fmt::format("{} phase {} {} {} of {} {} {} {} {} {}", filter_key("deconv", r, r.in[1], p.shape),
                   p.axes[0].taps.back(), p.axes[1].taps.back(), p.axes[2].taps.back(), windows[0].stride,
                   windows[1].stride, windows[2].stride, windows[0].dilation, windows[1].dilation, windows[2].dilation);
   NNEX_ASSIGN(p.filter, r.packs.get(key, conv_filter_floats(r.loops, p.shape) * 4, [&](std::byte* to) {
-    const std::vector<float> filter = phase_filter(p, r.in[1].shape, r.in[1].constant->data());
+    std::vector<float> filter(static_cast<size_t>(p.plain_floats()));
+    phase_filter(p, r.in[1].shape, r.in[1].constant->data(), filter.data());
     conv_pack_filter(r.loops, r.team, p.shape, reinterpret_cast<const std::byte*>(filter.data()),
                      reinterpret_cast<float*>(to));
   }));
   return p;
 }
 
-/// Float32, a constant filter, zeros beyond x, one to three spatial axes, few phases.
+/// Float32, zeros beyond x, one to three spatial axes, few phases.
 Result<std::unique_ptr<Kernel>> make_deconv(const KernelRequest& r) {
   const auto& a = r.attr<DeconvAttrs>();
   const Shape x = channels_first(r.in[0].shape, a.channels_last), y = channels_first(r.out[0].shape, a.channels_last);
   const Shape& w = r.in[1].shape;
-  if (!r.all_f32() || !r.in[1].constant || a.border != ConvBorder::constant || x.rank() < 3 || x.rank() > 5 ||
-      x.count() == 0 || w.count() == 0 || y.count() == 0)
+  if (!r.all_f32() || a.border != ConvBorder::constant || x.rank() < 3 || x.rank() > 5 || x.count() == 0 ||
+      w.count() == 0 || y.count() == 0)
     return nullptr;
   auto found = reverse_windows(a, x, w);
   if (!found.ok()) return nullptr;
@@ -247,7 +258,7 @@ Result<std::unique_ptr<Kernel>> make_deconv(const KernelRequest& r) {
       if (axis.skip > axis.places + 8) return nullptr;
     made.push_back(std::move(phase));
   }
-  return std::unique_ptr<Kernel>(std::make_unique<DeconvKernel>(r.loops, s, image, std::move(made)));
+  return std::unique_ptr<Kernel>(std::make_unique<DeconvKernel>(r.loops, s, image, w, std::move(made)));
 }
 
 constexpr KernelDef kDeconvKernels[] = {{"deconv", "deconv_f32", make_deconv}};

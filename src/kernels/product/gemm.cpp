@@ -9,10 +9,25 @@
 namespace nnex {
 namespace {
 
+constexpr int64_t kRowsAtOnce = 128;  // a panel's part that stays in the first level cache
+
+/// Columns that lie one after the other in memory, each k floats that are aligned.
+void pack_transposed(const simd::Loops& loops, const std::byte* b, int64_t k, int columns, int width,
+                     int64_t col_stride, float* packed) {
+  for (int64_t first = 0; first < k; first += kRowsAtOnce) {
+    const int64_t rows = std::min(kRowsAtOnce, k - first);
+    float* const to = packed + first * width;
+    loops.transpose_u32(reinterpret_cast<const uint32_t*>(b) + first, static_cast<size_t>(col_stride),
+                        reinterpret_cast<uint32_t*>(to), static_cast<size_t>(width), static_cast<size_t>(columns),
+                        static_cast<size_t>(rows));
+    if (columns == width) continue;
+    for (int64_t i = 0; i < rows; ++i) std::fill(to + i * width + columns, to + (i + 1) * width, 0.0F);
+  }
+}
+
 /// One panel; the source's bytes may lie anywhere.
-void pack_panel(const std::byte* b, int64_t k, int columns, int width, int64_t row_stride, int64_t col_stride,
-                float* packed) {
-  constexpr int64_t kRowsAtOnce = 128;  // a panel's part that stays in the first level cache
+void pack_panel(const simd::Loops& loops, const std::byte* b, int64_t k, int columns, int width, int64_t row_stride,
+                int64_t col_stride, float* packed) {
   if (col_stride == 1) {
     for (int64_t i = 0; i < k; ++i) {
       std::memcpy(packed + i * width, b + i * row_stride * 4, static_cast<size_t>(columns) * 4);
@@ -20,6 +35,8 @@ void pack_panel(const std::byte* b, int64_t k, int columns, int width, int64_t r
     }
     return;
   }
+  if (row_stride == 1 && reinterpret_cast<uintptr_t>(b) % alignof(float) == 0)
+    return pack_transposed(loops, b, k, columns, width, col_stride, packed);
   for (int64_t first = 0; first < k; first += kRowsAtOnce) {
     const int64_t end = std::min(first + kRowsAtOnce, k);
     for (int j = 0; j < width; ++j) {
@@ -37,16 +54,23 @@ Columns columns_of(const simd::Loops& loops, int64_t k, int64_t n, const float* 
   return {loops.tile_shape_f32(), k, n, b, 0};
 }
 
+/// Products that read the matrix b one after the other: the extent of the last axes along which b stands still.
+int64_t reuse_of(const BatchGemm& products) {
+  int64_t reuse = 1;
+  for (size_t i = products.axes.size(); i-- > 0 && products.axes[i].b == 0;) reuse *= products.axes[i].extent;
+  return reuse;
+}
+
 /// Whether few enough rows read b that they take it where it lies.
 bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
   const simd::TileShape shape = loops.tile_shape_f32();
   return products.b_col_stride == 1 && products.b_row_stride > 0 && products.one.n % shape.lanes == 0 &&
-         products.one.m <= 2 * shape.rows;
+         products.one.m * reuse_of(products) <= 2 * shape.rows;
 }
 
 /// Products a part packs for, one after the other. A team may have more threads than the workspace was made for.
 int64_t batch_parts(const BatchGemm& products, int threads) {
-  return std::min<int64_t>(products.batch, std::min(threads, usable_threads()));
+  return std::min<int64_t>(products.batch(), std::min(threads, usable_threads()));
 }
 
 /// A whole number of cache lines, so that neighbours share none.
@@ -55,32 +79,64 @@ int64_t workspace_floats(const simd::Loops& loops, const BatchGemm& products) {
 }
 
 Gemm product_of(const BatchGemm& products, int64_t i) {
+  BatchAxis at;
+  for (size_t axis = products.axes.size(); axis-- > 0; i /= products.axes[axis].extent) {
+    const BatchAxis& step = products.axes[axis];
+    const int64_t index = i % step.extent;
+    at.a += index * step.a, at.b += index * step.b, at.c += index * step.c;
+    at.bias += index * step.bias, at.row_bias += index * step.row_bias, at.residual += index * step.residual;
+  }
   Gemm one = products.one;
-  one.a += i * products.a_stride;
-  one.b += i * products.b_stride;
-  one.c += i * products.c_stride;
-  if (one.end.bias) one.end.bias += i * products.bias_stride;
-  if (one.end.row_bias) one.end.row_bias += i * products.row_bias_stride;
-  if (one.end.residual) one.end.residual += i * products.residual_stride;
+  one.a += at.a;
+  one.b += at.b;
+  one.c += at.c;
+  if (one.end.bias) one.end.bias += at.bias;
+  if (one.end.row_bias) one.end.row_bias += at.row_bias;
+  if (one.end.residual) one.end.residual += at.residual;
   return one;
 }
 
-void run_unpacked(const simd::Loops& loops, Team& team, const BatchGemm& products, int64_t i, float* packed) {
-  Gemm one = product_of(products, i);
-  if (reads_b_in_place(loops, products)) {
-    const Columns columns{loops.tile_shape_f32(), one.k, one.n, one.b, products.b_row_stride};
-    multiply_tiles(loops, team,
-                   MatrixRows<LiftFloat>(columns.shape, {}, one.a, one.m, one.a_row_stride, one.a_col_stride), columns,
-                   one.c, one.c_row_stride, one.end);
-    return;
+/// Some of the products, one after the other.
+class BatchRun {
+ public:
+  BatchRun(const simd::Loops& loops, Team& team, const BatchGemm& products, float* space)
+      : loops_(loops), team_(team), products_(products), space_(space), in_place_(reads_b_in_place(loops, products)) {}
+
+  void run(int64_t i) {
+    Gemm one = product_of(products_, i);
+    if (!products_.packed && in_place_) {
+      const Columns columns{loops_.tile_shape_f32(), one.k, one.n, one.b, products_.b_row_stride};
+      multiply_tiles(loops_, team_,
+                     MatrixRows<LiftFloat>(columns.shape, {}, one.a, one.m, one.a_row_stride, one.a_col_stride),
+                     columns, one.c, one.c_row_stride, one.end);
+      return;
+    }
+    if (!products_.packed) {
+      if (in_space_ != one.b)
+        pack_b(loops_, team_, reinterpret_cast<const std::byte*>(one.b), one.k, one.n, products_.b_row_stride,
+               products_.b_col_stride, space_);
+      in_space_ = one.b;
+      one.b = space_;
+    }
+    gemm(loops_, team_, one);
   }
-  pack_b(loops, team, reinterpret_cast<const std::byte*>(one.b), one.k, one.n, products.b_row_stride,
-         products.b_col_stride, packed);
-  one.b = packed;
-  gemm(loops, team, one);
-}
+
+ private:
+  const simd::Loops& loops_;
+  Team& team_;
+  const BatchGemm& products_;
+  float* space_;
+  bool in_place_;
+  const float* in_space_ = nullptr;  ///< What space_ has packed.
+};
 
 }  // namespace
+
+int64_t BatchGemm::batch() const {
+  int64_t n = 1;
+  for (const BatchAxis& axis : axes) n *= axis.extent;
+  return n;
+}
 
 int64_t packed_floats(const simd::Loops& loops, int64_t k, int64_t n) {
   return columns_of(loops, k, n, nullptr).floats();
@@ -90,8 +146,8 @@ void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k,
             int64_t col_stride, float* packed) {
   const Columns columns = columns_of(loops, k, n, packed);
   team.run(columns.panels(), [&](int64_t panel) {
-    pack_panel(b + panel * columns.shape.columns * col_stride * 4, k, columns.columns(panel), columns.width(panel),
-               row_stride, col_stride, packed + panel * columns.panel_stride());
+    pack_panel(loops, b + panel * columns.shape.columns * col_stride * 4, k, columns.columns(panel),
+               columns.width(panel), row_stride, col_stride, packed + panel * columns.panel_stride());
   });
 }
 
@@ -101,23 +157,24 @@ void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
   multiply_tiles(loops, team, rows, columns, product.c, product.c_row_stride, product.end);
 }
 
-int64_t matmul_workspace(const simd::Loops& loops, const BatchGemm& products, int threads) {
-  if (reads_b_in_place(loops, products)) return 0;
+int64_t gemm_batch_workspace(const simd::Loops& loops, const BatchGemm& products, int threads) {
+  if (products.packed || reads_b_in_place(loops, products)) return 0;
   return std::max<int64_t>(1, batch_parts(products, threads)) * workspace_floats(loops, products) * 4;
 }
 
-void matmul_unpacked(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace) {
+void gemm_batch(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace) {
   float* const packed = reinterpret_cast<float*>(workspace);
-  const int64_t parts = batch_parts(products, team.size());
-  if (products.batch < 2 * team.size()) {  // too few to share out: each is cut instead
-    for (int64_t i = 0; i < products.batch; ++i) run_unpacked(loops, team, products, i, packed);
+  const int64_t batch = products.batch(), parts = batch_parts(products, team.size());
+  if (batch < 2 * team.size()) {  // too few to share out: each is cut instead
+    BatchRun run(loops, team, products, packed);
+    for (int64_t i = 0; i < batch; ++i) run.run(i);
     return;
   }
   const int64_t floats = workspace_floats(loops, products);
   team.run(parts, [&](int64_t part) {
     Team alone;
-    for (int64_t i = share(products.batch, parts, part); i < share(products.batch, parts, part + 1); ++i)
-      run_unpacked(loops, alone, products, i, packed + (packed ? part * floats : 0));
+    BatchRun run(loops, alone, products, packed ? packed + part * floats : nullptr);
+    for (int64_t i = share(batch, parts, part); i < share(batch, parts, part + 1); ++i) run.run(i);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/threads.h"
 #include "kernels/product/tiles.h"
@@ -36,26 +37,33 @@ struct Gemm {
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product);
 
-/// `batch` products of one shape whose right-hand side is not packed: product i reads a + i * a_stride,
-/// b + i * b_stride and writes c + i * c_stride (0: the same for all); bias, row_bias and residual advance by their
-/// strides too.
-struct BatchGemm {
-  Gemm one = {};  ///< one.b: plain floats.
-  int64_t b_row_stride = 0;
-  int64_t b_col_stride = 1;
-  int64_t batch = 1;
-  int64_t a_stride = 0;
-  int64_t b_stride = 0;
-  int64_t c_stride = 0;
-  int64_t bias_stride = 0;
-  int64_t row_bias_stride = 0;
-  int64_t residual_stride = 0;
+/// One axis along which products of one shape repeat: how far each pointer moves with it, in elements.
+struct BatchAxis {
+  int64_t extent = 1;
+  int64_t a = 0;
+  int64_t b = 0;
+  int64_t c = 0;
+  int64_t bias = 0;
+  int64_t row_bias = 0;
+  int64_t residual = 0;
 };
 
-/// Bytes of workspace matmul_unpacked needs with a team of `threads`.
-int64_t matmul_workspace(const simd::Loops& loops, const BatchGemm& products, int threads);
+/// Products of one shape, one for every index of `axes`, outermost first; none: one product. A right-hand side that
+/// several products in a row read is packed once for them: axes along which b stands still go last.
+struct BatchGemm {
+  Gemm one = {};  ///< one.b: plain floats, or with `packed` what pack_b made of each matrix.
+  bool packed = false;
+  int64_t b_row_stride = 0;
+  int64_t b_col_stride = 1;
+  std::vector<BatchAxis> axes = {};
+
+  int64_t batch() const;
+};
+
+/// Bytes of workspace gemm_batch needs with a team of `threads`.
+int64_t gemm_batch_workspace(const simd::Loops& loops, const BatchGemm& products, int threads);
 
 /// `workspace` is aligned to 64 bytes.
-void matmul_unpacked(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace);
+void gemm_batch(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace);
 
 }  // namespace nnex

@@ -30,6 +30,8 @@ constexpr int kTileRows = 4, kTileVectors = 4;
 constexpr int kTileRows = 4, kTileVectors = 2;
 #endif
 
+static_assert(kTileVectors * kLanes <= kMaxTileColumns);
+
 /// The accumulators of a tile and what is done to them. All loops over rows and vectors unroll.
 template <class M, int kRows, int kVectors, int kPanels>
 struct Sums {

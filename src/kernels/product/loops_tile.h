@@ -14,6 +14,8 @@ struct TileShape {
   int lanes = 0;
 };
 
+constexpr int kMaxTileColumns = 32;  ///< Of any instruction set's tiles.
+
 /// The next `k` values of every row of a tile: row i's are a[i * row_stride + 0 .. k). A row stride of 0 repeats one
 /// row.
 template <class T>

@@ -1,5 +1,8 @@
-// Matrix products with a constant right-hand side, or of two activations.
+// Matrix products: of rows and a constant, packed once, or of two activations.
 
+#include <algorithm>
+
+#include "base/checked.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm.h"
 #include "ops/matmul.h"
@@ -7,57 +10,180 @@
 namespace nnex {
 namespace {
 
-/// y[m, n] = finish(alpha * x[m, k] * b[k, n]), b packed.
-class PackedProduct : public Kernel {
+/// What linear adds to its product: factor * input.
+struct Addend {
+  enum class Form : uint8_t { none, row, matrix, column };
+  int input = -1;
+  Form form = Form::none;
+  bool one_number = false;  ///< Of a column: the same for every row.
+  float factor = 1;
+};
+
+/// Which matrices a product has, and where.
+struct Operands {
+  BatchGemm products;
+  bool swapped = false;  ///< What multiplies from the left is the node's second input.
+};
+
+class ProductKernel : public Kernel {
  public:
-  PackedProduct(const simd::Loops& loops, Gemm product, const EpilogueSpec& spec, Packs::Bytes b)
-      : loops_(loops), product_(product), spec_(spec), b_(std::move(b)) {}
-  bool packed(size_t input) const override { return static_cast<int>(input) == spec_.constant; }
+  ProductKernel(const simd::Loops& loops, Operands of, const EpilogueSpec& spec, const Addend& addend, Packs::Bytes b)
+      : loops_(loops), of_(std::move(of)), spec_(spec), addend_(addend), b_(std::move(b)) {
+    if (addend_.form == Addend::Form::column) column_ = round_up(rows() * 4, 64);
+  }
+
+  bool packed(size_t input) const override { return b_ && static_cast<int>(input) == spec_.constant; }
+  int64_t workspace() const override { return column_ + gemm_batch_workspace(loops_, of_.products, usable_threads()); }
+
   Status run(Call& c) const override {
-    Gemm g = product_;
-    g.a = c.in<float>(static_cast<size_t>(spec_.x)).data();
-    g.b = reinterpret_cast<const float*>(b_.get());
-    g.c = c.out<float>(0).data();
-    g.end = spec_.epilogue(c, g.n);
-    g.end.scale = product_.end.scale;
-    gemm(loops_, *c.team, g);
+    BatchGemm g = of_.products;
+    const auto operand = [&](int input) { return c.in<float>(static_cast<size_t>(input)).data(); };
+    g.one.a = operand(of_.swapped ? spec_.constant : spec_.x);
+    g.one.b = b_ ? reinterpret_cast<const float*>(b_.get()) : operand(of_.swapped ? spec_.x : spec_.constant);
+    g.one.c = c.out<float>(0).data();
+    const float scale = g.one.end.scale;
+    g.one.end = spec_.epilogue(c, g.one.n);
+    g.one.end.scale = scale;
+    add(c, g.one.end);
+    if (of_.swapped) turn(g.one.end);
+    gemm_batch(loops_, *c.team, g, c.workspace + column_);
     return {};
   }
 
  private:
+  int64_t rows() const { return of_.swapped ? of_.products.one.n : of_.products.one.m; }
+
+  void add(Call& c, Epilogue& end) const {
+    if (addend_.form == Addend::Form::none) return;
+    const float* const x = c.in<float>(static_cast<size_t>(addend_.input)).data();
+    if (addend_.form == Addend::Form::column) {
+      auto* const column = reinterpret_cast<float*>(c.workspace);
+      for (int64_t i = 0; i < rows(); ++i) column[i] = addend_.factor * x[addend_.one_number ? 0 : i];
+      end.row_bias = column;
+      return;
+    }
+    end.residual = x;
+    end.residual_stride = addend_.form == Addend::Form::row ? 0 : of_.products.one.n;
+    end.residual_scale = addend_.factor;
+  }
+
+  /// The epilogue of a row of results as that of a column.
+  static void turn(Epilogue& end) {
+    std::swap(end.bias, end.row_bias);
+    end.residual_stride = 1;
+  }
+
   const simd::Loops& loops_;
-  Gemm product_;
+  Operands of_;
   EpilogueSpec spec_;
+  Addend addend_;
   Packs::Bytes b_;
+  int64_t column_ = 0;  ///< Bytes of the addend as a column.
 };
 
-Result<std::unique_ptr<Kernel>> packed_product(const KernelRequest& r, Gemm g, bool b_transposed,
-                                               const EpilogueSpec& spec) {
-  const Shape& w = r.in[1].shape;
-  const std::string key = pack_key(b_transposed ? "gemm transposed" : "gemm", r, r.in[1]);
-  NNEX_ASSIGN(auto b, r.packs.get(key, packed_floats(r.loops, g.k, g.n) * 4, [&](std::byte* to) {
-    pack_b(r.loops, r.team, r.in[1].constant->data(), g.k, g.n, b_transposed ? 1 : w[1], b_transposed ? w[1] : 1,
-           reinterpret_cast<float*>(to));
+/// Matrices of an operand: extents, how far one is from its neighbour, elements of each.
+struct Matrices {
+  Matrices(const Shape& s, bool left, bool transposed) {
+    if (s.rank() == 1) {
+      (left ? columns : rows) = s[0];
+      row_step = left ? s[0] : 1;
+      return;
+    }
+    rows = s[s.rank() - 2], columns = s[s.rank() - 1], row_step = columns;
+    if (!transposed) return;
+    std::swap(rows, columns);
+    std::swap(row_step, column_step);
+  }
+  int64_t rows = 1, columns = 1, row_step = 1, column_step = 1;
+};
+
+/// Where the matrices of x and w lie that meet in a broadcast product, which has elements.
+BatchGemm products_of(const Shape& x, const Shape& w, bool transpose_a, bool transpose_b) {
+  const Matrices a(x, true, transpose_a), b(w, false, transpose_b);
+  BatchGemm g;
+  g.one.m = a.rows, g.one.k = a.columns, g.one.n = b.columns;
+  g.one.a_row_stride = a.row_step, g.one.a_col_stride = a.column_step;
+  g.b_row_stride = b.row_step, g.b_col_stride = b.column_step;
+  g.one.c_row_stride = g.one.n;
+  BatchAxis next{1, g.one.m * g.one.k, g.one.k * g.one.n, g.one.m * g.one.n};
+  for (int64_t i = 3; i <= std::max(x.rank(), w.rank()); ++i) {
+    const int64_t of_a = i <= x.rank() ? x[x.rank() - i] : 1, of_b = i <= w.rank() ? w[w.rank() - i] : 1;
+    BatchAxis axis = next;
+    axis.extent = std::max(of_a, of_b);
+    if (of_a == 1) axis.a = 0;
+    if (of_b == 1) axis.b = 0;
+    if (axis.extent > 1) g.axes.push_back(axis);
+    next.a *= of_a, next.b *= of_b, next.c *= axis.extent;
+  }
+  std::reverse(g.axes.begin(), g.axes.end());
+  std::stable_partition(g.axes.begin(), g.axes.end(), [](const BatchAxis& axis) { return axis.b != 0; });
+  // Rows of matrices that lie one after the other and meet the same b are rows of one.
+  while (!g.axes.empty()) {
+    const BatchAxis& last = g.axes.back();
+    if (last.b != 0 || last.a != g.one.m * g.one.a_row_stride || last.c != g.one.m * g.one.n) break;
+    g.one.m *= last.extent;
+    g.axes.pop_back();
+  }
+  return g;
+}
+
+/// A row times b whose columns lie as rows: those rows times a column, so that nothing is packed but the row.
+void swap_sides(Operands& of) {
+  BatchGemm& g = of.products;
+  const Gemm one = g.one;
+  g.one.m = one.n, g.one.n = 1;
+  g.one.a_row_stride = g.b_col_stride, g.one.a_col_stride = g.b_row_stride;
+  g.b_row_stride = one.a_col_stride, g.b_col_stride = 1;
+  g.one.c_row_stride = 1;
+  for (BatchAxis& axis : g.axes) std::swap(axis.a, axis.b);
+  of.swapped = true;
+}
+
+Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, BatchGemm g, bool b_transposed,
+                                               const EpilogueSpec& spec, const Addend& addend) {
+  const Operand& w = r.in[1];
+  Operands of{std::move(g)};
+  if (!w.constant) {
+    if (of.products.one.m == 1 && b_transposed && w.shape.rank() > 1) swap_sides(of);
+    return made<ProductKernel>(r.loops, std::move(of), spec, addend, nullptr);
+  }
+  BatchGemm& p = of.products;
+  const int64_t floats = round_up(packed_floats(r.loops, p.one.k, p.one.n), 16), step = p.one.k * p.one.n;
+  const int64_t count = w.shape.count() / step;
+  const std::string key = pack_key(b_transposed ? "gemm transposed" : "gemm", r, w);
+  NNEX_ASSIGN(auto b, r.packs.get(key, count * floats * 4, [&](std::byte* to) {
+    for (int64_t i = 0; i < count; ++i)
+      pack_b(r.loops, r.team, w.constant->data() + i * step * 4, p.one.k, p.one.n, p.b_row_stride, p.b_col_stride,
+             reinterpret_cast<float*>(to) + i * floats);
   }));
-  return std::unique_ptr<Kernel>(std::make_unique<PackedProduct>(r.loops, g, spec, std::move(b)));
+  p.packed = true;
+  for (BatchAxis& axis : p.axes) axis.b = axis.b / step * floats;
+  return made<ProductKernel>(r.loops, std::move(of), spec, addend, std::move(b));
+}
+
+/// How linear's third input meets the product [m, n]; nothing where the epilogue has no room for it.
+std::optional<Addend> addend_of(const KernelRequest& r, int64_t m, int64_t n, EpilogueSpec& spec) {
+  if (!r.has(2)) return Addend{};
+  const auto& a = r.attr<LinearAttrs>();
+  const Shape& s = r.in[2].shape;
+  const int64_t rows = s.rank() > 1 ? s[s.rank() - 2] : 1, columns = s.rank() > 0 ? s[s.rank() - 1] : 1;
+  if (columns == n && rows == 1 && a.beta == 1) return Addend{};  // spec.bias
+  Addend addend{spec.bias, Addend::Form::column, s.count() == 1, static_cast<float>(a.beta)};
+  if (columns == n && s.count() > 1) addend.form = rows == m && m > 1 ? Addend::Form::matrix : Addend::Form::row;
+  spec.bias = -1;
+  if (addend.form != Addend::Form::column && spec.residual >= 0) return std::nullopt;
+  return addend;
 }
 
 Result<std::unique_ptr<Kernel>> linear_kernel(const KernelRequest& r, EpilogueSpec spec) {
   const auto& a = r.attr<LinearAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
-  if (!r.all_f32() || !r.in[1].constant || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0)
-    return nullptr;
-  Gemm g;
-  g.m = x[a.transpose_a ? 1 : 0], g.k = x[a.transpose_a ? 0 : 1], g.n = w[a.transpose_b ? 0 : 1];
-  g.a_row_stride = a.transpose_a ? 1 : x[1], g.a_col_stride = a.transpose_a ? x[1] : 1;
-  g.c_row_stride = g.n;
-  g.end.scale = static_cast<float>(a.alpha);
-  if (r.has(2)) {
-    const Shape& s = r.in[2].shape;
-    const bool row = s.count() == g.n && s.rank() >= 1 && s[s.rank() - 1] == g.n;
-    if (!row || a.beta != 1) return nullptr;
-  }
-  return packed_product(r, g, a.transpose_b, spec);
+  if (!r.all_f32() || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0) return nullptr;
+  BatchGemm g = products_of(x, w, a.transpose_a, a.transpose_b);
+  g.one.end.scale = static_cast<float>(a.alpha);
+  const auto addend = addend_of(r, g.one.m, g.one.n, spec);
+  if (!addend) return nullptr;
+  return product_kernel(r, std::move(g), a.transpose_b, spec, *addend);
 }
 
 Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
@@ -66,17 +192,15 @@ Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
   return linear_kernel(r, spec);
 }
 
-/// x [..., m, k] times a constant [k, n]: one product of all rows.
 Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const EpilogueSpec& spec) {
   const auto& a = r.attr<MatmulAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
-  if (!r.all_f32() || a.transpose_a || !r.in[1].constant || x.rank() < 2 || w.rank() != 2 || x.count() == 0 ||
-      w.count() == 0)
-    return nullptr;
-  Gemm g;
-  g.k = x[x.rank() - 1], g.m = x.count() / g.k, g.n = w[a.transpose_b ? 0 : 1];
-  g.a_row_stride = g.k, g.c_row_stride = g.n;
-  return packed_product(r, g, a.transpose_b, spec);
+  if (!r.all_f32() || x.count() == 0 || w.count() == 0) return nullptr;
+  BatchGemm g = products_of(x, w, a.transpose_a, a.transpose_b);
+  // What follows a product in its region counts columns of one matrix.
+  const bool ends = spec.bias >= 0 || spec.residual >= 0;
+  if (ends && !g.axes.empty()) return nullptr;
+  return product_kernel(r, std::move(g), a.transpose_b, spec, {});
 }
 
 Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) { return matmul_kernel(r, {}); }
@@ -90,47 +214,8 @@ Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
   return first == "linear" ? linear_kernel(step.request, *spec) : matmul_kernel(step.request, *spec);
 }
 
-/// Products of two activations with equal batch axes.
-class BatchProduct : public Kernel {
- public:
-  BatchProduct(const simd::Loops& loops, BatchGemm products) : loops_(loops), products_(products) {}
-  int64_t workspace() const override { return matmul_workspace(loops_, products_, usable_threads()); }
-  Status run(Call& c) const override {
-    BatchGemm g = products_;
-    g.one.a = c.in<float>(0).data();
-    g.one.b = c.in<float>(1).data();
-    g.one.c = c.out<float>(0).data();
-    matmul_unpacked(loops_, *c.team, g, c.workspace);
-    return {};
-  }
-
- private:
-  const simd::Loops& loops_;
-  BatchGemm products_;
-};
-
-Result<std::unique_ptr<Kernel>> make_batch(const KernelRequest& r) {
-  const auto& a = r.attr<MatmulAttrs>();
-  const Shape &x = r.in[0].shape, &w = r.in[1].shape;
-  if (!r.all_f32() || x.rank() < 2 || x.rank() != w.rank() || x.count() == 0 || w.count() == 0) return nullptr;
-  const int64_t rank = x.rank();
-  for (int64_t i = 0; i + 2 < rank; ++i)
-    if (x[i] != w[i]) return nullptr;
-  BatchGemm g;
-  const int64_t xr = x[rank - 2], xc = x[rank - 1], wr = w[rank - 2], wc = w[rank - 1];
-  g.one.m = a.transpose_a ? xc : xr, g.one.k = a.transpose_a ? xr : xc, g.one.n = a.transpose_b ? wr : wc;
-  g.one.a_row_stride = a.transpose_a ? 1 : xc, g.one.a_col_stride = a.transpose_a ? xc : 1;
-  g.b_row_stride = a.transpose_b ? 1 : wc, g.b_col_stride = a.transpose_b ? wc : 1;
-  g.one.c_row_stride = g.one.n;
-  g.batch = x.count() / (xr * xc);
-  g.a_stride = xr * xc, g.b_stride = wr * wc, g.c_stride = g.one.m * g.one.n;
-  return std::unique_ptr<Kernel>(std::make_unique<BatchProduct>(r.loops, g));
-}
-
-constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
-                                         {"matmul", "gemm_f32", make_matmul},
-                                         {"matmul", "gemm_batch_f32", make_batch},
-                                         {"fused", "gemm_f32", make_gemm_region}};
+constexpr KernelDef kProductKernels[] = {
+    {"linear", "gemm_f32", make_linear}, {"matmul", "gemm_f32", make_matmul}, {"fused", "gemm_f32", make_gemm_region}};
 
 }  // namespace
 

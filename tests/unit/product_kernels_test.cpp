@@ -1,0 +1,127 @@
+// Product nodes by their kernels against the operators' reference kernels: weights that are constants and weights that
+// are fed give the same bytes, on one thread and on two.
+
+#include <cstring>
+
+#include "node_run.h"
+
+namespace nnex {
+namespace {
+
+using test::Bound;
+using test::Dice;
+using test::expect_same;
+using test::NodeCase;
+using test::run_node;
+
+constexpr Bound kFloatBound = {1e-5, 1e-4};  // sums of at most 300 products of numbers of size 2
+
+void expect_equal_bytes(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.bytes(), b.bytes());
+  EXPECT_TRUE(a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0);
+}
+
+/// By the kernel with every input fed; then with input 1 a constant, and on two threads: the same bytes.
+void expect_everywhere(NodeCase c, std::string_view kernel, const Bound& bound) {
+  expect_same(c, kernel, bound);
+  const auto fed = run_node(c), shared = run_node(c, 2);
+  ASSERT_TRUE(fed.ok() && shared.ok());
+  expect_equal_bytes(fed->out[0], shared->out[0]);
+  c.constant = {1};
+  const auto packed = run_node(c);
+  ASSERT_TRUE(packed.ok());
+  EXPECT_EQ(packed->kernel, kernel);
+  expect_equal_bytes(fed->out[0], packed->out[0]);
+}
+
+TEST(ProductKernels, LinearWithEveryAddend) {
+  Dice dice(1);
+  for (int i = 0; i < 60; ++i) {
+    const int64_t m = i % 5 == 0 ? 1 : dice.roll(1, 40), n = dice.extent(), k = dice.roll(1, 70);
+    const bool ta = i & 1, tb = i & 2;
+    const AttrMap attrs = {
+        {"transposeA", ta}, {"transposeB", tb}, {"alpha", i % 3 ? 1.0 : 0.5}, {"beta", i % 4 ? 1.0 : 0.25}};
+    NodeCase c = {
+        "linear", {dice.floats(ta ? Shape{k, m} : Shape{m, k}), dice.floats(tb ? Shape{n, k} : Shape{k, n})}, attrs};
+    const Shape addends[] = {{n}, {1, n}, {m, n}, {m, 1}, {1}, {1, 1}, {}};
+    if (i % 8) c.inputs.push_back(dice.floats(addends[i % 8 - 1]));
+    expect_everywhere(c, "gemm_f32", kFloatBound);
+  }
+}
+
+TEST(ProductKernels, MatricesThatMeet) {
+  Dice dice(2);
+  const struct {
+    Shape x, w;
+  } rows[] = {{{5}, {5, 7}},
+              {{4, 5}, {5}},
+              {{5}, {5}},
+              {{3, 4, 5}, {5, 7}},
+              {{3, 4, 5}, {3, 5, 7}},
+              {{3, 4, 5}, {1, 5, 7}},
+              {{1, 4, 5}, {3, 5, 7}},
+              {{2, 3, 4, 5}, {3, 5, 33}},
+              {{3, 4, 5}, {2, 1, 5, 16}},
+              {{2, 1, 1, 70}, {3, 70, 32}},
+              {{2, 3, 40, 17}, {2, 3, 17, 40}},
+              {{5}, {6, 5, 16}},
+              {{2, 9, 5}, {5}},
+              {{64, 2, 3}, {64, 3, 4}},
+              {{7, 1, 4, 5}, {1, 6, 5, 8}}};
+  for (const auto& row : rows)
+    expect_everywhere({"matmul", {dice.floats(row.x), dice.floats(row.w)}}, "gemm_f32", kFloatBound);
+  for (int bits = 1; bits < 4; ++bits) {
+    const AttrMap attrs = {{"transposeA", (bits & 1) != 0}, {"transposeB", (bits & 2) != 0}};
+    for (int64_t m : {1, 6}) {
+      const Shape x = bits & 1 ? Shape{2, 13, m} : Shape{2, m, 13}, w = bits & 2 ? Shape{37, 13} : Shape{13, 37};
+      expect_everywhere({"matmul", {dice.floats(x), dice.floats(w)}, attrs}, "gemm_f32", kFloatBound);
+      const Shape many = bits & 2 ? Shape{3, 1, 37, 13} : Shape{3, 1, 13, 37};
+      expect_everywhere({"matmul", {dice.floats(x), dice.floats(many)}, attrs}, "gemm_f32", kFloatBound);
+    }
+  }
+}
+
+/// A row gives the same bytes by itself and among others, however its product is arranged.
+TEST(ProductKernels, RowsAlone) {
+  Dice dice(3);
+  for (bool transposed : {false, true}) {
+    const AttrMap attrs = {{"transposeB", transposed}};
+    const Tensor x = dice.floats({9, 50}), w = dice.floats(transposed ? Shape{33, 50} : Shape{50, 33}),
+                 b = dice.floats({33});
+    const auto all = run_node({"linear", {x, w, b}, attrs});
+    ASSERT_TRUE(all.ok());
+    for (int64_t i = 0; i < 9; ++i) {
+      const auto row = x.as<float>().subspan(static_cast<size_t>(i * 50), 50);
+      const auto one =
+          run_node({"linear", {Tensor::of({1, 50}, std::vector<float>(row.begin(), row.end())), w, b}, attrs});
+      ASSERT_TRUE(one.ok());
+      EXPECT_EQ(std::memcmp(one->out[0].data(), all->out[0].data() + i * 33 * 4, 33 * 4), 0);
+    }
+  }
+}
+
+TEST(ProductKernels, FedFilters) {
+  Dice dice(4);
+  const struct {
+    Shape x, w;
+    int64_t groups;
+  } rows[] = {{{2, 6, 9}, {5, 6, 3}, 1},
+              {{1, 3, 12, 11}, {8, 3, 3, 3}, 1},
+              {{2, 8, 7, 9}, {8, 1, 3, 3}, 8},
+              {{1, 33, 5, 6}, {40, 33, 1, 1}, 1},
+              {{1, 12, 8, 8}, {18, 4, 2, 3}, 3},
+              {{1, 16, 18, 18}, {32, 16, 3, 3}, 1},
+              {{1, 64, 16, 16}, {64, 64, 3, 3}, 1},
+              {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 2}, 1}};
+  for (const auto& row : rows) {
+    const AttrMap attrs = {{"groups", row.groups}};
+    expect_everywhere({"conv", {dice.floats(row.x), dice.floats(row.w), dice.floats({row.w[0]})}, attrs}, "conv_f32",
+                      {1e-5, 2e-3});
+    std::vector<int64_t> w(row.w.begin(), row.w.end());
+    w[0] = row.x[1], w[1] = 4;
+    expect_everywhere({"deconv", {dice.floats(row.x), dice.floats(Shape(w))}, attrs}, "deconv_f32", {1e-5, 2e-3});
+  }
+}
+
+}  // namespace
+}  // namespace nnex
