@@ -120,6 +120,10 @@ class Server:
         self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *map(str, arguments)], stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, env=env)
         line = self.process.stdout.readline()
+        over_grpc = re.match(r'nnex: serving on grpc://127\.0\.0\.1:(\d+)$', line.strip())
+        if over_grpc:
+            self.grpc_port = int(over_grpc[1])
+            line = self.process.stdout.readline()
         found = re.match(r'nnex: serving on http://127\.0\.0\.1:(\d+)$', line.strip())
         if not found:
             self.process.wait()
@@ -963,8 +967,8 @@ def test_document():
         shutil.rmtree(folder)
 
 
-def main():
-    tests = {name[5:]: f for name, f in globals().items() if name.startswith('test_')}
+def main(names_of=globals()):
+    tests = {name[5:]: f for name, f in names_of.items() if name.startswith('test_')}
     names = sys.argv[2:] or list(tests)
     failed = 0
     for name in names:

@@ -4,10 +4,37 @@
 
 #include <cstdio>
 
+#include "serve/grpc/front.h"
 #include "serve/server.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
+
+namespace {
+
+/// Calls of gRPC are answered as requests over HTTP are.
+class Backend final : public GrpcBackend {
+ public:
+  Backend(Api& api, Budget& budget) : api_(api), budget_(budget) {}
+
+  std::function<void()> ask(Request request, std::string peer, std::function<void(Response)> reply) override {
+    Call call;
+    call.request = std::move(request);
+    call.lease = Lease(budget_);
+    call.peer = std::move(peer);
+    auto pending =
+        api_.answer(std::move(call), [reply = std::move(reply)](Response r, const Lease&) { reply(std::move(r)); });
+    return [pending = std::move(pending)] {
+      if (pending) pending->cancel();
+    };
+  }
+
+ private:
+  Api& api_;
+  Budget& budget_;
+};
+
+}  // namespace
 
 bool available() { return true; }
 
@@ -44,6 +71,13 @@ Result<bool> serve(const Options& o) {
   server_options.drain_timeout = o.drain_timeout;
   NNEX_TRY(repository.open());
   NNEX_ASSIGN(const auto server, Server::listen(server_options, api, metrics, budget, log));
+  Backend backend(api, budget);
+  std::unique_ptr<GrpcFront> grpc;
+  if (o.grpc_port) {
+    const GrpcOptions grpc_options{o.host, *o.grpc_port, o.request_limit, o.queue_bytes};
+    NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
+    fmt::print("nnex: serving on grpc://{}\n", grpc->address());
+  }
   fmt::print("nnex: serving on http://{}\n", server->address());
   std::fflush(stdout);
 
@@ -55,7 +89,8 @@ Result<bool> serve(const Options& o) {
       log.line("reloaded", {{"ok", status.ok()}, {"error", status.ok() ? std::string() : status.error().text()}});
     });
   });
-  // Whoever still runs answers into the server: both end before it does.
+  // Whoever still runs answers into the servers: all end before these do.
+  if (grpc) grpc->stop(o.drain_timeout);
   api.stop();
   repository.close();
   log.line("ended", {{"all_answered", all}});

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct Options {
   LoadOptions load;
 
   std::string host = "127.0.0.1";
-  int port = 8000;  ///< 0: a free one.
+  int port = 8000;               ///< 0: a free one.
+  std::optional<int> grpc_port;  ///< The same over gRPC; 0: a free one.
   int connections = 4096;
   std::chrono::microseconds client_timeout{10'000'000};  ///< How long a client may stall.
   std::string key_file;                                  ///< Empty: everybody is answered.

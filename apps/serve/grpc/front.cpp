@@ -1,0 +1,402 @@
+// nnex-grpc.so: messages of the protocol to requests over HTTP with binary tensors, and back.
+
+#include "serve/grpc/front.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "inference.grpc.pb.h"
+
+namespace nnex::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Service = inference::GRPCInferenceService;
+
+/// The headers that mean the same as a call's metadata.
+constexpr const char* kHeaders[] = {"authorization", "x-api-key", "traceparent"};
+
+grpc::Status status_of(const Response& response) {
+  static constexpr std::pair<int, grpc::StatusCode> kCodes[] = {
+      {200, grpc::StatusCode::OK},
+      {400, grpc::StatusCode::INVALID_ARGUMENT},
+      {401, grpc::StatusCode::UNAUTHENTICATED},
+      {404, grpc::StatusCode::NOT_FOUND},
+      {413, grpc::StatusCode::RESOURCE_EXHAUSTED},
+      {429, grpc::StatusCode::RESOURCE_EXHAUSTED},
+      {499, grpc::StatusCode::CANCELLED},
+      {501, grpc::StatusCode::UNIMPLEMENTED},
+      {503, grpc::StatusCode::UNAVAILABLE},
+      {504, grpc::StatusCode::DEADLINE_EXCEEDED},
+  };
+  if (response.status == 200) return grpc::Status::OK;
+  const auto* at =
+      std::find_if(std::begin(kCodes), std::end(kCodes), [&](const auto& row) { return row.first == response.status; });
+  const Json j = Json::parse(response.body, nullptr, false);
+  const auto message = j.is_object() ? j.find("error") : j.end();
+  return {at == std::end(kCodes) ? grpc::StatusCode::INTERNAL : at->second,
+          j.is_object() && message != j.end() && message->is_string() ? message->get<std::string>() : response.body};
+}
+
+/// A segment of a path.
+std::string escaped(const std::string& s) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const unsigned char c : s) {
+    if (std::isalnum(c) || c == '-' || c == '_' || c == '.') {
+      out += static_cast<char>(c);
+    } else {
+      out += {'%', kDigits[c >> 4], kDigits[c & 15]};
+    }
+  }
+  return out;
+}
+
+std::string path_of(const std::string& model, const std::string& version) {
+  return "/v2/models/" + escaped(model) + (version.empty() ? "" : "/versions/" + escaped(version));
+}
+
+/// One call, until gRPC is done with it.
+class Call : public grpc::ServerUnaryReactor {
+ public:
+  using Fill = std::function<grpc::Status(const Response&)>;
+
+  /// What both gRPC's callbacks and the answer need; the call may go before either.
+  struct State {
+    std::mutex mutex;
+    std::function<void()> give_up;
+    bool cancelled = false;
+  };
+
+  void begin(GrpcBackend& backend, const grpc::CallbackServerContext& context, Request request, Fill fill) {
+    for (const char* name : kHeaders)
+      if (const auto at = context.client_metadata().find(name); at != context.client_metadata().end())
+        request.headers.push_back({name, std::string(at->second.data(), at->second.length())});
+    const auto state = state_;  // this may be gone when ask() returns
+    auto give_up = backend.ask(std::move(request), context.peer(),
+                               [this, fill = std::move(fill)](const Response& r) { Finish(fill(r)); });
+    bool cancelled = false;
+    {
+      const std::lock_guard lock(state->mutex);
+      state->give_up = give_up;
+      cancelled = state->cancelled;
+    }
+    if (cancelled) give_up();
+  }
+
+  void OnCancel() override {
+    std::function<void()> give_up;
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->cancelled = true;
+      give_up = state_->give_up;
+    }
+    if (give_up) give_up();
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+/// The elements of a typed field as bytes of the width.
+template <class T, class Field>
+std::string bytes_of(const Field& field) {
+  std::string out(static_cast<size_t>(field.size()) * sizeof(T), '\0');
+  char* at = out.data();
+  for (const auto x : field) {
+    const T narrow = static_cast<T>(x);
+    std::memcpy(at, &narrow, sizeof narrow);
+    at += sizeof narrow;
+  }
+  return out;
+}
+
+/// The bytes of an input that came in typed fields; how many elements another field than its type's has is found out by
+/// what reads the bytes.
+bool bytes_of(const inference::InferTensorContents& c, const std::string& type, std::string& out) {
+  if (type == "BOOL")
+    out = bytes_of<uint8_t>(c.bool_contents());
+  else if (type == "INT8")
+    out = bytes_of<int8_t>(c.int_contents());
+  else if (type == "INT16")
+    out = bytes_of<int16_t>(c.int_contents());
+  else if (type == "INT32")
+    out = bytes_of<int32_t>(c.int_contents());
+  else if (type == "INT64")
+    out = bytes_of<int64_t>(c.int64_contents());
+  else if (type == "UINT8")
+    out = bytes_of<uint8_t>(c.uint_contents());
+  else if (type == "UINT16")
+    out = bytes_of<uint16_t>(c.uint_contents());
+  else if (type == "UINT32")
+    out = bytes_of<uint32_t>(c.uint_contents());
+  else if (type == "UINT64")
+    out = bytes_of<uint64_t>(c.uint64_contents());
+  else if (type == "FP32")
+    out = bytes_of<float>(c.fp32_contents());
+  else if (type == "FP64")
+    out = bytes_of<double>(c.fp64_contents());
+  else if (type == "BYTES") {
+    for (const std::string& item : c.bytes_contents()) {
+      const auto size = static_cast<uint32_t>(item.size());
+      out.append(reinterpret_cast<const char*>(&size), sizeof size);
+      out += item;
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Json json_of(const google::protobuf::Map<std::string, inference::InferParameter>& parameters) {
+  Json out = Json::object();
+  for (const auto& [name, value] : parameters) {
+    switch (value.parameter_choice_case()) {
+      case inference::InferParameter::kBoolParam:
+        out[name] = value.bool_param();
+        break;
+      case inference::InferParameter::kInt64Param:
+        out[name] = value.int64_param();
+        break;
+      case inference::InferParameter::kStringParam:
+        out[name] = value.string_param();
+        break;
+      case inference::InferParameter::PARAMETER_CHOICE_NOT_SET:
+        break;
+    }
+  }
+  return out;
+}
+
+/// The request over HTTP: its JSON, then the bytes of the inputs.
+grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
+  const bool raw = in.raw_input_contents_size() > 0;
+  if (raw && in.raw_input_contents_size() != in.inputs_size())
+    return {grpc::StatusCode::INVALID_ARGUMENT, "found " + std::to_string(in.raw_input_contents_size()) +
+                                                    " raw_input_contents; needed one for each of " +
+                                                    std::to_string(in.inputs_size()) + " inputs"};
+  Json j = {{"parameters", json_of(in.parameters())}, {"inputs", Json::array()}};
+  j["parameters"]["binary_data_output"] = true;
+  if (!in.id().empty()) j["id"] = in.id();
+  std::vector<std::string> typed(raw ? 0 : static_cast<size_t>(in.inputs_size()));
+  size_t bytes = 0;
+  for (int i = 0; i < in.inputs_size(); ++i) {
+    const auto& input = in.inputs(i);
+    if (raw && input.has_contents())
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              "input '" + input.name() + "' has contents; needed raw_input_contents alone, or no such"};
+    if (!raw && !bytes_of(input.contents(), input.datatype(), typed[static_cast<size_t>(i)]))
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              "input '" + input.name() + "' is " + input.datatype() + ", which is sent as raw_input_contents alone"};
+    const std::string& its = raw ? in.raw_input_contents(i) : typed[static_cast<size_t>(i)];
+    Json parameters = json_of(input.parameters());
+    parameters["binary_data_size"] = its.size();
+    bytes += its.size();
+    j["inputs"].push_back({{"name", input.name()},
+                           {"datatype", input.datatype()},
+                           {"shape", std::vector<int64_t>(input.shape().begin(), input.shape().end())},
+                           {"parameters", std::move(parameters)}});
+  }
+  for (const auto& output : in.outputs()) {
+    Json parameters = json_of(output.parameters());
+    parameters["binary_data"] = true;
+    j["outputs"].push_back({{"name", output.name()}, {"parameters", std::move(parameters)}});
+  }
+  out.method = "POST";
+  out.path = path_of(in.model_name(), in.model_version()) + "/infer";
+  out.body = j.dump(-1, ' ', false, Json::error_handler_t::replace);
+  out.headers.push_back({"inference-header-content-length", std::to_string(out.body.size())});
+  out.body.reserve(out.body.size() + bytes);
+  if (raw) {
+    for (const std::string& its : in.raw_input_contents()) out.body += its;
+  } else {
+    for (const std::string& its : typed) out.body += its;
+  }
+  out.has_body = true;
+  return grpc::Status::OK;
+}
+
+/// The answer, its tensors raw.
+grpc::Status answer_of(const Response& response, inference::ModelInferResponse& out) {
+  size_t json_bytes = response.body.size();
+  for (const Header& h : response.headers)
+    if (h.name == "Inference-Header-Content-Length") json_bytes = std::stoul(h.value);
+  const Json j = Json::parse(std::string_view(response.body).substr(0, json_bytes));
+  out.set_model_name(j.value("model_name", ""));
+  out.set_model_version(j.value("model_version", ""));
+  out.set_id(j.value("id", ""));
+  size_t at = json_bytes;
+  for (const Json& row : j.at("outputs")) {
+    auto& output = *out.add_outputs();
+    output.set_name(row.at("name").get<std::string>());
+    output.set_datatype(row.at("datatype").get<std::string>());
+    for (const Json& extent : row.at("shape")) output.add_shape(extent.get<int64_t>());
+    const auto size = row.at("parameters").at("binary_data_size").get<size_t>();
+    out.add_raw_output_contents(response.body.substr(at, size));
+    at += size;
+  }
+  return grpc::Status::OK;
+}
+
+class Front final : public GrpcFront, private Service::CallbackService {
+ public:
+  Front(GrpcBackend& backend, const GrpcOptions& options) : backend_(backend), host_(options.host) {
+    grpc::ServerBuilder builder;
+    const bool v6 = host_.find(':') != std::string::npos;
+    builder.AddListeningPort((v6 ? "[" + host_ + "]" : host_) + ":" + std::to_string(options.port),
+                             grpc::InsecureServerCredentials(), &port_);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<int64_t>(options.request_limit, INT32_MAX)));
+    builder.SetMaxSendMessageSize(-1);
+    grpc::ResourceQuota quota("nnex");
+    quota.Resize(static_cast<size_t>(options.memory));
+    builder.SetResourceQuota(quota);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~Front() override { stop(std::chrono::microseconds(0)); }
+
+  bool listens() const { return server_ && port_ != 0; }
+  std::string address() const override { return host_ + ":" + std::to_string(port_); }
+  void stop(std::chrono::microseconds time) override {
+    if (server_) server_->Shutdown(std::chrono::system_clock::now() + time);
+    server_.reset();
+  }
+
+ private:
+  using Context = grpc::CallbackServerContext;
+  using Reactor = grpc::ServerUnaryReactor;
+
+  Reactor* ask(Context* context, std::string method, std::string path, Call::Fill fill, std::string body = {}) {
+    Request request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.has_body = !body.empty();
+    request.body = std::move(body);
+    auto* call = new Call;
+    call->begin(backend_, *context, std::move(request), std::move(fill));
+    return call;
+  }
+  /// Where both yes and no are answers.
+  static grpc::Status yes_or_no(const Response& r, bool& yes) {
+    yes = r.status == 200;
+    return r.status == 503 ? grpc::Status::OK : status_of(r);
+  }
+
+  Reactor* ServerLive(Context* c, const inference::ServerLiveRequest*, inference::ServerLiveResponse* out) override {
+    return ask(c, "GET", "/v2/health/live", [out](const Response& r) {
+      bool yes = false;
+      const grpc::Status status = yes_or_no(r, yes);
+      out->set_live(yes);
+      return status;
+    });
+  }
+  Reactor* ServerReady(Context* c, const inference::ServerReadyRequest*, inference::ServerReadyResponse* out) override {
+    return ask(c, "GET", "/v2/health/ready", [out](const Response& r) {
+      bool yes = false;
+      const grpc::Status status = yes_or_no(r, yes);
+      out->set_ready(yes);
+      return status;
+    });
+  }
+  Reactor* ModelReady(Context* c, const inference::ModelReadyRequest* in, inference::ModelReadyResponse* out) override {
+    return ask(c, "GET", path_of(in->name(), in->version()) + "/ready", [out](const Response& r) {
+      bool yes = false;
+      const grpc::Status status = yes_or_no(r, yes);
+      out->set_ready(yes);
+      return status;
+    });
+  }
+  Reactor* ServerMetadata(Context* c, const inference::ServerMetadataRequest*,
+                          inference::ServerMetadataResponse* out) override {
+    return ask(c, "GET", "/v2", [out](const Response& r) {
+      if (r.status != 200) return status_of(r);
+      const Json j = Json::parse(r.body);
+      out->set_name(j.at("name").get<std::string>());
+      out->set_version(j.at("version").get<std::string>());
+      for (const Json& word : j.at("extensions")) out->add_extensions(word.get<std::string>());
+      return grpc::Status::OK;
+    });
+  }
+  Reactor* ModelMetadata(Context* c, const inference::ModelMetadataRequest* in,
+                         inference::ModelMetadataResponse* out) override {
+    return ask(c, "GET", path_of(in->name(), in->version()), [out](const Response& r) {
+      if (r.status != 200) return status_of(r);
+      const Json j = Json::parse(r.body);
+      out->set_name(j.at("name").get<std::string>());
+      out->set_platform(j.at("platform").get<std::string>());
+      for (const Json& version : j.at("versions")) out->add_versions(version.get<std::string>());
+      const auto fill = [](const Json& rows, auto* into) {
+        for (const Json& row : rows) {
+          auto& tensor = *into->Add();
+          tensor.set_name(row.at("name").get<std::string>());
+          tensor.set_datatype(row.at("datatype").get<std::string>());
+          for (const Json& extent : row.at("shape")) tensor.add_shape(extent.get<int64_t>());
+        }
+      };
+      fill(j.at("inputs"), out->mutable_inputs());
+      fill(j.at("outputs"), out->mutable_outputs());
+      return grpc::Status::OK;
+    });
+  }
+  Reactor* ModelInfer(Context* c, const inference::ModelInferRequest* in, inference::ModelInferResponse* out) override {
+    auto* call = new Call;
+    Request request;
+    if (const grpc::Status status = http_of(*in, request); !status.ok()) {
+      call->Finish(status);
+      return call;
+    }
+    const auto left = c->deadline() - std::chrono::system_clock::now();
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(left).count();
+    if (c->deadline() != std::chrono::system_clock::time_point::max())
+      request.headers.push_back({"timeout", std::to_string(std::max<int64_t>(us, 1))});
+    call->begin(backend_, *c, std::move(request),
+                [out](const Response& r) { return r.status == 200 ? answer_of(r, *out) : status_of(r); });
+    return call;
+  }
+  Reactor* RepositoryIndex(Context* c, const inference::RepositoryIndexRequest* in,
+                           inference::RepositoryIndexResponse* out) override {
+    const auto fill = [out](const Response& r) {
+      if (r.status != 200) return status_of(r);
+      for (const Json& row : Json::parse(r.body)) {
+        auto& model = *out->add_models();
+        model.set_name(row.at("name").get<std::string>());
+        model.set_version(row.at("version").get<std::string>());
+        model.set_state(row.at("state").get<std::string>());
+        model.set_reason(row.at("reason").get<std::string>());
+      }
+      return grpc::Status::OK;
+    };
+    return ask(c, "POST", "/v2/repository/index", fill, in->ready() ? R"({"ready":true})" : "{}");
+  }
+  Reactor* RepositoryModelLoad(Context* c, const inference::RepositoryModelLoadRequest* in,
+                               inference::RepositoryModelLoadResponse*) override {
+    return ask(c, "POST", "/v2/repository/models/" + escaped(in->model_name()) + "/load", status_of, "{}");
+  }
+  Reactor* RepositoryModelUnload(Context* c, const inference::RepositoryModelUnloadRequest* in,
+                                 inference::RepositoryModelUnloadResponse*) override {
+    return ask(c, "POST", "/v2/repository/models/" + escaped(in->model_name()) + "/unload", status_of, "{}");
+  }
+
+  GrpcBackend& backend_;
+  std::string host_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+}  // namespace nnex::serve
+
+extern "C" __attribute__((visibility("default"))) nnex::serve::GrpcFront* nnex_grpc_front(
+    nnex::serve::GrpcBackend& backend, const nnex::serve::GrpcOptions& options, std::string& error) {
+  auto front = std::make_unique<nnex::serve::Front>(backend, options);
+  if (front->listens()) return front.release();
+  error = "the address is taken, or is none of this machine's";
+  return nullptr;
+}

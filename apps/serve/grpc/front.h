@@ -1,0 +1,48 @@
+#pragma once
+// The protocol over gRPC: a library of its own, nnex-grpc.so, that the server opens when it is asked to, so that nobody
+// else needs gRPC. What passes between the two is told here.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "nnex/result.h"
+#include "serve/http.h"
+
+namespace nnex::serve {
+
+struct GrpcOptions {
+  std::string host;
+  int port = 0;               ///< 0: a free one.
+  int64_t request_limit = 0;  ///< Bytes of one message.
+  int64_t memory = 0;         ///< Bytes that gRPC may hold for messages that come, as it counts them.
+};
+
+/// What answers: requests are those of the protocol over HTTP.
+class GrpcBackend {
+ public:
+  virtual ~GrpcBackend() = default;
+  /// `reply` is called exactly once, by any thread, before this returns perhaps. What is returned gives up waiting.
+  virtual std::function<void()> ask(Request request, std::string peer, std::function<void(Response)> reply) = 0;
+};
+
+/// The listening server.
+class GrpcFront {
+ public:
+  virtual ~GrpcFront() = default;
+  /// "127.0.0.1:8001"
+  virtual std::string address() const = 0;
+  /// Takes no more calls; those that are being answered have so long to end.
+  virtual void stop(std::chrono::microseconds time) = 0;
+};
+
+/// The only symbol of the library, "nnex_grpc_front": the server, or null and why there is none.
+using MakeGrpcFront = GrpcFront*(GrpcBackend& backend, const GrpcOptions& options, std::string& error);
+
+/// Opens nnex-grpc.so beside the program, or in ../lib/nnex of an installation, and listens. Errors: unsupported (there
+/// is no such library), unreadable (the address cannot be had).
+Result<std::unique_ptr<GrpcFront>> listen_grpc(GrpcBackend& backend, const GrpcOptions& options);
+
+}  // namespace nnex::serve

@@ -1,0 +1,239 @@
+#!/usr/bin/python3
+"""serve_grpc.py NNEX: `nnex serve --grpc-port` as clients of gRPC meet it, with Python's own implementation of gRPC on this side.
+
+Needs python3-grpcio, python3-protobuf and protoc; 77 and a sentence where one is missing. Last line: N passed, N failed.
+"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+try:
+    import grpc
+    import google.protobuf
+except ImportError as missing:
+    print('skipped: %s' % missing)
+    sys.exit(77)
+
+import serve
+from serve import check, close, equal, floats, picture, wanted
+
+PROTO = os.path.join(serve.HERE, '..', 'apps', 'serve', 'grpc', 'inference.proto')
+made = tempfile.TemporaryDirectory()
+try:
+    subprocess.run(['protoc', '-I', os.path.dirname(PROTO), '--python_out', made.name, PROTO], check=True)
+except FileNotFoundError:
+    print('skipped: protoc is missing')
+    sys.exit(77)
+sys.path.insert(0, made.name)
+import inference_pb2 as pb  # noqa: E402
+
+
+class Server(serve.Server):
+    def __init__(self, *arguments, **more):
+        super().__init__('--grpc-port', 0, *arguments, **more)
+
+    def client(self, options=()):
+        return Client(self.grpc_port, options)
+
+
+class Client:
+    def __init__(self, port, options=()):
+        self.channel = grpc.insecure_channel('127.0.0.1:%d' % port, options=options)
+        for method in pb.DESCRIPTOR.services_by_name['GRPCInferenceService'].methods:
+            call = self.channel.unary_unary('/inference.GRPCInferenceService/' + method.name,
+                                            request_serializer=lambda m: m.SerializeToString(),
+                                            response_deserializer=getattr(pb, method.output_type.name).FromString)
+            setattr(self, method.name, call)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.channel.close()
+
+
+def code_of(call, *arguments, **more):
+    try:
+        call(*arguments, **more)
+    except grpc.RpcError as e:
+        return e.code(), e.details()
+    return grpc.StatusCode.OK, ''
+
+
+def refused(code, words, call, *arguments, **more):
+    got, details = code_of(call, *arguments, **more)
+    equal(got, code, details)
+    check(words in details, '%r in %r' % (words, details))
+
+
+def ask(*pictures, raw=True, **more):
+    request = pb.ModelInferRequest(model_name='model', **more)
+    tensor = request.inputs.add(name='picture', datatype='FP32', shape=[len(pictures), 3, 32, 32])
+    data = b''.join(picture(i) for i in pictures)
+    if raw:
+        request.raw_input_contents.append(data)
+    else:
+        tensor.contents.fp32_contents.extend(floats(data))
+    return request
+
+
+def test_protocol():
+    """Health, metadata, index, and the stored answers, raw and typed."""
+    with Server(os.path.join(serve.SHAPES, 'model.onnx')) as s, s.client() as c:
+        check(c.ServerLive(pb.ServerLiveRequest()).live, 'live')
+        check(c.ServerReady(pb.ServerReadyRequest()).ready, 'ready')
+        check(c.ModelReady(pb.ModelReadyRequest(name='model')).ready, 'model ready')
+        about = c.ServerMetadata(pb.ServerMetadataRequest())
+        equal(about.name, 'nnex')
+        check('binary_tensor_data' in about.extensions, about.extensions)
+        model = c.ModelMetadata(pb.ModelMetadataRequest(name='model'))
+        equal((model.name, model.platform, list(model.versions)), ('model', 'onnx', ['1']))
+        equal([(t.name, t.datatype, list(t.shape)) for t in model.inputs], [('picture', 'FP32', [-1, 3, 32, 32])])
+        equal([(t.name, t.datatype, list(t.shape)) for t in model.outputs], [('probabilities', 'FP32', [-1, 8])])
+        equal([(m.name, m.version, m.state) for m in c.RepositoryIndex(pb.RepositoryIndexRequest()).models], [('model', '1', 'READY')])
+        for raw in (True, False):
+            answer = c.ModelInfer(ask(0, 3, raw=raw, id='this one'))
+            equal((answer.model_name, answer.model_version, answer.id), ('model', '1', 'this one'))
+            equal([(o.name, o.datatype, list(o.shape)) for o in answer.outputs], [('probabilities', 'FP32', [2, 8])])
+            close(floats(answer.raw_output_contents[0]), wanted(0) + wanted(3))
+        request = ask(1)
+        request.outputs.add(name='probabilities')
+        close(floats(c.ModelInfer(request).raw_output_contents[0]), wanted(1))
+        # The same bytes as over HTTP.
+        body, headers = serve.binary_pictures(5)
+        _, over_http, answer = s.ask('POST', serve.INFER, body, headers)
+        equal(serve.binary_answer(over_http, answer)[1]['probabilities'], c.ModelInfer(ask(5)).raw_output_contents[0])
+
+
+def test_types():
+    """Each type there and back, typed and raw."""
+    fields = {'BOOL': ('bool_contents', '?', [True, False]), 'INT8': ('int_contents', 'b', [-128, 127]), 'INT16': ('int_contents', 'h', [-9, 9]),
+              'INT32': ('int_contents', 'i', [-2**31, 5]), 'INT64': ('int64_contents', 'q', [-2**63, 7]), 'UINT8': ('uint_contents', 'B', [0, 255]),
+              'UINT16': ('uint_contents', 'H', [0, 65535]), 'UINT32': ('uint_contents', 'I', [0, 2**32 - 1]), 'UINT64': ('uint64_contents', 'Q', [0, 2**64 - 1]),
+              'FP32': ('fp32_contents', 'f', [0.5, -3.0]), 'FP64': ('fp64_contents', 'd', [1e300, 0.1]), 'FP16': (None, 'e', [0.5, 65504.0]), 'BF16': (None, None, None),
+              'BYTES': ('bytes_contents', None, [b'a', 'ümlaut'.encode()])}
+    with tempfile.TemporaryDirectory() as folder:
+        for number, name in serve.TYPES.items():
+            serve.repository(folder, **{name: serve.onnx('Identity', [('x', number, ['N'])], [('y', number, ['N'])])})
+        with Server(folder) as s, s.client() as c:
+            for name in serve.TYPES.values():
+                member, code, values = fields[name]
+                if code:
+                    data = struct.pack('<2%s' % code, *values)
+                elif values:
+                    data = b''.join(struct.pack('<I', len(v)) + v for v in values)
+                else:
+                    data = b'\x80\x3f\x00\xc0'
+                request = pb.ModelInferRequest(model_name=name, raw_input_contents=[data])
+                request.inputs.add(name='x', datatype=name, shape=[2])
+                equal(c.ModelInfer(request).raw_output_contents[0], data, name)
+                request.ClearField('raw_input_contents')
+                if not member:
+                    refused(grpc.StatusCode.INVALID_ARGUMENT, 'raw_input_contents alone', c.ModelInfer, request)
+                    continue
+                getattr(request.inputs[0].contents, member).extend(values)
+                equal(c.ModelInfer(request).raw_output_contents[0], data, name + ', typed')
+
+
+def test_errors():
+    """What is wrong is said with gRPC's codes, and the server goes on."""
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--request-limit', 1 << 20) as s, s.client() as c:
+        code = grpc.StatusCode
+        refused(code.NOT_FOUND, "no model 'other'", c.ModelInfer, pb.ModelInferRequest(model_name='other'))
+        refused(code.NOT_FOUND, "no model 'a/b c'", c.ModelMetadata, pb.ModelMetadataRequest(name='a/b c'))
+        refused(code.NOT_FOUND, "version 9", c.ModelReady, pb.ModelReadyRequest(name='model', version='9'))
+        refused(code.INVALID_ARGUMENT, 'input', c.ModelInfer, pb.ModelInferRequest(model_name='model'))
+        short = ask(0)
+        short.raw_input_contents[0] = short.raw_input_contents[0][:-4]
+        refused(code.INVALID_ARGUMENT, '', c.ModelInfer, short)
+        both = ask(0, raw=False)
+        both.raw_input_contents.append(b'')
+        refused(code.INVALID_ARGUMENT, 'has contents', c.ModelInfer, both)
+        surplus = ask(0)
+        surplus.raw_input_contents.append(b'')
+        refused(code.INVALID_ARGUMENT, 'found 2 raw_input_contents', c.ModelInfer, surplus)
+        wrong = ask(0)
+        wrong.inputs[0].shape[0] = 2**62
+        refused(code.INVALID_ARGUMENT, '', c.ModelInfer, wrong)
+        refused(code.RESOURCE_EXHAUSTED, '', c.ModelInfer, ask(*[i % 8 for i in range(88)]))
+        refused(code.NOT_FOUND, '', c.RepositoryModelLoad, pb.RepositoryModelLoadRequest(model_name='other'))
+        c.RepositoryModelUnload(pb.RepositoryModelUnloadRequest(model_name='model'))
+        check(not c.ModelReady(pb.ModelReadyRequest(name='model')).ready, 'unloaded')
+        refused(code.UNAVAILABLE, 'not loaded', c.ModelInfer, ask(0))
+        c.RepositoryModelLoad(pb.RepositoryModelLoadRequest(model_name='model'))
+        close(floats(c.ModelInfer(ask(0)).raw_output_contents[0]), wanted(0))
+    with tempfile.NamedTemporaryFile('w') as keys:
+        keys.write('a key\n')
+        keys.flush()
+        with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--api-key', keys.name) as s, s.client() as c:
+            check(c.ServerReady(pb.ServerReadyRequest()).ready, 'ready')
+            refused(grpc.StatusCode.UNAUTHENTICATED, 'needed a key', c.ModelInfer, ask(0))
+            c.ModelInfer(ask(0), metadata=[('authorization', 'Bearer a key')])
+            c.ModelInfer(ask(0), metadata=[('x-api-key', 'a key')])
+
+
+def test_deadlines():
+    """A deadline of the client's, or the server's own, ends what is asked; a client that goes gives its place up."""
+    with tempfile.TemporaryDirectory() as folder:
+        serve.repository(folder, slow=serve.SLOW)
+        with Server(folder, '--threads', 1) as s, s.client() as c:
+            request = pb.ModelInferRequest(model_name='slow', raw_input_contents=[b'\0' * (6 << 22)] * 2)
+            for name in 'ab':
+                request.inputs.add(name=name, datatype='FP32', shape=[6, 1024, 1024])
+            refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request, timeout=0.05)
+            request.parameters['timeout'].int64_param = 20_000
+            refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request)
+            del request.parameters['timeout']
+            pending = c.ModelInfer.future(request)
+            time.sleep(0.1)
+            pending.cancel()
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}') > 0:
+                time.sleep(0.05)
+            equal(s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}'), 0, 'in flight')
+
+
+def test_many():
+    """Many calls at once, over both protocols, each with its own answer; SIGTERM answers what was begun."""
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--drain-delay', 300) as s:
+        faults, answered, ended = [], [0] * 8, threading.Event()
+
+        def caller(k):
+            with s.client([('grpc.use_local_subchannel_pool', 1)]) as c:
+                i = k
+                while True:
+                    try:
+                        close(floats(c.ModelInfer(ask(i % 8)).raw_output_contents[0]), wanted(i % 8))
+                        answered[k] += 1
+                    except grpc.RpcError as e:
+                        # What comes when calls are no longer taken is not begun; gRPC calls that one or the other.
+                        if not (ended.is_set() and e.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)):
+                            faults.append((e.code(), e.details()))
+                        return
+                    except AssertionError as e:
+                        faults.append(e)
+                        return
+                    i += 3
+        threads = [threading.Thread(target=caller, args=(k,)) for k in range(8)]
+        for t in threads:
+            t.start()
+        for i in range(40):
+            close(s.json('POST', serve.INFER, serve.json_request(i % 8))['outputs'][0]['data'], wanted(i % 8))
+        time.sleep(0.5)
+        ended.set()
+        s.process.terminate()
+        equal(s.process.wait(30), 0, 'exit code')
+        for t in threads:
+            t.join()
+        check(not faults, faults[:3])
+        check(min(answered) > 5, answered)
+
+
+if __name__ == '__main__':
+    sys.exit(serve.main(globals()))
