@@ -10,7 +10,7 @@ struct Options {
   ModelOptions model;
   std::string out, to, name;
   WritingOptions writing;
-  bool custom = false, keep_fragments = false, external = false, quiet = false;
+  bool custom = false, keep_fragments = false, external = false, json = false, quiet = false;
 };
 
 const std::map<std::string, Format> kFormats = {
@@ -35,6 +35,23 @@ void print(const Options& o, const SaveReport& written) {
   }
 }
 
+/// Numbers that the format does not have are left out.
+void print_json(const Options& o, const SaveReport& written) {
+  Json j = {{"schema", "nnex.convert/1"}, {"model", o.model.path}, {"out", o.out}};
+  for (const auto& [word, format] : kFormats)
+    if (format == written.format) j["format"] = word;
+  j["files"] = written.files, j["bytes"] = written.bytes, j["notes"] = written.notes;
+  const auto add = [&](const char* name, int64_t n) {
+    if (n > 0) j[name] = n;
+  };
+  add("operations", written.operations), add("operands", written.operands), add("opset", written.opset);
+  add("initializers", written.initializers), add("variables", written.variables);
+  add("variable_bytes", written.variable_bytes), add("symbol_bytes", written.symbol_bytes);
+  add("params_bytes", written.params_bytes);
+  if (!written.external_file.empty()) j["external_file"] = written.external_file;
+  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
 int run(const Options& o) {
   auto load = o.model.options();
   if (!load.ok()) return report(load.error());
@@ -48,7 +65,10 @@ int run(const Options& o) {
   options.save.nnef.keep_fragments = o.keep_fragments;
   const auto written = convert(o.model.path, o.out, options);
   if (!written.ok()) return report(written.error());
-  if (!o.quiet) print(o, *written);
+  if (o.json)
+    print_json(o, *written);
+  else if (!o.quiet)
+    print(o, *written);
   return kOk;
 }
 
@@ -72,6 +92,7 @@ void add_convert(CommandLine& line) {
   verb.flag("--external-data", o->external,
             "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
   o->writing.add_to(verb);
+  verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
 }
 

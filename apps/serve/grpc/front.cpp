@@ -10,7 +10,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "inference.grpc.pb.h"
+#include <inference.grpc.pb.h>  // made by protoc
 
 namespace nnex::serve {
 namespace {
