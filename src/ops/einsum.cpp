@@ -1,5 +1,7 @@
 // Sums of products over named indices.
 
+#include "ops/einsum.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -149,23 +151,12 @@ Status infer_einsum(InferCall& c) {
   return {};
 }
 
-/// One index of the sum: its extent, and how far each operand moves when it grows by one.
-struct Loop {
-  int64_t extent = 1;
-  std::vector<int64_t> step;
-};
-
-/// The loops of an equation over shapes: those of the result first, in its order, then those summed over.
-struct Loops {
-  std::vector<Loop> result, summed;
-};
-
-Loops loops_of(const Equation& e, const Call& c) {
+EinsumLoops loops_of(const Equation& e, std::span<const Shape> shapes) {
   const size_t n = e.operands.size();
   int64_t dots = 0;
-  for (size_t k = 0; k < n; ++k) dots = std::max(dots, dots_rank(e.operands[k], c.shape(k).rank()));
-  auto grow = [&](Loop& loop, size_t k, int64_t axis) {
-    const Shape& s = c.shape(k);
+  for (size_t k = 0; k < n; ++k) dots = std::max(dots, dots_rank(e.operands[k], shapes[k].rank()));
+  auto grow = [&](EinsumLoop& loop, size_t k, int64_t axis) {
+    const Shape& s = shapes[k];
     int64_t pace = 1;
     for (int64_t a = axis + 1; a < s.rank(); ++a) pace *= s[a];
     if (s[axis] == 1) return;
@@ -173,23 +164,23 @@ Loops loops_of(const Equation& e, const Call& c) {
     loop.step[k] += pace;
   };
   auto letter_loop = [&](char ch) {
-    Loop loop{1, std::vector<int64_t>(n)};
+    EinsumLoop loop{1, std::vector<int64_t>(n)};
     for (size_t k = 0; k < n; ++k)
       for (size_t i = 0; i < e.operands[k].size(); ++i)
-        if (e.operands[k][i] == ch) grow(loop, k, axis_of(e.operands[k], i, c.shape(k).rank()));
+        if (e.operands[k][i] == ch) grow(loop, k, axis_of(e.operands[k], i, shapes[k].rank()));
     return loop;
   };
-  auto add_dots = [&](std::vector<Loop>& to) {
+  auto add_dots = [&](std::vector<EinsumLoop>& to) {
     for (int64_t d = 0; d < dots; ++d) {
-      Loop loop{1, std::vector<int64_t>(n)};
+      EinsumLoop loop{1, std::vector<int64_t>(n)};
       for (size_t k = 0; k < n; ++k) {
-        const int64_t own = dots_rank(e.operands[k], c.shape(k).rank());
+        const int64_t own = dots_rank(e.operands[k], shapes[k].rank());
         if (d >= dots - own && own > 0) grow(loop, k, static_cast<int64_t>(e.operands[k].find('.')) + d - (dots - own));
       }
       to.push_back(std::move(loop));
     }
   };
-  Loops loops;
+  EinsumLoops loops;
   for (char ch : e.result) {
     if (ch == '.')
       add_dots(loops.result);
@@ -210,7 +201,7 @@ Loops loops_of(const Equation& e, const Call& c) {
 }
 
 /// Moves `at` to the next combination of the loops, the last one fastest; false after the last.
-bool advance(const std::vector<Loop>& loops, std::vector<int64_t>& index, std::vector<int64_t>& at) {
+bool advance(std::span<const EinsumLoop> loops, std::vector<int64_t>& index, std::vector<int64_t>& at) {
   for (size_t l = loops.size(); l-- > 0;) {
     for (size_t k = 0; k < at.size(); ++k) at[k] += loops[l].step[k];
     if (++index[l] < loops[l].extent) return true;
@@ -221,40 +212,63 @@ bool advance(const std::vector<Loop>& loops, std::vector<int64_t>& index, std::v
 }
 
 template <class T>
-T product_at(const std::vector<const T*>& x, const std::vector<int64_t>& at) {
-  T p = x[0][at[0]];
-  for (size_t k = 1; k < x.size(); ++k) {
-    if constexpr (std::is_same_v<T, int64_t>)
-      p = wrap_mul(p, x[k][at[k]]);
-    else
-      p *= x[k][at[k]];
+T times(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return wrap_mul(a, b);
+  else
+    return a * b;
+}
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return wrap_add(a, b);
+  else
+    return a + b;
+}
+
+/// sum + the products along one loop from `at` on, in order.
+template <class T>
+T add_row(T sum, const std::vector<const T*>& x, const std::vector<int64_t>& at, const EinsumLoop& loop) {
+  if (x.size() == 2) {
+    const T *a = x[0] + at[0], *b = x[1] + at[1];
+    for (int64_t i = 0; i < loop.extent; ++i, a += loop.step[0], b += loop.step[1]) sum = plus(sum, times(*a, *b));
+    return sum;
   }
-  return p;
+  for (int64_t i = 0; i < loop.extent; ++i) {
+    T p = x[0][at[0] + i * loop.step[0]];
+    for (size_t k = 1; k < x.size(); ++k) p = times(p, x[k][at[k] + i * loop.step[k]]);
+    sum = plus(sum, p);
+  }
+  return sum;
 }
 
 constexpr int64_t kAskEvery = 1 << 16;  ///< Products.
 
 template <class T>
 Status run_einsum(Call& c) {
-  NNEX_ASSIGN(Equation e, parse_equation(c.attr<EinsumAttrs>().equation, c.inputs()));
-  const Loops loops = loops_of(e, c);
+  std::vector<Shape> shapes;
   std::vector<const T*> x;
-  for (size_t k = 0; k < c.inputs(); ++k) x.push_back(c.in<T>(k).data());
+  for (size_t k = 0; k < c.inputs(); ++k) shapes.push_back(c.shape(k)), x.push_back(c.in<T>(k).data());
+  NNEX_ASSIGN(EinsumLoops loops, einsum_loops(c.attr<EinsumAttrs>().equation, shapes));
   const bool nothing =
-      std::any_of(loops.summed.begin(), loops.summed.end(), [](const Loop& l) { return l.extent == 0; });
+      std::any_of(loops.summed.begin(), loops.summed.end(), [](const EinsumLoop& l) { return l.extent == 0; });
+  if (loops.summed.empty()) loops.summed.push_back({1, std::vector<int64_t>(x.size())});
+  const EinsumLoop& row = loops.summed.back();
+  const auto rows = std::span(loops.summed).first(loops.summed.size() - 1);
   std::vector<int64_t> at(x.size()), index(loops.result.size());
   int64_t steps = 0;
   for (T& y : c.out<T>(0)) {
     T sum(0);
     if (!nothing) {
-      std::vector<int64_t> inner = at, inner_index(loops.summed.size());
+      std::vector<int64_t> inner = at, inner_index(rows.size());
       do {
-        if constexpr (std::is_same_v<T, int64_t>)
-          sum = wrap_add(sum, product_at(x, inner));
-        else
-          sum += product_at(x, inner);
-        if (++steps % kAskEvery == 0) NNEX_TRY(c.interrupted());
-      } while (advance(loops.summed, inner_index, inner));
+        sum = add_row(sum, x, inner, row);
+        steps += row.extent;
+        if (steps >= kAskEvery) {
+          steps = 0;
+          NNEX_TRY(c.interrupted());
+        }
+      } while (advance(rows, inner_index, inner));
     }
     y = sum;
     advance(loops.result, index, at);
@@ -278,6 +292,11 @@ constexpr OpRow kEinsumOps[] = {
     },
 };
 }  // namespace
+
+Result<EinsumLoops> einsum_loops(std::string_view equation, std::span<const Shape> operands) {
+  NNEX_ASSIGN(Equation e, parse_equation(equation, operands.size()));
+  return loops_of(e, operands);
+}
 
 std::span<const OpDef> einsum_ops() { return stored<kEinsumOps>(); }
 

@@ -123,5 +123,74 @@ TEST(ProductKernels, FedFilters) {
   }
 }
 
+// ---- Einsum
+
+void expect_einsum(std::string_view equation, std::vector<Tensor> x) {
+  SCOPED_TRACE(std::string(equation));
+  const NodeCase c = {"einsum", std::move(x), {{"equation", std::string(equation)}}};
+  expect_same(c, "einsum_f32", kFloatBound);
+  const auto alone = run_node(c), shared = run_node(c, 2);
+  ASSERT_TRUE(alone.ok() && shared.ok());
+  expect_equal_bytes(alone->out[0], shared->out[0]);
+}
+
+TEST(ProductKernels, EquationsOfModels) {
+  Dice dice(5);
+  const auto f = [&](std::vector<int64_t> s) { return dice.floats(Shape(std::move(s))); };
+  expect_einsum("ij,jk->ik", {f({20, 30}), f({30, 33})});
+  expect_einsum("bij,bjk->bik", {f({3, 5, 7}), f({3, 7, 16})});
+  expect_einsum("bhqd,bhkd->bhqk", {f({2, 3, 17, 8}), f({2, 3, 9, 8})});
+  expect_einsum("bqhd,bkhd->bhqk", {f({2, 17, 3, 8}), f({2, 9, 3, 8})});
+  expect_einsum("bhqk,bkhd->bqhd", {f({2, 3, 5, 9}), f({2, 9, 3, 16})});
+  expect_einsum("...ij,...jk->...ik", {f({2, 1, 4, 5}), f({3, 5, 6})});
+  expect_einsum("bhwc,hkc->bhwk", {f({2, 7, 5, 8}), f({7, 6, 8})});
+  expect_einsum("bhwc,wkc->bhwk", {f({2, 7, 5, 8}), f({5, 6, 8})});
+  expect_einsum("abc,cd,de->abe", {f({2, 3, 4}), f({4, 5}), f({5, 6})});
+  expect_einsum("ab,cb,ad->dc", {f({4, 3}), f({5, 3}), f({4, 6})});
+  expect_einsum("nchw,oc->nohw", {f({2, 8, 5, 6}), f({7, 8})});
+  expect_einsum("i,i->", {f({300}), f({300})});
+  expect_einsum("ij->", {f({30, 7})});
+  expect_einsum("ii->i", {f({9, 9})});
+  expect_einsum("iij->j", {f({6, 6, 5})});
+  expect_einsum("abcd->db", {f({2, 3, 4, 5})});
+  expect_einsum("abcd->ba", {f({2, 3, 4, 5})});
+  expect_einsum("abcd->dcab", {f({2, 3, 4, 5})});
+  expect_einsum("bij,bij->bij", {f({2, 3, 4}), f({2, 3, 4})});
+  expect_einsum("bij,bij->b", {f({2, 3, 4}), f({2, 3, 4})});
+  expect_einsum("bi,bj->bij", {f({2, 33}), f({2, 17})});
+  expect_einsum("ikb,kjb->jib", {f({3, 4, 5}), f({4, 6, 5})});
+  expect_einsum("ij,ij,ij->ji", {f({3, 4}), f({3, 4}), f({1, 4})});
+}
+
+TEST(ProductKernels, AnyEquation) {
+  Dice dice(6);
+  for (int i = 0; i < 300; ++i) {
+    constexpr std::string_view kLetters = "abcdef";
+    int64_t extents[6];
+    for (int64_t& e : extents) e = dice.roll(1, i % 3 ? 4 : 9);
+    std::string equation, used;
+    std::vector<Tensor> x;
+    for (int64_t operands = dice.roll(1, 3); operands > 0; --operands) {
+      std::vector<int64_t> shape;
+      for (int64_t axes = dice.roll(0, 4); axes > 0; --axes) {
+        const auto letter = static_cast<size_t>(dice.roll(0, 5));
+        equation += kLetters[letter];
+        if (used.find(kLetters[letter]) == std::string::npos) used += kLetters[letter];
+        shape.push_back(dice.roll(0, 7) == 0 ? 1 : extents[letter]);
+      }
+      x.push_back(dice.floats(Shape(shape)));
+      if (operands > 1) equation += ',';
+    }
+    equation += "->";
+    while (!used.empty() && dice.roll(0, 2) > 0) {
+      const auto at = static_cast<size_t>(dice.roll(0, static_cast<int64_t>(used.size()) - 1));
+      equation += used[at];
+      used.erase(at, 1);
+    }
+    expect_einsum(equation, std::move(x));
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace nnex
