@@ -57,6 +57,25 @@ TEST(Recurrent, GruKernelEqualsTheReference) {
   }
 }
 
+TEST(Recurrent, RnnKernelEqualsTheReference) {
+  Dice dice(4);
+  for (int i = 0; i < 24; ++i) {
+    const int64_t dirs = i % 3 == 2 ? 2 : 1, steps = dice.roll(1, 5), batch = dice.roll(1, 4), in = dice.roll(1, 9),
+                  h = dice.roll(1, 20);
+    AttrMap attrs = {{"direction", std::string(i % 3 == 0 ? "forward" : i % 3 == 1 ? "reverse" : "bidirectional")}};
+    if (i % 4 == 1) attrs.push_back({"clip", 0.4});
+    if (i % 4 >= 2) attrs.push_back({"activations", Texts{i % 4 == 2 ? "relu" : "sigmoid"}});
+    NodeCase c{
+        "rnn",
+        {dice.floats({steps, batch, in}), dice.floats({dirs, h, in}), dice.floats({dirs, h, h}, -0.5F, 0.5F),
+         i % 5 ? dice.floats({dirs, 2 * h}) : absent(), absent(), i % 3 ? dice.floats({dirs, batch, h}) : absent()},
+        attrs,
+        {1, 2, 3},
+        2};
+    expect_same(c, "rnn_f32", kBound);
+  }
+}
+
 TEST(Recurrent, OtherFunctionsAndLengthsStayWithTheReference) {
   Dice dice(3);
   NodeCase c{"lstm",

@@ -1,4 +1,4 @@
-// LSTM and GRU layers with constant weights: one product for all steps' inputs, then one product a step.
+// RNN, LSTM and GRU layers with constant weights: one product for all steps' inputs, then one product a step.
 
 #include <fmt/format.h>
 
@@ -27,6 +27,7 @@ struct LayerShape {
   int64_t steps = 0, batch = 0, in = 0, hidden = 0, gates = 0;
   bool lstm = false, reset_after = false, couples = false, reverse_first = false;
   float clip = 0;
+  Unary activation = {};  ///< Of a layer of one gate.
 
   int64_t columns() const { return gates * hidden; }
   int64_t state() const { return batch * hidden; }
@@ -75,7 +76,9 @@ class RecurrentKernel : public Kernel {
     for (int64_t i = 0; i < s_.steps; ++i) {
       const int64_t t = reverse ? s_.steps - 1 - i : i;
       const float* gates = m.inputs + t * s_.batch * s_.columns();
-      if (s_.lstm)
+      if (s_.gates == 1)
+        rnn_step(c, w, gates, m);
+      else if (s_.lstm)
         lstm_step(c, d, w, gates, m);
       else
         gru_step(c, w, gates, m);
@@ -93,12 +96,22 @@ class RecurrentKernel : public Kernel {
   }
 
   /// y[batch, n] = h * r + the inputs' sums of these columns.
-  void recurrent(Call& c, const float* h, const float* r, int64_t n, const float* residual, const float* bias,
-                 float* y) const {
+  void recurrent(Call& c, const float* h, const float* r, int64_t n, const float* residual, const float* bias, float* y,
+                 const Unary& activation = {}) const {
     Gemm g{.m = s_.batch, .n = n, .k = s_.hidden, .a = h};
     g.a_row_stride = s_.hidden, g.b = r, g.c = y, g.c_row_stride = n;
     g.end.residual = residual, g.end.residual_stride = s_.columns(), g.end.bias = bias;
+    g.end.activation = activation;
     gemm(loops_, *c.team, g);
+  }
+
+  void rnn_step(Call& c, const OneDirection& w, const float* gates, Memory& m) const {
+    const auto n = static_cast<size_t>(s_.state());
+    recurrent(c, m.h, floats(w.r), s_.hidden, gates, nullptr, m.sums, s_.clip > 0 ? Unary{} : s_.activation);
+    std::swap(m.h, m.sums);
+    if (!(s_.clip > 0)) return;
+    loops_.unary_f32({UnaryKind::clamp, -s_.clip, s_.clip}, m.h, m.h, n);
+    loops_.unary_f32(s_.activation, m.h, m.h, n);
   }
 
   void lstm_step(Call& c, int64_t d, const OneDirection& w, const float* gates, Memory& m) const {
@@ -156,7 +169,7 @@ Result<Packs::Bytes> packed_rows(const KernelRequest& r, const Operand& w, int64
 
 /// The biases of direction d as OneDirection wants them.
 Result<Packs::Bytes> packed_bias(const KernelRequest& r, const LayerShape& s, int64_t d) {
-  const int64_t n = s.columns(), own = s.lstm || !s.reset_after ? n : 2 * s.hidden;
+  const int64_t n = s.columns(), own = !s.reset_after ? n : 2 * s.hidden;
   const std::string key = fmt::format("rnn bias {} {} {}", r.has(3) ? static_cast<int64_t>(r.in[3].id) : -n, d, own);
   return r.packs.get(key, (n + s.hidden) * 4, [&](std::byte* bytes) {
     auto* to = reinterpret_cast<float*>(bytes);
@@ -192,8 +205,9 @@ Result<std::unique_ptr<Kernel>> make(const KernelRequest& r, LayerShape s, Direc
   for (int64_t d = 0; d < r.in[1].shape[0]; ++d) {
     OneDirection& w = directions.emplace_back();
     NNEX_ASSIGN(w.w, packed_rows(r, r.in[1], d, 0, s.columns()));
-    NNEX_ASSIGN(w.r, packed_rows(r, r.in[2], d, 0, s.lstm ? s.columns() : 2 * s.hidden));
-    if (!s.lstm) {
+    const bool gru = s.gates == 3;
+    NNEX_ASSIGN(w.r, packed_rows(r, r.in[2], d, 0, gru ? 2 * s.hidden : s.columns()));
+    if (gru) {
       NNEX_ASSIGN(w.r_third, packed_rows(r, r.in[2], d, 2 * s.hidden, s.hidden));
     }
     NNEX_ASSIGN(w.bias, packed_bias(r, s, d));
@@ -217,7 +231,25 @@ Result<std::unique_ptr<Kernel>> make_gru(const KernelRequest& r) {
   return make(r, s, a.direction, a.clip.value_or(0));
 }
 
-constexpr KernelDef kRecurrentKernels[] = {{"lstm", "lstm_f32", make_lstm}, {"gru", "gru_f32", make_gru}};
+Result<std::unique_ptr<Kernel>> make_rnn(const KernelRequest& r) {
+  const auto& a = r.attr<RnnAttrs>();
+  LayerShape s;
+  s.gates = 1;
+  const std::string_view word = a.activations.empty() ? "tanh" : std::string_view(a.activations[0]);
+  if (!usual(a, {word})) return nullptr;
+  if (word == "tanh")
+    s.activation.kind = UnaryKind::tanh;
+  else if (word == "relu")
+    s.activation.kind = UnaryKind::relu;
+  else if (word == "sigmoid")
+    s.activation.kind = UnaryKind::sigmoid;
+  else
+    return nullptr;
+  return make(r, s, a.direction, a.clip.value_or(0));
+}
+
+constexpr KernelDef kRecurrentKernels[] = {
+    {"rnn", "rnn_f32", make_rnn}, {"lstm", "lstm_f32", make_lstm}, {"gru", "gru_f32", make_gru}};
 
 }  // namespace
 
