@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "node_run.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -121,6 +122,47 @@ TEST(ProductKernels, FedFilters) {
     w[0] = row.x[1], w[1] = 4;
     expect_everywhere({"deconv", {dice.floats(row.x), dice.floats(Shape(w))}, attrs}, "deconv_f32", {1e-5, 2e-3});
   }
+}
+
+// ---- Halves
+
+/// float16 and bfloat16: the float32 kernel's result rounded once, and near the reference.
+TEST(ProductKernels, HalvesAreRoundedOnce) {
+  Dice dice(7);
+  const auto f = [&](std::vector<int64_t> s) { return dice.floats(Shape(std::move(s)), -1, 1); };
+  const NodeCase cases[] = {
+      {"matmul", {f({9, 50}), f({50, 33})}},
+      {"matmul", {f({2, 3, 17, 20}), f({3, 20, 16})}},
+      {"linear", {f({20, 30}), f({33, 30}), f({33})}, {{"transposeB", true}, {"beta", 0.5}}},
+      {"linear", {f({1, 30}), f({33, 30}), f({1})}, {{"transposeB", true}}},
+      {"conv", {f({2, 8, 12, 12}), f({16, 8, 3, 3}), f({16})}},
+      {"conv", {f({1, 8, 12, 12}), f({8, 1, 3, 3})}, {{"groups", int64_t{8}}}},
+      {"deconv", {f({1, 8, 7, 6}), f({8, 5, 2, 2}), f({5})}, {{"stride", Ints{2, 2}}}},
+      {"einsum", {f({2, 17, 3, 8}), f({2, 9, 3, 8})}, {{"equation", std::string("bqhd,bkhd->bhqk")}}},
+      {"attention", {f({2, 3, 5, 16}), f({2, 3, 9, 16}), f({2, 3, 9, 16})}},
+      {"rnn", {f({3, 2, 9}), f({1, 20, 9}), f({1, 20, 20})}, {}, {1, 2}, 2},
+  };
+  for (const NodeCase& one : cases)
+    for (DType half : {DType::f16, DType::bf16}) {
+      SCOPED_TRACE(one.op + " " + std::string(name(half)));
+      NodeCase c = one, wide = one;
+      for (size_t i = 0; i < c.inputs.size(); ++i) {
+        c.inputs[i] = convert(one.inputs[i], half).value();
+        wide.inputs[i] = convert(c.inputs[i], DType::f32).value();
+      }
+      const double unit = half == DType::f16 ? 0x1p-10 : 0x1p-7;
+      expect_same(c, "widened", {unit, unit / 8});
+      for (bool constant : {false, true}) {
+        if (constant) c.constant = wide.constant = {1, 2};
+        if (c.inputs.size() == 2) c.constant.resize(std::min<size_t>(c.constant.size(), 1)), wide.constant = c.constant;
+        const auto got = run_node(c), shared = run_node(c, 2), wanted = run_node(wide);
+        ASSERT_TRUE(got.ok() && shared.ok() && wanted.ok());
+        for (size_t o = 0; o < c.outputs; ++o) {
+          expect_equal_bytes(got->out[o], convert(wanted->out[o], half).value());
+          expect_equal_bytes(got->out[o], shared->out[o]);
+        }
+      }
+    }
 }
 
 // ---- Einsum

@@ -21,11 +21,10 @@ struct Filter {
                float* packed) = nullptr;
 
   int64_t workspace() const { return constant ? 0 : round_up(floats * 4, 64); }
-  /// `space` holds workspace() bytes.
-  const float* get(const simd::Loops& loops, Team& team, const ConvShape& shape, const Tensor& given,
-                   std::byte* space) const {
+  /// Of input `port`; `space` holds workspace() bytes.
+  const float* get(const simd::Loops& loops, const Call& c, const ConvShape& shape, int port, std::byte* space) const {
     if (constant) return reinterpret_cast<const float*>(constant.get());
-    pack(loops, team, shape, given.data(), reinterpret_cast<float*>(space));
+    pack(loops, *c.team, shape, c.in(static_cast<size_t>(port)).data(), reinterpret_cast<float*>(space));
     return reinterpret_cast<const float*>(space);
   }
 };
@@ -48,7 +47,7 @@ class ConvKernel : public Kernel {
   Status run(Call& c) const override {
     const Epilogue end = spec_.epilogue(c, shape_.out_channels);
     std::byte* const space = c.workspace + transposed_.bytes();
-    const float* const filter = filter_.get(loops_, *c.team, shape_, c.in(static_cast<size_t>(spec_.constant)), space);
+    const float* const filter = filter_.get(loops_, c, shape_, spec_.constant, space);
     transposed_.around(loops_, c, static_cast<size_t>(spec_.x), [&](const float* x, float* y) {
       conv(loops_, *c.team, shape_, x, filter, y, end, space + filter_.workspace());
     });
@@ -73,8 +72,7 @@ class PlaneConvKernel : public Kernel {
   bool packed(size_t input) const override { return filter_.constant && static_cast<int>(input) == spec_.constant; }
 
   Status run(Call& c) const override {
-    const float* const filter =
-        filter_.get(loops_, *c.team, shape_, c.in(static_cast<size_t>(spec_.constant)), c.workspace);
+    const float* const filter = filter_.get(loops_, c, shape_, spec_.constant, c.workspace);
     conv_planes(loops_, *c.team, shape_, c.in<float>(static_cast<size_t>(spec_.x)).data(), filter,
                 reinterpret_cast<float*>(c.out(0).mutable_data()), spec_.epilogue(c, shape_.out_channels),
                 c.workspace + filter_.workspace());
