@@ -1,4 +1,5 @@
-// Einsum as contractions of two operands at a time, from the left.
+// Einsum as contractions of two operands at a time, from the left. Where what would be made on the way is larger than
+// all operands and the result together, no kernel is made: the reference loops need no memory.
 
 #include <algorithm>
 
@@ -11,82 +12,155 @@
 namespace nnex {
 namespace {
 
+/// Where a step reads: an operand of the row, or a buffer that an earlier step wrote.
+struct Place {
+  bool is_operand = true;
+  size_t index = 0;
+};
+
+/// The last step writes the result, the others a buffer.
+struct Step {
+  Contraction contraction;
+  Place a, b;
+  size_t to = 0;
+};
+
+constexpr size_t kBuffers = 3;  ///< Two in turn for what was made so far, one for an operand that was summed by itself.
+
 class EinsumKernel : public Kernel {
  public:
-  explicit EinsumKernel(std::vector<Contraction> steps) : steps_(std::move(steps)) {
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      own_ = std::max(own_, steps_[i].workspace());
-      if (i + 1 < steps_.size()) between_ = std::max(between_, round_up(steps_[i].count() * 4, 64));
+  explicit EinsumKernel(std::vector<Step> steps) : steps_(std::move(steps)) {
+    for (const Step& s : steps_) {
+      own_ = std::max(own_, s.contraction.workspace());
+      if (&s != &steps_.back()) buffer_ = std::max(buffer_, round_up(s.contraction.count() * 4, 64));
     }
   }
 
-  int64_t workspace() const override { return 2 * between_ + own_; }
+  int64_t workspace() const override { return kBuffers * buffer_ + own_; }
 
   Status run(Call& c) const override {
-    const float* a = c.in<float>(0).data();
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      const bool last = i + 1 == steps_.size();
-      const float* const b = i + 1 < c.inputs() ? c.in<float>(i + 1).data() : nullptr;
-      float* const y = last ? c.out<float>(0).data()
-                            : reinterpret_cast<float*>(c.workspace + static_cast<int64_t>(i % 2) * between_);
-      steps_[i].run(*c.team, a, b, y, c.workspace + 2 * between_);
-      a = y;
+    const auto buffer = [&](size_t i) {
+      return reinterpret_cast<float*>(c.workspace + static_cast<int64_t>(i) * buffer_);
+    };
+    const auto at = [&](const Place& p) -> const float* {
+      return p.is_operand ? c.in<float>(p.index).data() : buffer(p.index);
+    };
+    for (const Step& s : steps_) {
+      float* const y = &s == &steps_.back() ? c.out<float>(0).data() : buffer(s.to);
+      s.contraction.run(*c.team, at(s.a), at(s.b), y, c.workspace + kBuffers * buffer_);
     }
     return {};
   }
 
  private:
-  std::vector<Contraction> steps_;
-  int64_t between_ = 0, own_ = 0;  ///< Bytes of what one step hands to the next; of their own.
+  std::vector<Step> steps_;
+  int64_t buffer_ = 0, own_ = 0;  ///< Bytes of a buffer; of what a step needs for itself.
 };
 
-/// An index of the equation while operands are taken in: how far what was made of them moves with it.
-struct Running {
-  const EinsumLoop* loop;
-  bool in_result = false;
-  int64_t made = 0;
+/// What is made on the way is never refused below so many elements.
+constexpr int64_t kSmall = 1 << 16;
+
+/// Operands under way, and how far they move with each index of the equation (0: not theirs).
+struct Factor {
+  Place at;
+  std::vector<int64_t> step;
 };
 
-bool read_later(const Running& i, size_t from) {
-  return std::any_of(i.loop->step.begin() + static_cast<std::ptrdiff_t>(from), i.loop->step.end(),
-                     [](int64_t step) { return step != 0; });
-}
+/// Finds the steps. Operands are taken in from the left; before two meet, each is summed over what it alone still has.
+class Plan {
+ public:
+  /// Gives up where something made on the way has more than `most` elements.
+  Plan(const simd::Loops& loops, const EinsumLoops& e, int64_t most) : loops_(loops), most_(most) {
+    for (const auto* part : {&e.result, &e.summed})
+      for (const EinsumLoop& l : *part) indices_.push_back(&l);
+    in_result_ = e.result.size();
+  }
+
+  bool find(size_t operands) {
+    Factor made = operand(0);
+    if (operands == 1) return multiply(made, nullptr, 0);
+    for (size_t o = 1; o < operands; ++o) {
+      Factor next = operand(o);
+      if (!sum_alone(made, next, o, turn_) || !sum_alone(next, made, o, kBuffers - 1)) return false;
+      if (!multiply(made, &next, o)) return false;
+    }
+    return true;
+  }
+
+  std::vector<Step> steps;
+
+ private:
+  Factor operand(size_t o) const {
+    Factor f{{true, o}, {}};
+    for (const EinsumLoop* i : indices_) f.step.push_back(i->step[o]);
+    return f;
+  }
+
+  /// Whether the result or an operand behind `o` moves with this index.
+  bool is_read_after(size_t index, size_t o) const {
+    const auto& step = indices_[index]->step;
+    return index < in_result_ || std::any_of(step.begin() + static_cast<std::ptrdiff_t>(o) + 1, step.end(),
+                                             [](int64_t s) { return s != 0; });
+  }
+
+  bool sum_alone(Factor& x, const Factor& other, size_t o, size_t to) {
+    std::vector<bool> summed;
+    for (size_t i = 0; i < indices_.size(); ++i)
+      summed.push_back(x.step[i] != 0 && other.step[i] == 0 && !is_read_after(i, o));
+    const bool any = std::find(summed.begin(), summed.end(), true) != summed.end();
+    return !any || contract(x, nullptr, summed, to);
+  }
+
+  bool multiply(Factor& made, const Factor* next, size_t o) {
+    std::vector<bool> summed;
+    for (size_t i = 0; i < indices_.size(); ++i) summed.push_back(!is_read_after(i, o));
+    return contract(made, next, summed, turn_);
+  }
+
+  /// x becomes the sum of its products with `other` over these indices.
+  bool contract(Factor& x, const Factor* other, const std::vector<bool>& summed, size_t to) {
+    std::vector<ContractionIndex> kept, gone;
+    std::vector<size_t> kept_index;
+    for (size_t i = 0; i < indices_.size(); ++i) {
+      const ContractionIndex index{indices_[i]->extent, x.step[i], other ? other->step[i] : 0};
+      if (index.a == 0 && index.b == 0 && index.extent > 1) continue;  // of a later operand
+      (summed[i] ? gone : kept).push_back(index);
+      if (!summed[i]) kept_index.push_back(i);
+    }
+    std::vector<int64_t> step(indices_.size(), 0);
+    int64_t count = 1;
+    for (size_t i = kept.size(); i-- > 0; count *= kept[i].extent) {
+      if (count > most_ / kept[i].extent) return false;
+      step[kept_index[i]] = kept[i].extent == 1 ? 0 : count;
+    }
+    auto contraction = Contraction::make(loops_, std::move(kept), std::move(gone), other == nullptr);
+    if (!contraction) return false;
+    steps.push_back({std::move(*contraction), x.at, other ? other->at : Place{}, to});
+    x = {{false, to}, std::move(step)};
+    if (to == turn_) turn_ = 1 - turn_;
+    return true;
+  }
+
+  const simd::Loops& loops_;
+  int64_t most_;
+  std::vector<const EinsumLoop*> indices_;  ///< Those of the result first.
+  size_t in_result_ = 0;
+  size_t turn_ = 0;  ///< The buffer that what is made next goes to.
+};
 
 Result<std::unique_ptr<Kernel>> make_einsum(const KernelRequest& r) {
   if (!r.all_f32() || r.out[0].shape.count() == 0) return nullptr;
   std::vector<Shape> shapes;
+  int64_t most = r.out[0].shape.count();
   for (const Operand& o : r.in) {
     if (o.shape.count() == 0) return nullptr;
     shapes.push_back(o.shape);
+    most += o.shape.count();
   }
   NNEX_ASSIGN(const EinsumLoops loops, einsum_loops(r.attr<EinsumAttrs>().equation, shapes));
-  std::vector<Running> running;
-  for (const EinsumLoop& l : loops.result) running.push_back({&l, true, l.step[0]});
-  for (const EinsumLoop& l : loops.summed) running.push_back({&l, false, l.step[0]});
-
-  std::vector<Contraction> steps;
-  const bool alone = shapes.size() == 1;
-  for (size_t operand = 1; operand < std::max<size_t>(shapes.size(), 2); ++operand) {
-    std::vector<ContractionIndex> kept, summed;
-    std::vector<Running*> kept_of;
-    for (Running& i : running) {
-      const ContractionIndex index{i.loop->extent, i.made, alone ? 0 : i.loop->step[operand]};
-      if (index.a == 0 && index.b == 0 && index.extent > 1) continue;  // of a later operand
-      if (i.in_result || (!alone && read_later(i, operand + 1))) {
-        kept.push_back(index);
-        kept_of.push_back(&i);
-      } else {
-        summed.push_back(index);
-        i.made = 0;
-      }
-    }
-    int64_t step = 1;
-    for (size_t i = kept.size(); i-- > 0; step *= kept[i].extent) kept_of[i]->made = kept[i].extent == 1 ? 0 : step;
-    auto contraction = Contraction::make(r.loops, std::move(kept), std::move(summed), alone);
-    if (!contraction) return nullptr;
-    steps.push_back(std::move(*contraction));
-  }
-  return made<EinsumKernel>(std::move(steps));
+  Plan plan(r.loops, loops, std::max(most, kSmall));
+  if (!plan.find(shapes.size())) return nullptr;
+  return made<EinsumKernel>(std::move(plan.steps));
 }
 
 constexpr KernelDef kEinsumKernels[] = {{"einsum", "einsum_f32", make_einsum}};
