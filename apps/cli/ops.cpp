@@ -1,8 +1,10 @@
 // nnex ops: the operator table, as a list, or an operator with all it takes.
 
 #include <algorithm>
+#include <set>
 
 #include "cli.h"
+#include "nnex/model.h"
 #include "nnex/operators.h"
 #include "webnn_ops.h"
 
@@ -132,8 +134,36 @@ void print(const OperatorDef& op) {
   if (!op.body.empty()) fmt::print("body\n  {}\n", op.body);
 }
 
+// ---- Of models
+
+/// The operators that a build for these models must run: of each as it was written, compound ones as what they are made
+/// of, and as it runs after the passes.
+int used_by(const std::vector<std::string>& models) {
+  std::set<std::string> used;
+  for (const std::string& path : models)
+    for (bool optimize : {false, true}) {
+      LoadOptions options;
+      options.optimize = optimize;
+      options.weight_seed = 1;
+      const auto model = Model::load(path, options);
+      if (!model.ok()) return report(model.error());
+      const Graph graph = model->graph();
+      std::vector<NodeId> nodes = graph.nodes();
+      for (size_t i = 0; i < nodes.size(); ++i) {  // with those of blocks
+        const NodeInfo node = graph.node(nodes[i]).value();
+        if (!node.custom) used.insert(node.op);
+        for (BlockId block : node.blocks) {
+          const auto inner = graph.nodes(block).value();
+          nodes.insert(nodes.end(), inner.begin(), inner.end());
+        }
+      }
+    }
+  for (const std::string& name : used) fmt::print("{}\n", name);
+  return kOk;
+}
+
 struct Asked {
-  std::vector<std::string> names;
+  std::vector<std::string> names, used_by;
   bool json = false, webnn = false;
 };
 
@@ -171,8 +201,12 @@ int ops(const Asked& asked) {
 void add_ops(CommandLine& line) {
   auto asked = std::make_shared<Asked>();
   Verb verb = line.verb("ops", "List the operators, or show what one takes and what standards call it",
-                        [asked] { return asked->webnn ? webnn_ops(asked->json) : ops(*asked); });
+                        [asked] {
+                          if (!asked->used_by.empty()) return used_by(asked->used_by);
+                          return asked->webnn ? webnn_ops(asked->json) : ops(*asked);
+                        });
   verb.option("name", asked->names, "Operators, by our name or a standard's: conv, Gemm, conv2d");
+  verb.option("--used-by", asked->used_by, "List those that a build for these models must run (CMake's NNEX_OPS)");
   verb.flag("--json", asked->json, "Print a JSON object with all of the table");
   verb.flag("--webnn", asked->webnn, "List WebNN's operations and what they take: its opSupportLimits()");
 }

@@ -1,6 +1,7 @@
 #pragma once
 // How the plan finds fast code: a KernelDef serves one operator, or a fused region, where its conditions hold.
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "nnex/result.h"
+#include "ops/built.h"
 #include "ops/call.h"
 
 namespace nnex {
@@ -106,7 +108,37 @@ struct KernelDef {
   std::string_view name;  ///< For profiles and tests.
   /// The kernel for a node, or null when its conditions do not hold.
   Result<std::unique_ptr<Kernel>> (*make)(const KernelRequest& request) = nullptr;
+  std::string_view needs = {};  ///< Of a region: the operator without which none is met in a build that leaves some out.
 };
+
+namespace detail {
+constexpr bool is_built(const KernelDef& def) {
+  return nnex::is_built(def.op) && (def.needs.empty() || nnex::is_built(def.needs));
+}
+
+/// Of a family, what this build runs: the others are not linked.
+template <const auto& kAll>
+struct BuiltKernels {
+  static constexpr size_t kCount = [] {
+    size_t n = 0;
+    for (const KernelDef& def : kAll) n += is_built(def);
+    return n;
+  }();
+  static constexpr auto kKernels = [] {
+    std::array<KernelDef, kCount> built = {};
+    size_t n = 0;
+    for (const KernelDef& def : kAll)
+      if (is_built(def)) built[n++] = def;
+    return built;
+  }();
+};
+}  // namespace detail
+
+/// What a family gives of its list.
+template <const auto& kAll>
+std::span<const KernelDef> built() {
+  return detail::BuiltKernels<kAll>::kKernels;
+}
 
 /// Every kernel, the more special before the more general.
 std::span<const KernelDef* const> all_kernels();

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "ops/built.h"
 #include "ops/table.h"
 
 namespace nnex {
@@ -107,6 +108,7 @@ struct Stored {
       op.attrs = {next(kFields, fields, row.attrs.fields.size()), row.attrs.make, row.attrs.copy, row.attrs.type};
       op.infer = row.infer, op.precision = row.precision;
       op.reference = row.reference, op.body = row.body;
+      if (!is_built(row.name)) op.precision = nullptr, op.reference = {};
       op.spelled = next(kSpellings, spellings, row.spelled.size());
       op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view;
     }

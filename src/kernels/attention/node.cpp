@@ -99,6 +99,6 @@ constexpr KernelDef kAttentionKernels[] = {{"attention", "attention_f32", make_a
 
 }  // namespace
 
-std::span<const KernelDef> attention_kernels() { return kAttentionKernels; }
+std::span<const KernelDef> attention_kernels() { return built<kAttentionKernels>(); }
 
 }  // namespace nnex

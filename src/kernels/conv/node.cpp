@@ -128,7 +128,7 @@ Result<std::unique_ptr<Kernel>> make_conv_region(const KernelRequest& r) {
   return conv_kernel(FirstStep(r).request, *spec);
 }
 
-constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_conv_region}};
+constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_conv_region, "conv"}};
 
 }  // namespace
 
@@ -153,6 +153,6 @@ std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Sh
   return s;
 }
 
-std::span<const KernelDef> conv_kernels() { return kConvKernels; }
+std::span<const KernelDef> conv_kernels() { return built<kConvKernels>(); }
 
 }  // namespace nnex

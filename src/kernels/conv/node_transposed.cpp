@@ -265,6 +265,6 @@ constexpr KernelDef kDeconvKernels[] = {{"deconv", "deconv_f32", make_deconv}};
 
 }  // namespace
 
-std::span<const KernelDef> deconv_kernels() { return kDeconvKernels; }
+std::span<const KernelDef> deconv_kernels() { return built<kDeconvKernels>(); }
 
 }  // namespace nnex

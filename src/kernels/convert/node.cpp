@@ -140,6 +140,6 @@ constexpr KernelDef kCastKernels[] = {{"cast", "cast", make_cast}};
 
 }  // namespace
 
-std::span<const KernelDef> cast_kernels() { return kCastKernels; }
+std::span<const KernelDef> cast_kernels() { return built<kCastKernels>(); }
 
 }  // namespace nnex

@@ -127,6 +127,6 @@ constexpr KernelDef kWidenedKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> widened_kernels() { return kWidenedKernels; }
+std::span<const KernelDef> widened_kernels() { return built<kWidenedKernels>(); }
 
 }  // namespace nnex

@@ -154,6 +154,6 @@ constexpr auto kMapKernels =
 
 }  // namespace
 
-std::span<const KernelDef> map_kernels() { return kMapKernels; }
+std::span<const KernelDef> map_kernels() { return built<kMapKernels>(); }
 
 }  // namespace nnex

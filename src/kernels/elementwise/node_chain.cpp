@@ -80,6 +80,6 @@ constexpr KernelDef kChainKernels[] = {{"fused", "chain_f32", make_chain_region}
 
 }  // namespace
 
-std::span<const KernelDef> chain_kernels() { return kChainKernels; }
+std::span<const KernelDef> chain_kernels() { return built<kChainKernels>(); }
 
 }  // namespace nnex

@@ -202,6 +202,6 @@ constexpr KernelDef kIntegerKernels[] = {{"conv_integer", "conv_i8", make_conv_i
 
 }  // namespace
 
-std::span<const KernelDef> integer_kernels() { return kIntegerKernels; }
+std::span<const KernelDef> integer_kernels() { return built<kIntegerKernels>(); }
 
 }  // namespace nnex

@@ -53,6 +53,6 @@ constexpr KernelDef kIntReduceKernels[] = {{"sum_reduce", "sum_i32", make_sum}};
 
 }  // namespace
 
-std::span<const KernelDef> int_reduce_kernels() { return kIntReduceKernels; }
+std::span<const KernelDef> int_reduce_kernels() { return built<kIntReduceKernels>(); }
 
 }  // namespace nnex

@@ -349,10 +349,12 @@ Result<std::unique_ptr<Kernel>> make_elements(const KernelRequest& r) {
 }
 
 constexpr KernelDef kIntKernels[] = {
-    {"fused", "conv_int", make_conv}, {"fused", "gemm_int", make_gemm}, {"fused", "chain_int", make_elements}};
+    {"fused", "conv_int", make_conv, "cast"},
+    {"fused", "gemm_int", make_gemm, "cast"},
+    {"fused", "chain_int", make_elements, "cast"}};
 
 }  // namespace
 
-std::span<const KernelDef> int_region_kernels() { return kIntKernels; }
+std::span<const KernelDef> int_region_kernels() { return built<kIntKernels>(); }
 
 }  // namespace nnex

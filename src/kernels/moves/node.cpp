@@ -261,6 +261,6 @@ constexpr KernelDef kMoveKernels[] = {{"transpose", "move", make_transpose},
 
 }  // namespace
 
-std::span<const KernelDef> move_kernels() { return kMoveKernels; }
+std::span<const KernelDef> move_kernels() { return built<kMoveKernels>(); }
 
 }  // namespace nnex

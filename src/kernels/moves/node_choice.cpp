@@ -186,6 +186,6 @@ constexpr KernelDef kChoiceKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> choice_kernels() { return kChoiceKernels; }
+std::span<const KernelDef> choice_kernels() { return built<kChoiceKernels>(); }
 
 }  // namespace nnex

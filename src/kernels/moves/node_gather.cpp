@@ -189,6 +189,6 @@ constexpr KernelDef kGatherKernels[] = {{"gather", "gather", make_gather},
 
 }  // namespace
 
-std::span<const KernelDef> gather_kernels() { return kGatherKernels; }
+std::span<const KernelDef> gather_kernels() { return built<kGatherKernels>(); }
 
 }  // namespace nnex

@@ -298,6 +298,6 @@ constexpr KernelDef kNormKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> norm_kernels() { return kNormKernels; }
+std::span<const KernelDef> norm_kernels() { return built<kNormKernels>(); }
 
 }  // namespace nnex

@@ -118,6 +118,6 @@ static_assert(static_cast<int>(PoolDivisor::inside) == static_cast<int>(Divisor:
 
 }  // namespace
 
-std::span<const KernelDef> pool_kernels() { return kPoolKernels; }
+std::span<const KernelDef> pool_kernels() { return built<kPoolKernels>(); }
 
 }  // namespace nnex

@@ -219,6 +219,6 @@ constexpr KernelDef kProductKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> product_kernels() { return kProductKernels; }
+std::span<const KernelDef> product_kernels() { return built<kProductKernels>(); }
 
 }  // namespace nnex

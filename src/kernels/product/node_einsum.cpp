@@ -167,6 +167,6 @@ constexpr KernelDef kEinsumKernels[] = {{"einsum", "einsum_f32", make_einsum}};
 
 }  // namespace
 
-std::span<const KernelDef> einsum_kernels() { return kEinsumKernels; }
+std::span<const KernelDef> einsum_kernels() { return built<kEinsumKernels>(); }
 
 }  // namespace nnex

@@ -125,6 +125,6 @@ constexpr KernelDef kQuantizeKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> quantize_kernels() { return kQuantizeKernels; }
+std::span<const KernelDef> quantize_kernels() { return built<kQuantizeKernels>(); }
 
 }  // namespace nnex

@@ -431,7 +431,9 @@ Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
 }
 
 constexpr KernelDef kQuantizedKernels[] = {
-    {"fused", "conv_i8", make_conv}, {"fused", "gemm_i8", make_gemm}, {"fused", "chain_i8", make_chain}};
+    {"fused", "conv_i8", make_conv, "dequantize_linear"},
+    {"fused", "gemm_i8", make_gemm, "dequantize_linear"},
+    {"fused", "chain_i8", make_chain, "dequantize_linear"}};
 
 }  // namespace
 
@@ -448,6 +450,6 @@ std::optional<ByteScale> byte_scale(const Operand& scale, const Operand& zero, D
   return out;
 }
 
-std::span<const KernelDef> quantized_kernels() { return kQuantizedKernels; }
+std::span<const KernelDef> quantized_kernels() { return built<kQuantizedKernels>(); }
 
 }  // namespace nnex

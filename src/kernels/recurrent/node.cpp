@@ -253,6 +253,6 @@ constexpr KernelDef kRecurrentKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> recurrent_kernels() { return kRecurrentKernels; }
+std::span<const KernelDef> recurrent_kernels() { return built<kRecurrentKernels>(); }
 
 }  // namespace nnex

@@ -115,6 +115,6 @@ constexpr KernelDef kReduceKernels[] = {
 
 }  // namespace
 
-std::span<const KernelDef> reduce_kernels() { return kReduceKernels; }
+std::span<const KernelDef> reduce_kernels() { return built<kReduceKernels>(); }
 
 }  // namespace nnex

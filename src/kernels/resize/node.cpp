@@ -194,6 +194,6 @@ constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize}};
 
 }  // namespace
 
-std::span<const KernelDef> resize_kernels() { return kResizeKernels; }
+std::span<const KernelDef> resize_kernels() { return built<kResizeKernels>(); }
 
 }  // namespace nnex

@@ -120,6 +120,6 @@ constexpr KernelDef kGridSampleKernels[] = {{"grid_sample", "grid_sample_f32", m
 
 }  // namespace
 
-std::span<const KernelDef> grid_sample_kernels() { return kGridSampleKernels; }
+std::span<const KernelDef> grid_sample_kernels() { return built<kGridSampleKernels>(); }
 
 }  // namespace nnex

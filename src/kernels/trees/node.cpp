@@ -45,6 +45,6 @@ constexpr KernelDef kTreeKernels[] = {{"tree_ensemble", "trees_f32", make_trees}
 
 }  // namespace
 
-std::span<const KernelDef> tree_kernels() { return kTreeKernels; }
+std::span<const KernelDef> tree_kernels() { return built<kTreeKernels>(); }
 
 }  // namespace nnex

@@ -104,8 +104,10 @@ export class Module {
   /** Calls an export by name. What ends the program inside ends this instance. */
   call(name: string, ...args: number[]): number {
     if (!this.exports) throw namedError('InvalidStateError', 'the WebAssembly module of this context is gone');
+    const called = this.exports[name];
+    if (!called) throw namedError('NotSupportedError', `this build of nnex.wasm leaves ${name} out (NNEX_WASM_PARTS)`);
     try {
-      return this.exports[name]!(...args) >>> 0;  // addresses are unsigned
+      return called(...args) >>> 0;  // addresses are unsigned
     } catch (error) {
       this.close(`the WebAssembly module failed: ${(error as Error).message}`);
       throw namedError('OperationError', `the WebAssembly module failed in ${name}: ${(error as Error).message}`);
