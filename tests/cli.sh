@@ -35,6 +35,8 @@ expect 1 "length runs past the end" "$nnex" check "$scratch/cut.onnx"
 expect 0 "median_ms" "$nnex" bench "$model" --seconds 0.1 --json
 expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
 expect 0 "softmax" "$nnex" ops
+expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
+expect 3 "nowhere.onnx" "$nnex" ops --used-by nowhere.onnx
 expect 0 "threads" "$nnex" env
 if "$nnex" serve 2>&1 | grep -q libevent; then
   expect 4 "this build has no server" "$nnex" serve "$model"
@@ -85,6 +87,25 @@ expect 0 "probabilities" "$nnex" run "$scratch/m.onnx" --random --save "$scratch
 expect 0 "opset" "$nnex" convert "$scratch/nnef.tgz" "$scratch/from_nnef.onnx"
 expect 0 "probabilities" "$nnex" run "$scratch/from_nnef.onnx" --random
 expect 0 "opset" "$nnex" convert "$scratch/m.webnn" "$scratch/from_webnn.onnx"
+# What is written is run beside its source first, and a certificate says what was found.
+expect 0 "m.sure.onnx: answers as $model in 3 runs, number for number" "$nnex" convert "$model" "$scratch/m.sure.onnx" --certificate "$scratch/sure.json"
+grep -q '"verdict": "same"' "$scratch/sure.json" && grep -q '"name": "odd extents"' "$scratch/sure.json" || { echo "  no verdict in the certificate"; bad=1; }
+[ "$(grep -o '"sha256": "[0-9a-f]*"' "$scratch/sure.json" | sed -n 2p | cut -d'"' -f4)" = "$(sha256sum <"$scratch/m.sure.onnx" | cut -d' ' -f1)" ] || { echo "  the certificate has another hash of what was written"; bad=1; }
+expect 2 "sure.json' exists" "$nnex" convert "$model" "$scratch/m.unsure.onnx" --certificate "$scratch/sure.json"
+"$nnex" convert "$model" "$scratch/m.unsure.onnx" --no-verify | grep -q "answers as" && { echo "  --no-verify runs"; bad=1; }
+printf 'version 1.0;\ngraph g(x) -> (y) { x = external(shape = [2]); y = add(x, 1.0); }\n' > "$scratch/plain.nnef"
+ls -A "$scratch" > "$scratch/before"; expect 0 "in 2 runs" "$nnex" convert "$scratch/plain.nnef" "$scratch/plain.webnn"; rm "$scratch/plain.webnn"
+ls -A "$scratch" | grep -vx before | diff - <(grep -vx before "$scratch/before") || { echo "  a proof leaves something behind"; bad=1; }
+# Models come from standard input and go to standard output.
+expect 0 "sound" "$nnex" check - < "$model"
+expect 0 "symbols N" "$nnex" inspect - < "$model"
+expect 0 "same" "$nnex" compare - "$scratch/m.sure.onnx" < "$model"
+"$nnex" convert - - --to onnx < "$model" | cmp - "$scratch/m.sure.onnx" || { echo "  another model through pipes"; bad=1; }
+"$nnex" convert "$model" - --to nnef --set N=1 | "$nnex" check - >/dev/null || { echo "  no archive through a pipe"; bad=1; }
+"$nnex" simplify - -o - < "$model" | "$nnex" check - >/dev/null || { echo "  no edit through pipes"; bad=1; }
+expect 2 "needed --to" "$nnex" convert "$model" -
+expect 2 "several files" "$nnex" convert "$model" - --to onnx --external-data
+expect 3 "standard input is empty" "$nnex" check - < /dev/null
 expect 0 "probabilities" "$nnex" run "$scratch/from_webnn.onnx" --random
 mkdir "$scratch/alone" && cp "$scratch/m.webnn" "$scratch/alone/"
 expect 3 "there is no 'm.weights' beside it" "$nnex" run "$scratch/alone/m.webnn" --random

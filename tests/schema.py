@@ -87,6 +87,9 @@ printed('profile', model, '--random', '--seconds', '0.05', '--json')
 for out in ('net.onnx', 'net.nnef.tgz', 'net.webnn'):
     printed('convert', model, out, '--set', 'N=1', '--json')
 printed('convert', integer, 'cvm', '--to', 'cvm', '--json')
+printed('convert', model, 'sure.nnef.tgz', '--set', 'N=1', '--json', '--certificate', 'sure.json')
+with open(os.path.join(scratch.name, 'sure.json')) as file:
+    of(json.load(file), 'a certificate of nnex convert')
 printed('compare', model, 'net.webnn', '--json')
 printed('compare', model, 'net.onnx', '--layers', '--json')
 for name, factor in (('a', '2.0'), ('b', '3.0')):

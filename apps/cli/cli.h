@@ -7,10 +7,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nnex/input_file.h"
+#include "nnex/load.h"
 #include "nnex/model.h"
+#include "nnex/source.h"
 #include "shared/command_line.h"
 #include "shared/json.h"
 #include "shared/random_input.h"
@@ -42,10 +45,34 @@ void add_help(CommandLine& line);
 /// PATH. The exit code, where that program is not there or this system starts none.
 int run_conform(int argc, char** argv);
 
+/// All of standard input. Errors: unreadable (none of it), limit.
+Result<std::string> read_standard_input();
+
+/// A file that a verb writes; of "-" a scratch file that ends up on standard output.
+class OutputFile {
+ public:
+  /// `name`: what the scratch file is called, whose ending tells its form. Error: unreadable (no folder for it).
+  static Result<OutputFile> open(const std::string& path, const std::string& name);
+  OutputFile(OutputFile&& other) noexcept : path_(std::move(other.path_)), scratch_(std::exchange(other.scratch_, {})) {}
+  ~OutputFile();
+
+  const std::string& path() const { return path_; }
+  bool is_standard_output() const { return !scratch_.empty(); }
+  /// Once the file is there. Errors: invalid_argument (it is not alone), unreadable.
+  Status finish();
+
+ private:
+  OutputFile() = default;
+  std::string path_, scratch_;
+};
+
+/// The model at a path; of "-" what standard input holds, which is read once. Errors: as above.
+Result<ModelSource> source_of(const std::string& path);
+
 /// What a model may be, for help.
 inline constexpr const char* kModelHelp =
     "The model: an .onnx or .webnn file; a folder, an archive (.tar, .tgz, .tar.gz) or the text (.nnef) of NNEF; a "
-    "folder of CVM's symbol and params, or SYMBOL+PARAMS";
+    "folder of CVM's symbol and params, or SYMBOL+PARAMS; - is standard input";
 
 /// How a model is read: options of every verb that takes one.
 struct ReadingOptions {

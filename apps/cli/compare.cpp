@@ -128,14 +128,20 @@ Status check(const Options& o) {
 Result<CompareReport> compare(const Options& o, Inputs& inputs, const RunOptions& run) {
   NNEX_ASSIGN(CompareOptions options, options_of(o));
   options.run = run;
+  NNEX_ASSIGN(const ModelSource a, source_of(o.model.path));
   if (o.other.empty()) {
+    if (o.model.path == "-")
+      return Error(Code::invalid_argument, "another program cannot be given standard input; needed the model's path");
     NNEX_ASSIGN(const auto program, program_of(o));
-    return nnex::compare(o.model.path, others_of(program, o.model.path), inputs.reader(o, {}), options);
+    return nnex::compare(a, others_of(program, o.model.path), inputs.reader(o, {}), options);
   }
-  if (!holds_tensors(o.other)) return nnex::compare(o.model.path, ModelSource(o.other), inputs.reader(o, {}), options);
+  if (!holds_tensors(o.other)) {
+    NNEX_ASSIGN(const ModelSource b, source_of(o.other));
+    return nnex::compare(a, b, inputs.reader(o, {}), options);
+  }
   NNEX_ASSIGN(const Model ports, o.model.load());
   NNEX_ASSIGN(Stored stored, read_stored(o.other, ports, o.inputs.file_options(o.model)));
-  return nnex::compare(o.model.path, others_of(std::move(stored.tensors)), inputs.reader(o, stored.inputs), options);
+  return nnex::compare(a, others_of(std::move(stored.tensors)), inputs.reader(o, stored.inputs), options);
 }
 
 // ---- For programs

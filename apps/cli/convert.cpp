@@ -1,7 +1,7 @@
 // nnex convert: a model in another standard's form.
 
 #include "cli.h"
-#include "nnex/save.h"
+#include "proof.h"
 
 namespace nnex::cli {
 namespace {
@@ -10,7 +10,8 @@ struct Options {
   ModelOptions model;
   std::string out, to, name;
   WritingOptions writing;
-  bool custom = false, keep_fragments = false, external = false, json = false, quiet = false;
+  std::string certificate;
+  bool custom = false, keep_fragments = false, external = false, json = false, quiet = false, no_verify = false;
 };
 
 const std::map<std::string, Format> kFormats = {
@@ -33,6 +34,7 @@ void print(const Options& o, const SaveReport& written) {
       fmt::print("{}: {} bytes of symbol, {} of params\n", o.out, written.symbol_bytes, written.params_bytes);
       break;
   }
+  if (written.proof) print_proof(o.model.path, o.out, *written.proof);
 }
 
 /// Numbers that the format does not have are left out.
@@ -49,25 +51,56 @@ void print_json(const Options& o, const SaveReport& written) {
   add("variable_bytes", written.variable_bytes), add("symbol_bytes", written.symbol_bytes);
   add("params_bytes", written.params_bytes);
   if (!written.external_file.empty()) j["external_file"] = written.external_file;
+  if (written.proof) j["proof"] = proof_json(*written.proof);
   fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
-int run(const Options& o) {
-  auto load = o.model.options();
-  if (!load.ok()) return report(load.error());
+/// What a standard's model is called where it goes to standard output.
+Result<OutputFile> output_of(const Options& o) {
+  if (o.out != "-") return OutputFile::open(o.out, {});
+  if (o.json) return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
+  if (o.to.empty()) return Error(Code::invalid_argument, "no ending says the standard of '-'; needed --to");
+  return OutputFile::open(o.out, o.to == "nnef" ? "model.tar" : "model." + o.to);
+}
+
+Result<ConvertOptions> options_of(const Options& o) {
   ConvertOptions options;
-  options.load = std::move(*load);
+  NNEX_ASSIGN(options.load, o.model.options());
   if (!o.to.empty()) options.save.format = kFormats.at(o.to);
   options.save.name = o.name;
   options.save.custom = o.custom;
   options.save.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   options.save.onnx.external_data = o.external;
   options.save.nnef.keep_fragments = o.keep_fragments;
-  const auto written = convert(o.model.path, o.out, options);
+  if (!o.no_verify) {
+    options.proof.emplace();
+    options.proof->session = o.model.session_options();
+  }
+  return options;
+}
+
+Status write_certificate(const Options& o, const ModelSource& source, const LoadOptions& load, const SaveReport& written) {
+  NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, written));
+  return write_file(o.certificate, text.dump(1, ' ', false, Json::error_handler_t::replace) + "\n", o.writing.existing());
+}
+
+Result<SaveReport> convert_model(const Options& o) {
+  NNEX_ASSIGN(const ConvertOptions options, options_of(o));
+  NNEX_ASSIGN(OutputFile out, output_of(o));
+  if (!o.certificate.empty()) NNEX_TRY(may_write(o.certificate, o.writing.existing()));
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  NNEX_ASSIGN(const SaveReport written, convert(source, out.path(), options));
+  if (!o.certificate.empty()) NNEX_TRY(write_certificate(o, source, options.load, written));
+  NNEX_TRY(out.finish());
+  return written;
+}
+
+int run(const Options& o) {
+  const auto written = convert_model(o);
   if (!written.ok()) return report(written.error());
   if (o.json)
     print_json(o, *written);
-  else if (!o.quiet)
+  else if (!o.quiet && o.out != "-")
     print(o, *written);
   return kOk;
 }
@@ -81,7 +114,7 @@ void add_convert(CommandLine& line) {
   verb.option(
           "out", o->out,
           "Where to: an .onnx file, a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, "
-          "a .mjs module, a .js script")
+          "a .mjs module, a .js script; - is standard output")
       .required();
   verb.option("--to", o->to, "The standard: onnx, nnef, cvm, webnn; absent: by the ending")
       .one_of({"onnx", "nnef", "cvm", "webnn"});
@@ -91,6 +124,10 @@ void add_convert(CommandLine& line) {
             "Write a document that has fragments with them; without it, as the operations they come down to");
   verb.flag("--external-data", o->external,
             "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
+  verb.flag("--no-verify", o->no_verify,
+            "Do not run what was written beside the source before it gets its name; without it, random inputs and corner "
+            "cases decide whether it does");
+  verb.option("--certificate", o->certificate, "Write what the runs said, with hashes of all files, as JSON to this file");
   o->writing.add_to(verb);
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");

@@ -36,7 +36,8 @@ Status dump_around(Graph& graph, const Options& o) {
 
 Status dump(const Options& o) {
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
-  NNEX_ASSIGN(Graph graph, load_graph(o.path, load));
+  NNEX_ASSIGN(const ModelSource source, source_of(o.path));
+  NNEX_ASSIGN(Graph graph, load_graph(source, load));
   if (!o.pass.empty()) return dump_around(graph, o);
   if (o.optimized)
     NNEX_TRY(graph.optimize());

@@ -42,17 +42,24 @@ size_t count_nodes(const Graph& g, const std::vector<NodeId>& nodes) {
   return count;
 }
 
+bool talks(const EditOptions& o) { return !o.json && !o.quiet && o.out != "-"; }
+
 int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   const TimeLimit limit(o.timeout);
   auto result = [&]() -> Result<Json> {
     NNEX_ASSIGN(const LoadOptions load, o.reading.options());
     SaveOptions save_options;
     save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
-    NNEX_TRY(may_write(o.out, o.writing.existing()));
-    NNEX_ASSIGN(Graph graph, load_graph(o.path, load));
+    NNEX_ASSIGN(OutputFile out, OutputFile::open(o.out, "model.onnx"));
+    if (out.is_standard_output() && o.json)
+      return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
+    NNEX_TRY(may_write(out.path(), o.writing.existing()));
+    NNEX_ASSIGN(const ModelSource source, source_of(o.path));
+    NNEX_ASSIGN(Graph graph, load_graph(source, load));
     const size_t before = count_nodes(graph, graph.nodes());
     NNEX_ASSIGN(Json told, apply(graph, o, limit.run_options()));
-    NNEX_ASSIGN(const SaveReport written, save(graph, o.out, save_options));
+    NNEX_ASSIGN(const SaveReport written, save(graph, out.path(), save_options));
+    NNEX_TRY(out.finish());
     Json j = {{"schema", "nnex.edit/1"}, {"verb", verb},
               {"model", o.path},         {"out", o.out},
               {"nodes_before", before},  {"nodes_after", count_nodes(graph, graph.nodes())}};
@@ -62,14 +69,12 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   if (!result.ok()) return limit.report(result.error());
   if (o.json) {
     print_json(*result);
-  } else if (!o.quiet) {
+  } else if (talks(o)) {
     fmt::print("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
                (*result)["nodes_before"].get<size_t>());
   }
   return kOk;
 }
-
-bool talks(const EditOptions& o) { return !o.json && !o.quiet; }
 
 /// "a,b" and "a" "b" alike.
 std::vector<std::string> names_of(const std::vector<std::string>& words) {

@@ -55,10 +55,7 @@ namespace {
 /// A file or folder; "-" is standard input.
 Result<InputFile> open_input(const std::string& path) {
   if (path != "-") return InputFile::open(path);
-  std::string all, piece(size_t{1} << 16, '\0');
-  while (const size_t n = std::fread(piece.data(), 1, piece.size(), stdin)) all.append(piece, 0, n);
-  if (std::ferror(stdin)) return Error(Code::unreadable, "cannot read standard input");
-  if (all.empty()) return Error(Code::unreadable, "standard input is empty");
+  NNEX_ASSIGN(const std::string all, read_standard_input());
   return InputFile::from_bytes(path, all);
 }
 

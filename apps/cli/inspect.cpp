@@ -75,7 +75,9 @@ void print_origin(const Inspection& model, const std::string& path) {
 }
 
 int inspect(const std::string& path, const Asked& asked) {
-  const auto model = nnex::inspect(path, asked.options);
+  const auto source = source_of(path);
+  if (!source.ok()) return report(source.error());
+  const auto model = nnex::inspect(*source, asked.options);
   if (!model.ok()) return report(model.error());
   if (asked.json) {
     print(inspection_json(path, *model));
@@ -136,7 +138,9 @@ int exit_code_of(const CheckReport& found) {
 }
 
 int check(const std::string& path, const Asked& asked) {
-  const auto found = nnex::check(path, asked.options);
+  const auto source = source_of(path);
+  if (!source.ok()) return report(source.error());
+  const auto found = nnex::check(*source, asked.options);
   if (!found.ok()) {  // it cannot be looked into: its fault as any other's, and its own exit code
     const Error& e = found.error();
     if (asked.results) add_sarif(*asked.results, path, e);

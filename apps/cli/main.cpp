@@ -107,7 +107,8 @@ Result<LoadOptions> ModelOptions::options() const {
 
 Result<Model> ModelOptions::load() const {
   NNEX_ASSIGN(const LoadOptions given, options());
-  return Model::load(path, given);
+  NNEX_ASSIGN(const ModelSource source, source_of(path));
+  return load_model(source, given);
 }
 
 }  // namespace nnex::cli

@@ -120,7 +120,8 @@ std::string hash_of(const Value& v) { return v.tensor() ? sha256(*v.tensor()) : 
 Result<LayeredModel> layers_of(const Options& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  return load_layers(o.model.path, options);
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  return load_layers(source, options);
 }
 
 /// Hashes of every tensor, in the order of the model's nodes.
@@ -193,7 +194,8 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
 Result<Model> load(const Options& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  return o.quantised ? load_quantised(o.model.path, options) : Model::load(o.model.path, options);
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  return o.quantised ? load_quantised(source, options) : load_model(source, options);
 }
 
 /// What a run gave, and what is asked of it.

@@ -86,7 +86,9 @@ int view_model(const Options& o) {
     if (!times.ok()) return report(times.error());
     options.times = std::move(*times);
   }
-  const auto made = view(o.path, options);
+  const auto source = source_of(o.path);
+  if (!source.ok()) return report(source.error());
+  const auto made = view(*source, options);
   if (!made.ok()) return report(made.error());
   if (made->unplaced > 0)
     fmt::print(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,

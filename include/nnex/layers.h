@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nnex/model.h"
+#include "nnex/source.h"
 #include "nnex/tensor_file.h"
 
 #pragma GCC visibility push(default)
@@ -18,7 +19,7 @@ struct LayeredModel {
 };
 
 /// Loads a model so. Nodes that read constants alone are no layers. Errors: those of Model::load.
-Result<LayeredModel> load_layers(const std::string& path, const LoadOptions& options = {});
+Result<LayeredModel> load_layers(const ModelSource& source, const LoadOptions& options = {});
 
 }  // namespace nnex
 #pragma GCC visibility pop

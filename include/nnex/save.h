@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nnex/compare.h"
 #include "nnex/format.h"
 #include "nnex/graph.h"
 #include "nnex/model.h"
@@ -57,9 +58,46 @@ struct SaveOptions {
   WebnnSaveOptions webnn;
 };
 
+/// How a written model is proven: it is run beside its source before its files have their names.
+struct ProofOptions {
+  Tolerance tolerance;
+  SessionOptions session;
+  RunOptions run;
+  uint64_t seed = 1;  ///< Of the numbers that inputs are made of.
+};
+
 struct ConvertOptions {
   LoadOptions load;  ///< How the source is read.
   SaveOptions save;
+  std::optional<ProofOptions> proof;  ///< Nothing: what was written is not run.
+};
+
+enum class ProbeOutcome : uint8_t {
+  same,     ///< Outputs agree within the tolerance.
+  differs,  ///< They do not, or what was written refuses what the source takes.
+  refused   ///< The source itself refuses these inputs.
+};
+/// "same", "differs", "refused".
+std::string_view name(ProbeOutcome outcome);
+
+/// A run of both models on the same inputs.
+struct Probe {
+  std::string name;                 ///< "usual", "odd extents", "edges", "NaN and infinity".
+  std::vector<std::string> inputs;  ///< Their types: "f32[1,3,224,224]".
+  ProbeOutcome outcome = ProbeOutcome::same;
+  /// Whether a difference keeps the file from being written. Not of NaN and infinity, of which standards say little.
+  bool counts = true;
+  std::vector<ComparedTensor> outputs;
+  std::string note;  ///< Why it was refused, or what differs beside numbers.
+};
+
+/// What is known of a conversion.
+struct Proof {
+  std::vector<Probe> probes;
+  std::string unproven;  ///< Why nothing can be said: it draws random numbers, or no inputs could be made; empty: it can.
+
+  /// No probe that counts differs.
+  bool holds() const;
 };
 
 /// What was written. Numbers that the format does not have are 0.
@@ -75,12 +113,14 @@ struct SaveReport {
   int64_t variables = 0, variable_bytes = 0;   ///< Of NNEF.
   int64_t symbol_bytes = 0, params_bytes = 0;  ///< Of CVM.
   std::vector<std::string> notes;              ///< For people: what was upgraded, and what that changed.
+  std::optional<Proof> proof;                  ///< Where ConvertOptions::proof asked for one.
 };
 
 /// Writes the model of a source in the form of a standard. Where nothing else is asked for, a WebNN program stays as it
 /// is, and an NNEF model of the provisional draft of 2017 keeps its names, labels and fragments. CVM takes a folder's
-/// path. Nothing is left of a file that could not be written whole, and an older one stays.
-/// Errors: those of load_graph; invalid_argument (the path exists, its ending says no format, an extent is no number
+/// path. Nothing is left of a file that could not be written whole, and an older one stays; so where a proof was asked
+/// for and does not hold.
+/// Errors: those of load_graph; internal, a proof that does not hold (the run, the tensor and by how much); invalid_argument (the path exists, its ending says no format, an extent is no number
 /// where the standard needs one); unsupported, naming every operation that the standard cannot say; unreadable.
 Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options = {});
 

@@ -1,5 +1,7 @@
 #include "nnex/layers.h"
 
+#include "nnex/load.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,10 +38,10 @@ std::vector<ValueId> layers_of(const ir::Graph& graph, std::vector<std::string>&
 
 }  // namespace
 
-Result<LayeredModel> load_layers(const std::string& path, const LoadOptions& options) {
+Result<LayeredModel> load_layers(const ModelSource& source, const LoadOptions& options) {
   LoadOptions plain = options;
   plain.optimize = plain.exact = false;
-  NNEX_ASSIGN(const Model read, Model::load(path, plain));
+  NNEX_ASSIGN(const Model read, load_model(source, plain));
   return guarded([&]() -> Result<LayeredModel> {
     ir::Graph graph = graph_of(read);
     LayeredModel out;

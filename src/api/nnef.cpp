@@ -24,9 +24,9 @@ NnefLayout format_nnef(std::string_view source, std::string_view file, bool trac
 
 std::string nnef_grammar() { return nnef_format::textmate_grammar(); }
 
-Result<Model> load_quantised(const std::string& path, const LoadOptions& options) {
+Result<Model> load_quantised(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
-    NNEX_ASSIGN(ir::Graph graph, read_model(path, options));
+    NNEX_ASSIGN(ir::Graph graph, read_model(source, options));
     if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
       return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
     NNEX_TRY(nnef_format::apply_quantisation(graph));

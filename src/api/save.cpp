@@ -8,6 +8,7 @@
 #include "api/export.h"
 #include "api/formats.h"
 #include "api/graph_impl.h"
+#include "api/prove.h"
 #include "api/read.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
@@ -127,7 +128,7 @@ Status write_cvm(const Made& made, const std::string& path, const SaveOptions& o
   return {};
 }
 
-Result<SaveReport> write(Made made, const std::string& path, const SaveOptions& options) {
+Result<SaveReport> write(const Made& made, const std::string& path, const SaveOptions& options) {
   SaveReport report;
   report.format = made.format;
   switch (made.format) {
@@ -144,7 +145,7 @@ Result<SaveReport> write(Made made, const std::string& path, const SaveOptions& 
       if (built(Format::cvm)) NNEX_TRY(write_cvm(made, path, options, report));
       break;
   }
-  report.notes = std::move(made.notes);
+  report.notes = made.notes;
   std::error_code none;
   for (const std::string& file : report.files)
     if (const auto size = fs::file_size(file, none); !none) report.bytes += static_cast<int64_t>(size);
@@ -215,6 +216,53 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
   auto made = make(std::move(graph), format, o.save, name);
   if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
   return made;
+}
+
+// ---- Proof
+
+/// A folder that goes with what is in it.
+struct ScratchFolder {
+  fs::path path;
+  explicit ScratchFolder(fs::path p) : path(std::move(p)) {}
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+/// The run that does not agree: "in the run 'edges' output 'y' differs in 3 of 10 elements, by 0.5 at most".
+std::string disagreement(const Probe& p) {
+  for (const ComparedTensor& t : p.outputs) {
+    if (t.difference.same()) continue;
+    const std::string how = !t.difference.mismatch.empty()
+                                ? t.difference.mismatch
+                                : fmt::format("{} of {} elements differ, by {:.3g} at most", t.difference.differing,
+                                              t.difference.count, t.difference.max_absolute);
+    return fmt::format("in the run '{}' output '{}': {}", p.name, t.a, how);
+  }
+  return fmt::format("in the run '{}': {}", p.name, p.note);
+}
+
+/// Writes beside the path, runs that beside the source, and takes it away again.
+Result<Proof> prove_made(const Made& made, const ModelSource& source, const std::string& path,
+                         const ConvertOptions& options) {
+  NNEX_ASSIGN(const std::string beside, make_folder_beside(path));
+  const ScratchFolder scratch{beside};
+  const fs::path given = fs::path(path).filename().empty() ? fs::path(path).parent_path() : fs::path(path);
+  fs::path written = scratch.path / given.filename();
+  if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
+  NNEX_TRY(write(made, written.string(), options.save));
+  LoadOptions load;
+  load.memory_limit = options.load.memory_limit, load.isa = options.load.isa;
+  load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
+  NNEX_ASSIGN(Proof proof, prove(source, options.load, written.string(), load, *options.proof));
+  for (const Probe& p : proof.probes)
+    if (p.counts && p.outcome == ProbeOutcome::differs)
+      return Error(Code::internal,
+                   fmt::format("what would be written does not compute what {} does: {}", source.shown(), disagreement(p)));
+  return proof;
 }
 
 // ---- Memory
@@ -289,7 +337,13 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& path, c
     NNEX_ASSIGN(const Format format, target(path, options.save));
     NNEX_TRY(check_path(path, format, options.save));
     NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
-    return write(std::move(made), path, options.save);
+    std::optional<Proof> proof;
+    if (options.proof) {
+      NNEX_ASSIGN(proof, prove_made(made, source, path, options));
+    }
+    NNEX_ASSIGN(SaveReport report, write(made, path, options.save));
+    report.proof = std::move(proof);
+    return report;
   });
 }
 
@@ -298,7 +352,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
     NNEX_ASSIGN(const Format format, target(path, options));
     NNEX_TRY(check_path(path, format, options));
     NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
-    return write(std::move(made), path, options);
+    return write(made, path, options);
   });
 }
 

@@ -1,0 +1,128 @@
+#include "proof.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "nnex/elements.h"
+#include "nnex/file.h"
+#include "nnex/load.h"
+#include "nnex/version.h"
+
+namespace nnex::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Json> hashed(const std::string& file) {
+  auto bytes = read_file(file);
+  if (!bytes.ok()) return std::move(bytes).error();
+  return Json{{"file", file}, {"bytes", bytes->size()}, {"sha256", sha256(*bytes)}};
+}
+
+Result<Json> hashed(const std::vector<std::string>& files) {
+  Json out = Json::array();
+  for (const std::string& file : files) {
+    auto one = hashed(file);
+    if (!one.ok()) return one;
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+/// The files at a model's path: itself, those of a folder, both of SYMBOL+PARAMS.
+std::vector<std::string> files_at(const std::string& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return {path};
+  if (const size_t plus = path.find('+'); plus != std::string::npos && !fs::exists(path, error))
+    return {path.substr(0, plus), path.substr(plus + 1)};
+  std::vector<std::string> out;
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+    if (it->is_regular_file(error)) out.push_back(it->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// The SHA-256 of the SHA-256 of all constants that nodes read, in the order in which they do.
+std::string constants_digest(const Graph& graph) {
+  std::string digests;
+  std::vector<NodeId> nodes = graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeInfo node = graph.node(nodes[i]).value();
+    for (ValueId v : node.inputs) {
+      if (!v.valid()) continue;
+      const ValueInfo value = graph.value(v).value();
+      if (const Tensor* t = value.constant.tensor()) digests += sha256(*t);
+    }
+    for (BlockId block : node.blocks) {
+      const auto inner = graph.nodes(block).value();
+      nodes.insert(nodes.end(), inner.begin(), inner.end());
+    }
+  }
+  return sha256(digests);
+}
+
+double max_absolute(const Probe& p) {
+  double out = 0;
+  for (const ComparedTensor& t : p.outputs) out = std::max(out, t.difference.max_absolute);
+  return out;
+}
+
+Json output_json(const ComparedTensor& t) {
+  const Difference& d = t.difference;
+  return {{"source", t.a},
+          {"written", t.b},
+          {"type", t.type},
+          {"elements", d.count},
+          {"differing", d.differing},
+          {"max_absolute", d.max_absolute},
+          {"max_relative", d.max_relative},
+          {"atol", d.atol},
+          {"rtol", d.rtol}};
+}
+
+}  // namespace
+
+void print_proof(const std::string& source, const std::string& out, const Proof& proof) {
+  if (!proof.unproven.empty()) {
+    fmt::print("{}: not proven: {}\n", out, proof.unproven);
+    return;
+  }
+  int ran = 0;
+  double apart = 0;
+  for (const Probe& p : proof.probes) {
+    if (p.counts && p.outcome == ProbeOutcome::same) ++ran, apart = std::max(apart, max_absolute(p));
+    if (!p.counts && p.outcome == ProbeOutcome::differs)
+      fmt::print("{}: note: other answers than {} where inputs are NaN or infinite\n", out, source);
+  }
+  fmt::print("{}: answers as {} in {} run{}, {}\n", out, source, ran, ran == 1 ? "" : "s",
+             apart == 0 ? "number for number" : fmt::format("{:.2g} apart at most", apart));
+}
+
+Json proof_json(const Proof& proof) {
+  Json j = {{"verdict", proof.unproven.empty() ? "same" : "unproven"}, {"runs", Json::array()}};
+  if (!proof.unproven.empty()) j["reason"] = proof.unproven;
+  for (const Probe& p : proof.probes) {
+    Json run = {{"name", p.name}, {"inputs", p.inputs}, {"outcome", name(p.outcome)}, {"counts", p.counts}};
+    run["outputs"] = Json::array();
+    for (const ComparedTensor& t : p.outputs) run["outputs"].push_back(output_json(t));
+    if (!p.note.empty()) run["note"] = p.note;
+    j["runs"].push_back(std::move(run));
+  }
+  return j;
+}
+
+Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
+                         const SaveReport& written) {
+  auto read = hashed(files_at(path));
+  if (!read.ok()) return read;
+  auto wrote = hashed(written.files);
+  if (!wrote.ok()) return wrote;
+  auto graph = load_graph(source, load);
+  if (!graph.ok()) return std::move(graph).error();
+  Json j = {{"schema", "nnex.conversion/1"}, {"nnex", kVersion},  {"source", std::move(*read)},
+            {"constants_sha256", constants_digest(*graph)}, {"written", std::move(*wrote)}, {"changes", written.notes}};
+  j["proof"] = written.proof ? proof_json(*written.proof) : Json{{"verdict", "unproven"}, {"reason", "--no-verify"}, {"runs", Json::array()}};
+  return j;
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,22 @@
+#pragma once
+// What is known of a conversion: a line for people, and the certificate.
+
+#include <string>
+
+#include "cli.h"
+#include "nnex/save.h"
+
+namespace nnex::cli {
+
+/// Prints what the runs of both models said.
+void print_proof(const std::string& source, const std::string& out, const Proof& proof);
+
+/// The runs: of `convert --json`, too.
+Json proof_json(const Proof& proof);
+
+/// Schema nnex.conversion/1: which files were read and written, by SHA-256, what the model's constants are (so external
+/// data count), and the runs. Errors: those of reading the files again.
+Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
+                         const SaveReport& written);
+
+}  // namespace nnex::cli

@@ -1,0 +1,70 @@
+// What "-" stands for where a file or a model is asked for.
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "cli.h"
+#include "nnex/environment.h"
+#include "nnex/file.h"
+
+namespace nnex::cli {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_standard_input() {
+  const auto most = static_cast<size_t>(usable_memory() / 4 * 3);
+  std::string all, piece(size_t{1} << 16, '\0');
+  while (const size_t n = std::fread(piece.data(), 1, piece.size(), stdin)) {
+    if (n > most - all.size())
+      return Error(Code::limit, fmt::format("standard input has more than the {} MiB that may be read", most >> 20));
+    all.append(piece, 0, n);
+  }
+  if (std::ferror(stdin)) return Error(Code::unreadable, "cannot read standard input");
+  if (all.empty()) return Error(Code::unreadable, "standard input is empty");
+  return all;
+}
+
+Result<OutputFile> OutputFile::open(const std::string& path, const std::string& name) {
+  OutputFile out;
+  out.path_ = path;
+  if (path != "-") return out;
+  std::error_code error;
+  std::string folder = (fs::temp_directory_path(error) / "nnex.XXXXXX").string();
+  if (error || !mkdtemp(folder.data()))
+    return Error(Code::unreadable, fmt::format("cannot make a scratch folder '{}'", folder));
+  out.scratch_ = folder;
+  out.path_ = (fs::path(folder) / name).string();
+  return out;
+}
+
+OutputFile::~OutputFile() {
+  std::error_code ignored;
+  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
+}
+
+Status OutputFile::finish() {
+  if (scratch_.empty()) return {};
+  for (const auto& entry : fs::recursive_directory_iterator(scratch_))
+    if (entry.is_regular_file() && entry.path() != path_)
+      return Error(Code::invalid_argument, fmt::format("'{}' is made of several files, which do not fit into standard output",
+                                                       fs::path(path_).filename().string()));
+  NNEX_ASSIGN(const std::string bytes, read_file(path_));
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
+    return Error(Code::unreadable, "cannot write to standard output");
+  return {};
+}
+
+Result<ModelSource> source_of(const std::string& path) {
+  if (path != "-") return ModelSource(path);
+  static std::optional<ModelSource> read;  // a verb may read its model more than once
+  if (!read) {
+    NNEX_ASSIGN(std::string bytes, read_standard_input());
+    auto owner = std::make_shared<const std::string>(std::move(bytes));
+    read = ModelSource::memory(OwnedBytes{*owner, owner}, "standard input");
+  }
+  return *read;
+}
+
+}  // namespace nnex::cli

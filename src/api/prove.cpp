@@ -1,0 +1,236 @@
+#include "api/prove.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "api/compare_whole.h"
+#include "base/try.h"
+#include "nnex/elements.h"
+#include "nnex/load.h"
+#include "nnex/operators.h"
+
+namespace nnex {
+namespace {
+
+/// What the inputs of a run are made of.
+enum class Numbers : uint8_t {
+  usual,   ///< Reals of [-1, 1), integers 0 and 1, which are in place wherever a network looks something up.
+  edges,   ///< Zeros of both signs, ones, the smallest and some larger reals; integers of 8 bits.
+  special  ///< Edges, and NaN and infinities among them.
+};
+
+struct ProbeKind {
+  std::string_view name;
+  Numbers numbers;
+  std::vector<int64_t> extents;  ///< What extents that are no numbers become: the first that the source takes.
+};
+
+const ProbeKind kProbes[] = {{"usual", Numbers::usual, {2, 1, 4, 8, 16, 32, 64, 128, 224}},
+                             {"odd extents", Numbers::usual, {3, 5, 7, 33}},
+                             {"edges", Numbers::edges, {1, 2, 4, 8, 16, 32, 64, 128, 224}},
+                             {"NaN and infinity", Numbers::special, {1, 2, 4, 8, 16, 32, 64, 128, 224}}};
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed) {}
+
+  double real(Numbers kind) {
+    if (kind == Numbers::usual) return static_cast<double>(random_() >> 11) * 0x1p-52 - 1;
+    constexpr double kEdges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, -2.5, 6, -6, 8, 1e-3, 0x1p-126, -0x1p-149};
+    constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                   -std::numeric_limits<double>::infinity()};
+    if (kind == Numbers::special && below(16) == 0) return kSpecial[below(std::size(kSpecial))];
+    return kEdges[below(std::size(kEdges))];
+  }
+
+  int64_t whole(Numbers kind, DType type) {
+    if (bits(type) <= 8) return static_cast<int64_t>(below(uint64_t{1} << bits(type)));  // set_int wraps
+    return kind == Numbers::usual ? static_cast<int64_t>(below(2)) : static_cast<int64_t>(below(256)) - 128;
+  }
+
+ private:
+  uint64_t below(uint64_t n) { return random_() % n; }
+  std::mt19937_64 random_;
+};
+
+Result<Tensor> filled(const PortInfo& port, int64_t unknown, Numbers kind, Dice& dice) {
+  if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
+    return Error(Code::unsupported, fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
+  std::vector<int64_t> extents = port.extents;
+  for (int64_t& e : extents)
+    if (e < 0) e = unknown;
+  NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
+  for (int64_t i = 0; i < t.count(); ++i) {
+    if (is_real(port.dtype))
+      set_real(t, i, dice.real(kind));
+    else
+      set_int(t, i, port.dtype == DType::boolean ? dice.whole(Numbers::usual, DType::i64) : dice.whole(kind, port.dtype));
+  }
+  return t;
+}
+
+bool has_reals(const std::vector<PortInfo>& ports) {
+  return std::any_of(ports.begin(), ports.end(), [](const PortInfo& p) { return is_real(p.dtype); });
+}
+bool has_open_extents(const std::vector<PortInfo>& ports) {
+  for (const PortInfo& p : ports)
+    if (std::any_of(p.extents.begin(), p.extents.end(), [](int64_t e) { return e < 0; })) return true;
+  return false;
+}
+
+/// The first operator of a graph, or of its blocks, that draws random numbers; empty: none does.
+std::string random_operator(const Graph& graph) {
+  std::vector<NodeId> nodes = graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto node = graph.node(nodes[i]);
+    if (!node.ok() || node->custom) continue;
+    if (const auto op = find_operator(node->op); op.ok() && !op->pure) return node->op;
+    for (BlockId block : node->blocks)
+      if (const auto inner = graph.nodes(block); inner.ok()) nodes.insert(nodes.end(), inner->begin(), inner->end());
+  }
+  return {};
+}
+
+/// One run of a model: its results, with what it keeps for the next one.
+struct Ran {
+  std::vector<Value> given, results;
+};
+
+Result<std::vector<Value>> run_once(const Model& model, const std::vector<Value>& inputs, const ProofOptions& o) {
+  Session session = model.session(o.session);
+  NNEX_ASSIGN(std::vector<Value> results, session.run(inputs, o.run));
+  for (const PortInfo& state : model.states()) {
+    NNEX_ASSIGN(Value kept, session.state(state.name));
+    results.push_back(std::move(kept));
+  }
+  return results;
+}
+
+std::vector<PortInfo> results_of(const Model& model) {
+  std::vector<PortInfo> out = model.outputs();
+  out.insert(out.end(), model.states().begin(), model.states().end());
+  return out;
+}
+
+/// The source on the first of a probe's extents that it takes; why it took none.
+Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOptions& o) {
+  std::optional<Error> refused;
+  for (int64_t extent : kind.extents) {
+    Ran ran;
+    Dice dice(o.seed);
+    for (const PortInfo& port : model.inputs()) {
+      NNEX_ASSIGN(Tensor t, filled(port, extent, kind.numbers, dice));
+      ran.given.emplace_back(std::move(t));
+    }
+    auto results = run_once(model, ran.given, o);
+    if (results.ok()) {
+      ran.results = std::move(*results);
+      return ran;
+    }
+    if (results.error().code() == Code::cancelled || results.error().code() == Code::limit)
+      return std::move(results).error();
+    if (!refused) refused = std::move(results).error();
+    if (!has_open_extents(model.inputs())) break;
+  }
+  return std::move(*refused);
+}
+
+Probe compared(const Probe& probe, const std::vector<PortInfo>& a, const std::vector<PortInfo>& b,
+               const std::vector<Value>& x, const std::vector<Value>& y, const Tolerance& tolerance) {
+  Probe out = probe;
+  out.outcome = ProbeOutcome::same;
+  size_t matched = 0;
+  for (const auto& [i, j] : match_ports(a, b)) {
+    ComparedTensor& t = out.outputs.emplace_back();
+    t.a = a[i].name, t.b = b[j].name, t.type = x[i].text(), t.matched = MatchedBy::port;
+    t.difference = difference(x[i], y[j], tolerance);
+    if (!t.difference.same()) out.outcome = ProbeOutcome::differs;
+    ++matched;
+  }
+  if (matched == std::max(a.size(), b.size())) return out;
+  out.outcome = ProbeOutcome::differs;
+  out.note = fmt::format("found {} outputs; needed {}", b.size(), a.size());
+  return out;
+}
+
+/// What a model's outputs were on inputs it was given, one probe after the other.
+struct Run {
+  Probe probe;
+  Ran source;
+};
+
+}  // namespace
+
+std::string_view name(ProbeOutcome outcome) {
+  constexpr std::string_view kNames[] = {"same", "differs", "refused"};
+  return kNames[static_cast<size_t>(outcome)];
+}
+
+bool Proof::holds() const {
+  return std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.counts && p.outcome == ProbeOutcome::differs; });
+}
+
+Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
+                    const LoadOptions& load_written, const ProofOptions& options) {
+  Proof proof;
+  std::vector<Run> runs;
+  WholeRun a;
+  {  // one model at a time is in memory
+    NNEX_ASSIGN(const Model model, load_model(source, load_source));
+    if (const std::string op = random_operator(model.graph()); !op.empty()) {
+      proof.unproven = fmt::format("{} draws random numbers", op);
+      return proof;
+    }
+    a.inputs = model.inputs(), a.outputs = results_of(model);
+    for (const ProbeKind& kind : kProbes) {
+      if (kind.numbers == Numbers::special && !has_reals(a.inputs)) continue;
+      if (&kind == &kProbes[1] && !has_open_extents(a.inputs)) continue;
+      Run run;
+      run.probe.name = kind.name;
+      run.probe.counts = kind.numbers != Numbers::special;
+      auto ran = run_source(model, kind, options);
+      if (ran.ok()) {
+        run.source = std::move(*ran);
+        for (const Value& v : run.source.given) run.probe.inputs.push_back(v.text());
+      } else if (ran.error().code() == Code::cancelled) {
+        return std::move(ran).error();
+      } else {
+        run.probe.outcome = ProbeOutcome::refused;
+        run.probe.note = ran.error().text();
+        if (&kind == &kProbes[0]) proof.unproven = "the source takes none of the inputs that were made for it: " + run.probe.note;
+      }
+      runs.push_back(std::move(run));
+      if (!proof.unproven.empty()) break;
+    }
+  }
+  if (!proof.unproven.empty()) {
+    for (Run& r : runs) proof.probes.push_back(std::move(r.probe));
+    return proof;
+  }
+  NNEX_ASSIGN(const Model model, load_model(written, load_written));
+  const std::vector<PortInfo> outputs = results_of(model);
+  for (Run& r : runs) {
+    if (r.probe.outcome == ProbeOutcome::refused) {
+      proof.probes.push_back(std::move(r.probe));
+      continue;
+    }
+    a.given = std::move(r.source.given);
+    NNEX_ASSIGN(const std::vector<Value> given, inputs_for(a, model.inputs()));
+    auto results = run_once(model, given, options);
+    if (results.ok()) {
+      proof.probes.push_back(compared(r.probe, a.outputs, outputs, r.source.results, *results, options.tolerance));
+      continue;
+    }
+    if (results.error().code() == Code::cancelled) return std::move(results).error();
+    r.probe.outcome = ProbeOutcome::differs;
+    r.probe.note = "what was written refuses them: " + results.error().text();
+    proof.probes.push_back(std::move(r.probe));
+  }
+  return proof;
+}
+
+}  // namespace nnex
