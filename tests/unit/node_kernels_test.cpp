@@ -243,18 +243,71 @@ TEST(MapKernels, Softmax) {
   }
 }
 
-TEST(ChoiceKernels, Integers) {
+/// Types that the kernels of whole numbers take.
+constexpr DType kWhole[] = {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64};
+
+TEST(WholeKernels, TwoOperands) {
   Dice dice(25);
-  static constexpr const char* kOps[] = {"add", "sub", "mul", "min", "max"};
-  for (int i = 0; i < 50; ++i) {
-    const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
-    const std::string op = kOps[static_cast<size_t>(i) % std::size(kOps)];
-    expect_same({op, {dice.bytes(DType::i32, s), dice.bytes(DType::i32, t)}}, "map2_int");
-    expect_same({op, {dice.bytes(DType::i64, t), dice.bytes(DType::i64, s)}}, "map2_int");
-    const bool ordered = op[1] == 'i' || op[1] == 'a';
-    expect_same({op, {dice.bytes(DType::u32, s), dice.bytes(DType::u32, t)}}, ordered ? "reference" : "map2_int");
+  static constexpr const char* kOps[] = {"add", "sub", "mul", "div", "min", "max", "bitwise_and", "bitwise_or", "bitwise_xor"};
+  for (int i = 0; i < 30; ++i)
+    for (const char* op : kOps)
+      for (DType type : kWhole) {
+        const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
+        expect_same({op, {dice.bytes(type, i % 2 ? s : t), dice.bytes(type, i % 2 ? t : s)}}, "map2_whole");
+      }
+}
+
+/// Numbers near the ends of a type and around zero, each with each.
+TEST(WholeKernels, EdgesOfDivisionAndShifts) {
+  for (DType type : kWhole) {
+    const int width = bits(type);
+    std::vector<int64_t> edges = {0, 1, 2, 3, 7, 8, 31, 32, 63, 64, 65, -1, -2, -7, -64};
+    const int64_t top = width == 64 ? INT64_MAX : (int64_t{1} << (width - 1)) - 1;
+    for (int64_t e : {top, top - 1, -top, -top - 1}) edges.push_back(e);
+    const auto n = static_cast<int64_t>(edges.size());
+    Tensor column = Tensor::make(type, Shape{n, 1}).value(), row = Tensor::make(type, Shape{n}).value();
+    for (int64_t i = 0; i < n; ++i)
+      set_int(column, i, edges[static_cast<size_t>(i)]), set_int(row, i, edges[static_cast<size_t>(i)]);
+    for (const char* op : {"div", "add", "sub", "mul", "min", "max"}) expect_same({op, {column, row}}, "map2_whole");
+    for (int64_t division : {0, 1}) expect_same({"mod", {column, row}, {{"division", division ? "floor" : "truncate"}}}, "map2_whole");
+    for (const char* direction : {"left", "right"})
+      expect_same({"bit_shift", {column, row}, {{"direction", direction}}}, "map2_whole");
+    for (const char* op : {"neg", "abs", "sign", "sqr", "relu", "bitwise_not"}) expect_same({op, {row}}, "map_whole");
+    const auto limit = [&](int64_t v) {
+      Tensor t = Tensor::make(type, Shape{}).value();
+      set_int(t, 0, v);
+      return t;
+    };
+    for (const char* crossed : {"low", "high"})
+      for (auto [low, high] : {std::pair<int64_t, int64_t>{-3, 7}, {7, 3}, {0, 0}})
+        expect_same({"clamp", {row, limit(low), limit(high)}, {{"crossed", crossed}}}, "map_whole");
   }
-  expect_same({"add", {dice.bytes(DType::i8, {9}), dice.bytes(DType::i8, {9})}}, "reference");
+}
+
+TEST(WholeKernels, LongRowsAndScalars) {
+  Dice dice(28);
+  for (DType type : kWhole)
+    for (const char* op : {"mul", "div"}) {
+      expect_same({op, {dice.bytes(type, {3, 1500}), dice.bytes(type, {3, 1})}}, "map2_whole");
+      expect_same({op, {dice.bytes(type, {1}), dice.bytes(type, {2000})}}, "map2_whole");
+      expect_same({op, {dice.bytes(type, {40, 1100}), dice.bytes(type, {1100})}}, "map2_whole");
+    }
+}
+
+TEST(WholeKernels, Doubles) {
+  Dice dice(29);
+  const auto doubles = [&](const Shape& s) {
+    const Tensor f = dice.wild_floats(s);
+    Tensor t = Tensor::make(DType::f64, s).value();
+    for (int64_t i = 0; i < t.count(); ++i) set_real(t, i, real_at(f, i) * 1.1);
+    return t;
+  };
+  for (int i = 0; i < 20; ++i) {
+    const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
+    for (const char* op : {"add", "sub", "mul", "div", "min", "max"}) expect_same({op, {doubles(s), doubles(t)}}, "map2_whole");
+    for (const char* op : {"neg", "abs", "sign", "sqr", "relu"}) expect_same({op, {doubles(s)}}, "map_whole");
+  }
+  expect_same({"max", {doubles({9}), doubles({9})}, {{"nans", "compare"}}}, "reference");
 }
 
 TEST(ChoiceKernels, Comparisons) {
@@ -477,7 +530,8 @@ TEST(NodeKernels, EveryOneWasTried) {
                                                      "arg_reduce_f32",
                                                      "map_f32",
                                                      "map2_f32",
-                                                     "map2_int",
+                                                     "map2_whole",
+                                                     "map_whole",
                                                      "softmax_f32",
                                                      "compare",
                                                      "logic",

@@ -89,7 +89,17 @@ void select_elements(Team& team, const Nest& nest, const uint8_t* which, const T
              [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
                const uint8_t* pw = which + at.offset(0);
                const T *pa = a + at.offset(1), *pb = b + at.offset(2);
-               for (int64_t i = begin; i < end; ++i) y[to + i] = pw[i * step_w] ? pa[i * step_a] : pb[i * step_b];
+               T* py = y + to;
+               // By bits, not by a jump that nobody can foretell.
+               const auto chosen = [](uint8_t w, T u, T v) {
+                 const T mask = static_cast<T>(T(0) - T(w != 0));
+                 return static_cast<T>((u & mask) | (v & static_cast<T>(~mask)));
+               };
+               if (step_w == 1 && step_a == 1 && step_b == 1) {
+                 for (int64_t i = begin; i < end; ++i) py[i] = chosen(pw[i], pa[i], pb[i]);
+               } else {
+                 for (int64_t i = begin; i < end; ++i) py[i] = chosen(pw[i * step_w], pa[i * step_a], pb[i * step_b]);
+               }
              });
 }
 
@@ -129,28 +139,6 @@ void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* 
 template void compare_broadcast(Team&, CompareKind, const Nest&, const int32_t*, const int32_t*, uint8_t*);
 template void compare_broadcast(Team&, CompareKind, const Nest&, const int64_t*, const int64_t*, uint8_t*);
 
-template <class T>
-void integer_broadcast(Team& team, IntegerKind kind, const Nest& nest, const T* a, const T* b, T* y) {
-  using U = std::make_unsigned_t<T>;  // wraps without undefined behaviour
-  const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
-  switch (kind) {
-    case IntegerKind::add:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) + static_cast<U>(v)); });
-    case IntegerKind::sub:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) - static_cast<U>(v)); });
-    case IntegerKind::mul:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<U>(u) * static_cast<U>(v)); });
-    case IntegerKind::min:
-      return apply([](T u, T v) { return std::min(u, v); });
-    case IntegerKind::max:
-      return apply([](T u, T v) { return std::max(u, v); });
-    case IntegerKind::count:
-      break;
-  }
-}
-template void integer_broadcast(Team&, IntegerKind, const Nest&, const int32_t*, const int32_t*, int32_t*);
-template void integer_broadcast(Team&, IntegerKind, const Nest&, const int64_t*, const int64_t*, int64_t*);
-
 void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y) {
   const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
   switch (kind) {
@@ -167,7 +155,9 @@ void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t
 
 void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n) {
   split(team, n, n * 2, 64, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = x[i] == 0;
+    const uint8_t* from = x + begin;  // bytes may alias what the closure refers to
+    uint8_t* to = y + begin;
+    for (int64_t i = 0; i < end - begin; ++i) to[i] = from[i] == 0;
   });
 }
 

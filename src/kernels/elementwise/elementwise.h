@@ -26,18 +26,6 @@ void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, c
 template <class T>
 void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y);
 
-enum class IntegerKind : uint8_t {
-  add,  ///< wraps, as sub and mul do
-  sub,
-  mul,
-  min,
-  max,
-  count,
-};
-/// y = kind(a, b) for int32_t and int64_t; nest has operands a, b.
-template <class T>
-void integer_broadcast(Team& team, IntegerKind kind, const Nest& nest, const T* a, const T* b, T* y);
-
 enum class LogicKind : uint8_t { both, either, one, count };
 /// y = a and b, a or b, or just one of them, as bytes 1 and 0; any nonzero byte is true. nest has operands a, b.
 void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y);

@@ -1,4 +1,4 @@
-// Comparisons, truth, choice and whole numbers: the reference's bytes. Any nonzero byte is true.
+// Comparisons, truth and choice: the reference's bytes. Any nonzero byte is true.
 
 #include <array>
 
@@ -132,56 +132,11 @@ Result<std::unique_ptr<Kernel>> make_select(const KernelRequest& r) {
   return made<SelectKernel>(r.loops, width / 8, *nest, r);
 }
 
-// ---- Whole numbers
-
-template <class T>
-class IntegerKernel : public Kernel {
- public:
-  IntegerKernel(IntegerKind kind, const Nest& nest, const KernelRequest& r) : kind_(kind), nest_(nest) {
-    for (size_t i : {0, 1}) whole_[i] = r.in[i].shape.count() == r.out[0].shape.count();
-  }
-  bool in_place(size_t input) const override { return whole_[input]; }
-  Status run(Call& c) const override {
-    integer_broadcast(*c.team, kind_, nest_, c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
-    return {};
-  }
-
- private:
-  IntegerKind kind_;
-  Nest nest_;
-  bool whole_[2] = {};
-};
-
-struct NamedInteger {
-  std::string_view op;
-  IntegerKind kind;
-};
-constexpr NamedInteger kIntegers[] = {{"add", IntegerKind::add},
-                                      {"sub", IntegerKind::sub},
-                                      {"mul", IntegerKind::mul},
-                                      {"min", IntegerKind::min},
-                                      {"max", IntegerKind::max}};
-
-/// Sums, differences and products of unsigned numbers have the bits of signed ones.
-Result<std::unique_ptr<Kernel>> make_integer(const KernelRequest& r) {
-  const DType type = r.in[0].dtype;
-  const auto nest = nest_of(r);
-  for (const NamedInteger& i : kIntegers) {
-    if (!nest || i.op != r.op.name || r.in[1].dtype != type) continue;
-    const bool ordered = i.kind == IntegerKind::min || i.kind == IntegerKind::max;
-    if (type == DType::i64 || (type == DType::u64 && !ordered)) return made<IntegerKernel<int64_t>>(i.kind, *nest, r);
-    if (type == DType::i32 || (type == DType::u32 && !ordered)) return made<IntegerKernel<int32_t>>(i.kind, *nest, r);
-  }
-  return nullptr;
-}
-
 constexpr KernelDef kChoiceKernels[] = {
-    {"eq", "compare", make_compare},   {"ne", "compare", make_compare},   {"lt", "compare", make_compare},
-    {"le", "compare", make_compare},   {"gt", "compare", make_compare},   {"ge", "compare", make_compare},
-    {"and", "logic", make_logic},      {"or", "logic", make_logic},       {"xor", "logic", make_logic},
-    {"not", "logic", make_not},        {"select", "select", make_select}, {"add", "map2_int", make_integer},
-    {"sub", "map2_int", make_integer}, {"mul", "map2_int", make_integer}, {"min", "map2_int", make_integer},
-    {"max", "map2_int", make_integer},
+    {"eq", "compare", make_compare}, {"ne", "compare", make_compare}, {"lt", "compare", make_compare},
+    {"le", "compare", make_compare}, {"gt", "compare", make_compare}, {"ge", "compare", make_compare},
+    {"and", "logic", make_logic},    {"or", "logic", make_logic},     {"xor", "logic", make_logic},
+    {"not", "logic", make_not},      {"select", "select", make_select},
 };
 
 }  // namespace

@@ -1,0 +1,177 @@
+// Element-wise nodes on whole numbers and on doubles: the reference's bytes.
+
+#include <limits>
+#include <optional>
+
+#include "kernels/elementwise/whole.h"
+#include "kernels/kernel.h"
+#include "ops/arithmetic.h"
+#include "ops/compare.h"
+
+namespace nnex {
+namespace {
+
+/// Calls use(T()) with the C++ type of whole numbers and doubles; false: another type.
+template <class F>
+bool with_type(DType type, F use) {
+  switch (type) {
+    case DType::i8:
+      return use(int8_t()), true;
+    case DType::i16:
+      return use(int16_t()), true;
+    case DType::i32:
+      return use(int32_t()), true;
+    case DType::i64:
+      return use(int64_t()), true;
+    case DType::u8:
+      return use(uint8_t()), true;
+    case DType::u16:
+      return use(uint16_t()), true;
+    case DType::u32:
+      return use(uint32_t()), true;
+    case DType::u64:
+      return use(uint64_t()), true;
+    case DType::f64:
+      return use(double()), true;
+    default:
+      return false;
+  }
+}
+
+// ---- Two operands
+
+template <class T>
+class WholeBinaryKernel : public Kernel {
+ public:
+  WholeBinaryKernel(WholeBinary kind, const Nest& nest, const KernelRequest& r) : kind_(kind), nest_(nest) {
+    for (size_t i : {0, 1}) dense_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return dense_[input]; }
+  Status run(Call& c) const override {
+    whole_broadcast(*c.team, kind_, nest_, c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
+    return {};
+  }
+
+ private:
+  WholeBinary kind_;
+  Nest nest_;
+  bool dense_[2] = {};
+};
+
+struct NamedWholeBinary {
+  std::string_view op;
+  WholeBinary kind;
+};
+constexpr NamedWholeBinary kWholeBinaries[] = {
+    {"add", WholeBinary::add},         {"sub", WholeBinary::sub},        {"mul", WholeBinary::mul},
+    {"div", WholeBinary::div},         {"min", WholeBinary::min},        {"max", WholeBinary::max},
+    {"bitwise_and", WholeBinary::bit_and}, {"bitwise_or", WholeBinary::bit_or}, {"bitwise_xor", WholeBinary::bit_xor}};
+
+/// Nothing: not of doubles, or not with this rule on NaN.
+std::optional<WholeBinary> whole_binary_of(const KernelRequest& r) {
+  const bool real = r.in[0].dtype == DType::f64;
+  if (r.op.name == "mod") {
+    if (real) return std::nullopt;
+    return r.attr<ModAttrs>().division == Division::floor ? WholeBinary::floor_mod : WholeBinary::trunc_mod;
+  }
+  if (r.op.name == "bit_shift")
+    return r.attr<BitShiftAttrs>().direction == ShiftDirection::left ? WholeBinary::shift_left
+                                                                      : WholeBinary::shift_right;
+  if (real && (r.op.name == "min" || r.op.name == "max") && r.attr<NansAttrs>().nans != Nans::pass) return std::nullopt;
+  for (const NamedWholeBinary& b : kWholeBinaries)
+    if (b.op == r.op.name) return b.kind;
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Kernel>> make_whole_binary(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  if (r.in[1].dtype != type || r.out[0].dtype != type) return nullptr;
+  const auto kind = whole_binary_of(r);
+  const std::span<const int64_t> shapes[] = {r.in[0].shape.extents(), r.in[1].shape.extents()};
+  const auto nest = broadcast_nest(r.out[0].shape.extents(), shapes);
+  if (!kind || !nest) return nullptr;
+  Result<std::unique_ptr<Kernel>> out = nullptr;
+  with_type(type, [&]<class T>(T) { out = made<WholeBinaryKernel<T>>(*kind, *nest, r); });
+  return out;
+}
+
+// ---- One operand
+
+template <class T>
+class WholeUnaryKernel : public Kernel {
+ public:
+  explicit WholeUnaryKernel(WholeUnary kind) : kind_(kind) {}
+  bool in_place(size_t) const override { return true; }
+  Status run(Call& c) const override {
+    whole_map(*c.team, kind_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
+    return {};
+  }
+
+ private:
+  WholeUnary kind_;
+};
+
+struct NamedWholeUnary {
+  std::string_view op;
+  WholeUnary kind;
+};
+constexpr NamedWholeUnary kWholeUnaries[] = {{"neg", WholeUnary::neg},    {"abs", WholeUnary::abs},   {"sign", WholeUnary::sign},
+                                   {"sqr", WholeUnary::square}, {"relu", WholeUnary::relu}, {"bitwise_not", WholeUnary::bit_not}};
+
+Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  if (r.out[0].dtype != type) return nullptr;
+  if (r.op.name == "relu" && type == DType::f64 && r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
+  Result<std::unique_ptr<Kernel>> out = nullptr;
+  for (const NamedWholeUnary& u : kWholeUnaries)
+    if (u.op == r.op.name) with_type(type, [&]<class T>(T) { out = made<WholeUnaryKernel<T>>(u.kind); });
+  return out;
+}
+
+// ---- Limits
+
+/// Limits of one element each, read at the run.
+template <class T>
+class WholeClampKernel : public Kernel {
+ public:
+  explicit WholeClampKernel(bool low_wins) : low_wins_(low_wins) {}
+  bool in_place(size_t input) const override { return input == 0; }
+  Status run(Call& c) const override {
+    const T low = c.has(1) ? c.in<T>(1)[0] : std::numeric_limits<T>::min();
+    const T high = c.has(2) ? c.in<T>(2)[0] : std::numeric_limits<T>::max();
+    whole_clamp(*c.team, low, high, low_wins_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
+    return {};
+  }
+
+ private:
+  bool low_wins_;
+};
+
+Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  if (r.out[0].dtype != type || r.out[0].shape.count() != r.in[0].shape.count()) return nullptr;
+  for (size_t i : {1, 2})
+    if (r.has(i) && (r.in[i].dtype != type || r.in[i].shape.count() != 1)) return nullptr;
+  Result<std::unique_ptr<Kernel>> out = nullptr;
+  with_type(type, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) out = made<WholeClampKernel<T>>(r.attr<ClampAttrs>().crossed == Crossed::low);
+  });
+  return out;
+}
+
+constexpr KernelDef kWholeKernels[] = {
+    {"add", "map2_whole", make_whole_binary},         {"sub", "map2_whole", make_whole_binary},
+    {"mul", "map2_whole", make_whole_binary},         {"div", "map2_whole", make_whole_binary},
+    {"mod", "map2_whole", make_whole_binary},         {"min", "map2_whole", make_whole_binary},
+    {"max", "map2_whole", make_whole_binary},         {"bitwise_and", "map2_whole", make_whole_binary},
+    {"bitwise_or", "map2_whole", make_whole_binary},  {"bitwise_xor", "map2_whole", make_whole_binary},
+    {"bit_shift", "map2_whole", make_whole_binary},   {"neg", "map_whole", make_whole_unary},
+    {"abs", "map_whole", make_whole_unary},           {"sign", "map_whole", make_whole_unary},
+    {"sqr", "map_whole", make_whole_unary},           {"relu", "map_whole", make_whole_unary},
+    {"bitwise_not", "map_whole", make_whole_unary},   {"clamp", "map_whole", make_whole_clamp}};
+
+}  // namespace
+
+std::span<const KernelDef> whole_kernels() { return built<kWholeKernels>(); }
+
+}  // namespace nnex

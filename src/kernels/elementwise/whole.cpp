@@ -1,0 +1,215 @@
+#include "kernels/elementwise/whole.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/split.h"
+
+namespace nnex {
+namespace {
+
+/// Elements that are gathered before a loop runs over them: so there is one loop a function, over dense operands.
+constexpr int64_t kBlock = 512;
+
+/// `n` elements `step` apart from x on: themselves where they are dense, else in `block`.
+template <class T>
+const T* dense(const T* x, int64_t step, int64_t n, T* block) {
+  if (step == 1) return x;
+  for (int64_t i = 0; i < n; ++i) block[i] = x[i * step];
+  return block;
+}
+
+/// Calls f(a, b) over the nest's rows, in pieces of a block.
+template <class T, class F>
+void each(Team& team, const Nest& nest, const T* a, const T* b, T* y, F f) {
+  if (nest.elements == 0) return;
+  const int64_t n = nest.row_length(), rows = nest.rows();
+  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
+  const auto piece = [&](const T* pa, const T* pb, T* py, int64_t count) {
+    T block_a[kBlock], block_b[kBlock];
+    for (int64_t at = 0; at < count; at += kBlock) {
+      const int64_t m = std::min(kBlock, count - at);
+      // An operand that stays is gathered once.
+      const T* const x = step_a == 0 && at > 0 ? block_a : dense(pa + at * step_a, step_a, m, block_a);
+      const T* const z = step_b == 0 && at > 0 ? block_b : dense(pb + at * step_b, step_b, m, block_b);
+      for (int64_t i = 0; i < m; ++i) py[at + i] = f(x[i], z[i]);
+    }
+  };
+  const int64_t bytes = nest.elements * int64_t{sizeof(T)} * 3;
+  if (rows >= parts_for(team, bytes)) {
+    split(team, rows, bytes, 1, [&](int64_t begin, int64_t end) {
+      NestRows at(nest, begin);
+      for (int64_t row = begin; row < end; ++row, at.next()) piece(a + at.offset(0), b + at.offset(1), y + row * n, n);
+    });
+    return;
+  }
+  split(team, n, bytes, 64, [&](int64_t begin, int64_t end) {
+    NestRows at(nest, 0);
+    for (int64_t row = 0; row < rows; ++row, at.next())
+      piece(a + at.offset(0) + begin * step_a, b + at.offset(1) + begin * step_b, y + row * n + begin, end - begin);
+  });
+}
+
+/// Bytes may alias whatever a closure refers to: the pointers stand in registers here.
+template <class T, class F>
+void map_part(const T* x, T* y, int64_t n, F f) {
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+template <class T>
+struct Wrapped {
+  using type = std::make_unsigned_t<T>;
+};
+template <>
+struct Wrapped<double> {
+  using type = double;
+};
+/// Unsigned arithmetic wraps without undefined behaviour; doubles stay what they are.
+template <class T>
+using Wraps = typename Wrapped<T>::type;
+
+/// What products of narrow numbers are computed in: those of two shorts pass an int.
+template <class T>
+using Products = std::conditional_t<(sizeof(T) < 4), uint32_t, Wraps<T>>;
+
+/// Of numbers below 2^53 through a double, whose quotient truncates to the right whole number: that makes vectors.
+template <class T>
+T quotient(T x, T y) {
+  if constexpr (std::is_same_v<T, double>) {
+    return x / y;
+  } else if constexpr (sizeof(T) < 8) {
+    const bool turns = std::is_signed_v<T> && y == static_cast<T>(-1);
+    const T by = (y == 0) | turns ? T(1) : y;
+    const T q = static_cast<T>(static_cast<double>(x) / static_cast<double>(by));
+    return y == 0 ? T(0) : turns ? static_cast<T>(Wraps<T>(0) - static_cast<Wraps<T>>(x)) : q;
+  } else {
+    if (y == 0) return 0;
+    if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(Wraps<T>(0) - static_cast<Wraps<T>>(x));
+    return x / y;
+  }
+}
+
+template <class T>
+T remainder(T x, T y) {
+  using P = Products<T>;
+  return y == 0 ? T(0) : static_cast<T>(static_cast<P>(x) - static_cast<P>(quotient(x, y)) * static_cast<P>(y));
+}
+
+template <class T>
+T shifted(T x, T y, bool left) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  const auto by = static_cast<uint64_t>(static_cast<Wide>(y));
+  const Wide wide = x;
+  if (left) return by >= 64 ? T(0) : static_cast<T>(static_cast<uint64_t>(wide) << by);
+  return by >= 64 ? static_cast<T>(wide < Wide(0) ? -1 : 0) : static_cast<T>(wide >> by);
+}
+
+}  // namespace
+
+template <class T>
+void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y) {
+  using W = Wraps<T>;
+  using P = Products<T>;
+  constexpr bool whole = !std::is_same_v<T, double>;
+  const auto apply = [&](auto f) { each(team, nest, a, b, y, f); };
+  switch (kind) {
+    case WholeBinary::add:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<W>(u) + static_cast<W>(v)); });
+    case WholeBinary::sub:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<W>(u) - static_cast<W>(v)); });
+    case WholeBinary::mul:
+      return apply([](T u, T v) { return static_cast<T>(static_cast<P>(u) * static_cast<P>(v)); });
+    case WholeBinary::div:
+      return apply([](T u, T v) { return quotient(u, v); });
+    case WholeBinary::min:
+      return apply([](T u, T v) { return u < v || u != u ? u : v; });
+    case WholeBinary::max:
+      return apply([](T u, T v) { return u > v || u != u ? u : v; });
+    default:
+      break;
+  }
+  if constexpr (whole) switch (kind) {
+      case WholeBinary::floor_mod:
+        return apply([](T u, T v) {
+          const T r = remainder(u, v);
+          return r != 0 && (r < T(0)) != (v < T(0)) ? static_cast<T>(r + v) : r;
+        });
+      case WholeBinary::trunc_mod:
+        return apply([](T u, T v) { return remainder(u, v); });
+      case WholeBinary::bit_and:
+        return apply([](T u, T v) { return static_cast<T>(u & v); });
+      case WholeBinary::bit_or:
+        return apply([](T u, T v) { return static_cast<T>(u | v); });
+      case WholeBinary::bit_xor:
+        return apply([](T u, T v) { return static_cast<T>(u ^ v); });
+      case WholeBinary::shift_left:
+        return apply([](T u, T v) { return shifted(u, v, true); });
+      case WholeBinary::shift_right:
+        return apply([](T u, T v) { return shifted(u, v, false); });
+      default:
+        break;
+    }
+}
+
+template <class T>
+void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
+  using W = Wraps<T>;
+  using P = Products<T>;
+  const auto apply = [&](auto f) {
+    split(team, n, n * int64_t{sizeof(T)} * 2, 64, [&](int64_t begin, int64_t end) {
+      map_part(x + begin, y + begin, end - begin, f);
+    });
+  };
+  switch (kind) {
+    case WholeUnary::neg:
+      return apply([](T u) { return static_cast<T>(std::is_same_v<T, double> ? -u : static_cast<T>(W(0) - static_cast<W>(u))); });
+    case WholeUnary::abs:
+      if constexpr (std::is_same_v<T, double>)
+        return apply([](T u) { return __builtin_fabs(u); });
+      else
+        return apply([](T u) { return u < T(0) ? static_cast<T>(W(0) - static_cast<W>(u)) : u; });
+    case WholeUnary::sign:
+      return apply([](T u) { return u > T(0) ? T(1) : u < T(0) ? static_cast<T>(-1) : u; });
+    case WholeUnary::square:
+      return apply([](T u) { return static_cast<T>(static_cast<P>(u) * static_cast<P>(u)); });
+    case WholeUnary::relu:
+      return apply([](T u) { return u > T(0) || u != u ? u : T(0); });
+    case WholeUnary::bit_not:
+      if constexpr (!std::is_same_v<T, double>) return apply([](T u) { return static_cast<T>(~u); });
+  }
+}
+
+template <class T>
+void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n) {
+  if (low > high) (low_wins ? high : low) = low_wins ? low : high;
+  split(team, n, n * int64_t{sizeof(T)} * 2, 64, [&](int64_t begin, int64_t end) {
+    const T least = low, most = high;
+    map_part(x + begin, y + begin, end - begin, [=](T u) { return std::min(std::max(u, least), most); });
+  });
+}
+
+#define NNEX_WHOLE(T)                                                                             \
+  template void whole_broadcast(Team&, WholeBinary, const Nest&, const T*, const T*, T*);         \
+  template void whole_map(Team&, WholeUnary, const T*, T*, int64_t);
+NNEX_WHOLE(int8_t)
+NNEX_WHOLE(int16_t)
+NNEX_WHOLE(int32_t)
+NNEX_WHOLE(int64_t)
+NNEX_WHOLE(uint8_t)
+NNEX_WHOLE(uint16_t)
+NNEX_WHOLE(uint32_t)
+NNEX_WHOLE(uint64_t)
+NNEX_WHOLE(double)
+#undef NNEX_WHOLE
+#define NNEX_WHOLE(T) template void whole_clamp(Team&, T, T, bool, const T*, T*, int64_t);
+NNEX_WHOLE(int8_t)
+NNEX_WHOLE(int16_t)
+NNEX_WHOLE(int32_t)
+NNEX_WHOLE(int64_t)
+NNEX_WHOLE(uint8_t)
+NNEX_WHOLE(uint16_t)
+NNEX_WHOLE(uint32_t)
+NNEX_WHOLE(uint64_t)
+#undef NNEX_WHOLE
+
+}  // namespace nnex

@@ -1,0 +1,43 @@
+#pragma once
+// Element-wise operators on whole numbers of any width, and on doubles: the reference's bytes.
+
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/nest.h"
+
+namespace nnex {
+
+/// Functions of two elements. Sums, differences, products and quotients wrap; a quotient or a remainder by zero is 0.
+enum class WholeBinary : uint8_t {
+  add,
+  sub,
+  mul,
+  div,        ///< truncated
+  floor_mod,  ///< has the sign of the divisor
+  trunc_mod,  ///< has the sign of the dividend
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,   ///< by a negative amount or by 64 and more: 0
+  shift_right,  ///< then: 0, or -1 where the number is negative
+};
+
+/// y = kind(a, b), for T signed or unsigned of 8 to 64 bits, and for double without bits and remainders. nest has
+/// operands a, b; y may be one of them that has its extents.
+template <class T>
+void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y);
+
+enum class WholeUnary : uint8_t { neg, abs, sign, square, relu, bit_not };
+
+/// y[i] = kind(x[i]) for i in [0, n), of the same types; x and y may be the same buffer.
+template <class T>
+void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n);
+
+/// y[i] = x[i], or the limit that it passes; `low_wins`: where low > high everything is low, else high.
+template <class T>
+void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n);
+
+}  // namespace nnex
