@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "kernels/convert/widened.h"
+
 namespace nnex {
 
 #define NNEX_FAMILY(kernels) std::span<const KernelDef> kernels();
@@ -58,7 +60,7 @@ Result<Chosen> choose_kernel(const KernelRequest& request) {
     NNEX_ASSIGN(auto kernel, def->make(request));
     if (kernel) return Chosen{std::move(kernel), def};
   }
-  return Chosen{};
+  return widened_kernel(request);
 }
 
 }  // namespace nnex

@@ -141,6 +141,15 @@ TEST(ProductKernels, HalvesAreRoundedOnce) {
       {"einsum", {f({2, 17, 3, 8}), f({2, 9, 3, 8})}, {{"equation", std::string("bqhd,bkhd->bhqk")}}},
       {"attention", {f({2, 3, 5, 16}), f({2, 3, 9, 16}), f({2, 3, 9, 16})}},
       {"rnn", {f({3, 2, 9}), f({1, 20, 9}), f({1, 20, 20})}, {}, {1, 2}, 2},
+      {"tanh", {f({7})}},
+      {"tanh", {f({3, 9001})}},  // blocks, and a rest
+      {"tanh", {f({8192})}},
+      {"add", {f({2, 8192}), f({2, 8192})}},
+      {"add", {f({9000}), f({})}},
+      {"mul", {f({1, 1}), f({100, 100})}},
+      {"add", {f({2, 3, 50, 60}), f({3, 1, 1})}},
+      {"softmax", {f({20, 30})}, {{"axes", Ints{1}}}},
+      {"max_pool", {f({1, 3, 12, 12})}, {{"size", Ints{1, 1, 3, 3}}, {"stride", Ints{1, 1, 2, 2}}}},
   };
   for (const NodeCase& one : cases)
     for (DType half : {DType::f16, DType::bf16}) {

@@ -130,8 +130,22 @@ HWY_INLINE hn::Vec<DH> low_halves(hn::Vec<DU> v) {
   return hn::DemoteTo(d16, hn::BitCast(di, v));
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+/// The machine's own conversion rounds alike; NaN is made the one that the integers make.
+HWY_INLINE hn::Vec<DH> half_of(hn::Vec<DF> v) {
+  const DF d;
+  const DU du;
+  const auto sign = hn::And(hn::BitCast(du, v), hn::Set(du, 0x80000000U));
+  const auto nan = hn::BitCast(d, hn::Or(sign, hn::Set(du, 0x7fc00000U)));
+  const hn::Rebind<hwy::float16_t, DF> half;
+  return hn::BitCast(DH(), hn::DemoteTo(half, hn::IfThenElse(hn::IsNaN(v), nan, v)));
+}
+#else
+HWY_INLINE hn::Vec<DH> half_of(hn::Vec<DF> v) { return low_halves(half_bits(v)); }
+#endif
+
 void f16_from_f32(const float* x, uint16_t* y, size_t n) {
-  map_to(DF(), DH(), x, y, n, [&](auto v, size_t) HWY_ATTR { return low_halves(half_bits(v)); });
+  map_to(DF(), DH(), x, y, n, [&](auto v, size_t) HWY_ATTR { return half_of(v); });
 }
 
 void f32_from_f16(const uint16_t* x, float* y, size_t n) {
