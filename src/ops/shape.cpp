@@ -305,8 +305,11 @@ Status run_constant_of_shape(Call& c) {
     return {};
   }
   const auto width = static_cast<size_t>(bits(value.dtype()) / 8);
-  for (int64_t i = 0; i < y->count(); ++i)
-    std::memcpy(y->mutable_data() + static_cast<size_t>(i) * width, value.data(), width);
+  // One element, then what is there is doubled.
+  std::byte* const to = y->mutable_data();
+  const size_t all = static_cast<size_t>(y->count()) * width;
+  if (all > 0) std::memcpy(to, value.data(), width);
+  for (size_t filled = width; filled < all; filled *= 2) std::memcpy(to + filled, to, std::min(filled, all - filled));
   return {};
 }
 
@@ -318,7 +321,11 @@ Status infer_eye_like(InferCall& c) {
 Status run_eye_like(Call& c) {
   Tensor& y = c.out(0);
   const int64_t k = c.attr<EyeLikeAttrs>().diagonal, columns = y.shape()[1];
-  for (int64_t i = 0; i < y.count(); ++i) set_int(y, i, i % columns - i / columns == k);
+  if (is_object(y.dtype())) return c.fault("found {}; needed a type of numbers", name(y.dtype()));
+  std::memset(y.mutable_data(), 0, static_cast<size_t>(y.bytes()));  // 0 of every element type
+  if (k >= columns || k <= -y.shape()[0]) return {};
+  for (int64_t row = std::max<int64_t>(0, -k); row < y.shape()[0] && row < columns - k; ++row)
+    set_int(y, row * columns + row + k, 1);
   return {};
 }
 
@@ -375,8 +382,8 @@ struct Range {
       n = std::max<int64_t>(static_cast<int64_t>(count), 0);
     }
     NNEX_ASSIGN(Tensor * y, c.make(0, dtype_for<T>, Shape{n}));
-    for (int64_t i = 0; i < n; ++i)
-      y->mutable_as<T>()[static_cast<size_t>(i)] = static_cast<T>(start + static_cast<T>(i) * delta);
+    T* const to = y->mutable_as<T>().data();
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(start + static_cast<T>(i) * delta);
     return {};
   }
 };

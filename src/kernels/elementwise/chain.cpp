@@ -14,7 +14,7 @@ constexpr int64_t kShortRow =
 }  // namespace
 
 int64_t cost_of(const ChainStep& step) {
-  if (step.b >= 0) return step.binary == BinaryKind::pow ? 200 : step.binary == BinaryKind::div ? 4 : 1;
+  if (step.b >= 0) return step.binary == BinaryKind::pow ? 60 : step.binary == BinaryKind::div ? 4 : 1;
   switch (step.unary.kind) {
     case UnaryKind::exp:
     case UnaryKind::log:

@@ -3,6 +3,9 @@
 #define HWY_TARGET_INCLUDE "kernels/elementwise/loops_binary.cpp"
 #include <hwy/foreach_target.h>
 
+#include <cstring>
+#include <iterator>
+
 #include "kernels/simd/builds.h"
 #include "kernels/simd/map-inl.h"
 #include "kernels/simd/unary-inl.h"
@@ -30,38 +33,70 @@ HWY_INLINE void map2(D d, Form form, const T* a, const T* b, T* y, size_t n, F f
   }
 }
 
-/// Any scalar operand read as its form says.
-template <class T, class F>
-HWY_INLINE void each(Form form, const T* a, const T* b, T* y, size_t n, F f) {
-  const size_t step_a = form != Form::scalar_vector, step_b = form != Form::vector_scalar;
-  for (size_t i = 0; i < n; ++i) y[i] = f(a[i * step_a], b[i * step_b]);
+// a^b for finite a > 0 and b that is no NaN: 2^(b log2 a) in double precision, wide enough to round once to float. The
+// loop over vectors and the one number do the same operations.
+
+constexpr double kRoundsToWhole = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves the whole number in the low bits
+constexpr int64_t kRootHalf = 0x3fe6a09e667f3bcd;      // the mantissa is taken from [sqrt(1/2), sqrt(2))
+constexpr double kLogTerms[] = {1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0};
+constexpr double kExpTerms[] = {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                                1.0 / 120,      1.0 / 24,      1.0 / 6,      1.0 / 2,     1.0,        1.0};
+constexpr double kTwiceLog2E = 2.8853900817779268, kLog2 = 0.69314718055994531;
+
+HWY_INLINE double from_bits(uint64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, 8);
+  return x;
 }
 
-/// a^b for a > 0, both finite or b infinite, a not 1: 2^(b log2 a) in double precision, wide enough to round once to
-/// float.
 HWY_INLINE float pow_of_positive(float a, float b) {
   uint64_t bits;
   const double wide = a;
   std::memcpy(&bits, &wide, 8);
-  const int64_t exponent = (static_cast<int64_t>(bits) - 0x3fe6a09e667f3bcd) >> 52;  // mantissa in [sqrt(1/2), sqrt(2))
-  bits -= static_cast<uint64_t>(exponent) << 52;
-  double m;
-  std::memcpy(&m, &bits, 8);
+  const int64_t exponent = (static_cast<int64_t>(bits) - kRootHalf) >> 52;
+  const double m = from_bits(bits - (static_cast<uint64_t>(exponent) << 52));
   const double t = (m - 1.0) / (m + 1.0), z = t * t;
-  double p = 1.0 / 17.0;
-  for (double odd = 15.0; odd >= 1.0; odd -= 2.0) p = p * z + 1.0 / odd;
-  const double log2 = static_cast<double>(exponent) + t * p * 2.8853900817779268;
+  double p = kLogTerms[0];
+  for (size_t i = 1; i < std::size(kLogTerms); ++i) p = p * z + kLogTerms[i];
+  const double log2 = static_cast<double>(exponent) + t * p * kTwiceLog2E;
   double power = static_cast<double>(b) * log2;
   power = power < -200.0 ? -200.0 : power > 200.0 ? 200.0 : power;
-  const double n = (power + 6755399441055744.0) - 6755399441055744.0;
-  const double r = (power - n) * 0.69314718055994531;
-  double e = 1.0;
-  for (double k = 11.0; k >= 1.0; k -= 1.0) e = e * r / k + 1.0;
-  bits = static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52;
-  double scale;
-  std::memcpy(&scale, &bits, 8);
-  return static_cast<float>(e * scale);
+  const double n = (power + kRoundsToWhole) - kRoundsToWhole;
+  const double r = (power - n) * kLog2;
+  double e = kExpTerms[0];
+  for (size_t i = 1; i < std::size(kExpTerms); ++i) e = e * r + kExpTerms[i];
+  return static_cast<float>(e * from_bits(static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52));
 }
+
+#if HWY_HAVE_FLOAT64
+using DD = hn::ScalableTag<double>;
+using DHalf = hn::Rebind<float, DD>;
+
+HWY_INLINE hn::Vec<DHalf> pow_of_positive(hn::Vec<DHalf> a, hn::Vec<DHalf> b) {
+  const DD d;
+  const hn::RebindToUnsigned<DD> du;
+  const auto magic = hn::Set(d, kRoundsToWhole);
+  const auto bits = hn::BitCast(du, hn::PromoteTo(d, a));
+  // The exponent, 1,024 up, so that nothing is below 0.
+  const auto raised = hn::ShiftRight<52>(hn::Add(bits, hn::Set(du, (uint64_t{1024} << 52) - uint64_t{kRootHalf})));
+  const auto exponent = hn::Sub(raised, hn::Set(du, 1024));
+  const auto m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<52>(exponent)));
+  const auto one = hn::Set(d, 1.0);
+  const auto t = hn::Div(hn::Sub(m, one), hn::Add(m, one)), z = hn::Mul(t, t);
+  auto p = hn::Set(d, kLogTerms[0]);
+  for (size_t i = 1; i < std::size(kLogTerms); ++i) p = hn::Add(hn::Mul(p, z), hn::Set(d, kLogTerms[i]));
+  const auto whole = hn::Sub(hn::BitCast(d, hn::Add(exponent, hn::BitCast(du, magic))), magic);
+  const auto log2 = hn::Add(whole, hn::Mul(hn::Mul(t, p), hn::Set(d, kTwiceLog2E)));
+  auto power = hn::Mul(hn::PromoteTo(d, b), log2);
+  power = hn::Min(hn::Max(power, hn::Set(d, -200.0)), hn::Set(d, 200.0));
+  const auto sum = hn::Add(power, magic);
+  const auto r = hn::Mul(hn::Sub(power, hn::Sub(sum, magic)), hn::Set(d, kLog2));
+  auto e = hn::Set(d, kExpTerms[0]);
+  for (size_t i = 1; i < std::size(kExpTerms); ++i) e = hn::Add(hn::Mul(e, r), hn::Set(d, kExpTerms[i]));
+  const auto scale = hn::ShiftLeft<52>(hn::Add(hn::Sub(hn::BitCast(du, sum), hn::BitCast(du, magic)), hn::Set(du, 1023)));
+  return hn::DemoteTo(DHalf(), hn::Mul(e, hn::BitCast(d, scale)));
+}
+#endif
 
 HWY_INLINE float pow_f32(float a, float b) {
   if (b == 0.0F || a == 1.0F) return 1.0F;
@@ -82,6 +117,27 @@ HWY_INLINE float pow_f32(float a, float b) {
   return negative && odd ? -y : y;
 }
 
+/// Vectors where every base is positive and finite and every power a finite number, else one by one.
+HWY_INLINE void pow_all(Form form, const float* a, const float* b, float* y, size_t n) {
+  const size_t step_a = form != Form::scalar_vector, step_b = form != Form::vector_scalar;
+  size_t i = 0;
+#if HWY_HAVE_FLOAT64
+  const DHalf d;
+  const size_t lanes = hn::Lanes(d);
+  const auto most = hn::Set(d, 3.402823466e38F), zero = hn::Zero(d);
+  for (; i + lanes <= n; i += lanes) {
+    const auto u = step_a ? hn::LoadU(d, a + i) : hn::Set(d, *a);
+    const auto v = step_b ? hn::LoadU(d, b + i) : hn::Set(d, *b);
+    const auto usual = hn::And(hn::And(hn::Gt(u, zero), hn::Le(u, most)), hn::Le(hn::Abs(v), most));
+    if (hn::AllTrue(d, usual))
+      hn::StoreU(pow_of_positive(u, v), d, y + i);
+    else
+      for (size_t k = i; k < i + lanes; ++k) y[k] = pow_f32(a[k * step_a], b[k * step_b]);
+  }
+#endif
+  for (; i < n; ++i) y[i] = pow_f32(a[i * step_a], b[i * step_b]);
+}
+
 void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, float* y, size_t n) {
   const hn::ScalableTag<float> d;
 #define NNEX_CASE(name, formula) \
@@ -98,7 +154,7 @@ void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, floa
     NNEX_CASE(greater, hn::IfThenElse(hn::Gt(u, v), u, v));
     NNEX_CASE(prelu, where_negative(d, u, hn::Mul(u, v)));
     case BinaryKind::pow:
-      return each(form, a, b, y, n, [](float u, float v) HWY_ATTR { return pow_f32(u, v); });
+      return pow_all(form, a, b, y, n);
     case BinaryKind::count:
       break;
   }
