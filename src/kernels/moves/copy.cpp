@@ -24,6 +24,10 @@ template <int bytes>
 void copy_row(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t n) {
   if (x_step == bytes && y_step == bytes) {
     std::memcpy(y, x, static_cast<size_t>(n * bytes));
+  } else if (x_step == 0 && y_step == bytes) {  // one element, then what is there is doubled
+    if (n > 0) std::memcpy(y, x, bytes);
+    for (int64_t filled = 1; filled < n; filled *= 2)
+      std::memcpy(y + filled * bytes, y, static_cast<size_t>(std::min(filled, n - filled) * bytes));
   } else {
     for (int64_t i = 0; i < n; ++i) copy_element<bytes>(x + i * x_step, y + i * y_step);
   }

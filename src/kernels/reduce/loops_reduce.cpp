@@ -67,6 +67,26 @@ HWY_INLINE float fold_row(const float* x, size_t n, float start, float pad, Take
   return p.tree(join);
 }
 
+/// The same of what may be joined in any order: four partials at a time, since each waits long for the one before.
+template <class Take>
+HWY_INLINE float fold_row_wide(const float* x, size_t n, float start, Take take) {
+  const F32 d;
+  const size_t lanes = hn::Lanes(d);
+  Partials p[4] = {Partials(start), Partials(start), Partials(start), Partials(start)};
+  size_t i = 0;
+  for (; i + 64 <= n; i += 64)
+    for (size_t q = 0; q < 4; ++q)
+      for (size_t k = 0; k < Partials::kVectors; ++k)
+        p[q].v[k] = take(d, p[q].v[k], hn::LoadU(d, x + i + q * 16 + k * lanes));
+  each_sixteen(x + i, n - i, start, [&](size_t k, VF32 v, size_t) HWY_ATTR { p[0].v[k] = take(d, p[0].v[k], v); });
+  for (size_t k = 0; k < Partials::kVectors; ++k) {
+    p[0].v[k] = take(d, p[0].v[k], p[1].v[k]);
+    p[2].v[k] = take(d, p[2].v[k], p[3].v[k]);
+    p[0].v[k] = take(d, p[0].v[k], p[2].v[k]);
+  }
+  return p[0].tree(take);
+}
+
 /// Calls use(start, take, join) for the kind.
 template <class M, class R, class Use>
 HWY_INLINE R with_fold(ReduceKind kind, Use use) {
@@ -93,6 +113,9 @@ HWY_INLINE R with_fold(ReduceKind kind, Use use) {
 
 template <class M>
 HWY_INLINE float reduce_row(ReduceKind kind, const float* x, size_t n) {
+  const float inf = __builtin_huge_valf();
+  if (kind == ReduceKind::max) return fold_row_wide(x, n, -inf, Greater());
+  if (kind == ReduceKind::min) return fold_row_wide(x, n, inf, Less());
   return with_fold<M, float>(
       kind, [&](float start, auto take, auto join) HWY_ATTR { return fold_row(x, n, start, start, take, join); });
 }
