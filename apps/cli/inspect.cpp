@@ -27,7 +27,7 @@ struct Asked {
   bool json = false, diff = false;
   double timeout = 0;  ///< Of all of them together.
   LoadOptions options;
-  bool sarif = false;
+  bool sarif = false, strict = false, rules = false;
   Json* results = nullptr;  ///< Where what was found goes instead of being printed.
 };
 
@@ -95,8 +95,33 @@ int inspect(const std::string& path, const Asked& asked) {
   return kOk;
 }
 
-Json fault_json(Code code, const std::string& where, const std::string& message) {
-  return {{"code", name(code)}, {"where", where}, {"message", message}};
+Json fault_json(const Fault& f) {
+  Json out = {{"severity", name(f.severity)}, {"code", name(f.code)}, {"where", f.where}, {"message", f.message}};
+  if (!f.rule.empty()) out["rule"] = f.rule;
+  if (!f.found.empty()) out["found"] = f.found;
+  if (!f.needed.empty()) out["needed"] = f.needed;
+  return out;
+}
+
+/// As a compiler tells it: the place, what is wrong, and the rule where the sentence does not begin with it.
+void print(const Fault& f) {
+  std::string text = f.text();
+  if (!f.rule.empty() && !f.message.starts_with(f.rule))
+    text.insert(std::min(text.find("\n  while "), text.size()), fmt::format(" [{}]", f.rule));
+  fmt::print("{}{}\n", f.forgiven() ? "warning: " : "", text);
+}
+
+/// The rules as a table of Markdown, which documents hold.
+int print_rules(bool json) {
+  Json out = {{"schema", "nnex.rules/1"}, {"rules", Json::array()}};
+  if (!json) fmt::print("| rule | severity | what holds |\n|---|---|---|\n");
+  for (const CheckRule& r : onnx_rules())
+    if (json)
+      out["rules"].push_back({{"id", r.id}, {"severity", name(r.severity)}, {"summary", r.summary}});
+    else
+      fmt::print("| `{}` | {} | {} |\n", r.id, name(r.severity), r.summary);
+  if (json) print(out);
+  return kOk;
 }
 
 Json certificate_json(const Certificate& certificate) {
@@ -122,7 +147,8 @@ Json report_json(const std::string& path, const CheckReport& found) {
   Json j = {{"schema", "nnex.check/1"}, {"model", path}, {"faults", Json::array()}};
   for (const Fault& n : found.notes) j["notes"].push_back(n.message);
   if (found.certificate) j["certificate"] = certificate_json(*found.certificate);
-  for (const Fault& f : found.faults) j["faults"].push_back(fault_json(f.code, f.where, f.message));
+  for (const Fault& f : found.faults) j["faults"].push_back(fault_json(f));
+  j["fault_count"] = found.fault_count;
   if (found.blame != CvmBlame::none) j["blame"] = found.blame == CvmBlame::logic ? "logic" : "runtime";
   return j;
 }
@@ -140,14 +166,16 @@ int exit_code_of(const CheckReport& found) {
 int check(const std::string& path, const Asked& asked) {
   const auto source = source_of(path);
   if (!source.ok()) return report(source.error());
-  const auto found = nnex::check(*source, asked.options);
+  auto found = nnex::check(*source, asked.options);
+  if (found.ok() && asked.strict) found->be_strict();
   if (!found.ok()) {  // it cannot be looked into: its fault as any other's, and its own exit code
     const Error& e = found.error();
     if (asked.results) add_sarif(*asked.results, path, e);
     if (asked.json)
       print({{"schema", "nnex.check/1"},
              {"model", path},
-             {"faults", Json::array({fault_json(e.code(), e.where(), e.message())})}});
+             {"faults", Json::array({fault_json({Severity::error, e.code(), {}, e.where(), e.message(), {}, {}, {}})})},
+             {"fault_count", 1}});
     return report(e);
   }
   if (asked.results) {
@@ -159,11 +187,11 @@ int check(const std::string& path, const Asked& asked) {
     return exit_code_of(*found);
   }
   for (const Fault& n : found->notes) fmt::print("{}: note: {}\n", path, n.message);
-  for (const Fault& f : found->faults) fmt::print("{}\n", f.text());
-  if (found->sound())
-    fmt::print("{}: sound\n", path);
-  else
-    fmt::print("{}: {} fault{}\n", path, found->fault_count, found->fault_count == 1 ? "" : "s");
+  for (const Fault& f : found->faults) print(f);
+  const auto counted = [](size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
+  const size_t warnings = found->forgiven_count, faults = found->fault_count - warnings;
+  fmt::print("{}: {}{}\n", path, faults ? counted(faults, "fault") : "sound",
+             warnings ? ", " + counted(warnings, "warning") : "");
   return exit_code_of(*found);
 }
 
@@ -177,6 +205,8 @@ void add_models(CommandLine& line, const std::string& name, const std::string& h
     if (!options.ok()) return report(options.error());
     asked->options = std::move(options).value();
     const TimeLimit limit(asked->timeout);
+    if (asked->rules) return print_rules(asked->json);
+    if (asked->paths.empty()) return report(Error(Code::invalid_argument, "found no model; needed one or more"));
     if (asked->diff) return show_difference(asked->paths, asked->options, asked->json);
     if (asked->sarif && asked->json)
       return report(Error(Code::invalid_argument, "found both --json and --sarif; needed one of them"));
@@ -187,12 +217,16 @@ void add_models(CommandLine& line, const std::string& name, const std::string& h
     if (asked->sarif) print(sarif_log(std::move(results)));
     return code;
   });
-  verb.option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other").required();
+  auto models = verb.option("model", asked->paths, std::string(kModelHelp) + "; several, one after the other");
+  if (!finds_faults) models.required();
   verb.flag("--json", asked->json, "Print a JSON object for each");
   if (name == "inspect")
     verb.flag("--diff", asked->diff, "Of two models: nodes, attributes, constants and ports that differ; exit code 1");
-  if (finds_faults)
+  if (finds_faults) {
     verb.flag("--sarif", asked->sarif, "Print one log in SARIF 2.1.0 for all, as editors and code hosts read it");
+    verb.flag("--strict", asked->strict, "Of ONNX: what readers forgive is an error, too");
+    verb.flag("--rules", asked->rules, "Of ONNX: print the rules as a table instead of checking models");
+  }
   reading->add_to(verb);
   add_timeout(verb, asked->timeout);
 }

@@ -72,7 +72,14 @@ Json sarif_log(Json results) {
   for (const Json& r : results) {
     const bool known =
         std::any_of(rules.begin(), rules.end(), [&](const Json& rule) { return rule["id"] == r["ruleId"]; });
-    if (!known) rules.push_back({{"id", r["ruleId"]}});
+    if (known) continue;
+    Json rule = {{"id", r["ruleId"]}};
+    for (const CheckRule& declared : onnx_rules())
+      if (r["ruleId"] == std::string(declared.id)) {
+        rule["shortDescription"] = {{"text", declared.summary}};
+        rule["defaultConfiguration"] = {{"level", name(declared.severity)}};
+      }
+    rules.push_back(std::move(rule));
   }
   Json driver = {{"name", "nnex"}, {"version", kVersion}, {"rules", std::move(rules)}};
   return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

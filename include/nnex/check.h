@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nnex/cvm.h"
@@ -17,25 +19,36 @@ namespace nnex {
 
 enum class Severity : uint8_t {
   error,    ///< The model breaks a rule.
-  warning,  ///< The model may be right, but passes a limit, or needs what nnex lacks.
+  warning,  ///< The model breaks a rule that readers forgive, passes a limit, or needs what nnex lacks.
   note      ///< For people: what was upgraded, what is not proven.
 };
 
 /// "error", "warning", "note".
 std::string_view name(Severity severity);
 
+/// A rule that models are checked by.
+struct CheckRule {
+  std::string_view id;  ///< "onnx/ir-version"
+  Severity severity = Severity::error;
+  std::string_view summary;  ///< What sound models do.
+};
+/// The rules of ONNX models, in the order of a model's parts.
+std::span<const CheckRule> onnx_rules();
+
 /// Something that a check has to say.
 struct Fault {
   Severity severity = Severity::error;
   Code code = Code::invalid_model;  ///< Of notes without meaning.
-  std::string rule;                 ///< Its number in the list of the standard's rules ("C9"); empty: it has none.
+  std::string rule;                 ///< Its name in the list of rules ("C9", "onnx/ir-version"); empty: it has none.
   std::string where;                ///< "graph.nnef:41:12", "node 'conv1' (Conv)"; empty: the model.
-  std::string message;              ///< The whole sentence, its rule in front.
+  std::string message;              ///< The whole sentence, behind the rule's number where it has one.
   std::string found, needed;        ///< What the sentence says was found and needed; empty where it does not say.
   std::vector<std::string> during;  ///< While doing what, inner tasks first.
 
   /// "where: message", then one line "  while task" for every task.
   std::string text() const;
+  /// A warning of a rule that readers forgive.
+  bool forgiven() const { return severity == Severity::warning && code == Code::invalid_model; }
 };
 
 /// What is proven of a node of an integer network, over the real contents of its constants.
@@ -66,14 +79,17 @@ struct Certificate {
 /// What check() found.
 struct CheckReport {
   Format format = Format::onnx;
-  std::vector<Fault> faults;  ///< Errors and warnings, in the order in which they were found; the first hundred.
-  size_t fault_count = 0;     ///< All that were found.
+  std::vector<Fault> faults;  ///< Errors and warnings, in the order in which they were found; the first thousand.
+  size_t fault_count = 0;     ///< All that were found,
+  size_t forgiven_count = 0;  ///< and of them warnings of rules that readers forgive.
   std::vector<Fault> notes;
   std::optional<Certificate> certificate;  ///< Of integer networks without faults of another kind.
   CvmBlame blame = CvmBlame::none;         ///< Of CVM models that are refused: whose fault it is.
 
-  /// Neither an error nor a warning was found.
-  bool sound() const { return fault_count == 0; }
+  /// No rule is broken but what readers forgive, no limit is passed, and nothing is missing here.
+  bool sound() const { return fault_count == forgiven_count; }
+  /// From now on what readers forgive is an error.
+  void be_strict();
 };
 
 /// Checks a model as far as it can be read. Under options.compat "formal" the rules of CVM are the upstream runtime's,

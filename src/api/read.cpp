@@ -183,15 +183,15 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
   }
 }
 
-Result<std::optional<CheckedOnnx>> check_onnx(const Recognised& model, const LoadOptions& options, Faults& faults) {
-  if (model.format != ModelFormat::onnx) return std::optional<CheckedOnnx>();
+Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
   const Reading reading(options);
   NNEX_ASSIGN(const FileBytes file, reading.main(model));
   CheckedOnnx out;
-  out.graph = onnx_format::read_checked(file.bytes, onnx_source(file, model, reading), faults, out.findings);
-  NNEX_TRY(set_input_shapes(out.graph, options.shapes));
-  return std::optional(std::move(out));
+  out.findings = std::make_shared<onnx_format::Findings>();
+  out.graph = onnx_format::read_checked(file.bytes, onnx_source(file, model, reading), out.broken, out.findings);
+  if (out.graph) NNEX_TRY(set_input_shapes(*out.graph, options.shapes));
+  return out;
 }
 
 Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& options) {

@@ -12,6 +12,7 @@
 #include "nnex/model.h"
 #include "nnex/source.h"
 #include "standards/container.h"
+#include "standards/onnx/check_rules.h"
 #include "standards/onnx/import.h"
 #include "standards/webnn/program_file.h"
 
@@ -37,14 +38,15 @@ Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOp
 
 /// An ONNX model for checkers: as far as it can be read, and what it says that inference can judge.
 struct CheckedOnnx {
-  ir::Graph graph;
-  onnx_format::Findings findings;
+  std::optional<ir::Graph> graph;  ///< Nothing: the bytes leave nothing to go on with.
+  std::shared_ptr<onnx_format::Findings> findings;
+  onnx_format::BrokenRules broken;
 };
 /// The bytes of the file that the model is, or its structure; nothing of a folder and of CVM. Errors: unreadable,
 /// limit.
 Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options);
 
-/// Reads an ONNX model past its faults. Nothing where another kind of model is there. Errors: unreadable.
-Result<std::optional<CheckedOnnx>> check_onnx(const Recognised& model, const LoadOptions& options, Faults& faults);
+/// Reads an ONNX model past its faults. Errors: unreadable.
+Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options);
 
 }  // namespace nnex

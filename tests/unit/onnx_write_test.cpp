@@ -10,12 +10,12 @@
 #include "api/read.h"
 #include "cpu_time.h"
 #include "graph/infer.h"
+#include "nnex/check.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "ops/join.h"
 #include "ops/pool.h"
 #include "run/compile.h"
-#include "standards/onnx/check.h"
 #include "standards/onnx/read_wire.h"
 #include "standards/onnx/write_wire.h"
 #include "stored.h"
@@ -258,12 +258,9 @@ int64_t opset_of(const std::string& bytes) {
   auto model = to_onnx(graph, {});
   EXPECT_TRUE(model.ok()) << model.error().text();
   if (!model.ok()) return 0;
-  Faults faults;
-  onnx_format::Findings findings;
-  ir::Graph back = onnx_format::read_checked(model->model.text(), {}, faults, findings);
-  infer_types(back, faults);
-  onnx_format::check_types(back, findings, faults);
-  for (const Error& e : faults.list()) ADD_FAILURE() << e.text();
+  const auto report = check(ModelSource::memory(model->model.text()));
+  EXPECT_TRUE(report.ok());
+  for (const Fault& f : report->faults) ADD_FAILURE() << f.text();
   return model->opset;
 }
 

@@ -42,10 +42,9 @@ Result<Subject> read_subject(const ModelSource& source, const ViewOptions& optio
     if (auto again = read_model(model, seeded); again.ok()) read = std::move(again), out.told.weights = false;
   }
   if (!read.ok() && model.format == ModelFormat::onnx) {
-    Faults faults;
-    NNEX_ASSIGN(std::optional<CheckedOnnx> partial, check_onnx(model, options.load, faults));
-    if (partial && partial->graph.node_count() > 0) {
-      out.graph = std::move(partial->graph);
+    NNEX_ASSIGN(CheckedOnnx partial, check_onnx(model, options.load));
+    if (partial.graph && partial.graph->node_count() > 0) {
+      out.graph = std::move(*partial.graph);
       return out;
     }
   }

@@ -1,13 +1,13 @@
-// Rules of a model's structure that its bytes alone tell.
+// A model against the rules that its bytes tell.
 #include "standards/onnx/check.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "standards/onnx/check_node.h"
+#include "standards/onnx/check_context.h"
 #include "standards/onnx/import_function.h"
+#include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -15,192 +15,162 @@ namespace {
 using wire::Field;
 using wire::Kind;
 
-constexpr int kDeepest = 16;  ///< Importers refuse what is nested deeper.
-
-/// What is missing in a TypeProto of the main graph's inputs and outputs; null: nothing.
-const char* missing_in_type(std::string_view message) {
-  constexpr uint32_t kTensor = 1, kDenotation = 6, kOpaque = 7, kSparse = 8;
-  bool any = false;
-  wire::Reader r(message);
-  Field f;
-  while (r.next(f)) {
-    if (f.kind != Kind::bytes || f.number == kDenotation) continue;
-    any = true;
-    if (f.number == kOpaque) continue;
-    bool has_element = false, has_shape = f.number != kTensor && f.number != kSparse;
-    wire::Reader inner(f.bytes);
-    Field g;
-    while (inner.next(g)) {
-      has_element |= g.number == 1 && (g.kind == Kind::bytes || g.integer() != 0);
-      has_shape |= g.number == 2;
-    }
-    if (!has_element) return "element type";
-    if (!has_shape) return "shape";
-  }
-  return any ? nullptr : "type";
-}
-
-class Structure {
+class ModelCheck {
  public:
-  explicit Structure(Faults& faults) : faults_(faults) {}
+  explicit ModelCheck(CheckContext& context) : context_(context) {}
 
-  void model(std::string_view message) {
-    std::vector<std::string_view> graphs, functions, opsets, properties;
-    bool has_ir = false;
-    wire::Reader r(message);
-    Field f;
-    while (r.next(f)) {
-      if (f.number == 1) has_ir = true, ir_ = f.integer();
-      if (f.kind != Kind::bytes) continue;
-      if (f.number == 7) graphs.push_back(f.bytes);
-      if (f.number == 8) opsets.push_back(f.bytes);
-      if (f.number == 14) properties.push_back(f.bytes);
-      if (f.number == 25) functions.push_back(f.bytes);
+  void check(std::string_view message) {
+    check_wire(context_, message);
+    if (context_.broken.errors()) return context_.broken.stop();
+    if (message.size() > INT32_MAX)
+      context_.tell(Rule::message_size, {}, fmt::format("the model has {} bytes", message.size()),
+                    std::to_string(message.size()), fmt::format("at most {}", INT32_MAX));
+    read(message);
+    ir_version();
+    imports();
+    check_properties(context_, properties_, {});
+    devices();
+    if (!graph_.data()) {
+      context_.tell(Rule::graph_missing, {}, "not an ONNX model: it has no graph");
+      return context_.broken.stop();
     }
-    if (!r.ok() || graphs.empty()) return;  // the importer tells
-    if (!has_ir || ir_ < 1) fault({}, "the model has no IR version");
-    imports(opsets);
-    std::set<std::string> seen;
-    for (std::string_view m : properties)
-      if (auto pair = read_pair(m); pair.ok() && !seen.insert(pair->first).second)
-        fault({}, fmt::format("property '{}' of the model is given twice", pair->first));
-    for (std::string_view m : functions)
-      if (auto parts = function_parts(m); parts.ok()) known_.functions.insert(key_of(*parts));
-    Scope scope;
-    graph(graphs.back(), scope, true, 0, known_);
-    for (std::string_view m : functions) function(m);
-    cycles(functions);
+    faces();
+    NameScope scope;
+    Surroundings around;
+    around.opsets = &context_.opsets;
+    check_graph(context_, graph_, scope, GraphRole::main, around);
+    check_training(context_, training_, graph_, scope);
+    check_functions(context_, functions_);
   }
 
  private:
-  void fault(const std::string& place, std::string message) {
-    Error e(Code::invalid_model, std::move(message));
-    faults_.add(place.empty() ? std::move(e) : std::move(e).at(place));
-  }
-
-  void imports(const std::vector<std::string_view>& messages) {
-    for (std::string_view m : messages) {
-      auto opset = read_opset(m);
-      if (!opset.ok()) continue;
-      const auto [first, fresh] = known_.opsets.emplace(domain_of(opset->first), opset->second);
-      if (!fresh && first->second != opset->second)  // exporters say the same one twice
-        fault({}, fmt::format("the opset of domain '{}' is imported twice, as {} and {}", opset->first, first->second,
-                              opset->second));
-    }
-    if (messages.empty() && ir_ >= 3) fault({}, "the model imports no opset");
-    if (!messages.empty() && ir_ > 0 && ir_ < 3)
-      fault({}, fmt::format("the model imports opsets; IR version {} has none", ir_));
-    if (messages.empty()) known_.opsets[""] = 1;
-  }
-
-  // ---- Graphs
-
-  struct Parts {
-    std::string name;
-    std::vector<std::string_view> nodes, inputs, outputs, initializers;
-  };
-
-  void graph(std::string_view message, Scope& scope, bool main, int depth, const Known& known) {
-    if (depth > kDeepest) return;
-    Parts p;
+  void read(std::string_view message) {
     wire::Reader r(message);
     Field f;
     while (r.next(f)) {
-      if (f.kind != Kind::bytes) continue;
-      if (f.number == 1) p.nodes.push_back(f.bytes);
-      if (f.number == 2) p.name = std::string(f.bytes);
-      if (f.number == 5) p.initializers.push_back(field_text(f.bytes, 8));
-      if (f.number == 15) p.initializers.push_back(field_text(field_text(f.bytes, 1), 8));
-      if (f.number == 11) p.inputs.push_back(f.bytes);
-      if (f.number == 12) p.outputs.push_back(f.bytes);
-      if (f.number == 13 && field_text(f.bytes, 1).empty())
-        fault({}, fmt::format("{}a value with a type has no name", known.prefix));
+      if (f.number == 1) has_ir_ = true, context_.ir = f.integer();
+      if (f.number == 7) graph_ = f.bytes;
+      if (f.number == 8) opsets_.push_back(f.bytes);
+      if (f.number == 14) properties_.push_back(f.bytes);
+      if (f.number == 20) training_.push_back(f.bytes);
+      if (f.number == 25) functions_.push_back(f.bytes);
+      if (f.number == 26) devices_.push_back(f.bytes);
     }
-    if (!r.ok()) return;
-    if (p.name.empty()) fault({}, fmt::format("{}a graph has no name", known.prefix));
-    for (std::string_view m : p.inputs) scope.names.insert(std::string(field_text(m, 1)));
-    for (std::string_view name : p.initializers)
-      if (!scope.names.count(std::string(name)) && ir_ > 0 && ir_ <= 3 && main)
-        fault({}, fmt::format("initializer '{}' is no input; IR version {} needs it there", name, ir_));
-    for (std::string_view name : p.initializers) scope.names.insert(std::string(name));
-    if (main) main_types(p);
-    for (std::string_view m : p.nodes) node(m, scope, depth, known);
-    for (std::string_view m : p.outputs) {
+  }
+
+  void ir_version() {
+    const int64_t ir = context_.ir;
+    if (!has_ir_ || ir < 1)
+      context_.tell(Rule::ir_version, {},
+                    has_ir_ ? fmt::format("the model has the IR version {}", ir) : "the model has no IR version");
+    if (ir <= kNewestIr) return;
+    context_.refuse(Rule::ir_known, Code::unsupported, {},
+                    fmt::format("the model has IR version {}; nnex knows those up to {}", ir, kNewestIr),
+                    std::to_string(ir), fmt::format("at most {}", kNewestIr));
+    context_.broken.stop();
+  }
+
+  void imports() {
+    for (std::string_view m : opsets_) opset(m);
+    if (opsets_.empty() && context_.ir >= 3) {
+      context_.tell(Rule::opset_missing, {}, "the model imports no opset");
+      context_.broken.stop();
+    }
+    if (!opsets_.empty() && context_.ir > 0 && context_.ir < 3)
+      context_.tell(Rule::opset_missing, {},
+                    fmt::format("the model imports opsets; IR version {} has none", context_.ir));
+    if (opsets_.empty() && context_.ir < 3) context_.opsets[""] = 1;
+  }
+
+  void opset(std::string_view message) {
+    int64_t version = 0;
+    wire::Reader r(message);
+    Field f;
+    while (r.next(f))
+      if (f.number == 2) version = f.integer();
+    const std::string domain = domain_of(field_text(message, 1));
+    const std::string shown = domain.empty() ? "ai.onnx" : domain;
+    const bool standard = is_standard(domain);
+    if (version < (standard ? 1 : 0) || version > INT32_MAX) {
+      context_.tell(Rule::opset_range, {},
+                    fmt::format("opset version {} of the domain '{}' is out of range", version, shown),
+                    std::to_string(version));
+      return context_.broken.stop();
+    }
+    if (standard && version > newest_opset(domain)) {
+      context_.refuse(Rule::opset_known, Code::unsupported, {},
+                      fmt::format("the model imports opset {} of the domain '{}'; nnex knows those up to {}", version,
+                                  shown, newest_opset(domain)),
+                      std::to_string(version), fmt::format("at most {}", newest_opset(domain)));
+      if (domain.empty()) context_.broken.stop();
+    }
+    const auto [first, fresh] = context_.opsets.emplace(domain, version);
+    if (fresh) return;
+    if (first->second != version)
+      context_.tell(
+          Rule::opset_twice, {},
+          fmt::format("the opset of domain '{}' is imported twice, as {} and {}", shown, first->second, version));
+    else
+      context_.tell(Rule::opset_repeated, {}, fmt::format("the opset of domain '{}' is imported twice", shown));
+    first->second = version;  // as importers have it
+  }
+
+  void devices() {
+    for (std::string_view m : devices_) {
       const std::string name(field_text(m, 1));
-      if (!scope.names.count(name) && (depth > 0 || !known.prefix.empty()))
-        fault({}, fmt::format("{}output '{}' of graph '{}' is made by no node in it", known.prefix, name, p.name));
+      const Site site = Site::of(fmt::format("device configuration '{}'", name));
+      context_.needs_ir(11, site, "a device configuration");
+      if (name.empty()) context_.tell(Rule::device_name, site, "a device configuration has no name");
+      if (!context_.configurations.insert(name).second)
+        context_.tell(Rule::device_name, site, fmt::format("device configuration '{}' is given twice", name));
     }
   }
 
-  void main_types(const Parts& p) {
-    for (const auto* side : {&p.inputs, &p.outputs})
-      for (std::string_view m : *side) {
-        const std::string_view type = field_text(m, 2);
-        const char* missing = missing_in_type(type);
-        if (missing && (side == &p.outputs || !type.empty()))  // an input without any: the importer tells
-          fault({},
-                fmt::format("{} '{}' has no {}", side == &p.inputs ? "input" : "output", field_text(m, 1), missing));
-      }
-  }
-
-  void node(std::string_view message, Scope& scope, int depth, const Known& known) {
-    CheckedNode n(message, known, ir_);
-    for (std::string& rule : n.faults(scope)) fault(n.place(), std::move(rule));
-    for (std::string_view inner : n.graphs()) {
-      Scope block;
-      block.outer = &scope;
-      graph(inner, block, false, depth + 1, known);
+  /// What callers know of the functions, before any node is looked at.
+  void faces() {
+    for (std::string_view m : functions_) {
+      auto parts = function_parts(m);
+      if (!parts.ok()) continue;
+      FunctionFace face{parts->inputs.size(), parts->outputs.size(), {}};
+      face.attributes.insert(parts->attributes.begin(), parts->attributes.end());
+      for (std::string_view d : parts->defaults) face.attributes.emplace(field_text(d, 1));
+      context_.functions.emplace(parts->key(), std::move(face));
     }
-    for (const std::string& name : n.outputs()) scope.names.insert(name);
   }
 
-  // ---- Functions
-
-  static std::string key_of(const FunctionParts& p) { return fmt::format("{}:{}:{}", p.domain, p.name, p.overload); }
-
-  void function(std::string_view message) {
-    auto parts = function_parts(message);
-    if (!parts.ok()) return;
-    const std::string place = fmt::format("function '{}'", key_of(*parts));
-    Known known = known_;
-    known.opsets = parts->opsets, known.prefix = place + " > ";
-    known.attributes.emplace();
-    Scope scope;
-    for (const std::string& name : parts->inputs)
-      if (!scope.names.insert(name).second) fault(place, fmt::format("input '{}' is given twice", name));
-    std::set<std::string> outputs;
-    for (const std::string& name : parts->outputs)
-      if (!outputs.insert(name).second) fault(place, fmt::format("output '{}' is given twice", name));
-    std::vector<std::string> attributes = parts->attributes;
-    for (std::string_view d : parts->defaults) attributes.emplace_back(field_text(d, 1));
-    for (const std::string& name : attributes)
-      if (!known.attributes->insert(name).second) fault(place, fmt::format("attribute '{}' is given twice", name));
-    for (std::string_view n : parts->nodes) node(n, scope, 0, known);
-    for (const std::string& name : parts->outputs)
-      if (!scope.names.count(name)) fault(place, fmt::format("output '{}' is made by no node", name));
-  }
-
-  void cycles(const std::vector<std::string_view>& messages) {
-    for (Error& e : function_cycles(messages)) faults_.add(std::move(e));
-  }
-
-  Faults& faults_;
-  Known known_;
-  int64_t ir_ = 0;
+  CheckContext& context_;
+  bool has_ir_ = false;
+  std::string_view graph_;
+  std::vector<std::string_view> opsets_, properties_, training_, functions_, devices_;
 };
 
 }  // namespace
 
-void check_structure(std::string_view message, Faults& faults) { Structure(faults).model(message); }
+void check_structure(std::string_view message, const Source& source, BrokenRules& broken, Findings& findings) {
+  CheckContext context{source, broken, findings};
+  ModelCheck(context).check(message);
+}
 
-ir::Graph read_checked(std::string_view message, Source source, Faults& faults, Findings& findings) {
-  check_structure(message, faults);
-  ir::Graph graph;
-  Faults imported;
-  Importer importer(graph, std::move(source), {});
-  importer.go_on(imported, findings);
-  imported.check(importer.model(message));
-  faults.add_elsewhere(std::move(imported));
+void add_found(Faults faults, BrokenRules& broken) {
+  std::vector<Error> fresh;
+  for (Error& e : std::move(faults).take())
+    if (!broken.at(e.where())) fresh.push_back(std::move(e));
+  for (Error& e : fresh) {
+    const std::string where = e.where();
+    const std::optional<Rule> rule = e.code() == Code::invalid_model ? std::optional(Rule::operands) : std::nullopt;
+    broken.add(where, {rule, std::move(e), {}, {}});
+  }
+}
+
+std::optional<ir::Graph> read_checked(std::string_view message, Source source, BrokenRules& broken,
+                                      const std::shared_ptr<Findings>& findings) {
+  check_structure(message, source, broken, *findings);
+  if (broken.stopped()) return std::nullopt;
+  std::optional<ir::Graph> graph(std::in_place);
+  Importer importer(*graph, std::move(source), {});
+  importer.go_on(findings);
+  findings->faults.check(importer.model(message));
+  add_found(std::exchange(findings->faults, Faults(kMaxBroken)), broken);
   return graph;
 }
 

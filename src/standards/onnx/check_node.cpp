@@ -1,17 +1,18 @@
-#include "standards/onnx/check_node.h"
-
+// One node against the rules that its bytes tell: its operator in the opset that is imported, and its attributes.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "standards/onnx/import.h"
+#include "standards/onnx/check_context.h"
+#include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
+namespace {
 
 using wire::Field;
 using wire::Kind;
 
-namespace {
+constexpr int kDeepestGraph = 16;  ///< Importers refuse what is nested deeper.
 
 /// AttributeProto's field of a value, its number as a type, and its kind.
 struct AttributeField {
@@ -45,143 +46,262 @@ bool was_an_experiment(std::string_view op) {
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-}  // namespace
-
-std::string_view field_text(std::string_view message, uint32_t number) {
-  wire::Reader r(message);
-  Field f;
-  while (r.next(f))
-    if (f.number == number && f.kind == Kind::bytes) return f.bytes;
-  return {};
+Rule rule_of(BrokenForm::Kind kind) {
+  using K = BrokenForm::Kind;
+  constexpr std::pair<K, Rule> kRules[] = {{K::withdrawn, Rule::operator_withdrawn},
+                                           {K::input_count, Rule::input_count},
+                                           {K::input_required, Rule::input_required},
+                                           {K::output_count, Rule::output_count},
+                                           {K::output_required, Rule::output_required},
+                                           {K::attribute_unknown, Rule::attribute_unknown},
+                                           {K::attribute_kind, Rule::attribute_kind},
+                                           {K::attribute_word, Rule::attribute_word},
+                                           {K::attribute_required, Rule::attribute_required},
+                                           {K::operand_type, Rule::operand_type},
+                                           {K::one_type, Rule::one_type}};
+  return std::find_if(std::begin(kRules), std::end(kRules), [&](const auto& r) { return r.first == kind; })->second;
 }
 
-CheckedNode::CheckedNode(std::string_view message, const Known& known, int64_t ir) : known_(known), ir_(ir) {
-  wire::Reader r(message);
-  Field f;
-  while (r.next(f)) {
-    if (f.kind != Kind::bytes) continue;
-    if (f.number == 1) in_.emplace_back(f.bytes);
-    if (f.number == 2) out_.emplace_back(f.bytes);
-    if (f.number == 3) name_ = std::string(f.bytes);
-    if (f.number == 4) op_ = std::string(f.bytes);
-    if (f.number == 5) attributes_.push_back(read_attribute(f.bytes));
-    if (f.number == 7) domain_ = domain_of(f.bytes);
-    if (f.number == 8) overload_ = std::string(f.bytes);
+struct AttributeParts {
+  std::string_view name, word, reference;
+  int64_t type = 0;
+  bool typed = false;
+  std::set<char> filled;                                    ///< Kinds of the fields that are there.
+  std::vector<std::pair<char, std::string_view>> messages;  ///< Tensors, graphs and types in it.
+
+  /// Its kind by its type, else by the one field that is filled; 0: not known.
+  char kind() const {
+    if (!reference.empty()) return 0;
+    return type ? kind_of(type) : filled.size() == 1 ? *filled.begin() : '\0';
   }
-  whole_ = r.ok();
-}
+};
 
-std::string CheckedNode::place() const {
-  const std::string& shown = !name_.empty() ? name_ : !out_.empty() ? out_[0] : op_;
-  return fmt::format("{}node '{}' ({})", known_.prefix, shown, op_);
-}
-
-std::vector<std::string_view> CheckedNode::graphs() const {
-  std::vector<std::string_view> out;
-  for (const Attribute& a : attributes_) out.insert(out.end(), a.graphs.begin(), a.graphs.end());
-  return out;
-}
-
-CheckedNode::Attribute CheckedNode::read_attribute(std::string_view message) {
-  Attribute a;
+AttributeParts attribute_parts(std::string_view message) {
+  AttributeParts a;
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) a.name = std::string(f.bytes);
-    if (f.number == 4) a.word = std::string(f.bytes);
-    if (f.number == 6 || f.number == 11) a.graphs.push_back(f.bytes);
-    if (f.number == 20) a.type = f.integer();
-    if (f.number == 21) a.reference = std::string(f.bytes);
-    for (const AttributeField& k : kFields)
-      if (f.number == k.field) a.filled.insert(k.kind);
+    if (f.number == 1) a.name = f.bytes;
+    if (f.number == 4) a.word = f.bytes;
+    if (f.number == 20) a.type = f.integer(), a.typed = true;
+    if (f.number == 21) a.reference = f.bytes;
+    for (const AttributeField& k : kFields) {
+      if (f.number != k.field) continue;
+      a.filled.insert(k.kind);
+      if (f.kind == Kind::bytes && std::string_view("tgxGpPTY").find(k.kind) != std::string_view::npos)
+        a.messages.emplace_back(k.kind, f.bytes);
+    }
   }
   return a;
 }
 
-std::vector<std::string> CheckedNode::faults(const Scope& scope) const {
-  std::vector<std::string> out;
-  if (!whole_) return out;  // the importer tells
-  if (op_.empty()) out.emplace_back("a node has no operator");
-  if (in_.empty() && out_.empty()) out.emplace_back("a node has neither inputs nor outputs");
-  check_names(scope, out);
-  check_attributes(out);
-  if (!op_.empty()) check_form(out);
-  return out;
-}
+class NodeCheck {
+ public:
+  NodeCheck(CheckContext& context, const NameScope& scope, const Surroundings& around, const Site& site)
+      : context_(context), scope_(scope), around_(around), site_(site) {}
 
-void CheckedNode::check_names(const Scope& scope, std::vector<std::string>& out) const {
-  for (const std::string& name : in_)
-    if (!name.empty() && !scope.knows(name))
-      out.push_back(fmt::format("input '{}' is not made by any node before, nor an input or initializer", name));
-  std::set<std::string> own;
-  for (const std::string& name : out_) {
-    if (name.empty()) continue;
-    if (scope.names.count(name) || !own.insert(name).second)
-      out.push_back(fmt::format("value '{}' is made twice", name));
-    else if (scope.knows(name))
-      out.push_back(fmt::format("value '{}' hides one of a graph around it", name));
-  }
-}
-
-void CheckedNode::check_attributes(std::vector<std::string>& out) const {
-  std::set<std::string> seen;
-  for (const Attribute& a : attributes_) {
-    if (a.name.empty()) out.emplace_back("an attribute has no name");
-    if (!seen.insert(a.name).second) out.push_back(fmt::format("attribute '{}' is given twice", a.name));
-    if (!a.reference.empty()) {
-      if (!known_.attributes)
-        out.push_back(
-            fmt::format("attribute '{}' stands for a function's '{}'; it is in no function", a.name, a.reference));
-      else if (!known_.attributes->count(a.reference))
-        out.push_back(
-            fmt::format("attribute '{}' stands for '{}', which the function does not have", a.name, a.reference));
-      if (!a.filled.empty()) out.push_back(fmt::format("attribute '{}' has a value and stands for another", a.name));
-      continue;
+  void check(std::string_view message) {
+    std::vector<std::string_view> properties, devices;
+    wire::Reader r(message);
+    Field f;
+    while (r.next(f)) {
+      if (f.kind != Kind::bytes) continue;
+      if (f.number == 1) in_.push_back(f.bytes);
+      if (f.number == 2) out_.push_back(f.bytes);
+      if (f.number == 4) op_ = std::string(f.bytes);
+      if (f.number == 5) attributes_.push_back(attribute_parts(f.bytes));
+      if (f.number == 7) domain_ = domain_of(f.bytes);
+      if (f.number == 8) overload_ = std::string(f.bytes);
+      if (f.number == 9) properties.push_back(f.bytes);
+      if (f.number == 10) devices.push_back(f.bytes);
     }
-    const char kind = kind_of(a.type);
-    if (ir_ >= 2 && a.type == 0) out.push_back(fmt::format("attribute '{}' has no type", a.name));
-    if (a.type != 0 && !kind) out.push_back(fmt::format("attribute '{}' is of type {}, which is none", a.name, a.type));
-    if (a.filled.size() > 1)
-      out.push_back(fmt::format("attribute '{}' has values of {} kinds", a.name, a.filled.size()));
-    if (kind && a.filled.size() == 1 && !a.filled.count(kind))
-      out.push_back(fmt::format("attribute '{}' has a value of another kind than its type says", a.name));
-    const bool message = kind == 't' || kind == 'g' || kind == 'p' || kind == 'T';
-    if (message && a.filled.empty()) out.push_back(fmt::format("attribute '{}' has no value", a.name));
+    if (op_.empty()) context_.tell(Rule::node_operator, site_, "a node has no operator");
+    if (in_.empty() && out_.empty()) context_.tell(Rule::node_empty, site_, "a node has neither inputs nor outputs");
+    attributes();
+    if (!op_.empty()) form();
+    check_properties(context_, properties, site_);
+    for (std::string_view m : devices) device(m);
   }
-}
 
-void CheckedNode::check_form(std::vector<std::string>& out) const {
-  if (known_.functions.count(fmt::format("{}:{}:{}", domain_, op_, overload_))) return;
-  const auto opset = known_.opsets.find(domain_);
-  if (opset == known_.opsets.end()) {
-    if (!domain_.empty() || !known_.opsets.empty())
-      out.push_back(fmt::format("the opset of its domain '{}' is not imported", domain_));
-    return;
+ private:
+  // ---- Attributes
+
+  void attributes() {
+    std::set<std::string_view> seen;
+    for (size_t i = 0; i < attributes_.size(); ++i) {
+      const AttributeParts& a = attributes_[i];
+      const Site site = site_.part(a.name.empty() ? fmt::format("attribute {}", i) : place_of(a.name));
+      if (a.name.empty()) context_.tell(Rule::attribute_name, site, "an attribute has no name");
+      if (!a.name.empty() && !seen.insert(a.name).second)
+        context_.tell(Rule::attribute_twice, site, fmt::format("attribute '{}' is given twice", a.name));
+      if (a.reference.empty())
+        value(a, site);
+      else
+        reference(a, site);
+    }
   }
-  if (!is_standard(domain_) || was_an_experiment(op_)) return;
-  const Form* form = find_form(domain_, op_, opset->second);
-  if (!form) {
+
+  static std::string place_of(std::string_view attribute) { return fmt::format("attribute '{}'", attribute); }
+
+  void reference(const AttributeParts& a, const Site& site) {
+    if (!around_.function)
+      context_.tell(Rule::reference_outside, site,
+                    fmt::format("it stands for a function's attribute '{}'; it is in no function", a.reference));
+    else if (!around_.function->attributes.count(a.reference))
+      context_.tell(Rule::reference_unknown, site,
+                    fmt::format("it stands for '{}', which the function does not have", a.reference));
+    if (!a.filled.empty()) context_.tell(Rule::reference_value, site, "it has a value and stands for another");
+  }
+
+  void value(const AttributeParts& a, const Site& site) {
+    const char kind = kind_of(a.type);
+    if (context_.ir >= 2 && a.type == 0) context_.tell(Rule::attribute_type, site, "it has no type");
+    if (a.type != 0 && !kind)
+      context_.tell(Rule::attribute_type, site, fmt::format("type {} is none that attributes have", a.type),
+                    std::to_string(a.type), "1 to 14");
+    if (a.filled.size() > 1)
+      context_.tell(Rule::attribute_fields, site, fmt::format("it has values of {} kinds", a.filled.size()));
+    if (kind && a.filled.size() == 1 && !a.filled.count(kind))
+      context_.tell(Rule::attribute_field, site, "its value is of another kind than its type says");
+    const bool message = kind == 't' || kind == 'g' || kind == 'p' || kind == 'T';
+    if (message && a.filled.empty()) context_.tell(Rule::attribute_value, site, "it has no value");
+    const bool many = std::string_view("xGPY").find(kind) != std::string_view::npos;
+    size_t index = 0;
+    for (const auto& [of, bytes] : a.messages)
+      payload(of, bytes, many && kind ? site.part(std::to_string(index++)) : site);
+  }
+
+  void payload(char kind, std::string_view bytes, const Site& site) {
+    if (kind == 't' || kind == 'x') check_tensor(context_, bytes, site);
+    if (kind == 'p' || kind == 'P') check_sparse_tensor(context_, bytes, site);
+    if (kind == 'T' || kind == 'Y') check_type(context_, bytes, site, false);
+    if (kind != 'g' && kind != 'G') return;
+    if (around_.depth >= kDeepestGraph) {
+      context_.refuse(Rule::nesting, Code::limit, site,
+                      fmt::format("sub-graphs are nested deeper than {}", kDeepestGraph));
+      return;
+    }
+    NameScope inner;
+    inner.outer = &scope_;
+    Surroundings around = around_;
+    around.prefix = site.place + " > ", ++around.depth;
+    check_graph(context_, bytes, inner, GraphRole::inner, around);
+  }
+
+  // ---- The operator
+
+  void form() {
+    const auto opset = around_.opsets->find(domain_);
+    if (opset == around_.opsets->end()) {
+      if (!around_.opsets->empty() || !domain_.empty())
+        context_.tell(Rule::domain_import, site_, fmt::format("the opset of its domain '{}' is not imported", domain_));
+      return;
+    }
+    if (const auto f = context_.functions.find(fmt::format("{}:{}:{}", domain_, op_, overload_));
+        f != context_.functions.end()) {
+      call(f->second);
+      return;
+    }
+    if (!overload_.empty()) {
+      context_.tell(Rule::overload, site_,
+                    fmt::format("no function '{}:{}' has an overload '{}'", domain_, op_, overload_));
+      return;
+    }
+    if (!is_standard(domain_) || opset->second > newest_opset(domain_)) return;
+    const Form* form = find_form(domain_, op_, opset->second);
+    if (!form) return unknown_operator(opset->second);
+    use(*form);
+    if (around_.function) same_in_model(*form, opset->second);
+  }
+
+  /// A function's body keeps its meaning when it is put into the model: a domain that the model does not import cannot
+  /// differ.
+  void same_in_model(const Form& form, int64_t opset) {
+    const auto model = context_.opsets.find(domain_);
+    if (model == context_.opsets.end()) return;
+    const Form* theirs = find_form(domain_, op_, model->second);
+    if (theirs && theirs->since == form.since) return;
+    context_.tell(
+        Rule::function_opset, site_,
+        fmt::format("{} in opset {}, which the function imports, is another than in opset {}, which the model does",
+                    op_, opset, model->second),
+        fmt::format("opset {}", opset), fmt::format("opset {}", model->second));
+  }
+
+  void unknown_operator(int64_t opset) {
     const std::vector<Form>& forms = forms_of(domain_, op_);
-    if (!forms.empty())
-      out.push_back(fmt::format("{} came with opset {}; the model imports {}", op_, forms[0].since, opset->second));
-    return;  // what nobody has is missing, which is told of the whole model
+    if (domain_.empty() && forms.empty() && was_an_experiment(op_))
+      context_.tell(Rule::operator_experimental, site_, fmt::format("{} is an early experiment, in no opset", op_));
+    else if (forms.empty())
+      context_.tell(Rule::operator_unknown, site_,
+                    fmt::format("the domain '{}' has no operator {}", domain_.empty() ? "ai.onnx" : domain_, op_));
+    else
+      context_.tell(Rule::operator_later, site_,
+                    fmt::format("{} came with opset {}; the model imports {}", op_, forms[0].since, opset),
+                    fmt::format("opset {}", opset), fmt::format("opset {}", forms[0].since));
   }
-  static const Type kUnknown;
-  FormUse use;
-  const auto put = [](const std::vector<std::string>& names, std::vector<const Type*>& to) {
-    for (const std::string& name : names) to.push_back(name.empty() ? nullptr : &kUnknown);
-    while (!to.empty() && !to.back()) to.pop_back();
-  };
-  put(in_, use.in);
-  put(out_, use.out);
-  for (const Attribute& a : attributes_) {
-    const char kind = !a.reference.empty()   ? '\0'
-                      : a.type               ? kind_of(a.type)
-                      : a.filled.size() == 1 ? *a.filled.begin()
-                                             : '\0';
-    use.attributes.push_back({a.name, kind, a.word});
+
+  void use(const Form& form) {
+    static const Type kUnknown;
+    FormUse use;
+    const auto put = [](const std::vector<std::string_view>& names, std::vector<const Type*>& to) {
+      for (std::string_view name : names) to.push_back(name.empty() ? nullptr : &kUnknown);
+      while (!to.empty() && !to.back()) to.pop_back();
+    };
+    put(in_, use.in);
+    put(out_, use.out);
+    for (const AttributeParts& a : attributes_)
+      if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word});
+    for (BrokenForm& b : broken_rules(form, use))
+      context_.tell(rule_of(b.kind), b.attribute.empty() ? site_ : site_.part(place_of(b.attribute)),
+                    fmt::format("{}: {}", op_, b.text), std::move(b.found), std::move(b.needed));
   }
-  for (std::string& rule : broken_rules(*form, use)) out.push_back(fmt::format("{}: {}", op_, rule));
+
+  void call(const FunctionFace& f) {
+    const auto count = [&](Rule rule, size_t found, size_t needed, std::string_view noun) {
+      if (found > needed)
+        context_.tell(rule, site_, fmt::format("function {}: found {} {}; needed at most {}", op_, found, noun, needed),
+                      fmt::format("{} {}", found, noun), fmt::format("at most {}", needed));
+    };
+    count(Rule::input_count, in_.size(), f.inputs, "inputs");
+    count(Rule::output_count, out_.size(), f.outputs, "outputs");
+    for (const AttributeParts& a : attributes_)
+      if (!a.name.empty() && !a.name.starts_with("__") && !f.attributes.count(a.name))
+        context_.tell(Rule::call_attribute, site_.part(place_of(a.name)),
+                      fmt::format("function {} has no attribute '{}'", op_, a.name));
+  }
+
+  // ---- Devices
+
+  void device(std::string_view message) {
+    context_.needs_ir(11, site_, "a device configuration");
+    const std::string id(field_text(message, 1));
+    if (!context_.configurations.count(id))
+      context_.tell(Rule::device_name, site_, fmt::format("the model has no device configuration '{}'", id));
+    for (std::string_view spec : fields_of(message, 2)) {
+      const std::string_view tensor = field_text(spec, 1);
+      const auto among = [&](const std::vector<std::string_view>& names) {
+        return std::find(names.begin(), names.end(), tensor) != names.end();
+      };
+      if (!among(in_) && !among(out_))
+        context_.tell(Rule::device_tensor, site_, fmt::format("'{}' is no input or output of the node", tensor));
+    }
+  }
+
+  CheckContext& context_;
+  const NameScope& scope_;
+  const Surroundings& around_;
+  const Site& site_;
+  std::string op_, domain_, overload_;
+  std::vector<std::string_view> in_, out_;
+  std::vector<AttributeParts> attributes_;
+};
+
+}  // namespace
+
+void check_node(CheckContext& context, std::string_view message, const NameScope& scope, const Surroundings& around,
+                const Site& site) {
+  NodeCheck(context, scope, around, site).check(message);
 }
 
 }  // namespace nnex::onnx_format

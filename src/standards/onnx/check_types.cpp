@@ -1,6 +1,6 @@
 // What a model declares, against what inference found.
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <map>
 
@@ -50,57 +50,76 @@ class Symbols {
 
 class TypeChecker {
  public:
-  TypeChecker(const ir::Graph& graph, const Findings& findings, Faults& faults)
-      : graph_(graph), findings_(findings), faults_(faults) {}
+  TypeChecker(const ir::Graph& graph, const Findings& findings, BrokenRules& broken)
+      : graph_(graph), findings_(findings), broken_(broken) {}
 
-  void run() {
+  void operands() {
+    for (const Findings::Used& n : findings_.nodes)
+      if (!broken_.at(n.place)) forms(n);
+  }
+
+  void declared() {
     for (const Findings::Declared& d : findings_.declared) declared(d);
     for (size_t i = 0; i < findings_.outputs.size() && i < graph_.outputs().size(); ++i)
       compare(graph_[graph_.outputs()[i]].type, findings_.output_types[i],
               fmt::format("output '{}'", findings_.outputs[i]), false);
-    Faults of_forms;
-    for (const Findings::Used& n : findings_.nodes) forms(n, of_forms);
-    faults_.add_elsewhere(std::move(of_forms));  // a node that inference refused has been told
   }
 
  private:
+  void tell(Rule rule, const std::string& place, std::string message, std::string found, std::string needed) {
+    broken_.add(place,
+                {rule, Error(Code::invalid_model, std::move(message)).at(place), std::move(found), std::move(needed)});
+  }
+
   void declared(const Findings::Declared& d) {
     const ValueDef& v = graph_[d.value];
     if (v.producer.valid() && graph_[v.producer].erased) return;  // a call that its function's body replaced
-    compare(v.is_constant() ? type_of(v.constant) : v.type, d.type, fmt::format("value '{}'", d.name), d.inner);
+    compare(v.is_constant() ? type_of(v.constant) : v.type, d.type, d.place, d.inner);
   }
 
-  void compare(const Type& found, const Type& said, const std::string& what, bool inner) {
-    bool fine = agree(found, said);
-    if (fine && !inner && found.dims && said.dims)
-      for (size_t i = 0; i < found.dims->size(); ++i) fine &= symbols_.same((*found.dims)[i], (*said.dims)[i]);
-    if (!fine)
-      faults_.add(
-          Error(Code::invalid_model, fmt::format("it is declared {}; it is {}", said.text(), found.text())).at(what));
+  void compare(const Type& found, const Type& said, const std::string& place, bool inner) {
+    if (broken_.at(place)) return;
+    if (!agree(found, said))
+      return tell(Rule::declared, place, fmt::format("it is declared {}; it is {}", said.text(), found.text()),
+                  said.text(), found.text());
+    if (inner || !found.dims || !said.dims) return;
+    for (size_t i = 0; i < found.dims->size(); ++i) {
+      const Dim& is = (*found.dims)[i];
+      const Dim& called = (*said.dims)[i];
+      if (!symbols_.same(is, called))
+        return tell(Rule::symbol, place,
+                    fmt::format("it is declared {}; it is {}, where extent {} is {} and {}", said.text(), found.text(),
+                                i, symbols_.resolved(called).text(), symbols_.resolved(is).text()),
+                    symbols_.resolved(called).text(), symbols_.resolved(is).text());
+    }
   }
 
-  void forms(const Findings::Used& n, Faults& faults) const {
+  void forms(const Findings::Used& n) {
     const Form* form = find_form(n.domain, n.op, n.version);
     if (!form) return;
     FormUse use;
     const auto type = [&](ValueId v) -> const Type* { return v.valid() ? &graph_[v].type : nullptr; };
     for (ValueId v : n.in) use.in.push_back(type(v));
     use.out.resize(n.out.size());  // what inference made of them is no fault of the model's
-    const auto broken = broken_types(*form, use);
-    if (!broken.empty())
-      faults.add(Error(Code::invalid_model, fmt::format("{}: {}", n.op, fmt::join(broken, "; "))).at(n.place));
+    for (BrokenForm& b : broken_types(*form, use))
+      tell(b.kind == BrokenForm::Kind::one_type ? Rule::one_type : Rule::operand_type, n.place,
+           fmt::format("{}: {}", n.op, b.text), std::move(b.found), std::move(b.needed));
   }
 
   const ir::Graph& graph_;
   const Findings& findings_;
-  Faults& faults_;
+  BrokenRules& broken_;
   Symbols symbols_;
 };
 
 }  // namespace
 
-void check_types(const ir::Graph& inferred, const Findings& findings, Faults& faults) {
-  TypeChecker(inferred, findings, faults).run();
+void check_operands(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken) {
+  TypeChecker(inferred, findings, broken).operands();
+}
+
+void check_declared(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken) {
+  TypeChecker(inferred, findings, broken).declared();
 }
 
 }  // namespace nnex::onnx_format

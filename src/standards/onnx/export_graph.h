@@ -69,7 +69,7 @@ class GraphWriter {
   Type type_of_value(ValueId v) const;
   FormUse use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const;
   static const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
-                                std::vector<std::string>& broken);
+                                std::vector<BrokenForm>& broken);
   Status find_opset(const Node& node, OnnxNode& said) const;
   void check_opsets();
 

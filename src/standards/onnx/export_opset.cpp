@@ -35,7 +35,7 @@ FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<
 /// The first form from the least opset on that takes the node, by its attributes, its inputs and all types; null: none,
 /// and `broken` says what the last one has against it.
 const Form* GraphWriter::first_form(std::string_view domain, std::string_view op, const FormUse& use,
-                                    std::vector<std::string>& broken) {
+                                    std::vector<BrokenForm>& broken) {
   const std::vector<Form>& forms = forms_of(domain, op);
   size_t first = 0;
   for (size_t i = 0; i < forms.size(); ++i)
@@ -52,11 +52,11 @@ const Form* GraphWriter::first_form(std::string_view domain, std::string_view op
 Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   if (forms_of(said.domain, said.op).empty()) return {};
   std::vector<Type> types;
-  std::vector<std::string> broken;
+  std::vector<BrokenForm> broken;
   const Form* form = first_form(said.domain, said.op, use_of(node, said, types), broken);
   if (!form)
     return Error(Code::unsupported,
-                 fmt::format("{}: ONNX's {} does not take it: {}", node.op->name, said.op, fmt::join(broken, "; ")));
+                 fmt::format("{}: ONNX's {} does not take it: {}", node.op->name, said.op, sentences(broken)));
   said.since = form->since;
   return {};
 }
@@ -72,7 +72,7 @@ void GraphWriter::check_opsets() {
     if (!broken.empty())
       refused_->push_back(
           {id, fmt::format("{}: opset {} of the domain '{}', which other nodes need, has another {}: {}",
-                           graph_[id].op->name, opset, said.domain, said.op, fmt::join(broken, "; "))});
+                           graph_[id].op->name, opset, said.domain, said.op, sentences(broken))});
   }
 }
 

@@ -31,6 +31,8 @@ Error broken(std::string_view what, const char* fault) {
   return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
 }
 
+int64_t newest_opset(std::string_view domain) { return domain.empty() ? kNewestOpset : domain == "ai.onnx.ml" ? 5 : 1; }
+
 std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
 
 struct Importer::GraphParts {
@@ -100,8 +102,14 @@ void Importer::bind_name(const std::string& name, ValueId v) {
   if (graph_[v].name.empty()) graph_.set_name(v, name);
   auto declared = declared_.find(name);
   if (declared == declared_.end()) return;
-  if (findings_) findings_->declared.push_back({v, name, declared->second, depth_ > 0});
-  if (graph_[v].type.kind == nnex::Kind::unknown) graph_.set_type(v, declared->second);
+  find_declared(name, v);
+  if (graph_[v].type.kind == nnex::Kind::unknown) graph_.set_type(v, declared->second.type);
+}
+
+void Importer::find_declared(const std::string& name, ValueId v) {
+  const auto declared = findings_ ? declared_.find(name) : declared_.end();
+  if (findings_ && declared != declared_.end())
+    findings_->declared.push_back({v, declared->second.place, declared->second.type, depth_ > 0});
 }
 
 void Importer::infer_new() {
@@ -111,9 +119,19 @@ void Importer::infer_new() {
 }
 
 Status Importer::kept(Status s) {
-  if (s.ok() || !faults_) return s;
-  faults_->add(std::move(s).error());
+  if (s.ok() || !findings_) return s;
+  findings_->faults.add(std::move(s).error());
   return {};
+}
+
+std::string Importer::place_of(std::string_view kind, std::string_view name, std::string_view message) const {
+  if (const auto it = findings_->places.find(message.data()); it != findings_->places.end()) return it->second;
+  return fmt::format("{}{} '{}'", prefix_, kind, name);
+}
+
+Status Importer::kept_at(Status s, std::string_view kind, std::string_view name, std::string_view message) {
+  if (s.ok() || !findings_) return s;
+  return kept(std::move(s).error().at(place_of(kind, name, message)));
 }
 
 ValueId Importer::unknown(const std::string& name) {
@@ -140,6 +158,15 @@ Status Importer::constant(std::string_view message, bool sparse) {
 
 namespace {
 
+/// The name of a ValueInfoProto, however broken the rest is.
+std::string_view field_name(std::string_view message) {
+  wire::Reader r(message);
+  Field f;
+  while (r.next(f))
+    if (f.number == 1 && f.kind == Kind::bytes) return f.bytes;
+  return {};
+}
+
 /// The name in a TensorProto or SparseTensorProto, however broken the rest is.
 std::string tensor_name(std::string_view message, bool sparse) {
   wire::Reader r(message);
@@ -158,9 +185,9 @@ Status Importer::constants(const GraphParts& parts) {
     for (std::string_view message : sparse ? parts.sparse_initializers : parts.initializers) {
       Status s = constant(message, sparse);
       if (s.ok()) continue;
-      NNEX_TRY(kept(std::move(s)));
-      if (const std::string name = tensor_name(message, sparse); !name.empty() && !scopes_.back().count(name))
-        scopes_.back()[name] = unknown(name);
+      const std::string name = tensor_name(message, sparse);
+      NNEX_TRY(kept_at(std::move(s), "initializer", name, message));
+      if (!name.empty() && !scopes_.back().count(name)) scopes_.back()[name] = unknown(name);
     }
   return {};
 }
@@ -170,7 +197,8 @@ Status Importer::declare(const GraphParts& parts) {
     std::string name;
     Type type;
     NNEX_TRY(kept(value_info(message, name, type)));
-    declared_[name] = std::move(type);
+    declared_[name] = {std::move(type), findings_ ? place_of("value", name, message) : std::string()};
+    if (const auto known = scopes_.back().find(name); known != scopes_.back().end()) find_declared(name, known->second);
   }
   return {};
 }
@@ -181,7 +209,11 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
   NNEX_TRY(value_info(message, name, type));
   if (name.empty() || !seen.insert(name).second)
     return Error(Code::invalid_model, fmt::format("input '{}' is nameless or given twice", name));
-  if (scopes_.back().count(name)) return {};  // an input with a default: the initializer
+  if (const auto known = scopes_.back().find(name); known != scopes_.back().end()) {
+    // An input with a default: the initializer.
+    if (findings_) findings_->declared.push_back({known->second, place_of("input", name, message), type, false});
+    return {};
+  }
   if (main && type.kind == nnex::Kind::unknown) {
     scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
     return Error(Code::invalid_model, fmt::format("input '{}' has no type", name));
@@ -197,14 +229,15 @@ Status Importer::output(std::string_view message, BlockId block, bool main, std:
   NNEX_TRY(value_info(message, name, type));
   auto v = lookup(name);
   if (!v.ok()) {
-    NNEX_TRY(kept(Error(Code::invalid_model, fmt::format("output '{}' is made by no node", name))));
+    NNEX_TRY(kept_at(Error(Code::invalid_model, fmt::format("output '{}' is made by no node", name)), "output", name,
+                     message));
     v = unknown(name);
   }
   if (findings_ && main) {
     findings_->outputs.push_back(name);
     findings_->output_types.push_back(type);
   } else if (findings_) {
-    findings_->declared.push_back({*v, name, type, true});
+    findings_->declared.push_back({*v, place_of("output", name, message), type, true});
   }
   if (graph_[*v].type.kind == nnex::Kind::unknown) graph_.set_type(*v, std::move(type));
   if (main && (graph_[*v].name != name || !seen.insert(v->n).second)) {
@@ -221,7 +254,8 @@ Status Importer::output(std::string_view message, BlockId block, bool main, std:
 Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given) {
   NNEX_TRY(constants(parts));
   std::set<std::string> seen;
-  for (std::string_view message : parts.inputs) NNEX_TRY(kept(input(message, block, main, seen)));
+  for (std::string_view message : parts.inputs)
+    NNEX_TRY(kept_at(input(message, block, main, seen), "input", field_name(message), message));
   NNEX_TRY(declare(parts));
   inference_.grow();
   for (size_t i = 0; !main && i < graph_[block].params.size(); ++i) {
@@ -297,7 +331,7 @@ Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const N
 }
 
 Status Importer::add_function(std::string_view message) {
-  NNEX_ASSIGN(auto function, read_function(message, source_, limits_));
+  NNEX_ASSIGN(auto function, read_function(message, source_, limits_, findings_));
   if (!graph_.functions.emplace(function->key(), function).second)
     return Error(Code::invalid_model, fmt::format("function '{}' is defined twice", function->key()));
   return {};
@@ -355,8 +389,13 @@ Status Importer::model(std::string_view message) {
   NNEX_TRY(check_versions(graph_.meta.ir_version, opsets_));
   if (opsets_.empty() && graph_.meta.ir_version < 3) opsets_[""] = 1;
   graph_.meta.opsets = opsets_;
-  for (std::string_view fn : functions) NNEX_TRY(kept(add_function(fn)));
-  if (auto circles = function_cycles(functions); !circles.empty() && !faults_) return std::move(circles[0]);
+  for (std::string_view fn : functions) {
+    Status s = add_function(fn);
+    if (!s.ok() && !findings_) return s;  // a checker has told it
+  }
+  if (!findings_ && !functions.empty())
+    if (const auto circles = function_cycles(function_calls(functions)); !circles.empty())
+      return Error(Code::invalid_model, circles[0].text);
   NNEX_ASSIGN(GraphParts parts, graph_parts(main));
   graph_.meta.graph_name = parts.name;
   return graph_body(parts, kMain, true);
@@ -411,6 +450,13 @@ Status Importer::function_body(std::string_view message, NodeId call) {
   graph_.erase(call);
   bound_ = nullptr;
   return {};
+}
+
+void Importer::drop_call(NodeId call) {
+  const std::vector<ValueId> outputs(graph_[call].out.begin(), graph_[call].out.end());
+  for (const ValueId v : outputs)
+    if (v.valid()) graph_.replace_uses(v, unknown(graph_[v].name));
+  graph_.erase(call);
 }
 
 }  // namespace nnex::onnx_format

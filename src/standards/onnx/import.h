@@ -2,6 +2,7 @@
 // One ONNX node on its way into the graph, and the importer that walks a model's messages.
 
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -39,11 +40,14 @@ struct Attribute {
   std::vector<std::string_view> graphs;
 };
 
-/// What a checker wants of an import, beside the graph.
+/// The newest opset of a standard domain that is known here.
+int64_t newest_opset(std::string_view domain);
+
+/// What a checker knows before an import, and wants of it beside the graph.
 struct Findings {
   struct Declared {
     ValueId value;
-    std::string name;
+    std::string place;
     Type type;
     bool inner = false;  ///< Of a block: its extents may be others each time.
   };
@@ -52,10 +56,13 @@ struct Findings {
     int64_t version = 0;
     std::vector<ValueId> in, out;  ///< Invalid: left out.
   };
-  std::vector<Declared> declared;    ///< By value_info, and by results of blocks.
-  std::vector<std::string> outputs;  ///< Names of the model's, as the file has them,
-  std::vector<Type> output_types;    ///< and what it says of them.
-  std::vector<Used> nodes;           ///< Those of standard domains.
+  std::unordered_map<const char*, std::string> places;  ///< Of messages, where importers would show less than the path.
+  std::set<std::string> broken_functions;               ///< Whose calls tell nothing more.
+  Faults faults{1000};                                  ///< What was wrong, here and when functions are expanded.
+  std::vector<Declared> declared;                       ///< By value_info, by inputs with a default and by blocks.
+  std::vector<std::string> outputs;                     ///< Names of the model's, as the file has them,
+  std::vector<Type> output_types;                       ///< and what it says of them.
+  std::vector<Used> nodes;                              ///< Those of standard domains.
 };
 
 class Importer;
@@ -121,11 +128,13 @@ class Importer {
         inference_(graph, static_cast<uint32_t>(graph.value_count())) {}
 
   /// From now on a fault is kept and the import goes on behind it, with values that nothing is known of.
-  void go_on(Faults& faults, Findings& findings) { faults_ = &faults, findings_ = &findings; }
+  void go_on(std::shared_ptr<Findings> findings) { findings_ = std::move(findings); }
 
   Status model(std::string_view message);
   /// A function's body in place of a call.
   Status function_body(std::string_view message, NodeId call);
+  /// Values of which nothing is known in place of a call that cannot be expanded.
+  void drop_call(NodeId call);
 
   ir::Graph& graph() { return graph_; }
   const Inference& types() const { return inference_; }
@@ -147,6 +156,8 @@ class Importer {
   struct GraphParts;
 
   Result<GraphParts> graph_parts(std::string_view message) const;
+  /// Who checks compares what a name is with what is said of it.
+  void find_declared(const std::string& name, ValueId v);
   /// Initializers become constants of the innermost scope.
   Status constants(const GraphParts& parts);
   Status declare(const GraphParts& parts);
@@ -166,6 +177,9 @@ class Importer {
   Status constant(std::string_view message, bool sparse);
   /// Who goes on past faults keeps this one; else it is passed on.
   Status kept(Status s);
+  /// The same, at the place of a message: "input 'x'" of the main graph.
+  Status kept_at(Status s, std::string_view kind, std::string_view name, std::string_view message);
+  std::string place_of(std::string_view kind, std::string_view name, std::string_view message) const;
   /// A value of which nothing is known, in place of one that could not be made.
   ValueId unknown(const std::string& name);
   Status input(std::string_view message, BlockId block, bool main, std::set<std::string>& seen);
@@ -180,14 +194,17 @@ class Importer {
   uint32_t inferred_ = 0;  ///< Nodes below this id are inferred.
   std::vector<Scope> scopes_ = {{}};
   std::map<std::string, int64_t> opsets_;
-  std::unordered_map<std::string, Type> declared_;
+  struct Description {
+    Type type;
+    std::string place;
+  };
+  std::unordered_map<std::string, Description> declared_;
   const std::vector<Attribute>* bound_ = nullptr;  ///< Attributes of the call whose function body is imported.
   std::set<std::string> absent_;                   ///< Parameters of that function the call leaves out.
   std::string prefix_;                             ///< Of places inside a function body.
   int depth_ = 0;
   int64_t nodes_ = 0;
-  Faults* faults_ = nullptr;  ///< Of who goes on past faults.
-  Findings* findings_ = nullptr;
+  std::shared_ptr<Findings> findings_;  ///< Of who goes on past faults; functions keep them.
   BlockId unknowns_;  ///< A block of nobody, whose parameters stand for values that could not be made.
 };
 

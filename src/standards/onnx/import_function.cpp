@@ -112,13 +112,9 @@ void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string
 
 class CycleFinder {
  public:
-  explicit CycleFinder(const std::vector<std::string_view>& messages) {
-    for (std::string_view m : messages)
-      if (auto p = function_parts(m); p.ok())
-        find_calls(p->nodes, calls_[fmt::format("{}:{}:{}", p->domain, p->name, p->overload)]);
-  }
+  explicit CycleFinder(const FunctionCalls& calls) : calls_(calls) {}
 
-  std::vector<Error> run() {
+  std::vector<FunctionCycle> run() {
     for (const auto& [key, calls] : calls_) from(key);
     return std::move(found_);
   }
@@ -131,10 +127,10 @@ class CycleFinder {
       std::string key;
       std::set<std::string>::const_iterator next;
     };
-    std::vector<Step> path = {{start, calls_[start].begin()}};
+    std::vector<Step> path = {{start, calls_.at(start).begin()}};
     while (!path.empty()) {
       Step& now = path.back();
-      if (now.next == calls_[now.key].end()) {
+      if (now.next == calls_.at(now.key).end()) {
         path.pop_back();
         continue;
       }
@@ -143,38 +139,51 @@ class CycleFinder {
       if (on_path != path.end()) {
         std::string circle;
         for (auto s = on_path; s != path.end(); ++s) circle += fmt::format("'{}' > ", s->key);
-        found_.emplace_back(Code::invalid_model,
-                            fmt::format("function '{}' calls itself: {}'{}'", callee, circle, callee));
+        found_.push_back({callee, fmt::format("function '{}' calls itself: {}'{}'", callee, circle, callee)});
       } else if (calls_.count(callee) && seen_.insert(callee).second) {
-        path.push_back({callee, calls_[callee].begin()});
+        path.push_back({callee, calls_.at(callee).begin()});
       }
     }
   }
 
-  std::map<std::string, std::set<std::string>> calls_;
+  const FunctionCalls& calls_;
   std::set<std::string> seen_;
-  std::vector<Error> found_;
+  std::vector<FunctionCycle> found_;
 };
 
 }  // namespace
 
-std::vector<Error> function_cycles(const std::vector<std::string_view>& messages) {
-  return CycleFinder(messages).run();
+std::string FunctionParts::key() const { return fmt::format("{}:{}:{}", domain, name, overload); }
+
+FunctionCalls function_calls(const std::vector<std::string_view>& messages) {
+  FunctionCalls out;
+  for (std::string_view m : messages)
+    if (auto p = function_parts(m); p.ok()) find_calls(p->nodes, out[p->key()]);
+  return out;
 }
 
-Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source,
-                                                          Limits limits) {
+std::vector<FunctionCycle> function_cycles(const FunctionCalls& calls) { return CycleFinder(calls).run(); }
+
+Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source, Limits limits,
+                                                          std::shared_ptr<Findings> findings) {
   NNEX_ASSIGN(FunctionParts p, function_parts(message));
   if (p.name.empty()) return Error(Code::invalid_model, "a function has no name");
   return std::shared_ptr<const OnnxFunction>(
-      std::make_shared<OnnxFunction>(fmt::format("{}:{}:{}", p.domain, p.name, p.overload), message, source, limits));
+      std::make_shared<OnnxFunction>(p.key(), message, source, limits, std::move(findings)));
 }
 
 Status OnnxFunction::expand(ir::Graph& graph, NodeId call) const {
   const std::string place = graph.place_of(call);
   Importer importer(graph, source_, limits_);
+  if (findings_) importer.go_on(findings_);
+  if (findings_ && findings_->broken_functions.count(key_)) return importer.drop_call(call), Status();
   Status s = importer.function_body(message_, call);
-  if (!s.ok()) return std::move(s).error().at(place).during(fmt::format("expanding function '{}'", key_));
+  if (!s.ok() && findings_) {
+    findings_->faults.add(std::move(s).error().at(place));
+    importer.drop_call(call);
+  } else if (!s.ok()) {
+    return std::move(s).error().at(place).during(fmt::format("expanding function '{}'", key_));
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,20 +17,35 @@ struct FunctionParts {
   std::vector<std::string> inputs, outputs, attributes;  ///< attributes: those without a default.
   std::vector<std::string_view> nodes, defaults;
   std::map<std::string, int64_t> opsets;
+
+  /// "domain:name:overload", the key of graphs' functions.
+  std::string key() const;
 };
 
 Result<FunctionParts> function_parts(std::string_view message);
 Result<std::pair<std::string, std::string>> read_pair(std::string_view message);
 Result<std::pair<std::string, int64_t>> read_opset(std::string_view message);
 
-/// Functions that call themselves, over others or not: an error for each circle, which names its functions. `messages`:
-/// the FunctionProtos of a model.
-std::vector<Error> function_cycles(const std::vector<std::string_view>& messages);
+/// What each function of a model calls, functions or operators, by keys.
+using FunctionCalls = std::map<std::string, std::set<std::string>>;
+FunctionCalls function_calls(const std::vector<std::string_view>& messages);
+
+/// A function that calls itself, over others or not.
+struct FunctionCycle {
+  std::string function;  ///< Its key.
+  std::string text;      ///< The sentence that names all in the circle.
+};
+std::vector<FunctionCycle> function_cycles(const FunctionCalls& calls);
 
 class OnnxFunction : public Function {
  public:
-  OnnxFunction(std::string key, std::string_view message, Source source, Limits limits)
-      : key_(std::move(key)), message_(message), source_(std::move(source)), limits_(limits) {}
+  OnnxFunction(std::string key, std::string_view message, Source source, Limits limits,
+               std::shared_ptr<Findings> findings)
+      : key_(std::move(key)),
+        message_(message),
+        source_(std::move(source)),
+        limits_(limits),
+        findings_(std::move(findings)) {}
   const std::string& key() const { return key_; }
   /// The FunctionProto.
   std::string_view message() const { return message_; }
@@ -40,9 +56,10 @@ class OnnxFunction : public Function {
   std::string_view message_;  ///< In the file, which source_ keeps alive.
   Source source_;
   Limits limits_;
+  std::shared_ptr<Findings> findings_;  ///< Of a checker, which goes on past faults; null: a fault ends the expansion.
 };
 
-Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source,
-                                                          Limits limits);
+Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source, Limits limits,
+                                                          std::shared_ptr<Findings> findings);
 
 }  // namespace nnex::onnx_format

@@ -172,7 +172,9 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   }
   if (!r.ok()) return broken("a node", r.fault());
   const std::string& shown = !n.name.empty() ? n.name : !n.out.empty() ? n.out[0] : n.op;
-  const std::string place = fmt::format("{}node '{}' ({})", prefix_, shown, n.op);
+  std::string place = fmt::format("{}node '{}' ({})", prefix_, shown, n.op);
+  if (findings_)
+    if (const auto path = findings_->places.find(message.data()); path != findings_->places.end()) place = path->second;
   const Where where = graph_.add_place(place);
   n.before = before;
   n.b = before.valid() ? Builder(graph_, before, where) : Builder(graph_, block, where);
@@ -203,7 +205,6 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
     if (call) return custom_node(n, true, overload);
     auto opset = opsets_.find(n.domain);
     if (opset == opsets_.end() && n.domain.empty()) {
-      if (faults_) opsets_[""] = kNewestOpset;  // it is said once
       return Error(Code::invalid_model, "the model imports no opset for the standard domain");
     }
     n.version = opset == opsets_.end() ? 0 : opset->second;

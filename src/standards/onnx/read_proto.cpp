@@ -85,32 +85,6 @@ Result<Parts> read_parts(std::string_view message) {
   return p;
 }
 
-/// The value field that holds a type's elements, and the width of its packed numbers (0: varints).
-struct Storage {
-  uint32_t field;
-  int width;
-};
-
-Storage storage_of(DType t) {
-  switch (t) {
-    case DType::f32:
-    case DType::c64:
-      return {4, 4};
-    case DType::f64:
-    case DType::c128:
-      return {10, 8};
-    case DType::i64:
-      return {7, 0};
-    case DType::u64:
-    case DType::u32:
-      return {11, 0};
-    case DType::str:
-      return {6, 0};
-    default:
-      return {5, 0};
-  }
-}
-
 Result<Tensor> read_strings(const Parts& p, Tensor t) {
   size_t i = 0;
   for (const Field& f : p.numbers) {
@@ -174,6 +148,26 @@ void append_bytes(std::string& out, uint32_t field, std::string_view bytes) {
 }
 
 }  // namespace
+
+Storage storage_of(DType t) {
+  switch (t) {
+    case DType::f32:
+    case DType::c64:
+      return {4, 4};
+    case DType::f64:
+    case DType::c128:
+      return {10, 8};
+    case DType::i64:
+      return {7, 0};
+    case DType::u64:
+    case DType::u32:
+      return {11, 0};
+    case DType::str:
+      return {6, 0};
+    default:
+      return {5, 0};
+  }
+}
 
 Result<NamedTensor> read_tensor(std::string_view message, const Source& source) {
   NNEX_ASSIGN(Parts p, read_parts(message));

@@ -27,6 +27,13 @@ struct Source {
   OpenExternal external;              ///< Null: external tensors are refused.
 };
 
+/// The value field of a TensorProto that holds a type's elements, and the width of its packed numbers (0: varints).
+struct Storage {
+  uint32_t field;
+  int width;
+};
+Storage storage_of(DType t);
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;

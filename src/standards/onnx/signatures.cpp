@@ -161,20 +161,32 @@ std::string_view noun(bool inputs, size_t count) {
 }
 
 void check_count(const std::vector<FormPort>& ports, const std::vector<const Type*>& given, bool inputs,
-                 std::vector<std::string>& out) {
+                 std::vector<BrokenForm>& out) {
+  using Kind = BrokenForm::Kind;
   const bool many = !ports.empty() && ports.back().is_many();
-  if (!many && given.size() > ports.size())
-    out.push_back(
-        fmt::format("found {} {}; needed at most {}", given.size(), noun(inputs, given.size()), ports.size()));
+  if (!many && given.size() > ports.size()) {
+    const std::string found = fmt::format("{} {}", given.size(), noun(inputs, given.size()));
+    const std::string needed = fmt::format("at most {}", ports.size());
+    out.push_back({inputs ? Kind::input_count : Kind::output_count,
+                   fmt::format("found {}; needed {}", found, needed),
+                   {},
+                   found,
+                   needed});
+  }
   for (size_t i = 0; i < ports.size(); ++i) {
     const bool needed = ports[i].many == FormPort::Many::one || (ports[i].is_many() && !ports[i].may_be_none);
     // An output that nobody wants may have no name, but for the first.
     if (needed && (i >= given.size() || (!given[i] && (inputs || i == 0))))
-      out.push_back(fmt::format("{} {} is required", noun(inputs, 1), i));
+      out.push_back({inputs ? Kind::input_required : Kind::output_required,
+                     fmt::format("{} {} is required", noun(inputs, 1), i),
+                     {},
+                     {},
+                     {}});
   }
 }
 
-void check_attributes(const Form& form, const FormUse& use, std::vector<std::string>& out) {
+void check_attributes(const Form& form, const FormUse& use, std::vector<BrokenForm>& out) {
+  using Kind = BrokenForm::Kind;
   constexpr std::pair<char, std::string_view> kKinds[] = {
       {'i', "an integer"},        {'f', "a number"},        {'s', "a text"}, {'t', "a tensor"},
       {'g', "a graph"},           {'p', "a sparse tensor"}, {'T', "a type"}, {'I', "a list of integers"},
@@ -188,21 +200,29 @@ void check_attributes(const Form& form, const FormUse& use, std::vector<std::str
     if (a.name.substr(0, 2) == "__") continue;
     const FormAttribute* declared = form.find(a.name);
     if (!declared) {
-      out.push_back(fmt::format("it has no attribute '{}' in opset {}", a.name, form.since));
+      out.push_back({Kind::attribute_unknown,
+                     fmt::format("it has no attribute '{}' in opset {}", a.name, form.since),
+                     a.name,
+                     {},
+                     {}});
     } else if (a.kind && a.kind != declared->kind) {
-      out.push_back(fmt::format("attribute '{}' is {}; needed {}", a.name, words(a.kind), words(declared->kind)));
+      out.push_back({Kind::attribute_kind,
+                     fmt::format("attribute '{}' is {}; needed {}", a.name, words(a.kind), words(declared->kind)),
+                     a.name, std::string(words(a.kind)), std::string(words(declared->kind))});
     } else if (a.kind == 's' && !declared->words.empty()) {
       std::string_view rest = declared->words;
       bool known = false;
       while (!rest.empty()) known |= cut(rest, ',') == a.word;
       if (!known)
-        out.push_back(fmt::format("attribute '{}' is '{}'; needed one of {}", a.name, a.word, declared->words));
+        out.push_back({Kind::attribute_word,
+                       fmt::format("attribute '{}' is '{}'; needed one of {}", a.name, a.word, declared->words), a.name,
+                       fmt::format("'{}'", a.word), fmt::format("one of {}", declared->words)});
     }
   }
   for (const FormAttribute& a : form.attributes)
     if (a.required && std::none_of(use.attributes.begin(), use.attributes.end(),
                                    [&](const FormUse::Attribute& given) { return given.name == a.name; }))
-      out.push_back(fmt::format("attribute '{}' is required", a.name));
+      out.push_back({Kind::attribute_required, fmt::format("attribute '{}' is required", a.name), a.name, {}, {}});
 }
 
 /// Whether both can be one variable's: kinds and element types; extents are free.
@@ -221,7 +241,7 @@ std::string kind_text(const Type& t) {
 
 class TypeRules {
  public:
-  explicit TypeRules(std::vector<std::string>& out) : out_(out) {}
+  explicit TypeRules(std::vector<BrokenForm>& out) : out_(out) {}
 
   void check(const std::vector<FormPort>& ports, const std::vector<const Type*>& given, bool inputs) {
     for (size_t i = 0; i < given.size() && !ports.empty(); ++i)
@@ -232,7 +252,14 @@ class TypeRules {
  private:
   void port(const FormPort& p, const Type& type, const std::string& what) {
     if (!p.types.admits(type)) {
-      out_.push_back(fmt::format("{} is {}; allowed: {}", what, kind_text(type), p.written));
+      const auto told = [&](const Bound& b) { return b.variable == p.variable && is_one_type(*b.type, type); };
+      if (std::any_of(refused_.begin(), refused_.end(), told)) return;
+      if (!p.variable.empty()) refused_.push_back({p.variable, &type, what});
+      out_.push_back({BrokenForm::Kind::operand_type,
+                      fmt::format("{} is {}; allowed: {}", what, kind_text(type), p.written),
+                      {},
+                      kind_text(type),
+                      std::string(p.written)});
       return;
     }
     if (p.variable.empty() || p.many == FormPort::Many::mixed) return;
@@ -240,7 +267,11 @@ class TypeRules {
       if (variable != p.variable) continue;
       if (!is_one_type(*first, type))
         out_.push_back(
-            fmt::format("{} is {}, {} is {}; needed one type", where, kind_text(*first), what, kind_text(type)));
+            {BrokenForm::Kind::one_type,
+             fmt::format("{} is {}, {} is {}; needed one type", where, kind_text(*first), what, kind_text(type)),
+             {},
+             fmt::format("{} and {}", kind_text(*first), kind_text(type)),
+             "one type"});
       return;
     }
     if (type.kind != Kind::unknown && !(type.is_tensor() && type.dtype == DType::none))
@@ -252,8 +283,8 @@ class TypeRules {
     const Type* type;
     std::string where;
   };
-  std::vector<std::string>& out_;
-  std::vector<Bound> bound_;
+  std::vector<BrokenForm>& out_;
+  std::vector<Bound> bound_, refused_;
 };
 
 }  // namespace
@@ -310,24 +341,30 @@ bool is_standard(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx.ml" || domain == "ai.onnx.preview.training";
 }
 
-std::vector<std::string> broken_rules(const Form& form, const FormUse& use) {
-  std::vector<std::string> out;
+std::vector<BrokenForm> broken_rules(const Form& form, const FormUse& use) {
+  std::vector<BrokenForm> out;
   if (form.deprecated) {
-    out.push_back(fmt::format("it was withdrawn with opset {}", form.since));
+    out.push_back({BrokenForm::Kind::withdrawn, fmt::format("it was withdrawn with opset {}", form.since), {}, {}, {}});
     return out;
   }
   check_count(form.in, use.in, true, out);
   check_count(form.out, use.out, false, out);
   check_attributes(form, use, out);
-  for (std::string& rule : broken_types(form, use)) out.push_back(std::move(rule));
+  for (BrokenForm& rule : broken_types(form, use)) out.push_back(std::move(rule));
   return out;
 }
 
-std::vector<std::string> broken_types(const Form& form, const FormUse& use) {
-  std::vector<std::string> out;
+std::vector<BrokenForm> broken_types(const Form& form, const FormUse& use) {
+  std::vector<BrokenForm> out;
   TypeRules types(out);
   types.check(form.in, use.in, true);
   types.check(form.out, use.out, false);
+  return out;
+}
+
+std::string sentences(const std::vector<BrokenForm>& broken) {
+  std::string out;
+  for (const BrokenForm& b : broken) out += (out.empty() ? "" : "; ") + b.text;
   return out;
 }
 

@@ -89,9 +89,31 @@ struct FormUse {
   std::vector<Attribute> attributes;
 };
 
-/// Every rule of the form that the node breaks, as sentences: numbers of inputs and outputs, attributes, types.
-std::vector<std::string> broken_rules(const Form& form, const FormUse& use);
+/// What a node has against a form.
+struct BrokenForm {
+  enum class Kind : uint8_t {
+    withdrawn,
+    input_count,
+    input_required,
+    output_count,
+    output_required,
+    attribute_unknown,
+    attribute_kind,
+    attribute_word,
+    attribute_required,
+    operand_type,
+    one_type
+  };
+  Kind kind = {};
+  std::string text;            ///< The sentence.
+  std::string_view attribute;  ///< Its name; empty: of inputs and outputs.
+  std::string found, needed;   ///< Where the sentence says them.
+};
+/// Every rule of the form that the node breaks: numbers of inputs and outputs, attributes, types.
+std::vector<BrokenForm> broken_rules(const Form& form, const FormUse& use);
 /// Those of types alone.
-std::vector<std::string> broken_types(const Form& form, const FormUse& use);
+std::vector<BrokenForm> broken_types(const Form& form, const FormUse& use);
+/// Their sentences, between semicolons.
+std::string sentences(const std::vector<BrokenForm>& broken);
 
 }  // namespace nnex::onnx_format

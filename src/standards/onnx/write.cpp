@@ -273,7 +273,7 @@ void GraphWriter::identity(ValueId from, const std::string& to_name, Message& to
   m.bytes(4, "Identity");
   to.message(1, std::move(m));
   const Type type = type_of_value(from);
-  std::vector<std::string> broken;
+  std::vector<BrokenForm> broken;
   if (const Form* form = first_form("", "Identity", {{&type}, {&type}, {}}, broken)) need("", form->since);
 }
 
