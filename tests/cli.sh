@@ -422,6 +422,24 @@ if {r["ruleId"] for r in results} - {r["id"] for r in run["tool"]["driver"]["rul
 if results[0]["locations"][0]["physicalLocation"].get("region", {}).get("startLine") != 5: wrong.append(results[0])
 if wrong: sys.exit(f"  check --sarif: {wrong}")
 PY
+# What readers forgive is a warning, and with --strict an error; every fault of an ONNX model is told with its rule.
+python3 - "$scratch" "$model" <<'PY'
+import sys
+sound = open(sys.argv[2], "rb").read()
+open(sys.argv[1] + "/forgiven.onnx", "wb").write(sound + b"\x72\x04\x0a\x02\xff\xfe")       # a property whose key is no UTF-8
+open(sys.argv[1] + "/twice.onnx", "wb").write(sound + b"\x72\x03\x0a\x01k" * 2 + b"\x42\x02\x10\x07")  # one given twice, and another opset
+PY
+expect 0 "forgiven.onnx: sound, 1 warning" "$nnex" check "$scratch/forgiven.onnx"
+expect 0 "[onnx/text]" "$nnex" check "$scratch/forgiven.onnx"
+expect 0 '"severity": "warning"' "$nnex" check "$scratch/forgiven.onnx" --json
+expect 0 '"level": "warning"' "$nnex" check "$scratch/forgiven.onnx" --sarif
+expect 1 "forgiven.onnx: 1 fault" "$nnex" check "$scratch/forgiven.onnx" --strict
+expect 1 '"level": "error"' "$nnex" check "$scratch/forgiven.onnx" --strict --sarif
+expect 1 "[onnx/metadata-twice]" "$nnex" check "$scratch/twice.onnx"
+expect 1 "[onnx/opset-twice]" "$nnex" check "$scratch/twice.onnx"
+expect 1 "A key of properties is given once." "$nnex" check "$scratch/twice.onnx" --sarif
+expect 0 '| `onnx/ir-version` | error |' "$nnex" check --rules
+expect 2 "found no model" "$nnex" check
 # Pictures: a page, SVG or DOT; what is there stays; bad words are told.
 cp "$model" "$scratch/drawn.onnx"
 here=$(realpath "$nnex")

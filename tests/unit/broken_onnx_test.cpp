@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "nnex/check.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "share.h"
@@ -228,6 +229,8 @@ void check(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     expect_error(row, Model::from_bytes(row.bytes));
+    const auto report = nnex::check(ModelSource::memory(row.bytes));
+    EXPECT_FALSE(report.ok() && report->sound()) << "a check finds nothing";
   }
 }
 
@@ -344,6 +347,11 @@ TEST(BrokenOnnx, ExternalData) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     expect_error({row.name, {}, row.code, row.text}, load(row.entries));
+    const auto report = nnex::check((folder / "model.onnx").string());
+    ASSERT_TRUE(report.ok()) << report.error().text();
+    ASSERT_EQ(report->faults.size(), 1u);
+    EXPECT_TRUE(report->faults[0].rule.starts_with("onnx/external-")) << report->faults[0].rule;
+    EXPECT_EQ(report->faults[0].where, "initializer 'w'");
   }
   for (const auto& entries : std::vector<std::vector<std::pair<std::string, std::string>>>{
            {{"location", "w.bin"}, {"offset", "4"}, {"length", "24"}}, {{"location", "./data//w.bin"}}}) {
@@ -424,9 +432,13 @@ void load_and_run(const std::string& bytes) {
   LoadOptions options;
   options.memory_limit = int64_t{64} << 20;
   auto loaded = Model::from_bytes(bytes, options);
+  const auto report = nnex::check(ModelSource::memory(bytes), options);
   if (!loaded.ok()) {
     EXPECT_FALSE(loaded.error().text().empty());
     EXPECT_NE(loaded.error().code(), Code::internal) << loaded.error().text();
+    if (loaded.error().code() == Code::invalid_model) {
+      EXPECT_FALSE(report.ok() && report->sound()) << "a check finds nothing: " << loaded.error().text();
+    }
     return;
   }
   std::vector<Value> inputs;

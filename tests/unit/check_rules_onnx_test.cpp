@@ -674,7 +674,7 @@ TEST(CheckRulesOnnx, EveryCaseTellsItsRuleAndPlaceAlone) {
 }
 
 TEST(CheckRulesOnnx, EveryRuleHasACase) {
-  std::set<std::string> covered = {"onnx/message-size"};  // check_large_onnx_test.cpp: 2 GiB
+  std::set<std::string> covered = {"onnx/message-size"};  // tests/check.py has a file of 5 GiB
   for (const Case& c : cases()) covered.insert("onnx/" + c.rule);
   for (const CheckRule& r : onnx_rules()) EXPECT_EQ(covered.erase(std::string(r.id)), 1u) << r.id;
   EXPECT_TRUE(covered.empty()) << *covered.begin() << " is no rule";
