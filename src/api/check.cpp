@@ -188,8 +188,27 @@ class Check {
       onnx_format::add_found(std::move(inferred), broken);
       // What was asked of extents is not what the model declares.
       if (options_.shapes.empty()) onnx_format::check_declared(*graph_, findings, broken);
+      infer_uncalled();
     }
     find_missing();
+  }
+
+  /// Functions that nobody calls: the types that constants give to what stands in them. Ranks and extents are a
+  /// caller's.
+  void infer_uncalled() {
+    constexpr size_t kMaxNodes = 250'000;  // of all of them together: calls of calls double
+    onnx_format::Findings& findings = *onnx_->findings;
+    size_t nodes = 0;
+    for (const std::string& key : onnx_format::callable_functions(*graph_, findings)) {
+      if (findings.expanded_functions.count(key)) continue;
+      findings.nodes.clear();
+      ir::Graph call = onnx_format::call_of_function(*graph_, key);
+      if (!inline_functions(call).ok() || (nodes += call.node_count()) > kMaxNodes) break;
+      Faults unused;
+      infer_types(call, unused);
+      onnx_format::check_operands(call, findings, onnx_->broken);
+    }
+    findings.faults = Faults();
   }
 
   void find_missing() {

@@ -108,8 +108,8 @@ class Inference::NodeCall : public InferCall {
       else if (!(port.type.allowed & only(in_[i]->dtype)))
         return error("{} has elements of type {}; allowed: {}", port.name, name(in_[i]->dtype),
                      type_names(port.type.allowed));
-      else if (port.arity == Arity::variadic && i > 0 && in_[i - 1] && in_[i - 1]->dtype != in_[i]->dtype &&
-               op_->inputs.size() == 1)
+      else if (port.arity == Arity::variadic && i > 0 && in_[i - 1] && in_[i - 1]->dtype != DType::none &&
+               in_[i - 1]->dtype != in_[i]->dtype && op_->inputs.size() == 1)
         return error("items have elements of types {} and {}; needed one type", name(in_[i - 1]->dtype),
                      name(in_[i]->dtype));
     }

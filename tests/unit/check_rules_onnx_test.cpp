@@ -598,6 +598,16 @@ void add_meaning_cases(std::vector<Case>& out) {
        {"operand-type", y + "(Tanh)", typed("Tanh", kInt64, kInt64, 17)},
        {"operand-type", y + "(Not)", typed("Not", kFloat, kBool, 17)},
        {"operand-type", y + "(Mod)", typed("Mod", kBrain, kBrain, 10, 2)},
+       {"operand-type", "function 'f:g:' > node 'b' (Sqrt)",
+        with_functions(function("g", {"a"}, {"b"}, {node("Shape", {"a"}, {"s"}), node("Sqrt", {"s"}, {"b"})}))},
+       {"one-type", "function 'f:g:' > node 'b' (Mul)",
+        with_functions(function(
+            "g", {"a"}, {"b"},
+            {node("Shape", {"a"}, {"s"}), node("Constant", {}, {"k"}, attr_tensor("value", tensor("", {1}, "four"))),
+             node("Mul", {"s", "k"}, {"b"})}))},
+       {"operand-type", "function 'f:h:' > node 'b' (g) > node 'b' (Sqrt)",
+        with_functions(function("g", {"a"}, {"b"}, {node("Sqrt", {"a"}, {"b"})}) +
+                       function("h", {"a"}, {"b"}, {node("Shape", {"a"}, {"s"}), node("g", {"s"}, {"b"}, {}, "f")}))},
        {"operands", y + "(Add)",
         model({{node("Add", {"x", "z"}, {"y"})}, {kX, value("z", {4, 3})}, {value("y", {4, 3})}})},
        {"operands", y + "(MatMul)", model({{node("MatMul", {"x", "z"}, {"y"})}, {kX, value("z", {4, 3})}, {kY}})},

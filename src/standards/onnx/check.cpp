@@ -112,7 +112,7 @@ class ModelCheck {
           fmt::format("the opset of domain '{}' is imported twice, as {} and {}", shown, first->second, version));
     else
       context_.tell(Rule::opset_repeated, {}, fmt::format("the opset of domain '{}' is imported twice", shown));
-    first->second = version;  // as importers have it
+    first->second = std::max(first->second, version);  // as importers have it
   }
 
   void devices() {
@@ -149,6 +149,27 @@ class ModelCheck {
 void check_structure(std::string_view message, const Source& source, BrokenRules& broken, Findings& findings) {
   CheckContext context{source, broken, findings};
   ModelCheck(context).check(message);
+}
+
+std::vector<std::string> callable_functions(const ir::Graph& graph, const Findings& findings) {
+  std::vector<std::string_view> messages;
+  for (const auto& [key, f] : graph.functions)
+    if (const auto* own = dynamic_cast<const OnnxFunction*>(f.get())) messages.push_back(own->message());
+  const FunctionCalls calls = function_calls(messages);
+  std::set<std::string> callees;
+  for (const auto& [key, called] : calls) callees.insert(called.begin(), called.end());
+  std::vector<std::string> roots, others;
+  for (std::string_view m : messages) {
+    const auto parts = function_parts(m);
+    if (!parts.ok() || !parts->attributes.empty() || findings.broken_functions.count(parts->key())) continue;
+    (callees.count(parts->key()) ? others : roots).push_back(parts->key());
+  }
+  roots.insert(roots.end(), others.begin(), others.end());
+  return roots;
+}
+
+ir::Graph call_of_function(const ir::Graph& graph, const std::string& key) {
+  return call_of(std::dynamic_pointer_cast<const OnnxFunction>(graph.functions.at(key)), graph);
 }
 
 void add_found(Faults faults, BrokenRules& broken) {

@@ -384,7 +384,8 @@ Status Importer::model(std::string_view message) {
   if (!main.data()) return Error(Code::invalid_model, "not an ONNX model: it has no graph");
   for (std::string_view o : opsets) {
     NNEX_ASSIGN(auto opset, read_opset(o));
-    opsets_[domain_of(opset.first)] = opset.second;
+    int64_t& version = opsets_[domain_of(opset.first)];
+    version = std::max(version, opset.second);  // onnx.proto: the highest, where a domain is imported twice
   }
   NNEX_TRY(check_versions(graph_.meta.ir_version, opsets_));
   if (opsets_.empty() && graph_.meta.ir_version < 3) opsets_[""] = 1;

@@ -58,6 +58,7 @@ struct Findings {
   };
   std::unordered_map<const char*, std::string> places;  ///< Of messages, where importers would show less than the path.
   std::set<std::string> broken_functions;               ///< Whose calls tell nothing more.
+  std::set<std::string> expanded_functions;             ///< That were called.
   Faults faults{1000};                                  ///< What was wrong, here and when functions are expanded.
   std::vector<Declared> declared;                       ///< By value_info, by inputs with a default and by blocks.
   std::vector<std::string> outputs;                     ///< Names of the model's, as the file has them,
