@@ -196,17 +196,13 @@ class Check {
   /// Functions that nobody calls: the types that constants give to what stands in them. Ranks and extents are a
   /// caller's.
   void infer_uncalled() {
-    constexpr size_t kMaxNodes = 250'000;  // of all of them together: calls of calls double
     onnx_format::Findings& findings = *onnx_->findings;
-    size_t nodes = 0;
-    for (const std::string& key : onnx_format::callable_functions(*graph_, findings)) {
-      if (findings.expanded_functions.count(key)) continue;
-      findings.nodes.clear();
-      ir::Graph call = onnx_format::call_of_function(*graph_, key);
-      if (!inline_functions(call).ok() || (nodes += call.node_count()) > kMaxNodes) break;
+    while (auto calls = onnx_format::uncalled_functions(*graph_, findings)) {
+      findings.nodes.clear(), findings.doubtful.clear();
+      if (!inline_functions(*calls).ok()) break;  // they make too many nodes
       Faults unused;
-      infer_types(call, unused);
-      onnx_format::check_operands(call, findings, onnx_->broken);
+      infer_types(*calls, unused);
+      onnx_format::check_operands(*calls, findings, onnx_->broken);
     }
     findings.faults = Faults();
   }

@@ -741,4 +741,20 @@ TEST(CheckRulesOnnx, AllOfSeveral) {
   EXPECT_EQ(found, needed);
 }
 
+/// Behind a node that does not take the type it is given nothing is told of the types that come of it.
+TEST(CheckRulesOnnx, WhatFollowsIsSilent) {
+  constexpr int64_t kComplex = 14;
+  const std::string conv = attr_int("group", 1);
+  const CheckReport report = report_of({"", "",
+                                        model({{node("Conv", {"x", "w"}, {"a"}, conv), relu("a", "b"),
+                                                node("MaxPool", {"b"}, {"c"}, ints_attr("kernel_shape", {2, 2})),
+                                                node("Neg", {"c"}, {"d"}), relu("d", "y")},
+                                               {value("x", {1, 1, 8, 8}, kComplex)},
+                                               {value("y", {1, 1, 5, 5})},
+                                               {tensor("w", {1, 1, 3, 3}, std::string(72, '\0'), kComplex)}})});
+  ASSERT_EQ(report.faults.size(), 1u);
+  EXPECT_EQ(report.faults[0].rule, "onnx/operand-type");
+  EXPECT_EQ(report.faults[0].where, "node 'a' (Conv)");
+}
+
 }  // namespace

@@ -151,25 +151,24 @@ void check_structure(std::string_view message, const Source& source, BrokenRules
   ModelCheck(context).check(message);
 }
 
-std::vector<std::string> callable_functions(const ir::Graph& graph, const Findings& findings) {
+std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, const Findings& findings) {
+  std::vector<const OnnxFunction*> left, roots;
   std::vector<std::string_view> messages;
-  for (const auto& [key, f] : graph.functions)
-    if (const auto* own = dynamic_cast<const OnnxFunction*>(f.get())) messages.push_back(own->message());
-  const FunctionCalls calls = function_calls(messages);
+  for (const auto& [key, f] : model.functions)
+    if (const auto* own = dynamic_cast<const OnnxFunction*>(f.get()); own && !findings.expanded_functions.count(key)) {
+      messages.push_back(own->message());
+      const auto parts = function_parts(own->message());
+      if (parts.ok() && parts->attributes.empty() && !findings.broken_functions.count(key)) left.push_back(own);
+    }
+  if (left.empty()) return std::nullopt;
   std::set<std::string> callees;
-  for (const auto& [key, called] : calls) callees.insert(called.begin(), called.end());
-  std::vector<std::string> roots, others;
-  for (std::string_view m : messages) {
-    const auto parts = function_parts(m);
-    if (!parts.ok() || !parts->attributes.empty() || findings.broken_functions.count(parts->key())) continue;
-    (callees.count(parts->key()) ? others : roots).push_back(parts->key());
-  }
-  roots.insert(roots.end(), others.begin(), others.end());
-  return roots;
-}
-
-ir::Graph call_of_function(const ir::Graph& graph, const std::string& key) {
-  return call_of(std::dynamic_pointer_cast<const OnnxFunction>(graph.functions.at(key)), graph);
+  for (const auto& [key, called] : function_calls(messages)) callees.insert(called.begin(), called.end());
+  for (const OnnxFunction* f : left)
+    if (!callees.count(f->key())) roots.push_back(f);
+  ir::Graph graph;
+  graph.functions = model.functions;
+  for (const OnnxFunction* f : roots.empty() ? left : roots) add_call(*f, graph);
+  return graph;
 }
 
 void add_found(Faults faults, BrokenRules& broken) {

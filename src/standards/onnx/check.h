@@ -19,15 +19,15 @@ std::optional<ir::Graph> read_checked(std::string_view message, Source source, B
 /// What was found at places whose fault is not told yet, by importers and inference.
 void add_found(Faults faults, BrokenRules& broken);
 
-/// The types that operators are given against those they take in the opset that the model imports.
-void check_operands(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken);
-/// The functions of the model by their keys, those first that no other calls. Functions with faults are left out, and
-/// those with attributes that have no default: what they mean only a caller says.
-std::vector<std::string> callable_functions(const ir::Graph& graph, const Findings& findings);
-/// A model that calls one of them alone, with arguments of which nothing is known.
-ir::Graph call_of_function(const ir::Graph& graph, const std::string& key);
+/// The types that operators are given against those they take in the opset that the model imports. What they make of
+/// others is doubtful: nothing more is told of it.
+void check_operands(const ir::Graph& inferred, Findings& findings, BrokenRules& broken);
+/// A model that calls the functions which were not expanded so far, with arguments of which nothing is known: those
+/// that no other calls, or where there are none, all of them. Nothing: none is left. Functions with faults are left
+/// out, and those with attributes that have no default: what they mean only a caller says.
+std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, const Findings& findings);
 /// What the model declares of its values against what was inferred of the same graph. An extent's name is one number in
 /// the whole model.
-void check_declared(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken);
+void check_declared(const ir::Graph& inferred, Findings& findings, BrokenRules& broken);
 
 }  // namespace nnex::onnx_format

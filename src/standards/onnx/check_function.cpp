@@ -84,24 +84,33 @@ class FunctionCheck {
   NameScope scope_;
 };
 
-/// The longest way of calls from a function on; there are no circles.
+/// How deep calls go from a function on; there are no circles. `known`: of functions that were looked at.
 size_t call_depth(const FunctionCalls& calls, const std::string& key, std::map<std::string, size_t>& known) {
-  // A way deeper than the limit is not followed: what is beyond it is as good as it.
-  std::vector<std::pair<std::string, size_t>> path = {{key, 0}};
+  struct Step {
+    const std::string* key;
+    std::set<std::string>::const_iterator next, end;
+    size_t deepest = 0;  ///< Of its callees so far.
+  };
+  std::vector<Step> path;
+  const auto enter = [&](const std::string& k) {
+    const auto it = calls.find(k);
+    path.push_back({&it->first, it->second.begin(), it->second.end()});
+  };
+  enter(key);
   while (!path.empty()) {
-    const auto [now, next] = path.back();
-    const std::set<std::string>& callees = calls.at(now);
-    if (next == callees.size()) {
-      size_t deepest = 0;
-      for (const std::string& c : callees)
-        if (const auto it = known.find(c); it != known.end()) deepest = std::max(deepest, it->second);
-      known[now] = deepest + 1;
+    Step& now = path.back();
+    if (now.next == now.end) {
+      const size_t depth = now.deepest + 1;
+      known[*now.key] = depth;
       path.pop_back();
+      if (!path.empty()) path.back().deepest = std::max(path.back().deepest, depth);
       continue;
     }
-    ++path.back().second;
-    const std::string& callee = *std::next(callees.begin(), static_cast<std::ptrdiff_t>(next));
-    if (calls.count(callee) && !known.count(callee)) path.emplace_back(callee, 0);
+    const std::string& callee = *now.next++;
+    if (const auto it = known.find(callee); it != known.end())
+      now.deepest = std::max(now.deepest, it->second);
+    else if (calls.count(callee))
+      enter(callee);
   }
   return known.at(key);
 }
@@ -117,7 +126,8 @@ void check_calls(CheckContext& context, const std::vector<std::string_view>& mes
   std::map<std::string, size_t> known;
   std::string deepest;
   for (const auto& [key, callees] : calls)
-    if (call_depth(calls, key, known) > kMaxCallDepth && (deepest.empty() || known[key] > known[deepest]))
+    if ((known.count(key) ? known[key] : call_depth(calls, key, known)) > kMaxCallDepth &&
+        (deepest.empty() || known[key] > known[deepest]))
       deepest = key;
   if (!deepest.empty())
     context.tell(Rule::function_depth, Site::of(fmt::format("function '{}'", deepest)),

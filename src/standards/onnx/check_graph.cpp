@@ -159,16 +159,18 @@ class GraphCheck {
   }
 
   void annotations() {
+    std::unordered_set<std::string_view> parameters;
+    for (const Initializer& t : initializers_) parameters.insert(t.name);
     for (size_t i = 0; i < annotations_.size(); ++i) {
       const std::string_view tensor = field_text(annotations_[i], 1);
       const Site site = site_of("quantization annotation", tensor, i, {});
       if (!scope_.here(tensor))
         context_.tell(Rule::annotation_tensor, site, fmt::format("the graph has no value '{}'", tensor));
-      const std::vector<std::string_view> parameters = fields_of(annotations_[i], 2);
-      check_properties(context_, parameters, site);
-      for (std::string_view p : parameters) {
+      const std::vector<std::string_view> named = fields_of(annotations_[i], 2);
+      check_properties(context_, named, site);
+      for (std::string_view p : named) {
         const std::string_view name = field_text(p, 2);
-        if (std::none_of(initializers_.begin(), initializers_.end(), [&](const auto& t) { return t.name == name; }))
+        if (!parameters.count(name))
           context_.tell(Rule::annotation_tensor, site,
                         fmt::format("its parameter {} is '{}', which is no initializer", field_text(p, 1), name));
       }

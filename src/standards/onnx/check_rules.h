@@ -41,6 +41,8 @@ class BrokenRules {
   void add(const std::string& owner, Broken b);
   /// Whether an error was found in what has this place.
   bool at(const std::string& owner) const { return owners_.count(owner) != 0; }
+  /// Of what has this place nothing more is told: it follows from an error elsewhere.
+  void silence(const std::string& owner) { owners_.insert(owner); }
   /// Errors without which nothing more is known: versions, the bytes of the model.
   void stop() { stopped_ = true; }
   /// Whether what is left needs what is broken: the bytes, the versions, or very many nodes.

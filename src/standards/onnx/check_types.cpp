@@ -50,19 +50,24 @@ class Symbols {
 
 class TypeChecker {
  public:
-  TypeChecker(const ir::Graph& graph, const Findings& findings, BrokenRules& broken)
+  TypeChecker(const ir::Graph& graph, Findings& findings, BrokenRules& broken)
       : graph_(graph), findings_(findings), broken_(broken) {}
 
   void operands() {
-    for (const Findings::Used& n : findings_.nodes)
-      if (!broken_.at(n.place)) forms(n);
+    for (const Findings::Used& n : findings_.nodes) {
+      const bool doubtful = std::any_of(n.in.begin(), n.in.end(), [&](ValueId v) { return is_doubtful(v); });
+      if (!doubtful && (broken_.at(n.place) || forms(n))) continue;
+      if (doubtful) broken_.silence(n.place);
+      for (ValueId v : n.out)
+        if (v.valid()) findings_.doubtful.insert(v.n);
+    }
   }
 
   void declared() {
     for (const Findings::Declared& d : findings_.declared) declared(d);
     for (size_t i = 0; i < findings_.outputs.size() && i < graph_.outputs().size(); ++i)
-      compare(graph_[graph_.outputs()[i]].type, findings_.output_types[i],
-              fmt::format("output '{}'", findings_.outputs[i]), false);
+      if (const ValueId v = graph_.outputs()[i]; !is_doubtful(v))
+        compare(graph_[v].type, findings_.output_types[i], fmt::format("output '{}'", findings_.outputs[i]), false);
   }
 
  private:
@@ -74,6 +79,7 @@ class TypeChecker {
   void declared(const Findings::Declared& d) {
     const ValueDef& v = graph_[d.value];
     if (v.producer.valid() && graph_[v.producer].erased) return;  // a call that its function's body replaced
+    if (is_doubtful(d.value)) return;
     compare(v.is_constant() ? type_of(v.constant) : v.type, d.type, d.place, d.inner);
   }
 
@@ -94,31 +100,36 @@ class TypeChecker {
     }
   }
 
-  void forms(const Findings::Used& n) {
+  bool is_doubtful(ValueId v) const { return v.valid() && findings_.doubtful.count(v.n) != 0; }
+
+  /// Whether the node's form takes its types.
+  bool forms(const Findings::Used& n) {
     const Form* form = find_form(n.domain, n.op, n.version);
-    if (!form) return;
+    if (!form) return true;
     FormUse use;
     const auto type = [&](ValueId v) -> const Type* { return v.valid() ? &graph_[v].type : nullptr; };
     for (ValueId v : n.in) use.in.push_back(type(v));
     use.out.resize(n.out.size());  // what inference made of them is no fault of the model's
-    for (BrokenForm& b : broken_types(*form, use))
+    std::vector<BrokenForm> broken = broken_types(*form, use);
+    for (BrokenForm& b : broken)
       tell(b.kind == BrokenForm::Kind::one_type ? Rule::one_type : Rule::operand_type, n.place,
            fmt::format("{}: {}", n.op, b.text), std::move(b.found), std::move(b.needed));
+    return broken.empty();
   }
 
   const ir::Graph& graph_;
-  const Findings& findings_;
+  Findings& findings_;
   BrokenRules& broken_;
   Symbols symbols_;
 };
 
 }  // namespace
 
-void check_operands(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken) {
+void check_operands(const ir::Graph& inferred, Findings& findings, BrokenRules& broken) {
   TypeChecker(inferred, findings, broken).operands();
 }
 
-void check_declared(const ir::Graph& inferred, const Findings& findings, BrokenRules& broken) {
+void check_declared(const ir::Graph& inferred, Findings& findings, BrokenRules& broken) {
   TypeChecker(inferred, findings, broken).declared();
 }
 

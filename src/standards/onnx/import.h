@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/faults.h"
@@ -64,6 +65,7 @@ struct Findings {
   std::vector<std::string> outputs;                     ///< Names of the model's, as the file has them,
   std::vector<Type> output_types;                       ///< and what it says of them.
   std::vector<Used> nodes;                              ///< Those of standard domains.
+  std::unordered_set<uint32_t> doubtful;  ///< Values of nodes whose operator does not take what it is given.
 };
 
 class Importer;

@@ -172,21 +172,17 @@ Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view messa
       std::make_shared<OnnxFunction>(p.key(), message, source, limits, std::move(findings)));
 }
 
-ir::Graph call_of(const std::shared_ptr<const OnnxFunction>& function, const ir::Graph& model) {
-  ir::Graph graph;
-  graph.functions = model.functions;
-  auto parts = function_parts(function->message());
-  if (!parts.ok()) return graph;
+void add_call(const OnnxFunction& function, ir::Graph& graph) {
+  auto parts = function_parts(function.message());
+  if (!parts.ok()) return;
   std::vector<ValueId> inputs;
   for (const std::string& name : parts->inputs) inputs.push_back(graph.add_param(kMain, name, Type{}));
   auto call = std::make_shared<CustomNode>();
   call->domain = parts->domain, call->name = parts->name, call->overload = parts->overload;
   call->source = std::make_shared<std::vector<Attribute>>();
-  Builder b(graph, kMain, graph.add_place(fmt::format("function '{}'", function->key())));
+  Builder b(graph, kMain, graph.add_place(fmt::format("function '{}'", function.key())));
   const NodeId id = b.node(call_op(), std::move(inputs), parts->outputs.size(), nullptr);
   graph.set_custom(id, std::move(call));
-  graph.set_results(kMain, graph[id].out);
-  return graph;
 }
 
 Status OnnxFunction::expand(ir::Graph& graph, NodeId call) const {

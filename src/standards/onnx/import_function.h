@@ -59,8 +59,8 @@ class OnnxFunction : public Function {
   std::shared_ptr<Findings> findings_;  ///< Of a checker, which goes on past faults; null: a fault ends the expansion.
 };
 
-/// A model that calls the function alone, with arguments of which nothing is known. It has no attributes.
-ir::Graph call_of(const std::shared_ptr<const OnnxFunction>& function, const ir::Graph& model);
+/// A call of the function with arguments of which nothing is known, and no attributes. Its place is the function's.
+void add_call(const OnnxFunction& function, ir::Graph& graph);
 
 Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view message, const Source& source, Limits limits,
                                                           std::shared_ptr<Findings> findings);
