@@ -320,7 +320,7 @@ Result<int> batch(const Options& o) {
   NNEX_ASSIGN(const Model model, o.model.load());
   fs::create_directories(folder, error);
   if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
-  NNEX_ASSIGN(std::vector<Item> items, items_of(o.input, folder));
+  NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));
   NNEX_ASSIGN(const std::string key, key_of(model, o));
 
   const std::string file = o.share           ? fmt::format("manifest-{}-{}.jsonl", host_name(), ::getpid())

@@ -67,7 +67,7 @@ Result<std::string> name_in_list(const std::string& line) {
 
 }  // namespace
 
-Result<std::vector<Item>> items_of(const std::string& input, const fs::path& except) {
+Result<std::vector<Item>> items_of(const std::string& option, const std::string& input, const fs::path& except) {
   std::vector<Item> out;
   std::error_code error;
   if (input != "-" && fs::is_directory(input, error)) {
@@ -88,12 +88,12 @@ Result<std::vector<Item>> items_of(const std::string& input, const fs::path& exc
       out.push_back(item_at(std::move(name), beside / line));
     }
   }
-  if (out.empty()) return Error(Code::invalid_argument, fmt::format("--input '{}': found no items", input));
+  if (out.empty()) return Error(Code::invalid_argument, fmt::format("{} '{}': found no items", option, input));
   std::sort(out.begin(), out.end(), [](const Item& a, const Item& b) { return a.name < b.name; });
   const auto twice =
       std::adjacent_find(out.begin(), out.end(), [](const Item& a, const Item& b) { return a.name == b.name; });
   if (twice != out.end())
-    return Error(Code::invalid_argument, fmt::format("--input '{}': found '{}' twice", input, twice->name));
+    return Error(Code::invalid_argument, fmt::format("{} '{}': found '{}' twice", option, input, twice->name));
   return out;
 }
 

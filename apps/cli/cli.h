@@ -37,6 +37,7 @@ void add_conform(CommandLine& line);
 void add_format(CommandLine& line);
 void add_convert(CommandLine& line);
 void add_compare(CommandLine& line);
+void add_quantize(CommandLine& line);
 void add_view(CommandLine& line);
 void add_completion(CommandLine& line);
 void add_help(CommandLine& line);

@@ -130,6 +130,7 @@ int main(int argc, char** argv) {
   add_compare(line);
   add_view(line);
   add_edits(line);
+  add_quantize(line);
   add_dump(line);
   add_ops(line);
   add_env(line);

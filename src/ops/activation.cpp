@@ -161,13 +161,15 @@ constexpr AttrType kNone = {};
 constexpr AttrType kAlphaFields = attrs_of<AlphaAttrs>({field<&AlphaAttrs::alpha>("alpha", "Scale or threshold.")});
 
 constexpr OpRow kActivationOps[] = {
-    activation("relu", "x where it is positive, else 0; NaN stays, or gives 0.",
-               "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
-               attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
-               typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
-               "y = max(x, 0.0, nans = nans);",
-               {{nnef, "relu", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}},
-               keeps_precision),
+    in_bytes(
+        ByteRole::limit,
+        activation("relu", "x where it is positive, else 0; NaN stays, or gives 0.",
+                   "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
+                   attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
+                   typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
+                   "y = max(x, 0.0, nans = nans);",
+                   {{nnef, "relu", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}},
+                   keeps_precision)),
     activation("sigmoid", "1 / (1 + e^-x).", "NNEF 1.0.5 sigmoid; ONNX Sigmoid-13; WebNN sigmoid()", kF, kNone,
                in_double<sigmoid>(), "y = rcp(1.0 + exp(-x));",
                {{nnef, "sigmoid"}, {onnx, "Sigmoid"}, {webnn, "sigmoid"}}),

@@ -293,10 +293,11 @@ constexpr Reference number_reference() {
 constexpr AttrType kNans = attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN in x gives.")});
 
 constexpr OpRow kArithmeticOps[] = {
-    two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
-                 number_reference<Add>(),
-                 {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
-                 sum_precision),
+    in_bytes(ByteRole::sum,
+             two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
+                          number_reference<Add>(),
+                          {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
+                          sum_precision)),
     two_operands("sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub",
                  number_reference<Sub>(),
                  {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}},
@@ -372,6 +373,7 @@ constexpr OpRow kArithmeticOps[] = {
                     {webnn, "clamp", {{"low", "minValue"}, {"high", "maxValue"}}},
                     {cvm, "clip", {{"low", "a_min"}, {"high", "a_max"}}}},
         .elementwise = true,
+        .in_bytes = ByteRole::limit,
     },
 };
 }  // namespace

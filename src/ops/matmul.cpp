@@ -147,6 +147,7 @@ constexpr OpRow kMatmulOps[] = {
         .reference = typed<float, double, int32_t, int64_t, uint64_t>(
             []<class T>(Call& c) -> Status { return run_matmul<T>(c); }),
         .spelled = {{nnef, "matmul"}, {onnx, "MatMul"}, {webnn, "matmul"}},
+        .in_bytes = ByteRole::product,
     },
     {
         .name = "linear",
@@ -177,6 +178,7 @@ constexpr OpRow kMatmulOps[] = {
                      "",
                      {{"transposeB", "false"}}},
                     {cvm, "dense"}},
+        .in_bytes = ByteRole::product,
     },
     {
         .name = "det",

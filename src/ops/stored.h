@@ -110,7 +110,7 @@ struct Stored {
       op.reference = row.reference, op.body = row.body;
       if (!is_built(row.name)) op.precision = nullptr, op.reference = {};
       op.spelled = next(kSpellings, spellings, row.spelled.size());
-      op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view;
+      op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view, op.in_bytes = row.in_bytes;
     }
     return all;
   }();

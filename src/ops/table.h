@@ -142,6 +142,18 @@ struct Reference {
   constexpr explicit operator bool() const { return choice != Choice::none; }
 };
 
+// ---- Networks of bytes
+// ---------------------------------------------------------------------------------------------------
+
+/// What a row is to the rewrite of a float network as one of 8-bit codes (api/quantize).
+enum class ByteRole : uint8_t {
+  none,     ///< It stays float; of `elementwise` rows between codes a kernel may make one step.
+  product,  ///< Sums of products of input 0 and a constant input 1; input 2, if any, is added.
+  sum,      ///< Two operands that are added.
+  limit,    ///< A limit, which the product or sum before it applies to its codes.
+  moves     ///< Output 0 has elements of input 0 alone, so that both have one scale. So has every `view`.
+};
+
 // ---- The entry
 // -----------------------------------------------------------------------------------------------------------
 
@@ -162,6 +174,7 @@ struct OpDefOf {
   bool pure = true;          ///< False: random or stateful; never folded, never merged.
   bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
   bool view = false;         ///< Output 0 holds input 0's elements in the same order: no work, another shape.
+  ByteRole in_bytes = ByteRole::none;
 
   int input(std::string_view port) const {
     return index_of(inputs, port);
@@ -180,6 +193,12 @@ struct OpDefOf {
 /// places.
 using OpRow = OpDefOf<List>;
 using OpDef = OpDefOf<ListView>;
+
+/// A row of a family's own form, with its part in networks of bytes.
+constexpr OpRow in_bytes(ByteRole role, OpRow row) {
+  row.in_bytes = role;
+  return row;
+}
 
 /// What a table must keep: names are words, ports and fields exist where a spelling names them, no name twice.
 constexpr bool sound(std::span<const OpRow> ops) {

@@ -1,0 +1,221 @@
+// nnex quantize: a float network as one of 8-bit codes, or with weights of 4 bits.
+
+#include "nnex/quantize.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli.h"
+#include "describe.h"
+#include "nnex/load.h"
+#include "nnex/save.h"
+#include "samples.h"
+#include "time_limit.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options {
+  ReadingOptions reading;
+  InputOptions fit;
+  WritingOptions writing;
+  std::string path, out, calibrate, method = "mse", weights = "int8", recipe, save_recipe, plan = "all",
+                                    arithmetic = "portable";
+  double percentile = 99.99, timeout = 0;
+  int64_t block = 32;
+  int judge = 0, threads = 0;
+  std::vector<std::string> keep;
+  bool per_tensor = false, no_bias_correction = false, equalize = false, smooth = false, no_judge = false, json = false,
+       quiet = false;
+};
+
+Result<QuantizeOptions> options_of(const Options& o) {
+  QuantizeOptions out;
+  out.settings.method = *range_method_named(o.method);
+  out.settings.percentile = o.percentile;
+  out.settings.weights = o.weights == "int4" ? WeightCodes::int4 : WeightCodes::int8;
+  out.settings.block = o.block;
+  out.settings.per_channel = !o.per_tensor;
+  out.settings.correct_bias = !o.no_bias_correction;
+  out.settings.equalize = o.equalize, out.settings.smooth = o.smooth;
+  out.settings.keep_float = o.keep;
+  if (!o.recipe.empty()) {
+    NNEX_ASSIGN(const std::string text, read_file(o.recipe));
+    auto recipe = parse_recipe(text);
+    if (!recipe.ok()) return std::move(recipe).error().at(o.recipe);
+    out.recipe = std::move(*recipe);
+  }
+  out.plan = o.plan == "measured" ? QuantizePlan::measured : QuantizePlan::all;
+  out.arithmetic = o.arithmetic == "fastest" ? CalibrateOn::fastest : CalibrateOn::portable;
+  out.judge = !o.no_judge, out.judge_count = o.judge;
+  out.session.threads = o.threads;
+  return out;
+}
+
+// ---- For programs
+
+Json json_of(const std::optional<double>& x) { return x ? number_of(*x) : Json(nullptr); }
+
+void print_json(const Options& o, const QuantizeReport& r, const SaveReport& written) {
+  Json j = {{"schema", "nnex.quantize/1"},
+            {"model", o.path},
+            {"out", o.out},
+            {"files", written.files},
+            {"bytes", written.bytes},
+            {"calibrated", r.calibrated},
+            {"judged", r.judged},
+            {"layers", Json::array()},
+            {"outputs", Json::array()},
+            {"float_bytes", r.float_bytes},
+            {"quantized_bytes", r.quantized_bytes}};
+  for (const QuantizedLayer& l : r.layers) {
+    Json row = {{"name", l.name}, {"operator", l.op}, {"place", l.place}, {"quantized", l.kept_float.empty()}};
+    if (!l.kept_float.empty()) row["kept_float"] = l.kept_float;
+    row["weight_bytes"] = l.weight_bytes, row["sqnr_db"] = json_of(l.sqnr_db);
+    if (l.float_us) row["float_us"] = *l.float_us, row["quantized_us"] = *l.quantized_us;
+    j["layers"].push_back(std::move(row));
+  }
+  for (const QuantizedOutput& out : r.outputs)
+    j["outputs"].push_back(
+        {{"name", out.name}, {"sqnr_db", number_of(out.sqnr_db)}, {"rows", out.rows}, {"agreed", out.agreed}});
+  if (r.float_us) j["float_us"] = *r.float_us, j["quantized_us"] = *r.quantized_us;
+  if (!o.save_recipe.empty()) j["recipe"] = o.save_recipe;
+  j["notes"] = r.notes;
+  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+// ---- For people
+
+std::string decibel(const std::optional<double>& x) { return x ? fmt::format("{:.1f}", *x) : "-"; }
+
+void print_layers(const QuantizeReport& r) {
+  size_t width = 5;
+  for (const QuantizedLayer& l : r.layers) width = std::max(width, std::min<size_t>(l.name.size(), 48));
+  const bool timed = std::any_of(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.float_us; });
+  fmt::print("{:<{}}  {:<10} {:>8}{}  \n", "layer", width, "operator", "SQNR dB", timed ? "  float us   code us" : "");
+  for (const QuantizedLayer& l : r.layers) {
+    std::string times;
+    if (timed)
+      times = l.float_us ? fmt::format(" {:>9.1f} {:>9.1f}", *l.float_us, *l.quantized_us) : std::string(20, ' ');
+    fmt::print("{:<{}}  {:<10} {:>8}{}  {}\n", l.name, width, l.op, decibel(l.sqnr_db), times,
+               l.kept_float.empty() ? "" : "float: " + l.kept_float);
+  }
+}
+
+void print_summary(const Options& o, const QuantizeReport& r, const SaveReport& written) {
+  for (const std::string& n : r.notes) fmt::print("note: {}\n", n);
+  const auto coded =
+      std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
+  fmt::print("{}: {} of {} layers quantised, {} bytes; constants {} bytes, as floats {}\n", o.out, coded,
+             r.layers.size(), written.bytes, r.quantized_bytes, r.float_bytes);
+  for (const QuantizedOutput& out : r.outputs) {
+    fmt::print("output '{}': SQNR {:.1f} dB on {} samples", out.name, out.sqnr_db, r.judged);
+    if (out.rows > 0)
+      fmt::print("; its largest element where the float network has it in {} of {} rows ({:.2f} %)", out.agreed,
+                 out.rows, 100.0 * static_cast<double>(out.agreed) / static_cast<double>(out.rows));
+    fmt::print("\n");
+  }
+  if (r.float_us)
+    fmt::print("time: {:.1f} us, as floats {:.1f} us: {:.2f} times as fast\n", *r.quantized_us, *r.float_us,
+               *r.float_us / *r.quantized_us);
+  if (!o.save_recipe.empty()) fmt::print("{}: the recipe; --recipe {} repeats this\n", o.save_recipe, o.save_recipe);
+}
+
+// ---- The verb
+
+struct Done {
+  QuantizeReport report;
+  SaveReport written;
+};
+
+Result<Done> quantize(const Options& o, const RunOptions& run) {
+  NNEX_TRY(may_write(o.out, o.writing.existing()));
+  if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
+  NNEX_ASSIGN(const LoadOptions load, o.reading.options());
+  NNEX_ASSIGN(QuantizeOptions options, options_of(o));
+  options.run = run;
+  NNEX_ASSIGN(const Graph graph, load_graph(o.path, load));
+  NNEX_ASSIGN(const Model model, Model::compile(graph));
+  NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
+  const bool needs_samples =
+      options.recipe ? options.recipe->settings.weights == WeightCodes::int8 && options.recipe->ranges.empty()
+                     : options.settings.weights == WeightCodes::int8;
+  if (needs_samples && samples.count == 0)
+    return Error(Code::invalid_argument,
+                 "found no samples; needed --calibrate FOLDER, LIST or DATA.npz, or a --recipe with what they told");
+  auto made = nnex::quantize(graph, samples, options);
+  if (!made.ok()) return std::move(made).error().at(o.path);
+  SaveOptions save_options;
+  save_options.format = Format::onnx;
+  save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
+  Done out;
+  NNEX_ASSIGN(out.written, save(made->graph, o.out, save_options));
+  if (!o.save_recipe.empty()) NNEX_TRY(write_file(o.save_recipe, recipe_text(made->recipe), o.writing.existing()));
+  out.report = std::move(made->report);
+  return out;
+}
+
+int run(const Options& o) {
+  const TimeLimit limit(o.timeout);
+  const auto done = quantize(o, limit.run_options());
+  if (!done.ok()) return limit.report(done.error());
+  if (o.json) {
+    print_json(o, done->report, done->written);
+  } else if (!o.quiet) {
+    print_layers(done->report);
+    print_summary(o, done->report, done->written);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_quantize(CommandLine& line) {
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb("quantize", "Write a float network as one of 8-bit codes, or with weights of 4 bits",
+                        [o] { return run(*o); });
+  verb.option("model", o->path, kModelHelp).required();
+  o->reading.add_to(verb);
+  verb.option("-o,--out", o->out, "Where to: an .onnx file").type("FILE").required();
+  verb.option(
+          "--calibrate", o->calibrate,
+          "Samples that the network is measured on: a folder or a list of items (pictures, .npy, .npz, folders with "
+          "input_0.pb), or one .npz or .npy file with a sample for each index of the first axis")
+      .type("FOLDER|LIST|FILE");
+  verb.option("--method", o->method, "How the range of a tensor's codes follows from what was measured")
+      .one_of({"minmax", "percentile", "mse", "entropy"});
+  verb.option("--percentile", o->percentile, "Of --method percentile: how many of a hundred elements stay on each side")
+      .type("P");
+  verb.flag("--per-tensor", o->per_tensor, "One scale for a weight, not one for each of its outputs");
+  verb.option("--weights", o->weights, "int8: weights and activations; int4: weights alone, in blocks, without samples")
+      .one_of({"int8", "int4"});
+  verb.option("--block", o->block, "Weights of int4 that share a scale: a power of two from 16 on").type("N");
+  verb.flag("--no-bias-correction", o->no_bias_correction, "Leave biases as they are");
+  verb.flag("--equalize", o->equalize, "Scale channels between two products so that both weights have like reach");
+  verb.flag("--smooth", o->smooth, "Scale channels of what normalisations make, against the products after them");
+  verb.option("--keep-float", o->keep, "A layer that stays float, by its node or what it makes")
+      .type("NAME")
+      .one_each();
+  verb.option("--plan", o->plan,
+              "all: every layer that can be; measured: of those, the ones that are faster so on this machine")
+      .one_of({"all", "measured"});
+  verb.option(
+          "--arithmetic", o->arithmetic,
+          "How the network meets the samples: portable gives the same file on every machine, fastest takes less time")
+      .one_of({"portable", "fastest"});
+  verb.option("--recipe", o->recipe, "Settings and what was found, of an earlier --save-recipe; other options give way")
+      .type("FILE");
+  verb.option("--save-recipe", o->save_recipe, "Write what was decided and found, as JSON").type("FILE");
+  verb.option("--judge", o->judge, "Compare both networks on so many of the samples; 0: on all").type("N").whole(0);
+  verb.flag("--no-judge", o->no_judge, "Compare and time nothing");
+  o->fit.add_fit_to(verb);
+  verb.option("--threads", o->threads, "Threads to use; 0: all that this process may").whole(0);
+  add_timeout(verb, o->timeout);
+  o->writing.add_to(verb);
+  verb.flag("--json", o->json, "Print a JSON object");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,304 @@
+#include "nnex/quantize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/graph_impl.h"
+#include "api/quantize/balance.h"
+#include "api/quantize/calibrate.h"
+#include "api/quantize/choose.h"
+#include "api/quantize/judge.h"
+#include "api/quantize/network.h"
+#include "api/quantize/plan.h"
+#include "api/quantize/rewrite.h"
+#include "base/try.h"
+#include "nnex/suggest.h"
+#include "run/guarded.h"
+
+namespace nnex {
+namespace {
+
+Status check(const QuantizeSettings& s) {
+  if (!(s.percentile > 50 && s.percentile <= 100))
+    return Error(Code::invalid_argument,
+                 fmt::format("percentile {}: needed a number above 50 and at most 100", s.percentile));
+  if (s.block < 16 || s.block > 4096 || (s.block & (s.block - 1)) != 0)
+    return Error(Code::invalid_argument, fmt::format("block {}: needed a power of two from 16 to 4096", s.block));
+  return {};
+}
+
+class Quantizer {
+ public:
+  Quantizer(const ir::Graph& graph, const SampleSet& samples, const QuantizeOptions& options)
+      : source_(graph), samples_(samples), options_(options) {
+    recipe_ = options.recipe.value_or(QuantizeRecipe{options.settings, {}, {}, {}, {}});
+  }
+
+  Result<Quantized> run() && {
+    NNEX_TRY(check(settings()));
+    NNEX_ASSIGN(float_, float_network(source_));
+    NNEX_TRY(keep());
+    if (settings().weights == WeightCodes::int4) {
+      NNEX_TRY(block());
+    } else {
+      NNEX_TRY(code());
+    }
+    NNEX_TRY(fill_report());
+    return Quantized{wrap(std::move(quantised_)), std::move(recipe_), std::move(report_)};
+  }
+
+ private:
+  const QuantizeSettings& settings() const { return recipe_.settings; }
+  const std::string& name(ValueId v) const { return float_[v].name; }
+  bool has_samples() const { return samples_.count > 0; }
+
+  /// Layers that were asked to stay float, and those that a recipe leaves so.
+  Status keep() {
+    const Coding all = choose(float_, {});
+    const auto named = [&](const CodedLayer& l, const std::string& word) {
+      return word == float_.place_of(l.node) || float_.place_of(l.node).find("'" + word + "'") != std::string::npos ||
+             word == name(l.end) || word == name(float_[l.node].out[0]);
+    };
+    std::vector<std::string_view> names;
+    for (const CodedLayer& l : all.layers) {
+      for (const std::string* n : {&name(l.end), &name(float_[l.node].out[0])})
+        if (std::find(names.begin(), names.end(), *n) == names.end()) names.push_back(*n);
+    }
+    const auto keep = [&](const std::string& word, const std::string& why) -> Status {
+      bool found = false;
+      for (const CodedLayer& l : all.layers)
+        if (named(l, word)) kept_[l.node.n] = why, found = true;
+      if (!found) return Error(Code::invalid_argument, no_such("layer", word, names));
+      return {};
+    };
+    for (const std::string& word : settings().keep_float) NNEX_TRY(keep(word, "as asked"));
+    for (const auto& [word, why] : recipe_.kept_float) NNEX_TRY(keep(word, why));
+    return {};
+  }
+
+  // ---- Weights of 4 bits
+
+  Status block() {
+    quantised_ = ir::Graph(float_);
+    NNEX_ASSIGN(const auto kept, block_weights(quantised_, settings(), kept_));
+    bool any = false;
+    for (NodeId id : float_.order()) {
+      if (float_[id].op->in_bytes != ByteRole::product) continue;
+      const auto it = kept.find(id.n);
+      any |= it == kept.end();
+      coding_.layers.push_back({id, float_[id].out[0], it == kept.end() ? "" : it->second});
+    }
+    if (!any) return nothing();
+    for (const CodedLayer& l : coding_.layers)
+      if (l.kept.empty()) decoded_[l.end.n] = l.end;
+    return {};
+  }
+
+  // ---- Codes of 8 bits
+
+  /// Whether the recipe has what samples tell.
+  bool recalls() const { return options_.recipe && !options_.recipe->ranges.empty(); }
+
+  /// Channels scaled so that codes fit them better.
+  Status balance() {
+    if (settings().equalize) NNEX_TRY(equalize(float_));
+    if (!settings().smooth) return {};
+    const std::vector<Smoothable> found = smoothable(float_);
+    std::map<uint32_t, std::vector<float>> reach;
+    if (!recalls() && !found.empty()) {
+      std::vector<ValueId> values;
+      for (const Smoothable& s : found) values.push_back(s.value);
+      NNEX_ASSIGN(reach, channel_reach(float_, values, samples_, options_));
+    }
+    for (const Smoothable& s : found) {
+      std::vector<int64_t>& powers = recipe_.smoothed_by[name(s.value)];
+      if (!recalls()) {
+        NNEX_ASSIGN(powers, smoothing_powers(float_, s, reach.at(s.value.n)));
+      }
+      NNEX_TRY(smooth(float_, s, powers));
+    }
+    return {};
+  }
+
+  Status code() {
+    NNEX_TRY(balance());
+    coding_ = choose(float_, kept_);
+    if (!codes_anything()) return nothing();
+    if (recalls()) {
+      NNEX_TRY(recall());
+    } else {
+      NNEX_ASSIGN(measured_, calibrate(float_, coding_, samples_, settings(), options_));
+      report_.calibrated = samples_.count;
+    }
+    NNEX_TRY(rewrite());
+    if (options_.plan == QuantizePlan::measured) NNEX_TRY(measure());
+    remember();
+    return {};
+  }
+  bool codes_anything() const {
+    return std::any_of(coding_.layers.begin(), coding_.layers.end(), [&](const CodedLayer& l) {
+      return l.kept.empty() && float_[l.node].op->in_bytes == ByteRole::product;
+    });
+  }
+  Error nothing() const {
+    std::string why;
+    for (size_t i = 0; i < coding_.layers.size() && i < 4; ++i)
+      why += fmt::format("\n  '{}' ({}): {}", name(coding_.layers[i].end), float_[coding_.layers[i].node].op->name,
+                         coding_.layers[i].kept);
+    if (coding_.layers.size() > 4) why += fmt::format("\n  and {} more", coding_.layers.size() - 4);
+    return Error(Code::unsupported, "no layer can be quantised" +
+                                        (why.empty() ? ": the network has no product of data and weights" : why));
+  }
+
+  /// What the recipe has of this network.
+  Status recall() {
+    for (ValueId v : coding_.coded) {
+      const auto it = recipe_.ranges.find(name(v));
+      if (it != recipe_.ranges.end()) {
+        measured_.ranges[v.n] = it->second;
+      } else if (coding_.scale_of(v) == v) {
+        return Error(
+            Code::invalid_argument,
+            fmt::format("the recipe has no range of '{}': it is of another network, or of other layers", name(v)));
+      }
+    }
+    for (const CodedLayer& l : coding_.layers) {
+      const Node& node = float_[l.node];
+      if (!l.kept.empty() || node.op->in_bytes != ByteRole::product || !settings().correct_bias) continue;
+      const ValueId x = node.in[0];
+      const auto it = recipe_.means.find(name(x));
+      const int64_t channels = product_shape(float_, node)->channels;
+      const auto found = it == recipe_.means.end() ? 0 : static_cast<int64_t>(it->second.size());
+      if (found != channels)
+        return Error(Code::invalid_argument,
+                     fmt::format("the recipe has means of {} channels of '{}'; needed {}", found, name(x), channels));
+      measured_.means[x.n] = it->second;
+    }
+    return {};
+  }
+  /// What the result follows from.
+  void remember() {
+    recipe_.ranges.clear(), recipe_.means.clear();
+    for (ValueId v : coding_.coded)
+      if (coding_.scale_of(v) == v) recipe_.ranges[name(v)] = measured_.ranges.at(v.n);
+    for (const CodedLayer& l : coding_.layers) {
+      if (!l.kept.empty() || float_[l.node].op->in_bytes != ByteRole::product) continue;
+      const ValueId x = float_[l.node].in[0];
+      if (const auto it = measured_.means.find(x.n); it != measured_.means.end()) recipe_.means[name(x)] = it->second;
+    }
+  }
+
+  Status rewrite() {
+    quantised_ = ir::Graph(float_);
+    NNEX_ASSIGN(decoded_, insert_codes(quantised_, coding_, measured_, settings()));
+    return {};
+  }
+
+  // ---- What gains
+
+  /// Layers that take no less time as codes stay float, until every one gains; then the whole must.
+  Status measure() {
+    constexpr int kMaxRounds = 4;
+    if (!has_samples()) return Error(Code::invalid_argument, "a measured plan needs a sample; found none");
+    for (int round = 0; round < kMaxRounds; ++round) {
+      NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
+      const auto layers = layer_times(float_, coding_, times);
+      bool changed = false;
+      for (const auto& [node, us] : layers) {
+        times_[node] = us;
+        if (us.quantised <= us.in_float || us.in_float == 0) continue;
+        leave_float(node, fmt::format("no gain: {:.2f} us as codes, {:.2f} us as floats", us.quantised, us.in_float));
+        changed = true;
+      }
+      if (changed) {
+        coding_ = choose(float_, kept_);
+        if (!codes_anything()) break;
+        NNEX_TRY(rewrite());
+        continue;
+      }
+      report_.float_us = times.in_float, report_.quantized_us = times.quantised;
+      break;
+    }
+    if (codes_anything()) {
+      NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
+      report_.float_us = times.in_float, report_.quantized_us = times.quantised;
+      if (times.quantised <= times.in_float) return {};
+      const std::string why =
+          fmt::format("no gain in the whole: {:.1f} us as codes, {:.1f} us as floats", times.quantised, times.in_float);
+      for (const CodedLayer& l : std::vector<CodedLayer>(coding_.layers))
+        if (l.kept.empty()) leave_float(l.node.n, why);
+      coding_ = choose(float_, kept_);
+    }
+    report_.notes.push_back("no layer is faster as codes: the network stays float");
+    quantised_ = ir::Graph(float_);
+    decoded_.clear();
+    return {};
+  }
+  void leave_float(uint32_t node, const std::string& why) {
+    kept_[node] = why;
+    recipe_.kept_float[name(float_[NodeId{node}].out[0])] = why;
+  }
+
+  // ---- The report
+
+  Status fill_report() {
+    std::vector<Counterpart> counterparts;
+    std::vector<size_t> row_of;
+    for (const CodedLayer& l : coding_.layers) {
+      QuantizedLayer row;
+      row.name = name(l.end), row.op = float_[l.node].op->name, row.place = float_.place_of(l.node);
+      row.kept_float = l.kept;
+      row.weight_bytes = weight_bytes(l.node);
+      if (const auto it = times_.find(l.node.n); it != times_.end())
+        row.float_us = it->second.in_float, row.quantized_us = it->second.quantised;
+      if (const auto it = decoded_.find(l.end.n); it != decoded_.end())
+        counterparts.push_back({l.end, it->second}), row_of.push_back(report_.layers.size());
+      report_.layers.push_back(std::move(row));
+    }
+    report_.float_bytes = constant_bytes(float_), report_.quantized_bytes = constant_bytes(quantised_);
+    if (!options_.judge || !has_samples()) return {};
+    NNEX_ASSIGN(Judgement j, judge(float_, quantised_, counterparts, samples_, options_));
+    for (size_t i = 0; i < row_of.size(); ++i) report_.layers[row_of[i]].sqnr_db = j.sqnr_db[i];
+    report_.outputs = std::move(j.outputs), report_.judged = j.samples;
+    if (report_.float_us) return {};
+    NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
+    report_.float_us = times.in_float, report_.quantized_us = times.quantised;
+    return {};
+  }
+
+  /// Of what the product reads beside its data, as stored.
+  int64_t weight_bytes(NodeId id) const {
+    int64_t out = 0;
+    const Node& node = quantised_[id];
+    for (size_t i = 1; i < node.in.size(); ++i) {
+      if (!node.in[i].valid()) continue;
+      const Node* decoded = quantised_.producer(node.in[i]);
+      if (const Tensor* t = quantised_[node.in[i]].constant.tensor()) out += t->bytes();
+      for (size_t k = 0; decoded && k < decoded->in.size(); ++k)
+        if (const Tensor* t = quantised_.constant_in(*decoded, k)) out += t->bytes();
+    }
+    return out;
+  }
+
+  const ir::Graph& source_;
+  const SampleSet& samples_;
+  const QuantizeOptions& options_;
+  QuantizeRecipe recipe_;
+  ir::Graph float_, quantised_;
+  std::map<uint32_t, std::string> kept_;
+  Coding coding_;
+  Measured measured_;
+  std::map<uint32_t, ValueId> decoded_;
+  std::map<uint32_t, LayerTimes> times_;
+  QuantizeReport report_;
+};
+
+}  // namespace
+
+Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const QuantizeOptions& options) {
+  return guarded([&]() -> Result<Quantized> { return Quantizer(graph.impl().graph, samples, options).run(); });
+}
+
+}  // namespace nnex

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# quantize.sh NNEX: networks of codes from the command line: files, exits, sentences, the same bytes, memory.
+set -uo pipefail
+nnex=$1 bad=0
+shapes=$(cd "$(dirname "$0")/../models/shapes" && pwd)
+model=$shapes/model.onnx
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+expect() {  # expect CODE TEXT COMMAND...
+  local code=$1 text=$2; shift 2
+  local out; out=$("$@" 2>&1); local got=$?
+  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
+    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
+  fi
+}
+same() { cmp -s "$1" "$2" || { echo "  $1 and $2 differ"; bad=1; }; }
+ls "$shapes"/*.png > "$scratch/list"
+q() { "$nnex" quantize "$model" "$@"; }
+
+# A file that is sound, smaller, and answers as the float one.
+expect 0 "6 of 6 layers quantised" q -o "$scratch/q.onnx" --calibrate "$scratch/list" --save-recipe "$scratch/recipe.json"
+expect 0 "sound" "$nnex" check "$scratch/q.onnx"
+[ "$(stat -c %s "$scratch/q.onnx")" -lt $(($(stat -c %s "$model") / 3)) ] || { echo "  the file is not a third of the float one"; bad=1; }
+for label in $(cat "$shapes/labels.txt"); do
+  expect 0 "$label" "$nnex" run "$scratch/q.onnx" -i "$shapes/$label.png" --topk 1 --labels "$shapes/labels.txt"
+done
+expect 0 "8 of 8 rows (100.00 %)" q -o "$scratch/percentile.onnx" --calibrate "$scratch/list" --method percentile
+expect 0 "constants" q -o "$scratch/four.onnx" --weights int4
+expect 0 "sound" "$nnex" check "$scratch/four.onnx"
+
+# The same bytes: by the recipe, with other threads, other instructions, other forms of the samples.
+expect 0 "" q -o "$scratch/again.onnx" --recipe "$scratch/recipe.json" -q
+same "$scratch/q.onnx" "$scratch/again.onnx"
+for isa in scalar ssse3 avx2; do
+  expect 0 "" env NNEX_ISA=$isa "$nnex" quantize "$model" -o "$scratch/$isa.onnx" --calibrate "$scratch/list" --threads 1 --no-judge -q
+  same "$scratch/q.onnx" "$scratch/$isa.onnx"
+done
+
+# Layers that stay float.
+expect 0 "float: as asked" q -o "$scratch/kept.onnx" --calibrate "$scratch/list" --keep-float conv_0
+expect 2 "no layer 'relu_22' (did you mean 'relu_2'?)" q -o "$scratch/no.onnx" --calibrate "$scratch/list" --keep-float relu_22
+expect 0 "as fast" q -o "$scratch/measured.onnx" --calibrate "$scratch/list" --plan measured
+
+# What is refused, before anything is written.
+expect 2 "needed --calibrate FOLDER" q -o "$scratch/no.onnx"
+expect 2 "exists; --force replaces it" q -o "$scratch/q.onnx" --calibrate "$scratch/list"
+expect 2 "percentile 20: needed" q -o "$scratch/no.onnx" --calibrate "$scratch/list" --method percentile --percentile 20
+expect 2 "block 24: needed a power of two" q -o "$scratch/no.onnx" --weights int4 --block 24
+expect 2 "--method" q -o "$scratch/no.onnx" --calibrate "$scratch/list" --method best
+expect 3 "cannot open" q -o "$scratch/no.onnx" --calibrate "$scratch/absent/"
+echo '{"schema": "nnex.recipe/1", "ranges": {"x": [1]}}' > "$scratch/bad.json"
+expect 2 "bad.json: ranges, 'x': found [1]; needed [low, high]" q -o "$scratch/no.onnx" --recipe "$scratch/bad.json"
+echo '{' > "$scratch/bad.json"
+expect 3 "bad.json: line" q -o "$scratch/no.onnx" --recipe "$scratch/bad.json"
+echo "$scratch/absent.png" > "$scratch/gone"
+expect 3 "absent.png" q -o "$scratch/no.onnx" --calibrate "$scratch/gone"
+[ -e "$scratch/no.onnx" ] && { echo "  a refused call left a file"; bad=1; }
+
+# 1,000 pictures take the memory of layers, not of samples.
+mkdir "$scratch/many"
+for ((i = 0; i < 1000; ++i)); do ln -s "$shapes/star.png" "$scratch/many/$i.png"; done
+if [ -x /usr/bin/time ]; then
+  expect 0 "" /usr/bin/time -o "$scratch/memory" -f %M "$nnex" quantize "$model" -o "$scratch/many.onnx" --calibrate "$scratch/many" --judge 100 -q
+  [ "$(tail -n 1 "$scratch/memory")" -lt 307200 ] || { echo "  1,000 pictures took $(tail -n 1 "$scratch/memory") KiB; needed less than 300 MiB"; bad=1; }
+else
+  expect 0 "" bash -c 'ulimit -v 2000000; exec "$@"' bash "$nnex" quantize "$model" -o "$scratch/many.onnx" --calibrate "$scratch/many" --judge 100 -q --threads 1
+fi
+exit $bad

@@ -1,0 +1,491 @@
+// Quantising: what samples tell, and networks of codes against those of floats.
+
+#include "nnex/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "api/quantize/observer.h"
+#include "api/quantize/weights.h"
+#include "nnex/compare.h"
+#include "nnex/elements.h"
+#include "nnex/load.h"
+#include "nnex/save.h"
+
+namespace nnex {
+namespace {
+
+std::vector<float> normal(size_t n, uint32_t seed, float scale = 1) {
+  std::mt19937 random(seed);
+  std::vector<float> out(n);
+  for (float& x : out) {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(random()) * 0x1p-32;
+    x = static_cast<float>(sum) * scale;
+  }
+  return out;
+}
+
+// ---- What samples tell
+
+TEST(Quantize, HistogramCountsWhatASortTells) {
+  const std::vector<float> x = normal(20000, 1, 3);
+  Histogram h;
+  ASSERT_TRUE(h.add(x));
+  EXPECT_EQ(h.min(), *std::min_element(x.begin(), x.end()));
+  EXPECT_EQ(h.max(), *std::max_element(x.begin(), x.end()));
+  std::vector<uint64_t> positive(Histogram::kBins), negative(Histogram::kBins);
+  for (float v : x) {
+    if (v == 0) continue;
+    const auto bin = static_cast<size_t>(std::floor(std::abs(static_cast<double>(v)) / h.width()));
+    ++(v > 0 ? positive : negative).at(bin);
+  }
+  EXPECT_EQ(h.positive(), positive);
+  EXPECT_EQ(h.negative(), negative);
+}
+
+TEST(Quantize, HistogramIsTheSameInAnyOrderAndInAnyParts) {
+  std::vector<float> x = normal(5000, 2);
+  for (size_t i = 0; i < x.size(); i += 7) x[i] *= static_cast<float>(1 + i);
+  x[17] = 0, x[18] = 1e-30F;
+  Histogram whole, parts, backwards;
+  ASSERT_TRUE(whole.add(x));
+  for (size_t i = 0; i < x.size(); i += 100) ASSERT_TRUE(parts.add(std::span(x).subspan(i, 100)));
+  std::reverse(x.begin(), x.end());
+  for (size_t i = 0; i < x.size(); i += 1250) ASSERT_TRUE(backwards.add(std::span(x).subspan(i, 1250)));
+  for (const Histogram* h : {&parts, &backwards}) {
+    EXPECT_EQ(h->width(), whole.width());
+    EXPECT_EQ(h->positive(), whole.positive());
+    EXPECT_EQ(h->negative(), whole.negative());
+    EXPECT_EQ(h->zeros(), whole.zeros());
+    EXPECT_EQ(h->count(), 5000U);
+  }
+}
+
+TEST(Quantize, HistogramRefusesWhatIsNoNumber) {
+  Histogram h;
+  EXPECT_FALSE(h.add(std::vector<float>{1, NAN}));
+  EXPECT_FALSE(h.add(std::vector<float>{-INFINITY}));
+  EXPECT_EQ(h.count(), 0U);
+}
+
+CodeRange range_by(RangeMethod method, const std::vector<float>& x, double percentile = 99.99) {
+  Histogram h;
+  EXPECT_TRUE(h.add(x));
+  QuantizeSettings s;
+  s.method = method, s.percentile = percentile;
+  return range_of(h, s);
+}
+
+TEST(Quantize, PercentileCutsTheTailsOfASort) {
+  std::vector<float> x = normal(100000, 3);
+  const CodeRange range = range_by(RangeMethod::percentile, x, 99);
+  std::sort(x.begin(), x.end());
+  const float bin = 8.0F / Histogram::kBins;
+  EXPECT_NEAR(range.low, x[1000], bin);
+  EXPECT_NEAR(range.high, x[x.size() - 1001], bin);
+}
+
+/// The mean squared error of codes of a range, element by element.
+double error_of(const std::vector<float>& x, const CodeRange& range) {
+  const ByteCodes codes = codes_of(range);
+  double sum = 0;
+  for (float v : x) {
+    const double code = std::clamp<double>(std::nearbyint(v / codes.scale) + codes.zero, 0, 255);
+    const double d = (code - codes.zero) * codes.scale - v;
+    sum += d * d;
+  }
+  return sum / static_cast<double>(x.size());
+}
+
+TEST(Quantize, MseErrsLessThanAnyOtherRange) {
+  std::vector<float> x = normal(50000, 4);
+  for (size_t i = 0; i < x.size(); i += 5000) x[i] *= 12;  // outliers
+  const CodeRange found = range_by(RangeMethod::mse, x), whole = range_by(RangeMethod::minmax, x);
+  EXPECT_LT(error_of(x, found), error_of(x, whole));
+  double least = HUGE_VAL;
+  for (int i = 1; i <= 60; ++i)
+    for (int k = 1; k <= 60; ++k)
+      least = std::min(least,
+                       error_of(x, {whole.low * static_cast<float>(i) / 60, whole.high * static_cast<float>(k) / 60}));
+  EXPECT_LT(error_of(x, found), 1.05 * least);
+}
+
+TEST(Quantize, EntropyLeavesOutliersOut) {
+  std::vector<float> x = normal(50000, 5);
+  x[0] = 40, x[1] = -40;
+  const CodeRange range = range_by(RangeMethod::entropy, x);
+  EXPECT_LT(range.high, 10);
+  EXPECT_GT(range.high, 2);
+  x.erase(x.begin(), x.begin() + 2);
+  EXPECT_LT(error_of(x, range), 0.1 * error_of(x, {-40, 40}));
+}
+
+TEST(Quantize, LogarithmIsThatOfTheLibrary) {
+  for (double x : {1e-300, 0.1, 0.5, 0.70710678, 1.0, 1.5, 2.0, 3.0, 1e10})
+    EXPECT_NEAR(portable_log2(x), std::log2(x), 1e-13 * std::max(1.0, std::abs(std::log2(x)))) << x;
+}
+
+TEST(Quantize, CodesSayZeroExactly) {
+  for (const CodeRange& range :
+       {CodeRange{-0.3F, 7}, CodeRange{0, 1}, CodeRange{-5, 0}, CodeRange{-1e-40F, 0}, CodeRange{0, 0}}) {
+    const ByteCodes codes = codes_of(range);
+    EXPECT_GT(codes.scale, 0);
+    EXPECT_GE(codes.zero, 0);
+    EXPECT_LE(codes.zero, 255);
+    // Half a step at most is lost at either end.
+    EXPECT_LE((0 - codes.zero) * codes.scale, range.low + codes.scale);
+    EXPECT_GE((255 - codes.zero) * codes.scale, range.high - codes.scale);
+  }
+}
+
+// ---- Weights
+
+TEST(Quantize, WeightsAreRoundedByOutput) {
+  const std::vector<float> w = {1, -2, 0.5F, 100, 50, -127};
+  const Tensor matrix = Tensor::of<float>(Shape{2, 3}, w);
+  ProductShape shape;
+  shape.outputs = 2, shape.weight_axis = 0, shape.channels = 3, shape.channel_axis = -1;
+  const CodedWeight coded = *coded_weight(matrix, shape, true, {});
+  ASSERT_EQ(coded.scales.size(), 2U);
+  const auto codes = coded.codes.as<int8_t>();
+  EXPECT_EQ(std::vector<int>(codes.begin(), codes.end()), (std::vector<int>{64, -127, 32, 100, 50, -127}));
+  for (size_t i = 0; i < w.size(); ++i)
+    EXPECT_NEAR(coded.added[i], codes[i] * static_cast<double>(coded.scales[i / 3]) - w[i], 1e-12);
+}
+
+TEST(Quantize, ABiasWithoutWeightsFitsItsSums) {
+  ProductShape shape;
+  shape.outputs = 2, shape.weight_axis = 0, shape.channels = 1, shape.channel_axis = -1;
+  const Tensor w = Tensor::of<float>(Shape{2, 1}, {1e-30F, 1});
+  const std::vector<float> bias = {5, 5};
+  const float x_scale = 0.01F;
+  const CodedWeight coded = *coded_weight(w, shape, true, scales_for_bias(bias, x_scale));
+  for (size_t o = 0; o < 2; ++o) EXPECT_LT(bias[o] / x_scale / coded.scales[o], 0x1p30);
+}
+
+TEST(Quantize, BlocksOfFourBitsErrHalfAStep) {
+  const std::vector<float> x = normal(4 * 40, 6);
+  const Tensor w = Tensor::of<float>(Shape{4, 40}, x);
+  const BlockedWeight b = *blocked_weight(w, 1, 16);
+  EXPECT_EQ(b.codes.dtype(), DType::i4);
+  EXPECT_EQ(b.scales.shape(), (Shape{4, 3}));
+  for (int64_t i = 0; i < 160; ++i) {
+    const float scale = b.scales.as<float>()[static_cast<size_t>(i / 40 * 3 + i % 40 / 16)];
+    const double code = real_at(b.codes, i);
+    EXPECT_LE(std::abs(code), 7);
+    if (std::abs(code) < 7) {
+      EXPECT_LE(std::abs(code * scale - x[static_cast<size_t>(i)]), 0.5001 * scale);
+    }
+  }
+}
+
+// ---- Networks
+
+/// conv, relu, conv, an added branch, maxima, matrix.
+Graph network() {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,3,12,12]");
+  const std::vector<float> w = normal(16 * 3 * 9, 10, 0.3F);
+  const auto constant = [&](Shape s, std::vector<float> v, const char* name) {
+    return *g.add_constant(Tensor::of<float>(std::move(s), v), name);
+  };
+  const ValueId c1 = *g.add("conv", {x, constant({16, 3, 3, 3}, w, "w1"), constant({16}, normal(16, 11), "b1")});
+  const ValueId r1 = *g.add("relu", {c1});
+  const ValueId c2 = *g.add("conv", {r1, constant({16, 16, 1, 1}, normal(256, 12, 0.1F), "w2")});
+  const ValueId sum = *g.add("relu", {*g.add("add", {c2, r1})});
+  const ValueId flat =
+      *g.add("max_reduce", {sum, *g.add_constant(Tensor::of<int64_t>(Shape{2}, {2, 3}))}, {{"keepdims", false}});
+  const ValueId y =
+      *g.add("linear", {flat, constant({5, 16}, normal(80, 13), "w3"), constant({5}, normal(5, 14), "b3")});
+  EXPECT_TRUE(g.set_name(y, "scores").ok());
+  EXPECT_TRUE(g.set_outputs({{"scores", y}}).ok());
+  return g;
+}
+
+SampleSet samples(int64_t count, std::vector<int64_t> extents = {2, 3, 12, 12}) {
+  SampleSet out;
+  out.count = count;
+  out.read = [extents](const std::vector<PortInfo>&, int64_t index) -> Result<std::vector<Value>> {
+    const Shape s(extents);
+    return std::vector<Value>{
+        Tensor::of<float>(s, normal(static_cast<size_t>(s.count()), static_cast<uint32_t>(100 + index)))};
+  };
+  return out;
+}
+
+QuantizeOptions quick() {
+  QuantizeOptions o;
+  o.seconds = 0.01;
+  return o;
+}
+
+std::string file_of(const Quantized& q) { return (*to_bytes(q.graph, Format::onnx))[0].bytes; }
+
+TEST(Quantize, NetworkOfCodesAnswersAsTheFloatOne) {
+  const Graph g = network();
+  auto q = quantize(g, samples(8), quick());
+  ASSERT_TRUE(q.ok()) << q.error().text();
+  ASSERT_EQ(q->report.layers.size(), 4U);
+  for (const QuantizedLayer& l : q->report.layers) {
+    EXPECT_EQ(l.kept_float, "") << l.name;
+    ASSERT_TRUE(l.sqnr_db) << l.name;
+    EXPECT_GT(*l.sqnr_db, 30) << l.name;
+  }
+  ASSERT_EQ(q->report.outputs.size(), 1U);
+  EXPECT_EQ(q->report.outputs[0].name, "scores");
+  EXPECT_GT(q->report.outputs[0].sqnr_db, 28);
+  EXPECT_EQ(q->report.outputs[0].rows, 16);
+  EXPECT_LT(q->report.quantized_bytes, q->report.float_bytes / 2);
+}
+
+TEST(Quantize, ReportedSqnrIsThatOfTheWrittenFile) {
+  const Graph g = network();
+  auto q = quantize(g, samples(3), quick());
+  ASSERT_TRUE(q.ok());
+  auto written = Model::from_bytes(file_of(*q));
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  auto plain = Model::compile(g);
+  Session a = plain->session(), b = written->session();
+  double signal = 0, noise = 0;
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto in = *samples(3).read({}, i);
+    const Value x = (*a.run(in))[0], y = (*b.run(in))[0];
+    for (int64_t k = 0; k < x.tensor()->count(); ++k) {
+      const double u = real_at(*x.tensor(), k), v = real_at(*y.tensor(), k);
+      signal += u * u, noise += (u - v) * (u - v);
+    }
+  }
+  EXPECT_NEAR(10 * std::log10(signal / noise), q->report.outputs[0].sqnr_db, 0.5);
+}
+
+TEST(Quantize, PlanRunsCodesInIntegerKernels) {
+  auto q = quantize(network(), samples(2), quick());
+  ASSERT_TRUE(q.ok());
+  auto model = Model::compile(q->graph);
+  Session s = model->session();
+  s.profile(true);
+  ASSERT_TRUE(s.run(*samples(1).read({}, 0)).ok());
+  std::map<std::string, int> kernels;
+  for (const NodeTime& n : s.nodes()) ++kernels[n.kernel];
+  EXPECT_EQ(kernels["conv_i8"], 2);
+  EXPECT_EQ(kernels["chain_i8"], 1);
+  EXPECT_EQ(kernels["gemm_i8"], 1);
+}
+
+/// 256 numbers from 0 to 1 a row.
+SampleSet fractions(int64_t count) {
+  SampleSet out;
+  out.count = count;
+  out.read = [](const std::vector<PortInfo>&, int64_t index) -> Result<std::vector<Value>> {
+    std::vector<float> v = normal(8 * 256, static_cast<uint32_t>(index), 0.15F);
+    for (float& e : v) e = std::clamp(e + 0.5F, 0.0F, 1.0F);
+    return std::vector<Value>{Tensor::of<float>(Shape{8, 256}, v)};
+  };
+  return out;
+}
+
+TEST(Quantize, ScalesByOutputServeUnequalChannels) {
+  // One output of a single weight of 1, one of many that all round to 0 beside it.
+  Graph g;
+  std::vector<float> w(2 * 256, 0.003F);
+  std::fill(w.begin(), w.begin() + 256, 0.0F);
+  w[0] = 1;
+  const ValueId y =
+      *g.add("linear", {*g.add_input("x", "f32[N,256]"), *g.add_constant(Tensor::of<float>(Shape{2, 256}, w))});
+  ASSERT_TRUE(g.set_outputs({{"y", y}}).ok());
+  QuantizeOptions o = quick();
+  o.settings.correct_bias = false;
+  auto by_output = quantize(g, fractions(4), o);
+  o.settings.per_channel = false;
+  auto one = quantize(g, fractions(4), o);
+  ASSERT_TRUE(by_output.ok() && one.ok());
+  EXPECT_LT(one->report.outputs[0].sqnr_db, 5);
+  EXPECT_GT(by_output->report.outputs[0].sqnr_db, 35);
+}
+
+TEST(Quantize, EqualizingServesUnequalChannelsOfOneScale) {
+  // Channels that are made small and read large, beside others.
+  Graph g;
+  const size_t n = 32;
+  std::vector<float> made = normal(n * 256, 30, 0.1F), read = normal(4 * n, 31, 0.2F);
+  for (size_t c = 0; c < n; ++c) {
+    const float factor = std::ldexp(1.0F, static_cast<int>(c % 7));
+    for (size_t i = 0; i < 256; ++i) made[c * 256 + i] *= factor;
+    for (size_t o = 0; o < 4; ++o) read[o * n + c] /= factor;
+  }
+  const ValueId h =
+      *g.add("linear", {*g.add_input("x", "f32[N,256]"), *g.add_constant(Tensor::of<float>(Shape{32, 256}, made)),
+                        *g.add_constant(Tensor::of<float>(Shape{32}, normal(32, 32)))});
+  const ValueId y = *g.add("linear", {*g.add("relu", {h}), *g.add_constant(Tensor::of<float>(Shape{4, 32}, read))});
+  ASSERT_TRUE(g.set_outputs({{"y", y}}).ok());
+  QuantizeOptions o = quick();
+  for (bool per_channel : {true, false}) {
+    o.settings.per_channel = per_channel, o.settings.equalize = false;
+    auto plain = quantize(g, fractions(4), o);
+    o.settings.equalize = true;
+    auto equalized = quantize(g, fractions(4), o);
+    ASSERT_TRUE(plain.ok() && equalized.ok());
+    EXPECT_GT(equalized->report.outputs[0].sqnr_db, plain->report.outputs[0].sqnr_db + 6) << per_channel;
+  }
+}
+
+TEST(Quantize, SmoothingMovesOutliersOfANormalisationIntoWeights) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,256]");
+  std::vector<float> gain(256, 1), w = normal(64 * 256, 33, 0.1F);
+  for (size_t c = 0; c < 256; c += 50) gain[c] = 60;
+  const ValueId n = *g.add("layer_normalization", {x, *g.add_constant(Tensor::of<float>(Shape{256}, gain)),
+                                                   *g.add_constant(Tensor::of<float>(Shape{256}, normal(256, 34)))});
+  for (size_t o = 0; o < 64; ++o)
+    for (size_t c = 0; c < 256; c += 50) w[o * 256 + c] /= 60;
+  const ValueId y = *g.add("linear", {n, *g.add_constant(Tensor::of<float>(Shape{64, 256}, w))});
+  ASSERT_TRUE(g.set_outputs({{"y", y}}).ok());
+  QuantizeOptions o = quick();
+  auto plain = quantize(g, fractions(4), o);
+  o.settings.smooth = true;
+  auto smoothed = quantize(g, fractions(4), o);
+  ASSERT_TRUE(plain.ok() && smoothed.ok());
+  EXPECT_GT(smoothed->report.outputs[0].sqnr_db, plain->report.outputs[0].sqnr_db + 6);
+  QuantizeOptions again = quick();
+  again.recipe = *parse_recipe(recipe_text(smoothed->recipe));
+  auto repeated = quantize(g, {}, again);
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(file_of(*smoothed), file_of(*repeated));
+}
+
+TEST(Quantize, SameBytesWithAnyThreadsAndInAnyOrder) {
+  QuantizeOptions o = quick();
+  o.session.threads = 1;
+  auto one = quantize(network(), samples(6), o);
+  o.session.threads = 4;
+  auto four = quantize(network(), samples(6), o);
+  ASSERT_TRUE(one.ok() && four.ok());
+  EXPECT_EQ(file_of(*one), file_of(*four));
+  EXPECT_EQ(recipe_text(one->recipe), recipe_text(four->recipe));
+}
+
+TEST(Quantize, RecipeRepeatsTheFileWithoutSamples) {
+  for (RangeMethod method : {RangeMethod::minmax, RangeMethod::percentile, RangeMethod::mse, RangeMethod::entropy}) {
+    QuantizeOptions o = quick();
+    o.settings.method = method;
+    auto first = quantize(network(), samples(5), o);
+    ASSERT_TRUE(first.ok());
+    auto recipe = parse_recipe(recipe_text(first->recipe));
+    ASSERT_TRUE(recipe.ok()) << recipe.error().text();
+    EXPECT_EQ(recipe_text(*recipe), recipe_text(first->recipe));
+    QuantizeOptions again = quick();
+    again.recipe = *recipe;
+    auto second = quantize(network(), {}, again);
+    ASSERT_TRUE(second.ok()) << second.error().text();
+    EXPECT_EQ(file_of(*first), file_of(*second)) << name(method);
+  }
+}
+
+TEST(Quantize, LayersStayFloatAsAsked) {
+  QuantizeOptions o = quick();
+  o.settings.keep_float = {"scores"};
+  auto q = quantize(network(), samples(2), o);
+  ASSERT_TRUE(q.ok()) << q.error().text();
+  EXPECT_EQ(q->report.layers.back().kept_float, "as asked");
+  EXPECT_FALSE(q->report.layers.back().sqnr_db);
+  o.settings.keep_float = {"score"};
+  auto wrong = quantize(network(), samples(2), o);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message().find("no layer 'score' (did you mean 'scores'?)"), std::string::npos)
+      << wrong.error().message();
+}
+
+TEST(Quantize, BiasTakesBackWhatRoundingAdds) {
+  // Weights just below a half step, all rounded down, under inputs of mean 1.
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,64]");
+  std::vector<float> w(2 * 64, 0.4F / 127);
+  w[0] = w[64] = 1;
+  const ValueId y = *g.add("linear", {x, *g.add_constant(Tensor::of<float>(Shape{2, 64}, w)),
+                                      *g.add_constant(Tensor::of<float>(Shape{2}, {0, 0}))});
+  ASSERT_TRUE(g.set_outputs({{"y", y}}).ok());
+  SampleSet set;
+  set.count = 4;
+  set.read = [](const std::vector<PortInfo>&, int64_t index) -> Result<std::vector<Value>> {
+    std::vector<float> v = normal(8 * 64, static_cast<uint32_t>(index), 0.1F);
+    for (float& e : v) e += 1;
+    return std::vector<Value>{Tensor::of<float>(Shape{8, 64}, v)};
+  };
+  QuantizeOptions o = quick();
+  auto corrected = quantize(g, set, o);
+  o.settings.correct_bias = false;
+  auto plain = quantize(g, set, o);
+  ASSERT_TRUE(corrected.ok() && plain.ok());
+  EXPECT_GT(corrected->report.outputs[0].sqnr_db, plain->report.outputs[0].sqnr_db + 6);
+}
+
+TEST(Quantize, WeightsOfFourBitsNeedNoSamples) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,64]");
+  const ValueId h =
+      *g.add("matmul", {x, *g.add_constant(Tensor::of<float>(Shape{64, 48}, normal(64 * 48, 20, 0.1F)), "w")});
+  const ValueId y = *g.add(
+      "linear", {*g.add("relu", {h}), *g.add_constant(Tensor::of<float>(Shape{8, 48}, normal(8 * 48, 21)), "v")});
+  ASSERT_TRUE(g.set_outputs({{"y", y}}).ok());
+  QuantizeOptions o = quick();
+  o.settings.weights = WeightCodes::int4, o.settings.block = 16;
+  auto q = quantize(g, {}, o);
+  ASSERT_TRUE(q.ok()) << q.error().text();
+  EXPECT_LT(q->report.quantized_bytes, q->report.float_bytes / 4);
+  auto model = Model::from_bytes(file_of(*q));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  const Value in = Tensor::of<float>(Shape{32, 64}, normal(32 * 64, 22));
+  const Value want = (*Model::compile(g)->session().run(std::vector<Value>{in}))[0];
+  const Value got = (*model->session().run(std::vector<Value>{in}))[0];
+  EXPECT_GT(difference(want, got).sqnr_db, 15);
+  o.settings.block = 24;
+  EXPECT_EQ(quantize(g, {}, o).error().message(), "block 24: needed a power of two from 16 to 4096");
+}
+
+TEST(Quantize, SaysWhatCannotBe) {
+  EXPECT_EQ(quantize(network(), {}, quick()).error().code(), Code::invalid_argument);
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,4]");
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("tanh", {x})}}).ok());
+  const Error none = quantize(g, samples(1, {2, 4}), quick()).error();
+  EXPECT_EQ(none.code(), Code::unsupported);
+  EXPECT_EQ(none.message(), "no layer can be quantised: the network has no product of data and weights");
+  SampleSet nan = samples(2);
+  nan.read = [](const std::vector<PortInfo>&, int64_t) -> Result<std::vector<Value>> {
+    return std::vector<Value>{Tensor::of<float>(Shape{1, 3, 12, 12}, std::vector<float>(432, NAN))};
+  };
+  const Error fault = quantize(network(), nan, quick()).error();
+  EXPECT_EQ(fault.code(), Code::fault);
+  EXPECT_NE(fault.text().find("measuring 'x' on sample 0"), std::string::npos) << fault.text();
+}
+
+TEST(Quantize, RecipesAreReadWithCare) {
+  const struct {
+    const char *text, *says;
+  } rows[] = {
+      {"{", "line 1"},
+      {"[]", "needed a recipe, 'nnex.recipe/1'"},
+      {R"({"schema":"nnex.recipe/1","settings":{"method":"best"}})", "needed minmax, percentile, mse or entropy"},
+      {R"({"schema":"nnex.recipe/1","settings":{"colour":1}})", "found 'colour', which no recipe has"},
+      {R"({"schema":"nnex.recipe/1","ranges":{"x":[1,2]}})", "needed [low, high] with low <= 0 <= high"},
+      {R"({"schema":"nnex.recipe/1","ranges":{"x":[-1,1e999]}})", ""},
+      {R"({"schema":"nnex.recipe/1","means":{"x":["a"]}})", "needed a finite number"},
+      {R"({"schema":"nnex.recipe/1","smoothed_by":{"x":[0.5]}})", "needed whole powers"},
+      {R"({"schema":"nnex.recipe/1","ranges":{"x":[0,1],"x":[0,1]}})", "given twice"},
+  };
+  for (const auto& row : rows) {
+    const auto recipe = parse_recipe(row.text);
+    ASSERT_FALSE(recipe.ok()) << row.text;
+    EXPECT_NE(recipe.error().message().find(row.says), std::string::npos) << recipe.error().message();
+  }
+  QuantizeOptions o = quick();
+  o.recipe = *parse_recipe(R"({"schema":"nnex.recipe/1","ranges":{"other":[0,1]}})");
+  EXPECT_NE(quantize(network(), {}, o).error().message().find("the recipe has no range of 'x'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace nnex
