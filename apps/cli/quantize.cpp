@@ -22,7 +22,7 @@ struct Options {
   InputOptions fit;
   WritingOptions writing;
   std::string path, out, calibrate, method = "mse", weights = "int8", recipe, save_recipe, plan = "all",
-                                    arithmetic = "portable";
+                                    arithmetic = "portable", to = "onnx";
   double percentile = 99.99, timeout = 0;
   int64_t block = 32;
   int judge = 0, threads = 0;
@@ -82,6 +82,7 @@ void print_json(const Options& o, const QuantizeReport& r, const SaveReport& wri
         {{"name", out.name}, {"sqnr_db", number_of(out.sqnr_db)}, {"rows", out.rows}, {"agreed", out.agreed}});
   if (r.float_us) j["float_us"] = *r.float_us, j["quantized_us"] = *r.quantized_us;
   if (!o.save_recipe.empty()) j["recipe"] = o.save_recipe;
+  if (r.certificate) j["safe"] = r.certificate->safe;
   j["notes"] = r.notes;
   fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
@@ -117,6 +118,12 @@ void print_summary(const Options& o, const QuantizeReport& r, const SaveReport& 
                  out.rows, 100.0 * static_cast<double>(out.agreed) / static_cast<double>(out.rows));
     fmt::print("\n");
   }
+  if (r.certificate) {
+    int64_t widest = 0;
+    for (const NodeProof& n : r.certificate->nodes) widest = std::max(widest, n.accumulator_bound.value_or(0));
+    fmt::print("proof: none of {} nodes passes int32; the greatest sum is at most {} (nnex check {} --json)\n",
+               r.certificate->nodes.size(), widest, o.out);
+  }
   if (r.float_us)
     fmt::print("time: {:.1f} us, as floats {:.1f} us: {:.2f} times as fast\n", *r.quantized_us, *r.float_us,
                *r.float_us / *r.quantized_us);
@@ -131,11 +138,14 @@ struct Done {
 };
 
 Result<Done> quantize(const Options& o, const RunOptions& run) {
-  NNEX_TRY(may_write(o.out, o.writing.existing()));
+  for (const char* file : {"/symbol", "/params"})
+    if (o.to == "cvm") NNEX_TRY(may_write(o.out + file, o.writing.existing()));
+  if (o.to != "cvm") NNEX_TRY(may_write(o.out, o.writing.existing()));
   if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(QuantizeOptions options, options_of(o));
   options.run = run;
+  if (o.to == "cvm") options.to = Format::cvm;
   NNEX_ASSIGN(const Graph graph, load_graph(o.path, load));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
   NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
@@ -148,7 +158,7 @@ Result<Done> quantize(const Options& o, const RunOptions& run) {
   auto made = nnex::quantize(graph, samples, options);
   if (!made.ok()) return std::move(made).error().at(o.path);
   SaveOptions save_options;
-  save_options.format = Format::onnx;
+  save_options.format = options.to;
   save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   Done out;
   NNEX_ASSIGN(out.written, save(made->graph, o.out, save_options));
@@ -178,7 +188,9 @@ void add_quantize(CommandLine& line) {
                         [o] { return run(*o); });
   verb.option("model", o->path, kModelHelp).required();
   o->reading.add_to(verb);
-  verb.option("-o,--out", o->out, "Where to: an .onnx file").type("FILE").required();
+  verb.option("-o,--out", o->out, "Where to: an .onnx file, or a folder of CVM").type("FILE").required();
+  verb.option("--to", o->to, "onnx: codes around float operators; cvm: whole numbers alone, proven not to overflow")
+      .one_of({"onnx", "cvm"});
   verb.option(
           "--calibrate", o->calibrate,
           "Samples that the network is measured on: a folder or a list of items (pictures, .npy, .npz, folders with "

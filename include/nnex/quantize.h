@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nnex/check.h"
+#include "nnex/format.h"
 #include "nnex/graph.h"
 #include "nnex/model.h"
 #include "nnex/result.h"
@@ -89,6 +91,9 @@ enum class CalibrateOn : uint8_t {
 struct QuantizeOptions {
   QuantizeSettings settings;             ///< Not asked where there is a recipe.
   std::optional<QuantizeRecipe> recipe;  ///< What was found before; samples then serve the report alone.
+  /// What the result is for. onnx: codes around float operators. cvm: whole numbers alone (docs/quantize.md), for
+  /// networks of products, sums, limits, moves and means, with known extents.
+  Format to = Format::onnx;
   QuantizePlan plan = QuantizePlan::all;
   CalibrateOn arithmetic = CalibrateOn::portable;
   bool judge = true;        ///< Fill in what the report says of errors and times; needs samples.
@@ -122,19 +127,20 @@ struct QuantizeReport {
   int64_t calibrated = 0, judged = 0;            ///< Samples.
   int64_t float_bytes = 0, quantized_bytes = 0;  ///< Of constants.
   std::optional<double> float_us, quantized_us;  ///< The least time of a run, on the first sample.
+  std::optional<Certificate> certificate;        ///< Of whole numbers: that no sum passes int32.
   std::vector<std::string> notes;
 };
 
 struct Quantized {
-  Graph graph;  ///< Quantisation of ONNX: quantize_linear and dequantize_linear around float operators.
+  Graph graph;  ///< quantize_linear and dequantize_linear around float operators; or whole numbers in rows of CVM.
   QuantizeRecipe recipe;
   QuantizeReport report;
 };
 
 /// A quantised network. The source is not changed; its normalisations are folded first. Errors: invalid_argument
 /// (settings, a layer that is not there, no samples where there is no recipe, a recipe of another network); unsupported
-/// (nothing in the network can be quantised, and why); fault (a sample makes a NaN or an infinity, and where); those of
-/// inference, of the samples and of runs.
+/// (nothing in the network can be quantised, or a node cannot be said in whole numbers, and why); fault (a sample makes
+/// a NaN or an infinity, and where); those of inference, of the samples and of runs.
 Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const QuantizeOptions& options = {});
 
 }  // namespace nnex

@@ -11,6 +11,7 @@
 #include "api/quantize/observer.h"
 #include "api/quantize/weights.h"
 #include "nnex/compare.h"
+#include "nnex/cvm.h"
 #include "nnex/elements.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
@@ -444,6 +445,86 @@ TEST(Quantize, WeightsOfFourBitsNeedNoSamples) {
   EXPECT_GT(difference(want, got).sqnr_db, 15);
   o.settings.block = 24;
   EXPECT_EQ(quantize(g, {}, o).error().message(), "block 24: needed a power of two from 16 to 4096");
+}
+
+// ---- Whole numbers
+
+/// conv, clamp, depthwise conv, relu, a branch and its sum, mean, matrix, softmax.
+Graph picture_network() {
+  Graph out;
+  const auto constant = [&](Shape s, float scale, uint32_t seed) {
+    const auto n = static_cast<size_t>(s.count());
+    return *out.add_constant(Tensor::of<float>(std::move(s), normal(n, seed, scale)));
+  };
+  const auto number = [&](float x) { return *out.add_constant(Tensor::scalar(x)); };
+  const Attribute same = std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 1}};
+  const ValueId x = *out.add_input("picture", "f32[1,3,16,16]");
+  const ValueId a =
+      *out.add("conv", {x, constant({8, 3, 3, 3}, 0.3F, 40), constant({8}, 0.3F, 41)}, {{"padding", same}});
+  const ValueId b = *out.add("clamp", {a, number(0), number(6)});
+  const ValueId c = *out.add("conv", {b, constant({8, 1, 3, 3}, 0.3F, 42), constant({8}, 0.3F, 43)},
+                             {{"padding", same}, {"groups", int64_t{8}}});
+  const ValueId d = *out.add("relu", {c});
+  const ValueId f = *out.add("conv", {d, constant({8, 8, 1, 1}, 0.3F, 44), constant({8}, 0.3F, 45)});
+  const ValueId r = *out.add("relu", {*out.add("add", {f, d})});
+  const ValueId m =
+      *out.add("mean_reduce", {r, *out.add_constant(Tensor::of<int64_t>(Shape{2}, {2, 3}))}, {{"keepdims", false}});
+  const ValueId l = *out.add("linear", {m, constant({5, 8}, 1, 46), constant({5}, 0.3F, 47)});
+  EXPECT_TRUE(out.set_outputs({{"y", *out.add("softmax", {l})}}).ok());
+  return out;
+}
+
+SampleSet pictures(int64_t count) {
+  SampleSet out;
+  out.count = count;
+  out.read = [](const std::vector<PortInfo>&, int64_t index) -> Result<std::vector<Value>> {
+    std::vector<float> v = normal(3 * 16 * 16, static_cast<uint32_t>(500 + index), 0.3F);
+    for (float& e : v) e = std::nearbyint(std::clamp(e + 0.5F, 0.0F, 1.0F) * 255) / 255;
+    return std::vector<Value>{Tensor::of<float>(Shape{1, 3, 16, 16}, v)};
+  };
+  return out;
+}
+
+TEST(Quantize, WholeNumbersAreProvenAndTheSameInEveryBuild) {
+  QuantizeOptions o = quick();
+  o.to = Format::cvm;
+  auto q = quantize(picture_network(), pictures(12), o);
+  ASSERT_TRUE(q.ok()) << q.error().text();
+  ASSERT_TRUE(q->report.certificate);
+  EXPECT_TRUE(q->report.certificate->safe);
+  EXPECT_GT(q->report.outputs[0].sqnr_db, 25);
+  for (const QuantizedLayer& l : q->report.layers) EXPECT_GT(l.sqnr_db.value_or(0), 20) << l.name;
+  auto files = to_bytes(q->graph, Format::cvm);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  std::vector<int32_t> pixels;
+  const Value picture = (*pictures(1).read({}, 0))[0];
+  for (float v : picture.tensor()->as<float>()) pixels.push_back(static_cast<int32_t>(std::nearbyint(v * 255)));
+  const std::vector<Value> in = {Tensor::of<int32_t>(Shape{1, 3, 16, 16}, pixels)};
+  std::optional<Value> first;
+  for (InstructionSet isa : {InstructionSet::scalar, InstructionSet::ssse3, InstructionSet::sse4, InstructionSet::avx2,
+                             InstructionSet::avx512, InstructionSet::neon, InstructionSet::best}) {
+    LoadOptions load;
+    load.isa = isa, load.exact = true;
+    auto model = load_cvm((*files)[0].bytes, (*files)[1].bytes, load);
+    if (!model.ok()) continue;  // not on this machine
+    auto out = model->session().run(in);
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    if (!first) first = (*out)[0];
+    EXPECT_TRUE(difference(*first, (*out)[0], {0, 0, 0}).same()) << name(isa);
+  }
+  ASSERT_TRUE(first);
+}
+
+TEST(Quantize, WholeNumbersNameWhatTheyCannotSay) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[2,64]");
+  const ValueId h = *g.add("linear", {x, *g.add_constant(Tensor::of<float>(Shape{4, 64}, normal(256, 50)))});
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("tanh", {h})}}).ok());
+  QuantizeOptions o = quick();
+  o.to = Format::cvm;
+  const Error e = quantize(g, samples(1, {2, 64}), o).error();
+  EXPECT_EQ(e.code(), Code::unsupported);
+  EXPECT_NE(e.message().find("whole numbers cannot say 1 of the nodes:\n  tanh"), std::string::npos) << e.message();
 }
 
 TEST(Quantize, SaysWhatCannotBe) {

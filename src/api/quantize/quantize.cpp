@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/certificate.h"
+#include "api/export.h"
 #include "api/graph_impl.h"
 #include "api/quantize/balance.h"
 #include "api/quantize/calibrate.h"
 #include "api/quantize/choose.h"
+#include "api/quantize/integers.h"
 #include "api/quantize/judge.h"
 #include "api/quantize/network.h"
 #include "api/quantize/plan.h"
@@ -16,6 +19,7 @@
 #include "base/try.h"
 #include "nnex/suggest.h"
 #include "run/guarded.h"
+#include "standards/cvm/import.h"
 
 namespace nnex {
 namespace {
@@ -40,7 +44,9 @@ class Quantizer {
     NNEX_TRY(check(settings()));
     NNEX_ASSIGN(float_, float_network(source_));
     NNEX_TRY(keep());
-    if (settings().weights == WeightCodes::int4) {
+    if (options_.to == Format::cvm) {
+      NNEX_TRY(whole());
+    } else if (settings().weights == WeightCodes::int4) {
       NNEX_TRY(block());
     } else {
       NNEX_TRY(code());
@@ -126,15 +132,17 @@ class Quantizer {
     NNEX_TRY(balance());
     coding_ = choose(float_, kept_);
     if (!codes_anything()) return nothing();
-    if (recalls()) {
-      NNEX_TRY(recall());
-    } else {
-      NNEX_ASSIGN(measured_, calibrate(float_, coding_, samples_, settings(), options_));
-      report_.calibrated = samples_.count;
-    }
+    NNEX_TRY(measured());
     NNEX_TRY(rewrite());
     if (options_.plan == QuantizePlan::measured) NNEX_TRY(measure());
     remember();
+    return {};
+  }
+  /// From the recipe, else from samples.
+  Status measured() {
+    if (recalls()) return recall();
+    NNEX_ASSIGN(measured_, calibrate(float_, coding_, samples_, settings(), options_));
+    report_.calibrated = samples_.count;
     return {};
   }
   bool codes_anything() const {
@@ -196,6 +204,36 @@ class Quantizer {
     return {};
   }
 
+  // ---- Whole numbers
+
+  Status whole() {
+    if (settings().weights == WeightCodes::int4 || !kept_.empty() || options_.plan == QuantizePlan::measured)
+      return Error(Code::invalid_argument,
+                   "a network of whole numbers has weights of 8 bits, no float layers and no measured plan");
+    NNEX_TRY(balance());
+    NNEX_ASSIGN(coding_, integer_coding(float_));
+    NNEX_TRY(measured());
+    NNEX_ASSIGN(IntegerNetwork made, integer_network(float_, measured_, settings()));
+    quantised_ = std::move(made.graph), judged_ = std::move(made.judged);
+    decoded_ = std::move(made.decoded), weight_bytes_ = std::move(made.weight_bytes);
+    report_.notes = std::move(made.notes);
+    remember();
+    return prove();
+  }
+
+  /// The proof is of the files' network, as they are read again.
+  Status prove() {
+    ir::Graph written(quantised_);
+    NNEX_ASSIGN(const cvm_format::ModelFiles files, to_cvm(written));
+    NNEX_ASSIGN(const ir::Graph back, cvm_format::read_model(files.symbol, files.params, nullptr, false));
+    report_.certificate = certify(back, false);
+    report_.quantized_bytes = static_cast<int64_t>(files.params.size());
+    if (!report_.certificate->safe || !report_.certificate->beyond_rule.empty())
+      return Error(Code::unsupported,
+                   "a sum of whole numbers can pass int32, or a number its bits: nothing is made of that");
+    return {};
+  }
+
   // ---- What gains
 
   /// Layers that take no less time as codes stay float, until every one gains; then the whole must.
@@ -250,20 +288,23 @@ class Quantizer {
       QuantizedLayer row;
       row.name = name(l.end), row.op = float_[l.node].op->name, row.place = float_.place_of(l.node);
       row.kept_float = l.kept;
-      row.weight_bytes = weight_bytes(l.node);
+      const auto of_whole = weight_bytes_.find(l.node.n);
+      row.weight_bytes = of_whole != weight_bytes_.end() ? of_whole->second : judged_ ? 0 : weight_bytes(l.node);
       if (const auto it = times_.find(l.node.n); it != times_.end())
         row.float_us = it->second.in_float, row.quantized_us = it->second.quantised;
       if (const auto it = decoded_.find(l.end.n); it != decoded_.end())
         counterparts.push_back({l.end, it->second}), row_of.push_back(report_.layers.size());
       report_.layers.push_back(std::move(row));
     }
-    report_.float_bytes = constant_bytes(float_), report_.quantized_bytes = constant_bytes(quantised_);
+    report_.float_bytes = constant_bytes(float_);
+    if (!judged_) report_.quantized_bytes = constant_bytes(quantised_);
     if (!options_.judge || !has_samples()) return {};
-    NNEX_ASSIGN(Judgement j, judge(float_, quantised_, counterparts, samples_, options_));
+    const ir::Graph& against = judged_ ? *judged_ : quantised_;
+    NNEX_ASSIGN(Judgement j, judge(float_, against, counterparts, samples_, options_));
     for (size_t i = 0; i < row_of.size(); ++i) report_.layers[row_of[i]].sqnr_db = j.sqnr_db[i];
     report_.outputs = std::move(j.outputs), report_.judged = j.samples;
     if (report_.float_us) return {};
-    NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
+    NNEX_ASSIGN(const Times times, time_both(float_, against, samples_, options_));
     report_.float_us = times.in_float, report_.quantized_us = times.quantised;
     return {};
   }
@@ -287,6 +328,8 @@ class Quantizer {
   const QuantizeOptions& options_;
   QuantizeRecipe recipe_;
   ir::Graph float_, quantised_;
+  std::optional<ir::Graph> judged_;  ///< Of whole numbers: between floats.
+  std::map<uint32_t, int64_t> weight_bytes_;
   std::map<uint32_t, std::string> kept_;
   Coding coding_;
   Measured measured_;

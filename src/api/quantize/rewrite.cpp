@@ -4,32 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "api/quantize/names.h"
 #include "api/quantize/weights.h"
 #include "ops/quantize.h"
 
 namespace nnex {
-namespace {
-
-/// Names that no value of the graph has.
-class Names {
- public:
-  explicit Names(const ir::Graph& graph) {
-    for (uint32_t n = 0; n < graph.value_count(); ++n)
-      if (!graph[ValueId{n}].name.empty()) taken_.insert(graph[ValueId{n}].name);
-  }
-  std::string fresh(const std::string& wanted) {
-    std::string name = wanted;
-    for (int n = 1; !taken_.insert(name).second; ++n) name = fmt::format("{}_{}", wanted, n);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
-}  // namespace
 
 std::string place_of_codes(const ir::Graph& graph, ValueId v) { return graph[v].name + " (codes)"; }
 
@@ -116,7 +96,7 @@ class CodeWriter {
     NNEX_ASSIGN(const CodedWeight coded, coded_weight(*graph_[w].constant.tensor(), shape, settings_.per_channel,
                                                       scales_for_bias(bias, x_scale)));
     if (corrects) {
-      correct(x, shape, coded.added, bias);
+      correct_bias(measured_.means.at(x.n), shape, coded.added, bias);
       if (!takes_bias) NNEX_TRY(correct_row(id, x, shape, coded.added));
     }
     graph_.set_input(id, 1, decoded(id, coded.codes, coded.scales, shape.weight_axis, name_of(w, id, "weight")));
@@ -164,19 +144,7 @@ class CodeWriter {
     const auto it = measured_.means.find(x.n);
     return it != measured_.means.end() && static_cast<int64_t>(it->second.size()) == shape.channels;
   }
-  /// Takes from each bias what rounding added to its weights, times the mean of the channels they weigh.
-  void correct(ValueId x, const ProductShape& shape, const std::vector<double>& added, std::vector<float>& bias) const {
-    const std::vector<float>& means = measured_.means.at(x.n);
-    const int64_t per_group = shape.channels / shape.groups, outputs_a_group = shape.outputs / shape.groups;
-    for (size_t o = 0; o < bias.size(); ++o) {
-      double sum = 0;
-      const auto first = static_cast<size_t>(static_cast<int64_t>(o) / outputs_a_group * per_group);
-      for (size_t c = 0; c < static_cast<size_t>(per_group); ++c)
-        sum += added[o * static_cast<size_t>(per_group) + c] * static_cast<double>(means[first + c]);
-      bias[o] = static_cast<float>(bias[o] - sum);
-    }
-  }
-  /// The same for the row that is added to a product without a bias.
+  /// A product without a bias has it in the row that is added to it.
   Status correct_row(NodeId id, ValueId x, const ProductShape& shape, const std::vector<double>& added) {
     const ValueId y = graph_[id].out[0];
     if (!graph_.read_once(y)) return {};
@@ -187,7 +155,7 @@ class CodeWriter {
     const Tensor* stored = graph_[row].constant.tensor();
     if (!stored || stored->dtype() != DType::f32 || stored->count() != shape.outputs) return {};
     NNEX_ASSIGN(std::vector<float> bias, numbers_of(stored));
-    correct(x, shape, added, bias);
+    correct_bias(measured_.means.at(x.n), shape, added, bias);
     Tensor corrected = Tensor::of<float>(stored->shape(), bias);
     graph_.set_input(add, at,
                      graph_.add_constant(std::move(corrected), names_.fresh(name_of(row, add, "row") + "_corrected")));

@@ -92,6 +92,18 @@ Result<CodedWeight> coded_weight(const Tensor& w, const ProductShape& shape, boo
   return out;
 }
 
+void correct_bias(const std::vector<float>& means, const ProductShape& shape, const std::vector<double>& added,
+                  std::vector<float>& bias) {
+  const auto per_group = static_cast<size_t>(shape.channels / shape.groups);
+  const auto outputs_a_group = static_cast<size_t>(shape.outputs / shape.groups);
+  for (size_t o = 0; o < bias.size(); ++o) {
+    double sum = 0;
+    const size_t first = o / outputs_a_group * per_group;
+    for (size_t c = 0; c < per_group; ++c) sum += added[o * per_group + c] * static_cast<double>(means[first + c]);
+    bias[o] = static_cast<float>(bias[o] - sum);
+  }
+}
+
 namespace {
 
 constexpr int kReach4 = 7;

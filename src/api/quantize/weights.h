@@ -32,6 +32,10 @@ Result<CodedWeight> coded_weight(const Tensor& w, const ProductShape& shape, boo
 /// sums: of outputs whose weights are next to nothing, the bias is all.
 std::vector<float> scales_for_bias(const std::vector<float>& bias, float x_scale);
 
+/// Takes from each bias what rounding added to its weights, times the mean of the channels they weigh.
+void correct_bias(const std::vector<float>& means, const ProductShape& shape, const std::vector<double>& added,
+                  std::vector<float>& bias);
+
 /// Codes of 4 bits in blocks along an axis, -7 to 7 each times its block's scale: the one of least squared error among
 /// a few.
 struct BlockedWeight {
