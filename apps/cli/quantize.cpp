@@ -23,7 +23,7 @@ struct Options {
   WritingOptions writing;
   std::string path, out, calibrate, method = "mse", weights = "int8", recipe, save_recipe, plan = "all",
                                     arithmetic = "portable", to = "onnx";
-  double percentile = 99.99, timeout = 0;
+  double percentile = 99.99, min_sqnr = 0, timeout = 0;
   int64_t block = 32;
   int judge = 0, threads = 0;
   std::vector<std::string> keep;
@@ -49,6 +49,7 @@ Result<QuantizeOptions> options_of(const Options& o) {
   }
   out.plan = o.plan == "measured" ? QuantizePlan::measured : QuantizePlan::all;
   out.arithmetic = o.arithmetic == "fastest" ? CalibrateOn::fastest : CalibrateOn::portable;
+  out.min_sqnr_db = o.min_sqnr;
   out.judge = !o.no_judge, out.judge_count = o.judge;
   out.session.threads = o.threads;
   return out;
@@ -149,9 +150,9 @@ Result<Done> quantize(const Options& o, const RunOptions& run) {
   NNEX_ASSIGN(const Graph graph, load_graph(o.path, load));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
   NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
-  const bool needs_samples =
-      options.recipe ? options.recipe->settings.weights == WeightCodes::int8 && options.recipe->ranges.empty()
-                     : options.settings.weights == WeightCodes::int8;
+  const bool needs_samples = options.recipe ? options.recipe->settings.weights == WeightCodes::int8 &&
+                                                  options.recipe->ranges.empty() && options.recipe->kept_float.empty()
+                                            : options.settings.weights == WeightCodes::int8;
   if (needs_samples && samples.count == 0)
     return Error(Code::invalid_argument,
                  "found no samples; needed --calibrate FOLDER, LIST or DATA.npz, or a --recipe with what they told");
@@ -210,6 +211,7 @@ void add_quantize(CommandLine& line) {
   verb.option("--keep-float", o->keep, "A layer that stays float, by its node or what it makes")
       .type("NAME")
       .one_each();
+  verb.option("--min-sqnr", o->min_sqnr, "Layers that would have less stay float").type("DB").above_zero();
   verb.option("--plan", o->plan,
               "all: every layer that can be; measured: of those, the ones that are faster so on this machine")
       .one_of({"all", "measured"});

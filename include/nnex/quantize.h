@@ -95,6 +95,7 @@ struct QuantizeOptions {
   /// networks of products, sums, limits, moves and means, with known extents.
   Format to = Format::onnx;
   QuantizePlan plan = QuantizePlan::all;
+  double min_sqnr_db = 0;  ///< Layers whose SQNR would be less stay float; 0: none does for that.
   CalibrateOn arithmetic = CalibrateOn::portable;
   bool judge = true;        ///< Fill in what the report says of errors and times; needs samples.
   int64_t judge_count = 0;  ///< On so many of the samples; 0: on all.

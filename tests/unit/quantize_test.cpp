@@ -400,6 +400,48 @@ TEST(Quantize, LayersStayFloatAsAsked) {
       << wrong.error().message();
 }
 
+TEST(Quantize, LayersThatErrTooMuchStayFloat) {
+  QuantizeOptions o = quick();
+  const auto all = quantize(network(), samples(3), o);
+  ASSERT_TRUE(all.ok());
+  double least = HUGE_VAL;
+  for (const QuantizedLayer& l : all->report.layers) least = std::min(least, *l.sqnr_db);
+  o.min_sqnr_db = least + 1;
+  const auto mixed = quantize(network(), samples(3), o);
+  ASSERT_TRUE(mixed.ok());
+  size_t left = 0;
+  for (const QuantizedLayer& l : mixed->report.layers) {
+    left += l.kept_float.find("error: ") == 0 ? 1 : 0;
+    if (l.kept_float.empty()) {
+      EXPECT_GE(*l.sqnr_db, o.min_sqnr_db) << l.name;
+    }
+  }
+  EXPECT_GE(left, 1U);
+  EXPECT_LT(left, mixed->report.layers.size());
+  QuantizeOptions again = quick();
+  again.recipe = *parse_recipe(recipe_text(mixed->recipe));
+  const auto repeated = quantize(network(), {}, again);
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(file_of(*mixed), file_of(*repeated));
+}
+
+TEST(Quantize, MeasuredPlanIsNoSlowerAndIsRepeated) {
+  QuantizeOptions o = quick();
+  o.plan = QuantizePlan::measured;
+  const auto planned = quantize(network(), samples(3), o);
+  ASSERT_TRUE(planned.ok()) << planned.error().text();
+  EXPECT_LE(*planned->report.quantized_us, *planned->report.float_us);
+  for (const QuantizedLayer& l : planned->report.layers)
+    if (!l.kept_float.empty()) {
+      EXPECT_EQ(l.kept_float.find("no gain"), 0U) << l.kept_float;
+    }
+  QuantizeOptions again = quick();
+  again.recipe = *parse_recipe(recipe_text(planned->recipe));
+  const auto repeated = quantize(network(), {}, again);
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(file_of(*planned), file_of(*repeated));
+}
+
 TEST(Quantize, BiasTakesBackWhatRoundingAdds) {
   // Weights just below a half step, all rounded down, under inputs of mean 1.
   Graph g;
@@ -534,7 +576,8 @@ TEST(Quantize, SaysWhatCannotBe) {
   ASSERT_TRUE(g.set_outputs({{"y", *g.add("tanh", {x})}}).ok());
   const Error none = quantize(g, samples(1, {2, 4}), quick()).error();
   EXPECT_EQ(none.code(), Code::unsupported);
-  EXPECT_EQ(none.message(), "no layer can be quantised: the network has no product of data and weights");
+  EXPECT_EQ(none.message(),
+            "no layer can be quantised: the network has no product of float32 data and constant weights");
   SampleSet nan = samples(2);
   nan.read = [](const std::vector<PortInfo>&, int64_t) -> Result<std::vector<Value>> {
     return std::vector<Value>{Tensor::of<float>(Shape{1, 3, 12, 12}, std::vector<float>(432, NAN))};

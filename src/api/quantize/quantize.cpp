@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "api/certificate.h"
 #include "api/export.h"
@@ -31,6 +31,22 @@ Status check(const QuantizeSettings& s) {
   if (s.block < 16 || s.block > 4096 || (s.block & (s.block - 1)) != 0)
     return Error(Code::invalid_argument, fmt::format("block {}: needed a power of two from 16 to 4096", s.block));
   return {};
+}
+
+/// Whether a node reads, over whatever lies between, one of the values.
+bool reads_one_of(const ir::Graph& graph, NodeId id, const std::map<uint32_t, double>& values) {
+  std::set<uint32_t> seen;
+  std::vector<NodeId> open = {id};
+  while (!open.empty()) {
+    const NodeId at = open.back();
+    open.pop_back();
+    for (ValueId v : graph[at].in) {
+      if (!v.valid() || !seen.insert(v.n).second) continue;
+      if (values.count(v.n)) return true;
+      if (graph[v].producer.valid()) open.push_back(graph[v].producer);
+    }
+  }
+  return false;
 }
 
 class Quantizer {
@@ -131,10 +147,15 @@ class Quantizer {
   Status code() {
     NNEX_TRY(balance());
     coding_ = choose(float_, kept_);
-    if (!codes_anything()) return nothing();
+    if (!codes_anything()) {
+      if (recipe_.kept_float.empty()) return nothing();
+      return leave_float({});  // an earlier plan found no gain
+    }
     NNEX_TRY(measured());
     NNEX_TRY(rewrite());
-    if (options_.plan == QuantizePlan::measured) NNEX_TRY(measure());
+    if (options_.min_sqnr_db > 0) NNEX_TRY(leave_what_errs());
+    if (options_.plan == QuantizePlan::measured) NNEX_TRY(leave_what_gains_nothing());
+    for (const auto& [node, why] : left_) recipe_.kept_float[name(float_[NodeId{node}].out[0])] = why;
     remember();
     return {};
   }
@@ -156,8 +177,10 @@ class Quantizer {
       why += fmt::format("\n  '{}' ({}): {}", name(coding_.layers[i].end), float_[coding_.layers[i].node].op->name,
                          coding_.layers[i].kept);
     if (coding_.layers.size() > 4) why += fmt::format("\n  and {} more", coding_.layers.size() - 4);
-    return Error(Code::unsupported, "no layer can be quantised" +
-                                        (why.empty() ? ": the network has no product of data and weights" : why));
+    const size_t inside = float_.order_with_blocks().size() - float_.order().size();
+    if (why.empty()) why = ": the network has no product of float32 data and constant weights";
+    if (inside > 0) why += fmt::format("\n  {} nodes in branches and loops stay float", inside);
+    return Error(Code::unsupported, "no layer can be quantised" + why);
   }
 
   /// What the recipe has of this network.
@@ -207,7 +230,8 @@ class Quantizer {
   // ---- Whole numbers
 
   Status whole() {
-    if (settings().weights == WeightCodes::int4 || !kept_.empty() || options_.plan == QuantizePlan::measured)
+    if (settings().weights == WeightCodes::int4 || !kept_.empty() || options_.plan == QuantizePlan::measured ||
+        options_.min_sqnr_db > 0)
       return Error(Code::invalid_argument,
                    "a network of whole numbers has weights of 8 bits, no float layers and no measured plan");
     NNEX_TRY(balance());
@@ -236,47 +260,71 @@ class Quantizer {
 
   // ---- What gains
 
-  /// Layers that take no less time as codes stay float, until every one gains; then the whole must.
-  Status measure() {
-    constexpr int kMaxRounds = 4;
-    if (!has_samples()) return Error(Code::invalid_argument, "a measured plan needs a sample; found none");
-    for (int round = 0; round < kMaxRounds; ++round) {
-      NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
-      const auto layers = layer_times(float_, coding_, times);
-      bool changed = false;
-      for (const auto& [node, us] : layers) {
-        times_[node] = us;
-        if (us.quantised <= us.in_float || us.in_float == 0) continue;
-        leave_float(node, fmt::format("no gain: {:.2f} us as codes, {:.2f} us as floats", us.quantised, us.in_float));
-        changed = true;
-      }
-      if (changed) {
-        coding_ = choose(float_, kept_);
-        if (!codes_anything()) break;
-        NNEX_TRY(rewrite());
-        continue;
-      }
-      report_.float_us = times.in_float, report_.quantized_us = times.quantised;
-      break;
-    }
-    if (codes_anything()) {
-      NNEX_ASSIGN(const Times times, time_both(float_, quantised_, samples_, options_));
-      report_.float_us = times.in_float, report_.quantized_us = times.quantised;
-      if (times.quantised <= times.in_float) return {};
-      const std::string why =
-          fmt::format("no gain in the whole: {:.1f} us as codes, {:.1f} us as floats", times.quantised, times.in_float);
-      for (const CodedLayer& l : std::vector<CodedLayer>(coding_.layers))
-        if (l.kept.empty()) leave_float(l.node.n, why);
-      coding_ = choose(float_, kept_);
-    }
-    report_.notes.push_back("no layer is faster as codes: the network stays float");
+  /// Layers that stay float beside those that were asked to, and the network without them.
+  Status leave_float(const std::map<uint32_t, std::string>& left) {
+    left_ = left;
+    std::map<uint32_t, std::string> kept = kept_;
+    kept.insert(left_.begin(), left_.end());
+    coding_ = choose(float_, kept);
+    if (codes_anything()) return rewrite();
     quantised_ = ir::Graph(float_);
     decoded_.clear();
     return {};
   }
-  void leave_float(uint32_t node, const std::string& why) {
-    kept_[node] = why;
-    recipe_.kept_float[name(float_[NodeId{node}].out[0])] = why;
+
+  /// Layers that err more than is wanted stay float: first those that read nothing that errs so much.
+  Status leave_what_errs() {
+    constexpr int kMaxRounds = 16;
+    if (!has_samples()) return Error(Code::invalid_argument, "a least SQNR needs samples; found none");
+    for (int round = 0; round < kMaxRounds && codes_anything(); ++round) {
+      std::vector<Counterpart> ends;
+      std::vector<const CodedLayer*> layers;
+      for (const CodedLayer& l : coding_.layers)
+        if (const auto it = decoded_.find(l.end.n); l.kept.empty() && it != decoded_.end())
+          ends.push_back({l.end, it->second}), layers.push_back(&l);
+      NNEX_ASSIGN(const Judgement j, judge(float_, quantised_, ends, samples_, options_));
+      std::map<uint32_t, double> errs;  // by end
+      for (size_t i = 0; i < layers.size(); ++i)
+        if (j.sqnr_db[i] < options_.min_sqnr_db) errs[layers[i]->end.n] = j.sqnr_db[i];
+      if (errs.empty()) return {};
+      std::map<uint32_t, std::string> left = left_;
+      for (const CodedLayer* l : layers)
+        if (const auto it = errs.find(l->end.n); it != errs.end() && !reads_one_of(float_, l->node, errs))
+          left[l->node.n] = fmt::format("error: {:.1f} dB as codes, needed {:.1f}", it->second, options_.min_sqnr_db);
+      NNEX_TRY(leave_float(left));
+    }
+    return {};
+  }
+
+  /// Layers that take no less time as codes stay float, as long as that makes the whole faster; where the whole is no
+  /// faster than floats, all do.
+  Status leave_what_gains_nothing() {
+    constexpr int kMaxRounds = 5;
+    if (!has_samples()) return Error(Code::invalid_argument, "a measured plan needs a sample; found none");
+    std::map<uint32_t, std::string> best, left = left_;
+    std::optional<Times> least;
+    for (int round = 0; round < kMaxRounds && codes_anything(); ++round) {
+      NNEX_ASSIGN(Times times, time_both(float_, quantised_, samples_, options_));
+      for (const auto& [node, us] : layer_times(float_, coding_, times)) {
+        times_[node] = us;
+        if (us.quantised > us.in_float && us.in_float > 0)
+          left[node] = fmt::format("no gain: {:.2f} us as codes, {:.2f} us as floats", us.quantised, us.in_float);
+      }
+      if (!least || times.quantised < least->quantised) best = left_, least = std::move(times);
+      if (left == left_) break;
+      NNEX_TRY(leave_float(left));
+    }
+    if (!least) return {};
+    report_.float_us = least->in_float, report_.quantized_us = least->quantised;
+    if (least->quantised > least->in_float) {
+      const std::string why = fmt::format("no gain in the whole: {:.2f} us as codes, {:.2f} us as floats",
+                                          least->quantised, least->in_float);
+      for (const CodedLayer& l : choose(float_, kept_).layers)
+        if (l.kept.empty()) best.emplace(l.node.n, why);
+      report_.quantized_us = report_.float_us;
+      report_.notes.push_back("the network is not faster as codes: it stays float");
+    }
+    return leave_float(best);
   }
 
   // ---- The report
@@ -303,10 +351,23 @@ class Quantizer {
     NNEX_ASSIGN(Judgement j, judge(float_, against, counterparts, samples_, options_));
     for (size_t i = 0; i < row_of.size(); ++i) report_.layers[row_of[i]].sqnr_db = j.sqnr_db[i];
     report_.outputs = std::move(j.outputs), report_.judged = j.samples;
+    note_errors();
     if (report_.float_us) return {};
     NNEX_ASSIGN(const Times times, time_both(float_, against, samples_, options_));
     report_.float_us = times.in_float, report_.quantized_us = times.quantised;
     return {};
+  }
+
+  /// Tells where the error is, where it is great.
+  void note_errors() {
+    constexpr double kLittle = 10;
+    const auto bad = [](const QuantizedLayer& l) { return l.sqnr_db && *l.sqnr_db < kLittle; };
+    const auto count = std::count_if(report_.layers.begin(), report_.layers.end(), bad);
+    if (count == 0) return;
+    const auto first = std::find_if(report_.layers.begin(), report_.layers.end(), bad);
+    report_.notes.push_back(
+        fmt::format("{} of {} layers have less than {} dB, the first is '{}': a least SQNR leaves such layers float",
+                    count, report_.layers.size(), kLittle, first->name));
   }
 
   /// Of what the product reads beside its data, as stored.
@@ -330,7 +391,7 @@ class Quantizer {
   ir::Graph float_, quantised_;
   std::optional<ir::Graph> judged_;  ///< Of whole numbers: between floats.
   std::map<uint32_t, int64_t> weight_bytes_;
-  std::map<uint32_t, std::string> kept_;
+  std::map<uint32_t, std::string> kept_, left_;  ///< Layers that stay float: as asked, and as measured.
   Coding coding_;
   Measured measured_;
   std::map<uint32_t, ValueId> decoded_;

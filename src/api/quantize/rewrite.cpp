@@ -33,6 +33,13 @@ class CodeWriter {
     ValueId scale, zero;
   };
 
+  struct StoredWeight {
+    ValueId weight;
+    int64_t axis = 0;
+    std::vector<float> scales;
+    ValueId decoded;
+  };
+
   /// The scale of v, shared by all that have its elements.
   const Scale& scale_of(ValueId v) {
     const ValueId own = coding_.scale_of(v);
@@ -99,9 +106,18 @@ class CodeWriter {
       correct_bias(measured_.means.at(x.n), shape, coded.added, bias);
       if (!takes_bias) NNEX_TRY(correct_row(id, x, shape, coded.added));
     }
-    graph_.set_input(id, 1, decoded(id, coded.codes, coded.scales, shape.weight_axis, name_of(w, id, "weight")));
+    graph_.set_input(id, 1, decoded_weight(id, coded, shape, w));
     if (!bias.empty()) set_bias(id, bias, x_scale, coded.scales);
     return {};
+  }
+
+  /// A weight that several products read is stored once, where its scales are the same.
+  ValueId decoded_weight(NodeId id, const CodedWeight& coded, const ProductShape& shape, ValueId w) {
+    for (const StoredWeight& s : weights_)
+      if (s.weight == w && s.axis == shape.weight_axis && s.scales == coded.scales) return s.decoded;
+    const ValueId d = decoded(id, coded.codes, coded.scales, shape.weight_axis, name_of(w, id, "weight"));
+    weights_.push_back({w, shape.weight_axis, coded.scales, d});
+    return d;
   }
 
   static Result<std::vector<float>> numbers_of(const Tensor* t) {
@@ -184,6 +200,7 @@ class CodeWriter {
   const QuantizeSettings& settings_;
   Names names_;
   std::map<uint32_t, Scale> scales_;
+  std::vector<StoredWeight> weights_;
   std::map<uint32_t, ValueId> decoded_;
 };
 
