@@ -50,6 +50,16 @@ expect 2 "exists; --force replaces it" q -o "$scratch/whole" --to cvm --set N=1 
 expect 2 "no float layers" q -o "$scratch/no" --to cvm --set N=1 --calibrate "$scratch/list" --keep-float conv_0
 expect 4 "need known extents (--set)" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
 
+# NNEF: a sound document, weights stored as codes, and the codes' answers with --quantized.
+expect 0 "6 of 6 layers quantised" q -o "$scratch/codes" --to nnef --set N=1 --calibrate "$scratch/list"
+expect 0 "sound" "$nnex" check "$scratch/codes"
+expect 0 "zero_point_linear_quantize" cat "$scratch/codes/graph.quant"
+[ "$(cat "$scratch"/codes/*.dat | wc -c)" -lt $(($(stat -c %s "$model") / 3)) ] || { echo "  weights of NNEF are not stored as codes"; bad=1; }
+for label in $(cat "$shapes/labels.txt"); do
+  expect 0 "$label" "$nnex" run "$scratch/codes" -i "$shapes/$label.png" --quantized --topk 1 --labels "$shapes/labels.txt"
+done
+expect 2 "has no blocks" q -o "$scratch/no" --to nnef --set N=1 --weights int4
+
 # Layers that stay float.
 expect 0 "float: as asked" q -o "$scratch/kept.onnx" --calibrate "$scratch/list" --keep-float conv_0
 expect 2 "no layer 'relu_22' (did you mean 'relu_2'?)" q -o "$scratch/no.onnx" --calibrate "$scratch/list" --keep-float relu_22

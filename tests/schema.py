@@ -107,6 +107,7 @@ write('pictures', picture + '\n')
 printed('quantize', model, '-o', 'codes.onnx', '--calibrate', 'pictures', '--save-recipe', 'recipe.json', '--json')
 printed('quantize', model, '-o', 'again.onnx', '--recipe', 'recipe.json', '--json')
 printed('quantize', model, '-o', 'planned.onnx', '--calibrate', 'pictures', '--plan', 'measured', '--json')
+printed('quantize', model, '-o', 'codes', '--to', 'nnef', '--set', 'N=1', '--calibrate', 'pictures', '--json')
 printed('quantize', model, '-o', 'whole', '--to', 'cvm', '--set', 'N=1', '--calibrate', 'pictures', '--json')
 printed('quantize', model, '-o', 'four.onnx', '--weights', 'int4', '--json')
 with open(os.path.join(scratch.name, 'recipe.json')) as file:

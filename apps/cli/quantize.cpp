@@ -146,7 +146,7 @@ Result<Done> quantize(const Options& o, const RunOptions& run) {
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(QuantizeOptions options, options_of(o));
   options.run = run;
-  if (o.to == "cvm") options.to = Format::cvm;
+  options.to = o.to == "cvm" ? Format::cvm : o.to == "nnef" ? Format::nnef : Format::onnx;
   NNEX_ASSIGN(const Graph graph, load_graph(o.path, load));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
   NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
@@ -189,9 +189,13 @@ void add_quantize(CommandLine& line) {
                         [o] { return run(*o); });
   verb.option("model", o->path, kModelHelp).required();
   o->reading.add_to(verb);
-  verb.option("-o,--out", o->out, "Where to: an .onnx file, or a folder of CVM").type("FILE").required();
-  verb.option("--to", o->to, "onnx: codes around float operators; cvm: whole numbers alone, proven not to overflow")
-      .one_of({"onnx", "cvm"});
+  verb.option("-o,--out", o->out, "Where to: an .onnx file; a folder or archive (.tar, .tgz) of NNEF; a folder of CVM")
+      .type("FILE")
+      .required();
+  verb.option("--to", o->to,
+              "onnx: codes around float operators; nnef: with a quantisation file; cvm: whole numbers, proven not to "
+              "overflow")
+      .one_of({"onnx", "nnef", "cvm"});
   verb.option(
           "--calibrate", o->calibrate,
           "Samples that the network is measured on: a folder or a list of items (pictures, .npy, .npz, folders with "

@@ -91,8 +91,10 @@ enum class CalibrateOn : uint8_t {
 struct QuantizeOptions {
   QuantizeSettings settings;             ///< Not asked where there is a recipe.
   std::optional<QuantizeRecipe> recipe;  ///< What was found before; samples then serve the report alone.
-  /// What the result is for. onnx: codes around float operators. cvm: whole numbers alone (docs/quantize.md), for
-  /// networks of products, sums, limits, moves and means, with known extents.
+  /// What the result is for. onnx: codes around float operators. nnef: the float network with rounded weights, and a
+  /// quantisation file that names the codes of every tensor; errors and times are told of the same codes in ONNX. cvm:
+  /// whole numbers alone (docs/quantize.md), for networks of products, sums, limits, moves and means, with known
+  /// extents.
   Format to = Format::onnx;
   QuantizePlan plan = QuantizePlan::all;
   double min_sqnr_db = 0;  ///< Layers whose SQNR would be less stay float; 0: none does for that.
@@ -133,7 +135,8 @@ struct QuantizeReport {
 };
 
 struct Quantized {
-  Graph graph;  ///< quantize_linear and dequantize_linear around float operators; or whole numbers in rows of CVM.
+  Graph graph;  ///< quantize_linear and dequantize_linear around float operators; a quantisation file of NNEF in the
+                ///< metadata; or whole numbers in rows of CVM.
   QuantizeRecipe recipe;
   QuantizeReport report;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 #include "api/quantize/observer.h"
@@ -14,6 +15,7 @@
 #include "nnex/cvm.h"
 #include "nnex/elements.h"
 #include "nnex/load.h"
+#include "nnex/nnef.h"
 #include "nnex/save.h"
 
 namespace nnex {
@@ -555,6 +557,28 @@ TEST(Quantize, WholeNumbersAreProvenAndTheSameInEveryBuild) {
     EXPECT_TRUE(difference(*first, (*out)[0], {0, 0, 0}).same()) << name(isa);
   }
   ASSERT_TRUE(first);
+}
+
+TEST(Quantize, QuantisationFileOfNnefGivesTheCodesValues) {
+  QuantizeOptions o = quick();
+  const auto onnx = quantize(picture_network(), pictures(6), o);
+  o.to = Format::nnef;
+  const auto q = quantize(picture_network(), pictures(6), o);
+  ASSERT_TRUE(onnx.ok() && q.ok());
+  const std::string folder = ::testing::TempDir() + "quantize_nnef";
+  SaveOptions to;
+  to.format = Format::nnef, to.overwrite = Overwrite::replace;
+  const auto saved = save(q->graph, folder, to);
+  ASSERT_TRUE(saved.ok()) << saved.error().text();
+  const auto coded = load_quantised(folder);
+  ASSERT_TRUE(coded.ok()) << coded.error().text();
+  const auto in = *pictures(1).read({}, 0);
+  const Value want = (*Model::compile(picture_network())->session().run(in))[0];
+  const Value nnef = (*coded->session().run(in))[0], same = (*Model::compile(onnx->graph)->session().run(in))[0];
+  EXPECT_GT(difference(want, nnef).sqnr_db, 25);
+  // The same codes but for halves, which NNEF rounds up.
+  EXPECT_GT(difference(same, nnef).sqnr_db, 35);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Quantize, WholeNumbersNameWhatTheyCannotSay) {

@@ -14,6 +14,7 @@
 #include "api/quantize/integers.h"
 #include "api/quantize/judge.h"
 #include "api/quantize/network.h"
+#include "api/quantize/nnef_codes.h"
 #include "api/quantize/plan.h"
 #include "api/quantize/rewrite.h"
 #include "base/try.h"
@@ -58,6 +59,10 @@ class Quantizer {
 
   Result<Quantized> run() && {
     NNEX_TRY(check(settings()));
+    if (options_.to == Format::webnn || (options_.to == Format::nnef && settings().weights == WeightCodes::int4))
+      return Error(Code::invalid_argument, options_.to == Format::webnn
+                                               ? "networks of codes are written as onnx, nnef or cvm"
+                                               : "a quantisation file of NNEF has no blocks: needed weights of int8");
     NNEX_ASSIGN(float_, float_network(source_));
     NNEX_TRY(keep());
     if (options_.to == Format::cvm) {
@@ -68,6 +73,9 @@ class Quantizer {
       NNEX_TRY(code());
     }
     NNEX_TRY(fill_report());
+    if (options_.to == Format::nnef) {
+      NNEX_ASSIGN(quantised_, with_quant_file(float_, coding_, measured_, settings()));
+    }
     return Quantized{wrap(std::move(quantised_)), std::move(recipe_), std::move(report_)};
   }
 
