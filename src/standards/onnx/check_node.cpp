@@ -252,6 +252,9 @@ class NodeCheck {
     put(out_, use.out);
     for (const AttributeParts& a : attributes_)
       if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word});
+    for (size_t i = 1; i < use.out.size() && i < form.out.size(); ++i)
+      if (!use.out[i] && form.out[i].many == FormPort::Many::one)
+        context_.tell(Rule::output_unnamed, site_, fmt::format("{}: output {} has no name", op_, i));
     for (BrokenForm& b : broken_rules(form, use))
       context_.tell(rule_of(b.kind), b.attribute.empty() ? site_ : site_.part(place_of(b.attribute)),
                     fmt::format("{}: {}", op_, b.text), std::move(b.found), std::move(b.needed));

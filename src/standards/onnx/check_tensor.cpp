@@ -168,7 +168,7 @@ class TensorCheck {
         context_.tell(Rule::external_key, site_, fmt::format("external data have their '{}' twice", key));
     }
     std::optional<uint64_t> offset, length;
-    const bool numbers = number(entries, "offset", offset) & number(entries, "length", length);
+    const bool first = number(entries, "offset", offset), numbers = number(entries, "length", length) && first;
     const auto at = entries.find("location");
     if (at == entries.end()) {
       context_.tell(Rule::external_location, site_, "external data have no location");
