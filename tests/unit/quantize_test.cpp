@@ -588,6 +588,10 @@ TEST(Quantize, WholeNumbersNameWhatTheyCannotSay) {
   ASSERT_TRUE(g.set_outputs({{"y", *g.add("tanh", {h})}}).ok());
   QuantizeOptions o = quick();
   o.to = Format::cvm;
+  Graph constant;
+  ASSERT_TRUE(constant.add_input("x", "f32[2,64]").ok());
+  ASSERT_TRUE(constant.set_outputs({{"y", *constant.add_constant(Tensor::of<float>(Shape{1}, {1}))}}).ok());
+  EXPECT_EQ(quantize(constant, samples(1, {2, 64}), o).error().code(), Code::unsupported);
   const Error e = quantize(g, samples(1, {2, 64}), o).error();
   EXPECT_EQ(e.code(), Code::unsupported);
   EXPECT_NE(e.message().find("whole numbers cannot say 1 of the nodes:\n  tanh"), std::string::npos) << e.message();

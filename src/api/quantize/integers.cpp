@@ -427,7 +427,10 @@ class IntegerWriter {
     } else {
       const auto n = static_cast<int64_t>(f.factors.size());
       std::vector<int32_t> numbers(f.factors.begin(), f.factors.end());
-      by = graph_.add_constant(Tensor::of<int32_t>(channels_first ? Shape{1, n, 1, 1} : Shape{1, n}, numbers),
+      // A number a channel: along axis 1, or along the last one.
+      std::vector<int64_t> extents(graph_[graph_[id].in[0]].type.dims->size(), 1);
+      (channels_first ? extents[1] : extents.back()) = n;
+      by = graph_.add_constant(Tensor::of<int32_t>(Shape(extents), numbers),
                                names_.fresh(graph_[graph_[id].out[0]].name + "_factor"));
     }
     return shifted(b, b("mul", {sums, by}), wide ? kWideBits : kCodeBits, f.shift);
@@ -480,6 +483,9 @@ Result<Coding> integer_coding(const ir::Graph& graph) {
     coded.insert(end.n);
     out.layers.push_back({id, end, {}});
   }
+  for (ValueId v : graph.outputs())
+    if (graph[v].is_constant() || !graph[v].producer.valid())
+      return Error(Code::unsupported, fmt::format("output '{}' is not computed", graph[v].name));
   if (count > 8) refused += fmt::format("\n  and {} more", count - 8);
   if (count > 0)
     return Error(Code::unsupported, fmt::format("whole numbers cannot say {} of the nodes:{}", count, refused));
