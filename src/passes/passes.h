@@ -24,6 +24,7 @@ Result<int> fuse_norms(ir::Graph& graph);
 Result<int> plain_scales(ir::Graph& graph);
 Result<int> channels_last(ir::Graph& graph);
 Result<int> quantize_pools(ir::Graph& graph);
+Result<int> move_codes(ir::Graph& graph);
 Result<int> fuse_quantized(ir::Graph& graph);
 Result<int> fuse_attention(ir::Graph& graph);
 Result<int> fuse_caches(ir::Graph& graph);

@@ -51,6 +51,7 @@ constexpr PassDef kPasses[] = {
     {"fuse_norms", fuse_norms},
     {"plain_scales", plain_scales},
     {"quantize_pools", quantize_pools},
+    {"move_codes", move_codes},
     kDropUnused,
     {"channels_last", channels_last},
     {"fold_but_bytes", fold_but_bytes},

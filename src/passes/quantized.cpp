@@ -216,6 +216,54 @@ Result<int> quantize_pools(ir::Graph& graph) {
   return changed;
 }
 
+namespace {
+
+/// Whether output 0 of the node has elements of input 0 alone, of whatever type.
+bool only_moves(const ir::Graph& graph, const Node& node) {
+  if (!node.op->view && node.op->in_bytes != ByteRole::moves) return false;
+  if (!node.out[0].valid() || (node.out.size() > 1 && node.out[1].valid())) return false;
+  // Beyond other borders lie zeros of floats, which are no zeros of codes.
+  return node.op->attrs.type != &detail::type_tag<PoolAttrs> ||
+         graph.attrs<PoolAttrs>(node).border == PoolBorder::ignore;
+}
+
+/// One scale and zero point, of which no quotient is near the ends of float32.
+bool same_scale(const ByteScale& a, const ByteScale& b) {
+  return a.scale == b.scale && a.zero == b.zero && a.is_signed == b.is_signed && a.scale >= 0x1p-60F &&
+         a.scale <= 0x1p60F;
+}
+
+}  // namespace
+
+/// quantize_linear(max_pool(dequantize_linear(q, s, z)), s, z)   ->   max_pool(q), and so for whatever only moves
+/// elements: exact, since a code comes back as itself, and of two codes the greater stands for the greater float.
+Result<int> move_codes(ir::Graph& graph) {
+  int changed = 0;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    if (node.erased || !quantizes(graph, node)) continue;
+    const Node* move = graph.producer(node.in[0]);
+    if (!move || move->in.empty() || !only_moves(graph, *move)) continue;
+    const Node* from = graph.producer(move->in[0]);
+    if (!dequantizes(graph, from)) continue;
+    const auto scale = [&](const Node& n, DType bytes) {
+      return byte_scale(operand(graph, n, 1), operand(graph, n, 2), bytes);
+    };
+    const Type codes = graph[node.out[0]].type;
+    if (!same_scale(*scale(*from, graph[from->in[0]].type.dtype), *scale(node, codes.dtype))) continue;
+    std::vector<ValueId> in = move->in;
+    in[0] = from->in[0];
+    const NodeId moved = graph.insert_node(id, *move->op, std::move(in), 1, move->attrs, {}, move->where);
+    const ValueId y = graph[moved].out[0], old = graph[id].out[0];
+    graph.set_type(y, codes);
+    graph.set_name(y, graph[old].name);
+    graph.set_name(old, {});
+    graph.replace_uses(old, y);
+    ++changed;
+  }
+  return changed;
+}
+
 /// dequantize_linear, product | element-wise nodes, quantize_linear of bytes   ->   fused { ... } on integers. A result
 /// may differ by one step where the float path's roundings decide a tie.
 Result<int> fuse_quantized(ir::Graph& graph) { return Quantized(graph).run(); }
