@@ -273,7 +273,7 @@ def judge(nnex, only=""):
                 whole, recipe = "cvm" in words, folder / "recipe.json"
                 made = folder / ("whole" if whole else "q.onnx")
                 def call(*more):
-                    return subprocess.run([nnex, "quantize", path, "-o", made, "--force", "--json", *words, *more], capture_output=True, text=True)
+                    return subprocess.run([nnex, "quantize", path, "-o", made, "--force", "--json", "--threads", "1", *words, *more], capture_output=True, text=True)
                 if whole:  # samples of one, then all tests at once
                     done = call("--set", "N=1", "--calibrate", folder / f"{name}.npz", "--save-recipe", recipe)
                     report = done.stdout
