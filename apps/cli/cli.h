@@ -54,7 +54,8 @@ class OutputFile {
  public:
   /// `name`: what the scratch file is called, whose ending tells its form. Error: unreadable (no folder for it).
   static Result<OutputFile> open(const std::string& path, const std::string& name);
-  OutputFile(OutputFile&& other) noexcept : path_(std::move(other.path_)), scratch_(std::exchange(other.scratch_, {})) {}
+  OutputFile(OutputFile&& other) noexcept
+      : path_(std::move(other.path_)), scratch_(std::exchange(other.scratch_, {})) {}
   ~OutputFile();
 
   const std::string& path() const { return path_; }

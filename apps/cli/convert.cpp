@@ -79,9 +79,11 @@ Result<ConvertOptions> options_of(const Options& o) {
   return options;
 }
 
-Status write_certificate(const Options& o, const ModelSource& source, const LoadOptions& load, const SaveReport& written) {
+Status write_certificate(const Options& o, const ModelSource& source, const LoadOptions& load,
+                         const SaveReport& written) {
   NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, written));
-  return write_file(o.certificate, text.dump(1, ' ', false, Json::error_handler_t::replace) + "\n", o.writing.existing());
+  return write_file(o.certificate, text.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
+                    o.writing.existing());
 }
 
 Result<SaveReport> convert_model(const Options& o) {
@@ -124,10 +126,12 @@ void add_convert(CommandLine& line) {
             "Write a document that has fragments with them; without it, as the operations they come down to");
   verb.flag("--external-data", o->external,
             "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
-  verb.flag("--no-verify", o->no_verify,
-            "Do not run what was written beside the source before it gets its name; without it, random inputs and corner "
-            "cases decide whether it does");
-  verb.option("--certificate", o->certificate, "Write what the runs said, with hashes of all files, as JSON to this file");
+  verb.flag(
+      "--no-verify", o->no_verify,
+      "Do not run what was written beside the source before it gets its name; without it, random inputs and corner "
+      "cases decide whether it does");
+  verb.option("--certificate", o->certificate,
+              "Write what the runs said, with hashes of all files, as JSON to this file");
   o->writing.add_to(verb);
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");

@@ -200,11 +200,10 @@ int ops(const Asked& asked) {
 
 void add_ops(CommandLine& line) {
   auto asked = std::make_shared<Asked>();
-  Verb verb = line.verb("ops", "List the operators, or show what one takes and what standards call it",
-                        [asked] {
-                          if (!asked->used_by.empty()) return used_by(asked->used_by);
-                          return asked->webnn ? webnn_ops(asked->json) : ops(*asked);
-                        });
+  Verb verb = line.verb("ops", "List the operators, or show what one takes and what standards call it", [asked] {
+    if (!asked->used_by.empty()) return used_by(asked->used_by);
+    return asked->webnn ? webnn_ops(asked->json) : ops(*asked);
+  });
   verb.option("name", asked->names, "Operators, by our name or a standard's: conv, Gemm, conv2d");
   verb.option("--used-by", asked->used_by, "List those that a build for these models must run (CMake's NNEX_OPS)");
   verb.flag("--json", asked->json, "Print a JSON object with all of the table");

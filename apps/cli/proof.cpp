@@ -119,9 +119,11 @@ Result<Json> certificate(const std::string& path, const ModelSource& source, con
   if (!wrote.ok()) return wrote;
   auto graph = load_graph(source, load);
   if (!graph.ok()) return std::move(graph).error();
-  Json j = {{"schema", "nnex.conversion/1"}, {"nnex", kVersion},  {"source", std::move(*read)},
-            {"constants_sha256", constants_digest(*graph)}, {"written", std::move(*wrote)}, {"changes", written.notes}};
-  j["proof"] = written.proof ? proof_json(*written.proof) : Json{{"verdict", "unproven"}, {"reason", "--no-verify"}, {"runs", Json::array()}};
+  Json j = {{"schema", "nnex.conversion/1"}, {"nnex", kVersion},
+            {"source", std::move(*read)},    {"constants_sha256", constants_digest(*graph)},
+            {"written", std::move(*wrote)},  {"changes", written.notes}};
+  j["proof"] = written.proof ? proof_json(*written.proof)
+                             : Json{{"verdict", "unproven"}, {"reason", "--no-verify"}, {"runs", Json::array()}};
   return j;
 }
 

@@ -48,8 +48,9 @@ Status OutputFile::finish() {
   if (scratch_.empty()) return {};
   for (const auto& entry : fs::recursive_directory_iterator(scratch_))
     if (entry.is_regular_file() && entry.path() != path_)
-      return Error(Code::invalid_argument, fmt::format("'{}' is made of several files, which do not fit into standard output",
-                                                       fs::path(path_).filename().string()));
+      return Error(Code::invalid_argument,
+                   fmt::format("'{}' is made of several files, which do not fit into standard output",
+                               fs::path(path_).filename().string()));
   NNEX_ASSIGN(const std::string bytes, read_file(path_));
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
     return Error(Code::unreadable, "cannot write to standard output");

@@ -94,7 +94,8 @@ struct Probe {
 /// What is known of a conversion.
 struct Proof {
   std::vector<Probe> probes;
-  std::string unproven;  ///< Why nothing can be said: it draws random numbers, or no inputs could be made; empty: it can.
+  std::string
+      unproven;  ///< Why nothing can be said: it draws random numbers, or no inputs could be made; empty: it can.
 
   /// No probe that counts differs.
   bool holds() const;
@@ -120,8 +121,9 @@ struct SaveReport {
 /// is, and an NNEF model of the provisional draft of 2017 keeps its names, labels and fragments. CVM takes a folder's
 /// path. Nothing is left of a file that could not be written whole, and an older one stays; so where a proof was asked
 /// for and does not hold.
-/// Errors: those of load_graph; internal, a proof that does not hold (the run, the tensor and by how much); invalid_argument (the path exists, its ending says no format, an extent is no number
-/// where the standard needs one); unsupported, naming every operation that the standard cannot say; unreadable.
+/// Errors: those of load_graph; internal, a proof that does not hold (the run, the tensor and by how much);
+/// invalid_argument (the path exists, its ending says no format, an extent is no number where the standard needs one);
+/// unsupported, naming every operation that the standard cannot say; unreadable.
 Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options = {});
 
 /// Writes a graph. Errors: as of convert.

@@ -59,7 +59,8 @@ class Dice {
 
 Result<Tensor> filled(const PortInfo& port, int64_t unknown, Numbers kind, Dice& dice) {
   if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
-    return Error(Code::unsupported, fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
+    return Error(Code::unsupported,
+                 fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
   std::vector<int64_t> extents = port.extents;
   for (int64_t& e : extents)
     if (e < 0) e = unknown;
@@ -68,7 +69,8 @@ Result<Tensor> filled(const PortInfo& port, int64_t unknown, Numbers kind, Dice&
     if (is_real(port.dtype))
       set_real(t, i, dice.real(kind));
     else
-      set_int(t, i, port.dtype == DType::boolean ? dice.whole(Numbers::usual, DType::i64) : dice.whole(kind, port.dtype));
+      set_int(t, i,
+              port.dtype == DType::boolean ? dice.whole(Numbers::usual, DType::i64) : dice.whole(kind, port.dtype));
   }
   return t;
 }
@@ -171,7 +173,8 @@ std::string_view name(ProbeOutcome outcome) {
 }
 
 bool Proof::holds() const {
-  return std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.counts && p.outcome == ProbeOutcome::differs; });
+  return std::none_of(probes.begin(), probes.end(),
+                      [](const Probe& p) { return p.counts && p.outcome == ProbeOutcome::differs; });
 }
 
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
@@ -201,7 +204,8 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
       } else {
         run.probe.outcome = ProbeOutcome::refused;
         run.probe.note = ran.error().text();
-        if (&kind == &kProbes[0]) proof.unproven = "the source takes none of the inputs that were made for it: " + run.probe.note;
+        if (&kind == &kProbes[0])
+          proof.unproven = "the source takes none of the inputs that were made for it: " + run.probe.note;
       }
       runs.push_back(std::move(run));
       if (!proof.unproven.empty()) break;

@@ -260,8 +260,8 @@ Result<Proof> prove_made(const Made& made, const ModelSource& source, const std:
   NNEX_ASSIGN(Proof proof, prove(source, options.load, written.string(), load, *options.proof));
   for (const Probe& p : proof.probes)
     if (p.counts && p.outcome == ProbeOutcome::differs)
-      return Error(Code::internal,
-                   fmt::format("what would be written does not compute what {} does: {}", source.shown(), disagreement(p)));
+      return Error(Code::internal, fmt::format("what would be written does not compute what {} does: {}",
+                                               source.shown(), disagreement(p)));
   return proof;
 }
 

@@ -108,7 +108,8 @@ struct KernelDef {
   std::string_view name;  ///< For profiles and tests.
   /// The kernel for a node, or null when its conditions do not hold.
   Result<std::unique_ptr<Kernel>> (*make)(const KernelRequest& request) = nullptr;
-  std::string_view needs = {};  ///< Of a region: the operator without which none is met in a build that leaves some out.
+  std::string_view needs =
+      {};  ///< Of a region: the operator without which none is met in a build that leaves some out.
 };
 
 namespace detail {

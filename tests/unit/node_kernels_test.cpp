@@ -244,11 +244,13 @@ TEST(MapKernels, Softmax) {
 }
 
 /// Types that the kernels of whole numbers take.
-constexpr DType kWhole[] = {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64};
+constexpr DType kWhole[] = {DType::i8, DType::i16, DType::i32, DType::i64,
+                            DType::u8, DType::u16, DType::u32, DType::u64};
 
 TEST(WholeKernels, TwoOperands) {
   Dice dice(25);
-  static constexpr const char* kOps[] = {"add", "sub", "mul", "div", "min", "max", "bitwise_and", "bitwise_or", "bitwise_xor"};
+  static constexpr const char* kOps[] = {"add", "sub",         "mul",        "div",        "min",
+                                         "max", "bitwise_and", "bitwise_or", "bitwise_xor"};
   for (int i = 0; i < 30; ++i)
     for (const char* op : kOps)
       for (DType type : kWhole) {
@@ -269,7 +271,8 @@ TEST(WholeKernels, EdgesOfDivisionAndShifts) {
     for (int64_t i = 0; i < n; ++i)
       set_int(column, i, edges[static_cast<size_t>(i)]), set_int(row, i, edges[static_cast<size_t>(i)]);
     for (const char* op : {"div", "add", "sub", "mul", "min", "max"}) expect_same({op, {column, row}}, "map2_whole");
-    for (int64_t division : {0, 1}) expect_same({"mod", {column, row}, {{"division", division ? "floor" : "truncate"}}}, "map2_whole");
+    for (int64_t division : {0, 1})
+      expect_same({"mod", {column, row}, {{"division", division ? "floor" : "truncate"}}}, "map2_whole");
     for (const char* direction : {"left", "right"})
       expect_same({"bit_shift", {column, row}, {{"direction", direction}}}, "map2_whole");
     for (const char* op : {"neg", "abs", "sign", "sqr", "relu", "bitwise_not"}) expect_same({op, {row}}, "map_whole");
@@ -304,7 +307,8 @@ TEST(WholeKernels, Doubles) {
   };
   for (int i = 0; i < 20; ++i) {
     const Shape s = dice.shape(dice.roll(0, 4)), t = dice.stretched(s);
-    for (const char* op : {"add", "sub", "mul", "div", "min", "max"}) expect_same({op, {doubles(s), doubles(t)}}, "map2_whole");
+    for (const char* op : {"add", "sub", "mul", "div", "min", "max"})
+      expect_same({op, {doubles(s), doubles(t)}}, "map2_whole");
     for (const char* op : {"neg", "abs", "sign", "sqr", "relu"}) expect_same({op, {doubles(s)}}, "map_whole");
   }
   expect_same({"max", {doubles({9}), doubles({9})}, {{"nans", "compare"}}}, "reference");

@@ -7,7 +7,9 @@
 namespace nnex {
 namespace {
 
-ModelSource nnef(const std::string& body) { return ModelSource::memory("version 1.0;\nextension KHR_enable_operator_expressions;\n" + body, "x.nnef"); }
+ModelSource nnef(const std::string& body) {
+  return ModelSource::memory("version 1.0;\nextension KHR_enable_operator_expressions;\n" + body, "x.nnef");
+}
 
 ModelSource unary(const std::string& y, const std::string& shape = "[2,3]") {
   return nnef("graph g(x) -> (y) { x = external(shape = " + shape + "); y = " + y + "; }");
@@ -60,7 +62,8 @@ TEST(Prove, NotANumberKeepsNothingFromBeingWritten) {
 }
 
 TEST(Prove, AnotherNumberOfOutputs) {
-  const Proof proof = proof_of(unary("x * 2.0"), nnef("graph g(x) -> (y, z) { x = external(shape = [2,3]); y = x * 2.0; z = copy(x); }"));
+  const Proof proof = proof_of(unary("x * 2.0"),
+                               nnef("graph g(x) -> (y, z) { x = external(shape = [2,3]); y = x * 2.0; z = copy(x); }"));
   EXPECT_FALSE(proof.holds());
   EXPECT_EQ(probe(proof, "usual").note, "found 2 outputs; needed 1");
 }

@@ -168,7 +168,9 @@ TEST(Worst, ADeadlineEndsLongWork) {
   } rows[] = {
       {"endless loop", keeps_all(kMax, 0), {f32({1})}},
       {"einsum",
-       model({{node("Einsum", {"a", "a", "a", "a", "a", "a"}, {"y"}, equation)}, {value("a", {many, many})}, {msg(1, "y")}}),
+       model({{node("Einsum", {"a", "a", "a", "a", "a", "a"}, {"y"}, equation)},
+              {value("a", {many, many})},
+              {msg(1, "y")}}),
        {f32({many, many})}},
       {"product",
        model({{node("MatMul", {"a", "a"}, {"y"}), node("MatMul", {"y", "y"}, {"z"}), node("MatMul", {"z", "z"}, {"w"})},

@@ -91,7 +91,12 @@ class WidenedMap : public Kernel {
   /// `whole` runs blocks, `rest` what is left of them; each may be null where there are none.
   WidenedMap(const simd::Loops& loops, DType half, std::unique_ptr<Kernel> whole, std::unique_ptr<Kernel> rest,
              std::vector<bool> is_half, bool half_out, int64_t count, bool first_is_dense)
-      : whole_(std::move(whole)), rest_(std::move(rest)), is_half_(std::move(is_half)), half_out_(half_out), first_is_dense_(first_is_dense), count_(count) {
+      : whole_(std::move(whole)),
+        rest_(std::move(rest)),
+        is_half_(std::move(is_half)),
+        half_out_(half_out),
+        first_is_dense_(first_is_dense),
+        count_(count) {
     widen_ = half == DType::f16 ? loops.f32_from_f16 : loops.f32_from_bf16;
     narrow_ = half == DType::f16 ? loops.f16_from_f32 : loops.bf16_from_f32;
     for (const auto* kernel : {whole_.get(), rest_.get()})

@@ -5,7 +5,8 @@
 
 namespace nnex {
 
-/// A kernel on float32 between conversions, where one takes the node so; empty: none does, or the node has no half type.
+/// A kernel on float32 between conversions, where one takes the node so; empty: none does, or the node has no half
+/// type.
 Result<Chosen> widened_kernel(const KernelRequest& request);
 
 }  // namespace nnex

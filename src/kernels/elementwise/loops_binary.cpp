@@ -93,7 +93,8 @@ HWY_INLINE hn::Vec<DHalf> pow_of_positive(hn::Vec<DHalf> a, hn::Vec<DHalf> b) {
   const auto r = hn::Mul(hn::Sub(power, hn::Sub(sum, magic)), hn::Set(d, kLog2));
   auto e = hn::Set(d, kExpTerms[0]);
   for (size_t i = 1; i < std::size(kExpTerms); ++i) e = hn::Add(hn::Mul(e, r), hn::Set(d, kExpTerms[i]));
-  const auto scale = hn::ShiftLeft<52>(hn::Add(hn::Sub(hn::BitCast(du, sum), hn::BitCast(du, magic)), hn::Set(du, 1023)));
+  const auto scale =
+      hn::ShiftLeft<52>(hn::Add(hn::Sub(hn::BitCast(du, sum), hn::BitCast(du, magic)), hn::Set(du, 1023)));
   return hn::DemoteTo(DHalf(), hn::Mul(e, hn::BitCast(d, scale)));
 }
 #endif

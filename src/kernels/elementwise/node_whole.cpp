@@ -62,10 +62,15 @@ struct NamedWholeBinary {
   std::string_view op;
   WholeBinary kind;
 };
-constexpr NamedWholeBinary kWholeBinaries[] = {
-    {"add", WholeBinary::add},         {"sub", WholeBinary::sub},        {"mul", WholeBinary::mul},
-    {"div", WholeBinary::div},         {"min", WholeBinary::min},        {"max", WholeBinary::max},
-    {"bitwise_and", WholeBinary::bit_and}, {"bitwise_or", WholeBinary::bit_or}, {"bitwise_xor", WholeBinary::bit_xor}};
+constexpr NamedWholeBinary kWholeBinaries[] = {{"add", WholeBinary::add},
+                                               {"sub", WholeBinary::sub},
+                                               {"mul", WholeBinary::mul},
+                                               {"div", WholeBinary::div},
+                                               {"min", WholeBinary::min},
+                                               {"max", WholeBinary::max},
+                                               {"bitwise_and", WholeBinary::bit_and},
+                                               {"bitwise_or", WholeBinary::bit_or},
+                                               {"bitwise_xor", WholeBinary::bit_xor}};
 
 /// Nothing: not of doubles, or not with this rule on NaN.
 std::optional<WholeBinary> whole_binary_of(const KernelRequest& r) {
@@ -76,7 +81,7 @@ std::optional<WholeBinary> whole_binary_of(const KernelRequest& r) {
   }
   if (r.op.name == "bit_shift")
     return r.attr<BitShiftAttrs>().direction == ShiftDirection::left ? WholeBinary::shift_left
-                                                                      : WholeBinary::shift_right;
+                                                                     : WholeBinary::shift_right;
   if (real && (r.op.name == "min" || r.op.name == "max") && r.attr<NansAttrs>().nans != Nans::pass) return std::nullopt;
   for (const NamedWholeBinary& b : kWholeBinaries)
     if (b.op == r.op.name) return b.kind;
@@ -115,8 +120,9 @@ struct NamedWholeUnary {
   std::string_view op;
   WholeUnary kind;
 };
-constexpr NamedWholeUnary kWholeUnaries[] = {{"neg", WholeUnary::neg},    {"abs", WholeUnary::abs},   {"sign", WholeUnary::sign},
-                                   {"sqr", WholeUnary::square}, {"relu", WholeUnary::relu}, {"bitwise_not", WholeUnary::bit_not}};
+constexpr NamedWholeUnary kWholeUnaries[] = {{"neg", WholeUnary::neg},   {"abs", WholeUnary::abs},
+                                             {"sign", WholeUnary::sign}, {"sqr", WholeUnary::square},
+                                             {"relu", WholeUnary::relu}, {"bitwise_not", WholeUnary::bit_not}};
 
 Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
   const DType type = r.in[0].dtype;
@@ -160,15 +166,15 @@ Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
 }
 
 constexpr KernelDef kWholeKernels[] = {
-    {"add", "map2_whole", make_whole_binary},         {"sub", "map2_whole", make_whole_binary},
-    {"mul", "map2_whole", make_whole_binary},         {"div", "map2_whole", make_whole_binary},
-    {"mod", "map2_whole", make_whole_binary},         {"min", "map2_whole", make_whole_binary},
-    {"max", "map2_whole", make_whole_binary},         {"bitwise_and", "map2_whole", make_whole_binary},
-    {"bitwise_or", "map2_whole", make_whole_binary},  {"bitwise_xor", "map2_whole", make_whole_binary},
-    {"bit_shift", "map2_whole", make_whole_binary},   {"neg", "map_whole", make_whole_unary},
-    {"abs", "map_whole", make_whole_unary},           {"sign", "map_whole", make_whole_unary},
-    {"sqr", "map_whole", make_whole_unary},           {"relu", "map_whole", make_whole_unary},
-    {"bitwise_not", "map_whole", make_whole_unary},   {"clamp", "map_whole", make_whole_clamp}};
+    {"add", "map2_whole", make_whole_binary},        {"sub", "map2_whole", make_whole_binary},
+    {"mul", "map2_whole", make_whole_binary},        {"div", "map2_whole", make_whole_binary},
+    {"mod", "map2_whole", make_whole_binary},        {"min", "map2_whole", make_whole_binary},
+    {"max", "map2_whole", make_whole_binary},        {"bitwise_and", "map2_whole", make_whole_binary},
+    {"bitwise_or", "map2_whole", make_whole_binary}, {"bitwise_xor", "map2_whole", make_whole_binary},
+    {"bit_shift", "map2_whole", make_whole_binary},  {"neg", "map_whole", make_whole_unary},
+    {"abs", "map_whole", make_whole_unary},          {"sign", "map_whole", make_whole_unary},
+    {"sqr", "map_whole", make_whole_unary},          {"relu", "map_whole", make_whole_unary},
+    {"bitwise_not", "map_whole", make_whole_unary},  {"clamp", "map_whole", make_whole_clamp}};
 
 }  // namespace
 

@@ -156,13 +156,14 @@ void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
   using W = Wraps<T>;
   using P = Products<T>;
   const auto apply = [&](auto f) {
-    split(team, n, n * int64_t{sizeof(T)} * 2, 64, [&](int64_t begin, int64_t end) {
-      map_part(x + begin, y + begin, end - begin, f);
-    });
+    split(team, n, n * int64_t{sizeof(T)} * 2, 64,
+          [&](int64_t begin, int64_t end) { map_part(x + begin, y + begin, end - begin, f); });
   };
   switch (kind) {
     case WholeUnary::neg:
-      return apply([](T u) { return static_cast<T>(std::is_same_v<T, double> ? -u : static_cast<T>(W(0) - static_cast<W>(u))); });
+      return apply([](T u) {
+        return static_cast<T>(std::is_same_v<T, double> ? -u : static_cast<T>(W(0) - static_cast<W>(u)));
+      });
     case WholeUnary::abs:
       if constexpr (std::is_same_v<T, double>)
         return apply([](T u) { return __builtin_fabs(u); });
@@ -188,8 +189,8 @@ void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int
   });
 }
 
-#define NNEX_WHOLE(T)                                                                             \
-  template void whole_broadcast(Team&, WholeBinary, const Nest&, const T*, const T*, T*);         \
+#define NNEX_WHOLE(T)                                                                     \
+  template void whole_broadcast(Team&, WholeBinary, const Nest&, const T*, const T*, T*); \
   template void whole_map(Team&, WholeUnary, const T*, T*, int64_t);
 NNEX_WHOLE(int8_t)
 NNEX_WHOLE(int16_t)

@@ -348,10 +348,9 @@ Result<std::unique_ptr<Kernel>> make_elements(const KernelRequest& r) {
   return made<IntElements>(r.loops, std::move(*region));
 }
 
-constexpr KernelDef kIntKernels[] = {
-    {"fused", "conv_int", make_conv, "cast"},
-    {"fused", "gemm_int", make_gemm, "cast"},
-    {"fused", "chain_int", make_elements, "cast"}};
+constexpr KernelDef kIntKernels[] = {{"fused", "conv_int", make_conv, "cast"},
+                                     {"fused", "gemm_int", make_gemm, "cast"},
+                                     {"fused", "chain_int", make_elements, "cast"}};
 
 }  // namespace
 

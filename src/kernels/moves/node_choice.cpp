@@ -133,9 +133,9 @@ Result<std::unique_ptr<Kernel>> make_select(const KernelRequest& r) {
 }
 
 constexpr KernelDef kChoiceKernels[] = {
-    {"eq", "compare", make_compare}, {"ne", "compare", make_compare}, {"lt", "compare", make_compare},
-    {"le", "compare", make_compare}, {"gt", "compare", make_compare}, {"ge", "compare", make_compare},
-    {"and", "logic", make_logic},    {"or", "logic", make_logic},     {"xor", "logic", make_logic},
+    {"eq", "compare", make_compare}, {"ne", "compare", make_compare},   {"lt", "compare", make_compare},
+    {"le", "compare", make_compare}, {"gt", "compare", make_compare},   {"ge", "compare", make_compare},
+    {"and", "logic", make_logic},    {"or", "logic", make_logic},       {"xor", "logic", make_logic},
     {"not", "logic", make_not},      {"select", "select", make_select},
 };
 

@@ -99,8 +99,8 @@ class Plan {
   /// Whether the result or an operand behind `o` moves with this index.
   bool is_read_after(size_t index, size_t o) const {
     const auto& step = indices_[index]->step;
-    return index < in_result_ || std::any_of(step.begin() + static_cast<std::ptrdiff_t>(o) + 1, step.end(),
-                                             [](int64_t s) { return s != 0; });
+    return index < in_result_ ||
+           std::any_of(step.begin() + static_cast<std::ptrdiff_t>(o) + 1, step.end(), [](int64_t s) { return s != 0; });
   }
 
   bool sum_alone(Factor& x, const Factor& other, size_t o, size_t to) {

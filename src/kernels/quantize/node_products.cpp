@@ -430,10 +430,9 @@ Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
       std::make_unique<ByteChain>(r.loops, std::move(sources), *y, std::move(steps), r.out[0].shape.count()));
 }
 
-constexpr KernelDef kQuantizedKernels[] = {
-    {"fused", "conv_i8", make_conv, "dequantize_linear"},
-    {"fused", "gemm_i8", make_gemm, "dequantize_linear"},
-    {"fused", "chain_i8", make_chain, "dequantize_linear"}};
+constexpr KernelDef kQuantizedKernels[] = {{"fused", "conv_i8", make_conv, "dequantize_linear"},
+                                           {"fused", "gemm_i8", make_gemm, "dequantize_linear"},
+                                           {"fused", "chain_i8", make_chain, "dequantize_linear"}};
 
 }  // namespace
 
