@@ -68,7 +68,11 @@ HWY_INLINE float pow_of_positive(float a, float b) {
   return static_cast<float>(e * from_bits(static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52));
 }
 
-#if HWY_HAVE_FLOAT64
+// Where vectors are emulated a double beyond every float becomes the largest one, not infinity.
+#undef NNEX_HAS_DOUBLES
+#define NNEX_HAS_DOUBLES (HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+
+#if NNEX_HAS_DOUBLES
 using DD = hn::ScalableTag<double>;
 using DHalf = hn::Rebind<float, DD>;
 
@@ -122,7 +126,7 @@ HWY_INLINE float pow_f32(float a, float b) {
 HWY_INLINE void pow_all(Form form, const float* a, const float* b, float* y, size_t n) {
   const size_t step_a = form != Form::scalar_vector, step_b = form != Form::vector_scalar;
   size_t i = 0;
-#if HWY_HAVE_FLOAT64
+#if NNEX_HAS_DOUBLES
   const DHalf d;
   const size_t lanes = hn::Lanes(d);
   const auto most = hn::Set(d, 3.402823466e38F), zero = hn::Zero(d);
