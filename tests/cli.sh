@@ -91,6 +91,8 @@ expect 0 "opset" "$nnex" convert "$scratch/m.webnn" "$scratch/from_webnn.onnx"
 expect 0 "m.sure.onnx: answers as $model in 3 runs, number for number" "$nnex" convert "$model" "$scratch/m.sure.onnx" --certificate "$scratch/sure.json"
 grep -q '"verdict": "same"' "$scratch/sure.json" && grep -q '"name": "odd extents"' "$scratch/sure.json" || { echo "  no verdict in the certificate"; bad=1; }
 [ "$(grep -o '"sha256": "[0-9a-f]*"' "$scratch/sure.json" | sed -n 2p | cut -d'"' -f4)" = "$(sha256sum <"$scratch/m.sure.onnx" | cut -d' ' -f1)" ] || { echo "  the certificate has another hash of what was written"; bad=1; }
+expect 3 "no folder" "$nnex" convert "$model" "$scratch/m.unsure.onnx" --certificate "$scratch/nowhere/sure.json"
+[ ! -e "$scratch/m.unsure.onnx" ] || { echo "  a model without the certificate that was asked for"; bad=1; }
 expect 2 "sure.json' exists" "$nnex" convert "$model" "$scratch/m.unsure.onnx" --certificate "$scratch/sure.json"
 "$nnex" convert "$model" "$scratch/m.unsure.onnx" --no-verify | grep -q "answers as" && { echo "  --no-verify runs"; bad=1; }
 printf 'version 1.0;\ngraph g(x) -> (y) { x = external(shape = [2]); y = add(x, 1.0); }\n' > "$scratch/plain.nnef"

@@ -1,5 +1,7 @@
 // nnex convert: a model in another standard's form.
 
+#include <filesystem>
+
 #include "cli.h"
 #include "proof.h"
 
@@ -79,6 +81,15 @@ Result<ConvertOptions> options_of(const Options& o) {
   return options;
 }
 
+/// Asked before the model is written: both are, or neither.
+Status may_write_certificate(const Options& o) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(o.certificate, error).parent_path();
+  if (error || !std::filesystem::is_directory(folder, error))
+    return Error(Code::unreadable, fmt::format("cannot write '{}': no folder '{}'", o.certificate, folder.string()));
+  return may_write(o.certificate, o.writing.existing());
+}
+
 Status write_certificate(const Options& o, const ModelSource& source, const LoadOptions& load,
                          const SaveReport& written) {
   NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, written));
@@ -89,7 +100,7 @@ Status write_certificate(const Options& o, const ModelSource& source, const Load
 Result<SaveReport> convert_model(const Options& o) {
   NNEX_ASSIGN(const ConvertOptions options, options_of(o));
   NNEX_ASSIGN(OutputFile out, output_of(o));
-  if (!o.certificate.empty()) NNEX_TRY(may_write(o.certificate, o.writing.existing()));
+  if (!o.certificate.empty()) NNEX_TRY(may_write_certificate(o));
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(const SaveReport written, convert(source, out.path(), options));
   if (!o.certificate.empty()) NNEX_TRY(write_certificate(o, source, options.load, written));
