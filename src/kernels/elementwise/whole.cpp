@@ -192,25 +192,17 @@ void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int
 #define NNEX_WHOLE(T)                                                                     \
   template void whole_broadcast(Team&, WholeBinary, const Nest&, const T*, const T*, T*); \
   template void whole_map(Team&, WholeUnary, const T*, T*, int64_t);
-NNEX_WHOLE(int8_t)
-NNEX_WHOLE(int16_t)
-NNEX_WHOLE(int32_t)
-NNEX_WHOLE(int64_t)
-NNEX_WHOLE(uint8_t)
-NNEX_WHOLE(uint16_t)
-NNEX_WHOLE(uint32_t)
-NNEX_WHOLE(uint64_t)
+#define NNEX_INTEGER(T) NNEX_WHOLE(T) template void whole_clamp(Team&, T, T, bool, const T*, T*, int64_t);
+NNEX_INTEGER(int8_t)
+NNEX_INTEGER(int16_t)
+NNEX_INTEGER(int32_t)
+NNEX_INTEGER(int64_t)
+NNEX_INTEGER(uint8_t)
+NNEX_INTEGER(uint16_t)
+NNEX_INTEGER(uint32_t)
+NNEX_INTEGER(uint64_t)
 NNEX_WHOLE(double)
-#undef NNEX_WHOLE
-#define NNEX_WHOLE(T) template void whole_clamp(Team&, T, T, bool, const T*, T*, int64_t);
-NNEX_WHOLE(int8_t)
-NNEX_WHOLE(int16_t)
-NNEX_WHOLE(int32_t)
-NNEX_WHOLE(int64_t)
-NNEX_WHOLE(uint8_t)
-NNEX_WHOLE(uint16_t)
-NNEX_WHOLE(uint32_t)
-NNEX_WHOLE(uint64_t)
+#undef NNEX_INTEGER
 #undef NNEX_WHOLE
 
 }  // namespace nnex
