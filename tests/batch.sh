@@ -2,8 +2,8 @@
 # batch.sh NNEX [ranks]: many files through one model: every item answered once, with the same bytes, however many processes share the work and
 # whichever of them is killed; with the word, under Open MPI.
 set -uo pipefail
-nnex=$(realpath "$1") bad=0
-shapes=$(realpath "$(dirname "$0")/../models/shapes")
+nnex=$(realpath "$1") root=$(realpath "$(dirname "$0")/..") bad=0
+shapes=$root/models/shapes
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -17,6 +17,7 @@ expect() {  # expect CODE TEXT COMMAND...
 wrong() { echo "  $*"; bad=1; }
 answers() { (cd "$1" && find . -name '*.npz' -print0 | sort -z | xargs -0 sha256sum | sha256sum); }
 pictures=("$shapes"/*.png) model=$shapes/model.onnx
+slow_model() { printf '%s\n' 'version 1.0;' 'graph slow(x) -> (y) {' ' x = external(shape = [3,256,256]);' ' a = matmul(x, x); b = matmul(a, a); c = matmul(b, b); y = matmul(c, c);' '}' > slow/graph.nnef; }
 mkdir -p in/more/deep in/.hidden
 for ((i = 0; i < 300; ++i)); do cp "${pictures[i % ${#pictures[@]}]}" "in/more/deep/p$i.png"; done
 cp "${pictures[0]}" in/.hidden/never.png
@@ -27,6 +28,27 @@ if [ "${2:-}" = ranks ]; then
     expect 0 "done" mpirun --allow-run-as-root --oversubscribe -n $n "$nnex" batch "$model" --input in --output "ranks$n" --share
     [ "$(answers "ranks$n")" = "$(answers alone)" ] || wrong "$n ranks answered other bytes"
     [ "$(cat "ranks$n"/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "$n ranks did items twice, or not at all"
+  done
+  # A rank that is killed: with --enable-recovery the others do its part; without, mpirun ends them all, and the same command goes on.
+  mkdir slow
+  slow_model
+  expect 0 "301 done" "$nnex" batch slow --input in --output slow-alone --layout nchw
+  for recovery in --enable-recovery ""; do
+    folder=killed$recovery
+    # shellcheck disable=SC2086
+    mpirun --allow-run-as-root --oversubscribe $recovery -n 3 "$nnex" batch slow --input in --output "$folder" --layout nchw --share --lease 1 --jobs 1 -q >log 2>&1 &
+    ranks=$!
+    for ((i = 0; i < 300; ++i)); do victim=$(grep -l '"item"' "$folder"/manifest-*.jsonl 2>/dev/null | tail -n 1); [ -n "$victim" ] && break; sleep 0.02; done
+    victim=${victim%.jsonl} victim=${victim##*-}
+    kill -9 "$victim" || wrong "no rank to kill"
+    wait $ranks
+    rc=$?
+    if [ -n "$recovery" ]; then [ $rc = 0 ] || wrong "mpirun $recovery ended with $rc"
+    else
+      [ $rc != 0 ] || wrong "mpirun did not end with its rank"
+      expect 0 "done" mpirun --allow-run-as-root --oversubscribe -n 2 "$nnex" batch slow --input in --output "$folder" --layout nchw --share --lease 1 --jobs 1
+    fi
+    [ "$(answers "$folder")" = "$(answers slow-alone)" ] || wrong "a rank that was killed ($recovery) lost or changed answers"
   done
   exit $bad
 fi
@@ -71,9 +93,14 @@ expect 1 "input 'b' is missing" "$nnex" batch two --input pairs --output missing
 for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
 [ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"
 [ "$(cat shards/manifest-*-of-3.jsonl | grep -c '"item"')" = 302 ] || wrong "three shards did items twice, or not at all"
-# Shared: one of three is killed in the middle of its work.
+mkdir bin && ln -s "$nnex" bin/nnex
+for i in 0 1 2 3; do
+  expect 0 " failed" env PATH="$PWD/bin:$PATH" MODEL="$model" INPUT=in OUTPUT=array SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_COUNT=4 bash "$root/deploy/batch.sbatch"
+done
+[ "$(answers array)" = "$whole" ] || wrong "an array of four jobs answered other bytes"
+# Shared: one of three is killed in the middle of its work, another is cut off for longer than its lease and comes back.
 mkdir slow
-printf '%s\n' 'version 1.0;' 'graph slow(x) -> (y) {' ' x = external(shape = [3,256,256]);' ' a = matmul(x, x); b = matmul(a, a); c = matmul(b, b); y = matmul(c, c);' '}' > slow/graph.nnef
+slow_model
 expect 0 "302 done" "$nnex" batch slow --input in --output slow-alone --layout nchw
 shared() { exec "$nnex" batch slow --input in --output slow-shared --layout nchw --share --lease 1 --jobs 1 -q; }
 ids=()
@@ -81,6 +108,7 @@ for i in 1 2 3; do shared & ids+=($!); done
 for ((i = 0; i < 200; ++i)); do grep -qs '"item"' "slow-shared/manifest-$(hostname)-${ids[1]}.jsonl" && break; sleep 0.05; done
 kill -9 "${ids[1]}" || wrong "the process ended before it was killed"
 wait "${ids[1]}" 2>/dev/null
+kill -STOP "${ids[0]}" && sleep 2.5 && kill -CONT "${ids[0]}"
 for i in 0 2; do wait "${ids[i]}" || wrong "process $i of a shared batch failed"; done
 [ "$(answers slow-shared)" = "$(answers slow-alone)" ] || wrong "a shared batch with a process killed lost or changed answers"
 expect 0 "0 done, 0 failed, 302 done before" "$nnex" batch slow --input in --output slow-shared --layout nchw --resume

@@ -5,9 +5,12 @@ Answers are compared with the stored outputs of models/shapes (which numpy compu
 worked out here. Last line: N passed, N failed.
 """
 import http.client
+import http.server
 import json
 import os
+import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -146,6 +149,8 @@ class Server:
                     raise AssertionError('the server did not end')
         if kind is None and self.process.returncode != 0:
             raise AssertionError('exit code %s: %s' % (self.process.returncode, self.logged()[-2000:]))
+        if kind is None and re.search('ERROR: AddressSanitizer|ERROR: LeakSanitizer|runtime error:', self.logged()):
+            raise AssertionError('a sanitizer: ' + self.logged()[:3000])
 
     def logged(self):
         self.log.seek(0)
@@ -537,9 +542,12 @@ def test_memory():
 
 def test_slow():
     """Clients that stall, trickle or do not read: cut, while others are answered."""
-    with Server(os.path.join(SHAPES, 'model.onnx'), '--client-timeout', 1) as s:
+    many = 1000
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4 * many), most))
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--client-timeout', 3) as s:
         socks = []
-        for i in range(300):
+        for i in range(many):
             sock = socket.create_connection(('127.0.0.1', s.port), 20)
             sock.sendall(b'POST %s HTTP/1.1\r\nHo' % INFER.encode())
             socks.append(sock)
@@ -548,9 +556,11 @@ def test_slow():
             body, headers = binary_pictures(i % 8)
             status, h, answer = s.ask('POST', INFER, body, headers)
             close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(i % 8), 'among slow ones')
+        check(s.metric('nnex_http_connections') >= many, 'slow clients were gone before others were answered')
         for sock in socks:
             check(read_all(sock).startswith(b'HTTP/1.1 408 '), 'a stalled client')
-        check(time.monotonic() - began < 15, 'stalled clients were kept')
+            sock.close()
+        check(time.monotonic() - began < 20, 'stalled clients were kept')
         # one byte at a time, for ever
         sock = socket.create_connection(('127.0.0.1', s.port), 20)
         sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n' % INFER.encode())
@@ -573,7 +583,188 @@ def test_slow():
         except OSError:
             pass
         check(time.monotonic() - began < 15, 'a client that reads nothing was kept')
-        check(s.metric('nnex_http_clients_cut_total') >= 301, 'clients cut')
+        check(s.metric('nnex_http_clients_cut_total') >= many + 1, 'clients cut')
+
+
+class Hostile:
+    """Requests of an enemy, each from its seed: good ones of every kind with bytes changed, lost, doubled and swapped, lengths that lie, numbers at
+    every edge, and JSON that is nested, doubled or none."""
+
+    NUMBERS = (b'0', b'1', b'-1', b'2147483648', b'4294967295', b'4294967296', b'9223372036854775807', b'9223372036854775808', b'1000000000',
+               b'18446744073709551616', b'1e308', b'0x10', b'1.5', b'', b' 7 ', b'+3', b'null', b'NaN', b'"5"', b'[]', b'{}', b'\xff\xfe')
+    HEADERS = (b'Content-Length', b'Inference-Header-Content-Length', b'Transfer-Encoding', b'Expect', b'Host', b'timeout', b'Content-Encoding',
+               b'Connection', b'traceparent', b'tracestate', b'X-API-Key', b'Content-Type')
+    VALUES = NUMBERS + (b'chunked', b'chunked, chunked', b'gzip', b'100-continue', b'close', b'keep-alive, \x00', b'\r\n\r\n', b'a' * 9000, b'%s%n%p')
+    WORDS = (b'"binary_data_size":', b'"shape":', b'"data":', b'"timeout":', b'"inputs":', b'"datatype":', b'"parameters":', b'"name":', b'"binary_data":')
+
+    def __init__(self, s):
+        body, headers = binary_pictures(1, 2)
+        text = json.dumps(json_request(3)).encode()
+        small = json.dumps(json_request(3)).encode()[:200] + b']}]}'
+        chunks = b''.join(b'%x\r\n%s\r\n' % (len(body[i:i + 5000]), body[i:i + 5000]) for i in range(0, len(body), 5000)) + b'0\r\n\r\n'
+        header = b'Inference-Header-Content-Length: %s\r\n' % headers['Inference-Header-Content-Length'].encode()
+        post = lambda path, more, body: b'POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n' % (path, more, len(body)) + body
+        infer = INFER.encode()
+        self.good = [post(infer, b'', text), post(infer, b'', small), post(infer, header, body), post(infer, b'Inference-Header-Content-Length: 0\r\n', picture(4)),
+                     b'POST %s HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n' % (infer, header) + chunks,
+                     b'GET /v2/models/model HTTP/1.1\r\nHost: a\r\n\r\n', b'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n',
+                     post(b'/v2/repository/index', b'', b'{"ready": true}'), b'HEAD /v2/health/ready HTTP/1.0\r\n\r\n']
+        self.server = s
+
+    def request(self, seed):
+        r = random.Random(seed)
+        data = r.choice(self.good)
+        for _ in range(r.choice((1, 1, 2, 3, 8))):
+            end = data.find(b'\r\n\r\n') % (len(data) + 1)
+            at = r.randrange(len(data) + 1) if r.random() < 0.5 else r.randrange(min(len(data), end + 400) + 1)
+            kind = r.randrange(12)
+            if kind == 0:
+                data = data[:at] + bytes([r.randrange(256)]) + data[at + 1:]
+            elif kind == 1:
+                data = data[:at] + r.randbytes(r.choice((1, 4, 100))) + data[at:]
+            elif kind == 2:
+                data = data[:at] + data[at + r.choice((1, 2, 50, 5000)):]
+            elif kind == 3:
+                data = data[:at]
+            elif kind == 4:
+                data = data[:at] + data[at:at + r.choice((1, 10, 1000))] * r.choice((2, 50)) + data[at:]
+            elif kind in (5, 6):  # a header more, or another value for one
+                name, value = r.choice(self.HEADERS), r.choice(self.VALUES)
+                if kind == 5 or name not in data:
+                    data = data[:data.find(b'\r\n') + 2] + name + b': ' + value + b'\r\n' + data[data.find(b'\r\n') + 2:]
+                else:
+                    data = re.sub(re.escape(name) + rb': [^\r]*', lambda _, n=name, v=value: n + b': ' + v, data, count=1)
+            elif kind == 7:  # a number of the head or of the JSON
+                places = [m.span() for m in re.finditer(rb'\d+', data[:end + 2000])]
+                a, b = r.choice(places) if places else (at, at)
+                data = data[:a] + r.choice(self.NUMBERS) + data[b:]
+            elif kind == 8:
+                word = r.choice(self.WORDS)
+                data = data.replace(word, r.choice((word + r.choice(self.NUMBERS) + b',' + word, word + r.choice(self.NUMBERS), r.choice(self.WORDS))), 1)
+            elif kind == 9:  # nested deep
+                data = data[:at] + r.choice((b'[', b'{"a":', b'"\\u', b'(')) * r.choice((10, 100, 20000)) + data[at:]
+            elif kind == 10:  # 1 GB declared
+                data = re.sub(rb'Content-Length: \d+', b'Content-Length: %d' % r.choice((10**9, 64 << 20, (64 << 20) + 1)), data, count=1)
+            else:
+                data = data + r.choice(self.good)
+        return data
+
+    def send(self, seed):
+        """What came back. One of eight leaves its end open, as if more were to come; then the first of it."""
+        data = self.request(seed)
+        try:
+            if seed // 8 % 8:
+                return self.server.raw(data)
+            with socket.create_connection(('127.0.0.1', self.server.port), 20) as s:
+                s.sendall(data)
+                return s.recv(65536) if data.strip() else b''
+        except (BrokenPipeError, ConnectionResetError):
+            return b''
+
+
+def test_hostile():
+    """10,000 hostile requests: each is answered with a status of HTTP or cut, nothing is 500, and the server is as it was."""
+    requests, clients = 10000, 8
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--client-timeout', 0.5, '--queue-bytes', 64) as s:
+        hostile, faults, statuses = Hostile(s), [], {}
+        close(s.json('POST', INFER, json_request(6))['outputs'][0]['data'], wanted(6), 'before')
+
+        def client(k):
+            for seed in range(k, requests, clients):
+                try:
+                    got = hostile.send(seed)
+                except Exception as e:  # pylint: disable=broad-except
+                    faults.append('seed %d: %r' % (seed, e))
+                    return
+                found = re.match(rb'HTTP/1\.1 (\d{3}) ', got)
+                status = int(found[1]) if found else 0
+                statuses[status] = statuses.get(status, 0) + 1
+                if (got and not found) or status == 500:
+                    faults.append('seed %d: %r' % (seed, got[:200]))
+        threads = [threading.Thread(target=client, args=(k,)) for k in range(clients)]
+        for t in threads[:]:
+            t.start()
+        middle = None
+        while any(t.is_alive() for t in threads):
+            time.sleep(0.2)
+            if middle is None and sum(statuses.values()) > requests / 4:
+                middle = s.memory()
+        for t in threads:
+            t.join()
+        check(not faults, faults[:3])
+        equal(sum(statuses.values()), requests, 'requests')
+        print('  %s' % ', '.join('%s: %d' % (k or 'cut', v) for k, v in sorted(statuses.items())))
+        check(statuses.get(400, 0) > requests / 10 and len(statuses) > 6, statuses)
+        close(s.json('POST', INFER, json_request(6))['outputs'][0]['data'], wanted(6), 'after')
+        for _ in range(50):
+            if s.metric('nnex_held_bytes') == 0:
+                break
+            time.sleep(0.1)
+        equal((s.metric('nnex_held_bytes'), s.metric('nnex_inferences_in_flight', '{model="model",version="1"}')), (0, 0), 'held')
+        check(s.memory() < middle + (64 << 20), 'memory grew from %d to %d MiB' % (middle >> 20, s.memory() >> 20))
+
+
+def test_soak():
+    """A minute (NNEX_SOAK: so many seconds) of everything at once, reloads too: every answer right, and memory flat."""
+    seconds = float(os.environ.get('NNEX_SOAK', 60))
+    folder = tempfile.mkdtemp()
+    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), scale=scaled(2))
+    collector = Collector()
+    try:
+        with Server(folder, '--instances', 2, '--max-batch', 4, '--client-timeout', 2, '--otlp', collector.url) as s:
+            hostile, faults, counts, end = Hostile(s), [], [0] * 5, time.monotonic() + seconds
+
+            def pictures(k, i, connection):
+                status, h, answer = s.ask('POST', INFER, *binary_pictures(i % 8, id=str(i)), connection=connection)
+                equal(status, 200, answer[:200])
+                close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(i % 8), 'a picture')
+
+            def text(k, i, connection):
+                status, _, answer = s.ask('POST', INFER, json.dumps(json_request(i % 8)), connection=connection)
+                equal(status, 200, answer[:200])
+                close(json.loads(answer)['outputs'][0]['data'], wanted(i % 8), 'a picture as JSON')
+
+            def numbers(k, i, connection):
+                status, _, answer = s.ask('POST', '/v2/models/scale/infer', json.dumps(of_numbers([i] * 4 * (1 + i % 3))), connection=connection)
+                equal((status, json.loads(answer)['outputs'][0]['data']), (200, [2 * i] * 4 * (1 + i % 3)), 'numbers')
+
+            def leaves(k, i, connection):
+                body, headers = binary_pictures(*range(8))
+                sock = socket.create_connection(('127.0.0.1', s.port), 20)
+                sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: %s\r\nContent-Length: %d\r\n\r\n' % (
+                    INFER.encode(), headers['Inference-Header-Content-Length'].encode(), len(body)) + body)
+                sock.close()
+                s.json('POST', '/v2/repository/models/%s/load' % ('scale', 'model')[i % 2]) if i % 50 == 0 else hostile.send(64 * i + 9)
+                time.sleep(0.01)
+
+            def client(k, what):
+                connection, i = s.connect(), k
+                try:
+                    while time.monotonic() < end:
+                        what(k, i, connection)
+                        counts[k] += 1
+                        i += 7
+                        collector.spans.clear()
+                        collector.resources.clear()
+                except Exception as e:  # pylint: disable=broad-except
+                    faults.append('%s: %r' % (what.__name__, e))
+            threads = [threading.Thread(target=client, args=(k, what)) for k, what in enumerate((pictures, pictures, text, numbers, leaves))]
+            for t in threads:
+                t.start()
+            sizes = []
+            while any(t.is_alive() for t in threads):
+                time.sleep(0.5)
+                sizes.append(s.memory())
+            for t in threads:
+                t.join()
+            check(not faults, faults[:3])
+            third = len(sizes) // 3
+            first, last = max(sizes[:third]), max(sizes[-third:])
+            print('  %d requests; at most %.1f MiB in the first third, %.1f MiB in the last' % (sum(counts), first / 2**20, last / 2**20))
+            check(last <= first * 1.05 + (4 << 20), 'memory grew: %s' % [x >> 20 for x in sizes[::max(1, len(sizes) // 20)]])
+            check(min(counts) > seconds, counts)
+    finally:
+        shutil.rmtree(folder)
 
 
 SLOW = onnx('MatMul', [('a', 1, ['N', 1024, 1024]), ('b', 1, ['N', 1024, 1024])], [('y', 1, ['N', 1024, 1024])])
@@ -746,16 +937,17 @@ def test_repository():
         shutil.rmtree(folder)
 
 
-def hammer(server, seconds, path, clients=6, again=True, reopened=None):
+def hammer(server, seconds, path, clients=6, again=True, times=None, reopened=None):
     """Clients that ask for 1, 2, 3, 4 times a factor as fast as they can; the factors that they saw, in order each.
     again: a connection that ends before any byte of an answer is opened again, as every client of HTTP does, and noted in
-    `reopened`; else that is a fault."""
+    `reopened`; else that is a fault. times: what each request took, in seconds, is added to it."""
     stop, seen, faults = time.monotonic() + seconds, [[] for _ in range(clients)], []
     body = json.dumps(of_numbers([1, 2, 3, 4]))
 
     def client(n):
         c = server.connect()
         while time.monotonic() < stop:
+            began = time.monotonic()
             try:
                 status, h, answer = server.ask('POST', path, body, connection=c)
             except Exception as e:  # pylint: disable=broad-except
@@ -773,6 +965,8 @@ def hammer(server, seconds, path, clients=6, again=True, reopened=None):
                 faults.append((status, data))
                 return
             seen[n].append(data[0])
+            if times is not None:
+                times.append(time.monotonic() - began)
             if h['Connection'] == 'close':
                 c.close()
                 c = server.connect()
@@ -887,6 +1081,107 @@ def test_operations():
         equal(s.ask('GET', '/v2', headers={'X-API-Key': 'second'})[0], 401, 'a key that went')
 
 
+class Collector:
+    """What OpenTelemetry's collector is to the server: takes messages of OTLP (JSON) and keeps their spans; `hangs`: answers nobody."""
+
+    def __init__(self, hangs=False, statuses=()):
+        self.spans, self.resources, self.messages, statuses = [], [], 0, list(statuses)
+        collector = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):  # noqa: N802
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                if hangs:
+                    time.sleep(60)
+                collector.messages += 1
+                status = statuses.pop(0) if statuses else 200
+                if self.path != '/v1/traces' or self.headers['Content-Type'] != 'application/json':
+                    status = 404
+                for resource in json.loads(body)['resourceSpans'] if status == 200 else ():
+                    collector.resources.append({a['key']: a['value']['stringValue'] for a in resource['resource']['attributes']})
+                    collector.spans += [span for scope in resource['scopeSpans'] for span in scope['spans']]
+                self.send_response(status)
+                self.send_header('Content-Type', 'application/json')
+                self.send_header('Content-Length', '2')
+                self.end_headers()
+                self.wfile.write(b'{}')
+
+            def log_message(self, *_):
+                pass
+        self.http = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.http.daemon_threads = True
+        self.url = 'http://127.0.0.1:%d' % self.http.server_port
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+def attributes(span):
+    return {a['key']: next(iter(a['value'].values())) for a in span.get('attributes', ())}
+
+
+def test_traces():
+    """Spans for a collector: of the client's trace, with queue and run; one that is away, refuses or hangs delays nobody."""
+    model = os.path.join(SHAPES, 'model.onnx')
+    trace, parent = '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'
+    c = Collector(statuses=[503])
+    began = time.time_ns()
+    with Server(model, '--otlp', c.url) as s:
+        for flags in '01', '00':
+            status, h, _ = s.ask('POST', INFER, json.dumps(json_request(1)), {'traceparent': '00-%s-%s-%s' % (trace, parent, flags),
+                                                                             'tracestate': 'vendor=x'})
+            equal((status, h['traceparent']), (200, '00-%s-%s-%s' % (trace, parent, flags)), 'traceparent')
+        s.ask('POST', '/v2/models/absent/infer', '{}')
+        s.ask('GET', '/v2/health/ready')
+        for _ in range(200):
+            if s.metric('nnex_spans_sent_total') == 2:
+                break
+            time.sleep(0.05)
+        equal(c.messages, 2, 'a message that was to be sent again')
+        address = '127.0.0.1:%d' % s.port
+    ended = time.time_ns()
+    servers = [span for span in c.spans if span['kind'] == 2]
+    equal(len(servers), 2, c.spans)
+    span = servers[0]
+    equal((span['traceId'], span['parentSpanId'], span['traceState'], span['name']),
+          (trace, parent, 'vendor=x', 'POST /v2/models/{model}/infer'), 'the client\'s trace')
+    equal({k: attributes(span)[k] for k in ('http.request.method', 'url.path', 'http.response.status_code')},
+          {'http.request.method': 'POST', 'url.path': INFER, 'http.response.status_code': '200'}, 'attributes')
+    times = lambda x: (int(x['startTimeUnixNano']), int(x['endTimeUnixNano']))
+    check(began - 10**9 <= times(span)[0] <= times(span)[1] <= ended + 10**9, (began, times(span), ended))
+    parts = [x for x in c.spans if x.get('parentSpanId') == span['spanId']]
+    equal([(x['name'], x['traceId']) for x in parts], [('queue', trace), ('run', trace)], 'parts')
+    check(times(span)[0] <= times(parts[0])[0] <= times(parts[0])[1] <= times(parts[1])[0] <= times(parts[1])[1] <= times(span)[1], c.spans)
+    equal(attributes(parts[1]), {'nnex.batch_rows': '1'}, 'rows')
+    other = servers[1]
+    check('parentSpanId' not in other and other['traceId'] != trace and attributes(other)['http.response.status_code'] == '404', other)
+    equal(c.resources[0], {'service.name': 'nnex', 'service.version': c.resources[0]['service.version'], 'service.instance.id': address}, 'resource')
+    # Nobody listens there; nobody answers there: requests are as fast, the end comes soon, and what was lost is counted.
+    with socket.create_server(('127.0.0.1', 0)) as nobody:
+        away = 'http://127.0.0.1:%d' % nobody.getsockname()[1]
+    for url in away, Collector(hangs=True).url:
+        with Server(model, '--otlp', url, '--drain-delay', 0) as s:
+            connection = s.connect()
+            longest = 0
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                sent = time.monotonic()
+                equal(s.ask('POST', INFER, *binary_pictures(0), connection=connection)[0], 200, url)
+                longest = max(longest, time.monotonic() - sent)
+            check(longest < 1, 'a request took %.2f s' % longest)
+            began = time.monotonic()
+            s.process.send_signal(signal.SIGTERM)
+            equal(s.process.wait(20), 0, 'exit code')
+            check(time.monotonic() - began < 10, 'the end waited for the collector')
+    with Server(model, '--otlp', Collector(statuses=[400]).url) as s:
+        s.ask('GET', '/v2')
+        for _ in range(100):
+            if s.metric('nnex_spans_dropped_total') == 1:
+                break
+            time.sleep(0.05)
+        equal((s.metric('nnex_spans_sent_total'), s.metric('nnex_spans_dropped_total')), (0, 1), 'refused')
+
+
 def check_exposition(text):
     """The text format of Prometheus: HELP and TYPE before each family, once; counters end in _total; buckets ascend."""
     kinds, described, buckets = {}, set(), {}
@@ -925,7 +1220,8 @@ def test_usage():
                 ([model, '--port', '70000'], 2, '70000'), ([model, '--model', 'x'], 2, 'NAME=PATH'),
                 ([model, '--model', 'model=' + model], 2, 'two models'), ([model, '--api-key', 'nowhere'], 3, 'nowhere'),
                 ([model, '--port', str(busy.getsockname()[1])], 3, 'in use'), ([model, '--log', 'xml'], 2, 'xml'),
-                ([model, '--host', '999.1.1.1'], 3, 'cannot listen')]:
+                ([model, '--host', '999.1.1.1'], 3, 'cannot listen'), ([model, '--otlp', 'https://a'], 2, 'needed http://'),
+                ([model, '--otlp', 'a:b'], 2, 'needed http://'), ([model, '--otlp', 'http://a:99999'], 2, '--otlp')]:
             out = subprocess.run([NNEX, 'serve', '--port', '0'][:2 if '--port' in words else 4] + words, capture_output=True,
                                  text=True, timeout=60)
             check(out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr))
@@ -968,6 +1264,33 @@ def test_document():
             os.chdir(before)
     finally:
         shutil.rmtree(folder)
+
+
+def test_capacity():
+    """deploy/capacity measures and computes, small; the tables of docs/capacity.md follow from their figures by its model."""
+    root = os.path.join(HERE, '..')
+    rows = [[cell.strip(' `') for cell in line.split('|')[1:-1]] for line in open(os.path.join(root, 'docs', 'capacity.md')) if line.startswith('| ')]
+    measured = {r[0].split('`')[0]: (float(r[1]), float(r[2]), float(r[3])) for r in rows if len(r) == 4 and r[1].isdigit()}
+    proxy = float(re.search(r'costs it (\d+) us', open(os.path.join(root, 'docs', 'capacity.md')).read())[1])
+    about = lambda found, needed: abs(found - needed) <= (0.06 if needed < 10 else max(0.51, 0.01 * needed))
+    computed = [r for r in rows if len(r) == 6 and r[1].isdigit()]
+    check(len(measured) == 3 and len(computed) == 9, (measured, computed))
+    for name, nodes, rate, cores, network, memory in computed:
+        size, us, mib = measured[name]
+        needed = int(nodes) * 8 * 0.7 * 1e6 / us
+        check(about(float(rate), needed) and about(float(cores), needed * proxy / 1e6 / 0.7) and about(float(network), needed * size / 1e6) and
+              about(float(memory), 8 * mib), (name, nodes, needed))
+    out = subprocess.run([os.path.join(root, 'deploy', 'capacity'), NNEX, '--seconds', '0.4', '--rounds', '2', '--nodes', '1', '20', '--cores', '4', '--json'],
+                         capture_output=True, text=True)
+    if out.returncode == 77:
+        return print('  ' + out.stdout.strip())
+    check(out.returncode == 0, out.stderr[-500:])
+    j = json.loads(out.stdout)
+    check(all(j['measured']['small'][key] > 0 for key in ('rate', 'cpu_us', 'bare_cpu_us', 'p50_us')) and len(j['must_hold']) == 4, j)
+    for a, b in zip(j['computed'][::2], j['computed'][1::2]):
+        check(about(b['rate'], 20 * a['rate']) and about(a['rate'], 4 * 0.7e6 / j['measured'][a['model']]['cpu_us']), (a, b))
+    # A bound that a busy machine keeps, too; deploy/capacity --check has the real ones.
+    check(j['measured']['small']['cpu_ratio'] > 0.7, 'a small model takes %(cpu_us).1f us of a core, a bare server %(bare_cpu_us).1f' % j['measured']['small'])
 
 
 def main(names_of=globals()):

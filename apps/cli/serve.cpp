@@ -43,7 +43,7 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--max-batch", max_batch,
               "Rows of waiting requests that run together, where a model's rows are independent; 1: none do")
       .whole(1);
-  verb.option("--batch-delay", batch_delay, "How long a request may wait for others to join it")
+  verb.option("--batch-delay", batch_delay, "How much later others that join a request may make its answer")
       .type("MICROSECONDS")
       .whole(0);
   verb.option("--queue", queue, "Requests of a model that may wait; more are answered 429").type("REQUESTS").whole(1);
@@ -68,6 +68,8 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--api-key", server.key_file, "Keys, one a line, of which clients must show one").type("FILE");
   verb.option("--log", log, "Form of the log on standard error: text, json").one_of({"text", "json"});
   verb.flag("--log-requests", server.log_requests, "Log every request");
+  verb.option("--otlp", server.otlp, "Send spans of requests to a collector of OpenTelemetry (OTLP over HTTP, JSON)")
+      .type("http://HOST:PORT");
   reading.add_to(verb);
 }
 

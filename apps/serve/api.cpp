@@ -67,19 +67,6 @@ std::optional<int64_t> whole(const std::string& s) {
   return n;
 }
 
-/// version-traceid-parentid-flags of W3C Trace Context, level 1.
-bool is_traceparent(std::string_view s) {
-  constexpr size_t kDashes[] = {2, 35, 52};
-  if (s.size() != 55) return false;
-  for (size_t i = 0; i < s.size(); ++i) {
-    const bool dash = std::find(std::begin(kDashes), std::end(kDashes), i) != std::end(kDashes);
-    const bool digit = (s[i] >= '0' && s[i] <= '9') || (s[i] >= 'a' && s[i] <= 'f');
-    if (dash ? s[i] != '-' : !digit) return false;
-  }
-  return s.substr(0, 2) == "00" && s.substr(3, 32).find_first_not_of('0') != std::string_view::npos &&
-         s.substr(36, 16).find_first_not_of('0') != std::string_view::npos;
-}
-
 std::string_view name_of(const Path& path) { return path[2]; }
 
 /// models/NAME[/versions/VERSION]: the version and where what follows begins.
@@ -188,28 +175,45 @@ bool Api::admitted(const Request& request) const {
   return std::find(keys_.begin(), keys_.end(), hash) != keys_.end();
 }
 
-/// Gives the trace back to the client, and writes the log.
-Api::Reply Api::watched(const Call& call, Reply reply) const {
+/// Gives the trace back to the client, writes the log and records spans.
+Api::Reply Api::watched(Call& call, Reply reply) const {
   const std::string* trace = call.request.header("traceparent");
-  if (trace && !is_traceparent(*trace)) trace = nullptr;
-  if (!trace && !options_.log_requests) return reply;
+  auto parent = trace ? read_traceparent(*trace) : std::nullopt;
+  if (!parent) trace = nullptr;
+  const std::string& path = call.request.path;
+  const bool recorded = spans_ && path != "/metrics" && !path.starts_with("/v2/health");
+  if (!trace && !options_.log_requests && !recorded) return reply;
+  if (recorded) {
+    call.span = std::make_shared<RequestSpan>();
+    constexpr size_t kLongestState = 512;
+    const std::string* state = call.request.header("tracestate");
+    if (parent && state && state->size() <= kLongestState) parent->state = *state;
+    *call.span = {std::move(parent), call.request.method, path, call.peer, 0, call.arrived, {}, {}, {}, {}, 0};
+  }
   struct Facts {
     std::string trace, method, path, peer;
     size_t bytes;
     Clock::time_point arrived;
+    std::shared_ptr<RequestSpan> span;
   };
-  auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, call.request.path,
-                                             call.peer, call.request.body.size(), call.arrived});
+  auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, path, call.peer,
+                                             call.request.body.size(), call.arrived, call.span});
   return [this, facts, reply = std::move(reply)](Response response, Lease lease) {
     if (!facts->trace.empty()) response.headers.push_back({"traceparent", facts->trace});
+    const auto now = Clock::now();
     if (options_.log_requests) {
-      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - facts->arrived).count();
+      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now - facts->arrived).count();
       Json line = {{"status", response.status}, {"method", facts->method},     {"path", facts->path}, {"us", us},
                    {"in", facts->bytes},        {"out", response.body.size()}, {"peer", facts->peer}};
       if (!facts->trace.empty()) line["traceparent"] = facts->trace;
       log_.line("request", line);
     }
+    if (facts->span) {
+      facts->span->status = response.status;
+      facts->span->answered = now;
+    }
     reply(std::move(response), std::move(lease));
+    if (facts->span) spans_->add(std::move(*facts->span));
   };
 }
 
@@ -417,6 +421,8 @@ void Api::read(const std::shared_ptr<Inference>& in) {
       gone = in->pending->cancelled_;
     }
     if (gone) return refuse(in, 499, "nobody waits for the answer");
+    if (in->call.span) in->call.span->submitted = Clock::now();
+    if (in->served->scheduler->run_now(work)) return;
     switch (in->served->scheduler->submit(work)) {
       case Admission::taken:
         return;
@@ -434,6 +440,11 @@ void Api::read(const std::shared_ptr<Inference>& in) {
 void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
   const bool gone = in->pending->forget();
   const auto served = in->served;
+  if (RequestSpan* span = in->call.span.get()) {
+    span->queued = outcome.queued;
+    span->running = outcome.running;
+    span->batch_rows = outcome.batch_rows;
+  }
   if (!outcome.results.ok()) {
     const Error& error = outcome.results.error();
     return refuse(in, gone ? 499 : status_of(error), error.message());

@@ -15,6 +15,7 @@
 #include "serve/log.h"
 #include "serve/metrics.h"
 #include "serve/repository.h"
+#include "serve/spans.h"
 
 namespace nnex::serve {
 
@@ -29,6 +30,7 @@ struct Call {
   Lease lease;  ///< Of its memory.
   std::string peer;
   Clock::time_point arrived = Clock::now();
+  std::shared_ptr<RequestSpan> span;  ///< Where spans are recorded.
 };
 
 /// A request that is being answered.
@@ -59,6 +61,9 @@ class Api {
   /// Keys that requests must show; none: all are answered. Errors: unreadable; invalid_argument (no key in the file).
   Status read_keys(const std::string& path);
 
+  /// Records requests from now on, all but those for health and metrics. Before the first request alone.
+  void trace_to(Spans& spans) { spans_ = &spans; }
+
   /// Called exactly once for each request, by any thread; it takes over what the request holds of the budget.
   using Reply = std::function<void(Response, Lease)>;
   /// Answers a request. Those for models return at once, and what is pending; all others are answered before it
@@ -80,7 +85,7 @@ class Api {
   void read(const std::shared_ptr<Inference>& inference);
   static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);
   static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
-  Reply watched(const Call& call, Reply reply) const;
+  Reply watched(Call& call, Reply reply) const;
   void later(std::function<void()> task);
   void work();
 
@@ -89,6 +94,7 @@ class Api {
   Budget& budget_;
   const Log& log_;
   ApiOptions options_;
+  Spans* spans_ = nullptr;
   mutable std::mutex keys_mutex_;
   std::vector<std::string> keys_;  // their hashes
   std::mutex mutex_;

@@ -230,30 +230,48 @@ bool RequestReader::read_framing() {
 
 size_t RequestReader::read_plain(std::string_view bytes) {
   const size_t n = static_cast<size_t>(std::min<uint64_t>(remaining_, bytes.size()));
-  append(bytes.substr(0, n));
-  remaining_ -= n;
-  if (remaining_ > 0) return n;
+  reserve(n);
+  request_.body.append(bytes.substr(0, n));
+  advance(n);
+  return n;
+}
+
+void RequestReader::advance(size_t bytes) {
+  remaining_ -= bytes;
+  if (remaining_ > 0) return;
   if (part_ == Part::plain)
     state_ = State::complete;
   else
     part_ = Part::chunk_end;
-  return n;
+}
+
+std::span<char> RequestReader::room(size_t most) {
+  if (state_ != State::body || part_ != Part::plain) return {};
+  room_ = static_cast<size_t>(std::min<uint64_t>(remaining_, most));
+  reserve(room_);
+  const size_t came = request_.body.size();
+  request_.body.resize(came + room_);
+  return {request_.body.data() + came, room_};
+}
+
+void RequestReader::filled(size_t bytes) {
+  request_.body.resize(request_.body.size() - (std::exchange(room_, 0) - bytes));
+  advance(bytes);
 }
 
 /// Memory grows with what has come, by half, and to no more than what was announced: a string of its own, since one
-/// that grows in place takes twice what it had.
-void RequestReader::append(std::string_view bytes) {
+/// that grows in place takes twice what it had. What is announced has 1 MiB from the start.
+void RequestReader::reserve(size_t more) {
+  constexpr size_t kAtOnce = 1 << 20;
   std::string& body = request_.body;
-  const size_t needed = body.size() + bytes.size();
-  if (needed > body.capacity()) {
-    size_t room = std::max(needed, body.capacity() + body.capacity() / 2);
-    if (announced_) room = std::min(room, static_cast<size_t>(*announced_));
-    std::string larger;
-    larger.reserve(room);
-    larger = body;
-    body.swap(larger);
-  }
-  body.append(bytes);
+  const size_t needed = body.size() + more;
+  if (needed <= body.capacity()) return;
+  size_t room = std::max({needed, body.capacity() + body.capacity() / 2, announced_ ? kAtOnce : 0});
+  if (announced_) room = std::min(room, static_cast<size_t>(*announced_));
+  std::string larger;
+  larger.reserve(room);
+  larger = body;
+  body.swap(larger);
 }
 
 /// SIZE [; extensions], in hexadecimal digits.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +42,8 @@ struct HttpFault {
   std::string message;
 };
 
-/// Reads one request after another from bytes as they come. Takes memory for what has come, never for what is
-/// announced.
+/// Reads one request after another from bytes as they come. Memory is for what has come, and for 1 MiB at most of what
+/// is announced, which the system gives only when it is written.
 class RequestReader {
  public:
   explicit RequestReader(const RequestLimits& limits) : limits_(limits) {}
@@ -59,8 +60,13 @@ class RequestReader {
   State state() const { return state_; }
   /// Whether any byte of the request has come.
   bool begun() const { return begun_; }
-  /// Bytes that it holds.
-  size_t held() const { return head_.capacity() + request_.body.capacity(); }
+  /// Where the next bytes of a body whose length is known may be put, `most` of them at the most; empty where the
+  /// request has none to come. filled() must follow.
+  std::span<char> room(size_t most);
+  /// So many bytes were put there.
+  void filled(size_t bytes);
+  /// Bytes of it that have come.
+  size_t held() const { return head_.capacity() + request_.body.size(); }
   /// Whether the client waits for "100 Continue" before it sends the body; true once.
   bool wants_continue();
   const HttpFault& fault() const { return fault_; }
@@ -77,7 +83,8 @@ class RequestReader {
   bool read_framing();
   size_t read_plain(std::string_view bytes);
   void read_chunk_size();
-  void append(std::string_view bytes);
+  void reserve(size_t more);
+  void advance(size_t bytes);
   bool fail(int status, std::string message);
 
   RequestLimits limits_;
@@ -89,6 +96,7 @@ class RequestReader {
   size_t trailers_ = 0;  // bytes of them
   uint64_t remaining_ = 0;
   std::optional<uint64_t> announced_;
+  size_t room_ = 0;  // bytes at the end of the body that nothing was put into so far
   Request request_;
   HttpFault fault_;
 };

@@ -135,6 +135,9 @@ std::string Metrics::text() const {
   single(out, "nnex_http_clients_gone_total", "counter", "Clients that left before their answer.", gone.load());
   single(out, "nnex_http_connections_total", "counter", "Connections accepted.", accepted.load());
   single(out, "nnex_http_connections", "gauge", "Connections that are open.", connections.load());
+  single(out, "nnex_spans_sent_total", "counter", "Requests whose spans a collector of traces took.",
+         spans_sent.load());
+  single(out, "nnex_spans_dropped_total", "counter", "Requests whose spans no collector took.", spans_dropped.load());
   single(out, "nnex_held_bytes", "gauge", "Memory of requests and responses.", held_bytes.load());
   single(out, "nnex_held_limit_bytes", "gauge", "Memory that requests and responses may take.", held_limit.load());
   single(out, "nnex_draining", "gauge", "1 while the server ends.", draining.load() ? 1 : 0);

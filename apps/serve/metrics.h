@@ -51,12 +51,14 @@ class Metrics {
  public:
   std::shared_ptr<ModelMetrics> of(const std::string& model, const std::string& version);
 
-  std::atomic<uint64_t> requests{0};    ///< HTTP requests that were read whole.
-  std::atomic<uint64_t> refused{0};     ///< Requests that were no HTTP, or over a limit.
-  std::atomic<uint64_t> cut{0};         ///< Connections ended because the client was too slow.
-  std::atomic<uint64_t> gone{0};        ///< Clients that left before their answer.
-  std::atomic<uint64_t> accepted{0};    ///< Connections.
-  std::atomic<int64_t> connections{0};  ///< Open ones.
+  std::atomic<uint64_t> requests{0};       ///< HTTP requests that were read whole.
+  std::atomic<uint64_t> refused{0};        ///< Requests that were no HTTP, or over a limit.
+  std::atomic<uint64_t> cut{0};            ///< Connections ended because the client was too slow.
+  std::atomic<uint64_t> gone{0};           ///< Clients that left before their answer.
+  std::atomic<uint64_t> accepted{0};       ///< Connections.
+  std::atomic<int64_t> connections{0};     ///< Open ones.
+  std::atomic<uint64_t> spans_sent{0};     ///< To a collector of traces.
+  std::atomic<uint64_t> spans_dropped{0};  ///< That no collector took.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
   std::atomic<bool> draining{false};
 

@@ -7,7 +7,23 @@
 namespace nnex::serve {
 namespace {
 
+constexpr int kBriefRuns = 8;                               // that must have been before the caller's thread does one
+constexpr auto kHandOver = std::chrono::microseconds(150);  // that a request takes from thread to thread, about
+constexpr auto kMoment = std::chrono::milliseconds(2);      // longest time that a run takes from the caller's thread
+
 double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+std::vector<Shape> shapes_of(const std::vector<Value>& inputs) {
+  std::vector<Shape> out;
+  for (const Value& v : inputs) out.push_back(v.tensor() ? v.tensor()->shape() : Shape());
+  return out;
+}
+
+bool have_shapes(const std::vector<Value>& inputs, const std::vector<Shape>& shapes) {
+  return inputs.size() == shapes.size() &&
+         std::equal(inputs.begin(), inputs.end(), shapes.begin(),
+                    [](const Value& v, const Shape& shape) { return v.tensor() && v.tensor()->shape() == shape; });
+}
 
 Error out_of_time() { return Error(Code::cancelled, "the request's time is over"); }
 
@@ -40,6 +56,50 @@ Admission Scheduler::submit(const std::shared_ptr<Work>& work) {
   return Admission::taken;
 }
 
+bool Scheduler::run_now(const std::shared_ptr<Work>& work) {
+  if (options_.delay.count() > 0) return false;
+  std::unique_ptr<Instance> instance;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || !queue_.empty() || idle_.empty()) return false;
+    Instance& last = *idle_.back();
+    if (last.brief < kBriefRuns || !have_shapes(work->inputs, last.shapes)) return false;
+    instance = std::move(idle_.back());
+    idle_.pop_back();
+    work->arrived_ = Clock::now();
+    work->rows_ = options_.max_batch > 1 ? rows_of(work->inputs) : -1;
+    ++metrics_->in_flight;
+  }
+  const auto shared = begin({work});
+  RunOptions options = options_of({work}, *shared);
+  const auto end = work->arrived_ + kMoment;
+  const bool shortened = !options.deadline || end < *options.deadline;
+  if (shortened) options.deadline = end;
+  auto results = run_one(*instance, *work, options);
+  give_back(std::move(instance));
+  const bool stopped = !results.ok() && results.error().code() == Code::cancelled;
+  if (stopped && shortened) {
+    const std::lock_guard lock(mutex_);
+    if (!work->cancelled_) {
+      work->batch_.reset();
+      --metrics_->in_flight;
+      return false;
+    }
+  }
+  finish(work, work->arrived_, std::move(results), std::max<int64_t>(1, work->rows_));
+  return true;
+}
+
+void Scheduler::give_back(std::unique_ptr<Instance> instance) {
+  bool awaited = false;
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(instance));
+    awaited = closed_ || !queue_.empty();
+  }
+  if (awaited) changed_.notify_all();
+}
+
 void Scheduler::cancel(const std::shared_ptr<Work>& work) {
   {
     const std::lock_guard lock(mutex_);
@@ -63,6 +123,10 @@ void Scheduler::close() {
   changed_.notify_all();
   for (std::thread& worker : workers_)
     if (worker.joinable()) worker.join();
+  {
+    std::unique_lock lock(mutex_);  // for what callers run themselves
+    changed_.wait(lock, [this] { return idle_.size() >= static_cast<size_t>(options_.instances); });
+  }
   sooner_.notify_all();
   if (timekeeper_.joinable()) timekeeper_.join();
 }
@@ -96,21 +160,28 @@ void Scheduler::expire() {
   }
 }
 
-/// One instance.
+/// One worker, with one instance more.
 void Scheduler::serve() {
   SessionOptions options;
   options.threads = options_.threads;
-  Session session = model_.session(options);
-  for (Works batch = next(); !batch.empty(); batch = next()) run(session, batch);
+  auto instance = std::make_unique<Instance>(Instance{model_.session(options), {}, 0});
+  give_back(std::move(instance));
+  for (Works batch = next(instance); !batch.empty(); batch = next(instance)) {
+    run(*instance, batch);
+    give_back(std::move(instance));
+  }
 }
 
-/// The oldest request and those that run with it; none when the scheduler is closed and its queue empty. While one
-/// instance waits for others to join its request, no other instance takes them.
-Scheduler::Works Scheduler::next() {
+/// The oldest request and those that run with it, and an instance for them; none when the scheduler is closed and its
+/// queue empty. While one waits for others to join its request, no other takes them.
+Scheduler::Works Scheduler::next(std::unique_ptr<Instance>& instance) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return (!queue_.empty() && !gathering_) || (closed_ && queue_.empty()); });
+  changed_.wait(lock,
+                [this] { return (!queue_.empty() && !gathering_ && !idle_.empty()) || (closed_ && queue_.empty()); });
   Works batch;
   if (queue_.empty()) return batch;
+  instance = std::move(idle_.back());
+  idle_.pop_back();
   batch.push_back(std::move(queue_.front()));
   queue_.pop_front();
   --metrics_->waiting;
@@ -118,25 +189,42 @@ Scheduler::Works Scheduler::next() {
   return batch;
 }
 
+/// Fills up a batch with what waits, so far as no other instance is free for it, and waits for more where that is asked
+/// for. What a request is late by then, since others came and since their rows take time too, stays within the delay.
 void Scheduler::gather(std::unique_lock<std::mutex>& lock, Works& batch) {
   int64_t rows = batch[0]->rows_;
   if (rows < 0 || options_.max_batch <= 1) return;
-  rows = add_matching(batch, rows);
-  const Clock::time_point end = batch[0]->arrived_ + options_.delay;
-  if (rows >= options_.max_batch || options_.delay.count() == 0 || closed_ || Clock::now() >= end) return;
+  const auto instances = static_cast<int64_t>(idle_.size()) + 1;
+  int64_t all = rows;
+  for (const auto& work : queue_) all += std::max<int64_t>(0, work->rows_);
+  rows = add_matching(batch, rows, std::min(options_.max_batch, (all + instances - 1) / instances));
+  const int64_t own = batch[0]->rows_;
+  const auto end = [&] { return batch[0]->arrived_ + options_.delay - kHandOver - late_ - row_time_ * (rows - own); };
+  const auto waits = [&] { return rows < options_.max_batch && !closed_ && Clock::now() < end(); };
+  if (!waits()) return;
   gathering_ = true;
-  while (rows < options_.max_batch && !closed_ && changed_.wait_until(lock, end) != std::cv_status::timeout)
-    rows = add_matching(batch, rows);
-  rows = add_matching(batch, rows);
+  while (waits()) {
+    const auto until = end();
+    if (changed_.wait_until(lock, until) == std::cv_status::timeout) learn_late(Clock::now() - until);
+    rows = add_matching(batch, rows, options_.max_batch);
+  }
   gathering_ = false;
   changed_.notify_all();
 }
 
-/// Moves what fits from the queue into the batch; the rows that it has then.
-int64_t Scheduler::add_matching(Works& batch, int64_t rows) {
-  for (auto at = queue_.begin(); at != queue_.end() && rows < options_.max_batch;) {
+/// How late the clock wakes a thread in all but one of 200 cases: each case moves the estimate by a little, up to a
+/// quarter of the delay, so that requests are waited for on the worst machine, too.
+void Scheduler::learn_late(Clock::duration late) {
+  constexpr auto kDown = std::chrono::nanoseconds(100);
+  const Clock::duration moved = late > late_ ? late_ + 200 * kDown : late_ - kDown;
+  late_ = std::clamp<Clock::duration>(moved, Clock::duration::zero(), options_.delay / 4);
+}
+
+/// Moves what fits from the queue into the batch, up to a limit of rows; the rows that it has then.
+int64_t Scheduler::add_matching(Works& batch, int64_t rows, int64_t limit) {
+  for (auto at = queue_.begin(); at != queue_.end() && rows < limit;) {
     const std::shared_ptr<Work>& work = *at;
-    if (work->rows_ < 0 || work->rows_ > options_.max_batch - rows || !joinable(batch[0]->inputs, work->inputs)) {
+    if (work->rows_ < 0 || work->rows_ > limit - rows || !joinable(batch[0]->inputs, work->inputs)) {
       ++at;
       continue;
     }
@@ -183,7 +271,7 @@ void Scheduler::finish(const std::shared_ptr<Work>& work, Clock::time_point star
   done({std::move(results), queued, now - started, batch_rows});
 }
 
-void Scheduler::run(Session& session, const Works& batch) {
+void Scheduler::run(Instance& instance, const Works& batch) {
   Works live;
   for (const auto& work : batch) {
     if (work->deadline && *work->deadline <= Clock::now())
@@ -192,25 +280,44 @@ void Scheduler::run(Session& session, const Works& batch) {
       live.push_back(work);
   }
   if (live.size() > 1)
-    run_together(session, live);
+    run_together(instance, live);
   else if (!live.empty())
-    run_alone(session, live[0]);
+    run_alone(instance, live[0]);
 }
 
-void Scheduler::run_alone(Session& session, const std::shared_ptr<Work>& work) {
+void Scheduler::note(Clock::duration time, int64_t rows) {
+  metrics_->running.observe(seconds(time));
+  metrics_->batch_rows.observe(static_cast<double>(rows));
+  if (options_.max_batch <= 1) return;
+  const std::lock_guard lock(mutex_);
+  row_time_ += (time / rows - row_time_) / 8;
+}
+
+Result<std::vector<Value>> Scheduler::run_one(Instance& instance, const Work& work, const RunOptions& options) {
+  const auto started = Clock::now();
+  if (stateful_) (void)instance.session.reset_states();  // no request sees what another one left
+  auto results = instance.session.run(work.inputs, options);
+  const auto time = Clock::now() - started;
+  if (!have_shapes(work.inputs, instance.shapes)) {
+    instance.shapes = shapes_of(work.inputs);
+    instance.brief = 0;
+  } else {
+    instance.brief = !results.ok() || time > options_.brief ? 0 : std::min(instance.brief + 1, kBriefRuns);
+  }
+  note(time, std::max<int64_t>(1, work.rows_));
+  return results;
+}
+
+void Scheduler::run_alone(Instance& instance, const std::shared_ptr<Work>& work) {
   const auto started = Clock::now();
   const Works one = {work};
   const auto shared = begin(one);
-  if (stateful_) (void)session.reset_states();  // no request sees what another one left
-  auto results = session.run(work->inputs, options_of(one, *shared));
-  metrics_->running.observe(seconds(Clock::now() - started));
-  const int64_t rows = std::max<int64_t>(1, work->rows_);
-  metrics_->batch_rows.observe(static_cast<double>(rows));
-  finish(work, started, std::move(results), rows);
+  auto results = run_one(instance, *work, options_of(one, *shared));
+  finish(work, started, std::move(results), std::max<int64_t>(1, work->rows_));
 }
 
 /// A fault of one request's data is not the others': where the run fails, each runs alone.
-void Scheduler::run_together(Session& session, const Works& batch) {
+void Scheduler::run_together(Instance& instance, const Works& batch) {
   const auto started = Clock::now();
   std::vector<const std::vector<Value>*> parts;
   int64_t total = 0;
@@ -220,7 +327,7 @@ void Scheduler::run_together(Session& session, const Works& batch) {
   }
   const auto joined = join(parts);
   const auto shared = begin(batch);
-  auto results = joined.ok() ? session.run(*joined, options_of(batch, *shared))
+  auto results = joined.ok() ? instance.session.run(*joined, options_of(batch, *shared))
                              : Result<std::vector<Value>>(Error(joined.error().code(), joined.error().message()));
   std::vector<std::vector<Value>> shares;
   int64_t at = 0;
@@ -231,11 +338,11 @@ void Scheduler::run_together(Session& session, const Works& batch) {
     at += batch[i]->rows_;
   }
   if (shares.size() < batch.size()) {
-    for (const auto& work : batch) run_alone(session, work);
+    for (const auto& work : batch) run_alone(instance, work);
     return;
   }
-  metrics_->running.observe(seconds(Clock::now() - started));
-  metrics_->batch_rows.observe(static_cast<double>(total));
+  instance.brief = 0;
+  note(Clock::now() - started, total);
   for (size_t i = 0; i < batch.size(); ++i) finish(batch[i], started, std::move(shares[i]), total);
 }
 

@@ -23,8 +23,10 @@ struct SchedulerOptions {
   int instances = 1;                   ///< Sessions that run at the same time.
   int threads = 0;                     ///< Of each; 0: all this process may use.
   int64_t max_batch = 1;               ///< Rows that are run together; 1: each request alone.
-  std::chrono::microseconds delay{0};  ///< How long a request may wait for others to join it.
+  std::chrono::microseconds delay{0};  ///< How much later others that join it may make an answer.
   size_t queue = 1024;                 ///< Requests that may wait.
+  /// Runs that take no longer are done by the caller's thread (run_now): what waking another and being woken takes.
+  std::chrono::microseconds brief{20};
 };
 
 /// What became of a request.
@@ -65,6 +67,10 @@ class Scheduler {
 
   /// Puts a request into the queue; where it does not take it, `done` is not called.
   Admission submit(const std::shared_ptr<Work>& work);
+  /// Runs a request on the caller's thread, at once, where waking another thread would take longer: an instance is
+  /// free, nobody waits, and its last runs of these shapes were brief. false: it was not, or its run was longer than
+  /// those and was stopped after a moment; then submit() is for it.
+  bool run_now(const std::shared_ptr<Work>& work);
   /// Nobody wants the answer any more: it leaves the queue, and a run that nobody else waits for stops.
   void cancel(const std::shared_ptr<Work>& work);
   /// Takes no more, and returns when all that it took is done.
@@ -72,15 +78,25 @@ class Scheduler {
 
  private:
   using Works = std::vector<std::shared_ptr<Work>>;
+  /// A session, and what its last runs were like.
+  struct Instance {
+    Session session;
+    std::vector<Shape> shapes;  ///< Of the last run's inputs.
+    int brief = 0;              ///< Runs of these shapes without a longer one among them.
+  };
 
   void serve();
   void expire();
-  Works next();
+  Works next(std::unique_ptr<Instance>& instance);
+  void give_back(std::unique_ptr<Instance> instance);
   void gather(std::unique_lock<std::mutex>& lock, Works& batch);
-  int64_t add_matching(Works& batch, int64_t rows);
-  void run(Session& session, const Works& batch);
-  void run_together(Session& session, const Works& batch);
-  void run_alone(Session& session, const std::shared_ptr<Work>& work);
+  void learn_late(Clock::duration late);
+  int64_t add_matching(Works& batch, int64_t rows, int64_t limit);
+  void note(Clock::duration time, int64_t rows);
+  void run(Instance& instance, const Works& batch);
+  void run_together(Instance& instance, const Works& batch);
+  void run_alone(Instance& instance, const std::shared_ptr<Work>& work);
+  Result<std::vector<Value>> run_one(Instance& instance, const Work& work, const RunOptions& options);
   std::shared_ptr<Work::Batch> begin(const Works& batch);
   void finish(const std::shared_ptr<Work>& work, Clock::time_point started, Result<std::vector<Value>> results,
               int64_t batch_rows);
@@ -93,7 +109,10 @@ class Scheduler {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Work>> queue_;
+  std::vector<std::unique_ptr<Instance>> idle_;  // instances that nobody uses, the last one used at the end
   bool closed_ = false, gathering_ = false;
+  Clock::duration late_{0};                                   // that the clock wakes a thread by, of late
+  Clock::duration row_time_{0};                               // of a run's row, of late
   std::condition_variable sooner_;                            // next_expiry_ came nearer, or the scheduler is closed
   Clock::time_point next_expiry_ = Clock::time_point::max();  // no request in the queue has an earlier deadline
   std::vector<std::thread> workers_;

@@ -69,8 +69,14 @@ Result<bool> serve(const Options& o) {
   server_options.client_timeout = o.client_timeout;
   server_options.drain_delay = o.drain_delay;
   server_options.drain_timeout = o.drain_timeout;
+  Spans::Send send;
+  if (!o.otlp.empty()) {
+    NNEX_ASSIGN(send, otlp_over_http(o.otlp));
+  }
   NNEX_TRY(repository.open());
   NNEX_ASSIGN(const auto server, Server::listen(server_options, api, metrics, budget, log));
+  std::optional<Spans> spans;
+  if (send) api.trace_to(spans.emplace(std::move(send), server->address(), metrics));
   Backend backend(api, budget);
   std::unique_ptr<GrpcFront> grpc;
   if (o.grpc_port) {

@@ -34,6 +34,7 @@ struct Options {
   std::chrono::microseconds drain_timeout{30'000'000};  ///< For what is in flight then.
 
   bool json_log = false, log_requests = false;
+  std::string otlp;  ///< "http://127.0.0.1:4318": a collector of OpenTelemetry that gets a span of each request.
 };
 
 /// Whether this build has the server: it needs libevent.

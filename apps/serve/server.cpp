@@ -11,11 +11,13 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +28,8 @@ namespace nnex::serve {
 namespace {
 
 constexpr size_t kReadAhead = 64 << 10;            // bytes of a connection that wait unread
+constexpr size_t kReadAtOnce = 128 << 10;          // bytes of a body that one call of the system hands over
+constexpr int kReadsInTurn = 8;                    // of one connection, before others have theirs
 constexpr double kMinRate = 16 << 10;              // bytes a second of a client, beside its timeout
 constexpr auto kIdle = std::chrono::seconds(75);   // between two requests of a connection
 constexpr auto kLinger = std::chrono::seconds(2);  // for a client to read the last answer
@@ -48,6 +52,13 @@ std::string text_of(const sockaddr* address, socklen_t length) {
   return address->sa_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+/// Writes what the system takes without waiting; how many bytes.
+size_t write_now(evutil_socket_t fd, std::string_view head, std::string_view body) {
+  iovec parts[] = {{const_cast<char*>(head.data()), head.size()}, {const_cast<char*>(body.data()), body.size()}};
+  const ssize_t n = ::writev(fd, parts, body.empty() ? 1 : 2);  // what fails now fails again, with its event
+  return n > 0 ? static_cast<size_t>(n) : 0;
+}
+
 /// Raises the limit of open files to what the system lets this process have; connections that it admits.
 int connections_admitted(int wanted) {
   constexpr rlim_t kOwn = 64;  // files of models, the log, the loop
@@ -63,6 +74,7 @@ int connections_admitted(int wanted) {
 enum class State : uint8_t {
   reading,    ///< Of the next request.
   answering,  ///< The Api has it.
+  answered,   ///< Its answer is written when the loop turns.
   writing,    ///< Of its answer.
   lingering   ///< The last answer is sent; the client may still be sending.
 };
@@ -84,7 +96,7 @@ struct Server::Impl {
   const Log& log;
   Base base;
   Listener listener;
-  Event tick, wake;
+  Event tick, wake, flush;
   std::vector<Event> signals;
   int wake_fd = -1;
   std::string address;
@@ -94,7 +106,8 @@ struct Server::Impl {
   uint64_t last_id = 0;
   std::thread::id loop_thread;
   std::mutex mutex;
-  std::vector<Answer> answers;  // of other threads
+  std::vector<Answer> answers;     // of other threads
+  std::vector<uint64_t> answered;  // connections in that state
   enum class Ending : uint8_t { no, soon, now } ending = Ending::no;
   Clock::time_point ending_since;
   bool all_answered = true, paused = false;
@@ -105,10 +118,13 @@ struct Server::Impl {
   Status bind();
   void accept(evutil_socket_t fd, const sockaddr* from, int length);
   void read(Connection& c);
+  bool moved(Connection& c, size_t bytes);
+  void read_body(Connection& c);
   void dispatch(Connection& c);
   void fail(Connection& c, int status, std::string_view message);
   void respond(Connection& c, Response response, Lease lease);
   void written(Connection& c);
+  void write_answers();
   void event(Connection& c, short what);
   void drop(Connection& c);
   void take_answers();
@@ -132,6 +148,7 @@ struct Server::Impl::Connection {
   std::shared_ptr<Pending> pending;
   Clock::time_point since = Clock::now(), moved = since;  // of the state; bytes last came or went
   size_t bytes = 0;                                       // that came or went since then
+  std::string head, body;                                 // of an answer, until the loop turns
   size_t unsent = 0;
 
   explicit Connection(Impl& s) : server(s), reader(s.options.limits), lease(s.budget) {}
@@ -189,6 +206,8 @@ Status Server::Impl::bind() {
       base.get(), wake_fd, EV_READ | EV_PERSIST,
       [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->take_answers(); }, this));
   event_add(wake.get(), nullptr);
+  flush.reset(event_new(
+      base.get(), -1, 0, [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->write_answers(); }, this));
   tick.reset(event_new(
       base.get(), -1, EV_PERSIST, [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->check_times(); },
       this));
@@ -259,24 +278,44 @@ void Server::Impl::read(Connection& c) {
     if (!c.reader.begun()) c.enter(State::reading);
     const size_t taken = c.reader.feed({static_cast<const char*>(part.iov_base), part.iov_len});
     evbuffer_drain(in, taken);
-    c.moved = Clock::now();
-    c.bytes += taken;
-    switch (c.reader.state()) {
-      case RequestReader::State::failed:
-        ++metrics.refused;
-        return fail(c, c.reader.fault().status, c.reader.fault().message);
-      case RequestReader::State::complete:
-        return dispatch(c);
-      case RequestReader::State::body:
-      case RequestReader::State::head:
-        break;
-    }
-    if (!c.lease.resize(static_cast<int64_t>(c.reader.held())))
-      return fail(c, 429, "requests hold all memory there is for them");
-    if (c.reader.wants_continue()) {
-      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      bufferevent_write(c.stream.get(), kContinue.data(), kContinue.size());
-    }
+    if (!moved(c, taken)) return;
+  }
+  if (c.state == State::reading) read_body(c);
+}
+
+/// The reader of the request has so many bytes more. Whether it takes others; what is to be done where it does not is.
+bool Server::Impl::moved(Connection& c, size_t bytes) {
+  c.moved = Clock::now();
+  c.bytes += bytes;
+  switch (c.reader.state()) {
+    case RequestReader::State::failed:
+      ++metrics.refused;
+      return fail(c, c.reader.fault().status, c.reader.fault().message), false;
+    case RequestReader::State::complete:
+      return dispatch(c), false;
+    case RequestReader::State::body:
+    case RequestReader::State::head:
+      break;
+  }
+  if (!c.lease.resize(static_cast<int64_t>(c.reader.held())))
+    return fail(c, 429, "requests hold all memory there is for them"), false;
+  if (c.reader.wants_continue()) {
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    bufferevent_write(c.stream.get(), kContinue.data(), kContinue.size());
+  }
+  return true;
+}
+
+/// What has come of a large body, straight into it: libevent takes 4 KiB at a time. What is left, and the end of the
+/// connection, libevent finds when the loop turns.
+void Server::Impl::read_body(Connection& c) {
+  for (int i = 0; i < kReadsInTurn; ++i) {
+    const std::span<char> room = c.reader.room(kReadAtOnce);
+    if (room.empty()) return;
+    const ssize_t n = ::recv(bufferevent_getfd(c.stream.get()), room.data(), room.size(), MSG_DONTWAIT);
+    const size_t came = n > 0 ? static_cast<size_t>(n) : 0;
+    c.reader.filled(came);
+    if (came == 0 || !moved(c, came) || came < room.size()) return;
   }
 }
 
@@ -336,22 +375,46 @@ void Server::Impl::respond(Connection& c, Response response, Lease lease) {
   c.pending.reset();
   c.lease = std::move(lease);
   c.keep_alive = !closing(c);
-  c.enter(State::writing);
-  evbuffer* out = bufferevent_get_output(c.stream.get());
-  const std::string head = head_of(response, !c.keep_alive);
-  evbuffer_add(out, head.data(), head.size());
-  if (!response.body.empty() && !c.head_alone) {
-    auto body = std::make_unique<std::string>(std::move(response.body));
-    const auto done = [](const void*, size_t, void* p) { delete static_cast<std::string*>(p); };
-    if (evbuffer_add_reference(out, body->data(), body->size(), done, body.get()) == 0) (void)body.release();
-  }
-  c.unsent = evbuffer_get_length(out);
+  c.enter(State::answered);
+  c.head = head_of(response, !c.keep_alive);
+  c.body = c.head_alone ? std::string() : std::move(response.body);
+  if (answered.empty()) event_active(flush.get(), EV_TIMEOUT, 0);
+  answered.push_back(c.id);
 }
 
-/// All that was to be written is with the system.
+/// Writes what was answered since the loop turned last: one after the other, so that a client who is woken by the first
+/// finds the others, too. What the system does not take at once is left to libevent.
+void Server::Impl::write_answers() {
+  std::vector<uint64_t> ids;
+  ids.swap(answered);
+  for (const uint64_t id : ids) {
+    const auto at = connections.find(id);
+    if (at == connections.end()) continue;
+    Connection& c = *at->second;
+    c.enter(State::writing);
+    evbuffer* out = bufferevent_get_output(c.stream.get());
+    // "100 Continue" may be there still.
+    const size_t sent = evbuffer_get_length(out) > 0 ? 0 : write_now(bufferevent_getfd(c.stream.get()), c.head, c.body);
+    if (sent == c.head.size() + c.body.size()) {
+      written(c);
+      continue;
+    }
+    if (sent < c.head.size()) evbuffer_add(out, c.head.data() + sent, c.head.size() - sent);
+    const size_t from = sent - std::min(sent, c.head.size());
+    auto body = std::make_unique<std::string>(std::move(c.body));
+    const auto done = [](const void*, size_t, void* p) { delete static_cast<std::string*>(p); };
+    if (from < body->size() &&
+        evbuffer_add_reference(out, body->data() + from, body->size() - from, done, body.get()) == 0)
+      (void)body.release();
+    c.unsent = evbuffer_get_length(out);
+  }
+}
+
+/// An answer is with the system: the next request may begin, or the connection ends.
 void Server::Impl::written(Connection& c) {
   if (c.state != State::writing) return;
   c.lease = Lease(budget);
+  c.body = {};
   if (c.keep_alive && !c.ended) {
     c.enter(State::reading);
     return read(c);
@@ -365,7 +428,7 @@ void Server::Impl::written(Connection& c) {
 }
 
 void Server::Impl::event(Connection& c, short what) {
-  if (c.state == State::writing && (what & BEV_EVENT_EOF)) {
+  if ((c.state == State::answered || c.state == State::writing) && (what & BEV_EVENT_EOF)) {
     c.ended = true;  // it sends no more, and may read the rest
     bufferevent_disable(c.stream.get(), EV_READ);
     return;
@@ -403,6 +466,7 @@ void Server::Impl::check_times() {
         end = c->reader.begun() ? too_slow(*c, now) : now - c->since > kIdle;
         break;
       case State::answering:
+      case State::answered:
         break;
       case State::writing: {
         const size_t left = evbuffer_get_length(bufferevent_get_output(c->stream.get()));

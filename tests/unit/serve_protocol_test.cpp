@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "serve/http.h"
@@ -68,6 +69,30 @@ TEST(ServeHttp, WhatIsAnnouncedTakesNoMemory) {
   feed(reader, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n\r\nabc", 1000);
   EXPECT_EQ(reader.state(), RequestReader::State::body);
   EXPECT_LT(reader.held(), 1000u);
+}
+
+TEST(ServeHttp, BodiesArePutWhereTheyStay) {
+  RequestReader reader({});
+  EXPECT_TRUE(reader.room(10).empty());  // no request has come
+  feed(reader, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab", 1000);
+  std::span<char> room = reader.room(3);
+  ASSERT_EQ(room.size(), 3u);
+  std::copy_n("c??", 3, room.begin());
+  reader.filled(1);
+  room = reader.room(100);
+  ASSERT_EQ(room.size(), 3u);
+  reader.filled(0);
+  feed(reader, "d", 1);
+  room = reader.room(100);
+  ASSERT_EQ(room.size(), 2u);
+  std::copy_n("ef", 2, room.begin());
+  EXPECT_EQ(reader.state(), RequestReader::State::body);
+  reader.filled(2);
+  ASSERT_EQ(reader.state(), RequestReader::State::complete);
+  EXPECT_TRUE(reader.room(10).empty());
+  EXPECT_EQ(reader.take().body, "abcdef");
+  feed(reader, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n", 1000);
+  EXPECT_TRUE(reader.room(10).empty());  // chunks have lines between them
 }
 
 const struct {

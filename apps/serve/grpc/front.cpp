@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using Service = inference::GRPCInferenceService;
 
 /// The headers that mean the same as a call's metadata.
-constexpr const char* kHeaders[] = {"authorization", "x-api-key", "traceparent"};
+constexpr const char* kHeaders[] = {"authorization", "x-api-key", "traceparent", "tracestate"};
 
 grpc::Status status_of(const Response& response) {
   static constexpr std::pair<int, grpc::StatusCode> kCodes[] = {
