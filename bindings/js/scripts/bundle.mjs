@@ -67,6 +67,8 @@ for (const [name, half] of Object.entries(halves))
   Object.defineProperty(exports, name, { get: () => require(\`./\${half}.cjs\`)[name], enumerable: true });
 Object.defineProperty(exports, '__esModule', { value: true });
 `);
-await build({ ...common, ...targets.import, entryPoints: [path('./src/wasm.ts')], outfile: path('./dist/wasm.js') });
+// What Node computes with where there is no addon, and its threads.
+for (const name of ['wasm', 'thread'])
+  await build({ ...common, ...targets.import, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });

@@ -29,9 +29,10 @@ export async function launch(name, args = []) {
   return puppeteer.launch({ headless: true, protocolTimeout: 900_000, ...how, args: [...(how.args ?? []), ...args] });
 }
 
-const page = (polyfill) => `<!doctype html><meta charset="utf-8"><title>conform</title>
+const page = (polyfill, threads) => `<!doctype html><meta charset="utf-8"><title>conform</title>
 <script type="module">
-${polyfill ? `await import('/polyfill/${polyfill}');` : ''}
+${polyfill ? `const { configure } = await import('/polyfill/${polyfill}');` : ''}
+${polyfill && threads > 1 ? `configure?.({ threads: ${threads} });` : ''}
 const { playAll } = await import('/conform/play.mjs');
 let path, cases;
 window.run = async (file, indices) => {
@@ -41,12 +42,12 @@ window.run = async (file, indices) => {
 window.ready = \`isolated \${crossOriginIsolated}, navigator.ml \${typeof navigator.ml}\`;
 </script>`;
 
-/** As nodeHost(). `polyfill`: a module that defines navigator.ml, '' for the browser's own. */
+/** As nodeHost(); one thread: on a page without isolation. `polyfill`: a module that defines navigator.ml, '' for the browser's own. */
 export async function browserHost({ name, threads, polyfill = `${dist}polyfill-browser.js` }) {
   if (polyfill && !existsSync(polyfill)) throw new Error(`'${polyfill}' is missing: bindings/js/build makes it`);
-  const roots = new Map([['conform', { path: here }], ['page.html', { text: page(polyfill && basename(polyfill)) }]]);
+  const roots = new Map([['conform', { path: here }], ['page.html', { text: page(polyfill && basename(polyfill), threads) }]]);
   if (polyfill) roots.set('polyfill', { path: dirname(polyfill) });
-  const server = await serve(roots, { isolated: threads });
+  const server = await serve(roots, { isolated: threads !== 1 });
   const browser = await launch(name, polyfill || name !== 'chromium' ? [] : ['--enable-features=WebMachineLearningNeuralNetwork']);
   let faults = [];
   const open = await browser.newPage();

@@ -1,4 +1,4 @@
-// conform --host node|wasm|chromium|firefox [--threads on|off] [--only TEXT] [--json FILE] [--polyfill MODULE] PATH...
+// conform --host node|wasm|chromium|firefox [--threads on|off|N] [--only TEXT] [--json FILE] [--polyfill MODULE] PATH...
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 const usage = `conform --host node|wasm|chromium|firefox [OPTION...] PATH...
 Runs stored WebNN cases (files {"cases": [...]}, or every such file below a folder) through navigator.ml. Exit code 1: a case failed.
   --host NAME        node: the addon; wasm: the WebAssembly engine in Node; chromium, firefox: Debian's, headless, with the polyfill
-  --threads on|off   more than one thread (on unless said)
+  --threads on|off|N as many threads as the machine has (unless said), one (in browsers: a page without isolation), N at most
   --only TEXT        the cases whose name contains TEXT
   --json FILE        writes a list of {name, verdict, reason}
   --polyfill MODULE  a module that defines navigator.ml, in place of nnex/polyfill; none: the host's own navigator.ml
@@ -36,9 +36,10 @@ function options() {
     process.exit(0);
   }
   if (!['node', 'wasm', 'chromium', 'firefox'].includes(values.host)) refuse(`--host: found '${values.host ?? ''}'; needed node, wasm, chromium or firefox\n${usage}`);
-  if (values.threads !== 'on' && values.threads !== 'off') refuse(`--threads: found '${values.threads}'; needed on or off\n${usage}`);
+  const threads = { on: 0, off: 1 }[values.threads] ?? Number(values.threads);
+  if (!Number.isInteger(threads) || threads < 0 || (threads === 0 && values.threads !== 'on')) refuse(`--threads: found '${values.threads}'; needed on, off or a number\n${usage}`);
   if (positionals.length === 0) refuse(`needed a folder or file of cases\n${usage}`);
-  return { ...values, threads: values.threads === 'on', paths: positionals };
+  return { ...values, threads, paths: positionals };
 }
 
 /** Every .json file of a folder and the folders below it, or the file itself, in order of name. */

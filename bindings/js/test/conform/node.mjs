@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 
 const child = fileURLToPath(new URL('child.mjs', import.meta.url));
 
-/** {run(file, indices) -> verdicts, close()}; run rejects when the process ends, or has no answer within the time. */
+/** `threads`: at most; 0: as many as there are. {run(file, indices) -> verdicts, close()}; run rejects when the process ends, or has no answer within the time. */
 export async function nodeHost({ engine, threads, polyfill }) {
-  const env = { ...process.env, NNEX_ENGINE: engine, ...(threads ? {} : { NNEX_THREADS: '1' }) };
+  const env = { ...process.env, NNEX_ENGINE: engine, ...(threads ? { NNEX_THREADS: String(threads) } : {}) };
   const running = fork(child, [polyfill ?? 'nnex/polyfill'], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ended = new Promise((resolve) => {
     running.once('exit', (code, signal) => resolve(new Error(`the process ended ${signal ? `by ${signal}` : `with exit code ${code}`}`)));

@@ -32,6 +32,12 @@ export function addon(): Addon {
 
 let wasm: Promise<Engine> | undefined;
 
+/** NNEX_THREADS bounds the threads of a run; 0 and what is no number: as many as the machine has. */
+function wasmOptions(): { threads?: number } {
+  const wish = Number.parseInt(process.env['NNEX_THREADS'] ?? '', 10);
+  return wish > 0 ? { threads: Math.min(wish, 1024) } : {};
+}
+
 /**
  * The addon; where there is none, the WebAssembly module. NNEX_ENGINE ("addon", "wasm") chooses one of them.
  */
@@ -44,7 +50,7 @@ export async function engine(): Promise<Engine> {
       if (wanted === 'addon' || process.env['NNEX_NODE_ADDON'] || !(await wasmThere())) throw error;
     }
   }
-  return (wasm ??= import('./wasm.js').then(({ wasmEngine }) => wasmEngine()));
+  return (wasm ??= import('./wasm.js').then(({ wasmEngine }) => wasmEngine(wasmOptions())));
 }
 
 async function wasmThere(): Promise<boolean> {
@@ -58,5 +64,5 @@ let wasmModels: Promise<ModelEngine> | undefined;
 export async function modelEngine(): Promise<ModelEngine> {
   const chosen: object = await engine();
   if ('load' in chosen) return chosen as ModelEngine;
-  return (wasmModels ??= import('./wasm.js').then((wasm) => wasm.wasmModels()));
+  return (wasmModels ??= import('./wasm.js').then((wasm) => wasm.wasmModels(wasmOptions())));
 }

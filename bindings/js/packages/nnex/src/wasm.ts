@@ -1,20 +1,20 @@
 /** The engine as WebAssembly: wherever no addon fits. */
 
 import type { ContextOptions, Engine, NativeContext } from './engine.js';
-import { codeOf, isNode, type WasmSource } from './wasm/code.js';
+import { type Choice, type Code, type CodeOptions, type Codes, codesOf, isNode } from './wasm/code.js';
 import type { Port } from './wasm/link.js';
 import { LocalEngine } from './wasm/local.js';
 import { LocalModels, type DrawingEngine } from './wasm/models.js';
 import type { Answer } from './wasm/remote.js';
 import { SplitModels } from './wasm/split-models.js';
 import { SplitEngine } from './wasm/split.js';
+import type { BeginMessage } from './wasm/threads.js';
+import type { ThreadCall } from './wasm/worker.js';
 
 declare const NNEX_VERSION: string | undefined;
 const version = typeof NNEX_VERSION === 'string' ? NNEX_VERSION : '0.0.0';
 
-export interface WasmOptions {
-  /** The module, or where it is. Absent: nnex.wasm beside this file. */
-  wasm?: WasmSource;
+export interface WasmOptions extends CodeOptions {
   /** The worker's script, what makes a worker of it, or false: everything runs on the caller. Absent: in a page, worker.js beside this file. */
   worker?: string | URL | (() => Worker) | false;
 }
@@ -23,28 +23,77 @@ export interface WasmOptions {
 const onPage = (): boolean => typeof document !== 'undefined' && typeof Worker === 'function' && !isNode();
 
 let told = false;
-function tell(where: string): void {
-  if (!told && !isNode()) console.info(`nnex ${version}: WebAssembly with SIMD, one thread, ${where}`);
+/** Once, which module serves. */
+function tell({ code, why }: Choice, where: string): void {
+  const threads = why === undefined ? `${code.threads} threads` : `one thread (${why})`;
+  if (!told && !isNode()) console.info(`nnex ${version}: WebAssembly with SIMD, ${threads}, ${where}`);
   told = true;
 }
 
-function makeWorker(given: WasmOptions['worker']): Worker {
+function makeWorker(given: WasmOptions['worker'], name: string): Worker {
   if (typeof given === 'function') return given();
-  return new Worker(given || new URL('./worker.js', import.meta.url), { type: 'module', name: 'nnex' });
+  return new Worker(given || new URL('./worker.js', import.meta.url), { type: 'module', name });
 }
 
-/** A worker that has the code. */
-async function portOf(worker: Worker, code: WebAssembly.Module): Promise<Port> {
-  worker.postMessage(code);
+/** The threads of a worker's engine, which the page begins for it. */
+class PageThreads {
+  private readonly workers = new Map<number, Worker>();
+  constructor(private readonly given: WasmOptions['worker']) {}
+  hear(call: ThreadCall): void {
+    if (call.say === 'end') {
+      this.workers.get(call.id)?.terminate();
+      this.workers.delete(call.id);
+      return;
+    }
+    try {
+      const worker = makeWorker(this.given, 'nnex thread');
+      this.workers.set(call.id, worker);
+      worker.postMessage({ thread: call.begin } satisfies BeginMessage);
+    } catch (error) {
+      console.warn(`nnex: no worker for a thread (${(error as Error).message})`);  // its work is done by the others
+    }
+  }
+  end(): void {
+    for (const worker of this.workers.values()) worker.terminate();
+    this.workers.clear();
+  }
+}
+
+/** A worker that has code. */
+async function portOf(given: WasmOptions['worker'], codes: Codes): Promise<Port> {
+  const worker = makeWorker(given, 'nnex'), threads = new PageThreads(given);
+  let early: string | undefined;  // what goes wrong before somebody listens
+  worker.onerror = (event) => { early = event.message ?? 'its script cannot be loaded'; };
+  worker.postMessage((await codes.best()).code);
+  const end = (): void => {
+    worker.onmessage = null;
+    worker.terminate();
+    threads.end();
+  };
   return {
     post: (commands, transfer) => worker.postMessage(commands, transfer),
     listen: (answered, failed) => {
-      worker.onmessage = (event: MessageEvent<Answer>) => answered(event.data);
-      worker.onerror = (event) => failed(event.message ?? 'its script cannot be loaded');
-      worker.onmessageerror = () => failed('a message was lost');
+      const fail = (message: string): void => {
+        end();
+        failed(message);
+      };
+      worker.onmessage = ({ data }: MessageEvent<Answer | ThreadCall>) => {
+        if (data.say === 'begin' || data.say === 'end') threads.hear(data);
+        else answered(data);
+      };
+      worker.onerror = (event) => fail(event.message ?? 'its script cannot be loaded');
+      worker.onmessageerror = () => fail('a message was lost');
+      if (early !== undefined) fail(early);
     },
-    end: () => worker.terminate(),
+    end,
   };
+}
+
+/** A page's own thread may not wait for others. */
+async function codeOfPage(codes: Codes): Promise<Code> {
+  const choice = await codes.alone('a page may not wait');
+  tell(choice, 'on this thread');
+  return choice.code;
 }
 
 /** In a page: a worker, or the caller where there can be none. */
@@ -54,42 +103,55 @@ class PageEngine implements Engine {
   private readonly split: Engine;
   private readonly local: Engine;
   private alone = false;
-  constructor(code: () => Promise<WebAssembly.Module>, worker: WasmOptions['worker']) {
-    this.split = new SplitEngine(code, async () => portOf(makeWorker(worker), await code()), version);
-    this.local = new LocalEngine(code, version);
+  constructor(private readonly codes: Codes, worker: WasmOptions['worker']) {
+    // Its own instance computes nothing.
+    const front = async (): Promise<Code> => ({ ...(await codes.best()).code, threads: 1 });
+    this.split = new SplitEngine(front, () => portOf(worker, codes), version);
+    this.local = new LocalEngine(() => codeOfPage(codes), version);
   }
   async createContext(options: ContextOptions): Promise<NativeContext> {
     if (!this.alone) {
       try {
         const context = await this.split.createContext(options);
-        tell('in a worker');
+        tell(await this.codes.best(), 'in a worker');
         return context;
       } catch (error) {
         console.warn(`nnex: no worker (${(error as Error).message}); everything runs on this thread`);
         this.alone = true;
       }
     }
-    tell('on this thread');
     return this.local.createContext(options);
   }
 }
 
+/** The code for who calls the module on its own thread. */
+function codeHere(codes: Codes): () => Promise<Code> {
+  if (onPage()) return () => codeOfPage(codes);
+  return async () => {
+    const choice = await codes.best();
+    tell(choice, 'on this thread');
+    return choice.code;
+  };
+}
+
 /** Where models are read and run: in a page a worker, where there can be one. */
 export async function wasmModels(options: WasmOptions = {}): Promise<DrawingEngine> {
-  const code = codeOf(options.wasm);
+  const codes = codesOf(options);
   if (options.worker !== false && (options.worker || onPage())) {
     try {
-      return await SplitModels.make(async () => portOf(makeWorker(options.worker), await code()));
+      const models = await SplitModels.make(() => portOf(options.worker, codes));
+      tell(await codes.best(), 'in a worker');
+      return models;
     } catch (error) {
       console.warn(`nnex: no worker (${(error as Error).message}); models run on this thread`);
     }
   }
-  return LocalModels.make(await code());
+  return LocalModels.make(await codeHere(codes)());
 }
 
 /** The engine; nothing is loaded before its first context. */
 export function wasmEngine(options: WasmOptions = {}): Engine {
-  const code = codeOf(options.wasm);
-  if (options.worker !== false && (options.worker || onPage())) return new PageEngine(code, options.worker);
-  return new LocalEngine(code, version);
+  const codes = codesOf(options);
+  if (options.worker !== false && (options.worker || onPage())) return new PageEngine(codes, options.worker);
+  return new LocalEngine(codeHere(codes), version);
 }

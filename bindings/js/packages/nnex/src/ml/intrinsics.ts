@@ -41,8 +41,16 @@ export const bufferLength = getter<number>(ArrayBuffer.prototype, 'byteLength');
 const absent = (): never => {
   throw new TypeError_('there are no such buffers');
 };
-/** Pages that are not isolated may have no SharedArrayBuffer; older hosts have no resizable buffers. */
-const Shared = typeof SharedArrayBuffer === 'function' ? SharedArrayBuffer : undefined;
+/** Pages that are not isolated have shared buffers under no name, those of WebAssembly; older hosts have no resizable buffers. */
+const Shared = typeof SharedArrayBuffer === 'function' ? SharedArrayBuffer : sharedOfWebAssembly();
+function sharedOfWebAssembly(): typeof SharedArrayBuffer | undefined {
+  try {
+    const { constructor } = new WebAssembly.Memory({ shared: true, initial: 0, maximum: 0 }).buffer;
+    return constructor === ArrayBuffer ? undefined : constructor as typeof SharedArrayBuffer;
+  } catch {
+    return undefined;
+  }
+}
 export const sharedLength: (self: unknown) => number = Shared ? getter<number>(Shared.prototype, 'byteLength') : absent;
 const optional = (prototype: object | undefined, name: string): ((self: unknown) => boolean) =>
   prototype && getOwnPropertyDescriptor(prototype, name) ? getter<boolean>(prototype, name) : () => false;

@@ -3,6 +3,7 @@
 import type { Bytes, ContextOptions, Engine, Named, NativeBuilder, NativeContext, NativeGraph, NativeOperand, NativeTensor, Num, OperandDescriptor,
   Plain, PlainObject, TensorDescriptor } from '../engine.js';
 import * as calls from './calls.js';
+import type { Code } from './code.js';
 import { Module } from './module.js';
 import { namedError } from './wire.js';
 
@@ -166,7 +167,7 @@ interface Shared {
 export class LocalEngine implements Engine {
   readonly kind = 'wasm';
   private shared: Shared | undefined;
-  constructor(private readonly code: () => Promise<WebAssembly.Module>, readonly version: string) {}
+  constructor(private readonly code: () => Promise<Code>, readonly version: string) {}
 
   async createContext(options: ContextOptions): Promise<NativeContext> {
     const shared = await this.instance();

@@ -1,11 +1,11 @@
 /**
- * Models in the thread of their caller. Every model has an instance of the module of its own, whose memory goes with it; so have checks,
- * inspections and conversions, while they last.
+ * Models in the thread of their caller. Every model has an instance of the module of its own, whose memory and threads go when the model and its
+ * sessions are released, or collected; so have checks, inspections and conversions, while they last.
  */
 
 import type { ModelEngine, NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
 import type { Plain } from '../engine.js';
-import { isNode } from './code.js';
+import { type Code, isNode } from './code.js';
 import { Module } from './module.js';
 import { Lent, modelError, type Reader } from './wire.js';
 
@@ -40,23 +40,36 @@ export interface DrawingEngine extends ModelEngine {
   outline(source: RawSource, options: object): Promise<unknown>;
 }
 
-interface Model {
+/** An instance, and what in it is not released yet. */
+interface Shared {
   readonly module: Module;
+  readonly held: Set<object>;
+}
+interface Session extends Shared {
   readonly address: number;
+}
+interface Model extends Session {
   readonly description: RawDescription;
 }
-interface Session {
-  readonly module: Module;
-  readonly address: number;
+/** Frees an object once; the last one's instance goes with it. */
+function release(object: Session, free: string): void {
+  const { module, held, address } = object;
+  if (!held.delete(object) || !module.alive) return;
+  if (held.size === 0) module.close();
+  else module.call(free, address);
 }
 interface Flag {
   cancelled: boolean;
 }
-const model = (handle: NativeModel): Model => handle as unknown as Model;
-const session = (handle: NativeSession): Session => handle as unknown as Session;
+const model = (handle: NativeModel): Model => held(handle as unknown as Model);
+const session = (handle: NativeSession): Session => held(handle as unknown as Session);
+function held<T extends Session>(object: T): T {
+  if (!object.held.has(object)) throw modelError('invalid argument', '', 'it was released', 'it was released');
+  return object;
+}
 
-/** Calls an export with values; their bytes are in the heap as long as it runs, those of `kept` for good. */
-function ask(module: Module, name: string, args: readonly unknown[], before: readonly number[] = [], kept = false): Reader {
+/** Calls an export with values, and reads its reply; their bytes are in the heap until that is done, as it may be some of them; those of `kept` for good. */
+function ask<T>(module: Module, name: string, args: readonly unknown[], read: (reply: Reader) => T, before: readonly number[] = [], kept = false): T {
   const lent: number[] = [];
   const lend = (v: unknown): Plain => {
     if (ArrayBuffer.isView(v)) {
@@ -73,7 +86,7 @@ function ask(module: Module, name: string, args: readonly unknown[], before: rea
   module.writer.u32(values.length);
   for (const value of values) module.writer.value(value);
   try {
-    return module.reply(module.call(name, ...before, module.sent())).good();
+    return read(module.reply(module.call(name, ...before, module.sent())).good());
   } finally {
     for (const address of lent) if (module.alive) module.call('free', address);
   }
@@ -109,37 +122,42 @@ async function files(source: RawSource): Promise<RawSource> {
 
 export class LocalModels implements DrawingEngine {
   readonly dtypes: readonly string[];
-  constructor(private readonly code: WebAssembly.Module, readonly environment: Environment) {
+  constructor(private readonly code: Code, readonly environment: Environment) {
     this.dtypes = environment.dtypes;
   }
-  static async make(code: WebAssembly.Module): Promise<LocalModels> {
+  static async make(code: Code): Promise<LocalModels> {
     const module = await Module.make(code);
     return new LocalModels(code, valueOf<Environment>(module, module.reply(module.call('nnex_environment')).good()));
   }
 
   async load(source: RawSource, options: object): Promise<NativeModel> {
-    const module = await Module.make(this.code);
     const given = await files(source);
-    const reply = ask(module, 'nnex_model_load', [given, options], [], 'bytes' in given);
-    const made: Model = { module, address: reply.u32(), description: valueOf(module, reply) };
-    return made as unknown as NativeModel;
+    const module = await Module.make(this.code);
+    try {
+      const made = ask(module, 'nnex_model_load', [given, options], (reply): Model =>
+        ({ module, held: new Set(), address: reply.u32(), description: valueOf(module, reply) }), [], 'bytes' in given);
+      made.held.add(made);
+      return made as unknown as NativeModel;
+    } catch (error) {
+      module.close();
+      throw error;
+    }
   }
   describe(handle: NativeModel): RawDescription {
-    return model(handle).description;
+    return (handle as unknown as Model).description;
   }
   packedMemory(handle: NativeModel): number {
     const { module, address } = model(handle);
     return valueOf(module, module.reply(module.call('nnex_model_packed', address)).good());
   }
-  /** The memory goes with the last session. */
   releaseModel(handle: NativeModel): void {
-    const { module, address } = model(handle);
-    module.call('nnex_model_free', address);
+    release(handle as unknown as Model, 'nnex_model_free');
   }
 
   session(handle: NativeModel, options: object): NativeSession {
-    const { module, address } = model(handle);
-    const made: Session = { module, address: ask(module, 'nnex_session', [options], [address]).u32() };
+    const { module, held, address } = model(handle);
+    const made: Session = { module, held, address: ask(module, 'nnex_session', [options], (reply) => reply.u32(), [address]) };
+    held.add(made);
     return made as unknown as NativeSession;
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
@@ -149,23 +167,24 @@ export class LocalModels implements DrawingEngine {
     const { module, address } = session(handle);
     const { cancel, ...plain } = options;
     if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled', 'the run was cancelled');
-    const reply = ask(module, 'nnex_session_run', [inputs, plain], [address]);
-    const outputs = valueOf<RawValue[]>(module, reply);
-    const made = options.profile ? { outputs, times: valueOf<never>(module, reply) } : outputs;
-    module.call('nnex_forget');
-    return made;
+    return ask(module, 'nnex_session_run', [inputs, plain], (reply) => {
+      const outputs = valueOf<RawValue[]>(module, reply);
+      const made = options.profile ? { outputs, times: valueOf<never>(module, reply) } : outputs;
+      module.call('nnex_forget');
+      return made;
+    }, [address]);
   }
   async prepare(handle: NativeSession, shapes: Record<string, readonly number[]>): Promise<void> {
     const { module, address } = session(handle);
-    ask(module, 'nnex_session_prepare', [shapes], [address]);
+    ask(module, 'nnex_session_prepare', [shapes], () => undefined, [address]);
   }
   async state(handle: NativeSession, label: string): Promise<RawValue> {
     const { module, address } = session(handle);
-    return valueOf(module, ask(module, 'nnex_session_state', [label], [address]));
+    return ask(module, 'nnex_session_state', [label], (reply) => valueOf(module, reply), [address]);
   }
   async setState(handle: NativeSession, label: string, value: RawValue): Promise<void> {
     const { module, address } = session(handle);
-    ask(module, 'nnex_session_set_state', [label, value], [address]);
+    ask(module, 'nnex_session_set_state', [label, value], () => undefined, [address]);
   }
   async resetStates(handle: NativeSession): Promise<void> {
     const { module, address } = session(handle);
@@ -176,8 +195,7 @@ export class LocalModels implements DrawingEngine {
     return valueOf(module, module.reply(module.call('nnex_session_memory', address)).good());
   }
   releaseSession(handle: NativeSession): void {
-    const { module, address } = session(handle);
-    module.call('nnex_session_free', address);
+    release(handle as unknown as Session, 'nnex_session_free');
   }
 
   canceller(): NativeFlag {
@@ -205,10 +223,12 @@ export class LocalModels implements DrawingEngine {
     return this.once('nnex_convert', source, [load, save]);
   }
   private async once(name: string, source: RawSource, options: object[]): Promise<unknown> {
-    const module = await Module.make(this.code);
     const given = await files(source);
-    const made = valueOf(module, ask(module, name, [given, ...options], [], 'bytes' in given));
-    module.close();
-    return made;
+    const module = await Module.make(this.code);
+    try {
+      return ask(module, name, [given, ...options], (reply) => valueOf(module, reply), [], 'bytes' in given);
+    } finally {
+      module.close();
+    }
   }
 }

@@ -1,5 +1,8 @@
 /** One instance of the WebAssembly module: memory, calls, and requests that are settled later. */
 
+import { type Code, memoryFor } from './code.js';
+import { importsOf } from './host.js';
+import { Threads } from './threads.js';
 import { Reader, Writer, namedError } from './wire.js';
 
 /** Functions of bindings/js/wasm, by name: numbers in, a number out. */
@@ -20,53 +23,15 @@ function byChannel(): (task: () => void) => void {
   };
 }
 
-const noSystemCall = 52;
-const noFile = 8;
-
-/** What the module asks of its host: clocks, chance, and two streams for what a failing program says. */
-function hostOf(memory: () => DataView, died: (message: string) => never): Record<string, (...args: never[]) => unknown> {
-  const decoder = new TextDecoder();
-  return {
-    clock_time_get: (clock: number, _precision: bigint, out: number) => {
-      const milliseconds = clock === 0 ? Date.now() : performance.now();
-      memory().setBigUint64(out, BigInt(Math.round(milliseconds * 1e6)), true);
-      return 0;
-    },
-    random_get: (at: number, size: number) => {
-      const bytes = new Uint8Array(size);
-      for (let done = 0; done < size; done += 65536) crypto.getRandomValues(bytes.subarray(done, done + 65536));
-      new Uint8Array(memory().buffer).set(bytes, at);
-      return 0;
-    },
-    environ_sizes_get: (count: number, size: number) => {
-      memory().setUint32(count, 0, true);
-      memory().setUint32(size, 0, true);
-      return 0;
-    },
-    environ_get: () => 0,
-    fd_write: (_file: number, parts: number, count: number, out: number) => {
-      const view = memory();
-      let text = '', size = 0;
-      for (let i = 0; i < count; ++i) {
-        const length = view.getUint32(parts + 8 * i + 4, true);
-        text += decoder.decode(new Uint8Array(view.buffer, view.getUint32(parts + 8 * i, true), length));
-        size += length;
-      }
-      if (text.trim()) console.error(text.trimEnd());
-      view.setUint32(out, size, true);
-      return 0;
-    },
-    fd_read: () => noFile, fd_close: () => noFile, fd_seek: () => noFile,
-    proc_exit: (code: number) => died(`it ended itself with ${code}`),
-    emscripten_notify_memory_growth: () => undefined,
-  };
-}
+/** Threads outlive an instance that was dropped, unless they are ended. */
+const dropped = new FinalizationRegistry<Threads>((threads) => threads.end());
 
 export class Module {
   readonly writer = new Writer();
   private exports: Exports | undefined;
   private heap = new Uint8Array();
   private memory: WebAssembly.Memory | undefined;
+  private threads: Threads | undefined;
   private scratch = 0;
   private scratchSize = 0;
   private readonly requests = new Map<number, Settle>();
@@ -75,21 +40,25 @@ export class Module {
   private onDeath: ((message: string) => void)[] = [];
 
   /** An instance of its own, with memory of its own. */
-  static async make(code: WebAssembly.Module): Promise<Module> {
+  static async make(code: Code): Promise<Module> {
     const made = new Module();
-    const host = hostOf(() => new DataView(made.memory!.buffer), (message) => {
-      throw new WebAssembly.RuntimeError(message);
-    });
-    const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
-    for (const { module, name, kind } of WebAssembly.Module.imports(code)) {
-      if (kind !== 'function') throw new Error(`the module wants the ${kind} ${module}.${name}, which nobody has`);
-      const absent = module === 'env' ? -noSystemCall : noSystemCall;
-      (imports[module] ??= {})[name] = (host[name] as WebAssembly.ImportValue | undefined) ?? (() => absent);
-    }
-    const instance = await WebAssembly.instantiate(code, imports);
-    made.memory = instance.exports.memory as WebAssembly.Memory;
+    const memory = memoryFor(code.shared);
+    const threads = code.shared ? await Threads.make(code, memory) : undefined;
+    const host = {
+      view: () => new DataView(memory.buffer),
+      now: () => performance.now(),
+      threads: code.threads,
+      begin: (start: number, stack: number) => threads?.begin(start, stack) ?? false,
+      check: () => threads?.check(),
+    };
+    const instance = await WebAssembly.instantiate(code.module, importsOf(code.module, host, memory));
+    made.memory = memory;
     made.exports = instance.exports as unknown as Exports;
     made.exports._initialize?.();
+    if (threads) {
+      made.threads = threads;
+      dropped.register(made, threads);
+    }
     return made;
   }
 
@@ -128,7 +97,8 @@ export class Module {
   reply(address: number): Reader {
     const heap = this.bytes();
     const size = new DataView(heap.buffer).getUint32(address, true);
-    return new Reader(heap.subarray(address + 4, address + 4 + size));
+    // Text decoders take no memory that is shared.
+    return new Reader(this.threads ? heap.slice(address + 4, address + 4 + size) : heap.subarray(address + 4, address + 4 + size));
   }
   /** Runs `use` on a copy of the bytes in the heap. */
   lend<T>(bytes: Uint8Array, use: (address: number) => T): T {
@@ -211,6 +181,8 @@ export class Module {
     if (!this.exports) return;
     this.exports = undefined;
     this.memory = undefined;
+    this.threads?.end();
+    this.threads = undefined;
     this.heap = new Uint8Array();
     const open = [...this.requests.values()];
     this.requests.clear();

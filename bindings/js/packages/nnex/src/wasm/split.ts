@@ -6,6 +6,7 @@
 import type { Bytes, ContextOptions, Engine, Named, NativeBuilder, NativeContext, NativeGraph, NativeOperand, NativeTensor, Num, OperandDescriptor,
   Plain, PlainObject, TensorDescriptor } from '../engine.js';
 import * as calls from './calls.js';
+import type { Code } from './code.js';
 import { Module } from './module.js';
 import { Link, type Port } from './link.js';
 import type { Command, Id } from './remote.js';
@@ -201,7 +202,7 @@ export class SplitEngine implements Engine {
   readonly kind = 'wasm';
   private front: Promise<Module> | undefined;
   private link: Link | undefined;
-  constructor(private readonly code: () => Promise<WebAssembly.Module>, private readonly port: () => Promise<Port>, readonly version: string) {}
+  constructor(private readonly code: () => Promise<Code>, private readonly port: () => Promise<Port>, readonly version: string) {}
 
   async createContext(options: ContextOptions): Promise<NativeContext> {
     const module = await (this.front ??= this.code().then((code) => Module.make(code)));

@@ -1,0 +1,110 @@
+// Which WebAssembly module serves a page, and what it says of it, in a headless browser (BROWSER: chromium or firefox): isolated or not, with
+// workers, with workers that may have none of their own, and without. The answers are the same bytes everywhere.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch } from './conform/browser.mjs';
+import { serve } from './conform/server.mjs';
+
+const file = (path) => fileURLToPath(new URL(path, import.meta.url));
+const dist = file('../packages/nnex/dist/');
+const name = process.env.BROWSER ?? 'chromium';
+const skip = !existsSync(`${dist}nnex-threads.wasm`) && 'the WebAssembly modules are not built';
+
+const html = `<!doctype html><meta charset="utf-8"><title>nnex</title>
+<script type="module">
+import { configure, load, ml, MLGraphBuilder } from '/nnex/browser.js';
+import { onnx } from '/support/onnx-writer.mjs';
+window.begun = 0;
+const Own = Worker;
+window.Worker = class extends Own {
+  constructor(script, options) {
+    super(script, options);
+    if (options.name === 'nnex thread') ++begun;
+  }
+};
+const numbers = (count) => Float32Array.from({ length: count }, (_, i) => (i * 48271 % 1000) / 1000 - 0.5);
+const dims = [256, 256];
+const network = onnx({ inputs: { a: ['float32', dims] }, outputs: { y: ['float32', dims] }, initializers: { w: { type: 'float32', dims, data: numbers(65536) } },
+  nodes: [{ op: 'MatMul', in: ['a', 'w'], out: ['p'] }, { op: 'Softmax', in: ['p'], out: ['y'] }] });
+const digest = async (bytes) => Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))).join();
+window.say = (options) => {
+  if (options.worker) options.worker = new URL(options.worker, location.href).href;
+  configure(options);
+};
+window.models = async (runs) => {
+  const model = await load(network);
+  let answer;
+  for (let run = 0; run < runs; ++run) answer = await model.run({ a: numbers(65536) });
+  model.dispose();
+  return digest(answer.y.data);
+};
+window.contexts = async (runs) => {
+  const context = await ml.createContext(), builder = new MLGraphBuilder(context);
+  const d = { dataType: 'float32', shape: dims };
+  const a = builder.input('a', d), w = builder.constant(d, numbers(65536));
+  const graph = await builder.build({ y: builder.softmax(builder.matmul(a, w), 1) });
+  const input = await context.createTensor({ ...d, writable: true }), output = await context.createTensor({ ...d, readable: true });
+  context.writeTensor(input, numbers(65536));
+  let answer;
+  for (let run = 0; run < runs; ++run) {
+    context.dispatch(graph, { a: input }, { y: output });
+    answer = await context.readTensor(output);
+  }
+  context.destroy();
+  return digest(answer);
+};
+window.ready = true;
+</script>`;
+const roots = new Map([
+  ['page.html', { text: html }], ['nnex', { path: dist }], ['support', { path: file('support') }],
+  ['forbid.js', { text: 'delete self.Worker;' }], ['childless.js', { text: "import '/forbid.js';\nimport '/nnex/worker.js';" }],  // in this order
+]);
+
+let browser, answer;
+const servers = {};
+before(async () => {
+  if (skip) return;
+  browser = await launch(name);
+  for (const isolated of [true, false]) servers[isolated] = await serve(roots, { isolated });
+});
+after(async () => {
+  await browser?.close();
+  for (const server of Object.values(servers)) await server.close();
+});
+
+/** A page with these options; its lines on the console. */
+async function open(isolated, options) {
+  const page = await browser.newPage(), lines = [], faults = [];
+  page.on('console', (message) => lines.push(message.text()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  await page.goto(`http://localhost:${servers[isolated].port}/page.html`);
+  await page.waitForFunction('window.ready', { timeout: 60_000 });
+  await page.evaluate((given) => say(given), options);
+  return { page, lines, faults };
+}
+
+const many = Math.min(cpus().length, 8);
+const situations = [
+  { name: 'isolated', isolated: true, options: {}, line: many > 1 ? `${many} threads, in a worker` : 'one thread (the machine has one processor), in a worker' },
+  { name: 'isolated, three threads', isolated: true, options: { threads: 3 }, line: '3 threads, in a worker', begun: 2 },
+  { name: 'isolated, one thread', isolated: true, options: { threads: false }, line: 'one thread (as was asked), in a worker', begun: 0 },
+  { name: 'not isolated', isolated: false, options: {}, line: 'one thread (the page is not cross-origin isolated), in a worker', begun: 0 },
+  { name: 'workers without workers', isolated: true, options: { threads: 2, worker: 'childless.js' }, line: '2 threads, in a worker', begun: 1 },
+  { name: 'no worker', isolated: true, options: { threads: 2, worker: false }, line: 'one thread (a page may not wait), on this thread', begun: 0 },
+  { name: 'no worker to be found', isolated: true, options: { threads: 2, worker: 'absent.js' }, line: 'one thread (a page may not wait), on this thread' },
+];
+for (const { name: situation, isolated, options, line, begun } of situations)
+  for (const part of ['models', 'contexts'])
+    test(`${name}, ${part}: ${situation}`, { skip, timeout: 120_000 }, async () => {
+      const { page, lines, faults } = await open(isolated, options);
+      const got = await page.evaluate((which) => window[which](10), part);
+      answer ??= got;
+      assert.equal(got, answer);
+      assert.deepEqual(lines.filter((text) => text.includes('WebAssembly')).map((text) => text.replace(/^nnex [\d.]+: WebAssembly with SIMD, /, '')), [line]);
+      if (situation !== 'no worker to be found') assert.deepEqual(faults, []);
+      if (begun !== undefined) assert.equal(await page.evaluate('begun'), begun);
+      await page.close();
+    });
