@@ -258,6 +258,45 @@ def gpt2(net, steps, past, width=768, heads=12):
     net.output(x, 1, steps, width)
 
 
+def gpt2_4l_cache(net, width=768, heads=12, words=1000):
+    """Four decoder layers as they are exported with a cache: tokens of any number behind any number, logits and the cache.
+
+    nnex bench --decode 64 carries present.* into past_key_values.*.
+    """
+    depth = width // heads
+
+    def port(listed, name, kind, *dims): listed.append(helper.make_tensor_value_info(name, kind, dims))
+    for name in ("input_ids", "position_ids"): port(net.inputs, name, TensorProto.INT64, 1, "sequence")
+    net.data += [numpy_helper.from_array(np.arange(4, dtype=np.int64).reshape(1, 4), name) for name in ("input_ids", "position_ids")]
+    x = net.Add(net.Gather(net.weight(net.normal(words, width, scale=0.1)), "input_ids"),
+                net.Gather(net.weight(net.normal(1024, width, scale=0.1)), "position_ids"))
+    own = net.Unsqueeze("position_ids", net.constant([1, 3], np.int64))
+    seen = None
+    for layer in range(4):
+        joint = linear(net, layer_norm(net, x, width), width, 3 * width)
+        parts = net.Split(joint, net.constant([width] * 3, np.int64), outputs=3, axis=2)
+        q, k, v = (net.Transpose(net.Reshape(p, net.constant([1, -1, heads, depth], np.int64)), perm=[0, 2, 1, 3]) for p in parts)
+        caches = []
+        for kind, part in (("key", k), ("value", v)):
+            name = f"past_key_values.{layer}.{kind}"
+            port(net.inputs, name, TensorProto.FLOAT, 1, heads, "past", depth)
+            net.data.append(numpy_helper.from_array(np.zeros((1, heads, 0, depth), np.float32), name))
+            caches.append(net.Identity(net.Concat(name, part, axis=2)))
+            net.nodes[-1].output[0] = caches[-1] = f"present.{layer}.{kind}"
+            port(net.outputs, caches[-1], TensorProto.FLOAT, 1, heads, "past + sequence", depth)
+        k, v = caches
+        if seen is None:  # a token sees those up to its own position
+            steps = net.Range(net.constant(0, np.int64), net.Squeeze(net.Slice(net.Shape(k), *(net.constant([n], np.int64) for n in (2, 3)))),
+                              net.constant(1, np.int64))
+            seen = net.LessOrEqual(steps, own)
+        scores = net.Div(net.MatMul(q, net.Transpose(k, perm=[0, 1, 3, 2])), net.constant(math.sqrt(depth)))
+        scores = net.Where(seen, scores, net.constant(-1e4))
+        y = net.Reshape(net.Transpose(net.MatMul(net.Softmax(scores, axis=-1), v), perm=[0, 2, 1, 3]), net.constant([1, -1, width], np.int64))
+        x = net.Add(x, linear(net, y, width, width))
+        x = net.Add(x, linear(net, gelu_tanh(net, linear(net, layer_norm(net, x, width), width, 4 * width)), 4 * width, width))
+    net.output(linear(net, layer_norm(net, x, width), width, words), 1, "sequence", words)
+
+
 def gpt2_4l_s128_past0(net): gpt2(net, 128, 0)
 def gpt2_4l_s1_past511(net): gpt2(net, 1, 511)
 
@@ -294,7 +333,7 @@ def chain_add_200(net):
 
 
 NETWORKS = [resnet50_224, mobilenetv2_224, resnet50_qdq_int8, mobilenetv2_qdq_int8, unet_256, bert_base_4l_s128,
-            gpt2_4l_s128_past0, gpt2_4l_s1_past511, lstm2_gru_s64, mlp_tiny, chain_add_200]
+            gpt2_4l_s128_past0, gpt2_4l_s1_past511, gpt2_4l_cache, lstm2_gru_s64, mlp_tiny, chain_add_200]
 
 
 def main():

@@ -200,9 +200,21 @@ WEBNN_SEEDS = {
         {"y": "y", "h": "h"}),
 }
 
+ONNX_TEXT_SEEDS = {
+    "example": """<ir_version: 10, producer_name: "a \\"b\\"", opset_import: ["" : 21, "f" : 1], metadata_props: ["k": "v"]>  # said
+g (float[N, 3, ?] x, float[2] b = {0, -1e0}) => (seq(map(int64, string)) s, optional(float[]) o, sparse_tensor(double[4]) p, opaque(a.b, C) q)
+<float8e4m3fn[2] w = {0, 255}, string[1] t = {"a"}, double r = {nan}, float[9] e = ["location": "w"], uint64[1] u = {18446744073709551615}, int8[] info>
+{
+  [label] a, "", "b c" = ai.onnx.ml.Op:over <i = -1, f: float = 2, is: ints = [], fs = [1, 2.5, inf], ss = ["a"], t = float[2] {1, 2}, ty: type_proto = float[?]> (x, , w)
+  y = If (t) <then_branch = h () => (float z) { z = Identity (x) }>
+}
+<domain: "f", opset_import: ["" : 21]> body <alpha, beta: float = 1.5> (a, float[] b) => (c) <float[N] c> { c = LeakyRelu <alpha: float = @alpha> (a) }
+""",
+}
+
 if __name__ == "__main__":
     corpus = pathlib.Path(__file__).parent / "corpus"
-    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program", "fuzz_onnx_write", "fuzz_nnef_rows"):
+    for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program", "fuzz_onnx_write", "fuzz_onnx_text", "fuzz_nnef_rows"):
         (corpus / target).mkdir(parents=True, exist_ok=True)
     for name, content in SEEDS.items():
         (corpus / "fuzz_onnx_run" / f"{name}.onnx").write_bytes(content)
@@ -214,5 +226,7 @@ if __name__ == "__main__":
         (corpus / "fuzz_webnn_program" / name).write_bytes(content)
     for name, content in ONNX_WRITE_SEEDS.items():
         (corpus / "fuzz_onnx_write" / f"{name}.onnx").write_bytes(content)
+    for name, content in ONNX_TEXT_SEEDS.items():
+        (corpus / "fuzz_onnx_text" / f"{name}.onnxtxt").write_text(content)
     for name, content in NNEF_ROW_SEEDS.items():
         (corpus / "fuzz_nnef_rows" / f"{name}.nnef").write_text(content)

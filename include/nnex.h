@@ -376,7 +376,7 @@ NNEX_C_API void nnex_inspection_free(nnex_inspection* inspection);
 
 typedef struct nnex_save_options {
   size_t size;
-  const char* format;  /* "onnx", "nnef", "webnn", "cvm"; NULL: what the path's ending says. */
+  const char* format;  /* "onnx", "nnef", "webnn", "cvm", "c"; NULL: what the path's ending says. */
   const char* name;    /* Of the graph; NULL: its own. */
   bool custom;         /* Operations that the standard lacks are carried as custom ones (ONNX, NNEF). */
   bool overwrite;      /* A file that has the name already is replaced. */

@@ -33,6 +33,31 @@ head -c 5000 "$model" > "$scratch/cut.onnx"
 expect 3 "length runs past the end" "$nnex" run "$scratch/cut.onnx" --random
 expect 1 "length runs past the end" "$nnex" check "$scratch/cut.onnx"
 expect 0 "median_ms" "$nnex" bench "$model" --seconds 0.1 --json
+# A state that is carried: h_out goes back into h_in, by name or because it looks so.
+cat >"$scratch/recurrent.nnef" <<'END'
+version 1.0;
+graph g(x, h_in) -> (y, h_out) {
+  x = external(shape = [1, 4]); h_in = external(shape = [1, 4]);
+  h_out = add(x, h_in); y = mul(h_out, 2.0);
+}
+END
+expect 0 "1 carried" "$nnex" bench "$scratch/recurrent.nnef" --decode 4
+expect 0 "4 tokens after it" "$nnex" bench "$scratch/recurrent.nnef" --decode 4 --carry h_out=h_in
+expect 0 "y: f32[1,4]" "$nnex" run "$scratch/recurrent.nnef" --random --carry likely
+! "$nnex" run "$scratch/recurrent.nnef" --random --carry likely | grep -q h_out || { echo "  a carried output is printed"; bad=1; }
+expect 2 "needed OUTPUT=INPUT or likely" "$nnex" bench "$scratch/recurrent.nnef" --decode 4 --carry h_out
+expect 2 "h_out" "$nnex" run "$scratch/recurrent.nnef" --random --carry h_oot=h_in
+expect 2 "no output and input of one type" "$nnex" bench "$model" --decode 4 --random
+# What takes long says so on a terminal, and where it is told to; else not.
+told=$(NNEX_PROGRESS=always "$nnex" compare "$model" --command 'sleep 1.7' 2>&1 >/dev/null)
+grep -q 'comparing \.\.\. 1 s' <<<"$told" || { echo "  no line while it waits: $told"; bad=1; }
+told=$("$nnex" compare "$model" --command 'sleep 1.3' 2>&1 >/dev/null)
+! grep -q 'comparing \.\.\.' <<<"$told" || { echo "  a line of progress in a log: $told"; bad=1; }
+# What a model is like, and why.
+expect 0 "says all of it" "$nnex" why "$model"
+expect 0 "for inputs of any size" "$nnex" why "$model" probabilities
+expect 2 "meant 'probabilities'?" "$nnex" why "$model" probabilitys
+expect 3 "absent-broken.onnx" "$nnex" why "$scratch/absent-broken.onnx"
 expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
 expect 0 "softmax" "$nnex" ops
 expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
@@ -58,6 +83,11 @@ done
 expect 2 "is not empty" "$nnex" convert "$model" "$scratch/nnef" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
 # The model as a builder program of WebNN and as a module: the same answers, the same calls.
+expect 0 "number for number" "$nnex" convert "$model" "$scratch/m.onnxtxt"  # the textual syntax, there and back
+expect 0 "ir_version: 8" "$nnex" convert "$scratch/m.onnxtxt" - --to onnxtxt
+expect 0 "probabilities" "$nnex" run - --random <"$scratch/m.onnxtxt"
+sed 's/Relu/Re lu/' "$scratch/m.onnxtxt" >"$scratch/broken.onnxtxt"
+expect 1 "column" "$nnex" check "$scratch/broken.onnxtxt"
 expect 2 "the ending '.xyz' says no standard; known are .onnx" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nnef
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
@@ -91,6 +121,10 @@ expect 0 "opset" "$nnex" convert "$scratch/m.webnn" "$scratch/from_webnn.onnx"
 expect 0 "m.sure.onnx: answers as $model in 3 runs, number for number" "$nnex" convert "$model" "$scratch/m.sure.onnx" --certificate "$scratch/sure.json"
 grep -q '"verdict": "same"' "$scratch/sure.json" && grep -q '"name": "odd extents"' "$scratch/sure.json" || { echo "  no verdict in the certificate"; bad=1; }
 [ "$(grep -o '"sha256": "[0-9a-f]*"' "$scratch/sure.json" | sed -n 2p | cut -d'"' -f4)" = "$(sha256sum <"$scratch/m.sure.onnx" | cut -d' ' -f1)" ] || { echo "  the certificate has another hash of what was written"; bad=1; }
+expect 0 "data in m.apart.onnx.data" "$nnex" convert "$model" "$scratch/m.apart.onnx" --external-data
+expect 0 "data in m.apart.onnx.data" "$nnex" inspect "$scratch/m.apart.onnx"
+expect 0 "" "$nnex" convert "$scratch/m.apart.onnx" "$scratch/m.whole.onnx" --certificate "$scratch/apart.json"
+grep -q "$(sha256sum <"$scratch/m.apart.onnx.data" | cut -d' ' -f1)" "$scratch/apart.json" || { echo "  the certificate has no hash of the source's other file"; bad=1; }
 expect 3 "no folder" "$nnex" convert "$model" "$scratch/m.unsure.onnx" --certificate "$scratch/nowhere/sure.json"
 [ ! -e "$scratch/m.unsure.onnx" ] || { echo "  a model without the certificate that was asked for"; bad=1; }
 expect 2 "sure.json' exists" "$nnex" convert "$model" "$scratch/m.unsure.onnx" --certificate "$scratch/sure.json"
@@ -221,7 +255,7 @@ completed() {  # completed "LINE": what bash offers for its last word
 }
 expect 0 "profile" completed "nnex pr"
 expect 0 "--topk" completed "nnex run --to"
-expect 0 "onnx nnef cvm webnn" completed "nnex convert --to "
+expect 0 "onnx onnxtxt nnef cvm webnn" completed "nnex convert --to "
 expect 0 "standard tract" completed "nnex run --dialect "
 expect 0 '\fB\-\-topk\fR' "$nnex" help --man
 for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do expect 0 ".SS \"nnex $verb" "$nnex" help --man; done

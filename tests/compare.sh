@@ -19,6 +19,14 @@ for form in net.nnef.tgz net.webnn net.onnx; do
   expect 0 "" "$nnex" convert "$model" "$scratch/$form" --set N=1
   expect 0 "21 compared" "$nnex" compare "$model" "$scratch/$form" --layers
 done
+# Another opset, exactly.
+for opset in 7 13 17 18 21 23; do
+  expect 0 "" "$nnex" convert "$model" "$scratch/opset$opset.onnx" --opset $opset
+  expect 0 "ai.onnx $opset" "$nnex" inspect "$scratch/opset$opset.onnx"
+  expect 0 "sound" "$nnex" check "$scratch/opset$opset.onnx"
+  expect 0 "same" "$nnex" compare "$model" "$scratch/opset$opset.onnx"
+done
+expect 2 "needed one up to" "$nnex" convert "$model" "$scratch/opset99.onnx" --opset 99
 # A network as text, and copies that differ in one place.
 net() {  # net FOLDER SECOND-LINE THIRD-LINE
   mkdir -p "$scratch/$1"
@@ -106,6 +114,16 @@ expect 2 "no input 'z'" "$nnex" set-shape "$scratch/baked" z=[1] -o "$scratch/no
 [ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
 # Fewer nodes, the same answers; what differs between two as they stand.
 expect 0 "same outputs" "$nnex" simplify "$model" -o "$scratch/simple.onnx"
+expect 0 "nodes, before" "$nnex" fold "$model" -o "$scratch/folded.onnx"
+expect 0 "same" "$nnex" compare "$model" "$scratch/folded.onnx"
+expect 0 "0 calls of functions inlined" "$nnex" inline "$model" -o "$scratch/inlined.onnx"
+expect 0 "constants stored as f16" "$nnex" narrow "$model" -o "$scratch/narrow.onnx"
+expect 0 "same" "$nnex" compare "$model" "$scratch/narrow.onnx" --atol 0.05 --rtol 0.05
+[ "$(stat -c %s "$scratch/narrow.onnx")" -lt $(($(stat -c %s "$model") * 6 / 10)) ] || { echo "  narrow weights are no smaller"; bad=1; }
+expect 2 "f16" "$nnex" narrow "$model" -o "$scratch/x.onnx" --to f64
+expect 0 "nodes" "$nnex" strip "$model" -o "$scratch/stripped.onnx" --names
+expect 0 "same" "$nnex" compare "$model" "$scratch/stripped.onnx"
+! grep -q "$("$nnex" inspect "$model" --json | grep -o '"producer": "[^"]*"' | cut -d'"' -f4)" "$scratch/stripped.onnx" || { echo "  strip keeps the producer"; bad=1; }
 expect 0 "same" "$nnex" compare "$model" "$scratch/simple.onnx"
 expect 0 '"schema": "nnex.edit/1"' "$nnex" simplify "$model" -o "$scratch/simple.onnx" --force --json
 expect 0 "same" "$nnex" inspect --diff "$scratch/right" "$scratch/right"

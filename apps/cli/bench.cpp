@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "timing.h"
+#include "decode.h"
 
 namespace nnex::cli {
 namespace {
@@ -41,7 +41,12 @@ Result<std::vector<double>> times_of(Prepared& p, double seconds, const RunOptio
   return times;
 }
 
-int bench(const TimingOptions& o) {
+struct Options : TimingOptions {
+  DecodeOptions decode;
+};
+
+int bench(const Options& o) {
+  if (o.decode.tokens > 0) return bench_decode(o, o.decode);
   const TimeLimit limit(o.timeout);
   auto prepared = prepare(o, limit.run_options());
   if (!prepared.ok()) return limit.report(prepared.error());
@@ -86,9 +91,11 @@ int bench(const TimingOptions& o) {
 }  // namespace
 
 void add_bench(CommandLine& line) {
-  auto o = std::make_shared<TimingOptions>();
-  o->add_to(line.verb("bench", "Time a model on the inputs given, on the test data beside it, or on random numbers",
-                      [o] { return bench(*o); }));
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb("bench", "Time a model on the inputs given, on the test data beside it, or on random numbers",
+                        [o] { return bench(*o); });
+  o->add_to(verb);
+  o->decode.add_to(verb);
 }
 
 }  // namespace nnex::cli

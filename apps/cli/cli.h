@@ -39,6 +39,7 @@ void add_convert(CommandLine& line);
 void add_compare(CommandLine& line);
 void add_quantize(CommandLine& line);
 void add_view(CommandLine& line);
+void add_why(CommandLine& line);
 void add_completion(CommandLine& line);
 void add_help(CommandLine& line);
 
@@ -73,7 +74,8 @@ Result<ModelSource> source_of(const std::string& path);
 
 /// What a model may be, for help.
 inline constexpr const char* kModelHelp =
-    "The model: an .onnx or .webnn file; a folder, an archive (.tar, .tgz, .tar.gz) or the text (.nnef) of NNEF; a "
+    "The model: an .onnx, .onnxtxt or .webnn file; a folder, an archive (.tar, .tgz, .tar.gz) or the text (.nnef) of "
+    "NNEF; a "
     "folder of CVM's symbol and params, or SYMBOL+PARAMS; - is standard input";
 
 /// How a model is read: options of every verb that takes one.
@@ -93,11 +95,16 @@ struct ReadingOptions {
 /// Options of verbs that run one model.
 struct ModelOptions : ReadingOptions {
   std::string path;
+  std::vector<std::string> carry;  ///< "OUTPUT=INPUT", "likely"
   int threads = 0;
   bool no_optimize = false;
 
   void add_to(Verb verb);
+  /// --carry, of verbs that run sessions.
+  void add_carry_to(Verb verb);
   Result<LoadOptions> options() const;
+  /// The same with what --carry asks for, for which the model's ports may be read.
+  Result<LoadOptions> carrying(const ModelSource& source) const;
   Result<Model> load() const;
   /// As many threads as were asked for and this process may use; says so where it may use fewer.
   SessionOptions session_options() const;

@@ -12,6 +12,7 @@
 #include "stored.h"
 #include "subprocess.h"
 #include "time_limit.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -302,7 +303,7 @@ int run(const Options& o) {
   if (Status s = check(o); !s.ok()) return report(s.error());
   const TimeLimit limit(o.timeout);
   Inputs inputs;
-  const auto found = compare(o, inputs, limit.run_options());
+  const auto found = awaited("comparing", [&] { return compare(o, inputs, limit.run_options()); });
   if (!found.ok()) {  // 1 is a verdict: a run that failed gives none
     const int code = limit.report(found.error());
     return code == kNegative ? kRefused : code;

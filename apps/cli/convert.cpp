@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "proof.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -14,10 +15,12 @@ struct Options {
   WritingOptions writing;
   std::string certificate;
   bool custom = false, keep_fragments = false, external = false, json = false, quiet = false, no_verify = false;
+  int64_t opset = 0;
 };
 
-const std::map<std::string, Format> kFormats = {
-    {"onnx", Format::onnx}, {"nnef", Format::nnef}, {"cvm", Format::cvm}, {"webnn", Format::webnn}};
+const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnxtxt", Format::onnx},
+                                                {"nnef", Format::nnef},   {"cvm", Format::cvm},
+                                                {"webnn", Format::webnn}, {"c", Format::c}};
 
 void print(const Options& o, const SaveReport& written) {
   for (const std::string& n : written.notes) fmt::print("{}: note: {}\n", o.model.path, n);
@@ -35,6 +38,10 @@ void print(const Options& o, const SaveReport& written) {
     case Format::cvm:
       fmt::print("{}: {} bytes of symbol, {} of params\n", o.out, written.symbol_bytes, written.params_bytes);
       break;
+    case Format::c:
+      fmt::print("{}: {} steps, {} bytes of constants, {} of memory for a run\n", o.out, written.operations,
+                 written.weight_bytes, written.arena_bytes);
+      break;
   }
   if (written.proof) print_proof(o.model.path, o.out, *written.proof);
 }
@@ -43,7 +50,7 @@ void print(const Options& o, const SaveReport& written) {
 void print_json(const Options& o, const SaveReport& written) {
   Json j = {{"schema", "nnex.convert/1"}, {"model", o.model.path}, {"out", o.out}};
   for (const auto& [word, format] : kFormats)
-    if (format == written.format) j["format"] = word;
+    if (format == written.format && word != "onnxtxt") j["format"] = word;
   j["files"] = written.files, j["bytes"] = written.bytes, j["notes"] = written.notes;
   const auto add = [&](const char* name, int64_t n) {
     if (n > 0) j[name] = n;
@@ -51,7 +58,8 @@ void print_json(const Options& o, const SaveReport& written) {
   add("operations", written.operations), add("operands", written.operands), add("opset", written.opset);
   add("initializers", written.initializers), add("variables", written.variables);
   add("variable_bytes", written.variable_bytes), add("symbol_bytes", written.symbol_bytes);
-  add("params_bytes", written.params_bytes);
+  add("params_bytes", written.params_bytes), add("weight_bytes", written.weight_bytes);
+  add("arena_bytes", written.arena_bytes);
   if (!written.external_file.empty()) j["external_file"] = written.external_file;
   if (written.proof) j["proof"] = proof_json(*written.proof);
   fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
@@ -73,6 +81,8 @@ Result<ConvertOptions> options_of(const Options& o) {
   options.save.custom = o.custom;
   options.save.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   options.save.onnx.external_data = o.external;
+  options.save.onnx.opset = o.opset;
+  options.save.onnx.text = o.to == "onnxtxt";
   options.save.nnef.keep_fragments = o.keep_fragments;
   if (!o.no_verify) {
     options.proof.emplace();
@@ -109,7 +119,8 @@ Result<SaveReport> convert_model(const Options& o) {
 }
 
 int run(const Options& o) {
-  const auto written = convert_model(o);
+  const auto written =
+      awaited(o.no_verify ? "converting" : "converting, and running both", [&] { return convert_model(o); });
   if (!written.ok()) return report(written.error());
   if (o.json)
     print_json(o, *written);
@@ -124,17 +135,22 @@ void add_convert(CommandLine& line) {
   auto o = std::make_shared<Options>();
   Verb verb = line.verb("convert", "Write a model in another standard's form", [o] { return run(*o); });
   o->model.add_to(verb);
-  verb.option(
-          "out", o->out,
-          "Where to: an .onnx file, a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a folder of CVM, a .webnn file, "
-          "a .mjs module, a .js script; - is standard output")
+  verb.option("out", o->out,
+              "Where to: an .onnx file, or its text .onnxtxt, a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a "
+              "folder of CVM, a .webnn file, "
+              "a .mjs module, a .js script, a .c source with its header beside it; - is standard output")
       .required();
-  verb.option("--to", o->to, "The standard: onnx, nnef, cvm, webnn; absent: by the ending")
-      .one_of({"onnx", "nnef", "cvm", "webnn"});
+  verb.option("--to", o->to, "The form: onnx, its text onnxtxt, nnef, cvm, webnn, or c; absent: by the ending")
+      .one_of({"onnx", "onnxtxt", "nnef", "cvm", "webnn", "c"});
   verb.option("--name", o->name, "The graph's name; absent: as it is");
   verb.flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb.flag("--keep-fragments", o->keep_fragments,
             "Write a document that has fragments with them; without it, as the operations they come down to");
+  verb.option("--opset", o->opset,
+              "ONNX: this opset exactly, or it is refused; absent: a model of ONNX stays as it is, and of others the "
+              "lowest "
+              "that takes it, 17 at least")
+      .whole(1);
   verb.flag("--external-data", o->external,
             "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
   verb.flag(

@@ -1,4 +1,4 @@
-// nnex extract, rename, set-shape, set-batch, simplify: a network changed and written.
+// nnex extract, rename, set-shape, set-batch, simplify, fold, inline, narrow, strip: a network changed and written.
 
 #include "nnex/edit.h"
 
@@ -11,6 +11,7 @@
 #include "nnex/load.h"
 #include "nnex/save.h"
 #include "time_limit.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -23,7 +24,8 @@ struct EditOptions {
   std::vector<std::string> words;
   int64_t batch = 0;
   double timeout = 0;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, names = false;
+  std::string type = "f16";
   std::vector<std::string> from, to;
 };
 
@@ -125,7 +127,7 @@ Result<Json> run_set_shape(Graph& graph, const EditOptions& o, const RunOptions&
 }
 
 Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions& run) {
-  NNEX_ASSIGN(const BatchReport report, set_batch(graph, o.batch, run));
+  NNEX_ASSIGN(const BatchReport report, awaited("proving the batch", [&] { return set_batch(graph, o.batch, run); }));
   Json j = {{"batch", report.batch}, {"rewritten", rewritten_json(report.rewritten, o)}};
   j["proof"] = {{"runs", report.runs}, {"max_absolute", report.max_absolute}};
   if (talks(o))
@@ -134,8 +136,7 @@ Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions&
   return j;
 }
 
-Result<Json> run_simplify(Graph& graph, const EditOptions& o, const RunOptions& run) {
-  NNEX_ASSIGN(const SimplifyReport report, simplify(graph, run));
+Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
   Json j = {{"rewrites", Json::array()}, {"operators", Json::object()}};
   for (const Rewrite& r : report.rewrites) {
     j["rewrites"].push_back({{"pass", r.pass},
@@ -155,6 +156,40 @@ Result<Json> run_simplify(Graph& graph, const EditOptions& o, const RunOptions& 
     if (talks(o)) fmt::print("{:<24} {:>6} {:>6}\n", op, n.first, n.second);
   }
   return j;
+}
+
+Result<Json> run_simplify(Graph& graph, const EditOptions& o, const RunOptions& run) {
+  NNEX_ASSIGN(const SimplifyReport report, awaited("simplifying", [&] { return simplify(graph, run); }));
+  return simplified_json(report, o);
+}
+
+Result<Json> run_fold(Graph& graph, const EditOptions& o, const RunOptions& run) {
+  NNEX_ASSIGN(const SimplifyReport report, awaited("folding", [&] { return fold(graph, run); }));
+  return simplified_json(report, o);
+}
+
+Result<Json> run_inline(Graph& graph, const EditOptions& o, const RunOptions&) {
+  NNEX_ASSIGN(const int64_t calls, inline_calls(graph));
+  if (talks(o)) fmt::print("{} calls of functions inlined\n", calls);
+  return Json{{"inlined", calls}};
+}
+
+Result<Json> run_narrow(Graph& graph, const EditOptions& o, const RunOptions& run) {
+  const DType to = o.type == "bf16" ? DType::bf16 : DType::f16;
+  NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run); }));
+  if (talks(o))
+    fmt::print("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}\n",
+               r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute);
+  return Json{{"narrowed", r.constants},
+              {"left", r.left},
+              {"bytes_before", r.bytes_before},
+              {"bytes_after", r.bytes_after},
+              {"proof", {{"runs", 1}, {"max_absolute", r.max_absolute}}}};
+}
+
+Result<Json> run_strip(Graph& graph, const EditOptions& o, const RunOptions&) {
+  strip(graph, o.names);
+  return Json::object();
 }
 
 /// A verb of this kind, with the options that all have.
@@ -209,6 +244,30 @@ void add_edits(CommandLine& line) {
                               run_simplify);
     o->reading.add_to(verb);
     add_timeout(verb, o->timeout);
+  }
+  {
+    auto [o, verb] = add_edit(
+        line, "fold", "Write a model whose constants and known shapes are computed, proven by running it", run_fold);
+    o->reading.add_to(verb);
+    add_timeout(verb, o->timeout);
+  }
+  {
+    auto [o, verb] =
+        add_edit(line, "inline", "Write a model without functions: each call becomes what it says", run_inline);
+    o->reading.add_to(verb);
+  }
+  {
+    auto [o, verb] =
+        add_edit(line, "narrow", "Write a model whose weights are stored in 16 bits; it computes in float32 as before",
+                 run_narrow);
+    verb.option("--to", o->type, "How weights are stored").one_of({"f16", "bf16"});
+    o->reading.add_to(verb);
+    add_timeout(verb, o->timeout);
+  }
+  {
+    auto [o, verb] = add_edit(line, "strip", "Write a model without texts and properties that no run needs", run_strip);
+    verb.flag("--names", o->names, "Names of tensors inside and of nodes, too");
+    o->reading.add_to(verb);
   }
 }
 

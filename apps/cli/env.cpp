@@ -6,30 +6,50 @@
 namespace nnex::cli {
 namespace {
 
-int env(bool json) {
+struct Options {
+  bool json = false, measure = false;
+  int threads = 0;
+};
+
+int env(const Options& o) {
   const Environment e = environment();
-  const Json j = {{"schema", "nnex.env/1"},
-                  {"version", e.version},
-                  {"threads", usable_threads()},
-                  {"memory_mib", usable_memory() >> 20},
-                  {"isa", e.isa},
-                  {"runnable_isas", e.isas},
-                  {"operators", e.operators}};
-  if (json) {
+  Json j = {{"schema", "nnex.env/1"},
+            {"version", e.version},
+            {"threads", usable_threads()},
+            {"memory_mib", usable_memory() >> 20},
+            {"isa", e.isa},
+            {"runnable_isas", e.isas},
+            {"operators", e.operators}};
+  if (o.measure) {
+    const MachineLimits m = measure_machine(o.threads, 1);
+    j["measured"] = {{"threads", m.threads},
+                     {"f32_gmacs", m.f32_gmacs},
+                     {"i8_gmacs", m.i8_gmacs},
+                     {"memory_gb_per_second", m.memory_gbs}};
+  }
+  if (o.json) {
     fmt::print("{}\n", j.dump(1));
     return kOk;
   }
   for (const auto& [key, value] : j.items())
-    if (key != "schema") fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+    if (key != "schema" && key != "measured")
+      fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  if (!o.measure) return kOk;
+  const Json& m = j["measured"];
+  fmt::print("{:<16} on {} threads: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",
+             m["threads"].get<int>(), m["f32_gmacs"].get<double>(), m["i8_gmacs"].get<double>(),
+             m["memory_gb_per_second"].get<double>());
   return kOk;
 }
 
 }  // namespace
 
 void add_env(CommandLine& line) {
-  auto json = std::make_shared<bool>(false);
-  line.verb("env", "Show what this build and machine can do", [json] { return env(*json); })
-      .flag("--json", *json, "Print a JSON object");
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb("env", "Show what this build and machine can do", [o] { return env(*o); });
+  verb.flag("--json", o->json, "Print a JSON object");
+  verb.flag("--measure", o->measure, "Measure for a second what the machine can do at most: multiply-adds, memory");
+  verb.option("--threads", o->threads, "With --measure: on so many threads; 0: all that this process may use").whole(0);
 }
 
 }  // namespace nnex::cli

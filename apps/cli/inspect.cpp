@@ -10,6 +10,7 @@
 #include "nnex/inspect.h"
 #include "sarif.h"
 #include "time_limit.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -50,6 +51,7 @@ Json inspection_json(const std::string& path, const Inspection& model) {
   j["outputs"] = ports_json(model.outputs);
   if (!model.states.empty()) j["states"] = ports_json(model.states);
   j["symbols"] = model.symbols;
+  if (!model.external_files.empty()) j["external_files"] = model.external_files;
   j["nodes"] = model.nodes;
   j["operators"] = Json::object();
   for (const OperatorCount& op : model.operators) j["operators"][op.name] = op.nodes;
@@ -77,7 +79,7 @@ void print_origin(const Inspection& model, const std::string& path) {
 int inspect(const std::string& path, const Asked& asked) {
   const auto source = source_of(path);
   if (!source.ok()) return report(source.error());
-  const auto model = nnex::inspect(*source, asked.options);
+  const auto model = awaited("inspecting", [&] { return nnex::inspect(*source, asked.options); });
   if (!model.ok()) return report(model.error());
   if (asked.json) {
     print(inspection_json(path, *model));
@@ -87,6 +89,7 @@ int inspect(const std::string& path, const Asked& asked) {
   for (const PortInfo& p : model->inputs) fmt::print("  input   {}  {}\n", p.name, p.type);
   for (const PortInfo& p : model->outputs) fmt::print("  output  {}  {}\n", p.name, p.type);
   for (const PortInfo& p : model->states) fmt::print("  state   {}  {}\n", p.name, p.type);
+  if (!model->external_files.empty()) fmt::print("  data in {}\n", fmt::join(model->external_files, ", "));
   if (!model->symbols.empty()) fmt::print("  symbols {}\n", fmt::join(model->symbols, ", "));
   fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, shown(*model), model->nodes);
   std::vector<OperatorCount> rows = model->operators;
@@ -166,7 +169,7 @@ int exit_code_of(const CheckReport& found) {
 int check(const std::string& path, const Asked& asked) {
   const auto source = source_of(path);
   if (!source.ok()) return report(source.error());
-  auto found = nnex::check(*source, asked.options);
+  auto found = awaited("checking", [&] { return nnex::check(*source, asked.options); });
   if (found.ok() && asked.strict) found->be_strict();
   if (!found.ok()) {  // it cannot be looked into: its fault as any other's, and its own exit code
     const Error& e = found.error();

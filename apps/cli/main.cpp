@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "edit.h"
 #include "nnex/environment.h"
+#include "nnex/inspect.h"
 
 namespace nnex::cli {
 
@@ -105,9 +106,49 @@ Result<LoadOptions> ModelOptions::options() const {
   return options;
 }
 
+void ModelOptions::add_carry_to(Verb verb) {
+  verb.option("--carry", carry,
+              "OUTPUT=INPUT: what a run makes is what the next one takes, never copied; likely: pairs as present.0.key "
+              "and past_key_values.0.key, h_out and h_in")
+      .one_each();
+}
+
+namespace {
+
+/// The pairs that --carry asks for. "likely" asks the model's ports, which are read for it.
+Result<std::vector<Carry>> carried(const std::vector<std::string>& words, const ModelSource& source,
+                                   const LoadOptions& options) {
+  std::vector<Carry> out;
+  for (const std::string& word : words) {
+    const size_t eq = word.find('=');
+    if (word == "likely") {
+      NNEX_ASSIGN(const Inspection model, inspect(source, options));
+      const std::vector<Carry> likely = likely_carries(model.inputs, model.outputs);
+      if (likely.empty())
+        return Error(Code::invalid_argument,
+                     "--carry likely: no output and input of one type are called as present.0.key and "
+                     "past_key_values.0.key, h_out and h_in, or hn and h0; --carry OUTPUT=INPUT names a pair");
+      out.insert(out.end(), likely.begin(), likely.end());
+    } else if (eq == std::string::npos || eq == 0 || eq + 1 == word.size()) {
+      return Error(Code::invalid_argument, fmt::format("--carry '{}': needed OUTPUT=INPUT or likely", word));
+    } else {
+      out.push_back({word.substr(0, eq), word.substr(eq + 1)});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<LoadOptions> ModelOptions::carrying(const ModelSource& source) const {
+  NNEX_ASSIGN(LoadOptions given, options());
+  NNEX_ASSIGN(given.carry, carried(carry, source, given));
+  return given;
+}
+
 Result<Model> ModelOptions::load() const {
-  NNEX_ASSIGN(const LoadOptions given, options());
   NNEX_ASSIGN(const ModelSource source, source_of(path));
+  NNEX_ASSIGN(const LoadOptions given, carrying(source));
   return load_model(source, given);
 }
 
@@ -129,6 +170,7 @@ int main(int argc, char** argv) {
   add_convert(line);
   add_compare(line);
   add_view(line);
+  add_why(line);
   add_edits(line);
   add_quantize(line);
   add_dump(line);

@@ -5,6 +5,7 @@
 
 #include "nnex/elements.h"
 #include "nnex/file.h"
+#include "nnex/inspect.h"
 #include "nnex/load.h"
 #include "nnex/version.h"
 
@@ -113,7 +114,13 @@ Json proof_json(const Proof& proof) {
 
 Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
                          const SaveReport& written) {
-  auto read = hashed(files_at(path));
+  std::vector<std::string> files = files_at(path);
+  auto seen = inspect(source, load);
+  if (!seen.ok()) return std::move(seen).error();
+  if (std::error_code error; fs::is_regular_file(path, error))  // a folder's are among them
+    for (const std::string& name : seen->external_files)
+      files.push_back((fs::path(path).parent_path() / name).string());
+  auto read = hashed(files);
   if (!read.ok()) return read;
   auto wrote = hashed(written.files);
   if (!wrote.ok()) return wrote;

@@ -13,6 +13,7 @@
 #include "nnex/save.h"
 #include "samples.h"
 #include "time_limit.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -156,7 +157,16 @@ Result<Done> quantize(const Options& o, const RunOptions& run) {
   if (needs_samples && samples.count == 0)
     return Error(Code::invalid_argument,
                  "found no samples; needed --calibrate FOLDER, LIST or DATA.npz, or a --recipe with what they told");
-  auto made = nnex::quantize(graph, samples, options);
+  auto made = [&] {
+    Waiting waiting("quantising, samples", samples.count);
+    std::atomic<int64_t> read = 0;
+    SampleSet counted = samples;
+    counted.read = [&](const std::vector<PortInfo>& inputs, int64_t index) {
+      waiting.done(read++ % samples.count + 1);  // they may be read again and again
+      return samples.read(inputs, index);
+    };
+    return nnex::quantize(graph, counted, options);
+  }();
   if (!made.ok()) return std::move(made).error().at(o.path);
   SaveOptions save_options;
   save_options.format = options.to;
@@ -219,9 +229,9 @@ void add_quantize(CommandLine& line) {
   verb.option("--plan", o->plan,
               "all: every layer that can be; measured: of those, the ones that are faster so on this machine")
       .one_of({"all", "measured"});
-  verb.option(
-          "--arithmetic", o->arithmetic,
-          "How the network meets the samples: portable gives the same file on every machine, fastest takes less time")
+  verb.option("--arithmetic", o->arithmetic,
+              "How the network meets the samples: portable gives the same file on every x86-64 machine, fastest takes "
+              "less time")
       .one_of({"portable", "fastest"});
   verb.option("--recipe", o->recipe, "Settings and what was found, of an earlier --save-recipe; other options give way")
       .type("FILE");

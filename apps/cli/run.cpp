@@ -12,6 +12,7 @@
 #include "nnex/nnef.h"
 #include "time_limit.h"
 #include "top.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -118,9 +119,9 @@ std::string hash_of(const Value& v) { return v.tensor() ? sha256(*v.tensor()) : 
 
 /// The model with every layer's tensor as an output.
 Result<LayeredModel> layers_of(const Options& o) {
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
-  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   return load_layers(source, options);
 }
 
@@ -192,9 +193,9 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
 
 /// The model; with its quantisation file applied when that is asked for.
 Result<Model> load(const Options& o) {
-  NNEX_ASSIGN(LoadOptions options, o.model.options());
-  options.exact = o.exact;
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
+  options.exact = o.exact;
   return o.quantised ? load_quantised(source, options) : load_model(source, options);
 }
 
@@ -247,7 +248,7 @@ int run(const Options& o) {
   auto inputs = inputs_of(*model, o);
   if (!inputs.ok()) return report(inputs.error());
   Session session = model->session(o.model.session_options());
-  auto out = o.steps == 1 ? session.run(*inputs, limit->run_options())
+  auto out = o.steps == 1 ? awaited("running", [&] { return session.run(*inputs, limit->run_options()); })
                           : run_steps(session, model->inputs(), *inputs, o.steps, limit->run_options());
   if (!out.ok()) return limit->report(out.error());
   limit.reset();
@@ -269,6 +270,7 @@ void add_run(CommandLine& line) {
   auto o = std::make_shared<Options>();
   Verb verb = line.verb("run", "Run a model once and show its answers", [o] { return run(*o); });
   o->model.add_to(verb);
+  o->model.add_carry_to(verb);
   o->inputs.add_to(verb);
   verb.option("--save", o->save,
               "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes "

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "waiting.h"
+
 namespace nnex::cli {
 namespace {
 
@@ -14,6 +16,7 @@ Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o)
 
 void TimingOptions::add_to(Verb verb) {
   model.add_to(verb);
+  model.add_carry_to(verb);
   inputs.add_to(verb);
   verb.option("--seconds", seconds, "How long to measure").above_zero();
   add_timeout(verb, timeout);
@@ -22,7 +25,7 @@ void TimingOptions::add_to(Verb verb) {
 
 Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
   const auto start = Clock::now();
-  NNEX_ASSIGN(Model model, o.model.load());
+  NNEX_ASSIGN(Model model, awaited("loading", [&] { return o.model.load(); }));
   const double load_ms = ms_since(start);
   NNEX_ASSIGN(std::vector<Given> given, inputs_of(model, o));
   const SessionOptions session = o.model.session_options();

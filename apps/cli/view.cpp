@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -88,7 +89,7 @@ int view_model(const Options& o) {
   }
   const auto source = source_of(o.path);
   if (!source.ok()) return report(source.error());
-  const auto made = view(*source, options);
+  const auto made = awaited("drawing", [&] { return view(*source, options); });
   if (!made.ok()) return report(made.error());
   if (made->unplaced > 0)
     fmt::print(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,

@@ -360,7 +360,7 @@ void run_loads(const fs::path& at, const Json& file, std::vector<Verdict>& rows,
 
 // ---- Whole models
 
-std::string check_info(const Json& want, const cvm_format::ModelInfo& info) {
+std::string check_info(const Json& want, const CvmProvenance& info) {
   const std::array<std::tuple<const char*, int64_t>, 4> facts = {{{"gas", info.gas},
                                                                   {"storage_bytes", info.storage_bytes},
                                                                   {"input_elem_bytes", info.input_width()},
@@ -382,8 +382,7 @@ Ints elements_of(const std::string& bytes, int64_t width) {
   return out;
 }
 
-Result<std::string> run_pair(const ir::Graph& graph, const cvm_format::ModelInfo& info, const Json& pair,
-                             const CvmCases& how) {
+Result<std::string> run_pair(const ir::Graph& graph, const CvmProvenance& info, const Json& pair, const CvmCases& how) {
   const auto shape = concrete(graph[graph.inputs()[0]].type);
   auto input = stored_tensor({{"shape", Ints(shape->begin(), shape->end())}, {"data", pair.at("input")}});
   if (!input.ok()) return std::move(input).error().during("reading the pair's input");
@@ -425,7 +424,7 @@ void run_model(const std::string& folder, const fs::path& at, const Json& io, st
     if (how.wants(model_name)) add_row(rows, {model_name, "failed", graph.error().text()}, how.quiet);
     return;
   }
-  const cvm_format::ModelInfo info = *cvm_format::model_info(*graph);
+  const CvmProvenance info = *cvm_format::model_info(*graph);
   const auto add = [&](const std::string& what, const std::string& wrong) {
     add_row(rows, {model_name + what, wrong.empty() ? "passed" : "failed", wrong}, how.quiet);
   };

@@ -65,6 +65,27 @@ struct SimplifyReport {
 /// inference; of a run of the original.
 Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {});
 
+/// The same, but constants and what is known of shapes are folded and nothing else is changed.
+Result<SimplifyReport> fold(Graph& graph, const RunOptions& run = {});
+
+/// Calls of the model's functions become what the functions say; none is left. How many nodes were calls. Errors: those
+/// of a body.
+Result<int64_t> inline_calls(Graph& graph);
+
+struct NarrowReport {
+  int64_t constants = 0;                      ///< That are stored narrow now, each with a cast behind it.
+  int64_t left = 0;                           ///< That hold a number the type cannot hold, or too few to matter.
+  int64_t bytes_before = 0, bytes_after = 0;  ///< Of all constants.
+  double max_absolute = 0;                    ///< Of the outputs on random inputs, before against after.
+};
+/// Weights of float32 are stored as float16 or bfloat16; the network computes in float32 as before. Errors:
+/// invalid_argument (another type), those of runs.
+Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run = {});
+
+/// Takes away what no run needs: texts and properties of the file, constants that nobody reads; with `names` the names
+/// of tensors that are neither inputs nor outputs, and places of nodes.
+void strip(Graph& graph, bool names = false);
+
 /// What differs between two networks as they stand, without running them.
 struct GraphDifference {
   struct Changed {

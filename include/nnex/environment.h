@@ -26,6 +26,16 @@ struct Environment {
 };
 Environment environment();
 
+/// What this machine can do at most, measured.
+struct MachineLimits {
+  int threads = 1;
+  double f32_gmacs = 0;   ///< 10^9 multiply-adds a second of float32, operands in the first-level cache.
+  double i8_gmacs = 0;    ///< Of bytes into int32.
+  double memory_gbs = 0;  ///< 10^9 bytes a second that can be read from memory.
+};
+/// Measures for about `seconds`, with so many threads (0: all that this process may use).
+MachineLimits measure_machine(int threads = 0, double seconds = 0.3);
+
 /// While it lives, tensors that this thread makes (Tensor::make, reading files of tensors) may hold so many bytes
 /// together; making more is an Error of code limit. Scopes nest, the innermost counts. Of tensors that a run makes the
 /// run's own limit decides (LoadOptions::memory_limit).

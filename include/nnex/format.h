@@ -1,5 +1,5 @@
 #pragma once
-/// The standards that nnex reads and writes.
+/// The standards that nnex reads and writes, and C, which it writes.
 
 #include <cstdint>
 #include <string_view>
@@ -7,9 +7,15 @@
 #pragma GCC visibility push(default)
 namespace nnex {
 
-enum class Format : uint8_t { nnef, onnx, webnn, cvm };
+enum class Format : uint8_t {
+  nnef,
+  onnx,
+  webnn,
+  cvm,
+  c  ///< A C source file with its header: written, never read.
+};
 
-/// "NNEF", "ONNX", "WebNN", "CVM".
+/// "NNEF", "ONNX", "WebNN", "CVM", "C".
 std::string_view name(Format format);
 
 }  // namespace nnex

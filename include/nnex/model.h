@@ -70,6 +70,11 @@ struct CvmOptions {
   CvmAnswers answers = CvmAnswers::nnex;
 };
 
+/// An output that a session gives its next run as an input.
+struct Carry {
+  std::string output, input;
+};
+
 struct LoadOptions {
   Mapping map = Mapping::automatic;
   bool optimize = true;                    ///< Run the passes that fuse and fold; off for debugging and comparison.
@@ -96,6 +101,11 @@ struct LoadOptions {
   CvmOptions cvm;
 
   CustomOperators custom_operators;  ///< For nodes whose operators the table lacks.
+
+  /// Outputs that become inputs of the next run. They are no ports any more but states, named as the input: what a run
+  /// makes stays where it is, nothing is copied. A state begins with zeros; an extent that no symbol fixes begins as 0,
+  /// as that of a cache that grows.
+  std::vector<Carry> carry;
 };
 
 struct SessionOptions {
@@ -115,9 +125,16 @@ struct NodeTime {
   std::string op;      ///< The operator it runs as.
   std::string kernel;  ///< The kernel that ran it; "reference" when no fast one fits.
   double start_us = 0, us = 0;
+  int64_t multiply_adds = 0;  ///< Of products, convolutions, recurrent layers and attention; 0: none.
+  DType dtype = DType::none;  ///< Of its first input; none: it has none.
+  int64_t bytes = 0;          ///< Of its inputs and outputs, each once; 0: a view.
 };
 
 class Session;
+
+/// What looks carried by the ports' names and types: `present.0.key` to `past_key_values.0.key`, `h_out` to `h_in`,
+/// `hn` to `h0` or `h`. In the outputs' order.
+std::vector<Carry> likely_carries(const std::vector<PortInfo>& inputs, const std::vector<PortInfo>& outputs);
 
 /// A compiled network: immutable, shared by copies, sessions and threads. One that was default-constructed holds none,
 /// and may only be assigned to.

@@ -35,6 +35,11 @@ struct OnnxSaveOptions {
   /// Tensors of 1 KiB and more go into a file of their own beside the model, as models of more than 2 GB have them
   /// anyway.
   bool external_data = false;
+  /// The opset of the standard domain, exactly; 0: the lowest that takes the operations, 17 at least, and from ONNX to
+  /// ONNX the model's own. What that opset does not take as it must be said is refused.
+  int64_t opset = 0;
+  /// The textual syntax of ONNX, as models in .onnxtxt have it anyway.
+  bool text = false;
 };
 
 struct NnefSaveOptions {
@@ -48,7 +53,8 @@ struct WebnnSaveOptions {
 };
 
 struct SaveOptions {
-  /// Nothing: what the path's ending says (.onnx; .nnef, .tar, .tgz, .tar.gz and no ending: NNEF; .webnn, .mjs, .js).
+  /// Nothing: what the path's ending says (.onnx; .nnef, .tar, .tgz, .tar.gz and no ending: NNEF; .webnn, .mjs, .js;
+  /// .c).
   std::optional<Format> format;
   std::string name;     ///< Of the graph; empty: its own.
   bool custom = false;  ///< Operations that the standard lacks are carried as custom ones (ONNX, NNEF).
@@ -106,24 +112,25 @@ struct SaveReport {
   Format format = Format::onnx;
   std::vector<std::string> files;              ///< Their paths.
   int64_t bytes = 0;                           ///< Of all files.
-  int64_t operations = 0;                      ///< Nodes of ONNX, calls of WebNN.
+  int64_t operations = 0;                      ///< Nodes of ONNX, calls of WebNN, steps of C.
   int64_t operands = 0;                        ///< Of WebNN.
   int64_t opset = 0;                           ///< Of ONNX.
   int64_t initializers = 0;                    ///< Of ONNX.
   std::string external_file;                   ///< Of ONNX: the name of the file of tensors; empty: there is none.
   int64_t variables = 0, variable_bytes = 0;   ///< Of NNEF.
   int64_t symbol_bytes = 0, params_bytes = 0;  ///< Of CVM.
+  int64_t weight_bytes = 0, arena_bytes = 0;   ///< Of C: constants, and the memory that a run is given.
   std::vector<std::string> notes;              ///< For people: what was upgraded, and what that changed.
   std::optional<Proof> proof;                  ///< Where ConvertOptions::proof asked for one.
 };
 
 /// Writes the model of a source in the form of a standard. Where nothing else is asked for, a WebNN program stays as it
 /// is, and an NNEF model of the provisional draft of 2017 keeps its names, labels and fragments. CVM takes a folder's
-/// path. Nothing is left of a file that could not be written whole, and an older one stays; so where a proof was asked
-/// for and does not hold.
-/// Errors: those of load_graph; internal, a proof that does not hold (the run, the tensor and by how much);
-/// invalid_argument (the path exists, its ending says no format, an extent is no number where the standard needs one);
-/// unsupported, naming every operation that the standard cannot say; unreadable.
+/// path, C a name in .c (the header beside it has the same in .h). Nothing is left of a file that could not be written
+/// whole, and an older one stays; so where a proof was asked for and does not hold. Errors: those of load_graph;
+/// internal, a proof that does not hold (the run, the tensor and by how much); invalid_argument (the path exists, its
+/// ending says no format, an extent is no number where the standard needs one); unsupported, naming every operation
+/// that the standard cannot say; unreadable.
 Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options = {});
 
 /// Writes a graph. Errors: as of convert.
@@ -131,7 +138,8 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
 
 /// The same into memory: the files by the names that they have beside each other: "model.onnx" ("model.onnx.data");
 /// "graph.nnef" with its tensors ("model.tar", "model.tgz"); "model.webnn", "model.mjs" ("model.weights"), "model.js";
-/// "symbol" and "params". ModelSource::memory takes them. options.format is not asked. Errors: as of convert.
+/// "symbol" and "params"; "model.c" and "model.h". ModelSource::memory takes all but those of C. options.format is not
+/// asked. Errors: as of convert.
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options = {});
 
 }  // namespace nnex

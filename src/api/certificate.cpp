@@ -11,7 +11,7 @@
 namespace nnex {
 
 bool is_integer_model(const ir::Graph& graph) {
-  return cvm_format::model_info(graph).has_value() || !declared_bits(graph).empty();
+  return cvm_format::model_info(graph) || !graph.provenance.bits.empty();
 }
 
 namespace {

@@ -14,10 +14,10 @@
 namespace nnex {
 namespace {
 
-Result<cvm_format::ModelInfo> info_of(const Model& model) {
-  auto info = cvm_format::model_info(*GraphView(model));
+Result<CvmProvenance> info_of(const Model& model) {
+  const CvmProvenance* info = cvm_format::model_info(*GraphView(model));
   if (!info) return Error(Code::invalid_argument, "the model is not of CVM's format");
-  return std::move(*info);
+  return *info;
 }
 
 /// The number of each element as int32, which formats without that type carry in wider ones.
@@ -32,7 +32,7 @@ Result<Tensor> as_int32(const Tensor& t) {
 }  // namespace
 
 std::optional<CvmFacts> cvm_facts(const Model& model) {
-  auto info = cvm_format::model_info(*GraphView(model));
+  const CvmProvenance* info = cvm_format::model_info(*GraphView(model));
   if (!info) return std::nullopt;
   return CvmFacts{info->version,    info->postprocess, info->gas,           info->storage_bytes,
                   info->input_bits, info->head_bits,   info->input_width(), info->output_width()};
@@ -65,7 +65,7 @@ std::optional<Value> cvm_initial_input(const Model& model) {
 }
 
 Result<Value> cvm_input(const Model& model, std::string_view bytes) {
-  NNEX_ASSIGN(const cvm_format::ModelInfo info, info_of(model));
+  NNEX_ASSIGN(const CvmProvenance info, info_of(model));
   const PortInfo& port = model.inputs()[0];
   if (!is_int(port.dtype) || std::any_of(port.extents.begin(), port.extents.end(), [](int64_t e) { return e < 0; }))
     return Error(Code::invalid_argument, fmt::format("the input is {}; needed integers of known extents", port.type));
@@ -87,7 +87,7 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes) {
 
 Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> outputs) {
   return guarded([&]() -> Result<std::string> {
-    NNEX_ASSIGN(const cvm_format::ModelInfo info, info_of(model));
+    NNEX_ASSIGN(const CvmProvenance info, info_of(model));
     std::vector<Tensor> heads;
     for (const Value& v : outputs) {
       if (!v.tensor()) continue;

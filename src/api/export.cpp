@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 #include "standards/cvm/import.h"
 #include "standards/cvm/legalize.h"
+#include "standards/onnx/import.h"
 #include "standards/unwritable.h"
 
 namespace nnex {
@@ -27,8 +28,7 @@ std::string_view remedy(bool custom) { return custom ? "" : " (--custom carries 
 
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const ir::Graph& graph) {
-  return cvm_format::model_info(graph) && graph.meta.opsets.empty() &&
-         !nnef_format::find_property(graph, nnef_format::kVariablesProperty);
+  return cvm_format::model_info(graph) && graph.meta.opsets.empty() && !graph.provenance.nnef;
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ namespace {
 Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::WriteOptions& wanted) {
   NNEX_TRY(inline_functions(graph));
   NNEX_TRY(infer(graph));
-  if (wanted.keep_fragments && nnef_format::find_property(graph, nnef_format::kDocumentProperty))
+  if (wanted.keep_fragments && graph.provenance.nnef && !graph.provenance.nnef->document.empty())
     return nnef_format::kept_document(graph);
   nnef_format::WriteOptions options = wanted;
   options.custom = false;
   options.integers32 |= wanted.custom;  // a document with fragments of ours needs this reader anyway
-  if (nnef_format::find_property(graph, nnef_format::kVariablesProperty)) {  // read from NNEF: it can be said as it is
+  if (graph.provenance.nnef) {          // read from NNEF: it can be said as it is
     std::vector<Unwritable> refused;
     auto written = nnef_format::write_document(graph, options, refused);
     if (written.ok() && refused.empty()) return written;
@@ -90,6 +90,10 @@ Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteO
 }
 
 Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted) {
+  if (wanted.opset < 0 || wanted.opset > onnx_format::kNewestOpset)
+    return Error(Code::invalid_argument,
+                 fmt::format("found opset {}; needed one up to {}, or 0 for the lowest that does", wanted.opset,
+                             onnx_format::kNewestOpset));
   onnx_format::WriteOptions options = wanted;
   options.custom = false;
   NNEX_TRY(infer(graph));

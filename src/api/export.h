@@ -1,6 +1,7 @@
 #pragma once
 // From one standard's graph to another's file: what must happen to a graph before a writer can say it.
 
+#include "nnex/format.h"
 #include "standards/cvm/write.h"
 #include "standards/nnef/write.h"
 #include "standards/onnx/write.h"
@@ -22,5 +23,8 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
 /// what such a graph was read from NNEF for is read as int32 again. Errors: unsupported (the first node that CVM
 /// cannot say), those of inference.
 Result<cvm_format::ModelFiles> to_cvm(ir::Graph& graph);
+
+/// Whether a graph can be said in a standard: what convert() would refuse it for. Errors: as of convert().
+Status can_say(ir::Graph graph, Format format);
 
 }  // namespace nnex

@@ -11,14 +11,16 @@ namespace {
 constexpr struct {
   std::string_view ending, name;
   Format format;
-} kEndings[] = {{".onnx", "onnx", Format::onnx},  {".nnef", "nnef", Format::nnef},   {".tar", "nnef", Format::nnef},
-                {".tgz", "nnef", Format::nnef},   {".tar.gz", "nnef", Format::nnef}, {".webnn", "webnn", Format::webnn},
-                {".mjs", "webnn", Format::webnn}, {".js", "webnn", Format::webnn}};
+} kEndings[] = {{".onnx", "onnx", Format::onnx},    {".onnxtxt", "onnx text", Format::onnx},
+                {".nnef", "nnef", Format::nnef},    {".tar", "nnef", Format::nnef},
+                {".tgz", "nnef", Format::nnef},     {".tar.gz", "nnef", Format::nnef},
+                {".webnn", "webnn", Format::webnn}, {".mjs", "webnn", Format::webnn},
+                {".js", "webnn", Format::webnn},    {".c", "C", Format::c}};
 
 }  // namespace
 
 std::string_view name(Format format) {
-  constexpr std::string_view kNames[] = {"NNEF", "ONNX", "WebNN", "CVM"};
+  constexpr std::string_view kNames[] = {"NNEF", "ONNX", "WebNN", "CVM", "C"};
   const auto at = static_cast<size_t>(format);
   return at < std::size(kNames) ? kNames[at] : "no format";
 }

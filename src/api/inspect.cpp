@@ -14,6 +14,7 @@
 #include "run/guarded.h"
 #include "run/inputs.h"
 #include "standards/nnef/write.h"
+#include "standards/onnx/write.h"
 
 namespace nnex {
 namespace {
@@ -86,8 +87,8 @@ void add_metadata(const ir::Graph& graph, Inspection& out) {
   out.producer_version = meta.producer_version;
   out.ir_version = meta.ir_version;
   out.opsets.assign(meta.opsets.begin(), meta.opsets.end());
-  for (const auto& [key, text] : meta.properties)
-    out.metadata.push_back({key, text, key == nnef_format::kVariablesProperty});
+  for (const auto& properties : {meta.properties, properties_of(graph.provenance)})
+    for (const auto& [key, text] : properties) out.metadata.push_back({key, text, key == kLabelsProperty});
 }
 
 /// States are the last inputs, and what they become the last outputs.
@@ -109,6 +110,10 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   const auto read = [&]() -> Result<ir::Graph> {
     NNEX_ASSIGN(const Recognised model, recognise(source));
     out.format = format_of(model.format);
+    if (model.format == ModelFormat::onnx && built(Format::onnx)) {
+      NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
+      NNEX_ASSIGN(out.external_files, onnx_format::external_files(file.bytes));
+    }
     return read_model(model, options);
   };
   auto graph = read();

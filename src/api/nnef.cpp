@@ -27,7 +27,7 @@ std::string nnef_grammar() { return nnef_format::textmate_grammar(); }
 Result<Model> load_quantised(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
     NNEX_ASSIGN(ir::Graph graph, read_model(source, options));
-    if (!nnef_format::find_property(graph, nnef_format::kQuantProperty))
+    if (graph.provenance.quantization.empty())
       return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
     NNEX_TRY(nnef_format::apply_quantisation(graph));
     return compile_own(std::move(graph), options);

@@ -178,8 +178,8 @@ bool Proof::holds() const {
                       [](const Probe& p) { return p.counts && p.outcome == ProbeOutcome::differs; });
 }
 
-Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
-                    const LoadOptions& load_written, const ProofOptions& options) {
+Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const OpenWritten& open,
+                    const ProofOptions& options) {
   Proof proof;
   std::vector<Run> runs;
   WholeRun a;
@@ -216,16 +216,16 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
     for (Run& r : runs) proof.probes.push_back(std::move(r.probe));
     return proof;
   }
-  NNEX_ASSIGN(const Model model, load_model(written, load_written));
-  const std::vector<PortInfo> outputs = results_of(model);
+  NNEX_ASSIGN(const std::unique_ptr<WrittenModel> model, open());
+  const std::vector<PortInfo> outputs = model->outputs();
   for (Run& r : runs) {
     if (r.probe.outcome == ProbeOutcome::refused) {
       proof.probes.push_back(std::move(r.probe));
       continue;
     }
     a.given = std::move(r.source.given);
-    NNEX_ASSIGN(const std::vector<Value> given, inputs_for(a, model.inputs()));
-    auto results = run_once(model, given, options);
+    NNEX_ASSIGN(const std::vector<Value> given, inputs_for(a, model->inputs()));
+    auto results = model->run(given);
     if (results.ok()) {
       proof.probes.push_back(compared(r.probe, a.outputs, outputs, r.source.results, *results, options.tolerance));
       continue;
@@ -236,6 +236,34 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
     proof.probes.push_back(std::move(r.probe));
   }
   return proof;
+}
+
+namespace {
+
+/// A model that nnex reads again.
+class ReadModel : public WrittenModel {
+ public:
+  ReadModel(Model model, const ProofOptions& options) : model_(std::move(model)), options_(options) {}
+  std::vector<PortInfo> inputs() const override { return model_.inputs(); }
+  std::vector<PortInfo> outputs() const override { return results_of(model_); }
+  Result<std::vector<Value>> run(const std::vector<Value>& inputs) override {
+    return run_once(model_, inputs, options_);
+  }
+
+ private:
+  Model model_;
+  const ProofOptions& options_;
+};
+
+}  // namespace
+
+Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
+                    const LoadOptions& load_written, const ProofOptions& options) {
+  const OpenWritten open = [&]() -> Result<std::unique_ptr<WrittenModel>> {
+    NNEX_ASSIGN(Model model, load_model(written, load_written));
+    return std::unique_ptr<WrittenModel>(std::make_unique<ReadModel>(std::move(model), options));
+  };
+  return prove(source, load_source, open, options);
 }
 
 }  // namespace nnex

@@ -1,9 +1,27 @@
 #pragma once
 // Whether two models of any standards compute the same: both are run on the same inputs, corner cases among them.
 
+#include <functional>
+#include <memory>
+
 #include "nnex/save.h"
 
 namespace nnex {
+
+/// What was written, as a proof runs it.
+class WrittenModel {
+ public:
+  virtual ~WrittenModel() = default;
+  virtual std::vector<PortInfo> inputs() const = 0;
+  virtual std::vector<PortInfo> outputs() const = 0;  ///< With them what it keeps for the next run.
+  virtual Result<std::vector<Value>> run(const std::vector<Value>& inputs) = 0;
+};
+using OpenWritten = std::function<Result<std::unique_ptr<WrittenModel>>()>;
+
+/// Runs what `open` gives beside `source`, which is out of memory by then. Errors: those of loading the source and of
+/// opening; of running the source where it refuses every input that was tried.
+Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const OpenWritten& open,
+                    const ProofOptions& options);
 
 /// Runs `written` beside `source`. Errors: those of loading either; of running the source where it refuses every input
 /// that was tried.

@@ -40,4 +40,15 @@ Result<std::vector<Value>> plain_run(const ir::Graph& graph, const std::vector<V
   return model.session().run(inputs, run);
 }
 
+Result<RandomRun> random_run(const ir::Graph& graph, const RunOptions& run) {
+  const auto with = [&](int64_t unknown) -> Result<RandomRun> {
+    NNEX_ASSIGN(std::vector<Value> inputs, random_inputs(graph, 1, unknown));
+    auto outputs = plain_run(graph, inputs, run);
+    if (!outputs.ok()) return std::move(outputs).error().during("running the network on random inputs");
+    return RandomRun{std::move(inputs), std::move(*outputs)};
+  };
+  auto ran = with(2);
+  return ran.ok() ? std::move(ran) : with(1);
+}
+
 }  // namespace nnex

@@ -17,4 +17,12 @@ Result<std::vector<Value>> random_inputs(const ir::Graph& graph, uint64_t seed, 
 /// The outputs of a copy of the graph, run as it stands: no pass. Errors: those of compiling and running.
 Result<std::vector<Value>> plain_run(const ir::Graph& graph, const std::vector<Value>& inputs, const RunOptions& run);
 
+struct RandomRun {
+  std::vector<Value> inputs, outputs;
+};
+
+/// A run on random inputs. Extents that are no numbers are 2, or 1 where the graph does not run with 2. Errors: as
+/// above.
+Result<RandomRun> random_run(const ir::Graph& graph, const RunOptions& run);
+
 }  // namespace nnex

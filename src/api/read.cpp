@@ -11,6 +11,7 @@
 #include "standards/onnx/check.h"
 #include "standards/onnx/import.h"
 #include "standards/onnx/read_external.h"
+#include "standards/onnx/text.h"
 #include "tensor/memory_account.h"
 
 namespace nnex {
@@ -32,6 +33,11 @@ ContainerLimits archive_limits(const LoadOptions& options) {
 
 namespace {
 
+/// Whether an ONNX model is in the textual syntax: by its bytes, and by its name where they begin otherwise.
+bool is_onnx_text(std::string_view bytes, const std::string& name) {
+  return built(Format::onnx) && (onnx_format::is_model_text(bytes.substr(0, kLookedAt)) || name.ends_with(".onnxtxt"));
+}
+
 /// How one model is read: its options, and what its files and the tensors made of them may take together.
 struct Reading {
   explicit Reading(const LoadOptions& given) : options(given) {}
@@ -46,6 +52,14 @@ struct Reading {
   /// The file that the model is, or its structure.
   Result<FileBytes> main(const Recognised& model) const {
     return open(model, model.files ? model.main : model.path, map);
+  }
+  /// An ONNX model's messages, which a text is read as.
+  Result<FileBytes> messages(const Recognised& model) const {
+    NNEX_ASSIGN(FileBytes file, main(model));
+    if (!is_onnx_text(file.bytes, model.files ? model.main : model.path)) return file;
+    NNEX_ASSIGN(std::string parsed, onnx_format::parse_model_text(file.bytes));
+    auto bytes = std::make_shared<const std::string>(std::move(parsed));
+    return FileBytes{*bytes, bytes};
   }
   /// The model's files, or what lies beside the one that it is. Nothing: a lone file of no folder.
   std::optional<Container> beside(const Recognised& model) const {
@@ -78,7 +92,7 @@ onnx_format::Source onnx_source(const FileBytes& file, const Recognised& model, 
 
 Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
-  NNEX_ASSIGN(const FileBytes file, reading.main(model));
+  NNEX_ASSIGN(const FileBytes file, reading.messages(model));
   ir::Graph graph;
   onnx_format::Importer importer(graph, onnx_source(file, model, reading), {});
   NNEX_TRY(importer.model(file.bytes));
@@ -137,6 +151,13 @@ Result<Container> nnef_files(const Recognised& model, const Reading& reading) {
 
 }  // namespace
 
+Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options) {
+  const Reading reading(options);
+  NNEX_ASSIGN(FileBytes file, reading.messages(model));
+  onnx_format::Source source = onnx_source(file, model, reading);
+  return OnnxFile{file.bytes, std::move(source)};
+}
+
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options) {
   const Reading reading(options);
   if (model.format == ModelFormat::cvm_lone && (model.lone.symbol.empty() || !options.weight_seed))
@@ -186,10 +207,15 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
   const Reading reading(options);
-  NNEX_ASSIGN(const FileBytes file, reading.main(model));
   CheckedOnnx out;
   out.findings = std::make_shared<onnx_format::Findings>();
-  out.graph = onnx_format::read_checked(file.bytes, onnx_source(file, model, reading), out.broken, out.findings);
+  auto file = reading.messages(model);
+  if (!file.ok()) {
+    if (file.error().code() != Code::invalid_model) return std::move(file).error();
+    out.broken.add({}, {onnx_format::Rule::syntax, std::move(file).error(), {}, {}});
+    return out;
+  }
+  out.graph = onnx_format::read_checked(file->bytes, onnx_source(*file, model, reading), out.broken, out.findings);
   if (out.graph) NNEX_TRY(set_input_shapes(*out.graph, options.shapes));
   return out;
 }

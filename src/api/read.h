@@ -36,6 +36,13 @@ ContainerLimits archive_limits(const LoadOptions& options);
 /// kind of model is there. Errors: unreadable, those of Container.
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options);
 
+/// An ONNX model as its messages, and where its tensors' bytes come from. Errors: unreadable.
+struct OnnxFile {
+  std::string_view bytes;  ///< That `source` keeps alive.
+  onnx_format::Source source;
+};
+Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options);
+
 /// An ONNX model for checkers: as far as it can be read, and what it says that inference can judge.
 struct CheckedOnnx {
   std::optional<ir::Graph> graph;  ///< Nothing: the bytes leave nothing to go on with.

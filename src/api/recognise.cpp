@@ -12,6 +12,7 @@
 #include "standards/container.h"
 #include "standards/cvm/read_params.h"
 #include "standards/nnef/model.h"
+#include "standards/onnx/text.h"
 
 namespace nnex {
 namespace {
@@ -104,7 +105,7 @@ FileKind by_name(std::string_view begin, std::string_view name) {
 
 /// Whether a file among others is a model by its name. A text of NNEF is none: in a folder it is called graph.nnef.
 bool is_named_model(std::string_view name) {
-  for (std::string_view end : {".onnx"sv, ".webnn"sv, ".tar"sv, ".tgz"sv, ".tar.gz"sv, ".symbol"sv})
+  for (std::string_view end : {".onnx"sv, ".onnxtxt"sv, ".webnn"sv, ".tar"sv, ".tgz"sv, ".tar.gz"sv, ".symbol"sv})
     if (ends_with(name, end)) return true;
   return false;
 }
@@ -229,10 +230,13 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
   const std::string_view text = text_of(begin);
   if (is_web_page(text))
     return {ModelFormat::other, "a web page (HTML), not a model: what was downloaded was a page about it"};
+  if (onnx_format::is_model_text(text)) return {ModelFormat::onnx, {}};
   if (text.starts_with("<?xml") || text.starts_with("<net"))
     return {ModelFormat::other, "XML (OpenVINO?); nnex reads the ONNX file it was made from"};
   if (text.starts_with('{'))
     return {is_program(text) || ends_with(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
+  if (text.starts_with("/* Written by nnex;") || text.starts_with("/* A neural network, written by nnex"))
+    return {ModelFormat::other, "C source, which is written and not read; needed the model that it was made from"};
   if (nnef_format::is_document(text)) return {ModelFormat::nnef_text, {}};
   return by_name(begin, name);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "api/compiled_c.h"
 #include "api/export.h"
 #include "api/formats.h"
 #include "api/graph_impl.h"
@@ -14,7 +15,9 @@
 #include "base/try.h"
 #include "graph/symbols.h"
 #include "run/guarded.h"
+#include "standards/c/write.h"
 #include "standards/nnef/model.h"
+#include "standards/onnx/text.h"
 #include "standards/webnn/program_file.h"
 #include "standards/webnn/write.h"
 
@@ -35,6 +38,7 @@ struct Made {
   nnef_format::Written nnef;
   ml::Program webnn;
   cvm_format::ModelFiles cvm;
+  c_format::Written c;
   std::vector<std::string> notes;
 };
 
@@ -46,7 +50,7 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
   switch (format) {
     case Format::onnx: {
       if (!built(Format::onnx)) break;
-      onnx_format::WriteOptions wanted{options.name, options.custom, {}};
+      onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
       NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
@@ -67,10 +71,25 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
       NNEX_ASSIGN(out.cvm, to_cvm(*out.graph));
       return out;
     }
+    case Format::c: {
+      if (!built(Format::c)) break;
+      const std::string name = options.name.empty() ? fs::path(file_name).stem().string() : options.name;
+      NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
+      return out;
+    }
   }
-  return format <= Format::cvm ? not_built(format)
-                               : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+  return format <= Format::c ? not_built(format)
+                             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
 }
+
+}  // namespace
+
+Status can_say(ir::Graph graph, Format format) {
+  auto made = make(std::move(graph), format, {}, "model");
+  return made.ok() ? Status() : std::move(made).error();
+}
+
+namespace {
 
 // ---- Files
 
@@ -82,6 +101,26 @@ Status check_path(const std::string& path, Format format, const SaveOptions& opt
   const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
     return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
+  if (format == Format::c) {
+    const std::string name = fs::path(path).filename().string();
+    if (!ends_in(".c") || name.find_first_of("\"\\\n") != std::string::npos)  // #include "NAME.h"
+      return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .c, without quotes", path));
+    NNEX_TRY(may_write(c_format::header_path(path), existing_of(options.overwrite)));
+  }
+  return {};
+}
+
+bool is_text(const std::string& path, const SaveOptions& options) {
+  return options.onnx.text || path.ends_with(".onnxtxt");
+}
+
+/// The model in the textual syntax: the same file, for people. What the syntax has no words for is noted.
+Status to_text(Made& made) {
+  NNEX_ASSIGN(onnx_format::ModelText printed, onnx_format::print_model_text(made.onnx.model.text()));
+  for (const std::string& what : printed.left_out)
+    made.notes.push_back("left out, as the syntax has no words for it: " + what);
+  made.onnx.model = {};
+  made.onnx.model.append(printed.text);
   return {};
 }
 
@@ -128,6 +167,14 @@ Status write_cvm(const Made& made, const std::string& path, const SaveOptions& o
   return {};
 }
 
+Status write_c(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  NNEX_TRY(c_format::save_source(made.c, path, existing_of(options.overwrite)));
+  report.files = {path, c_format::header_path(path)};
+  report.operations = static_cast<int64_t>(made.c.steps);
+  report.weight_bytes = made.c.weight_bytes, report.arena_bytes = made.c.arena_bytes;
+  return {};
+}
+
 Result<SaveReport> write(const Made& made, const std::string& path, const SaveOptions& options) {
   SaveReport report;
   report.format = made.format;
@@ -144,6 +191,9 @@ Result<SaveReport> write(const Made& made, const std::string& path, const SaveOp
     case Format::cvm:
       if (built(Format::cvm)) NNEX_TRY(write_cvm(made, path, options, report));
       break;
+    case Format::c:
+      if (built(Format::c)) NNEX_TRY(write_c(made, path, options, report));
+      break;
   }
   report.notes = made.notes;
   std::error_code none;
@@ -154,7 +204,7 @@ Result<SaveReport> write(const Made& made, const std::string& path, const SaveOp
 
 Result<Format> target(const std::string& path, const SaveOptions& options) {
   if (!options.format) return format_of_path(path);
-  if (*options.format > Format::cvm)
+  if (*options.format > Format::c)
     return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(*options.format)));
   return *options.format;
 }
@@ -186,15 +236,30 @@ Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOption
   return std::optional(std::move(out));
 }
 
+/// Where nothing else is asked for, an ONNX model is its own messages again. Nothing: another model.
+Result<std::optional<Made>> copied(const Recognised& model, const ConvertOptions& o, const std::string& file_name) {
+  if (model.format != ModelFormat::onnx || !o.load.symbols.empty() || !o.load.shapes.empty() || o.load.weight_seed ||
+      o.save.onnx.opset != 0)
+    return std::optional<Made>();
+  if (!built(Format::onnx)) return not_built(Format::onnx);
+  NNEX_ASSIGN(const ir::Graph graph, graph_of(model, o.load));  // what cannot be read is not handed on
+  NNEX_ASSIGN(const OnnxFile file, open_onnx(model, o.load));
+  onnx_format::WriteOptions wanted;
+  wanted.name = o.save.name;
+  if (o.save.onnx.external_data || onnx_format::constant_bytes(graph) > onnx_format::kMaxInline)
+    wanted.external = file_name + ".data";
+  Made out;
+  NNEX_ASSIGN(out.onnx, onnx_format::copy_model(file.bytes, file.source, wanted));
+  return std::optional(std::move(out));
+}
+
 /// What a standard cannot say, it may say by the bodies of NNEF's compound operations: that is tried.
 Error with_hint(Error e, const Recognised& model, Format format, const ConvertOptions& o, const std::string& name) {
   if (e.code() != Code::unsupported || o.load.nnef.expand_compounds || format == Format::nnef) return e;
   LoadOptions load = o.load;
   load.nnef.expand_compounds = true;
   auto graph = graph_of(model, load);
-  if (!graph.ok() || !nnef_format::find_property(*graph, nnef_format::kVariablesProperty) ||
-      !make(std::move(*graph), format, o.save, name).ok())
-    return e;
+  if (!graph.ok() || !graph->provenance.nnef || !make(std::move(*graph), format, o.save, name).ok()) return e;
   return Error(e.code(), e.message() + "\n  --expand-compounds helps: compound operations are written by their bodies")
       .at(e.where());
 }
@@ -211,6 +276,10 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
   if (format == Format::nnef) {
     NNEX_ASSIGN(auto upgraded, upgrade(model, o));
     if (upgraded) return std::move(*upgraded);
+  }
+  if (format == Format::onnx) {
+    NNEX_ASSIGN(auto copy, copied(model, o, name));
+    if (copy) return std::move(*copy);
   }
   NNEX_ASSIGN(ir::Graph graph, graph_of(model, o.load));
   auto made = make(std::move(graph), format, o.save, name);
@@ -246,18 +315,28 @@ std::string disagreement(const Probe& p) {
 }
 
 /// Writes beside the path, runs that beside the source, and takes it away again.
-Result<Proof> prove_made(const Made& made, const ModelSource& source, const std::string& path,
-                         const ConvertOptions& options) {
+Result<Proof> run_made(const Made& made, const ModelSource& source, const std::string& path,
+                       const ConvertOptions& options) {
   NNEX_ASSIGN(const std::string beside, make_folder_beside(path));
   const ScratchFolder scratch{beside};
   const fs::path given = fs::path(path).filename().empty() ? fs::path(path).parent_path() : fs::path(path);
   fs::path written = scratch.path / given.filename();
   if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
   NNEX_TRY(write(made, written.string(), options.save));
+  if (made.format == Format::c) {
+    const OpenWritten open = [&] { return compile_c(made.c, written.string()); };
+    return prove(source, options.load, open, *options.proof);
+  }
   LoadOptions load;
   load.memory_limit = options.load.memory_limit, load.isa = options.load.isa;
   load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
-  NNEX_ASSIGN(Proof proof, prove(source, options.load, written.string(), load, *options.proof));
+  return prove(source, options.load, written.string(), load, *options.proof);
+}
+
+/// The proof of what was made; an error where it does not hold.
+Result<Proof> proven(const Made& made, const ModelSource& source, const std::string& path,
+                     const ConvertOptions& options) {
+  NNEX_ASSIGN(Proof proof, run_made(made, source, path, options));
   for (const Probe& p : proof.probes)
     if (p.counts && p.outcome == ProbeOutcome::differs)
       return Error(Code::internal, fmt::format("what would be written does not compute what {} does: {}",
@@ -307,6 +386,15 @@ Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, Nn
   return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
 }
 
+Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model) {
+  std::vector<NamedBytes> out = {{"model.c", {}}, {"model.h", c_format::header_text(model)}};
+  NNEX_TRY(model.source("model.h", [&](std::string_view piece) {
+    out[0].bytes += piece;
+    return Status();
+  }));
+  return out;
+}
+
 Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) {
   std::vector<NamedBytes> out;
   switch (made.format) {
@@ -320,6 +408,9 @@ Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) 
       out.push_back({"symbol", std::move(made.cvm.symbol)});
       out.push_back({"params", std::move(made.cvm.params)});
       return out;
+    case Format::c:
+      if (built(Format::c)) return c_bytes(made.c);
+      break;
     case Format::onnx:
       break;
   }
@@ -337,9 +428,10 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& path, c
     NNEX_ASSIGN(const Format format, target(path, options.save));
     NNEX_TRY(check_path(path, format, options.save));
     NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
+    if (format == Format::onnx && built(Format::onnx) && is_text(path, options.save)) NNEX_TRY(to_text(made));
     std::optional<Proof> proof;
     if (options.proof) {
-      NNEX_ASSIGN(proof, prove_made(made, source, path, options));
+      NNEX_ASSIGN(proof, proven(made, source, path, options));
     }
     NNEX_ASSIGN(SaveReport report, write(made, path, options.save));
     report.proof = std::move(proof);
@@ -352,6 +444,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
     NNEX_ASSIGN(const Format format, target(path, options));
     NNEX_TRY(check_path(path, format, options));
     NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
+    if (format == Format::onnx && built(Format::onnx) && is_text(path, options)) NNEX_TRY(to_text(made));
     return write(made, path, options);
   });
 }
@@ -359,6 +452,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options) {
   return guarded([&]() -> Result<std::vector<NamedBytes>> {
     NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, "model.onnx"));
+    if (format == Format::onnx && built(Format::onnx) && options.onnx.text) NNEX_TRY(to_text(made));
     return bytes_of(std::move(made), options);
   });
 }

@@ -9,7 +9,7 @@ namespace nnex::c {
 namespace {
 
 constexpr std::pair<Format, const char*> kFormats[] = {
-    {Format::onnx, "onnx"}, {Format::nnef, "nnef"}, {Format::webnn, "webnn"}, {Format::cvm, "cvm"}};
+    {Format::onnx, "onnx"}, {Format::nnef, "nnef"}, {Format::webnn, "webnn"}, {Format::cvm, "cvm"}, {Format::c, "c"}};
 
 Result<Format> format_named(std::string_view word) {
   std::string known;

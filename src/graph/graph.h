@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/try.h"
+#include "graph/provenance.h"
 #include "nnex/ids.h"
 #include "nnex/metadata.h"
 #include "nnex/result.h"
@@ -187,7 +188,8 @@ class Graph {
   /// Parameter `from` becomes parameter `to`; those between move by one.
   void move_param(BlockId block, size_t from, size_t to);
 
-  Metadata meta;
+  Metadata meta;                 ///< What it says of itself: nothing goes by it.
+  Provenance provenance;         ///< What its reader learnt: proofs and writers go by it.
   std::vector<StateDef> states;  ///< Kept values: the last parameters and results of block 0, in this order.
   /// Functions of the model by "domain:name:overload".
   std::map<std::string, std::shared_ptr<const Function>> functions;

@@ -69,13 +69,6 @@ Interval clamped(const Interval& x, int64_t min, int64_t max) {
   return {std::clamp(x.low, min, max), std::clamp(x.high, min, max)};
 }
 
-/// Rows whose results are elements of their first input.
-constexpr std::string_view kMoves[] = {"transpose", "reshape",    "flatten",   "squeeze",        "unsqueeze",
-                                       "slice",     "slice_like", "expand",    "tile",           "repeat",
-                                       "gather",    "split",      "unstack",   "depth_to_space", "space_to_depth",
-                                       "reverse",   "copy",       "gather_nd", "gather_elements"};
-/// Rows whose results are elements of any of their inputs.
-constexpr std::string_view kJoins[] = {"concat", "stack"};
 constexpr std::string_view kProducts[] = {"conv", "linear", "matmul", "conv_integer", "matmul_integer"};
 /// Rows that answer with 0 or 1.
 constexpr std::string_view kAnswers[] = {"gt", "lt", "ge", "le", "eq", "ne", "and", "or", "not"};
@@ -211,7 +204,7 @@ void Intervals::node(NodeId id) {
 void Intervals::other_outputs(const Node& node) {
   const auto x = input(node, 0);
   const bool counts = node.op->name == "get_valid_counts";
-  if (!x || (!counts && node.op->name != "split" && node.op->name != "unstack")) return;
+  if (!x || (!counts && node.op->elements != Elements::of_first)) return;
   for (size_t o = 1; o < node.out.size(); ++o)
     if (node.out[o].valid()) of_[node.out[o].n] = counts ? hull(*x, {-1, -1}) : *x;
 }
@@ -378,8 +371,8 @@ std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
     if (a.mode != ResizeMode::nearest || a.transform == Transform::tf_crop_and_resize) return std::nullopt;
     return *x;
   }
-  if (among(kMoves, name) || node.op->view) return *x;
-  if (among(kJoins, name)) {
+  if (node.op->elements == Elements::of_first) return *x;
+  if (node.op->elements == Elements::of_any) {
     Interval all = *x;
     for (size_t i = 1; i < node.in.size(); ++i) {
       const auto other = input(node, i);

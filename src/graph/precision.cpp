@@ -11,30 +11,8 @@
 namespace nnex {
 namespace {
 
-constexpr std::string_view kProperty = "integer.bits";
 /// Of a value that nobody knows anything of: more than any result may have, so that no rule makes few of them.
 constexpr int64_t kUnknownBits = 64;
-
-/// Names may hold any character; a line of the property may not hold its end.
-std::string escaped(std::string_view name) {
-  std::string out;
-  for (char c : name) {
-    if (c == '\\') out += "\\\\";
-    if (c == '\n') out += "\\n";
-    if (c != '\\' && c != '\n') out += c;
-  }
-  return out;
-}
-
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '\\' && i + 1 < text.size();
-    if (escape) ++i;
-    out += escape && text[i] == 'n' ? '\n' : text[i];
-  }
-  return out;
-}
 
 /// The bits that hold every element, sign included.
 int64_t needed_bits(const Tensor& t) {
@@ -56,38 +34,6 @@ bool is_variable(const ValueDef& v) {
 }
 
 }  // namespace
-
-DeclaredBits declared_bits(const ir::Graph& graph) { return named_numbers(graph, kProperty); }
-
-void declare_bits(ir::Graph& graph, const DeclaredBits& bits) { name_numbers(graph, kProperty, bits); }
-
-DeclaredBits named_numbers(const ir::Graph& graph, std::string_view property) {
-  DeclaredBits out;
-  for (const auto& [key, text] : graph.meta.properties) {
-    if (key != property) continue;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      const std::string_view line = rest.substr(0, rest.find('\n'));
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      int64_t bits = 0;
-      size_t at = 0;
-      for (; at < line.size() && line[at] >= '0' && line[at] <= '9' && bits < 1000; ++at)
-        bits = bits * 10 + (line[at] - '0');
-      if (at > 0 && at < line.size() && line[at] == ' ') out[unescaped(line.substr(at + 1))] = bits;
-    }
-  }
-  return out;
-}
-
-void name_numbers(ir::Graph& graph, std::string_view property, const DeclaredBits& numbers) {
-  std::string text;
-  for (const auto& [name, n] : numbers) text += fmt::format("{}{} {}", text.empty() ? "" : "\n", n, escaped(name));
-  auto& properties = graph.meta.properties;
-  properties.erase(
-      std::remove_if(properties.begin(), properties.end(), [&](const auto& p) { return p.first == property; }),
-      properties.end());
-  if (!text.empty()) properties.emplace_back(property, std::move(text));
-}
 
 void PrecisionInference::bind(ValueId v, int64_t bits) {
   if (bits_.size() < graph_.value_count()) bits_.resize(graph_.value_count());
@@ -138,7 +84,7 @@ Status PrecisionInference::node(NodeId id) {
 
 std::vector<int64_t> infer_precision(const ir::Graph& graph, const PrecisionOptions& options, Faults& faults) {
   PrecisionInference inference(graph, options);
-  const DeclaredBits declared = declared_bits(graph);
+  const DeclaredBits& declared = graph.provenance.bits;
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
     if (v.producer.valid()) continue;

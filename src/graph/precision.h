@@ -15,16 +15,6 @@ struct PrecisionOptions {
   bool compatible = false;  ///< Upstream's rules where ours are deliberately stricter.
 };
 
-/// Bits that a model's file promises of its inputs and constants, by value name. They travel with the graph as one
-/// metadata property.
-using DeclaredBits = std::map<std::string, int64_t>;
-DeclaredBits declared_bits(const ir::Graph& graph);
-void declare_bits(ir::Graph& graph, const DeclaredBits& bits);
-
-/// Whole numbers by name, 0 to 999, as a metadata property with a line for each. No numbers: no such property.
-DeclaredBits named_numbers(const ir::Graph& graph, std::string_view property);
-void name_numbers(ir::Graph& graph, std::string_view property, const DeclaredBits& numbers);
-
 /// Runs the rules node by node. Values must have concrete types in the graph.
 class PrecisionInference {
  public:

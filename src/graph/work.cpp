@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ops/control.h"
+#include "ops/conv.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
 #include "tensor/convert.h"
@@ -30,6 +31,7 @@ double elements(const Dims* dims) {
 struct Extents {
   const ir::Graph& graph;
   const Node& node;
+  FunctionRef<const Type&(ValueId)> type_of;
 
   const Dims& in(size_t i) const { return at(node.in, i); }
   const Dims& out() const { return at(node.out, 0); }
@@ -37,7 +39,7 @@ struct Extents {
  private:
   const Dims& at(const std::vector<ValueId>& ids, size_t i) const {
     static const Dims none;
-    const Dims* d = dims_at(ids, i, [&](ValueId v) -> const Type& { return graph[v].type; });
+    const Dims* d = dims_at(ids, i, type_of);
     return d ? *d : none;
   }
 };
@@ -56,9 +58,8 @@ Dim product_without(const Dims& dims, size_t axis) {
 }
 
 /// Every element of y sums over a filter [out, in / groups, taps...].
-template <size_t kFilter>
 Dim conv_work(const Extents& e) {
-  const Dims &y = e.out(), &w = e.in(kFilter);
+  const Dims &y = e.out(), &w = e.in(static_cast<size_t>(e.node.op->input("filter")));
   return y.empty() || w.empty() ? Dim(0) : product(y) * product_from(w, 1);
 }
 
@@ -69,8 +70,9 @@ Dim deconv_work(const Extents& e) {
 }
 
 /// A filter for each channel, and one of a single tap between all of them, at every place of y (conv) or x (deconv).
-Dim separable_work(const Extents& e, const Dims& places) {
-  const Dims &plane = e.in(1), &point = e.in(2);
+Dim separable_work(const Extents& e) {
+  const bool conv = e.node.op->attrs.type == kConvAttrs.type;
+  const Dims &places = conv ? e.out() : e.in(0), &plane = e.in(1), &point = e.in(2);
   if (places.size() < 2 || plane.empty() || point.empty()) return 0;
   return product_without(places, 1) * product(plane) + product(places) * product_from(point, 1);
 }
@@ -132,31 +134,6 @@ Dim einsum_work(const Extents& e) {
   return n;
 }
 
-const struct {
-  std::string_view op;
-  Dim (*work)(const Extents&);
-} kWork[] = {
-    {"conv", conv_work<1>},
-    {"conv_integer", conv_work<1>},
-    {"deform_conv", conv_work<1>},
-    {"causal_conv_with_state", conv_work<1>},
-    {"qlinear_conv", conv_work<3>},
-    {"deconv", deconv_work},
-    {"separable_conv", [](const Extents& e) { return separable_work(e, e.out()); }},
-    {"separable_deconv", [](const Extents& e) { return separable_work(e, e.in(0)); }},
-    {"matmul", product_work},
-    {"linear", product_work},
-    {"matmul_integer", product_work},
-    {"qlinear_matmul", product_work},
-    {"rnn", recurrent_work},
-    {"gru", recurrent_work},
-    {"lstm", recurrent_work},
-    {"gru_cell", recurrent_work},
-    {"lstm_cell", recurrent_work},
-    {"attention", attention_work},
-    {"einsum", einsum_work},
-};
-
 /// How often a node runs its block.
 Dim rounds(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
@@ -168,7 +145,8 @@ Dim rounds(const ir::Graph& graph, NodeId id) {
   if (node.op->name == "scan") {
     const auto& a = graph.attrs<ScanAttrs>(node);
     const size_t first = node.in.size() - std::min(node.in.size(), static_cast<size_t>(a.inputs));
-    const Dims& scanned = Extents{graph, node}.in(first);
+    const auto type_of = [&](ValueId v) -> const Type& { return graph[v].type; };
+    const Dims& scanned = Extents{graph, node, type_of}.in(first);
     const int64_t axis = a.input_axes.empty() ? 0 : a.input_axes[0], rank = static_cast<int64_t>(scanned.size());
     return axis >= -rank && axis < rank ? scanned[static_cast<size_t>(axis < 0 ? axis + rank : axis)] : unknown();
   }
@@ -191,8 +169,29 @@ Dim block_work(const ir::Graph& graph, BlockId block) {
 }  // namespace
 
 Dim multiply_adds(const ir::Graph& graph, const Node& node) {
-  for (const auto& row : kWork)
-    if (row.op == node.op->name) return row.work({graph, node});
+  return multiply_adds(graph, node, [&](ValueId v) -> const Type& { return graph[v].type; });
+}
+
+Dim multiply_adds(const ir::Graph& graph, const Node& node, FunctionRef<const Type&(ValueId)> type_of) {
+  const Extents e = {graph, node, type_of};
+  switch (node.op->work) {
+    case Work::none:
+      return 0;
+    case Work::conv:
+      return conv_work(e);
+    case Work::deconv:
+      return deconv_work(e);
+    case Work::separable:
+      return separable_work(e);
+    case Work::product:
+      return product_work(e);
+    case Work::recurrent:
+      return recurrent_work(e);
+    case Work::attention:
+      return attention_work(e);
+    case Work::einsum:
+      return einsum_work(e);
+  }
   return 0;
 }
 
@@ -205,15 +204,20 @@ double steps_bound(const Node& node, FunctionRef<const Type&(ValueId)> type_of) 
     for (int64_t size : static_cast<const PoolAttrs*>(node.attrs.get())->size) window *= static_cast<double>(size);
     return y * window;
   }
-  const std::string_view op = node.op->name;
-  if (op == "einsum") {
-    double all = 1;
-    for (size_t i = 0; i < node.in.size(); ++i) all *= elements(dims_at(node.in, i, type_of));
-    return all;
+  switch (node.op->work) {
+    case Work::einsum: {
+      double all = 1;
+      for (size_t i = 0; i < node.in.size(); ++i) all *= elements(dims_at(node.in, i, type_of));
+      return all;
+    }
+    case Work::conv:
+    case Work::deconv:
+    case Work::separable:
+    case Work::product:
+      return y * elements(dims_at(node.in, 1, type_of));
+    default:
+      return 0;
   }
-  if (op.find("conv") != std::string_view::npos || op.find("matmul") != std::string_view::npos || op == "linear")
-    return y * elements(dims_at(node.in, 1, type_of));
-  return 0;
 }
 
 }  // namespace nnex

@@ -10,6 +10,9 @@ namespace nnex {
 /// into a sum. 0 for other operators and where a rank is unknown. The blocks of a node are not counted.
 Dim multiply_adds(const ir::Graph& graph, const Node& node);
 
+/// The same with extents that others know.
+Dim multiply_adds(const ir::Graph& graph, const Node& node, FunctionRef<const Type&(ValueId)> type_of);
+
 /// Those of the whole graph, blocks as often as they run: of an If the branch with more, a loop's body times its steps.
 /// Steps that only a run knows are a symbol named by the node ("steps(Loop 'decode')").
 Dim multiply_adds(const ir::Graph& graph);

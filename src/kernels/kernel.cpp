@@ -53,10 +53,13 @@ const Registry& registry() {
 
 std::span<const KernelDef* const> all_kernels() { return registry().all; }
 
+std::span<const KernelDef* const> kernels_of(std::string_view op) {
+  const auto it = registry().by_op.find(op);
+  return it == registry().by_op.end() ? std::span<const KernelDef* const>() : it->second;
+}
+
 Result<Chosen> choose_kernel(const KernelRequest& request) {
-  auto it = registry().by_op.find(request.op.name);
-  if (it == registry().by_op.end()) return Chosen{};
-  for (const KernelDef* def : it->second) {
+  for (const KernelDef* def : kernels_of(request.op.name)) {
     NNEX_ASSIGN(auto kernel, def->make(request));
     if (kernel) return Chosen{std::move(kernel), def};
   }

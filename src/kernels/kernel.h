@@ -143,6 +143,8 @@ std::span<const KernelDef> built() {
 
 /// Every kernel, the more special before the more general.
 std::span<const KernelDef* const> all_kernels();
+/// Those of one operator, in the order in which they are asked.
+std::span<const KernelDef* const> kernels_of(std::string_view op);
 
 struct Chosen {
   std::unique_ptr<Kernel> kernel;  ///< Null: the reference kernel runs.

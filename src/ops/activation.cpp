@@ -8,7 +8,7 @@
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 

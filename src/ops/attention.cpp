@@ -482,7 +482,8 @@ constexpr OpRow kAttentionOps[] = {
      .attrs = kAttentionFields,
      .infer = infer_attention,
      .reference = any(run_attention),
-     .spelled = {{onnx, "Attention", kOnnxNames, 23}}},
+     .spelled = {{onnx, "Attention", kOnnxNames, 23}},
+     .work = Work::attention},
 };
 }  // namespace
 

@@ -105,7 +105,8 @@ constexpr OpRow kCausalConvOps[] = {
      .attrs = attrs_of<CausalConvAttrs>({field<&CausalConvAttrs::activation>("activation", "What y goes through.")}),
      .infer = infer_causal_conv,
      .reference = typed<float, double>(CausalConv{}),
-     .spelled = {{onnx, "CausalConvWithState", {{"activation", "activation", &kActivationWord}}, 27}}},
+     .spelled = {{onnx, "CausalConvWithState", {{"activation", "activation", &kActivationWord}}, 27}},
+     .work = Work::conv},
 };
 }  // namespace
 

@@ -244,7 +244,9 @@ constexpr OpRow kConvOps[] = {
            {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}}},
           {webnn, "conv2d", {{"stride", "strides"}, {"dilation", "dilations"}, {"padding", "padding", &interleaved}}},
           {cvm, "conv2d", {{"stride", "strides"}, {"padding", "padding", &kBothSides}}}},
-     .in_bytes = ByteRole::product},
+     .in_bytes = ByteRole::product,
+     .layout = LayoutRole::channels,
+     .work = Work::conv},
     {.name = "separable_conv",
      .summary = "A convolution of each channel by itself, then one of a single tap over all of them.",
      .source = "NNEF 1.0.5 separable_conv",
@@ -258,7 +260,8 @@ constexpr OpRow kConvOps[] = {
      .attrs = kConvAttrs,
      .infer = infer_separable_conv,
      .reference = typed<float, double>(SeparableConv{}),
-     .spelled = {{nnef, "separable_conv", {{"border", "border", &nnef_border}}}}},
+     .spelled = {{nnef, "separable_conv", {{"border", "border", &nnef_border}}}},
+     .work = Work::separable},
 };
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include "ops/codecs.h"
 #include "ops/conv.h"
 #include "ops/infer_call.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/put.h"
 #include "ops/stored.h"
 
@@ -155,7 +155,9 @@ constexpr OpRow kConvIntegerOps[] = {
      .attrs = kConvAttrs,
      .infer = infer_conv_integer,
      .reference = any(run_conv_integer),
-     .spelled = {{onnx, "ConvInteger", kOnnxWindow, 10}}},
+     .spelled = {{onnx, "ConvInteger", kOnnxWindow, 10}},
+     .layout = LayoutRole::channels,
+     .work = Work::conv},
     {.name = "qlinear_conv",
      .summary = "The convolution of quantised tensors, quantised again: exact sum, one f32 factor, ties to even.",
      .source = "ONNX QLinearConv-10",
@@ -175,7 +177,9 @@ constexpr OpRow kConvIntegerOps[] = {
      .attrs = kConvAttrs,
      .infer = infer_qlinear_conv,
      .reference = any(run_qlinear_conv),
-     .spelled = {{onnx, "QLinearConv", kOnnxWindow, 10}}},
+     .spelled = {{onnx, "QLinearConv", kOnnxWindow, 10}},
+     .layout = LayoutRole::channels,
+     .work = Work::conv},
 };
 }  // namespace
 

@@ -314,7 +314,9 @@ constexpr OpRow kDeconvOps[] = {
            {{"stride", "strides"},
             {"dilation", "dilations"},
             {"padding", "padding", &interleaved},
-            {"output_padding", "outputPadding"}}}}},
+            {"output_padding", "outputPadding"}}}},
+     .layout = LayoutRole::channels,
+     .work = Work::deconv},
     {.name = "separable_deconv",
      .summary = "A deconvolution of a single tap over all channels, then one of each channel by itself.",
      .source = "NNEF 1.0.5 separable_deconv",
@@ -326,7 +328,8 @@ constexpr OpRow kDeconvOps[] = {
      .attrs = kDeconvAttrs,
      .infer = infer_separable_deconv,
      .reference = typed<float, double>(SeparableDeconv{}),
-     .spelled = {{nnef, "separable_deconv", {{"border", "border", &nnef_border}}}}},
+     .spelled = {{nnef, "separable_deconv", {{"border", "border", &nnef_border}}}},
+     .work = Work::separable},
 };
 }  // namespace
 

@@ -193,7 +193,8 @@ constexpr OpRow kDeformConvOps[] = {
                    {"padding", "pads", &begins_ends},
                    {"groups", "group"},
                    {"offset_groups", "offset_group"}},
-                  19}}},
+                  19}},
+     .work = Work::conv},
 };
 }  // namespace
 

@@ -289,6 +289,7 @@ constexpr OpRow kEinsumOps[] = {
         .reference =
             typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_einsum<T>(c); }),
         .spelled = {{onnx, "Einsum", {}, 12}},
+        .work = Work::einsum,
     },
 };
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
 #include "ops/words.h"

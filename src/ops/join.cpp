@@ -15,14 +15,6 @@
 namespace nnex {
 namespace {
 
-int64_t positive(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
-
-int64_t extent_between(const Shape& s, int64_t begin, int64_t end) {
-  int64_t n = 1;
-  for (int64_t i = begin; i < end; ++i) n *= s[i];
-  return n;
-}
-
 // ---- concat ----
 
 Status infer_concat(InferCall& c) {
@@ -40,7 +32,7 @@ Status infer_concat(InferCall& c) {
       continue;
     }
     if (d.size() != out->size()) return c.error("items have {} and {} axes", out->size(), d.size());
-    const auto axis = static_cast<size_t>(positive(c.attr<AxisAttrs>().axis, static_cast<int64_t>(d.size())));
+    const auto axis = static_cast<size_t>(from_front(c.attr<AxisAttrs>().axis, static_cast<int64_t>(d.size())));
     for (size_t a = 0; a < d.size(); ++a) {
       if (a == axis)
         (*out)[a] = (*out)[a] + d[a];
@@ -57,12 +49,12 @@ struct Concat {
   template <class T>
   Status operator()(Call& c) const {
     const Shape& to = c.out(0).shape();
-    const int64_t axis = positive(c.attr<AxisAttrs>().axis, to.rank());
-    const int64_t outer = extent_between(to, 0, axis), row = extent_between(to, axis, to.rank());
+    const int64_t axis = from_front(c.attr<AxisAttrs>().axis, to.rank());
+    const int64_t outer = count_between(to, 0, axis), row = count_between(to, axis, to.rank());
     T* y = c.out<T>(0).data();
     int64_t at = 0;
     for (size_t i = 0; i < c.inputs(); ++i) {
-      const int64_t part = extent_between(c.shape(i), axis, to.rank());
+      const int64_t part = count_between(c.shape(i), axis, to.rank());
       const T* x = c.in<T>(i).data();
       for (int64_t o = 0; o < outer; ++o) std::copy(x + o * part, x + (o + 1) * part, y + o * row + at);
       at += part;
@@ -90,8 +82,8 @@ struct Stack {
   template <class T>
   Status operator()(Call& c) const {
     const Shape& to = c.out(0).shape();
-    const int64_t axis = positive(c.attr<AxisAttrs>().axis, to.rank());
-    const int64_t outer = extent_between(to, 0, axis), inner = extent_between(to, axis + 1, to.rank()), n = to[axis];
+    const int64_t axis = from_front(c.attr<AxisAttrs>().axis, to.rank());
+    const int64_t outer = count_between(to, 0, axis), inner = count_between(to, axis + 1, to.rank()), n = to[axis];
     for (int64_t i = 0; i < n; ++i) {
       const T* x = c.in<T>(static_cast<size_t>(i)).data();
       for (int64_t o = 0; o < outer; ++o)
@@ -116,8 +108,8 @@ struct Unstack {
   template <class T>
   Status operator()(Call& c) const {
     const Shape& from = c.shape(0);
-    const int64_t axis = positive(c.attr<AxisAttrs>().axis, from.rank());
-    const int64_t outer = extent_between(from, 0, axis), inner = extent_between(from, axis + 1, from.rank()),
+    const int64_t axis = from_front(c.attr<AxisAttrs>().axis, from.rank());
+    const int64_t outer = count_between(from, 0, axis), inner = count_between(from, axis + 1, from.rank()),
                   n = from[axis];
     for (int64_t i = 0; i < n; ++i) {
       if (!c.wants(static_cast<size_t>(i))) continue;
@@ -193,8 +185,8 @@ struct Split {
   template <class T>
   Status operator()(Call& c) const {
     const Shape& from = c.shape(0);
-    const int64_t axis = positive(c.attr<SplitAttrs>().axis, from.rank());
-    const int64_t outer = extent_between(from, 0, axis), inner = extent_between(from, axis + 1, from.rank()),
+    const int64_t axis = from_front(c.attr<SplitAttrs>().axis, from.rank());
+    const int64_t outer = count_between(from, 0, axis), inner = count_between(from, axis + 1, from.rank()),
                   row = from[axis] * inner;
     Ints sizes = c.has(1) ? ints_of(c.in(1)) : Ints{};
     int64_t at = 0;
@@ -314,8 +306,8 @@ struct Repeat {
   Status operator()(Call& c) const {
     const auto& a = c.attr<RepeatAttrs>();
     const Shape& from = c.shape(0);
-    const int64_t axis = positive(a.axis, from.rank()), outer = extent_between(from, 0, axis + 1),
-                  inner = extent_between(from, axis + 1, from.rank());
+    const int64_t axis = from_front(a.axis, from.rank()), outer = count_between(from, 0, axis + 1),
+                  inner = count_between(from, axis + 1, from.rank());
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t r = 0; r < a.repeats; ++r)
         std::copy_n(c.in<T>(0).data() + o * inner, inner, c.out<T>(0).data() + (o * a.repeats + r) * inner);
@@ -405,7 +397,9 @@ constexpr OpRow kJoinOps[] = {
                  {onnx, "Concat", {}, 4},
                  {onnx, "Concat", {}, 1, "", {{"axis", "1"}}},
                  {webnn, "concat"},
-                 {cvm, "concatenate", {}, 1, "", {{"axis", "1"}}}}},
+                 {cvm, "concatenate", {}, 1, "", {{"axis", "1"}}}},
+     .elements = Elements::of_any,
+     .layout = LayoutRole::axis},
     {.name = "stack",
      .summary = "Tensors of one shape along a new axis.",
      .source = "NNEF 1.0.5 stack",
@@ -414,7 +408,8 @@ constexpr OpRow kJoinOps[] = {
      .attrs = kAxis,
      .infer = infer_stack,
      .reference = moving(Stack{}),
-     .spelled = {{nnef, "stack"}}},
+     .spelled = {{nnef, "stack"}},
+     .elements = Elements::of_any},
     {.name = "unstack",
      .summary = "The slices along an axis, without it.",
      .source = "NNEF 1.0.5 unstack",
@@ -423,7 +418,8 @@ constexpr OpRow kJoinOps[] = {
      .attrs = kAxis,
      .infer = infer_unstack,
      .reference = moving(Unstack{}),
-     .spelled = {{nnef, "unstack"}}},
+     .spelled = {{nnef, "unstack"}},
+     .elements = Elements::of_first},
     {.name = "split",
      .summary = "Parts along an axis: by sizes, by ratios, or in equal chunks with a smaller last one.",
      .source = "NNEF 1.0.5 split; ONNX Split-18 (1, 2, 11: attribute; 13: input); WebNN split()",
@@ -435,7 +431,9 @@ constexpr OpRow kJoinOps[] = {
           field<&SplitAttrs::chunks>("chunks", "Number of parts of ceil(extent / chunks).")}),
      .infer = infer_split,
      .reference = moving(Split{}),
-     .spelled = {{nnef, "split"}, {onnx, "Split"}, {webnn, "split", {{"sizes", "splits"}}}}},
+     .spelled = {{nnef, "split"}, {onnx, "Split"}, {webnn, "split", {{"sizes", "splits"}}}},
+     .elements = Elements::of_first,
+     .layout = LayoutRole::axis},
     {.name = "expand",
      .summary = "x stretched to the broadcast of its shape and the one given.",
      .source = "ONNX Expand-8; WebNN expand()",
@@ -443,7 +441,8 @@ constexpr OpRow kJoinOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .infer = infer_expand,
      .reference = moving(Expand{}),
-     .spelled = {{onnx, "Expand"}, {webnn, "expand", {{"shape", "newShape"}}}}},
+     .spelled = {{onnx, "Expand"}, {webnn, "expand", {{"shape", "newShape"}}}},
+     .elements = Elements::of_first},
     {.name = "tile",
      .summary = "x again and again along each axis.",
      .source = "NNEF 1.0.5 tile; ONNX Tile-6; WebNN tile(); CVM tile",
@@ -455,7 +454,8 @@ constexpr OpRow kJoinOps[] = {
      .spelled = {{nnef, "tile"},
                  {onnx, "Tile"},
                  {webnn, "tile", {{"repeats", "repetitions"}}},
-                 {cvm, "tile", {{"repeats", "reps"}}}}},
+                 {cvm, "tile", {{"repeats", "reps"}}}},
+     .elements = Elements::of_first},
     {.name = "repeat",
      .summary = "Each slice along an axis several times in a row.",
      .source = "CVM repeat",
@@ -467,7 +467,8 @@ constexpr OpRow kJoinOps[] = {
      .infer = infer_repeat,
      .precision = keeps_precision,
      .reference = moving(Repeat{}),
-     .spelled = {{cvm, "repeat"}}},
+     .spelled = {{cvm, "repeat"}},
+     .elements = Elements::of_first},
     {.name = "depth_to_space",
      .summary = "Blocks of channels spread over rows and columns.",
      .source = "ONNX DepthToSpace-13 (1: dcr)",
@@ -479,7 +480,8 @@ constexpr OpRow kJoinOps[] = {
                                            "Whether the block index is the slow or the fast part of the channel.")}),
      .infer = infer_depth_to_space,
      .reference = moving(DepthToSpace{}),
-     .spelled = {{onnx, "DepthToSpace", {{"block", "blocksize"}, {"order", "mode", &lower_case}}}}},
+     .spelled = {{onnx, "DepthToSpace", {{"block", "blocksize"}, {"order", "mode", &lower_case}}}},
+     .elements = Elements::of_first},
     {.name = "space_to_depth",
      .summary = "Blocks of rows and columns gathered into channels.",
      .source = "ONNX SpaceToDepth-1",
@@ -489,7 +491,8 @@ constexpr OpRow kJoinOps[] = {
          {field<&SpaceToDepthAttrs::block>("block", "Rows and columns that become channels.", required)}),
      .infer = infer_space_to_depth,
      .reference = moving(SpaceToDepth{}),
-     .spelled = {{onnx, "SpaceToDepth", {{"block", "blocksize"}}}}},
+     .spelled = {{onnx, "SpaceToDepth", {{"block", "blocksize"}}}},
+     .elements = Elements::of_first},
 };
 }  // namespace
 

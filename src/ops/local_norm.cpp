@@ -167,21 +167,23 @@ constexpr AttrType kLpFields = attrs_of<LpNormAttrs>(
      field<&LpNormAttrs::at_zero>("at_zero", "What a divisor of zero gives.")});
 
 constexpr OpRow kLocalNormOps[] = {
-    one_real("local_response_normalization", "x / (bias + alpha times the mean square of a window)^beta.",
-             "NNEF 1.0.5 local_response_normalization; ONNX LRN-13",
-             attrs_of<LocalResponseNormAttrs>(
-                 {field<&LocalResponseNormAttrs::size>("size", "Extents of the window, an axis each.", required),
-                  field<&LocalResponseNormAttrs::alpha>("alpha", "Factor of the mean square."),
-                  field<&LocalResponseNormAttrs::beta>("beta", "Exponent."),
-                  field<&LocalResponseNormAttrs::bias>("bias", "Added to it.")}),
-             infer_local<LocalResponseNormAttrs>, in_double<LocalResponseNormAttrs, local_response>(), {},
-             {{nnef, "local_response_normalization"},
-              {onnx,
-               "LRN",
-               {{"size", "size", &kChannelSize}},
-               1,
-               "",
-               {{"alpha", "0.0001"}, {"beta", "0.75"}, {"bias", "1.0"}}}}),
+    in_layout(
+        LayoutRole::sizes,
+        one_real("local_response_normalization", "x / (bias + alpha times the mean square of a window)^beta.",
+                 "NNEF 1.0.5 local_response_normalization; ONNX LRN-13",
+                 attrs_of<LocalResponseNormAttrs>(
+                     {field<&LocalResponseNormAttrs::size>("size", "Extents of the window, an axis each.", required),
+                      field<&LocalResponseNormAttrs::alpha>("alpha", "Factor of the mean square."),
+                      field<&LocalResponseNormAttrs::beta>("beta", "Exponent."),
+                      field<&LocalResponseNormAttrs::bias>("bias", "Added to it.")}),
+                 infer_local<LocalResponseNormAttrs>, in_double<LocalResponseNormAttrs, local_response>(), {},
+                 {{nnef, "local_response_normalization"},
+                  {onnx,
+                   "LRN",
+                   {{"size", "size", &kChannelSize}},
+                   1,
+                   "",
+                   {{"alpha", "0.0001"}, {"beta", "0.75"}, {"bias", "1.0"}}}})),
     one_real("local_mean_normalization", "x less the mean of a window.", "NNEF 1.0.5 local_mean_normalization",
              attrs_of<LocalMeanNormAttrs>(
                  {field<&LocalMeanNormAttrs::size>("size", "Extents of the window, an axis each.", required)}),

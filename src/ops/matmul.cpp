@@ -148,6 +148,7 @@ constexpr OpRow kMatmulOps[] = {
             []<class T>(Call& c) -> Status { return run_matmul<T>(c); }),
         .spelled = {{nnef, "matmul"}, {onnx, "MatMul"}, {webnn, "matmul"}},
         .in_bytes = ByteRole::product,
+        .work = Work::product,
     },
     {
         .name = "linear",
@@ -179,6 +180,7 @@ constexpr OpRow kMatmulOps[] = {
                      {{"transposeB", "false"}}},
                     {cvm, "dense"}},
         .in_bytes = ByteRole::product,
+        .work = Work::product,
     },
     {
         .name = "det",

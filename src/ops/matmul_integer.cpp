@@ -5,7 +5,7 @@
 
 #include "base/copy_bytes.h"
 #include "ops/elementwise.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/product.h"
 #include "ops/stored.h"
 
@@ -139,6 +139,7 @@ constexpr OpRow kMatmulIntegerOps[] = {
         .infer = infer_matmul_integer,
         .reference = any(run_matmul_integer),
         .spelled = {{onnx, "MatMulInteger", {}, 10}},
+        .work = Work::product,
     },
     {
         .name = "qlinear_matmul",
@@ -156,6 +157,7 @@ constexpr OpRow kMatmulIntegerOps[] = {
         .infer = infer_qlinear_matmul,
         .reference = any(run_qlinear_matmul),
         .spelled = {{onnx, "QLinearMatMul", {}, 10}},
+        .work = Work::product,
     },
 };
 }  // namespace

@@ -347,6 +347,7 @@ constexpr OpRow kNormOps[] = {
                      {},
                      {"x", "scale", "offset", "mean", "variance"}},
                     {webnn, "batchNormalization", {{"offset", "bias"}}}},
+        .layout = LayoutRole::axis,
     },
     {
         .name = "instance_normalization",

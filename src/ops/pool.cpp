@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "ops/codecs.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
@@ -111,7 +111,7 @@ T min_of(DType narrowed) {
     return -Limits::infinity();
   else
     return narrowed == DType::none || std::is_unsigned_v<T> ? Limits::lowest()
-                                                            : static_cast<T>(int_range(narrowed).low);
+                                                            : static_cast<T>(int_limits(narrowed).low);
 }
 
 /// The number of the element at a row-major offset when the axes from 2 on are counted column-major.
@@ -266,7 +266,8 @@ constexpr OpRow kPoolOps[] = {
                   1,
                   "",
                   {{"border", "'ignore'"}}}},
-     .in_bytes = ByteRole::moves},
+     .in_bytes = ByteRole::moves,
+     .layout = LayoutRole::channels},
     {.name = "box",
      .summary = "The sum over each window, divided.",
      .source = "NNEF 1.0.5 box, avg_pool, area_downsample; ONNX AveragePool-22; WebNN averagePool2d()",
@@ -303,7 +304,8 @@ constexpr OpRow kPoolOps[] = {
                    {"ceil", "outputShapeRounding", &rounding_up}},
                   1,
                   "",
-                  {{"border", "'ignore'"}, {"divisor", "'inside'"}}}}},
+                  {{"border", "'ignore'"}, {"divisor", "'inside'"}}}},
+     .layout = LayoutRole::channels},
     {.name = "lp_pool",
      .summary = "The p-th root of the sum of p-th powers of magnitudes over each window, divided before the root.",
      .source = "NNEF 1.0.5 rms_pool; ONNX LpPool-22 (1: p is real); WebNN l2Pool2d()",

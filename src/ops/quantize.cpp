@@ -11,7 +11,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/put.h"
 #include "ops/stored.h"
 
@@ -140,7 +140,7 @@ Status run_quantize(Call& c) {
   std::vector<double> zeros = c.has(kQuantizeZero) ? reals_of(c.in(kQuantizeZero)) : std::vector<double>(1);
   auto from = x.mutable_as<double>();
   auto scales = scale.as<double>();
-  const IntRange range = int_range(type);
+  const IntLimits range = int_limits(type);
   each_stretch(c.shape(kQuantizeX), c.shape(kQuantizeScale), *blocks, [&](int64_t at, int64_t n, int64_t s) {
     const double by = scales[static_cast<size_t>(s)];
     const double zero = zeros[zeros.size() == 1 ? 0 : static_cast<size_t>(s)];
@@ -283,6 +283,7 @@ constexpr OpRow kQuantizeOps[] = {
                       {"precision", "precision", &kOptionalDtype}},
                      10},
                     {webnn, "quantizeLinear", {}, 1, "", {{"axis", "0"}, {"precision", "'f32'"}}}},
+        .layout = LayoutRole::axis,
     },
     {
         .name = "dequantize_linear",
@@ -300,6 +301,7 @@ constexpr OpRow kQuantizeOps[] = {
         .reference = any(run_dequantize),
         .spelled = {{onnx, "DequantizeLinear", {{"result", "output_dtype", &kOptionalDtype}}, 10},
                     {webnn, "dequantizeLinear", {}, 1, "", {{"axis", "0"}}}},
+        .layout = LayoutRole::axis,
     },
     {
         .name = "dynamic_quantize_linear",

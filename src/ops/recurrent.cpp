@@ -417,6 +417,7 @@ constexpr OpRow layer(std::string_view name, std::string_view summary, std::stri
   op.infer = infer;
   op.reference = reference;
   op.spelled = spelled;
+  op.work = Work::recurrent;
   return op;
 }
 
@@ -448,6 +449,7 @@ constexpr OpRow cell(std::string_view name, std::string_view summary, const Attr
   op.outputs = {{"h", same_type_as("x")}};
   op.attrs = attrs, op.infer = infer, op.reference = reference;
   op.spelled = {{webnn, webnn_name}};
+  op.work = Work::recurrent;
   return op;
 }
 

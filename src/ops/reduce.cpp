@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "ops/answer.h"
 #include "ops/codecs.h"
-#include "ops/int_range.h"
+#include "ops/int_limits.h"
 #include "ops/precision_call.h"
 #include "ops/reduction.h"
 #include "ops/stored.h"
@@ -170,7 +170,7 @@ T start(const Call& c) {
     const T end = std::numeric_limits<T>::infinity();
     return largest ? -end : end;
   } else {
-    const IntRange r = int_range(real_type<T>(c));
+    const IntLimits r = int_limits(real_type<T>(c));
     return largest ? static_cast<T>(r.low) : static_cast<T>(r.high);
   }
 }
@@ -368,25 +368,30 @@ constexpr OpRow truth_reduce(std::string_view name, std::string_view summary, st
 }
 
 constexpr OpRow kReduceOps[] = {
-    sum_like("sum_reduce", "The sum over axes; 0 over nothing, integers wrap.",
-             "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
-             folding<Sum, float, double, int64_t, uint64_t, Dim>(),
-             {in_nnef("sum_reduce"), in_onnx("ReduceSum", 13), in_old_onnx("ReduceSum"), in_webnn("reduceSum"),
-              in_cvm("sum")},
-             {}, reduced_sum_precision),
-    sum_like("mean_reduce", "The mean over axes; NaN over nothing, of integers truncated.",
-             "NNEF 1.0.5 mean_reduce; ONNX ReduceMean-18; WebNN reduceMean()", folding_numbers<Mean>(),
-             {in_nnef("mean_reduce"), in_onnx("ReduceMean", 18), in_old_onnx("ReduceMean"), in_webnn("reduceMean")}),
-    reduce_row("max_reduce", "The maximum over axes; a NaN wins; over nothing -inf or the type's minimum.",
-               "NNEF 1.0.5 max_reduce; ONNX ReduceMax-20; WebNN reduceMax(); CVM max", kN | kB, kExtremeFields,
-               infer_reduce<ExtremeAttrs>, extreme<true>(),
-               {in_nnef("max_reduce"), in_onnx("ReduceMax", 18), in_old_onnx("ReduceMax"), in_webnn("reduceMax"),
-                in_cvm("max")},
-               {}, max_reduce_precision),
-    reduce_row("min_reduce", "The minimum over axes; a NaN wins; over nothing inf or the type's maximum.",
-               "NNEF 1.0.5 min_reduce; ONNX ReduceMin-20; WebNN reduceMin()", kN | kB, kExtremeFields,
-               infer_reduce<ExtremeAttrs>, extreme<false>(),
-               {in_nnef("min_reduce"), in_onnx("ReduceMin", 18), in_old_onnx("ReduceMin"), in_webnn("reduceMin")}),
+    in_layout(LayoutRole::reduced, sum_like("sum_reduce", "The sum over axes; 0 over nothing, integers wrap.",
+                                            "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
+                                            folding<Sum, float, double, int64_t, uint64_t, Dim>(),
+                                            {in_nnef("sum_reduce"), in_onnx("ReduceSum", 13), in_old_onnx("ReduceSum"),
+                                             in_webnn("reduceSum"), in_cvm("sum")},
+                                            {}, reduced_sum_precision)),
+    in_layout(LayoutRole::reduced,
+              sum_like("mean_reduce", "The mean over axes; NaN over nothing, of integers truncated.",
+                       "NNEF 1.0.5 mean_reduce; ONNX ReduceMean-18; WebNN reduceMean()", folding_numbers<Mean>(),
+                       {in_nnef("mean_reduce"), in_onnx("ReduceMean", 18), in_old_onnx("ReduceMean"),
+                        in_webnn("reduceMean")})),
+    in_layout(LayoutRole::reduced,
+              reduce_row("max_reduce", "The maximum over axes; a NaN wins; over nothing -inf or the type's minimum.",
+                         "NNEF 1.0.5 max_reduce; ONNX ReduceMax-20; WebNN reduceMax(); CVM max", kN | kB,
+                         kExtremeFields, infer_reduce<ExtremeAttrs>, extreme<true>(),
+                         {in_nnef("max_reduce"), in_onnx("ReduceMax", 18), in_old_onnx("ReduceMax"),
+                          in_webnn("reduceMax"), in_cvm("max")},
+                         {}, max_reduce_precision)),
+    in_layout(
+        LayoutRole::reduced,
+        reduce_row("min_reduce", "The minimum over axes; a NaN wins; over nothing inf or the type's maximum.",
+                   "NNEF 1.0.5 min_reduce; ONNX ReduceMin-20; WebNN reduceMin()", kN | kB, kExtremeFields,
+                   infer_reduce<ExtremeAttrs>, extreme<false>(),
+                   {in_nnef("min_reduce"), in_onnx("ReduceMin", 18), in_old_onnx("ReduceMin"), in_webnn("reduceMin")})),
     sum_like("reduce_prod", "The product over axes; 1 over nothing, integers wrap.",
              "ONNX ReduceProd-18; WebNN reduceProduct()", folding<Product, float, double, int64_t, uint64_t, Dim>(),
              {in_onnx("ReduceProd", 18), in_old_onnx("ReduceProd"), in_webnn("reduceProduct")}),

@@ -170,7 +170,9 @@ constexpr OpRow kSliceOps[] = {
                  {onnx, "Slice"},
                  {webnn, "slice", {{"begin", "starts"}, {"stride", "strides"}}},
                  {cvm, "strided_slice"}},
-     .in_bytes = ByteRole::moves},
+     .in_bytes = ByteRole::moves,
+     .elements = Elements::of_first,
+     .layout = LayoutRole::slice},
     {.name = "slice_like",
      .summary = "The leading part of x that has the extents of another tensor along axes.",
      .source = "CVM slice_like",
@@ -180,7 +182,8 @@ constexpr OpRow kSliceOps[] = {
      .infer = infer_slice_like,
      .precision = keeps_precision,
      .reference = moving(SliceLike{}),
-     .spelled = {{cvm, "slice_like", {{"axes", "axis"}}}}},
+     .spelled = {{cvm, "slice_like", {{"axes", "axis"}}}},
+     .elements = Elements::of_first},
 };
 }  // namespace
 

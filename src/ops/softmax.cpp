@@ -107,20 +107,25 @@ constexpr OpRow softmax_row(std::string_view name, std::string_view summary, std
 }
 
 constexpr OpRow kSoftmaxOps[] = {
-    softmax_row("softmax", "Exponentials over the given axes, divided by their sum.",
-                "NNEF 1.0.5 softmax; ONNX Softmax-13 (and 1, 11: to_end); WebNN softmax()",
-                typed<float, double>([]<class T>(Call& c) -> Status { return run_softmax<T>(c); }),
-                "e = exp(x - max_reduce(x, axes = axes, to_end = to_end)); y = e / sum_reduce(e, axes = axes, to_end = "
-                "to_end);",
-                {{nnef, "softmax", {}, 1, "", {{"axes", "[1]"}}},
-                 in_onnx("Softmax"),
-                 in_old_onnx("Softmax"),
-                 {webnn, "softmax", {{"axes", "axis", &one_item_list}}}}),
-    softmax_row("log_softmax", "The logarithm of softmax, computed without it.", "ONNX LogSoftmax-13 (and 1, 11)",
-                typed<float, double>([]<class T>(Call& c) -> Status { return run_log_softmax<T>(c); }),
-                "s = x - max_reduce(x, axes = axes, to_end = to_end); "
-                "y = s - log(sum_reduce(exp(s), axes = axes, to_end = to_end));",
-                {in_onnx("LogSoftmax"), in_old_onnx("LogSoftmax")}),
+    in_layout(
+        LayoutRole::axes,
+        softmax_row(
+            "softmax", "Exponentials over the given axes, divided by their sum.",
+            "NNEF 1.0.5 softmax; ONNX Softmax-13 (and 1, 11: to_end); WebNN softmax()",
+            typed<float, double>([]<class T>(Call& c) -> Status { return run_softmax<T>(c); }),
+            "e = exp(x - max_reduce(x, axes = axes, to_end = to_end)); y = e / sum_reduce(e, axes = axes, to_end = "
+            "to_end);",
+            {{nnef, "softmax", {}, 1, "", {{"axes", "[1]"}}},
+             in_onnx("Softmax"),
+             in_old_onnx("Softmax"),
+             {webnn, "softmax", {{"axes", "axis", &one_item_list}}}})),
+    in_layout(
+        LayoutRole::axes,
+        softmax_row("log_softmax", "The logarithm of softmax, computed without it.", "ONNX LogSoftmax-13 (and 1, 11)",
+                    typed<float, double>([]<class T>(Call& c) -> Status { return run_log_softmax<T>(c); }),
+                    "s = x - max_reduce(x, axes = axes, to_end = to_end); "
+                    "y = s - log(sum_reduce(exp(s), axes = axes, to_end = to_end));",
+                    {in_onnx("LogSoftmax"), in_old_onnx("LogSoftmax")})),
     softmax_row("hardmax", "1 at the first maximum over the given axes, else 0.", "ONNX Hardmax-13 (and 1, 11)",
                 typed<float, double>([]<class T>(Call& c) -> Status { return run_hardmax<T>(c); }), {},
                 {in_onnx("Hardmax"), in_old_onnx("Hardmax")}),

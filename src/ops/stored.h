@@ -111,6 +111,7 @@ struct Stored {
       if (!is_built(row.name)) op.precision = nullptr, op.reference = {};
       op.spelled = next(kSpellings, spellings, row.spelled.size());
       op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view, op.in_bytes = row.in_bytes;
+      op.elements = row.elements, op.layout = row.layout, op.work = row.work;
     }
     return all;
   }();

@@ -17,6 +17,16 @@ inline Ints row_major_strides(const Shape& shape) {
   return strides;
 }
 
+/// An axis that may count from the last one, counted from the first.
+inline int64_t from_front(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
+
+/// Elements of the axes from `begin` up to `end`.
+inline int64_t count_between(const Shape& s, int64_t begin, int64_t end) {
+  int64_t n = 1;
+  for (int64_t i = begin; i < end; ++i) n *= s[i];
+  return n;
+}
+
 /// Calls each(offset_x, offset_y) for every index of `shape` but the last axis, in row-major order: rows of
 /// `shape[last]` elements. Rank 0 is one row of one element; an empty shape has no rows.
 template <class F>

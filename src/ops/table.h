@@ -154,6 +154,31 @@ enum class ByteRole : uint8_t {
   moves     ///< Output 0 has elements of input 0 alone, so that both have one scale. So has every `view`.
 };
 
+// ---- What analyses and passes may know of a row without knowing it
+// --------------------------------------------------------------
+
+/// Where the elements of the outputs come from.
+enum class Elements : uint8_t {
+  computed,
+  of_first,  ///< They are elements of input 0.
+  of_any     ///< Of any input.
+};
+
+/// How the pass that turns images channels last (passes/channels_last) meets a row; element-wise ones need no word.
+enum class LayoutRole : uint8_t {
+  fixed,     ///< A transpose before it stays there.
+  channels,  ///< Its attributes have `channels_last`: kernels work so.
+  axis,      ///< Attribute `axis` names an axis of all variadic inputs and outputs; other inputs have one axis or none.
+  reduced,   ///< Input 1 lists axes that go or become 1.
+  axes,      ///< Attribute `axes` of SoftmaxAttrs.
+  pad,
+  slice,
+  sizes  ///< Attribute `size` has a number an axis.
+};
+
+/// What counts a row's multiply-adds (graph/work).
+enum class Work : uint8_t { none, conv, deconv, separable, product, recurrent, attention, einsum };
+
 // ---- The entry
 // -----------------------------------------------------------------------------------------------------------
 
@@ -175,6 +200,9 @@ struct OpDefOf {
   bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
   bool view = false;         ///< Output 0 holds input 0's elements in the same order: no work, another shape.
   ByteRole in_bytes = ByteRole::none;
+  Elements elements = Elements::computed;
+  LayoutRole layout = LayoutRole::fixed;
+  Work work = Work::none;
 
   int input(std::string_view port) const {
     return index_of(inputs, port);
@@ -194,9 +222,13 @@ struct OpDefOf {
 using OpRow = OpDefOf<List>;
 using OpDef = OpDefOf<ListView>;
 
-/// A row of a family's own form, with its part in networks of bytes.
+/// A row of a family's own form, with one trait more.
 constexpr OpRow in_bytes(ByteRole role, OpRow row) {
   row.in_bytes = role;
+  return row;
+}
+constexpr OpRow in_layout(LayoutRole layout, OpRow row) {
+  row.layout = layout;
   return row;
 }
 

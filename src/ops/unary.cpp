@@ -188,6 +188,7 @@ constexpr OpRow kUnaryOps[] = {
         .reference = any(run_copy),
         .spelled = {{nnef, "copy"}, {nnef, "copy_n"}, {onnx, "Identity"}, {webnn, "identity"}},
         .elementwise = true,
+        .elements = Elements::of_first,
     },
     {
         .name = "neg",

@@ -46,35 +46,6 @@ Type permuted(Type t, const Perm& p) {
   return t;
 }
 
-/// How an operator meets permuted inputs, beside element-wise ones.
-enum class Through : uint8_t {
-  axis,         ///< Attribute `axis` names an axis of input 0 and every output; other inputs have one axis or none.
-  concat,       ///< The same, and all inputs are permuted alike.
-  reduce_port,  ///< Input 1 lists axes that go or become 1.
-  softmax,      ///< Attribute `axes`.
-  pad,
-  slice,
-  sizes,  ///< Attribute `size` has a number an axis.
-};
-struct Row {
-  std::string_view op;
-  Through how;
-};
-constexpr Row kRows[] = {{"concat", Through::concat},
-                         {"split", Through::axis},
-                         {"batch_normalization", Through::axis},
-                         {"quantize_linear", Through::axis},
-                         {"dequantize_linear", Through::axis},
-                         {"sum_reduce", Through::reduce_port},
-                         {"mean_reduce", Through::reduce_port},
-                         {"max_reduce", Through::reduce_port},
-                         {"min_reduce", Through::reduce_port},
-                         {"softmax", Through::softmax},
-                         {"log_softmax", Through::softmax},
-                         {"pad", Through::pad},
-                         {"slice", Through::slice},
-                         {"local_response_normalization", Through::sizes}};
-
 class Layout {
  public:
   explicit Layout(ir::Graph& graph) : graph_(graph) {}
@@ -82,14 +53,14 @@ class Layout {
   int run() {
     for (NodeId id : graph_.order_with_blocks()) {
       if (graph_[id].erased) continue;
-      const std::string_view name = graph_[id].op->name;
-      if (name == "conv" || name == "conv_integer" || name == "qlinear_conv")
+      const OpDef& op = *graph_[id].op;
+      if (op.layout == LayoutRole::channels && op.attrs.type == kConvAttrs.type)
         turn<ConvAttrs>(id);
-      else if (name == "deconv")
+      else if (op.layout == LayoutRole::channels && op.attrs.type == &detail::type_tag<DeconvAttrs>)
         turn<DeconvAttrs>(id);
-      else if (name == "max_pool" || name == "box")
+      else if (op.layout == LayoutRole::channels)
         turn<PoolAttrs>(id);
-      else if (name == "transpose")
+      else if (op.name == "transpose")
         join(id);
       else
         pass(id);
@@ -234,11 +205,7 @@ class Layout {
     const int64_t groups = graph_.attrs<ConvAttrs>(node).groups;
     return groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(groups);
   }
-  bool wants_last(const Node& node) const {
-    const std::string_view name = node.op->name;
-    return name == "conv" || name == "conv_integer" || name == "qlinear_conv" || name == "deconv" ||
-           name == "max_pool" || name == "box";
-  }
+  static bool wants_last(const Node& node) { return node.op->layout == LayoutRole::channels; }
   bool is_transposed(ValueId v) const {
     const auto p = perm_of(v);
     return p && *p == inverse(to_last(p->size()));
@@ -257,9 +224,7 @@ class Layout {
         if (!use.node.valid()) continue;
         if (++seen > kNear) return false;
         const Node& reader = graph_[use.node];
-        const bool passes =
-            reader.op->elementwise ||
-            std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == reader.op->name; });
+        const bool passes = reader.op->elementwise || (reader.op->layout != LayoutRole::fixed && !wants_last(reader));
         if (const auto p = perm_of(reader); p && *p == to_last(p->size())) return true;
         if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return true;
         if (!passes && !(wants_last(reader) && suits(reader))) continue;
@@ -308,25 +273,24 @@ class Layout {
     for (ValueId v : node.out)
       if (v.valid() && (!graph_[v].type.is_tensor() || !graph_[v].type.dims)) return;
     if (node.op->elementwise) return pass_elementwise(id);
-    const Row* row =
-        std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == node.op->name; });
-    if (row == std::end(kRows)) return;
+    if (node.op->layout == LayoutRole::fixed) return;
     const auto p = perm_to_move(node.in[0]);
     if (!p) return;
-    switch (row->how) {
-      case Through::axis:
-        return pass_axis(id, *p);
-      case Through::concat:
-        return pass_concat(id, *p);
-      case Through::reduce_port:
+    switch (node.op->layout) {
+      case LayoutRole::fixed:
+      case LayoutRole::channels:
+        return;
+      case LayoutRole::axis:
+        return node.op->elements == Elements::of_any ? pass_joined(id, *p) : pass_axis(id, *p);
+      case LayoutRole::reduced:
         return pass_reduce(id, *p);
-      case Through::softmax:
+      case LayoutRole::axes:
         return pass_softmax(id, *p);
-      case Through::pad:
+      case LayoutRole::pad:
         return pass_pad(id, *p);
-      case Through::slice:
+      case LayoutRole::slice:
         return pass_slice(id, *p);
-      case Through::sizes:
+      case LayoutRole::sizes:
         return pass_sizes(id, *p);
     }
   }
@@ -408,7 +372,7 @@ class Layout {
     rebuild(id, std::move(in), with(id, "axis", axis_of(id, p)), perms);
   }
 
-  void pass_concat(NodeId id, const Perm& p) {
+  void pass_joined(NodeId id, const Perm& p) {
     for (ValueId v : graph_[id].in)
       if (!can_go_under(v, p) || graph_[v].type.dims->size() != p.size()) return;
     std::vector<ValueId> in;

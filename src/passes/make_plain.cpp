@@ -55,7 +55,7 @@ Status widen_constants(ir::Graph& graph) {
 /// makes one constant of them, and its bits are declared by that name.
 void keep_names(ir::Graph& graph) {
   constexpr std::string_view kViews[] = {"reshape", "squeeze", "unsqueeze", "flatten", "cast"};
-  const DeclaredBits declared = declared_bits(graph);
+  const DeclaredBits& declared = graph.provenance.bits;
   if (declared.empty()) return;
   for (NodeId id : graph.order()) {
     const Node& n = graph[id];

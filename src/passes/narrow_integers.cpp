@@ -20,14 +20,8 @@
 namespace nnex {
 namespace {
 
-/// Rows that only move elements, or take the greatest of some: as good on narrow elements.
-constexpr std::string_view kMovers[] = {
-    "max_pool", "transpose", "reshape", "flatten", "squeeze", "unsqueeze", "slice",          "concat",        "expand",
-    "tile",     "repeat",    "split",   "unstack", "stack",   "copy",      "depth_to_space", "space_to_depth"};
-
-bool is_mover(const Node& node) {
-  return std::find(std::begin(kMovers), std::end(kMovers), node.op->name) != std::end(kMovers);
-}
+/// Whether a row only moves elements, or takes the greatest of some: as good on narrow elements.
+bool is_mover(const Node& node) { return node.op->elements != Elements::computed || node.op->name == "max_pool"; }
 
 class Narrower {
  public:
@@ -191,9 +185,7 @@ class Narrower {
     std::reverse(movers_.begin(), movers_.end());
   }
   /// How many of a mover's inputs, the first ones, are elements.
-  static size_t elements(const Node& node) {
-    return node.op->name == "concat" || node.op->name == "stack" ? node.in.size() : 1;
-  }
+  static size_t elements(const Node& node) { return node.op->elements == Elements::of_any ? node.in.size() : 1; }
   bool can_move(const Node& node) const {
     if (!node.blocks.empty() || node.out.empty()) return false;
     bool anybody = false;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/mapped_file.h"
 #include "graph/custom.h"
+#include "graph/work.h"
 #include "ops/shape.h"
 #include "plan/arena.h"
 
@@ -26,6 +27,8 @@ class CustomKernel : public Kernel {
   std::vector<Type> types_;  ///< Of the outputs, as inference has them.
 };
 constexpr KernelDef kCustomKernel = {"custom", "host"};
+
+thread_local const PlanWatch::Told* watching = nullptr;
 
 constexpr int64_t kKeptContent = 256;  ///< Elements of a content that is carried instead of computed again.
 
@@ -141,13 +144,22 @@ class Planner {
       return {};
     }
     Step step;
-    step.node = id, step.in = node.in, step.out = node.out;
+    step.node = id, step.in = node.in, step.out = node.out, step.multiply_adds = work(node);
     NNEX_TRY(choose(node, step));
     NNEX_TRY(offer_constants(node, step));
     let_go(node, step);
     place_outputs(node, step);
     plan_->steps.push_back(std::move(step));
     return {};
+  }
+
+  int64_t work(const Node& node) const {
+    const auto type_of = [&](ValueId v) -> const Type& { return inference_.type(v); };
+    if (node.op->name != "fused") return multiply_adds(graph_, node, type_of).number().value_or(0);
+    Dim sum = 0;
+    for (NodeId n = graph_[node.blocks[0]].first; n.valid(); n = graph_[n].next)
+      sum = sum + multiply_adds(graph_, graph_[n], type_of);
+    return sum.number().value_or(0);
   }
 
   Operand operand(ValueId v) const {
@@ -196,8 +208,10 @@ class Planner {
                                      o.shape.text(), c_.memory_limit >> 20))
                 .at(graph_.place_of(step.node));
       std::vector<RegionStep> region = region_of(node);
-      auto chosen = choose_kernel({*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team});
+      const KernelRequest request = {*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team};
+      auto chosen = choose_kernel(request);
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
+      if (watching) (*watching)(step.node, request, chosen->def);
       if (chosen->kernel) {
         step.how = Step::How::kernel;
         step.kernel = std::move(chosen->kernel);
@@ -441,6 +455,9 @@ Result<Value> AlignedConstants::get(ValueId v) {
   }
   return made_.emplace(v.n, std::move(value)).first->second;
 }
+
+PlanWatch::PlanWatch(Told told) : told_(std::move(told)), before_(watching) { watching = &told_; }
+PlanWatch::~PlanWatch() { watching = before_; }
 
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockId block, NodeId from,
                                               std::span<const Live> live) {

@@ -2,6 +2,7 @@
 // Plan: for one stretch of a block at known extents, which kernel runs each node, in which order, at which offset of
 // the arena.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,6 +32,7 @@ struct Step {
     DType dtype;
     Shape shape;
   };
+  int64_t multiply_adds = 0;     ///< Those of a fused region's nodes together; 0: none, or nobody knows.
   bool open = false;             ///< Some output's extents are not known to the plan.
   Shape view_shape;              ///< Of a view: output 0's extents.
   std::vector<Fresh> fresh;      ///< Outputs that get memory of their own before the step runs.
@@ -89,6 +91,21 @@ struct PlanContext {
 /// would exceed the memory limit.
 Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockId block, NodeId from,
                                               std::span<const Live> live);
+
+/// While it lives, each choice of a kernel by the plans that this thread makes is told: the node, what was asked, and
+/// what was chosen (null: the reference kernel).
+class PlanWatch {
+ public:
+  using Told = std::function<void(NodeId node, const KernelRequest& request, const KernelDef* chosen)>;
+  explicit PlanWatch(Told told);
+  ~PlanWatch();
+  PlanWatch(const PlanWatch&) = delete;
+  PlanWatch& operator=(const PlanWatch&) = delete;
+
+ private:
+  Told told_;
+  const Told* before_;
+};
 
 /// What a stretch that starts at `from` reads from outside (parameters, outer values, earlier results), and which of
 /// those decide extents by their content.

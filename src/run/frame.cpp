@@ -266,6 +266,27 @@ Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
                                         longest, model_->memory_limit));
 }
 
+DType Frame::dtype_of(const Step& step, const Bound::Wires& wires) const {
+  if (step.in.empty() || !step.in[0].valid()) return DType::none;
+  const Tensor* t = graph_[step.in[0]].constant.tensor();
+  if (!t) t = wires.in[0]->tensor();
+  return t ? t->dtype() : DType::none;
+}
+
+int64_t Frame::bytes_of(const Step& step, const Bound::Wires& wires) const {
+  if (step.how == Step::How::view) return 0;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < step.in.size(); ++i) {
+    if (!step.in[i].valid()) continue;
+    const Tensor* t = graph_[step.in[i]].constant.tensor();  // a packed one stands in no slot
+    if (!t) t = wires.in[i]->tensor();
+    if (t) bytes += t->bytes();
+  }
+  for (const Value* v : wires.out)
+    if (const Tensor* t = v ? v->tensor() : nullptr) bytes += t->bytes();
+  return bytes;
+}
+
 Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
   std::chrono::steady_clock::time_point began;
   if (profiling) began = std::chrono::steady_clock::now();
@@ -292,7 +313,7 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
                               : step.how == Step::How::blocks ? "blocks"
                                                               : "reference";
     times.push_back({graph_.place_of(step.node), operator_name(node), std::string(kernel), micros(began - start_),
-                     micros(now - began)});
+                     micros(now - began), step.multiply_adds, dtype_of(step, wires), bytes_of(step, wires)});
   }
   for (ValueId v : step.release) slots_[v.n] = Value();
   return {};

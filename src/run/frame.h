@@ -88,6 +88,9 @@ class Frame {
   /// A plan for what the slots hold; the model's own where one serves all sessions.
   Result<std::shared_ptr<const Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
   Status bind(BlockId block, const Bound& b);
+  DType dtype_of(const Step& step, const Bound::Wires& wires) const;
+  /// Of the inputs and outputs of a step.
+  int64_t bytes_of(const Step& step, const Bound::Wires& wires) const;
   Status run_step(const Step& step, const Bound::Wires& wires);
   /// Memory for an output of a step: the caller's when it is to be written there.
   Status give_memory(const Step::Fresh& f);

@@ -13,6 +13,7 @@
 #include "graph/symbols.h"
 #include "kernels/simd/loops.h"
 #include "passes/pipeline.h"
+#include "run/carry.h"
 #include "run/compile.h"
 #include "run/frame.h"
 #include "run/guarded.h"
@@ -110,6 +111,7 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, 
   NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
   NNEX_TRY(prepare(graph, options.custom_operators));
   NNEX_TRY(check_missing(graph));
+  NNEX_TRY(carry(graph, options.carry));
   Model model;
   model.impl_ = std::make_shared<Impl>();
   const size_t kept = graph.states.size();

@@ -16,17 +16,17 @@ using Product = std::vector<std::string>;
 using Terms = std::map<Product, int64_t>;
 
 /// What a symbol such as "floor((H+1)/2)" stands for.
-struct Division {
+struct Quotient {
   Dim a, b;
   bool up = false;  ///< ceil, else floor.
 };
-using Divisions = std::map<std::string, std::shared_ptr<const Division>>;
+using Quotients = std::map<std::string, std::shared_ptr<const Quotient>>;
 
 /// A sum of products with coefficients, none of them 0: canonical, since the map orders the products.
 struct Dim::Formula {
   Terms terms;
   std::string text;
-  Divisions divisions;  ///< Of the symbols in it that are divisions.
+  Quotients divisions;  ///< Of the symbols in it that are divisions.
 };
 
 namespace {
@@ -66,11 +66,11 @@ std::string text_of(const Terms& terms) {
 // Access to a Dim's parts for the functions of this file.
 struct DimParts {
   static Terms terms(const Dim& d);
-  static const Divisions& divisions(const Dim& d);
+  static const Quotients& divisions(const Dim& d);
   /// The symbol d, which stands for a division.
-  static Dim division(const Dim& d, std::shared_ptr<const Division> meaning);
+  static Dim division(const Dim& d, std::shared_ptr<const Quotient> meaning);
   /// The sum of the terms; what its symbols stand for is found in the Dims it was made of.
-  static Dim dim(Terms terms, std::initializer_list<const Divisions*> known);
+  static Dim dim(Terms terms, std::initializer_list<const Quotients*> known);
 };
 
 namespace {
@@ -210,12 +210,12 @@ Terms DimParts::terms(const Dim& d) {
   return d.formula_->terms;
 }
 
-const Divisions& DimParts::divisions(const Dim& d) {
-  static const Divisions none;
+const Quotients& DimParts::divisions(const Dim& d) {
+  static const Quotients none;
   return d.formula_ ? d.formula_->divisions : none;
 }
 
-Dim DimParts::division(const Dim& d, std::shared_ptr<const Division> meaning) {
+Dim DimParts::division(const Dim& d, std::shared_ptr<const Quotient> meaning) {
   auto formula = std::make_shared<Dim::Formula>(*d.formula_);
   formula->divisions.emplace(formula->text, std::move(meaning));
   Dim out;
@@ -223,13 +223,13 @@ Dim DimParts::division(const Dim& d, std::shared_ptr<const Division> meaning) {
   return out;
 }
 
-Dim DimParts::dim(Terms terms, std::initializer_list<const Divisions*> known) {
+Dim DimParts::dim(Terms terms, std::initializer_list<const Quotients*> known) {
   if (terms.empty()) return 0;
   if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
   std::string text = text_of(terms);
   if (terms.size() > kMaxTerms) return named("(" + text + ")");
-  Divisions divisions;
-  for (const Divisions* some : known)
+  Quotients divisions;
+  for (const Quotients* some : known)
     for (const auto& [name, division] : *some)
       if (std::any_of(terms.begin(), terms.end(), [&, n = std::string_view(name)](const auto& term) {
             return std::find(term.first.begin(), term.first.end(), n) != term.first.end();
@@ -279,7 +279,7 @@ Dim of_numbers(const Dim& a, const Dim& b, int64_t (*quotient)(int64_t, int64_t)
 Dim named_division(const Dim& a, const Dim& b, bool up) {
   const Dim d = opaque(up ? "ceil" : "floor", a, "/", b);
   if (d.overflowed() || a.text().size() + b.text().size() > kMaxText / 2) return d;  // its name may not say it all
-  return DimParts::division(d, std::make_shared<const Division>(Division{a, b, up}));
+  return DimParts::division(d, std::make_shared<const Quotient>(Quotient{a, b, up}));
 }
 
 /// The quotient rounded down or up, canonical where b is a positive number n:

@@ -99,6 +99,7 @@ void add_model_cases(std::vector<Case>& out) {
        {"wire", "opset_import[1].version", sound(msg(8, msg(1, "f") + msg(2, "1")))},
        {"wire", "functions[0].node[0].attribute[0].t.data_type",
         with_functions(body(relu("a", "b", msg(5, msg(1, "k") + msg(5, msg(2, "1"))))))},
+       {"syntax", "line 2, column 3", "<ir_version: 8>\ng = () => () {}"},
        {"text", "producer_name", sound(msg(2, "\xff"))},
        {"text", "graph.doc_string", with_graph(msg(10, std::string_view("a\0b", 3)))},
        {"text", "graph.node[0].name", of_nodes({relu("x", "y", msg(3, "\xed\xa0\x80"))})},

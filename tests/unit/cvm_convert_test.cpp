@@ -218,7 +218,7 @@ void expect_same_facts(const ModelFiles& files, const ir::Graph& before) {
   EXPECT_EQ(bits, (std::map<std::string, int64_t>{{"b", 20}, {"data", 8}, {"dense 0:w", 8}}));
   auto back = read_model(files.symbol, files.params, nullptr, false);
   ASSERT_TRUE(back.ok()) << back.error().text();
-  const ModelInfo was = *model_info(before), is = *model_info(*back);
+  const CvmProvenance was = *model_info(before), is = *model_info(*back);
   EXPECT_EQ(is.version, was.version);
   EXPECT_EQ(is.postprocess, was.postprocess);
   EXPECT_EQ(is.gas, was.gas);
@@ -316,7 +316,7 @@ TEST(CvmConvert, IndicesStayTheParameterThroughOnnx) {
     ASSERT_TRUE(back.ok()) << back.error().text();
     EXPECT_EQ(model_info(*back)->gas, gas);
     if (indices[0] == 0) {
-      EXPECT_EQ(declared_bits(*back), (DeclaredBits{{"i", 7}}));
+      EXPECT_EQ(back->provenance.bits, (DeclaredBits{{"i", 7}}));
     }
   }
 }

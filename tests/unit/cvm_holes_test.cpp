@@ -169,7 +169,7 @@ TEST(CvmHoles, Hole14_SlicesLongerThanTheRankAreRefused) {
 }
 
 TEST(CvmHoles, Hole15_EveryRowAndBatchIsPostprocessed) {
-  cvm_format::ModelInfo info;
+  CvmProvenance info;
   info.head_bits = {8};
   info.postprocess = "argmax";
   const std::vector<Tensor> rows = {Tensor::of<int32_t>(Shape{3, 2}, {1, 2, 9, 4, 5, 5})};

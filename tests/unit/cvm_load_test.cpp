@@ -405,7 +405,7 @@ TEST(CvmLoad, ParamsFaults) {
 
 TEST(CvmLoad, OutputBytes) {
   const Tensor a = Tensor::of<int32_t>(Shape{2, 2}, {1, 2, 3, 4}), b = Tensor::of<int32_t>(Shape{2, 1}, {5, -6});
-  ModelInfo info;
+  CvmProvenance info;
   info.head_bits = {8, 8};
   const std::vector<Tensor> both = {a, b}, first = {a};
   EXPECT_EQ(*output_bytes(info, both), std::string("\x01\x02\x05\x03\x04\xfa", 6));
@@ -500,7 +500,7 @@ TEST(CvmWrite, ParametersStayAsTheyWere) {
                                              {"h", Tensor::of(Shape{1, n}, bytes)}});
     auto graph = read_model(write_symbol(s), params, nullptr, false);
     ASSERT_TRUE(graph.ok()) << graph.error().text();
-    const ModelInfo before = *model_info(*graph);
+    const CvmProvenance before = *model_info(*graph);
     auto written = to_cvm(*graph);
     ASSERT_TRUE(written.ok()) << written.error().text();
     EXPECT_EQ(written->params, params);

@@ -493,7 +493,9 @@ TEST(CvmProof, HoldsForRandomNetworksAtTheEndsOfTheirRange) {
     EXPECT_GT(counts.ran[row], 0) << row;
   EXPECT_GT(counts.safe, 0);
   // Upstream's rules let one network in a few hundred overflow.
-  if (cases() >= kUsualCases) EXPECT_GT(counts.overflowed, 0);
+  if (cases() >= kUsualCases) {
+    EXPECT_GT(counts.overflowed, 0);
+  }
   RecordProperty("overflowed", counts.overflowed);
   RecordProperty("safe", counts.safe);
 }
@@ -618,7 +620,7 @@ TEST(CvmProof, UnknownBitsAreNeverFew) {
   Builder b(graph, kMain);
   const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::i32, Dims{Dim(2)}));
   const ValueId y = graph.add_param(kMain, "y", Type::tensor(DType::i32, Dims{Dim(2)}));
-  declare_bits(graph, {{"x", 32}, {"y", 4}});
+  graph.provenance.bits = {{"x", 32}, {"y", 4}};
   const ValueId sum = b("add", {x, x});  // 33 bits: refused, so nobody knows
   const ValueId after = b("add", {sum, y}), max = b("max", {sum, y});
   Faults faults;

@@ -132,6 +132,43 @@ TEST(Layers, NoStandardSeesAnother) {
   EXPECT_EQ(judge(layers, "standards/nnef/tract/read.cpp", "standards/nnef/model.h"), "");
 }
 
+/// A type's name in its namespaces, as a line at the left edge begins to define it; empty: it does not, or in a
+/// namespace without a name.
+std::string defined_type(const std::string& line, std::vector<std::string>& namespaces) {
+  static const std::regex space(R"((?:inline )?namespace ([\w:]*) ?\{)"),
+      type(
+          R"((?:template <.*> )?(?:struct|class|union|enum|enum class) (?:\[\[.*?\]\] )?(\w+)(?: final)?(?: :[^:].*)? \{.*)");
+  std::smatch found;
+  if (std::regex_search(line, found, space, std::regex_constants::match_continuous)) {
+    namespaces.push_back(found[1]);
+  } else if (line.rfind("}  // namespace", 0) == 0 && !namespaces.empty()) {
+    namespaces.pop_back();
+  } else if (std::regex_match(line, found, type) && std::count(namespaces.begin(), namespaces.end(), "") == 0) {
+    std::string name;
+    for (const std::string& n : namespaces) name += n + "::";
+    return name + found[1].str();
+  }
+  return {};
+}
+
+/// One name for two types of one namespace: a program that links both has undefined behaviour, and no compiler says so.
+TEST(Layers, NoNameIsTwoTypes) {
+  std::map<std::string, std::string> defined;  // the file that has it
+  for (const char* folder : {"src", "include", "apps"})
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(nnex::test::source_dir()) / folder)) {
+      const std::string ending = entry.path().extension().string(), file = entry.path().generic_string();
+      if (ending != ".cpp" && ending != ".h") continue;
+      std::ifstream in(entry.path());
+      std::vector<std::string> namespaces;
+      for (std::string line; std::getline(in, line);) {
+        const std::string name = defined_type(line, namespaces);
+        if (name.empty()) continue;
+        EXPECT_EQ(defined.emplace(name, file).first->second, file) << name;
+      }
+    }
+  EXPECT_GT(defined.size(), 500u);
+}
+
 /// No room uses one that uses it, by whatever way.
 TEST(Layers, RoomsAreInOrder) {
   const auto layers = read_layers(fs::path(nnex::test::source_dir()) / "src" / "LAYERS");
@@ -156,7 +193,9 @@ TEST(Layers, EveryFamilyIsListed) {
     std::smatch found;
     std::ifstream list(src / folder / "families.def");
     for (std::string text; std::getline(list, text);)
-      if (std::regex_match(text, found, line)) EXPECT_TRUE(listed.insert(found[1]).second) << found[1] << " twice";
+      if (std::regex_match(text, found, line)) {
+        EXPECT_TRUE(listed.insert(found[1]).second) << found[1] << " twice";
+      }
     for (const auto& file : fs::recursive_directory_iterator(src / folder)) {
       if (file.path().extension() != ".cpp") continue;
       std::ifstream in(file.path());

@@ -11,8 +11,6 @@
 namespace nnex::nnef_format {
 namespace {
 
-using Properties = std::vector<std::pair<std::string, std::string>>;
-
 Properties read(std::string_view document) {
   ir::Graph graph;
   read_property_lines(document, graph);
@@ -21,8 +19,8 @@ Properties read(std::string_view document) {
 
 TEST(NnefProperties, AreWrittenAndRead) {
   ir::Graph graph;
-  graph.meta.properties = {
-      {"author", "A 'B' \\ C"}, {"two lines", "1\n2\r"}, {"nnef.variables", "w w\n"}, {"", "\xc3\xbc"}};
+  graph.meta.properties = {{"author", "A 'B' \\ C"}, {"two lines", "1\n2\r"}, {"", "\xc3\xbc"}};
+  graph.provenance.nnef.emplace().labels = {{"w", "w"}};  // the document says it by itself
   const std::string lines = property_lines(graph, {});
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3) << lines;
   EXPECT_EQ(read("version 1.0;\ngraph ...\n}\n\n" + lines),
@@ -60,18 +58,18 @@ TEST(NnefProperties, NamesOfParametersComeBack) {
   ir::Graph graph;
   const ValueId w = graph.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a b:w");
   const ValueId other = graph.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a b:c");
-  declare_bits(graph, {{"a b:w", 8}});
+  graph.provenance.bits = {{"a b:w", 8}};
   const std::string lines = property_lines(graph, {{w.n, "a_b_w"}, {other.n, "a_b_c"}});
   ir::Graph back;
   back.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a_b_w");
   back.add_constant(Tensor::of<int32_t>(Shape{1}, {1}), "a_b_c");
-  back.meta.properties.emplace_back(std::string(kVariablesProperty), "a_b_c c\na_b_w w\n");
+  back.provenance.nnef.emplace().labels = {{"a_b_c", "c"}, {"a_b_w", "w"}};
   read_property_lines("}\n" + lines, back);
   EXPECT_EQ(back[ValueId{0}].name, "a b:w");
   EXPECT_EQ(back[ValueId{1}].name, "a_b_c");
-  EXPECT_EQ(declared_bits(back), declared_bits(graph));
-  EXPECT_EQ(variable_labels(back).find("a b:w")->second, "w");
-  EXPECT_EQ(variable_labels(back).find("a_b_c")->second, "c");
+  EXPECT_EQ(back.provenance.bits, graph.provenance.bits);
+  EXPECT_EQ(back.provenance.nnef->labels.at("a b:w"), "w");
+  EXPECT_EQ(back.provenance.nnef->labels.at("a_b_c"), "c");
 }
 
 }  // namespace

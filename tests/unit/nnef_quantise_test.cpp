@@ -77,7 +77,7 @@ TEST(NnefQuantise, TensorsTakeTheValuesOfTheirCodes) {
 TEST(NnefQuantise, WithoutRecordsNothingChanges) {
   auto graph = read_nnef(model(kRecords), {});
   ASSERT_TRUE(graph.ok());
-  graph->meta.properties.clear();
+  graph->provenance.quantization.clear();
   const size_t nodes = graph->order().size();
   ASSERT_TRUE(apply_quantisation(*graph).ok());
   EXPECT_EQ(graph->order().size(), nodes);

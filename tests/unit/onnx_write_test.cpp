@@ -1,5 +1,6 @@
 // Graphs written as ONNX models: what is read back computes the same bytes, and what cannot be said is named.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -312,6 +313,20 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     EXPECT_EQ(opset_of(row.bytes), row.opset);
+    ir::Graph graph = read(row.bytes);
+    for (const int64_t asked : {row.opset, row.opset + 1}) {
+      const auto model = to_onnx(graph, {{}, false, {}, asked});
+      ASSERT_TRUE(model.ok()) << model.error().text();
+      EXPECT_EQ(model->opset, asked);
+    }
+    if (row.opset == 17) continue;
+    const auto model = to_onnx(graph, {{}, false, {}, row.opset - 1});
+    ASSERT_FALSE(model.ok());
+    EXPECT_EQ(model.error().code(), Code::unsupported);
+    EXPECT_NE(model.error().text().find(
+                  fmt::format("is so from opset {} on; opset {} was asked for", row.opset, row.opset - 1)),
+              std::string::npos)
+        << model.error().text();
   }
 }
 

@@ -49,7 +49,7 @@ class QuantFileWriter {
     for (const CodedLayer& layer : coding.layers)
       if (layer.kept.empty() && graph_[layer.node].op->in_bytes == ByteRole::product)
         NNEX_TRY(product(layer.node, codes_of(measured_.ranges.at(coding.scale_of(graph_[layer.node].in[0]).n)).scale));
-    graph_.meta.properties.emplace_back(std::string(nnef_format::kQuantProperty), nnef_format::quant_text(file_));
+    graph_.provenance.quantization = nnef_format::quant_text(file_);
     return std::move(graph_);
   }
 

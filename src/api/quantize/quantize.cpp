@@ -59,8 +59,9 @@ class Quantizer {
 
   Result<Quantized> run() && {
     NNEX_TRY(check(settings()));
-    if (options_.to == Format::webnn || (options_.to == Format::nnef && settings().weights == WeightCodes::int4))
-      return Error(Code::invalid_argument, options_.to == Format::webnn
+    const bool without_codes = options_.to == Format::webnn || options_.to == Format::c;
+    if (without_codes || (options_.to == Format::nnef && settings().weights == WeightCodes::int4))
+      return Error(Code::invalid_argument, without_codes
                                                ? "networks of codes are written as onnx, nnef or cvm"
                                                : "a quantisation file of NNEF has no blocks: needed weights of int8");
     NNEX_ASSIGN(float_, float_network(source_));

@@ -56,6 +56,15 @@ void map_part(const T* x, T* y, int64_t n, F f) {
   for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
 
+/// Whether x is not a number, of a type that may have such.
+template <class T>
+constexpr bool is_nan([[maybe_unused]] T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return __builtin_isnan(x);
+  else
+    return false;
+}
+
 template <class T>
 struct Wrapped {
   using type = std::make_unsigned_t<T>;
@@ -122,9 +131,9 @@ void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a,
     case WholeBinary::div:
       return apply([](T u, T v) { return quotient(u, v); });
     case WholeBinary::min:
-      return apply([](T u, T v) { return u < v || u != u ? u : v; });
+      return apply([](T u, T v) { return u < v || is_nan(u) ? u : v; });
     case WholeBinary::max:
-      return apply([](T u, T v) { return u > v || u != u ? u : v; });
+      return apply([](T u, T v) { return u > v || is_nan(u) ? u : v; });
     default:
       break;
   }
@@ -174,7 +183,7 @@ void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
     case WholeUnary::square:
       return apply([](T u) { return static_cast<T>(static_cast<P>(u) * static_cast<P>(u)); });
     case WholeUnary::relu:
-      return apply([](T u) { return u > T(0) || u != u ? u : T(0); });
+      return apply([](T u) { return u > T(0) || is_nan(u) ? u : T(0); });
     case WholeUnary::bit_not:
       if constexpr (!std::is_same_v<T, double>) return apply([](T u) { return static_cast<T>(~u); });
   }

@@ -16,13 +16,20 @@ class MatrixRows final : public RowSource<typename Lift::To> {
 
   MatrixRows(const simd::TileShape& shape, const Lift& lift, const From* a, int64_t m, int64_t row_stride,
              int64_t col_stride)
-      : lift_(lift), a_(a), m_(m), row_stride_(row_stride), col_stride_(col_stride), tiles_(ceil_div(m, shape.rows)) {}
+      : lift_(lift),
+        a_(a),
+        m_(m),
+        row_stride_(row_stride),
+        col_stride_(col_stride),
+        tiles_(ceil_div(m, shape.rows)),
+        tile_rows_(m / std::max<int64_t>(tiles_, 1)),
+        longer_tiles_(m % std::max<int64_t>(tiles_, 1)) {}
 
   int64_t rows() const override { return m_; }
   int64_t tiles() const override { return tiles_; }
   TileRows tile(int64_t t) const override {
-    const int64_t first = share(m_, tiles_, t);
-    return {first, static_cast<int>(share(m_, tiles_, t + 1) - first), 0, 0};
+    return {tile_rows_ * t + std::min(t, longer_tiles_), static_cast<int>(tile_rows_ + (t < longer_tiles_ ? 1 : 0)), 0,
+            0};
   }
   bool any_depth() const override { return Lift::kGroup == 1 && tiles_ == 1 && can_stay(); }
 
@@ -66,6 +73,7 @@ class MatrixRows final : public RowSource<typename Lift::To> {
   int64_t row_stride_;
   int64_t col_stride_;
   int64_t tiles_;
+  int64_t tile_rows_, longer_tiles_;  ///< The first ones have a row more.
 };
 
 }  // namespace nnex

@@ -23,16 +23,25 @@ struct Job {
   int64_t block_panels;
 
   void run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const;
-  void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, float* scratch) const;
+  struct Part;
+  void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const;
+};
+
+/// What a part's tiles use one after another; made once, as a tile of few multiply-adds takes no longer than that.
+struct Job::Part {
+  alignas(64) float scratch[kMaxTileRows * kScratchStride<float>];
+  simd::RowRun runs[kMaxRuns];
+  simd::TileEnd finish;
 };
 
 void Job::run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const {
-  alignas(64) float scratch[kMaxTileRows * kScratchStride<float>];
+  Part own;
+  own.finish = nnex::tile_end(end, 0, 0);
   for (int64_t panel = panel_begin; panel < panel_end; panel += block_panels) {
     const int64_t block_end = std::min(panel + block_panels, panel_end);
     int64_t k0 = 0;
     do {
-      for (int64_t t = tile_begin; t < tile_end; ++t) run_tile(t, k0, panel, block_end, scratch);
+      for (int64_t t = tile_begin; t < tile_end; ++t) run_tile(t, k0, panel, block_end, own);
       k0 += depth;
     } while (k0 < columns.k);
   }
@@ -47,20 +56,18 @@ int64_t panels_at_once(int rows, int64_t panel, int64_t panel_end, const Columns
   return wanted;
 }
 
-void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, float* scratch) const {
+void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const {
   const TileRows rows = source.tile(t);
   const int64_t here = std::min(depth, columns.k - k0);
   const bool last = k0 + here == columns.k;
-  simd::RowRun runs[kMaxRuns];
-  simd::TileEnd finish;
   simd::Tile tile;
-  tile.runs = runs;
-  tile.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, scratch, runs);
+  tile.runs = own.runs;
+  tile.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, own.scratch, own.runs);
   tile.panel_stride = columns.panel_stride();
   tile.c_stride = c_stride;
   tile.rows = rows.count;
   tile.go_on = k0 > 0;
-  if (last) tile.end = &finish;
+  if (last) tile.end = &own.finish;
 
   float* const row = c + rows.first * c_stride;
   for (int64_t panel = panel_begin; panel < panel_end;) {
@@ -70,7 +77,11 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
     tile.b_stride = columns.k_stride(panel);
     tile.columns = count > 1 ? static_cast<int>(count) * columns.shape.columns : columns.columns(panel);
     tile.c = row + column;
-    if (last) finish = tile_end(end, rows.first, column);
+    if (last) {  // the rest of it is the same for all tiles
+      if (end.bias) own.finish.bias = end.bias + column;
+      if (end.row_bias) own.finish.row_bias = end.row_bias + rows.first;
+      if (end.residual) own.finish.residual = end.residual + rows.first * end.residual_stride + column;
+    }
     loops.tile_f32(tile);
     panel += count;
   }

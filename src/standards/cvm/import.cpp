@@ -16,15 +16,8 @@ namespace nnex::cvm_format {
 namespace {
 
 constexpr int64_t kMaxAxes = 6, kMaxExtent = int64_t{1} << 24, kMaxElements = int64_t{1} << 30;
-constexpr std::string_view kVersion = "cvm.version", kPostprocess = "cvm.postprocess", kGas = "cvm.gas",
-                           kStorage = "cvm.storage_bytes", kBits = "cvm.bits";
 
 }  // namespace
-
-int64_t ModelInfo::output_width() const {
-  if (!postprocess.empty()) return 4;
-  return std::all_of(head_bits.begin(), head_bits.end(), [](int64_t b) { return b <= 8; }) ? 1 : 4;
-}
 
 struct Importer::Step : PlannedNode {
   AttrMap attrs;
@@ -231,7 +224,7 @@ Status Importer::symbol(const Symbol& symbol) {
             .at(node_place(i, n));
     entries[i] = std::move(out).value();
   }
-  declare_bits(graph_, declared);
+  graph_.provenance.bits = std::move(declared);
   NNEX_ASSIGN(info_.gas, gas_.total());
   for (const Entry& e : symbol.heads) {
     heads_.push_back(entries[static_cast<size_t>(e.node)][static_cast<size_t>(e.output)]);
@@ -266,12 +259,7 @@ Status Importer::end() {
   }
   NNEX_TRY(infer_new());
   graph_.set_results(kMain, std::move(results));
-  auto& properties = graph_.meta.properties;
-  properties.emplace_back(kVersion, info_.version);
-  if (!info_.postprocess.empty()) properties.emplace_back(kPostprocess, info_.postprocess);
-  properties.emplace_back(kGas, std::to_string(info_.gas));
-  properties.emplace_back(kStorage, std::to_string(info_.storage_bytes));
-  properties.emplace_back(kBits, fmt::format("{} {}", info_.input_bits, fmt::join(info_.head_bits, " ")));
+  graph_.provenance.cvm = info_;
   return {};
 }
 
@@ -319,34 +307,9 @@ const Tensor* initial_input(const ir::Graph& graph) {
   return nullptr;
 }
 
-namespace {
-
-/// Numbers apart by blanks.
-Ints numbers(std::string_view text) {
-  Ints out;
-  bool in_number = false;
-  for (char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    if (digit && !in_number) out.push_back(0);
-    if (digit && out.back() < INT64_MAX / 10 - 10) out.back() = out.back() * 10 + (c - '0');
-    in_number = digit;
-  }
-  return out;
-}
-
-}  // namespace
-
-std::optional<ModelInfo> model_info(const ir::Graph& graph) {
-  ModelInfo info;
-  for (const auto& [key, text] : graph.meta.properties) {
-    const Ints n = numbers(text);
-    if (key == kVersion) info.version = text;
-    if (key == kPostprocess) info.postprocess = text;
-    if (key == kGas && !n.empty()) info.gas = n[0];
-    if (key == kStorage && !n.empty()) info.storage_bytes = n[0];
-    if (key == kBits && !n.empty()) info.input_bits = n[0], info.head_bits.assign(n.begin() + 1, n.end());
-  }
-  return info.version.empty() ? std::nullopt : std::optional<ModelInfo>(std::move(info));
+const CvmProvenance* model_info(const ir::Graph& graph) {
+  const auto& cvm = graph.provenance.cvm;
+  return cvm && !cvm->version.empty() ? &*cvm : nullptr;
 }
 
 namespace {
@@ -370,7 +333,7 @@ std::string argmax_bytes(const Tensor& head) {
 
 }  // namespace
 
-Result<std::string> output_bytes(const ModelInfo& info, std::span<const Tensor> heads) {
+Result<std::string> output_bytes(const CvmProvenance& info, std::span<const Tensor> heads) {
   if (heads.empty()) return logic_error("the model has no heads");
   for (const Tensor& t : heads)
     if (t.dtype() != DType::i32 || t.shape().rank() < 1 || t.count() < 1)

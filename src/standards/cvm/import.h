@@ -18,18 +18,6 @@
 
 namespace nnex::cvm_format {
 
-/// Facts of a model that the graph's nodes do not say. read_model() keeps them in the graph's properties, too.
-struct ModelInfo {
-  std::string version, postprocess;
-  int64_t gas = 0;
-  int64_t storage_bytes = 0;  ///< Of the file's own storage plan.
-  int64_t input_bits = 0;     ///< 8 or fewer: the input is one byte an element, else four.
-  Ints head_bits;             ///< One a head; all 8 or fewer and no postprocess: the output is one byte an element.
-
-  int64_t input_width() const { return input_bits <= 8 ? 1 : 4; }
-  int64_t output_width() const;
-};
-
 /// Builds a graph step by step. Errors are logic or runtime errors (symbol.h), in the order the reference loader has
 /// its checks.
 class Importer {
@@ -44,7 +32,7 @@ class Importer {
   Status finish(std::string_view params, std::shared_ptr<const void> owner);
   /// The same without a params file: parameters hold numbers that the seed gives. Error: limit (above 2^30 bytes).
   Status finish_seeded(uint64_t seed);
-  const ModelInfo& info() const { return info_; }
+  const CvmProvenance& info() const { return info_; }
 
   /// A variable by itself.
   ValueId variable(std::string name, const Ints& extents, int64_t bits);
@@ -79,7 +67,7 @@ class Importer {
   PrecisionInference precision_;
   uint32_t inferred_ = 0;
   GasMeter gas_;
-  ModelInfo info_;
+  CvmProvenance info_;
   ValueId data_;
   std::vector<ValueId> variables_, heads_;
   std::multimap<ValueId, size_t> head_at_;  ///< Which heads a value is.
@@ -99,14 +87,11 @@ const Tensor* initial_input(const ir::Graph& graph);
 
 /// Bits of an element in the params file, as writers of CVM choose them by the parameter's precision.
 inline int64_t usual_width(int64_t bits) { return bits <= 8 ? 8 : 32; }
-/// Parameters, by name, that the file held in another width.
-DeclaredBits unusual_widths(const ir::Graph& graph);
-
-/// What the graph keeps of the model it was read from; nothing for a graph of another format.
-std::optional<ModelInfo> model_info(const ir::Graph& graph);
+/// What the graph keeps of the model it was read from; null for a graph of another format.
+const CvmProvenance* model_info(const ir::Graph& graph);
 
 /// The bytes that the reference runtime returns for these heads: rows of several heads joined, argmax taken, elements
 /// narrowed. Errors: logic when heads of different rows meet.
-Result<std::string> output_bytes(const ModelInfo& info, std::span<const Tensor> heads);
+Result<std::string> output_bytes(const CvmProvenance& info, std::span<const Tensor> heads);
 
 }  // namespace nnex::cvm_format

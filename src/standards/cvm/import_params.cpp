@@ -14,7 +14,6 @@
 namespace nnex::cvm_format {
 namespace {
 
-constexpr std::string_view kWidths = "cvm.widths";
 constexpr int64_t kBytesFrom = 1024;  ///< Elements of a parameter that stays bytes in memory.
 constexpr int64_t kMaxSeeded = int64_t{1} << 30;
 
@@ -75,7 +74,7 @@ Status Importer::take(Parameters& to, const Param& p, bool kept) const {
 }
 
 Status Importer::place(Parameters taken) {
-  name_numbers(graph_, kWidths, taken.widths);
+  info_.widths = std::move(taken.widths);
   for (ValueId v : variables_) {
     auto it = taken.found.find(graph_[v].name);
     if (it == taken.found.end()) return logic_error("parameter '{}' is missing", graph_[v].name);
@@ -143,7 +142,5 @@ Status Importer::finish_seeded(uint64_t seed) {
   graph_.meta.properties.emplace_back("cvm.params", "none; numbers of a seed stand for them");
   return end();
 }
-
-DeclaredBits unusual_widths(const ir::Graph& graph) { return named_numbers(graph, kWidths); }
 
 }  // namespace nnex::cvm_format

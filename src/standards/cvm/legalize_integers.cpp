@@ -25,7 +25,7 @@ namespace {
 
 class IntegerLegalizer {
  public:
-  explicit IntegerLegalizer(ir::Graph& graph) : graph_(graph), declared_(declared_bits(graph)) {}
+  explicit IntegerLegalizer(ir::Graph& graph) : graph_(graph), declared_(graph.provenance.bits) {}
 
   Status run() {
     for (NodeId id : graph_.order()) {

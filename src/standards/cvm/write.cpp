@@ -26,10 +26,11 @@ class Exporter {
     Faults faults;
     bits_ = infer_precision(graph_, {}, faults);
     if (!faults.none()) return unbounded(std::move(faults).first());
-    declared_ = declared_bits(graph_), widths_ = unusual_widths(graph_);
+    declared_ = graph_.provenance.bits;
     for (uint32_t n = 0; n < graph_.value_count(); ++n)
       if (const ValueDef& v = graph_[ValueId{n}]; v.is_constant() && !v.uses.empty()) read_.insert(v.name);
-    const ModelInfo info = model_info(graph_).value_or(ModelInfo{});
+    const CvmProvenance info = graph_.provenance.cvm.value_or(CvmProvenance());
+    widths_ = info.widths;
     if (!info.version.empty()) symbol_.version = info.version;
     symbol_.postprocess = info.postprocess;
     find_operands();

@@ -11,13 +11,12 @@ namespace nnex::nnef_format {
 namespace {
 
 /// Constants of the graph by the labels of the variables they were read from.
-std::map<std::string, Tensor, std::less<>> contents(const ir::Graph& graph) {
+std::map<std::string, Tensor, std::less<>> contents(const ir::Graph& graph, const NnefProvenance& from) {
   std::map<std::string, Tensor, std::less<>> out;
-  const auto labels = variable_labels(graph);
   for (uint32_t i = 0; i < graph.value_count(); ++i) {
     const ValueDef& def = graph[ValueId{i}];
     const Tensor* t = def.constant.tensor();
-    if (const auto label = labels.find(def.name); t && label != labels.end()) out.emplace(label->second, *t);
+    if (const auto label = from.labels.find(def.name); t && label != from.labels.end()) out.emplace(label->second, *t);
   }
   for (const StateDef& s : graph.states)
     if (const Tensor* t = s.start.tensor()) out.emplace(s.label, *t);
@@ -27,9 +26,10 @@ std::map<std::string, Tensor, std::less<>> contents(const ir::Graph& graph) {
 }  // namespace
 
 Result<Written> kept_document(const ir::Graph& graph) {
-  const std::string* document = find_property(graph, kDocumentProperty);
-  if (!document) return Error(Code::invalid_argument, "the graph was read from no document with fragments");
-  const auto known = contents(graph);
+  if (!graph.provenance.nnef || graph.provenance.nnef->document.empty())
+    return Error(Code::invalid_argument, "the graph was read from no document with fragments");
+  const NnefProvenance& from = *graph.provenance.nnef;
+  const auto known = contents(graph, from);
   Written out;
   ImportOptions options;
   options.lowering.variable = [&](const VariableRequest& r) -> Result<Tensor> {
@@ -38,7 +38,7 @@ Result<Written> kept_document(const ir::Graph& graph) {
     out.variables.emplace_back(std::string(r.label), at->second);
     return at->second;
   };
-  auto again = import_document(*document, "graph.nnef", options);
+  auto again = import_document(from.document, "graph.nnef", options);
   if (!again.ok())
     return std::move(again).error().during(
         "writing the document with its fragments; without --keep-fragments it is "
@@ -50,14 +50,13 @@ Result<Written> kept_document(const ir::Graph& graph) {
                  "the graph is not what its document says any more (other shapes, or changed operations), so the "
                  "fragments cannot be kept; without --keep-fragments it is written as operations");
   Faults faults;
-  out.graph = format_text(*document, "graph.nnef", faults);
+  out.graph = format_text(from.document, "graph.nnef", faults);
   if (!faults.none()) return std::move(faults).first();
-  if (const std::string* quant = find_property(graph, kQuantProperty)) {
-    NNEX_ASSIGN(const QuantFile records, parse_quant(*quant, "graph.quant"));
+  if (!graph.provenance.quantization.empty()) {
+    NNEX_ASSIGN(const QuantFile records, parse_quant(graph.provenance.quantization, "graph.quant"));
     out.quant = quant_text(records);
-    const auto labels = variable_labels(graph);
     for (const QuantRecord& r : records)
-      if (const auto label = labels.find(r.tensor); label != labels.end())
+      if (const auto label = from.labels.find(r.tensor); label != from.labels.end())
         if (const auto t = known.find(label->second); t != known.end() && codes_of_reals(t->second, r))
           out.codes.emplace(label->second, r);
   }

@@ -57,8 +57,7 @@ std::optional<ir::Graph> import_document(std::string_view text, std::string_view
   check_names(graph, language, faults);
   if (!faults.none()) return std::nullopt;
   if (edition.provisional()) graph.meta.properties.emplace_back("nnef.upgraded", "from the provisional draft of 2017");
-  if (lowering.has_fragments())
-    graph.meta.properties.emplace_back(std::string(kDocumentProperty), std::string(edition.text()));
+  if (lowering.has_fragments()) graph.provenance.nnef->document = edition.text();
   read_property_lines(text, graph);
   return graph;
 }

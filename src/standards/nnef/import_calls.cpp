@@ -302,11 +302,9 @@ Status LowerCall::plain(std::string_view as) {
 
 void Lowering::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
+  graph_.provenance.nnef.emplace().integers32 = header.integers32;
   fragments_ = !header.fragments.empty();
-  if (header.integers32) {
-    integers_ = DType::i32;
-    graph_.meta.properties.emplace_back(std::string(kIntegersProperty), "i32");
-  }
+  if (header.integers32) integers_ = DType::i32;
   for (std::string_view p : header.parameters) params_.emplace(p, graph_.add_param(kMain, std::string(p), Type()));
   result_names_.assign(header.results.begin(), header.results.end());
 }
@@ -517,10 +515,9 @@ void Lowering::make_states(std::vector<ValueId>& results) {
 
 /// The labels of variables that stand in the graph as constants, for writers.
 void Lowering::note_variables() {
-  std::string text;
+  auto& labels = graph_.provenance.nnef->labels;
   for (const auto& [key, kept] : kept_)
-    if (!kept.next.valid()) text += fmt::format("{} {}\n", graph_[kept.value].name, kept.label);
-  graph_.meta.properties.emplace_back(std::string(kVariablesProperty), std::move(text));
+    if (!kept.next.valid()) labels.emplace(graph_[kept.value].name, kept.label);
 }
 
 void Lowering::end(std::span<const TensorId> results, Tensors& tensors) {

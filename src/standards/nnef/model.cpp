@@ -262,7 +262,7 @@ Result<ir::Graph> read_nnef(const Container& from, ImportOptions options) {
     return content_of(from, v.label, v.type, v.extents, by_name.find(v.name), provisional);
   };
   NNEX_ASSIGN(ir::Graph graph, import_document(text.bytes, from.place(kStructure), options));
-  if (!records.empty()) graph.meta.properties.emplace_back(std::string(kQuantProperty), std::move(quant));
+  if (!records.empty()) graph.provenance.quantization = std::move(quant);
   return graph;
 }
 

@@ -53,23 +53,25 @@ void rename_constants(ir::Graph& graph, const std::map<std::string, std::string,
     const auto known = names.find(graph[ValueId{n}].name);
     if (known != names.end() && graph[ValueId{n}].is_constant()) graph.set_name(ValueId{n}, known->second);
   }
-  std::string text;
-  for (const auto& [name, label] : variable_labels(graph)) {
+  if (!graph.provenance.nnef) return;
+  decltype(NnefProvenance::labels) labels;
+  for (const auto& [name, label] : graph.provenance.nnef->labels) {
     const auto known = names.find(name);
-    text += fmt::format("{} {}\n", known == names.end() ? name : known->second, label);
+    labels.emplace(known == names.end() ? name : known->second, label);
   }
-  for (auto& [key, value] : graph.meta.properties)
-    if (key == kVariablesProperty) value = text;
+  graph.provenance.nnef->labels = std::move(labels);
 }
 
 }  // namespace
 
 std::string property_lines(const ir::Graph& graph, const std::map<uint32_t, std::string>& names) {
   std::string out;
-  for (const auto& [key, text] : graph.meta.properties)
+  Properties properties = graph.meta.properties;
+  for (auto& p : properties_of(graph.provenance)) properties.push_back(std::move(p));
+  for (const auto& [key, text] : properties)
     if (!is_own(key))
       out += fmt::format("{}{}{}{}\n", kProperty, graph_text::quoted(key), kBetween, graph_text::quoted(text));
-  const DeclaredBits declared = declared_bits(graph);
+  const DeclaredBits& declared = graph.provenance.bits;
   for (const auto& [v, identifier] : names) {
     const ValueDef& def = graph[ValueId{v}];
     if (def.is_constant() && def.name != identifier && declared.count(def.name) &&
@@ -97,6 +99,7 @@ void read_property_lines(std::string_view document, ir::Graph& graph) {
       if (auto name = given(line.substr(identifier.size()))) names.emplace(identifier, std::move(*name));
     }
   }
+  take_provenance(graph.meta.properties, graph.provenance);
   if (!names.empty()) rename_constants(graph, names);
 }
 

@@ -88,11 +88,7 @@ Status apply(ir::Graph& graph, ValueId v, const QuantRecord& r, const Declaratio
 }  // namespace
 
 Status apply_quantisation(ir::Graph& graph) {
-  auto& properties = graph.meta.properties;
-  const auto kept =
-      std::find_if(properties.begin(), properties.end(), [](const auto& p) { return p.first == kQuantProperty; });
-  if (kept == properties.end()) return {};
-  NNEX_ASSIGN(QuantFile records, parse_quant(kept->second, "graph.quant"));
+  NNEX_ASSIGN(QuantFile records, parse_quant(graph.provenance.quantization, "graph.quant"));
   std::map<std::string, ValueId, std::less<>> named;
   for (uint32_t i = 0; i < graph.value_count(); ++i)
     if (const ValueDef& def = graph[ValueId{i}]; !def.name.empty() && !def.uses.empty())
@@ -108,10 +104,7 @@ Status apply_quantisation(ir::Graph& graph) {
         return std::move(s).error().during(fmt::format("applying '{}' to tensor '{}'", r.operation, r.tensor));
     }
   }
-  if (left.empty())
-    properties.erase(kept);
-  else
-    kept->second = quant_text(left);
+  graph.provenance.quantization = left.empty() ? "" : quant_text(left);
   return {};
 }
 

@@ -6,10 +6,10 @@
 
 namespace nnex::nnef_format {
 
-/// Puts the operation of each record of the graph's quantisation file (kQuantProperty) behind the tensor that it names,
-/// for all who read it; these records are gone from the metadata then. Records of a document's own fragments stay: they
-/// are hints, and what they mean is in no table. A graph without such metadata stays as it is. Errors: those of
-/// parse_quant, and of the table for arguments that do not fit.
+/// Puts the operation of each record of the graph's quantisation file (Provenance::quantization) behind the tensor that
+/// it names, for all who read it; these records are gone from the metadata then. Records of a document's own fragments
+/// stay: they are hints, and what they mean is in no table. A graph without such metadata stays as it is. Errors: those
+/// of parse_quant, and of the table for arguments that do not fit.
 Status apply_quantisation(ir::Graph& graph);
 
 }  // namespace nnex::nnef_format

@@ -60,7 +60,7 @@ bool is_integer(const ValueDef& def, bool& wide) {
 
 /// Whether the document says that its integers have 32 bits: some do, and none needs more.
 bool has_integers32(const ir::Graph& graph, const WriteOptions& options) {
-  if (!options.integers32 && !find_property(graph, kIntegersProperty)) return false;
+  if (!options.integers32 && !(graph.provenance.nnef && graph.provenance.nnef->integers32)) return false;
   bool any = false, wide = false;
   for (ValueId v : graph.inputs()) any |= is_integer(graph[v], wide);
   for (ValueId v : graph.outputs()) any |= is_integer(graph[v], wide);
@@ -76,33 +76,14 @@ std::string generic_of(ItemType type) { return type == ItemType::scalar ? "" : f
 
 }  // namespace
 
-const std::string* find_property(const ir::Graph& graph, std::string_view name) {
-  for (const auto& [key, text] : graph.meta.properties)
-    if (key == name) return &text;
-  return nullptr;
-}
-
-std::map<std::string, std::string, std::less<>> variable_labels(const ir::Graph& graph) {
-  std::map<std::string, std::string, std::less<>> out;
-  const std::string* text = find_property(graph, kVariablesProperty);
-  std::string_view rest = text ? std::string_view(*text) : std::string_view();
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (const size_t space = line.rfind(' '); space != std::string_view::npos)
-      out.emplace(line.substr(0, space), line.substr(space + 1));
-  }
-  return out;
-}
-
 // ---- Names and lines
 
 Document::Document(const ir::Graph& graph, const WriteOptions& options)
     : graph_(graph),
       options_(options),
       integers_(has_integers32(graph, options) ? DType::i32 : DType::i64),
-      from_nnef_(find_property(graph, kVariablesProperty) != nullptr),
-      variable_labels_(variable_labels(graph)) {}
+      from_nnef_(graph.provenance.nnef.has_value()),
+      variable_labels_(graph.provenance.nnef.value_or(NnefProvenance()).labels) {}
 
 Ints Document::extents(ValueId v) const {
   if (const Tensor* t = graph_[v].constant.tensor()) return Ints(t->shape().begin(), t->shape().end());
@@ -345,9 +326,7 @@ Status Document::updates() {
 /// The lines of the quantisation file that came with the graph, for the tensors that are still there; variables that
 /// hold nothing but reals of codes are stored as their codes.
 std::string Document::quant() {
-  const std::string* text = find_property(graph_, kQuantProperty);
-  if (!text) return {};
-  auto file = parse_quant(*text, "graph.quant");
+  auto file = parse_quant(graph_.provenance.quantization, "graph.quant");
   if (!file.ok()) return {};
   std::map<std::string, uint32_t> now;
   for (const auto& [v, name] : names_)

@@ -35,24 +35,12 @@ struct Written {
 /// The tensor file of one of the document's variables. Errors: those of write_tensor_file.
 Result<TensorBytes> variable_file(const Written& model, const std::string& label, const Tensor& content);
 
-/// Metadata properties of graphs that were read from NNEF: the text of graph.quant; the variables that are not updated,
-/// a line each, the value's name and its label; and the text of a document with fragments.
-inline constexpr std::string_view kQuantProperty = "nnef.quantization";
-inline constexpr std::string_view kVariablesProperty = "nnef.variables";
-inline constexpr std::string_view kDocumentProperty = "nnef.document";
-/// Of graphs whose document said that its integers have 32 bits.
-inline constexpr std::string_view kIntegersProperty = "nnef.integers";
-/// The property of that name; null: the graph has none.
-const std::string* find_property(const ir::Graph& graph, std::string_view name);
-/// What kVariablesProperty says: labels by the names of their values.
-std::map<std::string, std::string, std::less<>> variable_labels(const ir::Graph& graph);
-
 /// Writes the graph, whose types must be inferred. Nodes that the standard cannot say are listed in `refused`; then the
 /// document is not complete. Errors: invalid_argument (an extent that is no number: it names the input and symbol),
 /// unsupported (an input or state that is no tensor of numbers or truth values).
 Result<Written> write_document(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
 
-/// The document that the graph was read from (kDocumentProperty) in canonical layout, with the graph's own data.
+/// The document that the graph was read from (NnefProvenance::document) in canonical layout, with the graph's own data.
 /// Errors: invalid_argument where the document does not say the same graph any more.
 Result<Written> kept_document(const ir::Graph& graph);
 

@@ -13,7 +13,6 @@ namespace nnex::onnx_format {
 namespace {
 
 using wire::Field;
-using wire::Kind;
 
 class ModelCheck {
  public:

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "standards/onnx/check_context.h"
+#include "standards/onnx/forms.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -280,6 +281,14 @@ class WireCheck {
 };
 
 }  // namespace
+
+std::string_view field_name(MessageKind kind, uint32_t number) {
+  constexpr const MessageForm* kForms[] = {&kModel,     &kFunction, &kGraphForm, &kNode,
+                                           &kAttribute, &kValue,    &kTensor,    &kTypeForm};
+  for (const FieldForm& f : kForms[static_cast<size_t>(kind)]->fields)
+    if (f.number == number) return f.name;
+  return {};
+}
 
 void check_wire(CheckContext& context, std::string_view model) { WireCheck(context).message(model, kModel); }
 

@@ -1,6 +1,7 @@
 #pragma once
 // A model while it is written: names of values, blocks, nodes and their attributes.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "standards/onnx/signatures.h"
 #include "standards/onnx/write.h"
+#include "standards/onnx/write_external.h"
 
 namespace nnex::onnx_format {
 
@@ -34,7 +36,7 @@ bool is_global_pool(const ir::Graph& graph, const Node& node);
 /// Whether the node is said by the one that reads it.
 bool is_absorbed(const ir::Graph& graph, const Node& node);
 
-/// What runtimes of the last years read: no lower opset of the standard domain is written.
+/// What runtimes of the last years read: no lower opset of the standard domain is written unasked.
 inline constexpr int kMinOpset = 17;
 
 /// An attribute as the youngest form that has it declares it; null: none has.
@@ -42,7 +44,8 @@ const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_vie
 
 class GraphWriter {
  public:
-  GraphWriter(const ir::Graph& graph, const WriteOptions& options) : graph_(graph), options_(options) {}
+  GraphWriter(const ir::Graph& graph, const WriteOptions& options)
+      : graph_(graph), options_(options), external_(options.external) {}
 
   Result<Written> run(std::vector<Unwritable>& refused);
 
@@ -68,10 +71,11 @@ class GraphWriter {
   // Opsets (write_opset.cpp)
   Type type_of_value(ValueId v) const;
   FormUse use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const;
-  static const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
-                                std::vector<BrokenForm>& broken);
+  const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
+                         std::vector<BrokenForm>& broken) const;
   Status find_opset(const Node& node, OnnxNode& said) const;
   void check_opsets();
+  int64_t min_opset() const { return options_.opset > 0 ? std::min<int64_t>(options_.opset, kMinOpset) : kMinOpset; }
 
   // Nodes (write_node.cpp)
   Status node(NodeId id, wire::Message& to);
@@ -86,6 +90,7 @@ class GraphWriter {
 
   const ir::Graph& graph_;
   const WriteOptions& options_;
+  ExternalWriter external_;
   Written out_;
   std::map<uint32_t, std::string> names_;
   std::set<std::string> taken_, node_names_;
@@ -96,7 +101,6 @@ class GraphWriter {
   int64_t ir_ = 8;
   std::vector<std::pair<NodeId, OnnxNode>> said_;  ///< Nodes written in words of the standard.
   std::vector<Unwritable>* refused_ = nullptr;
-  uint64_t external_size_ = 0;
 };
 
 /// A TensorProto whose numbers are not copied; `kept` owns those that are made here. Error: unsupported for types

@@ -35,11 +35,11 @@ FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<
 /// The first form from the least opset on that takes the node, by its attributes, its inputs and all types; null: none,
 /// and `broken` says what the last one has against it.
 const Form* GraphWriter::first_form(std::string_view domain, std::string_view op, const FormUse& use,
-                                    std::vector<BrokenForm>& broken) {
+                                    std::vector<BrokenForm>& broken) const {
   const std::vector<Form>& forms = forms_of(domain, op);
   size_t first = 0;
   for (size_t i = 0; i < forms.size(); ++i)
-    if (forms[i].means_other || (domain.empty() && forms[i].since <= kMinOpset)) first = i;
+    if (forms[i].means_other || (domain.empty() && forms[i].since <= min_opset())) first = i;
   for (size_t i = first; i < forms.size(); ++i) {
     if (forms[i].deprecated && !broken.empty()) break;
     broken = broken_rules(forms[i], use);
@@ -63,7 +63,13 @@ Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
 
 /// Nodes that the opset the others need does not take any more.
 void GraphWriter::check_opsets() {
+  const char* const why = options_.opset > 0 ? "which was asked for" : "which other nodes need";
   for (const auto& [id, said] : said_) {
+    if (said.domain.empty() && options_.opset > 0 && said.since > options_.opset) {
+      refused_->push_back({id, fmt::format("{}: {} is so from opset {} on; opset {} was asked for", graph_[id].op->name,
+                                           said.op, said.since, options_.opset)});
+      continue;
+    }
     const int64_t opset = opsets_[said.domain];
     const Form* form = find_form(said.domain, said.op, opset);
     if (!form || form->since == said.since) continue;
@@ -71,8 +77,9 @@ void GraphWriter::check_opsets() {
     const auto broken = broken_rules(*form, use_of(graph_[id], said, types));
     if (!broken.empty())
       refused_->push_back(
-          {id, fmt::format("{}: opset {} of the domain '{}', which other nodes need, has another {}: {}",
-                           graph_[id].op->name, opset, said.domain, said.op, sentences(broken))});
+          {id,
+           fmt::format("{}: opset {} of the domain '{}', {}, has another {}: {}", graph_[id].op->name, opset,
+                       said.domain, said.domain.empty() ? why : "which other nodes need", said.op, sentences(broken))});
   }
 }
 

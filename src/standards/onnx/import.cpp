@@ -381,6 +381,7 @@ Status Importer::model(std::string_view message) {
     }
   }
   if (!r.ok()) return broken("not an ONNX model", r.fault());
+  take_provenance(graph_.meta.properties, graph_.provenance);
   if (!main.data()) return Error(Code::invalid_model, "not an ONNX model: it has no graph");
   for (std::string_view o : opsets) {
     NNEX_ASSIGN(auto opset, read_opset(o));

@@ -19,9 +19,6 @@ namespace {
 
 using wire::Message;
 
-constexpr int64_t kMinExternal = 1024;  ///< Bytes of a tensor that is worth a place in the other file.
-constexpr uint64_t kExternalAlignment = 4096;
-
 /// The IR version that came with an opset.
 int64_t ir_of(int64_t opset) {
   constexpr std::pair<int64_t, int64_t> kVersions[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}};
@@ -51,13 +48,6 @@ int64_t ir_of(DType type) {
     default:
       return 0;
   }
-}
-
-Message entry_message(std::string_view key, std::string_view value) {
-  Message m;
-  m.bytes(1, key);
-  m.bytes(2, value);
-  return m;
 }
 
 Message extent_message(const Dim& d, bool exact) {
@@ -233,25 +223,17 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
   if (!t)
     return Error(Code::unsupported,
                  fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
-  if (options_.external.empty() || t->dtype() == DType::str || t->bytes() < kMinExternal) {
+  if (!external_.takes(*t)) {
     NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
     to.message(5, std::move(m));
     return {};
   }
-  static const std::string kPadding(kExternalAlignment, '\0');
-  const uint64_t pad = (kExternalAlignment - external_size_ % kExternalAlignment) % kExternalAlignment;
-  if (pad) out_.external.push_back(std::string_view(kPadding).substr(0, pad));
   Message m;
   m.integers(1, std::span(t->shape().begin(), t->shape().end()));
   m.integer(2, onnx_number(t->dtype()));
   m.bytes(8, name);
-  m.message(13, entry_message("location", options_.external));
-  m.message(13, entry_message("offset", fmt::to_string(external_size_ + pad)));
-  m.message(13, entry_message("length", fmt::to_string(t->bytes())));
-  m.integer(14, 1);
+  external_.place(*t, m);
   to.message(5, std::move(m));
-  out_.external.push_back({reinterpret_cast<const char*>(t->data()), static_cast<size_t>(t->bytes())});
-  external_size_ += pad + static_cast<uint64_t>(t->bytes());
   return {};
 }
 
@@ -323,13 +305,14 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
 }
 
 Message GraphWriter::model(Message graph) {
-  need("", kMinOpset);
+  need("", static_cast<int>(min_opset()));
   const Metadata& meta = graph_.meta;
   for (const auto& [key, function] : graph_.functions) {
     const std::string domain = key.substr(0, key.find(':'));
     const auto known = meta.opsets.find(domain);
     need(domain, known == meta.opsets.end() ? 1 : static_cast<int>(known->second));
   }
+  if (options_.opset > 0) opsets_[""] = options_.opset;
   out_.opset = opsets_[""];
   check_opsets();
   Message m;
@@ -347,6 +330,7 @@ Message GraphWriter::model(Message graph) {
     m.message(8, std::move(opset));
   }
   for (const auto& [key, value] : meta.properties) m.message(14, entry_message(key, value));
+  for (const auto& [key, value] : properties_of(graph_.provenance)) m.message(14, entry_message(key, value));
   for (const auto& [key, function] : graph_.functions)
     if (const auto* f = dynamic_cast<const OnnxFunction*>(function.get())) m.borrowed(25, f->message());
   return m;
@@ -358,6 +342,7 @@ Result<Written> GraphWriter::run(std::vector<Unwritable>& refused) {
   name_values();
   NNEX_ASSIGN(Message main, block(kMain, true));
   out_.model = model(std::move(main));
+  out_.external = std::move(external_.pieces()), out_.files = external_.files();
   if (!out_.external.empty()) out_.external_name = options_.external;
   return std::move(out_);
 }
@@ -366,9 +351,24 @@ Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options,
   return GraphWriter(graph, options).run(refused);
 }
 
+/// Writes bytes that may be a mapped file's, whose pages are given back on the way: so a model needs no more memory
+/// than a piece, however large it is.
+Status write_on(FileWriter& to, std::string_view bytes, const std::set<const MappedFile*>& files) {
+  constexpr size_t kPiece = size_t{32} << 20;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kPiece, bytes.size()))) {
+    const std::string_view piece = bytes.substr(0, kPiece);
+    NNEX_TRY(to.write(piece));
+    for (const MappedFile* file : files)
+      if (const std::string_view all = file->bytes();
+          piece.data() >= all.data() && piece.data() < all.data() + all.size())
+        file->release_pages(static_cast<uint64_t>(piece.data() - all.data()), piece.size());
+  }
+  return {};
+}
+
 Status save_model(const Written& model, const std::string& path, Existing existing) {
-  const auto write = [](FileWriter& to, std::string_view bytes, Status& s) {
-    if (s.ok()) s = to.write(bytes);
+  const auto write = [&](FileWriter& to, std::string_view bytes, Status& s) {
+    if (s.ok()) s = write_on(to, bytes, model.files);
   };
   NNEX_ASSIGN(FileWriter file, FileWriter::create(path, existing));
   Status s;

@@ -1,11 +1,13 @@
 #pragma once
 // A graph as an ONNX model.
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/mapped_file.h"
 #include "graph/graph.h"
+#include "standards/onnx/read_proto.h"
 #include "standards/onnx/write_wire.h"
 #include "standards/unwritable.h"
 
@@ -16,6 +18,7 @@ struct WriteOptions {
   bool custom = false;  ///< Rows that ONNX cannot say become operators of the domain "nnex".
   /// Tensors of 1 KiB and more go into a file of this name beside the model; empty: none do.
   std::string external;
+  int64_t opset = 0;  ///< Of the standard domain, exactly; 0: the lowest that takes the nodes, 17 at least.
 };
 
 /// A model before it is saved. Views of the graph's tensors: the graph must live as long.
@@ -23,15 +26,26 @@ struct Written {
   wire::Message model;
   std::vector<std::string_view> external;  ///< The other file's bytes, in order.
   std::string external_name;               ///< Of that file; empty: there is none.
-  std::vector<Tensor> kept;                ///< Owners of bytes that are not the graph's.
+  std::vector<Tensor> kept;                ///< Owners of bytes that are not the graph's,
+  std::shared_ptr<const void> file;        ///< and of those that are another model's.
+  std::set<const MappedFile*> files;       ///< Those that bytes are of, and that are kept.
   size_t nodes = 0, initializers = 0;
   int64_t opset = 0;
 };
 
 /// Writes a graph whose types are inferred and that meets ONNX's conventions (lower_for_onnx). The opset is the lowest
-/// that has the forms and types it uses. Nodes that cannot be said are listed in `refused`; then the model is not
-/// complete. Errors: unsupported (values that ONNX has no type for, kept state).
+/// that has the forms and types it uses, or the one that is asked for. Nodes that cannot be said are listed in
+/// `refused`; then the model is not complete. Errors: unsupported (values that ONNX has no type for, kept state).
 Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
+
+/// The messages of a model once more, with every field of theirs, known here or not: functions that nobody calls,
+/// training information, device configurations, texts. With `options.external` large initializers go into that file,
+/// without it data of other files come into this one, and `options.name` renames the graph; the rest is the same bytes.
+/// Errors: invalid_model (bytes that are no messages), those of read_tensor.
+Result<Written> copy_model(std::string_view model, Source source, const WriteOptions& options);
+
+/// The files that tensors of a model lie in, by the names it has for them, each once. Errors: as of copy_model.
+Result<std::vector<std::string>> external_files(std::string_view model);
 
 /// What a model's file can hold: protocol buffers end at 2 GiB. Bytes of the graph's constants beyond that need
 /// external data.

@@ -59,9 +59,13 @@ void Message::bytes(uint32_t field, std::string_view value) {
 
 void Message::borrowed(uint32_t field, std::string_view value) {
   head(field, value.size());
-  if (value.empty()) return;
-  pieces_.push_back({true, {}, value});
-  size_ += value.size();
+  fields(value);
+}
+
+void Message::fields(std::string_view fields) {
+  if (fields.empty()) return;
+  pieces_.push_back({true, {}, fields});
+  size_ += fields.size();
 }
 
 void Message::message(uint32_t field, Message inner) {

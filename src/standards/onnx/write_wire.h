@@ -20,6 +20,8 @@ class Message {
   /// Not copied: whoever owns them keeps them until the message is written.
   void borrowed(uint32_t field, std::string_view value);
   void message(uint32_t field, Message inner);
+  /// Whole fields, as another message has them. Not copied.
+  void fields(std::string_view fields);
   /// One packed field; nothing for an empty list.
   void integers(uint32_t field, std::span<const int64_t> values);
   void reals(uint32_t field, std::span<const float> values);
@@ -31,6 +33,8 @@ class Message {
     for (const Piece& p : pieces_) f(p.borrowed ? p.view : std::string_view(p.own));
   }
   std::string text() const;
+  /// Bytes of no field: what is put together is no message then.
+  void append(std::string_view bytes);
 
  private:
   struct Piece {
@@ -40,7 +44,6 @@ class Message {
   };
   std::string& own();
   void head(uint32_t field, uint64_t length);
-  void append(std::string_view bytes);
 
   std::vector<Piece> pieces_;
   uint64_t size_ = 0;

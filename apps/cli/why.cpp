@@ -1,0 +1,171 @@
+// nnex why: where extents come from, which kernels nodes get, what keeps a model from a standard.
+
+#include "nnex/why.h"
+
+#include <algorithm>
+
+#include "cli.h"
+#include "nnex/suggest.h"
+#include "time_limit.h"
+#include "waiting.h"
+
+namespace nnex::cli {
+namespace {
+
+struct Options : ReadingOptions {
+  std::string path;
+  std::vector<std::string> names;
+  bool json = false;
+  double timeout = 0;
+};
+
+bool is_of(const Options& o, const std::string& value, const std::string& place) {
+  return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) { return n == value || n == place; });
+}
+
+Json json_of(const std::string& path, const Why& why) {
+  Json out = {{"schema", "nnex.why/1"}, {"model", path}};
+  out["standards"] = Json::array();
+  for (const StandardReach& s : why.standards) {
+    out["standards"].push_back({{"format", name(s.format)}, {"can", s.can}});
+    if (!s.can) out["standards"].back()["why_not"] = s.why_not;
+  }
+  out["fixed"] = Json::array();
+  for (const FixedExtent& f : why.fixed)
+    out["fixed"].push_back({{"extent", f.extent}, {"found", f.found}, {"why", f.why}});
+  out["values"] = Json::array();
+  for (const ExtentOrigin& v : why.values)
+    out["values"].push_back({{"value", v.value}, {"place", v.place}, {"type", v.type}, {"formula", v.formula}});
+  if (!why.kernels_unknown.empty()) out["kernels_unknown"] = why.kernels_unknown;
+  out["kernels"] = Json::array();
+  for (const KernelOrigin& k : why.kernels) {
+    Json declined = Json::array();
+    for (const DeclinedKernel& d : k.declined) declined.push_back({{"kernel", d.kernel}, {"why", d.why}});
+    out["kernels"].push_back({{"place", k.place},
+                              {"op", k.op},
+                              {"types", k.types},
+                              {"kernel", k.kernel},
+                              {"declined", std::move(declined)}});
+  }
+  return out;
+}
+
+/// A text of several lines behind a word.
+void print_indented(const std::string& text) {
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    fmt::print("           {}\n", text.substr(from, end - from));
+    from = end + 1;
+  }
+}
+
+void print_kernel(const KernelOrigin& k) {
+  fmt::print("  {}\n    {}  {}\n    runs by {}\n", k.place, k.op, k.types, k.kernel);
+  for (const DeclinedKernel& d : k.declined) fmt::print("    not by {}: {}\n", d.kernel, d.why);
+}
+
+void print_standards(const Why& why) {
+  fmt::print("standards\n");
+  for (const StandardReach& s : why.standards) {
+    fmt::print("  {:<7}  {}\n", name(s.format), s.can ? "says all of it" : "does not:");
+    print_indented(s.why_not);
+  }
+}
+
+/// Which extents of inputs may be others, and what keeps the rest.
+void print_extents(const Why& why) {
+  fmt::print("extents\n");
+  for (const ExtentOrigin& v : why.values)
+    if (v.place.empty()) fmt::print("  input {}  {}  may be {}\n", v.value, v.type, v.formula);
+  for (const FixedExtent& f : why.fixed) {
+    fmt::print("  {} must be {}, for else\n", f.extent, f.found);
+    print_indented(f.why);
+  }
+}
+
+/// The kernels, counted, and the nodes that none of the fast ones takes.
+void print_kernels(const Why& why) {
+  fmt::print("kernels\n");
+  if (!why.kernels_unknown.empty()) {
+    fmt::print("  unknown until extents are numbers (--set, --set-shape):\n");
+    print_indented(why.kernels_unknown);
+    return;
+  }
+  std::map<std::string, int> counts;
+  for (const KernelOrigin& k : why.kernels) ++counts[k.kernel];
+  std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [kernel, n] : rows) fmt::print("  {:>6}  {}\n", n, kernel);
+  for (const KernelOrigin& k : why.kernels)
+    if (k.kernel == "reference") print_kernel(k);
+}
+
+/// Whether the name is the model's; else an error with the nearest one there is.
+Status known(const Why& why, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const ExtentOrigin& v : why.values) names.insert(names.end(), {v.value, v.place});
+  for (const KernelOrigin& k : why.kernels) names.push_back(k.place);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+  const std::string_view near = nearest(name, names);
+  return Error(Code::invalid_argument, fmt::format("the model has no tensor or node '{}'{}", name,
+                                                   near.empty() ? "" : fmt::format("; meant '{}'?", near)));
+}
+
+int print_named(const Options& o, const Why& why) {
+  for (const std::string& name : o.names)
+    if (Status s = known(why, name); !s.ok()) return report(s.error());
+  std::vector<std::string> places;
+  for (const ExtentOrigin& v : why.values) {
+    if (!is_of(o, v.value, v.place)) continue;
+    if (!v.place.empty()) places.push_back(v.place);
+    fmt::print("{}  {}{}{}\n", v.value, v.type, v.place.empty() ? "" : "  of ", v.place);
+    fmt::print("  for inputs of any size  {}\n", v.formula);
+  }
+  bool any = false;
+  for (const KernelOrigin& k : why.kernels) {
+    const bool asked = is_of(o, "", k.place) || std::any_of(places.begin(), places.end(), [&](const std::string& p) {
+                         return k.place.find(p) != std::string::npos;
+                       });
+    if (asked) print_kernel(k), any = true;
+  }
+  if (!any && !why.kernels_unknown.empty())
+    fmt::print("  kernels are unknown until extents are numbers (--set, --set-shape)\n");
+  else if (!any && !places.empty())
+    fmt::print("  no kernel of its own: it is folded into another node, a view, or planned by a run\n");
+  return kOk;
+}
+
+int why(const Options& o) {
+  auto options = o.options();
+  if (!options.ok()) return report(options.error());
+  const auto source = source_of(o.path);
+  if (!source.ok()) return report(source.error());
+  const TimeLimit limit(o.timeout);
+  const auto found = awaited("looking", [&] { return nnex::why(*source, *options); });
+  if (!found.ok()) return limit.report(found.error());
+  if (o.json) {
+    fmt::print("{}\n", json_of(o.path, *found).dump(1, ' ', false, Json::error_handler_t::replace));
+    return kOk;
+  }
+  if (!o.names.empty()) return print_named(o, *found);
+  print_standards(*found);
+  print_extents(*found);
+  print_kernels(*found);
+  return kOk;
+}
+
+}  // namespace
+
+void add_why(CommandLine& line) {
+  auto o = std::make_shared<Options>();
+  Verb verb = line.verb(
+      "why", "Explain a model: where extents come from, which kernels nodes get, what keeps it from a standard",
+      [o] { return why(*o); });
+  o->add_to(verb);
+  verb.option("model", o->path, kModelHelp).required();
+  verb.option("names", o->names, "Tensors or nodes to explain; none: the whole model");
+  verb.flag("--json", o->json, "Print JSON (docs/schema/nnex.why-1.json)");
+  add_timeout(verb, o->timeout);
+}
+
+}  // namespace nnex::cli

@@ -1,0 +1,124 @@
+// Edits of a whole network that change no operation of it: calls inlined, weights stored narrow, texts taken away.
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "api/graph_impl.h"
+#include "api/random_runs.h"
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "nnex/edit.h"
+#include "ops/cast.h"
+#include "passes/passes.h"
+#include "run/guarded.h"
+#include "tensor/convert.h"
+
+namespace nnex {
+namespace {
+
+int64_t constant_bytes(const ir::Graph& graph) {
+  int64_t bytes = 0;
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const ValueDef& v = graph[ValueId{n}]; !v.uses.empty() && v.constant.tensor())
+      bytes += v.constant.tensor()->bytes();
+  return bytes;
+}
+
+/// Whether every number has one of the type: none becomes infinite.
+bool fits(const Tensor& wide, const Tensor& narrow) {
+  for (int64_t i = 0; i < wide.count(); ++i)
+    if (std::isfinite(real_at(wide, i)) != std::isfinite(real_at(narrow, i))) return false;
+  return true;
+}
+
+/// Replaces the constant by its narrow form behind a cast. Whether it could be.
+Result<bool> narrow(ir::Graph& graph, ValueId v, DType to) {
+  NNEX_ASSIGN(Tensor content, convert(*graph[v].constant.tensor(), to));
+  if (!fits(*graph[v].constant.tensor(), content)) return false;
+  const std::string name = graph[v].name;
+  const Type type = graph[v].type;
+  graph.set_name(v, {});
+  const ValueId stored = graph.add_constant(std::move(content), name);
+  const NodeId first = graph[kMain].first;
+  Builder b = first.valid() ? Builder(graph, first, 0) : Builder(graph, kMain);
+  CastAttrs a;
+  a.to = DType::f32;
+  const ValueId y = b("cast", {stored}, a);
+  graph.set_type(y, type);
+  graph.replace_uses(v, y);
+  return true;
+}
+
+/// The greatest difference of outputs of both graphs on random inputs.
+Result<double> apart(const ir::Graph& before, const ir::Graph& after, const RunOptions& run) {
+  double max = 0;
+  NNEX_ASSIGN(const RandomRun expected, random_run(before, run));
+  NNEX_ASSIGN(const std::vector<Value> found, plain_run(after, expected.inputs, run));
+  for (size_t i = 0; i < found.size(); ++i) max = std::max(max, difference(expected.outputs[i], found[i]).max_absolute);
+  return max;
+}
+
+}  // namespace
+
+Result<int64_t> inline_calls(Graph& graph) {
+  return guarded([&]() -> Result<int64_t> {
+    ir::Graph work = graph.impl().graph;
+    int64_t calls = 0;
+    for (NodeId id : work.order_with_blocks()) calls += work[id].op == &call_op();
+    NNEX_TRY(inline_functions(work));
+    work.functions.clear();
+    graph.impl().graph = std::move(work);
+    return calls;
+  });
+}
+
+Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run) {
+  return guarded([&]() -> Result<NarrowReport> {
+    constexpr int64_t kFew = 64;  // elements: a cast more is not worth the bytes
+    if (to != DType::f16 && to != DType::bf16)
+      return Error(Code::invalid_argument, fmt::format("weights as {}; needed f16 or bf16", name(to)));
+    const ir::Graph& before = graph.impl().graph;
+    ir::Graph work = before;
+    NNEX_TRY(inline_functions(work));
+    NarrowReport out;
+    out.bytes_before = constant_bytes(work);
+    const auto values = static_cast<uint32_t>(work.value_count());
+    for (uint32_t n = 0; n < values; ++n) {
+      const ValueDef& v = work[ValueId{n}];
+      const Tensor* t = v.uses.empty() ? nullptr : v.constant.tensor();
+      if (!t || t->dtype() != DType::f32) continue;
+      bool done = false;
+      if (t->count() >= kFew) {
+        NNEX_ASSIGN(done, narrow(work, ValueId{n}, to));
+      }
+      ++(done ? out.constants : out.left);
+    }
+    NNEX_TRY(drop_unused(work));
+    out.bytes_after = constant_bytes(work);
+    Faults faults;
+    infer_types(work, faults);
+    if (!faults.none()) return std::move(faults).first();
+    NNEX_ASSIGN(out.max_absolute, apart(before, work, run));
+    graph.impl().graph = std::move(work);
+    return out;
+  });
+}
+
+void strip(Graph& graph, bool names) {
+  ir::Graph& g = graph.impl().graph;
+  Metadata kept;
+  kept.ir_version = g.meta.ir_version, kept.opsets = g.meta.opsets, kept.graph_name = g.meta.graph_name;
+  g.meta = std::move(kept);
+  if (g.provenance.nnef) g.provenance.nnef->document.clear();
+  for (uint32_t n = 0; names && n < g.value_count(); ++n) {
+    const ValueDef& v = g[ValueId{n}];
+    const bool result = std::any_of(v.uses.begin(), v.uses.end(), [](const Use& u) { return !u.node.valid(); });
+    if (!v.param_of.valid() && !result) g.set_name(ValueId{n}, {});
+  }
+  if (!names) return;
+  for (NodeId id : g.order_with_blocks()) g.set_where(id, 0);
+}
+
+}  // namespace nnex

@@ -1,0 +1,225 @@
+#include "nnex/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/export.h"
+#include "api/formats.h"
+#include "api/read.h"
+#include "base/faults.h"
+#include "base/try.h"
+#include "graph/infer.h"
+#include "graph/symbols.h"
+#include "passes/passes.h"
+#include "plan/plan.h"
+#include "run/compile.h"
+#include "run/guarded.h"
+
+namespace nnex {
+namespace {
+
+// ---- Extents
+
+/// One axis of an input.
+struct Axis {
+  ValueId input;
+  size_t axis = 0;
+};
+
+std::string name_of(const ir::Graph& graph, const Axis& a) { return fmt::format("{}.{}", graph[a.input].name, a.axis); }
+
+/// Types inferred anew, with other extents of some inputs.
+Faults infer_with(ir::Graph& graph, const std::vector<std::pair<Axis, Dim>>& others) {
+  for (NodeId id : graph.order_with_blocks())
+    for (ValueId v : graph[id].out)
+      if (v.valid()) graph.set_type(v, Type{});  // a declared type is not what another extent leads to
+  for (const auto& [a, dim] : others) {
+    Type t = graph[a.input].type;
+    (*t.dims)[a.axis] = dim;
+    graph.set_type(a.input, std::move(t));
+  }
+  Faults faults;
+  infer_types(graph, faults);
+  return faults;
+}
+
+class Extents {
+ public:
+  Extents(const ir::Graph& graph, Why& out) : graph_(graph), out_(out) {}
+
+  void explain() {
+    find_open();
+    ir::Graph free = graph_;
+    std::vector<std::pair<Axis, Dim>> symbols;
+    for (const Axis& a : open_) symbols.emplace_back(a, Dim::symbol(name_of(graph_, a)));
+    infer_with(free, symbols);
+    const auto tell = [&](ValueId v, std::string place) {
+      if (v.valid() && !graph_[v].name.empty())
+        out_.values.push_back({graph_[v].name, std::move(place), graph_[v].type.text(), free[v].type.text()});
+    };
+    for (ValueId v : graph_.inputs()) tell(v, "");
+    for (NodeId id : graph_.order())
+      for (ValueId v : graph_[id].out) tell(v, graph_.place_of(id));
+  }
+
+ private:
+  /// The extents that may be others: one more of each is tried.
+  void find_open() {
+    constexpr size_t kTries = 64;
+    size_t tries = 0;
+    for (ValueId v : graph_.inputs()) {
+      const MaybeDims& dims = graph_[v].type.dims;
+      for (size_t i = 0; dims && i < dims->size() && graph_[v].type.is_tensor() && tries < kTries; ++i) {
+        const auto n = (*dims)[i].number();
+        if (!n || *n == INT64_MAX) continue;
+        ++tries;
+        ir::Graph other = graph_;
+        Faults faults = infer_with(other, {{Axis{v, i}, Dim(*n + 1)}});
+        if (faults.none())
+          open_.push_back({v, i});
+        else
+          out_.fixed.push_back({name_of(graph_, {v, i}), *n, std::move(faults).first().text()});
+      }
+    }
+  }
+
+  const ir::Graph& graph_;
+  Why& out_;
+  std::vector<Axis> open_;
+};
+
+// ---- Kernels
+
+constexpr int64_t kTriedBytes = int64_t{64} << 20;  ///< Of a constant that is made to try a kernel.
+
+std::string shape_text(const Operand& o) {
+  if (!o.given()) return "-";
+  std::string extents;
+  for (int64_t i = 0; i < o.shape.rank(); ++i) extents += fmt::format("{}{}", i ? "," : "", o.shape[i]);
+  return fmt::format("{}[{}]", name(o.dtype), extents);
+}
+
+std::string types_text(const KernelRequest& r) {
+  std::string in, out;
+  for (const Operand& o : r.in) in += (in.empty() ? "" : ", ") + shape_text(o);
+  for (const Operand& o : r.out) out += (out.empty() ? "" : ", ") + shape_text(o);
+  return in + " -> " + out;
+}
+
+/// What a kernel that declined a node would take: the request is changed, one thing at a time, and asked again.
+class Trial {
+ public:
+  explicit Trial(const KernelRequest& request) : r_(request) {}
+
+  std::string why(const KernelDef& def) {
+    const bool typed = r_.region.empty() && has_other_floats();
+    if (typed && takes(def, true, {})) return "needs float32";
+    for (size_t i = 0; i < r_.in.size(); ++i) {
+      if (!can_fix(i)) continue;
+      if (takes(def, false, i)) return fmt::format("needs {} constant", port(i));
+      if (typed && takes(def, true, i)) return fmt::format("needs float32, and {} constant", port(i));
+    }
+    return "not for these extents and attributes";
+  }
+
+ private:
+  bool has_other_floats() const {
+    const auto other = [](const Operand& o) { return is_float(o.dtype) && o.dtype != DType::f32; };
+    return std::any_of(r_.in.begin(), r_.in.end(), other) || std::any_of(r_.out.begin(), r_.out.end(), other);
+  }
+  bool can_fix(size_t i) const {
+    const Operand& o = r_.in[i];
+    if (!o.given() || o.constant || is_object(o.dtype) || o.dtype == DType::none) return false;
+    const auto bytes = bytes_for(o.dtype, o.shape.count());
+    return bytes && *bytes <= kTriedBytes;
+  }
+  std::string port(size_t i) const {
+    const auto& ports = r_.op.inputs;
+    if (!r_.region.empty() || ports.size() == 0) return fmt::format("input {}", i);
+    return fmt::format("input '{}'", ports[std::min(i, ports.size() - 1)].name);
+  }
+
+  bool takes(const KernelDef& def, bool as_f32, std::optional<size_t> constant) const {
+    std::vector<Operand> in(r_.in.begin(), r_.in.end()), out(r_.out.begin(), r_.out.end());
+    if (as_f32)
+      for (std::vector<Operand>* list : {&in, &out})
+        for (Operand& o : *list)
+          if (is_float(o.dtype)) o.dtype = DType::f32, o.constant = o.content = nullptr;
+    std::vector<Tensor> zeros;
+    zeros.reserve(in.size());
+    for (size_t i = 0; i < in.size(); ++i) {
+      const bool lost = as_f32 && i < r_.in.size() && r_.in[i].constant && !in[i].constant;
+      if (!lost && constant != i) continue;
+      auto t = Tensor::make(in[i].dtype, in[i].shape);
+      if (!t.ok() || t->bytes() > kTriedBytes) return false;
+      std::fill_n(t->mutable_data(), t->bytes(), std::byte{0});
+      zeros.push_back(*std::move(t));
+      in[i].constant = in[i].content = &zeros.back();
+    }
+    Packs packs;
+    const auto kernel = def.make({r_.op, r_.attrs, in, out, r_.region, r_.loops, packs, r_.team});
+    return kernel.ok() && *kernel;
+  }
+
+  const KernelRequest& r_;
+};
+
+/// The steps of a fused region: "conv + add + relu".
+std::string op_text(const KernelRequest& r) {
+  if (r.region.empty()) return std::string(r.op.name);
+  std::string out;
+  for (const RegionStep& s : r.region) out += fmt::format("{}{}", out.empty() ? "" : " + ", s.op->name);
+  return out;
+}
+
+Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
+  NNEX_ASSIGN(const Model model, compile(std::move(graph), options));
+  const ir::Graph& runs = graph_of(model);
+  SessionOptions alone;
+  alone.threads = 1;
+  Session session = model.session(alone);
+  const PlanWatch watch([&](NodeId id, const KernelRequest& request, const KernelDef* chosen) {
+    KernelOrigin k = {
+        runs.place_of(id), op_text(request), types_text(request), std::string(chosen ? chosen->name : "reference"), {}};
+    Trial trial(request);
+    for (const KernelDef* def : kernels_of(request.op.name)) {
+      if (def == chosen) break;
+      k.declined.push_back({std::string(def->name), trial.why(*def)});
+    }
+    out.kernels.push_back(std::move(k));
+  });
+  NNEX_TRY(session.prepare());
+  if (out.kernels.empty() && runs.node_count() > 0)
+    return Error(Code::unsupported,
+                 "what the inputs hold decides extents, or every node is a view: runs make the plan");
+  return {};
+}
+
+}  // namespace
+
+Result<Why> why(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<Why> {
+    Why out;
+    auto graph = read_model(source, options);
+    if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
+    NNEX_TRY(fix_symbols(*graph, options.symbols));
+    LoadOptions fixed = options;
+    fixed.symbols.clear();  // the graph has none of them any more
+    for (Format format : {Format::onnx, Format::nnef, Format::webnn, Format::cvm}) {
+      if (!built(format)) continue;
+      Status s = can_say(*graph, format);
+      out.standards.push_back({format, s.ok(), s.ok() ? "" : s.error().text()});
+    }
+    ir::Graph to_run = *graph;
+    NNEX_TRY(inline_functions(*graph));
+    Faults faults;
+    infer_types(*graph, faults);
+    if (!faults.none()) return std::move(faults).first().during("reading " + source.shown());
+    Extents(*graph, out).explain();
+    if (Status s = explain_kernels(std::move(to_run), fixed, out); !s.ok()) out.kernels_unknown = s.error().text();
+    return out;
+  });
+}
+
+}  // namespace nnex

@@ -1,0 +1,184 @@
+// ONNX to ONNX: a model's messages once more. Only what leads to tensors and opsets is looked at.
+#include <algorithm>
+#include <optional>
+
+#include "base/try.h"
+#include "standards/onnx/import.h"
+#include "standards/onnx/write.h"
+#include "standards/onnx/write_external.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Field;
+using wire::Message;
+
+constexpr int kDeepestCopy = 256;  ///< As check_wire has it.
+
+enum class Part : uint8_t { model, training, function, graph, node, attribute, sparse, tensor };
+
+/// The fields of onnx.proto on the way from a model to its tensors.
+struct Way {
+  Part in;
+  uint32_t field;
+  Part to;
+};
+constexpr Way kWays[] = {
+    {Part::model, 7, Part::graph},         {Part::model, 20, Part::training},   {Part::model, 25, Part::function},
+    {Part::training, 1, Part::graph},      {Part::training, 2, Part::graph},    {Part::function, 7, Part::node},
+    {Part::function, 11, Part::attribute}, {Part::graph, 1, Part::node},        {Part::graph, 5, Part::tensor},
+    {Part::graph, 15, Part::sparse},       {Part::node, 5, Part::attribute},    {Part::attribute, 5, Part::tensor},
+    {Part::attribute, 10, Part::tensor},   {Part::attribute, 6, Part::graph},   {Part::attribute, 11, Part::graph},
+    {Part::attribute, 22, Part::sparse},   {Part::attribute, 23, Part::sparse}, {Part::sparse, 1, Part::tensor},
+    {Part::sparse, 2, Part::tensor}};
+
+const Way* way_of(Part in, const Field& f) {
+  if (f.kind != wire::Kind::bytes) return nullptr;
+  const Way* const found =
+      std::find_if(std::begin(kWays), std::end(kWays), [&](const Way& w) { return w.in == in && w.field == f.number; });
+  return found == std::end(kWays) ? nullptr : found;
+}
+
+std::string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
+
+/// Fields of a TensorProto that are its data, or say where they are.
+bool is_data(uint32_t field) { return (field >= 4 && field <= 14 && field != 8 && field != 12); }
+
+/// f(bytes) for every TensorProto below a message.
+template <class F>
+Status each_tensor(std::string_view bytes, Part part, int depth, F& f) {
+  if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
+  wire::Reader r(bytes);
+  for (Field field; r.next(field);) {
+    const Way* const way = way_of(part, field);
+    if (!way) continue;
+    NNEX_TRY(way->to == Part::tensor ? f(field.bytes) : each_tensor(field.bytes, way->to, depth + 1, f));
+  }
+  return r.ok() ? Status() : broken("the model", r.fault());
+}
+
+class Copier {
+ public:
+  Copier(Source source, const WriteOptions& options)
+      : source_(std::move(source)), options_(options), external_(options.external) {}
+
+  Result<Written> run(std::string_view model) {
+    NNEX_ASSIGN(auto changed, message(model, Part::model, 0));
+    if (changed)
+      out_.model = std::move(*changed);
+    else
+      out_.model.fields(model);
+    out_.external = std::move(external_.pieces()), out_.files = external_.files();
+    if (const MappedFile* file = file_of(source_.owner)) out_.files.insert(file);
+    if (!out_.external.empty()) out_.external_name = options_.external;
+    out_.file = source_.owner;
+    return std::move(out_);
+  }
+
+ private:
+  using Changed = std::optional<Message>;  ///< Nothing: the bytes stay as they are.
+
+  Result<Changed> message(std::string_view bytes, Part part, int depth) {
+    if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
+    const bool main = part == Part::graph && depth == 1;  // training's are one deeper
+    bool rename = main && !options_.name.empty();
+    Message out;
+    const char* copied = bytes.data();
+    wire::Reader r(bytes);
+    Field f;
+    for (const char* at = r.where(); r.next(f); at = r.where()) {
+      if (part == Part::model && f.number == 8) opset(f.bytes);
+      if (main) out_.nodes += f.number == 1, out_.initializers += f.number == 5 || f.number == 15;
+      Changed inner;
+      if (rename && f.number == 2) {
+        out.fields(between(copied, at));
+        out.bytes(2, options_.name);
+        copied = r.where(), rename = false;
+        continue;
+      }
+      const Way* const way = way_of(part, f);
+      if (!way) continue;
+      if (way->to == Part::tensor) {
+        NNEX_ASSIGN(inner, tensor(f.bytes, part == Part::graph));
+      } else {
+        NNEX_ASSIGN(inner, message(f.bytes, way->to, depth + 1));
+      }
+      if (!inner) continue;
+      out.fields(between(copied, at));
+      out.message(f.number, std::move(*inner));
+      copied = r.where();
+    }
+    if (!r.ok()) return broken("the model", r.fault());
+    if (rename) out.bytes(2, options_.name);
+    if (copied == bytes.data() && out.size() == 0) return Changed();
+    out.fields(between(copied, bytes.data() + bytes.size()));
+    return Changed(std::move(out));
+  }
+
+  Result<Changed> tensor(std::string_view bytes, bool initializer) {
+    bool elsewhere = false;
+    wire::Reader r(bytes);
+    for (Field f; r.next(f);) elsewhere |= f.number == 14 && f.bits == 1;
+    if (!r.ok()) return broken("a tensor", r.fault());
+    if (!elsewhere && !(initializer && !options_.external.empty())) return Changed();
+    NNEX_ASSIGN(NamedTensor read, read_tensor(bytes, source_));
+    const bool moves = initializer && external_.takes(read.tensor);
+    if (!elsewhere && !moves) return Changed();
+    Message out;
+    wire::Reader fields(bytes);
+    const char* at = fields.where();
+    for (Field f; fields.next(f); at = fields.where())
+      if (!is_data(f.number)) out.fields(between(at, fields.where()));
+    if (moves)
+      external_.place(read.tensor, out);
+    else
+      out.borrowed(9, {reinterpret_cast<const char*>(read.tensor.data()), static_cast<size_t>(read.tensor.bytes())});
+    out_.kept.push_back(std::move(read.tensor));
+    return Changed(std::move(out));
+  }
+
+  void opset(std::string_view message) {
+    std::string_view domain;
+    int64_t version = 0;
+    wire::Reader r(message);
+    for (Field f; r.next(f);) {
+      if (f.number == 1) domain = f.bytes;
+      if (f.number == 2) version = f.integer();
+    }
+    if (domain_of(domain).empty()) out_.opset = version;
+  }
+
+  const Source source_;
+  const WriteOptions& options_;
+  ExternalWriter external_;
+  Written out_;
+};
+
+}  // namespace
+
+Result<Written> copy_model(std::string_view model, Source source, const WriteOptions& options) {
+  return Copier(std::move(source), options).run(model);
+}
+
+Result<std::vector<std::string>> external_files(std::string_view model) {
+  std::set<std::string> found;
+  const auto look = [&](std::string_view tensor) -> Status {
+    std::string location;
+    bool elsewhere = false;
+    wire::Reader r(tensor);
+    for (Field f; r.next(f);) {
+      elsewhere |= f.number == 14 && f.bits == 1;
+      if (f.number != 13) continue;
+      std::string_view key, value;
+      wire::Reader entry(f.bytes);
+      for (Field e; entry.next(e);) (e.number == 1 ? key : value) = e.bytes;
+      if (key == "location") location = std::string(value);
+    }
+    if (elsewhere && !location.empty()) found.insert(std::move(location));
+    return {};
+  };
+  NNEX_TRY(each_tensor(model, Part::model, 0, look));
+  return std::vector<std::string>(found.begin(), found.end());
+}
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,747 @@
+// ONNX's textual syntax, read. Source: docs/Syntax.md of the standard, grammar of models.
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "base/try.h"
+#include "standards/onnx/text.h"
+#include "standards/onnx/text_words.h"
+#include "standards/onnx/write_wire.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+using wire::Message;
+
+/// Where the text stands: characters, words and literals.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  /// The next character behind spaces and comments; 0 at the end.
+  char peek() {
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '#')
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      if (at_ == text_.size()) break;
+      if (!is_space(text_[at_])) return text_[at_];
+    }
+    return 0;
+  }
+  bool take(char c) {
+    if (peek() != c || at_ == text_.size()) return false;
+    ++at_;
+    return true;
+  }
+  Status need(char c) { return take(c) ? Status() : needed(fmt::format("'{}'", c)); }
+  /// "=>", of which the graph's inputs and outputs stand on both sides.
+  Status need_arrow() {
+    if (peek() != '=' || text_.substr(at_, 2) != "=>") return needed("'=>'");
+    at_ += 2;
+    return {};
+  }
+  bool at_end() { return peek() == 0 && at_ == text_.size(); }
+
+  /// An identifier; empty where none begins.
+  std::string_view word() {
+    if (!begins_identifier(peek())) return {};
+    const size_t begin = at_;
+    while (at_ < text_.size() && in_identifier(text_[at_])) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+  std::string_view peek_word() {
+    peek();
+    const size_t begin = at_;
+    const std::string_view w = word();
+    at_ = begin;
+    return w;
+  }
+  Result<std::string> identifier(std::string_view what) {
+    const std::string_view w = word();
+    if (w.empty()) return needed(what);
+    return std::string(w);
+  }
+  /// An identifier, or any text in quotes; nothing where neither begins.
+  Result<std::optional<std::string>> name_if_any() {
+    if (peek() == '"') {
+      NNEX_ASSIGN(std::string quoted, text("a name"));
+      return std::optional(std::move(quoted));
+    }
+    const std::string_view w = word();
+    return w.empty() ? std::nullopt : std::optional(std::string(w));
+  }
+  Result<std::string> name(std::string_view what) {
+    NNEX_ASSIGN(auto found, name_if_any());
+    if (!found) return needed(what);
+    return std::move(*found);
+  }
+
+  /// A text in quotes; a backslash stands before a quote or a backslash.
+  Result<std::string> text(std::string_view what) {
+    if (peek() != '"') return needed(fmt::format("{} in quotes", what));
+    const size_t begin = at_;
+    std::string out;
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
+      out += text_[at_];
+    }
+    if (at_ >= text_.size()) {
+      at_ = begin;
+      return fault("a text whose closing quote is missing");
+    }
+    ++at_;
+    return out;
+  }
+
+  /// The characters of a number, and whether it is one of float: it has a point, an exponent, or is inf or nan.
+  struct Number {
+    std::string_view text;
+    bool real = false;
+  };
+  Result<Number> number() {
+    peek();
+    const size_t begin = at_;
+    if (at_ < text_.size() && text_[at_] == '-') ++at_;
+    const std::string_view w = at_ < text_.size() && begins_identifier(text_[at_]) ? word() : std::string_view();
+    bool real = !w.empty();
+    if (real && !is_real_word(w)) {
+      at_ = begin;
+      return needed("a number");
+    }
+    const auto digits = [&] {
+      const size_t from = at_;
+      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
+      return at_ > from;
+    };
+    if (!real) {
+      if (!digits()) {
+        at_ = begin;
+        return needed("a number");
+      }
+      if (at_ < text_.size() && text_[at_] == '.') ++at_, digits(), real = true;
+      if (at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
+        real = true, ++at_;
+        if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) ++at_;
+        if (!digits()) return needed("digits of an exponent");
+      }
+    }
+    return Number{text_.substr(begin, at_ - begin), real};
+  }
+  bool is_next_real_word() { return is_real_word(peek_word()); }
+
+  /// Of any of the types that a number may have; a fault where it is out of range.
+  template <class T>
+  Result<T> as(const Number& n) {
+    T value{};
+    const char *const begin = n.text.data(), *const end = begin + n.text.size();
+    if constexpr (std::is_floating_point_v<T>) {
+      const auto [stop, wrong] = fast_float::from_chars(begin, end, value);
+      // Beyond the range it is infinity or zero, as of other readers of numbers.
+      if (stop != end || (wrong != std::errc() && wrong != std::errc::result_out_of_range))
+        return fault(fmt::format("{}, which is no number", n.text));
+    } else {
+      if (n.real) return fault(fmt::format("{}; needed a whole number", n.text));
+      const auto [stop, wrong] = std::from_chars(begin, end, value);
+      if (wrong != std::errc() || stop != end) return fault(fmt::format("{}, which is out of range", n.text));
+    }
+    return value;
+  }
+  template <class T>
+  Result<T> number_as() {
+    NNEX_ASSIGN(const Number n, number());
+    return as<T>(n);
+  }
+
+  Error needed(std::string_view what) {
+    std::string found = "the end of the text";
+    if (peek() != 0 || at_ < text_.size()) {
+      const std::string_view w = peek_word();
+      found = w.empty() ? fmt::format("'{}'", text_.substr(at_, 1)) : fmt::format("'{}'", w.substr(0, 40));
+    }
+    return fault(fmt::format("{}; needed {}", found, what));
+  }
+  Error fault(std::string_view found) {
+    const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
+    const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    return Error(Code::invalid_model, fmt::format("found {}", found))
+        .at(fmt::format("line {}, column {}", line, before.size() - line_start + 1));
+  }
+
+ private:
+  static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  static bool is_real_word(std::string_view w) {
+    const auto is = [&](std::string_view other) {
+      return w.size() == other.size() &&
+             std::equal(w.begin(), w.end(), other.begin(), [](char a, char b) { return (a | 0x20) == b; });
+    };
+    return is("inf") || is("infinity") || is("nan");
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+/// A type, and of a tensor's what a constant of it needs.
+struct TextType {
+  Message proto;
+  int64_t element = 0;                           ///< 0: no tensor.
+  std::optional<std::vector<std::string>> dims;  ///< As they are written; nothing: the rank is open.
+};
+
+/// The value of an attribute, before its name is known.
+struct TextAttribute {
+  int64_t type = 0;  ///< AttributeType.
+  int64_t integer = 0;
+  float real = 0;
+  std::string text;
+  Message message;
+};
+
+class TextParser {
+ public:
+  explicit TextParser(std::string_view text) : s_(text) {}
+
+  Result<std::string> run() {
+    Message out;
+    if (s_.peek() == '<') NNEX_TRY(keys(out, &TextKey::model, "a model"));
+    NNEX_ASSIGN(Message main, graph(0));
+    out.message(7, std::move(main));
+    while (!s_.at_end()) {
+      NNEX_ASSIGN(Message f, function());
+      out.message(25, std::move(f));
+    }
+    return out.text();
+  }
+
+ private:
+  /// "<" key ":" value, ... ">".
+  Status keys(Message& out, uint32_t TextKey::*field, std::string_view of) {
+    NNEX_TRY(s_.need('<'));
+    do {
+      const std::string_view word = s_.peek_word();
+      const TextKey* const key = std::find_if(std::begin(kTextKeys), std::end(kTextKeys),
+                                              [&](const TextKey& k) { return k.word == word && k.*field != 0; });
+      if (key == std::end(kTextKeys)) return s_.needed(fmt::format("a key of {}", of));
+      s_.word();
+      NNEX_TRY(s_.need(':'));
+      NNEX_TRY(value_of(*key, key->*field, out));
+    } while (s_.take(','));
+    return s_.need('>');
+  }
+
+  Status value_of(const TextKey& key, uint32_t field, Message& out) {
+    switch (key.holds) {
+      case TextKey::Holds::number: {
+        NNEX_ASSIGN(const int64_t n, s_.number_as<int64_t>());
+        out.integer(field, n);
+        return {};
+      }
+      case TextKey::Holds::text: {
+        NNEX_ASSIGN(const std::string t, s_.text("a text"));
+        out.bytes(field, t);
+        return {};
+      }
+      case TextKey::Holds::opsets:
+        return list('[', ']', [&]() -> Status {
+          NNEX_ASSIGN(const std::string domain, s_.text("a domain"));
+          NNEX_TRY(s_.need(':'));
+          NNEX_ASSIGN(const int64_t version, s_.number_as<int64_t>());
+          Message opset;
+          opset.bytes(1, domain), opset.integer(2, version);
+          out.message(field, std::move(opset));
+          return {};
+        });
+      case TextKey::Holds::pairs:
+        return pairs(field, out);
+    }
+    return {};
+  }
+
+  Status pairs(uint32_t field, Message& out) {
+    return list('[', ']', [&]() -> Status {
+      NNEX_ASSIGN(const std::string key, s_.text("a key"));
+      NNEX_TRY(s_.need(':'));
+      NNEX_ASSIGN(const std::string value, s_.text("a text"));
+      Message pair;
+      pair.bytes(1, key), pair.bytes(2, value);
+      out.message(field, std::move(pair));
+      return {};
+    });
+  }
+
+  /// Items between brackets with commas; there may be none.
+  template <class F>
+  Status list(char open, char close, F item) {
+    NNEX_TRY(s_.need(open));
+    if (s_.take(close)) return {};
+    do NNEX_TRY(item());
+    while (s_.take(','));
+    return s_.need(close);
+  }
+
+  // ---- Types and tensors
+
+  Result<TextType> type(int depth) {
+    if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
+    const std::string_view word = s_.peek_word();
+    TextType out;
+    out.element = number_of(kTypeWords, word);
+    const auto made = static_cast<uint32_t>(number_of(kMadeTypeWords, word));
+    if (out.element == 0 && made == 0) return s_.needed("a type");
+    s_.word();
+    if (out.element != 0) {
+      NNEX_ASSIGN(Message tensor, tensor_type(out));
+      out.proto.message(1, std::move(tensor));
+      return out;
+    }
+    NNEX_TRY(s_.need('('));
+    Message inner;
+    if (made == 8) {
+      NNEX_ASSIGN(TextType of, type(depth + 1));
+      if (of.element == 0) return s_.fault("a type that is no tensor's; needed one in sparse_tensor(...)");
+      NNEX_ASSIGN(inner, extents(of));
+    } else if (made == 7) {
+      NNEX_TRY(opaque(inner));
+    } else {
+      if (made == 5) {
+        const int64_t key = number_of(kTypeWords, s_.peek_word());
+        if (key == 0) return s_.needed("the element type of a map's keys");
+        s_.word();
+        inner.integer(1, key);
+        NNEX_TRY(s_.need(','));
+      }
+      NNEX_ASSIGN(TextType of, type(depth + 1));
+      inner.message(made == 5 ? 2 : 1, std::move(of.proto));
+    }
+    NNEX_TRY(s_.need(')'));
+    out.proto.message(made, std::move(inner));
+    return out;
+  }
+
+  /// opaque(), opaque(name), opaque(domain, name), the first with points in it.
+  Status opaque(Message& out) {
+    std::string first(s_.word());
+    while (!first.empty() && s_.take('.')) {
+      NNEX_ASSIGN(const std::string part, s_.identifier("an identifier"));
+      first += "." + part;
+    }
+    if (first.empty()) return {};
+    if (!s_.take(',')) {
+      out.bytes(2, first);
+      return {};
+    }
+    NNEX_ASSIGN(const std::string name, s_.identifier("the name of an opaque type"));
+    out.bytes(1, first), out.bytes(2, name);
+    return {};
+  }
+
+  /// What follows the element type: nothing (rank 0), [] (any rank), or extents.
+  Result<Message> tensor_type(TextType& out) {
+    if (!s_.take('[')) {
+      out.dims.emplace();
+    } else if (!s_.take(']')) {
+      out.dims.emplace();
+      do NNEX_TRY(extent(*out.dims));
+      while (s_.take(','));
+      NNEX_TRY(s_.need(']'));
+    }
+    return extents(out);
+  }
+
+  /// "?" stays, a symbol stands in quotes, a number as it is.
+  Status extent(std::vector<std::string>& dims) {
+    if (s_.take('?')) {
+      dims.emplace_back("?");
+      return {};
+    }
+    NNEX_ASSIGN(const auto symbol, s_.name_if_any());
+    if (symbol) {
+      dims.push_back('"' + *symbol);
+      return {};
+    }
+    NNEX_ASSIGN(const int64_t n, s_.number_as<int64_t>());
+    dims.push_back(fmt::to_string(n));
+    return {};
+  }
+
+  Result<Message> extents(const TextType& type) {
+    Message out;
+    out.integer(1, type.element);
+    if (!type.dims) return out;
+    Message shape;
+    for (const std::string& d : *type.dims) {
+      Message dim;
+      if (d[0] == '"') dim.bytes(2, std::string_view(d).substr(1));
+      if (d[0] != '"' && d[0] != '?') dim.integer(1, std::stoll(d));
+      shape.message(1, std::move(dim));
+    }
+    out.message(2, std::move(shape));
+    return out;
+  }
+
+  /// A TensorProto of the type: its elements between braces, or where they are between brackets.
+  Result<Message> tensor(const TextType& type, const std::string& name) {
+    if (type.element == 0 || !type.dims) return s_.fault("a constant of that type; needed a tensor's with its extents");
+    Message out;
+    std::vector<int64_t> dims;
+    for (const std::string& d : *type.dims) {
+      if (d[0] == '"' || d[0] == '?') return s_.fault("a constant with an open extent; needed numbers");
+      dims.push_back(std::stoll(d));
+    }
+    out.integers(1, dims);
+    out.integer(2, type.element);
+    if (!name.empty()) out.bytes(8, name);
+    if (s_.peek() == '[') {
+      NNEX_TRY(pairs(13, out));
+      out.integer(14, 1);
+      return out;
+    }
+    NNEX_TRY(elements(type.element, out));
+    return out;
+  }
+
+  template <class T>
+  Result<std::string> numbers(bool varints) {
+    std::string packed;
+    NNEX_TRY(list('{', '}', [&]() -> Status {
+      NNEX_ASSIGN(const T value, s_.number_as<T>());
+      if constexpr (std::is_integral_v<T>) {
+        auto bits = static_cast<uint64_t>(value);
+        for (; varints && bits >= 0x80; bits >>= 7) packed += static_cast<char>(bits | 0x80);
+        packed += static_cast<char>(bits);
+      } else {
+        char bytes[sizeof(T)];
+        std::memcpy(bytes, &value, sizeof(T));
+        packed.append(bytes, sizeof(T));
+      }
+      return {};
+    }));
+    return packed;
+  }
+
+  Status elements(int64_t type, Message& out) {
+    const uint32_t field = elements_of(type).field;
+    if (field == 6)
+      return list('{', '}', [&]() -> Status {
+        NNEX_ASSIGN(const std::string element, s_.text("an element"));
+        out.bytes(6, element);
+        return {};
+      });
+    std::string packed;
+    if (field == 4) {
+      NNEX_ASSIGN(packed, numbers<float>(false));
+    } else if (field == 10) {
+      NNEX_ASSIGN(packed, numbers<double>(false));
+    } else if (field == 7) {
+      NNEX_ASSIGN(packed, numbers<int64_t>(true));
+    } else if (field == 11) {
+      NNEX_ASSIGN(packed, numbers<uint64_t>(true));
+    } else {
+      NNEX_ASSIGN(packed, numbers<int32_t>(true));
+    }
+    if (!packed.empty()) out.bytes(field, packed);
+    return {};
+  }
+
+  // ---- Graphs
+
+  /// type? name, whose ValueInfoProto it is.
+  struct Named {
+    std::string name;
+    std::optional<TextType> type;
+  };
+  Result<Named> named() {
+    Named out;
+    if (is_type_word(s_.peek_word())) {
+      NNEX_ASSIGN(out.type, type(0));
+    }
+    NNEX_ASSIGN(out.name, s_.name("a value's name"));
+    return out;
+  }
+  static Message value_info(Named n) {
+    Message out;
+    out.bytes(1, n.name);
+    if (n.type) out.message(2, std::move(n.type->proto));
+    return out;
+  }
+
+  /// Values with initializers: those of inputs are both, elsewhere an initializer alone.
+  Status values(char open, char close, uint32_t field, bool both, Message& out) {
+    return list(open, close, [&]() -> Status {
+      NNEX_ASSIGN(Named n, named());
+      const bool set = s_.take('=');
+      if (set) {
+        if (!n.type) return s_.fault("an initializer without a type; needed one before its name");
+        NNEX_ASSIGN(Message t, tensor(*n.type, n.name));
+        out.message(5, std::move(t));
+      }
+      if (!set || both) out.message(field, value_info(std::move(n)));
+      return {};
+    });
+  }
+
+  Result<Message> graph(int depth) {
+    if (depth > kTextDepth) return Error(Code::limit, fmt::format("graphs are nested deeper than {}", kTextDepth));
+    NNEX_ASSIGN(const std::string name, s_.name("a graph's name"));
+    Message out;
+    out.bytes(2, name);
+    if (s_.peek() == '(') NNEX_TRY(values('(', ')', 11, true, out));
+    NNEX_TRY(s_.need_arrow());
+    NNEX_TRY(list('(', ')', [&]() -> Status {
+      NNEX_ASSIGN(Named n, named());
+      out.message(12, value_info(std::move(n)));
+      return {};
+    }));
+    if (s_.peek() == '<') NNEX_TRY(values('<', '>', 13, false, out));
+    NNEX_TRY(nodes(1, depth, out));
+    return out;
+  }
+
+  Status nodes(uint32_t field, int depth, Message& out) {
+    NNEX_TRY(s_.need('{'));
+    while (!s_.take('}')) {
+      NNEX_ASSIGN(Message n, node(depth));
+      out.message(field, std::move(n));
+    }
+    return {};
+  }
+
+  /// Names with commas between them, where nothing before or behind a comma is the empty name.
+  Status names(uint32_t field, Message& out) {
+    NNEX_ASSIGN(auto first, s_.name_if_any());
+    if (!first && s_.peek() != ',') return {};
+    out.bytes(field, first.value_or(""));
+    while (s_.take(',')) {
+      NNEX_ASSIGN(auto next, s_.name_if_any());
+      if (!next && s_.peek() != ',') return {};
+      out.bytes(field, next.value_or(""));
+    }
+    return {};
+  }
+
+  Result<Message> node(int depth) {
+    Message out;
+    if (s_.take('[')) {
+      NNEX_ASSIGN(const auto label, s_.name_if_any());
+      if (label) out.bytes(3, *label);
+      NNEX_TRY(s_.need(']'));
+    }
+    NNEX_TRY(names(2, out));
+    NNEX_TRY(s_.need('='));
+    NNEX_ASSIGN(std::string op, s_.identifier("an operator"));
+    std::string domain;
+    while (s_.take('.')) {
+      domain += (domain.empty() ? "" : ".") + op;
+      NNEX_ASSIGN(op, s_.identifier("an operator"));
+    }
+    out.bytes(4, op);
+    if (!domain.empty()) out.bytes(7, domain);
+    if (s_.take(':')) {
+      NNEX_ASSIGN(const std::string overload, s_.identifier("an overload"));
+      out.bytes(8, overload);
+    }
+    const bool before = s_.peek() == '<';
+    if (before) NNEX_TRY(attributes(depth, out));
+    NNEX_TRY(s_.need('('));
+    NNEX_TRY(names(1, out));
+    NNEX_TRY(s_.need(')'));
+    if (!before && s_.peek() == '<') NNEX_TRY(attributes(depth, out));
+    return out;
+  }
+
+  Status attributes(int depth, Message& out) {
+    return list('<', '>', [&]() -> Status {
+      NNEX_ASSIGN(const std::string name, s_.identifier("an attribute's name"));
+      NNEX_ASSIGN(Message a, attribute(name, depth));
+      out.message(5, std::move(a));
+      return {};
+    });
+  }
+
+  // ---- Attributes
+
+  /// What follows an attribute's name.
+  Result<Message> attribute(const std::string& name, int depth) {
+    Message out;
+    out.bytes(1, name);
+    int64_t declared = 0;
+    if (s_.take(':')) {
+      declared = number_of(kAttributeWords, s_.peek_word());
+      if (declared == 0) return s_.needed("a type of attributes");
+      s_.word();
+    }
+    NNEX_TRY(s_.need('='));
+    if (s_.take('@')) {
+      NNEX_ASSIGN(const std::string of, s_.name("an attribute of the function"));
+      out.bytes(21, of);
+      if (declared != 0) out.integer(20, declared);
+      return out;
+    }
+    if (s_.peek() == '[') {
+      NNEX_TRY(attribute_list(declared, depth, out));
+      return out;
+    }
+    NNEX_ASSIGN(TextAttribute value, single(declared, depth));
+    add(std::move(value), out);
+    return out;
+  }
+
+  Status attribute_list(int64_t declared, int depth, Message& out) {
+    int64_t element = 0, listed = declared;
+    for (const TextWord& w : kAttributeWords)
+      if (declared != 0 && list_of(w.number) == declared) element = w.number;
+    if (declared != 0 && element == 0) return s_.fault("a list; needed the one value of the declared type");
+    std::vector<int64_t> integers;
+    std::vector<float> reals;
+    NNEX_TRY(list('[', ']', [&]() -> Status {
+      NNEX_ASSIGN(TextAttribute value, single(declared == 0 ? 0 : element, depth));
+      // Of numbers without a type the first real one makes all of them real.
+      if (declared == 0 && element == 2 && value.type == 1) element = 1, reals.assign(integers.begin(), integers.end());
+      if (declared == 0 && element == 1 && value.type == 2)
+        value.type = 1, value.real = static_cast<float>(value.integer);
+      if (element == 0) element = value.type;
+      if (value.type != element) return s_.fault("a list of values of different types");
+      listed = list_of(element);
+      if (value.type == 1) reals.push_back(value.real);
+      if (value.type == 2) integers.push_back(value.integer);
+      if (value.type == 3) out.bytes(9, value.text);
+      if (value.type > 3) out.message(field_of(listed), std::move(value.message));
+      return {};
+    }));
+    if (listed == 0) return s_.fault("an empty list; needed its type before '='");
+    if (element == 1) out.reals(7, reals);
+    if (element == 2) out.integers(8, integers);
+    out.integer(20, listed);
+    return {};
+  }
+
+  /// The field of AttributeProto that has values of a type.
+  static uint32_t field_of(int64_t type) {
+    constexpr uint32_t kFields[] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 22, 23, 14, 15};
+    return kFields[type];
+  }
+
+  void add(TextAttribute value, Message& out) {
+    const uint32_t field = field_of(value.type);
+    if (value.type == 1)
+      out.real(field, value.real);
+    else if (value.type == 2)
+      out.integer(field, value.integer);
+    else if (value.type == 3)
+      out.bytes(field, value.text);
+    else
+      out.message(field, std::move(value.message));
+    out.integer(20, value.type);
+  }
+
+  /// One value, of the declared type where there is one.
+  Result<TextAttribute> single(int64_t declared, int depth) {
+    NNEX_ASSIGN(TextAttribute out, any_single(declared, depth));
+    if (declared == 1 && out.type == 2) out.type = 1, out.real = static_cast<float>(out.integer);
+    if (declared != 0 && out.type != declared)
+      return s_.fault(fmt::format("a value of type {}; needed {}", word_of(kAttributeWords, out.type),
+                                  word_of(kAttributeWords, declared)));
+    return out;
+  }
+
+  Result<TextAttribute> any_single(int64_t declared, int depth) {
+    TextAttribute out;
+    if (s_.peek() == '"' && declared != 5) {
+      out.type = 3;
+      NNEX_ASSIGN(out.text, s_.text("a text"));
+      return out;
+    }
+    if (is_type_word(s_.peek_word())) return typed(depth);
+    if ((begins_identifier(s_.peek()) || s_.peek() == '"') && (declared == 5 || !s_.is_next_real_word())) {
+      out.type = 5;
+      NNEX_ASSIGN(out.message, graph(depth + 1));
+      return out;
+    }
+    NNEX_ASSIGN(const Scanner::Number n, s_.number());
+    out.type = n.real ? 1 : 2;
+    if (n.real || declared == 1) {
+      NNEX_ASSIGN(out.real, s_.as<float>(n));
+      out.type = 1;
+    } else {
+      NNEX_ASSIGN(out.integer, s_.as<int64_t>(n));
+    }
+    return out;
+  }
+
+  /// A type, or the tensor that follows one: [name] [=] {elements}.
+  Result<TextAttribute> typed(int depth) {
+    TextAttribute out;
+    NNEX_ASSIGN(TextType t, type(depth));
+    NNEX_ASSIGN(const auto name, s_.name_if_any());
+    const bool set = s_.take('=');
+    if (!name && !set && s_.peek() != '{') {
+      out.type = 13;
+      out.message = std::move(t.proto);
+      return out;
+    }
+    out.type = 4;
+    NNEX_ASSIGN(out.message, tensor(t, name.value_or("")));
+    return out;
+  }
+
+  // ---- Functions
+
+  Result<Message> function() {
+    Message out;
+    if (s_.peek() == '<') NNEX_TRY(keys(out, &TextKey::function, "a function"));
+    NNEX_ASSIGN(const std::string name, s_.name("a function's name"));
+    out.bytes(1, name);
+    if (s_.peek() == '<')
+      NNEX_TRY(list('<', '>', [&]() -> Status {
+        NNEX_ASSIGN(const std::string attr, s_.name("an attribute's name"));
+        if (s_.peek() != ':' && s_.peek() != '=') {
+          out.bytes(6, attr);
+          return {};
+        }
+        NNEX_ASSIGN(Message with_default, attribute(attr, 0));
+        out.message(11, std::move(with_default));
+        return {};
+      }));
+    NNEX_TRY(ports(4, out));
+    NNEX_TRY(s_.need_arrow());
+    NNEX_TRY(ports(5, out));
+    if (s_.peek() == '<')
+      NNEX_TRY(list('<', '>', [&]() -> Status {
+        NNEX_ASSIGN(Named n, named());
+        out.message(12, value_info(std::move(n)));
+        return {};
+      }));
+    NNEX_TRY(nodes(7, 0, out));
+    return out;
+  }
+
+  /// A function's inputs or outputs, whose types are its value_info.
+  Status ports(uint32_t field, Message& out) {
+    return list('(', ')', [&]() -> Status {
+      NNEX_ASSIGN(Named n, named());
+      out.bytes(field, n.name);
+      if (n.type) out.message(12, value_info(std::move(n)));
+      return {};
+    });
+  }
+
+  Scanner s_;
+};
+
+}  // namespace
+
+bool is_model_text(std::string_view begin) {
+  Scanner s(begin);
+  if (!s.take('<')) return false;
+  const std::string_view word = s.word();
+  return s.peek() == ':' && std::any_of(std::begin(kTextKeys), std::end(kTextKeys),
+                                        [&](const TextKey& k) { return k.word == word && k.model != 0; });
+}
+
+Result<std::string> parse_model_text(std::string_view text) { return TextParser(text).run(); }
+
+}  // namespace nnex::onnx_format

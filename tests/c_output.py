@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""c_output.py NNEX ROOT [MODELS]: networks as C source (docs/c-output.md). Each is converted with its proof, compiled by every compiler that is here
+(gcc, clang-14) without a warning, called by a program of its own on random inputs beside `nnex run` (floats within 1e-4 of the answers' root mean
+square, integers bit for bit), and looks for no function but those of math.h. One of them runs under the sanitizers of addresses and of undefined
+behaviour. Then what is refused, and how. ROOT: of the project; MODELS: a folder of more networks. Last line: N passed, N failed.
+"""
+import array
+import json
+import math
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+NNEX, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+MODELS = sys.argv[3] if len(sys.argv) > 3 else None
+COMPILERS = [c for c in ('gcc', 'clang-14') if shutil.which(c)]
+FLAGS = ['-std=c99', '-O2', '-Wall', '-Wextra', '-Werror']
+LETTERS = {'f64': 'd', 'f32': 'f', 'i64': 'q', 'i32': 'i', 'i16': 'h', 'i8': 'b', 'u64': 'Q', 'u32': 'I', 'u16': 'H', 'u8': 'B', 'bool': 'B'}
+NUMPY = {'f64': '<f8', 'f32': '<f4', 'i64': '<i8', 'i32': '<i4', 'i16': '<i2', 'i8': '|i1', 'u64': '<u8', 'u32': '<u4', 'u16': '<u2', 'u8': '|u1', 'bool': '|b1'}
+MATH = re.compile(r'^(a?(sin|cos|tan)h?|exp|expm1|log|log2|log1p|erfc?|fmod|pow|floor|ceil|round|rint|sqrt|copysign|fabs|mem(set|cpy|move))f?$')
+counts = {'passed': 0, 'failed': 0}
+
+
+def check(name, holds, why=''):
+    counts['passed' if holds else 'failed'] += 1
+    if not holds: print('FAILED  %s%s' % (name, ': ' + why if why else ''))
+    return holds
+
+
+def nnex(*words, **settings):
+    return subprocess.run([NNEX, *words], capture_output=True, text=True, timeout=900, env={**os.environ, **settings})
+
+
+def members(header, struct_name):
+    body = re.search(r'typedef struct \{([^}]*)\} %s;' % struct_name, header).group(1)
+    found = re.findall(r'(?:const )?\w+ \*(\w+); /\* (\w+)\[([\d,]*)\](?:: .*)? \*/', body)
+    return [(name, kind, [int(e) for e in shape.split(',') if e]) for name, kind, shape in found]
+
+
+def numbers(kind, count, seed):
+    dice = random.Random(seed)
+    if kind in ('f32', 'f64'): return array.array(LETTERS[kind], [dice.uniform(-1, 1) for _ in range(count)])
+    top = {'bool': 1, 'i8': 127, 'u8': 255}.get(kind, 1)
+    return array.array(LETTERS[kind], [dice.randint(0, top) for _ in range(count)])
+
+
+def write_npy(path, kind, shape, values):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (NUMPY[kind], ''.join('%d,' % e for e in shape))
+    head += ' ' * (-(len(head) + 11) % 64) + '\n'
+    with open(path, 'wb') as file: file.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + values.tobytes())
+
+
+def read_npy(path, kind):
+    with open(path, 'rb') as file: content = file.read()
+    at = 10 + struct.unpack('<H', content[8:10])[0]
+    return array.array(LETTERS[kind], content[at:])
+
+
+def main_program(name, inputs, outputs):
+    """Reads the inputs from files, calls the network twice with one arena, and writes the outputs."""
+    text = ['#include "%s.h"' % name, '#include <stdio.h>']
+    types = {'f64': 'double', 'f32': 'float', 'bool': 'uint8_t'}
+    types.update({k: '%sint%s_t' % ('u' if k[0] == 'u' else '', k[1:]) for k in LETTERS if k not in types})
+    for n, kind, shape in inputs: text.append('static %s in_%s[%d];' % (types[kind], n, max(1, math.prod(shape))))
+    for n, kind, shape in outputs: text.append('static %s out_%s[%d];' % (types[kind], n, max(1, math.prod(shape))))
+    text.append('static double arena[%s_ARENA_BYTES / sizeof(double)];' % name.upper())
+    text.append('int main(int argc, char **argv) {\n  FILE *f;\n  int next = 1;\n  if (argc != %d) return 9;' % (1 + len(inputs) + len(outputs)))
+    for n, _, shape in inputs:
+        text.append('  f = fopen(argv[next++], "rb");\n  if (!f || fread(in_%s, sizeof *in_%s, %d, f) != %d) return 9;\n  fclose(f);' % (n, n, math.prod(shape), math.prod(shape)))
+    text.append('  const %s_inputs inputs = {%s};' % (name, ', '.join('in_' + n for n, _, _ in inputs) or '0'))
+    text.append('  const %s_outputs outputs = {%s};' % (name, ', '.join('out_' + n for n, _, _ in outputs)))
+    text.append('  for (int run = 0; run < 2; ++run) {\n    const int fault = %s_run(&inputs, &outputs, arena);\n    if (fault) return fault;\n  }' % name)
+    for n, _, shape in outputs:
+        text.append('  f = fopen(argv[next++], "wb");\n  if (!f || fwrite(out_%s, sizeof *out_%s, %d, f) != %d) return 9;\n  fclose(f);' % (n, n, math.prod(shape), math.prod(shape)))
+    return '\n'.join(text + ['  return 0;\n}\n'])
+
+
+def same(kind, a, b):
+    if len(a) != len(b): return 'found %d elements; needed %d' % (len(b), len(a))
+    if kind not in ('f32', 'f64'):
+        wrong = sum(x != y for x, y in zip(a, b))
+        return '%d of %d integers differ' % (wrong, len(a)) if wrong else ''
+    mean = math.sqrt(sum(x * x for x in a) / max(1, len(a)))
+    limit = 1e-4 if kind == 'f32' else 1e-9
+    wrong = [abs(x - y) for x, y in zip(a, b) if not abs(x - y) <= limit * (mean + abs(x))]
+    return '%d of %d differ, by %g at most' % (len(wrong), len(a), max(wrong)) if wrong else ''
+
+
+def network(label, model, options, sanitized=False):
+    with tempfile.TemporaryDirectory() as scratch:
+        name = re.sub(r'\W', '_', label)
+        source = os.path.join(scratch, name + '.c')
+        done = nnex('convert', model, source, '--json', *options)
+        if not check(label + ': converted', done.returncode == 0, done.stderr.strip()[:600]): return
+        told = json.loads(done.stdout)
+        check(label + ': proven', told['format'] == 'c' and told['proof']['verdict'] == 'same', done.stdout[:300])
+        with open(source[:-1] + 'h') as file: header = file.read()
+        inputs, outputs = members(header, name + '_inputs'), members(header, name + '_outputs')
+        check(label + ': the arena is told', '#define %s_ARENA_BYTES %d\n' % (name.upper(), told['arena_bytes']) in header)
+        given, wanted, files = [], [], []
+        for i, (_, kind, shape) in enumerate(inputs):
+            values = numbers(kind, math.prod(shape), i + 1)
+            write_npy(os.path.join(scratch, 'in%d.npy' % i), kind, shape, values)
+            with open(os.path.join(scratch, 'in%d' % i), 'wb') as file: file.write(values.tobytes())
+            given += ['--input', os.path.join(scratch, 'in%d.npy' % i)]
+            files.append(os.path.join(scratch, 'in%d' % i))
+        for i in range(len(outputs)): wanted += ['--save', os.path.join(scratch, 'out%d.npy' % i)]
+        ran = nnex('run', model, '--quiet', *given, *wanted, *options)
+        if not check(label + ': nnex run', ran.returncode == 0, ran.stderr.strip()[:300]): return
+        main = os.path.join(scratch, 'main.c')
+        with open(main, 'w') as file: file.write(main_program(name, inputs, outputs))
+        builds = [(c, []) for c in COMPILERS]
+        if sanitized: builds.append((COMPILERS[0], ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all']))
+        for compiler, more in builds:
+            built = label + ' by ' + ' '.join([compiler, *more[1:2]])
+            program, part = os.path.join(scratch, 'program'), os.path.join(scratch, 'part.o')
+            made = subprocess.run([compiler, *FLAGS, *more, '-c', source, '-o', part], capture_output=True, text=True)
+            if not check(built + ': compiles without a warning', made.returncode == 0, made.stderr[:400]): continue
+            if not more:
+                symbols = subprocess.run(['nm', '-u', part], capture_output=True, text=True).stdout.split()
+                strange = [s for s in symbols if s != 'U' and not MATH.match(s) and s != '_GLOBAL_OFFSET_TABLE_']
+                check(built + ': needs math.h alone', not strange, ' '.join(strange))
+            made = subprocess.run([compiler, *FLAGS, *more, main, part, '-o', program, '-lm'], capture_output=True, text=True)
+            if not check(built + ': its header compiles', made.returncode == 0, made.stderr[:400]): continue
+            out = [os.path.join(scratch, 'out%d' % i) for i in range(len(outputs))]
+            ran = subprocess.run([program, *files, *out], capture_output=True, text=True)
+            if not check(built + ': runs', ran.returncode == 0, 'exit code %d %s' % (ran.returncode, ran.stderr[:300])): continue
+            for i, (n, kind, _) in enumerate(outputs):
+                with open(out[i], 'rb') as file: answer = array.array(LETTERS[kind], file.read())
+                differs = same(kind, read_npy(os.path.join(scratch, 'out%d.npy' % i), kind), answer)
+                check('%s: %s' % (built, n), not differs, differs)
+
+
+def refusals():
+    with tempfile.TemporaryDirectory() as scratch:
+        net, shapes = os.path.join(scratch, 'net.c'), os.path.join(ROOT, 'models/shapes/model.onnx')
+        done = nnex('convert', shapes, net)
+        check('an open extent is refused', done.returncode == 2 and "'picture' is f32[N,3,32,32]" in done.stderr and '--set' in done.stderr, done.stderr)
+        check('nothing is written of it', os.listdir(scratch) == [], str(os.listdir(scratch)))
+        done = nnex('convert', shapes, net, '--set', 'N=1', CC='no-such-compiler')
+        check('without a compiler there is no proof', done.returncode == 4 and 'no-such-compiler' in done.stderr and '--no-verify' in done.stderr, done.stderr)
+        check('and no file', os.listdir(scratch) == [], str(os.listdir(scratch)))
+        done = nnex('convert', shapes, net, '--set', 'N=1', '--no-verify', CC='no-such-compiler')
+        check('it is written without one', done.returncode == 0 and sorted(os.listdir(scratch)) == ['net.c', 'net.h'], done.stderr)
+        with open(net, 'rb') as file: first = file.read()
+        done = nnex('convert', shapes, net, '--set', 'N=2', '--no-verify')
+        check('files that are there stay', done.returncode != 0 and '--force' in done.stderr, done.stderr)
+        with open(net, 'rb') as file: check('as they are', file.read() == first)
+        done = nnex('convert', shapes, os.path.join(scratch, 'again.c'), '--set', 'N=1', '--no-verify', '--name', 'net')
+        with open(os.path.join(scratch, 'again.c'), 'rb') as file: check('the same bytes each time', file.read().replace(b'again.h', b'net.h') == first)
+        done = nnex('inspect', net)
+        check('C is not read', done.returncode == 3 and 'written and not read' in done.stderr, '%d %s' % (done.returncode, done.stderr))
+        done = nnex('convert', shapes, os.path.join(scratch, 'net.txt'), '--to', 'c', '--set', 'N=1')
+        check('a source ends in .c', done.returncode == 2 and 'needed a name in .c' in done.stderr, done.stderr)
+
+
+def refused_whole(model, options, *words):
+    with tempfile.TemporaryDirectory() as scratch:
+        done = nnex('convert', model, os.path.join(scratch, 'net.c'), *options)
+        lines = done.stderr.strip().split('\n')
+        check('%s is refused whole' % model, done.returncode == 4 and all(any(w in line for line in lines[1:]) for w in words), done.stderr)
+        check('%s leaves nothing' % model, os.listdir(scratch) == [])
+
+
+network('shapes', os.path.join(ROOT, 'models/shapes/model.onnx'), ['--set', 'N=2'], sanitized=True)
+network('depthwise', os.path.join(ROOT, 'models/small/depthwise.onnx'), ['--set', 'N=1'])
+network('transformer', os.path.join(ROOT, 'models/small/transformer.onnx'), ['--set', 'N=1'])
+network('integers', os.path.join(ROOT, 'models/shapes/integer'), [], sanitized=True)
+with tempfile.TemporaryDirectory() as folder:
+    document = os.path.join(folder, 'net.nnef')
+    done = nnex('convert', os.path.join(ROOT, 'models/shapes/model.onnx'), document, '--set', 'N=1')
+    if check('an NNEF document', done.returncode == 0, done.stderr): network('document', document, [])
+refusals()
+if MODELS:
+    def more(name, *options): network(name, os.path.join(MODELS, name, 'model.onnx'), [w for o in options for w in ('--set', o)])
+    more('mnist_8')
+    more('cifar_cnn', 'batch_size=1')
+    more('go1_policy')
+    more('dtln_1')
+    more('cct_2_32_32_128')
+    more('mnist_dynquant')
+    refused_whole(os.path.join(MODELS, 'silero_vad', 'model.onnx'), ['--set', 'input.0=1', '--set', 'input.1=512', '--set', 'state.1=1'], 'if_else')
+print('%d passed, %d failed' % (counts['passed'], counts['failed']))
+sys.exit(counts['failed'] > 0)

@@ -1,0 +1,142 @@
+// ONNX to ONNX: a model's messages come out as they went in, but for where large tensors lie.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "nnex/inspect.h"
+#include "nnex/save.h"
+#include "onnx_bytes.h"
+#include "stored_networks.h"
+
+namespace nnex {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test::onnx;
+using Messages = test::onnx::Graph;
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("nnex_copy_" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// Fields that no graph has a place for, each marked by a text: training, a device, functions that nobody calls, fields
+/// of a later standard in every message.
+std::string rich() {
+  const std::string weights = tensor("w", {512}, std::string(2048, '\1')) + msg(12, "of w") + msg(77, "later w");
+  std::string typed = num(1, 300) + num(2, kInt64) + msg(8, "v");
+  for (int64_t i = 0; i < 300; ++i) typed += num(7, i - 150);
+  const std::string few = tensor("few", {2}, std::string(8, '\2'));
+  Messages g{{node("Add", {"x", "w"}, {"s"}, msg(6, "of a node") + msg(10, msg(1, "device")) + msg(99, "later node")),
+              node("Gather", {"s", "v"}, {"y"}) + msg(9, msg(1, "key") + msg(2, "of a node's")),
+              node("Constant", {}, {"c"}, attr_tensor("value", tensor("", {512}, std::string(2048, '\3'))))},
+             {value("x", {512})},
+             {value("y", {300})},
+             {weights, typed, few}};
+  const std::string alone = Messages{{node("Neg", {"p"}, {"q"})}, {value("p", {1})}, {value("q", {1})}, {few}}.bytes();
+  return num(1, 10) + msg(99, "later model") + msg(7, g.bytes() + msg(14, msg(1, "w")) + msg(98, "later graph")) +
+         opset("", 17) + opset("f", 1) + msg(20, msg(1, alone) + msg(4, msg(1, "to") + msg(2, "of training"))) +
+         function("Unused", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"}), node("Sin", {"b"}, {"of a function"})}) +
+         msg(26, msg(1, "device") + num(2, 4));
+}
+
+constexpr std::string_view kMarks[] = {"of w",        "later w",     "of a node",   "of a node's",   "later node",
+                                       "later model", "later graph", "of training", "of a function", "device"};
+
+TEST(OnnxCopy, EveryByteStays) {
+  const Folder folder;
+  const std::string model = rich();
+  const auto done = convert(ModelSource::memory(model), folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  EXPECT_EQ(bytes_of(folder / "a.onnx"), model);
+  EXPECT_EQ(done->opset, 17);
+  EXPECT_EQ(done->operations, 3);
+  EXPECT_EQ(done->initializers, 3);
+}
+
+TEST(OnnxCopy, DataGoesOutAndComesBack) {
+  const Folder folder;
+  ConvertOptions apart;
+  apart.save.onnx.external_data = true;
+  apart.proof.emplace();
+  const auto out = convert(ModelSource::memory(rich()), folder / "a.onnx", apart);
+  ASSERT_TRUE(out.ok()) << out.error().text();
+  EXPECT_EQ(out->external_file, "a.onnx.data");
+  EXPECT_EQ(fs::file_size(folder / "a.onnx.data"), 4096 + 2400);  // w, and on the next page v
+  const auto seen = inspect(folder / "a.onnx");
+  ASSERT_TRUE(seen.ok()) << seen.error().text();
+  EXPECT_EQ(seen->external_files, std::vector<std::string>{"a.onnx.data"});
+  const std::string model = bytes_of(folder / "a.onnx");
+  for (std::string_view mark : kMarks) EXPECT_TRUE(has(model, mark)) << mark;
+  EXPECT_FALSE(has(model, std::string(2048, '\1')));
+  EXPECT_TRUE(has(model, std::string(2048, '\3'))) << "a node's own tensor stays";
+  EXPECT_TRUE(has(model, tensor("few", {2}, std::string(8, '\2'))));
+
+  ConvertOptions proven;
+  proven.proof.emplace();
+  const auto back = convert(folder / "a.onnx", folder / "b.onnx", proven);
+  ASSERT_TRUE(back.ok()) << back.error().text();
+  EXPECT_TRUE(back->external_file.empty());
+  fs::remove(folder / "a.onnx.data");
+  const std::string whole = bytes_of(folder / "b.onnx");
+  for (std::string_view mark : kMarks) EXPECT_TRUE(has(whole, mark)) << mark;
+  EXPECT_TRUE(has(whole, std::string(2048, '\1')));
+  const auto again = convert(ModelSource::memory(whole), folder / "c.onnx", proven);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(bytes_of(folder / "c.onnx"), whole);
+}
+
+TEST(OnnxCopy, OnlyTheNameChanges) {
+  const Folder folder;
+  const std::string model = rich();
+  ConvertOptions named;
+  named.save.name = "h";  // as long as it was
+  const auto done = convert(ModelSource::memory(model), folder / "a.onnx", named);
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  std::string expected = model;
+  expected[expected.find(msg(2, "g")) + 2] = 'h';
+  EXPECT_EQ(bytes_of(folder / "a.onnx"), expected);
+}
+
+TEST(OnnxCopy, BrokenDataElsewhereIsRefused) {
+  const Folder folder;
+  const Messages g{{node("Neg", {"x"}, {"y"})}, {value("x", {1})}, {value("y", {1})}};
+  const std::string training = Messages{{}, {}, {}, {external("t", {4}, {{"location", "gone.data"}})}}.bytes();
+  const auto done = convert(ModelSource::memory(model(g, msg(20, msg(1, training)))), folder / "a.onnx");
+  ASSERT_FALSE(done.ok());
+  EXPECT_TRUE(has(done.error().text(), "tensor 't'")) << done.error().text();
+  EXPECT_FALSE(fs::exists(folder / "a.onnx"));
+}
+
+class OnnxCopyNetworks : public testing::TestWithParam<stored::Network> {};
+
+TEST_P(OnnxCopyNetworks, EveryByteStays) {
+  const Folder folder;
+  const std::string path = (GetParam().folder / "model.onnx").string();
+  const auto done = convert(path, folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  EXPECT_TRUE(bytes_of(folder / "a.onnx") == bytes_of(path));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnnxCopyNetworks, testing::ValuesIn(stored::networks()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace nnex
