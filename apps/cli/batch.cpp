@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct BatchArguments {
   ModelOptions model;
   InputOptions fit;
   std::string input, output, format = "npz", shard = "1/1", labels;
@@ -51,7 +51,7 @@ Result<std::string> digest_of(const fs::path& file) {
 
 /// What answers depend on: the bytes of the model's files, what it answers to seeded numbers (which tells weights that
 /// lie elsewhere), and the options.
-Result<std::string> key_of(const Model& model, const Options& o) {
+Result<std::string> key_of(const Model& model, const BatchArguments& o) {
   std::string all;
   std::vector<fs::path> files;
   std::error_code error;
@@ -93,7 +93,7 @@ Result<std::string> key_of(const Model& model, const Options& o) {
 
 /// What all workers see.
 struct Work {
-  const Options& o;
+  const BatchArguments& o;
   const Model& model;
   std::map<size_t, Value> fixed;  ///< By the input's number.
   std::vector<std::string> labels;
@@ -306,7 +306,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "host";
 }
 
-Result<int> batch(const Options& o) {
+Result<int> batch(const BatchArguments& o) {
   NNEX_ASSIGN(const Shard shard, shard_of(o.shard));
   if (o.share && shard.count > 1)
     return Error(Code::invalid_argument, "--share and --shard: found both; a shared batch has no fixed shards");
@@ -382,7 +382,7 @@ Result<int> batch(const Options& o) {
 }  // namespace
 
 void add_batch(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BatchArguments>();
   Verb verb = line.verb("batch", "Run a model over many files, each answered once", [o] {
     auto code = batch(*o);
     return code.ok() ? *code : report(code.error());

@@ -41,11 +41,11 @@ Result<std::vector<double>> times_of(Prepared& p, double seconds, const RunOptio
   return times;
 }
 
-struct Options : TimingOptions {
+struct BenchArguments : TimingOptions {
   DecodeOptions decode;
 };
 
-int bench(const Options& o) {
+int bench(const BenchArguments& o) {
   if (o.decode.tokens > 0) return bench_decode(o, o.decode);
   const TimeLimit limit(o.timeout);
   auto prepared = prepare(o, limit.run_options());
@@ -91,7 +91,7 @@ int bench(const Options& o) {
 }  // namespace
 
 void add_bench(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchArguments>();
   Verb verb = line.verb("bench", "Time a model on the inputs given, on the test data beside it, or on random numbers",
                         [o] { return bench(*o); });
   o->add_to(verb);

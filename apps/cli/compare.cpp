@@ -20,7 +20,7 @@ namespace {
 /// What another program may print.
 constexpr size_t kMaxAnswer = size_t{4} << 30;
 
-struct Options {
+struct CompareArguments {
   ModelOptions model;
   InputOptions inputs;
   WritingOptions writing;
@@ -43,7 +43,7 @@ Result<std::optional<double>> tolerance_of(const std::string& option, const std:
 }
 
 /// The program on the other side.
-Result<std::vector<std::string>> program_of(const Options& o) {
+Result<std::vector<std::string>> program_of(const CompareArguments& o) {
   if (!o.against.empty()) return peer_command();
   return std::vector<std::string>{"/bin/sh", "-c", o.command};
 }
@@ -79,7 +79,7 @@ struct Inputs {
   std::vector<std::string> names;
   std::vector<Given> given;
 
-  InputsOf reader(const Options& o, const std::vector<std::string>& stored) {
+  InputsOf reader(const CompareArguments& o, const std::vector<std::string>& stored) {
     return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
       InputOptions inputs = o.inputs;
       if (inputs.files.empty() && !inputs.random) inputs.files = stored;
@@ -96,7 +96,7 @@ struct Inputs {
   }
 };
 
-Result<CompareOptions> options_of(const Options& o) {
+Result<CompareOptions> options_of(const CompareArguments& o) {
   CompareOptions out;
   NNEX_ASSIGN(out.a, o.model.options());
   out.b = out.a;
@@ -111,7 +111,7 @@ Result<CompareOptions> options_of(const Options& o) {
   return out;
 }
 
-Status check(const Options& o) {
+Status check(const CompareArguments& o) {
   const int sides = !o.other.empty() + !o.command.empty() + !o.against.empty();
   if (sides != 1)
     return Error(
@@ -126,7 +126,7 @@ Status check(const Options& o) {
   return {};
 }
 
-Result<CompareReport> compare(const Options& o, Inputs& inputs, const RunOptions& run) {
+Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const RunOptions& run) {
   NNEX_ASSIGN(CompareOptions options, options_of(o));
   options.run = run;
   NNEX_ASSIGN(const ModelSource a, source_of(o.model.path));
@@ -180,7 +180,7 @@ Json list_json(const std::vector<ComparedTensor>& list) {
   return out;
 }
 
-void print_json(const Options& o, const Inputs& inputs, const CompareReport& r) {
+void print_json(const CompareArguments& o, const Inputs& inputs, const CompareReport& r) {
   Json j = {{"schema", "nnex.compare/1"},
             {"a", o.model.path},
             {"b", !o.other.empty()     ? o.other
@@ -283,7 +283,7 @@ void print_isolated(const Isolated& i) {
     fmt::print("  {}\n", i.reproduced ? "run again, they differ" : "run again, they do not differ");
 }
 
-void print_report(const Options& o, const Inputs& inputs, const CompareReport& r) {
+void print_report(const CompareArguments& o, const Inputs& inputs, const CompareReport& r) {
   for (size_t i = 0; i < inputs.given.size(); ++i)
     fmt::print("input {}  {}  ({})\n", inputs.names[i], inputs.given[i].value.text(), inputs.given[i].from);
   print_rows(r.outputs);
@@ -299,7 +299,7 @@ void print_report(const Options& o, const Inputs& inputs, const CompareReport& r
   fmt::print("{}\n", r.same ? "same" : "different");
 }
 
-int run(const Options& o) {
+int run(const CompareArguments& o) {
   if (Status s = check(o); !s.ok()) return report(s.error());
   const TimeLimit limit(o.timeout);
   Inputs inputs;
@@ -318,7 +318,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_compare(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CompareArguments>();
   Verb verb = line.verb("compare", "Compare two models, or a model and stored tensors, and find what differs first",
                         [o] { return run(*o); });
   o->model.add_to(verb);

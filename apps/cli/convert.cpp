@@ -9,7 +9,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct ConvertArguments {
   ModelOptions model;
   std::string out, to, name;
   WritingOptions writing;
@@ -22,7 +22,7 @@ const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnx
                                                 {"nnef", Format::nnef},   {"cvm", Format::cvm},
                                                 {"webnn", Format::webnn}, {"c", Format::c}};
 
-void print(const Options& o, const SaveReport& written) {
+void print(const ConvertArguments& o, const SaveReport& written) {
   for (const std::string& n : written.notes) fmt::print("{}: note: {}\n", o.model.path, n);
   switch (written.format) {
     case Format::onnx:
@@ -47,7 +47,7 @@ void print(const Options& o, const SaveReport& written) {
 }
 
 /// Numbers that the format does not have are left out.
-void print_json(const Options& o, const SaveReport& written) {
+void print_json(const ConvertArguments& o, const SaveReport& written) {
   Json j = {{"schema", "nnex.convert/1"}, {"model", o.model.path}, {"out", o.out}};
   for (const auto& [word, format] : kFormats)
     if (format == written.format && word != "onnxtxt") j["format"] = word;
@@ -66,14 +66,14 @@ void print_json(const Options& o, const SaveReport& written) {
 }
 
 /// What a standard's model is called where it goes to standard output.
-Result<OutputFile> output_of(const Options& o) {
+Result<OutputFile> output_of(const ConvertArguments& o) {
   if (o.out != "-") return OutputFile::open(o.out, {});
   if (o.json) return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
   if (o.to.empty()) return Error(Code::invalid_argument, "no ending says the standard of '-'; needed --to");
   return OutputFile::open(o.out, o.to == "nnef" ? "model.tar" : "model." + o.to);
 }
 
-Result<ConvertOptions> options_of(const Options& o) {
+Result<ConvertOptions> options_of(const ConvertArguments& o) {
   ConvertOptions options;
   NNEX_ASSIGN(options.load, o.model.options());
   if (!o.to.empty()) options.save.format = kFormats.at(o.to);
@@ -92,7 +92,7 @@ Result<ConvertOptions> options_of(const Options& o) {
 }
 
 /// Asked before the model is written: both are, or neither.
-Status may_write_certificate(const Options& o) {
+Status may_write_certificate(const ConvertArguments& o) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(o.certificate, error).parent_path();
   if (error || !std::filesystem::is_directory(folder, error))
@@ -100,14 +100,14 @@ Status may_write_certificate(const Options& o) {
   return may_write(o.certificate, o.writing.existing());
 }
 
-Status write_certificate(const Options& o, const ModelSource& source, const LoadOptions& load,
+Status write_certificate(const ConvertArguments& o, const ModelSource& source, const LoadOptions& load,
                          const SaveReport& written) {
   NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, written));
   return write_file(o.certificate, text.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
                     o.writing.existing());
 }
 
-Result<SaveReport> convert_model(const Options& o) {
+Result<SaveReport> convert_model(const ConvertArguments& o) {
   NNEX_ASSIGN(const ConvertOptions options, options_of(o));
   NNEX_ASSIGN(OutputFile out, output_of(o));
   if (!o.certificate.empty()) NNEX_TRY(may_write_certificate(o));
@@ -118,7 +118,7 @@ Result<SaveReport> convert_model(const Options& o) {
   return written;
 }
 
-int run(const Options& o) {
+int run(const ConvertArguments& o) {
   const auto written =
       awaited(o.no_verify ? "converting" : "converting, and running both", [&] { return convert_model(o); });
   if (!written.ok()) return report(written.error());
@@ -132,7 +132,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_convert(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ConvertArguments>();
   Verb verb = line.verb("convert", "Write a model in another standard's form", [o] { return run(*o); });
   o->model.add_to(verb);
   verb.option("out", o->out,

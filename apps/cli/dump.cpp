@@ -9,7 +9,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct DumpArguments {
   ReadingOptions reading;
   std::string path, pass;
   bool optimized = false, no_types = false;
@@ -17,7 +17,7 @@ struct Options {
 };
 
 /// Prints what each turn of the pass changes, before and after.
-Status dump_around(Graph& graph, const Options& o) {
+Status dump_around(Graph& graph, const DumpArguments& o) {
   std::string before;
   int turns = 0;
   const auto watch = [&](std::string_view pass, const Graph& g) -> Status {
@@ -34,7 +34,7 @@ Status dump_around(Graph& graph, const Options& o) {
   return {};
 }
 
-Status dump(const Options& o) {
+Status dump(const DumpArguments& o) {
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(const ModelSource source, source_of(o.path));
   NNEX_ASSIGN(Graph graph, load_graph(source, load));
@@ -50,7 +50,7 @@ Status dump(const Options& o) {
 }  // namespace
 
 void add_dump(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DumpArguments>();
   options->print.elements = 16;
   Verb verb = line.verb("dump", "Print a model's graph as text, as read or after the passes", [options] {
     options->print.types = !options->no_types;

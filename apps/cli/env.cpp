@@ -6,12 +6,12 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct EnvArguments {
   bool json = false, measure = false;
   int threads = 0;
 };
 
-int env(const Options& o) {
+int env(const EnvArguments& o) {
   const Environment e = environment();
   Json j = {{"schema", "nnex.env/1"},
             {"version", e.version},
@@ -45,7 +45,7 @@ int env(const Options& o) {
 }  // namespace
 
 void add_env(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EnvArguments>();
   Verb verb = line.verb("env", "Show what this build and machine can do", [o] { return env(*o); });
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("--measure", o->measure, "Measure for a second what the machine can do at most: multiply-adds, memory");

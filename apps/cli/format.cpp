@@ -8,12 +8,12 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct FormatArguments {
   std::string path, dialect = "standard";
   bool check = false, print = false, grammar = false;
 };
 
-int format(const Options& o) {
+int format(const FormatArguments& o) {
   if (o.grammar) {
     if (!o.path.empty() || o.check || o.print)
       return report(Error(Code::invalid_argument, "--grammar prints the language's grammar; it takes nothing beside"));
@@ -42,7 +42,7 @@ int format(const Options& o) {
 }  // namespace
 
 void add_format(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<FormatArguments>();
   Verb verb = line.verb("format", "Lay an NNEF text out anew, comments kept", [o] { return format(*o); });
   verb.option("file", o->path, "The text (graph.nnef)");
   verb.flag("--check", o->check, "Change nothing; exit 1 where the layout is another");

@@ -162,12 +162,12 @@ int used_by(const std::vector<std::string>& models) {
   return kOk;
 }
 
-struct Asked {
+struct OpsArguments {
   std::vector<std::string> names, used_by;
   bool json = false, webnn = false;
 };
 
-int ops(const Asked& asked) {
+int ops(const OpsArguments& asked) {
   std::vector<OperatorDef> chosen;
   for (const std::string& name : asked.names) {
     std::vector<OperatorDef> found = operators_called(name);
@@ -199,7 +199,7 @@ int ops(const Asked& asked) {
 }  // namespace
 
 void add_ops(CommandLine& line) {
-  auto asked = std::make_shared<Asked>();
+  auto asked = std::make_shared<OpsArguments>();
   Verb verb = line.verb("ops", "List the operators, or show what one takes and what standards call it", [asked] {
     if (!asked->used_by.empty()) return used_by(asked->used_by);
     return asked->webnn ? webnn_ops(asked->json) : ops(*asked);

@@ -8,7 +8,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options : TimingOptions {
+struct ProfileArguments : TimingOptions {
   std::string trace;
   WritingOptions writing;
 };
@@ -115,7 +115,7 @@ void print_json(const Prepared& p, const Profile& measured, double total, const 
   fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
-int profile(const Options& o) {
+int profile(const ProfileArguments& o) {
   if (!o.trace.empty())
     if (Status s = may_write(o.trace, o.writing.existing()); !s.ok()) return report(s.error());
   std::optional<TimeLimit> limit(o.timeout);
@@ -156,7 +156,7 @@ int profile(const Options& o) {
 }  // namespace
 
 void add_profile(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ProfileArguments>();
   Verb verb = line.verb("profile", "Show where the time of a run goes, node by node", [o] { return profile(*o); });
   o->add_to(verb);
   verb.option("--trace", o->trace, "Write the last run as a Chrome trace (JSON)");

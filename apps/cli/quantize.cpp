@@ -18,7 +18,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct QuantizeArguments {
   ReadingOptions reading;
   InputOptions fit;
   WritingOptions writing;
@@ -32,7 +32,7 @@ struct Options {
        quiet = false;
 };
 
-Result<QuantizeOptions> options_of(const Options& o) {
+Result<QuantizeOptions> options_of(const QuantizeArguments& o) {
   QuantizeOptions out;
   out.settings.method = *range_method_named(o.method);
   out.settings.percentile = o.percentile;
@@ -60,7 +60,7 @@ Result<QuantizeOptions> options_of(const Options& o) {
 
 Json json_of(const std::optional<double>& x) { return x ? number_of(*x) : Json(nullptr); }
 
-void print_json(const Options& o, const QuantizeReport& r, const SaveReport& written) {
+void print_json(const QuantizeArguments& o, const QuantizeReport& r, const SaveReport& written) {
   Json j = {{"schema", "nnex.quantize/1"},
             {"model", o.path},
             {"out", o.out},
@@ -107,7 +107,7 @@ void print_layers(const QuantizeReport& r) {
   }
 }
 
-void print_summary(const Options& o, const QuantizeReport& r, const SaveReport& written) {
+void print_summary(const QuantizeArguments& o, const QuantizeReport& r, const SaveReport& written) {
   for (const std::string& n : r.notes) fmt::print("note: {}\n", n);
   const auto coded =
       std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
@@ -139,7 +139,7 @@ struct Done {
   SaveReport written;
 };
 
-Result<Done> quantize(const Options& o, const RunOptions& run) {
+Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   for (const char* file : {"/symbol", "/params"})
     if (o.to == "cvm") NNEX_TRY(may_write(o.out + file, o.writing.existing()));
   if (o.to != "cvm") NNEX_TRY(may_write(o.out, o.writing.existing()));
@@ -178,7 +178,7 @@ Result<Done> quantize(const Options& o, const RunOptions& run) {
   return out;
 }
 
-int run(const Options& o) {
+int run(const QuantizeArguments& o) {
   const TimeLimit limit(o.timeout);
   const auto done = quantize(o, limit.run_options());
   if (!done.ok()) return limit.report(done.error());
@@ -194,7 +194,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_quantize(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<QuantizeArguments>();
   Verb verb = line.verb("quantize", "Write a float network as one of 8-bit codes, or with weights of 4 bits",
                         [o] { return run(*o); });
   verb.option("model", o->path, kModelHelp).required();

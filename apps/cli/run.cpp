@@ -17,7 +17,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
   ModelOptions model;
   InputOptions inputs;
   std::vector<std::string> save;
@@ -32,7 +32,7 @@ struct Options {
 bool is_npz(const std::string& path) { return path.size() >= 4 && path.compare(path.size() - 4, 4, ".npz") == 0; }
 
 /// A value for every input; what nothing is given for must be in the model's files.
-Result<std::vector<Value>> inputs_of(const Model& model, const Options& o) {
+Result<std::vector<Value>> inputs_of(const Model& model, const RunArguments& o) {
   NNEX_ASSIGN(const auto given, o.inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
     if (auto initial = cvm_initial_input(model)) return Given{std::move(*initial), "the model"};
     const PortInfo& port = model.inputs()[i];
@@ -98,7 +98,7 @@ std::string preview(const Value& v) {
 }
 
 /// Before a long run: whether what it gives can be written.
-Status can_save(const Options& o) {
+Status can_save(const RunArguments& o) {
   for (const std::string& s : o.save) NNEX_TRY(may_write(named(s).second, o.writing.existing()));
   if (!o.save_bytes.empty()) NNEX_TRY(may_write(o.save_bytes, o.writing.existing()));
   return {};
@@ -118,7 +118,7 @@ Status save(const Model& model, const std::vector<Value>& out, const std::vector
 std::string hash_of(const Value& v) { return v.tensor() ? sha256(*v.tensor()) : std::string(); }
 
 /// The model with every layer's tensor as an output.
-Result<LayeredModel> layers_of(const Options& o) {
+Result<LayeredModel> layers_of(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact;
@@ -126,7 +126,7 @@ Result<LayeredModel> layers_of(const Options& o) {
 }
 
 /// Hashes of every tensor, in the order of the model's nodes.
-int hash_layers(const Options& o, const TimeLimit& limit) {
+int hash_layers(const RunArguments& o, const TimeLimit& limit) {
   auto layers = layers_of(o);
   if (!layers.ok()) return report(layers.error());
   auto inputs = inputs_of(layers->model, o);
@@ -178,7 +178,8 @@ std::string preview_bytes(const std::string& bytes, int64_t width) {
 
 /// The bytes that the runtime of CVM hands out for a model of its format: heads joined, narrowed, after the model's
 /// postprocess.
-Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Value>& out, const Options& o, Json& j) {
+Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Value>& out, const RunArguments& o,
+                Json& j) {
   auto bytes = cvm_output_bytes(model, out);
   if (!bytes.ok()) return std::move(bytes).error().during("joining the heads");
   if (!o.save_bytes.empty()) NNEX_TRY(write_file(o.save_bytes, *bytes, o.writing.existing()));
@@ -192,7 +193,7 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
 }
 
 /// The model; with its quantisation file applied when that is asked for.
-Result<Model> load(const Options& o) {
+Result<Model> load(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
   options.exact = o.exact;
@@ -207,7 +208,7 @@ struct Answers {
 };
 
 /// Prints every output; in JSON all that is told of it.
-Json tell(const Model& model, const Answers& answers, const Options& o) {
+Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
   Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
   for (size_t i = 0; i < answers.values.size(); ++i) {
     const std::string& name = model.outputs()[i].name;
@@ -229,7 +230,7 @@ Json tell(const Model& model, const Answers& answers, const Options& o) {
   return j;
 }
 
-int run(const Options& o) {
+int run(const RunArguments& o) {
   std::optional<TimeLimit> limit(o.timeout);
   if (o.hash_layers) return hash_layers(o, *limit);
   if (Status s = can_save(o); !s.ok()) return report(s.error());
@@ -267,7 +268,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_run(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunArguments>();
   Verb verb = line.verb("run", "Run a model once and show its answers", [o] { return run(*o); });
   o->model.add_to(verb);
   o->model.add_carry_to(verb);

@@ -10,7 +10,7 @@
 namespace nnex::cli {
 namespace {
 
-struct Options {
+struct ViewArguments {
   ReadingOptions reading;
   std::string path, out, to, profile;
   WritingOptions writing;
@@ -21,7 +21,7 @@ const std::map<std::string, ViewFormat> kForms = {
     {"html", ViewFormat::html}, {"svg", ViewFormat::svg}, {"dot", ViewFormat::dot}};
 
 /// By --to, else by the ending of the file's name.
-Result<ViewFormat> form_of(const Options& o) {
+Result<ViewFormat> form_of(const ViewArguments& o) {
   if (!o.to.empty()) return kForms.at(o.to);
   const size_t dot = o.out.rfind('.');
   if (o.out.empty() || o.out == "-") return ViewFormat::html;
@@ -34,7 +34,7 @@ Result<ViewFormat> form_of(const Options& o) {
 }
 
 /// "networks/mobile.onnx" gives "mobile.html" in the folder where one is.
-std::string default_name(const Options& o, ViewFormat form) {
+std::string default_name(const ViewArguments& o, ViewFormat form) {
   std::string name = o.path;
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   name = name.substr(name.rfind('/') + 1);
@@ -71,7 +71,7 @@ Result<std::vector<PlaceTime>> read_profile(const std::string& path) {
   return times;
 }
 
-int view_model(const Options& o) {
+int view_model(const ViewArguments& o) {
   auto load = o.reading.options();
   if (!load.ok()) return report(load.error());
   const auto form = form_of(o);
@@ -110,7 +110,7 @@ int view_model(const Options& o) {
 }  // namespace
 
 void add_view(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ViewArguments>();
   Verb verb =
       line.verb("view", "Draw a model: a page, a picture or a text for Graphviz", [o] { return view_model(*o); });
   verb.option("model", o->path, kModelHelp).required();

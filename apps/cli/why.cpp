@@ -12,14 +12,14 @@
 namespace nnex::cli {
 namespace {
 
-struct Options : ReadingOptions {
+struct WhyArguments : ReadingOptions {
   std::string path;
   std::vector<std::string> names;
   bool json = false;
   double timeout = 0;
 };
 
-bool is_of(const Options& o, const std::string& value, const std::string& place) {
+bool is_of(const WhyArguments& o, const std::string& value, const std::string& place) {
   return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) { return n == value || n == place; });
 }
 
@@ -111,7 +111,7 @@ Status known(const Why& why, const std::string& name) {
                                                    near.empty() ? "" : fmt::format("; meant '{}'?", near)));
 }
 
-int print_named(const Options& o, const Why& why) {
+int print_named(const WhyArguments& o, const Why& why) {
   for (const std::string& name : o.names)
     if (Status s = known(why, name); !s.ok()) return report(s.error());
   std::vector<std::string> places;
@@ -135,7 +135,7 @@ int print_named(const Options& o, const Why& why) {
   return kOk;
 }
 
-int why(const Options& o) {
+int why(const WhyArguments& o) {
   auto options = o.options();
   if (!options.ok()) return report(options.error());
   const auto source = source_of(o.path);
@@ -157,7 +157,7 @@ int why(const Options& o) {
 }  // namespace
 
 void add_why(CommandLine& line) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<WhyArguments>();
   Verb verb = line.verb(
       "why", "Explain a model: where extents come from, which kernels nodes get, what keeps it from a standard",
       [o] { return why(*o); });

@@ -13,7 +13,7 @@
 namespace nnex::serve {
 namespace {
 
-constexpr int kSeconds = 2;  // for a collector to connect, to read and to answer
+constexpr int kCollectorSeconds = 2;  // for a collector to connect, to read and to answer
 constexpr ev_ssize_t kLongestAnswer = 64 << 10;
 
 class Collector {
@@ -32,7 +32,7 @@ class Collector {
     if (!connection_) {
       connection_ = evhttp_connection_base_new(base_, nullptr, host_.c_str(), port_);
       if (!connection_) return Spans::Sent::later;
-      evhttp_connection_set_timeout(connection_, kSeconds);
+      evhttp_connection_set_timeout(connection_, kCollectorSeconds);
       evhttp_connection_set_max_headers_size(connection_, kLongestAnswer);
       evhttp_connection_set_max_body_size(connection_, kLongestAnswer);
     }
