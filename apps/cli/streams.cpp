@@ -14,11 +14,11 @@ namespace nnex::cli {
 namespace fs = std::filesystem;
 
 Result<std::string> read_standard_input() {
-  const auto most = static_cast<size_t>(usable_memory() / 4 * 3);
+  const auto limit = static_cast<size_t>(usable_memory() / 4 * 3);
   std::string all, piece(size_t{1} << 16, '\0');
   while (const size_t n = std::fread(piece.data(), 1, piece.size(), stdin)) {
-    if (n > most - all.size())
-      return Error(Code::limit, fmt::format("standard input has more than the {} MiB that may be read", most >> 20));
+    if (n > limit - all.size())
+      return Error(Code::limit, fmt::format("standard input has more than the {} MiB that may be read", limit >> 20));
     all.append(piece, 0, n);
   }
   if (std::ferror(stdin)) return Error(Code::unreadable, "cannot read standard input");

@@ -8,8 +8,8 @@
 #include "conform.h"
 #include "run/compile.h"
 #include "standards/nnef/import.h"
+#include "standards/webnn/export.h"
 #include "standards/webnn/program.h"
-#include "standards/webnn/write.h"
 #include "tensor/convert.h"
 
 namespace nnex::cli {

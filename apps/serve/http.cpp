@@ -245,9 +245,9 @@ void RequestReader::advance(size_t bytes) {
     part_ = Part::chunk_end;
 }
 
-std::span<char> RequestReader::room(size_t most) {
+std::span<char> RequestReader::room(size_t limit) {
   if (state_ != State::body || part_ != Part::plain) return {};
-  room_ = static_cast<size_t>(std::min<uint64_t>(remaining_, most));
+  room_ = static_cast<size_t>(std::min<uint64_t>(remaining_, limit));
   reserve(room_);
   const size_t came = request_.body.size();
   request_.body.resize(came + room_);

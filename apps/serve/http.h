@@ -62,7 +62,7 @@ class RequestReader {
   bool begun() const { return begun_; }
   /// Where the next bytes of a body whose length is known may be put, `most` of them at the most; empty where the
   /// request has none to come. filled() must follow.
-  std::span<char> room(size_t most);
+  std::span<char> room(size_t limit);
   /// So many bytes were put there.
   void filled(size_t bytes);
   /// Bytes of it that have come.

@@ -92,9 +92,9 @@ struct CheckReport {
   void be_strict();
 };
 
-/// Checks a model as far as it can be read. Under options.compat "formal" the rules of CVM are the upstream runtime's,
-/// whose broken promises are notes. Errors, where a model cannot be looked into at all: unreadable, limit;
-/// invalid_argument (options).
+/// Checks a model as far as it can be read. Where options.cvm.answers is CvmAnswers::formal the rules of CVM are those
+/// of the upstream runtime, and broken promises are notes. Errors, where a model cannot be looked into at all:
+/// unreadable, limit; invalid_argument (options).
 Result<CheckReport> check(const ModelSource& source, const LoadOptions& options = {});
 
 }  // namespace nnex

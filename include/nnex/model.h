@@ -140,8 +140,8 @@ std::vector<Carry> likely_carries(const std::vector<PortInfo>& inputs, const std
 /// and may only be assigned to.
 class Model {
  public:
-  /// Reads a model file (ONNX). Errors: unreadable, invalid_model, unsupported (names every operator that is missing),
-  /// limit.
+  /// Reads a model of any standard. Errors: unreadable, invalid_model, unsupported (names every operator that is
+  /// missing), limit.
   static Result<Model> load(const std::string& path, const LoadOptions& options = {});
   /// Reads a model from memory that is copied where needed.
   static Result<Model> from_bytes(std::string_view bytes, const LoadOptions& options = {});

@@ -18,8 +18,8 @@
 #include "standards/c/write.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/text.h"
+#include "standards/webnn/export.h"
 #include "standards/webnn/program_file.h"
-#include "standards/webnn/write.h"
 
 namespace nnex {
 namespace {

@@ -115,7 +115,7 @@ class Verifier {
       if (!v.valid()) continue;
       const ValueDef& def = graph_[v];
       if (!(def.producer == id) || def.output != o || def.is_constant() || def.param_of.valid())
-        fault(id, "{}: output {} ({}) has another maker", n.op->name, o, shown(v));
+        fault(id, "{}: output {} ({}) has another producer", n.op->name, o, shown(v));
     }
     attributes(id, n);
   }

@@ -7,8 +7,9 @@
 namespace nnex {
 
 Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int64_t>(extents.size())) {
-  if (rank_ > kInline) heap_ = new int64_t[extents.size()];
-  std::copy(extents.begin(), extents.end(), const_cast<int64_t*>(begin()));
+  int64_t* to = inline_;
+  if (rank_ > kInline) to = heap_ = new int64_t[extents.size()];
+  std::copy(extents.begin(), extents.end(), to);
 }
 
 Shape::Shape(Shape&& other) noexcept : rank_(other.rank_) {

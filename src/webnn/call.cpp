@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "webnn/importer.h"
 #include "webnn/interface.h"
-#include "webnn/lowering.h"
 
 namespace nnex::ml {
 namespace {
@@ -191,7 +191,7 @@ Status check_outputs(const Step& step) {
 // ---- Nodes
 
 /// The types of operands and nodes must be the same promise.
-Status check_result(const Step& step, const Lowering& to, size_t i) {
+Status check_result(const Step& step, const Importer& to, size_t i) {
   const OutputDesc& out = step.outputs[i];
   const ValueId v = to.results()[i];
   if (v.valid() && to.dtype(v) == dtype_of(out.type) && to.shape(v) == Shape(out.shape)) return {};
@@ -202,9 +202,10 @@ Status check_result(const Step& step, const Lowering& to, size_t i) {
 }
 
 Result<std::vector<Operand>> lowered(Step& step) {
-  Lowering to(step);
-  if (step.method().lower) {
-    if (nnex::Status s = step.method().lower(to); !s.ok()) return from_engine(ErrorKind::OperationError, s.error());
+  Importer to(step);
+  if (step.method().import_call) {
+    if (nnex::Status s = step.method().import_call(to); !s.ok())
+      return from_engine(ErrorKind::OperationError, s.error());
   } else {
     for (ValueId v : to.spelled(step.outputs.size())) to.result(v);
   }

@@ -60,7 +60,7 @@ Status clamp_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_clamp(Lowering& to) {
+nnex::Status import_clamp(Importer& to) {
   const Step& step = to.step();
   const auto limit = [&](std::string_view name) {
     if (!step.given(name)) return ValueId{};

@@ -91,7 +91,7 @@ std::string_view summary_of(std::string_view operation);
 // ---- Operations
 
 class Step;
-class Lowering;
+class Importer;
 
 struct Method {
   std::string_view name = {};
@@ -101,7 +101,7 @@ struct Method {
   /// The specification's checks after those of builder, types and ranks; says the outputs.
   Status (*rule)(Step& step) = nullptr;
   /// Makes the engine's nodes; null: the one row that spells the operation.
-  nnex::Status (*lower)(Lowering& to) = nullptr;
+  nnex::Status (*import_call)(Importer& to) = nullptr;
 };
 
 /// The 95 operations in the specification's order.

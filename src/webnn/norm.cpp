@@ -20,7 +20,7 @@ Status batch_norm_rule(Step& step) {
 /// (input - mean) * (scale / sqrt(variance + epsilon)) + bias, in this order: the engine's own row may use one factor
 /// and one shift a channel, which loses digits where the input is near the mean. Half types keep the row, which rounds
 /// once.
-nnex::Status lower_batch_norm(Lowering& to) {
+nnex::Status import_batch_norm(Importer& to) {
   const Step& step = to.step();
   if (step.operand("input").dataType == DataType::float32) {
     const Ints shape = step.shape("input");
@@ -50,7 +50,7 @@ Status instance_norm_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_instance_norm(Lowering& to) {
+nnex::Status import_instance_norm(Importer& to) {
   const bool last = to.step().word("layout") == "nhwc";
   const ValueId x = last ? to.transposed(to.in("input"), {0, 3, 1, 2}) : to.in("input");
   const ValueId y =
@@ -73,7 +73,7 @@ Ints layer_axes(const Step& step) {
 }
 
 /// Scale or bias, whose axes are in the order of `axes`, as a tensor that broadcasts to the input.
-ValueId along_axes(Lowering& to, ValueId v, const Ints& axes, size_t rank) {
+ValueId along_axes(Importer& to, ValueId v, const Ints& axes, size_t rank) {
   if (!v.valid()) return v;
   Ints order(axes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -102,7 +102,7 @@ Status layer_norm_rule(Step& step) {
 }
 
 /// Over no axes each element is its own mean: it is normalised along a new axis of extent 1.
-nnex::Status lower_layer_norm(Lowering& to) {
+nnex::Status import_layer_norm(Importer& to) {
   const Ints shape = to.step().shape("input"), axes = layer_axes(to.step());
   LayerNormAttrs attrs;
   attrs.epsilon = to.step().real("epsilon");

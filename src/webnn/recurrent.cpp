@@ -83,7 +83,7 @@ Ints gate_order(std::string_view layout) {
 }
 
 /// The gates along an axis in the engine's order.
-ValueId ordered_gates(Lowering& to, ValueId v, int64_t axis) {
+ValueId ordered_gates(Importer& to, ValueId v, int64_t axis) {
   const Ints order = gate_order(to.step().word("layout"));
   if (!v.valid() || order.empty()) return v;
   SplitAttrs attrs;
@@ -98,7 +98,7 @@ ValueId ordered_gates(Lowering& to, ValueId v, int64_t axis) {
 }
 
 /// Both biases behind each other, each with its gates in order; a missing one is zeros.
-ValueId joined_bias(Lowering& to, int64_t axis) {
+ValueId joined_bias(Importer& to, int64_t axis) {
   ValueId b = to.in("bias"), r = to.in("recurrentBias");
   if (!b.valid() && !r.valid()) return {};
   const ValueId there = b.valid() ? b : r;
@@ -120,13 +120,13 @@ Direction direction_of(const Step& step) {
 }
 
 /// w, r, b of a layer or cell whose gates lie along `axis`.
-std::vector<ValueId> weights_of(Lowering& to, int64_t axis) {
+std::vector<ValueId> weights_of(Importer& to, int64_t axis) {
   const ValueId w = ordered_gates(to, to.in("weight"), axis), r = ordered_gates(to, to.in("recurrentWeight"), axis);
   return {to.in("input"), w, r, joined_bias(to, axis)};
 }
 
 /// The states, then the sequence.
-void give_layer(Lowering& to, const std::vector<ValueId>& y_and_states) {
+void give_layer(Importer& to, const std::vector<ValueId>& y_and_states) {
   for (size_t i = 1; i < y_and_states.size(); ++i) to.result(y_and_states[i]);
   if (!y_and_states.empty() && to.step().flag("returnSequence")) to.result(y_and_states[0]);
 }
@@ -138,7 +138,7 @@ Status lstm_rule(Step& step) { return layer_rule(step, kLstm); }
 Status gru_cell_rule(Step& step) { return cell_rule(step, kGru); }
 Status lstm_cell_rule(Step& step) { return cell_rule(step, kLstm); }
 
-nnex::Status lower_gru(Lowering& to) {
+nnex::Status import_gru(Importer& to) {
   GruAttrs attrs;
   attrs.direction = direction_of(to.step());
   attrs.activations = activations_of(to.step());
@@ -149,7 +149,7 @@ nnex::Status lower_gru(Lowering& to) {
   return {};
 }
 
-nnex::Status lower_lstm(Lowering& to) {
+nnex::Status import_lstm(Importer& to) {
   LstmAttrs attrs;
   attrs.direction = direction_of(to.step());
   attrs.activations = activations_of(to.step());
@@ -159,7 +159,7 @@ nnex::Status lower_lstm(Lowering& to) {
   return {};
 }
 
-nnex::Status lower_gru_cell(Lowering& to) {
+nnex::Status import_gru_cell(Importer& to) {
   GruCellAttrs attrs;
   attrs.activations = activations_of(to.step());
   attrs.reset_after = to.step().flag("resetAfter");
@@ -169,7 +169,7 @@ nnex::Status lower_gru_cell(Lowering& to) {
   return {};
 }
 
-nnex::Status lower_lstm_cell(Lowering& to) {
+nnex::Status import_lstm_cell(Importer& to) {
   LstmCellAttrs attrs;
   attrs.activations = activations_of(to.step());
   std::vector<ValueId> in = weights_of(to, 0);

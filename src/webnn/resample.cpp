@@ -34,7 +34,7 @@ Status resample_rule(Step& step) {
 
 /// Position o of an axis lies at (o + 0.5) in / out - 0.5 of the input, not beyond its ends: where a scale leaves a
 /// fraction of an element, the tests want the scale of the whole extents.
-nnex::Status lower_resample(Lowering& to) {
+nnex::Status import_resample(Importer& to) {
   const Step& step = to.step();
   ResizeAttrs attrs;
   attrs.axes = step.ints_or("axes", {2, 3});

@@ -1,7 +1,7 @@
 #pragma once
 // The specification's rule of each operation, and how it becomes nodes where it is more than one spelled row.
 
-#include "webnn/lowering.h"
+#include "webnn/importer.h"
 #include "webnn/step.h"
 
 namespace nnex::ml {
@@ -43,20 +43,20 @@ Status tile_rule(Step& step);
 Status transpose_rule(Step& step);
 Status triangular_rule(Step& step);
 
-nnex::Status lower_batch_norm(Lowering& to);
-nnex::Status lower_clamp(Lowering& to);
-nnex::Status lower_conv(Lowering& to);
-nnex::Status lower_conv_transpose(Lowering& to);
-nnex::Status lower_gru(Lowering& to);
-nnex::Status lower_gru_cell(Lowering& to);
-nnex::Status lower_instance_norm(Lowering& to);
-nnex::Status lower_layer_norm(Lowering& to);
-nnex::Status lower_lstm(Lowering& to);
-nnex::Status lower_lstm_cell(Lowering& to);
-nnex::Status lower_pad(Lowering& to);
-nnex::Status lower_pool(Lowering& to);
-nnex::Status lower_resample(Lowering& to);
-nnex::Status lower_slice(Lowering& to);
-nnex::Status lower_split(Lowering& to);
+nnex::Status import_batch_norm(Importer& to);
+nnex::Status import_clamp(Importer& to);
+nnex::Status import_conv(Importer& to);
+nnex::Status import_conv_transpose(Importer& to);
+nnex::Status import_gru(Importer& to);
+nnex::Status import_gru_cell(Importer& to);
+nnex::Status import_instance_norm(Importer& to);
+nnex::Status import_layer_norm(Importer& to);
+nnex::Status import_lstm(Importer& to);
+nnex::Status import_lstm_cell(Importer& to);
+nnex::Status import_pad(Importer& to);
+nnex::Status import_pool(Importer& to);
+nnex::Status import_resample(Importer& to);
+nnex::Status import_slice(Importer& to);
+nnex::Status import_split(Importer& to);
 
 }  // namespace nnex::ml

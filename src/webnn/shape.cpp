@@ -109,7 +109,7 @@ Status slice_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_slice(Lowering& to) {
+nnex::Status import_slice(Importer& to) {
   const Step& step = to.step();
   const Ints &starts = step.ints("starts"), &sizes = step.ints("sizes");
   if (starts.empty()) {
@@ -162,7 +162,7 @@ Status split_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_split(Lowering& to) {
+nnex::Status import_split(Importer& to) {
   const Step& step = to.step();
   const int64_t axis = step.integer("axis");
   const ValueId sizes = to.ints(parts_of(step, step.shape("input")[static_cast<size_t>(axis)]));
@@ -189,7 +189,7 @@ Status pad_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_pad(Lowering& to) {
+nnex::Status import_pad(Importer& to) {
   const Step& step = to.step();
   Ints amounts = step.ints("beginningPadding");
   const Ints& after = step.ints("endingPadding");

@@ -108,7 +108,7 @@ Status conv_rule(Step& step) {
   return {};
 }
 
-nnex::Status lower_conv(Lowering& to) {
+nnex::Status import_conv(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "inputLayout");
   ConvAttrs attrs;
@@ -170,7 +170,7 @@ Status conv_transpose_rule(Step& step) {
 }
 
 /// Groups that do not divide the channels are legal here and mean nothing: build() refuses them.
-nnex::Status lower_conv_transpose(Lowering& to) {
+nnex::Status import_conv_transpose(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "inputLayout"),
              filter_axes = axes_of(kTransposedFilters, step.word("filterLayout"));
@@ -233,7 +233,7 @@ Status pool_rule(Step& step) {
 }
 
 /// Extents beyond the rounding down are made by more padding after: cells of padding never count.
-nnex::Status lower_pool(Lowering& to) {
+nnex::Status import_pool(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "layout");
   const Ints x_shape = in_order(step.shape("input"), axes);

@@ -11,7 +11,7 @@
 #include "cvm_model.h"
 #include "nnex/model.h"
 #include "run/compile.h"
-#include "standards/cvm/attributes.h"
+#include "standards/cvm/signatures.h"
 #include "standards/cvm/write.h"
 
 namespace nnex {
@@ -206,7 +206,7 @@ TEST(CvmLoad, FaultsSayWhichFile) {
 
 TEST(CvmLoad, AttributesSayTheirRange) {
   const auto fault = [](const char* op, const TextMap& texts) {
-    auto read = read_attributes(*find_rule(op), texts);
+    auto read = read_attributes(*find_signature(op), texts);
     return read.ok() ? std::string("none") : read.error().text();
   };
   EXPECT_EQ(fault("dense", {{"units", "0"}}),

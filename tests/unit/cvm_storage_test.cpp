@@ -39,7 +39,7 @@ Network random_network(Random& random) {
     const auto& op = kOps[i == data || known.empty() ? 0 : random() % std::size(kOps)];
     SymbolNode node{i == data ? "data" : fmt::format("n{}", i), op.op, {}};
     for (size_t k = 0; k < op.inputs; ++k) node.inputs.push_back(known[random() % known.size()]);
-    n.nodes.push_back({find_rule(op.op), first});
+    n.nodes.push_back({find_signature(op.op), first});
     for (int64_t o = 0; o < n.nodes.back().outputs(); ++o, ++first) {
       known.push_back({static_cast<int64_t>(i), o});
       n.symbol.shapes.push_back({1});
@@ -103,7 +103,7 @@ TEST(CvmStorage, BytesOfThePlan) {
   s.heads = {{2, 0}};
   s.shapes = {{2, 3}, {2, 3}, {5}};
   s.storage_ids = {4, 4, 9};
-  const std::vector<PlannedNode> nodes = {{nullptr, 0}, {find_rule("relu"), 1}, {find_rule("negative"), 2}};
+  const std::vector<PlannedNode> nodes = {{nullptr, 0}, {find_signature("relu"), 1}, {find_signature("negative"), 2}};
   auto bytes = check_storage(s, nodes, false);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
   EXPECT_EQ(*bytes, 4 * (6 + 5));

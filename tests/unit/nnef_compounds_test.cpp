@@ -159,8 +159,8 @@ TEST(NnefCompounds, OneBodyAndAllBodiesGiveWhatTheWholeGives) {
     const std::vector<Value> whole = run(c.call, {});
     ASSERT_FALSE(whole.empty());
     EvaluateOptions one, all;
-    one.lowered = [&](const Declaration& d) { return d.name == c.operation; };
-    all.lowered = [](const Declaration&) { return true; };
+    one.expanded = [&](const Declaration& d) { return d.name == c.operation; };
+    all.expanded = [](const Declaration&) { return true; };
     expect_same(run(c.call, one), whole);
     expect_same(run(c.call, all), whole);
   }

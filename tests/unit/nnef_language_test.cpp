@@ -276,7 +276,7 @@ TEST(NnefLanguage, EveryTypeCastsToAGenericOne) {
 TEST(NnefLanguage, BodiesOfTheStandardAreSound) {
   EXPECT_EQ(standard_operations().size(), 118u);
   EvaluateOptions lowered;
-  lowered.lowered = [](const Declaration&) { return true; };
+  lowered.expanded = [](const Declaration&) { return true; };
   for (const char* call :
        {"sqr(x)", "clamp(x, 0.0, 1.0)", "relu(x)", "gelu(x)", "selu(x)", "softmax(x)", "max_pool(x, size = [1,2])",
         "rms_pool(x, size = [1,2])", "local_contrast_normalization(x, size = [1,3], epsilon = 0.1)",

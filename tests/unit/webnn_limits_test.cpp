@@ -88,7 +88,9 @@ TEST(WebnnLimits, AreWhatTheBuilderChecks) {
         const bool fits = (limit.allowed & only(type)) && rank >= limit.ranks.min && rank <= limit.ranks.max;
         const auto made = call(*builder->state(), m.name, args);
         EXPECT_EQ(made.ok(), fits) << (made.ok() ? "" : made.error().text());
-        if (!made.ok()) EXPECT_EQ(made.error().kind, ErrorKind::TypeError);
+        if (!made.ok()) {
+          EXPECT_EQ(made.error().kind, ErrorKind::TypeError);
+        }
       }
     }
   }

@@ -13,8 +13,8 @@
 #include "nnex/model.h"
 #include "run/compile.h"
 #include "share.h"
+#include "standards/webnn/export.h"
 #include "standards/webnn/program_file.h"
-#include "standards/webnn/write.h"
 #include "stored.h"
 #include "tensor/convert.h"
 

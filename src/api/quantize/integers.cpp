@@ -128,9 +128,9 @@ class IntegerWriter {
     Builder b(graph_, first);
     ValueId x = v;
     if (between_floats_) {
-      const double most = pixels ? 255 : kMaxCode;
+      const double max = pixels ? 255 : kMaxCode;
       x = b("mul", {v, b.number(DType::f32, 1 / step)});
-      x = b("clamp", {b("round", {x}), b.number(DType::f32, pixels ? 0 : -most), b.number(DType::f32, most)});
+      x = b("clamp", {b("round", {x}), b.number(DType::f32, pixels ? 0 : -max), b.number(DType::f32, max)});
       CastAttrs cast;
       cast.to = DType::i32;
       x = b("cast", {x}, cast);
@@ -282,12 +282,12 @@ class IntegerWriter {
   Result<CodedWeight> weight_of(const Node& node, const ProductShape& shape, const Numbers& x,
                                 const std::vector<float>& bias) const {
     const Tensor& w = *graph_.constant_in(node, 1);
-    std::vector<float> least = scales_for_bias(bias, static_cast<float>(x.step));
-    least.resize(static_cast<size_t>(shape.outputs));
-    NNEX_ASSIGN(const CodedWeight first, coded_weight(w, shape, settings_.per_channel, least));
-    const float most = *std::max_element(first.scales.begin(), first.scales.end());
-    for (float& s : least) s = std::max(s, most * kSpread);
-    return coded_weight(w, shape, settings_.per_channel, least);
+    std::vector<float> min_scales = scales_for_bias(bias, static_cast<float>(x.step));
+    min_scales.resize(static_cast<size_t>(shape.outputs));
+    NNEX_ASSIGN(const CodedWeight first, coded_weight(w, shape, settings_.per_channel, min_scales));
+    const float max = *std::max_element(first.scales.begin(), first.scales.end());
+    for (float& s : min_scales) s = std::max(s, max * kSpread);
+    return coded_weight(w, shape, settings_.per_channel, min_scales);
   }
   /// A filter as it lies; a matrix with a row for each output.
   ValueId constant(const Tensor& codes, const std::string& name, const ProductShape& shape) {
@@ -333,7 +333,7 @@ class IntegerWriter {
           .at(graph_.place_of(id));
     const int64_t n = from->count() / to->count();
     const bool last = leaves(node.out[0]);
-    const double most = reach(end_of(graph_, node.out[0])), step = last ? most * kHeadroom / kMaxWide : most / kMaxCode;
+    const double max = reach(end_of(graph_, node.out[0])), step = last ? max * kHeadroom / kMaxWide : max / kMaxCode;
     Builder b(graph_, id);
     auto a = graph_.attrs<ReduceAttrs>(node);
     std::vector<ValueId> in = node.in;
@@ -360,13 +360,13 @@ class IntegerWriter {
       return {};
     }
     const bool wide = leaves(node.out[0]);
-    const double most = wide ? kMaxWide : kMaxCode;
+    const double max = wide ? kMaxWide : kMaxCode;
     const auto code = [&](size_t i, double otherwise) {
       const Tensor* t = graph_.constant_in(node, i);
       return number(
-          static_cast<int64_t>(t ? std::clamp(std::nearbyint(real_at(*t, 0) / x.step), -most, most) : otherwise));
+          static_cast<int64_t>(t ? std::clamp(std::nearbyint(real_at(*t, 0) / x.step), -max, max) : otherwise));
     };
-    const ValueId low = code(1, -most), high = code(2, most);
+    const ValueId low = code(1, -max), high = code(2, max);
     const NodeId clamp = b.node(*node.op, {x.v, low, high}, 1, node.attrs);
     // The rule for limits promises a bit more than there is.
     CvmClipAttrs clip;
@@ -390,14 +390,13 @@ class IntegerWriter {
   };
   /// Whole numbers over one power of two: as large as a product of 32 bits lets them be.
   Result<Factors> factors(NodeId id, const std::vector<double>& ratios) const {
-    const double most = *std::max_element(ratios.begin(), ratios.end());
+    const double max = *std::max_element(ratios.begin(), ratios.end());
     Factors out;
     out.shift = 31;
-    while (out.shift > 0 && std::ldexp(most, static_cast<int>(out.shift)) > static_cast<double>(kMaxFactor))
-      --out.shift;
+    while (out.shift > 0 && std::ldexp(max, static_cast<int>(out.shift)) > static_cast<double>(kMaxFactor)) --out.shift;
     if (out.shift < 1)
       return Error(Code::unsupported, fmt::format("'{}': one scale is {:.3g} times another; whole numbers take {}",
-                                                  graph_[graph_[id].out[0]].name, most, kMaxFactor / 2))
+                                                  graph_[graph_[id].out[0]].name, max, kMaxFactor / 2))
           .at(graph_.place_of(id));
     for (double r : ratios)
       out.factors.push_back(static_cast<int64_t>(std::nearbyint(std::ldexp(r, static_cast<int>(out.shift)))));
@@ -408,12 +407,12 @@ class IntegerWriter {
   /// a shift again.
   Result<ValueId> scaled(Builder& b, NodeId id, ValueId sums, int64_t bits, std::vector<double> ratios,
                          bool channels_first, bool wide) {
-    const double most = wide ? kMaxWide : kMaxCode;
+    const double max = wide ? kMaxWide : kMaxCode;
     int64_t shift = 0;
     if (bits > kWideBits) {
-      const double least = *std::min_element(ratios.begin(), ratios.end());
+      const double min = *std::min_element(ratios.begin(), ratios.end());
       // What is limited to 16 bits here would be beyond the codes there.
-      while (shift < bits - kWideBits && std::ldexp(most / least, -static_cast<int>(shift)) > kMaxWide) ++shift;
+      while (shift < bits - kWideBits && std::ldexp(max / min, -static_cast<int>(shift)) > kMaxWide) ++shift;
     }
     if (bits > kWideBits) {
       shift = std::max<int64_t>(shift, 1);

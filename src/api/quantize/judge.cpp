@@ -88,7 +88,7 @@ using Clock = std::chrono::steady_clock;
 struct Timed {
   explicit Timed(Session s) : session(std::move(s)) {}
   Session session;
-  double least = std::numeric_limits<double>::infinity();
+  double fastest = std::numeric_limits<double>::infinity();
   std::map<std::string, double> places;
 
   Status run(const std::vector<Value>& inputs, const RunOptions& options, bool by_node) {
@@ -98,7 +98,7 @@ struct Timed {
     auto r = session.run(inputs, options);
     if (!r.ok()) return std::move(r).error();
     if (!by_node) {
-      least = std::min(least, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+      fastest = std::min(fastest, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
       return {};
     }
     std::map<std::string, double> now;
@@ -124,7 +124,7 @@ Result<Times> time_both(const ir::Graph& in_float, const ir::Graph& quantised, c
   // In turns: what else the machine does meets both. The first runs plan and pack.
   for (int runs = 0; runs < 8 || (elapsed() < 2 * options.seconds && runs < 20000); ++runs)
     for (Timed& t : both) NNEX_TRY(t.run(inputs, options.run, runs % 2 == 1));
-  return Times{both[0].least, both[1].least, std::move(both[0].places), std::move(both[1].places)};
+  return Times{both[0].fastest, both[1].fastest, std::move(both[0].places), std::move(both[1].places)};
 }
 
 int64_t constant_bytes(const ir::Graph& graph) {

@@ -66,7 +66,7 @@ std::vector<float> ChannelObserver::means() const {
 
 namespace {
 
-constexpr int kSteps = 255;  ///< Steps between the least and the largest code.
+constexpr int kSteps = 255;  ///< Steps between the smallest and the largest code.
 
 /// The magnitude beyond which at most `outside` elements of one sign lie: the edge of a bin.
 double tail_limit(const std::vector<uint64_t>& bins, double width, double outside) {
@@ -163,9 +163,9 @@ CodeRange entropy_range(const Histogram& h) {
     total += bins.back();
   }
   size_t best = Histogram::kBins;
-  double least = HUGE_VAL;
+  double min_distance = HUGE_VAL;
   for (size_t limit = codes; limit <= Histogram::kBins; limit += 8)
-    if (const double d = divergence(bins, limit, codes, total); d < least) least = d, best = limit;
+    if (const double d = divergence(bins, limit, codes, total); d < min_distance) min_distance = d, best = limit;
   const double to = static_cast<double>(best) * h.width();
   return {static_cast<float>(std::max<double>(h.min(), -to)), static_cast<float>(std::min<double>(h.max(), to))};
 }

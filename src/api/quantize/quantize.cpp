@@ -311,7 +311,7 @@ class Quantizer {
     constexpr int kMaxRounds = 5;
     if (!has_samples()) return Error(Code::invalid_argument, "a measured plan needs a sample; found none");
     std::map<uint32_t, std::string> best, left = left_;
-    std::optional<Times> least;
+    std::optional<Times> fastest;
     for (int round = 0; round < kMaxRounds && codes_anything(); ++round) {
       NNEX_ASSIGN(Times times, time_both(float_, quantised_, samples_, options_));
       for (const auto& [node, us] : layer_times(float_, coding_, times)) {
@@ -319,15 +319,15 @@ class Quantizer {
         if (us.quantised > us.in_float && us.in_float > 0)
           left[node] = fmt::format("no gain: {:.2f} us as codes, {:.2f} us as floats", us.quantised, us.in_float);
       }
-      if (!least || times.quantised < least->quantised) best = left_, least = std::move(times);
+      if (!fastest || times.quantised < fastest->quantised) best = left_, fastest = std::move(times);
       if (left == left_) break;
       NNEX_TRY(leave_float(left));
     }
-    if (!least) return {};
-    report_.float_us = least->in_float, report_.quantized_us = least->quantised;
-    if (least->quantised > least->in_float) {
+    if (!fastest) return {};
+    report_.float_us = fastest->in_float, report_.quantized_us = fastest->quantised;
+    if (fastest->quantised > fastest->in_float) {
       const std::string why = fmt::format("no gain in the whole: {:.2f} us as codes, {:.2f} us as floats",
-                                          least->quantised, least->in_float);
+                                          fastest->quantised, fastest->in_float);
       for (const CodedLayer& l : choose(float_, kept_).layers)
         if (l.kept.empty()) best.emplace(l.node.n, why);
       report_.quantized_us = report_.float_us;

@@ -54,7 +54,7 @@ std::vector<float> scales_for_bias(const std::vector<float>& bias, float x_scale
 }
 
 Result<CodedWeight> coded_weight(const Tensor& w, const ProductShape& shape, bool per_channel,
-                                 const std::vector<float>& at_least) {
+                                 const std::vector<float>& min_scales) {
   NNEX_ASSIGN(const Tensor aligned, w.aligned_copy());
   const auto x = aligned.as<float>();
   const Places places(w.shape(), shape);
@@ -67,14 +67,14 @@ Result<CodedWeight> coded_weight(const Tensor& w, const ProductShape& shape, boo
   CodedWeight out;
   for (size_t o = 0; o < reach.size(); ++o) {
     float scale = static_cast<float>(static_cast<double>(reach[o]) / kReach);
-    if (o < at_least.size()) scale = std::max(scale, at_least[o]);
+    if (o < min_scales.size()) scale = std::max(scale, min_scales[o]);
     out.scales.push_back(scale > 0 ? std::max(scale, 0x1p-100F) : 1.0F);
   }
   if (!per_channel) {
     // An output without weights says nothing of the others' scale.
     float all = 0;
     for (size_t o = 0; o < reach.size(); ++o)
-      if (reach[o] > 0 || (o < at_least.size() && at_least[o] > 0)) all = std::max(all, out.scales[o]);
+      if (reach[o] > 0 || (o < min_scales.size() && min_scales[o] > 0)) all = std::max(all, out.scales[o]);
     out.scales.assign(1, all > 0 ? all : 1.0F);
   }
   NNEX_ASSIGN(out.codes, Tensor::make(DType::i8, w.shape()));
@@ -111,7 +111,7 @@ constexpr int kReach4 = 7;
 /// The scale of a block: of a few that cut off some of its reach, the one that errs least.
 float scale_of_block(const std::vector<float>& x, float reach) {
   if (reach == 0) return 1;
-  double least = HUGE_VAL;
+  double min_error = HUGE_VAL;
   float best = 1;
   for (int k = 0; k < 12; ++k) {
     const auto scale = static_cast<float>(static_cast<double>(reach) * (1 - 0.025 * k) / kReach4);
@@ -121,7 +121,7 @@ float scale_of_block(const std::vector<float>& x, float reach) {
       const double d = std::clamp<double>(std::nearbyint(v / scale), -kReach4, kReach4) * scale - v;
       error += d * d;
     }
-    if (error < least) least = error, best = scale;
+    if (error < min_error) min_error = error, best = scale;
   }
   return best;
 }

@@ -24,9 +24,9 @@ struct CodedWeight {
   /// By output and channel of the input: the sum over the taps of what rounding added, in weights.
   std::vector<double> added;
 };
-/// `at_least`: scales that the biases need, by output.
+/// `min_scales`: scales that the biases need, by output.
 Result<CodedWeight> coded_weight(const Tensor& w, const ProductShape& shape, bool per_channel,
-                                 const std::vector<float>& at_least);
+                                 const std::vector<float>& min_scales);
 
 /// For each output the least scale with which its bias, in steps of x_scale times it, fits an accumulator beside the
 /// sums: of outputs whose weights are next to nothing, the bias is all.

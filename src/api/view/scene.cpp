@@ -54,7 +54,7 @@ class Builder {
 
   Box& new_box(std::vector<ValueId> makes, std::vector<ValueId> reads) {
     const size_t n = scene_.boxes.size();
-    for (ValueId v : makes) maker_[v.n] = n;
+    for (ValueId v : makes) producer_[v.n] = n;
     makes_.push_back(std::move(makes)), reads_.push_back(std::move(reads));
     return scene_.boxes.emplace_back();
   }
@@ -162,8 +162,8 @@ class Builder {
       return {};
     for (size_t i = 1; i < node.out.size(); ++i)
       if (node.out[i].valid()) return {};
-    const auto it = maker_.find(reads[0].n);
-    if (it == maker_.end()) return {};
+    const auto it = producer_.find(reads[0].n);
+    if (it == producer_.end()) return {};
     const Box& box = scene_.boxes[it->second];
     const ValueDef& read = graph_[reads[0]];
     if (box.copies > 0 || !box.inner.empty() || box.parts.size() >= kMaxStack || makes_[it->second].size() != 1)
@@ -178,10 +178,10 @@ class Builder {
     std::vector<ValueId> reads = reads_of(id), makes;
     for (ValueId v : node.out) add_once(makes, v);
     if (const auto stack = stack_for(id, reads)) {
-      maker_.erase(reads[0].n);
+      producer_.erase(reads[0].n);
       scene_.boxes[*stack].parts.push_back(part_of(id));
       makes_[*stack] = makes;
-      for (ValueId v : makes) maker_[v.n] = *stack;
+      for (ValueId v : makes) producer_[v.n] = *stack;
       return;
     }
     Box& box = new_box(std::move(makes), std::move(reads));
@@ -323,7 +323,7 @@ class Builder {
     std::map<uint32_t, std::vector<size_t>> readers;
     for (size_t b = 0; b < n; ++b)
       for (ValueId v : reads_[b]) {
-        if (maker_.count(v.n))
+        if (producer_.count(v.n))
           readers[v.n].push_back(b);
         else
           far(b, v);  // of a block around this one
@@ -367,7 +367,7 @@ class Builder {
   const Marks& marks_;
   const Content& content_;
   Scene scene_;
-  std::unordered_map<uint32_t, size_t> maker_;       ///< Box by value.
+  std::unordered_map<uint32_t, size_t> producer_;    ///< Box by value.
   std::vector<std::vector<ValueId>> makes_, reads_;  ///< By box.
 };
 

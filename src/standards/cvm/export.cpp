@@ -10,7 +10,7 @@
 #include "ops/resize.h"
 #include "ops/shape.h"
 #include "ops/window.h"
-#include "standards/cvm/attributes.h"
+#include "standards/cvm/signatures.h"
 #include "tensor/convert.h"
 
 namespace nnex::cvm_format {

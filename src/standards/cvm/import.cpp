@@ -53,7 +53,7 @@ Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const 
     Step step;
     step.first = entry;
     if (!n.variable()) {
-      step.rule = find_rule(n.op);
+      step.rule = find_signature(n.op);
       const auto read = [&]() -> Status {
         if (!step.rule) return runtime_error("no operator '{}'", n.op);
         NNEX_ASSIGN(const TextMap texts, read_text_map(symbol.op_attrs[i]));
@@ -147,7 +147,7 @@ Status Importer::infer_new() {
 
 Result<std::vector<ValueId>> Importer::add(std::string_view op, const TextMap& texts, std::vector<ValueId> in,
                                            const std::string& name, Where where) {
-  const OperatorRule* rule = find_rule(op);
+  const Signature* rule = find_signature(op);
   if (!rule) return runtime_error("no operator '{}'", op);
   Step step;
   step.rule = rule;
@@ -156,7 +156,7 @@ Result<std::vector<ValueId>> Importer::add(std::string_view op, const TextMap& t
   return add(*rule, std::move(step.attrs), std::move(in), name, where);
 }
 
-Result<std::vector<ValueId>> Importer::add(const OperatorRule& rule, AttrMap attrs, std::vector<ValueId> in,
+Result<std::vector<ValueId>> Importer::add(const Signature& rule, AttrMap attrs, std::vector<ValueId> in,
                                            const std::string& name, Where where) {
   NodeImport n{Builder(graph_, kMain, where), rule, std::move(attrs), std::move(in), {}, {}, compatible_, {}};
   for (ValueId v : n.in) n.shapes.push_back(shape(v)), n.bits.push_back(bits(v));

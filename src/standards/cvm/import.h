@@ -11,10 +11,10 @@
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "graph/precision.h"
-#include "standards/cvm/attributes.h"
 #include "standards/cvm/gas.h"
 #include "standards/cvm/read_params.h"
 #include "standards/cvm/read_symbol.h"
+#include "standards/cvm/signatures.h"
 
 namespace nnex::cvm_format {
 
@@ -48,7 +48,7 @@ class Importer {
   Result<std::vector<Step>> steps(const Symbol& symbol) const;
   Status check_lists(const Symbol& symbol, const std::vector<Step>& steps) const;
   Status check_limits(const Shape& shape) const;
-  Result<std::vector<ValueId>> add(const OperatorRule& rule, AttrMap attrs, std::vector<ValueId> in,
+  Result<std::vector<ValueId>> add(const Signature& rule, AttrMap attrs, std::vector<ValueId> in,
                                    const std::string& name, Where where);
   Status infer_new();
   Status keep_bytes(ValueId v, Tensor bytes);

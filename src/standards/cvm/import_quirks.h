@@ -9,14 +9,14 @@
 
 #include "graph/graph.h"
 #include "graph/infer.h"
-#include "standards/cvm/attributes.h"
+#include "standards/cvm/signatures.h"
 
 namespace nnex::cvm_format {
 
 /// An operator before it is spelled in the table's words. Inputs are i32 tensors of known extents, 1 to 6 of them.
 struct NodeImport {
   Builder b;
-  const OperatorRule& rule;
+  const Signature& rule;
   AttrMap attrs;  ///< As given; prepare leaves those the spelling knows.
   std::vector<ValueId> in;
   std::vector<Shape> shapes;         ///< Of the inputs.

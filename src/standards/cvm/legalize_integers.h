@@ -6,7 +6,7 @@
 namespace nnex {
 
 /// Shifts that were said in i64, limits of +-(2^(p-1) - 1), convolutions and pools of bytes: the reverse of what
-/// onnx_format::lower_for_onnx does to integer networks. Values must have their types. Errors: those of inference.
+/// onnx_format::legalize_for_onnx does to integer networks. Values must have their types. Errors: those of inference.
 Status legalize_integers(ir::Graph& graph);
 
 }  // namespace nnex

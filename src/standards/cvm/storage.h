@@ -3,15 +3,15 @@
 
 #include <span>
 
-#include "standards/cvm/attributes.h"
 #include "standards/cvm/read_symbol.h"
+#include "standards/cvm/signatures.h"
 
 namespace nnex::cvm_format {
 
 /// One node to the plan.
 struct PlannedNode {
-  const OperatorRule* rule = nullptr;  ///< Null: a variable.
-  int64_t first = 0;                   ///< The node's first entry.
+  const Signature* rule = nullptr;  ///< Null: a variable.
+  int64_t first = 0;                ///< The node's first entry.
 
   int64_t outputs() const { return rule ? rule->outputs : 1; }
 };

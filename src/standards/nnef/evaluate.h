@@ -63,7 +63,7 @@ struct EvaluateOptions {
   /// What the draft of 2017 allows beyond: variables and updates in fragments, lists of windows shorter than the rank.
   bool draft = false;
   /// Operations with bodies for which this is true come as what their bodies call. Fragments of the document always do.
-  std::function<bool(const Declaration&)> lowered;
+  std::function<bool(const Declaration&)> expanded;
   /// Other extents for externals, by name.
   std::map<std::string, Ints, std::less<>> shapes;
   /// Of a text that was made of another one: faults name places there.

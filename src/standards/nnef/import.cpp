@@ -12,9 +12,9 @@ namespace nnex::nnef_format {
 namespace {
 
 /// The variables' content as the options say, seeded where it is missing.
-LowerOptions with_seed(const ImportOptions& options) {
+CallOptions with_seed(const ImportOptions& options) {
   if (!options.weight_seed) return options.lowering;
-  LowerOptions out = options.lowering;
+  CallOptions out = options.lowering;
   out.variable = [given = options.lowering.variable,
                   seed = *options.weight_seed](const VariableRequest& r) -> Result<Tensor> {
     if (!given) return seeded_weights(r, seed);
@@ -50,8 +50,8 @@ std::optional<ir::Graph> import_document(std::string_view text, std::string_view
   const Edition edition(text, file, options.language, faults);
   if (faults.count() > before) return std::nullopt;
   EvaluateOptions language = edition.options();
-  if (options.expand_compounds && !language.lowered) language.lowered = has_fitting_body;
-  Lowering lowering(graph, with_seed(options));
+  if (options.expand_compounds && !language.expanded) language.expanded = has_fitting_body;
+  Importer lowering(graph, with_seed(options));
   Tensors tensors;
   if (!evaluate(edition.text(), file, lowering, tensors, faults, language)) return std::nullopt;
   check_names(graph, language, faults);

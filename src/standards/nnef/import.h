@@ -9,7 +9,7 @@ namespace nnex::nnef_format {
 
 struct ImportOptions {
   EvaluateOptions language;
-  LowerOptions lowering;
+  CallOptions lowering;
   /// Variables whose content is missing (Code::unreadable) get seeded_weights() instead of an error.
   std::optional<uint64_t> weight_seed;
   /// Compound operations come as what the standard's bodies call, not as one row of the table.

@@ -1,5 +1,5 @@
 #pragma once
-// One call on its way to nodes. For lower*.cpp.
+// One call on its way to nodes. For import_*.cpp.
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 namespace nnex::nnef_format {
 
 /// The arguments of a call, as the table's spellings take them: tensors are values, attributes have their names.
-class LowerCall {
+class ImportCall {
  public:
-  LowerCall(ir::Graph& graph, const Operation& op, Tensors& tensors, Where where, DType integers)
+  ImportCall(ir::Graph& graph, const Operation& op, Tensors& tensors, Where where, DType integers)
       : b(graph, kMain, where), op(op), integers(integers), tensors_(tensors), graph_(graph) {}
 
   /// Makes values of the tensors among the arguments and attributes of the rest.
@@ -83,13 +83,13 @@ class LowerCall {
 };
 
 /// What an operation needs before (or instead of) the node that the table spells.
-using Lower = Status (*)(LowerCall&);
-struct LowerRow {
+using ImportFunction = Status (*)(ImportCall&);
+struct ImportRow {
   std::string_view name;
-  Lower lower = nullptr;
+  ImportFunction import_call = nullptr;
 };
-std::span<const LowerRow> lower_window_rows();
-std::span<const LowerRow> lower_move_rows();
-std::span<const LowerRow> lower_math_rows();
+std::span<const ImportRow> import_window_rows();
+std::span<const ImportRow> import_move_rows();
+std::span<const ImportRow> import_math_rows();
 
 }  // namespace nnex::nnef_format

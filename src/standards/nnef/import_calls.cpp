@@ -88,11 +88,11 @@ Result<AttrValue> attribute(const Arg& arg) {
 }
 
 /// The special rows of the operation; null: the table's spelling says everything.
-Lower find_lower(std::string_view name) {
-  static const std::map<std::string_view, Lower> kRows = [] {
-    std::map<std::string_view, Lower> rows;
-    for (auto list : {lower_window_rows(), lower_move_rows(), lower_math_rows()})
-      for (const LowerRow& r : list) rows.emplace(r.name, r.lower);
+ImportFunction find_import(std::string_view name) {
+  static const std::map<std::string_view, ImportFunction> kRows = [] {
+    std::map<std::string_view, ImportFunction> rows;
+    for (auto list : {import_window_rows(), import_move_rows(), import_math_rows()})
+      for (const ImportRow& r : list) rows.emplace(r.name, r.import_call);
     return rows;
   }();
   auto it = kRows.find(name);
@@ -101,14 +101,14 @@ Lower find_lower(std::string_view name) {
 
 }  // namespace
 
-// ---- LowerCall
+// ---- ImportCall
 
-Error LowerCall::error(std::string message, Code code) const {
+Error ImportCall::error(std::string message, Code code) const {
   Error e(code, fmt::format("{}: {}", name(), message));
   return op.places ? op.places->placed(std::move(e)) : std::move(e);
 }
 
-Status LowerCall::read_tensor(const Arg& arg, const DeclaredType& type) {
+Status ImportCall::read_tensor(const Arg& arg, const DeclaredType& type) {
   if (arg.is_tensor()) {
     const TensorInfo& t = tensors_[arg.tensor()];
     if (!t.shaped || !t.value.valid()) {
@@ -134,7 +134,7 @@ Status LowerCall::read_tensor(const Arg& arg, const DeclaredType& type) {
   return {};
 }
 
-Status LowerCall::read() {
+Status ImportCall::read() {
   for (size_t i = 0; i < op.args.size(); ++i) {
     const Parameter& p = op.declaration->parameters[i];
     const bool list = p.type->kind == DeclaredType::Kind::array && p.type->items;
@@ -151,31 +151,31 @@ Status LowerCall::read() {
   return {};
 }
 
-const Ints& LowerCall::extents(std::string_view parameter) const {
+const Ints& ImportCall::extents(std::string_view parameter) const {
   static const Ints kNone;
   const Arg& a = op.arg(parameter);
   return a.is_tensor() ? tensors_[a.tensor()].extents : kNone;
 }
 
-ValueId& LowerCall::value(std::string_view parameter) {
+ValueId& ImportCall::value(std::string_view parameter) {
   const int at = op.declaration->find(parameter);
   NNEX_ASSERT(at >= 0 && static_cast<size_t>(at) < in.size());
   return in[static_cast<size_t>(at)];
 }
 
-std::optional<double> LowerCall::literal(std::string_view parameter) const {
+std::optional<double> ImportCall::literal(std::string_view parameter) const {
   const Arg& a = op.arg(parameter);
   if (a.is(Arg::Kind::scalar)) return a.scalar();
   if (a.is(Arg::Kind::integer)) return static_cast<double>(a.integer());
   return std::nullopt;
 }
 
-ValueId LowerCall::typed(ValueId v, DType type, const Ints& extents) {
+ValueId ImportCall::typed(ValueId v, DType type, const Ints& extents) {
   graph_.set_type(v, type_of(type, extents));
   return v;
 }
 
-ValueId LowerCall::as_type(ValueId v, DType to) {
+ValueId ImportCall::as_type(ValueId v, DType to) {
   if (graph_[v].type.dtype == to) return v;
   if (const Node* producer = graph_.producer(v); producer && producer->op->name == "cast") {
     const DType from = graph_[producer->in[0]].type.dtype;
@@ -194,7 +194,7 @@ ValueId LowerCall::as_type(ValueId v, DType to) {
   return y;
 }
 
-Result<ValueId> LowerCall::as_result(ValueId v, const TensorInfo& t) {
+Result<ValueId> ImportCall::as_result(ValueId v, const TensorInfo& t) {
   const DType wanted = element(t.type);
   typed(v, wanted, t.extents);
   if (t.type != ItemType::integer || wanted == element_type(t.type)) return v;
@@ -210,12 +210,12 @@ Result<ValueId> LowerCall::as_result(ValueId v, const TensorInfo& t) {
   return as_type(v, wanted);
 }
 
-ValueId LowerCall::reshaped(ValueId v, const Ints& extents) {
+ValueId ImportCall::reshaped(ValueId v, const Ints& extents) {
   const DType type = graph_[v].type.dtype;
   return make("reshape", {v, b.ints(extents)}, type, extents);
 }
 
-ValueId LowerCall::trailing(ValueId v, const Ints& extents, size_t rank) {
+ValueId ImportCall::trailing(ValueId v, const Ints& extents, size_t rank) {
   if (extents.empty() || extents.size() >= rank) return v;
   Ints axes, out = extents;
   for (size_t i = extents.size(); i < rank; ++i) axes.push_back(static_cast<int64_t>(i)), out.push_back(1);
@@ -223,7 +223,7 @@ ValueId LowerCall::trailing(ValueId v, const Ints& extents, size_t rank) {
   return make("unsqueeze", {v, b.ints(axes)}, type, out);
 }
 
-void LowerCall::align(size_t first, size_t count) {
+void ImportCall::align(size_t first, size_t count) {
   const size_t end = count ? std::min(first + count, in.size()) : in.size();
   size_t rank = 0;
   for (size_t i = first; i < end; ++i) rank = std::max(rank, in_extents[i].size());
@@ -233,31 +233,31 @@ void LowerCall::align(size_t first, size_t count) {
   }
 }
 
-AttrValue* LowerCall::find(std::string_view attribute) {
+AttrValue* ImportCall::find(std::string_view attribute) {
   for (auto& [key, value] : attrs)
     if (key == attribute) return &value;
   return nullptr;
 }
 
-void LowerCall::set(std::string_view attribute, AttrValue value) {
+void ImportCall::set(std::string_view attribute, AttrValue value) {
   if (AttrValue* found = find(attribute))
     *found = std::move(value);
   else
     attrs.emplace_back(std::string(attribute), std::move(value));
 }
 
-void LowerCall::drop(std::string_view attribute) {
+void ImportCall::drop(std::string_view attribute) {
   attrs.erase(std::remove_if(attrs.begin(), attrs.end(), [&](const auto& a) { return a.first == attribute; }),
               attrs.end());
 }
 
-Ints LowerCall::ints(std::string_view attribute) {
+Ints ImportCall::ints(std::string_view attribute) {
   const AttrValue* v = find(attribute);
   const Ints* list = v ? std::get_if<Ints>(v) : nullptr;
   return list ? *list : Ints{};
 }
 
-bool LowerCall::empty(std::string_view attribute) {
+bool ImportCall::empty(std::string_view attribute) {
   const AttrValue* v = find(attribute);
   if (!v) return true;
   if (auto* list = std::get_if<Ints>(v)) return list->empty();
@@ -265,14 +265,14 @@ bool LowerCall::empty(std::string_view attribute) {
   return false;
 }
 
-void LowerCall::give(ValueId v, size_t i) {
+void ImportCall::give(ValueId v, size_t i) {
   done = true;
   TensorInfo& t = tensors_[op.results[i].tensor()];
   t.value = v;
   if (!t.name.empty() && graph_[v].name.empty() && !graph_[v].param_of.valid()) graph_.set_name(v, std::string(t.name));
 }
 
-Result<NodeId> LowerCall::spelled(std::string_view as, size_t outputs) {
+Result<NodeId> ImportCall::spelled(std::string_view as, size_t outputs) {
   SpelledNode node;
   node.spelled = find_spelling(nnef, {}, as);
   if (!node.spelled.op) return error("no operator of the engine is spelled so");
@@ -284,7 +284,7 @@ Result<NodeId> LowerCall::spelled(std::string_view as, size_t outputs) {
   return made;
 }
 
-Status LowerCall::plain(std::string_view as) {
+Status ImportCall::plain(std::string_view as) {
   const bool list = op.results.size() == 1 && op.results[0].is_list();
   const auto results = list ? op.results[0].items() : op.results;
   NNEX_ASSIGN(const NodeId id, spelled(as.empty() ? name() : as, results.size()));
@@ -298,9 +298,9 @@ Status LowerCall::plain(std::string_view as) {
   return {};
 }
 
-// ---- Lowering
+// ---- Importer
 
-void Lowering::begin(const GraphHeader& header) {
+void Importer::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
   graph_.provenance.nnef.emplace().integers32 = header.integers32;
   fragments_ = !header.fragments.empty();
@@ -309,8 +309,8 @@ void Lowering::begin(const GraphHeader& header) {
   result_names_.assign(header.results.begin(), header.results.end());
 }
 
-void Lowering::operation(const Operation& op, Tensors& tensors, Faults& faults) {
-  if (faults.check(infer_shapes(op, tensors, variables_)) && faults.none()) faults.check(lower(op, tensors));
+void Importer::operation(const Operation& op, Tensors& tensors, Faults& faults) {
+  if (faults.check(infer_shapes(op, tensors, variables_)) && faults.none()) faults.check(import_operation(op, tensors));
 }
 
 Status check_integers32(const Operation& op) {
@@ -339,7 +339,7 @@ Result<Tensor> as_integers32(const Tensor& t) {
   return convert(t, DType::i32);
 }
 
-Status Lowering::lower(const Operation& op, Tensors& tensors) {
+Status Importer::import_operation(const Operation& op, Tensors& tensors) {
   if (integers_ == DType::i32) NNEX_TRY(check_integers32(op));
   if (op.declaration->is_custom()) return custom(op, tensors);
   const std::string_view name = op.declaration->name;
@@ -352,13 +352,13 @@ Status Lowering::lower(const Operation& op, Tensors& tensors) {
     place += fmt::format(" '{}' ({})", tensors[op.results[0].tensor()].name, name);
   else
     place += fmt::format(" ({})", name);
-  LowerCall call(graph_, op, tensors, graph_.add_place(std::move(place)), integers_);
+  ImportCall call(graph_, op, tensors, graph_.add_place(std::move(place)), integers_);
   NNEX_TRY(call.read());
-  if (const Lower special = find_lower(name)) NNEX_TRY(special(call));
+  if (const ImportFunction special = find_import(name)) NNEX_TRY(special(call));
   return call.done ? Status() : call.plain();
 }
 
-Status Lowering::introduce_external(const Operation& op, Tensors& tensors) {
+Status Importer::introduce_external(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   auto param = params_.find(t.name);
   if (param == params_.end()) return op.fault("A3", fmt::format("external: '{}' is no parameter of the graph", t.name));
@@ -367,7 +367,7 @@ Status Lowering::introduce_external(const Operation& op, Tensors& tensors) {
   return {};
 }
 
-Status Lowering::introduce_constant(const Operation& op, Tensors& tensors) {
+Status Importer::introduce_constant(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   if (t.type == ItemType::string) return op.fault({}, "constant: strings cannot be computed with", Code::unsupported);
   const Arg& value = op.arg("value");
@@ -396,7 +396,7 @@ Status Lowering::introduce_constant(const Operation& op, Tensors& tensors) {
   return {};
 }
 
-Status Lowering::introduce_variable(const Operation& op, Tensors& tensors) {
+Status Importer::introduce_variable(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   const std::string_view label = op.arg("label").text();
   const std::string key = label_key(label);
@@ -418,7 +418,7 @@ Status Lowering::introduce_variable(const Operation& op, Tensors& tensors) {
   return {};
 }
 
-Status Lowering::update(const Operation& op, Tensors& tensors) {
+Status Importer::update(const Operation& op, Tensors& tensors) {
   TensorInfo& t = tensors[op.results[0].tensor()];
   const Arg &variable = op.arg("variable"), &value = op.arg("value");
   const SharedLabel* shared = variable.is_tensor() ? variables_.find(variable.tensor()) : nullptr;
@@ -438,11 +438,11 @@ Status Lowering::update(const Operation& op, Tensors& tensors) {
   return {};
 }
 
-Status Lowering::custom(const Operation& op, Tensors& tensors) {
+Status Importer::custom(const Operation& op, Tensors& tensors) {
   const Where where = graph_.add_place(op.places ? op.places->place() : std::string());
-  LowerCall call(graph_, op, tensors, where, integers_);
+  ImportCall call(graph_, op, tensors, where, integers_);
   NNEX_TRY(call.read());
-  if (const OpDef* row = row_of_custom(op.declaration->name)) return lower_row(call, *row);
+  if (const OpDef* row = row_of_custom(op.declaration->name)) return import_row(call, *row);
   const bool list = op.results.size() == 1 && op.results[0].is_list();
   const auto results = list ? op.results[0].items() : op.results;
   auto custom = std::make_shared<CustomNode>();
@@ -476,13 +476,13 @@ Status Lowering::custom(const Operation& op, Tensors& tensors) {
 }
 
 /// What a fragment made of other operations has no name before.
-void Lowering::assigned(std::string_view name, TensorId id, Tensors& tensors) {
+void Importer::assigned(std::string_view name, TensorId id, Tensors& tensors) {
   const ValueId v = tensors[id].value;
   if (v.valid() && graph_[v].name.empty() && graph_[v].producer.valid()) graph_.set_name(v, std::string(name));
 }
 
 /// A value that carries exactly this name, for a result: a copy where the value has another already.
-ValueId Lowering::named_result(ValueId v, const std::string& name) {
+ValueId Importer::named_result(ValueId v, const std::string& name) {
   const ValueDef& def = graph_[v];
   if (def.name == name && !def.is_constant()) return v;
   const Type type = def.type;
@@ -495,7 +495,7 @@ ValueId Lowering::named_result(ValueId v, const std::string& name) {
 
 /// Updated variables, which stand in the graph as constants so far, become its last parameters; what they become, its
 /// last results.
-void Lowering::make_states(std::vector<ValueId>& results) {
+void Importer::make_states(std::vector<ValueId>& results) {
   std::vector<ValueId> next;
   std::map<uint32_t, ValueId> params;  // by the constants that they were
   for (const std::string& key : updated_) {
@@ -514,13 +514,13 @@ void Lowering::make_states(std::vector<ValueId>& results) {
 }
 
 /// The labels of variables that stand in the graph as constants, for writers.
-void Lowering::note_variables() {
+void Importer::note_variables() {
   auto& labels = graph_.provenance.nnef->labels;
   for (const auto& [key, kept] : kept_)
     if (!kept.next.valid()) labels.emplace(graph_[kept.value].name, kept.label);
 }
 
-void Lowering::end(std::span<const TensorId> results, Tensors& tensors) {
+void Importer::end(std::span<const TensorId> results, Tensors& tensors) {
   note_variables();
   std::vector<ValueId> values;
   for (TensorId id : results) values.push_back(tensors[id].value);

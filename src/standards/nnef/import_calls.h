@@ -20,7 +20,7 @@ struct VariableRequest {
   Ints extents;
 };
 
-struct LowerOptions {
+struct CallOptions {
   /// The content of a variable: f32 for scalars, i64 for integers, bool for logical ones, of the extents asked for.
   /// Absent: a variable is an error.
   std::function<Result<Tensor>(const VariableRequest&)> variable;
@@ -33,9 +33,9 @@ DType element_type(ItemType type);
 
 /// Makes the graph while the document is evaluated. Variables that are updated become states of the graph, the others
 /// constants; variables of one label are one value. A custom operation becomes a custom node.
-class Lowering : public Sink {
+class Importer : public Sink {
  public:
-  Lowering(ir::Graph& graph, LowerOptions options) : graph_(graph), options_(std::move(options)) {}
+  Importer(ir::Graph& graph, CallOptions options) : graph_(graph), options_(std::move(options)) {}
 
   void begin(const GraphHeader& header) override;
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override;
@@ -50,7 +50,7 @@ class Lowering : public Sink {
     std::string label;
   };
 
-  Status lower(const Operation& op, Tensors& tensors);
+  Status import_operation(const Operation& op, Tensors& tensors);
   Status introduce_external(const Operation& op, Tensors& tensors);
   Status introduce_constant(const Operation& op, Tensors& tensors);
   Status introduce_variable(const Operation& op, Tensors& tensors);
@@ -62,7 +62,7 @@ class Lowering : public Sink {
   void note_variables();
 
   ir::Graph& graph_;
-  LowerOptions options_;
+  CallOptions options_;
   VariableTable variables_;
   std::vector<std::string> result_names_;
   bool fragments_ = false;

@@ -208,7 +208,7 @@ bool Evaluator::invoke(const Declaration& d, Values args, ItemType generic, Posi
   if (!in_standard_) at_ = at;
   std::vector<Arg> all;
   if (options_.draft) args = completed(d, args, all);
-  if (d.body && (!d.is_standard() || (options_.lowered && options_.lowered(d))))
+  if (d.body && (!d.is_standard() || (options_.expanded && options_.expanded(d))))
     return begin_fragment(d, args, generic, at);
   return emit(d, args, generic, target, out);
 }

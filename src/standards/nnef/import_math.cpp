@@ -7,25 +7,25 @@ namespace nnex::nnef_format {
 namespace {
 
 /// All tensors meet from axis 0: those of lower rank get extents of 1 at the end.
-Status broadcast(LowerCall& c) {
+Status broadcast(ImportCall& c) {
   c.align();
   return {};
 }
 
 /// A sum of nothing is 0.
-Status add_n(LowerCall& c) {
+Status add_n(ImportCall& c) {
   c.align();
   if (c.in.empty()) c.give(c.b.number(DType::f32, 0));
   return {};
 }
 
-Status sum_reduce(LowerCall& c) {
+Status sum_reduce(ImportCall& c) {
   const bool mean = std::get<bool>(*c.find("normalize"));
   c.drop("normalize");
   return c.plain(mean ? "mean_reduce" : "sum_reduce");
 }
 
-Status linear(LowerCall& c) {
+Status linear(ImportCall& c) {
   if (c.literal("bias") == 0.0)
     c.in.pop_back();
   else
@@ -41,7 +41,7 @@ bool per_channel(const Ints& e, int64_t channels) {
 }
 
 /// offset + scale (x - mean) / sqrt(variance + epsilon), for parameters that are not per channel.
-Status normalize_by_formula(LowerCall& c) {
+Status normalize_by_formula(ImportCall& c) {
   c.align();
   const double epsilon = std::get<double>(*c.find("epsilon"));
   const Ints& all = c.result().extents;
@@ -56,7 +56,7 @@ Status normalize_by_formula(LowerCall& c) {
   return {};
 }
 
-Status batch_normalization(LowerCall& c) {
+Status batch_normalization(ImportCall& c) {
   const Ints x = c.extents("input");
   bool channels = x.size() >= 2;
   for (size_t i = 1; channels && i < 5; ++i) channels = per_channel(c.in_extents[i], x[1]);
@@ -70,7 +70,7 @@ Status batch_normalization(LowerCall& c) {
   return {};
 }
 
-constexpr LowerRow kMathRows[] = {
+constexpr ImportRow kMathRows[] = {
     {"add", broadcast},
     {"sub", broadcast},
     {"mul", broadcast},
@@ -101,6 +101,6 @@ constexpr LowerRow kMathRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_math_rows() { return kMathRows; }
+std::span<const ImportRow> import_math_rows() { return kMathRows; }
 
 }  // namespace nnex::nnef_format

@@ -8,7 +8,7 @@ namespace nnex::nnef_format {
 namespace {
 
 /// A list of fewer axes leaves the others where they are.
-Status transpose(LowerCall& c) {
+Status transpose(ImportCall& c) {
   Ints axes = c.ints("axes");
   for (size_t i = axes.size(); i < c.rank("input"); ++i) axes.push_back(static_cast<int64_t>(i));
   if (axes.empty()) {
@@ -20,7 +20,7 @@ Status transpose(LowerCall& c) {
 }
 
 /// The shape in numbers, for the whole input. A result without elements keeps its words: 0 means something else there.
-Status reshape(LowerCall& c) {
+Status reshape(ImportCall& c) {
   const Ints& result = c.result().extents;
   if (std::find(result.begin(), result.end(), 0) != result.end()) return {};
   c.set("shape", result);
@@ -42,7 +42,7 @@ void place(int64_t& begin, int64_t& end, int64_t stride, int64_t extent) {
 }
 
 /// An end of 0 is the end of the axis where all strides are 1 (deprecated since 1.0.4).
-Status slice(LowerCall& c) {
+Status slice(ImportCall& c) {
   const Ints stride = c.ints("stride");
   bool unit = true;
   for (int64_t s : stride) unit &= s == 1;
@@ -59,20 +59,20 @@ Status slice(LowerCall& c) {
   return {};
 }
 
-Status cast(LowerCall& c) {
+Status cast(ImportCall& c) {
   if (c.op.generic == ItemType::string) return c.error("strings cannot be computed with");
   c.set("to", c.element(c.op.generic));
   return {};
 }
 
-Status copies(LowerCall& c) {
+Status copies(ImportCall& c) {
   const auto results = c.op.results[0].items();
   const ValueId x = c.in[0];
   c.attrs.clear();
   for (const Arg& r : results) {
     Operation one = c.op;
     one.results = std::span<const Arg>(&r, 1);
-    LowerCall copy(c.graph(), one, c.tensors(), c.b.where(), c.integers);
+    ImportCall copy(c.graph(), one, c.tensors(), c.b.where(), c.integers);
     copy.in = {x};
     NNEX_TRY(copy.plain("copy_n"));
   }
@@ -80,12 +80,12 @@ Status copies(LowerCall& c) {
   return {};
 }
 
-constexpr LowerRow kMoveRows[] = {
+constexpr ImportRow kMoveRows[] = {
     {"transpose", transpose}, {"reshape", reshape}, {"slice", slice}, {"cast", cast}, {"copy_n", copies},
 };
 
 }  // namespace
 
-std::span<const LowerRow> lower_move_rows() { return kMoveRows; }
+std::span<const ImportRow> import_move_rows() { return kMoveRows; }
 
 }  // namespace nnex::nnef_format

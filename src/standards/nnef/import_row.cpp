@@ -69,7 +69,7 @@ std::optional<Types> parse_types(std::string_view text) {
 }
 
 /// The row's inputs, of the call's operands and of what only the words say.
-Status place_inputs(LowerCall& call, const Types& types) {
+Status place_inputs(ImportCall& call, const Types& types) {
   std::vector<ValueId> in;
   size_t next = 0;
   for (const Word& word : types.in) {
@@ -93,7 +93,7 @@ bool set_empty(const Field& f, void* attrs, const AttrValue& v) {
          (f.set(attrs, AttrValue(Pairs{})) || f.set(attrs, AttrValue(Reals{})) || f.set(attrs, AttrValue(Texts{})));
 }
 
-Status set_attributes(LowerCall& call, const OpDef& row, void* attrs) {
+Status set_attributes(ImportCall& call, const OpDef& row, void* attrs) {
   for (const auto& [key, value] : call.attrs) {
     if (key == kRowTypes) continue;
     const Field* f = row.attrs.find(key);
@@ -119,7 +119,7 @@ const OpDef* row_of_custom(std::string_view name) {
   return find_op(name.substr(0, name.find("__")));
 }
 
-Status lower_row(LowerCall& call, const OpDef& row) {
+Status import_row(ImportCall& call, const OpDef& row) {
   ir::Graph& graph = call.graph();
   const bool list = call.op.results.size() == 1 && call.op.results[0].is_list();
   const auto results = list ? call.op.results[0].items() : call.op.results;

@@ -7,7 +7,7 @@
 
 namespace nnex::nnef_format {
 
-class LowerCall;
+class ImportCall;
 
 /// The fragment of row `conv` is `nnex_conv`; a second one with other parameters, `nnex_conv__2`.
 inline constexpr std::string_view kRowPrefix = "nnex_";
@@ -20,6 +20,6 @@ inline constexpr std::string_view kRowTypes = "element_types";
 const OpDef* row_of_custom(std::string_view name);
 
 /// Makes its node. Errors: unsupported (an attribute, or extents that only a run knows), the row's own.
-Status lower_row(LowerCall& call, const OpDef& row);
+Status import_row(ImportCall& call, const OpDef& row);
 
 }  // namespace nnex::nnef_format

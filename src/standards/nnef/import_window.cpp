@@ -6,14 +6,14 @@ namespace nnex::nnef_format {
 namespace {
 
 /// No padding means automatic padding, which is the table's same_upper.
-void automatic_padding(LowerCall& c) {
+void automatic_padding(ImportCall& c) {
   if (!c.empty("padding")) return;
   c.drop("padding");
   c.set("auto_pad", std::string("same_upper"));
 }
 
 /// A bias of a number, [1,1] or [1,c] as [c]; 0.0 is absent.
-Status flat_bias(LowerCall& c, int64_t channels) {
+Status flat_bias(ImportCall& c, int64_t channels) {
   const Ints& e = c.extents("bias");
   if (c.literal("bias") == 0.0) {
     c.in.pop_back();  // the last of the tensors
@@ -27,7 +27,7 @@ Status flat_bias(LowerCall& c, int64_t channels) {
 }
 
 /// The large side's extents as text gives them, batch and channels left out: the table has none for those.
-void spatial_output_shape(LowerCall& c, const Ints& input, const Ints& filter) {
+void spatial_output_shape(ImportCall& c, const Ints& input, const Ints& filter) {
   const Ints asked = c.ints("output_shape");
   c.drop("output_shape");
   if (asked.empty()) return;
@@ -47,18 +47,18 @@ void spatial_output_shape(LowerCall& c, const Ints& input, const Ints& filter) {
   c.set("output_padding", std::move(more));
 }
 
-int64_t groups_of(LowerCall& c, int64_t channels) {
+int64_t groups_of(ImportCall& c, int64_t channels) {
   const int64_t given = std::get<int64_t>(*c.find("groups"));
   return given == 0 ? channels : given;
 }
 
-Status conv(LowerCall& c) {
+Status conv(ImportCall& c) {
   automatic_padding(c);
   c.set("groups", groups_of(c, c.extents("input")[1]));
   return flat_bias(c, c.result().extents[1]);
 }
 
-Status deconv(LowerCall& c) {
+Status deconv(ImportCall& c) {
   automatic_padding(c);
   const Ints asked = c.ints("output_shape");
   c.set("groups", groups_of(c, asked.empty() ? c.extents("input")[1] : asked[1]));
@@ -67,26 +67,26 @@ Status deconv(LowerCall& c) {
 }
 
 /// The row's own groups are those of the second, one-tap convolution.
-Status separable_conv(LowerCall& c) {
+Status separable_conv(ImportCall& c) {
   automatic_padding(c);
   if (std::get<int64_t>(*c.find("groups")) == 0) c.set("groups", c.extents("plane_filter")[0]);
   return flat_bias(c, c.result().extents[1]);
 }
 
-Status separable_deconv(LowerCall& c) {
+Status separable_deconv(ImportCall& c) {
   automatic_padding(c);
   if (std::get<int64_t>(*c.find("groups")) == 0) c.set("groups", c.extents("input")[1]);
   spatial_output_shape(c, c.extents("input"), c.extents("plane_filter"));
   return flat_bias(c, c.result().extents[1]);
 }
 
-Status pool(LowerCall& c) {
+Status pool(ImportCall& c) {
   automatic_padding(c);
   return {};
 }
 
 /// The index alone: the table's max_pool, whose first result nobody names.
-Status argmax_pool(LowerCall& c) {
+Status argmax_pool(ImportCall& c) {
   automatic_padding(c);
   NNEX_ASSIGN(const NodeId id, c.spelled("argmax_pool", 2));
   c.graph().drop_output(id, 0);
@@ -95,14 +95,14 @@ Status argmax_pool(LowerCall& c) {
   return {};
 }
 
-Status reverse_pool(LowerCall& c) {
+Status reverse_pool(ImportCall& c) {
   automatic_padding(c);
   if (c.empty("output_shape")) c.drop("output_shape");
   return {};
 }
 
 /// Every factor-th element.
-Status nearest_downsample(LowerCall& c) {
+Status nearest_downsample(ImportCall& c) {
   const Ints factor = c.ints("factor");
   const Ints& x = c.extents("input");
   Ints axes, begin(factor.size(), 0), end(x.begin() + 2, x.end());
@@ -114,14 +114,14 @@ Status nearest_downsample(LowerCall& c) {
 }
 
 /// sampling_rate may be written for all dimensions, as the standard's own definition does.
-Status roi_align(LowerCall& c) {
+Status roi_align(ImportCall& c) {
   const Ints rate = c.ints("sampling_rate");
   const size_t spatial = c.rank("input") - 2;
   if (rate.size() > spatial) c.set("sampling_rate", Ints(rate.end() - static_cast<ptrdiff_t>(spatial), rate.end()));
   return {};
 }
 
-constexpr LowerRow kWindowRows[] = {
+constexpr ImportRow kWindowRows[] = {
     {"conv", conv},
     {"deconv", deconv},
     {"separable_conv", separable_conv},
@@ -142,6 +142,6 @@ constexpr LowerRow kWindowRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> lower_window_rows() { return kWindowRows; }
+std::span<const ImportRow> import_window_rows() { return kWindowRows; }
 
 }  // namespace nnex::nnef_format

@@ -9,23 +9,23 @@
 
 namespace nnex::onnx_format {
 
-Type Lower::type_of_value(ValueId v) const {
+Type Legalized::type_of_value(ValueId v) const {
   if (!v.valid()) return {};
   return graph[v].is_constant() ? type_of(graph[v].constant) : graph[v].type;
 }
 
-std::optional<int64_t> Lower::rank(size_t i) const {
+std::optional<int64_t> Legalized::rank(size_t i) const {
   const Type t = type(i);
   return t.dims ? std::optional(static_cast<int64_t>(t.dims->size())) : std::nullopt;
 }
 
-std::optional<Shape> Lower::shape(size_t i) const { return has(i) ? concrete(type(i)) : std::nullopt; }
+std::optional<Shape> Legalized::shape(size_t i) const { return has(i) ? concrete(type(i)) : std::nullopt; }
 
-std::optional<Shape> Lower::out_shape(size_t o) const {
+std::optional<Shape> Legalized::out_shape(size_t o) const {
   return o < node().out.size() && node().out[o].valid() ? concrete(graph[node().out[o]].type) : std::nullopt;
 }
 
-ValueId Lower::cast(ValueId x, DType to) {
+ValueId Legalized::cast(ValueId x, DType to) {
   if (type_of_value(x).dtype == to) return x;
   CastAttrs a;
   a.to = to;
@@ -34,24 +34,24 @@ ValueId Lower::cast(ValueId x, DType to) {
   return y;
 }
 
-ValueId Lower::reshaped(ValueId x, const Ints& extents) {
+ValueId Legalized::reshaped(ValueId x, const Ints& extents) {
   ReshapeAttrs a;
   a.zero = ZeroExtent::copy;
   return b("reshape", {x, ints(extents)}, a);
 }
 
-ValueId Lower::transposed(ValueId x, Ints axes) {
+ValueId Legalized::transposed(ValueId x, Ints axes) {
   TransposeAttrs a;
   a.axes = std::move(axes);
   return b("transpose", {x}, a);
 }
 
-ValueId Lower::again(std::vector<ValueId> in) {
+ValueId Legalized::again(std::vector<ValueId> in) {
   const NodeId made = b.node(*node().op, std::move(in), 1, node().attrs);
   return graph[made].out[0];
 }
 
-void Lower::replace(ValueId v, size_t o) {
+void Legalized::replace(ValueId v, size_t o) {
   const ValueId old = node().out[o];
   if (!graph[v].producer.valid() || !graph[v].name.empty()) v = b("copy", {v});
   if (const int64_t known = bits_of(old)) {
@@ -67,7 +67,7 @@ void Lower::replace(ValueId v, size_t o) {
   graph.erase(id);
 }
 
-void Lower::cast_result(DType made, size_t o) {
+void Legalized::cast_result(DType made, size_t o) {
   const ValueId old = node().out[o];
   const Type wanted = graph[old].type;
   if (wanted.dtype == made) return;
@@ -124,9 +124,9 @@ bool is_typed(const ir::Graph& graph, const Node& node) {
 
 Status legalize_for_onnx(ir::Graph& graph, bool integers) {
   std::vector<int64_t> bits = integer_bits(graph);
-  std::multimap<std::string_view, LowerRule> rules;
-  const auto add = [&](std::span<const LowerRow> theme) {
-    for (const LowerRow& r : theme) rules.emplace(r.row, r.rule);
+  std::multimap<std::string_view, LegalizeRule> rules;
+  const auto add = [&](std::span<const LegalizeRow> theme) {
+    for (const LegalizeRow& r : theme) rules.emplace(r.row, r.rule);
   };
   add(legalize_moves());
   add(legalize_windows());
@@ -138,7 +138,7 @@ Status legalize_for_onnx(ir::Graph& graph, bool integers) {
     if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
     const auto [first, last] = rules.equal_range(graph[id].op->name);
     for (auto it = first; it != last && !graph[id].erased; ++it) {
-      Lower l(graph, id, bits);
+      Legalized l(graph, id, bits);
       it->second(l);
     }
   }

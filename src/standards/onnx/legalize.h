@@ -1,5 +1,5 @@
 #pragma once
-// A node on its way into ONNX's conventions: what lower_for_onnx's rules, one file a theme, have at hand.
+// A node on its way into ONNX's conventions: what legalize_for_onnx's rules, one file a theme, have at hand.
 
 #include <optional>
 #include <span>
@@ -12,13 +12,13 @@
 
 namespace nnex::onnx_format {
 
-struct Lower {
+struct Legalized {
   ir::Graph& graph;
   NodeId id;
   Builder b;
   std::vector<int64_t>& bits;  ///< Of values of an integer network, by ValueId; empty: it is none.
 
-  Lower(ir::Graph& g, NodeId n, std::vector<int64_t>& known) : graph(g), id(n), b(g, n), bits(known) {}
+  Legalized(ir::Graph& g, NodeId n, std::vector<int64_t>& known) : graph(g), id(n), b(g, n), bits(known) {}
 
   const Node& node() const { return graph[id]; }
   bool has(size_t i) const { return i < node().in.size() && node().in[i].valid(); }
@@ -56,16 +56,16 @@ struct Lower {
 };
 
 /// Changes the node, or replaces its outputs. The node stays where nothing fits.
-using LowerRule = void (*)(Lower& l);
-struct LowerRow {
+using LegalizeRule = void (*)(Legalized& l);
+struct LegalizeRow {
   std::string_view row;
-  LowerRule rule;
+  LegalizeRule rule;
 };
 
-std::span<const LowerRow> legalize_windows();
-std::span<const LowerRow> legalize_numbers();
-std::span<const LowerRow> legalize_moves();
-std::span<const LowerRow> legalize_norms();
-std::span<const LowerRow> legalize_integers();
+std::span<const LegalizeRow> legalize_windows();
+std::span<const LegalizeRow> legalize_numbers();
+std::span<const LegalizeRow> legalize_moves();
+std::span<const LegalizeRow> legalize_norms();
+std::span<const LegalizeRow> legalize_integers();
 
 }  // namespace nnex::onnx_format

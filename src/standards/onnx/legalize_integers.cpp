@@ -20,28 +20,28 @@ namespace {
 /// 2^(bits-1) - 1
 int64_t alpha(int64_t bits) { return (int64_t{1} << (bits - 1)) - 1; }
 
-ValueId number(Lower& l, DType type, int64_t value) {
+ValueId number(Legalized& l, DType type, int64_t value) {
   Tensor t = std::move(Tensor::make(type, Shape{})).value();
   set_int(t, 0, value);
   return l.b.constant(std::move(t));
 }
 
-ValueId clipped(Lower& l, ValueId x, DType type, int64_t bits) {
+ValueId clipped(Legalized& l, ValueId x, DType type, int64_t bits) {
   return l.b("clamp", {x, number(l, type, -alpha(bits)), number(l, type, alpha(bits))}, ClampAttrs{Crossed::high});
 }
 
 // ---- Shifts: in i64, where nothing overflows
 
-ValueId wide(Lower& l, ValueId x) { return l.cast(x, DType::i64); }
+ValueId wide(Legalized& l, ValueId x) { return l.cast(x, DType::i64); }
 
 /// (x - x mod d) / d rounds down.
-ValueId floor_quotient(Lower& l, ValueId x, int64_t d) {
+ValueId floor_quotient(Legalized& l, ValueId x, int64_t d) {
   const ValueId by = number(l, DType::i64, d);
   return l.b("div", {l.b("sub", {x, l.b("mod", {x, by})}), by});
 }
 
 /// ((x >> (s-1)) + 1) >> 1 is floor((x + 2^(s-1)) / 2^s).
-void right_shift(Lower& l) {
+void right_shift(Legalized& l) {
   const auto a = l.attrs<CvmShiftAttrs>();
   const ValueId half = number(l, DType::i64, int64_t{1} << (a.shift_bit - 1));
   const ValueId y = clipped(l, floor_quotient(l, l.b("add", {wide(l, l.in(0)), half}), int64_t{1} << a.shift_bit),
@@ -50,7 +50,7 @@ void right_shift(Lower& l) {
   l.replace(l.cast(y, DType::i32));
 }
 
-void left_shift(Lower& l) {
+void left_shift(Legalized& l) {
   const auto a = l.attrs<CvmShiftAttrs>();
   if (a.shift_bit > 31) return;  // 2^31 2^32 needs more than 64 bits
   const ValueId y = l.b("mul", {wide(l, l.in(0)), number(l, DType::i64, int64_t{1} << a.shift_bit)});
@@ -59,10 +59,10 @@ void left_shift(Lower& l) {
   l.replace(l.cast(narrow, DType::i32));
 }
 
-void clip(Lower& l) { l.replace(clipped(l, l.in(0), DType::i32, l.attrs<CvmClipAttrs>().precision)); }
+void clip(Legalized& l) { l.replace(clipped(l, l.in(0), DType::i32, l.attrs<CvmClipAttrs>().precision)); }
 
 /// 1, and one more for each power of two from 2 on that the magnitude reaches.
-void digits(Lower& l) {
+void digits(Legalized& l) {
   std::vector<int64_t> powers;
   for (int k = 1; k <= 31; ++k) powers.push_back(int64_t{1} << k);
   const ValueId size = l.b("unsqueeze", {l.b("abs", {wide(l, l.in(0))}), l.ints({-1})});
@@ -88,14 +88,14 @@ ValueId bytes_of(ir::Graph& graph, ValueId v) {
 }
 
 /// The input as bytes with a sign; invalid where it may need more than 8 bits.
-ValueId as_bytes(Lower& l, size_t i) {
+ValueId as_bytes(Legalized& l, size_t i) {
   if (const ValueId bytes = bytes_of(l.graph, l.in(i)); bytes.valid()) return bytes;
   const int64_t bits = l.bits_of(l.in(i));
   return bits >= 1 && bits <= 8 ? l.cast(l.in(i), DType::i8) : ValueId{};
 }
 
 /// y = conv(x, w, b)   ->   y = conv_integer(x as i8, w as i8) + b, where both have 8 bits at most.
-void integer_conv(Lower& l) {
+void integer_conv(Legalized& l) {
   const auto y_shape = l.out_shape();
   if (l.graph[l.node().out[0]].type.dtype != DType::i32 || !y_shape) return;
   const ValueId x = as_bytes(l, 0), w = as_bytes(l, 1);
@@ -128,7 +128,7 @@ std::optional<Tensor> taps(const AxisWindow& w) {
 
 /// Whole numbers of any width: each axis's windows side by side, and the largest of each. Invalid: the borders are
 /// other ones.
-ValueId pool_by_taps(Lower& l) {
+ValueId pool_by_taps(Legalized& l) {
   const auto a = l.attrs<PoolAttrs>();
   const auto x = l.shape(0), y = l.out_shape();
   if (!x || !y || a.border != PoolBorder::ignore || a.channels_last || a.auto_pad != AutoPad::off) return {};
@@ -153,7 +153,7 @@ ValueId pool_by_taps(Lower& l) {
 }
 
 /// Pools compare bytes and reals: other whole numbers go another way, and where there is none, as reals that hold them.
-void integer_pool(Lower& l) {
+void integer_pool(Legalized& l) {
   if (l.dtype(0) != DType::i32 || (l.node().out.size() > 1 && l.node().out[1].valid())) return;
   const int64_t bits = l.bits_of(l.in(0));
   const bool byte = bits >= 1 && bits <= 8;
@@ -169,7 +169,7 @@ void integer_pool(Lower& l) {
 
 /// Rows above the threshold move to the front: each row goes to its number among them, the others to one place behind
 /// all, which is cut off.
-void valid_counts(Lower& l) {
+void valid_counts(Legalized& l) {
   const auto x = l.shape(0);
   if (!x || x->rank() != 3 || x->count() > 1 << 24) return;
   const int64_t batch = (*x)[0], rows = (*x)[1], numbers = (*x)[2];
@@ -194,7 +194,7 @@ void valid_counts(Lower& l) {
   if (out[1].valid()) l.replace(front, 1);
 }
 
-constexpr LowerRow kIntegerRows[] = {
+constexpr LegalizeRow kIntegerRows[] = {
     {"cvm_right_shift", right_shift},   {"cvm_left_shift", left_shift}, {"cvm_clip", clip},
     {"cvm_precision", digits},          {"conv", integer_conv},         {"max_pool", integer_pool},
     {"get_valid_counts", valid_counts},
@@ -202,6 +202,6 @@ constexpr LowerRow kIntegerRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> legalize_integers() { return kIntegerRows; }
+std::span<const LegalizeRow> legalize_integers() { return kIntegerRows; }
 
 }  // namespace nnex::onnx_format

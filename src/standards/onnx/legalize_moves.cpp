@@ -20,12 +20,12 @@ constexpr int64_t kFarEnd = INT64_MIN;  ///< Before the first element, for a sli
 // ---- Indices
 
 /// An index port takes i32 and i64 alone.
-void index_type(Lower& l, size_t port) {
+void index_type(Legalized& l, size_t port) {
   if (l.has(port) && l.dtype(port) == DType::u32) l.graph.set_input(l.id, port, l.cast(l.in(port), DType::i64));
 }
 
 /// Parameter ports are lists of i64.
-void parameters_i64(Lower& l) {
+void parameters_i64(Legalized& l) {
   const auto& ports = l.node().op->inputs;
   for (size_t i = 0; i < ports.size(); ++i)
     if (ports[i].by_value && l.has(i) && (ports[i].type.allowed & ~kIndex) == 0 && l.dtype(i) != DType::i64) {
@@ -38,7 +38,7 @@ void parameters_i64(Lower& l) {
 }
 
 /// max(min(index, high), low), all of them of the index's type.
-ValueId bounded(Lower& l, size_t port, const Ints& low, const Ints& high) {
+ValueId bounded(Legalized& l, size_t port, const Ints& low, const Ints& high) {
   const DType type = l.dtype(port);
   const auto limit = [&](const Ints& numbers) {
     const Tensor wide = numbers.size() == 1 ? Tensor::scalar<int64_t>(numbers[0])
@@ -53,7 +53,7 @@ ValueId bounded(Lower& l, size_t port, const Ints& low, const Ints& high) {
 /// Indices that are clamped, or of which negative ones do not count from the end, are put into range first. `extents`:
 /// of the axes that each index names.
 template <class A>
-void index_rule(Lower& l, size_t port, const std::optional<Ints>& extents) {
+void index_rule(Legalized& l, size_t port, const std::optional<Ints>& extents) {
   index_type(l, port);
   A a = l.attrs<A>();
   if (a.outside == Outside::clamp && extents && !extents->empty()) {
@@ -67,7 +67,7 @@ void index_rule(Lower& l, size_t port, const std::optional<Ints>& extents) {
 }
 
 template <class A>
-void one_axis(Lower& l) {
+void one_axis(Legalized& l) {
   const A a = l.attrs<A>();
   std::optional<Ints> extent;
   if (const Type t = l.type(0); t.dims) {
@@ -81,7 +81,7 @@ void one_axis(Lower& l) {
 
 /// Each number of an index row names an axis of x.
 template <class A>
-void row_of_axes(Lower& l, size_t first) {
+void row_of_axes(Legalized& l, size_t first) {
   const auto x = l.shape(0);
   const Type index = l.type(1);
   std::optional<Ints> extents;
@@ -94,11 +94,13 @@ void row_of_axes(Lower& l, size_t first) {
   }
   index_rule<A>(l, 1, extents);
 }
-void gather_nd(Lower& l) { row_of_axes<GatherNdAttrs>(l, static_cast<size_t>(l.attrs<GatherNdAttrs>().batch_dims)); }
-void scatter_nd(Lower& l) { row_of_axes<ScatterNdAttrs>(l, 0); }
+void gather_nd(Legalized& l) {
+  row_of_axes<GatherNdAttrs>(l, static_cast<size_t>(l.attrs<GatherNdAttrs>().batch_dims));
+}
+void scatter_nd(Legalized& l) { row_of_axes<ScatterNdAttrs>(l, 0); }
 
 /// A negative index that is off becomes one past the last.
-void one_hot(Lower& l) {
+void one_hot(Legalized& l) {
   OneHotAttrs a = l.attrs<OneHotAttrs>();
   if (a.from_end) return;
   const ValueId zero = l.b.number(l.dtype(0), 0), negative = l.b("lt", {l.in(0), zero});
@@ -112,7 +114,7 @@ void one_hot(Lower& l) {
 // ---- Shapes
 
 /// A window of axes is spelled as the whole shape.
-void reshape(Lower& l) {
+void reshape(Legalized& l) {
   ReshapeAttrs a = l.attrs<ReshapeAttrs>();
   const Tensor* shape = l.constant(1);
   if (a.axis_start != 0 || a.axis_count != -1) {
@@ -144,7 +146,7 @@ void reshape(Lower& l) {
   l.set(a);
 }
 
-void split(Lower& l) {
+void split(Legalized& l) {
   SplitAttrs a = l.attrs<SplitAttrs>();
   if (l.has(1)) {
     a.ratios.clear(), a.chunks = 0;
@@ -170,16 +172,16 @@ void split(Lower& l) {
   l.set(a);
 }
 
-ValueId with_axis(Lower& l, ValueId x, int64_t axis) { return l.b("unsqueeze", {x, l.ints({axis})}); }
+ValueId with_axis(Legalized& l, ValueId x, int64_t axis) { return l.b("unsqueeze", {x, l.ints({axis})}); }
 
-void stack(Lower& l) {
+void stack(Legalized& l) {
   std::vector<ValueId> parts;
   const AxisAttrs a = l.attrs<AxisAttrs>();
   for (ValueId v : l.node().in) parts.push_back(with_axis(l, v, a.axis));
   l.replace(l.b("concat", std::move(parts), a));
 }
 
-void unstack(Lower& l) {
+void unstack(Legalized& l) {
   const std::vector<ValueId> out = l.node().out;
   SplitAttrs a;
   a.axis = l.attrs<AxisAttrs>().axis;
@@ -190,7 +192,7 @@ void unstack(Lower& l) {
 }
 
 /// Each slice several times: a new axis behind the repeated one, stretched and merged into it.
-void repeat(Lower& l) {
+void repeat(Legalized& l) {
   const auto a = l.attrs<RepeatAttrs>();
   const auto x = l.shape(0), y = l.out_shape();
   if (!x || !y) return;
@@ -201,7 +203,7 @@ void repeat(Lower& l) {
   l.replace(l.reshaped(wide, Ints(y->begin(), y->end())));
 }
 
-void reverse(Lower& l) {
+void reverse(Legalized& l) {
   const AttrValue axes = l.node().op->attrs.find("axes")->get(l.node().attrs.get());
   Ints along;
   if (auto* list = std::get_if<Ints>(&axes)) {
@@ -218,7 +220,7 @@ void reverse(Lower& l) {
 }
 
 /// ONNX takes a start before the first element as the first one; where the row goes backwards, nothing is there.
-void slice(Lower& l) {
+void slice(Legalized& l) {
   const auto x = l.shape(0);
   const Tensor *begin = l.constant(1), *end = l.constant(2), *stride = l.has(4) ? l.constant(4) : nullptr;
   const Tensor* axes = l.has(3) ? l.constant(3) : nullptr;
@@ -238,7 +240,7 @@ void slice(Lower& l) {
   l.graph.set_input(l.id, 2, l.ints(to));
 }
 
-void slice_like(Lower& l) {
+void slice_like(Legalized& l) {
   const auto x = l.shape(0), y = l.out_shape();
   if (!x || !y) return;
   Ints axes, end;
@@ -250,7 +252,7 @@ void slice_like(Lower& l) {
 
 /// Of amounts that add on one side of an axis and crop on the other, those that add come first, in a node of their own:
 /// the text does not say which part of x the border then continues.
-void pad(Lower& l) {
+void pad(Legalized& l) {
   const Tensor* amounts = l.constant(1);
   if (!amounts) return;
   Ints more = ints_of(*amounts), less = more;
@@ -270,7 +272,7 @@ void pad(Lower& l) {
 
 // ---- Places of the maximum
 
-void arg_reduce(Lower& l) {
+void arg_reduce(Legalized& l) {
   ArgReduceAttrs a = l.attrs<ArgReduceAttrs>();
   if (a.result == DType::i64) return;
   a.result = DType::i64;
@@ -279,11 +281,11 @@ void arg_reduce(Lower& l) {
 }
 
 /// K is a list of one number.
-void top_k(Lower& l) {
+void top_k(Legalized& l) {
   if (l.rank(1) == 0) l.graph.set_input(l.id, 1, l.reshaped(l.in(1), {1}));
 }
 
-constexpr LowerRow kMoveRows[] = {
+constexpr LegalizeRow kMoveRows[] = {
     {"gather", one_axis<GatherAttrs>},
     {"gather_elements", one_axis<GatherAttrs>},
     {"scatter_elements", one_axis<ScatterElementsAttrs>},
@@ -317,6 +319,6 @@ constexpr LowerRow kMoveRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> legalize_moves() { return kMoveRows; }
+std::span<const LegalizeRow> legalize_moves() { return kMoveRows; }
 
 }  // namespace nnex::onnx_format

@@ -23,14 +23,14 @@ Ints range(int64_t from, int64_t to) {
 }
 
 /// What an empty list of axes reduces, asked about only where there may be one.
-WhenEmpty when_empty(const Lower& l, WhenEmpty own) {
+WhenEmpty when_empty(const Legalized& l, WhenEmpty own) {
   const Tensor* axes = l.constant(1);
   return !l.has(1) || (axes && axes->count() > 0) ? WhenEmpty::all : own;
 }
 
 /// "This axis and every later one" is a list of them.
 template <class A>
-void reduce(Lower& l) {
+void reduce(Legalized& l) {
   A a = l.attrs<A>();
   const Tensor* axes = l.constant(1);
   const auto rank = l.rank(0);
@@ -48,7 +48,7 @@ void reduce(Lower& l) {
 }
 
 /// A number that takes part in every set.
-void extreme(Lower& l) {
+void extreme(Legalized& l) {
   reduce<ExtremeAttrs>(l);
   ExtremeAttrs a = l.attrs<ExtremeAttrs>();
   if (!a.initial) return;
@@ -61,7 +61,7 @@ void extreme(Lower& l) {
 }
 
 /// Truth values are numbers meanwhile.
-void truth_reduce(Lower& l) {
+void truth_reduce(Legalized& l) {
   const auto a = l.attrs<TruthReduceAttrs>();
   ExtremeAttrs as;
   as.keepdims = a.keepdims, as.when_empty = when_empty(l, a.when_empty), as.to_end = a.to_end;
@@ -73,7 +73,7 @@ void truth_reduce(Lower& l) {
   l.replace(l.cast(y, a.result));
 }
 
-void moments(Lower& l) {
+void moments(Legalized& l) {
   const auto a = l.attrs<MomentsAttrs>();
   if (a.to_end) return;
   ReduceAttrs keep, as;
@@ -91,7 +91,7 @@ void moments(Lower& l) {
 // ---- Softmax
 
 /// Several axes to the end: the elements as rows, and back.
-void softmax(Lower& l) {
+void softmax(Legalized& l) {
   SoftmaxAttrs a = l.attrs<SoftmaxAttrs>();
   const auto rank = l.rank(0);
   if (a.axes.size() != 1 || !a.to_end) return;
@@ -114,14 +114,14 @@ void softmax(Lower& l) {
 constexpr int64_t kMaxParameters = 1 << 24;
 
 /// As many ones (or zeros) as a vector of parameters has numbers.
-ValueId parameters(Lower& l, DType type, int64_t count, double value) {
+ValueId parameters(Legalized& l, DType type, int64_t count, double value) {
   Tensor t = std::move(Tensor::make(type, Shape{count})).value();
   for (int64_t i = 0; i < count; ++i) set_real(t, i, value);
   return l.b.constant(std::move(t));
 }
 
 /// Channels lie on axis 1; scale and offset are there.
-void batch_norm(Lower& l) {
+void batch_norm(Legalized& l) {
   BatchNormAttrs a = l.attrs<BatchNormAttrs>();
   const auto x = l.type(0).dims;
   const auto mean = l.shape(1);
@@ -150,7 +150,7 @@ void batch_norm(Lower& l) {
   l.replace(l.transposed(l.again(std::move(in)), back));
 }
 
-void instance_norm(Lower& l) {
+void instance_norm(Legalized& l) {
   const auto x = l.type(0).dims;
   if (!x || x->size() < 2 || !(*x)[1].is_number() || (*x)[1].value() > kMaxParameters) return;
   if (!l.has(1)) l.graph.set_input(l.id, 1, parameters(l, l.dtype(0), (*x)[1].value(), 1));
@@ -158,7 +158,7 @@ void instance_norm(Lower& l) {
 }
 
 /// Axes are one and every later one; a scale is there.
-void layer_norm(Lower& l) {
+void layer_norm(Legalized& l) {
   LayerNormAttrs a = l.attrs<LayerNormAttrs>();
   const auto x = l.type(0).dims;
   if (!a.to_end && x) {
@@ -183,7 +183,7 @@ void layer_norm(Lower& l) {
 }
 
 /// The formula in words of its own, where a norm of zero is divided by.
-void l2_norm(Lower& l) {
+void l2_norm(Legalized& l) {
   const auto a = l.attrs<LpNormAttrs>();
   if (a.bias != 0 || a.epsilon != 0 || a.at_zero != AtZero::divide) return;
   ReduceAttrs how;
@@ -194,7 +194,7 @@ void l2_norm(Lower& l) {
 }
 
 /// The epsilon is the operator's own; another one is written out.
-void mean_variance(Lower& l) {
+void mean_variance(Legalized& l) {
   const auto a = l.attrs<MeanVarianceNormAttrs>();
   if (a.epsilon == MeanVarianceNormAttrs().epsilon) return;
   ReduceAttrs how;
@@ -204,7 +204,7 @@ void mean_variance(Lower& l) {
   l.replace(l.b("div", {d, l.b("add", {deviation, l.b.number(l.dtype(0), a.epsilon)})}));
 }
 
-constexpr LowerRow kNormRows[] = {
+constexpr LegalizeRow kNormRows[] = {
     {"sum_reduce", reduce<ReduceAttrs>},
     {"mean_reduce", reduce<ReduceAttrs>},
     {"reduce_prod", reduce<ReduceAttrs>},
@@ -232,6 +232,6 @@ constexpr LowerRow kNormRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> legalize_norms() { return kNormRows; }
+std::span<const LegalizeRow> legalize_norms() { return kNormRows; }
 
 }  // namespace nnex::onnx_format

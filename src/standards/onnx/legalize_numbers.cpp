@@ -16,7 +16,7 @@ namespace {
 // ---- Truth
 
 /// Answers are of type bool; another type is cast to.
-void answer(Lower& l) {
+void answer(Legalized& l) {
   const Field* f = l.node().op->attrs.find("result");
   if (!f || std::get<DType>(f->get(l.node().attrs.get())) == DType::boolean) return;
   std::shared_ptr<void> a = l.node().op->attrs.copy(l.node().attrs.get());
@@ -26,12 +26,12 @@ void answer(Lower& l) {
 }
 
 /// Operands of logic are of type bool.
-void truths(Lower& l) {
+void truths(Legalized& l) {
   for (size_t i = 0; i < l.node().in.size(); ++i) l.graph.set_input(l.id, i, l.cast(l.in(i), DType::boolean));
   answer(l);
 }
 
-void not_equal(Lower& l) {
+void not_equal(Legalized& l) {
   const AnswerAttrs a = l.attrs<AnswerAttrs>();
   const ValueId equal = l.b("eq", {l.in(0), l.in(1)}, AnswerAttrs{});
   l.graph.set_type(equal, Type::tensor(DType::boolean, l.graph[l.node().out[0]].type.dims));
@@ -40,7 +40,7 @@ void not_equal(Lower& l) {
   l.replace(l.cast(unequal, a.result));
 }
 
-void condition(Lower& l) { l.graph.set_input(l.id, 0, l.cast(l.in(0), DType::boolean)); }
+void condition(Legalized& l) { l.graph.set_input(l.id, 0, l.cast(l.in(0), DType::boolean)); }
 
 // ---- Limits
 
@@ -49,10 +49,10 @@ bool ordered(const Tensor* low, const Tensor* high) {
 }
 
 /// NNEF defines numbers alone: what its comparisons would give for a NaN is not said.
-void of_nans(Lower& l) { l.set(NansAttrs{}); }
+void of_nans(Legalized& l) { l.set(NansAttrs{}); }
 
 /// Limits are scalars of which the upper one wins; others are a minimum and a maximum.
-void clamp(Lower& l) {
+void clamp(Legalized& l) {
   ClampAttrs a = l.attrs<ClampAttrs>();
   a.nans = Nans::pass;
   const bool both = l.has(1) && l.has(2);
@@ -76,7 +76,7 @@ void clamp(Lower& l) {
 
 // ---- Numbers
 
-void round(Lower& l) {
+void round(Legalized& l) {
   const Rounding how = l.attrs<RoundAttrs>().rounding;
   if (how == Rounding::half_even) return;
   const ValueId half = l.b.number(l.dtype(0), 0.5);
@@ -86,7 +86,7 @@ void round(Lower& l) {
 }
 
 /// Down instead of toward zero.
-void cast(Lower& l) {
+void cast(Legalized& l) {
   CastAttrs a = l.attrs<CastAttrs>();
   if (a.rounding == CastRounding::truncate) return;
   if (is_float(l.dtype(0)) && (is_int(a.to))) {
@@ -98,10 +98,10 @@ void cast(Lower& l) {
   l.set(a);
 }
 
-void log2(Lower& l) { l.replace(l.b("mul", {l.b("log", {l.in(0)}), l.b.number(l.dtype(0), 1 / std::log(2.0))})); }
+void log2(Legalized& l) { l.replace(l.b("mul", {l.b("log", {l.in(0)}), l.b.number(l.dtype(0), 1 / std::log(2.0))})); }
 
 /// Sum takes real numbers; whole ones are added one by one.
-void add_n(Lower& l) {
+void add_n(Legalized& l) {
   if (l.node().in.empty() || is_real(l.dtype(0))) return;
   ValueId sum = l.in(0);
   for (size_t i = 1; i < l.node().in.size(); ++i) sum = l.b("add", {sum, l.in(i)});
@@ -110,14 +110,14 @@ void add_n(Lower& l) {
 
 // ---- Products
 
-ValueId exchanged(Lower& l, ValueId x, std::optional<int64_t> rank) {
+ValueId exchanged(Legalized& l, ValueId x, std::optional<int64_t> rank) {
   Ints axes(static_cast<size_t>(*rank));
   std::iota(axes.begin(), axes.end(), 0);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   return l.transposed(x, axes);
 }
 
-void matmul(Lower& l) {
+void matmul(Legalized& l) {
   MatmulAttrs a = l.attrs<MatmulAttrs>();
   for (size_t i : {size_t{0}, size_t{1}}) {
     bool& turn = i == 0 ? a.transpose_a : a.transpose_b;
@@ -130,7 +130,7 @@ void matmul(Lower& l) {
 }
 
 /// Gemm is of matrices.
-void linear(Lower& l) {
+void linear(Legalized& l) {
   const LinearAttrs a = l.attrs<LinearAttrs>();
   const auto x = l.rank(0), filter = l.rank(1);
   if (!x || !filter || (*x == 2 && *filter == 2) || *x < 2 || *filter < 2) return;
@@ -146,7 +146,7 @@ void linear(Lower& l) {
   l.replace(y);
 }
 
-constexpr LowerRow kNumberRows[] = {
+constexpr LegalizeRow kNumberRows[] = {
     {"eq", answer},     {"lt", answer},     {"le", answer},        {"gt", answer},         {"ge", answer},
     {"is_nan", answer}, {"is_inf", answer}, {"and", truths},       {"or", truths},         {"xor", truths},
     {"not", truths},    {"ne", not_equal},  {"select", condition}, {"if_else", condition}, {"clamp", clamp},
@@ -156,6 +156,6 @@ constexpr LowerRow kNumberRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> legalize_numbers() { return kNumberRows; }
+std::span<const LegalizeRow> legalize_numbers() { return kNumberRows; }
 
 }  // namespace nnex::onnx_format

@@ -22,7 +22,7 @@ PadBorder pad_border(std::string_view word) {
 }
 
 /// x with these amounts around it.
-ValueId padded(Lower& l, ValueId x, Ints before, const Ints& after, PadBorder border) {
+ValueId padded(Legalized& l, ValueId x, Ints before, const Ints& after, PadBorder border) {
   before.insert(before.end(), after.begin(), after.end());
   PadAttrs a;
   a.border = border;
@@ -32,7 +32,7 @@ ValueId padded(Lower& l, ValueId x, Ints before, const Ints& after, PadBorder bo
 }
 
 /// Input 0 with the amounts that windows reach beyond it, from axis `first` on, and less what negative padding crops.
-ValueId padded(Lower& l, const std::vector<AxisWindow>& windows, size_t first, PadBorder border) {
+ValueId padded(Legalized& l, const std::vector<AxisWindow>& windows, size_t first, PadBorder border) {
   Ints before(first, 0), after(first, 0);
   for (const AxisWindow& w : windows) {
     const int64_t reach = (w.output - 1) * w.stride + (w.size - 1) * w.dilation + 1;
@@ -48,13 +48,13 @@ bool crops(const Pairs& padding) {
 }
 
 /// A bias of other extents than one number a channel.
-void flat_bias(Lower& l, size_t at) {
+void flat_bias(Legalized& l, size_t at) {
   if (l.has(at) && l.rank(at).value_or(1) != 1) l.graph.set_input(l.id, at, l.reshaped(l.in(at), {-1}));
 }
 
 // ---- Convolutions
 
-void conv_border(Lower& l) {
+void conv_border(Legalized& l) {
   ConvAttrs a = l.attrs<ConvAttrs>();
   const auto x = l.shape(0), filter = l.shape(1);
   if ((a.border == ConvBorder::constant && !crops(a.padding)) || !x || !filter) return;
@@ -73,13 +73,13 @@ void conv_border(Lower& l) {
   l.set(a);
 }
 
-void conv(Lower& l) {
+void conv(Legalized& l) {
   conv_border(l);
   flat_bias(l, 2);
 }
 
 /// Channel by channel, then a single tap over all of them.
-void separable_conv(Lower& l) {
+void separable_conv(Legalized& l) {
   conv_border(l);
   const auto x = l.shape(0);
   ConvAttrs plane = l.attrs<ConvAttrs>(), point;
@@ -125,7 +125,7 @@ bool needs_numbers(const DeconvAttrs& a) {
 }
 
 /// y with what is around it, then its bias.
-ValueId surrounded(Lower& l, ValueId y, const Around& around, ValueId bias) {
+ValueId surrounded(Legalized& l, ValueId y, const Around& around, ValueId bias) {
   l.graph.set_type(y, Type::tensor(l.dtype(0)));
   y = padded(l, y, around.before, around.after, PadBorder::constant);
   if (!bias.valid()) return y;
@@ -134,7 +134,7 @@ ValueId surrounded(Lower& l, ValueId y, const Around& around, ValueId bias) {
   return l.b("add", {y, l.reshaped(bias, extents)});
 }
 
-void separable_deconv(Lower& l) {
+void separable_deconv(Legalized& l) {
   auto x = l.shape(0);
   const auto plane_filter = l.shape(1);
   DeconvAttrs plane = l.attrs<DeconvAttrs>(), point;
@@ -151,7 +151,7 @@ void separable_deconv(Lower& l) {
   l.replace(around->any ? surrounded(l, y, *around, bias) : y);
 }
 
-void deconv(Lower& l) {
+void deconv(Legalized& l) {
   flat_bias(l, 2);
   DeconvAttrs a = l.attrs<DeconvAttrs>();
   const auto x = l.shape(0), filter = l.shape(1);
@@ -170,7 +170,7 @@ bool pads_nothing(const PoolAttrs& a) {
 }
 
 /// Where nothing lies beyond the input, what negative padding crops is never seen. False: it crops everything.
-bool crop_first(Lower& l, PoolAttrs& a) {
+bool crop_first(Legalized& l, PoolAttrs& a) {
   if (!crops(a.padding)) return true;
   const auto x = l.shape(0);
   if (!x) return false;
@@ -186,7 +186,7 @@ bool crop_first(Lower& l, PoolAttrs& a) {
 }
 
 /// The padding becomes a node of its own, what its border holds in it. False: extents are not known.
-bool pad_first(Lower& l, PoolAttrs& a) {
+bool pad_first(Legalized& l, PoolAttrs& a) {
   const auto x = l.shape(0);
   if (!x) return false;
   const auto windows = windows_over(a, *x);
@@ -197,7 +197,7 @@ bool pad_first(Lower& l, PoolAttrs& a) {
   return true;
 }
 
-void max_pool(Lower& l) {
+void max_pool(Legalized& l) {
   PoolAttrs a = l.attrs<PoolAttrs>();
   const bool index = l.node().out.size() > 1 && l.node().out[1].valid();
   if (!index) a.index_as = IndexAs::tensor;
@@ -212,7 +212,7 @@ void max_pool(Lower& l) {
 }
 
 /// Numbers of padding instead of a word, where a divisor counts them.
-bool explicit_padding(Lower& l, PoolAttrs& a) {
+bool explicit_padding(Legalized& l, PoolAttrs& a) {
   if (a.auto_pad == AutoPad::off) return true;
   const auto x = l.shape(0);
   const auto windows = x ? windows_over(a, *x) : Result<std::vector<AxisWindow>>(Error(Code::unsupported, ""));
@@ -229,7 +229,7 @@ double volume(const PoolAttrs& a) {
 }
 
 /// The node's result times a number.
-void scale_result(Lower& l, double factor) {
+void scale_result(Legalized& l, double factor) {
   const ValueId y = l.again(l.node().in);
   l.replace(l.b("mul", {y, l.b.number(l.dtype(0), factor)}));
 }
@@ -241,7 +241,7 @@ bool pads_others(const PoolAttrs& a) {
   return false;
 }
 
-void box(Lower& l) {
+void box(Legalized& l) {
   PoolAttrs a = l.attrs<PoolAttrs>();
   const bool sum = a.divisor == Divisor::one;
   if (a.border == PoolBorder::ignore || (a.border == PoolBorder::constant && a.divisor == Divisor::inside)) {
@@ -265,7 +265,7 @@ void box(Lower& l) {
   if (sum) scale_result(l, volume(a));
 }
 
-void lp_pool(Lower& l) {
+void lp_pool(Legalized& l) {
   PoolAttrs a = l.attrs<PoolAttrs>();
   if (a.border == PoolBorder::constant) a.border = PoolBorder::ignore;  // a zero adds nothing
   if (a.border == PoolBorder::ignore ? !crop_first(l, a) : !pad_first(l, a)) return;
@@ -276,7 +276,7 @@ void lp_pool(Lower& l) {
 }
 
 /// An index counts elements of the result; what lies beyond the border is of no matter there.
-void desample(Lower& l) {
+void desample(Legalized& l) {
   PoolAttrs a = l.attrs<PoolAttrs>();
   if (a.auto_pad != AutoPad::off) return;
   a.border = PoolBorder::constant;
@@ -285,14 +285,14 @@ void desample(Lower& l) {
 
 // ---- Regions
 
-ValueId columns(Lower& l, ValueId rois, const Ints& order) {
+ValueId columns(Legalized& l, ValueId rois, const Ints& order) {
   GatherAttrs a;
   a.axis = 1;
   return l.b("gather", {rois, l.ints(order)}, a);
 }
 
 /// Corners are x, y there: what a reader exchanged before is taken back.
-void roi_align(Lower& l) {
+void roi_align(Legalized& l) {
   const Ints order = {1, 0, 3, 2};
   const Node* producer = l.graph.producer(l.in(1));
   if (producer && producer->op->name == "gather" && l.graph.attrs<GatherAttrs>(*producer).axis == 1)
@@ -302,7 +302,7 @@ void roi_align(Lower& l) {
 }
 
 /// Rows of [image, x, y, x, y], of which images and corners are columns: the writer reads the rows themselves.
-void max_roi_pool(Lower& l) {
+void max_roi_pool(Legalized& l) {
   const auto a = l.attrs<RoiPoolAttrs>();
   if (a.cells != RoiCells::spread || !a.inclusive) return;
   AxisAttrs columns_of;
@@ -313,7 +313,7 @@ void max_roi_pool(Lower& l) {
   l.graph.set_inputs(l.id, {l.in(0), columns(l, rows, {2, 1, 4, 3}), l.cast(columns(l, rows, {0}), DType::i64)});
 }
 
-constexpr LowerRow kWindowRows[] = {
+constexpr LegalizeRow kWindowRows[] = {
     {"conv", conv},
     {"separable_conv", separable_conv},
     {"separable_deconv", separable_deconv},
@@ -328,6 +328,6 @@ constexpr LowerRow kWindowRows[] = {
 
 }  // namespace
 
-std::span<const LowerRow> legalize_windows() { return kWindowRows; }
+std::span<const LegalizeRow> legalize_windows() { return kWindowRows; }
 
 }  // namespace nnex::onnx_format

@@ -33,8 +33,8 @@ struct Written {
   int64_t opset = 0;
 };
 
-/// Writes a graph whose types are inferred and that meets ONNX's conventions (lower_for_onnx). The opset is the lowest
-/// that has the forms and types it uses, or the one that is asked for. Nodes that cannot be said are listed in
+/// Writes a graph whose types are inferred and that meets ONNX's conventions (legalize_for_onnx). The opset is the
+/// lowest that has the forms and types it uses, or the one that is asked for. Nodes that cannot be said are listed in
 /// `refused`; then the model is not complete. Errors: unsupported (values that ONNX has no type for, kept state).
 Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
 

@@ -1,425 +1,464 @@
-#include "standards/webnn/write.h"
+// Programs as text: .webnn files and JavaScript modules.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "base/faults.h"
-#include "graph/infer.h"
-#include "ops/shape.h"
-#include "passes/make_plain.h"
-#include "passes/passes.h"
-#include "standards/spelling.h"
+#include "base/mapped_file.h"
+#include "base/try.h"
+#include "standards/webnn/program_file.h"
 #include "tensor/convert.h"
-#include "webnn/call.h"
-#include "webnn/ports.h"
+#include "webnn/interface.h"
 
 namespace nnex::ml {
 namespace {
 
-/// The interface's type for an engine's: truth values are bytes.
-std::optional<DataType> stored_as(DType type) {
-  return type == DType::boolean ? std::optional(DataType::uint8) : data_type_of(type);
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kAlignment = 64;
+constexpr double kExact = 9007199254740992.0;  ///< 2^53
+
+std::string dumped(const Json& j) { return j.dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string in_quotes(std::string_view s) { return dumped(Json(std::string(s))); }
+
+bool in_text(const ProgramOperand& o) { return o.role == OperandState::Role::constant && o.descriptor.shape.empty(); }
+
+/// A number; what JSON lacks is a word.
+Json number(double x) {
+  if (std::isnan(x)) return "NaN";
+  if (std::isinf(x)) return x < 0 ? "-Infinity" : "Infinity";
+  return x;
+}
+Json number(int64_t i) {
+  if (std::abs(static_cast<double>(i)) <= kExact) return i;
+  return fmt::format("{}n", i);
 }
 
-/// Whether a value is what the IDL puts where nothing is given.
-bool is_standard(const Param& p, const ProgramValue& v) {
-  const auto* a = std::get_if<AttrValue>(&v);
-  if (p.standard.empty() || !a) return false;
-  if (auto* b = std::get_if<bool>(a)) return p.standard == (*b ? "true" : "false");
-  if (auto* s = std::get_if<std::string>(a)) return p.standard == *s;
-  const auto standard = idl::to_number(std::string(p.standard), p.name);
-  if (auto* i = std::get_if<int64_t>(a)) return *standard == static_cast<double>(*i);
-  if (auto* x = std::get_if<double>(a)) return *standard == *x;
-  return false;
+/// The one element of a constant.
+Json element(const ProgramOperand& o) {
+  const nnex::Tensor& t = o.content;
+  if (is_float(t.dtype())) return number(real_at(t, 0));
+  const int64_t i = int_at(t, 0);
+  if (t.dtype() == DType::u64 && i < 0) return fmt::format("{}n", static_cast<uint64_t>(i));
+  return number(i);
 }
 
-/// Types become words of the interface.
-ProgramValue in_words(AttrValue v) {
-  if (auto* type = std::get_if<DType>(&v)) {
-    const auto stored = stored_as(*type);
-    return AttrValue(std::string(stored ? name(*stored) : nnex::name(*type)));
-  }
-  return v;
+Json plain(const AttrValue& v) {
+  if (auto* b = std::get_if<bool>(&v)) return *b;
+  if (auto* i = std::get_if<int64_t>(&v)) return number(*i);
+  if (auto* x = std::get_if<double>(&v)) return number(*x);
+  if (auto* s = std::get_if<std::string>(&v)) return *s;
+  Json list = Json::array();
+  if (auto* l = std::get_if<Ints>(&v))
+    for (int64_t i : *l) list.push_back(i);
+  if (auto* l = std::get_if<Reals>(&v))
+    for (double x : *l) list.push_back(number(x));
+  if (auto* l = std::get_if<Texts>(&v))
+    for (const std::string& s : *l) list.push_back(s);
+  return list;
 }
 
-Ints concrete_extents(const ir::Graph& graph, ValueId v) {
-  if (const nnex::Tensor* t = graph[v].constant.tensor()) return Ints(t->shape().begin(), t->shape().end());
-  const auto shape = concrete(graph[v].type);
-  return shape ? Ints(shape->begin(), shape->end()) : Ints{};
-}
-
-bool is_tensor_of_numbers(const ir::Graph& graph, ValueId v) {
-  const nnex::Tensor* t = graph[v].constant.tensor();
-  return t ? stored_as(t->dtype()).has_value()
-           : graph[v].type.is_tensor() && stored_as(graph[v].type.dtype) && concrete(graph[v].type);
-}
-
-nnex::Status infer(ir::Graph& graph) {
-  Faults faults;
-  infer_types(graph, faults);
-  if (!faults.none()) return std::move(faults).first();
-  return {};
-}
-
-/// Shapes whose extents are numbers become constants, and what is computed of them with them.
-nnex::Status fold_shapes(ir::Graph& graph) {
-  for (NodeId id : graph.order()) {
-    const Node& n = graph[id];
-    const auto extents = n.op->name == "shape" ? concrete(graph[n.in[0]].type) : std::nullopt;
-    if (!extents) continue;
-    const auto& a = graph.attrs<ShapeAttrs>(n);
-    const int64_t rank = extents->rank();
-    const auto place = [&](int64_t i) { return std::clamp(i < 0 ? i + rank : i, int64_t{0}, rank); };
-    const int64_t from = place(a.start), to = std::max(from, place(a.end.value_or(rank)));
-    const Ints kept(extents->begin() + from, extents->begin() + to);
-    const ValueId y = graph.add_constant(nnex::Tensor::of(nnex::Shape{to - from}, kept));
-    graph.set_type(y, graph[n.out[0]].type);
-    graph.replace_uses(n.out[0], y);
-    graph.erase(id);
-  }
-  NNEX_TRY(fold_constants(graph));
-  NNEX_TRY(drop_unused(graph));
-  return infer(graph);
+Json described(const ProgramOperand& o) {
+  return {{"name", o.name}, {"dataType", name(o.descriptor.dataType)}, {"shape", o.descriptor.shape}};
 }
 
 }  // namespace
 
-Named::Named(std::string_view n, ProgramValue v) : name(n), value(std::move(v)) {}
+// ---- Weights
 
-// ---- Operands
-
-Ints Writer::shape(Ref r) const {
-  if (!r.valid()) return {};
-  const auto& s = descriptor(r).shape;
-  return Ints(s.begin(), s.end());
-}
-
-Ints Writer::extents(ValueId v) const { return concrete_extents(graph_, v); }
-
-void Writer::refuse(std::string reason) {
-  if (!failed_) reason_ = std::move(reason);
-  failed_ = true;
-}
-
-Ref Writer::add(ProgramOperand operand) {
-  if (const Status s = player_.add(operand); !s.ok()) {
-    refuse(s.error().message);
-    return {};
+WeightFile::WeightFile(const Program& program) {
+  uint64_t at = 0;
+  for (const ProgramOperand& o : program.operands) {
+    offsets_.push_back(at);
+    if (o.role != OperandState::Role::constant || in_text(o)) continue;
+    tensors_.emplace_back(at, o.content);
+    at += (static_cast<uint64_t>(o.content.bytes()) + kAlignment - 1) / kAlignment * kAlignment;
   }
-  program_.operands.push_back(std::move(operand));
-  wanted_.emplace_back();
-  return {static_cast<int32_t>(program_.operands.size()) - 1};
 }
 
-void Writer::know(ValueId v, Ref r) {
-  values_[v.n] = r;
-  known_.push_back(v.n);
+uint64_t WeightFile::size() const {
+  return empty() ? 0 : tensors_.back().first + static_cast<uint64_t>(tensors_.back().second.bytes());
 }
 
-Ref Writer::of(ValueId v) {
-  if (const auto known = values_.find(v.n); known != values_.end()) return known->second;
-  const nnex::Tensor* t = graph_[v].constant.tensor();
-  if (!t) {
-    follows_ = !failed_ || follows_;
-    refuse("it reads what cannot be said");
-    return {};
+std::string WeightFile::bytes() const {
+  std::string out;
+  for (const auto& [offset, t] : tensors_) {
+    out.resize(offset);
+    out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
   }
-  const Ref r = constant(*t, graph_[v].name);
-  if (r.valid()) know(v, r);
-  return r;
+  return out;
 }
 
-Ref Writer::constant(const nnex::Tensor& content, std::string name) {
-  if (failed_) return {};
-  const auto type = stored_as(content.dtype());
-  if (!type) {
-    refuse(fmt::format("a constant is {}; WebNN has no such type", nnex::name(content.dtype())));
-    return {};
-  }
-  ProgramOperand o;
-  o.descriptor.dataType = *type;
-  for (int64_t extent : content.shape()) {
-    if (extent < 1 || extent > kMaxDimension) {
-      refuse(fmt::format("a constant has extent {}", extent));
-      return {};
-    }
-    o.descriptor.shape.push_back(static_cast<uint32_t>(extent));
-  }
-  o.role = OperandState::Role::constant;
-  o.content = content;
-  if (content.dtype() == DType::boolean) {
-    auto bytes = convert(content, DType::u8);
-    if (!bytes.ok()) {
-      refuse(bytes.error().text());
-      return {};
-    }
-    o.content = std::move(bytes).value();
-  }
-  const Ref r = add(std::move(o));
-  if (r.valid()) wanted_.back() = std::move(name);
-  return r;
-}
-
-Ref Writer::scalar(DataType type, double value) { return constant(cast_number(type, value)); }
-
-std::vector<Ref> Writer::calls(std::string_view operation, std::vector<Named> args) {
-  if (failed_) return {};
-  ProgramCall c;
-  c.method = find_method(operation);
-  NNEX_ASSERT(c.method);
-  c.label = label_;
-  c.values.resize(c.method->params.size() + c.method->options->members.size());
-  for (Named& a : args) {
-    const int at = param_index(*c.method, a.name);
-    NNEX_ASSERT(at >= 0);
-    if (auto* r = std::get_if<Ref>(&a.value); r && !r->valid()) continue;
-    const auto i = static_cast<size_t>(at);
-    if (i >= c.method->params.size() && is_standard(param_of(*c.method, i), a.value)) continue;
-    c.values[i] = std::move(a.value);
-  }
-  const auto made = player_.call(c);
-  if (!made.ok()) {
-    refuse(made.error().message);
-    return {};
-  }
-  for (const Operand& o : *made) {
-    program_.operands.push_back({{}, {o.dataType(), o.shape()}, OperandState::Role::computed, {}});
-    wanted_.emplace_back();
-    c.results.push_back({static_cast<int32_t>(program_.operands.size()) - 1});
-  }
-  program_.calls.push_back(c);
-  return c.results;
-}
-
-Ref Writer::reshaped(Ref r, const Ints& to) {
-  if (failed_ || shape(r) == to) return r;
-  const ProgramOperand& o = program_.operands[static_cast<size_t>(r.n)];
-  if (o.role == OperandState::Role::constant) return constant(o.content.reshaped(nnex::Shape(to)));
-  return call("reshape", {{"input", r}, {"newShape", AttrValue(to)}});
-}
-
-Ref Writer::cast(Ref r, DataType to) {
-  if (failed_ || type(r) == to) return r;
-  return call("cast", {{"input", r}, {"dataType", AttrValue(std::string(name(to)))}});
-}
-
-Ref Writer::transposed(Ref r, const Ints& axes) {
-  bool same = true;
-  for (size_t i = 0; i < axes.size(); ++i) same &= axes[i] == static_cast<int64_t>(i);
-  if (failed_ || same) return r;
-  return call("transpose", {{"input", r}, {"permutation", AttrValue(axes)}});
-}
-
-Ref Writer::sliced(Ref r, size_t axis, int64_t start, int64_t size) {
-  Ints sizes = shape(r), starts(sizes.size());
-  if (failed_ || sizes[axis] == size) return r;
-  starts[axis] = start, sizes[axis] = size;
-  return call("slice", {{"input", r}, {"starts", AttrValue(starts)}, {"sizes", AttrValue(sizes)}});
-}
-
-void Writer::give(ValueId v, Ref r) {
-  if (failed_ || !v.valid() || !r.valid()) return;
-  const auto wanted = stored_as(graph_[v].type.dtype);
-  if (wanted != type(r) || extents(v) != shape(r))
-    return refuse(fmt::format("it should give {}; WebNN gives {} [{}]", graph_[v].type.text(), name(type(r)),
-                              fmt::join(shape(r), ",")));
-  know(v, r);
-  if (std::string& name = wanted_[static_cast<size_t>(r.n)];
-      name.empty() && program_.operands[static_cast<size_t>(r.n)].role == OperandState::Role::computed)
-    name = graph_[v].name;
-}
-
-// ---- The program
-
-nnex::Status Writer::inputs() {
-  if (!graph_.states.empty())
-    return nnex::Error(Code::unsupported,
-                       fmt::format("the model keeps '{}' from run to run; WebNN has no state", graph_.states[0].label));
-  for (ValueId v : graph_.inputs()) {
-    const ValueDef& def = graph_[v];
-    const auto type = def.type.is_tensor() ? stored_as(def.type.dtype) : std::nullopt;
-    if (!type)
-      return nnex::Error(Code::unsupported,
-                         fmt::format("input '{}' is {}; WebNN has no such tensor", def.name, def.type.text()));
-    if (!concrete(def.type))
-      return nnex::Error(Code::invalid_argument,
-                         fmt::format("input '{}' is {}; WebNN needs numbers: fix its extents with --set SYMBOL=N",
-                                     def.name, def.type.text()));
-    ProgramOperand o;
-    o.name = def.name;
-    o.descriptor.dataType = *type;
-    for (int64_t extent : extents(v)) o.descriptor.shape.push_back(static_cast<uint32_t>(extent));
-    o.role = OperandState::Role::input;
-    const Ref r = add(std::move(o));
-    if (failed_) return nnex::Error(Code::unsupported, reason_);
-    wanted_.back() = def.name;
-    values_[v.n] = r;
+nnex::Status WeightFile::each(const std::function<nnex::Status(std::string_view)>& piece) const {
+  uint64_t at = 0;
+  for (const auto& [offset, t] : tensors_) {
+    NNEX_TRY(piece(std::string(offset - at, '\0')));
+    const auto bytes = static_cast<size_t>(t.bytes());
+    NNEX_TRY(piece({reinterpret_cast<const char*>(t.data()), bytes}));
+    at = offset + bytes;
   }
   return {};
 }
 
-void Writer::node(NodeId id) {
-  const Node& n = graph_[id];
-  label_ = graph_.place_of(id);
-  if (n.custom || !n.op) return refuse("an operation of another domain");
-  if (!n.blocks.empty()) return refuse(fmt::format("{}: WebNN has no control flow", n.op->name));
-  for (ValueId v : n.out)
-    if (v.valid() && !is_tensor_of_numbers(graph_, v))
-      return refuse(fmt::format("{}: a result is {}", n.op->name, graph_[v].type.text()));
-  if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return;
-  RowNode w{*this, n, {n.op, n.attrs.get(), n.in, {}}, nullptr};
-  if (n.op->attrs.copy) {
-    w.attrs = n.op->attrs.copy(n.attrs.get());
-    w.plain.attrs = w.attrs.get();
-  }
-  const RowWriter row = find_row(n.op->name);
-  (row ? row : plain_row)(w);
-  for (size_t i = 0; i < n.out.size() && !failed_; ++i)
-    if (w.wants(i) && !values_.count(n.out[i].n)) refuse(fmt::format("{}: result {} is read", n.op->name, i));
+bool WeightFile::is_in(const std::string& path) const {
+  const auto there = MappedFile::open(path);
+  if (!there.ok()) return false;
+  std::string_view left = there->bytes();
+  const bool same = each([&](std::string_view bytes) -> nnex::Status {
+                      if (!left.starts_with(bytes)) return nnex::Error(Code::unreadable, "other bytes");
+                      left.remove_prefix(bytes.size());
+                      return {};
+                    }).ok();
+  return same && left.empty();
 }
 
-/// Names stay where the graph has them; an output that is an input or a constant has a value of its own.
-void Writer::outputs() {
-  std::set<std::string> taken;
-  for (ValueId v : graph_.outputs()) {
-    Ref r = of(v);
-    if (failed_) return;
-    if (program_.operands[static_cast<size_t>(r.n)].role != OperandState::Role::computed)
-      r = call("identity", {{"input", r}});
-    std::string name = graph_[v].name.empty() ? fmt::format("output{}", program_.outputs.size()) : graph_[v].name;
-    for (int i = 1; !taken.insert(name).second; ++i) name = fmt::format("{}_{}", graph_[v].name, i);
-    program_.outputs.emplace_back(std::move(name), r);
+// ---- .webnn
+
+namespace {
+
+class Text {
+ public:
+  Text(const Program& program, const WeightFile& weights) : program_(program), weights_(weights) {}
+
+  std::string write(const std::string& weights_name) {
+    out_ = fmt::format("{{\n\"format\": \"nnex.webnn/1\",\n\"name\": {},\n", in_quotes(program_.name));
+    if (!weights_.empty()) out_ += fmt::format("\"weights\": {},\n", in_quotes(weights_name));
+    section("inputs", operands(OperandState::Role::input));
+    section("constants", operands(OperandState::Role::constant));
+    std::vector<std::string> calls;
+    for (const ProgramCall& c : program_.calls) calls.push_back(dumped(call(c)));
+    section("operations", calls);
+    Json outputs = Json::object();
+    for (const auto& [name, r] : program_.outputs) outputs[name] = operand(r);
+    out_ += fmt::format("\"outputs\": {}\n}}\n", dumped(outputs));
+    return std::move(out_);
   }
+
+ private:
+  const std::string& operand(Ref r) const { return program_.operands[static_cast<size_t>(r.n)].name; }
+
+  void section(std::string_view name, const std::vector<std::string>& lines) {
+    out_ += fmt::format("\"{}\": [", name);
+    for (size_t i = 0; i < lines.size(); ++i) out_ += fmt::format("{}\n  {}", i ? "," : "", lines[i]);
+    out_ += lines.empty() ? "],\n" : "\n],\n";
+  }
+
+  std::vector<std::string> operands(OperandState::Role role) const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < program_.operands.size(); ++i) {
+      const ProgramOperand& o = program_.operands[i];
+      if (o.role != role) continue;
+      Json j = described(o);
+      if (in_text(o))
+        j["data"] = Json::array({element(o)});
+      else if (role == OperandState::Role::constant)
+        j["offset"] = weights_.offset({static_cast<int32_t>(i)});
+      out.push_back(dumped(j));
+    }
+    return out;
+  }
+
+  Json value(const ProgramValue& v) const {
+    if (auto* r = std::get_if<Ref>(&v)) return operand(*r);
+    if (auto* a = std::get_if<AttrValue>(&v)) return plain(*a);
+    Json list = Json::array();
+    for (Ref r : std::get<std::vector<Ref>>(v)) list.push_back(operand(r));
+    return list;
+  }
+
+  Json call(const ProgramCall& c) const {
+    Json args = Json::object(), options = Json::object(), results = Json::array();
+    if (!c.label.empty()) options["label"] = c.label;
+    for (size_t i = 0; i < c.values.size(); ++i)
+      if (c.values[i].index() != 0)
+        (i < c.method->params.size() ? args : options)[std::string(param_of(*c.method, i).name)] = value(c.values[i]);
+    for (Ref r : c.results) results.push_back(operand(r));
+    Json j = {{"op", c.method->name}, {"args", args}};
+    if (!options.empty()) j["options"] = options;
+    j["results"] = results;
+    return j;
+  }
+
+  const Program& program_;
+  const WeightFile& weights_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string program_text(const Program& program, const WeightFile& weights, const std::string& weights_name) {
+  return Text(program, weights).write(weights_name);
 }
 
-void Writer::name_operands() {
-  std::set<std::string> taken;
-  for (const ProgramOperand& o : program_.operands)
-    if (o.role == OperandState::Role::input) taken.insert(o.name);
-  for (size_t i = 0; i < program_.operands.size(); ++i) {
-    ProgramOperand& o = program_.operands[i];
-    if (o.role == OperandState::Role::input) continue;
-    const std::string base =
-        !wanted_[i].empty() ? wanted_[i] : fmt::format("{}{}", o.role == OperandState::Role::constant ? "c" : "t", i);
-    o.name = base;
-    for (int k = 1; !taken.insert(o.name).second; ++k) o.name = fmt::format("{}_{}", base, k);
+// ---- JavaScript
+
+namespace {
+
+constexpr std::string_view kReserved[] = {
+    "arguments", "await",    "break",      "builder",  "bytes",       "case",           "catch",      "class",
+    "const",     "constant", "context",    "continue", "debugger",    "default",        "delete",     "do",
+    "else",      "enum",     "eval",       "export",   "extends",     "false",          "finally",    "for",
+    "function",  "if",       "implements", "import",   "in",          "inputs",         "instanceof", "interface",
+    "let",       "new",      "null",       "options",  "outputs",     "package",        "private",    "protected",
+    "public",    "return",   "static",     "super",    "switch",      "this",           "throw",      "true",
+    "try",       "typeof",   "undefined",  "var",      "void",        "weights",        "while",      "with",
+    "yield",     "NaN",      "Infinity",   "build",    "loadWeights", "MLGraphBuilder", "globalThis", "URL",
+    "fetch",     "process"};
+
+/// An identifier of JavaScript made of any name, unlike all others.
+std::string identifier(std::string_view name, std::set<std::string>& taken) {
+  std::string out;
+  for (char c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    out += fine ? c : '_';
   }
+  if (out.empty() || (out[0] >= '0' && out[0] <= '9')) out.insert(out.begin(), '_');
+  std::string unique = out;
+  for (int i = 1; !taken.insert(unique).second; ++i) unique = fmt::format("{}_{}", out, i);
+  return unique;
 }
 
-nnex::Status Writer::write(std::vector<Unwritable>& refused) {
-  NNEX_TRY(inputs());
-  for (NodeId id : graph_.order()) {
-    failed_ = follows_ = false;
-    known_.clear();
-    node(id);
-    if (!failed_) continue;
-    for (uint32_t v : known_) values_.erase(v);
-    if (!follows_) refused.push_back({id, reason_});
+/// What a module says of the file beside it; {} is its name in quotes. A page from a disk may read no files.
+constexpr std::string_view kFetchWeights =
+    "/** The bytes of the weights, which lie beside this module. */\n"
+    "export async function loadWeights(url = new URL({}, import.meta.url)) {{\n"
+    "  if (url.protocol === 'file:') {{\n"
+    "    if (!globalThis.process?.versions?.node)\n"
+    "      throw new Error(`${{url}}: a page from a disk may not read files; nnex convert to .js carries the "
+    "weights`);\n"
+    "    const {{readFile}} = await import('node:fs/promises');\n"
+    "    const file = await readFile(url);\n"
+    "    return file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);\n"
+    "  }}\n"
+    "  const response = await fetch(url);\n"
+    "  if (!response.ok) throw new Error(`${{url}}: ${{response.status}} ${{response.statusText}}`);\n"
+    "  return response.arrayBuffer();\n"
+    "}}\n\n";
+
+constexpr uint64_t kMaxCarried = uint64_t{256} << 20;  ///< Bytes of weights in a script.
+constexpr size_t kPiece = size_t{3} << 20;             ///< Of them in one string; whole groups of three.
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t held = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) group = group << 8 | (k < held ? static_cast<uint8_t>(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) out += k <= held ? kDigits[group >> (18 - 6 * k) & 63] : '=';
   }
-  failed_ = follows_ = false;
-  label_.clear();
-  outputs();
-  if (failed_ && refused.empty()) return nnex::Error(Code::unsupported, fmt::format("an output: {}", reason_));
-  name_operands();
+  return out;
+}
+
+/// The weights within a script, and the function that gives them.
+std::string carried(const WeightFile& weights) {
+  const std::string bytes = weights.bytes();
+  std::string out = "const pieces = [\n";
+  for (size_t at = 0; at < bytes.size(); at += kPiece)
+    out += fmt::format("'{}',\n", base64(std::string_view(bytes).substr(at, kPiece)));
+  return out + fmt::format(
+                   "];\n\n"
+                   "/** The bytes of the weights. */\n"
+                   "async function loadWeights() {{\n"
+                   "  const bytes = new Uint8Array({});\n"
+                   "  let at = 0;\n"
+                   "  for (const piece of pieces) {{\n"
+                   "    const text = atob(piece);\n"
+                   "    for (let i = 0; i < text.length; ++i) bytes[at++] = text.charCodeAt(i);\n"
+                   "  }}\n"
+                   "  return bytes.buffer;\n"
+                   "}}\n\n",
+                   bytes.size());
+}
+
+class ModuleText {
+ public:
+  ModuleText(const Program& program, const WeightFile& weights) : program_(program), weights_(weights) {
+    std::set<std::string> taken(std::begin(kReserved), std::end(kReserved));
+    for (const ProgramOperand& o : program.operands) names_.push_back(identifier(o.name, taken));
+  }
+
+  std::string module(const std::string& weights_name) {
+    out_ =
+        "// Written by nnex convert. Builds a graph with the Web Neural Network API:\n"
+        "//   const context = await navigator.ml.createContext();\n"
+        "//   const graph = await build(context);\n\n";
+    descriptors("export ");
+    if (!weights_.empty()) out_ += fmt::format(kFetchWeights, in_quotes(weights_name));
+    build("export ");
+    return std::move(out_);
+  }
+
+  std::string script(const std::string& script_name) {
+    out_ = fmt::format(
+        "// Written by nnex convert. Builds a graph with the Web Neural Network API, in pages from a disk too:\n"
+        "// <script src=...> loads it, no module and no server needed; then\n"
+        "//   const context = await navigator.ml.createContext();\n"
+        "//   const graph = await nnexModels[{}].build(context);\n\n"
+        "(() => {{\n'use strict';\n\n",
+        in_quotes(script_name));
+    descriptors("");
+    if (!weights_.empty()) out_ += carried(weights_);
+    build("");
+    out_ += fmt::format(
+        "\nconst models = globalThis.nnexModels || (globalThis.nnexModels = {{}});\n"
+        "models[{}] = {{name, inputs, outputs, {}build}};\n}})();\n",
+        in_quotes(script_name), weights_.empty() ? "" : "loadWeights, ");
+    return std::move(out_);
+  }
+
+ private:
+  void build(std::string_view exported) {
+    out_ += fmt::format(
+        "/** The compiled graph: a promise of an MLGraph. */\n"
+        "{}async function build(context, {{weights, builder = new MLGraphBuilder(context)}} = {{}}) {{\n",
+        exported);
+    if (!weights_.empty())
+      out_ +=
+          "  const bytes = weights ?? await loadWeights();\n"
+          "  const constant = (dataType, shape, from, to) => builder.constant({dataType, shape}, bytes.slice(from, "
+          "to));\n";
+    for (size_t i = 0; i < program_.operands.size(); ++i) declare(i);
+    for (const ProgramCall& c : program_.calls) call(c);
+    std::string outputs;
+    for (const auto& [name, r] : program_.outputs)
+      outputs += fmt::format("{}{}: {}", outputs.empty() ? "" : ", ", key(name), names_[static_cast<size_t>(r.n)]);
+    out_ += fmt::format("  return builder.build({{{}}});\n}}\n", outputs);
+  }
+
+  /// A member that is not the prototype: computed keys are always own members.
+  static std::string key(std::string_view name) { return fmt::format("[{}]", in_quotes(name)); }
+
+  static std::string descriptor(const ProgramOperand& o) {
+    return fmt::format("{{dataType: '{}', shape: [{}]}}", name(o.descriptor.dataType),
+                       fmt::join(o.descriptor.shape, ", "));
+  }
+
+  void descriptors(std::string_view exported) {
+    std::string inputs, outputs;
+    for (const ProgramOperand& o : program_.operands)
+      if (o.role == OperandState::Role::input) inputs += fmt::format("  {}: {},\n", key(o.name), descriptor(o));
+    for (const auto& [name, r] : program_.outputs)
+      outputs += fmt::format("  {}: {},\n", key(name), descriptor(program_.operands[static_cast<size_t>(r.n)]));
+    out_ += fmt::format("{0}const name = {1};\n{0}const inputs = {{\n{2}}};\n{0}const outputs = {{\n{3}}};\n\n",
+                        exported, in_quotes(program_.name), inputs, outputs);
+  }
+
+  void declare(size_t i) {
+    const ProgramOperand& o = program_.operands[i];
+    const std::string_view type = name(o.descriptor.dataType);
+    if (o.role == OperandState::Role::input) {
+      out_ += fmt::format("  const {} = builder.input({}, {});\n", names_[i], in_quotes(o.name), descriptor(o));
+    } else if (in_text(o)) {
+      out_ += fmt::format("  const {} = builder.constant('{}', {});\n", names_[i], type, expression(element(o)));
+    } else if (o.role == OperandState::Role::constant) {
+      const uint64_t from = weights_.offset({static_cast<int32_t>(i)});
+      out_ += fmt::format("  const {} = constant('{}', [{}], {}, {});\n", names_[i], type,
+                          fmt::join(o.descriptor.shape, ", "), from, from + static_cast<uint64_t>(o.content.bytes()));
+    }
+  }
+
+  /// JSON as an expression: words of numbers become numbers.
+  static std::string expression(const Json& j) {
+    if (!j.is_string()) return dumped(j);
+    const auto s = j.get<std::string>();
+    if (s == "NaN" || s == "Infinity" || s == "-Infinity") return s;
+    const bool big = s.size() > 1 && s.back() == 'n' && s.find_first_not_of("-0123456789n") == std::string::npos;
+    return big ? s : dumped(j);
+  }
+
+  std::string value(const Param& p, const ProgramValue& v) const {
+    if (auto* r = std::get_if<Ref>(&v)) return names_[static_cast<size_t>(r->n)];
+    if (auto* a = std::get_if<AttrValue>(&v)) {
+      const bool words = p.kind == ArgKind::word || p.kind == ArgKind::words || p.kind == ArgKind::data_type;
+      return words ? dumped(plain(*a)) : expression(plain(*a));
+    }
+    std::vector<std::string> items;
+    for (Ref r : std::get<std::vector<Ref>>(v)) items.push_back(names_[static_cast<size_t>(r.n)]);
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+
+  void call(const ProgramCall& c) {
+    std::vector<std::string> args, options;
+    if (!c.label.empty()) options.push_back(fmt::format("label: {}", in_quotes(c.label)));
+    for (size_t i = 0; i < c.values.size(); ++i) {
+      const Param& p = param_of(*c.method, i);
+      if (i < c.method->params.size())
+        args.push_back(value(p, c.values[i]));
+      else if (c.values[i].index() != 0)
+        options.push_back(fmt::format("{}: {}", p.name, value(p, c.values[i])));
+    }
+    if (!options.empty()) args.push_back(fmt::format("{{{}}}", fmt::join(options, ", ")));
+    std::vector<std::string> results;
+    for (Ref r : c.results) results.push_back(names_[static_cast<size_t>(r.n)]);
+    const std::string left = c.method->several ? fmt::format("[{}]", fmt::join(results, ", ")) : results[0];
+    out_ += fmt::format("  const {} = builder.{}({});\n", left, c.method->name, fmt::join(args, ", "));
+  }
+
+  const Program& program_;
+  const WeightFile& weights_;
+  std::vector<std::string> names_;
+  std::string out_;
+};
+
+}  // namespace
+
+namespace {
+
+nnex::Status check_in_interface(const Program& program) {
+  for (const ProgramOperand& o : program.operands)
+    if (!in_interface(o.descriptor.dataType))
+      return nnex::Error(Code::unsupported, fmt::format("'{}' is {}; JavaScript's interface has no such type", o.name,
+                                                        name(o.descriptor.dataType)));
   return {};
 }
 
-// ---- Rows as the table has them
+}  // namespace
 
-bool RowNode::wants(size_t i) const {
-  return i < node.out.size() && node.out[i].valid() && !graph()[node.out[i]].uses.empty();
-}
-AttrValue RowNode::get(std::string_view field) const {
-  const Field* f = node.op->attrs.find(field);
-  return f ? f->get(attrs.get()) : AttrValue();
-}
-void RowNode::set(std::string_view field, const AttrValue& value) {
-  const Field* f = node.op->attrs.find(field);
-  NNEX_ASSERT(f && f->set(attrs.get(), value));
-}
-void RowNode::reset(std::string_view field) {
-  if (const Field* f = node.op->attrs.find(field)) f->set(attrs.get(), f->get(node.op->attrs.make().get()));
+nnex::Result<std::string> module_text(const Program& program, const WeightFile& weights,
+                                      const std::string& weights_name) {
+  NNEX_TRY(check_in_interface(program));
+  return ModuleText(program, weights).module(weights_name);
 }
 
-AttrValue number_of(const nnex::Tensor* t) {
-  if (!t || t->count() != 1) return {};
-  if (is_real(t->dtype())) return real_at(*t, 0);
-  if (!is_int(t->dtype())) return {};
-  const int64_t i = int_at(*t, 0);
-  if (t->dtype() == DType::u64 && i < 0) return fmt::format("{}n", static_cast<uint64_t>(i));
-  return i;
+nnex::Result<std::string> script_text(const Program& program, const WeightFile& weights,
+                                      const std::string& script_name) {
+  NNEX_TRY(check_in_interface(program));
+  if (weights.size() > kMaxCarried)
+    return nnex::Error(Code::limit, fmt::format("{} bytes of weights; a script carries at most {}: write a .mjs",
+                                                weights.size(), kMaxCarried));
+  return ModuleText(program, weights).script(script_name);
 }
 
-void plain_row(RowNode& w) {
-  // Truth values are bytes of 0 and 1.
-  if (auto result = w.get("result"); std::holds_alternative<DType>(result) && std::get<DType>(result) == DType::boolean)
-    w.set("result", DType::u8);
-  std::string reasons;
-  for (const Spelling& s : w.node.op->spelled) {
-    if (s.format != Format::webnn) continue;
-    const Method& m = *find_method(s.name);
-    const auto is_operand = [&](std::string_view name) {
-      const int at = param_index(m, name);
-      return at >= 0 && (param_of(m, static_cast<size_t>(at)).kind == ArgKind::operand ||
-                         param_of(m, static_cast<size_t>(at)).kind == ArgKind::operands);
-    };
-    const auto u = export_spelling(
-        w.graph(), w.plain, s, [&](std::string_view name) { return param_index(m, name) >= 0 && !is_operand(name); });
-    if (!u.ok()) {
-      reasons += (reasons.empty() ? "" : "; ") + u.error().message();
-      continue;
-    }
-    std::vector<Named> args;
-    size_t place = 0;
-    for (size_t i = 0; i < m.params.size() + m.options->members.size(); ++i) {
-      const Param& p = param_of(m, i);
-      if (p.kind == ArgKind::operands) {
-        std::vector<Ref> all;
-        for (size_t k = 0; k < w.node.in.size(); ++k) all.push_back(w.in(k));
-        args.emplace_back(p.name, std::move(all));
-      } else if (p.kind == ArgKind::operand) {
-        const size_t port = port_of(*w.node.op, s, p.name, place++);
-        if (w.given(port)) args.emplace_back(p.name, w.in(port));
-      }
-    }
-    for (const auto& [name, value] : u->attrs)
-      if (value.index() != 0) args.emplace_back(name, in_words(value));
-    const std::vector<Ref> made = w.to.calls(s.name, std::move(args));
-    for (size_t i = 0; i < made.size() && i < w.node.out.size(); ++i) w.to.give(w.node.out[i], made[i]);
-    return;
+nnex::Status save_program(const Program& program, const std::string& path, Existing existing) {
+  const size_t slash = path.rfind('/'), dot = path.rfind('.');
+  const size_t from = slash == std::string::npos ? 0 : slash + 1;
+  const std::string stem = dot == std::string::npos || dot < from ? path : path.substr(0, dot);
+  const WeightFile weights(program);
+  if (path.ends_with(".js")) {
+    NNEX_ASSIGN(const std::string text, script_text(program, weights, stem.substr(from)));
+    return write_file(path, text, existing);
   }
-  w.refuse(fmt::format("{}: {}", w.row(), reasons.empty() ? "WebNN has no such operation" : reasons));
-}
-
-// ---- Graphs
-
-nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
-  NNEX_TRY(make_plain(graph));
-  NNEX_TRY(fold_shapes(graph));
-  for (int depth = 0; depth < 8; ++depth) {
-    Writer writer(graph);
-    std::vector<Unwritable> refused;
-    NNEX_TRY(writer.write(refused));
-    if (refused.empty()) {
-      Program program = writer.take();
-      program.name = !name.empty() ? name : graph.meta.graph_name;
-      return program;
-    }
-    bool expanded = false;
-    for (const auto& [id, reason] : refused) {
-      if (!graph[id].op || graph[id].op->body.empty()) continue;
-      NNEX_TRY(expand_body(graph, id));
-      expanded = true;
-    }
-    if (!expanded) return cannot_say("WebNN", "", graph, refused);
-    NNEX_TRY(infer(graph));
-    NNEX_TRY(fold_constants(graph));
-    NNEX_TRY(drop_unused(graph));
-    NNEX_TRY(infer(graph));
+  const std::string weights_path = stem + ".weights";
+  const std::string weights_name = weights_path.substr(from);
+  std::string text;
+  if (path.ends_with(".mjs")) {
+    NNEX_ASSIGN(text, module_text(program, weights, weights_name));
+  } else {
+    text = program_text(program, weights, weights_name);
   }
-  return nnex::Error(Code::internal, "bodies of operators nested too deep");
+  NNEX_ASSIGN(FileWriter file, FileWriter::create(path, existing));
+  NNEX_TRY(file.write(text));
+  NNEX_TRY(file.sync());
+  if (!weights.empty() && !weights.is_in(weights_path)) {
+    NNEX_ASSIGN(FileWriter beside, FileWriter::create(weights_path, beside_of(existing)));
+    NNEX_TRY(weights.each([&](std::string_view bytes) { return beside.write(bytes); }));
+    NNEX_TRY(beside.commit());
+  }
+  return file.commit();
 }
 
 }  // namespace nnex::ml

@@ -398,7 +398,7 @@ Result<Item> TractReader::standard(const Expr& e) {
   }
   Operation operation;
   operation.declaration = &d, operation.args = args, operation.results = results;
-  Lowering lowering(graph_, {});
+  Importer lowering(graph_, {});
   Faults faults;
   const size_t first = graph_.node_count();
   lowering.operation(operation, call.tensors, faults);

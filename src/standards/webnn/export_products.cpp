@@ -13,7 +13,7 @@
 #include "ops/quantize.h"
 #include "ops/recurrent.h"
 #include "ops/window.h"
-#include "standards/webnn/write.h"
+#include "standards/webnn/export.h"
 #include "tensor/convert.h"
 
 namespace nnex::ml {

@@ -14,7 +14,7 @@
 #include "ops/norm.h"
 #include "ops/reduce.h"
 #include "ops/softmax.h"
-#include "standards/webnn/write.h"
+#include "standards/webnn/export.h"
 #include "tensor/convert.h"
 
 namespace nnex::ml {

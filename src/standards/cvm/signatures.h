@@ -18,7 +18,7 @@ struct AttrRule {
   int64_t low = INT32_MIN, high = INT32_MAX;  ///< Of an integer, where the text itself is refused beyond.
 };
 
-struct OperatorRule {
+struct Signature {
   std::string_view name = {};
   int inputs = 1;         ///< -1: one or more. A bias adds one, by use_bias.
   bool bias = false;      ///< Has use_bias, true where it is not given.
@@ -29,12 +29,12 @@ struct OperatorRule {
 };
 
 /// The rule of an operator; null when CVM has no such operator.
-const OperatorRule* find_rule(std::string_view name);
+const Signature* find_signature(std::string_view name);
 
 /// Attribute texts as values: int64_t, bool, Ints or std::string by the rule's kind; an optional integer's `None` is
 /// left out, as are keys __x__. Errors: runtime for an unknown key, a missing one, or text that is not of its kind;
 /// logic for any key where the operator has no attributes.
-Result<AttrMap> read_attributes(const OperatorRule& rule, const TextMap& texts);
+Result<AttrMap> read_attributes(const Signature& rule, const TextMap& texts);
 
 /// A value as the file's text.
 std::string attribute_text(const AttrValue& value);

@@ -1,4 +1,4 @@
-#include "webnn/lowering.h"
+#include "webnn/importer.h"
 
 #include <algorithm>
 
@@ -32,29 +32,29 @@ AttrValue attr_of(const Arg& arg) {
 
 }  // namespace
 
-Lowering::Lowering(const Step& step)
+Importer::Importer(const Step& step)
     : step_(step),
       graph_(step.builder().graph),
       builder_(graph_, kMain, place_of(step)),
       types_(graph_, static_cast<uint32_t>(graph_.value_count())) {}
 
-ValueId Lowering::in(std::string_view operand_name) const {
+ValueId Importer::in(std::string_view operand_name) const {
   return step_.given(operand_name) ? step_.operand(operand_name).value : ValueId{};
 }
 
-Shape Lowering::shape(ValueId v) const {
+Shape Importer::shape(ValueId v) const {
   if (!v.valid()) return {};
   return concrete(types_.type(v)).value_or(Shape{});
 }
 
-std::vector<ValueId> Lowering::nodes(const OpDef& op, std::vector<ValueId> inputs, size_t outputs,
+std::vector<ValueId> Importer::nodes(const OpDef& op, std::vector<ValueId> inputs, size_t outputs,
                                      std::shared_ptr<const void> attrs) {
   if (failed()) return {};
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
   return inferred(builder_.node(op, std::move(inputs), outputs, std::move(attrs)));
 }
 
-std::vector<ValueId> Lowering::inferred(NodeId id) {
+std::vector<ValueId> Importer::inferred(NodeId id) {
   types_.grow();
   status_ = types_.node(id);
   if (failed()) return {};
@@ -64,7 +64,7 @@ std::vector<ValueId> Lowering::inferred(NodeId id) {
   return out;
 }
 
-std::vector<ValueId> Lowering::spelled(size_t outputs, std::initializer_list<std::string_view> except) {
+std::vector<ValueId> Importer::spelled(size_t outputs, std::initializer_list<std::string_view> except) {
   if (failed()) return {};
   SpelledNode node;
   node.spelled = find_spelling(Format::webnn, "", step_.method().name);
@@ -97,17 +97,17 @@ std::vector<ValueId> Lowering::spelled(size_t outputs, std::initializer_list<std
   return inferred(*made);
 }
 
-ValueId Lowering::ints(const Ints& values) {
+ValueId Importer::ints(const Ints& values) {
   return constant(nnex::Tensor::of(Shape{static_cast<int64_t>(values.size())}, values));
 }
 
-ValueId Lowering::constant(nnex::Tensor t) {
+ValueId Importer::constant(nnex::Tensor t) {
   const ValueId v = builder_.constant(std::move(t));
   types_.grow();
   return v;
 }
 
-ValueId Lowering::zeros(DType type, const Shape& shape) {
+ValueId Importer::zeros(DType type, const Shape& shape) {
   auto t = nnex::Tensor::make(type, shape);
   if (!t.ok()) {
     if (status_.ok()) status_ = std::move(t).error();
@@ -117,18 +117,18 @@ ValueId Lowering::zeros(DType type, const Shape& shape) {
   return constant(std::move(t).value());
 }
 
-ValueId Lowering::transposed(ValueId v, const Ints& axes) {
+ValueId Importer::transposed(ValueId v, const Ints& axes) {
   if (!v.valid() || std::is_sorted(axes.begin(), axes.end())) return v;
   return (*this)("transpose", {v}, TransposeAttrs{axes});
 }
 
-ValueId Lowering::reshaped(ValueId v, const Ints& to) {
+ValueId Importer::reshaped(ValueId v, const Ints& to) {
   if (!v.valid() || shape(v) == Shape(to)) return v;
   const ValueId wanted = ints(to);
   return (*this)("reshape", {v, wanted}, ReshapeAttrs{});
 }
 
-ValueId Lowering::impossible(std::string_view why) {
+ValueId Importer::impossible(std::string_view why) {
   if (failed()) return {};
   const NodeId id = builder_.node(custom_op(), {}, 1, nullptr);
   auto custom = std::make_shared<CustomNode>();

@@ -11,7 +11,7 @@
 #include "ops/scatter.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
-#include "standards/webnn/write.h"
+#include "standards/webnn/export.h"
 #include "tensor/convert.h"
 
 namespace nnex::ml {

@@ -1,4 +1,4 @@
-#include "standards/cvm/attributes.h"
+#include "standards/cvm/signatures.h"
 
 #include <algorithm>
 #include <array>
@@ -20,27 +20,26 @@ constexpr AttrRule tuple(std::string_view name, bool required = false) { return 
 constexpr AttrRule text_of(std::string_view name) { return {name, Kind::text}; }
 constexpr AttrRule dtype(std::string_view name) { return {name, Kind::dtype}; }
 
-constexpr OperatorRule simple(std::string_view name, int inputs, Status (*prepare)(NodeImport&),
-                              bool in_place = false) {
-  OperatorRule r;
+constexpr Signature simple(std::string_view name, int inputs, Status (*prepare)(NodeImport&), bool in_place = false) {
+  Signature r;
   r.name = name, r.inputs = inputs, r.prepare = prepare, r.in_place = in_place;
   return r;
 }
 
-constexpr OperatorRule with(std::string_view name, int inputs, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs,
-                            bool in_place = false) {
-  OperatorRule r = simple(name, inputs, prepare, in_place);
+constexpr Signature with(std::string_view name, int inputs, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs,
+                         bool in_place = false) {
+  Signature r = simple(name, inputs, prepare, in_place);
   r.attrs = attrs;
   return r;
 }
 
-constexpr OperatorRule with_bias(std::string_view name, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs) {
-  OperatorRule r = with(name, 2, prepare, attrs);
+constexpr Signature with_bias(std::string_view name, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs) {
+  Signature r = with(name, 2, prepare, attrs);
   r.bias = true;
   return r;
 }
 
-constexpr OperatorRule with_outputs(OperatorRule r, int outputs) {
+constexpr Signature with_outputs(Signature r, int outputs) {
   r.outputs = outputs;
   return r;
 }
@@ -48,7 +47,7 @@ constexpr OperatorRule with_outputs(OperatorRule r, int outputs) {
 constexpr List<AttrRule, 12> kReduction = {tuple("axis"), boolean("keepdims"), boolean("exclude"), dtype("dtype")};
 constexpr List<AttrRule, 12> kShift = {needed("precision"), needed("shift_bit"), boolean("is_sign")};
 
-constexpr OperatorRule kRules[] = {
+constexpr Signature kSignatures[] = {
     simple("abs", 1, prepare_plain, true),
     simple("broadcast_add", 2, prepare_plain),
     simple("broadcast_div", 2, prepare_plain),
@@ -211,13 +210,13 @@ bool is_private(std::string_view key) {
 
 }  // namespace
 
-const OperatorRule* find_rule(std::string_view name) {
-  for (const OperatorRule& r : kRules)
+const Signature* find_signature(std::string_view name) {
+  for (const Signature& r : kSignatures)
     if (r.name == name) return &r;
   return nullptr;
 }
 
-Result<AttrMap> read_attributes(const OperatorRule& rule, const TextMap& texts) {
+Result<AttrMap> read_attributes(const Signature& rule, const TextMap& texts) {
   AttrMap out;
   if (rule.attrs.empty() && !texts.empty())
     return logic_error("{} has no attributes; found '{}'", rule.name, texts[0].first);

@@ -7,9 +7,9 @@
 namespace nnex::ml {
 
 /// Appends nodes and infers their types at once. The first failure is kept: what is made after it is nothing.
-class Lowering {
+class Importer {
  public:
-  explicit Lowering(const Step& step);
+  explicit Importer(const Step& step);
 
   const Step& step() const { return step_; }
 
