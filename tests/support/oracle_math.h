@@ -204,6 +204,45 @@ float sin_shifted(float x, int quarter) {
   return n & 2 ? -y : y;
 }
 
+/// asin of a, or of sqrt((1 - a) / 2) where that is asked for; a in [0, 1].
+template <bool fused>
+float asin_of_part(float a, bool of_rest) {
+  const float rest = nmadd<fused>(0.5F, a, 0.5F);
+  const float z = of_rest ? rest : a * a, r = of_rest ? std::sqrt(rest) : a;
+  return madd<fused>(polynomial<fused>({4.216628521680832e-2F, 2.4179525673389435e-2F, 4.547037556767464e-2F,
+                                        7.495297491550446e-2F, 1.6666752099990845e-1F},
+                                       z) *
+                         z,
+                     r, r);
+}
+
+template <bool fused>
+float asin(float x) {
+  const float a = std::fabs(x);
+  const float p = asin_of_part<fused>(a, a > 0.5F);
+  return x != x ? x : std::copysign(a > 0.5F ? nmadd<fused>(2.0F, p, 1.57079637F) : p, x);
+}
+
+template <bool fused>
+float acos(float x) {
+  const float a = std::fabs(x);
+  const float p = asin_of_part<fused>(a, a > 0.5F);
+  if (x != x) return x;
+  if (a > 0.5F) return x < 0 ? 3.14159274F - (p + p + 8.74227766e-8F) : p + p;
+  return 1.57079637F - (std::copysign(p, x) + 4.37113883e-8F);
+}
+
+template <bool fused>
+float atan(float x) {
+  const float a = std::fabs(x), t = a > 1.0F ? 1.0F / a : a, z = t * t;
+  const float q = polynomial<fused>({-1.793593866750598e-3F, 1.0914481244981289e-2F, -3.1177613884210587e-2F,
+                                     5.795735865831375e-2F, -8.403436839580536e-2F, 1.0952181369066238e-1F,
+                                     -1.4264240860939026e-1F, 1.9998548924922943e-1F, -3.3333298563957214e-1F},
+                                    z);
+  const float p = madd<fused>(q * z, t, t);
+  return x != x ? x : std::copysign(a > 1.0F ? 1.57079637F - p : p, x);
+}
+
 /// Of equal operands the second; NaN wins.
 inline float maximum(float a, float b) { return a > b || a != a ? a : b; }
 inline float minimum(float a, float b) { return a < b || a != a ? a : b; }
@@ -247,6 +286,12 @@ float unary(const Unary& f, float x) {
       return sigmoid<fused>(x);
     case UnaryKind::erf:
       return erf<fused>(x);
+    case UnaryKind::asin:
+      return asin<fused>(x);
+    case UnaryKind::acos:
+      return acos<fused>(x);
+    case UnaryKind::atan:
+      return atan<fused>(x);
     case UnaryKind::gelu_erf:
       return x * 0.5F * (1.0F + erf<fused>(x * 0.70710678F));
     case UnaryKind::gelu_tanh:

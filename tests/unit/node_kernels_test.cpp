@@ -172,6 +172,9 @@ TEST(MapKernels, OneOperand) {
   for (const char* op : kNear)
     for (int64_t rank = 0; rank < 4; ++rank)
       expect_same({op, {dice.floats(dice.shape(rank), -9, 9)}}, "map_f32", {3e-6, 1e-7});
+  for (const char* op : {"asin", "acos", "atan"})
+    for (float reach : {1.0F, 1.2F, 9.0F})
+      expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {3e-7, 1e-7});
 }
 
 TEST(MapKernels, Parameters) {
@@ -399,6 +402,20 @@ TEST(CastKernels, Quantize) {
     attrs.emplace_back("result", type);
     expect_same({"quantize_linear", {x, scale}, attrs}, "quantize_f32");
     expect_same({"dynamic_quantize_linear", {x}, {}, {}, 3}, "dynamic_quantize_f32");
+  }
+  for (int i = 0; i < 40; ++i) {
+    const Shape s = dice.shape(dice.roll(1, 4));
+    const int64_t axis = dice.roll(0, s.rank() - 1);
+    const Shape one_each = i % 3 ? Shape{s[axis]} : Shape{};
+    const auto whole = [&](const Shape& shape) {
+      return i % 2 ? dice.ints<uint16_t>(shape, 0, 65535) : dice.ints<int16_t>(shape, -32768, 32767);
+    };
+    const Tensor scale = dice.floats(one_each, 0.001F, 2), zero = whole(one_each);
+    const Tensor x = i % 5 ? dice.floats(s, -60000, 60000) : dice.wild_floats(s);
+    const AttrMap attrs = {{"axis", axis}};
+    expect_same({"quantize_linear", {x, scale, zero}, attrs, {1, 2}}, "quantize_f32");
+    expect_same({"dequantize_linear", {whole(s), scale, zero}, attrs}, "dequantize_f32");
+    expect_same({"dequantize_linear", {whole(s), scale}, attrs}, "dequantize_f32");
   }
   const AttrMap blocks = {{"block_size", int64_t{2}}, {"axis", int64_t{1}}};
   expect_same({"quantize_linear", {dice.floats({2, 4}), dice.floats({2, 2}, 1, 2)}, blocks}, "reference");

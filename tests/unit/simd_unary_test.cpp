@@ -115,6 +115,9 @@ const struct {
     {UnaryKind::softplus, [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }, 3.0},
     {UnaryKind::sin, [](double x) { return std::sin(x); }, 2.0},
     {UnaryKind::cos, [](double x) { return std::cos(x); }, 2.0},
+    {UnaryKind::asin, [](double x) { return std::asin(x); }, 2.0},
+    {UnaryKind::acos, [](double x) { return std::acos(x); }, 2.0},
+    {UnaryKind::atan, [](double x) { return std::atan(x); }, 2.0},
     {UnaryKind::rsqrt, [](double x) { return std::pow(x, -0.5); }, 1.5},
 };
 

@@ -1,5 +1,6 @@
 #include "kernels/convert/convert.h"
 
+#include <limits>
 #include <type_traits>
 
 #include "kernels/split.h"
@@ -7,9 +8,46 @@
 namespace nnex {
 namespace {
 
+/// What the loops of bytes compute, for whole numbers of 16 bits.
 template <class T>
-auto quantize_loop(const simd::Loops& loops) {
-  if constexpr (std::is_signed_v<T>) {
+void quantize_wide(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n) {
+  constexpr float kFar = 2097152;       // 2^21: saturates whatever zero is
+  constexpr float kToWhole = 12582912;  // 1.5 * 2^23: adding it rounds to nearest even
+  constexpr int32_t kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+  const auto run = [&](auto scale_of, auto zero_of) {
+    for (size_t i = 0; i < n; ++i) {
+      float q = x[i] / scale_of(i);
+      q = q == q ? q : 0.0F;
+      q = q < -kFar ? -kFar : q;
+      q = q > kFar ? kFar : q;
+      const int32_t whole = static_cast<int32_t>((q + kToWhole) - kToWhole) + zero_of(i);
+      y[i] = static_cast<T>(whole < kLow ? kLow : whole > kHigh ? kHigh : whole);
+    }
+  };
+  const float first = *scale;
+  const int32_t one_zero = zero ? *zero : 0;
+  if (step == 0)
+    run([first](size_t) { return first; }, [one_zero](size_t) { return one_zero; });
+  else
+    run([scale](size_t i) { return scale[i]; }, [zero](size_t i) { return zero ? int32_t{zero[i]} : 0; });
+}
+
+template <class T>
+void dequantize_wide(const T* x, const float* scale, const T* zero, size_t step, float* y, size_t n) {
+  const float first = *scale;
+  const int32_t one_zero = zero ? *zero : 0;
+  if (step == 0) {
+    for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(int32_t{x[i]} - one_zero) * first;
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(int32_t{x[i]} - (zero ? zero[i] : 0)) * scale[i];
+  }
+}
+
+template <class T>
+auto quantize_loop([[maybe_unused]] const simd::Loops& loops) {
+  if constexpr (sizeof(T) == 2) {
+    return quantize_wide<T>;
+  } else if constexpr (std::is_signed_v<T>) {
     return loops.quantize_s8;
   } else {
     return loops.quantize_u8;
@@ -17,8 +55,10 @@ auto quantize_loop(const simd::Loops& loops) {
 }
 
 template <class T>
-auto dequantize_loop(const simd::Loops& loops) {
-  if constexpr (std::is_signed_v<T>) {
+auto dequantize_loop([[maybe_unused]] const simd::Loops& loops) {
+  if constexpr (sizeof(T) == 2) {
+    return dequantize_wide<T>;
+  } else if constexpr (std::is_signed_v<T>) {
     return loops.dequantize_s8;
   } else {
     return loops.dequantize_u8;
@@ -67,6 +107,10 @@ template void quantize(const simd::Loops&, Team&, const float*, const float*, co
                        int64_t, int64_t);
 template void quantize(const simd::Loops&, Team&, const float*, const float*, const int8_t*, int8_t*, int64_t, int64_t,
                        int64_t);
+template void quantize(const simd::Loops&, Team&, const float*, const float*, const uint16_t*, uint16_t*, int64_t,
+                       int64_t, int64_t);
+template void quantize(const simd::Loops&, Team&, const float*, const float*, const int16_t*, int16_t*, int64_t,
+                       int64_t, int64_t);
 
 template <class T>
 void dequantize(const simd::Loops& loops, Team& team, const T* x, const float* scale, const T* zero, float* y,
@@ -76,6 +120,10 @@ void dequantize(const simd::Loops& loops, Team& team, const T* x, const float* s
 template void dequantize(const simd::Loops&, Team&, const uint8_t*, const float*, const uint8_t*, float*, int64_t,
                          int64_t, int64_t);
 template void dequantize(const simd::Loops&, Team&, const int8_t*, const float*, const int8_t*, float*, int64_t,
+                         int64_t, int64_t);
+template void dequantize(const simd::Loops&, Team&, const uint16_t*, const float*, const uint16_t*, float*, int64_t,
+                         int64_t, int64_t);
+template void dequantize(const simd::Loops&, Team&, const int16_t*, const float*, const int16_t*, float*, int64_t,
                          int64_t, int64_t);
 
 template <class From, class To>

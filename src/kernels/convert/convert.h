@@ -8,7 +8,7 @@
 
 namespace nnex {
 
-/// y[o, c, i] = saturate(half_even(x[o, c, i] / scale[c]) + zero[c]) for T = uint8_t or int8_t; zero may be null. One
+/// y[o, c, i] = saturate(half_even(x[o, c, i] / scale[c]) + zero[c]) for T of 8 or 16 bits; zero may be null. One
 /// scale for the tensor: channels = 1. NaN counts as 0.
 template <class T>
 void quantize(const simd::Loops& loops, Team& team, const float* x, const float* scale, const T* zero, T* y,

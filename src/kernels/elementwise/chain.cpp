@@ -14,29 +14,14 @@ constexpr int64_t kShortRow =
 }  // namespace
 
 int64_t cost_of(const ChainStep& step) {
+  static constexpr int64_t kCosts[] = {
+#define NNEX_UNARY(kind, cost, row) cost,
+#define NNEX_UNARY_ATTRS(kind, cost, row) cost,
+#define NNEX_UNARY_INNER(kind, cost) cost,
+#include "kernels/elementwise/unary.def"
+  };
   if (step.b >= 0) return step.binary == BinaryKind::pow ? 60 : step.binary == BinaryKind::div ? 4 : 1;
-  switch (step.unary.kind) {
-    case UnaryKind::exp:
-    case UnaryKind::log:
-    case UnaryKind::sin:
-    case UnaryKind::cos:
-    case UnaryKind::tanh:
-    case UnaryKind::sigmoid:
-    case UnaryKind::erf:
-    case UnaryKind::gelu_erf:
-    case UnaryKind::gelu_tanh:
-    case UnaryKind::gelu_sigmoid:
-    case UnaryKind::silu:
-    case UnaryKind::elu:
-    case UnaryKind::selu:
-    case UnaryKind::celu:
-    case UnaryKind::softplus:
-    case UnaryKind::mish:
-    case UnaryKind::scaled_tanh:
-      return 12;
-    default:
-      return 1;
-  }
+  return kCosts[static_cast<size_t>(step.unary.kind)];
 }
 
 /// A value as a tile's steps see it: element (r, i) of the tile lies at data[r * row_step + i * step].

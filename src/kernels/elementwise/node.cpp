@@ -116,22 +116,12 @@ Result<std::unique_ptr<Kernel>> make_softmax(const KernelRequest& r) {
   return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(r.loops, r.op.name == "log_softmax", outer, n, inner));
 }
 
-constexpr std::string_view kUnaryRows[] = {"neg",          "abs",
-                                           "sign",         "sqrt",
-                                           "rsqrt",        "rcp",
-                                           "sqr",          "exp",
-                                           "log",          "sin",
-                                           "cos",          "tanh",
-                                           "erf",          "sigmoid",
-                                           "relu",         "leaky_relu",
-                                           "softplus",     "hard_swish",
-                                           "mish",         "softsign",
-                                           "gelu",         "silu",
-                                           "elu",          "celu",
-                                           "selu",         "thresholded_relu",
-                                           "hard_sigmoid", "affine",
-                                           "round",        "floor",
-                                           "ceil",         "clamp"};
+constexpr std::string_view kUnaryRows[] = {
+#define NNEX_UNARY(kind, cost, row) row,
+#define NNEX_UNARY_ATTRS(kind, cost, row) row,
+#define NNEX_UNARY_INNER(kind, cost)
+#include "kernels/elementwise/unary.def"
+};
 constexpr std::string_view kBinaryRows[] = {"add", "sub", "mul", "div", "min", "max", "pow", "prelu"};
 
 constexpr KernelDef kOthers[] = {

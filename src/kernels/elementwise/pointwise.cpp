@@ -15,26 +15,10 @@ struct NamedUnary {
   UnaryKind kind;
 };
 constexpr NamedUnary kPlain[] = {
-    {"neg", UnaryKind::neg},
-    {"abs", UnaryKind::abs},
-    {"sign", UnaryKind::sign},
-    {"sqrt", UnaryKind::sqrt},
-    {"rsqrt", UnaryKind::rsqrt},
-    {"rcp", UnaryKind::rcp},
-    {"sqr", UnaryKind::square},
-    {"exp", UnaryKind::exp},
-    {"log", UnaryKind::log},
-    {"sin", UnaryKind::sin},
-    {"cos", UnaryKind::cos},
-    {"tanh", UnaryKind::tanh},
-    {"sigmoid", UnaryKind::sigmoid},
-    {"erf", UnaryKind::erf},
-    {"floor", UnaryKind::floor},
-    {"ceil", UnaryKind::ceil},
-    {"softplus", UnaryKind::softplus},
-    {"mish", UnaryKind::mish},
-    {"hard_swish", UnaryKind::hard_swish},
-    {"softsign", UnaryKind::softsign},
+#define NNEX_UNARY(kind, cost, row) {row, UnaryKind::kind},
+#define NNEX_UNARY_ATTRS(kind, cost, row)
+#define NNEX_UNARY_INNER(kind, cost)
+#include "kernels/elementwise/unary.def"
 };
 
 struct NamedBinary {

@@ -1,4 +1,5 @@
-// Quantise and dequantise nodes (operators.md 4.17) between float32 and bytes: the reference's bytes.
+// Quantise and dequantise nodes (operators.md 4.17) between float32 and whole numbers of 8 or 16 bits: the reference's
+// bytes.
 
 #include "ops/quantize.h"
 
@@ -56,6 +57,8 @@ Result<std::unique_ptr<Kernel>> make_quantize(const KernelRequest& r) {
   const auto m = channels_of(r, a.axis, a.block_size);
   if (m && to == DType::u8) return made<QuantizeKernel<uint8_t>>(r.loops, *m);
   if (m && to == DType::i8) return made<QuantizeKernel<int8_t>>(r.loops, *m);
+  if (m && to == DType::u16) return made<QuantizeKernel<uint16_t>>(r.loops, *m);
+  if (m && to == DType::i16) return made<QuantizeKernel<int16_t>>(r.loops, *m);
   return nullptr;
 }
 
@@ -82,6 +85,8 @@ Result<std::unique_ptr<Kernel>> make_dequantize(const KernelRequest& r) {
   const auto m = channels_of(r, a.axis, a.block_size);
   if (m && from == DType::u8) return made<DequantizeKernel<uint8_t>>(r.loops, *m);
   if (m && from == DType::i8) return made<DequantizeKernel<int8_t>>(r.loops, *m);
+  if (m && from == DType::u16) return made<DequantizeKernel<uint16_t>>(r.loops, *m);
+  if (m && from == DType::i16) return made<DequantizeKernel<int16_t>>(r.loops, *m);
   return nullptr;
 }
 

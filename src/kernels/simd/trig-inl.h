@@ -1,4 +1,4 @@
-// Sine and cosine of a vector of float32, any magnitude; M is Fused or Exact (map-inl.h).
+// Sine and cosine of a vector of float32, any magnitude, and their inverses; M is Fused or Exact (map-inl.h).
 // Included by files under simd/ inside foreach_target; the guard toggles once for each instruction set.
 
 #if defined(NNEX_KERNELS_SIMD_TRIG_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -108,6 +108,70 @@ HWY_INLINE V sin_f32(D d, V x) {
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V cos_f32(D d, V x) {
   return sin_shifted<M>(d, x, 1);
+}
+
+/// asin(r) for r in [0, 1/2], z = r r: a minimax fit of relative error 5e-9.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V asin_of_half(D d, V r, V z) {
+  V q = hn::Set(d, 4.216628521680832e-2F);
+  q = M::madd(q, z, hn::Set(d, 2.4179525673389435e-2F));
+  q = M::madd(q, z, hn::Set(d, 4.547037556767464e-2F));
+  q = M::madd(q, z, hn::Set(d, 7.495297491550446e-2F));
+  q = M::madd(q, z, hn::Set(d, 1.6666752099990845e-1F));
+  return M::madd(hn::Mul(q, z), r, r);
+}
+
+/// |x| above 1/2 is r = sqrt((1 - |x|) / 2), of which asin is needed: asin |x| = pi/2 - 2 asin r.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V asin_of_part(D d, V a, hn::Mask<D> large) {
+  const V rest = M::nmadd(hn::Set(d, 0.5F), a, hn::Set(d, 0.5F));
+  const V z = hn::IfThenElse(large, rest, hn::Mul(a, a));
+  return asin_of_half<M>(d, hn::IfThenElse(large, hn::Sqrt(rest), a), z);
+}
+
+/// asin within 2 ulp; NaN outside [-1, 1].
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V asin_f32(D d, V x) {
+  const V a = hn::Abs(x);
+  const auto large = hn::Gt(a, hn::Set(d, 0.5F));
+  const V p = asin_of_part<M>(d, a, large);
+  const V y = hn::IfThenElse(large, M::nmadd(hn::Set(d, 2.0F), p, hn::Set(d, 1.57079637F)), p);
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+}
+
+/// acos within 2 ulp; NaN outside [-1, 1].
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V acos_f32(D d, V x) {
+  const V a = hn::Abs(x);
+  const auto large = hn::Gt(a, hn::Set(d, 0.5F));
+  const V p = asin_of_part<M>(d, a, large);
+  const V twice = hn::Add(p, p);
+  // pi and pi/2 in two pieces: acos is as small as what is subtracted from them is large.
+  const V behind = hn::Sub(hn::Set(d, 3.14159274F), hn::Add(twice, hn::Set(d, 8.74227766e-8F)));
+  const V ahead = hn::Sub(hn::Set(d, 1.57079637F), hn::Add(hn::CopySign(p, x), hn::Set(d, 4.37113883e-8F)));
+  const V y = hn::IfThenElse(large, hn::IfThenElse(hn::Lt(x, hn::Zero(d)), behind, twice), ahead);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+/// atan within 2 ulp: of 1 / |x| where |x| is above 1.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V atan_f32(D d, V x) {
+  const V a = hn::Abs(x), one = hn::Set(d, 1.0F);
+  const auto large = hn::Gt(a, one);
+  const V t = hn::IfThenElse(large, hn::Div(one, a), a);
+  const V z = hn::Mul(t, t);
+  V q = hn::Set(d, -1.793593866750598e-3F);
+  q = M::madd(q, z, hn::Set(d, 1.0914481244981289e-2F));
+  q = M::madd(q, z, hn::Set(d, -3.1177613884210587e-2F));
+  q = M::madd(q, z, hn::Set(d, 5.795735865831375e-2F));
+  q = M::madd(q, z, hn::Set(d, -8.403436839580536e-2F));
+  q = M::madd(q, z, hn::Set(d, 1.0952181369066238e-1F));
+  q = M::madd(q, z, hn::Set(d, -1.4264240860939026e-1F));
+  q = M::madd(q, z, hn::Set(d, 1.9998548924922943e-1F));
+  q = M::madd(q, z, hn::Set(d, -3.3333298563957214e-1F));
+  const V p = M::madd(hn::Mul(q, z), t, t);
+  const V y = hn::IfThenElse(large, hn::Sub(hn::Set(d, 1.57079637F), p), p);
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
 }
 
 }  // namespace nnex::simd::HWY_NAMESPACE

@@ -143,6 +143,9 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(tanh, tanh_f32<M>(d, x));
     NNEX_CASE(sigmoid, sigmoid_f32<M>(d, x));
     NNEX_CASE(erf, erf_f32<M>(d, x));
+    NNEX_CASE(asin, asin_f32<M>(d, x));
+    NNEX_CASE(acos, acos_f32<M>(d, x));
+    NNEX_CASE(atan, atan_f32<M>(d, x));
     NNEX_CASE(gelu_erf, gelu_erf_f32<M>(d, x));
     NNEX_CASE(gelu_tanh, gelu_tanh_f32<M>(d, x));
     NNEX_CASE(gelu_sigmoid, silu_f32<M>(d, x, hn::Set(d, 1.702F)));
