@@ -127,27 +127,37 @@ struct Col2Im {
     const T* x = c.in<T>(kColX).data();
     T* y = out->mutable_as<T>().data();
     Ints place(w.size()), tap(w.size());
+    const AxisWindow& row = w.back();
     for (int64_t p = 0; p < planes; ++p, y += plane) {
       std::fill(tap.begin(), tap.end(), 0);
-      for (int64_t t = 0; t < taps; ++t, x += blocks, next(tap, w, &AxisWindow::size)) {
+      for (int64_t t = 0; t < taps; ++t, x += blocks, next(tap, w, &AxisWindow::size, w.size())) {
         std::fill(place.begin(), place.end(), 0);
-        for (int64_t k = 0; k < blocks; ++k, next(place, w, &AxisWindow::output))
-          if (const int64_t at = offset(w, place, tap, strides); at >= 0) y[at] = sum(y[at], x[k]);
+        // A row of places at a time: those from `begin` up to `end` lie within the image.
+        const int64_t first = tap.back() * row.dilation - row.before;
+        const int64_t begin = std::clamp<int64_t>(first < 0 ? ceil_div(-first, row.stride) : 0, 0, row.output);
+        const int64_t end =
+            first < row.input ? std::clamp<int64_t>(ceil_div(row.input - first, row.stride), begin, row.output) : begin;
+        for (int64_t k = 0; k < blocks; k += row.output, next(place, w, &AxisWindow::output, w.size() - 1)) {
+          const int64_t at = row_of(w, place, tap, strides);
+          if (at < 0) continue;
+          T* to = y + at + first;
+          for (int64_t i = begin; i < end; ++i) to[i * row.stride] = sum(to[i * row.stride], x[k + i]);
+        }
       }
     }
     return {};
   }
 
-  /// The following index, row-major.
-  static void next(Ints& index, const std::vector<AxisWindow>& w, int64_t AxisWindow::*extent) {
-    for (size_t i = w.size(); i-- > 0; index[i] = 0)
+  /// The following index of the first `axes` axes, row-major.
+  static void next(Ints& index, const std::vector<AxisWindow>& w, int64_t AxisWindow::*extent, size_t axes) {
+    for (size_t i = axes; i-- > 0; index[i] = 0)
       if (++index[i] < w[i].*extent) return;
   }
 
-  /// Where a tap of a block lies in the image; -1: in the padding.
-  static int64_t offset(const std::vector<AxisWindow>& w, const Ints& place, const Ints& tap, const Ints& strides) {
+  /// Where the row of the image begins in which a tap of a block lies; -1: in the padding.
+  static int64_t row_of(const std::vector<AxisWindow>& w, const Ints& place, const Ints& tap, const Ints& strides) {
     int64_t at = 0;
-    for (size_t i = 0; i < w.size(); ++i) {
+    for (size_t i = 0; i + 1 < w.size(); ++i) {
       const int64_t k = place[i] * w[i].stride + tap[i] * w[i].dilation - w[i].before;
       if (k < 0 || k >= w[i].input) return -1;
       at += k * strides[i];

@@ -126,8 +126,13 @@ struct Pad {
       }
     }
     const T value = c.has(2) ? c.in<T>(2)[0] : T{};
+    const T* from_x = c.in<T>(0).data();
     T* y = out->mutable_as<T>().data();
-    if (rank == 0) return y[0] = c.in<T>(0)[0], Status{};
+    if (rank == 0) return y[0] = from_x[0], Status{};
+    // Of the last axis, what lies within x is there in one piece.
+    const Ints& last = source.back();
+    const int64_t width = to[rank - 1], begin = std::clamp<int64_t>(before.back(), 0, width);
+    const int64_t end = std::clamp(before.back() + from[rank - 1], begin, width);
     for_each_row(to, Ints(static_cast<size_t>(rank), 0), ys, [&](int64_t, int64_t row) {
       int64_t x = 0, rest = row;
       bool inside = true;
@@ -138,10 +143,17 @@ struct Pad {
         inside &= s >= 0;
         x += s;
       }
-      const Ints& last = source.back();
-      for (size_t k = 0; k < last.size(); ++k)
-        y[row + static_cast<int64_t>(k)] =
-            inside && last[k] >= 0 ? c.in<T>(0)[static_cast<size_t>(x + last[k])] : value;
+      if (!inside) {
+        std::fill(y + row, y + row + width, value);
+        return;
+      }
+      auto place = [&](int64_t k) {
+        const int64_t at = last[static_cast<size_t>(k)];
+        y[row + k] = at >= 0 ? from_x[x + at] : value;
+      };
+      for (int64_t k = 0; k < begin; ++k) place(k);
+      if (begin < end) std::copy_n(from_x + x + (begin - before.back()), end - begin, y + row + begin);
+      for (int64_t k = end; k < width; ++k) place(k);
     });
     return {};
   }

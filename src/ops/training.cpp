@@ -127,10 +127,12 @@ Status run_softmax_cross_entropy(Call& c) {
   for (int64_t n = 0; n < items.count; ++n)
     for (int64_t d = 0; d < items.inner; ++d) {
       if (items.classes == 0) continue;
-      double top = log_prob[place(n, 0, d)], sum = 0;
-      for (int64_t k = 1; k < items.classes; ++k) top = std::fmax(top, log_prob[place(n, k, d)]);
-      for (int64_t k = 0; k < items.classes; ++k) sum += std::exp(log_prob[place(n, k, d)] - top);
-      for (int64_t k = 0; k < items.classes; ++k) log_prob[place(n, k, d)] -= top + std::log(sum);
+      double* const p = log_prob.data() + place(n, 0, d);
+      double top = p[0], sum = 0;
+      for (int64_t k = 1; k < items.classes; ++k) top = std::fmax(top, p[k * items.inner]);
+      for (int64_t k = 0; k < items.classes; ++k) sum += std::exp(p[k * items.inner] - top);
+      const double all = top + std::log(sum);
+      for (int64_t k = 0; k < items.classes; ++k) p[k * items.inner] -= all;
     }
   if (c.wants(1))
     std::transform(log_prob.begin(), log_prob.end(), c.out<T>(1).begin(), [](double v) { return static_cast<T>(v); });

@@ -241,8 +241,18 @@ struct Desample {
     T* y = out->mutable_as<T>().data();
     std::fill(y, y + out->count(), T{});
     Ints taps(w.size());
+    const int64_t* indices = c.in<int64_t>(1).data();
+    const int64_t count = c.in(0).count();
+    if (a.index_as == IndexAs::tensor && a.collide == Collide::last && to == corner) {  // an index is the offset
+      for (int64_t at = 0; at < count; ++at) {
+        const int64_t k = indices[at];
+        if (k < 0 || k >= many) return c.fault("index {} is outside [0, {}) at element {}", k, many, at);
+        y[k] = x[at];
+      }
+      return {};
+    }
     return for_each_index(c.shape(0), [&](const Ints& index, int64_t at) -> Status {
-      const int64_t k = c.in<int64_t>(1)[static_cast<size_t>(at)];
+      const int64_t k = indices[at];
       if (k < 0 || k >= many) return c.fault("index {} is outside [0, {}) at element {}", k, many, at);
       if (in_window)
         taps_of(k, w, taps);

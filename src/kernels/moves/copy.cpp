@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/try.h"
 #include "kernels/simd/int_loops.h"
@@ -33,10 +34,54 @@ void copy_row(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t n)
   }
 }
 
+/// Exchanges the upper `apart` elements of 2 `apart` in each word with the lower ones of the word `apart` further on,
+/// and so at all smaller distances.
+template <int bytes, size_t apart, size_t... r>
+void exchange(uint64_t* words, std::index_sequence<r...> rows) {
+  constexpr int kShift = static_cast<int>(apart) * bytes * 8;
+  constexpr uint64_t kLow = kShift == 32   ? 0x00000000ffffffffU
+                            : kShift == 16 ? 0x0000ffff0000ffffU
+                                           : 0x00ff00ff00ff00ffU;
+  const auto pair = [](uint64_t& a, uint64_t& b) {
+    const uint64_t both = ((a >> kShift) ^ b) & kLow;
+    b ^= both;
+    a ^= both << kShift;
+  };
+  ((r & apart ? void() : pair(words[r], words[r + apart])), ...);
+  if constexpr (apart > 1) exchange<bytes, apart / 2>(words, rows);
+}
+
+/// Row r of x, of 8 / bytes elements, becomes column r of y.
+template <int bytes, size_t... r>
+void transpose_words(const char* x, int64_t x_step, char* y, int64_t y_step, std::index_sequence<r...> rows) {
+  uint64_t words[sizeof...(r)];
+  (std::memcpy(&words[r], x + static_cast<int64_t>(r) * x_step, 8), ...);
+  exchange<bytes, sizeof...(r) / 2>(words, rows);
+  (std::memcpy(y + static_cast<int64_t>(r) * y_step, &words[r], 8), ...);
+}
+
 /// y[c * y_step + r] = x[r * x_step + c]: rows of x are dense, rows of y are dense; steps count bytes.
 template <int bytes>
 void transpose_plain(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t rows, int64_t columns) {
   constexpr int64_t kBlock = 32;
+  if constexpr (bytes <= 2) {
+    constexpr int64_t kSide = 8 / bytes;
+    const int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
+    if (whole_rows > 0 && whole_columns > 0) {
+      // A line of y's cache is written whole before the next: the rows within a block of columns.
+      for (int64_t c0 = 0; c0 < whole_columns; c0 += kBlock)
+        for (int64_t r = 0; r < whole_rows; r += kSide)
+          for (int64_t c = c0; c < std::min(whole_columns, c0 + kBlock); c += kSide)
+            transpose_words<bytes>(x + r * x_step + c * bytes, x_step, y + c * y_step + r * bytes, y_step,
+                                   std::make_index_sequence<kSide>());
+      for (int64_t c = 0; c < whole_columns; ++c)
+        for (int64_t r = whole_rows; r < rows; ++r)
+          copy_element<bytes>(x + r * x_step + c * bytes, y + c * y_step + r * bytes);
+      for (int64_t c = whole_columns; c < columns; ++c)
+        for (int64_t r = 0; r < rows; ++r) copy_element<bytes>(x + r * x_step + c * bytes, y + c * y_step + r * bytes);
+      return;
+    }
+  }
   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
     const int64_t c1 = std::min(columns, c0 + kBlock);
     for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
