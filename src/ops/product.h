@@ -33,10 +33,16 @@ class Product {
   /// ascending k; integers wrap.
   template <class T>
   void run(const T* a, const T* b, T* z) const {
+    each_matrix([&](int64_t a_at, int64_t b_at, int64_t z_at) { matrix(a + a_at, b + b_at, z + z_at); });
+  }
+
+  /// Calls f(where its matrix of a begins, that of b, that of z) for every product.
+  template <class F>
+  void each_matrix(F f) const {
     BroadcastWalk<2>(batch_, {&a_batch_, &b_batch_})
         .rows([&](int64_t at, const auto& from, int64_t count, const auto& step) {
           for (int64_t i = 0; i < count; ++i)
-            matrix(a + (from[0] + i * step[0]) * m * k, b + (from[1] + i * step[1]) * k * n, z + (at + i) * m * n);
+            f((from[0] + i * step[0]) * m * k, (from[1] + i * step[1]) * k * n, (at + i) * m * n);
         });
   }
 

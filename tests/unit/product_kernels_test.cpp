@@ -82,6 +82,36 @@ TEST(ProductKernels, MatricesThatMeet) {
   }
 }
 
+TEST(ProductKernels, Doubles) {
+  Dice dice(31);
+  const Bound bound = {1e-12, 1e-12};
+  const auto doubles = [&](const Shape& s) { return *convert(dice.floats(s), DType::f64); };
+  for (int i = 0; i < 60; ++i) {
+    const int64_t m = i % 5 == 0 ? 1 : dice.roll(1, 60), n = dice.extent(), k = dice.roll(1, 70);
+    const bool ta = i & 1, tb = i & 2;
+    const AttrMap attrs = {{"transposeA", ta}, {"transposeB", tb}};
+    NodeCase c = {"linear", {doubles(ta ? Shape{k, m} : Shape{m, k}), doubles(tb ? Shape{n, k} : Shape{k, n})}, attrs};
+    if (i % 3) c.inputs.push_back(doubles(i % 3 == 1 ? Shape{n} : Shape{m, 1}));
+    expect_everywhere(c, "product_f64", bound);
+  }
+  for (bool transposed : {false, true}) {
+    const AttrMap attrs = {{"transposeB", transposed}};
+    const Shape w = transposed ? Shape{1, 3, 19, 11} : Shape{1, 3, 11, 19};
+    expect_everywhere({"matmul", {doubles({2, 3, 13, 11}), doubles(w)}, attrs}, "product_f64", bound);
+    const Tensor b = doubles(transposed ? Shape{33, 50} : Shape{50, 33}), x = doubles({9, 50});
+    const auto all = run_node({"matmul", {x, b}, attrs});
+    ASSERT_TRUE(all.ok());
+    for (int64_t row = 0; row < 9; ++row) {  // the same bytes alone
+      const auto part = x.as<double>().subspan(static_cast<size_t>(row * 50), 50);
+      const auto one =
+          run_node({"matmul", {Tensor::of({1, 50}, std::vector<double>(part.begin(), part.end())), b}, attrs});
+      ASSERT_TRUE(one.ok());
+      EXPECT_EQ(std::memcmp(one->out[0].data(), all->out[0].data() + row * 33 * 8, 33 * 8), 0);
+    }
+  }
+  expect_same({"linear", {doubles({2, 3}), doubles({3, 2})}, {{"alpha", 2.0}}}, "reference");
+}
+
 /// A row gives the same bytes by itself and among others, however its product is arranged.
 TEST(ProductKernels, RowsAlone) {
   Dice dice(3);

@@ -38,6 +38,19 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+/// z = a b: element (i, p) of a lies at a[i * a_row + p * a_column], rows of b and of z are dense and b_row and z_row
+/// apart. Each element of z is one chain of multiply-adds over ascending p, from 0.
+struct DoubleProduct {
+  const double* a = nullptr;
+  size_t a_row = 0, a_column = 0;
+  const double* b = nullptr;
+  size_t b_row = 0;
+  double* z = nullptr;
+  size_t z_row = 0;
+  size_t m = 0, k = 0, n = 0;
+};
+using ProductF64 = void(const DoubleProduct& p);
+
 /// y[c] = the taps' greatest (NaN wins, of equal ones the first), or their sum, over t of taps[t][c] in order, then
 /// divided. With `start` (which may be y) the fold goes on from it; without, count is at least 1.
 using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, const float* start, float divisor,

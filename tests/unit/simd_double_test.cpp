@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "simd_test.h"
+
+namespace nnex {
+namespace {
+
+/// The chain of multiply-adds by itself.
+double chain(const simd::DoubleProduct& p, size_t i, size_t j, bool fused) {
+  double sum = 0;
+  for (size_t q = 0; q < p.k; ++q) {
+    const double a = p.a[i * p.a_row + q * p.a_column], b = p.b[q * p.b_row + j];
+    if (fused) {
+      sum = std::fma(a, b, sum);
+    } else {
+      const double product = a * b;
+      sum += product;
+    }
+  }
+  return sum;
+}
+
+TEST(SimdDouble, ProductEqualsItsOracle) {
+  for (size_t m : {1, 2, 5, 6, 7, 13})
+    for (size_t n : {1, 2, 3, 7, 8, 15, 16, 17, 40})
+      for (size_t k : {0, 1, 9}) {
+        for (bool columns : {false, true}) {
+          std::vector<double> a(m * k + 1), b(k * (n + 2) + 1);
+          for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<double>(i * 7 + 1));
+          for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<double>(i * 3 + n));
+          test::for_each_table([&](const simd::Loops& table) {
+            std::vector<double> z(m * (n + 1), 7.0);
+            simd::DoubleProduct p;
+            p.a = a.data(), p.a_row = columns ? 1 : k, p.a_column = columns ? m : 1;
+            p.b = b.data(), p.b_row = n + 2;
+            p.z = z.data(), p.z_row = n + 1;
+            p.m = m, p.k = k, p.n = n;
+            table.product_f64(p);
+            for (size_t i = 0; i < m; ++i) {
+              for (size_t j = 0; j < n; ++j)
+                EXPECT_EQ(z[i * (n + 1) + j], chain(p, i, j, test::fuses(table))) << m << ' ' << n << ' ' << k;
+              EXPECT_EQ(z[i * (n + 1) + n], 7.0);  // nothing behind a row is written
+            }
+          });
+        }
+      }
+}
+
+}  // namespace
+}  // namespace nnex
