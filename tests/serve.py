@@ -291,7 +291,7 @@ def test_protocol():
         equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
         about = s.json('GET', '/v2')
         equal(about['name'], 'nnex', 'name')
-        check('binary_tensor_data' in about['extensions'] and 'model_repository' in about['extensions'], about)
+        equal(set(about['extensions']), {'binary_tensor_data', 'model_repository', 'parameters'}, 'extensions')  # nothing that is not done
         equal(s.json('GET', '/v2/models/model/ready'), {'name': 'model', 'ready': True}, 'model ready')
         for path in '/v2/models/model', '/v2/models/model/versions/1':
             equal(s.json('GET', path),
@@ -928,11 +928,33 @@ def test_repository():
                 time.sleep(0.05)
             equal(ask(model='other')['outputs'][0]['data'], [5, 10, 15, 20], 'other')
             ask(model='fresh', status=404)
+            # What was a model and is none any more answers on.
+            repository(folder, pair__a=scaled(6))
+            s.json('POST', '/v2/repository/models/pair/load')
+            repository(folder, pair__b=scaled(7))
+            check('2 models lie in it' in s.json('POST', '/v2/repository/models/pair/load', status=400)['error'], 'two models')
+            s.process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                if 'passed over' in s.logged():
+                    break
+                time.sleep(0.05)
+            equal(ask(model='late')['outputs'][0]['data'], [9, 18, 27, 36], 'late')
+            equal(ask(model='pair')['outputs'][0]['data'], [6, 12, 18, 24], 'pair')
         with Server(folder, '--versions', 0, '--model', 'mine=' + os.path.join(folder, 'late.onnx')) as s:
             equal(s.json('GET', '/v2/models/scale')['versions'], ['1', '2', '10'], 'all versions')
             equal(s.json('POST', '/v2/models/scale/versions/1/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'],
                   [10, 20, 30, 40], 'version 1')
             equal(s.json('POST', '/v2/models/mine/infer', of_numbers([1, 0, 0, 0]))['outputs'][0]['data'], [9, 0, 0, 0], 'mine')
+        # What is no model is named in the log; the rest is served.
+        os.makedirs(os.path.join(folder, 'empty'))
+        for name in 'notes.txt', '.hidden':
+            open(os.path.join(folder, name), 'w').close()
+        with Server(folder, '--log', 'json') as s:
+            passed = {os.path.basename(e['path']): e['because'] for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'passed over'}
+            equal(passed, {'empty': 'no model lies in it', 'notes.txt': "its name is not that of a model's file",
+                           'pair': '2 models lie in it: a.onnx, b.onnx'}, 'passed over')
+            equal([m['name'] for m in s.json('POST', '/v2/repository/index', {'ready': True})], ['late', 'other', 'scale'], 'the rest')
+            s.json('GET', '/v2/models/pair', status=404)
     finally:
         shutil.rmtree(folder)
 
@@ -1214,9 +1236,11 @@ def test_usage():
     model = os.path.join(SHAPES, 'model.onnx')
     with open(os.path.join(folder, 'broken.onnx'), 'wb') as f:
         f.write(b'nothing')
+    bare = tempfile.mkdtemp()
+    os.makedirs(os.path.join(bare, 'empty'))
     try:
         for words, code, text in [
-                ([], 2, 'needed a model'), (['nowhere.onnx'], 3, 'nowhere.onnx'), ([folder], 3, 'broken'),
+                ([], 2, 'needed a model'), (['nowhere.onnx'], 3, 'nowhere.onnx'), ([folder], 3, 'broken'), ([bare], 2, 'no model lies in it'),
                 ([model, '--port', '70000'], 2, '70000'), ([model, '--model', 'x'], 2, 'NAME=PATH'),
                 ([model, '--model', 'model=' + model], 2, 'two models'), ([model, '--api-key', 'nowhere'], 3, 'nowhere'),
                 ([model, '--port', str(busy.getsockname()[1])], 3, 'in use'), ([model, '--log', 'xml'], 2, 'xml'),
@@ -1227,43 +1251,105 @@ def test_usage():
             check(out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr))
     finally:
         shutil.rmtree(folder)
+        shutil.rmtree(bare)
         busy.close()
 
 
 def test_document():
-    """The commands of docs/serving.md, as they stand there but for the port."""
+    """The commands of docs/serving.md, as they stand there but for ports: one server after the other, then three replicas behind HAProxy."""
+    if not shutil.which('curl'):
+        return print('  curl is not there: nothing of the document is run')
     root = os.path.join(HERE, '..')
     lines = [line[4:].rstrip() for line in open(os.path.join(root, 'docs', 'serving.md')) if line.startswith('    ')]
-    starts = [line.split()[1:] for line in lines if line.startswith('nnex serve ') and '&' not in line]
-    check(len(starts) >= 3, 'servers in the document: %s' % starts)
-    folder = tempfile.mkdtemp()
-    try:
-        for name in 'models', 'deploy':
-            os.symlink(os.path.abspath(os.path.join(root, name)), os.path.join(folder, name))
-        before = os.getcwd()
+    replicas = next(i for i, line in enumerate(lines) if line.startswith('for port in 8001 8002 8003'))
+    starts = [i for i, line in enumerate(lines) if line.startswith('nnex serve ')]
+    check(len(starts) >= 4 and starts[-1] < replicas, 'servers in the document: %s' % [lines[i] for i in starts])
+    before, began = os.getcwd(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.abspath(os.path.join(root, 'models')), os.path.join(folder, 'models'))
         os.chdir(folder)
         try:
-            ran = 0
-            for words in starts:
+            asked = 0
+            for i, end in zip(starts, starts[1:] + [replicas]):
+                words = lines[i].split()[2:]
                 if '--grpc-port' in words and not os.path.exists(os.path.join(os.path.dirname(NNEX), 'nnex-grpc.so')):
                     print('  this build has no nnex-grpc.so: its command is left out')
                     continue
-                if words[1:] == ['models/']:
-                    words = ['serve', 'models/shapes/']  # those of the repository lie there
-                with Server(*words[1:]) as s:
-                    for line in lines:
-                        if line.startswith(('curl -s localhost:8000', 'python3 -c')) and shutil.which('curl'):
-                            out = subprocess.run(line.replace(':8000', ':%d' % s.port), shell=True, capture_output=True, text=True)
-                            check(out.returncode == 0 and 'error' not in out.stdout, (line, out.stdout[:300], out.stderr))
-                            if 'infer' in line:
-                                outputs = json.loads(out.stdout)['outputs'][0]
-                                check(outputs['shape'] == [1, 8] and abs(sum(outputs['data']) - 1) < 1e-4, out.stdout)
-                            ran += 1
-            check(ran == 0 or ran >= 4 * (len(starts) - 1), 'commands: %d' % ran)
+                if '--grpc-port' in words:
+                    words[words.index('--grpc-port') + 1] = '0'
+                with Server(*words) as s:
+                    for line in lines[i + 1:end]:
+                        out = subprocess.run(line.replace(':8000', ':%d' % s.port), shell=True, capture_output=True, text=True)
+                        check(out.returncode == 0 and 'error' not in out.stdout, (line, out.stdout[:300], out.stderr))
+                        asked += 'infer' in line and document_answer(out.stdout)
+            equal(asked, 2, 'requests')
+            if not shutil.which('haproxy', path=os.environ['PATH'] + ':/usr/sbin'):
+                return print('  haproxy is not there: the three replicas are left out')
+            three_replicas(root, [line for line in lines[replicas:] if not line.startswith('deploy/test')])
         finally:
             os.chdir(before)
-    finally:
-        shutil.rmtree(folder)
+    seconds = time.monotonic() - began
+    print('  from the first command to the answer of three replicas: %.1f s' % seconds)
+    check(seconds < 300, 'five minutes were not enough')
+
+
+def document_answer(text):
+    """1, for an answer to the document's request."""
+    outputs = json.loads(text)['outputs'][0]
+    check(outputs['shape'] == [1, 8] and abs(sum(outputs['data']) - 1) < 1e-4, text)
+    return 1
+
+
+def three_replicas(root, commands):
+    """The document's commands in one shell in this folder, nnex and haproxy on its PATH; other ports in place of those that are taken."""
+    os.makedirs('bin')
+    os.symlink(NNEX, 'bin/nnex')
+    os.makedirs('deploy')
+    text, config = '\n'.join(commands) + '\n', open(os.path.join(root, 'deploy', 'haproxy.cfg')).read()
+    for named in '8001', '8002', '8003', '8080', '8404':
+        try:
+            socket.create_server(('127.0.0.1', int(named))).close()
+        except OSError:
+            with socket.create_server(('127.0.0.1', 0)) as free:
+                other = str(free.getsockname()[1])
+            print('  port %s is taken: %s' % (named, other))
+            text, config = (re.sub(r'\b%s\b' % named, other, x) for x in (text, config))
+    with open('deploy/haproxy.cfg', 'w') as f:
+        f.write(config)
+    with open('log', 'w+') as log:
+        environment = {**os.environ, 'PATH': os.path.abspath('bin') + ':' + os.environ['PATH'] + ':/usr/sbin'}
+        shell = subprocess.Popen(['bash', '-c', text + 'echo; echo That is all'], stdout=subprocess.PIPE, stderr=log, text=True, env=environment, start_new_session=True)
+        lines = []
+        try:
+            for line in shell.stdout:
+                lines.append(line.strip())
+                if lines[-1] == 'That is all':
+                    break
+        finally:
+            os.killpg(shell.pid, signal.SIGTERM)
+            shell.stdout.read()  # servers hold it open until they end
+            shell.wait()
+        log.seek(0)
+        answers = [line for line in lines if line.startswith('{')]
+        check(len(answers) == 1 and document_answer(answers[0]), (lines, log.read()[-1000:]))
+
+
+def test_unit():
+    """deploy/nnex-serve.service: systemd takes it, and stops nothing that still drains."""
+    text = open(os.path.join(HERE, '..', 'deploy', 'nnex-serve.service')).read()
+    seconds = lambda pattern: float(re.search(pattern, text, re.M)[1])
+    drains = seconds(r'^ExecStart=.* --drain-delay (\d+)') / 1000 + seconds(r'^ExecStart=.* --drain-timeout (\d+)')
+    given = seconds(r'^TimeoutStopSec=(\d+)$')
+    check(given >= drains + 8, 'TimeoutStopSec is %g; draining takes up to %g s, and 5 s for spans' % (given, drains))
+    if not shutil.which('systemd-analyze'):
+        return print('  systemd-analyze is not there: the unit is not verified')
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'nnex-serve.service')
+        with open(path, 'w') as f:
+            f.write(text.replace('/usr/bin/nnex', NNEX))  # which must be there
+        out = subprocess.run(['systemd-analyze', 'verify', '--man=no', path], capture_output=True, text=True)
+        ours = [line for line in (out.stdout + out.stderr).splitlines() if 'nnex-serve' in line]
+        check(out.returncode == 0 and not ours, out.stdout + out.stderr)
 
 
 def test_capacity():

@@ -269,7 +269,7 @@ Response Api::health(const Request& request, const Path& path) const {
 Response Api::server_metadata() const {
   return json({{"name", "nnex"},
                {"version", environment().version},
-               {"extensions", {"binary_tensor_data", "model_repository", "schedule_policy", "parameters"}}});
+               {"extensions", {"binary_tensor_data", "model_repository", "parameters"}}});
 }
 
 Response Api::model(const Request& request, const Path& path) const {

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kEndings = {".onnx", ".webnn", ".nnef", ".tar", ".tgz", ".tar.gz"};
+constexpr std::array<std::string_view, 7> kEndings = {".onnx", ".onnxtxt", ".webnn", ".nnef",
+                                                      ".tar",  ".tgz",     ".tar.gz"};
 
 /// The name without the ending of a model's file; empty: it has none.
 std::string stem_of(const std::string& file) {
@@ -39,14 +40,19 @@ bool is_model_folder(const fs::path& folder) {
   return symbol && params;
 }
 
-/// A folder with a model in it, as ModelSource reads one.
-bool holds_model(const fs::path& folder) {
-  if (is_model_folder(folder)) return true;
+/// The names of the models that lie in a folder which is none itself.
+std::vector<std::string> models_in(const fs::path& folder) {
+  std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (!stem_of(at->path().filename().string()).empty() && at->is_regular_file(error)) return true;
-  return false;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (!stem_of(name).empty() && at->is_regular_file(error)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
+
+bool holds_model(const fs::path& folder) { return is_model_folder(folder) || !models_in(folder).empty(); }
 
 /// Whole numbers from 1 on, as versions are named.
 int64_t version_number(const std::string& name) {
@@ -88,7 +94,18 @@ std::vector<Place> versions_in(const std::string& name, const fs::path& path, in
   return places;
 }
 
-Status add_folder(Found& found, const fs::path& folder, int max) {
+/// Why an entry of a folder of models is none; empty: it is one.
+std::string why_passed_over(const fs::path& entry, const std::string& name, const std::vector<Place>& places) {
+  if (name.empty()) return "its name is not that of a model's file";
+  if (places.empty()) return "no model lies in it";
+  std::error_code error;
+  if (places[0].path != entry.string() || !fs::is_directory(entry, error) || is_model_folder(entry)) return {};
+  const std::vector<std::string> models = models_in(entry);
+  return models.size() == 1 ? std::string()
+                            : fmt::format("{} models lie in it: {}", models.size(), fmt::join(models, ", "));
+}
+
+Status add_folder(Found& found, const fs::path& folder, int max, std::vector<PassedOver>& passed) {
   std::error_code error;
   std::vector<fs::path> entries;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
@@ -98,19 +115,22 @@ Status add_folder(Found& found, const fs::path& folder, int max) {
   for (const fs::path& entry : entries) {
     const std::string file = entry.filename().string();
     if (file[0] == '.') continue;
-    const bool is_folder = fs::is_directory(entry, error);
-    const std::string name = is_folder ? file : stem_of(file);
-    if (!name.empty()) NNEX_TRY(add(found, versions_in(name, entry, max)));
+    const std::string name = fs::is_directory(entry, error) ? file : stem_of(file);
+    std::vector<Place> places = name.empty() ? std::vector<Place>() : versions_in(name, entry, max);
+    if (std::string why = why_passed_over(entry, name, places); !why.empty())
+      passed.push_back({name, entry.string(), std::move(why)});
+    else
+      NNEX_TRY(add(found, std::move(places)));
   }
   return {};
 }
 
-Status add_path(Found& found, const std::string& given, int max) {
+Status add_path(Found& found, const std::string& given, int max, std::vector<PassedOver>& passed) {
   std::error_code error;
   fs::path path = fs::path(given).lexically_normal();
   if (path.has_relative_path() && path.filename().empty()) path = path.parent_path();  // "folder/"
   const bool is_folder = fs::is_directory(path, error);
-  if (is_folder && !is_model_folder(path)) return add_folder(found, path, max);
+  if (is_folder && !is_model_folder(path)) return add_folder(found, path, max, passed);
   std::string name = path.filename().string();
   if (const std::string stem = stem_of(name); !stem.empty()) name = stem;
   return add(found, {{name, "1", given}});
@@ -118,9 +138,9 @@ Status add_path(Found& found, const std::string& given, int max) {
 
 }  // namespace
 
-Result<Found> find_models(const RepositoryOptions& options) {
+Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOver>& passed) {
   Found found;
-  for (const std::string& path : options.paths) NNEX_TRY(add_path(found, path, options.versions));
+  for (const std::string& path : options.paths) NNEX_TRY(add_path(found, path, options.versions, passed));
   for (const std::string& word : options.named) {
     const size_t eq = word.find('=');
     if (eq == 0 || eq == std::string::npos || eq + 1 == word.size())
@@ -243,9 +263,15 @@ void Repository::retire(std::vector<std::shared_ptr<Served>> old) const {
 }
 
 Status Repository::load_now(const std::string& name) {
-  NNEX_ASSIGN(auto found, find_models(options_));
+  std::vector<PassedOver> passed;
+  NNEX_ASSIGN(auto found, find_models(options_, passed));
   const auto at = found.find(name);
-  if (at == found.end()) return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
+  if (at == found.end()) {
+    const auto over = std::find_if(passed.begin(), passed.end(), [&](const PassedOver& p) { return p.name == name; });
+    if (over == passed.end())
+      return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
+    return Error(Code::unreadable, fmt::format("'{}' is no model: {}", over->path, over->why));
+  }
   std::map<std::string, std::shared_ptr<Served>> fresh;
   for (const Place& place : at->second) {
     auto served = make(place);
@@ -294,12 +320,19 @@ Status Repository::unload_now(const std::string& name) {
 
 /// The first error, once everything was tried.
 Status Repository::reload_now() {
-  NNEX_ASSIGN(const auto found, find_models(options_));
-  std::set<std::string> gone;
+  std::vector<PassedOver> passed;
+  auto all = find_models(options_, passed);
+  for (const PassedOver& over : passed) log_.line("passed over", {{"path", over.path}, {"because", over.why}});
+  NNEX_ASSIGN(const auto found, std::move(all));
+  std::set<std::string> gone, names;
+  for (const auto& [name, places] : found) names.insert(name);
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, state] : models_)
-      if (!found.count(name)) gone.insert(name);
+    for (const auto& [name, state] : models_) {
+      if (found.count(name)) continue;
+      const bool there = std::any_of(passed.begin(), passed.end(), [&](const auto& over) { return over.name == name; });
+      (there ? names : gone).insert(name);  // what was a model answers on, and its load says what it is by now
+    }
   }
   for (const std::string& name : gone) {
     (void)unload_now(name);
@@ -307,7 +340,7 @@ Status Repository::reload_now() {
     models_.erase(name);
   }
   Status first;
-  for (const auto& [name, places] : found) {
+  for (const std::string& name : names) {
     Status status = load_now(name);
     if (first.ok() && !status.ok()) first = std::move(status);
   }
@@ -342,7 +375,8 @@ std::vector<std::string> Repository::versions(const std::string& name) const {
 }
 
 std::vector<IndexEntry> Repository::index() const {
-  const auto found = find_models(options_);
+  std::vector<PassedOver> passed;
+  const auto found = find_models(options_, passed);
   const std::lock_guard lock(mutex_);
   std::vector<IndexEntry> out;
   for (const auto& [name, state] : models_) {

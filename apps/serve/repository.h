@@ -33,11 +33,19 @@ struct Place {
   std::string name, version, path;
 };
 
+/// What lies in a folder of models and is none.
+struct PassedOver {
+  std::string name;  ///< As a model's; empty where the name is not that of a model's file.
+  std::string path, why;
+};
+
 /// What the paths offer: every version of every model, by name, the highest version first.
 /// A path is one model (a file; a folder of NNEF or CVM), or a folder of models: NAME.onnx and other files,
-/// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. Errors: unreadable, invalid_argument
-/// (nothing there, a name twice).
-Result<std::map<std::string, std::vector<Place>>> find_models(const RepositoryOptions& options);
+/// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. What else such a folder holds, but for
+/// names that begin with a dot, is added to `passed`. Errors: unreadable, invalid_argument (nothing there, a name
+/// twice).
+Result<std::map<std::string, std::vector<Place>>> find_models(const RepositoryOptions& options,
+                                                              std::vector<PassedOver>& passed);
 
 /// A version that is loaded.
 struct Served {
