@@ -161,6 +161,21 @@ def test_errors():
         wrong = ask(0)
         wrong.inputs[0].shape[0] = 2**62
         refused(code.INVALID_ARGUMENT, '', c.ModelInfer, wrong)
+        for where in 'request', 'input', 'output':
+            for kind, value, words in ('uint64_param', 2**63, 'is 9223372036854775808; needed at most 9223372036854775807'), \
+                    ('uint64_param', 2**64 - 1, 'needed at most'), ('double_param', float('nan'), 'finite'), (None, None, "'some' has no value"):
+                wrong = ask(0)
+                wrong.outputs.add(name='probabilities')
+                parameter = {'request': wrong, 'input': wrong.inputs[0], 'output': wrong.outputs[0]}[where].parameters['some']
+                if kind:
+                    setattr(parameter, kind, value)
+                refused(code.INVALID_ARGUMENT, words, c.ModelInfer, wrong)
+        wrong = ask(0)
+        wrong.parameters['timeout'].double_param = 20.5
+        refused(code.INVALID_ARGUMENT, 'must be a whole number', c.ModelInfer, wrong)
+        good = ask(0)  # parameters that nobody knows are passed over, of every kind
+        good.parameters['a'].double_param, good.parameters['b'].uint64_param, good.parameters['timeout'].uint64_param = 0.5, 2**63 - 1, 2**63 - 1
+        close(floats(c.ModelInfer(good).raw_output_contents[0]), wanted(0))
         refused(code.RESOURCE_EXHAUSTED, '', c.ModelInfer, ask(*[i % 8 for i in range(88)]))
         refused(code.NOT_FOUND, '', c.RepositoryModelLoad, pb.RepositoryModelLoadRequest(model_name='other'))
         c.RepositoryModelUnload(pb.RepositoryModelUnloadRequest(model_name='model'))
@@ -189,6 +204,8 @@ def test_deadlines():
             refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request, timeout=0.05)
             request.parameters['timeout'].int64_param = 20_000
             refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request)
+            request.parameters['timeout'].uint64_param = 20_000
+            refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request)
             del request.parameters['timeout']
             pending = c.ModelInfer.future(request)
             time.sleep(0.1)
@@ -197,6 +214,35 @@ def test_deadlines():
             while time.monotonic() < deadline and s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}') > 0:
                 time.sleep(0.05)
             equal(s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}'), 0, 'in flight')
+
+
+def test_drain():
+    """SIGTERM: HTTP and gRPC end within one --drain-timeout."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Seconds of one thread, so that what is in flight is cut.
+        os.makedirs(os.path.join(folder, 'long'))
+        with open(os.path.join(folder, 'long', 'graph.nnef'), 'w') as f:
+            f.write('version 1.0;\ngraph long(y0) -> (y200) {\n  y0 = external(shape = [1024,1024]);\n')
+            f.writelines('  y%d = matmul(y%d, y0);\n' % (i + 1, i) for i in range(200))
+            f.write('}\n')
+        with Server(folder, '--threads', 1, '--drain-delay', 200, '--drain-timeout', 2) as s, s.client() as c:
+            request = pb.ModelInferRequest(model_name='long', raw_input_contents=[b'\0' * (4 << 20)])
+            request.inputs.add(name='y0', datatype='FP32', shape=[1024, 1024])
+            body, headers = serve.binary_request([('y0', 'FP32', [1024, 1024], b'\0' * (4 << 20))])
+            connection = s.connect()
+            connection.request('POST', '/v2/models/long/infer', body, headers)
+            calls = [c.ModelInfer.future(request) for _ in range(2)]
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and s.metric('nnex_inferences_in_flight', '{model="long",version="1"}') < 3:
+                time.sleep(0.02)
+            s.process.terminate()
+            began = time.monotonic()
+            equal(s.process.wait(30), 1, 'exit code')
+            took = time.monotonic() - began
+            connection.close()
+            check(2 < took < 3.5, 'draining took %.1f s; needed 2.2' % took)
+            check(all(call.code() in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE) for call in calls), [call.code() for call in calls])
+            s.process.returncode = 0  # that they were cut was wanted
 
 
 def test_many():

@@ -96,7 +96,7 @@ Result<bool> serve(const Options& o) {
     });
   });
   // Whoever still runs answers into the servers: all end before these do.
-  if (grpc) grpc->stop(o.drain_timeout);
+  if (grpc) grpc->stop(server->time_left());
   api.stop();
   repository.close();
   log.line("ended", {{"all_answered", all}});

@@ -564,4 +564,11 @@ bool Server::run(const std::function<void()>& reload) {
   return impl_->all_answered;
 }
 
+std::chrono::microseconds Server::time_left() const {
+  using std::chrono::microseconds;
+  if (!impl_->all_answered) return microseconds(0);
+  const auto end = impl_->ending_since + impl_->options.drain_delay + impl_->options.drain_timeout;
+  return std::max(microseconds(0), std::chrono::duration_cast<microseconds>(end - Clock::now()));
+}
+
 }  // namespace nnex::serve

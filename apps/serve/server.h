@@ -34,6 +34,8 @@ class Server {
   /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
   /// taken was answered.
   bool run(const std::function<void()>& reload);
+  /// After run(): what is left of drain_timeout for others that end with this server.
+  std::chrono::microseconds time_left() const;
 
  private:
   struct Impl;

@@ -6,6 +6,8 @@
 #include <grpcpp/resource_quota.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -154,8 +156,9 @@ bool bytes_of(const inference::InferTensorContents& c, const std::string& type, 
   return true;
 }
 
-Json json_of(const google::protobuf::Map<std::string, inference::InferParameter>& parameters) {
-  Json out = Json::object();
+/// Parameters as JSON. What has no value that is known here would change nothing, though it was meant to: refused.
+grpc::Status json_of(const google::protobuf::Map<std::string, inference::InferParameter>& parameters, Json& out) {
+  out = Json::object();
   for (const auto& [name, value] : parameters) {
     switch (value.parameter_choice_case()) {
       case inference::InferParameter::kBoolParam:
@@ -167,11 +170,25 @@ Json json_of(const google::protobuf::Map<std::string, inference::InferParameter>
       case inference::InferParameter::kStringParam:
         out[name] = value.string_param();
         break;
-      case inference::InferParameter::PARAMETER_CHOICE_NOT_SET:
+      case inference::InferParameter::kDoubleParam:
+        if (!std::isfinite(value.double_param()))
+          return {grpc::StatusCode::INVALID_ARGUMENT,
+                  "the parameter '" + name + "' is infinite or no number; needed a finite number"};
+        out[name] = value.double_param();
         break;
+      case inference::InferParameter::kUint64Param:
+        if (value.uint64_param() > static_cast<uint64_t>(INT64_MAX))
+          return {grpc::StatusCode::INVALID_ARGUMENT, "the parameter '" + name + "' is " +
+                                                          std::to_string(value.uint64_param()) + "; needed at most " +
+                                                          std::to_string(INT64_MAX)};
+        out[name] = value.uint64_param();
+        break;
+      case inference::InferParameter::PARAMETER_CHOICE_NOT_SET:
+        return {grpc::StatusCode::INVALID_ARGUMENT,
+                "the parameter '" + name + "' has no value; needed bool, int64, string, double or uint64"};
     }
   }
-  return out;
+  return grpc::Status::OK;
 }
 
 /// The request over HTTP: its JSON, then the bytes of the inputs.
@@ -181,8 +198,10 @@ grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
     return {grpc::StatusCode::INVALID_ARGUMENT, "found " + std::to_string(in.raw_input_contents_size()) +
                                                     " raw_input_contents; needed one for each of " +
                                                     std::to_string(in.inputs_size()) + " inputs"};
-  Json j = {{"parameters", json_of(in.parameters())}, {"inputs", Json::array()}};
-  j["parameters"]["binary_data_output"] = true;
+  Json parameters;
+  if (const grpc::Status status = json_of(in.parameters(), parameters); !status.ok()) return status;
+  parameters["binary_data_output"] = true;
+  Json j = {{"parameters", std::move(parameters)}, {"inputs", Json::array()}};
   if (!in.id().empty()) j["id"] = in.id();
   std::vector<std::string> typed(raw ? 0 : static_cast<size_t>(in.inputs_size()));
   size_t bytes = 0;
@@ -195,18 +214,20 @@ grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
       return {grpc::StatusCode::INVALID_ARGUMENT,
               "input '" + input.name() + "' is " + input.datatype() + ", which is sent as raw_input_contents alone"};
     const std::string& its = raw ? in.raw_input_contents(i) : typed[static_cast<size_t>(i)];
-    Json parameters = json_of(input.parameters());
-    parameters["binary_data_size"] = its.size();
+    Json its_parameters;
+    if (const grpc::Status status = json_of(input.parameters(), its_parameters); !status.ok()) return status;
+    its_parameters["binary_data_size"] = its.size();
     bytes += its.size();
     j["inputs"].push_back({{"name", input.name()},
                            {"datatype", input.datatype()},
                            {"shape", std::vector<int64_t>(input.shape().begin(), input.shape().end())},
-                           {"parameters", std::move(parameters)}});
+                           {"parameters", std::move(its_parameters)}});
   }
   for (const auto& output : in.outputs()) {
-    Json parameters = json_of(output.parameters());
-    parameters["binary_data"] = true;
-    j["outputs"].push_back({{"name", output.name()}, {"parameters", std::move(parameters)}});
+    Json its_parameters;
+    if (const grpc::Status status = json_of(output.parameters(), its_parameters); !status.ok()) return status;
+    its_parameters["binary_data"] = true;
+    j["outputs"].push_back({{"name", output.name()}, {"parameters", std::move(its_parameters)}});
   }
   out.method = "POST";
   out.path = path_of(in.model_name(), in.model_version()) + "/infer";
