@@ -767,12 +767,14 @@ def test_soak():
         shutil.rmtree(folder)
 
 
-SLOW = onnx('MatMul', [('a', 1, ['N', 1024, 1024]), ('b', 1, ['N', 1024, 1024])], [('y', 1, ['N', 1024, 1024])])
+# A product that takes tens of milliseconds a row, of matrices that NNEX_SLOW makes smaller for a build that is not optimised.
+SIDE = int(os.environ.get('NNEX_SLOW', 1024))
+SLOW = onnx('MatMul', [('a', 1, ['N', SIDE, SIDE]), ('b', 1, ['N', SIDE, SIDE])], [('y', 1, ['N', SIDE, SIDE])])
 
 
 def slow_request(rows, **parameters):
-    zero = b'\0' * (rows << 22)
-    return binary_request([('a', 'FP32', [rows, 1024, 1024], zero), ('b', 'FP32', [rows, 1024, 1024], zero)],
+    zero = b'\0' * (4 * rows * SIDE * SIDE)
+    return binary_request([('a', 'FP32', [rows, SIDE, SIDE], zero), ('b', 'FP32', [rows, SIDE, SIDE], zero)],
                           parameters={'binary_data_output': True, **parameters})
 
 

@@ -198,9 +198,9 @@ def test_deadlines():
     with tempfile.TemporaryDirectory() as folder:
         serve.repository(folder, slow=serve.SLOW)
         with Server(folder, '--threads', 1) as s, s.client() as c:
-            request = pb.ModelInferRequest(model_name='slow', raw_input_contents=[b'\0' * (6 << 22)] * 2)
+            request = pb.ModelInferRequest(model_name='slow', raw_input_contents=[b'\0' * (24 * serve.SIDE * serve.SIDE)] * 2)
             for name in 'ab':
-                request.inputs.add(name=name, datatype='FP32', shape=[6, 1024, 1024])
+                request.inputs.add(name=name, datatype='FP32', shape=[6, serve.SIDE, serve.SIDE])
             refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request, timeout=0.05)
             request.parameters['timeout'].int64_param = 20_000
             refused(grpc.StatusCode.DEADLINE_EXCEEDED, '', c.ModelInfer, request)
