@@ -1,10 +1,12 @@
-// http_load [--split] PORT CONNECTIONS SECONDS REQUESTS PAIR...: asks a server of HTTP/1.1 on 127.0.0.1 as fast as it
-// answers, one request at a time on each connection, until SECONDS have passed or REQUESTS are answered (0: no bound),
-// and compares every answer. A PAIR is two files, NAME.request (the whole request as it is sent) and NAME.answer (the
-// body that must come back, byte for byte); connections take them in turn. Prints one JSON object.
+// http_load [--split] [--on] PORT CONNECTIONS SECONDS REQUESTS PAIR...: asks a server of HTTP/1.1 on 127.0.0.1 as fast
+// as it answers, one request at a time on each connection, until SECONDS have passed or REQUESTS are answered (0: no
+// bound), and compares every answer. A PAIR is two files, NAME.request (the whole request as it is sent) and
+// NAME.answer (the body that must come back, byte for byte); connections take them in turn. Prints one JSON object.
 //   failed    no answer, half an answer, or another status than 200
 //   wrong     another body
 //   again     asked once more, on a new connection, since the connection ended before a byte of the answer came
+// --on: SIGTERM is needed, too: it goes on after REQUESTS, and before that SIGTERM ends nothing. SECONDS bound it
+// still.
 // --split: every other connection sends the head of a request and its body in two parts, as many clients do.
 // The time of a request is from its first try to its answer.
 
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +35,8 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t told = 0;  // to end
 
 struct Pair {
   std::string request, answer;
@@ -80,8 +85,8 @@ std::string_view header(std::string_view head, std::string_view name) {
 
 class Load {
  public:
-  Load(uint16_t port, std::vector<Pair> pairs, uint64_t wanted, bool split)
-      : port_(port), pairs_(std::move(pairs)), wanted_(wanted), split_(split), epoll_(::epoll_create1(0)) {}
+  Load(uint16_t port, std::vector<Pair> pairs, uint64_t wanted, bool split, bool on)
+      : port_(port), pairs_(std::move(pairs)), wanted_(wanted), split_(split), on_(on), epoll_(::epoll_create1(0)) {}
 
   void run(size_t connections, double seconds) {
     connections_.resize(connections);
@@ -214,7 +219,8 @@ class Load {
 
   /// The next request, unless there have been enough.
   void next(Connection& c, bool anew) {
-    if (ending_ || (wanted_ > 0 && counts.requests + live_ > wanted_)) return leave(c);
+    const bool enough = wanted_ > 0 && counts.requests + live_ > wanted_;
+    if (ending_ || (enough && (!on_ || told != 0))) return leave(c);
     if (anew) {
       ::close(c.fd);
       return begin(c);
@@ -254,7 +260,7 @@ class Load {
   uint16_t port_;
   std::vector<Pair> pairs_;
   uint64_t wanted_;
-  bool split_;
+  bool split_, on_;
   int epoll_;
   std::vector<Connection> connections_;
   Clock::time_point began_;
@@ -266,9 +272,12 @@ class Load {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool split = argc > 1 && std::string_view(argv[1]) == "--split";
-  if (split) --argc, ++argv;
-  if (argc < 6) fail("needed [--split] PORT CONNECTIONS SECONDS REQUESTS PAIR...");
+  bool split = false, on = false;
+  for (; argc > 1 && argv[1][0] == '-'; --argc, ++argv) {
+    split = split || std::string_view(argv[1]) == "--split";
+    on = on || std::string_view(argv[1]) == "--on";
+  }
+  if (argc < 6) fail("needed [--split] [--on] PORT CONNECTIONS SECONDS REQUESTS PAIR...");
   std::vector<Pair> pairs;
   for (int i = 5; i < argc; ++i) {
     pairs.push_back({read_file(std::string(argv[i]) + ".request"), read_file(std::string(argv[i]) + ".answer")});
@@ -277,7 +286,8 @@ int main(int argc, char** argv) {
   const double seconds = std::atof(argv[3]);
   const uint64_t wanted = std::strtoul(argv[4], nullptr, 10);
   if (seconds <= 0 && wanted == 0) fail("needed a bound: SECONDS or REQUESTS above 0");
-  Load load(static_cast<uint16_t>(std::atoi(argv[1])), std::move(pairs), wanted, split);
+  Load load(static_cast<uint16_t>(std::atoi(argv[1])), std::move(pairs), wanted, split, on);
+  if (on) std::signal(SIGTERM, [](int) { told = 1; });
   load.run(static_cast<size_t>(std::max(1, std::atoi(argv[2]))), seconds);
   load.print();
   return load.counts.failed + load.counts.wrong > 0;
