@@ -29,6 +29,18 @@ if [ "${2:-}" = ranks ]; then
     [ "$(answers "ranks$n")" = "$(answers alone)" ] || wrong "$n ranks answered other bytes"
     [ "$(cat "ranks$n"/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "$n ranks did items twice, or not at all"
   done
+  # Without a word they share, too, and one of them says so; --shard divides otherwise, and a rank alone has nobody to share with.
+  ranks() { mpirun --allow-run-as-root --oversubscribe "$@"; }
+  ranks -n 2 "$nnex" batch "$model" --input in --output unasked >log 2>&1 || wrong "two ranks: $(cat log)"
+  [ "$(answers unasked)" = "$(answers alone)" ] || wrong "two ranks without --share answered other bytes"
+  [ "$(cat unasked/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "two ranks without --share did items twice, or not at all"
+  [ "$(grep -c 'the 2 ranks of Open MPI share the items' log)" = 1 ] || wrong "that ranks share was not said once: $(cat log)"
+  expect 0 "0 done, 0 failed, 301 done before" ranks -n 2 "$nnex" batch "$model" --input in --output unasked
+  expect 0 "301 done, 0 failed" ranks -n 2 "$nnex" batch "$model" --input in --output each --shard 1/1 --force
+  expect 0 " failed" ranks -n 2 "$nnex" batch "$model" --input in --output auto --shard auto
+  [ "$(answers auto)" = "$(answers alone)" ] && [ -e auto/manifest-2-of-2.jsonl ] || wrong "fixed shards of two ranks"
+  expect 0 "301 done, 0 failed" ranks -n 1 "$nnex" batch "$model" --input in --output one
+  [ -e one/manifest.jsonl ] || wrong "one rank shared with nobody"
   # A rank that is killed: with --enable-recovery the others do its part; without, mpirun ends them all, and the same command goes on.
   mkdir slow
   slow_model

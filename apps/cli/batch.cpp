@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct BatchArguments {
   ModelOptions model;
   InputOptions fit;
-  std::string input, output, format = "npz", shard = "1/1", labels;
+  std::string input, output, format = "npz", shard, labels;
   std::vector<std::string> fixed;
   int topk = 0, jobs = 0, lease = 30;
   bool resume = false, share = false, force = false, json = false, quiet = false;
@@ -276,8 +276,11 @@ Status answer_shared(const Work& work, const std::vector<Item>& items, const std
       if (again || !manifest.has(items[i])) out.push_back(&items[i]);
     return out;
   };
-  for (const Part& part : left)
-    if (done_before.count(part.name) && !missing(before, part).empty()) claims->reopen(part.name);
+  for (const Part& part : left) {
+    if (!done_before.count(part.name) || missing(before, part).empty()) continue;
+    claims->reopen(part.name);
+    done_before.erase(part.name);
+  }
   while (!left.empty()) {
     bool some = false;
     for (size_t p = 0; p < left.size();) {
@@ -288,6 +291,7 @@ Status answer_shared(const Work& work, const std::vector<Item>& items, const std
         continue;
       }
       left.erase(left.begin() + static_cast<ptrdiff_t>(p));
+      if (done && done_before.count(part.name)) skipped += part.end - part.begin;
       if (done) continue;
       some = true;
       NNEX_ASSIGN(const Manifest now, Manifest::read(work.o.output, key));
@@ -306,8 +310,17 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "host";
 }
 
+/// Ranks of one mpirun have the same items: they share them, unless --shard divides them otherwise. Told once.
+void share_among_ranks(BatchArguments& o) {
+  const Shard rank = rank_of_open_mpi();
+  if (rank.count == 1 || o.share || !o.shard.empty()) return;
+  o.share = true;
+  if (!o.quiet && rank.index == 1)
+    fmt::print(stderr, "nnex: the {} ranks of Open MPI share the items, as by --share\n", rank.count);
+}
+
 Result<int> batch(const BatchArguments& o) {
-  NNEX_ASSIGN(const Shard shard, shard_of(o.shard));
+  NNEX_ASSIGN(const Shard shard, o.shard.empty() ? Result<Shard>(Shard()) : shard_of(o.shard));
   if (o.share && shard.count > 1)
     return Error(Code::invalid_argument, "--share and --shard: found both; a shared batch has no fixed shards");
   if (o.format != "json" && (o.topk > 0 || !o.labels.empty()))
@@ -384,6 +397,7 @@ Result<int> batch(const BatchArguments& o) {
 void add_batch(CommandLine& line) {
   auto o = std::make_shared<BatchArguments>();
   Verb verb = line.verb("batch", "Run a model over many files, each answered once", [o] {
+    share_among_ranks(*o);
     auto code = batch(*o);
     return code.ok() ? *code : report(code.error());
   });
@@ -410,7 +424,8 @@ void add_batch(CommandLine& line) {
       .type("I/N|auto");
   verb.flag(
       "--share", o->share,
-      "Share the work with others that run the same command on the same folder: what one does not end, another does");
+      "Share the work with others that run the same command on the same folder: what one does not end, another does; "
+      "ranks of Open MPI do without being told");
   verb.option("--lease", o->lease, "With --share: seconds after which a silent process's part is given to another")
       .type("SECONDS")
       .whole(1);

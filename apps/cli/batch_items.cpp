@@ -119,16 +119,22 @@ constexpr Numbering kNumberings[] = {
     {"PMI_RANK", nullptr, "PMI_SIZE"},
 };
 
+std::optional<Shard> shard_by(const Numbering& n) {
+  const auto number = number_in(n.number), count = number_in(n.count);
+  const auto first = n.first ? number_in(n.first) : 0;
+  if (number && count && first && *number >= *first && *number - *first < *count)
+    return Shard{*number - *first + 1, *count};
+  return std::nullopt;
+}
+
 }  // namespace
+
+Shard rank_of_open_mpi() { return shard_by(kNumberings[0]).value_or(Shard()); }
 
 Result<Shard> shard_of(const std::string& word) {
   if (word == "auto") {
-    for (const Numbering& n : kNumberings) {
-      const auto number = number_in(n.number), count = number_in(n.count);
-      const auto first = n.first ? number_in(n.first) : 0;
-      if (number && count && first && *number >= *first && *number - *first < *count)
-        return Shard{*number - *first + 1, *count};
-    }
+    for (const Numbering& n : kNumberings)
+      if (const auto shard = shard_by(n)) return *shard;
     return Error(Code::invalid_argument,
                  "--shard auto: found no numbers of Open MPI, Slurm or PMI in the environment; needed I/N");
   }

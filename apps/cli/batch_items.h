@@ -32,6 +32,8 @@ struct Shard {
 /// "2/8"; "auto": as Open MPI, Slurm (an array of jobs, or a job's tasks) or PMI number this process. Errors:
 /// invalid_argument.
 Result<Shard> shard_of(const std::string& word);
+/// Which of how many ranks of one `mpirun` this process is; 1 of 1: of none.
+Shard rank_of_open_mpi();
 /// Whether the item is of the shard: by a hash of its name, so that items added later move no others.
 bool belongs(const Item& item, const Shard& shard);
 
