@@ -101,8 +101,8 @@ Status may_write_certificate(const ConvertArguments& o) {
 }
 
 Status write_certificate(const ConvertArguments& o, const ModelSource& source, const LoadOptions& load,
-                         const SaveReport& written) {
-  NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, written));
+                         const std::string& out, const SaveReport& written) {
+  NNEX_ASSIGN(const Json text, certificate(o.model.path, source, load, out, written));
   return write_file(o.certificate, text.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
                     o.writing.existing());
 }
@@ -113,7 +113,7 @@ Result<SaveReport> convert_model(const ConvertArguments& o) {
   if (!o.certificate.empty()) NNEX_TRY(may_write_certificate(o));
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(const SaveReport written, convert(source, out.path(), options));
-  if (!o.certificate.empty()) NNEX_TRY(write_certificate(o, source, options.load, written));
+  if (!o.certificate.empty()) NNEX_TRY(write_certificate(o, source, options.load, out.path(), written));
   NNEX_TRY(out.finish());
   return written;
 }

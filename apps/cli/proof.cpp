@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "nnex/elements.h"
 #include "nnex/file.h"
@@ -15,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<Json> hashed(const std::string& file) {
-  auto bytes = read_file(file);
-  if (!bytes.ok()) return std::move(bytes).error();
-  return Json{{"file", file}, {"bytes", bytes->size()}, {"sha256", sha256(*bytes)}};
+  auto digest = digest_file(file);
+  if (!digest.ok()) return std::move(digest).error();
+  return Json{{"file", file}, {"bytes", digest->bytes}, {"sha256", digest->sha256}};
 }
 
 Result<Json> hashed(const std::vector<std::string>& files) {
@@ -60,6 +61,21 @@ std::string constants_digest(const Graph& graph) {
     }
   }
   return sha256(digests);
+}
+
+/// How many nodes of each operator there are, those of blocks included.
+Json operators_of(const Graph& graph) {
+  std::map<std::string, int64_t> counts;
+  std::vector<NodeId> nodes = graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeInfo node = graph.node(nodes[i]).value();
+    ++counts[std::string(node.op)];
+    for (BlockId block : node.blocks) {
+      const auto inner = graph.nodes(block).value();
+      nodes.insert(nodes.end(), inner.begin(), inner.end());
+    }
+  }
+  return counts;
 }
 
 double max_absolute(const Probe& p) {
@@ -113,7 +129,7 @@ Json proof_json(const Proof& proof) {
 }
 
 Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
-                         const SaveReport& written) {
+                         const std::string& out, const SaveReport& written) {
   std::vector<std::string> files = files_at(path);
   auto seen = inspect(source, load);
   if (!seen.ok()) return std::move(seen).error();
@@ -129,6 +145,9 @@ Result<Json> certificate(const std::string& path, const ModelSource& source, con
   Json j = {{"schema", "nnex.conversion/1"}, {"nnex", kVersion},
             {"source", std::move(*read)},    {"constants_sha256", constants_digest(*graph)},
             {"written", std::move(*wrote)},  {"changes", written.notes}};
+  j["operators"] = {{"source", operators_of(*graph)}};
+  if (auto to = source_of(out); to.ok())  // C source is not read again
+    if (auto again = load_graph(*to, {}); again.ok()) j["operators"]["written"] = operators_of(*again);
   j["proof"] = written.proof ? proof_json(*written.proof)
                              : Json{{"verdict", "unproven"}, {"reason", "--no-verify"}, {"runs", Json::array()}};
   return j;

@@ -14,9 +14,10 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
 /// The runs: of `convert --json`, too.
 Json proof_json(const Proof& proof);
 
-/// Schema nnex.conversion/1: which files were read and written, by SHA-256, what the model's constants are (so external
-/// data count), and the runs. Errors: those of reading the files again.
+/// Schema nnex.conversion/1: which files were read and written (at `out`), by SHA-256, what the model's constants are
+/// (so external data count), how many nodes of which operators both have, and the runs. Errors: those of reading the
+/// files again.
 Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
-                         const SaveReport& written);
+                         const std::string& out, const SaveReport& written);
 
 }  // namespace nnex::cli

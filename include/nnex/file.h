@@ -28,5 +28,14 @@ Status write_file(const std::string& path, std::string_view bytes, Existing exis
 /// The bytes of a regular file. Errors: unreadable; limit (more than three quarters of what this process may have).
 Result<std::string> read_file(const std::string& path);
 
+/// What a file holds, named.
+struct FileDigest {
+  uint64_t bytes = 0;
+  std::string sha256;  ///< 64 hexadecimal letters.
+};
+
+/// The digest of a regular file, which is read in pieces of 1 MiB. Errors: unreadable.
+Result<FileDigest> digest_file(const std::string& path);
+
 }  // namespace nnex
 #pragma GCC visibility pop

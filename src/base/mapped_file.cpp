@@ -14,8 +14,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "base/quota.h"
+#include "base/sha256.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -55,14 +57,16 @@ Result<uint64_t> size_of(int descriptor, const std::string& path) {
 /// O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it.
 Descriptor open_to_read(const std::string& path) { return {::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}; }
 
-Status read_all(int descriptor, const std::string& path, char* to, size_t size) {
+/// The bytes from `from` on.
+Status read_all(int descriptor, const std::string& path, char* to, size_t size, uint64_t from = 0) {
   for (size_t done = 0; done < size;) {
-    const ssize_t n = ::pread(descriptor, to + done, std::min(size - done, kMaxPerCall), static_cast<off_t>(done));
+    const ssize_t n =
+        ::pread(descriptor, to + done, std::min(size - done, kMaxPerCall), static_cast<off_t>(from + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed("read", path, errno);
     if (n == 0)
-      return Error(Code::unreadable,
-                   fmt::format("'{}' became shorter while it was read: {} bytes of {}", path, done, size));
+      return Error(Code::unreadable, fmt::format("'{}' became shorter while it was read: {} bytes of {}", path,
+                                                 from + done, from + size));
     done += static_cast<size_t>(n);
   }
   return {};
@@ -326,6 +330,23 @@ Status write_file(const std::string& path, std::string_view bytes, Existing exis
 Result<std::string> read_file(const std::string& path) {
   NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
   return std::string(file.bytes());
+}
+
+Result<FileDigest> digest_file(const std::string& path) {
+  const Descriptor file = open_to_read(path);
+  if (file.number < 0) return failed("open", path, errno);
+  NNEX_ASSIGN(const uint64_t size, size_of(file.number, path));
+  FileDigest out;
+  Sha256 sum;
+  std::vector<char> piece(size_t{1} << 20);
+  while (out.bytes < size) {
+    const size_t n = std::min<uint64_t>(size - out.bytes, piece.size());
+    NNEX_TRY(read_all(file.number, path, piece.data(), n, out.bytes));
+    sum.add(piece.data(), n);
+    out.bytes += n;
+  }
+  out.sha256 = sum.text();
+  return out;
 }
 
 }  // namespace nnex

@@ -1,4 +1,5 @@
-// Products of doubles, of matrices as they lie; b is transposed first where its rows are not dense: once, where it is a constant.
+// Products of doubles, of matrices as they lie; b is transposed first where its rows are not dense: once, where it is a
+// constant.
 
 #include <fmt/format.h>
 
@@ -39,9 +40,8 @@ class DoubleProductKernel : public Kernel {
   Status run(Call& c) const override {
     const double* const a = c.in<double>(0).data();
     double* const z = c.out<double>(0).data();
-    product_.each_matrix([&](int64_t a_at, int64_t b_at, int64_t z_at) {
-      multiply(c, a + a_at, dense_rows(c, b_at), z + z_at);
-    });
+    product_.each_matrix(
+        [&](int64_t a_at, int64_t b_at, int64_t z_at) { multiply(c, a + a_at, dense_rows(c, b_at), z + z_at); });
     if (!c.has(2)) return {};
     const Shape& shape = c.out(0).shape();
     const std::span<const double> sums(z, c.out<double>(0).size());
@@ -109,7 +109,8 @@ Result<std::unique_ptr<Kernel>> make_double_linear(const KernelRequest& r) {
   return make_double_product(r, a.transpose_a, a.transpose_b);
 }
 
-constexpr KernelDef kDoubleKernels[] = {{"matmul", "product_f64", make_double_matmul}, {"linear", "product_f64", make_double_linear}};
+constexpr KernelDef kDoubleKernels[] = {{"matmul", "product_f64", make_double_matmul},
+                                        {"linear", "product_f64", make_double_linear}};
 
 }  // namespace
 
