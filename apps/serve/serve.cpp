@@ -87,7 +87,7 @@ Result<bool> serve(const Options& o) {
   fmt::print("nnex: serving on http://{}\n", server->address());
   std::fflush(stdout);
 
-  const bool all = server->run([&] {
+  bool all = server->run([&] {
     if (!o.key_file.empty())
       if (const Status keys = api.read_keys(o.key_file); !keys.ok())
         log.line("keys not read", {{"error", keys.error().text()}});
@@ -96,7 +96,7 @@ Result<bool> serve(const Options& o) {
     });
   });
   // Whoever still runs answers into the servers: all end before these do.
-  if (grpc) grpc->stop(server->time_left());
+  if (grpc && !grpc->stop(server->time_left())) all = false;
   api.stop();
   repository.close();
   log.line("ended", {{"all_answered", all}});

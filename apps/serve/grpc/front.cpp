@@ -6,6 +6,7 @@
 #include <grpcpp/resource_quota.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -68,6 +69,11 @@ class Call : public grpc::ServerUnaryReactor {
  public:
   using Fill = std::function<grpc::Status(const Response&)>;
 
+  explicit Call(std::atomic<int>& open) : open_(open) { ++open_; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() override { --open_; }
+
   /// What both gRPC's callbacks and the answer need; the call may go before either.
   struct State {
     std::mutex mutex;
@@ -104,6 +110,7 @@ class Call : public grpc::ServerUnaryReactor {
 
  private:
   std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::atomic<int>& open_;
 };
 
 /// The elements of a typed field as bytes of the width.
@@ -281,13 +288,18 @@ class Front final : public GrpcFront, private Service::CallbackService {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~Front() override { stop(std::chrono::microseconds(0)); }
+  ~Front() override { (void)stop(std::chrono::microseconds(0)); }
 
   bool listens() const { return server_ && port_ != 0; }
   std::string address() const override { return host_ + ":" + std::to_string(port_); }
-  void stop(std::chrono::microseconds time) override {
-    if (server_) server_->Shutdown(std::chrono::system_clock::now() + time);
+  bool stop(std::chrono::microseconds time) override {
+    if (!server_) return true;
+    const auto end = std::chrono::system_clock::now() + time;
+    const bool busy = open_ > 0;
+    server_->Shutdown(end);  // returns before that when all calls have ended
+    const bool all = !busy || std::chrono::system_clock::now() < end;
     server_.reset();
+    return all;
   }
 
  private:
@@ -300,7 +312,7 @@ class Front final : public GrpcFront, private Service::CallbackService {
     request.path = std::move(path);
     request.has_body = !body.empty();
     request.body = std::move(body);
-    auto* call = new Call;
+    auto* call = new Call(open_);
     call->begin(backend_, *context, std::move(request), std::move(fill));
     return call;
   }
@@ -367,7 +379,7 @@ class Front final : public GrpcFront, private Service::CallbackService {
     });
   }
   Reactor* ModelInfer(Context* c, const inference::ModelInferRequest* in, inference::ModelInferResponse* out) override {
-    auto* call = new Call;
+    auto* call = new Call(open_);
     Request request;
     if (const grpc::Status status = http_of(*in, request); !status.ok()) {
       call->Finish(status);
@@ -408,6 +420,7 @@ class Front final : public GrpcFront, private Service::CallbackService {
   GrpcBackend& backend_;
   std::string host_;
   int port_ = 0;
+  std::atomic<int> open_ = 0;  // calls
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -34,8 +34,8 @@ class GrpcFront {
   virtual ~GrpcFront() = default;
   /// "127.0.0.1:8001"
   virtual std::string address() const = 0;
-  /// Takes no more calls; those that are being answered have so long to end.
-  virtual void stop(std::chrono::microseconds time) = 0;
+  /// Takes no more calls; those that are being answered have so long to end. Whether they did.
+  virtual bool stop(std::chrono::microseconds time) = 0;
 };
 
 /// The only symbol of the library, "nnex_grpc_front": the server, or null and why there is none.
