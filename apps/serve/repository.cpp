@@ -328,7 +328,8 @@ Status Repository::reload_now() {
   for (const auto& [name, places] : found) names.insert(name);
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, state] : models_) {
+    for (const auto& model : models_) {
+      const std::string& name = model.first;
       if (found.count(name)) continue;
       const bool there = std::any_of(passed.begin(), passed.end(), [&](const auto& over) { return over.name == name; });
       (there ? names : gone).insert(name);  // what was a model answers on, and its load says what it is by now
