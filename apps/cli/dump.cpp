@@ -12,25 +12,38 @@ namespace {
 struct DumpArguments {
   ReadingOptions reading;
   std::string path, pass;
-  bool optimized = false, no_types = false;
+  bool optimized = false, no_types = false, json = false;
   PrintOptions print;
 };
+
+void print_json(const DumpArguments& o, Json more) {
+  Json j = {{"schema", "nnex.dump/1"}, {"model", o.path}};
+  j.update(more);
+  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+}
 
 /// Prints what each turn of the pass changes, before and after.
 Status dump_around(Graph& graph, const DumpArguments& o) {
   std::string before;
   int turns = 0;
+  Json changes = Json::array();
   const auto watch = [&](std::string_view pass, const Graph& g) -> Status {
     std::string after = g.text(o.print);
     if (pass == o.pass && after != before) {
-      fmt::print("{}# before {}\n{}\n# after {}\n{}", turns ? "\n" : "", pass, before, pass, after);
+      if (o.json)
+        changes.push_back({{"before", before}, {"after", after}});
+      else
+        fmt::print("{}# before {}\n{}\n# after {}\n{}", turns ? "\n" : "", pass, before, pass, after);
       ++turns;
     }
     before = std::move(after);
     return {};
   };
   NNEX_TRY(graph.optimize(watch));
-  if (turns == 0) fmt::print("# {} changes nothing here\n", o.pass);
+  if (o.json)
+    print_json(o, {{"pass", o.pass}, {"changes", std::move(changes)}});
+  else if (turns == 0)
+    fmt::print("# {} changes nothing here\n", o.pass);
   return {};
 }
 
@@ -43,7 +56,10 @@ Status dump(const DumpArguments& o) {
     NNEX_TRY(graph.optimize());
   else
     (void)graph.infer().ok();  // what it cannot find out stays unknown
-  fmt::print("{}", graph.text(o.print));
+  if (o.json)
+    print_json(o, {{"optimized", o.optimized}, {"text", graph.text(o.print)}});
+  else
+    fmt::print("{}", graph.text(o.print));
   return {};
 }
 
@@ -65,6 +81,7 @@ void add_dump(CommandLine& line) {
   verb.option("--elements", options->print.elements, "Print constants of at most so many elements; -1: all");
   verb.flag("--places", options->print.locations, "Say beside each node where the model has it");
   verb.flag("--no-types", options->no_types, "Leave out the types of values inside the graph");
+  verb.flag("--json", options->json, "Print a JSON object with the text in it");
 }
 
 }  // namespace nnex::cli

@@ -10,12 +10,22 @@ namespace {
 
 struct FormatArguments {
   std::string path, dialect = "standard";
-  bool check = false, print = false, grammar = false;
+  bool check = false, print = false, grammar = false, json = false;
 };
+
+/// What was found and done, for programs.
+int tell(const FormatArguments& o, const NnefLayout& laid, bool canonical, bool written) {
+  Json j = {{"schema", "nnex.format/1"}, {"file", o.path}, {"canonical", canonical}, {"written", written}};
+  j["faults"] = Json::array();
+  for (const Error& e : laid.faults) j["faults"].push_back({{"where", e.where()}, {"message", e.message()}});
+  if (o.print && laid.faults.empty()) j["text"] = laid.text;
+  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  return !laid.faults.empty() ? kRefused : o.check && !canonical ? kNegative : kOk;
+}
 
 int format(const FormatArguments& o) {
   if (o.grammar) {
-    if (!o.path.empty() || o.check || o.print)
+    if (!o.path.empty() || o.check || o.print || o.json)
       return report(Error(Code::invalid_argument, "--grammar prints the language's grammar; it takes nothing beside"));
     fmt::print("{}", nnef_grammar());
     return kOk;
@@ -24,19 +34,22 @@ int format(const FormatArguments& o) {
   const auto source = read_file(o.path);
   if (!source.ok()) return report(source.error());
   const NnefLayout laid = format_nnef(*source, o.path, o.dialect == "tract");
+  const bool canonical = laid.faults.empty() && laid.text == *source;
+  if (o.json && (!laid.faults.empty() || canonical || o.print || o.check)) return tell(o, laid, canonical, false);
   for (const Error& e : laid.faults) fmt::print(stderr, "{}\n", e.text());
   if (!laid.faults.empty()) return kRefused;
   if (o.print) {
     fmt::print("{}", laid.text);
     return kOk;
   }
-  if (laid.text == *source) return kOk;
+  if (canonical) return kOk;
   if (o.check) {
     fmt::print("{}: not in canonical layout\n", o.path);
     return kNegative;
   }
   Status written = write_file(o.path, laid.text, Existing::replace);
-  return written.ok() ? kOk : report(written.error());
+  if (!written.ok()) return report(written.error());
+  return o.json ? tell(o, laid, false, true) : kOk;
 }
 
 }  // namespace
@@ -48,6 +61,7 @@ void add_format(CommandLine& line) {
   verb.flag("--check", o->check, "Change nothing; exit 1 where the layout is another");
   verb.flag("--print", o->print, "Print the text instead of writing the file");
   verb.flag("--grammar", o->grammar, "Print a TextMate grammar of the language, for editors");
+  verb.flag("--json", o->json, "Print a JSON object");
   verb.option("--dialect", o->dialect, "standard, tract").one_of({"standard", "tract"});
 }
 

@@ -5,13 +5,17 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli.h"
+
 namespace nnex::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Tensors inside the network become outputs: messages of protobuf are joined field by field, so that a graph which has
 /// outputs alone, appended to the file, adds those to the graph in it.
 constexpr const char* kProgram = R"js(
-const ort = require(process.env.PEER_ORT + '/node_modules/onnxruntime-node'), fs = require('fs');
+const ort = require(kPeer), fs = require('fs');
 const kQuiet = { logSeverityLevel: 3 };
 const kArrays = { float32: Float32Array, float64: Float64Array, float16: Uint16Array, int64: BigInt64Array,
   uint64: BigUint64Array, int32: Int32Array, uint32: Uint32Array, int16: Int16Array, uint16: Uint16Array,
@@ -73,18 +77,30 @@ function tensors_inside(file) {
 })().catch(e => { console.error(`onnxruntime-node: ${e.message}`); process.exitCode = 1; });
 )js";
 
+/// Where onnxruntime-node is: in the folder that PEER_ORT names, else where Node.js would look for it from here.
+Result<fs::path> peer_package() {
+  constexpr std::string_view kPackage = "node_modules/onnxruntime-node";
+  std::error_code error;
+  if (const char* folder = std::getenv("PEER_ORT")) {
+    const fs::path there = fs::absolute(fs::path(folder) / kPackage, error);
+    if (fs::exists(there, error)) return there;
+    return Error(Code::unsupported, fmt::format("--against peer: PEER_ORT is '{}', which has no {}", folder, kPackage));
+  }
+  for (fs::path folder = fs::current_path(error); !error; folder = folder.parent_path()) {
+    if (const fs::path there = folder / kPackage; fs::exists(there, error)) return there;
+    if (folder == folder.parent_path()) break;
+  }
+  return Error(Code::unsupported,
+               "--against peer: onnxruntime-node is not installed here or in a folder above; needed it there, or "
+               "PEER_ORT with the folder into which bench/install_peer put it");
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> peer_command() {
-  const char* folder = std::getenv("PEER_ORT");
-  const auto package = std::filesystem::path(folder ? folder : "") / "node_modules/onnxruntime-node";
-  std::error_code none;
-  if (!folder || !std::filesystem::exists(package, none))
-    return Error(Code::unsupported,
-                 fmt::format("--against peer: PEER_ORT is {}; needed the folder into which bench/install_peer put "
-                             "onnxruntime-node",
-                             folder ? fmt::format("'{}', which has none", folder) : "not set"));
-  return std::vector<std::string>{"node", "-e", kProgram};
+  NNEX_ASSIGN(const fs::path package, peer_package());
+  return std::vector<std::string>{"node", "-e",
+                                  fmt::format("const kPeer = {};{}", Json(package.string()).dump(), kProgram)};
 }
 
 }  // namespace nnex::cli

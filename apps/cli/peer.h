@@ -9,7 +9,8 @@
 namespace nnex::cli {
 
 /// The command that runs a model on ONNX Runtime: a program for node that reads a request of nnex/exchange and prints
-/// the answer. The folder is that of bench/install_peer, named by PEER_ORT. Error: unsupported (it is not there).
+/// the answer. The package is that of the folder which PEER_ORT names, else of this folder or one above. Error:
+/// unsupported (it is not there).
 Result<std::vector<std::string>> peer_command();
 
 }  // namespace nnex::cli

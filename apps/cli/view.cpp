@@ -14,7 +14,7 @@ struct ViewArguments {
   ReadingOptions reading;
   std::string path, out, to, profile;
   WritingOptions writing;
-  bool unfold = false, no_check = false, quiet = false;
+  bool unfold = false, no_check = false, json = false, quiet = false;
 };
 
 const std::map<std::string, ViewFormat> kForms = {
@@ -80,6 +80,9 @@ int view_model(const ViewArguments& o) {
   options.load = std::move(*load);
   options.format = *form, options.fold = !o.unfold, options.check = !o.no_check;
   const std::string out = o.out.empty() ? default_name(o, *form) : o.out;
+  if (out == "-" && o.json)
+    return report(
+        Error(Code::invalid_argument, "--json and --output -: found both; standard output takes one of them"));
   if (out != "-")
     if (Status s = may_write(out, o.writing.existing()); !s.ok()) return report(s.error());
   if (!o.profile.empty()) {
@@ -99,7 +102,12 @@ int view_model(const ViewArguments& o) {
     return kOk;
   }
   if (Status s = write_file(out, made->text, o.writing.existing()); !s.ok()) return report(s.error());
-  if (!o.quiet)
+  if (o.json) {
+    const Json j = {{"schema", "nnex.drawing/1"}, {"model", o.path},          {"out", out},
+                    {"nodes", made->nodes},       {"repeats", made->repeats}, {"faults", made->faults},
+                    {"unplaced", made->unplaced}};
+    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  } else if (!o.quiet)
     fmt::print(
         "{}: {} nodes{}{}\n", out, made->nodes,
         made->repeats > 0 ? fmt::format(", {} repeat{} folded", made->repeats, made->repeats > 1 ? "s" : "") : "",
@@ -123,6 +131,7 @@ void add_view(CommandLine& line) {
   verb.flag("--no-check", o->no_check, "Do not look for faults");
   o->reading.add_to(verb);
   o->writing.add_to(verb);
+  verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
 }
 
