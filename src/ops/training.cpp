@@ -209,6 +209,13 @@ constexpr OpRow kTrainingOps[] = {
 };
 }  // namespace
 
+Status loss_of(Call& c, const float* log_prob) {
+  const Items items(c.shape(0));
+  return reduce_loss<float>(c, items, [&](int64_t n, int64_t k, int64_t d) {
+    return static_cast<double>(log_prob[(n * items.classes + k) * items.inner + d]);
+  });
+}
+
 std::span<const OpDef> training_ops() { return stored<kTrainingOps>(); }
 
 }  // namespace nnex

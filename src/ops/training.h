@@ -5,9 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "nnex/result.h"
 #include "ops/attrs.h"
 
 namespace nnex {
+
+class Call;
 
 struct DropoutAttrs {
   std::optional<int64_t> seed;
@@ -21,6 +24,9 @@ struct LossAttrs {
   LossReduction reduction = LossReduction::mean;
   std::optional<int64_t> ignore;
 };
+
+/// Output 0 of a loss over classes from the logarithms of probabilities, which have the shape of input 0.
+Status loss_of(Call& c, const float* log_prob);
 
 struct GradientAttrs {
   Texts xs;

@@ -246,6 +246,24 @@ TEST(MapKernels, Softmax) {
   }
 }
 
+TEST(LossKernels, CrossEntropy) {
+  Dice dice(26);
+  for (int i = 0; i < 30; ++i) {
+    const Shape s = dice.shape(dice.roll(2, 4));
+    Ints extents = {s[0]};
+    for (int64_t axis = 2; axis < s.rank(); ++axis) extents.push_back(s[axis]);
+    const Shape items(extents);
+    static constexpr const char* kReductions[] = {"none", "sum", "mean"};
+    AttrMap attrs = {{"reduction", std::string(kReductions[i % 3])}};
+    if (i % 2) attrs.emplace_back("ignore", int64_t{0});
+    const Tensor x = dice.floats(s, -9, 9), target = dice.ints<int64_t>(items, 0, s[1] - 1);
+    const Tensor weight = i % 4 ? dice.floats({s[1]}, 0.5F, 2) : absent();
+    for (size_t outputs : {1, 2})
+      expect_same({"softmax_cross_entropy_loss", {x, target, weight}, attrs, {}, outputs}, "cross_entropy_f32",
+                  {5e-6, 5e-6});
+  }
+}
+
 /// Types that the kernels of whole numbers take.
 constexpr DType kWhole[] = {DType::i8, DType::i16, DType::i32, DType::i64,
                             DType::u8, DType::u16, DType::u32, DType::u64};
@@ -555,6 +573,7 @@ TEST(NodeKernels, EveryOneWasTried) {
                                                      "map2_whole",
                                                      "map_whole",
                                                      "softmax_f32",
+                                                     "cross_entropy_f32",
                                                      "compare",
                                                      "logic",
                                                      "select",
