@@ -159,7 +159,7 @@ TEST(ProductKernels, FedFilters) {
 /// float16 and bfloat16: the float32 kernel's result rounded once, and near the reference.
 TEST(ProductKernels, HalvesAreRoundedOnce) {
   Dice dice(7);
-  const auto f = [&](std::vector<int64_t> s) { return dice.floats(Shape(std::move(s)), -1, 1); };
+  const auto f = [&](const std::vector<int64_t>& s) { return dice.floats(Shape(s), -1, 1); };
   const NodeCase cases[] = {
       {"matmul", {f({9, 50}), f({50, 33})}},
       {"matmul", {f({2, 3, 17, 20}), f({3, 20, 16})}},
@@ -217,7 +217,7 @@ void expect_einsum(std::string_view equation, std::vector<Tensor> x) {
 
 TEST(ProductKernels, EquationsOfModels) {
   Dice dice(5);
-  const auto f = [&](std::vector<int64_t> s) { return dice.floats(Shape(std::move(s))); };
+  const auto f = [&](const std::vector<int64_t>& s) { return dice.floats(Shape(s)); };
   expect_einsum("ij,jk->ik", {f({20, 30}), f({30, 33})});
   expect_einsum("bij,bjk->bik", {f({3, 5, 7}), f({3, 7, 16})});
   expect_einsum("bhqd,bhkd->bhqk", {f({2, 3, 17, 8}), f({2, 3, 9, 8})});
