@@ -137,7 +137,9 @@ Napi::Value inspect(const Napi::CallbackInfo& info) { return report<Inspection>(
 
 Napi::Value convert(const Napi::CallbackInfo& info) {
   auto source = source_from(info[0].As<Napi::Object>());
-  ConvertOptions options{load_options_from(info[1].As<Napi::Object>()), save_options_from(info[2].As<Napi::Object>())};
+  ConvertOptions options;
+  options.load = load_options_from(info[1].As<Napi::Object>());
+  options.save = save_options_from(info[2].As<Napi::Object>());
   if (info[3].IsString())
     return promise_of(
         info.Env(), tasks_of(info), std::make_shared<Strand>(),

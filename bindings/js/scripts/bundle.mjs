@@ -8,7 +8,7 @@ const { exports, version } = JSON.parse(await readFile(new URL('package.json', f
 const there = path => access(new URL(path, folder)).then(() => true, () => false);
 const path = name => new URL(name, folder).pathname;
 
-const define = { NNEX_VERSION: JSON.stringify(version) };
+const define = { NNEX_VERSION: JSON.stringify(version), NNEX_MODULE: 'true' };
 // Names are left as they are: they stand in stacks.
 const common = {
   bundle: true, minifyWhitespace: true, minifySyntax: true, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
@@ -18,7 +18,7 @@ const targets = {
   import: { platform: 'node', target: 'node18', format: 'esm' },
   // require() has no import.meta: the file's own address stands for it.
   require: {
-    platform: 'node', target: 'node18', format: 'cjs', define: { ...define, 'import.meta.url': 'nnexUrl' },
+    platform: 'node', target: 'node18', format: 'cjs', define: { ...define, NNEX_MODULE: 'false', 'import.meta.url': 'nnexUrl' },
     banner: { js: "'use strict';\nconst nnexUrl = require('node:url').pathToFileURL(__filename).href;" },
   },
   browser: { platform: 'browser', target: 'es2022', format: 'esm', minify: true, external: ['node:*'] },

@@ -7,6 +7,10 @@
 import { interfaces, ml } from './browser.js';
 import { install } from './polyfill-install.js';
 
+/** Whether this is an ES module; require() waits for nothing. */
+declare const NNEX_MODULE: boolean;
+
 export { configure } from './browser.js';
-/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. */
+/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. Whoever imports waits for it. */
 export const ready: Promise<void> = install(ml, interfaces);
+if (NNEX_MODULE) await ready;

@@ -8,6 +8,9 @@ import { cpus, availableParallelism } from 'node:os';
 import { interfaces, ml } from './index.js';
 import { install } from './polyfill-install.js';
 
+/** Whether this is an ES module; require() waits for nothing. */
+declare const NNEX_MODULE: boolean;
+
 /** Node before 21 has no navigator: this one says what the later ones say. */
 function defineNavigator(): void {
   class Navigator {
@@ -43,5 +46,6 @@ function defineNavigator(): void {
 }
 
 if (typeof navigator === 'undefined') defineNavigator();
-/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. */
+/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. Whoever imports waits for it. */
 export const ready: Promise<void> = install(ml, interfaces);
+if (NNEX_MODULE) await ready;
