@@ -140,8 +140,10 @@ struct Col2Im {
         for (int64_t k = 0; k < blocks; k += row.output, next(place, w, &AxisWindow::output, w.size() - 1)) {
           const int64_t at = row_of(w, place, tap, strides);
           if (at < 0) continue;
-          T* to = y + at + first;
-          for (int64_t i = begin; i < end; ++i) to[i * row.stride] = sum(to[i * row.stride], x[k + i]);
+          for (int64_t i = begin; i < end; ++i) {
+            T& to = y[at + first + i * row.stride];
+            to = sum(to, x[k + i]);
+          }
         }
       }
     }
