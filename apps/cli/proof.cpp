@@ -104,6 +104,10 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
     fmt::print("{}: not proven: {}\n", out, proof.unproven);
     return;
   }
+  if (proof.identical) {
+    fmt::print("{}: the same as {}, field by field and byte by byte of its tensors\n", out, source);
+    return;
+  }
   int ran = 0;
   double apart = 0;
   for (const Probe& p : proof.probes) {
@@ -116,7 +120,8 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
 }
 
 Json proof_json(const Proof& proof) {
-  Json j = {{"verdict", proof.unproven.empty() ? "same" : "unproven"}, {"runs", Json::array()}};
+  const std::string_view verdict = proof.identical ? "identical" : proof.unproven.empty() ? "same" : "unproven";
+  Json j = {{"verdict", verdict}, {"runs", Json::array()}};
   if (!proof.unproven.empty()) j["reason"] = proof.unproven;
   for (const Probe& p : proof.probes) {
     Json run = {{"name", p.name}, {"inputs", p.inputs}, {"outcome", name(p.outcome)}, {"counts", p.counts}};

@@ -100,6 +100,9 @@ struct Probe {
 /// What is known of a conversion.
 struct Proof {
   std::vector<Probe> probes;
+  /// What was written says the same as the source, field by field, and its tensors have the same bytes (ONNX to ONNX):
+  /// no run is needed, and there are no probes.
+  bool identical = false;
   std::string
       unproven;  ///< Why nothing can be said: it draws random numbers, or no inputs could be made; empty: it can.
 

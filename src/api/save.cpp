@@ -40,6 +40,7 @@ struct Made {
   cvm_format::ModelFiles cvm;
   c_format::Written c;
   std::vector<std::string> notes;
+  std::optional<OnnxFile> copy_of;  ///< ONNX's messages are those of this model.
 };
 
 /// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.
@@ -121,6 +122,7 @@ Status to_text(Made& made) {
     made.notes.push_back("left out, as the syntax has no words for it: " + what);
   made.onnx.model = {};
   made.onnx.model.append(printed.text);
+  made.copy_of.reset();
   return {};
 }
 
@@ -243,13 +245,14 @@ Result<std::optional<Made>> copied(const Recognised& model, const ConvertOptions
     return std::optional<Made>();
   if (!built(Format::onnx)) return not_built(Format::onnx);
   NNEX_ASSIGN(const ir::Graph graph, graph_of(model, o.load));  // what cannot be read is not handed on
-  NNEX_ASSIGN(const OnnxFile file, open_onnx(model, o.load));
+  NNEX_ASSIGN(OnnxFile file, open_onnx(model, o.load));
   onnx_format::WriteOptions wanted;
   wanted.name = o.save.name;
   if (o.save.onnx.external_data || onnx_format::constant_bytes(graph) > onnx_format::kMaxInline)
     wanted.external = file_name + ".data";
   Made out;
   NNEX_ASSIGN(out.onnx, onnx_format::copy_model(file.bytes, file.source, wanted));
+  out.copy_of = std::move(file);
   return std::optional(std::move(out));
 }
 
@@ -314,6 +317,18 @@ std::string disagreement(const Probe& p) {
   return fmt::format("in the run '{}': {}", p.name, p.note);
 }
 
+/// The proof of a copy needs no run: what was written says the same. Errors: internal, where it does not.
+Result<Proof> proven_copy(const OnnxFile& source, const std::string& written, const ConvertOptions& options) {
+  LoadOptions load;
+  load.map = options.load.map, load.memory_limit = options.load.memory_limit;
+  NNEX_ASSIGN(const Recognised model, recognise(written));
+  NNEX_ASSIGN(const OnnxFile copy, open_onnx(model, load));
+  NNEX_TRY(onnx_format::same_model(source.bytes, source.source, copy.bytes, copy.source, options.save.name));
+  Proof proof;
+  proof.identical = true;
+  return proof;
+}
+
 /// Writes beside the path, runs that beside the source, and takes it away again.
 Result<Proof> run_made(const Made& made, const ModelSource& source, const std::string& path,
                        const ConvertOptions& options) {
@@ -323,6 +338,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   fs::path written = scratch.path / given.filename();
   if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
   NNEX_TRY(write(made, written.string(), options.save));
+  if (made.copy_of && built(Format::onnx)) return proven_copy(*made.copy_of, written.string(), options);
   if (made.format == Format::c) {
     const OpenWritten open = [&] { return compile_c(made.c, written.string()); };
     return prove(source, options.load, open, *options.proof);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/mapped_file.h"
 #include "base/pieces.h"
 #include "base/sha256.h"
 #include "base/try.h"
@@ -326,8 +327,16 @@ Result<Tensor> cast(const Tensor& from, DType to) { return convert(from, to); }
 
 std::string sha256(const Tensor& t) {
   if (is_object(t.dtype()) || (!t.data() && t.count() > 0)) return {};
+  constexpr size_t kPiece = size_t{32} << 20;
+  const MappedFile* const file = file_of(t.owner());
   Sha256 h;
-  h.add(t.data(), static_cast<size_t>(t.bytes()));
+  std::string_view bytes(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kPiece, bytes.size()))) {
+    const std::string_view piece = bytes.substr(0, kPiece);
+    h.add(piece.data(), piece.size());
+    // Of a large file no more than a piece stays in memory.
+    if (file) file->release_pages(static_cast<uint64_t>(piece.data() - file->bytes().data()), piece.size());
+  }
   return h.text();
 }
 

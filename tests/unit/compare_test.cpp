@@ -238,8 +238,8 @@ TEST(Compare, NamesTheDamagedTensor) {
                     anonymous->first ? anonymous->first->tensor.a.c_str() : "nothing");
     }
   }
-  std::printf("%zu damaged networks: %zu named and isolated; %zu with other outputs, %zu of them named by value\n", total,
-              by_name, shown, by_value);
+  std::printf("%zu damaged networks: %zu named and isolated; %zu with other outputs, %zu of them named by value\n",
+              total, by_name, shown, by_value);
   EXPECT_EQ(by_name, total);
   EXPECT_GE(total, networks.size() > 15 ? 60u : 3u);
 }

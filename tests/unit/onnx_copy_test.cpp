@@ -10,6 +10,7 @@
 #include "nnex/inspect.h"
 #include "nnex/save.h"
 #include "onnx_bytes.h"
+#include "standards/onnx/write.h"
 #include "stored_networks.h"
 
 namespace nnex {
@@ -71,6 +72,20 @@ TEST(OnnxCopy, EveryByteStays) {
   EXPECT_EQ(done->initializers, 3);
 }
 
+TEST(OnnxCopy, AnyOtherByteIsTold) {
+  const std::string model = rich();
+  const onnx_format::Source source{std::make_shared<int>(), nullptr};
+  EXPECT_TRUE(onnx_format::same_model(model, source, model, source, "").ok());
+  for (size_t i = 0; i < model.size(); ++i) {
+    std::string other = model;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    EXPECT_FALSE(onnx_format::same_model(model, source, other, source, "").ok()) << "byte " << i;
+  }
+  const auto cut =
+      onnx_format::same_model(model, source, std::string_view(model).substr(0, model.size() - 10), source, "");
+  EXPECT_FALSE(cut.ok());
+}
+
 TEST(OnnxCopy, DataGoesOutAndComesBack) {
   const Folder folder;
   ConvertOptions apart;
@@ -78,6 +93,7 @@ TEST(OnnxCopy, DataGoesOutAndComesBack) {
   apart.proof.emplace();
   const auto out = convert(ModelSource::memory(rich()), folder / "a.onnx", apart);
   ASSERT_TRUE(out.ok()) << out.error().text();
+  EXPECT_TRUE(out->proof->identical);
   EXPECT_EQ(out->external_file, "a.onnx.data");
   EXPECT_EQ(fs::file_size(folder / "a.onnx.data"), 4096 + 2400);  // w, and on the next page v
   const auto seen = inspect(folder / "a.onnx");

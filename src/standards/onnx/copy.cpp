@@ -1,8 +1,8 @@
 // ONNX to ONNX: a model's messages once more. Only what leads to tensors and opsets is looked at.
-#include <algorithm>
 #include <optional>
 
 #include "base/try.h"
+#include "standards/onnx/copy_ways.h"
 #include "standards/onnx/import.h"
 #include "standards/onnx/write.h"
 #include "standards/onnx/write_external.h"
@@ -13,36 +13,7 @@ namespace {
 using wire::Field;
 using wire::Message;
 
-constexpr int kDeepestCopy = 256;  ///< As check_wire has it.
-
-enum class Part : uint8_t { model, training, function, graph, node, attribute, sparse, tensor };
-
-/// The fields of onnx.proto on the way from a model to its tensors.
-struct Way {
-  Part in;
-  uint32_t field;
-  Part to;
-};
-constexpr Way kWays[] = {
-    {Part::model, 7, Part::graph},         {Part::model, 20, Part::training},   {Part::model, 25, Part::function},
-    {Part::training, 1, Part::graph},      {Part::training, 2, Part::graph},    {Part::function, 7, Part::node},
-    {Part::function, 11, Part::attribute}, {Part::graph, 1, Part::node},        {Part::graph, 5, Part::tensor},
-    {Part::graph, 15, Part::sparse},       {Part::node, 5, Part::attribute},    {Part::attribute, 5, Part::tensor},
-    {Part::attribute, 10, Part::tensor},   {Part::attribute, 6, Part::graph},   {Part::attribute, 11, Part::graph},
-    {Part::attribute, 22, Part::sparse},   {Part::attribute, 23, Part::sparse}, {Part::sparse, 1, Part::tensor},
-    {Part::sparse, 2, Part::tensor}};
-
-const Way* way_of(Part in, const Field& f) {
-  if (f.kind != wire::Kind::bytes) return nullptr;
-  const Way* const found =
-      std::find_if(std::begin(kWays), std::end(kWays), [&](const Way& w) { return w.in == in && w.field == f.number; });
-  return found == std::end(kWays) ? nullptr : found;
-}
-
 std::string_view between(const char* begin, const char* end) { return {begin, static_cast<size_t>(end - begin)}; }
-
-/// Fields of a TensorProto that are its data, or say where they are.
-bool is_data(uint32_t field) { return (field >= 4 && field <= 14 && field != 8 && field != 12); }
 
 /// f(bytes) for every TensorProto below a message.
 template <class F>

@@ -44,6 +44,12 @@ Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options,
 /// Errors: invalid_model (bytes that are no messages), those of read_tensor.
 Result<Written> copy_model(std::string_view model, Source source, const WriteOptions& options);
 
+/// Whether a copy is the model's messages field by field, but for where data of tensors lie, and their data byte by
+/// byte; `name` as the copy's WriteOptions had it. It holds a piece of either in memory at a time. Errors: internal,
+/// with what differs; those of read_tensor.
+Status same_model(std::string_view model, const Source& source, std::string_view copy, const Source& of_copy,
+                  const std::string& name);
+
 /// The files that tensors of a model lie in, by the names it has for them, each once. Errors: as of copy_model.
 Result<std::vector<std::string>> external_files(std::string_view model);
 
