@@ -64,7 +64,8 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
     NNEX_TRY(out.finish());
     Json j = {{"schema", "nnex.edit/1"}, {"verb", verb},
               {"model", o.path},         {"out", o.out},
-              {"nodes_before", before},  {"nodes_after", count_nodes(graph, graph.nodes())}};
+              {"nodes_before", before},  {"nodes_after", count_nodes(graph, graph.nodes())},
+              {"notes", written.notes}};
     j.update(told);
     return j;
   }();
@@ -74,6 +75,7 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   } else if (talks(o)) {
     fmt::print("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
                (*result)["nodes_before"].get<size_t>());
+    for (const auto& note : (*result)["notes"]) fmt::print("{}: note: {}\n", o.path, note.get<std::string>());
   }
   return kOk;
 }

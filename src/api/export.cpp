@@ -100,7 +100,7 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
   for (int depth = 0; depth < 8; ++depth) {
     ir::Graph lowered(graph);
     std::vector<Unwritable> refused;
-    NNEX_TRY(onnx_format::legalize_for_onnx(lowered, !wanted.custom));
+    NNEX_TRY(onnx_format::legalize_for_onnx(lowered, !wanted.custom, wanted.opset));
     NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
     if (refused.empty()) {
       graph = std::move(lowered);

@@ -126,7 +126,10 @@ Result<Graph> extracted(const ir::Graph& graph, const std::vector<std::string>& 
   std::vector<NodeId> nodes;
   for (NodeId id : graph.order())
     if (cone.nodes.count(id.n)) nodes.push_back(id);
-  return wrap(subgraph(graph, nodes, inputs, to).graph);
+  Subgraph part = subgraph(graph, nodes, inputs, to);
+  part.graph.meta = graph.meta;
+  part.graph.provenance.beside = graph.provenance.beside;
+  return wrap(std::move(part.graph));
 }
 
 }  // namespace
@@ -152,6 +155,12 @@ Status rename(Graph& graph, const std::map<std::string, std::string>& names) {
     if (!taken.insert(to).second)
       return Error(Code::invalid_argument, fmt::format("'{}' cannot be called '{}': another tensor is", from, to));
   }
+  std::map<std::string, std::string> docs;
+  for (const auto& [name, doc] : g.meta.value_docs) {
+    const auto it = names.find(name);
+    docs[it == names.end() ? name : it->second] = doc;
+  }
+  g.meta.value_docs = std::move(docs);
   for (const auto& [from, to] : names) g.set_name(tensors.at(from), to);
   return {};
 }

@@ -48,6 +48,8 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
   Made out;
   out.format = format;
   out.graph = std::make_unique<ir::Graph>(std::move(graph));
+  for (const std::string& what : out.graph->provenance.beside)
+    out.notes.push_back("left out, as a network has no place for it: " + what);
   switch (format) {
     case Format::onnx: {
       if (!built(Format::onnx)) break;

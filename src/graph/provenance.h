@@ -44,6 +44,7 @@ struct Provenance {
   std::string quantization;  ///< The text of an NNEF quantisation file that belongs to the graph; empty: none.
   std::optional<NnefProvenance> nnef;
   std::optional<CvmProvenance> cvm;
+  std::vector<std::string> beside;  ///< What its file has that a graph has no place for, in words; no file carries it.
 };
 
 using Properties = std::vector<std::pair<std::string, std::string>>;

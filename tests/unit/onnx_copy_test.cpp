@@ -7,7 +7,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "nnex/edit.h"
 #include "nnex/inspect.h"
+#include "nnex/load.h"
 #include "nnex/save.h"
 #include "onnx_bytes.h"
 #include "standards/onnx/write.h"
@@ -84,6 +86,38 @@ TEST(OnnxCopy, AnyOtherByteIsTold) {
   const auto cut =
       onnx_format::same_model(model, source, std::string_view(model).substr(0, model.size() - 10), source, "");
   EXPECT_FALSE(cut.ok());
+}
+
+TEST(OnnxCopy, AnEditTellsWhatItLeavesOut) {
+  const Folder folder;
+  auto graph = load_graph(ModelSource::memory(rich()));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto done = save(*graph, folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  std::vector<std::string> needed;
+  for (const char* what :
+       {"1 entries of training information", "1 device configurations", "quantization annotations of 1 tensors",
+        "documentation of 1 nodes", "1 properties of nodes", "1 device annotations of nodes",
+        "documentation of 1 tensors", "1 fields of number 99 in ModelProto, which this version does not know",
+        "1 fields of number 98 in GraphProto, which this version does not know",
+        "1 fields of number 99 in NodeProto, which this version does not know",
+        "1 fields of number 77 in TensorProto, which this version does not know"})
+    needed.push_back(std::string("left out, as a network has no place for it: ") + what);
+  EXPECT_EQ(done->notes, needed);
+}
+
+TEST(OnnxCopy, TextsOfValuesStay) {
+  const Folder folder;
+  const Messages g{{node("Neg", {"x"}, {"y"})}, {value("x", {2}) + msg(3, "of x")}, {value("y", {2}) + msg(3, "of y")}};
+  auto graph = load_graph(ModelSource::memory(num(1, 8) + msg(7, g.bytes()) + opset("", 17)));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  ASSERT_TRUE(rename(*graph, {{"y", "z"}}).ok());
+  const auto done = save(*graph, folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  EXPECT_TRUE(done->notes.empty());
+  const auto again = load_graph(folder / "a.onnx");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->metadata().value_docs, (std::map<std::string, std::string>{{"x", "of x"}, {"z", "of y"}}));
 }
 
 TEST(OnnxCopy, DataGoesOutAndComesBack) {

@@ -95,10 +95,8 @@ class SideBySide {
   }
 
   static Error differs(Part part, uint32_t field, std::string_view how) {
-    constexpr std::string_view kNames[] = {"ModelProto", "TrainingInfoProto", "FunctionProto",     "GraphProto",
-                                           "NodeProto",  "AttributeProto",    "SparseTensorProto", "TensorProto"};
     return Error(Code::internal, fmt::format("the copy's field {} of a {} is not the model's: {}", field,
-                                             kNames[static_cast<size_t>(part)], how));
+                                             kPartNames[static_cast<size_t>(part)], how));
   }
 
   const Source &a_, &b_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 
 #include "standards/onnx/read_wire.h"
 
@@ -12,6 +13,10 @@ namespace nnex::onnx_format {
 inline constexpr int kDeepestCopy = 256;  ///< As check_wire has it.
 
 enum class Part : uint8_t { model, training, function, graph, node, attribute, sparse, tensor };
+/// The messages' names, by Part.
+inline constexpr std::string_view kPartNames[] = {"ModelProto",        "TrainingInfoProto", "FunctionProto",
+                                                  "GraphProto",        "NodeProto",         "AttributeProto",
+                                                  "SparseTensorProto", "TensorProto"};
 
 /// The fields of onnx.proto on the way from a model to its tensors.
 struct Way {

@@ -81,7 +81,7 @@ class GraphWriter {
   Status node(NodeId id, wire::Message& to);
   Result<OnnxNode> said(const Node& node);
   Result<OnnxNode> spelled(const Node& node);
-  Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& newest);
+  Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& form);
   OnnxNode custom(const Node& node) const;
   Status custom_node(const Node& node, wire::Message& to);
   void tail(const Node& node, const OnnxNode& said, wire::Message& to);

@@ -105,11 +105,12 @@ AttrMap defaults(const OpDef& op, const Spelling& spelling, const HasAttribute& 
   return out;
 }
 
-/// Whether a newer form of the same name follows or precedes: then this one is for reading alone.
-bool outdated(const OpDef& op, const Spelling& spelling) {
+/// Whether another spelling of the same name is the one for an opset (0: the newest): the last that it takes.
+bool is_superseded(const OpDef& op, const Spelling& spelling, int64_t opset) {
+  const auto taken = [&](const Spelling& s) { return opset == 0 || s.since <= opset; };
   return std::any_of(op.spelled.begin(), op.spelled.end(), [&](const Spelling& s) {
-    return s.format == Format::onnx && s.name == spelling.name && s.domain == spelling.domain &&
-           s.since > spelling.since;
+    if (s.format != Format::onnx || s.name != spelling.name || s.domain != spelling.domain) return false;
+    return taken(spelling) ? taken(s) && s.since > spelling.since : s.since < spelling.since;
   });
 }
 
@@ -187,14 +188,14 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
 // ---- The row's spelling
 
 /// What the spelling says of the node, without what the operator's defaults say already.
-Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& newest) {
-  const auto has = [&](std::string_view name) { return newest.find(name) != nullptr; };
+Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& form) {
+  const auto has = [&](std::string_view name) { return form.find(name) != nullptr; };
   NNEX_ASSIGN(ExportedNode u, export_spelling(graph_, {node.op, node.attrs.get(), node.in, {}}, spelling, has));
   const AttrMap usual = defaults(*node.op, spelling, has);
   OnnxNode out{std::string(spelling.name), std::string(spelling.domain), {}, {}};
   for (int i : u.in) out.in.push_back(i < 0 ? ValueId{} : node.in[static_cast<size_t>(i)]);
   for (auto& [name, value] : u.attrs) {
-    const FormAttribute* declared = newest.find(name);
+    const FormAttribute* declared = form.find(name);
     if (name == "auto_pad") value = padding_word(value);
     const AttrValue* otherwise = find(usual, name);
     const bool said_anyway = !declared->required && (is_empty_list(value) || (otherwise && same(*otherwise, value)));
@@ -207,10 +208,15 @@ Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spell
 Result<OnnxNode> GraphWriter::spelled(const Node& node) {
   std::string reasons;
   for (const Spelling& s : node.op->spelled) {
-    if (s.format != Format::onnx || outdated(*node.op, s)) continue;
+    const int64_t opset = s.domain.empty() ? options_.opset : 0;
+    if (s.format != Format::onnx || is_superseded(*node.op, s, opset)) continue;
     const std::vector<Form>& forms = forms_of(s.domain, s.name);
-    if (forms.empty() || forms.back().deprecated) continue;
-    auto out = spelled_as(node, s, forms.back());
+    if (forms.empty()) continue;
+    // Of an opset that is asked for the form has the say: what are inputs now may have been attributes then.
+    const Form* then = opset > 0 ? find_form(s.domain, s.name, opset) : nullptr;
+    const Form& form = then ? *then : forms.back();
+    if (form.deprecated) continue;
+    auto out = spelled_as(node, s, form);
     if (out.ok()) return out;
     reasons += (reasons.empty() ? "" : "; ") + out.error().message();
   }

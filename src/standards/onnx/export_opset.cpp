@@ -53,7 +53,15 @@ Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   if (forms_of(said.domain, said.op).empty()) return {};
   std::vector<Type> types;
   std::vector<BrokenForm> broken;
-  const Form* form = first_form(said.domain, said.op, use_of(node, said, types), broken);
+  const FormUse use = use_of(node, said, types);
+  const Form* const wanted =
+      options_.opset > 0 && said.domain.empty() ? find_form("", said.op, options_.opset) : nullptr;
+  if (wanted && broken_rules(*wanted, use).empty()) {
+    said.since = wanted->since;
+    return {};
+  }
+  const Form* form = first_form(said.domain, said.op, use, broken);
+  if (!form && wanted) broken = broken_rules(*wanted, use);
   if (!form)
     return Error(Code::unsupported,
                  fmt::format("{}: ONNX's {} does not take it: {}", node.op->name, said.op, sentences(broken)));

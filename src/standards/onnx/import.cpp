@@ -76,8 +76,9 @@ Result<Importer::GraphParts> Importer::graph_parts(std::string_view message) con
   return p;
 }
 
-Status Importer::value_info(std::string_view message, std::string& name, Type& type) const {
+Status Importer::value_info(std::string_view message, std::string& name, Type& type) {
   wire::Reader r(message);
+  std::string_view doc;
   Field f;
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
@@ -85,7 +86,9 @@ Status Importer::value_info(std::string_view message, std::string& name, Type& t
     if (f.number == 2) {
       NNEX_ASSIGN(type, read_type(f.bytes));
     }
+    if (f.number == 3 && !f.bytes.empty()) doc = f.bytes;
   }
+  if (!doc.empty()) graph_.meta.value_docs[name] = std::string(doc);
   if (!r.ok()) return broken("a value's type", r.fault());
   return {};
 }
@@ -382,6 +385,7 @@ Status Importer::model(std::string_view message) {
   }
   if (!r.ok()) return broken("not an ONNX model", r.fault());
   take_provenance(graph_.meta.properties, graph_.provenance);
+  if (!findings_) graph_.provenance.beside = beside_network(message);
   if (!main.data()) return Error(Code::invalid_model, "not an ONNX model: it has no graph");
   for (std::string_view o : opsets) {
     NNEX_ASSIGN(auto opset, read_opset(o));

@@ -41,6 +41,10 @@ struct Attribute {
   std::vector<std::string_view> graphs;
 };
 
+/// What a model's messages hold that a graph has no place for, in words: "1 entries of training information". Functions
+/// are carried as they are and not looked into.
+std::vector<std::string> beside_network(std::string_view model);
+
 /// The newest opset of a standard domain that is known here.
 int64_t newest_opset(std::string_view domain);
 
@@ -175,7 +179,7 @@ class Importer {
   Result<Attribute> attribute(std::string_view message);
   Result<ValueId> lookup(const std::string& name);
   Status add_function(std::string_view message);
-  Status value_info(std::string_view message, std::string& name, Type& type) const;
+  Status value_info(std::string_view message, std::string& name, Type& type);
   /// An initializer's name and content.
   Status constant(std::string_view message, bool sparse);
   /// Who goes on past faults keeps this one; else it is passed on.

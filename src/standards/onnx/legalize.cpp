@@ -122,17 +122,19 @@ bool is_typed(const ir::Graph& graph, const Node& node) {
 
 }  // namespace
 
-Status legalize_for_onnx(ir::Graph& graph, bool integers) {
+Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
   std::vector<int64_t> bits = integer_bits(graph);
   std::multimap<std::string_view, LegalizeRule> rules;
   const auto add = [&](std::span<const LegalizeRow> theme) {
-    for (const LegalizeRow& r : theme) rules.emplace(r.row, r.rule);
+    for (const LegalizeRow& r : theme)
+      if (r.below == 0 || (opset > 0 && opset < r.below)) rules.emplace(r.row, r.rule);
   };
   add(legalize_moves());
   add(legalize_windows());
   add(legalize_norms());
   if (integers) add(legalize_integers());
   add(legalize_numbers());
+  add(legalize_older());
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || !graph[id].op || !is_typed(graph, graph[id])) continue;
     if (!integers && is_of_cvm_alone(*graph[id].op)) continue;

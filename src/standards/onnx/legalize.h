@@ -60,6 +60,7 @@ using LegalizeRule = void (*)(Legalized& l);
 struct LegalizeRow {
   std::string_view row;
   LegalizeRule rule;
+  int64_t below = 0;  ///< Only where an opset below this one is asked for; 0: always.
 };
 
 std::span<const LegalizeRow> legalize_windows();
@@ -67,5 +68,6 @@ std::span<const LegalizeRow> legalize_numbers();
 std::span<const LegalizeRow> legalize_moves();
 std::span<const LegalizeRow> legalize_norms();
 std::span<const LegalizeRow> legalize_integers();
+std::span<const LegalizeRow> legalize_older();
 
 }  // namespace nnex::onnx_format

@@ -204,6 +204,7 @@ Message GraphWriter::value_info(const std::string& name, const Type& type, bool 
   need_type(type);
   const bool typed = type.kind != Kind::unknown && (!type.is_tensor() || onnx_number(type.dtype) != 0);
   if (typed) m.message(2, type_message(type, exact));
+  if (const auto doc = graph_.meta.value_docs.find(name); doc != graph_.meta.value_docs.end()) m.bytes(3, doc->second);
   return m;
 }
 

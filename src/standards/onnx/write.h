@@ -65,7 +65,8 @@ Status save_model(const Written& model, const std::string& path, Existing existi
 /// Changes the graph so that ONNX's operators say it: what is said in other words there (conventions of borders, axes,
 /// types) and rows that are sentences of simpler ones. Values must have their types; new ones get theirs. The graph
 /// computes the same, but for the conventions of RoiAlign, which are ONNX's afterwards. Rows that nothing is known
-/// for stay, and with `integers` false those of integer networks that ONNX says in many words.
-Status legalize_for_onnx(ir::Graph& graph, bool integers = true);
+/// for stay, and with `integers` false those of integer networks that ONNX says in many words. `opset`: the one that is
+/// asked for, as in WriteOptions.
+Status legalize_for_onnx(ir::Graph& graph, bool integers = true, int64_t opset = 0);
 
 }  // namespace nnex::onnx_format

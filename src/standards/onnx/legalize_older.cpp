@@ -1,0 +1,92 @@
+// What an opset that is asked for has no words for yet, in the words it has.
+
+#include <algorithm>
+
+#include "ops/join.h"
+#include "ops/norm.h"
+#include "ops/pool.h"
+#include "ops/reduce.h"
+#include "standards/onnx/legalize.h"
+#include "tensor/convert.h"
+
+namespace nnex::onnx_format {
+namespace {
+
+bool all_ones(const Ints& list) {
+  return std::all_of(list.begin(), list.end(), [](int64_t i) { return i == 1; });
+}
+
+/// Windows without gaps are the only ones there were.
+void drop_dilation(Legalized& l) {
+  PoolAttrs a = l.attrs<PoolAttrs>();
+  if (a.dilation.empty() || !all_ones(a.dilation)) return;
+  a.dilation.clear();
+  l.set(a);
+}
+
+/// Steps of 1 go without saying.
+void drop_steps(Legalized& l) {
+  const Tensor* steps = l.constant(4);
+  if (!steps) return;
+  for (int64_t i = 0; i < steps->count(); ++i)
+    if (int_at(*steps, i) != 1) return;
+  l.graph.set_input(l.id, 4, ValueId{});
+}
+
+/// A number of parts is a list of their extents.
+void name_sizes(Legalized& l) {
+  SplitAttrs a = l.attrs<SplitAttrs>();
+  const auto x = l.type(0).dims;
+  if (a.chunks == 0 || !x) return;
+  const int64_t axis = a.axis < 0 ? a.axis + static_cast<int64_t>(x->size()) : a.axis;
+  Ints sizes;
+  for (size_t o = 0; o < l.node().out.size(); ++o) {
+    const auto made = l.out_shape(o);
+    if (!made) return;
+    sizes.push_back((*made)[axis]);
+  }
+  a.chunks = 0;
+  l.set(a);
+  std::vector<ValueId> in = {l.in(0), l.ints(sizes)};
+  l.graph.set_inputs(l.id, std::move(in));
+}
+
+/// By the function that the standard gives for it.
+void expand_layer_norm(Legalized& l) {
+  const LayerNormAttrs a = l.attrs<LayerNormAttrs>();
+  const auto x = l.type(0).dims;
+  if (!x || a.axes.empty()) return;
+  for (size_t o = 1; o < l.node().out.size(); ++o)
+    if (l.node().out[o].valid()) return;
+  Ints axes = a.axes;
+  const auto rank = static_cast<int64_t>(x->size());
+  for (int64_t next = axes.back() + 1; a.to_end && next < (axes.back() < 0 ? 0 : rank); ++next) axes.push_back(next);
+  const DType type = l.dtype(0), stage = type == DType::f64 ? type : a.stash;
+  ReduceAttrs over;
+  over.when_empty = WhenEmpty::all;
+  const auto mean_of = [&](ValueId v) {
+    const ValueId mean = l.b("mean_reduce", {v, l.ints(axes)}, over);
+    l.graph.set_type(mean, Type::tensor(stage));
+    return mean;
+  };
+  const ValueId from = l.cast(l.in(0), stage);
+  const ValueId d = l.b("sub", {from, mean_of(from)});
+  const ValueId variance = mean_of(l.b("mul", {d, d}));
+  const ValueId deviation = l.b("sqrt", {l.b("add", {variance, l.b.number(stage, a.epsilon)})});
+  ValueId y = l.b("div", {d, deviation});
+  l.graph.set_type(y, Type::tensor(stage, x));
+  y = l.cast(y, type);
+  if (l.has(1)) y = l.b("mul", {y, l.in(1)});
+  if (l.has(2)) y = l.b("add", {y, l.in(2)});
+  l.replace(y);
+}
+
+constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19}, {"lp_pool", drop_dilation, 18},
+                                  {"slice", drop_steps, 10},       {"split", name_sizes, 18},
+                                  {"layer_normalization", expand_layer_norm, 17}};
+
+}  // namespace
+
+std::span<const LegalizeRow> legalize_older() { return kOlder; }
+
+}  // namespace nnex::onnx_format
