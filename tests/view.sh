@@ -19,6 +19,12 @@ python3 "$here/view/files.py" "$scratch" || bad=1
 "$nnex" view "$scratch/layers.onnx" --unfold -o "$scratch/unfolded.svg" -q || bad=1
 [ "$(grep -o 'data-n=' "$scratch/unfolded.svg" | wc -l)" = 72 ] || { echo "  layers.onnx: needed 72 nodes unfolded"; bad=1; }
 [ "$(grep -o 'data-n=' "$scratch/layers.svg" | wc -l)" = 6 ] || { echo "  layers.onnx: needed 6 nodes folded"; bad=1; }
+# Networks that people have, where the vectors are.
+for model in "${NNEX_SHARED:-$here/../../shared}"/models/onnx/*/model.onnx; do
+  [ -f "$model" ] || continue
+  name=net_$(basename "$(dirname "$model")")
+  "$nnex" view "$model" -o "$scratch/$name.html" -q || { echo "  view $name: exit $?"; bad=1; }
+done
 if [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && [ -d "$here/../bindings/js/node_modules/puppeteer-core" ]; then
   (cd "$here/../bindings/js" && node "$here/view/browser.mjs" "$scratch") || bad=1
 else

@@ -119,6 +119,22 @@ std::vector<PortInfo> results_of(const Model& model) {
   return out;
 }
 
+/// Whether outputs have the extents that the model declares: a writer may go by those. Error: invalid_argument.
+Status as_declared(const Model& model, const std::vector<Value>& results) {
+  for (size_t o = 0; o < model.outputs().size(); ++o) {
+    const PortInfo& port = model.outputs()[o];
+    const Tensor* t = results[o].tensor();
+    if (!t || !port.known_rank) continue;
+    bool same = static_cast<size_t>(t->shape().rank()) == port.extents.size();
+    for (size_t i = 0; same && i < port.extents.size(); ++i)
+      same = port.extents[i] < 0 || port.extents[i] == t->shape()[static_cast<int64_t>(i)];
+    if (!same)
+      return Error(Code::invalid_argument, fmt::format("these inputs make output '{}' {}, which the model declares {}",
+                                                       port.name, results[o].text(), port.type));
+  }
+  return {};
+}
+
 /// The source on the first of a probe's extents that it takes; why it took none.
 Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOptions& o) {
   std::optional<Error> refused;
@@ -130,6 +146,7 @@ Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOpt
       ran.given.emplace_back(std::move(t));
     }
     auto results = run_once(model, ran.given, o);
+    if (Status s = results.ok() ? as_declared(model, *results) : Status(); !s.ok()) results = std::move(s).error();
     if (results.ok()) {
       ran.results = std::move(*results);
       return ran;

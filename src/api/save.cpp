@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "api/compiled_c.h"
@@ -346,6 +347,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
     return prove(source, options.load, open, *options.proof);
   }
   LoadOptions load;
+  load.archive_ratio = std::numeric_limits<int32_t>::max();  // zeros pack well, and this archive is known
   load.memory_limit = options.load.memory_limit, load.isa = options.load.isa;
   load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
   return prove(source, options.load, written.string(), load, *options.proof);

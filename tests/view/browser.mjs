@@ -1,6 +1,7 @@
 // browser.mjs FOLDER: the pages that view.sh had written, in Chromium without a network: nothing overlaps, search, folding, keys and dark
 // mode work, hostile names do nothing.
 import assert from 'node:assert';
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const puppeteer = createRequire(`${process.cwd()}/`)('puppeteer-core');
@@ -27,10 +28,12 @@ async function check(name, file, test) {
   await page.close();
 }
 
-/** Texts and boxes of the drawing as rectangles of the screen, in the drawing's own scale. */
+/** Texts and boxes of the drawing as it is at its own scale: from afar letters have no exact places. */
 const overlaps = () => {
-  const scale = Number(/scale\(([\d.e-]+)\)/.exec(document.querySelector('main g').getAttribute('transform'))[1]);
-  const rect = (e) => { const { left, right, top, bottom } = e.getBoundingClientRect(); return { left: left / scale, right: right / scale, top: top / scale, bottom: bottom / scale, text: e.textContent.slice(0, 40) }; };
+  const world = document.querySelector('main g');
+  world.setAttribute('transform', 'scale(1)');
+  world.classList.remove('afar');
+  const rect = (e) => { const { left, right, top, bottom } = e.getBoundingClientRect(); return { left, right, top, bottom, text: e.textContent.slice(0, 40) }; };
   const apart = (a, b) => Math.min(a.right - b.left, b.right - a.left, a.bottom - b.top, b.bottom - a.top) < 1.5;
   const texts = [...document.querySelectorAll('main text')].map(rect);
   const boxes = [...document.querySelectorAll('main .body:not(.group), main .pill')].map(rect);
@@ -42,8 +45,25 @@ const overlaps = () => {
   pairs(labels, boxes);
   return found;
 };
-for (const file of ['layers.html', 'hostile.html', 'choice.html', 'model.html', 'timed.html', 'broken.html'])
+const networks = readdirSync(folder).filter((name) => /^net_.*\.html$/.test(name));
+for (const file of ['layers.html', 'hostile.html', 'choice.html', 'model.html', 'timed.html', 'broken.html', ...networks])
   await check(`nothing overlaps in ${file}`, file, async (page) => assert.deepStrictEqual(await page.evaluate(overlaps), []));
+
+/** Networks of 200 nodes are seen whole at first, and the names of half of their operators at least can be read: 7 pixels high on
+ * a usual screen. */
+for (const file of networks)
+  await check(`${file} is seen at once`, file, async (page) => {
+    await page.setViewport({ width: 1920, height: 1080 });
+    await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+    const seen = await page.evaluate(() => {
+      const boxes = [...document.querySelectorAll('main .op')].map((e) => e.getBoundingClientRect()), view = document.querySelector('main').getBoundingClientRect();
+      const letters = [...document.querySelectorAll('main .title')].map((e) => e.getBoundingClientRect().height).sort((a, b) => a - b);
+      return { nodes: boxes.length, median: letters[letters.length >> 1],
+        inside: boxes.every((b) => b.left >= view.left - 1 && b.right <= view.right + 1 && b.top >= view.top - 1 && b.bottom <= view.bottom + 1) };
+    });
+    if (process.env.NNEX_VIEW_SHOTS) await page.screenshot({ path: `${process.env.NNEX_VIEW_SHOTS}/${file.slice(4, -5)}.png` });
+    assert.ok(seen.nodes > 0 && seen.inside && (seen.nodes > 200 || seen.median >= 7), JSON.stringify(seen));
+  });
 
 await check('hostile names are text', 'hostile.html', async (page) => {
   await page.click('main .op');

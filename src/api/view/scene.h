@@ -100,7 +100,7 @@ struct Scene {
 struct SceneOptions {
   std::vector<Repeat> repeats;  ///< Of the network's own block.
   std::vector<bool> folded;     ///< Which of them are.
-  double aspect = 1.6;          ///< As LayoutOptions has it; of inner scenes none.
+  double aspect = 1.25;         ///< As LayoutOptions has it: the page beside its panel; of inner scenes none.
 };
 
 /// The network laid out.

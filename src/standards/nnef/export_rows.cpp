@@ -35,7 +35,8 @@ Status align(Document& to, WriteNode& w) {
   for (ValueId v : w.plain.in) full |= v.valid() && to.rank(v) == rank && !to.without_trailing_ones(v).valid();
   for (size_t i = 0; i < w.plain.in.size(); ++i) {
     if (!w.given(i)) continue;
-    if (const ValueId plain = to.without_trailing_ones(w.plain.in[i]); full && plain.valid()) {
+    const bool whole = full && to.rank(w.plain.in[i]) == rank;  // of a lower rank, ones stand in front
+    if (const ValueId plain = to.without_trailing_ones(w.plain.in[i]); whole && plain.valid()) {
       NNEX_ASSIGN(w.text[i], to.operand(plain, literals));
     } else {
       NNEX_ASSIGN(w.text[i], to.aligned(w.plain.in[i], rank, literals));
@@ -226,6 +227,8 @@ Status cast(Document& to, WriteNode& w) {
   if (!type || !from) return cannot(w, fmt::format("from {} to {}", name(found), name(wanted)));
   if (is_int(wanted) && bits(wanted) < 32 && found != DType::boolean && bits(found) > bits(wanted))
     return cannot(w, fmt::format("integers of NNEF have no width, so nothing is cut to {}", name(wanted)));
+  if (is_real(wanted) && bits(wanted) <= 8 && wanted != found)
+    return cannot(w, fmt::format("reals of NNEF have no width, so nothing is rounded to {}", name(wanted)));
   NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));
   w.written = true;
   if (type == from) {

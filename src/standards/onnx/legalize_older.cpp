@@ -51,6 +51,15 @@ void name_sizes(Legalized& l) {
   l.graph.set_inputs(l.id, std::move(in));
 }
 
+/// Inputs that were required then are there, and empty.
+void name_region(Legalized& l) {
+  std::vector<ValueId> in = l.node().in;
+  in.resize(std::max<size_t>(in.size(), 3));
+  for (size_t i = 1; i < 3; ++i)
+    if (!in[i].valid()) in[i] = l.b.constant(std::move(Tensor::make(DType::f32, Shape{0})).value());
+  l.graph.set_inputs(l.id, std::move(in));
+}
+
 /// By the function that the standard gives for it.
 void expand_layer_norm(Legalized& l) {
   const LayerNormAttrs a = l.attrs<LayerNormAttrs>();
@@ -81,8 +90,12 @@ void expand_layer_norm(Legalized& l) {
   l.replace(y);
 }
 
-constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19}, {"lp_pool", drop_dilation, 18},
-                                  {"slice", drop_steps, 10},       {"split", name_sizes, 18},
+constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10},
+                                  {"box", drop_dilation, 19},
+                                  {"lp_pool", drop_dilation, 18},
+                                  {"slice", drop_steps, 10},
+                                  {"split", name_sizes, 18},
+                                  {"resize", name_region, 13},
                                   {"layer_normalization", expand_layer_norm, 17}};
 
 }  // namespace

@@ -32,8 +32,16 @@ void same(RowNode& w) { w.give(w.in(0)); }
 
 // ---- Elements
 
-/// Exponents of another type become x's.
+bool is_whole(const nnex::Tensor* t) {
+  for (int64_t i = 0; t && i < t->count(); ++i)
+    if (!(std::abs(real_at(*t, i)) < 0x1p31) || real_at(*t, i) != std::trunc(real_at(*t, i))) return false;
+  return t != nullptr;
+}
+
+/// Exponents of another type become x's, where that changes none of them.
 void pow(RowNode& w) {
+  if (is_int(w.dtype()) && is_real(w.dtype(1)) && !is_whole(w.constant(1)))
+    return w.refuse("pow: WebNN has no power of integers by floats");
   const Ref x = w.in(0);
   if (w.to.failed()) return;
   w.give(w.to.call("pow", {{"a", x}, {"b", w.to.cast(w.in(1), w.to.type(x))}}));
@@ -95,14 +103,25 @@ void cast(RowNode& w) {
 }
 
 /// Whole numbers: x - y * (x / y), whose sign becomes the divisor's where it must.
+bool may_be_zero(const nnex::Tensor* t) {
+  for (int64_t i = 0; t && i < t->count(); ++i)
+    if (int_at(*t, i) == 0) return true;
+  return !t;
+}
+
+/// The rest of a division, of the divisor's sign where that is asked for; by 0 it is 0.
 void mod(RowNode& w) {
   if (!is_int(w.dtype())) return w.refuse("mod: WebNN has no remainder of floats");
   const Ref x = w.in(0), y = w.in(1);
   if (w.to.failed()) return;
   const Ref quotient = w.to.call("div", {{"a", x}, {"b", y}});
-  const Ref rest = w.to.call("sub", {{"a", x}, {"b", w.to.call("mul", {{"a", quotient}, {"b", y}})}});
-  if (w.attr<ModAttrs>().division == Division::truncate || is_unsigned_int(w.dtype())) return w.give(rest);
+  Ref rest = w.to.call("sub", {{"a", x}, {"b", w.to.call("mul", {{"a", quotient}, {"b", y}})}});
   const Ref zero = w.to.scalar(w.to.type(x), 0);
+  if (may_be_zero(w.constant(1)))
+    rest = w.to.call(
+        "where",
+        {{"condition", w.to.call("equal", {{"a", y}, {"b", zero}})}, {"trueValue", zero}, {"falseValue", rest}});
+  if (w.attr<ModAttrs>().division == Division::truncate || is_unsigned_int(w.dtype())) return w.give(rest);
   const auto below = [&](Ref v) { return w.to.call("lesser", {{"a", v}, {"b", zero}}); };
   const Ref differ = w.to.call("logicalXor", {{"a", below(rest)}, {"b", below(y)}});
   const Ref some = w.to.call("notEqual", {{"a", rest}, {"b", zero}});

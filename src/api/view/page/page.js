@@ -45,6 +45,7 @@ function show(next) {
   size = data.variants[next].size;
   elements = new Map();
   wires = new Map();
+  enlarged = -1;
   for (const element of world.querySelectorAll('.op, .end')) {
     elements.set(keyOf(element), element);
     element.setAttribute('role', 'button');
@@ -78,7 +79,27 @@ function fold(repeat, folded) {
 
 // ---- Pan and zoom
 
-const move = () => world.setAttribute('transform', `translate(${left} ${top_}) scale(${scale})`);
+/** From afar an operator's name takes its whole box, and the rest of its text is left out: so it can be read. */
+function enlarge() {
+  for (const op of world.querySelectorAll('.op')) {
+    const head = op.querySelector('.head'), title = op.querySelector('.title');
+    if (!head || !title) continue;
+    const { width, height } = head.getBBox(), tall = Math.max(op.getBBox().height, height), letters = title.getBBox();
+    op.style.setProperty('--tall', tall / height);
+    op.style.setProperty('--large', Math.max(1, Math.min(3, (tall - 5) / letters.height, (width - 10) / letters.width)));
+  }
+}
+const kFar = 0.5;
+let enlarged = -1;
+function move() {
+  world.setAttribute('transform', `translate(${left} ${top_}) scale(${scale})`);
+  const far = scale < kFar;
+  if (far && enlarged !== variant) {
+    enlarge();
+    enlarged = variant;
+  }
+  world.classList.toggle('afar', far);
+}
 function fit() {
   const { clientWidth: w, clientHeight: h } = main;
   scale = Math.min(w / (size[0] + 32), h / (size[1] + 32), 1.6);
