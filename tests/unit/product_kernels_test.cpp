@@ -26,7 +26,7 @@ void expect_equal_bytes(const Tensor& a, const Tensor& b) {
 void expect_everywhere(NodeCase c, std::string_view kernel, const Bound& bound) {
   expect_same(c, kernel, bound);
   const auto fed = run_node(c), shared = run_node(c, 2);
-  ASSERT_TRUE(fed.ok() && shared.ok());
+  ASSERT_TRUE(fed.ok() && shared.ok()) << (fed.ok() ? "" : fed.error().text());
   expect_equal_bytes(fed->out[0], shared->out[0]);
   c.constant = {1};
   const auto packed = run_node(c);
@@ -82,6 +82,24 @@ TEST(ProductKernels, MatricesThatMeet) {
   }
 }
 
+TEST(ProductKernels, WholeNumbers) {
+  Dice dice(32);
+  const int64_t wide = int64_t{1} << 62;
+  for (int i = 0; i < 40; ++i) {
+    const int64_t m = i % 5 == 0 ? 1 : dice.roll(1, 60), n = dice.extent(), k = dice.roll(1, 70);
+    const bool ta = i & 1, tb = i & 2;
+    const AttrMap attrs = {{"transposeA", ta}, {"transposeB", tb}};
+    const Shape a = ta ? Shape{2, k, m} : Shape{2, m, k}, b = tb ? Shape{n, k} : Shape{k, n};
+    expect_everywhere({"matmul", {dice.bytes(DType::i32, a), dice.bytes(DType::i32, b)}, attrs}, "product_typed", {});
+    expect_everywhere({"matmul", {dice.ints<int64_t>(a, -wide, wide), dice.ints<int64_t>(b, -wide, wide)}, attrs},
+                      "product_typed", {});
+    const NodeCase linear = {"linear",
+                             {dice.ints<int64_t>({m, k}, -wide, wide), dice.ints<int64_t>({n, k}, -wide, wide),
+                              dice.ints<int64_t>({n}, -wide, wide)}};
+    expect_everywhere(linear, "product_typed", {});
+  }
+}
+
 TEST(ProductKernels, Doubles) {
   Dice dice(31);
   const Bound bound = {1e-12, 1e-12};
@@ -92,12 +110,12 @@ TEST(ProductKernels, Doubles) {
     const AttrMap attrs = {{"transposeA", ta}, {"transposeB", tb}};
     NodeCase c = {"linear", {doubles(ta ? Shape{k, m} : Shape{m, k}), doubles(tb ? Shape{n, k} : Shape{k, n})}, attrs};
     if (i % 3) c.inputs.push_back(doubles(i % 3 == 1 ? Shape{n} : Shape{m, 1}));
-    expect_everywhere(c, "product_f64", bound);
+    expect_everywhere(c, "product_typed", bound);
   }
   for (bool transposed : {false, true}) {
     const AttrMap attrs = {{"transposeB", transposed}};
     const Shape w = transposed ? Shape{1, 3, 19, 11} : Shape{1, 3, 11, 19};
-    expect_everywhere({"matmul", {doubles({2, 3, 13, 11}), doubles(w)}, attrs}, "product_f64", bound);
+    expect_everywhere({"matmul", {doubles({2, 3, 13, 11}), doubles(w)}, attrs}, "product_typed", bound);
     const Tensor b = doubles(transposed ? Shape{33, 50} : Shape{50, 33}), x = doubles({9, 50});
     const auto all = run_node({"matmul", {x, b}, attrs});
     ASSERT_TRUE(all.ok());

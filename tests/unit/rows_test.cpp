@@ -69,7 +69,7 @@ TEST(AxisFold, EqualsPlainSums) {
       const AxisFold reduction(kind, row.shape, row.axes);
       ASSERT_TRUE(reduction.ok());
       std::vector<float> alone(expected.size()), y(expected.size());
-      std::vector<float> workspace(static_cast<size_t>(reduction.workspace() / 4));
+      std::vector<float> workspace(static_cast<size_t>(reduction.workspace(4) / 4));
       Team one(1), two(2);
       reduction.run(loops, one, x.data(), alone.data(), workspace.data());
       reduction.run(loops, two, x.data(), y.data(), workspace.data());

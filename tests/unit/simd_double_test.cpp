@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "simd_test.h"
@@ -9,7 +10,7 @@ namespace nnex {
 namespace {
 
 /// The chain of multiply-adds by itself.
-double chain(const simd::DoubleProduct& p, size_t i, size_t j, bool fused) {
+double chain(const simd::TypedProduct<double>& p, size_t i, size_t j, bool fused) {
   double sum = 0;
   for (size_t q = 0; q < p.k; ++q) {
     const double a = p.a[i * p.a_row + q * p.a_column], b = p.b[q * p.b_row + j];
@@ -24,16 +25,16 @@ double chain(const simd::DoubleProduct& p, size_t i, size_t j, bool fused) {
 }
 
 TEST(SimdDouble, ProductEqualsItsOracle) {
-  for (size_t m : {1, 2, 5, 6, 7, 13})
+  for (size_t m : {1, 2, 7, 13})
     for (size_t n : {1, 2, 3, 7, 8, 15, 16, 17, 40})
-      for (size_t k : {0, 1, 9}) {
+      for (size_t k : {0, 1, 9, 128, 131}) {
         for (bool columns : {false, true}) {
           std::vector<double> a(m * k + 1), b(k * (n + 2) + 1);
           for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<double>(i * 7 + 1));
           for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<double>(i * 3 + n));
           test::for_each_table([&](const simd::Loops& table) {
             std::vector<double> z(m * (n + 1), 7.0);
-            simd::DoubleProduct p;
+            simd::TypedProduct<double> p;
             p.a = a.data(), p.a_row = columns ? 1 : k, p.a_column = columns ? m : 1;
             p.b = b.data(), p.b_row = n + 2;
             p.z = z.data(), p.z_row = n + 1;
@@ -47,6 +48,36 @@ TEST(SimdDouble, ProductEqualsItsOracle) {
           });
         }
       }
+}
+
+template <class T>
+void expect_wrapped_products(simd::ProductOf<T>* simd::Loops::*product) {
+  using U = std::make_unsigned_t<T>;
+  for (size_t m : {1, 2, 5, 7})
+    for (size_t n : {1, 3, 7, 15, 16, 17, 40}) {
+      const size_t k = 9;
+      std::vector<T> a(m * k), b(k * n);
+      for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>((i + 1) * 0x9E3779B97F4A7C15U);
+      for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>((i + 3) * 0xC2B2AE3D27D4EB4FU);
+      test::for_each_table([&](const simd::Loops& table) {
+        std::vector<T> z(m * n);
+        simd::TypedProduct<T> p;
+        p.a = a.data(), p.a_row = k, p.a_column = 1, p.b = b.data(), p.b_row = n, p.z = z.data(), p.z_row = n;
+        p.m = m, p.k = k, p.n = n;
+        (table.*product)(p);
+        for (size_t i = 0; i < m; ++i)
+          for (size_t j = 0; j < n; ++j) {
+            U sum = 0;
+            for (size_t q = 0; q < k; ++q) sum += static_cast<U>(a[i * k + q]) * static_cast<U>(b[q * n + j]);
+            EXPECT_EQ(z[i * n + j], static_cast<T>(sum)) << m << ' ' << n;
+          }
+      });
+    }
+}
+
+TEST(SimdDouble, ProductsOfWholeNumbersWrap) {
+  expect_wrapped_products<int32_t>(&simd::Loops::product_i32);
+  expect_wrapped_products<int64_t>(&simd::Loops::product_i64);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "oracle_rows.h"
 #include "simd_test.h"
@@ -52,6 +55,104 @@ TEST(SimdRows, ReduceColumnsEqualsItsOracle) {
           test::expect_same(y, expected);
         }
       }
+    }
+  });
+}
+
+/// Elements of a row, and the loops of their type.
+template <class T>
+struct Typed {
+  std::vector<T> x;
+  simd::ReduceRow<T>* Loops::*row;
+  simd::ReduceColumns<T>* Loops::*columns;
+};
+
+/// Sums of whole numbers wrap; extremes of either are those of the standard library.
+template <class T>
+T plain_fold(ReduceKind kind, const T* x, size_t stride, size_t n) {
+  constexpr auto kEnds = std::numeric_limits<T>();
+  T sum = 0, top = kEnds.min(), bottom = kEnds.max();
+  for (size_t i = 0; i < n; ++i) {
+    const T v = x[i * stride];
+    sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(v));
+    top = std::max(top, v), bottom = std::min(bottom, v);
+  }
+  return kind == ReduceKind::max ? top : kind == ReduceKind::min ? bottom : sum;
+}
+
+template <class T>
+void expect_plain(const Typed<T>& typed) {
+  constexpr size_t kStride = 75;
+  test::for_each_table([&](const Loops& table) {
+    for (ReduceKind kind : {ReduceKind::sum, ReduceKind::max, ReduceKind::min}) {
+      if (sizeof(T) == 1 && kind == ReduceKind::sum) continue;
+      for (size_t n : {0, 1, 2, 7, 15, 16, 17, 63, 64, 65, 100, 255, 256, 257, 333, 1000})
+        EXPECT_EQ((table.*typed.row)(kind, typed.x.data() + 1, n), plain_fold(kind, typed.x.data() + 1, 1, n)) << n;
+      for (size_t rows : {0, 1, 3, 13}) {
+        std::vector<T> y(kStride);
+        (table.*typed.columns)(kind, typed.x.data(), kStride, rows, y.data(), 71);
+        for (size_t c = 0; c < 71; ++c) EXPECT_EQ(y[c], plain_fold(kind, typed.x.data() + c, kStride, rows)) << c;
+        for (size_t c = 71; c < kStride; ++c) EXPECT_EQ(y[c], 0);  // nothing behind the columns is written
+      }
+    }
+  });
+}
+
+template <class T>
+std::vector<T> whole_numbers() {
+  std::vector<T> x(1100);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>((i + 1) * 0x9E3779B97F4A7C15U >> 3);
+  return x;
+}
+
+TEST(SimdRows, ReduceWholeNumbers) {
+  expect_plain<int32_t>({whole_numbers<int32_t>(), &Loops::reduce_i32, &Loops::reduce_columns_i32});
+  expect_plain<int64_t>({whole_numbers<int64_t>(), &Loops::reduce_i64, &Loops::reduce_columns_i64});
+  expect_plain<uint8_t>({whole_numbers<uint8_t>(), &Loops::reduce_u8, &Loops::reduce_columns_u8});
+  expect_plain<int8_t>({whole_numbers<int8_t>(), &Loops::reduce_i8, &Loops::reduce_columns_i8});
+}
+
+/// 16 partials and one tree, as for floats, but every product is rounded.
+double double_fold(ReduceKind kind, const double* x, size_t n) {
+  const bool product = kind == ReduceKind::product, square = kind == ReduceKind::l2 || kind == ReduceKind::sum_squares;
+  double p[16];
+  std::fill_n(p, 16, product ? 1.0 : 0.0);
+  for (size_t i = 0; i < n; ++i) {
+    const double v = kind == ReduceKind::sum_abs ? std::fabs(x[i]) : square ? x[i] * x[i] : x[i];
+    p[i % 16] = product ? p[i % 16] * v : p[i % 16] + v;
+  }
+  for (size_t far : {8, 4, 2, 1})
+    for (size_t j = 0; j < far; ++j) p[j] = product ? p[j] * p[j + far] : p[j] + p[j + far];
+  return p[0];
+}
+
+TEST(SimdRows, ReduceDoubles) {
+  std::vector<double> x(400);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<double>(i)) * 1.5;
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : kLengths) {
+      for (ReduceKind kind : {ReduceKind::sum, ReduceKind::mean, ReduceKind::product, ReduceKind::sum_squares,
+                              ReduceKind::sum_abs, ReduceKind::l2})
+        EXPECT_EQ(table.reduce_f64(kind, x.data(), n), double_fold(kind, x.data(), n)) << n;
+      const auto end = x.begin() + static_cast<std::ptrdiff_t>(n);
+      const double inf = HUGE_VAL;
+      EXPECT_EQ(table.reduce_f64(ReduceKind::max, x.data(), n), n ? *std::max_element(x.begin(), end) : -inf);
+      EXPECT_EQ(table.reduce_f64(ReduceKind::min, x.data(), n), n ? *std::min_element(x.begin(), end) : inf);
+      for (size_t at = 0; at < n; at += 11) {  // a NaN wins wherever it stands
+        std::vector<double> with_nan(x.begin(), end);
+        with_nan[at] = std::nan("");
+        EXPECT_TRUE(std::isnan(table.reduce_f64(ReduceKind::max, with_nan.data(), n)));
+        EXPECT_TRUE(std::isnan(table.reduce_f64(ReduceKind::min, with_nan.data(), n)));
+      }
+    }
+    std::vector<double> y(20), twice(20);
+    table.reduce_columns_f64(ReduceKind::sum, x.data(), 20, 20, y.data(), 19);
+    table.reduce_columns_f64(ReduceKind::max, x.data(), 20, 20, twice.data(), 19);
+    for (size_t c = 0; c < 19; ++c) {
+      double sum = 0, top = -HUGE_VAL;
+      for (size_t r = 0; r < 20; ++r) sum += x[r * 20 + c], top = std::max(top, x[r * 20 + c]);
+      EXPECT_EQ(y[c], sum);
+      EXPECT_EQ(twice[c], top);
     }
   });
 }

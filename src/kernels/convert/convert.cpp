@@ -8,30 +8,6 @@
 namespace nnex {
 namespace {
 
-/// What the loops of bytes compute, for whole numbers of 16 bits.
-template <class T>
-void quantize_wide(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n) {
-  constexpr float kFar = 2097152;       // 2^21: saturates whatever zero is
-  constexpr float kToWhole = 12582912;  // 1.5 * 2^23: adding it rounds to nearest even
-  constexpr int32_t kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
-  const auto run = [&](auto scale_of, auto zero_of) {
-    for (size_t i = 0; i < n; ++i) {
-      float q = x[i] / scale_of(i);
-      q = q == q ? q : 0.0F;
-      q = q < -kFar ? -kFar : q;
-      q = q > kFar ? kFar : q;
-      const int32_t whole = static_cast<int32_t>((q + kToWhole) - kToWhole) + zero_of(i);
-      y[i] = static_cast<T>(whole < kLow ? kLow : whole > kHigh ? kHigh : whole);
-    }
-  };
-  const float first = *scale;
-  const int32_t one_zero = zero ? *zero : 0;
-  if (step == 0)
-    run([first](size_t) { return first; }, [one_zero](size_t) { return one_zero; });
-  else
-    run([scale](size_t i) { return scale[i]; }, [zero](size_t i) { return zero ? int32_t{zero[i]} : 0; });
-}
-
 template <class T>
 void dequantize_wide(const T* x, const float* scale, const T* zero, size_t step, float* y, size_t n) {
   const float first = *scale;
@@ -44,9 +20,12 @@ void dequantize_wide(const T* x, const float* scale, const T* zero, size_t step,
 }
 
 template <class T>
-auto quantize_loop([[maybe_unused]] const simd::Loops& loops) {
+simd::QuantizeTo<T>* quantize_loop(const simd::Loops& loops) {
   if constexpr (sizeof(T) == 2) {
-    return quantize_wide<T>;
+    if constexpr (std::is_signed_v<T>)
+      return loops.quantize_s16;
+    else
+      return loops.quantize_u16;
   } else if constexpr (std::is_signed_v<T>) {
     return loops.quantize_s8;
   } else {

@@ -33,12 +33,12 @@ HWY_INLINE void quantize(const float* x, const float* scale, const T* zero, size
   const hn::Rebind<T, decltype(d)> d8;
   const size_t lanes = hn::Lanes(d);
   if (n == 0) return;
-  const auto limit = hn::Set(d, 16384.0F);  // DemoteTo passes through 16 bits on some instruction sets
+  // Beyond it everything saturates, whatever zero is; DemoteTo passes bytes through 16 bits on some instruction sets.
+  const auto limit = hn::Set(d, sizeof(T) == 1 ? 1024.0F : 2097152.0F);
   const auto convert = [&](auto v, auto s, auto z) HWY_ATTR {
     auto q = hn::Div(v, s);
-    q = hn::IfThenElse(hn::Gt(q, limit), limit, q);
-    q = hn::IfThenElse(hn::Lt(q, hn::Neg(limit)), hn::Neg(limit), q);
     q = hn::IfThenZeroElse(hn::IsNaN(q), q);
+    q = hn::Max(hn::Min(q, limit), hn::Neg(limit));
     return hn::DemoteTo(d8, hn::Add(nearest_int(d, q), hn::PromoteTo(di, z)));
   };
   const auto one_scale = hn::Set(d, *scale);
@@ -85,6 +85,12 @@ void quantize_u8(const float* x, const float* scale, const uint8_t* zero, size_t
   quantize(x, scale, zero, step, y, n);
 }
 void quantize_s8(const float* x, const float* scale, const int8_t* zero, size_t step, int8_t* y, size_t n) {
+  quantize(x, scale, zero, step, y, n);
+}
+void quantize_u16(const float* x, const float* scale, const uint16_t* zero, size_t step, uint16_t* y, size_t n) {
+  quantize(x, scale, zero, step, y, n);
+}
+void quantize_s16(const float* x, const float* scale, const int16_t* zero, size_t step, int16_t* y, size_t n) {
   quantize(x, scale, zero, step, y, n);
 }
 void dequantize_u8(const uint8_t* x, const float* scale, const uint8_t* zero, size_t step, float* y, size_t n) {
@@ -205,10 +211,11 @@ void f32_from_i32(const int32_t* x, float* y, size_t n) {
 void u8_from_f32(const float* x, uint8_t* y, size_t n) {
   const hn::Rebind<uint8_t, DF> d8;
   const DF d;
+  const hn::RebindToSigned<DF> di;
   const auto max = hn::Set(d, 255.0F);
   map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
-    const auto inside = hn::IfThenZeroElse(hn::Lt(v, hn::Zero(d)), hn::IfThenElse(hn::Gt(v, max), max, v));
-    return hn::DemoteTo(d8, truncated(inside));
+    const auto inside = hn::IfThenElseZero(hn::Gt(v, hn::Zero(d)), v);  // NaN gives 0
+    return hn::DemoteTo(d8, hn::ConvertTo(di, hn::Min(inside, max)));
   });
 }
 void f32_from_u8(const uint8_t* x, float* y, size_t n) {
@@ -225,6 +232,8 @@ HWY_AFTER_NAMESPACE();
 namespace nnex::simd {
 NNEX_SIMD_BUILDS(quantize_u8);
 NNEX_SIMD_BUILDS(quantize_s8);
+NNEX_SIMD_BUILDS(quantize_u16);
+NNEX_SIMD_BUILDS(quantize_s16);
 NNEX_SIMD_BUILDS(dequantize_u8);
 NNEX_SIMD_BUILDS(dequantize_s8);
 NNEX_SIMD_BUILDS(f16_from_f32);

@@ -1,6 +1,7 @@
 #include "kernels/elementwise/elementwise.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "base/try.h"
@@ -82,6 +83,11 @@ void with_comparison(CompareKind kind, F use) {
   }
 }
 
+/// Bytes may alias what a closure refers to: everything stands in registers here.
+void equal_bits(const float* x, uint32_t kept, uint32_t wanted, uint8_t* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = (std::bit_cast<uint32_t>(x[i]) & kept) == wanted;
+}
+
 template <class T>
 void select_elements(Team& team, const Nest& nest, const uint8_t* which, const T* a, const T* b, T* y) {
   const int64_t step_w = nest.row_stride(0), step_a = nest.row_stride(1), step_b = nest.row_stride(2);
@@ -158,6 +164,26 @@ void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n) {
     const uint8_t* from = x + begin;  // bytes may alias what the closure refers to
     uint8_t* to = y + begin;
     for (int64_t i = 0; i < end - begin; ++i) to[i] = from[i] == 0;
+  });
+}
+
+void is_nan(const simd::Loops& loops, Team& team, const float* x, uint8_t* y, int64_t n) {
+  split(team, n, n * 5, 64, [&](int64_t begin, int64_t end) {
+    loops.compare_f32(CompareKind::ne, Form::vector_vector, x + begin, x + begin, y + begin,
+                      static_cast<size_t>(end - begin));
+  });
+}
+
+void is_inf(Team& team, bool negative, bool positive, const float* x, uint8_t* y, int64_t n) {
+  constexpr uint32_t kInfinity = 0x7f800000, kSign = 0x80000000;
+  if (!negative && !positive) {
+    std::fill_n(y, n, uint8_t{0});
+    return;
+  }
+  const uint32_t kept = negative && positive ? ~kSign : ~uint32_t{0};
+  const uint32_t wanted = positive ? kInfinity : kInfinity | kSign;
+  split(team, n, n * 5, 64, [&](int64_t begin, int64_t end) {
+    equal_bits(x + begin, kept, wanted, y + begin, end - begin);
   });
 }
 

@@ -26,6 +26,10 @@ void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, c
 template <class T>
 void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y);
 
+/// y[i] = whether x[i] is not a number; whether it is an infinity of a sign that counts.
+void is_nan(const simd::Loops& loops, Team& team, const float* x, uint8_t* y, int64_t n);
+void is_inf(Team& team, bool negative, bool positive, const float* x, uint8_t* y, int64_t n);
+
 enum class LogicKind : uint8_t { both, either, one, count };
 /// y = a and b, a or b, or just one of them, as bytes 1 and 0; any nonzero byte is true. nest has operands a, b.
 void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y);

@@ -100,6 +100,31 @@ Result<std::unique_ptr<Kernel>> make_whole_binary(const KernelRequest& r) {
   return out;
 }
 
+class ModKernel : public Kernel {
+ public:
+  ModKernel(bool floor, const Nest& nest, const KernelRequest& r) : floor_(floor), nest_(nest) {
+    for (size_t i : {0, 1}) dense_[i] = r.in[i].shape.count() == r.out[0].shape.count();
+  }
+  bool in_place(size_t input) const override { return dense_[input]; }
+  Status run(Call& c) const override {
+    mod_broadcast(*c.team, floor_, nest_, c.in<float>(0).data(), c.in<float>(1).data(), c.out<float>(0).data());
+    return {};
+  }
+
+ private:
+  bool floor_;
+  Nest nest_;
+  bool dense_[2] = {};
+};
+
+Result<std::unique_ptr<Kernel>> make_mod(const KernelRequest& r) {
+  if (!r.all_f32()) return nullptr;
+  const std::span<const int64_t> shapes[] = {r.in[0].shape.extents(), r.in[1].shape.extents()};
+  const auto nest = broadcast_nest(r.out[0].shape.extents(), shapes);
+  if (!nest) return nullptr;
+  return made<ModKernel>(r.attr<ModAttrs>().division == Division::floor, *nest, r);
+}
+
 // ---- One operand
 
 template <class T>
@@ -166,15 +191,16 @@ Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
 }
 
 constexpr KernelDef kWholeKernels[] = {
-    {"add", "map2_whole", make_whole_binary},        {"sub", "map2_whole", make_whole_binary},
-    {"mul", "map2_whole", make_whole_binary},        {"div", "map2_whole", make_whole_binary},
-    {"mod", "map2_whole", make_whole_binary},        {"min", "map2_whole", make_whole_binary},
-    {"max", "map2_whole", make_whole_binary},        {"bitwise_and", "map2_whole", make_whole_binary},
-    {"bitwise_or", "map2_whole", make_whole_binary}, {"bitwise_xor", "map2_whole", make_whole_binary},
-    {"bit_shift", "map2_whole", make_whole_binary},  {"neg", "map_whole", make_whole_unary},
-    {"abs", "map_whole", make_whole_unary},          {"sign", "map_whole", make_whole_unary},
-    {"sqr", "map_whole", make_whole_unary},          {"relu", "map_whole", make_whole_unary},
-    {"bitwise_not", "map_whole", make_whole_unary},  {"clamp", "map_whole", make_whole_clamp}};
+    {"add", "map2_whole", make_whole_binary},         {"sub", "map2_whole", make_whole_binary},
+    {"mul", "map2_whole", make_whole_binary},         {"div", "map2_whole", make_whole_binary},
+    {"mod", "map2_whole", make_whole_binary},         {"mod", "mod_f32", make_mod},
+    {"min", "map2_whole", make_whole_binary},         {"max", "map2_whole", make_whole_binary},
+    {"bitwise_and", "map2_whole", make_whole_binary}, {"bitwise_or", "map2_whole", make_whole_binary},
+    {"bitwise_xor", "map2_whole", make_whole_binary}, {"bit_shift", "map2_whole", make_whole_binary},
+    {"neg", "map_whole", make_whole_unary},           {"abs", "map_whole", make_whole_unary},
+    {"sign", "map_whole", make_whole_unary},          {"sqr", "map_whole", make_whole_unary},
+    {"relu", "map_whole", make_whole_unary},          {"bitwise_not", "map_whole", make_whole_unary},
+    {"clamp", "map_whole", make_whole_clamp}};
 
 }  // namespace
 

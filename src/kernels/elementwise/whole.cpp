@@ -1,6 +1,8 @@
 #include "kernels/elementwise/whole.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/split.h"
@@ -104,6 +106,21 @@ T remainder(T x, T y) {
   return y == 0 ? T(0) : static_cast<T>(static_cast<P>(x) - static_cast<P>(quotient(x, y)) * static_cast<P>(y));
 }
 
+/// std::fmod. A quotient below 2^28 times y is exact in a double, and so is what x has more; where the division rounds
+/// up to a whole number, that is one y too much.
+float float_remainder(float x, float y) {
+  const double a = std::fabs(x), b = std::fabs(y), quotient = a / b;
+  if (!(quotient < 0x1p28) || !(b < std::numeric_limits<double>::infinity())) return std::fmod(x, y);
+  const double rest = a - static_cast<double>(static_cast<int32_t>(quotient)) * b;
+  return std::copysign(static_cast<float>(rest < 0 ? rest + b : rest), x);
+}
+
+float floor_remainder(float x, float y) {
+  const float r = float_remainder(x, y);
+  if (r == 0) return std::copysign(r, y);
+  return (r < 0) != (y < 0) ? r + y : r;
+}
+
 template <class T>
 T shifted(T x, T y, bool left) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
@@ -114,6 +131,13 @@ T shifted(T x, T y, bool left) {
 }
 
 }  // namespace
+
+void mod_broadcast(Team& team, bool floor, const Nest& nest, const float* a, const float* b, float* y) {
+  if (floor)
+    each(team, nest, a, b, y, floor_remainder);
+  else
+    each(team, nest, a, b, y, float_remainder);
+}
 
 template <class T>
 void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y) {

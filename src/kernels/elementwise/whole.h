@@ -1,5 +1,5 @@
 #pragma once
-// Element-wise operators on whole numbers of any width, and on doubles: the reference's bytes.
+// Element-wise operators on whole numbers of any width, on doubles, and remainders of floats: the reference's bytes.
 
 #include <cstdint>
 
@@ -29,6 +29,10 @@ enum class WholeBinary : uint8_t {
 /// operands a, b; y may be one of them that has its extents.
 template <class T>
 void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y);
+
+/// y = the remainder of a / b with the sign of b (floor) or of a, the reference's bytes. nest has operands a, b; y may
+/// be one of them that has its extents.
+void mod_broadcast(Team& team, bool floor, const Nest& nest, const float* a, const float* b, float* y);
 
 enum class WholeUnary : uint8_t { neg, abs, sign, square, relu, bit_not };
 

@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
+#include "ops/compare.h"
 
 namespace nnex {
 namespace {
@@ -100,6 +101,38 @@ Result<std::unique_ptr<Kernel>> make_not(const KernelRequest& r) {
   return made<NotKernel>();
 }
 
+// ---- Kinds of numbers
+
+class NanKernel : public Kernel {
+ public:
+  explicit NanKernel(const simd::Loops& loops) : loops_(loops) {}
+  Status run(Call& c) const override {
+    is_nan(loops_, *c.team, c.in<float>(0).data(), c.out<uint8_t>(0).data(), c.in(0).count());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+};
+
+class InfKernel : public Kernel {
+ public:
+  explicit InfKernel(const IsInfAttrs& a) : negative_(a.negative), positive_(a.positive) {}
+  Status run(Call& c) const override {
+    is_inf(*c.team, negative_, positive_, c.in<float>(0).data(), c.out<uint8_t>(0).data(), c.in(0).count());
+    return {};
+  }
+
+ private:
+  bool negative_, positive_;
+};
+
+Result<std::unique_ptr<Kernel>> make_number_kind(const KernelRequest& r) {
+  if (r.in[0].dtype != DType::f32 || !is_byte(r.out[0].dtype)) return nullptr;
+  if (r.op.name == "is_nan") return made<NanKernel>(r.loops);
+  return made<InfKernel>(r.attr<IsInfAttrs>());
+}
+
 // ---- Choice
 
 class SelectKernel : public Kernel {
@@ -133,10 +166,19 @@ Result<std::unique_ptr<Kernel>> make_select(const KernelRequest& r) {
 }
 
 constexpr KernelDef kChoiceKernels[] = {
-    {"eq", "compare", make_compare}, {"ne", "compare", make_compare},   {"lt", "compare", make_compare},
-    {"le", "compare", make_compare}, {"gt", "compare", make_compare},   {"ge", "compare", make_compare},
-    {"and", "logic", make_logic},    {"or", "logic", make_logic},       {"xor", "logic", make_logic},
-    {"not", "logic", make_not},      {"select", "select", make_select},
+    {"eq", "compare", make_compare},
+    {"ne", "compare", make_compare},
+    {"lt", "compare", make_compare},
+    {"le", "compare", make_compare},
+    {"gt", "compare", make_compare},
+    {"ge", "compare", make_compare},
+    {"and", "logic", make_logic},
+    {"or", "logic", make_logic},
+    {"xor", "logic", make_logic},
+    {"not", "logic", make_not},
+    {"select", "select", make_select},
+    {"is_nan", "number_kind", make_number_kind},
+    {"is_inf", "number_kind", make_number_kind},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "kernels/kernel.h"
 #include "kernels/product/contraction.h"
+#include "kernels/reduce/reduce.h"
 #include "ops/einsum.h"
 #include "ops/matmul.h"
 
@@ -148,6 +149,46 @@ class Plan {
   size_t turn_ = 0;  ///< The buffer that what is made next goes to.
 };
 
+/// One dense operand summed over some of its axes, the others as they stand.
+class EinsumSum : public Kernel {
+ public:
+  EinsumSum(const simd::Loops& loops, const AxisFold& fold) : loops_(loops), fold_(fold) {}
+  int64_t workspace() const override { return fold_.workspace(4); }
+  Status run(Call& c) const override {
+    fold_.run(loops_, *c.team, c.in<float>(0).data(), c.out<float>(0).data(), c.workspace);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  AxisFold fold_;
+};
+
+std::optional<AxisFold> plain_sum(const EinsumLoops& e) {
+  struct Axis {
+    int64_t extent, step;
+    bool summed;
+  };
+  std::vector<Axis> axes;
+  for (const EinsumLoop& l : e.result) axes.push_back({l.extent, l.step[0], false});
+  for (const EinsumLoop& l : e.summed) axes.push_back({l.extent, l.step[0], true});
+  axes.erase(std::remove_if(axes.begin(), axes.end(), [](const Axis& a) { return a.extent == 1; }), axes.end());
+  const auto last_kept = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.summed; });
+  const auto further = [](const Axis& a, const Axis& b) { return a.step > b.step; };
+  if (last_kept == axes.end() || !std::is_sorted(axes.begin(), last_kept, further)) return std::nullopt;
+  std::stable_sort(axes.begin(), axes.end(), further);
+  std::vector<int64_t> extents, gone;
+  for (const Axis& a : axes) {
+    if (a.summed) gone.push_back(static_cast<int64_t>(extents.size()));
+    extents.push_back(a.extent);
+  }
+  int64_t step = 1;  // a diagonal, or what is stretched, has others
+  for (size_t i = axes.size(); i-- > 0; step *= axes[i].extent)
+    if (axes[i].step != step) return std::nullopt;
+  const AxisFold fold(ReduceKind::sum, extents, gone);
+  return fold.ok() ? std::optional(fold) : std::nullopt;
+}
+
 Result<std::unique_ptr<Kernel>> make_einsum(const KernelRequest& r) {
   if (!r.all_f32() || r.out[0].shape.count() == 0) return nullptr;
   std::vector<Shape> shapes;
@@ -158,6 +199,8 @@ Result<std::unique_ptr<Kernel>> make_einsum(const KernelRequest& r) {
     most += o.shape.count();
   }
   NNEX_ASSIGN(const EinsumLoops loops, einsum_loops(r.attr<EinsumAttrs>().equation, shapes));
+  if (shapes.size() == 1)
+    if (const auto sum = plain_sum(loops)) return made<EinsumSum>(r.loops, *sum);
   Plan plan(r.loops, loops, std::max(most, kSmall));
   if (!plan.find(shapes.size())) return nullptr;
   return made<EinsumKernel>(std::move(plan.steps));

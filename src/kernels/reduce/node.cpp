@@ -1,26 +1,32 @@
-// Reductions and positions of extremes on float32. Sums add 16 at a time where the reference adds in pairs: results
-// differ by a few roundings of the sum of magnitudes. Extremes and positions are equal.
+// Reductions, and positions of extremes on float32. Sums of floats add 16 at a time where the reference adds in pairs:
+// results differ by a few roundings of the sum of magnitudes. Whole numbers, extremes and positions are equal.
 
 #include "kernels/reduce/reduce.h"
+
+#include <algorithm>
 
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
+#include "kernels/split.h"
 #include "ops/reduce.h"
 #include "ops/reduction.h"
+#include "ops/softmax.h"
 
 namespace nnex {
 namespace {
 
+template <class T>
 class FoldKernel : public Kernel {
  public:
   FoldKernel(const simd::Loops& loops, const AxisFold& fold, bool logarithm)
       : loops_(loops), fold_(fold), logarithm_(logarithm) {}
-  int64_t workspace() const override { return fold_.workspace(); }
+  int64_t workspace() const override { return fold_.workspace(sizeof(T)); }
   Status run(Call& c) const override {
-    float* y = c.out<float>(0).data();
-    fold_.run(loops_, *c.team, c.in<float>(0).data(), y, c.workspace);
-    if (logarithm_) unary_map(loops_, *c.team, {UnaryKind::log}, y, y, c.out(0).count());
+    T* y = c.out<T>(0).data();
+    fold_.run(loops_, *c.team, c.in<T>(0).data(), y, c.workspace);
+    if constexpr (std::is_same_v<T, float>)
+      if (logarithm_) unary_map(loops_, *c.team, {UnaryKind::log}, y, y, c.out(0).count());
     return {};
   }
 
@@ -39,10 +45,32 @@ constexpr NamedFold kFolds[] = {{"sum_reduce", ReduceKind::sum},      {"mean_red
                                 {"reduce_l2", ReduceKind::l2},        {"reduce_sum_square", ReduceKind::sum_squares},
                                 {"reduce_log_sum", ReduceKind::sum}};
 
+/// Whether whole numbers of the type have the fold: a mean of int32 is that of a wider sum.
+bool folds_whole(DType type, ReduceKind kind) {
+  const bool extreme = kind == ReduceKind::max || kind == ReduceKind::min;
+  if (type == DType::u8 || type == DType::i8) return extreme;
+  if (type == DType::i32) return extreme || kind == ReduceKind::sum;
+  return type == DType::i64 && (extreme || kind == ReduceKind::sum || kind == ReduceKind::mean);
+}
+
+template <class... T>
+Result<std::unique_ptr<Kernel>> fold_kernel(const KernelRequest& r, const AxisFold& fold) {
+  std::unique_ptr<Kernel> kernel;
+  const auto offer = [&]<class E>(E) {
+    if (r.in[0].dtype == dtype_for<E>)
+      kernel = std::make_unique<FoldKernel<E>>(r.loops, fold, r.op.name == "reduce_log_sum");
+  };
+  (..., offer(T()));
+  return kernel;
+}
+
 /// Axes that are known while planning. Error: invalid_model where they do not fit x.
 Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kind, const ReduceRule& rule) {
   const Shape& x = r.in[0].shape;
-  if (r.in[0].dtype != DType::f32 || r.out[0].dtype != DType::f32 || x.count() == 0) return nullptr;
+  const DType type = r.in[0].dtype;
+  const bool has_loops =
+      type == DType::f32 || (r.op.name != "reduce_log_sum" && (type == DType::f64 || folds_whole(type, kind)));
+  if (!has_loops || r.out[0].dtype != type || x.count() == 0) return nullptr;
   if (r.has(1) && !r.in[1].content) return nullptr;
   std::vector<bool> gone(static_cast<size_t>(x.rank()), true);
   if (r.has(1)) {
@@ -53,7 +81,7 @@ Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kin
     if (gone[i]) axes.push_back(static_cast<int64_t>(i));
   const AxisFold fold(kind, x.extents(), axes);
   if (!fold.ok()) return nullptr;
-  return made<FoldKernel>(r.loops, fold, r.op.name == "reduce_log_sum");
+  return fold_kernel<float, double, int32_t, int64_t, uint8_t, int8_t>(r, fold);
 }
 
 Result<std::unique_ptr<Kernel>> make_reduce(const KernelRequest& r) {
@@ -104,13 +132,46 @@ Result<std::unique_ptr<Kernel>> make_arg(const KernelRequest& r) {
   return made<ArgKernel>(r.loops, *m, r.op.name == "argmax_reduce", a.ties == Ties::last, to == DType::i32);
 }
 
+/// 1 where the greatest stands, else 0.
+class HardmaxKernel : public Kernel {
+ public:
+  HardmaxKernel(const simd::Loops& loops, const Middle& shape) : loops_(loops), shape_(shape) {}
+  int64_t workspace() const override { return 8 * shape_.outer * shape_.inner; }
+  Status run(Call& c) const override {
+    auto* at = reinterpret_cast<int64_t*>(c.workspace);
+    const int64_t n = shape_.n, inner = shape_.inner;
+    arg_extreme(loops_, *c.team, true, false, c.in<float>(0).data(), at, shape_.outer, n, inner);
+    float* y = c.out<float>(0).data();
+    split(*c.team, shape_.outer, shape_.outer * n * inner * 4, 1, [&](int64_t begin, int64_t end) {
+      std::fill(y + begin * n * inner, y + end * n * inner, 0.0F);
+      for (int64_t o = begin; o < end; ++o)
+        for (int64_t i = 0; i < inner; ++i) y[(o * n + at[o * inner + i]) * inner + i] = 1;
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  Middle shape_;
+};
+
+/// One axis, or one axis and all after it.
+Result<std::unique_ptr<Kernel>> make_hardmax(const KernelRequest& r) {
+  const auto& a = r.attr<SoftmaxAttrs>();
+  const Shape& x = r.in[0].shape;
+  if (!r.all_f32() || a.axes.size() != 1 || x.count() == 0) return nullptr;
+  Middle m = middle_of(x, a.axes[0]);
+  if (a.to_end) m.n *= m.inner, m.inner = 1;
+  return made<HardmaxKernel>(r.loops, m);
+}
+
 constexpr KernelDef kReduceKernels[] = {
-    {"sum_reduce", "reduce_f32", make_reduce},     {"mean_reduce", "reduce_f32", make_reduce},
-    {"reduce_prod", "reduce_f32", make_reduce},    {"reduce_l1", "reduce_f32", make_reduce},
-    {"reduce_l2", "reduce_f32", make_reduce},      {"reduce_sum_square", "reduce_f32", make_reduce},
-    {"reduce_log_sum", "reduce_f32", make_reduce}, {"max_reduce", "reduce_f32", make_extreme},
-    {"min_reduce", "reduce_f32", make_extreme},    {"argmax_reduce", "arg_reduce_f32", make_arg},
-    {"argmin_reduce", "arg_reduce_f32", make_arg},
+    {"sum_reduce", "reduce", make_reduce},         {"mean_reduce", "reduce", make_reduce},
+    {"reduce_prod", "reduce", make_reduce},        {"reduce_l1", "reduce", make_reduce},
+    {"reduce_l2", "reduce", make_reduce},          {"reduce_sum_square", "reduce", make_reduce},
+    {"reduce_log_sum", "reduce", make_reduce},     {"max_reduce", "reduce", make_extreme},
+    {"min_reduce", "reduce", make_extreme},        {"argmax_reduce", "arg_reduce_f32", make_arg},
+    {"argmin_reduce", "arg_reduce_f32", make_arg}, {"hardmax", "hardmax_f32", make_hardmax},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/try.h"
 #include "kernels/split.h"
@@ -24,35 +25,76 @@ ReduceKind join_of(ReduceKind kind) {
   }
 }
 
+/// The loops of an element type.
+template <class T>
+struct Folds {
+  simd::ReduceRow<T>* row;
+  simd::ReduceColumns<T>* columns;
+};
+template <class T>
+Folds<T> folds_of(const simd::Loops& l) {
+  if constexpr (std::is_same_v<T, float>) return {l.reduce_f32, l.reduce_columns_f32};
+  if constexpr (std::is_same_v<T, double>) return {l.reduce_f64, l.reduce_columns_f64};
+  if constexpr (std::is_same_v<T, int32_t>) return {l.reduce_i32, l.reduce_columns_i32};
+  if constexpr (std::is_same_v<T, int64_t>) return {l.reduce_i64, l.reduce_columns_i64};
+  if constexpr (std::is_same_v<T, uint8_t>) return {l.reduce_u8, l.reduce_columns_u8};
+  if constexpr (std::is_same_v<T, int8_t>) return {l.reduce_i8, l.reduce_columns_i8};
+}
+
 /// What is left to do to a finished fold of n elements.
-float finished(ReduceKind kind, float folded, int64_t n) {
-  if (kind == ReduceKind::mean) return folded / static_cast<float>(n);
-  if (kind == ReduceKind::l2) return std::sqrt(folded);
+template <class T>
+T finished(ReduceKind kind, T folded, int64_t n) {
+  if (kind == ReduceKind::mean) return static_cast<T>(folded / static_cast<T>(n));
+  if constexpr (std::is_floating_point_v<T>)
+    if (kind == ReduceKind::l2) return std::sqrt(folded);
   return folded;
 }
 
-float reduce_long_row(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, int64_t n) {
-  if (n <= kChunk) return loops.reduce_f32(kind, x, static_cast<size_t>(n));
+template <class T>
+T reduce_long_row(const Folds<T>& folds, Team& team, ReduceKind kind, const T* x, int64_t n) {
+  if (n <= kChunk) return folds.row(kind, x, static_cast<size_t>(n));
   const int64_t size = std::max(kChunk, ((n + kMaxChunks - 1) / kMaxChunks + 15) / 16 * 16);
   const int64_t chunks = (n + size - 1) / size;
-  float part[kMaxChunks];
-  split(team, chunks, n * 4, 1, [&](int64_t begin, int64_t end) {
+  T part[kMaxChunks];
+  split(team, chunks, n * int64_t{sizeof(T)}, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      part[i] = loops.reduce_f32(kind, x + i * size, static_cast<size_t>(std::min(size, n - i * size)));
+      part[i] = folds.row(kind, x + i * size, static_cast<size_t>(std::min(size, n - i * size)));
   });
-  return loops.reduce_f32(join_of(kind), part, static_cast<size_t>(chunks));
+  return folds.row(join_of(kind), part, static_cast<size_t>(chunks));
+}
+
+/// Rows of so few that vectors across them beat vectors along them.
+constexpr int64_t kShortRow = 16;
+
+/// Rows as columns, a block of them at a time, for T of four bytes.
+template <class T>
+void fold_short_rows(const simd::Loops& loops, Team& team, ReduceKind kind, const T* x, T* y, int64_t rows, int64_t n) {
+  constexpr int64_t kBlock = 64;
+  split(team, rows, rows * n * 8, kBlock, [&](int64_t begin, int64_t end) {
+    alignas(64) T columns[kShortRow * kBlock];
+    for (int64_t row = begin; row < end; row += kBlock) {
+      const auto count = static_cast<size_t>(std::min(kBlock, end - row)), length = static_cast<size_t>(n);
+      loops.transpose_u32(reinterpret_cast<const uint32_t*>(x + row * n), length, reinterpret_cast<uint32_t*>(columns),
+                          kBlock, count, length);
+      folds_of<T>(loops).columns(kind, columns, kBlock, length, y + row, count);
+    }
+  });
 }
 
 /// Without the last step of mean and l2.
-void fold_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, float* y, int64_t outer,
-                 int64_t n, int64_t inner) {
-  const int64_t bytes = outer * n * inner * 4;
+template <class T>
+void fold_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const T* x, T* y, int64_t outer, int64_t n,
+                 int64_t inner) {
+  const Folds<T> folds = folds_of<T>(loops);
+  const int64_t bytes = outer * n * inner * int64_t{sizeof(T)};
+  if constexpr (sizeof(T) == 4)
+    if (inner == 1 && n <= kShortRow) return fold_short_rows(loops, team, kind, x, y, outer, n);
   if (inner == 1 && n > kChunk && outer < 16) {  // few long rows: each on the whole team
-    for (int64_t o = 0; o < outer; ++o) y[o] = reduce_long_row(loops, team, kind, x + o * n, n);
+    for (int64_t o = 0; o < outer; ++o) y[o] = reduce_long_row(folds, team, kind, x + o * n, n);
   } else if (inner == 1) {
     split(team, outer, bytes, 1, [&](int64_t begin, int64_t end) {
       Team alone(1);
-      for (int64_t o = begin; o < end; ++o) y[o] = reduce_long_row(loops, alone, kind, x + o * n, n);
+      for (int64_t o = begin; o < end; ++o) y[o] = reduce_long_row(folds, alone, kind, x + o * n, n);
     });
   } else {
     constexpr int64_t kColumns = 64;
@@ -61,15 +103,16 @@ void fold_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const fl
       while (begin < end) {  // the pieces of one `o` together
         const int64_t o = begin / pieces, last = std::min(end, (o + 1) * pieces);
         const int64_t c0 = begin % pieces * kColumns, c1 = std::min(inner, (last - o * pieces) * kColumns);
-        loops.reduce_columns_f32(kind, x + o * n * inner + c0, static_cast<size_t>(inner), static_cast<size_t>(n),
-                                 y + o * inner + c0, static_cast<size_t>(c1 - c0));
+        folds.columns(kind, x + o * n * inner + c0, static_cast<size_t>(inner), static_cast<size_t>(n),
+                      y + o * inner + c0, static_cast<size_t>(c1 - c0));
         begin = last;
       }
     });
   }
 }
 
-void finish(ReduceKind kind, float* y, int64_t count, int64_t n) {
+template <class T>
+void finish(ReduceKind kind, T* y, int64_t count, int64_t n) {
   if (kind != ReduceKind::mean && kind != ReduceKind::l2) return;
   for (int64_t i = 0; i < count; ++i) y[i] = finished(kind, y[i], n);
 }
@@ -134,25 +177,35 @@ AxisFold::AxisFold(ReduceKind kind, std::span<const int64_t> shape, std::span<co
   }
 }
 
-int64_t AxisFold::workspace() const {
+int64_t AxisFold::workspace(int64_t element) const {
   if (count_ < 2) return 0;
   const auto results = [&](int i) { return stages_[i].outer * stages_[i].inner; };
-  return 4 * (results(0) + (count_ > 2 ? results(1) : 0));
+  return element * (results(0) + (count_ > 2 ? results(1) : 0));
 }
 
-void AxisFold::run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const {
+template <class T>
+void AxisFold::run(const simd::Loops& loops, Team& team, const T* x, T* y, void* workspace) const {
   NNEX_ASSERT(ok_);
-  float* first = static_cast<float*>(workspace);
-  float* second = first ? first + stages_[0].outer * stages_[0].inner : nullptr;
-  const float* from = x;
+  T* first = static_cast<T*>(workspace);
+  T* second = first ? first + stages_[0].outer * stages_[0].inner : nullptr;
+  const T* from = x;
   for (int i = 0; i < count_; ++i) {
-    float* to = i + 1 == count_ ? y : i % 2 == 0 ? first : second;
+    T* to = i + 1 == count_ ? y : i % 2 == 0 ? first : second;
     const Stage& stage = stages_[i];
     fold_middle(loops, team, i == 0 ? kind_ : join_of(kind_), from, to, stage.outer, stage.n, stage.inner);
     from = to;
   }
   finish(kind_, y, stages_[count_ - 1].outer * stages_[count_ - 1].inner, folded_);
 }
+
+#define NNEX_FOLD(T) template void AxisFold::run(const simd::Loops&, Team&, const T*, T*, void*) const
+NNEX_FOLD(float);
+NNEX_FOLD(double);
+NNEX_FOLD(int32_t);
+NNEX_FOLD(int64_t);
+NNEX_FOLD(uint8_t);
+NNEX_FOLD(int8_t);
+#undef NNEX_FOLD
 
 void reduce_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const float* x, float* y, int64_t outer,
                    int64_t n, int64_t inner) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reductions of float32 tensors.
+// Reductions of tensors.
 
 #include <cstdint>
 #include <span>
@@ -16,12 +16,14 @@ class AxisFold {
  public:
   AxisFold(ReduceKind kind, std::span<const int64_t> shape, std::span<const int64_t> axes);
 
-  /// Bytes of workspace that run() needs (0 for one group of axes).
-  int64_t workspace() const;
+  /// Bytes of workspace that run() needs for elements of so many bytes (0 for one group of axes).
+  int64_t workspace(int64_t element) const;
   /// False for a shape with more groups of axes than an AxisFold holds; then it must not run.
   bool ok() const { return ok_; }
-  /// y is dense, without the folded axes. Workspace is aligned to 4 bytes.
-  void run(const simd::Loops& loops, Team& team, const float* x, float* y, void* workspace) const;
+  /// y is dense, without the folded axes; workspace is aligned to an element. T: float or double; of int32_t, int64_t,
+  /// uint8_t and int8_t sums, which wrap, their means and extremes.
+  template <class T>
+  void run(const simd::Loops& loops, Team& team, const T* x, T* y, void* workspace) const;
 
  private:
   static constexpr int kMaxStages = 4;

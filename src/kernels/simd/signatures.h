@@ -39,17 +39,19 @@ using TileShapeF32 = TileShape();
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
 /// z = a b: element (i, p) of a lies at a[i * a_row + p * a_column], rows of b and of z are dense and b_row and z_row
-/// apart. Each element of z is one chain of multiply-adds over ascending p, from 0.
-struct DoubleProduct {
-  const double* a = nullptr;
+/// apart. Each element of z is one chain of multiply-adds over ascending p, from 0; whole numbers wrap.
+template <class T>
+struct TypedProduct {
+  const T* a = nullptr;
   size_t a_row = 0, a_column = 0;
-  const double* b = nullptr;
+  const T* b = nullptr;
   size_t b_row = 0;
-  double* z = nullptr;
+  T* z = nullptr;
   size_t z_row = 0;
   size_t m = 0, k = 0, n = 0;
 };
-using ProductF64 = void(const DoubleProduct& p);
+template <class T>
+using ProductOf = void(const TypedProduct<T>& p);
 
 /// y[c] = the taps' greatest (NaN wins, of equal ones the first), or their sum, over t of taps[t][c] in order, then
 /// divided. With `start` (which may be y) the fold goes on from it; without, count is at least 1.
@@ -65,6 +67,8 @@ template <class T>
 using QuantizeTo = void(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n);
 using QuantizeU8 = QuantizeTo<uint8_t>;
 using QuantizeS8 = QuantizeTo<int8_t>;
+using QuantizeU16 = QuantizeTo<uint16_t>;
+using QuantizeS16 = QuantizeTo<int16_t>;
 
 /// y[i] = (x[i] - zero) * scale, scale and zero as above.
 template <class T>
@@ -120,14 +124,17 @@ using GruF32 = void(const GruRow& row, size_t n);
 /// y = sigmoid(z_reset) * h_before: what the recurrent product of the hidden gate takes.
 using GruResetF32 = void(const float* z_reset, const float* h_before, float clip, float* y, size_t n);
 
-/// kind over x[0, n) by the rule of reduce_kind.h; mean and l2 give their sums, undivided.
-using ReduceF32 = float(ReduceKind kind, const float* x, size_t n);
+/// kind over x[0, n) by the rule of reduce_kind.h; mean and l2 give their sums, undivided. Whole numbers have sums,
+/// which wrap, and extremes.
+template <class T>
+using ReduceRow = T(ReduceKind kind, const T* x, size_t n);
 
 /// The sum of (x[i] - centre)^2, by the same rule.
 using SumAboutF32 = float(const float* x, size_t n, float centre);
 
 /// y[c] = kind over r of x[r * stride + c]; mean and l2 give their sums.
-using ReduceColumnsF32 = void(ReduceKind kind, const float* x, size_t stride, size_t rows, float* y, size_t columns);
+template <class T>
+using ReduceColumns = void(ReduceKind kind, const T* x, size_t stride, size_t rows, T* y, size_t columns);
 
 /// The first i with x[i] == value (with both NaN counting as equal), or n.
 using FindF32 = size_t(const float* x, size_t n, float value);
