@@ -197,11 +197,16 @@ class Layout {
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);
   }
 
-  // ---- Depthwise convolutions between tensors whose channels come first ----
+  // ---- Depthwise convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group: a kernel of planes serves it where it is.
-  bool is_depthwise(const Node& node) const {
-    if (node.op->name != "conv" || graph_[node.in[0]].type.dtype != DType::f32) return false;
+  /// One input channel a group, or a pool over one or two axes: a kernel of planes serves it where it is.
+  bool is_planar(const Node& node) const {
+    if (graph_[node.in[0]].type.dtype != DType::f32) return false;
+    if (node.op->name == "max_pool" || node.op->name == "box") {
+      const auto& a = graph_.attrs<PoolAttrs>(node);
+      return a.size.size() <= 4 && (node.op->name == "box" || a.border == PoolBorder::ignore);
+    }
+    if (node.op->name != "conv") return false;
     const int64_t groups = graph_.attrs<ConvAttrs>(node).groups;
     return groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(groups);
   }
@@ -226,7 +231,7 @@ class Layout {
         const Node& reader = graph_[use.node];
         const bool passes = reader.op->elementwise || (reader.op->layout != LayoutRole::fixed && !wants_last(reader));
         if (const auto p = perm_of(reader); p && *p == to_last(p->size())) return true;
-        if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return true;
+        if (wants_last(reader) && suits(reader) && !is_planar(reader)) return true;
         if (!passes && !(wants_last(reader) && suits(reader))) continue;
         joins.push_back(use.node);
         for (ValueId out : reader.out)
@@ -239,17 +244,17 @@ class Layout {
     return false;
   }
 
-  /// Whether transposes around this convolution would stand there on its account alone.
+  /// Whether transposes around this node would stand there on its account alone.
   bool stays(NodeId id) const {
     const Node& node = graph_[id];
     const ValueId x = node.in[0];
-    if (!is_depthwise(node) || is_transposed(x)) return false;
+    if (!is_planar(node) || is_transposed(x)) return false;
     const auto& uses = graph_[x].uses;
     for (size_t i = 0; i < std::min(uses.size(), kNear); ++i) {
       const Use& use = uses[i];
       if (!use.node.valid() || use.node == id) continue;
       const Node& reader = graph_[use.node];
-      if (wants_last(reader) && suits(reader) && !is_depthwise(reader)) return false;
+      if (wants_last(reader) && suits(reader) && !is_planar(reader)) return false;
     }
     return !meets_last(node.out[0], x);
   }

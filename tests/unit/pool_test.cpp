@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/convert/convert.h"
+#include "kernels/pool/planes.h"
 #include "kernels/resize/resize.h"
 #include "oracle_math.h"
 #include "simd_test.h"
@@ -80,6 +81,33 @@ Plain plain_window(const PoolWindow& w, const std::vector<float>& x, int64_t b, 
   return p;
 }
 
+/// [batch, pixels, channels] as [batch, channels, pixels].
+std::vector<float> channels_first(const PoolWindow& w, const std::vector<float>& x) {
+  const size_t channels = static_cast<size_t>(w.channels), batch = static_cast<size_t>(w.batch);
+  const size_t pixels = x.size() / channels / batch;
+  std::vector<float> y(x.size());
+  for (size_t b = 0; b < batch; ++b)
+    for (size_t p = 0; p < pixels; ++p)
+      for (size_t c = 0; c < channels; ++c) y[(b * channels + c) * pixels + p] = x[(b * pixels + p) * channels + c];
+  return y;
+}
+
+/// What planes give where they lie is what channels give side by side, byte for byte.
+void expect_same_by_planes(const Loops& loops, Team& team, const PoolWindow& w, int form, const std::vector<float>& x,
+                           const std::vector<float>& expected) {
+  const PoolPlanes planes(w);
+  if (!planes.fit() || form == 1) return;
+  std::vector<std::byte> workspace(static_cast<size_t>(planes.workspace(team.size())));
+  std::vector<float> y(expected.size());
+  const std::vector<float> from = channels_first(w, x);
+  if (form == 0) {
+    planes.max(loops, team, from.data(), y.data(), workspace.data());
+  } else {
+    planes.average(loops, team, static_cast<PoolDivisor>(form - 2), from.data(), y.data(), workspace.data());
+  }
+  test::expect_same(y, channels_first(w, expected));
+}
+
 TEST(Pool, EqualsPlainWindows) {
   const PoolWindow windows[] = {
       {.batch = 2,
@@ -153,6 +181,7 @@ TEST(Pool, EqualsPlainWindows) {
                   if (form >= 2) e = p.inside ? p.sum / static_cast<float>(by[form - 2]) : 0.0F;
                 }
         test::expect_same(y, expected);
+        expect_same_by_planes(loops, team, w, form, x, y);
       }
     }
   }

@@ -1,4 +1,5 @@
-// Pools on the channels-last kernels; channels-first tensors are transposed on the way in and out.
+// Pools on the channels-last kernels, or where planes lie; other channels-first tensors are transposed on the way in
+// and out.
 
 #include "kernels/pool/pool.h"
 
@@ -6,6 +7,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/moves/transposed.h"
+#include "kernels/pool/planes.h"
 #include "ops/pool.h"
 
 namespace nnex {
@@ -41,6 +43,43 @@ class PoolKernel : public Kernel {
   Transposed transposed_;
 };
 
+/// Channels first.
+class PlanePool : public Kernel {
+ public:
+  PlanePool(const simd::Loops& loops, const PoolPlanes& planes, bool max, PoolDivisor divisor)
+      : loops_(loops), planes_(planes), max_(max), divisor_(divisor) {}
+  int64_t workspace() const override { return planes_.workspace(usable_threads()); }
+  Status run(Call& c) const override {
+    const float* const x = c.in<float>(0).data();
+    float* const y = c.out<float>(0).data();
+    if (max_)
+      planes_.max(loops_, *c.team, x, y, c.workspace);
+    else
+      planes_.average(loops_, *c.team, divisor_, x, y, c.workspace);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  PoolPlanes planes_;
+  bool max_;
+  PoolDivisor divisor_;
+};
+
+class IndexPool : public Kernel {
+ public:
+  IndexPool(const PoolWindow& window, PoolIndex index) : window_(window), index_(index) {}
+  Status run(Call& c) const override {
+    max_pool_indices(*c.team, window_, index_, c.in<float>(0).data(), c.wants(0) ? c.out<float>(0).data() : nullptr,
+                     c.out<int64_t>(1).data());
+    return {};
+  }
+
+ private:
+  PoolWindow window_;
+  PoolIndex index_;
+};
+
 /// Bytes; what lies beyond the input counts as nothing.
 class BytePool : public Kernel {
  public:
@@ -69,8 +108,8 @@ class BytePool : public Kernel {
 /// The windows of one to three spatial axes alone, borders of zeros or of nothing; nothing for other pools.
 Result<std::optional<PoolWindow>> plain_window(const KernelRequest& r) {
   const auto& a = r.attr<PoolAttrs>();
-  const Shape &x = r.in[0].shape, &y = r.out[0].shape;
-  if ((r.out.size() > 1 && r.out[1].given()) || x.rank() < 3 || x.rank() > 5 || x.count() == 0 || y.count() == 0 ||
+  const Shape &x = r.in[0].shape, &y = r.out[r.out[0].given() ? 0 : 1].shape;
+  if (x.rank() < 3 || x.rank() > 5 || x.count() == 0 || y.count() == 0 ||
       (a.border != PoolBorder::constant && a.border != PoolBorder::ignore))
     return std::optional<PoolWindow>();
   const auto rank = static_cast<size_t>(x.rank()), spatial = rank - 2;
@@ -92,16 +131,42 @@ Result<std::optional<PoolWindow>> plain_window(const KernelRequest& r) {
   return std::optional<PoolWindow>(w);
 }
 
+/// Whether windows reach beyond the input.
+bool has_borders(const PoolWindow& w) {
+  for (int axis = 0; axis < 3; ++axis)
+    for (const int64_t position : {int64_t{0}, w.out[axis] - 1}) {
+      const AxisTaps t = axis_taps(w, axis, position);
+      if (t.last - t.first != w.size[axis]) return true;
+    }
+  return false;
+}
+
+bool wants_index(const KernelRequest& r) { return r.out.size() > 1 && r.out[1].given(); }
+
 Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
-  if (!r.all_f32()) return nullptr;
+  if (!r.all_f32() || wants_index(r)) return nullptr;
   const auto& a = r.attr<PoolAttrs>();
   NNEX_ASSIGN(const auto w, plain_window(r));
   if (!w) return nullptr;
-  return made<PoolKernel>(r.loops, *w, r.op.name == "max_pool", a.border == PoolBorder::constant,
-                          static_cast<PoolDivisor>(divisor_of(a)), a.channels_last);
+  const bool max = r.op.name == "max_pool";
+  const PoolPlanes planes(*w);
+  if (!a.channels_last && planes.fit() && (!max || a.border == PoolBorder::ignore || !has_borders(*w)))
+    return made<PlanePool>(r.loops, planes, max, static_cast<PoolDivisor>(divisor_of(a)));
+  return made<PoolKernel>(r.loops, *w, max, a.border == PoolBorder::constant, static_cast<PoolDivisor>(divisor_of(a)),
+                          a.channels_last);
+}
+
+/// The greatest of each window and its place.
+Result<std::unique_ptr<Kernel>> make_index_pool(const KernelRequest& r) {
+  const auto& a = r.attr<PoolAttrs>();
+  if (r.in[0].dtype != DType::f32 || !wants_index(r) || a.channels_last) return nullptr;
+  NNEX_ASSIGN(const auto w, plain_window(r));
+  if (!w || !PoolPlanes(*w).fit() || (a.border != PoolBorder::ignore && has_borders(*w))) return nullptr;
+  return made<IndexPool>(*w, static_cast<PoolIndex>(a.index_as));
 }
 
 Result<std::unique_ptr<Kernel>> make_byte_pool(const KernelRequest& r) {
+  if (wants_index(r)) return nullptr;
   const bool is_signed = r.in[0].dtype == DType::i8;
   const auto& a = r.attr<PoolAttrs>();
   if (!is_signed && r.in[0].dtype != DType::u8) return nullptr;
@@ -112,9 +177,11 @@ Result<std::unique_ptr<Kernel>> make_byte_pool(const KernelRequest& r) {
 }
 
 constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool},
+                                      {"max_pool", "max_pool_index_f32", make_index_pool},
                                       {"max_pool", "max_pool_i8", make_byte_pool},
                                       {"box", "box_f32", make_pool}};
 static_assert(static_cast<int>(PoolDivisor::inside) == static_cast<int>(Divisor::inside));
+static_assert(static_cast<int>(PoolIndex::tensor_column_major) == static_cast<int>(IndexAs::tensor_column_major));
 
 }  // namespace
 

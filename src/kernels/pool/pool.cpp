@@ -13,25 +13,6 @@ namespace {
 
 constexpr size_t kMaxPoolTaps = 128;  // taps folded in one call; larger windows go on from what they have
 
-/// The taps of one output position along one axis: [first, last) of the window lie inside the input, from `start` on.
-struct AxisTaps {
-  int64_t start = 0, first = 0, last = 0, padded = 0;
-};
-
-AxisTaps axis_taps(const PoolWindow& w, int axis, int64_t position) {
-  const int64_t step = w.dilation[axis], size = w.size[axis];
-  AxisTaps taps;
-  taps.start = position * w.stride[axis] - w.before[axis];
-  const auto taps_below = [&](int64_t limit) {  // how many taps lie below `limit`
-    return limit <= taps.start ? int64_t{0} : std::min(size, (limit - taps.start + step - 1) / step);
-  };
-  taps.first = taps_below(0);
-  taps.last = std::max(taps.first, taps_below(w.in[axis]));
-  taps.padded =
-      taps_below(w.in[axis] + std::max<int64_t>(w.after[axis], 0)) - taps_below(-std::max<int64_t>(w.before[axis], 0));
-  return taps;
-}
-
 /// Folds taps of float32 into y.
 struct FoldFloats {
   using Element = float;
@@ -136,6 +117,20 @@ int64_t inside(const AxisTaps (&axis)[3]) {
 }
 
 }  // namespace
+
+AxisTaps axis_taps(const PoolWindow& w, int axis, int64_t position) {
+  const int64_t step = w.dilation[axis], size = w.size[axis];
+  AxisTaps taps;
+  taps.start = position * w.stride[axis] - w.before[axis];
+  const auto taps_below = [&](int64_t limit) {  // how many taps lie below `limit`
+    return limit <= taps.start ? int64_t{0} : std::min(size, (limit - taps.start + step - 1) / step);
+  };
+  taps.first = taps_below(0);
+  taps.last = std::max(taps.first, taps_below(w.in[axis]));
+  taps.padded =
+      taps_below(w.in[axis] + std::max<int64_t>(w.after[axis], 0)) - taps_below(-std::max<int64_t>(w.before[axis], 0));
+  return taps;
+}
 
 void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool zeros_count, const float* x, float* y) {
   const int64_t volume = w.size[0] * w.size[1] * w.size[2];

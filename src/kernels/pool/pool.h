@@ -28,6 +28,13 @@ enum class PoolDivisor : uint8_t {
   inside,  ///< its taps inside the input; none gives 0
 };
 
+/// The taps of one output position along one axis: [first, last) of the window lie inside the input, which the window
+/// meets from `start` on; `padded` lie in the input or its explicit padding.
+struct AxisTaps {
+  int64_t start = 0, first = 0, last = 0, padded = 0;
+};
+AxisTaps axis_taps(const PoolWindow& window, int axis, int64_t position);
+
 /// The greatest tap inside the input; NaN wins, of equal ones the first. An empty window gives -inf. With zeros_count
 /// taps in the padding count as 0.
 void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, bool zeros_count, const float* x,
