@@ -66,6 +66,40 @@ Status infer_top_k(InferCall& c) {
   return {};
 }
 
+template <class T>
+struct Ranked {
+  T value;
+  int64_t index;
+};
+
+/// The k first of n elements, in order: a heap whose top is the last of them takes each that stands before it. Equal
+/// elements do not: their index is higher.
+template <class T, class First>
+void pick_first(const T* x, int64_t n, int64_t k, bool largest, First first, std::vector<Ranked<T>>& picked) {
+  picked.clear();
+  for (int64_t i = 0; i < k; ++i) picked.push_back({x[i], i});
+  if (k == 0) return;
+  std::make_heap(picked.begin(), picked.end(), first);
+  constexpr int64_t kBlock = 32;
+  for (int64_t at = k; at < n; at += kBlock) {
+    const int64_t end = std::min(n, at + kBlock);
+    const T last = picked.front().value;
+    int any = 0;  // that may stand before the last; most blocks have none
+    if (largest)
+      for (int64_t i = at; i < end; ++i) any |= !(x[i] <= last);
+    else
+      for (int64_t i = at; i < end; ++i) any |= !(x[i] >= last);
+    for (int64_t i = at; any && i < end; ++i) {
+      const Ranked<T> next = {x[i], i};
+      if (!first(next, picked.front())) continue;
+      std::pop_heap(picked.begin(), picked.end(), first);
+      picked.back() = next;
+      std::push_heap(picked.begin(), picked.end(), first);
+    }
+  }
+  std::sort_heap(picked.begin(), picked.end(), first);
+}
+
 struct TopK {
   template <class T>
   Status operator()(Call& c) const {
@@ -87,22 +121,23 @@ struct TopK {
       NNEX_ASSIGN(Tensor * y, c.make(1, DType::i64, to));
       index = y->mutable_as<int64_t>().data();
     }
-    std::vector<int64_t> order(static_cast<size_t>(lanes.n));
+    const auto first = [&](const Ranked<T>& p, const Ranked<T>& q) {
+      if (a.largest ? below(q.value, p.value) : below(p.value, q.value)) return true;
+      if (a.largest ? below(p.value, q.value) : below(q.value, p.value)) return false;
+      return p.index < q.index;
+    };
+    std::vector<T> row(static_cast<size_t>(lanes.inner == 1 ? 0 : lanes.n));
+    std::vector<Ranked<T>> picked;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (int64_t i = 0; i < lanes.inner; ++i) {
         const T* x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
-        std::iota(order.begin(), order.end(), int64_t{0});
-        auto first = [&](int64_t p, int64_t q) {
-          const T &s = x[p * lanes.inner], &t = x[q * lanes.inner];
-          if (a.largest ? below(t, s) : below(s, t)) return true;
-          if (a.largest ? below(s, t) : below(t, s)) return false;
-          return p < q;
-        };
-        std::partial_sort(order.begin(), order.begin() + k, order.end(), first);
+        for (size_t j = 0; j < row.size(); ++j) row[j] = x[static_cast<int64_t>(j) * lanes.inner];
+        pick_first(row.empty() ? x : row.data(), lanes.n, k, a.largest, first, picked);
         for (int64_t j = 0; j < k; ++j) {
-          const int64_t from = order[static_cast<size_t>(j)], at = (o * k + j) * lanes.inner + i;
-          if (value) value[at] = x[from * lanes.inner];
-          if (index) index[at] = from;
+          const Ranked<T>& p = picked[static_cast<size_t>(j)];
+          const int64_t at = (o * k + j) * lanes.inner + i;
+          if (value) value[at] = p.value;
+          if (index) index[at] = p.index;
         }
       }
     return {};

@@ -4,6 +4,7 @@
 #include "ops/gather.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
@@ -71,9 +72,7 @@ class GatherElements : public IndexKernel {
   explicit GatherElements(const KernelRequest& r) : IndexKernel(r), picks_(r.in[1].shape[axis_]) {}
   Status run(Call& c) const override {
     const auto index = c.in<Index>(1);
-    if (outside_ == Outside::fault || shape_.n == 0)
-      for (Index i : index)
-        if (place(i) < 0 || place(i) >= shape_.n) return outside(c, i);
+    if (shape_.n == 0) return first_outside(c);
     switch (bytes_) {
       case 1:
         return pick<uint8_t>(c, index.data());
@@ -89,20 +88,50 @@ class GatherElements : public IndexKernel {
  private:
   int64_t place(Index i) const { return i < 0 && from_end_ ? i + shape_.n : i; }
 
+  /// The fault of the first index outside.
+  Status first_outside(Call& c) const {
+    for (Index i : c.in<Index>(1))
+      if (place(i) < 0 || place(i) >= shape_.n) return outside(c, i);
+    return {};
+  }
+
+  /// Whether one of `count` places is outside: then its distance from an end has the sign bit, wrapped or not.
+  bool any_outside(const Index* index, int64_t count) const {
+    const uint64_t shift = from_end_ ? static_cast<uint64_t>(shape_.n) : 0;
+    const uint64_t last = static_cast<uint64_t>(shape_.n) - 1 + shift;
+    uint64_t signs = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const uint64_t at = static_cast<uint64_t>(int64_t{index[i]}) + shift;
+      signs |= at | (last - at);
+    }
+    return static_cast<int64_t>(signs) < 0;
+  }
+
   template <class T>
   Status pick(Call& c, const Index* index) const {
-    const std::byte* from = x(c);
-    T* y = reinterpret_cast<T*>(c.out(0).mutable_data());
-    const int64_t inner = shape_.inner, rows = shape_.outer * picks_;
-    split(*c.team, rows, rows * inner * 16, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        for (int64_t k = 0; k < inner; ++k) {
-          const int64_t i = std::clamp<int64_t>(place(index[row * inner + k]), 0, shape_.n - 1);
-          __builtin_memcpy(&y[row * inner + k],
-                           from + ((row / picks_ * shape_.n + i) * inner + k) * static_cast<int64_t>(sizeof(T)),
-                           sizeof(T));
+    const std::byte* const from = x(c);
+    T* const y = reinterpret_cast<T*>(c.out(0).mutable_data());
+    const int64_t inner = shape_.inner, n = shape_.n;
+    const bool clamps = outside_ != Outside::fault;
+    std::atomic<bool> fault = false;
+    split(*c.team, shape_.outer, shape_.outer * picks_ * inner * 16, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const Index* const row = index + o * picks_ * inner;
+        if (!clamps && any_outside(row, picks_ * inner)) {
+          fault = true;
+          return;
         }
+        const std::byte* const table = from + o * n * inner * int64_t{sizeof(T)};
+        T* const to = y + o * picks_ * inner;
+        for (int64_t p = 0; p < picks_; ++p)
+          for (int64_t k = 0; k < inner; ++k) {
+            int64_t i = place(row[p * inner + k]);
+            if (clamps) i = std::clamp<int64_t>(i, 0, n - 1);
+            __builtin_memcpy(&to[p * inner + k], table + (i * inner + k) * int64_t{sizeof(T)}, sizeof(T));
+          }
+      }
     });
+    if (fault) return first_outside(c);
     return {};
   }
 
