@@ -1,32 +1,26 @@
 // Convolution whose taps are moved by data (operators.md 2.5).
 
+#include "ops/deform_conv.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "ops/call.h"
 #include "ops/codecs.h"
-#include "ops/conv.h"
 #include "ops/infer_call.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
 
 namespace nnex {
-namespace {
 
-struct DeformConvAttrs {
-  Ints stride, dilation;
-  Pairs padding;
-  int64_t groups = 1, offset_groups = 1;
-};
-
-enum : size_t { kDeformX, kDeformFilter, kDeformOffset, kDeformBias, kDeformMask };
-
-ConvAttrs window_attrs(const DeformConvAttrs& a) {
+ConvAttrs deform_windows(const DeformConvAttrs& a) {
   ConvAttrs conv;
   conv.stride = a.stride, conv.dilation = a.dilation, conv.padding = a.padding, conv.groups = a.groups;
   return conv;
 }
+
+namespace {
 
 /// Port i is [batch, offset_groups * taps * each, extents of y...].
 Status check_moves(InferCall& c, size_t i, const Dims& y, const Dim& taps, int64_t each) {
@@ -46,7 +40,7 @@ Status infer_deform_conv(InferCall& c) {
   const auto& a = c.attr<DeformConvAttrs>();
   if (a.offset_groups < 1 || a.offset_groups > (int64_t{1} << 30))
     return c.error("offset_groups is {}", a.offset_groups);
-  NNEX_ASSIGN(MaybeDims out, conv_dims(c, window_attrs(a), c.dims(kDeformX), c.dims(kDeformFilter),
+  NNEX_ASSIGN(MaybeDims out, conv_dims(c, deform_windows(a), c.dims(kDeformX), c.dims(kDeformFilter),
                                        c.has(kDeformBias) ? c.dims(kDeformBias) : MaybeDims{}));
   if (c.dims(kDeformX) && c.dims(kDeformFilter)) {
     const Dims &x = *c.dims(kDeformX), &filter = *c.dims(kDeformFilter);
@@ -157,7 +151,7 @@ struct DeformConv {
   Status operator()(Call& c) const {
     if (c.out(0).count() == 0) return {};
     NNEX_ASSIGN(ConvGeometry g,
-                ConvGeometry::of(window_attrs(c.attr<DeformConvAttrs>()), c.shape(kDeformX), c.shape(kDeformFilter)));
+                ConvGeometry::of(deform_windows(c.attr<DeformConvAttrs>()), c.shape(kDeformX), c.shape(kDeformFilter)));
     DeformRows<T>(c, g).run();
     return {};
   }
