@@ -1,4 +1,6 @@
 // Resize nodes on float32: the channels-last driver where whole pixels move, else lines first, then lines of lines.
+// Bytes are widened, interpolated and rounded half to even: where a sum's last bit decides, they are one off the
+// reference.
 
 #include "kernels/resize/resize.h"
 
@@ -6,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/checked.h"
+#include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/split.h"
 #include "ops/resize.h"
@@ -118,27 +122,38 @@ int64_t floats_between(const Tables& t) {
 
 class ResizeKernel : public Kernel {
  public:
-  ResizeKernel(const simd::Loops& loops, std::optional<Tables> tables, int64_t between)
-      : loops_(loops), tables_(std::move(tables)), between_(between) {}
+  ResizeKernel(const KernelRequest& r, std::optional<Tables> tables, int64_t between)
+      : loops_(r.loops), tables_(std::move(tables)), between_(round_up(between, 16)) {
+    if (r.in[0].dtype != DType::u8) return;
+    wide_x_ = round_up(r.in[0].shape.count(), 16), wide_y_ = r.out[0].shape.count();
+  }
 
-  int64_t workspace() const override { return between_ * 4; }
+  int64_t workspace() const override { return (between_ + wide_x_ + wide_y_) * 4; }
 
   Status run(Call& c) const override {
-    if (tables_) {
-      resize(c, *tables_);
-      return {};
-    }
+    if (tables_) return resize(c, *tables_);
     const auto reals = [&](size_t i) { return c.has(i) ? reals_of(c.in(i)) : Reals{}; };
     auto tables = tables_of(c.attr<ResizeAttrs>(), c.shape(0), {}, reals(2), c.has(3) ? ints_of(c.in(3)) : Ints{});
     if (!tables.ok() || !tables->has_value()) return run_reference(c);
-    resize(c, **tables);
-    return {};
+    return resize(c, **tables);
   }
 
  private:
-  void resize(Call& c, const Tables& t) const {
-    const float* x = c.in<float>(0).data();
-    float* y = c.out<float>(0).data();
+  Status resize(Call& c, const Tables& t) const {
+    if (wide_x_ == 0) {
+      resize(c, t, c.in<float>(0).data(), c.out<float>(0).data());
+      return {};
+    }
+    float* const x = reinterpret_cast<float*>(c.workspace) + between_;
+    float* const y = x + wide_x_;
+    convert(*c.team, loops_.f32_from_u8, c.in<uint8_t>(0).data(), x, c.in(0).count());
+    resize(c, t, x, y);
+    const float one = 1;
+    quantize<uint8_t>(loops_, *c.team, y, &one, nullptr, c.out<uint8_t>(0).data(), 1, 1, c.out(0).count());
+    return {};
+  }
+
+  void resize(Call& c, const Tables& t, const float* x, float* y) const {
     Team& team = *c.team;
     ResizeAxis axes[3] = {};
     if (t.inner > 1) {
@@ -167,15 +182,15 @@ class ResizeKernel : public Kernel {
   const simd::Loops& loops_;
   std::optional<Tables> tables_;  ///< None: scales or sizes are known only to a run.
   int64_t between_;
+  int64_t wide_x_ = 0, wide_y_ = 0;  ///< Floats that bytes become.
 };
 
-/// Float32, at most three neighbouring axes that change, and no tap beyond the input left out.
-Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
+/// At most three neighbouring axes that change, and no tap beyond the input left out.
+Result<std::unique_ptr<Kernel>> make_resize_of(const KernelRequest& r) {
   const auto& a = r.attr<ResizeAttrs>();
   const Shape &x = r.in[0].shape, &y = r.out[0].shape;
-  if (r.in[0].dtype != DType::f32 || x.rank() == 0 || x.count() == 0 || y.count() == 0 ||
-      a.border == ResizeBorder::constant || a.border == ResizeBorder::ignore ||
-      a.transform == Transform::tf_crop_and_resize)
+  if (x.rank() == 0 || x.count() == 0 || y.count() == 0 || a.border == ResizeBorder::constant ||
+      a.border == ResizeBorder::ignore || a.transform == Transform::tf_crop_and_resize)
     return nullptr;
   std::optional<Tables> tables;
   const auto computed = [&](size_t i) { return r.has(i) && !r.in[i].constant && r.in[i].shape.count() > 0; };
@@ -187,10 +202,21 @@ Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
     tables = std::move(made).value();
   }
   const int64_t between = tables ? floats_between(*tables) : floats_between(x, y);
-  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(r.loops, std::move(tables), between));
+  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(r, std::move(tables), between));
 }
 
-constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize}};
+Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
+  if (r.in[0].dtype != DType::f32) return nullptr;
+  return make_resize_of(r);
+}
+
+Result<std::unique_ptr<Kernel>> make_byte_resize(const KernelRequest& r) {
+  if (r.in[0].dtype != DType::u8 || r.attr<ResizeAttrs>().mode == ResizeMode::nearest) return nullptr;
+  return make_resize_of(r);
+}
+
+constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize},
+                                        {"resize", "resize_u8", make_byte_resize}};
 
 }  // namespace
 
