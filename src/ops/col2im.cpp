@@ -140,14 +140,19 @@ struct Col2Im {
         for (int64_t k = 0; k < blocks; k += row.output, next(place, w, &AxisWindow::output, w.size() - 1)) {
           const int64_t at = row_of(w, place, tap, strides);
           if (at < 0) continue;
-          for (int64_t i = begin; i < end; ++i) {
-            T& to = y[at + first + i * row.stride];
-            to = sum(to, x[k + i]);
-          }
+          add_row(x + k + begin, y + at + first + begin * row.stride, end - begin, row.stride);
         }
       }
     }
     return {};
+  }
+
+  template <class T>
+  static void add_row(const T* x, T* y, int64_t n, int64_t stride) {
+    if (stride == 1)  // a constant, so that the compiler makes vectors
+      for (int64_t i = 0; i < n; ++i) y[i] = sum(y[i], x[i]);
+    else
+      for (int64_t i = 0; i < n; ++i) y[i * stride] = sum(y[i * stride], x[i]);
   }
 
   /// The following index of the first `axes` axes, row-major.

@@ -68,12 +68,17 @@ Status infer_rotary(InferCall& c) {
 /// One head at one position.
 template <class T>
 void turn(const RotaryAttrs& a, const T* x, const T* cos, const T* sin, T* y, int64_t pairs, int64_t depth) {
-  const int64_t step = a.interleaved ? 2 : 1, second = a.interleaved ? 1 : pairs;
-  for (int64_t p = 0; p < pairs; ++p) {
-    const T re = x[p * step], im = x[p * step + second];
-    y[p * step] = cos[p] * re - sin[p] * im;
-    y[p * step + second] = sin[p] * re + cos[p] * im;
-  }
+  const auto each = [=](int64_t step, int64_t second) {
+    for (int64_t p = 0; p < pairs; ++p) {
+      const T re = x[p * step], im = x[p * step + second];
+      y[p * step] = cos[p] * re - sin[p] * im;
+      y[p * step + second] = sin[p] * re + cos[p] * im;
+    }
+  };
+  if (a.interleaved)
+    each(2, 1);
+  else
+    each(1, pairs);
   std::copy(x + 2 * pairs, x + depth, y + 2 * pairs);
 }
 

@@ -199,12 +199,14 @@ class Layout {
 
   // ---- Depthwise convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group, or a pool over one or two axes: a kernel of planes serves it where it is.
+  /// One input channel a group, or a pool over one or two axes in small steps: a kernel of planes serves it where it
+  /// is.
   bool is_planar(const Node& node) const {
     if (graph_[node.in[0]].type.dtype != DType::f32) return false;
     if (node.op->name == "max_pool" || node.op->name == "box") {
       const auto& a = graph_.attrs<PoolAttrs>(node);
-      return a.size.size() <= 4 && (node.op->name == "box" || a.border == PoolBorder::ignore);
+      return a.size.size() <= 4 && entry(a.stride, a.size.size() - 1, 1) <= 2 &&
+             (node.op->name == "box" || a.border == PoolBorder::ignore);
     }
     if (node.op->name != "conv") return false;
     const int64_t groups = graph_.attrs<ConvAttrs>(node).groups;

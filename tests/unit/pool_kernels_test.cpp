@@ -26,8 +26,18 @@ Window window(Dice& dice, int64_t spatial) {
     extents.push_back(reach + dice.roll(0, 20));
   }
   return {Shape(extents),
-          {{"size", size}, {"stride", stride}, {"dilation", dilation}, {"padding", padding},
-           {"border", std::string("ignore")}, {"ceil", dice.roll(0, 1) == 1}}};
+          {{"size", size},
+           {"stride", stride},
+           {"dilation", dilation},
+           {"padding", padding},
+           {"border", std::string("ignore")},
+           {"ceil", dice.roll(0, 1) == 1}}};
+}
+
+/// Whether loops take the steps along lines.
+bool fast(const Window& w) {
+  const auto last = [&](size_t i) { return std::get<Ints>(w.attrs[i].second).back(); };
+  return last(1) == 1 || (last(1) == 2 && last(2) == 1 && last(0) > 1);
 }
 
 TEST(PoolKernels, MaximaWherePlanesLie) {
@@ -57,6 +67,15 @@ TEST(PoolKernels, AveragesWherePlanesLie) {
     w.attrs.emplace_back("divisor", std::string(kDivisors[i % 4]));
     if (i % 3 == 0) w.attrs[4].second = std::string("constant");
     expect_same({"box", {dice.floats(w.x)}, w.attrs}, "box_f32", {1e-5, 1e-5});
+  }
+}
+
+TEST(PoolKernels, NormsOfWindows) {
+  Dice dice(65);
+  for (int i = 0; i < 40; ++i) {
+    Window w = window(dice, 1 + i % 2);
+    w.attrs.emplace_back("p", i % 2 ? 2.0 : 1.0);
+    expect_same({"lp_pool", {dice.floats(w.x)}, w.attrs}, fast(w) ? "lp_pool_f32" : "reference", {1e-5, 1e-5});
   }
 }
 

@@ -49,6 +49,39 @@ TEST(SimdTaps, EqualTheirOracles) {
   });
 }
 
+float pooled(const simd::PoolLines& p, const float* x) {
+  float kept = x[0];
+  for (size_t r = 0; r < p.rows; ++r)
+    for (size_t t = 0; t < p.taps; ++t) {
+      const float next = x[r * p.row_step + t * p.dilation];
+      if (r + t > 0) kept = p.maximum ? oracle::maximum(next, kept) : kept + next;
+    }
+  return p.maximum ? kept : kept / p.divisor;
+}
+
+TEST(SimdPoolLines, EqualTheirOracle) {
+  const std::vector<float> x = test::test_floats(4000);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {1, 7, 15, 16, 17, 40})
+      for (size_t stride : {1, 2})
+        for (size_t taps : {1, 2, 3, 4, 5})
+          for (size_t rows : {1, 3})
+            for (bool maximum : {false, true}) {
+              if (stride == 2 && taps == 1) continue;
+              simd::PoolLines p;
+              p.maximum = maximum, p.divisor = 3, p.x = x.data() + 1, p.x_step = 211, p.row_step = 97;
+              p.rows = rows, p.taps = taps, p.stride = stride, p.dilation = stride == 1 && taps > 3 ? 2 : 1;
+              std::vector<float> y(3 * (n + 1), 7.0F), expected = y;
+              p.y = y.data(), p.y_step = n + 1, p.lines = 3, p.n = n;
+              for (size_t line = 0; line < 3; ++line)
+                for (size_t o = 0; o < n; ++o)
+                  expected[line * (n + 1) + o] = pooled(p, p.x + line * p.x_step + o * stride);
+              table.pool_lines_f32(p);
+              test::expect_same(y, expected);  // and nothing behind a line is written
+            }
+  });
+}
+
 /// One output element by the definition.
 struct Plain {
   float maximum = -INFINITY;

@@ -77,6 +77,16 @@ TEST(ReduceKernels, SumsByEinsum) {
   expect_same({"einsum", {dice.floats({33, 33})}, {{"equation", std::string("ii->")}}}, "einsum_f32", {1e-5, 1e-5});
 }
 
+TEST(ReduceKernels, MeansAndDeviations) {
+  Dice dice(19);
+  const Ints all[] = {{0, 2, 3}, {2, 3}, {3}, {0, 1, 2, 3}, {0}, {-1, -2}};
+  for (int i = 0; i < 30; ++i)
+    expect_same(
+        {"mean_variance_normalization", {dice.floats(dice.shape(4))}, {{"axes", all[i % 6]}, {"epsilon", 1e-2}}},
+        "mean_variance_f32", {1e-4, 1e-4});
+  expect_same({"mean_variance_normalization", {dice.floats({3, 2, 4, 5})}, {{"axes", Ints{1, 3}}}}, "reference");
+}
+
 TEST(ElementKernels, KindsOfNumbers) {
   Dice dice(16);
   for (int i = 0; i < 20; ++i) {
@@ -84,6 +94,20 @@ TEST(ElementKernels, KindsOfNumbers) {
     expect_same({"is_nan", {x}}, "number_kind");
     expect_same({"is_inf", {x}, {{"negative", i % 2 == 0}, {"positive", i % 3 == 0}}}, "number_kind");
   }
+}
+
+TEST(ElementKernels, FunctionsOfDoubles) {
+  Dice dice(18);
+  constexpr double kUlps = 3 * 0x1p-52;
+  std::vector<double> special = {0,   -0.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-310, 709.7,
+                                 710, -708, -744,     -746,      22,           1e-9};
+  for (double v = -40; v < 40; v += 0.0173) special.push_back(v), special.push_back(v * v * v / 100);
+  const Tensor wide = Tensor::of(Shape{static_cast<int64_t>(special.size())}, special);
+  for (const char* op : {"exp", "tanh", "sigmoid"}) {
+    expect_same({op, {wide}}, "map_f64", {kUlps, 5e-324});
+    expect_same({op, {doubles({3, 7}, dice, true)}}, "map_f64", {kUlps, 5e-324});
+  }
+  expect_same({"sqrt", {wide}}, "map_f64");
 }
 
 TEST(ElementKernels, RemaindersOfFloats) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -78,6 +79,37 @@ void expect_wrapped_products(simd::ProductOf<T>* simd::Loops::*product) {
 TEST(SimdDouble, ProductsOfWholeNumbersWrap) {
   expect_wrapped_products<int32_t>(&simd::Loops::product_i32);
   expect_wrapped_products<int64_t>(&simd::Loops::product_i64);
+}
+
+TEST(SimdDouble, FunctionsAreTheSameEverywhere) {
+  std::vector<double> x = {0, -0.0, HUGE_VAL, -HUGE_VAL, 1e-310, -746, -744.5, 709.78, 709.79, 22};
+  for (double v = -30; v < 30; v += 0.0217) x.push_back(v);
+  const struct {
+    UnaryKind kind;
+    double (*plain)(double);
+  } rows[] = {{UnaryKind::sqrt, [](double v) { return std::sqrt(v); }},
+              {UnaryKind::exp, [](double v) { return std::exp(v); }},
+              {UnaryKind::tanh, [](double v) { return std::tanh(v); }},
+              {UnaryKind::sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); }}};
+  for (const auto& row : rows) {
+    std::vector<double> first;
+    test::for_each_table([&](const simd::Loops& table) {
+      std::vector<double> y(x.size());
+      table.unary_f64(row.kind, x.data(), y.data(), x.size());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double wanted = row.plain(x[i]);
+        if (std::isnan(wanted))
+          EXPECT_TRUE(std::isnan(y[i])) << x[i];
+        else if (std::isinf(wanted))
+          EXPECT_EQ(y[i], wanted) << x[i];
+        else
+          EXPECT_NEAR(y[i], wanted, 3 * 0x1p-52 * std::fabs(wanted) + 5e-324) << x[i];
+      }
+      if (first.empty()) first = y;
+      for (size_t i = 0; i < x.size(); ++i)
+        EXPECT_TRUE(y[i] != y[i] || std::memcmp(&y[i], &first[i], sizeof y[i]) == 0) << x[i];
+    });
+  }
 }
 
 }  // namespace

@@ -182,9 +182,8 @@ void is_inf(Team& team, bool negative, bool positive, const float* x, uint8_t* y
   }
   const uint32_t kept = negative && positive ? ~kSign : ~uint32_t{0};
   const uint32_t wanted = positive ? kInfinity : kInfinity | kSign;
-  split(team, n, n * 5, 64, [&](int64_t begin, int64_t end) {
-    equal_bits(x + begin, kept, wanted, y + begin, end - begin);
-  });
+  split(team, n, n * 5, 64,
+        [&](int64_t begin, int64_t end) { equal_bits(x + begin, kept, wanted, y + begin, end - begin); });
 }
 
 void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const uint8_t* which,

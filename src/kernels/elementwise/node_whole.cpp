@@ -1,10 +1,13 @@
-// Element-wise nodes on whole numbers and on doubles: the reference's bytes.
+// Element-wise nodes on whole numbers and on doubles: the reference's bytes, but for exp, tanh and sigmoid of doubles,
+// which are within 3 ulp.
 
 #include <limits>
 #include <optional>
 
 #include "kernels/elementwise/whole.h"
 #include "kernels/kernel.h"
+#include "kernels/simd/loops.h"
+#include "kernels/split.h"
 #include "ops/arithmetic.h"
 #include "ops/compare.h"
 
@@ -159,6 +162,40 @@ Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
   return out;
 }
 
+// ---- Functions of doubles
+
+class DoubleKernel : public Kernel {
+ public:
+  DoubleKernel(const simd::Loops& loops, UnaryKind kind) : loops_(loops), kind_(kind) {}
+  bool in_place(size_t) const override { return true; }
+  Status run(Call& c) const override {
+    const double* const x = c.in<double>(0).data();
+    double* const y = c.out<double>(0).data();
+    split(*c.team, c.in(0).count(), c.in(0).count() * 32, 64, [&](int64_t begin, int64_t end) {
+      loops_.unary_f64(kind_, x + begin, y + begin, static_cast<size_t>(end - begin));
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  UnaryKind kind_;
+};
+
+struct NamedDouble {
+  std::string_view op;
+  UnaryKind kind;
+};
+constexpr NamedDouble kDoubles[] = {
+    {"sqrt", UnaryKind::sqrt}, {"exp", UnaryKind::exp}, {"tanh", UnaryKind::tanh}, {"sigmoid", UnaryKind::sigmoid}};
+
+Result<std::unique_ptr<Kernel>> make_double(const KernelRequest& r) {
+  if (r.in[0].dtype != DType::f64 || r.out[0].dtype != DType::f64) return nullptr;
+  for (const NamedDouble& d : kDoubles)
+    if (d.op == r.op.name) return made<DoubleKernel>(r.loops, d.kind);
+  return nullptr;
+}
+
 // ---- Limits
 
 /// Limits of one element each, read at the run.
@@ -190,17 +227,29 @@ Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
   return out;
 }
 
-constexpr KernelDef kWholeKernels[] = {
-    {"add", "map2_whole", make_whole_binary},         {"sub", "map2_whole", make_whole_binary},
-    {"mul", "map2_whole", make_whole_binary},         {"div", "map2_whole", make_whole_binary},
-    {"mod", "map2_whole", make_whole_binary},         {"mod", "mod_f32", make_mod},
-    {"min", "map2_whole", make_whole_binary},         {"max", "map2_whole", make_whole_binary},
-    {"bitwise_and", "map2_whole", make_whole_binary}, {"bitwise_or", "map2_whole", make_whole_binary},
-    {"bitwise_xor", "map2_whole", make_whole_binary}, {"bit_shift", "map2_whole", make_whole_binary},
-    {"neg", "map_whole", make_whole_unary},           {"abs", "map_whole", make_whole_unary},
-    {"sign", "map_whole", make_whole_unary},          {"sqr", "map_whole", make_whole_unary},
-    {"relu", "map_whole", make_whole_unary},          {"bitwise_not", "map_whole", make_whole_unary},
-    {"clamp", "map_whole", make_whole_clamp}};
+constexpr KernelDef kWholeKernels[] = {{"add", "map2_whole", make_whole_binary},
+                                       {"sub", "map2_whole", make_whole_binary},
+                                       {"mul", "map2_whole", make_whole_binary},
+                                       {"div", "map2_whole", make_whole_binary},
+                                       {"mod", "map2_whole", make_whole_binary},
+                                       {"mod", "mod_f32", make_mod},
+                                       {"min", "map2_whole", make_whole_binary},
+                                       {"max", "map2_whole", make_whole_binary},
+                                       {"bitwise_and", "map2_whole", make_whole_binary},
+                                       {"bitwise_or", "map2_whole", make_whole_binary},
+                                       {"bitwise_xor", "map2_whole", make_whole_binary},
+                                       {"bit_shift", "map2_whole", make_whole_binary},
+                                       {"neg", "map_whole", make_whole_unary},
+                                       {"abs", "map_whole", make_whole_unary},
+                                       {"sign", "map_whole", make_whole_unary},
+                                       {"sqr", "map_whole", make_whole_unary},
+                                       {"relu", "map_whole", make_whole_unary},
+                                       {"bitwise_not", "map_whole", make_whole_unary},
+                                       {"clamp", "map_whole", make_whole_clamp},
+                                       {"sqrt", "map_f64", make_double},
+                                       {"exp", "map_f64", make_double},
+                                       {"tanh", "map_f64", make_double},
+                                       {"sigmoid", "map_f64", make_double}};
 
 }  // namespace
 

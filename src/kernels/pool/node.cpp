@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "base/checked.h"
+#include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/transposed.h"
 #include "kernels/pool/planes.h"
@@ -63,6 +65,30 @@ class PlanePool : public Kernel {
   const simd::Loops& loops_;
   PoolPlanes planes_;
   bool max_;
+  PoolDivisor divisor_;
+};
+
+/// The root of the sum of squares, or the sum of magnitudes.
+class NormPool : public Kernel {
+ public:
+  NormPool(const simd::Loops& loops, const PoolPlanes& planes, int64_t count, bool squares, PoolDivisor divisor)
+      : loops_(loops), planes_(planes), bytes_(round_up(count * 4, 64)), squares_(squares), divisor_(divisor) {}
+  int64_t workspace() const override { return bytes_ + planes_.workspace(usable_threads()); }
+  Status run(Call& c) const override {
+    auto* const terms = reinterpret_cast<float*>(c.workspace);
+    float* const y = c.out<float>(0).data();
+    const Unary term = {squares_ ? UnaryKind::square : UnaryKind::abs};
+    unary_map(loops_, *c.team, term, c.in<float>(0).data(), terms, c.in(0).count());
+    planes_.average(loops_, *c.team, divisor_, terms, y, c.workspace + bytes_);
+    if (squares_) unary_map(loops_, *c.team, {UnaryKind::sqrt}, y, y, c.out(0).count());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  PoolPlanes planes_;
+  int64_t bytes_;  // of the terms
+  bool squares_;
   PoolDivisor divisor_;
 };
 
@@ -156,12 +182,22 @@ Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
                           a.channels_last);
 }
 
+Result<std::unique_ptr<Kernel>> make_norm_pool(const KernelRequest& r) {
+  const auto& a = r.attr<PoolAttrs>();
+  if (!r.all_f32() || a.channels_last || (a.p != 1 && a.p != 2)) return nullptr;
+  NNEX_ASSIGN(const auto w, plain_window(r));
+  if (!w || !PoolPlanes(*w).fit()) return nullptr;
+  return made<NormPool>(r.loops, PoolPlanes(*w), r.in[0].shape.count(), a.p == 2,
+                        static_cast<PoolDivisor>(divisor_of(a)));
+}
+
 /// The greatest of each window and its place.
 Result<std::unique_ptr<Kernel>> make_index_pool(const KernelRequest& r) {
   const auto& a = r.attr<PoolAttrs>();
   if (r.in[0].dtype != DType::f32 || !wants_index(r) || a.channels_last) return nullptr;
   NNEX_ASSIGN(const auto w, plain_window(r));
-  if (!w || !PoolPlanes(*w).fit() || (a.border != PoolBorder::ignore && has_borders(*w))) return nullptr;
+  if (!w || w->in[0] != 1 || w->out[0] != 1 || w->size[0] != 1 || w->before[0] != 0) return nullptr;
+  if (a.border != PoolBorder::ignore && has_borders(*w)) return nullptr;
   return made<IndexPool>(*w, static_cast<PoolIndex>(a.index_as));
 }
 
@@ -179,6 +215,7 @@ Result<std::unique_ptr<Kernel>> make_byte_pool(const KernelRequest& r) {
 constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool},
                                       {"max_pool", "max_pool_index_f32", make_index_pool},
                                       {"max_pool", "max_pool_i8", make_byte_pool},
+                                      {"lp_pool", "lp_pool_f32", make_norm_pool},
                                       {"box", "box_f32", make_pool}};
 static_assert(static_cast<int>(PoolDivisor::inside) == static_cast<int>(Divisor::inside));
 static_assert(static_cast<int>(PoolIndex::tensor_column_major) == static_cast<int>(IndexAs::tensor_column_major));

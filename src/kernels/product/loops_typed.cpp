@@ -29,6 +29,7 @@ HWY_INLINE void tile(const TypedProduct<T>& p, size_t i, size_t j, const Panel<T
   const T* a[kRows];
   T* z[kRows];
   V left[kRows], right[kRows];
+  HWY_UNROLL(6)
   for (size_t r = 0; r < kRows; ++r) {
     a[r] = p.a + (i + r) * p.a_row;
     z[r] = p.z + (i + r) * p.z_row + j;
@@ -41,12 +42,14 @@ HWY_INLINE void tile(const TypedProduct<T>& p, size_t i, size_t j, const Panel<T
   for (size_t q = panel.begin; q < panel.end; ++q, b += panel.row) {
     const V b0 = part ? load_part(d, b, part) : hn::LoadU(d, b);
     const V b1 = part ? b0 : hn::LoadU(d, b + lanes);
+    HWY_UNROLL(6)
     for (size_t r = 0; r < kRows; ++r) {
       const V x = hn::Set(d, a[r][q * p.a_column]);
       left[r] = M::madd(x, b0, left[r]);
       if (!part) right[r] = M::madd(x, b1, right[r]);
     }
   }
+  HWY_UNROLL(6)
   for (size_t r = 0; r < kRows; ++r) {
     if (part) {
       store_part(left[r], d, z[r], part);

@@ -38,15 +38,19 @@ struct Times {
 struct Greater {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
-    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) return max_f32(d, a, b);
-    else return hn::Max(a, b);
+    if constexpr (std::is_floating_point_v<hn::TFromD<D>>)
+      return max_f32(d, a, b);
+    else
+      return hn::Max(a, b);
   }
 };
 struct Less {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V a, V b) const {
-    if constexpr (std::is_floating_point_v<hn::TFromD<D>>) return min_f32(d, a, b);
-    else return hn::Min(a, b);
+    if constexpr (std::is_floating_point_v<hn::TFromD<D>>)
+      return min_f32(d, a, b);
+    else
+      return hn::Min(a, b);
   }
 };
 struct AddAbs {
@@ -100,9 +104,9 @@ HWY_INLINE T join_lanes(D d, hn::Vec<D> v, Join join) {
   return hn::GetLane(v);
 }
 
-/// A row by `partials` partials: partial j takes the elements at j, j + partials, ... in order, and one tree joins j with
-/// j + partials / 2, then the halves of that, whatever the length of a vector. Extremes and whole numbers may take more
-/// of them than sums, whose order is promised.
+/// A row by `partials` partials: partial j takes the elements at j, j + partials, ... in order, and one tree joins j
+/// with j + partials / 2, then the halves of that, whatever the length of a vector. Extremes and whole numbers may take
+/// more of them than sums, whose order is promised.
 template <class T, size_t partials, class Take, class Join>
 HWY_INLINE T fold_partials(const T* x, size_t n, T start, Take take, Join join) {
   const hn::CappedTag<T, HWY_MIN(partials, 64 / sizeof(T))> d;

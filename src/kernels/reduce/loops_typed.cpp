@@ -15,16 +15,14 @@ HWY_INLINE T reduce_typed(ReduceKind kind, const T* x, size_t n) {
   if (kind == ReduceKind::max) return extreme_of_row<true>(x, n);
   if (kind == ReduceKind::min) return extreme_of_row<false>(x, n);
   constexpr size_t kPartials = std::is_floating_point_v<T> ? 16 : 256 / sizeof(T);
-  return with_fold<Exact, T, T>(kind, [&](T start, auto take, auto join) HWY_ATTR {
-    return fold_partials<T, kPartials>(x, n, start, take, join);
-  });
+  return with_fold<Exact, T, T>(kind, [&](T start, auto take, auto join)
+                                          HWY_ATTR { return fold_partials<T, kPartials>(x, n, start, take, join); });
 }
 
-#define NNEX_TYPED(type, suffix)                                                                            \
-  type reduce_##suffix(ReduceKind kind, const type* x, size_t n) { return reduce_typed(kind, x, n); }       \
-  void reduce_columns_##suffix(ReduceKind kind, const type* x, size_t stride, size_t rows, type* y,         \
-                               size_t columns) {                                                            \
-    reduce_columns<Exact>(kind, x, stride, rows, y, columns);                                               \
+#define NNEX_TYPED(type, suffix)                                                                                      \
+  type reduce_##suffix(ReduceKind kind, const type* x, size_t n) { return reduce_typed(kind, x, n); }                 \
+  void reduce_columns_##suffix(ReduceKind kind, const type* x, size_t stride, size_t rows, type* y, size_t columns) { \
+    reduce_columns<Exact>(kind, x, stride, rows, y, columns);                                                         \
   }
 NNEX_TYPED(double, f64)
 NNEX_TYPED(int32_t, i32)

@@ -128,7 +128,7 @@ Result<std::unique_ptr<Kernel>> make_arg(const KernelRequest& r) {
   if (r.in[0].dtype != DType::f32 || (to != DType::i64 && to != DType::i32) || x.count() == 0) return nullptr;
   NNEX_ASSIGN(auto gone, reduced_axes(r.op.name, a.axes, x.rank(), {a.keepdims, false, false}));
   const auto m = middle_of(x, gone);
-  if (!m) return nullptr;
+  if (!m || m->n > INT32_MAX) return nullptr;
   return made<ArgKernel>(r.loops, *m, r.op.name == "argmax_reduce", a.ties == Ties::last, to == DType::i32);
 }
 
@@ -162,6 +162,7 @@ Result<std::unique_ptr<Kernel>> make_hardmax(const KernelRequest& r) {
   if (!r.all_f32() || a.axes.size() != 1 || x.count() == 0) return nullptr;
   Middle m = middle_of(x, a.axes[0]);
   if (a.to_end) m.n *= m.inner, m.inner = 1;
+  if (m.n > INT32_MAX) return nullptr;
   return made<HardmaxKernel>(r.loops, m);
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kChunk = 8192;  // longer rows fold in chunks, whose size their length alone decides
 constexpr int64_t kMaxChunks = 64;
+constexpr int64_t kColumns = 64;  // folded together
 
 /// How results of parts of a fold join.
 ReduceKind join_of(ReduceKind kind) {
@@ -97,7 +98,6 @@ void fold_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const T*
       for (int64_t o = begin; o < end; ++o) y[o] = reduce_long_row(folds, alone, kind, x + o * n, n);
     });
   } else {
-    constexpr int64_t kColumns = 64;
     const int64_t pieces = (inner + kColumns - 1) / kColumns;
     split(team, outer * pieces, bytes, 1, [&](int64_t begin, int64_t end) {
       while (begin < end) {  // the pieces of one `o` together
@@ -117,8 +117,30 @@ void finish(ReduceKind kind, T* y, int64_t count, int64_t n) {
   for (int64_t i = 0; i < count; ++i) y[i] = finished(kind, y[i], n);
 }
 
-/// Whether b goes before a as the extreme, among numbers.
-bool beats(bool greatest, float b, float a) { return greatest ? b > a : b < a; }
+/// Takes row k of `count` columns: its elements that go before the best so far, or as well of ties where the last wins.
+/// The first NaN stays. Without jumps, so that the compiler makes vectors.
+template <bool greatest, bool last_of_ties>
+void take_row(const float* x, int64_t count, int32_t k, float* best, int32_t* at) {
+  for (int64_t c = 0; c < count; ++c) {
+    const float v = x[c], b = best[c];
+    const bool stays = greatest ? (last_of_ties ? v < b : v <= b) : (last_of_ties ? v > b : v >= b);
+    const bool wins = !stays & (b == b);
+    best[c] = wins ? v : b;
+    at[c] = wins ? k : at[c];
+  }
+}
+
+/// Places of the extremes of `count` columns of n rows.
+void arg_of_columns(bool greatest, bool last_of_ties, const float* x, int64_t n, int64_t stride, int64_t count,
+                    int64_t* y) {
+  const auto take = greatest ? (last_of_ties ? take_row<true, true> : take_row<true, false>)
+                             : (last_of_ties ? take_row<false, true> : take_row<false, false>);
+  float best[kColumns];
+  int32_t at[kColumns] = {};
+  std::copy_n(x, count, best);
+  for (int64_t k = 1; k < n; ++k) take(x + k * stride, count, static_cast<int32_t>(k), best, at);
+  std::copy_n(at, count, y);
+}
 
 int64_t arg_of_row(const simd::Loops& loops, bool greatest, bool last_of_ties, const float* x, int64_t n) {
   const float best = loops.reduce_f32(greatest ? ReduceKind::max : ReduceKind::min, x, static_cast<size_t>(n));
@@ -223,29 +245,13 @@ void arg_extreme(const simd::Loops& loops, Team& team, bool greatest, bool last_
     });
     return;
   }
-  constexpr int64_t kColumns = 64;
+  NNEX_ASSERT(n <= INT32_MAX);
   const int64_t pieces = (inner + kColumns - 1) / kColumns;
   split(team, outer * pieces, bytes, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t o = unit / pieces, c0 = unit % pieces * kColumns, count = std::min(kColumns, inner - c0);
-      const float* from = x + o * n * inner + c0;
-      int64_t* to = y + o * inner + c0;
-      float best[kColumns];
-      for (int64_t c = 0; c < count; ++c) {
-        best[c] = from[c];
-        to[c] = 0;
-      }
-      for (int64_t k = 1; k < n; ++k) {
-        for (int64_t c = 0; c < count; ++c) {
-          const float v = from[k * inner + c];
-          const bool wins =
-              beats(greatest, v, best[c]) || (last_of_ties && v == best[c]) || (v != v && best[c] == best[c]);
-          if (wins && best[c] == best[c]) {
-            best[c] = v;
-            to[c] = k;
-          }
-        }
-      }
+      const int64_t o = unit / pieces, c0 = unit % pieces * kColumns;
+      arg_of_columns(greatest, last_of_ties, x + o * n * inner + c0, n, inner, std::min(kColumns, inner - c0),
+                     y + o * inner + c0);
     }
   });
 }

@@ -58,6 +58,22 @@ using ProductOf = void(const TypedProduct<T>& p);
 using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, const float* start, float divisor,
                          float* y, size_t n);
 
+/// Windows along `lines` lines of n results: result o of a line folds x[r * row_step + o * stride + t * dilation] over
+/// rows r, then taps t, as fold_taps_f32 folds. Lines of x are x_step apart, lines of y y_step. stride is 1, or 2 with
+/// dilation 1 and at least two taps. y overlaps nothing that is read.
+struct PoolLines {
+  bool maximum = false;
+  float divisor = 1;
+  const float* x = nullptr;
+  size_t x_step = 0, row_step = 0, rows = 1, taps = 1, stride = 1, dilation = 1;
+  float* y = nullptr;
+  size_t y_step = 0, lines = 0, n = 0;
+};
+using PoolLinesF32 = void(const PoolLines& p);
+
+/// y[i] = kind(x[i]) of doubles, for sqrt, exp, tanh and sigmoid, within 3 ulp. x and y may be the same buffer.
+using UnaryF64 = void(UnaryKind kind, const double* x, double* y, size_t n);
+
 /// y[c] = taps[0][c] * weights[0], then + taps[t][c] * weights[t] in order; count is at least 1.
 using WeighTapsF32 = void(const float* const* taps, const float* weights, size_t count, float* y, size_t n);
 
