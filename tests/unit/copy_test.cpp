@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "kernels/simd/int_loops.h"
 #include "simd_test.h"
 
 namespace nnex {
@@ -118,6 +119,49 @@ TEST(Copy, SliceWithStepsAndExpand) {
   test::expect_same(y, expected);
   copy_from_strided(loops, team, 4, *strided_nest(out, expand), x.data(), y.data());
   test::expect_same(y, {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+}
+
+template <class T>
+void expect_narrow(simd::TransposeNarrow<T>* loop) {
+  for (size_t rows : {1, 7, 8, 16, 17, 40})
+    for (size_t columns : {1, 15, 16, 33, 100}) {
+      std::vector<T> x(rows * (columns + 3)), y(columns * (rows + 2), 9), expected = y;
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 2654435761U >> 7);
+      for (size_t r = 0; r < rows; ++r)
+        for (size_t c = 0; c < columns; ++c) expected[c * (rows + 2) + r] = x[r * (columns + 3) + c];
+      loop(x.data(), columns + 3, y.data(), rows + 2, rows, columns);
+      test::expect_same(y, expected);
+    }
+}
+
+TEST(SimdTranspose, NarrowElements) {
+  test::for_each_table([&](const simd::Loops& table) {
+    expect_narrow<uint8_t>(simd::int_loops(table.isa).transpose_u8);
+    expect_narrow<uint16_t>(simd::int_loops(table.isa).transpose_u16);
+  });
+}
+
+/// Rows and blocks that are repeated, as Tile lays them out: x is [3, 5, n], y [3, 2, 5, 3, n].
+TEST(Copy, Repeats) {
+  const simd::Loops& loops = simd::loops(simd::best_isa());
+  for (int threads : {1, 2})
+    for (size_t size : {1, 2, 4, 8})
+      for (size_t n : {1, 3, 28, 300}) {
+        Team team(threads);
+        const std::vector<uint8_t> x = bytes(15 * n * size);
+        const auto step = static_cast<int64_t>(n);
+        const Shape out = {3, 2, 5, 3, step}, strides = {5 * step, 0, step, 0, 1};
+        const std::span<const int64_t> lists[] = {strides};
+        std::vector<uint8_t> y(x.size() * 6), expected;
+        copy_from_strided(loops, team, static_cast<int>(size), *strided_nest(out, lists), x.data(), y.data());
+        for (size_t i = 0; i < 3; ++i)
+          for (size_t j = 0; j < 2; ++j)
+            for (size_t row = 0; row < 15; ++row) {
+              const auto from = x.begin() + static_cast<std::ptrdiff_t>((i * 5 + row / 3) * n * size);
+              expected.insert(expected.end(), from, from + static_cast<std::ptrdiff_t>(n * size));
+            }
+        test::expect_same(y, expected);
+      }
 }
 
 TEST(Copy, ToStridedAndRuns) {

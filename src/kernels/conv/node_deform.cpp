@@ -13,7 +13,7 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kBlock = 128;            ///< Places sampled together.
+constexpr int64_t kBlock = 128;           ///< Places sampled together.
 constexpr int64_t kMaxSamples = 1 << 26;  ///< Floats of scratch memory.
 
 /// For each of a block of places the four elements of a plane around it, and their weights: 0 for what lies outside.
@@ -57,9 +57,7 @@ class DeformKernel : public Kernel {
     samples_ = round_up(channels * taps_ * places_ * 4, 64);
   }
 
-  int64_t workspace() const override {
-    return samples_ + gemm_batch_workspace(loops_, product_, usable_threads());
-  }
+  int64_t workspace() const override { return samples_ + gemm_batch_workspace(loops_, product_, usable_threads()); }
 
   Status run(Call& c) const override {
     auto* const samples = reinterpret_cast<float*>(c.workspace);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "base/try.h"
+#include "kernels/lift.h"
 #include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
@@ -34,54 +34,10 @@ void copy_row(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t n)
   }
 }
 
-/// Exchanges the upper `apart` elements of 2 `apart` in each word with the lower ones of the word `apart` further on,
-/// and so at all smaller distances.
-template <int bytes, size_t apart, size_t... r>
-void exchange(uint64_t* words, std::index_sequence<r...> rows) {
-  constexpr int kShift = static_cast<int>(apart) * bytes * 8;
-  constexpr uint64_t kLow = kShift == 32   ? 0x00000000ffffffffU
-                            : kShift == 16 ? 0x0000ffff0000ffffU
-                                           : 0x00ff00ff00ff00ffU;
-  const auto pair = [](uint64_t& a, uint64_t& b) {
-    const uint64_t both = ((a >> kShift) ^ b) & kLow;
-    b ^= both;
-    a ^= both << kShift;
-  };
-  ((r & apart ? void() : pair(words[r], words[r + apart])), ...);
-  if constexpr (apart > 1) exchange<bytes, apart / 2>(words, rows);
-}
-
-/// Row r of x, of 8 / bytes elements, becomes column r of y.
-template <int bytes, size_t... r>
-void transpose_words(const char* x, int64_t x_step, char* y, int64_t y_step, std::index_sequence<r...> rows) {
-  uint64_t words[sizeof...(r)];
-  (std::memcpy(&words[r], x + static_cast<int64_t>(r) * x_step, 8), ...);
-  exchange<bytes, sizeof...(r) / 2>(words, rows);
-  (std::memcpy(y + static_cast<int64_t>(r) * y_step, &words[r], 8), ...);
-}
-
 /// y[c * y_step + r] = x[r * x_step + c]: rows of x are dense, rows of y are dense; steps count bytes.
 template <int bytes>
 void transpose_plain(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t rows, int64_t columns) {
   constexpr int64_t kBlock = 32;
-  if constexpr (bytes <= 2) {
-    constexpr int64_t kSide = 8 / bytes;
-    const int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
-    if (whole_rows > 0 && whole_columns > 0) {
-      // A line of y's cache is written whole before the next: the rows within a block of columns.
-      for (int64_t c0 = 0; c0 < whole_columns; c0 += kBlock)
-        for (int64_t r = 0; r < whole_rows; r += kSide)
-          for (int64_t c = c0; c < std::min(whole_columns, c0 + kBlock); c += kSide)
-            transpose_words<bytes>(x + r * x_step + c * bytes, x_step, y + c * y_step + r * bytes, y_step,
-                                   std::make_index_sequence<kSide>());
-      for (int64_t c = 0; c < whole_columns; ++c)
-        for (int64_t r = whole_rows; r < rows; ++r)
-          copy_element<bytes>(x + r * x_step + c * bytes, y + c * y_step + r * bytes);
-      for (int64_t c = whole_columns; c < columns; ++c)
-        for (int64_t r = 0; r < rows; ++r) copy_element<bytes>(x + r * x_step + c * bytes, y + c * y_step + r * bytes);
-      return;
-    }
-  }
   for (int64_t c0 = 0; c0 < columns; c0 += kBlock) {
     const int64_t c1 = std::min(columns, c0 + kBlock);
     for (int64_t r0 = 0; r0 < rows; r0 += kBlock) {
@@ -94,7 +50,13 @@ void transpose_plain(const char* x, int64_t x_step, char* y, int64_t y_step, int
 
 void transpose_2d(const simd::Loops& loops, int bytes, const char* x, int64_t x_step, char* y, int64_t y_step,
                   int64_t rows, int64_t columns) {
-  const bool aligned = ((reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y)) & 3) == 0;
+  const auto address = reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y);
+  const auto by = [&]<class T>(auto loop, T) {
+    if (address % sizeof(T) != 0) return transpose_plain<sizeof(T)>(x, x_step, y, y_step, rows, columns);
+    const auto elements = [](int64_t step) { return static_cast<size_t>(step) / sizeof(T); };
+    loop(reinterpret_cast<const T*>(x), elements(x_step), reinterpret_cast<T*>(y), elements(y_step),
+         static_cast<size_t>(rows), static_cast<size_t>(columns));
+  };
   switch (bytes) {
     case 1:
       if (rows == 3 && y_step == 3) {  // planes of three to pixels of three
@@ -102,14 +64,11 @@ void transpose_2d(const simd::Loops& loops, int bytes, const char* x, int64_t x_
         return simd::int_loops(loops.isa).interleave_three(from, from + x_step, from + 2 * x_step,
                                                            reinterpret_cast<uint8_t*>(y), static_cast<size_t>(columns));
       }
-      return transpose_plain<1>(x, x_step, y, y_step, rows, columns);
+      return by(simd::int_loops(loops.isa).transpose_u8, uint8_t());
     case 2:
-      return transpose_plain<2>(x, x_step, y, y_step, rows, columns);
+      return by(simd::int_loops(loops.isa).transpose_u16, uint16_t());
     case 4:
-      if (!aligned) return transpose_plain<4>(x, x_step, y, y_step, rows, columns);
-      return loops.transpose_u32(reinterpret_cast<const uint32_t*>(x), static_cast<size_t>(x_step / 4),
-                                 reinterpret_cast<uint32_t*>(y), static_cast<size_t>(y_step / 4),
-                                 static_cast<size_t>(rows), static_cast<size_t>(columns));
+      return by(loops.transpose_u32, uint32_t());
     default:
       return transpose_plain<8>(x, x_step, y, y_step, rows, columns);
   }
@@ -178,6 +137,39 @@ void copy_transposed(const simd::Loops& loops, Team& team, int bytes, const Nest
   });
 }
 
+/// Whether an axis between the outermost and the last repeats what lies within it.
+bool repeats(const Nest& nest) {
+  if (nest.row_stride(0) != 1 || nest.stride[0][0] == 0) return false;
+  for (int axis = 1; axis + 1 < nest.axes; ++axis)
+    if (nest.stride[0][axis] == 0) return true;
+  return false;
+}
+
+/// One index of the axes before `axis`: what an axis repeats is copied once, then from the result.
+void copy_block(const Nest& nest, int bytes, int axis, const char* x, char* y) {
+  if (axis == nest.axes - 1) {
+    copy_run(x, nest.row_length() * bytes, y);
+    return;
+  }
+  int64_t block = bytes;
+  for (int inner = axis + 1; inner < nest.axes; ++inner) block *= nest.extent[inner];
+  const int64_t step = nest.stride[0][axis] * bytes;
+  for (int64_t i = 0; i < nest.extent[axis]; ++i) {
+    if (i > 0 && step == 0) {
+      copy_run(static_cast<const char*>(y), block, y + i * block);
+    } else {
+      copy_block(nest, bytes, axis + 1, x + i * step, y + i * block);
+    }
+  }
+}
+
+void copy_repeated(Team& team, const Nest& nest, int bytes, const char* x, char* y) {
+  const int64_t block = nest.elements / nest.extent[0] * bytes;
+  split(team, nest.extent[0], nest.elements * bytes * 2, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) copy_block(nest, bytes, 1, x + i * nest.stride[0][0] * bytes, y + i * block);
+  });
+}
+
 /// Rows of the nest one after the other, or pieces of long rows: body(offset in x, offset in y, elements).
 template <class F>
 void each_run(Team& team, const Nest& nest, int bytes, F body) {
@@ -229,6 +221,7 @@ void copy_from_strided(const simd::Loops& loops, Team& team, int element_bytes, 
     copy_transposed(loops, team, element_bytes, nest, transposed, x, y);
     return;
   }
+  if (repeats(nest)) return copy_repeated(team, nest, element_bytes, x, y);
   with_bytes(element_bytes, [&]<int bytes>() {
     each_run(team, nest, bytes, [&](int64_t x_at, int64_t y_at, int64_t n) {
       copy_row<bytes>(x + x_at * bytes, step * bytes, y + y_at * bytes, bytes, n);

@@ -107,6 +107,15 @@ class GatherElements : public IndexKernel {
     return static_cast<int64_t>(signs) < 0;
   }
 
+  /// Elements of one line; `shift` is added to negative indices.
+  template <class T>
+  static void pick_line(const Index* index, const std::byte* table, T* y, int64_t count, int64_t shift) {
+    for (int64_t j = 0; j < count; ++j) {
+      const int64_t i = int64_t{index[j]} + (index[j] < 0 ? shift : 0);
+      __builtin_memcpy(&y[j], table + i * int64_t{sizeof(T)}, sizeof(T));
+    }
+  }
+
   template <class T>
   Status pick(Call& c, const Index* index) const {
     const std::byte* const from = x(c);
@@ -123,11 +132,13 @@ class GatherElements : public IndexKernel {
         }
         const std::byte* const table = from + o * n * inner * int64_t{sizeof(T)};
         T* const to = y + o * picks_ * inner;
-        for (int64_t p = 0; p < picks_; ++p)
-          for (int64_t k = 0; k < inner; ++k) {
-            int64_t i = place(row[p * inner + k]);
+        if (inner == 1 && !clamps)
+          pick_line(row, table, to, picks_, from_end_ ? n : 0);
+        else
+          for (int64_t j = 0; j < picks_ * inner; ++j) {
+            int64_t i = place(row[j]);
             if (clamps) i = std::clamp<int64_t>(i, 0, n - 1);
-            __builtin_memcpy(&to[p * inner + k], table + (i * inner + k) * int64_t{sizeof(T)}, sizeof(T));
+            __builtin_memcpy(&to[j], table + (i * inner + j % inner) * int64_t{sizeof(T)}, sizeof(T));
           }
       }
     });

@@ -47,6 +47,10 @@ struct AddBytes {
 };
 using AddBytesLoop = void(const AddBytes& m);
 
+/// y[c * y_stride + r] = x[r * x_stride + c] for r < rows, c < columns; strides count elements.
+template <class T>
+using TransposeNarrow = void(const T* x, size_t x_stride, T* y, size_t y_stride, size_t rows, size_t columns);
+
 /// The same bytes on every instruction set.
 struct IntLoops {
   ChainI32* chain_i32 = nullptr;
@@ -54,6 +58,8 @@ struct IntLoops {
   MaxBytesLoop* max_bytes = nullptr;
   InterleaveThree* interleave_three = nullptr;
   AddBytesLoop* add_bytes = nullptr;
+  TransposeNarrow<uint8_t>* transpose_u8 = nullptr;
+  TransposeNarrow<uint16_t>* transpose_u16 = nullptr;
 };
 
 /// The loops of an instruction set that can_run().
