@@ -1,7 +1,7 @@
 #include "kernels/elementwise/elementwise.h"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "base/try.h"
@@ -85,7 +85,11 @@ void with_comparison(CompareKind kind, F use) {
 
 /// Bytes may alias what a closure refers to: everything stands in registers here.
 void equal_bits(const float* x, uint32_t kept, uint32_t wanted, uint8_t* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = (std::bit_cast<uint32_t>(x[i]) & kept) == wanted;
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, sizeof bits);
+    y[i] = (bits & kept) == wanted;
+  }
 }
 
 template <class T>

@@ -98,8 +98,20 @@ HWY_INLINE void product(const TypedProduct<T>& p) {
   for (; j < p.n; j += lanes) columns<M>(p, j, p.n - j < lanes ? p.n - j : lanes);
 }
 
+#if HWY_HAVE_FLOAT64
 void product_f64(const TypedProduct<double>& p) { product<Fused>(p); }
 void product_f64_exact(const TypedProduct<double>& p) { product<Exact>(p); }
+#else
+void product_f64(const TypedProduct<double>& p) {
+  for (size_t i = 0; i < p.m; ++i)
+    for (size_t j = 0; j < p.n; ++j) {
+      double sum = 0;
+      for (size_t q = 0; q < p.k; ++q) sum += p.a[i * p.a_row + q * p.a_column] * p.b[q * p.b_row + j];
+      p.z[i * p.z_row + j] = sum;
+    }
+}
+void product_f64_exact(const TypedProduct<double>& p) { product_f64(p); }
+#endif
 void product_i32(const TypedProduct<int32_t>& p) { product<Exact>(p); }
 void product_i64(const TypedProduct<int64_t>& p) { product<Exact>(p); }
 
