@@ -81,22 +81,26 @@ void pick_first(const T* x, int64_t n, int64_t k, bool largest, First first, std
   if (k == 0) return;
   std::make_heap(picked.begin(), picked.end(), first);
   constexpr int64_t kBlock = 32;
-  for (int64_t at = k; at < n; at += kBlock) {
-    const int64_t end = std::min(n, at + kBlock);
-    const T last = picked.front().value;
-    int any = 0;  // that may stand before the last; most blocks have none
-    if (largest)
-      for (int64_t i = at; i < end; ++i) any |= !(x[i] <= last);
-    else
-      for (int64_t i = at; i < end; ++i) any |= !(x[i] >= last);
-    for (int64_t i = at; any && i < end; ++i) {
-      const Ranked<T> next = {x[i], i};
-      if (!first(next, picked.front())) continue;
-      std::pop_heap(picked.begin(), picked.end(), first);
-      picked.back() = next;
-      std::push_heap(picked.begin(), picked.end(), first);
+  const auto through = [&](auto may_stand_before) {
+    for (int64_t at = k; at < n; at += kBlock) {
+      const int64_t end = std::min(n, at + kBlock);
+      const T last = picked.front().value;
+      int any = 0;  // most blocks have none
+      for (int64_t i = at; i < end; ++i) any |= may_stand_before(x[i], last);
+      for (int64_t i = at; any && i < end; ++i) {
+        if (!may_stand_before(x[i], picked.front().value)) continue;
+        const Ranked<T> next = {x[i], i};
+        if (!first(next, picked.front())) continue;
+        std::pop_heap(picked.begin(), picked.end(), first);
+        picked.back() = next;
+        std::push_heap(picked.begin(), picked.end(), first);
+      }
     }
-  }
+  };
+  if (largest)
+    through([](T a, T b) { return !(a <= b); });
+  else
+    through([](T a, T b) { return !(a >= b); });
   std::sort_heap(picked.begin(), picked.end(), first);
 }
 

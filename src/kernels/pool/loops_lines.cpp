@@ -16,11 +16,6 @@ using Line = hn::Vec<LineTag>;
 
 /// Of equal ones the earlier stays, NaN wins.
 template <bool maximum>
-HWY_INLINE Line folded(Line kept, Line next) {
-  if constexpr (maximum) return max_f32(LineTag(), next, kept);
-  return hn::Add(kept, next);
-}
-template <bool maximum>
 HWY_INLINE float folded(float kept, float next) {
   if constexpr (maximum) return next > kept || next != next ? next : kept;
   return kept + next;
@@ -36,60 +31,89 @@ HWY_INLINE float pool_one(const PoolLines& p, const float* x) {
   return maximum ? kept : kept / p.divisor;
 }
 
-/// A vector of results whose windows are one apart.
-template <bool maximum>
-HWY_INLINE Line pool_near(const PoolLines& p, const float* x) {
+/// A vector of results whose windows are one apart: step(kept, next) folds.
+template <class Step>
+HWY_INLINE Line pool_near(const PoolLines& p, const float* x, Step step) {
   const LineTag d;
   Line kept = hn::LoadU(d, x);
   for (size_t r = 0; r < p.rows; ++r)
-    for (size_t t = r == 0; t < p.taps; ++t)
-      kept = folded<maximum>(kept, hn::LoadU(d, x + r * p.row_step + t * p.dilation));
+    for (size_t t = r == 0; t < p.taps; ++t) kept = step(kept, hn::LoadU(d, x + r * p.row_step + t * p.dilation));
   return kept;
 }
 
 #if HWY_TARGET != HWY_SCALAR
 /// The same of windows two apart, two taps at a time; of an odd count the last is read with the one before it.
-template <bool maximum>
-HWY_INLINE Line pool_far(const PoolLines& p, const float* x) {
+template <class Step>
+HWY_INLINE Line pool_far(const PoolLines& p, const float* x, Step step) {
   const LineTag d;
   Line kept, a, b;
   hn::LoadInterleaved2(d, x, kept, b);
-  kept = folded<maximum>(kept, b);
+  kept = step(kept, b);
   for (size_t r = 0; r < p.rows; ++r) {
     const float* const row = x + r * p.row_step;
     size_t t = r == 0 ? 2 : 0;
     for (; t + 2 <= p.taps; t += 2) {
       hn::LoadInterleaved2(d, row + t, a, b);
-      kept = folded<maximum>(folded<maximum>(kept, a), b);
+      kept = step(step(kept, a), b);
     }
     if (t == p.taps) continue;
     hn::LoadInterleaved2(d, row + t - 1, a, b);
-    kept = folded<maximum>(kept, b);
+    kept = step(kept, b);
   }
   return kept;
 }
 #else
-template <bool maximum>
-HWY_INLINE Line pool_far(const PoolLines& p, const float* x) {
-  return pool_near<maximum>(p, x);  // vectors of one lane
+template <class Step>
+HWY_INLINE Line pool_far(const PoolLines& p, const float* x, Step step) {
+  return pool_near(p, x, step);  // vectors of one lane
 }
 #endif
+
+template <class Step>
+HWY_INLINE Line pool_vector(const PoolLines& p, const float* x, Step step) {
+  return p.stride == 1 ? pool_near(p, x, step) : pool_far(p, x, step);
+}
+
+/// next > kept ? next : kept, which is x86's own rule.
+HWY_INLINE Line greater_of(Line next, Line kept) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Max(next, kept);
+#else
+  return hn::IfThenElse(hn::Gt(next, kept), next, kept);
+#endif
+}
+
+/// By comparisons alone, which keep a NaN that comes first but none that comes later: then all is folded again.
+HWY_INLINE Line greatest(const PoolLines& p, const float* x) {
+  const LineTag d;
+  auto nan = hn::FirstN(d, 0);
+  const Line v = pool_vector(p, x, [&](Line kept, Line next) HWY_ATTR {
+    nan = hn::Or(nan, hn::IsNaN(next));
+    return greater_of(next, kept);
+  });
+  if (HWY_LIKELY(hn::AllFalse(d, nan))) return v;
+  return pool_vector(p, x, [&](Line kept, Line next) HWY_ATTR { return max_f32(d, next, kept); });
+}
 
 /// The last vector of a line may overlap the one before it.
 template <bool maximum>
 HWY_INLINE void pool_line(const PoolLines& p, const float* x, float* y) {
   const LineTag d;
   const size_t lanes = hn::Lanes(d);
-  const Line by = hn::Set(d, p.divisor);
   if (p.n < lanes) {
     for (size_t o = 0; o < p.n; ++o) y[o] = pool_one<maximum>(p, x + o * p.stride);
     return;
   }
+  const Line by = hn::Set(d, p.divisor);
   for (size_t i = 0; i < p.n; i += lanes) {
     const size_t o = HWY_MIN(i, p.n - lanes);
     const float* const from = x + o * p.stride;
-    const Line v = p.stride == 1 ? pool_near<maximum>(p, from) : pool_far<maximum>(p, from);
-    hn::StoreU(maximum ? v : hn::Div(v, by), d, y + o);
+    if constexpr (maximum) {
+      hn::StoreU(greatest(p, from), d, y + o);
+    } else {
+      const Line sum = pool_vector(p, from, [](Line kept, Line next) HWY_ATTR { return hn::Add(kept, next); });
+      hn::StoreU(hn::Div(sum, by), d, y + o);
+    }
   }
 }
 

@@ -112,45 +112,35 @@ void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divis
   const PoolWindow& w = window_;
   const int64_t out = w.out[1] * w.out[2];
   const bool counts = divisor == PoolDivisor::padded || divisor == PoolDivisor::inside;
-  const auto full = static_cast<float>(w.size[1] * w.size[2]);
-  const float by = divisor == PoolDivisor::one ? 1.0F : full;
   // What each row and each column of windows divides by; 0: they are empty.
   const auto divisors = [&](int axis) {
     std::vector<float> all;
     for (int64_t i = 0; i < w.out[axis]; ++i) {
       const AxisTaps t = axis_taps(w, axis, i);
-      const int64_t n = !counts ? w.size[axis] : divisor == PoolDivisor::padded ? t.padded : t.last - t.first;
+      const int64_t n = divisor == PoolDivisor::one      ? 1
+                        : !counts                        ? w.size[axis]
+                        : divisor == PoolDivisor::padded ? t.padded
+                                                         : t.last - t.first;
       all.push_back(t.last == t.first ? 0.0F : static_cast<float>(n));
     }
     return all;
   };
   const std::vector<float> rows = divisors(1), columns = divisors(2);
-  std::vector<int64_t> all, edges;  // columns; those that divide by other than the window
-  for (int64_t c = 0; c < w.out[2]; ++c) {
-    all.push_back(c);
-    if (columns[static_cast<size_t>(c)] != static_cast<float>(w.size[2])) edges.push_back(c);
-  }
+  std::vector<float> by;  // of every window; an empty one is 0
+  std::vector<int64_t> empty;
+  for (float row : rows)
+    for (float column : columns) {
+      if (row * column == 0) empty.push_back(static_cast<int64_t>(by.size()));
+      by.push_back(row * column == 0 ? 1.0F : row * column);
+    }
+  const bool same = std::all_of(by.begin(), by.end(), [&](float n) { return n == by[0]; });
   // -0 added to anything leaves it as it is.
   each_plane(team, workspace, -0.0F, x, [&](const float* plane, float* across, int64_t i) {
-    fold(loops, false, by, plane, across, y + i * out);
-    for (int64_t r = 0; r < w.out[1]; ++r) {
-      const float row = rows[static_cast<size_t>(r)];
-      for (int64_t c : row == static_cast<float>(w.size[1]) ? edges : all) {
-        const float n = row * columns[static_cast<size_t>(c)];
-        y[i * out + r * w.out[2] + c] = n > 0 ? sum_of(plane, r, c) / n : 0.0F;
-      }
-    }
+    float* const to = y + i * out;
+    fold(loops, false, same ? by[0] : 1.0F, plane, across, to);
+    if (!same) loops.binary_f32(BinaryKind::div, Form::vector_vector, to, by.data(), to, by.size());
+    for (int64_t at : empty) to[at] = 0;
   });
-}
-
-/// The taps of one window of a plane, as loops add them.
-float PoolPlanes::sum_of(const float* plane, int64_t r, int64_t c) const {
-  const PoolWindow& w = window_;
-  const float* const from = plane + r * w.stride[1] * pitch_ + c * w.stride[2];
-  float sum = from[0];
-  for (int64_t i = 0; i < w.size[1]; ++i)
-    for (int64_t j = i == 0; j < w.size[2]; ++j) sum += from[i * w.dilation[1] * pitch_ + j * w.dilation[2]];
-  return sum;
 }
 
 namespace {

@@ -31,7 +31,6 @@ class PoolPlanes {
   int64_t scratch_floats() const;
   void copy_in(const float* x, float* plane) const;
   void fold(const simd::Loops& loops, bool maximum, float divisor, const float* plane, float* across, float* y) const;
-  float sum_of(const float* plane, int64_t r, int64_t c) const;
   template <class F>
   void each_plane(Team& team, std::byte* workspace, float outside, const float* x, F f) const;
 

@@ -25,6 +25,7 @@ class Tile {
   /// Places whose coordinates follow each other, those of the last axis first in each.
   void find(const float* grid, int64_t places) {
     places_ = places;
+    inside_ = true;
     int64_t at[kMaxTaps];
     double weight[kMaxTaps];
     for (int64_t p = 0; p < places; ++p, grid += axes_.size()) {
@@ -33,6 +34,7 @@ class Tile {
       for (size_t a = 0; a < axes_.size(); ++a) count = add_axis(a, grid[axes_.size() - 1 - a], at, weight, count);
       for (int64_t t = 0; t < count; ++t) {
         offset_[t][p] = static_cast<int32_t>(at[t]);
+        inside_ &= at[t] >= 0;
         weight_[t][p] = static_cast<float>(weight[t]);
       }
     }
@@ -45,6 +47,7 @@ class Tile {
       for (int64_t p = 0; p < places_; ++p) y[p] = element(offset_[0][p]);
       return;
     }
+    if (taps_ == 4 && inside_) return read_four(x, y);
     float sum[kTile] = {};
     for (int64_t t = 0; t < taps_; ++t)
       for (int64_t p = 0; p < places_; ++p) sum[p] += weight_[t][p] * element(offset_[t][p]);
@@ -52,6 +55,15 @@ class Tile {
   }
 
  private:
+  /// Two linear axes whose taps all read elements: the same sums without jumps.
+  void read_four(const float* x, float* y) const {
+    for (int64_t p = 0; p < places_; ++p) {
+      float sum = 0;
+      for (int64_t t = 0; t < 4; ++t) sum += weight_[t][p] * x[offset_[t][p]];
+      y[p] = sum;
+    }
+  }
+
   /// Each tap so far meets each of one more axis; the last axis runs fastest. In place, from the end.
   int64_t add_axis(size_t axis, float coordinate, int64_t* at, double* weight, int64_t count) const {
     int64_t offset[4];
@@ -70,6 +82,7 @@ class Tile {
 
   std::span<const AxisSampler> axes_;
   bool moves_;
+  bool inside_ = true;  // every tap
   int64_t taps_ = 1, places_ = 0;
   int32_t offset_[kMaxTaps][kTile];
   float weight_[kMaxTaps][kTile];
