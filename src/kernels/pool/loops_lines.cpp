@@ -31,47 +31,71 @@ HWY_INLINE float pool_one(const PoolLines& p, const float* x) {
   return maximum ? kept : kept / p.divisor;
 }
 
-/// A vector of results whose windows are one apart: step(kept, next) folds.
-template <class Step>
-HWY_INLINE Line pool_near(const PoolLines& p, const float* x, Step step) {
+/// Neighbouring vectors of results; two at once hide what each waits for.
+template <size_t kVectors>
+using Results = Line[kVectors];
+
+/// Results whose windows are one apart: step(kept, next) folds.
+template <size_t kVectors, class Step>
+HWY_INLINE void pool_near(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   const LineTag d;
-  Line kept = hn::LoadU(d, x);
+  HWY_UNROLL(2)
+  for (size_t k = 0; k < kVectors; ++k) kept[k] = hn::LoadU(d, x + k * hn::Lanes(d));
   for (size_t r = 0; r < p.rows; ++r)
-    for (size_t t = r == 0; t < p.taps; ++t) kept = step(kept, hn::LoadU(d, x + r * p.row_step + t * p.dilation));
-  return kept;
+    for (size_t t = r == 0; t < p.taps; ++t) {
+      const float* const from = x + r * p.row_step + t * p.dilation;
+      HWY_UNROLL(2)
+      for (size_t k = 0; k < kVectors; ++k) kept[k] = step(kept[k], hn::LoadU(d, from + k * hn::Lanes(d)));
+    }
 }
 
 #if HWY_TARGET != HWY_SCALAR
 /// The same of windows two apart, two taps at a time; of an odd count the last is read with the one before it.
-template <class Step>
-HWY_INLINE Line pool_far(const PoolLines& p, const float* x, Step step) {
+template <size_t kVectors, class Step>
+HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   const LineTag d;
-  Line kept, a, b;
-  hn::LoadInterleaved2(d, x, kept, b);
-  kept = step(kept, b);
+  Line a, b;
+  HWY_UNROLL(2)
+  for (size_t k = 0; k < kVectors; ++k) {
+    hn::LoadInterleaved2(d, x + 2 * k * hn::Lanes(d), a, b);
+    kept[k] = step(a, b);
+  }
   for (size_t r = 0; r < p.rows; ++r) {
     const float* const row = x + r * p.row_step;
     size_t t = r == 0 ? 2 : 0;
     for (; t + 2 <= p.taps; t += 2) {
-      hn::LoadInterleaved2(d, row + t, a, b);
-      kept = step(step(kept, a), b);
+      HWY_UNROLL(2)
+      for (size_t k = 0; k < kVectors; ++k) {
+        hn::LoadInterleaved2(d, row + t + 2 * k * hn::Lanes(d), a, b);
+        kept[k] = step(step(kept[k], a), b);
+      }
     }
     if (t == p.taps) continue;
-    hn::LoadInterleaved2(d, row + t - 1, a, b);
-    kept = step(kept, b);
+    HWY_UNROLL(2)
+    for (size_t k = 0; k < kVectors; ++k) {
+      hn::LoadInterleaved2(d, row + t - 1 + 2 * k * hn::Lanes(d), a, b);
+      kept[k] = step(kept[k], b);
+    }
   }
-  return kept;
 }
 #else
-template <class Step>
-HWY_INLINE Line pool_far(const PoolLines& p, const float* x, Step step) {
-  return pool_near(p, x, step);  // vectors of one lane
+template <size_t kVectors, class Step>
+HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
+  for (size_t k = 0; k < kVectors; ++k) {  // vectors of one lane
+    Results<1> one;
+    pool_near(p, x + 2 * k, step, one);
+    kept[k] = one[0];
+  }
 }
 #endif
 
-template <class Step>
-HWY_INLINE Line pool_vector(const PoolLines& p, const float* x, Step step) {
-  return p.stride == 1 ? pool_near(p, x, step) : pool_far(p, x, step);
+template <size_t kVectors, class Step>
+HWY_INLINE void pool_vectors(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
+  if (p.stride == 1) {
+    pool_near(p, x, step, kept);
+  } else {
+    pool_far(p, x, step, kept);
+  }
 }
 
 /// next > kept ? next : kept, which is x86's own rule.
@@ -84,36 +108,51 @@ HWY_INLINE Line greater_of(Line next, Line kept) {
 }
 
 /// By comparisons alone, which keep a NaN that comes first but none that comes later: then all is folded again.
-HWY_INLINE Line greatest(const PoolLines& p, const float* x) {
+template <size_t kVectors>
+HWY_INLINE void greatest(const PoolLines& p, const float* x, Results<kVectors>& kept) {
   const LineTag d;
   auto nan = hn::FirstN(d, 0);
-  const Line v = pool_vector(p, x, [&](Line kept, Line next) HWY_ATTR {
-    nan = hn::Or(nan, hn::IsNaN(next));
-    return greater_of(next, kept);
-  });
-  if (HWY_LIKELY(hn::AllFalse(d, nan))) return v;
-  return pool_vector(p, x, [&](Line kept, Line next) HWY_ATTR { return max_f32(d, next, kept); });
+  pool_vectors(
+      p, x,
+      [&](Line best, Line next) HWY_ATTR {
+        nan = hn::Or(nan, hn::IsNaN(next));
+        return greater_of(next, best);
+      },
+      kept);
+  if (HWY_LIKELY(hn::AllFalse(d, nan))) return;
+  pool_vectors(
+      p, x, [&](Line best, Line next) HWY_ATTR { return max_f32(d, next, best); }, kept);
 }
 
-/// The last vector of a line may overlap the one before it.
+/// Of at least kVectors vectors; the last ones of a line may overlap those before them.
+template <bool maximum, size_t kVectors>
+HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
+  const LineTag d;
+  const size_t lanes = hn::Lanes(d), many = kVectors * lanes;
+  const Line by = hn::Set(d, p.divisor);
+  for (size_t i = 0; i < p.n; i += many) {
+    const size_t o = HWY_MIN(i, p.n - many);
+    Results<kVectors> kept;
+    if constexpr (maximum) {
+      greatest(p, x + o * p.stride, kept);
+    } else {
+      pool_vectors(
+          p, x + o * p.stride, [](Line sum, Line next) HWY_ATTR { return hn::Add(sum, next); }, kept);
+    }
+    HWY_UNROLL(2)
+    for (size_t k = 0; k < kVectors; ++k) hn::StoreU(maximum ? kept[k] : hn::Div(kept[k], by), d, y + o + k * lanes);
+  }
+}
+
 template <bool maximum>
 HWY_INLINE void pool_line(const PoolLines& p, const float* x, float* y) {
-  const LineTag d;
-  const size_t lanes = hn::Lanes(d);
-  if (p.n < lanes) {
+  const size_t lanes = hn::Lanes(LineTag());
+  if (p.n >= 2 * lanes) {
+    pool_wide<maximum, 2>(p, x, y);
+  } else if (p.n >= lanes) {
+    pool_wide<maximum, 1>(p, x, y);
+  } else {
     for (size_t o = 0; o < p.n; ++o) y[o] = pool_one<maximum>(p, x + o * p.stride);
-    return;
-  }
-  const Line by = hn::Set(d, p.divisor);
-  for (size_t i = 0; i < p.n; i += lanes) {
-    const size_t o = HWY_MIN(i, p.n - lanes);
-    const float* const from = x + o * p.stride;
-    if constexpr (maximum) {
-      hn::StoreU(greatest(p, from), d, y + o);
-    } else {
-      const Line sum = pool_vector(p, from, [](Line kept, Line next) HWY_ATTR { return hn::Add(kept, next); });
-      hn::StoreU(hn::Div(sum, by), d, y + o);
-    }
   }
 }
 
