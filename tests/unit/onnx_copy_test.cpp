@@ -98,10 +98,10 @@ TEST(OnnxCopy, AnEditTellsWhatItLeavesOut) {
   for (const char* what :
        {"1 entries of training information", "1 device configurations", "quantization annotations of 1 tensors",
         "documentation of 1 nodes", "1 properties of nodes", "1 device annotations of nodes",
-        "documentation of 1 tensors", "1 fields of number 99 in ModelProto, which this version does not know",
-        "1 fields of number 98 in GraphProto, which this version does not know",
-        "1 fields of number 99 in NodeProto, which this version does not know",
-        "1 fields of number 77 in TensorProto, which this version does not know"})
+        "documentation of 1 tensors", "1 fields of number 99 in a model, which this version does not know",
+        "1 fields of number 98 in a graph, which this version does not know",
+        "1 fields of number 99 in a node, which this version does not know",
+        "1 fields of number 77 in a tensor, which this version does not know"})
     needed.push_back(std::string("left out, as a network has no place for it: ") + what);
   EXPECT_EQ(done->notes, needed);
 }

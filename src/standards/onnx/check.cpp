@@ -47,13 +47,13 @@ class ModelCheck {
     wire::Reader r(message);
     Field f;
     while (r.next(f)) {
-      if (f.number == 1) has_ir_ = true, context_.ir = f.integer();
-      if (f.number == 7) graph_ = f.bytes;
-      if (f.number == 8) opsets_.push_back(f.bytes);
-      if (f.number == 14) properties_.push_back(f.bytes);
-      if (f.number == 20) training_.push_back(f.bytes);
-      if (f.number == 25) functions_.push_back(f.bytes);
-      if (f.number == 26) devices_.push_back(f.bytes);
+      if (f.number == ModelProto::ir_version) has_ir_ = true, context_.ir = f.integer();
+      if (f.number == ModelProto::graph) graph_ = f.bytes;
+      if (f.number == ModelProto::opset_import) opsets_.push_back(f.bytes);
+      if (f.number == ModelProto::metadata_props) properties_.push_back(f.bytes);
+      if (f.number == ModelProto::training_info) training_.push_back(f.bytes);
+      if (f.number == ModelProto::functions) functions_.push_back(f.bytes);
+      if (f.number == ModelProto::configuration) devices_.push_back(f.bytes);
     }
   }
 
@@ -86,8 +86,8 @@ class ModelCheck {
     wire::Reader r(message);
     Field f;
     while (r.next(f))
-      if (f.number == 2) version = f.integer();
-    const std::string domain = domain_of(field_text(message, 1));
+      if (f.number == OperatorSetIdProto::version) version = f.integer();
+    const std::string domain = domain_of(field_text(message, OperatorSetIdProto::domain));
     const std::string shown = domain.empty() ? "ai.onnx" : domain;
     const bool standard = is_standard(domain);
     if (version < (standard ? 1 : 0) || version > INT32_MAX) {
@@ -116,7 +116,7 @@ class ModelCheck {
 
   void devices() {
     for (std::string_view m : devices_) {
-      const std::string name(field_text(m, 1));
+      const std::string name(field_text(m, DeviceConfigurationProto::name));
       const Site site = Site::of(fmt::format("device configuration '{}'", name));
       context_.needs_ir(11, site, "a device configuration");
       if (name.empty()) context_.tell(Rule::device_name, site, "a device configuration has no name");
@@ -132,7 +132,7 @@ class ModelCheck {
       if (!parts.ok()) continue;
       FunctionFace face{parts->inputs.size(), parts->outputs.size(), {}};
       face.attributes.insert(parts->attributes.begin(), parts->attributes.end());
-      for (std::string_view d : parts->defaults) face.attributes.emplace(field_text(d, 1));
+      for (std::string_view d : parts->defaults) face.attributes.emplace(field_text(d, AttributeProto::name));
       context_.functions.emplace(parts->key(), std::move(face));
     }
   }

@@ -63,9 +63,9 @@ void check_type(CheckContext& context, std::string_view message, const Site& sit
 void check_properties(CheckContext& context, const std::vector<std::string_view>& messages, const Site& site);
 
 /// The first field of bytes of that number; empty: there is none.
-std::string_view field_text(std::string_view message, uint32_t number);
+std::string_view field_text(std::string_view message, wire::FieldNumber number);
 /// All of them.
-std::vector<std::string_view> fields_of(std::string_view message, uint32_t number);
+std::vector<std::string_view> fields_of(std::string_view message, wire::FieldNumber number);
 
 /// The names that stand in a graph, and the graph around it.
 struct NameScope {

@@ -24,7 +24,7 @@ class FunctionCheck {
     context_.needs_ir(8, site_, "a function");
     if (!parts_.overload.empty()) context_.needs_ir(10, site_, "an overload of a function");
     if (!parts_.defaults.empty()) context_.needs_ir(9, site_, "an attribute with a default");
-    check_properties(context_, fields_of(message_, 14), site_);
+    check_properties(context_, fields_of(message_, FunctionProto::metadata_props), site_);
     ports();
     attributes();
     Surroundings around;
@@ -58,18 +58,19 @@ class FunctionCheck {
         context_.tell(Rule::function_attribute_twice, site_, fmt::format("attribute '{}' is given twice", name));
     };
     for (const std::string& name : parts_.attributes) add(name);
-    for (std::string_view message : parts_.defaults) add(field_text(message, 1));
+    for (std::string_view message : parts_.defaults) add(field_text(message, AttributeProto::name));
   }
 
   void infos() {
-    const std::vector<std::string_view> messages = fields_of(message_, 12);
+    const std::vector<std::string_view> messages = fields_of(message_, FunctionProto::value_info);
     if (!messages.empty()) context_.needs_ir(10, site_, "the description of a function's values");
     std::set<std::string_view> seen;
     for (std::string_view m : messages) {
-      const std::string_view name = field_text(m, 1);
+      const std::string_view name = field_text(m, ValueInfoProto::name);
       const Site site = site_.part(fmt::format("value '{}'", name));
       if (name.empty()) context_.tell(Rule::value_name, site, "it has no name");
-      if (const std::string_view type = field_text(m, 2); type.data()) check_type(context_, type, site, false);
+      if (const std::string_view type = field_text(m, ValueInfoProto::type); type.data())
+        check_type(context_, type, site, false);
       if (!name.empty() && !seen.insert(name).second)
         context_.tell(Rule::value_info_twice, site, fmt::format("value '{}' is described twice", name));
       if (!name.empty() && !scope_.here(name))
@@ -154,7 +155,7 @@ void check_functions(CheckContext& context, const std::vector<std::string_view>&
                      fmt::format("function '{}' is defined twice", parts->key()));
       functions.emplace_back(m, std::move(*parts));
     } else {
-      context.tell(Rule::opset_range, Site::of(fmt::format("function '{}'", field_text(m, 1))),
+      context.tell(Rule::opset_range, Site::of(fmt::format("function '{}'", field_text(m, FunctionProto::name))),
                    parts.error().message());
     }
   for (const auto& [message, parts] : functions) {
@@ -169,27 +170,36 @@ void check_training(CheckContext& context, const std::vector<std::string_view>& 
                     const NameScope& main) {
   std::set<std::string_view> initializers;
   const auto collect = [&](std::string_view of) {
-    for (std::string_view t : fields_of(of, 5)) initializers.insert(field_text(t, 8));
-    for (std::string_view t : fields_of(of, 15)) initializers.insert(field_text(field_text(t, 1), 8));
+    for (std::string_view t : fields_of(of, GraphProto::initializer))
+      initializers.insert(field_text(t, TensorProto::name));
+    for (std::string_view t : fields_of(of, GraphProto::sparse_initializer))
+      initializers.insert(field_text(field_text(t, SparseTensorProto::values), TensorProto::name));
   };
   collect(graph);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string place = fmt::format("training {}", i);
     context.needs_ir(7, Site::of(place), "training");
-    collect(field_text(messages[i], 2));
-    constexpr std::pair<uint32_t, std::string_view> kParts[] = {{1, "initialization"}, {2, "algorithm"}};
-    for (const auto& [field, name] : kParts) {
+    using T = TrainingInfoProto;
+    collect(field_text(messages[i], T::algorithm));
+    const struct {
+      wire::FieldNumber field, bindings;
+      std::string_view name;
+    } parts[] = {{T::initialization, T::initialization_binding, "initialization"},
+                 {T::algorithm, T::update_binding, "algorithm"}};
+    for (const auto& [field, bindings, name] : parts) {
       const std::string_view part = field_text(messages[i], field);
       const Site site = Site::of(fmt::format("{} > {}", place, name));
       NameScope scope;
-      if (field == 2) scope.outer = &main;  // the inference graph stands in the algorithm
+      if (field == T::algorithm) scope.outer = &main;  // the inference graph stands in the algorithm
       Surroundings around;
       around.opsets = &context.opsets, around.prefix = site.place + " > ";
       if (part.data()) check_graph(context, part, scope, GraphRole::training, around);
       std::set<std::string_view> outputs, bound;
-      for (std::string_view o : fields_of(part, 12)) outputs.insert(field_text(o, 1));
-      for (std::string_view b : fields_of(messages[i], field + 2)) {
-        const std::string_view key = field_text(b, 1), value = field_text(b, 2);
+      for (std::string_view o : fields_of(part, GraphProto::output))
+        outputs.insert(field_text(o, ValueInfoProto::name));
+      for (std::string_view b : fields_of(messages[i], bindings)) {
+        const std::string_view key = field_text(b, StringStringEntryProto::key),
+                               value = field_text(b, StringStringEntryProto::value);
         if (!initializers.count(key))
           context.tell(Rule::training_binding, site, fmt::format("binding '{}' is of no initializer", key));
         if (!bound.insert(key).second)

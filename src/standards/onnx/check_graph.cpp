@@ -23,9 +23,9 @@ ShownNode shown_node(std::string_view message) {
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 2 && !result.data()) result = f.bytes;
-    if (f.number == 3) name = f.bytes;
-    if (f.number == 4) out.op = f.bytes;
+    if (f.number == NodeProto::output && !result.data()) result = f.bytes;
+    if (f.number == NodeProto::name) name = f.bytes;
+    if (f.number == NodeProto::op_type) out.op = f.bytes;
   }
   out.named = !name.empty();
   out.name = out.named ? name : result.data() ? result : out.op;
@@ -56,15 +56,19 @@ class GraphCheck {
     Field f;
     while (r.next(f)) {
       if (f.kind != Kind::bytes) continue;
-      if (f.number == 1) nodes_.push_back(f.bytes);
-      if (f.number == 2) name_ = f.bytes;
-      if (f.number == 5) initializers_.push_back({f.bytes, field_text(f.bytes, 8), false});
-      if (f.number == 11) inputs_.push_back(f.bytes);
-      if (f.number == 12) outputs_.push_back(f.bytes);
-      if (f.number == 13) infos_.push_back(f.bytes);
-      if (f.number == 14) annotations_.push_back(f.bytes);
-      if (f.number == 15) initializers_.push_back({f.bytes, field_text(field_text(f.bytes, 1), 8), true});
-      if (f.number == 16) properties_.push_back(f.bytes);
+      if (f.number == GraphProto::node) nodes_.push_back(f.bytes);
+      if (f.number == GraphProto::name) name_ = f.bytes;
+      if (f.number == GraphProto::initializer)
+        initializers_.push_back({f.bytes, field_text(f.bytes, TensorProto::name), false});
+      if (f.number == GraphProto::input) inputs_.push_back(f.bytes);
+      if (f.number == GraphProto::output) outputs_.push_back(f.bytes);
+      if (f.number == GraphProto::value_info) infos_.push_back(f.bytes);
+      if (f.number == GraphProto::quantization_annotation) annotations_.push_back(f.bytes);
+      if (f.number == GraphProto::sparse_initializer) {
+        const std::string_view values = field_text(f.bytes, SparseTensorProto::values);
+        initializers_.push_back({f.bytes, field_text(values, TensorProto::name), true});
+      }
+      if (f.number == GraphProto::metadata_props) properties_.push_back(f.bytes);
     }
   }
 
@@ -79,11 +83,11 @@ class GraphCheck {
 
   /// The parts of a value's description that all share; its name.
   std::string_view described(std::string_view message, const Site& site) {
-    const std::string_view name = field_text(message, 1);
+    const std::string_view name = field_text(message, ValueInfoProto::name);
     if (name.empty()) context_.tell(Rule::value_name, site, "it has no name");
-    check_properties(context_, fields_of(message, 4), site);
+    check_properties(context_, fields_of(message, ValueInfoProto::metadata_props), site);
     const bool port = role_ == GraphRole::main;
-    const std::string_view type = field_text(message, 2);
+    const std::string_view type = field_text(message, ValueInfoProto::type);
     if (type.data())
       check_type(context_, type, site, port && !info_);
     else if (port && !info_)
@@ -98,7 +102,7 @@ class GraphCheck {
 
   void inputs() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      const Site site = site_of("input", field_text(inputs_[i], 1), i, inputs_[i]);
+      const Site site = site_of("input", field_text(inputs_[i], ValueInfoProto::name), i, inputs_[i]);
       const std::string_view name = described(inputs_[i], site);
       if (name.empty()) continue;
       if (!scope_.names.insert(name).second)
@@ -133,7 +137,7 @@ class GraphCheck {
   void outputs() {
     std::unordered_set<std::string_view> seen;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      const Site site = site_of("output", field_text(outputs_[i], 1), i, outputs_[i]);
+      const Site site = site_of("output", field_text(outputs_[i], ValueInfoProto::name), i, outputs_[i]);
       const std::string_view name = described(outputs_[i], site);
       if (name.empty()) continue;
       if (!seen.insert(name).second)
@@ -148,7 +152,7 @@ class GraphCheck {
     info_ = true;
     std::unordered_set<std::string_view> seen;
     for (size_t i = 0; i < infos_.size(); ++i) {
-      const Site site = site_of("value", field_text(infos_[i], 1), i, infos_[i]);
+      const Site site = site_of("value", field_text(infos_[i], ValueInfoProto::name), i, infos_[i]);
       const std::string_view name = described(infos_[i], site);
       if (name.empty()) continue;
       if (!seen.insert(name).second)
@@ -162,17 +166,19 @@ class GraphCheck {
     std::unordered_set<std::string_view> parameters;
     for (const Initializer& t : initializers_) parameters.insert(t.name);
     for (size_t i = 0; i < annotations_.size(); ++i) {
-      const std::string_view tensor = field_text(annotations_[i], 1);
+      const std::string_view tensor = field_text(annotations_[i], TensorAnnotation::tensor_name);
       const Site site = site_of("quantization annotation", tensor, i, {});
       if (!scope_.here(tensor))
         context_.tell(Rule::annotation_tensor, site, fmt::format("the graph has no value '{}'", tensor));
-      const std::vector<std::string_view> named = fields_of(annotations_[i], 2);
+      const std::vector<std::string_view> named =
+          fields_of(annotations_[i], TensorAnnotation::quant_parameter_tensor_names);
       check_properties(context_, named, site);
       for (std::string_view p : named) {
-        const std::string_view name = field_text(p, 2);
+        const std::string_view name = field_text(p, StringStringEntryProto::value);
         if (!parameters.count(name))
           context_.tell(Rule::annotation_tensor, site,
-                        fmt::format("its parameter {} is '{}', which is no initializer", field_text(p, 1), name));
+                        fmt::format("its parameter {} is '{}', which is no initializer",
+                                    field_text(p, StringStringEntryProto::key), name));
       }
     }
   }
@@ -199,8 +205,8 @@ void check_names(CheckContext& context, std::string_view message, NameScope& sco
   std::vector<std::string_view> made;
   while (r.next(f)) {
     if (f.kind != Kind::bytes || f.bytes.empty()) continue;
-    if (f.number == 2) made.push_back(f.bytes);
-    if (f.number != 1 || scope.here(f.bytes) || scope.around(f.bytes)) continue;
+    if (f.number == NodeProto::output) made.push_back(f.bytes);
+    if (f.number != NodeProto::input || scope.here(f.bytes) || scope.around(f.bytes)) continue;
     if (scope.comes(f.bytes))
       context.tell(Rule::order, site, fmt::format("input '{}' is made by a node behind it", f.bytes));
     else
@@ -217,7 +223,7 @@ void check_names(CheckContext& context, std::string_view message, NameScope& sco
 
 }  // namespace
 
-std::string_view field_text(std::string_view message, uint32_t number) {
+std::string_view field_text(std::string_view message, wire::FieldNumber number) {
   wire::Reader r(message);
   Field f;
   while (r.next(f))
@@ -225,7 +231,7 @@ std::string_view field_text(std::string_view message, uint32_t number) {
   return {};
 }
 
-std::vector<std::string_view> fields_of(std::string_view message, uint32_t number) {
+std::vector<std::string_view> fields_of(std::string_view message, wire::FieldNumber number) {
   std::vector<std::string_view> out;
   wire::Reader r(message);
   Field f;
@@ -238,7 +244,7 @@ void check_nodes(CheckContext& context, const std::vector<std::string_view>& mes
                  const Surroundings& around) {
   std::unordered_set<std::string_view> shown, doubled, named;
   for (std::string_view m : messages) {
-    for (std::string_view name : fields_of(m, 2)) scope.later.insert(name);
+    for (std::string_view name : fields_of(m, NodeProto::output)) scope.later.insert(name);
     const ShownNode node = shown_node(m);
     if (!shown.insert(node.name).second) doubled.insert(node.name);
   }

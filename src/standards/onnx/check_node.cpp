@@ -14,20 +14,9 @@ using wire::Kind;
 
 constexpr int kDeepestGraph = 16;  ///< Importers refuse what is nested deeper.
 
-/// AttributeProto's field of a value, its number as a type, and its kind.
-struct AttributeField {
-  uint32_t field;
-  int64_t type;
-  char kind;
-};
-constexpr AttributeField kFields[] = {{2, 1, 'f'},   {3, 2, 'i'},   {4, 3, 's'},   {5, 4, 't'},  {6, 5, 'g'},
-                                      {7, 6, 'F'},   {8, 7, 'I'},   {9, 8, 'S'},   {10, 9, 'x'}, {11, 10, 'G'},
-                                      {22, 11, 'p'}, {23, 12, 'P'}, {14, 13, 'T'}, {15, 14, 'Y'}};
-
 char kind_of(int64_t type) {
-  for (const AttributeField& f : kFields)
-    if (f.type == type) return f.kind;
-  return 0;
+  const AttributeForm* const form = attribute_form(&AttributeForm::type, AttributeType(type));
+  return form ? form->letter : '\0';
 }
 
 /// Operators that were tried once and are in no opset: files with them are let through.
@@ -81,16 +70,15 @@ AttributeParts attribute_parts(std::string_view message) {
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) a.name = f.bytes;
-    if (f.number == 4) a.word = f.bytes;
-    if (f.number == 20) a.type = f.integer(), a.typed = true;
-    if (f.number == 21) a.reference = f.bytes;
-    for (const AttributeField& k : kFields) {
-      if (f.number != k.field) continue;
-      a.filled.insert(k.kind);
-      if (f.kind == Kind::bytes && std::string_view("tgxGpPTY").find(k.kind) != std::string_view::npos)
-        a.messages.emplace_back(k.kind, f.bytes);
-    }
+    if (f.number == AttributeProto::name) a.name = f.bytes;
+    if (f.number == AttributeProto::s) a.word = f.bytes;
+    if (f.number == AttributeProto::type) a.type = f.integer(), a.typed = true;
+    if (f.number == AttributeProto::ref_attr_name) a.reference = f.bytes;
+    const AttributeForm* const form = attribute_form(&AttributeForm::field, f.number);
+    if (!form) continue;
+    a.filled.insert(form->letter);
+    if (f.kind == Kind::bytes && find_field(MessageKind::attribute, f.number)->holds == Holds::message)
+      a.messages.emplace_back(form->letter, f.bytes);
   }
   return a;
 }
@@ -106,14 +94,14 @@ class NodeCheck {
     Field f;
     while (r.next(f)) {
       if (f.kind != Kind::bytes) continue;
-      if (f.number == 1) in_.push_back(f.bytes);
-      if (f.number == 2) out_.push_back(f.bytes);
-      if (f.number == 4) op_ = std::string(f.bytes);
-      if (f.number == 5) attributes_.push_back(attribute_parts(f.bytes));
-      if (f.number == 7) domain_ = domain_of(f.bytes);
-      if (f.number == 8) overload_ = std::string(f.bytes);
-      if (f.number == 9) properties.push_back(f.bytes);
-      if (f.number == 10) devices.push_back(f.bytes);
+      if (f.number == NodeProto::input) in_.push_back(f.bytes);
+      if (f.number == NodeProto::output) out_.push_back(f.bytes);
+      if (f.number == NodeProto::op_type) op_ = std::string(f.bytes);
+      if (f.number == NodeProto::attribute) attributes_.push_back(attribute_parts(f.bytes));
+      if (f.number == NodeProto::domain) domain_ = domain_of(f.bytes);
+      if (f.number == NodeProto::overload) overload_ = std::string(f.bytes);
+      if (f.number == NodeProto::metadata_props) properties.push_back(f.bytes);
+      if (f.number == NodeProto::device_configurations) devices.push_back(f.bytes);
     }
     if (op_.empty()) context_.tell(Rule::node_operator, site_, "a node has no operator");
     if (in_.empty() && out_.empty()) context_.tell(Rule::node_empty, site_, "a node has neither inputs nor outputs");
@@ -278,11 +266,11 @@ class NodeCheck {
 
   void device(std::string_view message) {
     context_.needs_ir(11, site_, "a device configuration");
-    const std::string id(field_text(message, 1));
+    const std::string id(field_text(message, NodeDeviceConfigurationProto::configuration_id));
     if (!context_.configurations.count(id))
       context_.tell(Rule::device_name, site_, fmt::format("the model has no device configuration '{}'", id));
-    for (std::string_view spec : fields_of(message, 2)) {
-      const std::string_view tensor = field_text(spec, 1);
+    for (std::string_view spec : fields_of(message, NodeDeviceConfigurationProto::sharding_spec)) {
+      const std::string_view tensor = field_text(spec, ShardingSpecProto::tensor_name);
       const auto among = [&](const std::vector<std::string_view>& names) {
         return std::find(names.begin(), names.end(), tensor) != names.end();
       };

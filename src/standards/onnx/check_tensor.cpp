@@ -54,17 +54,21 @@ class TensorCheck {
 
  private:
   void read(std::string_view message) {
+    using T = TensorProto;
     wire::Reader r(message);
     Field f;
     while (r.next(f)) {
-      if (f.number == 1) (void)wire::each_number(f, 0, [&](uint64_t d) { dims_.push_back(static_cast<int64_t>(d)); });
-      if (f.number == 2) number_ = f.integer();
-      if (f.number == 3) segment_ = true;
-      if ((f.number >= 4 && f.number <= 7) || f.number == 10 || f.number == 11) values_.push_back(f);
-      if (f.number == 9) raw_ = f.bytes, raw_given_ = true;
-      if (f.number == 13) entries_.push_back(f.bytes);
-      if (f.number == 14) external_ = f.bits == 1;
-      if (f.number == 16) properties_.push_back(f.bytes);
+      if (f.number == T::dims)
+        (void)wire::each_number(f, 0, [&](uint64_t d) { dims_.push_back(static_cast<int64_t>(d)); });
+      if (f.number == T::data_type) number_ = f.integer();
+      if (f.number == T::segment) segment_ = true;
+      if (is_one_of(f.number, T::float_data, T::int32_data, T::string_data, T::int64_data, T::double_data,
+                    T::uint64_data))
+        values_.push_back(f);
+      if (f.number == T::raw_data) raw_ = f.bytes, raw_given_ = true;
+      if (f.number == T::external_data) entries_.push_back(f.bytes);
+      if (f.number == T::data_location) external_ = f.integer() == kExternalData;
+      if (f.number == T::metadata_props) properties_.push_back(f.bytes);
     }
   }
 
@@ -94,15 +98,21 @@ class TensorCheck {
       context_.needs_ir(ir_of_element(type_), site_, fmt::format("element type {}", name(type_)));
   }
 
+  static std::string field_of(wire::FieldNumber number) {
+    return fmt::format("field {}", static_cast<uint32_t>(number));
+  }
+
   /// Elements of the field, numbers or texts.
-  size_t entries_in(const Field& f, int width) const { return f.number == 6 ? 1 : wire::count_numbers(f, width); }
+  size_t entries_in(const Field& f, int width) const {
+    return f.number == TensorProto::string_data ? 1 : wire::count_numbers(f, width);
+  }
 
   void data() {
-    std::set<uint32_t> fields;
+    std::set<wire::FieldNumber> fields;
     for (const Field& f : values_) fields.insert(f.number);
-    if (raw_given_) fields.insert(9);
+    if (raw_given_) fields.insert(TensorProto::raw_data);
     if (fields.size() > 1) {
-      const bool raw = fields.count(9) != 0;
+      const bool raw = fields.count(TensorProto::raw_data) != 0;
       context_.tell(Rule::tensor_fields, site_,
                     raw ? "it has both raw and typed data" : "it has elements in fields of different types");
     } else if (count_ == 0) {
@@ -138,8 +148,8 @@ class TensorCheck {
   void typed_data() {
     const Storage s = storage_of(type_);
     if (values_[0].number != s.field) {
-      context_.tell(Rule::tensor_field, site_, "elements stand in a field of another type",
-                    fmt::format("field {}", values_[0].number), fmt::format("field {}", s.field));
+      context_.tell(Rule::tensor_field, site_, "elements stand in a field of another type", field_of(values_[0].number),
+                    field_of(s.field));
       return;
     }
     size_t found = 0;
@@ -159,7 +169,8 @@ class TensorCheck {
   void external(bool sized) {
     std::map<std::string, std::string> entries;
     for (std::string_view m : entries_) {
-      const std::string key(field_text(m, 1)), value(field_text(m, 2));
+      const std::string key(field_text(m, StringStringEntryProto::key)),
+          value(field_text(m, StringStringEntryProto::value));
       constexpr std::string_view kKeys[] = {"location", "offset", "length", "checksum"};
       if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys))
         context_.tell(Rule::external_key, site_,
@@ -275,12 +286,14 @@ void check_tensor(CheckContext& context, std::string_view message, const Site& s
 }
 
 void check_sparse_tensor(CheckContext& context, std::string_view message, const Site& site) {
-  std::string_view values = field_text(message, 1), indices = field_text(message, 2);
+  std::string_view values = field_text(message, SparseTensorProto::values),
+                   indices = field_text(message, SparseTensorProto::indices);
   std::vector<int64_t> dims;
   wire::Reader r(message);
   Field f;
   while (r.next(f))
-    if (f.number == 3) (void)wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); });
+    if (f.number == SparseTensorProto::dims)
+      (void)wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); });
   context.needs_ir(6, site, "a sparse tensor");
   if (!values.data()) {
     context.tell(Rule::sparse_values, site, "it has no values");
@@ -322,7 +335,6 @@ void check_sparse_tensor(CheckContext& context, std::string_view message, const 
 
 void check_type(CheckContext& context, std::string_view message, const Site& site, bool whole, int depth) {
   constexpr int kDeepest = 64;
-  constexpr uint32_t kTensor = 1, kSequence = 4, kMap = 5, kOpaque = 7, kSparse = 8, kOptional = 9;
   if (depth > kDeepest) {
     if (depth == kDeepest + 1)
       context.refuse(Rule::nesting, Code::limit, site, fmt::format("a type is nested deeper than {}", kDeepest));
@@ -335,22 +347,22 @@ void check_type(CheckContext& context, std::string_view message, const Site& sit
   Field f;
   bool any = false;
   while (r.next(f)) {
-    if (f.kind != Kind::bytes || f.number == 6) continue;
+    if (f.kind != Kind::bytes || f.number == TypeProto::denotation) continue;
     any = true;
-    if (f.number == kTensor || f.number == kSparse) {
+    if (is_one_of(f.number, TypeProto::tensor_type, TypeProto::sparse_tensor_type)) {
       int64_t element = 0;
       bool shaped = false;
       wire::Reader inner(f.bytes);
       Field g;
       while (inner.next(g)) {
-        if (g.number == 1) element = g.integer();
-        if (g.number != 2) continue;
+        if (g.number == TensorTypeProto::elem_type) element = g.integer();
+        if (g.number != TensorTypeProto::shape) continue;
         shaped = true;
-        for (std::string_view dim : fields_of(g.bytes, 1)) {
+        for (std::string_view dim : fields_of(g.bytes, TensorShapeProto::dim)) {
           wire::Reader extent(dim);
           Field d;
           while (extent.next(d))
-            if (d.number == 1 && d.integer() < 0)
+            if (d.number == DimensionProto::dim_value && d.integer() < 0)
               context.tell(Rule::type_extent, site, fmt::format("its type has the extent {}", d.integer()));
         }
       }
@@ -362,14 +374,14 @@ void check_type(CheckContext& context, std::string_view message, const Site& sit
       else
         context.needs_ir(ir_of_element(type), site, fmt::format("element type {}", name(type)));
       if (!shaped && depth == 0) missing("shape");
-    } else if (f.number == kOpaque) {
-      if (field_text(f.bytes, 2).empty()) missing("name");
-    } else if (f.number == kMap) {
+    } else if (f.number == TypeProto::opaque_type) {
+      if (field_text(f.bytes, OpaqueTypeProto::name).empty()) missing("name");
+    } else if (f.number == TypeProto::map_type) {
       int64_t key = 0;
       wire::Reader inner(f.bytes);
       Field g;
       while (inner.next(g))
-        if (g.number == 1) key = g.integer();
+        if (g.number == MapTypeProto::key_type) key = g.integer();
       const DType type = dtype_of_onnx(key);
       constexpr Types kKeys = types(DType::i8, DType::i16, DType::i32, DType::i64) |
                               types(DType::u8, DType::u16, DType::u32, DType::u64) | only(DType::str);
@@ -379,14 +391,14 @@ void check_type(CheckContext& context, std::string_view message, const Site& sit
         context.tell(Rule::type_key, site,
                      fmt::format("keys of a map are of type {}; needed integers or texts",
                                  type == DType::none ? std::to_string(key) : std::string(name(type))));
-      const std::string_view value = field_text(f.bytes, 2);
+      const std::string_view value = field_text(f.bytes, MapTypeProto::value_type);
       if (!value.data())
         missing("value type");
       else
         check_type(context, value, site, whole, depth + 1);
-    } else if (f.number == kSequence || f.number == kOptional) {
-      if (f.number == kOptional) context.needs_ir(8, site, "an optional type");
-      const std::string_view element = field_text(f.bytes, 1);
+    } else if (is_one_of(f.number, TypeProto::sequence_type, TypeProto::optional_type)) {
+      if (f.number == TypeProto::optional_type) context.needs_ir(8, site, "an optional type");
+      const std::string_view element = field_text(f.bytes, ElementTypeProto::elem_type);
       if (!element.data())
         missing("element type");
       else
@@ -400,7 +412,7 @@ void check_type(CheckContext& context, std::string_view message, const Site& sit
 void check_properties(CheckContext& context, const std::vector<std::string_view>& messages, const Site& site) {
   std::set<std::string_view> seen;
   for (std::string_view m : messages)
-    if (const std::string_view key = field_text(m, 1); !seen.insert(key).second)
+    if (const std::string_view key = field_text(m, StringStringEntryProto::key); !seen.insert(key).second)
       context.tell(Rule::metadata_twice, site, fmt::format("property '{}' is given twice", key));
 }
 

@@ -17,13 +17,13 @@ std::string_view between(const char* begin, const char* end) { return {begin, st
 
 /// f(bytes) for every TensorProto below a message.
 template <class F>
-Status each_tensor(std::string_view bytes, Part part, int depth, F& f) {
+Status each_tensor(std::string_view bytes, MessageKind part, int depth, F& f) {
   if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
   wire::Reader r(bytes);
   for (Field field; r.next(field);) {
-    const Way* const way = way_of(part, field);
-    if (!way) continue;
-    NNEX_TRY(way->to == Part::tensor ? f(field.bytes) : each_tensor(field.bytes, way->to, depth + 1, f));
+    const MessageKind to = leads_to(part, field);
+    if (to == MessageKind::count) continue;
+    NNEX_TRY(to == MessageKind::tensor ? f(field.bytes) : each_tensor(field.bytes, to, depth + 1, f));
   }
   return r.ok() ? Status() : broken("the model", r.fault());
 }
@@ -34,7 +34,7 @@ class Copier {
       : source_(std::move(source)), options_(options), external_(options.external) {}
 
   Result<Written> run(std::string_view model) {
-    NNEX_ASSIGN(auto changed, message(model, Part::model, 0));
+    NNEX_ASSIGN(auto changed, message(model, MessageKind::model, 0));
     if (changed)
       out_.model = std::move(*changed);
     else
@@ -49,30 +49,33 @@ class Copier {
  private:
   using Changed = std::optional<Message>;  ///< Nothing: the bytes stay as they are.
 
-  Result<Changed> message(std::string_view bytes, Part part, int depth) {
+  Result<Changed> message(std::string_view bytes, MessageKind part, int depth) {
     if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
-    const bool main = part == Part::graph && depth == 1;  // training's are one deeper
+    const bool main = part == MessageKind::graph && depth == 1;  // training's are one deeper
     bool rename = main && !options_.name.empty();
     Message out;
     const char* copied = bytes.data();
     wire::Reader r(bytes);
     Field f;
     for (const char* at = r.where(); r.next(f); at = r.where()) {
-      if (part == Part::model && f.number == 8) opset(f.bytes);
-      if (main) out_.nodes += f.number == 1, out_.initializers += f.number == 5 || f.number == 15;
+      if (part == MessageKind::model && f.number == ModelProto::opset_import) opset(f.bytes);
+      if (main) {
+        out_.nodes += f.number == GraphProto::node;
+        out_.initializers += is_one_of(f.number, GraphProto::initializer, GraphProto::sparse_initializer);
+      }
       Changed inner;
-      if (rename && f.number == 2) {
+      if (rename && f.number == GraphProto::name) {
         out.fields(between(copied, at));
-        out.bytes(2, options_.name);
+        out.bytes(GraphProto::name, options_.name);
         copied = r.where(), rename = false;
         continue;
       }
-      const Way* const way = way_of(part, f);
-      if (!way) continue;
-      if (way->to == Part::tensor) {
-        NNEX_ASSIGN(inner, tensor(f.bytes, part == Part::graph));
+      const MessageKind to = leads_to(part, f);
+      if (to == MessageKind::count) continue;
+      if (to == MessageKind::tensor) {
+        NNEX_ASSIGN(inner, tensor(f.bytes, part == MessageKind::graph));
       } else {
-        NNEX_ASSIGN(inner, message(f.bytes, way->to, depth + 1));
+        NNEX_ASSIGN(inner, message(f.bytes, to, depth + 1));
       }
       if (!inner) continue;
       out.fields(between(copied, at));
@@ -80,7 +83,7 @@ class Copier {
       copied = r.where();
     }
     if (!r.ok()) return broken("the model", r.fault());
-    if (rename) out.bytes(2, options_.name);
+    if (rename) out.bytes(GraphProto::name, options_.name);
     if (copied == bytes.data() && out.size() == 0) return Changed();
     out.fields(between(copied, bytes.data() + bytes.size()));
     return Changed(std::move(out));
@@ -89,7 +92,7 @@ class Copier {
   Result<Changed> tensor(std::string_view bytes, bool initializer) {
     bool elsewhere = false;
     wire::Reader r(bytes);
-    for (Field f; r.next(f);) elsewhere |= f.number == 14 && f.bits == 1;
+    for (Field f; r.next(f);) elsewhere |= is_elsewhere(f);
     if (!r.ok()) return broken("a tensor", r.fault());
     if (!elsewhere && !(initializer && !options_.external.empty())) return Changed();
     NNEX_ASSIGN(NamedTensor read, read_tensor(bytes, source_));
@@ -103,7 +106,8 @@ class Copier {
     if (moves)
       external_.place(read.tensor, out);
     else
-      out.borrowed(9, {reinterpret_cast<const char*>(read.tensor.data()), static_cast<size_t>(read.tensor.bytes())});
+      out.borrowed(TensorProto::raw_data,
+                   {reinterpret_cast<const char*>(read.tensor.data()), static_cast<size_t>(read.tensor.bytes())});
     out_.kept.push_back(std::move(read.tensor));
     return Changed(std::move(out));
   }
@@ -113,8 +117,8 @@ class Copier {
     int64_t version = 0;
     wire::Reader r(message);
     for (Field f; r.next(f);) {
-      if (f.number == 1) domain = f.bytes;
-      if (f.number == 2) version = f.integer();
+      if (f.number == OperatorSetIdProto::domain) domain = f.bytes;
+      if (f.number == OperatorSetIdProto::version) version = f.integer();
     }
     if (domain_of(domain).empty()) out_.opset = version;
   }
@@ -138,17 +142,17 @@ Result<std::vector<std::string>> external_files(std::string_view model) {
     bool elsewhere = false;
     wire::Reader r(tensor);
     for (Field f; r.next(f);) {
-      elsewhere |= f.number == 14 && f.bits == 1;
-      if (f.number != 13) continue;
+      elsewhere |= is_elsewhere(f);
+      if (f.number != TensorProto::external_data) continue;
       std::string_view key, value;
       wire::Reader entry(f.bytes);
-      for (Field e; entry.next(e);) (e.number == 1 ? key : value) = e.bytes;
+      for (Field e; entry.next(e);) (e.number == StringStringEntryProto::key ? key : value) = e.bytes;
       if (key == "location") location = std::string(value);
     }
     if (elsewhere && !location.empty()) found.insert(std::move(location));
     return {};
   };
-  NNEX_TRY(each_tensor(model, Part::model, 0, look));
+  NNEX_TRY(each_tensor(model, MessageKind::model, 0, look));
   return std::vector<std::string>(found.begin(), found.end());
 }
 

@@ -44,33 +44,35 @@ class SideBySide {
  public:
   SideBySide(const Source& a, const Source& b, const std::string& name) : a_(a), b_(b), name_(name) {}
 
-  Status message(std::string_view a, std::string_view b, Part part, int depth) {
+  Status message(std::string_view a, std::string_view b, MessageKind part, int depth) {
     if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
-    const bool main = part == Part::graph && depth == 1;
+    const bool main = part == MessageKind::graph && depth == 1;
     bool renamed = !main || name_.empty();
     wire::Reader r(a), s(b);
     Field f, g;
     while (r.next(f)) {
       if (!s.next(g)) return differs(part, f.number, "it is missing");
-      if (main && f.number == 2 && !renamed) {
+      if (main && f.number == GraphProto::name && !renamed) {
         renamed = true;
-        if (g.number != 2 || g.bytes != name_) return differs(part, 2, "it is another name");
+        if (g.number != GraphProto::name || g.bytes != name_) return differs(part, g.number, "it is another name");
         continue;
       }
       NNEX_TRY(field(f, g, part, depth));
     }
-    if (!renamed && (!s.next(g) || g.number != 2 || g.bytes != name_)) return differs(part, 2, "it is another name");
+    if (!renamed && (!s.next(g) || g.number != GraphProto::name || g.bytes != name_))
+      return differs(part, GraphProto::name, "it is another name");
     if (s.next(g)) return differs(part, g.number, "it was added");
     if (!r.ok() || !s.ok()) return broken("the model", r.ok() ? s.fault() : r.fault());
     return {};
   }
 
  private:
-  Status field(const Field& f, const Field& g, Part part, int depth) {
-    const Way* const way = way_of(part, f);
-    if (!way) return same_field(f, g) ? Status() : differs(part, f.number, "its content is another");
+  Status field(const Field& f, const Field& g, MessageKind part, int depth) {
+    const MessageKind to = leads_to(part, f);
+    if (to == MessageKind::count)
+      return same_field(f, g) ? Status() : differs(part, f.number, "its content is another");
     if (g.number != f.number || g.kind != f.kind) return differs(part, f.number, "another field stands in its place");
-    if (way->to != Part::tensor) return message(f.bytes, g.bytes, way->to, depth + 1);
+    if (to != MessageKind::tensor) return message(f.bytes, g.bytes, to, depth + 1);
     return tensor(f.bytes, g.bytes);
   }
 
@@ -78,8 +80,9 @@ class SideBySide {
     wire::Reader r(a), s(b);
     Field f, g;
     for (bool more = next_about(r, f); more; more = next_about(r, f))
-      if (!next_about(s, g) || !same_field(f, g)) return differs(Part::tensor, f.number, "its content is another");
-    if (next_about(s, g)) return differs(Part::tensor, g.number, "it was added");
+      if (!next_about(s, g) || !same_field(f, g))
+        return differs(MessageKind::tensor, f.number, "its content is another");
+    if (next_about(s, g)) return differs(MessageKind::tensor, g.number, "it was added");
     NNEX_ASSIGN(const NamedTensor x, read_tensor(a, a_));
     NNEX_ASSIGN(const NamedTensor y, read_tensor(b, b_));
     const bool alike = x.tensor.dtype() == y.tensor.dtype() && x.tensor.shape() == y.tensor.shape();
@@ -94,9 +97,10 @@ class SideBySide {
     return false;
   }
 
-  static Error differs(Part part, uint32_t field, std::string_view how) {
-    return Error(Code::internal, fmt::format("the copy's field {} of a {} is not the model's: {}", field,
-                                             kPartNames[static_cast<size_t>(part)], how));
+  static Error differs(MessageKind part, wire::FieldNumber field, std::string_view how) {
+    const FieldForm* const known = find_field(part, field);
+    return Error(Code::internal, fmt::format("the copy's {} of a {} is not the model's: {}",
+                                             known ? known->name : "unknown field", message_name(part), how));
   }
 
   const Source &a_, &b_;
@@ -107,7 +111,7 @@ class SideBySide {
 
 Status same_model(std::string_view model, const Source& source, std::string_view copy, const Source& of_copy,
                   const std::string& name) {
-  return SideBySide(source, of_copy, name).message(model, copy, Part::model, 0);
+  return SideBySide(source, of_copy, name).message(model, copy, MessageKind::model, 0);
 }
 
 }  // namespace nnex::onnx_format

@@ -17,13 +17,10 @@ namespace {
 
 using wire::Message;
 
-/// AttributeProto's number of a kind.
-int64_t number_of(char kind) {
-  constexpr std::pair<char, int64_t> kNumbers[] = {{'f', 1}, {'i', 2}, {'s', 3}, {'t', 4}, {'g', 5},
-                                                   {'F', 6}, {'I', 7}, {'S', 8}, {'T', 13}};
-  for (const auto& [k, n] : kNumbers)
-    if (k == kind) return n;
-  return 0;
+/// Says an attribute's type by its kind, a letter.
+void set_type(char kind, Message& to) {
+  const AttributeForm* const form = attribute_form(&AttributeForm::letter, kind);
+  to.integer(AttributeProto::type, static_cast<int64_t>(form->type));
 }
 
 /// The kind that a value has by itself.
@@ -126,7 +123,7 @@ const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_vie
 
 Status GraphWriter::attribute(const std::string& name, const AttrValue& value, char kind, Message& to) {
   Message m;
-  m.bytes(1, name);
+  m.bytes(AttributeProto::name, name);
   const auto wrong = [&] {
     return Error(Code::unsupported, fmt::format("attribute '{}' is {}, which ONNX's cannot be", name, text(value)));
   };
@@ -134,20 +131,20 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
     case 'i': {
       const auto i = as_integer(value);
       if (!i) return wrong();
-      m.integer(3, *i);
+      m.integer(AttributeProto::i, *i);
       break;
     }
     case 'f': {
       const auto x = as_real(value);
       if (!x) return wrong();
-      m.real(2, *x);
+      m.real(AttributeProto::f, *x);
       break;
     }
     case 's':
       if (auto* s = std::get_if<std::string>(&value))
-        m.bytes(4, *s);
+        m.bytes(AttributeProto::s, *s);
       else if (auto* t = std::get_if<DType>(&value))
-        m.bytes(4, nnex::name(*t));
+        m.bytes(AttributeProto::s, nnex::name(*t));
       else
         return wrong();
       break;
@@ -156,32 +153,32 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
       if (!t) return wrong();
       need_type(Type::tensor(t->dtype()));
       NNEX_ASSIGN(Message tensor, tensor_message(*t, name, out_.kept));
-      m.message(5, std::move(tensor));
+      m.message(AttributeProto::t, std::move(tensor));
       break;
     }
     case 'I': {
       const auto l = as_integers(value);
       if (!l) return wrong();
-      for (int64_t i : *l) m.integer(8, i);
+      for (int64_t i : *l) m.integer(AttributeProto::ints, i);
       break;
     }
     case 'F': {
       const auto l = as_reals(value);
       if (!l) return wrong();
-      for (float x : *l) m.real(7, x);
+      for (float x : *l) m.real(AttributeProto::floats, x);
       break;
     }
     case 'S': {
       auto* l = std::get_if<Texts>(&value);
       if (!l && !is_empty_list(value)) return wrong();
-      for (size_t i = 0; l && i < l->size(); ++i) m.bytes(9, (*l)[i]);
+      for (size_t i = 0; l && i < l->size(); ++i) m.bytes(AttributeProto::strings, (*l)[i]);
       break;
     }
     default:
       return wrong();
   }
-  m.integer(20, number_of(kind));
-  to.message(5, std::move(m));
+  set_type(kind, m);
+  to.message(NodeProto::attribute, std::move(m));
   return {};
 }
 
@@ -258,14 +255,14 @@ void GraphWriter::tail(const Node& node, const OnnxNode& said, Message& to) {
   size_t inputs = said.in.size();
   while (inputs > 0 && !said.in[inputs - 1].valid()) --inputs;
   for (size_t i = 0; i < inputs; ++i) {
-    to.bytes(1, name_of(said.in[i]));
+    to.bytes(NodeProto::input, name_of(said.in[i]));
     if (said.in[i].valid()) used_.insert(said.in[i].n);
   }
   size_t outputs = node.out.size();
   while (outputs > 0 && !node.out[outputs - 1].valid()) --outputs;
   for (size_t o = 0; o < outputs; ++o)  // the first result of an operator is never optional in ONNX
-    to.bytes(2, node.out[o].valid() || o > 0 ? name_of(node.out[o]) : unique("unused"));
-  to.bytes(4, said.op);
+    to.bytes(NodeProto::output, node.out[o].valid() || o > 0 ? name_of(node.out[o]) : unique("unused"));
+  to.bytes(NodeProto::op_type, said.op);
 }
 
 Status GraphWriter::custom_node(const Node& node, Message& to) {
@@ -277,10 +274,10 @@ Status GraphWriter::custom_node(const Node& node, Message& to) {
     const Attribute& a = (*attributes)[i];
     if (a.is_graph) {
       Message graph;
-      graph.bytes(1, a.name);
-      graph.borrowed(6, a.graph);
-      graph.integer(20, number_of('g'));
-      m.message(5, std::move(graph));
+      graph.bytes(AttributeProto::name, a.name);
+      graph.borrowed(AttributeProto::g, a.graph);
+      set_type('g', graph);
+      m.message(NodeProto::attribute, std::move(graph));
       all_used_ = true;  // its free names are not known
     } else if (!std::holds_alternative<std::monostate>(a.value)) {
       NNEX_TRY(attribute(a.name, a.value, kind_of(a.value), m));
@@ -288,11 +285,11 @@ Status GraphWriter::custom_node(const Node& node, Message& to) {
   }
   for (size_t i = 0; !attributes && i < f.attrs.size(); ++i)
     if (const char kind = kind_of(f.attrs[i].second)) NNEX_TRY(attribute(f.attrs[i].first, f.attrs[i].second, kind, m));
-  if (!f.domain.empty()) m.bytes(7, f.domain);
-  if (!f.overload.empty()) m.bytes(8, f.overload);
+  if (!f.domain.empty()) m.bytes(NodeProto::domain, f.domain);
+  if (!f.overload.empty()) m.bytes(NodeProto::overload, f.overload);
   const auto known = graph_.meta.opsets.find(f.domain);
   need(f.domain, known == graph_.meta.opsets.end() ? 1 : static_cast<int>(known->second));
-  to.message(1, std::move(m));
+  to.message(GraphProto::node, std::move(m));
   return {};
 }
 
@@ -306,16 +303,16 @@ Status GraphWriter::node(NodeId id, Message& to) {
   const std::vector<Form>& forms = forms_of(said.domain, said.op);
   Message m;
   tail(n, said, m);
-  if (const std::string name = node_name(id); !name.empty()) m.bytes(3, name);
+  if (const std::string name = node_name(id); !name.empty()) m.bytes(NodeProto::name, name);
   for (const auto& [name, value] : said.attrs) {
     const FormAttribute* declared = declared_in(forms, name);
     if (declared && declared->kind == 'T') {
       Message type;
-      type.bytes(1, name);
+      type.bytes(AttributeProto::name, name);
       const Type& whole = graph_[n.out[0]].type;
-      type.message(14, whole.element ? type_message(*whole.element, false) : Message());
-      type.integer(20, number_of('T'));
-      m.message(5, std::move(type));
+      type.message(AttributeProto::tp, whole.element ? type_message(*whole.element, false) : Message());
+      set_type('T', type);
+      m.message(NodeProto::attribute, std::move(type));
       continue;
     }
     NNEX_TRY(attribute(name, value, declared ? declared->kind : kind_of(value), m));
@@ -323,15 +320,15 @@ Status GraphWriter::node(NodeId id, Message& to) {
   for (size_t b = 0; b < n.blocks.size(); ++b) {
     NNEX_ASSIGN(Message inner, block(n.blocks[b], false));
     Message graph;
-    graph.bytes(1, n.op->blocks[b]);
-    graph.message(6, std::move(inner));
-    graph.integer(20, number_of('g'));
-    m.message(5, std::move(graph));
+    graph.bytes(AttributeProto::name, n.op->blocks[b]);
+    graph.message(AttributeProto::g, std::move(inner));
+    set_type('g', graph);
+    m.message(NodeProto::attribute, std::move(graph));
   }
-  if (!said.domain.empty()) m.bytes(7, said.domain);
+  if (!said.domain.empty()) m.bytes(NodeProto::domain, said.domain);
   need(said.domain, said.since);
   if (!forms.empty()) said_.emplace_back(id, std::move(said));
-  to.message(1, std::move(m));
+  to.message(GraphProto::node, std::move(m));
   return {};
 }
 

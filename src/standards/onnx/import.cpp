@@ -47,25 +47,25 @@ Result<Importer::GraphParts> Importer::graph_parts(std::string_view message) con
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
     switch (f.number) {
-      case 1:
+      case GraphProto::node:
         p.nodes.push_back(f.bytes);
         break;
-      case 2:
+      case GraphProto::name:
         p.name = std::string(f.bytes);
         break;
-      case 5:
+      case GraphProto::initializer:
         p.initializers.push_back(f.bytes);
         break;
-      case 11:
+      case GraphProto::input:
         p.inputs.push_back(f.bytes);
         break;
-      case 12:
+      case GraphProto::output:
         p.outputs.push_back(f.bytes);
         break;
-      case 13:
+      case GraphProto::value_info:
         p.infos.push_back(f.bytes);
         break;
-      case 15:
+      case GraphProto::sparse_initializer:
         p.sparse_initializers.push_back(f.bytes);
         break;
       default:
@@ -82,11 +82,11 @@ Status Importer::value_info(std::string_view message, std::string& name, Type& t
   Field f;
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
-    if (f.number == 1) name = std::string(f.bytes);
-    if (f.number == 2) {
+    if (f.number == ValueInfoProto::name) name = std::string(f.bytes);
+    if (f.number == ValueInfoProto::type) {
       NNEX_ASSIGN(type, read_type(f.bytes));
     }
-    if (f.number == 3 && !f.bytes.empty()) doc = f.bytes;
+    if (f.number == ValueInfoProto::doc_string && !f.bytes.empty()) doc = f.bytes;
   }
   if (!doc.empty()) graph_.meta.value_docs[name] = std::string(doc);
   if (!r.ok()) return broken("a value's type", r.fault());
@@ -166,7 +166,7 @@ std::string_view field_name(std::string_view message) {
   wire::Reader r(message);
   Field f;
   while (r.next(f))
-    if (f.number == 1 && f.kind == Kind::bytes) return f.bytes;
+    if (f.number == ValueInfoProto::name && f.kind == Kind::bytes) return f.bytes;
   return {};
 }
 
@@ -175,7 +175,7 @@ std::string tensor_name(std::string_view message, bool sparse) {
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.kind != Kind::bytes || f.number != (sparse ? 1u : 8u)) continue;
+    if (f.kind != Kind::bytes || f.number != (sparse ? SparseTensorProto::values : TensorProto::name)) continue;
     return sparse ? tensor_name(f.bytes, false) : std::string(f.bytes);
   }
   return {};
@@ -347,36 +347,36 @@ Status Importer::model(std::string_view message) {
   Field f;
   while (r.next(f)) {
     switch (f.number) {
-      case 1:
+      case ModelProto::ir_version:
         graph_.meta.ir_version = f.integer();
         break;
-      case 2:
+      case ModelProto::producer_name:
         graph_.meta.producer = std::string(f.bytes);
         break;
-      case 3:
+      case ModelProto::producer_version:
         graph_.meta.producer_version = std::string(f.bytes);
         break;
-      case 4:
+      case ModelProto::domain:
         graph_.meta.domain = std::string(f.bytes);
         break;
-      case 5:
+      case ModelProto::model_version:
         graph_.meta.model_version = f.integer();
         break;
-      case 6:
+      case ModelProto::doc_string:
         graph_.meta.doc = std::string(f.bytes);
         break;
-      case 7:
+      case ModelProto::graph:
         main = f.bytes;
         break;
-      case 8:
+      case ModelProto::opset_import:
         opsets.push_back(f.bytes);
         break;
-      case 14: {
+      case ModelProto::metadata_props: {
         NNEX_ASSIGN(auto entry, read_pair(f.bytes));
         graph_.meta.properties.push_back(std::move(entry));
         break;
       }
-      case 25:
+      case ModelProto::functions:
         functions.push_back(f.bytes);
         break;
       default:

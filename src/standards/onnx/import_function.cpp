@@ -15,8 +15,8 @@ Result<std::pair<std::string, std::string>> read_pair(std::string_view message) 
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) p.first = std::string(f.bytes);
-    if (f.number == 2) p.second = std::string(f.bytes);
+    if (f.number == StringStringEntryProto::key) p.first = std::string(f.bytes);
+    if (f.number == StringStringEntryProto::value) p.second = std::string(f.bytes);
   }
   if (!r.ok()) return Error(Code::invalid_model, fmt::format("a property: {}", r.fault()));
   return p;
@@ -27,8 +27,8 @@ Result<std::pair<std::string, int64_t>> read_opset(std::string_view message) {
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) p.first = std::string(f.bytes);
-    if (f.number == 2) p.second = f.integer();
+    if (f.number == OperatorSetIdProto::domain) p.first = std::string(f.bytes);
+    if (f.number == OperatorSetIdProto::version) p.second = f.integer();
   }
   if (!r.ok()) return Error(Code::invalid_model, fmt::format("an opset import: {}", r.fault()));
   if (p.second < 0 || p.second > INT32_MAX)
@@ -43,33 +43,33 @@ Result<FunctionParts> function_parts(std::string_view message) {
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
     switch (f.number) {
-      case 1:
+      case FunctionProto::name:
         p.name = std::string(f.bytes);
         break;
-      case 4:
+      case FunctionProto::input:
         p.inputs.emplace_back(f.bytes);
         break;
-      case 5:
+      case FunctionProto::output:
         p.outputs.emplace_back(f.bytes);
         break;
-      case 6:
+      case FunctionProto::attribute:
         p.attributes.emplace_back(f.bytes);
         break;
-      case 7:
+      case FunctionProto::node:
         p.nodes.push_back(f.bytes);
         break;
-      case 9: {
+      case FunctionProto::opset_import: {
         NNEX_ASSIGN(auto opset, read_opset(f.bytes));
         p.opsets[opset.first == "ai.onnx" ? "" : opset.first] = opset.second;
         break;
       }
-      case 10:
+      case FunctionProto::domain:
         p.domain = f.bytes == "ai.onnx" ? "" : std::string(f.bytes);
         break;
-      case 11:
+      case FunctionProto::attribute_proto:
         p.defaults.push_back(f.bytes);
         break;
-      case 13:
+      case FunctionProto::overload:
         p.overload = std::string(f.bytes);
         break;
       default:
@@ -90,19 +90,19 @@ void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string
     Field f;
     while (r.next(f)) {
       if (f.kind != Kind::bytes) continue;
-      if (f.number == 4) op = std::string(f.bytes);
-      if (f.number == 7) domain = domain_of(f.bytes);
-      if (f.number == 8) overload = std::string(f.bytes);
-      if (f.number != 5 || depth > 16) continue;
+      if (f.number == NodeProto::op_type) op = std::string(f.bytes);
+      if (f.number == NodeProto::domain) domain = domain_of(f.bytes);
+      if (f.number == NodeProto::overload) overload = std::string(f.bytes);
+      if (f.number != NodeProto::attribute || depth > 16) continue;
       wire::Reader attribute(f.bytes);
       Field a;
       while (attribute.next(a)) {
-        if (a.kind != Kind::bytes || (a.number != 6 && a.number != 11)) continue;
+        if (a.kind != Kind::bytes || !is_one_of(a.number, AttributeProto::g, AttributeProto::graphs)) continue;
         std::vector<std::string_view> inner;
         wire::Reader graph(a.bytes);
         Field g;
         while (graph.next(g))
-          if (g.number == 1 && g.kind == Kind::bytes) inner.push_back(g.bytes);
+          if (g.number == GraphProto::node && g.kind == Kind::bytes) inner.push_back(g.bytes);
         find_calls(inner, calls, depth + 1);
       }
     }

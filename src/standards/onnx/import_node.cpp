@@ -15,11 +15,18 @@ namespace {
 using wire::Field;
 using wire::Kind;
 
+/// Models before IR version 2 do not say an attribute's type: it is that of the first field that has a value.
+void unless_given(AttributeType& type, AttributeType of_value) {
+  if (type == AttributeType::undefined) type = of_value;
+}
+
 }  // namespace
 
 Result<Attribute> Importer::attribute(std::string_view message) {
+  using A = AttributeProto;
   Attribute a;
-  int64_t type = 0, integer = 0;
+  AttributeType type = {};
+  int64_t integer = 0;
   double real = 0;
   std::string word;
   Ints ints;
@@ -31,56 +38,56 @@ Result<Attribute> Importer::attribute(std::string_view message) {
   while (r.next(f)) {
     bool fine = true;
     switch (f.number) {
-      case 1:
+      case A::name:
         a.name = std::string(f.bytes);
         break;
-      case 2:
+      case A::f:
         real = static_cast<double>(f.real());
-        type = type ? type : 1;
+        unless_given(type, AttributeType::real);
         break;
-      case 3:
+      case A::i:
         integer = f.integer();
-        type = type ? type : 2;
+        unless_given(type, AttributeType::integer);
         break;
-      case 4:
+      case A::s:
         word = std::string(f.bytes);
-        type = type ? type : 3;
+        unless_given(type, AttributeType::string);
         break;
-      case 5:
+      case A::t:
         tensor = f.bytes;
-        type = type ? type : 4;
+        unless_given(type, AttributeType::tensor);
         break;
-      case 6:
+      case A::g:
         a.graph = f.bytes;
-        type = type ? type : 5;
+        unless_given(type, AttributeType::graph);
         break;
-      case 7:
+      case A::floats:
         fine = wire::each_number(f, 4, [&](uint64_t b) {
           reals.push_back(static_cast<double>(__builtin_bit_cast(float, static_cast<uint32_t>(b))));
         });
         break;
-      case 8:
+      case A::ints:
         fine = wire::each_number(f, 0, [&](uint64_t b) { ints.push_back(static_cast<int64_t>(b)); });
         break;
-      case 9:
+      case A::strings:
         words.emplace_back(f.bytes);
         break;
-      case 11:
+      case A::graphs:
         a.graphs.push_back(f.bytes);
         break;
-      case 14: {
+      case A::tp: {
         NNEX_ASSIGN(a.type, read_type(f.bytes));
         break;
       }
-      case 20:
-        type = f.integer();
+      case A::type:
+        type = AttributeType(f.integer());
         break;
-      case 21:
+      case A::ref_attr_name:
         a.reference = std::string(f.bytes);
         break;
-      case 22:
+      case A::sparse_tensor:
         sparse = f.bytes;
-        type = type ? type : 11;
+        unless_given(type, AttributeType::sparse_tensor);
         break;
       default:
         break;
@@ -89,42 +96,42 @@ Result<Attribute> Importer::attribute(std::string_view message) {
   }
   if (!r.ok()) return broken("attribute '" + a.name + "'", r.fault());
   if (a.name.empty()) return Error(Code::invalid_model, "an attribute has no name");
-  if (!reals.empty() && !type) type = 6;
-  if (!ints.empty() && !type) type = 7;
-  if (!words.empty() && !type) type = 8;
+  if (!reals.empty()) unless_given(type, AttributeType::reals);
+  if (!ints.empty()) unless_given(type, AttributeType::integers);
+  if (!words.empty()) unless_given(type, AttributeType::strings);
   switch (type) {
-    case 1:
+    case AttributeType::real:
       a.value = real;
       break;
-    case 2:
+    case AttributeType::integer:
       a.value = integer;
       break;
-    case 3:
+    case AttributeType::string:
       a.value = std::move(word);
       break;
-    case 4: {
+    case AttributeType::tensor: {
       NNEX_ASSIGN(NamedTensor t, read_tensor(tensor, source_));
       a.value = std::move(t.tensor);
       break;
     }
-    case 5:
+    case AttributeType::graph:
       a.is_graph = true;
       break;
-    case 6:
+    case AttributeType::reals:
       a.value = std::move(reals);
       break;
-    case 7:
+    case AttributeType::integers:
       a.value = std::move(ints);
       break;
-    case 8:
+    case AttributeType::strings:
       a.value = std::move(words);
       break;
-    case 11: {
+    case AttributeType::sparse_tensor: {
       // Constant's sparse_value: kept as its bytes, read by the quirk.
       a.value = std::string(sparse);
       break;
     }
-    case 13:
+    case AttributeType::type:
       a.value = a.type.text();
       break;
     default:
@@ -145,25 +152,25 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
     switch (f.number) {
-      case 1:
+      case NodeProto::input:
         inputs.emplace_back(f.bytes);
         break;
-      case 2:
+      case NodeProto::output:
         n.out.emplace_back(f.bytes);
         break;
-      case 3:
+      case NodeProto::name:
         n.name = std::string(f.bytes);
         break;
-      case 4:
+      case NodeProto::op_type:
         n.op = std::string(f.bytes);
         break;
-      case 5:
+      case NodeProto::attribute:
         attributes.push_back(f.bytes);
         break;
-      case 7:
+      case NodeProto::domain:
         n.domain = domain_of(f.bytes);
         break;
-      case 8:
+      case NodeProto::overload:
         overload = std::string(f.bytes);
         break;
       default:

@@ -24,8 +24,7 @@ struct Parts {
   std::vector<int64_t> dims;
   int64_t type = 0;
   std::string name;
-  std::vector<Field>
-      numbers;  ///< The value fields, in order: float_data 4, int32_data 5, string_data 6, int64_data 7, ...
+  std::vector<Field> numbers;  ///< The value fields, in order: float_data, int32_data, string_data, ...
   std::string_view raw;
   bool has_raw = false, external = false;
   std::map<std::string, std::string> entries;
@@ -36,7 +35,8 @@ Result<std::pair<std::string, std::string>> read_entry(std::string_view message)
   wire::Reader r(message);
   Field f;
   while (r.next(f))
-    if (f.kind == Kind::bytes) (f.number == 1 ? entry.first : entry.second) = std::string(f.bytes);
+    if (f.kind == Kind::bytes)
+      (f.number == StringStringEntryProto::key ? entry.first : entry.second) = std::string(f.bytes);
   if (!r.ok()) return broken("a key and value", r.fault());
   return entry;
 }
@@ -47,35 +47,35 @@ Result<Parts> read_parts(std::string_view message) {
   Field f;
   while (r.next(f)) {
     switch (f.number) {
-      case 1:
+      case TensorProto::dims:
         if (!wire::each_number(f, 0, [&](uint64_t d) { p.dims.push_back(static_cast<int64_t>(d)); }))
           return broken("tensor dims", "cut off");
         break;
-      case 2:
+      case TensorProto::data_type:
         p.type = f.integer();
         break;
-      case 4:
-      case 5:
-      case 6:
-      case 7:
-      case 10:
-      case 11:
+      case TensorProto::float_data:
+      case TensorProto::int32_data:
+      case TensorProto::string_data:
+      case TensorProto::int64_data:
+      case TensorProto::double_data:
+      case TensorProto::uint64_data:
         p.numbers.push_back(f);
         break;
-      case 8:
+      case TensorProto::name:
         p.name = std::string(f.bytes);
         break;
-      case 9:
+      case TensorProto::raw_data:
         p.raw = f.bytes, p.has_raw = true;
         break;
-      case 13: {
+      case TensorProto::external_data: {
         if (f.kind != Kind::bytes) return broken("external data", "not a message");
         NNEX_ASSIGN(auto entry, read_entry(f.bytes));
         p.entries.insert(std::move(entry));
         break;
       }
-      case 14:
-        p.external = f.bits == 1;
+      case TensorProto::data_location:
+        p.external = f.integer() == kExternalData;
         break;
       default:
         break;
@@ -88,7 +88,7 @@ Result<Parts> read_parts(std::string_view message) {
 Result<Tensor> read_strings(const Parts& p, Tensor t) {
   size_t i = 0;
   for (const Field& f : p.numbers) {
-    if (f.number != 6 || f.kind != Kind::bytes)
+    if (f.number != TensorProto::string_data || f.kind != Kind::bytes)
       return broken("tensor '" + p.name + "'", "strings must stand in string_data");
     if (i == static_cast<size_t>(t.count()))
       return broken("tensor '" + p.name + "'", "more strings than the shape holds");
@@ -141,8 +141,13 @@ void append_varint(std::string& out, uint64_t v) {
   out += static_cast<char>(v);
 }
 
-void append_bytes(std::string& out, uint32_t field, std::string_view bytes) {
-  append_varint(out, field << 3 | 2);
+/// What stands before a field.
+void append_tag(std::string& out, wire::FieldNumber field, Kind kind) {
+  append_varint(out, static_cast<uint32_t>(field) << 3 | static_cast<uint32_t>(kind));
+}
+
+void append_bytes(std::string& out, wire::FieldNumber field, std::string_view bytes) {
+  append_tag(out, field, Kind::bytes);
   append_varint(out, bytes.size());
   out += bytes;
 }
@@ -153,19 +158,19 @@ Storage storage_of(DType t) {
   switch (t) {
     case DType::f32:
     case DType::c64:
-      return {4, 4};
+      return {TensorProto::float_data, 4};
     case DType::f64:
     case DType::c128:
-      return {10, 8};
+      return {TensorProto::double_data, 8};
     case DType::i64:
-      return {7, 0};
+      return {TensorProto::int64_data, 0};
     case DType::u64:
     case DType::u32:
-      return {11, 0};
+      return {TensorProto::uint64_data, 0};
     case DType::str:
-      return {6, 0};
+      return {TensorProto::string_data, 0};
     default:
-      return {5, 0};
+      return {TensorProto::int32_data, 0};
   }
 }
 
@@ -220,13 +225,14 @@ Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& so
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 3) {
+    if (f.number == SparseTensorProto::dims) {
       if (!wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); }))
         return broken("sparse dims", "cut off");
-    } else if (f.number <= 2 && f.kind == Kind::bytes) {
+    } else if (is_one_of(f.number, SparseTensorProto::values, SparseTensorProto::indices) && f.kind == Kind::bytes) {
       NNEX_ASSIGN(NamedTensor t, read_tensor(f.bytes, source));
-      if (f.number == 1) out.name = t.name;
-      (f.number == 1 ? s.values : s.indices) = std::move(t.tensor);
+      const bool values = f.number == SparseTensorProto::values;
+      if (values) out.name = t.name;
+      (values ? s.values : s.indices) = std::move(t.tensor);
     }
   }
   if (!r.ok()) return broken("sparse tensor", r.fault());
@@ -265,19 +271,19 @@ Result<Type> read_tensor_type(std::string_view message) {
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) t.dtype = dtype_of_onnx(f.integer());
-    if (f.number != 2 || f.kind != Kind::bytes) continue;
+    if (f.number == TensorTypeProto::elem_type) t.dtype = dtype_of_onnx(f.integer());
+    if (f.number != TensorTypeProto::shape || f.kind != Kind::bytes) continue;
     t.dims.emplace();
     wire::Reader dims(f.bytes);
     Field d;
     while (dims.next(d)) {
-      if (d.number != 1 || d.kind != Kind::bytes) continue;
+      if (d.number != TensorShapeProto::dim || d.kind != Kind::bytes) continue;
       Dim extent = Dim::unknown("dim");
       wire::Reader one(d.bytes);
       Field part;
       while (one.next(part)) {
-        if (part.number == 1 && part.integer() >= 0) extent = Dim(part.integer());
-        if (part.number == 2 && !part.bytes.empty()) extent = Dim::symbol(part.bytes);
+        if (part.number == DimensionProto::dim_value && part.integer() >= 0) extent = Dim(part.integer());
+        if (part.number == DimensionProto::dim_param && !part.bytes.empty()) extent = Dim::symbol(part.bytes);
       }
       if (!one.ok()) return broken("an extent", one.fault());
       t.dims->push_back(std::move(extent));
@@ -298,11 +304,11 @@ Result<Type> read_type(std::string_view message, int depth) {
   Field f;
   while (r.next(f)) {
     if (f.kind != Kind::bytes) continue;
-    if (f.number == 1 || f.number == 8) {
+    if (is_one_of(f.number, TypeProto::tensor_type, TypeProto::sparse_tensor_type)) {
       NNEX_ASSIGN(t, read_tensor_type(f.bytes));
-      if (f.number == 8) t.kind = nnex::Kind::sparse;
+      if (f.number == TypeProto::sparse_tensor_type) t.kind = nnex::Kind::sparse;
     }
-    if (f.number != 4 && f.number != 5 && f.number != 9) continue;
+    if (!is_one_of(f.number, TypeProto::sequence_type, TypeProto::map_type, TypeProto::optional_type)) continue;
     wire::Reader inner(f.bytes);
     Field g;
     DType key = DType::none;
@@ -313,7 +319,9 @@ Result<Type> read_type(std::string_view message, int depth) {
       NNEX_ASSIGN(element, read_type(g.bytes, depth + 1));
     }
     if (!inner.ok()) return broken("a type", inner.fault());
-    t = f.number == 4 ? Type::sequence(element) : f.number == 5 ? Type::map(key, element) : Type::optional(element);
+    t = f.number == TypeProto::sequence_type ? Type::sequence(element)
+        : f.number == TypeProto::map_type    ? Type::map(key, element)
+                                             : Type::optional(element);
   }
   if (!r.ok()) return broken("a type", r.fault());
   return t;
@@ -321,7 +329,7 @@ Result<Type> read_type(std::string_view message, int depth) {
 
 namespace {
 
-/// SequenceProto: elem_type 2, tensors 3, sparse 4, sequences 5, maps 6, optionals 7.
+/// A SequenceProto: whatever fields its values are in, all are of one type.
 Result<NamedValue> read_sequence(std::string_view message, const Type& type, const Source& source, int depth) {
   NamedValue out;
   Sequence s;
@@ -329,8 +337,8 @@ Result<NamedValue> read_sequence(std::string_view message, const Type& type, con
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) out.name = std::string(f.bytes);
-    if (f.number < 3 || f.kind != Kind::bytes) continue;
+    if (f.number == SequenceProto::name) out.name = std::string(f.bytes);
+    if (is_one_of(f.number, SequenceProto::name, SequenceProto::elem_type) || f.kind != Kind::bytes) continue;
     NNEX_ASSIGN(NamedValue item, read_value(f.bytes, type.element ? *type.element : Type{}, source, depth + 1));
     s.items.push_back(std::move(item.value));
   }
@@ -339,7 +347,7 @@ Result<NamedValue> read_sequence(std::string_view message, const Type& type, con
   return out;
 }
 
-/// MapProto: name 1, key_type 2, integer keys 3, string keys 4, values 5 (a SequenceProto).
+/// A MapProto.
 Result<NamedValue> read_map(std::string_view message, const Type& type, const Source& source, int depth) {
   NamedValue out;
   Map m;
@@ -348,11 +356,12 @@ Result<NamedValue> read_map(std::string_view message, const Type& type, const So
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) out.name = std::string(f.bytes);
-    if (f.number == 3 && !wire::each_number(f, 0, [&](uint64_t k) { numbers.push_back(static_cast<int64_t>(k)); }))
+    if (f.number == MapProto::name) out.name = std::string(f.bytes);
+    if (f.number == MapProto::keys &&
+        !wire::each_number(f, 0, [&](uint64_t k) { numbers.push_back(static_cast<int64_t>(k)); }))
       return broken("map keys", "cut off");
-    if (f.number == 4) words.emplace_back(f.bytes);
-    if (f.number == 5 && f.kind == Kind::bytes) {
+    if (f.number == MapProto::string_keys) words.emplace_back(f.bytes);
+    if (f.number == MapProto::values && f.kind == Kind::bytes) {
       NNEX_ASSIGN(NamedValue values,
                   read_sequence(f.bytes, Type::sequence(type.element ? *type.element : Type{}), source, depth + 1));
       m.values = values.value.sequence()->items;
@@ -367,15 +376,15 @@ Result<NamedValue> read_map(std::string_view message, const Type& type, const So
   return out;
 }
 
-/// OptionalProto: name 1, elem_type 2, tensor 3, sparse 4, sequence 5, map 6, optional 7.
+/// An OptionalProto.
 Result<NamedValue> read_optional(std::string_view message, const Type& type, const Source& source, int depth) {
   NamedValue out;
   Optional o;
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
-    if (f.number == 1) out.name = std::string(f.bytes);
-    if (f.number < 3 || f.kind != Kind::bytes) continue;
+    if (f.number == OptionalProto::name) out.name = std::string(f.bytes);
+    if (is_one_of(f.number, OptionalProto::name, OptionalProto::elem_type) || f.kind != Kind::bytes) continue;
     NNEX_ASSIGN(NamedValue item, read_value(f.bytes, type.element ? *type.element : Type{}, source, depth + 1));
     o.item = std::make_shared<const Value>(std::move(item.value));
   }
@@ -409,14 +418,15 @@ Result<std::string> write_tensor(const Tensor& tensor, std::string_view tensor_n
   if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(tensor.dtype())));
   std::string out, dims;
   for (int64_t d : tensor.shape()) append_varint(dims, static_cast<uint64_t>(d));
-  append_bytes(out, 1, dims);
-  append_varint(out, 2 << 3);
+  append_bytes(out, TensorProto::dims, dims);
+  append_tag(out, TensorProto::data_type, Kind::varint);
   append_varint(out, static_cast<uint64_t>(number));
-  append_bytes(out, 8, tensor_name);
+  append_bytes(out, TensorProto::name, tensor_name);
   if (tensor.dtype() == DType::str) {
-    for (const std::string& s : tensor.strings()) append_bytes(out, 6, s);
+    for (const std::string& s : tensor.strings()) append_bytes(out, TensorProto::string_data, s);
   } else {
-    append_bytes(out, 9, {reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes())});
+    append_bytes(out, TensorProto::raw_data,
+                 {reinterpret_cast<const char*>(tensor.data()), static_cast<size_t>(tensor.bytes())});
   }
   return out;
 }

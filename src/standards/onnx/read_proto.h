@@ -1,5 +1,5 @@
 #pragma once
-// Messages of onnx.proto that hold data and types, as values of the engine. Field numbers from onnx.proto (IR 13).
+// Messages of onnx.proto that hold data and types, as values of the engine.
 
 #include <functional>
 #include <map>
@@ -9,6 +9,7 @@
 
 #include "base/try.h"
 #include "standards/onnx/read_wire.h"
+#include "standards/onnx/schema.h"
 #include "tensor/type.h"
 
 namespace nnex::onnx_format {
@@ -29,7 +30,7 @@ struct Source {
 
 /// The value field of a TensorProto that holds a type's elements, and the width of its packed numbers (0: varints).
 struct Storage {
-  uint32_t field;
+  wire::FieldNumber field;
   int width;
 };
 Storage storage_of(DType t);

@@ -19,7 +19,7 @@ bool Reader::next(Field& f) {
   uint64_t tag = 0;
   if (!varint(tag)) return false;
   if (tag >> 35 || tag >> 3 == 0) return fail("a field number is out of range");
-  f.number = static_cast<uint32_t>(tag >> 3);
+  f.number = static_cast<FieldNumber>(tag >> 3);
   f.kind = static_cast<Kind>(tag & 7);
   f.bits = 0;
   f.bytes = {};

@@ -1,6 +1,6 @@
 #pragma once
 // The protobuf wire format, read field by field from memory: 64-bit lengths, no allocation, no exception.
-// Source of the format: Protocol Buffers encoding; field numbers: onnx.proto.
+// Source of the format: Protocol Buffers encoding; the numbers of fields: schema.h.
 
 #include <cstdint>
 #include <cstring>
@@ -10,8 +10,11 @@ namespace nnex::wire {
 
 enum class Kind : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
+/// A field's number in its message. A type of its own, so that numbers have names: those of schema.h.
+enum class FieldNumber : uint32_t {};
+
 struct Field {
-  uint32_t number = 0;
+  FieldNumber number = {};
   Kind kind = {};
   uint64_t bits = 0;       ///< varint, fixed64, fixed32; 0 for bytes.
   std::string_view bytes;  ///< Of kind bytes: a view of the file; else empty.

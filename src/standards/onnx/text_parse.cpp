@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "base/try.h"
+#include "ops/codecs.h"
+#include "standards/onnx/read_proto.h"
 #include "standards/onnx/text.h"
 #include "standards/onnx/text_words.h"
 #include "standards/onnx/write_wire.h"
@@ -194,7 +196,7 @@ struct TextType {
 
 /// The value of an attribute, before its name is known.
 struct TextAttribute {
-  int64_t type = 0;  ///< AttributeType.
+  AttributeType type = {};
   int64_t integer = 0;
   float real = 0;
   std::string text;
@@ -209,22 +211,23 @@ class TextParser {
     Message out;
     if (s_.peek() == '<') NNEX_TRY(keys(out, &TextKey::model, "a model"));
     NNEX_ASSIGN(Message main, graph(0));
-    out.message(7, std::move(main));
+    out.message(ModelProto::graph, std::move(main));
     while (!s_.at_end()) {
       NNEX_ASSIGN(Message f, function());
-      out.message(25, std::move(f));
+      out.message(ModelProto::functions, std::move(f));
     }
     return out.text();
   }
 
  private:
   /// "<" key ":" value, ... ">".
-  Status keys(Message& out, uint32_t TextKey::*field, std::string_view of) {
+  Status keys(Message& out, wire::FieldNumber TextKey::*field, std::string_view of) {
     NNEX_TRY(s_.need('<'));
     do {
       const std::string_view word = s_.peek_word();
-      const TextKey* const key = std::find_if(std::begin(kTextKeys), std::end(kTextKeys),
-                                              [&](const TextKey& k) { return k.word == word && k.*field != 0; });
+      const TextKey* const key = std::find_if(std::begin(kTextKeys), std::end(kTextKeys), [&](const TextKey& k) {
+        return k.word == word && k.*field != wire::FieldNumber{};
+      });
       if (key == std::end(kTextKeys)) return s_.needed(fmt::format("a key of {}", of));
       s_.word();
       NNEX_TRY(s_.need(':'));
@@ -233,7 +236,7 @@ class TextParser {
     return s_.need('>');
   }
 
-  Status value_of(const TextKey& key, uint32_t field, Message& out) {
+  Status value_of(const TextKey& key, wire::FieldNumber field, Message& out) {
     switch (key.holds) {
       case TextKey::Holds::number: {
         NNEX_ASSIGN(const int64_t n, s_.number_as<int64_t>());
@@ -251,7 +254,7 @@ class TextParser {
           NNEX_TRY(s_.need(':'));
           NNEX_ASSIGN(const int64_t version, s_.number_as<int64_t>());
           Message opset;
-          opset.bytes(1, domain), opset.integer(2, version);
+          opset.bytes(OperatorSetIdProto::domain, domain), opset.integer(OperatorSetIdProto::version, version);
           out.message(field, std::move(opset));
           return {};
         });
@@ -261,13 +264,13 @@ class TextParser {
     return {};
   }
 
-  Status pairs(uint32_t field, Message& out) {
+  Status pairs(wire::FieldNumber field, Message& out) {
     return list('[', ']', [&]() -> Status {
       NNEX_ASSIGN(const std::string key, s_.text("a key"));
       NNEX_TRY(s_.need(':'));
       NNEX_ASSIGN(const std::string value, s_.text("a text"));
       Message pair;
-      pair.bytes(1, key), pair.bytes(2, value);
+      pair.bytes(StringStringEntryProto::key, key), pair.bytes(StringStringEntryProto::value, value);
       out.message(field, std::move(pair));
       return {};
     });
@@ -289,33 +292,35 @@ class TextParser {
     if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
     const std::string_view word = s_.peek_word();
     TextType out;
-    out.element = number_of(kTypeWords, word);
-    const auto made = static_cast<uint32_t>(number_of(kMadeTypeWords, word));
-    if (out.element == 0 && made == 0) return s_.needed("a type");
+    out.element = element_type(word);
+    const MadeTypeWord* const of_others = find_word(kMadeTypeWords, word);
+    if (out.element == 0 && !of_others) return s_.needed("a type");
     s_.word();
     if (out.element != 0) {
       NNEX_ASSIGN(Message tensor, tensor_type(out));
-      out.proto.message(1, std::move(tensor));
+      out.proto.message(TypeProto::tensor_type, std::move(tensor));
       return out;
     }
     NNEX_TRY(s_.need('('));
     Message inner;
-    if (made == 8) {
+    const wire::FieldNumber made = of_others->field;
+    if (made == TypeProto::sparse_tensor_type) {
       NNEX_ASSIGN(TextType of, type(depth + 1));
       if (of.element == 0) return s_.fault("a type that is no tensor's; needed one in sparse_tensor(...)");
       NNEX_ASSIGN(inner, extents(of));
-    } else if (made == 7) {
+    } else if (made == TypeProto::opaque_type) {
       NNEX_TRY(opaque(inner));
     } else {
-      if (made == 5) {
-        const int64_t key = number_of(kTypeWords, s_.peek_word());
+      const bool map = made == TypeProto::map_type;
+      if (map) {
+        const int64_t key = element_type(s_.peek_word());
         if (key == 0) return s_.needed("the element type of a map's keys");
         s_.word();
-        inner.integer(1, key);
+        inner.integer(MapTypeProto::key_type, key);
         NNEX_TRY(s_.need(','));
       }
       NNEX_ASSIGN(TextType of, type(depth + 1));
-      inner.message(made == 5 ? 2 : 1, std::move(of.proto));
+      inner.message(map ? MapTypeProto::value_type : ElementTypeProto::elem_type, std::move(of.proto));
     }
     NNEX_TRY(s_.need(')'));
     out.proto.message(made, std::move(inner));
@@ -331,11 +336,11 @@ class TextParser {
     }
     if (first.empty()) return {};
     if (!s_.take(',')) {
-      out.bytes(2, first);
+      out.bytes(OpaqueTypeProto::name, first);
       return {};
     }
     NNEX_ASSIGN(const std::string name, s_.identifier("the name of an opaque type"));
-    out.bytes(1, first), out.bytes(2, name);
+    out.bytes(OpaqueTypeProto::domain, first), out.bytes(OpaqueTypeProto::name, name);
     return {};
   }
 
@@ -370,16 +375,16 @@ class TextParser {
 
   Result<Message> extents(const TextType& type) {
     Message out;
-    out.integer(1, type.element);
+    out.integer(TensorTypeProto::elem_type, type.element);
     if (!type.dims) return out;
     Message shape;
     for (const std::string& d : *type.dims) {
       Message dim;
-      if (d[0] == '"') dim.bytes(2, std::string_view(d).substr(1));
-      if (d[0] != '"' && d[0] != '?') dim.integer(1, std::stoll(d));
-      shape.message(1, std::move(dim));
+      if (d[0] == '"') dim.bytes(DimensionProto::dim_param, std::string_view(d).substr(1));
+      if (d[0] != '"' && d[0] != '?') dim.integer(DimensionProto::dim_value, std::stoll(d));
+      shape.message(TensorShapeProto::dim, std::move(dim));
     }
-    out.message(2, std::move(shape));
+    out.message(TensorTypeProto::shape, std::move(shape));
     return out;
   }
 
@@ -392,12 +397,12 @@ class TextParser {
       if (d[0] == '"' || d[0] == '?') return s_.fault("a constant with an open extent; needed numbers");
       dims.push_back(std::stoll(d));
     }
-    out.integers(1, dims);
-    out.integer(2, type.element);
-    if (!name.empty()) out.bytes(8, name);
+    out.integers(TensorProto::dims, dims);
+    out.integer(TensorProto::data_type, type.element);
+    if (!name.empty()) out.bytes(TensorProto::name, name);
     if (s_.peek() == '[') {
-      NNEX_TRY(pairs(13, out));
-      out.integer(14, 1);
+      NNEX_TRY(pairs(TensorProto::external_data, out));
+      out.integer(TensorProto::data_location, kExternalData);
       return out;
     }
     NNEX_TRY(elements(type.element, out));
@@ -424,21 +429,21 @@ class TextParser {
   }
 
   Status elements(int64_t type, Message& out) {
-    const uint32_t field = elements_of(type).field;
-    if (field == 6)
+    const wire::FieldNumber field = storage_of(dtype_of_onnx(type)).field;
+    if (field == TensorProto::string_data)
       return list('{', '}', [&]() -> Status {
         NNEX_ASSIGN(const std::string element, s_.text("an element"));
-        out.bytes(6, element);
+        out.bytes(field, element);
         return {};
       });
     std::string packed;
-    if (field == 4) {
+    if (field == TensorProto::float_data) {
       NNEX_ASSIGN(packed, numbers<float>(false));
-    } else if (field == 10) {
+    } else if (field == TensorProto::double_data) {
       NNEX_ASSIGN(packed, numbers<double>(false));
-    } else if (field == 7) {
+    } else if (field == TensorProto::int64_data) {
       NNEX_ASSIGN(packed, numbers<int64_t>(true));
-    } else if (field == 11) {
+    } else if (field == TensorProto::uint64_data) {
       NNEX_ASSIGN(packed, numbers<uint64_t>(true));
     } else {
       NNEX_ASSIGN(packed, numbers<int32_t>(true));
@@ -464,20 +469,20 @@ class TextParser {
   }
   static Message value_info(Named n) {
     Message out;
-    out.bytes(1, n.name);
-    if (n.type) out.message(2, std::move(n.type->proto));
+    out.bytes(ValueInfoProto::name, n.name);
+    if (n.type) out.message(ValueInfoProto::type, std::move(n.type->proto));
     return out;
   }
 
   /// Values with initializers: those of inputs are both, elsewhere an initializer alone.
-  Status values(char open, char close, uint32_t field, bool both, Message& out) {
+  Status values(char open, char close, wire::FieldNumber field, bool both, Message& out) {
     return list(open, close, [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
       const bool set = s_.take('=');
       if (set) {
         if (!n.type) return s_.fault("an initializer without a type; needed one before its name");
         NNEX_ASSIGN(Message t, tensor(*n.type, n.name));
-        out.message(5, std::move(t));
+        out.message(GraphProto::initializer, std::move(t));
       }
       if (!set || both) out.message(field, value_info(std::move(n)));
       return {};
@@ -488,20 +493,20 @@ class TextParser {
     if (depth > kTextDepth) return Error(Code::limit, fmt::format("graphs are nested deeper than {}", kTextDepth));
     NNEX_ASSIGN(const std::string name, s_.name("a graph's name"));
     Message out;
-    out.bytes(2, name);
-    if (s_.peek() == '(') NNEX_TRY(values('(', ')', 11, true, out));
+    out.bytes(GraphProto::name, name);
+    if (s_.peek() == '(') NNEX_TRY(values('(', ')', GraphProto::input, true, out));
     NNEX_TRY(s_.need_arrow());
     NNEX_TRY(list('(', ')', [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
-      out.message(12, value_info(std::move(n)));
+      out.message(GraphProto::output, value_info(std::move(n)));
       return {};
     }));
-    if (s_.peek() == '<') NNEX_TRY(values('<', '>', 13, false, out));
-    NNEX_TRY(nodes(1, depth, out));
+    if (s_.peek() == '<') NNEX_TRY(values('<', '>', GraphProto::value_info, false, out));
+    NNEX_TRY(nodes(GraphProto::node, depth, out));
     return out;
   }
 
-  Status nodes(uint32_t field, int depth, Message& out) {
+  Status nodes(wire::FieldNumber field, int depth, Message& out) {
     NNEX_TRY(s_.need('{'));
     while (!s_.take('}')) {
       NNEX_ASSIGN(Message n, node(depth));
@@ -511,7 +516,7 @@ class TextParser {
   }
 
   /// Names with commas between them, where nothing before or behind a comma is the empty name.
-  Status names(uint32_t field, Message& out) {
+  Status names(wire::FieldNumber field, Message& out) {
     NNEX_ASSIGN(auto first, s_.name_if_any());
     if (!first && s_.peek() != ',') return {};
     out.bytes(field, first.value_or(""));
@@ -527,10 +532,10 @@ class TextParser {
     Message out;
     if (s_.take('[')) {
       NNEX_ASSIGN(const auto label, s_.name_if_any());
-      if (label) out.bytes(3, *label);
+      if (label) out.bytes(NodeProto::name, *label);
       NNEX_TRY(s_.need(']'));
     }
-    NNEX_TRY(names(2, out));
+    NNEX_TRY(names(NodeProto::output, out));
     NNEX_TRY(s_.need('='));
     NNEX_ASSIGN(std::string op, s_.identifier("an operator"));
     std::string domain;
@@ -538,16 +543,16 @@ class TextParser {
       domain += (domain.empty() ? "" : ".") + op;
       NNEX_ASSIGN(op, s_.identifier("an operator"));
     }
-    out.bytes(4, op);
-    if (!domain.empty()) out.bytes(7, domain);
+    out.bytes(NodeProto::op_type, op);
+    if (!domain.empty()) out.bytes(NodeProto::domain, domain);
     if (s_.take(':')) {
       NNEX_ASSIGN(const std::string overload, s_.identifier("an overload"));
-      out.bytes(8, overload);
+      out.bytes(NodeProto::overload, overload);
     }
     const bool before = s_.peek() == '<';
     if (before) NNEX_TRY(attributes(depth, out));
     NNEX_TRY(s_.need('('));
-    NNEX_TRY(names(1, out));
+    NNEX_TRY(names(NodeProto::input, out));
     NNEX_TRY(s_.need(')'));
     if (!before && s_.peek() == '<') NNEX_TRY(attributes(depth, out));
     return out;
@@ -557,7 +562,7 @@ class TextParser {
     return list('<', '>', [&]() -> Status {
       NNEX_ASSIGN(const std::string name, s_.identifier("an attribute's name"));
       NNEX_ASSIGN(Message a, attribute(name, depth));
-      out.message(5, std::move(a));
+      out.message(NodeProto::attribute, std::move(a));
       return {};
     });
   }
@@ -567,18 +572,19 @@ class TextParser {
   /// What follows an attribute's name.
   Result<Message> attribute(const std::string& name, int depth) {
     Message out;
-    out.bytes(1, name);
-    int64_t declared = 0;
+    out.bytes(AttributeProto::name, name);
+    AttributeType declared = {};
     if (s_.take(':')) {
-      declared = number_of(kAttributeWords, s_.peek_word());
-      if (declared == 0) return s_.needed("a type of attributes");
+      const AttributeForm* const form = attribute_form(&AttributeForm::word, s_.peek_word());
+      if (!form) return s_.needed("a type of attributes");
+      declared = form->type;
       s_.word();
     }
     NNEX_TRY(s_.need('='));
     if (s_.take('@')) {
       NNEX_ASSIGN(const std::string of, s_.name("an attribute of the function"));
-      out.bytes(21, of);
-      if (declared != 0) out.integer(20, declared);
+      out.bytes(AttributeProto::ref_attr_name, of);
+      if (declared != AttributeType::undefined) out.integer(AttributeProto::type, static_cast<int64_t>(declared));
       return out;
     }
     if (s_.peek() == '[') {
@@ -590,82 +596,87 @@ class TextParser {
     return out;
   }
 
-  Status attribute_list(int64_t declared, int depth, Message& out) {
-    int64_t element = 0, listed = declared;
-    for (const TextWord& w : kAttributeWords)
-      if (declared != 0 && list_of(w.number) == declared) element = w.number;
-    if (declared != 0 && element == 0) return s_.fault("a list; needed the one value of the declared type");
+  Status attribute_list(AttributeType declared, int depth, Message& out) {
+    using T = AttributeType;
+    const bool open = declared == T::undefined;
+    T element = {}, listed = declared;
+    if (const AttributeForm* of = open ? nullptr : attribute_form(&AttributeForm::list, declared)) element = of->type;
+    if (!open && element == T::undefined) return s_.fault("a list; needed the one value of the declared type");
     std::vector<int64_t> integers;
     std::vector<float> reals;
     NNEX_TRY(list('[', ']', [&]() -> Status {
-      NNEX_ASSIGN(TextAttribute value, single(declared == 0 ? 0 : element, depth));
+      NNEX_ASSIGN(TextAttribute value, single(open ? declared : element, depth));
       // Of numbers without a type the first real one makes all of them real.
-      if (declared == 0 && element == 2 && value.type == 1) element = 1, reals.assign(integers.begin(), integers.end());
-      if (declared == 0 && element == 1 && value.type == 2)
-        value.type = 1, value.real = static_cast<float>(value.integer);
-      if (element == 0) element = value.type;
+      if (open && element == T::integer && value.type == T::real)
+        element = T::real, reals.assign(integers.begin(), integers.end());
+      if (open && element == T::real && value.type == T::integer)
+        value.type = T::real, value.real = static_cast<float>(value.integer);
+      if (element == T::undefined) element = value.type;
       if (value.type != element) return s_.fault("a list of values of different types");
-      listed = list_of(element);
-      if (value.type == 1) reals.push_back(value.real);
-      if (value.type == 2) integers.push_back(value.integer);
-      if (value.type == 3) out.bytes(9, value.text);
-      if (value.type > 3) out.message(field_of(listed), std::move(value.message));
+      listed = attribute_form(&AttributeForm::type, element)->list;
+      if (value.type == T::real)
+        reals.push_back(value.real);
+      else if (value.type == T::integer)
+        integers.push_back(value.integer);
+      else if (value.type == T::string)
+        out.bytes(AttributeProto::strings, value.text);
+      else
+        out.message(field_of(listed), std::move(value.message));
       return {};
     }));
-    if (listed == 0) return s_.fault("an empty list; needed its type before '='");
-    if (element == 1) out.reals(7, reals);
-    if (element == 2) out.integers(8, integers);
-    out.integer(20, listed);
+    if (listed == T::undefined) return s_.fault("an empty list; needed its type before '='");
+    if (element == T::real) out.reals(AttributeProto::floats, reals);
+    if (element == T::integer) out.integers(AttributeProto::ints, integers);
+    out.integer(AttributeProto::type, static_cast<int64_t>(listed));
     return {};
   }
 
   /// The field of AttributeProto that has values of a type.
-  static uint32_t field_of(int64_t type) {
-    constexpr uint32_t kFields[] = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 22, 23, 14, 15};
-    return kFields[type];
-  }
+  static wire::FieldNumber field_of(AttributeType type) { return attribute_form(&AttributeForm::type, type)->field; }
 
   void add(TextAttribute value, Message& out) {
-    const uint32_t field = field_of(value.type);
-    if (value.type == 1)
+    const wire::FieldNumber field = field_of(value.type);
+    if (value.type == AttributeType::real)
       out.real(field, value.real);
-    else if (value.type == 2)
+    else if (value.type == AttributeType::integer)
       out.integer(field, value.integer);
-    else if (value.type == 3)
+    else if (value.type == AttributeType::string)
       out.bytes(field, value.text);
     else
       out.message(field, std::move(value.message));
-    out.integer(20, value.type);
+    out.integer(AttributeProto::type, static_cast<int64_t>(value.type));
   }
 
   /// One value, of the declared type where there is one.
-  Result<TextAttribute> single(int64_t declared, int depth) {
+  Result<TextAttribute> single(AttributeType declared, int depth) {
     NNEX_ASSIGN(TextAttribute out, any_single(declared, depth));
-    if (declared == 1 && out.type == 2) out.type = 1, out.real = static_cast<float>(out.integer);
-    if (declared != 0 && out.type != declared)
-      return s_.fault(fmt::format("a value of type {}; needed {}", word_of(kAttributeWords, out.type),
-                                  word_of(kAttributeWords, declared)));
+    if (declared == AttributeType::real && out.type == AttributeType::integer)
+      out.type = AttributeType::real, out.real = static_cast<float>(out.integer);
+    if (declared != AttributeType::undefined && out.type != declared)
+      return s_.fault(fmt::format("a value of type {}; needed {}", attribute_form(&AttributeForm::type, out.type)->word,
+                                  attribute_form(&AttributeForm::type, declared)->word));
     return out;
   }
 
-  Result<TextAttribute> any_single(int64_t declared, int depth) {
+  Result<TextAttribute> any_single(AttributeType declared, int depth) {
+    using T = AttributeType;
     TextAttribute out;
-    if (s_.peek() == '"' && declared != 5) {
-      out.type = 3;
+    if (s_.peek() == '"' && declared != T::graph) {
+      out.type = T::string;
       NNEX_ASSIGN(out.text, s_.text("a text"));
       return out;
     }
     if (is_type_word(s_.peek_word())) return typed(depth);
-    if ((begins_identifier(s_.peek()) || s_.peek() == '"') && (declared == 5 || !s_.is_next_real_word())) {
-      out.type = 5;
+    if ((begins_identifier(s_.peek()) || s_.peek() == '"') && (declared == T::graph || !s_.is_next_real_word())) {
+      out.type = T::graph;
       NNEX_ASSIGN(out.message, graph(depth + 1));
       return out;
     }
     NNEX_ASSIGN(const Scanner::Number n, s_.number());
-    out.type = n.real ? 1 : 2;
-    if (n.real || declared == 1) {
+    out.type = n.real ? T::real : T::integer;
+    if (n.real || declared == T::real) {
       NNEX_ASSIGN(out.real, s_.as<float>(n));
-      out.type = 1;
+      out.type = T::real;
     } else {
       NNEX_ASSIGN(out.integer, s_.as<int64_t>(n));
     }
@@ -679,11 +690,11 @@ class TextParser {
     NNEX_ASSIGN(const auto name, s_.name_if_any());
     const bool set = s_.take('=');
     if (!name && !set && s_.peek() != '{') {
-      out.type = 13;
+      out.type = AttributeType::type;
       out.message = std::move(t.proto);
       return out;
     }
-    out.type = 4;
+    out.type = AttributeType::tensor;
     NNEX_ASSIGN(out.message, tensor(t, name.value_or("")));
     return out;
   }
@@ -694,37 +705,37 @@ class TextParser {
     Message out;
     if (s_.peek() == '<') NNEX_TRY(keys(out, &TextKey::function, "a function"));
     NNEX_ASSIGN(const std::string name, s_.name("a function's name"));
-    out.bytes(1, name);
+    out.bytes(FunctionProto::name, name);
     if (s_.peek() == '<')
       NNEX_TRY(list('<', '>', [&]() -> Status {
         NNEX_ASSIGN(const std::string attr, s_.name("an attribute's name"));
         if (s_.peek() != ':' && s_.peek() != '=') {
-          out.bytes(6, attr);
+          out.bytes(FunctionProto::attribute, attr);
           return {};
         }
         NNEX_ASSIGN(Message with_default, attribute(attr, 0));
-        out.message(11, std::move(with_default));
+        out.message(FunctionProto::attribute_proto, std::move(with_default));
         return {};
       }));
-    NNEX_TRY(ports(4, out));
+    NNEX_TRY(ports(FunctionProto::input, out));
     NNEX_TRY(s_.need_arrow());
-    NNEX_TRY(ports(5, out));
+    NNEX_TRY(ports(FunctionProto::output, out));
     if (s_.peek() == '<')
       NNEX_TRY(list('<', '>', [&]() -> Status {
         NNEX_ASSIGN(Named n, named());
-        out.message(12, value_info(std::move(n)));
+        out.message(FunctionProto::value_info, value_info(std::move(n)));
         return {};
       }));
-    NNEX_TRY(nodes(7, 0, out));
+    NNEX_TRY(nodes(FunctionProto::node, 0, out));
     return out;
   }
 
   /// A function's inputs or outputs, whose types are its value_info.
-  Status ports(uint32_t field, Message& out) {
+  Status ports(wire::FieldNumber field, Message& out) {
     return list('(', ')', [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
       out.bytes(field, n.name);
-      if (n.type) out.message(12, value_info(std::move(n)));
+      if (n.type) out.message(FunctionProto::value_info, value_info(std::move(n)));
       return {};
     });
   }
@@ -738,8 +749,9 @@ bool is_model_text(std::string_view begin) {
   Scanner s(begin);
   if (!s.take('<')) return false;
   const std::string_view word = s.word();
-  return s.peek() == ':' && std::any_of(std::begin(kTextKeys), std::end(kTextKeys),
-                                        [&](const TextKey& k) { return k.word == word && k.model != 0; });
+  return s.peek() == ':' && std::any_of(std::begin(kTextKeys), std::end(kTextKeys), [&](const TextKey& k) {
+           return k.word == word && k.model != wire::FieldNumber{};
+         });
 }
 
 Result<std::string> parse_model_text(std::string_view text) { return TextParser(text).run(); }

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/try.h"
-#include "standards/onnx/forms.h"
-#include "standards/onnx/read_wire.h"
+#include "ops/codecs.h"
+#include "standards/onnx/read_proto.h"
 #include "standards/onnx/text.h"
 #include "standards/onnx/text_words.h"
 
@@ -72,27 +72,26 @@ class TextPrinter {
     return {};
   }
 
-  void leave_out(MessageKind kind, uint32_t number) {
-    constexpr std::string_view kNames[] = {"model",     "function",   "graph",  "node",
-                                           "attribute", "value_info", "tensor", "type"};
-    const std::string_view name = field_name(kind, number);
-    const std::string_view of = kNames[static_cast<size_t>(kind)];
-    ++left_out_[name.empty() ? fmt::format("field {} of {}", number, of) : fmt::format("{}.{}", of, name)];
+  void leave_out(MessageKind kind, wire::FieldNumber number) {
+    const FieldForm* const known = find_field(kind, number);
+    const std::string_view of = message_name(kind);
+    ++left_out_[known ? fmt::format("{}.{}", of, known->name)
+                      : fmt::format("field {} of {}", static_cast<uint32_t>(number), of)];
   }
 
   /// Messages of one field, in order.
-  static std::vector<std::string_view> all(std::string_view message, uint32_t field) {
+  static std::vector<std::string_view> all(std::string_view message, wire::FieldNumber field) {
     std::vector<std::string_view> out;
     wire::Reader r(message);
     for (Field f; r.next(f);)
       if (f.number == field && f.kind == wire::Kind::bytes) out.push_back(f.bytes);
     return out;
   }
-  static std::string_view last(std::string_view message, uint32_t field) {
+  static std::string_view last(std::string_view message, wire::FieldNumber field) {
     const auto found = all(message, field);
     return found.empty() ? std::string_view() : found.back();
   }
-  static int64_t number(std::string_view message, uint32_t field) {
+  static int64_t number(std::string_view message, wire::FieldNumber field) {
     int64_t out = 0;
     wire::Reader r(message);
     for (Field f; r.next(f);)
@@ -119,33 +118,40 @@ class TextPrinter {
   // ---- Models and functions
 
   Status model_text(std::string_view model) {
-    NNEX_TRY(fields(model, MessageKind::model,
-                    [](const Field& f) -> Result<bool> { return f.number <= 8 || f.number == 14 || f.number == 25; }));
+    NNEX_TRY(fields(model, MessageKind::model, [](const Field& f) -> Result<bool> {
+      return is_one_of(f.number, ModelProto::graph, ModelProto::functions) || is_key(&TextKey::model, f.number);
+    }));
     NNEX_TRY(keys(model, &TextKey::model));
-    NNEX_TRY(graph(last(model, 7), 0));
+    NNEX_TRY(graph(last(model, ModelProto::graph), 0));
     out_ += '\n';
-    for (std::string_view f : all(model, 25)) {
+    for (std::string_view f : all(model, ModelProto::functions)) {
       out_ += '\n';
       NNEX_TRY(function(f));
     }
     return {};
   }
 
-  Status keys(std::string_view message, uint32_t TextKey::*of) {
+  static bool is_key(wire::FieldNumber TextKey::*of, wire::FieldNumber field) {
+    return std::any_of(std::begin(kTextKeys), std::end(kTextKeys),
+                       [&](const TextKey& key) { return key.*of == field; });
+  }
+
+  Status keys(std::string_view message, wire::FieldNumber TextKey::*of) {
     std::string_view separator = "<\n";
     for (const TextKey& key : kTextKeys) {
-      const uint32_t field = key.*of;
+      const wire::FieldNumber field = key.*of;
       bool is_there = false;
       wire::Reader r(message);
       for (Field f; r.next(f);) is_there |= f.number == field;
-      if (field == 0 || !is_there) continue;
+      if (!is_there) continue;
       out_ += fmt::format("{}  {}: ", separator, key.word);
       separator = ",\n";
       if (key.holds == TextKey::Holds::number) out_ += fmt::to_string(number(message, field));
       if (key.holds == TextKey::Holds::text) out_ += quoted(last(message, field));
       if (key.holds == TextKey::Holds::opsets)
         NNEX_TRY(list("[", all(message, field), "]", [&](std::string_view opset) -> Status {
-          out_ += fmt::format("{} : {}", quoted(last(opset, 1)), number(opset, 2));
+          out_ += fmt::format("{} : {}", quoted(last(opset, OperatorSetIdProto::domain)),
+                              number(opset, OperatorSetIdProto::version));
           return {};
         }));
       if (key.holds == TextKey::Holds::pairs) NNEX_TRY(pairs(all(message, field)));
@@ -156,17 +162,22 @@ class TextPrinter {
 
   Status pairs(const std::vector<std::string_view>& entries) {
     return list("[", entries, "]", [&](std::string_view entry) -> Status {
-      out_ += fmt::format("{}: {}", quoted(last(entry, 1)), quoted(last(entry, 2)));
+      out_ += fmt::format("{}: {}", quoted(last(entry, StringStringEntryProto::key)),
+                          quoted(last(entry, StringStringEntryProto::value)));
       return {};
     });
   }
 
   Status function(std::string_view message) {
-    NNEX_TRY(fields(message, MessageKind::function,
-                    [](const Field& f) -> Result<bool> { return f.number == 1 || (f.number >= 4 && f.number <= 14); }));
+    using F = FunctionProto;
+    NNEX_TRY(fields(message, MessageKind::function, [](const Field& f) -> Result<bool> {
+      return is_one_of(f.number, F::name, F::input, F::output, F::attribute, F::attribute_proto, F::node,
+                       F::value_info) ||
+             is_key(&TextKey::function, f.number);
+    }));
     NNEX_TRY(keys(message, &TextKey::function));
-    out_ += named(last(message, 1));
-    const auto attributes = all(message, 6), defaults = all(message, 11);
+    out_ += named(last(message, F::name));
+    const auto attributes = all(message, F::attribute), defaults = all(message, F::attribute_proto);
     if (!attributes.empty() || !defaults.empty()) {
       out_ += " <";
       std::string_view separator;
@@ -181,11 +192,11 @@ class TextPrinter {
       out_ += named(n);
       return {};
     };
-    NNEX_TRY(list(" (", all(message, 4), ") => (", name));
-    NNEX_TRY(list("", all(message, 5), ")\n", name));
-    if (const auto infos = all(message, 12); !infos.empty())
+    NNEX_TRY(list(" (", all(message, F::input), ") => (", name));
+    NNEX_TRY(list("", all(message, F::output), ")\n", name));
+    if (const auto infos = all(message, F::value_info); !infos.empty())
       NNEX_TRY(list("<", infos, ">\n", [&](std::string_view v) { return value_info(v); }));
-    NNEX_TRY(nodes(all(message, 7), 0));
+    NNEX_TRY(nodes(all(message, F::node), 0));
     out_ += '\n';
     return {};
   }
@@ -194,29 +205,30 @@ class TextPrinter {
 
   /// The word of an element type.
   static Result<std::string_view> element(int64_t type) {
-    const std::string_view word = word_of(kTypeWords, type);
-    if (word.empty()) return unsayable(fmt::format("element type {}", type));
-    return word;
+    const TextWord* const known =
+        std::find_if(std::begin(kTypeWords), std::end(kTypeWords), [&](const TextWord& w) { return w.number == type; });
+    if (known == std::end(kTypeWords)) return unsayable(fmt::format("element type {}", type));
+    return known->word;
   }
 
   /// An element type with its extents: nothing of rank 0, [] of any.
   Status tensor_type(std::string_view message) {
-    NNEX_ASSIGN(const std::string_view word, element(number(message, 1)));
+    NNEX_ASSIGN(const std::string_view word, element(number(message, TensorTypeProto::elem_type)));
     out_ += word;
-    const auto shapes = all(message, 2);
+    const auto shapes = all(message, TensorTypeProto::shape);
     if (shapes.empty()) {
       out_ += "[]";
       return {};
     }
-    const auto extents = all(shapes.back(), 1);
+    const auto extents = all(shapes.back(), TensorShapeProto::dim);
     if (extents.empty()) return {};
     return list("[", extents, "]", [&](std::string_view extent) -> Status {
       bool known = false;
       std::string text = "?";
       wire::Reader r(extent);
       for (Field f; r.next(f);) {
-        if (f.number == 1) text = fmt::to_string(f.integer()), known = true;
-        if (f.number == 2 && !known && !f.bytes.empty())
+        if (f.number == DimensionProto::dim_value) text = fmt::to_string(f.integer()), known = true;
+        if (f.number == DimensionProto::dim_param && !known && !f.bytes.empty())
           text = is_identifier(f.bytes) ? std::string(f.bytes) : quoted(f.bytes);
       }
       out_ += text;
@@ -228,28 +240,32 @@ class TextPrinter {
     if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
     bool said = false;
     return fields(message, MessageKind::type, [&](const Field& f) -> Result<bool> {
-      if (f.kind != wire::Kind::bytes || f.number == 6 || said) return false;
+      if (f.kind != wire::Kind::bytes || f.number == TypeProto::denotation || said) return false;
       said = true;
-      if (f.number == 1) {
+      if (f.number == TypeProto::tensor_type) {
         NNEX_TRY(tensor_type(f.bytes));
         return true;
       }
-      const std::string_view word = word_of(kMadeTypeWords, f.number);
-      if (word.empty()) return unsayable(fmt::format("the type of field {} of TypeProto", f.number));
-      out_ += fmt::format("{}(", word);
-      if (f.number == 8) NNEX_TRY(tensor_type(f.bytes));
-      if (f.number == 7) {
-        const std::string_view domain = last(f.bytes, 1), name = last(f.bytes, 2);
+      const MadeTypeWord* const made = std::find_if(std::begin(kMadeTypeWords), std::end(kMadeTypeWords),
+                                                    [&](const MadeTypeWord& w) { return w.field == f.number; });
+      if (made == std::end(kMadeTypeWords))
+        return unsayable(fmt::format("the type of field {} of TypeProto", static_cast<uint32_t>(f.number)));
+      out_ += fmt::format("{}(", made->word);
+      if (f.number == TypeProto::sparse_tensor_type) NNEX_TRY(tensor_type(f.bytes));
+      if (f.number == TypeProto::opaque_type) {
+        const std::string_view domain = last(f.bytes, OpaqueTypeProto::domain),
+                               name = last(f.bytes, OpaqueTypeProto::name);
         if (!is_qualified(domain) || !is_qualified(name) || (!domain.empty() && !is_identifier(name)))
           return unsayable(fmt::format("the opaque type '{}' of '{}'", name, domain));
         out_ += fmt::format("{}{}{}", domain, domain.empty() ? "" : ", ", name);
       }
-      if (f.number == 5) {
-        NNEX_ASSIGN(const std::string_view key, element(number(f.bytes, 1)));
+      if (f.number == TypeProto::map_type) {
+        NNEX_ASSIGN(const std::string_view key, element(number(f.bytes, MapTypeProto::key_type)));
         out_ += fmt::format("{}, ", key);
+        NNEX_TRY(type(last(f.bytes, MapTypeProto::value_type), depth + 1));
       }
-      if (f.number == 5 || f.number == 4 || f.number == 9)
-        NNEX_TRY(type(last(f.bytes, f.number == 5 ? 2 : 1), depth + 1));
+      if (is_one_of(f.number, TypeProto::sequence_type, TypeProto::optional_type))
+        NNEX_TRY(type(last(f.bytes, ElementTypeProto::elem_type), depth + 1));
       out_ += ')';
       return true;
     });
@@ -266,37 +282,47 @@ class TextPrinter {
   }
 
   Status value_info(std::string_view message) {
-    NNEX_TRY(fields(message, MessageKind::value_info,
-                    [](const Field& f) -> Result<bool> { return f.number == 1 || f.number == 2; }));
-    if (const auto types = all(message, 2); !types.empty() && !types.back().empty()) {
+    NNEX_TRY(fields(message, MessageKind::value_info, [](const Field& f) -> Result<bool> {
+      return is_one_of(f.number, ValueInfoProto::name, ValueInfoProto::type);
+    }));
+    if (const auto types = all(message, ValueInfoProto::type); !types.empty() && !types.back().empty()) {
       NNEX_TRY(type(types.back(), 0));
       out_ += ' ';
     }
-    out_ += named(last(message, 1));
+    out_ += named(last(message, ValueInfoProto::name));
     return {};
   }
 
   /// Type, name, and elements; `initializer`: with "=" between them.
   Status tensor(std::string_view message, bool initializer) {
-    NNEX_TRY(fields(message, MessageKind::tensor,
-                    [](const Field& f) -> Result<bool> { return f.number != 3 && f.number != 12 && f.number <= 14; }));
-    const int64_t type = number(message, 2);
+    using T = TensorProto;
+    NNEX_TRY(fields(message, MessageKind::tensor, [](const Field& f) -> Result<bool> {
+      return is_one_of(f.number, T::dims, T::data_type, T::name, T::external_data, T::data_location) ||
+             has_elements(f.number);
+    }));
+    const int64_t type = number(message, T::data_type);
     NNEX_ASSIGN(const std::string_view word, element(type));
     out_ += word;
     std::vector<int64_t> dims;
     wire::Reader r(message);
     for (Field f; r.next(f);)
-      if (f.number == 1) wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); });
+      if (f.number == T::dims) wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); });
     if (!dims.empty()) out_ += fmt::format("[{}]", fmt::join(dims, ","));
-    if (const std::string_view name = last(message, 8); !name.empty() || initializer)
+    if (const std::string_view name = last(message, T::name); !name.empty() || initializer)
       out_ += fmt::format(" {}", named(name));
     out_ += initializer ? " = " : " ";
-    if (number(message, 14) == 1) return pairs(all(message, 13));
+    if (number(message, T::data_location) == kExternalData) return pairs(all(message, T::external_data));
     return elements(message, type);
   }
 
+  static bool has_elements(wire::FieldNumber field) {
+    using T = TensorProto;
+    return is_one_of(field, T::float_data, T::int32_data, T::string_data, T::int64_data, T::raw_data, T::double_data,
+                     T::uint64_data);
+  }
+
   Status elements(std::string_view message, int64_t type) {
-    const TextElements where = elements_of(type);
+    const Storage where = storage_of(dtype_of_onnx(type));
     bool first = true;
     const auto add = [&](const std::string& text) {
       if (!first) out_ += ", ";
@@ -306,28 +332,30 @@ class TextPrinter {
     out_ += '{';
     wire::Reader r(message);
     for (Field f; r.next(f);) {
-      if (f.number == 9 && f.kind == wire::Kind::bytes) NNEX_TRY(raw(f.bytes, type, add));
+      if (f.number == TensorProto::raw_data && f.kind == wire::Kind::bytes)
+        NNEX_TRY(raw(f.bytes, dtype_of_onnx(type), add));
       if (f.number != where.field) continue;
-      const bool whole = where.field == 6
+      const bool whole = where.field == TensorProto::string_data
                              ? (add(quoted(f.bytes)), true)
                              : wire::each_number(f, where.width, [&](uint64_t bits) { add(typed(bits, where.field)); });
       if (!whole)
-        return Error(Code::invalid_model, fmt::format("tensor '{}': its numbers are cut off", last(message, 8)));
+        return Error(Code::invalid_model,
+                     fmt::format("tensor '{}': its numbers are cut off", last(message, TensorProto::name)));
     }
     out_ += '}';
     return {};
   }
 
   /// A number of a typed field.
-  static std::string typed(uint64_t bits, uint32_t field) {
-    if (field == 4) return shortest(__builtin_bit_cast(float, static_cast<uint32_t>(bits)));
-    if (field == 10) return shortest(__builtin_bit_cast(double, bits));
-    return field == 11 ? fmt::to_string(bits) : fmt::to_string(static_cast<int64_t>(bits));
+  static std::string typed(uint64_t bits, wire::FieldNumber field) {
+    if (field == TensorProto::float_data) return shortest(__builtin_bit_cast(float, static_cast<uint32_t>(bits)));
+    if (field == TensorProto::double_data) return shortest(__builtin_bit_cast(double, bits));
+    return field == TensorProto::uint64_data ? fmt::to_string(bits) : fmt::to_string(static_cast<int64_t>(bits));
   }
 
   /// Elements of raw_data: floats of 16 bits and less as their bits, those of less than 8 bits as the bytes they share.
   template <class F>
-  static Status raw(std::string_view bytes, int64_t type, F add) {
+  static Status raw(std::string_view bytes, DType type, F add) {
     const auto each = [&](auto element) -> Status {
       if (bytes.size() % sizeof element != 0)
         return Error(Code::invalid_model, "the last element of a tensor is cut off");
@@ -341,27 +369,27 @@ class TextPrinter {
       return {};
     };
     switch (type) {
-      case 1:
-      case 14:
+      case DType::f32:
+      case DType::c64:
         return each(float());
-      case 11:
-      case 15:
+      case DType::f64:
+      case DType::c128:
         return each(double());
-      case 3:
+      case DType::i8:
         return each(int8_t());
-      case 5:
+      case DType::i16:
         return each(int16_t());
-      case 4:
-      case 10:
-      case 16:
+      case DType::u16:
+      case DType::f16:
+      case DType::bf16:
         return each(uint16_t());
-      case 6:
+      case DType::i32:
         return each(int32_t());
-      case 12:
+      case DType::u32:
         return each(uint32_t());
-      case 7:
+      case DType::i64:
         return each(int64_t());
-      case 13:
+      case DType::u64:
         return each(uint64_t());
       default:
         return each(uint8_t());
@@ -372,15 +400,16 @@ class TextPrinter {
 
   Status graph(std::string_view message, int depth) {
     if (depth > kTextDepth) return Error(Code::limit, fmt::format("graphs are nested deeper than {}", kTextDepth));
+    using G = GraphProto;
     NNEX_TRY(fields(message, MessageKind::graph, [](const Field& f) -> Result<bool> {
-      if (f.number == 15) return unsayable("sparse initializers");
-      return f.number <= 13 && f.number != 10;
+      if (f.number == G::sparse_initializer) return unsayable("sparse initializers");
+      return is_one_of(f.number, G::node, G::name, G::initializer, G::input, G::output, G::value_info);
     }));
     const auto value = [&](std::string_view v) { return value_info(v); };
-    out_ += named(last(message, 2));
-    NNEX_TRY(list(" (", all(message, 11), ") => (", value));
-    NNEX_TRY(list("", all(message, 12), ")\n", value));
-    const auto tensors = all(message, 5), infos = all(message, 13);
+    out_ += named(last(message, G::name));
+    NNEX_TRY(list(" (", all(message, G::input), ") => (", value));
+    NNEX_TRY(list("", all(message, G::output), ")\n", value));
+    const auto tensors = all(message, G::initializer), infos = all(message, G::value_info);
     if (!tensors.empty() || !infos.empty()) {
       indent();
       std::string_view separator = "<\n";
@@ -399,7 +428,7 @@ class TextPrinter {
       out_ += ">\n";
     }
     indent();
-    return nodes(all(message, 1), depth);
+    return nodes(all(message, G::node), depth);
   }
 
   Status nodes(const std::vector<std::string_view>& messages, int depth) {
@@ -413,40 +442,45 @@ class TextPrinter {
   }
 
   Status node(std::string_view message, int depth) {
-    NNEX_TRY(fields(message, MessageKind::node,
-                    [](const Field& f) -> Result<bool> { return f.number <= 8 && f.number != 6; }));
+    using N = NodeProto;
+    NNEX_TRY(fields(message, MessageKind::node, [](const Field& f) -> Result<bool> {
+      return is_one_of(f.number, N::input, N::output, N::name, N::op_type, N::attribute, N::domain, N::overload);
+    }));
     const auto name = [&](std::string_view n) -> Status {
       out_ += named(n);
       return {};
     };
     indent();
-    if (const std::string_view label = last(message, 3); !label.empty()) out_ += fmt::format("[{}] ", named(label));
-    NNEX_TRY(list("", all(message, 2), " = ", name));
-    const std::string_view op = last(message, 4), domain = last(message, 7), overload = last(message, 8);
+    if (const std::string_view label = last(message, N::name); !label.empty())
+      out_ += fmt::format("[{}] ", named(label));
+    NNEX_TRY(list("", all(message, N::output), " = ", name));
+    const std::string_view op = last(message, N::op_type), domain = last(message, N::domain),
+                           overload = last(message, N::overload);
     if (!is_identifier(op) || !is_qualified(domain) || !(overload.empty() || is_identifier(overload)))
       return unsayable(
           fmt::format("the operator '{}' of '{}', overload '{}': needed identifiers", op, domain, overload));
     out_ += fmt::format("{}{}{}", domain, domain.empty() ? "" : ".", op);
     if (!overload.empty()) out_ += fmt::format(":{}", overload);
-    const auto attributes = all(message, 5);
+    const auto attributes = all(message, N::attribute);
     if (!attributes.empty())
       NNEX_TRY(list(" <", attributes, ">", [&](std::string_view a) { return attribute(a, depth); }));
-    NNEX_TRY(list(" (", all(message, 1), ")\n", name));
+    NNEX_TRY(list(" (", all(message, N::input), ")\n", name));
     return {};
   }
 
   // ---- Attributes
 
   Status attribute(std::string_view message, int depth) {
-    const std::string_view name = last(message, 1);
+    const std::string_view name = last(message, AttributeProto::name);
     if (!is_identifier(name)) return unsayable(fmt::format("the attribute '{}': needed an identifier", name));
-    NNEX_TRY(fields(message, MessageKind::attribute, [](const Field& f) -> Result<bool> { return f.number != 13; }));
-    const int64_t type = attribute_type(message);
-    const std::string_view word = word_of(kAttributeWords, type);
-    if (word.empty() || type == 11 || type == 12)
-      return unsayable(fmt::format("the value of the attribute '{}' (type {})", name, type));
-    out_ += fmt::format("{}: {} = ", name, word);
-    if (const std::string_view reference = last(message, 21); !reference.empty()) {
+    NNEX_TRY(fields(message, MessageKind::attribute,
+                    [](const Field& f) -> Result<bool> { return f.number != AttributeProto::doc_string; }));
+    const AttributeType type = attribute_type(message);
+    const AttributeForm* const form = attribute_form(&AttributeForm::type, type);
+    if (!form || type == AttributeType::sparse_tensor || type == AttributeType::sparse_tensors)
+      return unsayable(fmt::format("the value of the attribute '{}' (type {})", name, static_cast<int64_t>(type)));
+    out_ += fmt::format("{}: {} = ", name, form->word);
+    if (const std::string_view reference = last(message, AttributeProto::ref_attr_name); !reference.empty()) {
       out_ += fmt::format("@{}", named(reference));
       return {};
     }
@@ -454,50 +488,52 @@ class TextPrinter {
   }
 
   /// As it is declared; of models before IR version 2 as the one field that is filled says.
-  static int64_t attribute_type(std::string_view message) {
-    if (const int64_t declared = number(message, 20); declared != 0) return declared;
-    constexpr TextWord kFields[] = {{"f", 2},      {"i", 3},    {"s", 4},       {"t", 5},        {"g", 6},
-                                    {"floats", 7}, {"ints", 8}, {"strings", 9}, {"tensors", 10}, {"graphs", 11}};
+  static AttributeType attribute_type(std::string_view message) {
+    if (const int64_t declared = number(message, AttributeProto::type); declared != 0) return AttributeType(declared);
     wire::Reader r(message);
     for (Field f; r.next(f);)
-      if (!word_of(kFields, f.number).empty()) return f.number - 1;
-    return 0;
+      if (const AttributeForm* form = attribute_form(&AttributeForm::field, f.number);
+          form && form->type <= AttributeType::graphs)
+        return form->type;
+    return AttributeType::undefined;
   }
 
-  Status attribute_value(std::string_view message, int64_t type, int depth) {
+  Status attribute_value(std::string_view message, AttributeType type, int depth) {
     const auto tensor_item = [&](std::string_view t) { return tensor(t, false); };
     const auto type_item = [&](std::string_view t) { return this->type(t, 0); };
     const auto graph_item = [&](std::string_view g) { return graph(g, depth + 1); };
+    using A = AttributeProto;
     switch (type) {
-      case 1:
+      case AttributeType::real:
         out_ += real_text(real(message));
         return {};
-      case 2:
-        out_ += fmt::to_string(number(message, 3));
+      case AttributeType::integer:
+        out_ += fmt::to_string(number(message, A::i));
         return {};
-      case 3:
-        out_ += quoted(last(message, 4));
+      case AttributeType::string:
+        out_ += quoted(last(message, A::s));
         return {};
-      case 4:
-        return tensor(last(message, 5), false);
-      case 5:
-        return graph(last(message, 6), depth + 1);
-      case 6:
-      case 7:
-        return numbers(message, type);
-      case 8:
-        return list("[", all(message, 9), "]", [&](std::string_view s) -> Status {
+      case AttributeType::tensor:
+        return tensor(last(message, A::t), false);
+      case AttributeType::graph:
+        return graph(last(message, A::g), depth + 1);
+      case AttributeType::reals:
+        return numbers(message, true);
+      case AttributeType::integers:
+        return numbers(message, false);
+      case AttributeType::strings:
+        return list("[", all(message, A::strings), "]", [&](std::string_view s) -> Status {
           out_ += quoted(s);
           return {};
         });
-      case 9:
-        return list("[", all(message, 10), "]", tensor_item);
-      case 10:
-        return list("[", all(message, 11), "]", graph_item);
-      case 13:
-        return this->type(last(message, 14), 0);
+      case AttributeType::tensors:
+        return list("[", all(message, A::tensors), "]", tensor_item);
+      case AttributeType::graphs:
+        return list("[", all(message, A::graphs), "]", graph_item);
+      case AttributeType::type:
+        return this->type(last(message, A::tp), 0);
       default:
-        return list("[", all(message, 15), "]", type_item);
+        return list("[", all(message, A::type_protos), "]", type_item);
     }
   }
 
@@ -505,23 +541,24 @@ class TextPrinter {
     float out = 0;
     wire::Reader r(message);
     for (Field f; r.next(f);)
-      if (f.number == 2) out = f.real();
+      if (f.number == AttributeProto::f) out = f.real();
     return out;
   }
 
-  Status numbers(std::string_view message, int64_t type) {
+  Status numbers(std::string_view message, bool reals) {
     std::vector<std::string> texts;
     bool whole = true;
     wire::Reader r(message);
     for (Field f; r.next(f);) {
-      if (f.number != (type == 6 ? 7u : 8u)) continue;
-      whole &= wire::each_number(f, type == 6 ? 4 : 0, [&](uint64_t bits) {
-        texts.push_back(type == 6 ? real_text(__builtin_bit_cast(float, static_cast<uint32_t>(bits)))
-                                  : fmt::to_string(static_cast<int64_t>(bits)));
+      if (f.number != (reals ? AttributeProto::floats : AttributeProto::ints)) continue;
+      whole &= wire::each_number(f, reals ? 4 : 0, [&](uint64_t bits) {
+        texts.push_back(reals ? real_text(__builtin_bit_cast(float, static_cast<uint32_t>(bits)))
+                              : fmt::to_string(static_cast<int64_t>(bits)));
       });
     }
     if (!whole)
-      return Error(Code::invalid_model, fmt::format("attribute '{}': its numbers are cut off", last(message, 1)));
+      return Error(Code::invalid_model,
+                   fmt::format("attribute '{}': its numbers are cut off", last(message, AttributeProto::name)));
     return list("[", texts, "]", [&](const std::string& t) -> Status {
       out_ += t;
       return {};

@@ -1,9 +1,11 @@
 #pragma once
-// Words of ONNX's textual syntax and the numbers that onnx.proto has for them.
+// Words of ONNX's textual syntax and the numbers that onnx.proto has for them; those of attributes are in schema.h.
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+
+#include "standards/onnx/schema.h"
 
 namespace nnex::onnx_format {
 
@@ -30,38 +32,44 @@ inline constexpr TextWord kTypeWords[] = {{"float", 1},         {"uint8", 2},
                                           {"float4e2m1", 23},   {"float8e8m0", 24},
                                           {"uint2", 25},        {"int2", 26}};
 
-/// Types that are made of others: fields of TypeProto.
-inline constexpr TextWord kMadeTypeWords[] = {
-    {"seq", 4}, {"map", 5}, {"opaque", 7}, {"sparse_tensor", 8}, {"optional", 9}};
+/// Types that are made of others, by the fields of TypeProto.
+struct MadeTypeWord {
+  std::string_view word;
+  wire::FieldNumber field;
+};
+inline constexpr MadeTypeWord kMadeTypeWords[] = {{"seq", TypeProto::sequence_type},
+                                                  {"map", TypeProto::map_type},
+                                                  {"opaque", TypeProto::opaque_type},
+                                                  {"sparse_tensor", TypeProto::sparse_tensor_type},
+                                                  {"optional", TypeProto::optional_type}};
 
-/// AttributeProto.AttributeType; a list's is its element's and 5 more, up to GRAPH, else 1 more.
-inline constexpr TextWord kAttributeWords[] = {
-    {"float", 1},          {"int", 2},         {"string", 3},          {"tensor", 4},      {"graph", 5},
-    {"sparse_tensor", 11}, {"type_proto", 13}, {"floats", 6},          {"ints", 7},        {"strings", 8},
-    {"tensors", 9},        {"graphs", 10},     {"sparse_tensors", 12}, {"type_protos", 14}};
-
-/// Keys of a model or of a function: fields of ModelProto and of FunctionProto; 0: it has none.
+/// Keys of a model or of a function: fields of ModelProto and of FunctionProto; {}: it has none.
 struct TextKey {
   std::string_view word;
   enum class Holds : uint8_t { number, text, opsets, pairs } holds;
-  uint32_t model, function;
+  wire::FieldNumber model, function;
 };
 inline constexpr TextKey kTextKeys[] = {
-    {"ir_version", TextKey::Holds::number, 1, 0},     {"producer_name", TextKey::Holds::text, 2, 0},
-    {"producer_version", TextKey::Holds::text, 3, 0}, {"domain", TextKey::Holds::text, 4, 10},
-    {"model_version", TextKey::Holds::number, 5, 0},  {"doc_string", TextKey::Holds::text, 6, 8},
-    {"opset_import", TextKey::Holds::opsets, 8, 9},   {"metadata_props", TextKey::Holds::pairs, 14, 14},
-    {"overload", TextKey::Holds::text, 0, 13}};
+    {"ir_version", TextKey::Holds::number, ModelProto::ir_version, {}},
+    {"producer_name", TextKey::Holds::text, ModelProto::producer_name, {}},
+    {"producer_version", TextKey::Holds::text, ModelProto::producer_version, {}},
+    {"domain", TextKey::Holds::text, ModelProto::domain, FunctionProto::domain},
+    {"model_version", TextKey::Holds::number, ModelProto::model_version, {}},
+    {"doc_string", TextKey::Holds::text, ModelProto::doc_string, FunctionProto::doc_string},
+    {"opset_import", TextKey::Holds::opsets, ModelProto::opset_import, FunctionProto::opset_import},
+    {"metadata_props", TextKey::Holds::pairs, ModelProto::metadata_props, FunctionProto::metadata_props},
+    {"overload", TextKey::Holds::text, {}, FunctionProto::overload}};
 
-template <size_t N>
-int64_t number_of(const TextWord (&words)[N], std::string_view word) {
-  const TextWord* const w = std::find_if(words, words + N, [&](const TextWord& t) { return t.word == word; });
-  return w == words + N ? 0 : w->number;
+/// The entry of a list that has the word; null: none.
+template <class W, size_t N>
+constexpr const W* find_word(const W (&words)[N], std::string_view word) {
+  const W* const w = std::find_if(words, words + N, [&](const W& t) { return t.word == word; });
+  return w == words + N ? nullptr : w;
 }
-template <size_t N>
-std::string_view word_of(const TextWord (&words)[N], int64_t number) {
-  const TextWord* const w = std::find_if(words, words + N, [&](const TextWord& t) { return t.number == number; });
-  return w == words + N ? std::string_view() : w->word;
+/// The element type of a word; 0: it is none.
+inline int64_t element_type(std::string_view word) {
+  const TextWord* const w = find_word(kTypeWords, word);
+  return w ? w->number : 0;
 }
 
 constexpr bool begins_identifier(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -69,35 +77,7 @@ constexpr bool in_identifier(char c) { return begins_identifier(c) || (c >= '0' 
 
 /// Whether a word begins a type: then it is a name in quotes alone.
 inline bool is_type_word(std::string_view word) {
-  return number_of(kTypeWords, word) != 0 || number_of(kMadeTypeWords, word) != 0;
-}
-
-/// AttributeType of a list of these; 0: that is a list already.
-constexpr int64_t list_of(int64_t type) { return type <= 5 ? type + 5 : type == 11 || type == 13 ? type + 1 : 0; }
-
-/// The field of TensorProto that has the elements of a type, whose numbers are 0: varints, or so many bytes.
-struct TextElements {
-  uint32_t field;
-  int width;
-};
-constexpr TextElements elements_of(int64_t type) {
-  switch (type) {
-    case 1:
-    case 14:
-      return {4, 4};
-    case 11:
-    case 15:
-      return {10, 8};
-    case 7:
-      return {7, 0};
-    case 12:
-    case 13:
-      return {11, 0};
-    case 8:
-      return {6, 0};
-    default:
-      return {5, 0};
-  }
+  return find_word(kTypeWords, word) || find_word(kMadeTypeWords, word);
 }
 
 }  // namespace nnex::onnx_format

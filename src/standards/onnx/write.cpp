@@ -53,10 +53,10 @@ int64_t ir_of(DType type) {
 Message extent_message(const Dim& d, bool exact) {
   Message m;
   if (d.is_number())
-    m.integer(1, d.value());
+    m.integer(DimensionProto::dim_value, d.value());
   else if (const auto symbols = d.symbols();
            !d.has_unknown() && (exact || (symbols.size() == 1 && symbols[0] == d.text())))
-    m.bytes(2, d.text());
+    m.bytes(DimensionProto::dim_param, d.text());
   return m;
 }
 
@@ -66,14 +66,14 @@ Result<Message> tensor_message(const Tensor& t, const std::string& tensor_name, 
   const int64_t number = onnx_number(t.dtype());
   if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(t.dtype())));
   Message m;
-  m.integers(1, std::span(t.shape().begin(), t.shape().end()));
-  m.integer(2, number);
-  if (!tensor_name.empty()) m.bytes(8, tensor_name);
+  m.integers(TensorProto::dims, std::span(t.shape().begin(), t.shape().end()));
+  m.integer(TensorProto::data_type, number);
+  if (!tensor_name.empty()) m.bytes(TensorProto::name, tensor_name);
   if (t.dtype() == DType::str) {
-    for (const std::string& s : t.strings()) m.bytes(6, s);
+    for (const std::string& s : t.strings()) m.bytes(TensorProto::string_data, s);
   } else {
     kept.push_back(t);
-    m.borrowed(9, {reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes())});
+    m.borrowed(TensorProto::raw_data, {reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes())});
   }
   return m;
 }
@@ -84,27 +84,27 @@ Message type_message(const Type& type, bool exact) {
     case Kind::tensor:
     case Kind::sparse: {
       Message tensor;
-      tensor.integer(1, onnx_number(type.dtype));
+      tensor.integer(TensorTypeProto::elem_type, onnx_number(type.dtype));
       if (type.dims) {
         Message shape;
-        for (const Dim& d : *type.dims) shape.message(1, extent_message(d, exact));
-        tensor.message(2, std::move(shape));
+        for (const Dim& d : *type.dims) shape.message(TensorShapeProto::dim, extent_message(d, exact));
+        tensor.message(TensorTypeProto::shape, std::move(shape));
       }
-      m.message(type.kind == Kind::sparse ? 8 : 1, std::move(tensor));
+      m.message(type.kind == Kind::sparse ? TypeProto::sparse_tensor_type : TypeProto::tensor_type, std::move(tensor));
       break;
     }
     case Kind::map: {
       Message map;
-      map.integer(1, onnx_number(type.dtype));
-      map.message(2, type.element ? type_message(*type.element, exact) : Message());
-      m.message(5, std::move(map));
+      map.integer(MapTypeProto::key_type, onnx_number(type.dtype));
+      map.message(MapTypeProto::value_type, type.element ? type_message(*type.element, exact) : Message());
+      m.message(TypeProto::map_type, std::move(map));
       break;
     }
     case Kind::sequence:
     case Kind::optional: {
       Message of;
-      of.message(1, type.element ? type_message(*type.element, exact) : Message());
-      m.message(type.kind == Kind::sequence ? 4 : 9, std::move(of));
+      of.message(ElementTypeProto::elem_type, type.element ? type_message(*type.element, exact) : Message());
+      m.message(type.kind == Kind::sequence ? TypeProto::sequence_type : TypeProto::optional_type, std::move(of));
       break;
     }
     case Kind::unknown:
@@ -200,11 +200,12 @@ void GraphWriter::need_type(const Type& type) {
 
 Message GraphWriter::value_info(const std::string& name, const Type& type, bool exact) {
   Message m;
-  m.bytes(1, name);
+  m.bytes(ValueInfoProto::name, name);
   need_type(type);
   const bool typed = type.kind != Kind::unknown && (!type.is_tensor() || onnx_number(type.dtype) != 0);
-  if (typed) m.message(2, type_message(type, exact));
-  if (const auto doc = graph_.meta.value_docs.find(name); doc != graph_.meta.value_docs.end()) m.bytes(3, doc->second);
+  if (typed) m.message(ValueInfoProto::type, type_message(type, exact));
+  if (const auto doc = graph_.meta.value_docs.find(name); doc != graph_.meta.value_docs.end())
+    m.bytes(ValueInfoProto::doc_string, doc->second);
   return m;
 }
 
@@ -214,10 +215,10 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
     Message m;
     NNEX_ASSIGN(Message values, tensor_message(s->values, name, out_.kept));
     NNEX_ASSIGN(Message indices, tensor_message(s->indices, "", out_.kept));
-    m.message(1, std::move(values));
-    m.message(2, std::move(indices));
-    m.integers(3, std::span(s->shape.begin(), s->shape.end()));
-    to.message(15, std::move(m));
+    m.message(SparseTensorProto::values, std::move(values));
+    m.message(SparseTensorProto::indices, std::move(indices));
+    m.integers(SparseTensorProto::dims, std::span(s->shape.begin(), s->shape.end()));
+    to.message(GraphProto::sparse_initializer, std::move(m));
     return {};
   }
   const Tensor* t = def.constant.tensor();
@@ -226,15 +227,15 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
                  fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
   if (!external_.takes(*t)) {
     NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
-    to.message(5, std::move(m));
+    to.message(GraphProto::initializer, std::move(m));
     return {};
   }
   Message m;
-  m.integers(1, std::span(t->shape().begin(), t->shape().end()));
-  m.integer(2, onnx_number(t->dtype()));
-  m.bytes(8, name);
+  m.integers(TensorProto::dims, std::span(t->shape().begin(), t->shape().end()));
+  m.integer(TensorProto::data_type, onnx_number(t->dtype()));
+  m.bytes(TensorProto::name, name);
   external_.place(*t, m);
-  to.message(5, std::move(m));
+  to.message(GraphProto::initializer, std::move(m));
   return {};
 }
 
@@ -251,10 +252,10 @@ Status GraphWriter::initializers(Message& to) {
 
 void GraphWriter::identity(ValueId from, const std::string& to_name, Message& to) {
   Message m;
-  m.bytes(1, name_of(from));
-  m.bytes(2, to_name);
-  m.bytes(4, "Identity");
-  to.message(1, std::move(m));
+  m.bytes(NodeProto::input, name_of(from));
+  m.bytes(NodeProto::output, to_name);
+  m.bytes(NodeProto::op_type, "Identity");
+  to.message(GraphProto::node, std::move(m));
   const Type type = type_of_value(from);
   std::vector<BrokenForm> broken;
   if (const Form* form = first_form("", "Identity", {{&type}, {&type}, {}}, broken)) need("", form->since);
@@ -287,21 +288,21 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
     if (Status s = node(n, m); !s.ok()) refused_->push_back({n, s.error().message()});
   NNEX_ASSIGN(const std::vector<std::string> last, results(id, main, m));
   const std::string& own = graph_.meta.graph_name;
-  m.bytes(2, main ? (!options_.name.empty() ? options_.name
-                     : own.empty()          ? "network"
-                                            : own)
-                  : fmt::format("block_{}", id.n));
+  m.bytes(GraphProto::name, main ? (!options_.name.empty() ? options_.name
+                                    : own.empty()          ? "network"
+                                                           : own)
+                                 : fmt::format("block_{}", id.n));
   if (main) NNEX_TRY(initializers(m));
-  for (ValueId v : graph_[id].params) m.message(11, value_info(name_of(v), graph_[v].type, main));
+  for (ValueId v : graph_[id].params) m.message(GraphProto::input, value_info(name_of(v), graph_[v].type, main));
   for (size_t i = 0; i < last.size(); ++i) {
     const ValueDef& def = graph_[graph_[id].results[i]];
-    m.message(12, value_info(last[i], def.is_constant() ? type_of(def.constant) : def.type, false));
+    m.message(GraphProto::output, value_info(last[i], def.is_constant() ? type_of(def.constant) : def.type, false));
   }
   std::set<std::string> said(last.begin(), last.end());
   for (NodeId n : graph_.order(id))
     for (ValueId v : graph_[n].out)
       if (v.valid() && graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
-        m.message(13, value_info(name_of(v), graph_[v].type, false));
+        m.message(GraphProto::value_info, value_info(name_of(v), graph_[v].type, false));
   return m;
 }
 
@@ -317,23 +318,26 @@ Message GraphWriter::model(Message graph) {
   out_.opset = opsets_[""];
   check_opsets();
   Message m;
-  m.integer(1, std::max({ir_, ir_of(out_.opset), graph_.functions.empty() ? 0 : std::min(meta.ir_version, kNewestIr)}));
-  m.bytes(2, meta.producer.empty() ? "nnex" : meta.producer);
-  if (!meta.producer_version.empty()) m.bytes(3, meta.producer_version);
-  if (!meta.domain.empty()) m.bytes(4, meta.domain);
-  if (meta.model_version) m.integer(5, meta.model_version);
-  if (!meta.doc.empty()) m.bytes(6, meta.doc);
-  m.message(7, std::move(graph));
+  m.integer(ModelProto::ir_version,
+            std::max({ir_, ir_of(out_.opset), graph_.functions.empty() ? 0 : std::min(meta.ir_version, kNewestIr)}));
+  m.bytes(ModelProto::producer_name, meta.producer.empty() ? "nnex" : meta.producer);
+  if (!meta.producer_version.empty()) m.bytes(ModelProto::producer_version, meta.producer_version);
+  if (!meta.domain.empty()) m.bytes(ModelProto::domain, meta.domain);
+  if (meta.model_version) m.integer(ModelProto::model_version, meta.model_version);
+  if (!meta.doc.empty()) m.bytes(ModelProto::doc_string, meta.doc);
+  m.message(ModelProto::graph, std::move(graph));
   for (const auto& [domain, version] : opsets_) {
     Message opset;
-    opset.bytes(1, domain);
-    opset.integer(2, version);
-    m.message(8, std::move(opset));
+    opset.bytes(OperatorSetIdProto::domain, domain);
+    opset.integer(OperatorSetIdProto::version, version);
+    m.message(ModelProto::opset_import, std::move(opset));
   }
-  for (const auto& [key, value] : meta.properties) m.message(14, entry_message(key, value));
-  for (const auto& [key, value] : properties_of(graph_.provenance)) m.message(14, entry_message(key, value));
+  for (const auto& [key, value] : meta.properties) m.message(ModelProto::metadata_props, entry_message(key, value));
+  for (const auto& [key, value] : properties_of(graph_.provenance))
+    m.message(ModelProto::metadata_props, entry_message(key, value));
   for (const auto& [key, function] : graph_.functions)
-    if (const auto* f = dynamic_cast<const OnnxFunction*>(function.get())) m.borrowed(25, f->message());
+    if (const auto* f = dynamic_cast<const OnnxFunction*>(function.get()))
+      m.borrowed(ModelProto::functions, f->message());
   return m;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "standards/onnx/schema.h"
+
 namespace nnex::onnx_format {
 
 using wire::Message;
@@ -11,8 +13,8 @@ constexpr uint64_t kExternalAlignment = 4096;
 
 Message entry_message(std::string_view key, std::string_view value) {
   Message m;
-  m.bytes(1, key);
-  m.bytes(2, value);
+  m.bytes(StringStringEntryProto::key, key);
+  m.bytes(StringStringEntryProto::value, value);
   return m;
 }
 
@@ -25,10 +27,10 @@ void ExternalWriter::place(const Tensor& t, Message& tensor) {
   static const std::string kPadding(kExternalAlignment, '\0');
   const uint64_t pad = (kExternalAlignment - size_ % kExternalAlignment) % kExternalAlignment;
   if (pad) pieces_.push_back(std::string_view(kPadding).substr(0, pad));
-  tensor.message(13, entry_message("location", name_));
-  tensor.message(13, entry_message("offset", fmt::to_string(size_ + pad)));
-  tensor.message(13, entry_message("length", fmt::to_string(bytes.size())));
-  tensor.integer(14, 1);
+  tensor.message(TensorProto::external_data, entry_message("location", name_));
+  tensor.message(TensorProto::external_data, entry_message("offset", fmt::to_string(size_ + pad)));
+  tensor.message(TensorProto::external_data, entry_message("length", fmt::to_string(bytes.size())));
+  tensor.integer(TensorProto::data_location, kExternalData);
   pieces_.push_back(bytes);
   size_ += pad + bytes.size();
   if (const MappedFile* file = file_of(t.owner())) files_.insert(file);

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "standards/onnx/read_wire.h"
-
 namespace nnex::wire {
 namespace {
 
@@ -15,9 +13,9 @@ void put_varint(std::string& out, uint64_t v) {
   out += static_cast<char>(v);
 }
 
-std::string tag(uint32_t field, Kind kind) {
+std::string tag(FieldNumber field, Kind kind) {
   std::string out;
-  put_varint(out, uint64_t{field} << 3 | static_cast<uint64_t>(kind));
+  put_varint(out, uint64_t{static_cast<uint32_t>(field)} << 3 | static_cast<uint64_t>(kind));
   return out;
 }
 
@@ -33,31 +31,31 @@ void Message::append(std::string_view bytes) {
   size_ += bytes.size();
 }
 
-void Message::head(uint32_t field, uint64_t length) {
+void Message::head(FieldNumber field, uint64_t length) {
   std::string out = tag(field, Kind::bytes);
   put_varint(out, length);
   append(out);
 }
 
-void Message::integer(uint32_t field, int64_t value) {
+void Message::integer(FieldNumber field, int64_t value) {
   std::string out = tag(field, Kind::varint);
   put_varint(out, static_cast<uint64_t>(value));
   append(out);
 }
 
-void Message::real(uint32_t field, float value) {
+void Message::real(FieldNumber field, float value) {
   std::string out = tag(field, Kind::fixed32);
   char bits[4];
   std::memcpy(bits, &value, 4);
   append(out.append(bits, 4));
 }
 
-void Message::bytes(uint32_t field, std::string_view value) {
+void Message::bytes(FieldNumber field, std::string_view value) {
   head(field, value.size());
   append(value);
 }
 
-void Message::borrowed(uint32_t field, std::string_view value) {
+void Message::borrowed(FieldNumber field, std::string_view value) {
   head(field, value.size());
   fields(value);
 }
@@ -68,7 +66,7 @@ void Message::fields(std::string_view fields) {
   size_ += fields.size();
 }
 
-void Message::message(uint32_t field, Message inner) {
+void Message::message(FieldNumber field, Message inner) {
   head(field, inner.size_);
   for (Piece& p : inner.pieces_) {
     if (p.borrowed) {
@@ -80,14 +78,14 @@ void Message::message(uint32_t field, Message inner) {
   }
 }
 
-void Message::integers(uint32_t field, std::span<const int64_t> values) {
+void Message::integers(FieldNumber field, std::span<const int64_t> values) {
   if (values.empty()) return;
   std::string packed;
   for (int64_t v : values) put_varint(packed, static_cast<uint64_t>(v));
   bytes(field, packed);
 }
 
-void Message::reals(uint32_t field, std::span<const float> values) {
+void Message::reals(FieldNumber field, std::span<const float> values) {
   if (values.empty()) return;
   bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }

@@ -8,23 +8,25 @@
 #include <string_view>
 #include <vector>
 
+#include "standards/onnx/read_wire.h"
+
 namespace nnex::wire {
 
 /// A message: bytes of its own, and between them views of bytes that others keep alive.
 class Message {
  public:
-  void integer(uint32_t field, int64_t value);
-  void real(uint32_t field, float value);
+  void integer(FieldNumber field, int64_t value);
+  void real(FieldNumber field, float value);
   /// Copied.
-  void bytes(uint32_t field, std::string_view value);
+  void bytes(FieldNumber field, std::string_view value);
   /// Not copied: whoever owns them keeps them until the message is written.
-  void borrowed(uint32_t field, std::string_view value);
-  void message(uint32_t field, Message inner);
+  void borrowed(FieldNumber field, std::string_view value);
+  void message(FieldNumber field, Message inner);
   /// Whole fields, as another message has them. Not copied.
   void fields(std::string_view fields);
   /// One packed field; nothing for an empty list.
-  void integers(uint32_t field, std::span<const int64_t> values);
-  void reals(uint32_t field, std::span<const float> values);
+  void integers(FieldNumber field, std::span<const int64_t> values);
+  void reals(FieldNumber field, std::span<const float> values);
 
   uint64_t size() const { return size_; }
   /// Its bytes, in order, piece by piece.
@@ -43,7 +45,7 @@ class Message {
     std::string_view view;
   };
   std::string& own();
-  void head(uint32_t field, uint64_t length);
+  void head(FieldNumber field, uint64_t length);
 
   std::vector<Piece> pieces_;
   uint64_t size_ = 0;
