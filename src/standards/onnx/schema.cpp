@@ -8,8 +8,11 @@ namespace {
 
 #define NNEX_MESSAGE(message, name) constexpr FieldForm k##message[] = {
 #define NNEX_FIELD(number, field, times, holds) {wire::FieldNumber{number}, #field, Holds::holds, Times::times},
-#define NNEX_PART(number, field, times, kind) {wire::FieldNumber{number}, #field, Holds::message, Times::times, MessageKind::kind},
-#define NNEX_END };
+#define NNEX_PART(number, field, times, kind) \
+  {wire::FieldNumber{number}, #field, Holds::message, Times::times, MessageKind::kind},
+#define NNEX_END \
+  }              \
+  ;
 #include "standards/onnx/schema.def"
 #undef NNEX_MESSAGE
 #undef NNEX_FIELD

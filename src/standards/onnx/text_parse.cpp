@@ -1,8 +1,6 @@
 // ONNX's textual syntax, read. Source: docs/Syntax.md of the standard, grammar of models.
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -10,6 +8,7 @@
 #include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
 #include "standards/onnx/text.h"
+#include "standards/onnx/text_scanner.h"
 #include "standards/onnx/text_words.h"
 #include "standards/onnx/write_wire.h"
 
@@ -17,175 +16,6 @@ namespace nnex::onnx_format {
 namespace {
 
 using wire::Message;
-
-/// Where the text stands: characters, words and literals.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : text_(text) {}
-
-  /// The next character behind spaces and comments; 0 at the end.
-  char peek() {
-    for (; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '#')
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      if (at_ == text_.size()) break;
-      if (!is_space(text_[at_])) return text_[at_];
-    }
-    return 0;
-  }
-  bool take(char c) {
-    if (peek() != c || at_ == text_.size()) return false;
-    ++at_;
-    return true;
-  }
-  Status need(char c) { return take(c) ? Status() : needed(fmt::format("'{}'", c)); }
-  /// "=>", of which the graph's inputs and outputs stand on both sides.
-  Status need_arrow() {
-    if (peek() != '=' || text_.substr(at_, 2) != "=>") return needed("'=>'");
-    at_ += 2;
-    return {};
-  }
-  bool at_end() { return peek() == 0 && at_ == text_.size(); }
-
-  /// An identifier; empty where none begins.
-  std::string_view word() {
-    if (!begins_identifier(peek())) return {};
-    const size_t begin = at_;
-    while (at_ < text_.size() && in_identifier(text_[at_])) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  std::string_view peek_word() {
-    peek();
-    const size_t begin = at_;
-    const std::string_view w = word();
-    at_ = begin;
-    return w;
-  }
-  Result<std::string> identifier(std::string_view what) {
-    const std::string_view w = word();
-    if (w.empty()) return needed(what);
-    return std::string(w);
-  }
-  /// An identifier, or any text in quotes; nothing where neither begins.
-  Result<std::optional<std::string>> name_if_any() {
-    if (peek() == '"') {
-      NNEX_ASSIGN(std::string quoted, text("a name"));
-      return std::optional(std::move(quoted));
-    }
-    const std::string_view w = word();
-    return w.empty() ? std::nullopt : std::optional(std::string(w));
-  }
-  Result<std::string> name(std::string_view what) {
-    NNEX_ASSIGN(auto found, name_if_any());
-    if (!found) return needed(what);
-    return std::move(*found);
-  }
-
-  /// A text in quotes; a backslash stands before a quote or a backslash.
-  Result<std::string> text(std::string_view what) {
-    if (peek() != '"') return needed(fmt::format("{} in quotes", what));
-    const size_t begin = at_;
-    std::string out;
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\' && ++at_ == text_.size()) break;
-      out += text_[at_];
-    }
-    if (at_ >= text_.size()) {
-      at_ = begin;
-      return fault("a text whose closing quote is missing");
-    }
-    ++at_;
-    return out;
-  }
-
-  /// The characters of a number, and whether it is one of float: it has a point, an exponent, or is inf or nan.
-  struct Number {
-    std::string_view text;
-    bool real = false;
-  };
-  Result<Number> number() {
-    peek();
-    const size_t begin = at_;
-    if (at_ < text_.size() && text_[at_] == '-') ++at_;
-    const std::string_view w = at_ < text_.size() && begins_identifier(text_[at_]) ? word() : std::string_view();
-    bool real = !w.empty();
-    if (real && !is_real_word(w)) {
-      at_ = begin;
-      return needed("a number");
-    }
-    const auto digits = [&] {
-      const size_t from = at_;
-      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
-      return at_ > from;
-    };
-    if (!real) {
-      if (!digits()) {
-        at_ = begin;
-        return needed("a number");
-      }
-      if (at_ < text_.size() && text_[at_] == '.') ++at_, digits(), real = true;
-      if (at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
-        real = true, ++at_;
-        if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) ++at_;
-        if (!digits()) return needed("digits of an exponent");
-      }
-    }
-    return Number{text_.substr(begin, at_ - begin), real};
-  }
-  bool is_next_real_word() { return is_real_word(peek_word()); }
-
-  /// Of any of the types that a number may have; a fault where it is out of range.
-  template <class T>
-  Result<T> as(const Number& n) {
-    T value{};
-    const char *const begin = n.text.data(), *const end = begin + n.text.size();
-    if constexpr (std::is_floating_point_v<T>) {
-      const auto [stop, wrong] = fast_float::from_chars(begin, end, value);
-      // Beyond the range it is infinity or zero, as of other readers of numbers.
-      if (stop != end || (wrong != std::errc() && wrong != std::errc::result_out_of_range))
-        return fault(fmt::format("{}, which is no number", n.text));
-    } else {
-      if (n.real) return fault(fmt::format("{}; needed a whole number", n.text));
-      const auto [stop, wrong] = std::from_chars(begin, end, value);
-      if (wrong != std::errc() || stop != end) return fault(fmt::format("{}, which is out of range", n.text));
-    }
-    return value;
-  }
-  template <class T>
-  Result<T> number_as() {
-    NNEX_ASSIGN(const Number n, number());
-    return as<T>(n);
-  }
-
-  Error needed(std::string_view what) {
-    std::string found = "the end of the text";
-    if (peek() != 0 || at_ < text_.size()) {
-      const std::string_view w = peek_word();
-      found = w.empty() ? fmt::format("'{}'", text_.substr(at_, 1)) : fmt::format("'{}'", w.substr(0, 40));
-    }
-    return fault(fmt::format("{}; needed {}", found, what));
-  }
-  Error fault(std::string_view found) {
-    const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
-    const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    return Error(Code::invalid_model, fmt::format("found {}", found))
-        .at(fmt::format("line {}, column {}", line, before.size() - line_start + 1));
-  }
-
- private:
-  static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-  static bool is_real_word(std::string_view w) {
-    const auto is = [&](std::string_view other) {
-      return w.size() == other.size() &&
-             std::equal(w.begin(), w.end(), other.begin(), [](char a, char b) { return (a | 0x20) == b; });
-    };
-    return is("inf") || is("infinity") || is("nan");
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
 
 /// A type, and of a tensor's what a constant of it needs.
 struct TextType {
@@ -672,7 +502,7 @@ class TextParser {
       NNEX_ASSIGN(out.message, graph(depth + 1));
       return out;
     }
-    NNEX_ASSIGN(const Scanner::Number n, s_.number());
+    NNEX_ASSIGN(const TextScanner::Number n, s_.number());
     out.type = n.real ? T::real : T::integer;
     if (n.real || declared == T::real) {
       NNEX_ASSIGN(out.real, s_.as<float>(n));
@@ -740,13 +570,13 @@ class TextParser {
     });
   }
 
-  Scanner s_;
+  TextScanner s_;
 };
 
 }  // namespace
 
 bool is_model_text(std::string_view begin) {
-  Scanner s(begin);
+  TextScanner s(begin);
   if (!s.take('<')) return false;
   const std::string_view word = s.word();
   return s.peek() == ':' && std::any_of(std::begin(kTextKeys), std::end(kTextKeys), [&](const TextKey& k) {
