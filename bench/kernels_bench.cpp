@@ -1,6 +1,7 @@
 // Speed of the product and convolution kernels on shapes of real networks, each for every instruction set from AVX2 up
 // (or the best one), beside the machine's own peak in the same run. Counter: GFLOP/s (multiply and add counted);
-// convolutions of bytes (i8_) count GMAC/s.
+// convolutions of bytes (i8_) count GMAC/s. simd/NAME is every inner loop of simd.def on 1024 elements, channels or
+// columns, which lie in the first level caches or near them.
 //   kernels_bench --benchmark_filter=r50 --benchmark_min_time=0.1
 
 #include <benchmark/benchmark.h>
@@ -12,6 +13,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/int8.h"
 #include "kernels/product/gemm.h"
+#include "simd_cases.h"
 
 namespace nnex {
 namespace {
@@ -119,6 +121,15 @@ void bench_tile(benchmark::State& state, Isa isa) {
   report(state, 2.0 * static_cast<double>(shape.rows * shape.columns * k));
 }
 
+/// A line of simd.def by itself.
+void bench_loop(benchmark::State& state, Isa isa, const test::SimdLine& line) {
+  const test::SimdCase one = line.make(simd::loops(isa), {1024, true});
+  for (auto _ : state) {
+    one.run();
+    benchmark::ClobberMemory();
+  }
+}
+
 void bench_product(benchmark::State& state, Isa isa, const ProductRow& row) {
   const Loops& table = simd::loops(isa);
   Team team(static_cast<int>(state.range(0)));
@@ -211,6 +222,8 @@ void add_all(Isa isa, int threads) {
     if (threads > 1) added->UseRealTime();
   };
   if (threads == 1) add("tile", [isa](benchmark::State& state) { bench_tile(state, isa); });
+  for (const test::SimdLine& line : threads == 1 ? test::simd_lines() : std::vector<test::SimdLine>())
+    add("simd/" + std::string(line.name), [isa, line](benchmark::State& state) { bench_loop(state, isa, line); });
   for (const ProductRow& row : product_rows)
     add(row.name, [isa, &row](benchmark::State& state) { bench_product(state, isa, row); });
   for (const ConvRow& row : conv_rows)

@@ -4,7 +4,6 @@
 
 #include <numeric>
 
-#include "kernels/simd/int_loops.h"
 #include "simd_test.h"
 
 namespace nnex {
@@ -122,7 +121,7 @@ TEST(Copy, SliceWithStepsAndExpand) {
 }
 
 template <class T>
-void expect_narrow(simd::TransposeNarrow<T>* loop) {
+void expect_narrow(simd::TransposeOf<T>* loop) {
   for (size_t rows : {1, 7, 8, 16, 17, 40})
     for (size_t columns : {1, 15, 16, 33, 100}) {
       std::vector<T> x(rows * (columns + 3)), y(columns * (rows + 2), 9), expected = y;
@@ -136,8 +135,8 @@ void expect_narrow(simd::TransposeNarrow<T>* loop) {
 
 TEST(SimdTranspose, NarrowElements) {
   test::for_each_table([&](const simd::Loops& table) {
-    expect_narrow<uint8_t>(simd::int_loops(table.isa).transpose_u8);
-    expect_narrow<uint16_t>(simd::int_loops(table.isa).transpose_u16);
+    expect_narrow<uint8_t>(table.transpose_u8);
+    expect_narrow<uint16_t>(table.transpose_u16);
   });
 }
 

@@ -8,7 +8,6 @@
 
 #include "kernels/integer/chain.h"
 #include "kernels/pool/pool.h"
-#include "kernels/simd/int_loops.h"
 #include "share.h"
 #include "simd_test.h"
 
@@ -143,7 +142,7 @@ void check_block(const Loops& loops, uint32_t seed) {
   b.rows = rows, b.columns = columns, b.x = x.operand;
   b.steps = steps.data(), b.n_steps = static_cast<int>(steps.size()), b.operands = operands.data();
   b.y = y.data(), b.y_type = type, b.y_row_stride = stride;
-  simd::int_loops(loops.isa).chain_i32(b);
+  loops.chain_i32(b);
   ASSERT_TRUE(y == expected);
 }
 
@@ -381,7 +380,7 @@ TEST(AddBytes, EqualsItsStepsOnAllPairs) {
   const auto one_in = [&](uint32_t n) { return random() % n == 0; };
   test::for_each_table([&](const Loops& loops) {
     if (loops.numbers == simd::Numbers::exact) return;
-    const auto add = simd::int_loops(loops.isa).add_bytes;
+    const auto add = loops.add_bytes;
     for (int64_t round = test::some_of(60); round > 0; --round) {
       // Scales in simple ratios: many sums lie halfway between two results.
       const auto scale = [&] {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -200,16 +199,15 @@ void IntChain::part(const simd::Loops& loops, const IntOperand& x, int64_t row, 
   b.operands = moved;
   b.y = y + (row * y_row_stride + column) * bytes_of(y_type);
   b.y_type = y_type, b.y_row_stride = y_row_stride;
-  const simd::IntLoops own = simd::int_loops(loops.isa);
   b.narrow = narrow;
-  if (narrow == simd::IntBlock::kNever) return own.chain_i32(b);
-  const int64_t done = own.chain_i16(b);
+  if (narrow == simd::IntBlock::kNever) return loops.chain_i32(b);
+  const int64_t done = loops.chain_i16(b);
   if (done == columns) return;
   b.columns -= done;
   b.x = from(b.x, 0, done);
   for (size_t i = 0; i < n_operands; ++i) moved[i] = from(moved[i], 0, done);
   b.y = static_cast<std::byte*>(b.y) + done * bytes_of(y_type);
-  own.chain_i32(b);
+  loops.chain_i32(b);
 }
 
 void IntChain::run(const simd::Loops& loops, const int32_t* sums, int64_t stride, int64_t row, int64_t column,

@@ -5,8 +5,8 @@
 
 #include "kernels/integer/chain-inl.h"
 #include "kernels/simd/builds.h"
-#include "kernels/simd/int_loops.h"
 #include "kernels/simd/map-inl.h"
+#include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::simd::HWY_NAMESPACE {

@@ -6,7 +6,6 @@
 
 #include "base/try.h"
 #include "kernels/lift.h"
-#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -61,12 +60,12 @@ void transpose_2d(const simd::Loops& loops, int bytes, const char* x, int64_t x_
     case 1:
       if (rows == 3 && y_step == 3) {  // planes of three to pixels of three
         const auto* const from = reinterpret_cast<const uint8_t*>(x);
-        return simd::int_loops(loops.isa).interleave_three(from, from + x_step, from + 2 * x_step,
-                                                           reinterpret_cast<uint8_t*>(y), static_cast<size_t>(columns));
+        return loops.interleave_three(from, from + x_step, from + 2 * x_step, reinterpret_cast<uint8_t*>(y),
+                                      static_cast<size_t>(columns));
       }
-      return by(simd::int_loops(loops.isa).transpose_u8, uint8_t());
+      return by(loops.transpose_u8, uint8_t());
     case 2:
-      return by(simd::int_loops(loops.isa).transpose_u16, uint16_t());
+      return by(loops.transpose_u16, uint16_t());
     case 4:
       return by(loops.transpose_u32, uint32_t());
     default:

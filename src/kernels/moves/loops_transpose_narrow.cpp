@@ -5,7 +5,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd/builds.h"
-#include "kernels/simd/int_loops.h"
+#include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::simd::HWY_NAMESPACE {

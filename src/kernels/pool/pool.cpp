@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -30,7 +29,7 @@ struct FoldFloats {
 /// The greatest of bytes; flip 0x80: signed.
 struct GreatestByte {
   using Element = uint8_t;
-  simd::IntLoops loops;
+  const simd::Loops& loops;
   uint8_t flip;
 
   void operator()(const uint8_t** taps, size_t count, bool started, bool /*last*/, uint8_t* y, size_t n) const {
@@ -153,7 +152,7 @@ void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool ze
 void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& w, bool is_signed, const uint8_t* x,
                     uint8_t* y) {
   const uint8_t flip = is_signed ? 0x80 : 0;
-  const GreatestByte fold{simd::int_loops(loops.isa), flip};
+  const GreatestByte fold{loops, flip};
   const int64_t rows = w.batch * w.out[0] * w.out[1], image_bytes = w.in[0] * w.in[1] * w.in[2] * w.channels;
   const WholeWindows whole(w);
   const int64_t cost = rows * w.out[2] * w.channels * (1 + w.size[0] * w.size[1] * w.size[2] / 4);

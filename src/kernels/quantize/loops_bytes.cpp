@@ -4,8 +4,8 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/simd/builds.h"
-#include "kernels/simd/int_loops.h"
 #include "kernels/simd/map-inl.h"
+#include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::simd::HWY_NAMESPACE {

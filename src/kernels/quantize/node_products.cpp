@@ -11,7 +11,6 @@
 #include "kernels/elementwise/pointwise.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm_i8.h"
-#include "kernels/simd/int_loops.h"
 #include "kernels/split.h"
 #include "ops/matmul.h"
 #include "ops/window.h"
@@ -366,7 +365,7 @@ class ByteAdd : public Kernel {
       sum.b.p = bytes(c.in(static_cast<size_t>(b_)).data(), begin);
       sum.y = reinterpret_cast<uint8_t*>(c.out(0).mutable_data()) + begin;
       sum.n = static_cast<size_t>(end - begin);
-      simd::int_loops(loops_.isa).add_bytes(sum);
+      loops_.add_bytes(sum);
     });
     return {};
   }
