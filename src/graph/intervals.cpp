@@ -12,6 +12,7 @@
 #include "ops/precision_call.h"
 #include "ops/reduce.h"
 #include "ops/resize.h"
+#include "ops/traits.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -69,14 +70,8 @@ Interval clamped(const Interval& x, int64_t min, int64_t max) {
   return {std::clamp(x.low, min, max), std::clamp(x.high, min, max)};
 }
 
-constexpr std::string_view kProducts[] = {"conv", "linear", "matmul", "conv_integer", "matmul_integer"};
-/// Rows that answer with 0 or 1.
-constexpr std::string_view kAnswers[] = {"gt", "lt", "ge", "le", "eq", "ne", "and", "or", "not"};
-
-template <size_t n>
-bool among(const std::string_view (&names)[n], std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
+/// Products of bytes less their zero points.
+bool is_integer_product(const OpDef& op) { return op.name == "conv_integer" || op.name == "matmul_integer"; }
 
 int64_t number(const Node& node, std::string_view field) {
   return std::get<int64_t>(node.op->attrs.find(field)->get(node.attrs.get()));
@@ -222,7 +217,7 @@ std::optional<Intervals::Product> Intervals::factors(const Node& node) const {
   const auto x = input(node, 0), w = input(node, 1);
   if (!x || !w) return std::nullopt;
   Product p{*x, *w, content(node.in[1]), true, {}};
-  if (name == "conv_integer" || name == "matmul_integer") {  // bytes less their zero points
+  if (is_integer_product(*node.op)) {
     for (size_t i : {size_t{2}, size_t{3}}) {
       if (i >= node.in.size() || !node.in[i].valid()) continue;
       const auto zero = input(node, i);
@@ -241,8 +236,8 @@ std::optional<Intervals::Product> Intervals::factors(const Node& node) const {
     p.rows_are_columns = a.transpose_b;
   }
   if (name == "matmul") p.rows_are_columns = graph_.attrs<MatmulAttrs>(node).transpose_b;
-  if (name == "conv" || name == "conv_integer") p.x = hull(p.x, {0, 0});  // what lies beyond: 0, or elements of x
-  constexpr int64_t kMaxFactor = int64_t{1} << 32;                        // sums of a column's numbers fit 64 bits
+  if (node.op->work == Work::conv) p.x = hull(p.x, {0, 0});  // what lies beyond: 0, or elements of x
+  constexpr int64_t kMaxFactor = int64_t{1} << 32;           // sums of a column's numbers fit 64 bits
   const bool small = p.x.inside(-kMaxFactor, kMaxFactor) && p.w.inside(-kMaxFactor, kMaxFactor);
   return small ? std::optional(p) : std::nullopt;
 }
@@ -253,7 +248,7 @@ std::optional<Intervals::Sum> Intervals::product(const Node& node) const {
   const auto w_shape = concrete(graph_[node.in[1]].type), x_shape = concrete(graph_[node.in[0]].type);
   const auto p = factors(node);
   if (!p || !w_shape || !x_shape || w_shape->count() == 0 || x_shape->rank() == 0) return std::nullopt;
-  const bool is_conv = node.op->name == "conv" || node.op->name == "conv_integer";
+  const bool is_conv = node.op->work == Work::conv;
   if (!is_conv && w_shape->rank() != 2) return std::nullopt;
   const bool has_bias = p->bias.valid(), rows_are_columns = p->rows_are_columns;
   if (has_bias && !of_[p->bias.n]) return std::nullopt;
@@ -337,8 +332,8 @@ std::optional<Intervals::Sum> Intervals::pair(const Node& node, const Interval& 
 
 std::optional<Intervals::Sum> Intervals::result(const Node& node) const {
   const std::string_view name = node.op->name;
-  if (among(kAnswers, name)) return Interval{0, 1};
-  if (among(kProducts, name)) return product(node);
+  if (is_answer(*node.op)) return Interval{0, 1};
+  if (is_product(*node.op) || is_integer_product(*node.op)) return product(node);
   const auto x = input(node, 0), y = input(node, 1), z = input(node, 2);
   if (name == "select") return y && z ? std::optional<Sum>(hull(*y, *z)) : std::nullopt;
   if (name == "get_valid_counts") {

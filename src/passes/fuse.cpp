@@ -5,6 +5,7 @@
 
 #include "kernels/elementwise/chain.h"
 #include "kernels/elementwise/pointwise.h"
+#include "ops/traits.h"
 #include "ops/window.h"
 #include "passes/passes.h"
 #include "passes/region.h"
@@ -43,11 +44,10 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
 }
 
 bool is_product(const ir::Graph& graph, const Node& node) {
-  const std::string_view name = node.op->name;
-  if ((name != "conv" && name != "linear" && name != "matmul") || !is_f32(graph, node.out[0])) return false;
+  if (!nnex::is_product(*node.op) || !is_f32(graph, node.out[0])) return false;
   const Tensor* w = graph.constant_in(node, 1);
   if (!w) return false;
-  return name == "conv" ? graph.attrs<ConvAttrs>(node).border == ConvBorder::constant : w->shape().rank() == 2;
+  return node.op->name == "conv" ? graph.attrs<ConvAttrs>(node).border == ConvBorder::constant : w->shape().rank() == 2;
 }
 
 /// product, + a row, + a residual, activation: as far as the graph goes on in this order.

@@ -54,13 +54,11 @@ Status widen_constants(ir::Graph& graph) {
 /// What is nothing but a parameter under other extents takes its name, where nobody else reads the parameter: folding
 /// makes one constant of them, and its bits are declared by that name.
 void keep_names(ir::Graph& graph) {
-  constexpr std::string_view kViews[] = {"reshape", "squeeze", "unsqueeze", "flatten", "cast"};
   const DeclaredBits& declared = graph.provenance.bits;
   if (declared.empty()) return;
   for (NodeId id : graph.order()) {
     const Node& n = graph[id];
-    if (std::find(std::begin(kViews), std::end(kViews), n.op->name) == std::end(kViews) || !graph.read_once(n.in[0]))
-      continue;
+    if (!(n.op->view || n.op->name == "cast") || !graph.read_once(n.in[0])) continue;
     const ValueDef& from = graph[n.in[0]];
     const auto& uses = graph[n.out[0]].uses;
     const bool result = std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.node.valid(); });

@@ -13,6 +13,7 @@
 #include "ops/cast.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
+#include "ops/traits.h"
 #include "ops/window.h"
 #include "passes/region.h"
 #include "tensor/convert.h"
@@ -88,7 +89,7 @@ class Narrower {
   // ---- Regions ----
 
   bool is_product(const Node& node) const {
-    if (node.op->name != "conv" && node.op->name != "linear") return false;
+    if (!is_biased_product(*node.op)) return false;
     if (!is_i32(node.out[0]) || graph_[node.in[0]].is_constant() || !as_byte(node.in[0]) ||
         !filter_of_bytes(node.in[1]))
       return false;
@@ -294,7 +295,7 @@ class Narrower {
       for (ValueId v : graph_[id].in)
         if (auto it = casts_.find(v); v.valid() && it != casts_.end()) all.insert(graph_[v].producer);
     const Node& first = graph_[r.nodes.front()];
-    if (first.op->name == "conv" || first.op->name == "linear") {
+    if (is_biased_product(*first.op)) {
       const ValueId w = bytes_of_filter(first.in[1]);
       if (!w.valid()) return;
       const ValueId wide = cast(r.nodes.front(), w, DType::i32);
@@ -333,7 +334,7 @@ bool computes_with_integers(const ir::Graph& graph) {
   for (NodeId id : graph.order()) {
     const Node& node = graph[id];
     if (node.out.empty() || !node.out[0].valid() || graph[node.out[0]].type.dtype != DType::i32) continue;
-    if (node.op->name == "conv" || node.op->name == "linear" || node.op->name.substr(0, 4) == "cvm_") return true;
+    if (is_biased_product(*node.op) || node.op->name.substr(0, 4) == "cvm_") return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include "kernels/quantize/node_products.h"
 #include "ops/pool.h"
 #include "ops/quantize.h"
+#include "ops/traits.h"
 #include "passes/passes.h"
 #include "passes/region.h"
 
@@ -59,8 +60,9 @@ class Quantized {
 
  private:
   bool activation(const Node& node) const {
-    if (node.op->name == "relu") return true;
-    return node.op->name == "clamp" && operand(graph_, node, 1).constant && operand(graph_, node, 2).constant;
+    bool limits = is_limit(*node.op);
+    for (size_t i = 1; limits && i < node.op->inputs.size(); ++i) limits = operand(graph_, node, i).constant != nullptr;
+    return limits;
   }
 
   /// The region that ends in quantize_linear node `id`.
@@ -105,13 +107,12 @@ class Quantized {
   }
 
   bool is_product(const Node& node) const {
-    const std::string_view name = node.op->name;
-    if ((name != "conv" && name != "linear" && name != "matmul") || !dequantizes(graph_, graph_.producer(node.in[0])) ||
+    if (!nnex::is_product(*node.op) || !dequantizes(graph_, graph_.producer(node.in[0])) ||
         !constant_bytes(graph_, node.in[1]))
       return false;
     if (node.in.size() > 2 && node.in[2].valid() && !constant_bias(graph_, node.in[2])) return false;
-    return name != "conv" || (graph_.attrs<ConvAttrs>(node).channels_last &&
-                              graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant);
+    return node.op->name != "conv" || (graph_.attrs<ConvAttrs>(node).channels_last &&
+                                       graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant);
   }
 
   /// Whether `reader` alone reads v, in v's block.

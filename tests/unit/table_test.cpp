@@ -13,6 +13,7 @@
 #include "graph/text/parser.h"
 #include "kernels/kernel.h"
 #include "ops/call.h"
+#include "ops/traits.h"
 #include "source.h"
 #include "standards/onnx/import.h"
 
@@ -43,6 +44,23 @@ TEST(Table, RowsAreComplete) {
     EXPECT_TRUE(op->infer || op->blocks.size() > 0);
     EXPECT_EQ(&nnex::op(op->name), op);
   }
+}
+
+std::set<std::string_view> rows_that(bool (*trait)(const OpDef&)) {
+  std::set<std::string_view> out;
+  for (const OpDef* op : all_ops())
+    if (trait(*op)) out.insert(op->name);
+  return out;
+}
+
+/// A row more or less here is a rewrite or a kernel more or less there.
+TEST(Table, TraitsAreOfTheseRows) {
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(rows_that(is_product), (Names{"conv", "linear", "matmul"}));
+  EXPECT_EQ(rows_that(is_biased_product), (Names{"conv", "linear"}));
+  EXPECT_EQ(rows_that(is_limit), (Names{"clamp", "relu"}));
+  EXPECT_EQ(rows_that(is_answer), (Names{"and", "eq", "ge", "gt", "is_nan", "le", "lt", "ne", "not", "or", "xor"}));
+  EXPECT_EQ(rows_that([](const OpDef& op) { return op.view; }), (Names{"flatten", "reshape", "squeeze", "unsqueeze"}));
 }
 
 TEST(Table, EveryRowRuns) {

@@ -13,6 +13,7 @@
 #include "kernels/product/gemm_i8.h"
 #include "ops/activation.h"
 #include "ops/matmul.h"
+#include "ops/traits.h"
 #include "ops/window.h"
 #include "tensor/convert.h"
 
@@ -101,7 +102,7 @@ class Reader {
     }
     if (s.out.dtype != DType::i32 || !(s.out.shape == shape_)) return false;
     const bool begins = element_ < 0;
-    if (begins && (s.op->name == "conv" || s.op->name == "linear")) {
+    if (begins && is_biased_product(*s.op)) {
       if (!product(s)) return false;
     } else {
       if (begins && !start(s)) return false;
