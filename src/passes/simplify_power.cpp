@@ -1,0 +1,37 @@
+#include <algorithm>
+
+#include "passes/region.h"
+#include "passes/simplify.h"
+
+namespace nnex::simplification {
+namespace {
+
+/// Whether a few steps back show that no element of v is below 0.
+bool never_negative(const ir::Graph& graph, ValueId v, int depth = 0) {
+  if (const auto n = real_constant(graph, v)) return *n >= 0;
+  const Node* producer = graph.producer(v);
+  if (!producer || depth > 4) return false;
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), producer->op->name) != names.end();
+  };
+  if (is({"sqr", "abs", "exp", "relu", "sigmoid", "softmax"})) return true;
+  if (is({"mul"}) && producer->in[0] == producer->in[1]) return true;
+  if (is({"mean_reduce", "sum_reduce", "max_reduce"})) return never_negative(graph, producer->in[0], depth + 1);
+  return is({"add", "mul", "div", "max"}) && never_negative(graph, producer->in[0], depth + 1) &&
+         never_negative(graph, producer->in[1], depth + 1);
+}
+
+}  // namespace
+
+/// pow(x, 2)   ->   sqr(x);   pow(x, 0.5)   ->   sqrt(x), where x is not negative: pow(-inf, 0.5) is inf
+bool power(ir::Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  if (node.op->name != "pow" || !is_f32(graph, node.in[0])) return false;
+  const auto exponent = real_constant(graph, node.in[1]);
+  if (!exponent || !same_extents(graph, node.in[0], node.out[0])) return false;
+  const bool root = *exponent == 0.5 && never_negative(graph, node.in[0]);
+  const std::string_view name = *exponent == 2 ? "sqr" : root ? "sqrt" : "";
+  return !name.empty() && become(graph, id, Builder(graph, id)(name, {node.in[0]}));
+}
+
+}  // namespace nnex::simplification
