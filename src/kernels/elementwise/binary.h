@@ -5,18 +5,12 @@
 
 namespace nnex {
 
-/// y = f(a, b) on float32, one rounding each (prelu: one multiplication).
+/// y = f(a, b) on float32.
 enum class BinaryKind : uint8_t {
-  add,
-  sub,
-  mul,
-  div,
-  min,      ///< NaN wins; of equal operands the second (so it decides the sign of zero)
-  max,      ///< likewise
-  lesser,   ///< a < b ? a : b
-  greater,  ///< a > b ? a : b
-  prelu,    ///< a < 0 ? a b : a
-  pow,      ///< a^b within 1 ulp; IEEE's pow for zeros, infinities, NaN; NaN for a negative a and b not whole
+#define NNEX_BINARY(kind, row) kind,
+#define NNEX_BINARY_ATTRS(kind, row) kind,
+#define NNEX_BINARY_INNER(kind) kind,
+#include "kernels/elementwise/binary.def"
   count,
 };
 

@@ -122,7 +122,12 @@ constexpr std::string_view kUnaryRows[] = {
 #define NNEX_UNARY_INNER(kind, cost)
 #include "kernels/elementwise/unary.def"
 };
-constexpr std::string_view kBinaryRows[] = {"add", "sub", "mul", "div", "min", "max", "pow", "prelu"};
+constexpr std::string_view kBinaryRows[] = {
+#define NNEX_BINARY(kind, row) row,
+#define NNEX_BINARY_ATTRS(kind, row) row,
+#define NNEX_BINARY_INNER(kind)
+#include "kernels/elementwise/binary.def"
+};
 
 constexpr KernelDef kOthers[] = {
     {"add_n", "map2_f32", make_add_n},

@@ -25,8 +25,12 @@ struct NamedBinary {
   std::string_view op;
   BinaryKind kind;
 };
-constexpr NamedBinary kBinaries[] = {{"add", BinaryKind::add}, {"sub", BinaryKind::sub}, {"mul", BinaryKind::mul},
-                                     {"div", BinaryKind::div}, {"pow", BinaryKind::pow}, {"prelu", BinaryKind::prelu}};
+constexpr NamedBinary kBinaries[] = {
+#define NNEX_BINARY(kind, row) {row, BinaryKind::kind},
+#define NNEX_BINARY_ATTRS(kind, row)
+#define NNEX_BINARY_INNER(kind)
+#include "kernels/elementwise/binary.def"
+};
 
 template <class A>
 const A& as(const OpDef& op, const void* attrs) {
