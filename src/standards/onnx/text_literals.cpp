@@ -136,8 +136,7 @@ Status print_elements(std::string_view message, int64_t type, std::string& out) 
                            ? (add(quoted(f.bytes)), true)
                            : wire::each_number(f, where.width, [&](uint64_t bits) { add(typed(bits, where.field)); });
     if (!whole)
-      return Error(Code::invalid_model,
-                   fmt::format("tensor '{}': its numbers are cut off", name_of_tensor(message)));
+      return Error(Code::invalid_model, fmt::format("tensor '{}': its numbers are cut off", name_of_tensor(message)));
   }
   out += '}';
   return {};

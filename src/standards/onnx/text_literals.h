@@ -16,7 +16,8 @@ bool is_qualified(std::string_view s);
 std::string quoted(std::string_view s);
 /// A name: as it is where it is an identifier that begins no type.
 std::string named(std::string_view s);
-/// The shortest digits that are read as the same number, with a point where nothing else tells a reader that it is real.
+/// The shortest digits that are read as the same number, with a point where nothing else tells a reader that it is
+/// real.
 std::string real_text(float x);
 
 /// Whether a field of a TensorProto has elements.

@@ -1,14 +1,12 @@
 // ONNX's textual syntax, read. Source: docs/Syntax.md of the standard, grammar of models.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <optional>
 
 #include "base/try.h"
-#include "ops/codecs.h"
-#include "standards/onnx/read_proto.h"
 #include "standards/onnx/text.h"
 #include "standards/onnx/text_scanner.h"
+#include "standards/onnx/text_types.h"
 #include "standards/onnx/text_words.h"
 #include "standards/onnx/write_wire.h"
 
@@ -16,13 +14,6 @@ namespace nnex::onnx_format {
 namespace {
 
 using wire::Message;
-
-/// A type, and of a tensor's what a constant of it needs.
-struct TextType {
-  Message proto;
-  int64_t element = 0;                           ///< 0: no tensor.
-  std::optional<std::vector<std::string>> dims;  ///< As they are written; nothing: the rank is open.
-};
 
 /// The value of an attribute, before its name is known.
 struct TextAttribute {
@@ -35,7 +26,7 @@ struct TextAttribute {
 
 class TextParser {
  public:
-  explicit TextParser(std::string_view text) : s_(text) {}
+  explicit TextParser(std::string_view text) : s_(text), types_(s_) {}
 
   Result<std::string> run() {
     Message out;
@@ -79,7 +70,7 @@ class TextParser {
         return {};
       }
       case TextKey::Holds::opsets:
-        return list('[', ']', [&]() -> Status {
+        return s_.list('[', ']', [&]() -> Status {
           NNEX_ASSIGN(const std::string domain, s_.text("a domain"));
           NNEX_TRY(s_.need(':'));
           NNEX_ASSIGN(const int64_t version, s_.number_as<int64_t>());
@@ -89,196 +80,8 @@ class TextParser {
           return {};
         });
       case TextKey::Holds::pairs:
-        return pairs(field, out);
+        return types_.pairs(field, out);
     }
-    return {};
-  }
-
-  Status pairs(wire::FieldNumber field, Message& out) {
-    return list('[', ']', [&]() -> Status {
-      NNEX_ASSIGN(const std::string key, s_.text("a key"));
-      NNEX_TRY(s_.need(':'));
-      NNEX_ASSIGN(const std::string value, s_.text("a text"));
-      Message pair;
-      pair.bytes(StringStringEntryProto::key, key), pair.bytes(StringStringEntryProto::value, value);
-      out.message(field, std::move(pair));
-      return {};
-    });
-  }
-
-  /// Items between brackets with commas; there may be none.
-  template <class F>
-  Status list(char open, char close, F item) {
-    NNEX_TRY(s_.need(open));
-    if (s_.take(close)) return {};
-    do NNEX_TRY(item());
-    while (s_.take(','));
-    return s_.need(close);
-  }
-
-  // ---- Types and tensors
-
-  Result<TextType> type(int depth) {
-    if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
-    const std::string_view word = s_.peek_word();
-    TextType out;
-    out.element = element_type(word);
-    const MadeTypeWord* const of_others = find_word(kMadeTypeWords, word);
-    if (out.element == 0 && !of_others) return s_.needed("a type");
-    s_.word();
-    if (out.element != 0) {
-      NNEX_ASSIGN(Message tensor, tensor_type(out));
-      out.proto.message(TypeProto::tensor_type, std::move(tensor));
-      return out;
-    }
-    NNEX_TRY(s_.need('('));
-    Message inner;
-    const wire::FieldNumber made = of_others->field;
-    if (made == TypeProto::sparse_tensor_type) {
-      NNEX_ASSIGN(TextType of, type(depth + 1));
-      if (of.element == 0) return s_.fault("a type that is no tensor's; needed one in sparse_tensor(...)");
-      NNEX_ASSIGN(inner, extents(of));
-    } else if (made == TypeProto::opaque_type) {
-      NNEX_TRY(opaque(inner));
-    } else {
-      const bool map = made == TypeProto::map_type;
-      if (map) {
-        const int64_t key = element_type(s_.peek_word());
-        if (key == 0) return s_.needed("the element type of a map's keys");
-        s_.word();
-        inner.integer(MapTypeProto::key_type, key);
-        NNEX_TRY(s_.need(','));
-      }
-      NNEX_ASSIGN(TextType of, type(depth + 1));
-      inner.message(map ? MapTypeProto::value_type : ElementTypeProto::elem_type, std::move(of.proto));
-    }
-    NNEX_TRY(s_.need(')'));
-    out.proto.message(made, std::move(inner));
-    return out;
-  }
-
-  /// opaque(), opaque(name), opaque(domain, name), the first with points in it.
-  Status opaque(Message& out) {
-    std::string first(s_.word());
-    while (!first.empty() && s_.take('.')) {
-      NNEX_ASSIGN(const std::string part, s_.identifier("an identifier"));
-      first += "." + part;
-    }
-    if (first.empty()) return {};
-    if (!s_.take(',')) {
-      out.bytes(OpaqueTypeProto::name, first);
-      return {};
-    }
-    NNEX_ASSIGN(const std::string name, s_.identifier("the name of an opaque type"));
-    out.bytes(OpaqueTypeProto::domain, first), out.bytes(OpaqueTypeProto::name, name);
-    return {};
-  }
-
-  /// What follows the element type: nothing (rank 0), [] (any rank), or extents.
-  Result<Message> tensor_type(TextType& out) {
-    if (!s_.take('[')) {
-      out.dims.emplace();
-    } else if (!s_.take(']')) {
-      out.dims.emplace();
-      do NNEX_TRY(extent(*out.dims));
-      while (s_.take(','));
-      NNEX_TRY(s_.need(']'));
-    }
-    return extents(out);
-  }
-
-  /// "?" stays, a symbol stands in quotes, a number as it is.
-  Status extent(std::vector<std::string>& dims) {
-    if (s_.take('?')) {
-      dims.emplace_back("?");
-      return {};
-    }
-    NNEX_ASSIGN(const auto symbol, s_.name_if_any());
-    if (symbol) {
-      dims.push_back('"' + *symbol);
-      return {};
-    }
-    NNEX_ASSIGN(const int64_t n, s_.number_as<int64_t>());
-    dims.push_back(fmt::to_string(n));
-    return {};
-  }
-
-  Result<Message> extents(const TextType& type) {
-    Message out;
-    out.integer(TensorTypeProto::elem_type, type.element);
-    if (!type.dims) return out;
-    Message shape;
-    for (const std::string& d : *type.dims) {
-      Message dim;
-      if (d[0] == '"') dim.bytes(DimensionProto::dim_param, std::string_view(d).substr(1));
-      if (d[0] != '"' && d[0] != '?') dim.integer(DimensionProto::dim_value, std::stoll(d));
-      shape.message(TensorShapeProto::dim, std::move(dim));
-    }
-    out.message(TensorTypeProto::shape, std::move(shape));
-    return out;
-  }
-
-  /// A TensorProto of the type: its elements between braces, or where they are between brackets.
-  Result<Message> tensor(const TextType& type, const std::string& name) {
-    if (type.element == 0 || !type.dims) return s_.fault("a constant of that type; needed a tensor's with its extents");
-    Message out;
-    std::vector<int64_t> dims;
-    for (const std::string& d : *type.dims) {
-      if (d[0] == '"' || d[0] == '?') return s_.fault("a constant with an open extent; needed numbers");
-      dims.push_back(std::stoll(d));
-    }
-    out.integers(TensorProto::dims, dims);
-    out.integer(TensorProto::data_type, type.element);
-    if (!name.empty()) out.bytes(TensorProto::name, name);
-    if (s_.peek() == '[') {
-      NNEX_TRY(pairs(TensorProto::external_data, out));
-      out.integer(TensorProto::data_location, kExternalData);
-      return out;
-    }
-    NNEX_TRY(elements(type.element, out));
-    return out;
-  }
-
-  template <class T>
-  Result<std::string> numbers(bool varints) {
-    std::string packed;
-    NNEX_TRY(list('{', '}', [&]() -> Status {
-      NNEX_ASSIGN(const T value, s_.number_as<T>());
-      if constexpr (std::is_integral_v<T>) {
-        auto bits = static_cast<uint64_t>(value);
-        for (; varints && bits >= 0x80; bits >>= 7) packed += static_cast<char>(bits | 0x80);
-        packed += static_cast<char>(bits);
-      } else {
-        char bytes[sizeof(T)];
-        std::memcpy(bytes, &value, sizeof(T));
-        packed.append(bytes, sizeof(T));
-      }
-      return {};
-    }));
-    return packed;
-  }
-
-  Status elements(int64_t type, Message& out) {
-    const wire::FieldNumber field = storage_of(dtype_of_onnx(type)).field;
-    if (field == TensorProto::string_data)
-      return list('{', '}', [&]() -> Status {
-        NNEX_ASSIGN(const std::string element, s_.text("an element"));
-        out.bytes(field, element);
-        return {};
-      });
-    std::string packed;
-    if (field == TensorProto::float_data) {
-      NNEX_ASSIGN(packed, numbers<float>(false));
-    } else if (field == TensorProto::double_data) {
-      NNEX_ASSIGN(packed, numbers<double>(false));
-    } else if (field == TensorProto::int64_data) {
-      NNEX_ASSIGN(packed, numbers<int64_t>(true));
-    } else if (field == TensorProto::uint64_data) {
-      NNEX_ASSIGN(packed, numbers<uint64_t>(true));
-    } else {
-      NNEX_ASSIGN(packed, numbers<int32_t>(true));
-    }
-    if (!packed.empty()) out.bytes(field, packed);
     return {};
   }
 
@@ -292,7 +95,7 @@ class TextParser {
   Result<Named> named() {
     Named out;
     if (is_type_word(s_.peek_word())) {
-      NNEX_ASSIGN(out.type, type(0));
+      NNEX_ASSIGN(out.type, types_.type(0));
     }
     NNEX_ASSIGN(out.name, s_.name("a value's name"));
     return out;
@@ -306,12 +109,12 @@ class TextParser {
 
   /// Values with initializers: those of inputs are both, elsewhere an initializer alone.
   Status values(char open, char close, wire::FieldNumber field, bool both, Message& out) {
-    return list(open, close, [&]() -> Status {
+    return s_.list(open, close, [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
       const bool set = s_.take('=');
       if (set) {
         if (!n.type) return s_.fault("an initializer without a type; needed one before its name");
-        NNEX_ASSIGN(Message t, tensor(*n.type, n.name));
+        NNEX_ASSIGN(Message t, types_.tensor(*n.type, n.name));
         out.message(GraphProto::initializer, std::move(t));
       }
       if (!set || both) out.message(field, value_info(std::move(n)));
@@ -326,7 +129,7 @@ class TextParser {
     out.bytes(GraphProto::name, name);
     if (s_.peek() == '(') NNEX_TRY(values('(', ')', GraphProto::input, true, out));
     NNEX_TRY(s_.need_arrow());
-    NNEX_TRY(list('(', ')', [&]() -> Status {
+    NNEX_TRY(s_.list('(', ')', [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
       out.message(GraphProto::output, value_info(std::move(n)));
       return {};
@@ -389,7 +192,7 @@ class TextParser {
   }
 
   Status attributes(int depth, Message& out) {
-    return list('<', '>', [&]() -> Status {
+    return s_.list('<', '>', [&]() -> Status {
       NNEX_ASSIGN(const std::string name, s_.identifier("an attribute's name"));
       NNEX_ASSIGN(Message a, attribute(name, depth));
       out.message(NodeProto::attribute, std::move(a));
@@ -434,7 +237,7 @@ class TextParser {
     if (!open && element == T::undefined) return s_.fault("a list; needed the one value of the declared type");
     std::vector<int64_t> integers;
     std::vector<float> reals;
-    NNEX_TRY(list('[', ']', [&]() -> Status {
+    NNEX_TRY(s_.list('[', ']', [&]() -> Status {
       NNEX_ASSIGN(TextAttribute value, single(open ? declared : element, depth));
       // Of numbers without a type the first real one makes all of them real.
       if (open && element == T::integer && value.type == T::real)
@@ -516,7 +319,7 @@ class TextParser {
   /// A type, or the tensor that follows one: [name] [=] {elements}.
   Result<TextAttribute> typed(int depth) {
     TextAttribute out;
-    NNEX_ASSIGN(TextType t, type(depth));
+    NNEX_ASSIGN(TextType t, types_.type(depth));
     NNEX_ASSIGN(const auto name, s_.name_if_any());
     const bool set = s_.take('=');
     if (!name && !set && s_.peek() != '{') {
@@ -525,7 +328,7 @@ class TextParser {
       return out;
     }
     out.type = AttributeType::tensor;
-    NNEX_ASSIGN(out.message, tensor(t, name.value_or("")));
+    NNEX_ASSIGN(out.message, types_.tensor(t, name.value_or("")));
     return out;
   }
 
@@ -537,7 +340,7 @@ class TextParser {
     NNEX_ASSIGN(const std::string name, s_.name("a function's name"));
     out.bytes(FunctionProto::name, name);
     if (s_.peek() == '<')
-      NNEX_TRY(list('<', '>', [&]() -> Status {
+      NNEX_TRY(s_.list('<', '>', [&]() -> Status {
         NNEX_ASSIGN(const std::string attr, s_.name("an attribute's name"));
         if (s_.peek() != ':' && s_.peek() != '=') {
           out.bytes(FunctionProto::attribute, attr);
@@ -551,7 +354,7 @@ class TextParser {
     NNEX_TRY(s_.need_arrow());
     NNEX_TRY(ports(FunctionProto::output, out));
     if (s_.peek() == '<')
-      NNEX_TRY(list('<', '>', [&]() -> Status {
+      NNEX_TRY(s_.list('<', '>', [&]() -> Status {
         NNEX_ASSIGN(Named n, named());
         out.message(FunctionProto::value_info, value_info(std::move(n)));
         return {};
@@ -562,7 +365,7 @@ class TextParser {
 
   /// A function's inputs or outputs, whose types are its value_info.
   Status ports(wire::FieldNumber field, Message& out) {
-    return list('(', ')', [&]() -> Status {
+    return s_.list('(', ')', [&]() -> Status {
       NNEX_ASSIGN(Named n, named());
       out.bytes(field, n.name);
       if (n.type) out.message(FunctionProto::value_info, value_info(std::move(n)));
@@ -571,6 +374,7 @@ class TextParser {
   }
 
   TextScanner s_;
+  TextTypes types_;
 };
 
 }  // namespace

@@ -67,6 +67,16 @@ class TextScanner {
     return as<T>(n);
   }
 
+  /// Items between brackets with commas; there may be none.
+  template <class F>
+  Status list(char open, char close, F item) {
+    NNEX_TRY(need(open));
+    if (take(close)) return {};
+    do NNEX_TRY(item());
+    while (take(','));
+    return need(close);
+  }
+
   Error needed(std::string_view what);
   Error fault(std::string_view found);
 
