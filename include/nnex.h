@@ -436,6 +436,17 @@ NNEX_C_API nnex_error* nnex_ml_context_make(const nnex_ml_value* options, int th
 /* MLContext.destroy(): graphs and tensors go with it, what is pending is rejected. Freeing the handle alone is gentler:
  * what was queued still runs. */
 NNEX_C_API void nnex_ml_context_destroy(const nnex_ml_context* context);
+/* MLContext.opSupportLimits() as JSON: {"preferredInputLayout": "nhwc", ..., "matmul": {"a": {"dataTypes": ["float32",
+ * "float16"], "rankRange": {"min": 2, "max": 8}}, ...}, ...}. NULL where there is no memory. */
+NNEX_C_API const char* nnex_ml_context_limits(const nnex_ml_context* context);
+/* MLContext.lost: whether the context is lost or destroyed; `message`, which may be NULL, is then why. */
+NNEX_C_API bool nnex_ml_context_lost(const nnex_ml_context* context, const char** message);
+/* Calls `lost` once, when the context is lost or destroyed: on the thread where that happens, or here and now when it
+ * has happened already; never when the context goes without. It must not call nnex with this context. `release`, which
+ * may be NULL, is called with `user` when nobody needs it any more; not where this function fails. */
+NNEX_C_API nnex_error* nnex_ml_context_on_lost(const nnex_ml_context* context,
+                                               void (*lost)(void* user, const char* message),
+                                               void (*release)(void* user), void* user);
 NNEX_C_API void nnex_ml_context_free(nnex_ml_context* context);
 
 NNEX_C_API nnex_error* nnex_ml_builder_make(const nnex_ml_context* context, nnex_ml_builder** out);
@@ -457,18 +468,27 @@ NNEX_C_API void nnex_ml_operand_free(nnex_ml_operand* operand);
 /* MLContext.createTensor(descriptor): waits until it is there. */
 NNEX_C_API nnex_error* nnex_ml_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
                                            nnex_ml_tensor** out);
+/* MLContext.createConstantTensor(descriptor, data): copies the bytes; for the builder's "constant" alone, in any number
+ * of graphs, which share it. */
+NNEX_C_API nnex_error* nnex_ml_constant_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
+                                                    const void* bytes, size_t size, nnex_ml_tensor** out);
 /* Copies the bytes now and queues the write. */
 NNEX_C_API nnex_error* nnex_ml_tensor_write(const nnex_ml_context* context, const nnex_ml_tensor* tensor,
                                             const void* bytes, size_t size);
 /* Waits for the work queued before and copies the bytes, at most `size`. */
 NNEX_C_API nnex_error* nnex_ml_tensor_read(const nnex_ml_context* context, const nnex_ml_tensor* tensor, void* bytes,
                                            size_t size);
+/* MLTensor.destroy(): its memory goes once the work queued before is done; reads that wait are refused, and so are
+ * later calls. Freeing the handle alone is gentler: what was queued still runs. */
+NNEX_C_API void nnex_ml_tensor_destroy(const nnex_ml_tensor* tensor);
 NNEX_C_API void nnex_ml_tensor_free(nnex_ml_tensor* tensor);
 /* Queues one inference: tensors by the names of the graph's inputs and outputs. */
 NNEX_C_API nnex_error* nnex_ml_dispatch(const nnex_ml_context* context, const nnex_ml_graph* graph,
                                         const char* const* input_names, nnex_ml_tensor* const* inputs,
                                         size_t input_count, const char* const* output_names,
                                         nnex_ml_tensor* const* outputs, size_t output_count);
+/* MLGraph.destroy(): what was queued still runs, later dispatches are refused. */
+NNEX_C_API void nnex_ml_graph_destroy(const nnex_ml_graph* graph);
 NNEX_C_API void nnex_ml_graph_free(nnex_ml_graph* graph);
 
 #ifdef __cplusplus

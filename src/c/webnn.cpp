@@ -1,11 +1,16 @@
 // WebNN through the C interface: values of JavaScript, calls by name.
 
+#include <mutex>
+
 #include "c/handles.h"
+#include "c/webnn_limits.h"
 #include "nnex/webnn_call.h"
 #include "webnn/idl_calls.h"
 
 struct nnex_ml_context {
   nnex::ml::Context context;
+  mutable std::once_flag limits_made = {};
+  mutable std::string limits = {};  ///< What nnex_ml_context_limits() gives.
 };
 struct nnex_ml_builder {
   nnex::ml::GraphBuilder builder;
@@ -82,6 +87,20 @@ ml::Result<ml::NamedTensors> named(const char* const* names, nnex_ml_tensor* con
   }
   return all;
 }
+
+/// A host's wish to be told that a context is lost.
+struct LostListener {
+  void (*lost)(void* user, const char* message) = nullptr;
+  void (*release)(void* user) = nullptr;
+  void* user = nullptr;
+
+  LostListener() = default;
+  LostListener(const LostListener&) = delete;
+  LostListener& operator=(const LostListener&) = delete;
+  ~LostListener() {
+    if (release) release(user);
+  }
+};
 
 }  // namespace
 }  // namespace nnex::c
@@ -161,6 +180,39 @@ nnex_error* nnex_ml_context_make(const nnex_ml_value* options, int threads, nnex
 void nnex_ml_context_destroy(const nnex_ml_context* context) {
   if (context) context->context.destroy();
 }
+const char* nnex_ml_context_limits(const nnex_ml_context* context) {
+  if (!context) return nullptr;
+  try {
+    std::call_once(context->limits_made, [&] { context->limits = limits_json(context->context.opSupportLimits()); });
+    return context->limits.c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+bool nnex_ml_context_lost(const nnex_ml_context* context, const char** message) {
+  if (message) *message = nullptr;
+  if (!context) return false;
+  const auto lost = context->context.lost();
+  if (!lost.settled()) return false;
+  const auto& info = lost.wait();  // the context keeps it
+  if (message && info.ok()) *message = info->message.c_str();
+  return true;
+}
+nnex_error* nnex_ml_context_on_lost(const nnex_ml_context* context, void (*lost)(void* user, const char* message),
+                                    void (*release)(void* user), void* user) {
+  return ml_guarded([&]() -> ml::Status {
+    NNEX_ML_NEED(context);
+    NNEX_ML_NEED(lost);
+    auto listener = std::make_shared<LostListener>();
+    listener->lost = lost;
+    listener->user = user;
+    context->context.lost().then([listener](const ml::Result<ml::ContextLostInfo>& info) {
+      if (info.ok()) listener->lost(listener->user, info->message.c_str());
+    });
+    listener->release = release;  // nothing fails from here on
+    return {};
+  });
+}
 void nnex_ml_context_free(nnex_ml_context* context) { delete context; }
 
 nnex_error* nnex_ml_builder_make(const nnex_ml_context* context, nnex_ml_builder** out) {
@@ -238,6 +290,23 @@ nnex_error* nnex_ml_tensor_make(const nnex_ml_context* context, const nnex_ml_va
   });
 }
 
+nnex_error* nnex_ml_constant_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
+                                         const void* bytes, size_t size, nnex_ml_tensor** out) {
+  if (out) *out = nullptr;
+  return ml_guarded([&]() -> ml::Status {
+    NNEX_ML_NEED(context);
+    NNEX_ML_NEED(descriptor);
+    NNEX_ML_NEED(out);
+    if (!bytes && size) return null_type("bytes");
+    const std::span<const std::byte> all(static_cast<const std::byte*>(bytes), size);
+    const std::vector<ml::idl::Value> args = {descriptor->value, ml::idl::View{ml::BufferSource(all), nullptr}};
+    auto made = ml::idl::create_constant_tensor(context->context, args).get();
+    if (!made.ok()) return std::move(made).error();
+    *out = new nnex_ml_tensor{std::move(*made)};
+    return {};
+  });
+}
+
 nnex_error* nnex_ml_tensor_write(const nnex_ml_context* context, const nnex_ml_tensor* tensor, const void* bytes,
                                  size_t size) {
   return ml_guarded([&]() -> ml::Status {
@@ -259,6 +328,9 @@ nnex_error* nnex_ml_tensor_read(const nnex_ml_context* context, const nnex_ml_te
     return read.ok() ? ml::Status() : ml::Status(std::move(read).error());
   });
 }
+void nnex_ml_tensor_destroy(const nnex_ml_tensor* tensor) {
+  if (tensor) tensor->tensor.destroy();
+}
 void nnex_ml_tensor_free(nnex_ml_tensor* tensor) { delete tensor; }
 
 nnex_error* nnex_ml_dispatch(const nnex_ml_context* context, const nnex_ml_graph* graph, const char* const* input_names,
@@ -273,6 +345,9 @@ nnex_error* nnex_ml_dispatch(const nnex_ml_context* context, const nnex_ml_graph
     if (!out.ok()) return std::move(out).error();
     return context->context.dispatch(graph->graph, *in, *out);
   });
+}
+void nnex_ml_graph_destroy(const nnex_ml_graph* graph) {
+  if (graph) graph->graph.destroy();
 }
 void nnex_ml_graph_free(nnex_ml_graph* graph) { delete graph; }
 

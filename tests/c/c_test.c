@@ -1,42 +1,11 @@
-/* The C interface as a C99 program sees it: built by a C compiler alone, linked with libnnex.so.
+/* The C interface as a C99 program sees it (WebNN: webnn_test.c): built by a C compiler alone, linked with libnnex.so.
  * c_test MODEL: the network of models/shapes (one f32 picture [N,3,32,32] in, f32[N,8] out). Exit code 0: all holds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nnex.h"
-
-static int failures = 0;
-#define CHECK(what)                                                        \
-  do {                                                                     \
-    if (!(what)) {                                                         \
-      printf("%s:%d: does not hold: %s\n", __FILE__, __LINE__, #what);     \
-      ++failures;                                                          \
-    }                                                                      \
-  } while (0)
-#define OK(call)                                                           \
-  do {                                                                     \
-    nnex_error* e_ = (call);                                               \
-    if (e_) {                                                              \
-      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, nnex_error_text(e_)); \
-      ++failures;                                                          \
-      nnex_error_free(e_);                                                 \
-    }                                                                      \
-  } while (0)
-#define FAILS(wanted, text, call)                                          \
-  do {                                                                     \
-    nnex_error* e_ = (call);                                               \
-    CHECK(e_ != NULL);                                                     \
-    if (e_) {                                                              \
-      CHECK(nnex_error_code(e_) == (wanted));                              \
-      if (!strstr(nnex_error_text(e_), text)) {                            \
-        printf("%s:%d: found '%s'; needed '%s'\n", __FILE__, __LINE__, nnex_error_text(e_), text); \
-        ++failures;                                                        \
-      }                                                                    \
-      nnex_error_free(e_);                                                 \
-    }                                                                      \
-  } while (0)
+#include "checks.h"
 
 static char* file_bytes(const char* path, size_t* size) {
   FILE* f = fopen(path, "rb");
@@ -355,187 +324,6 @@ static void test_custom(void) {
   nnex_model_free(model);
 }
 
-/* relu(x) through WebNN. */
-static void test_webnn(void) {
-  nnex_ml_context* context = NULL;
-  nnex_ml_builder* builder = NULL;
-  nnex_ml_operand *x = NULL, *y = NULL;
-  nnex_ml_graph* graph = NULL;
-  nnex_ml_tensor *in = NULL, *out = NULL;
-  const double three[] = {3};
-  const float numbers[3] = {-1.5f, 0.0f, 2.5f};
-  float found[3] = {9, 9, 9};
-  const char* keys[] = {"dataType", "shape", "readable", "writable"};
-  const char *x_name = "x", *y_name = "y";
-  nnex_ml_value *members[4], *args[2];
-  nnex_error* e;
-  size_t made = 0;
-  members[0] = nnex_ml_value_text("float32");
-  members[1] = nnex_ml_value_numbers(three, 1);
-  members[2] = nnex_ml_value_boolean(true);
-  members[3] = nnex_ml_value_boolean(true);
-  args[0] = nnex_ml_value_text("x");
-  args[1] = nnex_ml_value_dictionary(keys, members, 4);
-  OK(nnex_ml_context_make(NULL, 1, &context));
-  OK(nnex_ml_builder_make(context, &builder));
-  OK(nnex_ml_call(builder, "input", args, 2, &x, 1, &made));
-  CHECK(made == 1 && strcmp(nnex_ml_operand_type(x), "float32") == 0 && nnex_ml_operand_shape(x)[0] == 3);
-  e = nnex_ml_call(builder, "relux", args, 1, &y, 1, NULL);
-  CHECK(e && strcmp(nnex_error_webnn_name(e), "TypeError") == 0);
-  nnex_error_free(e);
-  nnex_ml_value_free(args[0]);
-  args[0] = nnex_ml_value_operand(x);
-  OK(nnex_ml_call(builder, "relu", args, 1, &y, 1, NULL));
-  OK(nnex_ml_build(builder, &y_name, &y, 1, &graph));
-  nnex_ml_graph_free(graph);
-  e = nnex_ml_build(builder, &y_name, &y, 1, &graph);
-  CHECK(e && strcmp(nnex_error_webnn_name(e), "InvalidStateError") == 0 && graph == NULL);
-  nnex_error_free(e);
-  nnex_ml_builder_free(builder);
-  OK(nnex_ml_builder_make(context, &builder));
-  nnex_ml_operand_free(x);
-  nnex_ml_operand_free(y);
-  nnex_ml_value_free(args[0]);
-  args[0] = nnex_ml_value_text("x");
-  OK(nnex_ml_call(builder, "input", args, 2, &x, 1, NULL));
-  nnex_ml_value_free(args[0]);
-  args[0] = nnex_ml_value_operand(x);
-  OK(nnex_ml_call(builder, "relu", args, 1, &y, 1, NULL));
-  OK(nnex_ml_build(builder, &y_name, &y, 1, &graph));
-  OK(nnex_ml_tensor_make(context, args[1], &in));
-  OK(nnex_ml_tensor_make(context, args[1], &out));
-  OK(nnex_ml_tensor_write(context, in, numbers, sizeof numbers));
-  OK(nnex_ml_dispatch(context, graph, &x_name, &in, 1, &y_name, &out, 1));
-  OK(nnex_ml_tensor_read(context, out, found, sizeof found));
-  CHECK(found[0] == 0.0f && found[1] == 0.0f && found[2] == 2.5f);
-  for (made = 0; made < 4; ++made) nnex_ml_value_free(members[made]);
-  nnex_ml_value_free(args[0]);
-  nnex_ml_value_free(args[1]);
-  nnex_ml_operand_free(x);
-  nnex_ml_operand_free(y);
-  nnex_ml_tensor_free(in);
-  nnex_ml_tensor_free(out);
-  nnex_ml_graph_free(graph);
-  nnex_ml_builder_free(builder);
-  nnex_ml_context_free(context);
-}
-
-/* {dataType, shape[rank], readable: true}. */
-static nnex_ml_value* descriptor(const char* type, const double* shape, size_t rank) {
-  const char* keys[] = {"dataType", "shape", "readable"};
-  nnex_ml_value *members[3], *all;
-  size_t i;
-  members[0] = nnex_ml_value_text(type);
-  members[1] = nnex_ml_value_numbers(shape, rank);
-  members[2] = nnex_ml_value_boolean(true);
-  all = nnex_ml_value_dictionary(keys, members, 3);
-  for (i = 0; i < 3; ++i) nnex_ml_value_free(members[i]);
-  return all;
-}
-
-/* A call whose arguments are freed. */
-static void call(nnex_ml_builder* b, const char* method, nnex_ml_value* const* args, size_t count, nnex_ml_operand** out, size_t room) {
-  size_t made = 0, i;
-  OK(nnex_ml_call(b, method, args, count, out, room, &made));
-  CHECK(made == room);
-  for (i = 0; i < count; ++i) nnex_ml_value_free(args[i]);
-}
-
-/* Options, lists of operands, several outputs, constants and BigInts: split(concat(conv2d(...))) and a clamp of int64. */
-static void test_webnn_operations(void) {
-  const double picture_shape[] = {1, 1, 3, 3}, filter_shape[] = {1, 1, 2, 2}, strides[] = {1, 1}, half_shape[] = {1, 1, 2, 2}, long_shape[] = {3};
-  const float numbers[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, ones[4] = {1, 1, 1, 1};
-  const int64_t longs[3] = {-9007199254740993, 5, 9007199254740993};
-  float sums[4] = {0};
-  int64_t clamped[3] = {0};
-  const char *option_keys[] = {"strides", "label"}, *clamp_keys[] = {"minValue", "maxValue"}, *names[] = {"half", "longs"};
-  nnex_ml_value *args[3], *members[2], *described;
-  nnex_ml_context* context = NULL;
-  nnex_ml_builder* builder = NULL;
-  nnex_ml_operand *x = NULL, *filter = NULL, *y = NULL, *both = NULL, *halves[2] = {NULL, NULL}, *outs[2], *wide = NULL, *bounded = NULL;
-  nnex_ml_graph* graph = NULL;
-  nnex_ml_tensor* results[2] = {NULL, NULL};
-  nnex_error* e;
-  OK(nnex_ml_context_make(NULL, 1, &context));
-  OK(nnex_ml_builder_make(context, &builder));
-  args[0] = descriptor("float32", picture_shape, 4);
-  args[1] = nnex_ml_value_buffer(numbers, sizeof numbers);
-  call(builder, "constant", args, 2, &x, 1);
-  args[0] = descriptor("float32", filter_shape, 4);
-  args[1] = nnex_ml_value_buffer(ones, sizeof ones);
-  call(builder, "constant", args, 2, &filter, 1);
-  args[0] = nnex_ml_value_operand(x);
-  args[1] = nnex_ml_value_operand(filter);
-  members[0] = nnex_ml_value_numbers(strides, 2);
-  members[1] = nnex_ml_value_text("sums");
-  args[2] = nnex_ml_value_dictionary(option_keys, members, 2);
-  nnex_ml_value_free(members[0]);
-  nnex_ml_value_free(members[1]);
-  call(builder, "conv2d", args, 3, &y, 1);
-  CHECK(nnex_ml_operand_rank(y) == 4 && nnex_ml_operand_shape(y)[2] == 2 && nnex_ml_operand_shape(y)[3] == 2);
-  members[0] = members[1] = nnex_ml_value_operand(y);
-  args[0] = nnex_ml_value_list(members, 2);
-  nnex_ml_value_free(members[0]);
-  args[1] = nnex_ml_value_number(1);
-  call(builder, "concat", args, 2, &both, 1);
-  args[0] = nnex_ml_value_operand(both);
-  args[1] = nnex_ml_value_number(2);
-  members[0] = nnex_ml_value_number(1);
-  option_keys[0] = "axis";
-  args[2] = nnex_ml_value_dictionary(option_keys, members, 1);
-  nnex_ml_value_free(members[0]);
-  call(builder, "split", args, 3, halves, 2);
-  args[0] = descriptor("int64", long_shape, 1);
-  args[1] = nnex_ml_value_buffer(longs, sizeof longs);
-  call(builder, "constant", args, 2, &wide, 1);
-  args[0] = nnex_ml_value_operand(wide);
-  members[0] = nnex_ml_value_bigint("-9007199254740992");
-  members[1] = nnex_ml_value_bigint("9007199254740993");
-  CHECK(nnex_ml_value_bigint("12x") == NULL);
-  args[1] = nnex_ml_value_dictionary(clamp_keys, members, 2);
-  nnex_ml_value_free(members[0]);
-  nnex_ml_value_free(members[1]);
-  call(builder, "clamp", args, 2, &bounded, 1);
-  args[0] = nnex_ml_value_operand(x);
-  args[1] = nnex_ml_value_operand(wide);
-  nnex_ml_operand_free(y);
-  e = nnex_ml_call(builder, "add", args, 2, &y, 1, NULL);
-  CHECK(e && strcmp(nnex_error_webnn_name(e), "TypeError") == 0 && y == NULL);
-  nnex_error_free(e);
-  nnex_ml_value_free(args[0]);
-  nnex_ml_value_free(args[1]);
-  outs[0] = halves[1];
-  outs[1] = bounded;
-  OK(nnex_ml_build(builder, names, outs, 2, &graph));
-  described = descriptor("float32", half_shape, 4);
-  OK(nnex_ml_tensor_make(context, described, &results[0]));
-  nnex_ml_value_free(described);
-  described = descriptor("int64", long_shape, 1);
-  OK(nnex_ml_tensor_make(context, described, &results[1]));
-  nnex_ml_value_free(described);
-  OK(nnex_ml_dispatch(context, graph, NULL, NULL, 0, names, results, 2));
-  OK(nnex_ml_tensor_read(context, results[0], sums, sizeof sums));
-  OK(nnex_ml_tensor_read(context, results[1], clamped, sizeof clamped));
-  CHECK(sums[0] == 12 && sums[1] == 16 && sums[2] == 24 && sums[3] == 28);
-  CHECK(clamped[0] == -9007199254740992 && clamped[1] == 5 && clamped[2] == 9007199254740993);
-  nnex_ml_context_destroy(context);
-  e = nnex_ml_tensor_read(context, results[0], sums, sizeof sums);
-  CHECK(e && strcmp(nnex_error_webnn_name(e), "InvalidStateError") == 0);
-  nnex_error_free(e);
-  nnex_ml_operand_free(x);
-  nnex_ml_operand_free(filter);
-  nnex_ml_operand_free(both);
-  nnex_ml_operand_free(halves[0]);
-  nnex_ml_operand_free(halves[1]);
-  nnex_ml_operand_free(wide);
-  nnex_ml_operand_free(bounded);
-  nnex_ml_tensor_free(results[0]);
-  nnex_ml_tensor_free(results[1]);
-  nnex_ml_graph_free(graph);
-  nnex_ml_builder_free(builder);
-  nnex_ml_context_free(context);
-}
-
 int main(int argc, char** argv) {
   nnex_model* model = NULL;
   float expected[8] = {0};
@@ -552,8 +340,6 @@ int main(int argc, char** argv) {
   test_sources(argv[1], expected);
   test_check_and_convert(argv[1], expected);
   test_custom();
-  test_webnn();
-  test_webnn_operations();
   printf("c_test: %s\n", failures ? "failed" : "all holds");
   return failures != 0;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "nnex.h"
 #include "stored.h"
 #include "webnn/call.h"
 #include "webnn/interface.h"
@@ -93,6 +94,31 @@ TEST(WebnnLimits, AreWhatTheBuilderChecks) {
         }
       }
     }
+  }
+}
+
+TEST(WebnnLimits, AreJsonForC) {
+  nnex_ml_context* context = nullptr;
+  ASSERT_EQ(nnex_ml_context_make(nullptr, 1, &context), nullptr);
+  const Json all = Json::parse(nnex_ml_context_limits(context));
+  nnex_ml_context_free(context);
+  const OpSupportLimits& ours = op_support_limits();
+  const auto same = [](const Json& json, const TensorLimits& limits) {
+    EXPECT_EQ(json.size(), 2u);
+    EXPECT_EQ(json["dataTypes"].get<std::set<std::string>>(), names(limits.dataTypes));
+    EXPECT_EQ(ranks(json["rankRange"]), ranks(limits.rankRange.min, limits.rankRange.max));
+  };
+  EXPECT_EQ(all["preferredInputLayout"], ours.preferredInputLayout == InputOperandLayout::nchw ? "nchw" : "nhwc");
+  EXPECT_EQ(all["maxTensorByteLength"], ours.maxTensorByteLength);
+  same(all["input"], ours.input);
+  same(all["constant"], ours.constant);
+  same(all["output"], ours.output);
+  EXPECT_EQ(all.size(), 5 + ours.operations.size());
+  for (const OperationLimits& operation : ours.operations) {
+    SCOPED_TRACE(operation.name);
+    ASSERT_TRUE(all.contains(operation.name));
+    EXPECT_EQ(all[operation.name].size(), operation.operands.size());
+    for (const auto& [name, operand] : operation.operands) same(all[operation.name][name], operand);
   }
 }
 
