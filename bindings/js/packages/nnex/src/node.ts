@@ -30,7 +30,16 @@ export function addon(): Addon {
   }
 }
 
-let wasm: Promise<Engine> | undefined;
+let wasm: Promise<typeof import('./wasm.js')> | undefined;
+/** The WebAssembly modules' side; `why` the addon does not serve, which is told once in a thread, whichever entry asks. */
+function wasmSide(why?: unknown): Promise<typeof import('./wasm.js')> {
+  return (wasm ??= import('./wasm.js').then((side) => {
+    if (why instanceof Error) side.tellInstead(why.message);
+    return side;
+  }));
+}
+
+let wasmEngine: Promise<Engine> | undefined;
 
 /** NNEX_THREADS bounds the threads of a run; 0 and what is no number: as many as the machine has. */
 function wasmOptions(): { threads?: number } {
@@ -39,18 +48,20 @@ function wasmOptions(): { threads?: number } {
 }
 
 /**
- * The addon; where there is none, the WebAssembly module. NNEX_ENGINE ("addon", "wasm") chooses one of them.
+ * The addon; where there is none, the WebAssembly module, which says so. NNEX_ENGINE ("addon", "wasm") chooses one of them.
  */
 export async function engine(): Promise<Engine> {
   const wanted = process.env['NNEX_ENGINE'];
+  let why: unknown;
   if (wanted !== 'wasm') {
     try {
       return addon();
     } catch (error) {
       if (wanted === 'addon' || process.env['NNEX_NODE_ADDON'] || !(await wasmThere())) throw error;
+      why = error;
     }
   }
-  return (wasm ??= import('./wasm.js').then(({ wasmEngine }) => wasmEngine(wasmOptions())));
+  return (wasmEngine ??= wasmSide(why).then((side) => side.wasmEngine(wasmOptions())));
 }
 
 async function wasmThere(): Promise<boolean> {
@@ -64,5 +75,5 @@ let wasmModels: Promise<ModelEngine> | undefined;
 export async function modelEngine(): Promise<ModelEngine> {
   const chosen: object = await engine();
   if ('load' in chosen) return chosen as ModelEngine;
-  return (wasmModels ??= import('./wasm.js').then((wasm) => wasm.wasmModels(wasmOptions())));
+  return (wasmModels ??= wasmSide().then((side) => side.wasmModels(wasmOptions())));
 }

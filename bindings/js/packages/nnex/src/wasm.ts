@@ -30,6 +30,13 @@ function tell({ code, why }: Choice, where: string): void {
   told = true;
 }
 
+let toldInstead = false;
+/** In Node, once: that no addon serves. Node's own switches silence it. */
+export function tellInstead(why: string): void {
+  if (!toldInstead) process.emitWarning(`WebAssembly computes, slower than the addon would. ${why}`, { type: 'NnexWarning', code: 'NNEX_WASM' });
+  toldInstead = true;
+}
+
 function makeWorker(given: WasmOptions['worker'], name: string): Worker {
   if (typeof given === 'function') return given();
   return new Worker(given || new URL('./worker.js', import.meta.url), { type: 'module', name });

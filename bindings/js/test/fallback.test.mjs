@@ -1,0 +1,128 @@
+// The package where its addon is absent or cannot be loaded: the WebAssembly module answers and that is said once, by whatever entry it is used.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+const dist = path('../packages/nnex/dist');
+const skip = !existsSync(join(dist, 'nnex.wasm')) && 'the WebAssembly modules are not built (bindings/js/build --wasm)';
+const platform = `nnex-${process.platform}-${process.arch}`;
+let folder, modules;
+
+/** The package as npm would leave it, without the optional one of its platform, and without the modules where `wasm` is false. */
+function install(name, wasm) {
+  const place = join(folder, name, 'node_modules');
+  mkdirSync(place, { recursive: true });
+  cpSync(path('../packages/nnex/package.json'), join(place, 'nnex/package.json'));
+  cpSync(dist, join(place, 'nnex/dist'), { recursive: true, filter: (file) => wasm || !file.endsWith('.wasm') });
+  symlinkSync(path('../node_modules/onnxruntime-common'), join(place, 'onnxruntime-common'));
+  return place;
+}
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nnex-fallback-'));
+  modules = install('all', true);
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** Runs a module beside the package: what it writes, and how often it is warned of the addon. */
+function run(source, { env = {}, kind = 'module', name = 'all' } = {}) {
+  const { NNEX_ENGINE, NNEX_NODE_ADDON, ...clean } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${kind}`, '-e', source],
+    { cwd: join(folder, name), encoding: 'utf8', timeout: 120_000, env: { ...clean, NNEX_THREADS: '2', ...env } });
+  const warnings = stderr.split('\n').filter((line) => line.includes('[NNEX_WASM]'));
+  return { status, stdout, warnings, others: stderr.split('\n').filter((line) => line && !line.includes('[NNEX_WASM]') && !line.includes('--trace-warnings')) };
+}
+
+const webnn = `async function twice(ml, Builder) {
+  const context = await ml.createContext(), d = { dataType: 'float32', shape: [2] };
+  const builder = new Builder(context), x = builder.input('x', d);
+  const graph = await builder.build({ y: builder.add(x, x) });
+  const input = await context.createTensor({ ...d, writable: true }), output = await context.createTensor({ ...d, readable: true });
+  context.writeTensor(input, Float32Array.of(1, 21));
+  context.dispatch(graph, { x: input }, { y: output });
+  console.log(...new Float32Array(await context.readTensor(output)));
+}`;
+const model = `const { onnx } = await import(${JSON.stringify(new URL('support/onnx-writer.mjs', import.meta.url).href)});
+  const bytes = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Add', in: ['x', 'x'], out: ['y'] }] });`;
+const entries = {
+  nnex: `import { load, ml, MLGraphBuilder } from 'nnex';
+    ${webnn} ${model}
+    await twice(ml, MLGraphBuilder);
+    console.log(...(await (await load(bytes)).run({ x: [3, 4] })).y.data);`,
+  'nnex/polyfill': `import 'nnex/polyfill';
+    ${webnn}
+    await twice(navigator.ml, MLGraphBuilder);
+    await twice(navigator.ml, MLGraphBuilder);`,
+  'nnex/onnxruntime': `import * as ort from 'nnex/onnxruntime';
+    ${model}
+    for (let i = 0; i < 2; ++i) {
+      const session = await ort.InferenceSession.create(bytes);
+      console.log(...(await session.run({ x: new ort.Tensor('float32', [1, 21], [2]) })).y.data);
+    }`,
+};
+const answers = { nnex: '2 42\n6 8\n', 'nnex/polyfill': '2 42\n2 42\n', 'nnex/onnxruntime': '2 42\n2 42\n' };
+
+function check(cause) {
+  for (const [entry, source] of Object.entries(entries)) {
+    const { status, stdout, warnings, others } = run(source);
+    assert.deepEqual([entry, status, stdout, others], [entry, 0, answers[entry], []]);
+    assert.equal(warnings.length, 1, `${entry}: ${warnings.join('\n')}`);
+    assert.match(warnings[0], new RegExp(`WebAssembly computes.*${platform}.*${cause}`));
+  }
+}
+
+test('no addon is there', { skip }, () => check('Cannot find module'));
+
+test('an addon is there that is none', { skip }, () => {
+  const place = join(modules, platform);
+  mkdirSync(place);
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ name: platform, version: '0.1.0', main: 'nnex.node' }));
+  writeFileSync(join(place, 'nnex.node'), 'of another machine');
+  try {
+    check('nnex.node');
+  } finally {
+    rmSync(place, { recursive: true });
+  }
+});
+
+test('several entries, by import and require(), say it once', { skip }, () => {
+  const { status, stdout, warnings, others } = run(`import { createRequire } from 'node:module';
+    import { ml, MLGraphBuilder } from 'nnex';
+    import * as ort from 'nnex/onnxruntime';
+    ${webnn} ${model}
+    await twice(ml, MLGraphBuilder);
+    const session = await ort.InferenceSession.create(bytes);
+    console.log((await session.run({ x: new ort.Tensor('float32', [1, 21], [2]) })).y.data.length);
+    const other = createRequire(process.cwd() + '/x.js')('nnex');
+    await twice(other.ml, other.MLGraphBuilder);`);
+  assert.deepEqual([status, stdout, others], [0, '2 42\n2\n2 42\n', []]);
+  assert.equal(warnings.length, 1, warnings.join('\n'));
+});
+
+test('who asks for WebAssembly is told nothing', { skip }, () => {
+  const { status, stdout, warnings, others } = run(entries['nnex/polyfill'], { env: { NNEX_ENGINE: 'wasm' } });
+  assert.deepEqual([status, stdout, warnings, others], [0, answers['nnex/polyfill'], [], []]);
+});
+
+test('an addon that was asked for by name is not replaced', () => {
+  for (const env of [{ NNEX_ENGINE: 'addon' }, { NNEX_NODE_ADDON: '/nowhere/nnex.node' }]) {
+    const { stdout, warnings } = run(`import { ml, load } from 'nnex';
+      for (const call of [() => ml.createContext(), () => load('model.onnx')])
+        await call().then(() => console.log('made'), (error) => console.log(error.message.includes('cannot be loaded')));`, { env });
+    assert.deepEqual([stdout, warnings], ['true\ntrue\n', []]);
+  }
+});
+
+test('where nothing can compute, the error says what was looked for', () => {
+  install('bare', false);
+  const { stdout, warnings } = run(`import { ml, load } from 'nnex';
+    for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.message));`, { name: 'bare' });
+  assert.equal(warnings.length, 0);
+  const lines = stdout.trim().split('\n');
+  assert.equal(lines.length, 2, stdout);
+  for (const line of lines) assert.match(line, new RegExp(`needed the package ${platform}, which cannot be loaded: .*nnex\\.wasm`));
+});
