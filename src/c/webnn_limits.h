@@ -7,7 +7,8 @@
 
 namespace nnex::c {
 
-/// {"preferredInputLayout": ..., "maxTensorByteLength": ..., "input", "constant", "output", then every operation's operands}.
+/// {"preferredInputLayout": ..., "maxTensorByteLength": ..., "input", "constant", "output", then every operation's
+/// operands}.
 std::string limits_json(const ml::OpSupportLimits& limits);
 
 }  // namespace nnex::c

@@ -1,11 +1,13 @@
 // The examples in examples/js, run as a user would: copied beside a node_modules that has the packages.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { launch, missingBrowser } from './conform/browser.mjs';
+import { serve } from './conform/server.mjs';
 import { folder as peers, missing } from './support/peers.mjs';
 import { writeModels } from './support/tiny-transformers.mjs';
 
@@ -25,7 +27,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-test('every example has its test', () => assert.deepEqual(readdirSync(join(root, 'examples/js')).sort(), ['run.mjs', 'transformers.mjs', 'worker.mjs']));
+test('every example has its test', () => assert.deepEqual(readdirSync(join(root, 'examples/js')).sort(), ['page.html', 'run.mjs', 'transformers.mjs', 'worker.mjs']));
 
 test('run.mjs', () => {
   const text = run('run.mjs', model);
@@ -47,4 +49,32 @@ test('transformers.mjs', { skip }, () => {
   const models = join(folder, 'models');
   writeModels(models);
   assert.match(run('transformers.mjs', `${models}/`, 'decoder', 'the cat'), /^the cat( \S+)+\n$/);
+});
+
+const browser = process.env.BROWSER ?? 'chromium';
+const modules = join(root, 'bindings/js/packages/nnex/dist/nnex.wasm');
+const noPage = missingBrowser(browser) ?? (!existsSync(modules) && 'the WebAssembly modules are not built');
+test(`page.html in ${browser}`, { skip: noPage, timeout: 120_000 }, async () => {
+  const server = await serve(new Map([['page.html', { path: join(folder, 'page.html') }], ['node_modules', { path: join(folder, 'node_modules') }]]));
+  const running = await launch(browser);
+  try {
+    const page = await running.newPage(), faults = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.goto(`http://localhost:${server.port}/page.html`);
+    const says = async (id, text) => {
+      await page.waitForFunction((name) => !/^…?$/.test(document.getElementById(name).textContent), { timeout: 60_000 }, id);
+      assert.match(await page.$eval(`#${id}`, (element) => element.textContent), text);
+    };
+    await says('webnn', /^0\.25 and 0\.75$/);
+    const file = await page.$('#file');
+    await file.uploadFile(model);
+    await says('model', /^probabilities: float32\[1,8\] 0\.\d+/);
+    await page.$eval('#model', (element) => { element.textContent = ''; });
+    await file.uploadFile(join(folder, 'run.mjs'));
+    await says('model', /run\.mjs/);
+    assert.deepEqual(faults, []);
+  } finally {
+    await running.close();
+    await server.close();
+  }
 });

@@ -22,10 +22,16 @@ const launching = {
   },
 };
 
-/** A headless browser; its name as users say it. */
+/** Why a browser, its name as users say it, cannot be begun. */
+export function missingBrowser(name) {
+  const { executablePath } = launching[name];
+  return existsSync(executablePath) ? undefined : `'${executablePath}' is missing: apt-get install ${basename(executablePath)}`;
+}
+
+/** A headless browser. */
 export async function launch(name, args = []) {
-  const how = launching[name];
-  if (!existsSync(how.executablePath)) throw new Error(`'${how.executablePath}' is missing: apt-get install ${basename(how.executablePath)}`);
+  const how = launching[name], missing = missingBrowser(name);
+  if (missing) throw new Error(missing);
   return puppeteer.launch({ headless: true, protocolTimeout: 900_000, ...how, args: [...(how.args ?? []), ...args] });
 }
 
