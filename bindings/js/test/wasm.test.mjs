@@ -6,6 +6,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { cpus } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import threads from 'node:worker_threads';
 import { onnx } from './support/onnx-writer.mjs';
 
@@ -193,4 +194,16 @@ test('memory returns when contexts and models are dropped', { skip, timeout: 300
   assert.equal(ran.status, 0, ran.stderr);
   const after = JSON.parse(ran.stdout);
   assert.ok(after.at(-1) - after[1] < 16e6, `bytes after each 250: ${after}`);  // an instance that stays has 16 MB, a thread about as much
+});
+
+test('memory returns after 10,000 contexts, tensors, graphs and builders', { skip, timeout: 900_000 }, (t) => {
+  const script = fileURLToPath(new URL('hostile/memory.mjs', import.meta.url));
+  const ran = spawnSync(process.execPath, ['--expose-gc', script], {
+    cwd: new URL('.', import.meta.url), encoding: 'utf8', timeout: 850_000, env: { ...process.env, NNEX_ENGINE: 'wasm', NNEX_THREADS: '1' },
+  });
+  assert.equal(ran.status, 0, ran.stderr);
+  const figures = Object.entries(JSON.parse(ran.stdout));
+  t.diagnostic(figures.map(([name, [before, after]]) => `${name}: ${(before / 1e6).toFixed(1)} MB, then ${(after / 1e6).toFixed(1)} MB`).join('; '));
+  assert.deepEqual(figures.map(([name]) => name), ['contexts', 'tensors', 'graphs', 'builders']);
+  assert.deepEqual(figures.filter(([, [before, after]]) => after > before * 1.05), []);
 });

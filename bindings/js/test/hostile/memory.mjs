@@ -1,7 +1,7 @@
 // memory.mjs (node --expose-gc) [COUNT [KIND...]]: whether memory returns after thousands of objects that were dropped, some destroyed,
 // most not. Prints {kind: [bytes after COUNT, bytes after as many again]} as JSON; what V8 keeps of its own heap is not counted. On a busy machine
-// more threads than before may live at one time, and malloc keeps an arena for each: what grew is tried again, four times at most, as what
-// leaks grows each time.
+// more threads than before may live at one time, and malloc keeps an arena for each, and in WebAssembly the heap has holes before it has its size: what
+// grew is tried again, four times at most, as what leaks grows each time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import 'nnex/polyfill';
 
