@@ -67,6 +67,7 @@ Json row(const OperatorDef& op) {
   for (const AttributeDef& a : op.attributes) j["attributes"].push_back(attribute(a));
   for (const SpellingDef& s : op.spellings) j["spelled"][std::string(s.standard)].push_back(spelling(s));
   if (!op.body.empty()) j["body"] = op.body;
+  if (!op.kernels.empty()) j["kernels"] = op.kernels;
   return j;
 }
 

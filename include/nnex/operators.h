@@ -53,6 +53,8 @@ struct OperatorDef {
   std::vector<std::string_view> blocks;  ///< Those a node of it owns, by name.
   std::vector<AttributeDef> attributes;
   std::vector<SpellingDef> spellings;
+  /// Its fast kernels, those asked first in front; what none of them takes, the reference kernel or the body computes.
+  std::vector<std::string_view> kernels;
   bool elementwise = false;  ///< y[i] depends on x[i] (after broadcast) alone.
   bool pure = true;          ///< Equal inputs give equal outputs: neither random nor stateful.
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "kernels/kernel.h"
 #include "ops/table.h"
 
 namespace nnex {
@@ -47,6 +48,7 @@ OperatorDef operator_def(const OpDef& op) {
     for (const Rename& r : s.renames) to.renames.emplace_back(r.ours, r.theirs);
     for (const Preset& p : s.presets) to.presets.emplace_back(p.ours, p.value);
   }
+  for (const KernelDef* kernel : kernels_of(op.name)) out.kernels.push_back(kernel->name);
   return out;
 }
 
