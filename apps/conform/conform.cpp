@@ -232,7 +232,9 @@ int finish(const std::vector<Verdict>& rows, const RowsFile& json) {
     list.push_back({{"name", v.name}, {"verdict", v.verdict}, {"reason", v.reason}});
   }
   if (!json.path.empty()) {
-    const std::string text = list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const Json all = {{"schema", "nnex.conform/1"}, {"passed", passed},           {"failed", failed},
+                      {"skipped", skipped},         {"informative", informative}, {"cases", std::move(list)}};
+    const std::string text = all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
     Status written = write_file(json.path, text, json.existing);
     if (!written.ok()) return report(written.error());
   }
@@ -259,7 +261,8 @@ void Options::add_to(Verb verb) {
       .required()
       .one_of({"onnx", "nnef", "webnn", "cvm"});
   verb.option("path", path, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)").required();
-  verb.option("--json", json, "Write a row a case to this file: name, verdict, reason");
+  verb.option("--json", json,
+              "Write a JSON object to this file: the counts, and of each case name, verdict and reason");
   writing.add_to(verb);
   verb.option("--filter", filter, "Only cases whose name contains this");
   verb.option("--threads", how.threads, "Threads a run may use");

@@ -80,7 +80,7 @@ def differences(nnex, options, documents):
         if not os.path.exists(report):
             sys.exit(f"{nnex} ended with {run.returncode}: {run.stdout}{run.stderr}")
         with open(report) as f:
-            rows = json.load(f)
+            rows = json.load(f)["cases"]
         found = {}
         for row in rows:
             if row["verdict"] == "failed":
