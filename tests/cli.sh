@@ -139,6 +139,8 @@ ls -A "$scratch" | grep -vx before | diff - <(grep -vx before "$scratch/before")
 expect 0 "sound" "$nnex" check - < "$model"
 expect 0 "symbols N" "$nnex" inspect - < "$model"
 expect 0 "same" "$nnex" compare - "$scratch/m.sure.onnx" < "$model"
+"$nnex" quantize - -o - --weights int4 < "$model" | "$nnex" check - | grep -qx -- "-: sound" || { echo "  no model of 4 bits through pipes"; bad=1; }
+expect 2 "needed a folder" "$nnex" quantize - -o - --to cvm --calibrate "$(dirname "$model")" < "$model"
 "$nnex" convert - - --to onnx < "$model" | cmp - "$scratch/m.same.onnx" || { echo "  another model through pipes"; bad=1; }
 "$nnex" convert "$model" - --to nnef --set N=1 | "$nnex" check - >/dev/null || { echo "  no archive through a pipe"; bad=1; }
 "$nnex" simplify - -o - < "$model" | "$nnex" check - >/dev/null || { echo "  no edit through pipes"; bad=1; }

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "nnex/graph.h"
 #include "nnex/load.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -50,7 +51,7 @@ Status dump_around(Graph& graph, const DumpArguments& o) {
 Status dump(const DumpArguments& o) {
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(const ModelSource source, source_of(o.path));
-  NNEX_ASSIGN(Graph graph, load_graph(source, load));
+  NNEX_ASSIGN(Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
   if (!o.pass.empty()) return dump_around(graph, o);
   if (o.optimized)
     NNEX_TRY(graph.optimize());

@@ -57,10 +57,10 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
       return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
     NNEX_TRY(may_write(out.path(), o.writing.existing()));
     NNEX_ASSIGN(const ModelSource source, source_of(o.path));
-    NNEX_ASSIGN(Graph graph, load_graph(source, load));
+    NNEX_ASSIGN(Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
     const size_t before = count_nodes(graph, graph.nodes());
     NNEX_ASSIGN(Json told, apply(graph, o, limit.run_options()));
-    NNEX_ASSIGN(const SaveReport written, save(graph, out.path(), save_options));
+    NNEX_ASSIGN(const SaveReport written, awaited("writing", [&] { return save(graph, out.path(), save_options); }));
     NNEX_TRY(out.finish());
     Json j = {{"schema", "nnex.edit/1"}, {"verb", verb},
               {"model", o.path},         {"out", o.out},
@@ -278,12 +278,12 @@ int show_difference(const std::vector<std::string>& paths, const LoadOptions& op
     return report(Error(Code::invalid_argument, fmt::format("--diff: found {} models; needed two", paths.size())));
   std::vector<Graph> graphs;
   for (const std::string& path : paths) {
-    auto graph = load_graph(path, options);
+    auto graph = awaited("reading", [&] { return load_graph(path, options); });
     if (!graph.ok()) return report(graph.error());
     (void)graph->infer().ok();  // what it cannot find out stays unknown
     graphs.push_back(std::move(*graph));
   }
-  const GraphDifference d = graph_difference(graphs[0], graphs[1]);
+  const GraphDifference d = awaited("comparing", [&] { return graph_difference(graphs[0], graphs[1]); });
   if (json) {
     Json j = {{"schema", "nnex.diff/1"}, {"a", paths[0]},      {"b", paths[1]},
               {"same", d.same()},        {"inputs", d.inputs}, {"outputs", d.outputs},

@@ -139,16 +139,27 @@ struct Done {
   SaveReport written;
 };
 
+/// What stands at standard output has a name of its standard: ONNX's file, NNEF's archive.
+Result<OutputFile> output_of(const QuantizeArguments& o) {
+  if (o.out == "-" && o.json)
+    return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
+  if (o.out == "-" && o.to == "cvm")
+    return Error(Code::invalid_argument, "a model of CVM is two files; needed a folder for them");
+  return OutputFile::open(o.out, o.to == "nnef" ? "model.tar" : "model.onnx");
+}
+
 Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
-  for (const char* file : {"/symbol", "/params"})
-    if (o.to == "cvm") NNEX_TRY(may_write(o.out + file, o.writing.existing()));
-  if (o.to != "cvm") NNEX_TRY(may_write(o.out, o.writing.existing()));
+  NNEX_ASSIGN(OutputFile file, output_of(o));
+  for (const char* part : {"/symbol", "/params"})
+    if (o.to == "cvm") NNEX_TRY(may_write(o.out + part, o.writing.existing()));
+  if (o.to != "cvm") NNEX_TRY(may_write(file.path(), o.writing.existing()));
   if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(QuantizeOptions options, options_of(o));
   options.run = run;
   options.to = o.to == "cvm" ? Format::cvm : o.to == "nnef" ? Format::nnef : Format::onnx;
-  NNEX_ASSIGN(const Graph graph, load_graph(o.path, load));
+  NNEX_ASSIGN(const ModelSource source, source_of(o.path));
+  NNEX_ASSIGN(const Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
   NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
   const bool needs_samples = options.recipe ? options.recipe->settings.weights == WeightCodes::int8 &&
@@ -172,7 +183,8 @@ Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   save_options.format = options.to;
   save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   Done out;
-  NNEX_ASSIGN(out.written, save(made->graph, o.out, save_options));
+  NNEX_ASSIGN(out.written, save(made->graph, file.path(), save_options));
+  NNEX_TRY(file.finish());
   if (!o.save_recipe.empty()) NNEX_TRY(write_file(o.save_recipe, recipe_text(made->recipe), o.writing.existing()));
   out.report = std::move(made->report);
   return out;
@@ -184,7 +196,7 @@ int run(const QuantizeArguments& o) {
   if (!done.ok()) return limit.report(done.error());
   if (o.json) {
     print_json(o, done->report, done->written);
-  } else if (!o.quiet) {
+  } else if (!o.quiet && o.out != "-") {
     print_layers(done->report);
     print_summary(o, done->report, done->written);
   }
