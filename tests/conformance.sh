@@ -10,9 +10,10 @@ floor() {  # floor NAME STANDARD LEAST SKIPPED PATH OPTION...
   [[ $line =~ ^([0-9]+)\ passed,\ [0-9]+\ failed,\ ([0-9]+)\ skipped$ ]] || { bad=1; return; }
   [ "${BASH_REMATCH[1]}" -ge "$3" ] && [ "${BASH_REMATCH[2]}" -le "$4" ] || bad=1
 }
-while read -r name standard least skipped path; do
+while read -r name standard least skipped path options; do
   case $name in ''|'#'*) continue ;; esac
-  floor "$name" "$standard" "$least" "$skipped" "$shared/$path"
+  # shellcheck disable=SC2086
+  floor "$name" "$standard" "$least" "$skipped" "$shared/$path" $options
   [ "$standard" = cvm ] || continue
   flags=" any $(grep -m 1 '^flags' /proc/cpuinfo) "
   for isa in scalar:any ssse3:ssse3 sse4:sse4_2 avx2:avx2 avx512:avx512vl; do

@@ -271,8 +271,10 @@ void Options::add_to(Verb verb) {
   verb.option("--isa", isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
   add_compat(verb, compat);
   add_dialect(verb, dialect);
-  verb.option("--through", through,
-              "NNEF's values: also write each graph in this standard, and run what is read back: nnef, onnx, webnn")
+  verb.option(
+          "--through", through,
+          "NNEF's values: also write each graph in this standard, and run what is read back; WebNN's graphs: do that "
+          "alone: nnef, onnx, webnn")
       .one_of({"nnef", "onnx", "webnn"});
   verb.flag("--no-optimize", no_optimize, "Run graphs as they were read, without fusing or folding");
   verb.flag("-q,--quiet", quiet, "Only the closing line");
@@ -294,6 +296,7 @@ int conform(Options& o) {
   if (o.standard == "nnef") return conform_nnef(o.path, json, o.filter, o.quiet, o.how.load, o.through);
   if (o.standard == "onnx") return run_conform(o.path, json, o.filter, o.quiet, o.how);
   Verdicts verdicts(o.filter, o.quiet);
+  verdicts.through = o.through;
   const int code = conform_webnn(o.path, o.how.threads, verdicts);
   return code == kOk ? finish(verdicts.rows(), json) : code;
 }

@@ -84,8 +84,9 @@ class Verdicts {
   }
   const std::vector<Verdict>& rows() const { return rows_; }
 
-  std::string through;  ///< Of NNEF's values: the standard that a graph is also written in and read back from.
-  LoadOptions load;     ///< Of NNEF's values: how graphs are compiled.
+  std::string
+      through;       ///< Of NNEF's values and WebNN's graphs: the standard that each is written in and read back from.
+  LoadOptions load;  ///< Of NNEF's values: how graphs are compiled.
 
  private:
   std::string filter_;

@@ -3,14 +3,11 @@
 #include <cmath>
 #include <limits>
 
-#include "api/export.h"
-#include "api/read.h"
 #include "conform.h"
 #include "run/compile.h"
 #include "standards/nnef/import.h"
-#include "standards/webnn/export.h"
-#include "standards/webnn/program.h"
 #include "tensor/convert.h"
+#include "through.h"
 
 namespace nnex::cli {
 namespace {
@@ -53,26 +50,6 @@ std::string difference(const Value& got, const Tensor& want, double tolerance, b
       return fmt::format("element {}: found {}; needed {}", i, g, w);
   }
   return {};
-}
-
-/// The graph written as a model of the standard and read back. Errors: what the standard cannot say is unsupported.
-Result<ir::Graph> written_and_read(ir::Graph graph, std::string_view standard) {
-  if (standard == "webnn") {
-    NNEX_ASSIGN(ml::Program program, ml::to_program(graph, {}));
-    return ml::graph_of(program);
-  }
-  if (standard == "onnx") {
-    NNEX_ASSIGN(const auto written, to_onnx(graph, {}));
-    return read_model_bytes(written.model.text(), {});
-  }
-  NNEX_ASSIGN(const auto written, to_nnef(graph, {}));
-  nnef_format::ImportOptions options;
-  options.lowering.variable = [&](const nnef_format::VariableRequest& r) -> Result<Tensor> {
-    for (const auto& [label, content] : written.variables)
-      if (label == r.label) return content;
-    return Error(Code::unreadable, fmt::format("no variable '{}' was written", r.label));
-  };
-  return nnef_format::import_document(written.graph, "written.nnef", options);
 }
 
 /// Whether a tensor of the case holds a NaN: NNEF's comparisons make of it what no other standard's operations do.

@@ -32,6 +32,20 @@ std::string run_case(const Json& one, int threads) {
   });
 }
 
+void run_through(const std::string& name, const Json& one, Verdicts& verdicts) {
+  std::string unsaid;
+  const std::string wrong = wrong_of([&]() -> Result<std::string> {
+    auto found = run_webnn_graph_through(one, verdicts.through);
+    if (found.ok() || found.error().code() != Code::unsupported) return found;
+    unsaid = found.error().text();
+    return std::string();
+  });
+  if (unsaid.empty())
+    verdicts.add(name, wrong);
+  else
+    verdicts.skip(name, unsaid);
+}
+
 }  // namespace
 
 int conform_webnn(const std::string& path, int threads, Verdicts& verdicts) {
@@ -54,7 +68,11 @@ int conform_webnn(const std::string& path, int threads, Verdicts& verdicts) {
       const bool named = one.is_object() && one.contains("name") && one["name"].is_string();
       std::string name = fmt::format("{}: {}", group, named ? one["name"].get<std::string>() : "?");
       if (one.contains("dup")) name += fmt::format(" #{}", one["dup"].dump());
-      if (verdicts.wants(name)) verdicts.add(name, run_case(one, threads));
+      if (!verdicts.wants(name)) continue;
+      if (verdicts.through.empty())
+        verdicts.add(name, run_case(one, threads));
+      else if (one.contains("graph"))  // a trace is no graph
+        run_through(name, one, verdicts);
     }
   }
   return kOk;

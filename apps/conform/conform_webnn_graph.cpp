@@ -3,6 +3,9 @@
 #include <map>
 
 #include "conform_webnn.h"
+#include "run/compile.h"
+#include "tensor/convert.h"
+#include "through.h"
 #include "webnn/builder.h"
 #include "webnn/call.h"
 #include "webnn_data.h"
@@ -19,14 +22,67 @@ class GraphCase {
       : one_(one), graph_(one.at("graph")), context_(std::move(context)), builder_(std::move(builder)) {}
 
   std::string run() {
+    if (std::string s = add_all(); !s.empty()) return s;
+    return compute();
+  }
+
+  Result<std::string> run_through(std::string_view standard) {
+    if (std::string s = add_all(); !s.empty()) return s;
+    ir::Graph graph(builder_.state()->graph);
+    std::vector<ValueId> results;
+    for (const auto& [name, want] : graph_.at("expectedOutputs").items()) {
+      const auto at = operands_.find(name);
+      if (at == operands_.end()) return fmt::format("no operation makes '{}'", name);
+      results.push_back(at->second.state()->value);
+      if (!graph[results.back()].param_of.valid()) graph.set_name(results.back(), name);
+    }
+    graph.set_results(kMain, std::move(results));
+    std::vector<Tensor> given;
+    for (ValueId v : graph.inputs()) given.push_back(inputs_.at(graph[v].name));
+    NNEX_ASSIGN(graph, written_and_read(std::move(graph), standard));
+    NNEX_ASSIGN(const Model model, compile(std::move(graph), {}));
+    return compare_read(model, given);
+  }
+
+ private:
+  std::string add_all() {
     for (const auto& [name, input] : graph_.at("inputs").items())
       if (std::string s = add_input(name, input); !s.empty()) return fmt::format("input '{}': {}", name, s);
     for (const Json& op : graph_.at("operators"))
       if (std::string s = add_operation(op); !s.empty()) return s;
-    return compute();
+    return {};
   }
 
- private:
+  /// What a model that was read makes of the inputs, in their order, beside what is stored; types are the standard's.
+  Result<std::string> compare_read(const Model& model, const std::vector<Tensor>& given) {
+    if (model.inputs().size() != given.size())
+      return fmt::format("found {} inputs; needed {}", model.inputs().size(), given.size());
+    std::vector<nnex::Value> inputs;
+    for (size_t i = 0; i < given.size(); ++i) {
+      NNEX_ASSIGN(Tensor typed, convert(given[i], model.inputs()[i].dtype));
+      inputs.emplace_back(std::move(typed));
+    }
+    NNEX_ASSIGN(const auto got, model.session().run(inputs));
+    size_t next = 0;
+    for (const auto& [name, expected] : graph_.at("expectedOutputs").items()) {
+      NNEX_ASSIGN(const Tensor want, stored(expected));
+      const Tensor* found = got.at(next++).tensor();
+      if (!found || !(found->shape() == want.shape()))
+        return fmt::format("output '{}': found {}; needed {}", name, got[next - 1].text(), nnex::Value(want).text());
+      NNEX_ASSIGN(const Tensor typed, convert(*found, want.dtype()));
+      if (std::string s = apart(typed, want, expected); !s.empty()) return fmt::format("output '{}': {}", name, s);
+    }
+    return std::string();
+  }
+
+  /// What differs by the case's metric, or nothing.
+  std::string apart(const Tensor& got, const Tensor& want, const Json& expected) const {
+    Closeness closeness = closeness_of(one_.value("tolerance", Json()));
+    closeness.signed_zero = one_.value("signedZeroExact", false);
+    // one number stands for all, of which the vectors' origin looks at so many
+    return difference(got, want, closeness, expected.at("data").is_array() ? want.count() : 1000);
+  }
+
   static Result<Tensor> stored(const Json& j) {
     const auto type = ml::data_type_named(j.at("descriptor").at("dataType").get<std::string>());
     if (!type) return Error(Code::unsupported, fmt::format("no type {}", j.at("descriptor").at("dataType").dump()));
@@ -119,8 +175,6 @@ class GraphCase {
   }
 
   std::string compare(const ml::NamedTensors& outputs) {
-    Closeness closeness = closeness_of(one_.value("tolerance", Json()));
-    closeness.signed_zero = one_.value("signedZeroExact", false);
     for (const auto& [name, expected] : graph_.at("expectedOutputs").items()) {
       const auto read = context_.readTensor(outputs.at(name)).get();
       if (!read.ok()) return read.error().text();
@@ -128,10 +182,7 @@ class GraphCase {
       if (!want.ok()) return want.error().text();
       const Tensor got = Tensor::borrow(want->dtype(), want->shape(), read->data());
       if (got.bytes() != static_cast<int64_t>(read->size())) return fmt::format("found {} bytes", read->size());
-      // one number stands for all, of which the vectors' origin looks at so many
-      const int64_t count = expected.at("data").is_array() ? want->count() : 1000;
-      if (std::string s = difference(got, *want, closeness, count); !s.empty())
-        return fmt::format("output '{}': {}", name, s);
+      if (std::string s = apart(got, *want, expected); !s.empty()) return fmt::format("output '{}': {}", name, s);
     }
     return {};
   }
@@ -145,6 +196,14 @@ class GraphCase {
 };
 
 }  // namespace
+
+Result<std::string> run_webnn_graph_through(const Json& one, std::string_view standard) {
+  const auto context = ml::createContext({}, {}).get();
+  if (!context.ok()) return context.error().text();
+  auto builder = ml::GraphBuilder::create(*context);
+  if (!builder.ok()) return builder.error().text();
+  return GraphCase(one, *context, *builder).run_through(standard);
+}
 
 std::string run_webnn_graph(const Json& one, int threads) {
   ml::Environment environment;

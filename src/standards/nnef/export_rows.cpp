@@ -227,7 +227,7 @@ Status cast(Document& to, WriteNode& w) {
   if (!type || !from) return cannot(w, fmt::format("from {} to {}", name(found), name(wanted)));
   if (is_int(wanted) && bits(wanted) < 32 && found != DType::boolean && bits(found) > bits(wanted))
     return cannot(w, fmt::format("integers of NNEF have no width, so nothing is cut to {}", name(wanted)));
-  if (is_real(wanted) && bits(wanted) <= 8 && wanted != found)
+  if (is_real(wanted) && bits(wanted) < 32 && wanted != found && (!is_real(found) || bits(wanted) <= bits(found)))
     return cannot(w, fmt::format("reals of NNEF have no width, so nothing is rounded to {}", name(wanted)));
   NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));
   w.written = true;

@@ -134,7 +134,14 @@ void batch_norm(Legalized& l) {
     if (l.has(i) && l.rank(i).value_or(1) != 1) l.graph.set_input(l.id, i, l.reshaped(l.in(i), {-1}));
   if (!x) return;
   const auto rank = static_cast<int64_t>(x->size()), axis = a.axis < 0 ? a.axis + rank : a.axis;
-  if (rank < 2 || axis == 1) {
+  if (rank == 1) {  // channels alone: those of one item
+    a.axis = 1;
+    l.set(a);
+    std::vector<ValueId> in = l.node().in;
+    in[0] = l.reshaped(in[0], {1, -1});
+    return l.replace(l.reshaped(l.again(std::move(in)), {-1}));
+  }
+  if (rank < 1 || axis == 1) {
     a.axis = 1;
     return l.set(a);
   }

@@ -1,0 +1,15 @@
+#pragma once
+// Graphs of cases, said in another standard.
+
+#include <string_view>
+
+#include "graph/graph.h"
+#include "nnex/result.h"
+
+namespace nnex::cli {
+
+/// The graph written as a model of the standard ("nnef", "onnx", "webnn") and read back. Errors: what the standard
+/// cannot say is unsupported.
+Result<ir::Graph> written_and_read(ir::Graph graph, std::string_view standard);
+
+}  // namespace nnex::cli
