@@ -201,8 +201,6 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   size_t item_depth_ = 0;
 };
 
-Error refused(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
-
 double real_of(const JsonData& data, size_t i) {
   const uint64_t bits = data.numbers[i];
   switch (data.kinds[i]) {

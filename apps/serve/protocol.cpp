@@ -24,8 +24,6 @@ constexpr struct {
               {"INT64", DType::i64},    {"FP16", DType::f16}, {"BF16", DType::bf16},  {"FP32", DType::f32},
               {"FP64", DType::f64},     {"BYTES", DType::str}};
 
-Error refused(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
-
 /// Whether the type has no numbers in JSON: the protocol carries it as bytes alone.
 bool bytes_alone(DType type) { return type == DType::f16 || type == DType::bf16; }
 

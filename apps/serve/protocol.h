@@ -19,6 +19,9 @@ std::string_view datatype_of(DType type);
 /// DType::none where it is no name of the protocol's.
 DType dtype_of(std::string_view datatype);
 
+/// The error of a request that says something that cannot be.
+inline Error refused(std::string message) { return Error(Code::invalid_argument, std::move(message)); }
+
 /// What a request may ask of: inputs and outputs of a model.
 struct Ports {
   const std::vector<PortInfo>& inputs;
