@@ -135,6 +135,19 @@ expect 2 "sure.json' exists" "$nnex" convert "$model" "$scratch/m.unsure.onnx" -
 printf 'version 1.0;\ngraph g(x) -> (y) { x = external(shape = [2]); y = add(x, 1.0); }\n' > "$scratch/plain.nnef"
 ls -A "$scratch" > "$scratch/before"; expect 0 "in 2 runs" "$nnex" convert "$scratch/plain.nnef" "$scratch/plain.webnn"; rm "$scratch/plain.webnn"
 ls -A "$scratch" | grep -vx before | diff - <(grep -vx before "$scratch/before") || { echo "  a proof leaves something behind"; bad=1; }
+# Bytes are resized to the same bytes on every instruction set: three times as many, where sums end halfway between two.
+cat > "$scratch/resize.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (uint8[1,3,37,53] x) => (uint8[1,3,148,159] y) <int64[4] sizes = {1, 3, 148, 159}> { y = Resize <mode = "linear"> (x, , , sizes) }
+TXT
+python3 - "$scratch/bytes.npy" <<'PY'
+import sys
+head = "{'descr': '|u1', 'fortran_order': False, 'shape': (1, 3, 37, 53), }\n".encode()
+with open(sys.argv[1], 'wb') as file:
+    file.write(b'\x93NUMPY\x01\x00' + len(head).to_bytes(2, 'little') + head + bytes(i * i * 7 % 251 for i in range(3 * 37 * 53)))
+PY
+for isa in scalar ssse3 sse4 avx2 avx512; do NNEX_ISA=$isa "$nnex" run "$scratch/resize.onnxtxt" -i "$scratch/bytes.npy" --exact 2>/dev/null | grep sha256; done | sort -u > "$scratch/resized"
+[ "$(grep -c sha256 "$scratch/resized")" = 1 ] || { echo "  bytes resized otherwise on other instruction sets"; bad=1; }
 # Models come from standard input and go to standard output.
 expect 0 "sound" "$nnex" check - < "$model"
 expect 0 "symbols N" "$nnex" inspect - < "$model"

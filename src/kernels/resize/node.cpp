@@ -120,10 +120,15 @@ int64_t floats_between(const Tables& t) {
   return lines * t.axes.back().out;
 }
 
+/// Bytes are the same on every machine, so nothing of theirs goes through multiply-add, which some have not.
+const simd::Loops& loops_for(const KernelRequest& r) {
+  return r.in[0].dtype == DType::u8 ? simd::loops(r.loops.isa, simd::Numbers::exact) : r.loops;
+}
+
 class ResizeKernel : public Kernel {
  public:
   ResizeKernel(const KernelRequest& r, std::optional<Tables> tables, int64_t between)
-      : loops_(r.loops), tables_(std::move(tables)), between_(round_up(between, 16)) {
+      : loops_(loops_for(r)), tables_(std::move(tables)), between_(round_up(between, 16)) {
     if (r.in[0].dtype != DType::u8) return;
     wide_x_ = round_up(r.in[0].shape.count(), 16), wide_y_ = r.out[0].shape.count();
   }
