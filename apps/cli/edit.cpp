@@ -138,19 +138,43 @@ Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions&
   return j;
 }
 
+/// How many replacements of one pass a person reads.
+constexpr size_t kShownReplacements = 12;
+
+Json replaced_json(const std::vector<Replaced>& replaced, bool talks) {
+  Json list = Json::array();
+  size_t shown = 0;
+  for (const Replaced& r : replaced) {
+    list.push_back({{"tensor", r.tensor},
+                    {"place", r.place},
+                    {"before", r.before},
+                    {"after", r.after},
+                    {"elements", r.elements},
+                    {"max_absolute", r.max_absolute},
+                    {"same", r.same}});
+    if (talks && shown++ < kShownReplacements)
+      fmt::print("    {}: {} -> {}  {} elements, {}\n", r.tensor.empty() ? r.place : r.tensor, r.before, r.after,
+                 r.elements, r.same ? fmt::format("same within {:.3g}", r.max_absolute) : r.reason);
+  }
+  if (talks && shown > kShownReplacements)
+    fmt::print("    and {} more, all of which --json lists\n", shown - kShownReplacements);
+  return list;
+}
+
 Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
   Json j = {{"rewrites", Json::array()}, {"operators", Json::object()}};
   for (const Rewrite& r : report.rewrites) {
+    if (talks(o))
+      fmt::print("{:<16} {:>5} times  {:>6} -> {:<6} nodes  {}\n", r.pass, r.applied, r.nodes_before, r.nodes_after,
+                 r.kept ? fmt::format("same outputs, within {:.3g}", r.max_absolute) : "taken back: " + r.reason);
     j["rewrites"].push_back({{"pass", r.pass},
                              {"applied", r.applied},
                              {"nodes_before", r.nodes_before},
                              {"nodes_after", r.nodes_after},
                              {"kept", r.kept},
                              {"max_absolute", r.max_absolute},
-                             {"reason", r.reason}});
-    if (talks(o))
-      fmt::print("{:<16} {:>5} times  {:>6} -> {:<6} nodes  {}\n", r.pass, r.applied, r.nodes_before, r.nodes_after,
-                 r.kept ? fmt::format("same outputs, within {:.3g}", r.max_absolute) : "taken back: " + r.reason);
+                             {"reason", r.reason},
+                             {"replaced", replaced_json(r.replaced, talks(o))}});
   }
   if (talks(o)) fmt::print("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
   for (const auto& [op, n] : report.operators) {

@@ -46,23 +46,35 @@ Result<BatchReport> set_batch(Graph& graph, int64_t batch, const RunOptions& run
 /// invalid_argument (no such input, another rank), those of inference: the first node that does not fit.
 Result<std::vector<BakedShape>> set_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
 
+/// One place where a pass of simplify() put something else; both were computed on random inputs and compared there.
+struct Replaced {
+  std::string tensor;         ///< Which, where it has a name.
+  std::string place;          ///< Where the file has the node that made it.
+  std::string before, after;  ///< "div, erf, add, mul" and "gelu": operators, "constant" or "input".
+  int64_t elements = 0;       ///< That were compared.
+  double max_absolute = 0;    ///< Between both.
+  bool same = false;          ///< Within the default tolerance.
+  std::string reason;         ///< How they differ.
+};
 /// What one pass of simplify() did.
 struct Rewrite {
   std::string pass;     ///< "fold_constants", ...
   int64_t applied = 0;  ///< How often.
   int64_t nodes_before = 0, nodes_after = 0;
-  bool kept = false;        ///< The network computed the same before and after, on random inputs.
-  double max_absolute = 0;  ///< Of its outputs, between both.
-  std::string reason;       ///< Why it was not kept.
+  bool kept = false;               ///< Each place and the network computed the same before and after.
+  double max_absolute = 0;         ///< Of the network's outputs, against those of the original.
+  std::string reason;              ///< Why it was not kept.
+  std::vector<Replaced> replaced;  ///< Place by place; what nobody reads is dropped without one.
 };
 struct SimplifyReport {
   std::vector<Rewrite> rewrites;
   std::map<std::string, std::pair<int64_t, int64_t>> operators;  ///< How many, before and after, by name.
 };
 /// Folds constants and what is known of shapes, drops what nobody reads, merges what is computed twice, and folds
-/// scales and offsets into weights, until nothing changes. After each pass the network is run on random inputs beside
-/// the original one: a pass after which outputs differ beyond the default tolerance is taken back. Errors: those of
-/// inference; of a run of the original.
+/// scales and offsets into weights, until nothing changes. After each pass every value that it replaced is computed on
+/// random inputs by the network before and by the network after, and the outputs are compared with those of the
+/// original: a pass that moves one of them beyond the default tolerance is taken back. Errors: those of inference; of a
+/// run of the original.
 Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {});
 
 /// The same, but constants and what is known of shapes are folded and nothing else is changed.

@@ -3,86 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <random>
+#include <span>
 
 #include "api/compare_whole.h"
+#include "api/random_runs.h"
 #include "base/try.h"
-#include "nnex/elements.h"
 #include "nnex/load.h"
 #include "nnex/operators.h"
 
 namespace nnex {
 namespace {
 
-/// What the inputs of a run are made of.
-enum class Numbers : uint8_t {
-  usual,   ///< Reals of [-1, 1), integers 0 and 1, which are in place wherever a network looks something up.
-  edges,   ///< Zeros of both signs, ones, the smallest and some larger reals; integers of 8 bits.
-  special  ///< Edges, and NaN and infinities among them.
-};
-
 struct ProbeKind {
   std::string_view name;
   Numbers numbers;
-  std::vector<int64_t> extents;  ///< What extents that are no numbers become: the first that the source takes.
-  bool of_extents = false;       ///< It says nothing of a network whose extents are all numbers.
+  std::span<const int64_t> extents;  ///< What extents that are no numbers become: the first that the source takes.
+  bool of_extents = false;           ///< It says nothing of a network whose extents are all numbers.
 };
 
-const ProbeKind kProbes[] = {{"usual", Numbers::usual, {2, 1, 4, 8, 16, 32, 64, 128, 224}},
-                             {"odd extents", Numbers::usual, {3, 5, 7, 33}, true},
-                             {"edges", Numbers::edges, {1, 2, 4, 8, 16, 32, 64, 128, 224}},
-                             {"NaN and infinity", Numbers::special, {1, 2, 4, 8, 16, 32, 64, 128, 224}}};
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : random_(seed) {}
-
-  double real(Numbers kind) {
-    if (kind == Numbers::usual) return static_cast<double>(random_() >> 11) * 0x1p-52 - 1;
-    constexpr double kEdges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, -2.5, 6, -6, 8, 1e-3, 0x1p-126, -0x1p-149};
-    constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                                   -std::numeric_limits<double>::infinity()};
-    if (kind == Numbers::special && below(16) == 0) return kSpecial[below(std::size(kSpecial))];
-    return kEdges[below(std::size(kEdges))];
-  }
-
-  int64_t whole(Numbers kind, DType type) {
-    if (bits(type) <= 8) return static_cast<int64_t>(below(uint64_t{1} << bits(type)));  // set_int wraps
-    return kind == Numbers::usual ? static_cast<int64_t>(below(2)) : static_cast<int64_t>(below(256)) - 128;
-  }
-
- private:
-  uint64_t below(uint64_t n) { return random_() % n; }
-  std::mt19937_64 random_;
-};
-
-Result<Tensor> filled(const PortInfo& port, int64_t unknown, Numbers kind, Dice& dice) {
-  if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
-    return Error(Code::unsupported,
-                 fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
-  std::vector<int64_t> extents = port.extents;
-  for (int64_t& e : extents)
-    if (e < 0) e = unknown;
-  NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
-  for (int64_t i = 0; i < t.count(); ++i) {
-    if (is_real(port.dtype))
-      set_real(t, i, dice.real(kind));
-    else
-      set_int(t, i,
-              port.dtype == DType::boolean ? dice.whole(Numbers::usual, DType::i64) : dice.whole(kind, port.dtype));
-  }
-  return t;
-}
+constexpr int64_t kOddExtents[] = {3, 5, 7, 33}, kEdgeExtents[] = {1, 2, 4, 8, 16, 32, 64, 128, 224};
+const ProbeKind kProbes[] = {{"usual", Numbers::usual, kUsualExtents},
+                             {"odd extents", Numbers::usual, kOddExtents, true},
+                             {"edges", Numbers::edges, kEdgeExtents},
+                             {"NaN and infinity", Numbers::special, kEdgeExtents}};
 
 bool has_reals(const std::vector<PortInfo>& ports) {
   return std::any_of(ports.begin(), ports.end(), [](const PortInfo& p) { return is_real(p.dtype); });
-}
-bool has_open_extents(const std::vector<PortInfo>& ports) {
-  for (const PortInfo& p : ports)
-    if (std::any_of(p.extents.begin(), p.extents.end(), [](int64_t e) { return e < 0; })) return true;
-  return false;
 }
 
 /// The first operator of a graph, or of its blocks, that draws random numbers; empty: none does.
@@ -142,7 +88,7 @@ Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOpt
     Ran ran;
     Dice dice(o.seed);
     for (const PortInfo& port : model.inputs()) {
-      NNEX_ASSIGN(Tensor t, filled(port, extent, kind.numbers, dice));
+      NNEX_ASSIGN(Tensor t, made_input(port, extent, kind.numbers, dice));
       ran.given.emplace_back(std::move(t));
     }
     auto results = run_once(model, ran.given, o);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+
 #include "base/try.h"
 #include "nnex/elements.h"
 #include "run/compile.h"
@@ -9,28 +13,42 @@
 
 namespace nnex {
 
-Result<std::vector<Value>> random_inputs(const ir::Graph& graph, uint64_t seed, int64_t unknown) {
-  std::mt19937_64 random(seed);
-  std::vector<Value> out;
-  const size_t count = graph.inputs().size() - graph.states.size();
-  for (size_t i = 0; i < count; ++i) {
-    const PortInfo port = port_info(graph, graph.inputs()[i]);
-    if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
-      return Error(Code::unsupported, fmt::format("input '{}' is {}: no random numbers for it", port.name, port.type));
-    std::vector<int64_t> extents = port.extents;
-    for (int64_t& e : extents)
-      if (e < 0) e = unknown;
-    NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
-    for (int64_t k = 0; k < t.count(); ++k) {
-      const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-      if (is_real(port.dtype))
-        set_real(t, k, 2 * u - 1);
-      else
-        set_int(t, k, u < 0.5);
-    }
-    out.emplace_back(std::move(t));
+double Dice::real(Numbers kind) {
+  if (kind == Numbers::usual) return static_cast<double>(random_() >> 11) * 0x1p-52 - 1;
+  constexpr double kEdges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, -2.5, 6, -6, 8, 1e-3, 0x1p-126, -0x1p-149};
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity()};
+  if (kind == Numbers::special && below(16) == 0) return kSpecial[below(std::size(kSpecial))];
+  return kEdges[below(std::size(kEdges))];
+}
+
+int64_t Dice::whole(Numbers kind, DType type) {
+  if (type == DType::boolean) return static_cast<int64_t>(below(2));
+  if (bits(type) <= 8) return static_cast<int64_t>(below(uint64_t{1} << bits(type)));  // set_int wraps
+  return kind == Numbers::usual ? static_cast<int64_t>(below(2)) : static_cast<int64_t>(below(256)) - 128;
+}
+
+bool has_open_extents(const std::vector<PortInfo>& ports) {
+  for (const PortInfo& p : ports)
+    if (std::any_of(p.extents.begin(), p.extents.end(), [](int64_t e) { return e < 0; })) return true;
+  return false;
+}
+
+Result<Tensor> made_input(const PortInfo& port, int64_t unknown, Numbers kind, Dice& dice) {
+  if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
+    return Error(Code::unsupported,
+                 fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
+  std::vector<int64_t> extents = port.extents;
+  for (int64_t& e : extents)
+    if (e < 0) e = unknown;
+  NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
+  for (int64_t i = 0; i < t.count(); ++i) {
+    if (is_real(port.dtype))
+      set_real(t, i, dice.real(kind));
+    else
+      set_int(t, i, dice.whole(kind, port.dtype));
   }
-  return out;
+  return t;
 }
 
 Result<std::vector<Value>> plain_run(const ir::Graph& graph, const std::vector<Value>& inputs, const RunOptions& run) {
@@ -41,14 +59,27 @@ Result<std::vector<Value>> plain_run(const ir::Graph& graph, const std::vector<V
 }
 
 Result<RandomRun> random_run(const ir::Graph& graph, const RunOptions& run) {
-  const auto with = [&](int64_t unknown) -> Result<RandomRun> {
-    NNEX_ASSIGN(std::vector<Value> inputs, random_inputs(graph, 1, unknown));
-    auto outputs = plain_run(graph, inputs, run);
-    if (!outputs.ok()) return std::move(outputs).error().during("running the network on random inputs");
-    return RandomRun{std::move(inputs), std::move(*outputs)};
-  };
-  auto ran = with(2);
-  return ran.ok() ? std::move(ran) : with(1);
+  std::vector<PortInfo> ports;
+  for (ValueId v : graph.inputs()) ports.push_back(port_info(graph, v));
+  ports.resize(ports.size() - graph.states.size());
+  std::optional<Error> refused;
+  for (int64_t extent : kUsualExtents) {
+    RandomRun out;
+    Dice dice(1);
+    for (const PortInfo& port : ports) {
+      NNEX_ASSIGN(Tensor t, made_input(port, extent, Numbers::usual, dice));
+      out.inputs.emplace_back(std::move(t));
+    }
+    auto outputs = plain_run(graph, out.inputs, run);
+    if (outputs.ok()) {
+      out.outputs = std::move(*outputs);
+      return out;
+    }
+    const Code code = outputs.error().code();
+    if (!refused) refused = std::move(outputs).error();
+    if (code == Code::cancelled || code == Code::limit || !has_open_extents(ports)) break;
+  }
+  return std::move(*refused).during("running the network on random inputs");
 }
 
 }  // namespace nnex

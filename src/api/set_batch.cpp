@@ -128,8 +128,9 @@ class BatchProof {
       : one_(one), many_(many), batch_(batch), run_(run) {}
 
   Status run(BatchReport& report) {
-    NNEX_ASSIGN(inputs_, random_inputs(many_, 1, 1));
-    NNEX_ASSIGN(const auto together, plain_run(many_, inputs_, run_));
+    NNEX_ASSIGN(RandomRun ran, random_run(many_, run_));
+    inputs_ = std::move(ran.inputs);
+    const std::vector<Value> together = std::move(ran.outputs);
     report.batch = batch_;
     for (int64_t e = 0; e < batch_; ++e) {
       NNEX_ASSIGN(const auto alone_inputs, inputs_of(e));

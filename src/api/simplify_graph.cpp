@@ -1,4 +1,4 @@
-// Fewer nodes, each pass proven by runs.
+#include "api/simplify_graph.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 
 #include "api/graph_impl.h"
 #include "api/random_runs.h"
+#include "api/rewrite_proof.h"
 #include "base/faults.h"
 #include "base/try.h"
 #include "graph/infer.h"
@@ -19,17 +20,13 @@ namespace {
 /// Rounds after which what still changes is left: each pass makes the graph smaller or ends.
 constexpr int kMaxRounds = 8;
 
-constexpr struct {
-  const char* name;
-  Result<int> (*run)(ir::Graph&);
-  bool folds = false;  ///< It computes what is known, and no more.
-} kSimplifications[] = {{"fold_constants", fold_constants, true},
-                        {"fold_known", fold_known, true},
-                        {"simplify", simplify},
-                        {"fold_affine", fold_affine},
-                        {"merge_equal", merge_equal},
-                        {"drop_copies", drop_copies},
-                        {"drop_unused", drop_unused, true}};
+constexpr Simplifier kSimplifiers[] = {{"fold_constants", fold_constants, true},
+                                       {"fold_known", fold_known, true},
+                                       {"simplify", simplify},
+                                       {"fold_affine", fold_affine},
+                                       {"merge_equal", merge_equal},
+                                       {"drop_copies", drop_copies},
+                                       {"drop_unused", drop_unused, true}};
 
 void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::pair<int64_t, int64_t>>& operators) {
   for (NodeId id : g.order_with_blocks()) {
@@ -40,9 +37,8 @@ void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::
 
 class Simplification {
  public:
-  Simplification(ir::Graph& graph, bool folds, const RunOptions& run) : graph_(graph), run_(run) {
-    for (size_t p = 0; p < std::size(kSimplifications); ++p) refused_[p] = folds && !kSimplifications[p].folds;
-  }
+  Simplification(ir::Graph& graph, std::span<const Simplifier> passes, const RunOptions& run)
+      : graph_(graph), passes_(passes.begin(), passes.end()), run_(run) {}
 
   Result<SimplifyReport> run() && {
     count_operators(graph_, false, out_.operators);
@@ -53,8 +49,8 @@ class Simplification {
     bool changes = true;
     for (int round = 0; changes && round < kMaxRounds; ++round) {
       changes = false;
-      for (size_t p = 0; p < std::size(kSimplifications); ++p) {
-        if (refused_[p]) continue;
+      for (Simplifier& p : passes_) {
+        if (!p.run) continue;
         NNEX_ASSIGN(const bool changed, pass(p));
         changes |= changed;
       }
@@ -71,20 +67,24 @@ class Simplification {
     return {};
   }
 
-  /// Whether the pass changed the graph, and the graph stayed so.
-  Result<bool> pass(size_t p) {
+  /// Whether the pass changed the graph, and the graph stayed so. One that is taken back is not asked again.
+  Result<bool> pass(Simplifier& p) {
     ir::Graph before = graph_;
-    Rewrite row{kSimplifications[p].name, 0, count(before), 0, true, 0, ""};
-    NNEX_ASSIGN(row.applied, kSimplifications[p].run(graph_));
+    Rewrite row{p.name, 0, count(before), 0, true, 0, "", {}};
+    std::vector<Replacement> replacements;
+    graph_.record(&replacements);
+    auto applied = p.run(graph_);
+    graph_.record(nullptr);
+    NNEX_ASSIGN(row.applied, std::move(applied));
     if (row.applied == 0) return false;
     NNEX_TRY(settle_types());
     keep_names();
     row.nodes_after = count(graph_);
-    row.reason = fault(row.max_absolute);
+    row.reason = fault(before, replacements, row);
     row.kept = row.reason.empty();
-    if (!row.kept) graph_ = std::move(before), refused_[p] = true, row.nodes_after = row.nodes_before;
-    out_.rewrites.push_back(row);
-    return row.kept;
+    if (!row.kept) graph_ = std::move(before), p.run = nullptr, row.nodes_after = row.nodes_before;
+    out_.rewrites.push_back(std::move(row));
+    return out_.rewrites.back().kept;
   }
   static int64_t count(const ir::Graph& g) { return static_cast<int64_t>(g.order_with_blocks().size()); }
 
@@ -93,13 +93,18 @@ class Simplification {
     for (size_t i = 0; i < names_.size(); ++i) graph_.set_name(graph_.outputs()[i], names_[i]);
   }
 
-  /// Why the network does not compute what it did; empty: it does.
-  std::string fault(double& apart) const {
+  /// Why the network does not compute what it did; empty: it does, at each place and as a whole.
+  std::string fault(const ir::Graph& before, std::span<const Replacement> replacements, Rewrite& row) const {
+    auto replaced = proven_replacements(before, graph_, replacements, inputs_, run_);
+    if (!replaced.ok()) return replaced.error().text();
+    row.replaced = std::move(*replaced);
+    for (const Replaced& r : row.replaced)
+      if (!r.same) return fmt::format("'{}' ({} -> {}): {}", r.tensor, r.before, r.after, r.reason);
     const auto now = plain_run(graph_, inputs_, run_);
     if (!now.ok()) return now.error().text();
     for (size_t i = 0; i < now->size(); ++i) {
       const Difference d = difference(expected_[i], (*now)[i]);
-      apart = std::max(apart, d.max_absolute);
+      row.max_absolute = std::max(row.max_absolute, d.max_absolute);
       if (!d.same())
         return fmt::format("output '{}': {} of {} elements differ, by {:.3g} at most", names_[i], d.differing, d.count,
                            d.max_absolute);
@@ -108,26 +113,35 @@ class Simplification {
   }
 
   ir::Graph& graph_;
+  std::vector<Simplifier> passes_;  ///< Without `run`: taken back.
   const RunOptions& run_;
   SimplifyReport out_;
   std::vector<std::string> names_;
   std::vector<Value> inputs_, expected_;
-  bool refused_[std::size(kSimplifications)] = {};  ///< Taken back once, or not asked for.
 };
 
-Result<SimplifyReport> simplified(Graph& graph, bool folds, const RunOptions& run) {
+}  // namespace
+
+std::vector<Simplifier> simplifiers(bool folds) {
+  std::vector<Simplifier> out;
+  for (const Simplifier& p : kSimplifiers)
+    if (!folds || p.folds) out.push_back(p);
+  return out;
+}
+
+Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run) {
   return guarded([&]() -> Result<SimplifyReport> {
     ir::Graph work = graph.impl().graph;
     NNEX_TRY(inline_functions(work));
-    NNEX_ASSIGN(SimplifyReport report, Simplification(work, folds, run).run());
+    NNEX_ASSIGN(SimplifyReport report, Simplification(work, passes, run).run());
     graph.impl().graph = std::move(work);
     return report;
   });
 }
 
-}  // namespace
-
-Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run) { return simplified(graph, false, run); }
-Result<SimplifyReport> fold(Graph& graph, const RunOptions& run) { return simplified(graph, true, run); }
+Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run) {
+  return simplify_by(graph, simplifiers(false), run);
+}
+Result<SimplifyReport> fold(Graph& graph, const RunOptions& run) { return simplify_by(graph, simplifiers(true), run); }
 
 }  // namespace nnex

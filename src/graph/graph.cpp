@@ -221,6 +221,7 @@ void ir::Graph::set_inputs(NodeId id, std::vector<ValueId> in) {
 
 void ir::Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
+  if (record_) record_->push_back({from, to});
   std::vector<Use> uses = std::move(values_[from.n].uses);
   values_[from.n].uses.clear();
   for (const Use& use : uses) {
@@ -282,6 +283,7 @@ std::vector<BlockId> ir::Graph::release_blocks(NodeId id) {
 }
 
 void ir::Graph::make_constant(ValueId v, nnex::Value content) {
+  if (record_) record_->push_back({v, v});
   ValueDef& def = values_[v.n];
   if (def.producer.valid()) nodes_[def.producer.n].out[def.output] = {};
   def.producer = {};

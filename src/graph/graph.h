@@ -84,6 +84,11 @@ namespace ir {
 class Graph;
 }
 
+/// Readers of one value read another one since; both the same: it was computed and is constant since.
+struct Replacement {
+  ValueId from, to;
+};
+
 /// A value that a session keeps from one run to the next (an NNEF variable that is updated). State i of n enters as
 /// parameter i of the last n of block 0, and what it becomes leaves as result i of the last n: an ordinary value to
 /// passes and plans.
@@ -184,6 +189,8 @@ class Graph {
   void set_name(ValueId v, std::string name) { values_[v.n].name = std::move(name); }
   void set_type(ValueId v, Type type) { values_[v.n].type = std::move(type); }
   void make_constant(ValueId v, nnex::Value content);
+  /// What replace_uses and make_constant do is added to `to` from now on; null: to nothing.
+  void record(std::vector<Replacement>* to) { record_ = to; }
   void remove_param(BlockId block, size_t index);
   /// Parameter `from` becomes parameter `to`; those between move by one.
   void move_param(BlockId block, size_t from, size_t to);
@@ -213,6 +220,7 @@ class Graph {
   std::vector<std::string> places_;
   std::unordered_map<std::string, Where> place_ids_;
   std::unordered_map<std::string, std::shared_ptr<const void>> attr_pool_;
+  std::vector<Replacement>* record_ = nullptr;
 };
 
 }  // namespace ir

@@ -89,12 +89,11 @@ Result<Tensor> scaled_filter(const Tensor& w, const Reals& scale) {
   return out;
 }
 
-/// Takes the affine nodes that follow conv into `all`, one after the other, as long as each is the only reader of the
-/// one before; returns how many.
-int take_readers(ir::Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
-  const ValueId y = graph[conv].out[0];
-  int taken = 0;
-  for (;; ++taken) {
+/// The affine nodes that follow conv, one after the other, each the only reader of the one before; what they do
+/// together is put into `all`.
+std::vector<NodeId> affine_readers(const ir::Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
+  std::vector<NodeId> taken;
+  for (ValueId y = graph[conv].out[0];; y = graph[taken.back()].out[0]) {
     const NodeId next = only_reader(graph, y);
     if (!next.valid() || graph[next].out.size() != 1) return taken;
     const auto one = affine_of(graph, graph[next], y, n);
@@ -103,11 +102,7 @@ int take_readers(ir::Graph& graph, NodeId conv, int64_t n, ChannelAffine& all) {
       all.scale[c] *= one->scale[c];
       all.offset[c] = all.offset[c] * one->scale[c] + one->offset[c];
     }
-    const ValueId z = graph[next].out[0];
-    graph.set_type(y, graph[z].type);
-    graph.set_name(y, graph[z].name);
-    graph.replace_uses(z, y);
-    graph.erase(next);
+    taken.push_back(next);
   }
 }
 
@@ -126,8 +121,8 @@ Result<int> fold_into(ir::Graph& graph, NodeId id) {
   ChannelAffine all{Reals(static_cast<size_t>(n), 1), Reals(static_cast<size_t>(n), 0)};
   if (b)
     for (int64_t c = 0; c < n; ++c) all.offset[static_cast<size_t>(c)] = real_at(*b, b->count() == 1 ? 0 : c);
-  const int taken = take_readers(graph, id, n, all);
-  if (taken == 0) return 0;
+  const std::vector<NodeId> taken = affine_readers(graph, id, n, all);
+  if (taken.empty()) return 0;
   NNEX_ASSIGN(Tensor bias, Tensor::make(DType::f32, Shape{n}));
   std::transform(all.offset.begin(), all.offset.end(), bias.mutable_as<float>().begin(),
                  [](double v) { return static_cast<float>(v); });
@@ -137,7 +132,12 @@ Result<int> fold_into(ir::Graph& graph, NodeId id) {
     scaled = graph.add_constant(std::move(weights));
   }
   graph.set_inputs(id, {x, scaled, graph.add_constant(std::move(bias))});
-  return taken;
+  const ValueId y = graph[id].out[0], z = graph[taken.back()].out[0];
+  graph.set_type(y, graph[z].type);
+  graph.set_name(y, graph[z].name);
+  graph.replace_uses(z, y);
+  std::for_each(taken.rbegin(), taken.rend(), [&](NodeId reader) { graph.erase(reader); });
+  return static_cast<int>(taken.size());
 }
 
 }  // namespace
