@@ -216,7 +216,8 @@ NNEX_C_API nnex_error* nnex_load_options_symbol(nnex_load_options* options, cons
 NNEX_C_API nnex_error* nnex_load_options_shape(nnex_load_options* options, const char* input, size_t rank,
                                                const int64_t* extents);
 /* One of the rest, by name: "optimize" (1), "map" (automatic, never, always), "external_folder", "memory_limit" (bytes;
- * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "isa" ("scalar", "sse4", "avx2",
+ * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "portable" (0), "isa" ("scalar",
+ * "sse4", "avx2",
  * ...), "dialect" (of NNEF: "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
  * ("nnex", "formal"). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what there is.
  */

@@ -14,9 +14,10 @@ build() {
   return 1
 }
 run() {
-  local bad=0 run shared standard path answer
+  local bad=0 run program shared standard path answer
   ctest --test-dir "build/$machine" --output-on-failure || bad=1
-  if [ "$machine" = wasm ]; then run=(node --no-experimental-fetch build/wasm/bin/nnex-conform.js); else run=(qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/bin/nnex-conform); fi
+  if [ "$machine" = wasm ]; then program=(node --no-experimental-fetch build/wasm/bin/nnex.js); else program=(qemu-aarch64 -L /usr/aarch64-linux-gnu build/aarch64/bin/nnex); fi
+  run=("${program[@]/bin\/nnex/bin/nnex-conform}")
   "${run[@]}" onnx models/shapes || bad=1
   # The same bytes everywhere: exact networks, and real numbers within their tolerances.
   shared=${NNEX_SHARED:-../shared}
@@ -26,6 +27,7 @@ run() {
     answer=$("${run[@]}" "$standard" "$shared/$path" --quiet 2>&1) || bad=1
     echo "$path: $(tail -n 1 <<<"$answer")"
   done
+  if [ -x build/release/bin/nnex ]; then tests/same_bytes.sh build/release/bin/nnex "${program[@]}" || bad=1; else echo "skipped the same bytes: no build/release/bin/nnex"; fi
   return $bad
 }
 if [ "$what" != run ]; then build || exit; fi

@@ -242,7 +242,7 @@ void add_quantize(CommandLine& line) {
               "all: every layer that can be; measured: of those, the ones that are faster so on this machine")
       .one_of({"all", "measured"});
   verb.option("--arithmetic", o->arithmetic,
-              "How the network meets the samples: portable gives the same file on every x86-64 machine, fastest takes "
+              "How the network meets the samples: portable gives the same file on every machine, fastest takes "
               "less time")
       .one_of({"portable", "fastest"});
   verb.option("--recipe", o->recipe, "Settings and what was found, of an earlier --save-recipe; other options give way")

@@ -26,7 +26,8 @@ struct RunArguments {
   int topk = 0;
   int64_t steps = 1;
   double timeout = 0;
-  bool json = false, quiet = false, exact = false, hash = false, hash_layers = false, quantised = false;
+  bool json = false, quiet = false, exact = false, portable = false, hash = false, hash_layers = false,
+       quantised = false;
 };
 
 bool is_npz(const std::string& path) { return path.size() >= 4 && path.compare(path.size() - 4, 4, ".npz") == 0; }
@@ -121,7 +122,7 @@ std::string hash_of(const Value& v) { return v.tensor() ? sha256(*v.tensor()) : 
 Result<LayeredModel> layers_of(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.options());
-  options.exact = o.exact;
+  options.exact = o.exact, options.portable = o.portable;
   return load_layers(source, options);
 }
 
@@ -196,7 +197,7 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
 Result<Model> load(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
-  options.exact = o.exact;
+  options.exact = o.exact, options.portable = o.portable;
   return o.quantised ? load_quantised(source, options) : load_model(source, options);
 }
 
@@ -294,6 +295,8 @@ void add_run(CommandLine& line) {
   add_timeout(verb, o->timeout);
   verb.flag("--exact", o->exact,
             "Run whole numbers alone, the same bytes on every machine; refuse a node that computes with floats");
+  verb.flag("--portable", o->portable,
+            "Floats as every machine computes them: products and sums are rounded one by one");
   verb.flag("--hash", o->hash, "Show the SHA-256 of each output (as --exact does)");
   verb.flag("--quantized", o->quantised,
             "Run with what the model's quantisation file says of its tensors (NNEF graph.quant), which is a hint "

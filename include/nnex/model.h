@@ -90,6 +90,10 @@ struct LoadOptions {
   /// refused as unsupported, the first such node named.
   bool exact = false;
   InstructionSet isa = InstructionSet::best;  ///< A lower one than the best, for comparison.
+  /// Floats as every machine computes them: no product and sum are rounded as one. Slower where the machine does that.
+  /// The bytes of outputs are then the same on x86-64, Arm and WebAssembly, except behind rows that call functions of
+  /// the C library (those that `profile` shows as `reference`).
+  bool portable = false;
 
   /// Other shapes of inputs, by name; all others follow. Models of ONNX and NNEF.
   std::map<std::string, std::vector<int64_t>> shapes;

@@ -84,8 +84,8 @@ enum class QuantizePlan : uint8_t {
 
 /// The arithmetic in which the float network meets the samples.
 enum class CalibrateOn : uint8_t {
-  portable,  ///< That of every x86-64 machine: the same samples give the same recipe on each.
-  fastest    ///< That of this machine's widest vectors: last bits, and so a code now and then, may differ elsewhere.
+  portable,  ///< That of every machine (LoadOptions::portable): the same samples give the same recipe on each.
+  fastest    ///< That of this machine alone: last bits, and so a code now and then, may differ elsewhere.
 };
 
 struct QuantizeOptions {

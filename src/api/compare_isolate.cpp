@@ -51,7 +51,8 @@ Status write_cut(const LayerNetwork& network, const Cut& cut, ValueId layer, std
 Result<Value> answer_of(const std::string& path, const std::map<std::string, Value>& inputs, const LoadOptions& load,
                         const CompareOptions& options) {
   LoadOptions plain;
-  plain.isa = load.isa, plain.optimize = load.optimize, plain.custom_operators = load.custom_operators;
+  plain.isa = load.isa, plain.portable = load.portable, plain.optimize = load.optimize,
+  plain.custom_operators = load.custom_operators;
   NNEX_ASSIGN(const Model model, load_model(path, plain));
   std::vector<Value> given;
   for (const PortInfo& port : model.inputs()) {

@@ -124,6 +124,7 @@ LayerWalk::LayerWalk(const LayerNetwork& network, std::vector<NodeId> order, con
     : network_(network), order_(std::move(order)), session_(session), held_bytes_(held_bytes) {
   options_.optimize = false;
   options_.isa = options.isa;
+  options_.portable = options.portable;
   options_.memory_limit = options.memory_limit;
   options_.custom_operators = options.custom_operators;
   for (size_t i = 0; i < order_.size(); ++i)

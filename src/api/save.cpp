@@ -349,6 +349,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   LoadOptions load;
   load.archive_ratio = std::numeric_limits<int32_t>::max();  // zeros pack well, and this archive is known
   load.memory_limit = options.load.memory_limit, load.isa = options.load.isa;
+  load.portable = options.load.portable;
   load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
   return prove(source, options.load, written.string(), load, *options.proof);
 }

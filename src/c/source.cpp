@@ -81,6 +81,7 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   const std::string_view n = name;
   if (n == "optimize") return truth(name, value, o.optimize);
   if (n == "exact") return truth(name, value, o.exact);
+  if (n == "portable") return truth(name, value, o.portable);
   if (n == "map")
     return word<Mapping>(name, value, o.map,
                          {{"automatic", Mapping::automatic}, {"never", Mapping::never}, {"always", Mapping::always}});
@@ -108,7 +109,8 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   }
   return Error(Code::invalid_argument,
                "found option '" + std::string(name) +
-                   "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, isa, "
+                   "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, "
+                   "portable, isa, "
                    "dialect, weight_seed, expand_compounds or cvm_answers");
 }
 

@@ -133,7 +133,7 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, 
   if (options.optimize) NNEX_TRY(optimize(graph));
   if (options.exact) NNEX_TRY(check_exact(graph));
   model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
-  model.impl_->compiled->loops = &simd::loops(isa);
+  model.impl_->compiled->loops = &simd::loops(isa, options.portable ? simd::Numbers::exact : simd::Numbers::fast);
   model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
   model.impl_->compiled->memory.release_files();
   if (own && extents_are_fixed(model.impl_->compiled->graph)) {

@@ -188,5 +188,29 @@ TEST(Networks, EveryInstructionSetAndTheGraphAsItWasReadAgree) {
   }
 }
 
+/// Where products and sums are rounded one by one, no instruction set shows in the bytes.
+TEST(Networks, PortableNumbersAreTheSameBytesOnEveryInstructionSet) {
+  for (const Network& n : networks()) {
+    SCOPED_TRACE(n.name);
+    const std::vector<Value> in = inputs_of(n);
+    std::vector<Value> first;
+    for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i) {
+      const auto isa = static_cast<simd::Isa>(i);
+      if (!simd::can_run(isa)) continue;
+      LoadOptions options;
+      options.isa = *instruction_set_named(simd::name(isa)), options.portable = true;
+      const std::vector<Value> other = answers(load(n, options), in);
+      if (first.empty()) first = other;
+      ASSERT_EQ(first.size(), other.size());
+      for (size_t k = 0; k < first.size(); ++k) {
+        const Tensor &a = *first[k].tensor(), &b = *other[k].tensor();
+        ASSERT_EQ(a.bytes(), b.bytes());
+        EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())), 0)
+            << simd::name(isa) << ", output " << k;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nnex

@@ -97,6 +97,7 @@ LoadOptions load_options_from(const Napi::Object& from) {
   read(from, "archiveRatio", o.archive_ratio);
   read(from, "archiveLimit", o.archive_limit);
   read(from, "exact", o.exact);
+  read(from, "portable", o.portable);
   with(from, "isa", [&](const Napi::Value& v) {
     o.isa = instruction_set_named(v.ToString().Utf8Value()).value_or(InstructionSet::best);
   });

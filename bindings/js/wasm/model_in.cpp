@@ -110,6 +110,7 @@ LoadOptions load_options_from(const Given& from) {
   read(from, "archiveRatio", o.archive_ratio);
   read(from, "archiveLimit", o.archive_limit);
   read(from, "exact", o.exact);
+  read(from, "portable", o.portable);
   with(from, "isa", [&](const Given& v) { o.isa = instruction_set_named(text(v)).value_or(InstructionSet::best); });
   with(from, "weightSeed", [&](const Given& v) { o.weight_seed = static_cast<uint64_t>(whole(v)); });
   read_word(

@@ -4,7 +4,6 @@
 
 #include "api/quantize/network.h"
 #include "api/quantize/observer.h"
-#include "kernels/simd/loops.h"
 #include "run/compile.h"
 
 namespace nnex {
@@ -51,13 +50,7 @@ Status watch_all(const ir::Graph& graph, std::vector<Watched>& list, const Sampl
   std::vector<ValueId> values;
   for (const Watched& w : list) values.push_back(w.value);
   LoadOptions load;
-  if (options.arithmetic == CalibrateOn::portable) {
-    if (!simd::can_run(simd::Isa::scalar))  // WebAssembly, Arm
-      return Error(Code::unsupported,
-                   "this build has no scalar kernels, whose arithmetic is that of every machine; that of this one is "
-                   "--arithmetic fastest (CalibrateOn::fastest)");
-    load.isa = InstructionSet::scalar;
-  }
+  load.portable = options.arithmetic == CalibrateOn::portable;
   NNEX_ASSIGN(const Model model, compile(with_results(graph, values), load));
   const size_t own = graph.outputs().size() - graph.states.size();
   const auto seen = [&](int64_t sample, const std::vector<std::vector<Value>>& results) -> Status {

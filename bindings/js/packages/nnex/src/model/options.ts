@@ -17,6 +17,8 @@ export interface LoadOptions {
   archiveLimit?: number;
   /** Admits only networks that give the same bytes on every machine. */
   exact?: boolean;
+  /** Floats as every machine computes them: products and sums are rounded one by one. */
+  portable?: boolean;
   /** Where external tensors lie, for a model from bytes. */
   externalFolder?: string;
   /** Files from 64 MiB on are mapped ('automatic'), or all, or none. */
@@ -80,7 +82,7 @@ export interface SaveOptions {
 }
 
 const kLoad = [
-  'symbols', 'shapes', 'optimize', 'memoryLimit', 'archiveRatio', 'archiveLimit', 'exact', 'externalFolder', 'map', 'isa', 'weightSeed',
+  'symbols', 'shapes', 'optimize', 'memoryLimit', 'archiveRatio', 'archiveLimit', 'exact', 'portable', 'externalFolder', 'map', 'isa', 'weightSeed',
   'nnefDialect', 'expandCompounds', 'cvmAnswers',
 ] as const;
 const kSession = ['threads', 'seed'] as const;
