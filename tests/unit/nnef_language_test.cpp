@@ -73,6 +73,7 @@ TEST(NnefLanguage, FaultsSayWhatToDo) {
     ASSERT_EQ(faults.count(), 1u) << row.statement;
     EXPECT_EQ(faults.list()[0].message(), row.message);
   }
+  EXPECT_EQ(faults_of(kHead + kGraph + "y = x * [][0]; }"), (List{"4:61 E6"}));
   EXPECT_EQ(faults_of("\xef\xbb\xbfversion 1.0;\n" + kGraph + "y = relu(x); }"), (List{"1:1 L1"}));
 }
 

@@ -306,7 +306,10 @@ const DeclaredType* Checker::index(const Expr& e, const DeclaredType& x, const D
     fault(e.at, "E6", fmt::format("the index is {}; needed integer", text(i)));
     return unknown();
   }
-  return string ? &x : x.kind == TypeKind::array ? x.items : unknown();
+  if (string) return &x;
+  if (x.kind == TypeKind::array) return x.items;
+  fault(e.at, "E6", "[] has no items");
+  return unknown();
 }
 
 const DeclaredType* Checker::slice(const Expr& e, Types parts) {
