@@ -46,13 +46,12 @@ Status define_parameters(const ir::Graph& graph, const Node& node, Inference& ty
     if (port.arity == Arity::variadic) {
       std::vector<Item> all;
       for (size_t i = p; i < node.in.size(); ++i) all.push_back(item(node.in[i]));
-      text.define(std::string(port.name), Item::list(std::move(all)));
+      text.define(port.name, Item::list(std::move(all)));
       break;
     }
-    text.define(std::string(port.name), p < node.in.size() ? item(node.in[p]) : Item{});
+    text.define(port.name, p < node.in.size() ? item(node.in[p]) : Item{});
   }
-  for (const Field& f : node.op->attrs.fields)
-    text.define(std::string(f.name), graph_text::item_of(f.get(node.attrs.get())));
+  for (const Field& f : node.op->attrs.fields) text.define(f.name, graph_text::item_of(f.get(node.attrs.get())));
   return {};
 }
 
@@ -93,7 +92,7 @@ Status expand_body(ir::Graph& graph, NodeId id) {
   if (Status s = text.run(assignments.assignments); !s.ok()) return std::move(s).error().at(graph.place_of(id));
   for (size_t o = 0; o < node.out.size(); ++o)
     if (node.out[o].valid())
-      NNEX_TRY(take_result(graph, id, o, first_new, types, b, text.find(std::string(node.op->outputs[o].name))));
+      NNEX_TRY(take_result(graph, id, o, first_new, types, b, text.find(node.op->outputs[o].name)));
   graph.erase(id);
   types.grow();
   for (uint32_t n = first_new; n < graph.value_count(); ++n)

@@ -281,13 +281,12 @@ Status Differentiation::define(const Node& node, graph_text::TextBuilder& text) 
         for (size_t i = p; i < values.size(); ++i) all.push_back(item(values[i]));
         one = Item::list(std::move(all));
       }
-      text.define(std::string(ports[p].name), std::move(one));
+      text.define(ports[p].name, std::move(one));
     }
   };
   define_ports(node.op->inputs, node.in);
   define_ports(node.op->outputs, node.out);
-  for (const Field& f : node.op->attrs.fields)
-    text.define(std::string(f.name), graph_text::item_of(f.get(node.attrs.get())));
+  for (const Field& f : node.op->attrs.fields) text.define(f.name, graph_text::item_of(f.get(node.attrs.get())));
   NNEX_ASSIGN(Item g, derivative_by_outputs(node));
   text.define("g", std::move(g));
   return {};
@@ -341,7 +340,7 @@ Status Differentiation::through(NodeId id) {
     }
     auto made = text.evaluate(a.right, node.in.size());
     if (!made.ok()) return std::move(made).error().at(graph_.place_of(id));
-    text.define(std::string(a.left.name), std::move(*made));
+    text.define(a.left.name, std::move(*made));
   }
   for (size_t p = 0; p < node.op->inputs.size() && p < node.in.size(); ++p) {
     const Item* item = text.find(fmt::format("d_{}", node.op->inputs[p].name));

@@ -16,25 +16,7 @@ constexpr uint16_t kDeepestArray = 32;
 constexpr std::string_view kPositional[3] = {};
 constexpr std::span<const std::string_view, 3> kNoNames(kPositional);
 
-struct Deeper {
-  explicit Deeper(int& n) : n_(n) { ++n_; }
-  ~Deeper() { --n_; }
-  int& n_;
-};
-
 }  // namespace
-
-const Item* Scopes::find(const std::string& name) const {
-  for (size_t i = scopes_.size(); i-- > 0;)
-    if (auto it = scopes_[i].find(name); it != scopes_[i].end()) return &it->second;
-  return nullptr;
-}
-
-std::vector<std::unordered_map<std::string, Item>> Scopes::hide() {
-  auto hidden = std::move(scopes_);
-  scopes_.assign(1, {});
-  return hidden;
-}
 
 Error TextBuilder::error(Position at, std::string message, Code code) const {
   return Error(code, std::move(message)).at(place(at));
@@ -46,12 +28,16 @@ std::string TextBuilder::place(Position at) const { return fmt::format("{}:{}:{}
 
 Status TextBuilder::run(std::span<const Assignment> assignments) {
   for (const Assignment& a : assignments) {
-    const bool several = a.left.kind == Target::Kind::array || a.left.kind == Target::Kind::tuple;
-    NNEX_ASSIGN(Item value, evaluate(a.right, several ? a.left.items.size() : 1));
-    if (several && value.kind == ItemKind::value) value = Item::list({value});
-    NNEX_TRY(assign(a.left, value));
+    Item value;
+    if (!evaluated(a.right, value, goal_of(a.left)) || !assign(a, std::move(value))) return *std::move(error_);
   }
   return {};
+}
+
+bool TextBuilder::assign(const Assignment& a, Item value) {
+  const bool several = a.left.kind == Target::Kind::array || a.left.kind == Target::Kind::tuple;
+  if (several && value.kind == ItemKind::value) value = Item::list({value});
+  return done(assign(a.left, value));
 }
 
 Status TextBuilder::assign(const Target& to, const Item& item) {
@@ -67,8 +53,7 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
     Item held = constant ? Item::of(graph_.add_constant(*item.tensor)) : item;
     if (constant) types_.grow();
     NNEX_TRY(name_value(to, held));
-    if (!scopes_.add(std::string(to.name), std::move(held)))
-      return error(to.at, fmt::format("'{}' is assigned twice", to.name));
+    if (!add(to.name, std::move(held))) return error(to.at, fmt::format("'{}' is assigned twice", to.name));
     return {};
   }
   if (item.kind != ItemKind::array && item.kind != ItemKind::tuple)
@@ -104,13 +89,12 @@ Status TextBuilder::graph_text(const GraphText& text) {
     ValueId v = graph_.add_param(block, std::move(name), p.type() ? *p.type() : Type{});
     types_.grow();
     types_.bind(v, graph_[v].type);
-    if (!scopes_.add(std::string(p.name), Item::of(v)))
-      return error(p.at, fmt::format("'{}' is a parameter twice", p.name));
+    if (!add(p.name, Item::of(v))) return error(p.at, fmt::format("'{}' is a parameter twice", p.name));
   }
   NNEX_TRY(run(text.body));
   std::vector<ValueId> results;
   for (const Target& r : text.results) {
-    const Item* item = r.kind == Target::Kind::name ? scopes_.find(std::string(r.name)) : nullptr;
+    const Item* item = r.kind == Target::Kind::name ? find(r.name) : nullptr;
     if (!item) return error(r.at, fmt::format("nothing is called '{}'", r.name));
     if (item->kind != ItemKind::value)
       return error(r.at, fmt::format("result '{}' is {}; needed a value", r.name, item->text_of()));
@@ -123,182 +107,167 @@ Status TextBuilder::graph_text(const GraphText& text) {
 Result<BlockId> TextBuilder::block(const GraphText& text) {
   if (blocks_ == limits_.blocks)
     return error(text.at, fmt::format("blocks nested deeper than {}", blocks_), Code::limit);
-  Deeper deeper(blocks_);
+  ++blocks_;
   const BlockId b = graph_.add_block();
   const Builder outside = into_;
   into_ = Builder(graph_, b);
-  scopes_.push();
+  push_scope(false);
   Status s = graph_text(text);
-  scopes_.pop();
+  pop_scope();
   into_ = outside;
+  --blocks_;
   NNEX_TRY(std::move(s));
   return b;
 }
 
 // ---- Expressions
 
+bool TextBuilder::fail(Error e) {
+  error_.emplace(std::move(e));
+  return false;
+}
+
 Result<Item> TextBuilder::evaluate(const Expr& e, size_t outputs) {
-  if (nesting_ >= limits_.nesting)
-    return error(e.at, fmt::format("expressions nested deeper than {}", limits_.nesting), Code::limit);
-  Deeper deeper(nesting_);
-  NNEX_ASSIGN(Item item, value_of(e, outputs));
-  if (item.items.empty()) return item;
-  // Arrays are copied wherever they go: what is copied counts.
+  Item out;
+  if (!evaluated(e, out, {nullptr, outputs})) return *std::move(error_);
+  return out;
+}
+
+bool TextBuilder::enter(const Expr& e, size_t depth) {
+  if (depth < static_cast<size_t>(limits_.nesting)) return true;
+  return fail(error(e.at, fmt::format("expressions nested deeper than {}", limits_.nesting), Code::limit));
+}
+
+/// Arrays are copied wherever they go: what is copied counts.
+bool TextBuilder::leave(const Expr& e, const Item& item) {
+  if (item.items.empty()) return true;
   if (item.depth > kDeepestArray)
-    return error(e.at, fmt::format("arrays nested deeper than {}", kDeepestArray), Code::limit);
+    return fail(error(e.at, fmt::format("arrays nested deeper than {}", kDeepestArray), Code::limit));
   steps_ += item.weight;
-  if (steps_ > limits_.nodes)
-    return error(e.at, fmt::format("arrays of more than {} items", limits_.nodes), Code::limit);
-  return item;
+  if (steps_ <= limits_.nodes) return true;
+  return fail(error(e.at, fmt::format("arrays of more than {} items", limits_.nodes), Code::limit));
 }
 
-Result<Item> TextBuilder::value_of(const Expr& e, size_t outputs) {
+bool TextBuilder::atom(const Expr& e, Item& out) {
   switch (e.kind) {
-    case Expr::Kind::none:
-      return Item{};
-    case Expr::Kind::boolean:
-      return Item::boolean(e.integer != 0);
-    case Expr::Kind::integer:
-      return Item::of(e.integer);
-    case Expr::Kind::real:
-      return Item::of(e.real);
-    case Expr::Kind::string:
-      return Item::of(e.text);
-    case Expr::Kind::name: {
-      const Item* item = scopes_.find(std::string(e.text));
-      if (!item) return error(e.at, fmt::format("nothing is called '{}'", e.text));
-      return *item;
-    }
-    case Expr::Kind::array:
-    case Expr::Kind::tuple: {
-      std::vector<Item> items;
-      for (const Expr& i : e.items) {
-        NNEX_ASSIGN(Item item, evaluate(i));
-        items.push_back(std::move(item));
-      }
-      return Item::list(std::move(items), e.kind == Expr::Kind::array ? ItemKind::array : ItemKind::tuple);
-    }
     case Expr::Kind::tensor:
-    case Expr::Kind::block: {
-      Item item;
-      item.kind = e.kind == Expr::Kind::tensor ? ItemKind::tensor : ItemKind::block;
-      if (e.kind == Expr::Kind::tensor)
-        item.tensor = std::make_shared<const Tensor>(*e.tensor);
-      else
-        item.block = e.block;
-      return item;
-    }
-    case Expr::Kind::call:
-      return call(e, outputs);
-    case Expr::Kind::unary:
-      return unary_of(e);
-    case Expr::Kind::binary:
-      return binary_of(e);
-    case Expr::Kind::index: {
-      NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-      NNEX_ASSIGN(Item i, evaluate(e.items[1]));
-      return placed(at_index(x, i), e.at);
-    }
-    case Expr::Kind::slice: {
-      NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-      NNEX_ASSIGN(Item begin, evaluate(e.items[1]));
-      NNEX_ASSIGN(Item end, evaluate(e.items[2]));
-      return placed(slice(x, begin, end), e.at);
-    }
-    case Expr::Kind::choice:
-      return choice(e);
-    case Expr::Kind::comprehension:
-      return comprehension(e);
+      out.kind = ItemKind::tensor, out.tensor = std::make_shared<const Tensor>(*e.tensor);
+      return true;
+    case Expr::Kind::block:
+      out.kind = ItemKind::block, out.block = e.block;
+      return true;
+    default:
+      return literal(e, out);
   }
-  return error(e.at, "no value");
 }
 
-Result<Item> TextBuilder::unary_of(const Expr& e) {
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  if (x.kind != ItemKind::value) return placed(unary(e.op, x), e.at);
-  if (e.op == Tok::plus) return x;
-  return node(op(operation_of(e.op, true)), kNoNames.first<1>(), {std::move(x)}, e.at, 1);
+bool TextBuilder::free_name(const Expr& e, Item&) {
+  return fail(error(e.at, fmt::format("nothing is called '{}'", e.text)));
 }
 
-Result<Item> TextBuilder::binary_of(const Expr& e) {
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  NNEX_ASSIGN(Item y, evaluate(e.items[1]));
-  if (x.kind != ItemKind::value && y.kind != ItemKind::value) return placed(binary(e.op, x, y), e.at);
+Item TextBuilder::list(Parts items, bool array) {
+  return Item::list(moved(items), array ? ItemKind::array : ItemKind::tuple);
+}
+
+bool TextBuilder::index(const Expr& e, Parts parts, Item& out, const Goal&) {
+  return done(placed(at_index(parts[0], parts[1]), e.at), out);
+}
+
+bool TextBuilder::slice(const Expr& e, Parts parts, Item& out, const Goal&) {
+  return done(placed(graph_text::slice(parts[0], parts[1], parts[2]), e.at), out);
+}
+
+bool TextBuilder::unary(const Expr& e, Parts parts, Item& out, const Goal&) {
+  if (parts[0].kind != ItemKind::value) return done(placed(graph_text::unary(e.op, parts[0]), e.at), out);
+  if (e.op == Tok::plus) return out = std::move(parts[0]), true;
+  return done(node(op(operation_of(e.op, true)), kNoNames.first<1>(), moved(parts), e.at, 1), out);
+}
+
+bool TextBuilder::binary(const Expr& e, Parts parts, Item& out, const Goal&) {
+  const Item &x = parts[0], &y = parts[1];
+  if (x.kind != ItemKind::value && y.kind != ItemKind::value)
+    return done(placed(graph_text::binary(e.op, x, y), e.at), out);
   const std::string_view name = operation_of(e.op, false);
-  if (name.empty()) return error(e.at, "'in' does not take a value of the graph");
-  return node(op(name), kNoNames.first<2>(), {std::move(x), std::move(y)}, e.at, 1);
+  if (name.empty()) return fail(error(e.at, "'in' does not take a value of the graph"));
+  return done(node(op(name), kNoNames.first<2>(), moved(parts), e.at, 1), out);
 }
 
 /// Only the chosen side is evaluated; on a condition that a run computes it is a select.
-Result<Item> TextBuilder::choice(const Expr& e) {
-  NNEX_ASSIGN(Item condition, evaluate(e.items[1]));
-  if (condition.kind == ItemKind::boolean) return evaluate(e.items[condition.integer ? 0 : 2]);
-  if (condition.kind != ItemKind::value)
-    return error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of()));
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  NNEX_ASSIGN(Item y, evaluate(e.items[2]));
-  return node(op("select"), kNoNames, {std::move(condition), std::move(x), std::move(y)}, e.at, 1);
+Branch TextBuilder::branch(const Expr& e, const Item& condition) {
+  if (condition.kind == ItemKind::boolean) return condition.integer ? Branch::first : Branch::second;
+  if (condition.kind == ItemKind::value) return Branch::both;
+  fail(error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of())));
+  return Branch::fault;
 }
 
-Result<Item> TextBuilder::comprehension(const Expr& e) {
-  std::vector<Item> over;
-  for (size_t i = 0; i < e.names.size(); ++i) {
-    NNEX_ASSIGN(Item x, evaluate(e.items[i]));
-    if (x.kind != ItemKind::array)
-      return error(e.items[i].at, fmt::format("a loop over {}; needed an array", x.text_of()));
-    if (!over.empty() && x.items.size() != over[0].items.size())
-      return error(e.items[i].at,
-                   fmt::format("a loop over arrays of {} and {} items", over[0].items.size(), x.items.size()));
-    over.push_back(std::move(x));
-  }
-  std::vector<Item> out;
-  scopes_.push();
-  Status s = unroll(e, over, out);
-  scopes_.pop();
-  NNEX_TRY(std::move(s));
-  return Item::list(std::move(out));
+bool TextBuilder::select(const Expr& e, Parts parts, Item& out) {
+  return done(node(op("select"), kNoNames, moved(parts), e.at, 1), out);
 }
 
-Status TextBuilder::unroll(const Expr& e, const std::vector<Item>& over, std::vector<Item>& out) {
-  const Expr &condition = e.items[e.items.size() - 2], &value = e.items.back();
-  for (size_t i = 0; i < over[0].items.size(); ++i) {
-    if (++steps_ > limits_.nodes)
-      return error(e.at, fmt::format("loops of more than {} steps", limits_.nodes), Code::limit);
-    scopes_.pop(), scopes_.push();
-    for (size_t k = 0; k < over.size(); ++k)
-      if (!scopes_.add(std::string(e.names[k]), over[k].items[i]))
-        return error(e.at, fmt::format("'{}' stands for two loops", e.names[k]));
-    if (condition.kind != Expr::Kind::none) {
-      NNEX_ASSIGN(Item c, evaluate(condition));
-      if (c.kind != ItemKind::boolean) return error(condition.at, fmt::format("the condition is {}", c.text_of()));
-      if (!c.integer) continue;
-    }
-    NNEX_ASSIGN(Item item, evaluate(value));
-    out.push_back(std::move(item));
-  }
-  return {};
+bool TextBuilder::loop(const Expr& e, size_t i, const Item& first, const Item& over) {
+  if (over.kind != ItemKind::array)
+    return fail(error(e.items[i].at, fmt::format("a loop over {}; needed an array", over.text_of())));
+  if (over.items.size() == first.items.size()) return true;
+  return fail(error(e.items[i].at,
+                    fmt::format("a loop over arrays of {} and {} items", first.items.size(), over.items.size())));
+}
+
+bool TextBuilder::turn(const Expr& e) {
+  if (++steps_ <= limits_.nodes) return true;
+  return fail(error(e.at, fmt::format("loops of more than {} steps", limits_.nodes), Code::limit));
+}
+
+bool TextBuilder::twice(const Expr& e, size_t i) {
+  return fail(error(e.at, fmt::format("'{}' stands for two loops", e.names[i])));
+}
+
+bool TextBuilder::truth(const Expr& condition, const Item& item, bool& out) {
+  out = item.integer != 0;
+  return item.kind == ItemKind::boolean ||
+         fail(error(condition.at, fmt::format("the condition is {}", item.text_of())));
 }
 
 // ---- Calls
 
-Result<Item> TextBuilder::call(const Expr& e, size_t outputs) {
-  if (e.label) return call_custom(e, outputs);
-  if (names_ && e.text == "sparse") return sparse(e);
-  if (port_words_ && (e.text == "given" || e.text == "dtype" || e.text == "rank")) return port_word(e);
-  if (auto f = fragments_.find(e.text); f != fragments_.end()) return call_fragment(e, *f->second);
-  const bool function = is_keyword(e.text);
-  const OpDef* def = function ? nullptr : find_op(e.text);
-  if (!function && !def) return error(e.at, fmt::format("no operator is called '{}'", e.text));
-  std::vector<Item> args;
-  for (const Expr& a : e.items) {
-    NNEX_ASSIGN(Item item, evaluate(a));
-    args.push_back(std::move(item));
+CallForm TextBuilder::begin_call(const Expr& e) {
+  if (e.label || (names_ && e.text == "sparse") || is_port_word(e.text)) return CallForm::whole;
+  if (auto f = fragments_.find(e.text); f != fragments_.end()) {
+    if (f->second->has_body) return CallForm::parts;
+    fail(error(e.at, fmt::format("fragment '{}' has no body", e.text), Code::unsupported));
+    return CallForm::fault;
   }
-  if (!function) return node(*def, e.names, std::move(args), e.at, outputs);
+  if (is_keyword(e.text) || find_op(e.text)) return CallForm::parts;
+  fail(error(e.at, fmt::format("no operator is called '{}'", e.text)));
+  return CallForm::fault;
+}
+
+/// Those of a fragment have a parameter each.
+ArgumentUse TextBuilder::argument(const Expr& e, size_t i) {
+  const auto f = fragments_.find(e.text);
+  if (f == fragments_.end()) return ArgumentUse::evaluated;
+  const auto& params = f->second->params;
+  const size_t at = parameter_of(e, i, params);
+  bool given = at >= params.size();
+  for (size_t k = 0; k < i && !given; ++k) given = e.names[k].empty() ? k == at : e.names[k] == params[at].name;
+  if (!given) return ArgumentUse::evaluated;
+  fail(error(e.items[i].at, fmt::format("'{}' has no parameter for argument {}", e.text, i + 1)));
+  return ArgumentUse::fault;
+}
+
+bool TextBuilder::call(const Expr& e, Parts arguments, Item& out, const Goal& goal) {
+  if (arguments.empty() && begin_call(e) == CallForm::whole) return done(whole_call(e, goal.outputs), out);
+  std::vector<Item> args = moved(arguments);
+  if (auto f = fragments_.find(e.text); f != fragments_.end())
+    return done(begin_fragment(e, *f->second, std::move(args)));
+  if (!is_keyword(e.text)) return done(node(op(e.text), e.names, std::move(args), e.at, goal.outputs), out);
   if (args.size() != 1 || !e.names[0].empty())
-    return error(e.at, fmt::format("{} takes one argument; found {}", e.text, args.size()));
-  if (e.text == "shape_of") return shape_of(e, args[0]);
-  return placed(built_in(e.text, args[0]), e.at);
+    return fail(error(e.at, fmt::format("{} takes one argument; found {}", e.text, args.size())));
+  return done(e.text == "shape_of" ? shape_of(e, args[0]) : placed(built_in(e.text, args[0]), e.at), out);
+}
+
+Result<Item> TextBuilder::whole_call(const Expr& e, size_t outputs) {
+  if (e.label) return call_custom(e, outputs);
+  return is_port_word(e.text) ? port_word(e) : sparse(e);
 }
 
 /// sparse(values, indices, shape): a constant (dumps).
@@ -327,7 +296,7 @@ Result<Item> TextBuilder::sparse(const Expr& e) {
 Result<Item> TextBuilder::port_word(const Expr& e) {
   if (e.items.size() != 1 || e.items[0].kind != Expr::Kind::name)
     return error(e.at, fmt::format("{} takes the name of a port", e.text));
-  const Item* item = scopes_.find(std::string(e.items[0].text));
+  const Item* item = find(e.items[0].text);
   if (!item) return error(e.at, fmt::format("no port is called '{}'", e.items[0].text));
   if (e.text == "given") return Item::boolean(item->kind != ItemKind::none);
   if (item->kind != ItemKind::value)
@@ -348,41 +317,32 @@ Result<Item> TextBuilder::shape_of(const Expr& e, const Item& x) {
   return Item::list(std::move(out));
 }
 
-Result<Item> TextBuilder::call_fragment(const Expr& e, const FragmentText& f) {
-  if (!f.has_body) return error(e.at, fmt::format("fragment '{}' has no body", f.name), Code::unsupported);
-  std::vector<Item> args(f.params.size());
-  std::vector<bool> given(f.params.size());
-  for (size_t i = 0; i < e.items.size(); ++i) {
-    auto it = std::find_if(f.params.begin(), f.params.end(), [&](const auto& p) { return p.name == e.names[i]; });
-    const size_t at = e.names[i].empty() ? i : static_cast<size_t>(it - f.params.begin());
-    if (at >= f.params.size() || given[at])
-      return error(e.items[i].at, fmt::format("'{}' has no parameter for argument {}", f.name, i + 1));
-    NNEX_ASSIGN(args[at], evaluate(e.items[i]));
-    given[at] = true;
+Status TextBuilder::begin_fragment(const Expr& e, const FragmentText& f, std::vector<Item> given) {
+  std::vector<std::optional<Item>> args(f.params.size());
+  for (size_t i = 0; i < given.size(); ++i) args[parameter_of(e, i, f.params)] = std::move(given[i]);
+  for (size_t p = 0; p < f.params.size(); ++p) {
+    if (args[p]) continue;
+    if (!f.params[p].otherwise) return error(e.at, fmt::format("'{}' needs '{}'", f.name, f.params[p].name));
+    NNEX_ASSIGN(args[p], evaluate(*f.params[p].otherwise));
   }
-  for (size_t i = 0; i < f.params.size(); ++i) {
-    if (given[i]) continue;
-    if (!f.params[i].otherwise) return error(e.at, fmt::format("'{}' needs '{}'", f.name, f.params[i].name));
-    NNEX_ASSIGN(args[i], evaluate(*f.params[i].otherwise));
-  }
-  auto hidden = scopes_.hide();
-  const bool named = names_;
+  begin_body(f.body, {&f, names_});
   names_ = false;
-  Status s;
-  for (size_t i = 0; s.ok() && i < args.size(); ++i)
-    if (!scopes_.add(std::string(f.params[i].name), std::move(args[i])))
-      s = error(f.at, fmt::format("'{}' has two parameters of one name", f.name));
-  if (s.ok()) s = run(f.body);
+  for (size_t p = 0; p < args.size(); ++p)
+    if (!add(f.params[p].name, *std::move(args[p])))
+      return error(f.at, fmt::format("'{}' has two parameters of one name", f.name));
+  return {};
+}
+
+bool TextBuilder::end_body(FragmentCall& call, Item& out) {
   std::vector<Item> results;
-  for (const FragmentParam& r : f.results) {
-    const Item* item = s.ok() ? scopes_.find(std::string(r.name)) : nullptr;
-    if (s.ok() && !item) s = error(r.at, fmt::format("fragment '{}' does not assign '{}'", f.name, r.name));
-    results.push_back(item ? *item : Item{});
+  for (const FragmentParam& r : call.fragment->results) {
+    const Item* item = find(r.name);
+    if (!item) return fail(error(r.at, fmt::format("fragment '{}' does not assign '{}'", call.fragment->name, r.name)));
+    results.push_back(*item);
   }
-  scopes_.restore(std::move(hidden));
-  names_ = named;
-  NNEX_TRY(std::move(s));
-  return results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), ItemKind::tuple);
+  names_ = call.names;
+  out = results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), ItemKind::tuple);
+  return true;
 }
 
 // ---- Texts as graphs

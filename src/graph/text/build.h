@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
 #include "graph/infer.h"
+#include "graph/text/evaluation.h"
 #include "graph/text/parser.h"
 #include "graph/text/value.h"
 
@@ -21,31 +21,21 @@ struct BuildLimits {
   int blocks = 8;            ///< Blocks in blocks; inference of nested loops doubles with each.
 };
 
-/// Names and what they stand for, one scope in another.
-class Scopes {
- public:
-  void push() { scopes_.emplace_back(); }
-  void pop() { scopes_.pop_back(); }
-  const Item* find(const std::string& name) const;
-  /// False when the innermost scope has the name.
-  bool add(const std::string& name, Item item) { return scopes_.back().emplace(name, std::move(item)).second; }
-  /// Hides all scopes (a fragment sees its parameters only) until restore().
-  std::vector<std::unordered_map<std::string, Item>> hide();
-  void restore(std::vector<std::unordered_map<std::string, Item>> scopes) { scopes_ = std::move(scopes); }
-
- private:
-  std::vector<std::unordered_map<std::string, Item>> scopes_ = {{}};
+/// What a builder keeps of the call of a fragment.
+struct FragmentCall {
+  const FragmentText* fragment = nullptr;
+  bool names = false;  ///< Whether values take names where it is called.
 };
 
-class TextBuilder {
+class TextBuilder : private Evaluation<TextBuilder, Item, FragmentCall> {
  public:
   /// Nodes go where `into` says. `types` knows the graph's values so far and learns the new ones. `source` names the
   /// text in places.
   TextBuilder(ir::Graph& graph, Inference& types, Builder into, std::string source, BuildLimits limits = {})
       : graph_(graph), types_(types), into_(into), source_(std::move(source)), limits_(limits) {}
 
-  /// What a name stands for from here on.
-  void define(const std::string& name, Item item) { scopes_.add(name, std::move(item)); }
+  /// What a name, which outlives the builder, stands for from here on.
+  void define(std::string_view name, Item item) { add(name, std::move(item)); }
   void define(const FragmentText& fragment) { fragments_.emplace(std::string(fragment.name), &fragment); }
   /// The word given(port), dtype(port), rank(port) of bodies: `ports` are the operator's.
   void allow_port_words() { port_words_ = true; }
@@ -55,27 +45,56 @@ class TextBuilder {
   Status run(std::span<const Assignment> assignments);
   /// The parameters, nodes and results of a graph text, into the block that nodes go to.
   Status graph_text(const GraphText& text);
-  const Item* find(const std::string& name) const { return scopes_.find(name); }
+  using Evaluation::find;
   Result<Item> evaluate(const Expr& e, size_t outputs = 1);
 
   Error error(Position at, std::string message, Code code = Code::invalid_model) const;
 
  private:
+  friend Evaluation;
   struct Arguments;
 
-  Result<Item> value_of(const Expr& e, size_t outputs);
+  // The policy of evaluation
+  bool enter(const Expr& e, size_t depth);
+  bool leave(const Expr& e, const Item& item);
+  bool atom(const Expr& e, Item& out);
+  bool free_name(const Expr& e, Item& out);
+  static Item list(Parts items, bool array);
+  static std::span<const Item> items(const Item& array) { return array.items; }
+  CallForm begin_call(const Expr& e);
+  ArgumentUse argument(const Expr& e, size_t i);
+  bool unary(const Expr& e, Parts parts, Item& out, const Goal& goal);
+  bool binary(const Expr& e, Parts parts, Item& out, const Goal& goal);
+  bool index(const Expr& e, Parts parts, Item& out, const Goal& goal);
+  bool slice(const Expr& e, Parts parts, Item& out, const Goal& goal);
+  bool call(const Expr& e, Parts arguments, Item& out, const Goal& goal);
+  Branch branch(const Expr& e, const Item& condition);
+  bool select(const Expr& e, Parts parts, Item& out);
+  bool loop(const Expr& e, size_t i, const Item& first, const Item& over);
+  bool turn(const Expr& e);
+  bool twice(const Expr& e, size_t i);
+  bool truth(const Expr& condition, const Item& item, bool& out);
+  void begin_statement(const Assignment&) {}
+  bool assign(const Assignment& a, Item value);
+  bool end_body(FragmentCall& call, Item& out);
+  void abandon(FragmentCall& call) { names_ = call.names; }
+
+  /// Keeps the error of what failed.
+  bool done(Status s) { return s.ok() || fail(std::move(s).error()); }
+  bool done(Result<Item> r, Item& out) { return r.ok() ? (out = std::move(*r), true) : fail(std::move(r).error()); }
+  bool fail(Error e);
+
   Status assign(const Target& to, const Item& item);
   Status name_value(const Target& to, const Item& item);
-  Result<Item> unary_of(const Expr& e);
-  Result<Item> binary_of(const Expr& e);
-  Result<Item> choice(const Expr& e);
-  Result<Item> comprehension(const Expr& e);
-  Status unroll(const Expr& e, const std::vector<Item>& over, std::vector<Item>& out);
-  Result<Item> call(const Expr& e, size_t outputs);
+  /// A call whose arguments are no values, or are sorted one by one.
+  Result<Item> whole_call(const Expr& e, size_t outputs);
   Result<Item> sparse(const Expr& e);
   Result<Item> port_word(const Expr& e);
   Result<Item> shape_of(const Expr& e, const Item& x);
-  Result<Item> call_fragment(const Expr& e, const FragmentText& f);
+  bool is_port_word(std::string_view name) const {
+    return port_words_ && (name == "given" || name == "dtype" || name == "rank");
+  }
+  Status begin_fragment(const Expr& e, const FragmentText& f, std::vector<Item> args);
   Result<Item> call_custom(const Expr& e, size_t outputs);
   /// The node of an operator with these arguments; its outputs, a tuple when there are several.
   Result<Item> node(const OpDef& op, std::span<const std::string_view> names, std::vector<Item> args, Position at,
@@ -101,10 +120,10 @@ class TextBuilder {
   Builder into_;
   std::string source_;
   BuildLimits limits_;
-  Scopes scopes_;
   std::map<std::string, const FragmentText*, std::less<>> fragments_;
+  std::optional<Error> error_;  ///< Of what has just failed.
   bool port_words_ = false, names_ = false;
-  int nesting_ = 0, blocks_ = 0;
+  int blocks_ = 0;
   size_t nodes_ = 0, steps_ = 0;
 };
 

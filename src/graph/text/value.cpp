@@ -140,6 +140,31 @@ Item Item::list(std::vector<Item> items, Kind kind) {
   return list;
 }
 
+bool literal(const Expr& e, Item& out) {
+  switch (e.kind) {
+    case Expr::Kind::boolean:
+      return out = Item::boolean(e.integer != 0), true;
+    case Expr::Kind::integer:
+      return out = Item::of(e.integer), true;
+    case Expr::Kind::real:
+      return out = Item::of(e.real), true;
+    case Expr::Kind::string:
+      return out = Item::of(e.text), true;
+    default:
+      return false;
+  }
+}
+
+std::vector<Item> moved(std::span<Item> items) {
+  return {std::make_move_iterator(items.begin()), std::make_move_iterator(items.end())};
+}
+
+size_t parameter_of(const Expr& call, size_t i, std::span<const FragmentParam> params) {
+  if (call.names[i].empty()) return std::min(i, params.size());
+  const auto is = [&](const FragmentParam& p) { return p.name == call.names[i]; };
+  return static_cast<size_t>(std::find_if(params.begin(), params.end(), is) - params.begin());
+}
+
 bool Item::has_value() const {
   if (kind == Kind::value) return true;
   for (const Item& i : items)

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "graph/text/arena.h"
+#include "graph/text/name_table.h"
 #include "standards/nnef/evaluate.h"
-#include "standards/nnef/name_table.h"
 
 namespace nnex::nnef_format {
 

@@ -43,10 +43,10 @@ std::string Evaluator::place() const { return fmt::format("{}:{}:{}", file_, at_
 Error Evaluator::placed(Error e) const {
   Error out = std::move(e).at(place());
   size_t told = 0;
-  for (size_t i = frames_.size(); i-- > 0;) {
-    const Frame& f = *frames_[i];
+  for (size_t i = scopes().size(); i-- > 1;) {
+    const BodyCall& f = scopes()[i]->call;
     if (f.fragment->is_standard()) continue;
-    if (++told > kMaxCallsTold) return std::move(out).during(fmt::format("in {} calls more", i + 1));
+    if (++told > kMaxCallsTold) return std::move(out).during(fmt::format("in {} calls more", i));
     out = std::move(out).during(
         fmt::format("in {} at {}:{}:{}", f.fragment->name, file_, f.called.line, f.called.column));
   }
@@ -67,11 +67,6 @@ bool Evaluator::step(Position at, size_t n) {
   fault(at, "E16", fmt::format("evaluation takes more than {} steps", options_.limits.steps), Code::limit);
   stopped_ = true;
   return false;
-}
-
-/// What a name stands for in the graph, or in the fragment whose body is evaluated; null: nothing yet.
-const Arg* Evaluator::named(std::string_view name) const {
-  return frames_.empty() ? of_graph(name) : frames_.back()->names.find(name);
 }
 
 TensorId Evaluator::tensor(std::string_view name) const {
@@ -113,7 +108,8 @@ void Evaluator::assignment(const Assignment& a, const DeclaredType& type) {
   stack_.clear();
   at_ = a.right.at;
   Arg value;
-  if (!evaluate(a.right, value, &a.left) || !as_tensors(type, value) || !bind(a.left, value)) unknown(a.left, type);
+  if (!evaluated(a.right, value, {&a.left, 1}) || !as_tensors(type, value) || !bind(a.left, value))
+    unknown(a.left, type);
 }
 
 /// Names whose values are not known, after a fault: tensors without shapes.
@@ -141,10 +137,10 @@ void Evaluator::bind(std::string_view name, Name& to, const Arg& value) {
 
 bool Evaluator::bind(const Target& t, const Arg& value) {
   if (t.kind == Target::Kind::name) {
-    if (frames_.empty())
-      bind(t.name, *names_.add(t.name).first, value);
+    if (in_body())
+      add(t.name, value);
     else
-      frames_.back()->names.add(t.name, value);
+      bind(t.name, *names_.add(t.name).first, value);
     return true;
   }
   const auto items = value.items();
@@ -158,7 +154,11 @@ bool Evaluator::bind(const Target& t, const Arg& value) {
 
 // ---- Calls
 
-bool Evaluator::call(const Expr& e, Values parts, Arg& out, const Target* target) {
+bool Evaluator::call(const Expr& e, Values parts, Arg& out, const Goal& goal) {
+  return graph_text::is_keyword(e.text) ? built_in(e, parts[0], out) : named_call(e, parts, out, goal.target);
+}
+
+bool Evaluator::named_call(const Expr& e, Values parts, Arg& out, const Target* target) {
   const Declaration* d = declared.find(e.text);
   if (!d) return false;
   std::vector<Arg> args(d->parameters.size());
@@ -173,9 +173,9 @@ bool Evaluator::call(const Expr& e, Values parts, Arg& out, const Target* target
   if (d->has_generic_default) generic = {Generic::Source::declared_default, of_item(d->generic_default)};
   if (e.is_generic)
     generic = {Generic::Source::explicit_type,
-               e.generic == Of::generic && !frames_.empty() ? of_item(frames_.back()->generic) : e.generic};
+               e.generic == Of::generic && in_body() ? of_item(scope().call.generic) : e.generic};
   // Where nothing is generic, the checker has compared the types.
-  const bool compare = d->generic || (!frames_.empty() && frames_.back()->fragment->generic);
+  const bool compare = d->generic || (in_body() && scope().call.fragment->generic);
   for (size_t p = 0; compare && p < args.size(); ++p)
     if (!fits(args[p], *d->parameters[p].type, generic))
       return fault(
@@ -215,59 +215,36 @@ bool Evaluator::invoke(const Declaration& d, Values args, ItemType generic, Posi
 
 bool Evaluator::begin_fragment(const Declaration& d, Values args, ItemType generic, Position at) {
   if (broken_.count(&d)) return false;
-  if (frames_.size() >= options_.limits.depth) {
+  if (scopes().size() > options_.limits.depth) {
     fault(at, "E16",
           fmt::format("calls nested deeper than {}; '{}' may call itself without end", options_.limits.depth, d.name),
           Code::limit);
     stopped_ = true;
     return false;
   }
-  auto frame = std::make_unique<Frame>();
-  frame->fragment = &d, frame->generic = generic, frame->called = in_standard_ ? at_ : at, frame->at = at;
-  frame->in_standard = in_standard_;
-  frame->loops.swap(loops_);
-  for (size_t p = 0; p < args.size(); ++p) frame->names.add(d.parameters[p].name, args[p]);
-  frames_.push_back(std::move(frame));
+  auto& names = begin_body(d.body->body, {&d, generic, in_standard_ ? at_ : at, at, in_standard_}).names;
+  for (size_t p = 0; p < args.size(); ++p) names.add(d.parameters[p].name, args[p]);
   in_standard_ |= d.is_standard();
-  tasks_.push_back({nullptr, nullptr, done_.size(), 0});
   return true;
 }
 
-/// The newest frame: its statement before gets its value, the next one begins.
-bool Evaluator::statement() {
-  Task& t = tasks_.back();
-  const std::span<const Assignment> body = frames_.back()->fragment->body->body;
-  if (t.next > 0) {
-    const Arg value = done_.back();
-    done_.pop_back();
-    if (!bind(body[t.next - 1].left, value)) return false;
-  }
-  if (t.next == body.size()) return end_fragment();
-  const Assignment& a = body[t.next++];
-  return begin(a.right, &a.left);
-}
-
-bool Evaluator::end_fragment() {
-  Frame& frame = *frames_.back();
-  const Declaration& d = *frame.fragment;
+bool Evaluator::end_body(BodyCall& call, Arg& out) {
+  const Declaration& d = *call.fragment;
   std::vector<Arg> results;
   for (const ResultPort& r : d.results) {
-    const Arg* known = frame.names.find(r.name);
+    const Arg* known = scope().names.find(r.name);
     if (!known) return false;
-    Generic generic{Generic::Source::explicit_type, of_item(frame.generic)};
+    Generic generic{Generic::Source::explicit_type, of_item(call.generic)};
     if (d.generic && !fits(*known, *r.type, generic))
-      return fault(frame.at, "T7",
+      return fault(call.at, "T7",
                    fmt::format("result '{}' of '{}<{}>' has another data-type than {}", r.name, d.name,
-                               name(frame.generic), name(frame.generic)));
+                               name(call.generic), name(call.generic)));
     results.push_back(*known);
     if (!as_tensors(*r.type, results.back())) return false;
   }
-  in_standard_ = frame.in_standard;
-  if (!in_standard_) at_ = frame.at;
-  loops_.swap(frame.loops);
-  frames_.pop_back(), tasks_.pop_back();
-  done_.push_back(results.size() == 1 ? results[0]
-                                      : Arg(values_.copy(results.data(), results.size()), Arg::Kind::tuple));
+  in_standard_ = call.in_standard;
+  if (!in_standard_) at_ = call.at;
+  out = results.size() == 1 ? results[0] : list(results, false);
   return true;
 }
 
@@ -299,7 +276,7 @@ bool Evaluator::make_results(const Declaration& d, std::span<const Arg> args, It
                                                            : nullptr;
     const DeclaredType& type = *d.results[r].type;
     auto tensor = [&](const DeclaredType& t, const Target* to) {
-      const bool named = to && to->kind == Target::Kind::name && frames_.empty();
+      const bool named = to && to->kind == Target::Kind::name && !in_body();
       return Arg(tensors_.add(t.of == Of::generic ? generic : item_type(t.of), named ? to->name : std::string_view()));
     };
     if (type.kind == TypeKind::tensor) {

@@ -1,17 +1,25 @@
 #pragma once
 // Evaluation of NNEF: expressions to values, fragments to the operations they call.
 
-#include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "graph/text/evaluation.h"
 #include "graph/text/flat.h"
 #include "standards/nnef/check.h"
 
 namespace nnex::nnef_format {
 
-/// Functions return false after a fault, or where a fault before left no value.
-class Evaluator : public Places {
+/// What the evaluator keeps of the call of a fragment.
+struct BodyCall {
+  const Declaration* fragment = nullptr;
+  ItemType generic = ItemType::scalar;
+  Position called, at;
+  bool in_standard = false;  ///< Where it is called from.
+};
+
+/// Values are Args, calls go to a sink. Functions return false after a fault, or where a fault before left no value.
+class Evaluator : public Places, private graph_text::Evaluation<Evaluator, Arg, BodyCall> {
  public:
   Evaluator(const graph_text::Lexer& lexer, std::string_view file, Sink& sink, Tensors& tensors, Faults& faults,
             const EvaluateOptions& options, Names& names)
@@ -35,54 +43,50 @@ class Evaluator : public Places {
   std::string place() const override;
 
  private:
-  struct Loop {
-    std::string_view name;
-    Arg value;
-  };
-  /// A call of a fragment whose body is evaluated.
-  struct Frame {
-    const Declaration* fragment = nullptr;
-    ItemType generic = ItemType::scalar;
-    Position called, at;
-    bool in_standard = false;  ///< Where it is called from, as the loops there.
-    std::vector<Loop> loops;
-    NameTable<Arg, 16> names;
-  };
-  /// An expression whose parts are evaluated one after another; or the newest frame, whose statements are.
-  struct Task {
-    const Expr* e = nullptr;
-    const Target* target = nullptr;  ///< What the value is assigned to, where that is its whole left side.
-    size_t base = 0;                 ///< Where the values of its parts begin in done_.
-    size_t next = 0;
-  };
+  friend Evaluation;
+  using Goal = graph_text::Goal;
   using Values = std::span<const Arg>;
 
   bool fault(Position at, std::string_view rule, const std::string& message, Code code = Code::invalid_model);
   bool step(Position at, size_t n = 1);
 
-  bool evaluate(const Expr& e, Arg& out, const Target* target) { return finish(begin(e, target), out); }
-  bool finish(bool fine, Arg& out);
-  bool begin(const Expr& e, const Target* target = nullptr);
-  bool go_on();
-  bool whole_of(const Task& t, Values parts, Arg& out);
-  bool choice();
-  bool comprehension();
-  bool statement();
-  bool unary(const Expr& e, Values parts, Arg& out, const Target* target);
-  bool binary(const Expr& e, Values parts, Arg& out, const Target* target);
+  // The policy of evaluation
+  bool enter(const Expr& e, size_t depth);
+  bool leave(const Expr&, const Arg&) { return true; }
+  bool atom(const Expr& e, Arg& out) { return nnef_format::atom(e, out); }
+  bool free_name(const Expr& e, Arg& out);
+  Arg list(Values items, bool array) {
+    return Arg(values_.copy(items.data(), items.size()), array ? Arg::Kind::array : Arg::Kind::tuple);
+  }
+  static Values items(const Arg& array) { return array.items(); }
+  static graph_text::CallForm begin_call(const Expr&) { return graph_text::CallForm::parts; }
+  static graph_text::ArgumentUse argument(const Expr&, size_t) { return graph_text::ArgumentUse::evaluated; }
+  bool unary(const Expr& e, Values parts, Arg& out, const Goal& goal);
+  bool binary(const Expr& e, Values parts, Arg& out, const Goal& goal);
+  bool index(const Expr& e, Values parts, Arg& out, const Goal&);
+  bool slice(const Expr& e, Values parts, Arg& out, const Goal&);
+  bool call(const Expr& e, Values parts, Arg& out, const Goal& goal);
+  static graph_text::Branch branch(const Expr& e, const Arg& condition);
+  static bool select(const Expr&, Values, Arg&) { return false; }
+  bool loop(const Expr& e, size_t i, const Arg& first, const Arg& over);
+  bool turn(const Expr& e) { return step(e.at, e.names.size()); }
+  static bool twice(const Expr&, size_t) { return true; }
+  static bool truth(const Expr& condition, const Arg& x, bool& out);
+  static void begin_statement(const Assignment&) {}
+  bool assign(const Assignment& a, const Arg& value) { return bind(a.left, value); }
+  bool end_body(BodyCall& call, Arg& out);
+  void abandon(const BodyCall& call) { in_standard_ = call.in_standard; }
+
   bool tensor_operator(const Expr& e, bool is_unary, Values operands, Arg& out, const Target* target);
   bool join(const Expr& e, const Arg& x, const Arg& y, Arg& out);
   bool repeat(const Expr& e, const Arg& x, const Arg& y, Arg& out);
-  bool index(const Expr& e, Values parts, Arg& out);
-  bool slice(const Expr& e, Values parts, Arg& out);
   bool built_in(const Expr& e, const Arg& x, Arg& out);
   bool shape_of(const Arg& x, Arg& out);
-  bool call(const Expr& e, Values parts, Arg& out, const Target* target);
+  bool named_call(const Expr& e, Values parts, Arg& out, const Target* target);
   Values completed(const Declaration& d, Values args, std::vector<Arg>& out);
   /// Calls an operation; `out` stays none where that is a fragment, which is begun.
   bool invoke(const Declaration& d, Values args, ItemType generic, Position at, const Target* target, Arg& out);
   bool begin_fragment(const Declaration& d, Values args, ItemType generic, Position at);
-  bool end_fragment();
   bool emit(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target, Arg& out);
   bool make_results(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target);
   bool as_tensors(const DeclaredType& type, Arg& value);
@@ -91,7 +95,6 @@ class Evaluator : public Places {
   bool flat_value(graph_text::FlatReader& in, Arg& out, int depth);
   bool flat_list(graph_text::FlatReader& in, Arg& out, int depth);
   bool fits(const Arg& x, const DeclaredType& type, Generic& generic) const;
-  const Arg* named(std::string_view name) const;
   bool bind(const Target& t, const Arg& value);
   void bind(std::string_view name, Name& to, const Arg& value);
   /// The value of a name of the graph's body; null: it has none yet.
@@ -109,11 +112,7 @@ class Evaluator : public Places {
   Faults& faults_;
   const EvaluateOptions& options_;
 
-  Names& names_;  ///< Of the graph's body.
-  std::vector<std::unique_ptr<Frame>> frames_;
-  std::vector<Loop> loops_;
-  std::vector<Task> tasks_;   ///< What is begun; not on the stack of calls, since texts nest deep.
-  std::vector<Arg> done_;     ///< Values of their parts.
+  Names& names_;              ///< Of the graph's body.
   graph_text::Arena values_;  ///< Of one assignment of the graph.
   std::vector<Arg> stack_, flat_args_, results_;
   std::unordered_map<const Declaration*, bool> broken_;

@@ -61,7 +61,8 @@ bool Evaluator::flat_statement(FlatReader& in, Checker& checker) {
   if (!to) return false;
   at_ = begin;
   Arg out;
-  if (finish(invoke(*d, flat_args_, type, begin, &left, out), out))
+  const auto call = [&](Arg& made) { return invoke(*d, flat_args_, type, begin, &left, made); };
+  if (evaluated_call(call, out))
     bind(left.name, *to, out);
   else
     unknown(left, *to->type);

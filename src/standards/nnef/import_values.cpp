@@ -125,86 +125,37 @@ std::string spelled(const Arg& x) {
 
 }  // namespace
 
-// ---- Expressions, part by part
+// ---- Expressions
 
-/// Does what is begun, unless that failed.
-bool Evaluator::finish(bool fine, Arg& out) {
-  while (fine && !tasks_.empty()) fine = go_on();
-  if (fine && !done_.empty()) out = done_.back();
-  tasks_.clear(), done_.clear(), frames_.clear(), loops_.clear();
-  in_standard_ = false;
-  return fine;
-}
-
-/// The value of an expression without parts goes to done_; others become a task.
-bool Evaluator::begin(const Expr& e, const Target* target) {
-  if (e.kind == ExprKind::none) return done_.emplace_back(), true;
+bool Evaluator::enter(const Expr& e, size_t depth) {
   if (stopped_ || !step(e.at)) return false;
-  Arg value;
-  if (e.kind == ExprKind::name) {
-    const auto loop = std::find_if(loops_.rbegin(), loops_.rend(), [&](const Loop& l) { return l.name == e.text; });
-    const Arg* known = loop != loops_.rend() ? &loop->value : named(e.text);
-    if (!known) return false;
-    value = *known;
-  } else if (!atom(e, value)) {
-    if (tasks_.size() >= kMaxTasks) {
-      fault(e.at, "E16", fmt::format("expressions nested deeper than {}", kMaxTasks), Code::limit);
-      stopped_ = true;
-      return false;
-    }
-    tasks_.push_back({&e, target, done_.size(), 0});
-    return true;
-  }
-  return done_.push_back(value), true;
+  if (depth < kMaxTasks) return true;
+  fault(e.at, "E16", fmt::format("expressions nested deeper than {}", kMaxTasks), Code::limit);
+  stopped_ = true;
+  return false;
 }
 
-/// The next part of the newest task, or its end.
-bool Evaluator::go_on() {
-  Task& t = tasks_.back();
-  if (!t.e) return statement();
-  if (t.e->kind == ExprKind::choice) return choice();
-  if (t.e->kind == ExprKind::comprehension) return comprehension();
-  if (t.next < t.e->items.size()) return begin(t.e->items[t.next++]);
-  const Task whole = t;
-  tasks_.pop_back();
-  Arg out;
-  if (!whole_of(whole, {done_.data() + whole.base, done_.size() - whole.base}, out)) return false;
-  done_.resize(whole.base);
-  if (!out.is(A::none)) done_.push_back(out);
-  return true;
+/// A name of the graph's body; in the body of a fragment there are no others than its own.
+bool Evaluator::free_name(const Expr& e, Arg& out) {
+  const Arg* known = in_body() ? nullptr : of_graph(e.text);
+  return known && (out = *known, true);
 }
 
-bool Evaluator::whole_of(const Task& t, Values parts, Arg& out) {
-  const Expr& e = *t.e;
-  switch (e.kind) {
-    case ExprKind::array:
-    case ExprKind::tuple:
-      out = Arg(values_.copy(parts.data(), parts.size()), e.kind == ExprKind::array ? A::array : A::tuple);
-      return true;
-    case ExprKind::call:
-      return graph_text::is_keyword(e.text) ? built_in(e, parts[0], out) : call(e, parts, out, t.target);
-    case ExprKind::unary:
-      return unary(e, parts, out, t.target);
-    case ExprKind::binary:
-      return binary(e, parts, out, t.target);
-    case ExprKind::index:
-      return index(e, parts, out);
-    case ExprKind::slice:
-      return slice(e, parts, out);
-    default:
-      return false;
-  }
+graph_text::Branch Evaluator::branch(const Expr&, const Arg& condition) {
+  using graph_text::Branch;
+  if (!condition.is(A::logical)) return Branch::fault;
+  return condition.logical() ? Branch::first : Branch::second;
 }
 
-/// The condition, then one branch in the place of the whole.
-bool Evaluator::choice() {
-  Task& t = tasks_.back();
-  if (t.next++ == 0) return begin(t.e->items[1]);
-  const Arg condition = done_.back();
-  if (!condition.is(A::logical)) return false;
-  const Task whole = t;
-  tasks_.pop_back(), done_.pop_back();
-  return begin(whole.e->items[condition.logical() ? 0 : 2], whole.target);
+bool Evaluator::loop(const Expr& e, size_t i, const Arg& first, const Arg& over) {
+  const size_t length = first.items().size(), other = over.items().size();
+  return length == other ||
+         fault(e.items[i].at, "E10", fmt::format("a loop over arrays of {} and {} items", length, other));
+}
+
+bool Evaluator::truth(const Expr&, const Arg& x, bool& out) {
+  out = x.logical();
+  return x.is(A::logical);
 }
 
 bool Evaluator::tensor_operator(const Expr& e, bool is_unary, Values operands, Arg& out, const Target* target) {
@@ -218,9 +169,9 @@ bool Evaluator::tensor_operator(const Expr& e, bool is_unary, Values operands, A
   return invoke(d, operands, item_type(generic.of), e.at, target, out);
 }
 
-bool Evaluator::unary(const Expr& e, Values parts, Arg& out, const Target* target) {
+bool Evaluator::unary(const Expr& e, Values parts, Arg& out, const Goal& goal) {
   const Arg& x = parts[0];
-  if (x.is_tensor()) return tensor_operator(e, true, parts, out, target);
+  if (x.is_tensor()) return tensor_operator(e, true, parts, out, goal.target);
   if (e.op == Tok::bang) return x.is(A::logical) ? (out = Arg(!x.logical()), true) : false;
   if (e.op == Tok::plus) return out = x, true;
   if (x.is(A::scalar)) return out = Arg(-x.scalar()), true;
@@ -230,9 +181,9 @@ bool Evaluator::unary(const Expr& e, Values parts, Arg& out, const Target* targe
   return out = Arg(*negative), true;
 }
 
-bool Evaluator::binary(const Expr& e, Values parts, Arg& out, const Target* target) {
+bool Evaluator::binary(const Expr& e, Values parts, Arg& out, const Goal& goal) {
   const Arg &x = parts[0], &y = parts[1];
-  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, false, parts, out, target);
+  if (x.is_tensor() || y.is_tensor()) return tensor_operator(e, false, parts, out, goal.target);
   if (e.op == Tok::word) {
     if (!step(e.at, y.items().size())) return false;
     out = Arg(std::any_of(y.items().begin(), y.items().end(), [&](const Arg& i) { return equal(x, i); }));
@@ -289,7 +240,7 @@ bool Evaluator::repeat(const Expr& e, const Arg& x, const Arg& y, Arg& out) {
   return out = Arg(values_.copy(all.data(), all.size())), true;
 }
 
-bool Evaluator::index(const Expr& e, Values parts, Arg& out) {
+bool Evaluator::index(const Expr& e, Values parts, Arg& out, const Goal&) {
   const Arg &x = parts[0], &i = parts[1];
   if (!i.is(A::integer)) return false;
   const size_t length = x.is(A::string) ? x.text().size() : x.items().size();
@@ -300,7 +251,7 @@ bool Evaluator::index(const Expr& e, Values parts, Arg& out) {
   return true;
 }
 
-bool Evaluator::slice(const Expr& e, Values parts, Arg& out) {
+bool Evaluator::slice(const Expr& e, Values parts, Arg& out, const Goal&) {
   const Arg& x = parts[0];
   const auto length = static_cast<int64_t>(x.is(A::string) ? x.text().size() : x.items().size());
   int64_t ends[2] = {0, length};
@@ -315,37 +266,6 @@ bool Evaluator::slice(const Expr& e, Values parts, Arg& out) {
   const size_t count = ends[1] > ends[0] ? static_cast<size_t>(ends[1] - ends[0]) : 0;
   out = x.is(A::string) ? Arg(x.text().substr(from, count)) : Arg(x.items().subspan(from, count));
   return true;
-}
-
-/// The arrays; then the condition and the value, for each of their items.
-bool Evaluator::comprehension() {
-  Task& t = tasks_.back();
-  const Expr& e = *t.e;
-  const size_t n = e.names.size();
-  if (t.next < n) return begin(e.items[t.next++]);
-  const Values over(done_.data() + t.base, n);
-  const size_t length = over[0].items().size(), turn = (t.next - n) / 2;
-  const bool has_condition = (t.next++ - n) % 2 == 1;
-  if (has_condition) {
-    const Arg condition = done_.back();
-    done_.pop_back();
-    return condition.is(A::logical) && (!condition.logical() || begin(e.items.back()));
-  }
-  for (size_t i = 1; turn == 0 && i < n; ++i)
-    if (over[i].items().size() != length)
-      return fault(e.items[i].at, "E10",
-                   fmt::format("a loop over arrays of {} and {} items", length, over[i].items().size()));
-  if (turn > 0) loops_.resize(loops_.size() - n);
-  if (turn == length) {
-    const size_t base = t.base;
-    const Arg all(values_.copy(done_.data() + base + n, done_.size() - base - n));
-    tasks_.pop_back(), done_.resize(base);
-    return done_.push_back(all), true;
-  }
-  if (!step(e.at, n)) return false;
-  for (size_t i = 0; i < n; ++i) loops_.push_back({e.names[i], over[i].items()[turn]});
-  if (e.items[n].kind != ExprKind::none) return begin(e.items[n]);
-  return done_.emplace_back(true), true;
 }
 
 bool Evaluator::shape_of(const Arg& x, Arg& out) {

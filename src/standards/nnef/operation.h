@@ -15,9 +15,12 @@
 
 #include "base/faults.h"
 #include "graph/graph.h"
-#include "standards/nnef/name_table.h"
+#include "graph/text/name_table.h"
 
 namespace nnex::nnef_format {
+
+using graph_text::ChunkedList;
+using graph_text::NameTable;
 
 /// Data-types of NNEF's tensors.
 enum class ItemType : uint8_t { scalar, integer, logical, string };

@@ -32,7 +32,7 @@ DType element_type(const Expr& e) {
 }
 
 /// The argument of a call by name, or by position where it has none.
-const Expr* argument(const Expr& call, std::string_view name, size_t position) {
+const Expr* find_argument(const Expr& call, std::string_view name, size_t position) {
   for (size_t i = 0; i < call.items.size(); ++i)
     if (call.names[i] == name || (call.names[i].empty() && i == position)) return &call.items[i];
   return nullptr;
@@ -60,78 +60,114 @@ Result<Item> TractReader::extents_of(const Item& x, Position at) {
   return Item::of(v);
 }
 
-Result<Item> TractReader::call(const Expr& e, size_t outputs) {
-  if (const auto f = fragments_.find(e.text); f != fragments_.end()) return call_fragment(e, *f->second);
-  if (graph_text::is_keyword(e.text)) {
-    if (e.items.size() != 1) return error(e.at, fmt::format("{} takes one argument", e.text));
-    NNEX_ASSIGN(const Item x, evaluate(e.items[0]));
-    if (e.text == "shape_of" && x.kind == K::value) return extents_of(x, e.at);
-    auto out = graph_text::built_in(e.text, x);
-    return out.ok() ? std::move(out) : Result<Item>(error(e.at, out.error().message()));
+std::span<const graph_text::FragmentParam> TractReader::Callee::params() const {
+  return fragment    ? fragment->params
+         : operation ? operation->text->params
+                     : std::span<const graph_text::FragmentParam>();
+}
+
+TractReader::Callee TractReader::callee(const Expr& e) const {
+  if (const auto f = fragments_.find(e.text); f != fragments_.end()) return {f->second, nullptr};
+  const bool own = e.text == "external" || e.text == "tract_core_external" || e.text == "tract_core_scan";
+  if (own || graph_text::is_keyword(e.text)) return {};
+  return {nullptr, find_tract_operation(e.text, registries_)};
+}
+
+graph_text::CallForm TractReader::begin_call(const Expr& e) {
+  using graph_text::CallForm;
+  const Callee to = callee(e);
+  if (to.fragment || to.operation) return CallForm::parts;
+  if (!graph_text::is_keyword(e.text)) return CallForm::whole;
+  if (e.items.size() == 1) return CallForm::parts;
+  fail(error(e.at, fmt::format("{} takes one argument", e.text)));
+  return CallForm::fault;
+}
+
+/// Arguments that an operation does not declare are left out where it is lenient.
+graph_text::ArgumentUse TractReader::argument(const Expr& e, size_t i) {
+  using graph_text::ArgumentUse;
+  const Callee to = callee(e);
+  if (!to.fragment && !to.operation) return ArgumentUse::evaluated;
+  const auto params = to.params();
+  const size_t p = graph_text::parameter_of(e, i, params);
+  if (p == params.size()) {
+    if (to.operation && to.operation->operands) return ArgumentUse::left_out;
+    fail(error(e.items[i].at, e.names[i].empty() ? fmt::format("I2: '{}' takes {} arguments", e.text, params.size())
+                                                 : fmt::format("I5: '{}' has no parameter '{}'", e.text, e.names[i])));
+    return ArgumentUse::fault;
   }
+  for (size_t k = 0; k < i; ++k) {
+    if (e.names[k].empty() ? k != p : e.names[k] != params[p].name) continue;
+    fail(error(e.items[i].at, fmt::format("I6: '{}' of '{}' is given twice", params[p].name, e.text)));
+    return ArgumentUse::fault;
+  }
+  return ArgumentUse::evaluated;
+}
+
+bool TractReader::call(const Expr& e, Parts parts, Item& out, const Goal& goal) {
+  const Callee to = callee(e);
+  if (graph_text::is_keyword(e.text) && !to.fragment) {
+    if (e.text == "shape_of" && parts[0].kind == K::value) return done(extents_of(parts[0], e.at), out);
+    return done(placed(graph_text::built_in(e.text, parts[0]), e.at), out);
+  }
+  if (!to.fragment && !to.operation) return done(whole_call(e), out);
+  auto args = arguments(e, to.params(), parts);
+  if (!args.ok()) return fail(std::move(args).error());
+  if (to.fragment) {
+    begin_body(to.fragment->body, {to.fragment, e.at, left_});
+    for (size_t p = 0; p < args->size(); ++p) set(to.fragment->params[p].name, std::move((*args)[p]));
+    return true;
+  }
+  if (to.operation->registry == "tract_pulse") return done(delay(e, *to.operation, *std::move(args)), out);
+  if (!to.operation->text->has_body) return done(special(*to.operation->text, e, *std::move(args), goal.outputs), out);
+  return done(run(*to.operation, *std::move(args), e.at), out);
+}
+
+/// Calls that look at their arguments before these have values, or evaluate them in an order of their own.
+Result<Item> TractReader::whole_call(const Expr& e) {
   if (e.text == "external") return external(e, {});
   if (e.text == "tract_core_external") {
-    const Expr* type = argument(e, "datum_type", 1);
+    const Expr* type = find_argument(e, "datum_type", 1);
     return external(e, type ? type->text : std::string_view());
   }
   if (e.text == "tract_core_scan") return scan(e);
-  const TractOperation* operation = find_tract_operation(e.text, registries_);
-  if (!operation) {
-    if (find_declaration(e.text)) return standard(e);
-    return error(e.at, fmt::format("operation '{}' is missing", e.text), Code::unsupported);
-  }
-  NNEX_ASSIGN(auto args, arguments(e, operation->text->params, operation->operands));
-  if (operation->registry == "tract_pulse") return delay(e, *operation, std::move(args));
-  if (!operation->text->has_body) return special(*operation->text, e, std::move(args), outputs);
-  return run(*operation, std::move(args), e.at);
+  if (find_declaration(e.text)) return standard(e);
+  return error(e.at, fmt::format("operation '{}' is missing", e.text), Code::unsupported);
 }
 
-/// One item a parameter, its default where none is given. `lenient`: arguments nobody declared are left out.
+/// One item a parameter, its default where none is given.
 Result<std::vector<Item>> TractReader::arguments(const Expr& e, std::span<const graph_text::FragmentParam> params,
-                                                 bool lenient) {
-  std::vector<Item> args(params.size());
-  std::vector<bool> given(params.size());
-  for (size_t i = 0; i < e.items.size(); ++i) {
-    size_t p = i;
-    if (!e.names[i].empty())
-      for (p = 0; p < params.size() && params[p].name != e.names[i];) ++p;
-    if (p >= params.size() && lenient) continue;
-    if (p >= params.size())
-      return error(e.items[i].at, e.names[i].empty()
-                                      ? fmt::format("I2: '{}' takes {} arguments", e.text, params.size())
-                                      : fmt::format("I5: '{}' has no parameter '{}'", e.text, e.names[i]));
-    if (given[p]) return error(e.items[i].at, fmt::format("I6: '{}' of '{}' is given twice", params[p].name, e.text));
-    NNEX_ASSIGN(args[p], evaluate(e.items[i]));
-    given[p] = true;
-  }
+                                                 Parts given) {
+  std::vector<std::optional<Item>> values(params.size());
+  for (size_t i = 0; i < given.size(); ++i)
+    if (const size_t p = graph_text::parameter_of(e, i, params); p < params.size()) values[p] = std::move(given[i]);
+  std::vector<Item> args;
   for (size_t p = 0; p < params.size(); ++p) {
-    if (given[p]) continue;
-    if (!params[p].otherwise) return error(e.at, fmt::format("I3: '{}' needs '{}'", e.text, params[p].name));
-    if (params[p].otherwise->kind == Expr::Kind::none) continue;
-    NNEX_ASSIGN(args[p], evaluate(*params[p].otherwise));
+    if (!values[p]) {
+      if (!params[p].otherwise) return error(e.at, fmt::format("I3: '{}' needs '{}'", e.text, params[p].name));
+      NNEX_ASSIGN(values[p], evaluate(*params[p].otherwise));
+    }
+    args.push_back(*std::move(values[p]));
   }
   return args;
 }
 
-Result<Item> TractReader::call_fragment(const Expr& e, const FragmentText& f) {
-  NNEX_ASSIGN(auto args, arguments(e, f.params, false));
-  Scope scope;
-  for (size_t p = 0; p < args.size(); ++p) scope.insert_or_assign(std::string(f.params[p].name), std::move(args[p]));
-  const std::string left = left_;
-  scopes_.push_back(std::move(scope));
-  Status s = body(f.body, false);
-  const Scope inner = std::move(scopes_.back());
-  scopes_.pop_back();
-  left_ = left;
-  if (!s.ok())
-    return std::move(s).error().during(fmt::format("in {} at {}:{}:{}", f.name, file_, e.at.line, e.at.column));
+bool TractReader::end_body(TractCall& call, Item& out) {
   std::vector<Item> results;
-  for (const auto& r : f.results) {
-    const auto found = inner.find(std::string(r.name));
-    if (found == inner.end()) return error(r.at, fmt::format("A7: result '{}' is not assigned", r.name));
-    results.push_back(found->second);
+  for (const auto& r : call.fragment->results) {
+    const Item* found = find(r.name);
+    if (!found) return fail(error(r.at, fmt::format("A7: result '{}' is not assigned", r.name)));
+    results.push_back(*found);
   }
-  return results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), K::tuple);
+  left_ = std::move(call.left);
+  out = results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), K::tuple);
+  return true;
+}
+
+void TractReader::abandon(TractCall& call) {
+  left_ = std::move(call.left);
+  fail(std::move(*error_).during(
+      fmt::format("in {} at {}:{}:{}", call.fragment->name, file_, call.at.line, call.at.column)));
 }
 
 Result<Item> TractReader::run_operation(std::string_view name, std::vector<Item> args, Position at) {
@@ -154,14 +190,14 @@ Result<Item> TractReader::run(const TractOperation& operation, std::vector<Item>
   if (f.name == "slice") open_ends(args);
   graph_text::TextBuilder text(graph_, types_, builder(where(at, f.name)), std::string(f.name));
   text.allow_port_words();
-  for (size_t p = 0; p < args.size(); ++p) text.define(std::string(f.params[p].name), std::move(args[p]));
+  for (size_t p = 0; p < args.size(); ++p) text.define(f.params[p].name, std::move(args[p]));
   if (Status s = text.run(f.body); !s.ok()) {
     const Error e = std::move(s).error();
     return error(at, fmt::format("{}: {}", f.name, e.message()), e.code());
   }
   std::vector<Item> results;
   for (const auto& r : f.results) {
-    const Item* found = text.find(std::string(r.name));
+    const Item* found = text.find(r.name);
     NNEX_ASSERT(found);
     results.push_back(*found);
   }
@@ -179,7 +215,7 @@ Result<Item> TractReader::special(const FragmentText& f, const Expr& e, std::vec
 }
 
 Result<Item> TractReader::external(const Expr& e, std::string_view type_name) {
-  const Expr* shape = argument(e, "shape", 0);
+  const Expr* shape = find_argument(e, "shape", 0);
   if (!shape || (shape->kind != Expr::Kind::array && shape->kind != Expr::Kind::tuple))
     return error(e.at, "I3: external needs a shape");
   const DType type = type_name.empty() ? element_type(e) : datum_type(type_name);

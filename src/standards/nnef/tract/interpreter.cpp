@@ -19,7 +19,7 @@ using graph_text::Tok;
 
 namespace {
 
-constexpr int kDeepest = 200;            ///< Expressions and calls in each other.
+constexpr size_t kDeepest = 200;         ///< Expressions and calls in each other.
 constexpr size_t kMaxSteps = 4'000'000;  ///< Expressions evaluated in all.
 
 template <class Visit>
@@ -102,10 +102,9 @@ Status TractReader::graph() {
   NNEX_TRY(body(document_.graph.body, true));
   std::vector<ValueId> results;
   for (const Target& r : document_.graph.results) {
-    const auto found = scopes_.back().find(std::string(r.name));
-    if (found == scopes_.back().end())
-      return error(r.at, fmt::format("A10: result '{}' is not assigned in the graph", r.name));
-    NNEX_ASSIGN(ValueId v, value(found->second, r.at));
+    const Item* found = find(r.name);
+    if (!found) return error(r.at, fmt::format("A10: result '{}' is not assigned in the graph", r.name));
+    NNEX_ASSIGN(ValueId v, value(*found, r.at));
     if (graph_[v].name != r.name || graph_[v].is_constant()) {
       Builder b = builder();
       const Type type = types_.type(v);
@@ -144,12 +143,17 @@ Status TractReader::properties() {
 
 Status TractReader::body(std::span<const Assignment> assignments, bool main) {
   for (const Assignment& a : assignments) {
-    const bool several = a.left.kind != Target::Kind::name;
-    left_ = several && !a.left.items.empty() ? std::string(a.left.items[0].name) : std::string(a.left.name);
-    NNEX_ASSIGN(Item item, evaluate(a.right, several ? a.left.items.size() : 1));
+    begin_statement(a);
+    Item item;
+    if (!evaluated(a.right, item, graph_text::goal_of(a.left))) return *std::move(error_);
     NNEX_TRY(assign(a.left, item, main));
   }
   return {};
+}
+
+void TractReader::begin_statement(const Assignment& a) {
+  const bool several = a.left.kind != Target::Kind::name && !a.left.items.empty();
+  left_ = several ? a.left.items[0].name : a.left.name;
 }
 
 Status TractReader::assign(const Target& to, const Item& item, bool main) {
@@ -161,7 +165,7 @@ Status TractReader::assign(const Target& to, const Item& item, bool main) {
       if (held.kind == K::value && graph_[held.value].name.empty() && graph_[held.value].producer.valid())
         graph_.set_name(held.value, std::string(to.name));
     }
-    scopes_.back().insert_or_assign(std::string(to.name), std::move(held));
+    set(to.name, std::move(held));
     return {};
   }
   const std::vector<Item> one = {item};
@@ -228,88 +232,56 @@ Result<Item> TractReader::quantised(const Target& to, const Item& item) {
 
 // ---- Expressions
 
-Result<Item> TractReader::evaluate(const Expr& e, size_t outputs) {
-  struct Deeper {
-    explicit Deeper(int& n) : n(n) { ++n; }
-    ~Deeper() { --n; }
-    int& n;
-  } deeper(depth_);
-  if (depth_ > kDeepest) return error(e.at, fmt::format("E16: nested deeper than {}", kDeepest), Code::limit);
-  if (++steps_ > kMaxSteps)
-    return error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMaxSteps), Code::limit);
-  switch (e.kind) {
-    case Expr::Kind::boolean:
-      return Item::boolean(e.integer != 0);
-    case Expr::Kind::integer:
-      return Item::of(e.integer);
-    case Expr::Kind::real:
-      return Item::of(e.real);
-    case Expr::Kind::string:
-      return Item::of(e.text);
-    case Expr::Kind::name:
-      return name(e);
-    case Expr::Kind::array:
-    case Expr::Kind::tuple:
-      return items(e);
-    case Expr::Kind::call:
-      return call(e, outputs);
-    case Expr::Kind::unary:
-      return unary(e);
-    case Expr::Kind::binary:
-      return binary(e);
-    case Expr::Kind::choice:
-      return choice(e);
-    case Expr::Kind::comprehension:
-      return comprehension(e);
-    case Expr::Kind::index:
-    case Expr::Kind::slice:
-      return subscript(e);
-    default:
-      return error(e.at, "no value");
-  }
+bool TractReader::fail(Error e) {
+  error_.emplace(std::move(e));
+  return false;
 }
 
-/// x[i], x[begin : end]: of a list, or of a vector of the graph, as the extents of a tensor are one.
-Result<Item> TractReader::subscript(const Expr& e) {
-  const bool one = e.kind == Expr::Kind::index;
-  NNEX_ASSIGN(const Item x, evaluate(e.items[0]));
-  Item begin, end;
-  if (e.items[1].kind != Expr::Kind::none) {
-    NNEX_ASSIGN(begin, evaluate(e.items[1]));
-  }
-  if (!one && e.items[2].kind != Expr::Kind::none) {
-    NNEX_ASSIGN(end, evaluate(e.items[2]));
-  }
-  if (x.kind != K::value) {
-    auto out = one ? graph_text::at_index(x, begin) : graph_text::slice(x, begin, end);
-    return out.ok() ? std::move(out) : Result<Item>(error(e.at, out.error().message()));
-  }
+Result<Item> TractReader::evaluate(const Expr& e) {
+  Item out;
+  if (!evaluated(e, out)) return *std::move(error_);
+  return out;
+}
+
+bool TractReader::enter(const Expr& e, size_t depth) {
+  if (depth >= kDeepest) return fail(error(e.at, fmt::format("E16: nested deeper than {}", kDeepest), Code::limit));
+  if (++steps_ <= kMaxSteps) return true;
+  return fail(error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMaxSteps), Code::limit));
+}
+
+bool TractReader::free_name(const Expr& e, Item& out) {
+  if (e.text == "inf") return out = Item::of(std::numeric_limits<double>::infinity()), true;
+  if (symbols_.count(e.text)) return done(extent(e.text, e.at), out);
+  return fail(error(e.at, fmt::format("A8: nothing is called '{}'", e.text)));
+}
+
+Item TractReader::list(Parts items, bool array) {
+  std::vector<Item> out = graph_text::moved(items);
+  for (Item& i : out)
+    if (i.kind == K::tuple && i.items.size() == 1) i = Item(i.items[0]);
+  return Item::list(std::move(out), array ? K::array : K::tuple);
+}
+
+bool TractReader::index(const Expr& e, Parts parts, Item& out, const Goal&) {
+  if (parts[0].kind == K::value) return done(part_of(parts[0], parts[1], {}, true, e.at), out);
+  return done(placed(graph_text::at_index(parts[0], parts[1]), e.at), out);
+}
+
+bool TractReader::slice(const Expr& e, Parts parts, Item& out, const Goal&) {
+  if (parts[0].kind == K::value) return done(part_of(parts[0], parts[1], parts[2], false, e.at), out);
+  return done(placed(graph_text::slice(parts[0], parts[1], parts[2]), e.at), out);
+}
+
+/// x[i], x[begin : end] of a vector of the graph, as the extents of a tensor are one.
+Result<Item> TractReader::part_of(const Item& x, const Item& begin, const Item& end, bool one, Position at) {
   const int64_t from = begin.kind == K::none ? 0 : begin.integer;
   const int64_t to = one ? from + 1 : end.kind == K::none ? INT64_MAX : end.integer;
   for (const Item* i : {&begin, &end})
     if ((i->kind != K::none && i->kind != K::integer) || from < 0 || to <= from)
-      return error(e.at, "E6: a subscript of a tensor is an integer of 0 or more, or a range that is not empty");
+      return error(at, "E6: a subscript of a tensor is an integer of 0 or more, or a range that is not empty");
   const auto list = [](int64_t n) { return Item::list({Item::of(n)}); };
-  NNEX_ASSIGN(Item part, run_operation("slice", {x, list(0), list(from), list(to), Item::list({})}, e.at));
-  return one ? run_operation("squeeze", {std::move(part), list(0)}, e.at) : std::move(part);
-}
-
-Result<Item> TractReader::name(const Expr& e) {
-  const auto found = scopes_.back().find(std::string(e.text));
-  if (found != scopes_.back().end()) return found->second;
-  if (e.text == "inf") return Item::of(std::numeric_limits<double>::infinity());
-  if (symbols_.count(e.text)) return extent(e.text, e.at);
-  return error(e.at, fmt::format("A8: nothing is called '{}'", e.text));
-}
-
-Result<Item> TractReader::items(const Expr& e) {
-  std::vector<Item> out;
-  for (const Expr& i : e.items) {
-    NNEX_ASSIGN(Item item, evaluate(i));
-    if (item.kind == K::tuple && item.items.size() == 1) item = Item(item.items[0]);
-    out.push_back(std::move(item));
-  }
-  return Item::list(std::move(out), e.kind == Expr::Kind::array ? K::array : K::tuple);
+  NNEX_ASSIGN(Item part, run_operation("slice", {x, list(0), list(from), list(to), Item::list({})}, at));
+  return one ? run_operation("squeeze", {std::move(part), list(0)}, at) : std::move(part);
 }
 
 Result<Item> TractReader::extent(std::string_view symbol, Position at) {
@@ -337,7 +309,7 @@ Result<Item> TractReader::extent(std::string_view symbol, Position at) {
 /// An extent of an external: symbols may come up here for the first time.
 Result<Dim> TractReader::formula(const Expr& e) {
   if (e.kind == Expr::Kind::integer) return Dim(e.integer);
-  if (e.kind == Expr::Kind::name && !scopes_.back().count(std::string(e.text))) {
+  if (e.kind == Expr::Kind::name && !find(e.text)) {
     symbols_.emplace(e.text);
     return Dim::symbol(e.text);
   }
@@ -354,63 +326,40 @@ Result<Dim> TractReader::formula(const Expr& e) {
   return error(e.at, fmt::format("found {}; needed an extent", item.text_of()));
 }
 
-Result<Item> TractReader::unary(const Expr& e) {
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  if (e.op == Tok::plus) return x;
-  if (x.kind == K::value) return run_operation(graph_text::operation_of(e.op, true), {std::move(x)}, e.at);
-  auto out = graph_text::unary(e.op, x);
-  return out.ok() ? std::move(out) : Result<Item>(error(e.at, out.error().message()));
+bool TractReader::unary(const Expr& e, Parts parts, Item& out, const Goal&) {
+  Item& x = parts[0];
+  if (e.op == Tok::plus) return out = std::move(x), true;
+  if (x.kind != K::value) return done(placed(graph_text::unary(e.op, x), e.at), out);
+  return done(run_operation(graph_text::operation_of(e.op, true), {std::move(x)}, e.at), out);
 }
 
-Result<Item> TractReader::binary(const Expr& e) {
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  NNEX_ASSIGN(Item y, evaluate(e.items[1]));
+bool TractReader::binary(const Expr& e, Parts parts, Item& out, const Goal&) {
+  const Item &x = parts[0], &y = parts[1];
   const std::string_view operation = graph_text::operation_of(e.op, false);
   const bool lists = x.kind == K::array && y.kind == K::array && e.op != Tok::plus;
   if (!operation.empty() && (x.kind == K::value || y.kind == K::value || lists))
-    return run_operation(operation, {std::move(x), std::move(y)}, e.at);
-  auto out = graph_text::binary(e.op, x, y);
-  return out.ok() ? std::move(out) : Result<Item>(error(e.at, out.error().message()));
+    return done(run_operation(operation, graph_text::moved(parts), e.at), out);
+  return done(placed(graph_text::binary(e.op, x, y), e.at), out);
 }
 
-Result<Item> TractReader::choice(const Expr& e) {
-  NNEX_ASSIGN(Item condition, evaluate(e.items[1]));
-  if (condition.kind == K::boolean) return evaluate(e.items[condition.integer ? 0 : 2]);
-  NNEX_ASSIGN(Item x, evaluate(e.items[0]));
-  NNEX_ASSIGN(Item y, evaluate(e.items[2]));
-  return run_operation("select", {std::move(condition), std::move(x), std::move(y)}, e.at);
+graph_text::Branch TractReader::branch(const Expr&, const Item& condition) {
+  using graph_text::Branch;
+  if (condition.kind != K::boolean) return Branch::both;
+  return condition.integer ? Branch::first : Branch::second;
 }
 
-Result<Item> TractReader::comprehension(const Expr& e) {
-  std::vector<Item> over;
-  for (size_t i = 0; i < e.names.size(); ++i) {
-    NNEX_ASSIGN(Item x, evaluate(e.items[i]));
-    if (x.kind != K::array || (!over.empty() && over[0].items.size() != x.items.size()))
-      return error(e.items[i].at, fmt::format("a loop over {}; needed arrays of one length", x.text_of()));
-    over.push_back(std::move(x));
-  }
-  const Expr &condition = e.items[e.items.size() - 2], &value = e.items.back();
-  std::vector<std::optional<Item>> hidden;  // what the loops' names mean outside
-  for (std::string_view name : e.names) {
-    const auto known = scopes_.back().find(std::string(name));
-    hidden.push_back(known == scopes_.back().end() ? std::nullopt : std::optional(known->second));
-  }
-  std::vector<Item> out;
-  for (size_t i = 0; i < over[0].items.size(); ++i) {
-    for (size_t k = 0; k < over.size(); ++k) scopes_.back().insert_or_assign(std::string(e.names[k]), over[k].items[i]);
-    if (condition.kind != Expr::Kind::none) {
-      NNEX_ASSIGN(const Item c, evaluate(condition));
-      if (c.kind != K::boolean) return error(condition.at, fmt::format("the condition is {}", c.text_of()));
-      if (!c.integer) continue;
-    }
-    NNEX_ASSIGN(Item item, evaluate(value));
-    out.push_back(std::move(item));
-  }
-  for (size_t k = 0; k < e.names.size(); ++k) {
-    scopes_.back().erase(std::string(e.names[k]));
-    if (hidden[k]) scopes_.back().emplace(std::string(e.names[k]), *std::move(hidden[k]));
-  }
-  return Item::list(std::move(out));
+bool TractReader::select(const Expr& e, Parts parts, Item& out) {
+  return done(run_operation("select", graph_text::moved(parts), e.at), out);
+}
+
+bool TractReader::loop(const Expr& e, size_t i, const Item& first, const Item& over) {
+  if (over.kind == K::array && over.items.size() == first.items.size()) return true;
+  return fail(error(e.items[i].at, fmt::format("a loop over {}; needed arrays of one length", over.text_of())));
+}
+
+bool TractReader::truth(const Expr& condition, const Item& item, bool& out) {
+  out = item.integer != 0;
+  return item.kind == K::boolean || fail(error(condition.at, fmt::format("the condition is {}", item.text_of())));
 }
 
 // ---- Entry

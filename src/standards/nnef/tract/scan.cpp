@@ -96,9 +96,9 @@ Result<Item> TractReader::scan(const Expr& e) {
   const BlockId outside = block_;
   const std::string left = left_;
   s.block = block_ = graph_.add_block();
-  scopes_.emplace_back();
+  push_scope(true);
   Status made = scan_body(s, e.at);
-  scopes_.pop_back();
+  pop_scope();
   block_ = outside;
   left_ = left;
   if (!made.ok())
@@ -109,13 +109,12 @@ Result<Item> TractReader::scan(const Expr& e) {
 
 /// Parameters, nodes and results of the block. A slice keeps its axis, with extent 1.
 Status TractReader::scan_body(Scan& s, Position at) {
-  Scope& names = scopes_.back();
-  for (const auto& [name, item] : s.full) names.insert_or_assign(name, item);
+  for (const auto& [name, item] : s.full) set(name, item);
   for (const Scan::State& state : s.states) {
     const ValueId p = graph_.add_param(s.block, state.name, types_.type(state.start));
     types_.grow();
     types_.bind(p, types_.type(state.start));
-    names.insert_or_assign(state.name, Item::of(p));
+    set(state.name, Item::of(p));
   }
   std::vector<ValueId> slices;
   for (const Scan::Scanned& in : s.scanned) {
@@ -132,16 +131,15 @@ Status TractReader::scan_body(Scan& s, Position at) {
     Builder b = builder(where(at, "unsqueeze"));
     const ValueId axes = b.ints({s.scanned[i].axis});
     NNEX_ASSIGN(const NodeId id, add(b, op("unsqueeze"), {slices[i], axes}, 1, nullptr, {}, at));
-    names.insert_or_assign(s.scanned[i].name, Item::of(graph_[id].out[0]));
+    set(s.scanned[i].name, Item::of(graph_[id].out[0]));
   }
   for (const auto& p : s.body->params)
-    if (!names.count(std::string(p.name)))
-      return error(p.at, fmt::format("tract_core_scan gives nothing for '{}'", p.name));
+    if (!find(p.name)) return error(p.at, fmt::format("tract_core_scan gives nothing for '{}'", p.name));
   NNEX_TRY(body(s.body->body, false));
   const auto result = [&](const std::string& name) -> Result<ValueId> {
-    const auto found = scopes_.back().find(name);
-    if (found == scopes_.back().end()) return error(at, fmt::format("tract_core_scan: the body has no '{}'", name));
-    return value(found->second, at);
+    const Item* found = find(name);
+    if (!found) return error(at, fmt::format("tract_core_scan: the body has no '{}'", name));
+    return value(*found, at);
   };
   std::vector<ValueId> results;
   for (const Scan::State& state : s.states) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace nnex::nnef_format {
+namespace nnex::graph_text {
 
 /// A list that grows without moving what is in it, nor holding it twice.
 template <class T, size_t kChunk = 256>
@@ -113,4 +113,4 @@ class NameTable {
   uint64_t seed_ = reinterpret_cast<uintptr_t>(this) * 0xff51afd7ed558ccdu;
 };
 
-}  // namespace nnex::nnef_format
+}  // namespace nnex::graph_text
