@@ -117,6 +117,30 @@ TEST(GraphText, ErrorsSayWhereAndWhatWasNeeded) {
   }
 }
 
+TEST(GraphText, ErrorsInFragmentsTellTheirCalls) {
+  const std::string head =
+      "version 1.0;\nextension KHR_enable_fragment_definitions KHR_enable_operator_expressions;\n"
+      "fragment f(x: tensor<scalar>, a: integer[]) -> (y: tensor<scalar>) { y = softmax(x, axes = [a[2]]); }\n"
+      "fragment h(x: tensor<scalar>) -> (y: tensor<scalar>) { y = f(x, a = [1, 2]); }\n"
+      "graph g(x) -> (y) { y = ";
+  const struct {
+    const char *call, *says;
+  } rows[] = {
+      {"h(x)", "g:3:94: index 2 is outside [0, 2)\n  while in f at g:4:60\n  while in h at g:5:25"},
+      {"f(x)", "g:5:25: 'f' needs 'a'"},
+      {"f(x, b = [1])", "g:5:34: 'f' has no parameter 'b'"},
+      {"f(x, [1], [2])", "g:5:35: 'f' takes 2 arguments"},
+      {"f(x, x = x, a = [1])", "g:5:34: 'x' of 'f' is given twice"},
+      {"f(x, a = [for i in [1, 2], j in [3] yield i])", "g:5:57: a loop over arrays of 2 and 1 items"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.call);
+    auto g = read_graph(head + row.call + "; }", "g");
+    ASSERT_FALSE(g.ok());
+    EXPECT_EQ(g.error().text(), row.says);
+  }
+}
+
 TEST(GraphText, NothingBlowsTheStackOrTheMemory) {
   auto code = [](const std::string& text) {
     auto g = read_graph(text, "g");

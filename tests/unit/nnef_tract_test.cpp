@@ -232,6 +232,26 @@ TEST(NnefTract, OtherShapes) {
             "[1]: 10");
 }
 
+TEST(NnefTract, FaultsTellTheirCallsAndWhatWasNeeded) {
+  const struct {
+    const char *body, *says;
+  } rows[] = {
+      {"y = [for i in [1, 2, 3], j in [x, x] yield i];", "g:4:78: a loop over arrays of 3 and 2 items"},
+      {"y = [for i in 1 yield i];", "g:4:62: a loop over 1; needed an array"},
+      {"y = f(x);", "g:3:35: A7: result 'y' is not assigned\n  while in f at g:4:52"},
+      {"y = f(x, z = x);", "g:4:61: I5: 'f' has no parameter 'z'"},
+      {"y = +x; y = f(+[1.0, 2.0], x);", "g:4:75: I2: 'f' takes 1 arguments"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.body);
+    Faults faults;
+    ASSERT_FALSE(read(kHead + "fragment f(x: tensor<scalar>) -> (y: tensor<scalar>) { z = x; }\n" +
+                          "graph g(x) -> (y) { x = external(shape = [2]); " + row.body + " }",
+                      faults));
+    EXPECT_EQ(faults.list()[0].text(), row.says);
+  }
+}
+
 TEST(NnefTract, TheStandardRefusesAndSaysWhy) {
   const auto faults_of = [](const std::string& text) {
     ShapeChecker sink;

@@ -18,26 +18,21 @@ constexpr std::span<const std::string_view, 3> kNoNames(kPositional);
 
 }  // namespace
 
-Error TextBuilder::error(Position at, std::string message, Code code) const {
-  return Error(code, std::move(message)).at(place(at));
-}
-
 std::string TextBuilder::place(Position at) const { return fmt::format("{}:{}:{}", source_, at.line, at.column); }
 
 // ---- Assignments
 
 Status TextBuilder::run(std::span<const Assignment> assignments) {
   for (const Assignment& a : assignments) {
-    Item value;
-    if (!evaluated(a.right, value, goal_of(a.left)) || !assign(a, std::move(value))) return *std::move(error_);
+    NNEX_ASSIGN(const Item value, evaluate(a.right, goal_of(a.left)));
+    NNEX_TRY(assign_to(a.left, value));
   }
   return {};
 }
 
-bool TextBuilder::assign(const Assignment& a, Item value) {
-  const bool several = a.left.kind == Target::Kind::array || a.left.kind == Target::Kind::tuple;
-  if (several && value.kind == ItemKind::value) value = Item::list({value});
-  return done(assign(a.left, value));
+Status TextBuilder::assign_to(const Target& to, const Item& item) {
+  const bool several = to.kind == Target::Kind::array || to.kind == Target::Kind::tuple;
+  return several && item.kind == ItemKind::value ? assign(to, Item::list({item})) : assign(to, item);
 }
 
 Status TextBuilder::assign(const Target& to, const Item& item) {
@@ -49,7 +44,7 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
   }
   if (to.kind == Target::Kind::name) {
     // In dumps "w = f32[2](1.0, 2.0);" makes a constant.
-    const bool constant = names_ && item.kind == ItemKind::tensor;
+    const bool constant = keeps_names() && item.kind == ItemKind::tensor;
     Item held = constant ? Item::of(graph_.add_constant(*item.tensor)) : item;
     if (constant) types_.grow();
     NNEX_TRY(name_value(to, held));
@@ -67,7 +62,7 @@ Status TextBuilder::assign(const Target& to, const Item& item) {
 /// In dumps the value takes the author's name and the declared type.
 Status TextBuilder::name_value(const Target& to, const Item& item) {
   const ValueId v = item.value;
-  if (!names_ || !v.valid()) return {};
+  if (!keeps_names() || !v.valid()) return {};
   if (graph_[v].name.empty()) {
     if (to.label())
       graph_.set_name(v, *to.label());
@@ -122,30 +117,24 @@ Result<BlockId> TextBuilder::block(const GraphText& text) {
 
 // ---- Expressions
 
-bool TextBuilder::fail(Error e) {
-  error_.emplace(std::move(e));
-  return false;
-}
-
-Result<Item> TextBuilder::evaluate(const Expr& e, size_t outputs) {
-  Item out;
-  if (!evaluated(e, out, {nullptr, outputs})) return *std::move(error_);
-  return out;
-}
-
-bool TextBuilder::enter(const Expr& e, size_t depth) {
-  if (depth < static_cast<size_t>(limits_.nesting)) return true;
-  return fail(error(e.at, fmt::format("expressions nested deeper than {}", limits_.nesting), Code::limit));
+Status TextBuilder::enter_expression(const Expr& e, size_t depth) {
+  if (depth < static_cast<size_t>(limits_.nesting)) return {};
+  return error(e.at, fmt::format("expressions nested deeper than {}", limits_.nesting), Code::limit);
 }
 
 /// Arrays are copied wherever they go: what is copied counts.
-bool TextBuilder::leave(const Expr& e, const Item& item) {
-  if (item.items.empty()) return true;
+Status TextBuilder::leave_expression(const Expr& e, const Item& item) {
+  if (item.items.empty()) return {};
   if (item.depth > kDeepestArray)
-    return fail(error(e.at, fmt::format("arrays nested deeper than {}", kDeepestArray), Code::limit));
+    return error(e.at, fmt::format("arrays nested deeper than {}", kDeepestArray), Code::limit);
   steps_ += item.weight;
-  if (steps_ <= limits_.nodes) return true;
-  return fail(error(e.at, fmt::format("arrays of more than {} items", limits_.nodes), Code::limit));
+  if (steps_ <= limits_.nodes) return {};
+  return error(e.at, fmt::format("arrays of more than {} items", limits_.nodes), Code::limit);
+}
+
+Status TextBuilder::begin_turn(const Expr& e) {
+  if (++steps_ <= limits_.nodes) return {};
+  return error(e.at, fmt::format("loops of more than {} steps", limits_.nodes), Code::limit);
 }
 
 bool TextBuilder::atom(const Expr& e, Item& out) {
@@ -161,113 +150,54 @@ bool TextBuilder::atom(const Expr& e, Item& out) {
   }
 }
 
-bool TextBuilder::free_name(const Expr& e, Item&) {
-  return fail(error(e.at, fmt::format("nothing is called '{}'", e.text)));
-}
-
 Item TextBuilder::list(Parts items, bool array) {
   return Item::list(moved(items), array ? ItemKind::array : ItemKind::tuple);
 }
 
-bool TextBuilder::index(const Expr& e, Parts parts, Item& out, const Goal&) {
-  return done(placed(at_index(parts[0], parts[1]), e.at), out);
+Result<Item> TextBuilder::named(const Expr& e) { return error(e.at, fmt::format("nothing is called '{}'", e.text)); }
+
+bool TextBuilder::is_computed(Tok, const Item& x, const Item& y) const {
+  return x.kind == ItemKind::value || y.kind == ItemKind::value;
 }
 
-bool TextBuilder::slice(const Expr& e, Parts parts, Item& out, const Goal&) {
-  return done(placed(graph_text::slice(parts[0], parts[1], parts[2]), e.at), out);
+Result<Item> TextBuilder::operate(std::string_view operation, std::vector<Item> operands, Position at) {
+  if (operation.empty()) return error(at, "'in' does not take a value of the graph");
+  const std::span<const std::string_view> names = kNoNames.first(operands.size());
+  return node(op(operation), names, std::move(operands), at, 1);
 }
 
-bool TextBuilder::unary(const Expr& e, Parts parts, Item& out, const Goal&) {
-  if (parts[0].kind != ItemKind::value) return done(placed(graph_text::unary(e.op, parts[0]), e.at), out);
-  if (e.op == Tok::plus) return out = std::move(parts[0]), true;
-  return done(node(op(operation_of(e.op, true)), kNoNames.first<1>(), moved(parts), e.at, 1), out);
+Result<Item> TextBuilder::part_of(const Item& x, const Item& begin, const Item& end, bool one, Position at) {
+  return placed(one ? at_index(x, begin) : graph_text::slice(x, begin, end), at);
 }
 
-bool TextBuilder::binary(const Expr& e, Parts parts, Item& out, const Goal&) {
-  const Item &x = parts[0], &y = parts[1];
-  if (x.kind != ItemKind::value && y.kind != ItemKind::value)
-    return done(placed(graph_text::binary(e.op, x, y), e.at), out);
-  const std::string_view name = operation_of(e.op, false);
-  if (name.empty()) return fail(error(e.at, "'in' does not take a value of the graph"));
-  return done(node(op(name), kNoNames.first<2>(), moved(parts), e.at, 1), out);
-}
-
-/// Only the chosen side is evaluated; on a condition that a run computes it is a select.
-Branch TextBuilder::branch(const Expr& e, const Item& condition) {
-  if (condition.kind == ItemKind::boolean) return condition.integer ? Branch::first : Branch::second;
+Result<Branch> TextBuilder::computed_branch(const Expr& e, const Item& condition) {
   if (condition.kind == ItemKind::value) return Branch::both;
-  fail(error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of())));
-  return Branch::fault;
-}
-
-bool TextBuilder::select(const Expr& e, Parts parts, Item& out) {
-  return done(node(op("select"), kNoNames, moved(parts), e.at, 1), out);
-}
-
-bool TextBuilder::loop(const Expr& e, size_t i, const Item& first, const Item& over) {
-  if (over.kind != ItemKind::array)
-    return fail(error(e.items[i].at, fmt::format("a loop over {}; needed an array", over.text_of())));
-  if (over.items.size() == first.items.size()) return true;
-  return fail(error(e.items[i].at,
-                    fmt::format("a loop over arrays of {} and {} items", first.items.size(), over.items.size())));
-}
-
-bool TextBuilder::turn(const Expr& e) {
-  if (++steps_ <= limits_.nodes) return true;
-  return fail(error(e.at, fmt::format("loops of more than {} steps", limits_.nodes), Code::limit));
-}
-
-bool TextBuilder::twice(const Expr& e, size_t i) {
-  return fail(error(e.at, fmt::format("'{}' stands for two loops", e.names[i])));
-}
-
-bool TextBuilder::truth(const Expr& condition, const Item& item, bool& out) {
-  out = item.integer != 0;
-  return item.kind == ItemKind::boolean ||
-         fail(error(condition.at, fmt::format("the condition is {}", item.text_of())));
+  return error(e.at, fmt::format("the condition is {}; needed true or false", condition.text_of()));
 }
 
 // ---- Calls
 
-CallForm TextBuilder::begin_call(const Expr& e) {
-  if (e.label || (names_ && e.text == "sparse") || is_port_word(e.text)) return CallForm::whole;
-  if (auto f = fragments_.find(e.text); f != fragments_.end()) {
-    if (f->second->has_body) return CallForm::parts;
-    fail(error(e.at, fmt::format("fragment '{}' has no body", e.text), Code::unsupported));
-    return CallForm::fault;
-  }
-  if (is_keyword(e.text) || find_op(e.text)) return CallForm::parts;
-  fail(error(e.at, fmt::format("no operator is called '{}'", e.text)));
-  return CallForm::fault;
+Result<CallForm> TextBuilder::form_of(const Expr& e) {
+  if (is_whole(e)) return CallForm::whole;
+  const FragmentText* f = callee(e).text;
+  if (f && !f->has_body) return error(e.at, fmt::format("fragment '{}' has no body", e.text), Code::unsupported);
+  if (f || is_keyword(e.text) || find_op(e.text)) return CallForm::parts;
+  return error(e.at, fmt::format("no operator is called '{}'", e.text));
 }
 
-/// Those of a fragment have a parameter each.
-ArgumentUse TextBuilder::argument(const Expr& e, size_t i) {
+ItemEvaluation::Callee TextBuilder::callee(const Expr& e) const {
   const auto f = fragments_.find(e.text);
-  if (f == fragments_.end()) return ArgumentUse::evaluated;
-  const auto& params = f->second->params;
-  const size_t at = parameter_of(e, i, params);
-  bool given = at >= params.size();
-  for (size_t k = 0; k < i && !given; ++k) given = e.names[k].empty() ? k == at : e.names[k] == params[at].name;
-  if (!given) return ArgumentUse::evaluated;
-  fail(error(e.items[i].at, fmt::format("'{}' has no parameter for argument {}", e.text, i + 1)));
-  return ArgumentUse::fault;
+  if (f == fragments_.end() || is_whole(e)) return {};
+  return {f->second, true, false};
 }
 
-bool TextBuilder::call(const Expr& e, Parts arguments, Item& out, const Goal& goal) {
-  if (arguments.empty() && begin_call(e) == CallForm::whole) return done(whole_call(e, goal.outputs), out);
-  std::vector<Item> args = moved(arguments);
-  if (auto f = fragments_.find(e.text); f != fragments_.end())
-    return done(begin_fragment(e, *f->second, std::move(args)));
-  if (!is_keyword(e.text)) return done(node(op(e.text), e.names, std::move(args), e.at, goal.outputs), out);
+Result<Item> TextBuilder::make_call(const Expr& e, std::vector<Item> args, const Goal& goal) {
+  if (e.label) return call_custom(e, goal.outputs);
+  if (is_whole(e)) return is_port_word(e.text) ? port_word(e) : sparse(e);
+  if (!is_keyword(e.text)) return node(op(e.text), e.names, std::move(args), e.at, goal.outputs);
   if (args.size() != 1 || !e.names[0].empty())
-    return fail(error(e.at, fmt::format("{} takes one argument; found {}", e.text, args.size())));
-  return done(e.text == "shape_of" ? shape_of(e, args[0]) : placed(built_in(e.text, args[0]), e.at), out);
-}
-
-Result<Item> TextBuilder::whole_call(const Expr& e, size_t outputs) {
-  if (e.label) return call_custom(e, outputs);
-  return is_port_word(e.text) ? port_word(e) : sparse(e);
+    return error(e.at, fmt::format("{} takes one argument; found {}", e.text, args.size()));
+  return e.text == "shape_of" ? shape_of(e, args[0]) : placed(built_in(e.text, args[0]), e.at);
 }
 
 /// sparse(values, indices, shape): a constant (dumps).
@@ -315,34 +245,6 @@ Result<Item> TextBuilder::shape_of(const Expr& e, const Item& x) {
   std::vector<Item> out;
   for (int64_t extent : *shape) out.push_back(Item::of(extent));
   return Item::list(std::move(out));
-}
-
-Status TextBuilder::begin_fragment(const Expr& e, const FragmentText& f, std::vector<Item> given) {
-  std::vector<std::optional<Item>> args(f.params.size());
-  for (size_t i = 0; i < given.size(); ++i) args[parameter_of(e, i, f.params)] = std::move(given[i]);
-  for (size_t p = 0; p < f.params.size(); ++p) {
-    if (args[p]) continue;
-    if (!f.params[p].otherwise) return error(e.at, fmt::format("'{}' needs '{}'", f.name, f.params[p].name));
-    NNEX_ASSIGN(args[p], evaluate(*f.params[p].otherwise));
-  }
-  begin_body(f.body, {&f, names_});
-  names_ = false;
-  for (size_t p = 0; p < args.size(); ++p)
-    if (!add(f.params[p].name, *std::move(args[p])))
-      return error(f.at, fmt::format("'{}' has two parameters of one name", f.name));
-  return {};
-}
-
-bool TextBuilder::end_body(FragmentCall& call, Item& out) {
-  std::vector<Item> results;
-  for (const FragmentParam& r : call.fragment->results) {
-    const Item* item = find(r.name);
-    if (!item) return fail(error(r.at, fmt::format("fragment '{}' does not assign '{}'", call.fragment->name, r.name)));
-    results.push_back(*item);
-  }
-  names_ = call.names;
-  out = results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), ItemKind::tuple);
-  return true;
 }
 
 // ---- Texts as graphs

@@ -9,9 +9,8 @@
 
 #include "graph/graph.h"
 #include "graph/infer.h"
-#include "graph/text/evaluation.h"
+#include "graph/text/item_evaluation.h"
 #include "graph/text/parser.h"
-#include "graph/text/value.h"
 
 namespace nnex::graph_text {
 
@@ -21,13 +20,7 @@ struct BuildLimits {
   int blocks = 8;            ///< Blocks in blocks; inference of nested loops doubles with each.
 };
 
-/// What a builder keeps of the call of a fragment.
-struct FragmentCall {
-  const FragmentText* fragment = nullptr;
-  bool names = false;  ///< Whether values take names where it is called.
-};
-
-class TextBuilder : private Evaluation<TextBuilder, Item, FragmentCall> {
+class TextBuilder : public ItemEvaluation {
  public:
   /// Nodes go where `into` says. `types` knows the graph's values so far and learns the new ones. `source` names the
   /// text in places.
@@ -45,56 +38,43 @@ class TextBuilder : private Evaluation<TextBuilder, Item, FragmentCall> {
   Status run(std::span<const Assignment> assignments);
   /// The parameters, nodes and results of a graph text, into the block that nodes go to.
   Status graph_text(const GraphText& text);
-  using Evaluation::find;
-  Result<Item> evaluate(const Expr& e, size_t outputs = 1);
-
-  Error error(Position at, std::string message, Code code = Code::invalid_model) const;
 
  private:
-  friend Evaluation;
   struct Arguments;
 
   // The policy of evaluation
-  bool enter(const Expr& e, size_t depth);
-  bool leave(const Expr& e, const Item& item);
-  bool atom(const Expr& e, Item& out);
-  bool free_name(const Expr& e, Item& out);
-  static Item list(Parts items, bool array);
-  static std::span<const Item> items(const Item& array) { return array.items; }
-  CallForm begin_call(const Expr& e);
-  ArgumentUse argument(const Expr& e, size_t i);
-  bool unary(const Expr& e, Parts parts, Item& out, const Goal& goal);
-  bool binary(const Expr& e, Parts parts, Item& out, const Goal& goal);
-  bool index(const Expr& e, Parts parts, Item& out, const Goal& goal);
-  bool slice(const Expr& e, Parts parts, Item& out, const Goal& goal);
-  bool call(const Expr& e, Parts arguments, Item& out, const Goal& goal);
-  Branch branch(const Expr& e, const Item& condition);
-  bool select(const Expr& e, Parts parts, Item& out);
-  bool loop(const Expr& e, size_t i, const Item& first, const Item& over);
-  bool turn(const Expr& e);
-  bool twice(const Expr& e, size_t i);
-  bool truth(const Expr& condition, const Item& item, bool& out);
-  void begin_statement(const Assignment&) {}
-  bool assign(const Assignment& a, Item value);
-  bool end_body(FragmentCall& call, Item& out);
-  void abandon(FragmentCall& call) { names_ = call.names; }
-
-  /// Keeps the error of what failed.
-  bool done(Status s) { return s.ok() || fail(std::move(s).error()); }
-  bool done(Result<Item> r, Item& out) { return r.ok() ? (out = std::move(*r), true) : fail(std::move(r).error()); }
-  bool fail(Error e);
+  std::string place(Position at) const override;
+  Error broken(Position at, std::string_view, std::string message) const override {
+    return error(at, std::move(message));
+  }
+  Status enter_expression(const Expr& e, size_t depth) override;
+  Status leave_expression(const Expr& e, const Item& item) override;
+  Status begin_turn(const Expr& e) override;
+  bool atom(const Expr& e, Item& out) override;
+  Item list(Parts items, bool array) override;
+  Result<Item> named(const Expr& e) override;
+  bool is_computed(Tok op, const Item& x, const Item& y) const override;
+  Result<Item> operate(std::string_view operation, std::vector<Item> operands, Position at) override;
+  Result<Item> part_of(const Item& x, const Item& begin, const Item& end, bool one, Position at) override;
+  Result<Branch> computed_branch(const Expr& e, const Item& condition) override;
+  Result<CallForm> form_of(const Expr& call) override;
+  Callee callee(const Expr& call) const override;
+  Result<Item> make_call(const Expr& e, std::vector<Item> args, const Goal& goal) override;
+  Status assign_to(const Target& to, const Item& item) override;
 
   Status assign(const Target& to, const Item& item);
   Status name_value(const Target& to, const Item& item);
-  /// A call whose arguments are no values, or are sorted one by one.
-  Result<Item> whole_call(const Expr& e, size_t outputs);
   Result<Item> sparse(const Expr& e);
   Result<Item> port_word(const Expr& e);
   Result<Item> shape_of(const Expr& e, const Item& x);
   bool is_port_word(std::string_view name) const {
     return port_words_ && (name == "given" || name == "dtype" || name == "rank");
   }
-  Status begin_fragment(const Expr& e, const FragmentText& f, std::vector<Item> args);
+  bool is_whole(const Expr& call) const {
+    return call.label || (keeps_names() && call.text == "sparse") || is_port_word(call.text);
+  }
+  /// Values inside fragments have none.
+  bool keeps_names() const { return names_ && !in_fragment(); }
   Result<Item> call_custom(const Expr& e, size_t outputs);
   /// The node of an operator with these arguments; its outputs, a tuple when there are several.
   Result<Item> node(const OpDef& op, std::span<const std::string_view> names, std::vector<Item> args, Position at,
@@ -107,13 +87,6 @@ class TextBuilder : private Evaluation<TextBuilder, Item, FragmentCall> {
   Result<BlockId> block(const GraphText& text);
   Result<Item> outputs_of(NodeId id, Position at);
   Status count_node(Position at);
-  /// The result, its error at a place of the text.
-  template <class T>
-  Result<T> placed(Result<T> r, Position at) const {
-    if (r.ok()) return r;
-    return std::move(r).error().at(place(at));
-  }
-  std::string place(Position at) const;
 
   ir::Graph& graph_;
   Inference& types_;
@@ -121,7 +94,6 @@ class TextBuilder : private Evaluation<TextBuilder, Item, FragmentCall> {
   std::string source_;
   BuildLimits limits_;
   std::map<std::string, const FragmentText*, std::less<>> fragments_;
-  std::optional<Error> error_;  ///< Of what has just failed.
   bool port_words_ = false, names_ = false;
   int blocks_ = 0;
   size_t nodes_ = 0, steps_ = 0;

@@ -1,7 +1,8 @@
 #pragma once
 // Evaluation of NNEF's language, once for all who read it: expressions part by part, comprehensions, calls of fragments
-// and what names stand for in them. What waits for its parts lies on stacks of its own, not on that of calls: texts nest
-// deep. A policy says which values there are, what operators and calls of operations make of them, and what is too much.
+// and what names stand for in them. What waits for its parts lies on stacks of its own, not on that of calls: texts
+// nest deep. A policy says which values there are, what operators and calls of operations make of them, and what is too
+// much.
 
 #include <algorithm>
 #include <memory>

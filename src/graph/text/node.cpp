@@ -53,7 +53,7 @@ Result<Item> TextBuilder::node(const OpDef& op, std::span<const std::string_view
   if (outputs > op.outputs.size() && !any_count)
     return error(at, fmt::format("{} has {} outputs; {} are assigned", op.name, op.outputs.size(), outputs));
   NodeId id = into_.node(op, std::move(in), outputs, std::move(sorted.attrs), std::move(sorted.blocks));
-  if (names_) graph_.set_where(id, graph_.add_place(place(at)));
+  if (keeps_names()) graph_.set_where(id, graph_.add_place(place(at)));
   return outputs_of(id, at);
 }
 
@@ -61,7 +61,7 @@ Result<Item> TextBuilder::node(const OpDef& op, std::span<const std::string_view
 Result<Item> TextBuilder::outputs_of(NodeId id, Position at) {
   types_.grow();
   Status s = types_.node(id);
-  if (!s.ok() && !names_) return std::move(s).error().at(place(at));
+  if (!s.ok() && !keeps_names()) return std::move(s).error().at(place(at));
   std::vector<Item> out;
   for (ValueId v : graph_[id].out) out.push_back(Item::of(v));
   if (out.size() == 1) return std::move(out[0]);
@@ -187,7 +187,7 @@ DType TextBuilder::literal_type(const OpDef& op, const Port& port, const Item& l
 
 /// custom 'domain:name:overload'(inputs, attribute = value, ...), and `call` of the model's functions.
 Result<Item> TextBuilder::call_custom(const Expr& e, size_t outputs) {
-  if (!names_ || (e.text != custom_op().name && e.text != call_op().name))
+  if (!keeps_names() || (e.text != custom_op().name && e.text != call_op().name))
     return error(e.at, fmt::format("'{}' takes no name", e.text));
   NNEX_TRY(count_node(e.at));
   auto custom = std::make_shared<CustomNode>();

@@ -159,12 +159,6 @@ std::vector<Item> moved(std::span<Item> items) {
   return {std::make_move_iterator(items.begin()), std::make_move_iterator(items.end())};
 }
 
-size_t parameter_of(const Expr& call, size_t i, std::span<const FragmentParam> params) {
-  if (call.names[i].empty()) return std::min(i, params.size());
-  const auto is = [&](const FragmentParam& p) { return p.name == call.names[i]; };
-  return static_cast<size_t>(std::find_if(params.begin(), params.end(), is) - params.begin());
-}
-
 bool Item::has_value() const {
   if (kind == Kind::value) return true;
   for (const Item& i : items)

@@ -43,8 +43,6 @@ struct Item {
 bool literal(const Expr& e, Item& out);
 /// The items of a span, which are left without content.
 std::vector<Item> moved(std::span<Item> items);
-/// The parameter that argument i of a call is for, by name or position; their number: none.
-size_t parameter_of(const Expr& call, size_t i, std::span<const FragmentParam> params);
 
 /// An attribute's value as an item, and back. The way back fails for values of the graph and for lists of mixed kinds.
 Item item_of(const AttrValue& v);

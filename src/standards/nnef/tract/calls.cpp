@@ -60,67 +60,35 @@ Result<Item> TractReader::extents_of(const Item& x, Position at) {
   return Item::of(v);
 }
 
-std::span<const graph_text::FragmentParam> TractReader::Callee::params() const {
-  return fragment    ? fragment->params
-         : operation ? operation->text->params
-                     : std::span<const graph_text::FragmentParam>();
-}
-
-TractReader::Callee TractReader::callee(const Expr& e) const {
-  if (const auto f = fragments_.find(e.text); f != fragments_.end()) return {f->second, nullptr};
+const TractOperation* TractReader::operation(const Expr& e) const {
   const bool own = e.text == "external" || e.text == "tract_core_external" || e.text == "tract_core_scan";
-  if (own || graph_text::is_keyword(e.text)) return {};
-  return {nullptr, find_tract_operation(e.text, registries_)};
+  if (own || graph_text::is_keyword(e.text)) return nullptr;
+  return find_tract_operation(e.text, registries_);
 }
 
-graph_text::CallForm TractReader::begin_call(const Expr& e) {
+graph_text::ItemEvaluation::Callee TractReader::callee(const Expr& e) const {
+  if (const auto f = fragments_.find(e.text); f != fragments_.end()) return {f->second, true, false};
+  const TractOperation* to = operation(e);
+  return to ? Callee{to->text, false, to->operands} : Callee();
+}
+
+Result<graph_text::CallForm> TractReader::form_of(const Expr& e) {
   using graph_text::CallForm;
-  const Callee to = callee(e);
-  if (to.fragment || to.operation) return CallForm::parts;
+  if (callee(e).text) return CallForm::parts;
   if (!graph_text::is_keyword(e.text)) return CallForm::whole;
   if (e.items.size() == 1) return CallForm::parts;
-  fail(error(e.at, fmt::format("{} takes one argument", e.text)));
-  return CallForm::fault;
+  return error(e.at, fmt::format("{} takes one argument", e.text));
 }
 
-/// Arguments that an operation does not declare are left out where it is lenient.
-graph_text::ArgumentUse TractReader::argument(const Expr& e, size_t i) {
-  using graph_text::ArgumentUse;
-  const Callee to = callee(e);
-  if (!to.fragment && !to.operation) return ArgumentUse::evaluated;
-  const auto params = to.params();
-  const size_t p = graph_text::parameter_of(e, i, params);
-  if (p == params.size()) {
-    if (to.operation && to.operation->operands) return ArgumentUse::left_out;
-    fail(error(e.items[i].at, e.names[i].empty() ? fmt::format("I2: '{}' takes {} arguments", e.text, params.size())
-                                                 : fmt::format("I5: '{}' has no parameter '{}'", e.text, e.names[i])));
-    return ArgumentUse::fault;
+Result<Item> TractReader::make_call(const Expr& e, std::vector<Item> args, const graph_text::Goal& goal) {
+  if (const TractOperation* to = operation(e)) {
+    if (to->registry == "tract_pulse") return delay(e, *to, std::move(args));
+    if (!to->text->has_body) return special(*to->text, e, std::move(args), goal.outputs);
+    return run(*to, std::move(args), e.at);
   }
-  for (size_t k = 0; k < i; ++k) {
-    if (e.names[k].empty() ? k != p : e.names[k] != params[p].name) continue;
-    fail(error(e.items[i].at, fmt::format("I6: '{}' of '{}' is given twice", params[p].name, e.text)));
-    return ArgumentUse::fault;
-  }
-  return ArgumentUse::evaluated;
-}
-
-bool TractReader::call(const Expr& e, Parts parts, Item& out, const Goal& goal) {
-  const Callee to = callee(e);
-  if (graph_text::is_keyword(e.text) && !to.fragment) {
-    if (e.text == "shape_of" && parts[0].kind == K::value) return done(extents_of(parts[0], e.at), out);
-    return done(placed(graph_text::built_in(e.text, parts[0]), e.at), out);
-  }
-  if (!to.fragment && !to.operation) return done(whole_call(e), out);
-  auto args = arguments(e, to.params(), parts);
-  if (!args.ok()) return fail(std::move(args).error());
-  if (to.fragment) {
-    begin_body(to.fragment->body, {to.fragment, e.at, left_});
-    for (size_t p = 0; p < args->size(); ++p) set(to.fragment->params[p].name, std::move((*args)[p]));
-    return true;
-  }
-  if (to.operation->registry == "tract_pulse") return done(delay(e, *to.operation, *std::move(args)), out);
-  if (!to.operation->text->has_body) return done(special(*to.operation->text, e, *std::move(args), goal.outputs), out);
-  return done(run(*to.operation, *std::move(args), e.at), out);
+  if (!graph_text::is_keyword(e.text)) return whole_call(e);
+  if (e.text == "shape_of" && args[0].kind == K::value) return extents_of(args[0], e.at);
+  return placed(graph_text::built_in(e.text, args[0]), e.at);
 }
 
 /// Calls that look at their arguments before these have values, or evaluate them in an order of their own.
@@ -135,42 +103,7 @@ Result<Item> TractReader::whole_call(const Expr& e) {
   return error(e.at, fmt::format("operation '{}' is missing", e.text), Code::unsupported);
 }
 
-/// One item a parameter, its default where none is given.
-Result<std::vector<Item>> TractReader::arguments(const Expr& e, std::span<const graph_text::FragmentParam> params,
-                                                 Parts given) {
-  std::vector<std::optional<Item>> values(params.size());
-  for (size_t i = 0; i < given.size(); ++i)
-    if (const size_t p = graph_text::parameter_of(e, i, params); p < params.size()) values[p] = std::move(given[i]);
-  std::vector<Item> args;
-  for (size_t p = 0; p < params.size(); ++p) {
-    if (!values[p]) {
-      if (!params[p].otherwise) return error(e.at, fmt::format("I3: '{}' needs '{}'", e.text, params[p].name));
-      NNEX_ASSIGN(values[p], evaluate(*params[p].otherwise));
-    }
-    args.push_back(*std::move(values[p]));
-  }
-  return args;
-}
-
-bool TractReader::end_body(TractCall& call, Item& out) {
-  std::vector<Item> results;
-  for (const auto& r : call.fragment->results) {
-    const Item* found = find(r.name);
-    if (!found) return fail(error(r.at, fmt::format("A7: result '{}' is not assigned", r.name)));
-    results.push_back(*found);
-  }
-  left_ = std::move(call.left);
-  out = results.size() == 1 ? std::move(results[0]) : Item::list(std::move(results), K::tuple);
-  return true;
-}
-
-void TractReader::abandon(TractCall& call) {
-  left_ = std::move(call.left);
-  fail(std::move(*error_).during(
-      fmt::format("in {} at {}:{}:{}", call.fragment->name, file_, call.at.line, call.at.column)));
-}
-
-Result<Item> TractReader::run_operation(std::string_view name, std::vector<Item> args, Position at) {
+Result<Item> TractReader::operate(std::string_view name, std::vector<Item> args, Position at) {
   const TractOperation* operation = find_tract_operation(name, registries_);
   NNEX_ASSERT(operation);
   return run(*operation, std::move(args), at);
@@ -253,7 +186,7 @@ Result<Item> TractReader::variable(const Expr& e, std::span<const Item> args) {
   if (!(content->shape() == Shape(extents)))
     return error(e.at, fmt::format("C6: variable '{}': the file holds {}; the text says {}", args[1].text,
                                    content->shape().text(), Shape(extents).text()));
-  const ValueId v = graph_.add_constant(std::move(content).value(), left_);
+  const ValueId v = graph_.add_constant(std::move(content).value(), std::string(left_));
   types_.grow();
   return Item::of(v);
 }

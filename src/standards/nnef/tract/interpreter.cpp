@@ -40,8 +40,10 @@ std::string_view scan_body_of(const Expr& call) {
 
 // ---- Documents
 
-Error TractReader::error(Position at, std::string message, Code code) const {
-  return Error(code, std::move(message)).at(fmt::format("{}:{}:{}", file_, at.line, at.column));
+std::string TractReader::place(Position at) const { return fmt::format("{}:{}:{}", file_, at.line, at.column); }
+
+Error TractReader::broken(Position at, std::string_view rule, std::string message) const {
+  return error(at, fmt::format("{}: {}", rule, message));
 }
 
 Where TractReader::where(Position at, std::string_view operation) {
@@ -144,16 +146,10 @@ Status TractReader::properties() {
 Status TractReader::body(std::span<const Assignment> assignments, bool main) {
   for (const Assignment& a : assignments) {
     begin_statement(a);
-    Item item;
-    if (!evaluated(a.right, item, graph_text::goal_of(a.left))) return *std::move(error_);
+    NNEX_ASSIGN(const Item item, evaluate(a.right, graph_text::goal_of(a.left)));
     NNEX_TRY(assign(a.left, item, main));
   }
   return {};
-}
-
-void TractReader::begin_statement(const Assignment& a) {
-  const bool several = a.left.kind != Target::Kind::name && !a.left.items.empty();
-  left_ = several ? a.left.items[0].name : a.left.name;
 }
 
 Status TractReader::assign(const Target& to, const Item& item, bool main) {
@@ -232,27 +228,16 @@ Result<Item> TractReader::quantised(const Target& to, const Item& item) {
 
 // ---- Expressions
 
-bool TractReader::fail(Error e) {
-  error_.emplace(std::move(e));
-  return false;
+Status TractReader::enter_expression(const Expr& e, size_t depth) {
+  if (depth >= kDeepest) return error(e.at, fmt::format("E16: nested deeper than {}", kDeepest), Code::limit);
+  if (++steps_ <= kMaxSteps) return {};
+  return error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMaxSteps), Code::limit);
 }
 
-Result<Item> TractReader::evaluate(const Expr& e) {
-  Item out;
-  if (!evaluated(e, out)) return *std::move(error_);
-  return out;
-}
-
-bool TractReader::enter(const Expr& e, size_t depth) {
-  if (depth >= kDeepest) return fail(error(e.at, fmt::format("E16: nested deeper than {}", kDeepest), Code::limit));
-  if (++steps_ <= kMaxSteps) return true;
-  return fail(error(e.at, fmt::format("E16: evaluation takes more than {} steps", kMaxSteps), Code::limit));
-}
-
-bool TractReader::free_name(const Expr& e, Item& out) {
-  if (e.text == "inf") return out = Item::of(std::numeric_limits<double>::infinity()), true;
-  if (symbols_.count(e.text)) return done(extent(e.text, e.at), out);
-  return fail(error(e.at, fmt::format("A8: nothing is called '{}'", e.text)));
+Result<Item> TractReader::named(const Expr& e) {
+  if (e.text == "inf") return Item::of(std::numeric_limits<double>::infinity());
+  if (symbols_.count(e.text)) return extent(e.text, e.at);
+  return error(e.at, fmt::format("A8: nothing is called '{}'", e.text));
 }
 
 Item TractReader::list(Parts items, bool array) {
@@ -260,16 +245,6 @@ Item TractReader::list(Parts items, bool array) {
   for (Item& i : out)
     if (i.kind == K::tuple && i.items.size() == 1) i = Item(i.items[0]);
   return Item::list(std::move(out), array ? K::array : K::tuple);
-}
-
-bool TractReader::index(const Expr& e, Parts parts, Item& out, const Goal&) {
-  if (parts[0].kind == K::value) return done(part_of(parts[0], parts[1], {}, true, e.at), out);
-  return done(placed(graph_text::at_index(parts[0], parts[1]), e.at), out);
-}
-
-bool TractReader::slice(const Expr& e, Parts parts, Item& out, const Goal&) {
-  if (parts[0].kind == K::value) return done(part_of(parts[0], parts[1], parts[2], false, e.at), out);
-  return done(placed(graph_text::slice(parts[0], parts[1], parts[2]), e.at), out);
 }
 
 /// x[i], x[begin : end] of a vector of the graph, as the extents of a tensor are one.
@@ -280,8 +255,8 @@ Result<Item> TractReader::part_of(const Item& x, const Item& begin, const Item& 
     if ((i->kind != K::none && i->kind != K::integer) || from < 0 || to <= from)
       return error(at, "E6: a subscript of a tensor is an integer of 0 or more, or a range that is not empty");
   const auto list = [](int64_t n) { return Item::list({Item::of(n)}); };
-  NNEX_ASSIGN(Item part, run_operation("slice", {x, list(0), list(from), list(to), Item::list({})}, at));
-  return one ? run_operation("squeeze", {std::move(part), list(0)}, at) : std::move(part);
+  NNEX_ASSIGN(Item part, operate("slice", {x, list(0), list(from), list(to), Item::list({})}, at));
+  return one ? operate("squeeze", {std::move(part), list(0)}, at) : std::move(part);
 }
 
 Result<Item> TractReader::extent(std::string_view symbol, Position at) {
@@ -326,40 +301,10 @@ Result<Dim> TractReader::formula(const Expr& e) {
   return error(e.at, fmt::format("found {}; needed an extent", item.text_of()));
 }
 
-bool TractReader::unary(const Expr& e, Parts parts, Item& out, const Goal&) {
-  Item& x = parts[0];
-  if (e.op == Tok::plus) return out = std::move(x), true;
-  if (x.kind != K::value) return done(placed(graph_text::unary(e.op, x), e.at), out);
-  return done(run_operation(graph_text::operation_of(e.op, true), {std::move(x)}, e.at), out);
-}
-
-bool TractReader::binary(const Expr& e, Parts parts, Item& out, const Goal&) {
-  const Item &x = parts[0], &y = parts[1];
-  const std::string_view operation = graph_text::operation_of(e.op, false);
-  const bool lists = x.kind == K::array && y.kind == K::array && e.op != Tok::plus;
-  if (!operation.empty() && (x.kind == K::value || y.kind == K::value || lists))
-    return done(run_operation(operation, graph_text::moved(parts), e.at), out);
-  return done(placed(graph_text::binary(e.op, x, y), e.at), out);
-}
-
-graph_text::Branch TractReader::branch(const Expr&, const Item& condition) {
-  using graph_text::Branch;
-  if (condition.kind != K::boolean) return Branch::both;
-  return condition.integer ? Branch::first : Branch::second;
-}
-
-bool TractReader::select(const Expr& e, Parts parts, Item& out) {
-  return done(run_operation("select", graph_text::moved(parts), e.at), out);
-}
-
-bool TractReader::loop(const Expr& e, size_t i, const Item& first, const Item& over) {
-  if (over.kind == K::array && over.items.size() == first.items.size()) return true;
-  return fail(error(e.items[i].at, fmt::format("a loop over {}; needed arrays of one length", over.text_of())));
-}
-
-bool TractReader::truth(const Expr& condition, const Item& item, bool& out) {
-  out = item.integer != 0;
-  return item.kind == K::boolean || fail(error(condition.at, fmt::format("the condition is {}", item.text_of())));
+/// Arrays are tensors where an operator does not join them.
+bool TractReader::is_computed(Tok op, const Item& x, const Item& y) const {
+  if (graph_text::operation_of(op, false).empty()) return false;
+  return x.kind == K::value || y.kind == K::value || (x.kind == K::array && y.kind == K::array && op != Tok::plus);
 }
 
 // ---- Entry

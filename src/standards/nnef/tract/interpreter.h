@@ -5,9 +5,8 @@
 #include <unordered_map>
 
 #include "graph/infer.h"
-#include "graph/text/evaluation.h"
+#include "graph/text/item_evaluation.h"
 #include "graph/text/rules.h"
-#include "graph/text/value.h"
 #include "standards/nnef/tract/operations.h"
 #include "standards/nnef/tract/reader.h"
 
@@ -21,14 +20,7 @@ using graph_text::Item;
 using graph_text::Position;
 using graph_text::Target;
 
-/// What the reader keeps of the call of a fragment.
-struct TractCall {
-  const FragmentText* fragment = nullptr;
-  Position at;
-  std::string left;  ///< The name that is assigned where it is called.
-};
-
-class TractReader : private graph_text::Evaluation<TractReader, Item, TractCall> {
+class TractReader : private graph_text::ItemEvaluation {
  public:
   TractReader(ir::Graph& graph, const graph_text::Document& document, std::string_view file,
               const TractOptions& options)
@@ -46,9 +38,6 @@ class TractReader : private graph_text::Evaluation<TractReader, Item, TractCall>
   Status graph();
 
  private:
-  friend Evaluation;
-  using Goal = graph_text::Goal;
-  Error error(Position at, std::string message, Code code = Code::invalid_model) const;
   Where where(Position at, std::string_view operation);
   Builder builder(Where where = 0) { return Builder(graph_, block_, where); }
 
@@ -58,43 +47,21 @@ class TractReader : private graph_text::Evaluation<TractReader, Item, TractCall>
   Status properties();
 
   // The policy of evaluation
-  bool enter(const Expr& e, size_t depth);
-  bool leave(const Expr&, const Item&) { return true; }
-  bool atom(const Expr& e, Item& out) { return graph_text::literal(e, out); }
-  bool free_name(const Expr& e, Item& out);
-  static Item list(Parts items, bool array);
-  static std::span<const Item> items(const Item& array) { return array.items; }
-  graph_text::CallForm begin_call(const Expr& e);
-  graph_text::ArgumentUse argument(const Expr& e, size_t i);
-  bool unary(const Expr& e, Parts parts, Item& out, const Goal&);
-  bool binary(const Expr& e, Parts parts, Item& out, const Goal&);
-  bool index(const Expr& e, Parts parts, Item& out, const Goal&);
-  bool slice(const Expr& e, Parts parts, Item& out, const Goal&);
-  bool call(const Expr& e, Parts parts, Item& out, const Goal& goal);
-  graph_text::Branch branch(const Expr& e, const Item& condition);
-  bool select(const Expr& e, Parts parts, Item& out);
-  bool loop(const Expr& e, size_t i, const Item& first, const Item& over);
-  bool turn(const Expr&) { return true; }
-  bool twice(const Expr&, size_t) { return true; }
-  bool truth(const Expr& condition, const Item& item, bool& out);
-  void begin_statement(const Assignment& a);
-  bool assign(const Assignment& a, const Item& item) { return done(assign(a.left, item, false)); }
-  bool end_body(TractCall& call, Item& out);
-  void abandon(TractCall& call);
+  std::string place(Position at) const override;
+  Error broken(Position at, std::string_view rule, std::string message) const override;
+  Status enter_expression(const Expr& e, size_t depth) override;
+  Item list(Parts items, bool array) override;
+  Result<Item> named(const Expr& e) override;
+  bool plus_keeps(const Item&) const override { return true; }
+  bool is_computed(graph_text::Tok op, const Item& x, const Item& y) const override;
+  Result<Item> operate(std::string_view operation, std::vector<Item> operands, Position at) override;
+  Result<Item> part_of(const Item& x, const Item& begin, const Item& end, bool one, Position at) override;
+  Result<graph_text::Branch> computed_branch(const Expr&, const Item&) override { return graph_text::Branch::both; }
+  Result<graph_text::CallForm> form_of(const Expr& call) override;
+  Callee callee(const Expr& call) const override;
+  Result<Item> make_call(const Expr& e, std::vector<Item> args, const graph_text::Goal& goal) override;
+  Status assign_to(const Target& to, const Item& item) override { return assign(to, item, false); }
 
-  /// Keeps the error of what failed.
-  bool fail(Error e);
-  bool done(Status s) { return s.ok() || fail(std::move(s).error()); }
-  bool done(Result<Item> r, Item& out) { return r.ok() ? (out = std::move(*r), true) : fail(std::move(r).error()); }
-  /// The result, its error at a place of the text.
-  Result<Item> placed(Result<Item> r, Position at) const {
-    return r.ok() ? std::move(r) : Result<Item>(error(at, r.error().message()));
-  }
-
-  // Expressions
-  Result<Item> evaluate(const Expr& e);
-  /// Items of x, which a run computes: one, or those from begin to end.
-  Result<Item> part_of(const Item& x, const Item& begin, const Item& end, bool one, Position at);
   /// What shape_of gives.
   Result<Item> extents_of(const Item& x, Position at);
   /// The extent that a symbol stands for, of an input that has it.
@@ -102,17 +69,10 @@ class TractReader : private graph_text::Evaluation<TractReader, Item, TractCall>
   Result<Dim> formula(const Expr& e);
 
   // Calls
-  /// The parameters of a call's fragment or operation; of other calls none.
-  struct Callee {
-    const FragmentText* fragment = nullptr;
-    const TractOperation* operation = nullptr;
-    std::span<const graph_text::FragmentParam> params() const;
-  };
-  Callee callee(const Expr& e) const;
-  Result<std::vector<Item>> arguments(const Expr& e, std::span<const graph_text::FragmentParam> params, Parts given);
+  /// Of the call of what is no fragment. Null: the reader makes it itself.
+  const TractOperation* operation(const Expr& call) const;
   Result<Item> whole_call(const Expr& e);
   Result<Item> run(const TractOperation& operation, std::vector<Item> args, Position at);
-  Result<Item> run_operation(std::string_view name, std::vector<Item> args, Position at);
   Result<Item> special(const FragmentText& f, const Expr& e, std::vector<Item> args, size_t outputs);
   Result<Item> external(const Expr& e, std::string_view type);
   Result<Item> variable(const Expr& e, std::span<const Item> args);
@@ -161,10 +121,8 @@ class TractReader : private graph_text::Evaluation<TractReader, Item, TractCall>
     ValueId next;
   };
   std::vector<State> states_;
-  std::string left_;  ///< The name that is assigned now.
   BlockId block_ = kMain;
   size_t steps_ = 0;
-  std::optional<Error> error_;  ///< Of what has just failed.
 };
 
 }  // namespace nnex::nnef_format

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <unordered_map>
 
 #include "graph/text/parser.h"
 
@@ -337,7 +337,7 @@ constexpr std::string_view kOthers[] = {"tract_extra", "tract_resource", "tract_
 
 struct Operations {
   std::vector<graph_text::OwnedDocument> texts;
-  std::map<std::string_view, std::vector<TractOperation>> by_name;
+  std::unordered_map<std::string_view, std::vector<TractOperation>> by_name;
 
   Operations() {
     texts.reserve(std::size(kRegistries));

@@ -94,7 +94,7 @@ Result<TractReader::Scan> TractReader::read_scan(const Expr& e) {
 Result<Item> TractReader::scan(const Expr& e) {
   NNEX_ASSIGN(Scan s, read_scan(e));
   const BlockId outside = block_;
-  const std::string left = left_;
+  const std::string_view left = left_;
   s.block = block_ = graph_.add_block();
   push_scope(true);
   Status made = scan_body(s, e.at);
