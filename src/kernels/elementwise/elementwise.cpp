@@ -6,6 +6,7 @@
 
 #include "base/try.h"
 #include "kernels/elementwise/chain.h"
+#include "kernels/elementwise/pairs.h"
 #include "kernels/split.h"
 
 namespace nnex {
@@ -41,43 +42,22 @@ Form form_of(const Nest& nest) {
                                    : Form::vector_vector;
 }
 
-template <class T, class U, class F>
-void each_element(Team& team, const Nest& nest, const T* a, const T* b, U* y, F f) {
-  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
-  split_rows(team, nest, nest.elements * int64_t{sizeof(T)} * 3,
-             [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
-               const T *pa = a + at.offset(0), *pb = b + at.offset(1);
-               U* py = y + to;
-               const T a0 = *pa, b0 = *pb;
-               // The common steps as constants, so that the compiler makes vectors.
-               if (step_a == 1 && step_b == 1) {
-                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], pb[i]);
-               } else if (step_a == 1 && step_b == 0) {
-                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i], b0);
-               } else if (step_a == 0 && step_b == 1) {
-                 for (int64_t i = begin; i < end; ++i) py[i] = f(a0, pb[i]);
-               } else {
-                 for (int64_t i = begin; i < end; ++i) py[i] = f(pa[i * step_a], pb[i * step_b]);
-               }
-             });
-}
-
 /// Calls use(function) with the comparison, so that loops have it inside.
 template <class T, class F>
 void with_comparison(CompareKind kind, F use) {
   switch (kind) {
     case CompareKind::eq:
-      return use([](T a, T b) { return a == b; });
+      return use([](T a, T b) -> uint8_t { return a == b; });
     case CompareKind::ne:
-      return use([](T a, T b) { return a != b; });
+      return use([](T a, T b) -> uint8_t { return a != b; });
     case CompareKind::lt:
-      return use([](T a, T b) { return a < b; });
+      return use([](T a, T b) -> uint8_t { return a < b; });
     case CompareKind::le:
-      return use([](T a, T b) { return a <= b; });
+      return use([](T a, T b) -> uint8_t { return a <= b; });
     case CompareKind::gt:
-      return use([](T a, T b) { return a > b; });
+      return use([](T a, T b) -> uint8_t { return a > b; });
     case CompareKind::ge:
-      return use([](T a, T b) { return a >= b; });
+      return use([](T a, T b) -> uint8_t { return a >= b; });
     case CompareKind::count:
       break;
   }
@@ -92,24 +72,28 @@ void equal_bits(const float* x, uint32_t kept, uint32_t wanted, uint8_t* y, int6
   }
 }
 
+/// Of an element that `which` chooses; by bits, not by a jump that nobody can foretell.
+template <class T>
+void select_row(const uint8_t* which, const T* a, const T* b, T* y, int64_t n, int64_t step_w, int64_t step_a,
+                int64_t step_b) {
+  const auto chosen = [](uint8_t w, T u, T v) {
+    const T mask = static_cast<T>(T(0) - T(w != 0));
+    return static_cast<T>((u & mask) | (v & static_cast<T>(~mask)));
+  };
+  if (step_w == 1 && step_a == 1 && step_b == 1) {
+    for (int64_t i = 0; i < n; ++i) y[i] = chosen(which[i], a[i], b[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = chosen(which[i * step_w], a[i * step_a], b[i * step_b]);
+  }
+}
+
 template <class T>
 void select_elements(Team& team, const Nest& nest, const uint8_t* which, const T* a, const T* b, T* y) {
   const int64_t step_w = nest.row_stride(0), step_a = nest.row_stride(1), step_b = nest.row_stride(2);
   split_rows(team, nest, nest.elements * int64_t{sizeof(T)} * 3,
              [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
-               const uint8_t* pw = which + at.offset(0);
-               const T *pa = a + at.offset(1), *pb = b + at.offset(2);
-               T* py = y + to;
-               // By bits, not by a jump that nobody can foretell.
-               const auto chosen = [](uint8_t w, T u, T v) {
-                 const T mask = static_cast<T>(T(0) - T(w != 0));
-                 return static_cast<T>((u & mask) | (v & static_cast<T>(~mask)));
-               };
-               if (step_w == 1 && step_a == 1 && step_b == 1) {
-                 for (int64_t i = begin; i < end; ++i) py[i] = chosen(pw[i], pa[i], pb[i]);
-               } else {
-                 for (int64_t i = begin; i < end; ++i) py[i] = chosen(pw[i * step_w], pa[i * step_a], pb[i * step_b]);
-               }
+               select_row(which + at.offset(0) + begin * step_w, a + at.offset(1) + begin * step_a,
+                          b + at.offset(2) + begin * step_b, y + to + begin, end - begin, step_w, step_a, step_b);
              });
 }
 
@@ -132,7 +116,7 @@ void binary_broadcast(const simd::Loops& loops, Team& team, BinaryKind kind, con
 void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const float* a,
                        const float* b, uint8_t* y) {
   if (!has_loop_form(nest) || nest.row_length() < 16) {
-    with_comparison<float>(kind, [&](auto f) { each_element(team, nest, a, b, y, f); });
+    with_comparison<float>(kind, [&](auto f) { each_pair(team, nest, a, b, y, f); });
     return;
   }
   const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
@@ -144,13 +128,13 @@ void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, c
 
 template <class T>
 void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y) {
-  with_comparison<T>(kind, [&](auto f) { each_element(team, nest, a, b, y, f); });
+  with_comparison<T>(kind, [&](auto f) { each_pair(team, nest, a, b, y, f); });
 }
 template void compare_broadcast(Team&, CompareKind, const Nest&, const int32_t*, const int32_t*, uint8_t*);
 template void compare_broadcast(Team&, CompareKind, const Nest&, const int64_t*, const int64_t*, uint8_t*);
 
 void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y) {
-  const auto apply = [&](auto f) { each_element(team, nest, a, b, y, f); };
+  const auto apply = [&](auto f) { each_pair(team, nest, a, b, y, f); };
   switch (kind) {
     case LogicKind::both:
       return apply([](uint8_t u, uint8_t v) { return static_cast<uint8_t>((u != 0) & (v != 0)); });

@@ -2,60 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <type_traits>
 
+#include "kernels/elementwise/pairs.h"
 #include "kernels/split.h"
 
 namespace nnex {
 namespace {
 
-/// Elements that are gathered before a loop runs over them: so there is one loop a function, over dense operands.
-constexpr int64_t kBlock = 512;
+/// y[i] = f(x[i]) for n elements of type T, of a function object without state.
+template <class T, class F>
+void map_loop(const void* x, void* y, int64_t n) {
+  const T* from = static_cast<const T*>(x);
+  T* to = static_cast<T*>(y);
+  for (int64_t i = 0; i < n; ++i) to[i] = F{}(from[i]);
+}
 
-/// `n` elements `step` apart from x on: themselves where they are dense, else in `block`.
+/// Bytes may alias whatever a closure refers to: the pointers and bounds stand in registers here.
 template <class T>
-const T* dense(const T* x, int64_t step, int64_t n, T* block) {
-  if (step == 1) return x;
-  for (int64_t i = 0; i < n; ++i) block[i] = x[i * step];
-  return block;
+void clamp_part(const T* x, T* y, int64_t n, T low, T high) {
+  for (int64_t i = 0; i < n; ++i) y[i] = std::min(std::max(x[i], low), high);
 }
 
-/// Calls f(a, b) over the nest's rows, in pieces of a block.
-template <class T, class F>
-void each(Team& team, const Nest& nest, const T* a, const T* b, T* y, F f) {
-  if (nest.elements == 0) return;
-  const int64_t n = nest.row_length(), rows = nest.rows();
-  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
-  const auto piece = [&](const T* pa, const T* pb, T* py, int64_t count) {
-    T block_a[kBlock], block_b[kBlock];
-    for (int64_t at = 0; at < count; at += kBlock) {
-      const int64_t m = std::min(kBlock, count - at);
-      // An operand that stays is gathered once.
-      const T* const x = step_a == 0 && at > 0 ? block_a : dense(pa + at * step_a, step_a, m, block_a);
-      const T* const z = step_b == 0 && at > 0 ? block_b : dense(pb + at * step_b, step_b, m, block_b);
-      for (int64_t i = 0; i < m; ++i) py[at + i] = f(x[i], z[i]);
-    }
-  };
-  const int64_t bytes = nest.elements * int64_t{sizeof(T)} * 3;
-  if (rows >= parts_for(team, bytes)) {
-    split(team, rows, bytes, 1, [&](int64_t begin, int64_t end) {
-      NestRows at(nest, begin);
-      for (int64_t row = begin; row < end; ++row, at.next()) piece(a + at.offset(0), b + at.offset(1), y + row * n, n);
-    });
-    return;
-  }
-  split(team, n, bytes, 64, [&](int64_t begin, int64_t end) {
-    NestRows at(nest, 0);
-    for (int64_t row = 0; row < rows; ++row, at.next())
-      piece(a + at.offset(0) + begin * step_a, b + at.offset(1) + begin * step_b, y + row * n + begin, end - begin);
-  });
-}
-
-/// Bytes may alias whatever a closure refers to: the pointers stand in registers here.
-template <class T, class F>
-void map_part(const T* x, T* y, int64_t n, F f) {
-  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+/// Calls the loop for parts of `n` elements of so many bytes.
+void map_parts(Team& team, const void* x, void* y, int64_t n, int64_t bytes,
+               void (*loop)(const void*, void*, int64_t)) {
+  const auto* const from = static_cast<const std::byte*>(x);
+  auto* const to = static_cast<std::byte*>(y);
+  split(team, n, n * bytes * 2, 64,
+        [&](int64_t begin, int64_t end) { loop(from + begin * bytes, to + begin * bytes, end - begin); });
 }
 
 /// Whether x is not a number, of a type that may have such.
@@ -134,9 +111,9 @@ T shifted(T x, T y, bool left) {
 
 void mod_broadcast(Team& team, bool floor, const Nest& nest, const float* a, const float* b, float* y) {
   if (floor)
-    each(team, nest, a, b, y, floor_remainder);
+    each_pair(team, nest, a, b, y, [](float u, float v) { return floor_remainder(u, v); });
   else
-    each(team, nest, a, b, y, float_remainder);
+    each_pair(team, nest, a, b, y, [](float u, float v) { return float_remainder(u, v); });
 }
 
 template <class T>
@@ -144,7 +121,7 @@ void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a,
   using W = Wraps<T>;
   using P = Products<T>;
   constexpr bool whole = !std::is_same_v<T, double>;
-  const auto apply = [&](auto f) { each(team, nest, a, b, y, f); };
+  const auto apply = [&](auto f) { each_pair(team, nest, a, b, y, f); };
   switch (kind) {
     case WholeBinary::add:
       return apply([](T u, T v) { return static_cast<T>(static_cast<W>(u) + static_cast<W>(v)); });
@@ -188,10 +165,7 @@ template <class T>
 void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
   using W = Wraps<T>;
   using P = Products<T>;
-  const auto apply = [&](auto f) {
-    split(team, n, n * int64_t{sizeof(T)} * 2, 64,
-          [&](int64_t begin, int64_t end) { map_part(x + begin, y + begin, end - begin, f); });
-  };
+  const auto apply = [&]<class F>(F) { map_parts(team, x, y, n, sizeof(T), map_loop<T, F>); };
   switch (kind) {
     case WholeUnary::neg:
       return apply([](T u) {
@@ -200,6 +174,10 @@ void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
     case WholeUnary::abs:
       if constexpr (std::is_same_v<T, double>)
         return apply([](T u) { return __builtin_fabs(u); });
+      else if constexpr (std::is_same_v<T, int64_t>)  // a jump for each number otherwise
+        return apply([](T u) {
+          return static_cast<T>((static_cast<W>(u) ^ static_cast<W>(u >> 63)) - static_cast<W>(u >> 63));
+        });
       else
         return apply([](T u) { return u < T(0) ? static_cast<T>(W(0) - static_cast<W>(u)) : u; });
     case WholeUnary::sign:
@@ -216,10 +194,8 @@ void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
 template <class T>
 void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n) {
   if (low > high) (low_wins ? high : low) = low_wins ? low : high;
-  split(team, n, n * int64_t{sizeof(T)} * 2, 64, [&](int64_t begin, int64_t end) {
-    const T least = low, most = high;
-    map_part(x + begin, y + begin, end - begin, [=](T u) { return std::min(std::max(u, least), most); });
-  });
+  split(team, n, n * int64_t{sizeof(T)} * 2, 64,
+        [&](int64_t begin, int64_t end) { clamp_part(x + begin, y + begin, end - begin, low, high); });
 }
 
 #define NNEX_WHOLE(T)                                                                     \

@@ -1,0 +1,33 @@
+#pragma once
+// One driver for every function of two elements: what the compiler makes for each function and type is its loop alone.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/threads.h"
+#include "kernels/nest.h"
+
+namespace nnex {
+
+/// y[i] = f(a[i], b[i]) for n elements that lie side by side; y may be a or b.
+using PairLoop = void (*)(const void* a, const void* b, void* y, int64_t n);
+
+/// The loop of a function object without state, from elements T to U.
+template <class T, class U, class F>
+void pair_loop(const void* a, const void* b, void* y, int64_t n) {
+  const T *u = static_cast<const T*>(a), *v = static_cast<const T*>(b);
+  U* to = static_cast<U*>(y);
+  for (int64_t i = 0; i < n; ++i) to[i] = F{}(u[i], v[i]);
+}
+
+/// Calls the loop over all of a nest with operands a and b, whose elements have 1, 2, 4 or 8 bytes.
+void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result_bytes, const void* a, const void* b,
+               void* y, PairLoop loop);
+
+/// y = f(a, b).
+template <class T, class U, class F>
+void each_pair(Team& team, const Nest& nest, const T* a, const T* b, U* y, F) {
+  each_pair(team, nest, sizeof(T), sizeof(U), a, b, y, pair_loop<T, U, F>);
+}
+
+}  // namespace nnex
