@@ -51,7 +51,7 @@ Result<AxisWindow> reverse_window_of(const DeconvAttrs& a, size_t axis, int64_t 
   const auto span = checked_mul(size - 1, w.dilation), steps = checked_mul(input - 1, w.stride);
   if (!span || !steps || *span > kMax * kMax / 4 || *steps > kMax * kMax / 4)
     return invalid(fmt::format("{} elements at stride {} are too many", input, w.stride));
-  const int64_t whole = *steps + *span + 1 + entry(a.output_padding, axis, 0);
+  const int64_t whole = w.reach_of(input) + entry(a.output_padding, axis, 0);
   if (a.auto_pad == AutoPad::off) {
     std::tie(w.before, w.after) = pads_of(a, axis);
     w.output = whole - w.before - w.after;
@@ -69,11 +69,11 @@ Result<AxisWindow> reverse_window_of(const DeconvAttrs& a, size_t axis, int64_t 
 
 Result<Dim> reverse_extent(const DeconvAttrs& a, size_t axis, const Dim& input, int64_t size) {
   NNEX_TRY(check_axis(a, axis, size));
-  const int64_t stride = entry(a.stride, axis, 1), span = (size - 1) * entry(a.dilation, axis, 1);
+  const int64_t stride = entry(a.stride, axis, 1), reach = window_reach(size, entry(a.dilation, axis, 1));
   const auto [before, after] = pads_of(a, axis);
   if (!a.output_shape.empty()) return Dim(entry(a.output_shape, axis, 0));
   if (a.auto_pad != AutoPad::off) return input * Dim(stride);
-  return input * Dim(stride) + Dim(span + 1 - stride - before - after + entry(a.output_padding, axis, 0));
+  return input * Dim(stride) + Dim(reach - stride - before - after + entry(a.output_padding, axis, 0));
 }
 
 Shape channels_first(const Shape& shape, bool channels_last) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
-
 namespace nnex {
 namespace {
 
@@ -29,11 +27,11 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
                              std::pair<int64_t, int64_t> pads, AutoPad automatic, bool ceil) {
   NNEX_TRY(check_window(size, stride, dilation, pads));
   if (input > kMax) return Error(Code::limit, fmt::format("found an extent of {}; windows reach over 2^40", input));
-  const int64_t reach = (size - 1) * dilation + 1;
+  const int64_t reach = window_reach(size, dilation);
   AxisWindow w{size, stride, dilation, pads.first, pads.second, input, 0};
   if (automatic != AutoPad::off) {
-    w.output = ceil_div(input, stride);
-    const int64_t total = std::max<int64_t>((w.output - 1) * stride + reach - input, 0);
+    w.output = automatic_count(input, stride);
+    const int64_t total = std::max<int64_t>(w.reach_of(w.output) - input, 0);
     w.before = automatic == AutoPad::same_upper ? total / 2 : total - total / 2;
     w.after = total - w.before;
     return w;
@@ -43,7 +41,7 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
   if (room < 0 && !nothing)
     return Error(Code::invalid_model, fmt::format("a window of {} elements does not fit into {} padded by ({}, {})",
                                                   reach, input, w.before, w.after));
-  w.output = (ceil ? ceil_div(room, stride) : floor_div(room, stride)) + 1;
+  w.output = window_count(input + w.before + w.after, reach, stride, ceil);
   if (ceil) w.output = std::min(w.output, std::max<int64_t>(ceil_div(input + w.before, stride), 0));
   return w;
 }
@@ -53,10 +51,10 @@ Dim window_extent(const Dim& input, int64_t size, int64_t stride, int64_t dilati
   if (automatic != AutoPad::off) return ceil_div(input, Dim(stride));
   // Rounded up, and no window begins past the input and the padding before it: the lesser of
   // ceil((X + p + q - reach) / s) + 1 and ceil((X + p) / s), which does not depend on X.
-  const int64_t reach = (size - 1) * dilation + 1;
+  const int64_t reach = window_reach(size, dilation);
   if (ceil && pads.second + stride >= reach) return ceil_div(input + Dim(pads.first), Dim(stride));
   if (ceil) return ceil_div(input + Dim(pads.first + pads.second - reach), Dim(stride)) + Dim(1);
-  return floor_div(input + Dim(pads.first + pads.second - (size - 1) * dilation - 1), Dim(stride)) + Dim(1);
+  return floor_div(input + Dim(pads.first + pads.second - reach), Dim(stride)) + Dim(1);
 }
 
 }  // namespace nnex

@@ -61,10 +61,13 @@ struct Windows {
   Ints size, stride, dilation, padding;  ///< padding: before and after height, before and after width.
 
   /// Elements from the first tap to the last.
-  int64_t reach(size_t axis) const { return bounded_add(bounded_mul(size[axis] - 1, dilation[axis]), 1); }
+  int64_t reach(size_t axis) const { return window_reach(size[axis], dilation[axis]); }
   int64_t padded(size_t axis, int64_t extent) const { return extent + padding[2 * axis] + padding[2 * axis + 1]; }
-  /// Elements that the last window may move on.
-  int64_t slack(size_t axis, int64_t extent) const { return bounded_add(padded(axis, extent), -reach(axis)); }
+  bool fits(size_t axis, int64_t extent) const { return reach(axis) <= padded(axis, extent); }
+  /// How many windows there are.
+  int64_t count(size_t axis, int64_t extent, bool ceil) const {
+    return window_count(padded(axis, extent), reach(axis), stride[axis], ceil);
+  }
   Pairs pairs() const { return {{padding[0], padding[1]}, {padding[2], padding[3]}}; }
 };
 
@@ -98,11 +101,10 @@ Status conv_rule(Step& step) {
   NNEX_TRY(step.need_shape("bias", {filter[0]}));
   Ints out = {x[0], filter[0]};
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const int64_t slack = w.slack(i, x[2 + i]);
-    if (slack < 0)
+    if (!w.fits(i, x[2 + i]))
       return step.fail("a window of {} elements does not fit the {} of the padded input", w.reach(i),
                        w.padded(i, x[2 + i]));
-    out.push_back(slack / w.stride[i] + 1);
+    out.push_back(w.count(i, x[2 + i], false));
   }
   step.out(put_back(out, axes));
   return {};
@@ -129,8 +131,8 @@ namespace {
 
 /// Extent of the sum of all windows less padding, before outputPadding.
 int64_t spread(const Windows& w, size_t axis, int64_t extent) {
-  const int64_t sum = bounded_add(bounded_mul(extent - 1, w.stride[axis]), w.reach(axis));
-  return bounded_add(sum, -(w.padding[2 * axis] + w.padding[2 * axis + 1]));
+  return bounded_add(windows_reach(extent, w.stride[axis], w.reach(axis)),
+                     -(w.padding[2 * axis] + w.padding[2 * axis + 1]));
 }
 
 /// Elements added at the end of both axes: outputPadding, or what outputSizes leaves.
@@ -198,12 +200,11 @@ namespace {
 Result<Ints> pooled(const Step& step, const Windows& w, const Ints& x) {
   Ints down, up;
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const int64_t slack = w.slack(i, x[2 + i]);
-    if (slack < 0)
+    if (!w.fits(i, x[2 + i]))
       return step.fail("a window of {} elements does not fit the {} of the padded input", w.reach(i),
                        w.padded(i, x[2 + i]));
-    down.push_back(slack / w.stride[i] + 1);
-    up.push_back(ceil_div(slack, w.stride[i]) + 1);
+    down.push_back(w.count(i, x[2 + i], false));
+    up.push_back(w.count(i, x[2 + i], true));
   }
   NNEX_TRY(step.need_count("outputSizes", 2));
   if (!step.given("outputSizes")) return step.word("outputShapeRounding") == "floor" ? down : up;
@@ -248,7 +249,7 @@ nnex::Status import_pool(Importer& to) {
   attrs.divisor = name == "averagePool2d" ? Divisor::inside : Divisor::one;
   attrs.padding = {{0, 0}, {0, 0}};
   for (size_t i : {size_t{0}, size_t{1}}) {
-    const int64_t needed = ((*spatial)[i] - 1) * w->stride[i] + w->reach(i);
+    const int64_t needed = windows_reach((*spatial)[i], w->stride[i], w->reach(i));
     const int64_t overhang = std::max<int64_t>(needed - w->padded(i, x_shape[2 + i]), 0);
     attrs.padding.emplace_back(w->padding[2 * i], w->padding[2 * i + 1] + overhang);
   }

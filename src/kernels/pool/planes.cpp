@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/split.h"
+#include "ops/window.h"
 
 namespace nnex {
 namespace {
@@ -15,7 +16,7 @@ constexpr int64_t kMaxFloats = 1 << 20;     // of a padded plane
 constexpr int64_t kPartFloats = 16 * 1024;  // work that pays for a part
 
 int64_t reach(const PoolWindow& w, int axis) {
-  return (w.out[axis] - 1) * w.stride[axis] + (w.size[axis] - 1) * w.dilation[axis] + 1;
+  return windows_reach(w.out[axis], w.stride[axis], window_reach(w.size[axis], w.dilation[axis]));
 }
 
 /// Whether loops take the steps along lines.

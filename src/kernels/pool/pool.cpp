@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/split.h"
+#include "ops/window.h"
 
 namespace nnex {
 namespace {
@@ -103,7 +104,7 @@ struct WholeWindows {
   int64_t begin = 0, end = 0;
 
   explicit WholeWindows(const PoolWindow& w) {
-    const int64_t reach = (w.size[2] - 1) * w.dilation[2] + 1, room = w.in[2] + w.before[2] - reach;
+    const int64_t reach = window_reach(w.size[2], w.dilation[2]), room = w.in[2] + w.before[2] - reach;
     begin = std::min(w.out[2], w.before[2] > 0 ? (w.before[2] + w.stride[2] - 1) / w.stride[2] : int64_t{0});
     end = room < 0 ? begin : std::clamp(room / w.stride[2] + 1, begin, w.out[2]);
   }

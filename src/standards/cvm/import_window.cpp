@@ -1,5 +1,6 @@
 // Convolution, dense, pooling, upsampling (cvm.md 9.4).
 
+#include "ops/window.h"
 #include "standards/cvm/import_quirks.h"
 
 namespace nnex::cvm_format {
@@ -70,7 +71,7 @@ Status prepare_max_pool2d(NodeImport& n) {
     const int64_t extent = n.shape(0)[static_cast<int64_t>(2 + i)], room = extent + 2 * padding[i];
     if (padding[i] >= size[i] || size[i] > room)
       return n.error("a window of {} over {} elements with padding {}", size[i], extent, padding[i]);
-    const int64_t last = (room - size[i] + (ceil ? stride[i] - 1 : 0)) / stride[i];
+    const int64_t last = window_count(room, size[i], stride[i], ceil) - 1;
     if (ceil && last * stride[i] - padding[i] >= extent)
       return n.error("the last window begins at {}, beyond the {} elements", last * stride[i] - padding[i], extent);
   }

@@ -17,6 +17,7 @@
 #include "ops/pool.h"
 #include "ops/reduce.h"
 #include "ops/scatter.h"
+#include "ops/window.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -265,9 +266,9 @@ class IntegerLegalizer {
     int64_t budget = int64_t{1} << 24;
     for (int64_t before = 0; before < size; ++before) {
       for (int64_t stride = 1; stride <= n + 2 * before; ++stride) {
-        const int64_t room = n + 2 * before - size;
-        const Window w{size, stride, before, room >= 0 && room / stride + 1 == rows,
-                       room >= 0 && (room + stride - 1) / stride + 1 == rows};
+        const int64_t padded = n + 2 * before;
+        const Window w{size, stride, before, padded >= size && window_count(padded, size, stride, false) == rows,
+                       padded >= size && window_count(padded, size, stride, true) == rows};
         if (--budget < 0) return std::nullopt;
         if (!w.floor && !w.ceil) continue;
         int64_t i = 0;

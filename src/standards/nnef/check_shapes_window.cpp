@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/window.h"
 #include "standards/nnef/check_shape_call.h"
 
 namespace nnex::nnef_format {
@@ -68,12 +69,12 @@ struct AxisOf {
       : axis(axis), size(size), stride(w.stride.at(axis, 1)), dilation(w.dilation.at(axis, 1)) {
     if (!w.padding.empty()) padding = w.padding[axis];
   }
-  int64_t reach() const { return (size - 1) * dilation + 1; }
+  int64_t reach() const { return window_reach(size, dilation); }
 };
 
 /// x of X: the basic formula.
 Result<int64_t> basic(ShapeCall& c, const AxisOf& a, int64_t input) {
-  if (!a.padding) return input / a.stride + (input % a.stride != 0);
+  if (!a.padding) return automatic_count(input, a.stride);
   const auto [p, q] = *a.padding;
   const int64_t padded = p + input + q;
   if (padded < a.reach())
@@ -81,7 +82,7 @@ Result<int64_t> basic(ShapeCall& c, const AxisOf& a, int64_t input) {
                    "axis {} of the window reaches over {} elements (size {}, dilation {}); the input has {}, padded by "
                    "({},{}) {}",
                    a.axis, a.reach(), a.size, a.dilation, input, p, q, padded);
-  return (padded - a.reach()) / a.stride + 1;
+  return window_count(padded, a.reach(), a.stride, false);
 }
 
 /// X of x: the reverse formula.
@@ -92,8 +93,9 @@ Result<int64_t> reverse(ShapeCall& c, const AxisOf& a, int64_t input) {
     return out;
   }
   const auto [p, q] = *a.padding;
-  if (__builtin_mul_overflow(input - 1, a.stride, &out) || __builtin_add_overflow(out, a.reach() - p - q, &out))
-    return c.fault("O-SW-4", "axis {} is too large", a.axis);
+  const int64_t whole = windows_reach(input, a.stride, a.reach());
+  if (whole == kMaxReach) return c.fault("O-SW-4", "axis {} is too large", a.axis);
+  out = whole - p - q;
   if (out < 1)
     return c.fault("O-SW-4", "axis {}: padding ({},{}) leaves nothing of the {} elements that {} windows reach over",
                    a.axis, p, q, out + p + q, input);
@@ -103,10 +105,10 @@ Result<int64_t> reverse(ShapeCall& c, const AxisOf& a, int64_t input) {
 /// X as the text gives it: the basic formula must lead back to x.
 Status check_output_extent(ShapeCall& c, const AxisOf& a, int64_t input, int64_t asked, size_t dimension) {
   int64_t back = -1;
-  if (asked >= 1 && !a.padding) back = asked / a.stride + (asked % a.stride != 0);
+  if (asked >= 1 && !a.padding) back = automatic_count(asked, a.stride);
   if (asked >= 1 && asked < kMax * kMax / 4 && a.padding) {
     const int64_t padded = a.padding->first + asked + a.padding->second;
-    if (padded >= a.reach()) back = (padded - a.reach()) / a.stride + 1;
+    if (padded >= a.reach()) back = window_count(padded, a.reach(), a.stride, false);
   }
   if (back == input) return {};
   return c.fault("O-SW-7",

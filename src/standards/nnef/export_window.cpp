@@ -47,7 +47,7 @@ Status say_padding(WriteNode& w, const Ints& input, const Ints& size, bool* over
   NNEX_ASSIGN(const Windows found, windows_of(w, input, size));
   Pairs pads;
   for (const AxisWindow& a : found.axis) {
-    const int64_t reach = (a.output - 1) * a.stride + (a.size - 1) * a.dilation + 1 - a.input - a.before;
+    const int64_t reach = a.reach_of(a.output) - a.input - a.before;
     pads.emplace_back(a.before, w.flag("ceil") ? reach : a.after);
     if (overhang && w.flag("ceil") && reach > a.after) *overhang = true;
   }
@@ -101,7 +101,7 @@ Status say_output(Document& to, WriteNode& w, const Ints& input, const Ints& siz
   if (automatic == "same_upper") padding.clear();
   for (size_t i = 0; automatic == "same_lower" && i < size.size(); ++i) {
     const int64_t s = entry(w.ints("stride"), i, 1), d = entry(w.ints("dilation"), i, 1);
-    const int64_t total = std::max<int64_t>((input[i] - 1) * s + (size[i] - 1) * d + 1 - y[i + skip], 0);
+    const int64_t total = std::max<int64_t>(windows_reach(input[i], s, window_reach(size[i], d)) - y[i + skip], 0);
     padding[i] = {total - total / 2, total / 2};
   }
   w.set("padding", std::move(padding));

@@ -1,5 +1,6 @@
 // Windows on their way to the table: automatic padding, groups, biases, borders (operators.md 4.1, 4.2, 4.24).
 
+#include "ops/window.h"
 #include "standards/nnef/import_call.h"
 
 namespace nnex::nnef_format {
@@ -41,7 +42,8 @@ void spatial_output_shape(ImportCall& c, const Ints& input, const Ints& filter) 
   Ints more;
   for (size_t i = 0; i + 2 < input.size(); ++i) {
     const int64_t s = stride.empty() ? 1 : stride[i], d = dilation.empty() ? 1 : dilation[i];
-    const int64_t reached = (input[i + 2] - 1) * s + (filter[i + 2] - 1) * d + 1 - padding[i].first - padding[i].second;
+    const int64_t reached =
+        windows_reach(input[i + 2], s, window_reach(filter[i + 2], d)) - padding[i].first - padding[i].second;
     more.push_back(asked[i + 2] - reached);
   }
   c.set("output_padding", std::move(more));

@@ -35,7 +35,7 @@ ValueId padded(Legalized& l, ValueId x, Ints before, const Ints& after, PadBorde
 ValueId padded(Legalized& l, const std::vector<AxisWindow>& windows, size_t first, PadBorder border) {
   Ints before(first, 0), after(first, 0);
   for (const AxisWindow& w : windows) {
-    const int64_t reach = (w.output - 1) * w.stride + (w.size - 1) * w.dilation + 1;
+    const int64_t reach = w.reach_of(w.output);
     before.push_back(w.before);
     after.push_back(std::max<int64_t>(reach - w.input - w.before, std::min<int64_t>(w.after, 0)));
   }
@@ -106,7 +106,7 @@ std::optional<Around> in_numbers(DeconvAttrs& a, const Shape& x, const Shape& fi
   for (int64_t i = 2; i < x.rank(); ++i) {
     auto w = reverse_window_of(a, static_cast<size_t>(i - 2), x[i], filter[i]);
     if (!w.ok()) return std::nullopt;
-    const int64_t whole = (x[i] - 1) * w->stride + (w->size - 1) * w->dilation + 1;
+    const int64_t whole = w->reach_of(x[i]);
     const int64_t after = whole - w->before - w->output;
     pads.emplace_back(w->before, std::max<int64_t>(after, 0));
     more.push_back(std::max<int64_t>(-after, 0));

@@ -148,7 +148,7 @@ void deconv(RowNode& w) {
   if (!windows.ok()) return w.refuse("deconv: " + windows.error().message());
   Ints more;
   for (AxisWindow& v : *windows) {
-    const int64_t whole = (v.input - 1) * v.stride + (v.size - 1) * v.dilation + 1;
+    const int64_t whole = v.reach_of(v.input);
     v.after = std::max<int64_t>(whole - v.before - v.output, 0);
     more.push_back(v.output - (whole - v.before - v.after));
   }
@@ -224,7 +224,7 @@ void pool(RowNode& w) {
   bool pads = false, overhang = false;
   int64_t taps = 1;
   for (const AxisWindow& v : windows) {
-    const int64_t reach = (v.output - 1) * v.stride + (v.size - 1) * v.dilation + 1;
+    const int64_t reach = v.reach_of(v.output);
     pads |= v.before != 0 || v.after != 0;
     overhang |= reach > v.before + v.input + v.after;
     taps *= v.size;
