@@ -88,7 +88,7 @@ HWY_INLINE R with_fold(ReduceKind kind, Use use) {
 
 /// Joins the lanes of a vector, lane j with j + lanes / 2, then the halves of that.
 template <class D, class Join, class T = hn::TFromD<D>>
-HWY_INLINE T join_lanes(D d, hn::Vec<D> v, Join join) {
+HWY_INLINE T join_lanes([[maybe_unused]] D d, hn::Vec<D> v, [[maybe_unused]] Join join) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (hn::MaxLanes(D()) * sizeof(T) > 16) {
     const hn::Half<D> h;
