@@ -66,7 +66,7 @@ constexpr TypeSet data_types(T... t) {
 
 /// Ranks, both ends included.
 struct Ranks {
-  int64_t min = 0, max = 0;
+  int8_t min = 0, max = 0;
 };
 
 /// What an operand or output may be. `required` is the least every implementation has to support; here everything that
@@ -83,7 +83,7 @@ struct OperandLimit {
 using Limits = List<OperandLimit, 11>;
 
 /// The limits of an operation, in the specification's order; `name` must be one of the 95.
-const Limits& limits_of(std::string_view operation);
+std::span<const OperandLimit> limits_of(std::string_view operation);
 
 /// What the operation gives, in the specification's terms; `name` must be one of the 95.
 std::string_view summary_of(std::string_view operation);

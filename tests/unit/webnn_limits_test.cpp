@@ -86,7 +86,8 @@ TEST(WebnnLimits, AreWhatTheBuilderChecks) {
           continue;
         }
         const idl::Value args[] = {*x};
-        const bool fits = (limit.allowed & only(type)) && rank >= limit.ranks.min && rank <= limit.ranks.max;
+        const bool fits =
+            (limit.allowed & only(type)) && int64_t{rank} >= limit.ranks.min && int64_t{rank} <= limit.ranks.max;
         const auto made = call(*builder->state(), m.name, args);
         EXPECT_EQ(made.ok(), fits) << (made.ok() ? "" : made.error().text());
         if (!made.ok()) {
