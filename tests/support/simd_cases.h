@@ -369,6 +369,41 @@ inline Run simd_run(simd::DepthwiseI8* f, const Loops&, Operands& o, SimdSize s)
   std::copy_n(weights, 9 * s.n, w);
   line.w = w, line.add = o.integers<int32_t>(s.n);
   line.w_stride = line.channels = line.x_stride = line.sums_stride = static_cast<int64_t>(s.n);
+/// Of groups of every size, s.n of them or channels for about as many.
+inline Run simd_run(simd::GroupedF32* f, const Loops& table, Operands& o, SimdSize s) {
+  auto rows = std::make_shared<std::vector<const float*>>();
+  std::vector<simd::GroupedLine> lines;
+  for (const int64_t group : {2, 4, 8}) {
+    const auto channels = static_cast<size_t>((static_cast<int64_t>(s.n) + group - 1) / group * group);
+    simd::GroupedLine line;
+    line.group = group, line.n_rows = 3, line.taps = 3, line.before = 1;
+    line.zeros = o.filled(16, 0.0F);
+    const int64_t lanes = table.tile_shape_f32().lanes, terms = 9 * group, all = static_cast<int64_t>(channels);
+    const float* dense = o.floats(channels * static_cast<size_t>(terms));  // of each channel
+    float* w = o.filled(static_cast<size_t>((all + lanes - 1) / lanes * lanes * terms), 0.0F);
+    line.w = w;
+    for (int64_t v = 0; v * lanes < all; ++v)
+      for (int64_t i = 0; i < terms; ++i)
+        for (int64_t c = 0; c < lanes; ++c, ++w)
+          if (c < all) *w = dense[(simd::grouped_first(v, lanes, all) + c) * terms + i];
+    line.channels = line.x_stride = line.y_stride = static_cast<int64_t>(channels);
+    line.in_width = line.out_width = kWidth;
+    line.y = o.result<float>(channels * kWidth);
+    line.end.bias = o.floats(channels), line.end.activation = {UnaryKind::relu};
+    lines.push_back(line);
+    simd::GroupedLine strided = line;
+    strided.stride = 2, strided.out_width = (kWidth + 1) / 2;
+    strided.y = o.result<float>(channels * static_cast<size_t>(strided.out_width));
+    lines.push_back(strided);
+  }
+  const size_t most = (s.n + 7) / 8 * 8;
+  for (const float* row : {o.floats(most * kWidth), static_cast<float*>(nullptr), o.floats(most * kWidth)})
+    rows->push_back(row);
+  for (simd::GroupedLine& line : lines) line.rows = rows->data();
+  return [=, keep = rows] {
+    for (const simd::GroupedLine& line : lines) f(line);
+  };
+}
   line.in_width = line.out_width = kWidth;
   line.sums = o.result<int32_t>(s.n * kWidth);
   return [=, keep = rows] { f(line); };

@@ -28,6 +28,12 @@ int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
   return round_up(s.out_channels, loops.tile_shape_f32().lanes);
 }
 
+/// Whether filters run along channels: of one channel, or of groups of a few.
+bool runs_along_channels(const ConvShape& s) {
+  const ConvMethod method = conv_method(s);
+  return method == ConvMethod::depthwise || method == ConvMethod::grouped;
+}
+
 /// Columns [first, first + count) of one group's filter into a panel of `width` columns.
 void pack_filter_panel(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, int64_t first, int count,
                        int width, float* packed) {
@@ -57,6 +63,20 @@ void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const std::byt
     for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + t * step + c, filter + (c * taps + t) * 4, 4);
 }
 
+/// As simd::GroupedLine has them.
+void pack_grouped(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, float* packed) {
+  const int64_t lanes = loops.tile_shape_f32().lanes, taps = s.taps(), inputs = s.group_inputs();
+  const int64_t count = std::min(lanes, s.out_channels);
+  std::fill_n(packed, taps * inputs * depthwise_stride(loops, s), 0.0F);
+  for (int64_t v = 0; v * lanes < s.out_channels; ++v) {
+    const int64_t first = simd::grouped_first(v, lanes, s.out_channels);
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t i = 0; i < inputs; ++i, packed += lanes)
+        for (int64_t c = 0; c < count; ++c)
+          std::memcpy(packed + c, filter + (((first + c) * inputs + i) * taps + t) * 4, 4);
+  }
+}
+
 /// The rows of x under the filter for an output line, at channel `c`; null where there is none.
 void depthwise_rows(const ConvShape& s, const float* x, int64_t number, const float** rows) {
   const int64_t out_y = number % s.out[1], plane = number / s.out[1];
@@ -74,7 +94,8 @@ void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x
                     const Epilogue& end, int64_t number, int64_t c, int64_t channels) {
   const float* rows[simd::kMaxDepthwiseTaps];
   depthwise_rows(s, x + c, number, rows);
-  simd::DepthwiseLine line;
+  simd::GroupedLine line;
+  line.group = s.group_inputs();
   line.rows = rows;
   line.zeros = kZeroPixel;
   line.n_rows = s.kernel[0] * s.kernel[1];
@@ -91,7 +112,7 @@ void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x
   line.before = s.before[2];
   line.y = y + number * s.out[2] * s.y_step() + c;
   line.end = tile_end(end, number * s.out[2], c);
-  loops.depthwise_f32(line);
+  line.group == 1 ? loops.depthwise_f32(line) : loops.grouped_f32(line);
   if (ends_in_tile(end.activation)) return;
   for (int64_t i = 0; i < s.out[2]; ++i) {
     float* const pixel = line.y + i * s.y_step();
@@ -103,11 +124,11 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const f
                const Epilogue& end) {
   constexpr int64_t kWorkOfPart = 50'000, kLinesOfPart = 8;  // a part's input rows stay in the second level cache
   const int64_t lines = s.batch * s.out[0] * s.out[1];
-  const int64_t line_work = s.out[2] * s.out_channels * s.taps();
+  const int64_t line_work = s.out[2] * s.out_channels * s.taps() * s.group_inputs();
   const int64_t at_once = std::max(kLinesOfPart, kWorkOfPart / std::max<int64_t>(line_work, 1));
   const int64_t enough = std::min<int64_t>(lines * line_work / kWorkOfPart, team.size());
   const int64_t parts = std::min(lines, std::max(ceil_div(lines, at_once), enough));
-  const int64_t step = std::min(kDepthwiseChannels, s.out_channels);
+  const int64_t step = s.group_inputs() > 1 ? s.out_channels : std::min(kDepthwiseChannels, s.out_channels);
   team.run(parts, [&](int64_t part) {
     const int64_t begin = share(lines, parts, part), last = share(lines, parts, part + 1);
     for (int64_t c = 0; c < s.out_channels; c += step)
@@ -177,13 +198,16 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
 
 ConvMethod conv_method(const ConvShape& s) {
   if (is_product(s)) return ConvMethod::product;
-  if (s.group_inputs() == 1 && s.group_outputs() == 1 && s.groups > 1 && s.taps() <= simd::kMaxDepthwiseTaps)
-    return ConvMethod::depthwise;
+  if (s.group_inputs() == s.group_outputs() && s.groups > 1 && s.taps() <= simd::kMaxDepthwiseTaps) {
+    const int64_t group = s.group_inputs();
+    if (group == 1) return ConvMethod::depthwise;
+    if (group == 2 || group == 4 || group == 8) return ConvMethod::grouped;
+  }
   return is_winograd_conv(s) ? ConvMethod::winograd : ConvMethod::tiles;
 }
 
 int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
-  if (conv_method(s) == ConvMethod::depthwise) return s.taps() * depthwise_stride(loops, s);
+  if (runs_along_channels(s)) return s.taps() * s.group_inputs() * depthwise_stride(loops, s);
   if (conv_method(s) == ConvMethod::winograd) return winograd_filter_floats(loops, s);
   return s.groups * group_columns(loops, s, nullptr).floats();
 }
@@ -191,6 +215,7 @@ int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
 void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const std::byte* filter,
                       float* packed) {
   if (conv_method(s) == ConvMethod::depthwise) return pack_depthwise(loops, s, filter, packed);
+  if (conv_method(s) == ConvMethod::grouped) return pack_grouped(loops, s, filter, packed);
   if (conv_method(s) == ConvMethod::winograd) return pack_winograd_filter(loops, team, s, filter, packed);
   const Columns columns = group_columns(loops, s, packed);
   team.run(s.groups * columns.panels(), [&](int64_t part) {
@@ -207,7 +232,7 @@ int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int thr
 
 void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
           const Epilogue& end, std::byte* workspace) {
-  if (conv_method(s) == ConvMethod::depthwise) return depthwise(loops, team, s, x, packed, y, end);
+  if (runs_along_channels(s)) return depthwise(loops, team, s, x, packed, y, end);
   if (conv_method(s) == ConvMethod::winograd) return conv_winograd(loops, team, s, x, packed, y, end, workspace);
   if (conv_method(s) == ConvMethod::product) {
     Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};

@@ -45,6 +45,7 @@ enum class ConvMethod : uint8_t {
   product,    ///< One tap on every pixel: a matrix product.
   tiles,      ///< Tiles of a product whose rows are windows of x.
   depthwise,  ///< Each channel by itself.
+  grouped,    ///< Groups of a few channels, as many out as in.
   winograd,   ///< Products of transformed patches (conv_winograd.h).
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// One line of a channels-last depthwise convolution: every channel has its own small filter.
+// One line of a channels-last convolution whose channels have small filters: one channel a group, or a few.
 
 #include <cstdint>
 
@@ -30,5 +30,19 @@ struct DepthwiseLine {
   float* y = nullptr;
   TileEnd end = {};  ///< bias by channel, residual by pixel and channel; row_bias is not used.
 };
+
+/// The same of groups of `group` (2, 4 or 8) channels, of which `channels` is a multiple: each output channel takes
+/// every input i of its group, a chain over ascending r, then t, then i. Rows that are null are zeros; 16 of `zeros`
+/// are enough. Weights lie as vectors need them: w[v][r][t][i][lanes of tile_shape_f32], those of channels from
+/// grouped_first(v) on; w_stride is not used.
+struct GroupedLine : DepthwiseLine {
+  int64_t group = 4;
+};
+
+/// Channel at which vector v of so many lanes begins: the last two may overlap.
+constexpr int64_t grouped_first(int64_t v, int64_t lanes, int64_t channels) {
+  const int64_t last = channels > lanes ? channels - lanes : 0;
+  return v * lanes < last ? v * lanes : last;
+}
 
 }  // namespace nnex::simd

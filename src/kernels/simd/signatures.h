@@ -200,6 +200,7 @@ using WinogradResultF32 = void(const WinogradResult& result);
 /// y[(i % phases) * y_stride + i / phases] = x[i] for i in [0, n).
 using PhasesF32 = void(const float* x, float* y, size_t n, size_t phases, size_t y_stride);
 
+using GroupedF32 = void(const GroupedLine& line);
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);
 
