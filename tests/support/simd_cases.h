@@ -337,6 +337,12 @@ Run simd_run(simd::ProductOf<T>* f, const Loops&, Operands& o, SimdSize s) {
   simd::TypedProduct<T> p;
   p.m = 3, p.k = 17, p.n = s.n;
   p.a = o.numbers<T>(p.m * p.k), p.a_row = p.k, p.a_column = 1;
+inline Run simd_run(simd::DotRowsF32* f, const Loops&, Operands& o, SimdSize s) {
+  constexpr size_t kDepth = 23;
+  const float *a = o.floats(s.n * (kDepth + 2)), *b = o.floats(kDepth);
+  float* y = o.result<float>(s.n);
+  return [=] { f(a, kDepth + 2, b, y, s.n, kDepth); };
+}
   p.b = o.numbers<T>(p.k * p.n), p.b_row = p.n;
   p.z = o.result<T>(p.m * p.n), p.z_row = p.n;
   return [=] { f(p); };

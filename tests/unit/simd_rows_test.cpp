@@ -187,6 +187,47 @@ TEST(SimdRows, SoftmaxEqualsItsOracle) {
   });
 }
 
+TEST(SimdRows, LogSumExpEqualsItsOracle) {
+  std::vector<float> usual = test::uniform_floats(333, 20);
+  usual[5] = -oracle::kInf;
+  usual[6] = -1e9F;
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : kLengths) {
+      if (n == 0) continue;
+      const std::vector<float> x(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(n));
+      const float expected = test::fuses(table) ? oracle::log_sum_exp<true>(x) : oracle::log_sum_exp<false>(x);
+      ASSERT_TRUE(test::same_bits(table.log_sum_exp_f32(x.data(), n), expected)) << n;
+    }
+    const auto of = [&](std::vector<float> x) { return table.log_sum_exp_f32(x.data(), x.size()); };
+    const float nan = std::nanf("");
+    EXPECT_EQ(of({-oracle::kInf, -oracle::kInf}), -oracle::kInf);
+    EXPECT_EQ(of({1, oracle::kInf, 2}), oracle::kInf);
+    EXPECT_TRUE(std::isnan(of({1, nan, 2})));
+    EXPECT_TRUE(std::isnan(of({nan, oracle::kInf})));
+    EXPECT_TRUE(std::isnan(of({oracle::kInf, 1, nan})));
+    EXPECT_TRUE(std::isnan(of({-oracle::kInf, nan})));
+  });
+}
+
+TEST(SimdRows, DotRowsAreChains) {
+  constexpr size_t kStride = 41;
+  const std::vector<float> a = test::uniform_floats(kStride * 100, 2), b = test::uniform_floats(kStride, 2, 3);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t rows : {0, 1, 3, 4, 7, 16, 31, 33, 64, 100})
+      for (size_t k : {0, 1, 3, 4, 5, 8, 39}) {
+        std::vector<float> y(rows + 1, 7.0F), expected = y;
+        for (size_t r = 0; r < rows; ++r) {
+          expected[r] = 0;
+          for (size_t i = 0; i < k; ++i)
+            expected[r] = test::fuses(table) ? oracle::madd<true>(a[r * kStride + i], b[i], expected[r])
+                                             : oracle::madd<false>(a[r * kStride + i], b[i], expected[r]);
+        }
+        table.dot_rows_f32(a.data(), kStride, b.data(), y.data(), rows, k);
+        test::expect_same(y, expected);  // and nothing behind the rows is written
+      }
+  });
+}
+
 TEST(SimdRows, SoftmaxOfInfinitiesAndNan) {
   const Loops& table = simd::loops(simd::best_isa());
   for (const std::vector<float>& x : {std::vector<float>(5, -oracle::kInf), std::vector<float>{1, std::nanf(""), 2},

@@ -159,15 +159,24 @@ class Attention::Unit {
                    a_.row_floats_, end);
   }
 
+  /// The same of one query.
+  void multiply_query(const float* q, KeyRange seen, const Epilogue& end) {
+    const auto n = static_cast<size_t>(seen.end - seen.begin);
+    float* const c = scores_ + seen.begin;
+    loops_.dot_rows_f32(k_ + seen.begin * d_.k_at.row, static_cast<size_t>(d_.k_at.row), q, c, n,
+                        static_cast<size_t>(s_.depth));
+    if (end.scale != 1) loops_.binary_f32(BinaryKind::mul, Form::vector_scalar, c, &end.scale, c, n);
+    if (end.activation.kind != UnaryKind::identity) loops_.unary_f32(end.activation, c, c, n);
+  }
+
   /// The same with the keys as rows: every element is the same chain.
   void multiply_queries(const float* q, int64_t q_row, int64_t rows, KeyRange seen, const Epilogue& end) {
+    if (rows == 1) return multiply_query(q, seen, end);
     pack_b(loops_, alone_, reinterpret_cast<const std::byte*>(q), s_.depth, rows, 1, q_row, packed_k_);
     const int64_t n = seen.end - seen.begin;
-    float* const c = rows == 1 ? scores_ + seen.begin : transposed_;
     multiply_tiles(loops_, alone_,
                    MatrixRows<LiftFloat>(a_.tile_, {}, k_ + seen.begin * d_.k_at.row, n, d_.k_at.row, 1),
-                   {a_.tile_, s_.depth, rows, packed_k_, 0}, c, rows, end);
-    if (rows == 1) return;
+                   {a_.tile_, s_.depth, rows, packed_k_, 0}, transposed_, rows, end);
     loops_.transpose_u32(reinterpret_cast<const uint32_t*>(transposed_), static_cast<size_t>(rows),
                          reinterpret_cast<uint32_t*>(scores_ + seen.begin), static_cast<size_t>(a_.row_floats_),
                          static_cast<size_t>(n), static_cast<size_t>(rows));

@@ -40,6 +40,11 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+
+/// y[i] = the chain of multiply-adds over ascending k of a[i * stride + k] * b[k], from 0, for i < rows: tile_f32 of
+/// one column.
+using DotRowsF32 = void(const float* a, size_t stride, const float* b, float* y, size_t rows, size_t k);
+
 /// z = a b: element (i, p) of a lies at a[i * a_row + p * a_column], rows of b and of z are dense and b_row and z_row
 /// apart. Each element of z is one chain of multiply-adds over ascending p, from 0; whole numbers wrap.
 template <class T>

@@ -1,0 +1,100 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product/loops_dot.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/simd/builds.h"
+#include "kernels/simd/map-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DotTag = hn::ScalableTag<float>;
+using DotVector = hn::Vec<DotTag>;
+constexpr size_t kDotLanes = hn::MaxLanes(DotTag());
+
+/// One row.
+template <class M>
+HWY_INLINE float dot_row(const float* a, const float* b, size_t k) {
+  const hn::CappedTag<float, 1> d;
+  auto sum = hn::Zero(d);
+  for (size_t i = 0; i < k; ++i) sum = M::madd(hn::Set(d, a[i]), hn::Set(d, b[i]), sum);
+  return hn::GetLane(sum);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+/// Four numbers of rows 0, 4, 8, ... in the vector's blocks of four.
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> four_of_rows(hn::CappedTag<float, 4> d, const float* a, size_t) {
+  return hn::LoadU(d, a);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> four_of_rows(D d, const float* a, size_t stride) {
+  const hn::Half<D> half;
+  const size_t rows = hn::MaxLanes(half);
+  return hn::Combine(d, four_of_rows(half, a + rows * stride, stride), four_of_rows(half, a, stride));
+}
+
+/// kVectors times as many rows as a vector has lanes, every lane the chain of one row: four columns at a time are
+/// transposed in registers.
+template <class M, size_t kVectors>
+HWY_INLINE void dot_rows_of(const float* a, size_t stride, const float* b, float* y, size_t k) {
+  const DotTag d;
+  DotVector sum[kVectors];
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
+  size_t i = 0;
+  for (; i + 4 <= k; i += 4) {
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v) {
+      const float* const rows = a + v * kDotLanes * stride + i;
+      const DotVector r0 = four_of_rows(d, rows, stride), r1 = four_of_rows(d, rows + stride, stride);
+      const DotVector r2 = four_of_rows(d, rows + 2 * stride, stride), r3 = four_of_rows(d, rows + 3 * stride, stride);
+      const DotVector even = hn::InterleaveLower(d, r0, r2), odd = hn::InterleaveLower(d, r1, r3);
+      const DotVector even_up = hn::InterleaveUpper(d, r0, r2), odd_up = hn::InterleaveUpper(d, r1, r3);
+      sum[v] = M::madd(hn::InterleaveLower(d, even, odd), hn::Set(d, b[i]), sum[v]);
+      sum[v] = M::madd(hn::InterleaveUpper(d, even, odd), hn::Set(d, b[i + 1]), sum[v]);
+      sum[v] = M::madd(hn::InterleaveLower(d, even_up, odd_up), hn::Set(d, b[i + 2]), sum[v]);
+      sum[v] = M::madd(hn::InterleaveUpper(d, even_up, odd_up), hn::Set(d, b[i + 3]), sum[v]);
+    }
+  }
+  for (; i < k; ++i) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      HWY_ALIGN float column[kDotLanes];
+      for (size_t r = 0; r < kDotLanes; ++r) column[r] = a[(v * kDotLanes + r) * stride + i];
+      sum[v] = M::madd(hn::Load(d, column), hn::Set(d, b[i]), sum[v]);
+    }
+  }
+  HWY_UNROLL(4)
+  for (size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, y + v * kDotLanes);
+}
+#endif
+
+template <class M>
+HWY_INLINE void dot_rows(const float* a, size_t stride, const float* b, float* y, size_t rows, size_t k) {
+  size_t r = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr size_t kAtOnce = kDotLanes >= 8 ? 2 : 4;
+  for (; r + kAtOnce * kDotLanes <= rows; r += kAtOnce * kDotLanes)
+    dot_rows_of<M, kAtOnce>(a + r * stride, stride, b, y + r, k);
+  for (; r + kDotLanes <= rows; r += kDotLanes) dot_rows_of<M, 1>(a + r * stride, stride, b, y + r, k);
+#endif
+  for (; r < rows; ++r) y[r] = dot_row<M>(a + r * stride, b, k);
+}
+
+void dot_rows_f32(const float* a, size_t stride, const float* b, float* y, size_t rows, size_t k) {
+  dot_rows<Fused>(a, stride, b, y, rows, k);
+}
+void dot_rows_f32_exact(const float* a, size_t stride, const float* b, float* y, size_t rows, size_t k) {
+  dot_rows<Exact>(a, stride, b, y, rows, k);
+}
+
+}  // namespace nnex::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::simd {
+NNEX_SIMD_BUILDS(dot_rows_f32);
+NNEX_SIMD_BUILDS(dot_rows_f32_exact);
+}  // namespace nnex::simd
+#endif
