@@ -99,6 +99,14 @@ std::vector<float> softmax(bool logarithm, const std::vector<float>& x) {
 }
 
 template <bool fused>
+float log_sum_exp(const std::vector<float>& x) {
+  const float top = fold(x.data(), x.size(), -kInf, maximum, maximum);
+  std::vector<float> e(x.size());
+  for (size_t i = 0; i < x.size(); ++i) e[i] = exp_of_negative<fused>(x[i] - top);
+  return top + log<fused>(fold(e.data(), e.size(), 0.0F, add, add));
+}
+
+template <bool fused>
 std::vector<float> softmax_column(bool logarithm, const std::vector<float>& x) {
   float top = x[0];
   for (size_t i = 1; i < x.size(); ++i) top = maximum(top, x[i]);

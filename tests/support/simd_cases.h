@@ -252,6 +252,11 @@ inline Run simd_run(simd::FindF32* f, const Loops&, Operands& o, SimdSize s) {
   size_t* y = o.result<size_t>(1);
   return [=] { *y = f(x, s.n, x[s.n - 1]); };
 }
+inline Run simd_run(simd::LogSumExpF32* f, const Loops&, Operands& o, SimdSize s) {
+  const float* x = o.floats(s.n);
+  float* y = o.result<float>(1);
+  return [=] { *y = f(x, s.n); };
+}
 inline Run simd_run(simd::SoftmaxColumnsF32* f, const Loops&, Operands& o, SimdSize s) {
   constexpr size_t kRows = 20;
   const float* x = o.floats(kRows * s.n);

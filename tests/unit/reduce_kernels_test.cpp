@@ -60,6 +60,22 @@ TEST(ReduceKernels, ShortRows) {
     }
 }
 
+TEST(ReduceKernels, LogSumExp) {
+  Dice dice(15);
+  const auto over = [](Ints axes) { return Tensor::of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes); };
+  const Tensor x = dice.floats({4, 3, 37}, -9, 9);
+  for (bool keeps : {false, true}) {
+    const AttrMap attrs = {{"keepdims", keeps}};
+    expect_same({"reduce_log_sum_exp", {x, over({-1})}, attrs, {1}}, "log_sum_exp_f32", {1e-5, 1e-6});
+    expect_same({"reduce_log_sum_exp", {x, over({1, 2})}, attrs, {1}}, "log_sum_exp_f32", {1e-5, 1e-6});
+    expect_same({"reduce_log_sum_exp", {x}, attrs}, "log_sum_exp_f32", {1e-5, 1e-6});
+    expect_same({"reduce_log_sum_exp", {x, over({1})}, attrs, {1}}, "reference");  // not along rows
+    expect_same({"reduce_log_sum_exp", {x, over({0, 2})}, attrs, {1}}, "reference");
+  }
+  expect_same({"reduce_log_sum_exp", {dice.floats({3, 0}), over({1})}, {}, {1}}, "reference");
+  expect_same({"reduce_log_sum_exp", {dice.ints<int64_t>({3, 4}, -9, 9), over({1})}, {}, {1}}, "reference");
+}
+
 TEST(ReduceKernels, Hardmax) {
   Dice dice(14);
   for (int i = 0; i < 40; ++i) {

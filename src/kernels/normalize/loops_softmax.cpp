@@ -83,6 +83,26 @@ HWY_INLINE void log_softmax_row(const float* x, float* y, size_t n) {
   map(dy, x, y, n, [&](auto v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_sum); });
 }
 
+template <class M>
+HWY_INLINE float log_sum_exp_row(const float* x, size_t n) {
+  const F32 d;
+  const float max = greatest(x, n);
+  if (!(max - max == 0)) {  // not finite
+    float sum = max;
+    for (size_t i = 0; i < n; ++i) sum = x[i] == x[i] ? sum : x[i];
+    return sum;
+  }
+  const VF32 top = hn::Set(d, max);
+  Partials p(0.0F);
+  each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t) HWY_ATTR {
+    p.v[k] = hn::Add(p.v[k], exp_of_negative<M>(d, hn::Sub(v, top)));
+  });
+  const hn::CappedTag<float, 1> one;
+  return max + hn::GetLane(log_f32<M>(one, hn::Set(one, join_sums(p))));
+}
+
+float log_sum_exp_f32(const float* x, size_t n) { return log_sum_exp_row<Fused>(x, n); }
+float log_sum_exp_f32_exact(const float* x, size_t n) { return log_sum_exp_row<Exact>(x, n); }
 void softmax_f32(const float* x, float* y, size_t n) { softmax_row<Fused>(x, y, n); }
 void softmax_f32_exact(const float* x, float* y, size_t n) { softmax_row<Exact>(x, y, n); }
 void log_softmax_f32(const float* x, float* y, size_t n) { log_softmax_row<Fused>(x, y, n); }
@@ -145,6 +165,8 @@ NNEX_SIMD_BUILDS(softmax_f32);
 NNEX_SIMD_BUILDS(softmax_f32_exact);
 NNEX_SIMD_BUILDS(log_softmax_f32);
 NNEX_SIMD_BUILDS(log_softmax_f32_exact);
+NNEX_SIMD_BUILDS(log_sum_exp_f32);
+NNEX_SIMD_BUILDS(log_sum_exp_f32_exact);
 NNEX_SIMD_BUILDS(softmax_columns_f32);
 NNEX_SIMD_BUILDS(softmax_columns_f32_exact);
 }  // namespace nnex::simd

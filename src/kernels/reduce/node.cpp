@@ -98,6 +98,39 @@ Result<std::unique_ptr<Kernel>> make_extreme(const KernelRequest& r) {
                    {a.keepdims, a.when_empty == WhenEmpty::all, a.to_end});
 }
 
+class LogSumExpKernel : public Kernel {
+ public:
+  LogSumExpKernel(const simd::Loops& loops, int64_t rows, int64_t n) : loops_(loops), rows_(rows), n_(n) {}
+  Status run(Call& c) const override {
+    const float* const x = c.in<float>(0).data();
+    float* const y = c.out<float>(0).data();
+    split(*c.team, rows_, rows_ * n_ * 16, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = loops_.log_sum_exp_f32(x + i * n_, static_cast<size_t>(n_));
+    });
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  int64_t rows_, n_;
+};
+
+/// Of the last axes, which are known while planning.
+Result<std::unique_ptr<Kernel>> make_log_sum_exp(const KernelRequest& r) {
+  const auto& a = r.attr<ReduceAttrs>();
+  const Shape& x = r.in[0].shape;
+  const bool floats = r.in[0].dtype == DType::f32 && r.out[0].dtype == DType::f32;
+  if (!floats || x.count() == 0 || (r.has(1) && !r.in[1].content)) return nullptr;
+  std::vector<bool> gone(static_cast<size_t>(x.rank()), true);
+  if (r.has(1)) {
+    const ReduceRule rule{a.keepdims, a.when_empty == WhenEmpty::all, a.to_end};
+    NNEX_ASSIGN(gone, reduced_axes(r.op.name, ints_of(*r.in[1].content), x.rank(), rule));
+  }
+  const auto m = middle_of(x, gone);
+  if (!m || m->inner != 1) return nullptr;
+  return made<LogSumExpKernel>(r.loops, m->outer, m->n);
+}
+
 class ArgKernel : public Kernel {
  public:
   ArgKernel(const simd::Loops& loops, const Middle& shape, bool greatest, bool last, bool narrow)
@@ -170,9 +203,10 @@ constexpr KernelDef kReduceKernels[] = {
     {"sum_reduce", "reduce", make_reduce},         {"mean_reduce", "reduce", make_reduce},
     {"reduce_prod", "reduce", make_reduce},        {"reduce_l1", "reduce", make_reduce},
     {"reduce_l2", "reduce", make_reduce},          {"reduce_sum_square", "reduce", make_reduce},
-    {"reduce_log_sum", "reduce", make_reduce},     {"max_reduce", "reduce", make_extreme},
-    {"min_reduce", "reduce", make_extreme},        {"argmax_reduce", "arg_reduce_f32", make_arg},
-    {"argmin_reduce", "arg_reduce_f32", make_arg}, {"hardmax", "hardmax_f32", make_hardmax},
+    {"reduce_log_sum", "reduce", make_reduce},     {"reduce_log_sum_exp", "log_sum_exp_f32", make_log_sum_exp},
+    {"max_reduce", "reduce", make_extreme},        {"min_reduce", "reduce", make_extreme},
+    {"argmax_reduce", "arg_reduce_f32", make_arg}, {"argmin_reduce", "arg_reduce_f32", make_arg},
+    {"hardmax", "hardmax_f32", make_hardmax},
 };
 
 }  // namespace

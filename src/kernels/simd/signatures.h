@@ -165,7 +165,11 @@ using FindF32 = size_t(const float* x, size_t n, float value);
 /// y = softmax or log_softmax of the row x; a row of -inf gives NaN. x and y may be the same buffer.
 using SoftmaxF32 = void(const float* x, float* y, size_t n);
 
-/// The same down each column; each column's sum is one chain. x and y have the same stride and may be the same buffer.
+/// The logarithm of the sum of the exponentials of the row x; an infinite greatest number is itself, NaN wins. n is at
+/// least 1.
+using LogSumExpF32 = float(const float* x, size_t n);
+
+/// Softmax down each column; each column's sum is one chain. x and y have the same stride and may be the same buffer.
 using SoftmaxColumnsF32 = void(bool logarithm, const float* x, float* y, size_t stride, size_t rows, size_t columns);
 
 /// y = ((t - mean) / sqrt(variance + epsilon)) * scale + offset, where t = x, or x + residual, and the variance is the
