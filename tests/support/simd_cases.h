@@ -337,17 +337,17 @@ inline Run simd_run(simd::TileI16* f, const Loops& table, Operands& o, SimdSize 
   tile.c = o.result<int32_t>(static_cast<size_t>(rows * columns));
   return [=, keep = run] { f(tile); };
 }
-template <class T>
-Run simd_run(simd::ProductOf<T>* f, const Loops&, Operands& o, SimdSize s) {
-  simd::TypedProduct<T> p;
-  p.m = 3, p.k = 17, p.n = s.n;
-  p.a = o.numbers<T>(p.m * p.k), p.a_row = p.k, p.a_column = 1;
 inline Run simd_run(simd::DotRowsF32* f, const Loops&, Operands& o, SimdSize s) {
   constexpr size_t kDepth = 23;
   const float *a = o.floats(s.n * (kDepth + 2)), *b = o.floats(kDepth);
   float* y = o.result<float>(s.n);
   return [=] { f(a, kDepth + 2, b, y, s.n, kDepth); };
 }
+template <class T>
+Run simd_run(simd::ProductOf<T>* f, const Loops&, Operands& o, SimdSize s) {
+  simd::TypedProduct<T> p;
+  p.m = 3, p.k = 17, p.n = s.n;
+  p.a = o.numbers<T>(p.m * p.k), p.a_row = p.k, p.a_column = 1;
   p.b = o.numbers<T>(p.k * p.n), p.b_row = p.n;
   p.z = o.result<T>(p.m * p.n), p.z_row = p.n;
   return [=] { f(p); };
@@ -369,17 +369,6 @@ inline Run simd_run(simd::DepthwiseF32* f, const Loops&, Operands& o, SimdSize s
   line.end.bias = o.floats(s.n), line.end.activation = {UnaryKind::relu};
   return [=, keep = rows] { f(line); };
 }
-inline Run simd_run(simd::DepthwiseI8* f, const Loops&, Operands& o, SimdSize s) {
-  auto rows = std::make_shared<std::vector<const uint8_t*>>();
-  for (int r = 0; r < 3; ++r) rows->push_back(o.integers<uint8_t>(s.n * kWidth));
-  simd::DepthwiseByteLine line;
-  line.rows = rows->data(), line.n_rows = 3, line.taps = 3, line.before = 1, line.flip = 0x80;
-  line.outside = o.filled<uint8_t>(s.n, 0x80);
-  const int8_t* weights = o.integers<int8_t>(9 * s.n);
-  int32_t* w = o.filled<int32_t>(9 * s.n, 0);
-  std::copy_n(weights, 9 * s.n, w);
-  line.w = w, line.add = o.integers<int32_t>(s.n);
-  line.w_stride = line.channels = line.x_stride = line.sums_stride = static_cast<int64_t>(s.n);
 /// Of groups of every size, s.n of them or channels for about as many.
 inline Run simd_run(simd::GroupedF32* f, const Loops& table, Operands& o, SimdSize s) {
   auto rows = std::make_shared<std::vector<const float*>>();
@@ -415,6 +404,17 @@ inline Run simd_run(simd::GroupedF32* f, const Loops& table, Operands& o, SimdSi
     for (const simd::GroupedLine& line : lines) f(line);
   };
 }
+inline Run simd_run(simd::DepthwiseI8* f, const Loops&, Operands& o, SimdSize s) {
+  auto rows = std::make_shared<std::vector<const uint8_t*>>();
+  for (int r = 0; r < 3; ++r) rows->push_back(o.integers<uint8_t>(s.n * kWidth));
+  simd::DepthwiseByteLine line;
+  line.rows = rows->data(), line.n_rows = 3, line.taps = 3, line.before = 1, line.flip = 0x80;
+  line.outside = o.filled<uint8_t>(s.n, 0x80);
+  const int8_t* weights = o.integers<int8_t>(9 * s.n);
+  int32_t* w = o.filled<int32_t>(9 * s.n, 0);
+  std::copy_n(weights, 9 * s.n, w);
+  line.w = w, line.add = o.integers<int32_t>(s.n);
+  line.w_stride = line.channels = line.x_stride = line.sums_stride = static_cast<int64_t>(s.n);
   line.in_width = line.out_width = kWidth;
   line.sums = o.result<int32_t>(s.n * kWidth);
   return [=, keep = rows] { f(line); };

@@ -134,5 +134,34 @@ TEST(SimdConvert, IntegersEqualTheirOracles) {
   });
 }
 
+TEST(SimdConvert, WideIntegersAndTruthsEqualTheirOracles) {
+  std::vector<float> x = test::test_floats(3000);
+  for (float v :
+       {9223371487098961920.0F, 9223372036854775808.0F, -9223372036854775808.0F, -9223373136366403584.0F, 0.9F, -0.9F})
+    x.push_back(v);
+  const auto long_of = [](float v) {
+    if (v != v) return int64_t{0};
+    if (v >= 9223372036854775808.0F) return INT64_MAX;
+    return v < -9223372036854775808.0F ? INT64_MIN : static_cast<int64_t>(v);
+  };
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {x.size(), size_t{0}, size_t{3}, size_t{17}}) {
+      std::vector<int64_t> wide(n), expected(n);
+      std::vector<uint8_t> truth(n), of_wide(n), expected_truth(n), expected_of_wide(n);
+      for (size_t i = 0; i < n; ++i) {
+        expected[i] = long_of(x[i]);
+        expected_truth[i] = x[i] == 0 ? 0 : 1;
+        expected_of_wide[i] = expected[i] == 0 ? 0 : 1;
+      }
+      table.i64_from_f32(x.data(), wide.data(), n);
+      table.bool_from_f32(x.data(), truth.data(), n);
+      table.bool_from_i64(expected.data(), of_wide.data(), n);
+      test::expect_same(wide, expected);
+      test::expect_same(truth, expected_truth);
+      test::expect_same(of_wide, expected_of_wide);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace nnex

@@ -116,6 +116,8 @@ template void convert(Team&, void (*)(const float*, int32_t*, size_t), const flo
 template void convert(Team&, void (*)(const int32_t*, float*, size_t), const int32_t*, float*, int64_t);
 template void convert(Team&, void (*)(const float*, uint8_t*, size_t), const float*, uint8_t*, int64_t);
 template void convert(Team&, void (*)(const uint8_t*, float*, size_t), const uint8_t*, float*, int64_t);
+template void convert(Team&, void (*)(const float*, int64_t*, size_t), const float*, int64_t*, int64_t);
+template void convert(Team&, void (*)(const int64_t*, uint8_t*, size_t), const int64_t*, uint8_t*, int64_t);
 
 void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
   each(team, x, y, n, [](float v) {

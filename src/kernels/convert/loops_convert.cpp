@@ -154,6 +154,12 @@ void f16_from_f32(const float* x, uint16_t* y, size_t n) {
   map_to(DF(), DH(), x, y, n, [&](auto v, size_t) HWY_ATTR { return half_of(v); });
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+void f32_from_f16(const uint16_t* x, float* y, size_t n) {
+  const hn::Rebind<hwy::float16_t, DF> half;
+  map_to(DH(), DF(), x, y, n, [&](auto h, size_t) HWY_ATTR { return hn::PromoteTo(DF(), hn::BitCast(half, h)); });
+}
+#else
 void f32_from_f16(const uint16_t* x, float* y, size_t n) {
   const DF d;
   const DU du;
@@ -167,6 +173,7 @@ void f32_from_f16(const uint16_t* x, float* y, size_t n) {
     return hn::BitCast(d, hn::Or(hn::BitCast(du, magnitude), sign));
   });
 }
+#endif
 
 void bf16_from_f32(const float* x, uint16_t* y, size_t n) {
   const DF d;
@@ -188,21 +195,30 @@ void f32_from_bf16(const uint16_t* x, float* y, size_t n) {
          [&](auto v, size_t) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, v))); });
 }
 
-/// Towards zero, saturating; NaN gives 0.
-HWY_INLINE hn::Vec<hn::RebindToSigned<DF>> truncated(hn::Vec<DF> v) {
-  const DF d;
-  const hn::RebindToSigned<DF> di;
-  const auto high = hn::Ge(v, hn::Set(d, 2147483648.0F));
-  const auto low = hn::Lt(v, hn::Set(d, -2147483648.0F));
-  const auto safe = hn::IfThenZeroElse(hn::IsNaN(v), hn::IfThenZeroElse(high, hn::IfThenZeroElse(low, v)));
-  const auto mask = [&](auto m) HWY_ATTR { return hn::MaskFromVec(hn::BitCast(di, hn::VecFromMask(d, m))); };
-  const auto whole = hn::ConvertTo(di, safe);
-  return hn::IfThenElse(mask(high), hn::Set(di, 2147483647), hn::IfThenElse(mask(low), hn::Set(di, INT32_MIN), whole));
-}
-
 void i32_from_f32(const float* x, int32_t* y, size_t n) {
   const hn::RebindToSigned<DF> di;
-  map_to(DF(), di, x, y, n, [&](auto v, size_t) HWY_ATTR { return truncated(v); });
+  // ConvertTo saturates.
+  map_to(DF(), di, x, y, n,
+         [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(di, hn::IfThenZeroElse(hn::IsNaN(v), v)); });
+}
+void i64_from_f32(const float* x, int64_t* y, size_t n) {
+  size_t i = 0;
+#if HWY_TARGET == HWY_AVX3  // the others have no instruction
+  const hn::ScalableTag<int64_t> di;
+  const hn::ScalableTag<double> dd;
+  const hn::Rebind<float, decltype(dd)> half;
+  for (; i + hn::Lanes(di) <= n; i += hn::Lanes(di)) {
+    const auto v = hn::LoadU(half, x + i);
+    hn::StoreU(hn::ConvertTo(di, hn::PromoteTo(dd, hn::IfThenZeroElse(hn::IsNaN(v), v))), di, y + i);
+  }
+#endif
+  for (; i < n; ++i) {
+    const float v = x[i];
+    y[i] = v >= 9223372036854775808.0F   ? INT64_MAX
+           : v < -9223372036854775808.0F ? INT64_MIN
+           : v == v                      ? static_cast<int64_t>(v)
+                                         : int64_t{0};
+  }
 }
 void f32_from_i32(const int32_t* x, float* y, size_t n) {
   const DF d;
@@ -217,6 +233,20 @@ void u8_from_f32(const float* x, uint8_t* y, size_t n) {
     const auto inside = hn::IfThenElseZero(hn::Gt(v, hn::Zero(d)), v);  // NaN gives 0
     return hn::DemoteTo(d8, hn::ConvertTo(di, hn::Min(inside, max)));
   });
+}
+void bool_from_f32(const float* x, uint8_t* y, size_t n) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const hn::Rebind<uint8_t, DF> d8;
+  const auto one = hn::Set(di, 1);
+  map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
+    const auto zero = hn::MaskFromVec(hn::BitCast(di, hn::VecFromMask(d, hn::Eq(v, hn::Zero(d)))));
+    return hn::DemoteTo(d8, hn::IfThenZeroElse(zero, one));
+  });
+}
+/// In one loop that the compiler makes vectors of.
+void bool_from_i64(const int64_t* x, uint8_t* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<uint8_t>(x[i] != 0);
 }
 void f32_from_u8(const uint8_t* x, float* y, size_t n) {
   const DF d;
@@ -241,8 +271,11 @@ NNEX_SIMD_BUILDS(f32_from_f16);
 NNEX_SIMD_BUILDS(bf16_from_f32);
 NNEX_SIMD_BUILDS(f32_from_bf16);
 NNEX_SIMD_BUILDS(i32_from_f32);
+NNEX_SIMD_BUILDS(i64_from_f32);
 NNEX_SIMD_BUILDS(f32_from_i32);
 NNEX_SIMD_BUILDS(u8_from_f32);
 NNEX_SIMD_BUILDS(f32_from_u8);
+NNEX_SIMD_BUILDS(bool_from_f32);
+NNEX_SIMD_BUILDS(bool_from_i64);
 }  // namespace nnex::simd
 #endif

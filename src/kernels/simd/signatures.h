@@ -100,13 +100,15 @@ using DequantizeU8 = DequantizeFrom<uint8_t>;
 using DequantizeS8 = DequantizeFrom<int8_t>;
 
 /// Conversions: to narrower floats nearest even (out of range: infinity); to integers towards zero, saturating, NaN
-/// gives 0.
+/// gives 0; to truths 0 where it is zero, else 1.
 template <class To, class From>
 using Convert = void(const From* x, To* y, size_t n);
 using ConvertF32ToHalf = Convert<uint16_t, float>;
 using ConvertHalfToF32 = Convert<float, uint16_t>;
 using ConvertF32ToI32 = Convert<int32_t, float>;
 using ConvertI32ToF32 = Convert<float, int32_t>;
+using ConvertF32ToI64 = Convert<int64_t, float>;
+using ConvertI64ToU8 = Convert<uint8_t, int64_t>;
 using ConvertF32ToU8 = Convert<uint8_t, float>;
 using ConvertU8ToF32 = Convert<float, uint8_t>;
 
@@ -198,6 +200,7 @@ using RequantizeI32 = void(const Requantize& f, const int32_t* c, uint8_t* y, si
 
 /// See simd/depthwise.h.
 using DepthwiseF32 = void(const DepthwiseLine& line);
+using GroupedF32 = void(const GroupedLine& line);
 
 /// See simd/planes.h.
 using DepthwisePlanesF32 = void(const PlaneLines& lines);
@@ -209,7 +212,6 @@ using WinogradResultF32 = void(const WinogradResult& result);
 /// y[(i % phases) * y_stride + i / phases] = x[i] for i in [0, n).
 using PhasesF32 = void(const float* x, float* y, size_t n, size_t phases, size_t y_stride);
 
-using GroupedF32 = void(const GroupedLine& line);
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);
 
