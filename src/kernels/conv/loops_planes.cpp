@@ -122,17 +122,30 @@ HWY_INLINE void run_planes(const PlaneLines& p) {
 void depthwise_planes_f32(const PlaneLines& p) { run_planes<Fused>(p); }
 void depthwise_planes_f32_exact(const PlaneLines& p) { run_planes<Exact>(p); }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Two phases of n floats in vectors, the last two of which may overlap; returns how many are done, an even number or
+/// all.
+template <class D>
+HWY_INLINE size_t two_phases(D d, const float* x, float* y, size_t n, size_t y_stride) {
+  const size_t step = 2 * hn::Lanes(d), end = n / 2 * 2;
+  if (end < step) return 0;
+  for (size_t i = 0;; i += step) {
+    const size_t at = HWY_MIN(i, end - step);
+    hn::Vec<D> even, odd;
+    hn::LoadInterleaved2(d, x + at, even, odd);
+    hn::StoreU(even, d, y + at / 2);
+    hn::StoreU(odd, d, y + y_stride + at / 2);
+    if (at + step >= end) return end;
+  }
+}
+#endif
+
 void phases_f32(const float* x, float* y, size_t n, size_t phases, size_t y_stride) {
   size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const PlaneTag d;
   if (phases == 2) {
-    for (; i + 2 * hn::Lanes(d) <= n; i += 2 * hn::Lanes(d)) {
-      hn::Vec<PlaneTag> even, odd;
-      hn::LoadInterleaved2(d, x + i, even, odd);
-      hn::StoreU(even, d, y + i / 2);
-      hn::StoreU(odd, d, y + y_stride + i / 2);
-    }
+    i = two_phases(PlaneTag(), x, y, n, y_stride);
+    if (i == 0) i = two_phases(hn::CappedTag<float, 4>(), x, y, n, y_stride);
   }
 #endif
   for (size_t phase = 0; phase < phases && i + phase < n; ++phase) {

@@ -20,7 +20,9 @@ struct Strips {
       : s(shape),
         last_offset((shape.kernel[2] - 1) * shape.dilation[2] / shape.stride[2]),
         phase(last_offset + round_up(shape.out[2], loops.tile_shape_f32().lanes)),
-        pitch(phase * shape.stride[2]) {
+        pitch(phase * shape.stride[2]),
+        first(ceil_div(shape.before[2], shape.stride[2])),
+        odd(first * shape.stride[2] - shape.before[2]) {
     const int64_t min = std::min(kMinLines, s.out[1]);
     lines = min;
     while (lines < s.out[1] && floats(lines + 1) <= kStripFloats) ++lines;
@@ -41,6 +43,8 @@ struct Strips {
   int64_t last_offset;  // of a tap in its phase
   int64_t phase;        // values of a line's phase
   int64_t pitch;        // of a copied line
+  int64_t first;        // place in phase 0 of the line's first value that lies there
+  int64_t odd;          // values before it
   int64_t lines = 1;
   int64_t of_plane = 1;
 };
@@ -65,9 +69,8 @@ void copy_line(const simd::Loops& loops, const Strips& strips, const float* line
     return;
   }
   int64_t i = 0;
-  for (; i < n && (before + i) % stride != 0; ++i)
-    to[(before + i) % stride * strips.phase + (before + i) / stride] = line[i];
-  loops.phases_f32(line + i, to + (before + i) / stride, static_cast<size_t>(n - i), static_cast<size_t>(stride),
+  for (; i < std::min(n, strips.odd); ++i) to[(before + i) % stride * strips.phase + (before + i) / stride] = line[i];
+  loops.phases_f32(line + i, to + strips.first, static_cast<size_t>(n - i), static_cast<size_t>(stride),
                    static_cast<size_t>(strips.phase));
 }
 
