@@ -124,8 +124,33 @@ HWY_INLINE void greatest(const PoolLines& p, const float* x, Results<kVectors>& 
       p, x, [&](Line best, Line next) HWY_ATTR { return max_f32(d, next, best); }, kept);
 }
 
+/// Whether a NaN may lie in what the windows read or between: then the sum of all is NaN. So it may be without one,
+/// where both infinities are there.
+HWY_INLINE bool may_be_nan(const PoolLines& p) {
+  const LineTag d;
+  const size_t lanes = hn::Lanes(d), n = (p.lines - 1) * p.x_step + (p.rows - 1) * p.row_step + (p.n - 1) * p.stride +
+                                         (p.taps - 1) * p.dilation + 1;
+  constexpr size_t kChains = 4;
+  Line sum[kChains];
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < kChains; ++k) sum[k] = hn::Zero(d);
+  size_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < kChains; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, p.x + i + k * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) sum[0] = hn::Add(sum[0], hn::LoadU(d, p.x + i));
+  float rest = 0;
+  for (; i < n; ++i) rest += p.x[i];
+  const Line all = hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]));
+  return rest != rest || !hn::AllFalse(d, hn::IsNaN(all));
+}
+
+/// What a call folds by.
+enum class Fold { sum, max, max_of_numbers };  // the last: no NaN is there
+
 /// Of at least kVectors vectors; the last ones of a line may overlap those before them.
-template <bool maximum, size_t kVectors>
+template <Fold kFold, size_t kVectors>
 HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
   const LineTag d;
   const size_t lanes = hn::Lanes(d), many = kVectors * lanes;
@@ -133,36 +158,49 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
   for (size_t i = 0; i < p.n; i += many) {
     const size_t o = HWY_MIN(i, p.n - many);
     Results<kVectors> kept;
-    if constexpr (maximum) {
+    if constexpr (kFold == Fold::max) {
       greatest(p, x + o * p.stride, kept);
+    } else if constexpr (kFold == Fold::max_of_numbers) {
+      pool_vectors(
+          p, x + o * p.stride, [](Line best, Line next) HWY_ATTR { return greater_of(next, best); }, kept);
     } else {
       pool_vectors(
           p, x + o * p.stride, [](Line sum, Line next) HWY_ATTR { return hn::Add(sum, next); }, kept);
     }
+    if (kFold == Fold::sum && p.divisor != 1) {
+      HWY_UNROLL(2)
+      for (size_t k = 0; k < kVectors; ++k) kept[k] = hn::Div(kept[k], by);
+    }
     HWY_UNROLL(2)
-    for (size_t k = 0; k < kVectors; ++k) hn::StoreU(maximum ? kept[k] : hn::Div(kept[k], by), d, y + o + k * lanes);
+    for (size_t k = 0; k < kVectors; ++k) hn::StoreU(kept[k], d, y + o + k * lanes);
   }
 }
 
-template <bool maximum>
+template <Fold kFold>
 HWY_INLINE void pool_line(const PoolLines& p, const float* x, float* y) {
   const size_t lanes = hn::Lanes(LineTag());
   if (p.n >= 2 * lanes) {
-    pool_wide<maximum, 2>(p, x, y);
+    pool_wide<kFold, 2>(p, x, y);
   } else if (p.n >= lanes) {
-    pool_wide<maximum, 1>(p, x, y);
+    pool_wide<kFold, 1>(p, x, y);
   } else {
-    for (size_t o = 0; o < p.n; ++o) y[o] = pool_one<maximum>(p, x + o * p.stride);
+    for (size_t o = 0; o < p.n; ++o) y[o] = pool_one<kFold != Fold::sum>(p, x + o * p.stride);
   }
 }
 
+template <Fold kFold>
+HWY_INLINE void pool_all_lines(const PoolLines& p) {
+  for (size_t line = 0; line < p.lines; ++line) pool_line<kFold>(p, p.x + line * p.x_step, p.y + line * p.y_step);
+}
+
 void pool_lines_f32(const PoolLines& p) {
-  for (size_t line = 0; line < p.lines; ++line) {
-    if (p.maximum) {
-      pool_line<true>(p, p.x + line * p.x_step, p.y + line * p.y_step);
-    } else {
-      pool_line<false>(p, p.x + line * p.x_step, p.y + line * p.y_step);
-    }
+  if (p.lines == 0 || p.n == 0) return;
+  if (!p.maximum) {
+    pool_all_lines<Fold::sum>(p);
+  } else if (p.stride == 2 || may_be_nan(p)) {  // in steps of two its loads cost more than what it saves
+    pool_all_lines<Fold::max>(p);
+  } else {
+    pool_all_lines<Fold::max_of_numbers>(p);
   }
 }
 
