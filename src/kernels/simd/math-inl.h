@@ -68,15 +68,33 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> whole_part(D d, const ExpParts<D>& par
   return hn::Sub(parts.n_bits, hn::Set(di, 0x4b400000));
 }
 
+#if HWY_TARGET == HWY_AVX3
+/// p 2^n for whole n, rounded once: the machine's own instruction.
+template <size_t N>
+HWY_INLINE hn::Vec128<float, N> scaled_by_power(hn::Vec128<float, N> p, hn::Vec128<float, N> n) {
+  return hn::Vec128<float, N>{_mm_scalef_ps(p.raw, n.raw)};
+}
+HWY_INLINE hn::Vec256<float> scaled_by_power(hn::Vec256<float> p, hn::Vec256<float> n) {
+  return hn::Vec256<float>{_mm256_scalef_ps(p.raw, n.raw)};
+}
+HWY_INLINE hn::Vec512<float> scaled_by_power(hn::Vec512<float> p, hn::Vec512<float> n) {
+  return hn::Vec512<float>{_mm512_scalef_ps(p.raw, n.raw)};
+}
+#endif
+
 /// e^x within 1 ulp, subnormal results included; inf above 88.72, 0 below -103.97.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_f32(D d, V x) {
   const V inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
   const ExpParts<D> parts = exp_reduce<M>(d, inside);
+  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+#if HWY_TARGET == HWY_AVX3
+  const V y = scaled_by_power(p, hn::Sub(hn::BitCast(d, parts.n_bits), hn::Set(d, 12582912.0F)));
+#else
   const auto n = whole_part(d, parts);
   const auto half = hn::ShiftRight<1>(n);  // n reaches from -150 to 128: two factors, the last product rounds
-  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
   const V y = hn::Mul(hn::Mul(p, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
+#endif
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
