@@ -244,9 +244,19 @@ void bool_from_f32(const float* x, uint8_t* y, size_t n) {
     return hn::DemoteTo(d8, hn::IfThenZeroElse(zero, one));
   });
 }
-/// In one loop that the compiler makes vectors of.
 void bool_from_i64(const int64_t* x, uint8_t* y, size_t n) {
-  for (size_t i = 0; i < n; ++i) y[i] = static_cast<uint8_t>(x[i] != 0);
+  size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::RebindToSigned<DF> di;
+  const hn::Rebind<uint8_t, DF> d8;
+  for (; i + hn::Lanes(di) <= n; i += hn::Lanes(di)) {
+    hn::Vec<decltype(di)> low, high;
+    hn::LoadInterleaved2(di, reinterpret_cast<const int32_t*>(x + i), low, high);
+    const auto zero = hn::Eq(hn::Or(low, high), hn::Zero(di));
+    hn::StoreU(hn::DemoteTo(d8, hn::IfThenZeroElse(zero, hn::Set(di, 1))), d8, y + i);
+  }
+#endif
+  for (; i < n; ++i) y[i] = static_cast<uint8_t>(x[i] != 0);
 }
 void f32_from_u8(const uint8_t* x, float* y, size_t n) {
   const DF d;
