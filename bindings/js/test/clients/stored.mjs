@@ -1,6 +1,4 @@
-// Networks with stored data as ../shared/models/onnx keeps them: inputs and outputs as TensorProto messages, and a tolerance.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Networks with stored data as ../shared/models/onnx keeps them: inputs and outputs as TensorProto messages, and a tolerance. In Node and in pages.
 
 /** The fields of a protobuf message: [number, value]; a value is a BigInt, or bytes. */
 function* fieldsOf(bytes) {
@@ -72,19 +70,18 @@ export function inputsOf(model) {
   return inputs.filter(({ name }) => !stored.has(name));
 }
 
-/** A network: {name, model, sets: [{inputs, outputs}], tolerance}. */
-export function network(folder, name) {
-  const path = join(folder, name);
+/** A network from the bytes of its files by their paths in its folder: {model, sets: [{set, inputs, outputs}], tolerance}. */
+export function networkOf(files) {
   const read = (set, kind) => {
     const out = [];
-    for (let i = 0; existsSync(join(path, set, `${kind}_${i}.pb`)); ++i) out.push(tensorOf(readFileSync(join(path, set, `${kind}_${i}.pb`))));
+    for (let i = 0; files.has(`${set}/${kind}_${i}.pb`); ++i) out.push(tensorOf(files.get(`${set}/${kind}_${i}.pb`)));
     return out;
   };
-  const tolerance = join(path, 'tolerance.json');
+  const sets = new Set([...files.keys()].filter((path) => path.startsWith('test_data_set_')).map((path) => path.split('/', 1)[0]));
+  const tolerance = files.get('tolerance.json');
   return {
-    name, model: readFileSync(join(path, 'model.onnx')),
-    sets: readdirSync(path).filter((set) => set.startsWith('test_data_set_')).sort().map((set) => ({ set, inputs: read(set, 'input'), outputs: read(set, 'output') })),
-    tolerance: { rtol: 1e-3, atol: 1e-7, ...existsSync(tolerance) && JSON.parse(readFileSync(tolerance, 'utf8')) },
+    model: files.get('model.onnx'), sets: [...sets].sort().map((set) => ({ set, inputs: read(set, 'input'), outputs: read(set, 'output') })),
+    tolerance: { rtol: 1e-3, atol: 1e-7, ...tolerance && JSON.parse(text(tolerance)) },
   };
 }
 
