@@ -3,6 +3,7 @@
 import { check, convert, inspect, load, outline } from './nnex/browser.js';
 import { draw, kMostNodes } from './draw.js';
 import { numbers, picture, sound } from './media.js';
+import { open as openWebnn } from './webnn.js';
 
 const $ = (id) => document.getElementById(id);
 /** An element: make('p', {class: 'soft'}, 'text', child). */
@@ -23,7 +24,7 @@ const bytes = (n) => (n < 1024 ? `${n} bytes` : n < 1 << 20 ? `${(n / 1024).toFi
 
 // ---- What is on
 
-let source, fileName, model;
+let source, fileName, model, webnn;  // model: loaded by nnex itself; webnn: built by WebNN, for the extents webnn.key
 
 async function working(text, body) {
   $('error').hidden = true;
@@ -51,7 +52,8 @@ async function open(files) {
     source = files.length === 1 ? new Uint8Array(await files[0].arrayBuffer())
       : new Map(await Promise.all([...files].map(async (file) => [file.webkitRelativePath.split('/').slice(1).join('/') || file.name, new Uint8Array(await file.arrayBuffer())])));
     model?.dispose();
-    model = undefined;
+    webnn?.release?.();
+    model = webnn = undefined;
     const named = { name: files.length === 1 ? files[0].name : 'the model' };
     const start = performance.now();
     const report = await check(source, named);
@@ -116,15 +118,16 @@ function showRun(named, about) {
   if (!about) return $('run').replaceChildren(make('p', {}, 'A model with such faults cannot be run.'));
   const fields = about.inputs.map(inputField);
   const answer = make('div');
+  const feedsNow = async () => Object.fromEntries(await Promise.all(about.inputs.map(async (port, i) => [port.name, await fields[i].value(port.type)])));
   const button = make('button', { class: 'act', type: 'button', onclick: () => working('Running …', async () => {
-    model ??= await load(source, named);
-    const feeds = {};
-    for (const [i, port] of model.inputs.entries()) feeds[port.name] = await fields[i].value(port.type);
-    await model.run(feeds);
+    const feeds = await feedsNow();
+    await prepare(named, about.inputs, feeds);
+    const run = webnn.run ?? ((given) => model.run(given));
+    await run(feeds);
     const start = performance.now();
-    const { times, ...outputs } = await timed(model, feeds);
+    const outputs = await run(feeds);
     const took = performance.now() - start;
-    answer.replaceChildren(...resultsOf(outputs.outputs), ...timesOf(times));
+    answer.replaceChildren(...wayOf(), ...resultsOf(outputs), timesButton(named, feeds, outputs));
     $('status').textContent = `A run took ${took.toFixed(1)} ms`;
   }) }, 'Run');
   $('run').replaceChildren(
@@ -132,11 +135,42 @@ function showRun(named, about) {
     ...fields.map(({ row }) => row), button, answer);
 }
 
-/** A run, with the time of every node where the engine tells it. */
-async function timed(what, feeds) {
-  if (typeof what.profile !== 'function') return { outputs: await what.run(feeds), times: [] };
-  const { outputs, nodes } = await what.profile(feeds);
-  return { outputs, times: nodes };
+/** What runs at the extents of the feeds: WebNN, or nnex itself where WebNN has no words for the network. */
+async function prepare(named, inputs, feeds) {
+  const key = JSON.stringify(Object.values(feeds).map(({ dims }) => dims));
+  if (webnn?.key !== key) {
+    webnn?.release?.();
+    webnn = { ...await openWebnn(source, named, inputs, feeds), key };
+  }
+  if (!webnn.run) model ??= await load(source, named);
+}
+
+/** Who ran, and why others did not. */
+function wayOf() {
+  const { label, operations, refusals } = webnn;
+  return [
+    make('p', { id: 'way' }, 'Run by ', make('strong', {}, label ?? 'nnex itself, not by WebNN'), label ? `, ${operations.toLocaleString()} operations` : ''),
+    ...refusals.map((text) => make('div', { class: 'fault' }, make('strong', {}, 'Why not WebNN'), make('br'), text)),
+  ];
+}
+
+/** A button that has every node timed: by nnex itself, as WebNN tells no times of nodes. */
+function timesButton(named, feeds, outputs) {
+  const place = make('div', { class: 'times' }, make('button', { class: 'act', type: 'button', onclick: () => working('Timing …', async () => {
+    model ??= await load(source, named);
+    await model.run(feeds);
+    const profile = await model.profile(feeds);
+    place.replaceChildren(...timesOf(profile.nodes, webnn.run && distance(profile.outputs, outputs)));
+    $('status').textContent = `${profile.nodes.length} nodes were timed`;
+  }) }, 'Time every node'));
+  return place;
+}
+/** The largest difference between elements of the same outputs. */
+function distance(ours, theirs) {
+  let most = 0;
+  for (const [name, { data }] of Object.entries(ours))
+    data.forEach?.((x, i) => { most = Math.max(most, Object.is(x, theirs[name].data[i]) ? 0 : Math.abs(Number(x) - Number(theirs[name].data[i]))); });
+  return most;
 }
 
 function resultsOf(outputs) {
@@ -153,11 +187,11 @@ function bar(part) {
   made.style.width = `${Math.round(100 * part)}%`;
   return made;
 }
-function timesOf(times) {
-  if (!times.length) return [];
+function timesOf(times, apart) {
   const rows = [...times].sort((a, b) => b.duration - a.duration).slice(0, 20);
   return [make('h2', {}, 'Time by node'),
-    table(['Node', 'Operator', 'Kernel', 'Microseconds', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / rows[0].duration)]))];
+    ...(apart === undefined ? [] : [make('p', { class: 'soft' }, `In a run by nnex itself; its answer differs from WebNN’s by ${Number(apart.toPrecision(3))} at most.`)]),
+    table(['Node', 'Operator', 'Kernel', 'µs', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / rows[0].duration)]))];
 }
 
 function showConvert(named, about) {

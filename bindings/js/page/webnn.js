@@ -1,0 +1,73 @@
+// A model run by WebNN: the engine says it as calls of a graph builder, and they are made on this browser's navigator.ml.
+import { convert, ml, MLGraphBuilder } from './nnex/browser.js';
+import './nnex/polyfill-browser.js'; // navigator.ml, where there is none or none that gives a context
+import { arrayOf, play } from './program.js';
+
+const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
+const ways = navigator.ml && navigator.ml !== ml ? [{ ml: navigator.ml, Builder: globalThis.MLGraphBuilder, label: 'WebNN by this browser itself' }, nnex] : [nnex];
+
+const same = (a, b) => a.length === b.length && a.every((extent, i) => extent === b[i]);
+/** What a type of the model is in WebNN. */
+const saidAs = (type) => (type === 'bool' ? 'uint8' : type);
+const elements = (dataType, buffer) => new (arrayOf(dataType))(buffer);
+
+/** The calls that make the model's network at the extents of the feeds, and their weights. */
+async function programOf(source, load, inputs, feeds) {
+  const fixed = inputs.every(({ name, dims }) => same(dims, feeds[name].dims));
+  const shapes = fixed ? {} : { shapes: Object.fromEntries(Object.entries(feeds).map(([name, { dims }]) => [name, dims])) };
+  const files = new Map(await convert(source, { to: 'webnn', load: { ...load, ...shapes } }));
+  const file = (ending) => [...files].find(([name]) => name.endsWith(ending))?.[1];
+  const program = JSON.parse(new TextDecoder().decode(file('.webnn')));
+  for (const { name, dataType, shape } of program.inputs) {
+    const feed = feeds[name];
+    if (!feed) throw new Error(`WebNN's input '${name}' is none of the model's`);
+    if (saidAs(feed.type) !== dataType || !same(shape, feed.dims)) throw new Error(`input '${name}' is ${feed.type} [${feed.dims}]; WebNN takes ${dataType} [${shape}]`);
+  }
+  return { program, weights: file('.weights') };
+}
+
+async function build({ ml, Builder }, { program, weights }) {
+  const context = await ml.createContext();
+  try {
+    const builder = new Builder(context), made = play(program, weights, builder);
+    const outputs = Object.entries(made).map(([name, { dataType, shape }]) => ({ name, dataType, shape: [...shape] }));
+    const graph = await builder.build(made), inputTensors = {}, outputTensors = {};
+    for (const { name, dataType, shape } of program.inputs) inputTensors[name] = await context.createTensor({ dataType, shape, writable: true });
+    for (const { name, dataType, shape } of outputs) outputTensors[name] = await context.createTensor({ dataType, shape, readable: true });
+    return {
+      /** The outputs by name, {type, dims, data} each. */
+      async run(feeds) {
+        for (const [name, tensor] of Object.entries(inputTensors)) context.writeTensor(tensor, feeds[name].data);
+        context.dispatch(graph, inputTensors, outputTensors);
+        const read = await Promise.all(outputs.map(({ name }) => context.readTensor(outputTensors[name])));
+        return Object.fromEntries(outputs.map(({ name, dataType, shape }, i) => [name, { type: dataType, dims: shape, data: elements(dataType, read[i]) }]));
+      },
+      release: () => context.destroy(),
+    };
+  } catch (error) {
+    context.destroy();
+    throw error;
+  }
+}
+
+/**
+ * The model, which has these inputs, by the first WebNN that can, at the extents of `feeds`: {label, operations, refusals, run, release}; without `run` where none can.
+ * `refusals` say why what comes before did not.
+ */
+export async function open(source, load, inputs, feeds) {
+  let said;
+  try {
+    said = await programOf(source, load, inputs, feeds);
+  } catch (error) {
+    return { refusals: [error.message] };
+  }
+  const refusals = [];
+  for (const way of ways) {
+    try {
+      return { label: way.label, operations: said.program.operations.length, refusals, ...await build(way, said) };
+    } catch (error) {
+      refusals.push(`${way.label}: ${error.message}`);
+    }
+  }
+  return { refusals };
+}
