@@ -4,11 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { parse } from 'webidl2';
 
-/** Members that files of tests and older pages still pass, and the newest text no longer has. */
+/** Members that files of tests and older pages still pass, and the newest text no longer has; and `devices`, which Chromium has and LiteRT.js reads. */
 const older = `
 partial dictionary MLContextOptions { MLDeviceType deviceType; };
 enum MLDeviceType { "cpu", "gpu", "npu" };
 partial dictionary MLPool2dOptions { MLRoundingType roundingType; };
+partial interface MLGraph { readonly attribute FrozenArray<MLDeviceType> devices; };
 `;
 /** Of them, those that are another member's former name. */
 const renamed = { roundingType: 'outputShapeRounding' };

@@ -12,10 +12,11 @@ import { parse } from 'webidl2';
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = fileURLToPath(new URL('../packages/nnex/dist/', import.meta.url));
 const idl = createRequire(import.meta.url).resolve('@webref/idl/webnn.idl');
-// What the package reads besides: members that the standard once had and that clients of today still say.
+// What the package has besides: members that the standard once had and that clients of today still say, and one that they read.
 const legacy = `enum MLDeviceType { "cpu", "gpu", "npu" };
 partial dictionary MLContextOptions { MLDeviceType deviceType; };
-partial dictionary MLPool2dOptions { MLRoundingType roundingType; };`;
+partial dictionary MLPool2dOptions { MLRoundingType roundingType; };
+partial interface MLGraph { readonly attribute FrozenArray<MLDeviceType> devices; };`;
 const tree = JSON.stringify([...parse(readFileSync(idl, 'utf8')), ...parse(legacy)]);
 const folder = mkdtempSync(join(tmpdir(), 'idl-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -163,8 +163,11 @@ const builders = classOf<BuilderState>('MLGraphBuilder', {
 
 // ---- Graphs and tensors
 
+/** Where a graph computes: the answer to Chromium's `devices`, which is not in the standard. */
+const kDevices = freeze(['cpu']);
+
 const graphs = classOf<GraphState>('MLGraph', {
-  attributes: {},
+  attributes: { devices: () => kDevices },
   operation: byName('MLGraph', { destroy: ({ native }) => now(() => native.destroy()) }),
 });
 
