@@ -1,4 +1,5 @@
 // All checks of the IDL test, on whatever WebNN the scope has. No host is needed here.
+import { checkConstruction } from './construction.mjs';
 import { checkConversions } from './conversions.mjs';
 import { modelOf } from './model.mjs';
 import { checkObjects, liveObjects } from './objects.mjs';
@@ -12,6 +13,7 @@ export async function checkIdl(tree, scope = globalThis) {
   await verdicts.later('objects are made', async () => { objects = await liveObjects(scope); });
   await checkShape(verdicts, model, scope, objects);
   if (objects) {
+    await checkConstruction(verdicts, scope);
     checkConversions(verdicts, model, objects);
     await checkObjects(verdicts, model, scope, objects);
   }
