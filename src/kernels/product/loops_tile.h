@@ -17,12 +17,12 @@ struct TileShape {
 constexpr int kMaxTileColumns = 32;  ///< Of any instruction set's tiles.
 
 /// The next `k` values of every row of a tile: row i's are a[i * row_stride + 0 .. k). A row stride of 0 repeats one
-/// row.
+/// row. Nothing is set by itself: filling a product's list of them takes longer than a small product.
 template <class T>
 struct RowRunOf {
-  const T* a = nullptr;
-  int64_t row_stride = 0;
-  int64_t k = 0;
+  const T* a;
+  int64_t row_stride;
+  int64_t k;
 };
 using RowRun = RowRunOf<float>;
 
