@@ -49,8 +49,7 @@ bool ItemEvaluation::unary(const Expr& e, Parts parts, Item& out, const Goal&) {
 }
 
 bool ItemEvaluation::binary(const Expr& e, Parts parts, Item& out, const Goal&) {
-  if (is_computed(e.op, parts[0], parts[1]))
-    return done(operate(operation_of(e.op, false), moved(parts), e.at), out);
+  if (is_computed(e.op, parts[0], parts[1])) return done(operate(operation_of(e.op, false), moved(parts), e.at), out);
   return done(placed(graph_text::binary(e.op, parts[0], parts[1]), e.at), out);
 }
 

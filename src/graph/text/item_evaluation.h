@@ -93,9 +93,7 @@ class ItemEvaluation : protected Evaluation<ItemEvaluation, Item, FragmentCall> 
   bool slice(const Expr& e, Parts parts, Item& out, const Goal& goal);
   bool call(const Expr& e, Parts parts, Item& out, const Goal& goal);
   Branch branch(const Expr& e, const Item& condition);
-  bool select(const Expr& e, Parts parts, Item& out) {
-    return done(operate("select", moved(parts), e.at), out);
-  }
+  bool select(const Expr& e, Parts parts, Item& out) { return done(operate("select", moved(parts), e.at), out); }
   bool loop(const Expr& e, size_t i, const Item& first, const Item& over);
   bool twice(const Expr& e, size_t i);
   bool truth(const Expr& condition, const Item& item, bool& out);
