@@ -114,6 +114,20 @@ expect 2 "no input 'z'" "$nnex" set-shape "$scratch/baked" z=[1] -o "$scratch/no
 [ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
 # Fewer nodes, the same answers; what differs between two as they stand.
 expect 0 "same outputs" "$nnex" simplify "$model" -o "$scratch/simple.onnx"
+# Each place is proven, those in the blocks of an If too: a copy of an outer value, an activation spelled out, one of the branch not taken.
+cat > "$scratch/if.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[4,6] x, bool c) => (float[4,6] y) <float half = {0.5}, float root = {1.4142135}, float one = {1.0}> {
+  r = Relu (x)
+  z = If (c) <
+    then_branch = yes () => (float[4,6] a) { k = Identity (r) d = Div (k, root) e = Erf (d) o = Add (e, one) m = Mul (k, o) h = Mul (m, half) a = Add (h, r) },
+    else_branch = no () => (float[4,6] b) { p = Sigmoid (r) b = Mul (r, p) }>
+  y = Neg (z)
+}
+TXT
+for place in "h: div, erf, add, mul, mul -> gelu  24 elements, same" "b: sigmoid, mul -> silu  24 elements, same" "k: copy -> relu  24 elements, same"; do
+  expect 0 "$place" "$nnex" simplify "$scratch/if.onnxtxt" -o "$scratch/if.onnx" --force
+done
 expect 0 "nodes, before" "$nnex" fold "$model" -o "$scratch/folded.onnx"
 expect 0 "same" "$nnex" compare "$model" "$scratch/folded.onnx"
 expect 0 "0 calls of functions inlined" "$nnex" inline "$model" -o "$scratch/inlined.onnx"

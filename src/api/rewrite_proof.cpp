@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -27,7 +28,9 @@ struct Pair {
   ValueId from, to;
 };
 
-std::string_view operator_of(const Node& node) { return node.custom ? std::string_view(node.custom->name) : node.op->name; }
+std::string_view operator_of(const Node& node) {
+  return node.custom ? std::string_view(node.custom->name) : node.op->name;
+}
 
 int64_t held_bytes(const ir::Graph& graph, ValueId v) {
   const Type& type = graph[v].type;
@@ -35,7 +38,7 @@ int64_t held_bytes(const ir::Graph& graph, ValueId v) {
   return shape ? bytes_for(type.dtype, shape->count()).value_or(kUnknownBytes) : kUnknownBytes;
 }
 
-/// The nodes of the main block that the results need.
+/// The nodes that the results need, those in blocks too.
 std::set<uint32_t> live_nodes(const ir::Graph& graph) {
   std::set<uint32_t> live;
   std::vector<ValueId> wanted = graph.outputs();
@@ -45,8 +48,7 @@ std::set<uint32_t> live_nodes(const ir::Graph& graph) {
     const NodeId id = v.valid() ? graph[v].producer : NodeId{};
     if (!id.valid() || !live.insert(id.n).second) continue;
     wanted.insert(wanted.end(), graph[id].in.begin(), graph[id].in.end());
-    const std::vector<ValueId> read_inside = graph.captures(id);
-    wanted.insert(wanted.end(), read_inside.begin(), read_inside.end());
+    for (BlockId b : graph[id].blocks) wanted.insert(wanted.end(), graph[b].results.begin(), graph[b].results.end());
   }
   return live;
 }
@@ -72,8 +74,8 @@ class ReplacementProof {
 
   Result<std::vector<Replaced>> run(std::span<const Replacement> replacements) && {
     find_pairs(replacements);
-    for (const std::vector<Pair>& pairs : {pairs_, inside_})
-      for (const Pair& p : pairs) becomes_.emplace(p.from.n, p.to), stands_for_.try_emplace(p.to.n, p.from);
+    for (const Pair& p : pairs_) becomes_.emplace(p.from.n, p.to), stands_for_.try_emplace(p.to.n, p.from);
+    for (const Pair& p : inside_) becomes_.emplace(p.from.n, p.to);
     std::vector<Replaced> out;
     for (size_t first = 0, end; first < pairs_.size(); first = end) {
       end = step_end(first);
@@ -171,7 +173,7 @@ class ReplacementProof {
     out.tensor = def.name.empty() ? after_[p.to].name : def.name;
     if (def.producer.valid()) out.place = before_.place_of(def.producer);
     out.before = operators(before_, nodes_before(p.from));
-    out.after = after_[p.to].is_constant()         ? "constant"
+    out.after = after_[p.to].is_constant()      ? "constant"
                 : after_[p.to].producer.valid() ? operators(after_, nodes_after(p.to))
                                                 : "input";
     out.elements = d.count;
@@ -187,16 +189,20 @@ class ReplacementProof {
   /// A place inside a block, which a run of the network may not come by: the nodes that were and those that are, each
   /// on inputs made for the values above them. Nothing where they take none of those.
   std::optional<Replaced> compared_alone(const Pair& p) const {
-    const std::vector<NodeId> old_nodes = nodes_before(p.from), new_nodes = nodes_after(p.to);
-    const Subgraph was = subgraph(before_, old_nodes, {}, {{p.from}}), is = subgraph(after_, new_nodes, {}, {{p.to}});
+    const Subgraph was = subgraph(before_, nodes_before(p.from), {}, {{p.from}});
+    const auto now = [&](ValueId v) {
+      const auto other = becomes_.find(v.n);
+      return other == becomes_.end() ? v : other->second;
+    };
+    const bool passed_by = std::any_of(was.inputs.begin(), was.inputs.end(), [&](ValueId v) { return now(v) == p.to; });
+    const Subgraph is = subgraph(after_, passed_by ? std::vector<NodeId>() : nodes_after(p.to), {}, {{p.to}});
     for (int64_t extent : kUsualExtents) {
       Dice dice(1);
       std::unordered_map<uint32_t, Value> made;  // by value after
       const auto inputs = [&](const Subgraph& part, bool old) -> Result<std::vector<Value>> {
         std::vector<Value> out;
         for (size_t i = 0; i < part.inputs.size(); ++i) {
-          const auto other = old ? becomes_.find(part.inputs[i].n) : becomes_.end();
-          const ValueId shared = other == becomes_.end() ? part.inputs[i] : other->second;
+          const ValueId shared = old ? now(part.inputs[i]) : part.inputs[i];
           Value& v = made[shared.n];
           if (v.empty() && after_[shared].is_constant()) v = after_[shared].constant;
           if (v.empty()) {
@@ -208,7 +214,8 @@ class ReplacementProof {
       };
       const auto old_inputs = inputs(was, true), new_inputs = inputs(is, false);
       if (!old_inputs.ok() || !new_inputs.ok()) return std::nullopt;
-      const auto old_value = plain_run(was.graph, *old_inputs, run_), new_value = plain_run(is.graph, *new_inputs, run_);
+      const auto old_value = plain_run(was.graph, *old_inputs, run_),
+                 new_value = plain_run(is.graph, *new_inputs, run_);
       if (old_value.ok() && new_value.ok()) return compared(p, (*old_value)[0], (*new_value)[0]);
     }
     return std::nullopt;
@@ -217,8 +224,7 @@ class ReplacementProof {
   /// What made it and is not needed any more, in the order it ran.
   std::vector<NodeId> nodes_before(ValueId v) const {
     return nodes(before_, v, [&](ValueId u, NodeId id) {
-      const bool gone = after_[id].erased || (before_[id].parent == kMain && !live_.count(id.n));
-      return u == v || (gone && !becomes_.count(u.n));
+      return u == v || ((after_[id].erased || !live_.count(id.n)) && !becomes_.count(u.n));
     });
   }
   /// What makes it now: all that is new, or the one node that was there already.
@@ -252,7 +258,7 @@ class ReplacementProof {
   const RunOptions& run_;
   std::vector<Pair> pairs_, inside_;                  ///< Of the main block; of blocks of nodes.
   std::unordered_map<uint32_t, ValueId> becomes_;     ///< By value before: the one after.
-  std::unordered_map<uint32_t, ValueId> stands_for_;  ///< By value after: one before.
+  std::unordered_map<uint32_t, ValueId> stands_for_;  ///< By value after of the main block: one before.
 };
 
 }  // namespace
