@@ -61,10 +61,12 @@ struct Rewrite {
   std::string pass;     ///< "fold_constants", ...
   int64_t applied = 0;  ///< How often.
   int64_t nodes_before = 0, nodes_after = 0;
-  bool kept = false;               ///< Each place and the network computed the same before and after.
-  double max_absolute = 0;         ///< Of the network's outputs, against those of the original.
-  std::string reason;              ///< Why it was not kept.
-  std::vector<Replaced> replaced;  ///< Place by place; what nobody reads is dropped without one.
+  bool kept = false;        ///< Each place and the network computed the same before and after.
+  double max_absolute = 0;  ///< Of the network's outputs, against those of the original.
+  std::string reason;       ///< Why it was not kept.
+  /// Place by place. What nobody reads is dropped without one, and a place in a block whose nodes take none of the
+  /// numbers made for them is left to the outputs.
+  std::vector<Replaced> replaced;
 };
 struct SimplifyReport {
   std::vector<Rewrite> rewrites;
