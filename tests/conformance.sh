@@ -16,7 +16,7 @@ while read -r name standard least skipped path options; do
   floor "$name" "$standard" "$least" "$skipped" "$shared/$path" $options
   [ "$standard" = cvm ] || continue
   flags=" any $(grep -m 1 '^flags' /proc/cpuinfo) "
-  for isa in scalar:any ssse3:ssse3 sse4:sse4_2 avx2:avx2 avx512:avx512vl; do
+  for isa in scalar:any sse4:sse4_2 avx2:avx2 avx512:avx512vl; do
     case $flags in *" ${isa#*:} "*) ;; *) continue ;; esac
     for threads in 1 2; do floor "$name, ${isa%:*}, $threads threads" cvm "$least" "$skipped" "$shared/$path" --isa "${isa%:*}" --threads "$threads"; done
   done

@@ -268,7 +268,7 @@ void Options::add_to(Verb verb) {
   verb.option("--threads", how.threads, "Threads a run may use");
   verb.option("--known", how.known, "What a model may keep of its declared types: all, ranks alone, types alone")
       .one_of({"all", "ranks", "types"});
-  verb.option("--isa", isa, "Lowers the instruction set: scalar, ssse3, sse4, avx2, avx512");
+  verb.option("--isa", isa, "Lowers the instruction set: scalar, sse4, avx2, avx512");
   add_compat(verb, compat);
   add_dialect(verb, dialect);
   verb.option(

@@ -42,7 +42,7 @@ enum class Mapping : uint8_t {
 };
 
 /// What kernels may use of the machine.
-enum class InstructionSet : uint8_t { best, scalar, ssse3, sse4, avx2, avx512, neon, wasm };
+enum class InstructionSet : uint8_t { best, scalar, sse4, avx2, avx512, neon, wasm };
 /// "best", "scalar", "avx2", ...
 std::string_view name(InstructionSet isa);
 /// The one of that name; nothing where there is none.

@@ -381,8 +381,8 @@ TEST(Quantize, WholeNumbersAreProvenAndTheSameInEveryBuild) {
   for (float v : picture.tensor()->as<float>()) pixels.push_back(static_cast<int32_t>(std::nearbyint(v * 255)));
   const std::vector<Value> in = {Tensor::of<int32_t>(Shape{1, 3, 16, 16}, pixels)};
   std::optional<Value> first;
-  for (InstructionSet isa : {InstructionSet::scalar, InstructionSet::ssse3, InstructionSet::sse4, InstructionSet::avx2,
-                             InstructionSet::avx512, InstructionSet::neon, InstructionSet::best}) {
+  for (InstructionSet isa : {InstructionSet::scalar, InstructionSet::sse4, InstructionSet::avx2, InstructionSet::avx512,
+                             InstructionSet::neon, InstructionSet::best}) {
     LoadOptions load;
     load.isa = isa, load.exact = true;
     auto model = load_cvm((*files)[0].bytes, (*files)[1].bytes, load);

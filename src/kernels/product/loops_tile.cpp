@@ -20,7 +20,7 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(TileTag()));
 // Accumulators, one row of B and one value of A fill the registers: 32 on AVX-512 and NEON, 16 elsewhere.
 #if HWY_TARGET == HWY_AVX3
 constexpr int kTileRows = 14, kTileVectors = 2;
-#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
 constexpr int kTileRows = 6, kTileVectors = 2;
 #elif HWY_TARGET == HWY_NEON
 constexpr int kTileRows = 8, kTileVectors = 3;

@@ -14,11 +14,11 @@ struct Builds {
 }  // namespace nnex::simd
 
 /// Stands after a loop file's last namespace, inside `#if HWY_ONCE` and namespace nnex::simd.
-#define NNEX_SIMD_BUILDS(name)                                                                        \
-  extern constinit const Builds<decltype(HWY_STATIC_DISPATCH(name))> name##_builds;                   \
-  constinit const Builds<decltype(HWY_STATIC_DISPATCH(name))> name##_builds = {                       \
-      {NNEX_SCALAR_BUILD(name), HWY_CHOOSE_SSSE3(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), \
-       HWY_CHOOSE_AVX3(name), HWY_CHOOSE_NEON(name), HWY_CHOOSE_WASM(name)}}
+#define NNEX_SIMD_BUILDS(name)                                                                       \
+  extern constinit const Builds<decltype(HWY_STATIC_DISPATCH(name))> name##_builds;                  \
+  constinit const Builds<decltype(HWY_STATIC_DISPATCH(name))> name##_builds = {                      \
+      {NNEX_SCALAR_BUILD(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), HWY_CHOOSE_AVX3(name), \
+       HWY_CHOOSE_NEON(name), HWY_CHOOSE_WASM(name)}}
 
 #define NNEX_SCALAR_BUILD(name) NNEX_SCALAR_BUILD_(name)
 #if defined(HWY_TARGETS)

@@ -55,15 +55,13 @@ bool machine_has(Isa isa) {
   __builtin_cpu_init();
   unsigned a = 0, b = 0, c = 0, d = 0;
   __get_cpuid(1, &a, &b, &c, &d);
-  const bool has_f16c = c & (1U << 29), has_aes = c & (1U << 25), has_pclmul = c & (1U << 1);
-  const bool has_sse4 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") && has_aes && has_pclmul;
+  const bool has_f16c = c & (1U << 29);
+  const bool has_sse4 = __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
   const bool has_avx2 = has_sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && has_f16c;
   switch (isa) {
     case Isa::scalar:
       return true;
-    case Isa::ssse3:
-      return __builtin_cpu_supports("ssse3");
     case Isa::sse4:
       return has_sse4;
     case Isa::avx2:
@@ -86,8 +84,6 @@ std::string_view name(Isa isa) {
   switch (isa) {
     case Isa::scalar:
       return "scalar";
-    case Isa::ssse3:
-      return "ssse3";
     case Isa::sse4:
       return "sse4";
     case Isa::avx2:

@@ -10,9 +10,9 @@
 namespace nnex::simd {
 
 /// The instruction sets a loop may be built for; a build for one machine family has some of them.
-enum class Isa : uint8_t { scalar, ssse3, sse4, avx2, avx512, neon, wasm, count };
+enum class Isa : uint8_t { scalar, sse4, avx2, avx512, neon, wasm, count };
 
-/// "scalar", "ssse3", ..., as the environment variable NNEX_ISA spells them.
+/// "scalar", "sse4", ..., as the environment variable NNEX_ISA spells them.
 std::string_view name(Isa isa);
 
 /// fast: multiply-add rounds once where the machine can. exact: it always rounds twice, so every instruction set gives

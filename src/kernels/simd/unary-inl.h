@@ -162,7 +162,7 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(hard_sigmoid, hard_sigmoid_f32(d, x, alpha, beta));
     NNEX_CASE(hard_swish, hard_swish_f32(d, x));
     NNEX_CASE(clamp, clamp_f32(d, x, alpha, beta));
-    NNEX_CASE(floor, hn::CopySign(hn::Floor(x), x));  // scalar and SSSE3 lose the sign of zero
+    NNEX_CASE(floor, hn::CopySign(hn::Floor(x), x));  // scalar code loses the sign of zero
     NNEX_CASE(ceil, hn::CopySign(hn::Ceil(x), x));
     NNEX_CASE(round, hn::CopySign(hn::Round(x), x));
     NNEX_CASE(affine, hn::Add(hn::Mul(alpha, x), beta));

@@ -24,7 +24,7 @@ export interface LoadOptions {
   /** Files from 64 MiB on are mapped ('automatic'), or all, or none. */
   map?: 'automatic' | 'never' | 'always';
   /** A lower instruction set than the best, for comparison. */
-  isa?: 'best' | 'scalar' | 'ssse3' | 'sse4' | 'avx2' | 'avx512' | 'neon' | 'wasm';
+  isa?: 'best' | 'scalar' | 'sse4' | 'avx2' | 'avx512' | 'neon' | 'wasm';
   /** Weights that are not there get content that this number decides. */
   weightSeed?: number;
   nnefDialect?: 'automatic' | 'standard' | 'tract';
@@ -91,7 +91,7 @@ const kSave = ['to', 'name', 'custom', 'overwrite', 'externalData', 'keepFragmen
 /** Words that an option may be; all others are not looked at. */
 const kWords: Record<string, readonly string[]> = {
   map: ['automatic', 'never', 'always'],
-  isa: ['best', 'scalar', 'ssse3', 'sse4', 'avx2', 'avx512', 'neon', 'wasm'],
+  isa: ['best', 'scalar', 'sse4', 'avx2', 'avx512', 'neon', 'wasm'],
   nnefDialect: ['automatic', 'standard', 'tract'],
   cvmAnswers: ['nnex', 'formal'],
   to: ['onnx', 'nnef', 'webnn', 'cvm'],
