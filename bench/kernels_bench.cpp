@@ -15,7 +15,7 @@
 #include "kernels/product/gemm.h"
 #include "simd_cases.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Isa;
@@ -233,7 +233,7 @@ void add_all(Isa isa, int threads) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels
 
 int main(int argc, char** argv) {
   using nnex::simd::Isa;

@@ -6,12 +6,12 @@
 #include "api/formats.h"
 #include "api/read.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
 #include "graph/symbols.h"
 #include "passes/passes.h"
-#include "run/guarded.h"
 #include "standards/cvm/read_symbol.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/check.h"
@@ -163,7 +163,7 @@ class Check {
 
   void infer() {
     Faults inferred;
-    auto inlined = inline_functions(*graph_);
+    auto inlined = passes::inline_functions(*graph_);
     if (inlined.ok())
       infer_types(*graph_, inferred);
     else
@@ -176,7 +176,7 @@ class Check {
     onnx_format::Findings& findings = *onnx_->findings;
     onnx_format::BrokenRules& broken = onnx_->broken;
     const bool whole = findings.faults.check([&]() -> Status {
-      NNEX_TRY(inline_functions(*graph_));
+      NNEX_TRY(passes::inline_functions(*graph_));
       return {};
     }());
     onnx_format::add_found(std::exchange(findings.faults, Faults()), broken);
@@ -199,7 +199,7 @@ class Check {
     onnx_format::Findings& findings = *onnx_->findings;
     while (auto calls = onnx_format::uncalled_functions(*graph_, findings)) {
       findings.nodes.clear(), findings.doubtful.clear();
-      if (!inline_functions(*calls).ok()) break;  // they make too many nodes
+      if (!passes::inline_functions(*calls).ok()) break;  // they make too many nodes
       Faults unused;
       infer_types(*calls, unused);
       onnx_format::check_operands(*calls, findings, onnx_->broken);

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "api/compare_layers.h"
+#include "base/guarded.h"
 #include "base/try.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "run/compile.h"
-#include "run/guarded.h"
 #include "standards/cvm/import.h"
 #include "tensor/convert.h"
 

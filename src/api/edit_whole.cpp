@@ -7,12 +7,12 @@
 #include "api/graph_impl.h"
 #include "api/random_runs.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "nnex/edit.h"
 #include "ops/cast.h"
 #include "passes/passes.h"
-#include "run/guarded.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -67,7 +67,7 @@ Result<int64_t> inline_calls(Graph& graph) {
     ir::Graph work = graph.impl().graph;
     int64_t calls = 0;
     for (NodeId id : work.order_with_blocks()) calls += work[id].op == &call_op();
-    NNEX_TRY(inline_functions(work));
+    NNEX_TRY(passes::inline_functions(work));
     work.functions.clear();
     graph.impl().graph = std::move(work);
     return calls;
@@ -81,7 +81,7 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
       return Error(Code::invalid_argument, fmt::format("weights as {}; needed f16 or bf16", name(to)));
     const ir::Graph& before = graph.impl().graph;
     ir::Graph work = before;
-    NNEX_TRY(inline_functions(work));
+    NNEX_TRY(passes::inline_functions(work));
     NarrowReport out;
     out.bytes_before = constant_bytes(work);
     const auto values = static_cast<uint32_t>(work.value_count());
@@ -95,7 +95,7 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
       }
       ++(done ? out.constants : out.left);
     }
-    NNEX_TRY(drop_unused(work));
+    NNEX_TRY(passes::drop_unused(work));
     out.bytes_after = constant_bytes(work);
     Faults faults;
     infer_types(work, faults);

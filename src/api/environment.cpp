@@ -11,9 +11,10 @@ namespace nnex {
 Environment environment() {
   Environment e;
   e.version = kVersion;
-  e.isa = simd::name(simd::best_isa());
-  for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
-    if (simd::can_run(static_cast<simd::Isa>(i))) e.isas.push_back(simd::name(static_cast<simd::Isa>(i)));
+  e.isa = kernels::simd::name(kernels::simd::best_isa());
+  for (int i = 0; i < static_cast<int>(kernels::simd::Isa::count); ++i)
+    if (kernels::simd::can_run(static_cast<kernels::simd::Isa>(i)))
+      e.isas.push_back(kernels::simd::name(static_cast<kernels::simd::Isa>(i)));
   e.operators = all_ops().size();
   return e;
 }

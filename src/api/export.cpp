@@ -46,7 +46,7 @@ Result<cvm_format::ModelFiles> to_cvm(ir::Graph& graph) {
 namespace {
 
 Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::WriteOptions& wanted) {
-  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(passes::inline_functions(graph));
   NNEX_TRY(infer(graph));
   if (wanted.keep_fragments && graph.provenance.nnef && !graph.provenance.nnef->document.empty())
     return nnef_format::kept_document(graph);
@@ -58,7 +58,7 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
     auto written = nnef_format::write_document(graph, options, refused);
     if (written.ok() && refused.empty()) return written;
   }
-  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph));
   for (int depth = 0; depth < 8; ++depth) {
     std::vector<Unwritable> refused;
     NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));
@@ -66,16 +66,16 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
     bool expanded = false;
     for (const auto& r : refused) {
       if (!graph[r.node].op || graph[r.node].op->body.empty()) continue;
-      NNEX_TRY(expand_body(graph, r.node));
+      NNEX_TRY(passes::expand_body(graph, r.node));
       expanded = true;
     }
     if (!expanded && (options.custom || !wanted.custom))
       return cannot_say("NNEF", remedy(wanted.custom), graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
-    NNEX_TRY(fold_constants(graph));
-    NNEX_TRY(fold_known(graph));
-    NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(passes::fold_constants(graph));
+    NNEX_TRY(passes::fold_known(graph));
+    NNEX_TRY(passes::drop_unused(graph));
     NNEX_TRY(infer(graph));
   }
   return Error(Code::internal, "bodies of operators nested too deep");
@@ -108,7 +108,7 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
     }
     bool changed = !graph.functions.empty();
     if (changed) {
-      NNEX_TRY(inline_functions(graph));
+      NNEX_TRY(passes::inline_functions(graph));
       graph.functions.clear();
       NNEX_TRY(infer(graph));
       continue;
@@ -117,7 +117,7 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
       if (r.node.n >= graph.node_count()) continue;
       const Node& n = graph[r.node];
       if (n.erased || !n.op || n.op->body.empty()) continue;
-      NNEX_TRY(expand_body(graph, r.node));
+      NNEX_TRY(passes::expand_body(graph, r.node));
       changed = true;
     }
     if (!changed && (options.custom || !wanted.custom))

@@ -9,11 +9,11 @@
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "nnex/edit.h"
 #include "nnex/suggest.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {

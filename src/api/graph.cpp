@@ -7,6 +7,7 @@
 #include "api/graph_checks.h"
 #include "api/graph_impl.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
@@ -15,7 +16,6 @@
 #include "graph/type_info.h"
 #include "graph/verify.h"
 #include "passes/pipeline.h"
-#include "run/guarded.h"
 
 namespace nnex {
 
@@ -175,17 +175,18 @@ Result<Graph> Graph::parse(std::string_view text, std::string_view name) {
 
 Status Graph::optimize(const Observer& observer, const CustomOperators& operators) {
   return guarded([&]() -> Status {
-    NNEX_TRY(prepare(impl().graph, operators));
+    NNEX_TRY(passes::prepare(impl().graph, operators));
     if (observer) NNEX_TRY(observer("prepare", *this));
-    PipelineOptions options;
-    if (observer) options.after = [&](const ir::Graph&, const PassDef& pass) { return observer(pass.name, *this); };
-    return nnex::optimize(impl().graph, options);
+    passes::PipelineOptions options;
+    if (observer)
+      options.after = [&](const ir::Graph&, const passes::PassDef& pass) { return observer(pass.name, *this); };
+    return passes::optimize(impl().graph, options);
   });
 }
 
 std::vector<std::string> Graph::passes() {
   std::vector<std::string> names;
-  for (const PassDef& pass : pipeline())
+  for (const passes::PassDef& pass : passes::pipeline())
     if (std::find(names.begin(), names.end(), pass.name) == names.end()) names.emplace_back(pass.name);
   return names;
 }

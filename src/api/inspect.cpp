@@ -6,12 +6,12 @@
 #include "api/formats.h"
 #include "api/read.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "graph/work.h"
 #include "passes/passes.h"
-#include "run/guarded.h"
 #include "run/inputs.h"
 #include "standards/nnef/write.h"
 #include "standards/onnx/write.h"
@@ -119,7 +119,7 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   auto graph = read();
   if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
   NNEX_TRY(fix_symbols(*graph, options.symbols));
-  NNEX_TRY(inline_functions(*graph));
+  NNEX_TRY(passes::inline_functions(*graph));
   Faults faults;
   infer_types(*graph, faults);
   add_metadata(*graph, out);

@@ -45,7 +45,7 @@ Result<LayerNetwork> LayerNetwork::open(const ModelSource& source, const LoadOpt
 Result<LayerNetwork> LayerNetwork::of(ir::Graph graph, std::span<const Value> inputs) {
   LayerNetwork out;
   out.graph = std::move(graph);
-  NNEX_TRY(inline_functions(out.graph));
+  NNEX_TRY(passes::inline_functions(out.graph));
   out.inputs.assign(inputs.begin(), inputs.end());
   for (const StateDef& state : out.graph.states) out.inputs.push_back(state.start);
   const auto& params = out.graph.inputs();

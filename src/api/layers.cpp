@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/graph.h"
 #include "run/compile.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {

@@ -33,15 +33,15 @@ double best_rate(double seconds, double amount, const std::function<void()>& cal
 constexpr int64_t kDepth = 256, kRounds = 2000;  // a tile's operands take 40 KiB at most; about a millisecond a call
 
 /// The register tile over one row of values and one panel, again and again.
-double f32_rate(const simd::Loops& loops, Team& team, double seconds) {
-  const simd::TileShape shape = loops.tile_shape_f32();
+double f32_rate(const kernels::simd::Loops& loops, Team& team, double seconds) {
+  const kernels::simd::TileShape shape = loops.tile_shape_f32();
   const double work = static_cast<double>(kDepth * kRounds) * shape.rows * shape.columns * team.size();
   return best_rate(seconds, work, [&] {
     team.run(team.size(), [&](int64_t) {
-      alignas(64) float a[kDepth], b[kDepth * simd::kMaxTileColumns], c[16 * simd::kMaxTileColumns];
+      alignas(64) float a[kDepth], b[kDepth * kernels::simd::kMaxTileColumns], c[16 * kernels::simd::kMaxTileColumns];
       std::fill(std::begin(a), std::end(a), 1e-3f), std::fill(std::begin(b), std::end(b), 1e-3f);
-      const simd::RowRun run = {a, 0, kDepth};
-      simd::Tile t;
+      const kernels::simd::RowRun run = {a, 0, kDepth};
+      kernels::simd::Tile t;
       t.runs = &run, t.n_runs = 1, t.b = b, t.b_stride = shape.columns, t.c = c, t.c_stride = shape.columns;
       t.rows = shape.rows, t.columns = shape.columns;
       for (int64_t i = 0; i < kRounds; ++i) loops.tile_f32(t);
@@ -50,17 +50,18 @@ double f32_rate(const simd::Loops& loops, Team& team, double seconds) {
 }
 
 template <class T>
-double i8_rate(const simd::TileShape& shape, void (*tile)(const simd::IntTile<T>&), Team& team, double seconds) {
+double i8_rate(const kernels::simd::TileShape& shape, void (*tile)(const kernels::simd::IntTile<T>&), Team& team,
+               double seconds) {
   const double work = static_cast<double>(kDepth * kRounds) * shape.rows * shape.columns * team.size();
   constexpr int kGroup = sizeof(T) == 1 ? 4 : 2;
   return best_rate(seconds, work, [&] {
     team.run(team.size(), [&](int64_t) {
       alignas(64) T a[kDepth];
-      alignas(64) int8_t b[kDepth * simd::kMaxTileColumns];
-      alignas(64) int32_t c[16 * simd::kMaxTileColumns];
+      alignas(64) int8_t b[kDepth * kernels::simd::kMaxTileColumns];
+      alignas(64) int32_t c[16 * kernels::simd::kMaxTileColumns];
       std::fill(std::begin(a), std::end(a), T{1}), std::fill(std::begin(b), std::end(b), int8_t{1});
-      const simd::RowRunOf<T> run = {a, 0, kDepth};
-      simd::IntTile<T> t;
+      const kernels::simd::RowRunOf<T> run = {a, 0, kDepth};
+      kernels::simd::IntTile<T> t;
       t.runs = &run, t.n_runs = 1, t.b = b, t.b_stride = kGroup * shape.columns, t.c = c, t.c_stride = shape.columns;
       t.rows = shape.rows, t.columns = shape.columns, t.whole = true;
       for (int64_t i = 0; i < kRounds; ++i) tile(t);
@@ -69,7 +70,7 @@ double i8_rate(const simd::TileShape& shape, void (*tile)(const simd::IntTile<T>
 }
 
 /// Sums of a block of memory far larger than the caches.
-double memory_rate(const simd::Loops& loops, Team& team, double seconds) {
+double memory_rate(const kernels::simd::Loops& loops, Team& team, double seconds) {
   constexpr int64_t kFloats = int64_t{48} << 20, kPart = int64_t{1} << 16;
   auto block = Tensor::make(DType::f32, Shape{kFloats});
   if (!block.ok()) return 0;
@@ -77,7 +78,7 @@ double memory_rate(const simd::Loops& loops, Team& team, double seconds) {
   const float* x = block->as<float>().data();
   return best_rate(seconds, static_cast<double>(block->bytes()), [&] {
     team.run(kFloats / kPart, [&](int64_t part) {
-      [[maybe_unused]] volatile float sum = loops.reduce_f32(ReduceKind::sum, x + part * kPart, kPart);
+      [[maybe_unused]] volatile float sum = loops.reduce_f32(kernels::ReduceKind::sum, x + part * kPart, kPart);
     });
   });
 }
@@ -85,12 +86,12 @@ double memory_rate(const simd::Loops& loops, Team& team, double seconds) {
 }  // namespace
 
 MachineLimits measure_machine(int threads, double seconds) {
-  const simd::Loops& loops = simd::loops(simd::best_isa());
+  const kernels::simd::Loops& loops = kernels::simd::loops(kernels::simd::best_isa());
   Team team(threads);
   MachineLimits out;
   out.threads = team.size();
   out.f32_gmacs = f32_rate(loops, team, seconds / 3) / 1e9;
-  out.i8_gmacs = (loops.tile_u8 ? i8_rate<uint8_t>(simd::kTileShapeU8, loops.tile_u8, team, seconds / 3)
+  out.i8_gmacs = (loops.tile_u8 ? i8_rate<uint8_t>(kernels::simd::kTileShapeU8, loops.tile_u8, team, seconds / 3)
                                 : i8_rate<int16_t>(loops.tile_shape_i16(), loops.tile_i16, team, seconds / 3)) /
                  1e9;
   out.memory_gbs = memory_rate(loops, team, seconds / 3) / 1e9;

@@ -4,11 +4,11 @@
 
 #include "api/graph_impl.h"
 #include "api/read.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/symbols.h"
 #include "nnex/load.h"
 #include "run/compile.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "api/read.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "run/compile.h"
-#include "run/guarded.h"
 #include "standards/nnef/format.h"
 #include "standards/nnef/quantise.h"
 #include "standards/nnef/textmate.h"

@@ -48,7 +48,7 @@ OperatorDef operator_def(const OpDef& op) {
     for (const Rename& r : s.renames) to.renames.emplace_back(r.ours, r.theirs);
     for (const Preset& p : s.presets) to.presets.emplace_back(p.ours, p.value);
   }
-  for (const KernelDef* kernel : kernels_of(op.name)) out.kernels.push_back(kernel->name);
+  for (const kernels::KernelDef* kernel : kernels::kernels_of(op.name)) out.kernels.push_back(kernel->name);
   return out;
 }
 

@@ -8,12 +8,12 @@
 #include "api/layer_walk.h"
 #include "api/random_runs.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/elements.h"
-#include "run/guarded.h"
 #include "run/inputs.h"
 
 namespace nnex {

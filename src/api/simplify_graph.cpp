@@ -8,11 +8,11 @@
 #include "api/random_runs.h"
 #include "api/rewrite_proof.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "nnex/edit.h"
 #include "passes/passes.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {
@@ -20,13 +20,13 @@ namespace {
 /// Rounds after which what still changes is left: each pass makes the graph smaller or ends.
 constexpr int kMaxRounds = 8;
 
-constexpr Simplifier kSimplifiers[] = {{"fold_constants", fold_constants, true},
-                                       {"fold_known", fold_known, true},
-                                       {"simplify", simplify},
-                                       {"fold_affine", fold_affine},
-                                       {"merge_equal", merge_equal},
-                                       {"drop_copies", drop_copies},
-                                       {"drop_unused", drop_unused, true}};
+constexpr Simplifier kSimplifiers[] = {{"fold_constants", passes::fold_constants, true},
+                                       {"fold_known", passes::fold_known, true},
+                                       {"simplify", passes::simplify},
+                                       {"fold_affine", passes::fold_affine},
+                                       {"merge_equal", passes::merge_equal},
+                                       {"drop_copies", passes::drop_copies},
+                                       {"drop_unused", passes::drop_unused, true}};
 
 void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::pair<int64_t, int64_t>>& operators) {
   for (NodeId id : g.order_with_blocks()) {
@@ -132,7 +132,7 @@ std::vector<Simplifier> simplifiers(bool folds) {
 Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run) {
   return guarded([&]() -> Result<SimplifyReport> {
     ir::Graph work = graph.impl().graph;
-    NNEX_TRY(inline_functions(work));
+    NNEX_TRY(passes::inline_functions(work));
     NNEX_ASSIGN(SimplifyReport report, Simplification(work, passes, run).run());
     graph.impl().graph = std::move(work);
     return report;

@@ -6,9 +6,9 @@
 
 #include "api/json_tensor.h"
 #include "api/numpy.h"
+#include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
-#include "run/guarded.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/onnx/read_proto.h"
 

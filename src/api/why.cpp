@@ -8,13 +8,13 @@
 #include "api/formats.h"
 #include "api/read.h"
 #include "base/faults.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 #include "run/compile.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {
@@ -93,26 +93,26 @@ class Extents {
 
 constexpr int64_t kTriedBytes = int64_t{64} << 20;  ///< Of a constant that is made to try a kernel.
 
-std::string shape_text(const Operand& o) {
+std::string shape_text(const kernels::Operand& o) {
   if (!o.given()) return "-";
   std::string extents;
   for (int64_t i = 0; i < o.shape.rank(); ++i) extents += fmt::format("{}{}", i ? "," : "", o.shape[i]);
   return fmt::format("{}[{}]", name(o.dtype), extents);
 }
 
-std::string types_text(const KernelRequest& r) {
+std::string types_text(const kernels::KernelRequest& r) {
   std::string in, out;
-  for (const Operand& o : r.in) in += (in.empty() ? "" : ", ") + shape_text(o);
-  for (const Operand& o : r.out) out += (out.empty() ? "" : ", ") + shape_text(o);
+  for (const kernels::Operand& o : r.in) in += (in.empty() ? "" : ", ") + shape_text(o);
+  for (const kernels::Operand& o : r.out) out += (out.empty() ? "" : ", ") + shape_text(o);
   return in + " -> " + out;
 }
 
 /// What a kernel that declined a node would take: the request is changed, one thing at a time, and asked again.
 class Trial {
  public:
-  explicit Trial(const KernelRequest& request) : r_(request) {}
+  explicit Trial(const kernels::KernelRequest& request) : r_(request) {}
 
-  std::string why(const KernelDef& def) {
+  std::string why(const kernels::KernelDef& def) {
     const bool typed = r_.region.empty() && has_other_floats();
     if (typed && takes(def, true, {})) return "needs float32";
     for (size_t i = 0; i < r_.in.size(); ++i) {
@@ -125,11 +125,11 @@ class Trial {
 
  private:
   bool has_other_floats() const {
-    const auto other = [](const Operand& o) { return is_float(o.dtype) && o.dtype != DType::f32; };
+    const auto other = [](const kernels::Operand& o) { return is_float(o.dtype) && o.dtype != DType::f32; };
     return std::any_of(r_.in.begin(), r_.in.end(), other) || std::any_of(r_.out.begin(), r_.out.end(), other);
   }
   bool can_fix(size_t i) const {
-    const Operand& o = r_.in[i];
+    const kernels::Operand& o = r_.in[i];
     if (!o.given() || o.constant || is_object(o.dtype) || o.dtype == DType::none) return false;
     const auto bytes = bytes_for(o.dtype, o.shape.count());
     return bytes && *bytes <= kTriedBytes;
@@ -140,11 +140,11 @@ class Trial {
     return fmt::format("input '{}'", ports[std::min(i, ports.size() - 1)].name);
   }
 
-  bool takes(const KernelDef& def, bool as_f32, std::optional<size_t> constant) const {
-    std::vector<Operand> in(r_.in.begin(), r_.in.end()), out(r_.out.begin(), r_.out.end());
+  bool takes(const kernels::KernelDef& def, bool as_f32, std::optional<size_t> constant) const {
+    std::vector<kernels::Operand> in(r_.in.begin(), r_.in.end()), out(r_.out.begin(), r_.out.end());
     if (as_f32)
-      for (std::vector<Operand>* list : {&in, &out})
-        for (Operand& o : *list)
+      for (std::vector<kernels::Operand>* list : {&in, &out})
+        for (kernels::Operand& o : *list)
           if (is_float(o.dtype)) o.dtype = DType::f32, o.constant = o.content = nullptr;
     std::vector<Tensor> zeros;
     zeros.reserve(in.size());
@@ -157,19 +157,19 @@ class Trial {
       zeros.push_back(*std::move(t));
       in[i].constant = in[i].content = &zeros.back();
     }
-    Packs packs;
+    kernels::Packs packs;
     const auto kernel = def.make({r_.op, r_.attrs, in, out, r_.region, r_.loops, packs, r_.team});
     return kernel.ok() && *kernel;
   }
 
-  const KernelRequest& r_;
+  const kernels::KernelRequest& r_;
 };
 
 /// The steps of a fused region: "conv + add + relu".
-std::string op_text(const KernelRequest& r) {
+std::string op_text(const kernels::KernelRequest& r) {
   if (r.region.empty()) return std::string(r.op.name);
   std::string out;
-  for (const RegionStep& s : r.region) out += fmt::format("{}{}", out.empty() ? "" : " + ", s.op->name);
+  for (const kernels::RegionStep& s : r.region) out += fmt::format("{}{}", out.empty() ? "" : " + ", s.op->name);
   return out;
 }
 
@@ -179,11 +179,11 @@ Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
   SessionOptions alone;
   alone.threads = 1;
   Session session = model.session(alone);
-  const PlanWatch watch([&](NodeId id, const KernelRequest& request, const KernelDef* chosen) {
+  const plan::PlanWatch watch([&](NodeId id, const kernels::KernelRequest& request, const kernels::KernelDef* chosen) {
     KernelOrigin k = {
         runs.place_of(id), op_text(request), types_text(request), std::string(chosen ? chosen->name : "reference"), {}};
     Trial trial(request);
-    for (const KernelDef* def : kernels_of(request.op.name)) {
+    for (const kernels::KernelDef* def : kernels::kernels_of(request.op.name)) {
       if (def == chosen) break;
       k.declined.push_back({std::string(def->name), trial.why(*def)});
     }
@@ -212,7 +212,7 @@ Result<Why> why(const ModelSource& source, const LoadOptions& options) {
       out.standards.push_back({format, s.ok(), s.ok() ? "" : s.error().text()});
     }
     ir::Graph to_run = *graph;
-    NNEX_TRY(inline_functions(*graph));
+    NNEX_TRY(passes::inline_functions(*graph));
     Faults faults;
     infer_types(*graph, faults);
     if (!faults.none()) return std::move(faults).first().during("reading " + source.shown());

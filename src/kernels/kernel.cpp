@@ -4,7 +4,7 @@
 
 #include "kernels/convert/widened.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 #define NNEX_FAMILY(kernels) std::span<const KernelDef> kernels();
 #include "kernels/families.def"
@@ -66,4 +66,4 @@ Result<Chosen> choose_kernel(const KernelRequest& request) {
   return widened_kernel(request);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -11,16 +11,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/threads.h"
 #include "nnex/result.h"
 #include "ops/built.h"
 #include "ops/call.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 namespace simd {
 struct Loops;
 }
-class Team;
 
 /// Packed forms of constants, made once and shared by every plan and session of a model. Safe from any thread.
 class Packs {
@@ -70,7 +70,7 @@ struct KernelRequest {
 
   template <class A>
   const A& attr() const {
-    NNEX_ASSERT(op.attrs.type == &detail::type_tag<A>);
+    NNEX_ASSERT(op.attrs.type == &nnex::detail::type_tag<A>);
     return *static_cast<const A*>(attrs);
   }
   bool has(size_t i) const { return i < in.size() && in[i].given(); }
@@ -153,4 +153,4 @@ struct Chosen {
 /// The first kernel whose conditions hold.
 Result<Chosen> choose_kernel(const KernelRequest& request);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

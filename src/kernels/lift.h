@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// n elements, most often few: up to 32 bytes go as two moves that may overlap. The ranges do not overlap.
 template <class T>
@@ -105,4 +105,4 @@ struct LiftWide {
   }
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int kMaxRank = 64;
@@ -77,4 +77,4 @@ void NestRows::next() {
   }
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

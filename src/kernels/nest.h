@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Axes of a result, outermost first, with the step of every operand along each; all counts are elements. Axes of
 /// extent 1 are gone and axes that every operand walks as one are merged, so few remain; there is at least one. The
@@ -45,4 +45,4 @@ class NestRows {
   int64_t offset_[Nest::kMaxOperands] = {};
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

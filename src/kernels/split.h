@@ -7,7 +7,7 @@
 
 #include "base/threads.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 struct Part {
   int64_t begin = 0, end = 0;
@@ -47,4 +47,4 @@ void split(Team& team, int64_t count, int64_t bytes, int64_t multiple, F work) {
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -14,7 +14,7 @@
 #include "passes/region.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// What stands between q, k, v and the result y: of four axes each, or of three, one head then.
@@ -331,4 +331,4 @@ Result<int> fuse_caches(ir::Graph& graph) {
 /// come out of one axis and go back into it.
 Result<int> fuse_attention(ir::Graph& graph) { return AttentionFinder(graph).run(); }
 
-}  // namespace nnex
+}  // namespace nnex::passes

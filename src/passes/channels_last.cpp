@@ -10,7 +10,7 @@
 #include "passes/region.h"
 #include "passes/transposes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// Readers looked at to tell whether a convolution stays as it is.
@@ -26,7 +26,7 @@ class Layout {
       const OpDef& op = *graph_[id].op;
       if (op.layout == LayoutRole::channels && op.attrs.type == kConvAttrs.type)
         turn<ConvAttrs>(id);
-      else if (op.layout == LayoutRole::channels && op.attrs.type == &detail::type_tag<DeconvAttrs>)
+      else if (op.layout == LayoutRole::channels && op.attrs.type == &nnex::detail::type_tag<DeconvAttrs>)
         turn<DeconvAttrs>(id);
       else if (op.layout == LayoutRole::channels)
         turn<PoolAttrs>(id);
@@ -160,4 +160,4 @@ class Layout {
 /// convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes its order.
 Result<int> channels_last(ir::Graph& graph) { return Layout(graph).run(); }
 
-}  // namespace nnex
+}  // namespace nnex::passes

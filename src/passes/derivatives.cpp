@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 // Where a maximum or a minimum is reached twice, a binary operator gives all of the derivative to x, a reduction gives
@@ -157,4 +157,4 @@ const Derivative* find_derivative(std::string_view op) {
   return it == std::end(kDerivatives) ? nullptr : it;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nnex {
+namespace nnex::passes {
 
 /// What surrounds a rule's text.
 enum class DerivativeFrame : uint8_t {
@@ -31,4 +31,4 @@ std::string_view text_after(DerivativeFrame frame);
 /// The rule of an operator; null when it has none (its body may be derived in its place).
 const Derivative* find_derivative(std::string_view op);
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -1,7 +1,7 @@
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// A copy, or a dropout outside training whose mask nobody reads.
@@ -34,4 +34,4 @@ Result<int> drop_copies(ir::Graph& graph) {
   return dropped;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

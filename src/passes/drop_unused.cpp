@@ -2,7 +2,7 @@
 
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// Takes away nodes whose outputs nobody reads, and names of single outputs that nobody reads.
 Result<int> drop_unused(ir::Graph& graph) {
@@ -30,4 +30,4 @@ Result<int> drop_unused(ir::Graph& graph) {
   return dropped;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

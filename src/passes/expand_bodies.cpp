@@ -5,7 +5,7 @@
 #include "ops/cast.h"
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 using graph_text::Item;
@@ -116,4 +116,4 @@ Result<int> expand_bodies(ir::Graph& graph) {
   return Error(Code::internal, fmt::format("bodies of operators nested deeper than {}", kDeepest));
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -8,7 +8,7 @@
 #include "passes/region.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// y[c] = x[c] * scale[c] + offset[c], what a node does to each channel.
@@ -154,4 +154,4 @@ Result<int> fold_affine(ir::Graph& graph) {
   return folded;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

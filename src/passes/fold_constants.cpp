@@ -7,7 +7,7 @@
 #include "ops/call.h"
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
@@ -117,4 +117,4 @@ Result<int> fold_known(ir::Graph& graph) {
   return count;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -10,13 +10,13 @@
 #include "passes/passes.h"
 #include "passes/region.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
-std::vector<Operand> operands(const ir::Graph& graph, const Node& node) {
-  std::vector<Operand> in;
+std::vector<kernels::Operand> operands(const ir::Graph& graph, const Node& node) {
+  std::vector<kernels::Operand> in;
   for (ValueId v : node.in) {
-    Operand& o = in.emplace_back();
+    kernels::Operand& o = in.emplace_back();
     if (!v.valid()) continue;
     o.dtype = graph[v].type.dtype, o.constant = graph[v].constant.tensor();
   }
@@ -25,14 +25,14 @@ std::vector<Operand> operands(const ir::Graph& graph, const Node& node) {
 
 bool is_unary(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  return node.op->elementwise && !node.in.empty() && !binary_of(*node.op, node.attrs.get()) && node.out.size() == 1 &&
-         is_f32(graph, node.out[0]) && is_f32(graph, node.in[0]) &&
-         unary_of(*node.op, node.attrs.get(), operands(graph, node));
+  return node.op->elementwise && !node.in.empty() && !kernels::binary_of(*node.op, node.attrs.get()) &&
+         node.out.size() == 1 && is_f32(graph, node.out[0]) && is_f32(graph, node.in[0]) &&
+         kernels::unary_of(*node.op, node.attrs.get(), operands(graph, node));
 }
 
 bool is_binary(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  return node.op->elementwise && binary_of(*node.op, node.attrs.get()) && is_f32(graph, node.out[0]) &&
+  return node.op->elementwise && kernels::binary_of(*node.op, node.attrs.get()) && is_f32(graph, node.out[0]) &&
          is_f32(graph, node.in[0]) && is_f32(graph, node.in[1]);
 }
 
@@ -85,7 +85,7 @@ int joins(const ir::Graph& graph, const std::set<NodeId>& chain) {
   int n = 0;
   for (NodeId id : chain) {
     const Node& node = graph[id];
-    n += binary_of(*node.op, node.attrs.get()) && chain.count(graph[node.in[0]].producer) &&
+    n += kernels::binary_of(*node.op, node.attrs.get()) && chain.count(graph[node.in[0]].producer) &&
          chain.count(graph[node.in[1]].producer);
   }
   return n;
@@ -118,8 +118,8 @@ std::set<NodeId> chain_region(const ir::Graph& graph, NodeId last) {
         if (!v.valid() || !fits(v)) continue;
         std::set<NodeId> more = in_chain;
         more.insert(graph[v].producer);
-        if (more.size() > Chain::kMaxSteps || outer_values(graph, more) > Chain::kMaxInputs ||
-            joins(graph, more) >= Chain::kTiles)
+        if (more.size() > kernels::Chain::kMaxSteps || outer_values(graph, more) > kernels::Chain::kMaxInputs ||
+            joins(graph, more) >= kernels::Chain::kTiles)
           continue;
         in_chain = std::move(more);
         grew = true;
@@ -167,4 +167,4 @@ Result<int> fuse_chains(ir::Graph& graph) {
   return fused;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

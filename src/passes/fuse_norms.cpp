@@ -10,7 +10,7 @@
 #include "passes/region.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 class NormFinder {
@@ -250,4 +250,4 @@ class NormFinder {
 /// every element of the axes; nothing broadcasts. Results differ by the roundings of sums taken in another order.
 Result<int> fuse_norms(ir::Graph& graph) { return NormFinder(graph).run(); }
 
-}  // namespace nnex
+}  // namespace nnex::passes

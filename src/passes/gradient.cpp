@@ -12,7 +12,7 @@
 #include "passes/derivatives.h"
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 using graph_text::Item;
@@ -442,4 +442,4 @@ Result<int> differentiate(ir::Graph& graph) {
   return count;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -5,7 +5,7 @@
 
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 constexpr size_t kMaxNodes = 250'000;
@@ -60,4 +60,4 @@ Result<int> inline_functions(ir::Graph& graph) {
   return static_cast<int>(calls.size());
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// Types of everything, or the first place where inference fails.
@@ -81,4 +81,4 @@ Status make_plain(ir::Graph& graph) {
   return infer(graph);
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

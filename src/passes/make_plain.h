@@ -3,10 +3,10 @@
 
 #include "graph/graph.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// Makes a graph plain: functions inlined, extents known where they can be, shapes computed, constants folded, types of
 /// everything. Constants keep the names by which bits are declared. Errors: those of inference.
 Status make_plain(ir::Graph& graph);
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -2,7 +2,7 @@
 
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// Two nodes of one block with the same operator, attributes and inputs   ->   one.
 Result<int> merge_equal(ir::Graph& graph) {
@@ -33,4 +33,4 @@ Result<int> merge_equal(ir::Graph& graph) {
   return merged;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

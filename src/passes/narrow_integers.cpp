@@ -18,7 +18,7 @@
 #include "passes/region.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// Whether a row only moves elements, or takes the greatest of some: as good on narrow elements.
@@ -120,7 +120,7 @@ class Narrower {
     if (node.out.size() != 1 || !is_i32(node.out[0]) || node.in.empty() || !node.in[0].valid()) return false;
     const ValueId y = node.out[0];
     const auto whole = [&](ValueId x) { return is_i32(x) && !graph_[x].is_constant() && same_extents(graph_, x, y); };
-    if (int_binary(node.op->name)) {
+    if (kernels::int_binary(node.op->name)) {
       const ValueId a = node.in[0], b = node.in[1];
       if (v.valid()) {
         if (a == b) return false;
@@ -129,23 +129,23 @@ class Narrower {
       return (whole(a) && stands_beside(b, y)) || (whole(b) && stands_beside(a, y));
     }
     if (!whole(node.in[0]) || (v.valid() && !(node.in[0] == v))) return false;
-    std::vector<Operand> in;
+    std::vector<kernels::Operand> in;
     for (ValueId x : node.in) {
-      Operand& o = in.emplace_back();
+      kernels::Operand& o = in.emplace_back();
       if (!x.valid()) continue;
       o.dtype = graph_[x].type.dtype, o.constant = graph_[x].constant.tensor();
     }
-    IntSteps steps;
-    return int_unary(*node.op, node.attrs.get(), in, steps);
+    kernels::IntSteps steps;
+    return kernels::int_unary(*node.op, node.attrs.get(), in, steps);
   }
 
   void grow(NodeId first) {
     Region r;
     size_t operands = 0;
-    for (NodeId at = first; at.valid() && operands < IntChain::kMaxOperands - 1;) {
+    for (NodeId at = first; at.valid() && operands < kernels::IntChain::kMaxOperands - 1;) {
       r.nodes.push_back(at);
       taken_.insert(at);
-      operands += int_binary(graph_[at].op->name).has_value();
+      operands += kernels::int_binary(graph_[at].op->name).has_value();
       const ValueId y = graph_[at].out[0];
       const NodeId next = only_reader(graph_, y);
       at = next.valid() && !taken_.count(next) && goes_on(next, y) ? next : NodeId{};
@@ -351,4 +351,4 @@ Result<int> narrow_integers(ir::Graph& graph) {
   return Narrower(graph, intervals).run();
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

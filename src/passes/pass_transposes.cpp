@@ -7,7 +7,7 @@
 #include "passes/transposes.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 class TransposePasser {
@@ -224,4 +224,4 @@ class TransposePasser {
 
 void pass_transpose(Transposes& transposes, NodeId id) { TransposePasser(transposes).pass(id); }
 
-}  // namespace nnex
+}  // namespace nnex::passes

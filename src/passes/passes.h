@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 Result<int> inline_functions(ir::Graph& graph);
 Result<int> differentiate(ir::Graph& graph);
@@ -31,4 +31,4 @@ Result<int> fuse_caches(ir::Graph& graph);
 Result<int> fuse_products(ir::Graph& graph);
 Result<int> fuse_chains(ir::Graph& graph);
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -9,7 +9,7 @@
 #include "passes/narrow_integers.h"
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 Status prepare(ir::Graph& graph, const CustomOperators& operators) {
   NNEX_TRY(inline_functions(graph));
@@ -86,4 +86,4 @@ Status optimize(ir::Graph& graph, const PipelineOptions& options) {
   return {};
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 #include "nnex/custom.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// What every graph needs before it can be planned: functions inlined, types inferred, bodies of rows without kernels
 /// expanded. Errors: invalid_model with every place where inference fails (the first is the Error's message).
@@ -36,4 +36,4 @@ struct PipelineOptions {
 /// naming the pass, when the graph is wrong after it.
 Status optimize(ir::Graph& graph, const PipelineOptions& options = {});
 
-}  // namespace nnex
+}  // namespace nnex::passes

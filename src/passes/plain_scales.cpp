@@ -5,7 +5,7 @@
 #include "ops/shape.h"
 #include "passes/passes.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// The one axis along which the scale has an element for each of x's; -1: one element for all; nothing otherwise.
@@ -92,4 +92,4 @@ Result<int> plain_scales(ir::Graph& graph) {
   return made;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -13,11 +13,11 @@
 #include "passes/passes.h"
 #include "passes/region.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
-Operand operand(const ir::Graph& graph, const Node& node, size_t i) {
-  Operand o;
+kernels::Operand operand(const ir::Graph& graph, const Node& node, size_t i) {
+  kernels::Operand o;
   if (i >= node.in.size() || !node.in[i].valid()) return o;
   o.dtype = graph[node.in[i]].type.dtype, o.constant = graph[node.in[i]].constant.tensor();
   return o;
@@ -26,11 +26,11 @@ Operand operand(const ir::Graph& graph, const Node& node, size_t i) {
 /// A node that turns bytes of one scale into float32.
 bool dequantizes(const ir::Graph& graph, const Node* node) {
   return node && node->op->name == "dequantize_linear" && is_f32(graph, node->out[0]) &&
-         byte_scale(operand(graph, *node, 1), operand(graph, *node, 2), operand(graph, *node, 0).dtype);
+         kernels::byte_scale(operand(graph, *node, 1), operand(graph, *node, 2), operand(graph, *node, 0).dtype);
 }
 bool quantizes(const ir::Graph& graph, const Node& node) {
   return node.op->name == "quantize_linear" && is_f32(graph, node.in[0]) && node.in.size() > 2 &&
-         byte_scale(operand(graph, node, 1), operand(graph, node, 2), graph[node.out[0]].type.dtype);
+         kernels::byte_scale(operand(graph, node, 1), operand(graph, node, 2), graph[node.out[0]].type.dtype);
 }
 /// A node that reads constants alone.
 bool reads_constants(const ir::Graph& graph, const Node* node) {
@@ -137,8 +137,8 @@ class Quantized {
     std::set<NodeId> inner;
     std::vector<std::pair<NodeId, ValueId>> leaves;
     if (!collect(id, graph_[id].in[0], inner, leaves) || inner.empty() ||
-        inner.size() > static_cast<size_t>(Chain::kMaxSteps) / 2 ||
-        leaves.size() > static_cast<size_t>(Chain::kMaxInputs) / 2)
+        inner.size() > static_cast<size_t>(kernels::Chain::kMaxSteps) / 2 ||
+        leaves.size() > static_cast<size_t>(kernels::Chain::kMaxInputs) / 2)
       return;
     std::vector<NodeId> nodes = {id};
     nodes.insert(nodes.end(), inner.begin(), inner.end());
@@ -153,11 +153,11 @@ class Quantized {
       leaves.emplace_back(reader, v);
       return true;
     }
-    const bool binary = binary_of(*node->op, node->attrs.get()).has_value();
-    std::vector<Operand> in;
+    const bool binary = kernels::binary_of(*node->op, node->attrs.get()).has_value();
+    std::vector<kernels::Operand> in;
     for (size_t i = 0; i < node->in.size(); ++i) in.push_back(operand(graph_, *node, i));
     if (!node->op->elementwise || !alone(v, reader) || inner.size() > 20) return false;
-    if (!binary && !unary_of(*node->op, node->attrs.get(), in)) return false;
+    if (!binary && !kernels::unary_of(*node->op, node->attrs.get(), in)) return false;
     const NodeId producer = graph_[v].producer;
     inner.insert(producer);
     for (size_t i = 0; i < (binary ? 2U : 1U); ++i)
@@ -224,12 +224,12 @@ bool only_moves(const ir::Graph& graph, const Node& node) {
   if (!node.op->view && node.op->in_bytes != ByteRole::moves) return false;
   if (!node.out[0].valid() || (node.out.size() > 1 && node.out[1].valid())) return false;
   // Beyond other borders lie zeros of floats, which are no zeros of codes.
-  return node.op->attrs.type != &detail::type_tag<PoolAttrs> ||
+  return node.op->attrs.type != &nnex::detail::type_tag<PoolAttrs> ||
          graph.attrs<PoolAttrs>(node).border == PoolBorder::ignore;
 }
 
 /// One scale and zero point, of which no quotient is near the ends of float32.
-bool same_scale(const ByteScale& a, const ByteScale& b) {
+bool same_scale(const kernels::ByteScale& a, const kernels::ByteScale& b) {
   return a.scale == b.scale && a.zero == b.zero && a.is_signed == b.is_signed && a.scale >= 0x1p-60F &&
          a.scale <= 0x1p60F;
 }
@@ -248,7 +248,7 @@ Result<int> move_codes(ir::Graph& graph) {
     const Node* from = graph.producer(move->in[0]);
     if (!dequantizes(graph, from)) continue;
     const auto scale = [&](const Node& n, DType bytes) {
-      return byte_scale(operand(graph, n, 1), operand(graph, n, 2), bytes);
+      return kernels::byte_scale(operand(graph, n, 1), operand(graph, n, 2), bytes);
     };
     const Type codes = graph[node.out[0]].type;
     if (!same_scale(*scale(*from, graph[from->in[0]].type.dtype), *scale(node, codes.dtype))) continue;
@@ -269,4 +269,4 @@ Result<int> move_codes(ir::Graph& graph) {
 /// may differ by one step where the float path's roundings decide a tie.
 Result<int> fuse_quantized(ir::Graph& graph) { return Quantized(graph).run(); }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -5,7 +5,7 @@
 
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 namespace {
 
@@ -79,4 +79,4 @@ bool same_extents(const ir::Graph& graph, ValueId a, ValueId b) {
   return x && y && *x == *y;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

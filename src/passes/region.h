@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// Moves nodes of one block, given in their order, into the body of one `fused` node that stands where the last of them
 /// stood; only the last one's first output may be read from outside. What they read from outside becomes the node's
@@ -26,4 +26,4 @@ bool is_f32(const ir::Graph& graph, ValueId v);
 /// Whether both have the same extents, numbers or formulas.
 bool same_extents(const ir::Graph& graph, ValueId a, ValueId b);
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -3,7 +3,7 @@
 #include "passes/passes.h"
 #include "passes/region.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace simplification {
 
 std::optional<std::pair<ValueId, double>> with_number(const ir::Graph& graph, const Node& n) {
@@ -36,4 +36,4 @@ Result<int> simplify(ir::Graph& graph) {
   return changed;
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace nnex::simplification {
+namespace nnex::passes::simplification {
 
 /// pow with a number that a simpler row stands for.
 bool power(ir::Graph& graph, NodeId id);
@@ -23,4 +23,4 @@ std::optional<std::pair<ValueId, double>> with_number(const ir::Graph& graph, co
 /// y takes the place, the type and the name of the node's output.
 bool become(ir::Graph& graph, NodeId id, ValueId y);
 
-}  // namespace nnex::simplification
+}  // namespace nnex::passes::simplification

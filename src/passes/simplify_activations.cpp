@@ -7,7 +7,7 @@
 #include "passes/region.h"
 #include "passes/simplify.h"
 
-namespace nnex::simplification {
+namespace nnex::passes::simplification {
 namespace {
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
@@ -193,4 +193,4 @@ class ActivationFinder {
 bool activation_of_product(ir::Graph& graph, NodeId id) { return ActivationFinder(graph).product(id); }
 bool activation_of_sum(ir::Graph& graph, NodeId id) { return ActivationFinder(graph).sum(id); }
 
-}  // namespace nnex::simplification
+}  // namespace nnex::passes::simplification

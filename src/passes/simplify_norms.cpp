@@ -5,7 +5,7 @@
 #include "passes/simplify.h"
 #include "tensor/convert.h"
 
-namespace nnex::simplification {
+namespace nnex::passes::simplification {
 
 /// batch_normalization with constant numbers   ->   x * scale + offset
 bool batch_normalization(ir::Graph& graph, NodeId id) {
@@ -45,4 +45,4 @@ bool batch_normalization(ir::Graph& graph, NodeId id) {
   return become(graph, id, b("add", {scaled, b.constant(std::move(*offset))}));
 }
 
-}  // namespace nnex::simplification
+}  // namespace nnex::passes::simplification

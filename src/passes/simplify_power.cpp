@@ -3,7 +3,7 @@
 #include "passes/region.h"
 #include "passes/simplify.h"
 
-namespace nnex::simplification {
+namespace nnex::passes::simplification {
 namespace {
 
 /// Whether a few steps back show that no element of v is below 0.
@@ -34,4 +34,4 @@ bool power(ir::Graph& graph, NodeId id) {
   return !name.empty() && become(graph, id, Builder(graph, id)(name, {node.in[0]}));
 }
 
-}  // namespace nnex::simplification
+}  // namespace nnex::passes::simplification

@@ -4,7 +4,7 @@
 
 #include "ops/shape.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 bool identity(const Perm& p) {
@@ -120,4 +120,4 @@ void Transposes::rebuild(NodeId id, std::vector<ValueId> in, std::shared_ptr<con
   replace(id, by);
 }
 
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace nnex {
+namespace nnex::passes {
 
 /// Axis i of the result is axis perm[i] of the source.
 using Perm = Ints;
@@ -49,4 +49,4 @@ class Transposes {
 /// it.
 void pass_transpose(Transposes& transposes, NodeId id);
 
-}  // namespace nnex
+}  // namespace nnex::passes

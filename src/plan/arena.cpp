@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 
-namespace nnex {
+namespace nnex::plan {
 
 namespace {
 
@@ -133,4 +133,4 @@ Result<int64_t> arena_offsets(std::vector<ArenaRequest>& requests) {
   return requests.size() <= kFew ? place_by_size(requests) : place_by_step(requests);
 }
 
-}  // namespace nnex
+}  // namespace nnex::plan

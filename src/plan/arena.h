@@ -6,7 +6,7 @@
 
 #include "nnex/result.h"
 
-namespace nnex {
+namespace nnex::plan {
 
 struct ArenaRequest {
   size_t first = 0, last = 0;  ///< Steps from its making to its last reading.
@@ -19,4 +19,4 @@ struct ArenaRequest {
 /// sum overflows.
 Result<int64_t> arena_offsets(std::vector<ArenaRequest>& requests);
 
-}  // namespace nnex
+}  // namespace nnex::plan

@@ -5,7 +5,7 @@
 
 #include "base/mapped_file.h"
 
-namespace nnex {
+namespace nnex::plan {
 namespace {
 
 constexpr int64_t kMinBytes = 16 * 1024;  ///< Smaller constants stay: they have few pages of their own.
@@ -65,4 +65,4 @@ void ConstantMemory::lose(const Piece& piece) {
   }
 }
 
-}  // namespace nnex
+}  // namespace nnex::plan

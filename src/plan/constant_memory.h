@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace nnex {
+namespace nnex::plan {
 
 /// Pages of mapped files are given back at any time: they are read again from the file. Memory of the process's own is
 /// given back only where the content will not be needed again: by a plan that is the only one, of a graph whose
@@ -49,4 +49,4 @@ class ConstantMemory {
   std::unordered_map<uint32_t, size_t> piece_of_;
 };
 
-}  // namespace nnex
+}  // namespace nnex::plan

@@ -3,7 +3,7 @@
 
 #include "plan/plan.h"
 
-namespace nnex {
+namespace nnex::plan {
 namespace {
 
 constexpr int64_t kFloatContent = 8;  ///< Floats decide extents only as a handful of scales or bounds.
@@ -86,4 +86,4 @@ std::vector<LiveIn> Liveness::before(NodeId from) {
   return out;
 }
 
-}  // namespace nnex
+}  // namespace nnex::plan

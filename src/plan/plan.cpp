@@ -12,11 +12,11 @@
 #include "ops/shape.h"
 #include "plan/arena.h"
 
-namespace nnex {
+namespace nnex::plan {
 namespace {
 
 /// A host's kernel.
-class CustomKernel : public Kernel {
+class CustomKernel : public kernels::Kernel {
  public:
   CustomKernel(std::shared_ptr<const CustomNode> node, std::vector<Type> types)
       : node_(std::move(node)), types_(std::move(types)) {}
@@ -26,7 +26,7 @@ class CustomKernel : public Kernel {
   std::shared_ptr<const CustomNode> node_;
   std::vector<Type> types_;  ///< Of the outputs, as inference has them.
 };
-constexpr KernelDef kCustomKernel = {"custom", "host"};
+constexpr kernels::KernelDef kCustomKernel = {"custom", "host"};
 
 thread_local const PlanWatch::Told* watching = nullptr;
 
@@ -162,8 +162,8 @@ class Planner {
     return sum.number().value_or(0);
   }
 
-  Operand operand(ValueId v) const {
-    Operand o;
+  kernels::Operand operand(ValueId v) const {
+    kernels::Operand o;
     if (!v.valid() || !inference_.type(v).is_tensor()) return o;
     auto shape = concrete(inference_.type(v));
     if (!shape) return o;
@@ -190,7 +190,7 @@ class Planner {
       return {};
     }
     if (known(node)) {
-      std::vector<Operand> in, out;
+      std::vector<kernels::Operand> in, out;
       for (ValueId v : node.in) {
         in.push_back(operand(v));
         if (in.back().constant && ConstantMemory::is_lost(*in.back().constant))
@@ -200,16 +200,16 @@ class Planner {
       for (ValueId v : node.out) out.push_back(operand(v));
       // Before a kernel that makes tables of a result's extents. Loops say themselves what they cannot keep.
       if (node.blocks.empty())
-        for (const Operand& o : out)
+        for (const kernels::Operand& o : out)
           if (const auto bytes = is_object(o.dtype) ? 0 : bytes_for(o.dtype, o.shape.count());
               !bytes || *bytes > c_.memory_limit)
             return Error(Code::limit,
                          fmt::format("a result of {} elements passes what a run may take; the limit is {} MiB",
                                      o.shape.text(), c_.memory_limit >> 20))
                 .at(graph_.place_of(step.node));
-      std::vector<RegionStep> region = region_of(node);
-      const KernelRequest request = {*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team};
-      auto chosen = choose_kernel(request);
+      std::vector<kernels::RegionStep> region = region_of(node);
+      const kernels::KernelRequest request = {*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team};
+      auto chosen = kernels::choose_kernel(request);
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
       if (watching) (*watching)(step.node, request, chosen->def);
       if (chosen->kernel) {
@@ -256,14 +256,14 @@ class Planner {
     return !(life != lives_.end() && life->second.outside) || !in_arena(root(x));
   }
 
-  std::vector<RegionStep> region_of(const Node& node) const {
-    std::vector<RegionStep> region;
+  std::vector<kernels::RegionStep> region_of(const Node& node) const {
+    std::vector<kernels::RegionStep> region;
     if (node.op->name != "fused") return region;
     const Block& body = graph_[node.blocks[0]];
     std::unordered_map<uint32_t, int> index;
     for (size_t i = 0; i < body.params.size(); ++i) index[body.params[i].n] = static_cast<int>(i);
     for (NodeId n = body.first; n.valid(); n = graph_[n].next) {
-      RegionStep s;
+      kernels::RegionStep s;
       s.op = graph_[n].op, s.attrs = graph_[n].attrs.get();
       for (ValueId v : graph_[n].in) s.in.push_back(v.valid() ? index.at(v.n) : -1);
       s.out = operand(graph_[n].out[0]);
@@ -464,4 +464,4 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockI
   return Planner(context, block, from, live).make();
 }
 
-}  // namespace nnex
+}  // namespace nnex::plan

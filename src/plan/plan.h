@@ -12,7 +12,7 @@
 #include "kernels/kernel.h"
 #include "plan/constant_memory.h"
 
-namespace nnex {
+namespace nnex::plan {
 
 /// How one node runs.
 struct Step {
@@ -24,8 +24,8 @@ struct Step {
   };
   How how = How::reference;
   NodeId node;
-  std::unique_ptr<Kernel> kernel;
-  const KernelDef* def = nullptr;
+  std::unique_ptr<kernels::Kernel> kernel;
+  const kernels::KernelDef* def = nullptr;
   std::vector<ValueId> in, out;
   struct Fresh {
     ValueId value;
@@ -77,8 +77,8 @@ class AlignedConstants {
 
 struct PlanContext {
   const ir::Graph& graph;
-  const simd::Loops& loops;
-  Packs& packs;
+  const kernels::simd::Loops& loops;
+  kernels::Packs& packs;
   AlignedConstants& constants;
   int64_t memory_limit;
   Team& team;
@@ -96,7 +96,8 @@ Result<std::shared_ptr<const Plan>> make_plan(const PlanContext& context, BlockI
 /// what was chosen (null: the reference kernel).
 class PlanWatch {
  public:
-  using Told = std::function<void(NodeId node, const KernelRequest& request, const KernelDef* chosen)>;
+  using Told =
+      std::function<void(NodeId node, const kernels::KernelRequest& request, const kernels::KernelDef* chosen)>;
   explicit PlanWatch(Told told);
   ~PlanWatch();
   PlanWatch(const PlanWatch&) = delete;
@@ -140,4 +141,4 @@ class Liveness {
   int64_t step_ = 0;
 };
 
-}  // namespace nnex
+}  // namespace nnex::plan

@@ -7,7 +7,7 @@
 #include "tensor/convert.h"
 #include "tensor/stack.h"
 
-namespace nnex {
+namespace nnex::run {
 namespace {
 
 constexpr int64_t kLoopLimit = int64_t{1} << 40;
@@ -21,7 +21,7 @@ Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
 
 }  // namespace
 
-Status Frame::run_blocks(const Step& step) {
+Status Frame::run_blocks(const plan::Step& step) {
   const Node& node = graph_[step.node];
   if (node.op->name == "if_else") return run_if(node);
   if (node.op->name == "loop") return run_loop(node);
@@ -179,4 +179,4 @@ Status Frame::run_sequence_map(const Node& node) {
   return {};
 }
 
-}  // namespace nnex
+}  // namespace nnex::run

@@ -12,7 +12,7 @@
 #include "ops/call.h"
 #include "run/infer_again.h"
 
-namespace nnex {
+namespace nnex::run {
 namespace {
 
 constexpr size_t kPlansKept = 16;
@@ -108,7 +108,7 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
   return {};
 }
 
-Status Frame::give_memory(const Step::Fresh& f) {
+Status Frame::give_memory(const plan::Step::Fresh& f) {
   Value& slot = slots_[f.value.n];
   for (const Use& use : graph_[f.value].uses) {
     if (use.node.valid() || !(use.block == kMain) || use.index >= into_.size()) continue;
@@ -126,7 +126,7 @@ Status Frame::run_block(BlockId block) {
   NodeId from = graph_[block].first;
   while (from.valid()) {
     NNEX_ASSIGN(Bound * b, bound(block, from));
-    const Plan& plan = *b->plan;
+    const plan::Plan& plan = *b->plan;
     for (size_t s = 0; s < plan.steps.size(); ++s) {
       NNEX_TRY(interrupted());
       NNEX_TRY(run_step(plan.steps[s], b->wires[s]));
@@ -145,7 +145,7 @@ Status Frame::prepare(std::span<const Value> inputs) {
     return std::find(ports.begin(), ports.begin() + static_cast<ptrdiff_t>(inputs.size()), v) !=
            ports.begin() + static_cast<ptrdiff_t>(inputs.size());
   };
-  for (const LiveIn& l : stretch_at(kMain, first).live)
+  for (const plan::LiveIn& l : stretch_at(kMain, first).live)
     if (l.by_content && is_input(l.value)) return {};  // another plan for every content
   FloatMode mode;
   Team team(options_.threads);
@@ -176,7 +176,7 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   Stretch& stretch = stretch_at(block, from);
   std::vector<int64_t>& key = stretch.key;
   key.clear();
-  for (const LiveIn& l : stretch.live) {
+  for (const plan::LiveIn& l : stretch.live) {
     const Tensor* t = slots_[l.value.n].tensor();
     key.push_back(t ? static_cast<int64_t>(t->dtype()) : -1);
     if (!t) continue;
@@ -200,7 +200,7 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   }
   Bound made{key, nullptr, {}};
   NNEX_ASSIGN(made.plan, plan_for(block, from, stretch));
-  for (const Step& step : made.plan->steps) {
+  for (const plan::Step& step : made.plan->steps) {
     Bound::Wires& w = made.wires.emplace_back();
     for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
     for (ValueId v : step.out) w.out.push_back(v.valid() ? &slots_[v.n] : nullptr);
@@ -212,12 +212,12 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
   return &stretch.plans.front();
 }
 
-Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, const Stretch& stretch) {
-  std::vector<Live> live;
+Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId from, const Stretch& stretch) {
+  std::vector<plan::Live> live;
   bool by_content = false;
-  for (const LiveIn& l : stretch.live) {
+  for (const plan::LiveIn& l : stretch.live) {
     const Value& v = slots_[l.value.n];
-    Live& known = live.emplace_back(Live{l.value, type_of(v), std::nullopt});
+    plan::Live& known = live.emplace_back(plan::Live{l.value, type_of(v), std::nullopt});
     by_content |= l.by_content;
     if (const Tensor* t = v.tensor(); t && l.by_content && t->count() <= kKeyContent) {
       NNEX_ASSIGN(known.content, t->clone());
@@ -227,13 +227,13 @@ Result<std::shared_ptr<const Plan>> Frame::plan_for(BlockId block, NodeId from, 
   const auto go_on = [] { return false; };
   const Interrupt uninterrupted(go_on);
   Compiled& m = *model_;
-  PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory};
-  if (!m.one_plan) return make_plan(context, block, from, live);
+  plan::PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory};
+  if (!m.one_plan) return plan::make_plan(context, block, from, live);
   const std::lock_guard<std::mutex> lock(m.planning);
   const bool whole = block == kMain && from == graph_[kMain].first;
   if (whole && m.plan && m.plan_key == stretch.key) return m.plan;
   context.only_plan = whole && !by_content;
-  NNEX_ASSIGN(std::shared_ptr<const Plan> plan, make_plan(context, block, from, live));
+  NNEX_ASSIGN(std::shared_ptr<const plan::Plan> plan, plan::make_plan(context, block, from, live));
   if (context.only_plan) m.plan = plan, m.plan_key = stretch.key;
   return plan;
 }
@@ -242,15 +242,15 @@ Status Frame::bind(BlockId block, const Bound& b) {
   Memory& arena = arenas_[block.n];
   NNEX_TRY(reserve(arena, b.plan->arena_bytes));
   NNEX_TRY(reserve(workspace_, b.plan->workspace_bytes));
-  for (const ArenaSlot& s : b.plan->slots)
+  for (const plan::ArenaSlot& s : b.plan->slots)
     slots_[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, arena.bytes.mutable_data() + s.offset));
   for (const auto& [v, content] : b.plan->constants) slots_[v.n] = content;
   return {};
 }
 
-Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
+Status Frame::check_strings(const Bound::Wires& wires, const plan::Step& step) const {
   int64_t count = 0, longest = 0;
-  for (const Step::Fresh& f : step.fresh)
+  for (const plan::Step::Fresh& f : step.fresh)
     if (f.dtype == DType::str) count = std::max(count, f.shape.count());
   if (count == 0) return {};
   for (const Value* v : wires.in) {
@@ -266,15 +266,15 @@ Status Frame::check_strings(const Bound::Wires& wires, const Step& step) const {
                                         longest, model_->memory_limit));
 }
 
-DType Frame::dtype_of(const Step& step, const Bound::Wires& wires) const {
+DType Frame::dtype_of(const plan::Step& step, const Bound::Wires& wires) const {
   if (step.in.empty() || !step.in[0].valid()) return DType::none;
   const Tensor* t = graph_[step.in[0]].constant.tensor();
   if (!t) t = wires.in[0]->tensor();
   return t ? t->dtype() : DType::none;
 }
 
-int64_t Frame::bytes_of(const Step& step, const Bound::Wires& wires) const {
-  if (step.how == Step::How::view) return 0;
+int64_t Frame::bytes_of(const plan::Step& step, const Bound::Wires& wires) const {
+  if (step.how == plan::Step::How::view) return 0;
   int64_t bytes = 0;
   for (size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i].valid()) continue;
@@ -287,15 +287,15 @@ int64_t Frame::bytes_of(const Step& step, const Bound::Wires& wires) const {
   return bytes;
 }
 
-Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
+Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
   std::chrono::steady_clock::time_point began;
   if (profiling) began = std::chrono::steady_clock::now();
-  for (const Step::Fresh& f : step.fresh) NNEX_TRY(give_memory(f));
+  for (const plan::Step::Fresh& f : step.fresh) NNEX_TRY(give_memory(f));
   const Node& node = graph_[step.node];
   Status s = check_strings(wires, step);
   if (!s.ok()) {
     // keeps the place below
-  } else if (step.how == Step::How::kernel || step.how == Step::How::reference) {
+  } else if (step.how == plan::Step::How::kernel || step.how == plan::Step::How::reference) {
     Call call(*node.op, node.attrs.get(), wires.in, wires.out);
     call.team = team_;
     call.workspace = workspace_.bytes.mutable_data();
@@ -303,15 +303,15 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
     if (step.open) s = infer_outputs_again(node, wires.in, wires.out);
     if (s.ok()) s = step.kernel ? step.kernel->run(call) : run_reference(call);
   } else {
-    s = step.how == Step::How::view ? run_view(step) : run_blocks(step);
+    s = step.how == plan::Step::How::view ? run_view(step) : run_blocks(step);
   }
   if (!s.ok()) return std::move(s).error().at(graph_.place_of(step.node));
   if (profiling) {
     auto now = std::chrono::steady_clock::now();
-    std::string_view kernel = step.def                        ? step.def->name
-                              : step.how == Step::How::view   ? "view"
-                              : step.how == Step::How::blocks ? "blocks"
-                                                              : "reference";
+    std::string_view kernel = step.def                              ? step.def->name
+                              : step.how == plan::Step::How::view   ? "view"
+                              : step.how == plan::Step::How::blocks ? "blocks"
+                                                                    : "reference";
     times.push_back({graph_.place_of(step.node), operator_name(node), std::string(kernel), micros(began - start_),
                      micros(now - began), step.multiply_adds, dtype_of(step, wires), bytes_of(step, wires)});
   }
@@ -319,7 +319,7 @@ Status Frame::run_step(const Step& step, const Bound::Wires& wires) {
   return {};
 }
 
-Status Frame::run_view(const Step& step) {
+Status Frame::run_view(const plan::Step& step) {
   const Value& x = slots_[step.in[0].n];
   Value& y = slots_[step.out[0].n];
   if (!x.tensor()) {
@@ -362,4 +362,4 @@ Result<std::vector<Value>> Frame::call_block(BlockId block, std::vector<Value> p
   return results(block);
 }
 
-}  // namespace nnex
+}  // namespace nnex::run

@@ -12,16 +12,16 @@
 #include "run/output_pool.h"
 #include "tensor/memory_account.h"
 
-namespace nnex {
+namespace nnex::run {
 
 /// What all sessions of a model share.
 struct Compiled {
   ir::Graph graph;
-  const simd::Loops* loops = nullptr;
+  const kernels::simd::Loops* loops = nullptr;
   int64_t memory_limit = 0;
-  Packs packs;
-  AlignedConstants constants{graph};
-  ConstantMemory memory{graph};
+  kernels::Packs packs;
+  plan::AlignedConstants constants{graph};
+  plan::ConstantMemory memory{graph};
 
   explicit Compiled(ir::Graph g) : graph(std::move(g)) {}
 
@@ -30,7 +30,7 @@ struct Compiled {
   bool one_plan = false;
   std::mutex planning;  ///< Then held while any session plans, or reads what planning changes.
   std::vector<int64_t> plan_key;
-  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<const plan::Plan> plan;
 };
 
 /// Runs blocks of one graph. Every value has one slot; a block that runs again writes its slots again.
@@ -59,7 +59,7 @@ class Frame {
   /// A plan bound to this frame's memory.
   struct Bound {
     std::vector<int64_t> key;
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const plan::Plan> plan;
     struct Wires {
       std::vector<const Value*> in;
       std::vector<Value*> out;
@@ -68,7 +68,7 @@ class Frame {
   };
   /// Plans of the stretch that starts at one node: the newest first.
   struct Stretch {
-    std::vector<LiveIn> live;
+    std::vector<plan::LiveIn> live;
     std::list<Bound> plans;
     const Bound* active = nullptr;  ///< The one whose arena tensors stand in the slots, in that version of the arena.
     int version = 0;
@@ -86,16 +86,16 @@ class Frame {
   Stretch& stretch_at(BlockId block, NodeId from);
   Result<Bound*> bound(BlockId block, NodeId from);
   /// A plan for what the slots hold; the model's own where one serves all sessions.
-  Result<std::shared_ptr<const Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
+  Result<std::shared_ptr<const plan::Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
   Status bind(BlockId block, const Bound& b);
-  DType dtype_of(const Step& step, const Bound::Wires& wires) const;
+  DType dtype_of(const plan::Step& step, const Bound::Wires& wires) const;
   /// Of the inputs and outputs of a step.
-  int64_t bytes_of(const Step& step, const Bound::Wires& wires) const;
-  Status run_step(const Step& step, const Bound::Wires& wires);
+  int64_t bytes_of(const plan::Step& step, const Bound::Wires& wires) const;
+  Status run_step(const plan::Step& step, const Bound::Wires& wires);
   /// Memory for an output of a step: the caller's when it is to be written there.
-  Status give_memory(const Step::Fresh& f);
-  Status run_view(const Step& step);
-  Status run_blocks(const Step& step);
+  Status give_memory(const plan::Step::Fresh& f);
+  Status run_view(const plan::Step& step);
+  Status run_blocks(const plan::Step& step);
   Status run_if(const Node& node);
   Status run_loop(const Node& node);
   Status run_scan(const Node& node);
@@ -111,15 +111,15 @@ class Frame {
   Status reserve(Memory& memory, int64_t bytes);
   /// Refuses a step whose strings could pass the memory limit: each of `count` may be as long as the longest of each
   /// input together.
-  Status check_strings(const Bound::Wires& wires, const Step& step) const;
+  Status check_strings(const Bound::Wires& wires, const plan::Step& step) const;
 
   std::shared_ptr<Compiled> model_;
   const ir::Graph& graph_;
   SessionOptions options_;
   std::vector<Value> slots_;
-  std::unordered_map<uint32_t, Liveness> liveness_;  ///< By block.
-  std::unordered_map<uint32_t, Stretch> stretches_;  ///< By first node.
-  std::unordered_map<uint32_t, Memory> arenas_;      ///< By block.
+  std::unordered_map<uint32_t, plan::Liveness> liveness_;  ///< By block.
+  std::unordered_map<uint32_t, Stretch> stretches_;        ///< By first node.
+  std::unordered_map<uint32_t, Memory> arenas_;            ///< By block.
   Memory workspace_;
   std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
   std::span<Tensor> into_;                  ///< While run_into() runs: where the network's results are wanted.
@@ -130,4 +130,4 @@ class Frame {
   std::chrono::steady_clock::time_point start_;
 };
 
-}  // namespace nnex
+}  // namespace nnex::run

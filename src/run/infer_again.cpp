@@ -4,7 +4,7 @@
 #include "ops/infer_call.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::run {
 namespace {
 
 /// What a rule sees of values that exist.
@@ -64,4 +64,4 @@ Status infer_outputs_again(const Node& node, std::span<const Value* const> in, s
   return {};
 }
 
-}  // namespace nnex
+}  // namespace nnex::run

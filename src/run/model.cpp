@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/guarded.h"
 #include "base/nearest.h"
 #include "base/quota.h"
 #include "graph/exact.h"
@@ -16,13 +17,12 @@
 #include "run/carry.h"
 #include "run/compile.h"
 #include "run/frame.h"
-#include "run/guarded.h"
 #include "run/inputs.h"
 
 namespace nnex {
 
 struct Model::Impl {
-  std::shared_ptr<Compiled> compiled;
+  std::shared_ptr<run::Compiled> compiled;
   std::vector<PortInfo> inputs, outputs, states;
   std::vector<InputPort> taken;  ///< What a run takes in: the inputs, then the states.
 
@@ -32,7 +32,7 @@ struct Model::Impl {
 
 struct Session::Impl {
   std::shared_ptr<Model::Impl> model;
-  Frame frame;
+  run::Frame frame;
   std::atomic<bool> running{false};
 
   Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& options)
@@ -55,12 +55,12 @@ Status check_missing(const ir::Graph& graph) {
                fmt::format("{} operator{} missing:{}", missing.size(), missing.size() == 1 ? " is" : "s are", list));
 }
 
-Result<simd::Isa> chosen_isa(InstructionSet wanted) {
-  if (wanted == InstructionSet::best) return simd::best_isa();
+Result<kernels::simd::Isa> chosen_isa(InstructionSet wanted) {
+  if (wanted == InstructionSet::best) return kernels::simd::best_isa();
   const int i = static_cast<int>(wanted) - 1;
-  if (i < 0 || i >= static_cast<int>(simd::Isa::count))
+  if (i < 0 || i >= static_cast<int>(kernels::simd::Isa::count))
     return Error(Code::invalid_argument, fmt::format("no instruction set of number {}", i + 1));
-  if (simd::can_run(static_cast<simd::Isa>(i))) return static_cast<simd::Isa>(i);
+  if (kernels::simd::can_run(static_cast<kernels::simd::Isa>(i))) return static_cast<kernels::simd::Isa>(i);
   return Error(Code::unsupported, fmt::format("this machine or build cannot run instruction set '{}'", name(wanted)));
 }
 
@@ -82,14 +82,14 @@ bool extents_are_fixed(const ir::Graph& graph) {
 
 }  // namespace
 
-// InstructionSet is `best`, then simd::Isa in its order.
-static_assert(static_cast<int>(InstructionSet::scalar) == static_cast<int>(simd::Isa::scalar) + 1);
-static_assert(static_cast<int>(InstructionSet::wasm) == static_cast<int>(simd::Isa::wasm) + 1);
-static_assert(static_cast<int>(simd::Isa::wasm) + 1 == static_cast<int>(simd::Isa::count));
+// InstructionSet is `best`, then kernels::simd::Isa in its order.
+static_assert(static_cast<int>(InstructionSet::scalar) == static_cast<int>(kernels::simd::Isa::scalar) + 1);
+static_assert(static_cast<int>(InstructionSet::wasm) == static_cast<int>(kernels::simd::Isa::wasm) + 1);
+static_assert(static_cast<int>(kernels::simd::Isa::wasm) + 1 == static_cast<int>(kernels::simd::Isa::count));
 
 std::string_view name(InstructionSet isa) {
   if (isa == InstructionSet::best) return "best";
-  return simd::name(static_cast<simd::Isa>(static_cast<int>(isa) - 1));
+  return kernels::simd::name(static_cast<kernels::simd::Isa>(static_cast<int>(isa) - 1));
 }
 
 std::optional<InstructionSet> instruction_set_named(std::string_view text) {
@@ -108,10 +108,10 @@ Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
 
 Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, bool own) {
   NNEX_TRY(fix_symbols(graph, options.symbols));
-  NNEX_ASSIGN(simd::Isa isa, chosen_isa(options.isa));
-  NNEX_TRY(prepare(graph, options.custom_operators));
+  NNEX_ASSIGN(kernels::simd::Isa isa, chosen_isa(options.isa));
+  NNEX_TRY(passes::prepare(graph, options.custom_operators));
   NNEX_TRY(check_missing(graph));
-  NNEX_TRY(carry(graph, options.carry));
+  NNEX_TRY(run::carry(graph, options.carry));
   Model model;
   model.impl_ = std::make_shared<Impl>();
   const size_t kept = graph.states.size();
@@ -130,10 +130,11 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, 
   model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
   std::vector<std::string> names;
   for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
-  if (options.optimize) NNEX_TRY(optimize(graph));
+  if (options.optimize) NNEX_TRY(passes::optimize(graph));
   if (options.exact) NNEX_TRY(check_exact(graph));
-  model.impl_->compiled = std::make_shared<Compiled>(std::move(graph));
-  model.impl_->compiled->loops = &simd::loops(isa, options.portable ? simd::Numbers::exact : simd::Numbers::fast);
+  model.impl_->compiled = std::make_shared<run::Compiled>(std::move(graph));
+  model.impl_->compiled->loops =
+      &kernels::simd::loops(isa, options.portable ? kernels::simd::Numbers::exact : kernels::simd::Numbers::fast);
   model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
   model.impl_->compiled->memory.release_files();
   if (own && extents_are_fixed(model.impl_->compiled->graph)) {

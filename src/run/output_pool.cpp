@@ -4,7 +4,7 @@
 
 #include "tensor/memory_account.h"
 
-namespace nnex {
+namespace nnex::run {
 namespace {
 
 /// Memory that nobody counts yet.
@@ -74,4 +74,4 @@ void OutputPool::take_back(Tensor memory) {
   free_.push_back(std::move(memory));
 }
 
-}  // namespace nnex
+}  // namespace nnex::run

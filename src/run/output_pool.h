@@ -7,7 +7,7 @@
 
 #include "nnex/tensor.h"
 
-namespace nnex {
+namespace nnex::run {
 
 /// Makes tensors whose memory comes back here when their last owner is gone, on any thread: asking the system for large
 /// memory anew costs a fault for every page. Tensors may outlive the session.
@@ -33,4 +33,4 @@ class OutputPool : public std::enable_shared_from_this<OutputPool> {
   int64_t held_ = 0;          ///< Their bytes.
 };
 
-}  // namespace nnex
+}  // namespace nnex::run

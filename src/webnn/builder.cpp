@@ -44,7 +44,7 @@ nnex::Shape extents(const std::vector<uint32_t>& shape) {
 
 /// Takes away what no result depends on, unused inputs too.
 nnex::Status prune(ir::Graph& graph) {
-  NNEX_TRY(drop_unused(graph));
+  NNEX_TRY(passes::drop_unused(graph));
   for (size_t i = graph.inputs().size(); i-- > 0;)
     if (graph[graph.inputs()[i]].uses.empty()) graph.remove_param(kMain, i);
   return {};

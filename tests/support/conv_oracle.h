@@ -7,7 +7,7 @@
 #include "kernels/conv/conv.h"
 #include "oracle_math.h"
 
-namespace nnex::oracle {
+namespace nnex::kernels::oracle {
 
 /// The finished output `row` (pixel of the batch), `channel`; filter in ONNX's layout; zeros outside x take part.
 inline float conv(const ConvShape& s, const float* x, const float* filter, const Epilogue& end, int64_t row,
@@ -79,4 +79,4 @@ inline float winograd(const ConvShape& s, const float* x, const float* filter, c
   return fused ? unary<true>(end.activation, sum) : unary<false>(end.activation, sum);
 }
 
-}  // namespace nnex::oracle
+}  // namespace nnex::kernels::oracle

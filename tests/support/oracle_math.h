@@ -9,7 +9,7 @@
 
 #include "kernels/elementwise/unary.h"
 
-namespace nnex::oracle {
+namespace nnex::kernels::oracle {
 
 template <bool fused>
 float madd(float a, float b, float c) {
@@ -342,4 +342,4 @@ float unary(const Unary& f, float x) {
   return 0;
 }
 
-}  // namespace nnex::oracle
+}  // namespace nnex::kernels::oracle

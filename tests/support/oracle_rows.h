@@ -10,7 +10,7 @@
 #include "kernels/reduce/reduce_kind.h"
 #include "oracle_math.h"
 
-namespace nnex::oracle {
+namespace nnex::kernels::oracle {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -118,4 +118,4 @@ std::vector<float> softmax_column(bool logarithm, const std::vector<float>& x) {
   return y;
 }
 
-}  // namespace nnex::oracle
+}  // namespace nnex::kernels::oracle

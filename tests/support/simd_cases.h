@@ -17,6 +17,8 @@
 
 namespace nnex::test {
 
+namespace simd = kernels::simd;
+
 using simd::Loops;
 
 /// What the operands of a case lie in: each is followed by room for whole vectors. The same case has the same numbers.

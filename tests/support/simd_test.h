@@ -15,6 +15,8 @@
 
 namespace nnex::test {
 
+namespace simd = kernels::simd;
+
 using simd::Isa;
 using simd::Loops;
 using simd::Numbers;

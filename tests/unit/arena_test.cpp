@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace nnex {
+namespace nnex::plan {
 namespace {
 
 /// Tensors of many sizes that live for a few steps, some for all.
@@ -68,4 +68,4 @@ TEST(Arena, TooLargeIsRefused) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::plan

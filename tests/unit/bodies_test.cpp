@@ -11,7 +11,7 @@
 #include "passes/pipeline.h"
 #include "run/compile.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 using test::Dice;
@@ -163,4 +163,4 @@ TEST(Bodies, RunWhereNothingElseCan) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -24,6 +24,7 @@
 #include "tensor/convert.h"
 
 namespace nnex {
+namespace simd = kernels::simd;
 namespace {
 
 using test::OpCase;
@@ -177,14 +178,14 @@ void through_passes(const OpCase& c, Turn turn) {
   Way way;
   way.optimize = false;
   std::set<std::string_view> done;
-  for (const PassDef& pass : pipeline()) {
+  for (const passes::PassDef& pass : passes::pipeline()) {
     if (!done.insert(pass.name).second) continue;
     for (bool inside : {false, true}) {
       if (!turn.next()) continue;
       way.inside = inside;
       SCOPED_TRACE(fmt::format("pass {}{}", pass.name, inside ? ", between copies" : ""));
       Net n = net_of(c, way);
-      if (!prepare(n.graph).ok()) return;  // the other ways say why
+      if (!passes::prepare(n.graph).ok()) return;  // the other ways say why
       auto applied = pass.run(n.graph);
       ASSERT_TRUE(applied.ok()) << applied.error().text();
       const Status fine = verify(n.graph, pass.name);
@@ -350,8 +351,9 @@ TEST(Cases, Passes) {
   std::set<std::string> tried;
   for (const std::string& path : files_in("passes")) {
     const std::string pass_name = std::filesystem::path(path).stem().string();
-    const auto all = pipeline();
-    const auto pass = std::find_if(all.begin(), all.end(), [&](const PassDef& p) { return p.name == pass_name; });
+    const auto all = passes::pipeline();
+    const auto pass =
+        std::find_if(all.begin(), all.end(), [&](const passes::PassDef& p) { return p.name == pass_name; });
     ASSERT_NE(pass, all.end()) << pass_name;
     tried.insert(pass_name);
     auto cases = test::read_pass_cases(path);
@@ -362,7 +364,7 @@ TEST(Cases, Passes) {
       ASSERT_TRUE(graph.ok()) << graph.error().text();
       auto wanted = graph_text::read_graph(c.after.empty() ? c.before : c.after, c.place + " after");
       ASSERT_TRUE(wanted.ok()) << wanted.error().text();
-      const Status ready = prepare(*graph);
+      const Status ready = passes::prepare(*graph);
       ASSERT_TRUE(ready.ok()) << ready.error().text();
       auto applied = pass->run(*graph);
       ASSERT_TRUE(applied.ok()) << applied.error().text();
@@ -373,7 +375,7 @@ TEST(Cases, Passes) {
       if (!c.after.empty()) expect_same_values(*graph_text::read_graph(c.before, "before"), std::move(*graph), c.steps);
     }
   }
-  for (const PassDef& pass : pipeline())
+  for (const passes::PassDef& pass : passes::pipeline())
     EXPECT_TRUE(pass.name == "infer_types" || tried.count(std::string(pass.name)) > 0) << "no cases for " << pass.name;
 }
 

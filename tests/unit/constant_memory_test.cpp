@@ -14,7 +14,7 @@
 #include "onnx_bytes.h"
 #include "run/compile.h"
 
-namespace nnex {
+namespace nnex::plan {
 namespace {
 
 using namespace nnex::test::onnx;
@@ -128,4 +128,4 @@ TEST(ConstantMemory, MappedFilesAreReadAgain) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::plan

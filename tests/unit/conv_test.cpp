@@ -10,7 +10,7 @@
 #include "share.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -265,4 +265,4 @@ TEST(Conv, EveryEpilogue) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -199,4 +199,4 @@ TEST(Copy, Gather) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

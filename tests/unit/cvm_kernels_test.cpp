@@ -239,7 +239,7 @@ bool same(const Value& a, const Value& b) {
 
 /// Every value of the graph lies in its interval.
 void check_intervals(ir::Graph graph, const Tensor& input) {
-  ASSERT_TRUE(prepare(graph).ok());
+  ASSERT_TRUE(passes::prepare(graph).ok());
   const Intervals intervals(graph, {});
   std::vector<ValueId> all;
   for (NodeId id : graph.order()) all.push_back(graph[id].out[0]);
@@ -262,7 +262,7 @@ uint32_t cases() {
 }
 
 TEST(CvmKernels, EqualTheReferenceRowsOnRandomNetworks) {
-  const std::vector<simd::Isa> isas = test::runnable_isas();
+  const std::vector<kernels::simd::Isa> isas = test::runnable_isas();
   std::map<std::string, int> ran;
   for (uint32_t seed = 0; seed < cases(); ++seed) {
     SCOPED_TRACE(seed);
@@ -270,7 +270,7 @@ TEST(CvmKernels, EqualTheReferenceRowsOnRandomNetworks) {
     const std::vector<Value> expected = run(network.graph(), network.input(), unchanged(), 1);
     for (size_t i = 0; i < isas.size(); ++i) {
       LoadOptions options;
-      options.isa = *instruction_set_named(simd::name(isas[i]));
+      options.isa = *instruction_set_named(kernels::simd::name(isas[i]));
       std::vector<std::string> kernels;
       const std::vector<Value> found =
           run(network.graph(), network.input(), options, 1 + static_cast<int>((seed + i) % 2), &kernels);
@@ -340,7 +340,7 @@ TEST(Exact, RefusesFloatsByName) {
   const NodeId id = b.node(op("relu"), {x}, 1, nullptr);
   graph.set_where(id, graph.add_place("node 'act'"));
   graph.set_results(kMain, {graph[id].out[0]});
-  ASSERT_TRUE(prepare(graph).ok());
+  ASSERT_TRUE(passes::prepare(graph).ok());
   const Status refused = check_exact(graph);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::unsupported);

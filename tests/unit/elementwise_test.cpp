@@ -6,7 +6,7 @@
 #include "kernels/elementwise/chain.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -175,4 +175,4 @@ TEST(Chain, RefusesWhatItCannotHold) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "oracle_math.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -226,4 +226,4 @@ TEST(Gemm, ManyProductsReadOneMatrix) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

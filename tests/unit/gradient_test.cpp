@@ -11,7 +11,7 @@
 #include "run/compile.h"
 #include "share.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// z from x, f64[2,3] with elements in (0.2, 0.9), and w, with elements in (0.3, 1).
@@ -198,4 +198,4 @@ TEST(Gradient, NamesWhatHasNoRule) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::passes

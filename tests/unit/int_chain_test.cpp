@@ -11,7 +11,7 @@
 #include "share.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::IntBlock;
@@ -425,4 +425,4 @@ TEST(AddBytes, EqualsItsStepsOnAllPairs) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

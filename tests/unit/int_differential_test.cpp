@@ -20,7 +20,7 @@
 #include "share.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::IntOperand;
@@ -411,4 +411,4 @@ TEST(IntDifferential, EveryInstructionSetEqualsTheScalarBuild) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -208,4 +208,30 @@ TEST(Layers, EveryFamilyIsListed) {
   }
 }
 
+/// Layers that do one job have a namespace of their name, which nobody else opens (docs/decisions/namespaces.md).
+TEST(Layers, AWorkshopHasItsOwnNamespace) {
+  const fs::path src = fs::path(nnex::test::source_dir()) / "src";
+  const std::regex opened(R"(^(?:inline )?namespace nnex(?:::(\w+))?[\w:]* \{.*)");
+  std::map<std::string, int> count;
+  for (const auto& file : fs::recursive_directory_iterator(src)) {
+    if (file.path().extension() != ".cpp" && file.path().extension() != ".h") continue;
+    const std::string path = file.path().lexically_relative(src).generic_string(),
+                      layer = path.substr(0, path.find('/'));
+    std::ifstream in(file.path());
+    std::smatch found;
+    for (std::string text; std::getline(in, text);) {
+      if (!std::regex_match(text, found, opened)) continue;
+      for (const std::string workshop : {"kernels", "passes", "plan"})
+        if (layer == workshop || found[1].str() == workshop) {
+          EXPECT_EQ(layer, found[1].str()) << path << ": " << text;
+          ++count[layer];
+        }
+      if (found[1].str() == "run") EXPECT_EQ(layer, "run") << path;
+    }
+  }
+  EXPECT_GT(count["kernels"], 50);
+  EXPECT_GT(count["passes"], 20);
+  EXPECT_GT(count["plan"], 5);
+}
+
 }  // namespace

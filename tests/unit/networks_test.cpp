@@ -15,6 +15,7 @@
 #include "tensor/convert.h"
 
 namespace nnex {
+namespace simd = kernels::simd;
 namespace {
 
 namespace fs = std::filesystem;

@@ -85,8 +85,8 @@ void expect_identity(ir::Graph graph, bool files) {
   auto twice = to_nnef(written_again, {});
   ASSERT_TRUE(twice.ok()) << twice.error().text();
   expect_same(*once, *twice);
-  ASSERT_TRUE(drop_unused(graph).ok());
-  ASSERT_TRUE(drop_unused(*second).ok());
+  ASSERT_TRUE(passes::drop_unused(graph).ok());
+  ASSERT_TRUE(passes::drop_unused(*second).ok());
   forget_new_names(graph, *second);
   EXPECT_EQ(dump(graph), dump(*second)) << once->graph;
 }

@@ -584,7 +584,7 @@ TEST(NodeKernels, EveryOneWasTried) {
                                                      "gather",
                                                      "gather_elements",
                                                      "one_hot"};
-  for (const KernelDef* def : all_kernels())
+  for (const kernels::KernelDef* def : kernels::all_kernels())
     if (kTested.count(def->name)) {
       EXPECT_TRUE(test::kernels_seen().count(std::string(def->op) + " " + std::string(def->name)))
           << def->op << " has no case that " << def->name << " ran";

@@ -6,7 +6,7 @@
 
 #include "tensor/memory_account.h"
 
-namespace nnex {
+namespace nnex::run {
 namespace {
 
 constexpr int64_t kLarge = 40'000;  // floats
@@ -67,4 +67,4 @@ TEST(OutputPool, OwnersMayBeOnAnyThread) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::run

@@ -21,7 +21,7 @@
 #include "passes/pipeline.h"
 #include "run/compile.h"
 
-namespace nnex {
+namespace nnex::passes {
 namespace {
 
 /// Numbers in [-1, 1] that repeat on every machine.
@@ -446,4 +446,4 @@ TEST(Passes, SymbolicExtents) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::passes

@@ -10,7 +10,7 @@
 #include "oracle_math.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -287,4 +287,4 @@ TEST(Convert, PlainCasts) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/product/gemm_i8.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -215,4 +215,4 @@ TEST(ConvI8, EqualsTheSums) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

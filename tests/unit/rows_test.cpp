@@ -8,7 +8,7 @@
 #include "kernels/reduce/reduce.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -180,4 +180,4 @@ TEST(Normalize, RowsGroupsAndLocalResponse) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

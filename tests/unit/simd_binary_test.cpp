@@ -5,7 +5,7 @@
 #include "oracle_math.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -160,4 +160,4 @@ TEST(SimdSelect, AnyNonzeroByteIsTrue) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

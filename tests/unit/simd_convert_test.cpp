@@ -5,7 +5,7 @@
 #include "simd_test.h"
 #include "tensor/half.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -164,4 +164,4 @@ TEST(SimdConvert, WideIntegersAndTruthsEqualTheirOracles) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

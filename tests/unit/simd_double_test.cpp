@@ -7,7 +7,7 @@
 
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// The chain of multiply-adds by itself.
@@ -113,4 +113,4 @@ TEST(SimdDouble, FunctionsAreTheSameEverywhere) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

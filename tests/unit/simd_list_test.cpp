@@ -9,7 +9,7 @@
 #include "simd_cases.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 std::string bytes_of_run(const test::SimdLine& line, const simd::Loops& table, size_t n) {
@@ -52,4 +52,4 @@ TEST(SimdList, EveryLineWritesItsResults) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

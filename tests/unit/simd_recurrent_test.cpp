@@ -5,7 +5,7 @@
 #include "oracle_math.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -109,4 +109,4 @@ TEST(SimdRecurrent, GruEqualsItsOracle) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

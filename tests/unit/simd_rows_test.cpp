@@ -8,7 +8,7 @@
 #include "oracle_rows.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::Loops;
@@ -303,4 +303,4 @@ TEST(SimdRows, FindFirst) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

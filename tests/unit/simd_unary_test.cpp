@@ -6,7 +6,7 @@
 #include "oracle_math.h"
 #include "simd_test.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::best_isa;
@@ -150,4 +150,4 @@ TEST(SimdUnary, ErrorWithinTheStatedBound) {
 }
 
 }  // namespace
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -65,7 +65,7 @@ TEST(Table, TraitsAreOfTheseRows) {
 
 TEST(Table, EveryRowRuns) {
   std::set<std::string_view> served;
-  for (const KernelDef* k : all_kernels()) {
+  for (const kernels::KernelDef* k : kernels::all_kernels()) {
     EXPECT_TRUE(find_op(k->op)) << "kernel " << k->name << " serves '" << k->op << "', which is no row";
     served.insert(k->op);
   }

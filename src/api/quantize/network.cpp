@@ -12,8 +12,9 @@ namespace nnex {
 namespace {
 
 constexpr int kMaxRounds = 8;
-constexpr Result<int> (*kPasses[])(ir::Graph&) = {fold_constants, fold_known,  simplify,   fold_affine,
-                                                  merge_equal,    drop_copies, drop_unused};
+constexpr Result<int> (*kPasses[])(ir::Graph&) = {passes::fold_constants, passes::fold_known,  passes::simplify,
+                                                  passes::fold_affine,    passes::merge_equal, passes::drop_copies,
+                                                  passes::drop_unused};
 
 Status infer(ir::Graph& graph) {
   Faults faults;
@@ -43,7 +44,7 @@ void name_all(ir::Graph& graph) {
 
 Result<ir::Graph> float_network(const ir::Graph& graph) {
   ir::Graph out(graph);
-  NNEX_TRY(inline_functions(out));
+  NNEX_TRY(passes::inline_functions(out));
   NNEX_TRY(infer(out));
   std::vector<std::string> names;
   for (ValueId v : out.outputs()) names.push_back(out[v].name);

@@ -17,9 +17,9 @@
 #include "api/quantize/nnef_codes.h"
 #include "api/quantize/plan.h"
 #include "api/quantize/rewrite.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "nnex/suggest.h"
-#include "run/guarded.h"
 #include "standards/cvm/import.h"
 
 namespace nnex {

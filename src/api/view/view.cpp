@@ -9,12 +9,12 @@
 #include "api/read.h"
 #include "api/view/drawing.h"
 #include "api/view/words.h"
+#include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "nnex/check.h"
 #include "passes/passes.h"
-#include "run/guarded.h"
 
 namespace nnex {
 namespace {
@@ -151,7 +151,7 @@ Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
   ir::Graph& graph = subject.graph;
   NNEX_TRY(fix_symbols(graph, options.load.symbols));
   // What is broken is told by the check; types are inferred as far as they can be.
-  (void)inline_functions(graph).ok();
+  (void)passes::inline_functions(graph).ok();
   Faults faults;
   infer_types(graph, faults);
   View out;

@@ -8,7 +8,7 @@
 #include "kernels/product/gemm.h"
 #include "kernels/product/matrix_rows.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kScoreFloats = 64 * 1024;  // of a block, in the second level cache
@@ -244,4 +244,4 @@ void Attention::run(Team& team, const Data& data, std::byte* workspace) const {
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

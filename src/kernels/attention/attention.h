@@ -9,7 +9,7 @@
 #include "kernels/simd/loops.h"
 #include "ops/attention.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Rows of `row` floats apart, heads and batches with strides of their own: counts of elements.
 struct HeadStrides {
@@ -75,4 +75,4 @@ class Attention {
   bool few_rows_ = false;  ///< Keys times queries: packing the keys would cost more than the product.
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

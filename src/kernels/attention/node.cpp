@@ -5,7 +5,7 @@
 
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 namespace port = attention_port;
@@ -101,4 +101,4 @@ constexpr KernelDef kAttentionKernels[] = {{"attention", "attention_f32", make_a
 
 std::span<const KernelDef> attention_kernels() { return built<kAttentionKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

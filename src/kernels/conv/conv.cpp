@@ -8,7 +8,7 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/product/gemm.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kDepthwiseChannels = 1024;  // of one call
@@ -257,4 +257,4 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

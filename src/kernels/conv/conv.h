@@ -12,7 +12,7 @@
 #include "kernels/product/tiles.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Axes are depth, height, width; a convolution of fewer has leading extents of 1. Extents count elements.
 struct ConvShape {
@@ -69,4 +69,4 @@ int64_t conv_workspace(const simd::Loops& loops, const ConvShape& shape, int thr
 void conv(const simd::Loops& loops, Team& team, const ConvShape& shape, const float* x, const float* packed, float* y,
           const Epilogue& end, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

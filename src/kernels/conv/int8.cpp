@@ -10,7 +10,7 @@
 #include "kernels/conv/spans.h"
 #include "kernels/product/tiles_i8.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kByteChannels = 1024;  // of one call of the depthwise loop
@@ -249,4 +249,4 @@ void conv_i8(const simd::Loops& loops, Team& team, const ConvShape& s, const Con
   for (int64_t group = 0; group < s.groups; ++group) one_group_i8(loops, team, s, c, group, terms, copy, sums);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/product/gemm_i8.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// A filter of ONNX's layout [out_channels, in_channels / groups, kernel...].
 struct ByteFilter {
@@ -38,4 +38,4 @@ struct ConvI8 {
 /// shape.x_stride counts bytes of x; shape.y_stride is not used. `workspace` is aligned to 64 bytes.
 void conv_i8(const simd::Loops& loops, Team& team, const ConvShape& shape, const ConvI8& c, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

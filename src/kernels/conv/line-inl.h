@@ -13,7 +13,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using LineTag = hn::ScalableTag<float>;
@@ -93,7 +93,7 @@ HWY_INLINE const float* input_at(const DepthwiseLine& line, int64_t row, int64_t
   return at >= 0 && at < line.in_width ? line.rows[row] + at * line.x_stride : line.zeros;
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per target

@@ -7,7 +7,7 @@
 #include "kernels/simd/builds.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// kPixels pixels, each input vector loaded once for all taps that meet it; dilation 1. inputs(row)[q] is input q of a
@@ -113,12 +113,12 @@ HWY_INLINE void run_line(const DepthwiseLine& line) {
 void depthwise_f32(const DepthwiseLine& line) { run_line<Fused>(line); }
 void depthwise_f32_exact(const DepthwiseLine& line) { run_line<Exact>(line); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(depthwise_f32);
 NNEX_SIMD_BUILDS(depthwise_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

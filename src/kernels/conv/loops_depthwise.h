@@ -5,7 +5,7 @@
 
 #include "kernels/product/loops_tile.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// y[o][c] = finish(sum over row r, tap t of rows[r][(o * stride - before + t * dilation)][c] * w[r][t][c]) for output
 /// pixels o < out_width and channels c < channels; a chain over ascending r, then t. Rows that are null are left out,
@@ -45,4 +45,4 @@ constexpr int64_t grouped_first(int64_t v, int64_t lanes, int64_t channels) {
   return v * lanes < last ? v * lanes : last;
 }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -12,7 +12,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using ByteTag = hn::Rebind<uint8_t, SumTag>;
@@ -221,11 +221,11 @@ void depthwise_i8(const DepthwiseByteLine& line) {
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(depthwise_i8);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

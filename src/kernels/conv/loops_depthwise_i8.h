@@ -5,7 +5,7 @@
 
 #include "kernels/product/loops_tile_int.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// sum[o][c] = add[c] + sum over row r, tap t of (rows[r][o * stride - before + t * dilation][c] ^ flip) * w[r][t][c],
 /// wrapping; rows that are null and pixels outside [0, in_width) read `outside` instead. Sums go to `sums`, or to bytes
@@ -47,4 +47,4 @@ constexpr bool kHasDepthwiseU8 = false;
 /// machine has_byte_dots(). Returns whether it could: the line has `quads`, and its taps lie close together.
 bool depthwise_u8(const DepthwiseByteLine& line);
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

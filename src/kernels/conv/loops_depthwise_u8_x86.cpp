@@ -9,7 +9,7 @@
 #include <algorithm>
 
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 namespace {
 
 constexpr int kLanes = 16;
@@ -169,7 +169,7 @@ bool depthwise_u8(const DepthwiseByteLine& line) {
   return true;
 }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 HWY_POP_ATTRIBUTES
 
 #endif

@@ -7,7 +7,7 @@
 #include "kernels/simd/builds.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kGroupLanes = static_cast<int>(hn::MaxLanes(LineTag()));
@@ -203,12 +203,12 @@ HWY_INLINE void run_grouped(const GroupedLine& line) {
 void grouped_f32(const GroupedLine& line) { run_grouped<Fused>(line); }
 void grouped_f32_exact(const GroupedLine& line) { run_grouped<Exact>(line); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(grouped_f32);
 NNEX_SIMD_BUILDS(grouped_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -9,7 +9,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using PlaneTag = hn::ScalableTag<float>;
@@ -154,13 +154,13 @@ void phases_f32(const float* x, float* y, size_t n, size_t phases, size_t y_stri
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(depthwise_planes_f32);
 NNEX_SIMD_BUILDS(depthwise_planes_f32_exact);
 NNEX_SIMD_BUILDS(phases_f32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -5,7 +5,7 @@
 
 #include "kernels/product/loops_tile.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// y[i][o] = finish(sum over slice s, row r, tap t of rows[s * slice_rows + i * stride + r * dilation][offsets[t] + o]
 /// * w[s][r][t]) for lines i < lines and pixels o < out_width; a chain over ascending s, then r, then t. A row is
@@ -27,4 +27,4 @@ struct PlaneLines {
   TileEnd end = {};  ///< bias: one number; row_bias and residual are not used.
 };
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

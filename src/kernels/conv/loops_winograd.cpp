@@ -9,7 +9,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using PatchTag = hn::ScalableTag<float>;
@@ -117,12 +117,12 @@ void winograd_result_f32(const WinogradResult& r) {
   if (c < r.channels) result_channels<false>(r, c, static_cast<size_t>(r.channels - c));
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(winograd_patch_f32);
 NNEX_SIMD_BUILDS(winograd_result_f32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

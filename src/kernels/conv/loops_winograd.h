@@ -6,7 +6,7 @@
 
 #include "kernels/product/loops_tile.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// y[4 i + j] (each `y_stride` floats after the other) = channels of (B^T d B)[i][j], where d[4 r + c] are the channels
 /// of the pixel in row r, column c of a 4x4 patch, and (B^T d)[0..3] = d0 - d2, d1 + d2, d2 - d1, d1 - d3.
@@ -28,4 +28,4 @@ struct WinogradResult {
   TileEnd end = {};  ///< bias by channel; row_bias is not used.
 };
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

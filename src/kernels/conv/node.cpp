@@ -10,7 +10,7 @@
 #include "kernels/product/epilogue.h"
 #include "ops/window.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// A filter in the form that loops read: packed once when it is a constant, else into the workspace at every run.
@@ -155,4 +155,4 @@ std::optional<ConvShape> conv_shape(const ConvAttrs& a, const Shape& x, const Sh
 
 std::span<const KernelDef> conv_kernels() { return built<kConvKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

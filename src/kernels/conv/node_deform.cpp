@@ -10,7 +10,7 @@
 #include "kernels/split.h"
 #include "ops/deform_conv.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kBlock = 128;           ///< Places sampled together.
@@ -145,4 +145,4 @@ constexpr KernelDef kDeformKernels[] = {{"deform_conv", "deform_conv_f32", make_
 
 std::span<const KernelDef> deform_kernels() { return built<kDeformKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -16,7 +16,7 @@
 #include "kernels/product/epilogue.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// One axis of a phase: the places first, first + stride, ... of y.
@@ -267,4 +267,4 @@ constexpr KernelDef kDeconvKernels[] = {{"deconv", "deconv_f32", make_deconv}};
 
 std::span<const KernelDef> deconv_kernels() { return built<kDeconvKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

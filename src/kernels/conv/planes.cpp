@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kStripFloats = 4 * 1024;  // lines under the filter: half of the first level cache
@@ -182,4 +182,4 @@ void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& s, const
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

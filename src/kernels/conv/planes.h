@@ -4,7 +4,7 @@
 
 #include "kernels/conv/conv.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Whether a convolution is one of these: one input channel for each group, and lines short enough for a copy of those
 /// under the filter. The shape alone decides.
@@ -22,4 +22,4 @@ int64_t plane_workspace(const simd::Loops& loops, const ConvShape& shape, int th
 void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& shape, const float* x, const float* packed,
                  float* y, const Epilogue& end, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// n = quotient * divisor + remainder; most often there is nothing to divide, and a division costs as much as a short
@@ -184,4 +184,4 @@ template class ConvRows<LiftFloat>;
 template class ConvRows<LiftBytes>;
 template class ConvRows<LiftWide>;
 
-}  // namespace nnex
+}  // namespace nnex::kernels

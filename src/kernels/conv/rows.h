@@ -5,7 +5,7 @@
 #include "kernels/lift.h"
 #include "kernels/product/tiles.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Output pixels of a batch in tiles: pieces of a line, or where lines are short, of the sequence of all pixels. Row
 /// values are x at tap 0, 1, ... each with its group's channels, lifted; lift.outside() outside x.
@@ -61,4 +61,4 @@ extern template class ConvRows<LiftFloat>;
 extern template class ConvRows<LiftBytes>;
 extern template class ConvRows<LiftWide>;
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "base/try.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kFewChannels = 4, kMaxSpan = 64, kMaxRowTaps = 16, kMinWidth = 8;
@@ -83,4 +83,4 @@ int SpanRows<Lift>::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_
 template class SpanRows<LiftBytes>;
 template class SpanRows<LiftWide>;
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "kernels/lift.h"
 #include "kernels/product/tiles.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Whether a convolution is one of these: a plane of few channels, its filter signed bytes without zero points
 /// (ConvShape::plain_filter). The shape alone decides.
@@ -45,4 +45,4 @@ class SpanRows final : public RowSource<typename Lift::To> {
 extern template class SpanRows<LiftBytes>;
 extern template class SpanRows<LiftWide>;
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "base/try.h"
 #include "kernels/product/matrix_rows.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kProducts = 16;
@@ -202,4 +202,4 @@ void conv_winograd(const simd::Loops& loops, Team& team, const ConvShape& s, con
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

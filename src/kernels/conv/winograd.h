@@ -5,7 +5,7 @@
 
 #include "kernels/conv/conv.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Whether a convolution is computed so: a 3x3 filter that moves by one, with channels and pixels enough to pay for the
 /// transforms. The shape of one image alone decides.
@@ -20,4 +20,4 @@ int64_t winograd_workspace(const ConvShape& shape, int threads);
 void conv_winograd(const simd::Loops& loops, Team& team, const ConvShape& shape, const float* x, const float* packed,
                    float* y, const Epilogue& end, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

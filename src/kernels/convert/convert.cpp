@@ -5,7 +5,7 @@
 
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 template <class T>
@@ -142,4 +142,4 @@ void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n) {
   each(team, x, y, n, [](uint8_t v) { return v ? 1.0F : 0.0F; });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y[o, c, i] = saturate(half_even(x[o, c, i] / scale[c]) + zero[c]) for T of 8 or 16 bits; zero may be null. One
 /// scale for the tensor: channels = 1. NaN counts as 0.
@@ -33,4 +33,4 @@ void cast_f32_to_bool(Team& team, const float* x, uint8_t* y, int64_t n);
 /// Any nonzero byte is 1.
 void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// y[i] = f(x[i]) where x and y have elements of different size: DX and DY have the same number of lanes.
@@ -265,11 +265,11 @@ void f32_from_u8(const uint8_t* x, float* y, size_t n) {
          [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(d, hn::PromoteTo(di, v)); });
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(quantize_u8);
 NNEX_SIMD_BUILDS(quantize_s8);
 NNEX_SIMD_BUILDS(quantize_u16);
@@ -287,5 +287,5 @@ NNEX_SIMD_BUILDS(u8_from_f32);
 NNEX_SIMD_BUILDS(f32_from_u8);
 NNEX_SIMD_BUILDS(bool_from_f32);
 NNEX_SIMD_BUILDS(bool_from_i64);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

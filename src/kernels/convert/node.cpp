@@ -10,7 +10,7 @@
 #include "kernels/moves/copy.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using CastLoop = void (*)(const simd::Loops& loops, Team& team, const std::byte* x, std::byte* y, int64_t n);
@@ -142,4 +142,4 @@ constexpr KernelDef kCastKernels[] = {{"cast", "cast", make_cast}};
 
 std::span<const KernelDef> cast_kernels() { return built<kCastKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include "kernels/split.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr size_t kMaxPorts = 16;
@@ -287,4 +287,4 @@ Result<Chosen> widened_kernel(const KernelRequest& r) {
   return kernel ? Chosen{std::move(kernel), &kWidened} : Chosen{};
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -3,10 +3,10 @@
 
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// A kernel on float32 between conversions, where one takes the node so; empty: none does, or the node has no half
 /// type.
 Result<Chosen> widened_kernel(const KernelRequest& request);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y = f(a, b) on float32.
 enum class BinaryKind : uint8_t {
@@ -20,4 +20,4 @@ enum class CompareKind : uint8_t { eq, ne, lt, le, gt, ge, count };
 /// Which operands of a loop over n elements are single numbers.
 enum class Form : uint8_t { vector_vector, vector_scalar, scalar_vector };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kTileElements = 1024;
@@ -230,4 +230,4 @@ void Chain::run_binary(const simd::Loops& loops, const Tile& tile, BinaryKind ki
     call(a.data + r * a.row_step, a.step, b.data + r * b.row_step, b.step, y + r * tile.columns, tile.columns);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

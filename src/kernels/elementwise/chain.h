@@ -11,7 +11,7 @@
 #include "kernels/nest.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// One operation of a chain. Values are numbered: the inputs first, then the results of the steps in order.
 struct ChainStep {
@@ -64,4 +64,4 @@ class Chain {
   int64_t cost_ = 0;  // bytes a thread could move in the time of one element
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -9,7 +9,7 @@
 #include "kernels/elementwise/pairs.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Calls body(row, begin, end, rows) for the parts of a nest: whole rows, or pieces of long ones when there are few.
@@ -202,4 +202,4 @@ void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, c
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include "kernels/nest.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y[i] = f(x[i]) for i in [0, n). x and y may be the same buffer.
 void unary_map(const simd::Loops& loops, Team& team, const Unary& f, const float* x, float* y, int64_t n);
@@ -41,4 +41,4 @@ void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n);
 void select_broadcast(const simd::Loops& loops, Team& team, int element_bytes, const Nest& nest, const uint8_t* which,
                       const void* a, const void* b, void* y);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -11,7 +11,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// y[i] = f(a[i], b[i]); the operand the form names as scalar is one number.
@@ -223,13 +223,13 @@ void select_u32(const uint8_t* which, const uint32_t* a, const uint32_t* b, uint
                d, y + i, n - i);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(binary_f32);
 NNEX_SIMD_BUILDS(compare_f32);
 NNEX_SIMD_BUILDS(select_u32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -8,7 +8,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class M>
@@ -20,12 +20,12 @@ HWY_INLINE void unary_loop(const Unary& f, const float* x, float* y, size_t n) {
 void unary_f32(const Unary& f, const float* x, float* y, size_t n) { unary_loop<Fused>(f, x, y, n); }
 void unary_f32_exact(const Unary& f, const float* x, float* y, size_t n) { unary_loop<Exact>(f, x, y, n); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(unary_f32);
 NNEX_SIMD_BUILDS(unary_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -12,7 +12,7 @@
 #include "ops/activation.h"
 #include "ops/softmax.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 class UnaryKernel : public Kernel {
@@ -151,4 +151,4 @@ constexpr auto kMapKernels =
 
 std::span<const KernelDef> map_kernels() { return built<kMapKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

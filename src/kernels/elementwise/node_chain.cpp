@@ -5,7 +5,7 @@
 #include "kernels/elementwise/pointwise.h"
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 class ChainKernel : public Kernel {
@@ -82,4 +82,4 @@ constexpr KernelDef kChainKernels[] = {{"fused", "chain_f32", make_chain_region}
 
 std::span<const KernelDef> chain_kernels() { return built<kChainKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

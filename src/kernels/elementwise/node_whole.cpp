@@ -11,7 +11,7 @@
 #include "ops/arithmetic.h"
 #include "ops/compare.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Calls use(T()) with the C++ type of whole numbers and doubles; false: another type.
@@ -255,4 +255,4 @@ constexpr KernelDef kWholeKernels[] = {{"add", "map2_whole", make_whole_binary},
 
 std::span<const KernelDef> whole_kernels() { return built<kWholeKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -5,7 +5,7 @@
 
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Elements that are gathered before a loop runs over them: so there is one loop a function, over dense operands.
@@ -96,4 +96,4 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
     split(team, n, cost, 64, [&](int64_t begin, int64_t end) { part(0, rows, begin, end); });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

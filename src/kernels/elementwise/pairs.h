@@ -7,7 +7,7 @@
 #include "base/threads.h"
 #include "kernels/nest.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y[i] = f(a[i], b[i]) for n elements that lie side by side; y may be a or b.
 using PairLoop = void (*)(const void* a, const void* b, void* y, int64_t n);
@@ -30,4 +30,4 @@ void each_pair(Team& team, const Nest& nest, const T* a, const T* b, U* y, F) {
   each_pair(team, nest, sizeof(T), sizeof(U), a, b, y, pair_loop<T, U, F>);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "ops/activation.h"
 #include "ops/arithmetic.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 struct NamedUnary {
@@ -34,7 +34,7 @@ constexpr NamedBinary kBinaries[] = {
 
 template <class A>
 const A& as(const OpDef& op, const void* attrs) {
-  NNEX_ASSERT(op.attrs.type == &detail::type_tag<A>);
+  NNEX_ASSERT(op.attrs.type == &nnex::detail::type_tag<A>);
   return *static_cast<const A*>(attrs);
 }
 
@@ -101,4 +101,4 @@ std::optional<BinaryKind> binary_of(const OpDef& op, const void* attrs) {
   return std::nullopt;
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// The float32 function of one number that the operator is with these attributes and (constant) further inputs;
 /// nothing when it is none.
@@ -16,4 +16,4 @@ std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<cons
 /// The float32 function of two numbers that the operator is with these attributes.
 std::optional<BinaryKind> binary_of(const OpDef& op, const void* attrs);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

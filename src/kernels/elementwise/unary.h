@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y = f(x) on float32. alpha and beta are those of Unary. NaN in gives NaN out, but for relu and clamp with a `nan` of
 /// their own and for thresholded_relu; subnormals are kept.
@@ -26,4 +26,4 @@ struct Unary {
   bool replaces_nan() const { return nan == nan; }
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

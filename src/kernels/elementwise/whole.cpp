@@ -9,7 +9,7 @@
 #include "kernels/elementwise/pairs.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// y[i] = f(x[i]) for n elements of type T, of a function object without state.
@@ -214,4 +214,4 @@ NNEX_WHOLE(double)
 #undef NNEX_INTEGER
 #undef NNEX_WHOLE
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernels/nest.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Functions of two elements. Sums, differences, products and quotients wrap; a quotient or a remainder by zero is 0.
 enum class WholeBinary : uint8_t {
@@ -44,4 +44,4 @@ void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n);
 template <class T>
 void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

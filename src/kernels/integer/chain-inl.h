@@ -13,7 +13,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using IntTag = hn::ScalableTag<int32_t>;
@@ -202,7 +202,7 @@ HWY_INLINE void run_steps(const IntBlock& b, int steps, int64_t row, int64_t col
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

@@ -5,7 +5,7 @@
 
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using simd::IntOperand;
@@ -237,4 +237,4 @@ void IntChain::run(const simd::Loops& loops, Team& team, const IntOperand& x, in
         [&](int64_t begin, int64_t end) { part(loops, from(x, begin, 0), begin, 0, end - begin, columns); });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -11,7 +11,7 @@
 #include "kernels/integer/loops_chain_i32.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Numbers that lie in [low, high].
 struct IntRange {
@@ -68,4 +68,4 @@ struct IntChain {
             int64_t columns) const;
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -203,11 +203,11 @@ int64_t chain_i16(const IntBlock& b) {
 
 #endif
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(chain_i16);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

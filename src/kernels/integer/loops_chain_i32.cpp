@@ -9,7 +9,7 @@
 #include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <int kRows, int kVectors>
@@ -38,11 +38,11 @@ void chain_i32(const IntBlock& b) {
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(chain_i32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

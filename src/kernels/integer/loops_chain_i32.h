@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// How elements lie in memory.
 enum class IntType : uint8_t { i8, u8, i16, i32 };
@@ -54,4 +54,4 @@ struct IntBlock {
   static constexpr int kNever = INT32_MAX;
 };
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

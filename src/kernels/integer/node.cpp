@@ -10,7 +10,7 @@
 #include "ops/window.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Ports of a node of either kind; kNone: it has no such port.
@@ -204,4 +204,4 @@ constexpr KernelDef kIntegerKernels[] = {{"conv_integer", "conv_i8", make_conv_i
 
 std::span<const KernelDef> integer_kernels() { return built<kIntegerKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

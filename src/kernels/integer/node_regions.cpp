@@ -17,7 +17,7 @@
 #include "ops/window.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 std::optional<simd::IntType> storage(DType t) {
@@ -357,4 +357,4 @@ constexpr KernelDef kIntKernels[] = {{"fused", "conv_int", make_conv, "cast"},
 
 std::span<const KernelDef> int_region_kernels() { return built<kIntKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

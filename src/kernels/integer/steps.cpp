@@ -5,7 +5,7 @@
 #include "ops/activation.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
@@ -102,4 +102,4 @@ bool int_with_number(simd::IntStepKind kind, int64_t number, IntSteps& steps) {
   }
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

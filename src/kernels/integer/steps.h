@@ -8,7 +8,7 @@
 #include "kernels/integer/chain.h"
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// The step of an operator with two tensors.
 std::optional<simd::IntStepKind> int_binary(std::string_view op);
@@ -20,4 +20,4 @@ bool int_unary(const OpDef& op, const void* attrs, std::span<const Operand> in, 
 /// Appends element ∘ number (subtract: element - number); false where that needs an operand.
 bool int_with_number(simd::IntStepKind kind, int64_t number, IntSteps& steps);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

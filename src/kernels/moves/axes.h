@@ -6,7 +6,7 @@
 
 #include "nnex/shape.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 struct Middle {
   int64_t outer = 1, n = 1, inner = 1;
@@ -38,4 +38,4 @@ inline Middle middle_of(const Shape& x, int64_t axis) {
   return m;
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/lift.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int kMaxRank = 64;
@@ -294,4 +294,4 @@ int64_t gather(Team& team, const void* from, int64_t outer, int64_t extent, int6
 template int64_t gather(Team&, const void*, int64_t, int64_t, int64_t, const int32_t*, int64_t, bool, Outside, void*);
 template int64_t gather(Team&, const void*, int64_t, int64_t, int64_t, const int64_t*, int64_t, bool, Outside, void*);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

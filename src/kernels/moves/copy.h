@@ -10,7 +10,7 @@
 #include "kernels/simd/loops.h"
 #include "ops/gather.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Fills a dense y from x, whose strides the nest's one operand gives: transpose (permuted strides), slice (x points to
 /// its first element; steps multiply strides, negative ones walk back), expand (stride 0), or any mixture. Long runs
@@ -36,4 +36,4 @@ template <class Index>
 int64_t gather(Team& team, const void* x, int64_t outer, int64_t extent, int64_t inner, const Index* indices,
                int64_t count, bool from_end, Outside outside, void* y);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

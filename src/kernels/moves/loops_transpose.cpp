@@ -7,7 +7,7 @@
 #include "kernels/simd/builds.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
@@ -88,11 +88,11 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
 #endif
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(transpose_u32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -8,7 +8,7 @@
 #include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
@@ -64,12 +64,12 @@ void transpose_u16(const uint16_t* x, size_t x_stride, uint16_t* y, size_t y_str
   transpose_narrow(x, x_stride, y, y_stride, rows, columns);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(transpose_u8);
 NNEX_SIMD_BUILDS(transpose_u16);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -11,7 +11,7 @@
 #include "ops/slice.h"
 #include "ops/strided.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Bytes of an element the copy loops take; 0 for strings, sub-byte and complex128 elements.
@@ -263,4 +263,4 @@ constexpr KernelDef kMoveKernels[] = {{"transpose", "move", make_transpose},
 
 std::span<const KernelDef> move_kernels() { return built<kMoveKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

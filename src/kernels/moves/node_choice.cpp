@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 #include "ops/compare.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 bool is_byte(DType type) { return type == DType::boolean || type == DType::u8 || type == DType::i8; }
@@ -185,4 +185,4 @@ constexpr KernelDef kChoiceKernels[] = {
 
 std::span<const KernelDef> choice_kernels() { return built<kChoiceKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

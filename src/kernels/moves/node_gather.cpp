@@ -11,7 +11,7 @@
 #include "kernels/moves/copy.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Bytes of an element; 0 for strings and for elements smaller than a byte.
@@ -231,4 +231,4 @@ constexpr KernelDef kGatherKernels[] = {{"gather", "gather", make_gather},
 
 std::span<const KernelDef> gather_kernels() { return built<kGatherKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

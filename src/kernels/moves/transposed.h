@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 #include "kernels/moves/copy.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Turns an input to channels last, runs a kernel, and turns its result back. Made without arguments it does neither.
 class Transposed {
@@ -61,4 +61,4 @@ class Transposed {
   int x_element_ = 4, y_element_ = 4;
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

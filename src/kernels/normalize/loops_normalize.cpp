@@ -7,7 +7,7 @@
 #include "kernels/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_INLINE float join_sums(const Partials& p) {
@@ -76,12 +76,12 @@ HWY_INLINE void normalize_row(const NormalizeRow& row, size_t n) {
 void normalize_f32(const NormalizeRow& row, size_t n) { normalize_row<Fused>(row, n); }
 void normalize_f32_exact(const NormalizeRow& row, size_t n) { normalize_row<Exact>(row, n); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(normalize_f32);
 NNEX_SIMD_BUILDS(normalize_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

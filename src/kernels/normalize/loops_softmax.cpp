@@ -9,7 +9,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// The greatest number of a row; with NaN among them any value, since their exponentials make everything NaN. In four
@@ -156,11 +156,11 @@ void softmax_columns_f32_exact(bool logarithm, const float* x, float* y, size_t 
   softmax_of_columns<Exact>(logarithm, x, y, stride, rows, columns);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(softmax_f32);
 NNEX_SIMD_BUILDS(softmax_f32_exact);
 NNEX_SIMD_BUILDS(log_softmax_f32);
@@ -169,5 +169,5 @@ NNEX_SIMD_BUILDS(log_sum_exp_f32);
 NNEX_SIMD_BUILDS(log_sum_exp_f32_exact);
 NNEX_SIMD_BUILDS(softmax_columns_f32);
 NNEX_SIMD_BUILDS(softmax_columns_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

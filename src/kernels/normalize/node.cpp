@@ -14,7 +14,7 @@
 #include "kernels/split.h"
 #include "ops/reduction.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 const float* optional_input(const Call& c, size_t i) { return c.has(i) ? c.in<float>(i).data() : nullptr; }
@@ -300,4 +300,4 @@ constexpr KernelDef kNormKernels[] = {
 
 std::span<const KernelDef> norm_kernels() { return built<kNormKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -5,7 +5,7 @@
 #include "kernels/normalize/softmax.h"
 #include "ops/training.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// x is [N, C, ...].
@@ -38,4 +38,4 @@ constexpr KernelDef kLossKernels[] = {{"softmax_cross_entropy_loss", "cross_entr
 
 std::span<const KernelDef> loss_kernels() { return built<kLossKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

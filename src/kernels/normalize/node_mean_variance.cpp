@@ -10,7 +10,7 @@
 #include "ops/norm.h"
 #include "ops/reduction.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 class MeanVariance : public Kernel {
@@ -68,4 +68,4 @@ constexpr KernelDef kMeanVarianceKernels[] = {{"mean_variance_normalization", "m
 
 std::span<const KernelDef> mean_variance_kernels() { return built<kMeanVarianceKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

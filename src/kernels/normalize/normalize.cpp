@@ -6,7 +6,7 @@
 #include "base/try.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 void normalize_rows(const simd::Loops& loops, Team& team, const Normalize& what, int64_t rows, int64_t n) {
   const auto at = [n](auto* p, int64_t row) { return p ? p + row * n : nullptr; };
@@ -152,4 +152,4 @@ void local_response(const simd::Loops& loops, Team& team, const LocalResponse& w
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Rows of n elements: y = ((t - mean) / sqrt(variance + epsilon)) * scale + offset, with t = x, or x + residual.
 /// Null pointers are absent ports. y, and sum, may be x.
@@ -40,4 +40,4 @@ struct LocalResponse {
 void local_response(const simd::Loops& loops, Team& team, const LocalResponse& what, const float* x, float* y,
                     int64_t outer, int64_t channels, int64_t inner = 1);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Rows of so few that vectors across them beat vectors along them.
@@ -51,4 +51,4 @@ void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* 
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,11 +6,11 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// y[o, k, i] = e^(x[o, k, i] - m) / sum over k, m the maximum over k, for x of shape [outer, n, inner]; with
 /// `logarithm` its logarithm. A row of -inf gives NaN. y may be x.
 void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* x, float* y, int64_t outer, int64_t n,
              int64_t inner);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

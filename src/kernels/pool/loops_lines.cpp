@@ -8,7 +8,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using LineTag = hn::ScalableTag<float>;
@@ -204,11 +204,11 @@ void pool_lines_f32(const PoolLines& p) {
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(pool_lines_f32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

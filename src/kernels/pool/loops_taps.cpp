@@ -8,7 +8,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Calls run(c, load, store) for blocks of four vectors, of one, and for the last part: load(p, k) reads vector k of
@@ -107,13 +107,13 @@ void weigh_taps_f32_exact(const float* const* taps, const float* weights, size_t
   each_block(y, n, WeighTaps<Exact>{taps, weights, count});
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(fold_taps_f32);
 NNEX_SIMD_BUILDS(weigh_taps_f32);
 NNEX_SIMD_BUILDS(weigh_taps_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

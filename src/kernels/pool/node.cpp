@@ -12,7 +12,7 @@
 #include "kernels/pool/planes.h"
 #include "ops/pool.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 class PoolKernel : public Kernel {
@@ -224,4 +224,4 @@ static_assert(static_cast<int>(PoolIndex::tensor_column_major) == static_cast<in
 
 std::span<const KernelDef> pool_kernels() { return built<kPoolKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

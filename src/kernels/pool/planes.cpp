@@ -8,7 +8,7 @@
 #include "kernels/split.h"
 #include "ops/window.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kMaxTaps = 128;           // of a window
@@ -189,4 +189,4 @@ void max_pool_indices(Team& team, const PoolWindow& w, PoolIndex index, const fl
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

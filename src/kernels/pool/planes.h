@@ -8,7 +8,7 @@
 #include "kernels/pool/pool.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Planes are read where they lie; where windows reach beyond the input, from a copy with its border.
 class PoolPlanes {
@@ -47,4 +47,4 @@ class PoolPlanes {
 enum class PoolIndex : uint8_t { window, tensor, tensor_column_major };
 void max_pool_indices(Team& team, const PoolWindow& window, PoolIndex index, const float* x, float* y, int64_t* at);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/split.h"
 #include "ops/window.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr size_t kMaxPoolTaps = 128;  // taps folded in one call; larger windows go on from what they have
@@ -210,4 +210,4 @@ void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, Poo
        });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

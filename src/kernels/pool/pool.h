@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Windows over one to three spatial axes; fewer axes leave the first ones at extent 1. Counts elements.
 struct PoolWindow {
@@ -48,4 +48,4 @@ void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& wind
 void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& window, PoolDivisor divisor, const float* x,
                   float* y);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/moves/copy.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 using Index = ContractionIndex;
@@ -219,4 +219,4 @@ void Contraction::run(Team& team, const float* a, const float* b, float* c, std:
   if (c_.nest) copy_from_strided(*loops_, team, 4, *c_.nest, result, c);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

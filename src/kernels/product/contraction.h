@@ -11,7 +11,7 @@
 #include "kernels/product/gemm.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// An index: its extent, and how far an operand and the result move with it (0: not theirs).
 struct ContractionIndex {
@@ -64,4 +64,4 @@ class Contraction {
   BatchGemm products_;
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

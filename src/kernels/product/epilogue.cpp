@@ -7,7 +7,7 @@
 #include "kernels/elementwise/pointwise.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 std::vector<Operand> inputs_of(const KernelRequest& region, const RegionStep& step) {
@@ -94,4 +94,4 @@ std::optional<EpilogueSpec> epilogue_spec(const KernelRequest& region) {
   return f;
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

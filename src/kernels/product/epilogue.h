@@ -9,7 +9,7 @@
 #include "kernels/product/tiles.h"
 #include "ops/window.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Which inputs of the node (or region) a product reads, and how it ends. -1: absent.
 struct EpilogueSpec {
@@ -44,4 +44,4 @@ struct FirstStep {
 /// once, a tensor of the result's extents once, an activation last. Nothing for any other region.
 std::optional<EpilogueSpec> epilogue_spec(const KernelRequest& region);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

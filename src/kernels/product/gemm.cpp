@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "kernels/product/matrix_rows.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 128;  // a panel's part that stays in the first level cache
@@ -178,4 +178,4 @@ void gemm_batch(const simd::Loops& loops, Team& team, const BatchGemm& products,
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include "kernels/product/tiles.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Floats a packed right-hand side of k rows and n columns takes for these loops.
 int64_t packed_floats(const simd::Loops& loops, int64_t k, int64_t n);
@@ -66,4 +66,4 @@ int64_t gemm_batch_workspace(const simd::Loops& loops, const BatchGemm& products
 /// `workspace` is aligned to 64 bytes.
 void gemm_batch(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

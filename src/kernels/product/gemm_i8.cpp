@@ -6,7 +6,7 @@
 #include "kernels/product/matrix_rows.h"
 #include "kernels/product/tiles_i8.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 int64_t terms_bytes(int64_t n) { return ceil_div(n * 4, 64) * 64; }
@@ -45,4 +45,4 @@ void gemm_i8(const simd::Loops& loops, Team& team, const GemmI8& p, std::byte* w
   }
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

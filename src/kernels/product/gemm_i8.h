@@ -9,7 +9,7 @@
 #include "kernels/integer/chain.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Where sums go: to c as they are, or, where y is given, to bytes, or through a chain. Bias is added first. Rows are
 /// those of the product, columns too.
@@ -61,4 +61,4 @@ int64_t gemm_i8_workspace(const simd::Loops& loops, int64_t m, int64_t n, int64_
 /// `workspace` is aligned to 64 bytes.
 void gemm_i8(const simd::Loops& loops, Team& team, const GemmI8& product, std::byte* workspace);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using DotTag = hn::ScalableTag<float>;
@@ -89,12 +89,12 @@ void dot_rows_f32_exact(const float* a, size_t stride, const float* b, float* y,
   dot_rows<Exact>(a, stride, b, y, rows, k);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(dot_rows_f32);
 NNEX_SIMD_BUILDS(dot_rows_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

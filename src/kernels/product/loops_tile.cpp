@@ -11,7 +11,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using TileTag = hn::ScalableTag<float>;
@@ -179,13 +179,13 @@ TileShape tile_shape_f32() { return {kTileRows, kTileVectors * kLanes, kLanes}; 
 void tile_f32(const Tile& t) { run_tile<Fused>(t); }
 void tile_f32_exact(const Tile& t) { run_tile<Exact>(t); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(tile_shape_f32);
 NNEX_SIMD_BUILDS(tile_f32);
 NNEX_SIMD_BUILDS(tile_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -5,7 +5,7 @@
 
 #include "kernels/elementwise/unary.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// What an instruction set's tiles are: at most `rows` rows and `columns` columns, in vectors of `lanes` columns.
 struct TileShape {
@@ -59,4 +59,4 @@ struct Tile {
 /// How many whole panels one call may span: few rows alone do not fill the multipliers.
 constexpr int few_rows_panels(int64_t rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -12,7 +12,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -146,13 +146,13 @@ void requantize_i32(const Requantize& f, const int32_t* c, uint8_t* y, size_t n)
   std::memcpy(y + i, padded, n - i);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(tile_shape_i16);
 NNEX_SIMD_BUILDS(tile_i16);
 NNEX_SIMD_BUILDS(requantize_i32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

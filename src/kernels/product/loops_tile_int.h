@@ -5,7 +5,7 @@
 
 #include "kernels/product/loops_tile.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// c[i][j] = (go_on ? c[i][j] : 0) + sum over k of a_i[k] * b[k][j] + row_factor[i] * column_factor[j] + column_add[j],
 /// all wrapping. T = int16_t: k in groups of 2; T = uint8_t: groups of 4. Each run's k is rounded up to whole groups,
@@ -38,4 +38,4 @@ struct Requantize {
   int32_t high = 255;
 };
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -5,7 +5,7 @@
 #include "kernels/product/loops_tile_int.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 #if defined(__aarch64__)
 constexpr TileShape kTileShapeU8 = {8, 8, 4};
@@ -21,4 +21,4 @@ void tile_u8(const IntTile<uint8_t>& t);
 /// Whether this program has the tile and this machine can run it.
 bool has_byte_dots();
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

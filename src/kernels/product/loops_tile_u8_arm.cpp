@@ -14,7 +14,7 @@
 #pragma GCC push_options
 #pragma GCC target("arch=armv8.2-a+dotprod")
 #endif
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 namespace {
 
 constexpr int kLanes = 4;
@@ -98,23 +98,23 @@ void tile_u8(const IntTile<uint8_t>& t) {
   run_rows<2>(t, Rows());
 }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #if !defined(__clang__)
 #pragma GCC pop_options
 #endif
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 bool has_byte_dots() {
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP
   return (getauxval(AT_HWCAP) & kDotProducts) != 0;
 }
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 
 #elif !defined(__x86_64__)
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 void tile_u8(const IntTile<uint8_t>&) {}
 bool has_byte_dots() { return false; }
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 
 #endif

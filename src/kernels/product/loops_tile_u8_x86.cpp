@@ -9,7 +9,7 @@
 #include <utility>
 
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 namespace {
 
 constexpr int kLanes = 16;
@@ -101,11 +101,11 @@ void tile_u8(const IntTile<uint8_t>& t) {
   run_rows<2>(t, Rows());
 }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 HWY_POP_ATTRIBUTES
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 bool has_byte_dots() { return __builtin_cpu_supports("avx512vnni"); }
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 
 #endif

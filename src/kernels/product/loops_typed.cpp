@@ -8,7 +8,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr size_t kDepth = 128;  // rows of b that tiles walk at once
@@ -115,14 +115,14 @@ void product_f64_exact(const TypedProduct<double>& p) { product_f64(p); }
 void product_i32(const TypedProduct<int32_t>& p) { product<Exact>(p); }
 void product_i64(const TypedProduct<int64_t>& p) { product<Exact>(p); }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(product_f64);
 NNEX_SIMD_BUILDS(product_f64_exact);
 NNEX_SIMD_BUILDS(product_i32);
 NNEX_SIMD_BUILDS(product_i64);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

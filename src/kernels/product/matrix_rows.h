@@ -5,7 +5,7 @@
 #include "kernels/lift.h"
 #include "kernels/product/tiles.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// m rows in tiles of nearly equal size, values lifted.
 template <class Lift>
@@ -76,4 +76,4 @@ class MatrixRows final : public RowSource<typename Lift::To> {
   int64_t tile_rows_, longer_tiles_;  ///< The first ones have a row more.
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -7,7 +7,7 @@
 #include "kernels/product/gemm.h"
 #include "ops/matmul.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// What linear adds to its product: factor * input.
@@ -221,4 +221,4 @@ constexpr KernelDef kProductKernels[] = {
 
 std::span<const KernelDef> product_kernels() { return built<kProductKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include "ops/einsum.h"
 #include "ops/matmul.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// Where a step reads: an operand of the row, or a buffer that an earlier step wrote.
@@ -212,4 +212,4 @@ constexpr KernelDef kEinsumKernels[] = {{"einsum", "einsum_f32", make_einsum}};
 
 std::span<const KernelDef> einsum_kernels() { return built<kEinsumKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -14,7 +14,7 @@
 #include "ops/matmul.h"
 #include "ops/product.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 48;  // between two looks at the clock
@@ -139,4 +139,4 @@ constexpr KernelDef kTypedKernels[] = {{"matmul", "product_typed", make_typed_ma
 
 std::span<const KernelDef> typed_product_kernels() { return built<kTypedKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -13,7 +13,7 @@
 #include "kernels/product/loops_tile_int.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using SumTag = hn::ScalableTag<int32_t>;
@@ -32,7 +32,7 @@ HWY_INLINE hn::Vec<hn::Rebind<uint8_t, SumTag>> requantized(const Requantize& f,
   return hn::TruncateTo(hn::Rebind<uint8_t, SumTag>(), hn::BitCast(du, byte));
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

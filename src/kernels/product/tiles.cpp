@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kBlockFloats = 96 * 1024;  // columns of one depth that stay in the second level cache
@@ -36,7 +36,7 @@ struct Job::Part {
 
 void Job::run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const {
   Part own;
-  own.finish = nnex::tile_end(end, 0, 0);
+  own.finish = kernels::tile_end(end, 0, 0);
   for (int64_t panel = panel_begin; panel < panel_end; panel += block_panels) {
     const int64_t block_end = std::min(panel + block_panels, panel_end);
     int64_t k0 = 0;
@@ -151,4 +151,4 @@ void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

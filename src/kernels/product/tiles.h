@@ -7,7 +7,7 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// What happens to a finished sum s of row i and column j: s * scale, + bias[j], + row_bias[i], + residual[i][j] *
 /// residual_scale, then the activation; each step rounds on its own. Null pointers are steps left out. The residual
@@ -115,4 +115,4 @@ class Parts {
 void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>& source, const Columns& columns,
                     float* c, int64_t c_stride, const Epilogue& end);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

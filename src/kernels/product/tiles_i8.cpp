@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "kernels/product/loops_tile_u8.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
@@ -253,4 +253,4 @@ void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<in
   multiply<int16_t>(loops.tile_i16, loops, team, source, columns, terms, end, sums);
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

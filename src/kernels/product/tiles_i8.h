@@ -5,7 +5,7 @@
 #include "kernels/product/gemm_i8.h"
 #include "kernels/product/tiles.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point.
 /// Values are int8: unsigned ones are moved down by 128, their zero points too.
@@ -82,4 +82,4 @@ void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<ui
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/simd/signatures.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 void max_bytes(const MaxBytes& m) {
@@ -92,13 +92,13 @@ void add_bytes(const AddBytes& m) {
     store_part(sum(load_part(d8, m.a.p + i, m.n - i), load_part(d8, m.b.p + i, m.n - i)), d8, m.y + i, m.n - i);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(max_bytes);
 NNEX_SIMD_BUILDS(interleave_three);
 NNEX_SIMD_BUILDS(add_bytes);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

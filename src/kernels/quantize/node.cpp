@@ -11,7 +11,7 @@
 #include "kernels/moves/axes.h"
 #include "kernels/reduce/reduce.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 enum : size_t { kX, kScale, kZero };
@@ -132,4 +132,4 @@ constexpr KernelDef kQuantizeKernels[] = {
 
 std::span<const KernelDef> quantize_kernels() { return built<kQuantizeKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -16,7 +16,7 @@
 #include "ops/window.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 bool is_byte(DType t) { return t == DType::u8 || t == DType::i8; }
@@ -450,4 +450,4 @@ std::optional<ByteScale> byte_scale(const Operand& scale, const Operand& zero, D
 
 std::span<const KernelDef> quantized_kernels() { return built<kQuantizedKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -5,7 +5,7 @@
 
 #include "kernels/kernel.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// A byte tensor with one scale and zero point.
 struct ByteScale {
@@ -20,4 +20,4 @@ struct ByteScale {
 /// and whose bytes have type `bytes`; nothing for others.
 std::optional<ByteScale> byte_scale(const Operand& scale, const Operand& zero, DType bytes);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Calls run(i, load, store) for whole vectors and the last part of n elements.
@@ -95,16 +95,16 @@ void gru_reset_f32_exact(const float* z_reset, const float* h_before, float clip
   reset_row<Exact>(z_reset, h_before, clip, y, n);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(lstm_f32);
 NNEX_SIMD_BUILDS(lstm_f32_exact);
 NNEX_SIMD_BUILDS(gru_f32);
 NNEX_SIMD_BUILDS(gru_f32_exact);
 NNEX_SIMD_BUILDS(gru_reset_f32);
 NNEX_SIMD_BUILDS(gru_reset_f32_exact);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

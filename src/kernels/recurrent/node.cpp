@@ -10,7 +10,7 @@
 #include "kernels/product/gemm.h"
 #include "ops/recurrent.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// One direction's packed weights.
@@ -255,4 +255,4 @@ constexpr KernelDef kRecurrentKernels[] = {
 
 std::span<const KernelDef> recurrent_kernels() { return built<kRecurrentKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

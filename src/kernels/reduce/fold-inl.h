@@ -19,7 +19,7 @@
 #include "kernels/simd/unary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// How a kind takes an element into a partial and joins two partials; both for vectors of any length.
@@ -214,7 +214,7 @@ HWY_INLINE void reduce_columns(ReduceKind kind, const T* x, size_t stride, size_
   });
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

@@ -8,7 +8,7 @@
 #include "kernels/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class M>
@@ -70,11 +70,11 @@ size_t find_f32(const float* x, size_t n, float value) {
   return n;
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(reduce_f32);
 NNEX_SIMD_BUILDS(reduce_f32_exact);
 NNEX_SIMD_BUILDS(sum_squares_about_f32);
@@ -82,5 +82,5 @@ NNEX_SIMD_BUILDS(sum_squares_about_f32_exact);
 NNEX_SIMD_BUILDS(reduce_columns_f32);
 NNEX_SIMD_BUILDS(reduce_columns_f32_exact);
 NNEX_SIMD_BUILDS(find_f32);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

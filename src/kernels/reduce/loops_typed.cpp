@@ -7,7 +7,7 @@
 #include "kernels/simd/builds.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 
 /// Doubles add by 16 partials, as floats do, and round every product; whole numbers wrap, so their order is free.
 template <class T>
@@ -80,11 +80,11 @@ NNEX_TYPED(uint8_t, u8)
 NNEX_TYPED(int8_t, i8)
 #undef NNEX_TYPED
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(reduce_f64);
 NNEX_SIMD_BUILDS(reduce_i32);
 NNEX_SIMD_BUILDS(reduce_i64);
@@ -95,5 +95,5 @@ NNEX_SIMD_BUILDS(reduce_columns_i32);
 NNEX_SIMD_BUILDS(reduce_columns_i64);
 NNEX_SIMD_BUILDS(reduce_columns_u8);
 NNEX_SIMD_BUILDS(reduce_columns_i8);
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd
 #endif

@@ -13,7 +13,7 @@
 #include "ops/reduction.h"
 #include "ops/softmax.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 template <class T>
@@ -213,4 +213,4 @@ constexpr KernelDef kReduceKernels[] = {
 
 std::span<const KernelDef> reduce_kernels() { return built<kReduceKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

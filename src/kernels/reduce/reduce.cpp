@@ -7,7 +7,7 @@
 #include "base/try.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kChunk = 8192;  // longer rows fold in chunks, whose size their length alone decides
@@ -256,4 +256,4 @@ void arg_extreme(const simd::Loops& loops, Team& team, bool greatest, bool last_
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/reduce/reduce_kind.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// A reduction prepared for one shape: x of `shape` folded along `axes` (distinct, not negative). Axes that stand
 /// together fold as one; each further group is one more pass over the shrunken tensor.
@@ -46,4 +46,4 @@ void reduce_middle(const simd::Loops& loops, Team& team, ReduceKind kind, const 
 void arg_extreme(const simd::Loops& loops, Team& team, bool greatest, bool last_of_ties, const float* x, int64_t* y,
                  int64_t outer, int64_t n, int64_t inner);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// Values are folded 16 at a time: partial j takes the elements at j, j + 16, ... in order, and one tree joins the
 /// partials (j with j + 8, then 4, 2, 1), so every instruction set gives the same bytes. Over columns each column is
@@ -20,4 +20,4 @@ enum class ReduceKind : uint8_t {
   count,
 };
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -14,7 +14,7 @@
 #include "kernels/split.h"
 #include "ops/resize.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 /// One axis in the types of the driver.
@@ -227,4 +227,4 @@ constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize},
 
 std::span<const KernelDef> resize_kernels() { return built<kResizeKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -8,7 +8,7 @@
 #include "kernels/split.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kMaxAxes = 3, kMaxTaps = 64;  // 4 a cubic axis
@@ -135,4 +135,4 @@ constexpr KernelDef kGridSampleKernels[] = {{"grid_sample", "grid_sample_f32", m
 
 std::span<const KernelDef> grid_sample_kernels() { return built<kGridSampleKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

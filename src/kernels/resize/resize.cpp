@@ -5,7 +5,7 @@
 #include "base/try.h"
 #include "kernels/split.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 constexpr int kMaxResizeTaps = 512;
@@ -65,4 +65,4 @@ void resize_channels_last(const simd::Loops& loops, Team& team, const ResizeAxis
   });
 }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 
-namespace nnex {
+namespace nnex::kernels {
 
 /// One spatial axis: output position o reads `taps` input positions index[o * taps + k] with weight[o * taps + k].
 /// Indices lie in [0, in); taps outside the image have been resolved by whoever made the table (clamped, or weight 0).
@@ -23,4 +23,4 @@ struct ResizeAxis {
 void resize_channels_last(const simd::Loops& loops, Team& team, const ResizeAxis (&axes)[3], int64_t batch,
                           int64_t channels, const float* x, float* y);
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -10,7 +10,7 @@
 #include <cpuid.h>
 #endif
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 #define NNEX_SIMD(name, signature) extern constinit const Builds<signature> name##_builds;
 #define NNEX_SIMD_FUSED(name, signature)                  \
@@ -129,4 +129,4 @@ Isa best_isa() {
   return best;
 }
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -7,7 +7,7 @@
 
 #include "kernels/simd/signatures.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// The instruction sets a loop may be built for; a build for one machine family has some of them.
 enum class Isa : uint8_t { scalar, sse4, avx2, avx512, neon, wasm, count };
@@ -41,4 +41,4 @@ bool can_run(Isa isa);
 /// The widest one that can run, lowered by the environment variable NNEX_ISA. Read once.
 Isa best_isa();
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -14,7 +14,7 @@
 #include <cstring>
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Multiply, then add: two roundings, the same bits everywhere.
@@ -81,7 +81,7 @@ HWY_INLINE void map(D d, const T* x, T* y, size_t n, F f) {
   if (i < n) store_part(f(load_part(d, x + i, n - i)), d, y + i, n - i);
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

@@ -15,7 +15,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::CappedTag<float, 16>;
@@ -102,7 +102,7 @@ HWY_INLINE void each_sixteen(const float* x, size_t n, float pad, Step step) {
   }
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

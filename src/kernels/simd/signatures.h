@@ -15,7 +15,7 @@
 #include "kernels/product/loops_tile_int.h"
 #include "kernels/reduce/reduce_kind.h"
 
-namespace nnex::simd {
+namespace nnex::kernels::simd {
 
 /// y[i] = f(x[i]) for i in [0, n). x and y may be the same buffer.
 using UnaryF32 = void(const Unary& f, const float* x, float* y, size_t n);
@@ -256,4 +256,4 @@ struct AddBytes {
 };
 using AddBytesLoop = void(const AddBytes& m);
 
-}  // namespace nnex::simd
+}  // namespace nnex::kernels::simd

@@ -16,7 +16,7 @@
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// x = n pi/2 + r with |r| <= pi/4; of n only the last two bits matter.
@@ -174,7 +174,7 @@ HWY_INLINE V atan_f32(D d, V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

@@ -16,7 +16,7 @@
 #include "kernels/simd/trig-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nnex::simd::HWY_NAMESPACE {
+namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Of equal operands the second; NaN wins.
@@ -173,7 +173,7 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
 #undef NNEX_CASE
 }
 
-}  // namespace nnex::simd::HWY_NAMESPACE
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // guard

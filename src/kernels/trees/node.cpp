@@ -5,7 +5,7 @@
 #include "kernels/kernel.h"
 #include "ops/trees.h"
 
-namespace nnex {
+namespace nnex::kernels {
 namespace {
 
 class TreeKernel : public Kernel {
@@ -47,4 +47,4 @@ constexpr KernelDef kTreeKernels[] = {{"tree_ensemble", "trees_f32", make_trees}
 
 std::span<const KernelDef> tree_kernels() { return built<kTreeKernels>(); }
 
-}  // namespace nnex
+}  // namespace nnex::kernels

@@ -159,8 +159,8 @@ Status legalize(ir::Graph& graph) {
   Faults faults;
   infer_types(graph, faults);
   if (!faults.none()) return std::move(faults).first();
-  NNEX_TRY(fold_constants(graph));
-  NNEX_TRY(drop_unused(graph));
+  NNEX_TRY(passes::fold_constants(graph));
+  NNEX_TRY(passes::drop_unused(graph));
   return {};
 }
 

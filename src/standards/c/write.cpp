@@ -263,7 +263,7 @@ class NetworkWriter {
   }
 
   Status place_values(Written& out) {
-    std::vector<ArenaRequest> requests;
+    std::vector<plan::ArenaRequest> requests;
     for (size_t s = 0; s < steps_.size(); ++s) {
       for (Argument& a : steps_[s].arguments) {
         if (a.kind == Argument::Kind::weight || (copied_to_.count(s) && a.written)) continue;
@@ -277,9 +277,9 @@ class NetworkWriter {
         if (at->second.kind == Place::Kind::arena) requests[at->second.request].last = s;
       }
     }
-    NNEX_ASSIGN(out.arena_bytes, arena_offsets(requests));
+    NNEX_ASSIGN(out.arena_bytes, plan::arena_offsets(requests));
     out.arena_bytes = std::max<int64_t>(out.arena_bytes, 64);
-    for (const ArenaRequest& r : requests) offsets_.push_back(r.offset);
+    for (const plan::ArenaRequest& r : requests) offsets_.push_back(r.offset);
     return {};
   }
 
@@ -367,21 +367,21 @@ Status check_results(const ir::Graph& graph) {
 
 /// Folded as far as it goes by passes that leave rows as standards have them.
 Status make_simple(ir::Graph& graph) {
-  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph));
   NNEX_TRY(legalize(graph));
-  NNEX_TRY(merge_equal(graph));
-  NNEX_TRY(drop_unused(graph));
+  NNEX_TRY(passes::merge_equal(graph));
+  NNEX_TRY(passes::drop_unused(graph));
   NNEX_TRY(infer_again(graph));
-  NNEX_TRY(fold_affine(graph));
-  NNEX_TRY(simplify(graph));
-  NNEX_TRY(drop_unused(graph));
+  NNEX_TRY(passes::fold_affine(graph));
+  NNEX_TRY(passes::simplify(graph));
+  NNEX_TRY(passes::drop_unused(graph));
   return infer_again(graph);
 }
 
 }  // namespace
 
 Result<Written> to_c(ir::Graph& graph, const std::string& name) {
-  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(passes::inline_functions(graph));
   NNEX_TRY(infer_again(graph));
   NNEX_TRY(check_ports(graph));
   NNEX_TRY(make_simple(graph));
@@ -396,14 +396,14 @@ Result<Written> to_c(ir::Graph& graph, const std::string& name) {
     bool expanded = false;
     for (const auto& r : refused) {
       if (!graph[r.node].op || graph[r.node].op->body.empty()) continue;
-      NNEX_TRY(expand_body(graph, r.node));
+      NNEX_TRY(passes::expand_body(graph, r.node));
       expanded = true;
     }
     if (!expanded) return cannot_say("C", "", graph, refused);
     NNEX_TRY(infer_again(graph));
-    NNEX_TRY(fold_constants(graph));
-    NNEX_TRY(fold_known(graph));
-    NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(passes::fold_constants(graph));
+    NNEX_TRY(passes::fold_known(graph));
+    NNEX_TRY(passes::drop_unused(graph));
     NNEX_TRY(infer_again(graph));
   }
   return Error(Code::internal, "bodies of operators nested too deep");

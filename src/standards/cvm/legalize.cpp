@@ -53,7 +53,7 @@ class Narrower {
       v = narrow->second;
     }
     graph_.set_results(kMain, std::move(results));
-    NNEX_TRY(drop_unused(graph_));
+    NNEX_TRY(passes::drop_unused(graph_));
     return infer(graph_);
   }
 
@@ -154,10 +154,10 @@ void forget_unread(ir::Graph& graph) {
 }  // namespace
 
 Status legalize(ir::Graph& graph) {
-  NNEX_TRY(inline_functions(graph));
+  NNEX_TRY(passes::inline_functions(graph));
   drop_copied_heads(graph);
   drop_idle_limits(graph);
-  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph));
   NNEX_TRY(legalize_integers(graph));
   NNEX_TRY(Narrower(graph).run());
   forget_unread(graph);

@@ -21,7 +21,7 @@
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
-namespace nnex {
+namespace nnex::cvm_format {
 namespace {
 
 class IntegerLegalizer {
@@ -53,7 +53,7 @@ class IntegerLegalizer {
 
  private:
   Status drop_and_infer() {
-    NNEX_TRY(drop_unused(graph_));
+    NNEX_TRY(passes::drop_unused(graph_));
     Faults faults;
     infer_types(graph_, faults);
     if (!faults.none()) return std::move(faults).first();
@@ -534,4 +534,4 @@ class IntegerLegalizer {
 
 Status legalize_integers(ir::Graph& graph) { return IntegerLegalizer(graph).run(); }
 
-}  // namespace nnex
+}  // namespace nnex::cvm_format

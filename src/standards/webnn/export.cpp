@@ -79,8 +79,8 @@ nnex::Status fold_shapes(ir::Graph& graph) {
     graph.replace_uses(n.out[0], y);
     graph.erase(id);
   }
-  NNEX_TRY(fold_constants(graph));
-  NNEX_TRY(drop_unused(graph));
+  NNEX_TRY(passes::fold_constants(graph));
+  NNEX_TRY(passes::drop_unused(graph));
   return infer(graph);
 }
 
@@ -396,7 +396,7 @@ void plain_row(RowNode& w) {
 // ---- Graphs
 
 nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
-  NNEX_TRY(make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph));
   NNEX_TRY(fold_shapes(graph));
   for (int depth = 0; depth < 8; ++depth) {
     Writer writer(graph);
@@ -410,13 +410,13 @@ nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
     bool expanded = false;
     for (const auto& [id, reason] : refused) {
       if (!graph[id].op || graph[id].op->body.empty()) continue;
-      NNEX_TRY(expand_body(graph, id));
+      NNEX_TRY(passes::expand_body(graph, id));
       expanded = true;
     }
     if (!expanded) return cannot_say("WebNN", "", graph, refused);
     NNEX_TRY(infer(graph));
-    NNEX_TRY(fold_constants(graph));
-    NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(passes::fold_constants(graph));
+    NNEX_TRY(passes::drop_unused(graph));
     NNEX_TRY(infer(graph));
   }
   return nnex::Error(Code::internal, "bodies of operators nested too deep");
