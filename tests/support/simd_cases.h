@@ -18,6 +18,11 @@
 namespace nnex::test {
 
 namespace simd = kernels::simd;
+using kernels::BinaryKind;
+using kernels::CompareKind;
+using kernels::Form;
+using kernels::ReduceKind;
+using kernels::UnaryKind;
 
 using simd::Loops;
 
