@@ -100,6 +100,7 @@ BlockId ir::Graph::add_block() {
 std::shared_ptr<const void> ir::Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
   if (!op.attrs.make) return nullptr;
   if (!attrs) attrs = op.attrs.make();
+  if (op.attrs.fields.size() == 0) return attrs;  // nothing tells them apart
   std::string key(op.name);
   for (const Field& f : op.attrs.fields) {
     AttrValue v = f.get(attrs.get());

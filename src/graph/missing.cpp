@@ -17,7 +17,7 @@ std::vector<Missing> missing_operators(const ir::Graph& graph) {
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.op->reference || !node.op->body.empty() || !node.op->blocks.empty() || node.op == &call_op() ||
-        has_host(node) || node.op->name == "fused" || node.op->name == "gradient")
+        has_host(node) || node.op->name == "gradient")
       continue;
     std::string name(node.op->name);
     if (node.custom)

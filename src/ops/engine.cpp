@@ -1,5 +1,6 @@
 // Rows that only passes make: never read, never written (operators.md 3.3).
 
+#include "ops/fused.h"
 #include "ops/infer_call.h"
 #include "ops/stored.h"
 #include "ops/table.h"
@@ -25,6 +26,7 @@ constexpr OpRow kEngineOps[] = {
      .inputs = {{"x", any_value(), Arity::variadic}},
      .outputs = {{"y", any_value(), Arity::variadic}},
      .blocks = {"body"},
+     .attrs = attrs_of<FusedAttrs>({}),
      .infer = infer_fused},
 };
 }  // namespace

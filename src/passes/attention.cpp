@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/attention.h"
 #include "ops/cast.h"
 #include "ops/join.h"
@@ -11,7 +12,6 @@
 #include "ops/shape.h"
 #include "ops/softmax.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 #include "tensor/convert.h"
 
 namespace nnex::passes {

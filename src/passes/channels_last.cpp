@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/conv.h"
 #include "ops/deconv.h"
 #include "ops/pool.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 #include "passes/transposes.h"
 
 namespace nnex::passes {

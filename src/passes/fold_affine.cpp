@@ -2,10 +2,10 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/window.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 #include "tensor/convert.h"
 
 namespace nnex::passes {

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/reduce.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 #include "tensor/convert.h"
 
 namespace nnex::passes {

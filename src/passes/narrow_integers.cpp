@@ -9,6 +9,7 @@
 
 #include "graph/infer.h"
 #include "graph/intervals.h"
+#include "graph/queries.h"
 #include "kernels/integer/steps.h"
 #include "ops/cast.h"
 #include "ops/matmul.h"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/queries.h"
 #include "kernels/elementwise/chain.h"
 #include "kernels/elementwise/pointwise.h"
 #include "kernels/quantize/node_products.h"

@@ -1,7 +1,7 @@
 #include "passes/simplify.h"
 
+#include "graph/queries.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 
 namespace nnex::passes {
 namespace simplification {

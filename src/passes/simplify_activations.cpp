@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/activation.h"
-#include "passes/region.h"
 #include "passes/simplify.h"
 
 namespace nnex::passes::simplification {

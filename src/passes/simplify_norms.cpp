@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "graph/queries.h"
 #include "ops/norm.h"
-#include "passes/region.h"
 #include "passes/simplify.h"
 #include "tensor/convert.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "passes/region.h"
+#include "graph/queries.h"
 #include "passes/simplify.h"
 
 namespace nnex::passes::simplification {

@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "graph/custom.h"
 #include "graph/work.h"
+#include "ops/fused.h"
 #include "ops/shape.h"
 #include "plan/arena.h"
 
@@ -155,7 +156,7 @@ class Planner {
 
   int64_t work(const Node& node) const {
     const auto type_of = [&](ValueId v) -> const Type& { return inference_.type(v); };
-    if (node.op->name != "fused") return multiply_adds(graph_, node, type_of).number().value_or(0);
+    if (!is_fused(*node.op)) return multiply_adds(graph_, node, type_of).number().value_or(0);
     Dim sum = 0;
     for (NodeId n = graph_[node.blocks[0]].first; n.valid(); n = graph_[n].next)
       sum = sum + multiply_adds(graph_, graph_[n], type_of);

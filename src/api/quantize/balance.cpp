@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "api/quantize/choose.h"
+#include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
-#include "passes/region.h"
 
 namespace nnex {
 namespace {
@@ -93,8 +93,8 @@ std::optional<Pair> pair_from(const ir::Graph& graph, NodeId id) {
   Pair out{id, {}, {}};
   ValueId v = graph[id].out[0];
   const auto shape = product_shape(graph, graph[id]);
-  if (!shape || !passes::is_f32(graph, v)) return std::nullopt;
-  for (NodeId reader = passes::only_reader(graph, v); reader.valid(); reader = passes::only_reader(graph, v)) {
+  if (!shape || !is_f32(graph, v)) return std::nullopt;
+  for (NodeId reader = only_reader(graph, v); reader.valid(); reader = only_reader(graph, v)) {
     const Node& node = graph[reader];
     if (node.op->in_bytes == ByteRole::product) {
       const auto read = product_shape(graph, node);

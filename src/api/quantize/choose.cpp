@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "graph/queries.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
 #include "ops/window.h"
-#include "passes/region.h"
 
 namespace nnex {
 
@@ -43,7 +43,7 @@ namespace {
 
 /// Why no kernel of codes runs a product; empty: one does.
 std::string refused(const ir::Graph& graph, const Node& node) {
-  if (!passes::is_f32(graph, node.out[0])) return "it is no product of float32";
+  if (!is_f32(graph, node.out[0])) return "it is no product of float32";
   if (node.in.size() < 2 || !graph[node.in[1]].is_constant()) return "its second operand is not constant";
   const auto shape = product_shape(graph, node);
   if (!shape) return "its second operand is no matrix or filter of float32 beside computed data";
@@ -84,7 +84,7 @@ bool moves(const ir::Graph& graph, const Node& node) {
   if (node.out.empty() || !node.out[0].valid() || (node.out.size() > 1 && node.out[1].valid())) return false;
   if (node.op->attrs.type == &detail::type_tag<PoolAttrs> && graph.attrs<PoolAttrs>(node).border != PoolBorder::ignore)
     return false;
-  return passes::is_f32(graph, node.in[0]) && passes::is_f32(graph, node.out[0]) && !graph[node.in[0]].is_constant();
+  return is_f32(graph, node.in[0]) && is_f32(graph, node.out[0]) && !graph[node.in[0]].is_constant();
 }
 
 class Chooser {
@@ -124,8 +124,7 @@ class Chooser {
   void sum(NodeId id) {
     const Node& node = graph_[id];
     if (node.op->in_bytes != ByteRole::sum || out_.readers.count(id.n) || !coded_.count(node.in[0].n) ||
-        !coded_.count(node.in[1].n) || !passes::is_f32(graph_, node.out[0]) ||
-        !passes::same_extents(graph_, node.in[0], node.in[1]))
+        !coded_.count(node.in[1].n) || !is_f32(graph_, node.out[0]) || !same_extents(graph_, node.in[0], node.in[1]))
       return;
     CodedLayer layer{id, end_of(id, false), {}};
     if (const auto it = kept_.find(id.n); it != kept_.end()) layer.kept = it->second;
@@ -158,10 +157,10 @@ class Chooser {
   /// Behind the row and the limit that alone read what node `id` makes.
   ValueId end_of(NodeId id, bool takes_row) const {
     ValueId v = graph_[id].out[0];
-    NodeId reader = passes::only_reader(graph_, v);
+    NodeId reader = only_reader(graph_, v);
     if (takes_row && reader.valid() && graph_[reader].op->in_bytes == ByteRole::sum) {
       const Node& add = graph_[reader];
-      if (is_row(graph_, add, add.in[0] == v ? 1 : 0)) v = add.out[0], reader = passes::only_reader(graph_, v);
+      if (is_row(graph_, add, add.in[0] == v ? 1 : 0)) v = add.out[0], reader = only_reader(graph_, v);
     }
     if (reader.valid() && is_limit(graph_, graph_[reader]) && graph_[reader].in[0] == v) v = graph_[reader].out[0];
     return v;

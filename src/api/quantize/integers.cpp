@@ -9,13 +9,13 @@
 #include "api/quantize/weights.h"
 #include "base/faults.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "ops/cast.h"
 #include "ops/cvm.h"
 #include "ops/matmul.h"
 #include "ops/reduce.h"
 #include "ops/softmax.h"
 #include "passes/passes.h"
-#include "passes/region.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -57,7 +57,7 @@ Part part_of(const ir::Graph& graph, const Node& node) {
   if (node.op->in_bytes == ByteRole::sum) {
     if (adds_row(graph, node)) return Part::row;
     return !graph[node.in[0]].is_constant() && !graph[node.in[1]].is_constant() &&
-                   passes::same_extents(graph, node.in[0], node.in[1])
+                   same_extents(graph, node.in[0], node.in[1])
                ? Part::sum
                : Part::none;
   }
@@ -75,7 +75,7 @@ Part part_of(const ir::Graph& graph, const Node& node) {
 
 /// Behind the row and the limit that alone read it: what a product's scale is chosen for.
 ValueId end_of(const ir::Graph& graph, ValueId v) {
-  for (NodeId reader = passes::only_reader(graph, v); reader.valid(); reader = passes::only_reader(graph, v)) {
+  for (NodeId reader = only_reader(graph, v); reader.valid(); reader = only_reader(graph, v)) {
     const Part part = part_of(graph, graph[reader]);
     if (part != Part::row && part != Part::limit) break;
     v = graph[reader].out[0];
@@ -218,7 +218,7 @@ class IntegerWriter {
   /// Whether y, or what only limits or adds a row behind it, is an output or read by the last softmax alone.
   bool leaves(ValueId y) const {
     if (is_result(graph_, y)) return true;
-    const NodeId reader = passes::only_reader(graph_, y);
+    const NodeId reader = only_reader(graph_, y);
     if (!reader.valid()) return false;
     const Part part = part_of(graph_, graph_[reader]);
     return part == Part::last_softmax || ((part == Part::row || part == Part::limit) && leaves(graph_[reader].out[0]));
@@ -269,7 +269,7 @@ class IntegerWriter {
 
   Result<std::vector<float>> bias_of(const Node& node) const {
     const Tensor* stored = graph_.constant_in(node, 2);
-    if (const NodeId reader = passes::only_reader(graph_, node.out[0]);
+    if (const NodeId reader = only_reader(graph_, node.out[0]);
         !stored && reader.valid() && part_of(graph_, graph_[reader]) == Part::row) {
       const Node& add = graph_[reader];
       stored = graph_.constant_in(add, add.in[0] == node.out[0] ? 1 : 0);
@@ -466,7 +466,7 @@ Result<Coding> integer_coding(const ir::Graph& graph) {
   std::string refused;
   int count = 0;
   for (ValueId v : graph.inputs()) {
-    if (!passes::is_f32(graph, v))
+    if (!is_f32(graph, v))
       return Error(Code::unsupported, fmt::format("input '{}' is {}; whole numbers stand for f32 alone", graph[v].name,
                                                   graph[v].type.text()));
     coded.insert(v.n);

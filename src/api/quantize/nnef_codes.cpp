@@ -2,7 +2,7 @@
 
 #include "api/quantize/names.h"
 #include "api/quantize/weights.h"
-#include "passes/region.h"
+#include "graph/queries.h"
 #include "standards/nnef/read_quant.h"
 #include "standards/nnef/write.h"
 
@@ -79,7 +79,7 @@ class QuantFileWriter {
   /// The node and the input that the product's bias is: its own, or the row that is added to it.
   std::pair<NodeId, size_t> bias_of(NodeId id, const ProductShape& shape) const {
     if (graph_.constant_in(graph_[id], 2)) return {id, 2};
-    const NodeId add = passes::only_reader(graph_, graph_[id].out[0]);
+    const NodeId add = only_reader(graph_, graph_[id].out[0]);
     if (!add.valid() || graph_[add].op->in_bytes != ByteRole::sum) return {};
     const size_t at = graph_[add].in[0] == graph_[id].out[0] ? 1 : 0;
     const Tensor* row = graph_.constant_in(graph_[add], at);

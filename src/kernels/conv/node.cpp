@@ -5,7 +5,7 @@
 #include "kernels/conv/planes.h"
 
 #include "base/checked.h"
-#include "kernels/kernel.h"
+#include "kernels/fused.h"
 #include "kernels/moves/transposed.h"
 #include "kernels/product/epilogue.h"
 #include "ops/window.h"
@@ -122,10 +122,9 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
 }
 
 Result<std::unique_ptr<Kernel>> make_conv_region(const KernelRequest& r) {
-  if (r.region[0].op->name != "conv") return nullptr;
-  const auto spec = epilogue_spec(r);
-  if (!spec) return nullptr;
-  return conv_kernel(FirstStep(r).request, *spec);
+  const auto* fused = fused_as<FusedProduct>(r);
+  if (!fused || !fused->product.as<ConvAttrs>()) return nullptr;
+  return conv_kernel(FusedRequest(r, fused->product).request, fused->end);
 }
 
 constexpr KernelDef kConvKernels[] = {{"conv", "conv_f32", make_conv}, {"fused", "conv_f32", make_conv_region, "conv"}};

@@ -1,7 +1,6 @@
 #pragma once
 // What follows a product in its node or region: bias, residual, activation.
 
-#include <array>
 #include <optional>
 
 #include "kernels/conv/conv.h"
@@ -31,17 +30,5 @@ std::string pack_key(std::string_view what, const KernelRequest& r, const Operan
 /// The same for a filter, whose packing depends on groups and method too.
 std::string filter_key(std::string_view what, const KernelRequest& r, const Operand& w, const ConvShape& s,
                        std::span<const int32_t> zeros = {});
-
-/// The request for the first step of a region, by itself.
-struct FirstStep {
-  explicit FirstStep(const KernelRequest& region);
-  std::vector<Operand> in;
-  std::array<Operand, 1> out;
-  KernelRequest request;
-};
-
-/// The steps of a region after the first as a Finish: a vector of one number a column (extents [..., 1, n] or [n])
-/// once, a tensor of the result's extents once, an activation last. Nothing for any other region.
-std::optional<EpilogueSpec> epilogue_spec(const KernelRequest& region);
 
 }  // namespace nnex::kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/fused.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm.h"
 #include "ops/matmul.h"
@@ -206,12 +207,11 @@ Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const Epil
 Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) { return matmul_kernel(r, {}); }
 
 Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
-  const std::string_view first = r.region[0].op->name;
-  if (first != "linear" && first != "matmul") return nullptr;
-  const auto spec = epilogue_spec(r);
-  if (!spec) return nullptr;
-  const FirstStep step(r);
-  return first == "linear" ? linear_kernel(step.request, *spec) : matmul_kernel(step.request, *spec);
+  const auto* fused = fused_as<FusedProduct>(r);
+  if (!fused) return nullptr;
+  const FusedRequest product(r, fused->product);
+  if (fused->product.as<LinearAttrs>()) return linear_kernel(product.request, fused->end);
+  return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end) : nullptr;
 }
 
 constexpr KernelDef kProductKernels[] = {

@@ -1,0 +1,33 @@
+#include "graph/queries.h"
+
+#include "tensor/convert.h"
+
+namespace nnex {
+
+NodeId only_reader(const ir::Graph& graph, ValueId v) {
+  if (!graph.read_once(v)) return {};
+  const NodeId reader = graph[v].uses[0].node;
+  return graph[graph[v].producer].parent == graph[reader].parent ? reader : NodeId{};
+}
+
+const Node* made_by(const ir::Graph& graph, ValueId v, std::string_view op) {
+  const Node* n = v.valid() ? graph.producer(v) : nullptr;
+  return n && n->op->name == op ? n : nullptr;
+}
+
+std::optional<double> real_constant(const ir::Graph& graph, ValueId v) {
+  const Tensor* t = v.valid() ? graph[v].constant.tensor() : nullptr;
+  if (!t || t->count() != 1 || !is_real(t->dtype())) return std::nullopt;
+  return real_at(*t, 0);
+}
+
+bool is_f32(const ir::Graph& graph, ValueId v) {
+  return v.valid() && graph[v].type.is_tensor() && graph[v].type.dtype == DType::f32 && graph[v].type.dims;
+}
+
+bool same_extents(const ir::Graph& graph, ValueId a, ValueId b) {
+  const MaybeDims &x = graph[a].type.dims, &y = graph[b].type.dims;
+  return x && y && *x == *y;
+}
+
+}  // namespace nnex

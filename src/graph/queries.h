@@ -1,0 +1,29 @@
+#pragma once
+// What passes and other rewrites ask of a graph.
+
+#include <optional>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace nnex {
+
+/// The node that alone reads v, in the block of v's producer; an invalid id when there are more readers or none.
+NodeId only_reader(const ir::Graph& graph, ValueId v);
+
+/// The node that makes v when it is this operator; null otherwise.
+const Node* made_by(const ir::Graph& graph, ValueId v, std::string_view op);
+/// The attributes of a node where they are of this type; null: it is another operator.
+template <class A>
+const A* attrs_if(const Node& node) {
+  return node.op->attrs.type == &detail::type_tag<A> ? static_cast<const A*>(node.attrs.get()) : nullptr;
+}
+/// The one number of a real constant.
+std::optional<double> real_constant(const ir::Graph& graph, ValueId v);
+
+/// Float32 with known rank.
+bool is_f32(const ir::Graph& graph, ValueId v);
+/// Whether both have the same extents, numbers or formulas.
+bool same_extents(const ir::Graph& graph, ValueId a, ValueId b);
+
+}  // namespace nnex

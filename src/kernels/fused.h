@@ -1,0 +1,64 @@
+#pragma once
+// What a kernel is told of a `fused` node: which pattern its nodes are. src/fusion finds it once, where it makes the
+// node; nobody reads the body again. Values are numbers of the node's inputs; -1: absent.
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "kernels/elementwise/chain.h"
+#include "kernels/kernel.h"
+#include "kernels/product/epilogue.h"
+#include "ops/fused.h"
+
+namespace nnex::kernels {
+
+/// A node of the body.
+struct FusedOp {
+  const OpDef* op = nullptr;
+  std::shared_ptr<const void> attrs;
+  std::vector<int> in;
+
+  /// Its attributes where they are of this type; null: it is another operator.
+  template <class A>
+  const A* as() const {
+    return op->attrs.type == &nnex::detail::type_tag<A> ? static_cast<const A*>(attrs.get()) : nullptr;
+  }
+};
+
+/// A product of float32 and what ends it: conv, linear or matmul, + one number a column, + a tensor of the result's
+/// extents, a function.
+struct FusedProduct {
+  FusedOp product;
+  EpilogueSpec end;
+};
+
+/// Element-wise functions of float32; values of the steps are the inputs listed, then results of steps.
+struct FusedChain {
+  std::vector<int> inputs;
+  std::vector<ChainStep> steps;
+};
+
+struct Fused {
+  std::variant<FusedProduct, FusedChain> form;
+};
+
+/// The form of a request for a `fused` node where it is F; null: another one, or none.
+template <class F>
+const F* fused_as(const KernelRequest& r) {
+  const Fused* fused = r.attr<FusedAttrs>().form.get();
+  return fused ? std::get_if<F>(&fused->form) : nullptr;
+}
+
+/// The request for one node of the body by itself, whose result has the extents and the type of the whole.
+struct FusedRequest {
+  FusedRequest(const KernelRequest& r, const FusedOp& node)
+      : request{*node.op, node.attrs.get(), {}, r.out, {}, r.loops, r.packs, r.team} {
+    for (int i : node.in) in.push_back(i < 0 ? Operand{} : r.in[static_cast<size_t>(i)]);
+    request.in = in;
+  }
+  std::vector<Operand> in;
+  KernelRequest request;
+};
+
+}  // namespace nnex::kernels
