@@ -15,4 +15,13 @@ std::optional<Found> find_product(const ir::Graph& graph, NodeId product);
 /// Element-wise nodes of float32 that feed one another and at last this one, all with its extents.
 std::optional<Found> find_chain(const ir::Graph& graph, NodeId last);
 
+/// The scale of a dequantize_linear of bytes to float32; nothing for other nodes. Null: no node.
+std::optional<kernels::ByteScale> dequantizes(const ir::Graph& graph, const Node* node);
+/// The same of a quantize_linear to bytes.
+std::optional<kernels::ByteScale> quantizes(const ir::Graph& graph, const Node& node);
+
+/// What lies between dequantize_linear and this quantize_linear of bytes: a product of constant codes, with a constant
+/// row and a limit behind it, or element-wise nodes of one shape. A dequantize_linear that others read too is copied.
+std::optional<Found> find_bytes(ir::Graph& graph, NodeId quantize);
+
 }  // namespace nnex::fusion

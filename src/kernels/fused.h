@@ -39,8 +39,41 @@ struct FusedChain {
   std::vector<ChainStep> steps;
 };
 
+/// Codes of one byte with one scale and zero point.
+struct ByteScale {
+  float scale = 1;
+  int32_t zero = 0;
+  bool is_signed = false;
+  int32_t low() const { return is_signed ? -128 : 0; }
+  int32_t high() const { return is_signed ? 127 : 255; }
+};
+
+/// conv, linear or matmul of codes, to codes: sums + bias, times scale, within limits. Its inputs are the codes of x
+/// and of w.
+struct FusedByteProduct {
+  FusedOp product;
+  ByteScale x, y;
+  bool w_signed = true;
+  std::vector<int32_t> w_zero = {0};  ///< One, or one a column.
+  std::vector<int32_t> bias;          ///< In units of the sums, one a column; perhaps none.
+  std::vector<float> scale;           ///< From sums to codes, by column.
+  int32_t low = 0, high = 255;
+};
+
+/// Element-wise functions of float32 between codes of one shape; values of the steps are the sources, then results of
+/// steps.
+struct FusedByteChain {
+  struct Source {
+    int input = 0;
+    ByteScale scale;
+  };
+  std::vector<Source> sources;
+  ByteScale y;
+  std::vector<ChainStep> steps;
+};
+
 struct Fused {
-  std::variant<FusedProduct, FusedChain> form;
+  std::variant<FusedProduct, FusedChain, FusedByteProduct, FusedByteChain> form;
 };
 
 /// The form of a request for a `fused` node where it is F; null: another one, or none.
