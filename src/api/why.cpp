@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
+#include "ops/fused.h"
 #include "passes/passes.h"
 #include "plan/plan.h"
 #include "run/compile.h"
@@ -113,7 +114,7 @@ class Trial {
   explicit Trial(const kernels::KernelRequest& request) : r_(request) {}
 
   std::string why(const kernels::KernelDef& def) {
-    const bool typed = r_.region.empty() && has_other_floats();
+    const bool typed = r_.op.blocks.size() == 0 && has_other_floats();
     if (typed && takes(def, true, {})) return "needs float32";
     for (size_t i = 0; i < r_.in.size(); ++i) {
       if (!can_fix(i)) continue;
@@ -136,7 +137,7 @@ class Trial {
   }
   std::string port(size_t i) const {
     const auto& ports = r_.op.inputs;
-    if (!r_.region.empty() || ports.size() == 0) return fmt::format("input {}", i);
+    if (!r_.op.blocks.size() == 0 || ports.size() == 0) return fmt::format("input {}", i);
     return fmt::format("input '{}'", ports[std::min(i, ports.size() - 1)].name);
   }
 
@@ -158,18 +159,19 @@ class Trial {
       in[i].constant = in[i].content = &zeros.back();
     }
     kernels::Packs packs;
-    const auto kernel = def.make({r_.op, r_.attrs, in, out, r_.region, r_.loops, packs, r_.team});
+    const auto kernel = def.make({r_.op, r_.attrs, in, out, r_.loops, packs, r_.team});
     return kernel.ok() && *kernel;
   }
 
   const kernels::KernelRequest& r_;
 };
 
-/// The steps of a fused region: "conv + add + relu".
-std::string op_text(const kernels::KernelRequest& r) {
-  if (r.region.empty()) return std::string(r.op.name);
+/// The nodes of a fused region: "conv + add + relu".
+std::string op_text(const ir::Graph& graph, const Node& node) {
+  if (!is_fused(*node.op)) return std::string(node.op->name);
   std::string out;
-  for (const kernels::RegionStep& s : r.region) out += fmt::format("{}{}", out.empty() ? "" : " + ", s.op->name);
+  for (NodeId n = graph[node.blocks[0]].first; n.valid(); n = graph[n].next)
+    out += fmt::format("{}{}", out.empty() ? "" : " + ", graph[n].op->name);
   return out;
 }
 
@@ -180,8 +182,11 @@ Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
   alone.threads = 1;
   Session session = model.session(alone);
   const plan::PlanWatch watch([&](NodeId id, const kernels::KernelRequest& request, const kernels::KernelDef* chosen) {
-    KernelOrigin k = {
-        runs.place_of(id), op_text(request), types_text(request), std::string(chosen ? chosen->name : "reference"), {}};
+    KernelOrigin k = {runs.place_of(id),
+                      op_text(runs, runs[id]),
+                      types_text(request),
+                      std::string(chosen ? chosen->name : "reference"),
+                      {}};
     Trial trial(request);
     for (const kernels::KernelDef* def : kernels::kernels_of(request.op.name)) {
       if (def == chosen) break;

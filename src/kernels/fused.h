@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/elementwise/chain.h"
+#include "kernels/integer/chain.h"
 #include "kernels/kernel.h"
 #include "kernels/product/epilogue.h"
 #include "ops/fused.h"
@@ -22,7 +23,7 @@ struct FusedOp {
   /// Its attributes where they are of this type; null: it is another operator.
   template <class A>
   const A* as() const {
-    return op->attrs.type == &nnex::detail::type_tag<A> ? static_cast<const A*>(attrs.get()) : nullptr;
+    return op && op->attrs.type == &nnex::detail::type_tag<A> ? static_cast<const A*>(attrs.get()) : nullptr;
   }
 };
 
@@ -72,8 +73,26 @@ struct FusedByteChain {
   std::vector<ChainStep> steps;
 };
 
+/// conv or linear of bytes, or a tensor, and steps of int32 behind it; stored as narrow as the numbers are.
+struct FusedIntegers {
+  /// A tensor that lies beside the result's rows and columns: element (row, column) is at row * row_stride + (one ? 0 :
+  /// column).
+  struct Source {
+    int input = -1;
+    simd::IntType type = simd::IntType::i32;
+    bool one = false;
+    int64_t row_stride = 0;
+  };
+  FusedOp product;  ///< Its inputs: x, w, bias. Null: the steps begin with `start`.
+  Source start;
+  IntSteps steps;
+  std::vector<Source> operands;  ///< Of the steps.
+  simd::IntType y_type = simd::IntType::i32;
+  int64_t rows = 1, columns = 1;
+};
+
 struct Fused {
-  std::variant<FusedProduct, FusedChain, FusedByteProduct, FusedByteChain> form;
+  std::variant<FusedProduct, FusedChain, FusedByteProduct, FusedByteChain, FusedIntegers> form;
 };
 
 /// The form of a request for a `fused` node where it is F; null: another one, or none.
@@ -86,7 +105,7 @@ const F* fused_as(const KernelRequest& r) {
 /// The request for one node of the body by itself, whose result has the extents and the type of the whole.
 struct FusedRequest {
   FusedRequest(const KernelRequest& r, const FusedOp& node)
-      : request{*node.op, node.attrs.get(), {}, r.out, {}, r.loops, r.packs, r.team} {
+      : request{*node.op, node.attrs.get(), {}, r.out, r.loops, r.packs, r.team} {
     for (int i : node.in) in.push_back(i < 0 ? Operand{} : r.in[static_cast<size_t>(i)]);
     request.in = in;
   }

@@ -49,21 +49,11 @@ struct Operand {
   bool given() const { return dtype != DType::none; }
 };
 
-/// One operator of a fused region, in order. Inputs below `inputs` of the region are the region's own; the others are
-/// results of earlier steps (index - inputs).
-struct RegionStep {
-  const OpDef* op = nullptr;
-  const void* attrs = nullptr;
-  std::vector<int> in;  ///< -1: absent.
-  Operand out;
-};
-
 struct KernelRequest {
   const OpDef& op;
   const void* attrs;
   std::span<const Operand> in;
   std::span<const Operand> out;
-  std::span<const RegionStep> region;  ///< Of a `fused` node; output 0 is the last step's.
   const simd::Loops& loops;
   Packs& packs;
   Team& team;  ///< The run's threads, for packing.

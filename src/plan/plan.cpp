@@ -208,8 +208,7 @@ class Planner {
                          fmt::format("a result of {} elements passes what a run may take; the limit is {} MiB",
                                      o.shape.text(), c_.memory_limit >> 20))
                 .at(graph_.place_of(step.node));
-      std::vector<kernels::RegionStep> region = region_of(node);
-      const kernels::KernelRequest request = {*node.op, node.attrs.get(), in, out, region, c_.loops, c_.packs, c_.team};
+      const kernels::KernelRequest request = {*node.op, node.attrs.get(), in, out, c_.loops, c_.packs, c_.team};
       auto chosen = kernels::choose_kernel(request);
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
       if (watching) (*watching)(step.node, request, chosen->def);
@@ -255,23 +254,6 @@ class Planner {
     if (!concrete(inference_.type(y))) return false;
     auto life = lives_.find(y.n);
     return !(life != lives_.end() && life->second.outside) || !in_arena(root(x));
-  }
-
-  std::vector<kernels::RegionStep> region_of(const Node& node) const {
-    std::vector<kernels::RegionStep> region;
-    if (node.op->name != "fused") return region;
-    const Block& body = graph_[node.blocks[0]];
-    std::unordered_map<uint32_t, int> index;
-    for (size_t i = 0; i < body.params.size(); ++i) index[body.params[i].n] = static_cast<int>(i);
-    for (NodeId n = body.first; n.valid(); n = graph_[n].next) {
-      kernels::RegionStep s;
-      s.op = graph_[n].op, s.attrs = graph_[n].attrs.get();
-      for (ValueId v : graph_[n].in) s.in.push_back(v.valid() ? index.at(v.n) : -1);
-      s.out = operand(graph_[n].out[0]);
-      index[graph_[n].out[0].n] = static_cast<int>(body.params.size() + region.size());
-      region.push_back(std::move(s));
-    }
-    return region;
   }
 
   /// Constants that the step reads, aligned; those a kernel packed stay where they are.

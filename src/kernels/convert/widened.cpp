@@ -205,7 +205,7 @@ Result<std::unique_ptr<Kernel>> make_map(const KernelRequest& r, DType half) {
     std::vector<Operand> in, out = {block_of(r.out[0], half, -1, count, constants[0])};
     for (size_t i = 0; i < r.in.size(); ++i)
       in.push_back(r.in[i].given() ? block_of(r.in[i], half, result, count, constants[i]) : r.in[i]);
-    NNEX_ASSIGN(Chosen chosen, choose_kernel({r.op, r.attrs, in, out, r.region, r.loops, r.packs, r.team}));
+    NNEX_ASSIGN(Chosen chosen, choose_kernel({r.op, r.attrs, in, out, r.loops, r.packs, r.team}));
     for (size_t i = 0; chosen.kernel && i < in.size(); ++i)
       if (chosen.kernel->packed(i)) return nullptr;
     return std::move(chosen.kernel);
@@ -244,7 +244,7 @@ Result<std::unique_ptr<Kernel>> make_whole(const KernelRequest& r, DType half) {
     out[o].dtype = DType::f32;
     wide_out[o].is_half = true;
   }
-  NNEX_ASSIGN(Chosen chosen, choose_kernel({r.op, r.attrs, in, out, r.region, r.loops, r.packs, r.team}));
+  NNEX_ASSIGN(Chosen chosen, choose_kernel({r.op, r.attrs, in, out, r.loops, r.packs, r.team}));
   if (!chosen.kernel) return nullptr;
   int64_t bytes = 0;
   const auto place = [&](Widened& w, const Operand& o) {
@@ -276,7 +276,8 @@ constexpr KernelDef kWidened = {"", "widened", nullptr};
 
 Result<Chosen> widened_kernel(const KernelRequest& r) {
   const DType half = half_of(r);
-  if (half == DType::none || !r.region.empty() || r.in.size() > kMaxPorts || r.out.size() > kMaxPorts) return Chosen{};
+  if (half == DType::none || r.op.blocks.size() > 0 || r.in.size() > kMaxPorts || r.out.size() > kMaxPorts)
+    return Chosen{};
   for (const auto& operands : {r.in, r.out})
     for (const Operand& o : operands)
       if (o.given() && o.dtype != half && (o.dtype == DType::f16 || o.dtype == DType::bf16)) return Chosen{};
