@@ -5,6 +5,7 @@
 #include "fusion/fusion.h"
 #include "graph/queries.h"
 #include "ops/matmul.h"
+#include "ops/quantize.h"
 #include "ops/traits.h"
 #include "ops/window.h"
 #include "tensor/convert.h"
@@ -50,12 +51,16 @@ std::optional<Reals> reals(const Tensor* t, int64_t n) {
   return out;
 }
 
-/// Scales and zero points of constant codes, n of each.
+/// Scales and zero points of constant codes: n of each, where they are one or lie along `axis`.
 struct Columns {
   Reals scale, zero;
 };
-std::optional<Columns> columns_of(const ir::Graph& graph, const Node& codes, int64_t n) {
-  auto scale = reals(graph.constant_in(codes, 1), n);
+std::optional<Columns> columns_of(const ir::Graph& graph, const Node& codes, int64_t axis, int64_t n) {
+  const auto& a = graph.attrs<DequantizeAttrs>(codes);
+  const Tensor* scales = graph.constant_in(codes, 1);
+  const int64_t along = a.axis < 0 ? a.axis + graph.constant_in(codes, 0)->shape().rank() : a.axis;
+  if (!scales || (scales->count() != 1 && (a.block_size != 0 || along != axis))) return std::nullopt;
+  auto scale = reals(scales, n);
   auto zero = codes.in.size() > 2 && codes.in[2].valid() ? reals(graph.constant_in(codes, 2), n)
                                                          : std::optional(Reals(static_cast<size_t>(n), 0));
   if (!scale || !zero) return std::nullopt;
@@ -165,7 +170,7 @@ class ByteFinder {
     const auto axis = column_axis(product, codes->shape());
     if (!axis) return std::nullopt;
     const int64_t n = codes->shape()[*axis];
-    const auto columns = columns_of(graph_, *w, n);
+    const auto columns = columns_of(graph_, *w, *axis, n);
     if (!columns) return std::nullopt;
     FusedByteProduct p;
     p.product = {product.op, product.attrs, {}};
@@ -184,9 +189,10 @@ class ByteFinder {
     Columns own = {Reals(w_scale.size(), 1), Reals(w_scale.size(), 0)};
     const Tensor* t = graph_[bias].constant.tensor();
     if (const Node* codes = constant_codes(graph_, bias)) {
-      auto columns = columns_of(graph_, *codes, n);
+      t = graph_.constant_in(*codes, 0);
+      auto columns = columns_of(graph_, *codes, t->shape().rank() - 1, n);
       if (!columns) return false;
-      own = *std::move(columns), t = graph_.constant_in(*codes, 0);
+      own = *std::move(columns);
     }
     const auto numbers = reals(t, n);
     if (!numbers) return false;
