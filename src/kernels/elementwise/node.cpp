@@ -106,6 +106,7 @@ class SoftmaxKernel : public Kernel {
 };
 
 /// One axis, or one axis and all after it.
+template <bool logarithm>
 Result<std::unique_ptr<Kernel>> make_softmax(const KernelRequest& r) {
   const auto& a = r.attr<SoftmaxAttrs>();
   const Shape& x = r.in[0].shape;
@@ -113,7 +114,7 @@ Result<std::unique_ptr<Kernel>> make_softmax(const KernelRequest& r) {
   const int64_t axis = a.axes[0] < 0 ? a.axes[0] + x.rank() : a.axes[0];
   int64_t outer = 1, n = 1, inner = 1;
   for (int64_t i = 0; i < x.rank(); ++i) (i < axis ? outer : i == axis || a.to_end ? n : inner) *= x[i];
-  return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(r.loops, r.op.name == "log_softmax", outer, n, inner));
+  return made<SoftmaxKernel>(r.loops, logarithm, outer, n, inner);
 }
 
 constexpr std::string_view kUnaryRows[] = {
@@ -132,8 +133,8 @@ constexpr std::string_view kBinaryRows[] = {
 constexpr KernelDef kOthers[] = {
     {"add_n", "map2_f32", make_add_n},
     {"swiglu", "map2_f32", make_swiglu},
-    {"softmax", "softmax_f32", make_softmax},
-    {"log_softmax", "softmax_f32", make_softmax},
+    {"softmax", "softmax_f32", make_softmax<false>},
+    {"log_softmax", "softmax_f32", make_softmax<true>},
 };
 
 /// One line for each operator of the lists above.

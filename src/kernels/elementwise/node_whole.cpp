@@ -61,46 +61,38 @@ class WholeBinaryKernel : public Kernel {
   bool dense_[2] = {};
 };
 
-struct NamedWholeBinary {
-  std::string_view op;
-  WholeBinary kind;
-};
-constexpr NamedWholeBinary kWholeBinaries[] = {{"add", WholeBinary::add},
-                                               {"sub", WholeBinary::sub},
-                                               {"mul", WholeBinary::mul},
-                                               {"div", WholeBinary::div},
-                                               {"min", WholeBinary::min},
-                                               {"max", WholeBinary::max},
-                                               {"bitwise_and", WholeBinary::bit_and},
-                                               {"bitwise_or", WholeBinary::bit_or},
-                                               {"bitwise_xor", WholeBinary::bit_xor}};
-
-/// Nothing: not of doubles, or not with this rule on NaN.
-std::optional<WholeBinary> whole_binary_of(const KernelRequest& r) {
-  const bool real = r.in[0].dtype == DType::f64;
-  if (r.op.name == "mod") {
-    if (real) return std::nullopt;
-    return r.attr<ModAttrs>().division == Division::floor ? WholeBinary::floor_mod : WholeBinary::trunc_mod;
-  }
-  if (r.op.name == "bit_shift")
-    return r.attr<BitShiftAttrs>().direction == ShiftDirection::left ? WholeBinary::shift_left
-                                                                     : WholeBinary::shift_right;
-  if (real && (r.op.name == "min" || r.op.name == "max") && r.attr<NansAttrs>().nans != Nans::pass) return std::nullopt;
-  for (const NamedWholeBinary& b : kWholeBinaries)
-    if (b.op == r.op.name) return b.kind;
-  return std::nullopt;
-}
-
-Result<std::unique_ptr<Kernel>> make_whole_binary(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> whole_binary(const KernelRequest& r, WholeBinary kind) {
   const DType type = r.in[0].dtype;
   if (r.in[1].dtype != type || r.out[0].dtype != type) return nullptr;
-  const auto kind = whole_binary_of(r);
   const std::span<const int64_t> shapes[] = {r.in[0].shape.extents(), r.in[1].shape.extents()};
   const auto nest = broadcast_nest(r.out[0].shape.extents(), shapes);
-  if (!kind || !nest) return nullptr;
+  if (!nest) return nullptr;
   Result<std::unique_ptr<Kernel>> out = nullptr;
-  with_type(type, [&]<class T>(T) { out = made<WholeBinaryKernel<T>>(*kind, *nest, r); });
+  with_type(type, [&]<class T>(T) { out = made<WholeBinaryKernel<T>>(kind, *nest, r); });
   return out;
+}
+
+template <WholeBinary kind>
+Result<std::unique_ptr<Kernel>> make_whole_binary(const KernelRequest& r) {
+  return whole_binary(r, kind);
+}
+
+/// Of doubles, with one rule on NaN alone.
+template <WholeBinary kind>
+Result<std::unique_ptr<Kernel>> make_whole_extreme(const KernelRequest& r) {
+  if (r.in[0].dtype == DType::f64 && r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
+  return whole_binary(r, kind);
+}
+
+Result<std::unique_ptr<Kernel>> make_whole_mod(const KernelRequest& r) {
+  if (r.in[0].dtype == DType::f64) return nullptr;
+  const bool floor = r.attr<ModAttrs>().division == Division::floor;
+  return whole_binary(r, floor ? WholeBinary::floor_mod : WholeBinary::trunc_mod);
+}
+
+Result<std::unique_ptr<Kernel>> make_shift(const KernelRequest& r) {
+  const bool left = r.attr<BitShiftAttrs>().direction == ShiftDirection::left;
+  return whole_binary(r, left ? WholeBinary::shift_left : WholeBinary::shift_right);
 }
 
 class ModKernel : public Kernel {
@@ -144,21 +136,14 @@ class WholeUnaryKernel : public Kernel {
   WholeUnary kind_;
 };
 
-struct NamedWholeUnary {
-  std::string_view op;
-  WholeUnary kind;
-};
-constexpr NamedWholeUnary kWholeUnaries[] = {{"neg", WholeUnary::neg},   {"abs", WholeUnary::abs},
-                                             {"sign", WholeUnary::sign}, {"sqr", WholeUnary::square},
-                                             {"relu", WholeUnary::relu}, {"bitwise_not", WholeUnary::bit_not}};
-
+template <WholeUnary kind>
 Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
   const DType type = r.in[0].dtype;
   if (r.out[0].dtype != type) return nullptr;
-  if (r.op.name == "relu" && type == DType::f64 && r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
+  if constexpr (kind == WholeUnary::relu)
+    if (type == DType::f64 && r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
   Result<std::unique_ptr<Kernel>> out = nullptr;
-  for (const NamedWholeUnary& u : kWholeUnaries)
-    if (u.op == r.op.name) with_type(type, [&]<class T>(T) { out = made<WholeUnaryKernel<T>>(u.kind); });
+  with_type(type, [&]<class T>(T) { out = made<WholeUnaryKernel<T>>(kind); });
   return out;
 }
 
@@ -182,18 +167,10 @@ class DoubleKernel : public Kernel {
   UnaryKind kind_;
 };
 
-struct NamedDouble {
-  std::string_view op;
-  UnaryKind kind;
-};
-constexpr NamedDouble kDoubles[] = {
-    {"sqrt", UnaryKind::sqrt}, {"exp", UnaryKind::exp}, {"tanh", UnaryKind::tanh}, {"sigmoid", UnaryKind::sigmoid}};
-
+template <UnaryKind kind>
 Result<std::unique_ptr<Kernel>> make_double(const KernelRequest& r) {
   if (r.in[0].dtype != DType::f64 || r.out[0].dtype != DType::f64) return nullptr;
-  for (const NamedDouble& d : kDoubles)
-    if (d.op == r.op.name) return made<DoubleKernel>(r.loops, d.kind);
-  return nullptr;
+  return made<DoubleKernel>(r.loops, kind);
 }
 
 // ---- Limits
@@ -227,29 +204,29 @@ Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
   return out;
 }
 
-constexpr KernelDef kWholeKernels[] = {{"add", "map2_whole", make_whole_binary},
-                                       {"sub", "map2_whole", make_whole_binary},
-                                       {"mul", "map2_whole", make_whole_binary},
-                                       {"div", "map2_whole", make_whole_binary},
-                                       {"mod", "map2_whole", make_whole_binary},
+constexpr KernelDef kWholeKernels[] = {{"add", "map2_whole", make_whole_binary<WholeBinary::add>},
+                                       {"sub", "map2_whole", make_whole_binary<WholeBinary::sub>},
+                                       {"mul", "map2_whole", make_whole_binary<WholeBinary::mul>},
+                                       {"div", "map2_whole", make_whole_binary<WholeBinary::div>},
+                                       {"mod", "map2_whole", make_whole_mod},
                                        {"mod", "mod_f32", make_mod},
-                                       {"min", "map2_whole", make_whole_binary},
-                                       {"max", "map2_whole", make_whole_binary},
-                                       {"bitwise_and", "map2_whole", make_whole_binary},
-                                       {"bitwise_or", "map2_whole", make_whole_binary},
-                                       {"bitwise_xor", "map2_whole", make_whole_binary},
-                                       {"bit_shift", "map2_whole", make_whole_binary},
-                                       {"neg", "map_whole", make_whole_unary},
-                                       {"abs", "map_whole", make_whole_unary},
-                                       {"sign", "map_whole", make_whole_unary},
-                                       {"sqr", "map_whole", make_whole_unary},
-                                       {"relu", "map_whole", make_whole_unary},
-                                       {"bitwise_not", "map_whole", make_whole_unary},
+                                       {"min", "map2_whole", make_whole_extreme<WholeBinary::min>},
+                                       {"max", "map2_whole", make_whole_extreme<WholeBinary::max>},
+                                       {"bitwise_and", "map2_whole", make_whole_binary<WholeBinary::bit_and>},
+                                       {"bitwise_or", "map2_whole", make_whole_binary<WholeBinary::bit_or>},
+                                       {"bitwise_xor", "map2_whole", make_whole_binary<WholeBinary::bit_xor>},
+                                       {"bit_shift", "map2_whole", make_shift},
+                                       {"neg", "map_whole", make_whole_unary<WholeUnary::neg>},
+                                       {"abs", "map_whole", make_whole_unary<WholeUnary::abs>},
+                                       {"sign", "map_whole", make_whole_unary<WholeUnary::sign>},
+                                       {"sqr", "map_whole", make_whole_unary<WholeUnary::square>},
+                                       {"relu", "map_whole", make_whole_unary<WholeUnary::relu>},
+                                       {"bitwise_not", "map_whole", make_whole_unary<WholeUnary::bit_not>},
                                        {"clamp", "map_whole", make_whole_clamp},
-                                       {"sqrt", "map_f64", make_double},
-                                       {"exp", "map_f64", make_double},
-                                       {"tanh", "map_f64", make_double},
-                                       {"sigmoid", "map_f64", make_double}};
+                                       {"sqrt", "map_f64", make_double<UnaryKind::sqrt>},
+                                       {"exp", "map_f64", make_double<UnaryKind::exp>},
+                                       {"tanh", "map_f64", make_double<UnaryKind::tanh>},
+                                       {"sigmoid", "map_f64", make_double<UnaryKind::sigmoid>}};
 
 }  // namespace
 

@@ -10,27 +10,30 @@
 namespace nnex::kernels {
 namespace {
 
-struct NamedUnary {
+template <class Kind>
+struct Row {
   std::string_view op;
-  UnaryKind kind;
+  Kind kind;
 };
-constexpr NamedUnary kPlain[] = {
+constexpr Row<UnaryKind> kUnaries[] = {
 #define NNEX_UNARY(kind, cost, row) {row, UnaryKind::kind},
-#define NNEX_UNARY_ATTRS(kind, cost, row)
+#define NNEX_UNARY_ATTRS(kind, cost, row) {row, UnaryKind::kind},
 #define NNEX_UNARY_INNER(kind, cost)
 #include "kernels/elementwise/unary.def"
 };
-
-struct NamedBinary {
-  std::string_view op;
-  BinaryKind kind;
-};
-constexpr NamedBinary kBinaries[] = {
+constexpr Row<BinaryKind> kBinaries[] = {
 #define NNEX_BINARY(kind, row) {row, BinaryKind::kind},
-#define NNEX_BINARY_ATTRS(kind, row)
+#define NNEX_BINARY_ATTRS(kind, row) {row, BinaryKind::kind},
 #define NNEX_BINARY_INNER(kind)
 #include "kernels/elementwise/binary.def"
 };
+
+template <class Kind, size_t n>
+std::optional<Kind> kind_of(const Row<Kind> (&rows)[n], const OpDef& op) {
+  for (const Row<Kind>& row : rows)
+    if (row.op == op.name) return row.kind;
+  return std::nullopt;
+}
 
 template <class A>
 const A& as(const OpDef& op, const void* attrs) {
@@ -61,44 +64,55 @@ std::optional<Unary> clamp_of(const ClampAttrs& a, std::span<const Operand> in) 
 }  // namespace
 
 std::optional<Unary> unary_of(const OpDef& op, const void* attrs, std::span<const Operand> in) {
-  for (const NamedUnary& u : kPlain)
-    if (u.op == op.name) return Unary{u.kind};
-  const auto f = [](double x) { return static_cast<float>(x); };
-  if (op.name == "relu") {
-    Unary relu = {UnaryKind::relu};
-    if (as<NansAttrs>(op, attrs).nans == Nans::compare) relu.nan = 0;
-    return relu;
+  const auto kind = kind_of(kUnaries, op);
+  if (!kind) return std::nullopt;
+  Unary f = {*kind};
+  const auto set = [&](double alpha, double beta = 0) {
+    f.alpha = static_cast<float>(alpha), f.beta = static_cast<float>(beta);
+  };
+  switch (*kind) {
+    case UnaryKind::relu:
+      if (as<NansAttrs>(op, attrs).nans == Nans::compare) f.nan = 0;
+      break;
+    case UnaryKind::leaky_relu:
+      set(as<LeakyReluAttrs>(op, attrs).alpha);
+      break;
+    case UnaryKind::elu:
+    case UnaryKind::celu:
+    case UnaryKind::silu:
+    case UnaryKind::thresholded_relu:
+      set(as<AlphaAttrs>(op, attrs).alpha);
+      break;
+    case UnaryKind::selu:
+      set(as<SeluAttrs>(op, attrs).alpha, as<SeluAttrs>(op, attrs).lambda);
+      break;
+    case UnaryKind::hard_sigmoid:
+      set(as<HardSigmoidAttrs>(op, attrs).alpha, as<HardSigmoidAttrs>(op, attrs).beta);
+      break;
+    case UnaryKind::affine:
+      set(as<AffineAttrs>(op, attrs).alpha, as<AffineAttrs>(op, attrs).beta);
+      break;
+    case UnaryKind::round:
+      if (as<RoundAttrs>(op, attrs).rounding != Rounding::half_even) return std::nullopt;
+      break;
+    case UnaryKind::clamp:
+      return clamp_of(as<ClampAttrs>(op, attrs), in);
+    case UnaryKind::gelu_erf: {
+      static constexpr UnaryKind kForms[] = {UnaryKind::gelu_erf, UnaryKind::gelu_tanh, UnaryKind::gelu_sigmoid};
+      f.kind = kForms[static_cast<size_t>(as<GeluAttrs>(op, attrs).form)];
+      break;
+    }
+    default:
+      break;
   }
-  if (op.name == "leaky_relu") return Unary{UnaryKind::leaky_relu, f(as<LeakyReluAttrs>(op, attrs).alpha)};
-  if (op.name == "elu") return Unary{UnaryKind::elu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "celu") return Unary{UnaryKind::celu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "silu") return Unary{UnaryKind::silu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "thresholded_relu") return Unary{UnaryKind::thresholded_relu, f(as<AlphaAttrs>(op, attrs).alpha)};
-  if (op.name == "selu")
-    return Unary{UnaryKind::selu, f(as<SeluAttrs>(op, attrs).alpha), f(as<SeluAttrs>(op, attrs).lambda)};
-  if (op.name == "hard_sigmoid")
-    return Unary{UnaryKind::hard_sigmoid, f(as<HardSigmoidAttrs>(op, attrs).alpha),
-                 f(as<HardSigmoidAttrs>(op, attrs).beta)};
-  if (op.name == "affine")
-    return Unary{UnaryKind::affine, f(as<AffineAttrs>(op, attrs).alpha), f(as<AffineAttrs>(op, attrs).beta)};
-  if (op.name == "round" && as<RoundAttrs>(op, attrs).rounding == Rounding::half_even) return Unary{UnaryKind::round};
-  if (op.name == "clamp") return clamp_of(as<ClampAttrs>(op, attrs), in);
-  if (op.name == "gelu") {
-    static constexpr UnaryKind kForms[] = {UnaryKind::gelu_erf, UnaryKind::gelu_tanh, UnaryKind::gelu_sigmoid};
-    return Unary{kForms[static_cast<size_t>(as<GeluAttrs>(op, attrs).form)]};
-  }
-  return std::nullopt;
+  return f;
 }
 
 std::optional<BinaryKind> binary_of(const OpDef& op, const void* attrs) {
-  const bool min = op.name == "min";
-  if (min || op.name == "max") {
-    if (as<NansAttrs>(op, attrs).nans == Nans::pass) return min ? BinaryKind::min : BinaryKind::max;
-    return min ? BinaryKind::lesser : BinaryKind::greater;
-  }
-  for (const NamedBinary& b : kBinaries)
-    if (b.op == op.name) return b.kind;
-  return std::nullopt;
+  const auto kind = kind_of(kBinaries, op);
+  const bool extreme = kind == BinaryKind::min || kind == BinaryKind::max;
+  if (!extreme || as<NansAttrs>(op, attrs).nans == Nans::pass) return kind;
+  return kind == BinaryKind::min ? BinaryKind::lesser : BinaryKind::greater;
 }
 
 }  // namespace nnex::kernels

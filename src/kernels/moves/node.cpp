@@ -153,10 +153,10 @@ class Join : public Kernel {
   std::vector<int64_t> runs_;  ///< Bytes of a run of each input.
 };
 
+template <bool stack>
 Result<std::unique_ptr<Kernel>> make_join(const KernelRequest& r) {
   const int bytes = element_bytes(r.in[0].dtype);
   if (bytes == 0 || r.out[0].shape.count() == 0) return nullptr;
-  const bool stack = r.op.name == "stack";
   const int64_t rank = r.out[0].shape.rank();
   int64_t axis = r.attr<AxisAttrs>().axis;
   if (axis < 0) axis += rank;
@@ -184,12 +184,12 @@ class Part : public Kernel {
 };
 
 /// Every part must be wanted: the extent of one nobody reads is not known here.
+template <class Attrs>
 Result<std::unique_ptr<Kernel>> make_part(const KernelRequest& r) {
   const int bytes = element_bytes(r.in[0].dtype);
   const Shape& x = r.in[0].shape;
   if (bytes == 0 || x.count() == 0) return nullptr;
-  const bool unstack = r.op.name == "unstack";
-  int64_t axis = unstack ? r.attr<AxisAttrs>().axis : r.attr<SplitAttrs>().axis;
+  int64_t axis = r.attr<Attrs>().axis;
   if (axis < 0) axis += x.rank();
   std::vector<int64_t> runs;
   for (const Operand& o : r.out) {
@@ -253,10 +253,10 @@ constexpr KernelDef kMoveKernels[] = {{"transpose", "move", make_transpose},
                                       {"tile", "move", make_tile},
                                       {"depth_to_space", "move", make_depth_to_space},
                                       {"space_to_depth", "move", make_space_to_depth},
-                                      {"concat", "move", make_join},
-                                      {"stack", "move", make_join},
-                                      {"split", "move", make_part},
-                                      {"unstack", "move", make_part},
+                                      {"concat", "move", make_join<false>},
+                                      {"stack", "move", make_join<true>},
+                                      {"split", "move", make_part<SplitAttrs>},
+                                      {"unstack", "move", make_part<AxisAttrs>},
                                       {"pad", "move", make_pad}};
 
 }  // namespace

@@ -79,11 +79,11 @@ class LogicKernel : public Kernel {
   bool whole_[2] = {};
 };
 
+template <LogicKind kind>
 Result<std::unique_ptr<Kernel>> make_logic(const KernelRequest& r) {
   if (!is_byte(r.in[0].dtype) || !is_byte(r.in[1].dtype) || !is_byte(r.out[0].dtype)) return nullptr;
   const auto nest = nest_of(r);
   if (!nest) return nullptr;
-  const LogicKind kind = r.op.name == "and" ? LogicKind::both : r.op.name == "or" ? LogicKind::either : LogicKind::one;
   return made<LogicKernel>(kind, *nest, r);
 }
 
@@ -127,9 +127,13 @@ class InfKernel : public Kernel {
   bool negative_, positive_;
 };
 
-Result<std::unique_ptr<Kernel>> make_number_kind(const KernelRequest& r) {
-  if (r.in[0].dtype != DType::f32 || !is_byte(r.out[0].dtype)) return nullptr;
-  if (r.op.name == "is_nan") return made<NanKernel>(r.loops);
+bool to_bytes(const KernelRequest& r) { return r.in[0].dtype == DType::f32 && is_byte(r.out[0].dtype); }
+Result<std::unique_ptr<Kernel>> make_nan(const KernelRequest& r) {
+  if (!to_bytes(r)) return nullptr;
+  return made<NanKernel>(r.loops);
+}
+Result<std::unique_ptr<Kernel>> make_inf(const KernelRequest& r) {
+  if (!to_bytes(r)) return nullptr;
   return made<InfKernel>(r.attr<IsInfAttrs>());
 }
 
@@ -172,13 +176,13 @@ constexpr KernelDef kChoiceKernels[] = {
     {"le", "compare", make_compare},
     {"gt", "compare", make_compare},
     {"ge", "compare", make_compare},
-    {"and", "logic", make_logic},
-    {"or", "logic", make_logic},
-    {"xor", "logic", make_logic},
+    {"and", "logic", make_logic<LogicKind::both>},
+    {"or", "logic", make_logic<LogicKind::either>},
+    {"xor", "logic", make_logic<LogicKind::one>},
     {"not", "logic", make_not},
     {"select", "select", make_select},
-    {"is_nan", "number_kind", make_number_kind},
-    {"is_inf", "number_kind", make_number_kind},
+    {"is_nan", "number_kind", make_nan},
+    {"is_inf", "number_kind", make_inf},
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ bool has_each(const KernelRequest& r, size_t port, const std::vector<bool>& mark
 }
 
 /// The last axes, scale and offset of their extents.
+template <bool centred>
 Result<std::unique_ptr<Kernel>> make_rows(const KernelRequest& r) {
   const auto& a = r.attr<LayerNormAttrs>();
   const Shape& x = r.in[0].shape;
@@ -68,7 +69,7 @@ Result<std::unique_ptr<Kernel>> make_rows(const KernelRequest& r) {
   NNEX_ASSIGN(auto marked, reduced_axes(r.op.name, a.axes, x.rank(), {true, false, a.to_end}));
   const auto m = middle_of(x, marked);
   if (!m || m->inner != 1 || !has_each(r, 1, marked) || !has_each(r, 2, marked)) return nullptr;
-  return made<RowNorm>(r.loops, m->outer, m->n, a.epsilon, r.op.name == "layer_normalization");
+  return made<RowNorm>(r.loops, m->outer, m->n, a.epsilon, centred);
 }
 
 // ---- Instance, group: runs of channels
@@ -270,6 +271,7 @@ class LpNorm : public Kernel {
   Chain divide_;
 };
 
+template <ReduceKind kind>
 Result<std::unique_ptr<Kernel>> make_lp_norm(const KernelRequest& r) {
   const auto& a = r.attr<LpNormAttrs>();
   const Shape& x = r.in[0].shape;
@@ -282,18 +284,18 @@ Result<std::unique_ptr<Kernel>> make_lp_norm(const KernelRequest& r) {
   const ChainStep step = {.a = 0, .b = 1, .binary = BinaryKind::div};
   const auto divide = Chain::make(whole, inputs, {&step, 1});
   if (!divide) return nullptr;
-  return made<LpNorm>(r.loops, r.op.name == "l2_normalization" ? ReduceKind::l2 : ReduceKind::sum_abs, a, *m, *divide);
+  return made<LpNorm>(r.loops, kind, a, *m, *divide);
 }
 
 constexpr KernelDef kNormKernels[] = {
-    {"layer_normalization", "layer_norm_f32", make_rows},
-    {"rms_normalization", "rms_norm_f32", make_rows},
+    {"layer_normalization", "layer_norm_f32", make_rows<true>},
+    {"rms_normalization", "rms_norm_f32", make_rows<false>},
     {"instance_normalization", "instance_norm_f32", make_instance},
     {"group_normalization", "group_norm_f32", make_group},
     {"batch_normalization", "batch_norm_f32", make_batch_norm},
     {"local_response_normalization", "local_response_f32", make_local_response},
-    {"l2_normalization", "lp_norm_f32", make_lp_norm},
-    {"l1_normalization", "lp_norm_f32", make_lp_norm},
+    {"l2_normalization", "lp_norm_f32", make_lp_norm<ReduceKind::l2>},
+    {"l1_normalization", "lp_norm_f32", make_lp_norm<ReduceKind::sum_abs>},
 };
 
 }  // namespace

@@ -169,12 +169,12 @@ bool has_borders(const PoolWindow& w) {
 
 bool wants_index(const KernelRequest& r) { return r.out.size() > 1 && r.out[1].given(); }
 
+template <bool max>
 Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
   if (!r.all_f32() || wants_index(r)) return nullptr;
   const auto& a = r.attr<PoolAttrs>();
   NNEX_ASSIGN(const auto w, plain_window(r));
   if (!w) return nullptr;
-  const bool max = r.op.name == "max_pool";
   const PoolPlanes planes(*w);
   if (!a.channels_last && planes.fit() && (!max || a.border == PoolBorder::ignore || !has_borders(*w)))
     return made<PlanePool>(r.loops, planes, max, static_cast<PoolDivisor>(divisor_of(a)));
@@ -212,11 +212,11 @@ Result<std::unique_ptr<Kernel>> make_byte_pool(const KernelRequest& r) {
   return made<BytePool>(r.loops, *w, is_signed, a.channels_last);
 }
 
-constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool},
+constexpr KernelDef kPoolKernels[] = {{"max_pool", "max_pool_f32", make_pool<true>},
                                       {"max_pool", "max_pool_index_f32", make_index_pool},
                                       {"max_pool", "max_pool_i8", make_byte_pool},
                                       {"lp_pool", "lp_pool_f32", make_norm_pool},
-                                      {"box", "box_f32", make_pool}};
+                                      {"box", "box_f32", make_pool<false>}};
 static_assert(static_cast<int>(PoolDivisor::inside) == static_cast<int>(Divisor::inside));
 static_assert(static_cast<int>(PoolIndex::tensor_column_major) == static_cast<int>(IndexAs::tensor_column_major));
 

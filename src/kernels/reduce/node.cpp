@@ -36,15 +36,6 @@ class FoldKernel : public Kernel {
   bool logarithm_;
 };
 
-struct NamedFold {
-  std::string_view op;
-  ReduceKind kind;
-};
-constexpr NamedFold kFolds[] = {{"sum_reduce", ReduceKind::sum},      {"mean_reduce", ReduceKind::mean},
-                                {"reduce_prod", ReduceKind::product}, {"reduce_l1", ReduceKind::sum_abs},
-                                {"reduce_l2", ReduceKind::l2},        {"reduce_sum_square", ReduceKind::sum_squares},
-                                {"reduce_log_sum", ReduceKind::sum}};
-
 /// Whether whole numbers of the type have the fold: a mean of int32 is that of a wider sum.
 bool folds_whole(DType type, ReduceKind kind) {
   const bool extreme = kind == ReduceKind::max || kind == ReduceKind::min;
@@ -54,22 +45,21 @@ bool folds_whole(DType type, ReduceKind kind) {
 }
 
 template <class... T>
-Result<std::unique_ptr<Kernel>> fold_kernel(const KernelRequest& r, const AxisFold& fold) {
+Result<std::unique_ptr<Kernel>> fold_kernel(const KernelRequest& r, const AxisFold& fold, bool logarithm) {
   std::unique_ptr<Kernel> kernel;
   const auto offer = [&]<class E>(E) {
-    if (r.in[0].dtype == dtype_for<E>)
-      kernel = std::make_unique<FoldKernel<E>>(r.loops, fold, r.op.name == "reduce_log_sum");
+    if (r.in[0].dtype == dtype_for<E>) kernel = std::make_unique<FoldKernel<E>>(r.loops, fold, logarithm);
   };
   (..., offer(T()));
   return kernel;
 }
 
 /// Axes that are known while planning. Error: invalid_model where they do not fit x.
-Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kind, const ReduceRule& rule) {
+Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kind, const ReduceRule& rule,
+                                          bool logarithm = false) {
   const Shape& x = r.in[0].shape;
   const DType type = r.in[0].dtype;
-  const bool has_loops =
-      type == DType::f32 || (r.op.name != "reduce_log_sum" && (type == DType::f64 || folds_whole(type, kind)));
+  const bool has_loops = type == DType::f32 || (!logarithm && (type == DType::f64 || folds_whole(type, kind)));
   if (!has_loops || r.out[0].dtype != type || x.count() == 0) return nullptr;
   if (r.has(1) && !r.in[1].content) return nullptr;
   std::vector<bool> gone(static_cast<size_t>(x.rank()), true);
@@ -81,21 +71,20 @@ Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kin
     if (gone[i]) axes.push_back(static_cast<int64_t>(i));
   const AxisFold fold(kind, x.extents(), axes);
   if (!fold.ok()) return nullptr;
-  return fold_kernel<float, double, int32_t, int64_t, uint8_t, int8_t>(r, fold);
+  return fold_kernel<float, double, int32_t, int64_t, uint8_t, int8_t>(r, fold, logarithm);
 }
 
+template <ReduceKind kind, bool logarithm = false>
 Result<std::unique_ptr<Kernel>> make_reduce(const KernelRequest& r) {
   const auto& a = r.attr<ReduceAttrs>();
-  for (const NamedFold& f : kFolds)
-    if (f.op == r.op.name) return make_fold(r, f.kind, {a.keepdims, a.when_empty == WhenEmpty::all, a.to_end});
-  return nullptr;
+  return make_fold(r, kind, {a.keepdims, a.when_empty == WhenEmpty::all, a.to_end}, logarithm);
 }
 
+template <ReduceKind kind>
 Result<std::unique_ptr<Kernel>> make_extreme(const KernelRequest& r) {
   const auto& a = r.attr<ExtremeAttrs>();
   if (a.initial) return nullptr;
-  return make_fold(r, r.op.name == "max_reduce" ? ReduceKind::max : ReduceKind::min,
-                   {a.keepdims, a.when_empty == WhenEmpty::all, a.to_end});
+  return make_fold(r, kind, {a.keepdims, a.when_empty == WhenEmpty::all, a.to_end});
 }
 
 class LogSumExpKernel : public Kernel {
@@ -154,6 +143,7 @@ class ArgKernel : public Kernel {
 };
 
 /// Axes that stand together; the index is row-major among them.
+template <bool greatest>
 Result<std::unique_ptr<Kernel>> make_arg(const KernelRequest& r) {
   const auto& a = r.attr<ArgReduceAttrs>();
   const Shape& x = r.in[0].shape;
@@ -162,7 +152,7 @@ Result<std::unique_ptr<Kernel>> make_arg(const KernelRequest& r) {
   NNEX_ASSIGN(auto gone, reduced_axes(r.op.name, a.axes, x.rank(), {a.keepdims, false, false}));
   const auto m = middle_of(x, gone);
   if (!m || m->n > INT32_MAX) return nullptr;
-  return made<ArgKernel>(r.loops, *m, r.op.name == "argmax_reduce", a.ties == Ties::last, to == DType::i32);
+  return made<ArgKernel>(r.loops, *m, greatest, a.ties == Ties::last, to == DType::i32);
 }
 
 /// 1 where the greatest stands, else 0.
@@ -200,12 +190,18 @@ Result<std::unique_ptr<Kernel>> make_hardmax(const KernelRequest& r) {
 }
 
 constexpr KernelDef kReduceKernels[] = {
-    {"sum_reduce", "reduce", make_reduce},         {"mean_reduce", "reduce", make_reduce},
-    {"reduce_prod", "reduce", make_reduce},        {"reduce_l1", "reduce", make_reduce},
-    {"reduce_l2", "reduce", make_reduce},          {"reduce_sum_square", "reduce", make_reduce},
-    {"reduce_log_sum", "reduce", make_reduce},     {"reduce_log_sum_exp", "log_sum_exp_f32", make_log_sum_exp},
-    {"max_reduce", "reduce", make_extreme},        {"min_reduce", "reduce", make_extreme},
-    {"argmax_reduce", "arg_reduce_f32", make_arg}, {"argmin_reduce", "arg_reduce_f32", make_arg},
+    {"sum_reduce", "reduce", make_reduce<ReduceKind::sum>},
+    {"mean_reduce", "reduce", make_reduce<ReduceKind::mean>},
+    {"reduce_prod", "reduce", make_reduce<ReduceKind::product>},
+    {"reduce_l1", "reduce", make_reduce<ReduceKind::sum_abs>},
+    {"reduce_l2", "reduce", make_reduce<ReduceKind::l2>},
+    {"reduce_sum_square", "reduce", make_reduce<ReduceKind::sum_squares>},
+    {"reduce_log_sum", "reduce", make_reduce<ReduceKind::sum, true>},
+    {"reduce_log_sum_exp", "log_sum_exp_f32", make_log_sum_exp},
+    {"max_reduce", "reduce", make_extreme<ReduceKind::max>},
+    {"min_reduce", "reduce", make_extreme<ReduceKind::min>},
+    {"argmax_reduce", "arg_reduce_f32", make_arg<true>},
+    {"argmin_reduce", "arg_reduce_f32", make_arg<false>},
     {"hardmax", "hardmax_f32", make_hardmax},
 };
 
