@@ -7,6 +7,7 @@
 #include "ops/conv.h"
 #include "ops/deconv.h"
 #include "ops/pool.h"
+#include "ops/traits.h"
 #include "passes/passes.h"
 #include "passes/transposes.h"
 
@@ -53,9 +54,9 @@ class Layout {
     if (!v.valid() || !graph_[v].type.is_tensor() || !graph_[v].type.dims) return false;
     const DType t = graph_[v].type.dtype;
     const bool bytes = t == DType::u8 || t == DType::i8;
-    if (node.op->name == "conv" || node.op->name == "max_pool")
-      return t == DType::f32 || t == DType::i32 || (bytes && node.op->name == "max_pool");
-    if (node.op->name == "box" || node.op->name == "deconv") return t == DType::f32;
+    const bool max = takes_greatest(*node.op);
+    if (max || is_product(*node.op)) return t == DType::f32 || t == DType::i32 || (bytes && max);
+    if (attrs_if<PoolAttrs>(node) || attrs_if<DeconvAttrs>(node)) return t == DType::f32;
     return bytes || t == DType::i32;
   }
 
@@ -67,8 +68,8 @@ class Layout {
     if (node.op->attrs.type == kConvAttrs.type)
       return fixed(node.in[static_cast<size_t>(node.op->input("filter"))]) &&
              graph_.attrs<ConvAttrs>(node).border == ConvBorder::constant;
-    if (node.op->name == "deconv")
-      return fixed(node.in[1]) && graph_.attrs<DeconvAttrs>(node).border == ConvBorder::constant;
+    if (const auto* deconv = attrs_if<DeconvAttrs>(node))
+      return fixed(node.in[1]) && deconv->border == ConvBorder::constant;
     const auto& a = graph_.attrs<PoolAttrs>(node);
     return (node.out.size() < 2 || !node.out[1].valid()) && a.size.size() == rank && a.size[0] == 1 && a.size[1] == 1 &&
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);
@@ -80,14 +81,11 @@ class Layout {
   /// is.
   bool is_planar(const Node& node) const {
     if (graph_[node.in[0]].type.dtype != DType::f32) return false;
-    if (node.op->name == "max_pool" || node.op->name == "box") {
-      const auto& a = graph_.attrs<PoolAttrs>(node);
-      return a.size.size() <= 4 && entry(a.stride, a.size.size() - 1, 1) <= 2 &&
-             (node.op->name == "box" || a.border == PoolBorder::ignore);
-    }
-    if (node.op->name != "conv") return false;
-    const int64_t groups = graph_.attrs<ConvAttrs>(node).groups;
-    return groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(groups);
+    if (const auto* a = attrs_if<PoolAttrs>(node))
+      return a->size.size() <= 4 && entry(a->stride, a->size.size() - 1, 1) <= 2 &&
+             (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
+    const auto* conv = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
+    return conv && conv->groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups);
   }
   static bool wants_last(const Node& node) { return node.op->layout == LayoutRole::channels; }
   bool is_transposed(ValueId v) const {

@@ -17,7 +17,7 @@ namespace nnex::passes {
 namespace {
 
 /// Whether a row only moves elements, or takes the greatest of some: as good on narrow elements.
-bool is_mover(const Node& node) { return node.op->elements != Elements::computed || node.op->name == "max_pool"; }
+bool is_mover(const Node& node) { return node.op->elements != Elements::computed || takes_greatest(*node.op); }
 
 class Narrower {
  public:
@@ -94,7 +94,7 @@ class Narrower {
       if (!storage_.is_i32(v)) return false;
       anybody |= wanted_.count(v) > 0;
     }
-    const bool pool = node.op->name == "max_pool";
+    const bool pool = takes_greatest(*node.op);
     if (!anybody && !pool) return false;
     if (pool && (node.out.size() > 1 && node.out[1].valid())) return false;
     const DType t = storage_.of(node.in[0]);

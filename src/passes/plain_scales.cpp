@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/queries.h"
 #include "ops/quantize.h"
 #include "ops/shape.h"
 #include "passes/passes.h"
@@ -84,8 +85,8 @@ Result<int> plain_scales(ir::Graph& graph) {
   };
   int made = 0;
   for (NodeId id : graph.order_with_blocks()) {
-    if (graph[id].op->name == "quantize_linear") made += plain(id, graph.attrs<QuantizeAttrs>(id));
-    if (graph[id].op->name == "dequantize_linear") made += plain(id, graph.attrs<DequantizeAttrs>(id));
+    if (const auto* a = attrs_if<QuantizeAttrs>(graph[id])) made += plain(id, *a);
+    if (const auto* a = attrs_if<DequantizeAttrs>(graph[id])) made += plain(id, *a);
   }
   for (NodeId id : graph.order_with_blocks())
     if (!graph[id].erased) made += turn_bytes(graph, id);

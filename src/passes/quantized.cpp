@@ -6,6 +6,7 @@
 #include "graph/queries.h"
 #include "ops/pool.h"
 #include "ops/quantize.h"
+#include "ops/traits.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -16,7 +17,7 @@ Result<int> quantize_pools(ir::Graph& graph) {
   int changed = 0;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
-    if (node.erased || node.op->name != "max_pool" || (node.out.size() > 1 && node.out[1].valid()) ||
+    if (node.erased || !takes_greatest(*node.op) || (node.out.size() > 1 && node.out[1].valid()) ||
         !node.out[0].valid() || !is_f32(graph, node.out[0]))
       continue;
     const auto& a = graph.attrs<PoolAttrs>(node);

@@ -59,6 +59,7 @@ TEST(Table, TraitsAreOfTheseRows) {
   EXPECT_EQ(rows_that(is_product), (Names{"conv", "linear", "matmul"}));
   EXPECT_EQ(rows_that(is_biased_product), (Names{"conv", "linear"}));
   EXPECT_EQ(rows_that(is_limit), (Names{"clamp", "relu"}));
+  EXPECT_EQ(rows_that(takes_greatest), (Names{"max_pool"}));
   EXPECT_EQ(rows_that(is_answer), (Names{"and", "eq", "ge", "gt", "is_nan", "le", "lt", "ne", "not", "or", "xor"}));
   EXPECT_EQ(rows_that([](const OpDef& op) { return op.view; }), (Names{"flatten", "reshape", "squeeze", "unsqueeze"}));
 }

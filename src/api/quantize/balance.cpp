@@ -9,6 +9,7 @@
 #include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
+#include "ops/traits.h"
 
 namespace nnex {
 namespace {
@@ -85,8 +86,7 @@ struct Pair {
 /// A limit at 0 alone, or a move of elements within their channels.
 bool scales_with_input(const ir::Graph& graph, const Node& node) {
   if (node.op->in_bytes == ByteRole::limit) return node.in.size() == 1;
-  return node.op->attrs.type == &detail::type_tag<PoolAttrs> && node.op->in_bytes == ByteRole::moves &&
-         node.out.size() == 1 && graph.attrs<PoolAttrs>(node).border == PoolBorder::ignore;
+  return takes_greatest(*node.op) && node.out.size() == 1 && graph.attrs<PoolAttrs>(node).border == PoolBorder::ignore;
 }
 
 std::optional<Pair> pair_from(const ir::Graph& graph, NodeId id) {
