@@ -72,6 +72,14 @@ Status infer_stack(InferCall& c) {
     return {};
   }
   Dims out = *c.dims(0);
+  for (size_t i = 1; i < c.inputs(); ++i) {
+    if (!c.dims(i)) continue;
+    const Dims& d = *c.dims(i);
+    if (d.size() != out.size()) return c.error("items have {} and {} axes", out.size(), d.size());
+    for (size_t a = 0; a < d.size(); ++a) {
+      NNEX_ASSIGN(out[a], meet(c, d[a], out[a], fmt::format("extent of item {} at axis {}", i, a)));
+    }
+  }
   NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<AxisAttrs>().axis, static_cast<int64_t>(out.size()) + 1));
   out.insert(out.begin() + axis, Dim(static_cast<int64_t>(c.inputs())));
   c.result(0, std::move(out));
