@@ -20,7 +20,7 @@
 
 #include "graph/text/rules.h"
 #include "standards/container.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import_calls.h"
 #include "standards/nnef/read_quant.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/nnef/weights.h"

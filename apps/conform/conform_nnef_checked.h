@@ -4,7 +4,7 @@
 #include <map>
 
 #include "conform.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import_calls.h"
 
 namespace nnex::cli {
 

@@ -71,6 +71,7 @@ class Inference::NodeCall : public InferCall {
  public:
   NodeCall(Inference& inference, const Node& node) : inference_(inference), node_(node) {
     op_ = node.op, attrs_ = node.attrs.get();
+    in_.reserve(node.in.size()), out_.reserve(node.out.size());
     for (ValueId v : node.in) in_.push_back(v.valid() ? &inference.type(v) : nullptr);
     results_.resize(node.out.size());
     contents_.resize(node.out.size());

@@ -157,7 +157,7 @@ Result<Dims> parts(InferCall& c, const Dim& extent) {
     if (static_cast<int64_t>(a.ratios.size()) != n || all == 0)
       return c.error("{} ratios for {} parts", a.ratios.size(), n);
     if (extent.is_number() && extent.value() % all)
-      return c.error("ratios of {} do not divide extent {}", all, extent.value());
+      return c.error("ratios add up to {}, which does not divide extent {}", all, extent.value());
     Dims out;
     for (int64_t r : a.ratios) out.push_back(floor_div(extent, Dim(all)) * Dim(r));
     return out;

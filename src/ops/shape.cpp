@@ -107,7 +107,7 @@ Status infer_reshape(InferCall& c) {
       have = Dim(1);
       continue;
     }
-    if (d.is_number() && d.value() < -1) return c.error("shape has extent {} at {}", d.value(), i);
+    if (d.is_number() && d.value() < -1) return c.error("shape has extent {} at {}; needed -1 or more", d.value(), i);
     zero_extent |= d == Dim(0);
     out.push_back(d);
   }

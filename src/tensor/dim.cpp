@@ -367,6 +367,7 @@ Dims dims_of(const Shape& shape) { return Dims(shape.begin(), shape.end()); }
 
 std::optional<Shape> shape_of(const Dims& dims) {
   std::vector<int64_t> extents;
+  extents.reserve(dims.size());
   for (const Dim& d : dims) {
     if (!d.is_number() || d.value() < 0) return std::nullopt;
     extents.push_back(d.value());

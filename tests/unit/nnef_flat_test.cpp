@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import_calls.h"
 #include "stored.h"
 
 namespace nnex::nnef_format {

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "cpu_time.h"
-#include "standards/nnef/check_shapes.h"
 #include "standards/nnef/format.h"
+#include "standards/nnef/import_calls.h"
 
 namespace nnex::nnef_format {
 namespace {

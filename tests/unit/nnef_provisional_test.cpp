@@ -8,8 +8,8 @@
 
 #include "base/mapped_file.h"
 #include "nnef_written.h"
-#include "standards/nnef/check_shapes.h"
 #include "standards/nnef/import.h"
+#include "standards/nnef/import_calls.h"
 #include "standards/nnef/model.h"
 #include "stored.h"
 #include "tensor/convert.h"

@@ -1,6 +1,6 @@
 // Shapes of NNEF's operations: extents of results, and the rule that a wrong call breaks.
 
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import_calls.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -167,6 +167,38 @@ const Row kWindows[] = {
      {},
      "O-ROI-1"},
     {"x = external(shape = [1,8,4,4]); y = local_mean_normalization(x, size = [3,3]);", {}, "O-NORM-1"},
+    {"x = external(shape = [4,5]); z = slice(x, axes = [0], begin = [2], end = [2]); y = max_pool(z, size = [1,1], "
+     "padding = [(0,0),(0,0)]);",
+     {},
+     "O-SW-4"},
+    {"x = external(shape = [1,4]); y = debox(x, size = [1,1], padding = [(1,0),(0,0)]);", {}, "O-SW-4"},
+};
+
+// Numbers that would overflow, or that nobody means: each is a fault under the operation's rule.
+const Row kHostile[] = {
+    {"x = external(shape = [1,1,144115188075855872]); f = external(shape = [1,1,3]); y = conv(x, f, padding = "
+     "[(0,0)]);",
+     {},
+     "O-SW-4"},
+    {"x = external(shape = [1,1,144115188075855872]); f = external(shape = [1,1,3]); y = deconv(x, f, stride = "
+     "[1073741824], padding = [(0,0)]);",
+     {},
+     "O-SW-4"},
+    {"x = external(shape = [1,1,4]); y = nearest_upsample(x, factor = [1152921504606846976]);", {}, "O-UPS-1"},
+    {"x = external(shape = [1,1,4503599627370499]); y = nearest_upsample(x, factor = [31]);", {}, "O-UPS-1"},
+    {"x = external(shape = [4]); y = reshape(x, shape = [4294967296,4294967296]);", {}, "O-RESH-3"},
+    {"x = external(shape = [4]); y = reshape(x, shape = [4294967296,4294967296,-1]);", {}, "O-RESH-3"},
+    {"x = external(shape = [1,268435456]); y = tile(x, repeats = [4611686018427387904,1]);", {}, "O-TILE-1"},
+    {"x = external(shape = [4,5]); y = pad(x, padding = [(9223372036854775807,9223372036854775807),(0,0)]);",
+     {},
+     "O-PAD-1"},
+    {"x = external(shape = [268435456,1]); z = external(shape = [1,536870912]); y = add(x, z);",
+     {268435456, 536870912}},
+    {"x = external(shape = [536870912,1]); z = external(shape = [1,536870912]); y = add(x, z);", {}, "O-BIN-1"},
+    {"x = external(shape = [4,5]); y = slice(x, axes = [0], begin = [-1], end = [-5], stride = "
+     "[-9223372036854775807]);",
+     {1, 5}},
+    {"x = external(shape = [4,5]); [y] = split(x, axis = 0, ratios = []);", {}, "O-SPLIT-1"},
 };
 
 const Row kMoves[] = {
@@ -241,6 +273,9 @@ TEST(NnefShapes, Elementwise) {
 TEST(NnefShapes, Windows) {
   for (const Row& row : kWindows) check(row);
 }
+TEST(NnefShapes, Hostile) {
+  for (const Row& row : kHostile) check(row);
+}
 TEST(NnefShapes, Moves) {
   for (const Row& row : kMoves) check(row);
 }
@@ -270,6 +305,48 @@ TEST(NnefShapes, SaysFoundAndNeeded) {
   const std::string said = faults.list()[0].text();
   for (const char* part : {"graph.nnef:4:", "O-BIN-1", "[2,3]", "[3]", "[1,3]"})
     EXPECT_NE(said.find(part), std::string::npos) << part << " in: " << said;
+}
+
+/// What the table finds is said under the operation's rule, with its name, and with the tensors and lists of the call.
+TEST(NnefShapes, SaysWhatTheTableFinds) {
+  const struct {
+    const char *body, *said;
+  } rows[] = {
+      {"x = external(shape = [2,3,4]); y = reshape(x, shape = [5,5]);",
+       "graph.nnef:3:36: O-RESH-3: reshape: 24 elements cannot fill a shape of 25 (input [2,3,4], shape [5,5])"},
+      {"x = external(shape = [2,3]); z = external(shape = [2,4]); y = stack([x, z], axis = 0);",
+       "graph.nnef:3:63: O-STACK-1: stack: extent of item 1 at axis 1: found 4, needed 3 (values[0] [2,3], values[1] "
+       "[2,4])"},
+      {"x = external(shape = [1,3,2,8]); f = external(shape = [4,3,5,3]); y = conv(x, f, padding = [(1,1),(0,0)]);",
+       "graph.nnef:3:71: O-SW-4: conv: spatial axis 0: a window of 5 elements does not fit into 2 padded by (1, 1) "
+       "(input [1,3,2,8], filter [4,3,5,3], padding[0] [1,1], padding[1] [0,0])"},
+      {"x = external(shape = [1,8]); y = avg_pool(x, size = [1,9], padding = [(0,0),(0,0)]);",
+       "graph.nnef:3:34: O-SW-4: avg_pool: axis 1: a window of 9 elements does not fit into 8 padded by (0, 0) (input "
+       "[1,8], size [1,9], padding[0] [0,0], padding[1] [0,0])"},
+  };
+  for (const auto& row : rows) {
+    Shapes sink;
+    Tensors tensors;
+    Faults faults;
+    const std::string text = document(row.body);
+    ASSERT_FALSE(evaluate(text, "graph.nnef", sink, tensors, faults));
+    EXPECT_EQ(faults.list()[0].text(), row.said);
+    EXPECT_EQ(faults.count(), 1u);
+  }
+}
+
+/// A fault hides its results alone: what follows of other tensors is checked.
+TEST(NnefShapes, FindsAllFaults) {
+  const std::string text = document(
+      "x = external(shape = [2,3]); z = external(shape = [3]); a = add(x, z); b = neg(a); c = matmul(x, x);\n"
+      "d = squeeze(x, axes = [5]); y = neg(x);");
+  Shapes sink;
+  Tensors tensors;
+  Faults faults;
+  ASSERT_FALSE(evaluate(text, "graph.nnef", sink, tensors, faults));
+  std::string rules;
+  for (const Error& e : faults.list()) rules += e.message().substr(0, e.message().find(':')) + " ";
+  EXPECT_EQ(rules, "O-BIN-1 O-MATMUL-1 O-SQZ-1 ");
 }
 
 TEST(NnefShapes, ExternalsTakeOtherShapes) {

@@ -9,7 +9,7 @@
 #include "graph/infer.h"
 #include "nnex/model.h"
 #include "run/compile.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/import_calls.h"
 #include "standards/nnef/tract/operations.h"
 #include "tensor/convert.h"
 

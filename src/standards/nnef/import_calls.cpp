@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/infer.h"
-#include "ops/cast.h"
-#include "standards/nnef/check_shape_call.h"
+#include "standards/nnef/check_call.h"
 #include "standards/nnef/import_call.h"
 #include "standards/nnef/import_row.h"
 #include "standards/nnef/write.h"
@@ -29,276 +27,23 @@ DType element_type(ItemType type) {
 
 namespace {
 
-Type type_of(DType type, const Ints& extents) { return Type::tensor(type, Dims(extents.begin(), extents.end())); }
-
-/// What a literal is called in the engine: numbers of scalar tensors are f32, integers of the document's width.
-Result<Tensor> literal_tensor(const Arg& arg, DType integers) {
-  switch (arg.kind()) {
-    case Arg::Kind::logical:
-      return Tensor::scalar<bool>(arg.logical());
-    case Arg::Kind::integer:
-      if (integers == DType::i32) return Tensor::scalar<int32_t>(static_cast<int32_t>(arg.integer()));
-      return Tensor::scalar<int64_t>(arg.integer());
-    case Arg::Kind::scalar:
-      return Tensor::scalar<float>(static_cast<float>(arg.scalar()));
-    default:
-      return Error(Code::unsupported, "strings are no tensors here");
+/// Calls f(arg) for every tensor among the arguments.
+template <class F>
+void each_tensor(std::span<const Arg> args, const F& f) {
+  for (const Arg& a : args) {
+    if (a.is_tensor()) f(a.tensor());
+    if (a.is_list()) each_tensor(a.items(), f);
   }
 }
 
-/// An evaluated attribute as the table's codecs take it.
-Result<AttrValue> attribute(const Arg& arg) {
-  switch (arg.kind()) {
-    case Arg::Kind::logical:
-      return AttrValue(arg.logical());
-    case Arg::Kind::integer:
-      return AttrValue(arg.integer());
-    case Arg::Kind::scalar:
-      return AttrValue(arg.scalar());
-    case Arg::Kind::string:
-      return AttrValue(std::string(arg.text()));
-    default:
-      break;
-  }
-  if (!arg.is_list()) return AttrValue();
-  const auto items = arg.items();
-  if (items.empty() || items[0].is(Arg::Kind::integer)) {
-    Ints list;
-    for (const Arg& item : items) list.push_back(item.integer());
-    return AttrValue(std::move(list));
-  }
-  if (items[0].is(Arg::Kind::scalar)) {
-    Reals list;
-    for (const Arg& item : items) list.push_back(item.scalar());
-    return AttrValue(std::move(list));
-  }
-  if (items[0].is(Arg::Kind::string)) {
-    Texts list;
-    for (const Arg& item : items) list.emplace_back(item.text());
-    return AttrValue(std::move(list));
-  }
-  Pairs pairs;
-  for (const Arg& item : items) {
-    if (!item.is_list() || item.items().size() != 2 || !item.items()[0].is(Arg::Kind::integer) ||
-        !item.items()[1].is(Arg::Kind::integer))
-      return Error(Code::unsupported, "an attribute of this type has no place in the engine");
-    pairs.emplace_back(item.items()[0].integer(), item.items()[1].integer());
-  }
-  return AttrValue(std::move(pairs));
-}
-
-/// The special rows of the operation; null: the table's spelling says everything.
-ImportFunction find_import(std::string_view name) {
-  static const std::map<std::string_view, ImportFunction> kRows = [] {
-    std::map<std::string_view, ImportFunction> rows;
-    for (auto list : {import_window_rows(), import_move_rows(), import_math_rows()})
-      for (const ImportRow& r : list) rows.emplace(r.name, r.import_call);
-    return rows;
-  }();
-  auto it = kRows.find(name);
-  return it == kRows.end() ? nullptr : it->second;
+/// Whether the importer knows every tensor among the arguments, and its shape.
+bool is_known(std::span<const Arg> args, const Tensors& tensors) {
+  bool known = true;
+  each_tensor(args, [&](TensorId id) { known = known && tensors[id].shaped && tensors[id].value.valid(); });
+  return known;
 }
 
 }  // namespace
-
-// ---- ImportCall
-
-Error ImportCall::error(std::string message, Code code) const {
-  Error e(code, fmt::format("{}: {}", name(), message));
-  return op.places ? op.places->placed(std::move(e)) : std::move(e);
-}
-
-Status ImportCall::read_tensor(const Arg& arg, const DeclaredType& type) {
-  if (arg.is_tensor()) {
-    const TensorInfo& t = tensors_[arg.tensor()];
-    if (!t.shaped || !t.value.valid()) {
-      const Node* producer = t.value.valid() ? graph_.producer(t.value) : nullptr;
-      return error(producer && producer->custom
-                       ? fmt::format("the shape of '{}' is known only to the custom operation '{}', a fragment without "
-                                     "body; give it one",
-                                     t.name, producer->custom->name)
-                       : "the shape of an operand is known only to a custom operation");
-    }
-    in.push_back(t.value);
-    in_extents.push_back(t.extents);
-    return {};
-  }
-  if (arg.is_list()) {
-    for (const Arg& item : arg.items()) NNEX_TRY(read_tensor(item, type));
-    return {};
-  }
-  auto literal = literal_tensor(arg, integers);
-  if (!literal.ok()) return error(literal.error().message());
-  in.push_back(b.constant(std::move(literal).value()));
-  in_extents.emplace_back();
-  return {};
-}
-
-Status ImportCall::read() {
-  for (size_t i = 0; i < op.args.size(); ++i) {
-    const Parameter& p = op.declaration->parameters[i];
-    const bool list = p.type->kind == DeclaredType::Kind::array && p.type->items;
-    if (p.type->kind == DeclaredType::Kind::tensor || (list && p.type->items[0].kind == DeclaredType::Kind::tensor)) {
-      NNEX_TRY(read_tensor(op.args[i], *p.type));
-      continue;
-    }
-    auto value = attribute(op.args[i]);
-    if (!value.ok()) return error(fmt::format("attribute '{}': {}", p.name, value.error().message()));
-    const bool of_pairs = list && p.type->items[0].kind == DeclaredType::Kind::tuple;
-    if (const Ints* none = std::get_if<Ints>(&*value); none && none->empty() && of_pairs) value = AttrValue(Pairs{});
-    attrs.emplace_back(std::string(p.name), std::move(value).value());
-  }
-  return {};
-}
-
-const Ints& ImportCall::extents(std::string_view parameter) const {
-  static const Ints kNone;
-  const Arg& a = op.arg(parameter);
-  return a.is_tensor() ? tensors_[a.tensor()].extents : kNone;
-}
-
-ValueId& ImportCall::value(std::string_view parameter) {
-  const int at = op.declaration->find(parameter);
-  NNEX_ASSERT(at >= 0 && static_cast<size_t>(at) < in.size());
-  return in[static_cast<size_t>(at)];
-}
-
-std::optional<double> ImportCall::literal(std::string_view parameter) const {
-  const Arg& a = op.arg(parameter);
-  if (a.is(Arg::Kind::scalar)) return a.scalar();
-  if (a.is(Arg::Kind::integer)) return static_cast<double>(a.integer());
-  return std::nullopt;
-}
-
-ValueId ImportCall::typed(ValueId v, DType type, const Ints& extents) {
-  graph_.set_type(v, type_of(type, extents));
-  return v;
-}
-
-ValueId ImportCall::as_type(ValueId v, DType to) {
-  if (graph_[v].type.dtype == to) return v;
-  if (const Node* producer = graph_.producer(v); producer && producer->op->name == "cast") {
-    const DType from = graph_[producer->in[0]].type.dtype;
-    if (from == to && is_int(to) && is_int(graph_[v].type.dtype) && bits(graph_[v].type.dtype) > bits(to))
-      return producer->in[0];
-  }
-  constexpr int64_t kFew = 64;  ///< Numbers that rows may want to know before a run.
-  if (const Tensor* t = graph_[v].constant.tensor(); t && t->count() <= kFew && is_int(t->dtype()) && is_int(to))
-    if (auto same = convert(*t, to); same.ok() && ints_of(*same) == ints_of(*t)) return b.constant(std::move(*same));
-  CastAttrs a;
-  a.to = to;
-  Type type = graph_[v].type;
-  type.dtype = to;
-  const ValueId y = b("cast", {v}, a);
-  graph_.set_type(y, std::move(type));
-  return y;
-}
-
-Result<ValueId> ImportCall::as_result(ValueId v, const TensorInfo& t) {
-  const DType wanted = element(t.type);
-  typed(v, wanted, t.extents);
-  if (t.type != ItemType::integer || wanted == element_type(t.type)) return v;
-  const NodeId producer = graph_[v].producer;
-  uint32_t first = v.n;
-  for (ValueId o : graph_[producer].out)
-    if (o.valid()) first = std::min(first, o.n);
-  Inference made(graph_, first);
-  NNEX_TRY(made.node(producer));
-  const DType type = made.type(v).dtype;
-  if (type == wanted || !is_int(type)) return v;
-  typed(v, type, t.extents);
-  return as_type(v, wanted);
-}
-
-ValueId ImportCall::reshaped(ValueId v, const Ints& extents) {
-  const DType type = graph_[v].type.dtype;
-  return make("reshape", {v, b.ints(extents)}, type, extents);
-}
-
-ValueId ImportCall::trailing(ValueId v, const Ints& extents, size_t rank) {
-  if (extents.empty() || extents.size() >= rank) return v;
-  Ints axes, out = extents;
-  for (size_t i = extents.size(); i < rank; ++i) axes.push_back(static_cast<int64_t>(i)), out.push_back(1);
-  const DType type = graph_[v].type.dtype;
-  return make("unsqueeze", {v, b.ints(axes)}, type, out);
-}
-
-void ImportCall::align(size_t first, size_t count) {
-  const size_t end = count ? std::min(first + count, in.size()) : in.size();
-  size_t rank = 0;
-  for (size_t i = first; i < end; ++i) rank = std::max(rank, in_extents[i].size());
-  for (size_t i = first; i < end; ++i) {
-    in[i] = trailing(in[i], in_extents[i], rank);
-    if (!in_extents[i].empty()) in_extents[i].resize(rank, 1);
-  }
-}
-
-AttrValue* ImportCall::find(std::string_view attribute) {
-  for (auto& [key, value] : attrs)
-    if (key == attribute) return &value;
-  return nullptr;
-}
-
-void ImportCall::set(std::string_view attribute, AttrValue value) {
-  if (AttrValue* found = find(attribute))
-    *found = std::move(value);
-  else
-    attrs.emplace_back(std::string(attribute), std::move(value));
-}
-
-void ImportCall::drop(std::string_view attribute) {
-  attrs.erase(std::remove_if(attrs.begin(), attrs.end(), [&](const auto& a) { return a.first == attribute; }),
-              attrs.end());
-}
-
-Ints ImportCall::ints(std::string_view attribute) {
-  const AttrValue* v = find(attribute);
-  const Ints* list = v ? std::get_if<Ints>(v) : nullptr;
-  return list ? *list : Ints{};
-}
-
-bool ImportCall::empty(std::string_view attribute) {
-  const AttrValue* v = find(attribute);
-  if (!v) return true;
-  if (auto* list = std::get_if<Ints>(v)) return list->empty();
-  if (auto* list = std::get_if<Pairs>(v)) return list->empty();
-  return false;
-}
-
-void ImportCall::give(ValueId v, size_t i) {
-  done = true;
-  TensorInfo& t = tensors_[op.results[i].tensor()];
-  t.value = v;
-  if (!t.name.empty() && graph_[v].name.empty() && !graph_[v].param_of.valid()) graph_.set_name(v, std::string(t.name));
-}
-
-Result<NodeId> ImportCall::spelled(std::string_view as, size_t outputs) {
-  SpelledNode node;
-  node.spelled = find_spelling(nnef, {}, as);
-  if (!node.spelled.op) return error("no operator of the engine is spelled so");
-  node.in = in;
-  node.attrs = std::move(attrs);
-  node.outputs = outputs;
-  auto made = make_spelled(b, std::move(node), Inference(graph_, static_cast<uint32_t>(graph_.value_count())));
-  if (!made.ok()) return error(made.error().message(), made.error().code());
-  return made;
-}
-
-Status ImportCall::plain(std::string_view as) {
-  const bool list = op.results.size() == 1 && op.results[0].is_list();
-  const auto results = list ? op.results[0].items() : op.results;
-  NNEX_ASSIGN(const NodeId id, spelled(as.empty() ? name() : as, results.size()));
-  for (size_t i = 0; i < results.size(); ++i) {
-    TensorInfo& t = tensors_[results[i].tensor()];
-    NNEX_ASSIGN(const ValueId v, as_result(graph_[id].out[i], t));
-    t.value = v;
-    if (!t.name.empty()) graph_.set_name(v, std::string(t.name));
-  }
-  done = true;
-  return {};
-}
-
-// ---- Importer
 
 void Importer::begin(const GraphHeader& header) {
   graph_.meta.graph_name = header.name;
@@ -309,8 +54,20 @@ void Importer::begin(const GraphHeader& header) {
   result_names_.assign(header.results.begin(), header.results.end());
 }
 
+/// After a fault nobody gets the graph: what follows is imported for its shapes and faults alone.
 void Importer::operation(const Operation& op, Tensors& tensors, Faults& faults) {
-  if (faults.check(infer_shapes(op, tensors, variables_)) && faults.none()) faults.check(import_operation(op, tensors));
+  dry_ |= !faults.none();
+  if (dry_ && (op.declaration->is_custom() || !is_known(op.args, tensors))) return;
+  Status s = import_operation(op, tensors);
+  if (!s.ok() && !(dry_ && s.error().code() == Code::unsupported)) faults.add(std::move(s).error());
+  each_tensor(op.results, [&](TensorId id) {
+    if (TensorInfo& t = tensors[id]; t.shaped && !t.value.valid()) stand_in(t);
+  });
+}
+
+/// A value without content for a tensor that has a shape.
+void Importer::stand_in(TensorInfo& t) {
+  t.value = graph_.add_param(kMain, {}, tensor_type(element(t.type), t.extents));
 }
 
 Status check_integers32(const Operation& op) {
@@ -340,22 +97,35 @@ Result<Tensor> as_integers32(const Tensor& t) {
 }
 
 Status Importer::import_operation(const Operation& op, Tensors& tensors) {
-  if (integers_ == DType::i32) NNEX_TRY(check_integers32(op));
   if (op.declaration->is_custom()) return custom(op, tensors);
+  const OperationRow& row = operation_row(*op.declaration);
+  if (!is_known(op.args, tensors)) return ImportCall(graph_, op, tensors, 0, row.rule, integers_, dry_).read();
+  if (row.check) {
+    CheckCall check(op, tensors, variables_, row.rule);
+    NNEX_TRY(row.check(check));
+  }
+  if (integers_ == DType::i32) NNEX_TRY(check_integers32(op));
   const std::string_view name = op.declaration->name;
-  if (name == "external") return introduce_external(op, tensors);
-  if (name == "constant") return introduce_constant(op, tensors);
-  if (name == "variable") return introduce_variable(op, tensors);
-  if (name == "update") return update(op, tensors);
+  if (const Introduce introduce = introducing(name)) return dry_ ? Status() : (this->*introduce)(op, tensors);
+  ImportCall call(graph_, op, tensors, dry_ ? 0 : place_of(op, tensors), row.rule, integers_, dry_);
+  NNEX_TRY(call.read());
+  if (row.import_call) NNEX_TRY(row.import_call(call));
+  if (!call.done) NNEX_TRY(call.plain());
+  return call.status();
+}
+
+Importer::Introduce Importer::introducing(std::string_view name) {
+  if (name == "external") return &Importer::introduce_external;
+  if (name == "constant") return &Importer::introduce_constant;
+  if (name == "variable") return &Importer::introduce_variable;
+  return name == "update" ? &Importer::update : nullptr;
+}
+
+Where Importer::place_of(const Operation& op, const Tensors& tensors) {
   std::string place = op.places ? op.places->place() : std::string();
   if (!op.results.empty() && op.results[0].is_tensor() && !tensors[op.results[0].tensor()].name.empty())
-    place += fmt::format(" '{}' ({})", tensors[op.results[0].tensor()].name, name);
-  else
-    place += fmt::format(" ({})", name);
-  ImportCall call(graph_, op, tensors, graph_.add_place(std::move(place)), integers_);
-  NNEX_TRY(call.read());
-  if (const ImportFunction special = find_import(name)) NNEX_TRY(special(call));
-  return call.done ? Status() : call.plain();
+    place.append(" '").append(tensors[op.results[0].tensor()].name).append("'");
+  return graph_.add_place(std::move(place.append(" (").append(op.declaration->name).append(")")));
 }
 
 Status Importer::introduce_external(const Operation& op, Tensors& tensors) {
@@ -363,7 +133,7 @@ Status Importer::introduce_external(const Operation& op, Tensors& tensors) {
   auto param = params_.find(t.name);
   if (param == params_.end()) return op.fault("A3", fmt::format("external: '{}' is no parameter of the graph", t.name));
   t.value = param->second;
-  graph_.set_type(t.value, type_of(element(t.type), t.extents));
+  graph_.set_type(t.value, tensor_type(element(t.type), t.extents));
   return {};
 }
 
@@ -378,7 +148,7 @@ Status Importer::introduce_constant(const Operation& op, Tensors& tensors) {
     if (!literal.ok()) return op.fault({}, "constant: " + literal.error().message(), literal.error().code());
     Builder b(graph_, kMain, graph_.add_place(op.places ? op.places->place() : std::string()));
     t.value = b("expand", {b.constant(std::move(literal).value()), b.ints(t.extents)});
-    graph_.set_type(t.value, type_of(element(t.type), t.extents));
+    graph_.set_type(t.value, tensor_type(element(t.type), t.extents));
     graph_.set_name(t.value, std::string(t.name));
     return {};
   }
@@ -423,8 +193,6 @@ Status Importer::update(const Operation& op, Tensors& tensors) {
   const Arg &variable = op.arg("variable"), &value = op.arg("value");
   const SharedLabel* shared = variable.is_tensor() ? variables_.find(variable.tensor()) : nullptr;
   if (!shared) return op.fault("A13", "update: the first argument is no variable");
-  if (value.is_tensor() && !tensors[value.tensor()].value.valid())
-    return op.fault({}, "update: the value's shape is known only to a custom operation", Code::unsupported);
   if (value.is_tensor()) {
     t.value = tensors[value.tensor()].value;
   } else {
@@ -439,8 +207,9 @@ Status Importer::update(const Operation& op, Tensors& tensors) {
 }
 
 Status Importer::custom(const Operation& op, Tensors& tensors) {
+  if (integers_ == DType::i32) NNEX_TRY(check_integers32(op));
   const Where where = graph_.add_place(op.places ? op.places->place() : std::string());
-  ImportCall call(graph_, op, tensors, where, integers_);
+  ImportCall call(graph_, op, tensors, where, {}, integers_, false);
   NNEX_TRY(call.read());
   if (const OpDef* row = row_of_custom(op.declaration->name)) return import_row(call, *row);
   const bool list = op.results.size() == 1 && op.results[0].is_list();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nnex/custom.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/check_operations.h"
 
 namespace nnex::nnef_format {
 
@@ -26,16 +26,21 @@ struct CallOptions {
   std::function<Result<Tensor>(const VariableRequest&)> variable;
   /// The host's: their shape rules tell the extents that later operations ask for.
   CustomOperators custom_operators;
+  /// Nobody wants the graph, only shapes and faults: tensors that no operation makes have no content, and what custom
+  /// operations make has no shape.
+  bool dry = false;
 };
 
 /// The engine's element type for a data-type of NNEF: f32, i64, bool, str.
 DType element_type(ItemType type);
 
-/// Makes the graph while the document is evaluated. Variables that are updated become states of the graph, the others
+/// Makes the graph while the document is evaluated: each call is checked by NNEF's own rules (check_operations.h) and
+/// becomes rows of the table, which infers the extents of its results; what the table refuses is a fault under the
+/// operation's rule. Variables that are updated become states of the graph, the others
 /// constants; variables of one label are one value. A custom operation becomes a custom node.
 class Importer : public Sink {
  public:
-  Importer(ir::Graph& graph, CallOptions options) : graph_(graph), options_(std::move(options)) {}
+  Importer(ir::Graph& graph, CallOptions options) : graph_(graph), options_(std::move(options)), dry_(options_.dry) {}
 
   void begin(const GraphHeader& header) override;
   void operation(const Operation& op, Tensors& tensors, Faults& faults) override;
@@ -50,7 +55,13 @@ class Importer : public Sink {
     std::string label;
   };
 
+  using Introduce = Status (Importer::*)(const Operation&, Tensors&);
+
   Status import_operation(const Operation& op, Tensors& tensors);
+  /// Of operations that are no rows; null: of all others.
+  static Introduce introducing(std::string_view name);
+  Where place_of(const Operation& op, const Tensors& tensors);
+  void stand_in(TensorInfo& t);
   Status introduce_external(const Operation& op, Tensors& tensors);
   Status introduce_constant(const Operation& op, Tensors& tensors);
   Status introduce_variable(const Operation& op, Tensors& tensors);
@@ -66,10 +77,24 @@ class Importer : public Sink {
   VariableTable variables_;
   std::vector<std::string> result_names_;
   bool fragments_ = false;
+  bool dry_ = false;
   DType integers_ = DType::i64;                         ///< The element type of the document's integers.
   std::map<std::string, ValueId, std::less<>> params_;  ///< Of the graph, by name.
   std::map<std::string, Kept, std::less<>> kept_;       ///< Variables, by label in lower case.
   std::vector<std::string> updated_;                    ///< Their keys, in the order of their updates.
+};
+
+/// A sink that checks documents, and gives their tensors shapes.
+class ShapeChecker : public Sink {
+ public:
+  ShapeChecker() : importer_(graph_, {.variable = {}, .custom_operators = {}, .dry = true}) {}
+  void operation(const Operation& op, Tensors& tensors, Faults& faults) override {
+    importer_.operation(op, tensors, faults);
+  }
+
+ private:
+  ir::Graph graph_;
+  Importer importer_;
 };
 
 /// Of a document whose integers have 32 bits: constants and literals in the place of tensors that need more (S18).

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "ops/shape.h"
 #include "standards/nnef/import_call.h"
 
 namespace nnex::nnef_format {
-namespace {
 
 /// A list of fewer axes leaves the others where they are.
-Status transpose(ImportCall& c) {
+Status import_transpose(ImportCall& c) {
   Ints axes = c.ints("axes");
   for (size_t i = axes.size(); i < c.rank("input"); ++i) axes.push_back(static_cast<int64_t>(i));
   if (axes.empty()) {
-    c.give(c.make("copy", c.in, c.element(c.result().type), c.result().extents));
+    c.give(c.make("copy", c.in));
     return {};
   }
   c.set("axes", std::move(axes));
@@ -20,14 +20,20 @@ Status transpose(ImportCall& c) {
 }
 
 /// The shape in numbers, for the whole input. A result without elements keeps its words: 0 means something else there.
-Status reshape(ImportCall& c) {
-  const Ints& result = c.result().extents;
-  if (std::find(result.begin(), result.end(), 0) != result.end()) return {};
-  c.set("shape", result);
-  c.drop("axis_start");
-  c.drop("axis_count");
+Status import_reshape(ImportCall& c) {
+  NNEX_ASSIGN(const NodeId id, c.spelled("reshape", 1));
+  ir::Graph& graph = c.graph();
+  c.give(graph[id].out[0]);
+  const auto shape = concrete(graph[graph[id].out[0]].type);
+  if (!shape || shape->count() == 0) return {};
+  ReshapeAttrs whole = graph.attrs<ReshapeAttrs>(id);
+  whole.axis_start = 0, whole.axis_count = -1;
+  graph.set_attrs(id, whole);
+  graph.make_constant(graph[id].in[1], Tensor::of(Shape{shape->rank()}, Ints(shape->begin(), shape->end())));
   return {};
 }
+
+namespace {
 
 /// Places in the axis, as far as there are such: begin from 0 on, the end up to the extent, or -(extent + 1) before the
 /// first element; from 0 to 0 where nothing lies between.
@@ -41,8 +47,10 @@ void place(int64_t& begin, int64_t& end, int64_t stride, int64_t extent) {
     end = -(extent + 1);
 }
 
+}  // namespace
+
 /// An end of 0 is the end of the axis where all strides are 1 (deprecated since 1.0.4).
-Status slice(ImportCall& c) {
+Status import_slice(ImportCall& c) {
   const Ints stride = c.ints("stride");
   bool unit = true;
   for (int64_t s : stride) unit &= s == 1;
@@ -59,33 +67,15 @@ Status slice(ImportCall& c) {
   return {};
 }
 
-Status cast(ImportCall& c) {
+Status import_cast(ImportCall& c) {
   if (c.op.generic == ItemType::string) return c.error("strings cannot be computed with");
   c.set("to", c.element(c.op.generic));
   return {};
 }
 
-Status copies(ImportCall& c) {
-  const auto results = c.op.results[0].items();
-  const ValueId x = c.in[0];
-  c.attrs.clear();
-  for (const Arg& r : results) {
-    Operation one = c.op;
-    one.results = std::span<const Arg>(&r, 1);
-    ImportCall copy(c.graph(), one, c.tensors(), c.b.where(), c.integers);
-    copy.in = {x};
-    NNEX_TRY(copy.plain("copy_n"));
-  }
-  c.done = true;
+Status import_copies(ImportCall& c) {
+  for (const Arg& r : c.op.results[0].items()) c.give(r, c.dry ? c.in[0] : c.make("copy", {c.in[0]}));
   return {};
 }
-
-constexpr ImportRow kMoveRows[] = {
-    {"transpose", transpose}, {"reshape", reshape}, {"slice", slice}, {"cast", cast}, {"copy_n", copies},
-};
-
-}  // namespace
-
-std::span<const ImportRow> import_move_rows() { return kMoveRows; }
 
 }  // namespace nnex::nnef_format

@@ -138,15 +138,12 @@ Status import_row(ImportCall& call, const OpDef& row) {
   for (const Field& f : row.attrs.fields)
     if (f.required && !call.find(f.name)) return call.error(fmt::format("attribute '{}' is required", f.name));
   NNEX_TRY(set_attributes(call, row, attrs.get()));
-  const auto first = static_cast<uint32_t>(graph.value_count());
   const NodeId id = call.b.node(row, std::move(call.in), results.size(), std::move(attrs));
-  Inference inference(graph, first);
-  NNEX_TRY(inference.node(id));
+  NNEX_TRY(call.infer(id));
   for (size_t i = 0; i < results.size(); ++i) {
     if (i < types.out.size() && types.out[i].absent()) continue;  // nobody reads it
     TensorInfo& t = call.tensors()[results[i].tensor()];
     ValueId y = graph[id].out[i];
-    graph.set_type(y, inference.type(y));
     const auto extents = concrete(graph[y].type);
     if (!extents) return call.error("the extents of its result are known only to a run");
     if (i < types.out.size() && (graph[y].type.dtype != types.out[i].type || types.out[i].empty))
@@ -155,7 +152,7 @@ Status import_row(ImportCall& call, const OpDef& row) {
     if (!t.name.empty()) graph.set_name(y, std::string(t.name));
     t.value = y, t.extents.assign(extents->begin(), extents->end()), t.shaped = true;
   }
-  return {};
+  return call.status();
 }
 
 }  // namespace nnex::nnef_format

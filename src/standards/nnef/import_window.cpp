@@ -23,7 +23,7 @@ Status flat_bias(ImportCall& c, int64_t channels) {
   ValueId& bias = c.value("bias");
   const bool full = e.size() > 1 && e[1] == channels;
   bias = c.reshaped(bias, {full ? channels : 1});
-  if (!full && channels != 1) bias = c.make("expand", {bias, c.b.ints({channels})}, DType::f32, {channels});
+  if (!full && channels != 1) bias = c.expanded(bias, channels);
   return {};
 }
 
@@ -54,57 +54,61 @@ int64_t groups_of(ImportCall& c, int64_t channels) {
   return given == 0 ? channels : given;
 }
 
-Status conv(ImportCall& c) {
+}  // namespace
+
+Status import_conv(ImportCall& c) {
   automatic_padding(c);
   c.set("groups", groups_of(c, c.extents("input")[1]));
-  return flat_bias(c, c.result().extents[1]);
+  return flat_bias(c, c.extents("filter")[0]);
 }
 
-Status deconv(ImportCall& c) {
+Status import_deconv(ImportCall& c) {
   automatic_padding(c);
   const Ints asked = c.ints("output_shape");
-  c.set("groups", groups_of(c, asked.empty() ? c.extents("input")[1] : asked[1]));
-  spatial_output_shape(c, c.extents("input"), c.extents("filter"));
-  return flat_bias(c, c.result().extents[1]);
+  const Ints& filter = c.extents("filter");
+  const int64_t groups = groups_of(c, asked.empty() ? c.extents("input")[1] : asked[1]);
+  c.set("groups", groups);
+  spatial_output_shape(c, c.extents("input"), filter);
+  return flat_bias(c, filter[1] * groups);
 }
 
 /// The row's own groups are those of the second, one-tap convolution.
-Status separable_conv(ImportCall& c) {
+Status import_separable_conv(ImportCall& c) {
   automatic_padding(c);
-  if (std::get<int64_t>(*c.find("groups")) == 0) c.set("groups", c.extents("plane_filter")[0]);
-  return flat_bias(c, c.result().extents[1]);
+  c.set("groups", groups_of(c, c.extents("plane_filter")[0]));
+  return flat_bias(c, c.extents("point_filter")[0]);
 }
 
-Status separable_deconv(ImportCall& c) {
+Status import_separable_deconv(ImportCall& c) {
   automatic_padding(c);
-  if (std::get<int64_t>(*c.find("groups")) == 0) c.set("groups", c.extents("input")[1]);
-  spatial_output_shape(c, c.extents("input"), c.extents("plane_filter"));
-  return flat_bias(c, c.result().extents[1]);
+  const Ints& plane = c.extents("plane_filter");
+  c.set("groups", groups_of(c, c.extents("input")[1]));
+  spatial_output_shape(c, c.extents("input"), plane);
+  return flat_bias(c, plane[0]);
 }
 
-Status pool(ImportCall& c) {
+Status import_pool(ImportCall& c) {
   automatic_padding(c);
   return {};
 }
 
 /// The index alone: the table's max_pool, whose first result nobody names.
-Status argmax_pool(ImportCall& c) {
+Status import_argmax_pool(ImportCall& c) {
   automatic_padding(c);
   NNEX_ASSIGN(const NodeId id, c.spelled("argmax_pool", 2));
   c.graph().drop_output(id, 0);
-  const ValueId index = c.graph()[id].out[1];
-  c.give(c.as_type(c.typed(index, DType::i64, c.result().extents), c.element(ItemType::integer)));
+  c.give(c.graph()[id].out[1]);
   return {};
 }
 
-Status reverse_pool(ImportCall& c) {
+Status import_reverse_pool(ImportCall& c) {
   automatic_padding(c);
   if (c.empty("output_shape")) c.drop("output_shape");
   return {};
 }
 
 /// Every factor-th element.
-Status nearest_downsample(ImportCall& c) {
+Status import_nearest_downsample(ImportCall& c) {
   const Ints factor = c.ints("factor");
   const Ints& x = c.extents("input");
   Ints axes, begin(factor.size(), 0), end(x.begin() + 2, x.end());
@@ -116,34 +120,11 @@ Status nearest_downsample(ImportCall& c) {
 }
 
 /// sampling_rate may be written for all dimensions, as the standard's own definition does.
-Status roi_align(ImportCall& c) {
+Status import_roi_align(ImportCall& c) {
   const Ints rate = c.ints("sampling_rate");
-  const size_t spatial = c.rank("input") - 2;
-  if (rate.size() > spatial) c.set("sampling_rate", Ints(rate.end() - static_cast<ptrdiff_t>(spatial), rate.end()));
+  const auto spatial = static_cast<ptrdiff_t>(c.rank("input") - 2);
+  c.set("sampling_rate", Ints(rate.end() - spatial, rate.end()));
   return {};
 }
-
-constexpr ImportRow kWindowRows[] = {
-    {"conv", conv},
-    {"deconv", deconv},
-    {"separable_conv", separable_conv},
-    {"separable_deconv", separable_deconv},
-    {"box", pool},
-    {"max_pool", pool},
-    {"max_pool_with_index", pool},
-    {"avg_pool", pool},
-    {"rms_pool", pool},
-    {"sample", pool},
-    {"argmax_pool", argmax_pool},
-    {"debox", reverse_pool},
-    {"desample", reverse_pool},
-    {"nearest_downsample", nearest_downsample},
-    {"avg_roi_align", roi_align},
-    {"max_roi_align", roi_align},
-};
-
-}  // namespace
-
-std::span<const ImportRow> import_window_rows() { return kWindowRows; }
 
 }  // namespace nnex::nnef_format

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "standards/nnef/check_shapes.h"
 #include "standards/nnef/format.h"
 #include "standards/nnef/read_provisional.h"
 #include "standards/nnef/tract/reader.h"

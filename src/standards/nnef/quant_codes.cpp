@@ -6,7 +6,7 @@
 
 #include "base/pieces.h"
 #include "base/try.h"
-#include "standards/nnef/check_shape_call.h"
+#include "standards/nnef/check_call.h"
 #include "standards/nnef/read_quant.h"
 #include "tensor/convert.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "base/try.h"
-#include "standards/nnef/check_shape_call.h"
+#include "standards/nnef/check_call.h"
 #include "standards/nnef/signatures.h"
 #include "tensor/convert.h"
 

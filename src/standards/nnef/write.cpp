@@ -8,7 +8,7 @@
 
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
-#include "standards/nnef/check_shapes.h"
+#include "standards/nnef/check_operations.h"
 #include "standards/nnef/export_document.h"
 #include "standards/nnef/import_calls.h"
 #include "standards/nnef/import_row.h"
