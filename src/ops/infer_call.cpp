@@ -46,7 +46,7 @@ Status InferCall::check_extents(size_t o, const Type& type) const {
   const auto shape = shape_of(dims);
   const auto count = shape ? shape->checked_count() : 0;
   if (count && bytes_for(type.dtype == DType::none ? DType::u8 : type.dtype, *count)) return {};
-  return limit(fmt::format("{} would have extents {}: more than 2^63-1 bytes", port, text(type.dims)));
+  return limit(fmt::format("{} would have extents {}: 2^60 bytes or more", port, text(type.dims)));
 }
 
 Status same_shape(InferCall& c) {

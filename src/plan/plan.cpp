@@ -12,6 +12,7 @@
 #include "ops/fused.h"
 #include "ops/shape.h"
 #include "plan/arena.h"
+#include "plan/slices.h"
 
 namespace nnex::plan {
 namespace {
@@ -53,7 +54,14 @@ class Planner {
     NNEX_TRY(find_stretch());
     only_plan_ = c_.only_plan && !plan_->next.valid();
     find_uses();
-    for (size_t i = 0; i < nodes_.size(); ++i) NNEX_TRY(add_step(nodes_[i]));
+    find_runs();
+    auto run = runs_.begin();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (run_ && i == run_->end) run_ = nullptr, border_.clear(), ++run;
+      if (run != runs_.end() && i == run->first) begin_run(*run);
+      NNEX_TRY(add_step(nodes_[i]));
+    }
+    run_ = nullptr;
     NNEX_TRY(lay_out());
     return std::shared_ptr<const Plan>(plan_);
   }
@@ -85,7 +93,7 @@ class Planner {
   bool known(const Node& node) const {
     for (ValueId v : node.out) {
       if (!v.valid()) continue;
-      const Type& t = inference_.type(v);
+      const Type& t = type_of(v);
       if (t.kind == Kind::unknown || (t.is_tensor() && !concrete(t))) return false;
     }
     return true;
@@ -127,6 +135,117 @@ class Planner {
     }
   }
 
+  // ---- Slices ----
+
+  /// Runs of nodes that work item by item, where the activations leave the cache. Values that only a run's own nodes
+  /// read are as large as a slice; those at its border live as long as the run.
+  void find_runs() {
+    if (c_.cache_bytes < 0 || !leaves_cache()) return;
+    const auto type = [&](ValueId v) -> const Type& { return inference_.type(v); };
+    const auto content = [&](ValueId v) { return inference_.content(v); };
+    const auto ahead = [&](NodeId id) { return all_known(graph_[id]); };
+    runs_ = find_item_runs(graph_, nodes_, ahead, {type, content}, c_.cache_bytes);
+    for (const ItemRun& run : runs_) {
+      for (const auto* read : {&run.sliced, &run.whole})
+        for (ValueId v : *read)
+          if (auto life = lives_.find(v.n); life != lives_.end())
+            life->second.last = std::max(life->second.last, run.end - 1);
+      for (size_t i = run.first; i < run.end; ++i) {
+        const Node& node = graph_[nodes_[i]];
+        if (all_known(node)) continue;
+        for (ValueId v : node.out) {
+          if (!v.valid()) continue;
+          Life& life = lives_[v.n];
+          if (life.outside || life.last >= run.end)
+            life.first = run.first;
+          else
+            inner_.emplace(v.n, sliced(inference_.type(v), run.size));
+        }
+        if (!node.blocks.empty()) slice_region(node, run);
+      }
+    }
+  }
+
+  /// 0 where they are not known.
+  static int64_t bytes_of(const Type& type) {
+    const auto shape = type.is_tensor() ? concrete(type) : std::nullopt;
+    return shape ? bytes_for(type.dtype, shape->count()).value_or(0) : 0;
+  }
+
+  bool leaves_cache() const {
+    double bytes = 0;
+    for (NodeId id : nodes_)
+      for (ValueId v : graph_[id].out)
+        if (v.valid()) bytes += static_cast<double>(bytes_of(inference_.type(v)));
+    return bytes >= static_cast<double>(c_.cache_bytes);
+  }
+
+  static Type sliced(Type type, int64_t items) {
+    (*type.dims)[0] = items;
+    return type;
+  }
+
+  /// Within a region all that follows from an operand with items has them.
+  void slice_region(const Node& region, const ItemRun& run) {
+    const Block& body = graph_[region.blocks[0]];
+    std::set<ValueId> items;
+    for (size_t i = 0; i < body.params.size(); ++i) {
+      const ValueId v = region.in[i];
+      if (run.made.count(v.n) || std::find(run.sliced.begin(), run.sliced.end(), v) != run.sliced.end())
+        items.insert(body.params[i]);
+    }
+    for (NodeId id = body.first; id.valid(); id = graph_[id].next) {
+      const Node& node = graph_[id];
+      if (std::none_of(node.in.begin(), node.in.end(), [&](ValueId v) { return items.count(v) > 0; })) continue;
+      for (ValueId v : node.out) {
+        if (!v.valid()) continue;
+        items.insert(v);
+        inner_.emplace(v.n, sliced(inference_.type(v), run.size));
+      }
+    }
+  }
+
+  void begin_run(const ItemRun& run) {
+    run_ = &run;
+    Slices& slices = plan_->slices.emplace_back();
+    slices.items = run.items, slices.size = run.size;
+    for (ValueId v : run.sliced) add_border(v, false);
+    for (size_t i = run.first; i < run.end; ++i)
+      if (!all_known(graph_[nodes_[i]]))
+        for (ValueId v : graph_[nodes_[i]].out)
+          if (v.valid() && !inner_.count(v.n)) add_border(v, true);
+  }
+
+  void add_border(ValueId v, bool made) {
+    const Type& whole = inference_.type(v);
+    const Type& part = border_.emplace(v.n, sliced(whole, run_->size)).first->second;
+    const Shape shape = *concrete(part);
+    plan_->slices.back().borders.push_back(
+        {v, part.dtype, shape, *bytes_for(part.dtype, shape.count()) / run_->size, made});
+  }
+
+  /// What v is in memory.
+  const Type& kept_type(ValueId v) const {
+    if (inner_.empty()) return inference_.type(v);
+    const auto at = inner_.find(v.n);
+    return at == inner_.end() ? inference_.type(v) : at->second;
+  }
+  /// What the node sees that a step is made of.
+  const Type& type_of(ValueId v) const {
+    const auto at = border_.find(v.n);
+    return at == border_.end() ? kept_type(v) : at->second;
+  }
+  bool is_sliced(ValueId v) const { return border_.count(v.n) || inner_.count(v.n); }
+
+  // ---- Steps ----
+
+  /// Whether no step has to compute what the node gives.
+  bool all_known(const Node& node) const {
+    bool known = node.op->pure;
+    for (ValueId v : node.out) known &= !v.valid() || small_content(v);
+    return known;
+  }
+
   bool small_content(ValueId v) const {
     const Tensor* t = inference_.content(v);
     return t && t->dtype() != kDimType && t->count() <= kKeptContent;
@@ -134,9 +253,7 @@ class Planner {
 
   Status add_step(NodeId id) {
     const Node& node = graph_[id];
-    bool all_known = node.op->pure;
-    for (ValueId v : node.out) all_known &= !v.valid() || small_content(v);
-    if (all_known) {
+    if (all_known(node)) {
       for (ValueId v : node.out) {
         if (!v.valid()) continue;
         plan_->constants.emplace_back(v, Value(*inference_.content(v)));
@@ -146,6 +263,12 @@ class Planner {
     }
     Step step;
     step.node = id, step.in = node.in, step.out = node.out, step.multiply_adds = work(node);
+    if (run_) {
+      step.slices = static_cast<int>(plan_->slices.size()) - 1;
+      for (const auto* ports : {&node.in, &node.out})
+        for (ValueId v : *ports)
+          if (v.valid()) step.sliced_bytes += bytes_of(inference_.type(v));
+    }
     NNEX_TRY(choose(node, step));
     NNEX_TRY(offer_constants(node, step));
     let_go(node, step);
@@ -165,10 +288,11 @@ class Planner {
 
   kernels::Operand operand(ValueId v) const {
     kernels::Operand o;
-    if (!v.valid() || !inference_.type(v).is_tensor()) return o;
-    auto shape = concrete(inference_.type(v));
+    if (!v.valid() || !type_of(v).is_tensor()) return o;
+    auto shape = concrete(type_of(v));
     if (!shape) return o;
-    o.dtype = inference_.type(v).dtype, o.shape = *shape, o.id = v.n;
+    o.dtype = type_of(v).dtype, o.shape = *shape, o.id = v.n;
+    if (is_sliced(v)) return o;  // of its content each slice is another part
     o.content = inference_.content(v);
     if (graph_[v].is_constant()) o.constant = o.content;  // packed under the value's id: only what never changes
     return o;
@@ -177,8 +301,7 @@ class Planner {
   Status choose(const Node& node, Step& step) {
     if ((node.op->view || keeps_order(node)) && viewable(node)) {
       step.how = Step::How::view;
-      if (auto shape = node.out[0].valid() ? concrete(inference_.type(node.out[0])) : std::nullopt)
-        step.view_shape = *shape;
+      if (auto shape = node.out[0].valid() ? concrete(type_of(node.out[0])) : std::nullopt) step.view_shape = *shape;
       return {};
     }
     if (has_host(node)) {
@@ -201,13 +324,16 @@ class Planner {
       for (ValueId v : node.out) out.push_back(operand(v));
       // Before a kernel that makes tables of a result's extents. Loops say themselves what they cannot keep.
       if (node.blocks.empty())
-        for (const kernels::Operand& o : out)
-          if (const auto bytes = is_object(o.dtype) ? 0 : bytes_for(o.dtype, o.shape.count());
+        for (ValueId v : node.out) {
+          const auto shape = v.valid() ? concrete(kept_type(v)) : std::nullopt;
+          const DType type = shape ? kept_type(v).dtype : DType::none;
+          if (const auto bytes = !shape || is_object(type) ? 0 : bytes_for(type, shape->count());
               !bytes || *bytes > c_.memory_limit)
             return Error(Code::limit,
                          fmt::format("a result of {} elements passes what a run may take; the limit is {} MiB",
-                                     o.shape.text(), c_.memory_limit >> 20))
+                                     shape->text(), c_.memory_limit >> 20))
                 .at(graph_.place_of(step.node));
+        }
       const kernels::KernelRequest request = {*node.op, node.attrs.get(), in, out, c_.loops, c_.packs, c_.team};
       auto chosen = kernels::choose_kernel(request);
       if (!chosen.ok()) return std::move(chosen).error().at(graph_.place_of(step.node));
@@ -232,7 +358,7 @@ class Planner {
   /// A transpose that moves axes of extent 1 alone.
   bool keeps_order(const Node& node) const {
     if (node.op->name != "transpose" || !node.out[0].valid()) return false;
-    const auto x = concrete(inference_.type(node.in[0]));
+    const auto x = concrete(type_of(node.in[0]));
     if (!x) return false;
     int64_t last = -1;
     for (int64_t i = 0; i < x->rank(); ++i) {
@@ -246,12 +372,13 @@ class Planner {
     return true;
   }
 
-  /// A view keeps its source's memory; a block's result must not, when that memory is the arena's.
+  /// A view keeps its source's memory; a block's result must not, when that memory is the arena's, nor what leaves
+  /// slices.
   bool viewable(const Node& node) const {
     ValueId y = node.out[0], x = node.in[0];
     if (!y.valid() || !inference_.type(y).is_tensor())
       return inference_.type(x).kind != Kind::unknown && !inference_.type(x).is_tensor();
-    if (!concrete(inference_.type(y))) return false;
+    if (!concrete(inference_.type(y)) || (run_ && !inner_.count(y.n))) return false;
     auto life = lives_.find(y.n);
     return !(life != lives_.end() && life->second.outside) || !in_arena(root(x));
   }
@@ -293,12 +420,12 @@ class Planner {
         reusing_.push_back(v);
         continue;
       }
-      auto shape = concrete(inference_.type(v));
-      const DType type = inference_.type(v).dtype;
-      if (!shape || type == DType::none || step.how == Step::How::blocks) continue;
+      auto shape = concrete(kept_type(v));
+      const DType type = kept_type(v).dtype;
+      if (!shape || type == DType::none || (step.how == Step::How::blocks && !run_)) continue;
       Life& life = lives_[v.n];
       if (life.outside || is_object(type))
-        step.fresh.push_back({v, type, *shape});
+        (run_ ? plan_->slices.back().fresh : step.fresh).push_back({v, type, *shape});
       else
         life.arena = true, life.dtype = type, life.shape = *shape;
     }
@@ -316,8 +443,9 @@ class Planner {
   std::optional<size_t> reused_input(const Node& node, const Step& step) const {
     const ValueId y = node.out[0];
     const Life& life = lives_.at(y.n);
-    const Type& type = inference_.type(y);
+    const Type& type = type_of(y);
     const auto shape = concrete(type);
+    if (run_ && !inner_.count(y.n)) return std::nullopt;
     if (!step.kernel || life.outside || !shape || is_object(type.dtype)) return std::nullopt;
     for (size_t i = 0; i < node.in.size(); ++i) {
       const ValueId x = node.in[i];
@@ -325,7 +453,8 @@ class Planner {
       const ValueId r = root(x);
       const auto from = lives_.find(r.n);
       if (from == lives_.end() || !from->second.arena || from->second.last != life.first) continue;
-      if (!(concrete(inference_.type(x)) == shape) || bits(inference_.type(x).dtype) != bits(type.dtype) ||
+      if (run_ && !inner_.count(r.n)) continue;  // the next slice reads it, too
+      if (!(concrete(type_of(x)) == shape) || bits(type_of(x).dtype) != bits(type.dtype) ||
           bytes_for(from->second.dtype, from->second.shape.count()) != bytes_for(type.dtype, shape->count()))
         continue;
       const auto also = [&](ValueId v) { return v.valid() && !(v == x) && root(v) == r; };
@@ -366,7 +495,7 @@ class Planner {
       offsets[owners[i].n] = requests[i].offset;
     }
     for (ValueId v : reusing_) {
-      const Type& t = inference_.type(v);
+      const Type& t = kept_type(v);
       plan_->slots.push_back({v, offsets.at(root(v).n), t.dtype, *concrete(t)});
     }
     place_views(offsets);
@@ -374,16 +503,16 @@ class Planner {
     return {};
   }
 
-  /// Views of arena tensors need no step at all: they are bound once.
+  /// Views of arena tensors need no step at all, but for those of a slice of one: they are bound once.
   void place_views(const std::unordered_map<uint32_t, int64_t>& offsets) {
     std::vector<Step> kept;
     for (Step& step : plan_->steps) {
       auto at = step.how == Step::How::view ? offsets.find(root(step.out[0]).n) : offsets.end();
-      if (at == offsets.end()) {
+      if (at == offsets.end() || (step.slices >= 0 && !inner_.count(at->first))) {
         kept.push_back(std::move(step));
         continue;
       }
-      const Type& t = inference_.type(step.out[0]);
+      const Type& t = kept_type(step.out[0]);
       plan_->slots.push_back({step.out[0], at->second, t.dtype, *concrete(t)});
     }
     plan_->steps = std::move(kept);
@@ -395,7 +524,8 @@ class Planner {
     for (const auto& [v, life] : lives_) {
       if (life.arena || life.outside || life.bound || roots_.count(v)) continue;
       auto it = step_of.find(nodes_[life.last].n);
-      if (it != step_of.end()) plan_->steps[it->second].release.push_back(ValueId{v});
+      if (it != step_of.end() && plan_->steps[it->second].slices < 0)
+        plan_->steps[it->second].release.push_back(ValueId{v});
     }
   }
 
@@ -420,6 +550,11 @@ class Planner {
   std::unordered_map<uint32_t, ValueId> roots_;  ///< Of views: whose memory they show.
   std::vector<ValueId> reusing_;                 ///< Outputs in the memory of an input of their step.
   std::set<ValueId> offered_;
+
+  std::vector<ItemRun> runs_;
+  const ItemRun* run_ = nullptr;               ///< The one whose steps are being made.
+  std::unordered_map<uint32_t, Type> inner_;   ///< Values that runs alone read: as large as a slice.
+  std::unordered_map<uint32_t, Type> border_;  ///< What run_ sees of values that are there as a whole.
 };
 
 }  // namespace

@@ -34,6 +34,8 @@ struct Step {
   };
   int64_t multiply_adds = 0;     ///< Those of a fused region's nodes together; 0: none, or nobody knows.
   bool open = false;             ///< Some output's extents are not known to the plan.
+  int slices = -1;               ///< Which of the plan's slices it is a part of; -1: none.
+  int64_t sliced_bytes = 0;      ///< Of such a step: of its inputs and outputs, for all items.
   Shape view_shape;              ///< Of a view: output 0's extents.
   std::vector<Fresh> fresh;      ///< Outputs that get memory of their own before the step runs.
   std::vector<ValueId> release;  ///< Object values nobody reads after the step.
@@ -47,8 +49,25 @@ struct ArenaSlot {
   Shape shape;
 };
 
+/// Consecutive steps that run for a few items along axis 0 at a time, for some after the other: their activations stay
+/// in the cache. What they read and make within is as large as one slice needs.
+struct Slices {
+  int64_t items = 0, size = 0;  ///< Of all, and of one slice; the last begins where it ends with the last item.
+  /// A value that is there as a whole, of which a step sees one slice.
+  struct Border {
+    ValueId value;
+    DType dtype = DType::f32;
+    Shape shape;  ///< Of a slice.
+    int64_t item_bytes = 0;
+    bool made = false;  ///< By a step of these.
+  };
+  std::vector<Border> borders;
+  std::vector<Step::Fresh> fresh;  ///< Results that get memory of their own before the first slice.
+};
+
 struct Plan {
   std::vector<Step> steps;
+  std::vector<Slices> slices;  ///< In the order of their steps.
   std::vector<ArenaSlot> slots;
   std::vector<std::pair<ValueId, Value>>
       constants;  ///< Aligned constants and small contents that were computed while planning.
@@ -83,6 +102,7 @@ struct PlanContext {
   int64_t memory_limit;
   Team& team;
   ConstantMemory& memory;
+  int64_t cache_bytes;  ///< Activations that pass it run in slices, which hold as much.
   /// No other plan will be made of this block: a plan of all its nodes may lose the constants that it packs.
   bool only_plan = false;
 };

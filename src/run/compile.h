@@ -10,6 +10,9 @@ namespace nnex {
 
 /// A model of a graph, as Model::compile().
 Result<Model> compile(ir::Graph graph, const LoadOptions& options = {});
+/// The same where activations are to stay in so many bytes of the cache: of runs that can go in slices, 0 takes one
+/// item at a time, and less than 0 all of them.
+Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache_bytes);
 /// The same for a graph whose constants' memory is held by nobody else (it was just read from a file): what
 /// plans have packed copies of may be given back.
 Result<Model> compile_own(ir::Graph graph, const LoadOptions& options);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/copy_bytes.h"
 #include "ops/control.h"
 #include "run/frame.h"
 #include "tensor/convert.h"
@@ -21,21 +22,28 @@ Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
 
 }  // namespace
 
-Status Frame::run_blocks(const plan::Step& step) {
+Status Frame::run_blocks(const plan::Step& step, const Bound::Wires& wires) {
   const Node& node = graph_[step.node];
   if (node.op->name == "if_else") return run_if(node);
   if (node.op->name == "loop") return run_loop(node);
   if (node.op->name == "scan") return run_scan(node);
   if (node.op->name == "sequence_map") return run_sequence_map(node);
-  return run_region(node);
+  return run_region(step, wires);
 }
 
-Status Frame::run_region(const Node& node) {
+Status Frame::run_region(const plan::Step& step, const Bound::Wires& wires) {
   std::vector<Value> params;
-  for (ValueId v : node.in) params.push_back(slots_[v.n]);
-  NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
-  for (size_t o = 0; o < out.size() && o < node.out.size(); ++o)
-    if (node.out[o].valid()) slots_[node.out[o].n] = std::move(out[o]);
+  for (const Value* v : wires.in) params.push_back(*v);
+  NNEX_ASSIGN(std::vector<Value> out, call_block(graph_[step.node].blocks[0], std::move(params)));
+  for (size_t o = 0; o < out.size() && o < wires.out.size(); ++o) {
+    if (!wires.out[o]) continue;
+    if (step.slices < 0) {
+      *wires.out[o] = std::move(out[o]);
+    } else {  // its place was planned
+      const Tensor& made = *out[o].tensor();
+      copy_bytes(wires.out[o]->tensor()->mutable_data(), made.data(), made.bytes());
+    }
+  }
   return {};
 }
 

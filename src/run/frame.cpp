@@ -127,12 +127,48 @@ Status Frame::run_block(BlockId block) {
   while (from.valid()) {
     NNEX_ASSIGN(Bound * b, bound(block, from));
     const plan::Plan& plan = *b->plan;
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      NNEX_TRY(interrupted());
-      NNEX_TRY(run_step(plan.steps[s], b->wires[s]));
+    for (size_t s = 0; s < plan.steps.size();) {
+      const int slices = plan.steps[s].slices;
+      size_t end = s + 1;
+      while (slices >= 0 && end < plan.steps.size() && plan.steps[end].slices == slices) ++end;
+      if (slices >= 0) NNEX_TRY(run_slices(*b, s, end));
+      if (slices < 0) NNEX_TRY(run_steps(*b, s, end));
+      s = end;
     }
     NNEX_TRY(interrupted());  // what the last step left out must not be taken for its answer
     from = plan.next;
+  }
+  return {};
+}
+
+Status Frame::run_steps(const Bound& b, size_t first, size_t end) {
+  for (size_t s = first; s < end; ++s) {
+    NNEX_TRY(interrupted());
+    NNEX_TRY(run_step(b.plan->steps[s], b.wires[s]));
+  }
+  return {};
+}
+
+Status Frame::run_slices(Bound& b, size_t first, size_t end) {
+  const auto number = static_cast<size_t>(b.plan->steps[first].slices);
+  const plan::Slices& slices = b.plan->slices[number];
+  for (const plan::Step::Fresh& f : slices.fresh) NNEX_TRY(give_memory(f));
+  const size_t timed = times.size();
+  size_t lines = 0;
+  for (int64_t begin = 0; begin < slices.items; begin += slices.size) {
+    const int64_t from = std::min(begin, slices.items - slices.size);  // the last one does some items again
+    for (size_t i = 0; i < slices.borders.size(); ++i) {
+      const plan::Slices::Border& border = slices.borders[i];
+      Tensor& whole = *slots_[border.value.n].tensor();
+      const int64_t at = from * border.item_bytes;
+      b.parts[number][i] =
+          Value(border.made ? Tensor::borrow_mutable(border.dtype, border.shape, whole.mutable_data() + at)
+                            : Tensor::borrow(border.dtype, border.shape, whole.data() + at));
+    }
+    NNEX_TRY(run_steps(b, first, end));
+    if (begin == 0) lines = times.size() - timed;
+    for (size_t i = timed + lines; i < times.size(); ++i) times[i - lines].us += times[i].us;  // one line a node
+    times.resize(timed + lines);
   }
   return {};
 }
@@ -198,13 +234,9 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
     stretch.active = found, stretch.version = arenas_[block.n].version;
     return found;
   }
-  Bound made{key, nullptr, {}};
+  Bound made{key, nullptr, {}, {}};
   NNEX_ASSIGN(made.plan, plan_for(block, from, stretch));
-  for (const plan::Step& step : made.plan->steps) {
-    Bound::Wires& w = made.wires.emplace_back();
-    for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
-    for (ValueId v : step.out) w.out.push_back(v.valid() ? &slots_[v.n] : nullptr);
-  }
+  wire(made);
   stretch.plans.push_front(std::move(made));
   if (stretch.plans.size() > kPlansKept) stretch.plans.pop_back();
   NNEX_TRY(bind(block, stretch.plans.front()));
@@ -227,7 +259,7 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
   const auto go_on = [] { return false; };
   const Interrupt uninterrupted(go_on);
   Compiled& m = *model_;
-  plan::PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory};
+  plan::PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory, m.cache_bytes};
   if (!m.one_plan) return plan::make_plan(context, block, from, live);
   const std::lock_guard<std::mutex> lock(m.planning);
   const bool whole = block == kMain && from == graph_[kMain].first;
@@ -236,6 +268,25 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
   NNEX_ASSIGN(std::shared_ptr<const plan::Plan> plan, plan::make_plan(context, block, from, live));
   if (context.only_plan) m.plan = plan, m.plan_key = stretch.key;
   return plan;
+}
+
+void Frame::wire(Bound& b) {
+  for (const plan::Slices& slices : b.plan->slices) b.parts.emplace_back(slices.borders.size());
+  for (const plan::Step& step : b.plan->steps) {
+    const auto value = [&](ValueId v) -> Value* {
+      if (!v.valid()) return nullptr;
+      if (step.slices < 0) return &slots_[v.n];
+      const auto& borders = b.plan->slices[static_cast<size_t>(step.slices)].borders;
+      const auto at =
+          std::find_if(borders.begin(), borders.end(), [&](const auto& border) { return border.value == v; });
+      return at == borders.end()
+                 ? &slots_[v.n]
+                 : &b.parts[static_cast<size_t>(step.slices)][static_cast<size_t>(at - borders.begin())];
+    };
+    Bound::Wires& w = b.wires.emplace_back();
+    for (ValueId v : step.in) w.in.push_back(value(v));
+    for (ValueId v : step.out) w.out.push_back(value(v));
+  }
 }
 
 Status Frame::bind(BlockId block, const Bound& b) {
@@ -275,6 +326,7 @@ DType Frame::dtype_of(const plan::Step& step, const Bound::Wires& wires) const {
 
 int64_t Frame::bytes_of(const plan::Step& step, const Bound::Wires& wires) const {
   if (step.how == plan::Step::How::view) return 0;
+  if (step.slices >= 0) return step.sliced_bytes;
   int64_t bytes = 0;
   for (size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i].valid()) continue;
@@ -303,7 +355,7 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
     if (step.open) s = infer_outputs_again(node, wires.in, wires.out);
     if (s.ok()) s = step.kernel ? step.kernel->run(call) : run_reference(call);
   } else {
-    s = step.how == plan::Step::How::view ? run_view(step) : run_blocks(step);
+    s = step.how == plan::Step::How::view ? run_view(step, wires) : run_blocks(step, wires);
   }
   if (!s.ok()) return std::move(s).error().at(graph_.place_of(step.node));
   if (profiling) {
@@ -319,9 +371,9 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
   return {};
 }
 
-Status Frame::run_view(const plan::Step& step) {
-  const Value& x = slots_[step.in[0].n];
-  Value& y = slots_[step.out[0].n];
+Status Frame::run_view(const plan::Step& step, const Bound::Wires& wires) {
+  const Value& x = *wires.in[0];
+  Value& y = *wires.out[0];
   if (!x.tensor()) {
     y = x;
     return {};

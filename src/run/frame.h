@@ -19,6 +19,7 @@ struct Compiled {
   ir::Graph graph;
   const kernels::simd::Loops* loops = nullptr;
   int64_t memory_limit = 0;
+  int64_t cache_bytes = 0;  ///< Of activations that stay where kernels find them again; below 0: as many as there are.
   kernels::Packs packs;
   plan::AlignedConstants constants{graph};
   plan::ConstantMemory memory{graph};
@@ -64,7 +65,8 @@ class Frame {
       std::vector<const Value*> in;
       std::vector<Value*> out;
     };
-    std::vector<Wires> wires;  ///< A step's inputs and outputs: pointers into slots_.
+    std::vector<Wires> wires;               ///< A step's inputs and outputs: pointers into slots_ and parts.
+    std::vector<std::vector<Value>> parts;  ///< By slices of the plan: what stands at their borders, of one slice.
   };
   /// Plans of the stretch that starts at one node: the newest first.
   struct Stretch {
@@ -88,19 +90,23 @@ class Frame {
   /// A plan for what the slots hold; the model's own where one serves all sessions.
   Result<std::shared_ptr<const plan::Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
   Status bind(BlockId block, const Bound& b);
+  void wire(Bound& b);
+  Status run_steps(const Bound& b, size_t first, size_t end);
+  /// Steps [first, end), which are those of one of the plan's slices.
+  Status run_slices(Bound& b, size_t first, size_t end);
   DType dtype_of(const plan::Step& step, const Bound::Wires& wires) const;
   /// Of the inputs and outputs of a step.
   int64_t bytes_of(const plan::Step& step, const Bound::Wires& wires) const;
   Status run_step(const plan::Step& step, const Bound::Wires& wires);
   /// Memory for an output of a step: the caller's when it is to be written there.
   Status give_memory(const plan::Step::Fresh& f);
-  Status run_view(const plan::Step& step);
-  Status run_blocks(const plan::Step& step);
+  Status run_view(const plan::Step& step, const Bound::Wires& wires);
+  Status run_blocks(const plan::Step& step, const Bound::Wires& wires);
   Status run_if(const Node& node);
   Status run_loop(const Node& node);
   Status run_scan(const Node& node);
   Status run_sequence_map(const Node& node);
-  Status run_region(const Node& node);
+  Status run_region(const plan::Step& step, const Bound::Wires& wires);
   /// Runs a block on these parameters; its results own their memory.
   Result<std::vector<Value>> call_block(BlockId block, std::vector<Value> params);
   Result<std::vector<Value>> results(BlockId block);

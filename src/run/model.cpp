@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cache.h"
 #include "base/guarded.h"
 #include "base/nearest.h"
 #include "base/quota.h"
@@ -21,13 +22,17 @@
 
 namespace nnex {
 
+/// Of the cache, activations may have one part in so many; the others are for weights, other threads and programs.
+constexpr int64_t kCacheShare = 8;
+
 struct Model::Impl {
   std::shared_ptr<run::Compiled> compiled;
   std::vector<PortInfo> inputs, outputs, states;
   std::vector<InputPort> taken;  ///< What a run takes in: the inputs, then the states.
 
   /// `own`: nobody else holds the memory of the graph's constants.
-  static Result<Model> compile(ir::Graph graph, const LoadOptions& options, bool own);
+  static Result<Model> compile(ir::Graph graph, const LoadOptions& options, bool own,
+                               int64_t cache_bytes = nnex::cache_bytes() / kCacheShare);
 };
 
 struct Session::Impl {
@@ -102,11 +107,15 @@ Result<Model> compile(ir::Graph graph, const LoadOptions& options) {
   return guarded([&] { return Model::Impl::compile(std::move(graph), options, false); });
 }
 
+Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache_bytes) {
+  return guarded([&] { return Model::Impl::compile(std::move(graph), options, false, cache_bytes); });
+}
+
 Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
   return guarded([&] { return Model::Impl::compile(std::move(graph), options, true); });
 }
 
-Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, bool own) {
+Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, bool own, int64_t cache_bytes) {
   NNEX_TRY(fix_symbols(graph, options.symbols));
   NNEX_ASSIGN(kernels::simd::Isa isa, chosen_isa(options.isa));
   NNEX_TRY(passes::prepare(graph, options.custom_operators));
@@ -136,6 +145,7 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, 
   model.impl_->compiled->loops =
       &kernels::simd::loops(isa, options.portable ? kernels::simd::Numbers::exact : kernels::simd::Numbers::fast);
   model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
+  model.impl_->compiled->cache_bytes = cache_bytes;
   model.impl_->compiled->memory.release_files();
   if (own && extents_are_fixed(model.impl_->compiled->graph)) {
     model.impl_->compiled->one_plan = true;

@@ -1,5 +1,6 @@
 // Every case under tests/cases: by reference, by every kernel of every instruction set, with constants and without,
-// with known extents and without, through every pass, and printed and read back; networks by every instruction set.
+// with known extents and without, item by item, through every pass, and printed and read back; networks by every
+// instruction set.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ enum class Known : uint8_t { extents, rank, nothing };                         /
 struct Way {
   Held held = Held::parameters;
   Known known = Known::extents;
-  bool optimize = true, inside = false;
+  bool optimize = true, inside = false, sliced = false;
   int threads = 1;
   simd::Isa isa = simd::Isa::count;  ///< count: the best.
 
@@ -43,8 +44,8 @@ struct Way {
     static constexpr const char* kHeld[] = {"no constants", "constant parameters", "all but one constant",
                                             "all constant"};
     static constexpr const char* kKnown[] = {"", ", extents unknown", ", rank unknown"};
-    return fmt::format("{}{}{}{}{}{}", kHeld[static_cast<int>(held)], kKnown[static_cast<int>(known)],
-                       optimize ? ", optimised" : "", inside ? ", between copies" : "",
+    return fmt::format("{}{}{}{}{}{}{}", kHeld[static_cast<int>(held)], kKnown[static_cast<int>(known)],
+                       optimize ? ", optimised" : "", inside ? ", between copies" : "", sliced ? ", in slices" : "",
                        threads > 1 ? ", two threads" : "",
                        isa == simd::Isa::count ? "" : ", " + std::string(simd::name(isa)));
   }
@@ -117,7 +118,7 @@ Result<std::vector<Tensor>> run(ir::Graph graph, const std::vector<Value>& fed, 
   LoadOptions options;
   options.optimize = way.optimize;
   if (way.isa != simd::Isa::count) options.isa = *instruction_set_named(simd::name(way.isa));
-  NNEX_ASSIGN(Model model, compile(std::move(graph), options));
+  NNEX_ASSIGN(Model model, way.sliced ? compile(std::move(graph), options, 0) : compile(std::move(graph), options));
   SessionOptions how;
   how.threads = way.threads;
   NNEX_ASSIGN(auto out, model.session(how).run(fed));
@@ -165,6 +166,8 @@ void by_plan(const OpCase& c, Turn turn) {
         ways.push_back({.optimize = optimize, .isa = static_cast<simd::Isa>(i)});
     ways.push_back({.optimize = optimize, .inside = true});
     ways.push_back({.optimize = optimize, .threads = 2});
+    for (Held held : {Held::nothing, Held::parameters, Held::all_but_first})
+      ways.push_back({.held = held, .optimize = optimize, .inside = true, .sliced = true});
   }
   for (const Way& way : ways) {
     if (!turn.next()) continue;
@@ -255,7 +258,11 @@ void by_graph(const test::GraphCase& c, std::set<std::string_view>& rows) {
   auto again = graph_text::read_graph(text, "printed");
   ASSERT_TRUE(again.ok()) << again.error().text() << "\n" << text;
   EXPECT_EQ(graph_text::print(*again), text);
-  std::vector<Way> ways = {{.optimize = false}, {.optimize = false, .threads = 2}, {.threads = 2}};
+  std::vector<Way> ways = {{.optimize = false},
+                           {.optimize = false, .threads = 2},
+                           {.threads = 2},
+                           {.optimize = false, .sliced = true},
+                           {.sliced = true}};
   for (int i = 0; i < static_cast<int>(simd::Isa::count); ++i)
     if (simd::can_run(static_cast<simd::Isa>(i))) ways.push_back({.isa = static_cast<simd::Isa>(i)});
   for (const Way& way : ways) {

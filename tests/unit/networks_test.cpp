@@ -10,6 +10,7 @@
 #include "api/read.h"
 #include "kernels/simd/loops.h"
 #include "nnex/model.h"
+#include "run/compile.h"
 #include "stored.h"
 #include "stored_networks.h"
 #include "tensor/convert.h"
@@ -144,6 +145,9 @@ TEST(Networks, SameBytesAloneAndInABatch) {
       batch.push_back(stacked({other, t, other, other}));
     }
     const std::vector<Value> alone = answers(model, in), together = answers(model, batch, 2);
+    auto sliced = compile(read_model((n.folder / "model.onnx").string(), {}).value(), {}, 0);
+    ASSERT_TRUE(sliced.ok()) << sliced.error().text();
+    expect_same(together, answers(*sliced, batch));
     ASSERT_EQ(alone.size(), together.size());
     for (size_t i = 0; i < alone.size(); ++i) {
       const Tensor &a = *alone[i].tensor(), &b = *together[i].tensor();

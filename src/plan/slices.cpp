@@ -1,0 +1,128 @@
+#include "plan/slices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "graph/infer.h"
+
+namespace nnex::plan {
+namespace {
+
+/// Bytes of a value; sums of these pass no limit.
+double bytes_of(const Known& known, ValueId v) {
+  const auto shape = concrete(known.type(v));
+  return shape ? static_cast<double>(bytes_for(known.type(v).dtype, shape->count()).value_or(0)) : 0;
+}
+
+/// Items of a slice of at most `size`: as many slices, of nearly the same size; where these are few items, perhaps
+/// less, so that fewer items run twice.
+int64_t even_size(int64_t items, int64_t size) {
+  constexpr int64_t kTried = 16;
+  const auto slices = [&](int64_t s) { return (items + s - 1) / s; };
+  const auto twice = [&](int64_t s) { return slices(s) * s - items; };
+  int64_t best = slices(slices(size));
+  for (int64_t s = best - 1; s >= std::max((size + 1) / 2, best - kTried); --s)
+    if (twice(s) < twice(best)) best = s;
+  return best;
+}
+
+/// A run that grows node by node.
+class GrowingRun {
+ public:
+  GrowingRun(const ir::Graph& graph, const Known& known, double cache, size_t first, int64_t items)
+      : graph_(graph), known_(known), cache_(cache) {
+    run_.first = run_.end = first, run_.items = run_.size = items;
+  }
+
+  int64_t items() const { return run_.items; }
+
+  /// Whether node `id`, number `at`, goes on with the run; then it is part of it.
+  bool add(NodeId id, size_t at) {
+    const Node& node = graph_[id];
+    const auto reads = reads_items(graph_, node, run_.items, known_);
+    if (!reads) return false;
+    double activations = 0, rest = 0;
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const ValueId v = node.in[i];
+      if (!v.valid()) continue;
+      const bool items = (*reads)[i];
+      if (run_.made.count(v.n) ? !items : reads_.count(v.n) && reads_.at(v.n) != items) return false;
+      for (size_t j = 0; j < i; ++j)
+        if (node.in[j] == v && (*reads)[j] != items) return false;
+      (items ? activations : rest) += bytes_of(known_, v);
+    }
+    for (ValueId v : node.out)
+      if (v.valid()) activations += bytes_of(known_, v);
+    // As many items as fit; at least as many as have the bytes of what every slice reads again.
+    const double of_item = std::max(1.0, activations / static_cast<double>(run_.items));
+    const auto fit = static_cast<int64_t>(std::clamp(cache_ / of_item, 1.0, static_cast<double>(run_.items)));
+    const auto pay = static_cast<int64_t>(std::clamp(std::ceil(rest / of_item), 1.0, static_cast<double>(fit)));
+    if (std::max(pay_, pay) > std::min(run_.size, fit)) return false;
+    pay_ = std::max(pay_, pay), run_.size = std::min(run_.size, fit);
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const ValueId v = node.in[i];
+      if (!v.valid() || run_.made.count(v.n) || !reads_.emplace(v.n, (*reads)[i]).second) continue;
+      ((*reads)[i] ? run_.sliced : run_.whole).push_back(v);
+    }
+    for (ValueId v : node.out)
+      if (v.valid()) run_.made.insert(v.n);
+    nodes_.insert(id.n);
+    run_.end = at + 1;
+    return true;
+  }
+
+  /// The run, where slices save more than the cache holds.
+  std::optional<ItemRun> finish() {
+    if (run_.end == run_.first || run_.size >= run_.items) return std::nullopt;
+    double saved = 0;
+    for (uint32_t v : run_.made)
+      if (stays(ValueId{v})) saved += bytes_of(known_, ValueId{v});
+    if (saved < cache_) return std::nullopt;
+    run_.size = even_size(run_.items, run_.size);
+    return run_;
+  }
+
+ private:
+  /// Whether nodes of the run alone read v.
+  bool stays(ValueId v) const {
+    return std::all_of(graph_[v].uses.begin(), graph_[v].uses.end(),
+                       [&](const Use& u) { return u.node.valid() && nodes_.count(u.node.n); });
+  }
+
+  const ir::Graph& graph_;
+  const Known& known_;
+  double cache_;
+  ItemRun run_;
+  int64_t pay_ = 1;
+  std::unordered_map<uint32_t, bool> reads_;  ///< Values from outside: whether item by item.
+  std::unordered_set<uint32_t> nodes_;
+};
+
+}  // namespace
+
+std::vector<ItemRun> find_item_runs(const ir::Graph& graph, std::span<const NodeId> nodes,
+                                    FunctionRef<bool(NodeId)> ahead, const Known& known, int64_t cache_bytes) {
+  std::vector<ItemRun> found;
+  std::optional<GrowingRun> run;
+  const auto finish = [&] {
+    if (auto done = run ? run->finish() : std::nullopt) found.push_back(std::move(*done));
+    run.reset();
+  };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = graph[nodes[i]];
+    if (ahead(nodes[i])) continue;
+    const auto shape = !node.out.empty() && node.out[0].valid() ? concrete(known.type(node.out[0])) : std::nullopt;
+    const int64_t items = shape && shape->rank() > 0 ? (*shape)[0] : 0;
+    if (run && items == run->items() && run->add(nodes[i], i)) continue;
+    finish();
+    if (items < 2) continue;
+    run.emplace(graph, known, static_cast<double>(cache_bytes), i, items);
+    if (!run->add(nodes[i], i)) run.reset();
+  }
+  finish();
+  return found;
+}
+
+}  // namespace nnex::plan
