@@ -236,15 +236,15 @@ void add_all(Isa isa, int threads) {
 }  // namespace nnex::kernels
 
 int main(int argc, char** argv) {
-  using nnex::simd::Isa;
+  using nnex::kernels::simd::Isa;
   for (int threads : {1, 2}) {
     bool any = false;
     for (Isa isa : {Isa::avx2, Isa::avx512}) {
-      if (!nnex::simd::can_run(isa)) continue;
-      nnex::add_all(isa, threads);
+      if (!nnex::kernels::simd::can_run(isa)) continue;
+      nnex::kernels::add_all(isa, threads);
       any = true;
     }
-    if (!any) nnex::add_all(nnex::simd::best_isa(), threads);
+    if (!any) nnex::kernels::add_all(nnex::kernels::simd::best_isa(), threads);
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

@@ -27,14 +27,14 @@
 
 namespace {
 
-size_t live = 0, max = 0;  ///< Bytes that operator new handed out.
+size_t live = 0, most = 0;  ///< Bytes that operator new handed out.
 
 void* counted(size_t n) {
   auto* p = static_cast<size_t*>(std::malloc(n + 16));
   if (!p) throw std::bad_alloc();
   *p = n;
   live += n;
-  max = std::max(max, live);
+  most = std::max(most, live);
   return p + 2;
 }
 
@@ -89,12 +89,12 @@ Cost cost(int runs, F&& work) {
   out.ms = 1e300;
   for (int i = 0; i < runs; ++i) {
     const size_t before = live;
-    max = live;
+    most = live;
     const auto start = std::chrono::steady_clock::now();
     work();
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     out.ms = std::min(out.ms, taken.count());
-    out.bytes = max - before;
+    out.bytes = most - before;
   }
   return out;
 }
