@@ -47,7 +47,7 @@ void fuse(ir::Graph& graph, Found found) {
   const NodeId last = region.nodes.back();
   const ValueId result = graph[last].out[0];
   const BlockId body = graph.add_block();
-  const auto form = std::make_shared<FusedAttrs>(std::make_shared<kernels::Fused>(std::move(found.form)));
+  const auto form = std::make_shared<FusedAttrs>(FusedAttrs{std::make_shared<kernels::Fused>(std::move(found.form))});
   const NodeId fused = graph.insert_node(last, op("fused"), region.inputs, 1, form, {body},
                                          graph.add_place(place_of_all(graph, region.nodes)));
   const ValueId y = graph[fused].out[0];
