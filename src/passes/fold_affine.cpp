@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "graph/queries.h"
@@ -78,13 +79,16 @@ std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const Node& node,
 /// The filter whose outputs are scaled: each number is multiplied in double and rounded once.
 Result<Tensor> scaled_filter(const Tensor& w, const Reals& scale) {
   NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, w.shape()));
-  NNEX_ASSIGN(Tensor aligned, w.aligned_copy());
-  const float* from = aligned.as<float>().data();
+  const std::byte* from = w.data();  // of a mapped file: it may stand anywhere
   float* to = out.mutable_as<float>().data();
   const size_t per_filter = static_cast<size_t>(w.count()) / scale.size();
   for (const double factor : scale) {
-    for (size_t i = 0; i < per_filter; ++i) to[i] = static_cast<float>(from[i] * factor);
-    from += per_filter, to += per_filter;
+    for (size_t i = 0; i < per_filter; ++i) {
+      float value = 0;
+      std::memcpy(&value, from + i * sizeof value, sizeof value);
+      to[i] = static_cast<float>(value * factor);
+    }
+    from += per_filter * sizeof(float), to += per_filter;
   }
   return out;
 }
