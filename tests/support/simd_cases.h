@@ -23,6 +23,7 @@ using kernels::CompareKind;
 using kernels::Form;
 using kernels::ReduceKind;
 using kernels::UnaryKind;
+using kernels::WholeStep;
 
 using simd::Loops;
 
@@ -125,10 +126,17 @@ inline Run simd_run(simd::BinaryF32* f, const Loops&, Operands& o, SimdSize s) {
   float* y = o.result<float>(s.n);
   return [=] { f(BinaryKind::div, Form::vector_vector, a, b, y, s.n); };
 }
-inline Run simd_run(simd::CompareF32* f, const Loops&, Operands& o, SimdSize s) {
-  const float *a = o.floats(s.n), *b = o.floats(s.n);
+template <class T>
+Run simd_run(simd::CompareOf<T>* f, const Loops&, Operands& o, SimdSize s) {
+  const T *a = o.numbers<T>(s.n), *b = o.numbers<T>(s.n);
   uint8_t* y = o.result<uint8_t>(s.n);
-  return [=] { f(CompareKind::lt, Form::vector_vector, a, b, y, s.n); };
+  return [=] { f(CompareKind::lt, a, b, y, s.n); };
+}
+template <class T>
+Run simd_run(simd::WholeLoop<T>* f, const Loops&, Operands& o, SimdSize s) {
+  const T *a = o.numbers<T>(s.n), *b = o.numbers<T>(s.n);
+  T* y = o.result<T>(s.n);
+  return [=] { f(WholeStep::max, a, b, 1, y, s.n); };
 }
 inline Run simd_run(simd::SelectU32* f, const Loops&, Operands& o, SimdSize s) {
   const uint8_t* which = o.integers<uint8_t>(s.n);

@@ -57,6 +57,7 @@ inline float float_of(uint32_t bits) {
 }
 
 inline bool same_bits(float a, float b) { return bits_of(a) == bits_of(b) || (a != a && b != b); }
+inline bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
 template <class T>
 bool same_bits(T a, T b) {
   return a == b;

@@ -81,7 +81,7 @@ TEST(Elementwise, BroadcastEqualsPlainLoop) {
     test::expect_same(y, sub);
     compare_broadcast(loops, team, CompareKind::lt, *nest, a.data(), b.data(), z.data());
     test::expect_same(z, less);
-    whole_broadcast(team, WholeBinary::mul, *nest, ia.data(), ib.data(), iy.data());
+    whole_broadcast(loops, team, WholeBinary::mul, *nest, ia.data(), ib.data(), iy.data());
     test::expect_same(iy, product);
     select_broadcast(loops, team, 4, *broadcast_nest(row.out, three), less.data(), a.data(), b.data(), selected.data());
     test::expect_same(selected, chosen);

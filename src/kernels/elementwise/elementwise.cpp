@@ -12,10 +12,10 @@
 namespace nnex::kernels {
 namespace {
 
-/// Calls body(row, begin, end, rows) for the parts of a nest: whole rows, or pieces of long ones when there are few.
-/// `offsets` are the operands' rows.
-template <class F>
-void split_rows(Team& team, const Nest& nest, int64_t bytes, F body) {
+/// Calls body(offsets of the operands, row, begin, end) for the parts of a nest: whole rows, or pieces of long ones
+/// when there are few.
+void split_rows(Team& team, const Nest& nest, int64_t bytes,
+                FunctionRef<void(const NestRows& offsets, int64_t row, int64_t begin, int64_t end)> body) {
   if (nest.elements == 0) return;
   const int64_t n = nest.row_length(), rows = nest.rows();
   if (rows >= parts_for(team, bytes)) {
@@ -31,37 +31,9 @@ void split_rows(Team& team, const Nest& nest, int64_t bytes, F body) {
   }
 }
 
-bool has_loop_form(const Nest& nest) {
-  const int64_t a = nest.row_stride(0), b = nest.row_stride(1);
-  return (a == 1 && b == 1) || (a == 1 && b == 0) || (a == 0 && b == 1);
-}
-
-Form form_of(const Nest& nest) {
-  return nest.row_stride(0) == 0   ? Form::scalar_vector
-         : nest.row_stride(1) == 0 ? Form::vector_scalar
-                                   : Form::vector_vector;
-}
-
-/// Calls use(function) with the comparison, so that loops have it inside.
-template <class T, class F>
-void with_comparison(CompareKind kind, F use) {
-  switch (kind) {
-    case CompareKind::eq:
-      return use([](T a, T b) -> uint8_t { return a == b; });
-    case CompareKind::ne:
-      return use([](T a, T b) -> uint8_t { return a != b; });
-    case CompareKind::lt:
-      return use([](T a, T b) -> uint8_t { return a < b; });
-    case CompareKind::le:
-      return use([](T a, T b) -> uint8_t { return a <= b; });
-    case CompareKind::gt:
-      return use([](T a, T b) -> uint8_t { return a > b; });
-    case CompareKind::ge:
-      return use([](T a, T b) -> uint8_t { return a >= b; });
-    case CompareKind::count:
-      break;
-  }
-}
+simd::CompareOf<float>* compare_loop(const simd::Loops& loops, const float*) { return loops.compare_f32; }
+simd::CompareOf<int32_t>* compare_loop(const simd::Loops& loops, const int32_t*) { return loops.compare_i32; }
+simd::CompareOf<int64_t>* compare_loop(const simd::Loops& loops, const int64_t*) { return loops.compare_i64; }
 
 /// Bytes may alias what a closure refers to: everything stands in registers here.
 void equal_bits(const float* x, uint32_t kept, uint32_t wanted, uint8_t* y, int64_t n) {
@@ -113,25 +85,21 @@ void binary_broadcast(const simd::Loops& loops, Team& team, BinaryKind kind, con
   Chain::make(nest, {&step, 1})->run(loops, team, inputs, y);
 }
 
-void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const float* a,
-                       const float* b, uint8_t* y) {
-  if (!has_loop_form(nest) || nest.row_length() < 16) {
-    with_comparison<float>(kind, [&](auto f) { each_pair(team, nest, a, b, y, f); });
-    return;
-  }
-  const int64_t step_a = nest.row_stride(0), step_b = nest.row_stride(1);
-  split_rows(team, nest, nest.elements * 9, [&](const NestRows& at, int64_t to, int64_t begin, int64_t end) {
-    loops.compare_f32(kind, form_of(nest), a + at.offset(0) + begin * step_a, b + at.offset(1) + begin * step_b,
-                      y + to + begin, static_cast<size_t>(end - begin));
+template <class T>
+void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b,
+                       uint8_t* y) {
+  const auto compare = compare_loop(loops, a);
+  each_pair(team, nest, sizeof(T), 1, a, b, y, [&](const void* u, const void* v, void* to, int64_t n) {
+    compare(kind, static_cast<const T*>(u), static_cast<const T*>(v), static_cast<uint8_t*>(to),
+            static_cast<size_t>(n));
   });
 }
-
-template <class T>
-void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y) {
-  with_comparison<T>(kind, [&](auto f) { each_pair(team, nest, a, b, y, f); });
-}
-template void compare_broadcast(Team&, CompareKind, const Nest&, const int32_t*, const int32_t*, uint8_t*);
-template void compare_broadcast(Team&, CompareKind, const Nest&, const int64_t*, const int64_t*, uint8_t*);
+template void compare_broadcast(const simd::Loops&, Team&, CompareKind, const Nest&, const float*, const float*,
+                                uint8_t*);
+template void compare_broadcast(const simd::Loops&, Team&, CompareKind, const Nest&, const int32_t*, const int32_t*,
+                                uint8_t*);
+template void compare_broadcast(const simd::Loops&, Team&, CompareKind, const Nest&, const int64_t*, const int64_t*,
+                                uint8_t*);
 
 void logic_broadcast(Team& team, LogicKind kind, const Nest& nest, const uint8_t* a, const uint8_t* b, uint8_t* y) {
   const auto apply = [&](auto f) { each_pair(team, nest, a, b, y, f); };
@@ -157,8 +125,7 @@ void logic_not(Team& team, const uint8_t* x, uint8_t* y, int64_t n) {
 
 void is_nan(const simd::Loops& loops, Team& team, const float* x, uint8_t* y, int64_t n) {
   split(team, n, n * 5, 64, [&](int64_t begin, int64_t end) {
-    loops.compare_f32(CompareKind::ne, Form::vector_vector, x + begin, x + begin, y + begin,
-                      static_cast<size_t>(end - begin));
+    loops.compare_f32(CompareKind::ne, x + begin, x + begin, y + begin, static_cast<size_t>(end - begin));
   });
 }
 

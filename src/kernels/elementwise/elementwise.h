@@ -19,12 +19,10 @@ void unary_map(const simd::Loops& loops, Team& team, const Unary& f, const float
 void binary_broadcast(const simd::Loops& loops, Team& team, BinaryKind kind, const Nest& nest, const float* a,
                       const float* b, float* y);
 
-/// y = a ? b as bytes 1 and 0; nest has operands a, b.
-void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const float* a,
-                       const float* b, uint8_t* y);
-/// The same for 32-bit and 64-bit integers.
+/// y = a ? b as bytes 1 and 0, for float32 and integers of 32 and 64 bits; nest has operands a, b.
 template <class T>
-void compare_broadcast(Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b, uint8_t* y);
+void compare_broadcast(const simd::Loops& loops, Team& team, CompareKind kind, const Nest& nest, const T* a, const T* b,
+                       uint8_t* y);
 
 /// y[i] = whether x[i] is not a number; whether it is an infinity of a sign that counts.
 void is_nan(const simd::Loops& loops, Team& team, const float* x, uint8_t* y, int64_t n);

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <type_traits>
 
 #include "kernels/simd/builds.h"
 #include "kernels/simd/map-inl.h"
@@ -166,42 +167,75 @@ void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, floa
 #undef NNEX_CASE
 }
 
-/// map2 for a function that gives a mask: y is 1 or 0.
-template <class D, class F>
-HWY_INLINE void map_mask(D d, Form form, const float* a, const float* b, uint8_t* y, size_t n, F f) {
-  const hn::RebindToSigned<D> di;
-  const hn::Rebind<uint8_t, D> d8;
-  const size_t lanes = hn::Lanes(d);
-  const auto ones = hn::Set(di, 1);
-  const auto bytes = [&](auto u, auto v) HWY_ATTR {
-    return hn::DemoteTo(d8, hn::And(hn::BitCast(di, hn::VecFromMask(d, f(u, v))), ones));
+/// y[i] = whether f holds of a[i] and b[i], for whole vectors of 32-bit lanes.
+template <class T, class F>
+HWY_INLINE void truths(const T* a, const T* b, uint8_t* y, size_t n, F f) {
+  const hn::ScalableTag<T> d;
+#if HWY_TARGET == HWY_SCALAR
+  for (size_t i = 0; i < n; ++i) y[i] = hn::AllTrue(d, f(hn::Set(d, a[i]), hn::Set(d, b[i])));
+#else
+  const hn::ScalableTag<int32_t> di;
+  const hn::Rebind<uint8_t, decltype(di)> d8;
+  const auto at = [&](size_t i) HWY_ATTR {
+    return hn::BitCast(di, hn::VecFromMask(d, f(hn::LoadU(d, a + i), hn::LoadU(d, b + i))));
   };
-  const auto va = hn::Set(d, n ? *a : 0.0F), vb = hn::Set(d, n ? *b : 0.0F);
-  const bool one_a = form == Form::scalar_vector, one_b = form == Form::vector_scalar;
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(bytes(one_a ? va : hn::LoadU(d, a + i), one_b ? vb : hn::LoadU(d, b + i)), d8, y + i);
-  if (i < n)
-    store_part(bytes(one_a ? va : load_part(d, a + i, n - i), one_b ? vb : load_part(d, b + i, n - i)), d8, y + i,
-               n - i);
+  const auto ones = hn::Set(di, 1);
+  for (size_t i = 0; i < n; i += hn::Lanes(di)) {
+    auto mask = at(i);
+    if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(i + hn::Lanes(d)), mask);
+    hn::StoreU(hn::DemoteTo(d8, hn::And(mask, ones)), d8, y + i);
+  }
+#endif
 }
 
-void compare_f32(CompareKind kind, Form form, const float* a, const float* b, uint8_t* y, size_t n) {
-  const hn::ScalableTag<float> d;
+/// u <= v, of whole numbers for which not all instruction sets have it.
+template <class V>
+HWY_INLINE auto no_more(V u, V v) {
+  if constexpr (std::is_floating_point_v<hn::TFromD<hn::DFromV<V>>>)
+    return hn::Le(u, v);
+  else
+    return hn::Not(hn::Lt(v, u));
+}
+
+template <class T>
+HWY_NOINLINE void compare_whole(CompareKind kind, const T* a, const T* b, uint8_t* y, size_t n) {
 #define NNEX_CASE(name, formula) \
   case CompareKind::name:        \
-    return map_mask(d, form, a, b, y, n, [&](auto u, auto v) HWY_ATTR { return formula; })
+    return truths(a, b, y, n, [](auto u, auto v) HWY_ATTR { return formula; })
   switch (kind) {
     NNEX_CASE(eq, hn::Eq(u, v));
     NNEX_CASE(ne, hn::Not(hn::Eq(u, v)));  // Ne is false on NaN on some instruction sets
     NNEX_CASE(lt, hn::Lt(u, v));
-    NNEX_CASE(le, hn::Le(u, v));
-    NNEX_CASE(gt, hn::Gt(u, v));
-    NNEX_CASE(ge, hn::Ge(u, v));
-    case CompareKind::count:
+    NNEX_CASE(le, no_more(u, v));
+    default:
       break;
   }
 #undef NNEX_CASE
+}
+
+/// What is left over goes through copies; greater is less the other way round.
+template <class T>
+HWY_INLINE void compare(CompareKind kind, const T* a, const T* b, uint8_t* y, size_t n) {
+  if (kind == CompareKind::gt || kind == CompareKind::ge)
+    return compare(kind == CompareKind::gt ? CompareKind::lt : CompareKind::le, b, a, y, n);
+  constexpr size_t kMost = hn::MaxLanes(hn::ScalableTag<int32_t>());
+  const size_t rest = n % hn::Lanes(hn::ScalableTag<int32_t>()), before = n - rest;
+  compare_whole(kind, a, b, y, before);
+  if (rest == 0) return;
+  T left[kMost] = {}, right[kMost] = {};
+  uint8_t last[kMost];
+  std::memcpy(left, a + before, rest * sizeof(T));
+  std::memcpy(right, b + before, rest * sizeof(T));
+  compare_whole(kind, left, right, last, hn::Lanes(hn::ScalableTag<int32_t>()));
+  std::memcpy(y + before, last, rest);
+}
+
+void compare_f32(CompareKind kind, const float* a, const float* b, uint8_t* y, size_t n) { compare(kind, a, b, y, n); }
+void compare_i32(CompareKind kind, const int32_t* a, const int32_t* b, uint8_t* y, size_t n) {
+  compare(kind, a, b, y, n);
+}
+void compare_i64(CompareKind kind, const int64_t* a, const int64_t* b, uint8_t* y, size_t n) {
+  compare(kind, a, b, y, n);
 }
 
 void select_u32(const uint8_t* which, const uint32_t* a, const uint32_t* b, uint32_t* y, size_t n, size_t step_a,
@@ -230,6 +264,8 @@ HWY_AFTER_NAMESPACE();
 namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(binary_f32);
 NNEX_SIMD_BUILDS(compare_f32);
+NNEX_SIMD_BUILDS(compare_i32);
+NNEX_SIMD_BUILDS(compare_i64);
 NNEX_SIMD_BUILDS(select_u32);
 }  // namespace nnex::kernels::simd
 #endif

@@ -46,16 +46,18 @@ bool with_type(DType type, F use) {
 template <class T>
 class WholeBinaryKernel : public Kernel {
  public:
-  WholeBinaryKernel(WholeBinary kind, const Nest& nest, const KernelRequest& r) : kind_(kind), nest_(nest) {
+  WholeBinaryKernel(WholeBinary kind, const Nest& nest, const KernelRequest& r)
+      : loops_(r.loops), kind_(kind), nest_(nest) {
     for (size_t i : {0, 1}) dense_[i] = r.in[i].shape.count() == r.out[0].shape.count();
   }
   bool in_place(size_t input) const override { return dense_[input]; }
   Status run(Call& c) const override {
-    whole_broadcast(*c.team, kind_, nest_, c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
+    whole_broadcast(loops_, *c.team, kind_, nest_, c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
     return {};
   }
 
  private:
+  const simd::Loops& loops_;
   WholeBinary kind_;
   Nest nest_;
   bool dense_[2] = {};
@@ -125,14 +127,15 @@ Result<std::unique_ptr<Kernel>> make_mod(const KernelRequest& r) {
 template <class T>
 class WholeUnaryKernel : public Kernel {
  public:
-  explicit WholeUnaryKernel(WholeUnary kind) : kind_(kind) {}
+  WholeUnaryKernel(const simd::Loops& loops, WholeUnary kind) : loops_(loops), kind_(kind) {}
   bool in_place(size_t) const override { return true; }
   Status run(Call& c) const override {
-    whole_map(*c.team, kind_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
+    whole_map(loops_, *c.team, kind_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
     return {};
   }
 
  private:
+  const simd::Loops& loops_;
   WholeUnary kind_;
 };
 
@@ -143,7 +146,7 @@ Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
   if constexpr (kind == WholeUnary::relu)
     if (type == DType::f64 && r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
   Result<std::unique_ptr<Kernel>> out = nullptr;
-  with_type(type, [&]<class T>(T) { out = made<WholeUnaryKernel<T>>(kind); });
+  with_type(type, [&]<class T>(T) { out = made<WholeUnaryKernel<T>>(r.loops, kind); });
   return out;
 }
 
@@ -179,16 +182,17 @@ Result<std::unique_ptr<Kernel>> make_double(const KernelRequest& r) {
 template <class T>
 class WholeClampKernel : public Kernel {
  public:
-  explicit WholeClampKernel(bool low_wins) : low_wins_(low_wins) {}
+  WholeClampKernel(const simd::Loops& loops, bool low_wins) : loops_(loops), low_wins_(low_wins) {}
   bool in_place(size_t input) const override { return input == 0; }
   Status run(Call& c) const override {
     const T low = c.has(1) ? c.in<T>(1)[0] : std::numeric_limits<T>::min();
     const T high = c.has(2) ? c.in<T>(2)[0] : std::numeric_limits<T>::max();
-    whole_clamp(*c.team, low, high, low_wins_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
+    whole_clamp(loops_, *c.team, low, high, low_wins_, c.in<T>(0).data(), c.out<T>(0).data(), c.in(0).count());
     return {};
   }
 
  private:
+  const simd::Loops& loops_;
   bool low_wins_;
 };
 
@@ -199,7 +203,8 @@ Result<std::unique_ptr<Kernel>> make_whole_clamp(const KernelRequest& r) {
     if (r.has(i) && (r.in[i].dtype != type || r.in[i].shape.count() != 1)) return nullptr;
   Result<std::unique_ptr<Kernel>> out = nullptr;
   with_type(type, [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>) out = made<WholeClampKernel<T>>(r.attr<ClampAttrs>().crossed == Crossed::low);
+    if constexpr (std::is_integral_v<T>)
+      out = made<WholeClampKernel<T>>(r.loops, r.attr<ClampAttrs>().crossed == Crossed::low);
   });
   return out;
 }

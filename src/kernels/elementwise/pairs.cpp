@@ -10,6 +10,7 @@ namespace {
 
 /// Elements that are gathered before a loop runs over them: so there is one loop a function, over dense operands.
 constexpr int64_t kBlock = 512;
+constexpr int64_t kShort = 32;  // shorter rows are gathered too
 
 struct Block {
   alignas(64) std::byte bytes[kBlock * 8];
@@ -17,8 +18,7 @@ struct Block {
 
 /// Elements as wide as T, whatever their type is.
 template <class T>
-void gather(const std::byte* x, int64_t step, int64_t n, Block& block) {
-  std::byte* const to = block.bytes;
+void gather(const std::byte* x, int64_t step, int64_t n, std::byte* to) {
   constexpr int64_t kBytes = sizeof(T);
   T value;
   if (step == 0) {
@@ -32,7 +32,7 @@ void gather(const std::byte* x, int64_t step, int64_t n, Block& block) {
   }
 }
 
-/// An operand of a row: its elements from `x` on, `step` apart.
+/// An operand of a nest: elements of a row are `step` apart.
 struct Operand {
   const std::byte* x;
   int64_t step;
@@ -40,26 +40,28 @@ struct Operand {
   Block& block;
   bool gathered = false;
 
-  /// `n` elements from number `at` on: themselves where they are dense, else in the block. One that stays is gathered
-  /// once.
-  const void* dense(int64_t at, int64_t n) {
-    const std::byte* from = x + at * step * bytes;
-    if (step == 1) return from;
-    if (step == 0 && gathered) return block.bytes;
-    gathered = true;
+  /// n elements from number `at` on into the block, behind `behind` others.
+  void gather_into(int64_t at, int64_t n, int64_t behind) {
+    const std::byte* from = x + at * bytes;
+    std::byte* const to = block.bytes + behind * bytes;
     switch (bytes) {
       case 1:
-        gather<uint8_t>(from, step, n, block);
-        break;
+        return gather<uint8_t>(from, step, n, to);
       case 2:
-        gather<uint16_t>(from, step, n, block);
-        break;
+        return gather<uint16_t>(from, step, n, to);
       case 4:
-        gather<uint32_t>(from, step, n, block);
-        break;
+        return gather<uint32_t>(from, step, n, to);
       default:
-        gather<uint64_t>(from, step, n, block);
+        gather<uint64_t>(from, step, n, to);
     }
+  }
+
+  /// `n` elements of the row at `row` from number `i` on: themselves where they are dense, else in the block. One that
+  /// stays is gathered once, at the row's begin.
+  const void* dense(int64_t row, int64_t i, int64_t n) {
+    if (step == 1) return x + (row + i) * bytes;
+    if (step != 0 || !gathered) gather_into(row + i * step, n, 0);
+    gathered = true;
     return block.bytes;
   }
 };
@@ -79,18 +81,34 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
   const auto part = [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
     Block block_a, block_b;
     NestRows at(nest, first);
+    Operand u{from_a, step_a, bytes, block_a}, v{from_b, step_b, bytes, block_b};
+    const int64_t block = step_a == 1 && step_b == 1 ? end - begin : kBlock;
     for (int64_t row = first; row < last; ++row, at.next()) {
-      Operand u{from_a + (at.offset(0) + begin * step_a) * bytes, step_a, bytes, block_a};
-      Operand v{from_b + (at.offset(1) + begin * step_b) * bytes, step_b, bytes, block_b};
-      const int64_t block = step_a == 1 && step_b == 1 ? end - begin : kBlock;
-      for (int64_t i = 0; i < end - begin; i += block) {
-        const int64_t m = std::min(block, end - begin - i);
-        loop(u.dense(i, m), v.dense(i, m), to + (row * n + begin + i) * written, m);
+      u.gathered = v.gathered = false;
+      for (int64_t i = begin; i < end; i += block) {
+        const int64_t m = std::min(block, end - i);
+        loop(u.dense(at.offset(0), i, m), v.dense(at.offset(1), i, m), to + (row * n + i) * written, m);
       }
     }
   };
+  // Short ones: as many at once as a block holds.
+  const auto short_rows = [&](int64_t first, int64_t last) {
+    Block block_a, block_b;
+    NestRows at(nest, first);
+    Operand u{from_a, step_a, bytes, block_a}, v{from_b, step_b, bytes, block_b};
+    for (int64_t row = first; row < last;) {
+      const int64_t begin = row, end = std::min(last, row + kBlock / n);
+      for (; row < end; ++row, at.next()) {
+        u.gather_into(at.offset(0), n, (row - begin) * n);
+        v.gather_into(at.offset(1), n, (row - begin) * n);
+      }
+      loop(block_a.bytes, block_b.bytes, to + begin * n * written, (end - begin) * n);
+    }
+  };
   const int64_t cost = nest.elements * bytes * 3;
-  if (rows >= parts_for(team, cost))
+  if (rows > 1 && n < kShort)
+    split(team, rows, cost, 1, short_rows);
+  else if (rows >= parts_for(team, cost))
     split(team, rows, cost, 1, [&](int64_t begin, int64_t end) { part(begin, end, 0, n); });
   else
     split(team, n, cost, 64, [&](int64_t begin, int64_t end) { part(0, rows, begin, end); });

@@ -1,18 +1,19 @@
 #pragma once
-// One driver for every function of two elements: what the compiler makes for each function and type is its loop alone.
+// One driver for every function of two elements.
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/function_ref.h"
 #include "base/threads.h"
 #include "kernels/nest.h"
 
 namespace nnex::kernels {
 
 /// y[i] = f(a[i], b[i]) for n elements that lie side by side; y may be a or b.
-using PairLoop = void (*)(const void* a, const void* b, void* y, int64_t n);
+using PairLoop = FunctionRef<void(const void* a, const void* b, void* y, int64_t n)>;
 
-/// The loop of a function object without state, from elements T to U.
+/// The plain loop of a function object without state, from elements T to U.
 template <class T, class U, class F>
 void pair_loop(const void* a, const void* b, void* y, int64_t n) {
   const T *u = static_cast<const T*>(a), *v = static_cast<const T*>(b);
@@ -27,7 +28,8 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
 /// y = f(a, b).
 template <class T, class U, class F>
 void each_pair(Team& team, const Nest& nest, const T* a, const T* b, U* y, F) {
-  each_pair(team, nest, sizeof(T), sizeof(U), a, b, y, pair_loop<T, U, F>);
+  each_pair(team, nest, sizeof(T), sizeof(U), a, b, y,
+            [](const void* u, const void* v, void* to, int64_t n) { pair_loop<T, U, F>(u, v, to, n); });
 }
 
 }  // namespace nnex::kernels

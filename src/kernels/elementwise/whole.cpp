@@ -1,6 +1,5 @@
 #include "kernels/elementwise/whole.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -12,47 +11,52 @@
 namespace nnex::kernels {
 namespace {
 
-/// y[i] = f(x[i]) for n elements of type T, of a function object without state.
-template <class T, class F>
-void map_loop(const void* x, void* y, int64_t n) {
-  const T* from = static_cast<const T*>(x);
-  T* to = static_cast<T*>(y);
-  for (int64_t i = 0; i < n; ++i) to[i] = F{}(from[i]);
-}
+simd::WholeLoop<int8_t>* loop_of(const simd::Loops& l, int8_t) { return l.whole_i8; }
+simd::WholeLoop<int16_t>* loop_of(const simd::Loops& l, int16_t) { return l.whole_i16; }
+simd::WholeLoop<int32_t>* loop_of(const simd::Loops& l, int32_t) { return l.whole_i32; }
+simd::WholeLoop<int64_t>* loop_of(const simd::Loops& l, int64_t) { return l.whole_i64; }
+simd::WholeLoop<uint8_t>* loop_of(const simd::Loops& l, uint8_t) { return l.whole_u8; }
+simd::WholeLoop<uint16_t>* loop_of(const simd::Loops& l, uint16_t) { return l.whole_u16; }
+simd::WholeLoop<uint32_t>* loop_of(const simd::Loops& l, uint32_t) { return l.whole_u32; }
+simd::WholeLoop<uint64_t>* loop_of(const simd::Loops& l, uint64_t) { return l.whole_u64; }
+simd::WholeLoop<double>* loop_of(const simd::Loops& l, double) { return l.whole_f64; }
 
-/// Bytes may alias whatever a closure refers to: the pointers and bounds stand in registers here.
+/// y = step(a, b) of elements T.
 template <class T>
-void clamp_part(const T* x, T* y, int64_t n, T low, T high) {
-  for (int64_t i = 0; i < n; ++i) y[i] = std::min(std::max(x[i], low), high);
+[[gnu::noinline]] void pairs(const simd::Loops& loops, Team& team, WholeStep step, const Nest& nest, const void* a,
+                             const void* b, void* y) {
+  const auto loop = loop_of(loops, T());
+  each_pair(team, nest, sizeof(T), sizeof(T), a, b, y, [&](const void* u, const void* v, void* to, int64_t n) {
+    loop(step, static_cast<const T*>(u), static_cast<const T*>(v), 1, static_cast<T*>(to), static_cast<size_t>(n));
+  });
 }
 
-/// Calls the loop for parts of `n` elements of so many bytes.
-void map_parts(Team& team, const void* x, void* y, int64_t n, int64_t bytes,
-               void (*loop)(const void*, void*, int64_t)) {
-  const auto* const from = static_cast<const std::byte*>(x);
-  auto* const to = static_cast<std::byte*>(y);
-  split(team, n, n * bytes * 2, 64,
-        [&](int64_t begin, int64_t end) { loop(from + begin * bytes, to + begin * bytes, end - begin); });
+void map_parts(Team& team, int64_t n, int64_t bytes, FunctionRef<void(int64_t begin, int64_t end)> part) {
+  split(team, n, n * bytes * 2, 64, part);
 }
 
-/// Whether x is not a number, of a type that may have such.
+/// y[i] = step(x[i], b), or within limits b and c.
 template <class T>
-constexpr bool is_nan([[maybe_unused]] T x) {
-  if constexpr (std::is_floating_point_v<T>)
-    return __builtin_isnan(x);
-  else
-    return false;
+[[gnu::noinline]] void map(const simd::Loops& loops, Team& team, WholeStep step, const void* x, T b, T c, void* y,
+                           int64_t n) {
+  const T numbers[] = {b, c};
+  const T* const from = static_cast<const T*>(x);
+  T* const to = static_cast<T*>(y);
+  const auto loop = loop_of(loops, T());
+  map_parts(team, n, sizeof(T), [&](int64_t begin, int64_t end) {
+    loop(step, from + begin, numbers, 0, to + begin, static_cast<size_t>(end - begin));
+  });
 }
 
+/// The type of the same width whose arithmetic wraps; the bits of a double.
 template <class T>
 struct Wrapped {
   using type = std::make_unsigned_t<T>;
 };
 template <>
 struct Wrapped<double> {
-  using type = double;
+  using type = uint64_t;
 };
-/// Unsigned arithmetic wraps without undefined behaviour; doubles stay what they are.
 template <class T>
 using Wraps = typename Wrapped<T>::type;
 
@@ -63,9 +67,7 @@ using Products = std::conditional_t<(sizeof(T) < 4), uint32_t, Wraps<T>>;
 /// Of numbers below 2^53 through a double, whose quotient truncates to the right whole number: that makes vectors.
 template <class T>
 T quotient(T x, T y) {
-  if constexpr (std::is_same_v<T, double>) {
-    return x / y;
-  } else if constexpr (sizeof(T) < 8) {
+  if constexpr (sizeof(T) < 8) {
     const bool turns = std::is_signed_v<T> && y == static_cast<T>(-1);
     const T by = (y == 0) | turns ? T(1) : y;
     const T q = static_cast<T>(static_cast<double>(x) / static_cast<double>(by));
@@ -117,28 +119,35 @@ void mod_broadcast(Team& team, bool floor, const Nest& nest, const float* a, con
 }
 
 template <class T>
-void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y) {
-  using W = Wraps<T>;
-  using P = Products<T>;
+void whole_broadcast(const simd::Loops& loops, Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b,
+                     T* y) {
   constexpr bool whole = !std::is_same_v<T, double>;
-  const auto apply = [&](auto f) { each_pair(team, nest, a, b, y, f); };
+  using Arithmetic = std::conditional_t<whole, Wraps<T>, T>;  // the same bits whatever the sign is
   switch (kind) {
     case WholeBinary::add:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<W>(u) + static_cast<W>(v)); });
+      return pairs<Arithmetic>(loops, team, WholeStep::add, nest, a, b, y);
     case WholeBinary::sub:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<W>(u) - static_cast<W>(v)); });
+      return pairs<Arithmetic>(loops, team, WholeStep::sub, nest, a, b, y);
     case WholeBinary::mul:
-      return apply([](T u, T v) { return static_cast<T>(static_cast<P>(u) * static_cast<P>(v)); });
-    case WholeBinary::div:
-      return apply([](T u, T v) { return quotient(u, v); });
+      return pairs<Arithmetic>(loops, team, WholeStep::mul, nest, a, b, y);
     case WholeBinary::min:
-      return apply([](T u, T v) { return u < v || is_nan(u) ? u : v; });
+      return pairs<T>(loops, team, WholeStep::min, nest, a, b, y);
     case WholeBinary::max:
-      return apply([](T u, T v) { return u > v || is_nan(u) ? u : v; });
+      return pairs<T>(loops, team, WholeStep::max, nest, a, b, y);
+    case WholeBinary::bit_and:
+      return pairs<Wraps<T>>(loops, team, WholeStep::bit_and, nest, a, b, y);
+    case WholeBinary::bit_or:
+      return pairs<Wraps<T>>(loops, team, WholeStep::bit_or, nest, a, b, y);
+    case WholeBinary::bit_xor:
+      return pairs<Wraps<T>>(loops, team, WholeStep::bit_xor, nest, a, b, y);
     default:
       break;
   }
-  if constexpr (whole) switch (kind) {
+  if constexpr (whole) {
+    const auto apply = [&](auto f) { each_pair(team, nest, a, b, y, f); };
+    switch (kind) {
+      case WholeBinary::div:
+        return apply([](T u, T v) { return quotient(u, v); });
       case WholeBinary::floor_mod:
         return apply([](T u, T v) {
           const T r = remainder(u, v);
@@ -146,62 +155,53 @@ void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a,
         });
       case WholeBinary::trunc_mod:
         return apply([](T u, T v) { return remainder(u, v); });
-      case WholeBinary::bit_and:
-        return apply([](T u, T v) { return static_cast<T>(u & v); });
-      case WholeBinary::bit_or:
-        return apply([](T u, T v) { return static_cast<T>(u | v); });
-      case WholeBinary::bit_xor:
-        return apply([](T u, T v) { return static_cast<T>(u ^ v); });
       case WholeBinary::shift_left:
         return apply([](T u, T v) { return shifted(u, v, true); });
-      case WholeBinary::shift_right:
-        return apply([](T u, T v) { return shifted(u, v, false); });
       default:
-        break;
+        return apply([](T u, T v) { return shifted(u, v, false); });
     }
-}
-
-template <class T>
-void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
-  using W = Wraps<T>;
-  using P = Products<T>;
-  const auto apply = [&]<class F>(F) { map_parts(team, x, y, n, sizeof(T), map_loop<T, F>); };
-  switch (kind) {
-    case WholeUnary::neg:
-      return apply([](T u) {
-        return static_cast<T>(std::is_same_v<T, double> ? -u : static_cast<T>(W(0) - static_cast<W>(u)));
-      });
-    case WholeUnary::abs:
-      if constexpr (std::is_same_v<T, double>)
-        return apply([](T u) { return __builtin_fabs(u); });
-      else if constexpr (std::is_same_v<T, int64_t>)  // a jump for each number otherwise
-        return apply([](T u) {
-          return static_cast<T>((static_cast<W>(u) ^ static_cast<W>(u >> 63)) - static_cast<W>(u >> 63));
-        });
-      else
-        return apply([](T u) { return u < T(0) ? static_cast<T>(W(0) - static_cast<W>(u)) : u; });
-    case WholeUnary::sign:
-      return apply([](T u) { return u > T(0) ? T(1) : u < T(0) ? static_cast<T>(-1) : u; });
-    case WholeUnary::square:
-      return apply([](T u) { return static_cast<T>(static_cast<P>(u) * static_cast<P>(u)); });
-    case WholeUnary::relu:
-      return apply([](T u) { return u > T(0) || is_nan(u) ? u : T(0); });
-    case WholeUnary::bit_not:
-      if constexpr (!std::is_same_v<T, double>) return apply([](T u) { return static_cast<T>(~u); });
+  } else {
+    pairs<T>(loops, team, WholeStep::div, nest, a, b, y);
   }
 }
 
 template <class T>
-void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n) {
-  if (low > high) (low_wins ? high : low) = low_wins ? low : high;
-  split(team, n, n * int64_t{sizeof(T)} * 2, 64,
-        [&](int64_t begin, int64_t end) { clamp_part(x + begin, y + begin, end - begin, low, high); });
+void whole_map(const simd::Loops& loops, Team& team, WholeUnary kind, const T* x, T* y, int64_t n) {
+  constexpr bool whole = !std::is_same_v<T, double>;
+  using W = Wraps<T>;
+  constexpr W kSign = W(1) << (sizeof(T) * 8 - 1);
+  const auto run = [&]<class U>(WholeStep step, U b, U c) { map<U>(loops, team, step, x, b, c, y, n); };
+  switch (kind) {
+    case WholeUnary::neg:
+      return whole ? run(WholeStep::neg, W(0), W(0)) : run(WholeStep::bit_xor, kSign, W(0));
+    case WholeUnary::abs:
+      if constexpr (std::is_signed_v<T> && whole) return run(WholeStep::abs, T(0), T(0));
+      return run(WholeStep::bit_and, whole ? static_cast<W>(~W(0)) : static_cast<W>(~kSign), W(0));
+    case WholeUnary::sign:
+      if constexpr (!whole) return run(WholeStep::sign, T(0), T(0));
+      return run(WholeStep::clamp, static_cast<T>(std::is_signed_v<T> ? -1 : 0), T(1));
+    case WholeUnary::square: {
+      const Nest nest = {.axes = 1, .operands = 2, .elements = n, .extent = {n}, .stride = {{1}, {1}}};
+      return whole_broadcast(loops, team, WholeBinary::mul, nest, x, x, y);
+    }
+    case WholeUnary::relu:
+      return run(WholeStep::max, T(0), T(0));
+    case WholeUnary::bit_not:
+      return run(WholeStep::bit_xor, static_cast<W>(~W(0)), W(0));
+  }
 }
 
-#define NNEX_WHOLE(T)                                                                     \
-  template void whole_broadcast(Team&, WholeBinary, const Nest&, const T*, const T*, T*); \
-  template void whole_map(Team&, WholeUnary, const T*, T*, int64_t);
-#define NNEX_INTEGER(T) NNEX_WHOLE(T) template void whole_clamp(Team&, T, T, bool, const T*, T*, int64_t);
+template <class T>
+void whole_clamp(const simd::Loops& loops, Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n) {
+  if (low > high) (low_wins ? high : low) = low_wins ? low : high;
+  map<T>(loops, team, WholeStep::clamp, x, low, high, y, n);
+}
+
+#define NNEX_WHOLE(T)                                                                                         \
+  template void whole_broadcast(const simd::Loops&, Team&, WholeBinary, const Nest&, const T*, const T*, T*); \
+  template void whole_map(const simd::Loops&, Team&, WholeUnary, const T*, T*, int64_t);
+#define NNEX_INTEGER(T) \
+  NNEX_WHOLE(T) template void whole_clamp(const simd::Loops&, Team&, T, T, bool, const T*, T*, int64_t);
 NNEX_INTEGER(int8_t)
 NNEX_INTEGER(int16_t)
 NNEX_INTEGER(int32_t)

@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "kernels/nest.h"
+#include "kernels/simd/loops.h"
 
 namespace nnex::kernels {
 
@@ -28,7 +29,8 @@ enum class WholeBinary : uint8_t {
 /// y = kind(a, b), for T signed or unsigned of 8 to 64 bits, and for double without bits and remainders. nest has
 /// operands a, b; y may be one of them that has its extents.
 template <class T>
-void whole_broadcast(Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b, T* y);
+void whole_broadcast(const simd::Loops& loops, Team& team, WholeBinary kind, const Nest& nest, const T* a, const T* b,
+                     T* y);
 
 /// y = the remainder of a / b with the sign of b (floor) or of a, the reference's bytes. nest has operands a, b; y may
 /// be one of them that has its extents.
@@ -38,10 +40,10 @@ enum class WholeUnary : uint8_t { neg, abs, sign, square, relu, bit_not };
 
 /// y[i] = kind(x[i]) for i in [0, n), of the same types; x and y may be the same buffer.
 template <class T>
-void whole_map(Team& team, WholeUnary kind, const T* x, T* y, int64_t n);
+void whole_map(const simd::Loops& loops, Team& team, WholeUnary kind, const T* x, T* y, int64_t n);
 
 /// y[i] = x[i], or the limit that it passes; `low_wins`: where low > high everything is low, else high.
 template <class T>
-void whole_clamp(Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n);
+void whole_clamp(const simd::Loops& loops, Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n);
 
 }  // namespace nnex::kernels

@@ -27,10 +27,7 @@ class CompareKernel : public Kernel {
       : loops_(loops), kind_(kind), nest_(nest) {}
   Status run(Call& c) const override {
     const T *a = c.in<T>(0).data(), *b = c.in<T>(1).data();
-    if constexpr (std::is_same_v<T, float>)
-      compare_broadcast(loops_, *c.team, kind_, nest_, a, b, c.out<uint8_t>(0).data());
-    else
-      compare_broadcast(*c.team, kind_, nest_, a, b, c.out<uint8_t>(0).data());
+    compare_broadcast(loops_, *c.team, kind_, nest_, a, b, c.out<uint8_t>(0).data());
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include "kernels/conv/loops_planes.h"
 #include "kernels/conv/loops_winograd.h"
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/loops_whole.h"
 #include "kernels/elementwise/unary.h"
 #include "kernels/integer/loops_chain_i32.h"
 #include "kernels/product/loops_tile.h"
@@ -24,7 +25,8 @@ using UnaryF32 = void(const Unary& f, const float* x, float* y, size_t n);
 using BinaryF32 = void(BinaryKind kind, Form form, const float* a, const float* b, float* y, size_t n);
 
 /// y[i] = a[i] ? b[i] as 1 or 0.
-using CompareF32 = void(CompareKind kind, Form form, const float* a, const float* b, uint8_t* y, size_t n);
+template <class T>
+using CompareOf = void(CompareKind kind, const T* a, const T* b, uint8_t* y, size_t n);
 
 /// y[i] = which[i] ? a[i * step_a] : b[i * step_b]; steps are 0 or 1, any nonzero byte is true.
 using SelectU32 = void(const uint8_t* which, const uint32_t* a, const uint32_t* b, uint32_t* y, size_t n, size_t step_a,
