@@ -205,6 +205,32 @@ TEST(AttentionKernel, SameBytesOnEveryThreadCount) {
   }
 }
 
+/// One query over so many keys of one head that threads share them.
+TEST(AttentionKernel, LongCachesInPieces) {
+  Dice dice(65);
+  for (const Extents& e : {Extents{1, 1, 1, 1, 3001, 1000, 64, 64}, Extents{1, 6, 1, 1, 2100, 0, 64, 48},
+                           Extents{1, 3, 1, 1, 1, 5000, 40, 32}})
+    for (int variant = 0; variant < 4; ++variant) {
+      const int64_t total = e.past + e.keys;
+      NodeCase c = attention_case(dice, e, variant % 2 == 1);
+      if (variant == 1) c.inputs[3] = dice.ints<uint8_t>({total}, 0, 1).reinterpreted(DType::boolean);
+      if (variant == 2) c.inputs[3] = dice.floats({total - 7});
+      if (variant == 3) c.attrs.emplace_back("softcap", 1.5);
+      c.outputs = variant == 0 ? 3 : 1;
+      expect_same(c, "attention_f32", kBound);
+      auto alone = run_node(c, 1), together = run_node(c, 2);
+      ASSERT_TRUE(alone.ok() && together.ok());
+      for (size_t o = 0; o < static_cast<size_t>(c.outputs); ++o) {
+        const Tensor &a = alone->out[o], &b = together->out[o];
+        ASSERT_EQ(a.bytes(), b.bytes());
+        EXPECT_EQ(std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())), 0) << variant;
+      }
+      if (variant > 0) continue;
+      c.inputs[6] = Tensor::of<int64_t>({1}, {total - 1});
+      expect_same(c, "attention_f32", kBound);
+    }
+}
+
 /// A query's result does not depend on which queries stand beside it.
 TEST(AttentionKernel, SameBytesOneByOne) {
   Dice dice(64);

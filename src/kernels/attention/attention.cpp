@@ -7,12 +7,14 @@
 #include "base/checked.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/matrix_rows.h"
+#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kScoreFloats = 64 * 1024;  // of a block, in the second level cache
 constexpr int64_t kPartsOfThread = 2;
+constexpr int64_t kPieceBytes = 256 * 1024;  // of keys and values: less is read by one thread
 
 int64_t whole_lines(int64_t floats) { return ceil_div(floats, 16) * 16; }
 
@@ -37,16 +39,19 @@ HeadStrides head_strides(bool side_by_side, int64_t heads, int64_t rows, int64_t
   return {heads * rows * depth, rows * depth, depth};
 }
 
-void CacheJoin::run(int64_t batch, int64_t head) const {
-  float* y = to + (batch * heads + head) * (past_rows + rows) * depth;
+void CacheJoin::run(int64_t batch, int64_t head, int64_t begin, int64_t end) const {
+  const int64_t all = batch * heads + head;
+  float* y = to + (all * (past_rows + rows) + begin) * depth;
   const auto copy = [&](const float* from, int64_t n) {
     if (n > 0) std::memcpy(y, from, static_cast<size_t>(n) * 4);
     y += n;
   };
-  copy(past + (batch * heads + head) * past_rows * depth, past_rows * depth);
-  const float* from = fresh + batch * fresh_at.batch + head * fresh_at.head;
-  if (fresh_at.row == depth) return copy(from, rows * depth);
-  for (int64_t i = 0; i < rows; ++i) copy(from + i * fresh_at.row, depth);
+  const int64_t old = std::clamp(past_rows, begin, end);
+  if (begin < old) copy(past + (all * past_rows + begin) * depth, (old - begin) * depth);
+  if (old == end) return;
+  const float* from = fresh + batch * fresh_at.batch + head * fresh_at.head + (old - past_rows) * fresh_at.row;
+  if (fresh_at.row == depth) return copy(from, (end - old) * depth);
+  for (int64_t i = old; i < end; ++i, from += fresh_at.row) copy(from, depth);
 }
 
 Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes)
@@ -65,6 +70,9 @@ Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, cons
   k_floats_ = whole_lines(k_floats_);
   if (s_.value_depth % tile_.lanes != 0) v_floats_ = whole_lines(packed_floats(loops, s_.total(), s_.value_depth));
   if (few_rows_ && rows_ > 1) transposed_floats_ = whole_lines(rows_ * s_.total());
+  if (one_query_ && few_rows_ && v_floats_ == 0 && heads < usable_threads())
+    pieces_ =
+        std::clamp<int64_t>(s_.total() * (s_.depth + s_.value_depth) * 4 / kPieceBytes, 1, ceil_div(wanted, heads));
 }
 
 /// The queries of a few rows, in one batch and at one key head.
@@ -80,6 +88,22 @@ class Attention::Unit {
     v_ = d_.v + batch * d_.v_at.batch + kv_head * d_.v_at.head;
     if (d_.lengths) length_ = d_.lengths[batch];
     valid_ = valid_keys(s_, length_);
+  }
+
+  // One query in turns, whose pieces may run at once; of each number the same chain as by run().
+
+  /// Whether the query sees every valid key.
+  bool sees_all() const { return visible(0).begin == 0 && visible(0).end == valid_; }
+  void pack() { pack_queries(query(0, 0), a_.rows_); }
+  /// Scores of the keys from begin to end.
+  void score(int64_t begin, int64_t end) {
+    end = std::min(end, valid_);
+    if (begin < end) multiply_keys(query(0, 0), a_.rows_, {begin, end});
+  }
+  void normalize_row(int64_t row) { normalize(scores_ + row * a_.row_floats_, head_of(0, row), 0, {0, valid_}); }
+  /// Columns from begin to end of the result.
+  void combine(int64_t begin, int64_t end) {
+    if (begin < end) multiply_values(0, 0, a_.rows_, {0, valid_}, {begin, end});
   }
 
   void run(int64_t begin, int64_t end) {
@@ -116,23 +140,32 @@ class Attention::Unit {
   int64_t head_of(int64_t g, int64_t row) const { return kv_head_ * s_.group() + (a_.one_query_ ? row : g); }
   int64_t query_of(int64_t row) const { return a_.one_query_ ? 0 : row; }
 
+  const float* query(int64_t g, int64_t row) const {
+    return d_.q + batch_ * d_.q_at.batch + head_of(g, row) * d_.q_at.head + query_of(row) * d_.q_at.row;
+  }
+  int64_t q_row() const { return a_.one_query_ ? d_.q_at.head : d_.q_at.row; }
+
   void block(int64_t g, int64_t begin, int64_t end) {
     const int64_t rows = end - begin;
     KeyRange seen = visible(query_of(begin));
     if (!a_.one_query_) seen.end = visible(end - 1).end;
-    const int64_t q_row = a_.one_query_ ? d_.q_at.head : d_.q_at.row;
-    const int64_t y_row = a_.one_query_ ? d_.y_at.head : d_.y_at.row;
-    const float* const q =
-        d_.q + batch_ * d_.q_at.batch + head_of(g, begin) * d_.q_at.head + query_of(begin) * d_.q_at.row;
-    float* const y = d_.y + batch_ * d_.y_at.batch + head_of(g, begin) * d_.y_at.head + query_of(begin) * d_.y_at.row;
-    if (seen.end > seen.begin) multiply_keys(q, q_row, rows, seen);
+    if (a_.few_rows_) pack_queries(query(g, begin), rows);
+    if (seen.end > seen.begin) multiply_keys(query(g, begin), rows, seen);
     const KeyRange used = skips_ ? seen : KeyRange{0, valid_};
     for (int64_t r = 0; r < rows; ++r)
       normalize(scores_ + r * a_.row_floats_, head_of(g, begin + r), query_of(begin + r), used);
-    Columns values{a_.tile_, used.end - used.begin, s_.value_depth, packed_v_, 0};
-    if (a_.v_floats_ == 0) values.b = v_ + used.begin * d_.v_at.row, values.row_stride = d_.v_at.row;
+    multiply_values(g, begin, rows, used, {0, s_.value_depth});
+  }
+
+  /// Columns of the result of some rows, by the probabilities of the keys used.
+  void multiply_values(int64_t g, int64_t row, int64_t rows, KeyRange used, KeyRange columns) {
+    const int64_t y_row = a_.one_query_ ? d_.y_at.head : d_.y_at.row, n = columns.end - columns.begin;
+    float* const y =
+        d_.y + batch_ * d_.y_at.batch + head_of(g, row) * d_.y_at.head + query_of(row) * d_.y_at.row + columns.begin;
+    Columns values{a_.tile_, used.end - used.begin, n, packed_v_, 0};
+    if (a_.v_floats_ == 0) values.b = v_ + used.begin * d_.v_at.row + columns.begin, values.row_stride = d_.v_at.row;
     if (values.k <= 0) {
-      for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * y_row, s_.value_depth, 0.0F);
+      for (int64_t r = 0; r < rows; ++r) std::fill_n(y + r * y_row, n, 0.0F);
       return;
     }
     multiply_tiles(loops_, alone_, MatrixRows<LiftFloat>(a_.tile_, {}, scores_ + used.begin, rows, a_.row_floats_, 1),
@@ -140,7 +173,7 @@ class Attention::Unit {
   }
 
   /// scores[r][j] = cap(scale * q[r] k[j]) for the keys seen, and perhaps some around them.
-  void multiply_keys(const float* q, int64_t q_row, int64_t rows, KeyRange seen) {
+  void multiply_keys(const float* q, int64_t rows, KeyRange seen) {
     Epilogue end;
     end.scale = static_cast<float>(s_.scale(a_.attrs_));
     if (a_.attrs_.softcap > 0) {
@@ -148,14 +181,15 @@ class Attention::Unit {
       end.activation = {UnaryKind::scaled_tanh, cap, 1 / cap};
     }
     if (a_.few_rows_) {
-      multiply_queries(q, q_row, rows, seen, end);
+      if (rows == 1) return multiply_query(q, seen, end);
+      multiply_queries(rows, seen, end);
       return;
     }
     const int64_t panel = seen.begin / a_.tile_.columns, from = panel * a_.tile_.columns;
     const int64_t to = std::min(ceil_div(seen.end, a_.tile_.columns) * a_.tile_.columns, s_.total());
     Columns keys{a_.tile_, s_.depth, to - from, packed_k_, 0};
     keys.b += panel * keys.panel_stride();
-    multiply_tiles(loops_, alone_, MatrixRows<LiftFloat>(a_.tile_, {}, q, rows, q_row, 1), keys, scores_ + from,
+    multiply_tiles(loops_, alone_, MatrixRows<LiftFloat>(a_.tile_, {}, q, rows, q_row(), 1), keys, scores_ + from,
                    a_.row_floats_, end);
   }
 
@@ -169,17 +203,20 @@ class Attention::Unit {
     if (end.activation.kind != UnaryKind::identity) loops_.unary_f32(end.activation, c, c, n);
   }
 
-  /// The same with the keys as rows: every element is the same chain.
-  void multiply_queries(const float* q, int64_t q_row, int64_t rows, KeyRange seen, const Epilogue& end) {
-    if (rows == 1) return multiply_query(q, seen, end);
-    pack_b(loops_, alone_, reinterpret_cast<const std::byte*>(q), s_.depth, rows, 1, q_row, packed_k_);
+  /// The same of queries that are packed, with the keys as rows: every element is the same chain.
+  void multiply_queries(int64_t rows, KeyRange seen, const Epilogue& end) {
     const int64_t n = seen.end - seen.begin;
+    float* const c = transposed_ + seen.begin * rows;
     multiply_tiles(loops_, alone_,
                    MatrixRows<LiftFloat>(a_.tile_, {}, k_ + seen.begin * d_.k_at.row, n, d_.k_at.row, 1),
-                   {a_.tile_, s_.depth, rows, packed_k_, 0}, transposed_, rows, end);
-    loops_.transpose_u32(reinterpret_cast<const uint32_t*>(transposed_), static_cast<size_t>(rows),
+                   {a_.tile_, s_.depth, rows, packed_k_, 0}, c, rows, end);
+    loops_.transpose_u32(reinterpret_cast<const uint32_t*>(c), static_cast<size_t>(rows),
                          reinterpret_cast<uint32_t*>(scores_ + seen.begin), static_cast<size_t>(a_.row_floats_),
                          static_cast<size_t>(n), static_cast<size_t>(rows));
+  }
+  void pack_queries(const float* q, int64_t rows) {
+    if (rows == 1) return;  // read where it lies
+    pack_b(loops_, alone_, reinterpret_cast<const std::byte*>(q), s_.depth, rows, 1, q_row(), packed_k_);
   }
 
   /// A row of scores becomes probabilities, zeros where keys are masked, on all of `used`.
@@ -227,19 +264,41 @@ int64_t Attention::workspace() const {
 
 void Attention::run(Team& team, const Data& data, std::byte* workspace) const {
   const int64_t heads = s_.batch * s_.kv_heads, units = heads * chunks_, scratch = this->workspace() / 4 / parts_;
-  const auto join = [&](int64_t head) {
-    for (const CacheJoin* j : {data.join_k, data.join_v})
-      if (j) j->run(head / s_.kv_heads, head % s_.kv_heads);
+  float* const own = reinterpret_cast<float*>(workspace);
+  const auto unit = [&](int64_t head, int64_t part) {
+    return Unit(*this, data, head / s_.kv_heads, head % s_.kv_heads, own + part * scratch);
   };
+  const auto join = [&](int64_t head, int64_t begin, int64_t end) {
+    for (const CacheJoin* j : {data.join_k, data.join_v})
+      if (j) j->run(head / s_.kv_heads, head % s_.kv_heads, begin, end);
+  };
+  bool in_pieces = pieces_ > 1 && team.size() > 1;
+  for (int64_t head = 0; in_pieces && head < heads; ++head) in_pieces = unit(head, head).sees_all();
+  if (in_pieces) {
+    for (int64_t head = 0; head < heads; ++head) unit(head, head).pack();
+    const auto each_piece = [&](int64_t n, int64_t multiple, auto work) {
+      team.run(heads * pieces_, [&](int64_t i) {
+        const Part p = part_of(n, pieces_, i % pieces_, multiple);
+        work(i / pieces_, p.begin, p.end);
+      });
+    };
+    each_piece(s_.total(), 1, [&](int64_t head, int64_t begin, int64_t end) {
+      join(head, begin, end);
+      unit(head, head).score(begin, end);
+    });
+    team.run(heads * rows_, [&](int64_t i) { unit(i / rows_, i / rows_).normalize_row(i % rows_); });
+    each_piece(s_.value_depth, tile_.lanes,
+               [&](int64_t head, int64_t begin, int64_t end) { unit(head, head).combine(begin, end); });
+    return;
+  }
   // Chunks share their head's keys, which must then be there before all of them.
-  if (chunks_ > 1 && (data.join_k || data.join_v)) team.run(heads, join);
+  const bool joins = data.join_k || data.join_v;
+  if (chunks_ > 1 && joins) team.run(heads, [&](int64_t head) { join(head, 0, s_.total()); });
   team.run(parts_, [&](int64_t part) {
-    float* const own = reinterpret_cast<float*>(workspace) + part * scratch;
     for (int64_t u = share(units, parts_, part); u < share(units, parts_, part + 1); ++u) {
       const int64_t chunk = u % chunks_, head = u / chunks_;
-      if (chunks_ == 1) join(head);
-      Unit unit(*this, data, head / s_.kv_heads, head % s_.kv_heads, own);
-      unit.run(share(rows_, chunks_, chunk), share(rows_, chunks_, chunk + 1));
+      if (chunks_ == 1) join(head, 0, s_.total());
+      unit(head, part).run(share(rows_, chunks_, chunk), share(rows_, chunks_, chunk + 1));
     }
   });
 }

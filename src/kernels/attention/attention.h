@@ -26,8 +26,8 @@ struct CacheJoin {
   int64_t heads = 0, past_rows = 0, rows = 0, depth = 0;
   float* to = nullptr;
 
-  /// Of one batch's head.
-  void run(int64_t batch, int64_t head) const;
+  /// Positions of one batch's head, from begin to end.
+  void run(int64_t batch, int64_t head, int64_t begin, int64_t end) const;
 };
 
 /// Prepared for one set of extents. Every output element is the same chain of operations whatever the block, the part
@@ -66,6 +66,7 @@ class Attention {
   int64_t block_ = 0;       ///< Rows at a time.
   int64_t chunks_ = 1;      ///< Shares of the rows where there are few heads.
   int64_t parts_ = 1;       ///< Of all units; each has scratch of its own.
+  int64_t pieces_ = 1;      ///< Of one query's keys, and of its values' columns, where there are few heads.
   int64_t k_floats_ = 0;    ///< Packed keys of a head, or a few packed queries.
   int64_t v_floats_ = 0;    ///< Packed values; 0: read where they lie.
   int64_t row_floats_ = 0;  ///< From one row of scores to the next.
