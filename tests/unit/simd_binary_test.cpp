@@ -266,6 +266,34 @@ TEST(SimdWhole, EveryStepEqualsItsOracle) {
   expect_steps(&Loops::whole_f64);
 }
 
+/// Every float16 and bfloat16 there is, through float32.
+TEST(SimdWhole, StepsOfHalvesEqualThoseOfFloats) {
+  constexpr size_t kAll = 65536;
+  std::vector<uint16_t> x(kAll);
+  for (size_t i = 0; i < kAll; ++i) x[i] = static_cast<uint16_t>(i);
+  test::for_each_table([&](const Loops& table) {
+    for (bool brain : {false, true}) {
+      const int16_t numbers[] = {static_cast<int16_t>(brain ? 0x7f80 : 0x7c00),
+                                 static_cast<int16_t>(brain ? 0x3f80 : 0x3c00)};
+      std::vector<float> wide(kAll);
+      (brain ? table.f32_from_bf16 : table.f32_from_f16)(x.data(), wide.data(), kAll);
+      for (bool is_sign : {true, false}) {
+        std::vector<uint16_t> y(kAll);
+        std::vector<float> found(kAll), expected(kAll);
+        table.whole_i16(is_sign ? WholeStep::half_sign : WholeStep::half_relu,
+                        reinterpret_cast<const int16_t*>(x.data()), numbers, 0, reinterpret_cast<int16_t*>(y.data()),
+                        kAll);
+        (brain ? table.f32_from_bf16 : table.f32_from_f16)(y.data(), found.data(), kAll);
+        for (size_t i = 0; i < kAll; ++i) {
+          const float v = wide[i];
+          expected[i] = is_sign ? (v > 0 ? 1.0F : v < 0 ? -1.0F : v) : (v > 0 || v != v ? v : 0.0F);
+        }
+        test::expect_same(found, expected);
+      }
+    }
+  });
+}
+
 TEST(SimdSelect, AnyNonzeroByteIsTrue) {
   std::vector<uint32_t> a(77), b(77);
   std::vector<uint8_t> which(77);

@@ -139,6 +139,32 @@ class WholeUnaryKernel : public Kernel {
   WholeUnary kind_;
 };
 
+/// Of float16 and bfloat16, where the bits tell the answer.
+class HalfUnaryKernel : public Kernel {
+ public:
+  HalfUnaryKernel(const simd::Loops& loops, WholeUnary kind, bool brain) : loops_(loops), kind_(kind), brain_(brain) {}
+  bool in_place(size_t) const override { return true; }
+  Status run(Call& c) const override {
+    half_map(loops_, *c.team, kind_, brain_, reinterpret_cast<const uint16_t*>(c.in(0).data()),
+             reinterpret_cast<uint16_t*>(c.out(0).mutable_data()), c.in(0).count());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  WholeUnary kind_;
+  bool brain_;
+};
+
+template <WholeUnary kind>
+Result<std::unique_ptr<Kernel>> make_half_unary(const KernelRequest& r) {
+  const DType type = r.in[0].dtype;
+  if (r.out[0].dtype != type || (type != DType::f16 && type != DType::bf16)) return nullptr;
+  if constexpr (kind == WholeUnary::relu)
+    if (r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
+  return made<HalfUnaryKernel>(r.loops, kind, type == DType::bf16);
+}
+
 template <WholeUnary kind>
 Result<std::unique_ptr<Kernel>> make_whole_unary(const KernelRequest& r) {
   const DType type = r.in[0].dtype;
@@ -222,10 +248,14 @@ constexpr KernelDef kWholeKernels[] = {{"add", "map2_whole", make_whole_binary<W
                                        {"bitwise_xor", "map2_whole", make_whole_binary<WholeBinary::bit_xor>},
                                        {"bit_shift", "map2_whole", make_shift},
                                        {"neg", "map_whole", make_whole_unary<WholeUnary::neg>},
+                                       {"neg", "map_half", make_half_unary<WholeUnary::neg>},
                                        {"abs", "map_whole", make_whole_unary<WholeUnary::abs>},
+                                       {"abs", "map_half", make_half_unary<WholeUnary::abs>},
                                        {"sign", "map_whole", make_whole_unary<WholeUnary::sign>},
+                                       {"sign", "map_half", make_half_unary<WholeUnary::sign>},
                                        {"sqr", "map_whole", make_whole_unary<WholeUnary::square>},
                                        {"relu", "map_whole", make_whole_unary<WholeUnary::relu>},
+                                       {"relu", "map_half", make_half_unary<WholeUnary::relu>},
                                        {"bitwise_not", "map_whole", make_whole_unary<WholeUnary::bit_not>},
                                        {"clamp", "map_whole", make_whole_clamp},
                                        {"sqrt", "map_f64", make_double<UnaryKind::sqrt>},

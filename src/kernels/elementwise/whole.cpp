@@ -191,6 +191,16 @@ void whole_map(const simd::Loops& loops, Team& team, WholeUnary kind, const T* x
   }
 }
 
+void half_map(const simd::Loops& loops, Team& team, WholeUnary kind, bool brain, const uint16_t* x, uint16_t* y,
+              int64_t n) {
+  constexpr uint16_t kSign = 0x8000;
+  const int16_t infinity = brain ? 0x7f80 : 0x7c00, one = brain ? 0x3f80 : 0x3c00;
+  if (kind == WholeUnary::neg) return map<uint16_t>(loops, team, WholeStep::bit_xor, x, kSign, 0, y, n);
+  if (kind == WholeUnary::abs) return map<uint16_t>(loops, team, WholeStep::bit_and, x, kSign - 1, 0, y, n);
+  const WholeStep step = kind == WholeUnary::sign ? WholeStep::half_sign : WholeStep::half_relu;
+  map<int16_t>(loops, team, step, x, infinity, one, y, n);
+}
+
 template <class T>
 void whole_clamp(const simd::Loops& loops, Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n) {
   if (low > high) (low_wins ? high : low) = low_wins ? low : high;

@@ -42,6 +42,10 @@ enum class WholeUnary : uint8_t { neg, abs, sign, square, relu, bit_not };
 template <class T>
 void whole_map(const simd::Loops& loops, Team& team, WholeUnary kind, const T* x, T* y, int64_t n);
 
+/// y[i] = neg, abs, sign or relu of x[i], whose bits are those of float16 or bfloat16; a NaN stays itself.
+void half_map(const simd::Loops& loops, Team& team, WholeUnary kind, bool brain, const uint16_t* x, uint16_t* y,
+              int64_t n);
+
 /// y[i] = x[i], or the limit that it passes; `low_wins`: where low > high everything is low, else high.
 template <class T>
 void whole_clamp(const simd::Loops& loops, Team& team, T low, T high, bool low_wins, const T* x, T* y, int64_t n);
