@@ -188,9 +188,45 @@ HWY_INLINE void pool_line(const PoolLines& p, const float* x, float* y) {
   }
 }
 
+/// Windows of three by three, one apart, of kTogether lines at once: each vector is loaded once for all lines it meets,
+/// and their sums hide each other's latency. Returns how many lines are done.
+HWY_INLINE size_t sums_together(const PoolLines& p) {
+  const LineTag d;
+  constexpr size_t kTogether = 4, kTaps = 3;
+  const size_t lanes = hn::Lanes(d);
+  if (p.rows != kTaps || p.taps != kTaps || p.stride != 1 || p.x_step != p.row_step || p.n < lanes) return 0;
+  const Line by = hn::Set(d, p.divisor);
+  size_t line = 0;
+  for (; line + kTogether <= p.lines; line += kTogether)
+    for (size_t i = 0; i < p.n; i += lanes) {
+      const size_t o = HWY_MIN(i, p.n - lanes);
+      const float* const x = p.x + line * p.x_step + o;
+      Line sum[kTogether];
+      HWY_UNROLL(6)
+      for (size_t q = 0; q < kTogether + kTaps - 1; ++q) {
+        HWY_UNROLL(3)
+        for (size_t t = 0; t < kTaps; ++t) {
+          const Line next = hn::LoadU(d, x + q * p.row_step + t * p.dilation);
+          HWY_UNROLL(4)
+          for (size_t l = 0; l < kTogether; ++l)
+            if (q == l && t == 0)
+              sum[l] = next;
+            else if (q >= l && q < l + kTaps)
+              sum[l] = hn::Add(sum[l], next);
+        }
+      }
+      HWY_UNROLL(4)
+      for (size_t l = 0; l < kTogether; ++l)
+        hn::StoreU(p.divisor == 1 ? sum[l] : hn::Div(sum[l], by), d, p.y + (line + l) * p.y_step + o);
+    }
+  return line;
+}
+
 template <Fold kFold>
 HWY_INLINE void pool_all_lines(const PoolLines& p) {
-  for (size_t line = 0; line < p.lines; ++line) pool_line<kFold>(p, p.x + line * p.x_step, p.y + line * p.y_step);
+  size_t line = 0;
+  if constexpr (kFold == Fold::sum) line = sums_together(p);
+  for (; line < p.lines; ++line) pool_line<kFold>(p, p.x + line * p.x_step, p.y + line * p.y_step);
 }
 
 void pool_lines_f32(const PoolLines& p) {
