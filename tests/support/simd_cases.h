@@ -188,10 +188,13 @@ Run simd_run(simd::TransposeOf<T>* f, const Loops&, Operands& o, SimdSize s) {
   return [=] { f(x, s.n, y, kRows, kRows, s.n); };
 }
 inline Run simd_run(simd::PhasesF32* f, const Loops&, Operands& o, SimdSize s) {
-  const float* x = o.floats(s.n);
-  const size_t stride = (s.n + 1) / 2;
-  float* y = o.result<float>(s.n);  // the second phase is no longer than the first
-  return [=] { f(x, y, s.n, 2, stride); };
+  simd::Phases p;
+  p.rows = 2, p.n = p.x_row = s.n, p.phases = 2;
+  p.y_stride = (s.n + 1) / 2;  // the second phase is no longer than the first
+  p.y_row = 2 * p.y_stride;
+  p.x = o.floats(2 * s.n), p.y = o.result<float>(s.n + p.y_row);
+  if (s.n % 2) p.y[s.n] = 0;
+  return [=] { f(p); };
 }
 inline Run simd_run(simd::InterleaveThree* f, const Loops&, Operands& o, SimdSize s) {
   const uint8_t *a = o.integers<uint8_t>(s.n), *b = o.integers<uint8_t>(s.n), *c = o.integers<uint8_t>(s.n);

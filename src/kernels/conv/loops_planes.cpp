@@ -140,7 +140,7 @@ HWY_INLINE size_t two_phases(D d, const float* x, float* y, size_t n, size_t y_s
 }
 #endif
 
-void phases_f32(const float* x, float* y, size_t n, size_t phases, size_t y_stride) {
+HWY_INLINE void cut_line(const float* x, float* y, size_t n, size_t phases, size_t y_stride) {
   size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   if (phases == 2) {
@@ -152,6 +152,10 @@ void phases_f32(const float* x, float* y, size_t n, size_t phases, size_t y_stri
     float* to = y + phase * y_stride + i / phases;
     for (size_t from = i + phase; from < n; from += phases) *to++ = x[from];
   }
+}
+
+void phases_f32(const Phases& p) {
+  for (size_t r = 0; r < p.rows; ++r) cut_line(p.x + r * p.x_row, p.y + r * p.y_row, p.n, p.phases, p.y_stride);
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

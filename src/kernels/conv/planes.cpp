@@ -58,20 +58,27 @@ int64_t parts_of(const Strips& strips, int threads) {
   return std::max<int64_t>(1, std::min({strips.count(), work, int64_t{4} * threads}));
 }
 
-/// One input line into its phases; what lies around it is zeros already.
-void copy_line(const simd::Loops& loops, const Strips& strips, const float* line, float* to) {
+/// So many input lines into their phases; what lies around them is zeros already.
+void copy_lines(const simd::Loops& loops, const Strips& strips, const float* line, int64_t lines, float* to) {
   const ConvShape& s = strips.s;
   const int64_t stride = s.stride[2], before = s.before[2];
   const int64_t needed = (s.out[2] - 1) * stride + (s.kernel[2] - 1) * s.dilation[2] + 1;
   const int64_t n = std::clamp<int64_t>(needed - before, 0, s.in[2]);
   if (stride == 1) {
-    std::copy_n(line, n, to + std::min(before, needed));
+    for (int64_t i = 0; i < lines; ++i, line += s.in[2], to += strips.pitch)
+      std::copy_n(line, n, to + std::min(before, needed));
     return;
   }
-  int64_t i = 0;
-  for (; i < std::min(n, strips.odd); ++i) to[(before + i) % stride * strips.phase + (before + i) / stride] = line[i];
-  loops.phases_f32(line + i, to + strips.first, static_cast<size_t>(n - i), static_cast<size_t>(stride),
-                   static_cast<size_t>(strips.phase));
+  const int64_t odd = std::min(n, strips.odd);
+  for (int64_t r = 0; r < lines; ++r)
+    for (int64_t i = 0; i < odd; ++i)
+      to[r * strips.pitch + (before + i) % stride * strips.phase + (before + i) / stride] = line[r * s.in[2] + i];
+  simd::Phases p;
+  p.x = line + odd, p.y = to + strips.first;
+  p.x_row = static_cast<size_t>(s.in[2]), p.y_row = static_cast<size_t>(strips.pitch);
+  p.rows = static_cast<size_t>(lines), p.n = static_cast<size_t>(n - odd);
+  p.phases = static_cast<size_t>(stride), p.y_stride = static_cast<size_t>(strips.phase);
+  loops.phases_f32(p);
 }
 
 /// The strips of one part, one after the other, over the same scratch.
@@ -125,12 +132,15 @@ class StripRun {
     const float** row = rows_;
     for (int64_t k = 0; k < s_.kernel[0]; ++k) {
       const int64_t slice = z * s_.stride[0] - s_.before[0] + k * s_.dilation[0];
-      for (int64_t i = 0; i < n; ++i, to += strips_.pitch) {
-        const int64_t line = first * s_.stride[1] - s_.before[1] + i;
-        const bool inside = slice >= 0 && slice < s_.in[0] && line >= 0 && line < s_.in[1];
-        *row++ = inside ? to : zeros;
-        if (inside) copy_line(loops_, strips_, x + (slice * s_.in[1] + line) * s_.in[2], to);
-      }
+      const int64_t line = first * s_.stride[1] - s_.before[1];
+      const bool inside = slice >= 0 && slice < s_.in[0];
+      const int64_t begin = inside ? std::clamp<int64_t>(-line, 0, n) : n;
+      const int64_t end = std::clamp<int64_t>(s_.in[1] - line, begin, n);
+      for (int64_t i = 0; i < n; ++i) *row++ = i >= begin && i < end ? to + i * strips_.pitch : zeros;
+      if (begin < end)
+        copy_lines(loops_, strips_, x + (slice * s_.in[1] + line + begin) * s_.in[2], end - begin,
+                   to + begin * strips_.pitch);
+      to += n * strips_.pitch;
     }
   }
 

@@ -211,8 +211,14 @@ using DepthwisePlanesF32 = void(const PlaneLines& lines);
 using WinogradPatchF32 = void(const WinogradPatch& patch);
 using WinogradResultF32 = void(const WinogradResult& result);
 
-/// y[(i % phases) * y_stride + i / phases] = x[i] for i in [0, n).
-using PhasesF32 = void(const float* x, float* y, size_t n, size_t phases, size_t y_stride);
+/// y[r * y_row + (i % phases) * y_stride + i / phases] = x[r * x_row + i] for r < rows and i < n.
+struct Phases {
+  const float* x = nullptr;
+  float* y = nullptr;
+  size_t x_row = 0, y_row = 0, rows = 1, n = 0;
+  size_t phases = 1, y_stride = 0;
+};
+using PhasesF32 = void(const Phases& p);
 
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);
