@@ -196,6 +196,16 @@ inline Run simd_run(simd::PhasesF32* f, const Loops&, Operands& o, SimdSize s) {
   if (s.n % 2) p.y[s.n] = 0;
   return [=] { f(p); };
 }
+/// Some places are outside.
+inline Run simd_run(simd::GatherTapsF32* f, const Loops&, Operands& o, SimdSize s) {
+  constexpr size_t kCount = 4;
+  const float *x = o.floats(s.n), *weights = o.floats(kCount * s.n);
+  const uint8_t* bytes = o.integers<uint8_t>(kCount * s.n);
+  int32_t* at = o.filled<int32_t>(kCount * s.n, 0);
+  for (size_t i = 0; i < kCount * s.n; ++i) at[i] = static_cast<int32_t>(bytes[i] % (s.n + 1)) - 1;
+  float* y = o.result<float>(s.n);
+  return [=] { f(x, at, weights, s.n, kCount, y, s.n); };
+}
 inline Run simd_run(simd::InterleaveThree* f, const Loops&, Operands& o, SimdSize s) {
   const uint8_t *a = o.integers<uint8_t>(s.n), *b = o.integers<uint8_t>(s.n), *c = o.integers<uint8_t>(s.n);
   uint8_t* y = o.result<uint8_t>(3 * s.n);

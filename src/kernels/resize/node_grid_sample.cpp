@@ -2,9 +2,8 @@
 
 #include "ops/grid_sample.h"
 
-#include <cstring>
-
 #include "kernels/kernel.h"
+#include "kernels/simd/loops.h"
 #include "kernels/split.h"
 #include "tensor/convert.h"
 
@@ -17,7 +16,8 @@ constexpr int64_t kTile = 64;
 /// The taps of up to kTile places. An offset below 0 reads zero.
 class Tile {
  public:
-  Tile(std::span<const AxisSampler> axes, SampleMode mode) : axes_(axes), moves_(mode == SampleMode::nearest) {
+  Tile(const simd::Loops& loops, std::span<const AxisSampler> axes, SampleMode mode)
+      : loops_(loops), axes_(axes), moves_(mode == SampleMode::nearest) {
     const int64_t each = moves_ ? 1 : mode == SampleMode::linear ? 2 : 4;
     for (size_t i = 0; i < axes.size(); ++i) taps_ *= each;
   }
@@ -25,7 +25,6 @@ class Tile {
   /// Places whose coordinates follow each other, those of the last axis first in each.
   void find(const float* grid, int64_t places) {
     places_ = places;
-    inside_ = true;
     int64_t at[kMaxTaps];
     double weight[kMaxTaps];
     for (int64_t p = 0; p < places; ++p, grid += axes_.size()) {
@@ -34,7 +33,6 @@ class Tile {
       for (size_t a = 0; a < axes_.size(); ++a) count = add_axis(a, grid[axes_.size() - 1 - a], at, weight, count);
       for (int64_t t = 0; t < count; ++t) {
         offset_[t][p] = static_cast<int32_t>(at[t]);
-        inside_ &= at[t] >= 0;
         weight_[t][p] = static_cast<float>(weight[t]);
       }
     }
@@ -42,28 +40,15 @@ class Tile {
 
   /// One channel's elements.
   void read(const float* x, float* y) const {
-    const auto element = [&](int32_t at) { return at < 0 ? 0.0F : x[at]; };
     if (moves_) {
-      for (int64_t p = 0; p < places_; ++p) y[p] = element(offset_[0][p]);
+      for (int64_t p = 0; p < places_; ++p) y[p] = offset_[0][p] < 0 ? 0.0F : x[offset_[0][p]];
       return;
     }
-    if (taps_ == 4 && inside_) return read_four(x, y);
-    float sum[kTile] = {};
-    for (int64_t t = 0; t < taps_; ++t)
-      for (int64_t p = 0; p < places_; ++p) sum[p] += weight_[t][p] * element(offset_[t][p]);
-    std::memcpy(y, sum, static_cast<size_t>(places_) * sizeof(float));
+    loops_.gather_taps_f32(x, offset_[0], weight_[0], kTile, static_cast<size_t>(taps_), y,
+                           static_cast<size_t>(places_));
   }
 
  private:
-  /// Two linear axes whose taps all read elements: the same sums without jumps.
-  void read_four(const float* x, float* y) const {
-    for (int64_t p = 0; p < places_; ++p) {
-      float sum = 0;
-      for (int64_t t = 0; t < 4; ++t) sum += weight_[t][p] * x[offset_[t][p]];
-      y[p] = sum;
-    }
-  }
-
   /// Each tap so far meets each of one more axis; the last axis runs fastest. In place, from the end.
   int64_t add_axis(size_t axis, float coordinate, int64_t* at, double* weight, int64_t count) const {
     int64_t offset[4];
@@ -80,9 +65,9 @@ class Tile {
     return count * n;
   }
 
+  const simd::Loops& loops_;
   std::span<const AxisSampler> axes_;
   bool moves_;
-  bool inside_ = true;  // every tap
   int64_t taps_ = 1, places_ = 0;
   int32_t offset_[kMaxTaps][kTile];
   float weight_[kMaxTaps][kTile];
@@ -90,8 +75,8 @@ class Tile {
 
 class GridSampleKernel : public Kernel {
  public:
-  GridSampleKernel(const GridSampleAttrs& a, const Shape& x, int64_t places)
-      : a_(a), batch_(x[0]), channels_(x[1]), pixels_(x.count() / (x[0] * x[1])), places_(places) {
+  GridSampleKernel(const simd::Loops& loops, const GridSampleAttrs& a, const Shape& x, int64_t places)
+      : loops_(loops), a_(a), batch_(x[0]), channels_(x[1]), pixels_(x.count() / (x[0] * x[1])), places_(places) {
     int64_t stride = pixels_;
     for (int64_t i = 2; i < x.rank(); ++i) axes_.emplace_back(a_, x[i], stride /= x[i]);
   }
@@ -104,7 +89,7 @@ class GridSampleKernel : public Kernel {
     const auto axes = static_cast<int64_t>(axes_.size());
     const int64_t tiles = (places_ + kTile - 1) / kTile;
     split(*c.team, batch_ * tiles, batch_ * places_ * (channels_ * 8 + 64) * axes, 1, [&](int64_t begin, int64_t end) {
-      Tile tile(axes_, a_.mode);
+      Tile tile(loops_, axes_, a_.mode);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / tiles, first = i % tiles * kTile;
         tile.find(grid + (n * places_ + first) * axes, std::min(kTile, places_ - first));
@@ -116,6 +101,7 @@ class GridSampleKernel : public Kernel {
   }
 
  private:
+  const simd::Loops& loops_;
   GridSampleAttrs a_;
   int64_t batch_, channels_, pixels_, places_;
   std::vector<AxisSampler> axes_;
@@ -126,7 +112,7 @@ Result<std::unique_ptr<Kernel>> make_grid_sample(const KernelRequest& r) {
   if (!r.all_f32() || x.rank() < 3 || x.rank() - 2 > kMaxAxes || x.count() == 0 || y.count() == 0 ||
       x.count() > INT32_MAX)
     return nullptr;
-  return made<GridSampleKernel>(r.attr<GridSampleAttrs>(), x, y.count() / (x[0] * x[1]));
+  return made<GridSampleKernel>(r.loops, r.attr<GridSampleAttrs>(), x, y.count() / (x[0] * x[1]));
 }
 
 constexpr KernelDef kGridSampleKernels[] = {{"grid_sample", "grid_sample_f32", make_grid_sample}};

@@ -220,6 +220,11 @@ struct Phases {
 };
 using PhasesF32 = void(const Phases& p);
 
+/// y[i] = the sum over t < count, in order from 0, of weights[t * stride + i] * x[at[t * stride + i]], or of zero where
+/// that place is below 0.
+using GatherTapsF32 = void(const float* x, const int32_t* at, const float* weights, size_t stride, size_t count,
+                           float* y, size_t n);
+
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);
 
