@@ -82,6 +82,19 @@ struct RunningProduct {
   }
 };
 
+/// One line of n elements.
+template <class F, class T>
+void run_line(const CumulativeAttrs& a, const T* x, T* y, int64_t n) {
+  const int64_t step = a.reverse ? -1 : 1;
+  const bool exclusive = a.exclusive;
+  T running = static_cast<T>(F::kStart);
+  for (int64_t k = 0, at = a.reverse ? n - 1 : 0; k < n; ++k, at += step) {
+    const T so_far = running;
+    running = F::next(so_far, x[at]);
+    y[at] = exclusive ? so_far : running;
+  }
+}
+
 /// From one end of the axis to the other in x's own type; exclusive: each element without itself.
 template <class T, class F>
 Status run_cumulative(Call& c) {
@@ -97,6 +110,10 @@ Status run_cumulative(Call& c) {
   const int64_t n = shape[axis];
   auto x = c.in<T>(0);
   auto y = c.out<T>(0);
+  if (inner == 1) {
+    for (int64_t o = 0; o < outer; ++o) run_line<F>(a, x.data() + o * n, y.data() + o * n, n);
+    return {};
+  }
   std::vector<T> running(static_cast<size_t>(inner));
   for (int64_t o = 0; o < outer; ++o) {
     std::fill(running.begin(), running.end(), static_cast<T>(F::kStart));

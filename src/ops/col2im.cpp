@@ -109,8 +109,7 @@ struct Col2Im {
     const Ints image = ints_of(c.in(kColImage));
     auto windows = blocks_of(c.attr<Col2ImAttrs>(), image, ints_of(c.in(kColBlock)));
     if (!windows.ok()) return c.fault("{}", windows.error().message());
-    const std::vector<AxisWindow>& w = *windows;
-    auto volume = counts(w);
+    auto volume = counts(*windows);
     if (!volume.ok()) return c.fault("{}", volume.error().message());
     const auto [taps, blocks] = *volume;
     const Shape& s = c.shape(kColX);
@@ -122,30 +121,47 @@ struct Col2Im {
     NNEX_ASSIGN(Tensor * out, c.make(0, c.in(kColX).dtype(), Shape(extents)));
     std::fill(out->mutable_as<T>().begin(), out->mutable_as<T>().end(), T{});
     if (out->count() == 0 || s.count() == 0) return {};
-    const Ints strides = row_major_strides(Shape(image));
-    const int64_t plane = Shape(image).count();
+    // At least two axes: the last two are walked by rows, the others place by place.
+    std::vector<AxisWindow> w = *windows;
+    if (w.size() == 1) w.insert(w.begin(), AxisWindow{});
+    Ints inputs;
+    for (const AxisWindow& axis : w) inputs.push_back(axis.input);
+    const Ints strides = row_major_strides(Shape(inputs));
+    const int64_t plane = Shape(inputs).count(), width = w.back().input;
+    const size_t leading = w.size() - 2;
+    const AxisWindow &down = w[leading], &along = w.back();
     const T* x = c.in<T>(kColX).data();
     T* y = out->mutable_as<T>().data();
     Ints place(w.size()), tap(w.size());
-    const AxisWindow& row = w.back();
     for (int64_t p = 0; p < planes; ++p, y += plane) {
       std::fill(tap.begin(), tap.end(), 0);
-      for (int64_t t = 0; t < taps; ++t, x += blocks, next(tap, w, &AxisWindow::size, w.size())) {
+      for (int64_t t = 0; t < taps; ++t, next(tap, w, &AxisWindow::size, w.size())) {
+        const Inside rows(down, tap[leading]), columns(along, tap.back());
+        const int64_t n = columns.end - columns.begin;
         std::fill(place.begin(), place.end(), 0);
-        // A row of places at a time: those from `begin` up to `end` lie within the image.
-        const int64_t first = tap.back() * row.dilation - row.before;
-        const int64_t begin = std::clamp<int64_t>(first < 0 ? ceil_div(-first, row.stride) : 0, 0, row.output);
-        const int64_t end =
-            first < row.input ? std::clamp<int64_t>(ceil_div(row.input - first, row.stride), begin, row.output) : begin;
-        for (int64_t k = 0; k < blocks; k += row.output, next(place, w, &AxisWindow::output, w.size() - 1)) {
-          const int64_t at = row_of(w, place, tap, strides);
-          if (at < 0) continue;
-          add_row(x + k + begin, y + at + first + begin * row.stride, end - begin, row.stride);
+        for (int64_t k = 0; k < blocks; k += down.output * along.output, next(place, w, &AxisWindow::output, leading)) {
+          const int64_t at = place_of(w, place, tap, strides, leading);
+          for (int64_t r = rows.begin; r < rows.end && at >= 0; ++r)
+            add_row(x + k + r * along.output + columns.begin,
+                    y + at + (rows.first + r * down.stride) * width + columns.first + columns.begin * along.stride, n,
+                    along.stride);
         }
+        x += blocks;
       }
     }
     return {};
   }
+
+  /// The places of a window from `begin` up to `end` at which a tap lies within the image; at place k that is at first
+  /// + k * stride.
+  struct Inside {
+    int64_t first, begin, end;
+    Inside(const AxisWindow& w, int64_t tap) {
+      first = tap * w.dilation - w.before;
+      begin = std::clamp<int64_t>(first < 0 ? ceil_div(-first, w.stride) : 0, 0, w.output);
+      end = first < w.input ? std::clamp<int64_t>(ceil_div(w.input - first, w.stride), begin, w.output) : begin;
+    }
+  };
 
   template <class T>
   static void add_row(const T* x, T* y, int64_t n, int64_t stride) {
@@ -161,10 +177,11 @@ struct Col2Im {
       if (++index[i] < w[i].*extent) return;
   }
 
-  /// Where the row of the image begins in which a tap of a block lies; -1: in the padding.
-  static int64_t row_of(const std::vector<AxisWindow>& w, const Ints& place, const Ints& tap, const Ints& strides) {
+  /// Where a tap of a block lies in the image by its first `axes` axes; -1: in the padding.
+  static int64_t place_of(const std::vector<AxisWindow>& w, const Ints& place, const Ints& tap, const Ints& strides,
+                          size_t axes) {
     int64_t at = 0;
-    for (size_t i = 0; i + 1 < w.size(); ++i) {
+    for (size_t i = 0; i < axes; ++i) {
       const int64_t k = place[i] * w[i].stride + tap[i] * w[i].dilation - w[i].before;
       if (k < 0 || k >= w[i].input) return -1;
       at += k * strides[i];

@@ -193,7 +193,11 @@ struct ScatterNd {
     return with_collision<T>(a.reduction, [&](auto meet) -> Status {
       for (int64_t i = 0; i < places; ++i) {
         NNEX_ASSIGN(int64_t block, block_at(c, c.in(1), i * taken, taken, all, 0, a.from_end, a.outside));
-        for (int64_t k = 0; k < inner; ++k) y[block * inner + k] = meet(y[block * inner + k], x[i * inner + k]);
+        T* const to = y + block * inner;
+        if constexpr (std::is_same_v<decltype(meet), Replace>)
+          std::copy_n(x + i * inner, inner, to);
+        else
+          for (int64_t k = 0; k < inner; ++k) to[k] = meet(to[k], x[i * inner + k]);
       }
       return {};
     });
