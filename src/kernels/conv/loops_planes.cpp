@@ -33,6 +33,12 @@ HWY_INLINE void end_plane(const TileEnd& end, hn::Vec<PlaneTag> sum, float* y, i
   }
 }
 
+/// Where the vector of pixel o begins: the last one of a line overlaps the one before it, as storing a part is slow.
+HWY_INLINE int64_t place_of(const PlaneLines& p, int64_t o) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
+  return p.out_width < kLanes ? o : HWY_MIN(o, p.out_width - kLanes);
+}
+
 /// Square filters of one slice, kSums lines at once: each vector of a row is loaded once for all lines it meets.
 /// Returns how many lines are done.
 template <class M, int kTaps, int kStride>
@@ -40,13 +46,15 @@ HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
   const PlaneTag d;
   using V = hn::Vec<PlaneTag>;
   constexpr int kRows = (kSums - 1) * kStride + kTaps;
+  constexpr int64_t kLanes = hn::MaxLanes(d);
   V w[kTaps * kTaps];
   HWY_UNROLL(32)
   for (int i = 0; i < kTaps * kTaps; ++i) w[i] = hn::Set(d, p.w[i]);
   int64_t line = 0;
   for (; line + kSums <= p.lines; line += kSums) {
     const float* const* rows = p.rows + line * kStride;
-    for (int64_t o = 0; o < p.out_width; o += static_cast<int64_t>(hn::MaxLanes(d))) {
+    for (int64_t i = 0; i < p.out_width; i += kLanes) {
+      const int64_t o = place_of(p, i);
       V sum[kSums];
       HWY_UNROLL(4)
       for (int l = 0; l < kSums; ++l) sum[l] = hn::Zero(d);
@@ -102,8 +110,8 @@ HWY_NOINLINE void lines_alone(const PlaneLines& p, int64_t line) {
   for (; line < p.lines; ++line) {
     const float* const* first = p.rows + line * p.stride;
     int64_t o = 0;
-    for (; o + (kSums - 1) * kLanes < p.out_width; o += kSums * kLanes) vectors_of<M, kSums>(p, first, line, o);
-    for (; o < p.out_width; o += kLanes) vectors_of<M, 1>(p, first, line, o);
+    for (; o + kSums * kLanes <= p.out_width; o += kSums * kLanes) vectors_of<M, kSums>(p, first, line, o);
+    for (; o < p.out_width; o += kLanes) vectors_of<M, 1>(p, first, line, place_of(p, o));
   }
 }
 
