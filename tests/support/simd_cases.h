@@ -190,8 +190,8 @@ Run simd_run(simd::TransposeOf<T>* f, const Loops&, Operands& o, SimdSize s) {
 inline Run simd_run(simd::PhasesF32* f, const Loops&, Operands& o, SimdSize s) {
   simd::Phases p;
   p.rows = 2, p.n = p.x_row = s.n, p.phases = 2;
-  p.y_stride = (s.n + 1) / 2;  // the second phase is no longer than the first
-  p.y_row = 2 * p.y_stride;
+  p.y_row = (s.n + 1) / 2 * 2;  // the second phase is no longer than the first
+  p.y_stride = static_cast<int64_t>(p.y_row / 2);
   p.x = o.floats(2 * s.n), p.y = o.result<float>(s.n + p.y_row);
   if (s.n % 2) p.y[s.n] = 0;
   return [=] { f(p); };

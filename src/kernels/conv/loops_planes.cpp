@@ -134,7 +134,7 @@ void depthwise_planes_f32_exact(const PlaneLines& p) { run_planes<Exact>(p); }
 /// Two phases of n floats in vectors, the last two of which may overlap; returns how many are done, an even number or
 /// all.
 template <class D>
-HWY_INLINE size_t two_phases(D d, const float* x, float* y, size_t n, size_t y_stride) {
+HWY_INLINE size_t two_phases(D d, const float* x, float* y, size_t n, int64_t y_stride) {
   const size_t step = 2 * hn::Lanes(d), end = n / 2 * 2;
   if (end < step) return 0;
   for (size_t i = 0;; i += step) {
@@ -148,7 +148,7 @@ HWY_INLINE size_t two_phases(D d, const float* x, float* y, size_t n, size_t y_s
 }
 #endif
 
-HWY_INLINE void cut_line(const float* x, float* y, size_t n, size_t phases, size_t y_stride) {
+HWY_INLINE void cut_line(const float* x, float* y, size_t n, size_t phases, int64_t y_stride) {
   size_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   if (phases == 2) {
@@ -157,7 +157,7 @@ HWY_INLINE void cut_line(const float* x, float* y, size_t n, size_t phases, size
   }
 #endif
   for (size_t phase = 0; phase < phases && i + phase < n; ++phase) {
-    float* to = y + phase * y_stride + i / phases;
+    float* to = y + static_cast<int64_t>(phase) * y_stride + i / phases;
     for (size_t from = i + phase; from < n; from += phases) *to++ = x[from];
   }
 }

@@ -69,15 +69,21 @@ void copy_lines(const simd::Loops& loops, const Strips& strips, const float* lin
       std::copy_n(line, n, to + std::min(before, needed));
     return;
   }
+  simd::Phases p;
+  p.x_row = static_cast<size_t>(s.in[2]), p.y_row = static_cast<size_t>(strips.pitch);
+  p.rows = static_cast<size_t>(lines), p.phases = static_cast<size_t>(stride);
+  if (stride == 2) {  // an odd number of zeros before it: the line's first value begins the second phase
+    const int64_t odd = before % 2;
+    p.x = line, p.y = to + odd * strips.phase + before / 2, p.n = static_cast<size_t>(n);
+    p.y_stride = odd ? 1 - strips.phase : strips.phase;
+    return loops.phases_f32(p);
+  }
   const int64_t odd = std::min(n, strips.odd);
   for (int64_t r = 0; r < lines; ++r)
     for (int64_t i = 0; i < odd; ++i)
       to[r * strips.pitch + (before + i) % stride * strips.phase + (before + i) / stride] = line[r * s.in[2] + i];
-  simd::Phases p;
-  p.x = line + odd, p.y = to + strips.first;
-  p.x_row = static_cast<size_t>(s.in[2]), p.y_row = static_cast<size_t>(strips.pitch);
-  p.rows = static_cast<size_t>(lines), p.n = static_cast<size_t>(n - odd);
-  p.phases = static_cast<size_t>(stride), p.y_stride = static_cast<size_t>(strips.phase);
+  p.x = line + odd, p.y = to + strips.first, p.n = static_cast<size_t>(n - odd);
+  p.y_stride = strips.phase;
   loops.phases_f32(p);
 }
 

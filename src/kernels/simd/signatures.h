@@ -216,7 +216,8 @@ struct Phases {
   const float* x = nullptr;
   float* y = nullptr;
   size_t x_row = 0, y_row = 0, rows = 1, n = 0;
-  size_t phases = 1, y_stride = 0;
+  size_t phases = 1;
+  int64_t y_stride = 0;
 };
 using PhasesF32 = void(const Phases& p);
 
