@@ -234,14 +234,15 @@ inline Run simd_run(simd::FoldTapsF32* f, const Loops&, Operands& o, SimdSize s)
   };
 }
 inline Run simd_run(simd::PoolLinesF32* f, const Loops&, Operands& o, SimdSize s) {
-  constexpr size_t kLines = 3, kWindow = 3;
+  constexpr size_t kLines = 5, kWindow = 3;
   simd::PoolLines p;
   p.rows = p.taps = kWindow, p.row_step = p.x_step = s.n + kWindow - 1;
   p.x = o.floats((kLines + kWindow - 1) * p.x_step);
   p.lines = kLines, p.n = p.y_step = s.n, p.divisor = 9;
-  simd::PoolLines max = p;
+  simd::PoolLines max = p, each = p;
   p.y = o.result<float>(kLines * s.n), max.y = o.result<float>(kLines * s.n), max.maximum = true;
-  return [=] { f(p), f(max); };
+  each.y = o.result<float>(kLines * s.n), each.divisors = o.floats(kLines * s.n);
+  return [=] { f(p), f(max), f(each); };
 }
 inline Run simd_run(simd::WeighTapsF32* f, const Loops&, Operands& o, SimdSize s) {
   const auto x = taps<float>(o, s.n);

@@ -23,12 +23,12 @@ HWY_INLINE float folded(float kept, float next) {
 
 /// One result by itself.
 template <bool maximum>
-HWY_INLINE float pool_one(const PoolLines& p, const float* x) {
+HWY_INLINE float pool_one(const PoolLines& p, const float* x, float divisor) {
   float kept = x[0];
   for (size_t r = 0; r < p.rows; ++r)
     for (size_t t = 0; t < p.taps; ++t)
       if (r + t > 0) kept = folded<maximum>(kept, x[r * p.row_step + t * p.dilation]);
-  return maximum ? kept : kept / p.divisor;
+  return maximum ? kept : kept / divisor;
 }
 
 /// Neighbouring vectors of results; two at once hide what each waits for.
@@ -149,12 +149,19 @@ HWY_INLINE bool may_be_nan(const PoolLines& p) {
 /// What a call folds by.
 enum class Fold { sum, max, max_of_numbers };  // the last: no NaN is there
 
+/// A sum by its divisor; `at` is where y has the result.
+HWY_INLINE Line divided(const PoolLines& p, Line sum, size_t at) {
+  const LineTag d;
+  if (p.divisors) return hn::Div(sum, hn::LoadU(d, p.divisors + at));
+  return p.divisor == 1 ? sum : hn::Div(sum, hn::Set(d, p.divisor));
+}
+
 /// Of at least kVectors vectors; the last ones of a line may overlap those before them.
 template <Fold kFold, size_t kVectors>
-HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
+HWY_INLINE void pool_wide(const PoolLines& p, const float* x, size_t line) {
   const LineTag d;
   const size_t lanes = hn::Lanes(d), many = kVectors * lanes;
-  const Line by = hn::Set(d, p.divisor);
+  float* const y = p.y + line * p.y_step;
   for (size_t i = 0; i < p.n; i += many) {
     const size_t o = HWY_MIN(i, p.n - many);
     Results<kVectors> kept;
@@ -167,9 +174,9 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
       pool_vectors(
           p, x + o * p.stride, [](Line sum, Line next) HWY_ATTR { return hn::Add(sum, next); }, kept);
     }
-    if (kFold == Fold::sum && p.divisor != 1) {
+    if constexpr (kFold == Fold::sum) {
       HWY_UNROLL(2)
-      for (size_t k = 0; k < kVectors; ++k) kept[k] = hn::Div(kept[k], by);
+      for (size_t k = 0; k < kVectors; ++k) kept[k] = divided(p, kept[k], line * p.y_step + o + k * lanes);
     }
     HWY_UNROLL(2)
     for (size_t k = 0; k < kVectors; ++k) hn::StoreU(kept[k], d, y + o + k * lanes);
@@ -177,14 +184,18 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, float* y) {
 }
 
 template <Fold kFold>
-HWY_INLINE void pool_line(const PoolLines& p, const float* x, float* y) {
+HWY_INLINE void pool_line(const PoolLines& p, size_t line) {
+  const float* const x = p.x + line * p.x_step;
   const size_t lanes = hn::Lanes(LineTag());
   if (p.n >= 2 * lanes) {
-    pool_wide<kFold, 2>(p, x, y);
+    pool_wide<kFold, 2>(p, x, line);
   } else if (p.n >= lanes) {
-    pool_wide<kFold, 1>(p, x, y);
+    pool_wide<kFold, 1>(p, x, line);
   } else {
-    for (size_t o = 0; o < p.n; ++o) y[o] = pool_one<kFold != Fold::sum>(p, x + o * p.stride);
+    for (size_t o = 0; o < p.n; ++o) {
+      const size_t at = line * p.y_step + o;
+      p.y[at] = pool_one<kFold != Fold::sum>(p, x + o * p.stride, p.divisors ? p.divisors[at] : p.divisor);
+    }
   }
 }
 
@@ -195,7 +206,6 @@ HWY_INLINE size_t sums_together(const PoolLines& p) {
   constexpr size_t kTogether = 4, kTaps = 3;
   const size_t lanes = hn::Lanes(d);
   if (p.rows != kTaps || p.taps != kTaps || p.stride != 1 || p.x_step != p.row_step || p.n < lanes) return 0;
-  const Line by = hn::Set(d, p.divisor);
   size_t line = 0;
   for (; line + kTogether <= p.lines; line += kTogether)
     for (size_t i = 0; i < p.n; i += lanes) {
@@ -216,8 +226,10 @@ HWY_INLINE size_t sums_together(const PoolLines& p) {
         }
       }
       HWY_UNROLL(4)
-      for (size_t l = 0; l < kTogether; ++l)
-        hn::StoreU(p.divisor == 1 ? sum[l] : hn::Div(sum[l], by), d, p.y + (line + l) * p.y_step + o);
+      for (size_t l = 0; l < kTogether; ++l) {
+        const size_t at = (line + l) * p.y_step + o;
+        hn::StoreU(divided(p, sum[l], at), d, p.y + at);
+      }
     }
   return line;
 }
@@ -226,7 +238,7 @@ template <Fold kFold>
 HWY_INLINE void pool_all_lines(const PoolLines& p) {
   size_t line = 0;
   if constexpr (kFold == Fold::sum) line = sums_together(p);
-  for (; line < p.lines; ++line) pool_line<kFold>(p, p.x + line * p.x_step, p.y + line * p.y_step);
+  for (; line < p.lines; ++line) pool_line<kFold>(p, line);
 }
 
 void pool_lines_f32(const PoolLines& p) {

@@ -65,12 +65,12 @@ void PoolPlanes::copy_in(const float* x, float* plane) const {
 
 /// Of a maximum rows may go first, then columns: the first of equal ones and the last NaN are the same as in row-major
 /// order.
-void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, const float* plane, float* across,
-                      float* y) const {
+void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* plane,
+                      float* across, float* y) const {
   const PoolWindow& w = window_;
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   simd::PoolLines p;
-  p.maximum = maximum, p.divisor = divisor, p.x = plane, p.y = y;
+  p.maximum = maximum, p.divisor = divisor, p.divisors = divisors, p.x = plane, p.y = y;
   p.x_step = size(w.stride[1] * pitch_), p.row_step = size(w.dilation[1] * pitch_), p.rows = size(w.size[1]);
   p.taps = size(w.size[2]), p.stride = size(w.stride[2]), p.dilation = size(w.dilation[2]);
   p.y_step = p.n = size(w.out[2]), p.lines = size(w.out[1]);
@@ -104,8 +104,9 @@ void PoolPlanes::each_plane(Team& team, std::byte* workspace, float outside, con
 
 void PoolPlanes::max(const simd::Loops& loops, Team& team, const float* x, float* y, std::byte* workspace) const {
   const int64_t out = window_.out[1] * window_.out[2];
-  each_plane(team, workspace, -std::numeric_limits<float>::infinity(), x,
-             [&](const float* plane, float* across, int64_t i) { fold(loops, true, 1, plane, across, y + i * out); });
+  each_plane(
+      team, workspace, -std::numeric_limits<float>::infinity(), x,
+      [&](const float* plane, float* across, int64_t i) { fold(loops, true, 1, nullptr, plane, across, y + i * out); });
 }
 
 void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divisor, const float* x, float* y,
@@ -138,8 +139,7 @@ void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divis
   // -0 added to anything leaves it as it is.
   each_plane(team, workspace, -0.0F, x, [&](const float* plane, float* across, int64_t i) {
     float* const to = y + i * out;
-    fold(loops, false, same ? by[0] : 1.0F, plane, across, to);
-    if (!same) loops.binary_f32(BinaryKind::div, Form::vector_vector, to, by.data(), to, by.size());
+    fold(loops, false, by[0], same ? nullptr : by.data(), plane, across, to);
     for (int64_t at : empty) to[at] = 0;
   });
 }

@@ -30,7 +30,8 @@ class PoolPlanes {
   int64_t parts(int threads) const;
   int64_t scratch_floats() const;
   void copy_in(const float* x, float* plane) const;
-  void fold(const simd::Loops& loops, bool maximum, float divisor, const float* plane, float* across, float* y) const;
+  void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* plane,
+            float* across, float* y) const;
   template <class F>
   void each_plane(Team& team, std::byte* workspace, float outside, const float* x, F f) const;
 

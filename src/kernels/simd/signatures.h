@@ -73,6 +73,7 @@ using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, c
 struct PoolLines {
   bool maximum = false;
   float divisor = 1;
+  const float* divisors = nullptr;  ///< Instead, where given: of each result, where y has it.
   const float* x = nullptr;
   size_t x_step = 0, row_step = 0, rows = 1, taps = 1, stride = 1, dilation = 1;
   float* y = nullptr;
