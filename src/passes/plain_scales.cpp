@@ -28,29 +28,36 @@ int turn_bytes(ir::Graph& graph, NodeId id) {
   if (!from || from->op->name != "dequantize_linear" || !graph[from->in[0]].is_constant()) return 0;
   const auto& d = graph.attrs<DequantizeAttrs>(*from);
   const Tensor* bytes = graph.constant_in(*from, 0);
-  if (!bytes || d.block_size != 0) return 0;
+  if (!bytes) return 0;
   const int64_t rank = bytes->shape().rank();
   Ints axes = graph.attrs<TransposeAttrs>(turn).axes;
-  for (int64_t i = rank; axes.empty() && i-- > 0;) axes.push_back(i);
+  if (axes.empty())
+    for (int64_t i = rank; i-- > 0;) axes.push_back(i);
   if (static_cast<int64_t>(axes.size()) != rank) return 0;
   for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   DequantizeAttrs attrs = d;
-  for (size_t port : {size_t{1}, size_t{2}}) {
-    if (port >= from->in.size() || !from->in[port].valid()) continue;
-    const MaybeDims& dims = graph[from->in[port]].type.dims;
-    if (!dims || dims->size() > 1) return 0;
-    if (dims->empty()) continue;
-    const int64_t axis = d.axis < 0 ? d.axis + rank : d.axis;
-    attrs.axis = std::find(axes.begin(), axes.end(), axis) - axes.begin();
+  const int64_t along = d.axis < 0 ? d.axis + rank : d.axis;
+  std::vector<bool> turns(from->in.size());  // what has an axis for each of the codes'
+  turns[0] = true;
+  for (size_t port = 1; port < from->in.size(); ++port) {
+    if (!from->in[port].valid()) continue;
+    const Tensor* t = graph.constant_in(*from, port);
+    if (!t || (t->shape().rank() > 1 && t->shape().rank() != rank)) return 0;
+    turns[port] = t->shape().rank() > 1;
+    if (t->shape().rank() > 0) attrs.axis = std::find(axes.begin(), axes.end(), along) - axes.begin();
   }
   Builder b(graph, id);
   const ValueId old = turn.out[0];
   std::vector<ValueId> in = from->in;
-  Dims dims;
-  for (int64_t axis : axes) dims.push_back(Dim(bytes->shape()[axis]));
-  const Type type = Type::tensor(bytes->dtype(), std::move(dims));
-  in[0] = b("transpose", {in[0]}, TransposeAttrs{axes});
-  graph.set_type(in[0], type);
+  for (size_t port = 0; port < in.size(); ++port) {
+    if (!turns[port]) continue;
+    const Tensor& t = *graph[in[port]].constant.tensor();
+    Dims dims;
+    for (int64_t axis : axes) dims.push_back(Dim(t.shape()[axis]));
+    const Type type = Type::tensor(t.dtype(), std::move(dims));
+    in[port] = b("transpose", {in[port]}, TransposeAttrs{axes});
+    graph.set_type(in[port], type);
+  }
   const ValueId y = b("dequantize_linear", std::move(in), std::move(attrs));
   graph.set_type(y, graph[old].type);
   graph.set_name(y, graph[old].name);
