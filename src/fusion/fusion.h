@@ -9,8 +9,11 @@
 namespace nnex::fusion {
 
 /// A product of float32 with a constant filter, then + a row, + a residual, an activation, as far as the graph goes on
-/// in this order.
-std::optional<Found> find_product(const ir::Graph& graph, NodeId product);
+/// in this order. The filter may be constant codes, dequantised: a dequantize_linear that others read too is copied.
+std::optional<Found> find_product(ir::Graph& graph, NodeId product);
+
+/// Whether a node dequantises constants for products alone, all of which read them as codes.
+bool only_for_products(const ir::Graph& graph, NodeId dequantize);
 
 /// Element-wise nodes of float32 that feed one another and at last this one, all with its extents.
 std::optional<Found> find_chain(const ir::Graph& graph, NodeId last);

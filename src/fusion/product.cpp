@@ -3,6 +3,9 @@
 #include "fusion/functions.h"
 #include "fusion/fusion.h"
 #include "graph/queries.h"
+#include "kernels/product/codes.h"
+#include "ops/matmul.h"
+#include "ops/quantize.h"
 #include "ops/traits.h"
 #include "ops/window.h"
 
@@ -16,17 +19,65 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
   return std::all_of(d->begin(), d->end() - 1, [](const Dim& n) { return n == Dim(1); });
 }
 
+/// The dequantize_linear of constants that makes a product's right side, where a kernel reads the codes; else null.
+const Node* codes_of(const ir::Graph& graph, const Node& product) {
+  const auto* linear = attrs_if<LinearAttrs>(product);
+  const auto* matmul = attrs_if<MatmulAttrs>(product);
+  if ((!linear && !matmul) || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0])) return nullptr;
+  const size_t rank = graph[product.in[0]].type.dims->size();
+  if (rank == 0 || (rank != 2 && (linear || matmul->transpose_a))) return nullptr;
+  const Node* from = made_by(graph, product.in[1], "dequantize_linear");
+  const Tensor* codes = from ? graph.constant_in(*from, 0) : nullptr;
+  const Tensor* scale = from ? graph.constant_in(*from, 1) : nullptr;
+  const bool has_zero = from && from->in.size() > 2 && from->in[2].valid();
+  const Tensor* zero = has_zero ? graph.constant_in(*from, 2) : nullptr;
+  if (!codes || !scale || (has_zero && !zero) || !is_f32(graph, from->out[0])) return nullptr;
+  const auto& a = graph.attrs<DequantizeAttrs>(*from);
+  const auto shape =
+      kernels::CodeShape::of(codes->dtype(), codes->shape(), scale->shape(), zero ? &zero->shape() : nullptr, a.axis,
+                             a.block_size, linear ? linear->transpose_b : matmul->transpose_b);
+  return shape ? from : nullptr;
+}
+
+/// The node that makes input 1 of the product, for it alone: a copy where others read it too.
+NodeId own_right(ir::Graph& graph, NodeId product) {
+  const ValueId v = graph[product].in[1];
+  if (only_reader(graph, v) == product) return graph[v].producer;
+  const Node& node = *graph.producer(v);
+  const NodeId copy = graph.insert_node(product, *node.op, node.in, 1, node.attrs, {}, node.where);
+  graph.set_type(graph[copy].out[0], graph[v].type);
+  graph.set_input(product, 1, graph[copy].out[0]);
+  return copy;
+}
+
+/// Whether the epilogue of linear has no room for a residual: what it adds itself is no row.
+bool adds_no_row(const ir::Graph& graph, const Node& product) {
+  const auto* linear = attrs_if<LinearAttrs>(product);
+  return linear && product.in.size() > 2 && product.in[2].valid() &&
+         (linear->beta != 1 || !is_row(graph, product.in[2], product.out[0]));
+}
+
 }  // namespace
 
+bool only_for_products(const ir::Graph& graph, NodeId dequantize) {
+  const std::vector<Use>& uses = graph[graph[dequantize].out[0]].uses;
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.node.valid() && use.index == 1 && codes_of(graph, graph[use.node]) == &graph[dequantize];
+  });
+}
+
 /// product(x, w, bias?) + row + residual, activation. A convolution has no row, and a residual where channels are last.
-std::optional<Found> find_product(const ir::Graph& graph, NodeId id) {
-  const Node& product = graph[id];
-  const Tensor* w = is_product(*product.op) && is_f32(graph, product.out[0]) ? graph.constant_in(product, 1) : nullptr;
-  if (!w) return std::nullopt;
-  const bool is_conv = product.op->attrs.type == &detail::type_tag<ConvAttrs>;
-  const ConvAttrs* conv = is_conv ? &graph.attrs<ConvAttrs>(product) : nullptr;
-  if (conv ? conv->border != ConvBorder::constant : w->shape().rank() != 2) return std::nullopt;
+std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
+  if (!is_product(*graph[id].op) || !is_f32(graph, graph[id].out[0])) return std::nullopt;
+  const Tensor* w = graph.constant_in(graph[id], 1);
+  const bool of_codes = !w && codes_of(graph, graph[id]);
+  if (!w && !of_codes) return std::nullopt;
   std::set<NodeId> nodes = {id};
+  if (of_codes) nodes.insert(own_right(graph, id));
+  const Node& product = graph[id];
+  const auto* conv = attrs_if<ConvAttrs>(product);
+  if (w && (conv ? conv->border != ConvBorder::constant : w->shape().rank() != 2)) return std::nullopt;
+  const bool no_residual = adds_no_row(graph, product);
   NodeId last = id;
   ValueId bias = product.in.size() > 2 ? product.in[2] : ValueId{}, residual;
   kernels::Unary activation;
@@ -43,7 +94,7 @@ std::optional<Found> find_product(const ir::Graph& graph, NodeId id) {
       if (f->binary != kernels::BinaryKind::add || other == y || !same_extents(graph, node.out[0], y)) break;
       if (!bias.valid() && !residual.valid() && !conv && is_row(graph, other, y))
         bias = other;
-      else if (!residual.valid() && (!conv || conv->channels_last) && same_extents(graph, other, y))
+      else if (!residual.valid() && !no_residual && (!conv || conv->channels_last) && same_extents(graph, other, y))
         residual = other;
       else
         break;
@@ -55,6 +106,12 @@ std::optional<Found> find_product(const ir::Graph& graph, NodeId id) {
   Region region(graph, last, nodes);
   kernels::FusedProduct form = {region.operation(product), {}};
   form.end.x = form.product.in[0], form.end.constant = form.product.in[1];
+  if (of_codes) {
+    const Node& from = *graph.producer(product.in[1]);
+    const auto& a = graph.attrs<DequantizeAttrs>(from);
+    const std::vector<int> in = region.operation(from).in;
+    form.w = {in[0], in[1], in.size() > 2 ? in[2] : -1, a.axis, a.block_size};
+  }
   form.end.bias = region.input(bias), form.end.residual = region.input(residual);
   form.end.activation = activation;
   return Found{std::move(region), {std::move(form)}};

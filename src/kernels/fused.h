@@ -27,11 +27,19 @@ struct FusedOp {
   }
 };
 
+/// Constants that dequantize_linear makes the right side of a product of.
+struct FusedCodes {
+  int codes = -1, scale = -1, zero = -1;
+  int64_t axis = 0, block_size = 0;
+  bool given() const { return codes >= 0; }
+};
+
 /// A product of float32 and what ends it: conv, linear or matmul, + one number a column, + a tensor of the result's
 /// extents, a function.
 struct FusedProduct {
   FusedOp product;
   EpilogueSpec end;
+  FusedCodes w;  ///< Where given: of linear or matmul, instead of input 1 of the product.
 };
 
 /// Element-wise functions of float32; values of the steps are the inputs listed, then results of steps.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/faults.h"
+#include "fusion/fusion.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/work.h"
@@ -60,14 +61,18 @@ bool widens_many(const ir::Graph& graph, const Node& node) {
   return t && t->dtype() == DType::i8 && t->count() >= kMany && graph[node.out[0]].type.dtype == DType::i32;
 }
 
-Result<int> fold(ir::Graph& graph, bool keep_bytes) {
+enum class Codes : uint8_t { fold, keep, keep_of_products };
+
+Result<int> fold(ir::Graph& graph, Codes codes) {
   int count = 0;
   int64_t growth = kGrowth;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
     if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
-    if (keep_bytes && (node.op->name == "dequantize_linear" || widens_many(graph, node))) continue;
+    const bool decodes = node.op->name == "dequantize_linear";
+    if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
+    if (codes == Codes::keep_of_products && decodes && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
@@ -85,9 +90,11 @@ Result<int> fold(ir::Graph& graph, bool keep_bytes) {
 
 /// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
 /// its run. Needs inferred types. Returns how many nodes went.
-Result<int> fold_constants(ir::Graph& graph) { return fold(graph, false); }
+Result<int> fold_constants(ir::Graph& graph) { return fold(graph, Codes::fold); }
 
-Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, true); }
+Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, Codes::keep); }
+
+Result<int> fold_but_codes(ir::Graph& graph) { return fold(graph, Codes::keep_of_products); }
 
 /// Small integers that inference knows become constants, though what they are computed from is not: extents, above all.
 ///     s = shape(x)  # x: f32[1,3,N]          ->   n = i64[2](1, 3)

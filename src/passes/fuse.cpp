@@ -5,7 +5,7 @@
 
 namespace nnex::passes {
 
-/// conv | linear | matmul (constant filter)  +  row  +  residual  +  activation   ->   fused { ... }
+/// conv | linear | matmul (constant filter, or codes)  +  row  +  residual  +  activation   ->   fused { ... }
 /// Sums round as before; only the order of memory traffic changes.
 Result<int> fuse_products(ir::Graph& graph) {
   int fused = 0;

@@ -15,6 +15,8 @@ Result<int> drop_copies(ir::Graph& graph);
 Result<int> fold_constants(ir::Graph& graph);
 /// fold_constants, but weights stored as bytes stay bytes.
 Result<int> fold_but_bytes(ir::Graph& graph);
+/// fold_constants, but what products read as codes stays codes.
+Result<int> fold_but_codes(ir::Graph& graph);
 /// Small values that inference knows, among them extents of what is computed, become constants.
 Result<int> fold_known(ir::Graph& graph);
 Result<int> merge_equal(ir::Graph& graph);

@@ -60,7 +60,7 @@ constexpr PassDef kPasses[] = {
     kInfer,
     {"narrow_integers", narrow_integers},
     {"fuse_quantized", fuse_quantized},
-    {"fold_constants", fold_constants},
+    {"fold_but_codes", fold_but_codes},
     kDropUnused,
     kInfer,
     {"fuse_attention", fuse_attention},

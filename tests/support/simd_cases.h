@@ -346,6 +346,46 @@ inline Run simd_run(simd::TileF32* f, const Loops& table, Operands& o, SimdSize 
   tile.c = o.result<float>(static_cast<size_t>(rows * columns));
   return [=, keep = run] { f(tile); };
 }
+/// Codes of 4 bits in blocks of 16 rows, of as many columns; those that fill the last vector are zeros.
+inline simd::CodePanel code_panel(Operands& o, size_t k, int columns, int lanes) {
+  const size_t words = (k + 7) / 8, blocks = (k + 15) / 16;
+  simd::CodePanel p;
+  p.block = 16, p.columns = (columns + lanes - 1) / lanes * lanes;
+  const auto padded = [&](const auto* dense, size_t rows) {
+    auto* to = o.filled(rows * static_cast<size_t>(p.columns), std::decay_t<decltype(*dense)>{});
+    for (size_t i = 0; i < rows; ++i)
+      std::copy_n(dense + i * static_cast<size_t>(columns), columns, to + i * static_cast<size_t>(p.columns));
+    return to;
+  };
+  p.words = padded(o.integers<uint32_t>(words * static_cast<size_t>(columns)), words);
+  p.scale = padded(o.floats(blocks * static_cast<size_t>(columns)), blocks);
+  p.zero = padded(o.integers<uint8_t>(blocks * static_cast<size_t>(columns)), blocks);
+  return p;
+}
+inline Run simd_run(simd::TileCodesF32* f, const Loops& table, Operands& o, SimdSize s) {
+  const simd::TileShape shape = table.tile_shape_f32();
+  const int rows = s.whole_tiles ? 1 : 2, columns = s.whole_tiles ? shape.columns : 3;
+  auto run = std::make_shared<simd::RowRun>();
+  run->k = run->row_stride = static_cast<int64_t>(s.n);
+  run->a = o.floats(s.n * static_cast<size_t>(rows));
+  simd::CodeTile t = {{.runs = run.get(), .n_runs = 1}, code_panel(o, s.n, columns, shape.lanes)};
+  t.tile.rows = rows, t.tile.columns = columns, t.tile.c_stride = columns;
+  t.tile.c = o.result<float>(static_cast<size_t>(rows * columns));
+  return [=, keep = run] { f(t); };
+}
+/// Its rows are as long as the panel is wide: the first columns are compared.
+inline Run simd_run(simd::UnpackCodesF32* f, const Loops& table, Operands& o, SimdSize s) {
+  const simd::TileShape shape = table.tile_shape_f32();
+  const int columns = s.whole_tiles ? shape.columns : 3;
+  const simd::CodePanel p = code_panel(o, s.n, columns, shape.lanes);
+  float* all = o.filled(s.n * static_cast<size_t>(p.columns), 0.0F);
+  float* y = o.result<float>(s.n * static_cast<size_t>(columns));
+  return [=, n = s.n] {
+    f(p, 0, static_cast<int64_t>(n), all);
+    for (size_t i = 0; i < n; ++i)
+      std::copy_n(all + i * static_cast<size_t>(p.columns), columns, y + i * static_cast<size_t>(columns));
+  };
+}
 inline Run simd_run(simd::TileI16* f, const Loops& table, Operands& o, SimdSize s) {
   const simd::TileShape shape = table.tile_shape_i16();
   const int rows = s.whole_tiles ? shape.rows : 2, columns = s.whole_tiles ? shape.columns : 3;

@@ -15,6 +15,8 @@ struct EpilogueSpec {
   int x = 0, constant = 1, bias = -1, residual = -1;
   Unary activation = {};
 
+  /// Whether the input is read at every run, whatever else it is.
+  bool reads(int input) const { return input == x || input == bias || input == residual; }
   /// The epilogue of a run; rows of the residual are `columns` apart.
   Epilogue epilogue(const Call& c, int64_t columns) const;
 };

@@ -152,7 +152,8 @@ void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k,
 }
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
-  const Columns columns = columns_of(loops, product.k, product.n, product.b);
+  Columns columns = columns_of(loops, product.k, product.n, product.b);
+  columns.codes = product.codes;
   const MatrixRows<LiftFloat> rows(columns.shape, {}, product.a, product.m, product.a_row_stride, product.a_col_stride);
   multiply_tiles(loops, team, rows, columns, product.c, product.c_row_stride, product.end);
 }

@@ -29,7 +29,8 @@ struct Gemm {
   const float* a = nullptr;
   int64_t a_row_stride = 0;
   int64_t a_col_stride = 1;
-  const float* b = nullptr;  ///< From pack_b with the same loops.
+  const float* b = nullptr;            ///< From pack_b with the same loops.
+  const CodeColumns* codes = nullptr;  ///< Instead of b.
   float* c = nullptr;
   int64_t c_row_stride = 0;
   Epilogue end = {};

@@ -1,9 +1,12 @@
 // Matrix products: of rows and a constant, packed once, or of two activations.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/checked.h"
 #include "kernels/fused.h"
+#include "kernels/product/codes.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm.h"
 #include "ops/matmul.h"
@@ -24,23 +27,34 @@ struct Addend {
 struct Operands {
   BatchGemm products;
   bool swapped = false;  ///< What multiplies from the left is the node's second input.
+  Packs::Bytes packed;   ///< The right side, where it is constant.
+  std::vector<int> packed_inputs;
+  std::optional<CodeColumns> codes;  ///< What `packed` is, where it is not floats.
 };
 
 class ProductKernel : public Kernel {
  public:
-  ProductKernel(const simd::Loops& loops, Operands of, const EpilogueSpec& spec, const Addend& addend, Packs::Bytes b)
-      : loops_(loops), of_(std::move(of)), spec_(spec), addend_(addend), b_(std::move(b)) {
+  ProductKernel(const simd::Loops& loops, Operands of, const EpilogueSpec& spec, const Addend& addend)
+      : loops_(loops), of_(std::move(of)), spec_(spec), addend_(addend) {
     if (addend_.form == Addend::Form::column) column_ = round_up(rows() * 4, 64);
   }
 
-  bool packed(size_t input) const override { return b_ && static_cast<int>(input) == spec_.constant; }
+  bool packed(size_t input) const override {
+    const auto& all = of_.packed_inputs;
+    const int i = static_cast<int>(input);
+    return std::find(all.begin(), all.end(), i) != all.end() && !spec_.reads(i) && addend_.input != i;
+  }
   int64_t workspace() const override { return column_ + gemm_batch_workspace(loops_, of_.products, usable_threads()); }
 
   Status run(Call& c) const override {
     BatchGemm g = of_.products;
     const auto operand = [&](int input) { return c.in<float>(static_cast<size_t>(input)).data(); };
     g.one.a = operand(of_.swapped ? spec_.constant : spec_.x);
-    g.one.b = b_ ? reinterpret_cast<const float*>(b_.get()) : operand(of_.swapped ? spec_.x : spec_.constant);
+    if (of_.codes)
+      g.one.codes = &*of_.codes;
+    else
+      g.one.b = of_.packed ? reinterpret_cast<const float*>(of_.packed.get())
+                           : operand(of_.swapped ? spec_.x : spec_.constant);
     g.one.c = c.out<float>(0).data();
     const float scale = g.one.end.scale;
     g.one.end = spec_.epilogue(c, g.one.n);
@@ -78,7 +92,6 @@ class ProductKernel : public Kernel {
   Operands of_;
   EpilogueSpec spec_;
   Addend addend_;
-  Packs::Bytes b_;
   int64_t column_ = 0;  ///< Bytes of the addend as a column.
 };
 
@@ -140,26 +153,72 @@ void swap_sides(Operands& of) {
   of.swapped = true;
 }
 
+/// A right side that a region makes of codes.
+struct CodeSource {
+  const KernelRequest& region;
+  const FusedCodes& w;
+  Operand in(int i) const { return i < 0 ? Operand{} : region.in[static_cast<size_t>(i)]; }
+};
+
+/// As floats a matrix of few weights stays in the second level cache, and takes less work.
+constexpr int64_t kFewWeights = 64 * 1024;
+
+/// Packs it; whether there is a form for it.
+Result<bool> take_codes(const CodeSource& from, bool transposed, Operands& of) {
+  const KernelRequest& r = from.region;
+  const FusedCodes& w = from.w;
+  const Operand codes = from.in(w.codes), scale = from.in(w.scale), zero = from.in(w.zero);
+  if (!codes.constant || !scale.constant || (zero.given() && !zero.constant) || !of.products.axes.empty()) return false;
+  const Shape* const zeros = zero.given() ? &zero.shape : nullptr;
+  const auto shape = CodeShape::of(codes.dtype, codes.shape, scale.shape, zeros, w.axis, w.block_size, transposed);
+  if (!shape) return false;
+  const CodeColumns columns(r.loops, *shape, zero.constant, nullptr);
+  const std::string key = fmt::format("{} {} {} {}", pack_key(transposed ? "codes transposed" : "codes", r, codes),
+                                      scale.id, zero.given() ? zero.id : 0, shape->block);
+  const auto pack = [&](std::byte* to) { columns.pack(r.team, *codes.constant, *scale.constant, zero.constant, to); };
+  of.packed_inputs = {w.codes, w.scale, w.zero};
+  of.products.packed = true;
+  if (shape->k * shape->n > kFewWeights) {
+    NNEX_ASSIGN(of.packed, r.packs.get(key, columns.bytes(), pack));
+    of.codes.emplace(r.loops, *shape, zero.constant, of.packed.get());
+    return true;
+  }
+  const int64_t floats = packed_floats(r.loops, shape->k, shape->n);
+  NNEX_ASSIGN(of.packed, r.packs.get(key, floats * 4, [&](std::byte* to) {
+    std::vector<uint32_t> packed(static_cast<size_t>(columns.bytes() / 4));
+    pack(reinterpret_cast<std::byte*>(packed.data()));
+    CodeColumns(r.loops, *shape, zero.constant, reinterpret_cast<const std::byte*>(packed.data()))
+        .unpack(r.loops, reinterpret_cast<float*>(to));
+  }));
+  return true;
+}
+
 Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, BatchGemm g, bool b_transposed,
-                                               const EpilogueSpec& spec, const Addend& addend) {
+                                               const EpilogueSpec& spec, const Addend& addend,
+                                               const CodeSource* codes) {
   const Operand& w = r.in[1];
   Operands of{std::move(g)};
+  if (codes) {
+    NNEX_ASSIGN(const bool taken, take_codes(*codes, b_transposed, of));
+    return taken ? made<ProductKernel>(r.loops, std::move(of), spec, addend) : nullptr;
+  }
   if (!w.constant) {
     if (of.products.one.m == 1 && b_transposed && w.shape.rank() > 1) swap_sides(of);
-    return made<ProductKernel>(r.loops, std::move(of), spec, addend, nullptr);
+    return made<ProductKernel>(r.loops, std::move(of), spec, addend);
   }
   BatchGemm& p = of.products;
   const int64_t floats = round_up(packed_floats(r.loops, p.one.k, p.one.n), 16), step = p.one.k * p.one.n;
   const int64_t count = w.shape.count() / step;
   const std::string key = pack_key(b_transposed ? "gemm transposed" : "gemm", r, w);
-  NNEX_ASSIGN(auto b, r.packs.get(key, count * floats * 4, [&](std::byte* to) {
+  NNEX_ASSIGN(of.packed, r.packs.get(key, count * floats * 4, [&](std::byte* to) {
     for (int64_t i = 0; i < count; ++i)
       pack_b(r.loops, r.team, w.constant->data() + i * step * 4, p.one.k, p.one.n, p.b_row_stride, p.b_col_stride,
              reinterpret_cast<float*>(to) + i * floats);
   }));
   p.packed = true;
+  of.packed_inputs = {spec.constant};
   for (BatchAxis& axis : p.axes) axis.b = axis.b / step * floats;
-  return made<ProductKernel>(r.loops, std::move(of), spec, addend, std::move(b));
+  return made<ProductKernel>(r.loops, std::move(of), spec, addend);
 }
 
 /// How linear's third input meets the product [m, n]; nothing where the epilogue has no room for it.
@@ -176,7 +235,8 @@ std::optional<Addend> addend_of(const KernelRequest& r, int64_t m, int64_t n, Ep
   return addend;
 }
 
-Result<std::unique_ptr<Kernel>> linear_kernel(const KernelRequest& r, EpilogueSpec spec) {
+Result<std::unique_ptr<Kernel>> linear_kernel(const KernelRequest& r, EpilogueSpec spec,
+                                              const CodeSource* codes = nullptr) {
   const auto& a = r.attr<LinearAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
   if (!r.all_f32() || x.rank() != 2 || w.rank() != 2 || x.count() == 0 || w.count() == 0) return nullptr;
@@ -184,7 +244,7 @@ Result<std::unique_ptr<Kernel>> linear_kernel(const KernelRequest& r, EpilogueSp
   g.one.end.scale = static_cast<float>(a.alpha);
   const auto addend = addend_of(r, g.one.m, g.one.n, spec);
   if (!addend) return nullptr;
-  return product_kernel(r, std::move(g), a.transpose_b, spec, *addend);
+  return product_kernel(r, std::move(g), a.transpose_b, spec, *addend, codes);
 }
 
 Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
@@ -193,7 +253,8 @@ Result<std::unique_ptr<Kernel>> make_linear(const KernelRequest& r) {
   return linear_kernel(r, spec);
 }
 
-Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const EpilogueSpec& spec) {
+Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const EpilogueSpec& spec,
+                                              const CodeSource* codes = nullptr) {
   const auto& a = r.attr<MatmulAttrs>();
   const Shape &x = r.in[0].shape, &w = r.in[1].shape;
   if (!r.all_f32() || x.count() == 0 || w.count() == 0) return nullptr;
@@ -201,21 +262,33 @@ Result<std::unique_ptr<Kernel>> matmul_kernel(const KernelRequest& r, const Epil
   // What follows a product in its region counts columns of one matrix.
   const bool ends = spec.bias >= 0 || spec.residual >= 0;
   if (ends && !g.axes.empty()) return nullptr;
-  return product_kernel(r, std::move(g), a.transpose_b, spec, {});
+  return product_kernel(r, std::move(g), a.transpose_b, spec, {}, codes);
 }
 
 Result<std::unique_ptr<Kernel>> make_matmul(const KernelRequest& r) { return matmul_kernel(r, {}); }
 
 Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
   const auto* fused = fused_as<FusedProduct>(r);
-  if (!fused) return nullptr;
+  if (!fused || fused->w.given()) return nullptr;
   const FusedRequest product(r, fused->product);
   if (fused->product.as<LinearAttrs>()) return linear_kernel(product.request, fused->end);
   return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end) : nullptr;
 }
 
-constexpr KernelDef kProductKernels[] = {
-    {"linear", "gemm_f32", make_linear}, {"matmul", "gemm_f32", make_matmul}, {"fused", "gemm_f32", make_gemm_region}};
+Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) {
+  const auto* fused = fused_as<FusedProduct>(r);
+  if (!fused || !fused->w.given()) return nullptr;
+  const CodeSource codes = {r, fused->w};
+  FusedRequest product(r, fused->product);
+  product.in[1].dtype = DType::f32, product.in[1].shape = codes.in(fused->w.codes).shape;
+  if (fused->product.as<LinearAttrs>()) return linear_kernel(product.request, fused->end, &codes);
+  return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end, &codes) : nullptr;
+}
+
+constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
+                                         {"matmul", "gemm_f32", make_matmul},
+                                         {"fused", "gemm_f32", make_gemm_region},
+                                         {"fused", "gemm_codes", make_code_region, "dequantize_linear"}};
 
 }  // namespace
 

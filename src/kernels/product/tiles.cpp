@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/product/codes.h"
 
 namespace nnex::kernels {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 constexpr int64_t kBlockFloats = 96 * 1024;  // columns of one depth that stay in the second level cache
 constexpr int64_t kWorkOfPart = 100'000;     // multiply-adds below which another part costs more than it brings
 constexpr int64_t kPartsOfThread = 4;
+constexpr int64_t kUnpackedFloats = 8 * 1024;  // of columns that are codes: they stay in the first level cache
+constexpr int64_t kUnpackedPanels = 4;
 
 /// Everything a part needs; parts differ in their ranges of tiles and panels only.
 struct Job {
@@ -21,8 +24,10 @@ struct Job {
   const Epilogue& end;
   int64_t depth;
   int64_t block_panels;
+  bool unpacks = false;  ///< Codes become floats block by block; else tiles read them.
 
-  void run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const;
+  void run(const Parts::Range& range, float* unpacked) const;
+  void run_unpacking(const Parts::Range& range) const;
   struct Part;
   void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const;
 };
@@ -32,26 +37,35 @@ struct Job::Part {
   alignas(64) float scratch[kMaxTileRows * kScratchStride<float>];
   simd::RowRun runs[kMaxRuns];
   simd::TileEnd finish;
+  float* unpacked = nullptr;  ///< The block of columns, where it was codes.
 };
 
-void Job::run(int64_t tile_begin, int64_t tile_end, int64_t panel_begin, int64_t panel_end) const {
+void Job::run(const Parts::Range& range, float* unpacked) const {
   Part own;
   own.finish = kernels::tile_end(end, 0, 0);
-  for (int64_t panel = panel_begin; panel < panel_end; panel += block_panels) {
-    const int64_t block_end = std::min(panel + block_panels, panel_end);
+  own.unpacked = unpacked;
+  for (int64_t panel = range.panel_begin; panel < range.panel_end; panel += block_panels) {
+    const int64_t block_end = std::min(panel + block_panels, range.panel_end);
     int64_t k0 = 0;
     do {
-      for (int64_t t = tile_begin; t < tile_end; ++t) run_tile(t, k0, panel, block_end, own);
+      for (int64_t p = panel; unpacked && p < block_end; ++p)
+        loops.unpack_codes_f32(columns.codes->panel(p), k0, std::min(k0 + depth, columns.k),
+                               unpacked + (p - panel) * columns.shape.columns * depth);
+      for (int64_t t = range.tile_begin; t < range.tile_end; ++t) run_tile(t, k0, panel, block_end, own);
       k0 += depth;
     } while (k0 < columns.k);
   }
 }
 
-/// Panels of whole width one call takes, from `panel` on.
-int64_t panels_at_once(int rows, int64_t panel, int64_t panel_end, const Columns& columns) {
+void Job::run_unpacking(const Parts::Range& range) const {
+  alignas(64) float unpacked[kUnpackedFloats];
+  run(range, unpacked);
+}
+
+/// Panels of whole width one call takes, from `panel` on: at most `wanted`, a power of two.
+int64_t panels_at_once(int64_t wanted, int64_t panel, int64_t panel_end, const Columns& columns) {
   int64_t whole = panel_end - panel;
   if (columns.columns(panel_end - 1) < columns.shape.columns) --whole;
-  int64_t wanted = simd::few_rows_panels(rows);
   while (wanted > std::max<int64_t>(whole, 1)) wanted /= 2;
   return wanted;
 }
@@ -63,17 +77,22 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
   simd::Tile tile;
   tile.runs = own.runs;
   tile.n_runs = source.runs(rows, k0, here, panel_end - panel_begin, own.scratch, own.runs);
-  tile.panel_stride = columns.panel_stride();
+  tile.panel_stride = own.unpacked ? columns.shape.columns * depth : columns.panel_stride();
   tile.c_stride = c_stride;
   tile.rows = rows.count;
   tile.go_on = k0 > 0;
   if (last) tile.end = &own.finish;
 
+  const bool reads_codes = columns.codes && !unpacks;
+  const int64_t wanted = reads_codes ? 1 + (rows.count == 1) : simd::few_rows_panels(rows.count);
   float* const row = c + rows.first * c_stride;
   for (int64_t panel = panel_begin; panel < panel_end;) {
-    const int64_t count = panels_at_once(rows.count, panel, panel_end, columns);
+    const int64_t count = panels_at_once(wanted, panel, panel_end, columns);
     const int64_t column = panel * columns.shape.columns;
-    tile.b = columns.at(panel, k0);
+    if (own.unpacked)
+      tile.b = own.unpacked + (panel - panel_begin) * tile.panel_stride;
+    else if (!reads_codes)
+      tile.b = columns.at(panel, k0);
     tile.b_stride = columns.k_stride(panel);
     tile.columns = count > 1 ? static_cast<int>(count) * columns.shape.columns : columns.columns(panel);
     tile.c = row + column;
@@ -82,7 +101,10 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
       if (end.row_bias) own.finish.row_bias = end.row_bias + rows.first;
       if (end.residual) own.finish.residual = end.residual + rows.first * end.residual_stride + column;
     }
-    loops.tile_f32(tile);
+    if (reads_codes)
+      loops.tile_codes_f32({tile, columns.codes->panel(panel)});
+    else
+      loops.tile_f32(tile);
     panel += count;
   }
   if (!last || ends_in_tile(end.activation)) return;
@@ -144,10 +166,14 @@ void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>
   job.depth = source.block_depth(columns.k);
   if (tiles > 1)
     job.block_panels = std::max<int64_t>(1, kBlockFloats / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
+  if (columns.codes && (tiles > 1 || source.rows() > simd::kCodeTileRows || job.depth < columns.k)) {
+    job.unpacks = true;
+    job.block_panels = kUnpackedPanels;
+    job.depth = std::min(job.depth, kUnpackedFloats / (kUnpackedPanels * columns.shape.columns) / 8 * 8);
+  }
   const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k);
   team.run(parts.count(), [&](int64_t part) {
-    const Parts::Range r = parts.range(part);
-    job.run(r.tile_begin, r.tile_end, r.panel_begin, r.panel_end);
+    job.unpacks ? job.run_unpacking(parts.range(part)) : job.run(parts.range(part), nullptr);
   });
 }
 

@@ -9,6 +9,8 @@
 
 namespace nnex::kernels {
 
+class CodeColumns;
+
 /// What happens to a finished sum s of row i and column j: s * scale, + bias[j], + row_bias[i], + residual[i][j] *
 /// residual_scale, then the activation; each step rounds on its own. Null pointers are steps left out. The residual
 /// must not overlap the output.
@@ -38,7 +40,8 @@ struct Columns {
   int64_t k = 0;
   int64_t n = 0;
   const float* b = nullptr;
-  int64_t row_stride = 0;  ///< 0: packed.
+  int64_t row_stride = 0;              ///< 0: packed.
+  const CodeColumns* codes = nullptr;  ///< Read instead of b, of the same shape.
 
   int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
   int columns(int64_t panel) const;

@@ -12,6 +12,7 @@
 #include "kernels/elementwise/loops_whole.h"
 #include "kernels/elementwise/unary.h"
 #include "kernels/integer/loops_chain_i32.h"
+#include "kernels/product/loops_codes.h"
 #include "kernels/product/loops_tile.h"
 #include "kernels/product/loops_tile_int.h"
 #include "kernels/reduce/reduce_kind.h"
@@ -42,6 +43,12 @@ using TileShapeF32 = TileShape();
 
 /// See simd/tile.h.
 using TileF32 = void(const Tile& tile);
+
+/// See product/loops_codes.h.
+using TileCodesF32 = void(const CodeTile& tile);
+
+/// to[(k - begin) * p.columns + j] = the weight of row k and column j, for k in [begin, end); begin is a multiple of 8.
+using UnpackCodesF32 = void(const CodePanel& p, int64_t begin, int64_t end, float* to);
 
 /// y[i] = the chain of multiply-adds over ascending k of a[i * stride + k] * b[k], from 0, for i < rows: tile_f32 of
 /// one column.

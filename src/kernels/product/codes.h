@@ -1,0 +1,54 @@
+#pragma once
+// Right-hand sides of products that stay codes of 4 or 8 bits in memory: what dequantize_linear makes of them is
+// computed where it is multiplied, with the same bytes.
+
+#include <optional>
+
+#include "base/threads.h"
+#include "kernels/simd/loops.h"
+#include "nnex/tensor.h"
+
+namespace nnex::kernels {
+
+/// A matrix of k rows and n columns that dequantize_linear makes of constants, by their types and shapes.
+struct CodeShape {
+  int bits = 4;
+  bool is_signed = true;
+  int64_t k = 0, n = 0;
+  int64_t k_step = 0, n_step = 0;  ///< Between codes of neighbouring rows and columns.
+  int64_t block = 0;               ///< Rows that share a scale: a multiple of 8.
+  int64_t blocks = 1;
+  int64_t block_step = 0, scale_step = 0;  ///< Between scales of neighbouring blocks and columns.
+  bool own_zeros = false;                  ///< As many zero points as scales; else one, or none.
+
+  /// Nothing where blocks lie along columns, or end within words of codes. `zero` may be null; `transposed`: the codes
+  /// are [n, k].
+  static std::optional<CodeShape> of(DType type, const Shape& codes, const Shape& scale, const Shape* zero,
+                                     int64_t axis, int64_t block_size, bool transposed);
+};
+
+/// Constants as loops read them: panels as wide as those of floats.
+class CodeColumns {
+ public:
+  /// `packed`: what pack() made for the same loops and shape, aligned to 4 bytes; perhaps not yet.
+  CodeColumns(const simd::Loops& loops, const CodeShape& of, const Tensor* zero, const std::byte* packed);
+
+  int64_t bytes() const;
+  void pack(Team& team, const Tensor& codes, const Tensor& scale, const Tensor* zero, std::byte* packed) const;
+  simd::CodePanel panel(int64_t i) const;
+  /// All weights, as pack_b packs floats.
+  void unpack(const simd::Loops& loops, float* to) const;
+
+ private:
+  int64_t word_rows() const { return 32 / of_.bits; }
+  int64_t words() const { return (of_.k + word_rows() - 1) / word_rows(); }
+  int64_t padded_columns() const;
+
+  simd::TileShape shape_;
+  CodeShape of_;
+  int32_t bias_ = 0;      ///< What is added to signed codes, so that none is below 0.
+  int32_t one_zero_ = 0;  ///< With it added.
+  const std::byte* packed_;
+};
+
+}  // namespace nnex::kernels

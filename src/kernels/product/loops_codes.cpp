@@ -1,0 +1,166 @@
+// Highway builds this file once per instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product/loops_codes.cpp"
+#include <hwy/foreach_target.h>
+
+#include <utility>
+
+#include "kernels/product/loops_codes.h"
+#include "kernels/product/tile-inl.h"
+#include "kernels/simd/builds.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nnex::kernels::simd::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using CodeBits = hn::RebindToUnsigned<TileTag>;
+using CodeVector = hn::Vec<TileTag>;
+
+/// Weights of kVectors vectors of columns in each of kPanels panels. A code of the lower half of a word becomes part of
+/// a float whose last bit is worth 1 at the code's place: 2^23 for bits 0 and up, 2^19 for bits 4 and up; less that and
+/// the zero point, it is the difference, exactly.
+template <int kBits, int kVectors, int kPanels>
+struct CodeReader {
+  static constexpr int kWord = 32 / kBits, kHalf = kWord / 2, kAll = kVectors * kPanels;
+  CodeVector zero[kHalf][kAll];
+  CodeVector scale[kAll];
+  int64_t panel_words, panel_scales;  ///< From one panel to the next.
+
+  HWY_INLINE CodeReader(const CodePanel& p, int64_t k)
+      : panel_words((k + kWord - 1) / kWord * p.columns), panel_scales((k + p.block - 1) / p.block * p.columns) {}
+
+  static constexpr uint32_t power_bits(int place) { return static_cast<uint32_t>(150 - kBits * place) << 23; }
+
+  /// The scales and zero points of a block.
+  HWY_INLINE void begin(const CodePanel& p, int64_t block) {
+    const TileTag d;
+    const CodeBits bits;
+    const hn::RebindToSigned<TileTag> whole;
+    const hn::Rebind<uint8_t, TileTag> bytes;
+    HWY_UNROLL(4)
+    for (int j = 0; j < kAll; ++j) {
+      const int64_t at = block * p.columns + j / kVectors * panel_scales + j % kVectors * kLanes;
+      scale[j] = hn::LoadU(d, p.scale + at);
+      const CodeVector own =
+          hn::ConvertTo(d, p.zero ? hn::PromoteTo(whole, hn::LoadU(bytes, p.zero + at)) : hn::Set(whole, p.one_zero));
+      HWY_UNROLL(4)
+      for (int i = 0; i < kHalf; ++i) zero[i][j] = hn::Add(hn::BitCast(d, hn::Set(bits, power_bits(i))), own);
+    }
+  }
+
+  /// Calls row(i, weights) for the first `rows` rows of a word. All loops unroll.
+  template <class F>
+  HWY_INLINE void word(const uint32_t* words, int rows, F row) const {
+    const TileTag d;
+    const CodeBits bits;
+    hn::Vec<CodeBits> held[kAll];
+    HWY_UNROLL(8)
+    for (int j = 0; j < kAll; ++j)
+      held[j] = hn::LoadU(bits, words + j / kVectors * panel_words + j % kVectors * kLanes);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kWord; ++i) {
+      if (i >= rows) break;
+      const int place = i % kHalf;
+      const auto mask = hn::Set(bits, ((1U << kBits) - 1) << (kBits * place));
+      const auto power = hn::Set(bits, power_bits(place));
+      CodeVector weights[kAll];
+      HWY_UNROLL(8)
+      for (int j = 0; j < kAll; ++j) {
+        if (i == kHalf) held[j] = hn::ShiftRight<16>(held[j]);
+        const CodeVector code = hn::BitCast(d, hn::OrAnd(power, held[j], mask));
+        weights[j] = hn::Mul(hn::Sub(code, zero[place][j]), scale[j]);
+      }
+      row(i, weights);
+    }
+  }
+
+  /// Calls row(k, weights) for rows [begin, end) in their order; begin starts a word.
+  template <class F>
+  HWY_INLINE void rows(const CodePanel& p, int64_t first, int64_t end, F row) {
+    for (int64_t k = first; k < end;) {
+      const int64_t block = k / p.block, next = (block + 1) * p.block, block_end = next < end ? next : end;
+      begin(p, block);
+      const uint32_t* words = p.words + k / kWord * p.columns;
+      for (; k + kWord <= block_end; k += kWord, words += p.columns)
+        word(words, kWord, [&](int i, const auto& weights) HWY_ATTR { row(k + i, weights); });
+      if (k == block_end) continue;
+      word(words, static_cast<int>(block_end - k), [&](int i, const auto& weights) HWY_ATTR { row(k + i, weights); });
+      k = block_end;
+    }
+  }
+};
+
+template <class M, int kBits, int kRows, int kVectors, int kPanels>
+HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p) {
+  const TileTag d;
+  constexpr int kAll = kVectors * kPanels;
+  const int last = t.columns - (kAll - 1) * kLanes;
+  const float* const a = t.runs->a;
+  const int64_t stride = t.runs->row_stride;
+  Sums<M, kRows, kVectors, kPanels> sums;
+  sums.start(t, last);
+  CodeReader<kBits, kVectors, kPanels> reader(p, t.runs->k);
+  reader.rows(p, 0, t.runs->k, [&](int64_t k, const CodeVector(&weights)[kAll]) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (int i = 0; i < kRows; ++i) {
+      const CodeVector value = hn::Set(d, a[i * stride + k]);
+      HWY_UNROLL(8)
+      for (int j = 0; j < kAll; ++j) sums.c[i][j] = M::madd(value, weights[j], sums.c[i][j]);
+    }
+  });
+  if (t.end) sums.finish(*t.end, last);
+  sums.store(t, last);
+}
+
+/// Calls f(std::integral_constant) of how many vectors the columns are.
+template <class F, int... kVector>
+HWY_INLINE void with_vectors(int columns, std::integer_sequence<int, kVector...>, F f) {
+  const int vectors = (columns + kLanes - 1) / kLanes;
+  (void)((vectors == kVector + 1 ? (f(std::integral_constant<int, kVector + 1>()), true) : false) || ...);
+}
+using CodeVectors = std::make_integer_sequence<int, kTileVectors>;
+
+template <class M, int kBits>
+HWY_INLINE void run_code_tile(const CodeTile& c) {
+  if (c.tile.columns > kTileVectors * kLanes) return code_tile_of<M, kBits, 1, kTileVectors, 2>(c.tile, c.codes);
+  with_vectors(c.tile.columns, CodeVectors(), [&](auto vectors) HWY_ATTR {
+    constexpr int kVectors = decltype(vectors)::value;
+    if (c.tile.rows == 1) return code_tile_of<M, kBits, 1, kVectors, 1>(c.tile, c.codes);
+    if (c.tile.rows == 2) return code_tile_of<M, kBits, 2, kVectors, 1>(c.tile, c.codes);
+    if (c.tile.rows == 3) return code_tile_of<M, kBits, 3, kVectors, 1>(c.tile, c.codes);
+    code_tile_of<M, kBits, kCodeTileRows, kVectors, 1>(c.tile, c.codes);
+  });
+}
+
+void tile_codes_f32(const CodeTile& c) { c.codes.bits == 4 ? run_code_tile<Fused, 4>(c) : run_code_tile<Fused, 8>(c); }
+void tile_codes_f32_exact(const CodeTile& c) {
+  c.codes.bits == 4 ? run_code_tile<Exact, 4>(c) : run_code_tile<Exact, 8>(c);
+}
+
+template <int kBits>
+HWY_INLINE void unpack(const CodePanel& p, int64_t begin, int64_t end, float* to) {
+  const TileTag d;
+  with_vectors(p.columns, CodeVectors(), [&](auto vectors) HWY_ATTR {
+    constexpr int kVectors = decltype(vectors)::value;
+    CodeReader<kBits, kVectors, 1> reader(p, end);
+    reader.rows(p, begin, end, [&](int64_t k, const CodeVector(&weights)[kVectors]) HWY_ATTR {
+      HWY_UNROLL(4)
+      for (int j = 0; j < kVectors; ++j) hn::StoreU(weights[j], d, to + (k - begin) * p.columns + j * kLanes);
+    });
+  });
+}
+
+void unpack_codes_f32(const CodePanel& p, int64_t begin, int64_t end, float* to) {
+  p.bits == 4 ? unpack<4>(p, begin, end, to) : unpack<8>(p, begin, end, to);
+}
+
+}  // namespace nnex::kernels::simd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nnex::kernels::simd {
+NNEX_SIMD_BUILDS(tile_codes_f32);
+NNEX_SIMD_BUILDS(tile_codes_f32_exact);
+NNEX_SIMD_BUILDS(unpack_codes_f32);
+}  // namespace nnex::kernels::simd
+#endif

@@ -1,0 +1,33 @@
+#pragma once
+// Weights of products that are stored as codes of 4 or 8 bits, and read where they are.
+
+#include <cstdint>
+
+#include "kernels/product/loops_tile.h"
+
+namespace nnex::kernels::simd {
+
+/// One panel of `columns` columns, which are whole vectors. Row k of column j is the code in bits
+/// (k % (32 / bits)) * bits and up of words[k / (32 / bits) * columns + j], and stands for (code - zero) * scale, the
+/// difference exact, the product rounded. Rows of a block share scale[k / block * columns + j] and the zero point at
+/// the same place of zero, or one_zero where that is null.
+struct CodePanel {
+  int bits = 4;
+  int columns = 0;
+  const uint32_t* words = nullptr;
+  const float* scale = nullptr;
+  const uint8_t* zero = nullptr;
+  int32_t one_zero = 0;
+  int64_t block = 8;  ///< A multiple of 8.
+};
+
+constexpr int kCodeTileRows = 4;  ///< Of tiles that read codes.
+
+/// A tile whose rows are one run of all k and whose sums begin at 0; its b is that of `codes`. One row may have two
+/// whole panels: words, scales and zero points of the second follow those of the first.
+struct CodeTile {
+  Tile tile;
+  CodePanel codes;
+};
+
+}  // namespace nnex::kernels::simd
