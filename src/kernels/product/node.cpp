@@ -197,7 +197,8 @@ Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, BatchGemm
                                                const EpilogueSpec& spec, const Addend& addend,
                                                const CodeSource* codes) {
   const Operand& w = r.in[1];
-  Operands of{std::move(g)};
+  Operands of;
+  of.products = std::move(g);
   if (codes) {
     NNEX_ASSIGN(const bool taken, take_codes(*codes, b_transposed, of));
     return taken ? made<ProductKernel>(r.loops, std::move(of), spec, addend) : nullptr;
