@@ -104,7 +104,7 @@ std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
   }
   if (nodes.size() < 2) return std::nullopt;
   Region region(graph, last, nodes);
-  kernels::FusedProduct form = {region.operation(product), {}};
+  kernels::FusedProduct form = {region.operation(product), {}, {}};
   form.end.x = form.product.in[0], form.end.constant = form.product.in[1];
   if (of_codes) {
     const Node& from = *graph.producer(product.in[1]);

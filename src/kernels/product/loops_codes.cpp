@@ -48,44 +48,45 @@ struct CodeReader {
     }
   }
 
-  /// Calls row(i, weights) for the first `rows` rows of a word. All loops unroll.
-  template <class F>
-  HWY_INLINE void word(const uint32_t* words, int rows, F row) const {
-    const TileTag d;
+  HWY_INLINE hn::Vec<CodeBits> load(const uint32_t* words, int j) const {
+    return hn::LoadU(CodeBits(), words + j / kVectors * panel_words + j % kVectors * kLanes);
+  }
+
+  /// The weights of vector j whose codes stand at that place of their words.
+  HWY_INLINE CodeVector weights_at(int place, int j, hn::Vec<CodeBits> words) const {
     const CodeBits bits;
-    hn::Vec<CodeBits> held[kAll];
-    HWY_UNROLL(8)
-    for (int j = 0; j < kAll; ++j)
-      held[j] = hn::LoadU(bits, words + j / kVectors * panel_words + j % kVectors * kLanes);
-    HWY_UNROLL(8)
-    for (int i = 0; i < kWord; ++i) {
-      if (i >= rows) break;
-      const int place = i % kHalf;
-      const auto mask = hn::Set(bits, ((1U << kBits) - 1) << (kBits * place));
-      const auto power = hn::Set(bits, power_bits(place));
-      CodeVector weights[kAll];
-      HWY_UNROLL(8)
-      for (int j = 0; j < kAll; ++j) {
-        if (i == kHalf) held[j] = hn::ShiftRight<16>(held[j]);
-        const CodeVector code = hn::BitCast(d, hn::OrAnd(power, held[j], mask));
-        weights[j] = hn::Mul(hn::Sub(code, zero[place][j]), scale[j]);
-      }
-      row(i, weights);
-    }
+    const auto mask = hn::Set(bits, ((1U << kBits) - 1) << (kBits * place));
+    const auto code = hn::BitCast(TileTag(), hn::OrAnd(hn::Set(bits, power_bits(place)), words, mask));
+    return hn::Mul(hn::Sub(code, zero[place][j]), scale[j]);
   }
 
   /// Calls row(k, weights) for rows [begin, end) in their order; begin starts a word.
   template <class F>
   HWY_INLINE void rows(const CodePanel& p, int64_t first, int64_t end, F row) {
+    CodeVector weights[kAll];
     for (int64_t k = first; k < end;) {
       const int64_t block = k / p.block, next = (block + 1) * p.block, block_end = next < end ? next : end;
       begin(p, block);
       const uint32_t* words = p.words + k / kWord * p.columns;
-      for (; k + kWord <= block_end; k += kWord, words += p.columns)
-        word(words, kWord, [&](int i, const auto& weights) HWY_ATTR { row(k + i, weights); });
-      if (k == block_end) continue;
-      word(words, static_cast<int>(block_end - k), [&](int i, const auto& weights) HWY_ATTR { row(k + i, weights); });
-      k = block_end;
+      for (; k + kWord <= block_end; k += kWord, words += p.columns) {
+        hn::Vec<CodeBits> held[kAll];
+        HWY_UNROLL(8)
+        for (int j = 0; j < kAll; ++j) held[j] = load(words, j);
+        HWY_UNROLL(8)
+        for (int i = 0; i < kWord; ++i) {
+          HWY_UNROLL(8)
+          for (int j = 0; j < kAll; ++j) {
+            if (i == kHalf) held[j] = hn::ShiftRight<16>(held[j]);
+            weights[j] = weights_at(i % kHalf, j, held[j]);
+          }
+          row(k + i, weights);
+        }
+      }
+      for (int shift = 0; k < block_end; ++k, shift += kBits) {  // the last rows, which are no whole word
+        HWY_UNROLL(8)
+        for (int j = 0; j < kAll; ++j) weights[j] = weights_at(0, j, hn::ShiftRightSame(load(words, j), shift));
+        row(k, weights);
+      }
     }
   }
 };
