@@ -172,51 +172,38 @@ std::string output_name(const Method& method, size_t i) {
   return limit_of(method, "output") ? "output" : fmt::format("output{}", i);
 }
 
-Status check_outputs(const Step& step) {
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    const OutputDesc& out = step.outputs[i];
-    const std::string what = output_name(step.method(), i);
-    std::vector<uint32_t> shape;
-    for (int64_t extent : out.shape) {
-      if (extent < 1 || extent > kMaxDimension)
-        return step.fail("{} would have extent {}; needed 1 to {}", what, extent, kMaxDimension);
-      shape.push_back(static_cast<uint32_t>(extent));
-    }
-    NNEX_TRY(check_dimensions(out.type, shape, step.prefix() + what));
-    NNEX_TRY(check_type(step, what, out.type));
-  }
-  return {};
-}
-
-// ---- Nodes
-
-/// The types of operands and nodes must be the same promise.
-Status check_result(const Step& step, const Importer& to, size_t i) {
-  const OutputDesc& out = step.outputs[i];
+/// What the table's inference says of result i, within what a tensor of the interface can be.
+Result<Operand> result(const Step& step, const Importer& to, size_t i) {
   const ValueId v = to.results()[i];
-  if (v.valid() && to.dtype(v) == dtype_of(out.type) && to.shape(v) == Shape(out.shape)) return {};
-  return Error{
-      ErrorKind::OperationError,
-      fmt::format("{}output {} should be {}{}; the engine makes {}{}", step.prefix(), i, name(out.type),
-                  Shape(out.shape).text(), v.valid() ? nnex::name(to.dtype(v)) : "nothing", to.shape(v).text())};
+  const std::string what = output_name(step.method(), i);
+  const std::optional<DataType> type = data_type_of(to.dtype(v));
+  NNEX_ASSERT(type && concrete(to.type(v)));
+  std::vector<uint32_t> shape;
+  for (int64_t extent : to.shape(v)) {
+    if (extent < 1 || extent > kMaxDimension)
+      return step.fail("{} would have extent {}; needed 1 to {}", what, extent, kMaxDimension);
+    shape.push_back(static_cast<uint32_t>(extent));
+  }
+  NNEX_TRY(check_dimensions(*type, shape, step.prefix() + what));
+  NNEX_TRY(check_type(step, what, *type));
+  return step.builder().operand(v, *type, std::move(shape));
 }
 
-Result<std::vector<Operand>> lowered(Step& step) {
+Result<std::vector<Operand>> imported(const Step& step) {
   Importer to(step);
-  if (step.method().import_call) {
-    if (nnex::Status s = step.method().import_call(to); !s.ok())
-      return from_engine(ErrorKind::OperationError, s.error());
-  } else {
-    for (ValueId v : to.spelled(step.outputs.size())) to.result(v);
+  if (step.method().import_call)
+    step.method().import_call(to);
+  else
+    for (ValueId v : to.spelled()) to.result(v);
+  if (!to.status().ok()) {
+    std::string_view why = to.status().error().message();
+    if (const size_t name = why.find(": "); why.find(' ') == name + 1) why.remove_prefix(name + 2);  // the row's
+    return step.fail("{}", why);
   }
-  if (!to.status().ok()) return from_engine(ErrorKind::OperationError, to.status().error());
   std::vector<Operand> operands;
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    if (i >= to.results().size()) return Error{ErrorKind::OperationError, step.prefix() + "too few results"};
-    NNEX_TRY(check_result(step, to, i));
-    const Ints& shape = step.outputs[i].shape;
-    operands.push_back(step.builder().operand(to.results()[i], step.outputs[i].type,
-                                              std::vector<uint32_t>(shape.begin(), shape.end())));
+  for (size_t i = 0; i < to.results().size(); ++i) {
+    NNEX_ASSIGN(Operand operand, result(step, to, i));
+    operands.push_back(std::move(operand));
   }
   return operands;
 }
@@ -246,9 +233,8 @@ Result<std::vector<Operand>> call(BuilderState& builder, const Arguments& args) 
   Step step(builder, args);
   NNEX_TRY(builder.can_build());
   NNEX_TRY(check_operands(step));
-  NNEX_TRY(step.method().rule(step));
-  NNEX_TRY(check_outputs(step));
-  return lowered(step);
+  if (step.method().rule) NNEX_TRY(step.method().rule(step));
+  return imported(step);
 }
 
 const OpSupportLimits& op_support_limits() {

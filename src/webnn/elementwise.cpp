@@ -1,40 +1,10 @@
-// Operations on each element, and matrix products.
+// Operations on each element.
 
-#include <algorithm>
-
-#include "base/try.h"
 #include "ops/arithmetic.h"
 #include "tensor/convert.h"
 #include "webnn/rules.h"
 
 namespace nnex::ml {
-
-Status same_shape_rule(Step& step) {
-  step.out(step.shape(step.method().params[0].name));
-  return {};
-}
-
-/// All positional operands broadcast together.
-Status broadcast_rule(Step& step) {
-  Ints all;
-  for (const Param& p : step.method().params) {
-    const Ints shape = step.shape(p.name);
-    const auto both = broadcast(all, shape);
-    if (!both)
-      return step.fail("{} of shape [{}] does not broadcast to [{}]", p.name, fmt::join(shape, ","),
-                       fmt::join(all, ","));
-    all = *both;
-  }
-  step.out(all);
-  return {};
-}
-
-Status cast_rule(Step& step) {
-  step.out(step.data_type("dataType"), step.shape("input"));
-  return {};
-}
-
-// ---- clamp
 
 namespace {
 
@@ -56,11 +26,10 @@ Status clamp_rule(Step& step) {
   if (step.given("minValue") && step.given("maxValue") &&
       crossed(type, cast_number(type, step.number("minValue")), cast_number(type, step.number("maxValue"))))
     return step.fail("minValue is greater than maxValue");
-  step.out(step.shape("input"));
   return {};
 }
 
-nnex::Status import_clamp(Importer& to) {
+void import_clamp(Importer& to) {
   const Step& step = to.step();
   const auto limit = [&](std::string_view name) {
     if (!step.given(name)) return ValueId{};
@@ -68,37 +37,6 @@ nnex::Status import_clamp(Importer& to) {
   };
   const ValueId low = limit("minValue"), high = limit("maxValue");
   to.result(to("clamp", {to.in("input"), low, high}, ClampAttrs{}));
-  return {};
-}
-
-// ---- Products
-
-Status gemm_rule(Step& step) {
-  Ints a = step.shape("a"), b = step.shape("b");
-  if (step.flag("aTranspose")) std::swap(a[0], a[1]);
-  if (step.flag("bTranspose")) std::swap(b[0], b[1]);
-  if (a[1] != b[0]) return step.fail("a has {} columns; b has {} rows", a[1], b[0]);
-  const Ints out = {a[0], b[1]};
-  if (step.given("c") && broadcast(step.shape("c"), out) != out)
-    return step.fail("c of shape [{}] does not broadcast to [{}]", fmt::join(step.shape("c"), ","),
-                     fmt::join(out, ","));
-  step.out(out);
-  return {};
-}
-
-Status matmul_rule(Step& step) {
-  Ints a = step.shape("a"), b = step.shape("b");
-  const int64_t rows = a[a.size() - 2], columns = b.back();
-  if (a.back() != b[b.size() - 2]) return step.fail("a has {} columns; b has {} rows", a.back(), b[b.size() - 2]);
-  a.resize(a.size() - 2);
-  b.resize(b.size() - 2);
-  auto batch = broadcast(a, b);
-  if (!batch)
-    return step.fail("batches [{}] of a and [{}] of b do not broadcast", fmt::join(a, ","), fmt::join(b, ","));
-  batch->push_back(rows);
-  batch->push_back(columns);
-  step.out(*batch);
-  return {};
 }
 
 }  // namespace nnex::ml

@@ -64,11 +64,10 @@ std::vector<ValueId> Importer::inferred(NodeId id) {
   return out;
 }
 
-std::vector<ValueId> Importer::spelled(size_t outputs, std::initializer_list<std::string_view> except) {
+std::vector<ValueId> Importer::spelled() {
   if (failed()) return {};
   SpelledNode node;
   node.spelled = find_spelling(Format::webnn, "", step_.method().name);
-  node.outputs = outputs;
   NNEX_ASSERT(node.spelled.op);
   const auto put = [&](size_t port, const Operand& o) {
     if (node.in.size() <= port) node.in.resize(port + 1);
@@ -78,13 +77,12 @@ std::vector<ValueId> Importer::spelled(size_t outputs, std::initializer_list<std
   size_t place = 0;
   for (size_t i = 0; i < args.values.size(); ++i) {
     const std::string_view name = args.param(i).name;
-    const bool skipped = std::find(except.begin(), except.end(), name) != except.end();
-    if (auto* list = std::get_if<std::vector<Operand>>(&args.values[i]); list && !skipped) {
+    if (auto* list = std::get_if<std::vector<Operand>>(&args.values[i])) {
       for (const Operand& o : *list) put(place++, o);
     } else if (auto* operand = std::get_if<Operand>(&args.values[i])) {
-      if (!skipped) put(port_of(*node.spelled.op, *node.spelled.spelling, name, place), *operand);
+      put(port_of(*node.spelled.op, *node.spelled.spelling, name, place), *operand);
       ++place;
-    } else if (AttrValue value = attr_of(args.values[i]); !skipped && value.index() != 0) {
+    } else if (AttrValue value = attr_of(args.values[i]); value.index() != 0) {
       node.attrs.emplace_back(name, std::move(value));
     }
   }
@@ -128,7 +126,7 @@ ValueId Importer::reshaped(ValueId v, const Ints& to) {
   return (*this)("reshape", {v, wanted}, ReshapeAttrs{});
 }
 
-ValueId Importer::impossible(std::string_view why) {
+ValueId Importer::impossible(std::string_view why, const Ints& shape) {
   if (failed()) return {};
   const NodeId id = builder_.node(custom_op(), {}, 1, nullptr);
   auto custom = std::make_shared<CustomNode>();
@@ -137,8 +135,7 @@ ValueId Importer::impossible(std::string_view why) {
   graph_.set_custom(id, std::move(custom));
   types_.grow();
   const ValueId v = graph_[id].out[0];
-  const OutputDesc& out = step_.outputs[0];
-  types_.bind(v, Type::tensor(dtype_of(out.type), dims_of(Shape(out.shape))));
+  types_.bind(v, Type::tensor(dtype(in("input")), dims_of(Shape(shape))));
   return v;
 }
 

@@ -16,6 +16,7 @@ class Importer {
   /// The value of an operand; invalid where it was not given.
   ValueId in(std::string_view operand_name) const;
   Shape shape(ValueId v) const;
+  const Type& type(ValueId v) const { return types_.type(v); }
   DType dtype(ValueId v) const { return types_.type(v).dtype; }
 
   /// A node with default attributes, or with these; its first output.
@@ -32,9 +33,8 @@ class Importer {
     NNEX_ASSERT(op(op_name).attrs.type == &nnex::detail::type_tag<A>);
     return nodes(op(op_name), std::move(inputs), outputs, std::make_shared<A>(std::move(attrs)));
   }
-  /// The row that spells the operation: operands to their ports, everything else to attributes or parameter ports,
-  /// except for these names.
-  std::vector<ValueId> spelled(size_t outputs, std::initializer_list<std::string_view> except = {});
+  /// The row that spells the operation: operands to their ports, everything else to attributes or parameter ports.
+  std::vector<ValueId> spelled();
 
   ValueId ints(const Ints& values);
   ValueId constant(nnex::Tensor t);
@@ -43,13 +43,14 @@ class Importer {
   ValueId transposed(ValueId v, const Ints& axes);
   ValueId reshaped(ValueId v, const Ints& shape);
 
-  /// Output 0 by a node that no engine runs: what the specification's checks let through. Compilation names `why`.
-  ValueId impossible(std::string_view why);
+  /// A value of this shape and the input's type by a node that no engine runs: what the specification's checks let
+  /// through. Compilation names `why`.
+  ValueId impossible(std::string_view why, const Ints& shape);
 
   /// The next result of the operation.
   void result(ValueId v) { results_.push_back(v); }
   const std::vector<ValueId>& results() const { return results_; }
-  nnex::Status& status() { return status_; }
+  const nnex::Status& status() const { return status_; }
 
  private:
   std::vector<ValueId> nodes(const OpDef& op, std::vector<ValueId> inputs, size_t outputs,

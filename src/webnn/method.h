@@ -98,10 +98,10 @@ struct Method {
   List<Param, 6> params = {};
   const OptionsType* options = nullptr;
   bool several = false;  ///< Returns a sequence of operands.
-  /// The specification's checks after those of builder, types and ranks; says the outputs.
+  /// What the specification refuses beyond builder, types, ranks and what the rows refuse; null: nothing.
   Status (*rule)(Step& step) = nullptr;
-  /// Makes the engine's nodes; null: the one row that spells the operation.
-  nnex::Status (*import_call)(Importer& to) = nullptr;
+  /// Makes the engine's nodes, whose inference says the outputs; null: the one row that spells the operation.
+  void (*import_call)(Importer& to) = nullptr;
 };
 
 /// The 95 operations in the specification's order.

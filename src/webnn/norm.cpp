@@ -13,14 +13,13 @@ Status batch_norm_rule(Step& step) {
   NNEX_TRY(step.need_axis("axis", shape.size()));
   const Ints channels = {shape[static_cast<size_t>(step.integer("axis"))]};
   for (std::string_view name : {"mean", "variance", "scale", "bias"}) NNEX_TRY(step.need_shape(name, channels));
-  step.out(shape);
   return {};
 }
 
 /// (input - mean) * (scale / sqrt(variance + epsilon)) + bias, in this order: the engine's own row may use one factor
 /// and one shift a channel, which loses digits where the input is near the mean. Half types keep the row, which rounds
 /// once.
-nnex::Status import_batch_norm(Importer& to) {
+void import_batch_norm(Importer& to) {
   const Step& step = to.step();
   if (step.operand("input").dataType == DataType::float32) {
     const Ints shape = step.shape("input");
@@ -32,31 +31,28 @@ nnex::Status import_batch_norm(Importer& to) {
     const ValueId centred = to("sub", {to.in("input"), to.reshaped(to.in("mean"), along)});
     const ValueId scaled = to("mul", {centred, to.reshaped(factor, along)});
     to.result(step.given("bias") ? to("add", {scaled, to.reshaped(to.in("bias"), along)}) : scaled);
-    return {};
+    return;
   }
   BatchNormAttrs attrs;
   attrs.axis = to.step().integer("axis");
   attrs.epsilon = to.step().real("epsilon");
   to.result(to("batch_normalization", {to.in("input"), to.in("mean"), to.in("variance"), to.in("bias"), to.in("scale")},
                attrs));
-  return {};
 }
 
 Status instance_norm_rule(Step& step) {
   const Ints shape = step.shape("input");
   const Ints channels = {shape[step.word("layout") == "nchw" ? 1 : 3]};
   for (std::string_view name : {"scale", "bias"}) NNEX_TRY(step.need_shape(name, channels));
-  step.out(shape);
   return {};
 }
 
-nnex::Status import_instance_norm(Importer& to) {
+void import_instance_norm(Importer& to) {
   const bool last = to.step().word("layout") == "nhwc";
   const ValueId x = last ? to.transposed(to.in("input"), {0, 3, 1, 2}) : to.in("input");
   const ValueId y =
       to("instance_normalization", {x, to.in("scale"), to.in("bias")}, InstanceNormAttrs{to.step().real("epsilon")});
   to.result(last ? to.transposed(y, {0, 2, 3, 1}) : y);
-  return {};
 }
 
 // ---- layerNormalization
@@ -97,12 +93,11 @@ Status layer_norm_rule(Step& step) {
   Ints parameters;
   for (int64_t axis : layer_axes(step)) parameters.push_back(shape[static_cast<size_t>(axis)]);
   for (std::string_view name : {"scale", "bias"}) NNEX_TRY(step.need_shape(name, parameters));
-  step.out(shape);
   return {};
 }
 
 /// Over no axes each element is its own mean: it is normalised along a new axis of extent 1.
-nnex::Status import_layer_norm(Importer& to) {
+void import_layer_norm(Importer& to) {
   const Ints shape = to.step().shape("input"), axes = layer_axes(to.step());
   LayerNormAttrs attrs;
   attrs.epsilon = to.step().real("epsilon");
@@ -113,13 +108,12 @@ nnex::Status import_layer_norm(Importer& to) {
   const ValueId bias = along_axes(to, to.in("bias"), axes, shape.size());
   if (!axes.empty()) {
     to.result(to("layer_normalization", {x, scale, bias}, attrs));
-    return {};
+    return;
   }
   Ints longer = shape;
   longer.push_back(1);
   attrs.axes = {static_cast<int64_t>(shape.size())};
   to.result(to.reshaped(to("layer_normalization", {to.reshaped(x, longer), scale, bias}, attrs), shape));
-  return {};
 }
 
 }  // namespace nnex::ml

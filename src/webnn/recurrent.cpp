@@ -50,9 +50,6 @@ Status layer_rule(Step& step, const Kind& kind) {
     NNEX_TRY(step.need_shape("peepholeWeight", {dirs, 3 * hidden}));
     NNEX_TRY(step.need_shape("initialCellState", {dirs, x[1], hidden}));
   }
-  const DataType type = step.operand("input").dataType;
-  for (int i = 0; i < (kind.cells ? 2 : 1); ++i) step.out(type, {dirs, x[1], hidden});
-  if (step.flag("returnSequence")) step.out(type, {steps, dirs, x[1], hidden});
   return {};
 }
 
@@ -68,8 +65,6 @@ Status cell_rule(Step& step, const Kind& kind) {
   if (kind.cells) NNEX_TRY(step.need_shape("cellState", {x[0], hidden}));
   for (std::string_view name : {"bias", "recurrentBias"}) NNEX_TRY(step.need_shape(name, {rows}));
   if (kind.cells) NNEX_TRY(step.need_shape("peepholeWeight", {3 * hidden}));
-  const DataType type = step.operand("input").dataType;
-  for (int i = 0; i < (kind.cells ? 2 : 1); ++i) step.out(type, {x[0], hidden});
   return {};
 }
 
@@ -138,7 +133,7 @@ Status lstm_rule(Step& step) { return layer_rule(step, kLstm); }
 Status gru_cell_rule(Step& step) { return cell_rule(step, kGru); }
 Status lstm_cell_rule(Step& step) { return cell_rule(step, kLstm); }
 
-nnex::Status import_gru(Importer& to) {
+void import_gru(Importer& to) {
   GruAttrs attrs;
   attrs.direction = direction_of(to.step());
   attrs.activations = activations_of(to.step());
@@ -146,36 +141,32 @@ nnex::Status import_gru(Importer& to) {
   std::vector<ValueId> in = weights_of(to, 1);
   in.insert(in.end(), {ValueId{}, to.in("initialHiddenState")});
   give_layer(to, to.several("gru", in, 2, attrs));
-  return {};
 }
 
-nnex::Status import_lstm(Importer& to) {
+void import_lstm(Importer& to) {
   LstmAttrs attrs;
   attrs.direction = direction_of(to.step());
   attrs.activations = activations_of(to.step());
   std::vector<ValueId> in = weights_of(to, 1);
   in.insert(in.end(), {ValueId{}, to.in("initialHiddenState"), to.in("initialCellState"), to.in("peepholeWeight")});
   give_layer(to, to.several("lstm", in, 3, attrs));
-  return {};
 }
 
-nnex::Status import_gru_cell(Importer& to) {
+void import_gru_cell(Importer& to) {
   GruCellAttrs attrs;
   attrs.activations = activations_of(to.step());
   attrs.reset_after = to.step().flag("resetAfter");
   std::vector<ValueId> in = weights_of(to, 0);
   in.push_back(to.in("hiddenState"));
   to.result(to("gru_cell", in, attrs));
-  return {};
 }
 
-nnex::Status import_lstm_cell(Importer& to) {
+void import_lstm_cell(Importer& to) {
   LstmCellAttrs attrs;
   attrs.activations = activations_of(to.step());
   std::vector<ValueId> in = weights_of(to, 0);
   in.insert(in.end(), {to.in("hiddenState"), to.in("cellState"), to.in("peepholeWeight")});
   for (ValueId v : to.several("lstm_cell", in, 2, attrs)) to.result(v);
-  return {};
 }
 
 }  // namespace nnex::ml

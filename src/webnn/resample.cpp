@@ -6,8 +6,24 @@
 
 namespace nnex::ml {
 
+namespace {
+
+/// Extents of the two axes: sizes, or what scales make of the input's.
+Ints resampled(const Step& step, const Ints& axes) {
+  if (step.given("sizes")) return step.ints("sizes");
+  Ints out;
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const int64_t extent = step.shape("input")[static_cast<size_t>(axes[i])];
+    const double scale = step.given("scales") ? std::get<Reals>(step.arg("scales"))[i] : 1;
+    const double scaled = std::floor(static_cast<double>(extent) * scale);
+    out.push_back(static_cast<int64_t>(std::fmin(scaled, static_cast<double>(kMaxDimension) + 1)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Status resample_rule(Step& step) {
-  Ints out = step.shape("input");
   if (step.given("scales")) {
     const Reals& scales = std::get<Reals>(step.arg("scales"));
     if (scales.size() != 2) return step.fail("scales has {} items; needed 2", scales.size());
@@ -17,33 +33,18 @@ Status resample_rule(Step& step) {
   NNEX_TRY(step.need_count("sizes", 2));
   NNEX_TRY(step.need_positive("sizes"));
   NNEX_TRY(step.need_count("axes", 2));
-  NNEX_TRY(step.need_axes("axes", out.size()));
-  const Ints axes = step.ints_or("axes", {2, 3});
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    int64_t& extent = out[static_cast<size_t>(axes[i])];
-    if (step.given("sizes")) {
-      extent = step.ints("sizes")[i];
-    } else if (step.given("scales")) {
-      const double scaled = std::floor(static_cast<double>(extent) * std::get<Reals>(step.arg("scales"))[i]);
-      extent = static_cast<int64_t>(std::fmin(scaled, static_cast<double>(kMaxDimension) + 1));
-    }
-  }
-  step.out(out);
-  return {};
+  return step.need_axes("axes", step.shape("input").size());
 }
 
 /// Position o of an axis lies at (o + 0.5) in / out - 0.5 of the input, not beyond its ends: where a scale leaves a
 /// fraction of an element, the tests want the scale of the whole extents.
-nnex::Status import_resample(Importer& to) {
+void import_resample(Importer& to) {
   const Step& step = to.step();
   ResizeAttrs attrs;
   attrs.axes = step.ints_or("axes", {2, 3});
   attrs.mode = step.word("mode") == "linear" ? ResizeMode::linear : ResizeMode::nearest;
-  Ints sizes;
-  for (int64_t axis : attrs.axes) sizes.push_back(step.outputs[0].shape[static_cast<size_t>(axis)]);
-  const ValueId wanted = to.ints(sizes);
+  const ValueId wanted = to.ints(resampled(step, attrs.axes));
   to.result(to("resize", {to.in("input"), ValueId{}, ValueId{}, wanted}, attrs));
-  return {};
 }
 
 }  // namespace nnex::ml

@@ -87,22 +87,6 @@ Status Step::need_shape(std::string_view operand_name, const Ints& needed) const
               fmt::join(needed, ","));
 }
 
-DataType Step::output_type(std::string_view name) const {
-  for (const OperandLimit& limit : limits_of(method().name)) {
-    if (limit.name != name) continue;
-    if (limit.same_type.empty()) {
-      for (int t = 0; t < kDataTypes; ++t)
-        if (limit.allowed == only(static_cast<DataType>(t))) return static_cast<DataType>(t);
-      break;
-    }
-    const Arg& from = arg(limit.same_type);
-    if (auto* list = std::get_if<std::vector<Operand>>(&from)) return list->front().dataType();
-    return std::get<Operand>(from).dataType();
-  }
-  NNEX_ASSERT(false && "the limits leave the output's type open");
-  return DataType::float32;
-}
-
 namespace {
 constexpr int64_t kBound = int64_t{1} << 62;
 }
@@ -117,16 +101,6 @@ int64_t bounded_mul(int64_t a, int64_t b) {
   int64_t r;
   if (__builtin_mul_overflow(a, b, &r)) return (a < 0) != (b < 0) ? -kBound : kBound;
   return std::clamp(r, -kBound, kBound);
-}
-
-std::optional<Ints> broadcast(const Ints& a, const Ints& b) {
-  Ints out(std::max(a.size(), b.size()), 1);
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    out[out.size() - 1 - i] = x == 1 ? y : x;
-  }
-  return out;
 }
 
 }  // namespace nnex::ml

@@ -1,5 +1,5 @@
 #pragma once
-// One call of an operation: its arguments, converted; what is wrong with them; what it will give.
+// One call of an operation: its arguments, converted, and what is wrong with them.
 
 #include <fmt/format.h>
 
@@ -29,12 +29,6 @@ struct Arguments {
   size_t index(std::string_view name) const;
   /// The parameter of index i.
   const Param& param(size_t i) const;
-};
-
-/// What an output will be.
-struct OutputDesc {
-  DataType type = DataType::float32;
-  Ints shape;
 };
 
 /// Extents of an operand.
@@ -83,14 +77,6 @@ class Step {
   /// An operand, where it is given, has this shape.
   Status need_shape(std::string_view operand_name, const Ints& shape) const;
 
-  // ---- Outputs
-  /// The type the limits give output `name`: that of an operand, or the only one.
-  DataType output_type(std::string_view name = "output") const;
-  void out(DataType type, Ints shape) { outputs.push_back({type, std::move(shape)}); }
-  void out(Ints shape) { out(output_type(), std::move(shape)); }
-
-  std::vector<OutputDesc> outputs;
-
  private:
   BuilderState& builder_;
   const Arguments& args_;
@@ -99,8 +85,5 @@ class Step {
 /// Arithmetic on extents that stops at 2^62 in either direction instead of wrapping.
 int64_t bounded_add(int64_t a, int64_t b);
 int64_t bounded_mul(int64_t a, int64_t b);
-
-/// The shape both broadcast to, aligned at the last axis; nothing where they do not.
-std::optional<Ints> broadcast(const Ints& a, const Ints& b);
 
 }  // namespace nnex::ml

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checked.h"
 #include "base/try.h"
 #include "ops/deconv.h"
 #include "ops/pool.h"
@@ -88,29 +87,19 @@ Ints image_axes(const Step& step, std::string_view option) { return axes_of(kIma
 // ---- conv2d
 
 Status conv_rule(Step& step) {
-  const Ints axes = image_axes(step, "inputLayout");
-  const Ints x = in_order(step.shape("input"), axes);
+  const Ints x = in_order(step.shape("input"), image_axes(step, "inputLayout"));
   const Ints filter = in_order(step.shape("filter"), axes_of(kFilters, step.word("filterLayout")));
-  NNEX_ASSIGN(Windows w, windows_of(step, {filter[2], filter[3]}));
+  NNEX_TRY(windows_of(step, {filter[2], filter[3]}));
   const int64_t groups = step.integer("groups");
   if (groups < 1) return step.fail("groups is {}; needed at least 1", groups);
   if (x[1] % groups != 0 || x[1] / groups != filter[1])
     return step.fail("the input has {} channels; the filter takes {} in each of {} groups", x[1], filter[1], groups);
   if (filter[0] % groups != 0)
     return step.fail("the filter gives {} channels; {} groups do not divide them", filter[0], groups);
-  NNEX_TRY(step.need_shape("bias", {filter[0]}));
-  Ints out = {x[0], filter[0]};
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    if (!w.fits(i, x[2 + i]))
-      return step.fail("a window of {} elements does not fit the {} of the padded input", w.reach(i),
-                       w.padded(i, x[2 + i]));
-    out.push_back(w.count(i, x[2 + i], false));
-  }
-  step.out(put_back(out, axes));
-  return {};
+  return step.need_shape("bias", {filter[0]});
 }
 
-nnex::Status import_conv(Importer& to) {
+void import_conv(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "inputLayout");
   ConvAttrs attrs;
@@ -122,7 +111,6 @@ nnex::Status import_conv(Importer& to) {
   const ValueId x = to.transposed(to.in("input"), axes);
   const ValueId filter = to.transposed(to.in("filter"), axes_of(kFilters, step.word("filterLayout")));
   to.result(to.transposed(to("conv", {x, filter, to.in("bias")}, attrs), inverse(axes)));
-  return {};
 }
 
 // ---- convTranspose2d
@@ -155,24 +143,19 @@ Result<Ints> end_padding(const Step& step, const Windows& w, const Ints& x) {
 }  // namespace
 
 Status conv_transpose_rule(Step& step) {
-  const Ints axes = image_axes(step, "inputLayout");
-  const Ints x = in_order(step.shape("input"), axes);
+  const Ints x = in_order(step.shape("input"), image_axes(step, "inputLayout"));
   const Ints filter = in_order(step.shape("filter"), axes_of(kTransposedFilters, step.word("filterLayout")));
   NNEX_ASSIGN(Windows w, windows_of(step, {filter[2], filter[3]}));
   const int64_t groups = step.integer("groups");
   if (groups < 1) return step.fail("groups is {}; needed at least 1", groups);
   if (x[1] != filter[0]) return step.fail("the input has {} channels; the filter takes {}", x[1], filter[0]);
-  const int64_t channels = bounded_mul(filter[1], groups);
-  NNEX_TRY(step.need_shape("bias", {channels}));
-  NNEX_ASSIGN(Ints more, end_padding(step, w, x));
-  Ints out = {x[0], channels};
-  for (size_t i : {size_t{0}, size_t{1}}) out.push_back(bounded_add(spread(w, i, x[2 + i]), more[i]));
-  step.out(put_back(out, axes));
+  NNEX_TRY(step.need_shape("bias", {bounded_mul(filter[1], groups)}));
+  NNEX_TRY(end_padding(step, w, x));
   return {};
 }
 
 /// Groups that do not divide the channels are legal here and mean nothing: build() refuses them.
-nnex::Status import_conv_transpose(Importer& to) {
+void import_conv_transpose(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "inputLayout"),
              filter_axes = axes_of(kTransposedFilters, step.word("filterLayout"));
@@ -183,13 +166,14 @@ nnex::Status import_conv_transpose(Importer& to) {
   attrs.stride = w->stride, attrs.dilation = w->dilation, attrs.padding = w->pairs();
   attrs.groups = step.integer("groups");
   attrs.output_padding = *more;
-  if (x_shape[1] % attrs.groups != 0) {
-    to.result(to.impossible("groups that do not divide the channels"));
-    return {};
+  Ints out = {x_shape[0], bounded_mul(taps[1], attrs.groups)};
+  for (size_t i : {size_t{0}, size_t{1}}) out.push_back(bounded_add(spread(*w, i, x_shape[2 + i]), (*more)[i]));
+  if (x_shape[1] % attrs.groups != 0 && *std::min_element(out.begin(), out.end()) > 0) {
+    to.result(to.impossible("groups that do not divide the channels", put_back(out, axes)));
+    return;
   }
   const ValueId x = to.transposed(to.in("input"), axes), filter = to.transposed(to.in("filter"), filter_axes);
   to.result(to.transposed(to("deconv", {x, filter, to.in("bias")}, attrs), inverse(axes)));
-  return {};
 }
 
 // ---- Pools
@@ -225,16 +209,14 @@ Result<Windows> pool_windows(const Step& step, const Ints& x) {
 }  // namespace
 
 Status pool_rule(Step& step) {
-  const Ints axes = image_axes(step, "layout");
-  const Ints x = in_order(step.shape("input"), axes);
+  const Ints x = in_order(step.shape("input"), image_axes(step, "layout"));
   NNEX_ASSIGN(Windows w, pool_windows(step, x));
-  NNEX_ASSIGN(Ints spatial, pooled(step, w, x));
-  step.out(put_back({x[0], x[1], spatial[0], spatial[1]}, axes));
+  NNEX_TRY(pooled(step, w, x));
   return {};
 }
 
 /// Extents beyond the rounding down are made by more padding after: cells of padding never count.
-nnex::Status import_pool(Importer& to) {
+void import_pool(Importer& to) {
   const Step& step = to.step();
   const Ints axes = image_axes(step, "layout");
   const Ints x_shape = in_order(step.shape("input"), axes);
@@ -256,7 +238,6 @@ nnex::Status import_pool(Importer& to) {
   const Spelled row = find_spelling(Format::webnn, "", name);
   const ValueId y = to(row.op->name, {to.transposed(to.in("input"), axes)}, attrs);
   to.result(to.transposed(y, inverse(axes)));
-  return {};
 }
 
 }  // namespace nnex::ml
