@@ -91,6 +91,20 @@ struct LiftBytes {
   }
 };
 
+/// int8 as it is, or uint8 moved down by 128: flip is 0 or 0x80.
+struct LiftSigned {
+  using From = uint8_t;
+  using To = int8_t;
+  static constexpr int64_t kGroup = 4;
+  uint8_t flip = 0;
+  uint8_t zero = 0;  ///< The zero point, moved too.
+  bool as_it_is() const { return false; }
+  To outside() const { return static_cast<int8_t>(zero); }
+  void copy(const From* a, int64_t n, To* to) const {
+    LiftBytes{flip, zero}.copy(a, n, reinterpret_cast<uint8_t*>(to));
+  }
+};
+
 /// uint8 or int8 less the zero point.
 struct LiftWide {
   using From = uint8_t;
@@ -101,7 +115,22 @@ struct LiftWide {
   bool as_it_is() const { return false; }
   To outside() const { return 0; }
   void copy(const From* a, int64_t n, To* to) const {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>((a[i] ^ flip) - zero);
+    // Eight at a time: the two arrays might overlap for all a compiler knows, and it makes no vectors of a plain loop.
+    constexpr int64_t kPiece = 8;
+    using Bytes [[gnu::vector_size(kPiece)]] = uint8_t;
+    using Wide [[gnu::vector_size(2 * kPiece)]] = int16_t;
+    if (n < kPiece) {
+      for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>((a[i] ^ flip) - zero);
+      return;
+    }
+    const auto piece = [&](int64_t from) {
+      Bytes bytes;
+      std::memcpy(&bytes, a + from, sizeof bytes);
+      const Wide wide = __builtin_convertvector(bytes ^ flip, Wide) - static_cast<int16_t>(zero);
+      std::memcpy(to + from, &wide, sizeof wide);
+    };
+    for (int64_t i = 0; i + kPiece < n; i += kPiece) piece(i);
+    piece(n - kPiece);  // may overlap the one before it
   }
 };
 

@@ -359,15 +359,15 @@ std::unique_ptr<Problem> problem(uint64_t seed, int64_t& kind) {
   return kind = 3, std::make_unique<Pool>(random);
 }
 
-/// Every instruction set but the scalar one, and where there are byte tiles also the table without them.
+/// Every instruction set but the scalar one, and where there are tiles of bytes also the table without them.
 std::vector<Loops> tables() {
   std::vector<Loops> out;
   for (simd::Isa isa : test::runnable_isas()) {
     if (isa == simd::Isa::scalar) continue;
     out.push_back(simd::loops(isa));
-    if (!out.back().tile_u8) continue;
+    if (!out.back().tile_u8 && !out.back().tile_s8) continue;
     out.push_back(out.back());
-    out.back().tile_u8 = nullptr;
+    out.back().tile_u8 = nullptr, out.back().tile_s8 = nullptr;
   }
   return out;
 }
@@ -402,8 +402,8 @@ TEST(IntDifferential, EveryInstructionSetEqualsTheScalarBuild) {
       const std::vector<std::byte> found = p->run(others[i], team);
       const auto at = std::mismatch(found.begin(), found.end(), expected.begin()).first - found.begin();
       ASSERT_TRUE(found == expected) << "problem " << seed << ", " << p->text() << ", on " << simd::name(others[i].isa)
-                                     << (others[i].tile_u8 ? " with byte tiles" : "") << ": byte " << at << " of "
-                                     << found.size();
+                                     << (others[i].tile_u8 || others[i].tile_s8 ? " with tiles of bytes" : "")
+                                     << ": byte " << at << " of " << found.size();
     }
   }
   RecordProperty("cases", std::to_string(done));

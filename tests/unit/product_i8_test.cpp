@@ -30,16 +30,16 @@ uint8_t expected_byte(const simd::Requantize& f, int32_t sum, int64_t column) {
   return static_cast<uint8_t>(std::clamp<int64_t>(whole, f.low, f.high));
 }
 
-/// Each table of loops, and where there are byte tiles also the table without them.
+/// Each table of loops, and where there are tiles of bytes also the table without them.
 template <class F>
 void for_each_int_table(F test) {
   test::for_each_table([&](const Loops& table) {
     if (table.numbers == simd::Numbers::exact) return;  // integers are the same
     test(table);
-    if (!table.tile_u8) return;
-    SCOPED_TRACE("without byte tiles");
+    if (!table.tile_u8 && !table.tile_s8) return;
+    SCOPED_TRACE("without tiles of bytes");
     Loops without = table;
-    without.tile_u8 = nullptr;
+    without.tile_u8 = nullptr, without.tile_s8 = nullptr;
     test(without);
   });
 }
@@ -73,10 +73,26 @@ const ProductCase products[] = {
     {3, 40, 2500, false, true, 255, true}, {20, 33, 4100, true, true, -128, false, false, true},
 };
 
-void check_product(const ProductCase& row, const Loops& table, int threads) {
-  SCOPED_TRACE(testing::Message() << row.m << "x" << row.n << "x" << row.k);
+/// What the bytes of a product are: tiles of signed bytes take no column value of -128.
+enum class Fill : uint8_t { any, no_lowest, extremes };
+
+void set_fill(Fill fill, std::vector<std::byte>& a, std::vector<std::byte>& b, bool b_signed) {
+  const uint8_t flip = b_signed ? 0 : 0x80;  // unsigned columns are moved down by 128
+  if (fill == Fill::extremes) {
+    constexpr uint8_t kEnds[] = {0x00, 0xff, 0x80, 0x7f};
+    for (std::byte& x : a) x = std::byte{kEnds[static_cast<uint8_t>(x) % 4]};
+    for (std::byte& x : b) x = static_cast<std::byte>((static_cast<uint8_t>(x) % 3 ? 0x7f : 0x81) ^ flip);
+  }
+  if (fill == Fill::no_lowest)
+    for (std::byte& x : b)
+      if (x == static_cast<std::byte>(0x80 ^ flip)) x = static_cast<std::byte>(0x81 ^ flip);
+}
+
+void check_product(const ProductCase& row, const Loops& table, int threads, Fill fill) {
+  SCOPED_TRACE(testing::Message() << row.m << "x" << row.n << "x" << row.k << ", fill " << static_cast<int>(fill));
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
-  const auto a = random_bytes(row.m * row.k, 1), b = random_bytes(row.k * row.n, 2);
+  auto a = random_bytes(row.m * row.k, 1), b = random_bytes(row.k * row.n, 2);
+  set_fill(fill, a, b, row.b_signed);
   std::vector<int32_t> zeros(size(row.n)), bias(size(row.n)), expected(size(row.m * row.n));
   for (size_t j = 0; j < zeros.size(); ++j) {
     if (row.b_zero) zeros[j] = static_cast<int32_t>(j % 90) - (row.b_signed ? 40 : 0);
@@ -126,7 +142,8 @@ void check_product(const ProductCase& row, const Loops& table, int threads) {
 TEST(ProductI8, EqualsTheSums) {
   for_each_int_table([&](const Loops& table) {
     for (const ProductCase& row : products)
-      for (int threads : {1, 2}) check_product(row, table, threads);
+      for (int threads : {1, 2})
+        for (Fill fill : {Fill::any, Fill::no_lowest, Fill::extremes}) check_product(row, table, threads, fill);
   });
 }
 
@@ -150,8 +167,8 @@ const ConvCase convs[] = {
     {"empty", 0, 4, 4, 5, 5, 3, 1, 1, 1, false, true, false},
 };
 
-void check_conv(const ConvCase& row, const Loops& table, int threads) {
-  SCOPED_TRACE(row.name);
+void check_conv(const ConvCase& row, const Loops& table, int threads, Fill fill) {
+  SCOPED_TRACE(testing::Message() << row.name << ", fill " << static_cast<int>(fill));
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   ConvShape s{
       .batch = row.batch, .in_channels = row.in_channels, .out_channels = row.out_channels, .groups = row.groups};
@@ -161,8 +178,9 @@ void check_conv(const ConvCase& row, const Loops& table, int threads) {
   s.before = {0, row.padding, row.padding};
   for (size_t i = 1; i < 3; ++i) s.out[i] = (s.in[i] + 2 * row.padding - row.kernel) / row.stride + 1;
   const int64_t pixels = s.batch * s.out_pixels(), taps = s.taps(), inputs = s.group_inputs();
-  const auto x = random_bytes(s.batch * s.in_pixels() * s.in_channels, 1);
-  const auto w = random_bytes(s.out_channels * inputs * taps, 2);
+  auto x = random_bytes(s.batch * s.in_pixels() * s.in_channels, 1);
+  auto w = random_bytes(s.out_channels * inputs * taps, 2);
+  set_fill(fill, x, w, row.w_signed);
   const int32_t x_zero = row.x_signed ? -7 : 131;
   std::vector<int32_t> zeros(size(s.out_channels)), bias(size(s.out_channels)), expected;
   for (size_t j = 0; j < zeros.size(); ++j) {
@@ -210,7 +228,8 @@ void check_conv(const ConvCase& row, const Loops& table, int threads) {
 TEST(ConvI8, EqualsTheSums) {
   for_each_int_table([&](const Loops& table) {
     for (const ConvCase& row : convs)
-      for (int threads : {1, 2}) check_conv(row, table, threads);
+      for (int threads : {1, 2})
+        for (Fill fill : {Fill::any, Fill::no_lowest, Fill::extremes}) check_conv(row, table, threads, fill);
   });
 }
 

@@ -22,7 +22,7 @@ bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::dep
 /// Channels of a depthwise filter's tap in memory.
 int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
 
-bool has_quads(const simd::Loops& loops) { return simd::kHasDepthwiseU8 && multiplies_bytes(loops); }
+bool has_quads(const simd::Loops& loops) { return simd::kHasDepthwiseU8 && loops.tile_u8; }
 
 /// A depthwise filter in memory: every tap as int32, the sum of each channel's taps; where has_quads() also
 /// DepthwiseByteLine's quads, and whether they hold all weights.
@@ -30,7 +30,7 @@ int64_t sums_at(const ConvShape& s) { return s.taps() * tap_stride(s); }
 int64_t quads_at(const ConvShape& s) { return sums_at(s) + tap_stride(s); }
 int64_t quads_of(const ConvShape& s) { return s.kernel[2] * ceil_div(s.kernel[0] * s.kernel[1], 4) * tap_stride(s); }
 
-int64_t group_of(const simd::Loops& loops) { return multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup; }
+int64_t group_of(const simd::Loops& loops) { return IntColumns(loops, 0, 0, nullptr).group; }
 
 IntColumns group_int_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
   const int64_t k = is_span_conv(s) ? s.kernel[1] * span_values(s, group_of(loops)) : s.taps() * s.group_inputs();
@@ -38,7 +38,7 @@ IntColumns group_int_columns(const simd::Loops& loops, const ConvShape& s, const
 }
 
 int64_t copy_bytes(const simd::Loops& loops, const ConvShape& s) {
-  return is_span_conv(s) ? round_up(span_copy_values(s) * (multiplies_bytes(loops) ? 1 : 2), 64) : 0;
+  return is_span_conv(s) ? round_up(span_copy_values(s) * (int_tiles(loops) == IntTiles::bytes ? 1 : 2), 64) : 0;
 }
 
 /// Rows of taps one after the other, each filled up with zeros.
@@ -191,25 +191,16 @@ void one_group_i8(const simd::Loops& loops, Team& team, const ConvShape& s, cons
   end.to_bytes.scale += first * end.to_bytes.step;
   end.first_column += first;
   const auto* const x = reinterpret_cast<const uint8_t*>(c.x) + group * s.group_inputs();
-  const uint8_t flip = c.x_signed ? 0x80 : 0;
-  const auto zero = static_cast<uint8_t>(c.x_zero + (c.x_signed ? 128 : 0));
-  const auto multiply = [&](auto lift) {
-    using Lift = decltype(lift);
+  with_lift(columns, c.x_signed, c.x_zero, [&]<class Lift>(Lift lift, int32_t zero) {
     using To = typename Lift::To;
+    column_terms(columns, zero, end.bias, terms);
     if (is_span_conv(s)) {
-      const SpanRows<Lift> rows(team, columns.shape, s, lift, x, reinterpret_cast<To*>(copy));
+      const SpanRows<Lift> rows(team, columns.shape, s, columns.k / s.kernel[1], lift, x, reinterpret_cast<To*>(copy));
       multiply_int_tiles(loops, team, rows, columns, terms, end, sums);
     } else {
       multiply_int_tiles(loops, team, ConvRows<Lift>(columns.shape, s, lift, x), columns, terms, end, sums);
     }
-  };
-  if (multiplies_bytes(loops)) {
-    column_terms(columns, zero, end.bias, terms);
-    multiply(LiftBytes{flip, zero});
-  } else {
-    column_terms(columns, 0, end.bias, terms);
-    multiply(LiftWide{flip, zero});
-  }
+  });
 }
 
 }  // namespace

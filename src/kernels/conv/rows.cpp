@@ -182,6 +182,7 @@ void ConvRows<Lift>::copy_edge(const From* line, int64_t x, int64_t begin, int64
 
 template class ConvRows<LiftFloat>;
 template class ConvRows<LiftBytes>;
+template class ConvRows<LiftSigned>;
 template class ConvRows<LiftWide>;
 
 }  // namespace nnex::kernels

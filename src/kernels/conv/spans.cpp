@@ -32,9 +32,10 @@ int64_t span_copy_values(const ConvShape& s) {
 }
 
 template <class Lift>
-SpanRows<Lift>::SpanRows(Team& team, const simd::TileShape& tile, const ConvShape& shape, const Lift& lift,
-                         const typename Lift::From* x, To* copy)
+SpanRows<Lift>::SpanRows(Team& team, const simd::TileShape& tile, const ConvShape& shape, int64_t span,
+                         const Lift& lift, const typename Lift::From* x, To* copy)
     : s_(shape),
+      span_(span),
       copy_(copy),
       lines_(shape.batch * shape.out[1]),
       line_tiles_(ceil_div(shape.out[2], tile.rows)),
@@ -72,15 +73,16 @@ TileRows SpanRows<Lift>::tile(int64_t t) const {
 template <class Lift>
 int SpanRows<Lift>::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t /*panels*/, To* /*scratch*/,
                          simd::RowRunOf<To>* out) const {
-  const int64_t span = span_values(s_, Lift::kGroup), step = s_.stride[2] * s_.in_channels;
+  const int64_t step = s_.stride[2] * s_.in_channels;
   const int64_t image = rows.line / s_.out[1], y = rows.line % s_.out[1];
   const To* at = copy_ + (image * copy_rows_ + y * s_.stride[1]) * copy_step_ + rows.column * step;
-  NNEX_ASSERT(k0 == 0 && depth == s_.kernel[1] * span);
-  for (int64_t i = 0; i < s_.kernel[1]; ++i) out[i] = {at + i * s_.dilation[1] * copy_step_, step, span};
+  NNEX_ASSERT(k0 == 0 && depth == s_.kernel[1] * span_);
+  for (int64_t i = 0; i < s_.kernel[1]; ++i) out[i] = {at + i * s_.dilation[1] * copy_step_, step, span_};
   return static_cast<int>(s_.kernel[1]);
 }
 
 template class SpanRows<LiftBytes>;
+template class SpanRows<LiftSigned>;
 template class SpanRows<LiftWide>;
 
 }  // namespace nnex::kernels

@@ -22,8 +22,8 @@ template <class Lift>
 class SpanRows final : public RowSource<typename Lift::To> {
  public:
   using To = typename Lift::To;
-  /// Makes the copy; it outlives this.
-  SpanRows(Team& team, const simd::TileShape& tile, const ConvShape& shape, const Lift& lift,
+  /// Makes the copy; it outlives this. `span`: values of a window's row as the filter was packed (span_values).
+  SpanRows(Team& team, const simd::TileShape& tile, const ConvShape& shape, int64_t span, const Lift& lift,
            const typename Lift::From* x, To* copy);
 
   int64_t rows() const override { return lines_ * s_.out[2]; }
@@ -37,12 +37,14 @@ class SpanRows final : public RowSource<typename Lift::To> {
   void copy_line(const Lift& lift, const typename Lift::From* line, To* to) const;
 
   const ConvShape& s_;
+  const int64_t span_;
   const To* copy_;
   int64_t lines_, line_tiles_, tile_rows_, longer_tiles_;
   int64_t copy_rows_, copy_step_;  // of one image; values of a row
 };
 
 extern template class SpanRows<LiftBytes>;
+extern template class SpanRows<LiftSigned>;
 extern template class SpanRows<LiftWide>;
 
 }  // namespace nnex::kernels

@@ -32,17 +32,11 @@ void gemm_i8(const simd::Loops& loops, Team& team, const GemmI8& p, std::byte* w
   auto* const terms = reinterpret_cast<int32_t*>(workspace);
   auto* const sums = reinterpret_cast<int32_t*>(workspace + terms_bytes(p.n));
   const auto* const a = reinterpret_cast<const uint8_t*>(p.a);
-  const uint8_t flip = p.a_signed ? 0x80 : 0;
-  const auto zero = static_cast<uint8_t>(p.a_zero + (p.a_signed ? 128 : 0));
-  if (multiplies_bytes(loops)) {
+  with_lift(columns, p.a_signed, p.a_zero, [&]<class Lift>(Lift lift, int32_t zero) {
     column_terms(columns, zero, p.end.bias, terms);
-    const MatrixRows<LiftBytes> rows(columns.shape, {flip, zero}, a, p.m, p.a_row_stride, p.a_col_stride);
+    const MatrixRows<Lift> rows(columns.shape, lift, a, p.m, p.a_row_stride, p.a_col_stride);
     multiply_int_tiles(loops, team, rows, columns, terms, p.end, sums);
-  } else {
-    column_terms(columns, 0, p.end.bias, terms);
-    const MatrixRows<LiftWide> rows(columns.shape, {flip, zero}, a, p.m, p.a_row_stride, p.a_col_stride);
-    multiply_int_tiles(loops, team, rows, columns, terms, p.end, sums);
-  }
+  });
 }
 
 }  // namespace nnex::kernels

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
+#include "kernels/product/loops_tile_s8.h"
 #include "kernels/product/loops_tile_u8.h"
 
 namespace nnex::kernels {
@@ -116,7 +117,7 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
               const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
-  const bool through_sums = !end.keeps_sums() && sums_needed(loops, columns.k, true);
+  const bool through_sums = !end.keeps_sums() && columns.k > kMaxDepth<T>;
   IntJob<T> job{tile,
                 loops,
                 source,
@@ -186,9 +187,14 @@ int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, i
 
 }  // namespace
 
+IntTiles int_tiles(const simd::Loops& loops) {
+  return loops.tile_u8 ? IntTiles::bytes : loops.tile_s8 ? IntTiles::signs : IntTiles::wide;
+}
+
 IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
-    : shape(multiplies_bytes(loops) ? simd::kTileShapeU8 : loops.tile_shape_i16()),
-      group(multiplies_bytes(loops) ? LiftBytes::kGroup : LiftWide::kGroup),
+    : shape(loops.tile_u8 ? simd::kTileShapeU8 : loops.tile_shape_i16()),
+      tiles(bytes && bytes[1] != std::byte{0} ? IntTiles::wide : int_tiles(loops)),
+      group(tiles == IntTiles::wide ? LiftWide::kGroup : LiftBytes::kGroup),
       k(depth),
       n(columns),
       packed(bytes),
@@ -198,12 +204,14 @@ IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns,
   sums_offset_ = ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k_, 64) * 64;
 }
 
-void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
-                      std::byte* packed) {
+namespace {
+
+/// All but the header, which says for which tiles.
+void pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                 std::byte* packed) {
   const IntColumns columns(loops, k, n, packed);
   auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
   auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
-  std::memset(packed, 0, IntColumns::kHeader);
   for (int64_t j = 0; j < n; ++j) {
     zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
     if (zeros[j] != 0) packed[0] = std::byte{1};
@@ -219,6 +227,37 @@ void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n
   });
 }
 
+/// Whether a group of four signed bytes has a -128.
+bool has_lowest(uint32_t four) {
+  const uint32_t low = (four ^ 0x80808080U);  // -128 is 0
+  return ((low - 0x01010101U) & ~low & 0x80808080U) != 0;
+}
+
+/// Whether the panel of groups of four holds a -128.
+bool has_lowest(const int8_t* panel, int64_t bytes) {
+  bool found = false;
+  for (int64_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t four;
+    std::memcpy(&four, panel + i, 4);
+    found |= has_lowest(four);
+  }
+  return found;
+}
+
+}  // namespace
+
+void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                      std::byte* packed) {
+  std::memset(packed, 0, IntColumns::kHeader);
+  pack_panels(loops, team, k, n, from, packed);
+  const IntColumns columns(loops, k, n, packed);
+  if (columns.tiles != IntTiles::signs) return;
+  for (int64_t panel = 0; panel < columns.panels(); ++panel) {
+    if (!has_lowest(columns.at(panel, 0), columns.width(panel) * columns.padded_k())) continue;
+    packed[1] = std::byte{1};
+    return pack_panels(loops, team, k, n, from, packed);
+  }
+}
 void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms) {
   const auto zero = static_cast<uint32_t>(a_zero), depth = static_cast<uint32_t>(columns.k);
   for (int64_t j = 0; j < columns.n; ++j) {
@@ -229,7 +268,7 @@ void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias
 }
 
 bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes) {
-  return to_bytes && k > (multiplies_bytes(loops) ? kMaxDepth<uint8_t> : kMaxDepth<int16_t>);
+  return to_bytes && k > (int_tiles(loops) == IntTiles::bytes ? kMaxDepth<uint8_t> : kMaxDepth<int16_t>);
 }
 
 void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBlock& block, int64_t row, int64_t rows,
@@ -246,6 +285,11 @@ void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBloc
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
   multiply<uint8_t>(loops.tile_u8, loops, team, source, columns, terms, end, sums);
+}
+
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
+  multiply<int8_t>(loops.tile_s8, loops, team, source, columns, terms, end, sums);
 }
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,

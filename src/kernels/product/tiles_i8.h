@@ -7,15 +7,25 @@
 
 namespace nnex::kernels {
 
+/// What tiles multiply.
+enum class IntTiles : uint8_t {
+  bytes,  ///< Bytes without sign by signed ones (LiftBytes).
+  signs,  ///< Signed bytes (LiftSigned); columns that hold -128 are packed for `wide` tiles.
+  wide,   ///< int16 (LiftWide).
+};
+IntTiles int_tiles(const simd::Loops& loops);
+
 /// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point.
 /// Values are int8: unsigned ones are moved down by 128, their zero points too.
 struct IntColumns {
   simd::TileShape shape;
+  IntTiles tiles = IntTiles::wide;
   int64_t group = 0;  ///< Values of k side by side.
   int64_t k = 0;
   int64_t n = 0;
   const std::byte* packed = nullptr;
 
+  /// Without bytes: as they take most place.
   IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes);
   int64_t panels() const { return panels_; }
   int64_t columns_of(int64_t panel) const { return panel + 1 < panels_ ? shape.columns : n - panel * shape.columns; }
@@ -40,9 +50,6 @@ struct IntColumns {
   int64_t panels_ = 0, last_width_ = 0, padded_k_ = 0, sums_offset_ = 0;
 };
 
-/// Whether these loops multiply bytes (LiftBytes), else int16 (LiftWide).
-inline bool multiplies_bytes(const simd::Loops& loops) { return loops.tile_u8 != nullptr; }
-
 /// Where a right-hand side's bytes lie: row i of column j at b + i / run * run_stride + i % run * row_stride
 /// + j * column_stride.
 struct ByteColumns {
@@ -64,8 +71,25 @@ void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n
 /// zero point of the lifted values.
 void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms);
 
-/// `sums` holds rows x n int32 (stride n); needed where sums_needed().
+/// `sums` holds rows x n int32 (stride n); may be needed where sums_needed().
 bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes);
+
+/// Calls multiply(lift, a_zero) with how values of the left-hand side become what the columns' tiles take, and their
+/// zero point then. `zero`: theirs, of bytes with or without sign.
+template <class F>
+void with_lift(const IntColumns& columns, bool is_signed, int32_t zero, F multiply) {
+  const auto up = static_cast<uint8_t>(zero + (is_signed ? 128 : 0));  // of bytes without sign
+  const auto down = static_cast<int8_t>(zero - (is_signed ? 0 : 128));
+  switch (columns.tiles) {
+    case IntTiles::bytes:
+      return multiply(LiftBytes{static_cast<uint8_t>(is_signed ? 0x80 : 0), up}, int32_t{up});
+    case IntTiles::signs:
+      return multiply(LiftSigned{static_cast<uint8_t>(is_signed ? 0 : 0x80), static_cast<uint8_t>(down)},
+                      int32_t{down});
+    case IntTiles::wide:
+      return multiply(LiftWide{static_cast<uint8_t>(is_signed ? 0x80 : 0), up}, int32_t{0});
+  }
+}
 
 /// Sums of some rows and columns, stride elements from row to row.
 struct SumBlock {
@@ -78,6 +102,8 @@ void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBloc
                  int64_t column, int64_t count);
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
+                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
+void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int8_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);

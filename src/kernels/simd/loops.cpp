@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "kernels/product/loops_tile_s8.h"
 #include "kernels/product/loops_tile_u8.h"
 #include "kernels/simd/builds.h"
 
@@ -36,6 +37,7 @@ Loops make_loops(Isa isa, Numbers numbers) {
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
   if (isa == kTileIsaU8 && has_byte_dots()) made.tile_u8 = tile_u8;
+  if (has_sign_tiles(isa)) made.tile_s8 = tile_s8;
   return made;
 }
 

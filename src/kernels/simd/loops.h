@@ -28,8 +28,11 @@ struct Loops {
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
-  /// What tile_i16 computes, from bytes: only on machines with AVX-512 VNNI, else null (simd/x86/tile_u8.h).
+  /// What tile_i16 computes, from bytes: only on machines with dot products of bytes, else null
+  /// (product/loops_tile_u8.h).
   TileU8* tile_u8 = nullptr;
+  /// The same of signed bytes, on AVX2 alone (product/loops_tile_s8.h).
+  TileS8* tile_s8 = nullptr;
 };
 
 /// The loops of an instruction set that can_run(). The reference lives as long as the program.
