@@ -188,6 +188,7 @@ std::string Case::model() const {
   }
   for (const ModelNode& node : nodes) {
     graph.nodes.push_back(node_message(node));
+    if (node.domain == "com.microsoft") domains = wire::opset(node.domain, 1);
     if (node.domain == "ai.onnx.ml") domains = wire::opset(node.domain, opset >= 22 ? 5 : opset >= 19 ? 4 : 3);
   }
   for (const std::string& name : outputs) graph.outputs.push_back(wire::msg(1, name));

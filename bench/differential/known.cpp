@@ -50,6 +50,7 @@ bool nan_in_x(const Case& c, const Difference&) { return has_nan(c.port(0)); }
 bool whole_numbers(const Case& c, const Difference&) { return c.port(0) && is_int(c.port(0)->dtype()); }
 bool unsigned_numbers(const Case& c, const Difference&) { return c.port(0) && is_unsigned_int(c.port(0)->dtype()); }
 bool texts(const Case& c, const Difference&) { return c.port(0) && c.port(0)->dtype() == DType::str; }
+bool off_by_one(const Case&, const Difference& d) { return d.distance <= 1; }
 bool single_precision(const Case&, const Difference& d) { return d.distance > 0 && d.share < 1e-4; }
 bool double_by_single(const Case& c, const Difference& d) {
   return single_precision(c, d) && c.port(0) && c.port(0)->dtype() == DType::f64;
@@ -227,6 +228,8 @@ constexpr std::string_view kNan = "the text is silent on NaN: ours keeps it, the
 constexpr std::string_view kSingle =
     "both are sums of rounded numbers; the peer's twiddle factors and sums have single precision";
 
+constexpr std::string_view kTies =
+    "a sum between two steps goes to the even one before the zero point is added; the peer adds it first";
 constexpr Known kKnown[] = {
     {"AveragePool", "", dilated_same, kSame},
     {"MaxPool", "", dilated_same, kSame},
@@ -276,6 +279,8 @@ constexpr Known kKnown[] = {
     {"QuantizeLinear", "values", beyond_range,
      "saturate(x / y_scale + y_zero_point): the last number on that side, for infinities too; what a NaN becomes is "
      "not said"},
+    {"QLinearAdd", "values", off_by_one, kTies},
+    {"QLinearMul", "values", off_by_one, kTies},
     {"DynamicQuantizeLinear", "values", zeros_alone,
      "the formula gives a scale of 0 for zeros alone, and 0 / 0 for the rest; ours is 1 / 255, as the reference "
      "implementation has it"},

@@ -148,14 +148,17 @@ Names Maker::node(std::string op, Names in, std::vector<Attribute> attributes, i
 std::vector<const Recipe*> all_recipes() {
   std::vector<const Recipe*> out;
   for (auto list : {math_recipes(), shape_recipes(), select_recipes(), window_recipes(), image_recipes(),
-                    product_recipes(), block_recipes(), ml_recipes(), network_recipes()})
+                    product_recipes(), block_recipes(), ml_recipes(), microsoft_recipes(), network_recipes()})
     for (const Recipe& recipe : list) out.push_back(&recipe);
   return out;
 }
 
 Case make_case(const Recipe& recipe, uint64_t seed) {
   Dice dice(seed ^ 0x5bd1e995);
-  const int low = std::max(kOldestOpset, recipe.domain.empty() ? recipe.since : kOldestOpset);
+  // Models with operators of com.microsoft are younger than initializers that need not be inputs.
+  const int low = std::max(kOldestOpset, recipe.domain.empty()              ? recipe.since
+                                         : recipe.domain == "com.microsoft" ? 12
+                                                                            : 7);
   const int opset = int(dice.in(low, std::min(kNewestOpset, recipe.until)));
   Maker producer(seed, recipe.op, recipe.domain, opset);
   recipe.make(producer);

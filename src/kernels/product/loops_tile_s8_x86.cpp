@@ -29,8 +29,7 @@ __attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
   for (int j = 0; j < kVectors; ++j) {
     const __m256i add = t.column_add ? load(t.column_add, j) : _mm256_setzero_si256();
     HWY_UNROLL(6)
-    for (int i = 0; i < kRows; ++i)
-      sum[i][j] = t.go_on ? _mm256_add_epi32(add, load(t.c + i * t.c_stride, j)) : add;
+    for (int i = 0; i < kRows; ++i) sum[i][j] = t.go_on ? _mm256_add_epi32(add, load(t.c + i * t.c_stride, j)) : add;
   }
   const int8_t* b = t.b;
   for (int64_t r = 0; r < t.n_runs; ++r) {
@@ -70,7 +69,8 @@ __attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) {
       int32_t* const c = t.c + i * t.c_stride + j * kLanes;
-      if (t.whole || j < kVectors - 1 || last == kLanes)  // what a mask lets through cannot be forwarded to who reads it
+      if (t.whole || j < kVectors - 1 ||
+          last == kLanes)  // what a mask lets through cannot be forwarded to who reads it
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(c), sum[i][j]);
       else
         _mm256_maskstore_epi32(c, last_mask, sum[i][j]);

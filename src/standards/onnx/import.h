@@ -156,6 +156,8 @@ class Importer {
   /// Makes the table's node of a node whose quirk wants to go on with its outputs. Error: invalid_model when nobody
   /// spells it.
   Result<NodeId> spell(NodeImport& n);
+  /// What an operator of the standard domain, in its newest form, gives for these inputs with the attributes of n.
+  Result<ValueId> standard_result(const NodeImport& n, std::string_view op, Inputs in);
   int depth() const { return depth_; }
 
  private:

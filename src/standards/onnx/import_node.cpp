@@ -322,6 +322,21 @@ Result<NodeId> Importer::spell(NodeImport& n) {
   return make_spelled(n.b, std::move(s), inference_);
 }
 
+Result<ValueId> Importer::standard_result(const NodeImport& n, std::string_view op, Inputs in) {
+  NodeImport inner = n;
+  inner.op = op, inner.domain.clear(), inner.version = kNewestOpset;
+  inner.in = std::move(in), inner.out = {"result"};
+  infer_new();
+  scopes_.emplace_back();  // the name is nobody's beside it
+  auto run = [&]() -> Result<ValueId> {
+    NNEX_TRY(make(inner));
+    return lookup("result");
+  };
+  Result<ValueId> result = run();
+  scopes_.pop_back();
+  return result;
+}
+
 Status Importer::custom_node(NodeImport& n, bool call, const std::string& overload) {
   auto f = std::make_shared<CustomNode>();
   f->domain = n.domain, f->name = n.op, f->overload = overload;

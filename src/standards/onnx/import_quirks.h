@@ -26,5 +26,7 @@ std::span<const QuirkRow> scan_quirks();
 std::span<const QuirkRow> ml_quirks();
 std::span<const QuirkRow> attention_quirks();
 std::span<const QuirkRow> feature_quirks();
+std::span<const QuirkRow> microsoft_quirks();
+std::span<const QuirkRow> microsoft_attention_quirks();
 
 }  // namespace nnex::onnx_format

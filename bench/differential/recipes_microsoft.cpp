@@ -1,0 +1,286 @@
+// Operators of the domain com.microsoft, which the peer's own tools write.
+#include <algorithm>
+
+#include "recipes.h"
+#include "tensor/convert.h"
+
+namespace nnex::differential {
+namespace {
+
+/// A value whose extents the model says in numbers: models of these operators know their widths.
+std::string sized(Maker& m, Tensor value, double constant = 0.25) {
+  std::string name = m.add(std::move(value), constant);
+  Given& given = m.made.given.back();
+  given.dims.clear();
+  for (int64_t extent : given.value.shape()) given.dims.push_back(std::to_string(extent));
+  return name;
+}
+
+std::string reals(Maker& m, const Extents& shape, double constant = 0) {
+  return sized(m, m.reals(DType::f32, shape, Fill::normal), constant);
+}
+
+std::string bytes(Maker& m, DType type, const Extents& shape, double constant = 0) {
+  return sized(m, m.whole(type, shape, type == DType::i8 ? -127 : 0, type == DType::i8 ? 127 : 255), constant);
+}
+
+/// A power of two: products of scales are exact, and both sides round the same number.
+std::string scale(Maker& m) { return m.add(m.scalar(DType::f32, 1.0 / double(int64_t{1} << m.dice.in(3, 6))), 1); }
+
+// ---- Activations, norms
+
+void biased_gelu(Maker& m) {
+  const Extents shape = m.positive_shape(1, 3);
+  Names in = {reals(m, shape)};
+  if (m.made.op == "BiasGelu" || (m.made.op == "FastGelu" && m.dice.chance(0.5)))
+    in.push_back(reals(m, {shape.back()}, 0.5));
+  m.finish(in);
+}
+
+void quick_gelu(Maker& m) {
+  m.maybe(0.5, "alpha", float(m.dice.in(1, 8)) / 4);
+  m.finish({reals(m, m.positive_shape(1, 3))});
+}
+
+void skip_norm(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), width = m.dice.in(2, 9);
+  const bool simplified = m.made.op == "SkipSimplifiedLayerNormalization";
+  Names in = {reals(m, {batch, length, width}), reals(m, {batch, length, width}), reals(m, {width}, 0.5)};
+  if (!simplified) in.push_back(m.dice.chance(0.7) ? reals(m, {width}, 0.5) : m.absent());
+  if (m.dice.chance(0.5)) in.push_back(reals(m, {width}, 0.5));
+  m.attribute("epsilon", 1e-5F);
+  m.finish(in);
+}
+
+void embed_norm(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), width = m.dice.in(2, 9), words = m.dice.in(1, 12);
+  const bool segments = m.dice.chance(0.5);
+  Names in = {sized(m, m.whole(DType::i32, {batch, length}, 0, words - 1), 0),
+              segments ? sized(m, m.whole(DType::i32, {batch, length}, 0, 1), 0) : m.absent(),
+              reals(m, {words, width}, 1),
+              reals(m, {length + 2, width}, 1),
+              segments ? reals(m, {2, width}, 1) : m.absent(),
+              reals(m, {width}, 1),
+              reals(m, {width}, 1)};
+  if (m.dice.chance(0.5)) in.push_back(sized(m, m.whole(DType::i32, {batch, length}, 0, 1), 0));
+  m.attribute("epsilon", 1e-5F);
+  m.finish(in, 2);
+}
+
+// ---- Products
+
+void fused_matmul(Maker& m) {
+  const int64_t rows = m.dice.in(1, 5), depth = m.dice.in(1, 9), columns = m.dice.in(1, 6), batch = m.dice.in(1, 3);
+  const bool a = m.dice.chance(0.5), b = m.dice.chance(0.5), batched = m.dice.chance(0.5);
+  Extents left = a ? Extents{depth, rows} : Extents{rows, depth};
+  if (batched) left.insert(left.begin(), batch);
+  m.maybe(a ? 1 : 0, "transA", int64_t(1));
+  m.maybe(b ? 1 : 0, "transB", int64_t(1));
+  m.maybe(0.5, "alpha", 0.5F);
+  const auto x = reals(m, left);
+  m.finish({x, reals(m, b ? Extents{columns, depth} : Extents{depth, columns}, 0.5)});
+}
+
+void fused_gemm(Maker& m) {
+  const int64_t rows = m.dice.in(1, 5), depth = m.dice.in(1, 9), columns = m.dice.in(1, 6);
+  m.attribute("activation", m.dice.word({"Relu", "LeakyRelu", "Tanh", "Sigmoid"}));
+  m.attribute("activation_alpha", 0.25F);
+  m.maybe(0.5, "alpha", 0.5F);
+  m.maybe(0.5, "beta", 2.0F);
+  const auto a = reals(m, {rows, depth});
+  Names in = {a, reals(m, {depth, columns}, 0.5)};
+  if (m.dice.chance(0.7)) in.push_back(reals(m, {columns}, 0.5));
+  m.finish(in);
+}
+
+void fused_conv(Maker& m) {
+  const int64_t channels = m.dice.in(1, 5), outputs = m.dice.in(1, 6), extent = m.dice.in(3, 9),
+                kernel = m.dice.in(1, 3);
+  const std::string activation = m.dice.word({"Relu", "LeakyRelu", "Clip", "HardSigmoid", "Tanh", "Sigmoid"});
+  m.attribute("activation", activation);
+  if (activation == "LeakyRelu") m.attribute("activation_params", std::vector<float>{0.25F});
+  if (activation == "Clip") m.attribute("activation_params", std::vector<float>{-0.5F, 1.5F});
+  if (activation == "HardSigmoid") m.attribute("activation_params", std::vector<float>{0.25F, 0.5F});
+  m.maybe(0.5, "pads", Extents{1, 1, 1, 1});
+  const auto x = reals(m, {1, channels, extent, extent});
+  Names in = {x, reals(m, {outputs, channels, kernel, kernel}, 1)};
+  if (m.dice.chance(0.5)) in.push_back(reals(m, {outputs}, 1));
+  m.finish(in);
+}
+
+void matmul_n_bits(Maker& m) {
+  const int64_t k = m.dice.in(1, 80), n = m.dice.in(1, 6), block = m.dice.one_of<int64_t>({16, 32}),
+                bits = m.dice.one_of<int64_t>({4, 4, 8}), blocks = (k + block - 1) / block;
+  m.attribute("K", k);
+  m.attribute("N", n);
+  m.attribute("bits", bits);
+  m.attribute("block_size", block);
+  const auto a = reals(m, m.dice.chance(0.5) ? Extents{m.dice.in(1, 3), k} : Extents{2, m.dice.in(1, 3), k});
+  Names in = {a, bytes(m, DType::u8, {n, blocks, block * bits / 8}, 1), reals(m, {n, blocks}, 1)};
+  const double zeros = m.dice.real();
+  if (zeros < 0.4) in.push_back(bytes(m, DType::u8, {n, (blocks * bits + 7) / 8}, 1));
+  m.finish(in);
+}
+
+void gather_blocks(Maker& m) {
+  const int64_t words = m.dice.in(1, 9), blocks = m.dice.in(1, 3), bits = m.dice.one_of<int64_t>({4, 8});
+  m.attribute("bits", bits);
+  m.attribute("block_size", int64_t(16));
+  m.attribute("gather_axis", int64_t(0));
+  m.attribute("quantize_axis", int64_t(1));
+  const auto data = bytes(m, DType::u8, {words, 16 * blocks * bits / 8}, 1);
+  const auto rows = sized(m, m.whole(DType::i64, m.positive_shape(1, 2), 0, words - 1), 0);
+  Names in = {data, rows, reals(m, {words, blocks}, 1)};
+  if (m.dice.chance(0.5)) in.push_back(bytes(m, DType::u8, {words, (blocks * bits + 7) / 8}, 1));
+  m.finish(in);
+}
+
+// ---- Bytes
+
+void byte_pair(Maker& m) {
+  const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
+  const Extents shape = m.positive_shape(1, 3);
+  Names in;
+  for (const Extents& part : {shape, m.part_of(shape)}) {
+    in.push_back(bytes(m, type, part));
+    in.push_back(scale(m));
+    in.push_back(m.add(m.scalar(type, double(m.dice.in(0, 100))), 1));
+  }
+  in.push_back(scale(m));
+  in.push_back(m.add(m.scalar(type, double(m.dice.in(0, 100))), 1));
+  m.finish(in);
+}
+
+void byte_concat(Maker& m) {
+  const Extents shape = m.positive_shape(1, 3);
+  m.attribute("axis", int64_t(0));
+  Names in = {scale(m), m.add(m.scalar(DType::u8, double(m.dice.in(0, 100))), 1)};
+  for (int64_t parts = m.dice.in(1, 3); parts > 0; --parts) {
+    in.push_back(bytes(m, DType::u8, shape));
+    in.push_back(scale(m));
+    in.push_back(m.add(m.scalar(DType::u8, double(m.dice.in(0, 100))), 1));
+  }
+  m.finish(in);
+}
+
+void integer_product(Maker& m) {
+  const int64_t rows = m.dice.in(1, 5), depth = m.dice.in(1, 9), columns = m.dice.in(1, 6);
+  const bool dynamic = m.made.op == "DynamicQuantizeMatMul";
+  const auto a = dynamic ? reals(m, {rows, depth}) : bytes(m, DType::u8, {rows, depth});
+  // Of seven bits: on AVX2 the peer adds two products of bytes in 16 bits, which saturate.
+  Names in = {a, sized(m, m.whole(DType::i8, {depth, columns}, -64, 63), 1)};
+  if (!dynamic) in.push_back(scale(m));
+  in.push_back(m.dice.chance(0.5) ? scale(m) : reals(m, {columns}, 1));
+  if (!dynamic) in.push_back(m.add(m.scalar(DType::u8, double(m.dice.in(0, 255))), 1));
+  const bool zeros = m.dice.chance(0.5), bias = m.dice.chance(0.5);
+  if (zeros || bias) in.push_back(zeros ? m.add(m.scalar(DType::i8, double(m.dice.in(-50, 50))), 1) : m.absent());
+  if (bias) in.push_back(reals(m, {columns}, 1));
+  m.finish(in);
+}
+
+// ---- Attention
+
+void rotary(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), heads = m.dice.in(1, 3), depth = 2 * m.dice.in(1, 4);
+  const bool apart = m.dice.chance(0.5);
+  m.maybe(0.5, "interleaved", int64_t(1));
+  const auto x = reals(m, apart ? Extents{batch, heads, length, depth} : Extents{batch, length, heads * depth});
+  const auto position = m.dice.chance(0.5) ? sized(m, m.whole(DType::i64, {batch, length}, 0, 9), 0)
+                                           : sized(m, m.longs({m.dice.in(0, 5)}), 0);
+  m.finish({x, position, reals(m, {10, depth / 2}, 1), reals(m, {10, depth / 2}, 1)});
+}
+
+void many_heads(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), queries = m.dice.in(1, 4), heads = m.dice.in(1, 3), depth = m.dice.in(1, 6);
+  const bool past = m.dice.chance(0.4), causal = m.dice.chance(0.4);
+  const int64_t keys = past || causal ? queries : m.dice.in(1, 5), before = past ? m.dice.in(1, 4) : 0;
+  m.attribute("num_heads", heads);
+  m.maybe(causal ? 1 : 0, "unidirectional", int64_t(1));
+  m.maybe(0.3, "scale", 0.25F);
+  const int64_t width = heads * depth;
+  Names in = {reals(m, {batch, queries, width}), reals(m, {batch, keys, width}), reals(m, {batch, keys, width})};
+  in.push_back(m.dice.chance(0.4) ? reals(m, {3 * width}, 0.5) : m.absent());
+  Tensor mask = m.whole(DType::i32, {batch, before + keys}, 0, 1);
+  for (int64_t b = 0; b < batch; ++b) mask.mutable_as<int32_t>()[size_t(b * (before + keys))] = 1;
+  in.push_back(m.dice.chance(0.4) ? sized(m, std::move(mask), 0) : m.absent());
+  in.push_back(m.dice.chance(0.3) ? reals(m, {1, heads, queries, before + keys}) : m.absent());
+  if (past)
+    for (int i = 0; i < 2; ++i) in.push_back(reals(m, {batch, heads, before, depth}));
+  while (in.back().empty()) in.pop_back();
+  m.finish(in, past ? 3 : 1);
+}
+
+void packed(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), heads = m.dice.in(1, 3), depth = m.dice.in(1, 6),
+                inputs = m.dice.in(1, 8), width = heads * depth;
+  const bool past = m.dice.chance(0.4);
+  const int64_t before = past ? m.dice.in(1, 4) : 0;
+  m.attribute("num_heads", heads);
+  m.maybe(0.4, "unidirectional", int64_t(1));
+  Names in = {reals(m, {batch, length, inputs}), reals(m, {inputs, 3 * width}, 1), reals(m, {3 * width}, 1)};
+  const bool masked = m.dice.chance(0.4);
+  Tensor mask = m.whole(DType::i32, {batch, before + length}, 0, 1);
+  for (int64_t b = 0; b < batch; ++b) mask.mutable_as<int32_t>()[size_t(b * (before + length))] = 1;
+  if (masked || past) in.push_back(masked ? sized(m, std::move(mask), 0) : m.absent());
+  if (past) in.push_back(reals(m, {2, batch, heads, before, depth}));
+  m.finish(in, past ? 2 : 1);
+}
+
+/// Every batch row has the whole past: what caches hold beyond the keys that count is nobody's promise.
+void groups(Maker& m) {
+  const int64_t before = m.dice.chance(0.6) ? m.dice.in(1, 6) : 0, queries = m.dice.in(1, 4),
+                batch = before > 0 && queries > 1 ? 1 : m.dice.in(1, 3), kv_heads = m.dice.in(1, 2),
+                heads = kv_heads * m.dice.in(1, 3), depth = 16, total = before + queries;
+  const bool turned = m.dice.chance(0.5), one = m.dice.chance(0.3);
+  m.attribute("num_heads", heads);
+  m.attribute("kv_num_heads", kv_heads);
+  m.maybe(turned ? 1 : 0, "do_rotary", int64_t(1));
+  m.maybe(0.3, "rotary_interleaved", int64_t(1));
+  m.maybe(0.3, "scale", 0.25F);
+  m.maybe(0.3, "local_window_size", m.dice.in(1, 5));
+  m.maybe(0.2, "softcap", 2.0F);
+  Names in;
+  if (one) {
+    in = {reals(m, {batch, queries, (heads + 2 * kv_heads) * depth}), m.absent(), m.absent()};
+  } else {
+    in = {reals(m, {batch, queries, heads * depth})};
+    for (int i = 0; i < 2; ++i) in.push_back(reals(m, {batch, queries, kv_heads * depth}));
+  }
+  for (int i = 0; i < 2; ++i) in.push_back(before > 0 ? reals(m, {batch, kv_heads, before, depth}) : m.absent());
+  in.push_back(sized(m, m.whole(DType::i32, {batch}, total - 1, total - 1), 0));
+  in.push_back(sized(m, m.scalar(DType::i32, double(total)), 0));
+  if (turned)
+    for (int i = 0; i < 2; ++i) in.push_back(reals(m, {16, depth / 2}, 1));
+  m.finish(in, 3);
+}
+
+constexpr std::string_view kDomain = "com.microsoft";
+constexpr Recipe kRecipes[] = {
+    {"Attention", 1, packed, kDomain},
+    {"BiasGelu", 1, biased_gelu, kDomain},
+    {"DynamicQuantizeMatMul", 1, integer_product, kDomain},
+    {"EmbedLayerNormalization", 1, embed_norm, kDomain},
+    {"FastGelu", 1, biased_gelu, kDomain},
+    {"FusedConv", 1, fused_conv, kDomain},
+    {"FusedGemm", 1, fused_gemm, kDomain},
+    {"FusedMatMul", 1, fused_matmul, kDomain},
+    {"GatherBlockQuantized", 1, gather_blocks, kDomain},
+    {"Gelu", 1, biased_gelu, kDomain},
+    {"GroupQueryAttention", 1, groups, kDomain},
+    {"MatMulIntegerToFloat", 1, integer_product, kDomain},
+    {"MatMulNBits", 1, matmul_n_bits, kDomain},
+    {"MultiHeadAttention", 1, many_heads, kDomain},
+    {"QLinearAdd", 1, byte_pair, kDomain},
+    {"QLinearConcat", 1, byte_concat, kDomain},
+    {"QLinearMul", 1, byte_pair, kDomain},
+    {"QuickGelu", 1, quick_gelu, kDomain},
+    {"RotaryEmbedding", 1, rotary, kDomain},
+    {"SkipLayerNormalization", 1, skip_norm, kDomain},
+    {"SkipSimplifiedLayerNormalization", 1, skip_norm, kDomain},
+};
+
+}  // namespace
+
+std::span<const Recipe> microsoft_recipes() { return kRecipes; }
+
+}  // namespace nnex::differential

@@ -1,0 +1,316 @@
+// Attention of the domain com.microsoft: the older operator that makes queries, keys and values itself, the one of many
+// heads, and the one of groups with a cache that decoders use. All become the table's attention.
+
+#include "standards/onnx/import_microsoft.h"
+
+#include <algorithm>
+
+#include "ops/attention.h"
+#include "ops/gather.h"
+#include "ops/join.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/slice.h"
+
+namespace nnex::onnx_format {
+namespace microsoft {
+namespace {
+
+Status none_of(const NodeImport& n, std::initializer_list<std::pair<size_t, std::string_view>> inputs) {
+  for (const auto& [i, name] : inputs)
+    if (n.has(i)) return lacks(n, name);
+  return {};
+}
+
+constexpr int64_t kMostHeads = int64_t{1} << 20, kWidest = int64_t{1} << 40;
+
+Result<int64_t> head_count(const NodeImport& n, std::string_view attr) {
+  const int64_t heads = n.integer(attr, 0);
+  if (heads < 1 || heads > kMostHeads) return n.error(fmt::format("{} is {}; needed 1 to {}", attr, heads, kMostHeads));
+  return heads;
+}
+
+/// The last extent of input i, which a model that anyone runs has as a number.
+Result<int64_t> width(const NodeImport& n, size_t i) {
+  const Type& t = n.type(i);
+  const auto number = t.dims && !t.dims->empty() ? t.dims->back().number() : std::nullopt;
+  if (!number || *number > kWidest) return lacks(n, fmt::format("input {} of unknown width", i));
+  return *number;
+}
+
+/// Extent `axis` as a vector of one number.
+ValueId extent(NodeImport& n, ValueId x, int64_t axis) {
+  ShapeAttrs a;
+  a.start = axis, a.end = axis + 1;
+  return n.b("shape", {x}, a);
+}
+
+ValueId reshaped(NodeImport& n, ValueId x, const Ints& shape) {
+  ReshapeAttrs a;
+  a.zero = ZeroExtent::copy;
+  return n.b("reshape", {x, n.b.ints(shape)}, a);
+}
+
+/// [batch, positions, heads * depth] as [batch, heads, positions, depth].
+ValueId by_heads(NodeImport& n, ValueId x, int64_t heads) {
+  return n.b("transpose", {reshaped(n, x, {0, 0, heads, -1})}, TransposeAttrs{{0, 2, 1, 3}});
+}
+
+/// Back again.
+ValueId side_by_side(NodeImport& n, ValueId x) {
+  return reshaped(n, n.b("transpose", {x}, TransposeAttrs{{0, 2, 1, 3}}), {0, 0, -1});
+}
+
+/// Columns [begin, end) of the last axis.
+ValueId columns(NodeImport& n, ValueId x, int64_t begin, int64_t end) {
+  return n.b("slice", {x, n.b.ints({begin}), n.b.ints({end}), n.b.ints({-1})});
+}
+
+ValueId joined(NodeImport& n, ValueId a, ValueId b, int64_t axis) { return n.b("concat", {a, b}, AxisAttrs{axis}); }
+
+/// 0, 1, ... below a vector of one number.
+ValueId count_to(NodeImport& n, ValueId limit) {
+  const ValueId scalar = reshaped(n, limit, {});
+  return n.b("range", {n.b.integer(0), scalar, n.b.integer(1)});
+}
+
+/// What is added to scores [batch, heads, queries, keys] by a mask of padding: one number a batch row is how many keys
+/// count; else 1 where a key counts. `keys` is the number of keys, as a vector of one number.
+Result<ValueId> mask_term(NodeImport& n, size_t i, ValueId keys, DType type) {
+  const auto rank = n.rank(i);
+  if (!rank) return lacks(n, "a mask of unknown rank");
+  ValueId counts;
+  if (*rank == 1) {
+    const Type& t = n.type(i);
+    const auto batch = n.rank(0).value_or(0) > 0 ? (*n.type(0).dims)[0].number() : std::nullopt;
+    const auto given = (*t.dims)[0].number();
+    if (batch && given && *batch != *given) return lacks(n, "a mask of starts and ends");
+    const ValueId lengths = reshaped(n, cast_to(n, n.in[i], DType::i64), {-1, 1, 1, 1});
+    counts = n.b("lt", {count_to(n, keys), lengths});
+  } else if (*rank == 2) {
+    counts = n.b("ne", {reshaped(n, cast_to(n, n.in[i], DType::i64), {0, 1, 1, -1}), n.b.integer(0)});
+  } else if (*rank == 3) {
+    counts = n.b("ne", {n.b("unsqueeze", {cast_to(n, n.in[i], DType::i64), n.b.ints({1})}), n.b.integer(0)});
+  } else {
+    return lacks(n, fmt::format("a mask of {} axes", *rank));
+  }
+  return n.b("select", {counts, n.b.number(type, 0), n.b.number(type, n.real("mask_filter_value", -10000))});
+}
+
+/// Queries, keys and values as [batch, heads, positions, depth], with what the row takes beside them.
+struct Heads {
+  ValueId q, k, v, mask, past_key, past_value;
+};
+
+/// The row; results y, and keys and values with those of the past.
+std::vector<ValueId> attention(NodeImport& n, const Heads& h, const AttentionAttrs& a) {
+  std::vector<ValueId> in = {h.q, h.k, h.v, h.mask, h.past_key, h.past_value};
+  while (!in.back().valid()) in.pop_back();
+  const NodeId id =
+      n.b.node(op("attention"), std::move(in), h.past_key.valid() ? 3 : 1, std::make_shared<AttentionAttrs>(a));
+  std::vector<ValueId> out = n.importer.graph()[id].out;
+  if (out.size() < 3) out.insert(out.end(), {h.k, h.v});
+  return out;
+}
+
+AttentionAttrs attention_attrs(const NodeImport& n) {
+  AttentionAttrs a;
+  a.scale = n.real("scale", 0);
+  a.causal = n.integer("unidirectional", 0) != 0;
+  return a;
+}
+
+/// Keys of the past and the new ones.
+ValueId key_count(NodeImport& n, ValueId k, ValueId past) {
+  const ValueId now = extent(n, k, 2);
+  return past.valid() ? n.b("add", {now, extent(n, past, 2)}) : now;
+}
+
+Result<ValueId> masks(NodeImport& n, const Heads& h, size_t padding, size_t bias) {
+  ValueId mask = n.has(bias) ? n.in[bias] : ValueId{};
+  if (!n.has(padding)) return mask;
+  NNEX_ASSIGN(const ValueId term, mask_term(n, padding, key_count(n, h.k, h.past_key), real_type(n, 0)));
+  return mask.valid() ? n.b("add", {mask, term}) : term;
+}
+
+/// Attention: queries, keys and values are columns of input * weights + bias; past and present hold keys, then values.
+Result<Quirked> packed_attention(NodeImport& n) {
+  enum : size_t { kX, kWeights, kBias, kMask, kPast, kScoreBias, kPastLength };
+  NNEX_TRY(needs(n, {kX, kWeights}));
+  NNEX_TRY(none_of(n, {{kPastLength, "past_sequence_length"}}));
+  if (n.integer("do_rotary", 0)) return lacks(n, "do_rotary");
+  NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
+  NNEX_ASSIGN(const int64_t all, width(n, kWeights));
+  Ints sizes = n.ints("qkv_hidden_sizes");
+  if (sizes.empty()) sizes = {all / 3, all / 3, all / 3};
+  const bool fine = std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size >= 1 && size <= all; });
+  if (sizes.size() != 3 || !fine || sizes[0] + sizes[1] + sizes[2] != all)
+    return n.error(fmt::format("weights have {} columns, which qkv_hidden_sizes does not divide", all));
+  ValueId x = n.b("matmul", {n.in[kX], n.in[kWeights]});
+  if (n.has(kBias)) x = n.b("add", {x, n.in[kBias]});
+  Heads h;
+  h.q = by_heads(n, columns(n, x, 0, sizes[0]), heads);
+  h.k = by_heads(n, columns(n, x, sizes[0], sizes[0] + sizes[1]), heads);
+  h.v = by_heads(n, columns(n, x, sizes[0] + sizes[1], all), heads);
+  if (n.has(kPast)) {
+    const auto half = [&](int64_t i) { return n.b("gather", {n.in[kPast], n.b.integer(i)}, GatherAttrs{}); };
+    h.past_key = half(0), h.past_value = half(1);
+  }
+  NNEX_ASSIGN(h.mask, masks(n, h, kMask, kScoreBias));
+  const std::vector<ValueId> out = attention(n, h, attention_attrs(n));
+  n.bind(0, side_by_side(n, out[0]));
+  const auto raised = [&](ValueId v) { return n.b("unsqueeze", {v, n.b.ints({0})}); };
+  if (n.wants(1)) n.bind(1, joined(n, raised(out[1]), raised(out[2]), 0));
+  return Quirked::done;
+}
+
+/// MultiHeadAttention: queries, keys and values apart; keys and values may have their heads apart already.
+Result<Quirked> multi_head_attention(NodeImport& n) {
+  enum : size_t { kQ, kK, kV, kBias, kPadding, kScoreBias, kPastKey, kPastValue, kPastLength, kIndirection };
+  NNEX_TRY(needs(n, {kQ}));
+  if (!n.has(kK) || !n.has(kV)) return lacks(n, "packed queries, keys and values");
+  NNEX_TRY(none_of(n, {{kPastLength, "past_sequence_length"}, {kIndirection, "cache_indirection"}}));
+  if (n.wants(3)) return lacks(n, "output 3");
+  if (n.has(kPastKey) != n.has(kPastValue)) return n.error("past_key and past_value come together");
+  NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
+  const bool apart = n.rank(kK) == 4;
+  if (n.rank(kQ) != 3 || (!apart && n.rank(kK) != 3) || n.rank(kV) != n.rank(kK))
+    return lacks(n, "queries, keys or values of other than 3 axes, or keys and values of other than 3 or 4");
+  ValueId q = n.in[kQ], k = n.in[kK], v = n.in[kV];
+  if (n.has(kBias)) {
+    NNEX_ASSIGN(const int64_t hidden, width(n, kQ));
+    NNEX_ASSIGN(const int64_t all, width(n, kBias));
+    q = n.b("add", {q, columns(n, n.in[kBias], 0, hidden)});
+    if (!apart) {
+      k = n.b("add", {k, columns(n, n.in[kBias], hidden, 2 * hidden)});
+      v = n.b("add", {v, columns(n, n.in[kBias], 2 * hidden, all)});
+    }
+  }
+  Heads h;
+  h.q = by_heads(n, q, heads);
+  h.k = apart ? k : by_heads(n, k, heads);
+  h.v = apart ? v : by_heads(n, v, heads);
+  if (n.has(kPastKey)) h.past_key = n.in[kPastKey], h.past_value = n.in[kPastValue];
+  NNEX_ASSIGN(h.mask, masks(n, h, kPadding, kScoreBias));
+  const std::vector<ValueId> out = attention(n, h, attention_attrs(n));
+  n.bind(0, side_by_side(n, out[0]));
+  n.bind(1, out[1]);
+  n.bind(2, out[2]);
+  return Quirked::done;
+}
+
+// ---- Rotary embedding
+
+ValueId rotated(NodeImport& n, ValueId x, ValueId position, size_t cos, size_t sin, RotaryAttrs a) {
+  return n.b("rotary_embedding", {x, n.in[cos], n.in[sin], position}, a);
+}
+
+/// Positions from a first one on, for every batch row alike where it is one number: [batch, positions].
+ValueId positions_from(NodeImport& n, ValueId first, ValueId x, int64_t axis) {
+  const ValueId row = n.b("add", {first, count_to(n, extent(n, x, axis))});
+  return n.b("expand", {row, joined(n, extent(n, x, 0), extent(n, x, axis), 0)});
+}
+
+Result<Quirked> rotary_embedding(NodeImport& n) {
+  enum : size_t { kX, kPosition, kCos, kSin };
+  NNEX_TRY(needs(n, {kX, kPosition, kCos, kSin}));
+  if (n.real("scale", 1) != 1) return lacks(n, "a scale");
+  if (n.integer("is_packed_batching", 0)) return lacks(n, "is_packed_batching");
+  const auto rank = n.rank(kX);
+  if (rank != 3 && rank != 4) return lacks(n, "an input of other than 3 or 4 axes");
+  RotaryAttrs a;
+  a.interleaved = n.integer("interleaved", 0) != 0;
+  a.rotary_dim = n.integer("rotary_embedding_dim", 0);
+  a.heads = n.integer("num_heads", 0);
+  if (*rank == 3 && a.heads == 0) {
+    NNEX_ASSIGN(const int64_t all, width(n, kX));
+    NNEX_ASSIGN(const int64_t pairs, width(n, kCos));
+    if (pairs < 1) return n.error("cos_cache has no columns");
+    a.heads = all / (2 * pairs);
+  }
+  const ValueId position =
+      n.rank(kPosition) == 2 ? n.in[kPosition] : positions_from(n, n.in[kPosition], n.in[kX], *rank == 3 ? 1 : 2);
+  n.bind(0, rotated(n, n.in[kX], position, kCos, kSin, a));
+  return Quirked::done;
+}
+
+// ---- GroupQueryAttention
+
+/// The cache with the new keys (or values) written behind those of each batch row that count; as long as the longest
+/// row with them, or as it was where that is more.
+ValueId grown(NodeImport& n, ValueId cache, ValueId added, ValueId start, ValueId total) {
+  const ValueId longer = joined(n, cache, added, 2);  // room for them; what stands there is written over
+  const ValueId written = n.b("tensor_scatter", {longer, added, start});
+  const ValueId end = n.b("max", {total, extent(n, cache, 2)});
+  return n.b("slice", {written, n.b.ints({0}), end, n.b.ints({2})});
+}
+
+/// Causal attention of groups of query heads at one key head. seqlens_k holds one less than the keys that count in each
+/// batch row, the new ones among them; in a first prompt rows may end in padding.
+Result<Quirked> group_query_attention(NodeImport& n) {
+  enum : size_t { kQ, kK, kV, kPastKey, kPastValue, kLengths, kTotal, kCos, kSin, kPosition, kBias, kSink, kKeyScale };
+  NNEX_TRY(needs(n, {kQ, kLengths, kTotal}));
+  NNEX_TRY(none_of(n, {{kSink, "head_sink"}, {kKeyScale, "a quantised cache"}, {14, "q_norm_weight"}}));
+  if (n.wants(3)) return lacks(n, "output 3");
+  if (n.integer("smooth_softmax", 0) > 0) return lacks(n, "smooth_softmax");
+  if (n.integer("sliding_window_cache", 0)) return lacks(n, "sliding_window_cache");
+  if (n.has(kPastKey) != n.has(kPastValue)) return n.error("past_key and past_value come together");
+  NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
+  NNEX_ASSIGN(const int64_t kv_heads, head_count(n, "kv_num_heads"));
+  NNEX_ASSIGN(const int64_t all, width(n, kQ));
+  ValueId q = n.in[kQ], k, v;
+  if (n.has(kK) != n.has(kV)) return n.error("key and value come together");
+  if (n.has(kK)) {
+    k = n.in[kK], v = n.in[kV];
+  } else {
+    const int64_t depth = all / (heads + 2 * kv_heads);
+    k = columns(n, q, heads * depth, (heads + kv_heads) * depth);
+    v = columns(n, q, (heads + kv_heads) * depth, all);
+    q = columns(n, q, 0, heads * depth);
+  }
+  const ValueId queries = extent(n, q, 1);
+  const ValueId lengths = n.b("max", {n.b("add", {cast_to(n, n.in[kLengths], DType::i64), n.b.integer(1)}), queries});
+  const ValueId start = n.b("sub", {reshaped(n, lengths, {-1}), queries});
+  if (n.integer("do_rotary", 0)) {
+    NNEX_TRY(needs(n, {kCos, kSin}));
+    RotaryAttrs a;
+    a.interleaved = n.integer("rotary_interleaved", 0) != 0;
+    NNEX_ASSIGN(const int64_t pairs, width(n, kCos));
+    a.rotary_dim = 2 * pairs;
+    const ValueId position = n.has(kPosition) ? n.in[kPosition] : positions_from(n, reshaped(n, start, {-1, 1}), q, 1);
+    a.heads = heads;
+    q = rotated(n, q, position, kCos, kSin, a);
+    a.heads = kv_heads;
+    k = rotated(n, k, position, kCos, kSin, a);
+  }
+  q = by_heads(n, q, heads), k = by_heads(n, k, kv_heads), v = by_heads(n, v, kv_heads);
+  if (n.has(kPastKey)) {
+    const ValueId total = reshaped(n, cast_to(n, n.in[kTotal], DType::i64), {1});
+    k = grown(n, n.in[kPastKey], k, start, total);
+    v = grown(n, n.in[kPastValue], v, start, total);
+  }
+  AttentionAttrs a;
+  a.scale = n.real("scale", 0), a.softcap = n.real("softcap", 0);
+  a.causal = n.integer("causal", 1) != 0;
+  const int64_t window = n.integer("local_window_size", -1);
+  if (window > 0) a.left_window = window - 1;
+  const ValueId mask = n.has(kBias) ? n.in[kBias] : ValueId{};
+  n.bind(0, side_by_side(n, n.b("attention", {q, k, v, mask, ValueId{}, ValueId{}, lengths}, a)));
+  n.bind(1, k);
+  n.bind(2, v);
+  return Quirked::done;
+}
+
+constexpr QuirkRow kAttentionRows[] = {
+    {"Attention", packed_attention, kDomain},
+    {"GroupQueryAttention", group_query_attention, kDomain},
+    {"MultiHeadAttention", multi_head_attention, kDomain},
+    {"RotaryEmbedding", rotary_embedding, kDomain},
+};
+
+}  // namespace
+}  // namespace microsoft
+
+std::span<const QuirkRow> microsoft_attention_quirks() { return microsoft::kAttentionRows; }
+
+}  // namespace nnex::onnx_format

@@ -1,0 +1,182 @@
+// Operators of the domain com.microsoft. The numbers are those of their formulas, worked out beside the program;
+// bench/differential compares random models of each with ONNX Runtime.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "nnex/load.h"
+#include "nnex/model.h"
+#include "tensor/convert.h"
+
+namespace {
+
+using namespace nnex;
+using Tensors = std::vector<Tensor>;
+
+Tensor f(Shape shape, std::vector<float> v) { return Tensor::of(std::move(shape), v); }
+Tensor i32(Shape shape, std::vector<int32_t> v) { return Tensor::of(std::move(shape), v); }
+
+/// A model of one node in ONNX's text: inputs and outputs as the syntax declares them, initializers between.
+std::string text(std::string_view inputs, std::string_view outputs, std::string_view held, std::string_view node) {
+  return fmt::format("<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng ({}) => ({}){} {{ {} }}",
+                     inputs, outputs, held.empty() ? "" : fmt::format(" <{}>", held), node);
+}
+
+/// Outputs of a run, or what is wrong as an output of no elements with the message in `error`.
+Tensors run(const std::string& model, const Tensors& inputs, std::string* error = nullptr) {
+  const auto failed = [&](const Error& e) {
+    if (error) *error = e.message();
+    EXPECT_TRUE(error) << e.text();
+    return Tensors{};
+  };
+  auto m = load_model(ModelSource::memory(model));
+  if (!m.ok()) return failed(m.error());
+  std::vector<Value> values(inputs.begin(), inputs.end());
+  auto got = m->session().run(values);
+  if (!got.ok()) return failed(got.error());
+  Tensors out;
+  for (const Value& v : *got) out.push_back(*v.tensor());
+  return out;
+}
+
+void expect_near(const Tensor& t, const Shape& shape, const std::vector<double>& wanted) {
+  EXPECT_EQ(t.shape(), shape);
+  ASSERT_EQ(static_cast<size_t>(t.count()), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(real_at(t, static_cast<int64_t>(i)), wanted[i], 1e-5) << "element " << i;
+}
+
+TEST(OnnxMicrosoft, Activations) {
+  const Tensor x = f({3}, {-1, 0, 2});
+  const auto one = [&](std::string_view node) { return run(text("float[3] x", "float[3] y", "", node), {x}).at(0); };
+  expect_near(one("y = com.microsoft.QuickGelu(x)"), {3}, {-0.1542042, 0, 1.9356586});
+  expect_near(one("y = com.microsoft.QuickGelu<alpha: float = 0.5>(x)"), {3}, {-0.3775407, 0, 1.4621172});
+  const std::string_view two = "float[2] x, float[2] b";
+  const Tensors in = {f({2}, {1, -2}), f({2}, {0.5, 1})};
+  expect_near(run(text(two, "float[2] y", "", "y = com.microsoft.BiasGelu(x, b)"), in).at(0), {2},
+              {1.3997892, -0.1586553});
+  expect_near(run(text(two, "float[2] y", "", "y = com.microsoft.FastGelu(x, b)"), in).at(0), {2},
+              {1.3995716, -0.1588080});
+}
+
+TEST(OnnxMicrosoft, NormsOfSums) {
+  const Tensors sln =
+      run(text("float[1,1,2] x, float[1,1,2] s", "float[1,1,2] y, float[1,1,2] sum",
+               "float[2] g = {2, 3}, float[2] b = {0.5, -0.5}, float[2] more = {1, -1}",
+               "y, , , sum = com.microsoft.SkipLayerNormalization<epsilon: float = 0.0>(x, s, g, b, more)"),
+          {f({1, 1, 2}, {1, 2}), f({1, 1, 2}, {2, 1})});
+  ASSERT_EQ(sln.size(), 2U);
+  expect_near(sln[0], {1, 1, 2}, {2.5, -3.5});
+  expect_near(sln[1], {1, 1, 2}, {4, 2});
+  const Tensors rms = run(text("float[1,1,2] x, float[1,1,2] s", "float[1,1,2] y", "float[2] g = {1, 3}",
+                               "y = com.microsoft.SkipSimplifiedLayerNormalization<epsilon: float = 0.0>(x, s, g)"),
+                          {f({1, 1, 2}, {1, 2}), f({1, 1, 2}, {2, -2})});
+  expect_near(rms.at(0), {1, 1, 2}, {1.4142136, 0});
+}
+
+/// Codes 0 to 15 twice: row 0 sums to 120 - 16 * 8, row 1 has zero point 3.
+TEST(OnnxMicrosoft, WeightsOfFourBits) {
+  const char* codes = "uint8[2,1,8] w = {16, 50, 84, 118, 152, 186, 220, 254, 16, 50, 84, 118, 152, 186, 220, 254}";
+  const auto product = [&](std::string_view more, std::string_view inputs) {
+    return run(text("float[1,16] x", "float[1,2] y", fmt::format("{}, float[2,1] s = {{0.5, 2}}{}", codes, more),
+                    fmt::format("y = com.microsoft.MatMulNBits<K: int = 16, N: int = 2, block_size: int = 16>({})",
+                                inputs)),
+               {f({1, 16}, std::vector<float>(16, 1))})
+        .at(0);
+  };
+  expect_near(product("", "x, w, s"), {1, 2}, {-4, -16});
+  expect_near(product(", uint8[2,1] z = {8, 3}", "x, w, s, z"), {1, 2}, {-4, 144});
+  expect_near(product(", float[2,1] z = {7.5, 0}", "x, w, s, z"), {1, 2}, {0, 240});
+  expect_near(product(", float[2] b = {1, 2}", "x, w, s, , , b"), {1, 2}, {-3, -14});
+}
+
+/// An odd number of blocks: zero points of a row begin in a new byte.
+TEST(OnnxMicrosoft, ZeroPointsFillBytesByRows) {
+  std::string w = "uint8[2,3,8] w = {";
+  for (int i = 0; i < 48; ++i) w += i ? ", 17" : "17";  // every code is 1
+  const Tensor y = run(text("float[1,48] x", "float[1,2] y",
+                            w + "}, float[2,3] s = {1, 1, 1, 1, 1, 1}, uint8[2,2] z = {33, 3, 101, 7}",
+                            "y = com.microsoft.MatMulNBits<K: int = 48, N: int = 2, block_size: int = 16>(x, w, s, z)"),
+                       {f({1, 48}, std::vector<float>(48, 1))})
+                       .at(0);
+  expect_near(y, {1, 2}, {-16.0 * (0 + 1 + 2), -16.0 * (4 + 5 + 6)});  // zero points 1 2 3 and 5 6 7
+}
+
+TEST(OnnxMicrosoft, RowsOfCodes) {
+  std::string table = "uint8[3,8] t = {0, 0, 0, 0, 0, 0, 0, 0";  // rows of 0, 1 and 15
+  for (int i = 0; i < 16; ++i) table += i < 8 ? ", 17" : ", 255";
+  const Tensor y =
+      run(text("int32[2] i", "float[2,16] y", table + "}, float[3,1] s = {1, 2, 0.5}",
+               "y = com.microsoft.GatherBlockQuantized<bits: int = 4, block_size: int = 16, gather_axis: int = 0, "
+               "quantize_axis: int = 1>(t, i, s)"),
+          {i32({2}, {2, 1})})
+          .at(0);
+  std::vector<double> wanted(32, 3.5);
+  std::fill(wanted.begin() + 16, wanted.end(), -14);
+  expect_near(y, {2, 16}, wanted);
+}
+
+TEST(OnnxMicrosoft, AttentionOfManyHeads) {
+  const std::string_view in = "float[1,1,1] q, float[1,2,1] k, float[1,2,1] v", out = "float[1,1,1] y";
+  const Tensors qkv = {f({1, 1, 1}, {1}), f({1, 2, 1}, {1, 3}), f({1, 2, 1}, {10, 20})};
+  expect_near(run(text(in, out, "", "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(q, k, v)"), qkv).at(0),
+              {1, 1, 1}, {18.8079708});
+  expect_near(run(text(in, out, "int32[1,2] m = {1, 0}",
+                       "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(q, k, v, , m)"),
+                  qkv)
+                  .at(0),
+              {1, 1, 1}, {10});
+  expect_near(
+      run(text(in, out, "int32[1] m = {1}", "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(q, k, v, , m)"),
+          qkv)
+          .at(0),
+      {1, 1, 1}, {10});
+}
+
+/// Two batch rows, of whose cache one and two keys count: the new key stands behind those, and nothing else is seen.
+TEST(OnnxMicrosoft, CachesOfUnequalLength) {
+  const std::string model = text(
+      "float[2,1,1] q, float[2,1,1] k, float[2,1,1] v, float[2,1,2,1] pk, float[2,1,2,1] pv, int32[2] n, int32 total",
+      "float[2,1,1] y, float[2,1,N,1] key, float[2,1,N,1] value", "",
+      "y, key, value = com.microsoft.GroupQueryAttention<num_heads: int = 1, kv_num_heads: int = 1>(q, k, v, pk, pv, "
+      "n, "
+      "total)");
+  const Tensors out =
+      run(model, {f({2, 1, 1}, {0, 0}), f({2, 1, 1}, {5, 6}), f({2, 1, 1}, {30, 60}), f({2, 1, 2, 1}, {1, 99, 2, 3}),
+                  f({2, 1, 2, 1}, {10, 999, 20, 40}), i32({2}, {1, 2}), i32({}, {3})});
+  ASSERT_EQ(out.size(), 3U);
+  expect_near(out[0], {2, 1, 1}, {20, 40});  // no query: the mean of 10, 30 and of 20, 40, 60
+  EXPECT_EQ(out[1].shape(), (Shape{2, 1, 3, 1}));
+  for (const auto& [i, key] : {std::pair(0, 1.0), {1, 5.0}, {3, 2.0}, {4, 3.0}, {5, 6.0}})
+    EXPECT_EQ(real_at(out[1], i), key);
+}
+
+TEST(OnnxMicrosoft, SaysWhatItLacks) {
+  const auto wrong = [](std::string_view inputs, std::string_view held, std::string_view node, const Tensors& given) {
+    std::string error;
+    run(text(inputs, "float[N,M] y", held, node), given, &error);
+    return error;
+  };
+  const Tensor x = f({1, 16}, std::vector<float>(16, 1));
+  const char* held =
+      "uint8[2,1,8] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, float[2] s = {1, 1}, int32[16] g = "
+      "{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}";
+  const char* sizes = "K: int = 16, N: int = 2, block_size: int = 16";
+  EXPECT_EQ(wrong("float[1,16] x", held, fmt::format("y = com.microsoft.MatMulNBits<{}>(x, w, s, , g)", sizes), {x}),
+            "MatMulNBits with g_idx, which ONNX Runtime gave up too");
+  EXPECT_EQ(wrong("float[1,16] x", held,
+                  fmt::format("y = com.microsoft.MatMulNBits<{}, bits: int = 3>(x, w, s)", sizes), {x}),
+            "MatMulNBits with weights of 3 bits");
+  EXPECT_EQ(wrong("float[1,16] x", held,
+                  "y = com.microsoft.MatMulNBits<K: int = 16, N: int = 3, block_size: int = 16>(x, w, s)", {x}),
+            "MatMulNBits: u8 [2,1,8] holds no 3 rows of 16 codes of 4 bits");
+  EXPECT_EQ(wrong("float[1,16] x", held,
+                  "y = com.microsoft.MatMulNBits<K: int = 16, N: int = 2, block_size: int = 12>(x, w, s)", {x}),
+            "MatMulNBits: block_size is 12; needed a power of 2 of at least 16");
+  EXPECT_EQ(wrong("float[1,1,3] x", "", "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(x)",
+                  {f({1, 1, 3}, {1, 2, 3})}),
+            "MultiHeadAttention with packed queries, keys and values");
+  EXPECT_NE(wrong("float[1,16] x", "", "y = com.microsoft.Nothing(x)", {x}).find("Nothing"), std::string::npos);
+}
+
+}  // namespace
