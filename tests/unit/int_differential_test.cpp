@@ -232,7 +232,6 @@ struct Convolution final : Problem {
     if (random.one_in(4))
       for (int64_t i = 0; i < s.out_channels; ++i)
         zeros.push_back(static_cast<int32_t>(w_signed ? random.between(-128, 127) : random.between(0, 255)));
-    s.plain_filter = w_signed && zeros.empty();
     x = random.bytes(s.batch * s.in_pixels() * s.in_channels);
     w = random.bytes(s.out_channels * s.group_inputs() * s.taps());
     end = std::make_unique<RandomEnd>(random, s.batch * s.out_pixels(), s.out_channels, s.group_inputs() * s.taps());

@@ -159,6 +159,8 @@ const ConvCase convs[] = {
     {"3x3 signed", 1, 16, 40, 6, 30, 3, 1, 1, 1, true, true, true},
     {"3x3 strided, odd channels", 1, 7, 9, 9, 33, 3, 2, 1, 1, false, false, true},
     {"7x7 of 3", 1, 3, 16, 17, 40, 7, 2, 3, 1, false, true, false},
+    {"5x5 of 1, zero points", 1, 1, 9, 12, 12, 5, 1, 2, 1, false, false, true},
+    {"3x3 of 18, zero points", 2, 18, 20, 7, 11, 3, 1, 1, 1, true, true, true},
     {"grouped", 2, 24, 16, 4, 5, 3, 1, 1, 2, false, true, false},
     {"deep", 1, 300, 20, 3, 4, 3, 1, 1, 1, false, true, false},
     {"depthwise", 2, 35, 35, 5, 20, 3, 1, 1, 35, false, true, true},

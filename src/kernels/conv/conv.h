@@ -26,11 +26,10 @@ struct ConvShape {
   Axes kernel = {1, 1, 1};
   Axes stride = {1, 1, 1};
   Axes dilation = {1, 1, 1};
-  Axes before = {0, 0, 0};    ///< Padding before the first element; what follows the last one is what `out` needs.
-  int64_t x_stride = 0;       ///< Elements from one pixel of x to the next; 0: in_channels.
-  int64_t y_stride = 0;       ///< The same of y; 0: out_channels.
-  bool plain_filter = false;  ///< Of bytes: signed ones without zero points.
-  bool low_memory = false;    ///< No method that needs much more memory than x, y and the filter.
+  Axes before = {0, 0, 0};  ///< Padding before the first element; what follows the last one is what `out` needs.
+  int64_t x_stride = 0;     ///< Elements from one pixel of x to the next; 0: in_channels.
+  int64_t y_stride = 0;     ///< The same of y; 0: out_channels.
+  bool low_memory = false;  ///< No method that needs much more memory than x, y and the filter.
 
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
   int64_t out_pixels() const { return out[0] * out[1] * out[2]; }

@@ -33,24 +33,29 @@ int64_t quads_of(const ConvShape& s) { return s.kernel[2] * ceil_div(s.kernel[0]
 int64_t group_of(const simd::Loops& loops) { return IntColumns(loops, 0, 0, nullptr).group; }
 
 IntColumns group_int_columns(const simd::Loops& loops, const ConvShape& s, const std::byte* packed) {
-  const int64_t k = is_span_conv(s) ? s.kernel[1] * span_values(s, group_of(loops)) : s.taps() * s.group_inputs();
+  const int64_t k =
+      is_span_conv(loops, s) ? s.kernel[1] * span_values(s, group_of(loops)) : s.taps() * s.group_inputs();
   return {loops, k, s.group_outputs(), packed};
 }
 
 int64_t copy_bytes(const simd::Loops& loops, const ConvShape& s) {
-  return is_span_conv(s) ? round_up(span_copy_values(s) * (int_tiles(loops) == IntTiles::bytes ? 1 : 2), 64) : 0;
+  return is_span_conv(loops, s) ? round_up(span_copy_values(s) * (int_tiles(loops) == IntTiles::bytes ? 1 : 2), 64) : 0;
 }
 
-/// Rows of taps one after the other, each filled up with zeros.
+/// Rows of taps one after the other, each filled up with the filter's zero point, which counts as nothing.
 void pack_spans(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
   const int64_t span = span_values(s, group_of(loops)), k = s.kernel[1] * span, taps = s.taps();
   std::vector<std::byte> rows(static_cast<size_t>(s.out_channels * k));
-  for (int64_t o = 0; o < s.out_channels; ++o)
+  for (int64_t o = 0; o < s.out_channels; ++o) {
+    if (f.zero) std::fill_n(rows.begin() + o * k, k, static_cast<std::byte>(f.zero[o * f.zero_stride]));
     for (int64_t c = 0; c < s.in_channels; ++c)
       for (int64_t t = 0; t < taps; ++t)
         rows[static_cast<size_t>(o * k + t / s.kernel[2] * span + t % s.kernel[2] * s.in_channels + c)] =
             f.w[(o * s.in_channels + c) * taps + t];
-  pack_int_columns(loops, team, k, s.out_channels, {rows.data(), k, 0, 1, k}, packed);
+  }
+  ByteColumns from{rows.data(), k, 0, 1, k};
+  from.is_signed = f.is_signed, from.zero = f.zero, from.zero_stride = f.zero_stride;
+  pack_int_columns(loops, team, k, s.out_channels, from, packed);
 }
 
 void pack_depthwise_i8(const simd::Loops& loops, const ConvShape& s, const ByteFilter& f, std::byte* packed) {
@@ -194,7 +199,7 @@ void one_group_i8(const simd::Loops& loops, Team& team, const ConvShape& s, cons
   with_lift(columns, c.x_signed, c.x_zero, [&]<class Lift>(Lift lift, int32_t zero) {
     using To = typename Lift::To;
     column_terms(columns, zero, end.bias, terms);
-    if (is_span_conv(s)) {
+    if (is_span_conv(loops, s)) {
       const SpanRows<Lift> rows(team, columns.shape, s, columns.k / s.kernel[1], lift, x, reinterpret_cast<To*>(copy));
       multiply_int_tiles(loops, team, rows, columns, terms, end, sums);
     } else {
@@ -205,6 +210,10 @@ void one_group_i8(const simd::Loops& loops, Team& team, const ConvShape& s, cons
 
 }  // namespace
 
+std::string_view conv_i8_packing(const simd::Loops& loops, const ConvShape& s) {
+  return is_depthwise(s) ? "conv_i8 depthwise" : is_span_conv(loops, s) ? "conv_i8 spans" : "conv_i8";
+}
+
 int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
   if (is_depthwise(s)) return (has_quads(loops) ? quads_at(s) + quads_of(s) + 1 : quads_at(s)) * 4;
   return s.groups * group_int_columns(loops, s, nullptr).bytes();
@@ -213,7 +222,7 @@ int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& s) {
 void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, const ByteFilter& f,
                          std::byte* packed) {
   if (is_depthwise(s)) return pack_depthwise_i8(loops, s, f, packed);
-  if (is_span_conv(s)) return pack_spans(loops, team, s, f, packed);
+  if (is_span_conv(loops, s)) return pack_spans(loops, team, s, f, packed);
   const int64_t inputs = s.group_inputs(), outputs = s.group_outputs(), taps = s.taps();
   const int64_t bytes = group_int_columns(loops, s, nullptr).bytes();
   for (int64_t group = 0; group < s.groups; ++group) {
@@ -228,7 +237,7 @@ void conv_i8_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& 
 int64_t conv_i8_workspace(const simd::Loops& loops, const ConvShape& s, bool to_bytes) {
   if (is_depthwise(s)) return tap_stride(s) * 4;
   const int64_t terms = round_up(s.group_outputs() * 4, 64);
-  const bool sums = !is_span_conv(s) && sums_needed(loops, s.taps() * s.group_inputs(), to_bytes);
+  const bool sums = !is_span_conv(loops, s) && sums_needed(loops, s.taps() * s.group_inputs(), to_bytes);
   return terms + copy_bytes(loops, s) + (sums ? s.batch * s.out_pixels() * s.group_outputs() * 4 : 0);
 }
 

@@ -2,6 +2,8 @@
 // Convolution of bytes, channels last, exact in int32: sum of (x - x_zero) * (w - w_zero), sums wrap; x beyond its
 // border counts as x_zero. The same numbers on every instruction set.
 
+#include <string_view>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +20,8 @@ struct ByteFilter {
   int64_t zero_stride = 0;        ///< 1: one for each output channel; 0: one for all.
 };
 
+/// How a filter is packed, which the shape decides too: packed ones of the same weights have it in their key.
+std::string_view conv_i8_packing(const simd::Loops& loops, const ConvShape& shape);
 int64_t conv_i8_filter_bytes(const simd::Loops& loops, const ConvShape& shape);
 
 /// `packed` is aligned to 64 bytes.

@@ -4,12 +4,13 @@
 
 #include "base/checked.h"
 #include "base/try.h"
+#include "kernels/product/tiles_i8.h"
 #include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kFewChannels = 4, kMaxSpan = 64, kMaxRowTaps = 16, kMinWidth = 8;
+constexpr int64_t kMaxRowTaps = 16, kMinWidth = 8;
 constexpr int64_t kSlack = 64;  // values read behind the last row
 
 /// Columns and rows of x's copy that windows reach.
@@ -18,11 +19,13 @@ int64_t copy_lines(const ConvShape& s) { return (s.out[1] - 1) * s.stride[1] + (
 
 }  // namespace
 
-bool is_span_conv(const ConvShape& s) {
-  return s.plain_filter && s.groups == 1 && s.in_channels <= kFewChannels && s.x_step() == s.in_channels &&
-         s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.before[0] == 0 && s.taps() > 1 &&
-         s.kernel[1] <= kMaxRowTaps && s.kernel[2] * s.in_channels <= kMaxSpan && s.dilation[2] == 1 &&
-         s.out[2] >= kMinWidth && s.stride[2] <= s.kernel[2];
+bool is_span_conv(const simd::Loops& loops, const ConvShape& s) {
+  const bool as_they_are = int_tiles(loops) == IntTiles::bytes;
+  const int64_t max_channels = as_they_are ? 4 : 64, max_span = as_they_are ? 64 : 256;
+  return s.groups == 1 && s.in_channels <= max_channels && s.x_step() == s.in_channels && s.in[0] == 1 &&
+         s.out[0] == 1 && s.kernel[0] == 1 && s.before[0] == 0 && s.taps() > 1 && s.kernel[1] <= kMaxRowTaps &&
+         s.kernel[2] * s.in_channels <= max_span && s.dilation[2] == 1 && s.out[2] >= kMinWidth &&
+         s.stride[2] <= s.kernel[2];
 }
 
 int64_t span_values(const ConvShape& s, int64_t group) { return ceil_div(s.kernel[2] * s.in_channels, group) * group; }

@@ -8,11 +8,11 @@
 
 namespace nnex::kernels {
 
-/// Whether a convolution is one of these: a plane of few channels, its filter signed bytes without zero points
-/// (ConvShape::plain_filter). The shape alone decides.
-bool is_span_conv(const ConvShape& shape);
+/// Whether a convolution is one of these: a plane of few channels, or of more where tiles take no bytes as they are and
+/// windows would be copied. The shape decides.
+bool is_span_conv(const simd::Loops& loops, const ConvShape& shape);
 
-/// Values of a window's row with those added to fill a group of k: they meet zeros of the filter.
+/// Values of a window's row with those added to fill a group of k: they meet zero points of the filter.
 int64_t span_values(const ConvShape& shape, int64_t group);
 
 /// Values of the copy.

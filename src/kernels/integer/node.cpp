@@ -126,7 +126,7 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const ByteNo
   const auto shape = conv_shape(a, r.in[node.x].shape, w.shape);
   if (!k || !shape) return nullptr;
   const ByteFilter filter{w.constant->data(), k->w_signed, k->w_zero.data(), k->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = filter_key("conv_i8", r, w, *shape, k->w_zero);
+  const std::string key = filter_key(conv_i8_packing(r.loops, *shape), r, w, *shape, k->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
     conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));

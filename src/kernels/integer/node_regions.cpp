@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "kernels/conv/int8.h"
-#include "kernels/conv/spans.h"
 #include "kernels/fused.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm_i8.h"
@@ -92,9 +91,8 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   const Operand &x = product.in[0], &w = product.in[1];
   auto shape = conv_shape(*a, x.shape, w.shape);
   if (!shape || !w.constant) return nullptr;
-  shape->plain_filter = true;
   const ByteFilter filter{w.constant->data(), true, nullptr, 0};
-  const std::string key = filter_key(is_span_conv(*shape) ? "conv_int spans" : "conv_int", r, w, *shape);
+  const std::string key = filter_key(conv_i8_packing(r.loops, *shape), r, w, *shape);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
     conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));

@@ -56,14 +56,46 @@ void IntJob<T>::run(const Parts::Range& r) const {
   }
 }
 
+/// The sum of n bytes, each with these bits transposed: eight at a time, in four sums of 16 bits that take 257 of them.
+uint32_t byte_sum(const void* bytes, int64_t n, uint8_t flip) {
+  constexpr uint64_t kEven = 0x00ff00ff00ff00ffU;
+  constexpr int64_t kPiece = 128 * 8;
+  const auto* const a = static_cast<const uint8_t*>(bytes);
+  uint32_t sum = 0;
+  int64_t i = 0;
+  while (n - i >= 8) {
+    uint64_t lanes = 0;
+    for (const int64_t end = i + std::min(kPiece, (n - i) / 8 * 8); i < end; i += 8) {
+      uint64_t eight;
+      std::memcpy(&eight, a + i, sizeof eight);
+      eight ^= flip * 0x0101010101010101U;
+      lanes += (eight & kEven) + ((eight >> 8) & kEven);
+    }
+    for (; lanes; lanes >>= 16) sum += static_cast<uint32_t>(lanes & 0xffffU);
+  }
+  for (; i < n; ++i) sum += static_cast<uint8_t>(a[i] ^ flip);
+  return sum;
+}
+
+uint32_t sum_of(const uint8_t* a, int64_t n) { return byte_sum(a, n, 0); }
+
+uint32_t sum_of(const int8_t* a, int64_t n) {  // moved up by 128, and the sum down again
+  return byte_sum(a, n, 0x80) - 128 * static_cast<uint32_t>(n);
+}
+
+uint32_t sum_of(const int16_t* a, int64_t n) {
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<uint32_t>(a[i]);
+  return sum;
+}
+
 /// -(sum of a row's values), for the columns' zero points.
 template <class T>
 void negative_row_sums(const simd::RowRunOf<T>* runs, int n_runs, int rows, int32_t* sums) {
   for (int i = 0; i < rows; ++i) {
     uint32_t sum = 0;
     for (int r = 0; r < n_runs; ++r) {
-      const T* a = runs[r].a + i * runs[r].row_stride;
-      for (int64_t k = 0; k < runs[r].k; ++k) sum += static_cast<uint32_t>(a[k]);
+      sum += sum_of(runs[r].a + i * runs[r].row_stride, runs[r].k);
     }
     sums[i] = static_cast<int32_t>(0U - sum);
   }

@@ -59,7 +59,7 @@ Result<std::unique_ptr<Kernel>> make_conv(const KernelRequest& r) {
   const auto shape = conv_shape(*a, product.in[0].shape, w.shape);
   if (!w.constant || !shape) return nullptr;
   const ByteFilter filter{w.constant->data(), p->w_signed, p->w_zero.data(), p->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = filter_key("conv_i8", r, w, *shape, p->w_zero);
+  const std::string key = filter_key(conv_i8_packing(r.loops, *shape), r, w, *shape, p->w_zero);
   NNEX_ASSIGN(auto packed, r.packs.get(key, conv_i8_filter_bytes(r.loops, *shape), [&](std::byte* to) {
     conv_i8_pack_filter(r.loops, r.team, *shape, filter, to);
   }));
