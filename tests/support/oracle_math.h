@@ -300,6 +300,14 @@ float unary(const Unary& f, float x) {
       return x * sigmoid<fused>(1.702F * x);
     case UnaryKind::silu:
       return x * sigmoid<fused>(a * x);
+    case UnaryKind::sinh: {
+      const float m = expm1<fused>(0.5F * std::fabs(x)), h = m + 1.0F, product = 0.5F * m * (h + 1.0F);
+      return std::copysign(product * (1.0F + 1.0F / (h * h)), x);
+    }
+    case UnaryKind::cosh: {
+      const float h = exp<fused>(0.5F * std::fabs(x));
+      return madd<fused>(0.5F * h, h, 0.5F / (h * h));
+    }
     case UnaryKind::relu:
       return x != x ? f.nan : x <= 0 ? 0.0F : x;
     case UnaryKind::leaky_relu:

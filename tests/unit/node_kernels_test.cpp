@@ -172,6 +172,9 @@ TEST(MapKernels, OneOperand) {
   for (const char* op : kNear)
     for (int64_t rank = 0; rank < 4; ++rank)
       expect_same({op, {dice.floats(dice.shape(rank), -9, 9)}}, "map_f32", {3e-6, 1e-7});
+  for (const char* op : {"sinh", "cosh"})
+    for (float reach : {1e-3F, 9.0F, 91.0F})
+      expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {6e-7, 0});
   for (const char* op : {"asin", "acos", "atan"})
     for (float reach : {1.0F, 1.2F, 9.0F})
       expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {3e-7, 1e-7});

@@ -2,10 +2,9 @@
 // Convolution of bytes, channels last, exact in int32: sum of (x - x_zero) * (w - w_zero), sums wrap; x beyond its
 // border counts as x_zero. The same numbers on every instruction set.
 
-#include <string_view>
-
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/conv/conv.h"
 #include "kernels/product/gemm_i8.h"

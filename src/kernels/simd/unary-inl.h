@@ -64,6 +64,24 @@ HWY_INLINE V rsqrt_f32(D d, V x) {
   return hn::IfThenZeroElse(hn::Eq(x, hn::Set(d, -__builtin_huge_valf())), hn::Div(hn::Set(d, 1.0F), root));
 }
 
+/// Within 4 units in the last place, as sinh. With h = e^(|x| / 2), which no finite result overflows.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V cosh_f32(D d, V x) {
+  const V half = hn::Set(d, 0.5F);
+  const V h = exp_f32<M>(d, hn::Mul(half, hn::Abs(x)));
+  return M::madd(hn::Mul(half, h), h, hn::Div(half, hn::Mul(h, h)));
+}
+
+/// With m = h - 1 and so m (m + 2) = h h - 1: keeps small numbers.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V sinh_f32(D d, V x) {
+  const V half = hn::Set(d, 0.5F), one = hn::Set(d, 1.0F);
+  const V m = expm1_f32<M>(d, hn::Mul(half, hn::Abs(x)));
+  const V h = hn::Add(m, one);
+  const V product = hn::Mul(hn::Mul(half, m), hn::Add(h, one));
+  return hn::CopySign(hn::Mul(product, hn::Add(one, hn::Div(one, hn::Mul(h, h)))), x);
+}
+
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_erf_f32(D d, V x) {
   const V half = hn::Mul(x, hn::Set(d, 0.5F));
@@ -140,6 +158,8 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(log, log_f32<M>(d, x));
     NNEX_CASE(sin, sin_f32<M>(d, x));
     NNEX_CASE(cos, cos_f32<M>(d, x));
+    NNEX_CASE(sinh, sinh_f32<M>(d, x));
+    NNEX_CASE(cosh, cosh_f32<M>(d, x));
     NNEX_CASE(tanh, tanh_f32<M>(d, x));
     NNEX_CASE(sigmoid, sigmoid_f32<M>(d, x));
     NNEX_CASE(erf, erf_f32<M>(d, x));
