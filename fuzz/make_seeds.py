@@ -42,10 +42,11 @@ def longs(name, values):
     return field(1, len(values)) + field(2, 7) + field(8, name) + field(9, struct.pack(f"<{len(values)}q", *values))
 
 
-def model(nodes, inputs, outputs, weights=(), opset=17):
+def model(nodes, inputs, outputs, weights=(), opset=17, domain=""):
     graph = b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, w) for w in weights)
     graph += b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs)
-    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, opset))
+    domains = field(8, field(1, domain) + field(2, 1)) if domain else b""
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, opset)) + domains
 
 
 SEEDS = {
@@ -58,6 +59,10 @@ SEEDS = {
         [value_info("x", ["N", 2, 3])], [value_info("y", ["N", 6])], [longs("i", [0]), longs("m", [-1])]),
     "slice": model([node("Slice", ["x", "b", "e"], ["y"]), node("Softmax", ["y"], ["z"])], [value_info("x", [4, 5])], [value_info("z", [2, 5])], [longs("b", [1]), longs("e", [3])]),
 }
+
+
+def octets(name, extents, values):
+    return b"".join(field(1, e) for e in extents) + field(2, 2) + field(8, name) + field(9, bytes(values))
 
 
 def number(name, value):
@@ -79,6 +84,29 @@ ONNX_WRITE_SEEDS = {
         [node("cvm_right_shift", ["x"], ["t"], number("precision", 8) + number("shift_bit", 3) + field(7, "nnex")), node("debox", ["f"], ["y"], ints("size", [1, 1, 2, 2]) + ints("stride", [1, 1, 2, 2]) + field(7, "nnex"))],
         [value_info("x", [2, 3], 6), value_info("f", [1, 1, 2, 2])], [value_info("t", [2, 3], 6), value_info("y", [1, 1, 4, 4])]),
     "old": model([node("Softmax", ["x"], ["y"], number("axis", 1))], [value_info("x", [2, 3, 4])], [value_info("y", [2, 3, 4])], opset=11),
+}
+
+DOMAIN = "com.microsoft"
+MICROSOFT = field(7, DOMAIN)
+MICROSOFT_SEEDS = {
+    "weights_of_bits": model(
+        [node("MatMulNBits", ["x", "w", "s", "z"], ["t"], number("K", 16) + number("N", 2) + number("block_size", 16) + MICROSOFT),
+         node("GatherBlockQuantized", ["w2", "i", "s"], ["y"], number("bits", 4) + number("block_size", 16) + number("gather_axis", 0) + number("quantize_axis", 1) + MICROSOFT)],
+        [value_info("x", [1, 16]), value_info("i", [2], 7)], [value_info("t", [1, 2]), value_info("y", [2, 16])],
+        [octets("w", [2, 1, 8], range(16)), octets("w2", [2, 8], range(16)), floats("s", [2, 1], [1.0, 2.0]), octets("z", [2, 1], [8, 7])], domain=DOMAIN),
+    "groups": model(
+        [node("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "n", "t", "c", "c"], ["y", "key", "value"], number("num_heads", 2) + number("kv_num_heads", 1) + number("do_rotary", 1) + MICROSOFT)],
+        [value_info("q", [1, 1, 4]), value_info("k", [1, 1, 2]), value_info("v", [1, 1, 2]), value_info("pk", [1, 1, 2, 2]), value_info("pv", [1, 1, 2, 2]), value_info("n", [1], 6), value_info("t", [], 6)],
+        [value_info("y", [1, 1, 4]), value_info("key", [1, 1, "N", 2]), value_info("value", [1, 1, "N", 2])], [floats("c", [4, 1], [1.0, 0.5, 0.0, -0.5])], domain=DOMAIN),
+    "heads": model(
+        [node("MultiHeadAttention", ["q", "k", "k", "b", "m"], ["t"], number("num_heads", 2) + MICROSOFT), node("SkipLayerNormalization", ["t", "q", "g"], ["y", "", "", "u"], MICROSOFT),
+         node("Attention", ["y", "w", "b"], ["z"], number("num_heads", 2) + MICROSOFT)],
+        [value_info("q", [1, 2, 2]), value_info("k", [1, 2, 2]), value_info("m", [1, 2], 6)], [value_info("u", [1, 2, 2]), value_info("z", [1, 2, 2])],
+        [floats("b", [6], [0.5] * 6), floats("g", [2], [1.0, 2.0]), floats("w", [2, 6], [0.25] * 12)], domain=DOMAIN),
+    "fused": model(
+        [node("FusedConv", ["x", "w"], ["t"], field(5, field(1, "activation") + field(4, "Relu") + field(20, 3)) + MICROSOFT), node("FusedMatMul", ["t", "t"], ["u"], number("transB", 1) + MICROSOFT),
+         node("QuickGelu", ["u"], ["y"], MICROSOFT)],
+        [value_info("x", [1, 1, 3, 3])], [value_info("y", [1, 1, 2, 2])], [floats("w", [1, 1, 2, 2], [1.0, 2.0, 3.0, 4.0])], domain=DOMAIN),
 }
 
 NNEF_ROW_SEEDS = {
@@ -216,7 +244,7 @@ if __name__ == "__main__":
     corpus = pathlib.Path(__file__).parent / "corpus"
     for target in ("fuzz_onnx_run", "fuzz_cvm_symbol", "fuzz_cvm_params", "fuzz_cvm_run", "fuzz_webnn_program", "fuzz_onnx_write", "fuzz_onnx_text", "fuzz_nnef_rows"):
         (corpus / target).mkdir(parents=True, exist_ok=True)
-    for name, content in SEEDS.items():
+    for name, content in {**SEEDS, **MICROSOFT_SEEDS}.items():
         (corpus / "fuzz_onnx_run" / f"{name}.onnx").write_bytes(content)
     for name, (symbol, params) in CVM_SEEDS.items():
         (corpus / "fuzz_cvm_symbol" / name).write_bytes(symbol)
