@@ -151,6 +151,12 @@ TEST(OnnxMicrosoft, CachesOfUnequalLength) {
     EXPECT_EQ(real_at(out[1], i), key);
 }
 
+TEST(OnnxMicrosoft, RangesWithoutAStep) {
+  expect_near(
+      run(text("float a, float b", "float[N] y", "", "y = com.microsoft.Range(a, b)"), {f({}, {2}), f({}, {5})}).at(0),
+      {3}, {2, 3, 4});
+}
+
 TEST(OnnxMicrosoft, SaysWhatItLacks) {
   const auto wrong = [](std::string_view inputs, std::string_view held, std::string_view node, const Tensors& given) {
     std::string error;
@@ -176,6 +182,9 @@ TEST(OnnxMicrosoft, SaysWhatItLacks) {
   EXPECT_EQ(wrong("float[1,1,3] x", "", "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(x)",
                   {f({1, 1, 3}, {1, 2, 3})}),
             "MultiHeadAttention with packed queries, keys and values");
+  const char* softmax = "y = com.microsoft.QLinearSoftmax<opset: int = 12, axis: int = 1>(x, s, , s)";
+  EXPECT_EQ(wrong("uint8[1,2,2] x", "float s = {1}", softmax, {Tensor::of<uint8_t>(Shape{1, 2, 2}, {1, 2, 3, 4})}),
+            "QLinearSoftmax with axes made one by an old opset");
   EXPECT_NE(wrong("float[1,16] x", "", "y = com.microsoft.Nothing(x)", {x}).find("Nothing"), std::string::npos);
 }
 

@@ -367,7 +367,13 @@ Result<Quirked> byte_map(NodeImport& n, std::string_view op) {
 }
 Result<Quirked> byte_sigmoid(NodeImport& n) { return byte_map(n, "Sigmoid"); }
 Result<Quirked> byte_leaky_relu(NodeImport& n) { return byte_map(n, "LeakyRelu"); }
-Result<Quirked> byte_softmax(NodeImport& n) { return byte_map(n, "Softmax"); }
+/// Before opset 13 all axes from `axis` on were one.
+Result<Quirked> byte_softmax(NodeImport& n) {
+  const int64_t axis = n.integer("axis", -1);
+  if (n.integer("opset", 13) < 13 && axis != -1 && n.rank(0) != axis + 1)
+    return lacks(n, "axes made one by an old opset");
+  return byte_map(n, "Softmax");
+}
 Result<Quirked> byte_average(NodeImport& n) { return byte_map(n, "AveragePool"); }
 Result<Quirked> byte_global_average(NodeImport& n) { return byte_map(n, "GlobalAveragePool"); }
 
@@ -418,6 +424,17 @@ Result<Quirked> dynamic_quantize_matmul(NodeImport& n) {
 
 Result<Quirked> standard_name(NodeImport& n) { return as_standard(n, n.op); }
 
+/// The step may be absent: 1.
+Result<Quirked> range(NodeImport& n) {
+  NNEX_TRY(needs(n, {0, 1}));
+  if (!n.has(2)) {
+    if (n.type(0).dtype == DType::none) return lacks(n, "no step, of an unknown type");
+    n.in.resize(2);
+    n.in.push_back(n.b.number(n.type(0).dtype, 1));
+  }
+  return as_standard(n, "Range");
+}
+
 Result<Quirked> linear_name(NodeImport& n) {
   if (n.word("mode", "bilinear") == "bilinear") n.set("mode", std::string("linear"));
   if (n.word("mode", "") == "bicubic") n.set("mode", std::string("cubic"));
@@ -454,7 +471,7 @@ constexpr QuirkRow kMicrosoftRows[] = {
     {"QLinearSoftmax", byte_softmax, kDomain},
     {"QuantizeLinear", standard_name, kDomain},
     {"QuickGelu", quick_gelu, kDomain},
-    {"Range", standard_name, kDomain},
+    {"Range", range, kDomain},
     {"SimplifiedLayerNormalization", simplified_layer_norm, kDomain},
     {"SkipLayerNormalization", skip_layer_norm, kDomain},
     {"SkipSimplifiedLayerNormalization", skip_simplified_norm, kDomain},

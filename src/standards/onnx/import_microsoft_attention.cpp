@@ -216,20 +216,20 @@ Result<Quirked> rotary_embedding(NodeImport& n) {
   NNEX_TRY(needs(n, {kX, kPosition, kCos, kSin}));
   if (n.real("scale", 1) != 1) return lacks(n, "a scale");
   if (n.integer("is_packed_batching", 0)) return lacks(n, "is_packed_batching");
-  const auto rank = n.rank(kX);
+  const int64_t rank = n.rank(kX).value_or(0);
   if (rank != 3 && rank != 4) return lacks(n, "an input of other than 3 or 4 axes");
   RotaryAttrs a;
   a.interleaved = n.integer("interleaved", 0) != 0;
   a.rotary_dim = n.integer("rotary_embedding_dim", 0);
   a.heads = n.integer("num_heads", 0);
-  if (*rank == 3 && a.heads == 0) {
+  if (rank == 3 && a.heads == 0) {
     NNEX_ASSIGN(const int64_t all, width(n, kX));
     NNEX_ASSIGN(const int64_t pairs, width(n, kCos));
     if (pairs < 1) return n.error("cos_cache has no columns");
     a.heads = all / (2 * pairs);
   }
   const ValueId position =
-      n.rank(kPosition) == 2 ? n.in[kPosition] : positions_from(n, n.in[kPosition], n.in[kX], *rank == 3 ? 1 : 2);
+      n.rank(kPosition) == 2 ? n.in[kPosition] : positions_from(n, n.in[kPosition], n.in[kX], rank == 3 ? 1 : 2);
   n.bind(0, rotated(n, n.in[kX], position, kCos, kSin, a));
   return Quirked::done;
 }
