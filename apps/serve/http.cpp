@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
+
+#include "shared/json.h"
 
 namespace nnex::serve {
 namespace {
@@ -335,10 +336,9 @@ Response Response::error(int status, std::string_view message) {
 
 std::string head_of(const Response& response, bool close) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
-  for (const Header& h : response.headers) fmt::format_to(std::back_inserter(head), "{}: {}\r\n", h.name, h.value);
-  if (!response.body.empty()) fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\n", response.type);
-  fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n{}\r\n", response.body.size(),
-                 close ? "Connection: close\r\n" : "");
+  for (const Header& h : response.headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
+  if (!response.body.empty()) head += fmt::format("Content-Type: {}\r\n", response.type);
+  head += fmt::format("Content-Length: {}\r\n{}\r\n", response.body.size(), close ? "Connection: close\r\n" : "");
   return head;
 }
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "nnex/elements.h"
 #include "serve/protocol.h"
+#include "shared/json.h"
 #include "shared/try.h"
 
 namespace nnex::serve {

@@ -30,13 +30,13 @@ std::string escaped(const std::string& s) {
 }
 
 void describe(std::string& out, const char* name, const char* type, const char* help) {
-  fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  out += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
 template <class T>
 void single(std::string& out, const char* name, const char* type, const char* help, T value) {
   describe(out, name, type, help);
-  fmt::format_to(std::back_inserter(out), "{} {}\n", name, value);
+  out += fmt::format("{} {}\n", name, value);
 }
 
 /// Bytes of this process that are in memory; 0 where the system does not tell.
@@ -65,8 +65,8 @@ template <class Value>
 void each(std::string& out, const Models& models, const char* name, const char* type, const char* help, Value value) {
   describe(out, name, type, help);
   for (const auto& [key, m] : models)
-    fmt::format_to(std::back_inserter(out), "{}{{model=\"{}\",version=\"{}\"}} {}\n", name, escaped(key.first),
-                   escaped(key.second), value(*m));
+    out +=
+        fmt::format("{}{{model=\"{}\",version=\"{}\"}} {}\n", name, escaped(key.first), escaped(key.second), value(*m));
 }
 
 void histograms(std::string& out, const Models& models, const char* name, const char* help,
@@ -89,7 +89,7 @@ void Histogram::observe(double x) {
 void Histogram::print(std::string& out, const std::string& name, const std::string& labels) const {
   uint64_t below = 0;
   const auto line = [&](const std::string& bound) {
-    fmt::format_to(std::back_inserter(out), "{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound, below);
+    out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound, below);
   };
   for (size_t i = 0; i < bounds_.size(); ++i) {
     below += counts_[i].load(std::memory_order_relaxed);
@@ -97,8 +97,8 @@ void Histogram::print(std::string& out, const std::string& name, const std::stri
   }
   below += counts_.back().load(std::memory_order_relaxed);
   line("+Inf");
-  fmt::format_to(std::back_inserter(out), "{}_sum{{{}}} {}\n{}_count{{{}}} {}\n", name, labels,
-                 sum_.load(std::memory_order_relaxed), name, labels, below);
+  out += fmt::format("{}_sum{{{}}} {}\n{}_count{{{}}} {}\n", name, labels, sum_.load(std::memory_order_relaxed), name,
+                     labels, below);
 }
 
 ModelMetrics::ModelMetrics(std::string m, std::string v)
@@ -126,8 +126,7 @@ std::string Metrics::text() const {
   const std::lock_guard lock(mutex_);
   std::string out;
   describe(out, "nnex_build_info", "gauge", "The version of nnex, as a label.");
-  fmt::format_to(std::back_inserter(out), "nnex_build_info{{version=\"{}\",isa=\"{}\"}} 1\n", environment().version,
-                 environment().isa);
+  out += fmt::format("nnex_build_info{{version=\"{}\",isa=\"{}\"}} 1\n", environment().version, environment().isa);
   single(out, "nnex_http_requests_total", "counter", "HTTP requests that were read whole.", requests.load());
   single(out, "nnex_http_refused_total", "counter", "Requests that were no HTTP, or over a limit.", refused.load());
   single(out, "nnex_http_clients_cut_total", "counter", "Connections ended because the client was too slow.",
@@ -146,8 +145,8 @@ std::string Metrics::text() const {
            "Requests for inference that were answered, by status; 499: the client left.");
   for (const auto& [key, m] : models_) {
     for (size_t i = 0; i < ModelMetrics::kStatuses.size(); ++i)
-      fmt::format_to(std::back_inserter(out), "nnex_inferences_total{{model=\"{}\",version=\"{}\",code=\"{}\"}} {}\n",
-                     escaped(key.first), escaped(key.second), ModelMetrics::kStatuses[i], m->answered[i].load());
+      out += fmt::format("nnex_inferences_total{{model=\"{}\",version=\"{}\",code=\"{}\"}} {}\n", escaped(key.first),
+                         escaped(key.second), ModelMetrics::kStatuses[i], m->answered[i].load());
   }
   histograms(out, models_, "nnex_inference_duration_seconds", "From a request's arrival to its answer.",
              &ModelMetrics::latency);

@@ -8,3 +8,7 @@ namespace nnex::cli {
 using Json = nlohmann::ordered_json;
 
 }  // namespace nnex::cli
+
+// Compiled once, in the library.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;

@@ -34,6 +34,9 @@ std::string_view name(Code code);
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message);
+  Error(Error&& other) noexcept;
+  Error& operator=(Error&& other) noexcept;
+  ~Error();
 
   Code code() const;
   /// The sentence alone: what was found, what was needed.

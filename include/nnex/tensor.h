@@ -24,6 +24,11 @@ class Tensor {
  public:
   /// An f32 tensor of no elements.
   Tensor() = default;
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
 
   /// Own, uninitialised bytes, 64-byte aligned (strings: empty). Errors: invalid_argument (no element type, a negative
   /// extent), limit when the bytes cannot be had.
@@ -146,11 +151,16 @@ struct Optional {
 class Value {
  public:
   Value() = default;
-  Value(Tensor t) : state_(std::move(t)) {}                                              // NOLINT: implicit on purpose
-  Value(SparseTensor t) : state_(std::make_shared<const SparseTensor>(std::move(t))) {}  // NOLINT
-  Value(Sequence s) : state_(std::make_shared<const Sequence>(std::move(s))) {}          // NOLINT
-  Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}                    // NOLINT
-  Value(Optional o) : state_(std::move(o)) {}                                            // NOLINT
+  Value(Tensor t);        // NOLINT: implicit on purpose
+  Value(SparseTensor t);  // NOLINT
+  Value(Sequence s);      // NOLINT
+  Value(Map m);           // NOLINT
+  Value(Optional o);      // NOLINT
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
 
   bool empty() const { return state_.index() == 0; }
   const Tensor* tensor() const { return std::get_if<Tensor>(&state_); }

@@ -1,10 +1,10 @@
 #include "api/compare_whole.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "nnex/elements.h"
 #include "nnex/load.h"
@@ -79,7 +79,7 @@ Result<std::vector<Value>> inputs_for(const WholeRun& a, const std::vector<PortI
   if (needed.empty()) return out;
   return Error(Code::invalid_argument,
                fmt::format("the second model's inputs {} correspond to none of the first, which takes {}",
-                           fmt::join(needed, ", "), fmt::join(found, ", ")));
+                           joined(needed, ", "), joined(found, ", ")));
 }
 
 std::map<std::string, Value> inputs_by_name(const WholeRun& a) {

@@ -1,7 +1,6 @@
 // A part of a network; other names.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -10,6 +9,7 @@
 #include "api/subgraph.h"
 #include "base/faults.h"
 #include "base/guarded.h"
+#include "base/joined.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "nnex/edit.h"
@@ -91,7 +91,7 @@ std::vector<std::string> quoted(const ir::Graph& graph, const std::vector<ValueI
 Status check_cone(const ir::Graph& graph, const Cone& cone, const std::vector<ValueId>& from) {
   if (!from.empty() && !cone.inputs.empty())
     return Error(Code::invalid_argument,
-                 fmt::format("the outputs need the inputs {} as well", fmt::join(quoted(graph, cone.inputs), ", ")));
+                 fmt::format("the outputs need the inputs {} as well", joined(quoted(graph, cone.inputs), ", ")));
   for (ValueId v : from)
     if (!cone.ends_met.count(v.n))
       return Error(Code::invalid_argument,

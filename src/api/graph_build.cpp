@@ -5,6 +5,7 @@
 
 #include "api/graph_checks.h"
 #include "api/graph_impl.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "graph/custom.h"
 #include "graph/type_info.h"
@@ -43,7 +44,7 @@ Status check_counts(const OpDef& op, const std::vector<ValueId>& in, size_t outp
                         op.outputs.size());
   if (blocks != op.blocks.size())
     return bad_argument("{}: found {} blocks; it takes {}{}", op.name, blocks, op.blocks.size(),
-                        op.blocks.size() ? fmt::format(" ({})", fmt::join(op.blocks, ", ")) : "");
+                        op.blocks.size() ? fmt::format(" ({})", joined(op.blocks, ", ")) : "");
   return {};
 }
 
@@ -57,7 +58,7 @@ Status set_field(const OpDef& op, void* attrs, std::string_view name, const Attr
     std::vector<std::string_view> names;
     for (const Field& f : op.attrs.fields) names.push_back(f.name);
     return bad_argument("{}: no attribute '{}'{}; it has: {}", op.name, name, did_you_mean(name, names),
-                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, " ")));
+                        names.empty() ? "none" : joined(names, " "));
   }
   if (std::holds_alternative<std::monostate>(value)) {
     if (field->required) return bad_argument("{}: attribute '{}' is required", op.name, name);
@@ -68,7 +69,7 @@ Status set_field(const OpDef& op, void* attrs, std::string_view name, const Attr
   const Tensor* t = std::get_if<Tensor>(&value);
   if ((!t || has_memory(*t)) && field->set(attrs, value)) return {};
   const std::string needed =
-      field->words.empty() ? std::string(field->kind) : fmt::format("one of {}", fmt::join(field->words, ", "));
+      field->words.empty() ? std::string(field->kind) : fmt::format("one of {}", joined(field->words, ", "));
   return bad_argument("{}: attribute '{}' is {} ({}); needed {}", op.name, name, text(value), kind_name(value), needed);
 }
 

@@ -1,12 +1,12 @@
 #include "api/recognise.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <vector>
 
+#include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "standards/container.h"
@@ -114,10 +114,9 @@ bool is_named_model(std::string_view name) {
 Result<std::string> only_of(const std::string& folder, std::vector<std::string> found) {
   std::sort(found.begin(), found.end());
   if (found.size() > 1)
-    return Error(Code::unreadable,
-                 fmt::format("'{}' holds {} models; name one of them: {}{}", folder, found.size(),
-                             fmt::join(found.begin(), found.begin() + std::min<size_t>(4, found.size()), ", "),
-                             found.size() > 4 ? ", ..." : ""));
+    return Error(Code::unreadable, fmt::format("'{}' holds {} models; name one of them: {}{}", folder, found.size(),
+                                               joined(std::span(found).first(std::min<size_t>(4, found.size())), ", "),
+                                               found.size() > 4 ? ", ..." : ""));
   return found.empty() ? folder : found[0];
 }
 
@@ -204,7 +203,7 @@ class FileFinder {
                  fmt::format("none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
                              ".tar.gz, graph.nnef, or symbol and params; found {}{}",
                              names_.size(), source_.shown(),
-                             fmt::join(names_.begin(), names_.begin() + std::min<size_t>(4, names_.size()), ", "),
+                             joined(std::span(names_).first(std::min<size_t>(4, names_.size())), ", "),
                              hint.empty() ? "" : fmt::format("; there is '{}'", hint)));
   }
 

@@ -1,7 +1,6 @@
 #include "api/rewrite_proof.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "api/random_runs.h"
 #include "api/subgraph.h"
+#include "base/joined.h"
 #include "base/try.h"
 #include "graph/infer.h"
 #include "nnex/compare.h"
@@ -249,7 +249,7 @@ class ReplacementProof {
   static std::string operators(const ir::Graph& graph, const std::vector<NodeId>& nodes) {
     std::vector<std::string_view> names;
     for (NodeId id : nodes) names.push_back(operator_of(graph[id]));
-    return fmt::format("{}", fmt::join(names, ", "));
+    return joined(names, ", ");
   }
 
   const ir::Graph &before_, &after_;

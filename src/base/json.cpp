@@ -111,3 +111,6 @@ Result<nlohmann::ordered_json> parse_json(std::string_view whole, std::string_vi
 }
 
 }  // namespace nnex
+
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+template class nlohmann::detail::serializer<nlohmann::ordered_json>;

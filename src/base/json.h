@@ -26,3 +26,7 @@ inline Result<nlohmann::ordered_json> parse_json(std::string_view text, const Js
 std::string text_place(std::string_view text, size_t at);
 
 }  // namespace nnex
+
+// Compiled once, in json.cpp; the programs in apps/ take it from there.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;

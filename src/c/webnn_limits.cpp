@@ -1,6 +1,6 @@
 #include "c/webnn_limits.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace nnex::c {
 namespace {

@@ -15,6 +15,9 @@ ir::Graph::Graph() {
 }
 
 ir::Graph::Graph(const ir::Graph& other) = default;
+ir::Graph::Graph(Graph&&) = default;
+ir::Graph& ir::Graph::operator=(Graph&&) = default;
+ir::Graph::~Graph() = default;
 
 std::vector<NodeId> ir::Graph::order(BlockId block) const {
   std::vector<NodeId> out;
@@ -251,6 +254,8 @@ void ir::Graph::drop_output(NodeId id, size_t index) {
   n.out[index] = {};
 }
 
+void ir::Graph::set_type(ValueId v, Type type) { values_[v.n].type = std::move(type); }
+
 void ir::Graph::set_attrs(NodeId id, std::shared_ptr<const void> attrs) {
   nodes_[id.n].attrs = interned(*nodes_[id.n].op, std::move(attrs));
 }
@@ -339,6 +344,10 @@ constexpr OpRow kOutside[] = {{.name = "custom",
 
 const OpDef& custom_op() { return stored<kOutside>()[0]; }
 const OpDef& call_op() { return stored<kOutside>()[1]; }
+
+ValueId Builder::operator()(std::string_view op_name, std::vector<ValueId> in) {
+  return first(node(op(op_name), std::move(in), 1, nullptr));
+}
 
 NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
                      std::vector<BlockId> blocks) {

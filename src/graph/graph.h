@@ -110,9 +110,10 @@ namespace ir {
 class Graph {
  public:
   Graph();
-  Graph(Graph&&) = default;
-  Graph& operator=(Graph&&) = default;
+  Graph(Graph&&);
+  Graph& operator=(Graph&&);
   Graph(const Graph& other);
+  ~Graph();
 
   // ---- Reading ----
   const Node& operator[](NodeId id) const { return nodes_[id.n]; }
@@ -187,7 +188,7 @@ class Graph {
   void move_before(NodeId id, NodeId before);
   void move_to_end(NodeId id, BlockId block);
   void set_name(ValueId v, std::string name) { values_[v.n].name = std::move(name); }
-  void set_type(ValueId v, Type type) { values_[v.n].type = std::move(type); }
+  void set_type(ValueId v, Type type);
   void make_constant(ValueId v, nnex::Value content);
   /// What replace_uses and make_constant do is added to `to` from now on; null: to nothing.
   void record(std::vector<Replacement>* to) { record_ = to; }
@@ -242,9 +243,7 @@ class Builder {
       : graph_(&graph), block_(graph[before].parent), before_(before), where_(where) {}
 
   /// A node with default attributes; its first output.
-  ValueId operator()(std::string_view op_name, std::vector<ValueId> in) {
-    return first(node(op(op_name), std::move(in), 1, nullptr));
-  }
+  ValueId operator()(std::string_view op_name, std::vector<ValueId> in);
   template <class A>
   ValueId operator()(std::string_view op_name, std::vector<ValueId> in, A attrs) {
     NNEX_ASSERT(op(op_name).attrs.type == &detail::type_tag<A>);

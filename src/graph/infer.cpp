@@ -224,6 +224,7 @@ bool is_given(const ValueDef& v) { return v.is_constant() || v.param_of == kMain
 }  // namespace
 
 Inference::Inference(const ir::Graph& graph, uint32_t first) : graph_(graph), first_(first) { grow(); }
+Inference::~Inference() = default;
 
 Inference::Fact& Inference::sparse_fact(ValueId v) const {
   const auto [it, fresh] = few_.try_emplace(v.n);

@@ -21,6 +21,7 @@ class Inference {
   /// For a few nodes of a large graph: pays for the values they meet alone.
   enum class Few : uint8_t { nodes };
   Inference(const ir::Graph& graph, Few) : graph_(graph), first_(0), sparse_(true) {}
+  ~Inference();
 
   const Type& type(ValueId v) const { return v.n < first_ ? graph_[v].type : fact(v).type; }
   /// The known content of a value: a constant of any size, or a small propagated tensor; null when only a run knows.

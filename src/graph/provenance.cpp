@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
+
 namespace nnex {
 
 int64_t CvmProvenance::output_width() const {
@@ -96,7 +98,7 @@ CvmProvenance& cvm_of(Provenance& p) { return p.cvm ? *p.cvm : p.cvm.emplace(); 
 
 std::string bits_text(const CvmProvenance& cvm) {
   if (cvm.input_bits == 0) return {};
-  return fmt::format("{} {}", cvm.input_bits, fmt::join(cvm.head_bits, " "));
+  return fmt::format("{} {}", cvm.input_bits, joined(cvm.head_bits, " "));
 }
 
 void read_bits(std::string_view text, CvmProvenance& cvm) {

@@ -5,6 +5,14 @@
 
 namespace nnex {
 
+void InferCall::result(size_t o, MaybeDims dims) { result(o, rule_type(o), std::move(dims)); }
+
+void InferCall::result(size_t o, DType type, MaybeDims dims) { result_type(o, Type::tensor(type, std::move(dims))); }
+
+void InferCall::result_type(size_t o, Type type) {
+  if (wants(o)) *out_[o] = std::move(type);
+}
+
 MaybeDims InferCall::unknowns_if_possible(int64_t rank) const {
   return rank < 0 || rank > kMaxRank ? MaybeDims() : unknowns(rank);
 }

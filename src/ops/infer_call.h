@@ -57,11 +57,9 @@ class InferCall {
   bool wants(size_t o) const { return o < out_.size() && out_[o] != nullptr; }
 
   /// Output o has these extents and the element type its port's rule gives. Outputs nobody wants are ignored.
-  void result(size_t o, MaybeDims dims) { result(o, rule_type(o), std::move(dims)); }
-  void result(size_t o, DType type, MaybeDims dims) { result_type(o, Type::tensor(type, std::move(dims))); }
-  void result_type(size_t o, Type type) {
-    if (wants(o)) *out_[o] = std::move(type);
-  }
+  void result(size_t o, MaybeDims dims);
+  void result(size_t o, DType type, MaybeDims dims);
+  void result_type(size_t o, Type type);
   /// Output o, an integer tensor, holds these elements.
   virtual void result_values(size_t o, Dims elements) = 0;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/joined.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -87,7 +88,7 @@ Result<std::vector<GateFunction>> gate_functions(const RnnAttrs& a, std::span<co
       const std::string& word = a.activations[i % a.activations.size()];
       const auto at = std::find(kWords.begin(), kWords.end(), word);
       if (at == kWords.end())
-        return Error(Code::invalid_model, fmt::format("activation '{}'; there are: {}", word, fmt::join(kWords, " ")));
+        return Error(Code::invalid_model, fmt::format("activation '{}'; there are: {}", word, joined(kWords, " ")));
       f.kind = static_cast<Gate>(at - kWords.begin());
     }
     const auto next = [](const Reals& list, size_t& used, double otherwise) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/function_ref.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -181,8 +182,7 @@ struct Groups {
 };
 
 /// The groups in the order of their slices, or of their first appearance.
-template <class Below>
-Groups grouped(int64_t n, bool sorted, Below less) {
+Groups grouped(int64_t n, bool sorted, FunctionRef<bool(int64_t, int64_t)> less) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), less);

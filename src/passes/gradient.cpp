@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/build.h"
 #include "ops/cast.h"
@@ -163,7 +164,7 @@ Status Differentiation::check_rules() const {
     names.insert(std::string(node.op->name));
   }
   if (!first) return {};
-  return Error(Code::unsupported, fmt::format("no derivative of {}", fmt::join(names, ", ")))
+  return Error(Code::unsupported, fmt::format("no derivative of {}", joined(names, ", ")))
       .at(graph_.place(first->where));
 }
 

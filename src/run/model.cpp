@@ -1,4 +1,5 @@
 #include "nnex/model.h"
+#include "base/joined.h"
 
 #include <fmt/format.h>
 
@@ -212,8 +213,7 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
     const bool negative = std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 0; });
     if (const Shape shape(extents); !negative && shape.checked_count())
       return Value(Tensor::borrow(port.dtype, shape, kNothing));
-    return Error(Code::invalid_argument,
-                 fmt::format("input '{}': [{}] is no shape", port.name, fmt::join(extents, ",")));
+    return Error(Code::invalid_argument, fmt::format("input '{}': [{}] is no shape", port.name, joined(extents, ",")));
   };
   std::vector<Value> out(model->inputs.size());
   std::map<std::string, int64_t> symbols;

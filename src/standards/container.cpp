@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "standards/below.h"
 #include "standards/gzip.h"
@@ -28,7 +29,7 @@ Error with_remedy(Error e) {
 /// The key of a file in an archive: the path without "." and doubled separators.
 Result<std::string> key_of(const std::string& name) {
   NNEX_ASSIGN(std::vector<std::string> parts, path_parts("the file name", name));
-  return fmt::format("{}", fmt::join(parts, "/"));
+  return joined(parts, "/");
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ Result<std::optional<FileBytes>> Container::find(const std::string& what, const 
     return file ? std::optional(FileBytes{file->bytes(), file}) : std::nullopt;
   }
   NNEX_ASSIGN(const std::vector<std::string> parts, path_parts(what, name));
-  const std::string key = fmt::format("{}", fmt::join(parts, "/"));
+  const std::string key = joined(parts, "/");
   if (!given_) {
     auto at = files_.find(key);
     return at != files_.end() ? std::optional(FileBytes{at->second, owner_}) : std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "ops/codecs.h"
 #include "tensor/convert.h"
 
@@ -136,7 +137,7 @@ class Placer {
     given_.push_back(f.name);
     if (f.set(attrs_.get(), value)) return {};
     std::string needed(f.kind);
-    if (!f.words.empty()) needed = fmt::format("one of {}", fmt::join(f.words, " "));
+    if (!f.words.empty()) needed = fmt::format("one of {}", joined(f.words, " "));
     return wrong(theirs, fmt::format("found {}; needed {}", text(value), needed));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "standards/below.h"
 
@@ -181,7 +182,7 @@ class TarReader {
                                kind > ' ' && kind <= '~' ? std::string(1, kind)
                                                          : fmt::format("0x{:02x}", static_cast<uint8_t>(kind))));
     if (parts.empty()) return Error(Code::invalid_model, fmt::format("the archive's path '{}' names no file", path));
-    if (!files_.emplace(fmt::format("{}", fmt::join(parts, "/")), content).second)
+    if (!files_.emplace(joined(parts, "/"), content).second)
       return Error(Code::invalid_model, fmt::format("the archive holds '{}' twice", path));
     return {};
   }

@@ -390,3 +390,5 @@ std::string text(const MaybeDims& dims) {
 }
 
 }  // namespace nnex
+
+template class std::vector<nnex::Dim>;

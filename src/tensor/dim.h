@@ -77,3 +77,6 @@ Dim product(const Dims& dims);
 std::string text(const MaybeDims& dims);
 
 }  // namespace nnex
+
+// Lists that every shape rule makes: compiled once, in dim.cpp.
+extern template class std::vector<nnex::Dim>;

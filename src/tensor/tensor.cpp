@@ -51,6 +51,12 @@ std::shared_ptr<void> counted(std::shared_ptr<void> memory, const std::shared_pt
 
 }  // namespace
 
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
+
 Result<Tensor> Tensor::make(DType type, Shape shape) {
   if (bits(type) == 0)
     return Error(Code::invalid_argument, fmt::format("a tensor of type {}; needed an element type", name(type)));
@@ -224,6 +230,17 @@ NNEX_VALUES_OF(bool)
 NNEX_VALUES_OF(std::string)
 NNEX_VALUES_OF(Dim)
 #undef NNEX_VALUES_OF
+
+Value::Value(Tensor t) : state_(std::move(t)) {}
+Value::Value(SparseTensor t) : state_(std::make_shared<const SparseTensor>(std::move(t))) {}
+Value::Value(Sequence s) : state_(std::make_shared<const Sequence>(std::move(s))) {}
+Value::Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}
+Value::Value(Optional o) : state_(std::move(o)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
 
 std::string Value::text() const {
   if (const Tensor* t = tensor()) return std::string(name(t->dtype())) + t->shape().text();

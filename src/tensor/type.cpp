@@ -4,6 +4,19 @@
 
 namespace nnex {
 
+Type::Type(Kind kind, DType dtype, MaybeDims dims, std::shared_ptr<const Type> element)
+    : kind(kind), dtype(dtype), dims(std::move(dims)), element(std::move(element)) {}
+Type::Type(const Type& other) = default;
+Type::Type(Type&& other) noexcept = default;
+Type& Type::operator=(const Type& other) = default;
+Type& Type::operator=(Type&& other) noexcept = default;
+Type::~Type() = default;
+
+Type Type::tensor(DType dtype, MaybeDims dims) { return {Kind::tensor, dtype, std::move(dims), nullptr}; }
+Type Type::sequence(Type of) { return {Kind::sequence, DType::none, {}, std::make_shared<const Type>(std::move(of))}; }
+Type Type::optional(Type of) { return {Kind::optional, DType::none, {}, std::make_shared<const Type>(std::move(of))}; }
+Type Type::map(DType key, Type of) { return {Kind::map, key, {}, std::make_shared<const Type>(std::move(of))}; }
+
 std::string Type::text() const {
   switch (kind) {
     case Kind::unknown:
@@ -67,3 +80,5 @@ std::optional<Type> join(const Type& a, const Type& b, std::string_view why) {
 }
 
 }  // namespace nnex
+
+template class std::vector<nnex::Type>;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "nnex/dtype.h"
 #include "nnex/tensor.h"
@@ -18,14 +19,18 @@ struct Type {
   MaybeDims dims;                       ///< Extents (tensor, sparse).
   std::shared_ptr<const Type> element;  ///< Of a sequence, optional, or a map's values.
 
-  static Type tensor(DType dtype, MaybeDims dims = {}) { return {Kind::tensor, dtype, std::move(dims), nullptr}; }
-  static Type sequence(Type of) {
-    return {Kind::sequence, DType::none, {}, std::make_shared<const Type>(std::move(of))};
-  }
-  static Type optional(Type of) {
-    return {Kind::optional, DType::none, {}, std::make_shared<const Type>(std::move(of))};
-  }
-  static Type map(DType key, Type of) { return {Kind::map, key, {}, std::make_shared<const Type>(std::move(of))}; }
+  Type() = default;
+  Type(Kind kind, DType dtype, MaybeDims dims, std::shared_ptr<const Type> element);
+  Type(const Type& other);
+  Type(Type&& other) noexcept;
+  Type& operator=(const Type& other);
+  Type& operator=(Type&& other) noexcept;
+  ~Type();
+
+  static Type tensor(DType dtype, MaybeDims dims = {});
+  static Type sequence(Type of);
+  static Type optional(Type of);
+  static Type map(DType key, Type of);
 
   bool is_tensor() const { return kind == Kind::tensor; }
   /// "f32[N,3]", "sequence(f32[?])", "optional(...)", "map(i64, f32[?])".
@@ -43,3 +48,6 @@ Type type_of(const Value& value);
 std::optional<Type> join(const Type& a, const Type& b, std::string_view why);
 
 }  // namespace nnex
+
+// Lists that every shape rule makes: compiled once, in type.cpp.
+extern template class std::vector<nnex::Type>;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/joined.h"
 #include "passes/passes.h"
 #include "run/compile.h"
 #include "webnn/context.h"
@@ -128,7 +129,7 @@ Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buf
   const int64_t needed = byte_length(descriptor.dataType, descriptor.shape);
   if (static_cast<int64_t>(buffer.bytes.size()) != needed)
     return type_error(fmt::format("{}: found {} bytes; {} [{}] needs {}", what, buffer.bytes.size(),
-                                  name(descriptor.dataType), fmt::join(descriptor.shape, ", "), needed));
+                                  name(descriptor.dataType), joined(descriptor.shape, ", "), needed));
   const BufferKind k = buffer.kind;
   if (k == BufferKind::ArrayBuffer || k == BufferKind::SharedArrayBuffer || k == BufferKind::Uint8Array) return {};
   if (k == view_of(descriptor.dataType)) return {};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/copy_bytes.h"
+#include "base/joined.h"
 #include "base/try.h"
 #include "webnn/builder.h"
 
@@ -38,7 +39,7 @@ void keep(std::vector<std::weak_ptr<T>>& list, const std::shared_ptr<T>& item) {
 
 template <class Descriptor>
 std::string shown(const Descriptor& d) {
-  return fmt::format("{} [{}]", name(d.dataType), fmt::join(d.shape, ", "));
+  return fmt::format("{} [{}]", name(d.dataType), joined(d.shape, ", "));
 }
 
 /// Bytes of a tensor, all 0 or copied; an engine error when they cannot be had.

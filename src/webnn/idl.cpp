@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "tensor/convert.h"
 #include "tensor/half.h"
@@ -275,7 +276,7 @@ Result<size_t> to_word(const Value& v, std::span<const std::string_view> words, 
   const auto at = std::find(words.begin(), words.end(), text);
   if (at == words.end())
     return Error{ErrorKind::TypeError,
-                 fmt::format("{}: found '{}'; needed one of {}", what, printable(text), fmt::join(words, ", "))};
+                 fmt::format("{}: found '{}'; needed one of {}", what, printable(text), joined(words, ", "))};
   return static_cast<size_t>(at - words.begin());
 }
 

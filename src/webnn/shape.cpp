@@ -1,5 +1,6 @@
 // Operations that move elements without looking at them.
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "ops/join.h"
 #include "webnn/rules.h"
@@ -24,7 +25,7 @@ Status expand_rule(Step& step) {
   for (size_t i = 0; fits && i < from.size(); ++i)
     fits = from[from.size() - 1 - i] == 1 || from[from.size() - 1 - i] == to[to.size() - 1 - i];
   if (fits) return {};
-  return step.fail("shape [{}] does not broadcast to [{}]", fmt::join(from, ","), fmt::join(to, ","));
+  return step.fail("shape [{}] does not broadcast to [{}]", joined(from, ","), joined(to, ","));
 }
 
 /// The row reverses the axes for an empty list.

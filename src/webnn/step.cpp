@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "webnn/idl.h"
 
@@ -83,8 +84,7 @@ Status Step::need_axes(std::string_view name, size_t rank) const {
 
 Status Step::need_shape(std::string_view operand_name, const Ints& needed) const {
   if (!given(operand_name) || shape(operand_name) == needed) return {};
-  return fail("{} has shape [{}]; needed [{}]", operand_name, fmt::join(shape(operand_name), ","),
-              fmt::join(needed, ","));
+  return fail("{} has shape [{}]; needed [{}]", operand_name, joined(shape(operand_name), ","), joined(needed, ","));
 }
 
 namespace {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/joined.h"
 #include "base/shorten.h"
 #include "base/try.h"
 #include "nnex/webnn.h"
@@ -81,12 +82,12 @@ Status check_dimensions(DataType type, const std::vector<uint32_t>& shape, std::
     if (shape[i] < 1 || shape[i] > kMaxDimension)
       return type_error(fmt::format("{}: dimension {} is {}; needed 1 to {}", what, i, shape[i], kMaxDimension));
     if (__builtin_mul_overflow(count, static_cast<int64_t>(shape[i]), &count) || count > kMaxElements)
-      return type_error(fmt::format("{}: [{}] has more than {} elements", what, fmt::join(shape, ", "), kMaxElements));
+      return type_error(fmt::format("{}: [{}] has more than {} elements", what, joined(shape, ", "), kMaxElements));
   }
   const int64_t bytes = bytes_for(dtype_of(type), count).value_or(kMaxTensorBytes + 1);
   if (bytes <= kMaxTensorBytes) return {};
   return type_error(fmt::format("{}: {} [{}] has {} bytes; the byte length limit is {}", what, name(type),
-                                fmt::join(shape, ", "), bytes, kMaxTensorBytes));
+                                joined(shape, ", "), bytes, kMaxTensorBytes));
 }
 
 DataType Operand::dataType() const { return held(state_, "Operand::dataType").dataType; }

@@ -1,6 +1,7 @@
 // Convolutions and pools over the two spatial axes.
 
 #include "ops/window.h"
+#include "base/joined.h"
 
 #include <algorithm>
 #include <array>
@@ -194,8 +195,8 @@ Result<Ints> pooled(const Step& step, const Windows& w, const Ints& x) {
   if (!step.given("outputSizes")) return step.word("outputShapeRounding") == "floor" ? down : up;
   const Ints& asked = step.ints("outputSizes");
   if (asked != down && asked != up)
-    return step.fail("outputSizes is [{}]; needed [{}] or [{}]", fmt::join(asked, ","), fmt::join(down, ","),
-                     fmt::join(up, ","));
+    return step.fail("outputSizes is [{}]; needed [{}] or [{}]", joined(asked, ","), joined(down, ","),
+                     joined(up, ","));
   return asked;
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "api/view/drawing.h"
 #include "api/view/words.h"
 
@@ -43,19 +41,19 @@ class DotWriter {
       const Box& box = scene.boxes[b];
       const std::string id = fmt::format("{}_{}", prefix, b);
       if (!box.inner.empty()) {
-        fmt::format_to(std::back_inserter(out_), "{}subgraph \"cluster_{}\" {{\n{}  label={};\n", indent, id, indent,
-                       quoted(box.copies > 0 ? fmt::format("×{}", box.copies) : title_of(box)));
+        out_ += fmt::format("{}subgraph \"cluster_{}\" {{\n{}  label={};\n", indent, id, indent,
+                            quoted(box.copies > 0 ? fmt::format("×{}", box.copies) : title_of(box)));
         // Wires go to this point of the cluster: its end is at the frame.
-        fmt::format_to(std::back_inserter(out_), "{}  {} [shape=point, style=invis, label=\"\"];\n", indent, id);
+        out_ += fmt::format("{}  {} [shape=point, style=invis, label=\"\"];\n", indent, id);
         for (const Inner& inner : box.inner)
           write(box.scenes[inner.scene], fmt::format("{}_{}", id, inner.scene), depth + 1);
-        fmt::format_to(std::back_inserter(out_), "{}}}\n", indent);
+        out_ += fmt::format("{}}}\n", indent);
         continue;
       }
       const bool node = box.parts[0].kind == Part::Kind::node;
-      fmt::format_to(std::back_inserter(out_), "{}{} [label={}, {}];\n", indent, id, label_of(box),
-                     node ? fmt::format("fillcolor=\"{}\"", kFills[static_cast<size_t>(box.parts[0].category)])
-                          : "shape=oval, fillcolor=\"white\"");
+      out_ += fmt::format("{}{} [label={}, {}];\n", indent, id, label_of(box),
+                          node ? fmt::format("fillcolor=\"{}\"", kFills[static_cast<size_t>(box.parts[0].category)])
+                               : "shape=oval, fillcolor=\"white\"");
     }
     for (size_t w = 0; w < scene.wires.size(); ++w)
       for (size_t to : scene.wires[w].to) {
@@ -63,10 +61,9 @@ class DotWriter {
           return scene.boxes[b].inner.empty() ? std::string() : fmt::format(", {}=\"cluster_{}_{}\"", end, prefix, b);
         };
         const ValueDef& value = graph_[ValueId{scene.values[w]}];
-        fmt::format_to(std::back_inserter(out_), "{}{}_{} -> {}_{} [label={}{}{}];\n", indent, prefix,
-                       scene.wires[w].from, prefix, to,
-                       quoted(value.type.kind == nnex::Kind::unknown ? "" : cleaned(value.type.text())),
-                       frame(scene.wires[w].from, "ltail"), frame(to, "lhead"));
+        out_ += fmt::format("{}{}_{} -> {}_{} [label={}{}{}];\n", indent, prefix, scene.wires[w].from, prefix, to,
+                            quoted(value.type.kind == nnex::Kind::unknown ? "" : cleaned(value.type.text())),
+                            frame(scene.wires[w].from, "ltail"), frame(to, "lhead"));
       }
   }
 

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "api/view/drawing.h"
 #include "api/view/statistics.h"
 #include "api/view/words.h"
+#include "base/json.h"
 #include "nnex/elements.h"
 #include "nnex/inspect.h"
 
@@ -205,10 +203,10 @@ std::string inside_script(const PageJson& json) {
 std::string switches(const ir::Graph& graph, const std::vector<Repeat>& repeats, const std::vector<NodeId>& order) {
   std::string out;
   for (size_t i = 0; i < repeats.size(); ++i)
-    fmt::format_to(std::back_inserter(out),
-                   "<label><input type=\"checkbox\" data-fold=\"{}\" checked> fold ×{} ({} nodes from {})</label>\n", i,
-                   repeats[i].copies, repeats[i].period,
-                   escaped(fitted(cleaned(name_of(graph, order[repeats[i].first]).name), 160, 12)));
+    out +=
+        fmt::format("<label><input type=\"checkbox\" data-fold=\"{}\" checked> fold ×{} ({} nodes from {})</label>\n",
+                    i, repeats[i].copies, repeats[i].period,
+                    escaped(fitted(cleaned(name_of(graph, order[repeats[i].first]).name), 160, 12)));
   return out;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "api/view/drawing.h"
 #include "api/view/words.h"
@@ -47,8 +46,7 @@ void append_path(const Stroke& stroke, std::string& out) {
 void append_text(double x, double y, std::string_view text, double size, bool bold, std::string_view style,
                  std::string& out) {
   if (text.empty()) return;
-  fmt::format_to(
-      std::back_inserter(out),
+  out += fmt::format(
       "<text class=\"{}\" x=\"{:g}\" y=\"{:g}\" textLength=\"{:g}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>", style,
       tenth(x), tenth(y), tenth(width_of(text, size, bold)), escaped(text));
 }
@@ -100,9 +98,9 @@ class Drawer {
     std::string path, tips;
     for (const Stroke& stroke : scene.layout.strokes[w]) append_path(stroke, path);
     for (const Point p : scene.layout.tips[w]) tips += "M" + pair_text(p) + "l-3 -6h6z";
-    fmt::format_to(std::back_inserter(out_),
-                   "<path class=\"wire\" data-v=\"{0}\" d=\"{1}\"/><path class=\"tip\" data-v=\"{0}\" d=\"{2}\"/>\n",
-                   scene.values[w], path, tips);
+    out_ +=
+        fmt::format("<path class=\"wire\" data-v=\"{0}\" d=\"{1}\"/><path class=\"tip\" data-v=\"{0}\" d=\"{2}\"/>\n",
+                    scene.values[w], path, tips);
   }
 
   void box(const Scene& scene, size_t b) {
@@ -111,27 +109,24 @@ class Drawer {
     const double half = box.frame.half, x = at.x - half;
     for (const Label& label : box.labels)
       append_text(at.x + label.x, at.y + box.height + 12, label.text, 10.5, false, "label", out_);
-    fmt::format_to(std::back_inserter(out_), "<g class=\"box\" transform=\"translate({:g} {:g})\">", tenth(x),
-                   tenth(at.y));
+    out_ += fmt::format("<g class=\"box\" transform=\"translate({:g} {:g})\">", tenth(x), tenth(at.y));
     const Part* first = box.parts.empty() ? nullptr : &box.parts[0];
     const bool pill = first && first->kind != Part::Kind::node;
     if (!pill)
-      fmt::format_to(std::back_inserter(out_), "<rect class=\"body{}\" width=\"{:g}\" height=\"{:g}\" rx=\"5\"/>",
-                     box.inner.empty() ? "" : " group", tenth(2 * half), tenth(box.height));
+      out_ += fmt::format("<rect class=\"body{}\" width=\"{:g}\" height=\"{:g}\" rx=\"5\"/>",
+                          box.inner.empty() ? "" : " group", tenth(2 * half), tenth(box.height));
     for (size_t i = 0; i < box.parts.size(); ++i)
       part(box, box.parts[i], i == 0, i + 1 == box.parts.size() && box.inner.empty());
     if (box.copies > 0) {
       const std::string title = fmt::format("×{}", box.copies);
-      fmt::format_to(std::back_inserter(out_),
-                     "<g class=\"fold\" data-r=\"{}\" data-copies=\"{}\"><path class=\"band\" d=\"{}\"/>", box.repeat,
-                     box.copies, rounded(0, 0, 2 * half, 22, true, false));
+      out_ += fmt::format("<g class=\"fold\" data-r=\"{}\" data-copies=\"{}\"><path class=\"band\" d=\"{}\"/>",
+                          box.repeat, box.copies, rounded(0, 0, 2 * half, 22, true, false));
       append_text(half - width_of(title, 12, true) / 2, 15.5, title, 12, true, "times", out_);
       out_ += "</g>";
     }
     for (const Inner& inner : box.inner) {
       if (!inner.title.empty()) append_text(inner.x, inner.y - 5, inner.title, 10.5, false, "block", out_);
-      fmt::format_to(std::back_inserter(out_), "<g transform=\"translate({:g} {:g})\">", tenth(inner.x),
-                     tenth(inner.y));
+      out_ += fmt::format("<g transform=\"translate({:g} {:g})\">", tenth(inner.x), tenth(inner.y));
       this->scene(box.scenes[inner.scene]);
       out_ += "</g>";
     }
@@ -141,30 +136,30 @@ class Drawer {
   void part(const Box& box, const Part& part, bool first, bool last) {
     const double width = 2 * box.frame.half;
     const bool node = part.kind == Part::Kind::node;
-    fmt::format_to(std::back_inserter(out_), "<g class=\"{} {}{}\" data-{}=\"{}\"><title>{}</title>",
-                   node                               ? "op"
-                   : part.kind == Part::Kind::missing ? "end missing"
-                                                      : "end",
-                   node ? fmt::format("c{}", static_cast<int>(part.category)) : "cend", part.faulty ? " faulty" : "",
-                   node                              ? "n"
-                   : part.kind == Part::Kind::output ? "out"
-                                                     : "in",
-                   part.id, escaped(about(part)));
+    out_ +=
+        fmt::format("<g class=\"{} {}{}\" data-{}=\"{}\"><title>{}</title>",
+                    node                               ? "op"
+                    : part.kind == Part::Kind::missing ? "end missing"
+                                                       : "end",
+                    node ? fmt::format("c{}", static_cast<int>(part.category)) : "cend", part.faulty ? " faulty" : "",
+                    node                              ? "n"
+                    : part.kind == Part::Kind::output ? "out"
+                                                      : "in",
+                    part.id, escaped(about(part)));
     if (node)
-      fmt::format_to(
-          std::back_inserter(out_), "<path class=\"head\" d=\"{}\"/>",
+      out_ += fmt::format(
+          "<path class=\"head\" d=\"{}\"/>",
           rounded(0, part.top, width, part.lines.empty() ? part.height : 22, first, last && part.lines.empty()));
     else
-      fmt::format_to(std::back_inserter(out_), "<rect class=\"pill\" width=\"{:g}\" height=\"{:g}\" rx=\"{:g}\"/>",
-                     tenth(width), tenth(part.height), std::min(part.height / 2, 14.0));
+      out_ += fmt::format("<rect class=\"pill\" width=\"{:g}\" height=\"{:g}\" rx=\"{:g}\"/>", tenth(width),
+                          tenth(part.height), std::min(part.height / 2, 14.0));
     const double title = width_of(part.title, 12, true);
     append_text(node ? 8 : (width - title) / 2, part.top + 15.5, part.title, 12, true, "title", out_);
     double y = part.top + 22;
     for (const Line& line : part.lines) {
       if (line.kind == Line::Kind::time)
-        fmt::format_to(std::back_inserter(out_),
-                       "<rect class=\"heat h{}\" x=\"1\" y=\"{:g}\" width=\"{:g}\" height=\"14\"/>", line.heat,
-                       tenth(y + 2), tenth(width - 2));
+        out_ += fmt::format("<rect class=\"heat h{}\" x=\"1\" y=\"{:g}\" width=\"{:g}\" height=\"14\"/>", line.heat,
+                            tenth(y + 2), tenth(width - 2));
       const double x = node ? 8 : (width - width_of(line.text, 10.5)) / 2;
       append_text(x, y + 12, line.text, 10.5, false, style_of(line.kind), out_);
       y += 14;

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/joined.h"
 #include "graph/text/lexer.h"
 #include "tensor/convert.h"
 
@@ -174,7 +175,7 @@ class Printer {
       args.push_back((named ? std::string(port.name) + " = " : "") + argument(n.in[p], port));
     }
     attributes(n, args);
-    return fmt::format("{}", fmt::join(args, ", "));
+    return joined(args, ", ");
   }
 
   void attributes(const Node& n, std::vector<std::string>& args) {
@@ -203,7 +204,7 @@ class Printer {
     }
     if (port.by_value && t->dtype() == DType::i64 && t->shape().rank() <= 1) {
       std::vector<int64_t> numbers = ints_of(*t);
-      return t->shape().scalar() ? std::to_string(numbers[0]) : fmt::format("[{}]", fmt::join(numbers, ", "));
+      return t->shape().scalar() ? std::to_string(numbers[0]) : fmt::format("[{}]", joined(numbers, ", "));
     }
     return literal(*t, options_.elements);
   }
@@ -215,7 +216,7 @@ class Printer {
       constants_ += left + literal(*t, options_.elements);
     else if (const SparseTensor* s = graph_[v].constant.sparse())
       constants_ += left + fmt::format("sparse({}, {}, [{}])", literal(s->values, options_.elements),
-                                       literal(s->indices, options_.elements), fmt::join(s->shape.extents(), ", "));
+                                       literal(s->indices, options_.elements), joined(s->shape.extents(), ", "));
     else
       constants_ += left + "none";
     constants_ += ";\n";

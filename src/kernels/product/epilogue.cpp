@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "kernels/simd/loops.h"
 
 namespace nnex::kernels {
@@ -22,7 +23,7 @@ Epilogue EpilogueSpec::epilogue(const Call& c, int64_t columns) const {
 std::string pack_key(std::string_view what, const KernelRequest& r, const Operand& w, std::span<const int32_t> zeros) {
   std::string key = fmt::format("{} {} {}", what, w.id, static_cast<int>(r.loops.isa));
   if (std::any_of(zeros.begin(), zeros.end(), [](int32_t z) { return z != 0; }))
-    key += fmt::format(" zero {}", fmt::join(zeros, " "));
+    key += fmt::format(" zero {}", joined(zeros, " "));
   return key;
 }
 

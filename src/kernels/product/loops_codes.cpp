@@ -91,13 +91,14 @@ struct CodeReader {
   }
 };
 
+/// With rows `first` and up of the run.
 template <class M, int kBits, int kRows, int kVectors, int kPanels>
-HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p) {
+HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p, int first = 0) {
   const TileTag d;
   constexpr int kAll = kVectors * kPanels;
   const int last = t.columns - (kAll - 1) * kLanes;
-  const float* const a = t.runs->a;
   const int64_t stride = t.runs->row_stride;
+  const float* const a = t.runs->a + first * stride;
   Sums<M, kRows, kVectors, kPanels> sums;
   sums.start(t, last);
   CodeReader<kBits, kVectors, kPanels> reader(p, t.runs->k);
@@ -121,15 +122,25 @@ HWY_INLINE void with_vectors(int columns, std::integer_sequence<int, kVector...>
 }
 using CodeVectors = std::make_integer_sequence<int, kTileVectors>;
 
+/// Whether rows are multiplied one by one, each of which unpacks the codes again: where nobody is in a hurry the
+/// program is smaller for it.
+template <class M>
+constexpr bool kOneRow = std::is_same_v<M, Exact> || HWY_TARGET == HWY_SCALAR;
+
 template <class M, int kBits>
 HWY_INLINE void run_code_tile(const CodeTile& c) {
   if (c.tile.columns > kTileVectors * kLanes) return code_tile_of<M, kBits, 1, kTileVectors, 2>(c.tile, c.codes);
   with_vectors(c.tile.columns, CodeVectors(), [&](auto vectors) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
-    if (c.tile.rows == 1) return code_tile_of<M, kBits, 1, kVectors, 1>(c.tile, c.codes);
-    if (c.tile.rows == 2) return code_tile_of<M, kBits, 2, kVectors, 1>(c.tile, c.codes);
-    if (c.tile.rows == 3) return code_tile_of<M, kBits, 3, kVectors, 1>(c.tile, c.codes);
-    code_tile_of<M, kBits, kCodeTileRows, kVectors, 1>(c.tile, c.codes);
+    if constexpr (kOneRow<M>) {
+      for (int i = 0; i < c.tile.rows; ++i)
+        code_tile_of<M, kBits, 1, kVectors, 1>(TilePart(c.tile, i, 1).tile, c.codes, i);
+    } else {
+      if (c.tile.rows == 1) return code_tile_of<M, kBits, 1, kVectors, 1>(c.tile, c.codes);
+      if (c.tile.rows == 2) return code_tile_of<M, kBits, 2, kVectors, 1>(c.tile, c.codes);
+      if (c.tile.rows == 3) return code_tile_of<M, kBits, 3, kVectors, 1>(c.tile, c.codes);
+      code_tile_of<M, kBits, kCodeTileRows, kVectors, 1>(c.tile, c.codes);
+    }
   });
 }
 

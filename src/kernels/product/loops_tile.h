@@ -56,6 +56,22 @@ struct Tile {
   const TileEnd* end = nullptr;  ///< Null: c gets the plain sums.
 };
 
+/// Rows [first, first + rows) of a tile: its tile is that of these rows, but for the runs, which stay those of the
+/// whole.
+struct TilePart {
+  Tile tile;
+  TileEnd end;
+
+  TilePart(const Tile& whole, int first, int rows) : tile(whole) {
+    tile.c += first * tile.c_stride, tile.rows = rows;
+    if (!tile.end) return;
+    end = *tile.end;
+    if (end.row_bias) end.row_bias += first;
+    if (end.residual) end.residual += first * end.residual_stride;
+    tile.end = &end;
+  }
+};
+
 /// How many whole panels one call may span: few rows alone do not fill the multipliers.
 constexpr int few_rows_panels(int64_t rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 

@@ -61,7 +61,8 @@ struct Sums {
     return hn::LoadU(d, row + j * kLanes);
   }
 
-  HWY_INLINE void multiply(const Tile& t) {
+  /// With rows `first` and up of the runs.
+  HWY_INLINE void multiply(const Tile& t, int first) {
     const TileTag d;
     constexpr int kGroups =
         (kRows + 2) / 3;  // three rows a pointer: p, p + stride, p + 2 stride need one register more
@@ -70,7 +71,7 @@ struct Sums {
       const int64_t stride = t.runs[r].row_stride;
       const float* a[kGroups];
       HWY_UNROLL(16)
-      for (int g = 0; g < kGroups; ++g) a[g] = t.runs[r].a + 3 * g * stride;
+      for (int g = 0; g < kGroups; ++g) a[g] = t.runs[r].a + (first + 3 * g) * stride;
       for (int64_t k = 0; k < t.runs[r].k; ++k) {
         V row[kAll];
         HWY_UNROLL(16)

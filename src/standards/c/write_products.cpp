@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "nnex/elements.h"
 #include "ops/conv.h"
 #include "ops/deconv.h"
@@ -147,7 +148,7 @@ void write_einsum(StepWriter& w) {
     }
     w.body().line("{} sum = 0;", c_type(type));
     Nest(Shape(gone), terms, "r").write(w.body(), [&](const auto& factors) {
-      w.body().line("sum += {};", fmt::join(factors, " * "));
+      w.body().line("sum += {};", joined(factors, " * "));
     });
     w.body().line("{}[{}] = sum;", w.out(), at.back());
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/joined.h"
 #include "standards/cvm/import_quirks.h"
 
 namespace nnex::cvm_format {
@@ -133,7 +134,7 @@ struct ReshapeReader {
     }
     const auto product = Shape(extents).checked_count();
     if (inferred >= static_cast<int64_t>(extents.size()) || !product || *product < 1)
-      return n.error("shape {} does not fit {}", fmt::join(codes, ","), n.shape(0).text());
+      return n.error("shape {} does not fit {}", joined(codes, ","), n.shape(0).text());
     if (inferred >= 0) extents[static_cast<size_t>(inferred)] = n.shape(0).count() / *product;
     if (Shape(extents).checked_count() != n.shape(0).count())
       return n.error("{} elements do not fit shape {}", n.shape(0).count(), Shape(extents).text());

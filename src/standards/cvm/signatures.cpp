@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/joined.h"
 #include "base/letter_case.h"
 #include "base/try.h"
 #include "standards/cvm/import_quirks.h"
@@ -242,7 +243,7 @@ std::string attribute_text(const AttrValue& value) {
   if (auto* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
   if (auto* s = std::get_if<std::string>(&value)) return *s;
   if (auto* list = std::get_if<Ints>(&value))
-    return list->size() == 1 ? fmt::format("({},)", (*list)[0]) : fmt::format("({})", fmt::join(*list, ", "));
+    return list->size() == 1 ? fmt::format("({},)", (*list)[0]) : fmt::format("({})", joined(*list, ", "));
   return "None";
 }
 

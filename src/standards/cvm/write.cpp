@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "graph/precision.h"
@@ -247,7 +248,7 @@ class Exporter {
       }
       NNEX_ASSIGN(const Entry from, entry(v));
       return add_node({fmt::format("reshape_{}", symbol_.nodes.size()), "reshape", {from}}, {Shape(extents)},
-                      bits_[v.n], write_text_map({{"shape", fmt::format("({},)", fmt::join(extents, ", "))}}));
+                      bits_[v.n], write_text_map({{"shape", fmt::format("({},)", joined(extents, ", "))}}));
     }
     return entry(v);
   }

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/joined.h"
 #include "standards/nnef/check_operations.h"
 
 namespace nnex::nnef_format {
 
 /// "[1,3,224,224]"
-inline std::string text(const Ints& extents) { return fmt::format("[{}]", fmt::join(extents, ",")); }
+inline std::string text(const Ints& extents) { return fmt::format("[{}]", joined(extents, ",")); }
 
 /// An argument that is an array of integers, read in place.
 class IntList {

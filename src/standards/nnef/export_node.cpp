@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
 #include "standards/nnef/export_document.h"
@@ -264,7 +265,7 @@ Status Document::custom(const Node& n) {
       continue;
     }
     if (const Tensor* t = graph_[n.in[i]].constant.tensor(); t && t->count() == 0 && !n.custom) {
-      note_words(fmt::format("{}[{}]", name(t->dtype()), fmt::join(t->shape(), ",")), types_in);
+      note_words(fmt::format("{}[{}]", name(t->dtype()), joined(t->shape(), ",")), types_in);
       continue;
     }
     const auto type = item_type_of(graph_[n.in[i]].type.dtype);
@@ -311,7 +312,7 @@ Status Document::custom(const Node& n) {
   }
   if (other_types && !n.custom) {
     params.push_back(fmt::format("{}: string", kRowTypes));
-    args.push_back(fmt::format("{} = '{} -> {}'", kRowTypes, fmt::join(types_in, " "), fmt::join(types_out, " ")));
+    args.push_back(fmt::format("{} = '{} -> {}'", kRowTypes, joined(types_in, " "), joined(types_out, " ")));
   }
   const std::string declared = fmt::format("({}) -> ({})", with_commas(params), with_commas(outs));
   auto& known = custom_names_[plain + declared];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "ops/cast.h"
 #include "standards/nnef/check_call.h"
 #include "tensor/convert.h"
@@ -90,7 +91,7 @@ std::string ImportCall::about() const {
     for (size_t k = 0; k < items.size() && all.size() < kShown; ++k)
       show(fmt::format("{}[{}]", parameter, k), items[k]);
   }
-  return all.empty() ? std::string() : fmt::format(" ({})", fmt::join(all, ", "));
+  return all.empty() ? std::string() : fmt::format(" ({})", joined(all, ", "));
 }
 
 Error ImportCall::refused(const Error& e) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/joined.h"
 #include "standards/nnef/format.h"
 #include "standards/nnef/read_provisional.h"
 #include "standards/nnef/tract/reader.h"
@@ -208,7 +209,7 @@ Status check_text(const Edition& edition, std::string_view file, Faults& faults,
     if (!sink.parameters.empty() &&
         std::find(sink.parameters.begin(), sink.parameters.end(), name) == sink.parameters.end())
       return Error(Code::invalid_argument, fmt::format("no external '{}' to give a shape; there are: '{}'", name,
-                                                       fmt::join(sink.parameters, "', '")));
+                                                       joined(sink.parameters, "', '")));
   return {};
 }
 

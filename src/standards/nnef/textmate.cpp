@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/joined.h"
+#include "base/json.h"
 #include "graph/text/signs.h"
 #include "standards/nnef/signatures.h"
 
@@ -17,7 +18,7 @@ using graph_text::WordUse;
 
 /// Any of the words, and nothing longer.
 std::string any_word(const std::vector<std::string_view>& words) {
-  return fmt::format("\\b(?:{})\\b", fmt::join(words, "|"));
+  return fmt::format("\\b(?:{})\\b", joined(words, "|"));
 }
 
 std::string escaped(std::string_view text) {
@@ -64,8 +65,7 @@ Json signs(bool operators) {
     const bool computes = !s.unary.empty() || !s.binary.empty() || s.kind == Tok::assign || s.kind == Tok::arrow;
     if (s.kind != Tok::dots && computes == operators) texts.push_back(escaped(s.text));
   }
-  return {{"name", operators ? "keyword.operator.nnef" : "punctuation.nnef"},
-          {"match", fmt::format("{}", fmt::join(texts, "|"))}};
+  return {{"name", operators ? "keyword.operator.nnef" : "punctuation.nnef"}, {"match", joined(texts, "|")}};
 }
 
 }  // namespace

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
 #include "graph/text/lexer.h"
 #include "standards/nnef/export_document.h"
 #include "tensor/convert.h"
 
 namespace nnex::nnef_format {
 
-std::string with_commas(const std::vector<std::string>& items) { return fmt::format("{}", fmt::join(items, ", ")); }
+std::string with_commas(const std::vector<std::string>& items) { return joined(items, ", "); }
 
 std::string identifier(std::string_view name) {
   std::string out;
@@ -43,7 +44,7 @@ std::string real_text(double x) {
   return s.find_first_of(".en") == std::string::npos ? s + ".0" : s;
 }
 
-std::string extents_text(const Ints& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+std::string extents_text(const Ints& extents) { return fmt::format("[{}]", joined(extents, ", ")); }
 
 std::string attribute_text(const AttrValue& value, bool real) {
   if (auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";

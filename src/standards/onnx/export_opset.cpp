@@ -1,6 +1,6 @@
 // Which opset takes a node as it is written, and whether the model's takes all of them.
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include "standards/onnx/export_graph.h"
 #include "standards/onnx/import.h"

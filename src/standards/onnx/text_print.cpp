@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
@@ -267,7 +268,7 @@ class TextPrinter {
     wire::Reader r(message);
     for (Field f; r.next(f);)
       if (f.number == T::dims) wire::each_number(f, 0, [&](uint64_t d) { dims.push_back(static_cast<int64_t>(d)); });
-    if (!dims.empty()) out_ += fmt::format("[{}]", fmt::join(dims, ","));
+    if (!dims.empty()) out_ += fmt::format("[{}]", joined(dims, ","));
     if (const std::string_view name = last(message, T::name); !name.empty() || initializer)
       out_ += fmt::format(" {}", named(name));
     out_ += initializer ? " = " : " ";

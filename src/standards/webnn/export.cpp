@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/faults.h"
+#include "base/joined.h"
 #include "graph/infer.h"
 #include "ops/shape.h"
 #include "passes/make_plain.h"
@@ -224,7 +225,7 @@ void Writer::give(ValueId v, Ref r) {
   const auto wanted = stored_as(graph_[v].type.dtype);
   if (wanted != type(r) || extents(v) != shape(r))
     return refuse(fmt::format("it should give {}; WebNN gives {} [{}]", graph_[v].type.text(), name(type(r)),
-                              fmt::join(shape(r), ",")));
+                              joined(shape(r), ",")));
   know(v, r);
   if (std::string& name = wanted_[static_cast<size_t>(r.n)];
       name.empty() && program_.operands[static_cast<size_t>(r.n)].role == OperandState::Role::computed)

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "base/joined.h"
+#include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "standards/webnn/program_file.h"
@@ -334,7 +335,7 @@ class ModuleText {
 
   static std::string descriptor(const ProgramOperand& o) {
     return fmt::format("{{dataType: '{}', shape: [{}]}}", name(o.descriptor.dataType),
-                       fmt::join(o.descriptor.shape, ", "));
+                       joined(o.descriptor.shape, ", "));
   }
 
   void descriptors(std::string_view exported) {
@@ -357,7 +358,7 @@ class ModuleText {
     } else if (o.role == OperandState::Role::constant) {
       const uint64_t from = weights_.offset({static_cast<int32_t>(i)});
       out_ += fmt::format("  const {} = constant('{}', [{}], {}, {});\n", names_[i], type,
-                          fmt::join(o.descriptor.shape, ", "), from, from + static_cast<uint64_t>(o.content.bytes()));
+                          joined(o.descriptor.shape, ", "), from, from + static_cast<uint64_t>(o.content.bytes()));
     }
   }
 
@@ -378,7 +379,7 @@ class ModuleText {
     }
     std::vector<std::string> items;
     for (Ref r : std::get<std::vector<Ref>>(v)) items.push_back(names_[static_cast<size_t>(r.n)]);
-    return fmt::format("[{}]", fmt::join(items, ", "));
+    return fmt::format("[{}]", joined(items, ", "));
   }
 
   void call(const ProgramCall& c) {
@@ -391,11 +392,11 @@ class ModuleText {
       else if (c.values[i].index() != 0)
         options.push_back(fmt::format("{}: {}", p.name, value(p, c.values[i])));
     }
-    if (!options.empty()) args.push_back(fmt::format("{{{}}}", fmt::join(options, ", ")));
+    if (!options.empty()) args.push_back(fmt::format("{{{}}}", joined(options, ", ")));
     std::vector<std::string> results;
     for (Ref r : c.results) results.push_back(names_[static_cast<size_t>(r.n)]);
-    const std::string left = c.method->several ? fmt::format("[{}]", fmt::join(results, ", ")) : results[0];
-    out_ += fmt::format("  const {} = builder.{}({});\n", left, c.method->name, fmt::join(args, ", "));
+    const std::string left = c.method->several ? fmt::format("[{}]", joined(results, ", ")) : results[0];
+    out_ += fmt::format("  const {} = builder.{}({});\n", left, c.method->name, joined(args, ", "));
   }
 
   const Program& program_;

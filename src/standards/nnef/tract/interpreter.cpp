@@ -2,11 +2,12 @@
 
 #include "standards/nnef/tract/interpreter.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "base/joined.h"
 #include "graph/text/signs.h"
 #include "ops/shape.h"
 #include "standards/spelling.h"
@@ -58,8 +59,7 @@ Status TractReader::extensions() {
       if (e.words.size() != 2) return error(e.at, "needed one name: extension tract_registry NAME;");
       if (!is_tract_registry(e.words[1]))
         return error(
-            e.at,
-            fmt::format("registry '{}' is not known; known are {}", e.words[1], fmt::join(tract_registries(), ", ")),
+            e.at, fmt::format("registry '{}' is not known; known are {}", e.words[1], joined(tract_registries(), ", ")),
             Code::unsupported);
       registries_.emplace_back(e.words[1] == "tract_qwen35" ? "tract_transformers" : e.words[1]);
     } else if (first == "tract_symbol") {
@@ -325,7 +325,7 @@ std::optional<ir::Graph> import_tract(std::string_view text, std::string_view fi
   if (!faults.check(reader.extensions())) return std::nullopt;
   if (const auto missing = reader.missing(fragments_too); !missing.empty()) {
     faults.add(Error(Code::unsupported, fmt::format("{} operation{} missing: {}", missing.size(),
-                                                    missing.size() == 1 ? " is" : "s are", fmt::join(missing, ", ")))
+                                                    missing.size() == 1 ? " is" : "s are", joined(missing, ", ")))
                    .at(std::string(file)));
     return std::nullopt;
   }
