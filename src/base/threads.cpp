@@ -37,6 +37,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kSpinTime = std::chrono::milliseconds(1);
+constexpr auto kLingerTime = std::chrono::microseconds(100);
 constexpr auto kJoinSpinTime = std::chrono::microseconds(50);
 constexpr int kSpinsPerClock = 32;
 constexpr int kMaxThreads = 256;
@@ -151,7 +152,7 @@ void ThreadPool::run(int64_t count, int threads_wanted, const FunctionRef<void(i
   }
 }
 
-/// Works on jobs as they come; returns when a millisecond passed without one, or no Team is left.
+/// Works on jobs as they come; returns when a millisecond passed without one, or, where no Team is left, a tenth of it.
 void ThreadPool::spin_for_work(int number) {
   auto start = Clock::now();
   for (int spins = 1;; ++spins) {
@@ -161,9 +162,11 @@ void ThreadPool::spin_for_work(int number) {
       start = Clock::now();
       continue;
     }
-    if (!owned.load(std::memory_order_relaxed) || stop.load(std::memory_order_relaxed)) return;
+    if (stop.load(std::memory_order_relaxed)) return;
     spin_once();
-    if (spins % kSpinsPerClock == 0 && Clock::now() - start > kSpinTime) return;
+    if (spins % kSpinsPerClock != 0) continue;
+    const auto idle = Clock::now() - start;
+    if (idle > kSpinTime || (idle > kLingerTime && !owned.load(std::memory_order_relaxed))) return;
   }
 }
 

@@ -108,6 +108,13 @@ float log(float x) {
 }
 
 template <bool fused>
+float log1p(float y) {
+  const float u = 1.0F + y;
+  if (u == 1.0F || y == std::numeric_limits<float>::infinity()) return y;
+  return log<fused>(u) * (y / (u - 1.0F));
+}
+
+template <bool fused>
 float log1p_of_unit(float e) {
   const float t = e / (e + 2.0F), z = t * t;
   const float q = polynomial<fused>(
@@ -307,6 +314,19 @@ float unary(const Unary& f, float x) {
     case UnaryKind::cosh: {
       const float h = exp<fused>(0.5F * std::fabs(x));
       return madd<fused>(0.5F * h, h, 0.5F / (h * h));
+    }
+    case UnaryKind::asinh: {
+      const float t = std::fabs(x), square = t * t, y = t + square / (1.0F + std::sqrt(square + 1.0F));
+      return std::copysign(t > 1e8F ? log<fused>(t) + 0.69314718F : log1p<fused>(y), x);
+    }
+    case UnaryKind::acosh: {
+      const float t = x - 1.0F;
+      if (x < 1.0F) return std::numeric_limits<float>::quiet_NaN();
+      return x > 1e8F ? log<fused>(x) + 0.69314718F : log1p<fused>(t + std::sqrt(t * (t + 2.0F)));
+    }
+    case UnaryKind::atanh: {
+      const float t = std::fabs(x);
+      return std::copysign(0.5F * log1p<fused>((t + t) / (1.0F - t)), x);
     }
     case UnaryKind::relu:
       return x != x ? f.nan : x <= 0 ? 0.0F : x;

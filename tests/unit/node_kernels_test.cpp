@@ -175,6 +175,11 @@ TEST(MapKernels, OneOperand) {
   for (const char* op : {"sinh", "cosh"})
     for (float reach : {1e-3F, 9.0F, 91.0F})
       expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {6e-7, 0});
+  for (const char* op : {"asinh", "atanh"})
+    for (float reach : {1e-3F, 1.0F, 1.2F, 1e4F, 3e38F})
+      expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {6e-7, 0});
+  for (float reach : {1.001F, 2.0F, 1e4F, 3e38F})
+    expect_same({"acosh", {dice.floats(dice.shape(2), 0.99F, reach)}}, "map_f32", {6e-7, 0});
   for (const char* op : {"asin", "acos", "atan"})
     for (float reach : {1.0F, 1.2F, 9.0F})
       expect_same({op, {dice.floats(dice.shape(2), -reach, reach)}}, "map_f32", {3e-7, 1e-7});

@@ -82,6 +82,43 @@ HWY_INLINE V sinh_f32(D d, V x) {
   return hn::CopySign(hn::Mul(product, hn::Add(one, hn::Div(one, hn::Mul(h, h)))), x);
 }
 
+/// log(1 + y) for y of 0 and more, or NaN where 1 + y is negative. What 1 + y lost is made good by the quotient.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V log1p_f32(D d, V y) {
+  const V one = hn::Set(d, 1.0F), u = hn::Add(one, y);
+  const V log = hn::Mul(log_f32<M>(d, u), hn::Div(y, hn::Sub(u, one)));
+  return hn::IfThenElse(hn::Or(hn::Eq(u, one), hn::Eq(y, hn::Set(d, __builtin_huge_valf()))), y, log);
+}
+
+/// log(2 x), which `near` becomes where x is so large that nothing else counts.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V far_f32(D d, V x, V near) {
+  return hn::IfThenElse(hn::Gt(x, hn::Set(d, 1e8F)), hn::Add(log_f32<M>(d, x), hn::Set(d, 0.69314718F)), near);
+}
+
+/// Within 4 units in the last place, as acosh and atanh.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V asinh_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F), t = hn::Abs(x), square = hn::Mul(t, t);
+  const V y = hn::Add(t, hn::Div(square, hn::Add(one, hn::Sqrt(hn::Add(square, one)))));
+  return hn::CopySign(far_f32<M>(d, t, log1p_f32<M>(d, y)), x);
+}
+
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V acosh_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F), t = hn::Sub(x, one);
+  const V y = hn::Add(t, hn::Sqrt(hn::Mul(t, hn::Add(t, hn::Set(d, 2.0F)))));
+  const V result = far_f32<M>(d, x, log1p_f32<M>(d, y));
+  return hn::IfThenElse(hn::Lt(x, one), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), result);
+}
+
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V atanh_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F), t = hn::Abs(x);
+  const V twice = log1p_f32<M>(d, hn::Div(hn::Add(t, t), hn::Sub(one, t)));
+  return hn::CopySign(hn::Mul(hn::Set(d, 0.5F), twice), x);
+}
+
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_erf_f32(D d, V x) {
   const V half = hn::Mul(x, hn::Set(d, 0.5F));
@@ -160,6 +197,9 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(cos, cos_f32<M>(d, x));
     NNEX_CASE(sinh, sinh_f32<M>(d, x));
     NNEX_CASE(cosh, cosh_f32<M>(d, x));
+    NNEX_CASE(asinh, asinh_f32<M>(d, x));
+    NNEX_CASE(acosh, acosh_f32<M>(d, x));
+    NNEX_CASE(atanh, atanh_f32<M>(d, x));
     NNEX_CASE(tanh, tanh_f32<M>(d, x));
     NNEX_CASE(sigmoid, sigmoid_f32<M>(d, x));
     NNEX_CASE(erf, erf_f32<M>(d, x));
