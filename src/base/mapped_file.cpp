@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "base/quota.h"
 #include "base/sha256.h"
 #include "base/try.h"
@@ -114,7 +115,7 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
   } else {
     file.account_ = std::move(account);
     file.size_ = static_cast<size_t>(size);
-    file.data_ = static_cast<char*>(std::malloc(file.size_));
+    file.data_ = static_cast<char*>(allocate_aligned(static_cast<int64_t>(size)));
     if (!file.data_) return Error(Code::limit, fmt::format("no memory for the {} bytes of '{}'", size, path));
     NNEX_TRY(read_all(descriptor, path, file.data_, file.size_));
   }

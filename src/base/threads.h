@@ -11,8 +11,9 @@ namespace nnex {
 struct ThreadPool;
 
 /// The right to use up to `threads` threads (the caller's own included) for the time of one run. While a Team exists
-/// the pool's workers spin (at most 1 ms after the last parallel call), then sleep. Without one they spin 0.1 ms more, so
-/// that the next run of a small network need not wake them. A Team made while another one holds the pool runs its parts on the calling thread alone: same bytes, never waits.
+/// the pool's workers spin (at most 1 ms after the last parallel call), then sleep. Without one they spin 0.1 ms more,
+/// so that the next run of a small network need not wake them. A Team made while another one holds the pool runs its
+/// parts on the calling thread alone: same bytes, never waits.
 class Team {
  public:
   /// threads = 0 means usable_threads().

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "kernels/convert/widened.h"
+#include "tensor/memory_account.h"
 
 namespace nnex::kernels {
 
@@ -13,6 +14,7 @@ namespace nnex::kernels {
 Result<Packs::Bytes> Packs::get(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& pack) {
   std::lock_guard lock(mutex_);
   if (auto it = packs_.find(key); it != packs_.end()) return it->second;
+  const BlockScope scope(blocks_);
   NNEX_ASSIGN(Tensor memory, Tensor::make(DType::u8, Shape{bytes}));
   pack(memory.mutable_data());
   Bytes shared(memory.owner(), memory.data());

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "base/threads.h"
 #include "nnex/result.h"
 #include "ops/built.h"
@@ -34,6 +35,7 @@ class Packs {
 
  private:
   mutable std::mutex mutex_;
+  SharedBlocks blocks_;
   std::unordered_map<std::string, Bytes> packs_;
   int64_t bytes_ = 0;
 };

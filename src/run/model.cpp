@@ -20,6 +20,7 @@
 #include "run/compile.h"
 #include "run/frame.h"
 #include "run/inputs.h"
+#include "tensor/memory_account.h"
 
 namespace nnex {
 
@@ -140,6 +141,8 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, 
   model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
   std::vector<std::string> names;
   for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
+  SharedBlocks constants;  // what passes compute stays
+  const BlockScope scope(constants);
   if (options.optimize) NNEX_TRY(passes::optimize(graph));
   if (options.exact) NNEX_TRY(check_exact(graph));
   model.impl_->compiled = std::make_shared<run::Compiled>(std::move(graph));

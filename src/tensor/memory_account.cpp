@@ -4,6 +4,7 @@ namespace nnex {
 namespace {
 
 thread_local AccountScope* innermost = nullptr;
+thread_local SharedBlocks* blocks_now = nullptr;
 
 }  // namespace
 
@@ -16,5 +17,10 @@ const std::shared_ptr<MemoryAccount>& AccountScope::current() {
   static const std::shared_ptr<MemoryAccount> none;
   return innermost ? innermost->account_ : none;
 }
+
+BlockScope::BlockScope(SharedBlocks& blocks) : outer_(blocks_now) { blocks_now = &blocks; }
+BlockScope::~BlockScope() { blocks_now = outer_; }
+
+SharedBlocks* BlockScope::current() { return blocks_now; }
 
 }  // namespace nnex

@@ -1,8 +1,9 @@
 #pragma once
-// What the tensors of one run, or of one model that is read, may hold together.
+// What the tensors of one run, or of one model that is read, may hold together, and where their memory comes from.
 
 #include <memory>
 
+#include "base/large_memory.h"
 #include "base/memory_account.h"
 
 namespace nnex {
@@ -21,6 +22,21 @@ class AccountScope {
  private:
   std::shared_ptr<MemoryAccount> account_;
   AccountScope* outer_;
+};
+
+/// While it lives, Tensor::make on this thread takes large tensors from these blocks.
+class BlockScope {
+ public:
+  explicit BlockScope(SharedBlocks& blocks);
+  ~BlockScope();
+  BlockScope(const BlockScope&) = delete;
+  BlockScope& operator=(const BlockScope&) = delete;
+
+  /// The innermost scope's blocks, or null.
+  static SharedBlocks* current();
+
+ private:
+  SharedBlocks* outer_;
 };
 
 }  // namespace nnex

@@ -6,34 +6,22 @@
 #include <cstring>
 #include <new>
 
-#include "base/checked.h"
+#include "base/large_memory.h"
 #include "base/try.h"
 #include "tensor/dim.h"
 #include "tensor/half.h"
 #include "tensor/memory_account.h"
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace nnex {
 namespace {
 
-constexpr int64_t kAlignment = 64;
-constexpr int64_t kHugePage = int64_t{2} << 20;
-constexpr int64_t kHugeFrom = int64_t{4} << 20;
+constexpr int64_t kBlockFrom = 16 << 10;  ///< Smaller tensors come from the heap everywhere.
 
-/// Raw memory whose owner frees it; huge pages are asked for where it is large.
+/// Raw memory whose owner frees it.
 std::shared_ptr<void> allocate(int64_t bytes) {
-  const int64_t alignment = bytes >= kHugeFrom ? kHugePage : kAlignment;
-  auto rounded = checked_add(std::max<int64_t>(bytes, 1), alignment - 1);
-  if (!rounded) return nullptr;
-  const auto size = static_cast<size_t>(*rounded & ~(alignment - 1));
-  void* p = std::aligned_alloc(static_cast<size_t>(alignment), size);
-  if (!p) return nullptr;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  if (bytes >= kHugeFrom) madvise(p, size, MADV_HUGEPAGE);
-#endif
-  return {p, [](void* q) { std::free(q); }};
+  if (SharedBlocks* blocks = BlockScope::current(); blocks && bytes >= kBlockFrom) return blocks->take(bytes);
+  void* p = allocate_aligned(bytes);
+  return p ? std::shared_ptr<void>(p, [](void* q) { std::free(q); }) : nullptr;
 }
 
 template <class T>

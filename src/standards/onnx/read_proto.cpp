@@ -117,18 +117,27 @@ Result<Tensor> read_numbers(const Parts& p, Tensor t) {
     return Error(Code::invalid_model, fmt::format("tensor '{}': found {} numbers; its shape {} needs {}", p.name, found,
                                                   t.shape().text(), needed));
   const int width = packed ? 1 : bits(t.dtype()) / 8 / static_cast<int>(per_element);
-  if (packed && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
+  std::byte* const to = t.mutable_data();
+  if (packed && t.bytes() > 0) std::memset(to, 0, static_cast<size_t>(t.bytes()));
   size_t i = 0;
   bool fine = true;
-  for (const Field& f : p.numbers)
+  for (const Field& f : p.numbers) {
+    if (f.kind == Kind::bytes && s.width == width) {  // as the tensor has them
+      const size_t n = wire::count_numbers(f, width);
+      if (n > 0) std::memcpy(to + i * static_cast<size_t>(width), f.bytes.data(), n * static_cast<size_t>(width));
+      fine &= f.bytes.size() == n * static_cast<size_t>(width);
+      i += n;
+      continue;
+    }
     fine &= wire::each_number(f, s.width, [&](uint64_t value) {
       if (i >= found) return;
       if (packed && !by_byte)
         set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(value));
       else
-        std::memcpy(t.mutable_data() + i * static_cast<size_t>(width), &value, static_cast<size_t>(width));
+        std::memcpy(to + i * static_cast<size_t>(width), &value, static_cast<size_t>(width));
       ++i;
     });
+  }
   if (!fine) return broken("tensor '" + p.name + "'", "its numbers are cut off");
   return t;
 }
