@@ -229,8 +229,8 @@ inline Run simd_run(simd::FoldTapsF32* f, const Loops&, Operands& o, SimdSize s)
   const auto x = taps<float>(o, s.n);
   float *sum = o.result<float>(s.n), *max = o.result<float>(s.n);
   return [=] {
-    f(false, x.data(), kTaps, nullptr, 3.0F, sum, s.n);
-    f(true, x.data(), kTaps, nullptr, 1.0F, max, s.n);
+    f(false, x.data(), kTaps, nullptr, 3.0F, sum, s.n, 1, 0);
+    f(true, x.data(), kTaps, nullptr, 1.0F, max, s.n, 1, 0);
   };
 }
 inline Run simd_run(simd::PoolLinesF32* f, const Loops&, Operands& o, SimdSize s) {

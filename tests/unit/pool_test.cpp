@@ -32,8 +32,18 @@ TEST(SimdTaps, EqualTheirOracles) {
               sum = maximum ? oracle::maximum(taps[t][c], sum) : sum + taps[t][c];
             expected[c] = sum / 3.0F;
           }
-          table.fold_taps_f32(maximum, taps, count, start, 3.0F, y.data(), n);
+          table.fold_taps_f32(maximum, taps, count, start, 3.0F, y.data(), n, 1, 0);
           test::expect_same(y, expected);
+          if (start) continue;
+          constexpr size_t kPixels = 4, kStep = 5;  // 150 + 3 * 5 of the 170 between taps
+          std::vector<float> several(kPixels * n), one_by_one(kPixels * n);
+          for (size_t p = 0; p < kPixels; ++p) {
+            const float* here[9];
+            for (size_t t = 0; t < count; ++t) here[t] = taps[t] + p * kStep;
+            table.fold_taps_f32(maximum, here, count, nullptr, 3.0F, one_by_one.data() + p * n, n, 1, 0);
+          }
+          table.fold_taps_f32(maximum, taps, count, nullptr, 3.0F, several.data(), n, kPixels, kStep);
+          test::expect_same(several, one_by_one);
         }
         std::vector<float> y(n), expected(n);
         for (size_t c = 0; c < n; ++c) {

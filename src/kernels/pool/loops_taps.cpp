@@ -11,21 +11,21 @@ HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Calls run(c, load, store) for blocks of four vectors, of one, and for the last part: load(p, k) reads vector k of
-/// the block at p, store(v, k) writes it to y.
+/// Calls run(load, store) for blocks of four vectors, of one, and for the last part: load(p, k) reads vector k of the
+/// block at p + shift, store(v, k) writes it to y.
 template <class Run>
-HWY_INLINE void each_block(float* y, size_t n, Run run) {
+HWY_INLINE void each_block(float* y, size_t n, int64_t shift, Run run) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
   size_t c = 0;
-  const auto load = [&](const float* p, size_t k) HWY_ATTR { return hn::LoadU(d, p + c + k * lanes); };
+  const auto load = [&](const float* p, size_t k) HWY_ATTR { return hn::LoadU(d, p + shift + c + k * lanes); };
   const auto store = [&](V v, size_t k) HWY_ATTR { hn::StoreU(v, d, y + c + k * lanes); };
   for (; c + 4 * lanes <= n; c += 4 * lanes) run.template operator()<4>(load, store);
   for (; c + lanes <= n; c += lanes) run.template operator()<1>(load, store);
   if (c < n) {
     const size_t left = n - c;
-    run.template operator()<1>([&](const float* p, size_t) HWY_ATTR { return load_part(d, p + c, left); },
+    run.template operator()<1>([&](const float* p, size_t) HWY_ATTR { return load_part(d, p + shift + c, left); },
                                [&](V v, size_t) HWY_ATTR { store_part(v, d, y + c, left); });
   }
 }
@@ -69,11 +69,13 @@ struct AddNext {
 };
 
 void fold_taps_f32(bool maximum, const float* const* taps, size_t count, const float* start, float divisor, float* y,
-                   size_t n) {
-  if (maximum) {
-    each_block(y, n, FoldTaps<KeepGreater>{taps, count, start, divisor, {}});
-  } else {
-    each_block(y, n, FoldTaps<AddNext>{taps, count, start, divisor, {}});
+                   size_t n, int64_t pixels, int64_t step) {
+  for (int64_t p = 0; p < pixels; ++p, y += n) {
+    if (maximum) {
+      each_block(y, n, p * step, FoldTaps<KeepGreater>{taps, count, start, divisor, {}});
+    } else {
+      each_block(y, n, p * step, FoldTaps<AddNext>{taps, count, start, divisor, {}});
+    }
   }
 }
 
@@ -101,10 +103,10 @@ struct WeighTaps {
 };
 
 void weigh_taps_f32(const float* const* taps, const float* weights, size_t count, float* y, size_t n) {
-  each_block(y, n, WeighTaps<Fused>{taps, weights, count});
+  each_block(y, n, 0, WeighTaps<Fused>{taps, weights, count});
 }
 void weigh_taps_f32_exact(const float* const* taps, const float* weights, size_t count, float* y, size_t n) {
-  each_block(y, n, WeighTaps<Exact>{taps, weights, count});
+  each_block(y, n, 0, WeighTaps<Exact>{taps, weights, count});
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

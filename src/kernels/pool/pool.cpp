@@ -23,7 +23,12 @@ struct FoldFloats {
   void operator()(const float** taps, size_t count, bool started, bool last, float* y, size_t n) const {
     const float by = last ? divisor : 1.0F;
     if (count == 0 && started && by == 1.0F) return;
-    loops.fold_taps_f32(maximum, taps, count, started ? y : nullptr, by, y, n);
+    loops.fold_taps_f32(maximum, taps, count, started ? y : nullptr, by, y, n, 1, 0);
+  }
+  /// Pixels side by side whose windows lie inside the input.
+  void line(const float** taps, size_t count, const PoolWindow& w, float* y, int64_t pixels) const {
+    loops.fold_taps_f32(maximum, taps, count, nullptr, divisor, y, static_cast<size_t>(w.channels), pixels,
+                        w.stride[2] * w.channels);
   }
 };
 
@@ -37,7 +42,6 @@ struct GreatestByte {
     if (started) taps[count++] = y;
     loops.max_bytes({taps, count, flip, 1, 0, y, 0, n});
   }
-  /// Pixels side by side whose windows lie inside the input.
   void line(const uint8_t** taps, size_t count, const PoolWindow& w, uint8_t* y, int64_t pixels) const {
     loops.max_bytes(
         {taps, count, flip, pixels, w.stride[2] * w.channels, y, w.channels, static_cast<size_t>(w.channels)});
@@ -61,7 +65,7 @@ struct PixelPool {
   }
 
   /// `pixels`: of a line, all of whose windows look like the first one's, of at most kMaxPoolTaps.
-  void run(const T* image, const AxisTaps (&axis)[3], T* y, int64_t pixels = 1) {
+  void run(const T* image, const AxisTaps (&axis)[3], T* y, int64_t pixels) {
     started = false;
     for (int64_t i = axis[0].first; i < axis[0].last; ++i) {
       const int64_t at0 = axis[0].start + i * window.dilation[0];
@@ -74,30 +78,10 @@ struct PixelPool {
         }
       }
     }
-    if constexpr (std::is_same_v<Fold, GreatestByte>) {
-      if (pixels > 1) return fold.line(taps, std::exchange(count, 0), window, y, pixels);
-    }
+    if (pixels > 1) return fold.line(taps, std::exchange(count, 0), window, y, pixels);
     flush(true, y);
   }
 };
-
-template <class Fold, class T, class Value>
-void pool(const Fold& fold, Team& team, const PoolWindow& w, const T* x, T* y, Value value) {
-  const int64_t rows = w.batch * w.out[0] * w.out[1];
-  const int64_t cost = rows * w.out[2] * w.channels * int64_t{sizeof(T)} * (1 + w.size[0] * w.size[1] * w.size[2] / 2);
-  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
-    PixelPool<Fold> pixel{fold, w, {}};
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
-      AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
-      for (int64_t o2 = 0; o2 < w.out[2]; ++o2) {
-        axis[2] = axis_taps(w, 2, o2);
-        value(pixel, x + image * w.in[0] * w.in[1] * w.in[2] * w.channels, axis,
-              y + (row * w.out[2] + o2) * w.channels);
-      }
-    }
-  });
-}
 
 /// The output columns [begin, end) whose windows lie inside the input's lines.
 struct WholeWindows {
@@ -110,10 +94,33 @@ struct WholeWindows {
   }
 };
 
-int64_t inside(const AxisTaps (&axis)[3]) {
-  int64_t n = 1;
-  for (const AxisTaps& a : axis) n *= a.last - a.first;
-  return n;
+/// Calls value(pixel, image, axis, taps, y, pixels) for every run of output pixels whose windows look alike: those of a
+/// line that lie inside the input's lines together, the others one by one. `none` is the value of a window without
+/// taps.
+template <class Fold, class T, class Value>
+void pool(const Fold& fold, Team& team, const PoolWindow& w, T none, const T* x, T* y, Value value) {
+  const int64_t rows = w.batch * w.out[0] * w.out[1], volume = w.size[0] * w.size[1] * w.size[2];
+  const int64_t cost = rows * w.out[2] * w.channels * int64_t{sizeof(T)} * (1 + volume / (sizeof(T) == 1 ? 4 : 2));
+  const WholeWindows whole(w);
+  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
+    PixelPool<Fold> pixel{fold, w, {}};
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
+      AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
+      for (int64_t o2 = 0, pixels = 1; o2 < w.out[2]; o2 += pixels) {
+        axis[2] = axis_taps(w, 2, o2);
+        int64_t taps = 1;
+        for (const AxisTaps& a : axis) taps *= a.last - a.first;
+        const bool alike = o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMaxPoolTaps);
+        pixels = alike ? whole.end - whole.begin : 1;
+        T* const to = y + (row * w.out[2] + o2) * w.channels;
+        if (taps == 0)
+          std::fill_n(to, pixels * w.channels, none);
+        else
+          value(pixel, x + image * w.in[0] * w.in[1] * w.in[2] * w.channels, axis, taps, to, pixels);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -134,18 +141,15 @@ AxisTaps axis_taps(const PoolWindow& w, int axis, int64_t position) {
 
 void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool zeros_count, const float* x, float* y) {
   const int64_t volume = w.size[0] * w.size[1] * w.size[2];
-  using Pixel = PixelPool<FoldFloats>;
-  pool(FoldFloats{loops, true}, team, w, x, y,
-       [&](Pixel& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
-         const int64_t taps = inside(axis);
-         if (taps == 0) {
-           std::fill_n(to, w.channels, zeros_count ? 0.0F : -std::numeric_limits<float>::infinity());
-           return;
-         }
-         pixel.run(image, axis, to);
+  const float none = zeros_count ? 0.0F : -std::numeric_limits<float>::infinity();
+  pool(FoldFloats{loops, true}, team, w, none, x, y,
+       [&](PixelPool<FoldFloats>& pixel, const float* image, const AxisTaps(&axis)[3], int64_t taps, float* to,
+           int64_t pixels) {
+         pixel.run(image, axis, to, pixels);
          if (zeros_count && taps < volume) {
            const float zero = 0.0F;
-           loops.binary_f32(BinaryKind::max, Form::vector_scalar, to, &zero, to, static_cast<size_t>(w.channels));
+           loops.binary_f32(BinaryKind::max, Form::vector_scalar, to, &zero, to,
+                            static_cast<size_t>(pixels * w.channels));
          }
        });
 }
@@ -153,44 +157,16 @@ void max_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, bool ze
 void max_pool_bytes(const simd::Loops& loops, Team& team, const PoolWindow& w, bool is_signed, const uint8_t* x,
                     uint8_t* y) {
   const uint8_t flip = is_signed ? 0x80 : 0;
-  const GreatestByte fold{loops, flip};
-  const int64_t rows = w.batch * w.out[0] * w.out[1], image_bytes = w.in[0] * w.in[1] * w.in[2] * w.channels;
-  const WholeWindows whole(w);
-  const int64_t cost = rows * w.out[2] * w.channels * (1 + w.size[0] * w.size[1] * w.size[2] / 4);
-  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
-    PixelPool<GreatestByte> pixel{fold, w, {}};
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
-      AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
-      const uint8_t* const from = x + image * image_bytes;
-      uint8_t* const line = y + row * w.out[2] * w.channels;
-      for (int64_t o2 = 0; o2 < w.out[2]; ++o2) {
-        axis[2] = axis_taps(w, 2, o2);
-        uint8_t* const to = line + o2 * w.channels;
-        const int64_t taps = inside(axis);
-        if (taps == 0) {
-          std::fill_n(to, w.channels, flip);
-        } else if (o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMaxPoolTaps)) {
-          pixel.run(from, axis, to, whole.end - whole.begin);
-          o2 = whole.end - 1;
-        } else {
-          pixel.run(from, axis, to);
-        }
-      }
-    }
-  });
+  pool(GreatestByte{loops, flip}, team, w, flip, x, y,
+       [](PixelPool<GreatestByte>& pixel, const uint8_t* image, const AxisTaps(&axis)[3], int64_t /*taps*/, uint8_t* to,
+          int64_t pixels) { pixel.run(image, axis, to, pixels); });
 }
 
 void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, PoolDivisor divisor, const float* x,
                   float* y) {
-  using Pixel = PixelPool<FoldFloats>;
-  pool(FoldFloats{loops, false}, team, w, x, y,
-       [&](Pixel& pixel, const float* image, const AxisTaps(&axis)[3], float* to) {
-         const int64_t taps = inside(axis);
-         if (taps == 0) {
-           std::fill_n(to, w.channels, 0.0F);
-           return;
-         }
+  pool(FoldFloats{loops, false}, team, w, 0.0F, x, y,
+       [&](PixelPool<FoldFloats>& pixel, const float* image, const AxisTaps(&axis)[3], int64_t taps, float* to,
+           int64_t pixels) {
          int64_t by = 1;
          switch (divisor) {
            case PoolDivisor::one:
@@ -206,7 +182,7 @@ void average_pool(const simd::Loops& loops, Team& team, const PoolWindow& w, Poo
              break;
          }
          pixel.fold.divisor = static_cast<float>(by);
-         pixel.run(image, axis, to);
+         pixel.run(image, axis, to, pixels);
        });
 }
 

@@ -70,9 +70,10 @@ template <class T>
 using ProductOf = void(const TypedProduct<T>& p);
 
 /// y[c] = the taps' greatest (NaN wins, of equal ones the first), or their sum, over t of taps[t][c] in order, then
-/// divided. With `start` (which may be y) the fold goes on from it; without, count is at least 1.
+/// divided. With `start` (which may be y) the fold goes on from it; without, count is at least 1. Of several pixels,
+/// which have no start, each reads taps `step` behind those of the one before and writes the n results behind its.
 using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, const float* start, float divisor,
-                         float* y, size_t n);
+                         float* y, size_t n, int64_t pixels, int64_t step);
 
 /// Windows along `lines` lines of n results: result o of a line folds x[r * row_step + o * stride + t * dilation] over
 /// rows r, then taps t, as fold_taps_f32 folds. Lines of x are x_step apart, lines of y y_step. stride is 1, or 2 with
