@@ -6,7 +6,7 @@ if(CMAKE_CROSSCOMPILING)
   # All of them are headers alone, so the build machine's serve; /usr/include as a whole would bring its C library along.
   set(headers ${PROJECT_BINARY_DIR}/headers)
   file(MAKE_DIRECTORY ${headers})
-  foreach(folder CLI fast_float fmt hwy nlohmann)
+  foreach(folder CLI fast_float fmt hwy nlohmann xxhash.h)
     if(NOT EXISTS /usr/include/${folder})
       message(FATAL_ERROR "/usr/include/${folder} is missing: scripts/prepare build")
     endif()
@@ -19,6 +19,7 @@ else()
   find_path(FMT_INCLUDE fmt/format.h REQUIRED)  # headers alone: src/base/fmt.cpp is its code, in every build
   find_path(HIGHWAY_INCLUDE hwy/highway.h REQUIRED)
   find_path(FAST_FLOAT_INCLUDE fast_float/fast_float.h REQUIRED)
+  find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # of headers alone, too
   target_link_libraries(nnex_dependencies INTERFACE nlohmann_json::nlohmann_json)
 endif()
 

@@ -217,8 +217,8 @@ NNEX_C_API nnex_error* nnex_load_options_shape(nnex_load_options* options, const
                                                const int64_t* extents);
 /* One of the rest, by name: "optimize" (1), "map" (automatic, never, always), "external_folder", "memory_limit" (bytes;
  * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "portable" (0), "isa" ("scalar",
- * "sse4", "avx2",
- * ...), "dialect" (of NNEF: "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
+ * "sse4", "avx2", ...), "cache" (a folder that keeps compiled models: nnex_model_cache), "dialect" (of NNEF:
+ * "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
  * ("nnex", "formal"). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what there is.
  */
 NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
@@ -274,6 +274,10 @@ NNEX_C_API nnex_error* nnex_model_load_path(const char* path, const nnex_load_op
 NNEX_C_API nnex_error* nnex_model_load_memory(const void* bytes, size_t size, const nnex_load_options* options,
                                               nnex_model** out);
 NNEX_C_API void nnex_model_free(nnex_model* model);
+/* What the option "cache" did: "found" (the model came out of the folder), "due" (it will be there when its first run
+ * has ended), "written" (it is there since), "failed" (it could not be written), "none" (no folder was named, or such a
+ * model is not kept). Nothing fails for the folder's sake. */
+NNEX_C_API const char* nnex_model_cache(const nnex_model* model);
 
 /* An input, output or state; lives as long as its model or report. */
 typedef struct nnex_port nnex_port;

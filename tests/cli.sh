@@ -33,6 +33,16 @@ head -c 5000 "$model" > "$scratch/cut.onnx"
 expect 3 "length runs past the end" "$nnex" run "$scratch/cut.onnx" --random
 expect 1 "length runs past the end" "$nnex" check "$scratch/cut.onnx"
 expect 0 "median_ms" "$nnex" bench "$model" --seconds 0.1 --json
+# Compiled models in files: the second start takes the same answers from there.
+cp "$model" "$scratch/kept.onnx"; touch -d '1 hour ago' "$scratch/kept.onnx"
+plain=$("$nnex" run "$scratch/kept.onnx" --random --hash)
+for start in first second; do
+  [ "$("$nnex" run "$scratch/kept.onnx" --random --hash --cache "$scratch/cache/models" 2>&1)" = "$plain" ] || { echo "  --cache, $start start: other answers"; bad=1; }
+done
+[ "$(ls "$scratch/cache/models" | wc -l)" = 1 ] || { echo "  --cache: found $(ls "$scratch/cache/models")"; bad=1; }
+expect 0 "the model is not kept: cannot make" "$nnex" bench "$scratch/kept.onnx" --random --seconds 0.1 --cache "$scratch/kept.onnx"
+touch "$scratch/kept.onnx"
+expect 0 "had been written just before" "$nnex" run "$scratch/kept.onnx" --random --cache "$scratch/other"
 # A state that is carried: h_out goes back into h_in, by name or because it looks so.
 cat >"$scratch/recurrent.nnef" <<'END'
 version 1.0;

@@ -3,6 +3,8 @@
 # CVM's numbers are the same on every instruction set that the machine has, with one thread and with two.
 set -uo pipefail
 nnex=$1 shared=$2 bad=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 floor() {  # floor NAME STANDARD LEAST SKIPPED PATH OPTION...
   local line
   line=$("$nnex" conform "$2" "$5" --quiet "${@:6}" | tail -n 1)
@@ -13,8 +15,8 @@ floor() {  # floor NAME STANDARD LEAST SKIPPED PATH OPTION...
 while read -r name standard least skipped path options; do
   case $name in ''|'#'*) continue ;; esac
   # shellcheck disable=SC2086
-  floor "$name" "$standard" "$least" "$skipped" "$shared/$path" $options
-  [ "$standard" = cvm ] || continue
+  floor "$name" "$standard" "$least" "$skipped" "$shared/$path" ${options//SCRATCH/$scratch}
+  [ "$name" = cvm ] || continue
   flags=" any $(grep -m 1 '^flags' /proc/cpuinfo) "
   for isa in scalar:any sse4:sse4_2 avx2:avx2 avx512:avx512vl; do
     case $flags in *" ${isa#*:} "*) ;; *) continue ;; esac

@@ -402,6 +402,7 @@ void add_batch(CommandLine& line) {
     return code.ok() ? *code : report(code.error());
   });
   o->model.add_to(verb);
+  add_cache(verb, o->model.cache);
   verb.option("--input", o->input,
               "The items: every file of a folder, and of those below it (a folder with input_0.pb is one item), or a "
               "file that lists paths, one a line; - is standard input")

@@ -92,12 +92,16 @@ struct ReadingOptions {
   Result<LoadOptions> options() const;
 };
 
+/// --cache, of verbs that run models and may be started again with them.
+void add_cache(Verb verb, std::string& folder);
+
 /// Options of verbs that run one model.
 struct ModelOptions : ReadingOptions {
   std::string path;
   std::vector<std::string> carry;  ///< "OUTPUT=INPUT", "likely"
   int threads = 0;
   bool no_optimize = false;
+  std::string cache;  ///< Of verbs that add_cache().
 
   void add_to(Verb verb);
   /// --carry, of verbs that run sessions.
@@ -106,6 +110,8 @@ struct ModelOptions : ReadingOptions {
   /// The same with what --carry asks for, for which the model's ports may be read.
   Result<LoadOptions> carrying(const ModelSource& source) const;
   Result<Model> load() const;
+  /// Says where --cache could not keep a model that has run.
+  static void tell_cache(const Model& model);
   /// As many threads as were asked for and this process may use; says so where it may use fewer.
   SessionOptions session_options() const;
 };

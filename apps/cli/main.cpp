@@ -103,7 +103,15 @@ SessionOptions ModelOptions::session_options() const {
 Result<LoadOptions> ModelOptions::options() const {
   NNEX_ASSIGN(LoadOptions options, ReadingOptions::options());
   options.optimize = !no_optimize;
+  options.cache = cache;
   return options;
+}
+
+void add_cache(Verb verb, std::string& folder) {
+  verb.option("--cache", folder,
+              "A folder that keeps models as they were compiled, made where it is missing: the next start takes them "
+              "from there")
+      .type("FOLDER");
 }
 
 void ModelOptions::add_carry_to(Verb verb) {
@@ -150,6 +158,12 @@ Result<Model> ModelOptions::load() const {
   NNEX_ASSIGN(const ModelSource source, source_of(path));
   NNEX_ASSIGN(const LoadOptions given, carrying(source));
   return load_model(source, given);
+}
+
+void ModelOptions::tell_cache(const Model& model) {
+  const CacheInfo cache = model.cache();
+  if (cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty()))
+    fmt::print(stderr, "nnex: --cache: the model is not kept: {}\n", cache.why);
 }
 
 }  // namespace nnex::cli

@@ -252,6 +252,7 @@ int run(const RunArguments& o) {
   Session session = model->session(o.model.session_options());
   auto out = o.steps == 1 ? awaited("running", [&] { return session.run(*inputs, limit->run_options()); })
                           : run_steps(session, model->inputs(), *inputs, o.steps, limit->run_options());
+  ModelOptions::tell_cache(*model);
   if (!out.ok()) return limit->report(out.error());
   limit.reset();
   answers.values = std::move(*out);
@@ -273,6 +274,7 @@ void add_run(CommandLine& line) {
   Verb verb = line.verb("run", "Run a model once and show its answers", [o] { return run(*o); });
   o->model.add_to(verb);
   o->model.add_carry_to(verb);
+  add_cache(verb, o->model.cache);
   o->inputs.add_to(verb);
   verb.option("--save", o->save,
               "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes "

@@ -13,7 +13,7 @@ namespace {
 struct ServeOptions {
   ReadingOptions reading;
   serve::Options server;
-  std::string log = "text";
+  std::string log = "text", cache;
   int queue = 1024, max_batch = 8, batch_delay = 0;
   int queue_mib = 512;
   int64_t request_limit = int64_t{64} << 20;
@@ -71,6 +71,7 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--otlp", server.otlp, "Send spans of requests to a collector of OpenTelemetry (OTLP over HTTP, JSON)")
       .type("http://HOST:PORT");
   reading.add_to(verb);
+  add_cache(verb, cache);
 }
 
 std::chrono::microseconds microseconds(double seconds) {
@@ -98,6 +99,7 @@ int serve_models(const ServeOptions& o) {
   auto load = o.reading.options();
   if (!load.ok()) return report(load.error());
   s.load = std::move(load).value();
+  s.load.cache = o.cache;
   if (s.paths.empty() && s.named.empty())
     return report(Error(Code::invalid_argument, "needed a model, a folder of models, or --model NAME=PATH"));
   if (s.port > 65535) return report(Error(Code::invalid_argument, fmt::format("--port {}: needed 0 to 65535", s.port)));

@@ -17,6 +17,7 @@ Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o)
 void TimingOptions::add_to(Verb verb) {
   model.add_to(verb);
   model.add_carry_to(verb);
+  add_cache(verb, model.cache);
   inputs.add_to(verb);
   verb.option("--seconds", seconds, "How long to measure").above_zero();
   add_timeout(verb, timeout);
@@ -34,6 +35,7 @@ Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
   const auto first = Clock::now();
   auto ran = p.session.run(p.inputs, options);
   p.first_ms = ms_since(first);
+  ModelOptions::tell_cache(p.model);
   if (ran.ok()) return p;
   const bool stored =
       std::any_of(p.given.begin(), p.given.end(), [](const Given& g) { return g.from == kStoredInputs; });

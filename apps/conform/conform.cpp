@@ -192,7 +192,10 @@ Result<std::string> run_case(const Case& from, const How& how) {
     const std::string set = fmt::format("test_data_set_{}", k);
     auto at = from.files.lower_bound(set + "/");
     if (at == from.files.end() || at->first.rfind(set + "/", 0) != 0) break;
-    ++sets;
+    if (sets++ == 0 && !options.cache.empty()) {
+      NNEX_TRY(run_set(model, from, set, ports, tolerance, how.threads));
+      NNEX_ASSIGN(model, kept_and_found(model, options));
+    }
     NNEX_ASSIGN(std::string difference, run_set(model, from, set, ports, tolerance, how.threads));
     if (!difference.empty()) return fmt::format("{}: {}", set, difference);
   }
@@ -276,6 +279,11 @@ void Options::add_to(Verb verb) {
           "NNEF's values: also write each graph in this standard, and run what is read back; WebNN's graphs: do that "
           "alone: nnef, onnx, webnn")
       .one_of({"nnef", "onnx", "webnn"});
+  verb.option(
+          "--cache", how.load.cache,
+          "Of ONNX and CVM: run each model once, keep it in this folder as it was compiled, and judge what is found "
+          "there")
+      .type("FOLDER");
   verb.flag("--no-optimize", no_optimize, "Run graphs as they were read, without fusing or folding");
   verb.flag("-q,--quiet", quiet, "Only the closing line");
 }

@@ -178,8 +178,10 @@ Result<std::vector<Value>> run_planned(ir::Graph graph, const std::vector<Value>
   NNEX_ASSIGN(Model model, compile(std::move(graph), how.load));
   SessionOptions options;
   options.threads = how.threads;
-  Session session = model.session(options);
-  return session.run(inputs);
+  auto answers = model.session(options).run(inputs);
+  if (how.load.cache.empty() || !answers.ok()) return answers;
+  NNEX_ASSIGN(model, kept_and_found(model, how.load));
+  return model.session(options).run(inputs);
 }
 
 /// What both ways give, compared with `check`; "" where all is well.

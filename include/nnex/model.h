@@ -106,6 +106,14 @@ struct LoadOptions {
 
   CustomOperators custom_operators;  ///< For nodes whose operators the table lacks.
 
+  /// A folder in which compiled models are kept, made where it is missing; empty: none. A model that was loaded from a
+  /// path and has run is found there by the next process that loads it with the same options, the same build of nnex
+  /// and the same instruction set: mapped, with its weights as kernels read them, so that it is neither read nor
+  /// compiled nor packed again. A file there that is stale (a file of the model changed), of another build or damaged
+  /// counts as missing and is replaced. Model::cache() tells; nothing fails for the folder's sake. Whoever may write
+  /// into it decides what the models answer. Not for WebAssembly.
+  std::string cache;
+
   /// Outputs that become inputs of the next run. They are no ports any more but states, named as the input: what a run
   /// makes stays where it is, nothing is copied. A state begins with zeros; an extent that no symbol fixes begins as 0,
   /// as that of a cache that grows.
@@ -132,6 +140,20 @@ struct NodeTime {
   int64_t multiply_adds = 0;  ///< Of products, convolutions, recurrent layers and attention; 0: none.
   DType dtype = DType::none;  ///< Of its first input; none: it has none.
   int64_t bytes = 0;          ///< Of its inputs and outputs, each once; 0: a view.
+};
+
+/// What LoadOptions::cache did for a model.
+enum class CacheUse : uint8_t {
+  none,     ///< No folder was named, or such a model is not kept: CacheInfo::why.
+  found,    ///< The model came out of it.
+  due,      ///< It was not there (CacheInfo::why), and will be when the first run, or prepare(), has ended.
+  written,  ///< It was not there, and is now.
+  failed,   ///< It was not there, and could not be written: CacheInfo::why.
+};
+struct CacheInfo {
+  CacheUse use = CacheUse::none;
+  std::string file;  ///< Where the model is kept, or would be.
+  std::string why;
 };
 
 class Session;
@@ -162,6 +184,8 @@ class Model {
   Graph graph() const;
   /// Bytes of constants in the forms that kernels read, which its sessions share; they are made by the first runs.
   int64_t packed_memory() const;
+  /// Whether it came out of the cache of compiled models, or goes into it.
+  CacheInfo cache() const;
   /// A new session: its own memory, its own state.
   Session session(const SessionOptions& options = {}) const;
 
@@ -171,6 +195,7 @@ class Model {
   friend class Session;
   friend class GraphView;
   friend const ir::Graph& graph_of(const Model& model);
+  friend Result<Model> kept_and_found(const Model& model, const LoadOptions& options);
   Impl& impl() const;
   std::shared_ptr<Impl> impl_;
 };

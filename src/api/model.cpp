@@ -2,6 +2,8 @@
 
 #include "nnex/model.h"
 
+#include <filesystem>
+
 #include "api/graph_impl.h"
 #include "api/read.h"
 #include "base/guarded.h"
@@ -19,11 +21,38 @@ Result<ir::Graph> read(const ModelSource& source, const LoadOptions& options) {
   return graph;
 }
 
+/// The folder whose files' names decide what is read of a model: those of one that names none.
+std::string folder_of(const Recognised& model, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) return fs::absolute(path, error).string();
+  const bool lone = model.format == ModelFormat::nnef_text || model.format == ModelFormat::cvm_lone;
+  return lone ? fs::absolute(model.path, error).parent_path().string() : std::string();
+}
+
+/// Of a path.
+Result<Model> load_cached(const ModelSource& source, const LoadOptions& options) {
+  const auto read_now = [&]() -> Result<ReadGraph> {
+    std::string folder;
+    auto graph = [&]() -> Result<ir::Graph> {
+      NNEX_ASSIGN(const Recognised model, recognise(source));
+      folder = folder_of(model, source.name());
+      return read_model(model, options);
+    }();
+    if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
+    return ReadGraph{*std::move(graph), std::move(folder)};
+  };
+  return compile_cached(source.name(), options, read_now);
+}
+
 /// `own`: nobody else holds the source's bytes, so that what plans have packed may be given back.
 Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
   return guarded([&]() -> Result<Model> {
-    NNEX_ASSIGN(ir::Graph graph, read(source, options));
-    auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
+    auto model = [&]() -> Result<Model> {
+      if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
+      NNEX_ASSIGN(ir::Graph graph, read(source, options));
+      return own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
+    }();
     if (!model.ok()) return std::move(model).error().during("loading " + source.shown());
     return model;
   });

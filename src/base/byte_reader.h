@@ -23,11 +23,12 @@ class ByteReader {
   size_t remaining() const { return ok_ ? bytes_.size() - position_ : 0; }
   bool at_end() const { return remaining() == 0; }
 
-  /// The next number: any integer or floating type, unaligned, little-endian.
+  /// The next number: any integer or floating type, unaligned, little-endian; or an enumeration, which may have a value
+  /// that has no name.
   template <class T>
   T number() {
-    static_assert(std::is_arithmetic_v<T>);
-    T value = 0;
+    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
+    T value{};
     const std::string_view from = bytes(sizeof(T));
     if (ok_) std::memcpy(&value, from.data(), sizeof(T));
     return value;
@@ -43,6 +44,19 @@ class ByteReader {
     position_ += static_cast<size_t>(n);
     return found;
   }
+
+  /// What ByteWriter::text() wrote.
+  std::string_view text() { return bytes(number<uint32_t>()); }
+  /// A number of items that follow, of `least` bytes each at least: one that cannot be true is 0, and ok() is false.
+  size_t count(size_t least) {
+    const auto n = number<uint32_t>();
+    if (n <= remaining() / least) return n;
+    ok_ = false;
+    return 0;
+  }
+
+  /// What was read makes no sense: nothing more is read.
+  void fail() { ok_ = false; }
 
   void skip(uint64_t n) { (void)bytes(n); }
 

@@ -97,6 +97,7 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
   NNEX_ASSIGN(const uint64_t size, size_of(descriptor, path));
   if (size > PTRDIFF_MAX)
     return Error(Code::limit, fmt::format("'{}' has {} bytes; at most {} are allowed", path, size, PTRDIFF_MAX));
+  FileWatch::opened(descriptor);
   MappedFile file;
   if (size == 0) return file;
   if (!account) account = default_account();
@@ -121,6 +122,47 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
   }
   file.size_ = static_cast<size_t>(size);
   return file;
+}
+
+namespace {
+
+thread_local FileWatch* file_watch = nullptr;
+
+SeenFile seen(std::string path, const struct stat& about) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  SeenFile file;
+  file.path = std::move(path);
+  file.bytes = static_cast<uint64_t>(about.st_size);
+  file.modified = about.st_mtim.tv_sec * kSecond + about.st_mtim.tv_nsec;
+  file.inode = about.st_ino;
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  file.fresh = now.tv_sec * kSecond + now.tv_nsec - file.modified < 2 * kSecond;  // the coarsest clock of a file system
+  return file;
+}
+
+}  // namespace
+
+std::optional<SeenFile> look_at(const std::string& path) {
+  struct stat about = {};
+  if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
+  return seen(path, about);
+}
+
+FileWatch::FileWatch() : outer_(file_watch) { file_watch = this; }
+FileWatch::~FileWatch() { file_watch = outer_; }
+
+void FileWatch::opened(int descriptor) {
+  struct stat about = {};
+  if (!file_watch || ::fstat(descriptor, &about) != 0) return;
+  std::error_code unnamed;
+  const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), unnamed);
+  SeenFile file = seen(unnamed ? std::string() : path.string(), about);
+  for (FileWatch* watch = file_watch; watch; watch = watch->outer_) {
+    auto& files = watch->files_;
+    if (std::none_of(files.begin(), files.end(), [&](const SeenFile& f) { return f.same(file); }))
+      files.push_back(file);
+  }
 }
 
 MappedFile::~MappedFile() {
@@ -303,17 +345,31 @@ Status FileWriter::sync() {
   const bool stream = temporary_.empty();  // pipes and devices have nothing to sync, and no other name
   if (::fsync(descriptor_) != 0 && !(stream && (errno == EINVAL || errno == EROFS || errno == ENOTSUP)))
     return failed("write", path_, errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) return failed("write", path_, errno);
+  return close();
+}
+
+Status FileWriter::close() {
+  if (descriptor_ >= 0 && ::close(std::exchange(descriptor_, -1)) != 0) return failed("write", path_, errno);
   return {};
+}
+
+Status FileWriter::rename() {
+  const auto give = existing_ == Existing::refuse ? rename_to_free : ::rename;
+  if (give(temporary_.c_str(), path_.c_str()) != 0)
+    return existing_ == Existing::refuse && errno == EEXIST ? exists(path_) : failed("write", path_, errno);
+  temporary_.clear();
+  return {};
+}
+
+Status FileWriter::commit_unsynced() {
+  NNEX_TRY(close());
+  return temporary_.empty() ? Status() : rename();
 }
 
 Status FileWriter::commit() {
   NNEX_TRY(sync());
   if (temporary_.empty()) return {};
-  const auto rename = existing_ == Existing::refuse ? rename_to_free : ::rename;
-  if (rename(temporary_.c_str(), path_.c_str()) != 0)
-    return existing_ == Existing::refuse && errno == EEXIST ? exists(path_) : failed("write", path_, errno);
-  temporary_.clear();
+  NNEX_TRY(rename());
   // The new name itself is durable once its folder is synced; a file system that cannot do that has done what it can.
   const size_t slash = path_.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/memory_account.h"
 #include "nnex/file.h"
@@ -58,6 +60,41 @@ class MappedFile {
   std::shared_ptr<MemoryAccount> account_;  ///< Of a copy.
 };
 
+/// A regular file as somebody found it: who finds the same finds the same content.
+struct SeenFile {
+  std::string path;  ///< Without links.
+  uint64_t bytes = 0;
+  int64_t modified = 0;  ///< Nanoseconds since 1970.
+  uint64_t inode = 0;
+  /// It was modified so short a time before that somebody may do it again and nothing of this tells.
+  bool fresh = false;
+
+  bool same(const SeenFile& other) const {
+    return path == other.path && bytes == other.bytes && modified == other.modified && inode == other.inode;
+  }
+};
+/// Nothing where no regular file is there.
+std::optional<SeenFile> look_at(const std::string& path);
+
+/// While it lives, tells which files this thread opens as MappedFile. Files of systems that do not name them are told
+/// without a path.
+class FileWatch {
+ public:
+  FileWatch();
+  ~FileWatch();
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+
+  /// Each once.
+  const std::vector<SeenFile>& files() const { return files_; }
+
+ private:
+  friend class MappedFile;
+  static void opened(int descriptor);
+  std::vector<SeenFile> files_;
+  FileWatch* outer_;
+};
+
 /// The first bytes of a regular file, at most so many. Errors: those of opening it.
 Result<std::string> read_begin(const std::string& path, size_t max);
 
@@ -100,6 +137,8 @@ class FileWriter {
   /// committed.
   Status sync();
   Status commit();
+  /// The same for a file that can be made again: a crash of the machine may leave anything of it.
+  Status commit_unsynced();
 
  private:
   FileWriter() = default;
@@ -109,6 +148,8 @@ class FileWriter {
     path_.swap(other.path_);
     temporary_.swap(other.temporary_);
   }
+  Status close();
+  Status rename();
 
   int descriptor_ = -1;
   Existing existing_ = Existing::refuse;

@@ -124,6 +124,11 @@ nnex_error* nnex_model_load_memory(const void* bytes, size_t size, const nnex_lo
 
 void nnex_model_free(nnex_model* model) { delete model; }
 
+const char* nnex_model_cache(const nnex_model* m) {
+  static constexpr const char* kWords[] = {"none", "found", "due", "written", "failed"};  // as CacheUse has them
+  return m ? kWords[static_cast<size_t>(m->model.cache().use)] : nullptr;
+}
+
 size_t nnex_model_inputs(const nnex_model* m) { return m ? m->inputs.size() : 0; }
 size_t nnex_model_outputs(const nnex_model* m) { return m ? m->outputs.size() : 0; }
 size_t nnex_model_states(const nnex_model* m) { return m ? m->states.size() : 0; }

@@ -89,6 +89,7 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   if (n == "memory_limit") return number(name, value, o.memory_limit);
   if (n == "archive_ratio") return number(name, value, o.archive_ratio);
   if (n == "archive_limit") return number(name, value, o.archive_limit);
+  if (n == "cache") return o.cache = value, Status();
   if (n == "isa") {
     const auto isa = instruction_set_named(value);
     if (!isa) return no_number(name, value, "the name of an instruction set, as nnex_isa() gives it");
@@ -110,8 +111,7 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   return Error(Code::invalid_argument,
                "found option '" + std::string(name) +
                    "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, "
-                   "portable, isa, "
-                   "dialect, weight_seed, expand_compounds or cvm_answers");
+                   "portable, isa, cache, dialect, weight_seed, expand_compounds or cvm_answers");
 }
 
 }  // namespace

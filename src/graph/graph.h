@@ -83,6 +83,7 @@ struct Block {
 namespace ir {
 class Graph;
 }
+class Snapshot;
 
 /// Readers of one value read another one since; both the same: it was computed and is constant since.
 struct Replacement {
@@ -205,6 +206,7 @@ class Graph {
   std::vector<std::string> symbols() const;
 
  private:
+  friend class nnex::Snapshot;
   NodeId make_node(BlockId block, const OpDef& op, std::vector<ValueId> in, size_t outputs,
                    std::shared_ptr<const void> attrs, std::vector<BlockId> blocks, Where where);
   void link(NodeId id, BlockId block, NodeId before);

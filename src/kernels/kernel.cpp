@@ -13,13 +13,25 @@ namespace nnex::kernels {
 
 Result<Packs::Bytes> Packs::get(const std::string& key, int64_t bytes, const std::function<void(std::byte*)>& pack) {
   std::lock_guard lock(mutex_);
-  if (auto it = packs_.find(key); it != packs_.end()) return it->second;
+  if (auto it = packs_.find(key); it != packs_.end() && it->second.bytes == bytes) return it->second.packed;
   const BlockScope scope(blocks_);
   NNEX_ASSIGN(Tensor memory, Tensor::make(DType::u8, Shape{bytes}));
   pack(memory.mutable_data());
   Bytes shared(memory.owner(), memory.data());
-  bytes_ += bytes;
-  return packs_.emplace(key, std::move(shared)).first->second;
+  Pack& kept = packs_[key];
+  bytes_ += bytes - kept.bytes;
+  kept = {shared, bytes};
+  return shared;
+}
+
+void Packs::put(std::string key, Bytes packed, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (packs_.try_emplace(std::move(key), Pack{std::move(packed), bytes}).second) bytes_ += bytes;
+}
+
+void Packs::each(const std::function<void(const std::string& key, std::span<const std::byte> packed)>& tell) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, pack] : packs_) tell(key, {pack.packed.get(), static_cast<size_t>(pack.bytes)});
 }
 
 int64_t Packs::bytes() const {

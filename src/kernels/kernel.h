@@ -33,10 +33,19 @@ class Packs {
   /// Bytes held by all packs.
   int64_t bytes() const;
 
+  /// Packed bytes of another Packs of the same constants: get() finds them where it asks for as many.
+  void put(std::string key, Bytes packed, int64_t bytes);
+  /// Every pack, in no order.
+  void each(const std::function<void(const std::string& key, std::span<const std::byte> packed)>& tell) const;
+
  private:
+  struct Pack {
+    Bytes packed;
+    int64_t bytes = 0;
+  };
   mutable std::mutex mutex_;
   SharedBlocks blocks_;
-  std::unordered_map<std::string, Bytes> packs_;
+  std::unordered_map<std::string, Pack> packs_;
   int64_t bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/function_ref.h"
 #include "graph/graph.h"
 #include "nnex/model.h"
 
@@ -16,6 +17,18 @@ Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache
 /// The same for a graph whose constants' memory is held by nobody else (it was just read from a file): what
 /// plans have packed copies of may be given back.
 Result<Model> compile_own(ir::Graph graph, const LoadOptions& options);
+
+/// The model that LoadOptions::cache has for what lies at a path, or else the one that `load` reads, which is kept once
+/// it has run. `load` is called at most once and says what it read.
+struct ReadGraph {
+  ir::Graph graph;
+  std::string folder;  ///< One whose files' names decided what was read; empty: none.
+};
+Result<Model> compile_cached(const std::string& path, const LoadOptions& options,
+                             FunctionRef<Result<ReadGraph>()> load);
+
+/// A model that has run, as another process would find it in the cache of the options: for tests.
+Result<Model> kept_and_found(const Model& model, const LoadOptions& options);
 
 /// The graph as it runs, after the passes; from now on its constants stay.
 const ir::Graph& graph_of(const Model& model);

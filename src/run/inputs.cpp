@@ -9,10 +9,9 @@
 
 namespace nnex {
 
-PortInfo port_info(const ir::Graph& graph, ValueId v) {
+PortInfo port_info(std::string name, const Type& t) {
   PortInfo p;
-  const Type& t = graph[v].type;
-  p.name = graph[v].name;
+  p.name = std::move(name);
   p.type = t.text();
   if (!t.is_tensor()) return p;
   p.dtype = t.dtype;

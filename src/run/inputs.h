@@ -12,8 +12,9 @@
 
 namespace nnex {
 
-/// What a graph's type of a value says of it as an input or output.
-PortInfo port_info(const ir::Graph& graph, ValueId v);
+/// What a value's type says of it as an input or output.
+PortInfo port_info(std::string name, const Type& type);
+inline PortInfo port_info(const ir::Graph& graph, ValueId v) { return port_info(graph[v].name, graph[v].type); }
 
 /// A port and its type before the passes.
 struct InputPort {

@@ -18,6 +18,7 @@
 #include "passes/pipeline.h"
 #include "run/carry.h"
 #include "run/compile.h"
+#include "run/compiled_cache.h"
 #include "run/frame.h"
 #include "run/inputs.h"
 #include "tensor/memory_account.h"
@@ -27,14 +28,51 @@ namespace nnex {
 /// Of the cache, activations may have one part in so many; the others are for weights, other threads and programs.
 constexpr int64_t kCacheShare = 8;
 
+/// Whether LoadOptions::cache counts: a page has no folders.
+#if defined(__EMSCRIPTEN__)
+constexpr bool kKeepsModels = false;
+#else
+constexpr bool kKeepsModels = true;
+#endif
+
 struct Model::Impl {
   std::shared_ptr<run::Compiled> compiled;
   std::vector<PortInfo> inputs, outputs, states;
   std::vector<InputPort> taken;  ///< What a run takes in: the inputs, then the states.
 
-  /// `own`: nobody else holds the memory of the graph's constants.
-  static Result<Model> compile(ir::Graph graph, const LoadOptions& options, bool own,
-                               int64_t cache_bytes = nnex::cache_bytes() / kCacheShare);
+  /// The inputs and outputs of a graph before the passes; its states are their last.
+  struct Ports {
+    std::vector<run::KeptPort> inputs, outputs;
+  };
+  /// How a graph becomes a model.
+  struct Compilation {
+    const LoadOptions& options;
+    const kernels::simd::Loops& loops;
+    /// Nobody else holds the memory of the graph's constants.
+    bool own = false;
+    int64_t cache_bytes = nnex::cache_bytes() / kCacheShare;
+    bool keep = false;  ///< In a cache of compiled models.
+  };
+  Ports ports;
+  /// Of a model that is to be kept when it has been planned.
+  struct Due {
+    run::CacheEntry entry;
+    run::CacheSources sources;
+  };
+  Due due;
+  std::atomic<bool> is_due{false};
+  std::mutex telling;  ///< Of `cache`.
+  CacheInfo cache;
+
+  static Result<Model> compile(ir::Graph graph, const Compilation& how);
+  /// A model of a graph that is ready to be planned.
+  static Model of(ir::Graph graph, Ports ports, const Compilation& how);
+  static Result<Model> found(const run::CacheEntry& entry, Mapping map, const Compilation& how);
+  static Result<Model> cached(const std::string& path, const LoadOptions& options,
+                              FunctionRef<Result<ReadGraph>()> load);
+  void told(CacheUse use, std::string file, std::string why);
+  /// Something was planned: what is due is kept now.
+  void planned();
 };
 
 struct Session::Impl {
@@ -71,6 +109,11 @@ Result<kernels::simd::Isa> chosen_isa(InstructionSet wanted) {
   return Error(Code::unsupported, fmt::format("this machine or build cannot run instruction set '{}'", name(wanted)));
 }
 
+Result<const kernels::simd::Loops*> chosen_loops(const LoadOptions& options) {
+  NNEX_ASSIGN(const kernels::simd::Isa isa, chosen_isa(options.isa));
+  return &kernels::simd::loops(isa, options.portable ? kernels::simd::Numbers::exact : kernels::simd::Numbers::fast);
+}
+
 /// Which of the ports has the name. `kind`: what they are. Error: invalid_argument, with the names there are.
 Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name) {
   for (size_t i = 0; i < ports.size(); ++i)
@@ -105,59 +148,143 @@ std::optional<InstructionSet> instruction_set_named(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Compiles a graph as the options say and `set` adds.
+template <class Set>
+Result<Model> compile_with(ir::Graph graph, const LoadOptions& options, Set&& set) {
+  return guarded([&]() -> Result<Model> {
+    NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
+    Model::Impl::Compilation how{options, *loops};
+    set(how);
+    return Model::Impl::compile(std::move(graph), how);
+  });
+}
+
+}  // namespace
+
 Result<Model> compile(ir::Graph graph, const LoadOptions& options) {
-  return guarded([&] { return Model::Impl::compile(std::move(graph), options, false); });
+  return compile_with(std::move(graph), options, [](Model::Impl::Compilation&) {});
 }
 
 Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache_bytes) {
-  return guarded([&] { return Model::Impl::compile(std::move(graph), options, false, cache_bytes); });
+  return compile_with(std::move(graph), options, [&](Model::Impl::Compilation& how) { how.cache_bytes = cache_bytes; });
 }
 
 Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
-  return guarded([&] { return Model::Impl::compile(std::move(graph), options, true); });
+  return compile_with(std::move(graph), options, [](Model::Impl::Compilation& how) { how.own = true; });
 }
 
-Result<Model> Model::Impl::compile(ir::Graph graph, const LoadOptions& options, bool own, int64_t cache_bytes) {
-  NNEX_TRY(fix_symbols(graph, options.symbols));
-  NNEX_ASSIGN(kernels::simd::Isa isa, chosen_isa(options.isa));
-  NNEX_TRY(passes::prepare(graph, options.custom_operators));
+Result<Model> compile_cached(const std::string& path, const LoadOptions& options,
+                             FunctionRef<Result<ReadGraph>()> load) {
+  return guarded([&] { return Model::Impl::cached(path, options, load); });
+}
+
+Result<Model> Model::Impl::compile(ir::Graph graph, const Compilation& how) {
+  NNEX_TRY(fix_symbols(graph, how.options.symbols));
+  NNEX_TRY(passes::prepare(graph, how.options.custom_operators));
   NNEX_TRY(check_missing(graph));
-  NNEX_TRY(run::carry(graph, options.carry));
-  Model model;
-  model.impl_ = std::make_shared<Impl>();
-  const size_t kept = graph.states.size();
-  for (ValueId v : graph.inputs()) {
-    model.impl_->inputs.push_back(port_info(graph, v));
-    model.impl_->taken.push_back({model.impl_->inputs.back(), graph[v].type});
-  }
-  for (ValueId v : graph.outputs()) model.impl_->outputs.push_back(port_info(graph, v));
-  NNEX_ASSERT(kept <= model.impl_->inputs.size() && kept <= model.impl_->outputs.size());
-  model.impl_->states.assign(model.impl_->inputs.end() - static_cast<ptrdiff_t>(kept), model.impl_->inputs.end());
-  model.impl_->inputs.resize(model.impl_->inputs.size() - kept);
-  for (size_t i = 0; i < kept; ++i) {
-    model.impl_->states[i].name = graph.states[i].label;
-    model.impl_->taken[model.impl_->inputs.size() + i].info.name = graph.states[i].label;
-  }
-  model.impl_->outputs.resize(model.impl_->outputs.size() - kept);
-  std::vector<std::string> names;
-  for (ValueId v : graph.outputs()) names.push_back(graph[v].name);
+  NNEX_TRY(run::carry(graph, how.options.carry));
+  Ports ports;
+  for (ValueId v : graph.inputs()) ports.inputs.push_back({graph[v].name, graph[v].type});
+  for (ValueId v : graph.outputs()) ports.outputs.push_back({graph[v].name, graph[v].type});
   SharedBlocks constants;  // what passes compute stays
   const BlockScope scope(constants);
-  if (options.optimize) NNEX_TRY(passes::optimize(graph));
-  if (options.exact) NNEX_TRY(check_exact(graph));
-  model.impl_->compiled = std::make_shared<run::Compiled>(std::move(graph));
-  model.impl_->compiled->loops =
-      &kernels::simd::loops(isa, options.portable ? kernels::simd::Numbers::exact : kernels::simd::Numbers::fast);
-  model.impl_->compiled->memory_limit = options.memory_limit > 0 ? options.memory_limit : usable_memory() / 4 * 3;
-  model.impl_->compiled->cache_bytes = cache_bytes;
-  model.impl_->compiled->memory.release_files();
-  if (own && extents_are_fixed(model.impl_->compiled->graph)) {
-    model.impl_->compiled->one_plan = true;
-    model.impl_->compiled->memory.allow_loss();
+  if (how.options.optimize) NNEX_TRY(passes::optimize(graph));
+  if (how.options.exact) NNEX_TRY(check_exact(graph));
+  return of(std::move(graph), std::move(ports), how);
+}
+
+Model Model::Impl::of(ir::Graph graph, Ports ports, const Compilation& how) {
+  Model model;
+  model.impl_ = std::make_shared<Impl>();
+  Impl& impl = *model.impl_;
+  const size_t kept = graph.states.size();
+  NNEX_ASSERT(kept <= ports.inputs.size() && kept <= ports.outputs.size());
+  for (size_t i = 0; i < ports.inputs.size(); ++i) {
+    const auto& [name, type] = ports.inputs[i];
+    const bool state = i >= ports.inputs.size() - kept;
+    const PortInfo info = port_info(state ? graph.states[i - (ports.inputs.size() - kept)].label : name, type);
+    (state ? impl.states : impl.inputs).push_back(info);
+    impl.taken.push_back({info, type});
   }
+  for (size_t i = 0; i + kept < ports.outputs.size(); ++i)
+    impl.outputs.push_back(port_info(ports.outputs[i].name, ports.outputs[i].type));
+  impl.compiled = std::make_shared<run::Compiled>(std::move(graph));
+  impl.compiled->loops = &how.loops;
+  impl.compiled->memory_limit = how.options.memory_limit > 0 ? how.options.memory_limit : usable_memory() / 4 * 3;
+  impl.compiled->cache_bytes = how.cache_bytes;
+  impl.compiled->memory.release_files();
+  if (how.own && extents_are_fixed(impl.compiled->graph)) {
+    impl.compiled->one_plan = true;
+    if (!how.keep) impl.compiled->memory.allow_loss();
+  }
+  impl.ports = std::move(ports);
   return model;
 }
 
+void Model::Impl::told(CacheUse use, std::string file, std::string why) {
+  const std::lock_guard lock(telling);
+  cache = {use, std::move(file), std::move(why)};
+}
+
+Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& options,
+                                  FunctionRef<Result<ReadGraph>()> load) {
+  if (!kKeepsModels) {
+    NNEX_ASSIGN(ReadGraph read, load());
+    return compile_own(std::move(read.graph), options);
+  }
+  NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
+  Compilation how{options, *loops};
+  how.own = true;
+  const run::CacheEntry entry = run::cache_entry(path, options, *loops);
+  auto kept = found(entry, options.map, how);
+  if (kept.ok()) return kept;
+  const FileWatch watch;
+  NNEX_ASSIGN(ReadGraph read, load());
+  how.keep = true;
+  NNEX_ASSIGN(Model model, compile(std::move(read.graph), how));
+  Impl& impl = *model.impl_;
+  impl.due = {entry, {watch.files(), {}, {}}};
+  if (!read.folder.empty()) {
+    impl.due.sources.listing = run::listing_of(read.folder);
+    impl.due.sources.folder = std::move(read.folder);
+  }
+  impl.is_due = true;
+  impl.told(CacheUse::due, entry.file, kept.error().message());
+  return model;
+}
+
+Result<Model> Model::Impl::found(const run::CacheEntry& entry, Mapping map, const Compilation& how) {
+  NNEX_ASSIGN(run::KeptModel kept, run::read_cache(entry, map));
+  Model model = of(std::move(kept.graph), {std::move(kept.inputs), std::move(kept.outputs)}, how);
+  for (auto& pack : kept.packs)
+    model.impl_->compiled->packs.put(std::move(pack.key), std::move(pack.packed), pack.bytes);
+  model.impl_->told(CacheUse::found, entry.file, "");
+  return model;
+}
+
+void Model::Impl::planned() {
+  if (!kKeepsModels || !is_due.exchange(false)) return;
+  const Status status = guarded([&] {
+    const std::lock_guard lock(compiled->planning);
+    return run::write_cache(due.entry, due.sources, ports.inputs, ports.outputs, *compiled);
+  });
+  const bool refused = !status.ok() && status.error().code() == Code::unsupported;
+  told(status.ok() ? CacheUse::written
+       : refused   ? CacheUse::none
+                   : CacheUse::failed,
+       due.entry.file, status.ok() ? "" : status.error().message());
+}
+
+Result<Model> kept_and_found(const Model& model, const LoadOptions& options) {
+  const Model::Impl& impl = model.impl();
+  const run::CacheEntry entry = run::cache_entry("model", options, *impl.compiled->loops);
+  NNEX_TRY(run::write_cache(entry, {}, impl.ports.inputs, impl.ports.outputs, *impl.compiled));
+  Model::Impl::Compilation how{options, *impl.compiled->loops};
+  how.own = true;
+  return guarded([&] { return Model::Impl::found(entry, options.map, how); });
+}
 Model::Impl& Model::impl() const {
   if (!impl_) misused("a Model was used that holds no network: default-constructed, or moved elsewhere");
   return *impl_;
@@ -173,6 +300,10 @@ const ir::Graph& graph_of(const Model& model) {
 GraphView::GraphView(const Model& model)
     : lock_(model.impl().compiled->planning), graph_(model.impl().compiled->graph) {}
 int64_t Model::packed_memory() const { return impl().compiled->packs.bytes(); }
+CacheInfo Model::cache() const {
+  const std::lock_guard lock(impl().telling);
+  return impl().cache;
+}
 Session Model::session(const SessionOptions& options) const {
   impl();
   return Session(std::make_unique<Session::Impl>(impl_, options));
@@ -202,7 +333,9 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
       return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", inputs.size(), needed));
     std::map<std::string, int64_t> symbols;
     for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
-    return run();
+    auto result = run();
+    if (result.ok()) model->planned();
+    return result;
   });
 }
 

@@ -363,6 +363,79 @@ std::optional<int> compare(const Dim& a, const Dim& b) {
   return std::nullopt;
 }
 
+namespace {
+
+/// How a stored Dim begins.
+enum class Stored : uint8_t { number, formula, overflow, unknown };
+constexpr int kDeepestDivision = 64;  ///< Divisions in divisions.
+
+Dim read_formula(ByteReader& from, int depth) {
+  Terms terms;
+  for (size_t n = from.count(12); n > 0; --n) {
+    Product product;
+    for (size_t factors = from.count(4); factors > 0; --factors) product.emplace_back(from.text());
+    terms[std::move(product)] = from.number<int64_t>();
+  }
+  Quotients divisions;
+  for (size_t n = from.count(15); n > 0; --n) {
+    std::string name(from.text());
+    const bool up = from.number<uint8_t>() != 0;
+    Dim a = read_dim(from, depth + 1), b = read_dim(from, depth + 1);
+    if (!from.ok()) return 0;
+    divisions.emplace(std::move(name), std::make_shared<const Quotient>(Quotient{std::move(a), std::move(b), up}));
+  }
+  if (!from.ok()) return 0;
+  if (terms.size() != 1 || terms.begin()->second != 1 || terms.begin()->first.size() != 1)
+    return DimParts::dim(std::move(terms), {&divisions});
+  const Dim symbol = Dim::symbol(terms.begin()->first[0]);  // whose text is its name, without brackets
+  const auto division = divisions.find(symbol.text());
+  return division == divisions.end() ? symbol : DimParts::division(symbol, division->second);
+}
+
+}  // namespace
+
+void write_dim(const Dim& dim, ByteWriter& to) {
+  if (const auto n = dim.number()) {
+    to.number(Stored::number);
+    to.number(*n);
+  } else if (dim.overflowed() || dim.has_unknown()) {
+    to.number(dim.overflowed() ? Stored::overflow : Stored::unknown);
+  } else {
+    to.number(Stored::formula);
+    const Terms terms = DimParts::terms(dim);
+    to.number(static_cast<uint32_t>(terms.size()));
+    for (const auto& [product, k] : terms) {
+      to.number(static_cast<uint32_t>(product.size()));
+      for (const std::string& s : product) to.text(s);
+      to.number(k);
+    }
+    const Quotients& divisions = DimParts::divisions(dim);
+    to.number(static_cast<uint32_t>(divisions.size()));
+    for (const auto& [name, division] : divisions) {
+      to.text(name);
+      to.number(static_cast<uint8_t>(division->up));
+      write_dim(division->a, to);
+      write_dim(division->b, to);
+    }
+  }
+}
+
+Dim read_dim(ByteReader& from, int depth) {
+  switch (from.number<Stored>()) {
+    case Stored::number:
+      return from.number<int64_t>();
+    case Stored::overflow:
+      return Dim::overflow();
+    case Stored::unknown:
+      return Dim::unknown("kept");
+    case Stored::formula:
+      if (depth < kDeepestDivision) return read_formula(from, depth);
+      break;
+  }
+  from.fail();
+  return 0;
+}
+
 Dims dims_of(const Shape& shape) { return Dims(shape.begin(), shape.end()); }
 
 std::optional<Shape> shape_of(const Dims& dims) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_reader.h"
+#include "base/byte_writer.h"
 #include "nnex/shape.h"
 #include "tensor/dim_type.h"
 
@@ -64,6 +66,11 @@ Dim min(const Dim& a, const Dim& b);
 Dim max(const Dim& a, const Dim& b);
 /// -1, 0, 1 as a < b, a == b, a > b; nullopt where it depends on symbols. Symbols are extents: at least 0.
 std::optional<int> compare(const Dim& a, const Dim& b);
+
+/// A Dim as bytes, and read from them again. Symbols that nobody knew come back as others that equal no other. Bytes
+/// that are none leave the reader not ok().
+void write_dim(const Dim& dim, ByteWriter& to);
+Dim read_dim(ByteReader& from, int depth = 0);
 
 /// Extents of a value during inference; nullopt: not even the rank is known.
 using Dims = std::vector<Dim>;

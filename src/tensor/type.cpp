@@ -79,6 +79,32 @@ std::optional<Type> join(const Type& a, const Type& b, std::string_view why) {
   return out;
 }
 
+void write_type(const Type& type, ByteWriter& to) {
+  to.number(type.kind);
+  to.number(type.dtype);
+  to.number(static_cast<uint8_t>((type.dims ? 1 : 0) | (type.element ? 2 : 0)));
+  if (type.dims) {
+    to.number(static_cast<uint32_t>(type.dims->size()));
+    for (const Dim& d : *type.dims) write_dim(d, to);
+  }
+  if (type.element) write_type(*type.element, to);
+}
+
+Type read_type(ByteReader& from, int depth) {
+  constexpr int kDeepest = 64;
+  Type type;
+  type.kind = from.number<Kind>();
+  type.dtype = from.number<DType>();
+  const auto parts = from.number<uint8_t>();
+  if (type.kind > Kind::optional || type.dtype > DType::str || parts > 3 || depth > kDeepest) from.fail();
+  if (parts & 1) {
+    type.dims.emplace();
+    for (size_t n = from.count(1); n > 0 && from.ok(); --n) type.dims->push_back(read_dim(from));
+  }
+  if ((parts & 2) && from.ok()) type.element = std::make_shared<const Type>(read_type(from, depth + 1));
+  return from.ok() ? type : Type();
+}
+
 }  // namespace nnex
 
 template class std::vector<nnex::Type>;

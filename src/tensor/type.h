@@ -47,6 +47,10 @@ Type type_of(const Value& value);
 /// Nothing when kinds or element types differ.
 std::optional<Type> join(const Type& a, const Type& b, std::string_view why);
 
+/// A type as bytes, and read from them again, as write_dim().
+void write_type(const Type& type, ByteWriter& to);
+Type read_type(ByteReader& from, int depth = 0);
+
 }  // namespace nnex
 
 // Lists that every shape rule makes: compiled once, in type.cpp.

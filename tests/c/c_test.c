@@ -324,6 +324,26 @@ static void test_custom(void) {
   nnex_model_free(model);
 }
 
+/* Compiled models are kept in a folder of the build, where an earlier run of this program may have kept this one. */
+static void test_cache(const char* path, const float* expected) {
+  nnex_load_options* load = NULL;
+  float found[8] = {0};
+  int start, i;
+  OK(nnex_load_options_make(&load));
+  OK(nnex_load_options_set(load, "cache", "c_test_cache"));
+  for (start = 0; start < 2; ++start) {
+    nnex_model* model = NULL;
+    OK(nnex_model_load_path(path, load, &model));
+    if (!model) break;
+    CHECK(start == 0 || strcmp(nnex_model_cache(model), "found") == 0);
+    answers(model, found);
+    CHECK(strcmp(nnex_model_cache(model), "found") == 0 || strcmp(nnex_model_cache(model), "written") == 0);
+    for (i = 0; i < 8; ++i) CHECK(found[i] == expected[i]);
+    nnex_model_free(model);
+  }
+  nnex_load_options_free(load);
+}
+
 int main(int argc, char** argv) {
   nnex_model* model = NULL;
   float expected[8] = {0};
@@ -335,11 +355,13 @@ int main(int argc, char** argv) {
   OK(nnex_model_load_path(argv[1], NULL, &model));
   if (!model) return 1;
   answers(model, expected);
+  CHECK(strcmp(nnex_model_cache(model), "none") == 0);
   test_run(model);
   nnex_model_free(model);
   test_sources(argv[1], expected);
   test_check_and_convert(argv[1], expected);
   test_custom();
+  test_cache(argv[1], expected);
   printf("c_test: %s\n", failures ? "failed" : "all holds");
   return failures != 0;
 }

@@ -93,6 +93,7 @@ LoadOptions load_options_from(const Napi::Object& from) {
   });
   with(from, "shapes", [&](const Napi::Value& v) { o.shapes = shapes_from(v); });
   read(from, "externalFolder", o.external_folder);
+  read(from, "cache", o.cache);
   read(from, "memoryLimit", o.memory_limit);
   read(from, "archiveRatio", o.archive_ratio);
   read(from, "archiveLimit", o.archive_limit);

@@ -1,6 +1,6 @@
 // Models: load, ports, every form of input, every type, runs in order and side by side, stops, errors.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -50,6 +50,23 @@ test('a model comes from a path, a URL, bytes, a Blob, a Response and several fi
     rmSync(folder, { recursive: true });
   }
   for (const source of [null, undefined, 5, { a: 'text' }, new URL('https://example.org/x.onnx')]) await assert.rejects(load(source), TypeError);
+});
+
+test('a compiled model is kept in a folder', { skip: process.env.NNEX_ENGINE === 'wasm' && 'a page keeps no models' }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-'));
+  try {
+    const path = join(folder, 'affine.onnx'), cache = join(folder, 'kept');
+    writeFileSync(path, affine);
+    utimesSync(path, 1e9, 1e9);
+    const kept = () => readdirSync(cache).map((name) => statSync(join(cache, name)).ino);
+    const answer = async () => plain((await (await load(path, { cache })).run({ x: [1, 2, 3] })).y);
+    assert.deepEqual(await answer(), { type: 'float32', dims: [1, 3], data: [2, 4, 6] });
+    const [first] = kept();
+    assert.deepEqual(await answer(), { type: 'float32', dims: [1, 3], data: [2, 4, 6] });
+    assert.deepEqual(kept(), [first]); // it was found, not written again
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('bytes are copied when load is called', async () => {

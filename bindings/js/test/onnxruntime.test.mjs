@@ -180,6 +180,7 @@ test('models from paths, buffers and views; external data; profiles', async () =
 test('what only nnex knows is refused with a word', async () => {
   await assert.rejects(ours.InferenceSession.create(identity(['bfloat16', [2]])), { code: 'unsupported', message: /bfloat16/ });
   await assert.rejects(ours.InferenceSession.create(two, { optimizedModelFilePath: 'x.onnx' }), /optimizedModelFilePath/);
+  await assert.rejects(ours.InferenceSession.create(two, { extra: { nnex: { cache: 5 } } }), /extra\.nnex\.cache: 5/);
   const sequence = await ours.InferenceSession.create(onnx({
     inputs: { a: ['float32', [2]] }, outputs: { q: { sequence: ['float32', [2]] } }, nodes: [{ op: 'SequenceConstruct', in: ['a'], out: ['q'] }],
   }));

@@ -35,6 +35,9 @@ class IntSteps {
   void finish(IntRange x, simd::IntType x_type, simd::IntType y_type);
   const std::vector<simd::IntStep>& steps() const { return steps_; }
   int narrow() const { return narrow_; }
+  /// Tells what finish() made to whoever writes or reads it.
+  void members(auto&& tell) { tell(steps_, narrow_); }
+  void members(auto&& tell) const { tell(steps_, narrow_); }
 
  private:
   enum Place { kLow, kFactor, kShift, kMax, kDone };

@@ -21,6 +21,11 @@ export interface LoadOptions {
   portable?: boolean;
   /** Where external tensors lie, for a model from bytes. */
   externalFolder?: string;
+  /**
+   * A folder that keeps compiled models: a model of a path that has run is found there by the next process. For Node's
+   * addon; elsewhere it does nothing.
+   */
+  cache?: string;
   /** Files from 64 MiB on are mapped ('automatic'), or all, or none. */
   map?: 'automatic' | 'never' | 'always';
   /** A lower instruction set than the best, for comparison. */
@@ -82,7 +87,7 @@ export interface SaveOptions {
 }
 
 const kLoad = [
-  'symbols', 'shapes', 'optimize', 'memoryLimit', 'archiveRatio', 'archiveLimit', 'exact', 'portable', 'externalFolder', 'map', 'isa', 'weightSeed',
+  'symbols', 'shapes', 'optimize', 'memoryLimit', 'archiveRatio', 'archiveLimit', 'exact', 'portable', 'externalFolder', 'cache', 'map', 'isa', 'weightSeed',
   'nnefDialect', 'expandCompounds', 'cvmAnswers',
 ] as const;
 const kSession = ['threads', 'seed'] as const;

@@ -169,7 +169,7 @@ export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, file
       const chosen = await engine();
       const settings = settingsOf(options);
       const source = await sourceOf(pathOrBuffer, options.externalData, files);
-      const load: { optimize?: boolean; symbols?: Record<string, number> } = { ...settings.load };
+      const load: Settings['load'] & { symbols?: Record<string, number> } = { ...settings.load };
       if (settings.overrides) {
         // Names that no extent has are no mistake there.
         const { symbols } = (await settled(chosen.inspect(source, {}))) as { symbols: string[] };

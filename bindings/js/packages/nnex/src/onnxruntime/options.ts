@@ -56,7 +56,7 @@ export function checkRunOptions(options: InferenceSession.RunOptions): void {
 
 /** What session options mean here. */
 export interface Settings {
-  readonly load: { optimize?: boolean };
+  readonly load: { optimize?: boolean; cache?: string };
   readonly session: { threads?: number };
   readonly overrides: Readonly<Record<string, number>> | undefined;
   readonly profile: string | undefined;
@@ -64,11 +64,16 @@ export interface Settings {
 
 export function settingsOf(options: SessionOptions): Settings {
   checkAll(options, kSession, 'sessionOptions');
-  if (options.optimizedModelFilePath) throw new Error("'optimizedModelFilePath' is not supported: nnex's compiled graphs have no file form");
+  if (options.optimizedModelFilePath) throw new Error("'optimizedModelFilePath' is not supported: extra: { nnex: { cache: FOLDER } } keeps compiled models");
+  const { cache } = ((options.extra as { nnex?: unknown } | undefined)?.nnex ?? {}) as { cache?: unknown };
+  if (cache !== undefined && typeof cache !== 'string') throw new TypeError(`sessionOptions.extra.nnex.cache: ${String(cache)} is no folder's name`);
   const overrides = Object.entries(options.freeDimensionOverrides ?? {});
   for (const [name, extent] of overrides) count(extent, `sessionOptions.freeDimensionOverrides.${name}`);
   return {
-    load: options.graphOptimizationLevel === 'disabled' ? { optimize: false } : {},
+    load: {
+      ...(options.graphOptimizationLevel === 'disabled' ? { optimize: false } : {}),
+      ...(cache ? { cache } : {}),
+    },
     session: options.intraOpNumThreads ? { threads: options.intraOpNumThreads } : {},
     overrides: overrides.length ? Object.fromEntries(overrides) : undefined,
     profile: options.enableProfiling ? (options.profileFilePrefix ?? 'onnxruntime_profile_') : undefined,
