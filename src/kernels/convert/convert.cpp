@@ -106,18 +106,18 @@ template void dequantize(const simd::Loops&, Team&, const int16_t*, const float*
                          int64_t, int64_t);
 
 template <class From, class To>
-void convert(Team& team, void (*loop)(const From*, To*, size_t), const From* x, To* y, int64_t n) {
+void convert(Team& team, ConvertLoop<From, To> loop, const From* x, To* y, int64_t n) {
   split(team, n, n * int64_t{sizeof(From) + sizeof(To)}, 64,
         [&](int64_t begin, int64_t end) { loop(x + begin, y + begin, static_cast<size_t>(end - begin)); });
 }
-template void convert(Team&, void (*)(const float*, uint16_t*, size_t), const float*, uint16_t*, int64_t);
-template void convert(Team&, void (*)(const uint16_t*, float*, size_t), const uint16_t*, float*, int64_t);
-template void convert(Team&, void (*)(const float*, int32_t*, size_t), const float*, int32_t*, int64_t);
-template void convert(Team&, void (*)(const int32_t*, float*, size_t), const int32_t*, float*, int64_t);
-template void convert(Team&, void (*)(const float*, uint8_t*, size_t), const float*, uint8_t*, int64_t);
-template void convert(Team&, void (*)(const uint8_t*, float*, size_t), const uint8_t*, float*, int64_t);
-template void convert(Team&, void (*)(const float*, int64_t*, size_t), const float*, int64_t*, int64_t);
-template void convert(Team&, void (*)(const int64_t*, uint8_t*, size_t), const int64_t*, uint8_t*, int64_t);
+template void convert(Team&, ConvertLoop<float, uint16_t>, const float*, uint16_t*, int64_t);
+template void convert(Team&, ConvertLoop<uint16_t, float>, const uint16_t*, float*, int64_t);
+template void convert(Team&, ConvertLoop<float, int32_t>, const float*, int32_t*, int64_t);
+template void convert(Team&, ConvertLoop<int32_t, float>, const int32_t*, float*, int64_t);
+template void convert(Team&, ConvertLoop<float, uint8_t>, const float*, uint8_t*, int64_t);
+template void convert(Team&, ConvertLoop<uint8_t, float>, const uint8_t*, float*, int64_t);
+template void convert(Team&, ConvertLoop<float, int64_t>, const float*, int64_t*, int64_t);
+template void convert(Team&, ConvertLoop<int64_t, uint8_t>, const int64_t*, uint8_t*, int64_t);
 
 void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
   each(team, x, y, n, [](float v) {

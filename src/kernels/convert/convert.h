@@ -2,6 +2,7 @@
 // Changing element types of whole tensors: quantise, dequantise, cast.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
@@ -21,7 +22,9 @@ void dequantize(const simd::Loops& loops, Team& team, const T* x, const float* s
 
 /// Runs one of the conversion loops (loops.f16_from_f32, ...) over n elements on the team.
 template <class From, class To>
-void convert(Team& team, void (*loop)(const From*, To*, size_t), const From* x, To* y, int64_t n);
+using ConvertLoop = std::type_identity_t<void (*)(const From*, To*, size_t)>;
+template <class From, class To>
+void convert(Team& team, ConvertLoop<From, To> loop, const From* x, To* y, int64_t n);
 
 /// Casts without a loop of vectors: float to int64 truncates and saturates, NaN gives 0; wider integers lose their high
 /// bits; to bool (uint8_t 0 or 1): nonzero, NaN included.

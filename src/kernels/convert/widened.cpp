@@ -26,7 +26,7 @@ class WidenedKernel : public Kernel {
  public:
   WidenedKernel(const simd::Loops& loops, DType half, std::unique_ptr<Kernel> kernel, std::vector<Widened> in,
                 std::vector<Widened> out, int64_t bytes)
-      : loops_(loops), kernel_(std::move(kernel)), in_(std::move(in)), out_(std::move(out)), bytes_(bytes) {
+      : kernel_(std::move(kernel)), in_(std::move(in)), out_(std::move(out)), bytes_(bytes) {
     widen_ = half == DType::f16 ? loops.f32_from_f16 : loops.f32_from_bf16;
     narrow_ = half == DType::f16 ? loops.f16_from_f32 : loops.bf16_from_f32;
   }
@@ -72,7 +72,6 @@ class WidenedKernel : public Kernel {
     return Tensor::borrow(DType::f32, x.shape(), to);
   }
 
-  const simd::Loops& loops_;
   std::unique_ptr<Kernel> kernel_;
   std::vector<Widened> in_, out_;
   int64_t bytes_;

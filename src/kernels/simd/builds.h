@@ -4,15 +4,6 @@
 
 #include "kernels/simd/loops.h"
 
-namespace nnex::kernels::simd {
-
-template <class F>
-struct Builds {
-  F* of[static_cast<size_t>(Isa::count)] = {};
-};
-
-}  // namespace nnex::kernels::simd
-
 /// Stands after a loop file's last namespace, inside `#if HWY_ONCE` and namespace nnex::kernels::simd.
 #define NNEX_SIMD_BUILDS(name)                                                                       \
   extern constinit const Builds<decltype(HWY_STATIC_DISPATCH(name))> name##_builds;                  \

@@ -12,6 +12,32 @@
 #endif
 
 namespace nnex::kernels::simd {
+namespace {
+
+constexpr size_t kIsas = static_cast<size_t>(Isa::count);
+
+}  // namespace
+
+#ifdef NNEX_LINKS_LOOPS
+
+namespace {
+
+Loops linked_loops(Numbers numbers) {
+  Loops all;
+  all.isa = Isa::wasm, all.numbers = numbers;
+  return all;
+}
+
+bool is_built(Isa isa) { return isa == Isa::wasm; }
+
+}  // namespace
+
+const Loops& loops(Isa /*isa*/, Numbers numbers) {
+  static const Loops fast = linked_loops(Numbers::fast), exact = linked_loops(Numbers::exact);
+  return numbers == Numbers::fast ? fast : exact;
+}
+
+#else
 
 #define NNEX_SIMD(name, signature) extern constinit const Builds<signature> name##_builds;
 #define NNEX_SIMD_FUSED(name, signature)                  \
@@ -22,8 +48,6 @@ namespace nnex::kernels::simd {
 #undef NNEX_SIMD_FUSED
 
 namespace {
-
-constexpr size_t kIsas = static_cast<size_t>(Isa::count);
 
 Loops make_loops(Isa isa, Numbers numbers) {
   Loops made;
@@ -50,6 +74,24 @@ bool is_built(Isa isa) {
 #undef NNEX_SIMD_FUSED
   return built;
 }
+
+}  // namespace
+
+const Loops& loops(Isa isa, Numbers numbers) {
+  static const auto tables = [] {
+    std::array<std::array<Loops, 2>, kIsas> made;
+    for (size_t i = 0; i < kIsas; ++i) {
+      made[i][0] = make_loops(static_cast<Isa>(i), Numbers::fast);
+      made[i][1] = make_loops(static_cast<Isa>(i), Numbers::exact);
+    }
+    return made;
+  }();
+  return tables[static_cast<size_t>(isa)][static_cast<size_t>(numbers)];
+}
+
+#endif
+
+namespace {
 
 /// What the processor has and the operating system saves.
 bool machine_has(Isa isa) {
@@ -100,18 +142,6 @@ std::string_view name(Isa isa) {
       break;
   }
   return "unknown";
-}
-
-const Loops& loops(Isa isa, Numbers numbers) {
-  static const auto tables = [] {
-    std::array<std::array<Loops, 2>, kIsas> made;
-    for (size_t i = 0; i < kIsas; ++i) {
-      made[i][0] = make_loops(static_cast<Isa>(i), Numbers::fast);
-      made[i][1] = make_loops(static_cast<Isa>(i), Numbers::exact);
-    }
-    return made;
-  }();
-  return tables[static_cast<size_t>(isa)][static_cast<size_t>(numbers)];
 }
 
 bool can_run(Isa isa) { return is_built(isa) && machine_has(isa); }

@@ -19,12 +19,38 @@ std::string_view name(Isa isa);
 /// the same bytes.
 enum class Numbers : uint8_t { fast, exact };
 
+/// A loop of each instruction set that has it: kernels/simd/builds.h.
+template <class F>
+struct Builds {
+  F* of[static_cast<size_t>(Isa::count)] = {};
+};
+
+#ifdef NNEX_LINKS_LOOPS
+// A build for one instruction set, whose multiply-adds round twice. Each loop has a type of its own that finds the loop
+// in the loop's own table, so a program is linked with those alone that its kernels name.
+#define NNEX_LOOP(name, signature, table)                                            \
+  extern constinit const Builds<signature> table;                                    \
+  struct Linked_##name {                                                             \
+    operator signature*() const { return table.of[static_cast<size_t>(Isa::wasm)]; } \
+  };
+#define NNEX_SIMD(name, signature) NNEX_LOOP(name, signature, name##_builds)
+#define NNEX_SIMD_FUSED(name, signature) NNEX_LOOP(name, signature, name##_exact_builds)
+#include "kernels/simd/simd.def"
+#undef NNEX_SIMD
+#undef NNEX_SIMD_FUSED
+#undef NNEX_LOOP
+#endif
+
 /// Every inner loop of one instruction set.
 struct Loops {
   Isa isa = Isa::scalar;
   Numbers numbers = Numbers::fast;
+#ifdef NNEX_LINKS_LOOPS
+#define NNEX_SIMD(name, signature) [[no_unique_address]] Linked_##name name;
+#else
 #define NNEX_SIMD(name, signature) signature* name = nullptr;
-#define NNEX_SIMD_FUSED(name, signature) signature* name = nullptr;
+#endif
+#define NNEX_SIMD_FUSED(name, signature) NNEX_SIMD(name, signature)
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
