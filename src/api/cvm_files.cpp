@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "api/recognise.h"
+#include "base/built.h"
 #include "base/mapped_file.h"
 
 namespace nnex::cvm_format {
@@ -28,6 +29,7 @@ bool is_params(const fs::path& p) { return format_of(p) == ModelFormat::cvm_para
 }  // namespace
 
 std::optional<Files> find_files(const std::string& path) {
+  if (!is_built(Format::cvm)) return std::nullopt;
   std::error_code ignored;
   const fs::path p(path);
   if (fs::is_directory(p, ignored)) {
@@ -47,7 +49,7 @@ std::optional<Files> find_files(const std::string& path) {
 }
 
 std::optional<LoneFile> lone_file(const std::string& path) {
-  if (find_files(path)) return std::nullopt;
+  if (!is_built(Format::cvm) || find_files(path)) return std::nullopt;
   std::error_code ignored;
   const fs::path p(path);
   const auto quoted = [](const fs::path& place) { return "'" + place.string() + "'"; };

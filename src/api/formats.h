@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/recognise.h"
+#include "base/built.h"
 #include "nnex/format.h"
 #include "nnex/result.h"
 
@@ -11,10 +12,7 @@ namespace nnex {
 
 /// Whether this build reads and writes a standard (CMake: NNEX_FORMATS): what stands behind a constant answer is
 /// dropped.
-constexpr bool built(Format format) {
-#include "formats_built.inc"
-  return false;
-}
+constexpr bool built(Format format) { return is_built(format); }
 /// That it does not.
 Error not_built(Format format);
 

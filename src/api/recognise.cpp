@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/built.h"
 #include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
@@ -241,6 +242,7 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
 }
 
 Result<Recognised> recognise(const std::string& path) {
+  if (!kOpensFiles) return Error(Code::unsupported, fmt::format("'{}': this build of nnex opens no files", path));
   Recognised out;
   if (auto files = cvm_format::find_files(path))
     return Recognised{ModelFormat::cvm, path, std::move(*files), {}, nullptr, {}, false};

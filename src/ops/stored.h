@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/built.h"
 #include "ops/built.h"
 #include "ops/table.h"
 
@@ -59,11 +60,15 @@ struct Stored {
   static constexpr auto kPorts = [] {
     Pool<Port, kCounts.ports> pool;
     for (const OpRow& row : kRows) pool.add(row.inputs), pool.add(row.outputs);
+    for (Port& port : pool.items)
+      if (!kDescribes) port.doc = {};
     return pool.items;
   }();
   static constexpr auto kFields = [] {
     Pool<Field, kCounts.fields> pool;
     for (const OpRow& row : kRows) pool.add(row.attrs.fields);
+    for (Field& field : pool.items)
+      if (!kDescribes) field.doc = {};
     return pool.items;
   }();
   static constexpr auto kRenames = [] {
@@ -101,7 +106,8 @@ struct Stored {
     size_t n = 0, ports = 0, fields = 0, spellings = 0;
     for (const OpRow& row : kRows) {
       OpDef& op = all[n++];
-      op.name = row.name, op.summary = row.summary, op.source = row.source;
+      op.name = row.name;
+      if (kDescribes) op.summary = row.summary, op.source = row.source;
       op.inputs = next(kPorts, ports, row.inputs.size());
       op.outputs = next(kPorts, ports, row.outputs.size());
       op.blocks = row.blocks;

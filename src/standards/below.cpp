@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/built.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -34,6 +35,7 @@ Result<std::vector<std::string>> path_parts(const std::string& what, const std::
 Result<Descriptor> open_below(const std::string& folder, const std::string& what, const std::string& path) {
   NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
   if (parts.empty()) return Error(Code::invalid_model, fmt::format("{} '{}' names no file", what, path));
+  if (!kOpensFiles) return Descriptor(-1);
   Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (size_t i = 0; at.get() >= 0 && i < parts.size(); ++i) {
     const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
@@ -54,6 +56,7 @@ Result<Descriptor> open_below(const std::string& folder, const std::string& what
 Result<std::shared_ptr<const MappedFile>> FolderFiles::open(const std::string& what, const std::string& path,
                                                             const std::string& shown) {
   NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
+  if (!kOpensFiles) return std::shared_ptr<const MappedFile>();
   const std::lock_guard lock(mutex_);
   if (auto held = open_[parts].lock()) return held;
   NNEX_ASSIGN(const Descriptor descriptor, open_below(folder_, what, path));

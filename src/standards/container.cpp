@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/built.h"
 #include "base/joined.h"
 #include "base/try.h"
 #include "standards/below.h"
@@ -64,6 +65,8 @@ Result<Container> Container::from_bytes(std::string name, FileBytes archive, con
   Container out;
   out.path_ = std::move(name);
   out.owner_ = archive.owner;
+  if (!is_built(Format::nnef))
+    return Error(Code::unsupported, "this build of nnex has no NNEF, whose archives these are");
   std::string_view tar = archive.bytes;
   if (is_gzip(tar)) {
     auto unpacked = gunzip(tar, max_unpacked(tar.size(), limits), memory ? memory : default_account());

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/built.h"
 #include "base/try.h"
 #include "standards/onnx/text.h"
 #include "standards/onnx/text_scanner.h"
@@ -380,6 +381,7 @@ class TextParser {
 }  // namespace
 
 bool is_model_text(std::string_view begin) {
+  if (!is_built(Format::onnx) || !kReadsOnnxText) return false;
   TextScanner s(begin);
   if (!s.take('<')) return false;
   const std::string_view word = s.word();
@@ -388,6 +390,10 @@ bool is_model_text(std::string_view begin) {
          });
 }
 
-Result<std::string> parse_model_text(std::string_view text) { return TextParser(text).run(); }
+Result<std::string> parse_model_text(std::string_view text) {
+  if (!is_built(Format::onnx) || !kReadsOnnxText)
+    return Error(Code::unsupported, "this build of nnex does not read ONNX's textual syntax");
+  return TextParser(text).run();
+}
 
 }  // namespace nnex::onnx_format

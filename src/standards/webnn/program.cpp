@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/built.h"
 #include "base/try.h"
 #include "webnn/call.h"
 
@@ -132,6 +133,7 @@ Result<NamedOperands> play(Player& player, Program& program) {
 }
 
 nnex::Result<ir::Graph> graph_of(Program& program) {
+  if (!is_built(Format::webnn)) return nnex::Error(Code::unsupported, "this build of nnex has no WebNN");
   Player player;
   size_t at = 0;
   const auto outputs = play_to(player, program, at);
