@@ -72,6 +72,10 @@ expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
 expect 0 "softmax" "$nnex" ops
 expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
 expect 3 "nowhere.onnx" "$nnex" ops --used-by nowhere.onnx
+expect 0 "mean_reduce" "$nnex" ops --met-by "$model"
+expect 0 "Conv" "$nnex" ops --named-by "$model"
+expect 0 "fuse_products" "$nnex" ops --passes-of "$model"
+expect 0 "f32" "$nnex" ops --types-of "$model"
 expect 0 "threads" "$nnex" env
 if "$nnex" serve 2>&1 | grep -q libevent; then
   expect 4 "this build has no server" "$nnex" serve "$model"

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "cli.h"
+#include "nnex/inspect.h"
+#include "nnex/load.h"
 #include "nnex/model.h"
 #include "nnex/operators.h"
 #include "webnn_ops.h"
@@ -137,34 +139,126 @@ void print(const OperatorDef& op) {
 
 // ---- Of models
 
-/// The operators that a build for these models must run: of each as it was written, compound ones as what they are made
-/// of, and as it runs after the passes.
-int used_by(const std::vector<std::string>& models) {
-  std::set<std::string> used;
-  for (const std::string& path : models)
-    for (bool optimize : {false, true}) {
-      LoadOptions options;
-      options.optimize = optimize;
-      options.weight_seed = 1;
-      const auto model = Model::load(path, options);
-      if (!model.ok()) return report(model.error());
-      const Graph graph = model->graph();
-      std::vector<NodeId> nodes = graph.nodes();
-      for (size_t i = 0; i < nodes.size(); ++i) {  // with those of blocks
-        const NodeInfo node = graph.node(nodes[i]).value();
-        if (!node.custom) used.insert(node.op);
-        for (BlockId block : node.blocks) {
-          const auto inner = graph.nodes(block).value();
-          nodes.insert(nodes.end(), inner.begin(), inner.end());
-        }
-      }
+using Names = std::set<std::string>;
+
+/// f(id, node) for every node of a graph, with those of blocks.
+template <class F>
+void each_node(const Graph& graph, F f) {
+  std::vector<NodeId> nodes = graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeInfo node = graph.node(nodes[i]).value();
+    f(nodes[i], node);
+    for (BlockId block : node.blocks) {
+      const auto inner = graph.nodes(block).value();
+      nodes.insert(nodes.end(), inner.begin(), inner.end());
     }
-  for (const std::string& name : used) fmt::print("{}\n", name);
+  }
+}
+
+/// f(stage, graph) of a model's graph as the file has it ("read"), ready to run ("prepare") and after each pass.
+Status each_stage(const std::string& path, const Graph::Observer& f) {
+  LoadOptions options;
+  options.weight_seed = 1;
+  auto graph = load_graph(path, options);
+  if (!graph.ok()) return std::move(graph).error();
+  if (Status read = f("read", *graph); !read.ok()) return read;
+  return graph->optimize(f);
+}
+
+/// The operators of a graph's nodes; "call" for those that the table has not.
+void add_operators(const Graph& graph, Names& to) {
+  each_node(graph, [&](NodeId, const NodeInfo& node) { to.insert(node.custom ? "call" : node.op); });
+}
+
+/// The operators that a build for a model must run: each as it was written, compound ones as what they are made of, and
+/// as it runs after the passes.
+Status add_used(const std::string& path, Names& to) {
+  for (bool optimize : {false, true}) {
+    LoadOptions options;
+    options.optimize = optimize;
+    options.weight_seed = 1;
+    auto model = Model::load(path, options);
+    if (!model.ok()) return std::move(model).error();
+    add_operators(model->graph(), to);
+    to.erase("call");  // a custom operator, which is the host's
+  }
+  return {};
+}
+
+/// Those, and all that stand in its graph between the file and the run.
+Status add_met(const std::string& path, Names& to) {
+  if (Status used = add_used(path, to); !used.ok()) return used;
+  return each_stage(path, [&](std::string_view, const Graph& graph) -> Status {
+    add_operators(graph, to);
+    return {};
+  });
+}
+
+/// A graph's nodes as text that tells whether a pass changed them.
+std::string shape_of(const Graph& graph) {
+  std::string out;
+  each_node(graph, [&](NodeId id, const NodeInfo& node) {
+    out += fmt::format("{} {}", id.n, node.op);
+    for (const auto& values : {node.inputs, node.outputs}) {
+      out += ';';
+      for (ValueId v : values) out += fmt::format(" {}", v.n);
+    }
+    for (const auto& [name, value] : node.attributes) out += fmt::format("; {} {}", name, text(value));
+    out += '\n';
+  });
+  return out;
+}
+
+/// The passes that change something in a model's graph, and "expand_bodies" where compound operators become others.
+Status add_passes(const std::string& path, Names& to) {
+  Names read;
+  std::string shape;
+  return each_stage(path, [&](std::string_view stage, const Graph& graph) -> Status {
+    Names operators;
+    add_operators(graph, operators);
+    std::string now = shape_of(graph);
+    if (stage == "read")
+      read = std::move(operators);
+    else if (stage == "prepare" && operators != read)
+      to.insert("expand_bodies");
+    else if (stage != "prepare" && now != shape)
+      to.emplace(stage);
+    shape = std::move(now);
+    return {};
+  });
+}
+
+/// The types of elements that a model's values have between the file and the run.
+Status add_types(const std::string& path, Names& to) {
+  return each_stage(path, [&](std::string_view, const Graph& graph) -> Status {
+    each_node(graph, [&](NodeId, const NodeInfo& node) {
+      for (const auto& values : {node.inputs, node.outputs})
+        for (ValueId v : values)
+          if (const auto value = graph.value(v); value.ok() && value->type.dtype != DType::none)
+            to.emplace(name(value->type.dtype));
+    });
+    return {};
+  });
+}
+
+/// The operators of a file of ONNX as it names them.
+Status add_named(const std::string& path, Names& to) {
+  auto found = file_operators(path);
+  if (!found.ok()) return std::move(found).error();
+  to.insert(found->begin(), found->end());
+  return {};
+}
+
+int print_names(const std::vector<std::string>& models, Status (*add)(const std::string& path, Names& to)) {
+  Names names;
+  for (const std::string& path : models)
+    if (const Status added = add(path, names); !added.ok()) return report(added.error());
+  for (const std::string& name : names) fmt::print("{}\n", name);
   return kOk;
 }
 
 struct OpsArguments {
-  std::vector<std::string> names, used_by;
+  std::vector<std::string> names, used_by, met_by, named_by, passes_of, types_of;
   bool json = false, webnn = false;
 };
 
@@ -202,11 +296,19 @@ int ops(const OpsArguments& asked) {
 void add_ops(CommandLine& line) {
   auto asked = std::make_shared<OpsArguments>();
   Verb verb = line.verb("ops", "List the operators, or show what one takes and what standards call it", [asked] {
-    if (!asked->used_by.empty()) return used_by(asked->used_by);
+    if (!asked->used_by.empty()) return print_names(asked->used_by, add_used);
+    if (!asked->met_by.empty()) return print_names(asked->met_by, add_met);
+    if (!asked->named_by.empty()) return print_names(asked->named_by, add_named);
+    if (!asked->passes_of.empty()) return print_names(asked->passes_of, add_passes);
+    if (!asked->types_of.empty()) return print_names(asked->types_of, add_types);
     return asked->webnn ? webnn_ops(asked->json) : ops(*asked);
   });
   verb.option("name", asked->names, "Operators, by our name or a standard's: conv, Gemm, conv2d");
   verb.option("--used-by", asked->used_by, "List those that a build for these models must run (CMake's NNEX_OPS)");
+  verb.option("--met-by", asked->met_by, "List those and all that such a build must know (NNEX_OPS_ALONE)");
+  verb.option("--named-by", asked->named_by, "List the operators of ONNX files as the files name them");
+  verb.option("--passes-of", asked->passes_of, "List the passes that change something in these models");
+  verb.option("--types-of", asked->types_of, "List the types of elements in these models");
   verb.flag("--json", asked->json, "Print a JSON object with all of the table");
   verb.flag("--webnn", asked->webnn, "List WebNN's operations and what they take: its opSupportLimits()");
 }

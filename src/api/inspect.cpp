@@ -134,4 +134,14 @@ Result<Inspection> inspect(const ModelSource& source, const LoadOptions& options
   return guarded([&] { return look(source, options); });
 }
 
+Result<std::vector<std::string>> file_operators(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<std::vector<std::string>> {
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    if (model.format != ModelFormat::onnx) return std::vector<std::string>();
+    if (!built(Format::onnx)) return not_built(Format::onnx);
+    NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
+    return onnx_format::operator_names(file.bytes);
+  });
+}
+
 }  // namespace nnex

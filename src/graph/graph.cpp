@@ -101,7 +101,7 @@ BlockId ir::Graph::add_block() {
 }
 
 std::shared_ptr<const void> ir::Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
-  if (!op.attrs.make) return nullptr;
+  if (!op.attrs.make) return kKnowsAll ? nullptr : attrs;
   if (!attrs) attrs = op.attrs.make();
   if (op.attrs.fields.size() == 0) return attrs;  // nothing tells them apart
   std::string key(op.name);

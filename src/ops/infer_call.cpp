@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/stored.h"
+
 namespace nnex {
+
+Error left_out(std::string_view op) {
+  return {Code::unsupported, fmt::format("{}: this build of nnex leaves the operator out (NNEX_OPS)", op)};
+}
+
+Status refuse_left_out(InferCall& c) { return left_out(c.op().name); }
 
 void InferCall::result(size_t o, MaybeDims dims) { result(o, rule_type(o), std::move(dims)); }
 

@@ -11,6 +11,10 @@
 #include "ops/table.h"
 
 namespace nnex {
+
+/// The shape rule of rows that this build knows by name alone. Error: unsupported.
+Status refuse_left_out(InferCall& c);
+
 namespace detail {
 
 /// Hands out the items of constant lists in order: counted first, then copied, then found again.
@@ -53,8 +57,41 @@ constexpr Counts counts(std::span<const OpRow> rows) {
   return c;
 }
 
-template <const auto& kRows>
+/// What is left of a row that this build knows by name alone.
+constexpr void leave_out(OpRow& row) {
+  Port any;
+  any.type.any_value = true;
+  any.arity = Arity::variadic;
+  row.inputs = {any}, row.outputs = {any};
+  row.attrs.fields = {};
+  row.attrs.make = nullptr, row.attrs.copy = nullptr;
+  row.infer = refuse_left_out;
+  row.precision = nullptr, row.reference = {}, row.body = {};
+  for (size_t i = 0; i < row.spelled.size(); ++i) {
+    SpellingRow& s = row.spelled.item[i];
+    s.renames = {}, s.presets = {}, s.ports = {};
+  }
+}
+
+/// Kernels of types that this build does not run on. Those that move elements by their width stay.
+constexpr void leave_out_types(Reference& r) {
+  if (r.choice != Reference::Choice::by_type) return;
+  List<TypedKernel, 12> kept;
+  for (const TypedKernel& k : r.kernels)
+    if (runs_on(k.type)) kept.item[kept.n++] = k;
+  r.kernels = kept;
+}
+
+template <const auto& kWritten>
 struct Stored {
+  static constexpr auto kRows = [] {
+    std::array<OpRow, std::size(kWritten)> rows = {};
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = kWritten[i];
+      if (!is_known(rows[i].name)) leave_out(rows[i]);
+    }
+    return rows;
+  }();
   static constexpr Counts kCounts = counts(kRows);
 
   static constexpr auto kPorts = [] {
@@ -115,6 +152,7 @@ struct Stored {
       op.infer = row.infer, op.precision = row.precision;
       op.reference = row.reference, op.body = row.body;
       if (!is_built(row.name)) op.precision = nullptr, op.reference = {};
+      leave_out_types(op.reference);
       op.spelled = next(kSpellings, spellings, row.spelled.size());
       op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view, op.in_bytes = row.in_bytes;
       op.elements = row.elements, op.layout = row.layout, op.work = row.work;

@@ -2,23 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "base/built.h"
 #include "base/faults.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/verify.h"
+#include "ops/built.h"
 #include "passes/narrow_integers.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
 
+namespace {
+
+/// That this build has every value's elements.
+Status check_elements(const ir::Graph& graph) {
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& value = graph[ValueId{n}];
+    if (!has_elements(value.type.dtype))
+      return Error(Code::unsupported,
+                   fmt::format("value '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)", value.name,
+                               name(value.type.dtype)));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status prepare(ir::Graph& graph, const CustomOperators& operators) {
-  NNEX_TRY(inline_functions(graph));
+  if (is_known("call")) NNEX_TRY(inline_functions(graph));
   resolve_custom(graph, operators);
   Faults faults;
   infer_types(graph, faults);
+  NNEX_TRY(check_elements(graph));
   if (faults.none()) {
-    NNEX_TRY(differentiate(graph));
-    NNEX_TRY(expand_bodies(graph));
+    if (is_known("gradient")) NNEX_TRY(differentiate(graph));
+    if (has_pass("expand_bodies")) NNEX_TRY(expand_bodies(graph));
     return {};
   }
   const size_t more = faults.count() - 1;
@@ -40,7 +62,7 @@ Result<int> infer_again(ir::Graph& graph) {
 
 constexpr PassDef kInfer = {"infer_types", infer_again};
 constexpr PassDef kDropUnused = {"drop_unused", drop_unused};
-constexpr PassDef kPasses[] = {
+constexpr PassDef kAllPasses[] = {
     {"drop_copies", drop_copies},
     {"fold_but_bytes", fold_but_bytes},
     {"merge_equal", merge_equal},
@@ -72,6 +94,12 @@ constexpr PassDef kPasses[] = {
     kDropUnused,
     kInfer,
 };
+constexpr auto in_build = [](const PassDef& pass) { return has_pass(pass.name); };
+constexpr auto kPasses = [] {
+  std::array<PassDef, static_cast<size_t>(std::count_if(std::begin(kAllPasses), std::end(kAllPasses), in_build))> built;
+  std::copy_if(std::begin(kAllPasses), std::end(kAllPasses), built.begin(), in_build);
+  return built;
+}();
 
 }  // namespace
 
@@ -80,7 +108,7 @@ std::span<const PassDef> pipeline() { return kPasses; }
 Status optimize(ir::Graph& graph, const PipelineOptions& options) {
   for (const PassDef& pass : kPasses) {
     NNEX_TRY(pass.run(graph));
-    if (options.verify) NNEX_TRY(verify(graph, pass.name));
+    if (kKnowsAll && options.verify) NNEX_TRY(verify(graph, pass.name));
     if (options.after) NNEX_TRY(options.after(graph, pass));
   }
   return {};

@@ -346,10 +346,7 @@ class Planner {
         return {};
       }
     }
-    if (!is_built(node.op->name))
-      return Error(Code::unsupported,
-                   fmt::format("{}: this build of nnex leaves the operator out (NNEX_OPS)", node.op->name))
-          .at(graph_.place_of(step.node));
+    if (!is_built(node.op->name)) return left_out(node.op->name).at(graph_.place_of(step.node));
     step.how = node.blocks.empty() ? Step::How::reference : Step::How::blocks;
     step.open = !known(node);
     return {};

@@ -24,10 +24,11 @@ Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
 
 Status Frame::run_blocks(const plan::Step& step, const Bound::Wires& wires) {
   const Node& node = graph_[step.node];
-  if (node.op->name == "if_else") return run_if(node);
-  if (node.op->name == "loop") return run_loop(node);
-  if (node.op->name == "scan") return run_scan(node);
-  if (node.op->name == "sequence_map") return run_sequence_map(node);
+  const auto is = [&](std::string_view op) { return is_known(op) && node.op->name == op; };
+  if (is("if_else")) return run_if(node);
+  if (is("loop")) return run_loop(node);
+  if (is("scan")) return run_scan(node);
+  if (is("sequence_map")) return run_sequence_map(node);
   return run_region(step, wires);
 }
 

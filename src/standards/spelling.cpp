@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/joined.h"
+#include "ops/built.h"
 #include "ops/codecs.h"
 #include "tensor/convert.h"
 
@@ -202,6 +203,7 @@ AttrValue preset_value(std::string_view text) {
 }
 
 Result<NodeId> make_spelled(Builder& b, SpelledNode node, const Inference& types) {
+  if (!is_known(node.spelled.op->name)) return left_out(node.spelled.op->name);
   Placer placer(b, node, types);
   for (const Preset& p : node.spelled.spelling->presets) NNEX_TRY(placer.preset(p));
   for (const auto& [name, value] : node.attrs) NNEX_TRY(placer.place(name, value));

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
+#include "base/built.h"
 #include "nnex/dtype.h"
 #include "tensor/half.h"
 
@@ -16,49 +18,51 @@ struct Flag {
 };
 
 /// f.template operator()<T>() for the byte-sized-or-wider real, integer and bool types; f.template operator()<void>()
-/// for the others (sub-byte, complex, objects).
+/// for the others (sub-byte, complex, objects, those that this build leaves out).
 template <class F>
 decltype(auto) visit_element(DType type, F&& f) {
+#define NNEX_ELEMENT(type, T) f.template operator()<std::conditional_t<has_elements(DType::type), T, void>>()
   switch (type) {
     case DType::f64:
-      return f.template operator()<double>();
+      return NNEX_ELEMENT(f64, double);
     case DType::f32:
-      return f.template operator()<float>();
+      return NNEX_ELEMENT(f32, float);
     case DType::f16:
-      return f.template operator()<f16>();
+      return NNEX_ELEMENT(f16, f16);
     case DType::bf16:
-      return f.template operator()<bf16>();
+      return NNEX_ELEMENT(bf16, bf16);
     case DType::f8e4m3fn:
-      return f.template operator()<f8e4m3fn>();
+      return NNEX_ELEMENT(f8e4m3fn, f8e4m3fn);
     case DType::f8e4m3fnuz:
-      return f.template operator()<f8e4m3fnuz>();
+      return NNEX_ELEMENT(f8e4m3fnuz, f8e4m3fnuz);
     case DType::f8e5m2:
-      return f.template operator()<f8e5m2>();
+      return NNEX_ELEMENT(f8e5m2, f8e5m2);
     case DType::f8e5m2fnuz:
-      return f.template operator()<f8e5m2fnuz>();
+      return NNEX_ELEMENT(f8e5m2fnuz, f8e5m2fnuz);
     case DType::f8e8m0:
-      return f.template operator()<f8e8m0>();
+      return NNEX_ELEMENT(f8e8m0, f8e8m0);
     case DType::i64:
-      return f.template operator()<int64_t>();
+      return NNEX_ELEMENT(i64, int64_t);
     case DType::i32:
-      return f.template operator()<int32_t>();
+      return NNEX_ELEMENT(i32, int32_t);
     case DType::i16:
-      return f.template operator()<int16_t>();
+      return NNEX_ELEMENT(i16, int16_t);
     case DType::i8:
-      return f.template operator()<int8_t>();
+      return NNEX_ELEMENT(i8, int8_t);
     case DType::u64:
-      return f.template operator()<uint64_t>();
+      return NNEX_ELEMENT(u64, uint64_t);
     case DType::u32:
-      return f.template operator()<uint32_t>();
+      return NNEX_ELEMENT(u32, uint32_t);
     case DType::u16:
-      return f.template operator()<uint16_t>();
+      return NNEX_ELEMENT(u16, uint16_t);
     case DType::u8:
-      return f.template operator()<uint8_t>();
+      return NNEX_ELEMENT(u8, uint8_t);
     case DType::boolean:
-      return f.template operator()<Flag>();
+      return NNEX_ELEMENT(boolean, Flag);
     default:
       return f.template operator()<void>();
   }
+#undef NNEX_ELEMENT
 }
 
 }  // namespace nnex

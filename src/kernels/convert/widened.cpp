@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/built.h"
 #include "base/checked.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/widened.h"
@@ -274,6 +275,7 @@ constexpr KernelDef kWidened = {"", "widened", nullptr};
 }  // namespace
 
 Result<Chosen> widened_kernel(const KernelRequest& r) {
+  if (!runs_on(DType::f16) && !runs_on(DType::bf16)) return Chosen{};
   const DType half = half_of(r);
   if (half == DType::none || r.op.blocks.size() > 0 || r.in.size() > kMaxPorts || r.out.size() > kMaxPorts)
     return Chosen{};

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/built.h"
 #include "kernels/elementwise/whole.h"
 #include "kernels/kernel.h"
 #include "kernels/simd/loops.h"
@@ -14,28 +15,30 @@
 namespace nnex::kernels {
 namespace {
 
-/// Calls use(T()) with the C++ type of whole numbers and doubles; false: another type.
+constexpr bool kHalves = runs_on(DType::f16) || runs_on(DType::bf16);
+
+/// Calls use(T()) with the C++ type of whole numbers and doubles; false: another type, or one that is left out.
 template <class F>
 bool with_type(DType type, F use) {
   switch (type) {
     case DType::i8:
-      return use(int8_t()), true;
+      return runs_on(DType::i8) && (use(int8_t()), true);
     case DType::i16:
-      return use(int16_t()), true;
+      return runs_on(DType::i16) && (use(int16_t()), true);
     case DType::i32:
-      return use(int32_t()), true;
+      return runs_on(DType::i32) && (use(int32_t()), true);
     case DType::i64:
-      return use(int64_t()), true;
+      return runs_on(DType::i64) && (use(int64_t()), true);
     case DType::u8:
-      return use(uint8_t()), true;
+      return runs_on(DType::u8) && (use(uint8_t()), true);
     case DType::u16:
-      return use(uint16_t()), true;
+      return runs_on(DType::u16) && (use(uint16_t()), true);
     case DType::u32:
-      return use(uint32_t()), true;
+      return runs_on(DType::u32) && (use(uint32_t()), true);
     case DType::u64:
-      return use(uint64_t()), true;
+      return runs_on(DType::u64) && (use(uint64_t()), true);
     case DType::f64:
-      return use(double()), true;
+      return runs_on(DType::f64) && (use(double()), true);
     default:
       return false;
   }
@@ -159,7 +162,7 @@ class HalfUnaryKernel : public Kernel {
 template <WholeUnary kind>
 Result<std::unique_ptr<Kernel>> make_half_unary(const KernelRequest& r) {
   const DType type = r.in[0].dtype;
-  if (r.out[0].dtype != type || (type != DType::f16 && type != DType::bf16)) return nullptr;
+  if (!kHalves || r.out[0].dtype != type || (type != DType::f16 && type != DType::bf16)) return nullptr;
   if constexpr (kind == WholeUnary::relu)
     if (r.attr<NansAttrs>().nans != Nans::pass) return nullptr;
   return made<HalfUnaryKernel>(r.loops, kind, type == DType::bf16);
@@ -198,7 +201,7 @@ class DoubleKernel : public Kernel {
 
 template <UnaryKind kind>
 Result<std::unique_ptr<Kernel>> make_double(const KernelRequest& r) {
-  if (r.in[0].dtype != DType::f64 || r.out[0].dtype != DType::f64) return nullptr;
+  if (!runs_on(DType::f64) || r.in[0].dtype != DType::f64 || r.out[0].dtype != DType::f64) return nullptr;
   return made<DoubleKernel>(r.loops, kind);
 }
 

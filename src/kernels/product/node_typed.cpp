@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/built.h"
 #include "base/interrupt.h"
 #include "base/try.h"
 #include "kernels/kernel.h"
@@ -115,9 +116,9 @@ Result<std::unique_ptr<Kernel>> make_typed_product(const KernelRequest& r, bool 
   const DType type = r.in[0].dtype;
   for (const Operand& o : r.in)
     if (o.given() && o.dtype != type) return nullptr;
-  if (type == DType::f64) return typed_product<double>(r, transpose_a, transpose_b);
-  if (type == DType::i32) return typed_product<int32_t>(r, transpose_a, transpose_b);
-  if (type == DType::i64) return typed_product<int64_t>(r, transpose_a, transpose_b);
+  if (runs_on(DType::f64) && type == DType::f64) return typed_product<double>(r, transpose_a, transpose_b);
+  if (runs_on(DType::i32) && type == DType::i32) return typed_product<int32_t>(r, transpose_a, transpose_b);
+  if (runs_on(DType::i64) && type == DType::i64) return typed_product<int64_t>(r, transpose_a, transpose_b);
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "kernels/product/codes.h"
+#include "ops/built.h"
 
 namespace nnex::kernels {
 namespace {
@@ -32,6 +33,9 @@ struct Job {
   void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const;
 };
 
+/// Columns are codes where a region makes them of stored ones (node.cpp).
+constexpr bool kHasCodes = is_built("dequantize_linear");
+
 /// What a part's tiles use one after another; made once, as a tile of few multiply-adds takes no longer than that.
 struct Job::Part {
   alignas(64) float scratch[kMaxTileRows * kScratchStride<float>];
@@ -48,7 +52,7 @@ void Job::run(const Parts::Range& range, float* unpacked) const {
     const int64_t block_end = std::min(panel + block_panels, range.panel_end);
     int64_t k0 = 0;
     do {
-      for (int64_t p = panel; unpacked && p < block_end; ++p)
+      for (int64_t p = panel; kHasCodes && unpacked && p < block_end; ++p)
         loops.unpack_codes_f32(columns.codes->panel(p), k0, std::min(k0 + depth, columns.k),
                                unpacked + (p - panel) * columns.shape.columns * depth);
       for (int64_t t = range.tile_begin; t < range.tile_end; ++t) run_tile(t, k0, panel, block_end, own);
@@ -101,7 +105,7 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
       if (end.row_bias) own.finish.row_bias = end.row_bias + rows.first;
       if (end.residual) own.finish.residual = end.residual + rows.first * end.residual_stride + column;
     }
-    if (reads_codes)
+    if (kHasCodes && reads_codes)
       loops.tile_codes_f32({tile, columns.codes->panel(panel)});
     else
       loops.tile_f32(tile);

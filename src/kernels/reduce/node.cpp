@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/built.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
@@ -48,7 +49,8 @@ template <class... T>
 Result<std::unique_ptr<Kernel>> fold_kernel(const KernelRequest& r, const AxisFold& fold, bool logarithm) {
   std::unique_ptr<Kernel> kernel;
   const auto offer = [&]<class E>(E) {
-    if (r.in[0].dtype == dtype_for<E>) kernel = std::make_unique<FoldKernel<E>>(r.loops, fold, logarithm);
+    if (runs_on(dtype_for<E>) && r.in[0].dtype == dtype_for<E>)
+      kernel = std::make_unique<FoldKernel<E>>(r.loops, fold, logarithm);
   };
   (..., offer(T()));
   return kernel;

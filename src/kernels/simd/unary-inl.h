@@ -14,6 +14,7 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/simd/math-inl.h"
 #include "kernels/simd/trig-inl.h"
+#include "ops/built.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
@@ -182,6 +183,11 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
 #define NNEX_CASE(kind, formula) \
   case UnaryKind::kind:          \
     return use([&](V x) HWY_ATTR { return formula; })
+// Of kinds that the kernels of one row alone ask for.
+#define NNEX_CASE_OF(row, kind, formula)                                     \
+  case UnaryKind::kind:                                                      \
+    if constexpr (is_built(row)) use([&](V x) HWY_ATTR { return formula; }); \
+    return
   switch (f.kind) {
     NNEX_CASE(identity, x);
     NNEX_CASE(neg, hn::Neg(x));
@@ -191,34 +197,34 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
     NNEX_CASE(rsqrt, rsqrt_f32(d, x));
     NNEX_CASE(rcp, hn::Div(hn::Set(d, 1.0F), x));
     NNEX_CASE(square, hn::Mul(x, x));
-    NNEX_CASE(exp, exp_f32<M>(d, x));
+    NNEX_CASE_OF("exp", exp, exp_f32<M>(d, x));
     NNEX_CASE(log, log_f32<M>(d, x));
-    NNEX_CASE(sin, sin_f32<M>(d, x));
-    NNEX_CASE(cos, cos_f32<M>(d, x));
-    NNEX_CASE(sinh, sinh_f32<M>(d, x));
-    NNEX_CASE(cosh, cosh_f32<M>(d, x));
-    NNEX_CASE(asinh, asinh_f32<M>(d, x));
-    NNEX_CASE(acosh, acosh_f32<M>(d, x));
-    NNEX_CASE(atanh, atanh_f32<M>(d, x));
+    NNEX_CASE_OF("sin", sin, sin_f32<M>(d, x));
+    NNEX_CASE_OF("cos", cos, cos_f32<M>(d, x));
+    NNEX_CASE_OF("sinh", sinh, sinh_f32<M>(d, x));
+    NNEX_CASE_OF("cosh", cosh, cosh_f32<M>(d, x));
+    NNEX_CASE_OF("asinh", asinh, asinh_f32<M>(d, x));
+    NNEX_CASE_OF("acosh", acosh, acosh_f32<M>(d, x));
+    NNEX_CASE_OF("atanh", atanh, atanh_f32<M>(d, x));
     NNEX_CASE(tanh, tanh_f32<M>(d, x));
     NNEX_CASE(sigmoid, sigmoid_f32<M>(d, x));
-    NNEX_CASE(erf, erf_f32<M>(d, x));
-    NNEX_CASE(asin, asin_f32<M>(d, x));
-    NNEX_CASE(acos, acos_f32<M>(d, x));
-    NNEX_CASE(atan, atan_f32<M>(d, x));
-    NNEX_CASE(gelu_erf, gelu_erf_f32<M>(d, x));
-    NNEX_CASE(gelu_tanh, gelu_tanh_f32<M>(d, x));
-    NNEX_CASE(gelu_sigmoid, silu_f32<M>(d, x, hn::Set(d, 1.702F)));
-    NNEX_CASE(silu, silu_f32<M>(d, x, alpha));
+    NNEX_CASE_OF("erf", erf, erf_f32<M>(d, x));
+    NNEX_CASE_OF("asin", asin, asin_f32<M>(d, x));
+    NNEX_CASE_OF("acos", acos, acos_f32<M>(d, x));
+    NNEX_CASE_OF("atan", atan, atan_f32<M>(d, x));
+    NNEX_CASE_OF("gelu", gelu_erf, gelu_erf_f32<M>(d, x));
+    NNEX_CASE_OF("gelu", gelu_tanh, gelu_tanh_f32<M>(d, x));
+    NNEX_CASE_OF("gelu", gelu_sigmoid, silu_f32<M>(d, x, hn::Set(d, 1.702F)));
+    NNEX_CASE_OF("silu", silu, silu_f32<M>(d, x, alpha));
     NNEX_CASE(relu, relu_f32(d, x));
     NNEX_CASE(leaky_relu, where_negative(d, x, hn::Mul(alpha, x)));
     NNEX_CASE(thresholded_relu, hn::IfThenElseZero(hn::Gt(x, alpha), x));
-    NNEX_CASE(elu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x))));
-    NNEX_CASE(selu, hn::Mul(beta, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x)))));
-    NNEX_CASE(celu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, hn::Div(x, alpha)))));
-    NNEX_CASE(softplus, softplus_f32<M>(d, x));
+    NNEX_CASE_OF("elu", elu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x))));
+    NNEX_CASE_OF("selu", selu, hn::Mul(beta, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, x)))));
+    NNEX_CASE_OF("celu", celu, where_negative(d, x, hn::Mul(alpha, expm1_f32<M>(d, hn::Div(x, alpha)))));
+    NNEX_CASE_OF("softplus", softplus, softplus_f32<M>(d, x));
     NNEX_CASE(softsign, hn::Div(x, hn::Add(hn::Set(d, 1.0F), hn::Abs(x))));
-    NNEX_CASE(mish, mish_f32<M>(d, x));
+    NNEX_CASE_OF("mish", mish, mish_f32<M>(d, x));
     NNEX_CASE(hard_sigmoid, hard_sigmoid_f32(d, x, alpha, beta));
     NNEX_CASE(hard_swish, hard_swish_f32(d, x));
     NNEX_CASE(clamp, clamp_f32(d, x, alpha, beta));
@@ -231,6 +237,7 @@ HWY_INLINE void with_unary(D d, const Unary& f, Use use) {
       break;
   }
 #undef NNEX_CASE
+#undef NNEX_CASE_OF
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

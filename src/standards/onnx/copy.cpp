@@ -28,6 +28,20 @@ Status each_tensor(std::string_view bytes, MessageKind part, int depth, F& f) {
   return r.ok() ? Status() : broken("the model", r.fault());
 }
 
+/// The operators of all nodes below a message.
+Status add_operators(std::string_view bytes, MessageKind part, int depth, std::set<std::string>& found) {
+  if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
+  wire::Reader r(bytes);
+  for (Field field; r.next(field);) {
+    if (part == MessageKind::node && field.number == NodeProto::op_type) found.emplace(field.bytes);
+    const FieldForm* form = find_field(part, field.number);
+    if (field.kind == wire::Kind::bytes && form && form->holds == Holds::message &&
+        form->message != MessageKind::tensor)
+      NNEX_TRY(add_operators(field.bytes, form->message, depth + 1, found));
+  }
+  return r.ok() ? Status() : broken("the model", r.fault());
+}
+
 class Copier {
  public:
   Copier(Source source, const WriteOptions& options)
@@ -133,6 +147,12 @@ class Copier {
 
 Result<Written> copy_model(std::string_view model, Source source, const WriteOptions& options) {
   return Copier(std::move(source), options).run(model);
+}
+
+Result<std::vector<std::string>> operator_names(std::string_view model) {
+  std::set<std::string> found;
+  NNEX_TRY(add_operators(model, MessageKind::model, 0, found));
+  return std::vector<std::string>(found.begin(), found.end());
 }
 
 Result<std::vector<std::string>> external_files(std::string_view model) {

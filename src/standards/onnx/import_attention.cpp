@@ -134,6 +134,6 @@ constexpr QuirkRow kAttentionRows[] = {{"FlexAttention", flex_attention, "ai.onn
 
 }  // namespace
 
-std::span<const QuirkRow> attention_quirks() { return kAttentionRows; }
+std::span<const QuirkRow> attention_quirks() { return read_of<kAttentionRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -72,6 +72,6 @@ constexpr QuirkRow kConstantRows[] = {{"Constant", constant}, {"Cast", cast}, {"
 
 }  // namespace
 
-std::span<const QuirkRow> constant_quirks() { return kConstantRows; }
+std::span<const QuirkRow> constant_quirks() { return read_of<kConstantRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -251,6 +251,6 @@ constexpr QuirkRow kFeatureRows[] = {{"LabelEncoder", of_x<label_encoder>, kDoma
 
 }  // namespace
 
-std::span<const QuirkRow> feature_quirks() { return kFeatureRows; }
+std::span<const QuirkRow> feature_quirks() { return read_of<kFeatureRows>(); }
 
 }  // namespace nnex::onnx_format

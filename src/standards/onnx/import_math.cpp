@@ -97,6 +97,6 @@ constexpr QuirkRow kMathRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> math_quirks() { return kMathRows; }
+std::span<const QuirkRow> math_quirks() { return read_of<kMathRows>(); }
 
 }  // namespace nnex::onnx_format

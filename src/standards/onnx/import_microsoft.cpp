@@ -482,6 +482,6 @@ constexpr QuirkRow kMicrosoftRows[] = {
 }  // namespace
 }  // namespace microsoft
 
-std::span<const QuirkRow> microsoft_quirks() { return microsoft::kMicrosoftRows; }
+std::span<const QuirkRow> microsoft_quirks() { return read_of<microsoft::kMicrosoftRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -311,6 +311,6 @@ constexpr QuirkRow kAttentionRows[] = {
 }  // namespace
 }  // namespace microsoft
 
-std::span<const QuirkRow> microsoft_attention_quirks() { return microsoft::kAttentionRows; }
+std::span<const QuirkRow> microsoft_attention_quirks() { return read_of<microsoft::kAttentionRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -346,6 +346,6 @@ constexpr QuirkRow kMlRows[] = {{"LinearClassifier", tree_of_x<linear_classifier
 
 }  // namespace
 
-std::span<const QuirkRow> ml_quirks() { return kMlRows; }
+std::span<const QuirkRow> ml_quirks() { return read_of<kMlRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -114,6 +114,6 @@ constexpr QuirkRow kNumericRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> numeric_quirks() { return kNumericRows; }
+std::span<const QuirkRow> numeric_quirks() { return read_of<kNumericRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -2,9 +2,12 @@
 // What an ONNX operator needs beyond its spelling, by theme: rewrites into several rows (operators.md 3.2), and old
 // opsets.
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 
+#include "ops/built.h"
 #include "standards/onnx/import.h"
 
 namespace nnex::onnx_format {
@@ -14,6 +17,18 @@ struct QuirkRow {
   Quirk quirk;
   std::string_view domain = "";
 };
+
+/// Of a theme's list, what this build reads: the others are not linked.
+template <const auto& kAll>
+std::span<const QuirkRow> read_of() {
+  static constexpr auto kRead = [] {
+    constexpr auto read = [](const QuirkRow& row) { return is_read_of_onnx(row.op); };
+    std::array<QuirkRow, static_cast<size_t>(std::count_if(std::begin(kAll), std::end(kAll), read))> rows = {};
+    std::copy_if(std::begin(kAll), std::end(kAll), rows.begin(), read);
+    return rows;
+  }();
+  return kRead;
+}
 
 std::span<const QuirkRow> constant_quirks();
 std::span<const QuirkRow> math_quirks();

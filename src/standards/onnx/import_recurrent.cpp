@@ -55,6 +55,6 @@ constexpr QuirkRow kRecurrentRows[] = {{"RNN", recurrent}, {"GRU", recurrent}, {
 
 }  // namespace
 
-std::span<const QuirkRow> recurrent_quirks() { return kRecurrentRows; }
+std::span<const QuirkRow> recurrent_quirks() { return read_of<kRecurrentRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -46,6 +46,6 @@ constexpr QuirkRow kRegionRows[] = {{"RoiAlign", roi_align}, {"MaxRoiPool", max_
 
 }  // namespace
 
-std::span<const QuirkRow> region_quirks() { return kRegionRows; }
+std::span<const QuirkRow> region_quirks() { return read_of<kRegionRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -95,6 +95,6 @@ constexpr QuirkRow kScanRows[] = {{"Scan", scan}};
 
 }  // namespace
 
-std::span<const QuirkRow> scan_quirks() { return kScanRows; }
+std::span<const QuirkRow> scan_quirks() { return read_of<kScanRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -226,6 +226,6 @@ constexpr QuirkRow kShapeRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> shape_quirks() { return kShapeRows; }
+std::span<const QuirkRow> shape_quirks() { return read_of<kShapeRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -144,6 +144,6 @@ constexpr QuirkRow kWindowRows[] = {
 
 }  // namespace
 
-std::span<const QuirkRow> window_quirks() { return kWindowRows; }
+std::span<const QuirkRow> window_quirks() { return read_of<kWindowRows>(); }
 
 }  // namespace nnex::onnx_format

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/built.h"
 #include "ops/codecs.h"
 #include "tensor/convert.h"
 
@@ -188,6 +189,10 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
   const DType type = dtype_of_onnx(p.type);
   if (type == DType::none)
     return Error(Code::invalid_model, fmt::format("tensor '{}': element type {} is unknown", p.name, p.type));
+  if (!has_elements(type))
+    return Error(
+        Code::unsupported,
+        fmt::format("tensor '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)", p.name, name(type)));
   for (int64_t d : p.dims)
     if (d < 0) return Error(Code::invalid_model, fmt::format("tensor '{}': extent {} is negative", p.name, d));
   Shape shape(p.dims);
