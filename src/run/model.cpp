@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/built.h"
 #include "base/cache.h"
 #include "base/guarded.h"
 #include "base/nearest.h"
@@ -27,13 +28,6 @@ namespace nnex {
 
 /// Of the cache, activations may have one part in so many; the others are for weights, other threads and programs.
 constexpr int64_t kCacheShare = 8;
-
-/// Whether LoadOptions::cache counts: a page has no folders.
-#if defined(__EMSCRIPTEN__)
-constexpr bool kKeepsModels = false;
-#else
-constexpr bool kKeepsModels = true;
-#endif
 
 struct Model::Impl {
   std::shared_ptr<run::Compiled> compiled;
@@ -230,7 +224,7 @@ void Model::Impl::told(CacheUse use, std::string file, std::string why) {
 
 Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& options,
                                   FunctionRef<Result<ReadGraph>()> load) {
-  if (!kKeepsModels) {
+  if (!kOpensFiles) {
     NNEX_ASSIGN(ReadGraph read, load());
     return compile_own(std::move(read.graph), options);
   }
@@ -265,7 +259,7 @@ Result<Model> Model::Impl::found(const run::CacheEntry& entry, Mapping map, cons
 }
 
 void Model::Impl::planned() {
-  if (!kKeepsModels || !is_due.exchange(false)) return;
+  if (!kOpensFiles || !is_due.exchange(false)) return;
   const Status status = guarded([&] {
     const std::lock_guard lock(compiled->planning);
     return run::write_cache(due.entry, due.sources, ports.inputs, ports.outputs, *compiled);
