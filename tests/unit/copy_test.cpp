@@ -21,18 +21,19 @@ std::vector<uint8_t> bytes(size_t n) {
   return x;
 }
 
-TEST(SimdTranspose, PixelsOfThree) {
+TEST(SimdTranspose, PixelsOfTwoAndThree) {
   test::for_each_table([&](const simd::Loops& table) {
-    for (size_t n : {1, 7, 16, 100}) {
-      std::vector<uint32_t> planes(3 * n), pixels(3 * n), back(3 * n), expected(3 * n);
-      std::iota(planes.begin(), planes.end(), 1U);
-      for (size_t i = 0; i < n; ++i)
-        for (size_t c = 0; c < 3; ++c) expected[i * 3 + c] = planes[c * n + i];
-      table.transpose_u32(planes.data(), n, pixels.data(), 3, 3, n);
-      test::expect_same(pixels, expected);
-      table.transpose_u32(pixels.data(), 3, back.data(), n, n, 3);
-      test::expect_same(back, planes);
-    }
+    for (size_t k : {2, 3})
+      for (size_t n : {1, 7, 16, 100}) {
+        std::vector<uint32_t> planes(k * n), pixels(k * n), back(k * n), expected(k * n);
+        std::iota(planes.begin(), planes.end(), 1U);
+        for (size_t i = 0; i < n; ++i)
+          for (size_t c = 0; c < k; ++c) expected[i * k + c] = planes[c * n + i];
+        table.transpose_u32(planes.data(), n, pixels.data(), k, k, n);
+        test::expect_same(pixels, expected);
+        table.transpose_u32(pixels.data(), k, back.data(), n, n, k);
+        test::expect_same(back, planes);
+      }
   });
 }
 

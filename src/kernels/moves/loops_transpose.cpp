@@ -58,6 +58,24 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
     plain(0, rows, c, columns);
     return;
   }
+  if (rows == 2 && y_stride == 2) {
+    size_t c = 0;
+    for (; c + lanes <= columns; c += lanes)
+      hn::StoreInterleaved2(hn::LoadU(d, x + c), hn::LoadU(d, x + x_stride + c), d, y + 2 * c);
+    plain(0, rows, c, columns);
+    return;
+  }
+  if (columns == 2 && x_stride == 2) {
+    size_t r = 0;
+    for (; r + lanes <= rows; r += lanes) {
+      hn::Vec<decltype(d)> a, b;
+      hn::LoadInterleaved2(d, x + 2 * r, a, b);
+      hn::StoreU(a, d, y + r);
+      hn::StoreU(b, d, y + y_stride + r);
+    }
+    plain(r, rows, 0, columns);
+    return;
+  }
   if (columns == 3 && x_stride == 3) {
     size_t r = 0;
     for (; r + lanes <= rows; r += lanes) {
