@@ -82,6 +82,12 @@ bool Chain::place_values() {
     steps_[i].to = static_cast<int8_t>(tile);
   }
   steps_[count_ - 1].to = -1;
+  for (int i = 0; i + 1 < count_; ++i) {
+    const ChainStep &first = steps_[i].what, &next = steps_[i + 1].what;
+    const bool reads = (next.a == nest_.operands + i) != (next.b == nest_.operands + i);
+    steps_[i].scales = first.b >= 0 && first.binary == BinaryKind::mul && next.b >= 0 &&
+                       next.binary == BinaryKind::add && reads && last_use[i] == i + 1;
+  }
   return true;
 }
 
@@ -180,12 +186,18 @@ void Chain::run_columns(const simd::Loops& loops, const float* const* inputs, fl
   }
 }
 
+Chain::Operand Chain::operand_of(const Tile& tile, int value) const {
+  if (value < nest_.operands) return tile.inputs[value];
+  return {tile.values[steps_[value - nest_.operands].to], tile.columns, 1};
+}
+
 void Chain::run_tile(const simd::Loops& loops, Tile& tile, float* y) const {
-  const auto operand = [&](int value) {
-    if (value < nest_.operands) return tile.inputs[value];
-    return Operand{tile.values[steps_[value - nest_.operands].to], tile.columns, 1};
-  };
+  const auto operand = [&](int value) { return operand_of(tile, value); };
   for (int i = 0; i < count_; ++i) {
+    if (steps_[i].scales && run_affine(loops, tile, i, y)) {
+      ++i;
+      continue;
+    }
     const Step& step = steps_[i];
     float* to = step.to < 0 ? y : tile.values[step.to];
     const Operand a = operand(step.what.a);
@@ -207,6 +219,22 @@ void Chain::run_tile(const simd::Loops& loops, Tile& tile, float* y) const {
       }
     }
   }
+}
+
+/// Step i, a product, and the sum after it in one loop where each of them takes one number a tile: the same two
+/// roundings.
+bool Chain::run_affine(const simd::Loops& loops, Tile& tile, int i, float* y) const {
+  const ChainStep &product = steps_[i].what, &sum = steps_[i + 1].what;
+  const int8_t added = sum.a == nest_.operands + i ? sum.b : sum.a;
+  const auto operand = [&](int value) { return operand_of(tile, value); };
+  const Operand a = operand(product.a), b = operand(product.b), term = operand(added);
+  const bool a_is_factor = a.single(tile.rows);
+  const Operand &x = a_is_factor ? b : a, &factor = a_is_factor ? a : b;
+  if (!x.flat(tile.columns, tile.rows) || !factor.single(tile.rows) || !term.single(tile.rows)) return false;
+  const int8_t to = steps_[i + 1].to;
+  loops.unary_f32({UnaryKind::affine, *factor.data, *term.data}, x.data, to < 0 ? y : tile.values[to],
+                  static_cast<size_t>(tile.rows * tile.columns));
+  return true;
 }
 
 void Chain::run_binary(const simd::Loops& loops, const Tile& tile, BinaryKind kind, const Operand& a, const Operand& b,

@@ -45,7 +45,8 @@ class Chain {
  private:
   struct Step {
     ChainStep what;
-    int8_t to = 0;  // the tile it writes; -1: the result
+    int8_t to = 0;        // the tile it writes; -1: the result
+    bool scales = false;  // a product that the next step alone reads, to add to it
   };
   struct Operand;
   struct Tile;
@@ -55,6 +56,8 @@ class Chain {
   void run_rows(const simd::Loops& loops, const float* const* inputs, float* y, int64_t begin, int64_t end) const;
   void run_columns(const simd::Loops& loops, const float* const* inputs, float* y, int64_t begin, int64_t end) const;
   void run_tile(const simd::Loops& loops, Tile& tile, float* y) const;
+  Operand operand_of(const Tile& tile, int value) const;
+  bool run_affine(const simd::Loops& loops, Tile& tile, int i, float* y) const;
   void run_binary(const simd::Loops& loops, const Tile& tile, BinaryKind kind, const Operand& a, const Operand& b,
                   float* y) const;
 
