@@ -276,6 +276,11 @@ Run simd_run(simd::ReduceColumns<T>* f, const Loops&, Operands& o, SimdSize s) {
     f(ReduceKind::max, x, s.n, kRows, max, s.n);
   };
 }
+inline Run simd_run(simd::ExtremesF32* f, const Loops&, Operands& o, SimdSize s) {
+  const float* x = o.floats(s.n);
+  float* y = o.result<float>(2);
+  return [=] { f(x, s.n, y, y + 1); };
+}
 inline Run simd_run(simd::FindF32* f, const Loops&, Operands& o, SimdSize s) {
   const float* x = o.floats(s.n);
   size_t* y = o.result<size_t>(1);

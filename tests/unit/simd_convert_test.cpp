@@ -66,6 +66,28 @@ TEST(SimdConvert, QuantizeAndBackEqualTheirOracles) {
   });
 }
 
+TEST(SimdConvert, BytesNextToHalvesOfAStepRoundLikeTheQuotient) {
+  for (float scale : {0.02F, -0.3F, 1.0F / 3, 7e-36F, 3e37F, 1e-40F}) {
+    std::vector<float> x;
+    for (int half = -1400; half <= 1400; ++half) {
+      float v = static_cast<float>(half) * 0.5F * scale;
+      for (int i = 0; i < 3; ++i) v = std::nextafter(v, -INFINITY);
+      for (int i = 0; i < 7; ++i, v = std::nextafter(v, INFINITY)) x.push_back(v);
+    }
+    for (float v : {3e38F, -3e38F, 1e-45F, -0.0F}) x.insert(x.end(), 64, v);
+    test::for_each_table([&](const Loops& table) {
+      const auto check = [&]<class T>(simd::QuantizeTo<T>* quantize, T zero) {
+        std::vector<T> y(x.size()), expected(x.size());
+        for (size_t i = 0; i < x.size(); ++i) expected[i] = quantized(x[i], scale, zero);
+        quantize(x.data(), &scale, &zero, 0, y.data(), x.size());
+        test::expect_same(y, expected);
+      };
+      for (uint8_t zero : {0, 77, 255}) check(table.quantize_u8, zero);
+      for (int8_t zero : {-128, 0, 127}) check(table.quantize_s8, zero);
+    });
+  }
+}
+
 TEST(SimdConvert, NarrowFloatsEqualTheScalarOnes) {
   std::vector<float> x = test::test_floats(3000);
   for (size_t i = 1000; i < 2500; ++i) x[i] = std::ldexp(x[i], -static_cast<int>(i % 40));

@@ -289,6 +289,25 @@ TEST(SimdRows, NormalizeEqualsItsOracle) {
   });
 }
 
+TEST(SimdRows, ExtremesAreThoseOfTheStandardLibrary) {
+  for (size_t n : {0, 1, 3, 15, 16, 17, 64, 65, 300}) {
+    const std::vector<float> x = test::uniform_floats(n);
+    std::vector<float> with_nan = x;
+    if (n > 0) with_nan[n - 1] = std::nanf("");
+    float low = INFINITY, high = -INFINITY;
+    for (float v : x) low = std::min(low, v), high = std::max(high, v);
+    test::for_each_table([&](const Loops& table) {
+      float least = 7, greatest = 7;
+      table.extremes_f32(x.data(), n, &least, &greatest);
+      EXPECT_EQ(least, low);
+      EXPECT_EQ(greatest, high);
+      table.extremes_f32(with_nan.data(), n, &least, &greatest);
+      EXPECT_EQ(std::isnan(least), n > 0);
+      EXPECT_EQ(std::isnan(greatest), n > 0);
+    });
+  }
+}
+
 TEST(SimdRows, FindFirst) {
   std::vector<float> x = test::uniform_floats(100);
   x[40] = x[77] = 5;

@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "kernels/convert/loops_convert.cpp"
 #include <hwy/foreach_target.h>
 
+#include <type_traits>
+
 #include "kernels/simd/builds.h"
 #include "kernels/simd/map-inl.h"
 
@@ -26,6 +28,51 @@ HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest_int(D d, V v) {
   return hn::Sub(hn::BitCast(di, hn::Add(v, hn::Set(d, 12582912.0F))), hn::Set(di, 0x4b400000));
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Whole vectors of bytes by one scale; returns how many. The product with 1 / scale stands for the quotient where no
+/// other whole number can be nearest: below 512 it is within 2^-13 of it, and beyond everything saturates.
+template <class T>
+HWY_INLINE size_t quantize_bytes(const float* x, float scale, int32_t zero, T* y, size_t n) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Rebind<uint8_t, decltype(d)> d8;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int32_t kMin = std::is_signed_v<T> ? -128 : 0;
+  constexpr float kMagic = 12582912.0F;  // adding it rounds, and the sum's low bits are the number
+  const float inverse = 1 / scale, size = inverse < 0 ? -inverse : inverse;
+  if (!(size > 0x1p-120F && size < 0x1p120F)) return 0;
+  const size_t lanes = hn::Lanes(d);
+  const V factor = hn::Set(d, inverse), divisor = hn::Set(d, scale), magic = hn::Set(d, kMagic);
+  const V min = hn::Set(d, kMagic + static_cast<float>(kMin - zero)), max = hn::Add(min, hn::Set(d, 255.0F));
+  const V sure = hn::Set(d, 0.5F - 0x1p-12F);
+  const auto shift = hn::Set(du, static_cast<uint32_t>(zero));
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    V sum[4];
+    auto known = hn::FirstN(d, lanes);
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < 4; ++k) {
+      const V q = hn::Mul(hn::LoadU(d, x + i + k * lanes), factor);
+      sum[k] = hn::Add(q, magic);
+      known = hn::And(known, hn::Lt(hn::Abs(hn::Sub(q, hn::Sub(sum[k], magic))), sure));
+    }
+    if (HWY_UNLIKELY(!hn::AllTrue(d, known))) {  // NaN is never known
+      HWY_UNROLL(4)
+      for (size_t k = 0; k < 4; ++k) {
+        const V q = hn::Div(hn::LoadU(d, x + i + k * lanes), divisor);
+        sum[k] = hn::Add(hn::IfThenZeroElse(hn::IsNaN(q), q), magic);
+      }
+    }
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < 4; ++k) {
+      const auto bits = hn::BitCast(du, hn::Min(hn::Max(sum[k], min), max));
+      hn::StoreU(hn::TruncateTo(d8, hn::Add(bits, shift)), d8, reinterpret_cast<uint8_t*>(y) + i + k * lanes);
+    }
+  }
+  return i;
+}
+#endif
+
 template <class T>
 HWY_INLINE void quantize(const float* x, const float* scale, const T* zero, size_t step, T* y, size_t n) {
   const hn::ScalableTag<float> d;
@@ -44,6 +91,10 @@ HWY_INLINE void quantize(const float* x, const float* scale, const T* zero, size
   const auto one_scale = hn::Set(d, *scale);
   const auto one_zero = hn::Set(d8, zero ? *zero : T{0});
   size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == 1)
+    if (step == 0) i = quantize_bytes(x, *scale, zero ? *zero : 0, y, n);
+#endif
   for (; i + lanes <= n; i += lanes)
     hn::StoreU(convert(hn::LoadU(d, x + i), step ? hn::LoadU(d, scale + i) : one_scale,
                        step && zero ? hn::LoadU(d8, zero + i) : one_zero),
@@ -236,12 +287,11 @@ void u8_from_f32(const float* x, uint8_t* y, size_t n) {
 }
 void bool_from_f32(const float* x, uint8_t* y, size_t n) {
   const DF d;
-  const hn::RebindToSigned<DF> di;
+  const DU du;
   const hn::Rebind<uint8_t, DF> d8;
-  const auto one = hn::Set(di, 1);
+  const auto one = hn::BitCast(d, hn::Set(du, 1U));
   map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
-    const auto zero = hn::MaskFromVec(hn::BitCast(di, hn::VecFromMask(d, hn::Eq(v, hn::Zero(d)))));
-    return hn::DemoteTo(d8, hn::IfThenZeroElse(zero, one));
+    return hn::TruncateTo(d8, hn::BitCast(du, hn::IfThenZeroElse(hn::Eq(v, hn::Zero(d)), one)));
   });
 }
 void bool_from_i64(const int64_t* x, uint8_t* y, size_t n) {

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
@@ -97,9 +99,7 @@ class DynamicQuantize : public Kernel {
   Status run(Call& c) const override {
     const float* x = c.in<float>(0).data();
     const int64_t n = c.in(0).count();
-    float low = 0, high = 0;
-    reduce_middle(loops_, *c.team, ReduceKind::min, x, &low, 1, n, 1);
-    reduce_middle(loops_, *c.team, ReduceKind::max, x, &high, 1, n, 1);
+    auto [low, high] = extremes(*c.team, x, n);
     if (!std::isfinite(low) || !std::isfinite(high)) return run_reference(c);
     low = low < 0 ? low : 0.0F, high = high > 0 ? high : 0.0F;
     const float scale = (high == low ? 1.0F : high - low) / 255.0F;
@@ -114,6 +114,20 @@ class DynamicQuantize : public Kernel {
   }
 
  private:
+  /// The least and the greatest number; NaN where there is one.
+  std::pair<float, float> extremes(Team& team, const float* x, int64_t n) const {
+    constexpr int64_t kMaxParts = 64;
+    const int64_t parts = std::min(parts_for(team, n * 4), kMaxParts);
+    float low[2 * kMaxParts];
+    float* const high = low + parts;
+    team.run(parts, [&](int64_t i) {
+      const Part p = part_of(n, parts, i);
+      loops_.extremes_f32(x + p.begin, static_cast<size_t>(p.size()), low + i, high + i);
+    });
+    const auto count = static_cast<size_t>(parts);
+    return {loops_.reduce_f32(ReduceKind::min, low, count), loops_.reduce_f32(ReduceKind::max, high, count)};
+  }
+
   const simd::Loops& loops_;
 };
 

@@ -54,6 +54,36 @@ void reduce_columns_f32_exact(ReduceKind kind, const float* x, size_t stride, si
   reduce_columns<Exact>(kind, x, stride, rows, y, columns);
 }
 
+void extremes_f32(const float* x, size_t n, float* least, float* greatest) {
+  const hn::ScalableTag<float> d;
+  constexpr size_t kVectors = 4;
+  const size_t lanes = hn::Lanes(d);
+  using VFloat = hn::Vec<decltype(d)>;
+  VFloat low[kVectors], high[kVectors];
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < kVectors; ++k) low[k] = hn::Set(d, kHighest<float>), high[k] = hn::Set(d, kLowest<float>);
+  auto nan = hn::FirstN(d, 0);
+  const auto take = [&](size_t k, VFloat v) HWY_ATTR {
+    nan = hn::Or(nan, hn::IsNaN(v));
+    low[k] = beyond<false>(d, low[k], v), high[k] = beyond<true>(d, high[k], v);
+  };
+  size_t i = 0;
+  for (; i + kVectors * lanes <= n; i += kVectors * lanes) {
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < kVectors; ++k) take(k, hn::LoadU(d, x + i + k * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) take(0, hn::LoadU(d, x + i));
+  if (i < n) take(0, hn::IfThenElse(hn::FirstN(d, n - i), load_part(d, x + i, n - i), hn::Set(d, x[i])));
+  for (size_t k = 1; k < kVectors; ++k)
+    low[0] = beyond<false>(d, low[0], low[k]), high[0] = beyond<true>(d, high[0], high[k]);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const bool any = !hn::AllFalse(d, nan);
+  *least =
+      any ? kNan : join_lanes(d, low[0], [](auto tag, auto a, auto b) HWY_ATTR { return beyond<false>(tag, a, b); });
+  *greatest =
+      any ? kNan : join_lanes(d, high[0], [](auto tag, auto a, auto b) HWY_ATTR { return beyond<true>(tag, a, b); });
+}
+
 size_t find_f32(const float* x, size_t n, float value) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
@@ -82,5 +112,6 @@ NNEX_SIMD_BUILDS(sum_squares_about_f32_exact);
 NNEX_SIMD_BUILDS(reduce_columns_f32);
 NNEX_SIMD_BUILDS(reduce_columns_f32_exact);
 NNEX_SIMD_BUILDS(find_f32);
+NNEX_SIMD_BUILDS(extremes_f32);
 }  // namespace nnex::kernels::simd
 #endif

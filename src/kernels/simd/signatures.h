@@ -172,6 +172,9 @@ using SumAboutF32 = float(const float* x, size_t n, float centre);
 template <class T>
 using ReduceColumns = void(ReduceKind kind, const T* x, size_t stride, size_t rows, T* y, size_t columns);
 
+/// The least and the greatest number of a row; NaN both where there is one, inf and -inf for nothing.
+using ExtremesF32 = void(const float* x, size_t n, float* least, float* greatest);
+
 /// The first i with x[i] == value (with both NaN counting as equal), or n.
 using FindF32 = size_t(const float* x, size_t n, float value);
 
