@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kBlock = 128;           ///< Places sampled together.
 constexpr int64_t kMaxSamples = 1 << 26;  ///< Floats of scratch memory.
 
-/// For each of a block of places the four elements of a plane around it, and their weights: 0 for what lies outside.
+/// For each of a block of places the four elements of a plane around it, -1 for what has no weight, and their weights.
 struct Corners {
   int32_t at[4][kBlock];
   float weight[4][kBlock];
@@ -90,7 +90,8 @@ class DeformKernel : public Kernel {
         find(corners, i, p + i, tap, offset[p + i], offset[places_ + p + i], mask ? mask[p + i] : 1.0F);
       for (int64_t k = group * each; k < (group + 1) * each; ++k) {
         const float* const x = c.in<float>(kDeformX).data() + n * g_.x_batch + k * g_.x_channel;
-        weigh(corners, count, x, samples + (k * taps_ + tap) * places_ + p);
+        loops_.gather_taps_f32(x, corners.at[0], corners.weight[0], kBlock, 4,
+                               samples + (k * taps_ + tap) * places_ + p, static_cast<size_t>(count));
       }
     }
   }
@@ -104,22 +105,14 @@ class DeformKernel : public Kernel {
     const Neighbours q(from(columns, place % columns.output, tap % columns.size) + static_cast<double>(right),
                        columns.input);
     const auto set = [&](int corner, int64_t row, int64_t column, float weight) {
-      corners.at[corner][i] = static_cast<int32_t>(row * columns.input + column);
+      // What has no weight counts for nothing, whatever it is.
+      corners.at[corner][i] = weight == 0 ? -1 : static_cast<int32_t>(row * columns.input + column);
       corners.weight[corner][i] = weight;
     };
     set(0, r.low, q.low, mask * r.low_weight * q.low_weight);
     set(1, r.high, q.low, mask * r.high_weight * q.low_weight);
     set(2, r.low, q.high, mask * r.low_weight * q.high_weight);
     set(3, r.high, q.high, mask * r.high_weight * q.high_weight);
-  }
-
-  /// What has no weight counts for nothing, whatever it is.
-  static void weigh(const Corners& corners, int64_t count, const float* x, float* y) {
-    const auto term = [&](int k, int64_t i) {
-      const float weight = corners.weight[k][i];
-      return weight == 0 ? 0.0F : weight * x[corners.at[k][i]];
-    };
-    for (int64_t i = 0; i < count; ++i) y[i] = term(0, i) + term(1, i) + term(2, i) + term(3, i);
   }
 
   const simd::Loops& loops_;
