@@ -63,7 +63,7 @@ float pooled(const simd::PoolLines& p, const float* x) {
   float kept = x[0];
   for (size_t r = 0; r < p.rows; ++r)
     for (size_t t = 0; t < p.taps; ++t) {
-      const float next = x[r * p.row_step + t * p.dilation];
+      const float next = x[r * p.row_step + (p.phase ? t % 2 * p.phase + t / 2 : t * p.dilation)];
       if (r + t > 0) kept = p.maximum ? oracle::maximum(next, kept) : kept + next;
     }
   return p.maximum ? kept : kept / p.divisor;
@@ -88,6 +88,27 @@ TEST(SimdPoolLines, EqualTheirOracle) {
                   expected[line * (n + 1) + o] = pooled(p, p.x + line * p.x_step + o * stride);
               table.pool_lines_f32(p);
               test::expect_same(y, expected);  // and nothing behind a line is written
+            }
+  });
+}
+
+TEST(SimdPoolLines, PhasesAndLinesTogetherEqualTheirOracle) {
+  const std::vector<float> with_nan = test::test_floats(4000), numbers = test::uniform_floats(4000);
+  test::for_each_table([&](const Loops& table) {
+    for (const auto* x : {&with_nan, &numbers})
+      for (size_t n : {1, 15, 16, 17, 40})
+        for (size_t taps : {1, 2, 3, 5})
+          for (size_t rows : {1, 2, 3, 4, 5, 7})
+            for (bool maximum : {false, true}) {
+              simd::PoolLines p;
+              p.maximum = maximum, p.divisor = 3, p.x = x->data() + 1, p.x_step = p.row_step = 101;
+              p.rows = rows, p.taps = taps, p.phase = taps > 1 ? 50 : 0;
+              std::vector<float> y(11 * (n + 1), 7.0F), expected = y;
+              p.y = y.data(), p.y_step = n + 1, p.lines = 11, p.n = n;
+              for (size_t line = 0; line < p.lines; ++line)
+                for (size_t o = 0; o < n; ++o) expected[line * (n + 1) + o] = pooled(p, p.x + line * p.x_step + o);
+              table.pool_lines_f32(p);
+              test::expect_same(y, expected);
             }
   });
 }

@@ -21,13 +21,16 @@ HWY_INLINE float folded(float kept, float next) {
   return kept + next;
 }
 
+/// Where tap t of a window lies in its row.
+HWY_INLINE size_t tap_at(const PoolLines& p, size_t t) { return p.phase ? t % 2 * p.phase + t / 2 : t * p.dilation; }
+
 /// One result by itself.
 template <bool maximum>
 HWY_INLINE float pool_one(const PoolLines& p, const float* x, float divisor) {
   float kept = x[0];
   for (size_t r = 0; r < p.rows; ++r)
     for (size_t t = 0; t < p.taps; ++t)
-      if (r + t > 0) kept = folded<maximum>(kept, x[r * p.row_step + t * p.dilation]);
+      if (r + t > 0) kept = folded<maximum>(kept, x[r * p.row_step + tap_at(p, t)]);
   return maximum ? kept : kept / divisor;
 }
 
@@ -36,14 +39,14 @@ template <size_t kVectors>
 using Results = Line[kVectors];
 
 /// Results whose windows are one apart: step(kept, next) folds.
-template <size_t kVectors, class Step>
+template <bool kPhases, size_t kVectors, class Step>
 HWY_INLINE void pool_near(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   const LineTag d;
   HWY_UNROLL(2)
   for (size_t k = 0; k < kVectors; ++k) kept[k] = hn::LoadU(d, x + k * hn::Lanes(d));
   for (size_t r = 0; r < p.rows; ++r)
     for (size_t t = r == 0; t < p.taps; ++t) {
-      const float* const from = x + r * p.row_step + t * p.dilation;
+      const float* const from = x + r * p.row_step + (kPhases ? t % 2 * p.phase + t / 2 : t * p.dilation);
       HWY_UNROLL(2)
       for (size_t k = 0; k < kVectors; ++k) kept[k] = step(kept[k], hn::LoadU(d, from + k * hn::Lanes(d)));
     }
@@ -83,7 +86,7 @@ template <size_t kVectors, class Step>
 HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   for (size_t k = 0; k < kVectors; ++k) {  // vectors of one lane
     Results<1> one;
-    pool_near(p, x + 2 * k, step, one);
+    pool_near<false>(p, x + 2 * k, step, one);
     kept[k] = one[0];
   }
 }
@@ -91,8 +94,10 @@ HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<
 
 template <size_t kVectors, class Step>
 HWY_INLINE void pool_vectors(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
-  if (p.stride == 1) {
-    pool_near(p, x, step, kept);
+  if (p.phase != 0) {
+    pool_near<true>(p, x, step, kept);
+  } else if (p.stride == 1) {
+    pool_near<false>(p, x, step, kept);
   } else {
     pool_far(p, x, step, kept);
   }
@@ -128,8 +133,9 @@ HWY_INLINE void greatest(const PoolLines& p, const float* x, Results<kVectors>& 
 /// where both infinities are there.
 HWY_INLINE bool may_be_nan(const PoolLines& p) {
   const LineTag d;
-  const size_t lanes = hn::Lanes(d), n = (p.lines - 1) * p.x_step + (p.rows - 1) * p.row_step + (p.n - 1) * p.stride +
-                                         (p.taps - 1) * p.dilation + 1;
+  const size_t last = HWY_MAX(tap_at(p, p.taps - 1), p.taps > 1 ? tap_at(p, p.taps - 2) : 0);
+  const size_t lanes = hn::Lanes(d);
+  const size_t n = (p.lines - 1) * p.x_step + (p.rows - 1) * p.row_step + (p.n - 1) * p.stride + last + 1;
   constexpr size_t kChains = 4;
   Line sum[kChains];
   HWY_UNROLL(4)
@@ -216,7 +222,7 @@ HWY_INLINE size_t sums_together(const PoolLines& p) {
       for (size_t q = 0; q < kTogether + kTaps - 1; ++q) {
         HWY_UNROLL(3)
         for (size_t t = 0; t < kTaps; ++t) {
-          const Line next = hn::LoadU(d, x + q * p.row_step + t * p.dilation);
+          const Line next = hn::LoadU(d, x + q * p.row_step + tap_at(p, t));
           HWY_UNROLL(4)
           for (size_t l = 0; l < kTogether; ++l)
             if (q == l && t == 0)
@@ -234,10 +240,42 @@ HWY_INLINE size_t sums_together(const PoolLines& p) {
   return line;
 }
 
+/// Maxima down columns, without NaN, of kTogether lines at once: what all of their windows share is folded once.
+/// Returns how many lines are done.
+template <size_t kTogether>
+HWY_INLINE size_t maxima_together(const PoolLines& p) {
+  const LineTag d;
+  const size_t lanes = hn::Lanes(d);
+  if (p.rows < kTogether || p.taps != 1 || p.stride != 1 || p.x_step != p.row_step || p.n < lanes) return 0;
+  const size_t rows = p.rows, step = p.row_step, n = p.n, y_step = p.y_step;
+  size_t line = 0;
+  for (; line + kTogether <= p.lines; line += kTogether)
+    for (size_t i = 0; i < n; i += lanes) {
+      const size_t o = HWY_MIN(i, n - lanes);
+      const float* const x = p.x + line * step + o;
+      const auto row = [&](size_t r) HWY_ATTR { return hn::LoadU(d, x + r * step); };
+      Line best[kTogether];  // best[l]: of rows l up to the first window's last
+      best[kTogether - 1] = row(kTogether - 1);
+      for (size_t r = kTogether; r < rows; ++r) best[kTogether - 1] = greater_of(row(r), best[kTogether - 1]);
+      HWY_UNROLL(4)
+      for (size_t l = kTogether - 1; l-- > 0;) best[l] = greater_of(best[l + 1], row(l));
+      float* const y = p.y + line * y_step + o;
+      hn::StoreU(best[0], d, y);
+      Line after = row(rows);
+      HWY_UNROLL(4)
+      for (size_t l = 1; l < kTogether; ++l) {
+        if (l > 1) after = greater_of(row(rows + l - 1), after);
+        hn::StoreU(greater_of(after, best[l]), d, y + l * y_step);
+      }
+    }
+  return line;
+}
+
 template <Fold kFold>
 HWY_INLINE void pool_all_lines(const PoolLines& p) {
   size_t line = 0;
   if constexpr (kFold == Fold::sum) line = sums_together(p);
+  if constexpr (kFold == Fold::max_of_numbers) line = p.rows < 4 ? maxima_together<2>(p) : maxima_together<4>(p);
   for (; line < p.lines; ++line) pool_line<kFold>(p, line);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/checked.h"
 #include "kernels/split.h"
 #include "ops/window.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int64_t kMaxTaps = 128;           // of a window
 constexpr int64_t kMaxFloats = 1 << 20;     // of a padded plane
+constexpr int64_t kBandFloats = 4096;       // copied at once: half of the first level cache
+constexpr int64_t kMinLines = 8;            // of a band: fewer copy more rows twice
 constexpr int64_t kPartFloats = 16 * 1024;  // work that pays for a part
 
 int64_t reach(const PoolWindow& w, int axis) {
@@ -32,16 +35,32 @@ PoolPlanes::PoolPlanes(const PoolWindow& w) : window_(w) {
   const int64_t steps = std::max({w.stride[1], w.dilation[1], w.dilation[2]});
   const int64_t extents = std::max({w.out[1], w.out[2], w.in[1], w.in[2]});
   if (w.size[1] * w.size[2] > kMaxTaps || steps > kMaxTaps || extents > kMaxFloats) return;
-  copies_ = w.before[1] != 0 || w.before[2] != 0 || reach(w, 1) > w.in[1] || reach(w, 2) > w.in[2];
+  const bool apart = w.stride[2] == 2;
+  copies_ = w.before[1] != 0 || w.before[2] != 0 || reach(w, 1) > w.in[1] || reach(w, 2) > w.in[2] ||
+            (apart && w.size[2] > 2);
   rows_ = copies_ ? reach(w, 1) : w.in[1];
   pitch_ = copies_ ? reach(w, 2) : w.in[2];
   fits_ = rows_ * pitch_ <= kMaxFloats && rows_ * pitch_ <= 4 * (w.in[1] * w.in[2] + 64);
   separable_ = w.stride[1] == 1 && w.size[1] * w.size[2] > w.size[1] + w.size[2] + 2;
+  band_ = w.out[1];
+  if (!copies_) return;
+  if (apart) {
+    phase_ = round_up(ceil_div(pitch_, 2), 16);
+    pitch_ = 2 * phase_;
+  }
+  const int64_t fitting = (kBandFloats / pitch_ - band_rows(1)) / w.stride[1] + 1;
+  band_ = std::clamp(fitting, std::min(kMinLines, w.out[1]), w.out[1]);
+  band_ = ceil_div(w.out[1], ceil_div(w.out[1], band_));
+}
+
+/// Rows under the windows of so many output lines.
+int64_t PoolPlanes::band_rows(int64_t lines) const {
+  return windows_reach(lines, window_.stride[1], window_reach(window_.size[1], window_.dilation[1]));
 }
 
 int64_t PoolPlanes::scratch_floats() const {
-  const int64_t across = separable_ ? rows_ * window_.out[2] : 0;
-  return ((copies_ ? rows_ * pitch_ : 0) + across + 15) / 16 * 16;
+  const int64_t rows = copies_ ? band_rows(band_) : rows_;
+  return round_up((copies_ ? rows * pitch_ : 0) + (separable_ ? rows * std::max(pitch_, window_.out[2]) : 0), 16);
 }
 
 int64_t PoolPlanes::parts(int threads) const {
@@ -53,60 +72,86 @@ int64_t PoolPlanes::parts(int threads) const {
 
 int64_t PoolPlanes::workspace(int threads) const { return parts(threads) * scratch_floats() * 4; }
 
-/// What lies around the input is there already.
-void PoolPlanes::copy_in(const float* x, float* plane) const {
+/// So many rows of the plane that windows see; what lies around them in a line is there already.
+void PoolPlanes::copy_in(const simd::Loops& loops, const float* x, int64_t first, int64_t rows, float outside,
+                         float* to) const {
   const PoolWindow& w = window_;
-  const int64_t first = std::max<int64_t>(0, -w.before[2]), end = std::min(w.in[2], pitch_ - w.before[2]);
-  if (first >= end) return;
-  for (int64_t r = std::max<int64_t>(0, -w.before[1]); r < std::min(w.in[1], rows_ - w.before[1]); ++r)
-    std::memcpy(plane + (r + w.before[1]) * pitch_ + first + w.before[2], x + r * w.in[2] + first,
-                static_cast<size_t>(end - first) * 4);
+  const int64_t width = windows_reach(w.out[2], w.stride[2], window_reach(w.size[2], w.dilation[2]));
+  const int64_t from = std::max<int64_t>(0, -w.before[2]), at = from + w.before[2];
+  const int64_t n = std::max<int64_t>(0, std::min(w.in[2], width - w.before[2]) - from);
+  const int64_t begin = std::clamp<int64_t>(w.before[1] - first, 0, rows);
+  const int64_t end = std::clamp<int64_t>(w.in[1] + w.before[1] - first, begin, rows);
+  std::fill_n(to, begin * pitch_, outside);
+  std::fill_n(to + end * pitch_, (rows - end) * pitch_, outside);
+  const float* row = x + (first + begin - w.before[1]) * w.in[2] + from;
+  to += begin * pitch_;
+  if (phase_ == 0) {
+    for (int64_t r = begin; r < end; ++r, row += w.in[2], to += pitch_)
+      std::memcpy(to + at, row, static_cast<size_t>(n) * 4);
+    return;
+  }
+  const int64_t odd = at % 2;
+  simd::Phases p;
+  p.x = row, p.x_row = static_cast<size_t>(w.in[2]), p.rows = static_cast<size_t>(end - begin);
+  p.n = static_cast<size_t>(n), p.phases = 2;
+  p.y = to + odd * phase_ + at / 2, p.y_row = static_cast<size_t>(pitch_), p.y_stride = odd ? 1 - phase_ : phase_;
+  loops.phases_f32(p);
 }
 
 /// Of a maximum rows may go first, then columns: the first of equal ones and the last NaN are the same as in row-major
 /// order.
-void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* plane,
-                      float* across, float* y) const {
+void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
+                      float* across, int64_t lines, float* y) const {
   const PoolWindow& w = window_;
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   simd::PoolLines p;
-  p.maximum = maximum, p.divisor = divisor, p.divisors = divisors, p.x = plane, p.y = y;
+  p.maximum = maximum, p.divisor = divisor, p.divisors = divisors, p.x = from, p.y = y;
   p.x_step = size(w.stride[1] * pitch_), p.row_step = size(w.dilation[1] * pitch_), p.rows = size(w.size[1]);
-  p.taps = size(w.size[2]), p.stride = size(w.stride[2]), p.dilation = size(w.dilation[2]);
-  p.y_step = p.n = size(w.out[2]), p.lines = size(w.out[1]);
+  p.taps = size(w.size[2]), p.stride = phase_ ? 1 : size(w.stride[2]), p.dilation = size(w.dilation[2]);
+  p.phase = size(phase_);
+  p.y_step = p.n = size(w.out[2]), p.lines = size(lines);
   if (maximum && separable_) {
     simd::PoolLines along = p;
-    along.x_step = size(pitch_), along.rows = 1, along.y = across, along.lines = size(rows_);
+    // Short lines run on into each other: what lies between their results is not read.
+    const int64_t rows = band_rows(lines), lanes = loops.tile_shape_f32().lanes;
+    const bool runs_on = p.stride == 1 && phase_ == 0 && pitch_ < round_up(w.out[2], lanes);
+    const int64_t step = runs_on ? pitch_ : w.out[2];
+    along.x_step = size(pitch_), along.rows = 1, along.y = across, along.y_step = size(step), along.lines = size(rows);
+    if (runs_on) along.n = size((rows - 1) * pitch_ + w.out[2]), along.lines = 1;
     loops.pool_lines_f32(along);
-    p.x = across, p.x_step = size(w.out[2]), p.row_step = size(w.dilation[1] * w.out[2]);
-    p.taps = p.stride = p.dilation = 1;
-    p.n = size(w.out[1] * w.out[2]), p.lines = 1;  // lines lie one after another
+    p.x = across, p.x_step = size(step), p.row_step = size(w.dilation[1] * step);
+    p.taps = p.stride = p.dilation = 1, p.phase = 0;
   }
   loops.pool_lines_f32(p);
 }
 
-/// Calls f(the plane that windows see, scratch memory for a pass along rows, the plane's number); `outside` stands for
-/// what is beyond the input.
+/// Calls f(the rows that windows see, scratch memory for a pass along rows, the plane's number, the first of its lines,
+/// how many lines); `outside` stands for what is beyond the input.
 template <class F>
-void PoolPlanes::each_plane(Team& team, std::byte* workspace, float outside, const float* x, F f) const {
-  const int64_t planes = window_.batch * window_.channels, in = window_.in[1] * window_.in[2];
-  const int64_t count = parts(std::min(team.size(), usable_threads())), padded = copies_ ? rows_ * pitch_ : 0;
+void PoolPlanes::each_band(const simd::Loops& loops, Team& team, std::byte* workspace, float outside, const float* x,
+                           F f) const {
+  const int64_t planes = window_.batch * window_.channels, in = window_.in[1] * window_.in[2], lines = window_.out[1];
+  const int64_t count = parts(std::min(team.size(), usable_threads()));
+  const int64_t copied = copies_ ? band_rows(band_) * pitch_ : 0;
   team.run(count, [&](int64_t part) {
     float* const scratch = reinterpret_cast<float*>(workspace) + part * scratch_floats();
-    std::fill_n(scratch, padded, outside);
+    std::fill_n(scratch, copied, outside);
     const Part own = part_of(planes, count, part);
-    for (int64_t i = own.begin; i < own.end; ++i) {
-      if (copies_) copy_in(x + i * in, scratch);
-      f(copies_ ? scratch : x + i * in, scratch + padded, i);
-    }
+    for (int64_t i = own.begin; i < own.end; ++i)
+      for (int64_t line = 0; line < lines; line += band_) {
+        const int64_t n = std::min(band_, lines - line);
+        if (copies_) copy_in(loops, x + i * in, line * window_.stride[1], band_rows(n), outside, scratch);
+        f(copies_ ? scratch : x + i * in, scratch + copied, i, line, n);
+      }
   });
 }
 
 void PoolPlanes::max(const simd::Loops& loops, Team& team, const float* x, float* y, std::byte* workspace) const {
-  const int64_t out = window_.out[1] * window_.out[2];
-  each_plane(
-      team, workspace, -std::numeric_limits<float>::infinity(), x,
-      [&](const float* plane, float* across, int64_t i) { fold(loops, true, 1, nullptr, plane, across, y + i * out); });
+  const PoolWindow& w = window_;
+  each_band(loops, team, workspace, -std::numeric_limits<float>::infinity(), x,
+            [&](const float* rows, float* across, int64_t i, int64_t line, int64_t lines) {
+              fold(loops, true, 1, nullptr, rows, across, lines, y + (i * w.out[1] + line) * w.out[2]);
+            });
 }
 
 void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divisor, const float* x, float* y,
@@ -137,11 +182,13 @@ void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divis
     }
   const bool same = std::all_of(by.begin(), by.end(), [&](float n) { return n == by[0]; });
   // -0 added to anything leaves it as it is.
-  each_plane(team, workspace, -0.0F, x, [&](const float* plane, float* across, int64_t i) {
-    float* const to = y + i * out;
-    fold(loops, false, by[0], same ? nullptr : by.data(), plane, across, to);
-    for (int64_t at : empty) to[at] = 0;
-  });
+  each_band(loops, team, workspace, -0.0F, x,
+            [&](const float* from, float* across, int64_t i, int64_t line, int64_t lines) {
+              const int64_t first = line * w.out[2], last = first + lines * w.out[2];
+              fold(loops, false, by[0], same ? nullptr : by.data() + first, from, across, lines, y + i * out + first);
+              for (int64_t at : empty)
+                if (at >= first && at < last) y[i * out + at] = 0;
+            });
 }
 
 namespace {

@@ -10,7 +10,8 @@
 
 namespace nnex::kernels {
 
-/// Planes are read where they lie; where windows reach beyond the input, from a copy with its border.
+/// Planes are read where they lie. Where windows reach beyond the input, and where they are two apart and share values,
+/// some lines at a time are copied with their border; in steps of two the even values before the odd ones.
 class PoolPlanes {
  public:
   explicit PoolPlanes(const PoolWindow& window);
@@ -29,16 +30,19 @@ class PoolPlanes {
  private:
   int64_t parts(int threads) const;
   int64_t scratch_floats() const;
-  void copy_in(const float* x, float* plane) const;
-  void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* plane,
-            float* across, float* y) const;
+  int64_t band_rows(int64_t lines) const;
+  void copy_in(const simd::Loops& loops, const float* x, int64_t first, int64_t rows, float outside, float* to) const;
+  void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
+            float* across, int64_t lines, float* y) const;
   template <class F>
-  void each_plane(Team& team, std::byte* workspace, float outside, const float* x, F f) const;
+  void each_band(const simd::Loops& loops, Team& team, std::byte* workspace, float outside, const float* x, F f) const;
 
   PoolWindow window_;
   int64_t rows_ = 0, pitch_ = 0;  // of the plane that windows see
   bool fits_ = false;
   bool copies_ = false;
+  int64_t band_ = 0;        // output lines whose input is copied at once; all where nothing is
+  int64_t phase_ = 0;       // floats of a copied line's even values; 0: they lie side by side
   bool separable_ = false;  // a maximum along rows, then down columns, takes fewer loads
 };
 

@@ -77,13 +77,15 @@ using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, c
 
 /// Windows along `lines` lines of n results: result o of a line folds x[r * row_step + o * stride + t * dilation] over
 /// rows r, then taps t, as fold_taps_f32 folds. Lines of x are x_step apart, lines of y y_step. stride is 1, or 2 with
-/// dilation 1 and at least two taps. y overlaps nothing that is read.
+/// dilation 1 and at least two taps. y overlaps nothing that is read. Where windows are two apart and x lies in two
+/// phases, `phase` apart, stride and dilation are 1.
 struct PoolLines {
   bool maximum = false;
   float divisor = 1;
   const float* divisors = nullptr;  ///< Instead, where given: of each result, where y has it.
   const float* x = nullptr;
   size_t x_step = 0, row_step = 0, rows = 1, taps = 1, stride = 1, dilation = 1;
+  size_t phase = 0;  ///< Where not 0: tap t is at t % 2 * phase + t / 2.
   float* y = nullptr;
   size_t y_step = 0, lines = 0, n = 0;
 };
