@@ -24,7 +24,7 @@ Result<Ints> settled(Call& c, const Tensor& index, int64_t n, int64_t axis) {
   const auto& a = c.attr<GatherAttrs>();
   Ints out(static_cast<size_t>(index.count()));
   for (int64_t i = 0; i < index.count(); ++i) {
-    const int64_t k = index.dtype() == DType::i64 ? index.as<int64_t>()[static_cast<size_t>(i)] : int_at(index, i);
+    const int64_t k = index_at(index, i);
     const int64_t place = index_in(k, n, a.from_end, a.outside);
     if (place < 0) return c.fault("index {} is outside [{}, {}) of axis {}", k, a.from_end ? -n : 0, n, axis);
     out[static_cast<size_t>(i)] = place;

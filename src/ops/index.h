@@ -16,13 +16,18 @@ inline int64_t index_in(int64_t k, int64_t n, bool from_end, Outside outside) {
   return outside == Outside::fault || n == 0 ? -1 : std::clamp<int64_t>(k, 0, n - 1);
 }
 
+/// Number i of a tensor of indices.
+inline int64_t index_at(const Tensor& index, int64_t i) {
+  return index.dtype() == DType::i64 ? index.as<int64_t>()[static_cast<size_t>(i)] : int_at(index, i);
+}
+
 /// The block of `shape`, counted row-major over the axes batch to batch + taken, that `taken` numbers of `index` from
 /// element `first` on name.
 inline Result<int64_t> block_at(Call& c, const Tensor& index, int64_t first, int64_t taken, const Shape& shape,
                                 int64_t batch, bool from_end, Outside outside) {
   int64_t block = 0;
   for (int64_t i = 0; i < taken; ++i) {
-    const int64_t k = int_at(index, first + i), n = shape[batch + i], place = index_in(k, n, from_end, outside);
+    const int64_t k = index_at(index, first + i), n = shape[batch + i], place = index_in(k, n, from_end, outside);
     if (place < 0) return c.fault("index {} is outside [{}, {}) of axis {}", k, from_end ? -n : 0, n, batch + i);
     block = block * n + place;
   }

@@ -139,7 +139,7 @@ struct ScatterElements {
       Status status;
       for_each_row(some, strides, strides, [&](int64_t at, int64_t) {
         for (int64_t k = 0; k < row && status.ok(); ++k, ++i) {
-          const int64_t asked = int_at(index, i), place = index_in(asked, n, a.from_end, a.outside);
+          const int64_t asked = index_at(index, i), place = index_in(asked, n, a.from_end, a.outside);
           if (place < 0) {
             status = c.fault("index {} is outside [{}, {}) of axis {}", asked, a.from_end ? -n : 0, n, axis);
             return;

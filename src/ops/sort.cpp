@@ -73,36 +73,80 @@ struct Ranked {
   int64_t index;
 };
 
-/// The k first of n elements, in order: a heap whose top is the last of them takes each that stands before it. Equal
-/// elements do not: their index is higher.
+/// Whether p stands before q: of equal ones the one with the lower index.
+template <bool largest>
+struct StandsBefore {
+  template <class T>
+  bool operator()(const Ranked<T>& p, const Ranked<T>& q) const {
+    if (largest ? below(q.value, p.value) : below(p.value, q.value)) return true;
+    if (largest ? below(p.value, q.value) : below(q.value, p.value)) return false;
+    return p.index < q.index;
+  }
+  /// Without indices; NaN may stand anywhere.
+  template <class T>
+  bool maybe(T a, T b) const {
+    return largest ? !(a <= b) : !(a >= b);
+  }
+};
+
+/// Puts x among the elements before it, of which the last is dropped; they are in order.
 template <class T, class First>
-void pick_first(const T* x, int64_t n, int64_t k, bool largest, First first, std::vector<Ranked<T>>& picked) {
+void insert(const Ranked<T>& x, const First& first, std::vector<Ranked<T>>& picked) {
+  size_t at = picked.size() - 1;
+  for (; at > 0 && first(x, picked[at - 1]); --at) picked[at] = picked[at - 1];
+  picked[at] = x;
+}
+
+/// Puts x into a heap instead of its top.
+template <class T, class First>
+void replace_top(const Ranked<T>& x, const First& first, std::vector<Ranked<T>>& heap) {
+  const size_t n = heap.size();
+  size_t at = 0;
+  for (size_t next = 1; next < n; next = 2 * at + 1) {
+    if (next + 1 < n && first(heap[next], heap[next + 1])) ++next;
+    if (!first(x, heap[next])) break;
+    heap[at] = heap[next];
+    at = next;
+  }
+  heap[at] = x;
+}
+
+/// The k first of n elements, in order. Few are kept in order; of more a heap whose top is the last of them takes each
+/// that stands before it. Equal elements do not: their index is higher.
+template <bool few, class T, class First>
+void pick_first(const T* x, int64_t n, int64_t k, const First& first, std::vector<Ranked<T>>& picked) {
+  constexpr int64_t kBlock = 32;
+  const auto last_of = [&]() -> const Ranked<T>& { return few ? picked.back() : picked.front(); };
+  few ? std::sort(picked.begin(), picked.end(), first) : std::make_heap(picked.begin(), picked.end(), first);
+  for (int64_t at = k; at < n; at += kBlock) {
+    const int64_t end = std::min(n, at + kBlock);
+    const T last = last_of().value;
+    int any = 0;  // most blocks have none
+    for (int64_t i = at; i < end; ++i) any |= first.maybe(x[i], last);
+    for (int64_t i = at; any && i < end; ++i) {
+      if (!first.maybe(x[i], last_of().value)) continue;
+      const Ranked<T> next = {x[i], i};
+      if (!first(next, last_of())) continue;
+      if constexpr (few) {
+        insert(next, first, picked);
+      } else {
+        replace_top(next, first, picked);
+      }
+    }
+  }
+  if (!few) std::sort(picked.begin(), picked.end(), first);
+}
+
+template <class T>
+void pick_first(const T* x, int64_t n, int64_t k, bool largest, std::vector<Ranked<T>>& picked) {
+  constexpr int64_t kFew = 16;
   picked.clear();
   for (int64_t i = 0; i < k; ++i) picked.push_back({x[i], i});
   if (k == 0) return;
-  std::make_heap(picked.begin(), picked.end(), first);
-  constexpr int64_t kBlock = 32;
-  const auto through = [&](auto may_stand_before) {
-    for (int64_t at = k; at < n; at += kBlock) {
-      const int64_t end = std::min(n, at + kBlock);
-      const T last = picked.front().value;
-      int any = 0;  // most blocks have none
-      for (int64_t i = at; i < end; ++i) any |= may_stand_before(x[i], last);
-      for (int64_t i = at; any && i < end; ++i) {
-        if (!may_stand_before(x[i], picked.front().value)) continue;
-        const Ranked<T> next = {x[i], i};
-        if (!first(next, picked.front())) continue;
-        std::pop_heap(picked.begin(), picked.end(), first);
-        picked.back() = next;
-        std::push_heap(picked.begin(), picked.end(), first);
-      }
-    }
+  const auto by = [&](const auto& first) {
+    k <= kFew ? pick_first<true>(x, n, k, first, picked) : pick_first<false>(x, n, k, first, picked);
   };
-  if (largest)
-    through([](T a, T b) { return !(a <= b); });
-  else
-    through([](T a, T b) { return !(a >= b); });
-  std::sort_heap(picked.begin(), picked.end(), first);
+  largest ? by(StandsBefore<true>()) : by(StandsBefore<false>());
 }
 
 struct TopK {
@@ -126,18 +170,13 @@ struct TopK {
       NNEX_ASSIGN(Tensor * y, c.make(1, DType::i64, to));
       index = y->mutable_as<int64_t>().data();
     }
-    const auto first = [&](const Ranked<T>& p, const Ranked<T>& q) {
-      if (a.largest ? below(q.value, p.value) : below(p.value, q.value)) return true;
-      if (a.largest ? below(p.value, q.value) : below(q.value, p.value)) return false;
-      return p.index < q.index;
-    };
     std::vector<T> row(static_cast<size_t>(lanes.inner == 1 ? 0 : lanes.n));
     std::vector<Ranked<T>> picked;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (int64_t i = 0; i < lanes.inner; ++i) {
         const T* x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
         for (size_t j = 0; j < row.size(); ++j) row[j] = x[static_cast<int64_t>(j) * lanes.inner];
-        pick_first(row.empty() ? x : row.data(), lanes.n, k, a.largest, first, picked);
+        pick_first(row.empty() ? x : row.data(), lanes.n, k, a.largest, picked);
         for (int64_t j = 0; j < k; ++j) {
           const Ranked<T>& p = picked[static_cast<size_t>(j)];
           const int64_t at = (o * k + j) * lanes.inner + i;
@@ -181,13 +220,10 @@ struct Groups {
   std::vector<int64_t> first, of, count;  ///< First slice and number of each group; the group of each slice.
 };
 
-/// The groups in the order of their slices, or of their first appearance.
-Groups grouped(int64_t n, bool sorted, FunctionRef<bool(int64_t, int64_t)> less) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), less);
+/// The groups of slices in `order`, in that order or in the one of their first appearance.
+Groups grouped(const std::vector<int64_t>& order, bool sorted, FunctionRef<bool(int64_t, int64_t)> less) {
   Groups g;
-  g.of.resize(static_cast<size_t>(n));
+  g.of.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     if (i == 0 || less(order[i - 1], order[i])) g.first.push_back(order[i]), g.count.push_back(0);
     g.of[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
@@ -208,6 +244,18 @@ Groups grouped(int64_t n, bool sorted, FunctionRef<bool(int64_t, int64_t)> less)
   return t;
 }
 
+/// Where n numbers stand in order, by the numbers themselves: they lie side by side while they are sorted.
+template <class T>
+std::vector<int64_t> order_of(const T* x, int64_t n) {
+  std::vector<Ranked<T>> ranked(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) ranked[static_cast<size_t>(i)] = {x[i], i};
+  std::sort(ranked.begin(), ranked.end(), StandsBefore<false>());
+  std::vector<int64_t> order;
+  order.reserve(ranked.size());
+  for (const Ranked<T>& r : ranked) order.push_back(r.index);
+  return order;
+}
+
 Status write_list(Call& c, size_t o, const std::vector<int64_t>& list) {
   if (!c.wants(o)) return {};
   NNEX_ASSIGN(Tensor * y, c.make(o, DType::i64, Shape{static_cast<int64_t>(list.size())}));
@@ -226,14 +274,23 @@ struct Unique {
     auto element = [&](int64_t slice, int64_t o, int64_t i) -> const T& {
       return x[(o * lanes.n + slice) * lanes.inner + i];
     };
-    const Groups g = grouped(lanes.n, a.sorted, [&](int64_t p, int64_t q) {
+    const auto less = [&](int64_t p, int64_t q) {
       for (int64_t o = 0; o < lanes.outer; ++o)
         for (int64_t i = 0; i < lanes.inner; ++i) {
           if (below(element(p, o, i), element(q, o, i))) return true;
           if (below(element(q, o, i), element(p, o, i))) return false;
         }
       return false;
-    });
+    };
+    std::vector<int64_t> order;
+    if (std::is_arithmetic_v<T> && lanes.outer * lanes.inner == 1) {
+      if constexpr (std::is_arithmetic_v<T>) order = order_of(x, lanes.n);
+    } else {
+      order.resize(static_cast<size_t>(lanes.n));
+      std::iota(order.begin(), order.end(), int64_t{0});
+      std::stable_sort(order.begin(), order.end(), less);
+    }
+    const Groups g = grouped(order, a.sorted, less);
     if (c.wants(0)) {
       Shape to = from;
       to.set(axis, static_cast<int64_t>(g.first.size()));
@@ -271,18 +328,27 @@ struct NonZero {
   Status operator()(Call& c) const {
     using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
     const auto x = c.in<Element>(0);
-    std::vector<int64_t> found;
-    for (size_t i = 0; i < x.size(); ++i)
-      if (x[i] != Element{}) found.push_back(static_cast<int64_t>(i));
     const Shape from = c.shape(0).scalar() ? Shape{1} : c.shape(0);
-    const auto n = static_cast<int64_t>(found.size());
+    const int64_t n = std::count_if(x.begin(), x.end(), [](const Element& e) { return e != Element{}; });
     NNEX_ASSIGN(Tensor * y, c.make(0, DType::i64, Shape{from.rank(), n}));
-    const auto out = y->mutable_as<int64_t>();
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t axis = from.rank() - 1, rest = found[static_cast<size_t>(i)]; axis >= 0; --axis) {
-        out[static_cast<size_t>(axis * n + i)] = rest % from[axis];
-        rest /= from[axis];
+    int64_t* const out = y->mutable_as<int64_t>().data();
+    // Rows of the last axis: each place is written, and kept where the element is not zero.
+    const int64_t last = from.rank() - 1, row = from[last];
+    Ints index(static_cast<size_t>(last));
+    const Element* element = x.data();
+    for (int64_t at = 0; at < n; element += row) {
+      const int64_t first = at;
+      for (int64_t i = 0; i < row && at < n; ++i) {
+        out[last * n + at] = i;
+        at += element[i] != Element{} ? 1 : 0;
       }
+      for (int64_t axis = 0; axis < last; ++axis)
+        std::fill(out + axis * n + first, out + axis * n + at, index[static_cast<size_t>(axis)]);
+      for (int64_t axis = last; axis-- > 0;) {
+        if (++index[static_cast<size_t>(axis)] < from[axis]) break;
+        index[static_cast<size_t>(axis)] = 0;
+      }
+    }
     return {};
   }
 };

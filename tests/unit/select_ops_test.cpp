@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "op_run.h"
 
@@ -90,6 +92,48 @@ TEST(Order, TiesAndNan) {
   EXPECT_EQ(shown(low, 1), "i64[5] 0 4 2 3 1");
   EXPECT_EQ(shown(run_op("top_k", {f({2, 0}, {}), i64({1}, {0})}, {}, 2), 1), "i64[2,0]");
   EXPECT_EQ(shown(run_op("top_k", {f({2}, {1, 2}), i64({1}, {3})}, {}, 2)), "top_k: k is 3; axis 0 has 2 elements");
+}
+
+/// Many numbers with ties and NaN against a stable sort.
+template <class T>
+void expect_order(const std::vector<T>& x) {
+  const auto n = static_cast<int64_t>(x.size());
+  const auto below = [](T a, T b) { return a < b || (b != b && a == a); };
+  const auto listed = [](Shape s, std::vector<int64_t> v) { return shown(std::vector<Tensor>{i64(s, std::move(v))}); };
+  std::vector<int64_t> up(x.size());
+  std::iota(up.begin(), up.end(), int64_t{0});
+  std::vector<int64_t> down = up;
+  const auto at = [&](int64_t i) { return x[static_cast<size_t>(i)]; };
+  std::stable_sort(up.begin(), up.end(), [&](int64_t p, int64_t q) { return below(at(p), at(q)); });
+  std::stable_sort(down.begin(), down.end(), [&](int64_t p, int64_t q) { return below(at(q), at(p)); });
+  for (int64_t k : {int64_t{1}, int64_t{5}, int64_t{16}, int64_t{17}, int64_t{100}, n})
+    for (bool largest : {false, true}) {
+      const auto& order = largest ? down : up;
+      const auto picked = run_op("top_k", {Tensor::of(Shape{n}, x), i64({1}, {k})}, {{"largest", largest}}, 2);
+      EXPECT_EQ(shown(picked, 1), listed({k}, {order.begin(), order.begin() + k}));
+    }
+  std::vector<int64_t> first, zero_free;
+  for (size_t i = 0; i < up.size(); ++i)
+    if (i == 0 || below(at(up[i - 1]), at(up[i]))) first.push_back(up[i]);
+  const auto count = static_cast<int64_t>(first.size());
+  EXPECT_EQ(shown(run_op("unique", {Tensor::of(Shape{n}, x)}, {}, 4), 1), listed({count}, first));
+  for (int64_t axis = 0; axis < 3; ++axis)
+    for (int64_t i = 0; i < n; ++i)
+      if (at(i) != T{}) zero_free.push_back(axis == 0 ? i / 50 : axis == 1 ? i / 10 % 5 : i % 10);
+  const auto left = static_cast<int64_t>(zero_free.size()) / 3;
+  EXPECT_EQ(shown(run_op("non_zero", {Tensor::of(Shape{n / 50, 5, 10}, x)})), listed({3, left}, zero_free));
+}
+
+TEST(Order, ManyNumbers) {
+  std::vector<int64_t> whole;
+  std::vector<float> real;
+  for (uint32_t i = 0, n = 1; i < 400; ++i) {
+    n = n * 1664525 + 1013904223;
+    whole.push_back(static_cast<int64_t>(n >> 26) - 20);
+    real.push_back(n >> 28 == 3 ? kNan : static_cast<float>(n >> 26) - 20);
+  }
+  expect_order(whole);
+  expect_order(real);
 }
 
 TEST(Order, Distinct) {
