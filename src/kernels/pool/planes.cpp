@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "base/checked.h"
@@ -213,24 +214,80 @@ Best best_of(const PoolWindow& w, const float* plane, const AxisTaps& rows, cons
   return best;
 }
 
+constexpr int64_t kTogether = 64;  // windows of a line that are folded at once
+
+/// Takes tap `tap` of `count` windows `stride` apart. Without jumps, so that the compiler makes vectors.
+void take_tap(const float* x, int64_t stride, int64_t count, int32_t tap, float* best, int32_t* at) {
+  const auto by = [&](auto step) {
+    for (int64_t c = 0; c < count; ++c) {
+      const float v = x[c * step], b = best[c];
+      const bool wins = !(v <= b) & (b == b);
+      best[c] = wins ? v : b;
+      at[c] = wins ? tap : at[c];
+    }
+  };
+  if (stride == 1)
+    by(std::integral_constant<int64_t, 1>());
+  else if (stride == 2)
+    by(std::integral_constant<int64_t, 2>());
+  else
+    by(stride);
+}
+
+/// The greatest of `count` windows from the one that begins at x on, whose columns lie inside, and their taps.
+void best_of_many(const PoolWindow& w, const float* x, const AxisTaps& rows, int64_t count, float* best, int32_t* at) {
+  const int64_t stride = w.stride[2];
+  for (int64_t i = rows.first; i < rows.last; ++i)
+    for (int64_t j = 0; j < w.size[2]; ++j) {
+      const float* const from = x + (rows.start + i * w.dilation[1]) * w.in[2] + j * w.dilation[2];
+      const auto tap = static_cast<int32_t>(i * w.size[2] + j);
+      if (i == rows.first && j == 0) {
+        for (int64_t c = 0; c < count; ++c) best[c] = from[c * stride], at[c] = tap;
+      } else {
+        take_tap(from, stride, count, tap, best, at);
+      }
+    }
+}
+
 }  // namespace
 
 void max_pool_indices(Team& team, const PoolWindow& w, PoolIndex index, const float* x, float* y, int64_t* at) {
   const int64_t in = w.in[1] * w.in[2], out = w.out[1] * w.out[2], planes = w.batch * w.channels;
   std::vector<AxisTaps> columns;
   for (int64_t c = 0; c < w.out[2]; ++c) columns.push_back(axis_taps(w, 2, c));
+  const auto whole = [&](int64_t c) {
+    const AxisTaps& t = columns[static_cast<size_t>(c)];
+    return t.first == 0 && t.last == w.size[2];
+  };
+  const bool few = w.size[1] * w.size[2] <= INT32_MAX;
   split(team, planes, planes * (in + out * w.size[1] * w.size[2]) * 4, 1, [&](int64_t begin, int64_t end) {
+    float best[kTogether];
+    int32_t taps[kTogether];
     for (int64_t plane = begin; plane < end; ++plane)
       for (int64_t r = 0; r < w.out[1]; ++r) {
         const AxisTaps rows = axis_taps(w, 1, r);
         const int64_t line = plane * out + r * w.out[2];
-        for (int64_t c = 0; c < w.out[2]; ++c) {
-          const Best best = best_of(w, x + plane * in, rows, columns[static_cast<size_t>(c)]);
-          if (y) y[line + c] = best.value;
-          if (!at) continue;
-          const int64_t inside =
-              index == PoolIndex::tensor ? best.row * w.in[2] + best.column : best.column * w.in[1] + best.row;
-          at[line + c] = index == PoolIndex::window || best.tap < 0 ? best.tap : plane * in + inside;
+        const auto put = [&](int64_t c, float value, int64_t row, int64_t column, int64_t tap) {
+          if (y) y[line + c] = value;
+          if (!at) return;
+          const int64_t inside = index == PoolIndex::tensor ? row * w.in[2] + column : column * w.in[1] + row;
+          at[line + c] = index == PoolIndex::window || tap < 0 ? tap : plane * in + inside;
+        };
+        for (int64_t c = 0; c < w.out[2];) {
+          const AxisTaps& first = columns[static_cast<size_t>(c)];
+          int64_t n = 0;
+          while (few && rows.first < rows.last && n < kTogether && c + n < w.out[2] && whole(c + n)) ++n;
+          if (n == 0) {
+            const Best b = best_of(w, x + plane * in, rows, first);
+            put(c++, b.value, b.row, b.column, b.tap);
+            continue;
+          }
+          best_of_many(w, x + plane * in + first.start, rows, n, best, taps);
+          const auto width = static_cast<int32_t>(w.size[2]);
+          for (int64_t k = 0; k < n; ++k)
+            put(c + k, best[k], rows.start + taps[k] / width * w.dilation[1],
+                first.start + k * w.stride[2] + taps[k] % width * w.dilation[2], taps[k]);
+          c += n;
         }
       }
   });
