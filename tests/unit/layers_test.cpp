@@ -226,7 +226,9 @@ TEST(Layers, AWorkshopHasItsOwnNamespace) {
           EXPECT_EQ(layer, found[1].str()) << path << ": " << text;
           ++count[layer];
         }
-      if (found[1].str() == "run") EXPECT_EQ(layer, "run") << path;
+      if (found[1].str() == "run") {
+        EXPECT_EQ(layer, "run") << path;
+      }
     }
   }
   EXPECT_GT(count["kernels"], 50);

@@ -257,8 +257,7 @@ HWY_INLINE size_t maxima_together(const PoolLines& p) {
       Line best[kTogether];  // best[l]: of rows l up to the first window's last
       best[kTogether - 1] = row(kTogether - 1);
       for (size_t r = kTogether; r < rows; ++r) best[kTogether - 1] = greater_of(row(r), best[kTogether - 1]);
-      HWY_UNROLL(4)
-      for (size_t l = kTogether - 1; l-- > 0;) best[l] = greater_of(best[l + 1], row(l));
+      for (size_t l = kTogether - 1; l > 0; --l) best[l - 1] = greater_of(best[l], row(l - 1));
       float* const y = p.y + line * y_step + o;
       hn::StoreU(best[0], d, y);
       Line after = row(rows);
