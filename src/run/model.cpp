@@ -259,7 +259,7 @@ Result<Model> Model::Impl::found(const run::CacheEntry& entry, Mapping map, cons
 }
 
 void Model::Impl::planned() {
-  if (!kOpensFiles || !is_due.exchange(false)) return;
+  if (!kOpensFiles || !is_due || !is_due.exchange(false)) return;
   const Status status = guarded([&] {
     const std::lock_guard lock(compiled->planning);
     return run::write_cache(due.entry, due.sources, ports.inputs, ports.outputs, *compiled);
