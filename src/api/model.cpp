@@ -48,11 +48,9 @@ Result<Model> load_cached(const ModelSource& source, const LoadOptions& options)
 /// `own`: nobody else holds the source's bytes, so that what plans have packed may be given back.
 Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
   return guarded([&]() -> Result<Model> {
-    auto model = [&]() -> Result<Model> {
-      if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
-      NNEX_ASSIGN(ir::Graph graph, read(source, options));
-      return own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
-    }();
+    if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
+    NNEX_ASSIGN(ir::Graph graph, read(source, options));
+    auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
     if (!model.ok()) return std::move(model).error().during("loading " + source.shown());
     return model;
   });

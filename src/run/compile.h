@@ -19,7 +19,7 @@ Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache
 Result<Model> compile_own(ir::Graph graph, const LoadOptions& options);
 
 /// The model that LoadOptions::cache has for what lies at a path, or else the one that `load` reads, which is kept once
-/// it has run. `load` is called at most once and says what it read.
+/// it has run. `load` is called at most once and says what it read. Errors: those of `load`; those of compile().
 struct ReadGraph {
   ir::Graph graph;
   std::string folder;  ///< One whose files' names decided what was read; empty: none.

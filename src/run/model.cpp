@@ -237,7 +237,9 @@ Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& op
   const FileWatch watch;
   NNEX_ASSIGN(ReadGraph read, load());
   how.keep = true;
-  NNEX_ASSIGN(Model model, compile(std::move(read.graph), how));
+  auto compiled = compile(std::move(read.graph), how);
+  if (!compiled.ok()) return std::move(compiled).error().during("loading '" + path + "'");
+  Model model = *std::move(compiled);
   Impl& impl = *model.impl_;
   impl.due = {entry, {watch.files(), {}, {}}};
   if (!read.folder.empty()) {

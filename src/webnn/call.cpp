@@ -177,7 +177,8 @@ Result<Operand> result(const Step& step, const Importer& to, size_t i) {
   const ValueId v = to.results()[i];
   const std::string what = output_name(step.method(), i);
   const std::optional<DataType> type = data_type_of(to.dtype(v));
-  NNEX_ASSERT(type && concrete(to.type(v)));
+  NNEX_ASSERT(type);
+  if (!concrete(to.type(v))) return step.fail("{} would have more axes than any tensor", what);  // reshape's alone
   std::vector<uint32_t> shape;
   for (int64_t extent : to.shape(v)) {
     if (extent < 1 || extent > kMaxDimension)
