@@ -15,8 +15,8 @@ ir::Graph::Graph() {
 }
 
 ir::Graph::Graph(const ir::Graph& other) = default;
-ir::Graph::Graph(Graph&&) = default;
-ir::Graph& ir::Graph::operator=(Graph&&) = default;
+ir::Graph::Graph(Graph&&) = default;                 // NOLINT: as declared
+ir::Graph& ir::Graph::operator=(Graph&&) = default;  // NOLINT
 ir::Graph::~Graph() = default;
 
 std::vector<NodeId> ir::Graph::order(BlockId block) const {

@@ -112,8 +112,8 @@ namespace ir {
 class Graph {
  public:
   Graph();
-  Graph(Graph&&);
-  Graph& operator=(Graph&&);
+  Graph(Graph&&);             // NOLINT: a deque that is moved from may take memory
+  Graph& operator=(Graph&&);  // NOLINT
   Graph(const Graph& other);
   ~Graph();
 

@@ -69,8 +69,7 @@ class DataWriter {
     }
     const uint64_t place = end_;
     NNEX_TRY(write(all));
-    static constexpr char kNothing[kAlignment] = {};
-    NNEX_TRY(write({kNothing, (kAlignment - end_ % kAlignment) % kAlignment}));
+    NNEX_TRY(write(std::string(static_cast<size_t>((kAlignment - end_ % kAlignment) % kAlignment), '\0')));
     return place;
   }
   Status write(std::string_view bytes) {

@@ -350,13 +350,18 @@ Result<ir::Graph> back(const std::string& bytes, const std::string& data) {
   return Snapshot::read(from, kForms, {{exact->data(), exact->size()}, exact});
 }
 
-TEST(Snapshot, BringsTheGraphBack) {
+/// A convolution and a chain, both fused.
+Model small() {
   Graph g;
   const ValueId x = *g.add_input("x", "f32[N,3,4,4]");
   const ValueId w = *g.add_constant(Tensor::of<float>({2, 3, 1, 1}, {1, 2, 3, 4, 5, 6}), "w");
   const ValueId b = *g.add("relu", {*g.add("conv", {x, w})});
-  ASSERT_TRUE(g.set_outputs({{"y", *g.add("mul", {*g.add("sigmoid", {b}), b})}}).ok());
-  const Model model = Model::compile(g).value();
+  EXPECT_TRUE(g.set_outputs({{"y", *g.add("mul", {*g.add("sigmoid", {b}), b})}}).ok());
+  return Model::compile(g).value();
+}
+
+TEST(Snapshot, BringsTheGraphBack) {
+  const Model model = small();
   const ir::Graph& graph = graph_of(model);
   const Taken t = taken(graph);
   const auto again = back(t.bytes, t.data);
@@ -367,12 +372,7 @@ TEST(Snapshot, BringsTheGraphBack) {
 }
 
 TEST(Snapshot, BrokenBytesAreNoGraph) {
-  Graph g;
-  const ValueId x = *g.add_input("x", "f32[N,3,4,4]");
-  const ValueId w = *g.add_constant(Tensor::of<float>({2, 3, 1, 1}, {1, 2, 3, 4, 5, 6}), "w");
-  const ValueId b = *g.add("relu", {*g.add("conv", {x, w})});
-  ASSERT_TRUE(g.set_outputs({{"y", *g.add("mul", {*g.add("sigmoid", {b}), b})}}).ok());
-  const Model model = Model::compile(g).value();
+  const Model model = small();
   const Taken t = taken(graph_of(model));
   for (size_t size = 0; size < t.bytes.size(); ++size) EXPECT_FALSE(back(t.bytes.substr(0, size), t.data).ok()) << size;
   EXPECT_FALSE(back(t.bytes, "").ok());

@@ -69,7 +69,7 @@ template <class T>
 T quotient(T x, T y) {
   if constexpr (sizeof(T) < 8) {
     const bool turns = std::is_signed_v<T> && y == static_cast<T>(-1);
-    const T by = (y == 0) | turns ? T(1) : y;
+    const T by = ((y == 0) | turns) ? T(1) : y;
     const T q = static_cast<T>(static_cast<double>(x) / static_cast<double>(by));
     return y == 0 ? T(0) : turns ? static_cast<T>(Wraps<T>(0) - static_cast<Wraps<T>>(x)) : q;
   } else {
