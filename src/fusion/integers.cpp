@@ -154,8 +154,7 @@ class IntFinder {
     if (node.out.size() != 1 || !storage_.is_i32(node.out[0])) return false;
     shape_ = *concrete(graph_[node.out[0]].type);
     if (shape_.count() == 0) return false;
-    out_.form.columns = shape_.rank() > 0 ? shape_[shape_.rank() - 1] : 1;
-    out_.form.rows = shape_.count() / out_.form.columns;
+    columns_ = shape_.rank() > 0 ? shape_[shape_.rank() - 1] : 1;
     return true;
   }
 
@@ -186,7 +185,7 @@ class IntFinder {
   kernels::IntRange sums(const Node& node, ValueId bias) const {
     const int64_t weights = concrete(graph_[node.in[1]].type)->count();
     if (weights > (int64_t{1} << 40)) return {};
-    const int64_t max = weights / out_.form.columns * 255 * 128;
+    const int64_t max = weights / columns_ * 255 * 128;
     kernels::IntRange r = {-max, max};
     if (bias.valid()) {
       const Tensor* t = graph_[bias].constant.tensor();
@@ -249,22 +248,21 @@ class IntFinder {
   }
 
   /// One number a column.
-  bool is_row(const Shape& s) const {
-    return s.count() == out_.form.columns && (s.rank() == 0 || s[s.rank() - 1] == out_.form.columns);
-  }
+  bool is_row(const Shape& s) const { return s.count() == columns_ && (s.rank() == 0 || s[s.rank() - 1] == columns_); }
 
   /// v as an operand beside elements of shape_: one number, a row, a column, or all of it.
   std::optional<FusedIntegers::Source> source_of(ValueId v) const {
+    using Spread = FusedIntegers::Spread;
     if (!storage_.is_i32(v)) return std::nullopt;
     const Shape s = *concrete(graph_[v].type);
     const IntType type = int_type(graph_[v].is_constant() ? DType::i32 : storage_.of(v));
     const int64_t rank = s.rank();
-    if (s == shape_) return FusedIntegers::Source{-1, type, false, out_.form.columns};
+    if (s == shape_) return FusedIntegers::Source{-1, type, Spread::whole};
     if (rank > shape_.rank()) return std::nullopt;
-    if (s.count() == 1) return FusedIntegers::Source{-1, type, true, 0};
-    if (is_row(s)) return FusedIntegers::Source{-1, type, false, 0};
+    if (s.count() == 1) return FusedIntegers::Source{-1, type, Spread::number};
+    if (is_row(s)) return FusedIntegers::Source{-1, type, Spread::row};
     if (rank == shape_.rank() && s[rank - 1] == 1 && std::equal(s.begin(), s.end() - 1, shape_.begin()))
-      return FusedIntegers::Source{-1, type, true, 1};
+      return FusedIntegers::Source{-1, type, Spread::column};
     return std::nullopt;
   }
 
@@ -273,6 +271,7 @@ class IntFinder {
   const std::set<NodeId>& taken_;
   ValueId element_;  ///< The value that the chain stands at.
   Shape shape_;
+  int64_t columns_ = 1;  ///< shape_'s last extent.
   FoundIntegers out_;
 };
 

@@ -83,20 +83,18 @@ struct FusedByteChain {
 
 /// conv or linear of bytes, or a tensor, and steps of int32 behind it; stored as narrow as the numbers are.
 struct FusedIntegers {
-  /// A tensor that lies beside the result's rows and columns: element (row, column) is at row * row_stride + (one ? 0 :
-  /// column).
+  /// What a tensor has for the result's rows and columns: one number, one a column, one a row, or one an element.
+  enum class Spread : uint8_t { number, row, column, whole };
   struct Source {
     int input = -1;
     simd::IntType type = simd::IntType::i32;
-    bool one = false;
-    int64_t row_stride = 0;
+    Spread spread = Spread::whole;
   };
   FusedOp product;  ///< Its inputs: x, w, bias. Null: the steps begin with `start`.
   Source start;
   IntSteps steps;
   std::vector<Source> operands;  ///< Of the steps.
   simd::IntType y_type = simd::IntType::i32;
-  int64_t rows = 1, columns = 1;
 };
 
 struct Fused {

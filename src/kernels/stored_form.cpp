@@ -114,8 +114,7 @@ void scale(auto& go, auto& s) { go.number(s.scale), go.number(s.zero), go.flag(s
 void source(auto& go, auto& s) {
   go.input(s.input);
   go.word(s.type, simd::IntType::i32);
-  go.flag(s.one);
-  go.number(s.row_stride);
+  go.word(s.spread, FusedIntegers::Spread::whole);
 }
 
 void integer_step(auto& go, auto& s, size_t operands) {
@@ -170,7 +169,6 @@ void members(auto& go, auto& form) requires std::is_same_v<std::remove_cvref_t<d
     go.number(narrow);
   });
   go.word(form.y_type, simd::IntType::i32);
-  go.number(form.rows), go.number(form.columns);
 }
 
 /// An empty form of the variant's alternative number `index`; `index` is one of them.

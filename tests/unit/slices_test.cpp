@@ -26,6 +26,13 @@ Tensor noise(const Shape& shape, uint32_t seed) {
   return t;
 }
 
+Tensor whole_noise(const Shape& shape, uint32_t seed) {
+  Tensor t = std::move(Tensor::make(DType::i32, shape)).value();
+  const Tensor f = noise(shape, seed);
+  for (int64_t i = 0; i < t.count(); ++i) t.mutable_as<int32_t>()[i] = static_cast<int32_t>(f.as<float>()[i] * 1000);
+  return t;
+}
+
 constexpr int64_t kWhole = -1, kOneByOne = 0;  ///< Bytes of the cache: none goes in slices; all that can.
 
 Model compiled(const std::string& text, int64_t cache, bool optimize = true) {
@@ -42,7 +49,9 @@ std::vector<Value> inputs_of(const Model& model) {
   std::vector<Value> fed;
   uint32_t seed = 1;
   for (const PortInfo& p : model.inputs())
-    fed.emplace_back(p.dtype == DType::boolean ? Tensor::scalar(true) : noise(Shape(p.extents), ++seed));
+    fed.emplace_back(p.dtype == DType::boolean ? Tensor::scalar(true)
+                     : p.dtype == DType::i32   ? whole_noise(Shape(p.extents), ++seed)
+                                               : noise(Shape(p.extents), ++seed));
   return fed;
 }
 
@@ -163,6 +172,11 @@ const struct {
      "  [y] = fused([a, f32[3](1.0, 2.0, 3.0)], body = graph (p: f32[4,3], c: f32[3]) -> (q)\n  {\n"
      "    d = exp(c);\n    e = softmax(p, axes = [1]);\n    q = mul(e, d);\n  });\n  z = tanh(y);\n}\n",
      "exp fused tanh"},
+    {"regions of integers, as large as a slice",
+     "graph g(x: i32[64,1024], r: i32[1024], c: i32[64,1], z: i32[64,1024]) -> (y, b)\n{\n"
+     "  a = add(x, r);\n  b = mul(a, c);\n  d = max(b, z);\n  e = sub(d, i32[1](7));\n  y = cvm_clip(e, precision = "
+     "24);\n}\n",
+     "add mul max sub cvm_clip"},
     {"a block reads what the run makes",
      "graph g(x: f32[4,2], c: bool[]) -> (y)\n{\n  a = exp(x);\n  b = tanh(a);\n"
      "  y = if_else(c, then_branch = graph () -> (p)\n  {\n    p = neg(b);\n  }, else_branch = graph () -> (q)\n  {\n  "
