@@ -1,10 +1,10 @@
 #include "serve/log.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 
 namespace nnex::serve {
 namespace {
@@ -12,7 +12,11 @@ namespace {
 std::string now() {
   const auto time = std::chrono::system_clock::now();
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count() % 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(time)), ms);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm utc = {};
+  ::gmtime_r(&seconds, &utc);
+  return fmt::format("{}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
 }
 
 }  // namespace

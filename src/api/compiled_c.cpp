@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include "base/mapped_file.h"
+#include "base/system_text.h"
 #include "base/try.h"
 
 extern char** environ;
@@ -124,8 +124,8 @@ Result<std::unique_ptr<WrittenModel>> compile_c(const c_format::Written& model, 
   const std::string library = path + ".so", log = path + ".log";
   std::vector<std::string> words;
   const char* named = std::getenv("CC");
-  std::istringstream command(named && *named ? named : "cc");
-  for (std::string word; command >> word;) words.push_back(word);
+  std::string_view command = named && *named ? named : "cc";
+  for (std::string_view word; !(word = take_word(command)).empty();) words.emplace_back(word);
   if (words.empty()) words.push_back("cc");
   for (const char* word : {"-std=c99", "-O2", "-fPIC", "-shared", "-o"}) words.emplace_back(word);
   words.push_back(library), words.push_back(path), words.emplace_back("-lm");

@@ -1,8 +1,10 @@
 #include "base/cache.h"
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
 #include <string>
+
+#include "base/system_text.h"
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -17,11 +19,10 @@ int64_t asked() {
   int64_t bytes = 0;
 #if defined(__linux__)
   for (int level = 0; level < 8; ++level) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size");
-    int64_t number = 0;
-    char unit = 0;
-    if (file >> number >> unit && (unit == 'K' || unit == 'M'))
-      bytes = std::max(bytes, number << (unit == 'K' ? 10 : 20));
+    const std::string size = system_text("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size");
+    char* unit = nullptr;
+    const int64_t number = std::strtoll(size.c_str(), &unit, 10);
+    if (number > 0 && (*unit == 'K' || *unit == 'M')) bytes = std::max(bytes, number << (*unit == 'K' ? 10 : 20));
   }
 #elif defined(__APPLE__)
   size_t size = sizeof bytes;

@@ -5,12 +5,9 @@
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What the declarations leave to one translation unit: the numbers' shortest digits and the locale's signs.
+// What the declarations leave to one translation unit: the numbers' shortest digits and signs.
 template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
 template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
-#ifndef FMT_STATIC_THOUSANDS_SEPARATOR
-template std::locale locale_ref::get<std::locale>() const;
-#endif
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
 template void buffer<char>::append(const char*, const char*);

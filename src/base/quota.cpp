@@ -7,19 +7,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "base/built.h"
+#include "base/system_text.h"
 
 namespace nnex {
 namespace {
 
-std::string read_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
+std::string first_line(const std::string& path) {
+  const std::string text = system_text(path);
+  std::string_view rest = text;
+  return std::string(take_line(rest));
 }
 
 /// Whole processors of `quota` microseconds in each `period`; 0 = unlimited (text "max", "-1", missing or nonsense).
@@ -30,19 +28,19 @@ int processors(const std::string& quota, const std::string& period) {
 }
 
 int64_t cpu_v1(const std::string& folder) {
-  return processors(read_line(folder + "/cpu.cfs_quota_us"), read_line(folder + "/cpu.cfs_period_us"));
+  return processors(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
 }
 
 int64_t cpu_v2(const std::string& folder) {
-  std::istringstream line(read_line(folder + "/cpu.max"));
-  std::string quota, period;
-  line >> quota >> period;
+  const std::string line = first_line(folder + "/cpu.max");
+  std::string_view rest = line;
+  const std::string quota(take_word(rest)), period(take_word(rest));
   return processors(quota, period);
 }
 
 /// Bytes; 0 = unlimited (text "max", numbers near the largest, missing or nonsense).
 int64_t bytes_in(const std::string& file) {
-  const int64_t n = std::strtoll(read_line(file).c_str(), nullptr, 10);
+  const int64_t n = std::strtoll(first_line(file).c_str(), nullptr, 10);
   return n > 0 && n < int64_t{1} << 60 ? n : 0;
 }
 
@@ -67,9 +65,10 @@ int64_t min_over_path(const std::string& mount, std::string path, Limit limit) {
 int64_t min_of_groups(const std::string& root, const std::string& controller, Limit v1, Limit v2) {
   if (!kOpensFiles) return 0;
   const std::string mounts = root + "/sys/fs/cgroup";
-  std::ifstream groups(root + "/proc/self/cgroup");
+  const std::string groups = system_text(root + "/proc/self/cgroup");
   int64_t min = 0;
-  for (std::string line; std::getline(groups, line);) {  // "4:cpu,cpuacct:/user/a" (v1), "0::/user/a" (v2)
+  for (std::string_view rest = groups; !rest.empty();) {  // "4:cpu,cpuacct:/user/a" (v1), "0::/user/a" (v2)
+    const std::string line(take_line(rest));
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
