@@ -3,28 +3,14 @@
 // contents of constants. Tighter than bits by rule (precision.h), and the proof that no int32 sum overflows.
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "graph/graph.h"
+#include "ops/interval_call.h"
 
 namespace nnex {
-
-/// low <= every element <= high.
-struct Interval {
-  int64_t low = 0, high = 0;
-
-  bool inside(int64_t min, int64_t max) const { return low >= min && high <= max; }
-  /// The greatest magnitude.
-  int64_t magnitude() const { return high > -low ? high : -low; }
-  /// The least p such that every element is in [-(2^(p-1) - 1), 2^(p-1) - 1].
-  int bits() const;
-  friend bool operator==(const Interval& a, const Interval& b) { return a.low == b.low && a.high == b.high; }
-};
-
-inline constexpr Interval kAllInt32 = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
 
 /// What is proven of an int32 node.
 struct NodeBound {
@@ -47,19 +33,10 @@ class Intervals {
   const std::vector<NodeBound>& nodes() const { return nodes_; }
 
  private:
-  struct Sum;
-  struct Product;
   void node(NodeId id);
   std::optional<Interval> constant(ValueId v) const;
   const Tensor* content(ValueId v) const;
-  std::optional<Interval> input(const Node& node, size_t i) const;
-  std::optional<Product> factors(const Node& node) const;
-  std::optional<Sum> product(const Node& node) const;
-  std::optional<Sum> result(const Node& node) const;
-  std::optional<Sum> extreme(const Node& node, const Interval& x) const;
-  std::optional<Sum> pair(const Node& node, const Interval& x, const Interval& y) const;
-  std::optional<Sum> cvm(const Node& node, const Interval& x) const;
-  void other_outputs(const Node& node);
+  IntervalCall bounded(const Node& node) const;
 
   const ir::Graph& graph_;
   std::vector<std::optional<Interval>> of_;

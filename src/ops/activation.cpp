@@ -9,6 +9,7 @@
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/int_limits.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -137,6 +138,10 @@ Result<AttrValue> approximate_from_form(const AttrValue& v) {
 }
 const Codec kApproximate = {"approximate", form_from_approximate, approximate_from_form};
 
+void relu_interval(IntervalCall& c) {
+  if (const auto x = c.in(0)) c.result(clamped(*x, 0, std::numeric_limits<int64_t>::max()));
+}
+
 // ---- Entries
 
 /// A row of one operand whose result has its shape and type.
@@ -163,13 +168,16 @@ constexpr AttrType kAlphaFields = attrs_of<AlphaAttrs>({field<&AlphaAttrs::alpha
 constexpr OpRow kActivationOps[] = {
     in_bytes(
         ByteRole::limit,
-        activation("relu", "x where it is positive, else 0; NaN stays, or gives 0.",
-                   "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
-                   attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
-                   typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
-                   "y = max(x, 0.0, nans = nans);",
-                   {{nnef, "relu", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}},
-                   keeps_precision)),
+        in_intervals(
+            relu_interval,
+            activation(
+                "relu", "x where it is positive, else 0; NaN stays, or gives 0.",
+                "NNEF 1.0.5 relu; ONNX Relu-14; WebNN relu(); CVM relu", kN,
+                attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN gives.")}),
+                typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_relu<T>(c); }),
+                "y = max(x, 0.0, nans = nans);",
+                {{nnef, "relu", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Relu"}, {webnn, "relu"}, {cvm, "relu"}},
+                keeps_precision))),
     activation("sigmoid", "1 / (1 + e^-x).", "NNEF 1.0.5 sigmoid; ONNX Sigmoid-13; WebNN sigmoid()", kF, kNone,
                in_double<sigmoid>(), "y = rcp(1.0 + exp(-x));",
                {{nnef, "sigmoid"}, {onnx, "Sigmoid"}, {webnn, "sigmoid"}}),

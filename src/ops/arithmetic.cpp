@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -266,6 +267,15 @@ Result<AttrValue> fmod_from_division(const AttrValue& v) {
 }
 const Codec kFmod = {"fmod", division_from_fmod, fmod_from_division};
 
+/// The remainder has the divisor's sign, or the dividend's.
+void mod_interval(IntervalCall& c) {
+  const auto x = c.in(0), y = c.in(1);
+  if (!x || !y) return;
+  const int64_t max = std::max<int64_t>(y->magnitude() - 1, 0);
+  const Interval& sign = c.attr<ModAttrs>().division == Division::floor ? *y : *x;
+  c.result({sign.low < 0 ? -max : 0, sign.high > 0 ? max : 0});
+}
+
 // ---- Entries
 
 /// A row of two operands of one type that broadcast.
@@ -293,29 +303,41 @@ constexpr Reference number_reference() {
 constexpr AttrType kNans = attrs_of<NansAttrs>({field<&NansAttrs::nans>("nans", "What a NaN in x gives.")});
 
 constexpr OpRow kArithmeticOps[] = {
-    in_bytes(ByteRole::sum,
-             two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
-                          number_reference<Add>(),
-                          {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
-                          sum_precision)),
-    two_operands("sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub",
-                 number_reference<Sub>(),
-                 {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}},
-                 sum_precision),
-    two_operands("mul", "x y; integers wrap.", "NNEF 1.0.5 mul; ONNX Mul-14; WebNN mul(); CVM broadcast_mul",
-                 number_reference<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}},
-                 product_precision),
-    two_operands("div", "x / y; integers truncate toward 0, x / 0 = 0.",
-                 "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", number_reference<Div>(),
-                 {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}, keeps_precision),
-    two_operands("min", "The smaller of both; NaN wins, or only one in y.", "NNEF 1.0.5 min; ONNX Min-13; WebNN min()",
-                 by_nans<Min>(), {{nnef, "min", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Min"}, {webnn, "min"}},
-                 nullptr, kNans),
-    two_operands(
-        "max", "The larger of both; NaN wins, or only one in y.",
-        "NNEF 1.0.5 max; ONNX Max-13; WebNN max(); CVM broadcast_max", by_nans<Max>(),
-        {{nnef, "max", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}},
-        widest_precision, kNans),
+    in_bytes(
+        ByteRole::sum,
+        in_intervals(
+            sum_interval,
+            two_operands("add", "x + y; integers wrap.", "NNEF 1.0.5 add; ONNX Add-14; WebNN add(); CVM broadcast_add",
+                         number_reference<Add>(),
+                         {{nnef, "add"}, {onnx, "Add"}, {webnn, "add"}, {cvm, "broadcast_add"}, {cvm, "elemwise_add"}},
+                         sum_precision))),
+    in_intervals(
+        difference_interval,
+        two_operands("sub", "x - y; integers wrap.", "NNEF 1.0.5 sub; ONNX Sub-14; WebNN sub(); CVM broadcast_sub",
+                     number_reference<Sub>(),
+                     {{nnef, "sub"}, {onnx, "Sub"}, {webnn, "sub"}, {cvm, "broadcast_sub"}, {cvm, "elemwise_sub"}},
+                     sum_precision)),
+    in_intervals(
+        product_interval,
+        two_operands("mul", "x y; integers wrap.", "NNEF 1.0.5 mul; ONNX Mul-14; WebNN mul(); CVM broadcast_mul",
+                     number_reference<Mul>(), {{nnef, "mul"}, {onnx, "Mul"}, {webnn, "mul"}, {cvm, "broadcast_mul"}},
+                     product_precision)),
+    in_intervals(quotient_interval,
+                 two_operands("div", "x / y; integers truncate toward 0, x / 0 = 0.",
+                              "NNEF 1.0.5 div; ONNX Div-14; WebNN div(); CVM broadcast_div", number_reference<Div>(),
+                              {{nnef, "div"}, {onnx, "Div"}, {webnn, "div"}, {cvm, "broadcast_div"}}, keeps_precision)),
+    in_intervals(minimum_interval,
+                 two_operands("min", "The smaller of both; NaN wins, or only one in y.",
+                              "NNEF 1.0.5 min; ONNX Min-13; WebNN min()", by_nans<Min>(),
+                              {{nnef, "min", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Min"}, {webnn, "min"}},
+                              nullptr, kNans)),
+    in_intervals(
+        maximum_interval,
+        two_operands(
+            "max", "The larger of both; NaN wins, or only one in y.",
+            "NNEF 1.0.5 max; ONNX Max-13; WebNN max(); CVM broadcast_max", by_nans<Max>(),
+            {{nnef, "max", {}, 1, "", {{"nans", "'compare'"}}}, {onnx, "Max"}, {webnn, "max"}, {cvm, "broadcast_max"}},
+            widest_precision, kNans)),
     {
         .name = "mod",
         .summary = "The remainder of x / y; 0 for an integer y of 0.",
@@ -324,6 +346,7 @@ constexpr OpRow kArithmeticOps[] = {
         .outputs = {{"z", same_type_as("x")}},
         .attrs = attrs_of<ModAttrs>({field<&ModAttrs::division>("division", "How the quotient is rounded.")}),
         .infer = broadcast_shape,
+        .interval = mod_interval,
         .reference =
             typed<float, double, int64_t, uint64_t, Dim>([]<class T>(Call& c) -> Status { return run_mod<T>(c); }),
         .spelled = {{onnx, "Mod", {{"division", "fmod", &kFmod}}, 10}},
@@ -365,6 +388,7 @@ constexpr OpRow kArithmeticOps[] = {
              field<&ClampAttrs::nans>("nans", "What a NaN gives; where it passes, a NaN limit is none.")}),
         .infer = broadcast_shape,
         .precision = clamp_precision,
+        .interval = clamp_interval,
         .reference =
             typed<float, double, int64_t, uint64_t, Dim>([]<class T>(Call& c) -> Status { return run_clamp<T>(c); }),
         .spelled = {{nnef, "clamp", {}, 1, "", {{"nans", "'compare'"}}},

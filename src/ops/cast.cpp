@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -80,6 +81,7 @@ constexpr OpRow kCastOps[] = {
              field<&CastAttrs::e8m0>("e8m0", "How a number becomes a power of two, to f8e8m0.")}),
         .infer = infer_cast,
         .precision = precision_of_cast,
+        .interval = keeps_interval,
         .reference = any(run_cast),
         .spelled = {{nnef, "cast", {}, 1, "", {{"rounding", "'floor'"}}},
                     {onnx,

@@ -9,6 +9,7 @@
 #include "ops/codecs.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -364,6 +365,7 @@ constexpr OpRow kCompareOps[] = {
         .outputs = {{"z", same_type_as("x")}},
         .infer = broadcast_shape,
         .precision = select_precision,
+        .interval = select_interval,
         .reference = moving([]<class T>(Call& c) -> Status { return run_select<T>(c); }, 1),
         .spelled = {{nnef, "select"}, {onnx, "Where", {}, 9}, {webnn, "where"}, {cvm, "where"}},
         .elementwise = true,

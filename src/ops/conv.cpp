@@ -8,6 +8,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
@@ -142,6 +143,9 @@ Status conv_precision(PrecisionCall& c) {
   return dot_precision(c, terms);
 }
 
+/// What lies beyond x is 0, or elements of x.
+void conv_interval(IntervalCall& c) { dot_interval(c, {.padded = true}); }
+
 /// Sums in float for floats (double for double), wrapped for integers.
 struct Conv {
   template <class T>
@@ -236,6 +240,7 @@ constexpr OpRow kConvOps[] = {
      .attrs = kConvAttrs,
      .infer = infer_conv,
      .precision = conv_precision,
+     .interval = conv_interval,
      .reference = typed<float, double, int32_t, int64_t>(Conv{}),
      .spelled =
          {{nnef, "conv", {{"border", "border", &nnef_border}}},

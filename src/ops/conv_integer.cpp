@@ -7,6 +7,7 @@
 #include "ops/conv.h"
 #include "ops/infer_call.h"
 #include "ops/int_limits.h"
+#include "ops/interval_call.h"
 #include "ops/put.h"
 #include "ops/stored.h"
 
@@ -140,6 +141,8 @@ Status run_qlinear_conv(Call& c) {
 constexpr List<Rename, 10> kOnnxWindow = {
     {"stride", "strides"}, {"dilation", "dilations"}, {"padding", "pads", &begins_ends}, {"groups", "group"}};
 
+void conv_integer_interval(IntervalCall& c) { dot_interval(c, {.has_zeros = true, .padded = true}); }
+
 constexpr OpRow kConvIntegerOps[] = {
     {.name = "conv_integer",
      .summary = "The exact convolution of bytes less their zero points, in i32; padding is the zero point.",
@@ -154,6 +157,7 @@ constexpr OpRow kConvIntegerOps[] = {
      .outputs = {{"y", DType::i32}},
      .attrs = kConvAttrs,
      .infer = infer_conv_integer,
+     .interval = conv_integer_interval,
      .reference = any(run_conv_integer),
      .spelled = {{onnx, "ConvInteger", kOnnxWindow, 10}},
      .layout = LayoutRole::channels,

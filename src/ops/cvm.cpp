@@ -7,6 +7,7 @@
 
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -93,6 +94,37 @@ Status left_shift_precision(PrecisionCall& c) {
   return shift_precision(c);
 }
 
+/// x between the limits of a precision, which may be one that no tensor has.
+void clip_result(IntervalCall& c, int64_t precision, const Interval& x) {
+  if (precision < 1 || precision > 32) return;
+  const int64_t max = bound_of_bits(precision);
+  c.result(clamped(x, -max, max));
+}
+
+void clip_interval(IntervalCall& c) {
+  if (const auto x = c.in(0)) clip_result(c, c.attr<CvmClipAttrs>().precision, *x);
+}
+
+/// Both ends, shifted: neither way turns their order around.
+template <class F>
+void shift_interval(IntervalCall& c, F shifted) {
+  const auto& a = c.attr<CvmShiftAttrs>();
+  const auto x = c.in(0);
+  if (!x || a.shift_bit < 1 || a.shift_bit > 32) return;
+  clip_result(c, a.precision, {shifted(x->low, a.shift_bit), shifted(x->high, a.shift_bit)});
+}
+
+void right_shift_interval(IntervalCall& c) {
+  shift_interval(c, [](int64_t x, int64_t bits) { return ((x >> (bits - 1)) + 1) >> 1; });
+}
+
+void left_shift_interval(IntervalCall& c) {
+  shift_interval(c, [](int64_t x, int64_t bits) {
+    const int64_t end = kIntervalLimit >> bits;
+    return std::clamp(x, -end, end) * (int64_t{1} << bits);
+  });
+}
+
 // ---- Digits
 
 Status run_digits(Call& c) {
@@ -103,6 +135,13 @@ Status run_digits(Call& c) {
 Status digits_precision(PrecisionCall& c) {
   c.result(0, 6);
   return {};
+}
+
+void digits_interval(IntervalCall& c) {
+  const auto x = c.in(0);
+  if (!x) return;
+  const auto digits_of = [](int64_t n) { return std::max<int64_t>(1, digits(static_cast<uint64_t>(n))); };
+  c.result({digits_of(x->low > 0 ? x->low : x->high < 0 ? -x->high : 0), digits_of(x->magnitude())});
 }
 
 // ---- Detection
@@ -144,6 +183,12 @@ Status valid_counts_precision(PrecisionCall& c) {
   c.result(0, digits(static_cast<uint64_t>(c.shape(0)[1] * c.shape(0)[2] + 1)) + 1);
   c.result(1, filled_bits(c));
   return {};
+}
+
+void valid_counts_interval(IntervalCall& c) {
+  const auto shape = c.shape(0);
+  if (shape && shape->rank() == 3) c.result({0, (*shape)[1]});
+  if (const auto x = c.in(0)) c.other_results(hull(*x, {-1, -1}));
 }
 
 Status infer_suppress(InferCall& c) {
@@ -195,6 +240,11 @@ Status suppress_precision(PrecisionCall& c) {
   return {};
 }
 
+/// Coordinates are subtracted from one another.
+void suppress_interval(IntervalCall& c) {
+  if (const auto x = c.in(0)) c.result(hull(*x, {-1, -1}), x->high - x->low);
+}
+
 // ---- Entries
 
 constexpr AttrType kShiftFields =
@@ -213,6 +263,7 @@ constexpr OpRow kCvmOps[] = {
                                  field<&CvmClipAttrs::is_sign>("is_sign", "Kept; without effect.")}),
      .infer = infer_clip,
      .precision = clip_precision,
+     .interval = clip_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_clip(c); }),
      .spelled = {{cvm, "cvm_clip"}},
      .elementwise = true},
@@ -224,6 +275,7 @@ constexpr OpRow kCvmOps[] = {
      .attrs = kShiftFields,
      .infer = infer_shift,
      .precision = shift_precision,
+     .interval = right_shift_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_right_shift(c); }),
      .spelled = {{cvm, "cvm_right_shift"}},
      .elementwise = true},
@@ -235,6 +287,7 @@ constexpr OpRow kCvmOps[] = {
      .attrs = kShiftFields,
      .infer = infer_shift,
      .precision = left_shift_precision,
+     .interval = left_shift_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_left_shift(c); }),
      .spelled = {{cvm, "cvm_left_shift"}},
      .elementwise = true},
@@ -245,6 +298,7 @@ constexpr OpRow kCvmOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .infer = same_shape,
      .precision = digits_precision,
+     .interval = digits_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_digits(c); }),
      .spelled = {{cvm, "cvm_precision"}},
      .elementwise = true},
@@ -257,6 +311,7 @@ constexpr OpRow kCvmOps[] = {
          {field<&ValidCountsAttrs::score_threshold>("score_threshold", "Scores above it count.")}),
      .infer = infer_valid_counts,
      .precision = valid_counts_precision,
+     .interval = valid_counts_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_valid_counts(c); }),
      .spelled = {{cvm, "get_valid_counts"}}},
     {.name = "cvm_non_max_suppression",
@@ -272,6 +327,7 @@ constexpr OpRow kCvmOps[] = {
           field<&CvmSuppressAttrs::force_suppress>("force_suppress", "Rows of other ids suppress, too.")}),
      .infer = infer_suppress,
      .precision = suppress_precision,
+     .interval = suppress_interval,
      .reference = typed<int32_t>([]<class T>(Call& c) -> Status { return run_suppress(c); }),
      .spelled = {{cvm, "non_max_suppression"}}},
 };

@@ -7,6 +7,7 @@
 
 #include "ops/codecs.h"
 #include "ops/elementwise.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/product.h"
 #include "ops/stored.h"
@@ -133,6 +134,17 @@ Status run_det(Call& c) {
   return {};
 }
 
+/// Of one matrix on the right.
+void matmul_interval(IntervalCall& c) {
+  if (const auto y = c.shape(1); y && y->rank() == 2) dot_interval(c, {.by_rows = c.attr<MatmulAttrs>().transpose_b});
+}
+
+void linear_interval(IntervalCall& c) {
+  const auto& a = c.attr<LinearAttrs>();
+  const auto filter = c.shape(1);
+  if (filter && filter->rank() == 2 && a.alpha == 1 && a.beta == 1) dot_interval(c, {.by_rows = a.transpose_b});
+}
+
 constexpr OpRow kMatmulOps[] = {
     {
         .name = "matmul",
@@ -144,6 +156,7 @@ constexpr OpRow kMatmulOps[] = {
             {field<&MatmulAttrs::transpose_a>("transposeA", "The last two axes of x are exchanged first."),
              field<&MatmulAttrs::transpose_b>("transposeB", "The last two axes of y are exchanged first.")}),
         .infer = infer_matmul,
+        .interval = matmul_interval,
         .reference = typed<float, double, int32_t, int64_t, uint64_t>(
             []<class T>(Call& c) -> Status { return run_matmul<T>(c); }),
         .spelled = {{nnef, "matmul"}, {onnx, "MatMul"}, {webnn, "matmul"}},
@@ -163,6 +176,7 @@ constexpr OpRow kMatmulOps[] = {
              field<&LinearAttrs::beta>("beta", "Factor of the bias.")}),
         .infer = infer_linear,
         .precision = linear_precision,
+        .interval = linear_interval,
         .reference =
             typed<float, double, int64_t, uint64_t>([]<class T>(Call& c) -> Status { return run_linear<T>(c); }),
         .spelled = {{nnef, "linear"},

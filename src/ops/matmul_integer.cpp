@@ -6,6 +6,7 @@
 #include "base/copy_bytes.h"
 #include "ops/elementwise.h"
 #include "ops/int_limits.h"
+#include "ops/interval_call.h"
 #include "ops/product.h"
 #include "ops/stored.h"
 
@@ -126,6 +127,11 @@ Status run_qlinear_matmul(Call& c) {
   return {};
 }
 
+/// Of one matrix on the right.
+void matmul_integer_interval(IntervalCall& c) {
+  if (const auto y = c.shape(1); y && y->rank() == 2) dot_interval(c, {.by_rows = false, .has_zeros = true});
+}
+
 constexpr OpRow kMatmulIntegerOps[] = {
     {
         .name = "matmul_integer",
@@ -137,6 +143,7 @@ constexpr OpRow kMatmulIntegerOps[] = {
                    {"y_zero", same_type_as("y"), Arity::optional}},
         .outputs = {{"z", DType::i32}},
         .infer = infer_matmul_integer,
+        .interval = matmul_integer_interval,
         .reference = any(run_matmul_integer),
         .spelled = {{onnx, "MatMulInteger", {}, 10}},
         .work = Work::product,

@@ -7,6 +7,7 @@
 #include "ops/codecs.h"
 #include "ops/index.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/join.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
@@ -291,6 +292,11 @@ struct ReverseSequence {
   }
 };
 
+void pad_interval(IntervalCall& c) {
+  const auto x = c.in(0), value = c.has(2) ? c.in(2) : std::optional(Interval{0, 0});
+  if (x && value) c.result(hull(*x, *value));
+}
+
 constexpr OpRow kPadOps[] = {
     {.name = "pad",
      .summary = "Place i of an axis shows place i - before of x, which the border continues; negative amounts crop.",
@@ -302,6 +308,7 @@ constexpr OpRow kPadOps[] = {
      .outputs = {{"y", same_type_as("x")}},
      .attrs = attrs_of<PadAttrs>({field<&PadAttrs::border>("border", "What the places hold.")}),
      .infer = infer_pad,
+     .interval = pad_interval,
      .reference = moving(Pad{}),
      .spelled = {{nnef, "pad", {{"padding", "padding", &halves}, {"border", "border", &nnef_border}}},
                  {onnx, "Pad", {{"border", "mode", &onnx_border}}, 11},

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "ops/codecs.h"
 #include "ops/int_limits.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
@@ -221,6 +222,12 @@ constexpr auto kDivisor = field<&PoolAttrs::divisor>("divisor", "What a sum is d
 constexpr auto kChannelsLast =
     field<&PoolAttrs::channels_last>("channels_last", "x and y are [batch, spatial..., channels]; set by passes.");
 
+/// Elements of x, or what is beyond it.
+void max_pool_interval(IntervalCall& c) {
+  const auto x = c.in(0);
+  if (x) c.result(c.attr<PoolAttrs>().border == PoolBorder::ignore ? *x : hull(*x, {0, 0}));
+}
+
 constexpr OpRow kPoolOps[] = {
     {.name = "max_pool",
      .summary = "The largest element of each window, and where it stands.",
@@ -232,6 +239,7 @@ constexpr OpRow kPoolOps[] = {
          {kCeil, field<&PoolAttrs::index_as>("index_as", "What an index counts; -1: no element."), kChannelsLast}),
      .infer = infer_pool,
      .precision = keeps_precision,
+     .interval = max_pool_interval,
      .reference = typed<float, double, int64_t, uint64_t, int8_t, uint8_t>(MaxPool{}),
      .spelled = {{nnef, "max_pool", {{"border", "border", &nnef_border}}},
                  {nnef, "max_pool_with_index", {{"border", "border", &nnef_border}}},

@@ -9,6 +9,7 @@
 #include "ops/answer.h"
 #include "ops/codecs.h"
 #include "ops/int_limits.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/reduction.h"
 #include "ops/stored.h"
@@ -299,6 +300,17 @@ Status max_reduce_precision(PrecisionCall& c) {
   return keeps_precision(c);
 }
 
+/// Elements of x and the number that takes part in every set. Over nothing the result is the end of the type's range.
+template <bool kMax>
+void extreme_interval(IntervalCall& c) {
+  const auto x = c.in(0);
+  const auto from = c.shape(0);
+  const auto& initial = c.attr<ExtremeAttrs>().initial;
+  if (!x || !from || from->count() == 0 || (initial && *initial != 0)) return;
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  c.result(!initial ? *x : kMax ? clamped(*x, 0, kEnd) : clamped(*x, -kEnd, 0));
+}
+
 // ---- Entries
 
 template <class A>
@@ -368,30 +380,36 @@ constexpr OpRow truth_reduce(std::string_view name, std::string_view summary, st
 }
 
 constexpr OpRow kReduceOps[] = {
-    in_layout(LayoutRole::reduced, sum_like("sum_reduce", "The sum over axes; 0 over nothing, integers wrap.",
-                                            "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
-                                            folding<Sum, float, double, int64_t, uint64_t, Dim>(),
-                                            {in_nnef("sum_reduce"), in_onnx("ReduceSum", 13), in_old_onnx("ReduceSum"),
-                                             in_webnn("reduceSum"), in_cvm("sum")},
-                                            {}, reduced_sum_precision)),
+    in_layout(LayoutRole::reduced,
+              in_intervals(reduced_sum_interval,
+                           sum_like("sum_reduce", "The sum over axes; 0 over nothing, integers wrap.",
+                                    "NNEF 1.0.5 sum_reduce; ONNX ReduceSum-13; WebNN reduceSum(); CVM sum",
+                                    folding<Sum, float, double, int64_t, uint64_t, Dim>(),
+                                    {in_nnef("sum_reduce"), in_onnx("ReduceSum", 13), in_old_onnx("ReduceSum"),
+                                     in_webnn("reduceSum"), in_cvm("sum")},
+                                    {}, reduced_sum_precision))),
     in_layout(LayoutRole::reduced,
               sum_like("mean_reduce", "The mean over axes; NaN over nothing, of integers truncated.",
                        "NNEF 1.0.5 mean_reduce; ONNX ReduceMean-18; WebNN reduceMean()", folding_numbers<Mean>(),
                        {in_nnef("mean_reduce"), in_onnx("ReduceMean", 18), in_old_onnx("ReduceMean"),
                         in_webnn("reduceMean")})),
     in_layout(LayoutRole::reduced,
-              reduce_row("max_reduce", "The maximum over axes; a NaN wins; over nothing -inf or the type's minimum.",
-                         "NNEF 1.0.5 max_reduce; ONNX ReduceMax-20; WebNN reduceMax(); CVM max", kN | kB,
-                         kExtremeFields, infer_reduce<ExtremeAttrs>, extreme<true>(),
-                         {in_nnef("max_reduce"), in_onnx("ReduceMax", 18), in_old_onnx("ReduceMax"),
-                          in_webnn("reduceMax"), in_cvm("max")},
-                         {}, max_reduce_precision)),
-    in_layout(
-        LayoutRole::reduced,
-        reduce_row("min_reduce", "The minimum over axes; a NaN wins; over nothing inf or the type's maximum.",
-                   "NNEF 1.0.5 min_reduce; ONNX ReduceMin-20; WebNN reduceMin()", kN | kB, kExtremeFields,
-                   infer_reduce<ExtremeAttrs>, extreme<false>(),
-                   {in_nnef("min_reduce"), in_onnx("ReduceMin", 18), in_old_onnx("ReduceMin"), in_webnn("reduceMin")})),
+              in_intervals(extreme_interval<true>,
+                           reduce_row("max_reduce",
+                                      "The maximum over axes; a NaN wins; over nothing -inf or the type's minimum.",
+                                      "NNEF 1.0.5 max_reduce; ONNX ReduceMax-20; WebNN reduceMax(); CVM max", kN | kB,
+                                      kExtremeFields, infer_reduce<ExtremeAttrs>, extreme<true>(),
+                                      {in_nnef("max_reduce"), in_onnx("ReduceMax", 18), in_old_onnx("ReduceMax"),
+                                       in_webnn("reduceMax"), in_cvm("max")},
+                                      {}, max_reduce_precision))),
+    in_layout(LayoutRole::reduced,
+              in_intervals(
+                  extreme_interval<false>,
+                  reduce_row("min_reduce", "The minimum over axes; a NaN wins; over nothing inf or the type's maximum.",
+                             "NNEF 1.0.5 min_reduce; ONNX ReduceMin-20; WebNN reduceMin()", kN | kB, kExtremeFields,
+                             infer_reduce<ExtremeAttrs>, extreme<false>(),
+                             {in_nnef("min_reduce"), in_onnx("ReduceMin", 18), in_old_onnx("ReduceMin"),
+                              in_webnn("reduceMin")}))),
     sum_like("reduce_prod", "The product over axes; 1 over nothing, integers wrap.",
              "ONNX ReduceProd-18; WebNN reduceProduct()", folding<Product, float, double, int64_t, uint64_t, Dim>(),
              {in_onnx("ReduceProd", 18), in_old_onnx("ReduceProd"), in_webnn("reduceProduct")}),

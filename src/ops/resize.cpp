@@ -9,6 +9,7 @@
 #include "base/copy_bytes.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 #include "ops/words.h"
@@ -290,6 +291,12 @@ constexpr Codec kSpatialFactors = {"spatial_factors",
                                      return AttrValue(std::move(factors));
                                    }};
 
+/// Elements of x, where each result is the nearest one.
+void resize_interval(IntervalCall& c) {
+  const auto& a = c.attr<ResizeAttrs>();
+  if (a.mode == ResizeMode::nearest && a.transform != Transform::tf_crop_and_resize) keeps_interval(c);
+}
+
 constexpr OpRow kResizeOps[] = {
     {.name = "resize",
      .summary = "x resampled to other extents.",
@@ -316,6 +323,7 @@ constexpr OpRow kResizeOps[] = {
           field<&ResizeAttrs::aspect>("aspect", "Whether sizes stretch each axis, or bound one scale for all.")}),
      .infer = infer_resize,
      .precision = keeps_precision,
+     .interval = resize_interval,
      .reference = any(run_resize),
      .spelled = {{onnx,
                   "Resize",

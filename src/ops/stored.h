@@ -66,7 +66,7 @@ constexpr void leave_out(OpRow& row) {
   row.attrs.fields = {};
   row.attrs.make = nullptr, row.attrs.copy = nullptr;
   row.infer = refuse_left_out;
-  row.precision = nullptr, row.reference = {}, row.body = {};
+  row.precision = nullptr, row.interval = nullptr, row.reference = {}, row.body = {};
   for (size_t i = 0; i < row.spelled.size(); ++i) {
     SpellingRow& s = row.spelled.item[i];
     s.renames = {}, s.presets = {}, s.ports = {};
@@ -149,9 +149,9 @@ struct Stored {
       op.outputs = next(kPorts, ports, row.outputs.size());
       op.blocks = row.blocks;
       op.attrs = {next(kFields, fields, row.attrs.fields.size()), row.attrs.make, row.attrs.copy, row.attrs.type};
-      op.infer = row.infer, op.precision = row.precision;
+      op.infer = row.infer, op.precision = row.precision, op.interval = row.interval;
       op.reference = row.reference, op.body = row.body;
-      if (!is_built(row.name)) op.precision = nullptr, op.reference = {};
+      if (!is_built(row.name)) op.precision = nullptr, op.interval = nullptr, op.reference = {};
       leave_out_types(op.reference);
       op.spelled = next(kSpellings, spellings, row.spelled.size());
       op.pure = row.pure, op.elementwise = row.elementwise, op.view = row.view, op.in_bytes = row.in_bytes;

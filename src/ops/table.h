@@ -14,9 +14,11 @@ namespace nnex {
 
 class InferCall;
 class PrecisionCall;
+class IntervalCall;
 class Call;
 using InferFn = Status (*)(InferCall&);
 using PrecisionFn = Status (*)(PrecisionCall&);
+using IntervalFn = void (*)(IntervalCall&);
 using KernelFn = Status (*)(Call&);
 
 // ---- Types a port allows
@@ -193,6 +195,7 @@ struct OpDefOf {
   AttrTypeOf<Some> attrs = {};
   InferFn infer = nullptr;
   PrecisionFn precision = nullptr;  ///< Bits of the outputs of integer networks (CVM).
+  IntervalFn interval = nullptr;    ///< What whole numbers lie in; without it, what other traits say.
   Reference reference = {};
   std::string_view body = {};  ///< NNEF text over simpler rows, for compound operators.
   Some<SpellingOf<Some>, 6> spelled = {};

@@ -8,6 +8,7 @@
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
+#include "ops/interval_call.h"
 #include "ops/precision_call.h"
 #include "ops/stored.h"
 
@@ -176,6 +177,14 @@ constexpr OpRow real_function(std::string_view name, std::string_view summary, s
   return op;
 }
 
+void neg_interval(IntervalCall& c) {
+  if (const auto x = c.in(0)) c.result({-x->high, -x->low});
+}
+
+void abs_interval(IntervalCall& c) {
+  if (const auto x = c.in(0)) c.result({x->low > 0 ? x->low : x->high < 0 ? -x->high : 0, x->magnitude()});
+}
+
 constexpr OpRow kUnaryOps[] = {
     {
         .name = "copy",
@@ -198,6 +207,7 @@ constexpr OpRow kUnaryOps[] = {
         .outputs = {{"y", same_type_as("x")}},
         .infer = same_shape,
         .precision = keeps_precision,
+        .interval = neg_interval,
         .reference = unary<Negate, float, double, int64_t, uint64_t, Dim>(),
         .spelled = {{nnef, "neg"}, {onnx, "Neg"}, {webnn, "neg"}, {cvm, "negative"}},
         .elementwise = true,
@@ -210,6 +220,7 @@ constexpr OpRow kUnaryOps[] = {
         .outputs = {{"y", same_type_as("x")}},
         .infer = same_shape,
         .precision = keeps_precision,
+        .interval = abs_interval,
         .reference = unary<Absolute, float, double, int64_t, uint64_t, Dim>(),
         .spelled = {{nnef, "abs"}, {onnx, "Abs"}, {webnn, "abs"}, {cvm, "abs"}},
         .elementwise = true,
