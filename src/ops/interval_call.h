@@ -115,9 +115,9 @@ void reduced_sum_interval(IntervalCall& c);
 
 /// How a matrix product or a convolution reads its operands.
 struct DotForm {
-  bool by_rows = true;    ///< Which axis of input 1 counts the columns of the result: the first or the second.
-  bool has_zeros = false; ///< Inputs 2 and 3 are zero points of both factors; else input 2 is a bias.
-  bool padded = false;    ///< Zeros take the place of elements of input 0.
+  bool by_rows = true;     ///< Which axis of input 1 counts the columns of the result: the first or the second.
+  bool has_zeros = false;  ///< Inputs 2 and 3 are zero points of both factors; else input 2 is a bias.
+  bool padded = false;     ///< Zeros take the place of elements of input 0.
 };
 /// Sums of products: by output column over the numbers of input 1 where they are constant, else by their range.
 void dot_interval(IntervalCall& c, const DotForm& form);

@@ -441,7 +441,21 @@ inline Run simd_run(simd::DepthwiseF32* f, const Loops&, Operands& o, SimdSize s
   line.in_width = line.out_width = kWidth;
   line.y = o.result<float>(s.n * kWidth);
   line.end.bias = o.floats(s.n), line.end.activation = {UnaryKind::relu};
-  return [=, keep = rows] { f(line); };
+  // The same of three channels, fewer than most vectors have, s.n pixels wide.
+  constexpr size_t kFew = 3, kStride = 64;
+  auto few_rows = std::make_shared<std::vector<const float*>>();
+  for (int r = 0; r < 3; ++r) few_rows->push_back(o.floats(s.n * kFew));
+  simd::DepthwiseLine few = line;
+  few.rows = few_rows->data(), few.channels = few.x_stride = few.y_stride = kFew;
+  few.in_width = few.out_width = static_cast<int64_t>(s.n);
+  float* w = o.floats(9 * kStride);
+  for (size_t i = 0; i < 9 * kStride; ++i)
+    if (i % kStride >= kFew) w[i] = w[i - kFew];
+  few.zeros = o.filled(kFew, 0.0F);
+  few.w = w, few.w_stride = kStride, few.repeated = true;
+  few.y = o.result<float>(s.n * kFew);
+  few.end.bias = o.floats(kFew);
+  return [=, keep = rows, kept = few_rows] { f(line), f(few); };
 }
 /// Of groups of every size, s.n of them or channels for about as many.
 inline Run simd_run(simd::GroupedF32* f, const Loops& table, Operands& o, SimdSize s) {

@@ -23,9 +23,11 @@ Columns group_columns(const simd::Loops& loops, const ConvShape& s, const float*
   return {loops.tile_shape_f32(), s.taps() * s.group_inputs(), s.group_outputs(), packed, 0};
 }
 
-/// Channels of a depthwise filter's tap in memory.
+/// Numbers of a depthwise filter's tap in memory: of few channels, enough for a vector from any channel on.
 int64_t depthwise_stride(const simd::Loops& loops, const ConvShape& s) {
-  return round_up(s.out_channels, loops.tile_shape_f32().lanes);
+  const int64_t lanes = loops.tile_shape_f32().lanes;
+  const bool repeated = s.group_inputs() == 1 && s.out_channels < lanes;
+  return round_up(s.out_channels + (repeated ? lanes - 1 : 0), lanes);
 }
 
 /// Whether filters run along channels: of one channel, or of groups of a few.
@@ -59,8 +61,10 @@ void pack_filter_panel(const simd::Loops& loops, const ConvShape& s, const std::
 void pack_depthwise(const simd::Loops& loops, const ConvShape& s, const std::byte* filter, float* packed) {
   const int64_t step = depthwise_stride(loops, s), taps = s.taps();
   std::fill_n(packed, taps * step, 0.0F);
-  for (int64_t c = 0; c < s.out_channels; ++c)
-    for (int64_t t = 0; t < taps; ++t) std::memcpy(packed + t * step + c, filter + (c * taps + t) * 4, 4);
+  const int64_t count = s.out_channels < loops.tile_shape_f32().lanes ? step : s.out_channels;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t t = 0; t < taps; ++t)
+      std::memcpy(packed + t * step + i, filter + (i % s.out_channels * taps + t) * 4, 4);
 }
 
 /// As simd::GroupedLine has them.
@@ -101,6 +105,7 @@ void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x
   line.n_rows = s.kernel[0] * s.kernel[1];
   line.w = packed + c;
   line.w_stride = depthwise_stride(loops, s);
+  line.repeated = s.out_channels < loops.tile_shape_f32().lanes;
   line.channels = channels;
   line.in_width = s.in[2];
   line.x_stride = s.x_step();
@@ -198,8 +203,9 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
 
 ConvMethod conv_method(const ConvShape& s) {
   if (is_product(s)) return ConvMethod::product;
-  if (s.group_inputs() == s.group_outputs() && s.groups > 1 && s.taps() <= simd::kMaxDepthwiseTaps) {
-    const int64_t group = s.group_inputs();
+  const int64_t group = s.group_inputs();
+  const bool several = s.groups > 1 || (group == 1 && s.stride[2] == 1);  // one channel: pixels side by side
+  if (group == s.group_outputs() && several && s.taps() <= simd::kMaxDepthwiseTaps) {
     if (group == 1) return ConvMethod::depthwise;
     if (group == 2 || group == 4 || group == 8) return ConvMethod::grouped;
   }

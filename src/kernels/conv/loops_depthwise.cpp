@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "kernels/conv/loops_depthwise.cpp"
 #include <hwy/foreach_target.h>
 
+#include <algorithm>
+
 #include "kernels/conv/line-inl.h"
 #include "kernels/simd/builds.h"
 
@@ -100,9 +102,83 @@ HWY_NOINLINE void line_of_any(const DepthwiseLine& line) {
   }
 }
 
+// ---- Channels fewer than a vector has
+
+constexpr int64_t kFlat = 512;       // numbers of a line at once
+constexpr int64_t kFlatReach = 512;  // from a filter's first tap to its last, in numbers
+
+/// Whether a line is one row of numbers, pixel after pixel, whose filters come again with each pixel.
+HWY_INLINE bool is_flat(const DepthwiseLine& line) {
+  return line.repeated && line.stride == 1 && line.x_stride == line.channels && line.y_stride == line.channels &&
+         (!line.end.residual || line.end.residual_stride == line.channels) &&
+         (line.taps - 1) * line.dilation * line.channels <= kFlatReach;
+}
+
+/// What finish_pixels() does, for one vector of a flat line.
+HWY_INLINE hn::Vec<LineTag> finished(const TileEnd& end, hn::Vec<LineTag> v, const float* bias, int64_t at,
+                                     size_t count) {
+  const LineTag d;
+  if (end.scale != 1) v = hn::Mul(v, hn::Set(d, end.scale));
+  if (end.bias) v = hn::Add(v, hn::LoadU(d, bias));
+  if (end.residual) v = hn::Add(v, hn::Mul(load_part(d, end.residual + at, count), hn::Set(d, end.residual_scale)));
+  if (end.activation.kind == UnaryKind::relu) v = relu_f32(d, v);
+  if (end.activation.kind == UnaryKind::clamp)
+    v = clamp_f32(d, v, hn::Set(d, end.activation.alpha), hn::Set(d, end.activation.beta));
+  return end.activation.replaces_nan() ? without_nan(d, v, hn::Set(d, end.activation.nan)) : v;
+}
+
+template <class M>
+HWY_NOINLINE void flat_line(const DepthwiseLine& line) {
+  const LineTag d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(LineTag()));
+  const int64_t channels = line.channels, n = line.out_width * channels, length = line.in_width * channels;
+  const int64_t step = line.dilation * channels, reach = (line.taps - 1) * step;
+  HWY_ALIGN float sums[kFlat], window[kFlat + kFlatReach], bias[2 * kLanes] = {};
+  for (int64_t i = 0; line.end.bias && i < channels + kLanes - 1; ++i)
+    bias[i] = i < channels ? line.end.bias[i] : bias[i - channels];
+  const int64_t next = kLanes % channels;  // from a vector's first channel to that of the one behind it
+  for (int64_t begin = 0; begin < n; begin += kFlat) {
+    const int64_t count = HWY_MIN(kFlat, n - begin), whole = (count + kLanes - 1) / kLanes * kLanes;
+    const int64_t first = begin - line.before * channels, needed = whole + reach, begin_channel = begin % channels;
+    const auto each = [&](auto f) HWY_ATTR {
+      int64_t channel = begin_channel;
+      for (int64_t i = 0; i < whole; i += kLanes) {
+        f(i, channel);
+        channel += next;
+        if (channel >= channels) channel -= channels;
+      }
+    };
+    each([&](int64_t i, int64_t) HWY_ATTR { hn::Store(hn::Zero(d), d, sums + i); });
+    for (int64_t r = 0; r < line.n_rows; ++r) {
+      if (!line.rows[r]) continue;
+      const float* x = line.rows[r] + first;
+      if (first < 0 || first + needed > length) {
+        const int64_t from = HWY_MIN(HWY_MAX(-first, 0), needed), to = HWY_MAX(HWY_MIN(length - first, needed), from);
+        std::fill_n(window, from, 0.0F);
+        std::copy_n(line.rows[r] + (first + from), to - from, window + from);
+        std::fill_n(window + to, needed - to, 0.0F);
+        x = window;
+      }
+      const float* const w = line.w + r * line.taps * line.w_stride;
+      each([&](int64_t i, int64_t channel) HWY_ATTR {
+        auto sum = hn::Load(d, sums + i);
+        for (int64_t t = 0; t < line.taps; ++t)
+          sum = M::madd(hn::LoadU(d, x + i + t * step), hn::LoadU(d, w + t * line.w_stride + channel), sum);
+        hn::Store(sum, d, sums + i);
+      });
+    }
+    each([&](int64_t i, int64_t channel) HWY_ATTR {
+      const auto left = static_cast<size_t>(HWY_MIN(kLanes, count - i));
+      store_part(finished(line.end, hn::Load(d, sums + i), bias + channel, begin + i, left), d, line.y + begin + i,
+                 left);
+    });
+  }
+}
+
 template <class M>
 HWY_INLINE void run_line(const DepthwiseLine& line) {
-  if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag()))) return line_of_any<M>(line);
+  if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag())))
+    return is_flat(line) ? flat_line<M>(line) : line_of_any<M>(line);
   if (line.dilation == 1 && line.taps == 3 && line.stride == 1) return line_of<M, 3, 1>(line);
   if (line.dilation == 1 && line.taps == 3 && line.stride == 2) return line_of<M, 3, 2>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 1) return line_of<M, 5, 1>(line);

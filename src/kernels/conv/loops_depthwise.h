@@ -18,6 +18,7 @@ struct DepthwiseLine {
   int64_t n_rows = 0;
   const float* w = nullptr;  ///< [n_rows][taps][w_stride], readable in whole vectors.
   int64_t w_stride = 0;
+  bool repeated = false;  ///< A tap's numbers begin anew after its channels, for a vector from any channel on.
   int64_t channels = 0;
   int64_t in_width = 0;
   int64_t x_stride = 0;
