@@ -206,6 +206,17 @@ inline Run simd_run(simd::GatherTapsF32* f, const Loops&, Operands& o, SimdSize 
   float* y = o.result<float>(s.n);
   return [=] { f(x, at, weights, s.n, kCount, y, s.n); };
 }
+inline Run simd_run(simd::PickBytes* f, const Loops&, Operands& o, SimdSize s) {
+  const size_t n = s.n + simd::kPickBytes - 1, blocks = (n + simd::kPickBytes - 1) / simd::kPickBytes;
+  const uint8_t* x = o.integers<uint8_t>(n);
+  const uint8_t* bytes = o.integers<uint8_t>(blocks * simd::kPickBytes);
+  uint8_t* places = o.filled<uint8_t>(blocks * simd::kPickBytes, 0);
+  int32_t* from = o.filled<int32_t>(blocks, 0);
+  for (size_t i = 0; i < blocks * simd::kPickBytes; ++i) places[i] = bytes[i] % simd::kPickBytes;
+  for (size_t b = 0; b < blocks; ++b) from[b] = static_cast<int32_t>(bytes[b] % s.n);
+  uint8_t* y = o.result<uint8_t>(n);
+  return [=] { f(x, from, places, y, n); };
+}
 inline Run simd_run(simd::InterleaveThree* f, const Loops&, Operands& o, SimdSize s) {
   const uint8_t *a = o.integers<uint8_t>(s.n), *b = o.integers<uint8_t>(s.n), *c = o.integers<uint8_t>(s.n);
   uint8_t* y = o.result<uint8_t>(3 * s.n);

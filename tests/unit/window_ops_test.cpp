@@ -110,7 +110,7 @@ TEST(Resize, WordsAndFaults) {
 }
 
 TEST(Resize, Kernels) {
-  Dice dice(1);
+  Dice dice(1), others(2);
   static const char* const kModes[] = {"nearest", "linear", "cubic"};
   static const char* const kTransforms[] = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
   for (int i = 0; i < 60; ++i) {
@@ -132,13 +132,19 @@ TEST(Resize, Kernels) {
                           attrs,
                           constant ? std::vector<size_t>{3} : std::vector<size_t>{}};
       if (constant) {
-        expect_same(c, "resize_f32", i % 3 ? Bound{1e-5, 1e-5} : Bound{});
+        expect_same(c, i % 3 ? "resize_f32" : "resize_nearest", i % 3 ? Bound{1e-5, 1e-5} : Bound{});
         expect_repeatable(c);
       }
     }
     NodeCase bytes = {"resize", {dice.bytes(DType::u8, x), absent(), absent(), whole(sizes)}, attrs, {3}};
     // A sum whose last bit is another may round to the byte beside.
-    if (i % 3) expect_same(bytes, "resize_u8", Bound{0, 1});
+    expect_same(bytes, i % 3 ? "resize_u8" : "resize_nearest", i % 3 ? Bound{0, 1} : Bound{});
+    if (i % 3) continue;
+    for (DType type : {DType::f16, DType::boolean, DType::i64, DType::f64, DType::c128}) {
+      NodeCase any = bytes;
+      any.inputs[0] = others.bytes(type, x);
+      expect_same(any, "resize_nearest");
+    }
   }
   expect_same({"resize",
                {dice.floats({1, 2, 5, 5}), absent(), numbers({1, 1, 2, 2})},

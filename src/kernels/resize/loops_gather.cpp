@@ -42,11 +42,31 @@ void gather_taps_f32(const float* x, const int32_t* at, const float* weights, si
   store_part(sum, d, y + i, n - i);
 }
 
+void pick_bytes(const uint8_t* x, const int32_t* from, const uint8_t* places, uint8_t* y, size_t n) {
+#if HWY_TARGET == HWY_SCALAR
+  for (size_t i = 0;; i += kPickBytes) {
+    const size_t at = HWY_MIN(i, n - kPickBytes);
+    for (size_t k = 0; k < kPickBytes; ++k) y[at + k] = x[*from + places[k]];
+    if (at + kPickBytes == n) return;
+    ++from, places += kPickBytes;
+  }
+#else
+  const hn::Full128<uint8_t> d;
+  for (size_t i = 0;; i += kPickBytes) {
+    const size_t at = HWY_MIN(i, n - kPickBytes);
+    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, x + *from), hn::LoadU(d, places)), d, y + at);
+    if (at + kPickBytes == n) return;
+    ++from, places += kPickBytes;
+  }
+#endif
+}
+
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(gather_taps_f32);
+NNEX_SIMD_BUILDS(pick_bytes);
 }  // namespace nnex::kernels::simd
 #endif

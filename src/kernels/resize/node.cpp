@@ -1,6 +1,6 @@
-// Resize nodes on float32: the channels-last driver where whole pixels move, else lines first, then lines of lines.
-// Bytes are widened, interpolated and rounded half to even: where a sum's last bit decides, they are one off the
-// reference.
+// Resize nodes. Nearest elements are picked, whatever they are. Float32: the channels-last driver where whole pixels
+// move, else lines first, then lines of lines. Bytes are widened, interpolated and rounded half to even: where a sum's
+// last bit decides, they are one off the reference.
 
 #include "kernels/resize/resize.h"
 
@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
+#include "kernels/lift.h"
 #include "kernels/split.h"
 #include "ops/resize.h"
 
@@ -190,19 +191,33 @@ class ResizeKernel : public Kernel {
   int64_t wide_x_ = 0, wide_y_ = 0;  ///< Floats that bytes become.
 };
 
-/// At most three neighbouring axes that change, and no tap beyond the input left out.
-Result<std::unique_ptr<Kernel>> make_resize_of(const KernelRequest& r) {
+/// No tap beyond the input is left out.
+bool fits(const KernelRequest& r) {
   const auto& a = r.attr<ResizeAttrs>();
+  return r.in[0].shape.rank() > 0 && r.in[0].shape.count() > 0 && r.out[0].shape.count() > 0 &&
+         a.border != ResizeBorder::constant && a.border != ResizeBorder::ignore &&
+         a.transform != Transform::tf_crop_and_resize;
+}
+
+/// Whether a run alone knows input i, scales or sizes.
+bool is_computed(const KernelRequest& r, size_t i) {
+  return r.has(i) && !r.in[i].constant && r.in[i].shape.count() > 0;
+}
+
+/// Of constant scales or sizes.
+Result<std::optional<Tables>> tables_of(const KernelRequest& r) {
+  const Reals scales = r.has(2) && r.in[2].constant ? reals_of(*r.in[2].constant) : Reals{};
+  const Ints sizes = r.has(3) && r.in[3].constant ? ints_of(*r.in[3].constant) : Ints{};
+  return tables_of(r.attr<ResizeAttrs>(), r.in[0].shape, {}, scales, sizes);
+}
+
+/// At most three neighbouring axes that change.
+Result<std::unique_ptr<Kernel>> make_resize_of(const KernelRequest& r) {
   const Shape &x = r.in[0].shape, &y = r.out[0].shape;
-  if (x.rank() == 0 || x.count() == 0 || y.count() == 0 || a.border == ResizeBorder::constant ||
-      a.border == ResizeBorder::ignore || a.transform == Transform::tf_crop_and_resize)
-    return nullptr;
+  if (!fits(r)) return nullptr;
   std::optional<Tables> tables;
-  const auto computed = [&](size_t i) { return r.has(i) && !r.in[i].constant && r.in[i].shape.count() > 0; };
-  if (!computed(2) && !computed(3)) {
-    const Reals scales = r.has(2) && r.in[2].constant ? reals_of(*r.in[2].constant) : Reals{};
-    const Ints sizes = r.has(3) && r.in[3].constant ? ints_of(*r.in[3].constant) : Ints{};
-    auto made = tables_of(a, x, {}, scales, sizes);
+  if (!is_computed(r, 2) && !is_computed(r, 3)) {
+    auto made = tables_of(r);
     if (!made.ok() || !made->has_value()) return nullptr;  // the reference kernel says what is wrong
     tables = std::move(made).value();
   }
@@ -215,12 +230,130 @@ Result<std::unique_ptr<Kernel>> make_resize(const KernelRequest& r) {
   return make_resize_of(r);
 }
 
+// ---- Nearest elements, of any type
+
+/// Elements of a line by their places: blocks of a line that is longer than its input shuffle bytes of it.
+class Picks {
+ public:
+  /// Element o of a line is element index[o] of one of `in` elements.
+  Picks(std::vector<int32_t> index, int64_t in, int64_t bytes) : index_(std::move(index)), in_(in), bytes_(bytes) {
+    constexpr auto kBlock = static_cast<int64_t>(simd::kPickBytes);
+    const int64_t n = static_cast<int64_t>(index_.size()) * bytes, last = in * bytes - kBlock;
+    if (bytes > 8 || kBlock % bytes != 0 || n < kBlock || last < 0) return;
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t first = std::min(at, n - kBlock) / bytes;
+      const auto begin = index_.begin() + first, end = begin + kBlock / bytes;
+      const int64_t low = *std::min_element(begin, end) * bytes;
+      if ((*std::max_element(begin, end) + 1) * bytes - low > kBlock) {
+        from_.clear();
+        return;
+      }
+      const int64_t from = std::min(low, last);
+      from_.push_back(static_cast<int32_t>(from));
+      for (auto i = begin; i != end; ++i)
+        for (int64_t k = 0; k < bytes; ++k) places_.push_back(static_cast<uint8_t>(*i * bytes - from + k));
+    }
+  }
+
+  int64_t in_bytes() const { return in_ * bytes_; }
+  int64_t out_bytes() const { return static_cast<int64_t>(index_.size()) * bytes_; }
+
+  void line(const simd::Loops& loops, const std::byte* x, std::byte* y) const {
+    if (!from_.empty())
+      return loops.pick_bytes(reinterpret_cast<const uint8_t*>(x), from_.data(), places_.data(),
+                              reinterpret_cast<uint8_t*>(y), static_cast<size_t>(out_bytes()));
+    switch (bytes_) {
+      case 1:
+        return each<1>(x, y);
+      case 2:
+        return each<2>(x, y);
+      case 4:
+        return each<4>(x, y);
+      case 8:
+        return each<8>(x, y);
+      default:
+        for (int32_t i : index_) copy_run(x + i * bytes_, bytes_, y), y += bytes_;
+    }
+  }
+
+ private:
+  template <size_t bytes>
+  void each(const std::byte* x, std::byte* y) const {
+    for (int32_t i : index_) std::memcpy(y, x + static_cast<size_t>(i) * bytes, bytes), y += bytes;
+  }
+
+  std::vector<int32_t> index_;
+  int64_t in_, bytes_;
+  std::vector<int32_t> from_;    ///< Of each block; none where an element is taken at a time.
+  std::vector<uint8_t> places_;  ///< Of its bytes.
+};
+
+class NearestKernel : public Kernel {
+ public:
+  NearestKernel(const simd::Loops& loops, Tables tables, int64_t bytes) : loops_(loops), tables_(std::move(tables)) {
+    Table line = std::move(tables_.axes.back());
+    tables_.axes.pop_back();
+    if (line.index.empty()) tables_.inner *= line.out, line = {1, 1, 1, {0}, {}};
+    picks_.emplace(std::move(line.index), line.in, tables_.inner * bytes);
+  }
+
+  Status run(Call& c) const override {
+    const std::byte* const x = c.in(0).data();
+    std::byte* const y = c.out(0).mutable_data();
+    const auto n = static_cast<size_t>(picks_->out_bytes());
+    const int64_t rows = c.out(0).bytes() / picks_->out_bytes();
+    split(*c.team, rows, c.out(0).bytes() * 2, 1, [&](int64_t begin, int64_t end) {
+      int64_t before = -1;
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t from = row_of(row);
+        std::byte* const to = y + row * picks_->out_bytes();
+        if (from == before)
+          std::memcpy(to, to - n, n);
+        else
+          picks_->line(loops_, x + from * picks_->in_bytes(), to);
+        before = from;
+      }
+    });
+    return {};
+  }
+
+ private:
+  /// The line of x that a line of y shows.
+  int64_t row_of(int64_t row) const {
+    int64_t from = 0, step = 1;
+    for (size_t i = tables_.axes.size(); i-- > 0;) {
+      const Table& t = tables_.axes[i];
+      const int64_t at = row % t.out;
+      row /= t.out;
+      from += (t.index.empty() ? at : t.index[static_cast<size_t>(at)]) * step;
+      step *= t.in;
+    }
+    return from + row * step;
+  }
+
+  const simd::Loops& loops_;
+  Tables tables_;  ///< Less the last axis.
+  std::optional<Picks> picks_;
+};
+
+/// Of extents that are known; elements are whole bytes.
+Result<std::unique_ptr<Kernel>> make_nearest(const KernelRequest& r) {
+  const auto& a = r.attr<ResizeAttrs>();
+  const DType type = r.in[0].dtype;
+  if (a.mode != ResizeMode::nearest || !fits(r) || is_object(type) || bits(type) % 8 != 0) return nullptr;
+  if (is_computed(r, 2) || is_computed(r, 3)) return nullptr;
+  auto tables = tables_of(r);
+  if (!tables.ok() || !tables->has_value()) return nullptr;
+  return made<NearestKernel>(r.loops, std::move(tables)->value(), bits(type) / 8);
+}
+
 Result<std::unique_ptr<Kernel>> make_byte_resize(const KernelRequest& r) {
   if (r.in[0].dtype != DType::u8 || r.attr<ResizeAttrs>().mode == ResizeMode::nearest) return nullptr;
   return make_resize_of(r);
 }
 
-constexpr KernelDef kResizeKernels[] = {{"resize", "resize_f32", make_resize},
+constexpr KernelDef kResizeKernels[] = {{"resize", "resize_nearest", make_nearest},
+                                        {"resize", "resize_f32", make_resize},
                                         {"resize", "resize_u8", make_byte_resize}};
 
 }  // namespace

@@ -241,6 +241,12 @@ using PhasesF32 = void(const Phases& p);
 using GatherTapsF32 = void(const float* x, const int32_t* at, const float* weights, size_t stride, size_t count,
                            float* y, size_t n);
 
+/// Block b of y, which begins at byte min(b * kPickBytes, n - kPickBytes), has x[from[b] + places[b * kPickBytes + k]]
+/// for its byte k, until n bytes are there. All kPickBytes bytes behind from[b] are read, places are below kPickBytes,
+/// and n is at least that.
+constexpr size_t kPickBytes = 16;
+using PickBytes = void(const uint8_t* x, const int32_t* from, const uint8_t* places, uint8_t* y, size_t n);
+
 /// See simd/depthwise_i8.h.
 using DepthwiseI8 = void(const DepthwiseByteLine& line);
 
