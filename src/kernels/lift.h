@@ -6,7 +6,8 @@
 
 namespace nnex::kernels {
 
-/// n elements, most often few: up to 32 bytes go as two moves that may overlap. The ranges do not overlap.
+/// n elements, most often few: up to 128 bytes go as moves of which the last two may overlap. The ranges do not
+/// overlap.
 template <class T>
 void copy_run(const T* a, int64_t n, T* to) {
   const auto bytes = static_cast<size_t>(n) * sizeof(T);
@@ -20,8 +21,13 @@ void copy_run(const T* a, int64_t n, T* to) {
   struct Sixteen {
     uint64_t words[2];
   };
-  if (bytes > 32) {
+  if (bytes > 128) {
     std::memcpy(to, a, bytes);
+  } else if (bytes > 32) {
+    const auto* const from = reinterpret_cast<const char*>(a);
+    auto* const put = reinterpret_cast<char*>(to);
+    for (size_t i = 0; i + 32 < bytes; i += 32) std::memcpy(put + i, from + i, 32);
+    std::memcpy(put + bytes - 32, from + bytes - 32, 32);
   } else if (bytes >= 16) {
     ends(Sixteen{});
   } else if (bytes >= 8) {

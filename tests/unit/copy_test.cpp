@@ -122,7 +122,7 @@ TEST(Copy, SliceWithStepsAndExpand) {
 }
 
 template <class T>
-void expect_narrow(simd::TransposeOf<T>* loop) {
+void expect_transposed(simd::TransposeOf<T>* loop) {
   for (size_t rows : {1, 7, 8, 16, 17, 40})
     for (size_t columns : {1, 15, 16, 33, 100}) {
       std::vector<T> x(rows * (columns + 3)), y(columns * (rows + 2), 9), expected = y;
@@ -134,10 +134,11 @@ void expect_narrow(simd::TransposeOf<T>* loop) {
     }
 }
 
-TEST(SimdTranspose, NarrowElements) {
+TEST(SimdTranspose, OtherElements) {
   test::for_each_table([&](const simd::Loops& table) {
-    expect_narrow<uint8_t>(table.transpose_u8);
-    expect_narrow<uint16_t>(table.transpose_u16);
+    expect_transposed<uint8_t>(table.transpose_u8);
+    expect_transposed<uint16_t>(table.transpose_u16);
+    expect_transposed<uint64_t>(table.transpose_u64);
   });
 }
 

@@ -511,6 +511,25 @@ TEST(GatherKernels, OneHot) {
 // ---- All of them
 
 /// Two threads give the bytes of one, on work large enough to be split.
+TEST(MoveKernels, PadWithAConstant) {
+  Dice dice(64);
+  for (const Shape& x : {Shape{3, 5, 40}, Shape{7, 1}, Shape{1}, Shape{2, 3, 4, 70}, Shape{4, 300, 150}})
+    for (DType type : {DType::boolean, DType::f16, DType::f32, DType::i64}) {
+      const int64_t rank = x.rank();
+      std::vector<int64_t> amounts;
+      for (int64_t i = 0; i < 2 * rank; ++i) amounts.push_back(dice.roll(0, 1) * dice.roll(0, 40 / rank));
+      const Tensor padding = Tensor::of<int64_t>(Shape{2 * rank}, amounts), value = dice.bytes(type, Shape{});
+      expect_same({"pad", {dice.bytes(type, x), padding}, {}, {1}}, "move");
+      const NodeCase with_value = {"pad", {dice.bytes(type, x), padding, value}, {}, {1}};
+      expect_same(with_value, "move");
+      const auto alone = run_node(with_value), shared = run_node(with_value, 2);
+      ASSERT_TRUE(alone.ok() && shared.ok());
+      EXPECT_EQ(alone->out[0].shape(), shared->out[0].shape());
+      EXPECT_EQ(std::memcmp(alone->out[0].data(), shared->out[0].data(), static_cast<size_t>(shared->out[0].bytes())),
+                0);
+    }
+}
+
 TEST(NodeKernels, ThreadsDoNotMatter) {
   Dice dice(50);
   const Tensor x = dice.floats({3, 70, 41, 37}), c = dice.floats({70}, 0.5F, 2), last = dice.floats({37});

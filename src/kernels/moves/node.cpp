@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "kernels/kernel.h"
+#include "kernels/lift.h"
 #include "kernels/moves/copy.h"
+#include "kernels/split.h"
 #include "ops/join.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
@@ -207,19 +209,39 @@ class ConstantPad : public Kernel {
  public:
   ConstantPad(int bytes, const Nest& into, int64_t start) : bytes_(bytes), into_(into), start_(start) {}
   Status run(Call& c) const override {
-    Tensor& y = c.out(0);
-    if (c.has(2)) {
-      const std::byte* value = c.in(2).data();
-      for (int64_t at = 0; at < y.bytes(); at += bytes_)
-        std::memcpy(y.mutable_data() + at, value, static_cast<size_t>(bytes_));
-    } else {
-      std::memset(y.mutable_data(), 0, static_cast<size_t>(y.bytes()));
+    std::byte value[kFill] = {};
+    for (int64_t i = 0; c.has(2) && i < kFill; ++i) value[i] = c.in(2).data()[i % bytes_];
+    if (into_.row_stride(0) != 1 || into_.row_length() * bytes_ < kShortRow) {
+      fill(value, c.out(0).mutable_data(), c.out(0).bytes());
+      copy_to_strided(*c.team, bytes_, into_, c.in(0).data(), c.out(0).mutable_data() + start_ * bytes_);
+      return {};
     }
-    copy_to_strided(*c.team, bytes_, into_, c.in(0).data(), y.mutable_data() + start_ * bytes_);
+    // Rows of x follow each other in y, so what lies before each of them is all the rest.
+    const std::byte* const x = c.in(0).data();
+    std::byte* const y = c.out(0).mutable_data();
+    const int64_t rows = into_.rows(), run = into_.row_length() * bytes_, bytes = c.out(0).bytes();
+    split(*c.team, rows, bytes * 2, 1, [&](int64_t begin, int64_t end) {
+      NestRows at(into_, begin > 0 ? begin - 1 : 0);
+      int64_t done = 0;
+      if (begin > 0) done = (start_ + at.offset(0)) * bytes_ + run, at.next();
+      for (int64_t row = begin; row < end; ++row, at.next()) {
+        const int64_t to = (start_ + at.offset(0)) * bytes_;
+        fill(value, y + done, to - done);
+        copy_run(x + row * run, run, y + to);
+        done = to + run;
+      }
+      if (end == rows) fill(value, y + done, bytes - done);
+    });
     return {};
   }
 
  private:
+  static constexpr int64_t kFill = 128, kShortRow = 64;  // short rows cost less when all is filled first
+  /// Elements of one value, of which kFill bytes are given.
+  static void fill(const std::byte* value, std::byte* to, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += kFill) copy_run(value, std::min(kFill, bytes - at), to + at);
+  }
+
   int bytes_;
   Nest into_;
   int64_t start_;

@@ -69,7 +69,7 @@ class GatherKernel : public IndexKernel {
 template <class Index>
 class GatherElements : public IndexKernel {
  public:
-  explicit GatherElements(const KernelRequest& r) : IndexKernel(r), picks_(r.in[1].shape[axis_]) {}
+  explicit GatherElements(const KernelRequest& r) : IndexKernel(r), loops_(r.loops), picks_(r.in[1].shape[axis_]) {}
   Status run(Call& c) const override {
     const auto index = c.in<Index>(1);
     if (shape_.n == 0) return first_outside(c);
@@ -95,16 +95,16 @@ class GatherElements : public IndexKernel {
     return {};
   }
 
-  /// Whether one of `count` places is outside: then its distance from an end has the sign bit, wrapped or not.
+  /// Whether one of `count` places is outside.
   bool any_outside(const Index* index, int64_t count) const {
-    const uint64_t shift = from_end_ ? static_cast<uint64_t>(shape_.n) : 0;
-    const uint64_t last = static_cast<uint64_t>(shape_.n) - 1 + shift;
-    uint64_t signs = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const uint64_t at = static_cast<uint64_t>(int64_t{index[i]}) + shift;
-      signs |= at | (last - at);
-    }
-    return static_cast<int64_t>(signs) < 0;
+    if (count == 0) return false;
+    const auto extreme = [&](ReduceKind kind) -> int64_t {
+      if constexpr (std::is_same_v<Index, int32_t>)
+        return loops_.reduce_i32(kind, index, static_cast<size_t>(count));
+      else
+        return loops_.reduce_i64(kind, index, static_cast<size_t>(count));
+    };
+    return extreme(ReduceKind::min) < (from_end_ ? -shape_.n : 0) || extreme(ReduceKind::max) >= shape_.n;
   }
 
   /// Elements of one line; `shift` is added to negative indices.
@@ -146,6 +146,7 @@ class GatherElements : public IndexKernel {
     return {};
   }
 
+  const simd::Loops& loops_;
   int64_t picks_;  // indices along the axis
 };
 
