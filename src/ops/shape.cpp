@@ -11,6 +11,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/precision_call.h"
+#include "ops/progression.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
 
@@ -382,8 +383,7 @@ struct Range {
       n = std::max<int64_t>(static_cast<int64_t>(count), 0);
     }
     NNEX_ASSIGN(Tensor * y, c.make(0, dtype_for<T>, Shape{n}));
-    T* const to = y->mutable_as<T>().data();
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(start + static_cast<T>(i) * delta);
+    progression<T>(start, delta, y->mutable_as<T>().data(), n);
     return {};
   }
 };
