@@ -140,7 +140,12 @@ TEST(ReduceKernels, Sums) {
   expect_same({"sum_reduce", {dice.floats({2, 3})}}, "reduce", {1e-6, 1e-6});
   expect_same({"sum_reduce", {dice.floats({2, 0})}}, "reference");
   expect_same({"sum_reduce", {dice.ints<int16_t>({2, 3}, -9, 9)}}, "reference");
-  expect_same({"mean_reduce", {dice.ints<int32_t>({2, 3}, -9, 9)}}, "reference");
+  expect_same({"mean_reduce", {dice.ints<int32_t>({2, 3}, -9, 9)}}, "reduce");
+  for (const Ints& axes : std::vector<Ints>{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    const Tensor wide = dice.ints<int32_t>({3, 20, 37}, INT32_MIN, INT32_MAX);
+    const Tensor named = Tensor::of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes);
+    expect_same({"mean_reduce", {wide, named}, {}, {1}}, "reduce");
+  }
 }
 
 TEST(ReduceKernels, Extremes) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/built.h"
+#include "base/checked.h"
+#include "kernels/convert/convert.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
@@ -37,11 +39,32 @@ class FoldKernel : public Kernel {
   bool logarithm_;
 };
 
-/// Whether whole numbers of the type have the fold: a mean of int32 is that of a wider sum.
+/// The mean of int32, which is that of a wider sum.
+class WideMeanKernel : public Kernel {
+ public:
+  WideMeanKernel(const simd::Loops& loops, const AxisFold& fold, int64_t in, int64_t out)
+      : loops_(loops), fold_(fold), in_(round_up(in, 8)), out_(round_up(out, 8)) {}
+  int64_t workspace() const override { return (in_ + out_) * 8 + fold_.workspace(8); }
+  Status run(Call& c) const override {
+    auto* const x = reinterpret_cast<int64_t*>(c.workspace);
+    int64_t* const y = x + in_;
+    cast_i32_to_i64(*c.team, c.in<int32_t>(0).data(), x, c.in(0).count());
+    fold_.run(loops_, *c.team, x, y, y + out_);
+    cast_i64_to_i32(*c.team, y, c.out<int32_t>(0).data(), c.out(0).count());
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  AxisFold fold_;
+  int64_t in_, out_;  ///< Elements of both, widened.
+};
+
+/// Whether whole numbers of the type have the fold.
 bool folds_whole(DType type, ReduceKind kind) {
   const bool extreme = kind == ReduceKind::max || kind == ReduceKind::min;
   if (type == DType::u8 || type == DType::i8) return extreme;
-  if (type == DType::i32) return extreme || kind == ReduceKind::sum;
+  if (type == DType::i32) return extreme || kind == ReduceKind::sum || kind == ReduceKind::mean;
   return type == DType::i64 && (extreme || kind == ReduceKind::sum || kind == ReduceKind::mean);
 }
 
@@ -73,6 +96,10 @@ Result<std::unique_ptr<Kernel>> make_fold(const KernelRequest& r, ReduceKind kin
     if (gone[i]) axes.push_back(static_cast<int64_t>(i));
   const AxisFold fold(kind, x.extents(), axes);
   if (!fold.ok()) return nullptr;
+  if (type == DType::i32 && kind == ReduceKind::mean) {
+    if (!runs_on(DType::i32) || !runs_on(DType::i64)) return nullptr;
+    return made<WideMeanKernel>(r.loops, fold, x.count(), r.out[0].shape.count());
+  }
   return fold_kernel<float, double, int32_t, int64_t, uint8_t, int8_t>(r, fold, logarithm);
 }
 
