@@ -118,6 +118,7 @@ template void convert(Team&, ConvertLoop<float, uint8_t>, const float*, uint8_t*
 template void convert(Team&, ConvertLoop<uint8_t, float>, const uint8_t*, float*, int64_t);
 template void convert(Team&, ConvertLoop<float, int64_t>, const float*, int64_t*, int64_t);
 template void convert(Team&, ConvertLoop<int64_t, uint8_t>, const int64_t*, uint8_t*, int64_t);
+template void convert(Team&, ConvertLoop<int64_t, float>, const int64_t*, float*, int64_t);
 
 void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
   each(team, x, y, n, [](float v) {
@@ -125,9 +126,6 @@ void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
     if (v < -9223372036854775808.0F) return INT64_MIN;
     return v == v ? static_cast<int64_t>(v) : int64_t{0};
   });
-}
-void cast_i64_to_f32(Team& team, const int64_t* x, float* y, int64_t n) {
-  each(team, x, y, n, [](int64_t v) { return static_cast<float>(v); });
 }
 void cast_i64_to_i32(Team& team, const int64_t* x, int32_t* y, int64_t n) {
   each(team, x, y, n, [](int64_t v) { return static_cast<int32_t>(v); });

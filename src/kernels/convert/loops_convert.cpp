@@ -275,6 +275,16 @@ void f32_from_i32(const int32_t* x, float* y, size_t n) {
   const DF d;
   map_to(hn::RebindToSigned<DF>(), d, x, y, n, [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(d, v); });
 }
+void f32_from_i64(const int64_t* x, float* y, size_t n) {
+  size_t i = 0;
+#if HWY_TARGET == HWY_AVX3  // the others have no instruction that rounds once
+  const hn::ScalableTag<int64_t> di;
+  const hn::Rebind<float, decltype(di)> half;
+  for (; i + hn::Lanes(di) <= n; i += hn::Lanes(di))
+    hn::StoreU(hn::Vec256<float>{_mm512_cvtepi64_ps(hn::LoadU(di, x + i).raw)}, half, y + i);
+#endif
+  for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
+}
 void u8_from_f32(const float* x, uint8_t* y, size_t n) {
   const hn::Rebind<uint8_t, DF> d8;
   const DF d;
@@ -333,6 +343,7 @@ NNEX_SIMD_BUILDS(f32_from_bf16);
 NNEX_SIMD_BUILDS(i32_from_f32);
 NNEX_SIMD_BUILDS(i64_from_f32);
 NNEX_SIMD_BUILDS(f32_from_i32);
+NNEX_SIMD_BUILDS(f32_from_i64);
 NNEX_SIMD_BUILDS(u8_from_f32);
 NNEX_SIMD_BUILDS(f32_from_u8);
 NNEX_SIMD_BUILDS(bool_from_f32);

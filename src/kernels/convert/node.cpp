@@ -74,7 +74,7 @@ constexpr CastPair kCasts[] = {
     {DType::f64, DType::f32, plain<double, float>},
     {DType::f64, DType::i64, plain<double, int64_t>},
     {DType::f64, DType::i32, plain<double, int32_t>},
-    {DType::i64, DType::f32, plain<int64_t, float>},
+    {DType::i64, DType::f32, vectors<int64_t, float, &L::f32_from_i64>},
     {DType::i64, DType::f64, plain<int64_t, double>},
     {DType::i64, DType::i32, plain<int64_t, int32_t>},
     {DType::i64, DType::u8, plain<int64_t, uint8_t>},
