@@ -27,10 +27,8 @@ HWY_INLINE float greatest(const float* x, size_t n) {
     for (int k = 0; k < kChains; ++k) top[k] = hn::Max(top[k], hn::LoadU(d, x + i + static_cast<size_t>(k) * lanes));
   }
   for (; i + lanes <= n; i += lanes) top[0] = hn::Max(top[0], hn::LoadU(d, x + i));
-  alignas(64) float all[16];
-  hn::StoreU(hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3])), d, all);
-  float max = all[0];
-  for (size_t k = 1; k < lanes; ++k) max = all[k] > max ? all[k] : max;
+  float max = -__builtin_huge_valf();
+  if (i > 0) max = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3]))));
   for (; i < n; ++i) max = x[i] > max ? x[i] : max;
   return max;
 }

@@ -82,27 +82,33 @@ HWY_INLINE hn::Vec512<float> scaled_by_power(hn::Vec512<float> p, hn::Vec512<flo
 }
 #endif
 
-/// e^x within 1 ulp, subnormal results included; inf above 88.72, 0 below -103.97.
-template <class M, class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_f32(D d, V x) {
-  const V inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
-  const ExpParts<D> parts = exp_reduce<M>(d, inside);
-  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
-#if HWY_TARGET == HWY_AVX3
-  const V y = scaled_by_power(p, hn::Sub(hn::BitCast(d, parts.n_bits), hn::Set(d, 12582912.0F)));
-#else
-  const auto n = whole_part(d, parts);
-  const auto half = hn::ShiftRight<1>(n);  // n reaches from -150 to 128: two factors, the last product rounds
-  const V y = hn::Mul(hn::Mul(p, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
-#endif
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
-}
-
 /// 2^n e^r for n in [-126, 127].
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_parts(D d, const ExpParts<D>& parts) {
   const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+#if HWY_TARGET == HWY_AVX3
+  return scaled_by_power(p, hn::Sub(hn::BitCast(d, parts.n_bits), hn::Set(d, 12582912.0F)));  // of any n
+#else
   return hn::Mul(p, power_of_two(d, whole_part(d, parts)));
+#endif
+}
+
+/// e^x within 1 ulp, subnormal results included; inf above 88.72, 0 below -103.97.
+template <class M, class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_f32(D d, V x) {
+#if HWY_TARGET == HWY_AVX3
+  // The machine's own maximum and minimum give their second operand where there is a NaN, and all else keeps it.
+  const V inside = hn::Min(hn::Set(d, 89.0F), hn::Max(hn::Set(d, -104.0F), x));
+  return exp_of_parts<M>(d, exp_reduce<M>(d, inside));
+#else
+  const V inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
+  const ExpParts<D> parts = exp_reduce<M>(d, inside);
+  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+  const auto n = whole_part(d, parts);
+  const auto half = hn::ShiftRight<1>(n);  // n reaches from -150 to 128: two factors, the last product rounds
+  const V y = hn::Mul(hn::Mul(p, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+#endif
 }
 
 /// e^x for x in [-87, 88], within 1 ulp: no special values.
