@@ -120,25 +120,38 @@ void Fft::pass(const Complex* x, Complex* y, int64_t stride, size_t level) const
 /// y[j m + i] = sum over k of w^(k (i + j m)) y[k m + i], with w the turn of a row of radix * m.
 void Fft::butterflies(Complex* y, int64_t stride, int64_t radix, int64_t m) const {
   const Complex* w = numbers(turns_);
+  const auto joined = [y, m](int64_t i, Complex t0, Complex t1, Complex t2, Complex t3) {
+    const Complex a = t0 + t2, b = t0 - t2, c = t1 + t3, d = t1 - t3;
+    y[i] = a + c, y[2 * m + i] = a - c;
+    y[m + i] = {b.re + d.im, b.im - d.re}, y[3 * m + i] = {b.re - d.im, b.im + d.re};
+  };
+  if (radix == 4) {
+    joined(0, y[0], y[m], y[2 * m], y[3 * m]);
+    for (int64_t i = 1, at = stride; i < m; ++i, at += stride)
+      joined(i, y[i], y[m + i] * w[at], y[2 * m + i] * w[2 * at], y[3 * m + i] * w[3 * at]);
+  } else if (radix == 2) {
+    for (int64_t i = 0, at = 0; i < m; ++i, at += stride) {
+      const Complex a = y[i], b = i == 0 ? y[m] : y[m + i] * w[at];
+      y[i] = a + b, y[m + i] = a - b;
+    }
+  } else {
+    any_butterflies(y, stride, radix, m);
+  }
+}
+
+void Fft::any_butterflies(Complex* y, int64_t stride, int64_t radix, int64_t m) const {
+  const Complex* w = numbers(turns_);
+  const int64_t whole = n_ / radix;
   std::array<Complex, kMaxRadix> t;
   for (int64_t i = 0; i < m; ++i) {
     t[0] = y[i];
     for (int64_t k = 1; k < radix; ++k)
       t[static_cast<size_t>(k)] = i == 0 ? y[k * m] : y[k * m + i] * w[stride * k * i];
-    if (radix == 2) {
-      y[i] = t[0] + t[1], y[m + i] = t[0] - t[1];
-    } else if (radix == 4) {
-      const Complex a = t[0] + t[2], b = t[0] - t[2], c = t[1] + t[3], d = t[1] - t[3];
-      y[i] = a + c, y[2 * m + i] = a - c;
-      y[m + i] = {b.re + d.im, b.im - d.re}, y[3 * m + i] = {b.re - d.im, b.im + d.re};
-    } else {
-      const int64_t whole = n_ / radix;
-      for (int64_t j = 0; j < radix; ++j) {
-        Complex sum = t[0];
-        for (int64_t k = 1, at = j; k < radix; ++k, at = at + j < radix ? at + j : at + j - radix)
-          sum = sum + t[static_cast<size_t>(k)] * w[at * whole];
-        y[j * m + i] = sum;
-      }
+    for (int64_t j = 0; j < radix; ++j) {
+      Complex sum = t[0];
+      for (int64_t k = 1, at = j; k < radix; ++k, at = at + j < radix ? at + j : at + j - radix)
+        sum = sum + t[static_cast<size_t>(k)] * w[at * whole];
+      y[j * m + i] = sum;
     }
   }
 }

@@ -29,6 +29,7 @@ class Fft {
  private:
   void pass(const Complex* x, Complex* y, int64_t stride, size_t level) const;
   void butterflies(Complex* y, int64_t stride, int64_t radix, int64_t m) const;
+  void any_butterflies(Complex* y, int64_t stride, int64_t radix, int64_t m) const;
   Status make_chirp();
 
   int64_t n_ = 1;
