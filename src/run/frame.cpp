@@ -117,6 +117,7 @@ Status Frame::give_memory(const plan::Step::Fresh& f) {
     slot = Value(Tensor::borrow_mutable(f.dtype, f.shape, to.mutable_data()));
     return {};
   }
+  slot = Value();  // the last run's result, whose memory is the next where its caller has let go of it
   NNEX_ASSIGN(Tensor t, pool_->make(f.dtype, f.shape));
   slot = Value(std::move(t));
   return {};

@@ -1,6 +1,7 @@
 #include "run/output_pool.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "tensor/memory_account.h"
 
@@ -45,12 +46,13 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
 
 Tensor OutputPool::taken(DType type, const Shape& shape) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto at = std::find_if(free_.begin(), free_.end(),
+  // What came back last may still lie in the caches.
+  const auto at = std::find_if(free_.rbegin(), free_.rend(),
                                [&](const Tensor& t) { return t.dtype() == type && t.shape() == shape; });
-  if (at == free_.end()) return {};
+  if (at == free_.rend()) return {};
   Tensor memory = std::move(*at);
   held_ -= memory.bytes();
-  free_.erase(at);
+  free_.erase(std::next(at).base());
   return memory;
 }
 

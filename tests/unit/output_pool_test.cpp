@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "run/compile.h"
 #include "tensor/memory_account.h"
 
 namespace nnex::run {
@@ -22,6 +23,34 @@ TEST(OutputPool, MemoryComesBackWhenItsLastOwnerIsGone) {
   held = Tensor();
   EXPECT_NE(std::move(pool->make(DType::f32, Shape{kLarge, 1})).value().data(), first) << "other extents";
   EXPECT_EQ(std::move(pool->make(DType::f32, Shape{kLarge})).value().data(), first);
+}
+
+TEST(OutputPool, WhatCameBackLastGoesFirst) {
+  auto pool = std::make_shared<OutputPool>();
+  Tensor a = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+  Tensor b = std::move(pool->make(DType::f32, Shape{kLarge})).value();
+  const std::byte* const last = a.data();
+  b = Tensor(), a = Tensor();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(std::move(pool->make(DType::f32, Shape{kLarge})).value().data(), last);
+}
+
+/// The memory of a result that its caller has let go of is the next one's; what the caller holds stays.
+TEST(OutputPool, ARunWritesWhereTheLastOneDid) {
+  ir::Graph graph;
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, dims_of(Shape{kLarge})));
+  graph.set_results(kMain, {Builder(graph, kMain)("neg", {x})});
+  auto model = compile(std::move(graph));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session session = model->session();
+  const auto run = [&](float v) {
+    auto out = session.run(std::vector<Value>{Value(Tensor::of(Shape{kLarge}, std::vector<float>(kLarge, v)))});
+    return *std::move(out).value()[0].tensor();
+  };
+  const std::byte* const first = run(1).data();
+  const Tensor held = run(2);
+  EXPECT_EQ(held.data(), first);
+  EXPECT_NE(run(3).data(), first);
+  EXPECT_EQ(held.as<float>()[7], -2);
 }
 
 TEST(OutputPool, TensorsOutliveIt) {
