@@ -174,16 +174,16 @@ HWY_INLINE void truths(const T* a, const T* b, uint8_t* y, size_t n, F f) {
 #if HWY_TARGET == HWY_SCALAR
   for (size_t i = 0; i < n; ++i) y[i] = hn::AllTrue(d, f(hn::Set(d, a[i]), hn::Set(d, b[i])));
 #else
-  const hn::ScalableTag<int32_t> di;
+  const hn::ScalableTag<uint32_t> di;
   const hn::Rebind<uint8_t, decltype(di)> d8;
   const auto at = [&](size_t i) HWY_ATTR {
     return hn::BitCast(di, hn::VecFromMask(d, f(hn::LoadU(d, a + i), hn::LoadU(d, b + i))));
   };
-  const auto ones = hn::Set(di, 1);
+  const auto ones = hn::Set(di, 1U);
   for (size_t i = 0; i < n; i += hn::Lanes(di)) {
     auto mask = at(i);
     if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(i + hn::Lanes(d)), mask);
-    hn::StoreU(hn::DemoteTo(d8, hn::And(mask, ones)), d8, y + i);
+    hn::StoreU(hn::TruncateTo(d8, hn::And(mask, ones)), d8, y + i);
   }
 #endif
 }
