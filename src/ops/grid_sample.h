@@ -37,19 +37,15 @@ class AxisSampler {
 
   /// Offsets and weights of the taps at grid coordinate g in [-1, 1]; an offset below 0 reads zero. Returns how many.
   int taps(double g, int64_t* offset, double* weight) const {
-    constexpr double kFarthest = 1e9;
-    double x =
-        a_.align_corners ? (g + 1) / 2 * static_cast<double>(n_ - 1) : ((g + 1) * static_cast<double>(n_) - 1) / 2;
-    if (!(x >= -kFarthest)) x = -kFarthest;  // NaN, too
-    x = std::min(x, kFarthest);
-    if (a_.mode == SampleMode::nearest) x = std::nearbyint(x);
+    double x = element_at(g);
+    if (a_.mode == SampleMode::nearest) x = nearest_of(x);
     x = settled(x);
     if (a_.mode == SampleMode::nearest) {
-      offset[0] = offset_of(static_cast<int64_t>(std::nearbyint(x)));
+      offset[0] = offset_of(static_cast<int64_t>(nearest_of(x)));
       weight[0] = 1;
       return 1;
     }
-    const double low = std::floor(x), t = x - low;
+    const double low = floor_of(x), t = x - low;
     const auto at = static_cast<int64_t>(low);
     if (a_.mode == SampleMode::linear) {
       offset[0] = offset_of(at), offset[1] = offset_of(at + 1);
@@ -63,7 +59,42 @@ class AxisSampler {
     return 4;
   }
 
+  /// Linear taps of `count` coordinates `step` apart, where what lies outside reads zero: offsets below 2^31.
+  void linear_taps(const float* g, int64_t step, int64_t count, int32_t* before, int32_t* behind, double* weight_before,
+                   double* weight_behind) const {
+    const auto n = static_cast<int32_t>(n_), stride = static_cast<int32_t>(stride_);
+    for (int64_t i = 0; i < count; ++i) {
+      const double x = element_at(static_cast<double>(g[i * step])), low = floor_of(x);
+      const auto at = static_cast<int32_t>(low);
+      before[i] = at >= 0 && at < n ? at * stride : -1;
+      behind[i] = at >= -1 && at < n - 1 ? (at + 1) * stride : -1;
+      weight_before[i] = 1 - (x - low), weight_behind[i] = x - low;
+    }
+  }
+
  private:
+  static constexpr double kFarthest = 1e9;
+
+  /// The element at a coordinate, before the border has its say.
+  double element_at(double g) const {
+    double x =
+        a_.align_corners ? (g + 1) / 2 * static_cast<double>(n_ - 1) : ((g + 1) * static_cast<double>(n_) - 1) / 2;
+    x = x >= -kFarthest ? x : -kFarthest;  // NaN, too
+    return x <= kFarthest ? x : kFarthest;
+  }
+
+  /// Of |x| <= kFarthest: without a call, so that loops become vectors.
+  static double floor_of(double x) {
+    const auto towards_zero = static_cast<double>(static_cast<int32_t>(x));
+    return towards_zero > x ? towards_zero - 1 : towards_zero;
+  }
+
+  /// Of |x| <= kFarthest, ties to even: the sum has no bits behind the point.
+  static double nearest_of(double x) {
+    constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52
+    return (x + kMagic) - kMagic;
+  }
+
   double settled(double x) const {
     const double low = a_.align_corners ? 0 : -0.5, high = static_cast<double>(n_) - (a_.align_corners ? 1 : 0.5);
     if ((x >= low && x <= high) || a_.border == SampleBorder::constant) return x;

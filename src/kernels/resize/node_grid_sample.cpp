@@ -2,6 +2,8 @@
 
 #include "ops/grid_sample.h"
 
+#include <algorithm>
+
 #include "kernels/kernel.h"
 #include "kernels/simd/loops.h"
 #include "kernels/split.h"
@@ -16,8 +18,11 @@ constexpr int64_t kTile = 64;
 /// The taps of up to kTile places. An offset below 0 reads zero.
 class Tile {
  public:
-  Tile(const simd::Loops& loops, std::span<const AxisSampler> axes, SampleMode mode)
-      : loops_(loops), axes_(axes), moves_(mode == SampleMode::nearest) {
+  Tile(const simd::Loops& loops, std::span<const AxisSampler> axes, SampleMode mode, SampleBorder border)
+      : loops_(loops),
+        axes_(axes),
+        moves_(mode == SampleMode::nearest),
+        finds_lines_(mode == SampleMode::linear && border == SampleBorder::constant) {
     const int64_t each = moves_ ? 1 : mode == SampleMode::linear ? 2 : 4;
     for (size_t i = 0; i < axes.size(); ++i) taps_ *= each;
   }
@@ -25,6 +30,7 @@ class Tile {
   /// Places whose coordinates follow each other, those of the last axis first in each.
   void find(const float* grid, int64_t places) {
     places_ = places;
+    if (finds_lines_) return find_lines(grid);
     int64_t at[kMaxTaps];
     double weight[kMaxTaps];
     for (int64_t p = 0; p < places; ++p, grid += axes_.size()) {
@@ -49,6 +55,31 @@ class Tile {
   }
 
  private:
+  /// The same of linear taps with zeros around: an axis of all places at a time.
+  void find_lines(const float* grid) {
+    const size_t n = axes_.size();
+    int32_t at[kMaxAxes][2][kTile];
+    double weight[kMaxAxes][2][kTile];
+    for (size_t a = 0; a < n; ++a)
+      axes_[a].linear_taps(grid + (n - 1 - a), static_cast<int64_t>(n), places_, at[a][0], at[a][1], weight[a][0],
+                           weight[a][1]);
+    for (size_t t = 0; t < static_cast<size_t>(taps_); ++t) {
+      const auto side = [&](size_t a) { return t >> (n - 1 - a) & 1; };
+      int32_t sum[kTile];
+      double product[kTile];
+      std::copy_n(at[0][side(0)], places_, sum);
+      std::copy_n(weight[0][side(0)], places_, product);
+      for (size_t a = 1; a < n; ++a)
+        for (int64_t p = 0; p < places_; ++p) {
+          const int32_t next = at[a][side(a)][p];
+          sum[p] = (sum[p] | next) < 0 ? -1 : sum[p] + next;
+          product[p] *= weight[a][side(a)][p];
+        }
+      std::copy_n(sum, places_, offset_[t]);
+      for (int64_t p = 0; p < places_; ++p) weight_[t][p] = static_cast<float>(product[p]);
+    }
+  }
+
   /// Each tap so far meets each of one more axis; the last axis runs fastest. In place, from the end.
   int64_t add_axis(size_t axis, float coordinate, int64_t* at, double* weight, int64_t count) const {
     int64_t offset[4];
@@ -67,7 +98,7 @@ class Tile {
 
   const simd::Loops& loops_;
   std::span<const AxisSampler> axes_;
-  bool moves_;
+  bool moves_, finds_lines_;
   int64_t taps_ = 1, places_ = 0;
   int32_t offset_[kMaxTaps][kTile];
   float weight_[kMaxTaps][kTile];
@@ -89,7 +120,7 @@ class GridSampleKernel : public Kernel {
     const auto axes = static_cast<int64_t>(axes_.size());
     const int64_t tiles = (places_ + kTile - 1) / kTile;
     split(*c.team, batch_ * tiles, batch_ * places_ * (channels_ * 8 + 64) * axes, 1, [&](int64_t begin, int64_t end) {
-      Tile tile(loops_, axes_, a_.mode);
+      Tile tile(loops_, axes_, a_.mode, a_.border);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / tiles, first = i % tiles * kTile;
         tile.find(grid + (n * places_ + first) * axes, std::min(kTile, places_ - first));
