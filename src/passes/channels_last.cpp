@@ -75,7 +75,7 @@ class Layout {
            (a.border == PoolBorder::constant || a.border == PoolBorder::ignore);
   }
 
-  // ---- Depthwise convolutions and pools between tensors whose channels come first ----
+  // ---- Convolutions and pools between tensors whose channels come first ----
 
   /// One input channel a group, or a pool over one or two axes in small steps: a kernel of planes serves it where it
   /// is.
@@ -86,6 +86,26 @@ class Layout {
              (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
     const auto* conv = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
     return conv && conv->groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups);
+  }
+  /// One tap on every pixel of an image that is known to be large: a kernel multiplies it where it lies. Beside other
+  /// convolutions channels last is better: it packs no image.
+  bool is_pointwise(const Node& node) const {
+    constexpr int64_t kMinPixels = 128;  // as PointwiseKernel takes
+    const auto* a = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
+    if (!a || a->groups != 1 || graph_[node.in[0]].type.dtype != DType::f32) return false;
+    const auto &x = graph_[node.in[0]].type.dims, &filter = graph_[node.in[1]].type.dims;
+    const auto is_one = [](int64_t n) { return n == 1; };
+    const auto is_none = [](const std::pair<int64_t, int64_t>& p) { return p.first == 0 && p.second == 0; };
+    if (!filter || !std::all_of(filter->begin() + 2, filter->end(), [](const Dim& d) { return d == Dim(1); }) ||
+        !std::all_of(a->stride.begin(), a->stride.end(), is_one) ||
+        !std::all_of(a->padding.begin(), a->padding.end(), is_none))
+      return false;
+    double pixels = 1;
+    for (size_t i = 2; i < x->size(); ++i) {
+      if (!(*x)[i].is_number()) return false;
+      pixels *= static_cast<double>((*x)[i].value());
+    }
+    return pixels >= kMinPixels;
   }
   static bool wants_last(const Node& node) { return node.op->layout == LayoutRole::channels; }
   bool is_transposed(ValueId v) const {
@@ -125,7 +145,7 @@ class Layout {
   bool stays(NodeId id) const {
     const Node& node = graph_[id];
     const ValueId x = node.in[0];
-    if (!is_planar(node) || is_transposed(x)) return false;
+    if ((!is_planar(node) && !is_pointwise(node)) || is_transposed(x)) return false;
     const auto& uses = graph_[x].uses;
     for (size_t i = 0; i < std::min(uses.size(), kNear); ++i) {
       const Use& use = uses[i];
@@ -155,7 +175,8 @@ class Layout {
 
 /// Convolutions, deconvolutions and pools of known rank, of float32 and of whole numbers   ->   the same with
 /// channels_last, between transposes; transposes move down past nodes that do not mind, and cancel. A depthwise
-/// convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes its order.
+/// or pointwise convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes
+/// its order.
 Result<int> channels_last(ir::Graph& graph) { return Layout(graph).run(); }
 
 }  // namespace nnex::passes

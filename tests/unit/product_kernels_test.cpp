@@ -161,6 +161,7 @@ TEST(ProductKernels, FedFilters) {
               {{1, 12, 8, 8}, {18, 4, 2, 3}, 3},
               {{1, 16, 18, 18}, {32, 16, 3, 3}, 1},
               {{1, 64, 16, 16}, {64, 64, 3, 3}, 1},
+              {{2, 20, 12, 17}, {33, 20, 1, 1}, 1},
               {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 2}, 1}};
   for (const auto& row : rows) {
     const AttrMap attrs = {{"groups", row.groups}};
@@ -169,6 +170,33 @@ TEST(ProductKernels, FedFilters) {
     std::vector<int64_t> w(row.w.begin(), row.w.end());
     w[0] = row.x[1], w[1] = 4;
     expect_everywhere({"deconv", {dice.floats(row.x), dice.floats(Shape(w))}, attrs}, "deconv_f32", {1e-5, 2e-3});
+  }
+}
+
+/// One tap on every pixel gives the same bytes in both layouts, by any number of threads.
+TEST(ProductKernels, PointwiseFiltersInBothLayouts) {
+  Dice dice(5);
+  for (const Shape& s : {Shape{2, 20, 12, 17}, Shape{1, 3, 128}, Shape{3, 70, 9, 4, 5}}) {
+    const Tensor x = dice.floats(s), bias = dice.floats({33});
+    std::vector<int64_t> ones(static_cast<size_t>(s.rank()), 1);
+    ones[0] = 33, ones[1] = s[1];
+    const Tensor w = dice.floats(Shape(ones));
+    Ints to_last = {0}, to_first = {0, s.rank() - 1};
+    for (int64_t i = 2; i < s.rank(); ++i) to_last.push_back(i), to_first.push_back(i - 1);
+    to_last.push_back(1);
+    const auto turned = [](const Tensor& t, const Ints& axes) {
+      return std::move(test::run_op("transpose", {t}, {{"axes", axes}})).value()[0];
+    };
+    auto last = run_node({"conv", {turned(x, to_last), w, bias}, {{"channels_last", true}}, {1, 2}});
+    ASSERT_TRUE(last.ok());
+    const Tensor wanted = turned(last->out[0], to_first);
+    for (int threads : {1, 2}) {
+      const auto first = run_node({"conv", {x, w, bias}, {}, {1, 2}}, threads);
+      ASSERT_TRUE(first.ok());
+      EXPECT_EQ(first->kernel, "conv_f32");
+      ASSERT_EQ(first->out[0].bytes(), wanted.bytes());
+      EXPECT_EQ(std::memcmp(first->out[0].data(), wanted.data(), static_cast<size_t>(wanted.bytes())), 0);
+    }
   }
 }
 

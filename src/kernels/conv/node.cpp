@@ -8,6 +8,7 @@
 #include "kernels/fused.h"
 #include "kernels/moves/transposed.h"
 #include "kernels/product/epilogue.h"
+#include "kernels/product/gemm.h"
 #include "ops/window.h"
 
 namespace nnex::kernels {
@@ -86,6 +87,44 @@ class PlaneConvKernel : public Kernel {
   EpilogueSpec spec_;
 };
 
+/// Channels first, one tap on every pixel: the filter times each item of x as they lie.
+class PointwiseKernel : public Kernel {
+ public:
+  PointwiseKernel(const simd::Loops& loops, const ConvShape& s, const EpilogueSpec& spec)
+      : loops_(loops), spec_(spec), channels_(s.out_channels) {
+    const int64_t pixels = s.in_pixels();
+    product_.one.m = s.out_channels, product_.one.n = pixels, product_.one.k = s.in_channels;
+    product_.one.a_row_stride = s.in_channels, product_.one.c_row_stride = pixels;
+    product_.b_row_stride = pixels;
+    product_.axes = {{.extent = s.batch, .b = s.in_channels * pixels, .c = s.out_channels * pixels}};
+  }
+
+  int64_t workspace() const override { return gemm_batch_workspace(loops_, product_, usable_threads()); }
+
+  Status run(Call& c) const override {
+    BatchGemm product = product_;
+    product.one.a = c.in<float>(static_cast<size_t>(spec_.constant)).data();
+    product.one.b = c.in<float>(static_cast<size_t>(spec_.x)).data();
+    product.one.c = c.out<float>(0).data();
+    product.one.end = spec_.epilogue(c, channels_);
+    std::swap(product.one.end.bias, product.one.end.row_bias);
+    gemm_batch(loops_, *c.team, product, c.workspace);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  EpilogueSpec spec_;
+  int64_t channels_;
+  BatchGemm product_;
+};
+
+/// Whether PointwiseKernel is to be preferred: lines of enough pixels.
+bool is_pointwise(const ConvShape& s) {
+  constexpr int64_t kMinPixels = 128;
+  return conv_method(s) == ConvMethod::product && s.in_pixels() >= kMinPixels && !s.x_stride && !s.y_stride;
+}
+
 Result<Filter> make_filter(const KernelRequest& r, const ConvShape& s, bool planes) {
   Filter f;
   f.floats = planes ? plane_filter_floats(s) : conv_filter_floats(r.loops, s);
@@ -109,6 +148,7 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const Epilog
     return nullptr;
   const auto shape = conv_shape(a, x, w);
   if (!shape) return nullptr;
+  if (!a.channels_last && is_pointwise(*shape)) return made<PointwiseKernel>(r.loops, *shape, spec);
   const bool planes = !a.channels_last && is_plane_conv(*shape);
   NNEX_ASSIGN(Filter filter, make_filter(r, *shape, planes));
   if (planes) return made<PlaneConvKernel>(r.loops, *shape, std::move(filter), spec);
