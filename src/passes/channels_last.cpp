@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/queries.h"
+#include "kernels/conv/planes.h"
 #include "ops/conv.h"
 #include "ops/deconv.h"
 #include "ops/pool.h"
@@ -85,7 +86,11 @@ class Layout {
       return a->size.size() <= 4 && entry(a->stride, a->size.size() - 1, 1) <= 2 &&
              (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
     const auto* conv = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
-    return conv && conv->groups > 1 && (*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups);
+    if (!conv || !((*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups))) return false;
+    const auto& filter = graph_[node.in[1]].type.dims;
+    return conv->groups > 1 ||
+           (filter && filter->back().is_number() && filter->back().value() <= kernels::kMaxTapsOfOne &&
+            entry(conv->stride, filter->size() - 3, 1) <= kernels::kMaxStepOfOne);
   }
   /// One tap on every pixel of an image that is known to be large: a kernel multiplies it where it lies. Beside other
   /// convolutions channels last is better: it packs no image.

@@ -183,6 +183,7 @@ HWY_INLINE void run_line(const DepthwiseLine& line) {
   if (line.dilation == 1 && line.taps == 3 && line.stride == 2) return line_of<M, 3, 2>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 1) return line_of<M, 5, 1>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 2) return line_of<M, 5, 2>(line);
+  if (line.dilation == 1 && line.taps == 7 && line.stride == 1) return line_of<M, 7, 1>(line);
   line_of_any<M>(line);
 }
 

@@ -103,15 +103,46 @@ HWY_INLINE void vectors_of(const PlaneLines& p, const float* const* first, int64
   }
 }
 
-/// Any filter, from line `line` on.
+/// The vectors of kSums lines at pixel o.
+template <class M>
+HWY_INLINE void vectors_below(const PlaneLines& p, int64_t line, int64_t o) {
+  const PlaneTag d;
+  using V = hn::Vec<PlaneTag>;
+  V sum[kSums];
+  HWY_UNROLL(4)
+  for (int l = 0; l < kSums; ++l) sum[l] = hn::Zero(d);
+  const float* weight = p.w;
+  for (int64_t s = 0; s < p.slices; ++s)
+    for (int64_t r = 0; r < p.n_rows; ++r) {
+      const float* const* row = p.rows + line * p.stride + s * p.slice_rows + r * p.dilation;
+      for (int64_t t = 0; t < p.taps; ++t) {
+        const V w = hn::Set(d, *weight++);
+        HWY_UNROLL(4)
+        for (int l = 0; l < kSums; ++l) sum[l] = M::madd(hn::LoadU(d, row[l * p.stride] + p.offsets[t] + o), w, sum[l]);
+      }
+    }
+  HWY_UNROLL(4)
+  for (int l = 0; l < kSums; ++l) end_plane(p.end, sum[l], p.y + (line + l) * p.y_stride + o, p.out_width - o);
+}
+
+/// Any filter, from line `line` on: kSums vectors of a line at once, what is left of kSums lines at once, and of the
+/// last lines one by one.
 template <class M>
 HWY_NOINLINE void lines_alone(const PlaneLines& p, int64_t line) {
   constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
-  for (; line < p.lines; ++line) {
-    const float* const* first = p.rows + line * p.stride;
-    int64_t o = 0;
-    for (; o + kSums * kLanes <= p.out_width; o += kSums * kLanes) vectors_of<M, kSums>(p, first, line, o);
-    for (; o < p.out_width; o += kLanes) vectors_of<M, 1>(p, first, line, place_of(p, o));
+  const int64_t whole = p.out_width / (kSums * kLanes) * (kSums * kLanes);
+  for (; line < p.lines; line += kSums) {
+    const int64_t lines = HWY_MIN(kSums, p.lines - line);
+    for (int64_t l = line; l < line + lines; ++l)
+      for (int64_t o = 0; o < whole; o += kSums * kLanes) vectors_of<M, kSums>(p, p.rows + l * p.stride, l, o);
+    for (int64_t i = whole; i < p.out_width; i += kLanes) {
+      const int64_t o = place_of(p, i);
+      if (lines == kSums) {
+        vectors_below<M>(p, line, o);
+      } else {
+        for (int64_t l = line; l < line + lines; ++l) vectors_of<M, 1>(p, p.rows + l * p.stride, l, o);
+      }
+    }
   }
 }
 

@@ -165,7 +165,9 @@ class StripRun {
 }  // namespace
 
 bool is_plane_conv(const ConvShape& s) {
-  if (s.groups < 2 || s.in_channels != s.groups || s.out_channels % s.groups != 0 ||
+  // Of one channel, which lies in planes and pixel by pixel alike, wide steps and filters are products.
+  if (s.groups == 1 && (s.stride[2] > kMaxStepOfOne || s.kernel[2] > kMaxTapsOfOne)) return false;
+  if (s.groups < 1 || s.in_channels != s.groups || s.out_channels % s.groups != 0 ||
       s.taps() > simd::kMaxDepthwiseTaps || s.x_stride || s.y_stride)
     return false;
   // Of one output line; written so that nothing overflows.

@@ -9,6 +9,8 @@ namespace nnex::kernels {
 /// Whether a convolution is one of these: one input channel for each group, and lines short enough for a copy of those
 /// under the filter. The shape alone decides.
 bool is_plane_conv(const ConvShape& shape);
+/// Along lines, where there is but one input channel.
+constexpr int64_t kMaxStepOfOne = 2, kMaxTapsOfOne = 7;
 
 /// Floats of the packed filter: all of them, in their order.
 int64_t plane_filter_floats(const ConvShape& shape);

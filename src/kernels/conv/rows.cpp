@@ -35,6 +35,7 @@ ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, co
   longer_tiles_ = width_ - tile_rows_ * line_tiles_;
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
   span_ = span_taps_ * channels_;
+  few_runs_ = std::min(shape.taps() * channels_, kMaxDepth<To>) <= span_ * (kMaxRuns - 2);
   std::fill(std::begin(outside_), std::end(outside_), lift.outside());
 }
 
@@ -89,7 +90,7 @@ const typename Lift::From* ConvRows<Lift>::line_of(const Window& window, const P
 template <class Lift>
 bool ConvRows<Lift>::can_stay(const TileRows& rows, const Window& first) const {
   const int64_t step = s_.stride[2] * s_.x_step() * static_cast<int64_t>(sizeof(To));
-  if (!whole_lines_ || !lift_.as_it_is() || span_ % Lift::kGroup != 0 || span_ < kMaxDepth<To> / (kMaxRuns - 2) ||
+  if (!whole_lines_ || !lift_.as_it_is() || span_ % Lift::kGroup != 0 || !few_runs_ ||
       (rows.count > 4 && step % 2048 == 0))
     return false;
   const int64_t last = first.x + (rows.count - 1) * s_.stride[2];

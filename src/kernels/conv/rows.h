@@ -54,6 +54,7 @@ class ConvRows final : public RowSource<typename Lift::To> {
   int64_t span_taps_;                      // taps whose values lie side by side in x: all of the last axis, or one
   int64_t span_;                           // their values
   bool whole_lines_;                       // tiles keep to one output line
+  bool few_runs_;                          // a tile's values are few enough spans
   alignas(64) To outside_[kMaxDepth<To>];  // a row outside x
 };
 
