@@ -121,6 +121,8 @@ const Given rows[] = {
       .kernel = {1, 3, 3},
       .before = {0, 1, 1},
       .x_stride = 512}},
+    {"short lines of wide windows", plane(2, 30, 40, 9, 20, 5, 1, 2)},
+    {"the shortest, padded on one side", with_out(plane(1, 23, 5, 4, 8, 3, 1, 0), {1, 4, 8}, {0, 0, 2})},
     {"winograd", plane(2, 32, 69, 12, 16, 3, 1, 1)},
     {"winograd, odd extents", plane(1, 67, 32, 11, 13, 3, 1, 1)},
     {"winograd, no padding", plane(1, 33, 70, 14, 15, 3, 1, 0)},

@@ -153,11 +153,20 @@ ConvShape with_padding(const ConvShape& s) {
   return padded;
 }
 
-/// Narrow windows (first layers) spend more on the image's edge than on its middle: they read a copy of x with the
-/// zeros around it.
+/// Whether most tiles of a line would meet one of its ends, and are read where they lie where they do not.
+bool meets_ends(const ConvShape& s) {
+  constexpr int64_t kMinLine = 8, kMaxLine = 64;
+  if (s.in_channels % 512 == 0) return false;  // rows of a tile fall into the same sets of the cache and are copied
+  const bool beyond = s.before[2] > 0 || with_padding(s).in[2] > s.in[2];
+  return beyond && s.groups == 1 && s.stride[2] == 1 && s.out[2] >= kMinLine && s.out[2] <= kMaxLine;
+}
+
+/// Narrow windows (first layers) spend more on the image's edge than on its middle, and short lines of others are
+/// copied window by window for it: they read a copy of x with the zeros around it.
 bool pads_first(const ConvShape& s) {
   constexpr int64_t kNarrow = 64, kMaxBytes = int64_t{64} << 20;
-  if (conv_method(s) != ConvMethod::tiles || s.low_memory || s.in_channels * s.kernel[2] > kNarrow) return false;
+  if (conv_method(s) != ConvMethod::tiles || s.low_memory) return false;
+  if (s.in_channels * s.kernel[2] > kNarrow && !meets_ends(s)) return false;
   if (s.batch * s.out_pixels() * s.in_channels == 0 || s.x_step() != s.in_channels) return false;
   const ConvShape padded = with_padding(s);
   bool edges = false;
