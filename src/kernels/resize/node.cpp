@@ -1,6 +1,6 @@
 // Resize nodes. Nearest elements are picked, whatever they are. Float32: the channels-last driver where whole pixels
-// move, else lines first, then lines of lines. Bytes are widened, interpolated and rounded half to even: where a sum's
-// last bit decides, they are one off the reference.
+// move, else lines by themselves, and lines of lines. Bytes are widened, interpolated and rounded half to even: where a
+// sum's last bit decides, they are one off the reference.
 
 #include "kernels/resize/resize.h"
 
@@ -75,11 +75,17 @@ template <int taps>
 void weigh_line(const Table& t, const float* x, float* y) {
   const int32_t* index = t.index.data();
   const float* weight = t.weight.data();
-  for (int64_t o = 0; o < t.out; ++o, index += taps, weight += taps) {
-    float sum = weight[0] * x[index[0]];
-    for (int k = 1; k < taps; ++k) sum += weight[k] * x[index[k]];
-    y[o] = sum;
+  const auto one = [x](const int32_t* at, const float* by) {
+    float sum = by[0] * x[at[0]];
+    for (int k = 1; k < taps; ++k) sum += by[k] * x[at[k]];
+    return sum;
+  };
+  int64_t o = 0;
+  for (; o + 2 <= t.out; o += 2, index += 2 * taps, weight += 2 * taps) {  // half the steps of the loop itself
+    const float first = one(index, weight), second = one(index + taps, weight + taps);
+    y[o] = first, y[o + 1] = second;
   }
+  if (o < t.out) y[o] = one(index, weight);
 }
 
 void weigh_line(const Table& t, const float* x, float* y) {
@@ -108,17 +114,26 @@ void resize_lines(Team& team, const Table& t, int64_t rows, const float* x, floa
   });
 }
 
-/// Floats between the two steps: lines resized along some axis, all else as in x.
+/// Lines of the last axis before and after the other axes are resized.
+struct Lines {
+  int64_t in, out;
+  explicit Lines(const Tables& t) : in(t.batch), out(t.batch) {
+    for (size_t i = 0; i + 1 < t.axes.size(); ++i) in *= t.axes[i].in, out *= t.axes[i].out;
+  }
+  /// Whether the lines themselves are resized last, as there are fewer then: elements along a line go one by one.
+  bool last() const { return out < in; }
+};
+
+/// Floats between the two steps: x with one axis resized, or all but one.
 int64_t floats_between(const Shape& x, const Shape& y) {
   int64_t max = 0;
-  for (int64_t i = 0; i < x.rank(); ++i) max = std::max(max, x.count() / x[i] * y[i]);
+  for (int64_t i = 0; i < x.rank(); ++i) max = std::max({max, x.count() / x[i] * y[i], y.count() / y[i] * x[i]});
   return max;
 }
 int64_t floats_between(const Tables& t) {
   if (t.inner > 1 || t.axes.size() < 2 || t.axes.back().index.empty()) return 0;
-  int64_t lines = t.batch;
-  for (size_t i = 0; i + 1 < t.axes.size(); ++i) lines *= t.axes[i].in;
-  return lines * t.axes.back().out;
+  const Lines lines(t);
+  return lines.last() ? lines.out * t.axes.back().in : lines.in * t.axes.back().out;
 }
 
 /// Bytes are the same on every machine, so nothing of theirs goes through multiply-add, which some have not.
@@ -167,22 +182,24 @@ class ResizeKernel : public Kernel {
       resize_channels_last(loops_, team, axes, t.batch, t.inner, x, y);
       return;
     }
-    // Lines of neighbours first; the other axes then move whole lines.
+    // Elements along lines; the other axes move whole lines.
     const Table& line = t.axes.back();
     const size_t others = t.axes.size() - 1;
-    int64_t rows = t.batch;
-    for (size_t i = 0; i < others; ++i) rows *= t.axes[i].in;
-    if (!line.index.empty()) {
-      float* to = others ? reinterpret_cast<float*>(c.workspace) : y;
-      resize_lines(team, line, rows, x, to);
-      x = to;
-    }
-    if (!others) {
-      if (line.index.empty()) std::memcpy(y, x, static_cast<size_t>(rows * line.out) * 4);
+    const Lines lines(t);
+    for (size_t i = 0; i < others; ++i) axes[3 - others + i] = t.axes[i].axis();
+    const auto move_lines = [&](int64_t width, const float* from, float* to) {
+      resize_channels_last(loops_, team, axes, t.batch, width, from, to);
+    };
+    if (line.index.empty()) {
+      if (others) return move_lines(line.out, x, y);
+      std::memcpy(y, x, static_cast<size_t>(lines.in * line.out) * 4);
       return;
     }
-    for (size_t i = 0; i < others; ++i) axes[3 - others + i] = t.axes[i].axis();
-    resize_channels_last(loops_, team, axes, t.batch, line.out, x, y);
+    auto* const between = reinterpret_cast<float*>(c.workspace);
+    const bool last = others && lines.last();
+    if (last) move_lines(line.in, x, between);
+    resize_lines(team, line, last ? lines.out : lines.in, last ? between : x, last || !others ? y : between);
+    if (others && !last) move_lines(line.out, between, y);
   }
 
   const simd::Loops& loops_;
