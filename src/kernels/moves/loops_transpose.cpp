@@ -89,8 +89,9 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
     return;
   }
   const size_t whole = columns / 4 * 4;
-  constexpr size_t kColumns =
-      32;  // a block of columns at a time: what is written stays in cache until its lines are full
+  // A block of columns at a time: what is written stays in cache until its lines are full, which is at once where a
+  // vector is a line.
+  constexpr size_t kColumns = hn::MaxLanes(d) < 16 ? 32 : 64;
   for (size_t c0 = 0; c0 < whole; c0 += kColumns) {
     const size_t c1 = c0 + kColumns < whole ? c0 + kColumns : whole;
     size_t r = 0;

@@ -45,6 +45,15 @@ HWY_INLINE void transpose_narrow(const T* x, size_t x_stride, T* y, size_t y_str
 #if HWY_TARGET == HWY_SCALAR
   plain(0, rows, 0, columns);
 #else
+  const hn::ScalableTag<T> d;
+  if (rows == 3 && y_stride == 3) {  // planes of three to pixels of three
+    size_t c = 0;
+    for (; c + hn::Lanes(d) <= columns; c += hn::Lanes(d))
+      hn::StoreInterleaved3(hn::LoadU(d, x + c), hn::LoadU(d, x + x_stride + c), hn::LoadU(d, x + 2 * x_stride + c), d,
+                            y + 3 * c);
+    plain(0, rows, c, columns);
+    return;
+  }
   constexpr size_t kSide = 16 / sizeof(T), kBlock = 64;
   const size_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
   // A line of y's cache is written whole before the next: the rows within a block of columns.
