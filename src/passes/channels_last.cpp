@@ -50,14 +50,17 @@ class Layout {
     return graph_[turn ? turn->in[0] : producer->in[0]].is_constant();
   }
 
+  /// Halves run by the kernels of float32.
+  static bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
+
   /// Known rank, and elements that a kernel takes channels last: floats and whole numbers of networks.
   bool turns(const Node& node, ValueId v) const {
     if (!v.valid() || !graph_[v].type.is_tensor() || !graph_[v].type.dims) return false;
     const DType t = graph_[v].type.dtype;
     const bool bytes = t == DType::u8 || t == DType::i8;
     const bool max = takes_greatest(*node.op);
-    if (max || is_product(*node.op)) return t == DType::f32 || t == DType::i32 || (bytes && max);
-    if (attrs_if<PoolAttrs>(node) || attrs_if<DeconvAttrs>(node)) return t == DType::f32;
+    if (max || is_product(*node.op)) return is_float(t) || t == DType::i32 || (bytes && max);
+    if (attrs_if<PoolAttrs>(node) || attrs_if<DeconvAttrs>(node)) return is_float(t);
     return bytes || t == DType::i32;
   }
 
@@ -81,7 +84,7 @@ class Layout {
   /// One input channel a group, or a pool over one or two axes in small steps: a kernel of planes serves it where it
   /// is.
   bool is_planar(const Node& node) const {
-    if (graph_[node.in[0]].type.dtype != DType::f32) return false;
+    if (!is_float(graph_[node.in[0]].type.dtype)) return false;
     if (const auto* a = attrs_if<PoolAttrs>(node))
       return a->size.size() <= 4 && entry(a->stride, a->size.size() - 1, 1) <= 2 &&
              (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
@@ -97,7 +100,7 @@ class Layout {
   bool is_pointwise(const Node& node) const {
     constexpr int64_t kMinPixels = 128;  // as PointwiseKernel takes
     const auto* a = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
-    if (!a || a->groups != 1 || graph_[node.in[0]].type.dtype != DType::f32) return false;
+    if (!a || a->groups != 1 || !is_float(graph_[node.in[0]].type.dtype)) return false;
     const auto &x = graph_[node.in[0]].type.dims, &filter = graph_[node.in[1]].type.dims;
     const auto is_one = [](int64_t n) { return n == 1; };
     const auto is_none = [](const std::pair<int64_t, int64_t>& p) { return p.first == 0 && p.second == 0; };
@@ -178,7 +181,7 @@ class Layout {
 
 }  // namespace
 
-/// Convolutions, deconvolutions and pools of known rank, of float32 and of whole numbers   ->   the same with
+/// Convolutions, deconvolutions and pools of known rank, of floats and of whole numbers   ->   the same with
 /// channels_last, between transposes; transposes move down past nodes that do not mind, and cancel. A depthwise
 /// or pointwise convolution around which no transpose would cancel stays. Every result keeps its bytes: no sum changes
 /// its order.
