@@ -61,11 +61,13 @@ int64_t reuse_of(const BatchGemm& products) {
   return reuse;
 }
 
-/// Whether few enough rows read b that they take it where it lies.
+/// Whether b is read where it lies: by few rows, or where it is dense and small.
 bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
+  constexpr int64_t kSmall = 8192;  // floats that stay in the first level cache
   const simd::TileShape shape = loops.tile_shape_f32();
-  return products.b_col_stride == 1 && products.b_row_stride > 0 && products.one.n % shape.lanes == 0 &&
-         products.one.m * reuse_of(products) <= 2 * shape.rows;
+  const Gemm& one = products.one;
+  if (products.b_col_stride != 1 || products.b_row_stride <= 0 || one.n % shape.lanes != 0) return false;
+  return one.m * reuse_of(products) <= 2 * shape.rows || (products.b_row_stride == one.n && one.k * one.n <= kSmall);
 }
 
 /// Products a part packs for, one after the other. A team may have more threads than the workspace was made for.
