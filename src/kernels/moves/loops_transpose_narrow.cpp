@@ -72,24 +72,6 @@ void transpose_u8(const uint8_t* x, size_t x_stride, uint8_t* y, size_t y_stride
 void transpose_u16(const uint16_t* x, size_t x_stride, uint16_t* y, size_t y_stride, size_t rows, size_t columns) {
   transpose_narrow(x, x_stride, y, y_stride, rows, columns);
 }
-/// A line of y's cache is full after four tiles: blocks of rows within each pair of columns.
-void transpose_u64(const uint64_t* x, size_t x_stride, uint64_t* y, size_t y_stride, size_t rows, size_t columns) {
-  constexpr size_t kBlock = 32;
-  for (size_t c0 = 0; c0 < columns; c0 += kBlock)
-    for (size_t r0 = 0; r0 < rows; r0 += kBlock) {
-      const size_t c1 = HWY_MIN(columns, c0 + kBlock), r1 = HWY_MIN(rows, r0 + kBlock);
-      size_t c = c0;
-#if HWY_TARGET != HWY_SCALAR
-      for (; c + 2 <= c1; c += 2) {
-        size_t r = r0;
-        for (; r + 2 <= r1; r += 2) transpose_tile(x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
-        if (r < r1) y[c * y_stride + r] = x[r * x_stride + c], y[(c + 1) * y_stride + r] = x[r * x_stride + c + 1];
-      }
-#endif
-      for (; c < c1; ++c)
-        for (size_t r = r0; r < r1; ++r) y[c * y_stride + r] = x[r * x_stride + c];
-    }
-}
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -98,6 +80,5 @@ HWY_AFTER_NAMESPACE();
 namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(transpose_u8);
 NNEX_SIMD_BUILDS(transpose_u16);
-NNEX_SIMD_BUILDS(transpose_u64);
 }  // namespace nnex::kernels::simd
 #endif
