@@ -8,8 +8,11 @@ namespace nnex {
 
 std::string system_text(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  std::string text(file ? 64 << 10 : 0, '\0');
-  if (file) text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  constexpr size_t kMax = size_t{64} << 10;
+  std::string text;
+  char part[512];
+  for (size_t n = 1; file && n > 0 && text.size() < kMax; text.append(part, n))
+    n = std::fread(part, 1, sizeof part, file.get());
   return text;
 }
 
