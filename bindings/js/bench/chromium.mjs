@@ -15,6 +15,8 @@ import { folder as peers, missing } from '../test/support/peers.mjs';
 import { open } from './program.mjs';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string', default: '' } } });
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds: found '${values.rounds}'; needed a number from 1 on`);
 const kBlock = 400;  // milliseconds of each way in a round
 const why = missing({ '@sparticuz/chromium': '153.0.0' });
 if (why) throw new Error(why);
@@ -45,12 +47,14 @@ try {
   const page = await browser.newPage();
   await page.goto(`http://localhost:${server.port}/page.html`);
   await page.waitForFunction('window.ready', { timeout: 30_000 });
+  const files = readdirSync(graphs).filter((one) => one.endsWith('.webnn') && one.includes(values.only)).sort();
+  if (files.length === 0) throw new Error(`--only: no graph's name has '${values.only}'`);
   const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
   const show = (n) => (n < 10 ? n.toFixed(3) : n.toFixed(1)).padStart(8);
-  console.log(`${await browser.version()}; ${values.rounds} rounds; milliseconds: ours, theirs, ratio`);
+  console.log(`${await browser.version()}; ${rounds} rounds; milliseconds: ours, theirs, ratio`);
   console.log(`${''.padEnd(22)}${'awaited'.padStart(25)}${'queued'.padStart(27)}${'build and first run'.padStart(27)}`);
   const ratios = { alone: [], queued: [] };
-  for (const file of readdirSync(graphs).filter((one) => one.endsWith('.webnn') && one.includes(values.only)).sort()) {
+  for (const file of files) {
     const name = file.slice(0, -'.webnn'.length);
     const program = JSON.parse(readFileSync(join(graphs, file), 'utf8'));
     const weights = program.weights ? readFileSync(join(graphs, program.weights)) : new Uint8Array();
@@ -64,7 +68,7 @@ try {
     }
     const own = await ours.numbers(), apart = Math.max(...own.map((x, i) => Math.abs(x - theirs.numbers[i]) / (1 + Math.abs(x))));
     const times = { alone: [[], []], queued: [[], []] };
-    for (let round = 0; round < Number(values.rounds); ++round) {
+    for (let round = 0; round < rounds; ++round) {
       const both = [await ours.time(kBlock), await page.evaluate((ms) => window.graph.time(ms), kBlock)];
       for (const way of ['alone', 'queued']) both.forEach((one, i) => times[way][i].push(one[way]));
     }
