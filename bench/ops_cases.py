@@ -308,6 +308,81 @@ def recurrences():
     yield Case('Hardmax', 'f32', [Fed(FLOAT, [128, 1000])], [FLOAT])
 
 
+def other_shapes():
+    """Extents beyond the usual ones, at which a kernel may fall from its best way: `bench/ops shape`."""
+    f = FLOAT
+    same = lambda k, axes=2: {'pads': [k // 2] * (2 * axes)}
+    step = lambda k, s, axes=2: {**same(k, axes), 'strides': [s] * axes}
+    convs = [('1 to 1 3x3', [1, 1, 256, 256], [1, 1, 3, 3], same(3)), ('1 to 32 3x3', [1, 1, 128, 128], [32, 1, 3, 3], same(3)),
+             ('3 to 16 step 2', [1, 3, 224, 224], [16, 3, 3, 3], step(3, 2)), ('3 to 32 step 2', [1, 3, 224, 224], [32, 3, 3, 3], step(3, 2)),
+             ('3 to 96 4x4 step 4', [1, 3, 224, 224], [96, 3, 4, 4], {'strides': [4, 4]}), ('3 to 768 16x16 step 16', [1, 3, 224, 224], [768, 3, 16, 16], {'strides': [16, 16]}),
+             ('64 to 1', [1, 64, 112, 112], [1, 64, 3, 3], same(3)), ('64 to 3', [1, 64, 112, 112], [3, 64, 3, 3], same(3)), ('64 to 1 1x1', [1, 64, 160, 160], [1, 64, 1, 1], {}),
+             ('32 to 21 1x1', [1, 32, 128, 128], [21, 32, 1, 1], {}), ('512 to 512 7x7', [1, 512, 7, 7], [512, 512, 3, 3], same(3)),
+             ('2048 to 512 1x1 7x7', [1, 2048, 7, 7], [512, 2048, 1, 1], {}), ('24 to 144 1x1', [1, 24, 56, 56], [144, 24, 1, 1], {}),
+             ('144 to 24 1x1', [1, 144, 56, 56], [24, 144, 1, 1], {}), ('16 to 96 1x1', [1, 16, 112, 112], [96, 16, 1, 1], {}),
+             ('128 step 2', [1, 128, 56, 56], [128, 128, 3, 3], step(3, 2)), ('256 to 512 1x1 step 2', [1, 256, 56, 56], [512, 256, 1, 1], {'strides': [2, 2]}),
+             ('1x7', [1, 128, 17, 17], [128, 128, 1, 7], {'pads': [0, 3, 0, 3]}), ('7x1', [1, 128, 17, 17], [128, 128, 7, 1], {'pads': [3, 0, 3, 0]}),
+             ('5x5', [1, 48, 35, 35], [64, 48, 5, 5], same(5)), ('9x9 of 3', [1, 3, 224, 224], [32, 3, 9, 9], same(9)), ('groups of 16', [1, 256, 28, 28], [256, 16, 3, 3], {**same(3), 'group': 16}),
+             ('groups of 48', [1, 192, 28, 28], [192, 48, 3, 3], {**same(3), 'group': 4}), ('groups of 2', [1, 64, 56, 56], [64, 2, 3, 3], {**same(3), 'group': 32}),
+             ('2 groups', [1, 96, 27, 27], [256, 48, 5, 5], {**same(5), 'group': 2}), ('groups 1x1', [1, 240, 28, 28], [60, 80, 1, 1], {'group': 3}),
+             ('depthwise 7x7', [1, 96, 56, 56], [96, 1, 7, 7], {**same(7), 'group': 96}), ('depthwise 5x5', [1, 240, 28, 28], [240, 1, 5, 5], {**same(5), 'group': 240}),
+             ('depthwise 5x5 step 2', [1, 72, 56, 56], [72, 1, 5, 5], {**step(5, 2), 'group': 72}), ('depthwise of 7x7', [1, 960, 7, 7], [960, 1, 3, 3], {**same(3), 'group': 960}),
+             ('depthwise of 14x14', [1, 576, 14, 14], [576, 1, 3, 3], {**same(3), 'group': 576}), ('depthwise of 112x112', [1, 32, 112, 112], [32, 1, 3, 3], {**same(3), 'group': 32}),
+             ('depthwise dilated', [1, 64, 56, 56], [64, 1, 3, 3], {'pads': [2] * 4, 'dilations': [2, 2], 'group': 64}),
+             ('depthwise 1 axis', [1, 512, 200], [512, 1, 31], {'pads': [15, 15], 'group': 512}), ('multiplied by 2', [1, 32, 56, 56], [64, 1, 3, 3], {**same(3), 'group': 32}),
+             ('1 axis 1x1', [1, 256, 400], [256, 256, 1], {}), ('1 axis of 1', [1, 1, 16000], [64, 1, 10], {'strides': [5]}), ('1 axis long', [1, 1, 16000], [258, 1, 256], {'strides': [128]}),
+             ('1 axis dilated', [1, 64, 1000], [64, 64, 3], {'pads': [8, 8], 'dilations': [8]}), ('1 axis of batch', [32, 64, 128], [64, 64, 5], {'pads': [2, 2]}),
+             ('3 axes of 1', [1, 1, 32, 64, 64], [16, 1, 3, 3, 3], same(3, 3)), ('3 axes step 2', [1, 16, 16, 32, 32], [32, 16, 3, 3, 3], step(3, 2, 3)),
+             ('3 axes 1x1x1', [1, 64, 8, 28, 28], [32, 64, 1, 1, 1], {}), ('batch of 16', [16, 32, 14, 14], [32, 32, 3, 3], same(3)), ('batch of 64 small', [64, 16, 8, 8], [32, 16, 3, 3], same(3)),
+             ('17 to 23', [1, 17, 33, 35], [23, 17, 3, 3], same(3)), ('dilated 18', [1, 256, 33, 33], [64, 256, 3, 3], {'pads': [18] * 4, 'dilations': [18, 18]})]
+    for label, x, w, attributes in convs:
+        yield Case('Conv', f'shape {label}', [Fed(f, x), Held(f, w), Held(f, w[:1])], [f], attributes)
+    for label, x, w, attributes in [('16 to 1 4x4', [1, 16, 64, 64], [16, 1, 4, 4], {'pads': [1] * 4, 'strides': [2, 2]}), ('64 to 3 4x4', [1, 64, 64, 64], [64, 3, 4, 4], {'pads': [1] * 4, 'strides': [2, 2]}),
+                                    ('256 to 128 3x3', [1, 256, 14, 14], [256, 128, 3, 3], {'pads': [1] * 4, 'strides': [2, 2], 'output_padding': [1, 1]}),
+                                    ('32 to 32 step 1', [1, 32, 28, 28], [32, 32, 3, 3], same(3)), ('depthwise', [1, 64, 32, 32], [64, 1, 4, 4], {'pads': [1] * 4, 'strides': [2, 2], 'group': 64}),
+                                    ('1 axis step 8', [1, 128, 200], [128, 64, 16], {'strides': [8], 'pads': [4, 4]}), ('21 to 21 16x16', [1, 21, 32, 32], [21, 21, 16, 16], {'strides': [8, 8], 'pads': [4] * 4}),
+                                    ('3 axes', [1, 32, 8, 14, 14], [32, 16, 2, 2, 2], {'strides': [2, 2, 2]})]:
+        yield Case('ConvTranspose', f'shape {label}', [Fed(f, x), Held(f, w)], [f], attributes)
+    for op in ('MaxPool', 'AveragePool'):
+        for label, x, k, s, p in (('2x2 step 2', [1, 96, 55, 55], [2, 2], [2, 2], 0), ('3x3 step 1', [1, 192, 28, 28], [3, 3], [1, 1], 1), ('7x7 step 7', [1, 512, 14, 14], [7, 7], [7, 7], 0),
+                                  ('1 axis', [1, 128, 1000], [3], [2], 1), ('3 axes', [1, 32, 16, 28, 28], [2, 2, 2], [2, 2, 2], 0), ('13x13', [1, 128, 20, 20], [13, 13], [1, 1], 6),
+                                  ('3x3 step 2 small', [1, 256, 13, 13], [3, 3], [2, 2], 0)):
+            yield Case(op, f'shape {label}', [Fed(f, x)], [f], {'kernel_shape': k, 'strides': s, 'pads': [p] * (2 * len(k))})
+    for m, k, n in ((1, 512, 512), (1, 4096, 1000), (2, 768, 768), (4, 512, 2048), (8, 256, 256), (16, 64, 10), (100, 100, 100), (197, 768, 768), (1000, 16, 16), (3136, 96, 288), (4096, 3, 64), (7, 2048, 1)):
+        yield Case('MatMul', f'shape {m} {k} {n}', [Fed(f, [m, k]), Held(f, [k, n])], [f])
+    for label, a, b in (('batch of small', [512, 4, 4], [512, 4, 4]), ('windows', [64, 3, 49, 32], [64, 3, 32, 49]), ('vector', [12, 128, 64], [64]), ('one column', [64, 256, 256], [64, 256, 1]),
+                        ('one row', [64, 1, 256], [64, 256, 256]), ('broadcast', [8, 64, 64], [64, 64]), ('rotations', [1000, 3, 3], [1000, 3, 1])):
+        yield Case('MatMul', f'shape {label}', [Fed(f, a), Fed(f, b)], [f])
+    for op in ('Softmax', 'LogSoftmax'):
+        for label, x, axis in (('rows of 10', [1000, 10], 1), ('rows of 49', [64, 3, 49, 49], 3), ('rows of 30000', [8, 30000], 1), ('channels', [1, 21, 128, 128], 1), ('rows of 2', [8000, 2], 1)):
+            yield Case(op, f'shape {label}', [Fed(f, x)], [f], {'axis': axis})
+    for op in ('ReduceSum', 'ReduceMax', 'ReduceMean'):
+        for label, x, axes in (('channels', [1, 64, 56, 56], [1]), ('middle', [16, 128, 96], [1]), ('rows of 4', [10000, 4], [1]), ('first', [64, 4096], [0]), ('two apart', [8, 32, 16, 32], [0, 2]), ('all', [256, 1024], [0, 1])):
+            yield Case(op, f'shape {label}', [Fed(f, x), Held(INT64, [len(axes)], values=axes)], [f])
+    for label, x, perm in (('heads', [1, 128, 12, 64], [0, 2, 1, 3]), ('windows', [8, 7, 8, 7, 96], [0, 1, 3, 2, 4]), ('last two', [16, 128, 128], [0, 2, 1]), ('reversed', [32, 48, 64], [2, 1, 0]), ('channels last', [1, 3, 224, 224], [0, 2, 3, 1]),
+                           ('channels first', [1, 224, 224, 3], [0, 3, 1, 2]), ('2 columns', [10000, 2], [1, 0]), ('time first', [4, 250, 80], [1, 0, 2]), ('six axes', [1, 2, 2, 64, 28, 28], [0, 3, 4, 1, 5, 2])):
+        for t in (FLOAT, UINT8):
+            yield Case('Transpose', f'shape {NAMES[t]} {label}', [Fed(t, x, 0, 9)], [t], {'perm': perm})
+    for label, xs, axis in (('channels', [[1, 32, 56, 56]] * 4, 1), ('last', [[128, 64], [128, 32], [128, 16]], 1), ('columns', [[4096, 1]] * 3, 1), ('32 of one', [[1, 64]] * 32, 0), ('cache', [[1, 12, 511, 64], [1, 12, 1, 64]], 2)):
+        yield Case('Concat', f'shape {label}', [Fed(f, x) for x in xs], [f], {'axis': axis})
+    for label, x, axis, parts in (('channels', [1, 128, 56, 56], 1, 2), ('last', [128, 2304], 1, 3), ('columns', [8400, 4], 1, 4)):
+        yield Case('Split', f'shape {label}', [Fed(f, x)], [f] * parts, {'axis': axis, 'num_outputs': parts})
+    for mode in ('nearest', 'linear', 'cubic'):
+        for label, x, y in (('twice', [1, 64, 28, 28], [1, 64, 56, 56]), ('picture down', [1, 3, 480, 640], [1, 3, 224, 224]), ('by 1.5', [1, 16, 64, 64], [1, 16, 96, 96]), ('few to many', [1, 256, 1, 1], [1, 256, 33, 33])):
+            yield Case('Resize', f'shape {mode} {label}', [Fed(f, x), None, None, Held(INT64, [4], values=y)], [f], {'mode': mode, 'coordinate_transformation_mode': 'half_pixel'})
+    for op in ('Add', 'Mul', 'Sub', 'Greater'):
+        for label, a, b in (('scalar', [64, 3136], []), ('row', [3136, 64], [64]), ('column', [3136, 64], [3136, 1]), ('outer', [512, 1], [1, 512]), ('middle', [8, 64, 49], [8, 1, 49]), ('ten', [10], [10]), ('channels', [8, 64, 28, 28], [1, 64, 1, 1])):
+            yield Case(op, f'shape {label}', [Fed(f, a), Fed(f, b)], [BOOL if op == 'Greater' else f])
+    for label, x, axis, count in (('rows', [30522, 128], 0, 128), ('columns', [128, 1000], 1, 64), ('one', [1000, 64], 0, 1), ('elements', [100000], 0, 5000)):
+        yield Case('Gather', f'shape {label}', [Fed(f, x), Fed(INT64, [count], 0, x[axis] - 1)], [f], {'axis': axis})
+    for label, x, axis in (('rows of 64', [1000, 64], -1), ('rows of 2048', [64, 2048], -1), ('rows of 8', [5000, 8], -1)):
+        yield Case('LayerNormalization', f'shape {label}', [Fed(f, x), Held(f, x[-1:]), Held(f, x[-1:])], [f], {'axis': axis})
+    for label, x, k, axis in (('1 of 1000', [64, 1000], 1, 1), ('100 of 20000', [1, 20000], 100, 1), ('300 of 25200', [25200], 300, 0), ('5 of columns', [1000, 64], 5, 0)):
+        yield Case('TopK', f'shape {label}', [Fed(f, x), Held(INT64, [1], values=[k])], [f, INT64], {'axis': axis})
+    for label, x, axis in (('rows of 1000', [64, 1000], 1), ('channels', [1, 21, 128, 128], 1), ('rows of 4', [8400, 4], 1)):
+        yield Case('ArgMax', f'shape {label}', [Fed(f, x)], [INT64], {'axis': axis})
+
+
 def all_cases():
-    for family in (elementwise, products, convolutions, windows, norms, reductions, moves, quantisation, recurrences):
+    for family in (elementwise, products, convolutions, windows, norms, reductions, moves, quantisation, recurrences, other_shapes):
         yield from family()
