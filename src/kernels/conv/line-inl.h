@@ -28,14 +28,14 @@ HWY_INLINE hn::Vec<LineTag> load_channels(const float* p, size_t count) {
 }
 
 /// Ends the sums of some pixels and a vector of channels at channel c, and stores the first `pixels`.
-template <bool kWhole, class V = hn::Vec<LineTag>>
+template <bool kWhole, int kSums, class V = hn::Vec<LineTag>>
 HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, size_t count,
-                              V (&sum)[kPixels]) {
+                              V (&sum)[kSums]) {
   const LineTag d;
   const TileEnd& end = line.end;
   const auto each = [&](auto f) HWY_ATTR {
     HWY_UNROLL(8)
-    for (int p = 0; p < kPixels; ++p) sum[p] = f(sum[p]);
+    for (int p = 0; p < kSums; ++p) sum[p] = f(sum[p]);
   };
   if (end.scale != 1) each([&](V v) HWY_ATTR { return hn::Mul(v, hn::Set(d, end.scale)); });
   if (end.bias) {
@@ -46,7 +46,7 @@ HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t 
     const V scale = hn::Set(d, end.residual_scale);
     const float* residual = end.residual + pixel * end.residual_stride + c;
     HWY_UNROLL(8)
-    for (int p = 0; p < kPixels; ++p)
+    for (int p = 0; p < kSums; ++p)
       if (p < pixels)
         sum[p] = hn::Add(sum[p], hn::Mul(load_channels<kWhole>(residual + p * end.residual_stride, count), scale));
   }
@@ -62,7 +62,7 @@ HWY_INLINE void finish_pixels(const DepthwiseLine& line, int64_t pixel, int64_t 
   }
   float* y = line.y + pixel * line.y_stride + c;
   HWY_UNROLL(8)
-  for (int p = 0; p < kPixels; ++p) {
+  for (int p = 0; p < kSums; ++p) {
     if (p >= pixels) return;
     if constexpr (kWhole) {
       hn::StoreU(sum[p], d, y + p * line.y_stride);

@@ -12,6 +12,16 @@ HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// A value that several instructions use is loaded once: g++ would make it an operand in memory of each.
+template <class V>
+HWY_INLINE void keep_in_register(V& v) {
+#if HWY_ARCH_X86 && HWY_NATIVE_FMA && HWY_COMPILER_GCC_ACTUAL
+  asm("" : "+v"(v.raw));
+#else
+  (void)v;
+#endif
+}
+
 /// kPixels pixels, each input vector loaded once for all taps that meet it; dilation 1. inputs(row)[q] is input q of a
 /// row; the first `pixels` results are stored.
 template <class M, int kTaps, int kStride, class Inputs>
@@ -30,7 +40,8 @@ HWY_INLINE void pixels_of(const DepthwiseLine& line, int64_t pixel, int64_t pixe
     for (int t = 0; t < kTaps; ++t) w[t] = hn::LoadU(d, line.w + (r * kTaps + t) * line.w_stride + c);
     HWY_UNROLL(24)
     for (int q = 0; q < kInputs; ++q) {
-      const V value = hn::LoadU(d, x[q] + c);
+      V value = hn::LoadU(d, x[q] + c);
+      keep_in_register(value);
       HWY_UNROLL(8)
       for (int p = 0; p < kPixels; ++p) {
         const int t = q - p * kStride;
@@ -83,6 +94,88 @@ HWY_NOINLINE void line_of(const DepthwiseLine& line) {
     }
   }
 }
+
+#if HWY_NATIVE_FMA            // the filter stays in registers
+constexpr int kTogether = 4;  // pixels of one line whose chains hide each other's latency, with those of the next ones
+constexpr int kMinInside = 8, kMaxEdges = 8;
+
+/// What a line is for a square filter: pixels [begin, end), none or at least kTogether, whose windows meet no end of
+/// it, and the few others, each with its inputs. x[row] is where the first window begins, step[row] goes to the next
+/// input.
+template <int kTaps>
+struct SquareLine {
+  int64_t begin = 0, end = 0;
+  const float* x[kTaps];
+  int64_t step[kTaps];
+  int edges = 0;
+  int64_t edge[kMaxEdges];
+  const float* inputs[kMaxEdges][kTaps * kTaps];
+};
+
+/// Its pixels at a vector of channels. The filter stays in registers.
+template <class M, int kTaps, int kStride>
+HWY_INLINE void square_pixels(const DepthwiseLine& line, const SquareLine<kTaps>& s, int64_t c) {
+  const LineTag d;
+  using V = hn::Vec<LineTag>;
+  constexpr int kInputs = (kTogether - 1) * kStride + kTaps;
+  V w[kTaps * kTaps];
+  HWY_UNROLL(32)
+  for (int i = 0; i < kTaps * kTaps; ++i) w[i] = hn::LoadU(d, line.w + i * line.w_stride + c);
+  for (int64_t i = s.begin; i < s.end; i += kTogether) {
+    const int64_t pixel = HWY_MIN(i, s.end - kTogether);
+    V sum[kTogether];
+    HWY_UNROLL(8)
+    for (int p = 0; p < kTogether; ++p) sum[p] = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int r = 0; r < kTaps; ++r) {
+      const float* const x = s.x[r] + (pixel - s.begin) * kStride * s.step[r] + c;
+      HWY_UNROLL(24)
+      for (int q = 0; q < kInputs; ++q) {
+        V value = hn::LoadU(d, x + q * s.step[r]);
+        keep_in_register(value);
+        HWY_UNROLL(8)
+        for (int p = 0; p < kTogether; ++p) {
+          const int t = q - p * kStride;
+          if (t >= 0 && t < kTaps) sum[p] = M::madd(value, w[r * kTaps + t], sum[p]);
+        }
+      }
+    }
+    finish_pixels<true>(line, pixel, kTogether, c, 0, sum);
+  }
+  for (int e = 0; e < s.edges; ++e) {
+    V sum[1] = {hn::Zero(d)};
+    HWY_UNROLL(32)
+    for (int i = 0; i < kTaps * kTaps; ++i) sum[0] = M::madd(hn::LoadU(d, s.inputs[e][i] + c), w[i], sum[0]);
+    finish_pixels<true>(line, s.edge[e], 1, c, 0, sum);
+  }
+}
+
+/// A square filter, dilation 1, rows that there are not being zeros. False: nothing is done, as the line is short or
+/// many windows meet an end of it.
+template <class M, int kTaps, int kStride>
+HWY_NOINLINE bool square_line(const DepthwiseLine& line) {
+  SquareLine<kTaps> s;
+  s.begin = (line.before + kStride - 1) / kStride;
+  s.end = HWY_MIN((line.in_width + line.before - kTaps + kStride) / kStride, line.out_width);
+  if (s.begin < 0 || s.end - s.begin < kMinInside || s.begin + line.out_width - s.end > kMaxEdges) return false;
+  for (int r = 0; r < kTaps; ++r) {
+    s.step[r] = line.rows[r] ? line.x_stride : 0;
+    s.x[r] = line.rows[r] ? line.rows[r] + (s.begin * kStride - line.before) * line.x_stride : line.zeros;
+  }
+  for (int64_t pixel = 0; pixel < line.out_width; ++pixel) {
+    if (pixel >= s.begin && pixel < s.end) continue;
+    s.edge[s.edges] = pixel;
+    for (int r = 0; r < kTaps; ++r)
+      for (int t = 0; t < kTaps; ++t)
+        s.inputs[s.edges][r * kTaps + t] =
+            line.rows[r] ? input_at(line, r, pixel * kStride - line.before + t) : line.zeros;
+    ++s.edges;
+  }
+  each_channels(line, [&](int64_t c) HWY_ATTR { square_pixels<M, kTaps, kStride>(line, s, c); });
+  return true;
+}
+
+#endif  // HWY_NATIVE_FMA
 
 template <class M>
 HWY_NOINLINE void line_of_any(const DepthwiseLine& line) {
@@ -179,6 +272,11 @@ template <class M>
 HWY_INLINE void run_line(const DepthwiseLine& line) {
   if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag())))
     return is_flat(line) ? flat_line<M>(line) : line_of_any<M>(line);
+#if HWY_NATIVE_FMA
+  const bool square = line.dilation == 1 && line.taps == 3 && line.n_rows == 3;
+  if (square && line.stride == 1 && square_line<M, 3, 1>(line)) return;
+  if (square && line.stride == 2 && square_line<M, 3, 2>(line)) return;
+#endif
   if (line.dilation == 1 && line.taps == 3 && line.stride == 1) return line_of<M, 3, 1>(line);
   if (line.dilation == 1 && line.taps == 3 && line.stride == 2) return line_of<M, 3, 2>(line);
   if (line.dilation == 1 && line.taps == 5 && line.stride == 1) return line_of<M, 5, 1>(line);
