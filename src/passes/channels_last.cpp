@@ -81,13 +81,18 @@ class Layout {
 
   // ---- Convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group, or a pool over one or two axes in small steps: a kernel of planes serves it where it
-  /// is.
+  /// One input channel a group, a deconvolution to few, or a pool over one or two axes in small steps: a kernel of
+  /// planes serves it where it is.
   bool is_planar(const Node& node) const {
     if (!is_float(graph_[node.in[0]].type.dtype)) return false;
     if (const auto* a = attrs_if<PoolAttrs>(node))
       return a->size.size() <= 4 && entry(a->stride, a->size.size() - 1, 1) <= 2 &&
              (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
+    if (const auto* deconv = attrs_if<DeconvAttrs>(node)) {
+      const auto& filter = graph_[node.in[1]].type.dims;
+      return deconv->groups == 1 && filter && filter->size() <= 4 && (*filter)[1].is_number() &&
+             (*filter)[1].value() <= kernels::kMaxFewChannels;
+    }
     const auto* conv = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
     if (!conv || !((*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups))) return false;
     const auto& filter = graph_[node.in[1]].type.dims;

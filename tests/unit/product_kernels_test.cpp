@@ -168,8 +168,39 @@ TEST(ProductKernels, FedFilters) {
     expect_everywhere({"conv", {dice.floats(row.x), dice.floats(row.w), dice.floats({row.w[0]})}, attrs}, "conv_f32",
                       {1e-5, 2e-3});
     std::vector<int64_t> w(row.w.begin(), row.w.end());
-    w[0] = row.x[1], w[1] = 4;
+    w[0] = row.x[1], w[1] = 6;
     expect_everywhere({"deconv", {dice.floats(row.x), dice.floats(Shape(w))}, attrs}, "deconv_f32", {1e-5, 2e-3});
+  }
+}
+
+/// To few channels: every stride, padding and dilation, several bands of lines, either layout.
+TEST(ProductKernels, DeconvolutionsToFewChannels) {
+  Dice dice(6);
+  const struct {
+    Shape x, w;
+    AttrMap attrs;
+  } rows[] = {{{2, 6, 9}, {6, 1, 3}, {}},
+              {{1, 16, 12, 11}, {16, 1, 4, 4}, {{"stride", Ints{2, 2}}, {"padding", Pairs{{1, 1}, {1, 1}}}}},
+              {{2, 5, 7, 9}, {5, 3, 3, 2}, {{"stride", Ints{3, 1}}, {"dilation", Ints{1, 3}}}},
+              {{1, 4, 40, 70}, {4, 4, 5, 3}, {{"stride", Ints{2, 3}}, {"padding", Pairs{{2, 1}, {0, 2}}}}},
+              {{1, 64, 33, 50}, {64, 2, 16, 16}, {{"stride", Ints{8, 8}}, {"padding", Pairs{{4, 4}, {4, 4}}}}},
+              {{1, 3, 5, 6}, {3, 2, 1, 1}, {{"stride", Ints{3, 4}}}},
+              {{1, 1, 6, 6}, {1, 2, 3, 3}, {{"dilation", Ints{4, 2}}, {"stride", Ints{2, 2}}}}};
+  for (const auto& row : rows) {
+    const Tensor x = dice.floats(row.x), w = dice.floats(row.w), bias = dice.floats({row.w[1]});
+    for (bool last : {false, true}) {
+      AttrMap attrs = row.attrs;
+      Tensor given = x;
+      if (last) {
+        attrs.push_back({"channels_last", true});
+        Ints axes = {0};
+        for (int64_t i = 2; i < row.x.rank(); ++i) axes.push_back(i);
+        axes.push_back(1);
+        given = std::move(test::run_op("transpose", {x}, {{"axes", axes}})).value()[0];
+      }
+      expect_everywhere({"deconv", {given, w, bias}, attrs}, "deconv_few_f32", {1e-5, 2e-3});
+      expect_everywhere({"deconv", {given, w, bias}, attrs, {1, 2}}, "deconv_few_f32", {1e-5, 2e-3});
+    }
   }
 }
 

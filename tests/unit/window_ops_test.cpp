@@ -186,7 +186,7 @@ TEST(Deconv, ExtentsAndFaults) {
 
 TEST(Deconv, Kernels) {
   Dice dice(2);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 120; ++i) {
     const int64_t spatial = dice.roll(1, 3), groups = dice.roll(1, 3);
     std::vector<int64_t> x = {dice.roll(1, 2), groups * dice.roll(1, 4)}, w = {x[1], dice.roll(1, 5)};
     if (i % 5 == 0) w[1] = 1;
@@ -209,7 +209,8 @@ TEST(Deconv, Kernels) {
     attrs.emplace_back("output_padding", more);
     NodeCase c = {"deconv", {dice.floats(Shape(x)), dice.floats(Shape(w))}, attrs, {1}};
     if (i % 2) c.inputs.push_back(dice.floats({w[1] * groups}));
-    expect_same(c, "deconv_f32", {1e-5, 1e-5});
+    const bool few = groups == 1 && w[1] <= 4 && spatial <= 2;
+    expect_same(c, few ? "deconv_few_f32" : "deconv_f32", {1e-5, 1e-5});
     expect_repeatable(c);
   }
   const NodeCase big = {"deconv",

@@ -11,6 +11,8 @@ namespace nnex::kernels {
 bool is_plane_conv(const ConvShape& shape);
 /// Along lines, where there is but one input channel.
 constexpr int64_t kMaxStepOfOne = 2, kMaxTapsOfOne = 7;
+/// Output channels of a deconvolution that lines of them are added up for (node_transposed_few.cpp).
+constexpr int64_t kMaxFewChannels = 4;
 
 /// Floats of the packed filter: all of them, in their order.
 int64_t plane_filter_floats(const ConvShape& shape);
