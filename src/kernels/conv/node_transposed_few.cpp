@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kAddendFloats = 160 * 1024;  // of one band: with its part of x in the second level cache
 constexpr int64_t kMaxWorkspace = int64_t{64} << 20;
-constexpr int64_t kMinLines = 8;              // of y in a band: fewer multiply more lines of x twice
+constexpr int64_t kMinLines = 8;  // of y in a band: fewer multiply more lines of x twice
 
 struct FewShape {
   int64_t batch = 1, in_channels = 1, out_channels = 1;
@@ -52,8 +52,7 @@ class FewDeconvKernel : public Kernel {
     addends_ = round_up(s_.rows() * product_.one.n, 16);
     sums_ = round_up(s_.column.output, 16);
     part_ = (addends_ + sums_) * 4 + round_up(gemm_batch_workspace(loops_, product_, 1), 64);
-    if (s_.channels_last && s_.in_channels > 1)
-      turned_ = round_up(s_.batch * s_.in_channels * s_.in_pixels() * 4, 64);
+    if (s_.channels_last && s_.in_channels > 1) turned_ = round_up(s_.batch * s_.in_channels * s_.in_pixels() * 4, 64);
     if (!filter_) plain_ = round_up(s_.rows() * s_.in_channels * 4, 64);
   }
 
@@ -150,10 +149,10 @@ class FewDeconvKernel : public Kernel {
   FewShape s_;
   Packs::Bytes filter_;  ///< [rows, in channels]; null: turned at every run.
   BatchGemm product_;
-  int64_t lines_ = 1, bands_ = 1;      ///< Lines of y in a band; bands of an image.
-  int64_t addends_ = 0, sums_ = 0;     ///< Floats of a part.
-  int64_t part_ = 0;                   ///< Bytes of a part, with the product's own.
-  int64_t turned_ = 0, plain_ = 0;     ///< Bytes of workspace before the parts.
+  int64_t lines_ = 1, bands_ = 1;   ///< Lines of y in a band; bands of an image.
+  int64_t addends_ = 0, sums_ = 0;  ///< Floats of a part.
+  int64_t part_ = 0;                ///< Bytes of a part, with the product's own.
+  int64_t turned_ = 0, plain_ = 0;  ///< Bytes of workspace before the parts.
 };
 
 /// Float32, zeros beyond x, one or two spatial axes, few output channels.
@@ -173,9 +172,10 @@ Result<std::unique_ptr<Kernel>> make_few_deconv(const KernelRequest& r) {
   if (windows->size() == 2) s.line = windows->front();
   Packs::Bytes filter;
   if (r.in[1].constant) {
-    NNEX_ASSIGN(filter, r.packs.get(pack_key("few deconv", r, r.in[1]), s.rows() * s.in_channels * 4, [&](std::byte* to) {
-      FewDeconvKernel::pack(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
-    }));
+    NNEX_ASSIGN(filter,
+                r.packs.get(pack_key("few deconv", r, r.in[1]), s.rows() * s.in_channels * 4, [&](std::byte* to) {
+                  FewDeconvKernel::pack(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
+                }));
   }
   auto kernel = std::make_unique<FewDeconvKernel>(r.loops, s, std::move(filter));
   if (kernel->workspace() > kMaxWorkspace) return nullptr;

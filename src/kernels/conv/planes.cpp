@@ -162,13 +162,22 @@ class StripRun {
   int64_t offsets_[simd::kMaxDepthwiseTaps];
 };
 
+/// Whether turning x and y costs less than planes do: each pays for its beginning, which short lines do not repay, and
+/// wide filters read lines at places where no vector begins.
+bool is_better_turned(const ConvShape& s) {
+  constexpr int64_t kMinChannels = 16, kWide = 7;
+  const int64_t short_line = s.stride[2] == 1 ? 28 : 14;
+  return s.in_channels >= kMinChannels && s.out_channels == s.in_channels && s.dilation[2] == 1 &&
+         s.kernel[2] <= kWide && (s.out[2] <= short_line || (s.kernel[2] == kWide && s.stride[2] == 1));
+}
+
 }  // namespace
 
 bool is_plane_conv(const ConvShape& s) {
   // Of one channel, which lies in planes and pixel by pixel alike, wide steps and filters are products.
   if (s.groups == 1 && (s.stride[2] > kMaxStepOfOne || s.kernel[2] > kMaxTapsOfOne)) return false;
   if (s.groups < 1 || s.in_channels != s.groups || s.out_channels % s.groups != 0 ||
-      s.taps() > simd::kMaxDepthwiseTaps || s.x_stride || s.y_stride)
+      s.taps() > simd::kMaxDepthwiseTaps || s.x_stride || s.y_stride || is_better_turned(s))
     return false;
   // Of one output line; written so that nothing overflows.
   const double width = static_cast<double>(s.out[2]) * static_cast<double>(s.stride[2]) +
