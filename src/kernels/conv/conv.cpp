@@ -174,37 +174,74 @@ bool pads_first(const ConvShape& s) {
   return edges && s.batch * padded.in_pixels() <= kMaxBytes / 4 / s.in_channels;
 }
 
-/// [batch, in..., channels] to the extents of `to`, zeros around it; what no window reads is cut.
+/// The first to.in_channels channels of [batch, in..., channels] to the extents of `to`, zeros around them; what no
+/// window reads is cut.
 void pad_into(Team& team, const ConvShape& s, const ConvShape& to, const float* x, float* y) {
-  const int64_t lines = s.batch * to.in[0] * to.in[1], width = to.in[2] * s.in_channels;
-  const int64_t before = std::min(s.before[2], to.in[2]) * s.in_channels;
-  const int64_t inside = std::clamp<int64_t>(to.in[2] - s.before[2], 0, s.in[2]) * s.in_channels;
+  const int64_t channels = to.in_channels, lines = s.batch * to.in[0] * to.in[1], width = to.in[2] * channels;
+  const int64_t before = std::min(s.before[2], to.in[2]) * channels;
+  const int64_t inside = std::clamp<int64_t>(to.in[2] - s.before[2], 0, s.in[2]) * channels;
   const int64_t parts = std::min<int64_t>(lines, lines * width > 100'000 ? team.size() : 1);
   team.run(parts, [&](int64_t part) {
     for (int64_t i = share(lines, parts, part); i < share(lines, parts, part + 1); ++i) {
       const int64_t row = i % to.in[1] - s.before[1], plane = i / to.in[1] % to.in[0] - s.before[0];
-      float* const line = y + i * width;
+      float* line = y + i * width;
       if (row < 0 || row >= s.in[1] || plane < 0 || plane >= s.in[0]) {
         std::fill_n(line, width, 0.0F);
         continue;
       }
       const int64_t image = i / to.in[1] / to.in[0];
-      const float* from = x + ((image * s.in[0] + plane) * s.in[1] + row) * s.in[2] * s.in_channels;
+      const float* from = x + ((image * s.in[0] + plane) * s.in[1] + row) * s.in[2] * s.x_step();
       std::fill_n(line, before, 0.0F);
-      std::copy_n(from, inside, line + before);
-      std::fill_n(line + before + inside, width - before - inside, 0.0F);
+      line += before;
+      if (channels == s.x_step())
+        std::copy_n(from, inside, line);
+      else
+        for (int64_t p = 0; p < inside; p += channels, from += s.x_step()) std::copy_n(from, channels, line + p);
+      std::fill_n(line + inside, width - before - inside, 0.0F);
     }
   });
 }
 
+// ---- Groups
+
+/// One group by itself, over a copy of its channels with their padding in it.
+ConvShape group_alone(const ConvShape& s) {
+  ConvShape one = with_padding(s);
+  one.groups = 1, one.in_channels = s.group_inputs(), one.out_channels = s.group_outputs();
+  one.x_stride = 0, one.y_stride = s.y_step();
+  return one;
+}
+
+int64_t group_bytes(const ConvShape& s) {
+  return round_up(s.batch * with_padding(s).in_pixels() * s.group_inputs() * 4, 64);
+}
+
+/// Whether groups are copied before they are multiplied: pixels of many channels lie so far apart that few of them find
+/// a place in the first level cache.
+bool copies_groups(const ConvShape& s) {
+  constexpr int64_t kMaxBytes = int64_t{16} << 20;
+  return s.groups > 1 && s.taps() > 1 && !s.low_memory && s.batch * with_padding(s).in_pixels() < kMaxBytes &&
+         group_bytes(s) <= kMaxBytes;
+}
+
+int64_t group_parts(const ConvShape& s, int threads) { return std::min<int64_t>(s.groups, threads); }
+
+/// Group `group`; `copy`: where its channels are copied to, or null.
 void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
-               Epilogue end, int64_t group) {
+               Epilogue end, int64_t group, float* copy) {
   Columns columns = group_columns(loops, s, packed);
   columns.b += group * columns.floats();
   const int64_t first = group * columns.n;
   if (end.bias) end.bias += first;
   if (end.residual) end.residual += first;
-  const ConvRows<LiftFloat> rows(columns.shape, s, {}, x + group * s.group_inputs());
+  x += group * s.group_inputs();
+  if (!copy) {
+    const ConvRows<LiftFloat> rows(columns.shape, s, {}, x);
+    return multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
+  }
+  const ConvShape one = group_alone(s);
+  pad_into(team, s, one, x, copy);
+  const ConvRows<LiftFloat> rows(columns.shape, one, {}, copy);
   multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
 }
 
@@ -242,7 +279,8 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
 
 int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
   if (conv_method(s) == ConvMethod::winograd) return winograd_workspace(s, threads);
-  return pads_first(s) ? s.batch * with_padding(s).in_pixels() * s.in_channels * 4 : 0;
+  if (pads_first(s)) return s.batch * with_padding(s).in_pixels() * s.in_channels * 4;
+  return conv_method(s) == ConvMethod::tiles && copies_groups(s) ? group_parts(s, threads) * group_bytes(s) : 0;
 }
 
 void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
@@ -262,13 +300,19 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
     pad_into(team, s, padded, x, image);
     return conv(loops, team, padded, image, packed, y, end, nullptr);
   }
+  const bool copies = workspace && copies_groups(s);  // else x is such a copy
+  const auto copy_of = [&](int64_t part) {
+    return copies ? reinterpret_cast<float*>(workspace + part * group_bytes(s)) : nullptr;
+  };
   if (s.groups < 2 * team.size()) {
-    for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, x, packed, y, end, group);
+    for (int64_t group = 0; group < s.groups; ++group) one_group(loops, team, s, x, packed, y, end, group, copy_of(0));
     return;
   }
-  team.run(s.groups, [&](int64_t group) {
+  const int64_t parts = group_parts(s, std::min(team.size(), usable_threads()));
+  team.run(parts, [&](int64_t part) {
     Team alone;
-    one_group(loops, alone, s, x, packed, y, end, group);
+    for (int64_t group = share(s.groups, parts, part); group < share(s.groups, parts, part + 1); ++group)
+      one_group(loops, alone, s, x, packed, y, end, group, copy_of(part));
   });
 }
 
