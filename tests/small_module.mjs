@@ -8,7 +8,7 @@ import { tensorOf } from '../bindings/js/test/support/onnx-tensor.mjs';
 
 const kMaxBytes = 400_000;  // by brotli
 const [, , modules, network, other] = process.argv;
-const wasm = resolve(modules, 'nnex.wasm'), wasmThreads = resolve(modules, 'nnex-threads.wasm');
+const wasm = resolve(modules, 'nnex.wasm');
 let pages = 0;
 async function load(options, path) {
   const nnex = await import(`../bindings/js/packages/nnex/dist/browser.js?${++pages}`);
@@ -26,7 +26,7 @@ async function answer(options) {
 const expected = await answer({ threads: false });
 assert.ok(expected.length > 0);
 assert.ok((await answer({ wasm, threads: false })).equals(expected), 'one thread: other bytes');
-assert.ok((await answer({ wasm, wasmThreads, threads: 2 })).equals(expected), 'two threads: other bytes');
+assert.ok((await answer({ wasm, threads: 2 })).equals(expected), 'two threads: other bytes');
 await assert.rejects(load({ wasm, threads: false }, other), { code: 'unsupported', message: /: this build of nnex leaves the operator out \(NNEX_OPS\)/ });
 const bytes = await readFile(wasm);
 const packed = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const dist = path('../packages/nnex/dist');
-const skip = !existsSync(join(dist, 'nnex.wasm')) && 'the WebAssembly modules are not built (bindings/js/build --wasm)';
+const skip = !existsSync(join(dist, 'nnex.wasm')) && 'the WebAssembly module is not built (bindings/js/build --wasm)';
 const platform = `nnex-${process.platform}-${process.arch}`;
 let folder, modules;
 

@@ -11,7 +11,7 @@ import { serve } from './conform/server.mjs';
 const file = (path) => fileURLToPath(new URL(path, import.meta.url));
 const dist = file('../packages/nnex/dist/');
 const name = process.env.BROWSER ?? 'chromium';
-const skip = !existsSync(`${dist}nnex-threads.wasm`) && 'the WebAssembly modules are not built';
+const skip = !existsSync(`${dist}nnex.wasm`) && 'the WebAssembly module is not built';
 
 const html = `<!doctype html><meta charset="utf-8"><title>nnex</title>
 <script type="module">

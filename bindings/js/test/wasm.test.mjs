@@ -1,7 +1,7 @@
-// The WebAssembly modules in Node: threads begin when a run wants them, give the same bytes, and end with their instance.
+// The WebAssembly module in Node: threads begin when a run wants them, give the same bytes, and end with their instance.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { cpus } from 'node:os';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import threads from 'node:worker_threads';
 import { onnx } from './support/onnx-writer.mjs';
 
 const dist = new URL('../packages/nnex/dist/', import.meta.url);
-const skip = !existsSync(new URL('nnex-threads.wasm', dist)) && 'the WebAssembly modules are not built';
+const skip = !existsSync(new URL('nnex.wasm', dist)) && 'the WebAssembly module is not built';
 
 // Every worker that is begun is counted, and those that have ended. `planted`: what happens to the next ones before they begin.
 const begun = [];
@@ -92,15 +92,19 @@ test('threads do their part', { skip: skip || (cpus().length < 2 && 'there is on
   for (const session of ways) session.dispose();
 });
 
-test('without the module for threads the other one serves', { skip }, async () => {
+test('code that is given as bytes has threads, a compiled module one', { skip }, async () => {
   const before = begun.length;
-  const absent = await nnex({ wasm: new URL('nnex.wasm', dist), wasmThreads: new URL('absent.wasm', dist), threads: 4 });
-  const model = await absent.load(network);
-  await model.run(feeds);
-  const other = await nnex({ wasm: new URL('nnex.wasm', dist), threads: 4 });
-  const alone = await other.load(network);
-  assert.ok(bytes(await alone.session({ threads: 4 }).run(feeds)).equals(bytes(await alone.run(feeds))), 'threads that are asked for and not to be had');
-  assert.equal(begun.length, before);
+  const code = readFileSync(new URL('nnex.wasm', dist));
+  const compiled = await nnex({ wasm: await WebAssembly.compile(code), threads: 4 });
+  const alone = await compiled.load(network);
+  const expected = bytes(await alone.session({ threads: 4 }).run(feeds));
+  assert.equal(begun.length, before, 'threads that are asked for and not to be had');
+  const given = await nnex({ wasm: code, threads: 4 });
+  const model = await given.load(network);
+  assert.ok(bytes(await model.run(feeds)).equals(expected));
+  assert.ok(begun.length > before);
+  model.dispose();
+  alone.dispose();
 });
 
 test('a worker that cannot be had is not missed', { skip }, async () => {

@@ -1,4 +1,4 @@
-// Threads of nnex-threads.wasm: JavaScript begins a worker on the same memory, which calls nnex_thread. What
+// Threads: JavaScript begins a worker on the same memory, which calls nnex_thread. What
 // emscripten's own glue would do is here, as that glue wants a program with a page's globals around it.
 
 #include <pthread.h>

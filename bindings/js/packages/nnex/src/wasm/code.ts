@@ -1,8 +1,9 @@
-/** The modules' code: where it is found, compiled once, and which of the two it is. */
+/** The module's code: where it is found, and compiled once with memory of its own and once with memory that threads share. */
 
 import type { Spawn } from './threads.js';
 
-export type WasmSource = string | URL | ArrayBuffer | ArrayBufferView | WebAssembly.Module | Response;
+type Fetchable = string | URL | ArrayBuffer | ArrayBufferView | Response;
+export type WasmSource = Fetchable | WebAssembly.Module;
 
 /** What an instance is made of. It can be sent to a worker without `spawn`. */
 export interface Code {
@@ -15,7 +16,7 @@ export interface Code {
   readonly spawn?: Spawn;
 }
 
-/** Which module it is, and why it has one thread where it has. */
+/** The code, and why it has one thread where it has. */
 export interface Choice {
   readonly code: Code;
   readonly why?: string;
@@ -24,26 +25,50 @@ export interface Choice {
 export interface CodeOptions {
   /** nnex.wasm, or where it is. Absent: beside this file. */
   wasm?: WasmSource;
-  /** nnex-threads.wasm, or where it is. Absent: beside this file, where `wasm` is absent too. */
-  wasmThreads?: WasmSource;
   /** Threads of a run, at most; false: one. Absent: as many as the machine has, up to 8. */
   threads?: number | false;
 }
 
 const kDefaultMost = 8;
 
-async function compile(source: WasmSource): Promise<WebAssembly.Module> {
-  if (source instanceof WebAssembly.Module) return source;
-  if (typeof source !== 'string' && !(source instanceof URL) && !(typeof Response === 'function' && source instanceof Response))
-    return WebAssembly.compile(source as BufferSource);
+function isResponse(given: unknown): given is Response {
+  return typeof Response === 'function' && given instanceof Response;
+}
+
+/** The source as bytes, or as a response that they are still coming from. */
+async function fetched(source: Fetchable): Promise<BufferSource | Response> {
+  if (typeof source !== 'string' && !(source instanceof URL) && !isResponse(source)) return source as BufferSource;
   if (isNode() && (source instanceof URL ? source.protocol === 'file:' : typeof source === 'string' && !/^https?:/.test(source))) {
     const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(source as URL | string));
+    return readFile(source as URL | string);
   }
-  const response = source instanceof Response ? source : await fetch(source as URL | string);
+  const response = isResponse(source) ? source.clone() : await fetch(source);
   if (!response.ok) throw new Error(`nnex: ${response.url}: ${response.status} ${response.statusText}; needed a WebAssembly module of nnex`);
-  if (response.headers.get('content-type') === 'application/wasm') return WebAssembly.compileStreaming(response);
-  return WebAssembly.compile(await response.arrayBuffer());
+  return response;
+}
+
+async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  const code = await fetched(source);
+  if (!isResponse(code)) return WebAssembly.compile(code);
+  if (code.headers.get('content-type') === 'application/wasm') return WebAssembly.compileStreaming(code);
+  return WebAssembly.compile(await code.arrayBuffer());
+}
+
+// What stands in the code before the bits of the memory that it imports (env.memory), as characters of one byte; bindings/js/wasm/alone.mjs looks for it too.
+const kMemoryImport = '\x03env\x06memory\x02';
+const kHasMaximum = 1;
+const kShared = 2;
+
+/** As `compile`, of code that says of its memory that threads share it. */
+async function compileShared(source: Fetchable): Promise<WebAssembly.Module> {
+  const code = await fetched(source);
+  const found = isResponse(code) ? await code.arrayBuffer() : code;
+  const bytes = (ArrayBuffer.isView(found) ? new Uint8Array(found.buffer, found.byteOffset, found.byteLength) : new Uint8Array(found)).slice();
+  const at = new TextDecoder('latin1').decode(bytes).indexOf(kMemoryImport);
+  if (at < 0) throw new Error('found no memory among the imports');
+  bytes[at + kMemoryImport.length] = kHasMaximum | kShared;
+  return WebAssembly.compile(bytes);
 }
 
 export function isNode(): boolean {
@@ -70,9 +95,9 @@ async function processors(): Promise<number> {
 }
 
 /** What forbids threads here, as far as is known before the module is loaded. */
-function forbidden({ wasm, wasmThreads, threads }: CodeOptions): string | undefined {
+function forbidden({ wasm, threads }: CodeOptions): string | undefined {
   if (threads === false || (threads !== undefined && threads <= 1)) return 'as was asked';
-  if (wasm !== undefined && wasmThreads === undefined) return 'no wasmThreads was given beside wasm';
+  if (wasm instanceof WebAssembly.Module) return 'the module was given compiled';
   const { crossOriginIsolated } = globalThis as { crossOriginIsolated?: boolean };
   if (!isNode() && !crossOriginIsolated) return 'the page is not cross-origin isolated';
   if (!isNode() && typeof document === 'undefined') return 'pages alone have threads';
@@ -94,23 +119,24 @@ export function memoryFor(shared: boolean): WebAssembly.Memory {
 }
 
 export interface Codes {
-  /** The module with threads where it can be used, or else the other. */
+  /** With threads where they can be had. */
   best(): Promise<Choice>;
-  /** The module without threads. */
+  /** Without threads. */
   alone(why: string): Promise<Choice>;
 }
 
 export function codesOf(options: CodeOptions): Codes {
-  const one = once(() => compile(options.wasm ?? new URL('./nnex.wasm', import.meta.url)));
+  const source = options.wasm ?? new URL('./nnex.wasm', import.meta.url);
+  const one = once(() => compile(source));
   const many = once(async (): Promise<Choice> => {
     const threads = options.threads || Math.min(await processors(), kDefaultMost);
     if (threads === 1) return alone('the machine has one processor');
     try {
-      const module = await compile(options.wasmThreads ?? new URL('./nnex-threads.wasm', import.meta.url));
+      const module = await compileShared(source as Fetchable);
       memoryFor(true);
       return { code: { module, shared: true, threads } };
     } catch (error) {
-      return alone(`nnex-threads.wasm: ${(error as Error).message}`);
+      return alone(`nnex.wasm: ${(error as Error).message}`);
     }
   });
   const alone = async (why: string): Promise<Choice> => ({ code: { module: await one(), shared: false, threads: 1 }, why });
