@@ -11,10 +11,12 @@ namespace {
 
 constexpr int64_t kStripFloats = 4 * 1024;  // lines under the filter: half of the first level cache
 constexpr int64_t kMaxStripFloats = 256 * 1024;
-constexpr int64_t kMinLines = 8;  // of a strip: fewer copy more lines twice
+constexpr int64_t kMinLines = 8;    // of a strip: fewer copy more lines twice
+constexpr int64_t kMinStrips = 16;  // before a group's output channels are taken together
 
-/// A strip is some lines of one output plane. The input lines under its windows are copied with zeros around them, each
-/// cut into phases: every stride-th value from one on, so that a tap's values lie side by side.
+/// A strip is some lines of the output planes of one group, or of some of them. The input lines under their windows are
+/// copied once, with zeros around them, each cut into phases: every stride-th value from one on, so that a tap's values lie
+/// side by side.
 struct Strips {
   Strips(const simd::Loops& loops, const ConvShape& shape)
       : s(shape),
@@ -28,6 +30,8 @@ struct Strips {
     while (lines < s.out[1] && floats(lines + 1) <= kStripFloats) ++lines;
     while (lines > 1 && floats(lines) > kMaxStripFloats) --lines;
     of_plane = ceil_div(s.out[1], lines);
+    const int64_t together = s.batch * s.groups * s.out[0] * of_plane;
+    bundles = std::min(s.group_outputs(), ceil_div(kMinStrips, std::max<int64_t>(together, 1)));
   }
 
   int64_t in_lines(int64_t n) const { return (n - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1; }
@@ -37,7 +41,7 @@ struct Strips {
     return round_up(s.kernel[0] * in_lines(n) * static_cast<int64_t>(sizeof(float*)), 64);
   }
   int64_t bytes() const { return floats(lines) * 4 + row_bytes(lines); }
-  int64_t count() const { return s.batch * s.out_channels * s.out[0] * of_plane; }
+  int64_t count() const { return s.batch * s.groups * bundles * s.out[0] * of_plane; }
 
   const ConvShape& s;
   int64_t last_offset;  // of a tap in its phase
@@ -47,6 +51,7 @@ struct Strips {
   int64_t odd;          // values before it
   int64_t lines = 1;
   int64_t of_plane = 1;
+  int64_t bundles = 1;  // of a group's output channels
 };
 
 /// Parts with scratch of their own; a team may have more threads than the workspace was made for.
@@ -109,25 +114,27 @@ class StripRun {
   }
 
   void run(int64_t strip) {
-    const int64_t part = strip % strips_.of_plane, plane = strip / strips_.of_plane;
-    const int64_t z = plane % s_.out[0], channel = plane / s_.out[0] % s_.out_channels;
-    const int64_t image = plane / s_.out[0] / s_.out_channels;
+    const int64_t part = strip % strips_.of_plane, z = strip / strips_.of_plane % s_.out[0];
+    const int64_t bundle = strip / strips_.of_plane / s_.out[0], image_group = bundle / strips_.bundles;
     const int64_t first = share(s_.out[1], strips_.of_plane, part);
     const int64_t lines = share(s_.out[1], strips_.of_plane, part + 1) - first;
-    const int64_t from = image * s_.in_channels + channel / s_.group_outputs();
-    copy(x_ + from * s_.in_pixels(), z, first, strips_.in_lines(lines));
+    copy(x_ + image_group * s_.in_pixels(), z, first, strips_.in_lines(lines));
     simd::PlaneLines p;
     p.rows = rows_;
     p.slices = s_.kernel[0], p.slice_rows = strips_.in_lines(lines);
     p.n_rows = s_.kernel[1], p.stride = s_.stride[1], p.dilation = s_.dilation[1];
     p.taps = s_.kernel[2], p.offsets = offsets_;
-    p.w = filter_ + channel * s_.taps();
-    p.lines = lines, p.out_width = s_.out[2];
-    p.y = y_ + (plane * s_.out[1] + first) * s_.out[2], p.y_stride = s_.out[2];
-    p.end = tile_end(end_, 0, channel);
-    loops_.depthwise_planes_f32(p);
-    if (!ends_in_tile(end_.activation))
-      loops_.unary_f32(end_.activation, p.y, p.y, static_cast<size_t>(lines * s_.out[2]));
+    p.lines = lines, p.out_width = s_.out[2], p.y_stride = s_.out[2];
+    const int64_t outputs = s_.group_outputs(), number = bundle % strips_.bundles;
+    for (int64_t i = share(outputs, strips_.bundles, number); i < share(outputs, strips_.bundles, number + 1); ++i) {
+      const int64_t plane = image_group * outputs + i, channel = plane % s_.out_channels;
+      p.w = filter_ + channel * s_.taps();
+      p.y = y_ + ((plane * s_.out[0] + z) * s_.out[1] + first) * s_.out[2];
+      p.end = tile_end(end_, 0, channel);
+      loops_.depthwise_planes_f32(p);
+      if (!ends_in_tile(end_.activation))
+        loops_.unary_f32(end_.activation, p.y, p.y, static_cast<size_t>(lines * s_.out[2]));
+    }
   }
 
  private:
