@@ -146,8 +146,57 @@ HWY_NOINLINE void lines_alone(const PlaneLines& p, int64_t line) {
   }
 }
 
+/// kPlanes planes of any filter: each vector of a row is loaded once for all of them.
+constexpr int kPlanes = 4;
+template <class M, int kVectors>
+HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int64_t o) {
+  const PlaneTag d;
+  using V = hn::Vec<PlaneTag>;
+  constexpr int64_t kLanes = hn::MaxLanes(d);
+  const int64_t taps = p.slices * p.n_rows * p.taps;
+  V sum[kPlanes][kVectors];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kPlanes; ++k) HWY_UNROLL(4)
+  for (int j = 0; j < kVectors; ++j) sum[k][j] = hn::Zero(d);
+  const float* weight = p.w + plane * taps;
+  const float* const* first = p.rows + line * p.stride;
+  for (int64_t s = 0; s < p.slices; ++s)
+    for (int64_t r = 0; r < p.n_rows; ++r) {
+      const float* const row = first[s * p.slice_rows + r * p.dilation] + o;
+      for (int64_t t = 0; t < p.taps; ++t, ++weight) {
+        V x[kVectors];
+        HWY_UNROLL(4)
+        for (int j = 0; j < kVectors; ++j) x[j] = hn::LoadU(d, row + p.offsets[t] + j * kLanes);
+        HWY_UNROLL(4)
+        for (int k = 0; k < kPlanes; ++k) {
+          const V w = hn::Set(d, weight[k * taps]);
+          HWY_UNROLL(4)
+          for (int j = 0; j < kVectors; ++j) sum[k][j] = M::madd(x[j], w, sum[k][j]);
+        }
+      }
+    }
+  HWY_UNROLL(4)
+  for (int k = 0; k < kPlanes; ++k) {
+    TileEnd end = p.end;
+    if (end.bias) end.bias += plane + k;
+    float* const y = p.y + (plane + k) * p.plane_step + line * p.y_stride + o;
+    HWY_UNROLL(4)
+    for (int j = 0; j < kVectors; ++j) end_plane(end, sum[k][j], y + j * kLanes, p.out_width - o - j * kLanes);
+  }
+}
+
 template <class M>
-HWY_INLINE void run_planes(const PlaneLines& p) {
+HWY_NOINLINE void planes_together(const PlaneLines& p, int64_t plane) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag()), kVectors = 2;
+  const int64_t whole = p.out_width / (kVectors * kLanes) * (kVectors * kLanes);
+  for (int64_t line = 0; line < p.lines; ++line) {
+    for (int64_t o = 0; o < whole; o += kVectors * kLanes) planes_at<M, kVectors>(p, plane, line, o);
+    for (int64_t i = whole; i < p.out_width; i += kLanes) planes_at<M, 1>(p, plane, line, place_of(p, i));
+  }
+}
+
+template <class M>
+HWY_INLINE void run_plane(const PlaneLines& p) {
   int64_t done = 0;
   if (p.slices == 1 && p.dilation == 1 && p.n_rows == p.taps) {
     if (p.taps == 3 && p.stride == 1) done = lines_together<M, 3, 1>(p);
@@ -156,6 +205,19 @@ HWY_INLINE void run_planes(const PlaneLines& p) {
     if (p.taps == 5 && p.stride == 2) done = lines_together<M, 5, 2>(p);
   }
   lines_alone<M>(p, done);
+}
+
+template <class M>
+HWY_INLINE void run_planes(const PlaneLines& p) {
+  int64_t plane = 0;
+  for (; plane + kPlanes <= p.planes; plane += kPlanes) planes_together<M>(p, plane);
+  for (; plane < p.planes; ++plane) {
+    PlaneLines one = p;
+    one.w += plane * p.slices * p.n_rows * p.taps;
+    one.y += plane * p.plane_step;
+    if (one.end.bias) one.end.bias += plane;
+    run_plane<M>(one);
+  }
 }
 
 void depthwise_planes_f32(const PlaneLines& p) { run_planes<Fused>(p); }

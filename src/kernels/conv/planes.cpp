@@ -15,8 +15,8 @@ constexpr int64_t kMinLines = 8;    // of a strip: fewer copy more lines twice
 constexpr int64_t kMinStrips = 16;  // before a group's output channels are taken together
 
 /// A strip is some lines of the output planes of one group, or of some of them. The input lines under their windows are
-/// copied once, with zeros around them, each cut into phases: every stride-th value from one on, so that a tap's values lie
-/// side by side.
+/// copied once, with zeros around them, each cut into phases: every stride-th value from one on, so that a tap's values
+/// lie side by side.
 struct Strips {
   Strips(const simd::Loops& loops, const ConvShape& shape)
       : s(shape),
@@ -126,14 +126,16 @@ class StripRun {
     p.taps = s_.kernel[2], p.offsets = offsets_;
     p.lines = lines, p.out_width = s_.out[2], p.y_stride = s_.out[2];
     const int64_t outputs = s_.group_outputs(), number = bundle % strips_.bundles;
-    for (int64_t i = share(outputs, strips_.bundles, number); i < share(outputs, strips_.bundles, number + 1); ++i) {
-      const int64_t plane = image_group * outputs + i, channel = plane % s_.out_channels;
-      p.w = filter_ + channel * s_.taps();
-      p.y = y_ + ((plane * s_.out[0] + z) * s_.out[1] + first) * s_.out[2];
-      p.end = tile_end(end_, 0, channel);
-      loops_.depthwise_planes_f32(p);
-      if (!ends_in_tile(end_.activation))
-        loops_.unary_f32(end_.activation, p.y, p.y, static_cast<size_t>(lines * s_.out[2]));
+    const int64_t begin = share(outputs, strips_.bundles, number);
+    const int64_t plane = image_group * outputs + begin, channel = plane % s_.out_channels;
+    p.planes = share(outputs, strips_.bundles, number + 1) - begin, p.plane_step = s_.out_pixels();
+    p.w = filter_ + channel * s_.taps();
+    p.y = y_ + ((plane * s_.out[0] + z) * s_.out[1] + first) * s_.out[2];
+    p.end = tile_end(end_, 0, channel);
+    loops_.depthwise_planes_f32(p);
+    for (int64_t i = 0; !ends_in_tile(end_.activation) && i < p.planes; ++i) {
+      float* const y = p.y + i * p.plane_step;
+      loops_.unary_f32(end_.activation, y, y, static_cast<size_t>(lines * s_.out[2]));
     }
   }
 
