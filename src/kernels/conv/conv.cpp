@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "base/checked.h"
 #include "kernels/conv/rows.h"
@@ -202,6 +203,55 @@ void pad_into(Team& team, const ConvShape& s, const ConvShape& to, const float* 
   });
 }
 
+// ---- Lines that some taps do not meet
+
+/// Lines of y whose windows have the same rows inside x.
+struct Band {
+  int64_t first = 0, last = 0;
+  int64_t from = 0, to = 0;  ///< Rows of the filter, one at least.
+};
+
+/// Whether far dilated taps miss x often enough to be left out where they do.
+bool has_bands(const ConvShape& s) {
+  return s.groups == 1 && s.kernel[0] == 1 && s.dilation[1] > 1 && s.out[0] == 1 && s.in[0] == 1 &&
+         4 * (s.kernel[1] - 1) * s.dilation[1] >= s.in[1];
+}
+
+/// The band that begins at line `first`.
+Band band_at(const ConvShape& s, int64_t first) {
+  const auto rows_of = [&](int64_t line) {
+    const int64_t y = line * s.stride[1] - s.before[1], step = s.dilation[1];
+    const int64_t from = std::clamp<int64_t>(ceil_div(-y, step), 0, s.kernel[1] - 1);
+    return std::pair{from, std::clamp<int64_t>(ceil_div(s.in[1] - y, step), from + 1, s.kernel[1])};
+  };
+  Band band;
+  band.first = first;
+  std::tie(band.from, band.to) = rows_of(first);
+  for (band.last = first + 1; band.last < s.out[1] && rows_of(band.last) == std::pair{band.from, band.to};) ++band.last;
+  return band;
+}
+
+/// Tiles of `here`, which is `s` or what padding made of it, band by band.
+void conv_bands(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvShape& here, const float* x,
+                const float* packed, float* y, const Epilogue& end) {
+  for (int64_t image = 0; image < s.batch; ++image)
+    for (int64_t line = 0; line < s.out[1];) {
+      const Band band = band_at(s, line);
+      ConvShape part = here;
+      part.batch = 1, part.out[1] = band.last - band.first, part.kernel[1] = band.to - band.from;
+      part.before[1] = here.before[1] - band.first * s.stride[1] - band.from * s.dilation[1];
+      Columns columns = group_columns(loops, s, packed);
+      const int64_t row = columns.k / s.kernel[1];
+      columns.packed_k = columns.k, columns.first_k = band.from * row, columns.k = part.kernel[1] * row;
+      const int64_t pixel = (image * s.out[1] + band.first) * s.out[2];
+      Epilogue finish = end;
+      if (finish.residual) finish.residual += pixel * finish.residual_stride;
+      const ConvRows<LiftFloat> rows(columns.shape, part, {}, x + image * here.in_pixels() * here.x_step());
+      multiply_tiles(loops, team, rows, columns, y + pixel * s.y_step(), s.y_step(), finish);
+      line = band.last;
+    }
+}
+
 // ---- Groups
 
 /// One group by itself, over a copy of its channels with their padding in it.
@@ -298,8 +348,10 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
     const ConvShape padded = with_padding(s);
     auto* image = reinterpret_cast<float*>(workspace);
     pad_into(team, s, padded, x, image);
+    if (has_bands(s)) return conv_bands(loops, team, s, padded, image, packed, y, end);
     return conv(loops, team, padded, image, packed, y, end, nullptr);
   }
+  if (has_bands(s)) return conv_bands(loops, team, s, s, x, packed, y, end);
   const bool copies = workspace && copies_groups(s);  // else x is such a copy
   const auto copy_of = [&](int64_t part) {
     return copies ? reinterpret_cast<float*>(workspace + part * group_bytes(s)) : nullptr;

@@ -42,14 +42,18 @@ struct Columns {
   const float* b = nullptr;
   int64_t row_stride = 0;              ///< 0: packed.
   const CodeColumns* codes = nullptr;  ///< Read instead of b, of the same shape.
+  int64_t first_k = 0;                 ///< Of packed ones, the first of `packed_k` rows that k of them begin at.
+  int64_t packed_k = 0;                ///< 0: k.
 
   int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
   int columns(int64_t panel) const;
   /// Columns with those added to fill the last vector.
   int width(int64_t panel) const;
   int64_t k_stride(int64_t panel) const { return row_stride ? row_stride : width(panel); }
-  int64_t panel_stride() const { return row_stride ? shape.columns : shape.columns * k; }
-  const float* at(int64_t panel, int64_t k0) const { return b + panel * panel_stride() + k0 * k_stride(panel); }
+  int64_t panel_stride() const { return row_stride ? shape.columns : shape.columns * (packed_k ? packed_k : k); }
+  const float* at(int64_t panel, int64_t k0) const {
+    return b + panel * panel_stride() + (first_k + k0) * k_stride(panel);
+  }
   /// Floats of the packed form.
   int64_t floats() const;
 };
