@@ -171,11 +171,13 @@ Run simd_run(simd::DequantizeFrom<T>* f, const Loops&, Operands& o, SimdSize s) 
   return [=] { f(x, scale, zero, 1, y, s.n); };
 }
 inline Run simd_run(simd::RequantizeI32* f, const Loops&, Operands& o, SimdSize s) {
-  const int32_t* c = o.integers<int32_t>(s.n);
+  constexpr int64_t kRows = 3;
+  const int64_t stride = static_cast<int64_t>(s.n) + 5;
+  const int32_t* c = o.integers<int32_t>(static_cast<size_t>(kRows * stride));
   simd::Requantize to;
   to.scale = o.filled(s.n, 1e-7F), to.step = 1, to.zero = 100;
-  uint8_t* y = o.result<uint8_t>(s.n);
-  return [=] { f(to, c, y, s.n); };
+  uint8_t* y = o.result<uint8_t>(kRows * s.n);
+  return [=] { f(to, {c, stride, kRows}, y, static_cast<int64_t>(s.n), s.n); };
 }
 
 // ---- Moves

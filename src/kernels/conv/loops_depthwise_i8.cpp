@@ -53,7 +53,7 @@ HWY_INLINE void finish_sums(const DepthwiseByteLine& line, int64_t pixel, int64_
   const auto factor = line.to_bytes.step == 0 ? hn::Set(df, scale[0])
                       : count == lanes        ? hn::LoadU(df, scale + c)
                                               : load_part(df, scale + c, count);
-  const auto bytes = requantized(line.to_bytes, sum, factor);
+  const auto bytes = Requantized(line.to_bytes).of(sum, factor);
   uint8_t* to = line.y + pixel * line.y_stride + c;
   if (count == lanes) return hn::StoreU(bytes, ByteTag(), to);
   HWY_ALIGN uint8_t padded[HWY_MAX_BYTES];

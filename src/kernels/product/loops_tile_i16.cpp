@@ -129,21 +129,27 @@ void tile_i16(const IntTile<int16_t>& t) {
 
 #endif
 
-void requantize_i32(const Requantize& f, const int32_t* c, uint8_t* y, size_t n) {
+void requantize_i32(const Requantize& f, const SumRows& sums, uint8_t* y, int64_t y_stride, size_t n) {
   const SumTag d;
   const hn::RebindToFloat<SumTag> df;
   const hn::Rebind<uint8_t, SumTag> d8;
   const size_t lanes = hn::Lanes(d);
+  const Requantized to(f);
+  const int32_t* const c = sums.c;
+  const int64_t rows = sums.rows, stride = sums.stride;
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto scale = f.step ? hn::LoadU(df, f.scale + i) : hn::Set(df, f.scale[0]);
-    hn::StoreU(requantized(f, hn::LoadU(d, c + i), scale), d8, y + i);
+    for (int64_t r = 0; r < rows; ++r)
+      hn::StoreU(to.of(hn::LoadU(d, c + r * stride + i), scale), d8, y + r * y_stride + i);
   }
   if (i == n) return;
   const auto scale = f.step ? load_part(df, f.scale + i, n - i) : hn::Set(df, f.scale[0]);
-  HWY_ALIGN uint8_t padded[HWY_MAX_BYTES];
-  hn::StoreU(requantized(f, load_part(d, c + i, n - i), scale), d8, padded);
-  std::memcpy(y + i, padded, n - i);
+  for (int64_t r = 0; r < rows; ++r) {
+    HWY_ALIGN uint8_t padded[HWY_MAX_BYTES];
+    hn::StoreU(to.of(load_part(d, c + r * stride + i, n - i), scale), d8, padded);
+    std::memcpy(y + r * y_stride + i, padded, n - i);
+  }
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

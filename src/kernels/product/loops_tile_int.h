@@ -28,8 +28,15 @@ struct IntTile {
   const int32_t* column_add = nullptr;
 };
 
+/// Rows of sums, `stride` numbers apart.
+struct SumRows {
+  const int32_t* c = nullptr;
+  int64_t stride = 0;
+  int64_t rows = 0;
+};
+
 /// Sums to bytes: y[i] = min(max(half_even(c[i] * scale[i * step]) + zero, low), high), of which the low 8 bits are
-/// kept. step is 0 or 1.
+/// kept. step is 0 or 1; low and high are within 2^16 of zero.
 struct Requantize {
   const float* scale = nullptr;
   int64_t step = 0;

@@ -308,10 +308,8 @@ void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBloc
   if (end.chain) return end.chain->run(loops, block.sums, block.stride, row, end.first_column + column, rows, count);
   simd::Requantize f = end.to_bytes;
   f.scale += column * f.step;
-  for (int64_t i = 0; i < rows; ++i) {
-    auto* const y = reinterpret_cast<uint8_t*>(end.y + (row + i) * end.y_row_stride + column);
-    loops.requantize_i32(f, block.sums + i * block.stride, y, static_cast<size_t>(count));
-  }
+  auto* const y = reinterpret_cast<uint8_t*>(end.y + row * end.y_row_stride + column);
+  loops.requantize_i32(f, {block.sums, block.stride, rows}, y, end.y_row_stride, static_cast<size_t>(count));
 }
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,

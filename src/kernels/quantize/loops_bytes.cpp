@@ -56,20 +56,20 @@ HWY_INLINE Real dequantized(const ByteOperand& o, hn::Vec<LaneBytes> x) {
   return hn::Mul(hn::ConvertTo(d, hn::Sub(moved, hn::Set(di, o.zero))), hn::Set(d, o.scale));
 }
 
-/// The nearest whole number to v / scale, ties to even, for what a byte can tell: beyond 1024 only the sign counts.
+constexpr float kFarQuotient = 1024;  // beyond which a byte cannot tell quotients apart
+
+/// The nearest whole number to v / scale, ties to even; |v| is at most kFarQuotient * scale.
 HWY_INLINE hn::Vec<WholeTag> quotient(Real v, Real scale, Real inverse) {
   const RealTag d;
   const WholeTag di;
   const Real magic = hn::Set(d, 12582912.0F);  // 1.5 * 2^23: adding it rounds
-  const auto limited = [&](Real q) HWY_ATTR {
-    const Real limit = hn::Set(d, 1024.0F);
-    return hn::Max(hn::Min(q, limit), hn::Neg(limit));
-  };
-  Real q = limited(hn::Mul(v, inverse));
+  const Real q = hn::Mul(v, inverse);
+  Real moved = hn::Add(q, magic);
   // The product is within 2^-12 of the quotient: another whole number is nearest only where both lie between two.
-  const Real off = hn::Abs(hn::Sub(q, hn::Sub(hn::Add(q, magic), magic)));
-  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(off, hn::Set(d, 0.5F - 0x1p-11F))))) q = limited(hn::Div(v, scale));
-  return hn::Sub(hn::BitCast(di, hn::Add(q, magic)), hn::Set(di, 0x4b400000));
+  const Real off = hn::Abs(hn::Sub(q, hn::Sub(moved, magic)));
+  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(off, hn::Set(d, 0.5F - 0x1p-11F)))))
+    moved = hn::Add(hn::Div(v, scale), magic);
+  return hn::Sub(hn::BitCast(di, moved), hn::Set(di, 0x4b400000));
 }
 
 void add_bytes(const AddBytes& m) {
@@ -78,7 +78,8 @@ void add_bytes(const AddBytes& m) {
   const LaneBytes d8;
   const size_t lanes = hn::Lanes(d);
   const Real scale = hn::Set(d, m.to.scale), inverse = hn::Set(d, 1 / m.to.scale);
-  const Real min = hn::Set(d, m.min), max = hn::Set(d, m.max);
+  const float far = kFarQuotient * m.to.scale;
+  const Real min = hn::Set(d, HWY_MAX(m.min, -far)), max = hn::Set(d, HWY_MIN(m.max, far));
   const auto zero = hn::Set(di, m.to.zero);
   const auto flip = hn::Set(d8, m.to.flip);
   const auto sum = [&](hn::Vec<LaneBytes> a, hn::Vec<LaneBytes> b) HWY_ATTR {

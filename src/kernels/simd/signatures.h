@@ -214,7 +214,7 @@ using TileShapeI16 = TileShape();
 using TileI16 = void(const IntTile<int16_t>& tile);
 using TileU8 = void(const IntTile<uint8_t>& tile);
 using TileS8 = void(const IntTile<int8_t>& tile);
-using RequantizeI32 = void(const Requantize& f, const int32_t* c, uint8_t* y, size_t n);
+using RequantizeI32 = void(const Requantize& f, const SumRows& sums, uint8_t* y, int64_t y_stride, size_t n);
 
 /// See simd/depthwise.h.
 using DepthwiseF32 = void(const DepthwiseLine& line);
