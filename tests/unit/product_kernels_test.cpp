@@ -149,6 +149,22 @@ TEST(ProductKernels, RowsAlone) {
   }
 }
 
+/// A column gives the same bytes by itself and beside another.
+TEST(ProductKernels, OneColumn) {
+  Dice dice(7);
+  for (int64_t rows : {1, 7, 16, 33, 200}) {
+    const Tensor x = dice.floats({3, rows, 50}), pair = dice.floats({3, 50, 2});
+    std::vector<float> first;
+    for (size_t i = 0; i < 150; ++i) first.push_back(pair.as<float>()[2 * i]);
+    const Tensor column = Tensor::of({3, 50, 1}, first);
+    expect_everywhere({"matmul", {x, column}}, "gemm_f32", {1e-5, 2e-3});
+    const auto both = run_node({"matmul", {x, pair}}), one = run_node({"matmul", {x, column}}, 2);
+    ASSERT_TRUE(both.ok() && one.ok());
+    for (size_t i = 0; i < static_cast<size_t>(3 * rows); ++i)
+      EXPECT_EQ(one->out[0].as<float>()[i], both->out[0].as<float>()[2 * i]);
+  }
+}
+
 TEST(ProductKernels, FedFilters) {
   Dice dice(4);
   const struct {

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "kernels/product/matrix_rows.h"
+#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
@@ -70,6 +71,33 @@ bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
   return one.m * reuse_of(products) <= 2 * shape.rows || (products.b_row_stride == one.n && one.k * one.n <= kSmall);
 }
 
+/// Whether b is one column that lies dense: rows are multiplied with it in vectors of rows.
+bool has_one_column(const BatchGemm& products) {
+  const Gemm& one = products.one;
+  return one.n == 1 && !products.packed && products.b_row_stride == 1 && one.a_col_stride == 1 &&
+         one.c_row_stride == 1;
+}
+
+/// What tiles do, of one column.
+void multiply_column(const simd::Loops& loops, Team& team, const Gemm& one) {
+  split(team, one.m, one.m * one.k * 4, 16, [&](int64_t begin, int64_t end) {
+    float* const c = one.c + begin;
+    const auto rows = static_cast<size_t>(end - begin);
+    loops.dot_rows_f32(one.a + begin * one.a_row_stride, static_cast<size_t>(one.a_row_stride), one.b, c, rows,
+                       static_cast<size_t>(one.k));
+    const Epilogue& e = one.end;
+    for (size_t i = 0; i < rows; ++i) {
+      const int64_t row = begin + static_cast<int64_t>(i);
+      if (e.scale != 1) c[i] *= e.scale;
+      if (e.bias) c[i] += *e.bias;
+      if (e.row_bias) c[i] += e.row_bias[row];
+      if (e.residual) c[i] += e.residual[row * e.residual_stride] * e.residual_scale;
+    }
+    if (e.activation.kind != UnaryKind::identity || e.activation.replaces_nan())
+      loops.unary_f32(e.activation, c, c, rows);
+  });
+}
+
 /// Products a part packs for, one after the other. A team may have more threads than the workspace was made for.
 int64_t batch_parts(const BatchGemm& products, int threads) {
   return std::min<int64_t>(products.batch(), std::min(threads, usable_threads()));
@@ -106,6 +134,7 @@ class BatchRun {
 
   void run(int64_t i) {
     Gemm one = product_of(products_, i);
+    if (has_one_column(products_)) return multiply_column(loops_, team_, one);
     if (!products_.packed && in_place_) {
       const Columns columns{loops_.tile_shape_f32(), one.k, one.n, one.b, products_.b_row_stride};
       multiply_tiles(loops_, team_,
@@ -161,7 +190,7 @@ void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
 }
 
 int64_t gemm_batch_workspace(const simd::Loops& loops, const BatchGemm& products, int threads) {
-  if (products.packed || reads_b_in_place(loops, products)) return 0;
+  if (products.packed || has_one_column(products) || reads_b_in_place(loops, products)) return 0;
   return std::max<int64_t>(1, batch_parts(products, threads)) * workspace_floats(loops, products) * 4;
 }
 

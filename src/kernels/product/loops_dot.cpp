@@ -78,6 +78,10 @@ HWY_INLINE void dot_rows(const float* a, size_t stride, const float* b, float* y
   for (; r + kAtOnce * kDotLanes <= rows; r += kAtOnce * kDotLanes)
     dot_rows_of<M, kAtOnce>(a + r * stride, stride, b, y + r, k);
   for (; r + kDotLanes <= rows; r += kDotLanes) dot_rows_of<M, 1>(a + r * stride, stride, b, y + r, k);
+  if (r < rows && rows >= kDotLanes) {  // the last ones again with those before them
+    r = rows - kDotLanes;
+    return dot_rows_of<M, 1>(a + r * stride, stride, b, y + r, k);
+  }
 #endif
   for (; r < rows; ++r) y[r] = dot_row<M>(a + r * stride, b, k);
 }
