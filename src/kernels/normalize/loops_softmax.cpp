@@ -27,10 +27,8 @@ HWY_INLINE float greatest(const float* x, size_t n) {
     for (int k = 0; k < kChains; ++k) top[k] = hn::Max(top[k], hn::LoadU(d, x + i + static_cast<size_t>(k) * lanes));
   }
   for (; i + lanes <= n; i += lanes) top[0] = hn::Max(top[0], hn::LoadU(d, x + i));
-  float max = -__builtin_huge_valf();
-  if (i > 0) max = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3]))));
-  for (; i < n; ++i) max = x[i] > max ? x[i] : max;
-  return max;
+  if (i < n) top[1] = hn::Max(top[1], hn::IfThenElse(hn::FirstN(d, n - i), load_part(d, x + i, n - i), top[1]));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3]))));
 }
 
 HWY_INLINE float join_sums(const Partials& p) {
@@ -43,25 +41,14 @@ HWY_INLINE void softmax_row(const float* x, float* y, size_t n) {
   const size_t lanes = hn::Lanes(d);
   const VF32 top = hn::Set(d, greatest(x, n));
   Partials p(0.0F);
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    HWY_UNROLL(16)
-    for (size_t k = 0; k < Partials::kVectors; ++k) {
-      const VF32 e = exp_of_negative<M>(d, hn::Sub(hn::LoadU(d, x + i + k * lanes), top));
-      p.v[k] = hn::Add(p.v[k], e);
-      hn::StoreU(e, d, y + i + k * lanes);
-    }
-  }
-  if (i < n) {
-    alignas(64) float part[16];
-    for (size_t j = 0; j < 16; ++j) part[j] = j < n - i ? x[i + j] : -__builtin_huge_valf();
-    for (size_t k = 0; k < Partials::kVectors; ++k) {
-      const VF32 e = exp_of_negative<M>(d, hn::Sub(hn::Load(d, part + k * lanes), top));
-      p.v[k] = hn::Add(p.v[k], e);
-      hn::Store(e, d, part + k * lanes);
-    }
-    for (size_t j = 0; j < n - i; ++j) y[i + j] = part[j];
-  }
+  each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t at) HWY_ATTR {
+    const VF32 e = exp_of_negative<M>(d, hn::Sub(v, top));
+    p.v[k] = hn::Add(p.v[k], e);
+    if (at + lanes <= n)
+      hn::StoreU(e, d, y + at);
+    else if (at < n)
+      store_part(e, d, y + at, n - at);
+  });
   const hn::ScalableTag<float> dy;
   const auto scale = hn::Set(dy, 1.0F / join_sums(p));
   map(dy, y, y, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });

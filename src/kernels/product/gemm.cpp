@@ -74,8 +74,7 @@ bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
 /// Whether b is one column that lies dense: rows are multiplied with it in vectors of rows.
 bool has_one_column(const BatchGemm& products) {
   const Gemm& one = products.one;
-  return one.n == 1 && !products.packed && products.b_row_stride == 1 && one.a_col_stride == 1 &&
-         one.c_row_stride == 1;
+  return one.n == 1 && !products.packed && products.b_row_stride == 1 && one.a_col_stride == 1 && one.c_row_stride == 1;
 }
 
 /// What tiles do, of one column.
