@@ -67,18 +67,27 @@ T reduce_long_row(const Folds<T>& folds, Team& team, ReduceKind kind, const T* x
 /// Rows of so few that vectors across them beat vectors along them.
 constexpr int64_t kShortRow = 16;
 
-/// Rows as columns, a block of them at a time, for T of four bytes.
+/// Calls fold(columns, first row, rows) for blocks of short rows of four-byte T that were turned into columns,
+/// kShortRows numbers apart.
+constexpr int64_t kShortRows = 64;
+template <class T, class F>
+void each_turned(const simd::Loops& loops, Team& team, const T* x, int64_t rows, int64_t n, F fold) {
+  split(team, rows, rows * n * 8, kShortRows, [&](int64_t begin, int64_t end) {
+    alignas(64) T columns[kShortRow * kShortRows];
+    for (int64_t row = begin; row < end; row += kShortRows) {
+      const int64_t count = std::min(kShortRows, end - row);
+      loops.transpose_u32(reinterpret_cast<const uint32_t*>(x + row * n), static_cast<size_t>(n),
+                          reinterpret_cast<uint32_t*>(columns), kShortRows, static_cast<size_t>(count),
+                          static_cast<size_t>(n));
+      fold(columns, row, count);
+    }
+  });
+}
+
 template <class T>
 void fold_short_rows(const simd::Loops& loops, Team& team, ReduceKind kind, const T* x, T* y, int64_t rows, int64_t n) {
-  constexpr int64_t kBlock = 64;
-  split(team, rows, rows * n * 8, kBlock, [&](int64_t begin, int64_t end) {
-    alignas(64) T columns[kShortRow * kBlock];
-    for (int64_t row = begin; row < end; row += kBlock) {
-      const auto count = static_cast<size_t>(std::min(kBlock, end - row)), length = static_cast<size_t>(n);
-      loops.transpose_u32(reinterpret_cast<const uint32_t*>(x + row * n), length, reinterpret_cast<uint32_t*>(columns),
-                          kBlock, count, length);
-      folds_of<T>(loops).columns(kind, columns, kBlock, length, y + row, count);
-    }
+  each_turned(loops, team, x, rows, n, [&](const T* columns, int64_t row, int64_t count) {
+    folds_of<T>(loops).columns(kind, columns, kShortRows, static_cast<size_t>(n), y + row, static_cast<size_t>(count));
   });
 }
 
@@ -239,6 +248,12 @@ void arg_extreme(const simd::Loops& loops, Team& team, bool greatest, bool last_
                  int64_t outer, int64_t n, int64_t inner) {
   NNEX_ASSERT(n >= 1);
   const int64_t bytes = outer * n * inner * 8;
+  if (inner == 1 && n <= kShortRow) {
+    each_turned(loops, team, x, outer, n, [&](const float* columns, int64_t row, int64_t count) {
+      arg_of_columns(greatest, last_of_ties, columns, n, kShortRows, count, y + row);
+    });
+    return;
+  }
   if (inner == 1) {
     split(team, outer, bytes, 1, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) y[o] = arg_of_row(loops, greatest, last_of_ties, x + o * n, n);
