@@ -81,13 +81,19 @@ class Layout {
 
   // ---- Convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group, a deconvolution to few, or a pool over one or two axes in small steps: a kernel of
-  /// planes serves it where it is.
+  /// One input channel a group, a deconvolution to few, or a pool over one or two axes in small steps, of a maximum
+  /// over three or of short lines, too: a kernel of planes serves it where it is.
   bool is_planar(const Node& node) const {
     if (!is_float(graph_[node.in[0]].type.dtype)) return false;
-    if (const auto* a = attrs_if<PoolAttrs>(node))
-      return a->size.size() <= 4 && entry(a->stride, a->size.size() - 1, 1) <= 2 &&
-             (!takes_greatest(*node.op) || a->border == PoolBorder::ignore);
+    if (const auto* a = attrs_if<PoolAttrs>(node)) {
+      constexpr int64_t kShortLine = 32;  // the kernel's limit, or near it
+      const Dim& line = graph_[node.in[0]].type.dims->back();
+      const bool short_lines = line.is_number() && line.value() <= kShortLine;
+      const bool max = takes_greatest(*node.op);
+      return a->size.size() <= (max ? 5 : 4) &&
+             ((max && short_lines) || entry(a->stride, a->size.size() - 1, 1) <= 2) &&
+             (!max || a->border == PoolBorder::ignore);
+    }
     if (const auto* deconv = attrs_if<DeconvAttrs>(node)) {
       const auto& filter = graph_[node.in[1]].type.dims;
       return deconv->groups == 1 && filter && filter->size() <= 4 && (*filter)[1].is_number() &&

@@ -14,7 +14,7 @@ struct Window {
   AttrMap attrs;
 };
 
-/// A window of random size, stride, dilation and padding over one or two axes.
+/// A window of random size, stride, dilation and padding over some axes.
 Window window(Dice& dice, int64_t spatial) {
   Ints size = {1, 1}, stride = {1, 1}, dilation = {1, 1};
   Pairs padding = {{0, 0}, {0, 0}};
@@ -44,6 +44,14 @@ TEST(PoolKernels, MaximaWherePlanesLie) {
   Dice dice(60);
   for (int i = 0; i < 80; ++i) {
     const Window w = window(dice, 1 + i % 2);
+    expect_same({"max_pool", {i % 3 ? dice.wild_floats(w.x) : dice.floats(w.x)}, w.attrs}, "max_pool_f32");
+  }
+}
+
+TEST(PoolKernels, MaximaOfVolumes) {
+  Dice dice(66);
+  for (int i = 0; i < 60; ++i) {
+    const Window w = window(dice, 3);
     expect_same({"max_pool", {i % 3 ? dice.wild_floats(w.x) : dice.floats(w.x)}, w.attrs}, "max_pool_f32");
   }
 }

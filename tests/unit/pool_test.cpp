@@ -72,8 +72,8 @@ float pooled(const simd::PoolLines& p, const float* x) {
 TEST(SimdPoolLines, EqualTheirOracle) {
   const std::vector<float> x = test::test_floats(4000);
   test::for_each_table([&](const Loops& table) {
-    for (size_t n : {1, 7, 15, 16, 17, 40})
-      for (size_t stride : {1, 2})
+    for (size_t n : {1, 2, 3, 7, 15, 16, 17, 40})
+      for (size_t stride : {1, 2, 3, 7})
         for (size_t taps : {1, 2, 3, 4, 5})
           for (size_t rows : {1, 3})
             for (bool maximum : {false, true}) {
@@ -159,7 +159,7 @@ std::vector<float> channels_first(const PoolWindow& w, const std::vector<float>&
 /// What planes give where they lie is what channels give side by side, byte for byte.
 void expect_same_by_planes(const Loops& loops, Team& team, const PoolWindow& w, int form, const std::vector<float>& x,
                            const std::vector<float>& expected) {
-  const PoolPlanes planes(w);
+  const PoolPlanes planes(loops, w, form == 0);
   if (!planes.fit() || form == 1) return;
   std::vector<std::byte> workspace(static_cast<size_t>(planes.workspace(team.size())));
   std::vector<float> y(expected.size());
@@ -206,6 +206,39 @@ TEST(Pool, EqualsPlainWindows) {
        .before = {0, 0, 6},
        .after = {0, 0, 7}},
       {.batch = 1, .channels = 17, .in = {1, 14, 14}, .out = {1, 1, 1}, .size = {1, 14, 14}},
+      {.batch = 2, .channels = 3, .in = {1, 14, 15}, .out = {1, 2, 2}, .size = {1, 7, 7}, .stride = {1, 7, 7}},
+      {.batch = 1, .channels = 3, .in = {1, 30, 40}, .out = {1, 5, 8}, .size = {1, 6, 5}, .stride = {1, 6, 5}},
+      {.batch = 1, .channels = 2, .in = {1, 13, 33}, .out = {1, 6, 16}, .size = {1, 3, 3}, .stride = {1, 2, 2}},
+      {.batch = 1,
+       .channels = 3,
+       .in = {1, 20, 21},
+       .out = {1, 20, 21},
+       .size = {1, 13, 13},
+       .before = {0, 6, 6},
+       .after = {0, 6, 6}},
+      {.batch = 1,
+       .channels = 2,
+       .in = {1, 25, 41},
+       .out = {1, 11, 19},
+       .size = {1, 5, 6},
+       .stride = {1, 2, 2},
+       .before = {0, 1, 1},
+       .after = {0, 1, 1}},
+      {.batch = 1,
+       .channels = 2,
+       .in = {1, 12, 24},
+       .out = {1, 2, 8},
+       .size = {1, 4, 5},
+       .stride = {1, 4, 2},
+       .dilation = {1, 2, 2}},
+      {.batch = 2,
+       .channels = 3,
+       .in = {5, 6, 7},
+       .out = {4, 6, 4},
+       .size = {3, 3, 3},
+       .stride = {2, 1, 2},
+       .before = {3, 1, 1},
+       .after = {4, 1, 1}},
       {.batch = 3, .channels = 64, .in = {1, 40, 40}, .out = {1, 20, 20}, .size = {1, 2, 2}, .stride = {1, 2, 2}},
       {.batch = 1,
        .channels = 1,
@@ -216,39 +249,40 @@ TEST(Pool, EqualsPlainWindows) {
        .before = {0, 0, 1},
        .after = {0, 0, 1}},
   };
-  const Loops& loops = simd::loops(simd::best_isa());
-  for (const PoolWindow& w : windows) {
-    std::vector<float> x =
-        test::uniform_floats(static_cast<size_t>(w.batch * w.in[0] * w.in[1] * w.in[2] * w.channels));
-    const size_t n = static_cast<size_t>(w.batch * w.out[0] * w.out[1] * w.out[2] * w.channels);
-    for (int threads : {1, 2}) {
-      Team team(threads);
-      for (int form = 0; form < 6; ++form) {
-        std::vector<float> y(n), expected(n);
-        if (form < 2) {
-          max_pool(loops, team, w, form == 1, x.data(), y.data());
-        } else {
-          average_pool(loops, team, w, static_cast<PoolDivisor>(form - 2), x.data(), y.data());
+  test::for_each_table([&](const Loops& loops) {
+    for (const PoolWindow& w : windows) {
+      std::vector<float> x =
+          test::uniform_floats(static_cast<size_t>(w.batch * w.in[0] * w.in[1] * w.in[2] * w.channels));
+      const size_t n = static_cast<size_t>(w.batch * w.out[0] * w.out[1] * w.out[2] * w.channels);
+      for (int threads : {1, 2}) {
+        Team team(threads);
+        for (int form = 0; form < 6; ++form) {
+          std::vector<float> y(n), expected(n);
+          if (form < 2) {
+            max_pool(loops, team, w, form == 1, x.data(), y.data());
+          } else {
+            average_pool(loops, team, w, static_cast<PoolDivisor>(form - 2), x.data(), y.data());
+          }
+          size_t at = 0;
+          for (int64_t b = 0; b < w.batch; ++b)
+            for (int64_t i = 0; i < w.out[0]; ++i)
+              for (int64_t j = 0; j < w.out[1]; ++j)
+                for (int64_t k = 0; k < w.out[2]; ++k)
+                  for (int64_t c = 0; c < w.channels; ++c) {
+                    const Plain p = plain_window(w, x, b, {i, j, k}, c);
+                    const int64_t volume = w.size[0] * w.size[1] * w.size[2];
+                    const int64_t by[] = {1, volume, p.padded, p.inside};
+                    float& e = expected[at++];
+                    if (form == 0) e = p.maximum;
+                    if (form == 1) e = p.inside < volume ? std::fmax(p.maximum, 0.0F) : p.maximum;
+                    if (form >= 2) e = p.inside ? p.sum / static_cast<float>(by[form - 2]) : 0.0F;
+                  }
+          test::expect_same(y, expected);
+          expect_same_by_planes(loops, team, w, form, x, y);
         }
-        size_t at = 0;
-        for (int64_t b = 0; b < w.batch; ++b)
-          for (int64_t i = 0; i < w.out[0]; ++i)
-            for (int64_t j = 0; j < w.out[1]; ++j)
-              for (int64_t k = 0; k < w.out[2]; ++k)
-                for (int64_t c = 0; c < w.channels; ++c) {
-                  const Plain p = plain_window(w, x, b, {i, j, k}, c);
-                  const int64_t volume = w.size[0] * w.size[1] * w.size[2];
-                  const int64_t by[] = {1, volume, p.padded, p.inside};
-                  float& e = expected[at++];
-                  if (form == 0) e = p.maximum;
-                  if (form == 1) e = p.inside < volume ? std::fmax(p.maximum, 0.0F) : p.maximum;
-                  if (form >= 2) e = p.inside ? p.sum / static_cast<float>(by[form - 2]) : 0.0F;
-                }
-        test::expect_same(y, expected);
-        expect_same_by_planes(loops, team, w, form, x, y);
       }
     }
-  }
+  });
 }
 
 TEST(Resize, BilinearAndNearest) {

@@ -38,19 +38,25 @@ HWY_INLINE float pool_one(const PoolLines& p, const float* x, float divisor) {
 template <size_t kVectors>
 using Results = Line[kVectors];
 
-/// Results whose windows are one apart: step(kept, next) folds.
-template <bool kPhases, size_t kVectors, class Step>
-HWY_INLINE void pool_near(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
-  const LineTag d;
-  HWY_UNROLL(2)
-  for (size_t k = 0; k < kVectors; ++k) kept[k] = hn::LoadU(d, x + k * hn::Lanes(d));
+/// Results whose windows are one apart: step(kept, next) folds, load(from, k) reads vector k of those that begin there.
+template <bool kPhases, size_t kVectors, class Load, class Step>
+HWY_INLINE void pool_near(const PoolLines& p, const float* x, Load load, Step step, Results<kVectors>& kept) {
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < kVectors; ++k) kept[k] = load(x, k);
   for (size_t r = 0; r < p.rows; ++r)
     for (size_t t = r == 0; t < p.taps; ++t) {
       const float* const from = x + r * p.row_step + (kPhases ? t % 2 * p.phase + t / 2 : t * p.dilation);
-      HWY_UNROLL(2)
-      for (size_t k = 0; k < kVectors; ++k) kept[k] = step(kept[k], hn::LoadU(d, from + k * hn::Lanes(d)));
+      HWY_UNROLL(4)
+      for (size_t k = 0; k < kVectors; ++k) kept[k] = step(kept[k], load(from, k));
     }
 }
+
+struct WholeVectors {
+  HWY_INLINE Line operator()(const float* from, size_t k) const {
+    const LineTag d;
+    return hn::LoadU(d, from + k * hn::Lanes(d));
+  }
+};
 
 #if HWY_TARGET != HWY_SCALAR
 /// The same of windows two apart, two taps at a time; of an odd count the last is read with the one before it.
@@ -86,7 +92,7 @@ template <size_t kVectors, class Step>
 HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   for (size_t k = 0; k < kVectors; ++k) {  // vectors of one lane
     Results<1> one;
-    pool_near<false>(p, x + 2 * k, step, one);
+    pool_near<false>(p, x + 2 * k, WholeVectors(), step, one);
     kept[k] = one[0];
   }
 }
@@ -95,9 +101,9 @@ HWY_INLINE void pool_far(const PoolLines& p, const float* x, Step step, Results<
 template <size_t kVectors, class Step>
 HWY_INLINE void pool_vectors(const PoolLines& p, const float* x, Step step, Results<kVectors>& kept) {
   if (p.phase != 0) {
-    pool_near<true>(p, x, step, kept);
+    pool_near<true>(p, x, WholeVectors(), step, kept);
   } else if (p.stride == 1) {
-    pool_near<false>(p, x, step, kept);
+    pool_near<false>(p, x, WholeVectors(), step, kept);
   } else {
     pool_far(p, x, step, kept);
   }
@@ -146,6 +152,7 @@ HWY_INLINE bool may_be_nan(const PoolLines& p) {
     for (size_t k = 0; k < kChains; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, p.x + i + k * lanes));
   }
   for (; i + lanes <= n; i += lanes) sum[0] = hn::Add(sum[0], hn::LoadU(d, p.x + i));
+  if (i < n && n >= lanes) i = n, sum[1] = hn::Add(sum[1], hn::LoadU(d, p.x + n - lanes));
   float rest = 0;
   for (; i < n; ++i) rest += p.x[i];
   const Line all = hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]));
@@ -189,13 +196,87 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, size_t line) {
   }
 }
 
+#define NNEX_READS_PARTS (!HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR)
+
+#if NNEX_READS_PARTS
+/// Lines of fewer results than a vector has lanes, kTogether at once: the windows that begin at each of kVectors
+/// vectors of places are folded, and those that are `stride` apart are picked. The last lines may be done twice.
+template <Fold kFold, size_t kVectors, size_t kTogether>
+HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy: y overlaps nothing of it
+  const LineTag d;
+  const hn::RebindToSigned<LineTag> di;
+  const size_t lanes = hn::Lanes(d);
+  const auto last = hn::FirstN(d, places - (kVectors - 1) * lanes), results = hn::FirstN(d, p.n);
+  const auto place = hn::Min(hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<int32_t>(p.stride))),
+                             hn::Set(di, static_cast<int32_t>(places - 1)));
+  const auto width = hn::Set(di, static_cast<int32_t>(lanes));
+  const auto picked = hn::IndicesFromVec(d, hn::And(place, hn::Sub(width, hn::Set(di, 1))));
+  const auto in_first = hn::RebindMask(d, hn::Lt(place, width));
+  const auto step = [&](Line kept, Line next) HWY_ATTR {
+    if constexpr (kFold == Fold::sum) return hn::Add(kept, next);
+    if constexpr (kFold == Fold::max_of_numbers) return greater_of(next, kept);
+    return max_f32(d, next, kept);
+  };
+  for (size_t first = 0; first < p.lines; first += kTogether) {
+    const size_t line = p.lines < kTogether ? 0 : HWY_MIN(first, p.lines - kTogether);
+    const auto line_of = [&](size_t k) { return HWY_MIN(line + k, p.lines - 1); };
+    size_t begins[kTogether];
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < kTogether; ++k) begins[k] = line_of(k) * p.x_step;
+    const auto load = [&](const float* from, size_t k) HWY_ATTR {
+      const float* const x = from + begins[k / kVectors];
+      return k % kVectors + 1 < kVectors ? hn::LoadU(d, x) : hn::MaskedLoad(last, d, x + (kVectors - 1) * lanes);
+    };
+    Results<kVectors * kTogether> kept;
+    pool_near<false>(p, p.x, load, step, kept);
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < kTogether; ++k) {
+      Line all = kept[k * kVectors];
+      if (p.stride != 1) all = hn::TableLookupLanes(all, picked);
+      if constexpr (kVectors == 2)
+        all = hn::IfThenElse(in_first, all, hn::TableLookupLanes(kept[k * kVectors + 1], picked));
+      const size_t at = line_of(k) * p.y_step;
+      if (kFold == Fold::sum && p.divisors)
+        all = hn::Div(all, hn::MaskedLoad(results, d, p.divisors + at));
+      else if (kFold == Fold::sum && p.divisor != 1)
+        all = hn::Div(all, hn::Set(d, p.divisor));
+      hn::BlendedStore(all, results, d, p.y + at);
+    }
+  }
+}
+#endif
+
+/// Returns whether the lines are short ones, which are done then.
+template <Fold kFold>
+HWY_INLINE bool pool_narrow_lines(const PoolLines& p) {
+#if NNEX_READS_PARTS
+  const size_t lanes = hn::Lanes(LineTag()), places = (p.n - 1) * p.stride + 1;
+  if (p.n >= lanes || places > 2 * lanes || p.phase != 0) return false;
+  constexpr size_t kMany = kFold == Fold::max ? 2 : 4;  // with NaN is rare
+  if (places > lanes) {
+    pool_narrow<kFold, 2, 2>(p, places);
+  } else if (p.lines < kMany) {
+    pool_narrow<kFold, 1, 2>(p, places);
+  } else {
+    pool_narrow<kFold, 1, kMany>(p, places);
+  }
+  return true;
+#else
+  (void)p;
+  return false;
+#endif
+}
+
+#undef NNEX_READS_PARTS
+
 template <Fold kFold>
 HWY_INLINE void pool_line(const PoolLines& p, size_t line) {
   const float* const x = p.x + line * p.x_step;
   const size_t lanes = hn::Lanes(LineTag());
-  if (p.n >= 2 * lanes) {
+  const bool in_vectors = p.stride == 1 || (p.stride == 2 && p.dilation == 1);
+  if (in_vectors && p.n >= 2 * lanes) {
     pool_wide<kFold, 2>(p, x, line);
-  } else if (p.n >= lanes) {
+  } else if (in_vectors && p.n >= lanes) {
     pool_wide<kFold, 1>(p, x, line);
   } else {
     for (size_t o = 0; o < p.n; ++o) {
@@ -206,8 +287,10 @@ HWY_INLINE void pool_line(const PoolLines& p, size_t line) {
 }
 
 /// Windows of three by three, one apart, of kTogether lines at once: each vector is loaded once for all lines it meets,
-/// and their sums hide each other's latency. Returns how many lines are done.
-HWY_INLINE size_t sums_together(const PoolLines& p) {
+/// and their sums hide each other's latency; of a maximum, without NaN, each row's is folded once. Returns how many
+/// lines are done.
+template <bool maximum>
+HWY_INLINE size_t three_by_three(const PoolLines p) {
   const LineTag d;
   constexpr size_t kTogether = 4, kTaps = 3;
   const size_t lanes = hn::Lanes(d);
@@ -217,24 +300,27 @@ HWY_INLINE size_t sums_together(const PoolLines& p) {
     for (size_t i = 0; i < p.n; i += lanes) {
       const size_t o = HWY_MIN(i, p.n - lanes);
       const float* const x = p.x + line * p.x_step + o;
-      Line sum[kTogether];
+      Line kept[kTogether];
       HWY_UNROLL(6)
       for (size_t q = 0; q < kTogether + kTaps - 1; ++q) {
+        Line row[kTaps];
         HWY_UNROLL(3)
-        for (size_t t = 0; t < kTaps; ++t) {
-          const Line next = hn::LoadU(d, x + q * p.row_step + tap_at(p, t));
+        for (size_t t = 0; t < kTaps; ++t) row[t] = hn::LoadU(d, x + q * p.row_step + tap_at(p, t));
+        if constexpr (maximum) row[0] = greater_of(row[2], greater_of(row[1], row[0]));
+        HWY_UNROLL(3)
+        for (size_t t = 0; t < (maximum ? 1 : kTaps); ++t) {
           HWY_UNROLL(4)
           for (size_t l = 0; l < kTogether; ++l)
             if (q == l && t == 0)
-              sum[l] = next;
+              kept[l] = row[t];
             else if (q >= l && q < l + kTaps)
-              sum[l] = hn::Add(sum[l], next);
+              kept[l] = maximum ? greater_of(row[t], kept[l]) : hn::Add(kept[l], row[t]);
         }
       }
       HWY_UNROLL(4)
       for (size_t l = 0; l < kTogether; ++l) {
         const size_t at = (line + l) * p.y_step + o;
-        hn::StoreU(divided(p, sum[l], at), d, p.y + at);
+        hn::StoreU(maximum ? kept[l] : divided(p, kept[l], at), d, p.y + at);
       }
     }
   return line;
@@ -270,11 +356,28 @@ HWY_INLINE size_t maxima_together(const PoolLines& p) {
   return line;
 }
 
+/// Sums of one tap.
+HWY_INLINE void copy_lines(const PoolLines p) {
+  const LineTag d;
+  const size_t lanes = hn::Lanes(d), end = p.n - lanes;
+  const float* x = p.x;
+  float* y = p.y;
+  for (size_t line = 0; line < p.lines; ++line, x += p.x_step, y += p.y_step) {
+    for (size_t i = 0; i < end; i += lanes) hn::StoreU(hn::LoadU(d, x + i), d, y + i);
+    hn::StoreU(hn::LoadU(d, x + end), d, y + end);
+  }
+}
+
 template <Fold kFold>
 HWY_INLINE void pool_all_lines(const PoolLines& p) {
+  if (pool_narrow_lines<kFold>(p)) return;
+  const bool copies = p.rows * p.taps * p.stride == 1 && p.divisor == 1 && !p.divisors;
+  if (kFold == Fold::sum && copies && p.n >= hn::Lanes(LineTag())) return copy_lines(p);
   size_t line = 0;
-  if constexpr (kFold == Fold::sum) line = sums_together(p);
-  if constexpr (kFold == Fold::max_of_numbers) line = p.rows < 4 ? maxima_together<2>(p) : maxima_together<4>(p);
+  if constexpr (kFold != Fold::max) line = three_by_three<kFold != Fold::sum>(p);
+  if constexpr (kFold == Fold::max_of_numbers) {
+    if (line == 0) line = p.rows < 4 ? maxima_together<2>(p) : maxima_together<4>(p);
+  }
   for (; line < p.lines; ++line) pool_line<kFold>(p, line);
 }
 
@@ -282,7 +385,7 @@ void pool_lines_f32(const PoolLines& p) {
   if (p.lines == 0 || p.n == 0) return;
   if (!p.maximum) {
     pool_all_lines<Fold::sum>(p);
-  } else if (p.stride == 2 || may_be_nan(p)) {  // in steps of two its loads cost more than what it saves
+  } else if ((p.stride == 2 && p.n >= hn::Lanes(LineTag())) || may_be_nan(p)) {  // in steps of two its loads cost more
     pool_all_lines<Fold::max>(p);
   } else {
     pool_all_lines<Fold::max_of_numbers>(p);

@@ -175,7 +175,7 @@ Result<std::unique_ptr<Kernel>> make_pool(const KernelRequest& r) {
   const auto& a = r.attr<PoolAttrs>();
   NNEX_ASSIGN(const auto w, plain_window(r));
   if (!w) return nullptr;
-  const PoolPlanes planes(*w);
+  const PoolPlanes planes(r.loops, *w, max);
   if (!a.channels_last && planes.fit() && (!max || a.border == PoolBorder::ignore || !has_borders(*w)))
     return made<PlanePool>(r.loops, planes, max, static_cast<PoolDivisor>(divisor_of(a)));
   return made<PoolKernel>(r.loops, *w, max, a.border == PoolBorder::constant, static_cast<PoolDivisor>(divisor_of(a)),
@@ -186,9 +186,10 @@ Result<std::unique_ptr<Kernel>> make_norm_pool(const KernelRequest& r) {
   const auto& a = r.attr<PoolAttrs>();
   if (!r.all_f32() || a.channels_last || (a.p != 1 && a.p != 2)) return nullptr;
   NNEX_ASSIGN(const auto w, plain_window(r));
-  if (!w || !PoolPlanes(*w).fit()) return nullptr;
-  return made<NormPool>(r.loops, PoolPlanes(*w), r.in[0].shape.count(), a.p == 2,
-                        static_cast<PoolDivisor>(divisor_of(a)));
+  if (!w) return nullptr;
+  const PoolPlanes planes(r.loops, *w, false);
+  if (!planes.fit()) return nullptr;
+  return made<NormPool>(r.loops, planes, r.in[0].shape.count(), a.p == 2, static_cast<PoolDivisor>(divisor_of(a)));
 }
 
 /// The greatest of each window and its place.

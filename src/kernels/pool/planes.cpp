@@ -1,7 +1,6 @@
 #include "kernels/pool/planes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -13,36 +12,47 @@
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kMaxTaps = 128;           // of a window
+constexpr int64_t kMaxTaps = 128;           // of a window, or along an axis
+constexpr int64_t kDirectTaps = 9;          // a maximum of more taps goes along rows first
 constexpr int64_t kMaxFloats = 1 << 20;     // of a padded plane
 constexpr int64_t kBandFloats = 4096;       // copied at once: half of the first level cache
 constexpr int64_t kMinLines = 8;            // of a band: fewer copy more rows twice
 constexpr int64_t kPartFloats = 16 * 1024;  // work that pays for a part
 
+// What lies beyond the input: -0 added to anything leaves it as it is.
+constexpr float kNothing = -std::numeric_limits<float>::infinity(), kNoTerm = -0.0F;
+
 int64_t reach(const PoolWindow& w, int axis) {
   return windows_reach(w.out[axis], w.stride[axis], window_reach(w.size[axis], w.dilation[axis]));
 }
 
-/// Whether loops take the steps along lines.
+/// Whether long lines are folded in vectors.
 bool has_steps(const PoolWindow& w) {
   return w.stride[2] == 1 || (w.stride[2] == 2 && w.dilation[2] == 1 && w.size[2] > 1);
 }
 
 }  // namespace
 
-PoolPlanes::PoolPlanes(const PoolWindow& w) : window_(w) {
-  if (w.in[0] != 1 || w.out[0] != 1 || w.size[0] != 1 || w.before[0] != 0 || w.batch * w.channels == 0) return;
-  if (w.out[1] == 0 || w.out[2] == 0 || w.size[1] > kMaxTaps || w.size[2] > kMaxTaps || !has_steps(w)) return;
-  const int64_t steps = std::max({w.stride[1], w.dilation[1], w.dilation[2]});
-  const int64_t extents = std::max({w.out[1], w.out[2], w.in[1], w.in[2]});
-  if (w.size[1] * w.size[2] > kMaxTaps || steps > kMaxTaps || extents > kMaxFloats) return;
-  const bool apart = w.stride[2] == 2;
+PoolPlanes::PoolPlanes(const simd::Loops& loops, const PoolWindow& w, bool maximum) : window_(w) {
+  volumes_ = w.in[0] != 1 || w.out[0] != 1 || w.size[0] != 1 || w.before[0] != 0;
+  if ((volumes_ && !maximum) || w.batch * w.channels == 0 || w.out[0] * w.out[1] * w.out[2] == 0) return;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (w.size[axis] > kMaxTaps || w.stride[axis] > kMaxTaps || w.dilation[axis] > kMaxTaps) return;
+    if (w.in[axis] > kMaxFloats || w.out[axis] > kMaxFloats) return;
+  }
+  const int64_t area = w.size[1] * w.size[2], passes = w.size[1] + w.size[2] + 2;
+  separable_ = maximum && w.stride[1] == 1 && area > std::max(passes, kDirectTaps);
+  if (!separable_ && area > kMaxTaps) return;
+  // Without a loop that reads parts of vectors long lines alone are fast.
+  const int64_t lanes = loops.tile_shape_f32().lanes, places = windows_reach(w.out[2], w.stride[2], 1);
+  const bool narrow = lanes >= 8 && w.out[2] < lanes && places <= 2 * lanes;
+  if (!has_steps(w) && !(maximum && narrow)) return;
+  const bool apart = has_steps(w) && w.stride[2] == 2 && !narrow;
   copies_ = w.before[1] != 0 || w.before[2] != 0 || reach(w, 1) > w.in[1] || reach(w, 2) > w.in[2] ||
             (apart && w.size[2] > 2);
   rows_ = copies_ ? reach(w, 1) : w.in[1];
   pitch_ = copies_ ? reach(w, 2) : w.in[2];
-  fits_ = rows_ * pitch_ <= kMaxFloats && rows_ * pitch_ <= 4 * (w.in[1] * w.in[2] + 64);
-  separable_ = w.stride[1] == 1 && w.size[1] * w.size[2] > w.size[1] + w.size[2] + 2;
+  fits_ = rows_ * pitch_ <= kMaxFloats && rows_ * pitch_ <= 4 * (w.in[1] * w.in[2] + 64) && slab() <= kMaxFloats;
   band_ = w.out[1];
   if (!copies_) return;
   if (apart) {
@@ -54,6 +64,9 @@ PoolPlanes::PoolPlanes(const PoolWindow& w) : window_(w) {
   band_ = ceil_div(w.out[1], ceil_div(w.out[1], band_));
 }
 
+/// Floats of a volume's planes, each pooled by itself.
+int64_t PoolPlanes::slab() const { return volumes_ ? window_.in[0] * window_.out[1] * window_.out[2] : 0; }
+
 /// Rows under the windows of so many output lines.
 int64_t PoolPlanes::band_rows(int64_t lines) const {
   return windows_reach(lines, window_.stride[1], window_reach(window_.size[1], window_.dilation[1]));
@@ -61,13 +74,14 @@ int64_t PoolPlanes::band_rows(int64_t lines) const {
 
 int64_t PoolPlanes::scratch_floats() const {
   const int64_t rows = copies_ ? band_rows(band_) : rows_;
-  return round_up((copies_ ? rows * pitch_ : 0) + (separable_ ? rows * std::max(pitch_, window_.out[2]) : 0), 16);
+  const int64_t across = separable_ ? std::max(rows, band_) * std::max(pitch_, window_.out[2]) : 0;
+  return round_up((copies_ ? rows * pitch_ : 0) + across + slab(), 16);
 }
 
 int64_t PoolPlanes::parts(int threads) const {
   const int64_t planes = window_.batch * window_.channels;
   if (threads <= 1) return 1;
-  const int64_t work = planes * (rows_ * pitch_ + window_.out[1] * window_.out[2] * 4) / kPartFloats;
+  const int64_t work = planes * window_.in[0] * (rows_ * pitch_ + window_.out[1] * window_.out[2] * 4) / kPartFloats;
   return std::clamp<int64_t>(work, 1, std::min(planes, int64_t{4} * threads));
 }
 
@@ -87,9 +101,10 @@ void PoolPlanes::copy_in(const simd::Loops& loops, const float* x, int64_t first
   const float* row = x + (first + begin - w.before[1]) * w.in[2] + from;
   to += begin * pitch_;
   if (phase_ == 0) {
-    for (int64_t r = begin; r < end; ++r, row += w.in[2], to += pitch_)
-      std::memcpy(to + at, row, static_cast<size_t>(n) * 4);
-    return;
+    simd::PoolLines copy;  // windows of one tap
+    copy.x = row, copy.x_step = static_cast<size_t>(w.in[2]), copy.lines = static_cast<size_t>(end - begin);
+    copy.y = to + at, copy.y_step = static_cast<size_t>(pitch_), copy.n = static_cast<size_t>(n);
+    return loops.pool_lines_f32(copy);
   }
   const int64_t odd = at % 2;
   simd::Phases p;
@@ -111,7 +126,7 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
   p.taps = size(w.size[2]), p.stride = phase_ ? 1 : size(w.stride[2]), p.dilation = size(w.dilation[2]);
   p.phase = size(phase_);
   p.y_step = p.n = size(w.out[2]), p.lines = size(lines);
-  if (maximum && separable_) {
+  if (separable_) {
     simd::PoolLines along = p;
     // Short lines run on into each other: what lies between their results is not read.
     const int64_t rows = band_rows(lines), lanes = loops.tile_shape_f32().lanes;
@@ -126,39 +141,59 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
   loops.pool_lines_f32(p);
 }
 
-/// Calls f(the rows that windows see, scratch memory for a pass along rows, the plane's number, the first of its lines,
-/// how many lines); `outside` stands for what is beyond the input.
+/// Calls f(part's scratch memory, number) for every plane, or volume of planes, of the batch.
 template <class F>
-void PoolPlanes::each_band(const simd::Loops& loops, Team& team, std::byte* workspace, float outside, const float* x,
-                           F f) const {
-  const int64_t planes = window_.batch * window_.channels, in = window_.in[1] * window_.in[2], lines = window_.out[1];
-  const int64_t count = parts(std::min(team.size(), usable_threads()));
-  const int64_t copied = copies_ ? band_rows(band_) * pitch_ : 0;
+void PoolPlanes::each_channel(Team& team, std::byte* workspace, float outside, F f) const {
+  const int64_t channels = window_.batch * window_.channels, count = parts(std::min(team.size(), usable_threads()));
   team.run(count, [&](int64_t part) {
     float* const scratch = reinterpret_cast<float*>(workspace) + part * scratch_floats();
-    std::fill_n(scratch, copied, outside);
-    const Part own = part_of(planes, count, part);
-    for (int64_t i = own.begin; i < own.end; ++i)
-      for (int64_t line = 0; line < lines; line += band_) {
-        const int64_t n = std::min(band_, lines - line);
-        if (copies_) copy_in(loops, x + i * in, line * window_.stride[1], band_rows(n), outside, scratch);
-        f(copies_ ? scratch : x + i * in, scratch + copied, i, line, n);
-      }
+    std::fill_n(scratch, copies_ ? band_rows(band_) * pitch_ : 0, outside);
+    const Part own = part_of(channels, count, part);
+    for (int64_t i = own.begin; i < own.end; ++i) f(scratch, i);
   });
 }
 
+/// Folds the plane x into y; `outside` stands for what is beyond it.
+void PoolPlanes::plane(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
+                       float* scratch, float* y) const {
+  const float outside = maximum ? kNothing : kNoTerm;
+  float* const across = scratch + (copies_ ? band_rows(band_) * pitch_ : 0);
+  for (int64_t line = 0; line < window_.out[1]; line += band_) {
+    const int64_t n = std::min(band_, window_.out[1] - line), first = line * window_.out[2];
+    if (copies_) copy_in(loops, x, line * window_.stride[1], band_rows(n), outside, scratch);
+    fold(loops, maximum, divisor, divisors ? divisors + first : nullptr, copies_ ? scratch : x, across, n, y + first);
+  }
+}
+
+/// Of a volume each plane goes first, then what is the same of all planes: the first of equal ones and the last NaN are
+/// the same as in row-major order.
 void PoolPlanes::max(const simd::Loops& loops, Team& team, const float* x, float* y, std::byte* workspace) const {
   const PoolWindow& w = window_;
-  each_band(loops, team, workspace, -std::numeric_limits<float>::infinity(), x,
-            [&](const float* rows, float* across, int64_t i, int64_t line, int64_t lines) {
-              fold(loops, true, 1, nullptr, rows, across, lines, y + (i * w.out[1] + line) * w.out[2]);
-            });
+  const int64_t in = w.in[1] * w.in[2], out = w.out[1] * w.out[2];
+  each_channel(team, workspace, kNothing, [&](float* scratch, int64_t channel) {
+    float* const to = y + channel * w.out[0] * out;
+    float* const planes = volumes_ ? scratch + scratch_floats() - slab() : to;
+    for (int64_t i = 0; i < w.in[0]; ++i)
+      plane(loops, true, 1, nullptr, x + (channel * w.in[0] + i) * in, scratch, planes + i * out);
+    for (int64_t i = 0; volumes_ && i < w.out[0]; ++i) {
+      const AxisTaps taps = axis_taps(w, 0, i);
+      if (taps.last == taps.first) {
+        std::fill_n(to + i * out, out, kNothing);
+        continue;
+      }
+      simd::PoolLines p;
+      p.maximum = true, p.x = planes + (taps.start + taps.first * w.dilation[0]) * out, p.y = to + i * out;
+      p.rows = static_cast<size_t>(taps.last - taps.first), p.row_step = static_cast<size_t>(w.dilation[0] * out);
+      p.lines = 1, p.n = static_cast<size_t>(out);
+      loops.pool_lines_f32(p);
+    }
+  });
 }
 
 void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divisor, const float* x, float* y,
                          std::byte* workspace) const {
   const PoolWindow& w = window_;
-  const int64_t out = w.out[1] * w.out[2];
+  const int64_t in = w.in[1] * w.in[2], out = w.out[1] * w.out[2];
   const bool counts = divisor == PoolDivisor::padded || divisor == PoolDivisor::inside;
   // What each row and each column of windows divides by; 0: they are empty.
   const auto divisors = [&](int axis) {
@@ -182,14 +217,11 @@ void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divis
       by.push_back(row * column == 0 ? 1.0F : row * column);
     }
   const bool same = std::all_of(by.begin(), by.end(), [&](float n) { return n == by[0]; });
-  // -0 added to anything leaves it as it is.
-  each_band(loops, team, workspace, -0.0F, x,
-            [&](const float* from, float* across, int64_t i, int64_t line, int64_t lines) {
-              const int64_t first = line * w.out[2], last = first + lines * w.out[2];
-              fold(loops, false, by[0], same ? nullptr : by.data() + first, from, across, lines, y + i * out + first);
-              for (int64_t at : empty)
-                if (at >= first && at < last) y[i * out + at] = 0;
-            });
+  each_channel(team, workspace, kNoTerm, [&](float* scratch, int64_t channel) {
+    float* const to = y + channel * out;
+    plane(loops, false, by[0], same ? nullptr : by.data(), x + channel * in, scratch, to);
+    for (int64_t at : empty) to[at] = 0;
+  });
 }
 
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Pooling of planes where they lie: x [batch, channels, spatial...], windows over one or two spatial axes.
+// Pooling of planes where they lie: x [batch, channels, spatial...].
 
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace nnex::kernels {
 
-/// Planes are read where they lie. Where windows reach beyond the input, and where they are two apart and share values,
-/// some lines at a time are copied with their border; in steps of two the even values before the odd ones.
+/// Planes are read where they lie. Where windows reach beyond the input, and where long lines of them are two apart and
+/// share values, some lines at a time are copied with their border; in steps of two the even values before the odd
+/// ones.
 class PoolPlanes {
  public:
-  explicit PoolPlanes(const PoolWindow& window);
+  PoolPlanes(const simd::Loops& loops, const PoolWindow& window, bool maximum);
 
-  /// Whether the windows are of one or two axes, of few taps that loops take, and the padded plane is small.
+  /// Whether loops take the windows and the padded plane is small. Averages are of one or two axes.
   bool fit() const { return fits_; }
   /// Bytes of workspace that run() needs with a team of `threads`.
   int64_t workspace(int threads) const;
@@ -30,16 +31,20 @@ class PoolPlanes {
  private:
   int64_t parts(int threads) const;
   int64_t scratch_floats() const;
+  int64_t slab() const;
   int64_t band_rows(int64_t lines) const;
   void copy_in(const simd::Loops& loops, const float* x, int64_t first, int64_t rows, float outside, float* to) const;
   void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
             float* across, int64_t lines, float* y) const;
+  void plane(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
+             float* scratch, float* y) const;
   template <class F>
-  void each_band(const simd::Loops& loops, Team& team, std::byte* workspace, float outside, const float* x, F f) const;
+  void each_channel(Team& team, std::byte* workspace, float outside, F f) const;
 
   PoolWindow window_;
   int64_t rows_ = 0, pitch_ = 0;  // of the plane that windows see
   bool fits_ = false;
+  bool volumes_ = false;  // windows over three axes
   bool copies_ = false;
   int64_t band_ = 0;        // output lines whose input is copied at once; all where nothing is
   int64_t phase_ = 0;       // floats of a copied line's even values; 0: they lie side by side

@@ -76,9 +76,9 @@ using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, c
                          float* y, size_t n, int64_t pixels, int64_t step);
 
 /// Windows along `lines` lines of n results: result o of a line folds x[r * row_step + o * stride + t * dilation] over
-/// rows r, then taps t, as fold_taps_f32 folds. Lines of x are x_step apart, lines of y y_step. stride is 1, or 2 with
-/// dilation 1 and at least two taps. y overlaps nothing that is read. Where windows are two apart and x lies in two
-/// phases, `phase` apart, stride and dilation are 1.
+/// rows r, then taps t, as fold_taps_f32 folds. Lines of x are x_step apart, lines of y y_step. With stride 2 and
+/// dilation 1 there are at least two taps. y overlaps nothing that is read. Where windows are two apart and x lies in
+/// two phases, `phase` apart, stride and dilation are 1.
 struct PoolLines {
   bool maximum = false;
   float divisor = 1;
