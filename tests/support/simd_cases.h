@@ -304,6 +304,12 @@ inline Run simd_run(simd::LogSumExpF32* f, const Loops&, Operands& o, SimdSize s
   float* y = o.result<float>(1);
   return [=] { *y = f(x, s.n); };
 }
+inline Run simd_run(simd::SoftmaxF32* f, const Loops&, Operands& o, SimdSize s) {
+  constexpr size_t kRows = 3;
+  const float* x = o.floats(kRows * s.n);
+  float* y = o.result<float>(kRows * s.n);
+  return [=] { f(x, y, s.n, kRows); };
+}
 inline Run simd_run(simd::SoftmaxColumnsF32* f, const Loops&, Operands& o, SimdSize s) {
   constexpr size_t kRows = 20;
   const float* x = o.floats(kRows * s.n);

@@ -166,10 +166,17 @@ TEST(SimdRows, SoftmaxEqualsItsOracle) {
       for (size_t n : kLengths) {
         const std::vector<float> x(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(n));
         std::vector<float> y(n);
-        (logarithm ? table.log_softmax_f32 : table.softmax_f32)(x.data(), y.data(), n);
+        const auto softmax = logarithm ? table.log_softmax_f32 : table.softmax_f32;
+        softmax(x.data(), y.data(), n, 1);
         test::expect_same(
             y, test::fuses(table) ? oracle::softmax<true>(logarithm, x) : oracle::softmax<false>(logarithm, x));
         if (n == 0) continue;
+        constexpr size_t kRows = 21;
+        const std::vector<float> many = test::uniform_floats(n * kRows, 20);
+        std::vector<float> together(many.size()), alone(many.size());
+        softmax(many.data(), together.data(), n, kRows);
+        for (size_t r = 0; r < kRows; ++r) softmax(many.data() + r * n, alone.data() + r * n, n, 1);
+        test::expect_same(together, alone);
         constexpr size_t kStride = 40;
         const size_t columns = n % 37 + 1;
         std::vector<float> sheet = test::uniform_floats(n * kStride, 9), turned(sheet.size()), expected(sheet.size());
@@ -233,7 +240,7 @@ TEST(SimdRows, SoftmaxOfInfinitiesAndNan) {
   for (const std::vector<float>& x : {std::vector<float>(5, -oracle::kInf), std::vector<float>{1, std::nanf(""), 2},
                                       std::vector<float>{1, oracle::kInf, 2}}) {
     std::vector<float> y(x.size());
-    table.softmax_f32(x.data(), y.data(), x.size());
+    table.softmax_f32(x.data(), y.data(), x.size(), 1);
     EXPECT_TRUE(std::isnan(y[1]));
   }
 }

@@ -229,7 +229,7 @@ class Attention::Unit {
       std::fill(row + used.begin, row + std::max(used.begin, used.end), 0.0F);
       return;
     }
-    loops_.softmax_f32(x, x, n);
+    loops_.softmax_f32(x, x, n, 1);
     std::fill(row + std::min(used.begin, seen.begin), row + seen.begin, 0.0F);
     std::fill(row + seen.end, row + std::max(used.end, seen.end), 0.0F);
   }

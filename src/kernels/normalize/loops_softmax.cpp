@@ -27,7 +27,11 @@ HWY_INLINE float greatest(const float* x, size_t n) {
     for (int k = 0; k < kChains; ++k) top[k] = hn::Max(top[k], hn::LoadU(d, x + i + static_cast<size_t>(k) * lanes));
   }
   for (; i + lanes <= n; i += lanes) top[0] = hn::Max(top[0], hn::LoadU(d, x + i));
-  if (i < n) top[1] = hn::Max(top[1], hn::IfThenElse(hn::FirstN(d, n - i), load_part(d, x + i, n - i), top[1]));
+  if (i < n && n >= lanes) {
+    top[1] = hn::Max(top[1], hn::LoadU(d, x + n - lanes));
+  } else if (i < n) {
+    top[0] = hn::IfThenElse(hn::FirstN(d, n), load_part(d, x, n), top[0]);
+  }
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3]))));
 }
 
@@ -35,63 +39,77 @@ HWY_INLINE float join_sums(const Partials& p) {
   return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
 }
 
-template <class M>
-HWY_INLINE void softmax_row(const float* x, float* y, size_t n) {
+/// The sum of a row's exponentials, less the greatest each; keep(e, offset) takes them.
+template <class M, class Keep>
+HWY_INLINE float sum_of_exp(const float* x, size_t n, float max, Keep keep) {
   const F32 d;
-  const size_t lanes = hn::Lanes(d);
-  const VF32 top = hn::Set(d, greatest(x, n));
+  const VF32 top = hn::Set(d, max);
   Partials p(0.0F);
   each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t at) HWY_ATTR {
     const VF32 e = exp_of_negative<M>(d, hn::Sub(v, top));
     p.v[k] = hn::Add(p.v[k], e);
-    if (at + lanes <= n)
-      hn::StoreU(e, d, y + at);
-    else if (at < n)
-      store_part(e, d, y + at, n - at);
+    keep(e, at);
   });
-  const hn::ScalableTag<float> dy;
-  const auto scale = hn::Set(dy, 1.0F / join_sums(p));
-  map(dy, y, y, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });
+  return join_sums(p);
 }
 
 template <class M>
-HWY_INLINE void log_softmax_row(const float* x, float* y, size_t n) {
-  const F32 d;
-  const float max = greatest(x, n);
-  const VF32 top = hn::Set(d, max);
-  Partials p(0.0F);
-  each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t) HWY_ATTR {
-    p.v[k] = hn::Add(p.v[k], exp_of_negative<M>(d, hn::Sub(v, top)));
-  });
-  const hn::ScalableTag<float> dy;
-  const auto log_sum = log_f32<M>(dy, hn::Set(dy, join_sums(p))), shift = hn::Set(dy, max);
-  map(dy, x, y, n, [&](auto v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_sum); });
+HWY_INLINE void softmax_rows(const float* x, float* y, size_t n, size_t rows) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(F32());
+  for (size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const float sum = sum_of_exp<M>(x, n, greatest(x, n), [&](VF32 e, size_t at) HWY_ATTR {
+      if (at + lanes <= n) {
+        hn::StoreU(e, F32(), y + at);
+      } else if (at < n) {
+        store_part(e, F32(), y + at, n - at);
+      }
+    });
+    const auto scale = hn::Set(d, 1.0F / sum);
+    map(d, y, y, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });
+  }
+}
+
+/// Rows by groups, whose logarithms are taken together.
+template <class M>
+HWY_INLINE void log_softmax_rows(const float* x, float* y, size_t n, size_t rows) {
+  constexpr size_t kGroup = 16, kNear = 4096;  // floats that stay in the first level cache
+  const hn::ScalableTag<float> d;
+  const size_t at_once = HWY_MAX(1, HWY_MIN(kGroup, kNear / HWY_MAX(n, 1)));
+  for (size_t first = 0; first < rows; first += at_once, x += at_once * n, y += at_once * n) {
+    const size_t count = HWY_MIN(at_once, rows - first);
+    alignas(64) float max[kGroup], sum[kGroup] = {};
+    for (size_t r = 0; r < count; ++r) {
+      max[r] = greatest(x + r * n, n);
+      sum[r] = sum_of_exp<M>(x + r * n, n, max[r], [](VF32, size_t) {});
+    }
+    for (size_t r = 0; r < count; r += hn::Lanes(d)) hn::Store(log_f32<M>(d, hn::Load(d, sum + r)), d, sum + r);
+    for (size_t r = 0; r < count; ++r) {
+      const auto log_sum = hn::Set(d, sum[r]), shift = hn::Set(d, max[r]);
+      map(d, x + r * n, y + r * n, n, [&](auto v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_sum); });
+    }
+  }
 }
 
 template <class M>
 HWY_INLINE float log_sum_exp_row(const float* x, size_t n) {
-  const F32 d;
   const float max = greatest(x, n);
   if (!(max - max == 0)) {  // not finite
     float sum = max;
     for (size_t i = 0; i < n; ++i) sum = x[i] == x[i] ? sum : x[i];
     return sum;
   }
-  const VF32 top = hn::Set(d, max);
-  Partials p(0.0F);
-  each_sixteen(x, n, -__builtin_huge_valf(), [&](size_t k, VF32 v, size_t) HWY_ATTR {
-    p.v[k] = hn::Add(p.v[k], exp_of_negative<M>(d, hn::Sub(v, top)));
-  });
   const hn::CappedTag<float, 1> one;
-  return max + hn::GetLane(log_f32<M>(one, hn::Set(one, join_sums(p))));
+  const float sum = sum_of_exp<M>(x, n, max, [](VF32, size_t) {});
+  return max + hn::GetLane(log_f32<M>(one, hn::Set(one, sum)));
 }
 
 float log_sum_exp_f32(const float* x, size_t n) { return log_sum_exp_row<Fused>(x, n); }
 float log_sum_exp_f32_exact(const float* x, size_t n) { return log_sum_exp_row<Exact>(x, n); }
-void softmax_f32(const float* x, float* y, size_t n) { softmax_row<Fused>(x, y, n); }
-void softmax_f32_exact(const float* x, float* y, size_t n) { softmax_row<Exact>(x, y, n); }
-void log_softmax_f32(const float* x, float* y, size_t n) { log_softmax_row<Fused>(x, y, n); }
-void log_softmax_f32_exact(const float* x, float* y, size_t n) { log_softmax_row<Exact>(x, y, n); }
+void softmax_f32(const float* x, float* y, size_t n, size_t rows) { softmax_rows<Fused>(x, y, n, rows); }
+void softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) { softmax_rows<Exact>(x, y, n, rows); }
+void log_softmax_f32(const float* x, float* y, size_t n, size_t rows) { log_softmax_rows<Fused>(x, y, n, rows); }
+void log_softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) { log_softmax_rows<Exact>(x, y, n, rows); }
 
 /// One vector of columns (or a part of one): load(p) and store(v, p) say how.
 template <class M, class Load, class Store>

@@ -34,9 +34,9 @@ void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* 
   const int64_t cost = outer * n * inner * 20;
   if (inner == 1 && n <= kShortRow) return short_rows(loops, team, logarithm, x, y, outer, n);
   if (inner == 1) {
-    const auto row = logarithm ? loops.log_softmax_f32 : loops.softmax_f32;
+    const auto rows = logarithm ? loops.log_softmax_f32 : loops.softmax_f32;
     split(team, outer, cost, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) row(x + o * n, y + o * n, static_cast<size_t>(n));
+      rows(x + begin * n, y + begin * n, static_cast<size_t>(n), static_cast<size_t>(end - begin));
     });
     return;
   }

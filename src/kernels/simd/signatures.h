@@ -181,8 +181,8 @@ using ExtremesF32 = void(const float* x, size_t n, float* least, float* greatest
 /// The first i with x[i] == value (with both NaN counting as equal), or n.
 using FindF32 = size_t(const float* x, size_t n, float value);
 
-/// y = softmax or log_softmax of the row x; a row of -inf gives NaN. x and y may be the same buffer.
-using SoftmaxF32 = void(const float* x, float* y, size_t n);
+/// y = softmax or log_softmax of every row of n elements of x; a row of -inf gives NaN. x and y may be the same buffer.
+using SoftmaxF32 = void(const float* x, float* y, size_t n, size_t rows);
 
 /// The logarithm of the sum of the exponentials of the row x; an infinite greatest number is itself, NaN wins. n is at
 /// least 1.
