@@ -167,7 +167,7 @@ void binary_f32(BinaryKind kind, Form form, const float* a, const float* b, floa
 #undef NNEX_CASE
 }
 
-/// y[i] = whether f holds of a[i] and b[i], for whole vectors of 32-bit lanes.
+/// y[i] = whether f holds of a[i] and b[i], for at least a vector of 32-bit lanes; the last may be done twice.
 template <class T, class F>
 HWY_INLINE void truths(const T* a, const T* b, uint8_t* y, size_t n, F f) {
   const hn::ScalableTag<T> d;
@@ -181,9 +181,10 @@ HWY_INLINE void truths(const T* a, const T* b, uint8_t* y, size_t n, F f) {
   };
   const auto ones = hn::Set(di, 1U);
   for (size_t i = 0; i < n; i += hn::Lanes(di)) {
-    auto mask = at(i);
-    if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(i + hn::Lanes(d)), mask);
-    hn::StoreU(hn::TruncateTo(d8, hn::And(mask, ones)), d8, y + i);
+    const size_t o = HWY_MIN(i, n - hn::Lanes(di));
+    auto mask = at(o);
+    if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(o + hn::Lanes(d)), mask);
+    hn::StoreU(hn::TruncateTo(d8, hn::And(mask, ones)), d8, y + o);
   }
 #endif
 }
@@ -213,21 +214,20 @@ HWY_NOINLINE void compare_whole(CompareKind kind, const T* a, const T* b, uint8_
 #undef NNEX_CASE
 }
 
-/// What is left over goes through copies; greater is less the other way round.
+/// Less than a vector goes through copies; greater is less the other way round.
 template <class T>
 HWY_INLINE void compare(CompareKind kind, const T* a, const T* b, uint8_t* y, size_t n) {
   if (kind == CompareKind::gt || kind == CompareKind::ge)
     return compare(kind == CompareKind::gt ? CompareKind::lt : CompareKind::le, b, a, y, n);
   constexpr size_t kMost = hn::MaxLanes(hn::ScalableTag<int32_t>());
-  const size_t rest = n % hn::Lanes(hn::ScalableTag<int32_t>()), before = n - rest;
-  compare_whole(kind, a, b, y, before);
-  if (rest == 0) return;
+  const size_t lanes = hn::Lanes(hn::ScalableTag<int32_t>());
+  if (n >= lanes) return compare_whole(kind, a, b, y, n);
   T left[kMost] = {}, right[kMost] = {};
-  uint8_t last[kMost];
-  std::memcpy(left, a + before, rest * sizeof(T));
-  std::memcpy(right, b + before, rest * sizeof(T));
-  compare_whole(kind, left, right, last, hn::Lanes(hn::ScalableTag<int32_t>()));
-  std::memcpy(y + before, last, rest);
+  uint8_t few[kMost];
+  std::memcpy(left, a, n * sizeof(T));
+  std::memcpy(right, b, n * sizeof(T));
+  compare_whole(kind, left, right, few, lanes);
+  std::memcpy(y, few, n);
 }
 
 void compare_f32(CompareKind kind, const float* a, const float* b, uint8_t* y, size_t n) { compare(kind, a, b, y, n); }
