@@ -23,7 +23,11 @@ void gather(const std::byte* x, int64_t step, int64_t n, std::byte* to) {
   T value;
   if (step == 0) {
     std::memcpy(&value, x, kBytes);
-    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * kBytes, &value, kBytes);
+    T many[16];  // written as vectors are
+    std::fill_n(many, 16, value);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) std::memcpy(to + i * kBytes, many, sizeof many);
+    for (; i < n; ++i) std::memcpy(to + i * kBytes, &value, kBytes);
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
@@ -91,6 +95,14 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
       }
     }
   };
+  // Whether rows of an operand lie one after the other as those of the result do.
+  const auto is_dense = [&](int operand) {
+    int64_t step = 1;
+    for (int axis = nest.axes - 1; axis >= 0; step *= nest.extent[axis--])
+      if (nest.stride[operand][axis] != step) return false;
+    return true;
+  };
+  const bool dense_a = is_dense(0), dense_b = is_dense(1);
   // Short ones: as many at once as a block holds.
   const auto short_rows = [&](int64_t first, int64_t last) {
     Block block_a, block_b;
@@ -99,14 +111,16 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
     for (int64_t row = first; row < last;) {
       const int64_t begin = row, end = std::min(last, row + kBlock / n);
       for (; row < end; ++row, at.next()) {
-        u.gather_into(at.offset(0), n, (row - begin) * n);
-        v.gather_into(at.offset(1), n, (row - begin) * n);
+        if (!dense_a) u.gather_into(at.offset(0), n, (row - begin) * n);
+        if (!dense_b) v.gather_into(at.offset(1), n, (row - begin) * n);
       }
-      loop(block_a.bytes, block_b.bytes, to + begin * n * written, (end - begin) * n);
+      loop(dense_a ? from_a + begin * n * bytes : block_a.bytes, dense_b ? from_b + begin * n * bytes : block_b.bytes,
+           to + begin * n * written, (end - begin) * n);
     }
   };
   const int64_t cost = nest.elements * bytes * 3;
-  if (rows > 1 && n < kShort)
+  const bool fills = (dense_a && step_b == 0) || (dense_b && step_a == 0);  // a block is written in either case
+  if (rows > 1 && n < (fills ? kBlock / 4 : kShort))
     split(team, rows, cost, 1, short_rows);
   else if (rows >= parts_for(team, cost))
     split(team, rows, cost, 1, [&](int64_t begin, int64_t end) { part(begin, end, 0, n); });
