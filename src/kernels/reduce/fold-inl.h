@@ -193,25 +193,49 @@ HWY_INLINE void fold_columns(const T* x, size_t stride, size_t rows, T start, Ta
   for (size_t k = 0; k < vectors; ++k) store(k, total[k]);
 }
 
-template <class M, class T>
-HWY_INLINE void reduce_columns(ReduceKind kind, const T* x, size_t stride, size_t rows, T* y, size_t columns) {
+template <class T, class Take, class Join>
+HWY_INLINE void fold_all_columns(const T* x, size_t stride, size_t rows, T* y, size_t columns, T start, Take take,
+                                 Join join) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
   const auto load = [&](const T* p) HWY_ATTR { return hn::LoadU(d, p); };
-  with_fold<M, T, void>(kind, [&](T start, auto take, auto join) HWY_ATTR {
-    size_t c = 0;
-    const auto store = [&](size_t k, V v) HWY_ATTR { hn::StoreU(v, d, y + c + k * lanes); };
-    for (; c + 4 * lanes <= columns; c += 4 * lanes)
-      fold_columns<4>(x + c, stride, rows, start, take, join, load, store);
-    for (; c + lanes <= columns; c += lanes) fold_columns<1>(x + c, stride, rows, start, take, join, load, store);
-    if (c < columns) {
-      const size_t n = columns - c;
-      fold_columns<1>(
-          x + c, stride, rows, start, take, join, [&](const T* p) HWY_ATTR { return load_part(d, p, n); },
-          [&](size_t, V v) HWY_ATTR { store_part(v, d, y + c, n); });
-    }
-  });
+  size_t c = 0;
+  const auto store = [&](size_t k, V v) HWY_ATTR { hn::StoreU(v, d, y + c + k * lanes); };
+  for (; c + 4 * lanes <= columns; c += 4 * lanes) fold_columns<4>(x + c, stride, rows, start, take, join, load, store);
+  for (; c + lanes <= columns; c += lanes) fold_columns<1>(x + c, stride, rows, start, take, join, load, store);
+  if (c < columns) {
+    const size_t n = columns - c;
+    fold_columns<1>(
+        x + c, stride, rows, start, take, join, [&](const T* p) HWY_ATTR { return load_part(d, p, n); },
+        [&](size_t, V v) HWY_ATTR { store_part(v, d, y + c, n); });
+  }
+}
+
+/// Extremes by comparisons alone, whose chains are short; returns false where there is a NaN, which they may lose.
+template <bool greatest, class T>
+HWY_INLINE bool extremes_of_numbers(const T* x, size_t stride, size_t rows, T* y, size_t columns) {
+  const hn::ScalableTag<T> d;
+  auto nan = hn::FirstN(d, 0);
+  const auto kept = [](auto tag, auto a, auto v) HWY_ATTR { return beyond<greatest>(tag, a, v); };
+  fold_all_columns(
+      x, stride, rows, y, columns, greatest ? kLowest<T> : kHighest<T>,
+      [&](auto tag, auto a, auto v) HWY_ATTR {
+        nan = hn::Or(nan, hn::IsNaN(v));
+        return kept(tag, a, v);
+      },
+      kept);
+  return hn::AllFalse(d, nan);
+}
+
+template <class M, class T>
+HWY_INLINE void reduce_columns(ReduceKind kind, const T* x, size_t stride, size_t rows, T* y, size_t columns) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (kind == ReduceKind::max && extremes_of_numbers<true>(x, stride, rows, y, columns)) return;
+    if (kind == ReduceKind::min && extremes_of_numbers<false>(x, stride, rows, y, columns)) return;
+  }
+  with_fold<M, T, void>(kind, [&](T start, auto take, auto join)
+                                  HWY_ATTR { fold_all_columns(x, stride, rows, y, columns, start, take, join); });
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
