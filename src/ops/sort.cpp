@@ -170,13 +170,16 @@ struct TopK {
       NNEX_ASSIGN(Tensor * y, c.make(1, DType::i64, to));
       index = y->mutable_as<int64_t>().data();
     }
-    std::vector<T> row(static_cast<size_t>(lanes.inner == 1 ? 0 : lanes.n));
+    // Columns that share the lines of a cache become rows together, as long as they are few elements.
+    constexpr int64_t kTogether = 16, kElements = 1 << 18;
+    const int64_t together = std::clamp<int64_t>(kElements / std::max<int64_t>(lanes.n, 1), 1, kTogether);
+    std::vector<T> rows(static_cast<size_t>(lanes.inner == 1 ? 0 : std::min(together, lanes.inner) * lanes.n));
     std::vector<Ranked<T>> picked;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (int64_t i = 0; i < lanes.inner; ++i) {
-        const T* x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
-        for (size_t j = 0; j < row.size(); ++j) row[j] = x[static_cast<int64_t>(j) * lanes.inner];
-        pick_first(row.empty() ? x : row.data(), lanes.n, k, a.largest, picked);
+        const T* const x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
+        if (!rows.empty() && i % together == 0) turn(x, lanes, std::min(together, lanes.inner - i), rows.data());
+        pick_first(rows.empty() ? x : rows.data() + i % together * lanes.n, lanes.n, k, a.largest, picked);
         for (int64_t j = 0; j < k; ++j) {
           const Ranked<T>& p = picked[static_cast<size_t>(j)];
           const int64_t at = (o * k + j) * lanes.inner + i;
@@ -185,6 +188,13 @@ struct TopK {
         }
       }
     return {};
+  }
+
+  /// `count` neighbouring columns as rows.
+  template <class T>
+  static void turn(const T* x, const Lanes& lanes, int64_t count, T* rows) {
+    for (int64_t j = 0; j < lanes.n; ++j)
+      for (int64_t i = 0; i < count; ++i) rows[i * lanes.n + j] = x[j * lanes.inner + i];
   }
 };
 

@@ -136,6 +136,32 @@ TEST(Order, ManyNumbers) {
   expect_order(real);
 }
 
+/// The first of columns are those of the transpose's rows.
+TEST(Order, FirstOfColumns) {
+  for (int64_t columns : {2, 16, 37}) {
+    constexpr int64_t kRows = 9, kFirst = 3;
+    std::vector<float> x(static_cast<size_t>(2 * kRows * columns)), turned = x;
+    uint32_t n = 1;
+    for (float& v : x) v = static_cast<float>((n = n * 1664525 + 1013904223) >> 28);
+    const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+    for (int64_t o = 0; o < 2; ++o)
+      for (int64_t r = 0; r < kRows; ++r)
+        for (int64_t c = 0; c < columns; ++c)
+          turned[at((o * columns + c) * kRows + r)] = x[at((o * kRows + r) * columns + c)];
+    const auto by_columns = run_op("top_k", {f({2, kRows, columns}, x), i64({1}, {kFirst})}, {{"axis", int64_t{1}}}, 2);
+    const auto by_rows =
+        run_op("top_k", {f({2, columns, kRows}, turned), i64({1}, {kFirst})}, {{"axis", int64_t{2}}}, 2);
+    ASSERT_TRUE(by_columns.ok() && by_rows.ok());
+    for (int64_t o = 0; o < 2; ++o)
+      for (int64_t r = 0; r < kFirst; ++r)
+        for (int64_t c = 0; c < columns; ++c) {
+          const size_t from = at((o * columns + c) * kFirst + r), to = at((o * kFirst + r) * columns + c);
+          EXPECT_EQ((*by_columns)[0].as<float>()[to], (*by_rows)[0].as<float>()[from]);
+          EXPECT_EQ((*by_columns)[1].as<int64_t>()[to], (*by_rows)[1].as<int64_t>()[from]);
+        }
+  }
+}
+
 TEST(Order, Distinct) {
   auto all = run_op("unique", {f({5}, {3, kNan, 1, kNan, 3})}, {}, 4);
   EXPECT_EQ(shown(all, 0), "f32[3] 1 3 nan");
