@@ -131,6 +131,15 @@ void expect_transposed(simd::TransposeOf<T>* loop) {
         for (size_t c = 0; c < columns; ++c) expected[c * (rows + 2) + r] = x[r * (columns + 3) + c];
       loop(x.data(), columns + 3, y.data(), rows + 2, rows, columns);
       test::expect_same(y, expected);
+      for (size_t few : {2, 3, 4}) {  // lines of so few, side by side
+        std::vector<T> planes(few * (columns + 1), 9), parted = planes;
+        for (size_t r = 0; r < columns; ++r)
+          for (size_t c = 0; c < few; ++c) parted[c * (columns + 1) + r] = x[(r * few + c) % x.size()];
+        std::vector<T> lines;
+        for (size_t i = 0; i < columns * few; ++i) lines.push_back(x[i % x.size()]);
+        loop(lines.data(), few, planes.data(), columns + 1, columns, few);
+        test::expect_same(planes, parted);
+      }
       if (rows != 7) continue;  // three rows, and lines of three
       std::vector<T> pixels(columns * 3), wanted(columns * 3);
       for (size_t r = 0; r < 3; ++r)
@@ -184,6 +193,14 @@ TEST(Copy, ToStridedAndRuns) {
   for (size_t i = 0; i < 2; ++i)
     for (size_t j = 0; j < 2; ++j) expected[i * 5 + j] = x[i * 3 + j];
   test::expect_same(y, expected);
+  for (int64_t run : {1, 2, 3, 4, 8, 16, 20}) {
+    const std::vector<uint8_t> from = bytes(static_cast<size_t>(5000 * (run + 3)));
+    std::vector<uint8_t> to(static_cast<size_t>(5000 * (run + 1)), 9), wanted = to;
+    for (int64_t row = 0; row < 5000; ++row)
+      std::copy_n(from.begin() + row * (run + 3), run, wanted.begin() + row * (run + 1));
+    copy_runs(team, from.data(), run + 3, to.data(), run + 1, 5000, run);
+    test::expect_same(to, wanted);
+  }
   const std::vector<uint8_t> large = bytes(1000003);
   std::vector<uint8_t> copied(large.size());
   copy_runs(team, large.data(), 0, copied.data(), 0, 1, static_cast<int64_t>(large.size()));

@@ -46,9 +46,26 @@ HWY_INLINE void transpose_narrow(const T* x, size_t x_stride, T* y, size_t y_str
   plain(0, rows, 0, columns);
 #else
   const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  if (x_stride == columns && columns >= 2 && columns <= 4) {  // pixels of few to planes
+    size_t r = 0;
+    for (; r + lanes <= rows; r += lanes) {
+      hn::Vec<decltype(d)> v[4];
+      if (columns == 2) {
+        hn::LoadInterleaved2(d, x + 2 * r, v[0], v[1]);
+      } else if (columns == 3) {
+        hn::LoadInterleaved3(d, x + 3 * r, v[0], v[1], v[2]);
+      } else {
+        hn::LoadInterleaved4(d, x + 4 * r, v[0], v[1], v[2], v[3]);
+      }
+      for (size_t c = 0; c < columns; ++c) hn::StoreU(v[c], d, y + c * y_stride + r);
+    }
+    plain(r, rows, 0, columns);
+    return;
+  }
   if (rows == 3 && y_stride == 3) {  // planes of three to pixels of three
     size_t c = 0;
-    for (; c + hn::Lanes(d) <= columns; c += hn::Lanes(d))
+    for (; c + lanes <= columns; c += lanes)
       hn::StoreInterleaved3(hn::LoadU(d, x + c), hn::LoadU(d, x + x_stride + c), hn::LoadU(d, x + 2 * x_stride + c), d,
                             y + 3 * c);
     plain(0, rows, c, columns);
