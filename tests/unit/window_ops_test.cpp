@@ -184,6 +184,20 @@ TEST(Deconv, ExtentsAndFaults) {
             "deconv: spatial axis 0: 5 elements padded by (3, 3) leave nothing");
 }
 
+/// Padding whose pixels no number of 64 bits counts.
+TEST(Conv, PaddingBeyondMemory) {
+  constexpr int64_t kFar = (int64_t{1} << 32) - 1;
+  Dice dice(3);
+  const AttrMap far = {{"stride", Ints{kFar, kFar}}, {"padding", Pairs{{kFar, kFar}, {kFar, kFar}}}};
+  for (int64_t groups : {1, 2}) {
+    AttrMap attrs = far;
+    attrs.emplace_back("groups", groups);
+    for (int64_t channels : {6, 48})
+      expect_same({"conv", {dice.floats({1, channels, 4, 4}), dice.floats({6, channels / groups, 2, 2})}, attrs, {1}},
+                  "conv_f32", {1e-5, 1e-5});
+  }
+}
+
 TEST(Deconv, Kernels) {
   Dice dice(2);
   for (int i = 0; i < 120; ++i) {

@@ -154,6 +154,14 @@ ConvShape with_padding(const ConvShape& s) {
   return padded;
 }
 
+/// Whether so many channels of the padded input take at most so many bytes; written so that nothing overflows.
+bool padded_fits(const ConvShape& s, int64_t channels, int64_t bytes) {
+  const ConvShape padded = with_padding(s);
+  double size = 4.0 * static_cast<double>(s.batch) * static_cast<double>(channels);
+  for (int64_t extent : padded.in) size *= static_cast<double>(extent);
+  return size <= static_cast<double>(bytes);
+}
+
 /// Whether most tiles of a line would meet one of its ends, and are read where they lie where they do not.
 bool meets_ends(const ConvShape& s) {
   constexpr int64_t kMinLine = 8, kMaxLine = 64;
@@ -172,7 +180,7 @@ bool pads_first(const ConvShape& s) {
   const ConvShape padded = with_padding(s);
   bool edges = false;
   for (size_t i = 0; i < 3; ++i) edges |= s.before[i] > 0 || padded.in[i] > s.in[i];
-  return edges && s.batch * padded.in_pixels() <= kMaxBytes / 4 / s.in_channels;
+  return edges && padded_fits(s, s.in_channels, kMaxBytes);
 }
 
 /// The first to.in_channels channels of [batch, in..., channels] to the extents of `to`, zeros around them; what no
@@ -270,8 +278,7 @@ int64_t group_bytes(const ConvShape& s) {
 /// a place in the first level cache.
 bool copies_groups(const ConvShape& s) {
   constexpr int64_t kMaxBytes = int64_t{16} << 20;
-  return s.groups > 1 && s.taps() > 1 && !s.low_memory && s.batch * with_padding(s).in_pixels() < kMaxBytes &&
-         group_bytes(s) <= kMaxBytes;
+  return s.groups > 1 && s.taps() > 1 && !s.low_memory && padded_fits(s, s.group_inputs(), kMaxBytes);
 }
 
 int64_t group_parts(const ConvShape& s, int threads) { return std::min<int64_t>(s.groups, threads); }

@@ -1,8 +1,9 @@
 #pragma once
 // Convolution on float32, channels last, of one to three spatial axes. Every output is one multiply-add chain over the
-// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros; where 3x3
-// filters pay for it, 16 such chains over the channels of a transformed patch (conv_winograd.h). The bytes depend on
-// the shape and the values alone, never on threads or the position in a batch.
+// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros (rows of a
+// far dilated filter that lie outside are left out: an infinite weight meets no zero there); where 3x3 filters pay for
+// it, 16 such chains over the channels of a transformed patch (conv_winograd.h). The bytes depend on the shape and the
+// values alone, never on threads or the position in a batch.
 
 #include <array>
 #include <cstddef>

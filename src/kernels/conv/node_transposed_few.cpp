@@ -17,9 +17,9 @@
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kAddendFloats = 160 * 1024;  // of one band: with its part of x in the second level cache
-constexpr int64_t kMaxWorkspace = int64_t{64} << 20;
-constexpr int64_t kMinLines = 8;  // of y in a band: fewer multiply more lines of x twice
+constexpr int64_t kAddendFloats = 160 * 1024;      // of one band: with its part of x in the second level cache
+constexpr int64_t kMaxAddends = int64_t{4} << 20;  // floats of a band of long lines
+constexpr int64_t kMinLines = 8;                   // of y in a band: fewer multiply more lines of x twice
 
 struct FewShape {
   int64_t batch = 1, in_channels = 1, out_channels = 1;
@@ -56,6 +56,8 @@ class FewDeconvKernel : public Kernel {
     if (!filter_) plain_ = round_up(s_.rows() * s_.in_channels * 4, 64);
   }
 
+  /// Floats of a band, which the shape alone decides.
+  int64_t addends() const { return addends_; }
   int64_t workspace() const override { return turned_ + plain_ + parts(usable_threads()) * part_; }
   bool packed(size_t input) const override { return input == 1 && filter_; }
 
@@ -178,7 +180,7 @@ Result<std::unique_ptr<Kernel>> make_few_deconv(const KernelRequest& r) {
                 }));
   }
   auto kernel = std::make_unique<FewDeconvKernel>(r.loops, s, std::move(filter));
-  if (kernel->workspace() > kMaxWorkspace) return nullptr;
+  if (kernel->addends() > kMaxAddends) return nullptr;
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 

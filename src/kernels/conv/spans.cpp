@@ -11,7 +11,8 @@ namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kMaxRowTaps = 16, kMinWidth = 8;
-constexpr int64_t kSlack = 64;  // values read behind the last row
+constexpr double kMaxCopied = 1 << 30;  // values
+constexpr int64_t kSlack = 64;          // values read behind the last row
 
 /// Columns and rows of x's copy that windows reach.
 int64_t copy_columns(const ConvShape& s) { return (s.out[2] - 1) * s.stride[2] + s.kernel[2]; }
@@ -21,6 +22,9 @@ int64_t copy_lines(const ConvShape& s) { return (s.out[1] - 1) * s.stride[1] + (
 
 bool is_span_conv(const simd::Loops& loops, const ConvShape& s) {
   const bool as_they_are = int_tiles(loops) == IntTiles::bytes;
+  const double copied = static_cast<double>(s.batch) * static_cast<double>(copy_lines(s)) *
+                        static_cast<double>(copy_columns(s)) * static_cast<double>(s.in_channels);
+  if (copied > kMaxCopied) return false;
   const int64_t max_channels = as_they_are ? 4 : 64, max_span = as_they_are ? 64 : 256;
   return s.groups == 1 && s.in_channels <= max_channels && s.x_step() == s.in_channels && s.in[0] == 1 &&
          s.out[0] == 1 && s.kernel[0] == 1 && s.before[0] == 0 && s.taps() > 1 && s.kernel[1] <= kMaxRowTaps &&
