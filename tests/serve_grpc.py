@@ -219,11 +219,11 @@ def test_deadlines():
 def test_drain():
     """SIGTERM: HTTP and gRPC end within one --drain-timeout; exit code 1 where either has cut what it took."""
     with tempfile.TemporaryDirectory() as folder:
-        # Seconds of one thread, so that what is in flight is cut.
+        # Ten seconds of one fast thread, so that what is in flight is cut.
         os.makedirs(os.path.join(folder, 'long'))
         with open(os.path.join(folder, 'long', 'graph.nnef'), 'w') as f:
-            f.write('version 1.0;\ngraph long(y0) -> (y200) {\n  y0 = external(shape = [1024,1024]);\n')
-            f.writelines('  y%d = matmul(y%d, y0);\n' % (i + 1, i) for i in range(200))
+            f.write('version 1.0;\ngraph long(y0) -> (y1000) {\n  y0 = external(shape = [1024,1024]);\n')
+            f.writelines('  y%d = matmul(y%d, y0);\n' % (i + 1, i) for i in range(1000))
             f.write('}\n')
         request = pb.ModelInferRequest(model_name='long', raw_input_contents=[b'\0' * (4 << 20)])
         request.inputs.add(name='y0', datatype='FP32', shape=[1024, 1024])
