@@ -30,13 +30,21 @@ ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, co
   whole_lines_ = shape.out[2] > tile.rows / 2 || shape.out[0] * shape.out[1] == 1;
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
-  line_tiles_ = ceil_div(width_, tile.rows);
-  tile_rows_ = width_ / std::max<int64_t>(line_tiles_, 1);
-  longer_tiles_ = width_ - tile_rows_ * line_tiles_;
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
   span_ = span_taps_ * channels_;
   few_runs_ = std::min(shape.taps() * channels_, kMaxDepth<To>) <= span_ * (kMaxRuns - 2);
+  line_tiles_ = ceil_div(width_, rows_of(tile));
+  tile_rows_ = width_ / std::max<int64_t>(line_tiles_, 1);
+  longer_tiles_ = width_ - tile_rows_ * line_tiles_;
   std::fill(std::begin(outside_), std::end(outside_), lift.outside());
+}
+
+template <class Lift>
+int64_t ConvRows<Lift>::rows_of(const simd::TileShape& tile) const {
+  const TileRows line = {0, static_cast<int>(std::min<int64_t>(width_, 1 << 16)), 0, 0};
+  if (!std::is_same_v<Lift, LiftFloat> || width_ != line.count || lines_ * width_ == 0 || !can_stay(line, window(0, 0)))
+    return tile.rows;
+  return rows_at_once(tile, s_.stride[2] * s_.x_step() * s_.kernel[0] * s_.kernel[1], lines_ * width_);
 }
 
 template <class Lift>

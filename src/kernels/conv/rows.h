@@ -38,6 +38,8 @@ class ConvRows final : public RowSource<typename Lift::To> {
   void advance(Place& place, int64_t count) const;
   const From* line_of(const Window& window, const Place& place) const;
   bool can_stay(const TileRows& rows, const Window& first) const;
+  /// Of a tile.
+  int64_t rows_of(const simd::TileShape& tile) const;
   int stay(const Window& first, int64_t k0, int64_t depth, simd::RowRunOf<To>* out) const;
   void copy_rows(Window window, Place from, int64_t depth, int count, To* out) const;
   void copy_edge(const From* line, int64_t x, int64_t begin, int64_t count, To* out) const;

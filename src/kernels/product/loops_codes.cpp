@@ -100,7 +100,7 @@ HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p, int first = 0)
   const int64_t stride = t.runs->row_stride;
   const float* const a = t.runs->a + first * stride;
   Sums<M, kRows, kVectors, kPanels> sums;
-  sums.start(t, last);
+  sums.start(t, first, last);
   CodeReader<kBits, kVectors, kPanels> reader(p, t.runs->k);
   reader.rows(p, 0, t.runs->k, [&](int64_t k, const CodeVector(&weights)[kAll]) HWY_ATTR {
     HWY_UNROLL(4)
@@ -110,8 +110,8 @@ HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p, int first = 0)
       for (int j = 0; j < kAll; ++j) sums.c[i][j] = M::madd(value, weights[j], sums.c[i][j]);
     }
   });
-  if (t.end) sums.finish(*t.end, last);
-  sums.store(t, last);
+  if (t.end) sums.finish(*t.end, first, last);
+  sums.store(t, first, last);
 }
 
 /// Calls f(std::integral_constant) of how many vectors the columns are.
@@ -133,8 +133,7 @@ HWY_INLINE void run_code_tile(const CodeTile& c) {
   with_vectors(c.tile.columns, CodeVectors(), [&](auto vectors) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
     if constexpr (kOneRow<M>) {
-      for (int i = 0; i < c.tile.rows; ++i)
-        code_tile_of<M, kBits, 1, kVectors, 1>(TilePart(c.tile, i, 1).tile, c.codes, i);
+      for (int i = 0; i < c.tile.rows; ++i) code_tile_of<M, kBits, 1, kVectors, 1>(c.tile, c.codes, i);
     } else {
       if (c.tile.rows == 1) return code_tile_of<M, kBits, 1, kVectors, 1>(c.tile, c.codes);
       if (c.tile.rows == 2) return code_tile_of<M, kBits, 2, kVectors, 1>(c.tile, c.codes);

@@ -13,16 +13,16 @@ namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <class M, int kRows, int kVectors, int kPanels>
-HWY_NOINLINE void tile_of(const Tile& t, int first) {
+HWY_NOINLINE void tile_of(const Tile& t, int64_t first) {
   const int last = t.columns - (kVectors * kPanels - 1) * kLanes;
   Sums<M, kRows, kVectors, kPanels> sums;
-  sums.start(t, last);
+  sums.start(t, first, last);
   sums.multiply(t, first);
-  if (t.end) sums.finish(*t.end, last);
-  sums.store(t, last);
+  if (t.end) sums.finish(*t.end, first, last);
+  sums.store(t, first, last);
 }
 
-using TileFunction = void (*)(const Tile&, int first);
+using TileFunction = void (*)(const Tile&, int64_t first);
 
 template <class M, int kVectors, int... kRow>
 TileFunction pick(int rows, std::integer_sequence<int, kRow...>) {
@@ -35,24 +35,35 @@ TileFunction pick(int rows, std::integer_sequence<int, kRow...>) {
 template <class M>
 constexpr int kRowsAtOnce = std::is_same_v<M, Exact>&& kTileRows > 8 ? kTileRows / 2 : kTileRows;
 
-template <class M, int... kVector>
-HWY_INLINE void run_one_panel(const Tile& t, int first, std::integer_sequence<int, kVector...>) {
-  const int vectors = (t.columns + kLanes - 1) / kLanes;
+/// All rows, cut into nearly equal parts.
+template <class M, int kVectors>
+HWY_INLINE void run_rows(const Tile& t) {
   using Rows = std::make_integer_sequence<int, kRowsAtOnce<M>>;
-  (void)((vectors == kVector + 1 ? (pick<M, kVector + 1>(t.rows, Rows())(t, first), true) : false) || ...);
+  if (t.rows <= kRowsAtOnce<M>) return pick<M, kVectors>(t.rows, Rows())(t, 0);
+  const int64_t parts = (t.rows + kRowsAtOnce<M> - 1) / kRowsAtOnce<M>, longer = t.rows % parts;
+  const int rows = static_cast<int>(t.rows / parts);
+  const int64_t end_of_longer = longer * (rows + 1);
+  if (longer > 0) {
+    const TileFunction run = pick<M, kVectors>(rows + 1, Rows());
+    for (int64_t first = 0; first < end_of_longer; first += rows + 1) run(t, first);
+  }
+  const TileFunction run = pick<M, kVectors>(rows, Rows());
+  for (int64_t first = end_of_longer; first < t.rows; first += rows) run(t, first);
+}
+
+template <class M, int... kVector>
+HWY_INLINE void run_one_panel(const Tile& t, std::integer_sequence<int, kVector...>) {
+  const int vectors = (t.columns + kLanes - 1) / kLanes;
+  (void)((vectors == kVector + 1 ? (run_rows<M, kVector + 1>(t), true) : false) || ...);
 }
 
 template <class M>
 HWY_INLINE void run_tile(const Tile& t) {
   const int panels = (t.columns + kTileVectors * kLanes - 1) / (kTileVectors * kLanes);
   using Vectors = std::make_integer_sequence<int, kTileVectors>;
-  if (panels <= 1 && t.rows <= kRowsAtOnce<M>) return run_one_panel<M>(t, 0, Vectors());
+  if (panels <= 1) return run_one_panel<M>(t, Vectors());
   if (t.rows == 1) return panels == 4 ? tile_of<M, 1, kTileVectors, 4>(t, 0) : tile_of<M, 1, kTileVectors, 2>(t, 0);
-  if (panels == 2) return t.rows == 2 ? tile_of<M, 2, kTileVectors, 2>(t, 0) : tile_of<M, 3, kTileVectors, 2>(t, 0);
-  for (int first = 0; first < t.rows; first += kRowsAtOnce<M>) {
-    const TilePart part(t, first, HWY_MIN(t.rows - first, kRowsAtOnce<M>));
-    run_one_panel<M>(part.tile, first, Vectors());
-  }
+  return t.rows == 2 ? tile_of<M, 2, kTileVectors, 2>(t, 0) : tile_of<M, 3, kTileVectors, 2>(t, 0);
 }
 
 TileShape tile_shape_f32() { return {kTileRows, kTileVectors * kLanes, kLanes}; }

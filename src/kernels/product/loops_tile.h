@@ -39,6 +39,7 @@ struct TileEnd {
 };
 
 /// c[i][j] = the chain of multiply-adds over ascending k of row i and column j, for `rows` rows and `columns` columns.
+/// Rows beyond a register tile's are served one such tile after the other.
 /// Column j of panel p = j / shape.columns lies at b[p * panel_stride + k * b_stride + j % shape.columns]; whole
 /// vectors are read, also where `columns` ends inside one. More than one panel: rows and panels as few_rows_panels()
 /// says.
@@ -54,22 +55,6 @@ struct Tile {
   int columns = 0;
   bool go_on = false;            ///< The chains continue from the stored c; else from 0.
   const TileEnd* end = nullptr;  ///< Null: c gets the plain sums.
-};
-
-/// Rows [first, first + rows) of a tile: its tile is that of these rows, but for the runs, which stay those of the
-/// whole.
-struct TilePart {
-  Tile tile;
-  TileEnd end;
-
-  TilePart(const Tile& whole, int first, int rows) : tile(whole) {
-    tile.c += first * tile.c_stride, tile.rows = rows;
-    if (!tile.end) return;
-    end = *tile.end;
-    if (end.row_bias) end.row_bias += first;
-    if (end.residual) end.residual += first * end.residual_stride;
-    tile.end = &end;
-  }
 };
 
 /// How many whole panels one call may span: few rows alone do not fill the multipliers.

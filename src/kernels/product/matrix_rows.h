@@ -21,7 +21,7 @@ class MatrixRows final : public RowSource<typename Lift::To> {
         m_(m),
         row_stride_(row_stride),
         col_stride_(col_stride),
-        tiles_(ceil_div(m, shape.rows)),
+        tiles_(ceil_div(m, rows_of(shape))),
         tile_rows_(m / std::max<int64_t>(tiles_, 1)),
         longer_tiles_(m % std::max<int64_t>(tiles_, 1)) {}
 
@@ -37,7 +37,7 @@ class MatrixRows final : public RowSource<typename Lift::To> {
            simd::RowRunOf<To>* out) const override {
     const From* a = a_ + rows.first * row_stride_ + k0 * col_stride_;
     if constexpr (std::is_same_v<From, To>) {
-      if (can_stay() && depth % Lift::kGroup == 0 && (any_depth() || panels < kPanelsThatPayForCopy)) {
+      if (can_stay() && depth % Lift::kGroup == 0 && (any_depth() || panels < kPanelsThatPayForCopy || is_short())) {
         out[0] = {a, row_stride_, depth};
         return 1;
       }
@@ -48,7 +48,12 @@ class MatrixRows final : public RowSource<typename Lift::To> {
   }
 
  private:
-  static constexpr int64_t kPanelsThatPayForCopy = 4;
+  static constexpr int64_t kPanelsThatPayForCopy = 4, kShort = 128;
+
+  bool is_short() const { return std::is_same_v<Lift, LiftFloat> && row_stride_ <= kShort && can_stay(); }
+  int64_t rows_of(const simd::TileShape& shape) const {
+    return is_short() ? rows_at_once(shape, row_stride_, m_) : shape.rows;
+  }
 
   /// Whether tiles can read the rows where they are, which do not start in the same few sets of the first level cache:
   /// a tile's rows would push each other out.

@@ -43,13 +43,15 @@ struct Sums {
 
   HWY_INLINE Sums() {}  // written out: an implied one is made outside the instruction set's region
 
-  HWY_INLINE void start(const Tile& t, int last) {
+  /// The sums of rows `first` and up; `last`: columns of the last vector.
+  HWY_INLINE void start(const Tile& t, int64_t first, int last) {
     const TileTag d;
+    const float* const rows = t.c + first * t.c_stride;
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(16)
       for (int j = 0; j < kAll; ++j) {
-        c[i][j] = !t.go_on ? hn::Zero(d) : load(t.c + i * t.c_stride, j, last);
+        c[i][j] = !t.go_on ? hn::Zero(d) : load(rows + i * t.c_stride, j, last);
       }
     }
   }
@@ -62,7 +64,7 @@ struct Sums {
   }
 
   /// With rows `first` and up of the runs.
-  HWY_INLINE void multiply(const Tile& t, int first) {
+  HWY_INLINE void multiply(const Tile& t, int64_t first) {
     const TileTag d;
     constexpr int kGroups =
         (kRows + 2) / 3;  // three rows a pointer: p, p + stride, p + 2 stride need one register more
@@ -99,7 +101,7 @@ struct Sums {
     }
   }
 
-  HWY_INLINE void finish(const TileEnd& end, int last) {
+  HWY_INLINE void finish(const TileEnd& end, int64_t first, int last) {
     const TileTag d;
     if (end.scale != 1) {
       const V scale = hn::Set(d, end.scale);
@@ -111,11 +113,12 @@ struct Sums {
       for (int j = 0; j < kAll; ++j) bias[j] = load(end.bias, j, last);
       each([&](V v, int, int j) HWY_ATTR { return hn::Add(v, bias[j]); });
     }
-    if (end.row_bias) each([&](V v, int i, int) HWY_ATTR { return hn::Add(v, hn::Set(d, end.row_bias[i])); });
+    if (end.row_bias) each([&](V v, int i, int) HWY_ATTR { return hn::Add(v, hn::Set(d, end.row_bias[first + i])); });
     if (end.residual) {
       const V scale = hn::Set(d, end.residual_scale);
-      each([&](V v, int i, int j)
-               HWY_ATTR { return hn::Add(v, hn::Mul(load(end.residual + i * end.residual_stride, j, last), scale)); });
+      each([&](V v, int i, int j) HWY_ATTR {
+        return hn::Add(v, hn::Mul(load(end.residual + (first + i) * end.residual_stride, j, last), scale));
+      });
     }
     if (end.activation.kind == UnaryKind::relu) {
       each([&](V v, int, int) HWY_ATTR { return relu_f32(d, v); });
@@ -129,11 +132,11 @@ struct Sums {
     }
   }
 
-  HWY_INLINE void store(const Tile& t, int last) const {
+  HWY_INLINE void store(const Tile& t, int64_t first, int last) const {
     const TileTag d;
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
-      float* row = t.c + i * t.c_stride;
+      float* row = t.c + (first + i) * t.c_stride;
       HWY_UNROLL(16)
       for (int j = 0; j < kAll - 1; ++j) hn::StoreU(c[i][j], d, row + j * kLanes);
       if (last < kLanes) {

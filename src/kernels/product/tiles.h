@@ -1,6 +1,7 @@
 #pragma once
 // The loop over tiles that products and convolutions share: rows of any origin times columns in panels.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -58,10 +59,19 @@ struct Columns {
   int64_t floats() const;
 };
 
+/// Rows of a tile whose values are read where they lie: several register tiles of short rows, as a tile of few
+/// products takes no longer than finding its rows. `floats`: of one row; `rows`: of all tiles.
+constexpr int64_t rows_at_once(const simd::TileShape& shape, int64_t floats, int64_t rows) {
+  constexpr int64_t kFloats = 4096;  // which stay in the first level cache, of all rows together
+  constexpr int64_t kMinTiles = 8;
+  const int64_t fit = floats > 0 ? kFloats / floats : 1;
+  return std::max<int64_t>(1, std::min(fit, rows / kMinTiles) / shape.rows) * shape.rows;
+}
+
 /// Rows of a left-hand side, cut into tiles.
 struct TileRows {
   int64_t first = 0;  ///< Row of c.
-  int count = 0;      ///< 1 to shape.rows.
+  int count = 0;      ///< 1 to shape.rows where they are copied, else any number.
   int64_t line = 0;   ///< The source's own: where the first row comes from.
   int64_t column = 0;
 };
