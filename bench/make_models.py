@@ -53,6 +53,17 @@ class Net:
     def output(self, value, *shape):
         self.outputs.append(helper.make_tensor_value_info(value, TensorProto.FLOAT, shape))
 
+    def halve(self):
+        """Everything becomes float16 but what Resize scales by."""
+        scales = {n.input[2] for n in self.nodes if n.op_type == "Resize"}
+
+        def half(t): return numpy_helper.from_array(np.clip(numpy_helper.to_array(t), -65504, 65504).astype(np.float16), t.name)
+        self.weights = [half(t) if t.data_type == TensorProto.FLOAT and t.name not in scales else t for t in self.weights]
+        self.data = [half(t) if t.data_type == TensorProto.FLOAT else t for t in self.data]
+        for port in self.inputs + self.outputs:
+            if port.type.tensor_type.elem_type == TensorProto.FLOAT: port.type.tensor_type.elem_type = TensorProto.FLOAT16
+        self.name += "_f16"
+
     def save(self, folder):
         graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8,

@@ -20,6 +20,7 @@ Result<int> fold_but_codes(ir::Graph& graph);
 /// Small values that inference knows, among them extents of what is computed, become constants.
 Result<int> fold_known(ir::Graph& graph);
 Result<int> merge_equal(ir::Graph& graph);
+Result<int> widen_halves(ir::Graph& graph);
 Result<int> fold_affine(ir::Graph& graph);
 Result<int> simplify(ir::Graph& graph);
 Result<int> fuse_norms(ir::Graph& graph);

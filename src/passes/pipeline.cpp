@@ -68,6 +68,7 @@ constexpr PassDef kAllPasses[] = {
     {"merge_equal", merge_equal},
     kDropUnused,
     kInfer,
+    {"widen_halves", widen_halves},
     {"fold_affine", fold_affine},
     {"simplify", simplify},
     {"fuse_norms", fuse_norms},

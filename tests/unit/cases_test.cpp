@@ -328,6 +328,12 @@ std::optional<std::vector<Value>> numbers_for(const ir::Graph& graph) {
   return fed;
 }
 
+/// What a few roundings to a type change, of one.
+double roundings_of(DType t) {
+  if (t == DType::bf16) return 1.0 / (1 << 6);
+  return t == DType::f16 ? 1.0 / (1 << 9) : 1e-5;
+}
+
 /// A pass keeps what a graph computes: whole numbers but for so many steps, other numbers within a few roundings.
 void expect_same_values(ir::Graph before, ir::Graph after, int64_t steps) {
   const auto fed = numbers_for(before);
@@ -349,7 +355,8 @@ void expect_same_values(ir::Graph before, ir::Graph after, int64_t steps) {
       if (!std::isfinite(a))
         ASSERT_TRUE(std::isnan(a) ? std::isnan(b) : a == b) << "output " << o << ", element " << i;
       else
-        ASSERT_LE(std::fabs(a - b), 1e-5 * (1 + std::fabs(a))) << "output " << o << ", element " << i;
+        ASSERT_LE(std::fabs(a - b), roundings_of(w.dtype()) * (1 + std::fabs(a)))
+            << "output " << o << ", element " << i;
     }
   }
 }

@@ -1,0 +1,192 @@
+// Networks of float16 and bfloat16: what is computed in float32 anyway stays float32 from one node to the next.
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "graph/infer.h"
+#include "kernels/kernel.h"
+#include "ops/cast.h"
+#include "passes/passes.h"
+#include "tensor/convert.h"
+
+namespace nnex::passes {
+namespace {
+
+class Widener {
+ public:
+  explicit Widener(ir::Graph& graph) : graph_(graph) {}
+
+  Result<int> run() {
+    for (NodeId id : graph_.order_with_blocks()) find(id);
+    join();
+    int count = 0;
+    for (const auto& [id, part] : part_of_) {
+      if (!pays(part)) continue;
+      NNEX_TRY(widen(NodeId{id}));
+      ++count;
+    }
+    for (const auto& [id, part] : part_of_)
+      if (pays(part)) narrow_results(NodeId{id});
+    return count;
+  }
+
+ private:
+  /// Nodes that share values which would stay float32.
+  struct Part {
+    int computing = 0;  ///< Nodes that round what they compute.
+    int large = 0;      ///< Of these, not element by element.
+  };
+
+  static bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+  bool is_half(ValueId v) const { return v.valid() && graph_[v].type.is_tensor() && is_half(graph_[v].type.dtype); }
+  bool is_wide(ValueId v) const {
+    const NodeId producer = graph_[v].producer;
+    return is_half(v) && producer.valid() && part_of_.count(producer.n) > 0;
+  }
+
+  /// Whether the row's own rule makes float32 of float32 here.
+  bool infers_wide(NodeId id) const {
+    const Node& node = graph_[id];
+    Inference inference(graph_, Inference::Few::nodes);
+    for (ValueId v : node.in) {
+      if (!v.valid()) continue;
+      Type t = graph_[v].type;
+      if (is_half(v)) t.dtype = DType::f32;
+      inference.bind(v, std::move(t));
+    }
+    if (!inference.node(id).ok()) return false;
+    return std::all_of(node.out.begin(), node.out.end(), [&](ValueId v) {
+      return !is_half(v) || (inference.type(v).is_tensor() && inference.type(v).dtype == DType::f32);
+    });
+  }
+
+  void find(NodeId id) {
+    const Node& node = graph_[id];
+    if (!node.blocks.empty() || node.custom || !node.op->pure || node.op->name == "cast") return;
+    DType half = DType::none;
+    size_t given = 0, wide = 0, results = 0;
+    for (const auto* ports : {&node.in, &node.out})
+      for (ValueId v : *ports) {
+        if (!v.valid()) continue;
+        if (!graph_[v].type.is_tensor()) return;
+        if (!is_half(v)) continue;
+        if (half != DType::none && graph_[v].type.dtype != half) return;
+        half = graph_[v].type.dtype;
+        results += ports == &node.out;
+        given += ports == &node.in && !graph_[v].is_constant();
+        wide += ports == &node.in && is_wide(v);
+      }
+    const bool moves = node.op->elements != Elements::computed || node.op->view;
+    if (results == 0 || given == 0 || (moves && wide < given)) return;
+    if ((!moves && kernels::kernels_of(node.op->name).empty()) || !infers_wide(id)) return;
+    part_of_[id.n] = id.n;
+    Part& part = parts_[id.n];
+    part.computing = !moves;
+    part.large = !moves && !node.op->elementwise;
+  }
+
+  uint32_t root(uint32_t id) const {
+    while (part_of_.at(id) != id) id = part_of_.at(id);
+    return id;
+  }
+  void join() {
+    for (const auto& [id, part] : part_of_)
+      for (ValueId v : graph_[NodeId{id}].in) {
+        if (!v.valid() || !is_wide(v)) continue;
+        const uint32_t a = root(id), b = root(graph_[v].producer.n);
+        if (a == b) continue;
+        parts_[a].computing += parts_[b].computing, parts_[a].large += parts_[b].large;
+        part_of_[b] = a;
+      }
+    for (auto& [id, part] : part_of_) part = root(id);
+  }
+  /// Element-wise nodes alone go faster block by block, which reads and writes half the bytes.
+  bool pays(uint32_t part) const {
+    const Part& p = parts_.at(part);
+    return p.computing >= 2 && p.large >= 1;
+  }
+  bool stays_wide(ValueId v) const { return is_wide(v) && pays(part_of_.at(graph_[v].producer.n)); }
+
+  // ---- The graph
+
+  ValueId cast(Builder b, ValueId v, DType to) {
+    CastAttrs a;
+    a.to = to;
+    Type t = graph_[v].type;
+    t.dtype = to;
+    const ValueId y = b("cast", {v}, a);
+    graph_.set_type(y, std::move(t));
+    return y;
+  }
+  /// Right behind what makes v.
+  ValueId cast(ValueId v, DType to) {
+    const NodeId producer = graph_[v].producer;
+    const BlockId block = producer.valid() ? graph_[producer].parent : graph_[v].param_of;
+    const NodeId before = producer.valid() ? graph_[producer].next : graph_[block].first;
+    return before.valid() ? cast(Builder(graph_, before), v, to) : cast(Builder(graph_, block), v, to);
+  }
+
+  Result<ValueId> widened(ValueId v) {
+    const auto [at, fresh] = widened_.try_emplace(v.n);
+    if (!fresh) return at->second;
+    if (const Tensor* t = graph_[v].constant.tensor()) {
+      NNEX_ASSIGN(Tensor wide, convert(*t, DType::f32));
+      return at->second = graph_.add_constant(std::move(wide), graph_[v].name);
+    }
+    return at->second = cast(v, DType::f32);
+  }
+
+  Status widen(NodeId id) {
+    for (size_t i = 0; i < graph_[id].in.size(); ++i) {
+      const ValueId v = graph_[id].in[i];
+      if (!is_half(v) || stays_wide(v)) continue;
+      NNEX_ASSIGN(const ValueId wide, widened(v));
+      graph_.set_input(id, i, wide);
+    }
+    return {};
+  }
+
+  /// Results become float32; whoever else reads one reads it rounded.
+  void narrow_results(NodeId id) {
+    for (ValueId v : std::vector<ValueId>(graph_[id].out)) {
+      if (!is_half(v)) continue;
+      const DType half = graph_[v].type.dtype;
+      Type wide = graph_[v].type;
+      wide.dtype = DType::f32;
+      graph_.set_type(v, std::move(wide));
+      ValueId narrow;
+      for (const Use& use : std::vector<Use>(graph_[v].uses)) {
+        const auto part = use.node.valid() ? part_of_.find(use.node.n) : part_of_.end();
+        if (part != part_of_.end() && pays(part->second)) continue;
+        if (!narrow.valid()) {
+          narrow = cast(v, half);
+          graph_.set_name(narrow, graph_[v].name);  // the author's value is the rounded one
+          graph_.set_name(v, {});
+        }
+        if (use.node.valid()) {
+          graph_.set_input(use.node, use.index, narrow);
+        } else {
+          std::vector<ValueId> results = graph_[use.block].results;
+          results[use.index] = narrow;
+          graph_.set_results(use.block, std::move(results));
+        }
+      }
+    }
+  }
+
+  ir::Graph& graph_;
+  std::map<uint32_t, uint32_t> part_of_;  ///< Of nodes that could compute in float32, by their ids.
+  std::unordered_map<uint32_t, Part> parts_;
+  std::unordered_map<uint32_t, ValueId> widened_;
+};
+
+}  // namespace
+
+/// conv(x: f16, w: f16) -> y: f16; relu(y) -> z: f16   ->   cast(x) -> x: f32; conv(x, w: f32) -> y: f32; relu(y) ->
+///     z: f32; cast(z) -> f16
+/// The roundings between nodes are saved, as all later passes save some; what nodes that only move elements get from
+/// outside, and what anybody else reads, stays as it is. Needs inferred types.
+Result<int> widen_halves(ir::Graph& graph) { return Widener(graph).run(); }
+
+}  // namespace nnex::passes
