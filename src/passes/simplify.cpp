@@ -29,9 +29,10 @@ Result<int> simplify(ir::Graph& graph) {
   using namespace simplification;
   int changed = 0;
   for (NodeId id : graph.order_with_blocks()) {
-    if (graph[id].erased || graph[id].out.size() != 1 || !is_f32(graph, graph[id].out[0])) continue;
-    changed += power(graph, id) || activation_of_product(graph, id) || activation_of_sum(graph, id) ||
-               batch_normalization(graph, id);
+    if (graph[id].erased || graph[id].out.size() != 1) continue;
+    changed += power(graph, id) ||
+               (is_f32(graph, graph[id].out[0]) &&
+                (activation_of_product(graph, id) || activation_of_sum(graph, id) || batch_normalization(graph, id)));
   }
   return changed;
 }

@@ -23,15 +23,24 @@ bool never_negative(const ir::Graph& graph, ValueId v, int depth = 0) {
 
 }  // namespace
 
-/// pow(x, 2)   ->   sqr(x);   pow(x, 0.5)   ->   sqrt(x), where x is not negative: pow(-inf, 0.5) is inf
+/// pow(x, 2)   ->   sqr(x);   pow(x, 3)   ->   mul(sqr(x), x), of float32;   pow(x, 0.5)   ->   sqrt(x), where x is not
+/// negative: pow(-inf, 0.5) is inf
 bool power(ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
-  if (node.op->name != "pow" || !is_f32(graph, node.in[0])) return false;
+  if (node.op->name != "pow") return false;
+  const ValueId x = node.in[0];
+  const DType type = graph[x].type.is_tensor() ? graph[x].type.dtype : DType::none;
+  if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return false;
   const auto exponent = real_constant(graph, node.in[1]);
   if (!exponent || !same_extents(graph, node.in[0], node.out[0])) return false;
-  const bool root = *exponent == 0.5 && never_negative(graph, node.in[0]);
-  const std::string_view name = *exponent == 2 ? "sqr" : root ? "sqrt" : "";
-  return !name.empty() && become(graph, id, Builder(graph, id)(name, {node.in[0]}));
+  Builder b(graph, id);
+  if (*exponent == 2) return become(graph, id, b("sqr", {x}));
+  if (*exponent == 3 && type == DType::f32) {
+    const ValueId square = b("sqr", {x});
+    graph.set_type(square, graph[x].type);
+    return become(graph, id, b("mul", {square, x}));
+  }
+  return *exponent == 0.5 && never_negative(graph, x) && become(graph, id, b("sqrt", {x}));
 }
 
 }  // namespace nnex::passes::simplification
