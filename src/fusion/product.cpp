@@ -19,13 +19,22 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
   return std::all_of(d->begin(), d->end() - 1, [](const Dim& n) { return n == Dim(1); });
 }
 
-/// The dequantize_linear of constants that makes a product's right side, where a kernel reads the codes; else null.
+/// The dequantize_linear of constants, or the cast of constant halves, that makes a product's right side, where a
+/// kernel reads what is stored; else null.
 const Node* codes_of(const ir::Graph& graph, const Node& product) {
   const auto* linear = attrs_if<LinearAttrs>(product);
   const auto* matmul = attrs_if<MatmulAttrs>(product);
   if ((!linear && !matmul) || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0])) return nullptr;
   const size_t rank = graph[product.in[0]].type.dims->size();
   if (rank == 0 || (rank != 2 && (linear || matmul->transpose_a))) return nullptr;
+  const bool transposed = linear ? linear->transpose_b : matmul->transpose_b;
+  if (const Node* cast = made_by(graph, product.in[1], "cast")) {
+    const Tensor* halves = graph.constant_in(*cast, 0);
+    return halves && is_f32(graph, cast->out[0]) &&
+                   kernels::CodeShape::of_halves(halves->dtype(), halves->shape(), transposed)
+               ? cast
+               : nullptr;
+  }
   const Node* from = made_by(graph, product.in[1], "dequantize_linear");
   const Tensor* codes = from ? graph.constant_in(*from, 0) : nullptr;
   const Tensor* scale = from ? graph.constant_in(*from, 1) : nullptr;
@@ -33,9 +42,8 @@ const Node* codes_of(const ir::Graph& graph, const Node& product) {
   const Tensor* zero = has_zero ? graph.constant_in(*from, 2) : nullptr;
   if (!codes || !scale || (has_zero && !zero) || !is_f32(graph, from->out[0])) return nullptr;
   const auto& a = graph.attrs<DequantizeAttrs>(*from);
-  const auto shape =
-      kernels::CodeShape::of(codes->dtype(), codes->shape(), scale->shape(), zero ? &zero->shape() : nullptr, a.axis,
-                             a.block_size, linear ? linear->transpose_b : matmul->transpose_b);
+  const auto shape = kernels::CodeShape::of(codes->dtype(), codes->shape(), scale->shape(),
+                                            zero ? &zero->shape() : nullptr, a.axis, a.block_size, transposed);
   return shape ? from : nullptr;
 }
 
@@ -108,9 +116,10 @@ std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
   form.end.x = form.product.in[0], form.end.constant = form.product.in[1];
   if (of_codes) {
     const Node& from = *graph.producer(product.in[1]);
-    const auto& a = graph.attrs<DequantizeAttrs>(from);
     const std::vector<int> in = region.operation(from).in;
-    form.w = {in[0], in[1], in.size() > 2 ? in[2] : -1, a.axis, a.block_size};
+    form.w.codes = in[0];
+    if (const auto* a = attrs_if<DequantizeAttrs>(from))
+      form.w = {in[0], in[1], in.size() > 2 ? in[2] : -1, a->axis, a->block_size};
   }
   form.end.bias = region.input(bias), form.end.residual = region.input(residual);
   form.end.activation = activation;

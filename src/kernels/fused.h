@@ -27,7 +27,7 @@ struct FusedOp {
   }
 };
 
-/// Constants that dequantize_linear makes the right side of a product of.
+/// Constants that dequantize_linear makes the right side of a product of; without a scale, halves that cast does.
 struct FusedCodes {
   int codes = -1, scale = -1, zero = -1;
   int64_t axis = 0, block_size = 0;

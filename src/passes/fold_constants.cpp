@@ -61,6 +61,12 @@ bool widens_many(const ir::Graph& graph, const Node& node) {
   return t && t->dtype() == DType::i8 && t->count() >= kMany && graph[node.out[0]].type.dtype == DType::i32;
 }
 
+/// A cast of constant halves to float32.
+bool widens_halves(const ir::Graph& graph, const Node& node) {
+  const Tensor* t = node.op->name == "cast" ? graph[node.in[0]].constant.tensor() : nullptr;
+  return t && (t->dtype() == DType::f16 || t->dtype() == DType::bf16) && graph[node.out[0]].type.dtype == DType::f32;
+}
+
 enum class Codes : uint8_t { fold, keep, keep_of_products };
 
 Result<int> fold(ir::Graph& graph, Codes codes) {
@@ -72,7 +78,9 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
     const bool decodes = node.op->name == "dequantize_linear";
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
-    if (codes == Codes::keep_of_products && decodes && fusion::only_for_products(graph, id)) continue;
+    const bool halves = widens_halves(graph, node);
+    if (codes == Codes::keep && halves && fusion::only_for_products(graph, id)) continue;
+    if (codes == Codes::keep_of_products && (decodes || halves) && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;

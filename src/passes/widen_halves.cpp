@@ -5,8 +5,10 @@
 #include <unordered_map>
 
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "kernels/kernel.h"
 #include "ops/cast.h"
+#include "ops/matmul.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -119,18 +121,28 @@ class Widener {
     graph_.set_type(y, std::move(t));
     return y;
   }
-  /// Right behind what makes v.
+  /// Right behind what makes v; of constants, at the beginning.
   ValueId cast(ValueId v, DType to) {
     const NodeId producer = graph_[v].producer;
-    const BlockId block = producer.valid() ? graph_[producer].parent : graph_[v].param_of;
+    const BlockId of_param = graph_[v].is_constant() ? kMain : graph_[v].param_of;
+    const BlockId block = producer.valid() ? graph_[producer].parent : of_param;
     const NodeId before = producer.valid() ? graph_[producer].next : graph_[block].first;
     return before.valid() ? cast(Builder(graph_, before), v, to) : cast(Builder(graph_, block), v, to);
   }
 
-  Result<ValueId> widened(ValueId v) {
-    const auto [at, fresh] = widened_.try_emplace(v.n);
+  /// Whether a kernel reads the halves of this input: many weights of a product that is no convolution.
+  bool stays_narrow(const Node& node, size_t input) const {
+    constexpr int64_t kMany = 64 * 1024;
+    const Tensor* t = graph_.constant_in(node, input);
+    return input == 1 && t && t->count() > kMany && (attrs_if<MatmulAttrs>(node) || attrs_if<LinearAttrs>(node));
+  }
+
+  Result<ValueId> widened(const Node& node, size_t input) {
+    const ValueId v = node.in[input];
+    const bool narrow = stays_narrow(node, input);
+    const auto [at, fresh] = (narrow ? cast_weights_ : widened_).try_emplace(v.n);
     if (!fresh) return at->second;
-    if (const Tensor* t = graph_[v].constant.tensor()) {
+    if (const Tensor* t = graph_[v].constant.tensor(); t && !narrow) {
       NNEX_ASSIGN(Tensor wide, convert(*t, DType::f32));
       return at->second = graph_.add_constant(std::move(wide), graph_[v].name);
     }
@@ -141,7 +153,7 @@ class Widener {
     for (size_t i = 0; i < graph_[id].in.size(); ++i) {
       const ValueId v = graph_[id].in[i];
       if (!is_half(v) || stays_wide(v)) continue;
-      NNEX_ASSIGN(const ValueId wide, widened(v));
+      NNEX_ASSIGN(const ValueId wide, widened(graph_[id], i));
       graph_.set_input(id, i, wide);
     }
     return {};
@@ -178,7 +190,7 @@ class Widener {
   ir::Graph& graph_;
   std::map<uint32_t, uint32_t> part_of_;  ///< Of nodes that could compute in float32, by their ids.
   std::unordered_map<uint32_t, Part> parts_;
-  std::unordered_map<uint32_t, ValueId> widened_;
+  std::unordered_map<uint32_t, ValueId> widened_, cast_weights_;
 };
 
 }  // namespace

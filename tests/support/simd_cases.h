@@ -370,7 +370,8 @@ inline Run simd_run(simd::TileF32* f, const Loops& table, Operands& o, SimdSize 
   tile.c = o.result<float>(static_cast<size_t>(rows * columns));
   return [=, keep = run] { f(tile); };
 }
-/// Codes of 4 bits in blocks of 16 rows, of as many columns; those that fill the last vector are zeros.
+/// Codes of 4 bits in blocks of 16 rows, or for some k float16 or bfloat16, of as many columns; those that fill the
+/// last vector are zeros.
 inline simd::CodePanel code_panel(Operands& o, size_t k, int columns, int lanes) {
   const size_t words = (k + 7) / 8, blocks = (k + 15) / 16;
   simd::CodePanel p;
@@ -381,6 +382,14 @@ inline simd::CodePanel code_panel(Operands& o, size_t k, int columns, int lanes)
       std::copy_n(dense + i * static_cast<size_t>(columns), columns, to + i * static_cast<size_t>(p.columns));
     return to;
   };
+  if (k % 3 != 0) {
+    const size_t count = k * static_cast<size_t>(columns);
+    const uint16_t* any = o.integers<uint16_t>(count);
+    uint16_t* finite = o.filled(count, uint16_t{0});
+    std::transform(any, any + count, finite, [](uint16_t h) { return static_cast<uint16_t>(h & 0xbfffU); });
+    p.bits = 16, p.brain = k % 3 == 1, p.halves = padded(finite, k);
+    return p;
+  }
   p.words = padded(o.integers<uint32_t>(words * static_cast<size_t>(columns)), words);
   p.scale = padded(o.floats(blocks * static_cast<size_t>(columns)), blocks);
   p.zero = padded(o.integers<uint8_t>(blocks * static_cast<size_t>(columns)), blocks);

@@ -8,11 +8,13 @@
 #include "kernels/product/gemm.h"
 #include "nnex/elements.h"
 #include "node_run.h"
+#include "ops/cast.h"
 #include "ops/fused.h"
 #include "ops/matmul.h"
 #include "ops/quantize.h"
 #include "passes/pipeline.h"
 #include "simd_test.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -81,12 +83,60 @@ void expect_same_product(const simd::Loops& table, Team& team, const Weights& w,
   Tensor memory = Tensor::make(DType::u8, Shape{unpacked.bytes()}).value();
   unpacked.pack(team, w.codes, w.scale, zero, memory.mutable_data());
   const CodeColumns columns(table, *shape, zero, memory.data());
-  p.b = nullptr, p.codes = &columns, p.c = found.data();
+  std::vector<float> room(size(kernels::unpacked_floats(usable_threads())));
+  p.b = nullptr, p.codes = &columns, p.unpacked = room.data(), p.c = found.data();
   kernels::gemm(table, team, p);
   test::expect_same(found, expected);
 }
 
 constexpr DType kTypes[] = {DType::i4, DType::u4, DType::i8, DType::u8};
+
+/// A matrix of halves [k, n], or [n, k] where transposed, and as floats [k, n].
+struct Halves {
+  Tensor narrow, wide;
+  Halves(Dice& dice, DType type, int64_t k, int64_t n, bool transposed) {
+    narrow = convert(dice.floats(transposed ? Shape{n, k} : Shape{k, n}), type).value();
+    wide = Tensor::make(DType::f32, Shape{k, n}).value();
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        wide.mutable_as<float>()[static_cast<size_t>(i * n + j)] =
+            static_cast<float>(real_at(narrow, transposed ? j * k + i : i * n + j));
+  }
+};
+
+TEST(CodeProducts, HalvesAreTheBytesOfFloats) {
+  Dice dice(7);
+  Team one(1), two(2);
+  const auto size = [](int64_t count) { return static_cast<size_t>(count); };
+  for (DType type : {DType::f16, DType::bf16})
+    for (bool transposed : {false, true})
+      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {133, 37}, {301, 131}, {1030, 260}}) {
+        SCOPED_TRACE(testing::Message() << name(type) << " " << k << "x" << n << (transposed ? " transposed" : ""));
+        const Halves w(dice, type, k, n, transposed);
+        const auto shape = CodeShape::of_halves(type, w.narrow.shape(), transposed);
+        ASSERT_TRUE(shape);
+        test::for_each_table([&](const simd::Loops& table) {
+          Team& team = k % 2 ? one : two;
+          std::vector<float> b(size(kernels::packed_floats(table, k, n)) + 16),
+              room(size(kernels::unpacked_floats(usable_threads())));
+          kernels::pack_b(table, team, w.wide.data(), k, n, n, 1, b.data());
+          const CodeColumns unpacked(table, *shape, nullptr, nullptr);
+          Tensor memory = Tensor::make(DType::u8, Shape{unpacked.bytes()}).value();
+          unpacked.pack(team, w.narrow, memory.mutable_data());
+          const CodeColumns columns(table, *shape, nullptr, memory.data());
+          for (int64_t m : {1, 2, 3, 4, 7, 64}) {
+            const std::vector<float> a = test::uniform_floats(size(m * k), 2, 3);
+            std::vector<float> expected(size(m * n)), found(size(m * n), 7.0F);
+            kernels::Gemm p{.m = m, .n = n, .k = k, .a = a.data(), .a_row_stride = k};
+            p.b = b.data(), p.c = expected.data(), p.c_row_stride = n;
+            kernels::gemm(table, team, p);
+            p.b = nullptr, p.codes = &columns, p.unpacked = room.data(), p.c = found.data();
+            kernels::gemm(table, team, p);
+            test::expect_same(found, expected);
+          }
+        });
+      }
+}
 
 TEST(CodeProducts, BytesOfFloatsForEveryTypeAndGranularity) {
   Dice dice(1);
@@ -218,6 +268,32 @@ TEST(CodeProducts, EpiloguesStayInTheStep) {
     }
 }
 
+/// The weights of a network of halves stay two bytes in memory.
+TEST(CodeProducts, HalvesStayInTheStep) {
+  Dice dice(8);
+  for (DType type : {DType::f16, DType::bf16})
+    for (bool turned : {false, true}) {
+      const Halves w(dice, type, kK, kN, turned);
+      const auto made = [&](bool narrow) {
+        Net n;
+        const ValueId x = n.input({6, kK});
+        CastAttrs to;
+        to.to = DType::f32;
+        MatmulAttrs matmul;
+        matmul.transpose_b = turned && narrow;
+        const ValueId weights =
+            narrow ? n.b("cast", {n.b.constant(Tensor(w.narrow))}, to) : n.b.constant(Tensor(w.wide));
+        n.g.set_results(kMain, {n.b("gelu", {n.b("matmul", {x, weights}, matmul)})});
+        return n.g;
+      };
+      const Tensor x = dice.floats({6, kK});
+      const Answer halves = run(made(true), x), floats = run(made(false), x);
+      EXPECT_EQ(halves.kernels, std::vector<std::string>{"gemm_halves"});
+      EXPECT_EQ(halves.bytes, floats.bytes);
+      EXPECT_EQ(run(made(true), x, 2).bytes, floats.bytes);
+    }
+}
+
 /// Two products share codes, one of them transposed by a node of its own; each keeps them.
 TEST(CodeProducts, SharedAndTransposed) {
   Dice dice(4);
@@ -274,6 +350,24 @@ TEST(CodeProducts, MemoryIsThatOfCodes) {
   for (uint32_t v = 0; v < graph.value_count(); ++v)
     if (const Tensor* t = graph[ValueId{v}].constant.tensor()) constants += t->bytes();
   EXPECT_LE(constants, kCodes + kScales);
+}
+
+TEST(CodeProducts, MemoryIsThatOfHalves) {
+  constexpr int64_t kSize = 512;
+  Dice dice(9);
+  Net n;
+  ValueId y = n.g.add_param(kMain, "x", Type::tensor(DType::f16, Dims{Dim::symbol("N"), kSize}));
+  for (int i = 0; i < 2; ++i)
+    y = n.b("matmul", {y, n.b.constant(Halves(dice, DType::f16, kSize, kSize, false).narrow)});
+  n.g.set_results(kMain, {y});
+  auto model = compile(ir::Graph(n.g));
+  ASSERT_TRUE(model.ok());
+  Session session = model->session();
+  for (int64_t m : {1, 40}) {
+    const Value fed(convert(dice.floats({m, kSize}), DType::f16).value());
+    ASSERT_TRUE(session.run(std::span<const Value>(&fed, 1)).ok());
+    EXPECT_EQ(model->packed_memory(), 2 * kSize * kSize * 2);
+  }
 }
 
 }  // namespace

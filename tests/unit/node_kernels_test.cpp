@@ -401,6 +401,8 @@ TEST(CastKernels, EveryPair) {
   const auto known = [&](DType a, DType b) {
     if (a == b) return true;
     if (a == DType::u16 || b == DType::u16) return false;
+    const bool large = a == DType::i64 || a == DType::i32;  // float32 rounds these, then bfloat16 again
+    if (half(b) && !half(a) && a != DType::f64) return b == DType::f16 || !large;
     if (half(a) || half(b)) return a == DType::f32 || b == DType::f32;
     if (a == DType::f64) return b == DType::f32 || b == DType::i64 || b == DType::i32;
     return b != DType::f64 || a == DType::f32 || a == DType::i64 || a == DType::i32;

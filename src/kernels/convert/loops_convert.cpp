@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/simd/builds.h"
+#include "kernels/simd/halves-inl.h"
 #include "kernels/simd/map-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -205,26 +206,9 @@ void f16_from_f32(const float* x, uint16_t* y, size_t n) {
   map_to(DF(), DH(), x, y, n, [&](auto v, size_t) HWY_ATTR { return half_of(v); });
 }
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 void f32_from_f16(const uint16_t* x, float* y, size_t n) {
-  const hn::Rebind<hwy::float16_t, DF> half;
-  map_to(DH(), DF(), x, y, n, [&](auto h, size_t) HWY_ATTR { return hn::PromoteTo(DF(), hn::BitCast(half, h)); });
+  map_to(DH(), DF(), x, y, n, [&](auto h, size_t) HWY_ATTR { return from_f16(DF(), h); });
 }
-#else
-void f32_from_f16(const uint16_t* x, float* y, size_t n) {
-  const DF d;
-  const DU du;
-  map_to(DH(), d, x, y, n, [&](auto h, size_t) HWY_ATTR {
-    const auto bits = hn::PromoteTo(du, h);
-    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000U)));
-    const auto size = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7fffU)));
-    const auto scaled = hn::Mul(hn::BitCast(d, size), hn::Set(d, 5.192296858534828e33F));  // 2^112, subnormals too
-    const auto special = hn::BitCast(d, hn::Or(size, hn::Set(du, 0x7f800000U)));
-    const auto magnitude = hn::IfThenElse(hn::Ge(scaled, hn::Set(d, 65536.0F)), special, scaled);
-    return hn::BitCast(d, hn::Or(hn::BitCast(du, magnitude), sign));
-  });
-}
-#endif
 
 void bf16_from_f32(const float* x, uint16_t* y, size_t n) {
   const DF d;
@@ -240,10 +224,7 @@ void bf16_from_f32(const float* x, uint16_t* y, size_t n) {
 }
 
 void f32_from_bf16(const uint16_t* x, float* y, size_t n) {
-  const DF d;
-  const DU du;
-  map_to(DH(), d, x, y, n,
-         [&](auto v, size_t) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, v))); });
+  map_to(DH(), DF(), x, y, n, [&](auto h, size_t) HWY_ATTR { return from_bf16(DF(), h); });
 }
 
 void i32_from_f32(const float* x, int32_t* y, size_t n) {

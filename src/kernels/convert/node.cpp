@@ -115,33 +115,24 @@ class CastKernel : public Kernel {
   CastLoop cast_;
 };
 
-/// From or to float16 or bfloat16 by way of float32, block by block.
+/// To float16 or bfloat16 by way of float32, block by block. From them kernels/convert/widened.h serves.
 class HalfCast : public Kernel {
  public:
-  /// `other`: from float32, or to it.
-  HalfCast(const simd::Loops& loops, DType half, bool widens, const CastPair& other)
-      : loops_(loops), other_(other), widens_(widens) {
-    widen_ = half == DType::f16 ? loops.f32_from_f16 : loops.f32_from_bf16;
-    narrow_ = half == DType::f16 ? loops.f16_from_f32 : loops.bf16_from_f32;
-  }
+  HalfCast(const simd::Loops& loops, const CastPair& to_f32, DType half)
+      : loops_(loops), to_f32_(to_f32), narrow_(half == DType::f16 ? loops.f16_from_f32 : loops.bf16_from_f32) {}
 
   Status run(Call& c) const override {
     constexpr int64_t kBlock = 2048;
-    const int64_t n = c.in(0).count(), x_bytes = bits(c.in(0).dtype()) / 8, y_bytes = bits(c.out(0).dtype()) / 8;
+    const int64_t n = c.in(0).count(), bytes = bits(c.in(0).dtype()) / 8;
     const std::byte* const x = c.in(0).data();
-    std::byte* const y = c.out(0).mutable_data();
-    split(*c.team, n, n * (x_bytes + y_bytes), kBlock, [&](int64_t begin, int64_t end) {
+    auto* const y = reinterpret_cast<uint16_t*>(c.out(0).mutable_data());
+    split(*c.team, n, n * (bytes + 2), kBlock, [&](int64_t begin, int64_t end) {
       Team alone;
       alignas(64) float wide[kBlock];
       for (int64_t i = begin; i < end; i += kBlock) {
         const int64_t count = std::min(kBlock, end - i);
-        if (widens_) {
-          widen_(reinterpret_cast<const uint16_t*>(x) + i, wide, static_cast<size_t>(count));
-          other_.run(loops_, alone, reinterpret_cast<const std::byte*>(wide), y + i * y_bytes, count);
-        } else {
-          other_.run(loops_, alone, x + i * x_bytes, reinterpret_cast<std::byte*>(wide), count);
-          narrow_(wide, reinterpret_cast<uint16_t*>(y) + i, static_cast<size_t>(count));
-        }
+        to_f32_.run(loops_, alone, x + i * bytes, reinterpret_cast<std::byte*>(wide), count);
+        narrow_(wide, y + i, static_cast<size_t>(count));
       }
     });
     return {};
@@ -149,10 +140,8 @@ class HalfCast : public Kernel {
 
  private:
   const simd::Loops& loops_;
-  const CastPair& other_;
-  bool widens_;
-  simd::ConvertHalfToF32* widen_ = nullptr;
-  simd::ConvertF32ToHalf* narrow_ = nullptr;
+  const CastPair& to_f32_;
+  simd::ConvertF32ToHalf* narrow_;
 };
 
 /// To the type it has: the bytes.
@@ -185,13 +174,10 @@ Result<std::unique_ptr<Kernel>> make_cast(const KernelRequest& r) {
   const DType from = r.in[0].dtype, to = r.out[0].dtype;
   if (from == to && !is_object(from)) return made<SameType>();
   if (a.rounding != CastRounding::truncate && is_real(from) && is_int(to)) return nullptr;
-  const auto is_half = [](DType t) { return t == DType::f16 || t == DType::bf16; };
   if (const CastPair* p = pair_of(from, to)) return made<CastKernel>(r.loops, p->run);
-  if (is_half(from)) {
-    if (const CastPair* p = pair_of(DType::f32, to)) return made<HalfCast>(r.loops, from, true, *p);
-  } else if (is_half(to) && rounds_once(from, to)) {
-    if (const CastPair* p = pair_of(from, DType::f32)) return made<HalfCast>(r.loops, to, false, *p);
-  }
+  const CastPair* const to_f32 = pair_of(from, DType::f32);
+  if (to_f32 && (to == DType::f16 || to == DType::bf16) && rounds_once(from, to))
+    return made<HalfCast>(r.loops, *to_f32, to);
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/product/codes.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "nnex/elements.h"
@@ -44,6 +45,15 @@ std::optional<CodeShape> CodeShape::of(DType type, const Shape& codes, const Sha
   return s;
 }
 
+std::optional<CodeShape> CodeShape::of_halves(DType type, const Shape& weights, bool transposed) {
+  if ((type != DType::f16 && type != DType::bf16) || weights.rank() != 2 || weights.count() == 0) return std::nullopt;
+  CodeShape s;
+  s.bits = 16, s.brain = type == DType::bf16, s.is_signed = false;
+  s.k = weights[transposed ? 1 : 0], s.n = weights[transposed ? 0 : 1];
+  s.k_step = transposed ? 1 : s.n, s.n_step = transposed ? s.k : 1;
+  return s;
+}
+
 CodeColumns::CodeColumns(const simd::Loops& loops, const CodeShape& of, const Tensor* zero, const std::byte* packed)
     : shape_(loops.tile_shape_f32()), of_(of), bias_(of.is_signed ? 1 << (of.bits - 1) : 0), packed_(packed) {
   one_zero_ = bias_ + (zero && !of.own_zeros ? static_cast<int32_t>(int_at(*zero, 0)) : 0);
@@ -53,6 +63,7 @@ int64_t CodeColumns::padded_columns() const { return round_up(of_.n, shape_.lane
 
 int64_t CodeColumns::bytes() const {
   const int64_t columns = padded_columns();
+  if (of_.bits == 16) return round_up(columns * of_.k * 2, 64);
   return round_up(columns * (words() * 4 + of_.blocks * (of_.own_zeros ? 5 : 4)), 64);
 }
 
@@ -61,6 +72,10 @@ simd::CodePanel CodeColumns::panel(int64_t i) const {
   simd::CodePanel p;
   p.bits = of_.bits, p.one_zero = one_zero_, p.block = of_.block;
   p.columns = static_cast<int>(std::min<int64_t>(shape_.columns, columns - first));
+  if (of_.bits == 16) {
+    p.brain = of_.brain, p.halves = reinterpret_cast<const uint16_t*>(packed_) + first * of_.k;
+    return p;
+  }
   const auto* const words_of_all = reinterpret_cast<const uint32_t*>(packed_);
   const auto* const scales = reinterpret_cast<const float*>(words_of_all + columns * words());
   p.words = words_of_all + first * words();
@@ -72,6 +87,24 @@ simd::CodePanel CodeColumns::panel(int64_t i) const {
 void CodeColumns::unpack(const simd::Loops& loops, float* to) const {
   for (int64_t i = 0; i * shape_.columns < of_.n; ++i)
     loops.unpack_codes_f32(panel(i), 0, of_.k, to + i * shape_.columns * of_.k);
+}
+
+void CodeColumns::pack(Team& team, const Tensor& halves, std::byte* packed) const {
+  CodeColumns to = *this;
+  to.packed_ = packed;
+  team.run(ceil_div(of_.n, shape_.columns), [&](int64_t i) {
+    const simd::CodePanel p = to.panel(i);
+    auto* row = const_cast<uint16_t*>(p.halves);
+    const int64_t here = std::min<int64_t>(p.columns, of_.n - i * shape_.columns);  // others fill the last vector
+    const std::byte* from = halves.data() + i * shape_.columns * of_.n_step * 2;
+    for (int64_t k = 0; k < of_.k; ++k, row += p.columns, from += of_.k_step * 2) {
+      if (of_.n_step == 1)
+        std::memcpy(row, from, static_cast<size_t>(here) * 2);
+      else
+        for (int64_t j = 0; j < here; ++j) std::memcpy(row + j, from + j * of_.n_step * 2, 2);
+      std::fill(row + here, row + p.columns, uint16_t{0});
+    }
+  });
 }
 
 void CodeColumns::pack(Team& team, const Tensor& codes, const Tensor& scale, const Tensor* zero,

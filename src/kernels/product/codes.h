@@ -1,6 +1,6 @@
 #pragma once
-// Right-hand sides of products that stay codes of 4 or 8 bits in memory: what dequantize_linear makes of them is
-// computed where it is multiplied, with the same bytes.
+// Right-hand sides of products that stay codes of 4 or 8 bits in memory, or float16 or bfloat16: what dequantize_linear
+// or cast makes of them is computed where it is multiplied, with the same bytes.
 
 #include <optional>
 
@@ -10,10 +10,11 @@
 
 namespace nnex::kernels {
 
-/// A matrix of k rows and n columns that dequantize_linear makes of constants, by their types and shapes.
+/// A matrix of k rows and n columns that dequantize_linear or cast makes of constants, by their types and shapes.
 struct CodeShape {
   int bits = 4;
   bool is_signed = true;
+  bool brain = false;  ///< Of 16 bits: bfloat16.
   int64_t k = 0, n = 0;
   int64_t k_step = 0, n_step = 0;  ///< Between codes of neighbouring rows and columns.
   int64_t block = 0;               ///< Rows that share a scale: a multiple of 8.
@@ -25,6 +26,8 @@ struct CodeShape {
   /// are [n, k].
   static std::optional<CodeShape> of(DType type, const Shape& codes, const Shape& scale, const Shape* zero,
                                      int64_t axis, int64_t block_size, bool transposed);
+  /// Of float16 or bfloat16, [k, n] or where transposed [n, k]; nothing for other types.
+  static std::optional<CodeShape> of_halves(DType type, const Shape& weights, bool transposed);
 };
 
 /// Constants as loops read them: panels as wide as those of floats.
@@ -35,6 +38,8 @@ class CodeColumns {
 
   int64_t bytes() const;
   void pack(Team& team, const Tensor& codes, const Tensor& scale, const Tensor* zero, std::byte* packed) const;
+  /// Of halves.
+  void pack(Team& team, const Tensor& halves, std::byte* packed) const;
   simd::CodePanel panel(int64_t i) const;
   /// All weights, as pack_b packs floats.
   void unpack(const simd::Loops& loops, float* to) const;

@@ -183,7 +183,7 @@ void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k,
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
   Columns columns = columns_of(loops, product.k, product.n, product.b);
-  columns.codes = product.codes;
+  columns.codes = product.codes, columns.unpacked = product.unpacked;
   const MatrixRows<LiftFloat> rows(columns.shape, {}, product.a, product.m, product.a_row_stride, product.a_col_stride);
   multiply_tiles(loops, team, rows, columns, product.c, product.c_row_stride, product.end);
 }

@@ -31,6 +31,7 @@ struct Gemm {
   int64_t a_col_stride = 1;
   const float* b = nullptr;            ///< From pack_b with the same loops.
   const CodeColumns* codes = nullptr;  ///< Instead of b.
+  float* unpacked = nullptr;           ///< With codes: unpacked_floats().
   float* c = nullptr;
   int64_t c_row_stride = 0;
   Epilogue end = {};

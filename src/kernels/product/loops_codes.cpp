@@ -3,11 +3,13 @@
 #define HWY_TARGET_INCLUDE "kernels/product/loops_codes.cpp"
 #include <hwy/foreach_target.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "kernels/product/loops_codes.h"
 #include "kernels/product/tile-inl.h"
 #include "kernels/simd/builds.h"
+#include "kernels/simd/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
@@ -91,6 +93,47 @@ struct CodeReader {
   }
 };
 
+// ---- Halves: as codes of these many "bits"
+constexpr int kFloat16 = 16, kBrainFloat = 17;
+
+template <bool kBrain, int kVectors, int kPanels>
+struct HalfReader {
+  static constexpr int kAll = kVectors * kPanels;
+  int64_t panel_halves;  ///< From one panel to the next.
+
+  HWY_INLINE HalfReader(const CodePanel& p, int64_t k) : panel_halves(k * p.columns) {}
+
+  template <class F>
+  HWY_INLINE void rows(const CodePanel& p, int64_t first, int64_t end, F row) {
+    const TileTag d;
+    const hn::Rebind<uint16_t, TileTag> halves;
+    const uint16_t* from = p.halves + first * p.columns;
+    for (int64_t k = first; k < end; ++k, from += p.columns) {
+      CodeVector weights[kAll];
+      HWY_UNROLL(8)
+      for (int j = 0; j < kAll; ++j) {
+        const auto bits = hn::LoadU(halves, from + j / kVectors * panel_halves + j % kVectors * kLanes);
+        if constexpr (kBrain)
+          weights[j] = from_bf16(d, bits);
+        else
+          weights[j] = from_f16(d, bits);
+      }
+      row(k, weights);
+    }
+  }
+};
+template <int kBits, int kVectors, int kPanels>
+using Reader = std::conditional_t<(kBits >= kFloat16), HalfReader<kBits == kBrainFloat, kVectors, kPanels>,
+                                  CodeReader<kBits, kVectors, kPanels>>;
+
+/// Calls f(std::integral_constant) of what a panel's codes are.
+template <class F>
+HWY_INLINE void with_bits(const CodePanel& p, F f) {
+  if (p.bits == 4) return f(std::integral_constant<int, 4>());
+  if (p.bits == 8) return f(std::integral_constant<int, 8>());
+  p.brain ? f(std::integral_constant<int, kBrainFloat>()) : f(std::integral_constant<int, kFloat16>());
+}
+
 /// With rows `first` and up of the run.
 template <class M, int kBits, int kRows, int kVectors, int kPanels>
 HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p, int first = 0) {
@@ -101,7 +144,7 @@ HWY_NOINLINE void code_tile_of(const Tile& t, const CodePanel& p, int first = 0)
   const float* const a = t.runs->a + first * stride;
   Sums<M, kRows, kVectors, kPanels> sums;
   sums.start(t, first, last);
-  CodeReader<kBits, kVectors, kPanels> reader(p, t.runs->k);
+  Reader<kBits, kVectors, kPanels> reader(p, t.runs->k);
   reader.rows(p, 0, t.runs->k, [&](int64_t k, const CodeVector(&weights)[kAll]) HWY_ATTR {
     HWY_UNROLL(4)
     for (int i = 0; i < kRows; ++i) {
@@ -143,9 +186,11 @@ HWY_INLINE void run_code_tile(const CodeTile& c) {
   });
 }
 
-void tile_codes_f32(const CodeTile& c) { c.codes.bits == 4 ? run_code_tile<Fused, 4>(c) : run_code_tile<Fused, 8>(c); }
+void tile_codes_f32(const CodeTile& c) {
+  with_bits(c.codes, [&](auto bits) HWY_ATTR { run_code_tile<Fused, decltype(bits)::value>(c); });
+}
 void tile_codes_f32_exact(const CodeTile& c) {
-  c.codes.bits == 4 ? run_code_tile<Exact, 4>(c) : run_code_tile<Exact, 8>(c);
+  with_bits(c.codes, [&](auto bits) HWY_ATTR { run_code_tile<Exact, decltype(bits)::value>(c); });
 }
 
 template <int kBits>
@@ -153,7 +198,7 @@ HWY_INLINE void unpack(const CodePanel& p, int64_t begin, int64_t end, float* to
   const TileTag d;
   with_vectors(p.columns, CodeVectors(), [&](auto vectors) HWY_ATTR {
     constexpr int kVectors = decltype(vectors)::value;
-    CodeReader<kBits, kVectors, 1> reader(p, end);
+    Reader<kBits, kVectors, 1> reader(p, end);
     reader.rows(p, begin, end, [&](int64_t k, const CodeVector(&weights)[kVectors]) HWY_ATTR {
       HWY_UNROLL(4)
       for (int j = 0; j < kVectors; ++j) hn::StoreU(weights[j], d, to + (k - begin) * p.columns + j * kLanes);
@@ -162,7 +207,7 @@ HWY_INLINE void unpack(const CodePanel& p, int64_t begin, int64_t end, float* to
 }
 
 void unpack_codes_f32(const CodePanel& p, int64_t begin, int64_t end, float* to) {
-  p.bits == 4 ? unpack<4>(p, begin, end, to) : unpack<8>(p, begin, end, to);
+  with_bits(p, [&](auto bits) HWY_ATTR { unpack<decltype(bits)::value>(p, begin, end, to); });
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

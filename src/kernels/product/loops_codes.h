@@ -1,5 +1,5 @@
 #pragma once
-// Weights of products that are stored as codes of 4 or 8 bits, and read where they are.
+// Weights of products that are stored in 4, 8 or 16 bits, and read where they are.
 
 #include <cstdint>
 
@@ -10,10 +10,13 @@ namespace nnex::kernels::simd {
 /// One panel of `columns` columns, which are whole vectors. Row k of column j is the code in bits
 /// (k % (32 / bits)) * bits and up of words[k / (32 / bits) * columns + j], and stands for (code - zero) * scale, the
 /// difference exact, the product rounded. Rows of a block share scale[k / block * columns + j] and the zero point at
-/// the same place of zero, or one_zero where that is null.
+/// the same place of zero, or one_zero where that is null. Of 16 bits, row k of column j is the float16, or bfloat16,
+/// halves[k * columns + j], and nothing else is read.
 struct CodePanel {
   int bits = 4;
+  bool brain = false;  ///< bfloat16.
   int columns = 0;
+  const uint16_t* halves = nullptr;
   const uint32_t* words = nullptr;
   const float* scale = nullptr;
   const uint8_t* zero = nullptr;
@@ -24,7 +27,7 @@ struct CodePanel {
 constexpr int kCodeTileRows = 4;  ///< Of tiles that read codes.
 
 /// A tile whose rows are one run of all k and whose sums begin at 0; its b is that of `codes`. One row may have two
-/// whole panels: words, scales and zero points of the second follow those of the first.
+/// whole panels: words, scales, zero points or halves of the second follow those of the first.
 struct CodeTile {
   Tile tile;
   CodePanel codes;

@@ -44,14 +44,17 @@ class ProductKernel : public Kernel {
     const int i = static_cast<int>(input);
     return std::find(all.begin(), all.end(), i) != all.end() && !spec_.reads(i) && addend_.input != i;
   }
-  int64_t workspace() const override { return column_ + gemm_batch_workspace(loops_, of_.products, usable_threads()); }
+  int64_t workspace() const override {
+    if (of_.codes) return column_ + unpacked_floats(usable_threads()) * 4;
+    return column_ + gemm_batch_workspace(loops_, of_.products, usable_threads());
+  }
 
   Status run(Call& c) const override {
     BatchGemm g = of_.products;
     const auto operand = [&](int input) { return c.in<float>(static_cast<size_t>(input)).data(); };
     g.one.a = operand(of_.swapped ? spec_.constant : spec_.x);
     if (of_.codes)
-      g.one.codes = &*of_.codes;
+      g.one.codes = &*of_.codes, g.one.unpacked = reinterpret_cast<float*>(c.workspace + column_);
     else
       g.one.b = of_.packed ? reinterpret_cast<const float*>(of_.packed.get())
                            : operand(of_.swapped ? spec_.x : spec_.constant);
@@ -168,14 +171,21 @@ Result<bool> take_codes(const CodeSource& from, bool transposed, Operands& of) {
   const KernelRequest& r = from.region;
   const FusedCodes& w = from.w;
   const Operand codes = from.in(w.codes), scale = from.in(w.scale), zero = from.in(w.zero);
-  if (!codes.constant || !scale.constant || (zero.given() && !zero.constant) || !of.products.axes.empty()) return false;
+  const bool halves = w.scale < 0;
+  if (!codes.constant || (!halves && !scale.constant) || (zero.given() && !zero.constant) || !of.products.axes.empty())
+    return false;
   const Shape* const zeros = zero.given() ? &zero.shape : nullptr;
-  const auto shape = CodeShape::of(codes.dtype, codes.shape, scale.shape, zeros, w.axis, w.block_size, transposed);
+  const auto shape =
+      halves ? CodeShape::of_halves(codes.dtype, codes.shape, transposed)
+             : CodeShape::of(codes.dtype, codes.shape, scale.shape, zeros, w.axis, w.block_size, transposed);
   if (!shape) return false;
   const CodeColumns columns(r.loops, *shape, zero.constant, nullptr);
   const std::string key = fmt::format("{} {} {} {}", pack_key(transposed ? "codes transposed" : "codes", r, codes),
-                                      scale.id, zero.given() ? zero.id : 0, shape->block);
-  const auto pack = [&](std::byte* to) { columns.pack(r.team, *codes.constant, *scale.constant, zero.constant, to); };
+                                      halves ? 0 : scale.id, zero.given() ? zero.id : 0, shape->block);
+  const auto pack = [&](std::byte* to) {
+    halves ? columns.pack(r.team, *codes.constant, to)
+           : columns.pack(r.team, *codes.constant, *scale.constant, zero.constant, to);
+  };
   of.packed_inputs = {w.codes, w.scale, w.zero};
   of.products.packed = true;
   if (shape->k * shape->n > kFewWeights) {
@@ -276,9 +286,9 @@ Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
   return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end) : nullptr;
 }
 
-Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) {
+Result<std::unique_ptr<Kernel>> narrow_region(const KernelRequest& r, bool halves) {
   const auto* fused = fused_as<FusedProduct>(r);
-  if (!fused || !fused->w.given()) return nullptr;
+  if (!fused || !fused->w.given() || (fused->w.scale < 0) != halves) return nullptr;
   const CodeSource codes = {r, fused->w};
   FusedRequest product(r, fused->product);
   product.in[1].dtype = DType::f32, product.in[1].shape = codes.in(fused->w.codes).shape;
@@ -286,10 +296,14 @@ Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) {
   return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end, &codes) : nullptr;
 }
 
+Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) { return narrow_region(r, false); }
+Result<std::unique_ptr<Kernel>> make_half_region(const KernelRequest& r) { return narrow_region(r, true); }
+
 constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
                                          {"matmul", "gemm_f32", make_matmul},
                                          {"fused", "gemm_f32", make_gemm_region},
-                                         {"fused", "gemm_codes", make_code_region, "dequantize_linear"}};
+                                         {"fused", "gemm_codes", make_code_region, "dequantize_linear"},
+                                         {"fused", "gemm_halves", make_half_region, "cast"}};
 
 }  // namespace
 

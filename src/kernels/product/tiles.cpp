@@ -11,9 +11,7 @@ namespace {
 
 constexpr int64_t kBlockFloats = 96 * 1024;  // columns of one depth that stay in the second level cache
 constexpr int64_t kWorkOfPart = 100'000;     // multiply-adds below which another part costs more than it brings
-constexpr int64_t kPartsOfThread = 4;
-constexpr int64_t kUnpackedFloats = 8 * 1024;  // of columns that are codes: they stay in the first level cache
-constexpr int64_t kUnpackedPanels = 4;
+constexpr int64_t kUnpackedPanels = 4;       // of columns that are codes; rows that are copied are read so often
 
 /// Everything a part needs; parts differ in their ranges of tiles and panels only.
 struct Job {
@@ -28,13 +26,12 @@ struct Job {
   bool unpacks = false;  ///< Codes become floats block by block; else tiles read them.
 
   void run(const Parts::Range& range, float* unpacked) const;
-  void run_unpacking(const Parts::Range& range) const;
   struct Part;
   void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const;
 };
 
 /// Columns are codes where a region makes them of stored ones (node.cpp).
-constexpr bool kHasCodes = is_built("dequantize_linear");
+constexpr bool kHasCodes = is_built("dequantize_linear") || is_built("cast");
 
 /// What a part's tiles use one after another; made once, as a tile of few multiply-adds takes no longer than that.
 struct Job::Part {
@@ -59,11 +56,6 @@ void Job::run(const Parts::Range& range, float* unpacked) const {
       k0 += depth;
     } while (k0 < columns.k);
   }
-}
-
-void Job::run_unpacking(const Parts::Range& range) const {
-  alignas(64) float unpacked[kUnpackedFloats];
-  run(range, unpacked);
 }
 
 /// Panels of whole width one call takes, from `panel` on: at most `wanted`, a power of two.
@@ -130,11 +122,12 @@ int Columns::width(int64_t panel) const { return (columns(panel) + shape.lanes -
 
 int64_t Columns::floats() const { return k * ((n + shape.lanes - 1) / shape.lanes * shape.lanes); }
 
-Parts::Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth)
+Parts::Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth,
+             int64_t of_thread)
     : tiles_(tiles), panels_(panels), tile_parts_(1), panel_parts_(1) {
   if (team.size() == 1) return;
   const int64_t work = rows * columns * std::max<int64_t>(depth, 1);
-  const int64_t wanted = std::clamp<int64_t>(work / kWorkOfPart, 1, kPartsOfThread * team.size());
+  const int64_t wanted = std::clamp<int64_t>(work / kWorkOfPart, 1, of_thread * team.size());
   if (columns >= rows) {
     panel_parts_ = std::min(panels, wanted);
     tile_parts_ = std::min(tiles, ceil_div(wanted, panel_parts_));
@@ -175,9 +168,13 @@ void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>
     job.block_panels = kUnpackedPanels;
     job.depth = std::min(job.depth, kUnpackedFloats / (kUnpackedPanels * columns.shape.columns) / 8 * 8);
   }
-  const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k);
-  team.run(parts.count(), [&](int64_t part) {
-    job.unpacks ? job.run_unpacking(parts.range(part)) : job.run(parts.range(part), nullptr);
+  NNEX_ASSERT(!job.unpacks || columns.unpacked);
+  const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k, job.unpacks ? 1 : 4);
+  if (!job.unpacks) return team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part), nullptr); });
+  const int64_t count = parts.count(), rooms = std::min<int64_t>({count, team.size(), usable_threads()});
+  team.run(rooms, [&](int64_t room) {
+    for (int64_t i = share(count, rooms, room); i < share(count, rooms, room + 1); ++i)
+      job.run(parts.range(i), columns.unpacked + room * kUnpackedFloats);
   });
 }
 

@@ -43,6 +43,7 @@ struct Columns {
   const float* b = nullptr;
   int64_t row_stride = 0;              ///< 0: packed.
   const CodeColumns* codes = nullptr;  ///< Read instead of b, of the same shape.
+  float* unpacked = nullptr;           ///< With codes: unpacked_floats().
   int64_t first_k = 0;                 ///< Of packed ones, the first of `packed_k` rows that k of them begin at.
   int64_t packed_k = 0;                ///< 0: k.
 
@@ -58,6 +59,10 @@ struct Columns {
   /// Floats of the packed form.
   int64_t floats() const;
 };
+
+/// Room in which columns that are codes become floats, block by block, with a team of `threads`.
+constexpr int64_t kUnpackedFloats = 32 * 1024;  // of a thread
+constexpr int64_t unpacked_floats(int threads) { return threads * kUnpackedFloats; }
 
 /// Rows of a tile whose values are read where they lie: several register tiles of short rows, as a tile of few
 /// products takes no longer than finding its rows. `floats`: of one row; `rows`: of all tiles.
@@ -116,7 +121,8 @@ constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {
 /// first: what all parts read is then the smaller operand.
 class Parts {
  public:
-  Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth);
+  Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth,
+        int64_t of_thread = 4);
   int64_t count() const { return tile_parts_ * panel_parts_; }
   struct Range {
     int64_t tile_begin, tile_end, panel_begin, panel_end;
