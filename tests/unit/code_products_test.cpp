@@ -110,7 +110,8 @@ TEST(CodeProducts, HalvesAreTheBytesOfFloats) {
   const auto size = [](int64_t count) { return static_cast<size_t>(count); };
   for (DType type : {DType::f16, DType::bf16})
     for (bool transposed : {false, true})
-      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {133, 37}, {301, 131}, {1030, 260}}) {
+      for (const auto& size_of : {std::pair<int64_t, int64_t>{1, 1}, {133, 37}, {301, 131}, {1030, 260}}) {
+        const int64_t k = size_of.first, n = size_of.second;
         SCOPED_TRACE(testing::Message() << name(type) << " " << k << "x" << n << (transposed ? " transposed" : ""));
         const Halves w(dice, type, k, n, transposed);
         const auto shape = CodeShape::of_halves(type, w.narrow.shape(), transposed);
