@@ -12,16 +12,6 @@ HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A value that several instructions use is loaded once: g++ would make it an operand in memory of each.
-template <class V>
-HWY_INLINE void keep_in_register(V& v) {
-#if HWY_ARCH_X86 && HWY_NATIVE_FMA && HWY_COMPILER_GCC_ACTUAL
-  asm("" : "+v"(v.raw));
-#else
-  (void)v;
-#endif
-}
-
 /// kPixels pixels, each input vector loaded once for all taps that meet it; dilation 1. inputs(row)[q] is input q of a
 /// row; the first `pixels` results are stored.
 template <class M, int kTaps, int kStride, class Inputs>

@@ -15,22 +15,40 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PlaneTag = hn::ScalableTag<float>;
 constexpr int kSums = 4;  // chains of one call, of as many lines or vectors: with the next call's they hide the latency
 
-/// Ends a sum and stores its first `count` numbers.
-HWY_INLINE void end_plane(const TileEnd& end, hn::Vec<PlaneTag> sum, float* y, int64_t count) {
+/// Ends sums of one plane and stores the first `count` numbers of each: sum i at y + i * step.
+template <int kCount>
+HWY_INLINE void end_plane(const TileEnd& end, hn::Vec<PlaneTag> (&sum)[kCount], float* y, int64_t step, int64_t count) {
   const PlaneTag d;
-  if (end.scale != 1) sum = hn::Mul(sum, hn::Set(d, end.scale));
-  if (end.bias) sum = hn::Add(sum, hn::Set(d, *end.bias));
+  using V = hn::Vec<PlaneTag>;
+  const auto each = [&](auto f) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (int i = 0; i < kCount; ++i) sum[i] = f(sum[i]);
+  };
+  if (end.scale != 1) each([&](V v) HWY_ATTR { return hn::Mul(v, hn::Set(d, end.scale)); });
+  if (end.bias) each([&](V v) HWY_ATTR { return hn::Add(v, hn::Set(d, *end.bias)); });
   if (end.activation.kind == UnaryKind::relu) {
-    sum = relu_f32(d, sum);
+    each([&](V v) HWY_ATTR { return relu_f32(d, v); });
   } else if (end.activation.kind == UnaryKind::clamp) {
-    sum = clamp_f32(d, sum, hn::Set(d, end.activation.alpha), hn::Set(d, end.activation.beta));
+    const V low = hn::Set(d, end.activation.alpha), high = hn::Set(d, end.activation.beta);
+    each([&](V v) HWY_ATTR { return clamp_f32(d, v, low, high); });
   }
-  if (end.activation.replaces_nan()) sum = without_nan(d, sum, hn::Set(d, end.activation.nan));
-  if (count >= static_cast<int64_t>(hn::MaxLanes(d))) {
-    hn::StoreU(sum, d, y);
-  } else {
-    store_part(sum, d, y, static_cast<size_t>(count));
+  if (end.activation.replaces_nan())
+    each([&](V v) HWY_ATTR { return without_nan(d, v, hn::Set(d, end.activation.nan)); });
+  const bool whole = count >= static_cast<int64_t>(hn::MaxLanes(d));
+  HWY_UNROLL(4)
+  for (int i = 0; i < kCount; ++i) {
+    if (whole)
+      hn::StoreU(sum[i], d, y + i * step);
+    else
+      store_part(sum[i], d, y + i * step, static_cast<size_t>(count));
   }
+}
+
+/// The same of vectors side by side, of which only a single one may be cut.
+template <int kCount>
+HWY_INLINE void end_vectors(const TileEnd& end, hn::Vec<PlaneTag> (&sum)[kCount], float* y, int64_t count) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
+  end_plane(end, sum, y, kLanes, kCount == 1 ? count : kLanes);
 }
 
 /// Where the vector of pixel o begins: the last one of a line overlaps the one before it, as storing a part is slow.
@@ -39,10 +57,10 @@ HWY_INLINE int64_t place_of(const PlaneLines& p, int64_t o) {
   return p.out_width < kLanes ? o : HWY_MIN(o, p.out_width - kLanes);
 }
 
-/// Square filters of one slice, kSums lines at once: each vector of a row is loaded once for all lines it meets.
-/// Returns how many lines are done.
+/// Square filters of one slice, kSums lines at once, each `step` behind the one before: each vector of a row is loaded
+/// once for all lines it meets. Rows of the filter are `step` rows apart. Returns the first line that is left.
 template <class M, int kTaps, int kStride>
-HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
+HWY_NOINLINE int64_t lines_together(const PlaneLines& p, int64_t line, int64_t step) {
   const PlaneTag d;
   using V = hn::Vec<PlaneTag>;
   constexpr int kRows = (kSums - 1) * kStride + kTaps;
@@ -50,8 +68,10 @@ HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
   V w[kTaps * kTaps];
   HWY_UNROLL(32)
   for (int i = 0; i < kTaps * kTaps; ++i) w[i] = hn::Set(d, p.w[i]);
-  int64_t line = 0;
-  for (; line + kSums <= p.lines; line += kSums) {
+  int64_t offset[kTaps];
+  HWY_UNROLL(8)
+  for (int t = 0; t < kTaps; ++t) offset[t] = p.offsets[t];
+  for (; line + (kSums - 1) * step < p.lines; line += kSums * step) {
     const float* const* rows = p.rows + line * kStride;
     for (int64_t i = 0; i < p.out_width; i += kLanes) {
       const int64_t o = place_of(p, i);
@@ -60,9 +80,11 @@ HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
       for (int l = 0; l < kSums; ++l) sum[l] = hn::Zero(d);
       HWY_UNROLL(16)
       for (int q = 0; q < kRows; ++q) {
+        const float* const row = rows[q * step] + o;
         HWY_UNROLL(8)
         for (int t = 0; t < kTaps; ++t) {
-          const V x = hn::LoadU(d, rows[q] + p.offsets[t] + o);
+          V x = hn::LoadU(d, row + offset[t]);
+          keep_in_register(x);
           HWY_UNROLL(4)
           for (int l = 0; l < kSums; ++l) {
             const int r = q - l * kStride;
@@ -70,8 +92,7 @@ HWY_NOINLINE int64_t lines_together(const PlaneLines& p) {
           }
         }
       }
-      HWY_UNROLL(4)
-      for (int l = 0; l < kSums; ++l) end_plane(p.end, sum[l], p.y + (line + l) * p.y_stride + o, p.out_width - o);
+      end_plane(p.end, sum, p.y + line * p.y_stride + o, step * p.y_stride, p.out_width - o);
     }
   }
   return line;
@@ -96,11 +117,7 @@ HWY_INLINE void vectors_of(const PlaneLines& p, const float* const* first, int64
         for (int j = 0; j < kVectors; ++j) sum[j] = M::madd(hn::LoadU(d, row + p.offsets[t] + j * kLanes), w, sum[j]);
       }
     }
-  HWY_UNROLL(4)
-  for (int j = 0; j < kVectors; ++j) {
-    const int64_t at = o + j * kLanes;
-    end_plane(p.end, sum[j], p.y + line * p.y_stride + at, p.out_width - at);
-  }
+  end_vectors(p.end, sum, p.y + line * p.y_stride + o, p.out_width - o);
 }
 
 /// The vectors of kSums lines at pixel o.
@@ -121,29 +138,37 @@ HWY_INLINE void vectors_below(const PlaneLines& p, int64_t line, int64_t o) {
         for (int l = 0; l < kSums; ++l) sum[l] = M::madd(hn::LoadU(d, row[l * p.stride] + p.offsets[t] + o), w, sum[l]);
       }
     }
-  HWY_UNROLL(4)
-  for (int l = 0; l < kSums; ++l) end_plane(p.end, sum[l], p.y + (line + l) * p.y_stride + o, p.out_width - o);
+  end_plane(p.end, sum, p.y + line * p.y_stride + o, p.y_stride, p.out_width - o);
 }
 
-/// Any filter, from line `line` on: kSums vectors of a line at once, what is left of kSums lines at once, and of the
-/// last lines one by one.
+/// Vectors of one line from pixel o on, kSums of them at once as long as there are so many. Returns where it ends.
 template <class M>
-HWY_NOINLINE void lines_alone(const PlaneLines& p, int64_t line) {
+HWY_INLINE int64_t whole_vectors(const PlaneLines& p, int64_t line) {
   constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
   const int64_t whole = p.out_width / (kSums * kLanes) * (kSums * kLanes);
-  for (; line < p.lines; line += kSums) {
-    const int64_t lines = HWY_MIN(kSums, p.lines - line);
-    for (int64_t l = line; l < line + lines; ++l)
-      for (int64_t o = 0; o < whole; o += kSums * kLanes) vectors_of<M, kSums>(p, p.rows + l * p.stride, l, o);
-    for (int64_t i = whole; i < p.out_width; i += kLanes) {
-      const int64_t o = place_of(p, i);
-      if (lines == kSums) {
-        vectors_below<M>(p, line, o);
-      } else {
-        for (int64_t l = line; l < line + lines; ++l) vectors_of<M, 1>(p, p.rows + l * p.stride, l, o);
-      }
-    }
+  for (int64_t o = 0; o < whole; o += kSums * kLanes) vectors_of<M, kSums>(p, p.rows + line * p.stride, line, o);
+  return whole;
+}
+
+/// Any filter, one line.
+template <class M>
+HWY_NOINLINE void line_alone(const PlaneLines& p, int64_t line) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
+  for (int64_t i = whole_vectors<M>(p, line); i < p.out_width; i += kLanes)
+    vectors_of<M, 1>(p, p.rows + line * p.stride, line, place_of(p, i));
+}
+
+/// Any filter, all lines: kSums vectors of a line at once, what is left of kSums lines at once.
+template <class M>
+HWY_NOINLINE void lines_alone(const PlaneLines& p) {
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag());
+  int64_t line = 0;
+  for (; line + kSums <= p.lines; line += kSums) {
+    int64_t i = 0;
+    for (int64_t l = line; l < line + kSums; ++l) i = whole_vectors<M>(p, l);
+    for (; i < p.out_width; i += kLanes) vectors_below<M>(p, line, place_of(p, i));
   }
+  for (; line < p.lines; ++line) line_alone<M>(p, line);
 }
 
 /// kPlanes planes of any filter: each vector of a row is loaded once for all of them.
@@ -166,7 +191,10 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
       for (int64_t t = 0; t < p.taps; ++t, ++weight) {
         V x[kVectors];
         HWY_UNROLL(4)
-        for (int j = 0; j < kVectors; ++j) x[j] = hn::LoadU(d, row + p.offsets[t] + j * kLanes);
+        for (int j = 0; j < kVectors; ++j) {
+          x[j] = hn::LoadU(d, row + p.offsets[t] + j * kLanes);
+          keep_in_register(x[j]);
+        }
         HWY_UNROLL(4)
         for (int k = 0; k < kPlanes; ++k) {
           const V w = hn::Set(d, weight[k * taps]);
@@ -180,8 +208,7 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
     TileEnd end = p.end;
     if (end.bias) end.bias += plane + k;
     float* const y = p.y + (plane + k) * p.plane_step + line * p.y_stride + o;
-    HWY_UNROLL(4)
-    for (int j = 0; j < kVectors; ++j) end_plane(end, sum[k][j], y + j * kLanes, p.out_width - o - j * kLanes);
+    end_vectors(end, sum[k], y, p.out_width - o);
   }
 }
 
@@ -195,16 +222,24 @@ HWY_NOINLINE void planes_together(const PlaneLines& p, int64_t plane) {
   }
 }
 
+/// Square filters; dilated ones meet every so manieth row, and lines as far apart meet the same rows.
+template <class M, int kTaps, int kStride>
+HWY_INLINE void square_plane(const PlaneLines& p) {
+  const int64_t step = kStride == 1 ? p.dilation : 1;
+  for (int64_t first = 0; first < HWY_MIN(step, p.lines); ++first)
+    for (int64_t line = lines_together<M, kTaps, kStride>(p, first, step); line < p.lines; line += step)
+      line_alone<M>(p, line);
+}
+
 template <class M>
 HWY_INLINE void run_plane(const PlaneLines& p) {
-  int64_t done = 0;
-  if (p.slices == 1 && p.dilation == 1 && p.n_rows == p.taps) {
-    if (p.taps == 3 && p.stride == 1) done = lines_together<M, 3, 1>(p);
-    if (p.taps == 3 && p.stride == 2) done = lines_together<M, 3, 2>(p);
-    if (p.taps == 5 && p.stride == 1) done = lines_together<M, 5, 1>(p);
-    if (p.taps == 5 && p.stride == 2) done = lines_together<M, 5, 2>(p);
+  if (p.slices == 1 && p.n_rows == p.taps && (p.dilation == 1 || p.stride == 1)) {
+    if (p.taps == 3 && p.stride == 1) return square_plane<M, 3, 1>(p);
+    if (p.taps == 3 && p.stride == 2) return square_plane<M, 3, 2>(p);
+    if (p.taps == 5 && p.stride == 1) return square_plane<M, 5, 1>(p);
+    if (p.taps == 5 && p.stride == 2) return square_plane<M, 5, 2>(p);
   }
-  lines_alone<M>(p, done);
+  lines_alone<M>(p);
 }
 
 template <class M>
