@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/try.h"
 #include "kernels/product/codes.h"
 #include "ops/built.h"
 
