@@ -4,11 +4,16 @@
 
 #include <optional>
 
+#include "base/built.h"
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 #include "nnex/tensor.h"
+#include "ops/built.h"
 
 namespace nnex::kernels {
+
+/// Whether this build has products of weights that are float16 or bfloat16.
+constexpr bool kHasHalfWeights = is_built("cast") && (runs_on(DType::f16) || runs_on(DType::bf16));
 
 /// A matrix of k rows and n columns that dequantize_linear or cast makes of constants, by their types and shapes.
 struct CodeShape {

@@ -297,7 +297,10 @@ Result<std::unique_ptr<Kernel>> narrow_region(const KernelRequest& r, bool halve
 }
 
 Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) { return narrow_region(r, false); }
-Result<std::unique_ptr<Kernel>> make_half_region(const KernelRequest& r) { return narrow_region(r, true); }
+Result<std::unique_ptr<Kernel>> make_half_region(const KernelRequest& r) {
+  if (!kHasHalfWeights) return nullptr;
+  return narrow_region(r, true);
+}
 
 constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
                                          {"matmul", "gemm_f32", make_matmul},
