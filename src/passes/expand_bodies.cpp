@@ -3,6 +3,7 @@
 #include "graph/text/build.h"
 #include "ops/call.h"
 #include "ops/cast.h"
+#include "passes/casts.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -11,8 +12,6 @@ namespace {
 using graph_text::Item;
 
 constexpr int kDeepest = 8;  ///< Bodies in bodies.
-
-bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 /// Whether nothing but the body can run the node: the row has no reference kernel for its element type.
 bool needs_body(const ir::Graph& graph, const Node& node) {

@@ -6,6 +6,7 @@
 #include "graph/infer.h"
 #include "graph/work.h"
 #include "ops/call.h"
+#include "passes/casts.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -64,7 +65,7 @@ bool widens_many(const ir::Graph& graph, const Node& node) {
 /// A cast of constant halves to float32.
 bool widens_halves(const ir::Graph& graph, const Node& node) {
   const Tensor* t = node.op->name == "cast" ? graph[node.in[0]].constant.tensor() : nullptr;
-  return t && (t->dtype() == DType::f16 || t->dtype() == DType::bf16) && graph[node.out[0]].type.dtype == DType::f32;
+  return t && is_half(t->dtype()) && graph[node.out[0]].type.dtype == DType::f32;
 }
 
 enum class Codes : uint8_t { fold, keep, keep_of_products };

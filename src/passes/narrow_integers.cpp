@@ -8,9 +8,9 @@
 
 #include "fusion/integers.h"
 #include "graph/intervals.h"
-#include "ops/cast.h"
 #include "ops/pool.h"
 #include "ops/traits.h"
+#include "passes/casts.h"
 #include "tensor/convert.h"
 
 namespace nnex::passes {
@@ -130,17 +130,8 @@ class Narrower {
 
   // ---- Storage ----
 
-  ValueId cast(Builder b, ValueId v, DType to) {
-    CastAttrs a;
-    a.to = to;
-    Type t = graph_[v].type;
-    t.dtype = to;
-    const ValueId y = b("cast", {v}, a);
-    graph_.set_type(y, std::move(t));
-    return y;
-  }
-  ValueId cast(NodeId before, ValueId v, DType to) { return cast(Builder(graph_, before), v, to); }
-  ValueId cast_at_end(ValueId v, DType to) { return cast(Builder(graph_, kMain), v, to); }
+  ValueId cast(NodeId before, ValueId v, DType to) { return cast_to(Builder(graph_, before), v, to); }
+  ValueId cast_at_end(ValueId v, DType to) { return cast_to(Builder(graph_, kMain), v, to); }
 
   /// The narrow form of v, right behind it.
   void narrow(ValueId v) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/queries.h"
+#include "passes/casts.h"
 #include "passes/simplify.h"
 
 namespace nnex::passes::simplification {
@@ -30,7 +31,7 @@ bool power(ir::Graph& graph, NodeId id) {
   if (node.op->name != "pow") return false;
   const ValueId x = node.in[0];
   const DType type = graph[x].type.is_tensor() ? graph[x].type.dtype : DType::none;
-  if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return false;
+  if (type != DType::f32 && !is_half(type)) return false;
   const auto exponent = real_constant(graph, node.in[1]);
   if (!exponent || !same_extents(graph, node.in[0], node.out[0])) return false;
   Builder b(graph, id);

@@ -7,8 +7,8 @@
 #include "graph/infer.h"
 #include "graph/queries.h"
 #include "kernels/kernel.h"
-#include "ops/cast.h"
 #include "ops/matmul.h"
+#include "passes/casts.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -40,8 +40,9 @@ class Widener {
     int large = 0;      ///< Of these, not element by element.
   };
 
-  static bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
-  bool is_half(ValueId v) const { return v.valid() && graph_[v].type.is_tensor() && is_half(graph_[v].type.dtype); }
+  bool is_half(ValueId v) const {
+    return v.valid() && graph_[v].type.is_tensor() && passes::is_half(graph_[v].type.dtype);
+  }
   bool is_wide(ValueId v) const {
     const NodeId producer = graph_[v].producer;
     return is_half(v) && producer.valid() && part_of_.count(producer.n) > 0;
@@ -112,22 +113,13 @@ class Widener {
 
   // ---- The graph
 
-  ValueId cast(Builder b, ValueId v, DType to) {
-    CastAttrs a;
-    a.to = to;
-    Type t = graph_[v].type;
-    t.dtype = to;
-    const ValueId y = b("cast", {v}, a);
-    graph_.set_type(y, std::move(t));
-    return y;
-  }
   /// Right behind what makes v; of constants, at the beginning.
   ValueId cast(ValueId v, DType to) {
     const NodeId producer = graph_[v].producer;
     const BlockId of_param = graph_[v].is_constant() ? kMain : graph_[v].param_of;
     const BlockId block = producer.valid() ? graph_[producer].parent : of_param;
     const NodeId before = producer.valid() ? graph_[producer].next : graph_[block].first;
-    return before.valid() ? cast(Builder(graph_, before), v, to) : cast(Builder(graph_, block), v, to);
+    return cast_to(before.valid() ? Builder(graph_, before) : Builder(graph_, block), v, to);
   }
 
   /// Whether a kernel reads the halves of this input: many weights of a product that is no convolution.
