@@ -20,6 +20,7 @@ void Team::run_all(int64_t parts, FunctionRef<void(int64_t part)> work) {
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -74,16 +75,23 @@ int usable_threads() {
   return threads;
 }
 
-/// The process's workers and the one job they share. A job is a count of parts left: who takes one down by
-/// compare-exchange owns that part, and only then reads the job's other fields, which stay as they are until every part
-/// taken is finished. So the caller never waits for a worker that has not started, and a worker that comes late finds
-/// nothing left.
+/// Parts of a job that are one thread's to take first: the same stretch of every job, so that what it made lies in its
+/// cache when the next job reads it. `left` counts those nobody has taken, from `end` back.
+struct alignas(64) Share {
+  std::atomic<int64_t> left = 0;
+  int64_t end = 0;
+};
+
+/// The process's workers and the one job they share. Who takes a share's count down by compare-exchange owns that part,
+/// and only then reads the job's other fields, which stay as they are until every part taken is finished. A thread
+/// whose share is empty takes from the others'. So the caller never waits for a worker that has not started, and a
+/// worker that comes late finds nothing left.
 struct ThreadPool {
-  alignas(64) std::atomic<int64_t> left = 0;      // parts nobody has taken
+  std::array<Share, kMaxThreads> shares;
   alignas(64) std::atomic<int64_t> finished = 0;  // parts finished by workers
-  alignas(64) const FunctionRef<void(int64_t)>* work = nullptr;
-  int64_t parts = 0;
-  std::atomic<int> workers_wanted = 0;  // workers numbered from here on leave the job alone
+  alignas(64) std::atomic<uint64_t> job = 0;      // counts jobs
+  const FunctionRef<void(int64_t)>* work = nullptr;
+  std::atomic<int> threads_wanted = 0;  // the caller is number 0; workers numbered from here on leave the job alone
   std::atomic<bool> owned = false;      // a Team holds the pool
   std::atomic<bool> running = false;    // a job is in flight: nested calls run alone
   std::atomic<int> sleepers = 0;
@@ -102,16 +110,16 @@ struct ThreadPool {
   }
 
   void grow(int workers);
-  void run(int64_t count, int threads_wanted, const FunctionRef<void(int64_t)>& call);
-  int64_t do_parts();
+  void run(int64_t count, int wanted, const FunctionRef<void(int64_t)>& call);
+  int64_t do_parts(int number);
   void worker(int number);
-  void spin_for_work(int number);
+  void spin_for_work(int number, uint64_t& seen);
 };
 
 void ThreadPool::grow(int workers) {
   while (static_cast<int>(threads.size()) < workers) {
     try {
-      const int number = static_cast<int>(threads.size());
+      const int number = static_cast<int>(threads.size()) + 1;
       threads.emplace_back([this, number] { worker(number); });
     } catch (...) {  // no thread to be had: the work is done by those there are
       return;
@@ -119,31 +127,42 @@ void ThreadPool::grow(int workers) {
   }
 }
 
-/// Takes parts until none is left; returns how many.
-int64_t ThreadPool::do_parts() {
+/// Takes parts until none is left, its own first; returns how many.
+int64_t ThreadPool::do_parts(int number) {
   int64_t done = 0;
-  int64_t seen = left.load(std::memory_order_acquire);
-  while (seen > 0) {
-    if (!left.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
-    (*work)(parts - seen);
-    ++done;
-    seen = left.load(std::memory_order_acquire);
+  const int wanted = threads_wanted.load(std::memory_order_relaxed);
+  for (int i = 0; i < wanted; ++i) {
+    Share& share = shares[static_cast<size_t>((number + i) % wanted)];
+    int64_t seen = share.left.load(std::memory_order_acquire);
+    while (seen > 0) {
+      if (!share.left.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+        continue;
+      (*work)(share.end - seen);
+      ++done;
+      seen = share.left.load(std::memory_order_acquire);
+    }
   }
   return done;
 }
 
-void ThreadPool::run(int64_t count, int threads_wanted, const FunctionRef<void(int64_t)>& call) {
-  grow(threads_wanted - 1);
+void ThreadPool::run(int64_t count, int wanted, const FunctionRef<void(int64_t)>& call) {
+  grow(wanted - 1);
   work = &call;
-  parts = count;
   finished.store(0, std::memory_order_relaxed);
-  workers_wanted.store(threads_wanted - 1, std::memory_order_relaxed);
-  left.store(count, std::memory_order_seq_cst);
+  threads_wanted.store(wanted, std::memory_order_relaxed);
+  int64_t end = 0;
+  for (int i = 0; i < wanted; ++i) {
+    Share& share = shares[static_cast<size_t>(i)];
+    const int64_t size = count / wanted + (i < count % wanted);
+    share.end = end += size;
+    share.left.store(size, std::memory_order_release);
+  }
+  job.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) > 0) {
     { std::lock_guard lock(mutex); }  // a worker between its last look and its wait gets the notice
     wake.notify_all();
   }
-  const int64_t others = count - do_parts();
+  const int64_t others = count - do_parts(0);
   if (finished.load(std::memory_order_acquire) == others) return;
   const auto start = Clock::now();
   for (int spins = 1; finished.load(std::memory_order_acquire) != others; ++spins) {
@@ -153,11 +172,13 @@ void ThreadPool::run(int64_t count, int threads_wanted, const FunctionRef<void(i
 }
 
 /// Works on jobs as they come; returns when a millisecond passed without one, or, where no Team is left, a tenth of it.
-void ThreadPool::spin_for_work(int number) {
+void ThreadPool::spin_for_work(int number, uint64_t& seen) {
   auto start = Clock::now();
   for (int spins = 1;; ++spins) {
-    if (left.load(std::memory_order_acquire) > 0 && number < workers_wanted.load(std::memory_order_relaxed)) {
-      const int64_t done = do_parts();
+    if (const uint64_t now = job.load(std::memory_order_acquire);
+        now != seen && number < threads_wanted.load(std::memory_order_relaxed)) {
+      seen = now;
+      const int64_t done = do_parts(number);
       if (done > 0) finished.fetch_add(done, std::memory_order_release);
       start = Clock::now();
       continue;
@@ -172,12 +193,13 @@ void ThreadPool::spin_for_work(int number) {
 
 void ThreadPool::worker(int number) {
   const FloatMode mode;
+  uint64_t seen = 0;
   while (!stop.load(std::memory_order_relaxed)) {
-    spin_for_work(number);
+    spin_for_work(number, seen);
     std::unique_lock lock(mutex);
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     wake.wait(lock, [&] {
-      return stop.load() || (left.load(std::memory_order_seq_cst) > 0 && number < workers_wanted.load());
+      return stop.load() || (job.load(std::memory_order_seq_cst) != seen && number < threads_wanted.load());
     });
     sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
