@@ -4,9 +4,13 @@
 #include "ops/scatter.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/checked.h"
+#include "base/function_ref.h"
 #include "ops/index.h"
 #include "ops/infer_call.h"
 #include "ops/stored.h"
@@ -74,6 +78,53 @@ Status with_collision(Collision how, F body) {
   return body(Replace{});
 }
 
+/// Told where in y the next blocks of update land, counted in blocks from its first element on.
+using Landing = FunctionRef<void(std::span<const int64_t>)>;
+
+/// Places as they are found, handed on many at a time.
+class Places {
+ public:
+  explicit Places(Landing land) : land_(land) {}
+  ~Places() { land_(std::span(found_).first(n_)); }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  void add(int64_t place) {
+    found_[n_++] = place;
+    if (n_ < found_.size()) return;
+    land_(found_);
+    n_ = 0;
+  }
+
+ private:
+  Landing land_;
+  std::array<int64_t, 256> found_;
+  size_t n_ = 0;
+};
+
+/// Writes blocks of `inner` elements where `places` finds that they land: what looks at indices is the same for every
+/// type.
+template <class T>
+Status scatter(Call& c, Collision how, int64_t inner, Status (*places)(Call&, Landing)) {
+  T* const y = c.out<T>(0).data();
+  std::copy(c.in<T>(0).begin(), c.in<T>(0).end(), y);
+  const T* x = c.in<T>(2).data();
+  return with_collision<T>(how, [&](auto meet) {
+    return places(c, [&](std::span<const int64_t> found) {
+      for (int64_t place : found) {
+        T* const to = y + place * inner;
+        if (inner == 1)
+          *to = meet(*to, *x);
+        else if constexpr (std::is_same_v<decltype(meet), Replace>)
+          std::copy_n(x, inner, to);
+        else
+          for (int64_t k = 0; k < inner; ++k) to[k] = meet(to[k], x[k]);
+        x += inner;
+      }
+    });
+  });
+}
+
 /// Moved when elements replace each other, else as numbers.
 template <class Attrs, class Kernel>
 Status moved_or_met(Call& c) {
@@ -116,40 +167,38 @@ Status infer_scatter_elements(InferCall& c) {
   return same_shape(c);
 }
 
+Status places_of_elements(Call& c, Landing land) {
+  const auto& a = c.attr<ScatterElementsAttrs>();
+  const Shape &all = c.shape(0), &some = c.shape(1);
+  const int64_t axis = a.axis < 0 ? a.axis + all.rank() : a.axis, n = all[axis];
+  for (int64_t i = 0; i < some.rank(); ++i)
+    if (i != axis && some[i] > all[i]) return c.fault("index has extent {} at axis {}; x has {}", some[i], i, all[i]);
+  if (!(some == c.shape(2))) return c.fault("index is {}, update {}; needed the same", some.text(), c.shape(2).text());
+  Ints strides = row_major_strides(all);
+  const int64_t step = strides[static_cast<size_t>(axis)], last = some.rank() - 1;
+  strides[static_cast<size_t>(axis)] = 0;
+  const int64_t along = strides[static_cast<size_t>(last)], row = some[last];
+  const Tensor& index = c.in(1);
+  Places places(land);
+  int64_t i = 0;
+  Status status;
+  for_each_row(some, strides, strides, [&](int64_t at, int64_t) {
+    for (int64_t k = 0; k < row && status.ok(); ++k, ++i) {
+      const int64_t asked = index_at(index, i), place = index_in(asked, n, a.from_end, a.outside);
+      if (place < 0) {
+        status = c.fault("index {} is outside [{}, {}) of axis {}", asked, a.from_end ? -n : 0, n, axis);
+        return;
+      }
+      places.add(at + k * along + place * step);
+    }
+  });
+  return status;
+}
+
 struct ScatterElements {
   template <class T>
   Status operator()(Call& c) const {
-    const auto& a = c.attr<ScatterElementsAttrs>();
-    const Shape &all = c.shape(0), &some = c.shape(1);
-    const int64_t axis = a.axis < 0 ? a.axis + all.rank() : a.axis, n = all[axis];
-    for (int64_t i = 0; i < some.rank(); ++i)
-      if (i != axis && some[i] > all[i]) return c.fault("index has extent {} at axis {}; x has {}", some[i], i, all[i]);
-    if (!(some == c.shape(2)))
-      return c.fault("index is {}, update {}; needed the same", some.text(), c.shape(2).text());
-    T* y = c.out<T>(0).data();
-    std::copy(c.in<T>(0).begin(), c.in<T>(0).end(), y);
-    const T* x = c.in<T>(2).data();
-    Ints strides = row_major_strides(all);
-    const int64_t step = strides[static_cast<size_t>(axis)], last = some.rank() - 1;
-    strides[static_cast<size_t>(axis)] = 0;
-    const int64_t along = strides[static_cast<size_t>(last)], row = some[last];
-    const Tensor& index = c.in(1);
-    int64_t i = 0;
-    return with_collision<T>(a.reduction, [&](auto meet) -> Status {
-      Status status;
-      for_each_row(some, strides, strides, [&](int64_t at, int64_t) {
-        for (int64_t k = 0; k < row && status.ok(); ++k, ++i) {
-          const int64_t asked = index_at(index, i), place = index_in(asked, n, a.from_end, a.outside);
-          if (place < 0) {
-            status = c.fault("index {} is outside [{}, {}) of axis {}", asked, a.from_end ? -n : 0, n, axis);
-            return;
-          }
-          T& to = y[at + k * along + place * step];
-          to = meet(to, x[i]);
-        }
-      });
-      return status;
-    });
+    return scatter<T>(c, c.attr<ScatterElementsAttrs>().reduction, 1, places_of_elements);
   }
 };
 
@@ -173,34 +222,35 @@ Status infer_scatter_nd(InferCall& c) {
   return same_shape(c);
 }
 
+/// Elements of a block of update.
+int64_t block_of_nd(Call& c) {
+  const Shape& all = c.shape(0);
+  int64_t elements = 1;
+  for (int64_t i = c.shape(1)[c.shape(1).rank() - 1]; i < all.rank(); ++i) elements *= all[i];
+  return elements;
+}
+
+Status places_of_nd(Call& c, Landing land) {
+  const auto& a = c.attr<ScatterNdAttrs>();
+  const Shape &all = c.shape(0), &at = c.shape(1);
+  const int64_t taken = at[at.rank() - 1];
+  std::vector<int64_t> needed(at.begin(), at.end() - 1);
+  needed.insert(needed.end(), all.begin() + taken, all.end());
+  if (!(c.shape(2) == Shape(needed)))
+    return c.fault("update is {}; needed {}", c.shape(2).text(), Shape(needed).text());
+  if (c.in(2).count() == 0) return {};
+  Places places(land);
+  for (int64_t i = 0, n = c.in(2).count() / block_of_nd(c); i < n; ++i) {
+    NNEX_ASSIGN(int64_t block, block_at(c, c.in(1), i * taken, taken, all, 0, a.from_end, a.outside));
+    places.add(block);
+  }
+  return {};
+}
+
 struct ScatterNd {
   template <class T>
   Status operator()(Call& c) const {
-    const auto& a = c.attr<ScatterNdAttrs>();
-    const Shape &all = c.shape(0), &at = c.shape(1);
-    const int64_t taken = at[at.rank() - 1];
-    T* y = c.out<T>(0).data();
-    std::copy(c.in<T>(0).begin(), c.in<T>(0).end(), y);
-    std::vector<int64_t> needed(at.begin(), at.end() - 1);
-    needed.insert(needed.end(), all.begin() + taken, all.end());
-    if (!(c.shape(2) == Shape(needed)))
-      return c.fault("update is {}; needed {}", c.shape(2).text(), Shape(needed).text());
-    if (c.in(2).count() == 0) return {};
-    int64_t inner = 1;
-    for (int64_t i = taken; i < all.rank(); ++i) inner *= all[i];
-    const int64_t places = c.in(2).count() / inner;
-    const T* x = c.in<T>(2).data();
-    return with_collision<T>(a.reduction, [&](auto meet) -> Status {
-      for (int64_t i = 0; i < places; ++i) {
-        NNEX_ASSIGN(int64_t block, block_at(c, c.in(1), i * taken, taken, all, 0, a.from_end, a.outside));
-        T* const to = y + block * inner;
-        if constexpr (std::is_same_v<decltype(meet), Replace>)
-          std::copy_n(x + i * inner, inner, to);
-        else
-          for (int64_t k = 0; k < inner; ++k) to[k] = meet(to[k], x[i * inner + k]);
-      }
-      return {};
-    });
+    return scatter<T>(c, c.attr<ScatterNdAttrs>().reduction, block_of_nd(c), places_of_nd);
   }
 };
 

@@ -284,7 +284,7 @@ struct Unique {
     auto element = [&](int64_t slice, int64_t o, int64_t i) -> const T& {
       return x[(o * lanes.n + slice) * lanes.inner + i];
     };
-    const auto less = [&](int64_t p, int64_t q) {
+    const auto slice_below = [&](int64_t p, int64_t q) {
       for (int64_t o = 0; o < lanes.outer; ++o)
         for (int64_t i = 0; i < lanes.inner; ++i) {
           if (below(element(p, o, i), element(q, o, i))) return true;
@@ -292,6 +292,7 @@ struct Unique {
         }
       return false;
     };
+    const FunctionRef<bool(int64_t, int64_t)> less = slice_below;  // one sort for all types
     std::vector<int64_t> order;
     if (std::is_arithmetic_v<T> && lanes.outer * lanes.inner == 1) {
       if constexpr (std::is_arithmetic_v<T>) order = order_of(x, lanes.n);
