@@ -67,6 +67,15 @@ class Planner {
   }
 
  private:
+  struct Life {
+    size_t first = 0, last = 0;
+    bool outside = false, arena = false;
+    bool bound = false;  // computed while planning: the slot holds it from run to run
+    int slices = -1;     // which alone make and read it
+    DType dtype = DType::none;
+    Shape shape;
+  };
+
   /// Nodes up to the first whose extents only a run can tell.
   Status find_stretch() {
     std::set<ValueId> made;
@@ -140,11 +149,11 @@ class Planner {
   /// Runs of nodes that work item by item, where the activations leave the cache. Values that only a run's own nodes
   /// read are as large as a slice; those at its border live as long as the run.
   void find_runs() {
-    if (c_.cache_bytes < 0 || !leaves_cache()) return;
+    if (c_.cache_bytes < 0 || (c_.team.size() == 1 && !leaves_cache())) return;
     const auto type = [&](ValueId v) -> const Type& { return inference_.type(v); };
     const auto content = [&](ValueId v) { return inference_.content(v); };
     const auto ahead = [&](NodeId id) { return all_known(graph_[id]); };
-    runs_ = find_item_runs(graph_, nodes_, ahead, {type, content}, c_.cache_bytes);
+    runs_ = find_item_runs(graph_, nodes_, ahead, {type, content}, c_.cache_bytes, c_.team.size());
     for (const ItemRun& run : runs_) {
       for (const auto* read : {&run.sliced, &run.whole})
         for (ValueId v : *read)
@@ -208,7 +217,7 @@ class Planner {
   void begin_run(const ItemRun& run) {
     run_ = &run;
     Slices& slices = plan_->slices.emplace_back();
-    slices.items = run.items, slices.size = run.size;
+    slices.items = run.items, slices.size = run.size, slices.lanes = run.lanes;
     for (ValueId v : run.sliced) add_border(v, false);
     for (size_t i = run.first; i < run.end; ++i)
       if (!all_known(graph_[nodes_[i]]))
@@ -342,12 +351,14 @@ class Planner {
         step.how = Step::How::kernel;
         step.kernel = std::move(chosen->kernel);
         step.def = chosen->def;
-        plan_->workspace_bytes = std::max(plan_->workspace_bytes, step.kernel->workspace());
+        int64_t& bytes = run_ ? plan_->slices.back().workspace_bytes : plan_->workspace_bytes;
+        bytes = std::max(bytes, step.kernel->workspace());
         return {};
       }
     }
     if (!is_built(node.op->name)) return left_out(node.op->name).at(graph_.place_of(step.node));
     step.how = node.blocks.empty() ? Step::How::reference : Step::How::blocks;
+    if (run_ && step.how == Step::How::blocks) plan_->slices.back().lanes = 1;  // it runs in the frame's own slots
     step.open = !known(node);
     return {};
   }
@@ -421,10 +432,13 @@ class Planner {
       const DType type = kept_type(v).dtype;
       if (!shape || type == DType::none || (step.how == Step::How::blocks && !run_)) continue;
       Life& life = lives_[v.n];
-      if (life.outside || is_object(type))
+      if (run_ && inner_.count(v.n)) life.slices = static_cast<int>(plan_->slices.size()) - 1;
+      if (life.outside || is_object(type)) {
         (run_ ? plan_->slices.back().fresh : step.fresh).push_back({v, type, *shape});
-      else
+        if (life.slices >= 0) plan_->slices.back().lanes = 1;
+      } else {
         life.arena = true, life.dtype = type, life.shape = *shape;
+      }
     }
   }
 
@@ -469,31 +483,60 @@ class Planner {
     return it != lives_.end() && it->second.arena;
   }
 
+  void give_workspace() {
+    for (Slices& s : plan_->slices) {
+      s.workspace_bytes = (s.workspace_bytes + 63) / 64 * 64;
+      if (s.workspace_bytes > c_.memory_limit / s.lanes) s.lanes = 1;
+      plan_->workspace_bytes = std::max(plan_->workspace_bytes, s.workspace_bytes * s.lanes);
+    }
+  }
+
+  /// Lanes go on at their own pace, so each has all that its steps make in one piece.
+  bool in_lane(const Life& life) const {
+    return life.slices >= 0 && plan_->slices[static_cast<size_t>(life.slices)].lanes > 1;
+  }
+
   Status lay_out() {
+    give_workspace();
+    // The arena's own values, then for each slices with lanes a piece; what lies within pieces.
     std::vector<ArenaRequest> requests;
-    std::vector<ValueId> owners;
+    std::vector<std::vector<ArenaRequest>> pieces(plan_->slices.size());
+    std::vector<std::pair<ValueId, size_t>> owners;  // and the number of their request
     for (NodeId id : nodes_)
       for (ValueId v : graph_[id].out)
         if (v.valid() && lives_[v.n].arena) {
           const Life& life = lives_[v.n];
           auto bytes = bytes_for(life.dtype, life.shape.count());
           if (!bytes) return Error(Code::limit, fmt::format("a tensor of {} elements is too large", life.shape.text()));
-          requests.push_back({life.first, life.last, *bytes});
-          owners.push_back(v);
+          auto& list = in_lane(life) ? pieces[static_cast<size_t>(life.slices)] : requests;
+          owners.emplace_back(v, list.size());
+          list.push_back({life.first, life.last, *bytes});
         }
+    const size_t whole = requests.size();
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      Slices& slices = plan_->slices[i];
+      NNEX_ASSIGN(const int64_t bytes, arena_offsets(pieces[i]));
+      slices.lane_bytes = (bytes + 63) / 64 * 64;
+      const auto all = checked_mul(slices.lane_bytes, slices.lanes);
+      if (!all) return Error(Code::limit, fmt::format("{} slices side by side are too large", slices.lanes));
+      requests.push_back({runs_[i].first, runs_[i].end - 1, *all});
+    }
     NNEX_ASSIGN(plan_->arena_bytes, arena_offsets(requests));
     if (plan_->arena_bytes > c_.memory_limit)
       return Error(Code::limit, fmt::format("the run needs {} MiB for activations; the limit is {} MiB",
                                             plan_->arena_bytes >> 20, c_.memory_limit >> 20));
     std::unordered_map<uint32_t, int64_t> offsets;
-    for (size_t i = 0; i < owners.size(); ++i) {
-      const Life& life = lives_[owners[i].n];
-      plan_->slots.push_back({owners[i], requests[i].offset, life.dtype, life.shape});
-      offsets[owners[i].n] = requests[i].offset;
+    for (const auto& [v, number] : owners) {
+      const Life& life = lives_[v.n];
+      const auto piece = static_cast<size_t>(life.slices);
+      offsets[v.n] =
+          in_lane(life) ? requests[whole + piece].offset + pieces[piece][number].offset : requests[number].offset;
+      plan_->slots.push_back({v, offsets[v.n], life.dtype, life.shape, life.slices});
     }
     for (ValueId v : reusing_) {
       const Type& t = kept_type(v);
-      plan_->slots.push_back({v, offsets.at(root(v).n), t.dtype, *concrete(t)});
+      const ValueId r = root(v);
+      plan_->slots.push_back({v, offsets.at(r.n), t.dtype, *concrete(t), lives_.at(r.n).slices});
     }
     place_views(offsets);
     release_objects();
@@ -510,7 +553,7 @@ class Planner {
         continue;
       }
       const Type& t = kept_type(step.out[0]);
-      plan_->slots.push_back({step.out[0], at->second, t.dtype, *concrete(t)});
+      plan_->slots.push_back({step.out[0], at->second, t.dtype, *concrete(t), lives_.at(at->first).slices});
     }
     plan_->steps = std::move(kept);
   }
@@ -525,14 +568,6 @@ class Planner {
         plan_->steps[it->second].release.push_back(ValueId{v});
     }
   }
-
-  struct Life {
-    size_t first = 0, last = 0;
-    bool outside = false, arena = false;
-    bool bound = false;  // computed while planning: the slot holds it from run to run
-    DType dtype = DType::none;
-    Shape shape;
-  };
 
   const PlanContext& c_;
   const ir::Graph& graph_;

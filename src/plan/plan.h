@@ -47,12 +47,16 @@ struct ArenaSlot {
   int64_t offset = 0;
   DType dtype = DType::f32;
   Shape shape;
+  int slices = -1;  ///< Which of the plan's slices alone make and read it, in the first lane here; -1: none.
 };
 
 /// Consecutive steps that run for a few items along axis 0 at a time, for some after the other: their activations stay
-/// in the cache. What they read and make within is as large as one slice needs.
+/// in the cache. What they read and make within is as large as one slice needs. Some slices may run side by side, each
+/// in a lane: on one thread, with memory of its own.
 struct Slices {
   int64_t items = 0, size = 0;  ///< Of all, and of one slice; the last begins where it ends with the last item.
+  int lanes = 1;
+  int64_t lane_bytes = 0, workspace_bytes = 0;  ///< Of a lane, multiples of 64: from what it has to what the next has.
   /// A value that is there as a whole, of which a step sees one slice.
   struct Border {
     ValueId value;

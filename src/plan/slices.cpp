@@ -28,12 +28,27 @@ int64_t even_size(int64_t items, int64_t size) {
   return best;
 }
 
+/// The most items of a slice, in [least, most], of which `lanes` side by side leave little to wait for; 0: none. No
+/// item runs twice: two threads would write it.
+int64_t size_of_lanes(int64_t items, int64_t least, int64_t most, int lanes) {
+  constexpr double kBusy = 0.85;  // about what threads that share each node get
+  for (int64_t s = most; s >= least && s > 0; --s) {
+    const int64_t slices = items / s, turns = (slices + lanes - 1) / lanes;
+    if (items % s == 0 && static_cast<double>(slices) >= kBusy * static_cast<double>(turns * lanes)) return s;
+  }
+  return 0;
+}
+
 /// A run that grows node by node.
 class GrowingRun {
  public:
-  GrowingRun(const ir::Graph& graph, const Known& known, double cache, size_t first, int64_t items)
-      : graph_(graph), known_(known), cache_(cache) {
-    run_.first = run_.end = first, run_.items = run_.size = items;
+  GrowingRun(const ir::Graph& graph, const Known& known, double cache, size_t first, int64_t items, int threads)
+      : graph_(graph),
+        known_(known),
+        all_cache_(cache),
+        lanes_(items >= threads ? threads : 1),
+        cache_(cache / lanes_) {
+    run_.first = run_.end = first, run_.items = items, run_.size = items / lanes_;
   }
 
   int64_t items() const { return run_.items; }
@@ -57,10 +72,10 @@ class GrowingRun {
       if (v.valid()) activations += bytes_of(known_, v);
     // As many items as fit; at least as many as have the bytes of what every slice reads again.
     const double of_item = std::max(1.0, activations / static_cast<double>(run_.items));
-    const auto fit = static_cast<int64_t>(std::clamp(cache_ / of_item, 1.0, static_cast<double>(run_.items)));
+    const auto fit = static_cast<int64_t>(std::clamp(cache_ / of_item, 1.0, static_cast<double>(run_.items / lanes_)));
     const auto pay = static_cast<int64_t>(std::clamp(std::ceil(rest / of_item), 1.0, static_cast<double>(fit)));
     if (std::max(pay_, pay) > std::min(run_.size, fit)) return false;
-    pay_ = std::max(pay_, pay), run_.size = std::min(run_.size, fit);
+    pay_ = std::max(pay_, pay), run_.size = std::min(run_.size, fit), moved_ += activations;
     for (size_t i = 0; i < node.in.size(); ++i) {
       const ValueId v = node.in[i];
       if (!v.valid() || run_.made.count(v.n) || !reads_.emplace(v.n, (*reads)[i]).second) continue;
@@ -73,13 +88,20 @@ class GrowingRun {
     return true;
   }
 
-  /// The run, where slices save more than the cache holds.
+  /// The run, where threads share nothing but its ends, or slices save more than the cache holds.
   std::optional<ItemRun> finish() {
-    if (run_.end == run_.first || run_.size >= run_.items) return std::nullopt;
+    if (run_.end == run_.first) return std::nullopt;
     double saved = 0;
     for (uint32_t v : run_.made)
       if (stays(ValueId{v})) saved += bytes_of(known_, ValueId{v});
-    if (saved < cache_) return std::nullopt;
+    const int64_t size = lanes_ > 1 && saved > 0 && moved_ >= kLaneBytes * lanes_
+                             ? size_of_lanes(run_.items, pay_, run_.size, lanes_)
+                             : 0;
+    if (size > 0) {
+      run_.size = size, run_.lanes = lanes_;
+      return run_;
+    }
+    if (run_.size >= run_.items || saved < all_cache_) return std::nullopt;
     run_.size = even_size(run_.items, run_.size);
     return run_;
   }
@@ -91,11 +113,16 @@ class GrowingRun {
                        [&](const Use& u) { return u.node.valid() && nodes_.count(u.node.n); });
   }
 
+  static constexpr double kLaneBytes = 256 * 1024;  ///< Moved by a thread: less is not worth waking it.
+
   const ir::Graph& graph_;
   const Known& known_;
-  double cache_;
+  double all_cache_;
+  int lanes_;
+  double cache_;  ///< A lane's.
   ItemRun run_;
   int64_t pay_ = 1;
+  double moved_ = 0;                          ///< Bytes that the nodes read and write item by item.
   std::unordered_map<uint32_t, bool> reads_;  ///< Values from outside: whether item by item.
   std::unordered_set<uint32_t> nodes_;
 };
@@ -103,7 +130,8 @@ class GrowingRun {
 }  // namespace
 
 std::vector<ItemRun> find_item_runs(const ir::Graph& graph, std::span<const NodeId> nodes,
-                                    FunctionRef<bool(NodeId)> ahead, const Known& known, int64_t cache_bytes) {
+                                    FunctionRef<bool(NodeId)> ahead, const Known& known, int64_t cache_bytes,
+                                    int threads) {
   std::vector<ItemRun> found;
   std::optional<GrowingRun> run;
   const auto finish = [&] {
@@ -118,7 +146,7 @@ std::vector<ItemRun> find_item_runs(const ir::Graph& graph, std::span<const Node
     if (run && items == run->items() && run->add(nodes[i], i)) continue;
     finish();
     if (items < 2) continue;
-    run.emplace(graph, known, static_cast<double>(cache_bytes), i, items);
+    run.emplace(graph, known, static_cast<double>(cache_bytes), i, items, threads);
     if (!run->add(nodes[i], i)) run.reset();
   }
   finish();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/copy_bytes.h"
 #include "base/float_mode.h"
@@ -128,13 +129,18 @@ Status Frame::run_block(BlockId block) {
   while (from.valid()) {
     NNEX_ASSIGN(Bound * b, bound(block, from));
     const plan::Plan& plan = *b->plan;
-    for (size_t s = 0; s < plan.steps.size();) {
-      const int slices = plan.steps[s].slices;
-      size_t end = s + 1;
-      while (slices >= 0 && end < plan.steps.size() && plan.steps[end].slices == slices) ++end;
-      if (slices >= 0) NNEX_TRY(run_slices(*b, s, end));
-      if (slices < 0) NNEX_TRY(run_steps(*b, s, end));
-      s = end;
+    const std::span<const plan::Step> steps = plan.steps;
+    for (size_t s = 0; s < steps.size();) {
+      const int slices = steps[s].slices;
+      size_t n = 1;
+      while (s + n < steps.size() && steps[s + n].slices == slices) ++n;
+      if (slices >= 0) {
+        NNEX_TRY(run_slices(*b, steps.subspan(s, n)));
+      } else {
+        const std::span<const Bound::Wires> wires = b->wires;
+        NNEX_TRY(run_steps(steps.subspan(s, n), wires.subspan(s, n), {*team_, workspace_.bytes.mutable_data(), times}));
+      }
+      s += n;
     }
     NNEX_TRY(interrupted());  // what the last step left out must not be taken for its answer
     from = plan.next;
@@ -142,34 +148,10 @@ Status Frame::run_block(BlockId block) {
   return {};
 }
 
-Status Frame::run_steps(const Bound& b, size_t first, size_t end) {
-  for (size_t s = first; s < end; ++s) {
+Status Frame::run_steps(std::span<const plan::Step> steps, std::span<const Bound::Wires> wires, Worker worker) {
+  for (size_t i = 0; i < steps.size(); ++i) {
     NNEX_TRY(interrupted());
-    NNEX_TRY(run_step(b.plan->steps[s], b.wires[s]));
-  }
-  return {};
-}
-
-Status Frame::run_slices(Bound& b, size_t first, size_t end) {
-  const auto number = static_cast<size_t>(b.plan->steps[first].slices);
-  const plan::Slices& slices = b.plan->slices[number];
-  for (const plan::Step::Fresh& f : slices.fresh) NNEX_TRY(give_memory(f));
-  const size_t timed = times.size();
-  size_t lines = 0;
-  for (int64_t begin = 0; begin < slices.items; begin += slices.size) {
-    const int64_t from = std::min(begin, slices.items - slices.size);  // the last one does some items again
-    for (size_t i = 0; i < slices.borders.size(); ++i) {
-      const plan::Slices::Border& border = slices.borders[i];
-      Tensor& whole = *slots_[border.value.n].tensor();
-      const int64_t at = from * border.item_bytes;
-      b.parts[number][i] =
-          Value(border.made ? Tensor::borrow_mutable(border.dtype, border.shape, whole.mutable_data() + at)
-                            : Tensor::borrow(border.dtype, border.shape, whole.data() + at));
-    }
-    NNEX_TRY(run_steps(b, first, end));
-    if (begin == 0) lines = times.size() - timed;
-    for (size_t i = timed + lines; i < times.size(); ++i) times[i - lines].us += times[i].us;  // one line a node
-    times.resize(timed + lines);
+    NNEX_TRY(run_step(steps[i], wires[i], worker));
   }
   return {};
 }
@@ -272,30 +254,58 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
 }
 
 void Frame::wire(Bound& b) {
-  for (const plan::Slices& slices : b.plan->slices) b.parts.emplace_back(slices.borders.size());
+  for (const plan::Slices& slices : b.plan->slices) {
+    std::vector<Bound::Lane>& lanes = b.lanes.emplace_back(static_cast<size_t>(slices.lanes));
+    for (Bound::Lane& lane : lanes) lane.border.resize(slices.borders.size());
+  }
+  for (const plan::ArenaSlot& slot : b.plan->slots)
+    if (slot.slices >= 0)
+      for (Bound::Lane& lane : std::span(b.lanes[static_cast<size_t>(slot.slices)]).subspan(1))
+        lane.inner[slot.value.n];
+  const auto border = [&](const plan::Step& step, Bound::Lane& lane, ValueId v) -> Value* {
+    const auto& borders = b.plan->slices[static_cast<size_t>(step.slices)].borders;
+    const auto at = std::find_if(borders.begin(), borders.end(), [&](const auto& known) { return known.value == v; });
+    return at == borders.end() ? nullptr : &lane.border[static_cast<size_t>(at - borders.begin())];
+  };
   for (const plan::Step& step : b.plan->steps) {
-    const auto value = [&](ValueId v) -> Value* {
-      if (!v.valid()) return nullptr;
-      if (step.slices < 0) return &slots_[v.n];
-      const auto& borders = b.plan->slices[static_cast<size_t>(step.slices)].borders;
-      const auto at =
-          std::find_if(borders.begin(), borders.end(), [&](const auto& border) { return border.value == v; });
-      return at == borders.end()
-                 ? &slots_[v.n]
-                 : &b.parts[static_cast<size_t>(step.slices)][static_cast<size_t>(at - borders.begin())];
-    };
     Bound::Wires& w = b.wires.emplace_back();
-    for (ValueId v : step.in) w.in.push_back(value(v));
-    for (ValueId v : step.out) w.out.push_back(value(v));
+    if (step.slices < 0) {
+      for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
+      for (ValueId v : step.out) w.out.push_back(v.valid() ? &slots_[v.n] : nullptr);
+      continue;
+    }
+    std::vector<Bound::Lane>& lanes = b.lanes[static_cast<size_t>(step.slices)];
+    for (Bound::Lane& lane : lanes) {
+      const bool first = &lane == &lanes[0];
+      Bound::Wires& of_lane = lane.wires.emplace_back();
+      for (ValueId v : step.in) {
+        const auto inner = lane.inner.find(v.n);
+        Value* const at_border = v.valid() ? border(step, lane, v) : nullptr;
+        of_lane.in.push_back(!v.valid()                  ? nullptr
+                             : at_border                 ? at_border
+                             : inner != lane.inner.end() ? &inner->second
+                                                         : &slots_[v.n]);
+      }
+      for (ValueId v : step.out) {
+        Value* const at_border = v.valid() ? border(step, lane, v) : nullptr;
+        of_lane.out.push_back(!v.valid() ? nullptr : at_border ? at_border : first ? &slots_[v.n] : &lane.inner[v.n]);
+      }
+    }
   }
 }
 
-Status Frame::bind(BlockId block, const Bound& b) {
+Status Frame::bind(BlockId block, Bound& b) {
   Memory& arena = arenas_[block.n];
   NNEX_TRY(reserve(arena, b.plan->arena_bytes));
   NNEX_TRY(reserve(workspace_, b.plan->workspace_bytes));
-  for (const plan::ArenaSlot& s : b.plan->slots)
-    slots_[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, arena.bytes.mutable_data() + s.offset));
+  for (const plan::ArenaSlot& s : b.plan->slots) {
+    std::byte* at = arena.bytes.mutable_data() + s.offset;
+    slots_[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, at));
+    if (s.slices < 0) continue;
+    const auto number = static_cast<size_t>(s.slices);
+    for (Bound::Lane& lane : std::span(b.lanes[number]).subspan(1))
+      lane.inner[s.value.n] = Value(Tensor::borrow_mutable(s.dtype, s.shape, at += b.plan->slices[number].lane_bytes));
+  }
   for (const auto& [v, content] : b.plan->constants) slots_[v.n] = content;
   return {};
 }
@@ -340,7 +350,7 @@ int64_t Frame::bytes_of(const plan::Step& step, const Bound::Wires& wires) const
   return bytes;
 }
 
-Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
+Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires, Worker worker) {
   std::chrono::steady_clock::time_point began;
   if (profiling) began = std::chrono::steady_clock::now();
   for (const plan::Step::Fresh& f : step.fresh) NNEX_TRY(give_memory(f));
@@ -350,8 +360,8 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
     // keeps the place below
   } else if (step.how == plan::Step::How::kernel || step.how == plan::Step::How::reference) {
     Call call(*node.op, node.attrs.get(), wires.in, wires.out);
-    call.team = team_;
-    call.workspace = workspace_.bytes.mutable_data();
+    call.team = &worker.team;
+    call.workspace = worker.workspace;
     call.random = {options_.seed, step.node.n, run_counter_};
     if (step.open) s = infer_outputs_again(node, wires.in, wires.out);
     if (s.ok()) s = step.kernel ? step.kernel->run(call) : run_reference(call);
@@ -365,8 +375,9 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires) {
                               : step.how == plan::Step::How::view   ? "view"
                               : step.how == plan::Step::How::blocks ? "blocks"
                                                                     : "reference";
-    times.push_back({graph_.place_of(step.node), operator_name(node), std::string(kernel), micros(began - start_),
-                     micros(now - began), step.multiply_adds, dtype_of(step, wires), bytes_of(step, wires)});
+    worker.times.push_back({graph_.place_of(step.node), operator_name(node), std::string(kernel),
+                            micros(began - start_), micros(now - began), step.multiply_adds, dtype_of(step, wires),
+                            bytes_of(step, wires)});
   }
   for (ValueId v : step.release) slots_[v.n] = Value();
   return {};

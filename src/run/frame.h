@@ -4,9 +4,11 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "nnex/model.h"
 #include "plan/plan.h"
 #include "run/output_pool.h"
@@ -61,12 +63,25 @@ class Frame {
   struct Bound {
     std::vector<int64_t> key;
     std::shared_ptr<const plan::Plan> plan;
+    /// A step's inputs and outputs: pointers into slots_ and lanes.
     struct Wires {
       std::vector<const Value*> in;
       std::vector<Value*> out;
     };
-    std::vector<Wires> wires;               ///< A step's inputs and outputs: pointers into slots_ and parts.
-    std::vector<std::vector<Value>> parts;  ///< By slices of the plan: what stands at their borders, of one slice.
+    /// What the steps of slices see where several slices run side by side.
+    struct Lane {
+      std::vector<Value> border;                  ///< Of one slice, by the plan's borders.
+      std::unordered_map<uint32_t, Value> inner;  ///< Made and read within; the first lane has them in the slots.
+      std::vector<Wires> wires;                   ///< From the slices' first step on.
+    };
+    std::vector<Wires> wires;              ///< Of steps that are no part of slices.
+    std::vector<std::vector<Lane>> lanes;  ///< By slices of the plan.
+  };
+  /// Who runs a step.
+  struct Worker {
+    Team& team;
+    std::byte* workspace;
+    std::vector<NodeTime>& times;
   };
   /// Plans of the stretch that starts at one node: the newest first.
   struct Stretch {
@@ -89,15 +104,18 @@ class Frame {
   Result<Bound*> bound(BlockId block, NodeId from);
   /// A plan for what the slots hold; the model's own where one serves all sessions.
   Result<std::shared_ptr<const plan::Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
-  Status bind(BlockId block, const Bound& b);
+  Status bind(BlockId block, Bound& b);
   void wire(Bound& b);
-  Status run_steps(const Bound& b, size_t first, size_t end);
-  /// Steps [first, end), which are those of one of the plan's slices.
-  Status run_slices(Bound& b, size_t first, size_t end);
+  Status run_steps(std::span<const plan::Step> steps, std::span<const Bound::Wires> wires, Worker worker);
+  /// Steps that are those of one of the plan's slices.
+  Status run_slices(Bound& b, std::span<const plan::Step> steps);
+  /// One slice after the other, as long as `next` gives their first items; below 0: none is left.
+  Status run_lane(const plan::Slices& slices, Bound::Lane& lane, std::span<const plan::Step> steps, Worker worker,
+                  FunctionRef<int64_t()> next);
   DType dtype_of(const plan::Step& step, const Bound::Wires& wires) const;
   /// Of the inputs and outputs of a step.
   int64_t bytes_of(const plan::Step& step, const Bound::Wires& wires) const;
-  Status run_step(const plan::Step& step, const Bound::Wires& wires);
+  Status run_step(const plan::Step& step, const Bound::Wires& wires, Worker worker);
   /// Memory for an output of a step: the caller's when it is to be written there.
   Status give_memory(const plan::Step::Fresh& f);
   Status run_view(const plan::Step& step, const Bound::Wires& wires);

@@ -65,14 +65,15 @@ void expect_same(const std::vector<Value>& a, const std::vector<Value>& b) {
 }
 
 /// The operators of each run, in the plan of the graph as it was read: "conv relu | add".
-std::string runs_of(const std::string& text, int64_t cache, std::shared_ptr<const Plan>* made = nullptr) {
+std::string runs_of(const std::string& text, int64_t cache, std::shared_ptr<const Plan>* made = nullptr,
+                    int threads = 1) {
   auto graph = graph_text::read_graph(text, "test");
   EXPECT_TRUE(graph.ok()) << graph.error().text();
   EXPECT_TRUE(passes::prepare(*graph).ok());
   kernels::Packs packs;
   AlignedConstants constants(*graph);
   ConstantMemory memory(*graph);
-  Team team;
+  Team team(threads);
   const PlanContext context{*graph,
                             kernels::simd::loops(kernels::simd::best_isa(), kernels::simd::Numbers::fast),
                             packs,
@@ -253,10 +254,16 @@ TEST(Slices, ACallersMemoryIsWrittenInPlace) {
   expect_same(want, {Value(out[0])});
 }
 
+SessionOptions threads(int n) {
+  SessionOptions options;
+  options.threads = n;
+  return options;
+}
+
 TEST(Slices, MemoryIsThatOfASlice) {
   const std::vector<Value> in = inputs_of(compiled(chain(16), kWhole));
-  Session whole = compiled(chain(16), kWhole, false).session(),
-          sliced = compiled(chain(16), kOneByOne, false).session();
+  Session whole = compiled(chain(16), kWhole, false).session(threads(1)),
+          sliced = compiled(chain(16), kOneByOne, false).session(threads(1));
   ASSERT_TRUE(whole.run(in).ok() && sliced.run(in).ok());
   EXPECT_LT(sliced.memory() * 8, whole.memory());
 }
@@ -312,6 +319,89 @@ TEST(Slices, KeptValuesGoOn) {
     const std::vector<Value> in = {noise(Shape{3, 4}, i)};
     expect_same(*whole.run(in), *sliced.run(in));
   }
+}
+
+// ---- Side by side ----
+
+constexpr int64_t kLarge = 1 << 30;  ///< A cache that everything stays in: slices are for threads alone.
+
+/// Where threads have items each, they share no node; no item runs twice, and little is waited for.
+TEST(Lanes, OneForEachThread) {
+  const struct {
+    int64_t items, cache;
+    int threads, lanes;
+    int64_t size;
+  } rows[] = {
+      {64, kLarge, 1, 0, 0},    // one thread has the cache to itself
+      {64, kLarge, 2, 2, 32},   //
+      {64, kLarge, 4, 4, 16},   //
+      {64, 66 << 10, 2, 2, 2},  // a lane has its share of the cache
+      {63, kLarge, 2, 2, 9},    // 7 slices: 4 and 3
+      {61, kLarge, 2, 2, 1},    //
+      {65, kLarge, 64, 0, 0},   // 65 turns for 128
+      {3, kLarge, 4, 0, 0},     // threads without an item
+      {8, kLarge, 2, 0, 0},     // too little to wake one for
+  };
+  for (const auto& row : rows) {
+    std::shared_ptr<const Plan> plan;
+    runs_of(chain(row.items), row.cache, &plan, row.threads);
+    ASSERT_EQ(plan->slices.size(), row.lanes > 0 ? 1u : 0u) << row.items << " items, " << row.threads << " threads";
+    for (const Slices& s : plan->slices) {
+      EXPECT_EQ(s.lanes, row.lanes) << row.items << " items, " << row.threads << " threads";
+      EXPECT_EQ(s.size, row.size) << row.items << " items, " << row.threads << " threads";
+    }
+  }
+}
+
+TEST(Lanes, SameBytes) {
+  for (const int64_t items : {32, 61, 64}) {
+    const Model whole = compiled(chain(items), kWhole);
+    const std::vector<Value> in = inputs_of(whole);
+    const auto want = *whole.session(threads(1)).run(in);
+    for (int64_t cache : {int64_t{0}, int64_t{70 << 10}, kLarge})
+      for (const bool optimize : {false, true})
+        for (int n : {1, 2, 3, 5}) {
+          Session session = compiled(chain(items), cache, optimize).session(threads(n));
+          for (int i = 0; i < 4; ++i) expect_same(want, *session.run(in));
+        }
+  }
+}
+
+/// A residual that lies behind a run, a view, a result in the caller's memory, and two runs after each other.
+TEST(Lanes, WhatStandsAtTheirEnds) {
+  const std::string text =
+      "graph g(x: f32[64,8,16,16], w: f32[8,8,3,3], b: f32[8]) -> (y, z)\n{\n"
+      "  r = relu(x);\n  c = conv(r, w, b, padding = [(1,1),(1,1)]);\n  s = add(c, x);\n  t = tanh(s);\n"
+      "  m = mean_reduce(t, [0]);\n  d = sub(t, m);\n  y = exp(d);\n  z = softmax(y, axes = [1]);\n}\n";
+  const Model whole = compiled(text, kWhole), lanes = compiled(text, kLarge);
+  const std::vector<Value> in = inputs_of(whole);
+  const auto want = *whole.session(threads(1)).run(in);
+  Session session = lanes.session(threads(2));
+  expect_same(want, *session.run(in));
+  std::vector<Tensor> out;
+  for (const Value& v : want) out.push_back(std::move(Tensor::make(DType::f32, v.tensor()->shape())).value());
+  ASSERT_TRUE(session.run_into(in, out).ok());
+  expect_same(want, {Value(out[0]), Value(out[1])});
+  session.profile(true);
+  ASSERT_TRUE(session.run(in).ok());
+  const size_t lines = session.nodes().size();
+  for (const NodeTime& line : session.nodes()) EXPECT_GT(line.us, 0) << line.op;
+  Session alone = whole.session(threads(1));
+  alone.profile(true);
+  ASSERT_TRUE(alone.run(in).ok());
+  EXPECT_EQ(lines, alone.nodes().size());
+}
+
+TEST(Lanes, StopBetweenSlices) {
+  const Model model = compiled(chain(64), kLarge);
+  const std::vector<Value> in = inputs_of(model);
+  Session session = model.session(threads(2));
+  RunOptions late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  const auto stopped = session.run(in, late);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code(), Code::cancelled);
+  expect_same(*compiled(chain(64), kWhole).session().run(in), *session.run(in));
 }
 
 }  // namespace
