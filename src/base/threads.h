@@ -27,8 +27,9 @@ class Team {
 
   /// Calls work(part) once for every part in [0, parts), on any thread of the team in any order; returns when all are
   /// done. A thread takes the same stretch of them in every call, and then what others have left: parts that follow
-  /// each other, and parts of the same number, find in its cache what went before. work must not throw and must write only what its part owns. A call from inside a part runs its parts on that
-  /// thread. Once the run shall stop (Interrupt), the parts that have not begun are left out.
+  /// each other, and parts of the same number, find in its cache what went before. work must not throw and must write
+  /// only what its part owns. A call from inside a part runs its parts on that thread. Once the run shall stop
+  /// (Interrupt), the parts that have not begun are left out.
   void run(int64_t parts, FunctionRef<void(int64_t part)> work);
 
  private:

@@ -31,6 +31,7 @@ Result<int> move_codes(ir::Graph& graph);
 Result<int> fuse_quantized(ir::Graph& graph);
 Result<int> fuse_attention(ir::Graph& graph);
 Result<int> fuse_caches(ir::Graph& graph);
+Result<int> join_moves(ir::Graph& graph);
 Result<int> fuse_products(ir::Graph& graph);
 Result<int> fuse_chains(ir::Graph& graph);
 

@@ -89,6 +89,7 @@ constexpr PassDef kAllPasses[] = {
     {"fuse_attention", fuse_attention},
     kDropUnused,
     {"fuse_caches", fuse_caches},
+    {"join_moves", join_moves},
     kDropUnused,
     {"fuse_products", fuse_products},
     {"fuse_chains", fuse_chains},

@@ -438,6 +438,87 @@ TEST(Quantized, ProductsWithARowAndLimits) {
   }
 }
 
+// ---- Chains of transposes and views ----
+
+ValueId turn(Net& n, ValueId v, Ints axes) {
+  TransposeAttrs a;
+  a.axes = std::move(axes);
+  return n.b("transpose", {v}, a);
+}
+
+ValueId seen(Net& n, ValueId v, const Ints& extents, ZeroExtent zero = ZeroExtent::literal) {
+  ReshapeAttrs a;
+  a.zero = zero;
+  return n.b("reshape", {v, n.b.ints(extents)}, a);
+}
+
+TEST(Moves, ChannelsChangePlacesWithinPixels) {
+  Net n({1, 6, 5, 8});
+  ValueId y = turn(n, n.x, {0, 3, 1, 2});
+  y = seen(n, turn(n, seen(n, y, {1, 4, 2, 6, 5}), {0, 2, 1, 3, 4}), {1, 8, 6, 5});
+  const ir::Graph g = expect_same(n, {turn(n, y, {0, 2, 3, 1})}, {1, 6, 5, 8});
+  ASSERT_EQ(count(g, "transpose"), 1);
+  for (NodeId id : g.order_with_blocks()) {
+    if (g[id].op->name != "transpose") continue;
+    EXPECT_EQ(*g[g[id].in[0]].type.dims, (Dims{30, 4, 2}));
+  }
+}
+
+TEST(Moves, ABatchThatNobodyKnows) {
+  Net n({Dim::symbol("n"), 6, 4, 3});
+  ValueId y = seen(n, turn(n, n.x, {0, 2, 1, 3}), {0, 4, 18}, ZeroExtent::copy);
+  y = seen(n, turn(n, y, {0, 2, 1}), {0, 6, 3, 4}, ZeroExtent::copy);
+  for (const Shape& x : {Shape{1, 6, 4, 3}, Shape{5, 6, 4, 3}})
+    EXPECT_EQ(count(expect_same(n, {y}, x), "transpose"), 1);
+}
+
+TEST(Moves, AChainThatComesToNothing) {
+  Net n({2, 6, 4});
+  ValueId y = seen(n, turn(n, seen(n, turn(n, n.x, {0, 2, 1}), {2, 2, 2, 6}), {0, 3, 1, 2}), {2, 6, 4});
+  y = n.b("add", {n.b("relu", {y}), n.x});
+  EXPECT_EQ(count(expect_same(n, {y}, {2, 6, 4}), "transpose"), 0);
+}
+
+/// A view that cuts across what was turned, and a transpose in between that others read.
+TEST(Moves, WhatDoesNotJoin) {
+  Net across({4, 6});
+  ValueId y = turn(across, seen(across, turn(across, across.x, {1, 0}), {8, 3}), {1, 0});
+  EXPECT_EQ(count(expect_same(across, {y}, {4, 6}), "transpose"), 2);
+  Net read({2, 4, 6});
+  const ValueId a = turn(read, read.x, {0, 2, 1});
+  y = turn(read, seen(read, a, {2, 2, 3, 4}), {0, 3, 2, 1});
+  EXPECT_EQ(count(expect_same(read, {y, a}, {2, 4, 6}), "transpose"), 2);
+}
+
+/// Views of a tensor of 2^3 * 3^2 elements in random order with random transposes.
+TEST(Moves, RandomChains) {
+  uint32_t seed = 7;
+  const auto below = [&](size_t n) {
+    seed = seed * 1664525U + 1013904223U;
+    return (seed >> 8) % n;
+  };
+  const auto cut = [&] {
+    Ints extents(1 + below(5), 1);
+    for (int64_t factor : {2, 2, 2, 3, 3}) extents[below(extents.size())] *= factor;
+    return extents;
+  };
+  for (int chain = 0; chain < 60; ++chain) {
+    const Ints first = cut();
+    Net n(Dims(first.begin(), first.end()));
+    ValueId y = n.x;
+    size_t rank = first.size();
+    for (int i = 0; i < 5; ++i) {
+      Ints axes(rank);
+      for (size_t k = 0; k < rank; ++k) axes[k] = static_cast<int64_t>(k);
+      for (size_t k = rank; k > 1; --k) std::swap(axes[k - 1], axes[below(k)]);
+      const Ints to = cut();
+      y = seen(n, turn(n, y, axes), to);
+      rank = to.size();
+    }
+    expect_same(n, {y}, Shape(first));
+  }
+}
+
 TEST(Passes, SymbolicExtents) {
   Net n({Dim::symbol("n"), 4, Dim::symbol("h"), Dim::symbol("w")});
   ValueId a = n.b("relu", {n.batch_norm(n.conv(n.x, 4, 4, 3), 4)});
