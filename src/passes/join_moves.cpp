@@ -12,7 +12,8 @@
 namespace nnex::passes {
 namespace {
 
-/// Where axes go. Each is a product of factors, the outer ones first; a view that cuts an axis makes two factors of one.
+/// Where axes go. Each is a product of factors, the outer ones first; a view that cuts an axis makes two factors of
+/// one.
 class Axes {
  public:
   explicit Axes(const Dims& x) {
@@ -22,6 +23,7 @@ class Axes {
       axes_.back().push_back(extents_.size());
       from_.push_back(extents_.size());
       extents_.push_back(d);
+      outermost_ += axes_.size() == 1;
     }
   }
 
@@ -58,13 +60,15 @@ class Axes {
     return next == all.size();
   }
 
-  /// What x is seen as, and how the axes of that are transposed: as few as there can be.
+  /// What x is seen as, and how the axes of that are transposed: as few as there can be, but for the outermost one of x
+  /// where it stays that: plans run a batch item by item.
   std::pair<Dims, Perm> joined() const {
     const Factors to = flat();
     const auto place = [&](size_t f) { return std::find(from_.begin(), from_.end(), f) - from_.begin(); };
     std::vector<std::pair<ptrdiff_t, Dim>> groups;  // where each begins among x's factors, in the order of the result
     for (size_t i = 0; i < to.size(); ++i) {
-      if (i > 0 && place(to[i]) == place(to[i - 1]) + 1)
+      const bool items_end = i == outermost_ && place(to[0]) == 0 && groups.size() == 1;
+      if (i > 0 && place(to[i]) == place(to[i - 1]) + 1 && !items_end)
         groups.back().second = groups.back().second * extents_[to[i]];
       else
         groups.emplace_back(place(to[i]), extents_[to[i]]);
@@ -74,9 +78,9 @@ class Axes {
     std::pair<Dims, Perm> out;
     for (const auto& group : sorted) out.first.push_back(group.second);
     for (const auto& group : groups)
-      out.second.push_back(std::find_if(sorted.begin(), sorted.end(),
-                                        [&](const auto& other) { return other.first == group.first; }) -
-                           sorted.begin());
+      out.second.push_back(
+          std::find_if(sorted.begin(), sorted.end(), [&](const auto& other) { return other.first == group.first; }) -
+          sorted.begin());
     return out;
   }
 
@@ -94,12 +98,15 @@ class Axes {
     const size_t inner = extents_.size();
     extents_.push_back(Dim(extents_[f].value() / outer));
     extents_[f] = Dim(outer);
-    from_.insert(std::find(from_.begin(), from_.end(), f) + 1, inner);
+    const auto at = std::find(from_.begin(), from_.end(), f);
+    outermost_ += static_cast<size_t>(at - from_.begin()) < outermost_;
+    from_.insert(at + 1, inner);
     return inner;
   }
 
   std::vector<Dim> extents_;   ///< By factor.
   Factors from_;               ///< Those of x, in its order.
+  size_t outermost_ = 0;       ///< How many of these make its outermost axis.
   std::vector<Factors> axes_;  ///< Of what x has become.
 };
 
@@ -190,7 +197,8 @@ class MoveJoiner {
 }  // namespace
 
 /// The channels of ShuffleNet change places within pixels:
-///     transpose(reshape(transpose(reshape(transpose(x, [0,3,1,2]), [1,4,34,28,28]), [0,2,1,3,4]), [1,136,28,28]), [0,2,3,1])
+///     transpose(reshape(transpose(reshape(transpose(x, [0,3,1,2]), [1,4,34,28,28]), [0,2,1,3,4]), [1,136,28,28]),
+///     [0,2,3,1])
 ///         ->   reshape(transpose(reshape(x, [784,4,34]), [0,2,1]), [1,28,28,136])
 /// A chain that comes to nothing is the view it began with.
 Result<int> join_moves(ir::Graph& graph) { return MoveJoiner(graph).run(); }
