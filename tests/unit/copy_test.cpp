@@ -21,10 +21,10 @@ std::vector<uint8_t> bytes(size_t n) {
   return x;
 }
 
-TEST(SimdTranspose, PixelsOfTwoAndThree) {
+TEST(SimdTranspose, PixelsOfTwoToFour) {
   test::for_each_table([&](const simd::Loops& table) {
-    for (size_t k : {2, 3})
-      for (size_t n : {1, 7, 16, 100}) {
+    for (size_t k : {2, 3, 4})
+      for (size_t n : {1, 7, 16, 34, 100}) {
         std::vector<uint32_t> planes(k * n), pixels(k * n), back(k * n), expected(k * n);
         std::iota(planes.begin(), planes.end(), 1U);
         for (size_t i = 0; i < n; ++i)

@@ -88,6 +88,15 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
     plain(r, rows, 0, columns);
     return;
   }
+  if (rows == 4 && y_stride == 4 && columns >= lanes) {
+    for (size_t c = 0; c < columns; c += lanes) {
+      const size_t at = c + lanes <= columns ? c : columns - lanes;  // the last two may overlap
+      const uint32_t* from = x + at;
+      hn::StoreInterleaved4(hn::LoadU(d, from), hn::LoadU(d, from + x_stride), hn::LoadU(d, from + 2 * x_stride),
+                            hn::LoadU(d, from + 3 * x_stride), d, y + 4 * at);
+    }
+    return;
+  }
   const size_t whole = columns / 4 * 4;
   // A block of columns at a time: what is written stays in cache until its lines are full, which is at once where a
   // vector is a line.
