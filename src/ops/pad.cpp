@@ -89,60 +89,73 @@ int64_t source_of(int64_t i, int64_t n, PadBorder border) {
   return -1;
 }
 
+/// Where each place of y comes from, the same for every type.
+struct PadSources {
+  Shape from, to;
+  std::vector<Ints> source;  ///< For every axis and place of y an offset in x, or -1: the constant.
+  int64_t before = 0;        ///< Of the last axis.
+};
+
+Result<PadSources> pad_sources(Call& c) {
+  PadSources s;
+  s.from = s.to = c.shape(0);
+  const int64_t rank = s.from.rank();
+  const PadBorder border = c.attr<PadAttrs>().border;
+  const Ints padding = ints_of(c.in(1));
+  NNEX_ASSIGN(const Ints axes, distinct_axes(c, c.has(3) ? ints_of(c.in(3)) : first_axes(rank), rank));
+  if (padding.size() != 2 * axes.size())
+    return c.fault("padding has {} numbers; {} axes need {}", padding.size(), axes.size(), 2 * axes.size());
+  if (c.has(2) && c.in(2).count() != 1) return c.fault("value has {} numbers; needed one", c.in(2).count());
+  Ints before(static_cast<size_t>(rank), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t front = padding[i], behind = padding[axes.size() + i];
+    const auto amount = checked_add(front, behind);
+    const auto extent = amount ? checked_add(s.from[axes[i]], *amount) : std::nullopt;
+    if (!extent || *extent < 0 || front == INT64_MIN || behind == INT64_MIN)
+      return c.fault("padding ({}, {}) of axis {} with {} elements leaves nothing", front, behind, axes[i],
+                     s.from[axes[i]]);
+    before[static_cast<size_t>(axes[i])] = front;
+    s.to.set(axes[i], *extent);
+  }
+  NNEX_TRY(c.make(0, c.in(0).dtype(), s.to));  // before tables of its extents, which a limit may refuse
+  const Ints strides = row_major_strides(s.from);
+  s.source.resize(static_cast<size_t>(rank));
+  for (int64_t a = 0; a < rank; ++a) {
+    const auto i = static_cast<size_t>(a);
+    const int64_t n = s.from[a];
+    if (n == 0 && s.to[a] > 0 && border != PadBorder::constant)
+      return c.fault("axis {} is empty: nothing to pad with", a);
+    for (int64_t k = 0; k < s.to[a]; ++k) {
+      const int64_t at = n > 0 ? source_of(k - before[i], n, border) : -1;
+      s.source[i].push_back(at < 0 ? -1 : at * strides[i]);
+    }
+  }
+  if (rank > 0) s.before = before.back();
+  return s;
+}
+
 struct Pad {
   template <class T>
   Status operator()(Call& c) const {
-    const Shape& from = c.shape(0);
-    const int64_t rank = from.rank();
-    const PadBorder border = c.attr<PadAttrs>().border;
-    const Ints padding = ints_of(c.in(1));
-    NNEX_ASSIGN(const Ints axes, distinct_axes(c, c.has(3) ? ints_of(c.in(3)) : first_axes(rank), rank));
-    if (padding.size() != 2 * axes.size())
-      return c.fault("padding has {} numbers; {} axes need {}", padding.size(), axes.size(), 2 * axes.size());
-    if (c.has(2) && c.in(2).count() != 1) return c.fault("value has {} numbers; needed one", c.in(2).count());
-    Ints before(static_cast<size_t>(rank), 0), after = before;
-    Shape to = from;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      const auto a = static_cast<size_t>(axes[i]);
-      before[a] = padding[i], after[a] = padding[axes.size() + i];
-      const auto amount = checked_add(before[a], after[a]);
-      const auto extent = amount ? checked_add(from[axes[i]], *amount) : std::nullopt;
-      if (!extent || *extent < 0 || before[a] == INT64_MIN || after[a] == INT64_MIN)
-        return c.fault("padding ({}, {}) of axis {} with {} elements leaves nothing", before[a], after[a], axes[i],
-                       from[axes[i]]);
-      to.set(axes[i], *extent);
-    }
-    NNEX_ASSIGN(Tensor * out, c.make(0, c.in(0).dtype(), to));
-    // For every axis, where each place of y comes from in x (an offset), or -1.
-    const Ints xs = row_major_strides(from), ys = row_major_strides(to);
-    std::vector<Ints> source(static_cast<size_t>(rank));
-    for (int64_t a = 0; a < rank; ++a) {
-      const auto i = static_cast<size_t>(a);
-      const int64_t n = from[a];
-      if (n == 0 && to[a] > 0 && border != PadBorder::constant)
-        return c.fault("axis {} is empty: nothing to pad with", a);
-      for (int64_t k = 0; k < to[a]; ++k) {
-        const int64_t at = n > 0 ? source_of(k - before[i], n, border) : -1;
-        source[i].push_back(at < 0 ? -1 : at * xs[i]);
-      }
-    }
+    NNEX_ASSIGN(const PadSources s, pad_sources(c));
     const T value = c.has(2) ? c.in<T>(2)[0] : T{};
     const T* from_x = c.in<T>(0).data();
-    T* y = out->mutable_as<T>().data();
+    T* y = c.out<T>(0).data();
+    const int64_t rank = s.to.rank();
     if (rank == 0) return y[0] = from_x[0], Status{};
     // Of the last axis, what lies within x is there in one piece.
-    const Ints& last = source.back();
-    const int64_t width = to[rank - 1], begin = std::clamp<int64_t>(before.back(), 0, width);
-    const int64_t end = std::clamp(before.back() + from[rank - 1], begin, width);
-    for_each_row(to, Ints(static_cast<size_t>(rank), 0), ys, [&](int64_t, int64_t row) {
+    const Ints strides = row_major_strides(s.to), &last = s.source.back();
+    const int64_t width = s.to[rank - 1], begin = std::clamp<int64_t>(s.before, 0, width);
+    const int64_t end = std::clamp(s.before + s.from[rank - 1], begin, width);
+    for_each_row(s.to, Ints(static_cast<size_t>(rank), 0), strides, [&](int64_t, int64_t row) {
       int64_t x = 0, rest = row;
       bool inside = true;
       for (int64_t a = 0; a + 1 < rank; ++a) {
         const auto i = static_cast<size_t>(a);
-        const int64_t s = source[i][static_cast<size_t>(rest / ys[i])];
-        rest %= ys[i];
-        inside &= s >= 0;
-        x += s;
+        const int64_t offset = s.source[i][static_cast<size_t>(rest / strides[i])];
+        rest %= strides[i];
+        inside &= offset >= 0;
+        x += offset;
       }
       if (!inside) {
         std::fill(y + row, y + row + width, value);
@@ -153,7 +166,7 @@ struct Pad {
         y[row + k] = at >= 0 ? from_x[x + at] : value;
       };
       for (int64_t k = 0; k < begin; ++k) place(k);
-      if (begin < end) std::copy_n(from_x + x + (begin - before.back()), end - begin, y + row + begin);
+      if (begin < end) std::copy_n(from_x + x + (begin - s.before), end - begin, y + row + begin);
       for (int64_t k = end; k < width; ++k) place(k);
     });
     return {};
