@@ -72,7 +72,8 @@ class GrowingRun {
       if (v.valid()) activations += bytes_of(known_, v);
     // As many items as fit; at least as many as have the bytes of what every slice reads again.
     const double of_item = std::max(1.0, activations / static_cast<double>(run_.items));
-    const auto fit = static_cast<int64_t>(std::clamp(cache_ / of_item, 1.0, static_cast<double>(run_.items / lanes_)));
+    const int64_t most = run_.items / lanes_;
+    const auto fit = static_cast<int64_t>(std::clamp(cache_ / of_item, 1.0, static_cast<double>(most)));
     const auto pay = static_cast<int64_t>(std::clamp(std::ceil(rest / of_item), 1.0, static_cast<double>(fit)));
     if (std::max(pay_, pay) > std::min(run_.size, fit)) return false;
     pay_ = std::max(pay_, pay), run_.size = std::min(run_.size, fit), moved_ += activations;
