@@ -14,12 +14,14 @@ struct Part {
   int64_t size() const { return end - begin; }
 };
 
+/// Where part number `part` of `parts` nearly equal ones of n begins. The longer ones stand evenly among the others, as
+/// each thread takes a stretch of parts.
+constexpr int64_t share(int64_t n, int64_t parts, int64_t part) { return n / parts * part + n % parts * part / parts; }
+
 /// Part number `part` of `parts` nearly equal ones of [0, count); all but the last end at a multiple of `multiple`.
 inline Part part_of(int64_t count, int64_t parts, int64_t part, int64_t multiple = 1) {
   const int64_t units = (count + multiple - 1) / multiple;
-  const auto edge = [&](int64_t i) {
-    return std::min(count, (units / parts * i + std::min(i, units % parts)) * multiple);
-  };
+  const auto edge = [&](int64_t i) { return std::min(count, share(units, parts, i) * multiple); };
   return {edge(part), edge(part + 1)};
 }
 

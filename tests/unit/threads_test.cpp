@@ -69,6 +69,23 @@ TEST(Team, WorkersDoTakePart) {
   EXPECT_EQ(seen.size(), 2U);
 }
 
+/// The first half of the parts is one thread's to begin with; the other one helps when it has none left.
+TEST(Team, ThreadsTakeWhatOthersHaveLeft) {
+  if (usable_threads() < 2) GTEST_SKIP() << "one thread";
+  Team team(2);
+  std::array<std::thread::id, 4> by;
+  std::atomic<int> inside = 0;
+  team.run(4, [&](int64_t part) {
+    by[static_cast<size_t>(part)] = std::this_thread::get_id();
+    if (part > 1) return;
+    ++inside;  // parts 0 and 1 end together: nobody can do both
+    const auto start = std::chrono::steady_clock::now();
+    while (inside < 2 && std::chrono::steady_clock::now() - start < std::chrono::seconds(10)) std::this_thread::yield();
+  });
+  EXPECT_EQ(inside, 2);
+  EXPECT_NE(by[0], by[1]);
+}
+
 TEST(Team, SecondTeamWorksAlone) {
   Team first(2);
   Team second(2);

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
+#include "kernels/split.h"
 
 namespace nnex::kernels {
 
@@ -111,11 +112,6 @@ inline bool ends_in_tile(const Unary& f) {
 
 /// The epilogue of a tile whose first row and column these are, less an activation that follows it.
 simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column);
-
-/// n things cut into `parts` nearly equal ranges: where range `part` starts.
-constexpr int64_t share(int64_t n, int64_t parts, int64_t part) {
-  return n / parts * part + (part < n % parts ? part : n % parts);
-}
 
 /// How tiles and panels are shared out: parts of about the same work, few when there is little. The longer side is cut
 /// first: what all parts read is then the smaller operand.
