@@ -136,7 +136,8 @@ struct NodeTime {
   std::string place;   ///< The author's name of the node.
   std::string op;      ///< The operator it runs as.
   std::string kernel;  ///< The kernel that ran it; "reference" when no fast one fits.
-  double start_us = 0, us = 0;
+  double start_us = 0;
+  double us = 0;  ///< Where threads run a batch's slices side by side: of the time of them all, divided by the threads.
   int64_t multiply_adds = 0;  ///< Of products, convolutions, recurrent layers and attention; 0: none.
   DType dtype = DType::none;  ///< Of its first input; none: it has none.
   int64_t bytes = 0;          ///< Of its inputs and outputs, each once; 0: a view.

@@ -31,10 +31,13 @@ int64_t even_size(int64_t items, int64_t size) {
 /// The most items of a slice, in [least, most], of which `lanes` side by side leave little to wait for; 0: none. No
 /// item runs twice: two threads would write it.
 int64_t size_of_lanes(int64_t items, int64_t least, int64_t most, int lanes) {
-  constexpr double kBusy = 0.85;  // about what threads that share each node get
-  for (int64_t s = most; s >= least && s > 0; --s) {
-    const int64_t slices = items / s, turns = (slices + lanes - 1) / lanes;
-    if (items % s == 0 && static_cast<double>(slices) >= kBusy * static_cast<double>(turns * lanes)) return s;
+  constexpr double kBusy = 0.85;    // about what threads that share each node get
+  constexpr int64_t kTried = 1024;  // items may be millions of rows
+  const int64_t first = (items + most - 1) / most, last = std::min(items / least, first + kTried);
+  for (int64_t slices = first; slices <= last; ++slices) {
+    const int64_t turns = (slices + lanes - 1) / lanes;
+    if (items % slices == 0 && static_cast<double>(slices) >= kBusy * static_cast<double>(turns * lanes))
+      return items / slices;
   }
   return 0;
 }
