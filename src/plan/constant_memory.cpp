@@ -65,4 +65,19 @@ void ConstantMemory::lose(const Piece& piece) {
   }
 }
 
+Result<Value> AlignedConstants::get(ValueId v) {
+  std::lock_guard lock(mutex_);
+  auto it = made_.find(v.n);
+  if (it != made_.end()) return it->second;
+  Value value = graph_[v].constant;
+  if (const Tensor* t = value.tensor(); t && !t->aligned()) {
+    NNEX_ASSIGN(Tensor copy, t->aligned_copy());
+    if (const MappedFile* file = file_of(t->owner()))
+      file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
+                          static_cast<uint64_t>(t->bytes()));
+    value = Value(std::move(copy));
+  }
+  return made_.emplace(v.n, std::move(value)).first->second;
+}
+
 }  // namespace nnex::plan

@@ -1,7 +1,8 @@
 #pragma once
-// The memory of a graph's large constants, given back once kernels have copies of them.
+// The memory of a graph's constants: aligned where steps read it, and given back once kernels have copies.
 
 #include <atomic>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -47,6 +48,18 @@ class ConstantMemory {
   bool found_ = false;
   std::vector<Piece> pieces_;
   std::unordered_map<uint32_t, size_t> piece_of_;
+};
+
+/// Constants of a graph in aligned memory, made at first use. Safe from any thread.
+class AlignedConstants {
+ public:
+  explicit AlignedConstants(const ir::Graph& graph) : graph_(graph) {}
+  Result<Value> get(ValueId v);
+
+ private:
+  const ir::Graph& graph_;
+  std::mutex mutex_;
+  std::unordered_map<uint32_t, Value> made_;
 };
 
 }  // namespace nnex::plan

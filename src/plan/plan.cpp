@@ -6,13 +6,11 @@
 #include <set>
 
 #include "base/checked.h"
-#include "base/mapped_file.h"
 #include "graph/custom.h"
 #include "graph/work.h"
 #include "ops/fused.h"
 #include "ops/shape.h"
-#include "plan/arena.h"
-#include "plan/slices.h"
+#include "plan/lives.h"
 
 namespace nnex::plan {
 namespace {
@@ -62,20 +60,11 @@ class Planner {
       NNEX_TRY(add_step(nodes_[i]));
     }
     run_ = nullptr;
-    NNEX_TRY(lay_out());
+    NNEX_TRY(lives_.lay_out(*plan_, nodes_, runs_, c_.memory_limit));
     return std::shared_ptr<const Plan>(plan_);
   }
 
  private:
-  struct Life {
-    size_t first = 0, last = 0;
-    bool outside = false, arena = false;
-    bool bound = false;  // computed while planning: the slot holds it from run to run
-    int slices = -1;     // which alone make and read it
-    DType dtype = DType::none;
-    Shape shape;
-  };
-
   /// Nodes up to the first whose extents only a run can tell.
   Status find_stretch() {
     std::set<ValueId> made;
@@ -127,7 +116,7 @@ class Planner {
 
   /// The last step that reads v, or "outside" when a later stretch or the block's result does.
   void find_use(ValueId v) {
-    Life& life = lives_[v.n];
+    Life& life = lives_[v];
     life.first = life.last = position_[graph_[v].producer.n];
     for (const Use& use : graph_[v].uses) {
       NodeId reader = use.node;
@@ -157,14 +146,13 @@ class Planner {
     for (const ItemRun& run : runs_) {
       for (const auto* read : {&run.sliced, &run.whole})
         for (ValueId v : *read)
-          if (auto life = lives_.find(v.n); life != lives_.end())
-            life->second.last = std::max(life->second.last, run.end - 1);
+          if (lives_.find(v)) lives_[v].last = std::max(lives_[v].last, run.end - 1);
       for (size_t i = run.first; i < run.end; ++i) {
         const Node& node = graph_[nodes_[i]];
         if (all_known(node)) continue;
         for (ValueId v : node.out) {
           if (!v.valid()) continue;
-          Life& life = lives_[v.n];
+          Life& life = lives_[v];
           if (life.outside || life.last >= run.end)
             life.first = run.first;
           else
@@ -266,7 +254,7 @@ class Planner {
       for (ValueId v : node.out) {
         if (!v.valid()) continue;
         plan_->constants.emplace_back(v, Value(*inference_.content(v)));
-        lives_[v.n].bound = true;
+        lives_[v].bound = true;
       }
       return {};
     }
@@ -387,8 +375,8 @@ class Planner {
     if (!y.valid() || !inference_.type(y).is_tensor())
       return inference_.type(x).kind != Kind::unknown && !inference_.type(x).is_tensor();
     if (!concrete(inference_.type(y)) || (run_ && !inner_.count(y.n))) return false;
-    auto life = lives_.find(y.n);
-    return !(life != lives_.end() && life->second.outside) || !in_arena(root(x));
+    const Life* life = lives_.find(y);
+    return !(life && life->outside) || !lives_.in_arena(lives_.root(x));
   }
 
   /// Constants that the step reads, aligned; those a kernel packed stay where they are.
@@ -420,40 +408,32 @@ class Planner {
       ValueId v = node.out[o];
       if (!v.valid()) continue;
       if (step.how == Step::How::view) {
-        if (o == 0) show(v, root(node.in[0]));
+        if (o == 0) lives_.show(v, lives_.root(node.in[0]), kept_type(v).dtype, step.view_shape);
         continue;
       }
-      if (const auto i = o == 0 ? reused_input(node, step) : std::nullopt) {
-        show(v, root(node.in[*i]));
-        reusing_.push_back(v);
-        continue;
-      }
-      auto shape = concrete(kept_type(v));
+      const auto shape = concrete(kept_type(v));
       const DType type = kept_type(v).dtype;
+      if (const auto i = o == 0 ? reused_input(node, step) : std::nullopt) {
+        lives_.reuse(v, lives_.root(node.in[*i]), type, *shape);
+        continue;
+      }
       if (!shape || type == DType::none || (step.how == Step::How::blocks && !run_)) continue;
-      Life& life = lives_[v.n];
+      Life& life = lives_[v];
       if (run_ && inner_.count(v.n)) life.slices = static_cast<int>(plan_->slices.size()) - 1;
       if (life.outside || is_object(type)) {
         (run_ ? plan_->slices.back().fresh : step.fresh).push_back({v, type, *shape});
         if (life.slices >= 0) plan_->slices.back().lanes = 1;
       } else {
-        life.arena = true, life.dtype = type, life.shape = *shape;
+        lives_.place(v, type, *shape);
       }
     }
-  }
-
-  /// v lies in r's memory.
-  void show(ValueId v, ValueId r) {
-    roots_[v.n] = r;
-    auto it = lives_.find(r.n);
-    if (it != lives_.end()) it->second.last = std::max(it->second.last, lives_[v.n].last);
   }
 
   /// An input that dies here and whose memory output 0 may take: of the arena, as large, read by this kernel as nothing
   /// else.
   std::optional<size_t> reused_input(const Node& node, const Step& step) const {
     const ValueId y = node.out[0];
-    const Life& life = lives_.at(y.n);
+    const Life& life = *lives_.find(y);
     const Type& type = type_of(y);
     const auto shape = concrete(type);
     if (run_ && !inner_.count(y.n)) return std::nullopt;
@@ -461,112 +441,17 @@ class Planner {
     for (size_t i = 0; i < node.in.size(); ++i) {
       const ValueId x = node.in[i];
       if (!x.valid() || !step.kernel->in_place(i)) continue;
-      const ValueId r = root(x);
-      const auto from = lives_.find(r.n);
-      if (from == lives_.end() || !from->second.arena || from->second.last != life.first) continue;
+      const ValueId r = lives_.root(x);
+      const Life* const from = lives_.find(r);
+      if (!from || !from->arena || from->last != life.first) continue;
       if (run_ && !inner_.count(r.n)) continue;  // the next slice reads it, too
       if (!(concrete(type_of(x)) == shape) || bits(type_of(x).dtype) != bits(type.dtype) ||
-          bytes_for(from->second.dtype, from->second.shape.count()) != bytes_for(type.dtype, shape->count()))
+          bytes_for(from->dtype, from->shape.count()) != bytes_for(type.dtype, shape->count()))
         continue;
-      const auto also = [&](ValueId v) { return v.valid() && !(v == x) && root(v) == r; };
+      const auto also = [&](ValueId v) { return v.valid() && !(v == x) && lives_.root(v) == r; };
       if (std::none_of(node.in.begin(), node.in.end(), also)) return i;
     }
     return std::nullopt;
-  }
-
-  ValueId root(ValueId v) const {
-    auto it = roots_.find(v.n);
-    return it == roots_.end() ? v : it->second;
-  }
-  bool in_arena(ValueId v) const {
-    auto it = lives_.find(v.n);
-    return it != lives_.end() && it->second.arena;
-  }
-
-  void give_workspace() {
-    for (Slices& s : plan_->slices) {
-      s.workspace_bytes = (s.workspace_bytes + 63) / 64 * 64;
-      if (s.workspace_bytes > c_.memory_limit / s.lanes) s.lanes = 1;
-      plan_->workspace_bytes = std::max(plan_->workspace_bytes, s.workspace_bytes * s.lanes);
-    }
-  }
-
-  /// Lanes go on at their own pace, so each has all that its steps make in one piece.
-  bool in_lane(const Life& life) const {
-    return life.slices >= 0 && plan_->slices[static_cast<size_t>(life.slices)].lanes > 1;
-  }
-
-  Status lay_out() {
-    give_workspace();
-    // The arena's own values, then for each slices with lanes a piece; what lies within pieces.
-    std::vector<ArenaRequest> requests;
-    std::vector<std::vector<ArenaRequest>> pieces(plan_->slices.size());
-    std::vector<std::pair<ValueId, size_t>> owners;  // and the number of their request
-    for (NodeId id : nodes_)
-      for (ValueId v : graph_[id].out)
-        if (v.valid() && lives_[v.n].arena) {
-          const Life& life = lives_[v.n];
-          auto bytes = bytes_for(life.dtype, life.shape.count());
-          if (!bytes) return Error(Code::limit, fmt::format("a tensor of {} elements is too large", life.shape.text()));
-          auto& list = in_lane(life) ? pieces[static_cast<size_t>(life.slices)] : requests;
-          owners.emplace_back(v, list.size());
-          list.push_back({life.first, life.last, *bytes});
-        }
-    const size_t whole = requests.size();
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      Slices& slices = plan_->slices[i];
-      NNEX_ASSIGN(const int64_t bytes, arena_offsets(pieces[i]));
-      slices.lane_bytes = (bytes + 63) / 64 * 64;
-      const auto all = checked_mul(slices.lane_bytes, slices.lanes);
-      if (!all) return Error(Code::limit, fmt::format("{} slices side by side are too large", slices.lanes));
-      requests.push_back({runs_[i].first, runs_[i].end - 1, *all});
-    }
-    NNEX_ASSIGN(plan_->arena_bytes, arena_offsets(requests));
-    if (plan_->arena_bytes > c_.memory_limit)
-      return Error(Code::limit, fmt::format("the run needs {} MiB for activations; the limit is {} MiB",
-                                            plan_->arena_bytes >> 20, c_.memory_limit >> 20));
-    std::unordered_map<uint32_t, int64_t> offsets;
-    for (const auto& [v, number] : owners) {
-      const Life& life = lives_[v.n];
-      const auto piece = static_cast<size_t>(life.slices);
-      offsets[v.n] =
-          in_lane(life) ? requests[whole + piece].offset + pieces[piece][number].offset : requests[number].offset;
-      plan_->slots.push_back({v, offsets[v.n], life.dtype, life.shape, life.slices});
-    }
-    for (ValueId v : reusing_) {
-      const Type& t = kept_type(v);
-      const ValueId r = root(v);
-      plan_->slots.push_back({v, offsets.at(r.n), t.dtype, *concrete(t), lives_.at(r.n).slices});
-    }
-    place_views(offsets);
-    release_objects();
-    return {};
-  }
-
-  /// Views of arena tensors need no step at all, but for those of a slice of one: they are bound once.
-  void place_views(const std::unordered_map<uint32_t, int64_t>& offsets) {
-    std::vector<Step> kept;
-    for (Step& step : plan_->steps) {
-      auto at = step.how == Step::How::view ? offsets.find(root(step.out[0]).n) : offsets.end();
-      if (at == offsets.end() || (step.slices >= 0 && !inner_.count(at->first))) {
-        kept.push_back(std::move(step));
-        continue;
-      }
-      const Type& t = kept_type(step.out[0]);
-      plan_->slots.push_back({step.out[0], at->second, t.dtype, *concrete(t), lives_.at(at->first).slices});
-    }
-    plan_->steps = std::move(kept);
-  }
-
-  void release_objects() {
-    std::unordered_map<uint32_t, size_t> step_of;
-    for (size_t s = 0; s < plan_->steps.size(); ++s) step_of[plan_->steps[s].node.n] = s;
-    for (const auto& [v, life] : lives_) {
-      if (life.arena || life.outside || life.bound || roots_.count(v)) continue;
-      auto it = step_of.find(nodes_[life.last].n);
-      if (it != step_of.end() && plan_->steps[it->second].slices < 0)
-        plan_->steps[it->second].release.push_back(ValueId{v});
-    }
   }
 
   const PlanContext& c_;
@@ -578,9 +463,7 @@ class Planner {
   std::shared_ptr<Plan> plan_;
   std::vector<NodeId> nodes_;
   std::unordered_map<uint32_t, size_t> position_;
-  std::unordered_map<uint32_t, Life> lives_;
-  std::unordered_map<uint32_t, ValueId> roots_;  ///< Of views: whose memory they show.
-  std::vector<ValueId> reusing_;                 ///< Outputs in the memory of an input of their step.
+  Lives lives_;
   std::set<ValueId> offered_;
 
   std::vector<ItemRun> runs_;
@@ -590,21 +473,6 @@ class Planner {
 };
 
 }  // namespace
-
-Result<Value> AlignedConstants::get(ValueId v) {
-  std::lock_guard lock(mutex_);
-  auto it = made_.find(v.n);
-  if (it != made_.end()) return it->second;
-  Value value = graph_[v].constant;
-  if (const Tensor* t = value.tensor(); t && !t->aligned()) {
-    NNEX_ASSIGN(Tensor copy, t->aligned_copy());
-    if (const MappedFile* file = file_of(t->owner()))
-      file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
-                          static_cast<uint64_t>(t->bytes()));
-    value = Value(std::move(copy));
-  }
-  return made_.emplace(v.n, std::move(value)).first->second;
-}
 
 PlanWatch::PlanWatch(Told told) : told_(std::move(told)), before_(watching) { watching = &told_; }
 PlanWatch::~PlanWatch() { watching = before_; }

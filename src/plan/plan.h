@@ -86,18 +86,6 @@ struct Live {
   std::optional<Tensor> content;  ///< Of values whose content decides extents.
 };
 
-/// Constants of a graph in aligned memory, made at first use. Safe from any thread.
-class AlignedConstants {
- public:
-  explicit AlignedConstants(const ir::Graph& graph) : graph_(graph) {}
-  Result<Value> get(ValueId v);
-
- private:
-  const ir::Graph& graph_;
-  std::mutex mutex_;
-  std::unordered_map<uint32_t, Value> made_;
-};
-
 struct PlanContext {
   const ir::Graph& graph;
   const kernels::simd::Loops& loops;
