@@ -1,9 +1,8 @@
 #include "ops/table.h"
 
-#include <algorithm>
-#include <map>
 #include <vector>
 
+#include "base/name_index.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -16,14 +15,15 @@ namespace {
 
 struct Table {
   std::vector<const OpDef*> ops;
-  std::map<std::string_view, const OpDef*> by_name;
-  std::map<std::pair<Format, std::string_view>, std::vector<Spelled>> by_spelling;  // newest form first
+  NameIndex<const OpDef*> by_name;
+  NameIndex<Spelled> by_spelling;
 
   void add(std::span<const OpDef> family) {
     for (const OpDef& op : family) {
       ops.push_back(&op);
-      NNEX_ASSERT(by_name.emplace(op.name, &op).second);
-      for (const Spelling& s : op.spelled) by_spelling[{s.format, s.name}].push_back({&op, &s});
+      NNEX_ASSERT(!by_name.find(op.name));
+      by_name.add(op.name, &op);
+      for (const Spelling& s : op.spelled) by_spelling.add(s.name, {&op, &s});
     }
   }
 
@@ -31,9 +31,6 @@ struct Table {
 #define NNEX_FAMILY(ops) add(ops());
 #include "ops/families.def"
 #undef NNEX_FAMILY
-    for (auto& [key, forms] : by_spelling)
-      std::stable_sort(forms.begin(), forms.end(),
-                       [](const Spelled& a, const Spelled& b) { return a.spelling->since > b.spelling->since; });
   }
 };
 
@@ -47,8 +44,8 @@ const Table& table() {
 std::span<const OpDef* const> all_ops() { return table().ops; }
 
 const OpDef* find_op(std::string_view name) {
-  auto it = table().by_name.find(name);
-  return it == table().by_name.end() ? nullptr : it->second;
+  const auto found = table().by_name.find(name);
+  return found ? *found : nullptr;
 }
 
 const OpDef& op(std::string_view name) {
@@ -58,11 +55,13 @@ const OpDef& op(std::string_view name) {
 }
 
 Spelled find_spelling(Format format, std::string_view domain, std::string_view name, int version) {
-  auto it = table().by_spelling.find({format, name});
-  if (it == table().by_spelling.end()) return {};
-  for (const Spelled& s : it->second)
-    if (s.spelling->domain == domain && (version == 0 || s.spelling->since <= version)) return s;
-  return {};
+  Spelled newest;
+  table().by_spelling.each(name, [&](const Spelled& s) {
+    const Spelling& of = *s.spelling;
+    if (of.format != format || of.domain != domain || (version != 0 && of.since > version)) return;
+    if (!newest.op || of.since > newest.spelling->since) newest = s;
+  });
+  return newest;
 }
 
 }  // namespace nnex
