@@ -39,9 +39,17 @@ Status prepare(ir::Graph& graph, const CustomOperators& operators) {
   infer_types(graph, faults);
   NNEX_TRY(check_elements(graph));
   if (faults.none()) {
-    if (is_known("gradient")) NNEX_TRY(differentiate(graph));
-    if (has_pass("expand_bodies")) NNEX_TRY(expand_bodies(graph));
-    return {};
+    int changes = 0;
+    if (is_known("gradient")) {
+      NNEX_ASSIGN(const int gradients, differentiate(graph));
+      changes += gradients;
+    }
+    if (has_pass("expand_bodies")) {
+      NNEX_ASSIGN(const int bodies, expand_bodies(graph));
+      changes += bodies;
+    }
+    if (changes > 0) infer_types(graph, faults);
+    return faults.none() ? Status() : Status(std::move(faults).first());
   }
   const size_t more = faults.count() - 1;
   Error first = std::move(faults).first();
@@ -61,11 +69,11 @@ Result<int> infer_again(ir::Graph& graph) {
 }
 
 constexpr PassDef kInfer = {"infer_types", infer_again};
-constexpr PassDef kDropUnused = {"drop_unused", drop_unused};
+constexpr PassDef kDropUnused = {"drop_unused", drop_unused, true}, kMergeEqual = {"merge_equal", merge_equal, true};
 constexpr PassDef kAllPasses[] = {
     {"drop_copies", drop_copies},
     {"fold_but_bytes", fold_but_bytes},
-    {"merge_equal", merge_equal},
+    kMergeEqual,
     kDropUnused,
     kInfer,
     {"widen_halves", widen_halves},
@@ -78,7 +86,7 @@ constexpr PassDef kAllPasses[] = {
     kDropUnused,
     {"channels_last", channels_last},
     {"fold_but_bytes", fold_but_bytes},
-    {"merge_equal", merge_equal},
+    kMergeEqual,
     kDropUnused,
     kInfer,
     {"narrow_integers", narrow_integers},
@@ -108,8 +116,13 @@ constexpr auto kPasses = [] {
 std::span<const PassDef> pipeline() { return kPasses; }
 
 Status optimize(ir::Graph& graph, const PipelineOptions& options) {
+  bool stale = false;  // the types
   for (const PassDef& pass : kPasses) {
-    NNEX_TRY(pass.run(graph));
+    const bool infers = pass.run == infer_again;
+    if (stale || !infers) {
+      NNEX_ASSIGN(const int times, pass.run(graph));
+      stale = !infers && (stale || (times > 0 && !pass.keeps_types));
+    }
     if (kKnowsAll && options.verify) NNEX_TRY(verify(graph, pass.name));
     if (options.after) NNEX_TRY(options.after(graph, pass));
   }

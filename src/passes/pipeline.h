@@ -19,6 +19,7 @@ Status prepare(ir::Graph& graph, const CustomOperators& operators = {});
 struct PassDef {
   std::string_view name;
   Result<int> (*run)(ir::Graph&) = nullptr;
+  bool keeps_types = false;  ///< What it leaves has the types that it had.
 };
 /// The passes of optimize(), in order; those that come more than once, and `infer_types` between them.
 std::span<const PassDef> pipeline();
@@ -32,8 +33,9 @@ struct PipelineOptions {
   std::function<Status(const ir::Graph&, const PassDef&)> after;  ///< Sees the graph after every pass.
 };
 
-/// Folds, simplifies and fuses. Results stay within the tolerance each pass states. Errors: those of `after`; internal,
-/// naming the pass, when the graph is wrong after it.
+/// Folds, simplifies and fuses a prepared graph; types are inferred again where passes changed something. Results stay
+/// within the tolerance each pass states. Errors: those of `after`; internal, naming the pass, when the graph is wrong
+/// after it.
 Status optimize(ir::Graph& graph, const PipelineOptions& options = {});
 
 }  // namespace nnex::passes

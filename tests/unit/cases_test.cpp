@@ -189,8 +189,10 @@ void through_passes(const OpCase& c, Turn turn) {
       SCOPED_TRACE(fmt::format("pass {}{}", pass.name, inside ? ", between copies" : ""));
       Net n = net_of(c, way);
       if (!passes::prepare(n.graph).ok()) return;  // the other ways say why
+      const std::string before = graph_text::print(n.graph);
       auto applied = pass.run(n.graph);
       ASSERT_TRUE(applied.ok()) << applied.error().text();
+      EXPECT_TRUE(*applied > 0 || pass.name == "infer_types" || graph_text::print(n.graph) == before);
       const Status fine = verify(n.graph, pass.name);
       ASSERT_TRUE(fine.ok()) << fine.error().text();
       for (size_t o = 0; o < n.graph.outputs().size(); ++o)

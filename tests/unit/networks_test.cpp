@@ -6,10 +6,14 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "api/read.h"
+#include "graph/text/printer.h"
 #include "kernels/simd/loops.h"
 #include "nnex/model.h"
+#include "passes/passes.h"
+#include "passes/pipeline.h"
 #include "run/compile.h"
 #include "stored.h"
 #include "stored_networks.h"
@@ -100,6 +104,34 @@ TEST(Networks, SameBytesWithAnyNumberOfThreadsAndInEveryRun) {
       ASSERT_TRUE(out.ok());
       expect_same(first, *out);
     }
+  }
+}
+
+/// Text in which extents that nobody knows have one name.
+std::string unnumbered(const std::string& text) {
+  return std::regex_replace(text, std::regex("(\\?[a-z_]+)[0-9]+"), "$1");
+}
+
+/// Types are inferred again only where passes say that they changed something.
+TEST(Networks, PassesSayWhetherTheyChangedAnything) {
+  constexpr graph_text::PrintOptions kShort = {.elements = 16};
+  for (const Network& n : networks()) {
+    SCOPED_TRACE(n.name);
+    auto graph = read_model((n.folder / "model.onnx").string(), {});
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    ASSERT_TRUE(passes::prepare(*graph).ok());
+    std::string before = graph_text::print(*graph, kShort);
+    for (const passes::PassDef& pass : passes::pipeline()) {
+      auto applied = pass.run(*graph);
+      ASSERT_TRUE(applied.ok()) << applied.error().text();
+      std::string after = graph_text::print(*graph, kShort);
+      EXPECT_TRUE(*applied > 0 || pass.name == "infer_types" || before == after) << pass.name;
+      before = std::move(after);
+    }
+    auto optimized = read_model((n.folder / "model.onnx").string(), {});
+    ASSERT_TRUE(passes::prepare(*optimized).ok());
+    ASSERT_TRUE(passes::optimize(*optimized, {}).ok());
+    EXPECT_EQ(unnumbered(graph_text::print(*optimized, kShort)), unnumbered(before));
   }
 }
 
