@@ -33,10 +33,16 @@ constexpr Beside kBeside[] = {
 
 class BesideFinder {
  public:
+  BesideFinder() {
+    for (size_t kind = 0; kind < std::size(ordinary_); ++kind)
+      for (const FieldForm& f : message_fields(static_cast<MessageKind>(kind))) ordinary_[kind] |= bit(f.number);
+    for (const Beside& b : kBeside) ordinary_[static_cast<size_t>(b.in)] &= ~bit(b.field);
+  }
+
   void message(std::string_view bytes, MessageKind part, int depth) {
     wire::Reader r(bytes);
     for (Field f; depth <= kDeepestCopy && r.next(f);) {
-      field(f, part);
+      if (!(ordinary_[static_cast<size_t>(part)] & bit(f.number))) field(f, part);
       // Functions go as they are; of training all is told by its one line.
       const MessageKind to = leads_to(part, f);
       if (to != MessageKind::count && to != MessageKind::function && to != MessageKind::training)
@@ -55,6 +61,10 @@ class BesideFinder {
   }
 
  private:
+  static uint64_t bit(wire::FieldNumber n) {
+    return static_cast<uint32_t>(n) < 64 ? uint64_t{1} << static_cast<uint32_t>(n) : 0;
+  }
+
   void field(const Field& f, MessageKind part) {
     if (!find_field(part, f.number)) ++unknown_[{part, f.number}];
     for (size_t i = 0; i < std::size(kBeside); ++i) {
@@ -63,6 +73,7 @@ class BesideFinder {
     }
   }
 
+  uint64_t ordinary_[static_cast<size_t>(MessageKind::count)] = {};  ///< The numbers of fields that a graph holds.
   int64_t counts_[std::size(kBeside)] = {};
   std::map<std::pair<MessageKind, wire::FieldNumber>, int64_t> unknown_;
 };
