@@ -87,16 +87,17 @@ class PlaneConvKernel : public Kernel {
   EpilogueSpec spec_;
 };
 
-/// Channels first, one tap on every pixel: the filter times each item of x as they lie.
+/// Channels first, one tap on every pixel: each group's filter times its channels of each item of x as they lie.
 class PointwiseKernel : public Kernel {
  public:
   PointwiseKernel(const simd::Loops& loops, const ConvShape& s, const EpilogueSpec& spec)
       : loops_(loops), spec_(spec), channels_(s.out_channels) {
-    const int64_t pixels = s.in_pixels();
-    product_.one.m = s.out_channels, product_.one.n = pixels, product_.one.k = s.in_channels;
-    product_.one.a_row_stride = s.in_channels, product_.one.c_row_stride = pixels;
-    product_.b_row_stride = pixels;
-    product_.axes = {{.extent = s.batch, .b = s.in_channels * pixels, .c = s.out_channels * pixels}};
+    const int64_t m = s.group_outputs(), n = s.in_pixels(), k = s.group_inputs();
+    product_.one.m = m, product_.one.n = n, product_.one.k = k;
+    product_.one.a_row_stride = k, product_.one.c_row_stride = n;
+    product_.b_row_stride = n;
+    product_.axes = {{.extent = s.batch, .b = s.groups * k * n, .c = s.groups * m * n},
+                     {.extent = s.groups, .a = m * k, .b = k * n, .c = m * n, .row_bias = m}};
   }
 
   int64_t workspace() const override { return gemm_batch_workspace(loops_, product_, usable_threads()); }
@@ -119,10 +120,13 @@ class PointwiseKernel : public Kernel {
   BatchGemm product_;
 };
 
-/// Whether PointwiseKernel is to be preferred: lines of enough pixels.
+/// Whether PointwiseKernel is to be preferred: lines of enough pixels, groups of enough channels.
 bool is_pointwise(const ConvShape& s) {
-  constexpr int64_t kMinPixels = 128;
-  return conv_method(s) == ConvMethod::product && s.in_pixels() >= kMinPixels && !s.x_stride && !s.y_stride;
+  constexpr int64_t kMinPixels = 128, kMinChannels = 16;
+  if (s.groups > 1 && std::min(s.group_inputs(), s.group_outputs()) < kMinChannels) return false;
+  ConvShape group = s;
+  group.groups = 1;
+  return conv_method(group) == ConvMethod::product && s.in_pixels() >= kMinPixels && !s.x_stride && !s.y_stride;
 }
 
 Result<Filter> make_filter(const KernelRequest& r, const ConvShape& s, bool planes) {
