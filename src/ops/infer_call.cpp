@@ -120,10 +120,12 @@ Result<int64_t> positive_axis(const InferCall& c, int64_t axis, int64_t rank, st
 
 Result<Ints> positive_axes(const InferCall& c, const Ints& axes, int64_t rank, std::string_view what) {
   Ints out;
-  std::set<int64_t> seen;
+  out.reserve(axes.size());
+  std::vector<bool> seen(static_cast<size_t>(rank));
   for (int64_t axis : axes) {
     NNEX_ASSIGN(int64_t a, positive_axis(c, axis, rank, what));
-    if (!seen.insert(a).second) return c.error("{} names axis {} twice", what, a);
+    if (seen[static_cast<size_t>(a)]) return c.error("{} names axis {} twice", what, a);
+    seen[static_cast<size_t>(a)] = true;
     out.push_back(a);
   }
   return out;

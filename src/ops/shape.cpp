@@ -85,6 +85,7 @@ Status infer_reshape(InferCall& c) {
     after.assign(c.dims(0)->begin() + start + count, c.dims(0)->end());
   }
   Dims out;
+  out.reserve(wanted->size() + before.size() + after.size());
   int64_t hole = -1;
   bool zero_extent = false;
   Dim have = product(middle), fill = 1;
@@ -251,6 +252,7 @@ Status infer_transpose(InferCall& c) {
   }
   NNEX_ASSIGN(Ints axes, permutation(c, *c.rank(0)));
   Dims out;
+  out.reserve(axes.size());
   for (int64_t a : axes) out.push_back((*c.dims(0))[static_cast<size_t>(a)]);
   c.result(0, std::move(out));
   return {};

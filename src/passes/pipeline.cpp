@@ -60,6 +60,19 @@ Status prepare(ir::Graph& graph, const CustomOperators& operators) {
 
 namespace {
 
+/// Whether inference may find more than a type says.
+bool is_open(const Type& type) {
+  if (type.kind == Kind::unknown || (type.is_tensor() && (type.dtype == DType::none || !type.dims))) return true;
+  return type.is_tensor() &&
+         std::any_of(type.dims->begin(), type.dims->end(), [](const Dim& d) { return d.has_unknown(); });
+}
+
+bool has_open_types(const ir::Graph& graph) {
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const ValueDef& v = graph[ValueId{n}]; !v.is_constant() && is_open(v.type)) return true;
+  return false;
+}
+
 /// Types of values that passes made.
 Result<int> infer_again(ir::Graph& graph) {
   Faults faults;
@@ -119,7 +132,7 @@ Status optimize(ir::Graph& graph, const PipelineOptions& options) {
   bool stale = false;  // the types
   for (const PassDef& pass : kPasses) {
     const bool infers = pass.run == infer_again;
-    if (stale || !infers) {
+    if (!infers || (stale && has_open_types(graph))) {
       NNEX_ASSIGN(const int times, pass.run(graph));
       stale = !infers && (stale || (times > 0 && !pass.keeps_types));
     }

@@ -33,7 +33,7 @@ struct PipelineOptions {
   std::function<Status(const ir::Graph&, const PassDef&)> after;  ///< Sees the graph after every pass.
 };
 
-/// Folds, simplifies and fuses a prepared graph; types are inferred again where passes changed something. Results stay
+/// Folds, simplifies and fuses a prepared graph; types are inferred again where passes left some open. Results stay
 /// within the tolerance each pass states. Errors: those of `after`; internal, naming the pass, when the graph is wrong
 /// after it.
 Status optimize(ir::Graph& graph, const PipelineOptions& options = {});

@@ -42,8 +42,8 @@ Result<Tensor> port_constant(const AttrValue& v, DType real_type) {
 /// Puts one attribute in its place.
 class Placer {
  public:
-  Placer(Builder& b, const SpelledNode& node, const Inference& types)
-      : b_(b), node_(node), op_(*node.spelled.op), spelling_(*node.spelled.spelling), types_(types) {
+  Placer(Builder& b, const SpelledNode& node, FunctionRef<const Type&(ValueId)> type_of)
+      : b_(b), node_(node), op_(*node.spelled.op), spelling_(*node.spelled.spelling), type_of_(type_of) {
     if (op_.attrs.make) attrs_ = op_.attrs.make();
     order_inputs();
   }
@@ -148,7 +148,7 @@ class Placer {
     if (!op_.inputs[port].type.same.empty()) {
       const int other = op_.input(op_.inputs[port].type.same);
       if (other >= 0 && static_cast<size_t>(other) < in_.size() && in_[static_cast<size_t>(other)].valid())
-        real = types_.type(in_[static_cast<size_t>(other)]).dtype;
+        real = type_of_(in_[static_cast<size_t>(other)]).dtype;
       if (real == DType::none) real = DType::f32;
     }
     auto constant = port_constant(value, real);
@@ -173,7 +173,7 @@ class Placer {
   const SpelledNode& node_;
   const OpDef& op_;
   const Spelling& spelling_;
-  const Inference& types_;
+  FunctionRef<const Type&(ValueId)> type_of_;
   std::shared_ptr<void> attrs_;
   std::vector<ValueId> in_;
   std::vector<std::string_view> given_;
@@ -202,9 +202,9 @@ AttrValue preset_value(std::string_view text) {
   return whole ? AttrValue(ints) : AttrValue(reals);
 }
 
-Result<NodeId> make_spelled(Builder& b, SpelledNode node, const Inference& types) {
+Result<NodeId> make_spelled(Builder& b, SpelledNode node, FunctionRef<const Type&(ValueId)> type_of) {
   if (!is_known(node.spelled.op->name)) return left_out(node.spelled.op->name);
-  Placer placer(b, node, types);
+  Placer placer(b, node, type_of);
   for (const Preset& p : node.spelled.spelling->presets) NNEX_TRY(placer.preset(p));
   for (const auto& [name, value] : node.attrs) NNEX_TRY(placer.place(name, value));
   NNEX_TRY(placer.check_required());

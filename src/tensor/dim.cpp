@@ -439,13 +439,13 @@ Dim read_dim(ByteReader& from, int depth) {
 Dims dims_of(const Shape& shape) { return Dims(shape.begin(), shape.end()); }
 
 std::optional<Shape> shape_of(const Dims& dims) {
-  std::vector<int64_t> extents;
-  extents.reserve(dims.size());
-  for (const Dim& d : dims) {
-    if (!d.is_number() || d.value() < 0) return std::nullopt;
-    extents.push_back(d.value());
-  }
-  return Shape(extents);
+  if (!std::all_of(dims.begin(), dims.end(), [](const Dim& d) { return d.is_number() && d.value() >= 0; }))
+    return std::nullopt;
+  int64_t few[8];  // most shapes have no more
+  std::vector<int64_t> many(dims.size() > std::size(few) ? dims.size() : 0);
+  const std::span extents(many.empty() ? few : many.data(), dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) extents[i] = dims[i].value();
+  return Shape(std::span<const int64_t>(extents));
 }
 
 Dim product(const Dims& dims) {

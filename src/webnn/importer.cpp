@@ -87,7 +87,7 @@ std::vector<ValueId> Importer::spelled() {
     }
   }
   types_.grow();
-  auto made = make_spelled(builder_, std::move(node), types_);
+  auto made = make_spelled(builder_, std::move(node), [&](ValueId v) -> const Type& { return types_.type(v); });
   if (!made.ok()) {
     status_ = std::move(made).error();
     return {};

@@ -23,6 +23,7 @@
 #include "share.h"
 #include "source.h"
 #include "tensor/convert.h"
+#include "true_types.h"
 
 namespace nnex {
 namespace simd = kernels::simd;
@@ -195,6 +196,7 @@ void through_passes(const OpCase& c, Turn turn) {
       EXPECT_TRUE(*applied > 0 || pass.name == "infer_types" || graph_text::print(n.graph) == before);
       const Status fine = verify(n.graph, pass.name);
       ASSERT_TRUE(fine.ok()) << fine.error().text();
+      test::expect_true_types(n.graph);
       for (size_t o = 0; o < n.graph.outputs().size(); ++o)
         EXPECT_EQ(n.graph[n.graph.outputs()[o]].name, fmt::format("out{}", o));
       expect(c, run(std::move(n.graph), n.fed, way));

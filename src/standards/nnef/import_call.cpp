@@ -279,7 +279,7 @@ Result<NodeId> ImportCall::spelled(std::string_view as, size_t outputs) {
   node.attrs = std::move(attrs);
   node.outputs = outputs;
   inference_.grow();
-  auto made = make_spelled(b, std::move(node), inference_);
+  auto made = make_spelled(b, std::move(node), [&](ValueId v) -> const Type& { return inference_.type(v); });
   if (!made.ok()) return refused(made.error());
   inferred(graph_[*made].out[0]);
   return made;

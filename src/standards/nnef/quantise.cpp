@@ -73,7 +73,7 @@ Status apply(ir::Graph& graph, ValueId v, const QuantRecord& r, const Declaratio
     node.in.push_back(b.constant(std::move(content)));
   }
   NNEX_ASSIGN(const NodeId made,
-              make_spelled(b, std::move(node), Inference(graph, static_cast<uint32_t>(graph.value_count()))));
+              make_spelled(b, std::move(node), [&](ValueId v) -> const Type& { return graph[v].type; }));
   const ValueId quantised = graph[made].out[0];
   graph.set_type(quantised, type);
   graph.replace_uses(v, quantised);

@@ -115,10 +115,11 @@ void Importer::find_declared(const std::string& name, ValueId v) {
     findings_->declared.push_back({v, declared->second.place, declared->second.type, depth_ > 0});
 }
 
-void Importer::infer_new() {
+const Type& Importer::type_of(ValueId v) {
   inference_.grow();
-  for (; inferred_ < graph_.node_count(); ++inferred_)
+  for (; inferred_ < whole_; ++inferred_)
     if (!graph_[NodeId{inferred_}].erased) (void)inference_.node(NodeId{inferred_}).ok();
+  return inference_.type(v);
 }
 
 Status Importer::kept(Status s) {
@@ -295,7 +296,7 @@ Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const N
   if (depth_ >= limits_.depth)
     return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
   NNEX_ASSIGN(GraphParts parts, graph_parts(message));
-  infer_new();
+  whole_ = graph_.node_count();
   scopes_.emplace_back();
   auto declared = std::exchange(declared_, {});
   ++depth_;

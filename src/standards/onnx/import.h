@@ -144,9 +144,8 @@ class Importer {
   void drop_call(NodeId call);
 
   ir::Graph& graph() { return graph_; }
-  const Inference& types() const { return inference_; }
-  /// Infers the nodes made since the last call, so that later quirks know ranks.
-  void infer_new();
+  /// What is known of a value that an earlier node made. Most nodes are made without a question.
+  const Type& type_of(ValueId v);
   void bind_name(const std::string& name, ValueId v);
   /// Imports a GraphProto into a block; its free names are those of the scopes around it. `given`: what is known of
   /// parameters that declare no type.
@@ -201,6 +200,7 @@ class Importer {
   Limits limits_;
   Inference inference_;
   uint32_t inferred_ = 0;  ///< Nodes below this id are inferred.
+  uint32_t whole_ = 0;     ///< Nodes below this id are those of nodes that are made.
   std::vector<Scope> scopes_ = {{}};
   std::map<std::string, int64_t> opsets_;
   struct Description {

@@ -179,7 +179,7 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   }
   if (!r.ok()) return broken("a node", r.fault());
   const std::string& shown = !n.name.empty() ? n.name : !n.out.empty() ? n.out[0] : n.op;
-  std::string place = fmt::format("{}node '{}' ({})", prefix_, shown, n.op);
+  std::string place = prefix_ + "node '" + shown + "' (" + n.op + ")";
   if (findings_)
     if (const auto path = findings_->places.find(message.data()); path != findings_->places.end()) place = path->second;
   const Where where = graph_.add_place(place);
@@ -232,7 +232,7 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
     for (const std::string& name : n.out)
       if (!name.empty() && !scopes_.back().count(name)) bind_name(name, unknown(name));
   }
-  infer_new();
+  whole_ = graph_.node_count();
   return {};
 }
 
@@ -288,7 +288,8 @@ Status Importer::row(NodeImport& n, const OpDef& def) {
     }
     if (!a.is_graph) s.attrs.emplace_back(a.name, a.value);
   }
-  NNEX_ASSIGN(const NodeId id, make_spelled(n.b, std::move(s), inference_));
+  NNEX_ASSIGN(const NodeId id,
+              make_spelled(n.b, std::move(s), [&](ValueId v) -> const Type& { return type_of(v); }));
   for (size_t o = 0; o < n.out.size(); ++o)
     if (!n.out[o].empty()) n.bind(o, graph_[id].out[o]);
   return {};
@@ -319,14 +320,14 @@ Result<NodeId> Importer::spell(NodeImport& n) {
     NNEX_ASSIGN(BlockId b, block(a->graph, depth_ + 1, body_types(n, spelled.op->name)));
     s.blocks.push_back(b);
   }
-  return make_spelled(n.b, std::move(s), inference_);
+  return make_spelled(n.b, std::move(s), [&](ValueId v) -> const Type& { return type_of(v); });
 }
 
 Result<ValueId> Importer::standard_result(const NodeImport& n, std::string_view op, Inputs in) {
   NodeImport inner = n;
   inner.op = op, inner.domain.clear(), inner.version = kNewestOpset;
   inner.in = std::move(in), inner.out = {"result"};
-  infer_new();
+  whole_ = graph_.node_count();
   scopes_.emplace_back();  // the name is nobody's beside it
   auto run = [&]() -> Result<ValueId> {
     NNEX_TRY(make(inner));
@@ -403,7 +404,7 @@ void NodeImport::set(std::string_view attr, AttrValue value) {
 }
 const Type& NodeImport::type(size_t i) const {
   static const Type unknown;
-  return has(i) ? importer.types().type(in[i]) : unknown;
+  return has(i) ? importer.type_of(in[i]) : unknown;
 }
 std::optional<int64_t> NodeImport::rank(size_t i) const {
   if (!has(i) || !type(i).dims) return std::nullopt;

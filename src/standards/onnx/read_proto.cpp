@@ -292,7 +292,7 @@ Result<Type> read_tensor_type(std::string_view message) {
     Field d;
     while (dims.next(d)) {
       if (d.number != TensorShapeProto::dim || d.kind != Kind::bytes) continue;
-      Dim extent = Dim::unknown("dim");
+      std::optional<Dim> extent;
       wire::Reader one(d.bytes);
       Field part;
       while (one.next(part)) {
@@ -300,7 +300,7 @@ Result<Type> read_tensor_type(std::string_view message) {
         if (part.number == DimensionProto::dim_param && !part.bytes.empty()) extent = Dim::symbol(part.bytes);
       }
       if (!one.ok()) return broken("an extent", one.fault());
-      t.dims->push_back(std::move(extent));
+      t.dims->push_back(extent ? std::move(*extent) : Dim::unknown("dim"));
       if (t.dims->size() > 1024) return broken("a shape", "more than 1024 axes");
     }
     if (!dims.ok()) return broken("a shape", dims.fault());

@@ -219,7 +219,7 @@ Result<Item> TractReader::quantised(const Target& to, const Item& item) {
     }
   }
   types_.grow();
-  auto made = make_spelled(b, std::move(node), types_);
+  auto made = make_spelled(b, std::move(node), [&](ValueId v) -> const Type& { return types_.type(v); });
   if (!made.ok()) return std::move(made).error().at(fmt::format("{}:{}:{}", file_, to.at.line, to.at.column));
   types_.grow();
   NNEX_TRY(types_.node(*made));
