@@ -106,13 +106,16 @@ class Layout {
            (filter && filter->back().is_number() && filter->back().value() <= kernels::kMaxTapsOfOne &&
             entry(conv->stride, filter->size() - 3, 1) <= kernels::kMaxStepOfOne);
   }
-  /// One tap on every pixel of an image that is known to be large: a kernel multiplies it where it lies. Beside other
-  /// convolutions channels last is better: it packs no image.
+  /// One tap on every pixel of an image that is known to be large, in groups of many channels if in groups: a kernel
+  /// multiplies it where it lies. Beside other convolutions channels last is better: it packs no image.
   bool is_pointwise(const Node& node) const {
-    constexpr int64_t kMinPixels = 128;  // as PointwiseKernel takes
     const auto* a = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
-    if (!a || a->groups != 1 || !is_float(graph_[node.in[0]].type.dtype)) return false;
+    if (!a || !is_float(graph_[node.in[0]].type.dtype)) return false;
     const auto &x = graph_[node.in[0]].type.dims, &filter = graph_[node.in[1]].type.dims;
+    if (a->groups > 1 && !(filter && (*filter)[0].is_number() && (*filter)[1].is_number() &&
+                           (*filter)[1].value() >= kernels::kMinPointwiseChannels &&
+                           (*filter)[0].value() >= a->groups * kernels::kMinPointwiseChannels))
+      return false;
     const auto is_one = [](int64_t n) { return n == 1; };
     const auto is_none = [](const std::pair<int64_t, int64_t>& p) { return p.first == 0 && p.second == 0; };
     if (!filter || !std::all_of(filter->begin() + 2, filter->end(), [](const Dim& d) { return d == Dim(1); }) ||
@@ -124,7 +127,7 @@ class Layout {
       if (!(*x)[i].is_number()) return false;
       pixels *= static_cast<double>((*x)[i].value());
     }
-    return pixels >= kMinPixels;
+    return pixels >= kernels::kMinPointwisePixels;
   }
   static bool wants_last(const Node& node) { return node.op->layout == LayoutRole::channels; }
   bool is_transposed(ValueId v) const {

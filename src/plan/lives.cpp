@@ -83,8 +83,7 @@ Result<Lives::Offsets> Lives::find_offsets(Plan& plan, std::span<const ItemRun> 
   Offsets offsets;
   for (size_t i = 0; i < placed_.size(); ++i) {
     const auto& [list, number] = asked[i];
-    const int64_t piece =
-        list == &requests ? 0 : requests[whole + static_cast<size_t>(list - pieces.data())].offset;
+    const int64_t piece = list == &requests ? 0 : requests[whole + static_cast<size_t>(list - pieces.data())].offset;
     offsets[placed_[i].n] = piece + (*list)[number].offset;
   }
   return offsets;

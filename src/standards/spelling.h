@@ -18,7 +18,8 @@ struct SpelledNode {
 };
 
 /// Makes the table's node: presets, then every attribute through its rename and codec into a field, or as a constant at
-/// a parameter port, of the type that `type_of` the port beside it asks for. Errors: invalid_model naming the attribute: unknown, of the wrong kind, missing though required.
+/// a parameter port, of the type that `type_of` the port beside it asks for. Errors: invalid_model naming the
+/// attribute: unknown, of the wrong kind, missing though required.
 Result<NodeId> make_spelled(Builder& b, SpelledNode node, FunctionRef<const Type&(ValueId)> type_of);
 
 /// The value that a Preset's text stands for.

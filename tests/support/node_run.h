@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "nnex/model.h"
 #include "op_run.h"
 #include "run/compile.h"
@@ -180,5 +181,16 @@ class Dice {
  private:
   std::mt19937 engine_;
 };
+
+/// The last test of a suite: every kernel of these names ran some case of it.
+inline void expect_all_tried(const std::set<std::string_view>& names) {
+  const auto& suite = *testing::UnitTest::GetInstance()->current_test_suite();
+  if (suite.test_to_run_count() != suite.total_test_count()) GTEST_SKIP() << "needs all cases of this file";
+  for (const kernels::KernelDef* def : kernels::all_kernels()) {
+    if (!names.count(def->name)) continue;
+    EXPECT_TRUE(kernels_seen().count(std::string(def->op) + " " + std::string(def->name)))
+        << def->op << " has no case that " << def->name << " ran";
+  }
+}
 
 }  // namespace nnex::test

@@ -207,6 +207,33 @@ TEST(Copy, ToStridedAndRuns) {
   test::expect_same(copied, large);
 }
 
+TEST(Copy, ColumnsJoinedAndParted) {
+  Team team(2);
+  test::for_each_table([&](const simd::Loops& table) {
+    for (const int size : {1, 2, 4})
+      for (const int64_t columns : {2, 3, 4, 5, 8})
+        for (const int64_t rows : {64, 257, 20001})
+          for (const int64_t shift : {0, 1}) {  // from an aligned address
+            ASSERT_TRUE(turns_columns(size, columns, rows));
+            const int64_t length = rows * size;
+            const std::vector<uint8_t> x = bytes(static_cast<size_t>(columns * length));
+            std::vector<uint8_t> joined(x.size() + 2, 9), wanted = joined, back(x.size(), 9);
+            for (int64_t row = 0; row < rows; ++row)
+              for (int64_t i = 0; i < columns; ++i)
+                std::copy_n(x.begin() + i * length + row * size, size,
+                            wanted.begin() + shift + (row * columns + i) * size);
+            std::vector<const void*> from;
+            std::vector<void*> to;
+            for (int64_t i = 0; i < columns; ++i)
+              from.push_back(x.data() + i * length), to.push_back(back.data() + i * length);
+            join_columns(table, team, size, from, rows, joined.data() + shift);
+            test::expect_same(joined, wanted);
+            part_columns(table, team, size, joined.data() + shift, rows, to);
+            test::expect_same(back, x);
+          }
+  });
+}
+
 TEST(Copy, Gather) {
   Team team(2);
   const std::vector<int32_t> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};  // [2, 3, 2]

@@ -122,11 +122,11 @@ class PointwiseKernel : public Kernel {
 
 /// Whether PointwiseKernel is to be preferred: lines of enough pixels, groups of enough channels.
 bool is_pointwise(const ConvShape& s) {
-  constexpr int64_t kMinPixels = 128, kMinChannels = 16;
-  if (s.groups > 1 && std::min(s.group_inputs(), s.group_outputs()) < kMinChannels) return false;
+  if (s.groups > 1 && std::min(s.group_inputs(), s.group_outputs()) < kMinPointwiseChannels) return false;
   ConvShape group = s;
   group.groups = 1;
-  return conv_method(group) == ConvMethod::product && s.in_pixels() >= kMinPixels && !s.x_stride && !s.y_stride;
+  return conv_method(group) == ConvMethod::product && s.in_pixels() >= kMinPointwisePixels && !s.x_stride &&
+         !s.y_stride;
 }
 
 Result<Filter> make_filter(const KernelRequest& r, const ConvShape& s, bool planes) {

@@ -11,6 +11,9 @@ namespace nnex::kernels {
 bool is_plane_conv(const ConvShape& shape);
 /// Along lines, where there is but one input channel.
 constexpr int64_t kMaxStepOfOne = 2, kMaxTapsOfOne = 7;
+/// Of one tap on every pixel, which is multiplied where it lies: pixels of a plane, and where there are groups,
+/// channels of a group on either side.
+constexpr int64_t kMinPointwisePixels = 128, kMinPointwiseChannels = 16;
 /// Output channels of a deconvolution that lines of them are added up for (node_transposed_few.cpp).
 constexpr int64_t kMaxFewChannels = 4;
 

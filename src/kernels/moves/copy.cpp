@@ -23,7 +23,7 @@ void copy_element(const char* from, char* to) {
 template <int bytes>
 void copy_row(const char* x, int64_t x_step, char* y, int64_t y_step, int64_t n) {
   if (x_step == bytes && y_step == bytes) {
-    std::memcpy(y, x, static_cast<size_t>(n * bytes));
+    copy_run(x, n * bytes, y);
   } else if (x_step == 0 && y_step == bytes) {  // one element, then what is there is doubled
     if (n > 0) std::memcpy(y, x, bytes);
     for (int64_t filled = 1; filled < n; filled *= 2)
@@ -254,7 +254,51 @@ void copy_runs(Team& team, const void* from, int64_t x_step, void* to, int64_t y
     if (run == 1 || run == 2 || run == 4 || run == 8)  // a call for each takes longer than the run
       return with_bytes(static_cast<int>(run),
                         [&]<int bytes>() { copy_row<bytes>(a, x_step, b, y_step, end - begin); });
-    for (int64_t row = begin; row < end; ++row, a += x_step, b += y_step) std::memcpy(b, a, static_cast<size_t>(run));
+    for (int64_t row = begin; row < end; ++row, a += x_step, b += y_step) copy_run(a, run, b);
+  });
+}
+
+namespace {
+
+constexpr int64_t kMaxColumns = 8, kTurnedRows = 256;
+
+/// Calls turn(first row, rows, scratch) for blocks of rows; scratch has a row of kTurnedRows elements for each column.
+template <class F>
+void each_turned_block(Team& team, int bytes, int64_t columns, int64_t rows, F turn) {
+  split(team, rows, rows * columns * bytes * 2, kTurnedRows, [&](int64_t begin, int64_t end) {
+    alignas(64) char scratch[kMaxColumns * kTurnedRows * 4];
+    for (int64_t row = begin; row < end; row += kTurnedRows) turn(row, std::min(kTurnedRows, end - row), scratch);
+  });
+}
+
+}  // namespace
+
+bool turns_columns(int element_bytes, int64_t columns, int64_t rows) {
+  return element_bytes <= 4 && columns > 1 && columns <= kMaxColumns && rows >= 64;
+}
+
+void join_columns(const simd::Loops& loops, Team& team, int element_bytes, std::span<const void* const> x, int64_t rows,
+                  void* y) {
+  const int64_t bytes = element_bytes, columns = static_cast<int64_t>(x.size());
+  each_turned_block(team, element_bytes, columns, rows, [&](int64_t row, int64_t n, char* scratch) {
+    for (int64_t i = 0; i < columns; ++i)
+      std::memcpy(scratch + i * kTurnedRows * bytes, static_cast<const char*>(x[static_cast<size_t>(i)]) + row * bytes,
+                  static_cast<size_t>(n * bytes));
+    transpose_2d(loops, element_bytes, scratch, kTurnedRows * bytes, static_cast<char*>(y) + row * columns * bytes,
+                 columns * bytes, columns, n);
+  });
+}
+
+void part_columns(const simd::Loops& loops, Team& team, int element_bytes, const void* x, int64_t rows,
+                  std::span<void* const> y) {
+  const int64_t bytes = element_bytes, columns = static_cast<int64_t>(y.size());
+  each_turned_block(team, element_bytes, columns, rows, [&](int64_t row, int64_t n, char* scratch) {
+    transpose_2d(loops, element_bytes, static_cast<const char*>(x) + row * columns * bytes, columns * bytes, scratch,
+                 kTurnedRows * bytes, n, columns);
+    for (int64_t i = 0; i < columns; ++i)
+      if (void* const to = y[static_cast<size_t>(i)])
+        std::memcpy(static_cast<char*>(to) + row * bytes, scratch + i * kTurnedRows * bytes,
+                    static_cast<size_t>(n * bytes));
   });
 }
 

@@ -25,6 +25,15 @@ void copy_to_strided(Team& team, int element_bytes, const Nest& nest, const void
 /// Copies `rows` runs of `run` bytes, `x_step` and `y_step` bytes apart: one part of a concat or a split.
 void copy_runs(Team& team, const void* x, int64_t x_step, void* y, int64_t y_step, int64_t rows, int64_t run);
 
+/// Whether columns of one element, so many, that become rows side by side or are made of them go through blocks that
+/// are transposed.
+bool turns_columns(int element_bytes, int64_t columns, int64_t rows);
+/// y[i, j] = x[j][i]; and y[j][i] = x[i, j], where y[j] is not null.
+void join_columns(const simd::Loops& loops, Team& team, int element_bytes, std::span<const void* const> x, int64_t rows,
+                  void* y);
+void part_columns(const simd::Loops& loops, Team& team, int element_bytes, const void* x, int64_t rows,
+                  std::span<void* const> y);
+
 /// The nest of a transpose of a dense x: y[i_axes[0], i_axes[1], ...] = x[i0, i1, ...]. Nothing when more than 8 axes
 /// remain.
 std::optional<Nest> transpose_nest(std::span<const int64_t> x_shape, std::span<const int64_t> axes);

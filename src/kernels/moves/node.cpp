@@ -135,6 +135,33 @@ Result<std::unique_ptr<Kernel>> make_space_to_depth(const KernelRequest& r) {
 // ---- Parts of rows
 // -----------------------------------------------------------------------------------------------------------------
 
+/// Joins columns of one element, or parts them.
+class Columns : public Kernel {
+ public:
+  Columns(const simd::Loops& loops, int bytes, int64_t rows, bool join)
+      : loops_(loops), bytes_(bytes), rows_(rows), join_(join) {}
+  Status run(Call& c) const override {
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (size_t i = 0; i < c.inputs(); ++i) from.push_back(c.in(i).data());
+    for (size_t i = 0; i < c.outputs(); ++i) to.push_back(c.wants(i) ? c.out(i).mutable_data() : nullptr);
+    join_ ? join_columns(loops_, *c.team, bytes_, from, rows_, to[0])
+          : part_columns(loops_, *c.team, bytes_, from[0], rows_, to);
+    return {};
+  }
+
+ private:
+  const simd::Loops& loops_;
+  int bytes_;
+  int64_t rows_;
+  bool join_;
+};
+
+bool are_columns(const std::vector<int64_t>& runs, int bytes, int64_t rows) {
+  return turns_columns(bytes, static_cast<int64_t>(runs.size()), rows) &&
+         std::all_of(runs.begin(), runs.end(), [&](int64_t run) { return run == bytes; });
+}
+
 /// concat and stack: `rows` runs of each input, one after the other.
 class Join : public Kernel {
  public:
@@ -164,7 +191,9 @@ Result<std::unique_ptr<Kernel>> make_join(const KernelRequest& r) {
   if (axis < 0) axis += rank;
   std::vector<int64_t> runs;
   for (const Operand& o : r.in) runs.push_back(product(o.shape, axis, stack ? rank - 1 : rank) * bytes);
-  return std::unique_ptr<Kernel>(std::make_unique<Join>(product(r.out[0].shape, 0, axis), std::move(runs)));
+  const int64_t rows = product(r.out[0].shape, 0, axis);
+  if (are_columns(runs, bytes, rows)) return made<Columns>(r.loops, bytes, rows, true);
+  return std::unique_ptr<Kernel>(std::make_unique<Join>(rows, std::move(runs)));
 }
 
 /// split and unstack: the reverse.
@@ -198,8 +227,9 @@ Result<std::unique_ptr<Kernel>> make_part(const KernelRequest& r) {
     if (!o.given()) return nullptr;
     runs.push_back(product(o.shape, axis, o.shape.rank()) * bytes);
   }
-  return std::unique_ptr<Kernel>(
-      std::make_unique<Part>(product(x, 0, axis), product(x, axis, x.rank()) * bytes, std::move(runs)));
+  const int64_t rows = product(x, 0, axis);
+  if (are_columns(runs, bytes, rows)) return made<Columns>(r.loops, bytes, rows, false);
+  return std::unique_ptr<Kernel>(std::make_unique<Part>(rows, product(x, axis, x.rank()) * bytes, std::move(runs)));
 }
 
 // ---- Constant pads

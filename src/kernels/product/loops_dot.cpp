@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "kernels/product/loops_dot.cpp"
 #include <hwy/foreach_target.h>
 
+#include <hwy/cache_control.h>
+
 #include "kernels/simd/builds.h"
 #include "kernels/simd/map-inl.h"
 
@@ -35,28 +37,42 @@ HWY_INLINE hn::Vec<D> four_of_rows(D d, const float* a, size_t stride) {
   return hn::Combine(d, four_of_rows(half, a + rows * stride, stride), four_of_rows(half, a, stride));
 }
 
-/// kVectors times as many rows as a vector has lanes, every lane the chain of one row: four columns at a time are
-/// transposed in registers.
+/// Four columns of as many rows as a vector has lanes are transposed in registers and added to each row's chain.
+template <class M>
+HWY_INLINE DotVector add_four_columns(const float* a, size_t stride, const float* b, DotVector sum) {
+  const DotTag d;
+  const DotVector r0 = four_of_rows(d, a, stride), r1 = four_of_rows(d, a + stride, stride);
+  const DotVector r2 = four_of_rows(d, a + 2 * stride, stride), r3 = four_of_rows(d, a + 3 * stride, stride);
+  const DotVector even = hn::InterleaveLower(d, r0, r2), odd = hn::InterleaveLower(d, r1, r3);
+  const DotVector even_up = hn::InterleaveUpper(d, r0, r2), odd_up = hn::InterleaveUpper(d, r1, r3);
+  sum = M::madd(hn::InterleaveLower(d, even, odd), hn::Set(d, b[0]), sum);
+  sum = M::madd(hn::InterleaveUpper(d, even, odd), hn::Set(d, b[1]), sum);
+  sum = M::madd(hn::InterleaveLower(d, even_up, odd_up), hn::Set(d, b[2]), sum);
+  return M::madd(hn::InterleaveUpper(d, even_up, odd_up), hn::Set(d, b[3]), sum);
+}
+
+/// kVectors times as many rows as a vector has lanes, every lane the chain of one row. A cache line of each row is read
+/// at once, and those after it are fetched meanwhile: no prefetcher follows so many rows.
 template <class M, size_t kVectors>
 HWY_INLINE void dot_rows_of(const float* a, size_t stride, const float* b, float* y, size_t k) {
+  constexpr size_t kLine = 16, kAhead = 2 * kLine;
   const DotTag d;
   DotVector sum[kVectors];
   HWY_UNROLL(4)
   for (size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
   size_t i = 0;
-  for (; i + 4 <= k; i += 4) {
+  for (; i + kLine <= k; i += kLine) {
     HWY_UNROLL(4)
     for (size_t v = 0; v < kVectors; ++v) {
       const float* const rows = a + v * kDotLanes * stride + i;
-      const DotVector r0 = four_of_rows(d, rows, stride), r1 = four_of_rows(d, rows + stride, stride);
-      const DotVector r2 = four_of_rows(d, rows + 2 * stride, stride), r3 = four_of_rows(d, rows + 3 * stride, stride);
-      const DotVector even = hn::InterleaveLower(d, r0, r2), odd = hn::InterleaveLower(d, r1, r3);
-      const DotVector even_up = hn::InterleaveUpper(d, r0, r2), odd_up = hn::InterleaveUpper(d, r1, r3);
-      sum[v] = M::madd(hn::InterleaveLower(d, even, odd), hn::Set(d, b[i]), sum[v]);
-      sum[v] = M::madd(hn::InterleaveUpper(d, even, odd), hn::Set(d, b[i + 1]), sum[v]);
-      sum[v] = M::madd(hn::InterleaveLower(d, even_up, odd_up), hn::Set(d, b[i + 2]), sum[v]);
-      sum[v] = M::madd(hn::InterleaveUpper(d, even_up, odd_up), hn::Set(d, b[i + 3]), sum[v]);
+      for (size_t r = 0; r < kDotLanes; ++r) hwy::Prefetch(rows + r * stride + kAhead);
+      for (size_t c = 0; c < kLine; c += 4) sum[v] = add_four_columns<M>(rows + c, stride, b + i + c, sum[v]);
     }
+  }
+  for (; i + 4 <= k; i += 4) {
+    HWY_UNROLL(4)
+    for (size_t v = 0; v < kVectors; ++v)
+      sum[v] = add_four_columns<M>(a + v * kDotLanes * stride + i, stride, b + i, sum[v]);
   }
   for (; i < k; ++i) {
     for (size_t v = 0; v < kVectors; ++v) {

@@ -165,9 +165,8 @@ Result<std::vector<ValueId>> Importer::add(const Signature& rule, AttrMap attrs,
   NNEX_TRY(rule.prepare(n));
   if (rule.bias && n.in.size() > static_cast<size_t>(rule.inputs) + 1) return n.error("too many inputs");
   const Spelled spelled = find_spelling(Format::cvm, "", rule.name);
-  NNEX_ASSIGN(const NodeId id,
-              make_spelled(n.b, {spelled, n.in, n.attrs, static_cast<size_t>(rule.outputs), {}},
-                           [&](ValueId v) -> const Type& { return inference_.type(v); }));
+  NNEX_ASSIGN(const NodeId id, make_spelled(n.b, {spelled, n.in, n.attrs, static_cast<size_t>(rule.outputs), {}},
+                                            [&](ValueId v) -> const Type& { return inference_.type(v); }));
   NNEX_TRY(infer_new());
   std::vector<ValueId> out = graph_[id].out;
   out.resize(static_cast<size_t>(rule.outputs));

@@ -288,8 +288,7 @@ Status Importer::row(NodeImport& n, const OpDef& def) {
     }
     if (!a.is_graph) s.attrs.emplace_back(a.name, a.value);
   }
-  NNEX_ASSIGN(const NodeId id,
-              make_spelled(n.b, std::move(s), [&](ValueId v) -> const Type& { return type_of(v); }));
+  NNEX_ASSIGN(const NodeId id, make_spelled(n.b, std::move(s), [&](ValueId v) -> const Type& { return type_of(v); }));
   for (size_t o = 0; o < n.out.size(); ++o)
     if (!n.out[o].empty()) n.bind(o, graph_[id].out[o]);
   return {};
