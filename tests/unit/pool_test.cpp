@@ -81,11 +81,14 @@ TEST(SimdPoolLines, EqualTheirOracle) {
               simd::PoolLines p;
               p.maximum = maximum, p.divisor = 3, p.x = x.data() + 1, p.x_step = 211, p.row_step = 97;
               p.rows = rows, p.taps = taps, p.stride = stride, p.dilation = stride == 1 && taps > 3 ? 2 : 1;
-              std::vector<float> y(3 * (n + 1), 7.0F), expected = y;
+              p.planes = 1 + n % 3, p.x_plane = 643, p.y_plane = 3 * (n + 1) + 2;
+              std::vector<float> y(p.planes * p.y_plane, 7.0F), expected = y;
               p.y = y.data(), p.y_step = n + 1, p.lines = 3, p.n = n;
-              for (size_t line = 0; line < 3; ++line)
-                for (size_t o = 0; o < n; ++o)
-                  expected[line * (n + 1) + o] = pooled(p, p.x + line * p.x_step + o * stride);
+              for (size_t plane = 0; plane < p.planes; ++plane)
+                for (size_t line = 0; line < 3; ++line)
+                  for (size_t o = 0; o < n; ++o)
+                    expected[plane * p.y_plane + line * (n + 1) + o] =
+                        pooled(p, p.x + plane * p.x_plane + line * p.x_step + o * stride);
               table.pool_lines_f32(p);
               test::expect_same(y, expected);  // and nothing behind a line is written
             }

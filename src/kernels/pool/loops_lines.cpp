@@ -141,7 +141,8 @@ HWY_INLINE bool may_be_nan(const PoolLines& p) {
   const LineTag d;
   const size_t last = HWY_MAX(tap_at(p, p.taps - 1), p.taps > 1 ? tap_at(p, p.taps - 2) : 0);
   const size_t lanes = hn::Lanes(d);
-  const size_t n = (p.lines - 1) * p.x_step + (p.rows - 1) * p.row_step + (p.n - 1) * p.stride + last + 1;
+  const size_t n = (p.planes - 1) * p.x_plane + (p.lines - 1) * p.x_step + (p.rows - 1) * p.row_step +
+                   (p.n - 1) * p.stride + last + 1;
   constexpr size_t kChains = 4;
   Line sum[kChains];
   HWY_UNROLL(4)
@@ -199,8 +200,9 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, size_t line) {
 #define NNEX_READS_PARTS (!HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR)
 
 #if NNEX_READS_PARTS
-/// Lines of fewer results than a vector has lanes, kTogether at once: the windows that begin at each of kVectors
-/// vectors of places are folded, and those that are `stride` apart are picked. The last lines may be done twice.
+/// Lines of fewer results than a vector has lanes, kTogether at once, of whichever planes: the windows that begin at
+/// each of kVectors vectors of places are folded, and those that are `stride` apart are picked. The last lines may be
+/// done twice.
 template <Fold kFold, size_t kVectors, size_t kTogether>
 HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy: y overlaps nothing of it
   const LineTag d;
@@ -217,12 +219,17 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
     if constexpr (kFold == Fold::max_of_numbers) return greater_of(next, kept);
     return max_f32(d, next, kept);
   };
-  for (size_t first = 0; first < p.lines; first += kTogether) {
-    const size_t line = p.lines < kTogether ? 0 : HWY_MIN(first, p.lines - kTogether);
-    const auto line_of = [&](size_t k) { return HWY_MIN(line + k, p.lines - 1); };
-    size_t begins[kTogether];
+  const size_t total = p.planes * p.lines;
+  for (size_t first = 0; first < total; first += kTogether) {
+    const size_t line = total < kTogether ? 0 : HWY_MIN(first, total - kTogether);
+    size_t begins[kTogether], ends[kTogether], in_plane[kTogether];
     HWY_UNROLL(4)
-    for (size_t k = 0; k < kTogether; ++k) begins[k] = line_of(k) * p.x_step;
+    for (size_t k = 0; k < kTogether; ++k) {
+      const auto at = static_cast<uint32_t>(HWY_MIN(line + k, total - 1)), lines = static_cast<uint32_t>(p.lines);
+      const size_t plane = at / lines;
+      in_plane[k] = at % lines * p.y_step;
+      begins[k] = plane * p.x_plane + at % lines * p.x_step, ends[k] = plane * p.y_plane + in_plane[k];
+    }
     const auto load = [&](const float* from, size_t k) HWY_ATTR {
       const float* const x = from + begins[k / kVectors];
       return k % kVectors + 1 < kVectors ? hn::LoadU(d, x) : hn::MaskedLoad(last, d, x + (kVectors - 1) * lanes);
@@ -235,18 +242,17 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
       if (p.stride != 1) all = hn::TableLookupLanes(all, picked);
       if constexpr (kVectors == 2)
         all = hn::IfThenElse(in_first, all, hn::TableLookupLanes(kept[k * kVectors + 1], picked));
-      const size_t at = line_of(k) * p.y_step;
       if (kFold == Fold::sum && p.divisors)
-        all = hn::Div(all, hn::MaskedLoad(results, d, p.divisors + at));
+        all = hn::Div(all, hn::MaskedLoad(results, d, p.divisors + in_plane[k]));
       else if (kFold == Fold::sum && p.divisor != 1)
         all = hn::Div(all, hn::Set(d, p.divisor));
-      hn::BlendedStore(all, results, d, p.y + at);
+      hn::BlendedStore(all, results, d, p.y + ends[k]);
     }
   }
 }
 #endif
 
-/// Returns whether the lines are short ones, which are done then.
+/// Returns whether the lines are short ones, which are done then, in all planes.
 template <Fold kFold>
 HWY_INLINE bool pool_narrow_lines(const PoolLines& p) {
 #if NNEX_READS_PARTS
@@ -255,7 +261,7 @@ HWY_INLINE bool pool_narrow_lines(const PoolLines& p) {
   constexpr size_t kMany = kFold == Fold::max ? 2 : 4;  // with NaN is rare
   if (places > lanes) {
     pool_narrow<kFold, 2, 2>(p, places);
-  } else if (p.lines < kMany) {
+  } else if (p.planes * p.lines < kMany) {
     pool_narrow<kFold, 1, 2>(p, places);
   } else {
     pool_narrow<kFold, 1, kMany>(p, places);
@@ -369,8 +375,7 @@ HWY_INLINE void copy_lines(const PoolLines p) {
 }
 
 template <Fold kFold>
-HWY_INLINE void pool_all_lines(const PoolLines& p) {
-  if (pool_narrow_lines<kFold>(p)) return;
+HWY_INLINE void pool_plane(const PoolLines& p) {
   const bool copies = p.rows * p.taps * p.stride == 1 && p.divisor == 1 && !p.divisors;
   if (kFold == Fold::sum && copies && p.n >= hn::Lanes(LineTag())) return copy_lines(p);
   size_t line = 0;
@@ -381,8 +386,15 @@ HWY_INLINE void pool_all_lines(const PoolLines& p) {
   for (; line < p.lines; ++line) pool_line<kFold>(p, line);
 }
 
+template <Fold kFold>
+HWY_INLINE void pool_all_lines(const PoolLines& all) {
+  if (pool_narrow_lines<kFold>(all)) return;
+  PoolLines p = all;
+  for (size_t plane = 0; plane < all.planes; ++plane, p.x += all.x_plane, p.y += all.y_plane) pool_plane<kFold>(p);
+}
+
 void pool_lines_f32(const PoolLines& p) {
-  if (p.lines == 0 || p.n == 0) return;
+  if (p.planes == 0 || p.lines == 0 || p.n == 0) return;
   if (!p.maximum) {
     pool_all_lines<Fold::sum>(p);
   } else if ((p.stride == 2 && p.n >= hn::Lanes(LineTag())) || may_be_nan(p)) {  // in steps of two its loads cost more

@@ -117,7 +117,7 @@ void PoolPlanes::copy_in(const simd::Loops& loops, const float* x, int64_t first
 /// Of a maximum rows may go first, then columns: the first of equal ones and the last NaN are the same as in row-major
 /// order.
 void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
-                      float* across, int64_t lines, float* y) const {
+                      float* across, int64_t lines, int64_t planes, float* y) const {
   const PoolWindow& w = window_;
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   simd::PoolLines p;
@@ -126,6 +126,7 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
   p.taps = size(w.size[2]), p.stride = phase_ ? 1 : size(w.stride[2]), p.dilation = size(w.dilation[2]);
   p.phase = size(phase_);
   p.y_step = p.n = size(w.out[2]), p.lines = size(lines);
+  p.planes = size(planes), p.x_plane = size(rows_ * pitch_), p.y_plane = size(w.out[1] * w.out[2]);
   if (separable_) {
     simd::PoolLines along = p;
     // Short lines run on into each other: what lies between their results is not read.
@@ -141,7 +142,12 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
   loops.pool_lines_f32(p);
 }
 
-/// Calls f(part's scratch memory, number) for every plane, or volume of planes, of the batch.
+/// Planes that are read where they lie go together, as many as the first level cache keeps.
+int64_t PoolPlanes::at_once() const {
+  return copies_ || volumes_ || separable_ ? 1 : std::max<int64_t>(1, kBandFloats / std::max<int64_t>(rows_ * pitch_, 1));
+}
+
+/// Calls f(part's scratch memory, number, count) for planes, or a volume of planes, of the batch.
 template <class F>
 void PoolPlanes::each_channel(Team& team, std::byte* workspace, float outside, F f) const {
   const int64_t channels = window_.batch * window_.channels, count = parts(std::min(team.size(), usable_threads()));
@@ -149,19 +155,20 @@ void PoolPlanes::each_channel(Team& team, std::byte* workspace, float outside, F
     float* const scratch = reinterpret_cast<float*>(workspace) + part * scratch_floats();
     std::fill_n(scratch, copies_ ? band_rows(band_) * pitch_ : 0, outside);
     const Part own = part_of(channels, count, part);
-    for (int64_t i = own.begin; i < own.end; ++i) f(scratch, i);
+    for (int64_t i = own.begin; i < own.end; i += at_once()) f(scratch, i, std::min(at_once(), own.end - i));
   });
 }
 
-/// Folds the plane x into y; `outside` stands for what is beyond it.
-void PoolPlanes::plane(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
-                       float* scratch, float* y) const {
+/// Folds each of the planes x, at most at_once(), into y; `outside` stands for what is beyond it.
+void PoolPlanes::pool(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
+                      int64_t planes, float* scratch, float* y) const {
   const float outside = maximum ? kNothing : kNoTerm;
   float* const across = scratch + (copies_ ? band_rows(band_) * pitch_ : 0);
   for (int64_t line = 0; line < window_.out[1]; line += band_) {
     const int64_t n = std::min(band_, window_.out[1] - line), first = line * window_.out[2];
     if (copies_) copy_in(loops, x, line * window_.stride[1], band_rows(n), outside, scratch);
-    fold(loops, maximum, divisor, divisors ? divisors + first : nullptr, copies_ ? scratch : x, across, n, y + first);
+    fold(loops, maximum, divisor, divisors ? divisors + first : nullptr, copies_ ? scratch : x, across, n, planes,
+         y + first);
   }
 }
 
@@ -170,11 +177,11 @@ void PoolPlanes::plane(const simd::Loops& loops, bool maximum, float divisor, co
 void PoolPlanes::max(const simd::Loops& loops, Team& team, const float* x, float* y, std::byte* workspace) const {
   const PoolWindow& w = window_;
   const int64_t in = w.in[1] * w.in[2], out = w.out[1] * w.out[2];
-  each_channel(team, workspace, kNothing, [&](float* scratch, int64_t channel) {
+  each_channel(team, workspace, kNothing, [&](float* scratch, int64_t channel, int64_t count) {
     float* const to = y + channel * w.out[0] * out;
     float* const planes = volumes_ ? scratch + scratch_floats() - slab() : to;
     for (int64_t i = 0; i < w.in[0]; ++i)
-      plane(loops, true, 1, nullptr, x + (channel * w.in[0] + i) * in, scratch, planes + i * out);
+      pool(loops, true, 1, nullptr, x + (channel * w.in[0] + i) * in, count, scratch, planes + i * out);
     for (int64_t i = 0; volumes_ && i < w.out[0]; ++i) {
       const AxisTaps taps = axis_taps(w, 0, i);
       if (taps.last == taps.first) {
@@ -217,10 +224,11 @@ void PoolPlanes::average(const simd::Loops& loops, Team& team, PoolDivisor divis
       by.push_back(row * column == 0 ? 1.0F : row * column);
     }
   const bool same = std::all_of(by.begin(), by.end(), [&](float n) { return n == by[0]; });
-  each_channel(team, workspace, kNoTerm, [&](float* scratch, int64_t channel) {
+  each_channel(team, workspace, kNoTerm, [&](float* scratch, int64_t channel, int64_t count) {
     float* const to = y + channel * out;
-    plane(loops, false, by[0], same ? nullptr : by.data(), x + channel * in, scratch, to);
-    for (int64_t at : empty) to[at] = 0;
+    pool(loops, false, by[0], same ? nullptr : by.data(), x + channel * in, count, scratch, to);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t at : empty) to[i * out + at] = 0;
   });
 }
 

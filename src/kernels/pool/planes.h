@@ -35,9 +35,10 @@ class PoolPlanes {
   int64_t band_rows(int64_t lines) const;
   void copy_in(const simd::Loops& loops, const float* x, int64_t first, int64_t rows, float outside, float* to) const;
   void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
-            float* across, int64_t lines, float* y) const;
-  void plane(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
-             float* scratch, float* y) const;
+            float* across, int64_t lines, int64_t planes, float* y) const;
+  void pool(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
+            int64_t planes, float* scratch, float* y) const;
+  int64_t at_once() const;
   template <class F>
   void each_channel(Team& team, std::byte* workspace, float outside, F f) const;
 

@@ -88,6 +88,7 @@ struct PoolLines {
   size_t phase = 0;  ///< Where not 0: tap t is at t % 2 * phase + t / 2.
   float* y = nullptr;
   size_t y_step = 0, lines = 0, n = 0;
+  size_t planes = 1, x_plane = 0, y_plane = 0;  ///< Such lines of several planes; divisors are those of each.
 };
 using PoolLinesF32 = void(const PoolLines& p);
 
