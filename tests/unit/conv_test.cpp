@@ -1,4 +1,5 @@
 #include "kernels/conv/conv.h"
+#include "kernels/conv/few.h"
 
 #include <gtest/gtest.h>
 
@@ -149,6 +150,23 @@ const Given rows[] = {
        s.x_stride = 43, s.y_stride = 64;
        return s;
      }()},
+    {"to one channel", plane(2, 9, 1, 20, 33, 3, 1, 1)},
+    {"to two channels, several bands", plane(1, 40, 2, 40, 150, 3, 1, 1)},
+    {"to three channels, no padding", plane(1, 33, 3, 12, 40, 5, 1, 0)},
+    {"to four channels, dilated",
+     [] {
+       ConvShape s = plane(2, 8, 4, 17, 40, 3, 1, 2);
+       s.dilation = {1, 2, 3}, s.before = {0, 2, 3};
+       return s;
+     }()},
+    {"to two channels, pixels apart",
+     [] {
+       ConvShape s = plane(1, 16, 2, 5, 18, 3, 1, 1);
+       s.x_stride = 20, s.y_stride = 5;
+       return s;
+     }()},
+    {"to one channel, along one axis", with_out(plane(3, 12, 1, 1, 70, 1, 1, 0), {1, 1, 64}, {0, 0, 2})},
+    {"to one channel, more padding than its lines", with_out(plane(1, 10, 1, 4, 16, 3, 1, 0), {1, 12, 40}, {0, 5, 19})},
     {"empty batch", plane(0, 4, 4, 5, 5, 3, 1, 1)},
     {"no input channels", plane(1, 0, 4, 5, 5, 3, 1, 1)},
     {"no output pixels", with_out(plane(1, 2, 2, 5, 5, 3, 1, 1), {1, 0, 5}, {0, 1, 1})},
@@ -197,6 +215,18 @@ TEST(Conv, EqualsTheChainOfEveryOutput) {
   });
 }
 
+/// [batch, pixels, channels] as [batch, channels, pixels].
+std::vector<float> as_planes(const std::vector<float>& x, int64_t batch, int64_t channels) {
+  std::vector<float> planes(x.size());
+  const int64_t pixels = batch * channels > 0 ? static_cast<int64_t>(x.size()) / batch / channels : 0;
+  for (int64_t i = 0; i < batch; ++i)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p)
+        planes[static_cast<size_t>((i * channels + c) * pixels + p)] =
+            x[static_cast<size_t>((i * pixels + p) * channels + c)];
+  return planes;
+}
+
 /// The same convolution of planes: x and y turned around it.
 void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue end) {
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
@@ -206,12 +236,7 @@ void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue 
   std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
   if (end.activation.replaces_nan()) bias.back() = std::nanf("");
   if (end.bias) end.bias = bias.data();
-  std::vector<float> planes(x.size());
-  for (int64_t i = 0; i < s.batch; ++i)
-    for (int64_t c = 0; c < s.in_channels; ++c)
-      for (int64_t p = 0; p < s.in_pixels(); ++p)
-        planes[size((i * s.in_channels + c) * s.in_pixels() + p)] =
-            x[size((i * s.in_pixels() + p) * s.in_channels + c)];
+  const std::vector<float> planes = as_planes(x, s.batch, s.in_channels);
 
   Team team(threads);
   std::vector<float> packed(size(plane_filter_floats(s)));
@@ -227,6 +252,37 @@ void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue 
         expected[size((i * s.out_channels + c) * pixels + p)] =
             oracle::conv(s, x.data(), filter.data(), end, i * pixels + p, c, test::fuses(table));
   test::expect_same(y, expected);
+}
+
+TEST(Conv, ToFewChannelsPlanesEqualPixels) {
+  test::for_each_table([&](const Loops& table) {
+    size_t tried = 0;
+    for (const Given& row : rows) {
+      const ConvShape& s = row.s;
+      if (conv_method(s) != ConvMethod::few || s.x_stride || s.y_stride) continue;
+      SCOPED_TRACE(row.name);
+      ++tried;
+      const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+      const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.in_channels), 2, 1);
+      const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.in_channels * s.taps()), 2, 2);
+      const std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
+      for (const Unary& activation : {Unary{}, Unary{UnaryKind::relu}, Unary{UnaryKind::sigmoid}})
+        for (int threads : {1, 3}) {
+          Team team(threads);
+          Epilogue end;
+          end.bias = bias.data(), end.activation = activation;
+          std::vector<float> packed(size(few_filter_floats(s)));
+          pack_few_filter(s, reinterpret_cast<const std::byte*>(filter.data()), packed.data());
+          std::vector<std::byte> workspace(size(few_workspace(table, s, threads)), std::byte{0x7f});
+          std::vector<float> y(size(s.batch * s.out_pixels() * s.out_channels)), of_planes(y.size());
+          conv_few(table, team, s, false, x.data(), packed.data(), y.data(), end, workspace.data());
+          const std::vector<float> planes = as_planes(x, s.batch, s.in_channels);
+          conv_few(table, team, s, true, planes.data(), packed.data(), of_planes.data(), end, workspace.data());
+          test::expect_same(of_planes, as_planes(y, s.batch, s.out_channels));
+        }
+    }
+    EXPECT_GE(tried, 5U);
+  });
 }
 
 TEST(Conv, PlanesEqualTheChainOfEveryOutput) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "kernels/conv/few.h"
 #include "kernels/conv/rows.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/product/gemm.h"
@@ -312,12 +313,14 @@ ConvMethod conv_method(const ConvShape& s) {
     if (group == 1) return ConvMethod::depthwise;
     if (group == 2 || group == 4 || group == 8) return ConvMethod::grouped;
   }
-  return is_winograd_conv(s) ? ConvMethod::winograd : ConvMethod::tiles;
+  if (is_winograd_conv(s)) return ConvMethod::winograd;
+  return is_few_conv(s) && !has_bands(s) ? ConvMethod::few : ConvMethod::tiles;
 }
 
 int64_t conv_filter_floats(const simd::Loops& loops, const ConvShape& s) {
   if (runs_along_channels(s)) return s.taps() * s.group_inputs() * depthwise_stride(loops, s);
   if (conv_method(s) == ConvMethod::winograd) return winograd_filter_floats(loops, s);
+  if (conv_method(s) == ConvMethod::few) return few_filter_floats(s);
   return s.groups * group_columns(loops, s, nullptr).floats();
 }
 
@@ -326,6 +329,7 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   if (conv_method(s) == ConvMethod::depthwise) return pack_depthwise(loops, s, filter, packed);
   if (conv_method(s) == ConvMethod::grouped) return pack_grouped(loops, s, filter, packed);
   if (conv_method(s) == ConvMethod::winograd) return pack_winograd_filter(loops, team, s, filter, packed);
+  if (conv_method(s) == ConvMethod::few) return pack_few_filter(s, filter, packed);
   const Columns columns = group_columns(loops, s, packed);
   team.run(s.groups * columns.panels(), [&](int64_t part) {
     const int64_t group = part / columns.panels(), panel = part % columns.panels();
@@ -334,8 +338,9 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   });
 }
 
-int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
+int64_t conv_workspace(const simd::Loops& loops, const ConvShape& s, int threads) {
   if (conv_method(s) == ConvMethod::winograd) return winograd_workspace(s, threads);
+  if (conv_method(s) == ConvMethod::few) return few_workspace(loops, s, threads);
   if (pads_first(s)) return s.batch * with_padding(s).in_pixels() * s.in_channels * 4;
   return conv_method(s) == ConvMethod::tiles && copies_groups(s) ? group_parts(s, threads) * group_bytes(s) : 0;
 }
@@ -344,6 +349,7 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
           const Epilogue& end, std::byte* workspace) {
   if (runs_along_channels(s)) return depthwise(loops, team, s, x, packed, y, end);
   if (conv_method(s) == ConvMethod::winograd) return conv_winograd(loops, team, s, x, packed, y, end, workspace);
+  if (conv_method(s) == ConvMethod::few) return conv_few(loops, team, s, false, x, packed, y, end, workspace);
   if (conv_method(s) == ConvMethod::product) {
     Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
     product.a_row_stride = s.x_step();

@@ -2,7 +2,7 @@
 // Convolution on float32, channels last, of one to three spatial axes. Every output is one multiply-add chain over the
 // filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros (rows of a
 // far dilated filter that lie outside are left out: an infinite weight meets no zero there); where 3x3 filters pay for
-// it, 16 such chains over the channels of a transformed patch (conv_winograd.h). The bytes depend on the shape and the
+// it, 16 such chains over the channels of a transformed patch (winograd.h). The bytes depend on the shape and the
 // values alone, never on threads or the position in a batch.
 
 #include <array>
@@ -46,7 +46,8 @@ enum class ConvMethod : uint8_t {
   tiles,      ///< Tiles of a product whose rows are windows of x.
   depthwise,  ///< Each channel by itself.
   grouped,    ///< Groups of a few channels, as many out as in.
-  winograd,   ///< Products of transformed patches (conv_winograd.h).
+  winograd,   ///< Products of transformed patches (winograd.h).
+  few,        ///< From many channels to few, along lines of planes (few.h).
 };
 
 /// How a convolution of this shape is computed: the shape alone decides.
