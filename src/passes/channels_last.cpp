@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/queries.h"
+#include "kernels/conv/few.h"
 #include "kernels/conv/planes.h"
 #include "ops/conv.h"
 #include "ops/deconv.h"
@@ -81,8 +82,8 @@ class Layout {
 
   // ---- Convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group, a deconvolution to few, or a pool over one or two axes in small steps, of a maximum
-  /// over three or of short lines, too: a kernel of planes serves it where it is.
+  /// One input channel a group, a convolution or deconvolution to few, or a pool over one or two axes in small steps,
+  /// of a maximum over three or of short lines, too: a kernel of planes serves it where it is.
   bool is_planar(const Node& node) const {
     if (!is_float(graph_[node.in[0]].type.dtype)) return false;
     if (const auto* a = attrs_if<PoolAttrs>(node)) {
@@ -100,11 +101,23 @@ class Layout {
              (*filter)[1].value() <= kernels::kMaxFewChannels;
     }
     const auto* conv = is_product(*node.op) ? attrs_if<ConvAttrs>(node) : nullptr;
-    if (!conv || !((*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups))) return false;
+    if (!conv) return false;
     const auto& filter = graph_[node.in[1]].type.dims;
+    if (is_to_few(*conv, filter)) return true;
+    if (!((*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups))) return false;
     return conv->groups > 1 ||
            (filter && filter->back().is_number() && filter->back().value() <= kernels::kMaxTapsOfOne &&
             entry(conv->stride, filter->size() - 3, 1) <= kernels::kMaxStepOfOne);
+  }
+  static bool is_to_few(const ConvAttrs& conv, const MaybeDims& filter) {
+    if (!filter || filter->size() > 4 || conv.groups != 1) return false;
+    int64_t taps = 1;
+    for (size_t i = 0; i < filter->size(); ++i) {
+      if (!(*filter)[i].is_number() || (i > 1 && entry(conv.stride, i - 2, 1) != 1)) return false;
+      if (i > 1) taps *= std::min<int64_t>((*filter)[i].value(), kernels::kMinTapsToFew);
+    }
+    return (*filter)[0].value() <= kernels::kMaxFewOutputs && (*filter)[1].value() >= kernels::kMinInputsToFew &&
+           taps >= kernels::kMinTapsToFew;
   }
   /// One tap on every pixel of an image that is known to be large, in groups of many channels if in groups: a kernel
   /// multiplies it where it lies. Beside other convolutions channels last is better: it packs no image.

@@ -8,7 +8,7 @@
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kMaxOutputs = 4, kMinInputs = 8, kMinTaps = 3, kMinLine = 16;
+constexpr int64_t kMaxTaps = 128, kMinLine = 16;
 constexpr int64_t kBandFloats = 96 * 1024;      // of the copied planes: they stay in the second level cache
 constexpr int64_t kMaxBandFloats = 256 * 1024;  // where even one line needs more
 constexpr int64_t kSlack = 2 * simd::kMaxTileColumns;
@@ -57,7 +57,12 @@ class BandRun {
         y_(y),
         end_(end),
         copy_(scratch),
-        sums_(scratch + s_.in_channels * bands.plane(bands.lines)) {}
+        sums_(scratch + s_.in_channels * bands.plane(bands.lines)) {
+    for (int64_t tap = 0; tap < s_.taps(); ++tap) {
+      runs_[tap] = {filter_ + tap * s_.in_channels, s_.taps() * s_.in_channels, s_.in_channels};
+      at_[tap] = tap / s_.kernel[2] * s_.dilation[1] * bands.pitch + tap % s_.kernel[2] * s_.dilation[2];
+    }
+  }
 
   void run(int64_t band) {
     const int64_t image = band / bands_.of_image, part = band % bands_.of_image;
@@ -104,21 +109,16 @@ class BandRun {
     simd::TileEnd end = tile_end(end_, 0, 0);
     end.row_bias = end_.bias, end.bias = end.residual = nullptr;
     if (end_.residual) end.activation = {};
-    simd::RowRun run = {filter_, s_.taps() * s_.in_channels, s_.in_channels};
     simd::Tile tile;
-    tile.runs = &run, tile.n_runs = 1;
+    tile.runs = runs_, tile.n_runs = s_.taps(), tile.b_runs = at_;
+    tile.end = &end;
     tile.b_stride = bands_.plane(bands_.lines), tile.panel_stride = width;
     tile.c_stride = bands_.places(), tile.rows = static_cast<int>(s_.out_channels);
     for (int64_t at = 0; at < places; at += tile.columns) {
       const int together = simd::few_rows_panels(s_.out_channels) * width;
       tile.columns = places - at >= together ? together : static_cast<int>(std::min<int64_t>(width, places - at));
-      tile.c = sums_ + at;
-      for (int64_t tap = 0; tap < s_.taps(); ++tap) {
-        run.a = filter_ + tap * s_.in_channels;
-        tile.b = copy_ + at + tap / s_.kernel[2] * s_.dilation[1] * bands_.pitch + tap % s_.kernel[2] * s_.dilation[2];
-        tile.go_on = tap > 0, tile.end = tap + 1 == s_.taps() ? &end : nullptr;
-        loops_.tile_f32(tile);
-      }
+      tile.b = copy_ + at, tile.c = sums_ + at;
+      loops_.tile_f32(tile);
     }
   }
 
@@ -160,21 +160,23 @@ class BandRun {
   const Epilogue& end_;
   float* const copy_;
   float* const sums_;
+  simd::RowRun runs_[kMaxTaps];  // a tap's filters
+  int64_t at_[kMaxTaps];         // where its lines begin
 };
 
 }  // namespace
 
 bool is_few_conv(const ConvShape& s) {
-  if (s.groups != 1 || s.low_memory || s.out_channels > kMaxOutputs || s.in_channels < kMinInputs ||
-      s.taps() < kMinTaps || s.out[2] < kMinLine)
+  if (s.groups != 1 || s.low_memory || s.out_channels > kMaxFewOutputs || s.in_channels < kMinInputsToFew ||
+      s.taps() < kMinTapsToFew || s.taps() > kMaxTaps || s.out[2] < kMinLine)
     return false;
   if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.before[0] != 0 || s.stride[1] != 1 || s.stride[2] != 1)
     return false;
   if (s.dilation[1] * (s.kernel[1] - 1) > s.in[1] || s.dilation[2] * (s.kernel[2] - 1) > s.in[2]) return false;
   // Of one output line; written so that nothing overflows.
   const double lines = static_cast<double>(s.kernel[1] - 1) * static_cast<double>(s.dilation[1]) + 1;
-  const double pitch = static_cast<double>(s.kernel[2] - 1) * static_cast<double>(s.dilation[2]) +
-                       static_cast<double>(s.out[2]);
+  const double pitch =
+      static_cast<double>(s.kernel[2] - 1) * static_cast<double>(s.dilation[2]) + static_cast<double>(s.out[2]);
   return (lines * pitch + 128) * static_cast<double>(s.in_channels) < static_cast<double>(kMaxBandFloats);
 }
 

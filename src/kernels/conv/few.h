@@ -6,8 +6,10 @@
 
 namespace nnex::kernels {
 
-/// Whether a convolution is one of these: one or two axes in steps of one, to at most four channels. Tiles of pixels
-/// would leave most of each vector empty. The shape alone decides.
+/// Filters of a convolution that may be one of these: tiles of pixels would leave much of each vector empty.
+constexpr int64_t kMaxFewOutputs = 14, kMinInputsToFew = 8, kMinTapsToFew = 3;
+
+/// Whether a convolution is one of these, in steps of one along one or two axes. The shape alone decides.
 bool is_few_conv(const ConvShape& shape);
 
 /// Floats of the packed filter: [out_channels, taps, in_channels].

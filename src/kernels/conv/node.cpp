@@ -2,6 +2,7 @@
 // served plane by plane.
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/few.h"
 #include "kernels/conv/planes.h"
 
 #include "base/checked.h"
@@ -34,8 +35,12 @@ class ConvKernel : public Kernel {
  public:
   ConvKernel(const simd::Loops& loops, const ConvShape& shape, bool channels_last, Filter filter,
              const EpilogueSpec& spec)
-      : loops_(loops), shape_(shape), filter_(std::move(filter)), spec_(spec) {
-    if (!channels_last)
+      : loops_(loops),
+        shape_(shape),
+        few_planes_(!channels_last && conv_method(shape) == ConvMethod::few),
+        filter_(std::move(filter)),
+        spec_(spec) {
+    if (!channels_last && !few_planes_)
       transposed_ =
           Transposed(shape.batch, shape.in_channels, shape.in_pixels(), shape.out_channels, shape.out_pixels());
   }
@@ -50,6 +55,7 @@ class ConvKernel : public Kernel {
     std::byte* const space = c.workspace + transposed_.bytes();
     const float* const filter = filter_.get(loops_, c, shape_, spec_.constant, space);
     transposed_.around(loops_, c, static_cast<size_t>(spec_.x), [&](const float* x, float* y) {
+      if (few_planes_) return conv_few(loops_, *c.team, shape_, true, x, filter, y, end, space + filter_.workspace());
       conv(loops_, *c.team, shape_, x, filter, y, end, space + filter_.workspace());
     });
     return {};
@@ -58,6 +64,7 @@ class ConvKernel : public Kernel {
  private:
   const simd::Loops& loops_;
   ConvShape shape_;
+  bool few_planes_;  // read and written where they lie
   Filter filter_;
   EpilogueSpec spec_;
   Transposed transposed_;

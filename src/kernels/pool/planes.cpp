@@ -144,7 +144,8 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
 
 /// Planes that are read where they lie go together, as many as the first level cache keeps.
 int64_t PoolPlanes::at_once() const {
-  return copies_ || volumes_ || separable_ ? 1 : std::max<int64_t>(1, kBandFloats / std::max<int64_t>(rows_ * pitch_, 1));
+  return copies_ || volumes_ || separable_ ? 1
+                                           : std::max<int64_t>(1, kBandFloats / std::max<int64_t>(rows_ * pitch_, 1));
 }
 
 /// Calls f(part's scratch memory, number, count) for planes, or a volume of planes, of the batch.

@@ -47,6 +47,7 @@ struct Tile {
   const RowRun* runs = nullptr;
   int64_t n_runs = 0;
   const float* b = nullptr;
+  const int64_t* b_runs = nullptr;  ///< Where given, run r reads rows of B from b + b_runs[r] on; else they go on.
   int64_t b_stride = 0;
   int64_t panel_stride = 0;
   float* c = nullptr;

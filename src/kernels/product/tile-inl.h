@@ -71,6 +71,7 @@ struct Sums {
     const float* b = t.b;
     for (int64_t r = 0; r < t.n_runs; ++r) {
       const int64_t stride = t.runs[r].row_stride;
+      if (t.b_runs) b = t.b + t.b_runs[r];
       const float* a[kGroups];
       HWY_UNROLL(16)
       for (int g = 0; g < kGroups; ++g) a[g] = t.runs[r].a + (first + 3 * g) * stride;
