@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "base/built.h"
@@ -241,14 +242,24 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
   return by_name(begin, name);
 }
 
-Result<Recognised> recognise(const std::string& path) {
-  if (!kOpensFiles) return Error(Code::unsupported, fmt::format("'{}': this build of nnex opens no files", path));
-  Recognised out;
+namespace {
+
+/// A CVM model, or a part of one, that the path stands for.
+std::optional<Recognised> cvm_at(const std::string& path) {
   if (auto files = cvm_format::find_files(path))
     return Recognised{ModelFormat::cvm, path, std::move(*files), {}, nullptr, {}, false};
   if (auto lone = cvm_format::lone_file(path))
     return Recognised{ModelFormat::cvm_lone, path, {}, std::move(*lone), nullptr, {}, false};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Recognised> recognise(const std::string& path) {
+  if (!kOpensFiles) return Error(Code::unsupported, fmt::format("'{}': this build of nnex opens no files", path));
   std::error_code error;
+  const bool is_file = fs::is_regular_file(path, error);
+  if (auto model = is_file ? std::nullopt : cvm_at(path)) return *std::move(model);
   if (fs::is_directory(path, error)) {
     if (fs::exists(fs::path(path) / "graph.nnef", error))
       return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
@@ -259,6 +270,8 @@ Result<Recognised> recognise(const std::string& path) {
   NNEX_ASSIGN(const std::string begin, read_begin(path, kLookedAt));
   FileKind kind = kind_of(begin, path);
   if (kind.format == ModelFormat::other) return Error(Code::unreadable, fmt::format("'{}' is {}", path, kind.what));
+  const bool half = kind.format == ModelFormat::cvm_symbol || kind.format == ModelFormat::cvm_params;
+  if (auto model = is_file && half ? cvm_at(path) : std::nullopt) return *std::move(model);
   return Recognised{kind.format, path, {}, {}, nullptr, {}, false};
 }
 

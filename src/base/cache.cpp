@@ -20,6 +20,7 @@ int64_t asked() {
 #if defined(__linux__)
   for (int level = 0; level < 8; ++level) {
     const std::string size = system_text("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(level) + "/size");
+    if (size.empty()) break;
     char* unit = nullptr;
     const int64_t number = std::strtoll(size.c_str(), &unit, 10);
     if (number > 0 && (*unit == 'K' || *unit == 'M')) bytes = std::max(bytes, number << (*unit == 'K' ? 10 : 20));
