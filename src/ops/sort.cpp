@@ -115,24 +115,27 @@ void replace_top(const Ranked<T>& x, const First& first, std::vector<Ranked<T>>&
 /// that stands before it. Equal elements do not: their index is higher.
 template <bool few, class T, class First>
 void pick_first(const T* x, int64_t n, int64_t k, const First& first, std::vector<Ranked<T>>& picked) {
-  constexpr int64_t kBlock = 32;
   const auto last_of = [&]() -> const Ranked<T>& { return few ? picked.back() : picked.front(); };
   few ? std::sort(picked.begin(), picked.end(), first) : std::make_heap(picked.begin(), picked.end(), first);
+  T last = last_of().value;
+  const auto take = [&](int64_t i) {
+    const Ranked<T> next = {x[i], i};
+    if (!first(next, last_of())) return;
+    if constexpr (few) {
+      insert(next, first, picked);
+    } else {
+      replace_top(next, first, picked);
+    }
+    last = last_of().value;
+  };
+  // Comparisons of floats go in vectors: most blocks have none that is taken.
+  constexpr int64_t kBlock = std::is_floating_point_v<T> ? 32 : 1;
   for (int64_t at = k; at < n; at += kBlock) {
     const int64_t end = std::min(n, at + kBlock);
-    const T last = last_of().value;
-    int any = 0;  // most blocks have none
+    int any = 0;
     for (int64_t i = at; i < end; ++i) any |= first.maybe(x[i], last);
-    for (int64_t i = at; any && i < end; ++i) {
-      if (!first.maybe(x[i], last_of().value)) continue;
-      const Ranked<T> next = {x[i], i};
-      if (!first(next, last_of())) continue;
-      if constexpr (few) {
-        insert(next, first, picked);
-      } else {
-        replace_top(next, first, picked);
-      }
-    }
+    for (int64_t i = at; any && i < end; ++i)
+      if (first.maybe(x[i], last)) take(i);
   }
   if (!few) std::sort(picked.begin(), picked.end(), first);
 }

@@ -105,7 +105,8 @@ class BandRun {
 
   /// The sums of the first `places` places: chains over the taps in order, then the channels of each.
   void multiply(int64_t places) const {
-    const int width = loops_.tile_shape_f32().columns;
+    const simd::TileShape shape = loops_.tile_shape_f32();
+    const int width = shape.columns;
     simd::TileEnd end = tile_end(end_, 0, 0);
     end.row_bias = end_.bias, end.bias = end.residual = nullptr;
     if (end_.residual) end.activation = {};
@@ -115,7 +116,7 @@ class BandRun {
     tile.b_stride = bands_.plane(bands_.lines), tile.panel_stride = width;
     tile.c_stride = bands_.places(), tile.rows = static_cast<int>(s_.out_channels);
     for (int64_t at = 0; at < places; at += tile.columns) {
-      const int together = simd::few_rows_panels(s_.out_channels) * width;
+      const int together = simd::few_rows_panels(shape, s_.out_channels) * width;
       tile.columns = places - at >= together ? together : static_cast<int>(std::min<int64_t>(width, places - at));
       tile.b = copy_ + at, tile.c = sums_ + at;
       loops_.tile_f32(tile);

@@ -63,7 +63,9 @@ HWY_INLINE void run_tile(const Tile& t) {
   using Vectors = std::make_integer_sequence<int, kTileVectors>;
   if (panels <= 1) return run_one_panel<M>(t, Vectors());
   if (t.rows == 1) return panels == 4 ? tile_of<M, 1, kTileVectors, 4>(t, 0) : tile_of<M, 1, kTileVectors, 2>(t, 0);
-  return t.rows == 2 ? tile_of<M, 2, kTileVectors, 2>(t, 0) : tile_of<M, 3, kTileVectors, 2>(t, 0);
+  if constexpr (kTileRows >= 8)
+    if (t.rows == 3) return tile_of<M, 3, kTileVectors, 2>(t, 0);
+  tile_of<M, 2, kTileVectors, 2>(t, 0);
 }
 
 TileShape tile_shape_f32() { return {kTileRows, kTileVectors * kLanes, kLanes}; }

@@ -58,7 +58,11 @@ struct Tile {
   const TileEnd* end = nullptr;  ///< Null: c gets the plain sums.
 };
 
-/// How many whole panels one call may span: few rows alone do not fill the multipliers.
-constexpr int few_rows_panels(int64_t rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+/// How many whole panels one call may span: few rows alone do not fill the multipliers, and more than the registers hold
+/// wait for memory.
+constexpr int few_rows_panels(const TileShape& shape, int64_t rows) {
+  const int64_t most = shape.rows >= 8 ? 3 : 2;  // of two panels
+  return rows == 1 ? 4 : rows <= most ? 2 : 1;
+}
 
 }  // namespace nnex::kernels::simd

@@ -81,7 +81,7 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
   if (last) tile.end = &own.finish;
 
   const bool reads_codes = columns.codes && !unpacks;
-  const int64_t wanted = reads_codes ? 1 + (rows.count == 1) : simd::few_rows_panels(rows.count);
+  const int64_t wanted = reads_codes ? 1 + (rows.count == 1) : simd::few_rows_panels(columns.shape, rows.count);
   float* const row = c + rows.first * c_stride;
   for (int64_t panel = panel_begin; panel < panel_end;) {
     const int64_t count = panels_at_once(wanted, panel, panel_end, columns);
