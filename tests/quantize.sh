@@ -49,6 +49,7 @@ done
 expect 2 "exists; --force replaces it" q -o "$scratch/whole" --to cvm --set N=1 --calibrate "$scratch/list"
 expect 2 "no float layers" q -o "$scratch/no" --to cvm --set N=1 --calibrate "$scratch/list" --keep-float conv_0
 expect 4 "need known extents (--set)" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
+expect 2 "found bytes; needed a folder, or a list" q -o "$scratch/no.onnx" --calibrate "$model"
 
 # NNEF: a sound document, weights stored as codes, and the codes' answers with --quantized.
 expect 0 "6 of 6 layers quantised" q -o "$scratch/codes" --to nnef --set N=1 --calibrate "$scratch/list"

@@ -79,6 +79,11 @@ Result<std::vector<Item>> items_of(const std::string& option, const std::string&
     } else {
       NNEX_ASSIGN(list, read_file(input));
     }
+    if (std::any_of(list.begin(), list.end(),
+                    [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r'; }))
+      return Error(
+          Code::invalid_argument,
+          fmt::format("{} '{}': found bytes; needed a folder, or a list of files in lines of text", option, input));
     const fs::path beside = input == "-" ? fs::path() : fs::path(input).parent_path();
     std::istringstream lines(list);
     for (std::string line; std::getline(lines, line);) {

@@ -58,8 +58,8 @@ struct Tile {
   const TileEnd* end = nullptr;  ///< Null: c gets the plain sums.
 };
 
-/// How many whole panels one call may span: few rows alone do not fill the multipliers, and more than the registers hold
-/// wait for memory.
+/// How many whole panels one call may span: few rows alone do not fill the multipliers, and more than the registers
+/// hold wait for memory.
 constexpr int few_rows_panels(const TileShape& shape, int64_t rows) {
   const int64_t most = shape.rows >= 8 ? 3 : 2;  // of two panels
   return rows == 1 ? 4 : rows <= most ? 2 : 1;
