@@ -1,6 +1,7 @@
 #pragma once
 // Walking tensors by strides: what reference kernels that only move elements are made of.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -58,7 +59,10 @@ void copy_strided(const Shape& shape, const T* x, const Ints& x_strides, T* y, c
   for_each_row(shape, x_strides, y_strides, [&](int64_t at, int64_t to) {
     const T* from = x + at;
     T* into = y + to;
-    for (int64_t i = 0; i < n; ++i) into[i * dy] = from[i * dx];
+    if (dx == 1 && dy == 1)
+      std::copy_n(from, n, into);
+    else
+      for (int64_t i = 0; i < n; ++i) into[i * dy] = from[i * dx];
   });
 }
 

@@ -23,14 +23,8 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int6
   std::vector<const Value*> in;
   std::vector<Value*> out;
   int64_t input_bytes = 0, output_bytes = 0;
-  for (size_t i = 0; i < node.in.size(); ++i) {
-    in.push_back(node.in[i].valid() ? &held[i] : nullptr);
-    if (!node.in[i].valid()) continue;
-    const Tensor* t = graph[node.in[i]].constant.tensor();
-    NNEX_ASSIGN(Tensor aligned, t->aligned_copy());
-    input_bytes += aligned.bytes();
-    held[i] = Value(std::move(aligned));
-  }
+  for (ValueId v : node.in)
+    if (v.valid()) input_bytes += graph[v].constant.tensor()->bytes();
   for (size_t o = 0; o < node.out.size(); ++o) {
     out.push_back(node.out[o].valid() ? &made[o] : nullptr);
     if (!node.out[o].valid()) continue;
@@ -42,6 +36,12 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int6
     if (output_bytes - input_bytes > growth) return Error(Code::limit, "too much to fold");
     NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
     made[o] = Value(std::move(ready));
+  }
+  for (size_t i = 0; i < node.in.size(); ++i) {  // last: copies of what is not aligned may be large
+    in.push_back(node.in[i].valid() ? &held[i] : nullptr);
+    if (!node.in[i].valid()) continue;
+    NNEX_ASSIGN(Tensor aligned, graph[node.in[i]].constant.tensor()->aligned_copy());
+    held[i] = Value(std::move(aligned));
   }
   Call call(*node.op, node.attrs.get(), in, out);
   if (is_pure_custom(node)) {
