@@ -165,6 +165,7 @@ const Given rows[] = {
        s.x_stride = 20, s.y_stride = 5;
        return s;
      }()},
+    {"to three channels, one tap", plane(2, 19, 3, 40, 66, 1, 1, 0)},
     {"to one channel, along one axis", with_out(plane(3, 12, 1, 1, 70, 1, 1, 0), {1, 1, 64}, {0, 0, 2})},
     {"to one channel, more padding than its lines", with_out(plane(1, 10, 1, 4, 16, 3, 1, 0), {1, 12, 40}, {0, 5, 19})},
     {"empty batch", plane(0, 4, 4, 5, 5, 3, 1, 1)},

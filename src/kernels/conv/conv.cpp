@@ -16,11 +16,6 @@ namespace {
 constexpr int64_t kDepthwiseChannels = 1024;  // of one call
 alignas(64) constexpr float kZeroPixel[kDepthwiseChannels] = {};
 
-bool is_product(const ConvShape& s) {
-  const ConvShape::Axes ones = {1, 1, 1}, zeros = {0, 0, 0};
-  return s.groups == 1 && s.kernel == ones && s.stride == ones && s.before == zeros && s.in == s.out;
-}
-
 Columns group_columns(const simd::Loops& loops, const ConvShape& s, const float* packed) {
   return {loops.tile_shape_f32(), s.taps() * s.group_inputs(), s.group_outputs(), packed, 0};
 }
@@ -305,8 +300,13 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
 
 }  // namespace
 
+bool is_one_tap(const ConvShape& s) {
+  const ConvShape::Axes ones = {1, 1, 1}, zeros = {0, 0, 0};
+  return s.kernel == ones && s.stride == ones && s.before == zeros && s.in == s.out;
+}
+
 ConvMethod conv_method(const ConvShape& s) {
-  if (is_product(s)) return ConvMethod::product;
+  if (s.groups == 1 && is_one_tap(s)) return is_few_conv(s) ? ConvMethod::few : ConvMethod::product;
   const int64_t group = s.group_inputs();
   const bool several = s.groups > 1 || (group == 1 && s.stride[2] == 1);  // one channel: pixels side by side
   if (group == s.group_outputs() && several && s.taps() <= simd::kMaxDepthwiseTaps) {

@@ -50,6 +50,9 @@ enum class ConvMethod : uint8_t {
   few,        ///< From many channels to few, along lines of planes (few.h).
 };
 
+/// Whether it is one tap on every pixel.
+bool is_one_tap(const ConvShape& shape);
+
 /// How a convolution of this shape is computed: the shape alone decides.
 ConvMethod conv_method(const ConvShape& shape);
 

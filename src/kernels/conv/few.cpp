@@ -9,6 +9,7 @@ namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kMaxTaps = 128, kMinLine = 16;
+constexpr int64_t kMaxOfOneTap = 4, kMinOfOneTap = 16;  // outputs and inputs of one or two taps
 constexpr int64_t kBandFloats = 96 * 1024;      // of the copied planes: they stay in the second level cache
 constexpr int64_t kMaxBandFloats = 256 * 1024;  // where even one line needs more
 constexpr int64_t kSlack = 2 * simd::kMaxTileColumns;
@@ -168,8 +169,9 @@ class BandRun {
 }  // namespace
 
 bool is_few_conv(const ConvShape& s) {
+  const bool one_tap = s.out_channels <= kMaxOfOneTap && s.in_channels >= kMinOfOneTap;
   if (s.groups != 1 || s.low_memory || s.out_channels > kMaxFewOutputs || s.in_channels < kMinInputsToFew ||
-      s.taps() < kMinTapsToFew || s.taps() > kMaxTaps || s.out[2] < kMinLine)
+      (s.taps() < kMinTapsToFew && !one_tap) || s.taps() > kMaxTaps || s.out[2] < kMinLine)
     return false;
   if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.before[0] != 0 || s.stride[1] != 1 || s.stride[2] != 1)
     return false;

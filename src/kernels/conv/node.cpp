@@ -130,10 +130,7 @@ class PointwiseKernel : public Kernel {
 /// Whether PointwiseKernel is to be preferred: lines of enough pixels, groups of enough channels.
 bool is_pointwise(const ConvShape& s) {
   if (s.groups > 1 && std::min(s.group_inputs(), s.group_outputs()) < kMinPointwiseChannels) return false;
-  ConvShape group = s;
-  group.groups = 1;
-  return conv_method(group) == ConvMethod::product && s.in_pixels() >= kMinPointwisePixels && !s.x_stride &&
-         !s.y_stride;
+  return is_one_tap(s) && s.in_pixels() >= kMinPointwisePixels && !s.x_stride && !s.y_stride;
 }
 
 Result<Filter> make_filter(const KernelRequest& r, const ConvShape& s, bool planes) {
