@@ -10,8 +10,8 @@ namespace {
 
 constexpr int64_t kMaxTaps = 128, kMinLine = 16;
 constexpr int64_t kMaxOfOneTap = 4, kMinOfOneTap = 16;  // outputs and inputs of one or two taps
-constexpr int64_t kBandFloats = 96 * 1024;      // of the copied planes: they stay in the second level cache
-constexpr int64_t kMaxBandFloats = 256 * 1024;  // where even one line needs more
+constexpr int64_t kBandFloats = 96 * 1024;              // of the copied planes: they stay in the second level cache
+constexpr int64_t kMaxBandFloats = 256 * 1024;          // where even one line needs more
 constexpr int64_t kSlack = 2 * simd::kMaxTileColumns;
 
 /// A band is some output lines of one image. The lines of every input channel under their windows are copied, zeros
