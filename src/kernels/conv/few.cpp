@@ -19,7 +19,9 @@ constexpr int64_t kSlack = 2 * simd::kMaxTileColumns;
 /// those between the lines are dropped.
 struct Bands {
   explicit Bands(const ConvShape& shape) : s(shape), pitch(s.out[2] + (s.kernel[2] - 1) * s.dilation[2]) {
-    while (lines < s.out[1] && s.in_channels * plane(lines + 1) <= kBandFloats) ++lines;
+    const int64_t of_threads = ceil_div(std::min<int64_t>(usable_threads(), work()), std::max<int64_t>(s.batch, 1));
+    const int64_t most = ceil_div(s.out[1], std::max<int64_t>(of_threads, 1));
+    while (lines < most && s.in_channels * plane(lines + 1) <= kBandFloats) ++lines;
     of_image = ceil_div(s.out[1], lines);
     lines = ceil_div(s.out[1], of_image);
   }
@@ -31,6 +33,11 @@ struct Bands {
   int64_t places() const { return round_up(lines * pitch, 16) + kSlack; }
   int64_t floats() const { return s.in_channels * plane(lines) + s.out_channels * places(); }
   int64_t count() const { return s.batch * of_image; }
+  /// Parts that are worth a thread.
+  int64_t work() const {
+    constexpr int64_t kWorkOfPart = 50'000;
+    return s.batch * s.out_pixels() * s.out_channels * s.taps() * s.in_channels / kWorkOfPart;
+  }
 
   const ConvShape& s;
   int64_t pitch;
@@ -38,10 +45,7 @@ struct Bands {
 };
 
 int64_t parts_of(const Bands& bands, int threads) {
-  constexpr int64_t kWorkOfPart = 50'000;
-  const ConvShape& s = bands.s;
-  const int64_t work = s.batch * s.out_pixels() * s.out_channels * s.taps() * s.in_channels / kWorkOfPart;
-  return std::clamp<int64_t>(work, 1, std::min<int64_t>(bands.count(), threads));
+  return std::max<int64_t>(1, std::min({bands.work(), bands.count(), int64_t{threads}}));
 }
 
 /// The bands of one part, one after the other, over the same scratch.
