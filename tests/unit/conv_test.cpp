@@ -274,7 +274,7 @@ TEST(Conv, ToFewChannelsPlanesEqualPixels) {
           end.bias = bias.data(), end.activation = activation;
           std::vector<float> packed(size(few_filter_floats(s)));
           pack_few_filter(s, reinterpret_cast<const std::byte*>(filter.data()), packed.data());
-          std::vector<std::byte> workspace(size(few_workspace(table, s, threads)), std::byte{0x7f});
+          std::vector<std::byte> workspace(size(few_workspace(s, threads)), std::byte{0x7f});
           std::vector<float> y(size(s.batch * s.out_pixels() * s.out_channels)), of_planes(y.size());
           conv_few(table, team, s, false, x.data(), packed.data(), y.data(), end, workspace.data());
           const std::vector<float> planes = as_planes(x, s.batch, s.in_channels);

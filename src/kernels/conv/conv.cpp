@@ -338,9 +338,9 @@ void conv_pack_filter(const simd::Loops& loops, Team& team, const ConvShape& s, 
   });
 }
 
-int64_t conv_workspace(const simd::Loops& loops, const ConvShape& s, int threads) {
+int64_t conv_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
   if (conv_method(s) == ConvMethod::winograd) return winograd_workspace(s, threads);
-  if (conv_method(s) == ConvMethod::few) return few_workspace(loops, s, threads);
+  if (conv_method(s) == ConvMethod::few) return few_workspace(s, threads);
   if (pads_first(s)) return s.batch * with_padding(s).in_pixels() * s.in_channels * 4;
   return conv_method(s) == ConvMethod::tiles && copies_groups(s) ? group_parts(s, threads) * group_bytes(s) : 0;
 }

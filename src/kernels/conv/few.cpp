@@ -197,7 +197,7 @@ void pack_few_filter(const ConvShape& s, const std::byte* filter, float* packed)
         std::memcpy(packed, filter + ((o * s.in_channels + c) * taps + t) * 4, 4);
 }
 
-int64_t few_workspace(const simd::Loops& /*loops*/, const ConvShape& s, int threads) {
+int64_t few_workspace(const ConvShape& s, int threads) {
   const Bands bands(s);
   return parts_of(bands, threads) * round_up(bands.floats() * 4, 64);
 }

@@ -17,7 +17,7 @@ int64_t few_filter_floats(const ConvShape& shape);
 void pack_few_filter(const ConvShape& shape, const std::byte* filter, float* packed);
 
 /// Bytes of workspace conv_few() needs with a team of `threads`.
-int64_t few_workspace(const simd::Loops& loops, const ConvShape& shape, int threads);
+int64_t few_workspace(const ConvShape& shape, int threads);
 
 /// As conv(), the same bytes as its tiles give. `planes`: x is [batch, in_channels, in...] and y [batch, out_channels,
 /// out...], dense, and there is no residual.

@@ -200,7 +200,7 @@ class Importer {
   Limits limits_;
   Inference inference_;
   uint32_t inferred_ = 0;  ///< Nodes below this id are inferred.
-  uint32_t whole_ = 0;     ///< Nodes below this id are those of nodes that are made.
+  uint32_t whole_ = 0;     ///< Nodes below this id belong to operators that are imported.
   std::vector<Scope> scopes_ = {{}};
   std::map<std::string, int64_t> opsets_;
   struct Description {
