@@ -143,6 +143,7 @@ const Given rows[] = {
     {"short lines of wide windows", plane(2, 30, 40, 9, 20, 5, 1, 2)},
     {"the shortest, padded on one side", with_out(plane(1, 23, 5, 4, 8, 3, 1, 0), {1, 4, 8}, {0, 0, 2})},
     {"winograd", plane(2, 32, 69, 12, 16, 3, 1, 1)},
+    {"winograd, few outputs", plane(1, 64, 18, 13, 11, 3, 1, 1)},
     {"winograd, odd extents", plane(1, 67, 32, 11, 13, 3, 1, 1)},
     {"winograd, no padding", plane(1, 33, 70, 14, 15, 3, 1, 0)},
     {"winograd, pixels apart", [] {
@@ -320,8 +321,10 @@ TEST(Conv, PlanesEqualTheChainOfEveryOutput) {
 TEST(Conv, WinogradIsForManyChannelsAndPixels) {
   EXPECT_EQ(conv_method(plane(1, 64, 64, 14, 14, 3, 1, 1)), ConvMethod::winograd);
   EXPECT_EQ(conv_method(plane(9, 64, 64, 7, 7, 3, 1, 1)), ConvMethod::tiles);  // whatever the batch
-  EXPECT_EQ(conv_method(plane(1, 16, 96, 14, 14, 3, 1, 1)), ConvMethod::tiles);
-  EXPECT_EQ(conv_method(plane(1, 32, 32, 14, 14, 3, 1, 1)), ConvMethod::tiles);
+  EXPECT_EQ(conv_method(plane(1, 24, 24, 14, 14, 3, 1, 1)), ConvMethod::winograd);
+  EXPECT_EQ(conv_method(plane(1, 16, 48, 14, 14, 3, 1, 1)), ConvMethod::winograd);
+  EXPECT_EQ(conv_method(plane(1, 16, 32, 14, 14, 3, 1, 1)), ConvMethod::tiles);  // transforms for few products
+  EXPECT_EQ(conv_method(plane(1, 8, 96, 14, 14, 3, 1, 1)), ConvMethod::tiles);
   EXPECT_EQ(conv_method(plane(1, 64, 64, 14, 14, 3, 2, 1)), ConvMethod::tiles);
   EXPECT_EQ(conv_method(plane(1, 64, 64, 1, 200, 3, 1, 1)), ConvMethod::tiles);
   ConvShape small = plane(1, 64, 64, 14, 14, 3, 1, 1);

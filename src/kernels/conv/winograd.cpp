@@ -154,11 +154,12 @@ void pack_panel(const ConvShape& s, const std::byte* filter, int64_t first, int 
 }  // namespace
 
 bool is_winograd_conv(const ConvShape& s) {
-  constexpr int64_t kMinChannels = 32, kMinOfBoth = 96, kMinPatches = 32;
+  // The transforms take time for each channel, the multiplications they save for each pair of channels.
+  constexpr int64_t kMinChannels = 16, kMinPairs = 12, kMinPatches = 32;
   const ConvShape::Axes ones = {1, 1, 1}, plane = {1, 3, 3};
   if (s.groups != 1 || s.low_memory || s.kernel != plane || s.stride != ones || s.dilation != ones || s.in[0] != 1 ||
       s.out[0] != 1 || s.before[0] != 0 || s.in_channels < kMinChannels || s.out_channels < kMinChannels ||
-      s.in_channels + s.out_channels < kMinOfBoth)
+      s.in_channels * s.out_channels < kMinPairs * (s.in_channels + s.out_channels))
     return false;
   const int64_t patches = ceil_div(s.out[1], 2) * ceil_div(s.out[2], 2);
   return patches >= kMinPatches && patches * 20 <= s.out[1] * s.out[2] * 9;
