@@ -165,8 +165,10 @@ class ByteFinder {
     if (!is_product(*product.op)) return std::nullopt;
     const Node *x = graph_.producer(product.in[0]), *w = constant_codes(graph_, product.in[1]);
     const auto x_scale = dequantizes(graph_, x);
+    if (!x_scale) return std::nullopt;
+    if (!w && !bias.valid()) return form_of_two(product, *x_scale, limits);
     const Tensor* codes = w ? graph_.constant_in(*w, 0) : nullptr;
-    if (!x_scale || !codes || !is_byte(codes->dtype())) return std::nullopt;
+    if (!codes || !is_byte(codes->dtype())) return std::nullopt;
     const auto axis = column_axis(product, codes->shape());
     if (!axis) return std::nullopt;
     const int64_t n = codes->shape()[*axis];
@@ -180,6 +182,19 @@ class ByteFinder {
     for (double s : columns->scale) p.scale.push_back(static_cast<float>(unit * s / static_cast<double>(p.y.scale)));
     if (!bias.valid() && product.in.size() > 2) bias = product.in[2];
     if (bias.valid() && !add_bias(p, bias, columns->scale)) return std::nullopt;
+    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
+  }
+
+  /// The same where a run makes both sides.
+  std::optional<FusedByteProduct> form_of_two(const Node& product, const ByteScale& x,
+                                              const kernels::Unary& limits) const {
+    const auto w = dequantizes(graph_, graph_.producer(product.in[1]));
+    if (!w || !attrs_if<MatmulAttrs>(product)) return std::nullopt;
+    FusedByteProduct p;
+    p.product = {product.op, product.attrs, {}};
+    p.x = x, p.y = y_, p.w_signed = w->is_signed, p.w_zero = {w->zero};
+    p.scale = {static_cast<float>(static_cast<double>(x.scale) * static_cast<double>(w->scale) /
+                                  static_cast<double>(y_.scale))};
     return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
   }
 

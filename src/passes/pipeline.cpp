@@ -103,6 +103,7 @@ constexpr PassDef kAllPasses[] = {
     kDropUnused,
     kInfer,
     {"narrow_integers", narrow_integers},
+    {"move_codes", move_codes},
     {"fuse_quantized", fuse_quantized},
     {"fold_but_codes", fold_but_codes},
     kDropUnused,

@@ -48,7 +48,7 @@ namespace {
 
 /// Whether output 0 of the node has elements of input 0 alone, of whatever type.
 bool only_moves(const ir::Graph& graph, const Node& node) {
-  if (!node.op->view && node.op->in_bytes != ByteRole::moves) return false;
+  if (node.in.empty() || (!node.op->view && node.op->in_bytes != ByteRole::moves)) return false;
   if (!node.out[0].valid() || (node.out.size() > 1 && node.out[1].valid())) return false;
   // Beyond other borders lie zeros of floats, which are no zeros of codes.
   return node.op->attrs.type != &nnex::detail::type_tag<PoolAttrs> ||
@@ -61,30 +61,64 @@ bool same_scale(const kernels::ByteScale& a, const kernels::ByteScale& b) {
          a.scale <= 0x1p60F;
 }
 
-}  // namespace
+/// The move, of codes instead of floats, before `before`.
+ValueId move_codes_by(ir::Graph& graph, NodeId before, NodeId id, ValueId codes) {
+  const Node& move = graph[id];
+  std::vector<ValueId> in = move.in;
+  in[0] = codes;
+  Type type = graph[move.out[0]].type;
+  type.dtype = graph[codes].type.dtype;
+  const NodeId moved = graph.insert_node(before, *move.op, std::move(in), 1, move.attrs, {}, move.where);
+  graph.set_type(graph[moved].out[0], std::move(type));
+  return graph[moved].out[0];
+}
 
 /// quantize_linear(max_pool(dequantize_linear(q, s, z)), s, z)   ->   max_pool(q), and so for whatever only moves
-/// elements: exact, since a code comes back as itself, and of two codes the greater stands for the greater float.
+/// elements: a code comes back as itself, and of two codes the greater stands for the greater float.
+bool move_codes_through(ir::Graph& graph, NodeId id) {
+  const auto to = fusion::quantizes(graph, graph[id]);
+  const NodeId move = to ? graph[graph[id].in[0]].producer : NodeId();
+  if (!move.valid() || !only_moves(graph, graph[move])) return false;
+  const Node* from = graph.producer(graph[move].in[0]);
+  const auto scale = fusion::dequantizes(graph, from);
+  if (!scale || !same_scale(*scale, *to)) return false;
+  const ValueId old = graph[id].out[0], y = move_codes_by(graph, id, move, from->in[0]);
+  graph.set_name(y, graph[old].name);
+  graph.set_name(old, {});
+  graph.replace_uses(old, y);
+  return true;
+}
+
+/// matmul(transpose(dequantize_linear(q, s, z)), w)   ->   matmul(dequantize_linear(transpose(q), s, z), w), and so for
+/// all that only moves elements to a product: what follows finds bytes.
+bool move_codes_to(ir::Graph& graph, NodeId product, size_t index) {
+  std::vector<NodeId> moves;
+  NodeId at = graph[graph[product].in[index]].producer;
+  for (; at.valid() && only_moves(graph, graph[at]); at = graph[graph[at].in[0]].producer) moves.push_back(at);
+  if (moves.empty() || !at.valid() || !fusion::dequantizes(graph, &graph[at])) return false;
+  const Node from = graph[at];
+  const Type floats = graph[graph[product].in[index]].type;
+  ValueId codes = from.in[0];
+  for (; !moves.empty(); moves.pop_back()) codes = move_codes_by(graph, product, moves.back(), codes);
+  std::vector<ValueId> in = from.in;
+  in[0] = codes;
+  const NodeId again = graph.insert_node(product, *from.op, std::move(in), 1, from.attrs, {}, from.where);
+  graph.set_type(graph[again].out[0], floats);
+  graph.set_input(product, index, graph[again].out[0]);
+  return true;
+}
+
+}  // namespace
+
+/// What only moves elements moves codes, not the floats they stand for. Exact.
 Result<int> move_codes(ir::Graph& graph) {
   int changed = 0;
   for (NodeId id : graph.order_with_blocks()) {
-    const Node& node = graph[id];
-    const auto to = node.erased ? std::nullopt : fusion::quantizes(graph, node);
-    const Node* move = to ? graph.producer(node.in[0]) : nullptr;
-    if (!move || move->in.empty() || !only_moves(graph, *move)) continue;
-    const Node* from = graph.producer(move->in[0]);
-    const auto scale = fusion::dequantizes(graph, from);
-    if (!scale || !same_scale(*scale, *to)) continue;
-    const Type codes = graph[node.out[0]].type;
-    std::vector<ValueId> in = move->in;
-    in[0] = from->in[0];
-    const NodeId moved = graph.insert_node(id, *move->op, std::move(in), 1, move->attrs, {}, move->where);
-    const ValueId y = graph[moved].out[0], old = graph[id].out[0];
-    graph.set_type(y, codes);
-    graph.set_name(y, graph[old].name);
-    graph.set_name(old, {});
-    graph.replace_uses(old, y);
-    ++changed;
+    if (graph[id].erased) continue;
+    if (is_product(*graph[id].op))
+      for (size_t i : {size_t{0}, size_t{1}}) changed += move_codes_to(graph, id, i);
+    else
+      changed += move_codes_through(graph, id);
   }
   return changed;
 }

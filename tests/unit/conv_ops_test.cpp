@@ -162,6 +162,29 @@ TEST(MatmulInteger, Kernels) {
   }
 }
 
+TEST(MatmulInteger, KernelsOfTwoMatricesThatARunMakes) {
+  Dice dice(5);
+  for (int i = 0; i < 60; ++i) {
+    const int64_t m = dice.extent(), k = dice.extent(), n = dice.extent(), heads = dice.roll(1, 3);
+    const Shape left[] = {{m, k}, {2, 1, m, k}, {heads, m, k}, {k}},
+                right[] = {{k, n}, {heads, k, n}, {2, 1, k, n}, {k}};
+    const Tensor x = bytes(dice, left[i % 4]), y = bytes(dice, right[i / 4 % 4]);
+    const Tensor x_zero = zeros_like(dice, x, 1), y_zero = zeros_like(dice, y, 1);
+    NodeCase c = {"matmul_integer", {x, y, x_zero, y_zero}};
+    if (i % 5 == 0) c.inputs[2] = absent();
+    if (i % 7 == 0) c.inputs[3] = absent();
+    expect_same(c, "gemm_i8");
+    const Tensor scales = dice.floats({3}, 0.01F, 0.1F);
+    const auto scale = [&](size_t j) { return vec({scales.as<float>()[j]}); };
+    expect_same(
+        {"qlinear_matmul", {x, scale(0), x_zero, y, scale(1), y_zero, scale(2), bytes(dice, Shape{1})}, {}, {1, 4, 6}},
+        "gemm_i8");
+  }
+  // Zero points by column of what no one packed.
+  const Tensor x = bytes(dice, {3, 4}), y = bytes(dice, {4, 5});
+  expect_same({"matmul_integer", {x, y, zeros_like(dice, x, 1), zeros_like(dice, y, 5)}}, "reference");
+}
+
 // ---- deform_conv
 
 TEST(DeformConv, Values) {

@@ -1,10 +1,11 @@
-// Products and convolutions of bytes with constant filters, on the exact integer kernels.
+// Products and convolutions of bytes, on the exact integer kernels.
 
 #include <cmath>
 
 #include "kernels/conv/int8.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/transposed.h"
+#include "kernels/product/batch_i8.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm_i8.h"
 #include "ops/window.h"
@@ -40,13 +41,15 @@ struct Constants {
   bool w_signed = true;
 };
 
-std::optional<Constants> constants_of(const KernelRequest& r, const ByteNode& node, int64_t columns) {
+/// `zeros`: those of w must be constants too, else one is enough.
+std::optional<Constants> constants_of(const KernelRequest& r, const ByteNode& node, int64_t columns, bool zeros) {
   const Operand& w = r.in[node.w];
-  if (!w.constant || w.shape.count() == 0 || r.in[node.x].shape.count() == 0) return std::nullopt;
+  if (w.shape.count() == 0 || r.in[node.x].shape.count() == 0) return std::nullopt;
   if (given(r, node.x_zero) && r.in[node.x_zero].shape.count() != 1) return std::nullopt;
   Constants k;
   k.w_signed = w.dtype == DType::i8;
-  if (given(r, node.w_zero)) {
+  if (given(r, node.w_zero) && !zeros && r.in[node.w_zero].shape.count() != 1) return std::nullopt;
+  if (given(r, node.w_zero) && zeros) {
     const auto zeros = numbers(r.in[node.w_zero], columns);
     if (!zeros) return std::nullopt;
     k.w_zero.assign(zeros->begin(), zeros->end());
@@ -122,7 +125,7 @@ Result<std::unique_ptr<Kernel>> conv_kernel(const KernelRequest& r, const ByteNo
   const auto& a = r.attr<ConvAttrs>();
   const Operand& w = r.in[node.w];
   if (a.border != ConvBorder::constant || r.out[0].shape.count() == 0) return nullptr;
-  auto k = constants_of(r, node, w.shape[0]);
+  auto k = w.constant ? constants_of(r, node, w.shape[0], true) : std::nullopt;
   const auto shape = conv_shape(a, r.in[node.x].shape, w.shape);
   if (!k || !shape) return nullptr;
   const ByteFilter filter{w.constant->data(), k->w_signed, k->w_zero.data(), k->w_zero.size() > 1 ? 1 : 0};
@@ -164,28 +167,49 @@ class IntegerProduct : public Kernel {
   Packs::Bytes b_;
 };
 
-/// x [..., k] times a constant matrix [k, n] of bytes. Numbers of the matrix' side are one, or one a column.
+/// Products of bytes of which w is made by the run.
+class IntegerProducts : public Kernel {
+ public:
+  IntegerProducts(const ByteNode& node, ByteProducts products, Constants constants)
+      : node_(node), products_(std::move(products)), constants_(std::move(constants)) {}
+  int64_t workspace() const override { return products_.workspace(node_.to_bytes()); }
+  Status run(Call& c) const override {
+    const auto side = [&](size_t port, size_t zero) {
+      return ByteProducts::Side{c.in(port).data(), c.in(port).dtype() == DType::i8, zero_of(c, zero)};
+    };
+    const IntEpilogue end = epilogue(c, node_, constants_, products_.columns(), c.out(0).mutable_data());
+    products_.run(*c.team, side(node_.x, node_.x_zero), side(node_.w, node_.w_zero), end, c.workspace);
+    return {};
+  }
+
+ private:
+  ByteNode node_;
+  ByteProducts products_;
+  Constants constants_;
+};
+
+/// x [..., k] times a matrix [k, n] of bytes. Numbers of a constant matrix' side are one, or one a column, those of
+/// others one.
 Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, const ByteNode& node) {
   const Operand &x = r.in[node.x], &w = r.in[node.w];
   const auto is_byte = [](DType t) { return t == DType::u8 || t == DType::i8; };
-  if (!is_byte(x.dtype) || !is_byte(w.dtype) || w.shape.rank() != 2 || x.shape.rank() < 1) return nullptr;
-  const int64_t k = w.shape[0], n = w.shape[1];
+  if (!is_byte(x.dtype) || !is_byte(w.dtype) || w.shape.rank() < 1 || x.shape.rank() < 1) return nullptr;
+  const int64_t n = w.shape.rank() == 1 ? 1 : w.shape[w.shape.rank() - 1];
   for (size_t i : {node.w_zero, node.w_scale})
     if (given(r, i) && r.in[i].shape.count() != 1 && r.in[i].shape[r.in[i].shape.rank() - 1] != n) return nullptr;
-  auto constants = constants_of(r, node, n);
+  if (auto constants = constants_of(r, node, n, true); constants && w.constant && w.shape.rank() == 2) {
+    const int64_t k = w.shape[0];
+    const int64_t zeros = constants->w_zero.size() > 1 ? 1 : 0;
+    const ByteMatrix b{w.constant->data(), k, n, n, 1, constants->w_signed, constants->w_zero.data(), zeros};
+    const std::string key = pack_key("gemm_i8", r, w, constants->w_zero);
+    NNEX_ASSIGN(auto packed, r.packs.get(key, packed_bytes_i8(r.loops, k, n),
+                                         [&](std::byte* to) { pack_b_i8(r.loops, r.team, b, to); }));
+    return made<IntegerProduct>(r.loops, node, x.shape.count() / k, n, k, std::move(*constants), std::move(packed));
+  }
+  auto constants = constants_of(r, node, n, false);
   if (!constants) return nullptr;
-  const ByteMatrix b{w.constant->data(),
-                     k,
-                     n,
-                     n,
-                     1,
-                     constants->w_signed,
-                     constants->w_zero.data(),
-                     constants->w_zero.size() > 1 ? 1 : 0};
-  const std::string key = pack_key("gemm_i8", r, w, constants->w_zero);
-  NNEX_ASSIGN(auto packed, r.packs.get(key, packed_bytes_i8(r.loops, k, n),
-                                       [&](std::byte* to) { pack_b_i8(r.loops, r.team, b, to); }));
-  return made<IntegerProduct>(r.loops, node, x.shape.count() / k, n, k, std::move(*constants), std::move(packed));
+  return made<IntegerProducts>(node, ByteProducts(r.loops, products_of(x.shape, w.shape, false, false)),
+                               std::move(*constants));
 }
 
 Result<std::unique_ptr<Kernel>> make_matmul_integer(const KernelRequest& r) { return product_kernel(r, kSums); }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "kernels/conv/int8.h"
 #include "kernels/convert/convert.h"
 #include "kernels/fused.h"
+#include "kernels/product/batch_i8.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm_i8.h"
 #include "kernels/split.h"
@@ -20,10 +22,11 @@ namespace {
 // ---------------------------------------------------------------------------------------------------------------------
 
 IntEpilogue epilogue(const FusedByteProduct& p, std::byte* y, int64_t row_stride) {
+  const int64_t step = p.scale.size() > 1 ? 1 : 0;
   IntEpilogue end;
   end.bias = p.bias.empty() ? nullptr : p.bias.data();
   end.y = y, end.y_row_stride = row_stride;
-  end.to_bytes = {p.scale.data(), 1, p.y.zero, p.low, p.high};
+  end.to_bytes = {p.scale.data(), step, p.y.zero, p.low, p.high};
   return end;
 }
 
@@ -90,6 +93,25 @@ class ByteGemm : public Kernel {
   Packs::Bytes b_;
 };
 
+/// Of two sides that a run makes.
+class ByteMatmul : public Kernel {
+ public:
+  ByteMatmul(ByteProducts products, FusedByteProduct p) : products_(std::move(products)), p_(std::move(p)) {}
+  int64_t workspace() const override { return products_.workspace(true); }
+  Status run(Call& c) const override {
+    const auto side = [&](size_t i, bool is_signed, int32_t zero) {
+      return ByteProducts::Side{c.in(static_cast<size_t>(p_.product.in[i])).data(), is_signed, zero};
+    };
+    products_.run(*c.team, side(0, p_.x.is_signed, p_.x.zero), side(1, p_.w_signed, p_.w_zero[0]),
+                  epilogue(p_, c.out(0).mutable_data(), products_.columns()), c.workspace);
+    return {};
+  }
+
+ private:
+  ByteProducts products_;
+  FusedByteProduct p_;
+};
+
 /// matmul or linear.
 Result<std::unique_ptr<Kernel>> make_gemm(const KernelRequest& r) {
   const auto* p = fused_as<FusedByteProduct>(r);
@@ -99,7 +121,12 @@ Result<std::unique_ptr<Kernel>> make_gemm(const KernelRequest& r) {
   const bool transposed = linear ? linear->transpose_b : matmul->transpose_b;
   const FusedRequest product(r, p->product);
   const Operand &x = product.in[0], &w = product.in[1];
-  if (!w.constant || x.shape.rank() < 1 || x.shape.count() == 0 || w.shape.count() == 0) return nullptr;
+  if (x.shape.rank() < 1 || x.shape.count() == 0 || w.shape.count() == 0) return nullptr;
+  if (!w.constant) {
+    if (!matmul || p->w_zero.size() != 1 || p->scale.size() != 1) return nullptr;
+    return made<ByteMatmul>(
+        ByteProducts(r.loops, products_of(x.shape, w.shape, matmul->transpose_a, matmul->transpose_b)), *p);
+  }
   const int64_t k = w.shape[transposed ? 1 : 0], n = w.shape[transposed ? 0 : 1], m = x.shape.count() / k;
   ByteMatrix b{w.constant->data(),          k, n, transposed ? 1 : n, transposed ? k : 1, p->w_signed, p->w_zero.data(),
                p->w_zero.size() > 1 ? 1 : 0};
@@ -114,67 +141,106 @@ Result<std::unique_ptr<Kernel>> make_gemm(const KernelRequest& r) {
 
 /// Element-wise steps on bytes of one shape: each block of elements is dequantised, worked on and quantised while it is
 /// in the first cache.
-class ByteChain : public Kernel {
+class ByteSteps {
  public:
   static constexpr int64_t kBlock = 2048;
 
-  ByteChain(const simd::Loops& loops, FusedByteChain chain, int64_t elements)
-      : loops_(loops), chain_(std::move(chain)), elements_(elements) {}
+  explicit ByteSteps(FusedByteChain chain) : chain_(std::move(chain)) {}
 
-  static std::optional<Chain> floats(const FusedByteChain& chain, int64_t n) {
-    const std::array<int64_t, 1> shape = {n};
-    const std::vector<std::span<const int64_t>> shapes(chain.sources.size(), shape);
-    return Chain::make(shape, shapes, chain.steps);
+  bool possible() const { return floats(kBlock).has_value(); }
+  size_t sources() const { return chain_.sources.size(); }
+  size_t input(size_t source) const { return static_cast<size_t>(chain_.sources[source].input); }
+
+  /// n elements of each source, at most kBlock.
+  void run(const simd::Loops& loops, const std::byte* const* x, int64_t n, std::byte* y) const {
+    alignas(64) float in[Chain::kMaxInputs][kBlock];
+    alignas(64) float out[kBlock];
+    const float* rows[Chain::kMaxInputs];
+    Team alone(1);
+    for (size_t i = 0; i < sources(); ++i) {
+      rows[i] = in[i];
+      with_codes(chain_.sources[i].scale, [&](auto zero) {
+        const auto* codes = reinterpret_cast<const decltype(zero)*>(x[i]);
+        dequantize(loops, alone, codes, &chain_.sources[i].scale.scale, &zero, in[i], 1, 1, n);
+      });
+    }
+    floats(n)->run(loops, alone, rows, out);
+    with_codes(chain_.y, [&](auto zero) {
+      quantize(loops, alone, out, &chain_.y.scale, &zero, reinterpret_cast<decltype(zero)*>(y), 1, 1, n);
+    });
   }
 
+ private:
+  std::optional<Chain> floats(int64_t n) const {
+    const std::array<int64_t, 1> shape = {n};
+    const std::vector<std::span<const int64_t>> shapes(sources(), shape);
+    return Chain::make(shape, shapes, chain_.steps);
+  }
+
+  template <class F>
+  static void with_codes(const ByteScale& scale, F&& use) {
+    if (scale.is_signed)
+      use(static_cast<int8_t>(scale.zero));
+    else
+      use(static_cast<uint8_t>(scale.zero));
+  }
+
+  FusedByteChain chain_;
+};
+
+class ByteChain : public Kernel {
+ public:
+  ByteChain(const simd::Loops& loops, ByteSteps steps, int64_t elements)
+      : loops_(loops), steps_(std::move(steps)), elements_(elements) {}
+
   Status run(Call& c) const override {
+    constexpr int64_t kBlock = ByteSteps::kBlock;
     const int64_t blocks = (elements_ + kBlock - 1) / kBlock;
     const int64_t parts = std::min<int64_t>(blocks, blocks < 8 ? 1 : c.team->size() * 4);
     c.team->run(parts, [&](int64_t part) {
-      alignas(64) float in[Chain::kMaxInputs][kBlock];
-      alignas(64) float out[kBlock];
-      const float* rows[Chain::kMaxInputs];
-      Team alone(1);
+      const std::byte* x[Chain::kMaxInputs];
       for (int64_t b = part * blocks / parts; b < (part + 1) * blocks / parts; ++b) {
-        const int64_t begin = b * kBlock, n = std::min(kBlock, elements_ - begin);
-        for (size_t i = 0; i < chain_.sources.size(); ++i) {
-          rows[i] = in[i];
-          load(c, chain_.sources[i], begin, n, in[i]);
-        }
-        floats(chain_, n)->run(loops_, alone, rows, out);
-        store(c, begin, n, out);
+        const int64_t begin = b * kBlock;
+        for (size_t i = 0; i < steps_.sources(); ++i) x[i] = c.in(steps_.input(i)).data() + begin;
+        steps_.run(loops_, x, std::min(kBlock, elements_ - begin), c.out(0).mutable_data() + begin);
       }
     });
     return {};
   }
 
  private:
-  void load(Call& c, const FusedByteChain::Source& s, int64_t begin, int64_t n, float* to) const {
-    const std::byte* x = c.in(static_cast<size_t>(s.input)).data() + begin;
-    Team alone(1);
-    if (s.scale.is_signed) {
-      const auto zero = static_cast<int8_t>(s.scale.zero);
-      dequantize(loops_, alone, reinterpret_cast<const int8_t*>(x), &s.scale.scale, &zero, to, 1, 1, n);
-    } else {
-      const auto zero = static_cast<uint8_t>(s.scale.zero);
-      dequantize(loops_, alone, reinterpret_cast<const uint8_t*>(x), &s.scale.scale, &zero, to, 1, 1, n);
-    }
-  }
-  void store(Call& c, int64_t begin, int64_t n, const float* from) const {
-    std::byte* y = c.out(0).mutable_data() + begin;
-    Team alone(1);
-    if (chain_.y.is_signed) {
-      const auto zero = static_cast<int8_t>(chain_.y.zero);
-      quantize(loops_, alone, from, &chain_.y.scale, &zero, reinterpret_cast<int8_t*>(y), 1, 1, n);
-    } else {
-      const auto zero = static_cast<uint8_t>(chain_.y.zero);
-      quantize(loops_, alone, from, &chain_.y.scale, &zero, reinterpret_cast<uint8_t*>(y), 1, 1, n);
-    }
+  const simd::Loops& loops_;
+  ByteSteps steps_;
+  int64_t elements_;
+};
+
+/// The steps of one source: what they make of each of its 256 codes is looked up.
+class ByteTable : public Kernel {
+ public:
+  ByteTable(const simd::Loops& loops, const ByteSteps& steps, int64_t elements)
+      : input_(steps.input(0)), elements_(elements) {
+    std::array<uint8_t, 256> codes;
+    std::iota(codes.begin(), codes.end(), uint8_t{0});
+    const auto* x = reinterpret_cast<const std::byte*>(codes.data());
+    steps.run(loops, &x, 256, reinterpret_cast<std::byte*>(table_.data()));
   }
 
-  const simd::Loops& loops_;
-  FusedByteChain chain_;
+  Status run(Call& c) const override {
+    constexpr int64_t kGrain = 4096;
+    const auto* codes = reinterpret_cast<const uint8_t*>(c.in(input_).data());
+    auto* out = reinterpret_cast<uint8_t*>(c.out(0).mutable_data());
+    split(*c.team, elements_, elements_ * 4, kGrain, [&](int64_t begin, int64_t end) {
+      const uint8_t* const __restrict table = table_.data(), * const x = codes;
+      uint8_t* const y = out;
+      for (int64_t i = begin; i < end; ++i) y[i] = table[x[i]];
+    });
+    return {};
+  }
+
+ private:
+  size_t input_;
   int64_t elements_;
+  std::array<uint8_t, 256> table_;
 };
 
 /// The sum of two byte tensors, perhaps within limits.
@@ -231,9 +297,12 @@ class ByteAdd : public Kernel {
 Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
   const auto* chain = fused_as<FusedByteChain>(r);
   const int64_t elements = r.out[0].shape.count();
-  if (!chain || elements == 0 || !ByteChain::floats(*chain, ByteChain::kBlock)) return nullptr;
+  if (!chain || elements == 0) return nullptr;
+  ByteSteps steps(*chain);
+  if (!steps.possible()) return nullptr;
   if (auto sum = ByteAdd::make(r.loops, *chain, elements)) return sum;
-  return made<ByteChain>(r.loops, *chain, elements);
+  if (steps.sources() == 1) return made<ByteTable>(r.loops, steps, elements);
+  return made<ByteChain>(r.loops, std::move(steps), elements);
 }
 
 constexpr KernelDef kQuantizedKernels[] = {{"fused", "conv_i8", make_conv, "dequantize_linear"},
