@@ -481,13 +481,14 @@ NETWORKS = [yolo_320, efficientnet_b0_224, mobilenetv3_small_224, regnety_400mf_
             pointnet_1024]
 
 
-def main():
-    if len(sys.argv) < 2: sys.exit(__doc__)
-    known, names = {f.__name__: f for f in NETWORKS}, sys.argv[2:]
+def write_networks(networks, typed, usage):
+    """What the command line asks for; `typed` are the names of those that have types of their own."""
+    if len(sys.argv) < 2: sys.exit(usage)
+    known, names = {f.__name__: f for f in networks}, sys.argv[2:]
     half = "--half" in names
     if half:
         names.remove("--half")
-        del known["bert_dynamic_int8"]
+        for name in typed: del known[name]
     for name in names or known:
         if name not in known: sys.exit(f"no network is called {name}; there are {', '.join(known)}")
         net = Net(name, opset=17)
@@ -497,4 +498,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    write_networks(NETWORKS, {"bert_dynamic_int8"}, __doc__)
