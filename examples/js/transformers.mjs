@@ -5,10 +5,14 @@
 // FOLDER holds models as transformers.js has them (MODEL/onnx/model.onnx, MODEL/config.json, MODEL/tokenizer.json).
 import { install } from 'nnex/onnxruntime';
 
+const [folder, name, words] = process.argv.slice(2);
+if (words === undefined) {
+  console.error('usage: node transformers.mjs FOLDER MODEL "some words"');
+  process.exit(2);
+}
 install();
 const { env, pipeline } = await import('@huggingface/transformers');
 
-const [folder, name, words] = process.argv.slice(2);
 env.localModelPath = folder;
 env.allowRemoteModels = false;
 

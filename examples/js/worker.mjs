@@ -5,7 +5,12 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { load } from 'nnex';
 
 if (isMainThread) {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { path: process.argv[2] } });
+  const [path] = process.argv.slice(2);
+  if (!path) {
+    console.error('usage: node worker.mjs MODEL');
+    process.exit(2);
+  }
+  const worker = new Worker(new URL(import.meta.url), { workerData: { path } });
   const answer = () => new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
 
   const { name, dims } = await answer();

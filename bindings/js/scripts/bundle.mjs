@@ -1,6 +1,6 @@
 // Makes packages/nnex/dist: each entry that package.json exports, as an ES module and for require(), and for browsers where its source
 // is there.
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { access, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 const folder = new URL('../packages/nnex/', import.meta.url);
@@ -8,7 +8,7 @@ const { exports, version } = JSON.parse(await readFile(new URL('package.json', f
 const there = path => access(new URL(path, folder)).then(() => true, () => false);
 const path = name => new URL(name, folder).pathname;
 
-const define = { NNEX_VERSION: JSON.stringify(version), NNEX_MODULE: 'true' };
+const define = { NNEX_VERSION: JSON.stringify(version), NNEX_MODULE: 'true', NNEX_PAGE: 'false' };
 // Names are left as they are: they stand in stacks.
 const common = {
   bundle: true, minifyWhitespace: true, minifySyntax: true, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
@@ -21,7 +21,7 @@ const targets = {
     platform: 'node', target: 'node18', format: 'cjs', define: { ...define, NNEX_MODULE: 'false', 'import.meta.url': 'nnexUrl' },
     banner: { js: "'use strict';\nconst nnexUrl = require('node:url').pathToFileURL(__filename).href;" },
   },
-  browser: { platform: 'browser', target: 'es2022', format: 'esm', minify: true, external: ['node:*'] },
+  browser: { platform: 'browser', target: 'es2022', format: 'esm', minify: true, define: { ...define, NNEX_PAGE: 'true' } },
 };
 /** Entries see each other as files beside them: classes that users compare are there once. */
 const beside = (sources, source) => ({
@@ -72,3 +72,5 @@ for (const name of ['wasm', 'thread'])
   await build({ ...common, ...targets.import, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });
+// Every package says under which terms it may be used.
+for (const place of ['nnex', 'linux-x64']) await copyFile(new URL('../../../LICENSE', import.meta.url), new URL(`../${place}/LICENSE`, folder));

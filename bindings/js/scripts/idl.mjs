@@ -1,5 +1,5 @@
-// Makes packages/nnex/src/ml/table.gen.ts (what src/ml interprets) and types.gen.ts (what users' compilers see) of the interface
-// definition in npm's @webref/idl.
+// Makes in packages/nnex/src/ml, of the interface definition in npm's @webref/idl: table.gen.ts (what src/ml interprets), types.gen.ts (what users'
+// compilers see), interfaces.gen.ts (the interfaces as types and values) and globals.gen.ts (what `nnex/polyfill` makes global, for compilers).
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { parse } from 'webidl2';
@@ -85,6 +85,8 @@ for (const { name, members, inheritance } of dictionaries.values()) {
 
 // ---- Types for users
 
+const note = '// Made by scripts/idl.mjs of @webref/idl: do not edit.';
+
 function ts(type) {
   if (type.union) return `(${type.idlType.map(ts).join(' | ')})`;
   if (type.generic === 'sequence') return `${ts(type.idlType[0])}[]`;
@@ -97,7 +99,7 @@ function ts(type) {
 const input = type => (type.generic === 'sequence' ? `Iterable<${ts(type.idlType[0])}>` : ts(type));
 const result = type => (type.idlType === 'undefined' ? 'void' : ts(type));
 const parameters = list => list.map(a => `${a.name}${a.optional ? '?' : ''}: ${input(a.idlType)}`).join(', ');
-const out = ['// Made by scripts/idl.mjs of @webref/idl: do not edit.', ''];
+const out = [note, ''];
 for (const [name, type] of typedefs) out.push(`export type ${name} = ${ts(type)};`);
 for (const [name, values] of enums) out.push(`export type ${name} = ${values.map(v => `'${v}'`).join(' | ')};`);
 const limits = name => /Limits$|RankRange$|LostInfo$/.test(name);
@@ -116,7 +118,7 @@ for (const { name, members } of interfaces.values()) {
     if (m.type === 'attribute') out.push(`  readonly ${m.name}: ${ts(m.idlType)};`);
     if (m.type === 'operation') out.push(`  ${m.name}(${parameters(m.arguments)}): ${result(m.idlType)};`);
   }
-  out.push('}', `/** The interface object of ${name}. */`, `export interface ${name}Constructor {`);
+  out.push('}', `/** The interface object of ${name}. */`, `export interface ${name}Constructor extends Function {`);
   out.push(`  readonly prototype: ${name};`);
   if (made) out.push(`  new (${parameters(made.arguments)}): ${name};`);
   out.push('}');
@@ -125,9 +127,41 @@ out.push('', '/** Every interface object by its name. */', 'export interface Int
 for (const name of interfaces.keys()) out.push(`  readonly ${name}: ${name}Constructor;`);
 out.push('}', '');
 
+const both = [...interfaces.keys()].map(name => `export const ${name} = interfaces.${name};\nexport type ${name} = idl.${name};`);
+const exported = `${note}
+import { interfaces } from './ml.js';
+import type * as idl from './types.gen.js';
+
+export type * from './types.gen.js';
+${both.join('\n')}
+`;
+
+// A lib.dom that has WebNN has it in NavigatorML, as the interface definition does: there its own declarations hold, and these add nothing.
+const theirs = name => `NavigatorML extends { readonly ml: unknown } ? (typeof globalThis extends { ${name}: infer T } ? T : never) : idl.${name}Constructor`;
+const globals = `${note}
+import type * as idl from './types.gen.js';
+
+type Absent<T> = NavigatorML extends { readonly ml: unknown } ? object : T;
+interface Holder {
+  readonly ml: ML;
+}
+declare global {
+  interface NavigatorML {}
+  interface Navigator extends Absent<Holder> {}
+  interface WorkerNavigator extends Absent<Holder> {}
+  // Node's types have it from version 21 on, in these words.
+  var navigator: typeof globalThis extends { onmessage: any; navigator: infer T } ? T : Navigator;
+
+${[...interfaces.keys()].map(name => `  interface ${name} extends Absent<idl.${name}> {}\n  var ${name}: ${theirs(name)};`).join('\n')}
+}
+export {};
+`;
+
 /** A text that is parsed faster than the same as a literal. */
 const quoted = json => `'${json.replace(/[\\']/g, '\\$&')}'`;
 const folder = new URL('../packages/nnex/src/ml/', import.meta.url);
 await writeFile(new URL('types.gen.ts', folder), out.join('\n'));
+await writeFile(new URL('interfaces.gen.ts', folder), exported);
+await writeFile(new URL('globals.gen.ts', folder), globals);
 await writeFile(new URL('table.gen.ts', folder),
-  `// Made by scripts/idl.mjs of @webref/idl: do not edit.\nimport type { Table } from './table.js';\n\nexport const table = JSON.parse(${quoted(JSON.stringify(table))}) as Table;\n`);
+  `${note}\nimport type { Table } from './table.js';\n\nexport const table = JSON.parse(${quoted(JSON.stringify(table))}) as Table;\n`);

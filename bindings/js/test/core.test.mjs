@@ -47,6 +47,23 @@ test('the polyfill defines navigator.ml and the interface objects', () => {
   assert.equal(found, 'true false true true true 0\nget ml\nTypeError');
 });
 
+test('a former name of an option says nothing where the option has its own', async () => {
+  const builder = new MLGraphBuilder(await ml.createContext());
+  const x = builder.input('x', { dataType: 'float32', shape: [1, 1, 4, 4] });
+  const width = (options) => builder.maxPool2d(x, { windowDimensions: [1, 1], strides: [3, 3], ...options }).shape[3];
+  const rows = [[{}, 2], [{ outputShapeRounding: 'floor' }, 2], [{ windowDimensions: [2, 2], roundingType: 'floor' }, 1], [{ windowDimensions: [2, 2], roundingType: 'ceil' }, 2],
+    [{ windowDimensions: [2, 2], roundingType: 'ceil', outputShapeRounding: 'floor' }, 1], [{ windowDimensions: [2, 2], outputShapeRounding: 'ceil', roundingType: 'floor' }, 2]];
+  for (const [options, expected] of rows) assert.equal(width(options), expected, JSON.stringify(options));
+  assert.throws(() => width({ outputShapeRounding: 'ceil', roundingType: 'up' }), TypeError);
+});
+
+test('arguments are counted in words', async () => {
+  const builder = new MLGraphBuilder(await ml.createContext());
+  assert.throws(() => builder.add(1), { name: 'TypeError', message: 'MLGraphBuilder.add: found 1 argument; needed 2' });
+  assert.throws(() => builder.add(), { name: 'TypeError', message: 'MLGraphBuilder.add: found 0 arguments; needed 2' });
+  assert.throws(() => builder.constant(5), { name: 'TypeError', message: /^MLGraphBuilder\.constant: / });
+});
+
 test('the polyfill leaves an ML that works, and replaces one that has no context', () => {
   const found = alone(`
     import 'nnex/polyfill';

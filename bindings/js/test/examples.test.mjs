@@ -29,6 +29,13 @@ after(() => rmSync(folder, { recursive: true }));
 
 test('every example has its test', () => assert.deepEqual(readdirSync(join(root, 'examples/js')).sort(), ['page.html', 'run.mjs', 'transformers.mjs', 'worker.mjs']));
 
+test('an example without arguments says what it takes', () => {
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.mjs'))) {
+    const { status, stderr } = spawnSync(process.execPath, [join(folder, name)], { encoding: 'utf8' });
+    assert.deepEqual([status, stderr.split(' ').slice(0, 3).join(' ')], [2, `usage: node ${name}`]);
+  }
+});
+
 test('run.mjs', () => {
   const text = run('run.mjs', model);
   assert.match(text, /ONNX, \d+ nodes, \d+ parameters/);

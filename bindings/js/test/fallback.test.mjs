@@ -120,9 +120,39 @@ test('an addon that was asked for by name is not replaced', () => {
 test('where nothing can compute, the error says what was looked for', () => {
   install('bare', false);
   const { stdout, warnings } = run(`import { ml, load } from 'nnex';
-    for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.message));`, { name: 'bare' });
+    for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.name, error.message));`, { name: 'bare' });
   assert.equal(warnings.length, 0);
   const lines = stdout.trim().split('\n');
   assert.equal(lines.length, 2, stdout);
+  assert.match(lines[0], /^NotSupportedError /);  // by this name another polyfill knows that nothing is behind the interface
   for (const line of lines) assert.match(line, new RegExp(`needed the package ${platform}, which cannot be loaded: .*nnex\\.wasm`));
+});
+
+test('another polyfill takes the place of one that has nothing to compute with', () => {
+  install('other', false);
+  cpSync(join(folder, 'other/node_modules/nnex'), join(folder, 'other/node_modules/second'), { recursive: true });
+  const { stdout } = run(`import 'nnex/polyfill';
+    const first = navigator.ml;
+    await import('./node_modules/second/dist/polyfill.js');
+    console.log(navigator.ml === first);`, { name: 'other' });
+  assert.equal(stdout, 'false\n');
+});
+
+test('a word that an environment variable does not know is refused', () => {
+  const rows = [[{ NNEX_ENGINE: 'foo' }, "NNEX_ENGINE: found 'foo'; needed addon or wasm"], [{ NNEX_THREADS: 'foo' }, "NNEX_THREADS: found 'foo'; needed a whole number, or 0 for as many threads as the machine has"],
+    [{ NNEX_THREADS: '-1' }, "NNEX_THREADS: found '-1'; needed a whole number, or 0 for as many threads as the machine has"]];
+  for (const [env, message] of rows) {
+    const { stdout } = run(`import { ml, load } from 'nnex';
+      for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.name, error.message));`, { env });
+    assert.equal(stdout, `NotSupportedError ${message}\nNnexError ${message}\n`);
+  }
+});
+
+test('a page whose nnex.wasm cannot be had has no context', async () => {
+  const { configure, ml, load } = await import(join(dist, 'browser.js'));
+  for (const wasm of [Uint8Array.of(1, 2, 3), ...process.getBuiltinModule ? ['/nowhere/nnex.wasm'] : []]) {
+    configure({ wasm });
+    await assert.rejects(ml.createContext(), { name: 'NotSupportedError' });
+    await assert.rejects(load(new Uint8Array(4)), Error);
+  }
 });

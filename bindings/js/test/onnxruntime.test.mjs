@@ -1,6 +1,6 @@
 // nnex/onnxruntime: the shape of ONNX Runtime's API, and the answers of onnxruntime-node where npm has it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ test('the module has what onnxruntime-node has', { skip }, () => {
   for (const name of Object.keys(theirs)) assert.equal(typeof ours[name], typeof theirs[name], name);
   for (const name of Object.keys(theirs)) assert.equal(typeof ours.default[name], typeof theirs[name], name);
   assert.ok(ours.listSupportedBackends().some(({ name }) => name === 'cpu'));
-  assert.equal(ours.env.versions.common, '1.30.0');
+  assert.deepEqual(ours.env.versions, theirs.env.versions);
 });
 
 test('install() puts it where transformers.js looks', () => {
@@ -70,6 +70,8 @@ const calls = {
   'an output that is none': (ort, s) => s.run(feeds(ort), ['q']),
   'no feeds': (ort, s) => s.run(),
   'run options': async (ort, s) => seen(await s.run(feeds(ort), ['s'], { tag: 'x', logSeverityLevel: 3, terminate: false })),
+  'a level of detail that is none': async (ort, s) => seen(await s.run(feeds(ort), { logVerbosityLevel: 'x' })),
+  'terminate that is no flag': async (ort, s) => seen(await s.run(feeds(ort), { terminate: 3 })),
   'a log level that is none': (ort, s) => s.run(feeds(ort), { logSeverityLevel: 9 }),
   'a tag that is no text': (ort, s) => s.run(feeds(ort), { tag: 5 }),
   'names and metadata': (ort, s) => [s.inputNames, s.outputNames, s.inputMetadata, s.outputMetadata],
@@ -95,6 +97,10 @@ test('session options go as with onnxruntime-node', { skip }, async () => {
     { intraOpNumThreads: 1.5 }, { intraOpNumThreads: 'x' }, { logSeverityLevel: 2, logVerbosityLevel: 0, logId: 'me' }, { logSeverityLevel: 7 }, { logId: 3 },
     { executionMode: 'parallel' }, { executionMode: 'x' }, { enableCpuMemArena: false, enableMemPattern: false }, { enableCpuMemArena: 3 },
     { enableMemPattern: 'x' }, { enableProfiling: 3 }, { freeDimensionOverrides: { nobody: 3 } }, { extra: { session: { a: 'b' } } }, { preferredOutputLocation: 'cpu' },
+    { intraOpNumThreads: 2 ** 40 }, { interOpNumThreads: 2 ** 40 }, { logVerbosityLevel: -1 }, { extra: 5 }, { extra: { session: { a: 5 } } }, { extra: { session: 5 } },
+    { extra: { session: { a: true } } }, { extra: { session: { a: { b: 'c' } } } }, { externalData: 'x' }, { externalData: {} }, { externalData: null }, { externalData: [] }, { externalData: [5] },
+    { externalData: [null] }, { externalData: [{ path: 5, data: new Uint8Array(1) }] }, { externalData: [{ path: 'x', data: 5 }] }, { externalData: [{ path: 'x' }] },
+    { externalData: [{ path: 'x', data: new Uint8Array(1) }] },
   ]) {
     const answers = [];
     for (const ort of [ours, theirs])
@@ -136,7 +142,7 @@ test('free dimensions are fixed, by the names that there are', async () => {
   await assert.rejects(session.run({ ...feeds(ours), a: new ours.Tensor('float32', new Float32Array(6), [3, 2]) }), { code: 'invalid argument' });
 });
 
-test('models from paths, buffers and views; external data; profiles', async () => {
+test('models from paths, buffers and views; external data', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nnex-ort-'));
   try {
     const { convert } = await import('nnex');
@@ -164,15 +170,70 @@ test('models from paths, buffers and views; external data; profiles', async () =
       assert.equal((await session.run({ x })).y.data[511], 512);
     }
     await assert.rejects(ours.InferenceSession.create(model), { name: 'NnexError' });
+    await assert.rejects(ours.InferenceSession.create(two, { externalData: [{ path: './model.onnx', data: new Uint8Array(4) }] }),
+      { name: 'TypeError', message: "Invalid argument: sessionOptions.externalData[0].path: './model.onnx' is a model's name; needed that of a file beside it." });
+    await assert.rejects(ours.InferenceSession.create('a\0b.onnx'), { name: 'TypeError', message: /needed a path without NUL/ });
+    await assert.rejects(ours.InferenceSession.create(model, { externalData: [{ path: dataName, data: 'a\0b' }] }), { name: 'TypeError', message: /needed a path without NUL/ });
 
-    const prefix = join(folder, 'times');
-    const session = await ours.InferenceSession.create(weights, { enableProfiling: true, profileFilePrefix: prefix });
-    await session.run({ x });
-    session.endProfiling();
-    const [file] = readdirSync(folder).filter((name) => name.startsWith('times'));
-    const events = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    assert.ok(events.length >= 1 && events.every((event) => event.ph === 'X' && event.dur >= 0 && event.args.op_name), JSON.stringify(events));
   } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a tensor that does not hold together is refused by its name', async () => {
+  const session = await ours.InferenceSession.create(two);
+  const tensor = (dims, data, type = 'float32') => ({ type, dims, data });
+  const rows = [
+    [tensor([2, 2], new Float32Array(3)), /^input 'a': Tensor\.data has 3 items; needed 4 for Tensor\.dims \[2,2\]\.$/], [tensor([2, -2], new Float32Array(4)), /^input 'a': Tensor\.dims is \[2,-2\]/],
+    [tensor([2, 2], new Float64Array(4)), /^input 'a': Tensor\.data is no array of float32\.$/], [tensor([2, 2], new DataView(new ArrayBuffer(16))), /^input 'a': Tensor\.data is no array/],
+    [tensor([2, 2], ['1', '2', '3', '4']), /^input 'a': Tensor\.data is no array/],
+  ];
+  const lost = feeds(ours).a;
+  structuredClone(lost.data.buffer, { transfer: [lost.data.buffer] });
+  rows.push([lost, /^input 'a': Tensor\.data has 0 items \(its memory is empty or was transferred\); needed 4/]);
+  for (const [a, message] of rows) await assert.rejects(session.run({ ...feeds(ours), a }), { name: 'TypeError', message });
+});
+
+test('profiles are written as onnxruntime-node writes them', { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-ort-')), before = process.cwd();
+  const named = (name) => name.replace(/\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_\d\d\d/, 'TIME');
+  try {
+    const answers = [];
+    for (const [i, ort] of [ours, theirs].entries()) {
+      const place = join(folder, String(i));
+      mkdirSync(place);
+      process.chdir(place);
+      const begin = (options) => ort.InferenceSession.create(two.slice(), options);
+      const written = () => readdirSync(place).map(named).sort(), seenSoFar = [];
+      const sessions = [];
+      for (const profileFilePrefix of ['times', 'times', '']) sessions.push(await begin({ enableProfiling: true, profileFilePrefix }));
+      for (const session of sessions) await session.run(feeds(ort));
+      for (const session of sessions) session.endProfiling();
+      seenSoFar.push(written());
+      sessions[0].endProfiling();
+      const other = await begin();
+      other.startProfiling();
+      await other.run(feeds(ort));
+      other.endProfiling();
+      seenSoFar.push(written());
+      const released = await begin({ enableProfiling: true, profileFilePrefix: 'released' });
+      await released.run(feeds(ort));
+      await released.release();
+      seenSoFar.push(written());
+      answers.push(seenSoFar);
+    }
+    assert.deepEqual(answers[0], answers[1]);
+    assert.deepEqual(answers[0][2], ['_TIME.json', 'released_TIME.json', 'times_TIME.json', 'times_TIME.json']);
+    process.chdir(join(folder, '0'));
+    for (const name of readdirSync('.')) {
+      const events = JSON.parse(readFileSync(name, 'utf8'));
+      assert.ok(events.length >= 1 && events.every((event) => event.ph === 'X' && event.dur >= 0 && event.args.op_name), JSON.stringify(events));
+    }
+    const nameless = await ours.InferenceSession.create(two, { enableProfiling: true }); // onnxruntime-node asks for a prefix
+    nameless.endProfiling();
+    assert.ok(readdirSync('.').some((name) => named(name) === 'onnxruntime_profile_TIME.json'), readdirSync('.').join());
+  } finally {
+    process.chdir(before);
     rmSync(folder, { recursive: true });
   }
 });
@@ -180,7 +241,7 @@ test('models from paths, buffers and views; external data; profiles', async () =
 test('what only nnex knows is refused with a word', async () => {
   await assert.rejects(ours.InferenceSession.create(identity(['bfloat16', [2]])), { code: 'unsupported', message: /bfloat16/ });
   await assert.rejects(ours.InferenceSession.create(two, { optimizedModelFilePath: 'x.onnx' }), /optimizedModelFilePath/);
-  await assert.rejects(ours.InferenceSession.create(two, { extra: { nnex: { cache: 5 } } }), /extra\.nnex\.cache: 5/);
+  await assert.rejects(ours.InferenceSession.create(two, { extra: { nnex: { cache: 5 } } }), /extra\.nnex\.cache must be a string/);
   const sequence = await ours.InferenceSession.create(onnx({
     inputs: { a: ['float32', [2]] }, outputs: { q: { sequence: ['float32', [2]] } }, nodes: [{ op: 'SequenceConstruct', in: ['a'], out: ['q'] }],
   }));

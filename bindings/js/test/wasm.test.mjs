@@ -71,7 +71,7 @@ test('the same bytes at any number of threads, which begin with a run and end wi
   assert.equal(waiting(), 3);
   two.dispose();
   assert.ok(await until(() => waiting() === 0), `${waiting()} workers are still there`);
-  await assert.rejects(two.run(feeds), { code: 'invalid argument', message: 'it was released' });
+  await assert.rejects(two.run(feeds), { code: 'invalid argument', message: 'the session was released' });
 });
 
 test('threads do their part', { skip: skip || (cpus().length < 2 && 'there is one processor') }, async () => {

@@ -6,11 +6,10 @@
  * nnex.wasm and worker.js are found beside this module; bundlers and other hosts say where they are with configure().
  */
 import { interfaces, makeML } from './ml/ml.js';
-import { models } from './model/index.js';
+import { answered, models } from './model/index.js';
 import type { Engine } from './engine.js';
-import type { LoadOptions } from './model/options.js';
-import { rawLoad } from './model/options.js';
-import { type Source, rawSource } from './model/source.js';
+import { type LoadOptions, readingOptions } from './model/options.js';
+import type { Source } from './model/source.js';
 import type { DrawingEngine, Outline } from './wasm/models.js';
 import { type WasmOptions, wasmEngine, wasmModels } from './wasm.js';
 
@@ -29,15 +28,16 @@ export function configure(given: WasmOptions): void {
 export const ml = makeML(async () => (engine ??= wasmEngine(options)));
 /** The interface objects by name: what `nnex/polyfill` makes global. */
 export { interfaces };
-export const { ML, MLContext, MLGraph, MLOperand, MLTensor, MLGraphBuilder } = interfaces;
+export * from './ml/interfaces.gen.js';
 /** @internal What `nnex/onnxruntime` stands on. */
 export const modelsHere = drawing;
 export const { load, check, inspect, convert } = models(modelsHere);
 /** A model's network as something to draw. */
-export async function outline(source: Source, given: LoadOptions = {}): Promise<Outline> {
-  return await (await drawing()).outline(await rawSource(source, given.name), rawLoad(given)) as Outline;
+export async function outline(source: Source, given?: LoadOptions): Promise<Outline> {
+  const { name, ...options } = readingOptions(given, 'outline');
+  return (await answered(drawing, 'outline', source, name, (engine, raw) => engine.outline(raw, options)))[0] as Outline;
 }
-export type * from './ml/types.gen.js';
-export * from './model/index.js';
+export { Model, NnexError, Session } from './model/index.js';
+export type * from './model/index.js';
 export type { Outline, OutlineValue } from './wasm/models.js';
 export type { WasmOptions } from './wasm.js';

@@ -1,6 +1,7 @@
 /** Where Node finds what computes: the addon of its platform, by name or by NNEX_NODE_ADDON. */
 import { createRequire } from 'node:module';
 import type { Engine } from './engine.js';
+import { NnexError } from './model/error.js';
 import type { ModelEngine } from './model/native.js';
 
 const platform = `${process.platform}-${process.arch}`;
@@ -31,37 +32,53 @@ export function addon(): Addon {
 }
 
 let wasm: Promise<typeof import('./wasm.js')> | undefined;
-/** The WebAssembly modules' side; `why` the addon does not serve, which is told once in a thread, whichever entry asks. */
-function wasmSide(why?: unknown): Promise<typeof import('./wasm.js')> {
+/** The WebAssembly module's side; `why` the addon does not serve, which is told once in a thread, whichever entry asks. */
+async function wasmSide(why: unknown): Promise<typeof import('./wasm.js')> {
+  if (why !== undefined && !(await wasmThere())) throw why;
   return (wasm ??= import('./wasm.js').then((side) => {
     if (why instanceof Error) side.tellInstead(why.message);
     return side;
   }));
 }
 
-let wasmEngine: Promise<Engine> | undefined;
+function wrong(variable: string, found: string, needed: string): NnexError {
+  return new NnexError('invalid argument', `${variable}: found '${found}'; needed ${needed}`);
+}
+/** NNEX_ENGINE: what is to compute. */
+function wantedEngine(): 'addon' | 'wasm' | undefined {
+  const wish = process.env['NNEX_ENGINE'] || undefined;
+  if (wish !== undefined && wish !== 'addon' && wish !== 'wasm') throw wrong('NNEX_ENGINE', wish, 'addon or wasm');
+  return wish;
+}
+/** NNEX_THREADS: how many threads a run may use; 0: as many as the machine has. By syntax alone, as a page may have replaced all else. */
+function wantedThreads(): number {
+  const wish = process.env['NNEX_THREADS'] || '0';
+  for (let i = 0; i < wish.length; ++i)
+    if (!(wish[i]! >= '0' && wish[i]! <= '9')) throw wrong('NNEX_THREADS', wish, 'a whole number, or 0 for as many threads as the machine has');
+  return +wish < 1024 ? +wish : 1024;
+}
+const wasmOptions = (): { threads?: number } => (wantedThreads() > 0 ? { threads: wantedThreads() } : {});
 
-/** NNEX_THREADS bounds the threads of a run; 0 and what is no number: as many as the machine has. */
-function wasmOptions(): { threads?: number } {
-  const wish = Number.parseInt(process.env['NNEX_THREADS'] ?? '', 10);
-  return wish > 0 ? { threads: Math.min(wish, 1024) } : {};
+/** The addon, or why WebAssembly is to compute: undefined where that was asked for. Throws where the addon was asked for and cannot be loaded. */
+function chosen(): { readonly here: Addon } | { readonly why: unknown } {
+  const wanted = wantedEngine();
+  wantedThreads();
+  if (wanted === 'wasm') return { why: undefined };
+  try {
+    return { here: addon() };
+  } catch (why) {
+    if (wanted === 'addon' || process.env['NNEX_NODE_ADDON']) throw why;
+    return { why };
+  }
 }
 
-/**
- * The addon; where there is none, the WebAssembly module, which says so. NNEX_ENGINE ("addon", "wasm") chooses one of them.
- */
+let wasmEngine: Engine | undefined;
+/** The addon; where there is none, the WebAssembly module, which says so. NNEX_ENGINE ("addon", "wasm") chooses one of them. */
 export async function engine(): Promise<Engine> {
-  const wanted = process.env['NNEX_ENGINE'];
-  let why: unknown;
-  if (wanted !== 'wasm') {
-    try {
-      return addon();
-    } catch (error) {
-      if (wanted === 'addon' || process.env['NNEX_NODE_ADDON'] || !(await wasmThere())) throw error;
-      why = error;
-    }
-  }
-  return (wasmEngine ??= wasmSide(why).then((side) => side.wasmEngine(wasmOptions())));
+  const choice = chosen();
+  if ('here' in choice) return choice.here;
+  const { wasmEngine: make } = await wasmSide(choice.why);
+  return (wasmEngine ??= make(wasmOptions()));
 }
 
 async function wasmThere(): Promise<boolean> {
@@ -70,10 +87,9 @@ async function wasmThere(): Promise<boolean> {
 }
 
 let wasmModels: Promise<ModelEngine> | undefined;
-
-/** The same for models. */
-export async function modelEngine(): Promise<ModelEngine> {
-  const chosen: object = await engine();
-  if ('load' in chosen) return chosen as ModelEngine;
-  return (wasmModels ??= wasmSide().then((side) => side.wasmModels(wasmOptions())));
+/** The same for models: the addon at once. */
+export function modelEngine(): ModelEngine | Promise<ModelEngine> {
+  const choice = chosen();
+  if ('here' in choice) return choice.here as unknown as ModelEngine;
+  return wasmSide(choice.why).then((side) => (wasmModels ??= side.wasmModels(wasmOptions())));
 }

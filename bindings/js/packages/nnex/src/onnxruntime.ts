@@ -14,6 +14,8 @@ import { faceOf } from './onnxruntime/face.js';
 export * from 'onnxruntime-common';
 
 const files = { read: async (path: string) => (await import('node:fs/promises')).readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
+// As onnxruntime-node says of itself, which may be loaded before or after.
+if (!('node' in common.env.versions)) Object.defineProperty(common.env.versions, 'node', { value: common.env.versions.common, enumerable: true, configurable: true });
 const face = faceOf(common, backendOf(modelEngine, files));
 
 /** The names that `executionProviders` may have here. */

@@ -7,6 +7,9 @@
 import { interfaces, ml } from './browser.js';
 import { install } from './polyfill-install.js';
 
+/** What it defines, for compilers. */
+export type * from './ml/globals.gen.js';
+
 /** Whether this is an ES module; require() waits for nothing. */
 declare const NNEX_MODULE: boolean;
 

@@ -1,15 +1,6 @@
 /** What `nnex/polyfill` does to the globals of a window, a worker or Node. */
 import type { Interfaces, ML } from './ml/types.gen.js';
 
-declare global {
-  interface Navigator {
-    readonly ml: ML;
-  }
-  interface WorkerNavigator {
-    readonly ml: ML;
-  }
-}
-
 type Globals = { [name: string]: unknown; navigator?: object & { ml?: ML } };
 
 /** Whether an ML has any context to give: some browsers have the interface and nothing behind it. */

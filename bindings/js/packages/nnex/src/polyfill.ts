@@ -8,6 +8,9 @@ import { cpus, availableParallelism } from 'node:os';
 import { interfaces, ml } from './index.js';
 import { install } from './polyfill-install.js';
 
+/** What it defines, for compilers. */
+export type * from './ml/globals.gen.js';
+
 /** Whether this is an ES module; require() waits for nothing. */
 declare const NNEX_MODULE: boolean;
 

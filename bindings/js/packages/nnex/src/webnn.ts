@@ -6,5 +6,4 @@ import { engine } from './node.js';
 export const ml = makeML(engine);
 /** The interface objects by name: what `nnex/polyfill` makes global. */
 export { interfaces };
-export const { ML, MLContext, MLGraph, MLOperand, MLTensor, MLGraphBuilder } = interfaces;
-export type * from './ml/types.gen.js';
+export * from './ml/interfaces.gen.js';

@@ -59,6 +59,9 @@ function converted(overload: Overload, args: readonly unknown[]): unknown[] {
   return out;
 }
 
+/** "1 argument", "2 arguments". */
+const counted = (count: number): string => `${count} argument${count === 1 ? '' : 's'}`;
+
 /** Whether the first argument says that this overload is meant (Web IDL's overload resolution, for the types that occur). */
 function takes(type: TypeRow, value: unknown, converters: Converters): boolean {
   if (typeof type !== 'string') return type[0] === 'foreign' && isForeign(type[1] as string, value);
@@ -76,7 +79,7 @@ function resolve(overloads: readonly Overload[], args: readonly unknown[], where
     if (needed < least) least = needed;
   }
   const count = args.length < most ? args.length : most;
-  if (count < least) throw new TypeError(`${where}: found ${count} arguments; needed ${least}`);
+  if (count < least) throw new TypeError(`${where}: found ${counted(count)}; needed ${least}`);
   // Those that take so many; of several, the one whose first argument this is, other specifications' objects before dictionaries.
   let only = -1;
   let several = false;
@@ -125,7 +128,7 @@ function defineOperation<State>(
     overloads ??= overloadsOf(rows, where, converters);
     const at = overloads.length === 1 ? 0 : resolve(overloads, args, where, converters);
     const overload = overloads[at]!;
-    if (args.length < overload.needed) throw new TypeError(`${where}: found ${args.length} arguments; needed ${overload.needed}`);
+    if (args.length < overload.needed) throw new TypeError(`${where}: found ${counted(args.length)}; needed ${overload.needed}`);
     return run(state, converted(overload, args), at);
   };
   let length = Infinity;
@@ -158,7 +161,7 @@ export function define<State>(
       // @ts-expect-error: it gives an object of its own and so needs no super()
       constructor(...args: unknown[]) {
         if (!overload || !implementation.construct) throw new TypeError('Illegal constructor');
-        if (args.length < needed) throw new TypeError(`${name}: found ${args.length} arguments; needed ${needed}`);
+        if (args.length < needed) throw new TypeError(`${name}: found ${counted(args.length)}; needed ${needed}`);
         const values = converted(overload, args);
         const given = (new.target as { prototype: unknown }).prototype;
         const object = create(isObject(given) ? given : prototype) as object;

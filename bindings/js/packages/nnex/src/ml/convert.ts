@@ -274,11 +274,18 @@ export class Converters {
       if (v !== undefined && v !== null && !isObject(v)) throw wrong(where, v, `an object (${name})`);
       const out = (base ? base(v, where) : create(null)) as Record<string, unknown>;
       for (let i = 0; i < members.length; ++i) {
-        const { name: own, required, standard, to, convert } = members[i]!;
+        const { name: own, required, to, convert } = members[i]!;
         const given = v === undefined || v === null ? undefined : (v as Record<string, unknown>)[own];
-        if (given !== undefined) out[to] = convert(given, `${where}.${own}`);
-        else if (required) throw new TypeError(`${where}.${own} is required`);
-        else if (standard !== undefined && standard !== null) out[to] = standard;
+        if (given !== undefined) {
+          const value = convert(given, `${where}.${own}`);
+          if (own === to || !(to in out)) out[to] = value; // a member's former name says nothing where it has its own
+        } else if (required) {
+          throw new TypeError(`${where}.${own} is required`);
+        }
+      }
+      for (let i = 0; i < members.length; ++i) {
+        const { name: own, standard } = members[i]!;
+        if (standard !== undefined && standard !== null && !(own in out)) out[own] = standard;
       }
       return out;
     };

@@ -22,3 +22,8 @@ export function translated(e: unknown): unknown {
   const { name, message } = e;
   return name === 'Error' || name === 'RangeError' ? exception('UnknownError', message) : exception(name, message);
 }
+
+/** What a page gets where nothing computes: by this name others know that the interface has nothing behind it. */
+export function noEngine(why: unknown): unknown {
+  return exception('NotSupportedError', why instanceof Error ? why.message : 'ML.createContext: no engine is to be had');
+}

@@ -6,7 +6,7 @@ import type {
 import { type Brand, brand } from './brand.js';
 import { type Defined, type Implementation, type Operation, define } from './classes.js';
 import { Converters, type Source, bytesOf, put, wrong } from './convert.js';
-import { exception, translated } from './errors.js';
+import { exception, noEngine, translated } from './errors.js';
 import { Promise, TypeError, Uint8Array, create, defineProperty, freeze, isArray, setBytes, viewLength, whenSettled } from './intrinsics.js';
 import { supportLimits } from './limits.js';
 import { table } from './table.gen.js';
@@ -251,7 +251,8 @@ const mls = classOf<MLState>('ML', {
       if (overload === 1) return refused('NotSupportedError', 'ML.createContext: no context on a GPUDevice is to be had');
       const created = (): Promise<NativeContext> =>
         new Promise((resolve, reject) => {
-          whenSettled(engine(), found => whenSettled(found.createContext(args[0] as ContextOptions), resolve, reject), reject);
+          const absent = (why: unknown): void => reject(noEngine(why));
+          whenSettled(engine(), found => whenSettled(found.createContext(args[0] as ContextOptions), resolve, reject), absent);
         });
       return later(created, context);
     },

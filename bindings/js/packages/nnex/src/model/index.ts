@@ -1,13 +1,13 @@
 /** Models of every standard: loaded, checked, inspected, converted. */
 import { settled } from './error.js';
 import { Model } from './model.js';
-import { rawLoad, rawSave, rawSession } from './options.js';
+import { checkedPath, convertOptions, loadOptions, readingOptions } from './options.js';
 import type { LoadOptions, SaveOptions, SessionOptions } from './options.js';
 import { inspectionOf } from './reports.js';
 import type { CheckReport, Inspection, SaveReport } from './reports.js';
-import { rawSource } from './source.js';
+import { copyOf, rawSource } from './source.js';
 import type { Source } from './source.js';
-import type { ModelEngine } from './native.js';
+import type { ModelEngine, RawSource } from './native.js';
 
 export { NnexError } from './error.js';
 export type { ErrorCode } from './error.js';
@@ -39,30 +39,53 @@ export interface Models {
   convert(source: Source, options?: ConvertOptions): Promise<Map<string, Uint8Array>>;
 }
 
+/** What computes: at once where it is there. */
+export type EngineSource<Engine extends ModelEngine = ModelEngine> = () => Engine | Promise<Engine>;
+
+/**
+ * An engine's answer about a source, whose bytes are read at the call: by the engine where it is there, which copies them, else they are copied until
+ * it is.
+ */
+export async function answered<Engine extends ModelEngine, T>(
+  engine: EngineSource<Engine>, call: string, source: Source, name: string | undefined, ask: (engine: Engine, source: RawSource) => Promise<T>,
+): Promise<[T, Engine]> {
+  const given = rawSource(call, source, name);
+  let raw: RawSource, chosen: Engine;
+  if (given instanceof Promise) {
+    [raw, chosen] = await Promise.all([given, (async () => engine())()]);
+  } else {
+    const wanted = engine();
+    raw = wanted instanceof Promise ? copyOf(given) : given;
+    chosen = wanted instanceof Promise ? await wanted : wanted;
+  }
+  return [await settled(ask(chosen, raw)), chosen];
+}
+
 /** The functions over what computes, which is asked for when the first of them is called. */
-export function models(engine: () => ModelEngine | Promise<ModelEngine>): Models {
+export function models(engine: EngineSource): Models {
   async function convert(source: Source, path: string, options?: ConvertOptions): Promise<SaveReport>;
   async function convert(source: Source, options?: ConvertOptions): Promise<Map<string, Uint8Array>>;
-  async function convert(source: Source, to?: string | ConvertOptions, more: ConvertOptions = {}): Promise<SaveReport | Map<string, Uint8Array>> {
-    const path = typeof to === 'string' ? to : undefined;
-    const { load: loading = {}, ...saving } = typeof to === 'string' ? more : (to ?? {});
-    const raw = await rawSource(source, loading.name);
-    const done = await settled((await engine()).convert(raw, rawLoad(loading), rawSave(saving), path));
+  async function convert(source: Source, to?: string | ConvertOptions, more?: ConvertOptions): Promise<SaveReport | Map<string, Uint8Array>> {
+    const path = typeof to === 'string' ? checkedPath(to, 'convert') : undefined;
+    const { load: { name, ...reading } = {}, ...saving } = convertOptions(path === undefined ? to : more);
+    const [done] = await answered(engine, 'convert', source, name, (chosen, raw) => chosen.convert(raw, reading, saving, path));
     return path === undefined ? new Map(done as [string, Uint8Array][]) : (done as SaveReport);
   }
   return {
-    async load(source, options = {}) {
-      const chosen = await engine();
-      const [loading, session] = [rawLoad(options), rawSession(options)];
-      const native = await settled(chosen.load(await rawSource(source, options.name), loading));
-      return new Model(chosen, native, session);
+    async load(source, given) {
+      const { name, ...options } = loadOptions(given);
+      const [native, chosen] = await answered(engine, 'load', source, name, (here, raw) => here.load(raw, options));
+      return new Model(chosen, native, options);
     },
-    async check(source, options = {}) {
-      return (await settled((await engine()).check(await rawSource(source, options.name), rawLoad(options)))) as CheckReport;
+    async check(source, given) {
+      const { name, ...options } = readingOptions(given, 'check');
+      const [report] = await answered(engine, 'check', source, name, (chosen, raw) => chosen.check(raw, options));
+      return report as CheckReport;
     },
-    async inspect(source, options = {}) {
-      const chosen = await engine();
-      return inspectionOf(await settled(chosen.inspect(await rawSource(source, options.name), rawLoad(options))), chosen);
+    async inspect(source, given) {
+      const { name, ...options } = readingOptions(given, 'inspect');
+      const [seen, chosen] = await answered(engine, 'inspect', source, name, (here, raw) => here.inspect(raw, options));
+      return inspectionOf(seen, chosen);
     },
     convert,
   };

@@ -1,7 +1,8 @@
 /** Models and sessions: what `load` gives. */
 import { NnexError, settled, shown } from './error.js';
+import { found } from './found.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawPort, RawRunOptions, RawValue } from './native.js';
-import { checkShapes, rawSession } from './options.js';
+import { preparedShapes, runOptions, runSyncOptions, sessionOptions } from './options.js';
 import type { RunOptions, SessionOptions } from './options.js';
 import { TypeNumbers, parseType } from './types.js';
 import type { ElementType, ValueType } from './types.js';
@@ -92,9 +93,10 @@ export interface Shared {
   readonly expected: readonly Expected[];
 }
 
-/** The engine's form of feeds, each input once. */
+/** The engine's form of feeds, each input once. Errors: 'invalid argument'. */
 function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValue[] {
-  if (typeof feeds !== 'object' || feeds === null) throw new NnexError('invalid argument', `inputs are an object with ${inputs.names() || 'no member'}`);
+  if (typeof feeds !== 'object' || feeds === null || Symbol.iterator in feeds)
+    throw new NnexError('invalid argument', `inputs: found ${found(feeds)}; needed an object with ${inputs.names() || 'no member'}`);
   for (const name of Object.keys(feeds))  // before what is missing: most often it is a name that is mistyped
     if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input '${name}'; the model has ${inputs.names() || 'none'}`);
   const raw: RawValue[] = [];
@@ -110,10 +112,7 @@ function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValu
 
 function rawOptions(options: RunOptions, { outputs }: Shared): RawRunOptions {
   const raw: RawRunOptions = {};
-  if (options.timeout !== undefined) {
-    if (!(options.timeout >= 0)) throw new TypeError(`timeout: ${String(options.timeout)} is no number of milliseconds`);
-    if (options.timeout < 1e12) raw.timeout = options.timeout;
-  }
+  if (options.timeout !== undefined && options.timeout < 1e12) raw.timeout = options.timeout;
   if (options.outputs) {
     const wanted = outputs.list.map(() => false);
     for (const name of options.outputs) {
@@ -136,6 +135,11 @@ function namedOutputs(raw: readonly RawValue[], wanted: readonly boolean[] | und
     else named[name] = value;
   }
   return named;
+}
+
+/** The error of a call on what dispose() has freed. */
+export function released(what: string): NnexError {
+  return new NnexError('invalid argument', `the ${what} was released`);
 }
 
 const valuesOf = (raw: RawOutputs): RawValue[] => (Array.isArray(raw) ? raw : raw.outputs);
@@ -169,35 +173,44 @@ export class Session {
     disposable(this.prototype);
   }
   readonly #shared: Shared;
-  readonly #native: NativeSession;
+  readonly #own: NativeSession;
+  readonly #what: string;
+  #released = false;
 
-  /** @internal `model.session()` makes sessions. */
-  constructor(shared: Shared, native: NativeSession) {
+  /** @internal `model.session()` makes sessions. `what`: whose it is, for messages. */
+  constructor(shared: Shared, native: NativeSession, what = 'session') {
     this.#shared = shared;
-    this.#native = native;
+    this.#own = native;
+    this.#what = what;
+  }
+  get #native(): NativeSession {
+    if (this.#released) throw released(this.#what);
+    return this.#own;
   }
 
   /** Runs the model off the event loop. Inputs are copied at once (`borrow`: not), outputs have memory of their own. */
   async run<T = Outputs>(feeds: Feeds, options?: RunOptions): Promise<T> {
     const shared = this.#shared;
+    const given = options === undefined ? undefined : runOptions(options, 'run');
     const inputs = rawInputs(feeds, shared);
     try {
-      if (options === undefined) {
+      if (given === undefined) {
         const out = shared.engine.run(this.#native, inputs);
         return namedOutputs(valuesOf(out instanceof Promise ? await out : out), undefined, shared) as T;
       }
-      const raw = rawOptions(options, shared);
-      return namedOutputs(valuesOf(await this.#start(inputs, raw, options)), raw.wanted, shared) as T;
+      const raw = rawOptions(given, shared);
+      return namedOutputs(valuesOf(await this.#start(inputs, raw, given)), raw.wanted, shared) as T;
     } catch (error) {
       throw shown(error);
     }
   }
 
   /** Runs the model here and now: the event loop waits. Inputs are not copied. Refused while a run is on. */
-  runSync<T = Outputs>(feeds: Feeds, options: Pick<RunOptions, 'outputs' | 'timeout'> = {}): T {
+  runSync<T = Outputs>(feeds: Feeds, options?: Pick<RunOptions, 'outputs' | 'timeout'>): T {
     const shared = this.#shared;
+    const given = runSyncOptions(options);
     const inputs = rawInputs(feeds, shared);
-    const raw = rawOptions(options, shared);
+    const raw = rawOptions(given, shared);
     try {
       return namedOutputs(valuesOf(shared.engine.runSync(this.#native, inputs, raw)), raw.wanted, shared) as T;
     } catch (error) {
@@ -206,12 +219,13 @@ export class Session {
   }
 
   /** Runs the model with every node timed. */
-  async profile<T = Outputs>(feeds: Feeds, options: RunOptions = {}): Promise<{ outputs: T; nodes: NodeTime[] }> {
+  async profile<T = Outputs>(feeds: Feeds, options?: RunOptions): Promise<{ outputs: T; nodes: NodeTime[] }> {
     const shared = this.#shared;
+    const given = runOptions(options, 'profile');
     const inputs = rawInputs(feeds, shared);
-    const raw = { ...rawOptions(options, shared), profile: true };
+    const raw = { ...rawOptions(given, shared), profile: true };
     try {
-      const out = await this.#start(inputs, raw, options);
+      const out = await this.#start(inputs, raw, given);
       return { outputs: namedOutputs(valuesOf(out), raw.wanted, shared) as T, nodes: timesOf(out) };
     } catch (error) {
       throw shown(error);
@@ -232,7 +246,7 @@ export class Session {
    * first such run is then as fast as the next.
    */
   async prepare(shapes: Readonly<Record<string, readonly number[]>> = {}): Promise<void> {
-    return settled(this.#call(() => this.#shared.engine.prepare(this.#native, checkShapes(shapes))));
+    return settled(this.#call(() => this.#shared.engine.prepare(this.#native, preparedShapes(shapes))));
   }
 
   /** What the session keeps from run to run under a label (`model.states`). */
@@ -261,7 +275,9 @@ export class Session {
   }
   /** Frees it, after the runs that were asked for. */
   dispose(): void {
-    this.#shared.engine.releaseSession(this.#native);
+    if (this.#released) return;
+    this.#released = true;
+    this.#shared.engine.releaseSession(this.#own);
   }
 }
 
@@ -275,9 +291,10 @@ export class Model {
     disposable(this.prototype);
   }
   readonly #shared: Shared;
-  readonly #native: NativeModel;
+  readonly #own: NativeModel;
   readonly #metadata: Metadata;
   readonly #session: Session;
+  #released = false;
 
   /** @internal `load()` makes models. */
   constructor(engine: ModelEngine, native: NativeModel, options: object) {
@@ -292,8 +309,19 @@ export class Model {
     };
     const { opsets, properties, ...rest } = raw.metadata;
     this.#metadata = Object.freeze({ ...rest, opsets: Object.fromEntries(opsets), properties: Object.fromEntries(properties) });
-    this.#native = native;
-    this.#session = this.session(options);
+    this.#own = native;
+    this.#session = this.#sessionOf(options, 'model');
+  }
+  get #native(): NativeModel {
+    if (this.#released) throw released('model');
+    return this.#own;
+  }
+  #sessionOf(options: object, what: string): Session {
+    try {
+      return new Session(this.#shared, this.#shared.engine.session(this.#native, options), what);
+    } catch (error) {
+      throw shown(error);
+    }
   }
 
   get inputs(): readonly Port[] {
@@ -315,12 +343,8 @@ export class Model {
   }
 
   /** A session of its own memory and states. */
-  session(options: SessionOptions = {}): Session {
-    try {
-      return new Session(this.#shared, this.#shared.engine.session(this.#native, rawSession(options)));
-    } catch (error) {
-      throw shown(error);
-    }
+  session(options?: SessionOptions): Session {
+    return this.#sessionOf(sessionOptions(options), 'session');
   }
 
   /** As Session.run(): `const { y } = await model.run({ x: new Float32Array([1, 2, 3]) })`. */
@@ -352,6 +376,8 @@ export class Model {
   /** Frees it and the session of its own; other sessions keep what they need. */
   dispose(): void {
     this.#session.dispose();
-    this.#shared.engine.releaseModel(this.#native);
+    if (this.#released) return;
+    this.#released = true;
+    this.#shared.engine.releaseModel(this.#own);
   }
 }

@@ -58,6 +58,7 @@ export interface RawDescription {
   };
 }
 
+/** Bytes are read at the call by an engine that is there at once; who waits for one keeps them as they are until it has answered. */
 export type RawSource = { path: string } | { name: string; bytes: Uint8Array } | { name: string; files: [string, Uint8Array][] };
 
 export interface RawNodeTime {

@@ -1,4 +1,5 @@
 /** Options of reading, running and writing models. */
+import { found } from './found.js';
 
 /** How a model is read and compiled. */
 export interface LoadOptions {
@@ -86,59 +87,89 @@ export interface SaveOptions {
   form?: 'program' | 'module' | 'script';
 }
 
-const kLoad = [
-  'symbols', 'shapes', 'optimize', 'memoryLimit', 'archiveRatio', 'archiveLimit', 'exact', 'portable', 'externalFolder', 'cache', 'map', 'isa', 'weightSeed',
-  'nnefDialect', 'expandCompounds', 'cvmAnswers',
-] as const;
-const kSession = ['threads', 'seed'] as const;
-const kSave = ['to', 'name', 'custom', 'overwrite', 'externalData', 'keepFragments', 'packing', 'form'] as const;
+/** Gives the value of an option as plain data, nothing of which is the caller's any more. Throws a TypeError that names the call and the option. */
+type Kind = (value: unknown, call: string, name: string) => unknown;
+/** The kind of every option. */
+type Kinds<Options> = { readonly [Name in keyof Required<Options>]: Kind };
 
-/** Words that an option may be; all others are not looked at. */
-const kWords: Record<string, readonly string[]> = {
-  map: ['automatic', 'never', 'always'],
-  isa: ['best', 'scalar', 'sse4', 'avx2', 'avx512', 'neon', 'wasm'],
-  nnefDialect: ['automatic', 'standard', 'tract'],
-  cvmAnswers: ['nnex', 'formal'],
-  to: ['onnx', 'nnef', 'webnn', 'cvm'],
-  packing: ['folder', 'tar', 'tgz'],
-  form: ['program', 'module', 'script'],
+function wrong(value: unknown, call: string, name: string, needed: string): TypeError {
+  return new TypeError(`${call}: ${name ? `${name}: ` : ''}found ${found(value)}; needed ${needed}`);
+}
+function kind(needed: string, is: (value: unknown) => boolean): Kind {
+  return (value, call, name) => {
+    if (!is(value)) throw wrong(value, call, name, needed);
+    return value;
+  };
+}
+/** An object's members, each by a kind. */
+function members(needed: string, kind: Kind): (value: unknown, call: string, name: string) => Record<string, unknown> {
+  return (value, call, name) => {
+    if (typeof value !== 'object' || value === null || Symbol.iterator in value) throw wrong(value, call, name, needed);
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, kind(member, call, `${name}.${key}`)]));
+  };
+}
+const list =
+  (needed: string, kind: Kind): Kind =>
+  (value, call, name) => {
+    if (!Array.isArray(value)) throw wrong(value, call, name, needed);
+    return Array.from(value as unknown[], (item, i) => kind(item, call, `${name}[${i}]`));
+  };
+const isWhole = (most: number) => (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most;
+
+const flag = kind('true or false', (value) => typeof value === 'boolean');
+const text = kind('text', (value) => typeof value === 'string');
+/** File systems end a name at its first NUL. */
+const path = kind('a path without NUL characters', (value) => typeof value === 'string' && !value.includes('\0'));
+const whole = kind('a whole number', Number.isSafeInteger);
+const count = kind('a whole number from 0 on', isWhole(Number.MAX_SAFE_INTEGER));
+const threads = kind('a whole number from 0 to 2147483647', isWhole(2 ** 31 - 1));
+const milliseconds = kind('milliseconds from 0 on', (value) => typeof value === 'number' && value >= 0);
+const signal = kind('an AbortSignal', (value) => {
+  const { aborted, addEventListener } = Object(value) as Partial<AbortSignal>;
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function';
+});
+const word = (...words: string[]): Kind => kind(`one of ${words.join(', ')}`, (value) => words.includes(value as string));
+const shapes = members('an object of arrays of extents', list('an array of extents', whole));
+
+// Every option there is.
+const kSession: Kinds<SessionOptions> = { threads, seed: count };
+const kReading: Kinds<LoadOptions> = {
+  name: text, symbols: members('an object of whole numbers', whole), shapes, optimize: flag, memoryLimit: count, archiveRatio: count, archiveLimit: count,
+  exact: flag, portable: flag, externalFolder: path, cache: path, map: word('automatic', 'never', 'always'),
+  isa: word('best', 'scalar', 'sse4', 'avx2', 'avx512', 'neon', 'wasm'), weightSeed: count, nnefDialect: word('automatic', 'standard', 'tract'),
+  expandCompounds: flag, cvmAnswers: word('nnex', 'formal'),
 };
-const kNumbers = ['memoryLimit', 'archiveRatio', 'archiveLimit', 'weightSeed', 'threads', 'seed'];
+const kLoad: Kinds<LoadOptions & SessionOptions> = { ...kReading, ...kSession };
+const kConvert: Kinds<SaveOptions & { load: LoadOptions }> = {
+  to: word('onnx', 'nnef', 'webnn', 'cvm'), name: text, custom: flag, overwrite: flag, externalData: flag, keepFragments: flag,
+  packing: word('folder', 'tar', 'tgz'), form: word('program', 'module', 'script'), load: (value, call) => taken(value, kReading, `${call}: load`),
+};
+const kRun: Kinds<RunOptions> = { outputs: list('an array of names', text), signal, timeout: milliseconds, thread: word('auto', 'always'), borrow: flag };
+const kRunSync: Kinds<Pick<RunOptions, 'outputs' | 'timeout'>> = { outputs: kRun.outputs, timeout: kRun.timeout };
 
-function checkExtent(name: string, value: unknown): number {
-  if (!Number.isSafeInteger(value)) throw new TypeError(`${name}: ${String(value)} is no whole number`);
-  return value as number;
-}
-
-/** The value of an option as plain data: nothing of it is the caller's any more. Throws a TypeError. */
-function checked(name: string, value: unknown): unknown {
-  const words = kWords[name];
-  if (words && !words.includes(value as string)) throw new TypeError(`${name}: '${String(value)}' is none of ${words.join(', ')}`);
-  if (kNumbers.includes(name) && (!Number.isSafeInteger(value) || (value as number) < 0))
-    throw new TypeError(`${name}: ${String(value)} is no whole number from 0 on`);
-  if (name === 'symbols')
-    return Object.fromEntries(Object.entries(value as object).map(([key, extent]) => [key, checkExtent(`symbols.${key}`, extent)]));
-  if (name === 'shapes') return checkShapes(value as object);
-  return value;
-}
-
-export function checkShapes(shapes: object): Record<string, number[]> {
-  return Object.fromEntries(
-    Object.entries(shapes).map(([key, extents]) => {
-      if (!Array.isArray(extents)) throw new TypeError(`shapes.${key} is no array`);
-      return [key, extents.map((extent) => checkExtent(`shapes.${key}`, extent))];
-    }),
-  );
-}
-
-function picked(from: object, names: readonly string[]): object {
+function taken<Options extends object>(options: unknown, kinds: Kinds<Options>, call: string): Options {
   const to: Record<string, unknown> = {};
-  for (const name of names) {
-    const value = (from as Record<string, unknown>)[name];
-    if (value !== undefined) to[name] = checked(name, value);
+  if (options === undefined) return to as Options;
+  if (typeof options !== 'object' || options === null || Symbol.iterator in options) throw wrong(options, call, 'options', 'an object');
+  for (const name in options) {
+    if (!Object.hasOwn(kinds, name)) throw new TypeError(`${call}: no option '${name}'; there are ${Object.keys(kinds).join(', ')}${elsewhere(name, kinds)}`);
+    const value = (options as Record<string, unknown>)[name];
+    if (value !== undefined) to[name] = (kinds as Readonly<Record<string, Kind>>)[name]!(value, call, name);
   }
-  return to;
+  return to as Options;
 }
-export const rawLoad = (options: LoadOptions): object => picked(options, kLoad);
-export const rawSession = (options: SessionOptions): object => picked(options, kSession);
-export const rawSave = (options: SaveOptions): object => picked(options, kSave);
+/** Where an option is that is none here. */
+function elsewhere(name: string, kinds: object): string {
+  return kinds === kConvert && Object.hasOwn(kReading, name) ? `; for reading: load: { ${name} }` : '';
+}
+
+/** What the options of each call mean to an engine. Each throws a TypeError that names the option. */
+export const loadOptions = (given: unknown): LoadOptions & SessionOptions => taken(given, kLoad, 'load');
+export const readingOptions = (given: unknown, call: string): LoadOptions => taken(given, kReading, call);
+export const convertOptions = (given: unknown): SaveOptions & { load?: LoadOptions } => taken(given, kConvert, 'convert');
+export const sessionOptions = (given: unknown): SessionOptions => taken(given, kSession, 'session');
+export const runOptions = (given: unknown, call: string): RunOptions => taken(given, kRun, call);
+export const runSyncOptions = (given: unknown): RunOptions => taken(given, kRunSync, 'runSync');
+export const preparedShapes = (given: unknown): Record<string, readonly number[]> => shapes(given, 'prepare', 'shapes') as Record<string, readonly number[]>;
+/** A path as it is. */
+export const checkedPath = (given: string, call: string): string => path(given, call, '') as string;

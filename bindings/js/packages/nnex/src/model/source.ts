@@ -1,5 +1,7 @@
 /** Where a model comes from: a path, bytes, several files by name. */
+import { found, tagOf } from './found.js';
 import type { RawSource } from './native.js';
+import { checkedPath } from './options.js';
 
 /** Bytes of a file. */
 export type FileBytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
@@ -7,7 +9,7 @@ export type FileBytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 /**
  * A model of any standard:
  * - a path or a `file:` URL of a file, a folder or an archive (where there are files: in Node);
- * - the bytes of a file or archive, which are copied; a Blob or File; a Response of fetch();
+ * - the bytes of a file or archive, which are copied at the call; a Blob or File; a Response of fetch();
  * - several files by their names, as a Map or an object: CVM's symbol and params, an .onnx file with its external tensors,
  *   graph.nnef with its variables, a .webnn text with its weights.
  */
@@ -15,44 +17,63 @@ export type Source =
   | string | URL | FileBytes | Blob | Response
   | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
 
-/** The bytes as they are now. Memory that other threads share is read by the engine, which copies it. */
+/** The bytes where they lie. */
 export function bytesOf(from: FileBytes): Uint8Array {
   return ArrayBuffer.isView(from) ? new Uint8Array(from.buffer, from.byteOffset, from.byteLength) : new Uint8Array(from);
-}
-function tagOf(x: unknown): string {
-  return Object.prototype.toString.call(x).slice(8, -1);
 }
 function isBytes(x: unknown): x is FileBytes {
   return ArrayBuffer.isView(x) || tagOf(x) === 'ArrayBuffer' || tagOf(x) === 'SharedArrayBuffer';
 }
 
-function pathOf(url: URL): string {
-  if (url.protocol !== 'file:') throw new TypeError(`a model from ${url.protocol} is fetched by the caller: load(await fetch(url))`);
-  return decodeURIComponent(url.pathname);
+const kNeeded = 'a path, bytes, a Blob, a Response, or files by their names';
+/** What else helps where a value is none of these. */
+function hint(x: unknown): string {
+  if (typeof (x as { then?: unknown } | null)?.then === 'function') return ' (a promise is awaited first)';
+  return tagOf(x) === 'ReadableStream' ? ' (the Response itself, or await new Response(stream).arrayBuffer())' : '';
 }
 
-/** Throws a TypeError for what is none of these. `name` is for messages, and its ending tells the format where bytes do not. */
-export async function rawSource(source: Source, name?: string): Promise<RawSource> {
-  if (typeof source === 'string') return source.startsWith('file:') ? { path: pathOf(new URL(source)) } : { path: source };
+function pathOf(url: URL, call: string): string {
+  if (url.protocol !== 'file:') throw new TypeError(`${call}: a model from ${url.protocol} is fetched by the caller: ${call}(await fetch(url))`);
+  return checkedPath(decodeURIComponent(url.pathname), call);
+}
+/** Text that begins as addresses do is one: folders have no names like "https:". */
+function pathFrom(text: string, call: string): string {
+  return /^file:|^[a-z][a-z\d+.-]+:\/\//i.test(text) ? pathOf(new URL(text), call) : checkedPath(text, call);
+}
+
+/**
+ * What the engine reads: bytes of the caller's where they lie, or a promise of bytes that are nobody else's. `name` is for messages, and its
+ * ending tells the format where bytes do not. Throws a TypeError for what is no source.
+ */
+export function rawSource(call: string, source: Source, name?: string): RawSource | Promise<RawSource> {
+  if (typeof source === 'string') return { path: pathFrom(source, call) };
   if (isBytes(source)) return { name: name ?? 'the model', bytes: bytesOf(source) };
-  if (tagOf(source) === 'URL') return { path: pathOf(source as URL) };
-  if (tagOf(source) === 'Blob' || tagOf(source) === 'File') {
-    const blob = source as Blob & { name?: string };
-    return { name: name ?? blob.name ?? 'the model', bytes: new Uint8Array(await blob.arrayBuffer()) };
-  }
-  if (tagOf(source) === 'Response') {
-    const response = source as Response;
-    if (!response.ok) throw new TypeError(`${response.url}: ${response.status} ${response.statusText}`);
-    const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
-    return { name: name ?? (file || 'the model'), bytes: new Uint8Array(await response.arrayBuffer()) };
-  }
-  if (typeof source !== 'object' || source === null) throw new TypeError(`load: found ${source === null ? 'null' : `a ${typeof source}`}; needed a path, bytes, or files by their names`);
-  const files = source instanceof Map ? [...(source as Map<string, FileBytes>)] : Object.entries(source as Record<string, FileBytes>);
+  const tag = tagOf(source);
+  if (tag === 'URL') return { path: pathOf(source as URL, call) };
+  if (tag === 'Blob' || tag === 'File') return fromBlob(source as Blob, name);
+  if (tag === 'Response') return fromResponse(source as Response, name);
+  const files = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : tag === 'Object' ? Object.entries(source as Record<string, FileBytes>) : [];
+  if (files.length === 0) throw new TypeError(`${call}: found ${found(source)}${tag === 'Object' || tag === 'Map' ? ' without files' : ''}; needed ${kNeeded}${hint(source)}`);
   return {
     name: name ?? 'the model',
     files: files.map(([file, bytes]) => {
-      if (!isBytes(bytes)) throw new TypeError(`file '${file}' of the model is no bytes`);
+      if (!isBytes(bytes)) throw new TypeError(`${call}: file '${file}': found ${found(bytes)}; needed bytes`);
       return [file, bytesOf(bytes)];
     }),
   };
+}
+async function fromBlob(blob: Blob & { name?: string }, name: string | undefined): Promise<RawSource> {
+  return { name: name ?? blob.name ?? 'the model', bytes: new Uint8Array(await blob.arrayBuffer()) };
+}
+async function fromResponse(response: Response, name: string | undefined): Promise<RawSource> {
+  if (!response.ok) throw new TypeError(`${response.url}: ${response.status} ${response.statusText}`);
+  const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
+  return { name: name ?? (file || 'the model'), bytes: new Uint8Array(await response.arrayBuffer()) };
+}
+
+/** The source with bytes of its own. */
+export function copyOf(source: RawSource): RawSource {
+  if ('path' in source) return source;
+  if ('bytes' in source) return { name: source.name, bytes: source.bytes.slice() };
+  return { name: source.name, files: source.files.map(([file, bytes]) => [file, bytes.slice()]) };
 }

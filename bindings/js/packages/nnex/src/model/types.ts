@@ -78,6 +78,14 @@ export function elementsIn(type: ElementType, items: number): number {
   return Math.floor(items * (kPerItem[type] ?? 1));
 }
 
+/** What the elements of whole numbers are between; undefined for other types. Bounds are of the kind that the array's items are. */
+export function rangeOf(type: ElementType): readonly [number, number] | readonly [bigint, bigint] | undefined {
+  const [, unsigned, bits] = /^(u?)int(\d+)$/.exec(type) ?? [];
+  if (bits === undefined) return undefined;
+  if (bits === '64') return unsigned ? [0n, 2n ** 64n - 1n] : [-(2n ** 63n), 2n ** 63n - 1n];
+  return unsigned ? [0, 2 ** Number(bits) - 1] : [-(2 ** (Number(bits) - 1)), 2 ** (Number(bits) - 1) - 1];
+}
+
 export function arraysOf(type: Exclude<ElementType, 'string'>): readonly string[] {
   return kArrays[type];
 }

@@ -1,7 +1,8 @@
 /** Values, between what users give and see and the engine's plain data. */
 import { NnexError } from './error.js';
+import { found, withArticle } from './found.js';
 import type { RawTensor, RawValue } from './native.js';
-import { arraysOf, elementsIn, isElementType, itemsFor, meantBy } from './types.js';
+import { arraysOf, elementsIn, isElementType, itemsFor, meantBy, rangeOf } from './types.js';
 import type { DataOf, ElementType, TypeNumbers, ValueType } from './types.js';
 
 /** A tensor: elements row by row. */
@@ -49,27 +50,38 @@ export interface Expected {
 
 const Float16Array = (globalThis as { Float16Array?: new (buffer: ArrayBufferLike, offset: number, length: number) => ArrayBufferView }).Float16Array;
 
-function className(view: ArrayBufferView): string {
+/** "Float32Array", also of another realm's. */
+export function className(view: ArrayBufferView): string {
   return (view as unknown as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? 'DataView';
 }
-function wrong(expected: Expected, found: string): NnexError {
-  return new NnexError('invalid argument', `input '${expected.name}': found ${found}; needed ${expected.text}`);
+function wrong(expected: Expected, what: string): NnexError {
+  return new NnexError('invalid argument', `input '${expected.name}': found ${what}; needed ${expected.text}`);
 }
 function isScalar(x: unknown): x is Scalar {
   return typeof x === 'number' || typeof x === 'bigint' || typeof x === 'boolean' || typeof x === 'string';
+}
+
+/** An item of an array of JavaScript's as an element of a type; undefined where it is none. Nothing is rounded, cut off or read from text. */
+function elementOf(type: Exclude<ElementType, 'string'>, item: unknown): number | bigint | undefined {
+  if (type === 'bool') return item === true || item === 1 ? 1 : item === false || item === 0 ? 0 : undefined;
+  if (typeof item !== 'number' && typeof item !== 'bigint') return undefined;
+  const range = rangeOf(type);
+  if (!range) return Number(item);
+  if (!(item >= range[0] && item <= range[1]) || (typeof item === 'number' && !Number.isInteger(item))) return undefined;
+  return typeof range[0] === 'bigint' ? BigInt(item) : Number(item);
 }
 
 /** The elements of a flat array as the array class of a type holds them. */
 function packed(type: Exclude<ElementType, 'string'>, items: readonly unknown[], expected: Expected): ArrayBufferView {
   const name = arraysOf(type).find((array) => array in globalThis) ?? 'Uint8Array';
   if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool')
-    throw wrong(expected, `an array of numbers; ${type} takes a ${name}`);
-  const Class = (globalThis as unknown as Record<string, { from(items: readonly unknown[], f: (x: unknown) => unknown): ArrayBufferView }>)[name]!;
-  try {
-    return Class.from(items, name.startsWith('Big') ? (x) => BigInt(x as bigint) : type === 'bool' ? (x) => Number(Boolean(x)) : Number);
-  } catch (error) {
-    throw wrong(expected, `elements that are no ${type} (${(error as Error).message})`);
-  }
+    throw wrong(expected, `an array of numbers; ${type} takes ${withArticle(name)}`);
+  const Class = (globalThis as unknown as Record<string, { from(items: readonly unknown[], f: (x: unknown, i: number) => unknown): ArrayBufferView }>)[name]!;
+  return Class.from(items, (item, i) => {
+    const element = elementOf(type, item);
+    if (element === undefined) throw wrong(expected, `${found(item)} at [${i}], which is no ${type}`);
+    return element;
+  });
 }
 
 function meantByItem(item: unknown): ElementType {
@@ -87,7 +99,7 @@ function typeOf(data: ArrayBufferView | readonly unknown[], said: string | undef
   const name = className(data);
   if (needed && needed !== 'string' && arraysOf(needed).includes(name)) return needed;
   const meant = meantBy(name);
-  if (!meant) throw wrong(expected, `a ${name}`);
+  if (!meant) throw wrong(expected, withArticle(name));
   return meant;
 }
 
@@ -116,13 +128,15 @@ function tensorFrom(data: unknown, dims: readonly number[] | undefined, said: st
   let array: ArrayBufferView | readonly string[];
   let items: number;
   if (type === 'string') {
-    if (ArrayBuffer.isView(data) || !data.every((item) => typeof item === 'string')) throw wrong(expected, 'elements that are no strings');
+    if (ArrayBuffer.isView(data)) throw wrong(expected, `${withArticle(className(data))} as string; that takes an array of strings`);
+    const other = Array.from(data, (item) => typeof item === 'string').indexOf(false);
+    if (other >= 0) throw wrong(expected, `${found(data[other])} at [${other}], which is no string`);
     array = data as readonly string[];
     items = array.length;
   } else {
     const view = ArrayBuffer.isView(data) ? data : packed(type, data, expected);
     const name = className(view);
-    if (!arraysOf(type).includes(name)) throw wrong(expected, `a ${name} as ${type}; that takes a ${arraysOf(type).join(' or a ')}`);
+    if (!arraysOf(type).includes(name)) throw wrong(expected, `${withArticle(name)} as ${type}; that takes ${arraysOf(type).map(withArticle).join(' or ')}`);
     array = plain(view);
     items = (array as Uint8Array).length;
   }
@@ -138,16 +152,17 @@ function flattened(nested: Nested, expected: Expected): { dims: number[]; items:
   const dims: number[] = [];
   for (let level: unknown = nested; Array.isArray(level); level = level[0]) dims.push(level.length);
   const items: Scalar[] = [];
-  const walk = (level: unknown, depth: number): void => {
+  const walk = (level: unknown, depth: number, place: string): void => {
     if (depth === dims.length) {
-      if (!isScalar(level)) throw wrong(expected, 'nested arrays of unequal depth');
+      if (Array.isArray(level)) throw wrong(expected, 'nested arrays of unequal depth');
+      if (!isScalar(level)) throw wrong(expected, `${found(level)} at ${place}`);
       items.push(level);
       return;
     }
     if (!Array.isArray(level) || level.length !== dims[depth]) throw wrong(expected, 'nested arrays of unequal lengths');
-    for (const inner of level) walk(inner, depth + 1);
+    for (let i = 0; i < level.length; i++) walk(level[i], depth + 1, `${place}[${i}]`);
   };
-  walk(nested, 0);
+  walk(nested, 0, '');
   return { dims, items };
 }
 
@@ -203,7 +218,7 @@ export function rawFrom(value: InputValue, expected: Expected, numbers: TypeNumb
       dims: sparse.dims,
     };
   }
-  throw wrong(expected, `a ${typeof value}`);
+  throw wrong(expected, found(value));
 }
 
 /** A tensor of the engine as users see it: without a copy. */

@@ -2,11 +2,13 @@
 import { Tensor } from 'onnxruntime-common';
 import type { Backend, InferenceSession, InferenceSessionHandler, ExternalDataFileType } from 'onnxruntime-common';
 import { NnexError, settled, shown } from '../model/error.js';
-import { Ports } from '../model/model.js';
+import { Ports, released } from '../model/model.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
+import { checkedPath } from '../model/options.js';
 import { bytesOf } from '../model/source.js';
-import { TypeNumbers, isElementType } from '../model/types.js';
-import { tensorOf } from '../model/values.js';
+import type { ElementType } from '../model/types.js';
+import { TypeNumbers, arraysOf, isElementType, itemsFor } from '../model/types.js';
+import { className, tensorOf } from '../model/values.js';
 import { checkRunOptions, settingsOf } from './options.js';
 import type { Settings } from './options.js';
 
@@ -33,6 +35,24 @@ function metadataOf(ports: Ports): InferenceSession.ValueMetadata[] {
   });
 }
 
+let lastStamp = 0;
+/** The local time as profiles have it in their names: no two the same in a process. */
+function stamp(): string {
+  lastStamp = Math.max(Date.now(), lastStamp + 1);
+  const local = new Date(lastStamp - 60_000 * new Date(lastStamp).getTimezoneOffset());
+  return local.toISOString().replace('T', '_').replaceAll(':', '-').replace('.', '_').slice(0, -1);
+}
+
+/** What of an array of a tensor's does not agree with its extents; undefined: all of it does. */
+function disagreement(type: ElementType, dims: readonly number[], data: ArrayBufferView | readonly string[]): string | undefined {
+  if (!dims.every((d) => Number.isSafeInteger(d) && d >= 0)) return `Tensor.dims is [${dims.join()}]; needed whole numbers from 0 on.`;
+  const { length } = data as readonly string[];
+  const needed = itemsFor(type, dims.reduce((a, b) => a * b, 1));
+  if (length === needed) return undefined;
+  const detached = ArrayBuffer.isView(data) && length === 0 && data.buffer.byteLength === 0 ? ' (its memory is empty or was transferred)' : '';
+  return `Tensor.data has ${length} item${length === 1 ? '' : 's'}${detached}; needed ${needed} for Tensor.dims [${dims.join()}].`;
+}
+
 class SessionHandler implements InferenceSessionHandler {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
@@ -43,17 +63,17 @@ class SessionHandler implements InferenceSessionHandler {
   readonly #session: NativeSession;
   readonly #numbers: TypeNumbers;
   readonly #files: Files | undefined;
-  readonly #profilePrefix: string;
+  /** Where the profile is to be written, until it is. */
+  #profile: string | undefined;
   #runs: { start: number; times: RawNodeTime[] }[] = [];
-  #profiling: boolean;
+  #released = false;
 
   constructor(engine: ModelEngine, model: NativeModel, settings: Settings, files: Files | undefined) {
     this.#engine = engine;
     this.#model = model;
     this.#numbers = new TypeNumbers(engine.dtypes);
     this.#files = files;
-    this.#profiling = settings.profile !== undefined;
-    this.#profilePrefix = settings.profile ?? '';
+    this.#profile = settings.profile === undefined ? undefined : `${settings.profile}${stamp()}.json`;
     const { inputs, outputs } = engine.describe(model);
     const [ins, outs] = [new Ports(inputs, this.#numbers), new Ports(outputs, this.#numbers)];
     this.inputNames = ins.list.map((port) => port.name);
@@ -65,10 +85,11 @@ class SessionHandler implements InferenceSessionHandler {
 
   async run(feeds: Feeds, fetches: Fetches, options: InferenceSession.RunOptions): Promise<Feeds> {
     checkRunOptions(options);
+    if (this.#released) throw released('session');
     const inputs: RawValue[] = [];
     for (const name of this.inputNames) inputs.push(this.#rawTensor(name, feeds[name]));
     const wanted = this.outputNames.map((name) => name in fetches);
-    const profile = this.#profiling;
+    const profile = this.#profile !== undefined;
     const start = profile ? performance.now() : 0;
     const raw = await this.#compute(inputs, profile || wanted.includes(false) ? { wanted, profile } : undefined);
     const values = Array.isArray(raw) ? raw : raw.outputs;
@@ -97,7 +118,10 @@ class SessionHandler implements InferenceSessionHandler {
     if (!isElementType(type)) throw new TypeError(`input '${name}': there is no type '${String(type)}'.`);
     if (!Array.isArray(dims)) throw new TypeError(`input '${name}': Tensor.dims must be an array.`);
     const view = data as Uint16Array;
-    if (type === 'string' ? !Array.isArray(data) : !ArrayBuffer.isView(data)) throw new TypeError(`input '${name}': Tensor.data is no array of ${type}.`);
+    if (type === 'string' ? !Array.isArray(data) : !ArrayBuffer.isView(data) || !arraysOf(type).includes(className(data)))
+      throw new TypeError(`input '${name}': Tensor.data is no array of ${type}.`);
+    const wrong = disagreement(type, dims, data as RawTensor['data']);
+    if (wrong) throw new TypeError(`input '${name}': ${wrong}`);
     if (type === 'float16' && !(data instanceof Uint16Array)) data = new Uint16Array(view.buffer, view.byteOffset, view.length);
     return { type: this.#numbers.number(type), dims, data: data as RawTensor['data'] };
   }
@@ -114,36 +138,41 @@ class SessionHandler implements InferenceSessionHandler {
     return given;
   }
 
-  startProfiling(): void {
-    this.#profiling = true;
-  }
-  /** Writes the times of all nodes since, in the form that chrome://tracing and Perfetto read. */
+  /** As in onnxruntime-node: a profile is of the whole session, where its options ask for one. */
+  startProfiling(): void {}
+  /** Writes the times of all nodes so far, in the form that chrome://tracing and Perfetto read; once. */
   endProfiling(): void {
-    if (!this.#profiling) return;
-    this.#profiling = false;
-    const events = this.#runs.flatMap(({ start, times }) => [
-      ...times.map(({ place, op, kernel, start: at, duration }) => ({
+    const path = this.#profile;
+    if (path === undefined) return;
+    this.#profile = undefined;
+    const events = this.#runs.flatMap(({ start, times }) =>
+      times.map(({ place, op, kernel, start: at, duration }) => ({
         cat: 'Node', ph: 'X', pid: 1, tid: 1, name: place || op, ts: Math.round(1000 * start + at), dur: duration, args: { op_name: op, provider: 'nnex', kernel },
       })),
-    ]);
+    );
     this.#runs = [];
-    const stamp = new Date().toISOString().replace('T', '_').replace(/[:]/g, '-').slice(0, 19);
-    this.#files?.write(`${this.#profilePrefix}${this.#profilePrefix ? '_' : 'profile_'}${stamp}.json`, JSON.stringify(events));
+    this.#files?.write(path, JSON.stringify(events));
   }
 
   async dispose(): Promise<void> {
-    this.#engine.releaseSession(this.#session);
-    this.#engine.releaseModel(this.#model);
+    if (this.#released) return;
+    this.#released = true;
+    try {
+      this.endProfiling();
+    } finally {
+      this.#engine.releaseSession(this.#session);
+      this.#engine.releaseModel(this.#model);
+    }
   }
 }
 
 /** The bytes of a file of external data, or of the model. */
 async function contentOf(data: unknown, files: Files | undefined): Promise<Uint8Array> {
   if (typeof data === 'string') {
-    if (files) return files.read(data);
+    if (files) return files.read(checkedPath(data, 'InferenceSession.create'));
     return new Uint8Array(await (await fetch(data)).arrayBuffer());
   }
-  if (typeof Blob !== 'undefined' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
+  if (typeof Blob === 'function' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
   return bytesOf(data as Uint8Array);
 }
 
@@ -156,7 +185,7 @@ async function sourceOf(model: string | Uint8Array, external: readonly ExternalD
     return { name: 'the model', files: [['model.onnx', await contentOf(model, files)], ...named] };
   }
   if (typeof model !== 'string') return { name: 'the model', bytes: bytesOf(model) };
-  return files ? { path: model } : { name: model, bytes: await contentOf(model, undefined) };
+  return files ? { path: checkedPath(model, 'InferenceSession.create') } : { name: model, bytes: await contentOf(model, undefined) };
 }
 
 /** The backend over what computes. Without files a string is a URL. */

@@ -1,5 +1,6 @@
 /** The module's code: where it is found, and compiled once with memory of its own and once with memory that threads share. */
 
+import { builtin } from './builtin.js';
 import type { Spawn } from './threads.js';
 
 type Fetchable = string | URL | ArrayBuffer | ArrayBufferView | Response;
@@ -39,7 +40,7 @@ function isResponse(given: unknown): given is Response {
 async function fetched(source: Fetchable): Promise<BufferSource | Response> {
   if (typeof source !== 'string' && !(source instanceof URL) && !isResponse(source)) return source as BufferSource;
   if (isNode() && (source instanceof URL ? source.protocol === 'file:' : typeof source === 'string' && !/^https?:/.test(source))) {
-    const { readFile } = await import('node:fs/promises');
+    const { readFile } = await builtin('fs/promises');
     return readFile(source as URL | string);
   }
   const response = isResponse(source) ? source.clone() : await fetch(source);
@@ -91,7 +92,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 async function processors(): Promise<number> {
   const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
   if (navigator?.hardwareConcurrency || !isNode()) return navigator?.hardwareConcurrency || 1;
-  return (await import('node:os')).cpus().length;  // Node.js before 21
+  return (await builtin('os')).cpus().length;  // Node.js before 21
 }
 
 /** What forbids threads here, as far as is known before the module is loaded. */

@@ -178,7 +178,9 @@ export class LocalEngine implements Engine {
 
   private async instance(): Promise<Shared> {
     if (this.shared?.module.alive) return this.shared;
-    const module = await Module.make(await this.code());
+    const module = await this.code().then((code) => Module.make(code)).catch((error: Error): never => {
+      throw namedError('NotSupportedError', error.message); // nothing computes here: by this name others know it
+    });
     return this.shared?.module.alive ? this.shared : (this.shared = { module, contexts: 0 });
   }
   /** What is pending is rejected by now; its promises are settled before the memory goes. */

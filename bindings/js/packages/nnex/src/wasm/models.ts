@@ -5,6 +5,7 @@
 
 import type { ModelEngine, NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
 import type { Plain } from '../engine.js';
+import { builtin } from './builtin.js';
 import { type Code, isNode } from './code.js';
 import { Module } from './module.js';
 import { Lent, modelError, type Reader } from './wire.js';
@@ -101,8 +102,8 @@ function valueOf<T>(module: Module, reply: Reader): T {
 async function files(source: RawSource): Promise<RawSource> {
   if (!('path' in source)) return source;
   if (!isNode()) throw modelError('unreadable', '', `'${source.path}': a page has no files; needed bytes`, '');
-  const { readFile, readdir, stat } = await import('node:fs/promises');
-  const { basename, join } = await import('node:path');
+  const { readFile, readdir, stat } = await builtin('fs/promises');
+  const { basename, join } = await builtin('path');
   try {
     if (!(await stat(source.path)).isDirectory()) return { name: basename(source.path), bytes: await readFile(source.path) };
     const all: [string, Uint8Array][] = [];

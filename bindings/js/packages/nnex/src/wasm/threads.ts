@@ -1,5 +1,6 @@
 /** The threads of an instance: workers on its memory, begun when a run first wants them. They end with the instance. */
 
+import { builtin } from './builtin.js';
 import { type Code, isNode } from './code.js';
 import { importsOf, trap } from './host.js';
 
@@ -22,7 +23,7 @@ export interface BeginMessage {
 export type Spawn = (begin: Begin, failed: (message: string) => void) => () => void;
 
 async function spawnInNode(): Promise<Spawn> {
-  const { Worker } = await import('node:worker_threads');
+  const { Worker } = await builtin('worker_threads');
   return (begin, failed) => {
     const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: begin, execArgv: [], name: 'nnex thread' });
     worker.unref();

@@ -1,0 +1,19 @@
+// Makes of the types in packages/nnex/dist, which tsc wrote for ES modules, those of require(): for each *.d.ts that an entry needs a *.d.cts beside it.
+import { readFile, writeFile } from 'node:fs/promises';
+
+const folder = new URL('../packages/nnex/', import.meta.url);
+const { exports } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
+const made = new Set();
+
+async function make(file) {
+  if (made.has(file.href)) return;
+  made.add(file.href);
+  const needed = [];
+  const text = (await readFile(file, 'utf8')).replace(/(['"])(\.{1,2}\/[^'"]+)\.js\1/g, (_, quote, path) => {
+    needed.push(new URL(`${path}.d.ts`, file));
+    return `${quote}${path}.cjs${quote}`;
+  });
+  await writeFile(new URL(file.href.replace(/\.d\.ts$/, '.d.cts')), text);
+  for (const other of needed) await make(other);
+}
+for (const { types } of Object.values(exports)) if (types) await make(new URL(types.require.replace(/\.d\.cts$/, '.d.ts'), folder));

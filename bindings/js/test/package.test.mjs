@@ -1,0 +1,176 @@
+// The package as others take it: bundlers that keep what an import does, bundles for pages, TypeScript's compilers in the ways that resolve it, and the
+// archives that are published.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import ts from 'typescript';
+import { onnx } from './support/onnx-writer.mjs';
+import { folder as peers, missing } from './support/peers.mjs';
+
+const file = (path) => fileURLToPath(new URL(path, import.meta.url));
+const ours = file('../packages/nnex'), modules = file('../node_modules');
+const noWebpack = missing({ webpack: '5.113.0' });
+let folder;
+
+/** The package beside what it needs, with something in the place of nnex.wasm where that is not built. */
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nnex-package-'));
+  const place = join(folder, 'node_modules');
+  cpSync(join(ours, 'dist'), join(place, 'nnex/dist'), { recursive: true });
+  cpSync(join(ours, 'package.json'), join(place, 'nnex/package.json'));
+  const wasm = join(place, 'nnex/dist/nnex.wasm');
+  if (!existsSync(wasm)) writeFileSync(wasm, Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0));
+  mkdirSync(join(place, '@types'));
+  for (const name of ['nnex-linux-x64', 'onnxruntime-common', '@types/node', 'undici-types']) symlinkSync(join(modules, name), join(place, name));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** Writes a source; the path of it. */
+function source(name, text) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+const bundled = async (options) => (await build({ bundle: true, format: 'esm', write: false, logLevel: 'silent', absWorkingDir: folder, ...options })).outputFiles[0].text;
+
+test('a bundle keeps what importing nnex/onnxruntime does', async () => {
+  writeFileSync(join(folder, 'neg.onnx'), onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Neg', in: ['x'], out: ['y'] }] }));
+  const entry = source('session.mjs', `import { InferenceSession, Tensor } from 'nnex/onnxruntime';
+    const session = await InferenceSession.create('neg.onnx');
+    console.log(...(await session.run({ x: new Tensor('float32', [1, 2], [2]) })).y.data);`);
+  const out = source('session.out.mjs', await bundled({ entryPoints: [entry], platform: 'node' }));
+  assert.equal(execFileSync(process.execPath, [out], { cwd: folder, encoding: 'utf8' }), '-1 -2\n');
+  assert.match(await bundled({ entryPoints: [entry], platform: 'browser' }), /createInferenceSessionHandler/);
+});
+
+const pages = {
+  nnex: "import { configure, load, ml } from 'nnex'; configure({ threads: 1 }); console.log(load, ml);",
+  'nnex/polyfill': "import 'nnex/polyfill'; console.log(navigator.ml);",
+  'nnex/onnxruntime': "import { InferenceSession } from 'nnex/onnxruntime'; console.log(InferenceSession);",
+};
+for (const [name, text] of Object.entries(pages)) {
+  const named = `page-${name.replace('/', '-')}`;
+  test(`esbuild bundles ${name} for pages`, async () => {
+    const made = await bundled({ entryPoints: [source(`${named}.mjs`, text)], platform: 'browser' });
+    assert.doesNotMatch(made, /(import|require)\s*\(\s*[`'"]node:|from\s*["']node:/);
+  });
+  test(`webpack bundles ${name} for pages`, { skip: noWebpack }, async () => {
+    const webpack = createRequire(pathToFileURL(join(peers, 'x.mjs')))('webpack');
+    const stats = await new Promise((resolve, reject) =>
+      webpack({ mode: 'production', target: 'web', context: folder, entry: source(`${named}.mjs`, text), output: { path: join(folder, named) } },
+        (error, result) => (error ? reject(error) : resolve(result))));
+    assert.deepEqual(stats.toJson({ errors: true, warnings: true }).errors.map(({ message }) => message), []);
+    assert.deepEqual(stats.compilation.warnings.map(({ message }) => message).filter((message) => !/size|performance/i.test(message)), []);
+    const endings = readdirSync(join(folder, named)).map((file) => file.split('.').pop());
+    assert.ok(endings.includes('wasm'), `nnex.wasm lies beside the bundle: ${endings}`);
+  });
+}
+
+// ---- TypeScript
+
+const asBoth = `import { load, ml, MLGraphBuilder, MLContext, ML, MLGraph, MLOperand, MLTensor, NnexError, Session } from 'nnex';
+import type { MLContext as Context, MLTensorDescriptor } from 'nnex';
+export async function use(): Promise<MLTensor> {
+  const context: MLContext = await ml.createContext();
+  const same: Context = context, all: ML = ml;
+  const builder: MLGraphBuilder = new MLGraphBuilder(context);
+  const descriptor: MLTensorDescriptor = { dataType: 'float32', shape: [1] };
+  const x: MLOperand = builder.input('x', descriptor);
+  const graph: MLGraph = await builder.build({ y: x });
+  const found: unknown = graph;
+  if (found instanceof MLGraph) found.destroy();
+  console.log(load, NnexError, Session, same, all, [ML, MLContext, MLOperand, MLTensor]);
+  return context.createTensor(descriptor);
+}
+`;
+const globals = `import 'nnex/polyfill';
+export async function use(): Promise<MLContext> {
+  const all: ML = navigator.ml, context = await all.createContext({ powerPreference: 'low-power' });
+  const builder: MLGraphBuilder = new MLGraphBuilder(context);
+  const x: MLOperand = builder.input('x', { dataType: 'float32', shape: [2] });
+  const graph: MLGraph = await builder.build({ y: builder.add(x, x) });
+  const tensor: MLTensor = await context.createTensor({ dataType: 'float32', shape: [2] });
+  context.dispatch(graph, { x: tensor }, { y: tensor });
+  return context;
+}
+`;
+const runtime = "import * as ort from 'nnex/onnxruntime';\nexport const made: Promise<ort.InferenceSession> = ort.InferenceSession.create('model.onnx');\nort.install();\n";
+const page = `import { configure, outline } from 'nnex';
+import { configure as other } from 'nnex/polyfill';
+configure({ wasm: '/assets/nnex.wasm', worker: '/assets/worker.js' });
+other({ worker: false });
+export { outline };
+`;
+// What a lib.dom with WebNN will have, in few words; the real one will have all.
+const future = `interface NavigatorML { readonly ml: ML; }
+interface Navigator extends NavigatorML {}
+interface WorkerNavigator extends NavigatorML {}
+interface ML { createContext(options?: object): Promise<MLContext>; }
+interface MLContext { readonly theirs: true; createTensor(d: object): Promise<MLTensor>; dispatch(graph: MLGraph, inputs: object, outputs: object): void; }
+interface MLGraph { readonly theirs: true }
+interface MLOperand { readonly theirs: true }
+interface MLTensor { readonly theirs: true }
+interface MLGraphBuilder { input(name: string, d: object): MLOperand; build(outputs: object): Promise<MLGraph>; add(a: MLOperand, b: MLOperand): MLOperand; }
+${['ML', 'MLContext', 'MLGraph', 'MLOperand', 'MLTensor'].map((name) => `declare var ${name}: { prototype: ${name}; new(): ${name} };`).join('\n')}
+declare var MLGraphBuilder: { prototype: MLGraphBuilder; new(context: MLContext): MLGraphBuilder };
+`;
+const { ModuleKind: M, ModuleResolutionKind: R } = ts;
+const node = ['node'], dom = ['lib.dom.d.ts'], web = ['lib.webworker.d.ts'];
+const modern = { module: M.NodeNext, moduleResolution: R.NodeNext }, bundler = { module: M.ESNext, moduleResolution: R.Bundler };
+const rows = [
+  ['the interfaces are types and values: Node', { ...modern, types: node }, { 'a.mts': asBoth }],
+  ['the interfaces are types and values: lib.dom', { ...bundler, lib: dom }, { 'b.ts': asBoth }],
+  ['the interfaces are types and values: browser', { ...bundler, lib: dom, customConditions: ['browser'] }, { 'b.ts': asBoth }],
+  ['the polyfill declares globals: Node', { ...modern, types: node }, { 'c.mts': globals }],
+  ['the polyfill declares globals: lib.dom', { ...modern, lib: dom }, { 'c.mts': globals }],
+  ['the polyfill declares globals: both', { ...modern, lib: dom, types: node }, { 'c.mts': globals }],
+  ['the polyfill declares globals: a worker', { ...modern, lib: web }, { 'c.mts': globals }],
+  ['the polyfill declares globals: browser', { ...bundler, lib: dom, customConditions: ['browser'] }, { 'c.mts': globals }],
+  ['the polyfill leaves those of a lib.dom that has them', { ...modern, lib: dom }, { 'future.d.ts': future, 'c.mts': globals }],
+  ['without an import there are no globals', { ...modern, types: node }, { 'd.mts': 'export const none = navigator.ml;' }, /Cannot find name 'navigator'/],
+  ['require(): node16', { module: M.Node16, moduleResolution: R.Node16, types: node }, { 'e.cts': asBoth, 'f.cts': globals }],
+  ['require() and import in one program', { ...modern, types: node }, { 'a.mts': asBoth, 'c.mts': globals, 'e.cts': asBoth, 'f.cts': globals }],
+  ['require(): node10', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', types: node }, { 'g.ts': asBoth, 'h.ts': globals }],
+  ["ONNX Runtime's API", { ...modern, lib: dom, types: node }, { 'i.mts': runtime, 'j.cts': runtime }],
+  ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],
+  ['what pages alone have', { ...bundler, lib: dom, customConditions: ['browser'] }, { 'l.ts': page }],
+];
+for (const [name, options, sources, refused] of rows)
+  test(`TypeScript: ${name}`, () => {
+    const { lib = [], ...rest } = options;
+    const program = ts.createProgram(Object.entries(sources).map(([path, text]) => source(path, text)), {
+      strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, types: [], typeRoots: [join(folder, 'node_modules/@types')],
+      lib: ['lib.es2022.d.ts', 'lib.esnext.disposable.d.ts', ...lib], ...rest,
+    });
+    const faults = ts.getPreEmitDiagnostics(program).map(({ file: at, messageText }) => `${at?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`);
+    if (refused) assert.match(faults.join('\n'), refused);
+    else assert.deepEqual(faults, []);
+  });
+
+// ---- What is published
+
+test('the archives have all that is published, or there are none', () => {
+  const place = join(folder, 'published'), out = join(folder, 'archives');
+  mkdirSync(out);
+  cpSync(file('../packages'), join(place, 'packages'), { recursive: true, filter: (path) => !/[\\/](src|nnex\.wasm|nnex\.node)$/.test(path) });
+  cpSync(file('../pack'), join(place, 'pack'));
+  const pack = () => spawnSync(join(place, 'pack'), [out], { encoding: 'utf8' });
+  const { status, stderr } = pack();
+  assert.equal(status, 1);
+  assert.equal(stderr, ['nnex/dist/nnex.wasm', 'linux-x64/nnex.node'].map((path) => `pack: packages/${path} is missing; bindings/js/build --wasm makes it\n`).join(''));
+  assert.deepEqual(readdirSync(out), []);
+  for (const path of ['nnex/dist/nnex.wasm', 'linux-x64/nnex.node']) writeFileSync(join(place, 'packages', path), 'in its place');
+  assert.equal(pack().status, 0);
+  for (const [name, needed] of [['nnex', ['README.md', 'LICENSE', 'dist/nnex.wasm', 'dist/index.d.cts']], ['nnex-linux-x64', ['README.md', 'LICENSE', 'nnex.node']]]) {
+    const [archive] = readdirSync(out).filter((entry) => entry.startsWith(`${name}-0`));
+    const files = execFileSync('tar', ['-tzf', join(out, archive)], { encoding: 'utf8' }).split('\n');
+    for (const path of needed) assert.ok(files.includes(`package/${path}`), `${archive}: ${path}`);
+  }
+  assert.equal(readFileSync(join(place, 'packages/nnex/LICENSE'), 'utf8'), readFileSync(file('../../../LICENSE'), 'utf8'));
+});
