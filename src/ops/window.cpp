@@ -38,7 +38,8 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
   }
   const int64_t room = input + w.before + w.after - reach;
   const bool nothing = room == -1 && reach == 1;  // one element has no place on an axis of none
-  if (room < 0 && !nothing)
+  const bool begins = ceil && room > -stride;     // rounded up, a window that begins inside is one
+  if (room < 0 && !nothing && !begins)
     return Error(Code::invalid_model, fmt::format("a window of {} elements does not fit into {} padded by ({}, {})",
                                                   reach, input, w.before, w.after));
   w.output = window_count(input + w.before + w.after, reach, stride, ceil);

@@ -133,9 +133,9 @@ class MoveJoiner {
     int moves = 1;
     for (ValueId v = graph_[last].in[0]; graph_.read_once(v);) {
       const Node* node = graph_.producer(v);
-      if (!node || !(node->parent == graph_[last].parent) || !dims(node->out[0]) || !dims(node->in[0])) break;
-      const bool move = node->op->name == "transpose";
-      if (!move && !node->op->view) break;
+      const bool move = node && node->op->name == "transpose";
+      if (!node || !(move || node->op->view) || !(node->parent == graph_[last].parent)) break;
+      if (!dims(node->out[0]) || !dims(node->in[0])) break;
       all.push_back(graph_[v].producer);
       if (move) ++moves, chain = all;
       v = node->in[0];

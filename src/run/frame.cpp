@@ -138,7 +138,10 @@ Status Frame::run_block(BlockId block) {
         NNEX_TRY(run_slices(*b, steps.subspan(s, n)));
       } else {
         const std::span<const Bound::Wires> wires = b->wires;
-        NNEX_TRY(run_steps(steps.subspan(s, n), wires.subspan(s, n), {*team_, workspace_.bytes.mutable_data(), times}));
+        // A step that runs a block may need more workspace than there was: where it lies is asked for every step.
+        for (size_t i = s; i < s + n; ++i)
+          NNEX_TRY(
+              run_steps(steps.subspan(i, 1), wires.subspan(i, 1), {*team_, workspace_.bytes.mutable_data(), times}));
       }
       s += n;
     }

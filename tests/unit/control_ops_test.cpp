@@ -1,8 +1,12 @@
 // Branches, loops, scans and sequences: the types their rows infer, and what they compute in a whole model.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "graph/graph.h"
+#include "nnex/graph.h"
 #include "nnex/model.h"
 #include "op_run.h"
 #include "ops/control.h"
@@ -145,6 +149,33 @@ TEST(Loop, SequencesThatGrowKeepEveryItem) {
     EXPECT_EQ((*out)[1].tensor()->as<int64_t>()[0], 3);
     EXPECT_EQ((*out)[2].tensor()->as<float>()[1], -21);
   }
+}
+
+// A branch may take more workspace than its neighbours had: what follows must not use the place where that was.
+TEST(IfElse, BranchesThatNeedMoreWorkspaceThanTheirNeighbours) {
+  const auto filter = [](int64_t outputs) {
+    std::string numbers;
+    for (int64_t i = 0; i < outputs * 32 * 9; ++i) numbers += fmt::format("{}{}", i ? ", " : "", i % 7 * 0.01 - 0.03);
+    return fmt::format("f32[{},32,3,3]({})", outputs, numbers);
+  };
+  const std::string conv = fmt::format("conv(x, {}, padding = [(1, 1), (1, 1)])", filter(32));
+  const std::string behind = fmt::format(
+      "p = max_pool(y, size = [1, 1, 4, 4], stride = [1, 1, 4, 4]); z = conv(p, {}, padding = [(1, 1), (1, 1)]); }}", filter(8));
+  const std::string branches = "graph g(x: f32[1,32,40,40], c: bool[]) -> (z) { [y] = if_else(c, then_branch = graph () -> (a) { a = " +
+                               conv + "; }, else_branch = graph () -> (b) { b = relu(x); }); " + behind;
+  const std::string plain = "graph g(x: f32[1,32,40,40]) -> (z) { y = " + conv + "; " + behind;
+  std::vector<float> numbers(32 * 40 * 40);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 11) - 5;
+  const Value x = Tensor::of<float>(Shape{1, 32, 40, 40}, numbers), yes = Tensor::of<bool>(Shape{}, {true});
+  const auto run = [](const std::string& text, const std::vector<Value>& in) {
+    auto graph = Graph::parse(text);
+    EXPECT_TRUE(graph.ok()) << graph.error().text();
+    Session session = Model::compile(*std::move(graph))->session();
+    return *(*session.run(in))[0].tensor();
+  };
+  const Tensor found = run(branches, {x, yes}), wanted = run(plain, {x});
+  ASSERT_EQ(found.bytes(), wanted.bytes());
+  EXPECT_EQ(std::memcmp(found.data(), wanted.data(), static_cast<size_t>(wanted.bytes())), 0);
 }
 
 TEST(IfElse, ResultsAreWhatBothBranchesShare) {

@@ -151,6 +151,13 @@ const Given rows[] = {
        s.x_stride = 43, s.y_stride = 64;
        return s;
      }()},
+    {"to few channels, lower than the window", plane(1, 10, 5, 1, 16, 3, 1, 1)},
+    {"to few channels, dilated beyond the image",
+     [] {
+       ConvShape s = plane(2, 9, 3, 6, 18, 3, 1, 4);
+       s.dilation = {1, 4, 2}, s.before = {0, 4, 2};
+       return s;
+     }()},
     {"to one channel", plane(2, 9, 1, 20, 33, 3, 1, 1)},
     {"to two channels, several bands", plane(1, 40, 2, 40, 150, 3, 1, 1)},
     {"to three channels, no padding", plane(1, 33, 3, 12, 40, 5, 1, 0)},

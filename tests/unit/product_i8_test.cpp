@@ -159,6 +159,7 @@ const ConvCase convs[] = {
     {"3x3 signed", 1, 16, 40, 6, 30, 3, 1, 1, 1, true, true, true},
     {"3x3 strided, odd channels", 1, 7, 9, 9, 33, 3, 2, 1, 1, false, false, true},
     {"7x7 of 3", 1, 3, 16, 17, 40, 7, 2, 3, 1, false, true, false},
+    {"7x7 of 32, deeper than a block", 1, 32, 40, 9, 12, 7, 1, 3, 1, false, true, false},
     {"5x5 of 1, zero points", 1, 1, 9, 12, 12, 5, 1, 2, 1, false, false, true},
     {"3x3 of 18, zero points", 2, 18, 20, 7, 11, 3, 1, 1, 1, true, true, true},
     {"grouped", 2, 24, 16, 4, 5, 3, 1, 1, 2, false, true, false},
@@ -216,16 +217,21 @@ void check_conv(const ConvCase& row, const Loops& table, int threads, Fill fill)
   ConvI8 c{.x = x.data(), .x_signed = row.x_signed, .x_zero = x_zero, .packed = packed.data()};
   std::vector<int32_t> sums(expected.size());
   c.end = {.bias = bias.data(), .c = sums.data(), .c_row_stride = s.out_channels};
-  std::vector<std::byte> workspace(size(conv_i8_workspace(table, s, false)));
-  conv_i8(table, team, s, c, workspace.data());
+  constexpr size_t kBeyond = 1 << 16;
+  const auto convolve = [&](bool to_bytes) {
+    const size_t bytes = size(conv_i8_workspace(table, s, to_bytes));
+    std::vector<std::byte> workspace(bytes + kBeyond, std::byte{0x5a});
+    conv_i8(table, team, s, c, workspace.data());
+    EXPECT_EQ(std::count(workspace.begin() + static_cast<ptrdiff_t>(bytes), workspace.end(), std::byte{0x5a}), kBeyond);
+  };
+  convolve(false);
   test::expect_same(sums, expected);
 
   const ToBytes to(s.out_channels, row.x_signed);
   std::vector<uint8_t> y(expected.size()), bytes(expected.size());
   c.end = {.bias = bias.data(), .y = reinterpret_cast<std::byte*>(y.data()), .y_row_stride = s.out_channels};
   c.end.to_bytes = to.f;
-  workspace.resize(size(conv_i8_workspace(table, s, true)));
-  conv_i8(table, team, s, c, workspace.data());
+  convolve(true);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = expected_byte(to.f, expected[i], static_cast<int64_t>(i) % s.out_channels);
   test::expect_same(y, bytes);

@@ -174,6 +174,7 @@ bool pads_first(const ConvShape& s) {
   if (s.in_channels * s.kernel[2] > kNarrow && !meets_ends(s)) return false;
   if (s.batch * s.out_pixels() * s.in_channels == 0 || s.x_step() != s.in_channels) return false;
   const ConvShape padded = with_padding(s);
+  if (conv_method(padded) != ConvMethod::tiles) return false;  // the filter is packed for tiles
   bool edges = false;
   for (size_t i = 0; i < 3; ++i) edges |= s.before[i] > 0 || padded.in[i] > s.in[i];
   return edges && padded_fits(s, s.in_channels, kMaxBytes);

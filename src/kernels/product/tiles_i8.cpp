@@ -149,7 +149,7 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
               const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
-  const bool through_sums = !end.keeps_sums() && columns.k > kMaxDepth<T>;
+  const bool through_sums = !end.keeps_sums() && source.block_depth(columns.k) < columns.k;
   IntJob<T> job{tile,
                 loops,
                 source,
