@@ -387,6 +387,13 @@ for verb in run bench profile; do
   expect 3 "refused: took longer than 0.3 s" "$nnex" $verb "$scratch/loop.onnx" -i "$scratch/endless.json" --timeout 0.3
 done
 expect 3 "refused: took longer than 0.3 s" bash -c "sleep 2 | '$nnex' run '$model' -i - --timeout 0.3"
+
+expect 2 "N from 0 to 9223372036854775807" "$nnex" run "$model" --random --set N=99999999999999999999
+
+# What standard output does not take is told, whatever stands in buffers.
+for words in env ops --help "inspect '$model' --json" "run '$model' --random --json"; do
+  expect 3 "cannot write to standard output" bash -c "'$nnex' $words > /dev/full"
+done
 expect 0 "sound" "$nnex" check "$model" --timeout 60
 expect 2 "found '0'; needed a number above 0" "$nnex" check "$model" --timeout 0
 # The time of a loop is its own alone: rows and their sum.

@@ -51,6 +51,11 @@ expect 2 "no float layers" q -o "$scratch/no" --to cvm --set N=1 --calibrate "$s
 expect 4 "need known extents (--set)" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
 expect 2 "found bytes; needed a folder, or a list" q -o "$scratch/no.onnx" --calibrate "$model"
 
+# The ending says the standard, as everywhere.
+expect 0 "" q -o "$scratch/ending.tgz" --set N=1 --calibrate "$scratch/list" --no-judge -q
+expect 0 "sound" "$nnex" check "$scratch/ending.tgz"
+expect 2 "ONNX, NNEF or CVM" q -o "$scratch/ending.webnn" --calibrate "$scratch/list" --no-judge -q
+
 # NNEF: a sound document, weights stored as codes, and the codes' answers with --quantized.
 expect 0 "6 of 6 layers quantised" q -o "$scratch/codes" --to nnef --set N=1 --calibrate "$scratch/list"
 expect 0 "sound" "$nnex" check "$scratch/codes"

@@ -1,6 +1,7 @@
 // The command line: what verbs share of models, and all verbs together.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
@@ -56,8 +57,9 @@ Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::stri
   const char* at = s.c_str() + eq + 2;
   while (*at != ']') {
     char* end = nullptr;
+    errno = 0;
     const long long n = std::strtoll(at, &end, 10);
-    if (end == at || n < 0 || (*end != ',' && *end != ']') || (*end == ',' && end[1] == ']')) return refused();
+    if (end == at || n < 0 || errno == ERANGE || (*end != ',' && *end != ']') || (*end == ',' && end[1] == ']')) return refused();
     extents.push_back(n);
     at = *end == ',' ? end + 1 : end;
   }
@@ -83,9 +85,11 @@ Result<LoadOptions> ReadingOptions::options() const {
   for (const std::string& s : symbols) {
     const size_t eq = s.find('=');
     char* end = nullptr;
+    errno = 0;
     const long long n = eq == std::string::npos ? -1 : std::strtoll(s.c_str() + eq + 1, &end, 10);
-    if (eq == std::string::npos || end == s.c_str() + eq + 1 || *end || n < 0)
-      return Error(Code::invalid_argument, fmt::format("--set '{}': needed SYMBOL=N with N at least 0", s));
+    if (eq == std::string::npos || end == s.c_str() + eq + 1 || *end || n < 0 || errno == ERANGE)
+      return Error(Code::invalid_argument,
+                   fmt::format("--set '{}': needed SYMBOL=N with N from 0 to 9223372036854775807", s));
     options.symbols[s.substr(0, eq)] = n;
   }
   return options;

@@ -23,7 +23,7 @@ struct QuantizeArguments {
   InputOptions fit;
   WritingOptions writing;
   std::string path, out, calibrate, method = "mse", weights = "int8", recipe, save_recipe, plan = "all",
-                                    arithmetic = "portable", to = "onnx";
+                                    arithmetic = "portable", to;
   double percentile = 99.99, min_sqnr = 0, timeout = 0;
   int64_t block = 32;
   int judge = 0, threads = 0;
@@ -139,6 +139,16 @@ struct Done {
   SaveReport written;
 };
 
+/// By --to, else by the ending of the file's name.
+Result<Format> format_of(const QuantizeArguments& o) {
+  if (o.to.empty() && o.out != "-") {
+    NNEX_ASSIGN(const Format format, format_of_path(o.out));
+    if (format == Format::onnx || format == Format::nnef) return format;
+    return Error(Code::invalid_argument, fmt::format("'{}': a quantised model is written as ONNX, NNEF or CVM", o.out));
+  }
+  return o.to == "cvm" ? Format::cvm : o.to == "nnef" ? Format::nnef : Format::onnx;
+}
+
 /// What stands at standard output has a name of its standard: ONNX's file, NNEF's archive.
 Result<OutputFile> output_of(const QuantizeArguments& o) {
   if (o.out == "-" && o.json)
@@ -149,15 +159,16 @@ Result<OutputFile> output_of(const QuantizeArguments& o) {
 }
 
 Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
+  NNEX_ASSIGN(const Format format, format_of(o));
   NNEX_ASSIGN(OutputFile file, output_of(o));
   for (const char* part : {"/symbol", "/params"})
-    if (o.to == "cvm") NNEX_TRY(may_write(o.out + part, o.writing.existing()));
-  if (o.to != "cvm") NNEX_TRY(may_write(file.path(), o.writing.existing()));
+    if (format == Format::cvm) NNEX_TRY(may_write(o.out + part, o.writing.existing()));
+  if (format != Format::cvm) NNEX_TRY(may_write(file.path(), o.writing.existing()));
   if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(QuantizeOptions options, options_of(o));
   options.run = run;
-  options.to = o.to == "cvm" ? Format::cvm : o.to == "nnef" ? Format::nnef : Format::onnx;
+  options.to = format;
   NNEX_ASSIGN(const ModelSource source, source_of(o.path));
   NNEX_ASSIGN(const Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
@@ -216,7 +227,7 @@ void add_quantize(CommandLine& line) {
       .required();
   verb.option("--to", o->to,
               "onnx: codes around float operators; nnef: with a quantisation file; cvm: whole numbers, proven not to "
-              "overflow")
+              "overflow; absent: by the ending")
       .one_of({"onnx", "nnef", "cvm"});
   verb.option(
           "--calibrate", o->calibrate,

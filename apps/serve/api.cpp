@@ -378,8 +378,14 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
   }
   in->body = std::make_shared<const std::string>(std::move(in->call.request.body));
   const size_t json_bytes = std::min(in->json_bytes.value_or(in->body->size()), in->body->size());
-  if (!in->call.lease.resize(static_cast<int64_t>(in->body->capacity()) + reading_memory(json_bytes)))
-    return refuse(in, 429, "requests hold all memory there is for them"), nullptr;
+  const int64_t needed = static_cast<int64_t>(in->body->capacity()) + reading_memory(json_bytes);
+  if (!in->call.lease.ever(needed))
+    return refuse(in, 413,
+                  fmt::format("reading {} bytes of JSON may take {} MiB, more than requests may hold together; numbers "
+                              "as binary data take a tenth",
+                              json_bytes, needed >> 20)),
+           nullptr;
+  if (!in->call.lease.resize(needed)) return refuse(in, 429, "requests hold all memory there is for them"), nullptr;
   if (json_bytes > kLargeJson)
     later([this, in] { read(in); });
   else

@@ -46,6 +46,8 @@ class Lease {
     if (budget_) budget_->give(bytes_);
   }
 
+  /// Whether it could hold so many bytes if nobody else held any.
+  bool ever(int64_t bytes) const { return bytes <= budget_->limit(); }
   /// Holds so many bytes from now on, where there are so many.
   bool resize(int64_t bytes) {
     if (bytes > bytes_ && !budget_->take(bytes - bytes_)) return false;

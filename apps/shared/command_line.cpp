@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <iostream>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "nnex/suggest.h"
 #include "nnex/version.h"
@@ -203,11 +205,25 @@ Verb CommandLine::whole(std::function<int()> action) {
   return Verb(impl_->app);
 }
 
+namespace {
+
+Error lost_output() { return Error(Code::unreadable, "cannot write to standard output"); }
+
+/// What is still in buffers is written, too: a full disk is told, not found out later.
+int with_output(int exit_code) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.flush()) return exit_code;
+  return report(lost_output());
+}
+
+}  // namespace
+
 int CommandLine::run(int argc, const char* const* argv) {
   try {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return e.get_exit_code() == 0 ? impl_->app.exit(e) : refuse_words(impl_->app, e, argc, argv);
+    return e.get_exit_code() == 0 ? with_output(impl_->app.exit(e)) : refuse_words(impl_->app, e, argc, argv);
+  } catch (const std::system_error&) {  // of fmt::print
+    return report(lost_output());
   } catch (const std::bad_alloc&) {
     return report(Error(Code::limit, "out of memory"));
   } catch (const std::length_error&) {
@@ -216,7 +232,7 @@ int CommandLine::run(int argc, const char* const* argv) {
     fmt::print(stderr, "nnex: internal error: {}\n", e.what());
     return kBug;
   }
-  return impl_->exit_code;
+  return with_output(impl_->exit_code);
 }
 
 Result<std::string> CommandLine::help(const std::string& verb) const {

@@ -55,27 +55,27 @@ struct WebnnSaveOptions {
 struct SaveOptions {
   /// Nothing: what the path's ending says (.onnx; .nnef, .tar, .tgz, .tar.gz and no ending: NNEF; .webnn, .mjs, .js;
   /// .c).
-  std::optional<Format> format;
-  std::string name;     ///< Of the graph; empty: its own.
-  bool custom = false;  ///< Operations that the standard lacks are carried as custom ones (ONNX, NNEF).
+  std::optional<Format> format = {};
+  std::string name = {};  ///< Of the graph; empty: its own.
+  bool custom = false;    ///< Operations that the standard lacks are carried as custom ones (ONNX, NNEF).
   Overwrite overwrite = Overwrite::refuse;
-  OnnxSaveOptions onnx;
-  NnefSaveOptions nnef;
-  WebnnSaveOptions webnn;
+  OnnxSaveOptions onnx = {};
+  NnefSaveOptions nnef = {};
+  WebnnSaveOptions webnn = {};
 };
 
 /// How a written model is proven: it is run beside its source before its files have their names.
 struct ProofOptions {
-  Tolerance tolerance;
-  SessionOptions session;
-  RunOptions run;
+  Tolerance tolerance = {};
+  SessionOptions session = {};
+  RunOptions run = {};
   uint64_t seed = 1;  ///< Of the numbers that inputs are made of.
 };
 
 struct ConvertOptions {
-  LoadOptions load;  ///< How the source is read.
-  SaveOptions save;
-  std::optional<ProofOptions> proof;  ///< Nothing: what was written is not run.
+  LoadOptions load = {};  ///< How the source is read.
+  SaveOptions save = {};
+  std::optional<ProofOptions> proof = {};  ///< Nothing: what was written is not run.
 };
 
 enum class ProbeOutcome : uint8_t {
@@ -135,6 +135,10 @@ struct SaveReport {
 /// ending says no format, an extent is no number where the standard needs one); unsupported, naming every operation
 /// that the standard cannot say; unreadable.
 Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options = {});
+
+/// The standard that a model written there is of, by the path's ending; a name without one is a folder of NNEF. A
+/// number behind a point is no ending ("net-1.0"). Error: invalid_argument for an ending that says nothing.
+Result<Format> format_of_path(const std::string& path);
 
 /// Writes a graph. Errors: as of convert.
 Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveOptions& options = {});

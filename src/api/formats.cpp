@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "nnex/save.h"
+
 namespace nnex {
 namespace {
 

@@ -19,8 +19,4 @@ Error not_built(Format format);
 /// The standard of a model that was recognised. The format must be a model's.
 Format format_of(ModelFormat format);
 
-/// The standard that a file written there is of, by the path's ending; a name without one is a folder of NNEF. A number
-/// behind a point is no ending ("net-1.0"). Error: invalid_argument for an ending that says nothing.
-Result<Format> format_of_path(const std::string& path);
-
 }  // namespace nnex

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "api/zip.h"
 #include "base/byte_reader.h"
@@ -23,27 +26,117 @@ constexpr NpyType kNpy[] = {{"f8", DType::f64}, {"f4", DType::f32},  {"f2", DTyp
 
 Error broken(std::string_view what) { return Error(Code::unreadable, fmt::format("not a .npy file: {}", what)); }
 
-/// What stands after a key of the header's Python dict.
-std::string_view after(std::string_view header, std::string_view key) {
-  const size_t at = header.find(key);
-  const size_t colon = at == std::string_view::npos ? at : header.find(':', at);
-  return colon == std::string_view::npos ? std::string_view() : header.substr(colon + 1);
+/// A number of digits; nothing where it is none, or beyond int64.
+std::optional<int64_t> number_of(std::string_view digits) {
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  if (error != std::errc() || end != digits.data() + digits.size() || n < 0) return std::nullopt;
+  return n;
 }
 
-std::vector<int64_t> numbers_in(std::string_view list) {
-  std::vector<int64_t> out;
-  for (size_t i = 0; i < list.size();) {
-    if (list[i] < '0' || list[i] > '9') {
-      ++i;
-      continue;
-    }
-    int64_t n = 0;
-    for (; i < list.size() && list[i] >= '0' && list[i] <= '9'; ++i)
-      n = std::min<int64_t>(n, int64_t{1} << 55) * 10 + (list[i] - '0');
-    out.push_back(n);
+/// The header, a Python dict of three keys in any order (NumPy's format description, version 1.0).
+class NpyHeader {
+ public:
+  std::string_view descr;
+  bool columns = false;  ///< The first axis runs fastest.
+  Shape shape;
+
+  static Result<NpyHeader> read(std::string_view text) {
+    NpyHeader header;
+    header.rest_ = text, header.size_ = text.size();
+    NNEX_TRY(header.dict());
+    return header;
   }
-  return out;
-}
+
+ private:
+  Status dict() {
+    NNEX_TRY(sign('{'));
+    bool has_descr = false, has_order = false, has_shape = false;
+    while (!takes('}')) {
+      NNEX_ASSIGN(const std::string_view key, quoted("a key"));
+      NNEX_TRY(sign(':'));
+      bool& given = key == "descr" ? has_descr : key == "fortran_order" ? has_order : has_shape;
+      if ((&given == &has_shape && key != "shape") || given)
+        return wrong("'descr', 'fortran_order' and 'shape', once each, before here");
+      given = true;
+      if (&given == &has_descr) {
+        NNEX_ASSIGN(descr, quoted("the element type"));
+      } else if (&given == &has_order) {
+        NNEX_TRY(order());
+      } else {
+        NNEX_TRY(extents());
+      }
+      if (!takes(',') && !next_is('}')) return wrong("',' or '}'");
+    }
+    if (!(has_descr && has_order && has_shape))
+      return broken("its header lacks one of 'descr', 'fortran_order' and 'shape'");
+    return at_end() ? Status() : wrong("nothing behind it");
+  }
+
+  Status order() {
+    for (const auto& [word, value] : {std::pair("True", true), std::pair("False", false)})
+      if (word_is(word)) {
+        columns = value;
+        return {};
+      }
+    return wrong("True or False");
+  }
+
+  Status extents() {
+    NNEX_TRY(sign('('));
+    std::vector<int64_t> found;
+    while (!takes(')')) {
+      skip_spaces();
+      const size_t length = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+      const auto n = number_of(rest_.substr(0, length));
+      if (!n) return wrong("an extent");
+      rest_.remove_prefix(length);
+      if (!rest_.empty() && rest_[0] == 'L') rest_.remove_prefix(1);  // as Python 2 wrote long integers
+      found.push_back(*n);
+      if (!takes(',') && !next_is(')')) return wrong("',' or ')'");
+    }
+    shape = Shape(found);
+    return {};
+  }
+
+  Result<std::string_view> quoted(std::string_view what) {
+    skip_spaces();
+    const size_t end = rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"') ? std::string_view::npos
+                                                                             : rest_.find(rest_[0], 1);
+    if (end == std::string_view::npos) return wrong(fmt::format("{} in quotes", what));
+    const std::string_view text = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  bool word_is(std::string_view word) {
+    skip_spaces();
+    if (rest_.substr(0, word.size()) != word) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  bool next_is(char c) {
+    skip_spaces();
+    return !rest_.empty() && rest_[0] == c;
+  }
+  bool takes(char c) {
+    if (!next_is(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  Status sign(char c) { return takes(c) ? Status() : wrong(fmt::format("'{}'", c)); }
+  bool at_end() {
+    skip_spaces();
+    return rest_.empty();
+  }
+  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size())); }
+  Error wrong(std::string_view needed) const {
+    return broken(fmt::format("byte {} of its header: needed {}", size_ - rest_.size(), needed));
+  }
+
+  std::string_view rest_;
+  size_t size_ = 0;
+};
 
 void append_utf8(std::string& out, uint32_t c) {
   if (c < 0x80) {
@@ -57,9 +150,8 @@ void append_utf8(std::string& out, uint32_t c) {
 
 /// Fixed-width strings, padded with zeros: 'S' bytes, 'U' code points of 32 bits.
 Result<Tensor> read_words(std::string_view descr, const Shape& shape, ByteReader& r) {
-  const auto length = numbers_in(descr.substr(2));
   const bool wide = descr[1] == 'U';
-  const int64_t width = length.size() == 1 ? length[0] : -1;
+  const int64_t width = number_of(descr.substr(2)).value_or(-1);
   if (width < 0 || width > 1 << 20) return broken(fmt::format("element type '{}' is not supported", descr));
   const auto count = shape.checked_count();
   int64_t bytes = 0;
@@ -113,13 +205,10 @@ Result<Tensor> read_npy(std::string_view bytes) {
   const uint64_t length = major == 1 ? r.number<uint16_t>() : r.number<uint32_t>();
   const std::string_view header = r.bytes(length);
   if (!r.ok()) return broken("its header is cut off");
-  std::string_view descr = after(header, "'descr'");
-  descr.remove_prefix(std::min(descr.find('\'') + 1, descr.size()));
-  descr = descr.substr(0, descr.find('\''));
-  std::string_view list = after(header, "'shape'");
-  const Shape shape(numbers_in(list.substr(0, list.find(')'))));
-  const bool columns = after(header, "'fortran_order'").find("True") < 6;
-  if (descr.size() > 2 && descr[0] != '>' && (descr[1] == 'U' || descr[1] == 'S') && !columns)
+  NNEX_ASSIGN(const NpyHeader known, NpyHeader::read(header));
+  const std::string_view descr = known.descr;
+  const Shape& shape = known.shape;
+  if (descr.size() > 2 && descr[0] != '>' && (descr[1] == 'U' || descr[1] == 'S') && !known.columns)
     return read_words(descr, shape, r);
   DType type = DType::none;
   for (const NpyType& t : kNpy)
@@ -132,7 +221,7 @@ Result<Tensor> read_npy(std::string_view bytes) {
   NNEX_ASSIGN(Tensor t, Tensor::make(type, shape));
   if (*size > 0)
     std::memcpy(t.mutable_data(), r.bytes(static_cast<uint64_t>(*size)).data(), static_cast<size_t>(*size));
-  return columns && shape.rank() > 1 ? row_major(t) : Result<Tensor>(std::move(t));
+  return known.columns && shape.rank() > 1 ? row_major(t) : Result<Tensor>(std::move(t));
 }
 
 Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {

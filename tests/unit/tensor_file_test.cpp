@@ -95,6 +95,34 @@ TEST(TensorFile, WritesAndReadsFilesByTheirEnding) {
   EXPECT_EQ(read_tensor(scratch.file("none.npy")).error().code(), Code::unreadable);
 }
 
+std::string npy(std::string header, std::string_view data) {
+  header.resize(118, ' ');
+  header.back() = '\n';
+  return std::string("\x93NUMPY\1\0\x76\0", 10) + header + std::string(data);
+}
+
+TEST(TensorFile, HeadersOfArraysAreReadAsPythonDoes) {
+  const Tensor t = Tensor::of<int8_t>(Shape{2, 1}, {1, 2});
+  for (const char* header : {"{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1), }",
+                             "{'shape':(2,1),'fortran_order':False,'descr':'|i1'}",
+                             "{\"descr\": \"|i1\", \"fortran_order\": True, \"shape\": (2L, 1L)}"}) {
+    const auto read = tensor_from_bytes(TensorFormat::npy, npy(header, "\1\2"));
+    ASSERT_TRUE(read.ok()) << header << ": " << read.error().text();
+    EXPECT_TRUE(same(*read, t)) << header;
+  }
+  for (const char* header :
+       {"{'descr': '|i1', 'fortran_order': False, 'shape': (-2, 1), }",
+        "{'descr': '|i1', 'fortran_order': False, 'shape': (1e1,), }", "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1",
+        "{'descr': '|i1', 'fortran_order': False, 'shape': 'a'}", "{'descr': '|i1', 'fortran_order': Truest, 'shape': (2, 1)}",
+        "{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}", "{'descr': '|i1', 'shape': (2, 1)}",
+        "{'descr': '|i1', 'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)}",
+        "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)} and more", ""}) {
+    const auto read = tensor_from_bytes(TensorFormat::npy, npy(header, "\1\2"));
+    ASSERT_FALSE(read.ok()) << header;
+    EXPECT_EQ(read.error().code(), Code::unreadable) << header;
+  }
+}
+
 TEST(TensorFile, ArchivesHoldSeveralArrays) {
   const Scratch scratch;
   const std::vector<NamedTensor> two = {{"a", Tensor::of<float>(Shape{2}, {1, 2})},
