@@ -26,7 +26,11 @@
  * called nnex, custom operators on the threads of the run as well.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
- * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour.
+ * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
+ * `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT.
+ *
+ * Callbacks `release` are called once, when nobody needs their context any more, from any thread. Where a function that
+ * takes one fails, it is not called: the context stays the caller's.
  */
 
 #include <stdbool.h>
@@ -199,7 +203,8 @@ typedef struct nnex_reader {
    * error is taken over. */
   nnex_error* (*read)(void* context, const char* name, const void** bytes, size_t* length, void** token);
   void (*release_bytes)(void* context, void* token); /* May be NULL: the bytes outlive every model. */
-  void (*release)(void* context);                    /* May be NULL. Called once, after the last use of all. */
+  void (*release)(void* context); /* May be NULL. Called once, after the last use of all; not where the call below
+                                     fails. */
   void* context;
 } nnex_reader;
 NNEX_C_API nnex_error* nnex_source_callbacks(const nnex_reader* reader, const char* name, nnex_source** out);
@@ -241,7 +246,8 @@ NNEX_C_API nnex_error* nnex_custom_node_ints(const nnex_custom_node* node, const
 /* For `infer`: the type of an input ("f32[N,3]", "unknown"), and the same of an output in return. */
 NNEX_C_API const char* nnex_custom_node_input_type(const nnex_custom_node* node, size_t index);
 NNEX_C_API nnex_error* nnex_custom_node_set_type(nnex_custom_node* node, size_t output, const char* type);
-/* For `run`: an input, valid during the callback (NULL: absent), and the memory of an output, to be filled. */
+/* For `run`: an input, valid during the callback (NULL: absent), and the memory of an output, to be filled. Each output
+ * that somebody reads must be made. */
 NNEX_C_API const nnex_value* nnex_custom_node_input(nnex_custom_node* node, size_t index);
 NNEX_C_API nnex_error* nnex_custom_node_output(nnex_custom_node* node, size_t output, nnex_dtype dtype, size_t rank,
                                                const int64_t* extents, void** data);
@@ -258,7 +264,8 @@ typedef struct nnex_custom_op {
   nnex_error* (*infer)(void* context, nnex_custom_node* node);
   /* Computes the outputs. Called from several threads at once where several sessions run. */
   nnex_error* (*run)(void* context, nnex_custom_node* node);
-  void (*release)(void* context); /* May be NULL. Called once, when nobody needs the operator any more. */
+  void (*release)(void* context); /* May be NULL. Called once, when nobody needs the operator any more; not where the
+                                     call below fails. */
   void* context;
 } nnex_custom_op;
 NNEX_C_API nnex_error* nnex_load_options_custom_op(nnex_load_options* options, const nnex_custom_op* op);
@@ -306,7 +313,7 @@ typedef struct nnex_session_options {
 
 typedef struct nnex_run_options {
   size_t size;
-  int64_t timeout_ns;               /* 0: none. */
+  int64_t timeout_ns;               /* 0: none; INT64_MAX is as good. */
   bool (*cancelled)(void* context); /* Asked now and then while a run is on, on a thread of nnex; may be NULL. */
   void* context;
 } nnex_run_options;
@@ -328,13 +335,13 @@ NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* 
 /* Plans and packs ahead for the shapes that the model declares: the first run is then as fast as the next. Error:
  * NNEX_INVALID_ARGUMENT where an extent is no number (nnex_load_options_symbol gives it one). */
 NNEX_C_API nnex_error* nnex_session_prepare(nnex_session* session);
-/* What the session keeps from run to run under a label. */
+/* What the session keeps from run to run under a label. These are refused during a run. */
 NNEX_C_API nnex_error* nnex_session_state(const nnex_session* session, const char* label, nnex_value** out);
 NNEX_C_API nnex_error* nnex_session_set_state(nnex_session* session, const char* label, const nnex_value* value);
 NNEX_C_API nnex_error* nnex_session_reset_states(nnex_session* session);
 /* Bytes of activations and scratch memory the session holds. */
 NNEX_C_API int64_t nnex_session_memory(const nnex_session* session);
-/* From now on every run is timed node by node; the times of the last run: */
+/* From now on every run is timed node by node; the times of the last run that succeeded: */
 NNEX_C_API void nnex_session_profile(nnex_session* session, bool on);
 NNEX_C_API size_t nnex_session_nodes(const nnex_session* session);
 /* Names live until the next run. Any pointer may be NULL. False: no such node. */

@@ -21,8 +21,8 @@ namespace nnex {
 /// given, more than `ulp` floats of their type lie between them. NaN equals NaN, infinity itself.
 struct Tolerance {
   /// Nothing: with `ulp` 0, else what default_tolerance() says of the element type.
-  std::optional<double> atol, rtol;
-  std::optional<int64_t> ulp;
+  std::optional<double> atol = {}, rtol = {};
+  std::optional<int64_t> ulp = {};
 };
 
 /// The relative tolerance where none is given: f64 1e-9, f32 1e-4, f16 and wider than 8 bits 1e-2, bf16 5e-2, 8 bits
@@ -108,26 +108,26 @@ using InputsOf = std::function<Result<std::vector<Value>>(const Model& model)>;
 struct Others {
   std::function<Result<std::map<std::string, Value>>(const std::map<std::string, Value>& inputs,
                                                      std::span<const std::string> names)>
-      tensors;
+      tensors = {};
   /// The same of another model than the one compared: of an ONNX file that was cut out of it. Empty: nothing can run
   /// it.
   std::function<Result<std::map<std::string, Value>>(
       const std::string& path, const std::map<std::string, Value>& inputs, std::span<const std::string> names)>
-      run;
+      run = {};
 };
 
 struct CompareOptions {
-  LoadOptions a, b;
-  SessionOptions session;
-  RunOptions run;
-  Tolerance tolerance;
+  LoadOptions a = {}, b = {};
+  SessionOptions session = {};
+  RunOptions run = {};
+  Tolerance tolerance = {};
   bool layers = false;  ///< Every tensor, though outputs be the same.
   bool search = true;   ///< Look for the first tensor that differs, where outputs do.
   /// Bytes of tensors that are held at once while nodes are run one after the other, of each side.
   int64_t held_bytes = int64_t{24} << 20;
   /// Where the nodes between the last equal tensors and the first that differs are written, as an ONNX file that ends
   /// in .onnx: b's beside it in .other.onnx, the inputs in .inputs.npz. Empty: nowhere.
-  std::string bisect;
+  std::string bisect = {};
   bool replace = false;  ///< Files of those names are replaced.
 };
 

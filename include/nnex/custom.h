@@ -33,7 +33,7 @@ class CustomRun {
  public:
   CustomRun(std::string_view op, const Attributes& attributes, std::span<const Value* const> in,
             std::span<Value* const> out)
-      : op_(op), attributes_(&attributes), in_(in), out_(out) {}
+      : op_(op), attributes_(&attributes), in_(in), out_(out), made_(out.size()) {}
 
   std::string_view op() const { return op_; }
   const Attributes& attributes() const { return *attributes_; }
@@ -51,6 +51,8 @@ class CustomRun {
   Result<Tensor*> output(size_t o, DType dtype, const Shape& shape);
   /// Output o is this value (a sequence, a map, a tensor made elsewhere, an input). Error: as output().
   Status set(size_t o, Value value);
+  /// Whether output() or set() has succeeded for output o.
+  bool made(size_t o) const { return o < made_.size() && made_[o]; }
 
  private:
   std::string_view op_;
@@ -58,18 +60,19 @@ class CustomRun {
   std::span<const Value* const> in_;
   std::span<Value* const> out_;
   std::vector<std::unique_ptr<Value>> unwanted_;  ///< Memory of outputs that nobody reads.
+  std::vector<bool> made_;                        ///< By output.
 };
 
 /// One operator of the host. Its functions are called from the threads that load and run models, several at a time
 /// where several sessions run. What they return as errors, or throw, comes back as an Error that names the node.
 struct CustomOperator {
-  std::string domain, name;  ///< As ONNX has them; the domain of NNEF's custom operations is empty.
+  std::string domain = {}, name = {};  ///< As ONNX has them; the domain of NNEF's custom operations is empty.
   /// Versions of the domain (ONNX opset import) that it serves.
   int64_t since = 1, until = std::numeric_limits<int64_t>::max();
   /// The types of a node's outputs. Optional: without it they are known when the kernel has made them.
-  std::function<Result<std::vector<TypeInfo>>(const CustomInfer&)> infer;
-  /// Computes every output that is wanted.
-  std::function<Status(CustomRun&)> run;
+  std::function<Result<std::vector<TypeInfo>>(const CustomInfer&)> infer = {};
+  /// Computes every output that is wanted; that it leaves one out is a fault of the run.
+  std::function<Status(CustomRun&)> run = {};
   /// Equal inputs give equal outputs, and nothing else happens: it may then be computed once, at load, where all its
   /// inputs are constant. Whatever nobody reads is not run, pure or not.
   bool pure = false;

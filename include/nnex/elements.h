@@ -25,7 +25,8 @@ void set_real(Tensor& t, int64_t i, double x);
 /// Writes element i; integers keep their low bits.
 void set_int(Tensor& t, int64_t i, int64_t x);
 
-/// Element i as text for people: "0.25", "-3", "true", "\"word\"", "(1,2)".
+/// Element i as text for people: "0.25", "-3", "true", "\"word\"", "(1,2)"; "" where the tensor has no such element, or
+/// no memory.
 std::string element_text(const Tensor& t, int64_t i);
 /// Shortest decimal text that reads back as the same float or double; "nan", "inf", "-inf".
 std::string number_text(float x);
@@ -34,13 +35,14 @@ std::string number_text(double x);
 /// The tensor with every element converted: float to integer truncates and saturates (NaN gives 0), integer to integer
 /// keeps the low bits, to bool is "not zero", narrower floats round to nearest even once, to 4- and 2-bit integers
 /// round half even and keep the low bits, text is the shortest decimal that reads back. Errors: fault when a string is
-/// no number; unsupported between complex and real types; limit.
+/// no number; unsupported between complex and real types; invalid_argument for a tensor without memory; limit.
 Result<Tensor> cast(const Tensor& from, DType to);
 
-/// The slice of t at `index` of `axis`, without that axis (0 <= axis < rank, 0 <= index < its extent).
+/// The slice of t at `index` of `axis`, without that axis (0 <= axis < rank, 0 <= index < its extent). Errors:
+/// invalid_argument (axis or index outside, a tensor without memory), unsupported (types narrower than a byte), limit.
 Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index);
 /// Tensors of one shape and type along a new axis (negative counts from the last of the result). Errors:
-/// invalid_argument (no tensor), fault (shapes or types differ; an axis outside).
+/// invalid_argument (no tensor, one without memory), fault (shapes or types differ; an axis outside).
 Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis);
 
 /// SHA-256 (FIPS 180-4) of the bytes, as 64 hexadecimal letters.

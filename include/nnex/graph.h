@@ -76,11 +76,11 @@ struct StateInfo {
 };
 
 struct AddOptions {
-  size_t outputs = 1;           ///< How many the node has.
-  NodeId before;                ///< Stands before this node; invalid: at the end of its block.
-  BlockId block;                ///< Where it stands when `before` is invalid; invalid: the network.
-  std::vector<BlockId> blocks;  ///< Those it takes over, from add_block(), in the operator's order.
-  std::string location;         ///< For messages and profiles.
+  size_t outputs = 1;                ///< How many the node has.
+  NodeId before = {};                ///< Stands before this node; invalid: at the end of its block.
+  BlockId block = {};                ///< Where it stands when `before` is invalid; invalid: the network.
+  std::vector<BlockId> blocks = {};  ///< Those it takes over, from add_block(), in the operator's order.
+  std::string location = {};         ///< For messages and profiles.
 };
 
 struct PrintOptions {
@@ -181,7 +181,8 @@ class Graph {
   /// A graph from such a text. `name` stands in messages. Errors: invalid_model, with line and column; limit.
   static Result<Graph> parse(std::string_view text, std::string_view name = "graph");
 
-  /// Called when the graph is ready to run ("prepare"), and after every pass; an Error of it stops and comes back.
+  /// Called when the graph is ready to run ("prepare"), and after every pass; an Error of it stops and comes back, and
+  /// so does what it throws, as a fault.
   using Observer = std::function<Status(std::string_view pass, const Graph& graph)>;
   /// Makes it ready to run, as Model::compile() does, then folds, simplifies and fuses. Errors: those of infer() and of
   /// the observer; the graph is then what it had become.

@@ -23,13 +23,13 @@ enum class PictureLayout : uint8_t {
 /// scale, channel by channel, for integers the pixel itself.
 struct PictureOptions {
   PictureLayout layout = PictureLayout::automatic;
-  std::vector<double> mean, scale;  ///< One for each channel, or one for all; empty: 0 and 1.
-  bool bgr = false;                 ///< Blue first.
+  std::vector<double> mean = {}, scale = {};  ///< One for each channel, or one for all; empty: 0 and 1.
+  bool bgr = false;                           ///< Blue first.
 };
 
 /// How values become what an input takes.
 struct InputFileOptions {
-  PictureOptions picture;
+  PictureOptions picture = {};
   bool cast = false;  ///< Another element type is converted; else it is refused.
   /// Of a .npz file, as in LoadOptions: bytes that it may unpack to for one of its own (below 64 MiB any number; 0:
   /// 32), and in all (0: three quarters of what this process may have).

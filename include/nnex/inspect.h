@@ -21,7 +21,7 @@ struct OperatorCount {
 
 /// A short text that a file holds beside its network.
 struct MetadataEntry {
-  std::string key, text;
+  std::string key = {}, text = {};
   bool internal = false;  ///< nnex keeps it to write the model as it was, and no reader asked for it.
 };
 

@@ -72,14 +72,14 @@ struct CvmOptions {
 
 /// An output that a session gives its next run as an input.
 struct Carry {
-  std::string output, input;
+  std::string output = {}, input = {};
 };
 
 struct LoadOptions {
   Mapping map = Mapping::automatic;
-  bool optimize = true;                    ///< Run the passes that fuse and fold; off for debugging and comparison.
-  std::map<std::string, int64_t> symbols;  ///< Fixed values of extents, by symbol or as "input.axis".
-  std::string external_folder;             ///< Where external tensors lie, for a model from memory.
+  bool optimize = true;  ///< Run the passes that fuse and fold; off for debugging and comparison.
+  std::map<std::string, int64_t> symbols = {};  ///< Fixed values of extents, by symbol or as "input.axis".
+  std::string external_folder = {};             ///< Where external tensors lie, for a model from memory.
   /// Bytes that reading may copy or unpack, and bytes that a run may plan or allocate at once, weights aside; 0: three
   /// quarters of what the machine or the control group of the process has.
   int64_t memory_limit = 0;
@@ -96,15 +96,15 @@ struct LoadOptions {
   bool portable = false;
 
   /// Other shapes of inputs, by name; all others follow. Models of ONNX and NNEF.
-  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::vector<int64_t>> shapes = {};
 
   /// Weights that are not there (NNEF variables without a file, a CVM symbol without its parameters) get content that
   /// this number decides, not an error.
-  std::optional<uint64_t> weight_seed;
-  NnefOptions nnef;
-  CvmOptions cvm;
+  std::optional<uint64_t> weight_seed = {};
+  NnefOptions nnef = {};
+  CvmOptions cvm = {};
 
-  CustomOperators custom_operators;  ///< For nodes whose operators the table lacks.
+  CustomOperators custom_operators = {};  ///< For nodes whose operators the table lacks.
 
   /// A folder in which compiled models are kept, made where it is missing; empty: none. A model that was loaded from a
   /// path and has run is found there by the next process that loads it with the same options, the same build of nnex
@@ -112,12 +112,12 @@ struct LoadOptions {
   /// compiled nor packed again. A file there that is stale (a file of the model changed), of another build or damaged
   /// counts as missing and is replaced. Model::cache() tells; nothing fails for the folder's sake. Whoever may write
   /// into it decides what the models answer. Not for WebAssembly.
-  std::string cache;
+  std::string cache = {};
 
   /// Outputs that become inputs of the next run. They are no ports any more but states, named as the input: what a run
   /// makes stays where it is, nothing is copied. A state begins with zeros; an extent that no symbol fixes begins as 0,
   /// as that of a cache that grows.
-  std::vector<Carry> carry;
+  std::vector<Carry> carry = {};
 };
 
 struct SessionOptions {
@@ -128,7 +128,7 @@ struct SessionOptions {
 /// Stops a run from another thread, or at a time.
 struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 /// Time of one node in one run.
@@ -224,14 +224,15 @@ class Session {
   Status prepare(const std::map<std::string, std::vector<int64_t>>& shapes = {});
 
   /// What the session keeps under a label: what the last run made of it, or its first content.
-  /// Error: invalid_argument (no such label).
+  /// Errors: invalid_argument (no such label; a run is on).
   Result<Value> state(std::string_view label) const;
   /// Gives it other content. Errors: invalid_argument (label, type or shape: found and needed; a run is on).
   Status set_state(std::string_view label, Value value);
   /// Every state has its first content again. Error: invalid_argument (a run is on).
   Status reset_states();
 
-  /// From now on every run is timed node by node; nodes() has the times of the last one.
+  /// From now on every run is timed node by node, one that is on excepted; nodes() has the times of the last one, and
+  /// is asked while none is on.
   void profile(bool on);
   const std::vector<NodeTime>& nodes() const;
   /// Bytes of activations and scratch memory the session holds.

@@ -42,12 +42,13 @@ struct QuantizeSettings {
   RangeMethod method = RangeMethod::mse;
   double percentile = 99.99;  ///< What stays of each side, above 50 and at most 100.
   WeightCodes weights = WeightCodes::int8;
-  int64_t block = 32;                   ///< Weights of int4 that share a scale: a power of two from 16 on.
-  bool per_channel = true;              ///< Weights of int8 have a scale for each output, not one for all.
-  bool correct_bias = true;             ///< Biases take back what rounded weights add in the mean.
-  bool equalize = false;                ///< Channels between two products get like reach in both, by powers of two.
-  bool smooth = false;                  ///< Channels of what a normalisation makes do so against the products after it.
-  std::vector<std::string> keep_float;  ///< Layers that stay float, by the name of their node or of what they make.
+  int64_t block = 32;        ///< Weights of int4 that share a scale: a power of two from 16 on.
+  bool per_channel = true;   ///< Weights of int8 have a scale for each output, not one for all.
+  bool correct_bias = true;  ///< Biases take back what rounded weights add in the mean.
+  bool equalize = false;     ///< Channels between two products get like reach in both, by powers of two.
+  bool smooth = false;       ///< Channels of what a normalisation makes do so against the products after it.
+  /// Layers that stay float, by the name of their node or of what they make.
+  std::vector<std::string> keep_float = {};
 };
 
 /// The range of a tensor's codes.
@@ -58,11 +59,11 @@ struct CodeRange {
 /// What was decided and found, by which the result can be made again without samples. Tensors go by their names in the
 /// network without its normalisations, as QuantizeReport shows them.
 struct QuantizeRecipe {
-  QuantizeSettings settings;
-  std::map<std::string, CodeRange> ranges;
-  std::map<std::string, std::vector<float>> means;          ///< Of each channel, of what products with biases read.
-  std::map<std::string, std::vector<int64_t>> smoothed_by;  ///< Powers of two of channels, of smoothed tensors.
-  std::map<std::string, std::string> kept_float;            ///< Layers that measuring left float, and why.
+  QuantizeSettings settings = {};
+  std::map<std::string, CodeRange> ranges = {};
+  std::map<std::string, std::vector<float>> means = {};  ///< Of each channel, of what products with biases read.
+  std::map<std::string, std::vector<int64_t>> smoothed_by = {};  ///< Powers of two of channels, of smoothed tensors.
+  std::map<std::string, std::string> kept_float = {};            ///< Layers that measuring left float, and why.
 };
 
 /// The recipe as JSON (docs/quantize.md), the same bytes for equal recipes.
@@ -74,7 +75,7 @@ Result<QuantizeRecipe> parse_recipe(std::string_view text);
 struct SampleSet {
   int64_t count = 0;
   /// The inputs of sample `index`, in the order of `inputs`.
-  std::function<Result<std::vector<Value>>(const std::vector<PortInfo>& inputs, int64_t index)> read;
+  std::function<Result<std::vector<Value>>(const std::vector<PortInfo>& inputs, int64_t index)> read = {};
 };
 
 enum class QuantizePlan : uint8_t {
@@ -89,8 +90,8 @@ enum class CalibrateOn : uint8_t {
 };
 
 struct QuantizeOptions {
-  QuantizeSettings settings;             ///< Not asked where there is a recipe.
-  std::optional<QuantizeRecipe> recipe;  ///< What was found before; samples then serve the report alone.
+  QuantizeSettings settings = {};             ///< Not asked where there is a recipe.
+  std::optional<QuantizeRecipe> recipe = {};  ///< What was found before; samples then serve the report alone.
   /// What the result is for. onnx: codes around float operators. nnef: the float network with rounded weights, and a
   /// quantisation file that names the codes of every tensor; errors and times are told of the same codes in ONNX. cvm:
   /// whole numbers alone (docs/quantize.md), for networks of products, sums, limits, moves and means, with known
@@ -102,8 +103,8 @@ struct QuantizeOptions {
   bool judge = true;        ///< Fill in what the report says of errors and times; needs samples.
   int64_t judge_count = 0;  ///< On so many of the samples; 0: on all.
   double seconds = 0.5;     ///< How long each network is timed.
-  SessionOptions session;
-  RunOptions run;
+  SessionOptions session = {};
+  RunOptions run = {};
 };
 
 /// A product, or a sum of codes.

@@ -15,24 +15,25 @@ namespace nnex {
 /// Bytes, and who keeps them. Weights are not copied: graphs and models hold the owner. Null: the bytes outlive every
 /// graph and model that is read from them.
 struct OwnedBytes {
-  std::string_view bytes;
-  std::shared_ptr<const void> owner;
+  std::string_view bytes = {};
+  std::shared_ptr<const void> owner = {};
 };
 
 /// A file in memory: its name, '/' between folders ("graph.nnef", "weights/conv1.dat"), and its bytes.
 struct NamedBytes {
-  std::string name;
-  std::string bytes;
+  std::string name = {};
+  std::string bytes = {};
 };
 
 /// Files of a model that nobody but the program can open: encrypted, packed, in a database. Every file that a model
 /// needs (external tensors, variables, weights) is asked for here, each at most once while a model is read. Calls come
-/// one after the other, on the thread that reads.
+/// one after the other, on the thread that reads. What they throw becomes an Error of code fault that says what was
+/// asked for.
 struct FileReader {
   /// The names of all files, '/' between folders.
-  std::function<Result<std::vector<std::string>>()> list;
+  std::function<Result<std::vector<std::string>>()> list = {};
   /// The bytes of a file that list() names.
-  std::function<Result<OwnedBytes>(const std::string& name)> read;
+  std::function<Result<OwnedBytes>(const std::string& name)> read = {};
 };
 
 /// Where a model comes from. Copies share the bytes.

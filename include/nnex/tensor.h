@@ -19,7 +19,8 @@
 namespace nnex {
 
 /// A dense, row-major, little-endian array. Copies share the bytes, and bytes that are shared are never written:
-/// whoever made a tensor fills it while no copy exists, or writes a clone().
+/// whoever made a tensor fills it while no copy exists, or writes a clone(). One that was moved elsewhere has no
+/// elements, as Tensor() has none.
 class Tensor {
  public:
   /// An f32 tensor of no elements.
@@ -74,6 +75,8 @@ class Tensor {
   bool writable() const {
     return !(writing_ == Writing::never || (writing_ == Writing::alone && owner_.use_count() > 1));
   }
+  /// Whether the bytes were borrowed to be read alone: no copy that goes makes them writable.
+  bool read_only() const { return writing_ == Writing::never; }
   /// The bytes to write. They must be the caller's own (borrow_mutable) or of this tensor alone: the program ends where
   /// a copy shares them, or where they were borrowed to be read.
   std::byte* mutable_data() {
@@ -147,7 +150,7 @@ struct Optional {
   std::shared_ptr<const Value> item;
 };
 
-/// Whatever an edge of a graph carries. Copies share.
+/// Whatever an edge of a graph carries. Copies share; one that was moved elsewhere is empty.
 class Value {
  public:
   Value() = default;

@@ -45,8 +45,8 @@ Status write_tensor(const std::string& path, const Tensor& t, std::string_view n
 
 /// A tensor and its name in an archive.
 struct NamedTensor {
-  std::string name;
-  Tensor tensor;
+  std::string name = {};
+  Tensor tensor = {};
 };
 /// Writes a .npz file of them all, not compressed, as numpy.savez does. Errors: as of write_tensor; limit (4 GiB).
 Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors,

@@ -21,17 +21,17 @@ enum class ViewFormat : uint8_t {
 /// The time that a node took: `place` is where the model has it, as Session::nodes() and `nnex profile --json` say it;
 /// several nodes that ran as one are joined by " + ".
 struct PlaceTime {
-  std::string place;
+  std::string place = {};
   double microseconds = 0;
 };
 
 struct ViewOptions {
-  LoadOptions load;
+  LoadOptions load = {};
   ViewFormat format = ViewFormat::html;
   /// Parts that repeat one after the other are drawn once, with their number. A page folds and unfolds them.
   bool fold = true;
   bool check = true;  ///< Faults are shown at their nodes.
-  std::vector<PlaceTime> times;
+  std::vector<PlaceTime> times = {};
 };
 
 struct View {

@@ -252,16 +252,22 @@ Result<CompareReport> compare_others(const ModelSource& a, const Others& b, cons
   return report;
 }
 
+constexpr const char* kInputs = "the host gave the inputs of a run";
+
 }  // namespace
 
 Result<CompareReport> compare(const ModelSource& a, const ModelSource& b, const InputsOf& inputs,
                               const CompareOptions& options) {
-  return guarded([&] { return compare_models(a, b, inputs, options); });
+  return guarded([&] { return compare_models(a, b, caught(inputs, kInputs), options); });
 }
 
 Result<CompareReport> compare(const ModelSource& a, const Others& b, const InputsOf& inputs,
                               const CompareOptions& options) {
-  return guarded([&] { return compare_others(a, b, inputs, options); });
+  constexpr const char* kTensors = "the host gave tensors to compare with";
+  return guarded([&] {
+    const Others others = {caught(b.tensors, kTensors), caught(b.run, kTensors)};
+    return compare_others(a, others, caught(inputs, kInputs), options);
+  });
 }
 
 }  // namespace nnex

@@ -176,10 +176,15 @@ Result<Graph> Graph::parse(std::string_view text, std::string_view name) {
 Status Graph::optimize(const Observer& observer, const CustomOperators& operators) {
   return guarded([&]() -> Status {
     NNEX_TRY(passes::prepare(impl().graph, operators));
-    if (observer) NNEX_TRY(observer("prepare", *this));
+    const auto observe = [&](std::string_view pass) {
+      return called([&] { return observer(pass, *this); },
+                    [&](Code code, const char* what) {
+                      return Error(code, what).during(fmt::format("the host's observer saw pass '{}'", pass));
+                    });
+    };
+    if (observer) NNEX_TRY(observe("prepare"));
     passes::PipelineOptions options;
-    if (observer)
-      options.after = [&](const ir::Graph&, const passes::PassDef& pass) { return observer(pass.name, *this); };
+    if (observer) options.after = [&](const ir::Graph&, const passes::PassDef& pass) { return observe(pass.name); };
     return passes::optimize(impl().graph, options);
   });
 }

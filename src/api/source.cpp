@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "base/guarded.h"
+
 namespace nnex {
 namespace {
 
@@ -54,6 +56,10 @@ ModelSource ModelSource::memory(std::vector<NamedBytes> files, std::string name)
   return {std::move(name), reader_of(std::move(kept))};
 }
 
-ModelSource ModelSource::callbacks(FileReader reader, std::string name) { return {std::move(name), std::move(reader)}; }
+ModelSource ModelSource::callbacks(FileReader reader, std::string name) {
+  reader.list = caught(std::move(reader.list), "the host's reader listed its files");
+  reader.read = caught(std::move(reader.read), "the host's reader read a file");
+  return {std::move(name), std::move(reader)};
+}
 
 }  // namespace nnex

@@ -2,8 +2,11 @@
 // Where exceptions end.
 
 #include <exception>
+#include <functional>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "nnex/result.h"
 
@@ -21,6 +24,31 @@ auto guarded(F&& f) -> decltype(f()) {
   } catch (const std::exception& e) {
     return Error(Code::internal, e.what());
   }
+}
+
+/// Calls a function of the host program: what it throws becomes the Error that `failed` makes of a code (fault, or
+/// limit where memory was missing) and a sentence.
+template <class F, class Failed>
+auto called(F&& f, Failed&& failed) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return failed(Code::limit, "out of memory");
+  } catch (const std::exception& e) {
+    return failed(Code::fault, e.what());
+  } catch (...) {
+    return failed(Code::fault, "the host threw what is no std::exception");
+  }
+}
+
+/// The same function of the host, whose exceptions become faults "while `doing`"; none where there is none.
+template <class R, class... A>
+std::function<R(A...)> caught(std::function<R(A...)> f, std::string doing) {
+  if (!f) return f;
+  return [f = std::move(f), doing = std::move(doing)](A... args) -> R {
+    return called([&] { return f(std::forward<A>(args)...); },
+                  [&](Code code, const char* what) { return Error(code, what).during(doing); });
+  };
 }
 
 }  // namespace nnex

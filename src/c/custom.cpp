@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/try.h"
 #include "c/handles.h"
 
 /// One node, while a callback looks at it: its shape rule or its run.
@@ -17,12 +18,14 @@ struct nnex_custom_node {
 namespace nnex::c {
 namespace {
 
-/// The callbacks, released with the last model that needs them.
+/// The callbacks, released with the last model that needs them. Whoever made them sets `release` last, when nothing can
+/// fail any more.
 struct Callbacks {
   nnex_custom_op op;
+  void (*release)(void* context) = nullptr;
   explicit Callbacks(const nnex_custom_op& o) : op(o) {}
   ~Callbacks() {
-    if (op.release) op.release(op.context);
+    if (release) release(op.context);
   }
   Callbacks(const Callbacks&) = delete;
   Callbacks& operator=(const Callbacks&) = delete;
@@ -186,9 +189,12 @@ nnex_error* nnex_load_options_custom_op(nnex_load_options* options, const nnex_c
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(options);
     NNEX_C_NEED(op);
-    const nnex_custom_op all = known(op);
+    NNEX_ASSIGN(const nnex_custom_op all, known(op));
     if (!all.name || !all.run) return null_argument(all.name ? "op->run" : "op->name");
-    return options->options.custom_operators.add(custom_operator(std::make_shared<Callbacks>(all)));
+    const auto kept = std::make_shared<Callbacks>(all);
+    NNEX_TRY(options->options.custom_operators.add(custom_operator(kept)));
+    kept->release = all.release;
+    return {};
   });
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // What stands behind the handles of nnex.h, and the way in and out of C: no exception and no C++ type crosses.
 
+#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <new>
 #include <string>
@@ -47,8 +49,9 @@ struct nnex_model {
 struct nnex_session {
   nnex::Model model;
   nnex::Session session;
-  std::vector<nnex::NodeTime> nodes;  ///< Of the last run.
-  bool profiled = false;
+  std::vector<nnex::NodeTime> nodes;  ///< Of the last run that succeeded.
+  std::atomic<bool> profiled{false};
+  std::atomic<bool> running{false};  ///< From the beginning of a run until its times are in `nodes`.
 };
 
 struct nnex_report {
@@ -80,11 +83,41 @@ std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
 const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index);
 /// The options behind a handle that may be null.
 inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
-/// A struct of the caller's, of which it knows the first `size` bytes; what it does not know is 0.
+/// A struct that is versioned by its size, and where the members end that its first version had.
+struct FirstVersion {
+  const char* name;
+  size_t size;
+};
 template <class T>
-T known(const T* given) {
+inline constexpr FirstVersion kFirstVersion = {};
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_reader> = {"nnex_reader",
+                                                            offsetof(nnex_reader, context) + sizeof(void*)};
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_custom_op> = {"nnex_custom_op",
+                                                               offsetof(nnex_custom_op, context) + sizeof(void*)};
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_session_options> = {
+    "nnex_session_options", offsetof(nnex_session_options, seed) + sizeof(uint64_t)};
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_run_options> = {"nnex_run_options",
+                                                                 offsetof(nnex_run_options, context) + sizeof(void*)};
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_save_options> = {
+    "nnex_save_options", offsetof(nnex_save_options, keep_fragments) + sizeof(bool)};
+
+/// A struct of the caller's, of which it knows the first `size` bytes; what it does not know is 0, and so is all of a
+/// null one. Error: invalid_argument for a `size` that was forgotten.
+template <class T>
+Result<T> known(const T* given) {
   T all{};
-  if (given) __builtin_memcpy(&all, given, given->size < sizeof(T) ? given->size : sizeof(T));
+  if (!given) return all;
+  constexpr FirstVersion kFirst = kFirstVersion<T>;
+  if (given->size < kFirst.size)
+    return Error(Code::invalid_argument, "found " + std::to_string(given->size) + " for the member 'size' of " +
+                                             kFirst.name + "; needed sizeof(" + kFirst.name + "), " +
+                                             std::to_string(sizeof(T)));
+  __builtin_memcpy(&all, given, given->size < sizeof(T) ? given->size : sizeof(T));
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/try.h"
 #include "c/handles.h"
 
 namespace nnex::c {
@@ -68,19 +69,34 @@ Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count) {
   return all;
 }
 
+/// So many nanoseconds from now; the last moment that the clock has, where it does not reach as far.
+std::chrono::steady_clock::time_point in(int64_t ns) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point now = Clock::now();
+  const std::chrono::nanoseconds wait(ns);
+  return wait < Clock::time_point::max() - now ? now + wait : Clock::time_point::max();
+}
+
+/// One run, and its times: nobody else runs the session before they are copied.
 template <class Run>
 Status run(nnex_session* session, const nnex_run_options* given, Run&& body) {
-  const nnex_run_options o = known(given);
+  NNEX_ASSIGN(const nnex_run_options o, known(given));
   if (o.timeout_ns < 0)
     return Error(Code::invalid_argument,
                  "found a timeout of " + std::to_string(o.timeout_ns) + " ns; needed 0 or more");
+  if (session->running.exchange(true))
+    return Error(Code::invalid_argument, "the session is running already; use one session a thread");
+  struct Done {
+    std::atomic<bool>& flag;
+    ~Done() { flag = false; }
+  } done{session->running};
   const Watch watch(o.cancelled, o.context);
   RunOptions options;
   options.cancel = watch.flag();
-  if (o.timeout_ns) options.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(o.timeout_ns);
-  Status s = body(options);
+  if (o.timeout_ns) options.deadline = in(o.timeout_ns);
+  NNEX_TRY(body(options));
   if (session->profiled) session->nodes = session->session.nodes();
-  return s;
+  return {};
 }
 
 }  // namespace
@@ -154,13 +170,13 @@ nnex_error* nnex_session_make(const nnex_model* model, const nnex_session_option
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(model);
     NNEX_C_NEED(out);
-    const nnex_session_options o = known(options);
+    NNEX_ASSIGN(const nnex_session_options o, known(options));
     if (o.threads < 0)
       return Error(Code::invalid_argument, "found " + std::to_string(o.threads) + " threads; needed 0 or more");
     SessionOptions s;
     s.threads = o.threads;
     s.seed = o.seed;
-    *out = new nnex_session{model->model, model->model.session(s), {}, false};
+    *out = new nnex_session{model->model, model->model.session(s), {}};
     return {};
   });
 }
@@ -202,8 +218,10 @@ nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inpu
       Tensor* t = outputs[i] ? outputs[i]->value.tensor() : nullptr;
       if (!t) return Error(Code::invalid_argument, "output " + std::to_string(i) + ": found no tensor to write into");
       if (!t->writable())
-        return Error(Code::invalid_argument, "output " + std::to_string(i) + ": found " + outputs[i]->text +
-                                                 ", which others share; needed a tensor that may be written");
+        return Error(Code::invalid_argument,
+                     "output " + std::to_string(i) + ": found " + outputs[i]->text +
+                         (t->read_only() ? ", which may only be read" : ", which others share") +
+                         "; needed a tensor that may be written");
       // The handle keeps the bytes; the run gets them as the caller's.
       out.push_back(Tensor::borrow_mutable(t->dtype(), t->shape(), t->mutable_data()));
     }

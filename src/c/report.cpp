@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/try.h"
 #include "c/handles.h"
 
 namespace nnex::c {
@@ -21,7 +22,7 @@ Result<Format> format_named(std::string_view word) {
 }
 
 Result<SaveOptions> save_options(const nnex_save_options* given) {
-  const nnex_save_options o = known(given);
+  NNEX_ASSIGN(const nnex_save_options o, known(given));
   SaveOptions s;
   if (o.format) {
     auto format = format_named(o.format);

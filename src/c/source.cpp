@@ -4,17 +4,20 @@
 #include <cstring>
 #include <memory>
 
+#include "base/try.h"
 #include "c/handles.h"
 
 namespace nnex::c {
 namespace {
 
-/// Callbacks of C as a FileReader. Shared by all that still read or hold bytes.
+/// Callbacks of C as a FileReader. Shared by all that still read or hold bytes. Whoever made it sets `release` last,
+/// when nothing can fail any more.
 struct Reader {
   nnex_reader r;
-  explicit Reader(const nnex_reader& given) : r(known(&given)) {}
+  void (*release)(void* context) = nullptr;
+  explicit Reader(const nnex_reader& given) : r(given) {}
   ~Reader() {
-    if (r.release) r.release(r.context);
+    if (release) release(r.context);
   }
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -148,11 +151,13 @@ nnex_error* nnex_source_callbacks(const nnex_reader* reader, const char* name, n
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(reader);
     NNEX_C_NEED(out);
-    const nnex_reader all = known(reader);
+    NNEX_ASSIGN(const nnex_reader all, known(reader));
     if (!all.name || !all.read) return null_argument(all.name ? "reader->read" : "reader->name");
-    FileReader files = file_reader(std::make_shared<Reader>(*reader));
+    const auto kept = std::make_shared<Reader>(all);
+    FileReader files = file_reader(kept);
     *out = new nnex_source{name ? ModelSource::callbacks(std::move(files), name)
                                 : ModelSource::callbacks(std::move(files))};
+    kept->release = all.release;
     return {};
   });
 }

@@ -106,9 +106,12 @@ nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const int64_t* ext
     auto shape = shape_of(rank, extents);
     if (!shape.ok()) return std::move(shape).error();
     if (!data && shape->count() > 0) return null_argument("data");
-    auto owner = release ? std::make_shared<Owner>() : nullptr;
-    auto made = std::make_unique<nnex_value>(Tensor::borrow_mutable(*type, std::move(*shape), data, owner));
-    if (owner) owner->context = context, owner->release = release;
+    auto owner = std::make_shared<Owner>();
+    // Without a release the bytes have no owner: an empty pointer, which only counts who shares them.
+    std::shared_ptr<const void> counted(owner, release ? owner.get() : nullptr);
+    auto made =
+        std::make_unique<nnex_value>(Tensor::borrow_mutable(*type, std::move(*shape), data, std::move(counted)));
+    owner->context = context, owner->release = release;
     *out = made.release();
     return {};
   });
@@ -295,7 +298,8 @@ const void* nnex_tensor_data(const nnex_value* v) {
 }
 void* nnex_tensor_mutable_data(nnex_value* v) {
   Tensor* t = v ? v->value.tensor() : nullptr;
-  return t && t->dtype() != DType::str && t->writable() ? t->mutable_data() : nullptr;
+  const bool alone = t && t->writable() && t->owner().use_count() <= 1;
+  return alone && t->dtype() != DType::str ? t->mutable_data() : nullptr;
 }
 const char* nnex_tensor_string(const nnex_value* v, int64_t index) {
   const Tensor* t = tensor_of(v);

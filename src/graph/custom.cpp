@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <new>
 
 #include "base/copy_bytes.h"
+#include "base/guarded.h"
 #include "graph/type_info.h"
 #include "graph/verify.h"
+#include "tensor/has_memory.h"
 
 namespace nnex {
 namespace {
@@ -21,20 +21,11 @@ std::string shown(std::string_view domain, std::string_view name) {
 /// Calls a function of the host: what it throws becomes an Error of that code, and all errors say whose they are.
 template <class F>
 auto from_host(std::string_view op, std::string_view doing, Code code, F&& f) -> decltype(f()) {
-  const auto thrown = [&](Code as, std::string_view what) {
-    return Error(as, fmt::format("{}: {}", op, what)).during(fmt::format("{} of custom operator '{}'", doing, op));
-  };
-  try {
-    auto result = f();
-    if (result.ok()) return result;
-    return std::move(result).error().during(fmt::format("{} of custom operator '{}'", doing, op));
-  } catch (const std::bad_alloc&) {
-    return thrown(Code::limit, "out of memory");
-  } catch (const std::exception& e) {
-    return thrown(code, e.what());
-  } catch (...) {
-    return thrown(code, "the host threw what is no std::exception");
-  }
+  auto result = called(f, [&](Code as, const char* what) {
+    return Error(as == Code::fault ? code : as, fmt::format("{}: {}", op, what));
+  });
+  if (result.ok()) return result;
+  return std::move(result).error().during(fmt::format("{} of custom operator '{}'", doing, op));
 }
 
 Status copy_into(Tensor& to, const Tensor& from) {
@@ -87,8 +78,6 @@ Result<Value> kept(const Value& v) {
   }
   return v;
 }
-
-bool has_bytes(const Tensor& t) { return t.count() == 0 || t.data() != nullptr; }
 
 }  // namespace
 
@@ -178,8 +167,9 @@ Status run_custom(const CustomNode& node, const Call& call, std::span<const Type
   CustomRun run(name, node.attrs, in, out);
   NNEX_TRY(from_host(name, "the kernel", Code::fault, [&] { return node.host->run(run); }));
   for (size_t o = 0; o < made.size(); ++o) {
-    if (!call.wants(o) || call.ready(o)) continue;
-    if (made[o].empty()) return Error(Code::fault, fmt::format("{}: the kernel did not make output {}", name, o));
+    if (!call.wants(o)) continue;
+    if (!run.made(o)) return Error(Code::fault, fmt::format("{}: the kernel did not make output {}", name, o));
+    if (call.ready(o)) continue;
     if (const Type found = type_of(made[o]); o < expected.size() && !agree(expected[o], found))
       return Error(Code::fault, fmt::format("{}: the kernel made output {} as {}; the shape rule said {}", name, o,
                                             found.text(), expected[o].text()));
@@ -195,12 +185,13 @@ Result<Tensor*> CustomRun::output(size_t o, DType dtype, const Shape& shape) {
   Value* to = out_[o];
   if (!to) to = unwanted_.emplace_back(std::make_unique<Value>()).get();
   if (Tensor* t = to->tensor()) {
-    if (t->dtype() == dtype && t->shape() == shape) return t;
+    if (t->dtype() == dtype && t->shape() == shape) return made_[o] = true, t;
     return Error(Code::invalid_argument, fmt::format("{}: output {} is made as {}{}; needed {}", op_, o, name(dtype),
                                                      shape.text(), to->text()));
   }
   NNEX_ASSIGN(Tensor made, Tensor::make(dtype, shape));
   *to = Value(std::move(made));
+  made_[o] = true;
   return to->tensor();
 }
 
@@ -211,12 +202,17 @@ Status CustomRun::set(size_t o, Value value) {
   if (!out_[o]) return {};
   Tensor* planned = out_[o]->tensor();
   const Tensor* t = value.tensor();
-  if (t && !has_bytes(*t)) return Error(Code::invalid_argument, fmt::format("{}: output {} has no memory", op_, o));
+  if (t && !has_memory(*t)) return Error(Code::invalid_argument, fmt::format("{}: output {} has no memory", op_, o));
   if (!planned) {
     *out_[o] = std::move(value);
+    made_[o] = true;
     return {};
   }
-  if (t && t->dtype() == planned->dtype() && t->shape() == planned->shape()) return copy_into(*planned, *t);
+  if (t && t->dtype() == planned->dtype() && t->shape() == planned->shape()) {
+    NNEX_TRY(copy_into(*planned, *t));
+    made_[o] = true;
+    return {};
+  }
   return Error(Code::invalid_argument,
                fmt::format("{}: output {} is set to {}; needed {}", op_, o, value.text(), out_[o]->text()));
 }

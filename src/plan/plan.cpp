@@ -304,6 +304,8 @@ class Planner {
     if (has_host(node)) {
       std::vector<Type> types;
       for (ValueId v : node.out) types.push_back(v.valid() ? inference_.type(v) : Type{});
+      for (ValueId& v : step.out)  // what nobody reads the host need not make
+        if (v.valid() && graph_[v].uses.empty()) v = {};
       step.how = Step::How::kernel;
       step.kernel = std::make_unique<CustomKernel>(node.custom, std::move(types));
       step.def = &kCustomKernel;

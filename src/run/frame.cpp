@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/copy_bytes.h"
 #include "base/float_mode.h"
@@ -28,17 +29,13 @@ Frame::Frame(std::shared_ptr<Compiled> model, const SessionOptions& options)
   for (const StateDef& s : graph_.states) states.push_back(s.start);
 }
 
-int64_t Frame::memory() const {
-  int64_t bytes = workspace_.bytes.bytes();
-  for (const auto& [block, memory] : arenas_) bytes += memory.bytes.bytes();
-  return bytes;
-}
-
 Status Frame::reserve(Memory& memory, int64_t bytes) {
   if (memory.bytes.bytes() >= bytes) return {};
+  held_ -= memory.bytes.bytes();
   memory.bytes = Tensor(), ++memory.version;  // from now on nothing may show it, even where there is no more
   AccountScope uncounted(nullptr);            // the plan was checked against the limit, and the arena outlives the run
   NNEX_ASSIGN(memory.bytes, Tensor::make(DType::u8, Shape{bytes}));
+  held_ += bytes;
   return {};
 }
 
@@ -62,7 +59,8 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
   std::optional<Interrupt> asked;
   if (options.cancel || options.deadline) asked.emplace(stop);
   times.clear();
-  if (profiling) start_ = std::chrono::steady_clock::now();
+  timing_ = profiling;
+  if (timing_) start_ = std::chrono::steady_clock::now();
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     Value& slot = slots_[graph_.inputs()[i].n];
     slot = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
@@ -73,6 +71,8 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
     }
   }
   Status ran = run_block(kMain);
+  if (!ran.ok())
+    for (ValueId v : graph_.inputs()) slots_[v.n] = Value();  // what failed keeps no caller's memory
   ++run_counter_;
   team_ = nullptr;
   return ran;
@@ -179,7 +179,30 @@ Status Frame::prepare(std::span<const Value> inputs) {
   auto planned = bound(kMain, first);
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
   team_ = nullptr, run_options_ = nullptr;
-  return planned.ok() ? Status() : std::move(planned).error();
+  if (!planned.ok()) return std::move(planned).error();
+  return check_results(*(*planned)->plan);
+}
+
+Status Frame::check_results(const plan::Plan& plan) const {
+  std::unordered_map<uint32_t, int64_t> held;  // by value
+  int64_t sum = 0;
+  const auto take = [&](const plan::Step::Fresh& f) -> Status {
+    const int64_t bytes = bytes_for(f.dtype, f.shape.count()).value_or(INT64_MAX);
+    if (bytes > model_->memory_limit - sum)
+      return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the limit of {}",
+                                            name(f.dtype), f.shape.text(), bytes, sum, model_->memory_limit));
+    held[f.value.n] = bytes, sum += bytes;
+    return {};
+  };
+  int slices = -1;
+  for (const plan::Step& step : plan.steps) {
+    if (step.slices >= 0 && step.slices != slices)
+      for (const plan::Step::Fresh& f : plan.slices[static_cast<size_t>(step.slices)].fresh) NNEX_TRY(take(f));
+    slices = step.slices;
+    for (const plan::Step::Fresh& f : step.fresh) NNEX_TRY(take(f));
+    for (ValueId v : step.release) sum -= std::exchange(held[v.n], 0);
+  }
+  return {};
 }
 
 Frame::Stretch& Frame::stretch_at(BlockId block, NodeId from) {
@@ -355,7 +378,7 @@ int64_t Frame::bytes_of(const plan::Step& step, const Bound::Wires& wires) const
 
 Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires, Worker worker) {
   std::chrono::steady_clock::time_point began;
-  if (profiling) began = std::chrono::steady_clock::now();
+  if (timing_) began = std::chrono::steady_clock::now();
   for (const plan::Step::Fresh& f : step.fresh) NNEX_TRY(give_memory(f));
   const Node& node = graph_[step.node];
   Status s = check_strings(wires, step);
@@ -372,7 +395,7 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires, Worker
     s = step.how == plan::Step::How::view ? run_view(step, wires) : run_blocks(step, wires);
   }
   if (!s.ok()) return std::move(s).error().at(graph_.place_of(step.node));
-  if (profiling) {
+  if (timing_) {
     auto now = std::chrono::steady_clock::now();
     std::string_view kernel = step.def                              ? step.def->name
                               : step.how == plan::Step::How::view   ? "view"

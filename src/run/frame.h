@@ -1,6 +1,7 @@
 #pragma once
 // Frame: the values of one session while a model runs, and the interpreter of plans and blocks.
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -53,10 +54,11 @@ class Frame {
   /// depends on their contents. Errors: those of planning.
   Status prepare(std::span<const Value> inputs);
 
-  bool profiling = false;
+  std::atomic<bool> profiling{false};  ///< Of the runs that begin from now on.
   std::vector<NodeTime> times;
   std::vector<Value> states;  ///< In the graph's order.
-  int64_t memory() const;
+  /// May be asked while a run is on.
+  int64_t memory() const { return held_; }
 
  private:
   /// A plan bound to this frame's memory.
@@ -133,6 +135,8 @@ class Frame {
   Result<Value> owned(const Value& v) const;
   Status interrupted() const;
   Status reserve(Memory& memory, int64_t bytes);
+  /// Refuses a plan whose results, which get memory of their own while it runs, pass the memory limit.
+  Status check_results(const plan::Plan& plan) const;
   /// Refuses a step whose strings could pass the memory limit: each of `count` may be as long as the longest of each
   /// input together.
   Status check_strings(const Bound::Wires& wires, const plan::Step& step) const;
@@ -145,6 +149,8 @@ class Frame {
   std::unordered_map<uint32_t, Stretch> stretches_;        ///< By first node.
   std::unordered_map<uint32_t, Memory> arenas_;            ///< By block.
   Memory workspace_;
+  std::atomic<int64_t> held_{0};  ///< Bytes of all these.
+  bool timing_ = false;           ///< What `profiling` was when the run began.
   std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
   std::span<Tensor> into_;                  ///< While run_into() runs: where the network's results are wanted.
   std::shared_ptr<MemoryAccount> account_;  ///< Of this run, or of an earlier one whose tensors are gone.

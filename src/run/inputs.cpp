@@ -90,8 +90,6 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
 
 }  // namespace
 
-bool has_memory(const Tensor& t) { return t.count() > 0 ? t.data() != nullptr : t.shape().checked_count() == 0; }
-
 Status check_input(const InputPort& port, const Value& value, std::map<std::string, int64_t>& symbols,
                    std::string_view what) {
   const auto wrong = [&](std::string_view found, std::string_view more = "") {

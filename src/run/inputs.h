@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "nnex/model.h"
+#include "tensor/has_memory.h"
 #include "tensor/type.h"
 
 namespace nnex {
@@ -21,10 +22,6 @@ struct InputPort {
   PortInfo info;
   Type type;
 };
-
-/// Whether a tensor has the elements its shape tells of: a caller may have borrowed no bytes, or under a shape that no
-/// tensor has.
-bool has_memory(const Tensor& t);
 
 /// Whether a value can be run on: its kind, types and known extents, and memory behind every tensor in it. `symbols`
 /// gathers the extents of symbols over all inputs; `what`: "input" or "state". Error: invalid_argument.

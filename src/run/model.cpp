@@ -76,6 +76,9 @@ struct Session::Impl {
 
   Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& options)
       : model(std::move(m)), frame(model->compiled, options) {}
+  /// What nobody else does with the session meanwhile: one run, or one look at its states.
+  template <class F>
+  auto alone(F&& f) -> decltype(f());
   /// Checks the inputs and runs, one run at a time.
   template <class F>
   auto once(std::span<const Value> inputs, F&& run) -> decltype(run());
@@ -316,14 +319,19 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 template <class F>
-auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run()) {
+auto Session::Impl::alone(F&& f) -> decltype(f()) {
   if (running.exchange(true))
     return Error(Code::invalid_argument, "the session is running already; use one session a thread");
   struct Done {
     std::atomic<bool>& flag;
     ~Done() { flag = false; }
   } done{running};
-  return guarded([&]() -> decltype(run()) {
+  return guarded(f);
+}
+
+template <class F>
+auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run()) {
+  return alone([&]() -> decltype(run()) {
     const size_t needed = model->inputs.size();
     if (inputs.size() != needed)
       return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", inputs.size(), needed));
@@ -342,10 +350,15 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const Run
 Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, std::vector<int64_t>>& shapes) const {
   alignas(64) static constexpr std::byte kNothing[64] = {};
   const auto stand_in = [](const PortInfo& port, const std::vector<int64_t>& extents) -> Result<Value> {
-    const bool negative = std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 0; });
-    if (const Shape shape(extents); !negative && shape.checked_count())
-      return Value(Tensor::borrow(port.dtype, shape, kNothing));
-    return Error(Code::invalid_argument, fmt::format("input '{}': [{}] is no shape", port.name, joined(extents, ",")));
+    if (std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 0; }))
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}': [{}] is no shape", port.name, joined(extents, ",")));
+    const Shape shape(extents);
+    const auto count = shape.checked_count();
+    if (!count || !bytes_for(port.dtype, *count))
+      return Error(Code::limit,
+                   fmt::format("input '{}': a tensor {}{} is too large", port.name, name(port.dtype), shape.text()));
+    return Value(Tensor::borrow(port.dtype, shape, kNothing));
   };
   std::vector<Value> out(model->inputs.size());
   std::map<std::string, int64_t> symbols;
@@ -392,9 +405,12 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
     if (!has_memory(outputs[i]))
       return Error(Code::invalid_argument,
                    fmt::format("output {}: found {} without memory", i, Value(outputs[i]).text()));
-    if (!outputs[i].writable())
-      return Error(Code::invalid_argument, fmt::format("output {}: others share the bytes of {}; needed a tensor alone",
-                                                       i, Value(outputs[i]).text()));
+    if (outputs[i].writable()) continue;
+    const std::string found = Value(outputs[i]).text();
+    return Error(Code::invalid_argument,
+                 outputs[i].read_only()
+                     ? fmt::format("output {}: {} was borrowed to be read; needed Tensor::borrow_mutable()", i, found)
+                     : fmt::format("output {}: others share the bytes of {}; needed a tensor alone", i, found));
   }
   return impl().once(inputs, [&] { return impl().frame.run_into(inputs, outputs, options); });
 }
@@ -419,35 +435,28 @@ Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Va
   return named;
 }
 
-namespace {
-
-Status not_running(const std::atomic<bool>& running) {
-  if (running) return Error(Code::invalid_argument, "the session is running; its states cannot be changed now");
-  return {};
-}
-
-}  // namespace
-
 Result<Value> Session::state(std::string_view label) const {
   NNEX_ASSIGN(const size_t at, port_at("state", impl().model->states, label));
-  return impl().frame.states[at];
+  return impl().alone([&]() -> Result<Value> { return impl().frame.states[at]; });
 }
 
 Status Session::set_state(std::string_view label, Value value) {
-  NNEX_TRY(not_running(impl().running));
   NNEX_ASSIGN(const size_t at, port_at("state", impl().model->states, label));
   std::map<std::string, int64_t> symbols;
   const Model::Impl& model = *impl().model;
   NNEX_TRY(check_input(model.taken[model.inputs.size() + at], value, symbols, "state"));
-  impl().frame.states[at] = std::move(value);
-  return {};
+  return impl().alone([&]() -> Status {
+    impl().frame.states[at] = std::move(value);
+    return {};
+  });
 }
 
 Status Session::reset_states() {
-  NNEX_TRY(not_running(impl().running));
-  for (size_t i = 0; i < impl().frame.states.size(); ++i)
-    impl().frame.states[i] = impl().model->compiled->graph.states[i].start;
-  return {};
+  return impl().alone([&]() -> Status {
+    for (size_t i = 0; i < impl().frame.states.size(); ++i)
+      impl().frame.states[i] = impl().model->compiled->graph.states[i].start;
+    return {};
+  });
 }
 
 void Session::profile(bool on) { impl().frame.profiling = on; }

@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "tensor/dim.h"
 #include "tensor/element.h"
+#include "tensor/has_memory.h"
 
 namespace nnex {
 namespace {
@@ -298,6 +299,7 @@ void set_int(Tensor& t, int64_t i, int64_t x) {
 }
 
 std::string element_text(const Tensor& t, int64_t i) {
+  if (i < 0 || i >= t.count() || !t.data()) return {};
   if (t.dtype() == DType::str) return "\"" + t.strings()[static_cast<size_t>(i)] + "\"";
   if (t.dtype() == kDimType) return t.as<Dim>()[static_cast<size_t>(i)].text();
   if (t.dtype() == DType::boolean) return int_at(t, i) ? "true" : "false";
@@ -323,7 +325,10 @@ std::string element_text(const Tensor& t, int64_t i) {
 std::string number_text(float x) { return x != x ? "nan" : fmt::format("{}", x); }
 std::string number_text(double x) { return x != x ? "nan" : fmt::format("{}", x); }
 
-Result<Tensor> cast(const Tensor& from, DType to) { return convert(from, to); }
+Result<Tensor> cast(const Tensor& from, DType to) {
+  NNEX_TRY(need_memory(from));
+  return convert(from, to);
+}
 
 std::string sha256(const Tensor& t) {
   if (is_object(t.dtype()) || (!t.data() && t.count() > 0)) return {};

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/try.h"
+#include "tensor/has_memory.h"
 
 namespace nnex {
 namespace {
@@ -31,6 +32,13 @@ int64_t extent_product(const Shape& s, int64_t begin, int64_t end) {
 }  // namespace
 
 Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index) {
+  NNEX_TRY(need_memory(t));
+  if (axis < 0 || axis >= t.shape().rank())
+    return Error(Code::invalid_argument,
+                 fmt::format("slice_at: axis {} of a tensor of {} axes", axis, t.shape().rank()));
+  if (index < 0 || index >= t.shape()[axis])
+    return Error(Code::invalid_argument,
+                 fmt::format("slice_at: index {} is outside [0, {}) of axis {}", index, t.shape()[axis], axis));
   if (bits(t.dtype()) < 8) return Error(Code::unsupported, "slices of tensors narrower than a byte");
   std::vector<int64_t> extents(t.shape().begin(), t.shape().end());
   const int64_t outer = extent_product(t.shape(), 0, axis),
@@ -100,6 +108,7 @@ Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis, const Type& it
 
 Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis) {
   if (parts.empty()) return Error(Code::invalid_argument, "stack: found no tensor; needed at least one");
+  for (const Tensor& part : parts) NNEX_TRY(need_memory(part));
   return stack(parts, axis, Type::tensor(parts.front().dtype()));
 }
 

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "tensor/dim.h"
 #include "tensor/half.h"
+#include "tensor/has_memory.h"
 #include "tensor/memory_account.h"
 
 namespace nnex {
@@ -40,9 +41,19 @@ std::shared_ptr<void> counted(std::shared_ptr<void> memory, const std::shared_pt
 }  // namespace
 
 Tensor::Tensor(const Tensor& other) = default;
-Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor::Tensor(Tensor&& other) noexcept { *this = std::move(other); }
 Tensor& Tensor::operator=(const Tensor& other) = default;
-Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  if (this == &other) return *this;
+  dtype_ = std::exchange(other.dtype_, DType::f32);
+  shape_ = std::exchange(other.shape_, Shape{0});
+  count_ = std::exchange(other.count_, 0);
+  bytes_ = std::exchange(other.bytes_, 0);
+  data_ = std::exchange(other.data_, nullptr);
+  writing_ = std::exchange(other.writing_, Writing::alone);
+  owner_ = std::exchange(other.owner_, nullptr);
+  return *this;
+}
 Tensor::~Tensor() = default;
 
 Result<Tensor> Tensor::make(DType type, Shape shape) {
@@ -133,9 +144,15 @@ void Tensor::not_writable() const {
                       name(dtype_), shape_.text()));
 }
 
+bool has_memory(const Tensor& t) { return t.count() > 0 ? t.data() != nullptr : t.shape().checked_count() == 0; }
+
+Status need_memory(const Tensor& t) {
+  if (has_memory(t)) return {};
+  return Error(Code::invalid_argument, fmt::format("a tensor {}{} without memory", name(t.dtype()), t.shape().text()));
+}
+
 Result<Tensor> Tensor::clone() const {
-  if (!data_ && bytes_ > 0)
-    return Error(Code::invalid_argument, fmt::format("a tensor {}{} without memory", name(dtype_), shape_.text()));
+  NNEX_TRY(need_memory(*this));
   NNEX_ASSIGN(Tensor t, make(dtype_, shape_));
   if (dtype_ == DType::str)
     std::copy(strings().begin(), strings().end(), t.mutable_as<std::string>().begin());
@@ -225,9 +242,12 @@ Value::Value(Sequence s) : state_(std::make_shared<const Sequence>(std::move(s))
 Value::Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}
 Value::Value(Optional o) : state_(std::move(o)) {}
 Value::Value(const Value& other) = default;
-Value::Value(Value&& other) noexcept = default;
+Value::Value(Value&& other) noexcept : state_(std::exchange(other.state_, {})) {}
 Value& Value::operator=(const Value& other) = default;
-Value& Value::operator=(Value&& other) noexcept = default;
+Value& Value::operator=(Value&& other) noexcept {
+  state_ = std::exchange(other.state_, {});
+  return *this;
+}
 Value::~Value() = default;
 
 std::string Value::text() const {

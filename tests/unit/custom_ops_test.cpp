@@ -186,6 +186,55 @@ TEST(CustomOps, WhatDoesNotFitItsRuleIsRefused) {
             std::string::npos);
 }
 
+TEST(CustomOps, WhatAKernelLeavesOutIsAFault) {  // though memory was planned for it
+  CustomOperator op = scale();
+  op.run = [](CustomRun& c) -> Status {
+    EXPECT_FALSE(c.made(0));
+    return {};
+  };
+  EXPECT_NE(failed(*Model::compile(scaled(), with(op)), {floats({1, 2})})
+                .find("com.example:Scale: the kernel did not make output 0"),
+            std::string::npos);
+  op.run = [](CustomRun& c) -> Status {
+    EXPECT_FALSE(c.output(0, DType::f32, Shape{9}).ok());
+    EXPECT_FALSE(c.made(0));
+    EXPECT_TRUE(c.set(0, floats({5, 6})).ok());
+    EXPECT_TRUE(c.made(0));
+    EXPECT_FALSE(c.made(1));
+    return {};
+  };
+  EXPECT_EQ(run(*Model::compile(scaled(), with(op)), {floats({1, 2})}), (std::vector<float>{5, 6}));
+}
+
+/// Of the outputs of a node, one is read.
+TEST(CustomOps, OutputsThatNobodyReadsNeedNotBeMade) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[2]");
+  nnex::AddOptions options;
+  options.outputs = 3;
+  const auto node = *g.add_node("com.example:Scale", {x}, {}, options);
+  ASSERT_TRUE(g.set_outputs({{"y", g.node(node)->outputs[1]}}).ok());
+  for (const bool rule : {false, true}) {
+    CustomOperator op = scale();
+    op.infer = nullptr;
+    if (rule)
+      op.infer = [](const CustomInfer& c) -> Result<std::vector<TypeInfo>> {
+        return std::vector<TypeInfo>(c.outputs, c.inputs[0]);
+      };
+    op.run = [](CustomRun& c) -> Status {
+      EXPECT_EQ(c.outputs(), 3u);
+      EXPECT_FALSE(c.wants(0));
+      EXPECT_TRUE(c.wants(1));
+      EXPECT_FALSE(c.wants(2));
+      EXPECT_TRUE(c.output(0, DType::f32, Shape{7}).ok());  // memory all the same
+      return c.set(1, *c.input(0));
+    };
+    const auto model = Model::compile(g, with(op));
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ(run(*model, {floats({1, 2})}), (std::vector<float>{1, 2})) << rule;
+  }
+}
+
 TEST(CustomOps, RegisteringMistakes) {
   CustomOperators all;
   EXPECT_FALSE(all.add({}).ok());

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -292,6 +293,45 @@ TEST(Door, ErrorsOfCallbacks) {
   expect_error(load_model(ModelSource::callbacks(reader)), Code::cancelled, "the vault is closed");
 }
 
+TEST(Door, CallbacksThatThrow) {
+  std::map<std::string, int> asked;
+  FileReader reader = scrambled(onnx_files(), asked);
+  const auto read = reader.read;
+  reader.read = [read](const std::string& name) -> Result<OwnedBytes> {
+    if (name == "weights.bin") throw std::runtime_error("the disk is gone");
+    return read(name);
+  };
+  expect_error(load_model(ModelSource::callbacks(reader, "vault")), Code::fault,
+               "vault: weights.bin: the disk is gone");
+  expect_error(load_model(ModelSource::callbacks(reader, "vault")), Code::fault, "while the host's reader read a file");
+  reader.read = [](const std::string&) -> Result<OwnedBytes> { throw 7; };
+  expect_error(load_model(ModelSource::callbacks(reader)), Code::fault, "what is no std::exception");
+  reader.read = [](const std::string&) -> Result<OwnedBytes> { throw std::bad_alloc(); };
+  expect_error(load_model(ModelSource::callbacks(reader)), Code::limit, "out of memory");
+  reader.list = []() -> Result<std::vector<std::string>> { throw std::runtime_error("no key"); };
+  expect_error(load_model(ModelSource::callbacks(reader)), Code::fault,
+               "no key\n  while the host's reader listed its files");
+}
+
+/// Whatever the standard, the file is named that could not be read.
+TEST(Door, ErrorsOfCallbacksNameTheFile) {
+  for (Format format : kFormats)
+    for (const NamedBytes& bad : files_of(format)) {
+      SCOPED_TRACE(std::string(name(format)) + " " + bad.name);
+      std::map<std::string, int> asked;
+      FileReader reader = scrambled(files_of(format), asked);
+      const auto read = reader.read;
+      reader.read = [&](const std::string& file) -> Result<OwnedBytes> {
+        if (file == bad.name) return Error(Code::unreadable, "the vault is shut");
+        return read(file);
+      };
+      const auto model = load_model(ModelSource::callbacks(reader, "vault"));
+      ASSERT_FALSE(model.ok());
+      EXPECT_NE(model.error().text().find("vault: " + bad.name), std::string::npos) << model.error().text();
+      EXPECT_NE(model.error().text().find("the vault is shut"), std::string::npos) << model.error().text();
+    }
+}
+
 // ---- Checking
 
 TEST(Door, EveryStandardIsChecked) {
@@ -550,6 +590,44 @@ TEST(Door, NothingIsOverwrittenUnasked) {
   options.save.overwrite = Overwrite::replace;
   EXPECT_TRUE(convert(source, path, options).ok());
   EXPECT_NE(content(path), before);
+}
+
+/// What a standard leaves undefined is a reason, and no mistake of ours.
+TEST(Door, WhatAFormCannotSay) {
+  const Folder folder;
+  ConvertOptions options;
+  options.proof = ProofOptions{};
+  const auto text = [](const std::string& body) {
+    return ModelSource::memory("<ir_version: 8, opset_import: [\"\" : 17]> " + body);
+  };
+  expect_error(convert(text("g (float[2] x) => (float[2] y) <float[2] w = {nan, 1}> { a = Add (x, w) y = Relu (a) }"),
+                       folder / "nan.tgz", options),
+               Code::unsupported, "computes NaN");
+  expect_error(convert(text("g (float[2] x) => () { a = Relu (x) }"), folder / "none.webnn", options),
+               Code::unsupported, "no output");
+  const auto indexed =
+      convert(text("g (float[3] x, int64[2] i) => (float[2] y) { y = Gather (x, i) }"), folder / "i.tgz", options);
+  ASSERT_TRUE(indexed.ok()) << indexed.error().text();
+  ASSERT_EQ(indexed->notes.size(), 1U);
+  EXPECT_NE(indexed->notes[0].find("not negative"), std::string::npos) << indexed->notes[0];
+  ASSERT_FALSE(indexed->proof->probes.empty());
+  EXPECT_NE(indexed->proof->probes[0].note.find("not negative"), std::string::npos);
+  expect_error(load_model(ModelSource::memory(pb::model(
+                   {{pb::node("Relu", {"x"}, {"y"})}, {pb::msg(1, "x") + pb::msg(2, pb::msg(1, pb::msg(2, "")))},
+                    {pb::value("y", {2})}}))),
+               Code::invalid_model, "no element type");
+}
+
+/// A label that leaves the folder does so without files, too.
+TEST(Door, LabelsAreBelowTheFolder) {
+  const Files files = {{"graph.nnef",
+                        "version 1.0;\ngraph g(x) -> (y) { x = external(shape = [1]); a = variable(shape = [1], label = "
+                        "'../esc'); y = add(x, a); }"},
+                       {"other.dat", "?"}};
+  const auto report = check(ModelSource::memory(files));
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  ASSERT_FALSE(report->faults.empty());
+  EXPECT_EQ(report->faults[0].rule, "C9");
 }
 
 TEST(Door, WhatCannotBeWritten) {

@@ -320,6 +320,14 @@ TEST(GraphApi, OptimizesUnderAnObserver) {
   const nnex::Status s2 = stopped.g.optimize(
       [](std::string_view, const Graph&) -> nnex::Status { return nnex::Error(nnex::Code::cancelled, "enough"); });
   EXPECT_EQ(said(s2), "enough");
+  Small thrown;
+  const nnex::Status s3 = thrown.g.optimize([](std::string_view pass, const Graph&) -> nnex::Status {
+    if (pass != "prepare") throw std::runtime_error("boom");
+    return {};
+  });
+  ASSERT_FALSE(s3.ok());
+  EXPECT_EQ(s3.error().code(), nnex::Code::fault);
+  EXPECT_EQ(s3.error().text(), "boom\n  while the host's observer saw pass '" + Graph::passes()[0] + "'");
 }
 
 TEST(GraphApi, AModelGivesItsGraph) {

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "graph/text/build.h"
 #include "nnex/cvm.h"
+#include "nnex/elements.h"
 #include "nnex/model.h"
 #include "nnex/webnn.h"
 #include "run/compile.h"
@@ -99,6 +100,37 @@ TEST(Misuse, TensorsAreErrors) {
   EXPECT_EQ(Tensor::borrow(DType::f32, Shape{int64_t{1} << 62}, nullptr).count(), 0);
 }
 
+TEST(Misuse, TensorsWithoutMemoryAreErrors) {
+  const float two[2] = {1, 2};
+  const Tensor none = Tensor::borrow(DType::f32, Shape{2}, nullptr), some = Tensor::borrow(DType::f32, Shape{2}, two);
+  const Tensor large = Tensor::borrow(DType::f32, Shape{int64_t{1} << 62, 2}, two);
+  const Tensor words = Tensor::borrow(DType::str, Shape{2}, nullptr);
+  const std::pair<Result<Tensor>, const char*> rows[] = {
+      {cast(none, DType::i64), "a tensor f32[2] without memory"},
+      {cast(none, DType::f32), "a tensor f32[2] without memory"},
+      {cast(words, DType::f32), "a tensor str[2] without memory"},
+      {cast(large, DType::f64), "a tensor f32[4611686018427387904,2] without memory"},
+      {slice_at(none, 0, 0), "a tensor f32[2] without memory"},
+      {slice_at(large, 0, 5), "a tensor f32[4611686018427387904,2] without memory"},
+      {slice_at(some, 1, 0), "slice_at: axis 1 of a tensor of 1 axes"},
+      {slice_at(some, -1, 0), "slice_at: axis -1 of a tensor of 1 axes"},
+      {slice_at(Tensor::scalar(1.0f), 0, 0), "slice_at: axis 0 of a tensor of 0 axes"},
+      {slice_at(some, 0, 2), "slice_at: index 2 is outside [0, 2) of axis 0"},
+      {slice_at(some, 0, -1), "slice_at: index -1 is outside [0, 2) of axis 0"},
+      {stack(std::vector<Tensor>{some, none}, 0), "a tensor f32[2] without memory"},
+      {stack(std::vector<Tensor>{words}, 0), "a tensor str[2] without memory"},
+  };
+  for (const auto& [result, says] : rows) {
+    ASSERT_FALSE(result.ok()) << says;
+    EXPECT_EQ(result.error().code(), Code::invalid_argument) << says;
+    EXPECT_EQ(result.error().text(), says);
+  }
+  EXPECT_EQ(element_text(none, 0), "");
+  EXPECT_EQ(element_text(words, 1), "");
+  EXPECT_EQ(element_text(some, 2), "");
+  EXPECT_EQ(element_text(some, 1), "2");
+}
+
 TEST(Misuse, InputsAreErrors) {
   Session session = model_of(kAdd).session();
   const float two[2] = {1, 2};
@@ -127,6 +159,13 @@ TEST(Misuse, InputsAreErrors) {
   std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{1, 2}, nullptr)};
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
             "output 0: found f32[1,2] without memory");
+  out[0] = *good.tensor();
+  EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
+            "output 0: f32[1,2] was borrowed to be read; needed Tensor::borrow_mutable()");
+  out[0] = *Tensor::make(DType::f32, Shape{1, 2});
+  const Tensor copy = out[0];
+  EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
+            "output 0: others share the bytes of f32[1,2]; needed a tensor alone");
   EXPECT_TRUE(session.run({{"x", good}, {"y", good}}).ok());
 }
 

@@ -79,8 +79,33 @@ TEST(Prepare, MistakesAreErrors) {
   EXPECT_EQ(said({{"x", {2, 63}}}), "input 'x': found f32[2,63]; needed f32[N,64]");
   EXPECT_EQ(said({{"x", {2}}}), "input 'x': found f32[2]; needed f32[N,64]");
   EXPECT_EQ(said({{"x", {-1, 64}}}), "input 'x': [-1,64] is no shape");
-  EXPECT_EQ(said({{"x", {int64_t{1} << 62, 64}}}), "input 'x': [4611686018427387904,64] is no shape");
+  EXPECT_EQ(said({{"x", {int64_t{1} << 62, 64}}}), "input 'x': a tensor f32[4611686018427387904,64] is too large");
+  EXPECT_EQ(said({{"x", {int64_t{1} << 55, 64}}}), "input 'x': a tensor f32[36028797018963968,64] is too large");
   EXPECT_EQ(model.packed_memory(), 0);
+}
+
+TEST(Prepare, WhatPassesTheLimitIsRefusedAsByARun) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,3]");
+  const ValueId w = *g.add_constant(Tensor::of<float>(Shape{3, 2}, {1, 2, 3, 4, 5, 6}));
+  const ValueId y = *g.add("relu", {*g.add("matmul", {x, w})});
+  ASSERT_TRUE(g.set_outputs({{"y", y}, {"z", *g.add("neg", {y})}}).ok());
+  nnex::LoadOptions options;
+  options.memory_limit = 1 << 20;
+  const auto model = Model::compile(g, options);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  nnex::Session session = model->session();
+  for (const int64_t n : {int64_t{1} << 20, int64_t{100000}}) {  // one result is too large; two are together
+    const nnex::Status ready = session.prepare({{"x", {n, 3}}});
+    ASSERT_FALSE(ready.ok()) << n;
+    EXPECT_EQ(ready.error().code(), nnex::Code::limit);
+    const auto out = session.run(std::vector<Value>{ones({n, 3})});
+    ASSERT_FALSE(out.ok()) << n;
+    EXPECT_EQ(out.error().code(), nnex::Code::limit);
+  }
+  EXPECT_FALSE(session.prepare({{"x", {int64_t{1} << 30, 3}}}).ok());
+  ASSERT_TRUE(session.prepare({{"x", {1000, 3}}}).ok());
+  EXPECT_TRUE(session.run(std::vector<Value>{ones({1000, 3})}).ok());
 }
 
 TEST(Prepare, OneInputNamesTheSymbolsOfOthers) {

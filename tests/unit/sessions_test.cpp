@@ -217,6 +217,50 @@ TEST(Sessions, OneSessionTakesOneCallerAtATime) {
   EXPECT_GT(served, 0);
 }
 
+/// A kernel of the host tries what another thread might while the run is on.
+TEST(Sessions, ARunKeepsItsStatesToItself) {
+  nnex::Graph g;
+  const ValueId x = *g.add_input("x", "f32[2]"), h = *g.add_input("h_in", "f32[2]");
+  const ValueId sum = *g.add("com.example:Meddle", {*g.add("add", {x, h})});
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("copy", {sum})}, {"h_out", sum}}).ok());
+  Session* session = nullptr;
+  int refused = 0, ran = 0;
+  CustomOperator op;
+  op.domain = "com.example", op.name = "Meddle";
+  op.infer = [](const CustomInfer& c) -> Result<std::vector<TypeInfo>> { return std::vector{c.inputs[0]}; };
+  op.run = [&](CustomRun& c) -> Status {
+    const auto count = [&](const auto& result) {
+      refused += !result.ok() && result.error().text() == "the session is running already; use one session a thread";
+    };
+    ++ran;
+    count(session->state("h_in"));
+    count(session->set_state("h_in", *c.input(0)));
+    count(session->reset_states());
+    count(session->prepare());
+    session->profile(ran == 2);
+    EXPECT_GE(session->memory(), 0);
+    return c.set(0, *c.input(0));
+  };
+  LoadOptions options;
+  options.carry = {{"h_out", "h_in"}};
+  ASSERT_TRUE(options.custom_operators.add(op).ok());
+  auto model = Model::compile(g, options);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session s = model->session();
+  session = &s;
+  const Value in = Tensor::of<float>(Shape{2}, {1, 2});
+  for (int turn = 1; turn <= 3; ++turn) {
+    auto out = s.run(std::vector<Value>{in});
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    EXPECT_EQ((*out)[0].tensor()->as<float>()[1], 2.0f * static_cast<float>(turn));
+    EXPECT_EQ(ran, turn);
+    EXPECT_EQ(refused, 4 * turn);
+    EXPECT_EQ(s.nodes().empty(), turn != 3);  // timed is what begins after profile()
+  }
+  EXPECT_EQ(s.state("h_in")->tensor()->as<float>()[1], 6.0f);
+  EXPECT_TRUE(s.reset_states().ok());
+}
+
 TEST(Sessions, ModelsLoadOnManyThreads) {
   const std::string bytes = rows_model();
   std::vector<std::thread> loaders;

@@ -44,6 +44,33 @@ TEST(Tensor, TooLargeIsAnError) {
 }
 
 // Every bit pattern of the 16-bit floats survives the way to float and back.
+TEST(Tensor, WhatWasMovedElsewhereIsEmpty) {
+  const auto expect_empty = [](const Tensor& gone) {
+    EXPECT_EQ(gone.data(), nullptr);
+    EXPECT_EQ(gone.count(), 0);
+    EXPECT_EQ(gone.bytes(), 0);
+    EXPECT_EQ(gone.shape(), Shape{0});
+    EXPECT_EQ(gone.dtype(), DType::f32);
+    EXPECT_FALSE(gone.owned());
+  };
+  Tensor a = Tensor::of(Shape{1, 3}, std::vector<int64_t>{1, 2, 3}), b = std::move(a), c;
+  expect_empty(a);  // NOLINT: what this test is about
+  c = std::move(b);
+  expect_empty(b);  // NOLINT
+  EXPECT_EQ(c.as<int64_t>()[2], 3);
+  a = c;
+  EXPECT_EQ(a.data(), c.data());
+
+  Value v = Tensor::scalar(1.0f), w = std::move(v);
+  EXPECT_TRUE(v.empty());  // NOLINT
+  v = std::move(w);
+  EXPECT_TRUE(w.empty());  // NOLINT
+  EXPECT_EQ(v.text(), "f32[]");
+  Value pair = Sequence{DType::f32, {v, v}}, other = std::move(pair);
+  EXPECT_TRUE(pair.empty());  // NOLINT
+  EXPECT_EQ(other.text(), "sequence of 2");
+}
+
 TEST(Half, RoundTrip) {
   for (uint32_t b = 0; b < 65536; ++b) {
     f16 h;

@@ -411,7 +411,10 @@ class Quantizer {
 }  // namespace
 
 Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const QuantizeOptions& options) {
-  return guarded([&]() -> Result<Quantized> { return Quantizer(graph.impl().graph, samples, options).run(); });
+  return guarded([&]() -> Result<Quantized> {
+    const SampleSet all = {samples.count, caught(samples.read, "the host read a sample")};
+    return Quantizer(graph.impl().graph, all, options).run();
+  });
 }
 
 }  // namespace nnex

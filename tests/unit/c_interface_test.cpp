@@ -1,0 +1,218 @@
+// The C interface where the caller errs or threads meet; tests/c has its everyday use as a C99 program.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "nnex.h"
+#include "onnx_bytes.h"
+
+namespace {
+
+namespace pb = nnex::test::onnx;
+
+/// The text of an error, which is freed; "ok" where there is none.
+std::string said(nnex_error* e) {
+  const std::string text = e ? nnex_error_text(e) : "ok";
+  nnex_error_free(e);
+  return text;
+}
+
+/// y = Scale(-x) of f32[2], whose kernel is `during`, then y = x.
+struct Net {
+  std::function<void()> during;
+  nnex_model* model = nullptr;
+  nnex_session* session = nullptr;
+  nnex_value* x = nullptr;
+
+  Net() {
+    nnex_custom_op op = {};
+    op.size = sizeof op;
+    op.domain = "com.example", op.name = "Scale";
+    op.context = this;
+    op.run = [](void* net, nnex_custom_node* node) -> nnex_error* {
+      if (const auto& during = static_cast<Net*>(net)->during) during();
+      return nnex_custom_node_set_output(node, 0, nnex_custom_node_input(node, 0));
+    };
+    const std::string bytes =
+        pb::model({{pb::node("Neg", {"x"}, {"n"}), pb::node("Scale", {"n"}, {"y"}, {}, "com.example")},
+                   {pb::value("x", {2})},
+                   {pb::value("y", {2})}},
+                  pb::opset("com.example", 1));
+    nnex_load_options* load = nullptr;
+    EXPECT_EQ(said(nnex_load_options_make(&load)), "ok");
+    EXPECT_EQ(said(nnex_load_options_custom_op(load, &op)), "ok");
+    EXPECT_EQ(said(nnex_model_load_memory(bytes.data(), bytes.size(), load, &model)), "ok");
+    nnex_load_options_free(load);
+    EXPECT_EQ(said(nnex_session_make(model, nullptr, &session)), "ok");
+    const int64_t two[] = {2};
+    EXPECT_EQ(said(nnex_tensor_make(NNEX_F32, 1, two, &x)), "ok");
+  }
+  ~Net() {
+    nnex_value_free(x);
+    nnex_session_free(session);
+    nnex_model_free(model);
+  }
+  Net(const Net&) = delete;
+  Net& operator=(const Net&) = delete;
+
+  std::string run(const nnex_run_options* options = nullptr) {
+    nnex_value* y = nullptr;
+    std::string text = said(nnex_session_run(session, &x, 1, &y, 1, options));
+    nnex_value_free(y);
+    return text;
+  }
+};
+
+/// The kernel tries what another thread might.
+TEST(CInterface, ARefusedRunLeavesTheTimesOfTheLast) {
+  Net net;
+  ASSERT_NE(net.session, nullptr);
+  nnex_session_profile(net.session, true);
+  ASSERT_EQ(net.run(), "ok");
+  const size_t nodes = nnex_session_nodes(net.session);
+  ASSERT_GE(nodes, 2u);
+  const char *before = nullptr, *after = nullptr;
+  ASSERT_TRUE(nnex_session_node(net.session, 0, &before, nullptr, nullptr, nullptr, nullptr));
+  const std::string refusal = "the session is running already; use one session a thread";
+  const int64_t two[] = {2};
+  nnex_value* y = nullptr;
+  ASSERT_EQ(said(nnex_tensor_make(NNEX_F32, 1, two, &y)), "ok");
+  net.during = [&] {
+    EXPECT_EQ(net.run(), refusal);
+    EXPECT_EQ(said(nnex_session_run_into(net.session, &net.x, 1, &y, 1, nullptr)), refusal);
+    EXPECT_EQ(said(nnex_session_prepare(net.session)), refusal);
+    EXPECT_EQ(said(nnex_session_reset_states(net.session)), refusal);
+    EXPECT_EQ(nnex_session_nodes(net.session), nodes);
+    EXPECT_TRUE(nnex_session_node(net.session, 0, &after, nullptr, nullptr, nullptr, nullptr));
+    EXPECT_EQ(before, after);
+  };
+  EXPECT_EQ(net.run(), "ok");
+  EXPECT_EQ(nnex_session_nodes(net.session), nodes);
+  nnex_value_free(y);
+}
+
+TEST(CInterface, TheLongestTimeoutIsNone) {
+  Net net;
+  nnex_run_options options = {};
+  options.size = sizeof options;
+  for (const int64_t ns : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max() - 1,
+                           std::numeric_limits<int64_t>::max() / 2, int64_t{3600} * 1000000000}) {
+    options.timeout_ns = ns;
+    EXPECT_EQ(net.run(&options), "ok") << ns;
+  }
+  options.timeout_ns = -1;
+  EXPECT_EQ(net.run(&options), "found a timeout of -1 ns; needed 0 or more");
+}
+
+TEST(CInterface, ReleaseIsNotCalledWhereAFunctionFails) {
+  int released = 0;
+  nnex_custom_op op = {};
+  op.size = sizeof op;
+  op.domain = "t", op.name = "Op";
+  op.context = &released;
+  op.release = [](void* count) { ++*static_cast<int*>(count); };
+  nnex_load_options* load = nullptr;
+  ASSERT_EQ(said(nnex_load_options_make(&load)), "ok");
+  EXPECT_EQ(said(nnex_load_options_custom_op(load, &op)), "found NULL for 'op->run'");
+  op.run = [](void*, nnex_custom_node*) -> nnex_error* { return nullptr; };
+  EXPECT_EQ(said(nnex_load_options_custom_op(nullptr, &op)), "found NULL for 'options'");
+  EXPECT_EQ(said(nnex_load_options_custom_op(load, &op)), "ok");
+  EXPECT_EQ(said(nnex_load_options_custom_op(load, &op)), "custom operator 't:Op' is there already");
+  op.name = "Other", op.since = 5, op.until = 2;
+  EXPECT_EQ(said(nnex_load_options_custom_op(load, &op)), "custom operator 't:Other' serves versions 5 to 2: none");
+  EXPECT_EQ(released, 0);
+  nnex_load_options_free(load);
+  EXPECT_EQ(released, 1);  // the one that was taken
+
+  nnex_reader reader = {};
+  reader.size = sizeof reader;
+  reader.context = op.context, reader.release = op.release;
+  nnex_source* source = nullptr;
+  EXPECT_EQ(said(nnex_source_callbacks(&reader, nullptr, &source)), "found NULL for 'reader->name'");
+  reader.name = [](void*, size_t) -> const char* { return nullptr; };
+  reader.read = [](void*, const char*, const void**, size_t*, void**) -> nnex_error* { return nullptr; };
+  EXPECT_EQ(said(nnex_source_callbacks(&reader, nullptr, nullptr)), "found NULL for 'out'");
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(said(nnex_source_callbacks(&reader, nullptr, &source)), "ok");
+  nnex_source_free(source);
+  EXPECT_EQ(released, 2);
+}
+
+TEST(CInterface, SharedBytesAreNotGivenToBeWritten) {
+  float numbers[2] = {1, 2};
+  const int64_t two[] = {2};
+  for (const bool releases : {false, true}) {
+    int released = 0;
+    const auto release = [](void* count) { ++*static_cast<int*>(count); };
+    nnex_value *v = nullptr, *shared = nullptr, *list = nullptr;
+    ASSERT_EQ(said(nnex_tensor_borrow(NNEX_F32, 1, two, numbers, releases ? +release : nullptr, &released, &v)), "ok");
+    EXPECT_EQ(nnex_tensor_mutable_data(v), numbers);
+    ASSERT_EQ(said(nnex_value_share(v, &shared)), "ok");
+    EXPECT_EQ(nnex_tensor_mutable_data(v), nullptr);
+    EXPECT_EQ(nnex_tensor_mutable_data(shared), nullptr);
+    nnex_value_free(shared);
+    EXPECT_EQ(nnex_tensor_mutable_data(v), numbers);
+    ASSERT_EQ(said(nnex_sequence_make(&v, 1, &list)), "ok");
+    EXPECT_EQ(nnex_tensor_mutable_data(v), nullptr);
+    nnex_value_free(list);
+
+    Net net;  // a run shares its inputs as long as it lasts
+    std::swap(net.x, v);
+    net.during = [&] { EXPECT_EQ(nnex_tensor_mutable_data(net.x), nullptr); };
+    EXPECT_EQ(net.run(), "ok");
+    EXPECT_EQ(nnex_tensor_mutable_data(net.x), numbers);
+    nnex_run_options late = {};
+    late.size = sizeof late;
+    late.timeout_ns = 1;
+    EXPECT_EQ(net.run(&late), "the run passed its deadline");
+    EXPECT_EQ(nnex_tensor_mutable_data(net.x), numbers);
+    std::swap(net.x, v);
+    EXPECT_EQ(released, 0);
+    nnex_value_free(v);
+    EXPECT_EQ(released, releases ? 1 : 0);
+  }
+}
+
+TEST(CInterface, AForgottenSizeIsRefused) {
+  Net net;
+  nnex_run_options run = {};
+  run.timeout_ns = 1;
+  EXPECT_EQ(net.run(&run), "found 0 for the member 'size' of nnex_run_options; needed sizeof(nnex_run_options), " +
+                               std::to_string(sizeof run));
+  run.size = offsetof(nnex_run_options, context);
+  EXPECT_NE(net.run(&run), "ok");
+  run.size = sizeof run, run.timeout_ns = 0;
+  EXPECT_EQ(net.run(&run), "ok");
+  const struct {  // what a later version may hand in
+    nnex_run_options run;
+    int64_t more;
+  } larger = {{sizeof larger, 0, nullptr, nullptr}, 7};
+  EXPECT_EQ(net.run(&larger.run), "ok");
+
+  const auto names = [](const std::string& text, const char* type) {
+    EXPECT_NE(text.find("'size' of " + std::string(type)), std::string::npos) << text;
+  };
+  nnex_session_options session = {};
+  nnex_session* made = nullptr;
+  names(said(nnex_session_make(net.model, &session, &made)), "nnex_session_options");
+  nnex_load_options* load = nullptr;
+  ASSERT_EQ(said(nnex_load_options_make(&load)), "ok");
+  nnex_custom_op op = {};
+  op.name = "Op";
+  names(said(nnex_load_options_custom_op(load, &op)), "nnex_custom_op");
+  nnex_load_options_free(load);
+  nnex_reader reader = {};
+  nnex_source* source = nullptr;
+  names(said(nnex_source_callbacks(&reader, nullptr, &source)), "nnex_reader");
+  ASSERT_EQ(said(nnex_source_path("nosuch.onnx", &source)), "ok");
+  nnex_save_options save = {};
+  names(said(nnex_convert(source, "x.onnx", nullptr, &save)), "nnex_save_options");
+  nnex_source_free(source);
+}
+
+}  // namespace
