@@ -34,7 +34,6 @@ void read_word(const Napi::Object& from, const char* name, T& to,
 }
 
 std::string bytes_from(const Napi::Value& from) {
-  const auto view = from.As<Napi::Uint8Array>();
   void* data = nullptr;
   size_t length = 0;
   if (napi_get_typedarray_info(from.Env(), from, nullptr, &length, &data, nullptr, nullptr) != napi_ok)

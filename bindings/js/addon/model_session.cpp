@@ -1,5 +1,7 @@
 #include "model_session.h"
 
+#include <algorithm>
+
 #include "model_options.h"
 #include "model_promise.h"
 #include "model_reports.h"
@@ -36,8 +38,11 @@ RunRequest SessionBox::request_from(const Napi::CallbackInfo& info, bool borrow)
   }
   if (const Napi::Value v = options.Get("cancel"); !v.IsUndefined())
     request.cancel = *v.As<Napi::External<std::shared_ptr<std::atomic<bool>>>>().Data();
-  if (const Napi::Value v = options.Get("timeout"); !v.IsUndefined())
-    request.deadline = Clock::now() + std::chrono::microseconds(v.As<Napi::Number>().Int64Value() * 1000);
+  constexpr double kLongest = 1e12;  // ms: what the clock reaches, and nobody waits for
+  if (const Napi::Value v = options.Get("timeout"); !v.IsUndefined()) {
+    const double ms = std::min(v.As<Napi::Number>().DoubleValue(), kLongest);
+    request.deadline = Clock::now() + std::chrono::microseconds(static_cast<int64_t>(ms * 1e3));
+  }
   request.profile = options.Get("profile").ToBoolean();
   return request;
 }

@@ -147,6 +147,7 @@ test('options of a wrong kind, and those that there are not, are TypeErrors with
       return true;
     });
   assert.deepEqual(Object.keys(await model.run(x, { outputs: ['z'], thread: undefined, timeout: Infinity })), ['z']);
+  assert.deepEqual(Object.keys(await model.run(x, { outputs: ['z'], timeout: Number.MAX_SAFE_INTEGER })), ['z']);
 });
 
 test('ports, metadata and sessions are described', async () => {

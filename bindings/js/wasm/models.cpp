@@ -1,5 +1,6 @@
 // Models: what packages/nnex/src/wasm/models.ts stands on. Every call is done when it returns.
 
+#include <algorithm>
 #include <chrono>
 
 #include "model_calls.h"
@@ -81,9 +82,11 @@ NNEX_EXPORT const uint8_t* nnex_session_run(Session* session, const uint8_t* in)
   const auto inputs = inputs_from(args[0]);
   if (!inputs.ok()) return bad(inputs.error());
   RunOptions options;
-  if (const double* timeout = args[1].member("timeout").number())
-    options.deadline =
-        std::chrono::steady_clock::now() + std::chrono::microseconds(static_cast<int64_t>(*timeout * 1e3));
+  constexpr double kLongest = 1e12;  // ms: what the clock reaches, and nobody waits for
+  if (const double* timeout = args[1].member("timeout").number()) {
+    const auto wait = static_cast<int64_t>(std::min(*timeout, kLongest) * 1e3);
+    options.deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(wait);
+  }
   const bool* profile = args[1].member("profile").boolean();
   const bool timed = profile && *profile;
   session->profile(timed);
