@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -63,6 +64,7 @@ Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, co
     case Format::nnef: {
       if (!built(Format::nnef)) break;
       NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
+      for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);
       return out;
     }
     case Format::webnn: {
@@ -307,17 +309,29 @@ struct ScratchFolder {
   }
 };
 
-/// The run that does not agree: "in the run 'edges' output 'y' differs in 3 of 10 elements, by 0.5 at most".
+/// "3 of 10 elements differ, by 0.5 at most"; numbers apart are told of numbers alone.
+std::string how_far(const Difference& d) {
+  if (!d.mismatch.empty()) return d.mismatch;
+  std::string out = fmt::format("{} of {} elements differ", d.differing, d.count);
+  if (d.nan_mismatch) out += fmt::format(", {} NaN in one alone", d.nan_mismatch);
+  if (d.infinity_mismatch) out += fmt::format(", {} infinite in one alone", d.infinity_mismatch);
+  if (d.differing > d.nan_mismatch + d.infinity_mismatch) out += fmt::format(", by {:.3g} at most", d.max_absolute);
+  return out;
+}
+
+/// The run that does not agree: "in the run 'edges' output 'y': 3 of 10 elements differ, by 0.5 at most".
 std::string disagreement(const Probe& p) {
-  for (const ComparedTensor& t : p.outputs) {
-    if (t.difference.same()) continue;
-    const std::string how = !t.difference.mismatch.empty()
-                                ? t.difference.mismatch
-                                : fmt::format("{} of {} elements differ, by {:.3g} at most", t.difference.differing,
-                                              t.difference.count, t.difference.max_absolute);
-    return fmt::format("in the run '{}' output '{}': {}", p.name, t.a, how);
-  }
+  for (const ComparedTensor& t : p.outputs)
+    if (!t.difference.same()) return fmt::format("in the run '{}' output '{}': {}", p.name, t.a, how_far(t.difference));
   return fmt::format("in the run '{}': {}", p.name, p.note);
+}
+
+/// Whether outputs differ only where the source's are NaN: of those standards say little, NNEF nothing at all.
+bool loses_nan(const Probe& p) {
+  return p.note.empty() && std::all_of(p.outputs.begin(), p.outputs.end(), [](const ComparedTensor& t) {
+           const Difference& d = t.difference;
+           return d.same() || (d.mismatch.empty() && d.differing == d.nan_mismatch && d.worst_a.ends_with("nan"));
+         });
 }
 
 /// The proof of a copy needs no run: what was written says the same. Errors: internal, where it does not.
@@ -358,10 +372,17 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
 Result<Proof> proven(const Made& made, const ModelSource& source, const std::string& path,
                      const ConvertOptions& options) {
   NNEX_ASSIGN(Proof proof, run_made(made, source, path, options));
-  for (const Probe& p : proof.probes)
+  for (Probe& p : proof.probes) {
+    if (p.counts && p.outcome == ProbeOutcome::differs && loses_nan(p))
+      return Error(Code::unsupported,
+                   fmt::format("{} computes NaN, which its operations in {} would make other numbers of: {}",
+                               source.shown(), name(made.format), disagreement(p)));
     if (p.counts && p.outcome == ProbeOutcome::differs)
       return Error(Code::internal, fmt::format("what would be written does not compute what {} does: {}",
                                                source.shown(), disagreement(p)));
+    for (const std::string& what : made.nnef.conditions)  // inputs of proofs keep to them
+      if (p.outcome == ProbeOutcome::same) p.note += fmt::format("{}only where {}", p.note.empty() ? "" : "; ", what);
+  }
   return proof;
 }
 

@@ -25,8 +25,12 @@ Result<std::vector<std::string>> path_parts(const std::string& what, const std::
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     std::string part = path.substr(begin, end - begin);
-    if (part == "..") return Error(Code::invalid_model, fmt::format("{} '{}' leaves the model's folder", what, path));
-    if (!part.empty() && part != ".") parts.push_back(std::move(part));
+    if (part == ".." && parts.empty())
+      return Error(Code::invalid_model, fmt::format("{} '{}' leaves the model's folder", what, path));
+    if (part == "..")
+      parts.pop_back();
+    else if (!part.empty() && part != ".")
+      parts.push_back(std::move(part));
     begin = end + 1;
   }
   return parts;

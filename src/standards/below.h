@@ -30,8 +30,9 @@ class Descriptor {
   int number_;
 };
 
-/// The parts of a relative path, "." left out; `what` names the path in messages.
-/// Errors: invalid_model (absolute, empty, with a `..` component or a zero byte).
+/// The parts of a relative path, "." left out, and a part that `..` follows: so no link decides where `..` leads.
+/// `what` names the path in messages. Errors: invalid_model (absolute, empty, beyond where it begins, or with a zero
+/// byte).
 Result<std::vector<std::string>> path_parts(const std::string& what, const std::string& path);
 
 /// Opens a file component by component, following no link anywhere below the folder. Nothing (-1) where there is no

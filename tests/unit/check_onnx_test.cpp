@@ -80,6 +80,61 @@ TEST(CheckOnnx, DeclaredAgainstInferred) {
   });
 }
 
+TEST(CheckOnnx, DeclaredResultsOfCalls) {
+  const std::string fn = opset("f", 1) + function("g", {"a"}, {"b"}, {relu("a", "b")});
+  const auto calling = [&](const std::string& info) {
+    return model({{node("g", {"x"}, {"t"}, {}, "f"), relu("t", "y")}, {kX}, {kY}, {}, {info}}, fn);
+  };
+  check({
+      {"as it is", calling(value("t", {2, 3})), {}},
+      {"other extents", calling(value("t", {7, 7})), {"value 't': it is declared f32[7,7]; it is f32[2,3]"}},
+      {"another type", calling(value("t", {2, 3}, kString)), {"value 't': it is declared str[2,3]; it is f32[2,3]"}},
+  });
+}
+
+TEST(CheckOnnx, AxesAndRanksOfOlderOpsets) {
+  const auto concat = [](int64_t version) {
+    return model({{node("Concat", {"x", "x"}, {"y"}, attr_int("axis", -1))}, {kX}, {value("y", {2, 6})}}, {}, version);
+  };
+  const auto slice = [](int64_t version) {
+    return model({{node("Slice", {"x", "b", "e", "a"}, {"y"})},
+                  {kX},
+                  {value("y", {2, 2})},
+                  {longs("b", {1}), longs("e", {3}), longs("a", {-1})}},
+                 {}, version);
+  };
+  const auto sample = [](int64_t version) {
+    return model({{node("GridSample", {"x", "i"}, {"y"})},
+                  {value("x", {1, 1, 2, 2, 2}), value("i", {1, 1, 1, 1, 3})},
+                  {value("y", {1, 1, 1, 1, 1})}},
+                 {}, version, 10);
+  };
+  check({
+      {"an attribute", concat(11), {}},
+      {"an attribute, before",
+       concat(10),
+       {"node 'y' (Concat) > attribute 'axis': Concat: attribute 'axis' has -1; axes count from the start in opset 4"}},
+      {"an input", slice(11), {}},
+      {"an input, before",
+       slice(10),
+       {"node 'y' (Slice): Slice: input 3 has -1; axes count from the start in opset 10"}},
+      {"samples of volumes", sample(20), {}},
+      {"samples of volumes, before",
+       sample(19),
+       {"node 'y' (GridSample): GridSample: input 0 has 5 axes; needed 4",
+        "node 'y' (GridSample): GridSample: input 1 has 5 axes; needed 4"}},
+  });
+}
+
+TEST(CheckOnnx, RemaindersOfReals) {
+  const auto mod = [](int64_t element, std::string_view more) {
+    return model({{node("Mod", {"x", "x"}, {"y"}, more)}, {value("x", {2}, element)}, {value("y", {2}, element)}});
+  };
+  check({{"of integers", mod(kInt64, ""), {}},
+         {"of reals", mod(kFloat, attr_int("fmod", 1)), {}},
+         {"of reals, with the divisor's sign", mod(kFloat, ""), {"node 'y' (Mod): Mod: fmod is 0; f32 needs 1"}}});
+}
+
 TEST(CheckOnnx, AllFaultsOfAModel) {
   const std::string w = tensor("w", {2, 3}, "few");
   check({{"four nodes",

@@ -123,6 +123,16 @@ TEST(CvmLoad, SymbolFaults) {
   }
 }
 
+/// Upstream reads the list before it makes it; here it follows from the nodes.
+TEST(CvmLoad, RowsOfNodesAreDerived) {
+  std::string symbol = write_symbol(base_symbol());
+  const size_t begin = symbol.find("\"node_row_ptr\""), end = symbol.find("],", begin) + 2;
+  ASSERT_NE(begin, std::string::npos);
+  symbol.erase(begin, end - begin);
+  auto graph = read_model(symbol, write_params(base_params()), nullptr, false);
+  EXPECT_TRUE(graph.ok()) << graph.error().text();
+}
+
 /// Upstream runs these, and answers differently from one call to the next.
 TEST(CvmLoad, UnsafeStorageIsRefused) {
   const auto with_storage = [](size_t entry, int64_t id) {

@@ -612,18 +612,19 @@ TEST(Door, WhatAFormCannotSay) {
   EXPECT_NE(indexed->notes[0].find("not negative"), std::string::npos) << indexed->notes[0];
   ASSERT_FALSE(indexed->proof->probes.empty());
   EXPECT_NE(indexed->proof->probes[0].note.find("not negative"), std::string::npos);
-  expect_error(load_model(ModelSource::memory(pb::model(
-                   {{pb::node("Relu", {"x"}, {"y"})}, {pb::msg(1, "x") + pb::msg(2, pb::msg(1, pb::msg(2, "")))},
-                    {pb::value("y", {2})}}))),
+  expect_error(load_model(ModelSource::memory(pb::model({{pb::node("Relu", {"x"}, {"y"})},
+                                                         {pb::msg(1, "x") + pb::msg(2, pb::msg(1, pb::msg(2, "")))},
+                                                         {pb::value("y", {2})}}))),
                Code::invalid_model, "no element type");
 }
 
 /// A label that leaves the folder does so without files, too.
 TEST(Door, LabelsAreBelowTheFolder) {
-  const Files files = {{"graph.nnef",
-                        "version 1.0;\ngraph g(x) -> (y) { x = external(shape = [1]); a = variable(shape = [1], label = "
-                        "'../esc'); y = add(x, a); }"},
-                       {"other.dat", "?"}};
+  const Files files = {
+      {"graph.nnef",
+       "version 1.0;\ngraph g(x) -> (y) { x = external(shape = [1]); a = variable(shape = [1], label = "
+       "'../esc'); y = add(x, a); }"},
+      {"other.dat", "?"}};
   const auto report = check(ModelSource::memory(files));
   ASSERT_TRUE(report.ok()) << report.error().text();
   ASSERT_FALSE(report->faults.empty());

@@ -109,6 +109,16 @@ TEST(NnefLanguage, EveryTextEnds) {
   EXPECT_FALSE(faults_of(kHead + kGraph + "for = graph fragment { [").empty());
 }
 
+TEST(NnefLanguage, TextsOfNoLanguageEndEarly) {
+  EXPECT_EQ(faults_of("version 1.0;\n@@@@$~@ graph").size(), faults_of("version 1.0;\n@ graph").size());
+  const double before = test::cpu_seconds();
+  EXPECT_FALSE(faults_of(std::string(size_t{16} << 20, '@')).empty());
+  std::string mixed = "version 1.0;\n";
+  for (size_t i = 0; i < size_t{4} << 20; ++i) mixed += "@ ";
+  EXPECT_LE(faults_of(mixed).size(), 1002u);
+  EXPECT_LT(test::cpu_seconds() - before, 5.0);
+}
+
 /// `unit` n times.
 std::string times(size_t n, const std::string& unit) {
   std::string out;

@@ -70,6 +70,8 @@ TEST(NnefTract, Answers) {
        reals({4}, {1, 2, 3, 4}), "[2]: 3 4"},
       {"an end of 0", "x = external(shape = [3]); y = slice(x, axes = [0], begin = [1], end = [0]);",
        reals({3}, {1, 2, 3}), "[2]: 2 3"},
+      {"names in quotes", "i\"x\" = external(shape = [2]); i\"a.0/b\" = neg(i\"x\"); y = neg(i\"a.0/b\");",
+       reals({2}, {1, 2}), "[2]: 1 2"},
       {"quoted names", "\"x\" = external(shape = [2]); y = copy(x);", reals({2}, {1, 2}), "[2]: 1 2"},
       {"windows",
        "x = external(shape = [1,1,4]); y = conv(x, [[[1.0, 1.0]]], [[0.5]], padding = [(0,0)], stride = [2], "

@@ -173,6 +173,45 @@ TEST(NnefWrite, WhatNnefLacksIsNamed) {
   EXPECT_NE(symbolic.error().message().find("--set"), std::string::npos);
 }
 
+TEST(NnefWrite, IntegersHaveNoWidth) {
+  const auto cast = [](const char* from, const char* to) {
+    return graph(std::string("x: ") + from + "[2]", std::string("y = cast(x, to = '") + to + "');");
+  };
+  const struct {
+    const char *from, *to;
+    bool fine;
+  } rows[] = {{"i64", "i32", false}, {"u64", "i32", false}, {"u32", "i32", false}, {"i32", "u32", false},
+              {"i64", "u32", false}, {"i64", "u8", false},  {"u64", "f32", false}, {"i32", "i64", true},
+              {"u8", "i32", true},   {"u16", "u32", true},  {"i64", "u64", true},  {"u32", "f32", true}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.from) + " to " + row.to);
+    const auto w = written(cast(row.from, row.to));
+    EXPECT_EQ(w.ok(), row.fine);
+    EXPECT_TRUE(w.ok() || w.error().code() == Code::unsupported) << w.error().text();
+    EXPECT_TRUE(written(cast(row.from, row.to), true).ok());
+  }
+}
+
+TEST(NnefWrite, BitsOfDoublesAreNotKept) {
+  EXPECT_TRUE(written(graph("x: f32[2]", "y = bit_cast(x, to = 'i32');"), true).ok());
+  const auto w = written(graph("x: f64[2]", "y = bit_cast(x, to = 'i64');"), true);
+  ASSERT_FALSE(w.ok());
+  EXPECT_EQ(w.error().code(), Code::unsupported);
+}
+
+TEST(NnefWrite, IndicesOfARunAreACondition) {
+  const auto conditions = [](const char* index) {
+    auto w = written(graph(std::string("x: f32[3], i: ") + index, "y = gather(x, i);"));
+    EXPECT_TRUE(w.ok()) << w.error().text();
+    return w.ok() ? w->conditions : std::vector<std::string>();
+  };
+  EXPECT_EQ(conditions("i64[2]"),
+            std::vector<std::string>{"the indices of gather 'y' are not negative: NNEF's count from the start"});
+  auto known = written(graph("x: f32[3]", "y = gather(x, i64[2](-1, 0));"));
+  ASSERT_TRUE(known.ok()) << known.error().text();
+  EXPECT_TRUE(known->conditions.empty());
+}
+
 TEST(NnefWrite, KnownExtentsAreNumbers) {
   const std::string text =
       graph("x: f32[2,3,4]",

@@ -250,6 +250,18 @@ TEST(OnnxAnswers, TextsAndScores) {
   });
 }
 
+TEST(OnnxAnswers, OldestOpsets) {
+  const Tensor x = f({4}, {1, 2, 3, 4});
+  check({
+      {"a mask of the data's type", 7, "Dropout", {x}, "", "f32[4] 1 2 3 4 | f32[4] 1 1 1 1", 2},
+      {"a mask of opset 6", 6, "Dropout", {x}, attr_int("is_test", 1), "f32[4] 1 2 3 4 | f32[4] 1 1 1 1", 2},
+      {"a mask of opset 1", 1, "Dropout", {x}, attr_int("is_test", 1), "f32[4] 1 2 3 4 | f32[4] 1 1 1 1", 2},
+      {"a mask of truths", 10, "Dropout", {x}, "", "f32[4] 1 2 3 4 | bool[4] true true true true", 2},
+  });
+  for (const bool known : {true, false})  // the extents of parts are known
+    EXPECT_EQ(run(1, "Split", {x, f({2}, {1, 3})}, attr_int("axis", 0), 2, {true, known}), "f32[1] 1 | f32[3] 2 3 4");
+}
+
 TEST(OnnxAnswers, ReshapeOfNothing) {
   check({{"a copied extent of 0 makes the others fit", 14, "Reshape", {f({0, 5}, {}), i64({0})}, "", "f32[0]"}});
 }

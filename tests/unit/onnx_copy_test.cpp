@@ -10,6 +10,7 @@
 #include "nnex/edit.h"
 #include "nnex/inspect.h"
 #include "nnex/load.h"
+#include "nnex/model.h"
 #include "nnex/save.h"
 #include "onnx_bytes.h"
 #include "standards/onnx/write.h"
@@ -118,6 +119,42 @@ TEST(OnnxCopy, TextsOfValuesStay) {
   const auto again = load_graph(folder / "a.onnx");
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(again->metadata().value_docs, (std::map<std::string, std::string>{{"x", "of x"}, {"z", "of y"}}));
+}
+
+TEST(OnnxCopy, NamesOfOutputsStay) {
+  const std::string same = "<domain: \"d\", opset_import: [\"\" : 17]> same (a) => (a) { b = Neg (a) }";
+  const std::string twice = "<domain: \"d\", opset_import: [\"\" : 17]> twice (a) => (b, b) { b = Neg (a) }";
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]> ";
+  const struct {
+    const char* name;
+    std::string text;
+    std::vector<std::string> outputs;
+  } rows[] = {
+      {"a function gives back what it is given",
+       head + "g (float[3] x) => (float[3] y, float[3] w) { h = Relu (x) y = d.same (h) w = d.same (h) }" + same,
+       {"y", "w"}},
+      {"an input",
+       head + "g (float[3] x) => (float[3] y, float[3] w) { y = d.same (x) w = d.same (x) }" + same,
+       {"y", "w"}},
+      {"one value under two names",
+       head + "g (float[3] x) => (float[3] y, float[3] w) { y, w = d.twice (x) }" + twice,
+       {"y", "w"}},
+      {"an output that is an input", head + "g (float[3] x) => (float[3] x, float[3] y) { y = Neg (x) }", {"x", "y"}},
+  };
+  const Folder folder;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    auto graph = load_graph(ModelSource::memory(row.text));
+    ASSERT_TRUE(graph.ok()) << graph.error().text();
+    ASSERT_TRUE(inline_calls(*graph).ok());
+    const auto done = save(*graph, folder / "names.onnx", {.overwrite = Overwrite::replace});
+    ASSERT_TRUE(done.ok()) << done.error().text();
+    const auto model = Model::load(folder / "names.onnx");
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    std::vector<std::string> outputs;
+    for (const PortInfo& p : model->outputs()) outputs.push_back(p.name);
+    EXPECT_EQ(outputs, row.outputs);
+  }
 }
 
 TEST(OnnxCopy, DataGoesOutAndComesBack) {

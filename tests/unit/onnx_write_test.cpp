@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -328,6 +329,80 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
               std::string::npos)
         << model.error().text();
   }
+}
+
+TEST(OnnxWrite, OldOpsetsCountAxesFromTheStart) {
+  using namespace test::onnx;
+  const auto of = [](const std::string& n, const std::string& y, const std::vector<std::string>& weights = {}) {
+    return test::onnx::model({{n}, {value("x", {2, 3, 4})}, {y}, weights});
+  };
+  const std::string axis = attr_int("axis", -1);
+  const struct {
+    const char* name;
+    std::string bytes;
+    int64_t opset;
+  } rows[] = {
+      {"Concat", of(node("Concat", {"x", "x"}, {"y"}, axis), value("y", {2, 3, 8})), 8},
+      {"Softmax", of(node("Softmax", {"x"}, {"y"}, axis), value("y", {2, 3, 4})), 8},
+      {"ArgMax", of(node("ArgMax", {"x"}, {"y"}, axis), value("y", {2, 3, 1}, kInt64)), 8},
+      {"Unsqueeze", of(node("Unsqueeze", {"x", "a"}, {"y"}), value("y", {2, 3, 4, 1}), {longs("a", {-1})}), 8},
+      {"ReduceMax",
+       of(node("ReduceMax", {"x"}, {"y"}, msg(5, msg(1, "axes") + num(8, -2) + num(20, 7))), value("y", {2, 1, 4})),
+       10},
+      {"Slice",
+       of(node("Slice", {"x", "b", "e", "a"}, {"y"}), value("y", {2, 3, 2}),
+          {longs("b", {1}), longs("e", {3}), longs("a", {-1})}),
+       10},
+      {"Slice of attributes",
+       of(node("Slice", {"x", "b", "e", "a"}, {"y"}), value("y", {2, 3, 2}),
+          {longs("b", {1}), longs("e", {3}), longs("a", {-1})}),
+       9},
+      {"TopK of a known number",
+       of(node("TopK", {"x", "k"}, {"y", ""}, attr_int("axis", -2)), value("y", {2, 2, 4}), {longs("k", {2})}), 9},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    ir::Graph graph = read(row.bytes);
+    const auto model = to_onnx(graph, {{}, false, {}, row.opset});
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    const auto report = check(ModelSource::memory(model->model.text()));
+    ASSERT_TRUE(report.ok());
+    for (const Fault& f : report->faults) ADD_FAILURE() << f.text();
+    const std::vector<Value> in = {ramp({2, 3, 4})};
+    expect_same(answers(read(row.bytes), in), answers(read(model->model.text()), in));
+  }
+  ir::Graph open = read(test::onnx::model({{node("Concat", {"x", "x"}, {"y"}, axis)},
+                                           {msg(1, "x") + msg(2, msg(1, num(1, 1)))},
+                                           {msg(1, "y") + msg(2, msg(1, num(1, 1)))}}));
+  const auto refused = to_onnx(open, {{}, false, {}, 8});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), Code::unsupported);
+}
+
+TEST(OnnxWrite, AClassifierTakesItsLinearModelBack) {
+  using namespace test::onnx;
+  const auto reals = [](std::string_view name, const std::vector<float>& list) {
+    std::string bytes = msg(1, name);
+    for (float x : list) bytes += varint(7 << 3 | 5) + raw_bytes(std::vector<float>{x});
+    return msg(5, bytes + num(20, 6));
+  };
+  const std::string labels = msg(5, msg(1, "classlabels_ints") + num(8, 4) + num(8, 5) + num(8, 6) + num(20, 7));
+  std::string bytes = test::onnx::model(
+      {{node("LinearClassifier", {"x"}, {"l", "p"},
+             reals("coefficients", {1, 2, 3, 4, 5, 6}) + reals("intercepts", {1, 0, -1}) + labels, "ai.onnx.ml")},
+       {value("x", {2, 2})},
+       {value("l", {2}, kInt64), value("p", {2, 3})}},
+      opset("ai.onnx.ml", 3));
+  const std::vector<Value> in = {Tensor::of<float>({2, 2}, {1, -2, INFINITY, 1})};
+  const auto want = answers(read(bytes), in);
+  for (int again = 0; again < 2; ++again) {
+    const auto once = written(read(bytes));
+    ASSERT_TRUE(once.ok()) << once.error().text();
+    expect_same(answers(read(*once), in), want);
+    EXPECT_TRUE(again == 0 || *once == bytes);
+    bytes = *once;
+  }
+  EXPECT_EQ(read(bytes).order().size(), 2U);  // linear, classify
 }
 
 /// Branches in branches, `levels` deep, each with two.

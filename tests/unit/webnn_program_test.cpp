@@ -294,6 +294,8 @@ TEST(WebnnProgram, HostileTexts) {
       {head + R"(, "constants": [{"name": "c", "dataType": "float32", "shape": [2], "offset": 0}]})",
        "the weights have 0"},
       {head + R"(, "constants": [{"name": "c", "dataType": "float32", "shape": [2147483647, 9], "offset": 0}]})", "c"},
+      {head + R"(, "constants": [{"name": "c", "dataType": "float32", "shape": [2], "offset": -1}]})",
+       "\"offset\" is -1; needed a whole number from 0 on"},
       {head + R"(, "constants": [{"name": "c", "dataType": "int16", "shape": [], "data": [1]}]})", "no data type"},
       {head + R"(, "weights": "../secret"})", "no weights"},
       {std::string(100, '[') + std::string(100, ']'), "line 1, column 65: nested deeper than 64"},

@@ -43,6 +43,10 @@ bool is_letter(char c) { return class_of(c) == kLetter; }
 bool is_digit(char c) { return class_of(c) == kDigit; }
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
+bool begins_sign(char c) {
+  return std::any_of(std::begin(kSigns), std::end(kSigns), [&](const Sign& s) { return s.text[0] == c; });
+}
+
 std::string shown_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte > 0x20 && byte < 0x7f ? fmt::format("'{}'", c) : fmt::format("byte 0x{:02x}", byte);
@@ -110,6 +114,7 @@ Error Lexer::error(Position at, std::string message) const {
 }
 
 void Lexer::fault(Position at, std::string_view rule, std::string message) {
+  ++count_;
   faults_.add(error(at, kind_ == TextKind::dump ? std::move(message) : fmt::format("{}: {}", rule, message)));
 }
 
@@ -141,11 +146,11 @@ inline void Lexer::skip_space() {
 void Lexer::next(Token& out) {
   while (true) {
     skip_space();
-    if (at_ == end_) return take(out, Tok::end, at_);
+    if (at_ == end_ || count_ >= kMaxFaults) return take(out, Tok::end, at_);
     const char c = *at_;
     switch (class_of(c)) {
       case kLetter:
-        return word(out);
+        return is_quoted_name() ? quoted_name(out) : word(out);
       case kDigit:
         return number(out);
       case kPlainSign:
@@ -168,11 +173,11 @@ void Lexer::next(Token& out) {
   }
 }
 
-/// Reports a character that begins nothing, and steps over it.
+/// Reports characters that begin nothing, once, and steps over them.
 void Lexer::stray() {
   fault(here(), "L7", fmt::format("{} begins nothing", shown_char(*at_)));
   ++at_;
-  while (at_ != end_ && !is_ascii(*at_)) ++at_;
+  while (at_ != end_ && (!is_ascii(*at_) || (class_of(*at_) == kOther && !begins_sign(*at_)))) ++at_;
 }
 
 /// Reports what is meant as a comment, and steps over it.
@@ -198,6 +203,18 @@ inline void Lexer::word(Token& out) {
   if (p != end_ && !is_ascii(*p) && kind_ != TextKind::dump) return non_ascii_word(out);
   take(out, Tok::word, p);
   out.word = keyword_of(out.text);
+}
+
+/// Whether i"..." stands here, by which tract writes names of any characters.
+inline bool Lexer::is_quoted_name() const { return kind_ == TextKind::tract && *at_ == 'i' && peek(1) == '"'; }
+
+/// What is between the quotes is a word.
+void Lexer::quoted_name(Token& out) {
+  const Position begin = here();
+  ++at_;
+  string(out);
+  out.at = begin;
+  if (out.kind == Tok::string) out.kind = Tok::word;
 }
 
 /// A word with bytes that are no ASCII, which are a fault in it.

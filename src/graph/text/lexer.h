@@ -134,7 +134,7 @@ bool is_word(std::string_view s);
 enum class TextKind : uint8_t {
   dump,      ///< Graph dumps, bodies of operators, cases: all extensions and the additions of parser.h.
   document,  ///< NNEF 1.0.5.
-  tract,     ///< As sonos/tract writes: quoted identifiers, extensions of any words.
+  tract,     ///< As sonos/tract writes: names as i"x.0" or "x.0", extensions of any words.
 };
 
 /// Cuts source text into tokens, one a call. The source must outlive the tokens.
@@ -150,7 +150,8 @@ class Lexer {
         end_(source.data() + source.size()),
         line_start_(source.data()) {}
 
-  /// Faults are reported and mended: what follows is the nearest token that could be meant.
+  /// Faults are reported and mended: what follows is the nearest token that could be meant. Behind the thousandth the
+  /// text ends.
   void next(Token& out);
   Token next() {
     Token t;
@@ -180,6 +181,8 @@ class Lexer {
   void take(Token& out, Tok kind, const char* end);
   void word(Token& out);
   void non_ascii_word(Token& out);
+  bool is_quoted_name() const;
+  void quoted_name(Token& out);
   void string(Token& out);
   void number(Token& out);
   void long_number(Token& out);
@@ -187,8 +190,11 @@ class Lexer {
   void slashes();
   void stray();
 
+  static constexpr size_t kMaxFaults = 1000;  ///< With so many a text ends: it is none of this language.
+
   std::string_view source_, name_;
   Faults& faults_;
+  size_t count_ = 0;  ///< Of faults.
   TextKind kind_;
   bool starts_line_ = true;
   uint32_t line_ = 1;

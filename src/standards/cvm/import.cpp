@@ -105,7 +105,8 @@ Status Importer::check_lists(const Symbol& symbol, const std::vector<Step>& step
   row_ptr.push_back(entries);
   if (symbol.version == "cvm_1.0.0") {
     if (symbol.arg_nodes != arg_nodes) return logic_error("arg_nodes does not list the variables");
-    if (symbol.node_row_ptr != row_ptr) return logic_error("node_row_ptr does not count the nodes' outputs");
+    if (symbol.node_row_ptr.value_or(row_ptr) != row_ptr)
+      return logic_error("node_row_ptr does not count the nodes' outputs");
     if (!symbol.dltypes || static_cast<int64_t>(symbol.dltypes->size()) != entries ||
         std::any_of(symbol.dltypes->begin(), symbol.dltypes->end(), [](const auto& t) { return t != "int32"; }))
       return logic_error("dltype must say int32 for each of {} entries", entries);

@@ -51,7 +51,7 @@ bool Checker::bind(const Expr& e, const Declaration& d, std::span<const Expr*> a
         fine = fault(value.at, "I2",
                      fmt::format("'{}' takes {} arguments; found {}", d.name, d.parameters.size(), e.items.size()));
         break;
-      } else if (!has_tensor(*d.parameters[i].type) && options_.dialect == Dialect::standard) {
+      } else if (!has_tensor(*d.parameters[i].type) && options_.dialect != Dialect::tract) {
         fine = fault(value.at, "I8",
                      fmt::format("attribute '{}' of '{}' is given without its name; needed '{} = ...'",
                                  d.parameters[i].name, d.name, d.parameters[i].name));

@@ -76,6 +76,8 @@ class Document {
   Result<std::string> written(const Tensor& content, const std::string& hint) { return constant({}, content, hint); }
   /// Writes a line; the name of its result.
   std::string line(const std::string& hint, const std::string& call);
+  /// The document means the same only where this holds.
+  void condition(std::string sentence) { out_.conditions.push_back(std::move(sentence)); }
   /// Writes a line for a named value.
   void define(ValueId v, const std::string& call);
 

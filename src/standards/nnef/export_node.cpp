@@ -108,6 +108,10 @@ Status Document::node_now(NodeId id) {
   const Node& n = graph_[id];
   if (n.custom) return custom(n);
   if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
+  if (!n.custom && n.op->name == "bit_cast")
+    for (ValueId v : {n.in[0], n.out[0]})
+      if (graph_[v].type.dtype == DType::f64)
+        return Error(Code::unsupported, "bit_cast: scalars of a document are float32, which keeps no bits of float64");
   for (ValueId v : n.out)
     if (v.valid() && !concrete(graph_[v].type))
       return Error(Code::unsupported,

@@ -204,8 +204,12 @@ Status pad(Document& to, WriteNode& w) {
 
 /// Indices from the end are not NNEF's: known ones are counted from the start; those that only a run knows fault there.
 Status gather(Document& to, WriteNode& w) {
+  const bool counted = w.flag("from_end");
   w.set("from_end", false);
   const Tensor* index = to.graph().constant_in(*w.node, 1);
+  if (!index && counted && !is_unsigned_int(to.graph()[w.plain.in[1]].type.dtype))
+    to.condition(fmt::format("the indices of gather '{}' are not negative: NNEF's count from the start",
+                             to.graph()[w.out[0]].name));
   if (!index) return {};
   const AttrValue axis = w.get("axis");
   const int64_t n = to.extents(w.plain.in[0])[static_cast<size_t>(std::get<int64_t>(axis))];
@@ -220,13 +224,24 @@ Status gather(Document& to, WriteNode& w) {
   return {};
 }
 
+/// Whether every number of an integer type is one of the other, too.
+bool holds(DType type, DType other) {
+  if (other == DType::boolean || type == other) return true;
+  if (is_unsigned_int(type)) return is_unsigned_int(other) && bits(other) <= bits(type);
+  return bits(other) + (is_unsigned_int(other) ? 1 : 0) <= bits(type);
+}
+
 Status cast(Document& to, WriteNode& w) {
   const AttrValue value = w.get("to");
   const DType wanted = std::get<DType>(value), found = to.graph()[w.plain.in[0]].type.dtype;
   const auto type = item_type_of(wanted), from = item_type_of(found);
   if (!type || !from) return cannot(w, fmt::format("from {} to {}", name(found), name(wanted)));
-  if (is_int(wanted) && bits(wanted) < 32 && found != DType::boolean && bits(found) > bits(wanted))
+  const bool cut = is_int(found) ? bits(wanted) < 64 && !holds(wanted, found)
+                                 : found != DType::boolean && bits(wanted) < 32 && bits(found) > bits(wanted);
+  if (is_int(wanted) && cut)
     return cannot(w, fmt::format("integers of NNEF have no width, so nothing is cut to {}", name(wanted)));
+  if (found == DType::u64 && is_real(wanted))
+    return cannot(w, "integers of NNEF have a sign, so those of uint64 are not all numbers there");
   if (is_real(wanted) && bits(wanted) < 32 && wanted != found && (!is_real(found) || bits(wanted) <= bits(found)))
     return cannot(w, fmt::format("reals of NNEF have no width, so nothing is rounded to {}", name(wanted)));
   NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));

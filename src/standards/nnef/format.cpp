@@ -78,11 +78,19 @@ class Layout {
   }
 
  private:
-  size_t offset(const Token& t) const {
-    const auto at = static_cast<size_t>(t.text.data() - source_.data());
-    return t.kind == Tok::string ? at - 1 : at;
+  size_t offset(const Token& t) const { return static_cast<size_t>(t.text.data() - source_.data()) - quotes_before(t); }
+  size_t width(const Token& t) const {
+    const size_t before = quotes_before(t);
+    return t.text.size() + before + (before > 0 ? 1 : 0);
   }
-  static size_t width(const Token& t) { return t.text.size() + (t.kind == Tok::string ? 2 : 0); }
+  /// Characters of the token before its text: a quote, or the i" of a name.
+  size_t quotes_before(const Token& t) const {
+    if (t.kind == Tok::string) return 1;
+    const size_t begin = static_cast<size_t>(t.text.data() - source_.data()), end = begin + t.text.size();
+    const bool quoted =
+        t.kind == Tok::word && begin >= 2 && source_.substr(begin - 2, 2) == "i\"" && source_.substr(end, 1) == "\"";
+    return quoted ? 2 : 0;
+  }
 
   /// Ends the line that is being written, if there is one.
   void new_line() {

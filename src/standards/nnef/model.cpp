@@ -102,7 +102,8 @@ Result<FileBytes> structure_of(const Container& from) {
   if (text.ok()) return text;
   const std::string there = from.elsewhere(kStructure);
   return Error(text.error().code(), fmt::format("C1: {}{}", text.error().message(),
-                                                there.empty() ? "" : fmt::format(" (there is '{}')", there)));
+                                                there.empty() ? "" : fmt::format(" (there is '{}')", there)))
+      .at(text.error().where());
 }
 
 /// Records by the tensors they are of.
@@ -229,7 +230,8 @@ void check_files(const Container& from, const Variables& variables, const QuantF
                       .during(fmt::format("reading the content of variable '{}'", v.label));
     }
     if (content.ok()) continue;
-    if (from.has(tensor_file_name(v.label)))
+    // A label that leaves the folder is one whether files are there or not.
+    if (from.has(tensor_file_name(v.label)) || content.error().code() == Code::invalid_model)
       faults.add(std::move(content).error());
     else
       missing.push_back(std::move(content).error());

@@ -51,7 +51,9 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
     const char* hint = bytes.error().code() == Code::unreadable && !from.has(file_name)
                            ? "; --seed-weights N reads networks that come without their weights"
                            : "";
-    return Error(bytes.error().code(), fmt::format("{}: {}{}", rule, bytes.error().message(), hint)).during(task());
+    return Error(bytes.error().code(), fmt::format("{}: {}{}", rule, bytes.error().message(), hint))
+        .at(bytes.error().where())
+        .during(task());
   }
   auto content = [&]() -> Result<Tensor> {
     NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));

@@ -30,6 +30,8 @@ struct Written {
   std::vector<std::pair<std::string, Tensor>> variables;  ///< By label.
   /// Variables whose files hold codes, by label: their lines of the quantisation file.
   std::map<std::string, QuantRecord, std::less<>> codes;
+  /// On what the document means the same as the graph, a sentence each: what NNEF leaves undefined, and a run decides.
+  std::vector<std::string> conditions;
 };
 
 /// The tensor file of one of the document's variables. Errors: those of write_tensor_file.

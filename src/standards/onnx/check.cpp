@@ -150,7 +150,8 @@ void check_structure(std::string_view message, const Source& source, BrokenRules
   ModelCheck(context).check(message);
 }
 
-std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, const Findings& findings) {
+std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, Findings& findings) {
+  findings.replaced.clear();  // of the values of another graph
   std::vector<const OnnxFunction*> left, roots;
   std::vector<std::string_view> messages;
   for (const auto& [key, f] : model.functions)

@@ -24,8 +24,9 @@ void add_found(Faults faults, BrokenRules& broken);
 void check_operands(const ir::Graph& inferred, Findings& findings, BrokenRules& broken);
 /// A model that calls the functions which were not expanded so far, with arguments of which nothing is known: those
 /// that no other calls, or where there are none, all of them. Nothing: none is left. Functions with faults are left
-/// out, and those with attributes that have no default: what they mean only a caller says.
-std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, const Findings& findings);
+/// out, and those with attributes that have no default: what they mean only a caller says. The findings' values are
+/// that model's from then on.
+std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, Findings& findings);
 /// What the model declares of its values against what was inferred of the same graph. An extent's name is one number in
 /// the whole model.
 void check_declared(const ir::Graph& inferred, Findings& findings, BrokenRules& broken);

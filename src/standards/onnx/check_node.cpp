@@ -35,26 +35,11 @@ bool was_an_experiment(std::string_view op) {
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
-Rule rule_of(BrokenForm::Kind kind) {
-  using K = BrokenForm::Kind;
-  constexpr std::pair<K, Rule> kRules[] = {{K::withdrawn, Rule::operator_withdrawn},
-                                           {K::input_count, Rule::input_count},
-                                           {K::input_required, Rule::input_required},
-                                           {K::output_count, Rule::output_count},
-                                           {K::output_required, Rule::output_required},
-                                           {K::attribute_unknown, Rule::attribute_unknown},
-                                           {K::attribute_kind, Rule::attribute_kind},
-                                           {K::attribute_word, Rule::attribute_word},
-                                           {K::attribute_required, Rule::attribute_required},
-                                           {K::operand_type, Rule::operand_type},
-                                           {K::one_type, Rule::one_type}};
-  return std::find_if(std::begin(kRules), std::end(kRules), [&](const auto& r) { return r.first == kind; })->second;
-}
-
 struct AttributeParts {
   std::string_view name, word, reference;
   int64_t type = 0;
   bool typed = false;
+  int64_t least = 0;                                        ///< Of the integers in it, where one is negative.
   std::set<char> filled;                                    ///< Kinds of the fields that are there.
   std::vector<std::pair<char, std::string_view>> messages;  ///< Tensors, graphs and types in it.
 
@@ -74,6 +59,9 @@ AttributeParts attribute_parts(std::string_view message) {
     if (f.number == AttributeProto::s) a.word = f.bytes;
     if (f.number == AttributeProto::type) a.type = f.integer(), a.typed = true;
     if (f.number == AttributeProto::ref_attr_name) a.reference = f.bytes;
+    if (f.number == AttributeProto::i) a.least = std::min(a.least, f.integer());
+    if (f.number == AttributeProto::ints)
+      wire::each_number(f, 0, [&](uint64_t n) { a.least = std::min(a.least, static_cast<int64_t>(n)); });
     const AttributeForm* const form = attribute_form(&AttributeForm::field, f.number);
     if (!form) continue;
     a.filled.insert(form->letter);
@@ -239,7 +227,7 @@ class NodeCheck {
     put(in_, use.in);
     put(out_, use.out);
     for (const AttributeParts& a : attributes_)
-      if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word});
+      if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word, a.least});
     for (size_t i = 1; i < use.out.size() && i < form.out.size(); ++i)
       if (!use.out[i] && form.out[i].many == FormPort::Many::one)
         context_.tell(Rule::output_unnamed, site_, fmt::format("{}: output {} has no name", op_, i));

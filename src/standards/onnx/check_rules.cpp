@@ -41,6 +41,24 @@ std::span<const CheckRule> check_rules() {
 
 const CheckRule& rule_text(Rule rule) { return check_rules()[static_cast<size_t>(rule)]; }
 
+Rule rule_of(BrokenForm::Kind kind) {
+  using K = BrokenForm::Kind;
+  constexpr std::pair<K, Rule> kOfForms[] = {{K::withdrawn, Rule::operator_withdrawn},
+                                             {K::input_count, Rule::input_count},
+                                             {K::input_required, Rule::input_required},
+                                             {K::output_count, Rule::output_count},
+                                             {K::output_required, Rule::output_required},
+                                             {K::attribute_unknown, Rule::attribute_unknown},
+                                             {K::attribute_kind, Rule::attribute_kind},
+                                             {K::attribute_word, Rule::attribute_word},
+                                             {K::attribute_required, Rule::attribute_required},
+                                             {K::negative_axis, Rule::negative_axis},
+                                             {K::operand_type, Rule::operand_type},
+                                             {K::operand_rank, Rule::operand_rank},
+                                             {K::one_type, Rule::one_type}};
+  return std::find_if(std::begin(kOfForms), std::end(kOfForms), [&](const auto& r) { return r.first == kind; })->second;
+}
+
 void BrokenRules::add(const std::string& owner, Broken b) {
   ++count_;
   if (!b.rule || rule_text(*b.rule).severity == Severity::error) {

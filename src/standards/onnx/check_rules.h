@@ -11,6 +11,7 @@
 
 #include "nnex/check.h"
 #include "nnex/result.h"
+#include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
 
@@ -23,6 +24,8 @@ enum class Rule : uint8_t {
 /// All of them, in the order of their numbers.
 std::span<const CheckRule> check_rules();
 const CheckRule& rule_text(Rule rule);
+/// The rule that a node breaks which does not fit its form.
+Rule rule_of(BrokenForm::Kind kind);
 
 /// Of what is found so many are kept, and all are counted.
 inline constexpr size_t kMaxBroken = 1000;

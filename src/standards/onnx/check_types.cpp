@@ -59,7 +59,7 @@ class TypeChecker {
       if (!doubtful && (broken_.at(n.place) || forms(n))) continue;
       if (doubtful) broken_.silence(n.place);
       for (ValueId v : n.out)
-        if (v.valid()) findings_.doubtful.insert(v.n);
+        if (v.valid()) findings_.doubtful.insert(findings_.now(v).n);
     }
   }
 
@@ -77,9 +77,10 @@ class TypeChecker {
   }
 
   void declared(const Findings::Declared& d) {
-    const ValueDef& v = graph_[d.value];
-    if (v.producer.valid() && graph_[v.producer].erased) return;  // a call that its function's body replaced
-    if (is_doubtful(d.value)) return;
+    const ValueId value = findings_.now(d.value);
+    const ValueDef& v = graph_[value];
+    if (v.producer.valid() && graph_[v.producer].erased) return;  // a call that could not be expanded
+    if (is_doubtful(value)) return;
     compare(v.is_constant() ? type_of(v.constant) : v.type, d.type, d.place, d.inner);
   }
 
@@ -100,21 +101,24 @@ class TypeChecker {
     }
   }
 
-  bool is_doubtful(ValueId v) const { return v.valid() && findings_.doubtful.count(v.n) != 0; }
+  bool is_doubtful(ValueId v) const { return v.valid() && findings_.doubtful.count(findings_.now(v).n) != 0; }
 
   /// Whether the node's form takes its types.
   bool forms(const Findings::Used& n) {
     const Form* form = find_form(n.domain, n.op, n.version);
     if (!form) return true;
     FormUse use;
-    const auto type = [&](ValueId v) -> const Type* { return v.valid() ? &graph_[v].type : nullptr; };
-    for (ValueId v : n.in) use.in.push_back(type(v));
+    const auto type = [&](ValueId v) -> const Type* { return v.valid() ? &graph_[findings_.now(v)].type : nullptr; };
+    for (ValueId v : n.in) {
+      use.in.push_back(type(v));
+      use.least.push_back(v.valid() ? least_number(graph_[findings_.now(v)].constant.tensor()) : 0);
+    }
     use.out.resize(n.out.size());  // what inference made of them is no fault of the model's
     std::vector<BrokenForm> broken = broken_types(*form, use);
     for (BrokenForm& b : broken)
-      tell(b.kind == BrokenForm::Kind::one_type ? Rule::one_type : Rule::operand_type, n.place,
-           fmt::format("{}: {}", n.op, b.text), std::move(b.found), std::move(b.needed));
-    return broken.empty();
+      tell(rule_of(b.kind), n.place, fmt::format("{}: {}", n.op, b.text), std::move(b.found), std::move(b.needed));
+    return std::all_of(broken.begin(), broken.end(),
+                       [](const BrokenForm& b) { return b.kind == BrokenForm::Kind::negative_axis; });
   }
 
   const ir::Graph& graph_;

@@ -73,6 +73,7 @@ class GraphWriter {
   FormUse use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const;
   const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
                          std::vector<BrokenForm>& broken) const;
+  void count_axes(const Node& node, const Form& form, OnnxNode& said) const;
   Status find_opset(const Node& node, OnnxNode& said) const;
   void check_opsets();
   int64_t min_opset() const { return options_.opset > 0 ? std::min<int64_t>(options_.opset, kMinOpset) : kMinOpset; }

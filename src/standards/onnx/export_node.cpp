@@ -33,6 +33,8 @@ std::optional<int64_t> as_integer(const AttrValue& v) {
   if (auto* b = std::get_if<bool>(&v)) return *b;
   if (auto* i = std::get_if<int64_t>(&v)) return *i;
   if (auto* t = std::get_if<DType>(&v)) return onnx_number(*t);
+  if (auto* l = std::get_if<Ints>(&v); l && l->size() == 1)
+    return l->front();  // an input of one number, said as itself
   auto* x = std::get_if<double>(&v);
   return x && *x == static_cast<double>(static_cast<int64_t>(*x)) ? std::optional(static_cast<int64_t>(*x))
                                                                   : std::nullopt;

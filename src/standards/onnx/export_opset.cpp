@@ -6,6 +6,18 @@
 #include "standards/onnx/import.h"
 
 namespace nnex::onnx_format {
+namespace {
+
+/// What FormUse has of an attribute's integers.
+int64_t least_of(const AttrValue& value) {
+  int64_t least = 0;
+  if (auto* one = std::get_if<int64_t>(&value)) least = std::min(least, *one);
+  if (auto* many = std::get_if<Ints>(&value))
+    for (int64_t i : *many) least = std::min(least, i);
+  return least;
+}
+
+}  // namespace
 
 Type GraphWriter::type_of_value(ValueId v) const {
   return graph_[v].is_constant() ? type_of(graph_[v].constant) : graph_[v].type;
@@ -17,7 +29,10 @@ FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<
   FormUse use;
   types.reserve(said.in.size() + node.out.size());
   const auto type = [&](ValueId v) { return v.valid() ? &types.emplace_back(type_of_value(v)) : nullptr; };
-  for (ValueId v : said.in) use.in.push_back(type(v));
+  for (ValueId v : said.in) {
+    use.in.push_back(type(v));
+    use.least.push_back(v.valid() ? least_number(graph_[v].constant.tensor()) : 0);
+  }
   while (!use.in.empty() && !use.in.back()) use.in.pop_back();
   for (ValueId v : node.out) use.out.push_back(type(v));
   while (!use.out.empty() && !use.out.back()) use.out.pop_back();
@@ -26,7 +41,8 @@ FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<
   for (const auto& [name, value] : said.attrs) {
     const FormAttribute* declared = declared_in(forms, name);
     auto* word = std::get_if<std::string>(&value);
-    use.attributes.push_back({name, declared ? declared->kind : '\0', word ? *word : std::string_view()});
+    use.attributes.push_back(
+        {name, declared ? declared->kind : '\0', word ? *word : std::string_view(), least_of(value)});
   }
   for (std::string_view block : node.op->blocks) use.attributes.push_back({block, 'g', {}});
   return use;
@@ -48,14 +64,32 @@ const Form* GraphWriter::first_form(std::string_view domain, std::string_view op
   return nullptr;
 }
 
+/// Axes that count from the end are counted from the start where the form has no others, and the rank is known.
+void GraphWriter::count_axes(const Node& node, const Form& form, OnnxNode& said) const {
+  for (auto& [name, value] : said.attrs) {
+    const FormAttribute* declared = form.find(name);
+    if (!declared || !declared->first_axis || !declared->axes_of) continue;
+    const ValueId of = declared->axes_of == 'y' ? node.out[0] : said.in.empty() ? ValueId{} : said.in[0];
+    const auto dims = of.valid() ? type_of_value(of).dims : std::nullopt;
+    if (!dims) continue;
+    const auto count = [&](int64_t& axis) {
+      if (axis < *declared->first_axis) axis += static_cast<int64_t>(dims->size());
+    };
+    if (auto* axis = std::get_if<int64_t>(&value)) count(*axis);
+    if (auto* axes = std::get_if<Ints>(&value)) std::for_each(axes->begin(), axes->end(), count);
+  }
+}
+
 /// Which opset the node needs as it is said. Error: unsupported (no opset takes it).
 Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   if (forms_of(said.domain, said.op).empty()) return {};
+  const Form* const wanted =
+      options_.opset > 0 && said.domain.empty() ? find_form("", said.op, options_.opset) : nullptr;
+  if (options_.opset > 0 && said.domain.empty())
+    count_axes(node, wanted ? *wanted : forms_of(said.domain, said.op).front(), said);
   std::vector<Type> types;
   std::vector<BrokenForm> broken;
   const FormUse use = use_of(node, said, types);
-  const Form* const wanted =
-      options_.opset > 0 && said.domain.empty() ? find_form("", said.op, options_.opset) : nullptr;
   if (wanted && broken_rules(*wanted, use).empty()) {
     said.since = wanted->since;
     return {};

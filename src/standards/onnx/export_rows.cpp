@@ -12,6 +12,7 @@
 #include "ops/join.h"
 #include "ops/label_encoder.h"
 #include "ops/maps.h"
+#include "ops/matmul.h"
 #include "ops/ml.h"
 #include "ops/norm.h"
 #include "ops/random.h"
@@ -93,7 +94,8 @@ Said lp_norm(const ir::Graph& graph, const Node& node) {
   if (a.axes.size() != 1 || a.bias != 0 || a.epsilon != 0 || a.at_zero != AtZero::zero)
     return cannot(node, "LpNormalization has one axis, and no bias or epsilon");
   OnnxNode out{"LpNormalization", "", node.in, {}};
-  out.set("axis", a.axes[0]);
+  const MaybeDims& x = graph[node.in[0]].type.dims;  // -1 is the last axis; of other negative ones nothing is said
+  out.set("axis", a.axes[0] < -1 && x ? a.axes[0] + static_cast<int64_t>(x->size()) : a.axes[0]);
   out.set("p", int64_t{node.op->name == "l1_normalization" ? 1 : 2});
   return std::optional(std::move(out));
 }
@@ -396,23 +398,54 @@ Said classified_trees(const ir::Graph& graph, const Node& node, const Node& tree
   return std::optional(std::move(out));
 }
 
-/// Classes of scores: the scores of a linear model whose matrix is 1 on its diagonal.
+/// How many scores are classified, where LinearClassifier has words for what follows from them; 0: it has not.
+int64_t classified_scores(const ir::Graph& graph, const Node& classify) {
+  const auto& a = graph.attrs<ClassifyAttrs>(classify);
+  const int64_t labels = a.labels.count();
+  int64_t columns = labels;
+  if (const MaybeDims& dims = graph[classify.in[0]].type.dims; dims && dims->size() == 2 && (*dims)[1].is_number())
+    columns = (*dims)[1].value();
+  const bool one = columns == 1 && labels == 2;
+  if (one && (a.one_column != OneColumn::negate || a.threshold != 0)) return 0;
+  return columns == labels || one ? columns : 0;
+}
+
+/// The linear model that makes the scores for nobody else, which LinearClassifier has in it; null: another node does.
+const Node* linear_of(const ir::Graph& graph, const Node& classify) {
+  const int64_t rows = classified_scores(graph, classify);
+  const Node* linear = graph.read_once(classify.in[0]) ? graph.producer(classify.in[0]) : nullptr;
+  if (rows == 0 || !linear || linear->op->name != "linear") return nullptr;
+  const auto& a = graph.attrs<LinearAttrs>(*linear);
+  const Tensor *filter = graph.constant_in(*linear, 1), *bias = graph.constant_in(*linear, 2);
+  const bool biased = linear->in.size() > 2 && linear->in[2].valid();
+  const bool plain = a.alpha == 1 && (!biased || a.beta == 1) && !a.transpose_a && a.transpose_b;
+  const auto fits = [&](const Tensor* t, int64_t count) {
+    return t && t->dtype() == DType::f32 && t->count() == count;
+  };
+  if (!plain || graph[linear->in[0]].type.dtype != DType::f32 || !filter || filter->shape().rank() != 2) return nullptr;
+  if (!fits(filter, rows * filter->shape()[1]) || (biased && !fits(bias, rows))) return nullptr;
+  return linear;
+}
+
+/// Classes of scores: those of the linear model before, else of one whose matrix is 1 on its diagonal.
 Said classify(const ir::Graph& graph, const Node& node) {
   if (const Node* trees = trees_of(graph, node)) return classified_trees(graph, node, *trees);
   const auto& a = graph.attrs<ClassifyAttrs>(node);
-  const int64_t labels = a.labels.count();
-  int64_t columns = labels;
-  if (const MaybeDims& dims = graph[node.in[0]].type.dims; dims && dims->size() == 2 && (*dims)[1].is_number())
-    columns = (*dims)[1].value();
-  const bool one = columns == 1 && labels == 2;
-  if ((one && (a.one_column != OneColumn::negate || a.threshold != 0)) || (columns != labels && !one))
-    return cannot(node, "one score for two classes that is not its negation for the other");
-  if (columns > 2048) return cannot(node, "more than 2048 classes");  // the matrix has their square
+  const int64_t columns = classified_scores(graph, node);
+  if (columns == 0) return cannot(node, "one score for two classes that is not its negation for the other");
   OnnxNode out{"LinearClassifier", std::string(kMl), node.in, {}};
-  Reals unit(static_cast<size_t>(columns * columns), 0.0);
-  for (int64_t i = 0; i < columns; ++i) unit[static_cast<size_t>(i * (columns + 1))] = 1;
-  out.set("coefficients", unit);
-  out.set("intercepts", Reals(static_cast<size_t>(columns), 0.0));
+  Reals offsets(static_cast<size_t>(columns), 0.0);
+  if (const Node* linear = linear_of(graph, node)) {
+    out.in = {linear->in[0]};
+    out.set("coefficients", reals_of(*graph.constant_in(*linear, 1)));
+    if (const Tensor* bias = graph.constant_in(*linear, 2)) offsets = reals_of(*bias);
+  } else {
+    if (columns > 2048) return cannot(node, "more than 2048 classes");  // the matrix has their square
+    Reals unit(static_cast<size_t>(columns * columns), 0.0);
+    for (int64_t i = 0; i < columns; ++i) unit[static_cast<size_t>(i * (columns + 1))] = 1;
+    out.set("coefficients", std::move(unit));
+  }
+  out.set("intercepts", std::move(offsets));
   out.set("post_transform", word_of(a.post));
   set_labels(out, a.labels, "classlabels_strings", "classlabels_ints");
   return std::optional(std::move(out));
@@ -438,6 +471,10 @@ bool is_global_pool(const ir::Graph& graph, const Node& node) {
 
 bool is_absorbed(const ir::Graph& graph, const Node& node) {
   if (is_column_of_regions(graph, node)) return true;
+  if (node.op->name == "linear" && graph.read_once(node.out[0])) {
+    const Node& reader = graph[graph[node.out[0]].uses[0].node];
+    return reader.op && reader.op->name == "classify" && linear_of(graph, reader) == &node;
+  }
   if (node.op->name != "tree_ensemble" && node.op->name != "cast") return false;
   ValueId v = node.out[0];
   for (int steps = 0; steps < 2 && v.valid() && graph.read_once(v); ++steps) {

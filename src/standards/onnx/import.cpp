@@ -218,9 +218,11 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
     if (findings_) findings_->declared.push_back({known->second, place_of("input", name, message), type, false});
     return {};
   }
-  if (main && type.kind == nnex::Kind::unknown) {
+  const bool typed = type.kind != nnex::Kind::unknown,
+             whole = typed && (!type.is_tensor() || type.dtype != DType::none);
+  if (main && !whole) {
     scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
-    return Error(Code::invalid_model, fmt::format("input '{}' has no type", name));
+    return Error(Code::invalid_model, fmt::format("input '{}' has no {}", name, typed ? "element type" : "type"));
   }
   scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
   return {};
@@ -444,15 +446,21 @@ Status Importer::function_body(std::string_view message, NodeId call) {
   absent_.clear();
   for (size_t i = 0; i < parts.inputs.size(); ++i)
     if (i >= node.in.size() || !node.in[i].valid()) absent_.insert(parts.inputs[i]);
+  const auto first = static_cast<uint32_t>(graph_.node_count());
   for (std::string_view n : parts.nodes) NNEX_TRY(this->node(n, node.parent, call));
+  std::set<uint32_t> named;
   for (size_t o = 0; o < node.out.size(); ++o) {
     if (!node.out[o].valid()) continue;
     if (o >= parts.outputs.size())
       return Error(Code::invalid_model,
                    fmt::format("function '{}' has {} outputs", node.custom->name, parts.outputs.size()));
     NNEX_ASSIGN(ValueId v, lookup(parts.outputs[o]));
-    if (graph_[v].producer.valid()) graph_.set_name(v, graph_[node.out[o]].name);
+    // What the body does not make keeps the name it has elsewhere: a copy takes the output's.
+    const bool own = graph_[v].producer.valid() && graph_[v].producer.n >= first && named.insert(v.n).second;
+    if (!own) v = Builder(graph_, call, node.where)("copy", {v});
+    graph_.set_name(v, graph_[node.out[o]].name);
     graph_.replace_uses(node.out[o], v);
+    if (findings_) findings_->replaced.emplace(node.out[o].n, v);
   }
   graph_.erase(call);
   bound_ = nullptr;

@@ -69,7 +69,14 @@ struct Findings {
   std::vector<std::string> outputs;                     ///< Names of the model's, as the file has them,
   std::vector<Type> output_types;                       ///< and what it says of them.
   std::vector<Used> nodes;                              ///< Those of standard domains.
-  std::unordered_set<uint32_t> doubtful;  ///< Values of nodes whose operator does not take what it is given.
+  std::unordered_set<uint32_t> doubtful;           ///< Values of nodes whose operator does not take what it is given.
+  std::unordered_map<uint32_t, ValueId> replaced;  ///< Results of calls, by what the functions' bodies make instead.
+
+  /// The value that stands for this one by now.
+  ValueId now(ValueId v) const {
+    for (auto it = replaced.find(v.n); it != replaced.end(); it = replaced.find(v.n)) v = it->second;
+    return v;
+  }
 };
 
 class Importer;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "ops/cast.h"
 #include "standards/onnx/import_quirks.h"
 #include "tensor/convert.h"
 
@@ -65,15 +66,35 @@ Result<Quirked> gemm(NodeImport& n) {
   return Quirked::no;
 }
 
-/// Dropout is the identity outside training; is_test = 0 of opsets 1 and 6 trains.
+/// Dropout is the identity outside training; is_test = 0 of opsets 1 and 6 trains. Before opset 10 the mask is of the
+/// data's type.
 Result<Quirked> dropout(NodeImport& n) {
-  if (n.version >= 7) return Quirked::no;
-  const bool train = n.integer("is_test", 0) == 0;
+  if (n.version >= 10) return Quirked::no;
+  const bool train = n.version < 7 && n.integer("is_test", 0) == 0;
   n.drop("is_test");
   // Inference is what a runtime does with such exports; the flag is kept only where a mask is asked for.
   if (train && n.wants(1)) return n.error("training mode with a mask (is_test = 0) before opset 7");
-  n.bind(0, n.b("copy", {n.in[0]}));
+  if (!n.wants(1)) {
+    if (n.version >= 7) return Quirked::no;
+    n.bind(0, n.b("copy", {n.in[0]}));
+    return Quirked::done;
+  }
+  CastAttrs to;
+  to.to = n.type(0).dtype;
+  if (to.to == DType::none) return n.error("the mask has the type of the data, which is not known");
+  NNEX_ASSIGN(const NodeId id, n.importer.spell(n));
+  n.bind(0, n.importer.graph()[id].out[0]);
+  n.bind(1, n.b("cast", {n.importer.graph()[id].out[1]}, to));
   return Quirked::done;
+}
+
+/// Of real numbers the remainder has the dividend's sign alone.
+Result<Quirked> mod(NodeImport& n) {
+  const DType type = n.type(0).dtype;
+  const bool taken = type != DType::bf16 || n.version >= 13;  // of others the opset is told
+  if (is_real(type) && taken && n.integer("fmod", 0) == 0)
+    return n.error(fmt::format("fmod is 0; {} needs 1", name(type)));
+  return Quirked::no;
 }
 
 /// Until opset 6 slope holds one number a channel of axis 1.
@@ -87,12 +108,25 @@ Result<Quirked> prelu(NodeImport& n) {
 }
 
 constexpr QuirkRow kMathRows[] = {
-    {"Add", old_broadcast},  {"Sub", old_broadcast},     {"Mul", old_broadcast},
-    {"Div", old_broadcast},  {"Pow", old_broadcast},     {"And", old_broadcast},
-    {"Or", old_broadcast},   {"Xor", old_broadcast},     {"Equal", old_broadcast},
-    {"Less", old_broadcast}, {"Greater", old_broadcast}, {"Max", max_of},
-    {"Min", min_of},         {"Mean", mean_of},          {"Clip", clip},
-    {"Gemm", gemm},          {"Dropout", dropout},       {"PRelu", prelu},
+    {"Add", old_broadcast},
+    {"Sub", old_broadcast},
+    {"Mul", old_broadcast},
+    {"Div", old_broadcast},
+    {"Pow", old_broadcast},
+    {"And", old_broadcast},
+    {"Or", old_broadcast},
+    {"Xor", old_broadcast},
+    {"Equal", old_broadcast},
+    {"Less", old_broadcast},
+    {"Greater", old_broadcast},
+    {"Max", max_of},
+    {"Min", min_of},
+    {"Mean", mean_of},
+    {"Clip", clip},
+    {"Gemm", gemm},
+    {"Dropout", dropout},
+    {"PRelu", prelu},
+    {"Mod", mod},
 };
 
 }  // namespace

@@ -103,8 +103,15 @@ Result<Quirked> top_k(NodeImport& n) {
   return Quirked::no;
 }
 
-/// Split: sizes as attribute or input, or none: as many equal parts as there are outputs.
+/// Split: sizes as attribute or input, or none: as many equal parts as there are outputs. An input of opset 1 has the
+/// data's type.
 Result<Quirked> split(NodeImport& n) {
+  if (n.version < 2 && n.has(1)) {
+    CastAttrs to;
+    to.to = DType::i64;
+    const Tensor* sizes = n.constant(1);
+    n.in[1] = sizes ? n.b.ints(ints_of(*sizes)) : n.b("cast", {n.in[1]}, to);
+  }
   input_from(n, "split", 1);
   if (n.given("num_outputs")) {
     n.set("chunks", n.integer("num_outputs", 0));

@@ -100,6 +100,26 @@ void cast(Legalized& l) {
 
 void log2(Legalized& l) { l.replace(l.b("mul", {l.b("log", {l.in(0)}), l.b.number(l.dtype(0), 1 / std::log(2.0))})); }
 
+/// Of real numbers Mod gives the remainder with the dividend's sign alone: where the divisor has the other one, it is
+/// added; a remainder of 0 is one of either sign.
+void mod(Legalized& l) {
+  if (!is_real(l.dtype(0)) || l.attrs<ModAttrs>().division == Division::truncate) return;
+  const MaybeDims dims = l.graph[l.node().out[0]].type.dims;
+  const auto made = [&](std::string_view row, std::vector<ValueId> in, DType type, auto attrs) {
+    const ValueId v = l.b(row, std::move(in), attrs);
+    l.graph.set_type(v, Type::tensor(type, dims));
+    return v;
+  };
+  const ValueId zero = l.b.number(l.dtype(0), 0), x = l.in(0), y = l.in(1);
+  const ValueId rest = made("mod", {x, y}, l.dtype(0), ModAttrs{Division::truncate});
+  const auto is = [&](std::string_view row, ValueId a, ValueId b) {
+    return made(row, {a, b}, DType::boolean, AnswerAttrs{});
+  };
+  const ValueId other = is("xor", is("lt", rest, zero), is("lt", y, zero));
+  const ValueId some = made("not", {is("eq", rest, zero)}, DType::boolean, AnswerAttrs{});
+  l.replace(l.b("select", {is("and", some, other), l.b("add", {rest, y}), rest}));
+}
+
 /// Sum takes real numbers; whole ones are added one by one.
 void add_n(Legalized& l) {
   if (l.node().in.empty() || is_real(l.dtype(0))) return;
@@ -151,7 +171,7 @@ constexpr LegalizeRow kNumberRows[] = {
     {"is_nan", answer}, {"is_inf", answer}, {"and", truths},       {"or", truths},         {"xor", truths},
     {"not", truths},    {"ne", not_equal},  {"select", condition}, {"if_else", condition}, {"clamp", clamp},
     {"round", round},   {"cast", cast},     {"log2", log2},        {"add_n", add_n},       {"matmul", matmul},
-    {"linear", linear}, {"min", of_nans},   {"max", of_nans},      {"relu", of_nans},
+    {"linear", linear}, {"min", of_nans},   {"max", of_nans},      {"relu", of_nans},      {"mod", mod},
 };
 
 }  // namespace

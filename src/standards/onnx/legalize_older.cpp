@@ -33,6 +33,21 @@ void drop_steps(Legalized& l) {
   l.graph.set_input(l.id, 4, ValueId{});
 }
 
+/// Axes count from the start.
+void count_axes(Legalized& l) {
+  const Tensor* axes = l.constant(3);
+  const auto rank = l.rank(0);
+  if (!axes || !rank || !is_int(axes->dtype())) return;
+  Ints counted = ints_of(*axes);
+  bool changed = false;
+  for (int64_t& axis : counted)
+    if (axis < 0) axis += *rank, changed = true;
+  if (!changed) return;
+  Tensor all = Tensor::of(Shape{static_cast<int64_t>(counted.size())}, counted);
+  auto as_before = convert(all, axes->dtype());
+  if (as_before.ok()) l.graph.set_input(l.id, 3, l.b.constant(std::move(*as_before)));
+}
+
 /// A number of parts is a list of their extents.
 void name_sizes(Legalized& l) {
   SplitAttrs a = l.attrs<SplitAttrs>();
@@ -90,13 +105,10 @@ void expand_layer_norm(Legalized& l) {
   l.replace(y);
 }
 
-constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10},
-                                  {"box", drop_dilation, 19},
-                                  {"lp_pool", drop_dilation, 18},
-                                  {"slice", drop_steps, 10},
-                                  {"split", name_sizes, 18},
-                                  {"resize", name_region, 13},
-                                  {"layer_normalization", expand_layer_norm, 17}};
+constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19},
+                                  {"lp_pool", drop_dilation, 18},  {"slice", drop_steps, 10},
+                                  {"slice", count_axes, 11},       {"split", name_sizes, 18},
+                                  {"resize", name_region, 13},     {"layer_normalization", expand_layer_norm, 17}};
 
 }  // namespace
 

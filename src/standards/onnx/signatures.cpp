@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "tensor/convert.h"
+
 namespace nnex::onnx_format {
 namespace {
 
@@ -93,6 +95,11 @@ FormPort parse_port(std::string_view word, const std::vector<FormPort>& before) 
   p.may_be_none = take_last(word, '?');
   p.many = take_last(word, '*') ? Many::variadic : take_last(word, '~') ? Many::mixed : Many::one;
   if (p.may_be_none && p.many == Many::one) p.many = Many::optional;
+  p.counts_from_start = take_last(word, '+');
+  if (const size_t slash = word.find('/'); slash != std::string_view::npos) {
+    p.rank = word[slash + 1] - '0';
+    word = word.substr(0, slash);
+  }
   const bool variable = word[0] >= 'A' && word[0] <= 'Z';
   if (!variable) {
     p.written = word;
@@ -114,6 +121,10 @@ FormAttribute parse_attribute(std::string_view word) {
   a.required = word.find('!') != std::string_view::npos;
   const size_t equals = word.find('=');
   if (equals != std::string_view::npos) a.words = word.substr(equals + 1);
+  if (const size_t mark = word.substr(0, equals).find_first_of("+-"); mark != std::string_view::npos) {
+    a.first_axis = word[mark] == '+' ? 0 : -1;
+    a.axes_of = mark + 1 < word.size() ? word[mark + 1] : '\0';
+  }
   return a;
 }
 
@@ -217,6 +228,11 @@ void check_attributes(const Form& form, const FormUse& use, std::vector<BrokenFo
         out.push_back({Kind::attribute_word,
                        fmt::format("attribute '{}' is '{}'; needed one of {}", a.name, a.word, declared->words), a.name,
                        fmt::format("'{}'", a.word), fmt::format("one of {}", declared->words)});
+    } else if (declared->first_axis && a.least < *declared->first_axis) {
+      out.push_back(
+          {Kind::negative_axis,
+           fmt::format("attribute '{}' has {}; axes count from the start in opset {}", a.name, a.least, form.since),
+           a.name, std::to_string(a.least), fmt::format("{} or more", *declared->first_axis)});
     }
   }
   for (const FormAttribute& a : form.attributes)
@@ -262,6 +278,12 @@ class TypeRules {
                       std::string(p.written)});
       return;
     }
+    if (p.rank && type.dims && static_cast<int64_t>(type.dims->size()) != *p.rank)
+      out_.push_back({BrokenForm::Kind::operand_rank,
+                      fmt::format("{} has {} axes; needed {}", what, type.dims->size(), *p.rank),
+                      {},
+                      fmt::format("{} axes", type.dims->size()),
+                      std::to_string(*p.rank)});
     if (p.variable.empty() || p.many == FormPort::Many::mixed) return;
     for (const auto& [variable, first, where] : bound_) {
       if (variable != p.variable) continue;
@@ -354,11 +376,25 @@ std::vector<BrokenForm> broken_rules(const Form& form, const FormUse& use) {
   return out;
 }
 
+int64_t least_number(const Tensor* numbers) {
+  int64_t least = 0;
+  if (!numbers || !is_int(numbers->dtype()) || numbers->count() > 64) return least;
+  for (int64_t i = 0; i < numbers->count(); ++i) least = std::min(least, int_at(*numbers, i));
+  return least;
+}
+
 std::vector<BrokenForm> broken_types(const Form& form, const FormUse& use) {
   std::vector<BrokenForm> out;
   TypeRules types(out);
   types.check(form.in, use.in, true);
   types.check(form.out, use.out, false);
+  for (size_t i = 0; i < use.least.size() && i < form.in.size(); ++i)
+    if (form.in[i].counts_from_start && use.least[i] < 0)
+      out.push_back({BrokenForm::Kind::negative_axis,
+                     fmt::format("input {} has {}; axes count from the start in opset {}", i, use.least[i], form.since),
+                     {},
+                     std::to_string(use.least[i]),
+                     "0 or more"});
   return out;
 }
 

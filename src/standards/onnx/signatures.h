@@ -8,16 +8,20 @@
 // types are said where it comes first: ports of one variable have one type. '?' may be left out, '*' any number of one
 // type, '~' any number of whatever types. Types: f32 ..., all (those of opset 1), num, int, uint, float, f8 (four
 // kinds), b4 and b2 (signed and not), seq(..), opt(..), map. Kinds of attributes as AttributeProto has them: i f s t g
-// p(sparse), I F S lists of them, T a type; '!' must be there, '=' the words it may be. '^': forms before mean other
-// things by the same words. "deprecated" instead of ports: no form any more. Sources: the operator documents of onnx,
-// by opset; what ONNX Runtime takes.
+// p(sparse), I F S lists of them, T a type; '!' must be there, '=' the words it may be. '+' behind a port or attribute:
+// axes that count from the start alone; '-': or -1, the last; an 'x' behind that, they are the first input's, 'y': the
+// first output's. "/4" behind a port: it has 4 axes. '^': forms before mean other things by the same words.
+// "deprecated" instead of ports: no form any more. Sources: the operator documents of onnx, by opset; what ONNX Runtime
+// takes.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "nnex/result.h"
+#include "nnex/tensor.h"
 #include "ops/table.h"
 #include "tensor/type.h"
 
@@ -46,7 +50,9 @@ struct FormPort {
   std::string_view written;   ///< Its types as the line says them.
   TypeSet types;
   Many many = Many::one;
-  bool may_be_none = false;  ///< Of those that are many.
+  bool may_be_none = false;          ///< Of those that are many.
+  bool counts_from_start = false;    ///< Its numbers are axes, and not negative.
+  std::optional<int64_t> rank = {};  ///< Of the tensors that it takes; nothing: any.
 
   bool is_many() const { return many == Many::variadic || many == Many::mixed; }
 };
@@ -55,7 +61,9 @@ struct FormAttribute {
   std::string_view name;
   char kind = 0;
   bool required = false;
-  std::string_view words;  ///< Those it may be, between commas; empty: not said here.
+  std::string_view words;                  ///< Those it may be, between commas; empty: not said here.
+  std::optional<int64_t> first_axis = {};  ///< Of axes: the least number; nothing: any.
+  char axes_of = 0;  ///< Whose they are: 'x' the first input's, 'y' the first output's, 0 others'.
 };
 
 /// An operator in one form.
@@ -84,10 +92,14 @@ struct FormUse {
     std::string_view name;
     char kind = 0;  ///< 0: not known, as a function's that its caller gives.
     std::string_view word;
+    int64_t least = 0;  ///< Of its integers, where one is negative.
   };
   std::vector<const Type*> in, out;  ///< Null: left out. What is not known is of kind unknown.
   std::vector<Attribute> attributes;
+  std::vector<int64_t> least = {};  ///< Of the numbers of inputs that are known: the least, where one is negative.
 };
+/// What FormUse::least says of a tensor; null: it is not known.
+int64_t least_number(const Tensor* numbers);
 
 /// What a node has against a form.
 struct BrokenForm {
@@ -101,7 +113,9 @@ struct BrokenForm {
     attribute_kind,
     attribute_word,
     attribute_required,
+    negative_axis,
     operand_type,
+    operand_rank,
     one_type
   };
   Kind kind = {};

@@ -26,13 +26,13 @@ constexpr OperatorForms kEarlierOperators[] = {
      "1 T:bool T > bool | axis:i broadcast:i\n"
      "7 T:bool T > bool |"},
     {"", "ArgMax",
-     "1 num > i64 | axis:i keepdims:i\n"
-     "11 num > i64\n"
+     "1 num > i64 | axis:i+x keepdims:i\n"
+     "11 num > i64 | axis:i keepdims:i\n"
      "12 num > i64 | axis:i keepdims:i select_last_index:i\n"
      "13 num+bf16 > i64"},
     {"", "ArgMin",
-     "1 num > i64 | axis:i keepdims:i\n"
-     "11 num > i64\n"
+     "1 num > i64 | axis:i+x keepdims:i\n"
+     "11 num > i64 | axis:i keepdims:i\n"
      "12 num > i64 | axis:i keepdims:i select_last_index:i\n"
      "13 num+bf16 > i64"},
     {"", "Asin",
@@ -112,12 +112,12 @@ constexpr OperatorForms kEarlierOperators[] = {
      "13 T:num+bf16 T? T? > T"},
     {"", "Col2Im", "18 T:all+bf16 i64 i64 > T | dilations:I pads:I strides:I"},
     {"", "Compress",
-     "9 T:all bool > T | axis:i\n"
-     "11 T:all bool > T"},
+     "9 T:all bool > T | axis:i+x\n"
+     "11 T:all bool > T | axis:i"},
     {"", "Concat",
-     "1 T:float* > T | axis:i\n"
-     "4 T:all* > T | axis:i!\n"
-     "11 T:all* > T\n"
+     "1 T:float* > T | axis:i+x\n"
+     "4 T:all* > T | axis:i!+x\n"
+     "11 T:all* > T | axis:i!\n"
      "13 T:all+bf16* > T"},
     {"", "ConcatFromSequence", "11 seq(all) > all | axis:i! new_axis:i"},
     {"", "Constant",
@@ -221,9 +221,9 @@ constexpr OperatorForms kEarlierOperators[] = {
      "9 num+bool > num+bool | dtype:i k:i\n"
      "22 num+bf16+bool > num+bf16+bool"},
     {"", "Flatten",
-     "1 T:float > T | axis:i\n"
+     "1 T:float > T | axis:i+x\n"
      "9 T:all > T\n"
-     "11 T:all > T\n"
+     "11 T:all > T | axis:i\n"
      "13 T:all+bf16 > T\n"
      "21 T:all+f8+b4+bf16 > T\n"
      "23 T:all+f8+b4+bf16+f4 > T\n"
@@ -271,7 +271,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "12 T:num T > bool\n"
      "16 T:num+bf16 T > bool"},
     {"", "GridSample",
-     "16 T1:all T1 > float | align_corners:i mode:s=bilinear,nearest,bicubic padding_mode:s\n"
+     "16 T1:all/4 T1/4 > float | align_corners:i mode:s=bilinear,nearest,bicubic padding_mode:s\n"
      "20^ T1:float T1 > float | align_corners:i mode:s=linear,nearest,cubic padding_mode:s\n"
      "22 T1:float+bf16 T1 > float+bf16"},
     {"", "GroupNormalization",
@@ -290,8 +290,8 @@ constexpr OperatorForms kEarlierOperators[] = {
     {"", "HammingWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i"},
     {"", "HannWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i"},
     {"", "Hardmax",
-     "1 T:float > T | axis:i\n"
-     "11 T:float > T\n"
+     "1 T:float > T | axis:i+x\n"
+     "11 T:float > T | axis:i\n"
      "13 T:float+bf16 > T"},
     {"", "HardSigmoid",
      "1 T:float > T | alpha:f beta:f consumed_inputs:I\n"
@@ -353,8 +353,8 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "LogSoftmax",
-     "1 T:float > T | axis:i\n"
-     "11 T:float > T\n"
+     "1 T:float > T | axis:i+x\n"
+     "11 T:float > T | axis:i\n"
      "13 T:float+bf16 > T"},
     {"", "Loop",
      "1 i64? bool? V:all~? > V~ | body:g!\n"

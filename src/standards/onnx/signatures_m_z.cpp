@@ -77,8 +77,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "13 all+bf16 > i64"},
     {"", "Not", "1 T:bool > T"},
     {"", "OneHot",
-     "9 num num T3:all > T3 | axis:i\n"
-     "11 num num T3:all > T3"},
+     "9 num num T3:all > T3 | axis:i-y\n"
+     "11 num num T3:all > T3 | axis:i"},
     {"", "Optional", "15 all+seq(all)? > opt(all)+opt(seq(all)) | type:T"},
     {"", "OptionalGetElement",
      "15 opt(all)+opt(seq(all)) > all+seq(all)\n"
@@ -147,56 +147,56 @@ constexpr OperatorForms kLaterOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "ReduceL1",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceL2",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceLogSum",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceLogSumExp",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceMax",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "12 T:float+i8+i32+i64+u8+u32+u64 > T\n"
      "13 T:float+bf16+i8+i32+i64+u8+u32+u64 > T\n"
      "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i\n"
      "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64? > T"},
     {"", "ReduceMean",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceMin",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "12 T:float+i8+i32+i64+u8+u32+u64 > T\n"
      "13 T:float+bf16+i8+i32+i64+u8+u32+u64 > T\n"
      "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i\n"
      "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64? > T"},
     {"", "ReduceProd",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceSum",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "ReduceSumSquare",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
      "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
     {"", "RegexFullMatch", "20 str > bool | pattern:s"},
@@ -252,9 +252,10 @@ constexpr OperatorForms kLaterOperators[] = {
      "22 T:float+bf16 > T"},
     {"", "Scan",
      "8 i64? V:all~ > V~ | body:g! directions:I num_scan_inputs:i!\n"
-     "9 V:all~ > V~ | body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I "
+     "9 V:all~ > V~ | body:g! num_scan_inputs:i! scan_input_axes:I+ scan_input_directions:I scan_output_axes:I+ "
      "scan_output_directions:I\n"
-     "11 V:all~ > V~\n"
+     "11 V:all~ > V~ | body:g! num_scan_inputs:i! scan_input_axes:I scan_input_directions:I scan_output_axes:I "
+     "scan_output_directions:I\n"
      "16 V:all+bf16~ > V~\n"
      "19 V:all+f8+bf16~ > V~\n"
      "21 V:all+f8+b4+bf16~ > V~\n"
@@ -317,13 +318,13 @@ constexpr OperatorForms kLaterOperators[] = {
      "24 all+f8+b4+bf16+e8+f4 > i64\n"
      "25 all+f8+b4+b2+bf16+e8+f4 > i64"},
     {"", "Slice",
-     "1 T:all > T | axes:I ends:I! starts:I!\n"
-     "10 T:all Tind:i32+i64 Tind Tind? Tind? > T |\n"
+     "1 T:all > T | axes:I+x ends:I! starts:I!\n"
+     "10 T:all Tind:i32+i64 Tind Tind+? Tind? > T |\n"
      "11 T:all Tind:i32+i64 Tind Tind? Tind? > T\n"
      "13 T:all+bf16 Tind:i32+i64 Tind Tind? Tind? > T"},
     {"", "Softmax",
-     "1 T:float > T | axis:i\n"
-     "11 T:float > T\n"
+     "1 T:float > T | axis:i+x\n"
+     "11 T:float > T | axis:i\n"
      "13 T:float+bf16 > T"},
     {"", "SoftmaxCrossEntropyLoss",
      "12 T:float i32+i64 T? > T T? | ignore_index:i reduction:s\n"
@@ -338,9 +339,9 @@ constexpr OperatorForms kLaterOperators[] = {
      "1 T:all > T | blocksize:i!\n"
      "13 T:all+bf16 > T"},
     {"", "Split",
-     "1 T:float T? > T* | axis:i split:I\n"
+     "1 T:float T? > T* | axis:i+x split:I\n"
      "2 T:all > T*\n"
-     "11 T:all > T*\n"
+     "11 T:all > T* | axis:i split:I\n"
      "13 T:all+bf16 i64? > T* | axis:i\n"
      "18 T:all+bf16 i64? > T* | axis:i num_outputs:i"},
     {"", "SplitToSequence",
@@ -351,8 +352,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "Squeeze",
-     "1 T:all > T | axes:I\n"
-     "11 T:all > T\n"
+     "1 T:all > T | axes:I+x\n"
+     "11 T:all > T | axes:I\n"
      "13 T:all+bf16 i64? > T |\n"
      "21 T:all+f8+b4+bf16 i64? > T\n"
      "23 T:all+f8+b4+bf16+f4 i64? > T\n"
@@ -394,8 +395,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "6 T:all i64 > T\n"
      "13 T:all+bf16 i64 > T"},
     {"", "TopK",
-     "1 T:float > T i64 | axis:i k:i!\n"
-     "10 T:float i64 > T i64 | axis:i\n"
+     "1 T:float > T i64 | axis:i-x k:i!\n"
+     "10 T:float i64 > T i64 | axis:i-x\n"
      "11 T:num i64 > T i64 | axis:i largest:i sorted:i\n"
      "24 T:num+bf16 i64 > T i64"},
     {"", "Transpose",
@@ -408,8 +409,8 @@ constexpr OperatorForms kLaterOperators[] = {
     {"", "Trilu", "14 T:all+bf16 i64? > T | upper:i"},
     {"", "Unique", "11 T:all > T i64? i64? i64? | axis:i sorted:i"},
     {"", "Unsqueeze",
-     "1 T:all > T | axes:I!\n"
-     "11 T:all > T\n"
+     "1 T:all > T | axes:I!+y\n"
+     "11 T:all > T | axes:I!\n"
      "13 T:all+bf16 i64 > T |\n"
      "21 T:all+f8+b4+bf16 i64 > T\n"
      "23 T:all+f8+b4+bf16+f4 i64 > T\n"

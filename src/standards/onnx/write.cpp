@@ -261,14 +261,14 @@ void GraphWriter::identity(ValueId from, const std::string& to_name, Message& to
   if (const Form* form = first_form("", "Identity", {{&type}, {&type}, {}}, broken)) need("", form->since);
 }
 
-/// Names of a block's results. What the block itself does not make, or gives twice, passes through an Identity.
+/// Names of a block's results. What the block itself has not, or gives twice, passes through an Identity.
 Result<std::vector<std::string>> GraphWriter::results(BlockId id, bool main, Message& to) {
   std::vector<std::string> out;
   std::set<std::string> taken;
   for (ValueId v : graph_[id].results) {
     const ValueDef& def = graph_[v];
     const bool made_here = def.producer.valid() && graph_[def.producer].parent == id;
-    const bool fine = made_here || (main ? def.is_constant() : def.param_of == id);
+    const bool fine = made_here || def.param_of == id || (main && def.is_constant());
     const std::string& name = name_of(v);
     used_.insert(v.n);
     if (fine && taken.insert(name).second) {

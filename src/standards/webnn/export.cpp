@@ -397,6 +397,8 @@ void plain_row(RowNode& w) {
 // ---- Graphs
 
 nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
+  if (graph.outputs().empty())
+    return nnex::Error(Code::unsupported, "the network has no output; WebNN builds none without");
   NNEX_TRY(passes::make_plain(graph));
   NNEX_TRY(fold_shapes(graph));
   for (int depth = 0; depth < 8; ++depth) {

@@ -162,7 +162,11 @@ class ProgramReader {
     const int64_t needed = byte_length(o.descriptor.dataType, o.descriptor.shape);
     if (data.is_array()) return elements(data, dtype, shape, o);
     const auto at = whole(offset);
-    if (!at || *at < 0) return bad(fmt::format("'{}': needed \"data\" or \"offset\"", idl::printable(o.name)));
+    if (!offset.is_null() && (!at || *at < 0))
+      return bad(
+          fmt::format("'{}': \"offset\" is {}; needed a whole number from 0 on", idl::printable(o.name),
+                      idl::printable(offset.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40))));
+    if (!at) return bad(fmt::format("'{}': needed \"data\" or \"offset\"", idl::printable(o.name)));
     const auto have = static_cast<int64_t>(bytes_.bytes.size());
     if (*at > have || needed > have - *at)
       return bad(
