@@ -121,10 +121,11 @@ class Planner {
     for (const Use& use : graph_[v].uses) {
       NodeId reader = use.node;
       BlockId in = use.node.valid() ? graph_[use.node].parent : use.block;
-      while (!(in == block_)) {
+      while (!(in == block_) && graph_[in].owner.valid()) {
         reader = graph_[in].owner;
         in = graph_[reader].parent;
       }
+      if (!(in == block_)) continue;  // a block that no node has runs never
       auto at = reader.valid() ? position_.find(reader.n) : position_.end();
       if (at == position_.end())
         life.outside = true;

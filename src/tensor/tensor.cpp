@@ -40,19 +40,34 @@ std::shared_ptr<void> counted(std::shared_ptr<void> memory, const std::shared_pt
 
 }  // namespace
 
+namespace {
+
+/// A shape of no elements; the cheapest, as every value of a run is moved.
+void make_empty(Shape& shape) {
+  if (shape.scalar())
+    shape = Shape{0};
+  else
+    shape.set(0, 0);
+}
+
+}  // namespace
+
 Tensor::Tensor(const Tensor& other) = default;
-Tensor::Tensor(Tensor&& other) noexcept { *this = std::move(other); }
+Tensor::Tensor(Tensor&& other) noexcept
+    : dtype_(other.dtype_),
+      shape_(std::move(other.shape_)),
+      count_(std::exchange(other.count_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      data_(std::exchange(other.data_, nullptr)),
+      writing_(other.writing_),
+      owner_(std::move(other.owner_)) {
+  make_empty(other.shape_);
+}
 Tensor& Tensor::operator=(const Tensor& other) = default;
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   if (this == &other) return *this;
-  dtype_ = std::exchange(other.dtype_, DType::f32);
-  shape_ = std::exchange(other.shape_, Shape{0});
-  count_ = std::exchange(other.count_, 0);
-  bytes_ = std::exchange(other.bytes_, 0);
-  data_ = std::exchange(other.data_, nullptr);
-  writing_ = std::exchange(other.writing_, Writing::alone);
-  owner_ = std::exchange(other.owner_, nullptr);
-  return *this;
+  this->~Tensor();
+  return *new (this) Tensor(std::move(other));
 }
 Tensor::~Tensor() = default;
 
@@ -242,10 +257,12 @@ Value::Value(Sequence s) : state_(std::make_shared<const Sequence>(std::move(s))
 Value::Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}
 Value::Value(Optional o) : state_(std::move(o)) {}
 Value::Value(const Value& other) = default;
-Value::Value(Value&& other) noexcept : state_(std::exchange(other.state_, {})) {}
+Value::Value(Value&& other) noexcept : state_(std::move(other.state_)) { other.state_.emplace<0>(); }
 Value& Value::operator=(const Value& other) = default;
 Value& Value::operator=(Value&& other) noexcept {
-  state_ = std::exchange(other.state_, {});
+  if (this == &other) return *this;
+  state_ = std::move(other.state_);
+  other.state_.emplace<0>();
   return *this;
 }
 Value::~Value() = default;

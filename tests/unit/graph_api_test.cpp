@@ -303,6 +303,24 @@ TEST(GraphApi, EditedTypesAreInferredAnew) {
   EXPECT_TRUE(s.g.verify().empty());
 }
 
+// A block that no node was given runs never; what it reads is read elsewhere as before.
+TEST(GraphApi, BlocksThatNoNodeHasAreNotRun) {
+  nnex::Graph g;
+  const nnex::ValueId x = *g.add_input("x", "f32[2]");
+  const nnex::ValueId e = *g.add("exp", {x});
+  nnex::AddOptions inside;
+  inside.block = g.add_block();
+  ASSERT_TRUE(g.add_node("tanh", {e}, {}, inside).ok());
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("neg", {*g.add("log", {e})})}}).ok());
+  nnex::LoadOptions as_read;
+  as_read.optimize = false;
+  auto model = nnex::Model::compile(g, as_read);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  auto out = model->session().run(std::vector<nnex::Value>{nnex::Tensor::of<float>(nnex::Shape{2}, {1, -2})});
+  ASSERT_TRUE(out.ok()) << out.error().text();
+  EXPECT_NEAR((*out)[0].tensor()->as<float>()[1], 2, 1e-5);
+}
+
 TEST(GraphApi, OptimizesUnderAnObserver) {
   Small s;
   std::vector<std::string> seen;

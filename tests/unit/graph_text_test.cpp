@@ -11,6 +11,7 @@
 #include "graph/infer.h"
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
+#include "nnex/graph.h"
 #include "nnex/model.h"
 #include "run/compile.h"
 #include "source.h"
@@ -51,6 +52,18 @@ TEST(GraphText, PrintsWhatItReads) {
     EXPECT_EQ(again(first), first);
     EXPECT_EQ(first, text);
   }
+}
+
+TEST(GraphText, ExtentsThatAreComputedReadBack) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,3,H,W]");
+  const ValueId w = *g.add_constant(Tensor::of<float>(Shape{1, 3, 1, 1}, {1, 2, 3}));
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("conv", {x, w}, {{"stride", Ints{2, 2}}})}}).ok());
+  const std::string text = g.text();
+  EXPECT_NE(text.find("'floor("), std::string::npos) << text;
+  auto again = Graph::parse(text);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->text(), text);
 }
 
 TEST(GraphText, TensorsKeepTheirBits) {

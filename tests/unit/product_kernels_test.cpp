@@ -203,6 +203,7 @@ TEST(ProductKernels, DeconvolutionsToFewChannels) {
               {{1, 4, 40, 70}, {4, 4, 5, 3}, {{"stride", Ints{2, 3}}, {"padding", Pairs{{2, 1}, {0, 2}}}}},
               {{1, 64, 33, 50}, {64, 2, 16, 16}, {{"stride", Ints{8, 8}}, {"padding", Pairs{{4, 4}, {4, 4}}}}},
               {{1, 3, 5, 6}, {3, 2, 1, 1}, {{"stride", Ints{3, 4}}}},
+              {{1, 16, 106, 106}, {16, 1, 4, 4}, {{"stride", Ints{2, 2}}}},  // the last band is packed, others are not
               {{1, 1, 6, 6}, {1, 2, 3, 3}, {{"dilation", Ints{4, 2}}, {"stride", Ints{2, 2}}}}};
   for (const auto& row : rows) {
     const Tensor x = dice.floats(row.x), w = dice.floats(row.w), bias = dice.floats({row.w[1]});

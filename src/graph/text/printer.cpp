@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <set>
 #include <unordered_map>
@@ -23,14 +24,22 @@ bool reserved(std::string_view word) {
 
 std::string real_text(std::string s) { return s.find_first_of(".en") == std::string::npos ? s + ".0" : s; }
 
+/// Whether there is a function in an extent, as floor((n+1)/2).
+bool has_call(std::string_view extent) {
+  for (size_t i = 1; i < extent.size(); ++i)
+    if (extent[i] == '(' && std::isalnum(static_cast<unsigned char>(extent[i - 1]))) return true;
+  return false;
+}
+
 std::string extents_text(const MaybeDims& dims) {
   if (!dims) return "[?]";
   std::string out = "[";
   for (const Dim& d : *dims) {
     if (out.size() > 1) out += ",";
     const std::vector<std::string> symbols = d.symbols();
-    const bool plain = std::all_of(symbols.begin(), symbols.end(), is_word);
-    out += plain ? d.text() : quoted(d.text());
+    const std::string text = d.text();
+    const bool plain = std::all_of(symbols.begin(), symbols.end(), is_word) && !has_call(text);
+    out += plain ? text : quoted(text);
   }
   return out + "]";
 }

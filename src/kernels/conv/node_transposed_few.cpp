@@ -44,14 +44,18 @@ class FewDeconvKernel : public Kernel {
     const int64_t for_line = s_.rows() * s_.column.input;
     lines_ = std::min(s_.line.output, std::max(kMinLines, kAddendFloats / for_line * s_.line.stride));
     bands_ = ceil_div(s_.line.output, lines_);
-    int64_t longest = 0;
-    for (int64_t b = 0; b < bands_; ++b) longest = std::max(longest, band(b).to - band(b).from);
-    product_.one.m = s_.rows(), product_.one.k = s_.in_channels, product_.one.n = longest * s_.column.input;
+    product_.one.m = s_.rows(), product_.one.k = s_.in_channels;
     product_.one.a_row_stride = s_.in_channels, product_.b_row_stride = s_.in_pixels();
-    product_.one.c_row_stride = product_.one.n;
-    addends_ = round_up(s_.rows() * product_.one.n, 16);
+    int64_t longest = 0, space = 0;
+    for (int64_t b = 0; b < bands_; ++b) {  // a shorter band may be packed where the longest is read in place
+      product_.one.n = (band(b).to - band(b).from) * s_.column.input;
+      longest = std::max(longest, product_.one.n);
+      space = std::max(space, gemm_batch_workspace(loops_, product_, 1));
+    }
+    product_.one.c_row_stride = longest;
+    addends_ = round_up(s_.rows() * longest, 16);
     sums_ = round_up(s_.column.output, 16);
-    part_ = (addends_ + sums_) * 4 + round_up(gemm_batch_workspace(loops_, product_, 1), 64);
+    part_ = (addends_ + sums_) * 4 + round_up(space, 64);
     if (s_.channels_last && s_.in_channels > 1) turned_ = round_up(s_.batch * s_.in_channels * s_.in_pixels() * 4, 64);
     if (!filter_) plain_ = round_up(s_.rows() * s_.in_channels * 4, 64);
   }

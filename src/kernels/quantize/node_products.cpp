@@ -149,6 +149,10 @@ class ByteSteps {
 
   bool possible() const { return floats(kBlock).has_value(); }
   size_t sources() const { return chain_.sources.size(); }
+  int64_t cost() const {
+    return std::accumulate(chain_.steps.begin(), chain_.steps.end(), int64_t{0},
+                           [](int64_t sum, const ChainStep& step) { return sum + cost_of(step); });
+  }
   size_t input(size_t source) const { return static_cast<size_t>(chain_.sources[source].input); }
 
   /// n elements of each source, at most kBlock.
@@ -217,6 +221,9 @@ class ByteChain : public Kernel {
 /// The steps of one source: what they make of each of its 256 codes is looked up.
 class ByteTable : public Kernel {
  public:
+  /// From here on looking up is faster than vectors of the steps.
+  static constexpr int64_t kMinCost = 12;
+
   ByteTable(const simd::Loops& loops, const ByteSteps& steps, int64_t elements)
       : input_(steps.input(0)), elements_(elements) {
     std::array<uint8_t, 256> codes;
@@ -301,7 +308,7 @@ Result<std::unique_ptr<Kernel>> make_chain(const KernelRequest& r) {
   ByteSteps steps(*chain);
   if (!steps.possible()) return nullptr;
   if (auto sum = ByteAdd::make(r.loops, *chain, elements)) return sum;
-  if (steps.sources() == 1) return made<ByteTable>(r.loops, steps, elements);
+  if (steps.sources() == 1 && steps.cost() >= ByteTable::kMinCost) return made<ByteTable>(r.loops, steps, elements);
   return made<ByteChain>(r.loops, std::move(steps), elements);
 }
 
