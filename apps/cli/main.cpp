@@ -59,7 +59,8 @@ Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::stri
     char* end = nullptr;
     errno = 0;
     const long long n = std::strtoll(at, &end, 10);
-    if (end == at || n < 0 || errno == ERANGE || (*end != ',' && *end != ']') || (*end == ',' && end[1] == ']')) return refused();
+    if (end == at || n < 0 || errno == ERANGE || (*end != ',' && *end != ']') || (*end == ',' && end[1] == ']'))
+      return refused();
     extents.push_back(n);
     at = *end == ',' ? end + 1 : end;
   }

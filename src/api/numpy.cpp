@@ -101,8 +101,8 @@ class NpyHeader {
 
   Result<std::string_view> quoted(std::string_view what) {
     skip_spaces();
-    const size_t end = rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"') ? std::string_view::npos
-                                                                             : rest_.find(rest_[0], 1);
+    const size_t end =
+        rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"') ? std::string_view::npos : rest_.find(rest_[0], 1);
     if (end == std::string_view::npos) return wrong(fmt::format("{} in quotes", what));
     const std::string_view text = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);

@@ -160,9 +160,11 @@ TEST(IfElse, BranchesThatNeedMoreWorkspaceThanTheirNeighbours) {
   };
   const std::string conv = fmt::format("conv(x, {}, padding = [(1, 1), (1, 1)])", filter(32));
   const std::string behind = fmt::format(
-      "p = max_pool(y, size = [1, 1, 4, 4], stride = [1, 1, 4, 4]); z = conv(p, {}, padding = [(1, 1), (1, 1)]); }}", filter(8));
-  const std::string branches = "graph g(x: f32[1,32,40,40], c: bool[]) -> (z) { [y] = if_else(c, then_branch = graph () -> (a) { a = " +
-                               conv + "; }, else_branch = graph () -> (b) { b = relu(x); }); " + behind;
+      "p = max_pool(y, size = [1, 1, 4, 4], stride = [1, 1, 4, 4]); z = conv(p, {}, padding = [(1, 1), (1, 1)]); }}",
+      filter(8));
+  const std::string branches =
+      "graph g(x: f32[1,32,40,40], c: bool[]) -> (z) { [y] = if_else(c, then_branch = graph () -> (a) { a = " + conv +
+      "; }, else_branch = graph () -> (b) { b = relu(x); }); " + behind;
   const std::string plain = "graph g(x: f32[1,32,40,40]) -> (z) { y = " + conv + "; " + behind;
   std::vector<float> numbers(32 * 40 * 40);
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 11) - 5;

@@ -110,13 +110,15 @@ TEST(TensorFile, HeadersOfArraysAreReadAsPythonDoes) {
     ASSERT_TRUE(read.ok()) << header << ": " << read.error().text();
     EXPECT_TRUE(same(*read, t)) << header;
   }
-  for (const char* header :
-       {"{'descr': '|i1', 'fortran_order': False, 'shape': (-2, 1), }",
-        "{'descr': '|i1', 'fortran_order': False, 'shape': (1e1,), }", "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1",
-        "{'descr': '|i1', 'fortran_order': False, 'shape': 'a'}", "{'descr': '|i1', 'fortran_order': Truest, 'shape': (2, 1)}",
-        "{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}", "{'descr': '|i1', 'shape': (2, 1)}",
-        "{'descr': '|i1', 'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)}",
-        "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)} and more", ""}) {
+  for (const char* header : {"{'descr': '|i1', 'fortran_order': False, 'shape': (-2, 1), }",
+                             "{'descr': '|i1', 'fortran_order': False, 'shape': (1e1,), }",
+                             "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1",
+                             "{'descr': '|i1', 'fortran_order': False, 'shape': 'a'}",
+                             "{'descr': '|i1', 'fortran_order': Truest, 'shape': (2, 1)}",
+                             "{'descr': '|i1', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+                             "{'descr': '|i1', 'shape': (2, 1)}",
+                             "{'descr': '|i1', 'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)}",
+                             "{'descr': '|i1', 'fortran_order': False, 'shape': (2, 1)} and more", ""}) {
     const auto read = tensor_from_bytes(TensorFormat::npy, npy(header, "\1\2"));
     ASSERT_FALSE(read.ok()) << header;
     EXPECT_EQ(read.error().code(), Code::unreadable) << header;
