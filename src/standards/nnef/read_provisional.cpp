@@ -7,9 +7,9 @@
 namespace nnex::nnef_format {
 namespace {
 
-/// What is_provisional() looks for behind a version statement: markers in fragments, then a graph whose statements do
-/// not end with ';': none of several, or where the version does not either (`bare`), at least one.
-bool has_old_constructs(Lexer& lexer, Token t, bool bare) {
+/// What is_provisional() looks for behind a version statement with its ';': markers in fragments, then a body of
+/// several statements of which none ends with ';'.
+bool has_old_constructs(Lexer& lexer, Token t) {
   Token before;
   bool head = false;
   for (; t.kind != Tok::end && t.word != Word::graph; before = t, t = lexer.next()) {
@@ -20,13 +20,12 @@ bool has_old_constructs(Lexer& lexer, Token t, bool bare) {
     if (head && t.text == "extent" && (before.kind == Tok::colon || before.kind == Tok::less)) return true;
     if (!head && t.word == Word::for_ && before.kind != Tok::open_square) return true;
   }
-  int statements = 0, ends = 0, depth = 0;
-  for (; t.kind != Tok::end && (bare || ends == 0); t = lexer.next()) {
+  int statements = 0, depth = 0;
+  for (; t.kind != Tok::end && t.kind != Tok::semicolon; t = lexer.next()) {
     depth += opens(t.kind) ? 1 : closes(t.kind) ? -1 : 0;
     statements += depth == 0 && t.kind == Tok::assign;
-    ends += t.kind == Tok::semicolon;
   }
-  return bare ? ends < statements : ends == 0 && statements > 1;
+  return t.kind == Tok::end && statements > 1;
 }
 
 }  // namespace
@@ -37,8 +36,8 @@ bool is_provisional(std::string_view source) {
   Lexer lexer(source, "", faults, graph_text::TextKind::document);
   if (lexer.next().word != Word::version || lexer.next().kind != Tok::real) return false;
   const Token t = lexer.next();
-  if (t.word == Word::graph || t.word == Word::fragment) return has_old_constructs(lexer, t, true);
-  return t.kind == Tok::semicolon && has_old_constructs(lexer, lexer.next(), false) && faults.none();
+  if (t.word == Word::graph || t.word == Word::fragment) return true;
+  return t.kind == Tok::semicolon && has_old_constructs(lexer, lexer.next()) && faults.none();
 }
 
 Edition::Edition(std::string_view source, std::string_view file, const EvaluateOptions& options, Faults& faults)

@@ -11,9 +11,9 @@
 
 namespace nnex::nnef_format {
 
-/// Whether a text is of the draft. It has no extension statement, and either a fragment uses `extent`, a bare `tensor`
-/// or [f(i) for i in a], or statements of the graph do not end with ';': none of several, or where the version does not
-/// either, at least one.
+/// Whether a text is of the draft. It has no extension statement, and either its version ends without ';' where the
+/// document goes on, or a fragment uses `extent`, a bare `tensor` or [f(i) for i in a], or no statement at all of
+/// several ends with ';'.
 bool is_provisional(std::string_view source);
 
 /// A document of the draft as NNEF 1.0.
