@@ -131,7 +131,11 @@ class NpyHeader {
   }
   void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size())); }
   Error wrong(std::string_view needed) const {
-    return broken(fmt::format("byte {} of its header: needed {}", size_ - rest_.size(), needed));
+    const char next = rest_.empty() ? '\0' : rest_[0];
+    const std::string found = rest_.empty()                 ? "its end"
+                              : next > ' ' && next < '\x7f' ? fmt::format("'{}'", next)
+                                                            : fmt::format("byte 0x{:02x}", static_cast<uint8_t>(next));
+    return broken(fmt::format("byte {} of its header: found {}; needed {}", size_ - rest_.size(), found, needed));
   }
 
   std::string_view rest_;
