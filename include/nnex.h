@@ -1,6 +1,7 @@
 #ifndef NNEX_H
 #define NNEX_H
-/* The C interface of nnex (C99): reads, checks, converts and runs neural networks of ONNX, NNEF, WebNN and CVM.
+/* The C interface of nnex (C99): reads, checks, converts, edits and runs neural networks of ONNX, NNEF, WebNN
+ * and CVM.
  *
  *     nnex_model* model = NULL;
  *     nnex_session* session = NULL;
@@ -20,10 +21,10 @@
  * any order. Texts (const char*, UTF-8, ending in 0) and pointers into objects live as long as the object they were
  * asked of.
  *
- * Threads. Different objects are independent. Models, sources, values, reports and errors never change and may be used
- * from any number of threads at once, freeing aside. A session runs one inference at a time: a second call during a run
- * is refused. Options and lists that are being filled belong to one thread. Callbacks are called on the thread that
- * called nnex, custom operators on the threads of the run as well.
+ * Threads. Different objects are independent. Models, graphs, sources, values, reports
+ * and errors never change and may be used from any number of threads at once, freeing aside. A session runs
+ * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
+ * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
  * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
@@ -220,6 +221,15 @@ NNEX_C_API nnex_error* nnex_load_options_symbol(nnex_load_options* options, cons
 /* Another shape of an input, which all others follow (ONNX and NNEF). */
 NNEX_C_API nnex_error* nnex_load_options_shape(nnex_load_options* options, const char* input, size_t rank,
                                                const int64_t* extents);
+/* An output that becomes an input of a session's next run without a copy: caches that grow, recurrent states. The pair
+ * is among neither outputs nor inputs any more but a state, named as the input, which begins with zeros; an extent that
+ * no symbol fixes begins as 0. A pair that does not fit is an error of loading. */
+NNEX_C_API nnex_error* nnex_load_options_carry(nnex_load_options* options, const char* output, const char* input);
+/* All pairs of a model that look carried by their names and types: "present.0.key" to "past_key_values.0.key", "h_out"
+ * to "h_in", "hn" to "h0". `count`, which may be NULL, is how many there are; none is no error. */
+struct nnex_inspection;
+NNEX_C_API nnex_error* nnex_load_options_carry_likely(nnex_load_options* options,
+                                                      const struct nnex_inspection* inspection, size_t* count);
 /* One of the rest, by name: "optimize" (1), "map" (automatic, never, always), "external_folder", "memory_limit" (bytes;
  * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "portable" (0), "isa" ("scalar",
  * "sse4", "avx2", ...), "cache" (a folder that keeps compiled models: nnex_model_cache), "dialect" (of NNEF:
@@ -286,7 +296,7 @@ NNEX_C_API void nnex_model_free(nnex_model* model);
  * model is not kept). Nothing fails for the folder's sake. */
 NNEX_C_API const char* nnex_model_cache(const nnex_model* model);
 
-/* An input, output or state; lives as long as its model or report. */
+/* An input, output or state; lives as long as its model, graph or report. */
 typedef struct nnex_port nnex_port;
 NNEX_C_API size_t nnex_model_inputs(const nnex_model* model);
 NNEX_C_API size_t nnex_model_outputs(const nnex_model* model);
@@ -335,6 +345,8 @@ NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* 
 /* Plans and packs ahead for the shapes that the model declares: the first run is then as fast as the next. Error:
  * NNEX_INVALID_ARGUMENT where an extent is no number (nnex_load_options_symbol gives it one). */
 NNEX_C_API nnex_error* nnex_session_prepare(nnex_session* session);
+/* The same for the shapes that these tensors have, in the order of the model's inputs; their elements are not read. */
+NNEX_C_API nnex_error* nnex_session_prepare_for(nnex_session* session, nnex_value* const* inputs, size_t input_count);
 /* What the session keeps from run to run under a label. These are refused during a run. */
 NNEX_C_API nnex_error* nnex_session_state(const nnex_session* session, const char* label, nnex_value** out);
 NNEX_C_API nnex_error* nnex_session_set_state(nnex_session* session, const char* label, const nnex_value* value);
@@ -408,6 +420,72 @@ NNEX_C_API const void* nnex_files_data(const nnex_files* files, size_t index, si
 /* The files as a source: what was converted may be loaded. */
 NNEX_C_API nnex_error* nnex_source_files(const nnex_files* files, const char* name, nnex_source** out);
 NNEX_C_API void nnex_files_free(nnex_files* files);
+
+typedef struct nnex_view_options {
+  size_t size;
+  const char* format; /* "html" (NULL), "svg", or "dot" for Graphviz. */
+  bool unfolded;      /* Parts that repeat are drawn each. */
+  bool unchecked;     /* Faults are not shown at their nodes. */
+} nnex_view_options;
+/* A drawing of a model, as one file: "model.html" needs nothing else. `load` and `options` may be NULL. Errors: those
+ * of reading; NNEX_LIMIT (more than 100,000 nodes). */
+NNEX_C_API nnex_error* nnex_view(const nnex_source* source, const nnex_load_options* load,
+                                 const nnex_view_options* options, nnex_files** out);
+
+/* ---- Graphs: networks as their files have them, to be looked at, edited, quantised, written and compiled ----
+ *
+ * A graph never changes: what edits one makes another, which shares its weights. */
+
+typedef struct nnex_graph nnex_graph;
+
+/* Reads a model and compiles nothing. `options` may be NULL. Errors: as of nnex_model_load. */
+NNEX_C_API nnex_error* nnex_graph_load(const nnex_source* source, const nnex_load_options* options, nnex_graph** out);
+/* A graph from its text, as nnex_graph_text gives it: "graph main(x: f32[N,2]) -> (y) { y = relu(x); }". `name` stands
+ * in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and column. */
+NNEX_C_API nnex_error* nnex_graph_parse(const char* text, const char* name, nnex_graph** out);
+/* What a model runs: its graph after the passes. */
+NNEX_C_API nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out);
+NNEX_C_API void nnex_graph_free(nnex_graph* graph);
+
+NNEX_C_API size_t nnex_graph_inputs(const nnex_graph* graph);
+NNEX_C_API size_t nnex_graph_outputs(const nnex_graph* graph);
+NNEX_C_API const nnex_port* nnex_graph_input(const nnex_graph* graph, size_t index);
+NNEX_C_API const nnex_port* nnex_graph_output(const nnex_graph* graph, size_t index);
+/* Nodes of the network; those of blocks are their owners'. */
+NNEX_C_API size_t nnex_graph_nodes(const nnex_graph* graph);
+/* The graph as text: with all numbers, as nnex_graph_parse reads it, or with constants of up to 16 elements alone. NULL
+ * where there is no memory. */
+NNEX_C_API const char* nnex_graph_text(const nnex_graph* graph, bool whole);
+
+/* As nnex_model_load; of the options those that say how a file is read have no meaning. */
+NNEX_C_API nnex_error* nnex_model_compile(const nnex_graph* graph, const nnex_load_options* options, nnex_model** out);
+/* As nnex_convert and nnex_convert_to_memory. */
+NNEX_C_API nnex_error* nnex_graph_save(const nnex_graph* graph, const char* path, const nnex_save_options* save);
+NNEX_C_API nnex_error* nnex_graph_save_to_memory(const nnex_graph* graph, const nnex_save_options* save,
+                                                 nnex_files** out);
+
+/* The part that makes the tensors `to` from the tensors `from`, which become its outputs and inputs in that order. Of
+ * none: the outputs, and the inputs that are needed. Error: NNEX_INVALID_ARGUMENT (no such tensor, with the name that
+ * was probably meant; one that needs an input beside `from`). */
+NNEX_C_API nnex_error* nnex_graph_extract(const nnex_graph* graph, const char* const* from, size_t from_count,
+                                          const char* const* to, size_t to_count, nnex_graph** out);
+/* Other names for inputs, outputs and tensors inside: names[i] becomes others[i]. Names may be swapped. */
+NNEX_C_API nnex_error* nnex_graph_rename(const nnex_graph* graph, const char* const* names, const char* const* others,
+                                         size_t count, nnex_graph** out);
+/* Every input has `batch` as its first extent, and constants of reshapes follow; one run of it is proven to equal as
+ * many of batch 1, on random inputs. `run` may be NULL, here and below. Errors: NNEX_INVALID_ARGUMENT; NNEX_UNSUPPORTED
+ * (an output that does not follow, a node that mixes the elements of a batch). */
+NNEX_C_API nnex_error* nnex_graph_set_batch(const nnex_graph* graph, int64_t batch, const nnex_run_options* run,
+                                            nnex_graph** out);
+/* Constants folded, what nobody reads dropped, what is computed twice merged, scales and offsets folded into weights;
+ * each step is run on random inputs and is taken back where it moves an output. */
+NNEX_C_API nnex_error* nnex_graph_simplify(const nnex_graph* graph, const nnex_run_options* run, nnex_graph** out);
+/* Weights of float32 stored as NNEX_F16 or NNEX_BF16; it computes in float32 as before. */
+NNEX_C_API nnex_error* nnex_graph_narrow(const nnex_graph* graph, nnex_dtype to, const nnex_run_options* run,
+                                         nnex_graph** out);
+/* Without what no run needs: texts and properties of the file, constants that nobody reads; with `names` the names of
+ * tensors inside and places of nodes. */
+NNEX_C_API nnex_error* nnex_graph_strip(const nnex_graph* graph, bool names, nnex_graph** out);
 
 /* ---- WebNN: contexts, graph builders and operations by their names in the specification ----
  *

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "nnex.h"
 #include "nnex/check.h"
 #include "nnex/custom.h"
+#include "nnex/graph.h"
 #include "nnex/inspect.h"
 #include "nnex/load.h"
 #include "nnex/model.h"
@@ -44,6 +46,13 @@ struct nnex_port {
 struct nnex_model {
   nnex::Model model;
   std::vector<nnex_port> inputs, outputs, states;
+};
+
+struct nnex_graph {
+  const nnex::Graph graph;
+  std::vector<nnex_port> inputs, outputs;
+  mutable std::once_flag made[2] = {};
+  mutable std::string texts[2] = {};  ///< What nnex_graph_text() gives, short and whole.
 };
 
 struct nnex_session {
@@ -81,6 +90,16 @@ Error taken(nnex_error* error);
 std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
 /// NULL past the last.
 const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index);
+/// A handle of the caller's.
+nnex_model* model_handle(Model model);
+Result<nnex_graph*> graph_handle(Graph graph);
+/// What handles and texts of the caller's hold; errors name the argument.
+Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument);
+Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument);
+Result<SaveOptions> save_options(const nnex_save_options* given);
+/// The same for files in memory, which need a format.
+Result<SaveOptions> memory_options(const nnex_save_options* given);
+Result<nnex_files*> saved_to_memory(const Graph& graph, const SaveOptions& saving);
 /// The options behind a handle that may be null.
 inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
 /// A struct that is versioned by its size, and where the members end that its first version had.

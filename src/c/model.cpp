@@ -1,13 +1,10 @@
 // Models and sessions of the C interface.
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "base/try.h"
 #include "c/handles.h"
+#include "c/watch.h"
 
 namespace nnex::c {
 
@@ -21,80 +18,35 @@ const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index) {
   return index < ports.size() ? &ports[index] : nullptr;
 }
 
-namespace {
-
-/// Asks the caller every few milliseconds whether a run shall go on.
-class Watch {
- public:
-  Watch(bool (*cancelled)(void*), void* context) {
-    if (cancelled)
-      thread_ = std::thread([this, cancelled, context] {
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (!over_ && !flag_) {
-          lock.unlock();
-          if (cancelled(context)) flag_ = true;
-          lock.lock();
-          changed_.wait_for(lock, std::chrono::milliseconds(2), [&] { return over_; });
-        }
-      });
-  }
-  ~Watch() {
-    if (!thread_.joinable()) return;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      over_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-  const std::atomic<bool>* flag() const { return thread_.joinable() ? &flag_ : nullptr; }
-
- private:
-  std::atomic<bool> flag_ = false;
-  bool over_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::thread thread_;
-};
-
-Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count) {
-  if (!values && count) return null_argument("inputs");
+Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument) {
+  if (!values && count) return null_argument(argument);
   std::vector<Value> all;
   for (size_t i = 0; i < count; ++i) {
-    if (!values[i]) return null_argument("inputs[]");
+    if (!values[i]) return null_argument((std::string(argument) + "[]").c_str());
     all.push_back(values[i]->value);
   }
   return all;
 }
 
-/// So many nanoseconds from now; the last moment that the clock has, where it does not reach as far.
-std::chrono::steady_clock::time_point in(int64_t ns) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point now = Clock::now();
-  const std::chrono::nanoseconds wait(ns);
-  return wait < Clock::time_point::max() - now ? now + wait : Clock::time_point::max();
+nnex_model* model_handle(Model model) {
+  auto inputs = ports_of(model.inputs()), outputs = ports_of(model.outputs()), states = ports_of(model.states());
+  return new nnex_model{std::move(model), std::move(inputs), std::move(outputs), std::move(states)};
 }
+
+namespace {
 
 /// One run, and its times: nobody else runs the session before they are copied.
 template <class Run>
 Status run(nnex_session* session, const nnex_run_options* given, Run&& body) {
-  NNEX_ASSIGN(const nnex_run_options o, known(given));
-  if (o.timeout_ns < 0)
-    return Error(Code::invalid_argument,
-                 "found a timeout of " + std::to_string(o.timeout_ns) + " ns; needed 0 or more");
+  NNEX_ASSIGN(const nnex_run_options o, run_options(given));
   if (session->running.exchange(true))
     return Error(Code::invalid_argument, "the session is running already; use one session a thread");
   struct Done {
     std::atomic<bool>& flag;
     ~Done() { flag = false; }
   } done{session->running};
-  const Watch watch(o.cancelled, o.context);
-  RunOptions options;
-  options.cancel = watch.flag();
-  if (o.timeout_ns) options.deadline = in(o.timeout_ns);
-  NNEX_TRY(body(options));
+  const Watch watch(o);
+  NNEX_TRY(body(watch.options()));
   if (session->profiled) session->nodes = session->session.nodes();
   return {};
 }
@@ -114,8 +66,7 @@ nnex_error* nnex_model_load(const nnex_source* source, const nnex_load_options* 
     NNEX_C_NEED(out);
     auto model = load_model(source->source, options_of(options));
     if (!model.ok()) return std::move(model).error();
-    auto inputs = ports_of(model->inputs()), outputs = ports_of(model->outputs()), states = ports_of(model->states());
-    *out = new nnex_model{std::move(*model), std::move(inputs), std::move(outputs), std::move(states)};
+    *out = model_handle(std::move(*model));
     return {};
   });
 }
@@ -189,7 +140,7 @@ nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, s
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
     if (!outputs && output_count) return null_argument("outputs");
-    auto in = values_of(inputs, input_count);
+    auto in = values_of(inputs, input_count, "inputs");
     if (!in.ok()) return std::move(in).error();
     const size_t gives = session->model.outputs().size();
     if (output_count != gives)
@@ -210,7 +161,7 @@ nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inpu
                                   nnex_value* const* outputs, size_t output_count, const nnex_run_options* options) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
-    auto in = values_of(inputs, input_count);
+    auto in = values_of(inputs, input_count, "inputs");
     if (!in.ok()) return std::move(in).error();
     if (!outputs && output_count) return null_argument("outputs");
     std::vector<Tensor> out;
@@ -233,6 +184,21 @@ nnex_error* nnex_session_prepare(nnex_session* session) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
     return session->session.prepare();
+  });
+}
+
+nnex_error* nnex_session_prepare_for(nnex_session* session, nnex_value* const* inputs, size_t input_count) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    NNEX_ASSIGN(const std::vector<Value> in, values_of(inputs, input_count, "inputs"));
+    const std::vector<PortInfo>& ports = session->model.inputs();
+    if (in.size() != ports.size())
+      return Error(Code::invalid_argument,
+                   "found " + std::to_string(in.size()) + " inputs; the model takes " + std::to_string(ports.size()));
+    std::map<std::string, std::vector<int64_t>> shapes;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (const Tensor* t = in[i].tensor()) shapes[ports[i].name].assign(t->shape().begin(), t->shape().end());
+    return session->session.prepare(shapes);
   });
 }
 

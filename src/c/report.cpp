@@ -5,8 +5,13 @@
 
 #include "base/try.h"
 #include "c/handles.h"
+#include "nnex/view.h"
 
 namespace nnex::c {
+template <>
+inline constexpr FirstVersion kFirstVersion<nnex_view_options> = {
+    "nnex_view_options", offsetof(nnex_view_options, unchecked) + sizeof(bool)};
+
 namespace {
 
 constexpr std::pair<Format, const char*> kFormats[] = {
@@ -20,6 +25,22 @@ Result<Format> format_named(std::string_view word) {
   }
   return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed " + known);
 }
+
+const Fault* fault_at(const nnex_report* r, size_t i) { return r && i < r->all.size() ? &r->all[i] : nullptr; }
+/// One of the texts of a fault.
+const char* text_of(const nnex_report* r, size_t i, std::string Fault::*text) {
+  const Fault* f = fault_at(r, i);
+  return f ? (f->*text).c_str() : nullptr;
+}
+
+Result<ViewFormat> view_format_named(std::string_view word) {
+  if (word == "html") return ViewFormat::html;
+  if (word == "svg") return ViewFormat::svg;
+  if (word == "dot") return ViewFormat::dot;
+  return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed html, svg or dot");
+}
+
+}  // namespace
 
 Result<SaveOptions> save_options(const nnex_save_options* given) {
   NNEX_ASSIGN(const nnex_save_options o, known(given));
@@ -37,14 +58,17 @@ Result<SaveOptions> save_options(const nnex_save_options* given) {
   return s;
 }
 
-const Fault* fault_at(const nnex_report* r, size_t i) { return r && i < r->all.size() ? &r->all[i] : nullptr; }
-/// One of the texts of a fault.
-const char* text_of(const nnex_report* r, size_t i, std::string Fault::*text) {
-  const Fault* f = fault_at(r, i);
-  return f ? (f->*text).c_str() : nullptr;
+Result<SaveOptions> memory_options(const nnex_save_options* given) {
+  NNEX_ASSIGN(SaveOptions saving, save_options(given));
+  if (!saving.format) return Error(Code::invalid_argument, "found no save->format; needed onnx, nnef, webnn, cvm or c");
+  return saving;
 }
 
-}  // namespace
+Result<nnex_files*> saved_to_memory(const Graph& graph, const SaveOptions& saving) {
+  NNEX_ASSIGN(std::vector<NamedBytes> files, to_bytes(graph, *saving.format, saving));
+  return new nnex_files{std::move(files)};
+}
+
 }  // namespace nnex::c
 
 using namespace nnex;
@@ -154,14 +178,9 @@ nnex_error* nnex_convert_to_memory(const nnex_source* source, const nnex_load_op
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
-    auto saving = save_options(save);
-    if (!saving.ok()) return std::move(saving).error();
-    if (!saving->format) return Error(Code::invalid_argument, "found no save->format; needed onnx, nnef, webnn or cvm");
-    auto graph = load_graph(source->source, options_of(load));
-    if (!graph.ok()) return std::move(graph).error();
-    auto files = to_bytes(*graph, *saving->format, *saving);
-    if (!files.ok()) return std::move(files).error();
-    *out = new nnex_files{std::move(*files)};
+    NNEX_ASSIGN(const SaveOptions saving, memory_options(save));
+    NNEX_ASSIGN(const Graph graph, load_graph(source->source, options_of(load)));
+    NNEX_ASSIGN(*out, saved_to_memory(graph, saving));
     return {};
   });
 }
@@ -177,5 +196,23 @@ const void* nnex_files_data(const nnex_files* f, size_t i, size_t* size) {
   return f->files[i].bytes.data();
 }
 void nnex_files_free(nnex_files* f) { delete f; }
+
+nnex_error* nnex_view(const nnex_source* source, const nnex_load_options* load, const nnex_view_options* options,
+                      nnex_files** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(const nnex_view_options given, known(options));
+    const std::string format = given.format ? given.format : "html";
+    ViewOptions o;
+    NNEX_ASSIGN(o.format, view_format_named(format));
+    o.load = options_of(load);
+    o.fold = !given.unfolded, o.check = !given.unchecked;
+    NNEX_ASSIGN(View drawn, view(source->source, o));
+    *out = new nnex_files{{{"model." + format, std::move(drawn.text)}}};
+    return {};
+  });
+}
 
 }  // extern "C"

@@ -204,6 +204,30 @@ nnex_error* nnex_load_options_shape(nnex_load_options* options, const char* inpu
   });
 }
 
+nnex_error* nnex_load_options_carry(nnex_load_options* options, const char* output, const char* input) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(options);
+    NNEX_C_NEED(output);
+    NNEX_C_NEED(input);
+    options->options.carry.push_back({output, input});
+    return {};
+  });
+}
+
+nnex_error* nnex_load_options_carry_likely(nnex_load_options* options, const nnex_inspection* inspection,
+                                           size_t* count) {
+  if (count) *count = 0;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(options);
+    NNEX_C_NEED(inspection);
+    const Inspection& i = inspection->inspection;
+    const std::vector<Carry> likely = likely_carries(i.inputs, i.outputs);
+    options->options.carry.insert(options->options.carry.end(), likely.begin(), likely.end());
+    if (count) *count = likely.size();
+    return {};
+  });
+}
+
 nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(options);

@@ -8,19 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "c_handles.h"
 #include "nnex.h"
 #include "onnx_bytes.h"
 
 namespace {
 
 namespace pb = nnex::test::onnx;
-
-/// The text of an error, which is freed; "ok" where there is none.
-std::string said(nnex_error* e) {
-  const std::string text = e ? nnex_error_text(e) : "ok";
-  nnex_error_free(e);
-  return text;
-}
+using nnex::test::said;
 
 /// y = Scale(-x) of f32[2], whose kernel is `during`, then y = x.
 struct Net {

@@ -1,0 +1,225 @@
+// Graphs of the C interface: read, written, compiled, and edited into others.
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "c/handles.h"
+#include "c/watch.h"
+#include "nnex/edit.h"
+
+namespace nnex::c {
+namespace {
+
+constexpr int64_t kShortConstant = 16;  ///< Elements of constants that a text shows which is not whole.
+
+Result<nnex_port> port_of(const Graph& graph, ValueId v) {
+  NNEX_ASSIGN(const ValueInfo value, graph.value(v));
+  PortInfo p;
+  p.name = value.name, p.type = value.type.text;
+  if (value.type.tensor) {
+    p.dtype = value.type.dtype, p.known_rank = value.type.known_rank;
+    p.extents = value.type.extents, p.dims = value.type.dims;
+  }
+  return nnex_port{std::move(p)};
+}
+
+Result<std::vector<nnex_port>> ports_of(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<nnex_port> ports;
+  for (ValueId v : values) {
+    NNEX_ASSIGN(nnex_port port, port_of(graph, v));
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+/// Where the file does not say what an output is, it is inferred as far as it can be. Ids mean the same in copies.
+Result<std::vector<nnex_port>> output_ports(const Graph& graph) {
+  NNEX_ASSIGN(std::vector<nnex_port> ports, ports_of(graph, graph.outputs()));
+  const bool known = std::all_of(ports.begin(), ports.end(),
+                                 [](const nnex_port& p) { return p.info.dtype != DType::none && p.info.known_rank; });
+  if (known) return ports;
+  Graph typed = graph;
+  (void)typed.infer();
+  return ports_of(typed, graph.outputs());
+}
+
+/// A new graph that `edit` makes of a copy.
+template <class F>
+nnex_error* edited(const nnex_graph* graph, nnex_graph** out, F&& edit) noexcept {
+  if (out) *out = nullptr;
+  return guarded([&]() -> Status {
+    NNEX_C_NEED(graph);
+    NNEX_C_NEED(out);
+    Graph copy = graph->graph;
+    NNEX_TRY(edit(copy));
+    NNEX_ASSIGN(*out, graph_handle(std::move(copy)));
+    return {};
+  });
+}
+
+/// The same where the edit runs the network.
+template <class F>
+nnex_error* edited(const nnex_graph* graph, const nnex_run_options* run, nnex_graph** out, F&& edit) noexcept {
+  return edited(graph, out, [&](Graph& g) -> Status {
+    NNEX_ASSIGN(const nnex_run_options o, run_options(run));
+    const Watch watch(o);
+    NNEX_TRY(edit(g, watch.options()));
+    return {};
+  });
+}
+
+/// NULL where there is no memory.
+const char* text_of(const nnex_graph& graph, bool whole) noexcept {
+  try {
+    std::call_once(graph.made[whole], [&] {
+      PrintOptions print;
+      if (!whole) print.elements = kShortConstant;
+      graph.texts[whole] = graph.graph.text(print);
+    });
+    return graph.texts[whole].c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<nnex_graph*> graph_handle(Graph graph) {
+  NNEX_ASSIGN(std::vector<nnex_port> inputs, ports_of(graph, graph.inputs()));
+  NNEX_ASSIGN(std::vector<nnex_port> outputs, output_ports(graph));
+  return new nnex_graph{std::move(graph), std::move(inputs), std::move(outputs)};
+}
+
+Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < count; ++i) {
+    if (!texts || !texts[i]) return null_argument(argument);
+    all.emplace_back(texts[i]);
+  }
+  return all;
+}
+
+}  // namespace nnex::c
+
+using namespace nnex;
+using namespace nnex::c;
+
+extern "C" {
+
+nnex_error* nnex_graph_load(const nnex_source* source, const nnex_load_options* options, nnex_graph** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(source);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(Graph graph, load_graph(source->source, options_of(options)));
+    NNEX_ASSIGN(*out, graph_handle(std::move(graph)));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_parse(const char* text, const char* name, nnex_graph** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(text);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(Graph graph, Graph::parse(text, name ? name : "graph"));
+    NNEX_ASSIGN(*out, graph_handle(std::move(graph)));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(model);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(*out, graph_handle(model->model.graph()));
+    return {};
+  });
+}
+
+void nnex_graph_free(nnex_graph* graph) { delete graph; }
+
+size_t nnex_graph_inputs(const nnex_graph* g) { return g ? g->inputs.size() : 0; }
+size_t nnex_graph_outputs(const nnex_graph* g) { return g ? g->outputs.size() : 0; }
+const nnex_port* nnex_graph_input(const nnex_graph* g, size_t i) { return g ? port_at(g->inputs, i) : nullptr; }
+const nnex_port* nnex_graph_output(const nnex_graph* g, size_t i) { return g ? port_at(g->outputs, i) : nullptr; }
+size_t nnex_graph_nodes(const nnex_graph* g) { return g ? g->graph.nodes().size() : 0; }
+const char* nnex_graph_text(const nnex_graph* g, bool whole) { return g ? text_of(*g, whole) : nullptr; }
+
+nnex_error* nnex_model_compile(const nnex_graph* graph, const nnex_load_options* options, nnex_model** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(graph);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(Model model, Model::compile(graph->graph, options_of(options)));
+    *out = model_handle(std::move(model));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_save(const nnex_graph* graph, const char* path, const nnex_save_options* given) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(graph);
+    NNEX_C_NEED(path);
+    NNEX_ASSIGN(const SaveOptions options, save_options(given));
+    NNEX_TRY(save(graph->graph, path, options));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_save_to_memory(const nnex_graph* graph, const nnex_save_options* given, nnex_files** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(graph);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(const SaveOptions options, memory_options(given));
+    NNEX_ASSIGN(*out, saved_to_memory(graph->graph, options));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_extract(const nnex_graph* graph, const char* const* from, size_t from_count,
+                               const char* const* to, size_t to_count, nnex_graph** out) {
+  return edited(graph, out, [&](Graph& g) -> Status {
+    NNEX_ASSIGN(const std::vector<std::string> begins, texts_of(from, from_count, "from"));
+    NNEX_ASSIGN(const std::vector<std::string> ends, texts_of(to, to_count, "to"));
+    NNEX_ASSIGN(g, extract(g, begins, ends));
+    return {};
+  });
+}
+
+nnex_error* nnex_graph_rename(const nnex_graph* graph, const char* const* names, const char* const* others,
+                              size_t count, nnex_graph** out) {
+  return edited(graph, out, [&](Graph& g) -> Status {
+    NNEX_ASSIGN(const std::vector<std::string> from, texts_of(names, count, "names"));
+    NNEX_ASSIGN(const std::vector<std::string> to, texts_of(others, count, "others"));
+    std::map<std::string, std::string> pairs;
+    for (size_t i = 0; i < count; ++i)
+      if (!pairs.emplace(from[i], to[i]).second)
+        return Error(Code::invalid_argument, "found the name '" + from[i] + "' twice");
+    return rename(g, pairs);
+  });
+}
+
+nnex_error* nnex_graph_set_batch(const nnex_graph* graph, int64_t batch, const nnex_run_options* run,
+                                 nnex_graph** out) {
+  return edited(graph, run, out, [&](Graph& g, const RunOptions& o) { return set_batch(g, batch, o); });
+}
+
+nnex_error* nnex_graph_simplify(const nnex_graph* graph, const nnex_run_options* run, nnex_graph** out) {
+  return edited(graph, run, out, [](Graph& g, const RunOptions& o) { return simplify(g, o); });
+}
+
+nnex_error* nnex_graph_narrow(const nnex_graph* graph, nnex_dtype to, const nnex_run_options* run, nnex_graph** out) {
+  return edited(graph, run, out, [&](Graph& g, const RunOptions& o) {
+    const bool known = to > NNEX_NONE && to <= NNEX_STR;
+    return narrow_weights(g, known ? static_cast<DType>(to) : DType::none, o);
+  });
+}
+
+nnex_error* nnex_graph_strip(const nnex_graph* graph, bool names, nnex_graph** out) {
+  return edited(graph, out, [&](Graph& g) -> Status { return strip(g, names), Status(); });
+}
+
+}  // extern "C"
