@@ -1,7 +1,7 @@
 #ifndef NNEX_H
 #define NNEX_H
-/* The C interface of nnex (C99): reads, checks, converts, edits and runs neural networks of ONNX, NNEF, WebNN
- * and CVM.
+/* The C interface of nnex (C99): reads, checks, converts, edits, compares and runs neural networks of ONNX,
+ * NNEF, WebNN and CVM.
  *
  *     nnex_model* model = NULL;
  *     nnex_session* session = NULL;
@@ -21,8 +21,8 @@
  * any order. Texts (const char*, UTF-8, ending in 0) and pointers into objects live as long as the object they were
  * asked of.
  *
- * Threads. Different objects are independent. Models, graphs, sources, values, reports
- * and errors never change and may be used from any number of threads at once, freeing aside. A session runs
+ * Threads. Different objects are independent. Models, graphs, sources, values, reports (also of
+ * comparing) and errors never change and may be used from any number of threads at once, freeing aside. A session runs
  * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
  * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well.
  *
@@ -432,6 +432,51 @@ typedef struct nnex_view_options {
 NNEX_C_API nnex_error* nnex_view(const nnex_source* source, const nnex_load_options* load,
                                  const nnex_view_options* options, nnex_files** out);
 
+/* ---- Tensors in files ---- */
+
+/* The tensor of a file, by its ending: .npy, .npz (its only array), .pb (ONNX), .dat (NNEF), .json (numbers become
+ * f32). Errors: NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another ending, several arrays), NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_tensor_read(const char* path, nnex_value** out);
+/* Writes a tensor, by the ending. `name` is kept where the format has room for it and may be NULL; without `overwrite`
+ * a file that is there stays, and is an error. Errors: NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE, NNEX_UNSUPPORTED (a type
+ * or an extent that the format lacks). */
+NNEX_C_API nnex_error* nnex_tensor_write(const nnex_value* tensor, const char* path, const char* name, bool overwrite);
+
+/* The arrays of a .npz file, by name. */
+typedef struct nnex_tensors nnex_tensors;
+NNEX_C_API nnex_error* nnex_tensors_read(const char* path, nnex_tensors** out);
+NNEX_C_API size_t nnex_tensors_count(const nnex_tensors* tensors);
+NNEX_C_API const char* nnex_tensors_name(const nnex_tensors* tensors, size_t index);
+/* A new handle to one of them. */
+NNEX_C_API nnex_error* nnex_tensors_item(const nnex_tensors* tensors, size_t index, nnex_value** out);
+NNEX_C_API void nnex_tensors_free(nnex_tensors* tensors);
+/* Writes such a file, not compressed. Errors: as of nnex_tensor_write; NNEX_LIMIT (4 GiB). */
+NNEX_C_API nnex_error* nnex_tensors_write(const char* path, const char* const* names, nnex_value* const* tensors,
+                                          size_t count, bool overwrite);
+
+/* How a file becomes what an input takes. Pictures are resized to the input's rows and columns; for floats an element
+ * is (pixel / 255 - mean) / scale, for integers the pixel itself. */
+typedef struct nnex_input_options {
+  size_t size;
+  const char* layout; /* "nchw", "nhwc"; NULL: the axis of 1 or 3 is that of the channels. */
+  const double* mean; /* One for each channel, or one for all; NULL: 0. */
+  size_t mean_count;
+  const double* scale; /* The same; NULL: 1. */
+  size_t scale_count;
+  bool bgr;  /* Blue first. */
+  bool cast; /* Another element type is converted; else it is refused. */
+} nnex_input_options;
+/* A file as the value of an input: a tensor as above (of several arrays that of the input's name), bare elements (.raw,
+ * .bin), or a picture (.png .jpg .webp .bmp .tif .jp2 .ppm; a build without the libraries for one says so). `options`
+ * may be NULL. Errors: NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another element type: found and needed). Of a shape that
+ * does not fit the run tells. */
+NNEX_C_API nnex_error* nnex_port_read(const nnex_port* input, const char* path, const nnex_input_options* options,
+                                      nnex_value** out);
+/* The same of a file's bytes, whose kind their content tells (not of bare elements, .jp2 and .ppm). `name` is for
+ * messages and may be NULL. */
+NNEX_C_API nnex_error* nnex_port_read_memory(const nnex_port* input, const void* bytes, size_t size, const char* name,
+                                             const nnex_input_options* options, nnex_value** out);
+
 /* ---- Graphs: networks as their files have them, to be looked at, edited, quantised, written and compiled ----
  *
  * A graph never changes: what edits one makes another, which shares its weights. */
@@ -486,6 +531,81 @@ NNEX_C_API nnex_error* nnex_graph_narrow(const nnex_graph* graph, nnex_dtype to,
 /* Without what no run needs: texts and properties of the file, constants that nobody reads; with `names` the names of
  * tensors inside and places of nodes. */
 NNEX_C_API nnex_error* nnex_graph_strip(const nnex_graph* graph, bool names, nnex_graph** out);
+
+/* ---- Comparing: two models, a model with tensors from elsewhere, two values ---- */
+
+typedef struct nnex_compare_options {
+  size_t size;
+  /* An element of b differs from a's where it is further away than atol + rtol * |a| and more than `ulp` floats. 0:
+   * what the element type says (f32: rtol 1e-4), and no ulp; below 0: none at all. */
+  double atol, rtol;
+  int64_t ulp;
+  const nnex_load_options *a, *b; /* How the models are read; may be NULL. */
+  bool layers;                    /* Every tensor is compared, though outputs be the same. */
+  bool no_search;                 /* The first tensor that differs is not looked for. */
+  bool overwrite;                 /* Files of `isolate` are replaced. */
+  const char* isolate;         /* An .onnx path for the nodes between the last equal tensors and the first that differs;
+                                  b's lie beside it in .other.onnx, their inputs in .inputs.npz. NULL: nowhere. */
+  int threads;                 /* Of runs; 0: all this process may use. */
+  const nnex_run_options* run; /* Of the whole; may be NULL. */
+} nnex_compare_options;
+
+typedef struct nnex_comparison nnex_comparison;
+/* Runs both on these inputs, in a's order, which b takes by name, else in order. Outputs are matched likewise; where
+ * they differ the tensors inside are compared too, by name, else by value and structure. A difference is no error;
+ * errors are those of loading and of runs. */
+NNEX_C_API nnex_error* nnex_compare(const nnex_source* a, const nnex_source* b, nnex_value* const* inputs,
+                                    size_t input_count, const nnex_compare_options* options, nnex_comparison** out);
+/* The same with tensors from elsewhere, by a's names for them: of outputs, and of what lies inside. */
+NNEX_C_API nnex_error* nnex_compare_tensors(const nnex_source* a, const char* const* names, nnex_value* const* tensors,
+                                            size_t count, nnex_value* const* inputs, size_t input_count,
+                                            const nnex_compare_options* options, nnex_comparison** out);
+/* Two values, as one output; of the options the tolerance counts. */
+NNEX_C_API nnex_error* nnex_compare_values(const nnex_value* a, const nnex_value* b,
+                                           const nnex_compare_options* options, nnex_comparison** out);
+
+/* Two tensors that were compared; lives as long as its comparison. */
+typedef struct nnex_compared nnex_compared;
+/* Whether all outputs are the same; with options.layers all tensors. */
+NNEX_C_API bool nnex_comparison_same(const nnex_comparison* comparison);
+NNEX_C_API size_t nnex_comparison_outputs(const nnex_comparison* comparison);
+NNEX_C_API size_t nnex_comparison_layers(const nnex_comparison* comparison);
+NNEX_C_API const nnex_compared* nnex_comparison_output(const nnex_comparison* comparison, size_t index);
+/* In a's order. */
+NNEX_C_API const nnex_compared* nnex_comparison_layer(const nnex_comparison* comparison, size_t index);
+/* Outputs without a counterpart; NULL past the last. */
+NNEX_C_API const char* nnex_comparison_only_a(const nnex_comparison* comparison, size_t index);
+NNEX_C_API const char* nnex_comparison_only_b(const nnex_comparison* comparison, size_t index);
+/* The first tensor that differs; NULL: none does, or it was not looked for. The cause lies in a's nodes between it and
+ * the last equal tensors: "conv at node 'conv1' (Conv)"; NULL past the last. */
+NNEX_C_API const nnex_compared* nnex_comparison_first(const nnex_comparison* comparison);
+NNEX_C_API const char* nnex_comparison_cause(const nnex_comparison* comparison, size_t index);
+NNEX_C_API void nnex_comparison_free(nnex_comparison* comparison);
+
+/* Their names, and in a the operator ("" of an input), its place and the type. */
+NNEX_C_API const char* nnex_compared_a(const nnex_compared* compared);
+NNEX_C_API const char* nnex_compared_b(const nnex_compared* compared);
+NNEX_C_API const char* nnex_compared_op(const nnex_compared* compared);
+NNEX_C_API const char* nnex_compared_place(const nnex_compared* compared);
+NNEX_C_API const char* nnex_compared_type(const nnex_compared* compared);
+/* What tells that they are the same tensor: "port", "name", "value", "structure"; "none": b has no such tensor. */
+NNEX_C_API const char* nnex_compared_by(const nnex_compared* compared);
+NNEX_C_API bool nnex_compared_same(const nnex_compared* compared);
+/* Why their elements could not be set beside each other: "found f32[1,8]; needed f32[1,9]"; "": they were. */
+NNEX_C_API const char* nnex_compared_mismatch(const nnex_compared* compared);
+/* Elements, and those beyond the tolerance. */
+NNEX_C_API int64_t nnex_compared_count(const nnex_compared* compared);
+NNEX_C_API int64_t nnex_compared_differing(const nnex_compared* compared);
+/* Over the elements that are finite in both; 0 where there is nothing. SQNR in decibels is infinite where they are
+ * equal.
+ */
+NNEX_C_API double nnex_compared_max_absolute(const nnex_compared* compared);
+NNEX_C_API double nnex_compared_max_relative(const nnex_compared* compared);
+NNEX_C_API double nnex_compared_cosine(const nnex_compared* compared);
+NNEX_C_API double nnex_compared_sqnr_db(const nnex_compared* compared);
+/* Row-major index of the largest difference beyond the tolerance, and the two elements as texts; -1: there is none. The
+ * pointers may be NULL. */
+NNEX_C_API int64_t nnex_compared_worst(const nnex_compared* compared, const char** a, const char** b);
 
 /* ---- WebNN: contexts, graph builders and operations by their names in the specification ----
  *

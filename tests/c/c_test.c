@@ -252,6 +252,54 @@ static void test_check_and_convert(const char* path, const float* expected) {
   nnex_source_free(source);
 }
 
+/* What a program does beside runs: a graph from a text, written and read, its answers compared and kept in a file. */
+static void test_graph(void) {
+  static const char text[] = "graph main(x: f32[1,2]) -> (y)\n{\n  a = relu(x);\n  y = add(a, f32[](1.0));\n}\n";
+  const int64_t extents[] = {1, 2};
+  const char* names[] = {"y"};
+  nnex_save_options save = {sizeof(nnex_save_options)};
+  nnex_compare_options compare = {sizeof(nnex_compare_options)};
+  nnex_graph *graph = NULL, *part = NULL;
+  nnex_files* files = NULL;
+  nnex_source* source = NULL;
+  nnex_model* model = NULL;
+  nnex_session* session = NULL;
+  nnex_value *x = NULL, *y = NULL, *kept = NULL;
+  nnex_comparison* comparison = NULL;
+  float* numbers;
+  OK(nnex_graph_parse(text, NULL, &graph));
+  OK(nnex_graph_extract(graph, NULL, 0, (const char* const[]){"a"}, 1, &part));
+  CHECK(nnex_graph_nodes(graph) == 2 && nnex_graph_nodes(part) == 1);
+  nnex_graph_free(part);
+  OK(nnex_model_compile(graph, NULL, &model));
+  save.format = "onnx";
+  OK(nnex_graph_save_to_memory(graph, &save, &files));
+  nnex_graph_free(graph);
+  OK(nnex_source_files(files, NULL, &source));
+  nnex_files_free(files);
+  OK(nnex_session_make(model, NULL, &session));
+  OK(nnex_tensor_make(NNEX_F32, 2, extents, &x));
+  numbers = nnex_tensor_mutable_data(x);
+  if (numbers) numbers[0] = -3, numbers[1] = 3;
+  OK(nnex_session_run(session, &x, 1, &y, 1, NULL));
+  OK(nnex_tensor_write(y, "c_test_y.npy", "y", true));
+  OK(nnex_tensor_read("c_test_y.npy", &kept));
+  OK(nnex_compare_tensors(source, names, &kept, 1, &x, 1, NULL, &comparison));
+  CHECK(nnex_comparison_same(comparison) && nnex_comparison_first(comparison) == NULL);
+  nnex_comparison_free(comparison);
+  compare.atol = compare.rtol = -1;
+  OK(nnex_compare_values(x, y, &compare, &comparison));
+  CHECK(nnex_compared_differing(nnex_comparison_output(comparison, 0)) == 2);
+  nnex_comparison_free(comparison);
+  FAILS(NNEX_INVALID_ARGUMENT, "", nnex_compare_tensors(source, names, &kept, 1, &x, 1, NULL, NULL));
+  nnex_value_free(x);
+  nnex_value_free(y);
+  nnex_value_free(kept);
+  nnex_session_free(session);
+  nnex_model_free(model);
+  nnex_source_free(source);
+}
+
 /* A custom operator: y = x * factor + 1. */
 static nnex_error* infer_scale(void* context, nnex_custom_node* node) {
   (void)context;
@@ -360,6 +408,7 @@ int main(int argc, char** argv) {
   nnex_model_free(model);
   test_sources(argv[1], expected);
   test_check_and_convert(argv[1], expected);
+  test_graph();
   test_custom();
   test_cache(argv[1], expected);
   printf("c_test: %s\n", failures ? "failed" : "all holds");
