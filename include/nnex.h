@@ -1,6 +1,6 @@
 #ifndef NNEX_H
 #define NNEX_H
-/* The C interface of nnex (C99): reads, checks, converts, edits, compares and runs neural networks of ONNX,
+/* The C interface of nnex (C99): reads, checks, converts, edits, quantises, compares and runs neural networks of ONNX,
  * NNEF, WebNN and CVM.
  *
  *     nnex_model* model = NULL;
@@ -21,7 +21,7 @@
  * any order. Texts (const char*, UTF-8, ending in 0) and pointers into objects live as long as the object they were
  * asked of.
  *
- * Threads. Different objects are independent. Models, graphs, sources, values, reports (also of
+ * Threads. Different objects are independent. Models, graphs, sources, values, reports (also of quantising and
  * comparing) and errors never change and may be used from any number of threads at once, freeing aside. A session runs
  * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
  * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well.
@@ -531,6 +531,70 @@ NNEX_C_API nnex_error* nnex_graph_narrow(const nnex_graph* graph, nnex_dtype to,
 /* Without what no run needs: texts and properties of the file, constants that nobody reads; with `names` the names of
  * tensors inside and places of nodes. */
 NNEX_C_API nnex_error* nnex_graph_strip(const nnex_graph* graph, bool names, nnex_graph** out);
+
+/* ---- Quantising: a float network as one of 8-bit codes, or with weights of 4 bits ---- */
+
+/* What a network is measured on. Samples are asked for again and again, one at a time. */
+typedef struct nnex_samples {
+  size_t size;
+  int64_t count;
+  /* The inputs of sample `index`, in the graph's order, into `inputs`, which are NULL before. The handles are taken
+   * over, where it fails too; an error is as well. */
+  nnex_error* (*read)(void* context, int64_t index, nnex_value** inputs, size_t input_count);
+  void* context;
+} nnex_samples;
+
+typedef struct nnex_quantize_options {
+  size_t size;
+  const char* to;      /* "onnx" (NULL): codes around float operators; "nnef": rounded weights and a quantisation file;
+                          "cvm": whole numbers alone. */
+  const char* weights; /* "int8" (NULL); "int4": weights alone, in blocks, without samples. */
+  const char* method;  /* How ranges follow from samples: "mse" (NULL), "minmax", "percentile", "entropy". */
+  double percentile;   /* What stays of each side; 0: 99.99. */
+  int64_t block;       /* Weights of int4 that share a scale: a power of two from 16 on; 0: 32. */
+  const char* const* keep_float; /* Layers that stay float, by the name of their node or of what they make. */
+  size_t keep_float_count;
+  bool per_tensor;         /* Weights of int8 have one scale, not one for each output. */
+  bool no_bias_correction; /* Biases do not take back what rounded weights add in the mean. */
+  bool equalize;           /* Channels between two products get like reach in both. */
+  bool smooth;             /* Channels of what a normalisation makes do so against the products after it. */
+  bool measured;           /* Layers that are no faster so on this machine stay float. */
+  bool fastest;        /* The float network computes as this machine is fastest: another one may find other codes. */
+  bool no_judge;       /* Neither errors nor times are measured. */
+  int64_t judge_count; /* On so many of the samples; 0: on all. */
+  double min_sqnr_db;  /* Layers whose SQNR would be less stay float; 0: none does for that. */
+  const char* recipe;  /* A text of nnex_quantized_recipe: what it found counts, not what stands above. */
+  int threads;         /* Of runs; 0: all this process may use. */
+  const nnex_run_options* run; /* Of the whole; may be NULL. */
+} nnex_quantize_options;
+
+typedef struct nnex_quantized nnex_quantized;
+/* `samples` may be NULL where there is a recipe or weights are int4, `options` always. Errors: NNEX_INVALID_ARGUMENT
+ * (options, no samples, a layer that is not there, a recipe of another network), NNEX_UNSUPPORTED (nothing can be
+ * quantised, or not in whole numbers, and why), NNEX_FAULT (a sample makes a NaN or an infinity, and where), those of
+ * samples and runs. */
+NNEX_C_API nnex_error* nnex_quantize(const nnex_graph* graph, const nnex_samples* samples,
+                                     const nnex_quantize_options* options, nnex_quantized** out);
+/* The network, to be saved or compiled. */
+NNEX_C_API nnex_error* nnex_quantized_graph(const nnex_quantized* quantized, nnex_graph** out);
+/* JSON by which the result can be made again without samples (docs/quantize.md). */
+NNEX_C_API const char* nnex_quantized_recipe(const nnex_quantized* quantized);
+/* A product or sum, in order. kept_float: why it stays float; "": it is quantised. sqnr_db: of what it makes, against
+ * the float network; NaN: not judged. Any pointer may be NULL. False: no such layer; so of outputs. */
+NNEX_C_API bool nnex_quantized_layer(const nnex_quantized* quantized, size_t index, const char** name, const char** op,
+                                     const char** kept_float, int64_t* weight_bytes, double* sqnr_db);
+/* rows: along the last axis; agreed: those whose largest element stands where the float network has it. */
+NNEX_C_API bool nnex_quantized_output(const nnex_quantized* quantized, size_t index, const char** name, double* sqnr_db,
+                                      int64_t* rows, int64_t* agreed);
+/* Bytes of constants, before and after. */
+NNEX_C_API int64_t nnex_quantized_float_bytes(const nnex_quantized* quantized);
+NNEX_C_API int64_t nnex_quantized_bytes(const nnex_quantized* quantized);
+/* The least time of a run on the first sample, in microseconds, before and after; NaN: not measured. */
+NNEX_C_API double nnex_quantized_float_us(const nnex_quantized* quantized);
+NNEX_C_API double nnex_quantized_us(const nnex_quantized* quantized);
+/* For people; NULL past the last. */
+NNEX_C_API const char* nnex_quantized_note(const nnex_quantized* quantized, size_t index);
+NNEX_C_API void nnex_quantized_free(nnex_quantized* quantized);
 
 /* ---- Comparing: two models, a model with tensors from elsewhere, two values ---- */
 

@@ -36,6 +36,7 @@ using SessionHandle = Handle<nnex_session, nnex_session_free>;
 using InspectionHandle = Handle<nnex_inspection, nnex_inspection_free>;
 using FilesHandle = Handle<nnex_files, nnex_files_free>;
 using GraphHandle = Handle<nnex_graph, nnex_graph_free>;
+using QuantizedHandle = Handle<nnex_quantized, nnex_quantized_free>;
 using ComparisonHandle = Handle<nnex_comparison, nnex_comparison_free>;
 using TensorsHandle = Handle<nnex_tensors, nnex_tensors_free>;
 

@@ -1,12 +1,14 @@
-// Graphs and carried outputs through the C interface.
+// Graphs, carried outputs and quantising through the C interface.
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <string_view>
 
 #include "c_handles.h"
+#include "normal.h"
 
 namespace nnex::test {
 namespace {
@@ -234,6 +236,167 @@ TEST(CGraph, IsDrawn) {
             "");
   EXPECT_EQ(refused<FilesHandle>([&](nnex_files** f) { return nnex_view(nullptr, nullptr, nullptr, f); }),
             "found NULL for 'source'");
+}
+
+// ---- Quantising
+
+/// A product of 32 with 16, its maxima with 0, and a product with 8.
+GraphHandle floats_network() {
+  const auto matrix = [](int64_t rows, int64_t columns, uint32_t seed) {
+    const std::vector<float> w = normal(static_cast<size_t>(rows * columns), seed, 0.3F);
+    std::string text = "f32[" + std::to_string(rows) + "," + std::to_string(columns) + "](";
+    for (size_t i = 0; i < w.size(); ++i) text += (i ? ", " : "") + std::to_string(w[i]);
+    return text + ")";
+  };
+  return parsed(("graph main(x: f32[N,32]) -> (scores)\n{\n  h = relu(linear(x, " + matrix(16, 32, 1) +
+                 "));\n  scores = linear(h, " + matrix(8, 16, 2) + ");\n}\n")
+                    .c_str());
+}
+
+struct Samples {
+  int asked = 0;
+  bool fails = false, forgets = false;
+
+  nnex_samples c(int64_t count) {
+    nnex_samples s = {};
+    s.size = sizeof s, s.count = count, s.context = this;
+    s.read = [](void* context, int64_t index, nnex_value** inputs, size_t input_count) -> nnex_error* {
+      auto* self = static_cast<Samples*>(context);
+      ++self->asked;
+      EXPECT_EQ(input_count, 1u);
+      EXPECT_EQ(inputs[0], nullptr);
+      if (!self->forgets) inputs[0] = floats({2, 32}, normal(64, static_cast<uint32_t>(100 + index))).release();
+      return self->fails ? nnex_error_make(NNEX_UNREADABLE, "the disk is gone", nullptr) : nullptr;
+    };
+    return s;
+  }
+};
+
+nnex_quantize_options quick() {
+  nnex_quantize_options o = {};
+  o.size = sizeof o, o.threads = 1;
+  return o;
+}
+
+TEST(CQuantize, MakesANetworkThatAnswersAlike) {
+  const GraphHandle graph = floats_network();
+  Samples samples;
+  const nnex_samples set = samples.c(6);
+  const nnex_quantize_options o = quick();
+  const auto q = made<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), &set, &o, out); });
+  EXPECT_GE(samples.asked, 6);
+  const char *name = nullptr, *op = nullptr, *kept = nullptr;
+  int64_t bytes = 0, rows = 0, agreed = -1;
+  double sqnr = 0;
+  ASSERT_TRUE(nnex_quantized_layer(q.get(), 1, &name, &op, &kept, &bytes, &sqnr));
+  EXPECT_STREQ(op, "linear");
+  EXPECT_STREQ(kept, "");
+  EXPECT_GT(bytes, 0);
+  EXPECT_GT(sqnr, 20);
+  EXPECT_FALSE(nnex_quantized_layer(q.get(), 2, nullptr, nullptr, nullptr, nullptr, nullptr));
+  ASSERT_TRUE(nnex_quantized_output(q.get(), 0, &name, &sqnr, &rows, &agreed));
+  EXPECT_STREQ(name, "scores");
+  EXPECT_EQ(rows, 12);
+  EXPECT_GT(agreed, 8);
+  EXPECT_FALSE(nnex_quantized_output(q.get(), 1, nullptr, nullptr, nullptr, nullptr));
+  EXPECT_LT(nnex_quantized_bytes(q.get()), nnex_quantized_float_bytes(q.get()));
+  EXPECT_GT(nnex_quantized_us(q.get()), 0);
+  EXPECT_GT(nnex_quantized_float_us(q.get()), 0);
+
+  auto codes = made<GraphHandle>([&](nnex_graph** g) { return nnex_quantized_graph(q.get(), g); });
+  const std::string recipe = nnex_quantized_recipe(q.get());
+  EXPECT_EQ(with(recipe, "ranges"), "");
+  const ModelHandle plain = compiled(graph.get()), coded = compiled(codes.get());
+  const ValueHandle x = floats({1, 32}, normal(32, 7));
+  const ValueHandle a = run(session_of(plain.get()).get(), x), b = run(session_of(coded.get()).get(), x);
+  const auto compared =
+      made<ComparisonHandle>([&](nnex_comparison** c) { return nnex_compare_values(a.get(), b.get(), nullptr, c); });
+  EXPECT_GT(nnex_compared_sqnr_db(nnex_comparison_output(compared.get(), 0)), 20);
+
+  // The recipe alone makes the same file.
+  nnex_quantize_options again = quick();
+  again.recipe = recipe.c_str();
+  const auto r =
+      made<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), nullptr, &again, out); });
+  EXPECT_EQ(nnex_quantized_recipe(r.get()), recipe);
+  EXPECT_TRUE(std::isnan(nnex_quantized_us(r.get())));
+  const auto same = made<GraphHandle>([&](nnex_graph** g) { return nnex_quantized_graph(r.get(), g); });
+  EXPECT_STREQ(nnex_graph_text(same.get(), true), nnex_graph_text(codes.get(), true));
+}
+
+TEST(CQuantize, OptionsAreHeard) {
+  const GraphHandle graph = floats_network();
+  Samples samples;
+  const nnex_samples set = samples.c(3);
+  nnex_quantize_options o = quick();
+  const char* scores = "scores";
+  o.keep_float = &scores, o.keep_float_count = 1, o.no_judge = true, o.method = "minmax";
+  const auto q = made<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), &set, &o, out); });
+  const char* kept = nullptr;
+  double sqnr = 0;
+  ASSERT_TRUE(nnex_quantized_layer(q.get(), 1, nullptr, nullptr, &kept, nullptr, &sqnr));
+  EXPECT_STRNE(kept, "");
+  EXPECT_TRUE(std::isnan(sqnr));
+  EXPECT_EQ(with(nnex_quantized_recipe(q.get()), "minmax"), "");
+
+  nnex_quantize_options four = quick();
+  four.weights = "int4", four.block = 16;
+  const auto w =
+      made<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), nullptr, &four, out); });
+  EXPECT_EQ(with(nnex_quantized_recipe(w.get()), "int4"), "");
+}
+
+TEST(CQuantize, RefusesWrongArguments) {
+  const GraphHandle graph = floats_network();
+  Samples samples;
+  const nnex_samples good = samples.c(2);
+  const auto why = [&](const nnex_samples* set, const nnex_quantize_options* o) {
+    return refused<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), set, o, out); });
+  };
+  EXPECT_NE(why(nullptr, nullptr), "ok");  // no samples
+  EXPECT_EQ(refused<QuantizedHandle>([&](nnex_quantized** q) { return nnex_quantize(nullptr, &good, nullptr, q); }),
+            "found NULL for 'graph'");
+  EXPECT_EQ(said(nnex_quantize(graph.get(), &good, nullptr, nullptr)), "found NULL for 'out'");
+  nnex_samples set = good;
+  set.size = 0;
+  EXPECT_EQ(with(why(&set, nullptr), "'size' of nnex_samples"), "");
+  set = good, set.read = nullptr;
+  EXPECT_EQ(why(&set, nullptr), "found NULL for 'samples->read'");
+  set = good, set.count = -1;
+  EXPECT_EQ(why(&set, nullptr), "found -1 samples; needed 0 or more");
+  nnex_quantize_options o = quick();
+  o.size = 8;
+  EXPECT_EQ(with(why(&good, &o), "'size' of nnex_quantize_options"), "");
+  o = quick(), o.to = "webnn";
+  EXPECT_EQ(why(&good, &o), "found format 'webnn'; needed onnx, nnef or cvm");
+  o = quick(), o.method = "best";
+  EXPECT_EQ(why(&good, &o), "found method 'best'; needed minmax, percentile, mse or entropy");
+  o = quick(), o.weights = "int3";
+  EXPECT_EQ(why(&good, &o), "found weights 'int3'; needed int8 or int4");
+  o = quick(), o.threads = -1;
+  EXPECT_EQ(why(&good, &o), "found -1 threads; needed 0 or more");
+  o = quick(), o.keep_float_count = 1;
+  EXPECT_EQ(why(&good, &o), "found NULL for 'options->keep_float'");
+  o = quick(), o.percentile = 12;
+  EXPECT_NE(why(&good, &o), "ok");
+  o = quick(), o.recipe = "{";
+  EXPECT_NE(why(&good, &o), "ok");
+  nnex_run_options stop = {};
+  stop.size = sizeof stop, stop.timeout_ns = 1;
+  o = quick(), o.run = &stop;
+  EXPECT_NE(why(&good, &o), "ok");
+
+  samples.fails = true;  // the value that it made nevertheless is freed
+  EXPECT_EQ(with(why(&good, nullptr), "the disk is gone"), "");
+  samples.fails = false, samples.forgets = true;
+  EXPECT_EQ(with(why(&good, nullptr), "sample 0 has no value for input 'x'"), "");
+
+  EXPECT_EQ(nnex_quantized_recipe(nullptr), nullptr);
+  EXPECT_EQ(nnex_quantized_note(nullptr, 0), nullptr);
+  EXPECT_EQ(nnex_quantized_bytes(nullptr) + nnex_quantized_float_bytes(nullptr), 0);
+  EXPECT_EQ(refused<GraphHandle>([&](nnex_graph** g) { return nnex_quantized_graph(nullptr, g); }),
+            "found NULL for 'quantized'");
+  nnex_quantized_free(nullptr);
 }
 
 }  // namespace
