@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -254,7 +255,7 @@ GraphHandle floats_network() {
 }
 
 struct Samples {
-  int asked = 0;
+  std::atomic<int> asked = 0;
   bool fails = false, forgets = false;
 
   nnex_samples c(int64_t count) {
@@ -344,6 +345,23 @@ TEST(CQuantize, OptionsAreHeard) {
   const auto w =
       made<QuantizedHandle>([&](nnex_quantized** out) { return nnex_quantize(graph.get(), nullptr, &four, out); });
   EXPECT_EQ(with(nnex_quantized_recipe(w.get()), "int4"), "");
+}
+
+TEST(CQuantize, ACallbackEndsIt) {
+  const GraphHandle graph = floats_network();
+  Samples samples;
+  const nnex_samples set = samples.c(100000);
+  nnex_run_options stop = {};
+  stop.size = sizeof stop, stop.context = &samples;
+  stop.cancelled = [](void* context) { return static_cast<Samples*>(context)->asked > 3; };
+  nnex_quantize_options o = quick();
+  o.run = &stop;
+  nnex_quantized* q = nullptr;
+  nnex_error* e = nnex_quantize(graph.get(), &set, &o, &q);
+  EXPECT_EQ(nnex_error_code(e), NNEX_CANCELLED) << nnex_error_text(e);
+  EXPECT_EQ(q, nullptr);
+  EXPECT_LT(samples.asked, 100000);
+  nnex_error_free(e);
 }
 
 TEST(CQuantize, RefusesWrongArguments) {
