@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <memory>
 
 #include "api/compiled_c.h"
-#include "api/export.h"
 #include "api/formats.h"
 #include "api/graph_impl.h"
+#include "api/made.h"
 #include "api/prove.h"
 #include "api/read.h"
 #include "base/guarded.h"
@@ -31,71 +30,6 @@ namespace fs = std::filesystem;
 Existing existing_of(Overwrite overwrite) {
   return overwrite == Overwrite::replace ? Existing::replace : Existing::refuse;
 }
-
-/// A model in the messages of its standard, before it is in a file.
-struct Made {
-  Format format = Format::onnx;
-  std::unique_ptr<ir::Graph> graph;  ///< ONNX's message has views of its tensors.
-  onnx_format::Written onnx;
-  nnef_format::Written nnef;
-  ml::Program webnn;
-  cvm_format::ModelFiles cvm;
-  c_format::Written c;
-  std::vector<std::string> notes;
-  std::optional<OnnxFile> copy_of;  ///< ONNX's messages are those of this model.
-};
-
-/// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.
-Result<Made> make(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name) {
-  Made out;
-  out.format = format;
-  out.graph = std::make_unique<ir::Graph>(std::move(graph));
-  for (const std::string& what : out.graph->provenance.beside)
-    out.notes.push_back("left out, as a network has no place for it: " + what);
-  switch (format) {
-    case Format::onnx: {
-      if (!built(Format::onnx)) break;
-      onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
-      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
-        wanted.external = file_name + ".data";
-      NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
-      return out;
-    }
-    case Format::nnef: {
-      if (!built(Format::nnef)) break;
-      NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
-      for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);
-      return out;
-    }
-    case Format::webnn: {
-      if (!built(Format::webnn)) break;
-      NNEX_ASSIGN(out.webnn, ml::to_program(*out.graph, options.name));
-      return out;
-    }
-    case Format::cvm: {
-      if (!built(Format::cvm)) break;
-      NNEX_ASSIGN(out.cvm, to_cvm(*out.graph));
-      return out;
-    }
-    case Format::c: {
-      if (!built(Format::c)) break;
-      const std::string name = options.name.empty() ? fs::path(file_name).stem().string() : options.name;
-      NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
-      return out;
-    }
-  }
-  return format <= Format::c ? not_built(format)
-                             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
-}
-
-}  // namespace
-
-Status can_say(ir::Graph graph, Format format) {
-  auto made = make(std::move(graph), format, {}, "model");
-  return made.ok() ? Status() : std::move(made).error();
-}
-
-namespace {
 
 // ---- Files
 
@@ -267,7 +201,7 @@ Error with_hint(Error e, const Recognised& model, Format format, const ConvertOp
   LoadOptions load = o.load;
   load.nnef.expand_compounds = true;
   auto graph = graph_of(model, load);
-  if (!graph.ok() || !graph->provenance.nnef || !make(std::move(*graph), format, o.save, name).ok()) return e;
+  if (!graph.ok() || !graph->provenance.nnef || !made_in(std::move(*graph), format, o.save, name).ok()) return e;
   return Error(e.code(), e.message() + "\n  --expand-compounds helps: compound operations are written by their bodies")
       .at(e.where());
 }
@@ -290,7 +224,7 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
     if (copy) return std::move(*copy);
   }
   NNEX_ASSIGN(ir::Graph graph, graph_of(model, o.load));
-  auto made = make(std::move(graph), format, o.save, name);
+  auto made = made_in(std::move(graph), format, o.save, name);
   if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
   return made;
 }
@@ -386,83 +320,6 @@ Result<Proof> proven(const Made& made, const ModelSource& source, const std::str
   return proof;
 }
 
-// ---- Memory
-
-Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnForm form) {
-  const ml::WeightFile weights(program);
-  std::vector<NamedBytes> out;
-  switch (form) {
-    case WebnnForm::script: {
-      NNEX_ASSIGN(std::string text, ml::script_text(program, weights, "model"));
-      out.push_back({"model.js", std::move(text)});
-      return out;
-    }
-    case WebnnForm::module: {
-      NNEX_ASSIGN(std::string text, ml::module_text(program, weights, "model.weights"));
-      out.push_back({"model.mjs", std::move(text)});
-      break;
-    }
-    case WebnnForm::program:
-      out.push_back({"model.webnn", ml::program_text(program, weights, "model.weights")});
-      break;
-    default:
-      return Error(Code::invalid_argument, fmt::format("no form {} of WebNN", static_cast<int>(form)));
-  }
-  if (!weights.empty()) out.push_back({"model.weights", weights.bytes()});
-  return out;
-}
-
-Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, NnefPacking packing) {
-  std::vector<NamedBytes> out;
-  switch (packing) {
-    case NnefPacking::folder:
-      return nnef_format::model_files(model);
-    case NnefPacking::tar:
-    case NnefPacking::tgz: {
-      const bool packed = packing == NnefPacking::tgz;
-      NNEX_ASSIGN(std::string bytes, nnef_format::archive_bytes(model, packed));
-      out.push_back({packed ? "model.tgz" : "model.tar", std::move(bytes)});
-      return out;
-    }
-  }
-  return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
-}
-
-Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model) {
-  std::vector<NamedBytes> out = {{"model.c", {}}, {"model.h", c_format::header_text(model)}};
-  NNEX_TRY(model.source("model.h", [&](std::string_view piece) {
-    out[0].bytes += piece;
-    return Status();
-  }));
-  return out;
-}
-
-Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) {
-  std::vector<NamedBytes> out;
-  switch (made.format) {
-    case Format::nnef:
-      if (built(Format::nnef)) return nnef_bytes(made.nnef, options.nnef.packing);
-      break;
-    case Format::webnn:
-      if (built(Format::webnn)) return webnn_bytes(made.webnn, options.webnn.form);
-      break;
-    case Format::cvm:
-      out.push_back({"symbol", std::move(made.cvm.symbol)});
-      out.push_back({"params", std::move(made.cvm.params)});
-      return out;
-    case Format::c:
-      if (built(Format::c)) return c_bytes(made.c);
-      break;
-    case Format::onnx:
-      break;
-  }
-  out.push_back({"model.onnx", made.onnx.model.text()});
-  if (made.onnx.external_name.empty()) return out;
-  out.push_back({made.onnx.external_name, {}});
-  for (std::string_view piece : made.onnx.external) out.back().bytes += piece;
-  return out;
-}
-
 }  // namespace
 
 Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options) {
@@ -485,7 +342,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
   return guarded([&]() -> Result<SaveReport> {
     NNEX_ASSIGN(const Format format, target(path, options));
     NNEX_TRY(check_path(path, format, options));
-    NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
+    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
     if (format == Format::onnx && built(Format::onnx) && is_text(path, options)) NNEX_TRY(to_text(made));
     return write(made, path, options);
   });
@@ -493,7 +350,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
 
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options) {
   return guarded([&]() -> Result<std::vector<NamedBytes>> {
-    NNEX_ASSIGN(Made made, make(ir::Graph(graph.impl().graph), format, options, "model.onnx"));
+    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, "model.onnx"));
     if (format == Format::onnx && built(Format::onnx) && options.onnx.text) NNEX_TRY(to_text(made));
     return bytes_of(std::move(made), options);
   });

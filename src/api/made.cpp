@@ -1,0 +1,140 @@
+#include "api/made.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "api/formats.h"
+#include "base/try.h"
+#include "standards/nnef/model.h"
+#include "standards/webnn/program_file.h"
+
+namespace nnex {
+
+Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name) {
+  Made out;
+  out.format = format;
+  out.graph = std::make_unique<ir::Graph>(std::move(graph));
+  for (const std::string& what : out.graph->provenance.beside)
+    out.notes.push_back("left out, as a network has no place for it: " + what);
+  switch (format) {
+    case Format::onnx: {
+      if (!built(Format::onnx)) break;
+      onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
+      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
+        wanted.external = file_name + ".data";
+      NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
+      return out;
+    }
+    case Format::nnef: {
+      if (!built(Format::nnef)) break;
+      NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
+      for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);
+      return out;
+    }
+    case Format::webnn: {
+      if (!built(Format::webnn)) break;
+      NNEX_ASSIGN(out.webnn, ml::to_program(*out.graph, options.name));
+      return out;
+    }
+    case Format::cvm: {
+      if (!built(Format::cvm)) break;
+      NNEX_ASSIGN(out.cvm, to_cvm(*out.graph));
+      return out;
+    }
+    case Format::c: {
+      if (!built(Format::c)) break;
+      const std::string name = options.name.empty() ? fs::path(file_name).stem().string() : options.name;
+      NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
+      return out;
+    }
+  }
+  return format <= Format::c ? not_built(format)
+                             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+}
+
+Status can_say(ir::Graph graph, Format format) {
+  auto made = made_in(std::move(graph), format, {}, "model");
+  return made.ok() ? Status() : std::move(made).error();
+}
+
+namespace {
+
+Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnForm form) {
+  const ml::WeightFile weights(program);
+  std::vector<NamedBytes> out;
+  switch (form) {
+    case WebnnForm::script: {
+      NNEX_ASSIGN(std::string text, ml::script_text(program, weights, "model"));
+      out.push_back({"model.js", std::move(text)});
+      return out;
+    }
+    case WebnnForm::module: {
+      NNEX_ASSIGN(std::string text, ml::module_text(program, weights, "model.weights"));
+      out.push_back({"model.mjs", std::move(text)});
+      break;
+    }
+    case WebnnForm::program:
+      out.push_back({"model.webnn", ml::program_text(program, weights, "model.weights")});
+      break;
+    default:
+      return Error(Code::invalid_argument, fmt::format("no form {} of WebNN", static_cast<int>(form)));
+  }
+  if (!weights.empty()) out.push_back({"model.weights", weights.bytes()});
+  return out;
+}
+
+Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, NnefPacking packing) {
+  std::vector<NamedBytes> out;
+  switch (packing) {
+    case NnefPacking::folder:
+      return nnef_format::model_files(model);
+    case NnefPacking::tar:
+    case NnefPacking::tgz: {
+      const bool packed = packing == NnefPacking::tgz;
+      NNEX_ASSIGN(std::string bytes, nnef_format::archive_bytes(model, packed));
+      out.push_back({packed ? "model.tgz" : "model.tar", std::move(bytes)});
+      return out;
+    }
+  }
+  return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
+}
+
+Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model) {
+  std::vector<NamedBytes> out = {{"model.c", {}}, {"model.h", c_format::header_text(model)}};
+  NNEX_TRY(model.source("model.h", [&](std::string_view piece) {
+    out[0].bytes += piece;
+    return Status();
+  }));
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) {
+  std::vector<NamedBytes> out;
+  switch (made.format) {
+    case Format::nnef:
+      if (built(Format::nnef)) return nnef_bytes(made.nnef, options.nnef.packing);
+      break;
+    case Format::webnn:
+      if (built(Format::webnn)) return webnn_bytes(made.webnn, options.webnn.form);
+      break;
+    case Format::cvm:
+      out.push_back({"symbol", std::move(made.cvm.symbol)});
+      out.push_back({"params", std::move(made.cvm.params)});
+      return out;
+    case Format::c:
+      if (built(Format::c)) return c_bytes(made.c);
+      break;
+    case Format::onnx:
+      break;
+  }
+  out.push_back({"model.onnx", made.onnx.model.text()});
+  if (made.onnx.external_name.empty()) return out;
+  out.push_back({made.onnx.external_name, {}});
+  for (std::string_view piece : made.onnx.external) out.back().bytes += piece;
+  return out;
+}
+
+}  // namespace nnex
