@@ -89,7 +89,7 @@ expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2
 # A tensor file out and in again; the model as NNEF in every form, with the same answers.
 expect 0 "probabilities" "$nnex" run "$model" --random --save "$scratch/out.dat"
 expect 2 "found f32[1,8]; needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/out.dat"
-expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/nnef"
+expect 2 "needs numbers for extents; --set SYMBOL=N fixes them" "$nnex" convert "$model" "$scratch/nnef"
 for form in nnef nnef.tar nnef.tgz; do
   expect 0 "variables" "$nnex" convert "$model" "$scratch/$form" --set N=1
   expect 0 "probabilities" "$nnex" run "$scratch/$form" --random --save "$scratch/again.dat" --force
@@ -107,7 +107,7 @@ expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nn
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
 expect 0 "f32[3,8]" "$nnex" dump "$model" --set N=3 --optimized
 expect 0 "f32[3,8]" "$nnex" inspect --set N=3 "$model"
-expect 2 "fix its extents with --set" "$nnex" convert "$model" "$scratch/m.webnn"
+expect 2 "needs numbers for extents; --set SYMBOL=N fixes them" "$nnex" convert "$model" "$scratch/m.webnn"
 expect 2 "needed a name in .webnn, .mjs or .js" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.webnn" --set N=1
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.mjs" --set N=1
@@ -338,7 +338,7 @@ expect 0 "f32[1,8]" "$nnex" run "$model" -i "$scratch/type.npy" --cast
 expect 2 "--cast converts it" "$nnex" run "$model" -i "$scratch/type.npy"
 echo "[[1.5, 300]]" > "$scratch/reals.json"
 printf '%s\n' 'version 1.0;' 'graph whole(x) -> (y) {' ' x = external<integer>(shape = [1,2]);' ' y = copy(x);' '}' > "$scratch/whole.nnef"
-expect 2 "found 1.5; needed a whole number" "$nnex" run "$scratch/whole.nnef" -i "$scratch/reals.json"
+expect 2 "found 1.5; needed a whole number; --cast converts it" "$nnex" run "$scratch/whole.nnef" -i "$scratch/reals.json"
 expect 0 "1 300" "$nnex" run "$scratch/whole.nnef" -i "$scratch/reals.json" --cast
 # Answers: every row of a batch, values in JSON, statistics of what is large.
 expect 0 "row [1]" "$nnex" run "$model" --random --set N=2 --topk 1
@@ -483,8 +483,8 @@ expect 1 "values/case 1: the case cannot be read: it has no 'id'" "$nnex" confor
 expect 1 "values/null: the case cannot be read" "$nnex" conform nnef "$cases"
 # What a standard cannot say as it is, and can by the bodies of NNEF's compound operations.
 echo 'version 1.0; graph g(x) -> (y) { x = external(shape = [1,2,8,8]); y = local_mean_normalization(x, size = [1,1,3,3]); }' > "$scratch/mean.nnef"
-expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx"
-expect 4 "--expand-compounds helps" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.webnn"
+expect 4 "--expand-compounds writes compound operations by their bodies" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx"
+expect 4 "--expand-compounds writes compound operations by their bodies" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.webnn"
 expect 0 "" "$nnex" convert "$scratch/mean.nnef" "$scratch/mean.onnx" --expand-compounds
 # What a check found as SARIF: one log, each fault with its rule and place.
 expect 1 '"level": "error"' "$nnex" check "$scratch/typo.nnef" "$model" --sarif

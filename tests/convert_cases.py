@@ -58,7 +58,7 @@ def converted(source, to, form, options):
     """'proven', 'unproven', 'refused', or what is wrong."""
     done = nnex('convert', source, to, '--to', form, '--json', *options)
     if done.returncode == 4: return 'refused' if ': ' in done.stderr and not os.path.exists(to) else 'refused in a wrong way: ' + done.stderr[:300]
-    if done.returncode == 2 and 'fix its extents with --set' in done.stderr: return 'open'
+    if done.returncode == 2 and '--set SYMBOL=N fixes them' in done.stderr: return 'open'
     if done.returncode: return 'exit code %d: %s' % (done.returncode, ' '.join(done.stderr.split())[:400])
     return {'same': 'proven', 'identical': 'proven', 'unproven': 'unproven'}[json.loads(done.stdout)['proof']['verdict']]
 

@@ -48,7 +48,7 @@ for label in $(cat "$shapes/labels.txt"); do
 done
 expect 2 "exists; --force replaces it" q -o "$scratch/whole" --to cvm --set N=1 --calibrate "$scratch/list"
 expect 2 "no float layers" q -o "$scratch/no" --to cvm --set N=1 --calibrate "$scratch/list" --keep-float conv_0
-expect 4 "need known extents (--set)" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
+expect 4 "need known extents; --set SYMBOL=N fixes them" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
 expect 2 "found bytes; needed a folder, or a list" q -o "$scratch/no.onnx" --calibrate "$model"
 
 # The ending says the standard, as everywhere.

@@ -20,6 +20,7 @@
 #include "nnex/environment.h"
 #include "nnex/file.h"
 #include "nnex/tensor_file.h"
+#include "shared/flags.h"
 #include "top.h"
 
 namespace nnex::cli {
@@ -167,9 +168,10 @@ Result<std::optional<std::string>> answer(const Work& work, Session& session, co
   }();
   Json line = {{"item", item.name}};
   if (!done.ok()) {
-    line["error"] = done.error().text();
+    std::string why = done.error().text(flag_words);
+    line["error"] = why;
     NNEX_TRY(work.manifest.add(line));
-    return std::optional(done.error().text());
+    return std::optional(std::move(why));
   }
   line["size"] = item.size, line["changed"] = item.changed, line["output"] = output, line["bytes"] = *done;
   line["ms"] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "nnex/nnef.h"
+#include "shared/flags.h"
 
 namespace nnex::cli {
 namespace {
@@ -17,7 +18,8 @@ struct FormatArguments {
 int tell(const FormatArguments& o, const NnefLayout& laid, bool canonical, bool written) {
   Json j = {{"schema", "nnex.format/1"}, {"file", o.path}, {"canonical", canonical}, {"written", written}};
   j["faults"] = Json::array();
-  for (const Error& e : laid.faults) j["faults"].push_back({{"where", e.where()}, {"message", e.message()}});
+  for (const Error& e : laid.faults)
+    j["faults"].push_back({{"where", e.where()}, {"message", with_remedies(e.message(), e.remedies(), flag_words)}});
   if (o.print && laid.faults.empty()) j["text"] = laid.text;
   fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return !laid.faults.empty() ? kRefused : o.check && !canonical ? kNegative : kOk;
@@ -36,7 +38,7 @@ int format(const FormatArguments& o) {
   const NnefLayout laid = format_nnef(*source, o.path, o.dialect == "tract");
   const bool canonical = laid.faults.empty() && laid.text == *source;
   if (o.json && (!laid.faults.empty() || canonical || o.print || o.check)) return tell(o, laid, canonical, false);
-  for (const Error& e : laid.faults) fmt::print(stderr, "{}\n", e.text());
+  for (const Error& e : laid.faults) fmt::print(stderr, "{}\n", e.text(flag_words));
   if (!laid.faults.empty()) return kRefused;
   if (o.print) {
     fmt::print("{}", laid.text);

@@ -9,6 +9,7 @@
 #include "nnex/check.h"
 #include "nnex/inspect.h"
 #include "sarif.h"
+#include "shared/flags.h"
 #include "time_limit.h"
 #include "waiting.h"
 
@@ -103,12 +104,13 @@ Json fault_json(const Fault& f) {
   if (!f.rule.empty()) out["rule"] = f.rule;
   if (!f.found.empty()) out["found"] = f.found;
   if (!f.needed.empty()) out["needed"] = f.needed;
+  for (const Remedy& r : f.remedies) out["remedies"].push_back(flag_words(r) + " " + r.effect);
   return out;
 }
 
 /// As a compiler tells it: the place, what is wrong, and the rule where the sentence does not begin with it.
 void print(const Fault& f) {
-  std::string text = f.text();
+  std::string text = f.text(flag_words);
   if (!f.rule.empty() && !f.message.starts_with(f.rule))
     text.insert(std::min(text.find("\n  while "), text.size()), fmt::format(" [{}]", f.rule));
   fmt::print("{}{}\n", f.forgiven() ? "warning: " : "", text);
@@ -175,10 +177,12 @@ int check(const std::string& path, const Asked& asked) {
     const Error& e = found.error();
     if (asked.results) add_sarif(*asked.results, path, e);
     if (asked.json)
-      print({{"schema", "nnex.check/1"},
-             {"model", path},
-             {"faults", Json::array({fault_json({Severity::error, e.code(), {}, e.where(), e.message(), {}, {}, {}})})},
-             {"fault_count", 1}});
+      print(
+          {{"schema", "nnex.check/1"},
+           {"model", path},
+           {"faults", Json::array({fault_json(
+                          {Severity::error, e.code(), {}, e.where(), e.message(), {}, {}, e.tasks(), e.remedies()})})},
+           {"fault_count", 1}});
     return report(e);
   }
   if (asked.results) {

@@ -198,7 +198,10 @@ Result<Model> load(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
   options.exact = o.exact, options.portable = o.portable;
-  return o.quantised ? load_quantised(source, options) : load_model(source, options);
+  if (!o.quantised) return load_model(source, options);
+  auto coded = load_quantised(source, options);
+  if (!coded.ok()) return std::move(coded).error().during("loading it for --quantized");
+  return coded;
 }
 
 /// What a run gave, and what is asked of it.

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "nnex/version.h"
+#include "shared/flags.h"
 
 namespace nnex::cli {
 namespace {
@@ -55,7 +56,7 @@ Json result_of(const std::string& path, Severity severity, const std::string& ru
 
 void add_sarif(Json& results, const std::string& path, const CheckReport& found) {
   for (const Fault& f : found.faults) {
-    std::string text = f.message;
+    std::string text = with_remedies(f.message, f.remedies, flag_words);
     for (const std::string& task : f.during) text += "\nwhile " + task;
     results.push_back(result_of(path, f.severity, f.rule.empty() ? std::string(name(f.code)) : f.rule, f.where, text));
   }
@@ -64,7 +65,8 @@ void add_sarif(Json& results, const std::string& path, const CheckReport& found)
 }
 
 void add_sarif(Json& results, const std::string& path, const Error& error) {
-  results.push_back(result_of(path, Severity::error, std::string(name(error.code())), error.where(), error.message()));
+  results.push_back(result_of(path, Severity::error, std::string(name(error.code())), error.where(),
+                              with_remedies(error.message(), error.remedies(), flag_words)));
 }
 
 Json sarif_log(Json results) {

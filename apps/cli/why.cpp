@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "nnex/suggest.h"
+#include "shared/flags.h"
 #include "time_limit.h"
 #include "waiting.h"
 
@@ -28,7 +29,7 @@ Json json_of(const std::string& path, const Why& why) {
   out["standards"] = Json::array();
   for (const StandardReach& s : why.standards) {
     out["standards"].push_back({{"format", name(s.format)}, {"can", s.can}});
-    if (!s.can) out["standards"].back()["why_not"] = s.why_not;
+    if (!s.can) out["standards"].back()["why_not"] = with_remedies(s.why_not, s.remedies, flag_words);
   }
   out["fixed"] = Json::array();
   for (const FixedExtent& f : why.fixed)
@@ -68,7 +69,7 @@ void print_standards(const Why& why) {
   fmt::print("standards\n");
   for (const StandardReach& s : why.standards) {
     fmt::print("  {:<7}  {}\n", name(s.format), s.can ? "says all of it" : "does not:");
-    print_indented(s.why_not);
+    print_indented(with_remedies(s.why_not, s.remedies, flag_words));
   }
 }
 

@@ -30,7 +30,7 @@ Result<std::string> read_entry(archive* a, const std::string& path, uint64_t& to
     if (n == 0) return out;
     if (n < 0) return Error(Code::unreadable, fmt::format("archive '{}': {}", path, why(a)));
     if ((total += static_cast<uint64_t>(n)) > max)
-      return Error(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes ({})", path, max, kRemedy));
+      return Error(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes", path, max));
     out.append(block, 0, static_cast<size_t>(n));
   }
 }

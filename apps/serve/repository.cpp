@@ -10,6 +10,7 @@
 
 #include "nnex/inspect.h"
 #include "serve/batching.h"
+#include "shared/flags.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -246,11 +247,12 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
   }();
   ++(loaded.ok() ? metrics->loads : metrics->failed_loads);
   if (!loaded.ok())
-    log_.line(
-        "load failed",
-        {{"model", place.name}, {"version", place.version}, {"path", place.path}, {"error", loaded.error().text()}});
+    log_.line("load failed", {{"model", place.name},
+                              {"version", place.version},
+                              {"path", place.path},
+                              {"error", loaded.error().text(cli::flag_words)}});
   if (loaded.ok()) return *loaded;
-  Error error(loaded.error().code(), loaded.error().text());
+  Error error(loaded.error().code(), loaded.error().text(cli::flag_words));
   return std::move(error).during(fmt::format("loading model '{}'", place.name));
 }
 

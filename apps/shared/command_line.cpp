@@ -16,6 +16,7 @@
 #include "nnex/suggest.h"
 #include "nnex/version.h"
 
+#include "shared/flags.h"
 namespace nnex::cli {
 namespace {
 
@@ -112,7 +113,7 @@ VerbText text_of(const CLI::App& verb) {
 }  // namespace
 
 int report(const Error& error) {
-  fmt::print(stderr, "nnex: {}\n", error.text());
+  fmt::print(stderr, "nnex: {}\n", error.text(flag_words));
   switch (error.code()) {
     case Code::invalid_argument:
       return kUsage;

@@ -44,9 +44,10 @@ struct Fault {
   std::string message;              ///< The whole sentence, behind the rule's number where it has one.
   std::string found, needed;        ///< What the sentence says was found and needed; empty where it does not say.
   std::vector<std::string> during;  ///< While doing what, inner tasks first.
+  std::vector<Remedy> remedies;     ///< Options with which the model would pass.
 
-  /// "where: message", then one line "  while task" for every task.
-  std::string text() const;
+  /// "where: message; remedy", then one line "  while task" for every task.
+  std::string text(OptionWords words = option_words) const;
   /// A warning of a rule that readers forgive.
   bool forgiven() const { return severity == Severity::warning && code == Code::invalid_model; }
 };

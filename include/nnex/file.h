@@ -17,8 +17,7 @@ enum class Existing : unsigned char {
   replace_link  ///< It is replaced, and so is a link itself: for names that nobody typed.
 };
 
-/// Whether a file may be written there. Errors: invalid_argument "'x' exists; --force replaces it", unreadable (links
-/// in a circle).
+/// Whether a file may be written there. Errors: invalid_argument "'x' exists", unreadable (links in a circle).
 Status may_write(const std::string& path, Existing existing);
 
 /// Writes a file under a temporary name beside it, syncs it and renames it: until then an older file of that name

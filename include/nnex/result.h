@@ -30,6 +30,20 @@ enum class Code : unsigned char {
 /// "invalid model", "unsupported", ...: the code in words.
 std::string_view name(Code code);
 
+/// An option that would let a refused call pass.
+struct Remedy {
+  std::string option;  ///< As the option structs call it: "overwrite", "nnef.dialect".
+  std::string value;   ///< What it has to be: "replace", "tract"; empty: the caller knows what fits.
+  std::string effect;  ///< What it does then: "replaces it".
+};
+/// "option nnef.dialect = tract": the option as C++ has it.
+std::string option_words(const Remedy& remedy);
+/// The same in the words of a front end whose options have names of its own: "--dialect tract".
+using OptionWords = std::string (*)(const Remedy&);
+/// A sentence with its remedies behind it: "'x' exists; option overwrite = replace replaces it". Behind a sentence of
+/// several lines each has a line.
+std::string with_remedies(std::string sentence, const std::vector<Remedy>& remedies, OptionWords words = option_words);
+
 /// A failure: what was found and needed, where, and while doing what. Move-only, one pointer wide.
 class [[nodiscard]] Error {
  public:
@@ -43,20 +57,30 @@ class [[nodiscard]] Error {
   const std::string& message() const;
   /// The place, as "model.onnx: node 'conv1' (Conv), attribute 'pads'" or "graph.nnef:41:12"; empty when nobody knew.
   const std::string& where() const;
+  /// Options that would let the call pass.
+  const std::vector<Remedy>& remedies() const;
+  /// What was being done, inner tasks first.
+  const std::vector<std::string>& tasks() const;
 
   /// Adds the place, unless an inner function already knew it better.
   Error&& at(std::string_view place) &&;
   /// Adds a "while ..." line; inner tasks stand first.
   Error&& during(std::string_view task) &&;
+  /// Adds an option that would let the call pass.
+  Error&& helped_by(Remedy remedy) &&;
+  Error&& helped_by(const std::vector<Remedy>& remedies) &&;
+  /// Another sentence; all else stays.
+  Error&& worded(std::string message) &&;
 
-  /// "place: message", then one line "  while task" for every task.
-  std::string text() const;
+  /// "place: message; remedy", then one line "  while task" for every task.
+  std::string text(OptionWords words = option_words) const;
 
  private:
   struct Body {
     Code code;
     std::string message, where;
     std::vector<std::string> tasks;
+    std::vector<Remedy> remedies;
   };
   Body& body() const;
   std::unique_ptr<Body> body_;

@@ -44,7 +44,8 @@ struct KernelOrigin {
 struct StandardReach {
   Format format = Format::onnx;
   bool can = false;
-  std::string why_not;  ///< What convert() would say, with every operation that is in the way.
+  std::string why_not;           ///< What convert() would say, with every operation that is in the way.
+  std::vector<Remedy> remedies;  ///< Options with which it can.
 };
 
 struct Why {

@@ -22,8 +22,8 @@ std::string_view name(Severity severity) {
   return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
 }
 
-std::string Fault::text() const {
-  std::string out = where.empty() ? message : fmt::format("{}: {}", where, message);
+std::string Fault::text(OptionWords words) const {
+  std::string out = (where.empty() ? "" : where + ": ") + with_remedies(message, remedies, words);
   for (const std::string& task : during) out += "\n  while " + task;
   return out;
 }
@@ -50,20 +50,6 @@ std::string said_behind(std::string_view message, std::string_view word) {
   return {};
 }
 
-/// The tasks of an error, as its text has them.
-std::vector<std::string> tasks_of(const Error& e) {
-  constexpr std::string_view kMark = "\n  while ";
-  const std::string text = e.text();
-  std::vector<std::string> out;
-  size_t at = (e.where().empty() ? 0 : e.where().size() + 2) + e.message().size();
-  while (at < text.size() && std::string_view(text).substr(at).starts_with(kMark)) {
-    const size_t from = at + kMark.size(), end = std::min(text.find(kMark, from), text.size());
-    out.push_back(text.substr(from, end - from));
-    at = end;
-  }
-  return out;
-}
-
 Fault fault_of(const Error& e) {
   Fault out;
   out.code = e.code();
@@ -73,7 +59,8 @@ Fault fault_of(const Error& e) {
   out.message = e.message();
   out.found = said_behind(e.message(), "found ");
   out.needed = said_behind(e.message(), "needed ");
-  out.during = tasks_of(e);
+  out.during = e.tasks();
+  out.remedies = e.remedies();
   return out;
 }
 

@@ -33,8 +33,10 @@ Result<std::unique_ptr<WrittenModel>> compile_c(const c_format::Written&, const 
 
 namespace {
 
-constexpr std::string_view kCompilerRemedy =
-    "a C compiler proves C output (CC names another one); --no-verify writes it without";
+constexpr std::string_view kCompilerUse = "a C compiler proves C output (CC names another one)";
+
+/// Writing without a proof.
+Remedy unproven() { return {"proof", "none", "writes it without a proof"}; }
 
 /// Runs a program; what it prints goes to a file. Its exit code.
 Result<int> run_quietly(const std::vector<std::string>& words, const std::string& log) {
@@ -51,7 +53,8 @@ Result<int> run_quietly(const std::vector<std::string>& words, const std::string
   pid_t pid = 0;
   if (const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ))
     return Error(Code::unsupported,
-                 fmt::format("'{}' cannot be started: {}; {}", words[0], std::strerror(error), kCompilerRemedy));
+                 fmt::format("'{}' cannot be started: {}; {}", words[0], std::strerror(error), kCompilerUse))
+        .helped_by(unproven());
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -134,12 +137,14 @@ Result<std::unique_ptr<WrittenModel>> compile_c(const c_format::Written& model, 
     const auto printed = read_begin(log, 400);
     return Error(code == 127 ? Code::unsupported : Code::internal,
                  fmt::format("'{}' ended with exit code {} on what would be written; {}{}", words[0], code,
-                             kCompilerRemedy, printed.ok() && !printed->empty() ? ":\n" + *printed : ""));
+                             kCompilerUse, printed.ok() && !printed->empty() ? ":\n" + *printed : ""))
+        .helped_by(unproven());
   }
   std::unique_ptr<void, Closer> loaded(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!loaded)
     return Error(Code::unsupported,
-                 fmt::format("what was compiled cannot be loaded: {}; {}", ::dlerror(), kCompilerRemedy));
+                 fmt::format("what was compiled cannot be loaded: {}; {}", ::dlerror(), kCompilerUse))
+        .helped_by(unproven());
   const auto run = reinterpret_cast<CompiledC::Run>(::dlsym(loaded.get(), (model.name + "_run").c_str()));
   if (!run) return Error(Code::internal, fmt::format("what was compiled has no '{}_run'", model.name));
   return std::unique_ptr<WrittenModel>(std::make_unique<CompiledC>(std::move(loaded), run, model));

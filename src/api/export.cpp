@@ -23,8 +23,13 @@ Status infer(ir::Graph& graph) {
   return {};
 }
 
-/// What helps where something cannot be said, and was not done already.
-std::string_view remedy(bool custom) { return custom ? "" : " (--custom carries them as they are)"; }
+/// The same, with what would help where it was not done already.
+Error cannot_say(std::string_view standard, bool custom, const ir::Graph& graph,
+                 const std::vector<Unwritable>& refused) {
+  Error e = cannot_say(standard, graph, refused);
+  if (custom) return e;
+  return std::move(e).helped_by({"custom", "true", "carries them as they are"});
+}
 
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const ir::Graph& graph) {
@@ -69,8 +74,7 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
       NNEX_TRY(passes::expand_body(graph, r.node));
       expanded = true;
     }
-    if (!expanded && (options.custom || !wanted.custom))
-      return cannot_say("NNEF", remedy(wanted.custom), graph, refused);
+    if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", wanted.custom, graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
     NNEX_TRY(passes::fold_constants(graph));
@@ -120,8 +124,7 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
       NNEX_TRY(passes::expand_body(graph, r.node));
       changed = true;
     }
-    if (!changed && (options.custom || !wanted.custom))
-      return cannot_say("ONNX", remedy(wanted.custom), lowered, refused);
+    if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", wanted.custom, lowered, refused);
     if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
   }

@@ -58,9 +58,10 @@ Result<Format> format_of_path(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending.find_first_not_of(".0123456789") == std::string::npos) return Format::nnef;
   return Error(Code::invalid_argument,
-               fmt::format("'{}': the ending '{}' says no standard; known are {}; a name without one, or --to nnef, is "
-                           "a folder of NNEF",
-                           path, ending, known));
+               fmt::format("'{}': the ending '{}' says no standard; known are {}; a name without one is a folder of "
+                           "NNEF",
+                           path, ending, known))
+      .helped_by({"format", "nnef", "makes it one, too"});
 }
 
 }  // namespace nnex

@@ -67,8 +67,8 @@ Result<Tensor> fitted(Tensor t, const PortInfo& port, bool cast) {
   const bool wider = (t.dtype() == DType::i8 && (port.dtype == DType::i32 || port.dtype == DType::i64)) ||
                      (t.dtype() == DType::i32 && port.dtype == DType::i64);
   if (wider || cast) return convert(t, port.dtype);
-  return Error(Code::invalid_argument,
-               fmt::format("found {}; needed {}; --cast converts it", Value(t).text(), port.type));
+  return Error(Code::invalid_argument, fmt::format("found {}; needed {}", Value(t).text(), port.type))
+      .helped_by({"cast", "true", "converts it"});
 }
 
 const PortInfo* port_named(const std::vector<PortInfo>& ports, std::string_view name) {

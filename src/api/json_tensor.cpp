@@ -55,14 +55,16 @@ Status set_int_item(Tensor& t, int64_t at, const Json& item, bool cast) {
   if (item.is_boolean()) return set_int(t, at, item.get<bool>()), Status();
   if (!item.is_number()) return refused(item, "a number");
   if (!item.is_number_integer()) {
-    if (!cast) return refused(item, "a whole number, or --cast");
+    if (!cast) return refused(item, "a whole number").helped_by({"cast", "true", "converts it"});
     return set_real(t, at, item.get<double>()), Status();
   }
   const bool wide = item.is_number_unsigned() && item.get<uint64_t>() > uint64_t{INT64_MAX};
   const auto value = item.get<int64_t>();
   set_int(t, at, value);
   const bool held = t.dtype() == DType::u64 ? wide || value >= 0 : !wide && int_at(t, at) == value;
-  return held || cast ? Status() : refused(item, fmt::format("a number that {} holds, or --cast", name(t.dtype())));
+  if (held || cast) return {};
+  return refused(item, fmt::format("a number that {} holds", name(t.dtype())))
+      .helped_by({"cast", "true", "converts it"});
 }
 
 /// The number, or its word.

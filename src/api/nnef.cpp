@@ -28,7 +28,7 @@ Result<Model> load_quantised(const ModelSource& source, const LoadOptions& optio
   return guarded([&]() -> Result<Model> {
     NNEX_ASSIGN(ir::Graph graph, read_model(source, options));
     if (graph.provenance.quantization.empty())
-      return Error(Code::invalid_argument, "--quantized: the model has no quantisation file (graph.quant)");
+      return Error(Code::invalid_argument, "the model has no quantisation file (graph.quant)");
     NNEX_TRY(nnef_format::apply_quantisation(graph));
     return compile_own(std::move(graph), options);
   });

@@ -112,9 +112,9 @@ Result<ir::Graph> read_cvm(const Recognised& model, const Reading& reading) {
 }
 
 Error error_of(const cvm_format::LoneFile& lone) {
-  const bool seeds = !lone.symbol.empty();
-  return Error(Code::unreadable,
-               lone.text + (seeds ? "; --seed-weights N reads networks that come without their weights" : ""));
+  Error e(Code::unreadable, lone.text);
+  if (lone.symbol.empty()) return e;
+  return std::move(e).helped_by({"weight_seed", "", "reads networks that come without their weights"});
 }
 
 /// A CVM model that came with one of its files alone.

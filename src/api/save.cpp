@@ -202,8 +202,7 @@ Error with_hint(Error e, const Recognised& model, Format format, const ConvertOp
   load.nnef.expand_compounds = true;
   auto graph = graph_of(model, load);
   if (!graph.ok() || !graph->provenance.nnef || !made_in(std::move(*graph), format, o.save, name).ok()) return e;
-  return Error(e.code(), e.message() + "\n  --expand-compounds helps: compound operations are written by their bodies")
-      .at(e.where());
+  return std::move(e).helped_by({"nnef.expand_compounds", "true", "writes compound operations by their bodies"});
 }
 
 Result<Made> converted(const ModelSource& source, Format format, const ConvertOptions& o, const std::string& name) {

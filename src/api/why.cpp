@@ -214,7 +214,13 @@ Result<Why> why(const ModelSource& source, const LoadOptions& options) {
     for (Format format : {Format::onnx, Format::nnef, Format::webnn, Format::cvm}) {
       if (!built(format)) continue;
       Status s = can_say(*graph, format);
-      out.standards.push_back({format, s.ok(), s.ok() ? "" : s.error().text()});
+      StandardReach reach{format, s.ok(), {}, {}};
+      if (!s.ok()) {
+        const Error& e = s.error();
+        reach.why_not = (e.where().empty() ? "" : e.where() + ": ") + e.message();
+        reach.remedies = e.remedies();
+      }
+      out.standards.push_back(std::move(reach));
     }
     ir::Graph to_run = *graph;
     NNEX_TRY(passes::inline_functions(*graph));

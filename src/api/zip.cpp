@@ -155,7 +155,8 @@ Result<std::map<std::string, FileBytes>> read_zip(const std::string& path, std::
   if (!directory) return Error(Code::unreadable, fmt::format("archive '{}' is no zip archive, or is cut short", path));
   if (directory->entries > limits.entries)
     return Error(Code::limit, fmt::format("archive '{}' holds more than {} files", path, limits.entries));
-  const uint64_t max = std::min(max_unpacked(bytes.size(), limits), static_cast<uint64_t>(default_account()->limit()));
+  const uint64_t allowed = max_unpacked(bytes.size(), limits);
+  const uint64_t max = std::min(allowed, static_cast<uint64_t>(default_account()->limit()));
   ByteReader r(bytes);
   r.seek(directory->at);
   std::map<std::string, FileBytes> files;
@@ -164,8 +165,11 @@ Result<std::map<std::string, FileBytes>> read_zip(const std::string& path, std::
     const Entry e = read_entry(r);
     if (!r.ok()) return Error(Code::unreadable, fmt::format("archive '{}': its directory is broken", path));
     if (e.name.empty() || e.name.back() == '/') continue;
-    if (e.size > max - total)
-      return Error(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes ({})", path, max, kRemedy));
+    if (e.size > max - total) {
+      Error larger(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes", path, max));
+      if (max < allowed) return larger;  // of memory there is no more
+      return std::move(larger).helped_by(more_unpacked(bytes.size(), limits));
+    }
     total += e.size;
     auto content = read_content(bytes, e);
     if (!content.ok())

@@ -248,7 +248,8 @@ bool is_there(const std::string& path) {
 }
 
 Error exists(const std::string& path) {
-  return {Code::invalid_argument, fmt::format("'{}' exists; --force replaces it", path)};
+  return Error(Code::invalid_argument, fmt::format("'{}' exists", path))
+      .helped_by({"overwrite", "replace", "replaces it"});
 }
 
 Result<Target> free_target(const std::string& path, Existing existing) {

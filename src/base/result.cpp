@@ -31,7 +31,7 @@ std::string_view name(Code code) {
 }
 
 // A file decides how long its lists and names are: whatever is said of them is cut here, once for all messages.
-Error::Error(Code code, std::string message) : body_(new Body{code, shortened(std::move(message)), {}, {}}) {}
+Error::Error(Code code, std::string message) : body_(new Body{code, shortened(std::move(message)), {}, {}, {}}) {}
 
 Error::Error(Error&& other) noexcept = default;
 Error& Error::operator=(Error&& other) noexcept = default;
@@ -45,6 +45,8 @@ Error::Body& Error::body() const {
 Code Error::code() const { return body().code; }
 const std::string& Error::message() const { return body().message; }
 const std::string& Error::where() const { return body().where; }
+const std::vector<Remedy>& Error::remedies() const { return body().remedies; }
+const std::vector<std::string>& Error::tasks() const { return body().tasks; }
 
 Error&& Error::at(std::string_view place) && {
   if (body().where.empty()) body().where = shortened(std::string(place));
@@ -56,9 +58,34 @@ Error&& Error::during(std::string_view task) && {
   return std::move(*this);
 }
 
-std::string Error::text() const {
+Error&& Error::helped_by(Remedy remedy) && {
+  body().remedies.push_back(std::move(remedy));
+  return std::move(*this);
+}
+
+Error&& Error::helped_by(const std::vector<Remedy>& remedies) && {
+  body().remedies.insert(body().remedies.end(), remedies.begin(), remedies.end());
+  return std::move(*this);
+}
+
+Error&& Error::worded(std::string message) && {
+  body().message = shortened(std::move(message));
+  return std::move(*this);
+}
+
+std::string option_words(const Remedy& remedy) {
+  return "option " + remedy.option + (remedy.value.empty() ? "" : " = " + remedy.value);
+}
+
+std::string with_remedies(std::string sentence, const std::vector<Remedy>& remedies, OptionWords words) {
+  const char* between = sentence.find('\n') == std::string::npos ? "; " : "\n  ";
+  for (const Remedy& r : remedies) sentence += between + words(r) + " " + r.effect;
+  return sentence;
+}
+
+std::string Error::text(OptionWords words) const {
   const Body& b = body();
-  std::string out = b.where.empty() ? b.message : b.where + ": " + b.message;
+  std::string out = (b.where.empty() ? "" : b.where + ": ") + with_remedies(b.message, b.remedies, words);
   for (const std::string& task : b.tasks) out += "\n  while " + task;
   return out;
 }

@@ -54,7 +54,7 @@ Status prepare(ir::Graph& graph, const CustomOperators& operators) {
   const size_t more = faults.count() - 1;
   Error first = std::move(faults).first();
   if (more == 0) return first;
-  return Error(first.code(), fmt::format("{} (and {} more; `nnex check` lists them)", first.message(), more))
+  return Error(first.code(), fmt::format("{} (and {} more, which a check lists)", first.message(), more))
       .at(first.where());
 }
 

@@ -19,12 +19,8 @@ namespace {
 /// The same error, its sentence after the rule it falls under.
 Error with_rule(Error e, const std::string& where) {
   const char* rule = e.code() == Code::invalid_model || e.code() == Code::limit ? "C9" : "C8";
-  return Error(e.code(), fmt::format("{}: {}", rule, e.message())).at(where);
-}
-
-Error with_remedy(Error e) {
-  if (e.code() != Code::limit) return e;
-  return {e.code(), fmt::format("{} ({})", e.message(), kRemedy)};
+  std::string sentence = fmt::format("{}: {}", rule, e.message());
+  return std::move(e).worded(std::move(sentence)).at(where);
 }
 
 /// The key of a file in an archive: the path without "." and doubled separators.
@@ -50,6 +46,11 @@ uint64_t max_unpacked(uint64_t size, const ContainerLimits& limits) {
   return std::min(limits.bytes, std::max(limits.grows_freely, grown));
 }
 
+Remedy more_unpacked(uint64_t size, const ContainerLimits& limits) {
+  const bool by_ratio = max_unpacked(size, limits) < limits.bytes;
+  return {by_ratio ? "archive_ratio" : "archive_limit", "", "raises what an archive may unpack to"};
+}
+
 bool Container::is_archive(std::string_view bytes) { return is_gzip(bytes) || is_tar(bytes); }
 
 Result<Container> Container::open(const std::string& path, MapPolicy policy, const ContainerLimits& limits) {
@@ -70,7 +71,12 @@ Result<Container> Container::from_bytes(std::string name, FileBytes archive, con
   std::string_view tar = archive.bytes;
   if (is_gzip(tar)) {
     auto unpacked = gunzip(tar, max_unpacked(tar.size(), limits), memory ? memory : default_account());
-    if (!unpacked.ok()) return with_rule(with_remedy(std::move(unpacked).error()), out.path_);
+    if (!unpacked.ok()) {
+      Error e = std::move(unpacked).error();
+      if (e.code() == Code::limit && e.remedies().empty())
+        e = std::move(e).helped_by(more_unpacked(tar.size(), limits));
+      return with_rule(std::move(e), out.path_);
+    }
     tar = unpacked->bytes;
     out.owner_ = unpacked->owner;
   }

@@ -28,9 +28,8 @@ struct ContainerLimits {
 
 /// Bytes that an archive of `size` bytes may unpack to.
 uint64_t max_unpacked(uint64_t size, const ContainerLimits& limits);
-/// What raises it, for messages.
-inline constexpr std::string_view kRemedy =
-    "--archive-ratio, --archive-limit and --memory-limit raise what archives may take";
+/// What raises it.
+Remedy more_unpacked(uint64_t size, const ContainerLimits& limits);
 
 class Container {
  public:

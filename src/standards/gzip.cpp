@@ -49,7 +49,8 @@ class Growing {
     const auto n = static_cast<int64_t>(more.size());
     if (!memory_->take(n))
       return Error(Code::limit, fmt::format("it unpacks to more than reading may take: {} bytes, of which {} are held",
-                                            memory_->limit(), memory_->held()));
+                                            memory_->limit(), memory_->held()))
+          .helped_by({"memory_limit", "", "raises what reading may take"});
     counted_ += n;
     if (size_ + more.size() > capacity_) {
       const size_t wanted = std::max(size_ + more.size(), capacity_ + capacity_ / 2);

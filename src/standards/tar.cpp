@@ -87,7 +87,7 @@ struct Announced {
 
 Error unreadable(std::string message) { return Error(Code::unreadable, std::move(message)); }
 
-Error sparse() { return unreadable("the archive holds sparse files; pack it again without --sparse"); }
+Error sparse() { return unreadable("the archive holds sparse files; pack it again without tar's --sparse"); }
 
 Status read_pax(std::string_view records, Announced& to) {
   while (!records.empty() && records.front() != '\0') {

@@ -6,8 +6,7 @@
 
 namespace nnex {
 
-Error cannot_say(std::string_view standard, std::string_view remedy, const ir::Graph& graph,
-                 const std::vector<Unwritable>& refused) {
+Error cannot_say(std::string_view standard, const ir::Graph& graph, const std::vector<Unwritable>& refused) {
   struct Line {
     std::string_view reason;
     std::string places;
@@ -22,7 +21,7 @@ Error cannot_say(std::string_view standard, std::string_view remedy, const ir::G
     if (!place.empty()) places += (places.empty() ? ": " : ", ") + place;
   }
   std::string text =
-      fmt::format("{} cannot say {} operation{}{}:", standard, refused.size(), refused.size() == 1 ? "" : "s", remedy);
+      fmt::format("{} cannot say {} operation{}:", standard, refused.size(), refused.size() == 1 ? "" : "s");
   for (const Line& l : lines) text += fmt::format("\n  {}{}", l.reason, l.places);
   return Error(Code::unsupported, std::move(text));
 }

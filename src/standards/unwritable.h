@@ -16,8 +16,7 @@ struct Unwritable {
 };
 
 /// The error that names all of them: a line for each reason, in the order of their first nodes, with the places of the
-/// nodes it holds for. `remedy` follows the count: "(--custom carries them as they are)", or nothing.
-Error cannot_say(std::string_view standard, std::string_view remedy, const ir::Graph& graph,
-                 const std::vector<Unwritable>& refused);
+/// nodes it holds for.
+Error cannot_say(std::string_view standard, const ir::Graph& graph, const std::vector<Unwritable>& refused);
 
 }  // namespace nnex

@@ -115,6 +115,27 @@ TEST(Layers, PublicHeadersAreVisible) {
   EXPECT_GE(headers, 20);
 }
 
+/// Flags and verbs are the command line's words; a message of the library names an option, as a Remedy (nnex/result.h).
+/// Other programs' flags are named with their owners ("tar's --sparse"), and var(--page) is a colour of CSS.
+TEST(Layers, MessagesNameNoFlags) {
+  const std::regex literal(R"re(//.*|"((?:[^"\\]|\\.)*)")re"), foreign(R"('s --[\w-]+|var\(--[\w-]+)"),
+      flag(R"((^|[^\w-])--[a-z]|`nnex [a-z])");
+  const fs::path source = fs::path(nnex::test::source_dir()) / "src";
+  int literals = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(source)) {
+    const std::string ending = entry.path().extension().string();
+    if (ending != ".cpp" && ending != ".h") continue;
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      if (line.find('"') == std::string::npos) continue;
+      for (std::sregex_iterator it(line.begin(), line.end(), literal), end; it != end; ++it, ++literals)
+        EXPECT_FALSE(std::regex_search(std::regex_replace((*it)[1].str(), foreign, ""), flag))
+            << fs::relative(entry.path(), source) << ": " << it->str();
+    }
+  }
+  EXPECT_GT(literals, 5000);
+}
+
 TEST(Layers, NoStandardSeesAnother) {
   const auto layers = read_layers(fs::path(nnex::test::source_dir()) / "src" / "LAYERS");
   const std::string rooms[] = {"standards/nnef", "standards/onnx", "standards/cvm", "standards/webnn"};

@@ -177,9 +177,9 @@ TEST_F(Files, NothingIsLostUnlessItIsAskedFor) {
   ASSERT_EQ(::symlink("nowhere", path("dangling").c_str()), 0);
   for (const char* name : {"far", "link", "dangling"}) {
     SCOPED_TRACE(name);
-    const std::string said = "'" + path(name) + "' exists; --force replaces it";
-    EXPECT_EQ(write_file(path(name), "new").error().message(), said);
-    EXPECT_EQ(may_write(path(name), Existing::refuse).error().message(), said);
+    const std::string said = "'" + path(name) + "' exists; option overwrite = replace replaces it";
+    EXPECT_EQ(write_file(path(name), "new").error().text(), said);
+    EXPECT_EQ(may_write(path(name), Existing::refuse).error().text(), said);
     EXPECT_TRUE(may_write(path(name), Existing::replace).ok());
   }
   EXPECT_FALSE(std::filesystem::exists(path("nowhere")));

@@ -31,6 +31,22 @@ TEST(Error, InnerPlaceWinsAndTasksStackOutwards) {
   EXPECT_EQ(e.text(), "node 'a': index 7 is outside\n  while running 'a'\n  while serving");
 }
 
+TEST(Error, RemediesFollowTheSentence) {
+  Error e = Error(Code::invalid_argument, "'x' exists")
+                .helped_by({"overwrite", "replace", "replaces it"})
+                .at("model")
+                .during("saving");
+  EXPECT_EQ(e.message(), "'x' exists");
+  EXPECT_EQ(e.tasks(), std::vector<std::string>{"saving"});
+  EXPECT_EQ(e.text(), "model: 'x' exists; option overwrite = replace replaces it\n  while saving");
+  e = std::move(e).worded("C1: 'x' exists").helped_by({"name", "", "gives it another"});
+  const auto flags = [](const Remedy& r) { return "--" + r.option; };
+  EXPECT_EQ(e.text(flags), "model: C1: 'x' exists; --overwrite replaces it; --name gives it another\n  while saving");
+  e = std::move(e).worded("two faults:\n  a\n  b");
+  EXPECT_EQ(e.text(flags),
+            "model: two faults:\n  a\n  b\n  --overwrite replaces it\n  --name gives it another\n  while saving");
+}
+
 /// "1, 2, ... n"
 std::string numbers(int n, const char* between) {
   std::string out;

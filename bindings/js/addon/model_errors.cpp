@@ -1,32 +1,39 @@
 #include "model_errors.h"
 
+#include "../remedies.h"
+
 namespace nnex::js {
 namespace {
 
-/// The tasks of an error, inner ones first: what its text has beyond place and sentence, a line each.
 Napi::Array tasks_of(Napi::Env env, const Error& error) {
-  static constexpr std::string_view kWhile = "\n  while ";
   auto tasks = Napi::Array::New(env);
-  const std::string text = error.text();
-  size_t at = error.message().size() + (error.where().empty() ? 0 : error.where().size() + 2);
-  for (uint32_t i = 0; at < text.size(); ++i) {
-    const size_t from = at + kWhile.size();
-    const size_t to = std::min(text.find(kWhile, at + 1), text.size());
-    tasks.Set(i, Napi::String::New(env, text.substr(std::min(from, to), to - std::min(from, to))));
-    at = to;
-  }
+  for (const std::string& task : error.tasks()) tasks.Set(tasks.Length(), Napi::String::New(env, task));
   return tasks;
 }
 
 }  // namespace
 
+Napi::Array remedies_to_js(Napi::Env env, const std::vector<Remedy>& remedies) {
+  auto all = Napi::Array::New(env);
+  for (const Remedy& remedy : remedies) {
+    const Remedy r = in_javascript(remedy);
+    auto one = Napi::Object::New(env);
+    one.Set("option", Napi::String::New(env, r.option));
+    one.Set("value", Napi::String::New(env, r.value));
+    one.Set("effect", Napi::String::New(env, r.effect));
+    all.Set(all.Length(), one);
+  }
+  return all;
+}
+
 Napi::Error to_js(Napi::Env env, const Error& error) {
-  const Napi::Error made = Napi::Error::New(env, error.text());
+  const Napi::Error made = Napi::Error::New(env, error.text(javascript_words));
   Napi::Object members = made.Value();
   members.Set("code", Napi::String::New(env, std::string(name(error.code()))));
   members.Set("where", Napi::String::New(env, error.where()));
   members.Set("detail", Napi::String::New(env, error.message()));
   members.Set("tasks", tasks_of(env, error));
+  members.Set("remedies", remedies_to_js(env, error.remedies()));
   return made;
 }
 

@@ -7,8 +7,11 @@
 
 namespace nnex::js {
 
-/// An Error whose message is the whole text, with members `code` (in words), `where`, `detail` (the sentence alone) and
-/// `tasks`. TypeScript makes an NnexError of it.
+/// Options that would help, as [{option, value, effect}] in the words of JavaScript.
+Napi::Array remedies_to_js(Napi::Env env, const std::vector<Remedy>& remedies);
+
+/// An Error whose message is the whole text, with members `code` (in words), `where`, `detail` (the sentence alone),
+/// `tasks` and `remedies`. TypeScript makes an NnexError of it.
 Napi::Error to_js(Napi::Env env, const Error& error);
 
 /// The value, or JavaScript's exception.

@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "../remedies.h"
+#include "model_errors.h"
+
 namespace nnex::js {
 namespace {
 
@@ -68,7 +71,8 @@ Napi::Value fault_to_js(Napi::Env env, const Fault& f) {
       .set("found", f.found)
       .set("needed", f.needed)
       .set("tasks", f.during)
-      .set("text", f.text());
+      .set("remedies", remedies_to_js(env, f.remedies))
+      .set("text", f.text(javascript_words));
 }
 
 Napi::Value proof_to_js(Napi::Env env, const NodeProof& p) {

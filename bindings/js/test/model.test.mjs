@@ -354,6 +354,20 @@ test('errors keep code, place and tasks', async () => {
   await assert.rejects(gather.run({ x: [1, 2, 3], i: [7] }), { code: 'fault', where: /pick/ });
 });
 
+test('errors and faults name the options that would help', async () => {
+  await assert.rejects(convert(affine, { to: 'nnef' }), (error) => {
+    assert.deepEqual(error.remedies, [{ option: 'symbols', value: '', effect: 'fixes them' }]);
+    assert.equal(error.message, `${error.detail}; option symbols fixes them`);
+    return true;
+  });
+  const text = 'version 1.0;\nextension tract_registry tract_core;\ngraph g(x) -> (y) { x = external(shape = [2]); y = tract_core_erf(x); }\n';
+  const { faults } = await check(new TextEncoder().encode(text), { name: 'graph.nnef' });
+  const fault = faults.find(({ rule }) => rule === 'S18');
+  assert.deepEqual(fault.remedies, [{ option: 'nnefDialect', value: 'tract', effect: 'reads what tract writes' }]);
+  assert.ok(fault.text.endsWith("is sonos/tract's; option nnefDialect = tract reads what tract writes"), fault.text);
+  assert.ok((await check(new TextEncoder().encode(text), { name: 'graph.nnef', nnefDialect: 'tract' })).sound);
+});
+
 test('inputs are read when run is called', async () => {
   const model = await load(heavy(64, 3));
   const x = new Float32Array(64 * 64).fill(0.01);

@@ -1,5 +1,7 @@
 #include "model_out.h"
 
+#include "../remedies.h"
+
 namespace nnex::wasm {
 namespace {
 
@@ -14,6 +16,13 @@ void put_pairs(Reply& to, const Pairs& pairs) {
   });
 }
 
+void put_remedies(Reply& to, const std::vector<Remedy>& remedies) {
+  put_each(to, remedies, [&](const Remedy& remedy) {
+    const Remedy r = js::in_javascript(remedy);
+    Object(to).set("option", r.option).set("value", r.value).set("effect", r.effect);
+  });
+}
+
 void put_faults(Reply& to, const std::vector<Fault>& faults) {
   put_each(to, faults, [&](const Fault& f) {
     Object(to)
@@ -25,7 +34,8 @@ void put_faults(Reply& to, const std::vector<Fault>& faults) {
         .set("found", f.found)
         .set("needed", f.needed)
         .set("tasks", f.during)
-        .set("text", f.text());
+        .with("remedies", [&] { put_remedies(to, f.remedies); })
+        .set("text", f.text(js::javascript_words));
   });
 }
 

@@ -1,5 +1,7 @@
 #include "wire.h"
 
+#include "../remedies.h"
+
 namespace nnex::wasm {
 std::string_view Reader::text() {
   const uint32_t size = u32();
@@ -94,7 +96,15 @@ void Reply::bad(const Error& e) {
   text(name(e.code()));
   text(e.where());
   text(e.message());
-  text(e.text());
+  u32(static_cast<uint32_t>(e.tasks().size()));
+  for (const std::string& task : e.tasks()) text(task);
+  u32(static_cast<uint32_t>(e.remedies().size()));
+  for (const Remedy& remedy : e.remedies()) {
+    const Remedy r = js::in_javascript(remedy);
+    text(r.option);
+    text(r.value);
+    text(r.effect);
+  }
 }
 
 }  // namespace nnex::wasm

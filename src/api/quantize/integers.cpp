@@ -329,7 +329,8 @@ class IntegerWriter {
     const auto from = concrete(graph_[node.in[0]].type), to = concrete(graph_[node.out[0]].type);
     if (!from || !to || to->count() == 0)
       return Error(Code::unsupported,
-                   fmt::format("mean of {}: whole numbers need known extents (--set)", graph_[node.in[0]].type.text()))
+                   fmt::format("mean of {}: whole numbers need known extents", graph_[node.in[0]].type.text()))
+          .helped_by({"symbols", "", "fixes them"})
           .at(graph_.place_of(id));
     const int64_t n = from->count() / to->count();
     const bool last = leaves(node.out[0]);

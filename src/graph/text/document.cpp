@@ -118,8 +118,8 @@ void Parser::know(std::string_view name, Position where) {
 /// why.
 void Parser::blame_vendor() {
   if (!vendor_.empty())
-    lexer_.fault(vendor_at_, "S18",
-                 fmt::format("extension '{}' is sonos/tract's; --dialect tract reads what tract writes", vendor_));
+    lexer_.fault(vendor_at_, "S18", fmt::format("extension '{}' is sonos/tract's", vendor_),
+                 {{"nnef.dialect", "tract", "reads what tract writes"}});
 }
 
 /// <fragment> ::= "fragment" <identifier> [ "<" "?" [ "=" <type-name> ] ">" ] "(" <parameters> ")" "->" "(" <results>

@@ -113,9 +113,10 @@ Error Lexer::error(Position at, std::string message) const {
   return Error(Code::invalid_model, std::move(message)).at(fmt::format("{}:{}:{}", name_, at.line, at.column));
 }
 
-void Lexer::fault(Position at, std::string_view rule, std::string message) {
+void Lexer::fault(Position at, std::string_view rule, std::string message, const std::vector<Remedy>& remedies) {
   ++count_;
-  faults_.add(error(at, kind_ == TextKind::dump ? std::move(message) : fmt::format("{}: {}", rule, message)));
+  faults_.add(error(at, kind_ == TextKind::dump ? std::move(message) : fmt::format("{}: {}", rule, message))
+                  .helped_by(remedies));
 }
 
 inline void Lexer::skip_space() {

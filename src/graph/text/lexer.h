@@ -160,7 +160,7 @@ class Lexer {
   }
   /// invalid_model at "name:line:column".
   Error error(Position at, std::string message) const;
-  void fault(Position at, std::string_view rule, std::string message);
+  void fault(Position at, std::string_view rule, std::string message, const std::vector<Remedy>& remedies = {});
   TextKind kind() const { return kind_; }
   /// From here on places are those of the text that this one was made of; the map must outlive the lexer.
   void use(const PlaceMap* places) { places_ = places; }

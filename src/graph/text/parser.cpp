@@ -41,8 +41,8 @@ bool Parser::add(Error e) {
 }
 
 /// A fault at a place; one rule of NNEF is broken there.
-bool Parser::fault(Position at, std::string_view rule, std::string message) {
-  if (!stopped_ && now_->kind != Tok::bad) lexer_.fault(at, rule, std::move(message));
+bool Parser::fault(Position at, std::string_view rule, std::string message, const std::vector<Remedy>& remedies) {
+  if (!stopped_ && now_->kind != Tok::bad) lexer_.fault(at, rule, std::move(message), remedies);
   return false;
 }
 
@@ -106,11 +106,11 @@ bool Parser::deeper() {
   return limit(now_->at, fmt::format("nested deeper than {}", deepest));
 }
 
-void Parser::extended(Position at, std::string_view what) {
+void Parser::extended(Position at, std::string_view what, const std::vector<Remedy>& remedies) {
   if (operators_ || told_extended_ || in_default_) return;
   told_extended_ = true;
   fault(at, any_extension_ ? "S17" : "S8",
-        fmt::format("{} in flat syntax; it needs 'extension KHR_enable_operator_expressions;'", what));
+        fmt::format("{} in flat syntax; it needs 'extension KHR_enable_operator_expressions;'", what), remedies);
 }
 
 /// After a fault in a statement: behind its ';', or before what begins the next.
@@ -218,8 +218,10 @@ bool Parser::right_side(Expr& out) {
   if (!expression(out)) return false;
   if (operators_ || out.kind == Expr::Kind::call) return true;
   if (out.kind == Expr::Kind::name && !at(Tok::semicolon)) return true;  // assignment() says what is missing.
-  extended(begin, out.kind == Expr::Kind::array ? "an array (a tensor to --dialect tract) as the right side"
-                                                : "the right side is no invocation");
+  if (out.kind == Expr::Kind::array)
+    extended(begin, "an array as the right side", {{"nnef.dialect", "tract", "takes it as a tensor"}});
+  else
+    extended(begin, "the right side is no invocation");
   return true;
 }
 

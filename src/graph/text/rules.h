@@ -84,7 +84,7 @@ class Parser {
     return t;
   }
   bool missing(Tok kind, std::string_view rule, std::string_view what);
-  bool fault(Position at, std::string_view rule, std::string message);
+  bool fault(Position at, std::string_view rule, std::string message, const std::vector<Remedy>& remedies = {});
   bool wanted(std::string_view rule, std::string_view what);
   bool limit(Position at, std::string message);
   bool add(Error e);
@@ -94,7 +94,7 @@ class Parser {
   bool deeper();
   void recover();
   /// Reports syntax that only KHR_enable_operator_expressions allows, once an assignment.
-  void extended(Position at, std::string_view what);
+  void extended(Position at, std::string_view what, const std::vector<Remedy>& remedies = {});
 
   bool version(Document& d);
   bool extension(Document& d);

@@ -348,7 +348,8 @@ Status check_ports(const ir::Graph& graph) {
       open += fmt::format("{}input '{}' is {}", open.empty() ? "" : ", ", def.name, def.type.text());
   }
   if (!open.empty())
-    return Error(Code::invalid_argument, open + "; C output needs numbers: fix the extents with --set SYMBOL=N");
+    return Error(Code::invalid_argument, open + "; C output needs numbers for extents")
+        .helped_by({"symbols", "", "fixes them"});
   return {};
 }
 
@@ -399,7 +400,7 @@ Result<Written> to_c(ir::Graph& graph, const std::string& name) {
       NNEX_TRY(passes::expand_body(graph, r.node));
       expanded = true;
     }
-    if (!expanded) return cannot_say("C", "", graph, refused);
+    if (!expanded) return cannot_say("C", graph, refused);
     NNEX_TRY(infer_again(graph));
     NNEX_TRY(passes::fold_constants(graph));
     NNEX_TRY(passes::fold_known(graph));

@@ -8,8 +8,9 @@
 
 namespace nnex::nnef_format {
 
-bool Checker::fault(Position at, std::string_view rule, const std::string& message) {
-  faults_.add(parser_.lexer().error(at, fmt::format("{}: {}", rule, message)));
+bool Checker::fault(Position at, std::string_view rule, const std::string& message,
+                    const std::vector<Remedy>& remedies) {
+  faults_.add(parser_.lexer().error(at, fmt::format("{}: {}", rule, message)).helped_by(remedies));
   return false;
 }
 

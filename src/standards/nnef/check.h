@@ -64,7 +64,7 @@ class Checker {
   /// the left side is another or has a fault.
   Name* flat_target(std::string_view left, const Declaration& d, ItemType generic);
 
-  bool fault(Position at, std::string_view rule, const std::string& message);
+  bool fault(Position at, std::string_view rule, const std::string& message, const std::vector<Remedy>& remedies = {});
   /// Whether a fault may still say what was meant, which takes a search.
   bool hints() const { return faults_.count() < 100; }
   /// A fragment with faults of its own: its calls have no type, and no further faults.

@@ -181,7 +181,11 @@ bool Checker::report(Position at, std::string_view rule, const DeclaredType& fou
   const bool bound = mentions(to, Of::generic) && g.source != Generic::Source::open;
   std::string needed = text(bound ? *replaced(&to, g.of, *types_) : to);
   std::string hint;
-  if (rule == "T13") hint = "; an array is no tensor, constant() makes one (--dialect tract takes it as one)";
+  std::vector<Remedy> remedies;
+  if (rule == "T13") {
+    hint = "; an array is no tensor, constant() makes one";
+    remedies.push_back({"nnef.dialect", "tract", "takes it as one"});
+  }
   const bool integer = is_primitive(found, Of::integer);
   if (integer && (to.kind == TypeKind::primitive || to.kind == TypeKind::tensor) && to.of == Of::scalar)
     hint = "; a scalar has a point, as 1.0";
@@ -190,7 +194,8 @@ bool Checker::report(Position at, std::string_view rule, const DeclaredType& fou
   if (rule == "T12")
     hint = fmt::format("; write {}<{}>(...) for another data-type", d.name,
                        found.kind == TypeKind::primitive ? nnef_format::name(item_type(found.of)) : "type");
-  return fault(at, rule, fmt::format("'{}' of '{}' is {}; needed {}{}", parameter, d.name, text(found), needed, hint));
+  return fault(at, rule, fmt::format("'{}' of '{}' is {}; needed {}{}", parameter, d.name, text(found), needed, hint),
+               remedies);
 }
 
 }  // namespace nnex::nnef_format

@@ -38,17 +38,16 @@ Result<Written> kept_document(const ir::Graph& graph) {
     out.variables.emplace_back(std::string(r.label), at->second);
     return at->second;
   };
+  const Remedy plain{"nnef.keep_fragments", "false", "writes it as operations"};
   auto again = import_document(from.document, "graph.nnef", options);
-  if (!again.ok())
-    return std::move(again).error().during(
-        "writing the document with its fragments; without --keep-fragments it is "
-        "written as operations");
+  if (!again.ok()) return std::move(again).error().helped_by(plain).during("writing the document with its fragments");
   graph_text::PrintOptions print;
   print.elements = 16;  // the data are the graph's own
   if (graph_text::print(*again, print) != graph_text::print(graph, print))
     return Error(Code::invalid_argument,
                  "the graph is not what its document says any more (other shapes, or changed operations), so the "
-                 "fragments cannot be kept; without --keep-fragments it is written as operations");
+                 "fragments cannot be kept")
+        .helped_by(plain);
   Faults faults;
   out.graph = format_text(from.document, "graph.nnef", faults);
   if (!faults.none()) return std::move(faults).first();

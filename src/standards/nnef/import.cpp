@@ -67,13 +67,11 @@ Result<ir::Graph> import_document(std::string_view text, std::string_view file, 
   std::optional<ir::Graph> graph = import_document(text, file, options, faults);
   if (graph) return *std::move(graph);
   const size_t others = faults.count() - 1;
-  std::string hint;
   for (size_t i = 1; i < faults.list().size(); ++i)
-    if (const std::string& m = faults.list()[i].message(); m.starts_with("S18:")) hint = "; " + m;
-  if (!hint.empty()) {
-    const Error& first = faults.list()[0];
-    return Error(first.code(), first.message() + hint).at(first.where());
-  }
+    if (const Error& hint = faults.list()[i]; hint.message().starts_with("S18:")) {
+      const Error& first = faults.list()[0];
+      return Error(first.code(), first.message() + "; " + hint.message()).at(first.where()).helped_by(hint.remedies());
+    }
   Error first = std::move(faults).first();
   if (others > 0)
     return std::move(first).during(

@@ -175,7 +175,10 @@ Status Importer::introduce_variable(const Operation& op, Tensors& tensors) {
     return {};
   }
   const auto refused = [&](const Error& e) {
-    return op.fault({}, fmt::format("variable: '{}': {}", label, e.text()), e.code());
+    const std::string found = (e.where().empty() ? "" : e.where() + ": ") + e.message();
+    Error out = op.fault({}, fmt::format("variable: '{}': {}", label, found), e.code()).helped_by(e.remedies());
+    for (const std::string& task : e.tasks()) out = std::move(out).during(task);
+    return out;
   };
   if (t.type == ItemType::string) return refused(Error(Code::unsupported, "strings cannot be computed with"));
   if (!options_.variable)

@@ -430,7 +430,7 @@ class Upgrade {
       if (now().kind == Tok::integer && now().text == "0") {
         put("1");
         ++at_;
-        note("an extent that the draft leaves open by a 0 became 1; --set-shape gives it another");
+        note("an extent that the draft leaves open by a 0 became 1, unless a shape is set");
       } else {
         copy();
       }

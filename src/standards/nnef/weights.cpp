@@ -48,12 +48,11 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
   auto bytes = from.read(file_name);
   if (!bytes.ok()) {
     const char* rule = bytes.error().code() == Code::invalid_model ? "C9" : "C2";
-    const char* hint = bytes.error().code() == Code::unreadable && !from.has(file_name)
-                           ? "; --seed-weights N reads networks that come without their weights"
-                           : "";
-    return Error(bytes.error().code(), fmt::format("{}: {}{}", rule, bytes.error().message(), hint))
-        .at(bytes.error().where())
-        .during(task());
+    Error e = std::move(bytes).error();
+    if (e.code() == Code::unreadable && !from.has(file_name))
+      e = std::move(e).helped_by({"weight_seed", "", "reads networks that come without their weights"});
+    std::string sentence = fmt::format("{}: {}", rule, e.message());
+    return std::move(e).worded(std::move(sentence)).during(task());
   }
   auto content = [&]() -> Result<Tensor> {
     NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));

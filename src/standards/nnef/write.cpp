@@ -271,8 +271,8 @@ Status Document::check_types() const {
     const auto shape = concrete(def.type);
     if (!shape)
       return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}; NNEF needs numbers: fix its extents with --set SYMBOL=N", def.name,
-                               def.type.text()));
+                   fmt::format("input '{}' is {}; NNEF needs numbers for extents", def.name, def.type.text()))
+          .helped_by({"symbols", "", "fixes them"});
     for (int64_t extent : *shape)
       if (extent == 0) return Error(Code::unsupported, fmt::format("input '{}' has an extent of 0", def.name));
   }

@@ -116,8 +116,8 @@ Status write_folder(const Written& model, std::string path, bool replace) {
   if (exists && !folder) return Error(Code::invalid_argument, fmt::format("'{}' exists and is no folder", path));
   if (folder && !fs::is_empty(path, error)) {
     if (replace) return write_into(model, path);
-    return Error(Code::invalid_argument,
-                 fmt::format("folder '{}' is not empty; --force replaces the model's files in it", path));
+    return Error(Code::invalid_argument, fmt::format("folder '{}' is not empty", path))
+        .helped_by({"overwrite", "replace", "replaces the model's files in it"});
   }
   NNEX_ASSIGN(const std::string beside, make_folder_beside(path));
   Status s = write_into(model, beside);

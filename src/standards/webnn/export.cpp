@@ -246,8 +246,8 @@ nnex::Status Writer::inputs() {
                          fmt::format("input '{}' is {}; WebNN has no such tensor", def.name, def.type.text()));
     if (!concrete(def.type))
       return nnex::Error(Code::invalid_argument,
-                         fmt::format("input '{}' is {}; WebNN needs numbers: fix its extents with --set SYMBOL=N",
-                                     def.name, def.type.text()));
+                         fmt::format("input '{}' is {}; WebNN needs numbers for extents", def.name, def.type.text()))
+          .helped_by({"symbols", "", "fixes them"});
     ProgramOperand o;
     o.name = def.name;
     o.descriptor.dataType = *type;
@@ -416,7 +416,7 @@ nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
       NNEX_TRY(passes::expand_body(graph, id));
       expanded = true;
     }
-    if (!expanded) return cannot_say("WebNN", "", graph, refused);
+    if (!expanded) return cannot_say("WebNN", graph, refused);
     NNEX_TRY(infer(graph));
     NNEX_TRY(passes::fold_constants(graph));
     NNEX_TRY(passes::drop_unused(graph));

@@ -126,7 +126,7 @@ Result<Item> TractReader::run(const TractOperation& operation, std::vector<Item>
   for (size_t p = 0; p < args.size(); ++p) text.define(f.params[p].name, std::move(args[p]));
   if (Status s = text.run(f.body); !s.ok()) {
     const Error e = std::move(s).error();
-    return error(at, fmt::format("{}: {}", f.name, e.message()), e.code());
+    return error(at, fmt::format("{}: {}", f.name, e.message()), e.code()).helped_by(e.remedies());
   }
   std::vector<Item> results;
   for (const auto& r : f.results) {
@@ -181,8 +181,13 @@ Result<Item> TractReader::variable(const Expr& e, std::span<const Item> args) {
     return error(e.at, fmt::format("variable '{}': there are no tensor files beside the text", args[1].text),
                  Code::unreadable);
   auto content = options_.variable(args[1].text, extents);
-  if (!content.ok())
-    return error(e.at, fmt::format("variable '{}': {}", args[1].text, content.error().text()), content.error().code());
+  if (!content.ok()) {
+    const Error& found = content.error();
+    const std::string said = (found.where().empty() ? "" : found.where() + ": ") + found.message();
+    Error out = error(e.at, fmt::format("variable '{}': {}", args[1].text, said), found.code());
+    for (const std::string& task : found.tasks()) out = std::move(out).during(task);
+    return std::move(out).helped_by(found.remedies());
+  }
   if (!(content->shape() == Shape(extents)))
     return error(e.at, fmt::format("C6: variable '{}': the file holds {}; the text says {}", args[1].text,
                                    content->shape().text(), Shape(extents).text()));
@@ -244,9 +249,8 @@ Result<Item> TractReader::delay(const Expr& e, const TractOperation& operation, 
   Ints extents;
   for (const Dim& d : dims) {
     if (!d.number())
-      return error(
-          e.at, fmt::format("{}: the input's extent {} is no number; give it one with --set-shape", e.text, d.text()),
-          Code::unsupported);
+      return error(e.at, fmt::format("{}: the input's extent {} is no number", e.text, d.text()), Code::unsupported)
+          .helped_by({"shapes", "", "gives it one"});
     extents.push_back(*d.number());
   }
   auto start = Tensor::make(type.dtype, Shape(extents));

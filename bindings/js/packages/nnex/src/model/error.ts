@@ -19,7 +19,23 @@ export type ErrorCode =
   /** A mistake in nnex. */
   | 'internal error';
 
-/** Every failure of models: its message has the place, what was found and needed, and what was being done. */
+/** An option that would let a refused call pass. */
+export interface Remedy {
+  /** "nnefDialect". */
+  readonly option: string;
+  /** What it has to be: "tract", "true"; empty: the caller knows what fits. */
+  readonly value: string;
+  /** What it does then: "takes it as one". */
+  readonly effect: string;
+}
+
+/** A sentence with its remedies behind it; behind one of several lines each has a line. */
+function withRemedies(sentence: string, remedies: readonly Remedy[]): string {
+  const between = sentence.includes('\n') ? '\n  ' : '; ';
+  return sentence + remedies.map(({ option, value, effect }) => `${between}option ${option}${value && ` = ${value}`} ${effect}`).join('');
+}
+
+/** Every failure of models: its message has the place, what was found and needed, what would help, and what was being done. */
 export class NnexError extends Error {
   readonly code: ErrorCode;
   /** The place, as "model.onnx: node 'conv1' (Conv), attribute 'pads'"; empty when nobody knew. */
@@ -28,13 +44,16 @@ export class NnexError extends Error {
   readonly detail: string;
   /** While doing what, inner tasks first. */
   readonly tasks: readonly string[];
+  /** Options that would let the call pass. */
+  readonly remedies: readonly Remedy[];
 
-  constructor(code: ErrorCode, detail: string, where = '', tasks: readonly string[] = []) {
-    super((where ? `${where}: ` : '') + detail + tasks.map((task) => `\n  while ${task}`).join(''));
+  constructor(code: ErrorCode, detail: string, where = '', tasks: readonly string[] = [], remedies: readonly Remedy[] = []) {
+    super((where ? `${where}: ` : '') + withRemedies(detail, remedies) + tasks.map((task) => `\n  while ${task}`).join(''));
     this.code = code;
     this.where = where;
     this.detail = detail;
     this.tasks = tasks;
+    this.remedies = remedies;
   }
 
   static {
@@ -45,8 +64,8 @@ export class NnexError extends Error {
 /** An engine's error as users see it; anything else as it is. */
 export function shown(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof NnexError || !('tasks' in error)) return error;
-  const { code, detail, where, tasks } = error as NativeError;
-  return new NnexError(code as ErrorCode, detail, where, tasks);
+  const { code, detail, where, tasks, remedies } = error as NativeError;
+  return new NnexError(code as ErrorCode, detail, where, tasks, remedies);
 }
 
 /** The promise, with errors as users see them. */

@@ -10,7 +10,7 @@ import type { Source } from './source.js';
 import type { ModelEngine, RawSource } from './native.js';
 
 export { NnexError } from './error.js';
-export type { ErrorCode } from './error.js';
+export type { ErrorCode, Remedy } from './error.js';
 export { Model, Session } from './model.js';
 export type { Feeds, Metadata, NodeTime, Outputs, Port } from './model.js';
 export type { FormatName, LoadOptions, RunOptions, SaveOptions, SessionOptions } from './options.js';

@@ -3,6 +3,7 @@
  * classes that users see. What comes here is plain data that has been converted already. Failures are Errors with the members of
  * `NativeError`.
  */
+import type { Remedy } from './error.js';
 
 /** Bytes as they lie in memory, under the number of their type in `ModelEngine.dtypes`; strings are an array. */
 export interface RawTensor {
@@ -85,6 +86,7 @@ export interface NativeError extends Error {
   where: string;
   detail: string;
   tasks: string[];
+  remedies: Remedy[];
 }
 
 declare const opaque: unique symbol;

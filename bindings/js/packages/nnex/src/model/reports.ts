@@ -1,5 +1,5 @@
 /** What check(), inspect() and convert() tell. */
-import type { ErrorCode } from './error.js';
+import type { ErrorCode, Remedy } from './error.js';
 import { Ports } from './model.js';
 import type { Port } from './model.js';
 import type { ModelEngine, RawPort } from './native.js';
@@ -19,6 +19,8 @@ export interface Fault {
   readonly found: string;
   readonly needed: string;
   readonly tasks: readonly string[];
+  /** Options with which the model would pass. */
+  readonly remedies: readonly Remedy[];
   /** All of it. */
   readonly text: string;
 }

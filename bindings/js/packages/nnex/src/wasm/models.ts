@@ -65,7 +65,7 @@ interface Flag {
 const model = (handle: NativeModel): Model => held(handle as unknown as Model);
 const session = (handle: NativeSession): Session => held(handle as unknown as Session);
 function held<T extends Session>(object: T): T {
-  if (!object.held.has(object)) throw modelError('invalid argument', '', 'it was released', 'it was released');
+  if (!object.held.has(object)) throw modelError('invalid argument', '', 'it was released');
   return object;
 }
 
@@ -101,7 +101,7 @@ function valueOf<T>(module: Module, reply: Reader): T {
 /** Bytes for a path, where there are files: a folder's with their names. */
 async function files(source: RawSource): Promise<RawSource> {
   if (!('path' in source)) return source;
-  if (!isNode()) throw modelError('unreadable', '', `'${source.path}': a page has no files; needed bytes`, '');
+  if (!isNode()) throw modelError('unreadable', '', `'${source.path}': a page has no files; needed bytes`);
   const { readFile, readdir, stat } = await builtin('fs/promises');
   const { basename, join } = await builtin('path');
   try {
@@ -117,7 +117,7 @@ async function files(source: RawSource): Promise<RawSource> {
     return { name: basename(source.path), files: all };
   } catch (error) {
     const detail = `'${source.path}' cannot be read: ${(error as Error).message}`;
-    throw modelError('unreadable', '', detail, detail);
+    throw modelError('unreadable', '', detail);
   }
 }
 
@@ -167,7 +167,7 @@ export class LocalModels implements DrawingEngine {
   runSync(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): RawOutputs {
     const { module, address } = session(handle);
     const { cancel, ...plain } = options;
-    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled', 'the run was cancelled');
+    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
     return ask(module, 'nnex_session_run', [inputs, plain], (reply) => {
       const outputs = valueOf<RawValue[]>(module, reply);
       const made = options.profile ? { outputs, times: valueOf<never>(module, reply) } : outputs;
@@ -219,7 +219,7 @@ export class LocalModels implements DrawingEngine {
   async convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown> {
     if (path !== undefined) {
       const detail = 'convert: the WebAssembly engine writes no files; needed a call without a path, whose answer is the files';
-      throw modelError('unsupported', '', detail, detail);
+      throw modelError('unsupported', '', detail);
     }
     return this.once('nnex_convert', source, [load, save]);
   }

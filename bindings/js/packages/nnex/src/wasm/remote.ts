@@ -81,8 +81,8 @@ export class Remote {
       const value = await this.modelCall(await (this.models ??= this.makeModels()), id, method, args);
       this.say({ say: 'done', request, value }, buffersOf(value));
     } catch (error) {
-      const { name, message, code, where, detail, tasks } = error as NativeError;
-      this.say({ say: 'failed', request, name, message, ...(tasks && { members: { code, where, detail, tasks } }) }, []);
+      const { name, message, code, where, detail, tasks, remedies } = error as NativeError;
+      this.say({ say: 'failed', request, name, message, ...(tasks && { members: { code, where, detail, tasks, remedies } }) }, []);
     }
   }
 

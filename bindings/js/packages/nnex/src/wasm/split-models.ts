@@ -67,14 +67,14 @@ export class SplitModels implements DrawingEngine {
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
     const { cancel, ...plain } = options;
-    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled', 'the run was cancelled');
+    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
     const { outputs, memory } = await this.ask('run', [session(handle).id, inputs, plain]) as { outputs: RawOutputs; memory: number };
     session(handle).memory = memory;
     return outputs;
   }
   runSync(): never {
     const detail = 'runSync: the model is in a worker; needed run(), which gives a promise';
-    throw modelError('unsupported', '', detail, detail);
+    throw modelError('unsupported', '', detail);
   }
   async prepare(handle: NativeSession, shapes: Record<string, readonly number[]>): Promise<void> {
     await this.ask('prepare', [session(handle).id, shapes]);

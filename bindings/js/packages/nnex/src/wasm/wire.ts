@@ -1,6 +1,7 @@
 /** The streams of bytes between JavaScript and the module: bindings/js/wasm/wire.h says what they hold. */
 
 import type { Bytes, OperandDescriptor, Plain } from '../engine.js';
+import type { Remedy } from '../model/error.js';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -24,9 +25,8 @@ const arrayTypes: readonly (ArrayType | undefined)[] = [undefined, undefined, un
   Uint16Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array, undefined, Float32Array, Float64Array];
 
 /** The error of a call on models, with the members of `NativeError`. */
-export function modelError(code: string, where: string, detail: string, text: string): Error {
-  const tasks = text.slice((where ? where.length + 2 : 0) + detail.length).split('\n  while ').slice(1);
-  return Object.assign(new Error(text), { code, where, detail, tasks });
+export function modelError(code: string, where: string, detail: string, tasks: readonly string[] = [], remedies: readonly Remedy[] = []): Error {
+  return Object.assign(new Error(detail), { code, where, detail, tasks, remedies });
 }
 
 /** Bytes in the heap, among values. */
@@ -172,7 +172,8 @@ export class Reader {
     if (how === 0) return this;
     const name = this.text();
     if (how === 1) throw namedError(name, this.text());
-    throw modelError(name, this.text(), this.text(), this.text());
+    const where = this.text(), detail = this.text(), tasks = this.many(() => this.text());
+    throw modelError(name, where, detail, tasks, this.many(() => ({ option: this.text(), value: this.text(), effect: this.text() })));
   }
   /** A plain value. `copy`: bytes of the heap. */
   value(copy: (address: number, size: number) => ArrayBuffer): unknown {
