@@ -280,6 +280,7 @@ if [ "$("$nnex" run "$model" --topk two 2>&1 | wc -l)" != 2 ]; then echo "  a us
 expect 0 "conform" "$nnex" help
 expect 0 "--topk" "$nnex" help run
 expect 2 "no verb 'rnu' (did you mean 'run'?)" "$nnex" help rnu
+expect 2 "NNEX_ISA is 'avx3'; needed one of scalar, sse4, avx2, avx512, neon, wasm" env NNEX_ISA=avx3 "$nnex" env
 # Completions and the manual page: of every verb and option, and no shell or formatter finds fault with them.
 for shell in bash zsh fish; do
   expect 0 "expand-compounds" "$nnex" completion $shell

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "nnex/environment.h"
 #include "nnex/suggest.h"
 #include "nnex/version.h"
 
@@ -219,6 +220,7 @@ int with_output(int exit_code) {
 }  // namespace
 
 int CommandLine::run(int argc, const char* const* argv) {
+  if (const Status known = check_environment(); !known.ok()) return report(known.error());
   try {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nnex/result.h"
+
 #pragma GCC visibility push(default)
 namespace nnex {
 
@@ -16,6 +18,10 @@ int usable_threads();
 
 /// Bytes of memory this process may hope for: the machine's, cut by the quota of its control group; measured once.
 int64_t usable_memory();
+
+/// Whether nnex knows what its environment variables ask for, which loading a model checks, too. Error:
+/// invalid_argument (NNEX_ISA names no instruction set).
+Status check_environment();
 
 /// What `nnex env` tells.
 struct Environment {

@@ -1,5 +1,11 @@
 #include "nnex/environment.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/joined.h"
 #include "base/mapped_file.h"
 #include "kernels/simd/loops.h"
 #include "nnex/version.h"
@@ -17,6 +23,17 @@ Environment environment() {
       e.isas.push_back(kernels::simd::name(static_cast<kernels::simd::Isa>(i)));
   e.operators = all_ops().size();
   return e;
+}
+
+Status check_environment() {
+  const char* wish = std::getenv("NNEX_ISA");
+  if (!wish || !*wish) return {};
+  std::vector<std::string_view> known;
+  for (int i = 0; i < static_cast<int>(kernels::simd::Isa::count); ++i)
+    known.push_back(kernels::simd::name(static_cast<kernels::simd::Isa>(i)));
+  if (std::find(known.begin(), known.end(), wish) != known.end()) return {};
+  return Error(Code::invalid_argument,
+               fmt::format("environment variable NNEX_ISA is '{}'; needed one of {}", wish, joined(known, ", ")));
 }
 
 struct MemoryLimit::Impl {

@@ -9,6 +9,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/symbols.h"
+#include "nnex/environment.h"
 #include "nnex/load.h"
 #include "run/compile.h"
 
@@ -48,6 +49,7 @@ Result<Model> load_cached(const ModelSource& source, const LoadOptions& options)
 /// `own`: nobody else holds the source's bytes, so that what plans have packed may be given back.
 Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
   return guarded([&]() -> Result<Model> {
+    NNEX_TRY(check_environment());
     if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
     NNEX_ASSIGN(ir::Graph graph, read(source, options));
     auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
@@ -77,6 +79,7 @@ Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& optio
 }
 
 Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
+  NNEX_TRY(check_environment());
   return nnex::compile(std::move(graph.impl().graph), options);
 }
 

@@ -5,6 +5,7 @@
 #include "api/read.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "nnex/environment.h"
 #include "run/compile.h"
 #include "standards/nnef/format.h"
 #include "standards/nnef/quantise.h"
@@ -26,6 +27,7 @@ std::string nnef_grammar() { return nnef_format::textmate_grammar(); }
 
 Result<Model> load_quantised(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
+    NNEX_TRY(check_environment());
     NNEX_ASSIGN(ir::Graph graph, read_model(source, options));
     if (graph.provenance.quantization.empty())
       return Error(Code::invalid_argument, "the model has no quantisation file (graph.quant)");
