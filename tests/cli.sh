@@ -296,6 +296,9 @@ expect 0 "profile" completed "nnex pr"
 expect 0 "--topk" completed "nnex run --to"
 expect 0 "onnx onnxtxt nnef cvm webnn" completed "nnex convert --to "
 expect 0 "standard tract" completed "nnex run --dialect "
+expect 0 "quantize" completed "nnex help qu"
+expect 0 "'*:word:(run check inspect" cat "$scratch/completion.zsh"
+expect 0 "'__fish_seen_subcommand_from help' -f -a 'run check inspect" cat "$scratch/completion.fish"
 expect 0 '\fB\-\-topk\fR' "$nnex" help --man
 for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do expect 0 ".SS \"nnex $verb" "$nnex" help --man; done
 if command -v man >/dev/null; then

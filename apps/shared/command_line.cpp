@@ -251,6 +251,10 @@ ProgramText CommandLine::text() const {
   ProgramText out{app.get_name(), app.get_description(), std::string(kVersion), {}};
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
     out.verbs.push_back(text_of(*verb));
+  const auto verbs = verbs_of(app);
+  for (VerbText& verb : out.verbs)
+    for (OptionText& o : verb.options)
+      if (o.argument && o.names[0] == "verb") o.choices.assign(verbs.begin(), verbs.end());  // of `nnex help VERB`
   return out;
 }
 
