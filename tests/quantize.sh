@@ -101,3 +101,11 @@ else
   expect 0 "" bash -c 'ulimit -v 2000000; exec "$@"' bash "$nnex" quantize "$model" -o "$scratch/many.onnx" --calibrate "$scratch/many" --judge 100 -q --threads 1
 fi
 exit $bad
+# Samples that no range can be made of are the caller's fault.
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+  for x in nan inf; do
+    /usr/bin/python3 -c "import numpy; numpy.save('$scratch/$x.npy', numpy.full((1, 3, 32, 32), float('$x'), 'f4'))"
+    echo "$scratch/$x.npy" > "$scratch/bad_samples"
+    expect 2 "sample 0: input 'picture' has elements that are NaN" q -o "$scratch/no.onnx" --calibrate "$scratch/bad_samples"
+  done
+fi

@@ -143,9 +143,10 @@ struct Quantized {
 };
 
 /// A quantised network. The source is not changed; its normalisations are folded first. Errors: invalid_argument
-/// (settings, a layer that is not there, no samples where there is no recipe, a recipe of another network); unsupported
-/// (nothing in the network can be quantised, or a node cannot be said in whole numbers, and why); fault (a sample makes
-/// a NaN or an infinity, and where); those of inference, of the samples and of runs.
+/// (settings, a layer that is not there, no samples where there is no recipe, a recipe of another network, a sample
+/// with NaN or infinite elements); unsupported (nothing in the network can be quantised, or a node cannot be said in
+/// whole numbers, and why); fault (a sample makes a NaN or an infinity, and where); those of inference, of the samples
+/// and of runs.
 Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const QuantizeOptions& options = {});
 
 }  // namespace nnex

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/quantize/network.h"
 #include "api/quantize/observer.h"
 #include "run/compile.h"
@@ -33,14 +35,15 @@ std::vector<Watched> watched(const ir::Graph& graph, const Coding& coding, const
   return list;
 }
 
-Status watch(Watched& w, const Tensor& x) {
-  if (w.range && !w.range->add(x.as<float>())) return Error(Code::fault, "it has elements that are NaN or infinite");
-  if (!w.channels || x.shape().rank() == 0) return {};
+/// False: it has elements that are NaN or infinite.
+bool watch(Watched& w, const Tensor& x) {
+  if (w.range && !w.range->add(x.as<float>())) return false;
+  if (!w.channels || x.shape().rank() == 0) return true;
   const int64_t axis = w.channel_axis < 0 ? x.shape().rank() + w.channel_axis : w.channel_axis;
   int64_t inner = 1;
   for (int64_t a = axis + 1; a < x.shape().rank(); ++a) inner *= x.shape()[a];
   w.channels->add(x.as<float>(), x.shape()[axis], inner);
-  return {};
+  return true;
 }
 
 /// Runs the network on all samples.
@@ -54,10 +57,14 @@ Status watch_all(const ir::Graph& graph, std::vector<Watched>& list, const Sampl
   NNEX_ASSIGN(const Model model, compile(with_results(graph, values), load));
   const size_t own = graph.outputs().size() - graph.states.size();
   const auto seen = [&](int64_t sample, const std::vector<std::vector<Value>>& results) -> Status {
-    for (size_t k = 0; k < list.size(); ++k)
-      if (Status s = watch(list[k], *results[0][own + k].tensor()); !s.ok())
-        return std::move(s).error().during(
-            fmt::format("measuring '{}' on sample {}", graph[list[k].value].name, sample));
+    for (size_t k = 0; k < list.size(); ++k) {
+      if (watch(list[k], *results[0][own + k].tensor())) continue;
+      const auto& given = graph.inputs();
+      const bool is_input = std::find(given.begin(), given.end(), list[k].value) != given.end();
+      return Error(is_input ? Code::invalid_argument : Code::fault,
+                   fmt::format("sample {}: {} '{}' has elements that are NaN or infinite; needed finite numbers",
+                               sample, is_input ? "input" : "tensor", graph[list[k].value].name));
+    }
     return {};
   };
   return run_samples({model}, samples, samples.count, options, seen);

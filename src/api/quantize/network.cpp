@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/faults.h"
@@ -38,6 +40,13 @@ void name_all(ir::Graph& graph) {
       while (name.empty() || !taken.insert(name).second) name = fmt::format("{}_{}", graph[id].op->name, number++);
       graph.set_name(v, std::move(name));
     }
+}
+
+bool has_nan(const Value& value) {
+  const Tensor* t = value.tensor();
+  if (!t || t->dtype() != DType::f32) return false;
+  const auto x = t->as<float>();
+  return std::any_of(x.begin(), x.end(), [](float v) { return std::isnan(v); });
 }
 
 }  // namespace
@@ -77,6 +86,11 @@ Status run_samples(const std::vector<Model>& models, const SampleSet& samples, i
   for (const Model& m : models) sessions.push_back(m.session(options.session));
   for (int64_t i = 0; i < count; ++i) {
     NNEX_ASSIGN(const std::vector<Value> inputs, samples.read(models[0].inputs(), i));
+    for (size_t k = 0; k < inputs.size() && k < models[0].inputs().size(); ++k)
+      if (has_nan(inputs[k]))
+        return Error(Code::invalid_argument,
+                     fmt::format("sample {}: input '{}' has elements that are NaN; needed finite numbers", i,
+                                 models[0].inputs()[k].name));
     std::vector<std::vector<Value>> results;
     for (Session& s : sessions) {
       NNEX_TRY(s.reset_states());
