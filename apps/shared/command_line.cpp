@@ -16,8 +16,8 @@
 #include "nnex/environment.h"
 #include "nnex/suggest.h"
 #include "nnex/version.h"
-
 #include "shared/flags.h"
+
 namespace nnex::cli {
 namespace {
 
