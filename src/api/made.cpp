@@ -44,7 +44,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     }
     case Format::c: {
       if (!built(Format::c)) break;
-      const std::string name = options.name.empty() ? fs::path(file_name).stem().string() : options.name;
+      const std::string name = options.name.empty() ? std::filesystem::path(file_name).stem().string() : options.name;
       NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
       return out;
     }
