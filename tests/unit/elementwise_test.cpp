@@ -45,6 +45,8 @@ const struct {
     {"column", {40, 100}, {40, 100}, {40, 1}},
     {"short column", {700, 3}, {700, 1}, {700, 3}},
     {"channel of an image", {2, 5, 12, 11}, {2, 5, 12, 11}, {1, 5, 1, 1}},
+    {"short rows of two kinds in turn", {6, 200, 5}, {6, 200, 5}, {6, 1, 5}},
+    {"a row that is widened, with a rest", {1003, 100}, {1003, 100}, {100}},
     {"both stretch", {4, 6, 100}, {4, 1, 100}, {1, 6, 1}},
     {"outer product", {50, 70}, {50, 1}, {1, 70}},
     {"both from one row", {30, 70}, {70}, {70}},

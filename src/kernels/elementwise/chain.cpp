@@ -8,8 +8,9 @@ namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kTileElements = 1024;
-constexpr int64_t kShortRow =
-    64;  // shorter rows are widened into a tile first, so that loops are never called for a few elements
+// Shorter rows are widened into a tile first, so that loops are never called for a few elements; of a row that comes
+// again and again, which is widened once, longer ones too.
+constexpr int64_t kShortRow = 64, kShortRepeated = 256;
 
 }  // namespace
 
@@ -40,6 +41,21 @@ struct Chain::Tile {
   Operand inputs[kMaxInputs];
   alignas(64) float values[kTiles][kTileElements];
   alignas(64) float widened[kMaxInputs][kTileElements];  // inputs whose rows are short or whose elements lie apart
+  struct {
+    const float* from = nullptr;
+    int64_t rows = 0;
+  } repeated[kMaxInputs];  ///< The row that `widened` holds so often, if it is one row.
+
+  /// Rows of input k into `widened`: element (r, i) of the tile is from[r * row_step + i * step].
+  Operand widen(int k, const float* from, int64_t row_step, int64_t step) {
+    float* const to = widened[k];
+    auto& held = repeated[k];
+    const bool same = row_step == 0 && held.from == from;
+    for (int64_t r = same ? held.rows : 0; r < rows; ++r)
+      for (int64_t i = 0; i < columns; ++i) to[r * columns + i] = from[r * row_step + i * step];
+    held = {row_step == 0 ? from : nullptr, same ? std::max(held.rows, rows) : rows};
+    return {to, columns, 1};
+  }
 };
 
 std::optional<Chain> Chain::make(std::span<const int64_t> out, std::span<const std::span<const int64_t>> inputs,
@@ -144,14 +160,10 @@ void Chain::run_rows(const simd::Loops& loops, const float* const* inputs, float
           Operand& operand = tile.inputs[k];
           const bool dense = step == 1 && (tile.rows == 1 || row_step == n);
           const bool constant = step == 0 && (tile.rows == 1 || row_step == 0);
-          if (dense || constant || (n >= kShortRow && (step == 0 || step == 1))) {
-            operand = {from, row_step, static_cast<int>(step)};
-          } else {
-            float* to = tile.widened[k];
-            for (int64_t r = 0; r < tile.rows; ++r)
-              for (int64_t i = 0; i < tile.columns; ++i) to[r * tile.columns + i] = from[r * row_step + i * step];
-            operand = {to, tile.columns, 1};
-          }
+          const bool loops_take = step == 0 || step == 1;
+          const bool is_long = n >= (step == 1 && row_step == 0 ? kShortRepeated : kShortRow);
+          operand = dense || constant || (is_long && loops_take) ? Operand{from, row_step, static_cast<int>(step)}
+                                                                 : tile.widen(k, from, row_step, step);
         }
         run_tile(loops, tile, y + (row + done) * n + column);
       }
@@ -174,12 +186,8 @@ void Chain::run_columns(const simd::Loops& loops, const float* const* inputs, fl
       for (int k = 0; k < nest_.operands; ++k) {
         const int64_t step = nest_.row_stride(k);
         const float* from = inputs[k] + at.offset(k) + column * step;
-        if (step == 0 || step == 1) {
-          tile.inputs[k] = {from, 0, static_cast<int>(step)};
-        } else {
-          for (int64_t i = 0; i < tile.columns; ++i) tile.widened[k][i] = from[i * step];
-          tile.inputs[k] = {tile.widened[k], 0, 1};
-        }
+        tile.inputs[k] =
+            step == 0 || step == 1 ? Operand{from, 0, static_cast<int>(step)} : tile.widen(k, from, 0, step);
       }
       run_tile(loops, tile, y + row * nest_.row_length() + column);
     }

@@ -10,10 +10,11 @@ namespace {
 
 /// Elements that are gathered before a loop runs over them: so there is one loop a function, over dense operands.
 constexpr int64_t kBlock = 512;
-constexpr int64_t kShort = 32;  // shorter rows are gathered too
+constexpr int64_t kShort = 32, kShortRepeated = 128;  // shorter rows are gathered too, and such as come again and again
 
 struct Block {
   alignas(64) std::byte bytes[kBlock * 8];
+  int64_t begins[kBlock];  // where the rows begin that it holds
 };
 
 /// Elements as wide as T, whatever their type is.
@@ -43,6 +44,7 @@ struct Operand {
   int64_t bytes;  // of an element
   Block& block;
   bool gathered = false;
+  int64_t held = 0;  ///< Rows that the block holds.
 
   /// n elements from number `at` on into the block, behind `behind` others.
   void gather_into(int64_t at, int64_t n, int64_t behind) {
@@ -58,6 +60,14 @@ struct Operand {
       default:
         gather<uint64_t>(from, step, n, to);
     }
+  }
+
+  /// The n elements of a row as the block's number `place`, if it holds another one there.
+  void gather_row(int64_t begin, int64_t n, int64_t place) {
+    if (place < held && block.begins[place] == begin) return;
+    gather_into(begin, n, place * n);
+    block.begins[place] = begin;
+    held = std::max(held, place + 1);
   }
 
   /// `n` elements of the row at `row` from number `i` on: themselves where they are dense, else in the block. One that
@@ -111,16 +121,20 @@ void each_pair(Team& team, const Nest& nest, size_t element_bytes, size_t result
     for (int64_t row = first; row < last;) {
       const int64_t begin = row, end = std::min(last, row + kBlock / n);
       for (; row < end; ++row, at.next()) {
-        if (!dense_a) u.gather_into(at.offset(0), n, (row - begin) * n);
-        if (!dense_b) v.gather_into(at.offset(1), n, (row - begin) * n);
+        if (!dense_a) u.gather_row(at.offset(0), n, row - begin);
+        if (!dense_b) v.gather_row(at.offset(1), n, row - begin);
       }
       loop(dense_a ? from_a + begin * n * bytes : block_a.bytes, dense_b ? from_b + begin * n * bytes : block_b.bytes,
            to + begin * n * written, (end - begin) * n);
     }
   };
   const int64_t cost = nest.elements * bytes * 3;
-  const bool fills = (dense_a && step_b == 0) || (dense_b && step_a == 0);  // a block is written in either case
-  if (rows > 1 && n < (fills ? kBlock / 4 : kShort))
+  // A block is written in either case, or the same one serves many times.
+  const auto repeats = [&](int operand) {
+    return nest.row_stride(operand) == 0 || (nest.axes > 1 && nest.stride[operand][nest.axes - 2] == 0);
+  };
+  const bool few_gathers = (dense_a && repeats(1)) || (dense_b && repeats(0));
+  if (rows > 1 && n < (few_gathers ? kShortRepeated : kShort))
     split(team, rows, cost, 1, short_rows);
   else if (rows >= parts_for(team, cost))
     split(team, rows, cost, 1, [&](int64_t begin, int64_t end) { part(begin, end, 0, n); });
