@@ -133,6 +133,19 @@ TEST(Softmax, RowsAndMiddleAxisWhateverTheTeam) {
   }
 }
 
+/// x factor - mean factor would keep nothing of it: the mean is as many deviations from 0 as floats have numbers.
+TEST(Normalize, GroupsFarFromZero) {
+  const simd::Loops& loops = simd::loops(simd::best_isa());
+  Team team(1);
+  const float scale = 26528, offset = -2.25F;
+  for (const float far : {-1.27F, 5.43F, 1000.7F}) {
+    const std::vector<float> x(5000, far);
+    std::vector<float> y(x.size());
+    normalize_groups(loops, team, x.data(), &scale, &offset, y.data(), 5000, 1, 1, 1, 1e-6F);
+    EXPECT_EQ(y, std::vector<float>(x.size(), offset)) << far;
+  }
+}
+
 TEST(Normalize, RowsGroupsAndLocalResponse) {
   const simd::Loops& loops = simd::loops(simd::best_isa());
   Team team(2);

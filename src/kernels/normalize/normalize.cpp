@@ -29,6 +29,25 @@ void normalize_rows(const simd::Loops& loops, Team& team, const Normalize& what,
   });
 }
 
+namespace {
+
+/// Deviations from 0 beyond which a mean is taken off first: x factor - mean factor would lose as many bits.
+constexpr float kFar = 4;
+
+/// y = (x - mean) factor + offset for n elements.
+void scale_away(const simd::Loops& loops, const float* x, float mean, float factor, float offset, bool far, float* y,
+                int64_t n) {
+  if (!far) return loops.unary_f32({UnaryKind::affine, factor, offset - mean * factor}, x, y, static_cast<size_t>(n));
+  constexpr int64_t kPiece = 2048;  // stays in the first level cache
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const auto count = static_cast<size_t>(std::min(kPiece, n - i));
+    loops.binary_f32(BinaryKind::sub, Form::vector_scalar, x + i, &mean, y + i, count);
+    loops.unary_f32({UnaryKind::affine, factor, offset}, y + i, y + i, count);
+  }
+}
+
+}  // namespace
+
 void normalize_groups(const simd::Loops& loops, Team& team, const float* x, const float* scale, const float* offset,
                       float* y, int64_t batch, int64_t channels, int64_t inner, int64_t groups, float epsilon) {
   const int64_t per_group = channels / groups, n = per_group * inner;
@@ -39,10 +58,9 @@ void normalize_groups(const simd::Loops& loops, Team& team, const float* x, cons
       loops.normalize_f32({.x = from, .stats = stats, .epsilon = epsilon}, static_cast<size_t>(n));
       for (int64_t k = 0; k < per_group; ++k) {
         const int64_t c = row % groups * per_group + k;
-        const float factor = scale ? stats[1] * scale[c] : stats[1];
-        const float shift = (offset ? offset[c] : 0.0F) - stats[0] * factor;
-        loops.unary_f32({UnaryKind::affine, factor, shift}, from + k * inner, y + row * n + k * inner,
-                        static_cast<size_t>(inner));
+        const float factor = scale ? stats[1] * scale[c] : stats[1], added = offset ? offset[c] : 0.0F;
+        scale_away(loops, from + k * inner, stats[0], factor, added, std::abs(stats[0]) * stats[1] > kFar,
+                   y + row * n + k * inner, inner);
       }
     }
   });

@@ -26,7 +26,9 @@ void normalize_rows(const simd::Loops& loops, Team& team, const Normalize& what,
 
 /// Channels-first x of shape [batch, channels, inner], normalised over each of `groups` runs of channels with their
 /// inner elements (instance normalisation: groups = channels); scale and offset are [channels] or null. y may be x. y =
-/// x * (scale / std) + (offset - mean * scale / std).
+/// x * (scale / std) + (offset - mean * scale / std), or where the mean lies far from 0 beside the deviation, (x -
+/// mean)
+/// * (scale / std) + offset.
 void normalize_groups(const simd::Loops& loops, Team& team, const float* x, const float* scale, const float* offset,
                       float* y, int64_t batch, int64_t channels, int64_t inner, int64_t groups, float epsilon);
 
