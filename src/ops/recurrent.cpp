@@ -242,7 +242,7 @@ struct LstmStep {
 /// What all layers have.
 template <class A>
 RnnAttrs common(const A& a) {
-  return {a.direction, a.activations, a.activation_alpha, a.activation_beta, a.clip};
+  return {a.direction, a.activations, a.activation_alpha, a.activation_beta, a.clip, a.hidden};
 }
 
 constexpr Gate kRnnKinds[] = {Gate::tanh};
@@ -252,6 +252,7 @@ constexpr Gate kLstmKinds[] = {Gate::sigmoid, Gate::tanh, Gate::tanh};
 Status infer_layer(InferCall& c, const RnnAttrs& a, int64_t gates, std::span<const Gate> kinds, size_t c0) {
   auto functions = gate_functions(a, kinds);
   if (!functions.ok()) return c.error("{}", functions.error().message());
+  if (a.hidden && *a.hidden < 1) return c.error("hidden is {}; needed 1 or more", *a.hidden);
   for (size_t i : {size_t{0}, size_t{1}, size_t{2}}) NNEX_TRY(need_rank(c, i, 3));
   const int64_t dirs = a.direction == Direction::bidirectional ? 2 : 1;
   Dim steps = c.unknown(), batch = c.unknown(), hidden = c.unknown();
@@ -261,11 +262,15 @@ Status infer_layer(InferCall& c, const RnnAttrs& a, int64_t gates, std::span<con
     hidden = r[2];
     NNEX_TRY(meet(c, r[0], Dim(dirs), "directions of r"));
     NNEX_TRY(meet(c, r[1], Dim(gates) * hidden, "rows of r"));
+    if (a.hidden) NNEX_TRY(meet(c, hidden, Dim(*a.hidden), "columns of r"));
+  } else if (a.hidden) {
+    hidden = Dim(*a.hidden);
   }
+  const bool known = c.dims(2) || a.hidden;
   if (c.dims(1)) {
     const Dims& w = *c.dims(1);
     NNEX_TRY(meet(c, w[0], Dim(dirs), "directions of w"));
-    if (c.dims(2)) NNEX_TRY(meet(c, w[1], Dim(gates) * hidden, "rows of w"));
+    if (known) NNEX_TRY(meet(c, w[1], Dim(gates) * hidden, "rows of w"));
     if (c.dims(0)) NNEX_TRY(meet(c, w[2], (*c.dims(0))[2], "columns of w"));
   }
   const auto need = [&](size_t i, Dims dims) -> Status {
@@ -276,13 +281,13 @@ Status infer_layer(InferCall& c, const RnnAttrs& a, int64_t gates, std::span<con
       NNEX_TRY(meet(c, (*c.dims(i))[k], dims[k], fmt::format("extent of {} at axis {}", c.op().inputs[i].name, k)));
     return {};
   };
-  if (c.dims(2)) NNEX_TRY(need(3, {Dim(dirs), Dim(2 * gates) * hidden}));
+  if (known) NNEX_TRY(need(3, {Dim(dirs), Dim(2 * gates) * hidden}));
   if (c.dims(0)) NNEX_TRY(need(4, {batch}));
-  if (c.dims(0) && c.dims(2)) {
+  if (c.dims(0) && known) {
     NNEX_TRY(need(5, {Dim(dirs), batch, hidden}));
     if (c0) NNEX_TRY(need(c0, {Dim(dirs), batch, hidden}));
   }
-  if (c0 && c.dims(2)) NNEX_TRY(need(c0 + 1, {Dim(dirs), Dim(3) * hidden}));
+  if (c0 && known) NNEX_TRY(need(c0 + 1, {Dim(dirs), Dim(3) * hidden}));
   c.result(0, Dims{steps, Dim(dirs), batch, hidden});
   c.result(1, Dims{Dim(dirs), batch, hidden});
   if (c0) c.result(2, Dims{Dim(dirs), batch, hidden});
@@ -396,7 +401,8 @@ constexpr AttrType layer_fields(std::initializer_list<detail::FieldOf<A>> more =
                    field<&A::activations>("activations", "Functions of a direction's gates; empty: the usual ones."),
                    field<&A::activation_alpha>("activation_alpha", "First numbers of functions that have one."),
                    field<&A::activation_beta>("activation_beta", "Second numbers."),
-                   field<&A::clip>("clip", "Bound of what a gate's function takes; absent: none.")});
+                   field<&A::clip>("clip", "Bound of what a gate's function takes; absent: none."),
+                   field<&A::hidden>("hidden", "Numbers of a state; absent: as r says.")});
   for (const auto& f : more) t.fields.item[t.fields.n++] = f.field;
   return t;
 }

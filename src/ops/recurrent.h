@@ -19,6 +19,7 @@ struct RnnAttrs {
   Texts activations;
   Reals activation_alpha, activation_beta;
   std::optional<double> clip;
+  std::optional<int64_t> hidden = {};  ///< Where the shape of r does not tell.
 };
 
 struct GruAttrs {
@@ -27,6 +28,7 @@ struct GruAttrs {
   Reals activation_alpha, activation_beta;
   std::optional<double> clip;
   bool reset_after = false;
+  std::optional<int64_t> hidden = {};  ///< Where the shape of r does not tell.
 };
 
 struct LstmAttrs {
@@ -35,6 +37,7 @@ struct LstmAttrs {
   Reals activation_alpha, activation_beta;
   std::optional<double> clip;
   bool input_forget = false;
+  std::optional<int64_t> hidden = {};  ///< Where the shape of r does not tell.
 };
 
 struct GruCellAttrs {

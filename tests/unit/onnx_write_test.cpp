@@ -19,6 +19,7 @@
 #include "ops/pool.h"
 #include "run/compile.h"
 #include "standards/onnx/read_wire.h"
+#include "standards/onnx/text.h"
 #include "standards/onnx/write_wire.h"
 #include "stored.h"
 #include "stored_networks.h"
@@ -250,6 +251,23 @@ TEST(OnnxWrite, ExternalData) {
   const std::vector<Value> in = {ramp(shape)};
   expect_same(answers(std::move(graph), in), answers(std::move(*back), in));
   fs::remove_all(folder);
+}
+
+/// The file's reader need not know R's shape before it runs.
+TEST(OnnxWrite, HiddenSizeOfWeightsThatARunMakes) {
+  using namespace test::onnx;
+  const std::vector<std::string> nodes = {node("Reshape", {"u", "s"}, {"w"}), node("Reshape", {"v", "t"}, {"r"}),
+                                          node("LSTM", {"x", "w", "r"}, {"y"}, attr_int("hidden_size", 3))};
+  const std::string bytes = model(
+      {nodes,
+       {value("x", {5, 1, 2}), value("u", {24}), value("v", {36}), value("s", {3}, kInt64), value("t", {3}, kInt64)},
+       {value("y", {5, 1, 1, 3})}});
+  ir::Graph graph = read(bytes);
+  EXPECT_EQ(graph[graph.outputs()[0]].type.text(), "f32[5,1,1,3]");
+  const auto written = to_onnx(graph, {});
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  const std::string text = onnx_format::print_model_text(written->model.text())->text;
+  EXPECT_NE(text.find("hidden_size: int = 3"), std::string::npos) << text;
 }
 
 // ---- Versions

@@ -15,9 +15,10 @@ ValueId swapped(NodeImport& n, ValueId v, Ints axes) {
   return n.b("transpose", {v}, a);
 }
 
-/// hidden_size repeats what R says. layout = 1: x [batch, steps, in], states [batch, dirs, h], y [batch, steps, dirs,
-/// h].
+/// hidden_size repeats what R says, where that is known. layout = 1: x [batch, steps, in], states [batch, dirs, h], y
+/// [batch, steps, dirs, h].
 Result<Quirked> recurrent(NodeImport& n) {
+  if (const int64_t hidden = n.integer("hidden_size", 0); hidden > 0 && !n.constant(2)) n.set("hidden", hidden);
   n.drop("hidden_size");
   if (n.version < 7) n.drop("output_sequence");
   Texts activations = n.words("activations");
