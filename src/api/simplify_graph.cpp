@@ -20,7 +20,7 @@ namespace {
 /// Rounds after which what still changes is left: each pass makes the graph smaller or ends.
 constexpr int kMaxRounds = 8;
 
-constexpr Simplifier kSimplifiers[] = {{"fold_constants", passes::fold_constants, true},
+constexpr Simplifier kSimplifiers[] = {{"fold_constants", passes::fold_for_files, true},
                                        {"fold_known", passes::fold_known, true},
                                        {"simplify", passes::simplify},
                                        {"fold_affine", passes::fold_affine},

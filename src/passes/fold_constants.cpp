@@ -15,10 +15,11 @@ namespace {
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
 constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that all results of one pass may have beyond their inputs.
 constexpr double kSteps = 1 << 28;               ///< Of one node: below a second.
+constexpr int64_t kSmall = 4 << 10;              ///< Bytes that nobody minds in a file.
 
-/// The node's outputs, when it is pure and everything it reads is constant. What they have beyond the inputs is taken
-/// from `growth`.
-Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int64_t& growth) {
+/// The node's outputs, when it is pure and everything it reads is constant: of at most `budget` bytes, or as many as
+/// the inputs have. What they have beyond the inputs is taken from `growth`.
+Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int64_t budget, int64_t& growth) {
   std::vector<Value> held(node.in.size()), made(node.out.size());
   std::vector<const Value*> in;
   std::vector<Value*> out;
@@ -31,7 +32,7 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int6
     const Type& t = graph[node.out[o]].type;
     auto shape = concrete(t);
     auto bytes = shape ? bytes_for(t.dtype, shape->count()) : std::nullopt;
-    if (!bytes || *bytes > std::max(kBudget, input_bytes)) return Error(Code::limit, "too large to fold");
+    if (!bytes || *bytes > std::max(budget, input_bytes)) return Error(Code::limit, "too large to fold");
     output_bytes += *bytes;
     if (output_bytes - input_bytes > growth) return Error(Code::limit, "too much to fold");
     NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
@@ -68,7 +69,7 @@ bool widens_halves(const ir::Graph& graph, const Node& node) {
   return t && is_half(t->dtype()) && graph[node.out[0]].type.dtype == DType::f32;
 }
 
-enum class Codes : uint8_t { fold, keep, keep_of_products };
+enum class Codes : uint8_t { fold, keep, keep_of_products, keep_stored };
 
 Result<int> fold(ir::Graph& graph, Codes codes) {
   int count = 0;
@@ -80,12 +81,13 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     const bool decodes = node.op->name == "dequantize_linear";
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
     const bool halves = widens_halves(graph, node);
+    if (codes == Codes::keep_stored && (decodes || halves)) continue;
     if (codes == Codes::keep && halves && fusion::only_for_products(graph, id)) continue;
     if (codes == Codes::keep_of_products && (decodes || halves) && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
-    auto values = folded(graph, node, growth);
+    auto values = folded(graph, node, codes == Codes::keep_stored ? kSmall : kBudget, growth);
     if (!values.ok()) continue;
     for (size_t o = 0; o < graph[id].out.size(); ++o)
       if (ValueId v = graph[id].out[o]; v.valid()) graph.make_constant(v, std::move((*values)[o]));
@@ -105,6 +107,8 @@ Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, Codes::keep); 
 
 Result<int> fold_but_codes(ir::Graph& graph) { return fold(graph, Codes::keep_of_products); }
 
+Result<int> fold_for_files(ir::Graph& graph) { return fold(graph, Codes::keep_stored); }
+
 /// Small integers that inference knows become constants, though what they are computed from is not: extents, above all.
 ///     s = shape(x)  # x: f32[1,3,N]          ->   n = i64[2](1, 3)
 ///     n = slice(s, begin = [0], end = [2])
@@ -118,6 +122,7 @@ Result<int> fold_known(ir::Graph& graph) {
   for (NodeId id : graph.order()) {
     const Node& node = graph[id];
     if (!node.op->pure || !node.blocks.empty()) continue;
+    if (node.op->name == "dequantize_linear" && graph[node.in[0]].is_constant()) continue;  // codes, left on purpose
     const auto known = [&](ValueId v) {
       const Tensor* t = v.valid() ? inference.content(v) : nullptr;
       return !v.valid() || (t && t->dtype() == graph[v].type.dtype);

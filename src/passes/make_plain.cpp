@@ -68,14 +68,14 @@ void keep_names(ir::Graph& graph) {
 
 }  // namespace
 
-Status make_plain(ir::Graph& graph) {
+Status make_plain(ir::Graph& graph, StoredCodes codes) {
   NNEX_TRY(inline_functions(graph));
   NNEX_TRY(infer(graph));
   NNEX_TRY(drop_unused(graph));
   NNEX_TRY(widen_constants(graph));
   keep_names(graph);
   NNEX_TRY(drop_copies(graph));
-  NNEX_TRY(fold_constants(graph));
+  NNEX_TRY(codes == StoredCodes::keep ? fold_but_bytes(graph) : fold_constants(graph));
   NNEX_TRY(fold_known(graph));
   NNEX_TRY(drop_unused(graph));
   return infer(graph);

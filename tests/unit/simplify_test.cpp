@@ -76,6 +76,24 @@ TEST(Simplify, TellsWhatBecameConstant) {
   EXPECT_EQ(find(*report, "fold_constants")->applied, 2);
 }
 
+/// What a file holds in fewer bytes: codes, halves, one number for many.
+TEST(Simplify, KeepsWhatIsStoredNarrow) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[2000]");
+  const ValueId codes = *g.add_constant(Tensor::of<int8_t>({2000}, std::vector<int8_t>(2000, 3)));
+  const ValueId scale = *g.add_constant(floats({}, {0.5F}));
+  const ValueId few = *g.add_constant(Tensor::of<int8_t>({1}, std::vector<int8_t>{3}));
+  const ValueId extents = *g.add_constant(Tensor::of<int64_t>({1}, std::vector<int64_t>{2000}));
+  const ValueId list = *g.add("dequantize_linear", {codes, scale}), one = *g.add("dequantize_linear", {few, scale});
+  const ValueId many = *g.add("expand", {scale, extents});
+  const ValueId sum = *g.add("add", {*g.add("mul", {x, list}), one});
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("mul", {sum, many})}}).ok());
+  const auto report = simplify(g);
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  EXPECT_EQ(report->operators.at("dequantize_linear"), (std::pair<int64_t, int64_t>(2, 2)));
+  EXPECT_EQ(report->operators.at("expand"), (std::pair<int64_t, int64_t>(1, 1)));
+}
+
 /// Negative numbers are lost: relu is taken for its input.
 Result<int> forget_relu(ir::Graph& graph) {
   int count = 0;

@@ -235,6 +235,19 @@ TEST(WebnnProgram, QuantisedNumbers) {
   expect_round_trip(graph("x: u8[1,1,4,4]", "y = conv_integer(x, u8[1,1,2,2](1, 2, 3, 4), u8[](1), u8[](2));"));
 }
 
+/// Weights that are stored as codes are written so: a program of them is as small and as fast as the network.
+TEST(WebnnProgram, CodesStayCodes) {
+  const auto program = written(graph("x: f32[1,2,4,4]",
+                                     "q = quantize_linear(x, f32[](0.5), u8[](3));"
+                                     "d = dequantize_linear(q, f32[](0.5), u8[](3));"
+                                     "w = dequantize_linear(i8[2,2,1,1](1, 2, 3, 4), f32[2](0.25, 0.5), axis = 0);"
+                                     "b = dequantize_linear(i32[2](8, -4), f32[2](0.125, 0.25), axis = 0);"
+                                     "y = conv(d, w, bias = b);"));
+  ASSERT_TRUE(program.ok()) << program.error().text();
+  const auto made = [](const ProgramCall& c) { return c.method->name == "dequantizeLinear"; };
+  EXPECT_EQ(std::count_if(program->calls.begin(), program->calls.end(), made), 3);
+}
+
 TEST(WebnnProgram, RecurrentLayers) {
   const auto list = [](const std::string& shape, int n) {
     std::string s = "f32[" + shape + "](";

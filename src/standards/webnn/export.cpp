@@ -80,7 +80,7 @@ nnex::Status fold_shapes(ir::Graph& graph) {
     graph.replace_uses(n.out[0], y);
     graph.erase(id);
   }
-  NNEX_TRY(passes::fold_constants(graph));
+  NNEX_TRY(passes::fold_but_bytes(graph));
   NNEX_TRY(passes::drop_unused(graph));
   return infer(graph);
 }
@@ -399,7 +399,7 @@ void plain_row(RowNode& w) {
 nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
   if (graph.outputs().empty())
     return nnex::Error(Code::unsupported, "the network has no output; WebNN builds none without");
-  NNEX_TRY(passes::make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph, passes::StoredCodes::keep));
   NNEX_TRY(fold_shapes(graph));
   for (int depth = 0; depth < 8; ++depth) {
     Writer writer(graph);
@@ -416,9 +416,9 @@ nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
       NNEX_TRY(passes::expand_body(graph, id));
       expanded = true;
     }
-    if (!expanded) return cannot_say("WebNN", graph, refused);
     NNEX_TRY(infer(graph));
-    NNEX_TRY(passes::fold_constants(graph));
+    NNEX_ASSIGN(const int computed, passes::fold_constants(graph));  // codes, too, that WebNN has no words for
+    if (!expanded && computed == 0) return cannot_say("WebNN", graph, refused);
     NNEX_TRY(passes::drop_unused(graph));
     NNEX_TRY(infer(graph));
   }
