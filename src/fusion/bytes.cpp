@@ -19,6 +19,8 @@ using kernels::FusedByteChain;
 using kernels::FusedByteProduct;
 using kernels::UnaryKind;
 
+constexpr double kLost = 1.0 / 64;  ///< Of a code of the result, by the rounding of a bias.
+
 bool is_byte(DType t) { return t == DType::u8 || t == DType::i8; }
 
 /// The scale and zero point of a node that has them at inputs 1 and 2, constants of one element.
@@ -198,7 +200,8 @@ class ByteFinder {
     return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
   }
 
-  /// A constant, or integers of a scale of their own: in units of the sums.
+  /// A constant, or integers of a scale of their own: in units of the sums, where what that loses is little beside a
+  /// code of the result.
   bool add_bias(FusedByteProduct& p, ValueId bias, const Reals& w_scale) const {
     const auto n = static_cast<int64_t>(w_scale.size());
     Columns own = {Reals(w_scale.size(), 1), Reals(w_scale.size(), 0)};
@@ -213,8 +216,9 @@ class ByteFinder {
     if (!numbers) return false;
     for (size_t c = 0; c < w_scale.size(); ++c) {
       const double unit = static_cast<double>(p.x.scale) * w_scale[c];
-      const double sums = std::nearbyint(((*numbers)[c] - own.zero[c]) * own.scale[c] / unit);
-      if (!(std::abs(sums) < 1e9)) return false;
+      const double exact = ((*numbers)[c] - own.zero[c]) * own.scale[c] / unit, sums = std::nearbyint(exact);
+      const double lost = std::abs(exact - sums) * unit / static_cast<double>(p.y.scale);
+      if (!(std::abs(sums) < 1e9) || lost > kLost) return false;
       p.bias.push_back(static_cast<int32_t>(sums));
     }
     return true;

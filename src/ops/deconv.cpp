@@ -16,7 +16,8 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kMax = int64_t{1} << 30;  ///< Beyond it sizes are nonsense; products of two fit.
+constexpr int64_t kMax = int64_t{1} << 32;       ///< Beyond it sizes are nonsense.
+constexpr int64_t kMaxSpan = int64_t{1} << 61;  ///< Of products of two, whose sum fits.
 
 Error invalid(std::string message) { return Error(Code::invalid_model, std::move(message)); }
 
@@ -30,8 +31,8 @@ Status check_axis(const DeconvAttrs& a, size_t axis, int64_t size) {
   const int64_t more = entry(a.output_padding, axis, 0);
   for (int64_t n : {size, stride, dilation})
     if (n < 1 || n > kMax)
-      return invalid(
-          fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
+      return invalid(fmt::format("window size {}, stride {} and dilation {} must be at least 1{}", size, stride,
+                                 dilation, n < 1 ? "" : ", at most 2^32"));
   if (more < 0 || more >= std::max(stride, dilation))
     return invalid(fmt::format("output_padding {} is not below stride {} or dilation {}", more, stride, dilation));
   for (int64_t n : {pads_of(a, axis).first, pads_of(a, axis).second})
@@ -49,7 +50,7 @@ Result<AxisWindow> reverse_window_of(const DeconvAttrs& a, size_t axis, int64_t 
   NNEX_TRY(check_axis(a, axis, size));
   AxisWindow w{size, entry(a.stride, axis, 1), entry(a.dilation, axis, 1), 0, 0, input, 0};
   const auto span = checked_mul(size - 1, w.dilation), steps = checked_mul(input - 1, w.stride);
-  if (!span || !steps || *span > kMax * kMax / 4 || *steps > kMax * kMax / 4)
+  if (!span || !steps || *span > kMaxSpan || *steps > kMaxSpan)
     return invalid(fmt::format("{} elements at stride {} are too many", input, w.stride));
   const int64_t whole = w.reach_of(input) + entry(a.output_padding, axis, 0);
   if (a.auto_pad == AutoPad::off) {

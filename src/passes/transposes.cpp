@@ -37,6 +37,7 @@ Perm inverse(const Perm& p) {
 std::optional<Perm> Transposes::perm_of(const Node& node) const {
   if (node.op->name != "transpose" || !node.out[0].valid() || !graph_[node.in[0]].type.dims) return std::nullopt;
   const auto rank = static_cast<int64_t>(graph_[node.in[0]].type.dims->size());
+  if (rank == 0) return std::nullopt;  // of one number, which has no axes to follow
   Perm p = graph_.attrs<TransposeAttrs>(node).axes;
   if (p.empty())
     for (int64_t i = rank; i-- > 0;) p.push_back(i);

@@ -63,7 +63,6 @@ struct Windows {
   /// Elements from the first tap to the last.
   int64_t reach(size_t axis) const { return window_reach(size[axis], dilation[axis]); }
   int64_t padded(size_t axis, int64_t extent) const { return extent + padding[2 * axis] + padding[2 * axis + 1]; }
-  bool fits(size_t axis, int64_t extent) const { return reach(axis) <= padded(axis, extent); }
   /// How many windows there are.
   int64_t count(size_t axis, int64_t extent, bool ceil) const {
     return window_count(padded(axis, extent), reach(axis), stride[axis], ceil);
@@ -181,23 +180,26 @@ void import_conv_transpose(Importer& to) {
 
 namespace {
 
-/// The spatial extents: by the rounding, or outputSizes, which must be what one of the two roundings gives.
+/// The spatial extents: by the rounding, or outputSizes, which must be what one of the two roundings gives. Rounded up,
+/// a window longer than the image is one, as long as less than a stride of it is beyond.
 Result<Ints> pooled(const Step& step, const Windows& w, const Ints& x) {
   Ints down, up;
   for (size_t i : {size_t{0}, size_t{1}}) {
-    if (!w.fits(i, x[2 + i]))
-      return step.fail("a window of {} elements does not fit the {} of the padded input", w.reach(i),
-                       w.padded(i, x[2 + i]));
     down.push_back(w.count(i, x[2 + i], false));
     up.push_back(w.count(i, x[2 + i], true));
   }
   NNEX_TRY(step.need_count("outputSizes", 2));
-  if (!step.given("outputSizes")) return step.word("outputShapeRounding") == "floor" ? down : up;
-  const Ints& asked = step.ints("outputSizes");
-  if (asked != down && asked != up)
-    return step.fail("outputSizes is [{}]; needed [{}] or [{}]", joined(asked, ","), joined(down, ","),
-                     joined(up, ","));
-  return asked;
+  const bool given = step.given("outputSizes");
+  const Ints made = given ? step.ints("outputSizes") : step.word("outputShapeRounding") == "floor" ? down : up;
+  for (size_t i : {size_t{0}, size_t{1}})
+    if ((given ? up : made)[i] < 1)
+      return step.fail("a window of {} elements does not fit the {} of the padded input", w.reach(i),
+                       w.padded(i, x[2 + i]));
+  if (made != down && made != up)
+    return step.fail("outputSizes is [{}]; needed [{}] or [{}]", joined(made, ","), joined(down, ","), joined(up, ","));
+  for (size_t i : {size_t{0}, size_t{1}})
+    if (made[i] < 1) return step.fail("outputSizes is [{}]; needed 1 or more", joined(made, ","));
+  return made;
 }
 
 /// windowDimensions, which are the whole image where they are absent.
