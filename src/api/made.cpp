@@ -2,14 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "api/formats.h"
 #include "base/try.h"
 #include "standards/nnef/model.h"
+#include "standards/onnx/import.h"
 #include "standards/webnn/program_file.h"
 
 namespace nnex {
+namespace {
+
+/// The opset of the standard domain that the model was read with; 0: it was none of ONNX.
+int64_t own_opset(const ir::Graph& graph) {
+  const auto own = graph.meta.opsets.find("");
+  return own == graph.meta.opsets.end() ? 0 : own->second;
+}
+
+/// A model of ONNX keeps its opset where that can say what it became, else it gets the lowest that can, and a note.
+Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted) {
+  const int64_t own = wanted.opset == 0 ? own_opset(*out.graph) : 0;
+  std::string why;
+  if (own > 0 && own <= onnx_format::kNewestOpset) {
+    ir::Graph kept(*out.graph);
+    onnx_format::WriteOptions as_read = wanted;
+    as_read.opset = own, as_read.custom = false;
+    auto written = to_onnx(kept, as_read);
+    if (written.ok()) {
+      *out.graph = std::move(kept), out.onnx = *std::move(written);
+      return {};
+    }
+    why = written.error().message();
+    why.resize(std::min(why.size(), why.find('\n')));
+  }
+  NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
+  if (!why.empty() && out.onnx.opset != own)
+    out.notes.push_back(fmt::format("opset {} instead of {}: {}", out.onnx.opset, own, why));
+  return {};
+}
+
+}  // namespace
 
 Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name) {
   Made out;
@@ -23,7 +56,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
-      NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
+      NNEX_TRY(write_onnx(out, wanted));
       return out;
     }
     case Format::nnef: {

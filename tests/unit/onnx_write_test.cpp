@@ -13,7 +13,9 @@
 #include "cpu_time.h"
 #include "graph/infer.h"
 #include "nnex/check.h"
+#include "nnex/load.h"
 #include "nnex/model.h"
+#include "nnex/save.h"
 #include "onnx_bytes.h"
 #include "ops/join.h"
 #include "ops/pool.h"
@@ -347,6 +349,29 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
               std::string::npos)
         << model.error().text();
   }
+}
+
+/// Who edits a model says nothing of its opset.
+TEST(OnnxWrite, AModelOfOnnxKeepsItsOpset) {
+  using namespace test::onnx;
+  const std::string bytes = model({{node("Neg", {"x"}, {"y"})}, {value("x", {4}, 6)}, {value("y", {4}, 6)}}, {}, 11);
+  auto graph = load_graph(ModelSource::memory(bytes));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const std::string path = testing::TempDir() + "/nnex_keeps_its_opset.onnx";
+  SaveOptions options;
+  options.overwrite = Overwrite::replace;
+  auto saved = save(*graph, path, options);
+  ASSERT_TRUE(saved.ok()) << saved.error().text();
+  EXPECT_EQ(saved->opset, 11);
+  EXPECT_TRUE(saved->notes.empty());
+  const ValueId y = graph->outputs()[0];
+  ASSERT_TRUE(graph->set_outputs({{"y", *graph->add("bitwise_and", {y, y})}}).ok());
+  saved = save(*graph, path, options);
+  ASSERT_TRUE(saved.ok()) << saved.error().text();
+  EXPECT_EQ(saved->opset, 18);
+  ASSERT_EQ(saved->notes.size(), 1U);
+  EXPECT_EQ(saved->notes[0].find("opset 18 instead of 11: "), 0U) << saved->notes[0];
+  fs::remove(path);
 }
 
 TEST(OnnxWrite, OldOpsetsCountAxesFromTheStart) {
