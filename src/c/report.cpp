@@ -85,6 +85,7 @@ nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* optio
     if (!report.ok()) return std::move(report).error();
     std::vector<Fault> all = report->faults;
     all.insert(all.end(), report->notes.begin(), report->notes.end());
+    for (Fault& f : all) f.message = with_remedies(std::move(f.message), f.remedies);
     *out = new nnex_report{std::move(*report), std::move(all)};
     return {};
   });
