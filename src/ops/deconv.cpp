@@ -16,7 +16,7 @@
 namespace nnex {
 namespace {
 
-constexpr int64_t kMax = int64_t{1} << 32;       ///< Beyond it sizes are nonsense.
+constexpr int64_t kMax = int64_t{1} << 32;      ///< Beyond it sizes are nonsense.
 constexpr int64_t kMaxSpan = int64_t{1} << 61;  ///< Of products of two, whose sum fits.
 
 Error invalid(std::string message) { return Error(Code::invalid_model, std::move(message)); }
