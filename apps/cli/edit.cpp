@@ -55,7 +55,7 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
     NNEX_ASSIGN(OutputFile out, OutputFile::open(o.out, "model.onnx"));
     if (out.is_standard_output() && o.json)
       return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
-    NNEX_TRY(may_write(out.path(), o.writing.existing()));
+    NNEX_TRY(may_save(out.path(), save_options));
     NNEX_ASSIGN(const ModelSource source, source_of(o.path));
     NNEX_ASSIGN(Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
     const size_t before = count_nodes(graph, graph.nodes());

@@ -161,9 +161,10 @@ Result<OutputFile> output_of(const QuantizeArguments& o) {
 Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   NNEX_ASSIGN(const Format format, format_of(o));
   NNEX_ASSIGN(OutputFile file, output_of(o));
-  for (const char* part : {"/symbol", "/params"})
-    if (format == Format::cvm) NNEX_TRY(may_write(o.out + part, o.writing.existing()));
-  if (format != Format::cvm) NNEX_TRY(may_write(file.path(), o.writing.existing()));
+  SaveOptions save_options;
+  save_options.format = format;
+  save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
+  NNEX_TRY(may_save(file.path(), save_options));
   if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(QuantizeOptions options, options_of(o));
@@ -190,9 +191,6 @@ Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
     return nnex::quantize(graph, counted, options);
   }();
   if (!made.ok()) return std::move(made).error().at(o.path);
-  SaveOptions save_options;
-  save_options.format = options.to;
-  save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   Done out;
   NNEX_ASSIGN(out.written, save(made->graph, file.path(), save_options));
   NNEX_TRY(file.finish());

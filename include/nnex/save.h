@@ -140,6 +140,10 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& path, c
 /// number behind a point is no ending ("net-1.0"). Error: invalid_argument for an ending that says nothing.
 Result<Format> format_of_path(const std::string& path);
 
+/// Whether a graph may be saved there, as far as it can be told before there is one: the name says a standard, nothing
+/// is in the way, and the folder is there. Errors: invalid_argument, unreadable.
+Status may_save(const std::string& path, const SaveOptions& options = {});
+
 /// Writes a graph. Errors: as of convert.
 Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveOptions& options = {});
 

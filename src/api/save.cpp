@@ -15,6 +15,7 @@
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
+#include "base/unfinished.h"
 #include "graph/symbols.h"
 #include "standards/c/write.h"
 #include "standards/nnef/model.h"
@@ -33,11 +34,37 @@ Existing existing_of(Overwrite overwrite) {
 
 // ---- Files
 
+bool is_folder(const std::string& path, Format format) {
+  return format == Format::cvm ||
+         (format == Format::nnef && nnef_format::packing_of(path) == nnef_format::Packing::folder);
+}
+
+/// A folder may be named with a slash behind it.
+std::string without_slash(std::string path, Format format) {
+  while (is_folder(path, format) && path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+/// Whether a model may become this folder, or go into it.
+Status check_folder(const std::string& path, Format format, Overwrite overwrite) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return may_write(path, Existing::replace);
+  if (!fs::is_directory(path, error))
+    return Error(Code::invalid_argument, fmt::format("'{}' exists and is no folder", path));
+  if (format == Format::cvm) {
+    NNEX_TRY(may_write(path + "/symbol", existing_of(overwrite)));
+    return may_write(path + "/params", existing_of(overwrite));
+  }
+  if (overwrite == Overwrite::refuse && !fs::is_empty(path, error))
+    return Error(Code::invalid_argument, fmt::format("folder '{}' is not empty", path))
+        .helped_by({"overwrite", "replace", "replaces the model's files in it"});
+  return {};
+}
+
 /// What can be said of a path before anything is read: whether it may be written, and has a name of the format.
 Status check_path(const std::string& path, Format format, const SaveOptions& options) {
-  const bool folder = format == Format::cvm ||
-                      (format == Format::nnef && nnef_format::packing_of(path) == nnef_format::Packing::folder);
-  if (!folder) NNEX_TRY(may_write(path, existing_of(options.overwrite)));
+  if (is_folder(path, format)) return check_folder(path, format, options.overwrite);
+  NNEX_TRY(may_write(path, existing_of(options.overwrite)));
   const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
     return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
@@ -65,7 +92,21 @@ Status to_text(Made& made) {
   return {};
 }
 
+/// The file of tensors beside the model that is replaced, where the new one has none: it may be others', so it stays.
+std::string left_behind(const Made& made, const std::string& path) {
+  const std::string data = path + ".data";
+  std::error_code error;
+  if (!made.onnx.external_name.empty() || !fs::exists(data, error) || !fs::exists(path, error)) return {};
+  const auto old = MappedFile::open(path, MapPolicy::automatic);
+  if (!old.ok()) return {};
+  const auto files = onnx_format::external_files(old->bytes());
+  const std::string name = fs::path(data).filename().string();
+  const bool its = files.ok() && std::find(files->begin(), files->end(), name) != files->end();
+  return its ? fmt::format("'{}' held the tensors of the model that was replaced; it is still there", data) : "";
+}
+
 Status write_onnx(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
+  if (const std::string note = left_behind(made, path); !note.empty()) report.notes.push_back(note);
   NNEX_TRY(onnx_format::save_model(made.onnx, path, existing_of(options.overwrite)));
   report.files = {path};
   report.external_file = made.onnx.external_name;
@@ -136,7 +177,7 @@ Result<SaveReport> write(const Made& made, const std::string& path, const SaveOp
       if (built(Format::c)) NNEX_TRY(write_c(made, path, options, report));
       break;
   }
-  report.notes = made.notes;
+  report.notes.insert(report.notes.begin(), made.notes.begin(), made.notes.end());
   std::error_code none;
   for (const std::string& file : report.files)
     if (const auto size = fs::file_size(file, none); !none) report.bytes += static_cast<int64_t>(size);
@@ -230,18 +271,6 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
 
 // ---- Proof
 
-/// A folder that goes with what is in it.
-struct ScratchFolder {
-  fs::path path;
-  explicit ScratchFolder(fs::path p) : path(std::move(p)) {}
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
-
 /// "3 of 10 elements differ, by 0.5 at most"; numbers apart are told of numbers alone.
 std::string how_far(const Difference& d) {
   if (!d.mismatch.empty()) return d.mismatch;
@@ -282,10 +311,8 @@ Result<Proof> proven_copy(const OnnxFile& source, const std::string& written, co
 /// Writes beside the path, runs that beside the source, and takes it away again.
 Result<Proof> run_made(const Made& made, const ModelSource& source, const std::string& path,
                        const ConvertOptions& options) {
-  NNEX_ASSIGN(const std::string beside, make_folder_beside(path));
-  const ScratchFolder scratch{beside};
-  const fs::path given = fs::path(path).filename().empty() ? fs::path(path).parent_path() : fs::path(path);
-  fs::path written = scratch.path / given.filename();
+  NNEX_ASSIGN(const FolderBeside scratch, FolderBeside::make(path));
+  fs::path written = fs::path(scratch.path()) / fs::path(path).filename();
   if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
   NNEX_TRY(write(made, written.string(), options.save));
   if (made.copy_of && built(Format::onnx)) return proven_copy(*made.copy_of, written.string(), options);
@@ -321,9 +348,10 @@ Result<Proof> proven(const Made& made, const ModelSource& source, const std::str
 
 }  // namespace
 
-Result<SaveReport> convert(const ModelSource& source, const std::string& path, const ConvertOptions& options) {
+Result<SaveReport> convert(const ModelSource& source, const std::string& given, const ConvertOptions& options) {
   return guarded([&]() -> Result<SaveReport> {
-    NNEX_ASSIGN(const Format format, target(path, options.save));
+    NNEX_ASSIGN(const Format format, target(given, options.save));
+    const std::string path = without_slash(given, format);
     NNEX_TRY(check_path(path, format, options.save));
     NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
     if (format == Format::onnx && built(Format::onnx) && is_text(path, options.save)) NNEX_TRY(to_text(made));
@@ -337,9 +365,17 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& path, c
   });
 }
 
-Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveOptions& options) {
-  return guarded([&]() -> Result<SaveReport> {
+Status may_save(const std::string& path, const SaveOptions& options) {
+  return guarded([&]() -> Status {
     NNEX_ASSIGN(const Format format, target(path, options));
+    return check_path(without_slash(path, format), format, options);
+  });
+}
+
+Result<SaveReport> save(const Graph& graph, const std::string& given, const SaveOptions& options) {
+  return guarded([&]() -> Result<SaveReport> {
+    NNEX_ASSIGN(const Format format, target(given, options));
+    const std::string path = without_slash(given, format);
     NNEX_TRY(check_path(path, format, options));
     NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
     if (format == Format::onnx && built(Format::onnx) && is_text(path, options)) NNEX_TRY(to_text(made));

@@ -20,6 +20,7 @@
 #include "base/quota.h"
 #include "base/sha256.h"
 #include "base/try.h"
+#include "base/unfinished.h"
 
 namespace nnex {
 namespace {
@@ -271,12 +272,29 @@ int open_stream(const std::string& path) {
 template <class Make>
 int make_beside(const std::string& path, std::string& made, Make make) {
   static std::atomic<uint64_t> last{0};
+  UnfinishedLock unfinished;
   for (int tries = 0; tries < 1000; ++tries) {
     made = fmt::format("{}.{:x}-{:x}.tmp", path, ::getpid(), ++last);
     const int got = make(made.c_str());
+    if (got >= 0) unfinished.add(made);
     if (got >= 0 || errno != EEXIST) return got;
   }
   return -1;
+}
+
+/// Where a file or folder of the path would be.
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// Why nothing could be made there: the system says of a missing folder that the file is missing.
+Error cannot_write(const std::string& path, const std::string& target, int number) {
+  const std::string folder = folder_of(target);
+  std::error_code unknown;
+  if ((number == ENOENT || number == ENOTDIR) && !std::filesystem::is_directory(folder, unknown))
+    return {Code::unreadable, fmt::format("cannot write '{}': there is no folder '{}'", path, folder)};
+  return failed("write", path, number);
 }
 
 /// Gives a finished file its name where nothing has that yet. A link is refused where something is there, unlike a
@@ -291,14 +309,16 @@ int rename_to_free(const char* from, const char* to) {
 }  // namespace
 
 Status may_write(const std::string& path, Existing existing) {
-  NNEX_TRY(free_target(path, existing));
+  NNEX_ASSIGN(const Target target, free_target(path, existing));
+  if (!target.stream && ::access(folder_of(target.path).c_str(), W_OK | X_OK) != 0)
+    return cannot_write(path, target.path, errno);
   return {};
 }
 
 Result<std::string> make_folder_beside(const std::string& path) {
   std::string made;
   if (make_beside(path, made, [](const char* name) { return ::mkdir(name, 0777); }) < 0)
-    return failed("make a folder beside", path, errno);
+    return cannot_write(path, path, errno);
   return made;
 }
 
@@ -318,7 +338,7 @@ Result<FileWriter> FileWriter::create(const std::string& path, Existing existing
   });
   if (writer.descriptor_ < 0) {
     writer.temporary_.clear();
-    return failed("write", path, errno);
+    return cannot_write(path, writer.path_, errno);
   }
   struct stat old = {};  // a file that is replaced leaves its mode
   if (::lstat(writer.path_.c_str(), &old) == 0 && S_ISREG(old.st_mode))
@@ -328,7 +348,10 @@ Result<FileWriter> FileWriter::create(const std::string& path, Existing existing
 
 FileWriter::~FileWriter() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  UnfinishedLock unfinished;
+  ::unlink(temporary_.c_str());
+  unfinished.drop(temporary_);
 }
 
 Status FileWriter::write(std::string_view bytes) {
@@ -356,8 +379,10 @@ Status FileWriter::close() {
 
 Status FileWriter::rename() {
   const auto give = existing_ == Existing::refuse ? rename_to_free : ::rename;
+  UnfinishedLock unfinished;
   if (give(temporary_.c_str(), path_.c_str()) != 0)
     return existing_ == Existing::refuse && errno == EEXIST ? exists(path_) : failed("write", path_, errno);
+  unfinished.drop(temporary_);
   temporary_.clear();
   return {};
 }

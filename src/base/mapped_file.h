@@ -115,7 +115,8 @@ constexpr Existing beside_of(Existing existing) {
   return existing == Existing::refuse ? Existing::refuse : Existing::replace_link;
 }
 
-/// Makes an empty folder beside `path` that nobody else has, as mkdir() makes one: its name.
+/// Makes an empty folder beside `path` that nobody else has, as mkdir() makes one: its name, which is among what is
+/// unfinished (base/unfinished.h).
 Result<std::string> make_folder_beside(const std::string& path);
 
 /// Writes a file in pieces under a temporary name beside it, then commit() syncs and renames. Without commit() nothing

@@ -8,6 +8,7 @@
 #include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
+#include "base/unfinished.h"
 #include "graph/precision.h"
 #include "ops/cvm.h"
 #include "standards/cvm/export.h"
@@ -321,11 +322,10 @@ class Exporter {
 
 Result<ModelFiles> write_model(const ir::Graph& graph) { return Exporter(graph).run(); }
 
-Status save_files(const ModelFiles& files, const std::string& folder, bool replace) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", folder, failed.message()));
-  const Existing existing = replace ? Existing::replace_link : Existing::refuse;
+namespace {
+
+/// Both files, into a folder that is there.
+Status write_into(const ModelFiles& files, const std::string& folder, Existing existing) {
   NNEX_ASSIGN(FileWriter symbol, FileWriter::create(folder + "/symbol", existing));
   NNEX_ASSIGN(FileWriter params, FileWriter::create(folder + "/params", existing));
   NNEX_TRY(params.write(files.params));
@@ -333,6 +333,18 @@ Status save_files(const ModelFiles& files, const std::string& folder, bool repla
   NNEX_TRY(symbol.sync());
   NNEX_TRY(params.commit());
   return symbol.commit();
+}
+
+}  // namespace
+
+Status save_files(const ModelFiles& files, std::string folder, bool replace) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  std::error_code unknown;
+  if (std::filesystem::exists(folder, unknown))
+    return write_into(files, folder, replace ? Existing::replace_link : Existing::refuse);
+  NNEX_ASSIGN(FolderBeside beside, FolderBeside::make(folder));
+  NNEX_TRY(write_into(files, beside.path(), Existing::refuse));
+  return beside.rename(folder);
 }
 
 Status save_model(const ir::Graph& graph, const std::string& folder) {

@@ -19,7 +19,7 @@ Result<ModelFiles> write_model(const ir::Graph& graph);
 
 /// Writes both files into a folder, which is made where it is missing: each beside itself first, then renamed. Errors:
 /// invalid_argument (one is there already, and not `replace`), unreadable.
-Status save_files(const ModelFiles& files, const std::string& folder, bool replace);
+Status save_files(const ModelFiles& files, std::string folder, bool replace);
 
 /// write_model and save_files; files that are there are replaced.
 Status save_model(const ir::Graph& graph, const std::string& folder);

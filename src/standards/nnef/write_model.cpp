@@ -11,6 +11,7 @@
 
 #include "base/mapped_file.h"
 #include "base/try.h"
+#include "base/unfinished.h"
 #include "standards/gzip.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/nnef/weights.h"
@@ -119,14 +120,9 @@ Status write_folder(const Written& model, std::string path, bool replace) {
     return Error(Code::invalid_argument, fmt::format("folder '{}' is not empty", path))
         .helped_by({"overwrite", "replace", "replaces the model's files in it"});
   }
-  NNEX_ASSIGN(const std::string beside, make_folder_beside(path));
-  Status s = write_into(model, beside);
-  if (s.ok()) {
-    if (std::rename(beside.c_str(), path.c_str()) == 0) return {};
-    s = Error(Code::unreadable, fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)));
-  }
-  fs::remove_all(beside, error);
-  return s;
+  NNEX_ASSIGN(FolderBeside beside, FolderBeside::make(path));
+  NNEX_TRY(write_into(model, beside.path()));
+  return beside.rename(path);
 }
 
 }  // namespace
