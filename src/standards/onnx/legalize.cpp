@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "graph/precision.h"
 #include "ops/shape.h"
 #include "standards/onnx/write.h"
+#include "tensor/has_memory.h"
 
 namespace nnex::onnx_format {
 
@@ -120,6 +122,22 @@ bool is_typed(const ir::Graph& graph, const Node& node) {
   });
 }
 
+/// Small constants without names that hold the same become one: importers make one for each literal.
+void merge_constants(ir::Graph& graph) {
+  constexpr int64_t kSmall = 64;  // bytes
+  std::map<std::tuple<DType, std::vector<int64_t>, std::string>, ValueId> known;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    const Tensor* t = v.name.empty() && !v.uses.empty() ? v.constant.tensor() : nullptr;
+    if (!t || is_object(t->dtype()) || t->bytes() > kSmall || !has_memory(*t)) continue;
+    const Shape shape = t->shape();
+    std::string bytes(reinterpret_cast<const char*>(t->data()), static_cast<size_t>(t->bytes()));
+    const auto [it, fresh] =
+        known.try_emplace({t->dtype(), std::vector<int64_t>(shape.begin(), shape.end()), std::move(bytes)}, ValueId{n});
+    if (!fresh) graph.replace_uses(ValueId{n}, it->second);
+  }
+}
+
 }  // namespace
 
 Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
@@ -129,6 +147,7 @@ Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
     for (const LegalizeRow& r : theme)
       if (r.below == 0 || (opset > 0 && opset < r.below)) rules.emplace(r.row, r.rule);
   };
+  add(legalize_composed());
   add(legalize_moves());
   add(legalize_windows());
   add(legalize_norms());
@@ -144,6 +163,7 @@ Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
       it->second(l);
     }
   }
+  merge_constants(graph);
   Faults faults;
   infer_types(graph, faults);
   if (!faults.none()) return std::move(faults).first().during("bringing the graph into ONNX's conventions");

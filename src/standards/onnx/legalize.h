@@ -63,6 +63,7 @@ struct LegalizeRow {
   int64_t below = 0;  ///< Only where an opset below this one is asked for; 0: always.
 };
 
+std::span<const LegalizeRow> legalize_composed();
 std::span<const LegalizeRow> legalize_windows();
 std::span<const LegalizeRow> legalize_numbers();
 std::span<const LegalizeRow> legalize_moves();
