@@ -28,6 +28,38 @@ expect 0 "8 of 8 rows (100.00 %)" q -o "$scratch/percentile.onnx" --calibrate "$
 expect 0 "constants" q -o "$scratch/four.onnx" --weights int4
 expect 0 "sound" "$nnex" check "$scratch/four.onnx"
 
+# Layer by layer: what stands for a tensor behind its codes is that tensor, by names and without them.
+expect 1 "21 tensors inside, 16 compared" "$nnex" compare "$model" "$scratch/q.onnx" -i "$shapes/star.png" --layers
+expect 1 "relu_2 = relu_2_decoded" "$nnex" compare "$model" "$scratch/q.onnx" -i "$shapes/star.png" --layers
+expect 1 "first tensor that differs: 'batchnormalization_1'" "$nnex" compare "$model" "$scratch/q.onnx" -i "$shapes/star.png"
+expect 1 "relu_2_decoded = relu_2" "$nnex" compare "$scratch/q.onnx" "$model" -i "$shapes/star.png" --layers
+expect 0 "" "$nnex" strip --names "$scratch/q.onnx" -o "$scratch/nameless.onnx"
+expect 1 "21 tensors inside, 16 compared" "$nnex" compare "$model" "$scratch/nameless.onnx" -i "$shapes/star.png" --layers
+# Those of another tool: other names, and codes that begin at 0 in a Relu's place.
+cat > "$scratch/float.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+f (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, -2, 0.5, 1}, float[2,2] v = {0.25, 1, -1, 2}> {
+  h = MatMul (x, w)
+  r = Relu (h)
+  y = MatMul (r, v)
+}
+TXT
+cat > "$scratch/codes.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[2,2] x) => (float[2,2] out) <float s = {0.02}, uint8 middle = {128}, uint8 none = {0}, int8[2,2] wq = {50, -100, 25, 50}, float[2,2] v = {0.25, 1, -1, 2}> {
+  xq = QuantizeLinear (x, s, middle)
+  xd = DequantizeLinear (xq, s, middle)
+  wd = DequantizeLinear (wq, s)
+  p = MatMul (xd, wd)
+  pq = QuantizeLinear (p, s, none)
+  pd = DequantizeLinear (pq, s, none)
+  out = MatMul (pd, v)
+}
+TXT
+expect 1 "3 tensors inside, 3 compared" "$nnex" compare "$scratch/float.onnxtxt" "$scratch/codes.onnxtxt" --random --layers
+expect 1 "r = pd" "$nnex" compare "$scratch/float.onnxtxt" "$scratch/codes.onnxtxt" --random --layers
+expect 1 "first tensor that differs: 'h'" "$nnex" compare "$scratch/float.onnxtxt" "$scratch/codes.onnxtxt" --random
+
 # The same bytes: by the recipe, with other threads, other instructions, other forms of the samples.
 expect 0 "" q -o "$scratch/again.onnx" --recipe "$scratch/recipe.json" -q
 same "$scratch/q.onnx" "$scratch/again.onnx"

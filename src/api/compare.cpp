@@ -134,8 +134,9 @@ void LayerSearch::find_first() {
   const Cut cut_b = b_ ? cut_before(*b_, target->pair.b, equal_b) : Cut{};
   FirstDifference first;
   first.tensor = *target->compared;
-  // Without names what has no partner may be what differs: the first of it is where both part.
-  if (!by_name_ && cut_a.nodes.size() > 1) {
+  // Without names what has no partner may be what differs: the first of it is where both part. What was found by
+  // structure is made of partners.
+  if (!by_name_ && cut_a.nodes.size() > 1 && target->pair.matched != MatchedBy::structure) {
     const NodeId node = cut_a.nodes.front();
     for (size_t l = 0; l < a_.layers.size(); ++l) {
       if (!(a_.layers[l].node == node)) continue;

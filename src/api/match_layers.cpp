@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "api/match_codes.h"
 #include "nnex/elements.h"
 
 namespace nnex {
@@ -46,15 +47,21 @@ std::unordered_map<std::string, size_t> layers_by_name(const LayerNetwork& n, Na
 
 std::optional<std::vector<LayerPair>> pairs_by_name(const LayerNetwork& a, const LayerNetwork& b, Naming naming) {
   const auto in_a = layers_by_name(a, naming), in_b = layers_by_name(b, naming);
+  const CodedNetwork coded_a(a), coded_b(b);
   std::vector<LayerPair> out;
   size_t alike = 0;
+  const auto counted = [](const auto& named, const CodedNetwork& n) {
+    return std::count_if(named.begin(), named.end(), [&](const auto& x) { return !n.is_of_codes(x.second); });
+  };
   for (const auto& [name, l] : in_a) {
     const auto other = in_b.find(name);
     if (other == in_b.end()) continue;
     out.push_back({l, other->second, MatchedBy::name});
-    alike += a.op(l) == b.op(other->second);
+    alike += !coded_a.is_of_codes(l) && !coded_b.is_of_codes(other->second) &&
+             same_maker(coded_a, l, coded_b, other->second);
   }
-  if (out.empty() || alike * 5 < std::min(in_a.size(), in_b.size()) * 4) return std::nullopt;
+  const auto smaller = static_cast<size_t>(std::min(counted(in_a, coded_a), counted(in_b, coded_b)));
+  if (out.empty() || alike * 5 < smaller * 4) return std::nullopt;
   std::sort(out.begin(), out.end(), [](const LayerPair& x, const LayerPair& y) { return x.a < y.a; });
   return out;
 }
@@ -62,7 +69,8 @@ std::optional<std::vector<LayerPair>> pairs_by_name(const LayerNetwork& a, const
 /// What matching by value knows so far.
 class ValueMatch {
  public:
-  ValueMatch(const LayerNetwork& a, const LayerNetwork& b, const ValuePairs& ports) : a_(a), b_(b) {
+  ValueMatch(const LayerNetwork& a, const LayerNetwork& b, const ValuePairs& ports)
+      : a_(a), b_(b), coded_a_(a), coded_b_(b) {
     of_a_.assign(a.layers.size(), kNone), of_b_.assign(b.layers.size(), kNone);
     for (const auto& [x, y] : ports) values_[x.n] = y.n;
   }
@@ -79,15 +87,20 @@ class ValueMatch {
 
   void pair(size_t l, size_t m, MatchedBy matched) {
     of_a_[l] = m, of_b_[m] = l;
-    values_[a_.layers[l].value.n] = b_.layers[m].value.n;
+    values_[coded_a_.origin(a_.layers[l].value).n] = coded_b_.origin(b_.layers[m].value).n;
     pairs_.push_back({l, m, matched});
   }
   std::vector<std::vector<size_t>> candidates(std::span<const Fingerprint> in_a,
                                               std::span<const Fingerprint> in_b) const;
   /// Whether what node x reads is paired with what y reads, in any order.
   bool same_reads(NodeId x, NodeId y) const;
+  /// The layer of b that `l` corresponds to by what makes both; kNone: there is none.
+  size_t same_structure(size_t l, const std::unordered_map<uint32_t, std::vector<NodeId>>& readers) const;
+  /// What stands for the value of b that a limit of a limits, where codes hold the limit; kNone: there is none.
+  size_t held_limit(size_t l) const;
 
   const LayerNetwork &a_, &b_;
+  const CodedNetwork coded_a_, coded_b_;
   std::vector<size_t> of_a_, of_b_;
   std::unordered_map<uint32_t, uint32_t> values_;  ///< b's value by a's.
   std::vector<LayerPair> pairs_;
@@ -149,37 +162,69 @@ void ValueMatch::by_content(std::span<const Fingerprint> in_a, std::span<const F
 
 bool ValueMatch::same_reads(NodeId x, NodeId y) const {
   std::vector<uint32_t> paired, there;
-  for (ValueId v : a_.reads(x)) {
+  for (ValueId v : coded_a_.reads(x)) {
     const auto it = values_.find(v.n);
     if (it == values_.end()) return false;
     paired.push_back(it->second);
   }
-  for (ValueId v : b_.reads(y)) there.push_back(v.n);
+  for (ValueId v : coded_b_.reads(y)) there.push_back(v.n);
   std::sort(paired.begin(), paired.end()), std::sort(there.begin(), there.end());
   return paired == there;
+}
+
+size_t ValueMatch::same_structure(size_t l, const std::unordered_map<uint32_t, std::vector<NodeId>>& readers) const {
+  const NodeId own = a_.layers[l].node;
+  NodeId node = own;
+  const auto& in = a_.graph[own].in;
+  if (a_.op_of(own) == "batch_normalization" && !in.empty()) {  // b's product may hold it
+    const NodeId product = a_.graph[in[0]].producer;
+    if (product.valid() && coded_a_.norm_after(product) == own && !values_.count(in[0].n)) node = product;
+  }
+  const auto reads = coded_a_.reads(node);
+  if (reads.empty()) return kNone;
+  const auto first = values_.find(reads.front().n);
+  const auto there = first == values_.end() ? readers.end() : readers.find(first->second);
+  if (there == readers.end()) return kNone;
+  const bool norm = coded_a_.norm_after(node).valid();
+  for (NodeId other : there->second) {
+    if (a_.op_of(node) != b_.op_of(other) || !same_reads(node, other)) continue;
+    NodeId made = other;
+    if (node == own && !norm) {
+      if (const NodeId after = coded_b_.norm_after(other); after.valid()) made = after;  // which a's product holds
+    } else if (norm && (node == own) != coded_b_.norm_after(other).valid()) {
+      continue;
+    }
+    const uint32_t output = a_.graph[a_.layers[l].value].output;
+    if (output >= b_.graph[made].out.size() || !b_.graph[made].out[output].valid()) continue;
+    const size_t m = b_.layer_of.at(b_.graph[made].out[output].n);
+    if (of_b_[m] == kNone) return m;
+  }
+  return kNone;
+}
+
+size_t ValueMatch::held_limit(size_t l) const {
+  const Node& node = a_.graph[a_.layers[l].node];
+  if (node.in.empty() || !(coded_a_.limit_after(node.in[0]) == a_.layers[l].node)) return kNone;
+  const auto limited = values_.find(node.in[0].n);
+  const ValueId decoded = limited == values_.end() ? ValueId{} : coded_b_.stand_in(ValueId{limited->second});
+  if (!decoded.valid() || coded_a_.stand_in(node.in[0]).valid()) return kNone;
+  const size_t m = b_.layer_of.at(decoded.n);
+  return of_b_[m] == kNone ? m : kNone;
 }
 
 void ValueMatch::by_structure() {
   std::unordered_map<uint32_t, std::vector<NodeId>> readers;  // of b's values
   for (NodeId id : b_.graph.order()) {
-    const auto reads = b_.reads(id);
+    const auto reads = coded_b_.reads(id);
     if (!reads.empty()) readers[reads.front().n].push_back(id);
     for (ValueId v : std::span(reads).subspan(reads.empty() ? 0 : 1))
       if (v.n != reads.front().n) readers[v.n].push_back(id);
   }
   for (size_t l = 0; l < a_.layers.size(); ++l) {
     if (of_a_[l] != kNone) continue;
-    const NodeId node = a_.layers[l].node;
-    const auto reads = a_.reads(node);
-    if (reads.empty() || !values_.count(reads.front().n)) continue;
-    const uint32_t output = a_.graph[a_.layers[l].value].output;
-    for (NodeId other : readers[values_.at(reads.front().n)]) {
-      if (a_.op_of(node) != b_.op_of(other) || output >= b_.graph[other].out.size()) continue;
-      const ValueId v = b_.graph[other].out[output];
-      if (!v.valid() || of_b_[b_.layer_of.at(v.n)] != kNone || !same_reads(node, other)) continue;
-      pair(l, b_.layer_of.at(v.n), MatchedBy::structure);
-      break;
-    }
+    size_t m = same_structure(l, readers);
+    if (m == kNone) m = held_limit(l);
+    if (m != kNone) pair(l, m, MatchedBy::structure);
   }
 }
 
@@ -217,8 +262,10 @@ bool Fingerprint::near(const Fingerprint& other) const {
 }
 
 std::optional<std::vector<LayerPair>> match_by_name(const LayerNetwork& a, const LayerNetwork& b) {
-  if (auto exact = pairs_by_name(a, b, [](const std::string& name) { return name; })) return exact;
-  return pairs_by_name(a, b, plain_name);
+  auto pairs = pairs_by_name(a, b, [](const std::string& name) { return name; });
+  if (!pairs) pairs = pairs_by_name(a, b, plain_name);
+  if (pairs) pair_stand_ins(a, b, *pairs);
+  return pairs;
 }
 
 std::vector<LayerPair> match_by_value(const LayerNetwork& a, const LayerNetwork& b, std::span<const Fingerprint> in_a,
@@ -226,7 +273,9 @@ std::vector<LayerPair> match_by_value(const LayerNetwork& a, const LayerNetwork&
   ValueMatch match(a, b, ports);
   match.by_content(in_a, in_b);
   match.by_structure();
-  return match.take();
+  auto pairs = match.take();
+  pair_stand_ins(a, b, pairs);
+  return pairs;
 }
 
 }  // namespace nnex

@@ -36,7 +36,8 @@ struct Fingerprint {
 
 /// Pairs by name, if most named layers of the smaller network (four in five) have one with the same operator in the
 /// other; names that differ in letters alone that an identifier lacks are the same where exact ones are not enough.
-/// Nothing: names say nothing.
+/// Of a network of codes beside one of floats, what stands for a tensor behind its codes is that tensor. Nothing: names
+/// say nothing.
 std::optional<std::vector<LayerPair>> match_by_name(const LayerNetwork& a, const LayerNetwork& b);
 
 /// Pairs of equal content: the longest list of them that ascends in both orders, then others that have one candidate
