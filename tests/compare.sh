@@ -114,6 +114,45 @@ expect 4 "is not what a run of it alone gives" "$nnex" set-batch "$scratch/mixed
 expect 2 "found '0'; needed a whole number of at least 1" "$nnex" set-batch "$scratch/mixed" --batch 0 -o "$scratch/no.onnx"
 expect 0 "[1,8] -> [1,12]" "$nnex" set-shape "$scratch/baked" x=[1,6,2] -o "$scratch/wide.onnx"
 expect 2 "no input 'z'" "$nnex" set-shape "$scratch/baked" z=[1] -o "$scratch/no.onnx"
+# An input without axes has no batch, and is left alone.
+cat > "$scratch/rate.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,4] x, float rate) => (float[1,4] y) { y = Mul (x, rate) }
+TXT
+cat > "$scratch/scalar.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (float rate) => (float y) { y = Neg (rate) }
+TXT
+expect 0 "one run of 4 and 4 runs of 1" "$nnex" set-batch "$scratch/rate.onnxtxt" --batch 4 -o "$scratch/rate.onnx"
+expect 0 "output  y  f32[4,4]" "$nnex" inspect "$scratch/rate.onnx"
+expect 2 "no input has an axis" "$nnex" set-batch "$scratch/scalar.onnxtxt" --batch 4 -o "$scratch/no.onnx"
+# What nobody gives stays as open as it was.
+cat > "$scratch/two.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (float[N,4] x, float[M,K] z) => (float[N,4] y, float[M,K] w) { y = Neg (x) w = Neg (z) }
+TXT
+expect 0 "" "$nnex" set-shape "$scratch/two.onnxtxt" x=[2,4] -o "$scratch/shape2.onnx"
+expect 0 "output  w  f32[M,K]" "$nnex" inspect "$scratch/shape2.onnx"
+expect 0 "one run of 2" "$nnex" set-batch "$scratch/two.onnxtxt" --batch 2 -o "$scratch/batch2.onnx"
+expect 0 "output  w  f32[2,K]" "$nnex" inspect "$scratch/batch2.onnx"
+expect 0 "one run of 1" "$nnex" set-batch "$scratch/two.onnxtxt" --batch 1 -o "$scratch/batch1.onnx"
+expect 0 "output  w  f32[1,K]" "$nnex" inspect "$scratch/batch1.onnx"
+# An axis that stays open under a name.
+expect 0 "[1,8] -> [-1,8]" "$nnex" set-batch "$scratch/baked" --batch N -o "$scratch/open.onnx"
+expect 0 "output  y  f32[N,8]" "$nnex" inspect "$scratch/open.onnx"
+expect 0 "same" "$nnex" compare "$scratch/baked" "$scratch/open.onnx"
+expect 0 "same" "$nnex" compare "$scratch/three.onnx" "$scratch/open.onnx"
+expect 0 "[1,8] -> [1,-1]" "$nnex" set-shape "$scratch/baked" x=[1,T,2] -o "$scratch/long.onnx"
+expect 0 "output  y  f32[1,2*T]" "$nnex" inspect "$scratch/long.onnx"
+expect 3 "(reshape)" "$nnex" set-shape "$scratch/baked" x=[N,T,2] -o "$scratch/no.onnx"
+expect 3 "trying N = " "$nnex" set-shape "$scratch/baked" x=[N,T,2] -o "$scratch/no.onnx"
+expect 4 "is not what a run of it alone gives" "$nnex" set-batch "$scratch/mixed" --batch N -o "$scratch/no.onnx"
+expect 2 "needed INPUT=[1,3,224,224], or a name" "$nnex" set-shape "$scratch/baked" x=[1,,2] -o "$scratch/no.onnx"
+expect 2 "found 2 extents, needed 3" "$nnex" set-shape "$scratch/baked" x=[N,4] -o "$scratch/no.onnx"
+expect 0 "" "$nnex" rename "$scratch/open.onnx" N=batch x=pixels -o "$scratch/batch.onnx"
+expect 0 "input   pixels  f32[batch,4,2]" "$nnex" inspect "$scratch/batch.onnx"
+expect 0 "output  y  f32[batch,8]" "$nnex" inspect "$scratch/batch.onnx"
+expect 2 "no tensor 'M'" "$nnex" rename "$scratch/open.onnx" M=batch -o "$scratch/no.onnx"
 [ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
 # Fewer nodes, the same answers; what differs between two as they stand.
 expect 0 "same outputs" "$nnex" simplify "$model" -o "$scratch/simple.onnx"

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "cli.h"
 #include "edit.h"
@@ -22,7 +24,7 @@ struct EditOptions {
   WritingOptions writing;
   std::string path, out;
   std::vector<std::string> words;
-  int64_t batch = 0;
+  std::string batch;
   double timeout = 0;
   bool json = false, quiet = false, names = false;
   std::string type = "f16";
@@ -120,17 +122,68 @@ Json rewritten_json(const std::vector<BakedShape>& rewritten, const EditOptions&
   return list;
 }
 
+/// The number of a word; nothing: it is none of 0 and more.
+std::optional<int64_t> whole(std::string_view word) {
+  int64_t n = 0;
+  const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), n);
+  return fault == std::errc() && end == word.data() + word.size() && n >= 0 ? std::optional(n) : std::nullopt;
+}
+
+/// Whether a word may name an extent that stays open: it begins with a letter or an underscore.
+bool is_symbol(std::string_view word) {
+  const auto letter = [](char c) { return c == '_' || std::isalpha(static_cast<unsigned char>(c)); };
+  return !word.empty() && letter(word[0]) && std::all_of(word.begin(), word.end(), [&](char c) {
+    return letter(c) || c == '.' || c == '-' || std::isdigit(static_cast<unsigned char>(c));
+  });
+}
+
+/// "x=[N,3,224,224]".
+Result<std::pair<std::string, std::vector<NewExtent>>> new_shape(const std::string& word) {
+  const auto refused = [&] {
+    return Error(
+        Code::invalid_argument,
+        fmt::format("'{}': needed INPUT=[1,3,224,224], or a name where an axis stays open: INPUT=[N,3,224,224]", word));
+  };
+  const size_t eq = word.find('=');
+  if (eq == std::string::npos || eq == 0 || word.size() < eq + 3 || word[eq + 1] != '[' || word.back() != ']')
+    return refused();
+  std::vector<NewExtent> extents;
+  const std::string_view list = std::string_view(word).substr(eq + 2, word.size() - eq - 3);
+  for (size_t at = 0; at <= list.size() && !list.empty();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string_view item = list.substr(at, end - at);
+    if (const auto n = whole(item))
+      extents.push_back({*n, {}});
+    else if (is_symbol(item))
+      extents.push_back({0, std::string(item)});
+    else
+      return refused();
+    at = end + 1;
+  }
+  return std::pair{word.substr(0, eq), std::move(extents)};
+}
+
 Result<Json> run_set_shape(Graph& graph, const EditOptions& o, const RunOptions&) {
-  ReadingOptions words;
-  words.shapes = o.words;
-  NNEX_ASSIGN(const LoadOptions parsed, words.options());
-  NNEX_ASSIGN(const auto rewritten, set_shapes(graph, parsed.shapes));
+  std::map<std::string, std::vector<NewExtent>> shapes;
+  for (const std::string& word : o.words) {
+    NNEX_ASSIGN(auto shape, new_shape(word));
+    if (!shapes.insert(shape).second)
+      return Error(Code::invalid_argument, fmt::format("'{}' is given two shapes", shape.first));
+  }
+  NNEX_ASSIGN(const auto rewritten, open_shapes(graph, shapes));
   return Json{{"rewritten", rewritten_json(rewritten, o)}};
 }
 
 Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions& run) {
-  NNEX_ASSIGN(const BatchReport report, awaited("proving the batch", [&] { return set_batch(graph, o.batch, run); }));
+  const auto batch = whole(o.batch);
+  if ((batch && *batch < 1) || (!batch && !is_symbol(o.batch)))
+    return Error(Code::invalid_argument,
+                 fmt::format("--batch: found '{}'; needed a whole number of at least 1, or a name", o.batch));
+  NNEX_ASSIGN(const BatchReport report, awaited("proving the batch", [&] {
+                return batch ? set_batch(graph, *batch, run) : open_batch(graph, o.batch, run);
+              }));
   Json j = {{"batch", report.batch}, {"rewritten", rewritten_json(report.rewritten, o)}};
+  if (!batch) j["batch"] = o.batch;
   j["proof"] = {{"runs", report.runs}, {"max_absolute", report.max_absolute}};
   if (talks(o))
     fmt::print("one run of {} and {} runs of 1 on random inputs: the same, within {:.3g}\n", report.batch, report.runs,
@@ -250,18 +303,22 @@ void add_edits(CommandLine& line) {
   }
   {
     auto [o, verb] = add_edit(line, "rename", "Give inputs, outputs and tensors inside other names", run_rename);
-    verb.option("names", o->words, "OLD=NEW, as many as there are").required();
+    verb.option("names", o->words, "OLD=NEW, as many as there are; symbols of extents, too").required();
     o->reading.add_to(verb);
   }
   {
     auto [o, verb] = add_edit(line, "set-shape", "Write a model for other extents of its inputs", run_set_shape);
-    verb.option("shapes", o->words, "INPUT=[1,3,224,224], as many as there are").required();
+    verb.option("shapes", o->words,
+                "INPUT=[1,3,224,224], as many as there are; INPUT=[N,3,224,224]: an axis open under a name")
+        .required();
   }
   {
     auto [o, verb] =
         add_edit(line, "set-batch", "Write a model for another batch, proven: one run of it equals as many of batch 1",
                  run_set_batch);
-    verb.option("--batch", o->batch, "The first extent of every input").whole(1).required();
+    verb.option("--batch", o->batch, "The first extent of every input that has axes; a name leaves it open")
+        .type("N|NAME")
+        .required();
     add_timeout(verb, o->timeout);
   }
   {

@@ -21,8 +21,9 @@ namespace nnex {
 /// beside `from`, those named; a `from` that nothing needs; a state, which no part keeps).
 Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, const std::vector<std::string>& to);
 
-/// Other names for inputs, outputs and tensors inside. Names may be swapped. Errors: invalid_argument (no such tensor,
-/// a name that another one has).
+/// Other names for inputs, outputs and tensors inside, and for symbols of the inputs' extents ("N", or "input.axis" for
+/// an extent without a name) that are no tensor's. Names of tensors may be swapped. Errors: invalid_argument (no such
+/// tensor, a name that another one has).
 Status rename(Graph& graph, const std::map<std::string, std::string>& names);
 
 /// A constant that was changed for another batch: what a reshape makes of the batch it was exported with.
@@ -35,16 +36,29 @@ struct BatchReport {
   int64_t batch = 0, runs = 0;  ///< The proof: one run of so many against so many runs of 1.
   double max_absolute = 0;      ///< Of the outputs, between them.
 };
-/// Every input gets `batch` as its first extent, and constants of reshapes that hold the batch it had follow. Then the
-/// network is run with random inputs of that batch, and once for each element of it: outputs are the same within the
-/// default tolerance, or it is refused with the first tensor that differs. Errors: invalid_argument (batch below 1, an
-/// input without axes, inputs of different batches), unsupported (an output that does not follow; a node that mixes the
-/// elements of a batch), those of inference and runs.
+/// Every input that has axes gets `batch` as its first extent, and constants of reshapes that hold the batch it had
+/// follow. Then the network is run with random inputs of that batch, and once for each element of it: outputs are the
+/// same within the default tolerance, or it is refused with the first tensor that differs. Errors: invalid_argument
+/// (batch below 1, no input with axes, inputs of different batches), unsupported (an output that does not follow; a
+/// node that mixes the elements of a batch), those of inference and runs.
 Result<BatchReport> set_batch(Graph& graph, int64_t batch, const RunOptions& run = {});
 
 /// Inputs get other shapes, and constants of reshapes that hold what an axis was follow where one alone can. Errors:
 /// invalid_argument (no such input, another rank), those of inference: the first node that does not fit.
 Result<std::vector<BakedShape>> set_shapes(Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+
+/// An extent that an input gets.
+struct NewExtent {
+  int64_t number = 0;
+  std::string symbol;  ///< The name under which it is open; empty: it is the number.
+};
+/// The same with axes that stay open under a name; of reshapes' constants what held them becomes -1. Errors: those of
+/// set_shapes; unsupported, and those of inference: the node that needs a number there.
+Result<std::vector<BakedShape>> open_shapes(Graph& graph, const std::map<std::string, std::vector<NewExtent>>& shapes);
+
+/// set_batch() with a batch that is open under this name: the proof is of one number in its place. Errors: those of
+/// both.
+Result<BatchReport> open_batch(Graph& graph, const std::string& symbol, const RunOptions& run = {});
 
 /// One place where a pass of simplify() put something else; both were computed on random inputs and compared there.
 struct Replaced {

@@ -12,6 +12,7 @@
 #include "base/joined.h"
 #include "base/try.h"
 #include "graph/infer.h"
+#include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/suggest.h"
 
@@ -143,9 +144,16 @@ Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, 
   });
 }
 
-Status rename(Graph& graph, const std::map<std::string, std::string>& names) {
+Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
   ir::Graph& g = graph.impl().graph;
   const auto tensors = tensors_of(g);
+  ir::Graph renamed = g;
+  auto names = all;
+  for (const auto& [from, to] : all) {
+    if (tensors.count(from) || to.empty()) continue;
+    NNEX_ASSIGN(const bool is_symbol, rename_symbol(renamed, from, to));
+    if (is_symbol) names.erase(from);
+  }
   std::set<std::string> taken;
   for (const auto& [name, v] : tensors)
     if (!names.count(name)) taken.insert(name);
@@ -155,6 +163,7 @@ Status rename(Graph& graph, const std::map<std::string, std::string>& names) {
     if (!taken.insert(to).second)
       return Error(Code::invalid_argument, fmt::format("'{}' cannot be called '{}': another tensor is", from, to));
   }
+  if (names.size() < all.size()) g = std::move(renamed);
   std::map<std::string, std::string> docs;
   for (const auto& [name, doc] : g.meta.value_docs) {
     const auto it = names.find(name);

@@ -7,106 +7,15 @@
 #include "api/graph_impl.h"
 #include "api/layer_walk.h"
 #include "api/random_runs.h"
-#include "base/faults.h"
+#include "api/set_shapes.h"
 #include "base/guarded.h"
 #include "base/try.h"
-#include "graph/infer.h"
 #include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/elements.h"
-#include "run/inputs.h"
 
 namespace nnex {
 namespace {
-
-using Shapes = std::map<std::string, std::vector<int64_t>>;
-
-Status infer_or_fault(ir::Graph& g) {
-  Faults faults;
-  infer_types(g, faults);
-  if (!faults.none()) return std::move(faults).first();
-  return {};
-}
-
-/// What a constant extent list becomes where the elements that it lays out become others; nothing: it may stay.
-/// `was`, `now`: an extent of an input that changes.
-struct ExtentChange {
-  int64_t was = 0, now = 0;
-};
-std::optional<std::vector<int64_t>> followed(const std::vector<int64_t>& shape, int64_t count,
-                                             const std::vector<ExtentChange>& changes) {
-  const auto product = [](const std::vector<int64_t>& s) {
-    int64_t n = 1;
-    for (int64_t e : s) n *= e;
-    return n;
-  };
-  const bool open = std::find(shape.begin(), shape.end(), -1) != shape.end();
-  for (const ExtentChange& c : changes) {
-    for (size_t i = 0; i < shape.size(); ++i) {  // an axis of that extent, the first one that fits
-      if (shape[i] != c.was) continue;
-      std::vector<int64_t> out = shape;
-      out[i] = c.now;
-      if (open ? i == 0 : product(out) == count) return out;
-    }
-  }
-  if (open) return std::nullopt;
-  for (const ExtentChange& c : changes) {  // an axis in which it is a factor
-    for (size_t i = 0; i < shape.size(); ++i) {
-      if (c.was <= 0 || shape[i] % c.was != 0) continue;
-      std::vector<int64_t> out = shape;
-      out[i] = shape[i] / c.was * c.now;
-      if (product(out) == count) return out;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Gives the inputs the shapes `now`, where they had `was` when constants were made, and lets reshapes follow.
-Result<std::vector<BakedShape>> follow_shapes(ir::Graph& g, const Shapes& was, const Shapes& now) {
-  ir::Graph before = g;
-  NNEX_TRY(set_input_shapes(before, was));
-  NNEX_TRY(infer_or_fault(before));
-  std::vector<ExtentChange> changes;
-  for (const auto& [name, extents] : now)
-    for (size_t i = 0; i < extents.size(); ++i)
-      if (const int64_t old = was.at(name)[i]; old != extents[i]) changes.push_back({old, extents[i]});
-  NNEX_TRY(set_input_shapes(g, now));
-  std::vector<BakedShape> out;
-  for (NodeId id : g.order()) {
-    if (g[id].op->name != "reshape" || g[id].in.size() < 2) continue;
-    const Tensor* shape = g.constant_in(g[id], 1);
-    const auto old_in = concrete(before[before[id].in[0]].type);
-    if (!shape || !old_in) continue;
-    Faults later;  // nodes that have yet to follow
-    infer_types(g, later);
-    const auto new_in = concrete(g[g[id].in[0]].type);
-    if (!new_in || new_in->count() == old_in->count()) continue;
-    const std::vector<int64_t> from = ints_of(*shape);
-    const auto to = followed(from, new_in->count(), changes);
-    if (!to || *to == from) continue;
-    g.set_input(id, 1, g.add_constant(Tensor::of(shape->shape(), *to)));
-    out.push_back({g.place_of(id), from, *to});
-  }
-  NNEX_TRY(infer_or_fault(g));
-  return out;
-}
-
-/// The shapes of all inputs; extents that are no numbers are `unknown`. Error: invalid_argument (an input without
-/// axes).
-Result<Shapes> input_shapes(const ir::Graph& g, int64_t unknown) {
-  Shapes out;
-  for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
-    const PortInfo port = port_info(g, g.inputs()[i]);
-    if (!port.known_rank)
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}: needed a tensor of known rank", port.name, port.type));
-    std::vector<int64_t> extents = port.extents;
-    for (int64_t& e : extents)
-      if (e < 0) e = unknown;
-    out[port.name] = extents;
-  }
-  return out;
-}
 
 /// Elements [at, at + extent) of the first axis.
 Result<Tensor> rows_of(const Tensor& t, int64_t at, int64_t extent) {
@@ -145,6 +54,10 @@ class BatchProof {
   Result<std::vector<Value>> inputs_of(int64_t e) const {
     std::vector<Value> out;
     for (const Value& v : inputs_) {
+      if (v.tensor()->shape().rank() == 0) {  // it has no batch
+        out.push_back(v);
+        continue;
+      }
       NNEX_ASSIGN(Tensor part, rows_of(*v.tensor(), e, 1));
       out.emplace_back(std::move(part));
     }
@@ -210,26 +123,55 @@ class BatchProof {
 };
 
 Shapes with_batch(Shapes shapes, int64_t batch) {
-  for (auto& [name, extents] : shapes) extents[0] = batch;
+  for (auto& [name, extents] : shapes)
+    if (!extents.empty()) extents[0] = batch;
+  return shapes;
+}
+
+/// The inputs' shapes, which have one batch (where it is open, 1); those without axes have none. Error:
+/// invalid_argument.
+Result<Shapes> shapes_of_batch(const ir::Graph& g) {
+  NNEX_ASSIGN(Shapes shapes, input_shapes(g));
+  if (shapes.empty()) return Error(Code::invalid_argument, "the network has no inputs");
+  const std::pair<const std::string, std::vector<int64_t>>* first = nullptr;
+  for (auto& input : shapes) {
+    if (input.second.empty()) continue;
+    if (!is_given(input.second[0])) input.second[0] = 1;
+    if (!first) first = &input;
+    if (input.second[0] != first->second[0])
+      return Error(Code::invalid_argument,
+                   fmt::format("input '{}' has a batch of {}, '{}' one of {}: needed one first extent in all",
+                               first->first, first->second[0], input.first, input.second[0]));
+  }
+  if (!first) return Error(Code::invalid_argument, "no input has an axis, so the network has no batch");
   return shapes;
 }
 
 Result<BatchReport> batched(ir::Graph& g, int64_t batch, const RunOptions& run) {
   if (batch < 1) return Error(Code::invalid_argument, fmt::format("found a batch of {}; needed at least 1", batch));
-  NNEX_ASSIGN(const Shapes was, input_shapes(g, 1));
-  if (was.empty()) return Error(Code::invalid_argument, "the network has no inputs");
-  const int64_t had = was.begin()->second.empty() ? 0 : was.begin()->second[0];
-  for (const auto& [name, extents] : was) {
-    if (extents.empty()) return Error(Code::invalid_argument, fmt::format("input '{}' has no axes, so no batch", name));
-    if (extents[0] != had)
-      return Error(Code::invalid_argument, fmt::format("input '{}' has a batch of {}, '{}' one of {}: needed the same",
-                                                       was.begin()->first, had, name, extents[0]));
-  }
+  NNEX_ASSIGN(const Shapes was, shapes_of_batch(g));
   BatchReport report;
   ir::Graph one = g;
   NNEX_TRY(follow_shapes(one, was, with_batch(was, 1)));
   NNEX_ASSIGN(report.rewritten, follow_shapes(g, was, with_batch(was, batch)));
   NNEX_TRY(BatchProof(one, g, batch, run).run(report));
+  return report;
+}
+
+Result<BatchReport> batch_opened(ir::Graph& g, const std::string& symbol, const RunOptions& run) {
+  constexpr int64_t kProven = 3;
+  NNEX_TRY(shapes_of_batch(g));
+  SymbolicShapes wanted;
+  for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
+    const ValueDef& input = g[g.inputs()[i]];
+    if (!input.type.dims->empty()) wanted[input.name] = {{0, symbol}};
+  }
+  BatchReport report;
+  NNEX_ASSIGN(report.rewritten, follow_symbols(g, wanted));
+  ir::Graph one = g, many = g;
+  NNEX_TRY(fix_symbols(one, {{symbol, 1}}));
+  NNEX_TRY(fix_symbols(many, {{symbol, kProven}}));
+  NNEX_TRY(BatchProof(one, many, kProven, run).run(report));
   return report;
 }
 
@@ -244,17 +186,12 @@ Result<BatchReport> set_batch(Graph& graph, int64_t batch, const RunOptions& run
   });
 }
 
-Result<std::vector<BakedShape>> set_shapes(Graph& graph, const Shapes& shapes) {
-  return guarded([&]() -> Result<std::vector<BakedShape>> {
+Result<BatchReport> open_batch(Graph& graph, const std::string& symbol, const RunOptions& run) {
+  return guarded([&]() -> Result<BatchReport> {
     ir::Graph work = graph.impl().graph;
-    ir::Graph checked = work;  // names and ranks
-    NNEX_TRY(set_input_shapes(checked, shapes));
-    NNEX_ASSIGN(const Shapes was, input_shapes(work, 1));
-    Shapes now = was;
-    for (const auto& [name, extents] : shapes) now[name] = extents;
-    NNEX_ASSIGN(auto rewritten, follow_shapes(work, was, now));
+    NNEX_ASSIGN(BatchReport report, batch_opened(work, symbol, run));
     graph.impl().graph = std::move(work);
-    return rewritten;
+    return report;
   });
 }
 

@@ -89,6 +89,11 @@ Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<in
 Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
   if (shapes.empty()) return {};
   for (const auto& [name, extents] : shapes) NNEX_TRY(set_shape(graph, name, extents));
+  forget_extents(graph);
+  return {};
+}
+
+void forget_extents(ir::Graph& graph) {
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueId v{n};
     if (!graph[v].producer.valid() || !graph[v].type.is_tensor()) continue;
@@ -96,7 +101,28 @@ Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vecto
     type.dims.reset();
     graph.set_type(v, std::move(type));
   }
-  return {};
+}
+
+Result<bool> rename_symbol(ir::Graph& graph, const std::string& from, const std::string& to) {
+  const std::vector<std::string> known = graph.symbols();
+  const auto is_known = [&](const std::string& s) { return std::find(known.begin(), known.end(), s) != known.end(); };
+  const std::string symbol = is_known(from) ? from : symbol_at(graph, from);
+  if (symbol.empty()) return false;
+  if (is_known(to) && to != symbol)
+    return Error(Code::invalid_argument,
+                 fmt::format("the symbol '{}' cannot be called '{}': another one is", from, to));
+  const Dim renamed = Dim::symbol(to);
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    Type t = graph[ValueId{n}].type;
+    if (!t.dims) continue;
+    for (Dim& d : *t.dims) {
+      const std::vector<std::string> names = d.symbols();
+      if (std::find(names.begin(), names.end(), symbol) == names.end()) continue;
+      d = d.text() == symbol ? renamed : Dim::unknown("rename");  // a formula of it is inferred again
+    }
+    graph.set_type(ValueId{n}, std::move(t));
+  }
+  return true;
 }
 
 }  // namespace nnex

@@ -17,4 +17,11 @@ Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbo
 /// Errors: invalid_argument (no such input: names those there are; an input that is no tensor; another rank).
 Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
 
+/// What was declared or found of the extents that nodes make is forgotten, for inference to find.
+void forget_extents(ir::Graph& graph);
+
+/// A symbol of the inputs ("N", or "input.axis" for one without a name) is called `to` from now on. Whether there is
+/// one of the name. Error: invalid_argument (the inputs have `to` already).
+Result<bool> rename_symbol(ir::Graph& graph, const std::string& from, const std::string& to);
+
 }  // namespace nnex
