@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "api/export.h"
 #include "api/formats.h"
 #include "api/read.h"
+#include "api/set_shapes.h"
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"
@@ -65,7 +67,7 @@ class Extents {
   }
 
  private:
-  /// The extents that may be others: one more of each is tried.
+  /// The extents that may be others: some are tried.
   void find_open() {
     constexpr size_t kTries = 64;
     size_t tries = 0;
@@ -73,17 +75,27 @@ class Extents {
       const MaybeDims& dims = graph_[v].type.dims;
       for (size_t i = 0; dims && i < dims->size() && graph_[v].type.is_tensor() && tries < kTries; ++i) {
         const auto n = (*dims)[i].number();
-        if (!n || *n == INT64_MAX) continue;
+        if (!n || *n > kMaxTried) continue;
         ++tries;
-        ir::Graph other = graph_;
-        Faults faults = infer_with(other, {{Axis{v, i}, Dim(*n + 1)}});
-        if (faults.none())
-          open_.push_back({v, i});
+        if (auto broken = broken_by_others({v, i}, *n))
+          out_.fixed.push_back({name_of(graph_, {v, i}), *n, std::move(*broken)});
         else
-          out_.fixed.push_back({name_of(graph_, {v, i}), *n, std::move(faults).first().text()});
+          open_.push_back({v, i});
       }
     }
   }
+
+  /// What one of the other extents that are tried breaks; nothing: the network takes them all.
+  std::optional<std::string> broken_by_others(Axis a, int64_t n) const {
+    for (const int64_t other : other_extents(n)) {
+      ir::Graph tried = graph_;
+      Faults faults = infer_with(tried, {{a, Dim(other)}});
+      if (!faults.none()) return std::move(faults).first().text();
+    }
+    return std::nullopt;
+  }
+
+  static constexpr int64_t kMaxTried = int64_t{1} << 40;
 
   const ir::Graph& graph_;
   Why& out_;

@@ -51,6 +51,23 @@ TEST(Why, FixedExtentsNameTheNodeThatBreaks) {
   EXPECT_EQ(formula(w, "x"), "f32[2,6]");
 }
 
+/// Patches of 4 of 8 x 8 are 4 tokens; of 9 x 8 too, for the last row is left over, but of 12 x 8 they are 6.
+TEST(Why, AnExtentThatOneMoreLeavesAsItIsMayStillBeFixed) {
+  const Why w = explained(
+      "version 1.0;\ngraph g(x) -> (y) { x = external(shape = [1,3,8,8]); f = variable(shape = [5,3,4,4], label = "
+      "'f'); "
+      "p = conv(x, f, stride = [4,4], padding = [(0,0),(0,0)]); y = reshape(p, shape = [1,5,4]); }\n",
+      [] {
+        LoadOptions o;
+        o.weight_seed = 1;
+        return o;
+      }());
+  EXPECT_EQ(formula(w, "x"), "f32[1,3,8,8]");
+  ASSERT_EQ(w.fixed.size(), 4u);
+  EXPECT_EQ(w.fixed[2].extent, "x.2");
+  EXPECT_NE(w.fixed[2].why.find("reshape"), std::string::npos) << w.fixed[2].why;
+}
+
 TEST(Why, KernelsSayWhatTheyWouldNeed) {
   Graph g;
   const ValueId x = *g.add_input("x", "f64[2,64]");
