@@ -189,19 +189,19 @@ class Progress {
     if (failure) {
       if (++failed_ <= kTold) {
         clear();
-        fmt::print(stderr, "nnex: {}: {}\n", item.name, *failure);
+        say(stderr, "nnex: {}: {}\n", item.name, *failure);
       }
     }
     const auto now = Clock::now();
     if (!shown_ || now - told_ < std::chrono::milliseconds(200)) return;
     told_ = now;
     const double seconds = seconds_taken(), rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
-    fmt::print(stderr, "\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate,
-               failed_, static_cast<double>(items_ - std::min(done_, items_)) / rate);
+    say(stderr, "\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate, failed_,
+        static_cast<double>(items_ - std::min(done_, items_)) / rate);
   }
   void end() {
     clear();
-    if (failed_ > kTold) fmt::print(stderr, "nnex: and {} others failed: the manifest has them\n", failed_ - kTold);
+    if (failed_ > kTold) say(stderr, "nnex: and {} others failed: the manifest has them\n", failed_ - kTold);
   }
   size_t done() const { return done_ - failed_; }
   size_t failed() const { return failed_; }
@@ -209,7 +209,7 @@ class Progress {
 
  private:
   void clear() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+    if (shown_) say(stderr, "\r\x1b[K");
   }
   static constexpr size_t kTold = 10;
   std::mutex mutex_;
@@ -318,7 +318,7 @@ void share_among_ranks(BatchArguments& o) {
   if (rank.count == 1 || o.share || !o.shard.empty()) return;
   o.share = true;
   if (!o.quiet && rank.index == 1)
-    fmt::print(stderr, "nnex: the {} ranks of Open MPI share the items, as by --share\n", rank.count);
+    say(stderr, "nnex: the {} ranks of Open MPI share the items, as by --share\n", rank.count);
 }
 
 Result<int> batch(const BatchArguments& o) {
@@ -386,10 +386,9 @@ Result<int> batch(const BatchArguments& o) {
   if (o.json) {
     const Json j = {{"schema", "nnex.batch/1"}, {"done", progress->done()}, {"failed", progress->failed()},
                     {"skipped", skipped},       {"seconds", seconds},       {"manifest", (folder / file).string()}};
-    fmt::print("{}\n", j.dump(1));
+    say("{}\n", j.dump(1));
   } else if (!o.quiet) {
-    fmt::print("{} done, {} failed, {} done before; {:.1f} s\n", progress->done(), progress->failed(), skipped,
-               seconds);
+    say("{} done, {} failed, {} done before; {:.1f} s\n", progress->done(), progress->failed(), skipped, seconds);
   }
   return progress->failed() ? kNegative : kOk;
 }

@@ -74,13 +74,12 @@ int bench(const BenchArguments& o) {
                     {"peak_rss_mb", peak_mb},
                     {"packed_mb", packed_mb},
                     {"activation_mb", activation_mb}};
-    fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
+    say("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  fmt::print("{}\n", o.model.path);
+  say("{}\n", o.model.path);
   print_inputs(p);
-  fmt::print(
-      "  median {:.4f} ms   p90 {:.4f}   p99 {:.4f}   ({} runs, {} thread{})\n  load {:.2f} ms   first answer {:.2f} "
+  say("  median {:.4f} ms   p90 {:.4f}   p99 {:.4f}   ({} runs, {} thread{})\n  load {:.2f} ms   first answer {:.2f} "
       "ms "
       "  peak memory {:.1f} MiB, packed constants {:.1f}, activations {:.1f}\n",
       percentile(times, 0.5), percentile(times, 0.9), percentile(times, 0.99), times.size(), p.threads,

@@ -15,9 +15,11 @@
 #include "nnex/model.h"
 #include "nnex/source.h"
 #include "shared/command_line.h"
+#include "shared/ending.h"
 #include "shared/json.h"
 #include "shared/random_input.h"
 #include "shared/reading.h"
+#include "shared/say.h"
 #include "shared/try.h"
 
 namespace nnex::cli {
@@ -55,18 +57,15 @@ class OutputFile {
  public:
   /// `name`: what the scratch file is called, whose ending tells its form. Error: unreadable (no folder for it).
   static Result<OutputFile> open(const std::string& path, const std::string& name);
-  OutputFile(OutputFile&& other) noexcept
-      : path_(std::move(other.path_)), scratch_(std::exchange(other.scratch_, {})) {}
-  ~OutputFile();
-
   const std::string& path() const { return path_; }
-  bool is_standard_output() const { return !scratch_.empty(); }
+  bool is_standard_output() const { return !scratch_.path().empty(); }
   /// Once the file is there. Errors: invalid_argument (it is not alone), unreadable.
   Status finish();
 
  private:
   OutputFile() = default;
-  std::string path_, scratch_;
+  std::string path_;
+  ScratchFolder scratch_;
 };
 
 /// The model at a path; of "-" what standard input holds, which is read once. Errors: as above.

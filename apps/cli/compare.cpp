@@ -209,7 +209,7 @@ void print_json(const CompareArguments& o, const Inputs& inputs, const CompareRe
                    {"inputs", r.isolated->inputs},   {"nodes_a", r.isolated->nodes_a},
                    {"nodes_b", r.isolated->nodes_b}, {"reproduced", r.isolated->reproduced},
                    {"note", r.isolated->note}};
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 // ---- For people
@@ -219,52 +219,51 @@ std::string shown_name(const ComparedTensor& t) { return t.a == t.b || t.b.empty
 void print_rows(const std::vector<ComparedTensor>& rows) {
   size_t width = 6;
   for (const ComparedTensor& t : rows) width = std::max(width, std::min<size_t>(shown_name(t).size(), 48));
-  fmt::print("{:<{}}  {:>10} {:>10} {:>10} {:>10} {:>10} {:>11} {:>8}  {}\n", "tensor", width, "elements", "differing",
-             "max ulp", "max abs", "max rel", "cosine", "SQNR dB", "");
+  say("{:<{}}  {:>10} {:>10} {:>10} {:>10} {:>10} {:>11} {:>8}  {}\n", "tensor", width, "elements", "differing",
+      "max ulp", "max abs", "max rel", "cosine", "SQNR dB", "");
   for (const ComparedTensor& t : rows) {
     const Difference& d = t.difference;
     if (!d.mismatch.empty()) {
-      fmt::print("{:<{}}  {}\n", shown_name(t), width, d.mismatch);
+      say("{:<{}}  {}\n", shown_name(t), width, d.mismatch);
       continue;
     }
     std::string odd;
     if (d.nan_mismatch) odd += fmt::format("{} NaN on one side ", d.nan_mismatch);
     if (d.infinity_mismatch) odd += fmt::format("{} infinite on one side ", d.infinity_mismatch);
-    fmt::print("{:<{}}  {:>10} {:>10} {:>10} {:>10.3g} {:>10.3g} {:>11.8f} {:>8.1f}  {}{}\n", shown_name(t), width,
-               d.count, d.differing, d.max_ulp ? fmt::format("{}", *d.max_ulp) : "-", d.max_absolute, d.max_relative,
-               d.cosine, d.sqnr_db, odd, d.same() ? "" : "differs");
+    say("{:<{}}  {:>10} {:>10} {:>10} {:>10.3g} {:>10.3g} {:>11.8f} {:>8.1f}  {}{}\n", shown_name(t), width, d.count,
+        d.differing, d.max_ulp ? fmt::format("{}", *d.max_ulp) : "-", d.max_absolute, d.max_relative, d.cosine,
+        d.sqnr_db, odd, d.same() ? "" : "differs");
   }
 }
 
 void print_list(std::string_view what, const std::vector<std::string>& list) {
   constexpr size_t kShown = 8;
   if (list.empty()) return;
-  fmt::print("  {}\n", what);
-  for (size_t i = 0; i < std::min(list.size(), kShown); ++i) fmt::print("    {}\n", list[i]);
-  if (list.size() > kShown) fmt::print("    ... {} in all\n", list.size());
+  say("  {}\n", what);
+  for (size_t i = 0; i < std::min(list.size(), kShown); ++i) say("    {}\n", list[i]);
+  if (list.size() > kShown) say("    ... {} in all\n", list.size());
 }
 
 void print_first(const CompareReport& r) {
   if (!r.first) {
     if (r.searched && !r.same)
-      fmt::print(
-          "node by node no tensor that corresponds differs ({} compared): the difference comes with fusing and "
+      say("node by node no tensor that corresponds differs ({} compared): the difference comes with fusing and "
           "folding; --no-optimize runs both without\n",
           r.layers.size());
     return;
   }
   const ComparedTensor& t = r.first->tensor;
-  fmt::print("\nfirst tensor that differs: '{}'  {}\n", t.a, t.type);
-  fmt::print("  made by {}{}{}\n", t.op, t.place_a.empty() ? "" : " at ", t.place_a);
+  say("\nfirst tensor that differs: '{}'  {}\n", t.a, t.type);
+  say("  made by {}{}{}\n", t.op, t.place_a.empty() ? "" : " at ", t.place_a);
   if (t.matched == MatchedBy::none)
-    fmt::print("  nothing in the second model corresponds to it, nor to what follows\n");
+    say("  nothing in the second model corresponds to it, nor to what follows\n");
   else if (t.a != t.b)
-    fmt::print("  the second model's '{}' (matched by {})\n", t.b, name(t.matched));
+    say("  the second model's '{}' (matched by {})\n", t.b, name(t.matched));
   if (t.difference.worst >= 0)
-    fmt::print("  worst at element {}: {} and {}; tolerated: {:.3g} + {:.3g} x |a|\n", t.difference.worst,
-               t.difference.worst_a, t.difference.worst_b, t.difference.atol, t.difference.rtol);
+    say("  worst at element {}: {} and {}; tolerated: {:.3g} + {:.3g} x |a|\n", t.difference.worst,
+        t.difference.worst_a, t.difference.worst_b, t.difference.atol, t.difference.rtol);
   else if (!t.difference.mismatch.empty())
-    fmt::print("  {}\n", t.difference.mismatch);
+    say("  {}\n", t.difference.mismatch);
   print_list("from tensors that are the same on both sides:", r.first->inputs);
   if (r.first->nodes_a.size() > 1 || r.first->nodes_b.size() > 1) {
     print_list("nodes between, first model:", r.first->nodes_a);
@@ -274,29 +273,29 @@ void print_first(const CompareReport& r) {
 
 void print_isolated(const Isolated& i) {
   if (!i.model.empty())
-    fmt::print("wrote {} ({} node{}){}{}{}\n", i.model, i.nodes_a, i.nodes_a == 1 ? "" : "s",
-               i.other.empty() ? "" : fmt::format(", {} ({} node{})", i.other, i.nodes_b, i.nodes_b == 1 ? "" : "s"),
-               i.inputs.empty() ? "" : ", ", i.inputs);
+    say("wrote {} ({} node{}){}{}{}\n", i.model, i.nodes_a, i.nodes_a == 1 ? "" : "s",
+        i.other.empty() ? "" : fmt::format(", {} ({} node{})", i.other, i.nodes_b, i.nodes_b == 1 ? "" : "s"),
+        i.inputs.empty() ? "" : ", ", i.inputs);
   if (!i.note.empty())
-    fmt::print("  {}\n", i.note);
+    say("  {}\n", i.note);
   else
-    fmt::print("  {}\n", i.reproduced ? "run again, they differ" : "run again, they do not differ");
+    say("  {}\n", i.reproduced ? "run again, they differ" : "run again, they do not differ");
 }
 
 void print_report(const CompareArguments& o, const Inputs& inputs, const CompareReport& r) {
   for (size_t i = 0; i < inputs.given.size(); ++i)
-    fmt::print("input {}  {}  ({})\n", inputs.names[i], inputs.given[i].value.text(), inputs.given[i].from);
+    say("input {}  {}  ({})\n", inputs.names[i], inputs.given[i].value.text(), inputs.given[i].from);
   print_rows(r.outputs);
-  for (const std::string& n : r.only_a) fmt::print("output '{}': nothing on the second side corresponds\n", n);
-  for (const std::string& n : r.only_b) fmt::print("output '{}' of the second side: nothing on the first\n", n);
+  for (const std::string& n : r.only_a) say("output '{}': nothing on the second side corresponds\n", n);
+  for (const std::string& n : r.only_b) say("output '{}' of the second side: nothing on the first\n", n);
   if (o.layers) {
-    fmt::print("\n{} tensors inside, {} compared\n", r.layers_a, r.layers.size());
+    say("\n{} tensors inside, {} compared\n", r.layers_a, r.layers.size());
     print_rows(r.layers);
   }
-  if (r.skipped) fmt::print("{} pairs were too far apart in order to be held in memory\n", r.skipped);
+  if (r.skipped) say("{} pairs were too far apart in order to be held in memory\n", r.skipped);
   print_first(r);
   if (r.isolated) print_isolated(*r.isolated);
-  fmt::print("{}\n", r.same ? "same" : "different");
+  say("{}\n", r.same ? "same" : "different");
 }
 
 int run(const CompareArguments& o) {

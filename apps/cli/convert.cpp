@@ -23,24 +23,24 @@ const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnx
                                                 {"webnn", Format::webnn}, {"c", Format::c}};
 
 void print(const ConvertArguments& o, const SaveReport& written) {
-  for (const std::string& n : written.notes) fmt::print("{}: note: {}\n", o.model.path, n);
+  for (const std::string& n : written.notes) say("{}: note: {}\n", o.model.path, n);
   switch (written.format) {
     case Format::onnx:
-      fmt::print("{}: opset {}, {} nodes, {} initializers{}\n", o.out, written.opset, written.operations,
-                 written.initializers, written.external_file.empty() ? "" : ", data in " + written.external_file);
+      say("{}: opset {}, {} nodes, {} initializers{}\n", o.out, written.opset, written.operations, written.initializers,
+          written.external_file.empty() ? "" : ", data in " + written.external_file);
       break;
     case Format::nnef:
-      fmt::print("{}: {} variables, {} bytes of them\n", o.out, written.variables, written.variable_bytes);
+      say("{}: {} variables, {} bytes of them\n", o.out, written.variables, written.variable_bytes);
       break;
     case Format::webnn:
-      fmt::print("{}: {} operations, {} operands\n", o.out, written.operations, written.operands);
+      say("{}: {} operations, {} operands\n", o.out, written.operations, written.operands);
       break;
     case Format::cvm:
-      fmt::print("{}: {} bytes of symbol, {} of params\n", o.out, written.symbol_bytes, written.params_bytes);
+      say("{}: {} bytes of symbol, {} of params\n", o.out, written.symbol_bytes, written.params_bytes);
       break;
     case Format::c:
-      fmt::print("{}: {} steps, {} bytes of constants, {} of memory for a run\n", o.out, written.operations,
-                 written.weight_bytes, written.arena_bytes);
+      say("{}: {} steps, {} bytes of constants, {} of memory for a run\n", o.out, written.operations,
+          written.weight_bytes, written.arena_bytes);
       break;
   }
   if (written.proof) print_proof(o.model.path, o.out, *written.proof);
@@ -62,7 +62,7 @@ void print_json(const ConvertArguments& o, const SaveReport& written) {
   add("arena_bytes", written.arena_bytes);
   if (!written.external_file.empty()) j["external_file"] = written.external_file;
   if (written.proof) j["proof"] = proof_json(*written.proof);
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 /// What a standard's model is called where it goes to standard output.

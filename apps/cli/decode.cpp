@@ -142,16 +142,16 @@ int bench_decode(const TimingOptions& o, const DecodeOptions& d) {
         {"tokens", r.steps_ms.size()},       {"token_median_ms", median}, {"token_last_ms", r.steps_ms.back()},
         {"tokens_per_second", per_second},   {"load_ms", r.load_ms},      {"state_mb", r.state_mb},
         {"activation_mb", r.activation_mb},  {"peak_rss_mb", peak_mb}};
-    fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
+    say("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  fmt::print("{}\n  {} carried\n", o.model.path, r.model.states().size());
-  fmt::print("  prompt of {} token{}   {:.3f} ms   {:.0f} tokens a second\n", r.prompt, r.prompt == 1 ? "" : "s",
-             r.prompt_ms, 1000.0 * static_cast<double>(r.prompt) / r.prompt_ms);
-  fmt::print("  {} tokens after it   median {:.3f} ms   last {:.3f}   {:.1f} tokens a second   ({} thread{})\n",
-             sorted.size(), median, r.steps_ms.back(), per_second, threads, threads == 1 ? "" : "s");
-  fmt::print("  load {:.2f} ms   caches {:.1f} MiB, activations {:.1f}, peak memory {:.1f}\n", r.load_ms, r.state_mb,
-             r.activation_mb, peak_mb);
+  say("{}\n  {} carried\n", o.model.path, r.model.states().size());
+  say("  prompt of {} token{}   {:.3f} ms   {:.0f} tokens a second\n", r.prompt, r.prompt == 1 ? "" : "s", r.prompt_ms,
+      1000.0 * static_cast<double>(r.prompt) / r.prompt_ms);
+  say("  {} tokens after it   median {:.3f} ms   last {:.3f}   {:.1f} tokens a second   ({} thread{})\n", sorted.size(),
+      median, r.steps_ms.back(), per_second, threads, threads == 1 ? "" : "s");
+  say("  load {:.2f} ms   caches {:.1f} MiB, activations {:.1f}, peak memory {:.1f}\n", r.load_ms, r.state_mb,
+      r.activation_mb, peak_mb);
   return kOk;
 }
 

@@ -20,7 +20,7 @@ struct DumpArguments {
 void print_json(const DumpArguments& o, Json more) {
   Json j = {{"schema", "nnex.dump/1"}, {"model", o.path}};
   j.update(more);
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 /// Prints what each turn of the pass changes, before and after.
@@ -34,7 +34,7 @@ Status dump_around(Graph& graph, const DumpArguments& o) {
       if (o.json)
         changes.push_back({{"before", before}, {"after", after}});
       else
-        fmt::print("{}# before {}\n{}\n# after {}\n{}", turns ? "\n" : "", pass, before, pass, after);
+        say("{}# before {}\n{}\n# after {}\n{}", turns ? "\n" : "", pass, before, pass, after);
       ++turns;
     }
     before = std::move(after);
@@ -44,7 +44,7 @@ Status dump_around(Graph& graph, const DumpArguments& o) {
   if (o.json)
     print_json(o, {{"pass", o.pass}, {"changes", std::move(changes)}});
   else if (turns == 0)
-    fmt::print("# {} changes nothing here\n", o.pass);
+    say("# {} changes nothing here\n", o.pass);
   return {};
 }
 
@@ -60,7 +60,7 @@ Status dump(const DumpArguments& o) {
   if (o.json)
     print_json(o, {{"optimized", o.optimized}, {"text", graph.text(o.print)}});
   else
-    fmt::print("{}", graph.text(o.print));
+    say("{}", graph.text(o.print));
   return {};
 }
 

@@ -34,7 +34,7 @@ struct EditOptions {
 /// An edit of the graph; what it has to tell goes into the object, and is printed for people.
 using Edit = std::function<Result<Json>(Graph& graph, const EditOptions& o, const RunOptions& run)>;
 
-void print_json(const Json& j) { fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
+void print_json(const Json& j) { say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
 
 /// The nodes of the network and of its blocks.
 size_t count_nodes(const Graph& g, const std::vector<NodeId>& nodes) {
@@ -75,9 +75,9 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   if (o.json) {
     print_json(*result);
   } else if (talks(o)) {
-    fmt::print("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
-               (*result)["nodes_before"].get<size_t>());
-    for (const auto& note : (*result)["notes"]) fmt::print("{}: note: {}\n", o.path, note.get<std::string>());
+    say("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
+        (*result)["nodes_before"].get<size_t>());
+    for (const auto& note : (*result)["notes"]) say("{}: note: {}\n", o.path, note.get<std::string>());
   }
   return kOk;
 }
@@ -117,7 +117,7 @@ Json rewritten_json(const std::vector<BakedShape>& rewritten, const EditOptions&
   Json list = Json::array();
   for (const BakedShape& b : rewritten) {
     list.push_back({{"node", b.node}, {"from", b.from}, {"to", b.to}});
-    if (talks(o)) fmt::print("reshape at {}: [{}] -> [{}]\n", b.node, fmt::join(b.from, ","), fmt::join(b.to, ","));
+    if (talks(o)) say("reshape at {}: [{}] -> [{}]\n", b.node, fmt::join(b.from, ","), fmt::join(b.to, ","));
   }
   return list;
 }
@@ -186,8 +186,8 @@ Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions&
   if (!batch) j["batch"] = o.batch;
   j["proof"] = {{"runs", report.runs}, {"max_absolute", report.max_absolute}};
   if (talks(o))
-    fmt::print("one run of {} and {} runs of 1 on random inputs: the same, within {:.3g}\n", report.batch, report.runs,
-               report.max_absolute);
+    say("one run of {} and {} runs of 1 on random inputs: the same, within {:.3g}\n", report.batch, report.runs,
+        report.max_absolute);
   return j;
 }
 
@@ -206,11 +206,11 @@ Json replaced_json(const std::vector<Replaced>& replaced, bool talks) {
                     {"max_absolute", r.max_absolute},
                     {"same", r.same}});
     if (talks && shown++ < kShownReplacements)
-      fmt::print("    {}: {} -> {}  {} elements, {}\n", r.tensor.empty() ? r.place : r.tensor, r.before, r.after,
-                 r.elements, r.same ? fmt::format("same within {:.3g}", r.max_absolute) : r.reason);
+      say("    {}: {} -> {}  {} elements, {}\n", r.tensor.empty() ? r.place : r.tensor, r.before, r.after, r.elements,
+          r.same ? fmt::format("same within {:.3g}", r.max_absolute) : r.reason);
   }
   if (talks && shown > kShownReplacements)
-    fmt::print("    and {} more, all of which --json lists\n", shown - kShownReplacements);
+    say("    and {} more, all of which --json lists\n", shown - kShownReplacements);
   return list;
 }
 
@@ -218,8 +218,8 @@ Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
   Json j = {{"rewrites", Json::array()}, {"operators", Json::object()}};
   for (const Rewrite& r : report.rewrites) {
     if (talks(o))
-      fmt::print("{:<16} {:>5} times  {:>6} -> {:<6} nodes  {}\n", r.pass, r.applied, r.nodes_before, r.nodes_after,
-                 r.kept ? fmt::format("same outputs, within {:.3g}", r.max_absolute) : "taken back: " + r.reason);
+      say("{:<16} {:>5} times  {:>6} -> {:<6} nodes  {}\n", r.pass, r.applied, r.nodes_before, r.nodes_after,
+          r.kept ? fmt::format("same outputs, within {:.3g}", r.max_absolute) : "taken back: " + r.reason);
     j["rewrites"].push_back({{"pass", r.pass},
                              {"applied", r.applied},
                              {"nodes_before", r.nodes_before},
@@ -229,10 +229,10 @@ Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
                              {"reason", r.reason},
                              {"replaced", replaced_json(r.replaced, talks(o))}});
   }
-  if (talks(o)) fmt::print("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
+  if (talks(o)) say("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
   for (const auto& [op, n] : report.operators) {
     j["operators"][op] = {n.first, n.second};
-    if (talks(o)) fmt::print("{:<24} {:>6} {:>6}\n", op, n.first, n.second);
+    if (talks(o)) say("{:<24} {:>6} {:>6}\n", op, n.first, n.second);
   }
   return j;
 }
@@ -249,7 +249,7 @@ Result<Json> run_fold(Graph& graph, const EditOptions& o, const RunOptions& run)
 
 Result<Json> run_inline(Graph& graph, const EditOptions& o, const RunOptions&) {
   NNEX_ASSIGN(const int64_t calls, inline_calls(graph));
-  if (talks(o)) fmt::print("{} calls of functions inlined\n", calls);
+  if (talks(o)) say("{} calls of functions inlined\n", calls);
   return Json{{"inlined", calls}};
 }
 
@@ -257,8 +257,8 @@ Result<Json> run_narrow(Graph& graph, const EditOptions& o, const RunOptions& ru
   const DType to = o.type == "bf16" ? DType::bf16 : DType::f16;
   NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run); }));
   if (talks(o))
-    fmt::print("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}\n",
-               r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute);
+    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}\n",
+        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute);
   return Json{{"narrowed", r.constants},
               {"left", r.left},
               {"bytes_before", r.bytes_before},
@@ -373,12 +373,12 @@ int show_difference(const std::vector<std::string>& paths, const LoadOptions& op
     print_json(j);
     return d.same() ? kOk : kNegative;
   }
-  for (const std::string& s : d.inputs) fmt::print("input   {}\n", s);
-  for (const std::string& s : d.outputs) fmt::print("output  {}\n", s);
-  for (const std::string& s : d.only_a) fmt::print("- {}\n", s);
-  for (const std::string& s : d.only_b) fmt::print("+ {}\n", s);
-  for (const auto& c : d.changed) fmt::print("~ {}: {}\n", c.tensor, c.what);
-  fmt::print("{}\n", d.same() ? "same" : "different");
+  for (const std::string& s : d.inputs) say("input   {}\n", s);
+  for (const std::string& s : d.outputs) say("output  {}\n", s);
+  for (const std::string& s : d.only_a) say("- {}\n", s);
+  for (const std::string& s : d.only_b) say("+ {}\n", s);
+  for (const auto& c : d.changed) say("~ {}: {}\n", c.tensor, c.what);
+  say("{}\n", d.same() ? "same" : "different");
   return d.same() ? kOk : kNegative;
 }
 

@@ -28,17 +28,17 @@ int env(const EnvArguments& o) {
                      {"memory_gb_per_second", m.memory_gbs}};
   }
   if (o.json) {
-    fmt::print("{}\n", j.dump(1));
+    say("{}\n", j.dump(1));
     return kOk;
   }
   for (const auto& [key, value] : j.items())
     if (key != "schema" && key != "measured")
-      fmt::print("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+      say("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
   if (!o.measure) return kOk;
   const Json& m = j["measured"];
-  fmt::print("{:<16} on {} threads: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",
-             m["threads"].get<int>(), m["f32_gmacs"].get<double>(), m["i8_gmacs"].get<double>(),
-             m["memory_gb_per_second"].get<double>());
+  say("{:<16} on {} threads: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",
+      m["threads"].get<int>(), m["f32_gmacs"].get<double>(), m["i8_gmacs"].get<double>(),
+      m["memory_gb_per_second"].get<double>());
   return kOk;
 }
 

@@ -21,7 +21,7 @@ int tell(const FormatArguments& o, const NnefLayout& laid, bool canonical, bool 
   for (const Error& e : laid.faults)
     j["faults"].push_back({{"where", e.where()}, {"message", with_remedies(e.message(), e.remedies(), flag_words)}});
   if (o.print && laid.faults.empty()) j["text"] = laid.text;
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return !laid.faults.empty() ? kRefused : o.check && !canonical ? kNegative : kOk;
 }
 
@@ -29,7 +29,7 @@ int format(const FormatArguments& o) {
   if (o.grammar) {
     if (!o.path.empty() || o.check || o.print || o.json)
       return report(Error(Code::invalid_argument, "--grammar prints the language's grammar; it takes nothing beside"));
-    fmt::print("{}", nnef_grammar());
+    say("{}", nnef_grammar());
     return kOk;
   }
   if (o.path.empty()) return report(Error(Code::invalid_argument, "no FILE; needed the text to lay out"));
@@ -38,15 +38,15 @@ int format(const FormatArguments& o) {
   const NnefLayout laid = format_nnef(*source, o.path, o.dialect == "tract");
   const bool canonical = laid.faults.empty() && laid.text == *source;
   if (o.json && (!laid.faults.empty() || canonical || o.print || o.check)) return tell(o, laid, canonical, false);
-  for (const Error& e : laid.faults) fmt::print(stderr, "{}\n", e.text(flag_words));
+  for (const Error& e : laid.faults) say(stderr, "{}\n", e.text(flag_words));
   if (!laid.faults.empty()) return kRefused;
   if (o.print) {
-    fmt::print("{}", laid.text);
+    say("{}", laid.text);
     return kOk;
   }
   if (canonical) return kOk;
   if (o.check) {
-    fmt::print("{}: not in canonical layout\n", o.path);
+    say("{}: not in canonical layout\n", o.path);
     return kNegative;
   }
   Status written = write_file(o.path, laid.text, Existing::replace);

@@ -7,7 +7,7 @@ namespace {
 
 int shown(const Result<std::string>& text) {
   if (!text.ok()) return report(text.error());
-  fmt::print("{}", *text);
+  say("{}", *text);
   return kOk;
 }
 

@@ -33,7 +33,7 @@ struct Asked {
   Json* results = nullptr;  ///< Where what was found goes instead of being printed.
 };
 
-void print(const Json& j) { fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
+void print(const Json& j) { say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace)); }
 
 Json ports_json(const std::vector<PortInfo>& ports) {
   Json out = Json::array();
@@ -63,18 +63,17 @@ Json inspection_json(const std::string& path, const Inspection& model) {
 
 /// Who made the model, and what else the file says of it in short texts.
 void print_origin(const Inspection& model, const std::string& path) {
-  fmt::print("{}\n", path);
+  say("{}\n", path);
   if (!model.producer.empty() || model.ir_version > 0 || !model.opsets.empty()) {
-    fmt::print("  made by {}{}{}", model.producer.empty() ? "an unnamed tool" : model.producer,
-               model.producer_version.empty() ? "" : " ", model.producer_version);
-    if (model.ir_version > 0) fmt::print(", IR {}", model.ir_version);
-    for (const auto& [domain, version] : model.opsets)
-      fmt::print(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
-    fmt::print("\n");
+    say("  made by {}{}{}", model.producer.empty() ? "an unnamed tool" : model.producer,
+        model.producer_version.empty() ? "" : " ", model.producer_version);
+    if (model.ir_version > 0) say(", IR {}", model.ir_version);
+    for (const auto& [domain, version] : model.opsets) say(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
+    say("\n");
   }
   for (const auto& [key, text, internal] : model.metadata)
     if (!text.empty() && text.size() <= 80 && text.find('\n') == std::string::npos && !internal)
-      fmt::print("  {} = {}\n", key, text);
+      say("  {} = {}\n", key, text);
 }
 
 int inspect(const std::string& path, const Asked& asked) {
@@ -87,15 +86,15 @@ int inspect(const std::string& path, const Asked& asked) {
     return kOk;
   }
   print_origin(*model, path);
-  for (const PortInfo& p : model->inputs) fmt::print("  input   {}  {}\n", p.name, p.type);
-  for (const PortInfo& p : model->outputs) fmt::print("  output  {}  {}\n", p.name, p.type);
-  for (const PortInfo& p : model->states) fmt::print("  state   {}  {}\n", p.name, p.type);
-  if (!model->external_files.empty()) fmt::print("  data in {}\n", fmt::join(model->external_files, ", "));
-  if (!model->symbols.empty()) fmt::print("  symbols {}\n", fmt::join(model->symbols, ", "));
-  fmt::print("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, shown(*model), model->nodes);
+  for (const PortInfo& p : model->inputs) say("  input   {}  {}\n", p.name, p.type);
+  for (const PortInfo& p : model->outputs) say("  output  {}  {}\n", p.name, p.type);
+  for (const PortInfo& p : model->states) say("  state   {}  {}\n", p.name, p.type);
+  if (!model->external_files.empty()) say("  data in {}\n", fmt::join(model->external_files, ", "));
+  if (!model->symbols.empty()) say("  symbols {}\n", fmt::join(model->symbols, ", "));
+  say("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, shown(*model), model->nodes);
   std::vector<OperatorCount> rows = model->operators;
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
-  for (const OperatorCount& op : rows) fmt::print("  {:>6}  {}\n", op.nodes, op.name);
+  for (const OperatorCount& op : rows) say("  {:>6}  {}\n", op.nodes, op.name);
   return kOk;
 }
 
@@ -113,18 +112,18 @@ void print(const Fault& f) {
   std::string text = f.text(flag_words);
   if (!f.rule.empty() && !f.message.starts_with(f.rule))
     text.insert(std::min(text.find("\n  while "), text.size()), fmt::format(" [{}]", f.rule));
-  fmt::print("{}{}\n", f.forgiven() ? "warning: " : "", text);
+  say("{}{}\n", f.forgiven() ? "warning: " : "", text);
 }
 
 /// The rules as a table of Markdown, which documents hold.
 int print_rules(bool json) {
   Json out = {{"schema", "nnex.rules/1"}, {"rules", Json::array()}};
-  if (!json) fmt::print("| rule | severity | what holds |\n|---|---|---|\n");
+  if (!json) say("| rule | severity | what holds |\n|---|---|---|\n");
   for (const CheckRule& r : onnx_rules())
     if (json)
       out["rules"].push_back({{"id", r.id}, {"severity", name(r.severity)}, {"summary", r.summary}});
     else
-      fmt::print("| `{}` | {} | {} |\n", r.id, name(r.severity), r.summary);
+      say("| `{}` | {} | {} |\n", r.id, name(r.severity), r.summary);
   if (json) print(out);
   return kOk;
 }
@@ -193,12 +192,12 @@ int check(const std::string& path, const Asked& asked) {
     print(report_json(path, *found));
     return exit_code_of(*found);
   }
-  for (const Fault& n : found->notes) fmt::print("{}: note: {}\n", path, n.message);
+  for (const Fault& n : found->notes) say("{}: note: {}\n", path, n.message);
   for (const Fault& f : found->faults) print(f);
   const auto counted = [](size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
   const size_t warnings = found->forgiven_count, faults = found->fault_count - warnings;
-  fmt::print("{}: {}{}\n", path, faults ? counted(faults, "fault") : "sound",
-             warnings ? ", " + counted(warnings, "warning") : "");
+  say("{}: {}{}\n", path, faults ? counted(faults, "fault") : "sound",
+      warnings ? ", " + counted(warnings, "warning") : "");
   return exit_code_of(*found);
 }
 

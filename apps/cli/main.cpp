@@ -100,8 +100,8 @@ SessionOptions ModelOptions::session_options() const {
   SessionOptions options;
   options.threads = threads == 0 ? usable_threads() : std::min(threads, usable_threads());
   if (options.threads < threads)
-    fmt::print(stderr, "nnex: --threads {}: this process may use {}; more would wait for each other\n", threads,
-               options.threads);
+    say(stderr, "nnex: --threads {}: this process may use {}; more would wait for each other\n", threads,
+        options.threads);
   return options;
 }
 
@@ -168,14 +168,16 @@ Result<Model> ModelOptions::load() const {
 void ModelOptions::tell_cache(const Model& model) {
   const CacheInfo cache = model.cache();
   if (cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty()))
-    fmt::print(stderr, "nnex: --cache: the model is not kept: {}\n", cache.why);
+    say(stderr, "nnex: --cache: the model is not kept: {}\n", cache.why);
 }
 
 }  // namespace nnex::cli
 
 int main(int argc, char** argv) {
   using namespace nnex::cli;
+  keep_standard_streams();
   if (argc > 1 && std::string_view(argv[1]) == "conform") return run_conform(argc, argv);
+  clean_up_on_signals();
   CommandLine line("nnex", "nnex: read, check and run neural networks");
   add_run(line);
   add_check(line);

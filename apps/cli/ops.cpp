@@ -86,35 +86,32 @@ std::string type_text(const PortDef& p) {
 
 void print_ports(std::string_view title, const std::vector<PortDef>& ports) {
   if (ports.empty()) return;
-  fmt::print("{}\n", title);
+  say("{}\n", title);
   for (const PortDef& p : ports) {
-    fmt::print("  {:<16} {}{}{}\n", p.name, type_text(p),
-               p.optional   ? ", may be absent"
-               : p.variadic ? ", any number"
-                            : "",
-               p.parameter ? ", by value" : "");
-    if (!p.doc.empty()) fmt::print("  {:<16}   {}\n", "", p.doc);
+    say("  {:<16} {}{}{}\n", p.name, type_text(p),
+        p.optional   ? ", may be absent"
+        : p.variadic ? ", any number"
+                     : "",
+        p.parameter ? ", by value" : "");
+    if (!p.doc.empty()) say("  {:<16}   {}\n", "", p.doc);
   }
 }
 
 void print_attributes(const OperatorDef& op) {
   if (op.attributes.empty()) return;
-  fmt::print("attributes\n");
+  say("attributes\n");
   for (const AttributeDef& a : op.attributes) {
     const std::string value = default_of(a);
     std::string kind(a.kind);
     if (!a.words.empty()) kind = fmt::format("{}", fmt::join(a.words, "|"));
-    fmt::print("  {:<16} {}{}\n", a.name, kind,
-               a.required      ? ", required"
-               : value.empty() ? ""
-                               : fmt::format(" = {}", value));
-    if (!a.doc.empty()) fmt::print("  {:<16}   {}\n", "", a.doc);
+    say("  {:<16} {}{}\n", a.name, kind, a.required ? ", required" : value.empty() ? "" : fmt::format(" = {}", value));
+    if (!a.doc.empty()) say("  {:<16}   {}\n", "", a.doc);
   }
 }
 
 void print_spellings(const OperatorDef& op) {
   if (op.spellings.empty()) return;
-  fmt::print("spelled\n");
+  say("spelled\n");
   for (const SpellingDef& s : op.spellings) {
     std::string notes;
     if (!s.domain.empty()) notes += fmt::format(" of {}", s.domain);
@@ -123,18 +120,17 @@ void print_spellings(const OperatorDef& op) {
       if (ours != theirs) notes += fmt::format("{} {}: {}", notes.empty() ? "" : ",", ours, theirs);
     for (const auto& [ours, value] : s.presets)
       notes += fmt::format("{} {} = {}", notes.empty() ? "" : ",", ours, value);
-    fmt::print("  {:<6} {}\n", s.standard,
-               notes.empty() ? std::string(s.name) : fmt::format("{:<24}{}", s.name, notes));
+    say("  {:<6} {}\n", s.standard, notes.empty() ? std::string(s.name) : fmt::format("{:<24}{}", s.name, notes));
   }
 }
 
 void print(const OperatorDef& op) {
-  fmt::print("{}: {}\n  ({})\n", op.name, op.summary, op.source);
+  say("{}: {}\n  ({})\n", op.name, op.summary, op.source);
   print_ports("inputs", op.inputs);
   print_ports("outputs", op.outputs);
   print_attributes(op);
   print_spellings(op);
-  if (!op.body.empty()) fmt::print("body\n  {}\n", op.body);
+  if (!op.body.empty()) say("body\n  {}\n", op.body);
 }
 
 // ---- Of models
@@ -253,7 +249,7 @@ int print_names(const std::vector<std::string>& models, Status (*add)(const std:
   Names names;
   for (const std::string& path : models)
     if (const Status added = add(path, names); !added.ok()) return report(added.error());
-  for (const std::string& name : names) fmt::print("{}\n", name);
+  for (const std::string& name : names) say("{}\n", name);
   return kOk;
 }
 
@@ -279,14 +275,14 @@ int ops(const OpsArguments& asked) {
   if (asked.json) {
     Json list = Json::array();
     for (const OperatorDef& op : chosen) list.push_back(row(op));
-    fmt::print("{}\n", Json{{"schema", "nnex.ops/2"}, {"operators", list}}.dump(1));
+    say("{}\n", Json{{"schema", "nnex.ops/2"}, {"operators", list}}.dump(1));
     return kOk;
   }
   for (const OperatorDef& op : chosen) {
     if (all)
-      fmt::print("{:<28} {}\n", op.name, op.summary);
+      say("{:<28} {}\n", op.name, op.summary);
     else
-      fmt::print("{}", &op == &chosen[0] ? "" : "\n"), print(op);
+      say("{}", &op == &chosen[0] ? "" : "\n"), print(op);
   }
   return kOk;
 }

@@ -112,7 +112,7 @@ void print_json(const Prepared& p, const Profile& measured, double total, const 
                           {"bytes", r.node.bytes}});
   for (size_t i = 0; i < measured.rows.size(); ++i)
     if (const auto percent = reached(measured.rows[i], limits).percent) j["nodes"][i]["percent_of_limit"] = *percent;
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 int profile(const ProfileArguments& o) {
@@ -136,20 +136,19 @@ int profile(const ProfileArguments& o) {
     print_json(*prepared, *measured, total, limits);
     return kOk;
   }
-  fmt::print("{:>10}  {:>6}  {:<18} {:<18} {:>14} {:>8}  {}\n", "us", "%", "operator", "kernel", "rate", "of limit",
-             "where");
+  say("{:>10}  {:>6}  {:<18} {:<18} {:>14} {:>8}  {}\n", "us", "%", "operator", "kernel", "rate", "of limit", "where");
   for (const Row& r : rows) {
     const Reached rate = reached(r, limits);
-    fmt::print("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us,
-               total > 0 ? 100 * r.own_us / total : 0, r.node.op, r.node.kernel, rate_text(rate),
-               rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "", r.node.place);
+    say("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us, total > 0 ? 100 * r.own_us / total : 0,
+        r.node.op, r.node.kernel, rate_text(rate), rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "",
+        r.node.place);
   }
-  fmt::print("{:>10.1f}  the least of {} runs, node by node; a node with blocks without what ran in them\n", total,
-             measured->runs);
+  say("{:>10.1f}  the least of {} runs, node by node; a node with blocks without what ran in them\n", total,
+      measured->runs);
   print_inputs(*prepared);
-  fmt::print("  limits measured: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n",
-             limits.f32_gmacs, limits.i8_gmacs, limits.memory_gbs);
-  fmt::print("  {} thread{}\n", prepared->threads, prepared->threads == 1 ? "" : "s");
+  say("  limits measured: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", limits.f32_gmacs,
+      limits.i8_gmacs, limits.memory_gbs);
+  say("  {} thread{}\n", prepared->threads, prepared->threads == 1 ? "" : "s");
   return kOk;
 }
 

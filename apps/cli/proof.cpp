@@ -101,11 +101,11 @@ Json output_json(const ComparedTensor& t) {
 
 void print_proof(const std::string& source, const std::string& out, const Proof& proof) {
   if (!proof.unproven.empty()) {
-    fmt::print("{}: not proven: {}\n", out, proof.unproven);
+    say("{}: not proven: {}\n", out, proof.unproven);
     return;
   }
   if (proof.identical) {
-    fmt::print("{}: the same as {}, field by field and byte by byte of its tensors\n", out, source);
+    say("{}: the same as {}, field by field and byte by byte of its tensors\n", out, source);
     return;
   }
   int ran = 0;
@@ -113,10 +113,10 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
   for (const Probe& p : proof.probes) {
     if (p.counts && p.outcome == ProbeOutcome::same) ++ran, apart = std::max(apart, max_absolute(p));
     if (!p.counts && p.outcome == ProbeOutcome::differs)
-      fmt::print("{}: note: other answers than {} where inputs are NaN or infinite\n", out, source);
+      say("{}: note: other answers than {} where inputs are NaN or infinite\n", out, source);
   }
-  fmt::print("{}: answers as {} in {} run{}, {}\n", out, source, ran, ran == 1 ? "" : "s",
-             apart == 0 ? "number for number" : fmt::format("{:.2g} apart at most", apart));
+  say("{}: answers as {} in {} run{}, {}\n", out, source, ran, ran == 1 ? "" : "s",
+      apart == 0 ? "number for number" : fmt::format("{:.2g} apart at most", apart));
 }
 
 Json proof_json(const Proof& proof) {

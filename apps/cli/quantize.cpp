@@ -86,7 +86,7 @@ void print_json(const QuantizeArguments& o, const QuantizeReport& r, const SaveR
   if (!o.save_recipe.empty()) j["recipe"] = o.save_recipe;
   if (r.certificate) j["safe"] = r.certificate->safe;
   j["notes"] = r.notes;
-  fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
 // ---- For people
@@ -97,39 +97,39 @@ void print_layers(const QuantizeReport& r) {
   size_t width = 5;
   for (const QuantizedLayer& l : r.layers) width = std::max(width, std::min<size_t>(l.name.size(), 48));
   const bool timed = std::any_of(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.float_us; });
-  fmt::print("{:<{}}  {:<10} {:>8}{}  \n", "layer", width, "operator", "SQNR dB", timed ? "  float us   code us" : "");
+  say("{:<{}}  {:<10} {:>8}{}  \n", "layer", width, "operator", "SQNR dB", timed ? "  float us   code us" : "");
   for (const QuantizedLayer& l : r.layers) {
     std::string times;
     if (timed)
       times = l.float_us ? fmt::format(" {:>9.1f} {:>9.1f}", *l.float_us, *l.quantized_us) : std::string(20, ' ');
-    fmt::print("{:<{}}  {:<10} {:>8}{}  {}\n", l.name, width, l.op, decibel(l.sqnr_db), times,
-               l.kept_float.empty() ? "" : "float: " + l.kept_float);
+    say("{:<{}}  {:<10} {:>8}{}  {}\n", l.name, width, l.op, decibel(l.sqnr_db), times,
+        l.kept_float.empty() ? "" : "float: " + l.kept_float);
   }
 }
 
 void print_summary(const QuantizeArguments& o, const QuantizeReport& r, const SaveReport& written) {
-  for (const std::string& n : r.notes) fmt::print("note: {}\n", n);
+  for (const std::string& n : r.notes) say("note: {}\n", n);
   const auto coded =
       std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
-  fmt::print("{}: {} of {} layers quantised, {} bytes; constants {} bytes, as floats {}\n", o.out, coded,
-             r.layers.size(), written.bytes, r.quantized_bytes, r.float_bytes);
+  say("{}: {} of {} layers quantised, {} bytes; constants {} bytes, as floats {}\n", o.out, coded, r.layers.size(),
+      written.bytes, r.quantized_bytes, r.float_bytes);
   for (const QuantizedOutput& out : r.outputs) {
-    fmt::print("output '{}': SQNR {:.1f} dB on {} samples", out.name, out.sqnr_db, r.judged);
+    say("output '{}': SQNR {:.1f} dB on {} samples", out.name, out.sqnr_db, r.judged);
     if (out.rows > 0)
-      fmt::print("; its largest element where the float network has it in {} of {} rows ({:.2f} %)", out.agreed,
-                 out.rows, 100.0 * static_cast<double>(out.agreed) / static_cast<double>(out.rows));
-    fmt::print("\n");
+      say("; its largest element where the float network has it in {} of {} rows ({:.2f} %)", out.agreed, out.rows,
+          100.0 * static_cast<double>(out.agreed) / static_cast<double>(out.rows));
+    say("\n");
   }
   if (r.certificate) {
     int64_t widest = 0;
     for (const NodeProof& n : r.certificate->nodes) widest = std::max(widest, n.accumulator_bound.value_or(0));
-    fmt::print("proof: none of {} nodes passes int32; the greatest sum is at most {} (nnex check {} --json)\n",
-               r.certificate->nodes.size(), widest, o.out);
+    say("proof: none of {} nodes passes int32; the greatest sum is at most {} (nnex check {} --json)\n",
+        r.certificate->nodes.size(), widest, o.out);
   }
   if (r.float_us)
-    fmt::print("time: {:.1f} us, as floats {:.1f} us: {:.2f} times as fast\n", *r.quantized_us, *r.float_us,
-               *r.float_us / *r.quantized_us);
-  if (!o.save_recipe.empty()) fmt::print("{}: the recipe; --recipe {} repeats this\n", o.save_recipe, o.save_recipe);
+    say("time: {:.1f} us, as floats {:.1f} us: {:.2f} times as fast\n", *r.quantized_us, *r.float_us,
+        *r.float_us / *r.quantized_us);
+  if (!o.save_recipe.empty()) say("{}: the recipe; --recipe {} repeats this\n", o.save_recipe, o.save_recipe);
 }
 
 // ---- The verb

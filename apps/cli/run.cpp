@@ -140,7 +140,7 @@ int hash_layers(const RunArguments& o, const TimeLimit& limit) {
   const auto show = [&](const char* list, std::string_view kind, const std::string& label, const Value& v) {
     const std::string hash = hash_of(v);
     j[list].push_back({{"name", label}, {"type", v.text()}, {"sha256", hash}});
-    if (!o.json) fmt::print("{}  {}  {}{}\n", hash, v.text(), kind, label);
+    if (!o.json) say("{}  {}  {}{}\n", hash, v.text(), kind, label);
   };
   for (size_t i = 0; i < inputs->size(); ++i) show("inputs", "input ", layers->model.inputs()[i].name, (*inputs)[i]);
   for (const auto& [name, value] : layers->parameters) show("parameters", "parameter ", name, Value(value));
@@ -151,7 +151,7 @@ int hash_layers(const RunArguments& o, const TimeLimit& limit) {
     else
       show("outputs", "output ", layers->model.outputs()[i].name, (*out)[i]);
   }
-  if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  if (o.json) say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return kOk;
 }
 
@@ -188,8 +188,8 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
   const int64_t width = facts.output_width;
   j["cvm"] = {{"postprocess", mode}, {"bytes", bytes->size()}, {"element_bytes", width}, {"sha256", hash}};
   if (o.json || o.quiet || (facts.postprocess.empty() && o.save_bytes.empty())) return {};
-  fmt::print("postprocess {}: {} bytes  {}\n", mode, bytes->size(), preview_bytes(*bytes, width));
-  if (o.hash || o.exact) fmt::print("  sha256 {}\n", hash);
+  say("postprocess {}: {} bytes  {}\n", mode, bytes->size(), preview_bytes(*bytes, width));
+  if (o.hash || o.exact) say("  sha256 {}\n", hash);
   return {};
 }
 
@@ -226,8 +226,8 @@ Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
       if (top) to_json(*top, answers.labels, row);
       j["outputs"].push_back(std::move(row));
     } else if (!o.quiet) {
-      fmt::print("{}: {}\n", name, preview(v));
-      if (!hash.empty()) fmt::print("  sha256 {}\n", hash);
+      say("{}: {}\n", name, preview(v));
+      if (!hash.empty()) say("  sha256 {}\n", hash);
       if (top) print(*top, answers.labels);
     }
   }
@@ -266,7 +266,7 @@ int run(const RunArguments& o) {
   Json j = tell(*model, answers, o);
   if (cvm && o.steps == 1)
     if (Status s = hand_out(*model, *cvm, answers.values, o, j); !s.ok()) return report(s.error());
-  if (o.json) fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+  if (o.json) say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   return kOk;
 }
 

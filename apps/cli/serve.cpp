@@ -84,9 +84,8 @@ int threads_of(int threads, int instances) {
   const int each = std::max(1, usable_threads() / instances);
   if (threads == 0) return each;
   if (int64_t{threads} * instances > usable_threads())
-    fmt::print(stderr,
-               "nnex: --instances {} --threads {}: this process may use {} threads; more would wait for each other\n",
-               instances, threads, usable_threads());
+    say(stderr, "nnex: --instances {} --threads {}: this process may use {} threads; more would wait for each other\n",
+        instances, threads, usable_threads());
   return threads;
 }
 

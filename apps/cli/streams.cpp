@@ -1,8 +1,8 @@
 // What "-" stands for where a file or a model is asked for.
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "cli.h"
@@ -30,30 +30,26 @@ Result<OutputFile> OutputFile::open(const std::string& path, const std::string& 
   OutputFile out;
   out.path_ = path;
   if (path != "-") return out;
-  std::error_code error;
-  std::string folder = (fs::temp_directory_path(error) / "nnex.XXXXXX").string();
-  if (error || !mkdtemp(folder.data()))
-    return Error(Code::unreadable, fmt::format("cannot make a scratch folder '{}'", folder));
-  out.scratch_ = folder;
-  out.path_ = (fs::path(folder) / name).string();
+  NNEX_ASSIGN(out.scratch_, ScratchFolder::make());
+  out.path_ = (fs::path(out.scratch_.path()) / name).string();
   return out;
 }
 
-OutputFile::~OutputFile() {
-  std::error_code ignored;
-  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
-}
-
 Status OutputFile::finish() {
-  if (scratch_.empty()) return {};
-  for (const auto& entry : fs::recursive_directory_iterator(scratch_))
+  if (scratch_.path().empty()) return {};
+  for (const auto& entry : fs::recursive_directory_iterator(scratch_.path()))
     if (entry.is_regular_file() && entry.path() != path_)
       return Error(Code::invalid_argument,
                    fmt::format("'{}' is made of several files, which do not fit into standard output",
                                fs::path(path_).filename().string()));
-  NNEX_ASSIGN(const std::string bytes, read_file(path_));
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
-    return Error(Code::unreadable, "cannot write to standard output");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "rb"), &std::fclose);
+  if (!file) return Error(Code::unreadable, fmt::format("cannot open '{}'", path_));
+  scratch_.remove();  // a reader that wants no more ends this program
+  std::string piece(size_t{1} << 20, '\0');
+  while (const size_t n = std::fread(piece.data(), 1, piece.size(), file.get()))
+    if (std::fwrite(piece.data(), 1, n, stdout) != n) return Error(Code::unreadable, "cannot write to standard output");
+  if (std::ferror(file.get())) return Error(Code::unreadable, fmt::format("cannot read '{}'", path_));
+  if (std::fflush(stdout) != 0) return Error(Code::unreadable, "cannot write to standard output");
   return {};
 }
 

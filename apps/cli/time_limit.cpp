@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kGrace = std::chrono::milliseconds(200);
 
 int refuse(double seconds) {
-  fmt::print(stderr, "nnex: refused: took longer than {} s (--timeout)\n", seconds);
+  say(stderr, "nnex: refused: took longer than {} s (--timeout)\n", seconds);
   return kRefused;
 }
 
@@ -48,7 +48,7 @@ struct TimeLimit::Watch {
           std::unique_lock lock(mutex);
           if (changed.wait_until(lock, end, [this] { return in_time; })) return;
           std::fflush(stdout);
-          std::_Exit(refuse(seconds));
+          end_now(refuse(seconds));
         }) {}
   ~Watch() {
     {

@@ -52,7 +52,7 @@ Json inputs_json(const Prepared& p) {
 
 void print_inputs(const Prepared& p) {
   for (size_t i = 0; i < p.given.size(); ++i)
-    fmt::print("  input {}  {}  ({})\n", p.model.inputs()[i].name, p.inputs[i].text(), p.given[i].from);
+    say("  input {}  {}  ({})\n", p.model.inputs()[i].name, p.inputs[i].text(), p.given[i].from);
 }
 
 }  // namespace nnex::cli

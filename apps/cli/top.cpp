@@ -60,14 +60,14 @@ std::optional<Top> top_of(const Value& value, int k) {
 
 void print(const Top& top, const std::vector<std::string>& labels) {
   for (const Top::Row& row : top.rows) {
-    if (top.rows_in_all > 1) fmt::print("  row [{}]\n", fmt::join(row.at, ","));
+    if (top.rows_in_all > 1) say("  row [{}]\n", fmt::join(row.at, ","));
     for (const Top::Item& item : row.items) {
       const std::string label = label_of(labels, item.index);
-      fmt::print("  {:>8.4f}  {}\n", item.value, label.empty() ? std::to_string(item.index) : label);
+      say("  {:>8.4f}  {}\n", item.value, label.empty() ? std::to_string(item.index) : label);
     }
   }
   const auto shown = static_cast<int64_t>(top.rows.size());
-  if (shown < top.rows_in_all) fmt::print("  ... {} more rows ({} in all)\n", top.rows_in_all - shown, top.rows_in_all);
+  if (shown < top.rows_in_all) say("  ... {} more rows ({} in all)\n", top.rows_in_all - shown, top.rows_in_all);
 }
 
 void to_json(const Top& top, const std::vector<std::string>& labels, Json& row) {

@@ -95,10 +95,10 @@ int view_model(const ViewArguments& o) {
   const auto made = awaited("drawing", [&] { return view(*source, options); });
   if (!made.ok()) return report(made.error());
   if (made->unplaced > 0)
-    fmt::print(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,
-               made->unplaced == 1 ? "is" : "are");
+    say(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,
+        made->unplaced == 1 ? "is" : "are");
   if (out == "-") {
-    fmt::print("{}", made->text);
+    say("{}", made->text);
     return kOk;
   }
   if (Status s = write_file(out, made->text, o.writing.existing()); !s.ok()) return report(s.error());
@@ -106,10 +106,9 @@ int view_model(const ViewArguments& o) {
     const Json j = {{"schema", "nnex.drawing/1"}, {"model", o.path},          {"out", out},
                     {"nodes", made->nodes},       {"repeats", made->repeats}, {"faults", made->faults},
                     {"unplaced", made->unplaced}};
-    fmt::print("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
+    say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
   } else if (!o.quiet)
-    fmt::print(
-        "{}: {} nodes{}{}\n", out, made->nodes,
+    say("{}: {} nodes{}{}\n", out, made->nodes,
         made->repeats > 0 ? fmt::format(", {} repeat{} folded", made->repeats, made->repeats > 1 ? "s" : "") : "",
         made->faults > 0 ? fmt::format(", {} fault{}", made->faults, made->faults > 1 ? "s" : "") : "");
   return kOk;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -18,6 +19,9 @@ bool is_wanted() {
   return ::isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
 }
 
+/// Our own words and commands, which no file has a part in.
+void put(const std::string& line) { (void)std::fputs(line.c_str(), stderr); }
+
 }  // namespace
 
 Waiting::Waiting(std::string what, int64_t total) : what_(std::move(what)), total_(total) {
@@ -28,7 +32,7 @@ Waiting::Waiting(std::string what, int64_t total) : what_(std::move(what)), tota
     std::unique_lock lock(mutex_);
     for (auto wait = kFirst; !wake_.wait_for(lock, wait, [this] { return over_; }); wait = kNext)
       show(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (std::chrono::steady_clock::now() - start >= kFirst) fmt::print(stderr, "\r\x1b[K");
+    if (std::chrono::steady_clock::now() - start >= kFirst) put("\r\x1b[K");
   });
 }
 
@@ -46,12 +50,12 @@ void Waiting::show(double seconds) {
   constexpr int64_t kWidth = 24;
   const int64_t done = done_;
   if (total_ <= 0) {
-    fmt::print(stderr, "\r{} ... {:.0f} s\x1b[K", what_, seconds);
+    put(fmt::format("\r{} ... {:.0f} s\x1b[K", what_, seconds));
     return;
   }
   const int64_t full = std::min(done, total_) * kWidth / total_;
-  fmt::print(stderr, "\r{} [{}{}] {} of {}, {:.0f} s\x1b[K", what_, std::string(static_cast<size_t>(full), '#'),
-             std::string(static_cast<size_t>(kWidth - full), '.'), done, total_, seconds);
+  put(fmt::format("\r{} [{}{}] {} of {}, {:.0f} s\x1b[K", what_, std::string(static_cast<size_t>(full), '#'),
+                  std::string(static_cast<size_t>(kWidth - full), '.'), done, total_, seconds));
 }
 
 }  // namespace nnex::cli

@@ -35,7 +35,7 @@ Json dictionary(const ml::OpSupportLimits& all) {
 void row(std::string_view op, std::string_view operand, const ml::TensorLimits& t) {
   std::string types;
   for (ml::DataType type : t.dataTypes) types += fmt::format("{}{}", types.empty() ? "" : " ", ml::name(type));
-  fmt::print("{:<24} {:<20} {}..{}   {}\n", op, operand, t.rankRange.min, t.rankRange.max, types);
+  say("{:<24} {:<20} {}..{}   {}\n", op, operand, t.rankRange.min, t.rankRange.max, types);
 }
 
 }  // namespace
@@ -45,11 +45,11 @@ int webnn_ops(bool json) {
   if (!context.ok()) return report(Error(Code::internal, context.error().text()));
   const ml::OpSupportLimits& all = context->opSupportLimits();
   if (json) {
-    fmt::print("{}\n", dictionary(all).dump(1));
+    say("{}\n", dictionary(all).dump(1));
     return kOk;
   }
-  fmt::print("preferred layout {}, tensors of up to {} bytes\n\n", layout(all), all.maxTensorByteLength);
-  fmt::print("{:<24} {:<20} {:<6} {}\n", "operation", "operand", "rank", "data types");
+  say("preferred layout {}, tensors of up to {} bytes\n\n", layout(all), all.maxTensorByteLength);
+  say("{:<24} {:<20} {:<6} {}\n", "operation", "operand", "rank", "data types");
   row("(any)", "input", all.input);
   row("", "constant", all.constant);
   row("", "output", all.output);

@@ -55,40 +55,40 @@ Json json_of(const std::string& path, const Why& why) {
 void print_indented(const std::string& text) {
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find('\n', from), text.size());
-    fmt::print("           {}\n", text.substr(from, end - from));
+    say("           {}\n", text.substr(from, end - from));
     from = end + 1;
   }
 }
 
 void print_kernel(const KernelOrigin& k) {
-  fmt::print("  {}\n    {}  {}\n    runs by {}\n", k.place, k.op, k.types, k.kernel);
-  for (const DeclinedKernel& d : k.declined) fmt::print("    not by {}: {}\n", d.kernel, d.why);
+  say("  {}\n    {}  {}\n    runs by {}\n", k.place, k.op, k.types, k.kernel);
+  for (const DeclinedKernel& d : k.declined) say("    not by {}: {}\n", d.kernel, d.why);
 }
 
 void print_standards(const Why& why) {
-  fmt::print("standards\n");
+  say("standards\n");
   for (const StandardReach& s : why.standards) {
-    fmt::print("  {:<7}  {}\n", name(s.format), s.can ? "says all of it" : "does not:");
+    say("  {:<7}  {}\n", name(s.format), s.can ? "says all of it" : "does not:");
     print_indented(with_remedies(s.why_not, s.remedies, flag_words));
   }
 }
 
 /// Which extents of inputs may be others, and what keeps the rest.
 void print_extents(const Why& why) {
-  fmt::print("extents\n");
+  say("extents\n");
   for (const ExtentOrigin& v : why.values)
-    if (v.place.empty()) fmt::print("  input {}  {}  may be {}\n", v.value, v.type, v.formula);
+    if (v.place.empty()) say("  input {}  {}  may be {}\n", v.value, v.type, v.formula);
   for (const FixedExtent& f : why.fixed) {
-    fmt::print("  {} must be {}, for else\n", f.extent, f.found);
+    say("  {} must be {}, for else\n", f.extent, f.found);
     print_indented(f.why);
   }
 }
 
 /// The kernels, counted, and the nodes that none of the fast ones takes.
 void print_kernels(const Why& why) {
-  fmt::print("kernels\n");
+  say("kernels\n");
   if (!why.kernels_unknown.empty()) {
-    fmt::print("  unknown until extents are numbers (--set, --set-shape):\n");
+    say("  unknown until extents are numbers (--set, --set-shape):\n");
     print_indented(why.kernels_unknown);
     return;
   }
@@ -96,7 +96,7 @@ void print_kernels(const Why& why) {
   for (const KernelOrigin& k : why.kernels) ++counts[k.kernel];
   std::vector<std::pair<std::string, int>> rows(counts.begin(), counts.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [kernel, n] : rows) fmt::print("  {:>6}  {}\n", n, kernel);
+  for (const auto& [kernel, n] : rows) say("  {:>6}  {}\n", n, kernel);
   for (const KernelOrigin& k : why.kernels)
     if (k.kernel == "reference") print_kernel(k);
 }
@@ -119,8 +119,8 @@ int print_named(const WhyArguments& o, const Why& why) {
   for (const ExtentOrigin& v : why.values) {
     if (!is_of(o, v.value, v.place)) continue;
     if (!v.place.empty()) places.push_back(v.place);
-    fmt::print("{}  {}{}{}\n", v.value, v.type, v.place.empty() ? "" : "  of ", v.place);
-    fmt::print("  for inputs of any size  {}\n", v.formula);
+    say("{}  {}{}{}\n", v.value, v.type, v.place.empty() ? "" : "  of ", v.place);
+    say("  for inputs of any size  {}\n", v.formula);
   }
   bool any = false;
   for (const KernelOrigin& k : why.kernels) {
@@ -130,9 +130,9 @@ int print_named(const WhyArguments& o, const Why& why) {
     if (asked) print_kernel(k), any = true;
   }
   if (!any && !why.kernels_unknown.empty())
-    fmt::print("  kernels are unknown until extents are numbers (--set, --set-shape)\n");
+    say("  kernels are unknown until extents are numbers (--set, --set-shape)\n");
   else if (!any && !places.empty())
-    fmt::print("  no kernel of its own: it is folded into another node, a view, or planned by a run\n");
+    say("  no kernel of its own: it is folded into another node, a view, or planned by a run\n");
   return kOk;
 }
 
@@ -145,7 +145,7 @@ int why(const WhyArguments& o) {
   const auto found = awaited("looking", [&] { return nnex::why(*source, *options); });
   if (!found.ok()) return limit.report(found.error());
   if (o.json) {
-    fmt::print("{}\n", json_of(o.path, *found).dump(1, ' ', false, Json::error_handler_t::replace));
+    say("{}\n", json_of(o.path, *found).dump(1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
   if (!o.names.empty()) return print_named(o, *found);

@@ -215,8 +215,7 @@ int run_conform(const std::string& path, const RowsFile& json, const std::string
     } else {
       rows.push_back({name, difference->empty() ? "passed" : "failed", *difference});
     }
-    if (!quiet && rows.back().verdict != "passed")
-      fmt::print("{} {}: {}\n", rows.back().verdict, name, rows.back().reason);
+    if (!quiet && rows.back().verdict != "passed") say("{} {}: {}\n", rows.back().verdict, name, rows.back().reason);
   });
   if (!s.ok()) return report(s.error());
   return finish(rows, json);
@@ -242,8 +241,8 @@ int finish(const std::vector<Verdict>& rows, const RowsFile& json) {
     if (!written.ok()) return report(written.error());
   }
   if (rows.empty()) return report(Error(Code::unreadable, "no cases found"));
-  if (informative) fmt::print("{} informative\n", informative);
-  fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
+  if (informative) say("{} informative\n", informative);
+  say("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   return failed ? kNegative : kOk;
 }
 

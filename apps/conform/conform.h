@@ -14,6 +14,7 @@
 #include "nnex/model.h"
 #include "shared/command_line.h"
 #include "shared/json.h"
+#include "shared/say.h"
 
 namespace nnex::cli {
 
@@ -76,11 +77,11 @@ class Verdicts {
   /// What differs, or nothing.
   void add(const std::string& name, const std::string& difference) {
     rows_.push_back({name, difference.empty() ? "passed" : "failed", difference});
-    if (!quiet_ && !difference.empty()) fmt::print("failed {}: {}\n", name, difference);
+    if (!quiet_ && !difference.empty()) say("failed {}: {}\n", name, difference);
   }
   void skip(const std::string& name, const std::string& why) {
     rows_.push_back({name, "skipped", why});
-    if (!quiet_) fmt::print("skipped {}: {}\n", name, why);
+    if (!quiet_) say("skipped {}: {}\n", name, why);
   }
   const std::vector<Verdict>& rows() const { return rows_; }
 

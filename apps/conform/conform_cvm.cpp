@@ -47,7 +47,7 @@ std::optional<std::string> from_base64(std::string_view text) {
 
 /// Keeps a row, and prints what did not pass.
 void add_row(std::vector<Verdict>& rows, Verdict row, bool quiet) {
-  if (!quiet && row.verdict != "passed") fmt::print("{} {}: {}\n", row.verdict, row.name, row.reason);
+  if (!quiet && row.verdict != "passed") say("{} {}: {}\n", row.verdict, row.name, row.reason);
   rows.push_back(std::move(row));
 }
 

@@ -6,6 +6,7 @@
 
 #include "serve/grpc/front.h"
 #include "serve/server.h"
+#include "shared/say.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -82,9 +83,9 @@ Result<bool> serve(const Options& o) {
   if (o.grpc_port) {
     const GrpcOptions grpc_options{o.host, *o.grpc_port, o.request_limit, o.queue_bytes};
     NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
-    fmt::print("nnex: serving on grpc://{}\n", grpc->address());
+    cli::say("nnex: serving on grpc://{}\n", grpc->address());
   }
-  fmt::print("nnex: serving on http://{}\n", server->address());
+  cli::say("nnex: serving on http://{}\n", server->address());
   std::fflush(stdout);
 
   bool all = server->run([&] {

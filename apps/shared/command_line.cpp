@@ -17,6 +17,7 @@
 #include "nnex/suggest.h"
 #include "nnex/version.h"
 #include "shared/flags.h"
+#include "shared/say.h"
 
 namespace nnex::cli {
 namespace {
@@ -75,8 +76,8 @@ int refuse_words(const CLI::App& app, const CLI::ParseError& error, int argc, co
   const bool has_verbs = !verbs_of(app).empty();
   if (has_verbs && chosen.empty() && argc > 1 && argv[1][0] != '-') return report(unknown_verb(app, argv[1]));
   const CLI::App& verb = chosen.empty() ? app : *chosen.front();
-  fmt::print(stderr, "nnex: {}\nsee `{} {}--help`\n", reason(verb, error), app.get_name(),
-             chosen.empty() ? "" : verb.get_name() + " ");
+  say(stderr, "nnex: {}\nsee `{} {}--help`\n", reason(verb, error), app.get_name(),
+      chosen.empty() ? "" : verb.get_name() + " ");
   return kUsage;
 }
 
@@ -114,7 +115,7 @@ VerbText text_of(const CLI::App& verb) {
 }  // namespace
 
 int report(const Error& error) {
-  fmt::print(stderr, "nnex: {}\n", error.text(flag_words));
+  say(stderr, "nnex: {}\n", error.text(flag_words));
   switch (error.code()) {
     case Code::invalid_argument:
       return kUsage;
@@ -225,14 +226,14 @@ int CommandLine::run(int argc, const char* const* argv) {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return e.get_exit_code() == 0 ? with_output(impl_->app.exit(e)) : refuse_words(impl_->app, e, argc, argv);
-  } catch (const std::system_error&) {  // of fmt::print
-    return report(lost_output());
+  } catch (const std::system_error& e) {  // no thread could be started, or a folder be listed
+    return report(Error(Code::unreadable, e.what()));
   } catch (const std::bad_alloc&) {
     return report(Error(Code::limit, "out of memory"));
   } catch (const std::length_error&) {
     return report(Error(Code::limit, "out of memory"));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "nnex: internal error: {}\n", e.what());
+    say(stderr, "nnex: internal error: {}\n", e.what());
     return kBug;
   }
   return with_output(impl_->exit_code);
