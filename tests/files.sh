@@ -185,6 +185,14 @@ expect 0 "probabilities" "$nnex" run "$f/one" --random
 expect 0 "sound" "$nnex" check "$f/one"
 expect 3 "holds 2 models; name one of them: $f/two/a.onnx, $f/two/b.onnx" "$nnex" run "$f/two" --random
 expect 3 "holds no 'graph.nnef'" "$nnex" run "$f/none" --random
+mkdir "$f/folder.onnx"; head -c 3000 /dev/zero > "$f/zeros.onnx"; printf '\x89PNG\r\n\x1a\n' > "$f/picture.onnx"
+for row in "folder.onnx' is a folder, and holds no model" "zeros.onnx' is nothing but zeros" "picture.onnx' is a picture (PNG)"; do
+  for verb in check "run --random"; do expect 3 "$row" "$nnex" $verb "$f/${row%%\'*}"; done
+done
+# What is laid out is a text, and no larger than one may be.
+truncate -s 3G "$f/large.nnef"
+peak 60 3 "large.nnef' has 3221225472 bytes" "$nnex" format "$f/large.nnef"
+expect 3 "'$scratch/sparse.tgz' is no text" "$nnex" format "$scratch/sparse.tgz"
 # What cannot be looked into is told in JSON too.
 for path in nowhere.onnx "$f/net.pt" "$f/two" "$scratch/bomb.tgz"; do
   expect 3 '"faults"' "$nnex" check "$path" --json

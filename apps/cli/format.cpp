@@ -1,8 +1,11 @@
 // nnex format: the canonical layout of an NNEF text.
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli.h"
+#include "nnex/file.h"
 #include "nnex/nnef.h"
 #include "shared/flags.h"
 
@@ -25,6 +28,19 @@ int tell(const FormatArguments& o, const NnefLayout& laid, bool canonical, bool 
   return !laid.faults.empty() ? kRefused : o.check && !canonical ? kNegative : kOk;
 }
 
+/// The text, if it is one.
+Result<std::string> text_at(const std::string& path) {
+  constexpr std::uintmax_t kMax = std::uintmax_t{64} << 20;  // what a text of NNEF may have
+  std::error_code unknown;
+  if (const auto size = std::filesystem::file_size(path, unknown); !unknown && size > kMax)
+    return Error(Code::limit, fmt::format("'{}' has {} bytes; a text of at most {} is laid out", path, size, kMax));
+  NNEX_ASSIGN(std::string text, read_file(path));
+  const auto is_text = [](char c) { return c < 0 || c >= ' ' || (c >= '\t' && c <= '\r'); };
+  if (!std::all_of(text.begin(), text.end(), is_text))
+    return Error(Code::unreadable, fmt::format("'{}' is no text; needed the structure of a model (graph.nnef)", path));
+  return text;
+}
+
 int format(const FormatArguments& o) {
   if (o.grammar) {
     if (!o.path.empty() || o.check || o.print || o.json)
@@ -33,7 +49,7 @@ int format(const FormatArguments& o) {
     return kOk;
   }
   if (o.path.empty()) return report(Error(Code::invalid_argument, "no FILE; needed the text to lay out"));
-  const auto source = read_file(o.path);
+  const auto source = text_at(o.path);
   if (!source.ok()) return report(source.error());
   const NnefLayout laid = format_nnef(*source, o.path, o.dialect == "tract");
   const bool canonical = laid.faults.empty() && laid.text == *source;

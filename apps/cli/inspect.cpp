@@ -107,12 +107,13 @@ Json fault_json(const Fault& f) {
   return out;
 }
 
-/// As a compiler tells it: the place, what is wrong, and the rule where the sentence does not begin with it.
-void print(const Fault& f) {
+/// As a compiler tells it: the file, the place, what is wrong, and the rule where the sentence does not begin with it.
+void print(const std::string& path, const Fault& f) {
   std::string text = f.text(flag_words);
   if (!f.rule.empty() && !f.message.starts_with(f.rule))
     text.insert(std::min(text.find("\n  while "), text.size()), fmt::format(" [{}]", f.rule));
-  say("{}{}\n", f.forgiven() ? "warning: " : "", text);
+  const bool named = f.where.starts_with(path);
+  say("{}{}{}\n", named ? "" : path + ": ", f.forgiven() ? "warning: " : "", text);
 }
 
 /// The rules as a table of Markdown, which documents hold.
@@ -193,7 +194,7 @@ int check(const std::string& path, const Asked& asked) {
     return exit_code_of(*found);
   }
   for (const Fault& n : found->notes) say("{}: note: {}\n", path, n.message);
-  for (const Fault& f : found->faults) print(f);
+  for (const Fault& f : found->faults) print(path, f);
   const auto counted = [](size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
   const size_t warnings = found->forgiven_count, faults = found->fault_count - warnings;
   say("{}: {}{}\n", path, faults ? counted(faults, "fault") : "sound",

@@ -36,6 +36,14 @@ constexpr struct {
     {8, "{\""sv, "a safetensors file: weights without a network"},
     {0, "\x89HDF\r\n"sv, "an HDF5 file (Keras); nnex reads the model once it is exported as ONNX (tf2onnx)"},
     {0, "\x93NUMPY"sv, "a NumPy array, not a model"},
+    {0, "\x89PNG\r\n"sv, "a picture (PNG), not a model"},
+    {0, "\xff\xd8\xff"sv, "a picture (JPEG), not a model"},
+    {0, "GIF8"sv, "a picture (GIF), not a model"},
+    {0, "%PDF-"sv, "a PDF document, not a model"},
+    {0,
+     "\x7f"
+     "ELF"sv,
+     "a program (ELF), not a model"},
     {0,
      "\xfd"
      "7zXZ"sv,
@@ -222,6 +230,8 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
     if (begin.size() >= other.at && begin.substr(other.at).starts_with(other.bytes) &&
         (other.at == 0 || begin.substr(other.at - 2, 2) == "\0\0"sv))  // behind the upper half of a number
       return {ModelFormat::other, std::string(other.what)};
+  if (begin.size() > 16 && begin.find_first_not_of('\0') == std::string_view::npos)
+    return {ModelFormat::other, "nothing but zeros where models begin"};
   if (begin.starts_with("PK\x03\x04")) return {ModelFormat::other, zip_of(begin)};
   if (begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5 &&
       (begin[2] == '\x8a' || begin[2] == '\x95'))
@@ -264,6 +274,8 @@ Result<Recognised> recognise(const std::string& path) {
     if (fs::exists(fs::path(path) / "graph.nnef", error))
       return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
     NNEX_ASSIGN(const std::string only, only_model(path));
+    if (only == path && is_named_model(fs::path(path).filename().string()))
+      return Error(Code::unreadable, fmt::format("'{}' is a folder, and holds no model", path));
     if (only == path) return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
     return recognise(only);
   }

@@ -84,8 +84,10 @@ std::vector<Row> wire_rows() {
   const std::string sound = with_nodes({node("Relu", {"x"}, {"y"})});
   return {
       {"no bytes", "", Code::unreadable, "the model is empty"},
-      {"another file", "%PDF-1.4\n1 0 obj", Code::invalid_model,
+      {"another file", "%!PS-1.4\n1 0 obj", Code::invalid_model,
        "not an ONNX model: a length runs past the end of the message"},
+      {"a document", "%PDF-1.4\n1 0 obj", Code::unreadable, "the model is a PDF document, not a model"},
+      {"zeros", std::string(100, '\0'), Code::unreadable, "the model is nothing but zeros where models begin"},
       {"cut off", sound.substr(0, 20), Code::invalid_model,
        "not an ONNX model: a length runs past the end of the message"},
       {"cut off in a number", num(1, 8) + "\x08", Code::invalid_model, "not an ONNX model: a number is cut off"},
