@@ -271,6 +271,14 @@ expect 0 "f32[3,8]" "$nnex" run "$model" --random --set picture.0=3
 expect 2 "no symbol 'picture.1'; the inputs have: N" "$nnex" run "$model" --random --set picture.1=3
 expect 2 "needed SYMBOL=N" "$nnex" run "$model" --random --set N=x
 expect 2 "found f32[1,3,32,32]; needed f32[2,3,32,32]" "$nnex" run "$model" --input "$scratch/in.npy" --set N=2
+# Another program that fails has a short name.
+if command -v node >/dev/null; then
+  mkdir -p "$scratch/peer/node_modules/onnxruntime-node"
+  echo 'exports.InferenceSession = { create() { throw new Error("not this one"); } };' >"$scratch/peer/node_modules/onnxruntime-node/index.js"
+  expect 3 "'onnxruntime-node' ended with exit code 1" env PEER_ORT="$scratch/peer" "$nnex" compare "$model" --against peer
+fi
+expect 2 "found opset 99; needed one up to" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 99
+expect 0 "opset" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 0
 # Usage: the reason and where help is, in two lines; what was probably meant.
 expect 2 "see \`nnex run --help\`" "$nnex" run
 expect 2 "model is required" "$nnex" run
@@ -531,6 +539,9 @@ here=$(realpath "$nnex")
 (
   cd "$scratch" || exit 1
   expect 0 "drawn.html: 21 nodes" "$here" view drawn.onnx
+  expect 0 "drawn.html: 21 nodes" "$here" view drawn.onnx  # the page that it made itself is made anew
+  expect 2 "--force" "$here" view drawn.onnx -o drawn.html
+  echo mine >drawn.html
   expect 2 "--force" "$here" view drawn.onnx
   expect 0 "drawn.html" "$here" view drawn.onnx --force
   exit $bad

@@ -3,6 +3,7 @@
 #include "batch_items.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -28,8 +29,8 @@ Item item_at(std::string name, fs::path path) {
     timed /= "input_0.pb";
   else if (const auto size = fs::file_size(item.path, error); !error)
     item.size = static_cast<int64_t>(size);
-  const auto changed = fs::last_write_time(timed, error);
-  if (!error) item.changed = changed.time_since_epoch().count();
+  struct stat about = {};
+  if (::stat(timed.c_str(), &about) == 0) item.changed = about.st_mtim.tv_sec * 1'000'000'000LL + about.st_mtim.tv_nsec;
   return item;
 }
 

@@ -43,12 +43,12 @@ Result<std::optional<double>> tolerance_of(const std::string& option, const std:
 }
 
 /// The program on the other side.
-Result<std::vector<std::string>> program_of(const CompareArguments& o) {
+Result<Program> program_of(const CompareArguments& o) {
   if (!o.against.empty()) return peer_command();
-  return std::vector<std::string>{"/bin/sh", "-c", o.command};
+  return Program{o.command, {"/bin/sh", "-c", o.command}};
 }
 
-Others others_of(const std::vector<std::string>& program, const std::string& model) {
+Others others_of(const Program& program, const std::string& model) {
   Others out;
   out.run = [program](const std::string& path, const std::map<std::string, Value>& inputs,
                       std::span<const std::string> names) -> Result<std::map<std::string, Value>> {

@@ -147,10 +147,9 @@ void add_convert(CommandLine& line) {
   verb.flag("--keep-fragments", o->keep_fragments,
             "Write a document that has fragments with them; without it, as the operations they come down to");
   verb.option("--opset", o->opset,
-              "ONNX: this opset exactly, or it is refused; absent: a model of ONNX stays as it is, and of others the "
-              "lowest "
-              "that takes it, 17 at least")
-      .whole(1);
+              "ONNX: this opset exactly, or it is refused; absent or 0: a model of ONNX stays as it is, and of others "
+              "the lowest that takes it, 17 at least")
+      .whole(0);
   verb.flag("--external-data", o->external,
             "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
   verb.flag(

@@ -97,10 +97,10 @@ Result<fs::path> peer_package() {
 
 }  // namespace
 
-Result<std::vector<std::string>> peer_command() {
+Result<Program> peer_command() {
   NNEX_ASSIGN(const fs::path package, peer_package());
-  return std::vector<std::string>{"node", "-e",
-                                  fmt::format("const kPeer = {};{}", Json(package.string()).dump(), kProgram)};
+  return Program{"onnxruntime-node",
+                 {"node", "-e", fmt::format("const kPeer = {};{}", Json(package.string()).dump(), kProgram)}};
 }
 
 }  // namespace nnex::cli

@@ -1,16 +1,14 @@
 #pragma once
 // ONNX Runtime as the other side of a comparison.
 
-#include <string>
-#include <vector>
-
 #include "nnex/result.h"
+#include "subprocess.h"
 
 namespace nnex::cli {
 
-/// The command that runs a model on ONNX Runtime: a program for node that reads a request of nnex/exchange and prints
+/// What runs a model on ONNX Runtime: a program for node that reads a request of nnex/exchange and prints
 /// the answer. The package is that of the folder which PEER_ORT names, else of this folder or one above. Error:
 /// unsupported (it is not there).
-Result<std::vector<std::string>> peer_command();
+Result<Program> peer_command();
 
 }  // namespace nnex::cli

@@ -22,8 +22,8 @@ namespace nnex::cli {
 
 #ifdef __EMSCRIPTEN__
 
-Result<std::string> run_program(const std::vector<std::string>& words, const std::string&, size_t) {
-  return Error(Code::unsupported, fmt::format("'{}' cannot be started: this system starts no programs", words[0]));
+Result<std::string> run_program(const Program& program, const std::string&, size_t) {
+  return Error(Code::unsupported, fmt::format("'{}' cannot be started: this system starts no programs", program.name));
 }
 
 #else
@@ -100,13 +100,13 @@ bool exchange(Pipe& in, Pipe& out, const std::string& input, size_t max_output, 
 
 }  // namespace
 
-Result<std::string> run_program(const std::vector<std::string>& words, const std::string& input, size_t max_output) {
+Result<std::string> run_program(const Program& program, const std::string& input, size_t max_output) {
   Pipe in, out;
-  if (!in.open() || !out.open()) return failed(words[0], errno);
+  if (!in.open() || !out.open()) return failed(program.name, errno);
   struct sigaction quiet = {}, before = {};
   quiet.sa_handler = SIG_IGN;  // writing to a program that has ended is an error, not our end
   ::sigaction(SIGPIPE, &quiet, &before);
-  auto pid = start(words, in, out);
+  auto pid = start(program.words, in, out);
   std::string printed;
   bool within = true;
   if (pid.ok()) {
@@ -120,11 +120,11 @@ Result<std::string> run_program(const std::vector<std::string>& words, const std
   int status = 0;
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!within) return Error(Code::limit, fmt::format("'{}' printed more than {} bytes", words.back(), max_output));
+  if (!within) return Error(Code::limit, fmt::format("'{}' printed more than {} bytes", program.name, max_output));
   if (WIFSIGNALED(status))
-    return Error(Code::unreadable, fmt::format("'{}' was ended by signal {}", words.back(), WTERMSIG(status)));
+    return Error(Code::unreadable, fmt::format("'{}' was ended by signal {}", program.name, WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
-    return Error(Code::unreadable, fmt::format("'{}' ended with exit code {}", words.back(), WEXITSTATUS(status)));
+    return Error(Code::unreadable, fmt::format("'{}' ended with exit code {}", program.name, WEXITSTATUS(status)));
   return printed;
 }
 

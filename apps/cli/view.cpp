@@ -3,6 +3,7 @@
 #include "nnex/view.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "cli.h"
 #include "waiting.h"
@@ -71,6 +72,15 @@ Result<std::vector<PlaceTime>> read_profile(const std::string& path) {
   return times;
 }
 
+/// What becomes of a file that is there: the page that an earlier view made under this name is made anew.
+Existing existing_of(const ViewArguments& o, const std::string& out) {
+  if (!o.out.empty() || o.writing.force) return o.writing.existing();
+  std::ifstream file(out, std::ios::binary);
+  std::string begin(4096, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin.find("name=\"generator\" content=\"nnex\"") == std::string::npos ? Existing::refuse : Existing::replace;
+}
+
 int view_model(const ViewArguments& o) {
   auto load = o.reading.options();
   if (!load.ok()) return report(load.error());
@@ -84,7 +94,7 @@ int view_model(const ViewArguments& o) {
     return report(
         Error(Code::invalid_argument, "--json and --output -: found both; standard output takes one of them"));
   if (out != "-")
-    if (Status s = may_write(out, o.writing.existing()); !s.ok()) return report(s.error());
+    if (Status s = may_write(out, existing_of(o, out)); !s.ok()) return report(s.error());
   if (!o.profile.empty()) {
     auto times = read_profile(o.profile);
     if (!times.ok()) return report(times.error());
@@ -101,7 +111,7 @@ int view_model(const ViewArguments& o) {
     say("{}", made->text);
     return kOk;
   }
-  if (Status s = write_file(out, made->text, o.writing.existing()); !s.ok()) return report(s.error());
+  if (Status s = write_file(out, made->text, existing_of(o, out)); !s.ok()) return report(s.error());
   if (o.json) {
     const Json j = {{"schema", "nnex.drawing/1"}, {"model", o.path},          {"out", out},
                     {"nodes", made->nodes},       {"repeats", made->repeats}, {"faults", made->faults},
