@@ -287,6 +287,10 @@ expect 2 "no option '--seed' (did you mean '--set'?)" "$nnex" bench "$model" --s
 if [ "$("$nnex" run "$model" --topk two 2>&1 | wc -l)" != 2 ]; then echo "  a usage error of more than two lines"; bad=1; fi
 expect 0 "conform" "$nnex" help
 expect 0 "--topk" "$nnex" help run
+[ "$("$nnex" run --help | grep -o -e "^  --topk" -e "^  --set-shape" | head -n 1)" = "  --topk" ] || { echo "  run's own options are not before those of all models"; bad=1; }
+expect 0 "How long to measure [default: 2]" "$nnex" bench --help
+for section in ENVIRONMENT FILES EXAMPLES; do expect 0 ".SH $section" "$nnex" help --man; done
+expect 0 "standard path" "$nnex" help conform
 expect 2 "no verb 'rnu' (did you mean 'run'?)" "$nnex" help rnu
 expect 2 "NNEX_ISA is 'avx3'; needed one of scalar, sse4, avx2, avx512, neon, wasm" env NNEX_ISA=avx3 "$nnex" env
 # Completions and the manual page: of every verb and option, and no shell or formatter finds fault with them.
@@ -317,6 +321,7 @@ fi
 mkdir "$scratch/by_itself" && cp "$nnex" "$scratch/by_itself/nnex"
 expect 4 "cannot start nnex-conform: No such file or directory; it comes with the tests: build the target nnex_conform" \
   env PATH=/nosuch "$scratch/by_itself/nnex" conform onnx "$(dirname "$model")"
+expect 0 "standard path" env PATH=/nosuch "$scratch/by_itself/nnex" conform --help
 expect 0 "passed, 0 failed" env PATH="$(dirname "$(realpath "$nnex")"):$PATH" "$scratch/by_itself/nnex" conform onnx "$(dirname "$model")"
 expect 2 "see \`nnex conform --help\`" "$nnex" conform
 expect 0 "--through" "$nnex" conform --help

@@ -46,8 +46,9 @@ void add_completion(CommandLine& line);
 void add_help(CommandLine& line);
 
 /// Runs the program that `nnex conform` stands for, with the words after it: nnex-conform beside this one, else in
-/// PATH. The exit code, where that program is not there or this system starts none.
-int run_conform(int argc, char** argv);
+/// PATH. The exit code, where that program is not there or this system starts none; nothing where it is help that was
+/// asked for, which this program has, too.
+std::optional<int> run_conform(int argc, char** argv);
 
 /// All of standard input. Errors: unreadable (none of it), limit.
 Result<std::string> read_standard_input();

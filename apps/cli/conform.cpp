@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "cli.h"
@@ -23,7 +25,7 @@ std::filesystem::path beside() {
 
 }  // namespace
 
-int run_conform([[maybe_unused]] int argc, char** argv) {
+std::optional<int> run_conform([[maybe_unused]] int argc, char** argv) {
 #ifdef __EMSCRIPTEN__
   const int failed = ENOSYS;
 #else
@@ -35,6 +37,8 @@ int run_conform([[maybe_unused]] int argc, char** argv) {
     failed = errno;
   }
 #endif
+  for (int i = 2; i < argc; ++i)
+    if (const std::string_view word = argv[i]; word == "--help" || word == "-h") return std::nullopt;
   return report(
       Error(Code::unsupported,
             fmt::format("cannot start {}: {}; it comes with the tests: build the target nnex_conform, and put it "
@@ -43,13 +47,14 @@ int run_conform([[maybe_unused]] int argc, char** argv) {
 }
 
 void add_conform(CommandLine& line) {
-  line.verb("conform", "Run stored conformance cases and compare the answers (the program nnex-conform)",
-            [] {
-              char name[] = "nnex", verb[] = "conform";
-              char* words[] = {name, verb, nullptr};
-              return run_conform(2, words);
-            })
-      .rest();
+  auto words = std::make_shared<std::pair<std::string, std::string>>();
+  Verb verb = line.verb("conform",
+                        "Run stored conformance cases and compare the answers (the program nnex-conform, which comes "
+                        "with the tests; its --help lists its options)",
+                        [words] { return kUsage; });
+  verb.option("standard", words->first, "Whose cases").required().one_of({"onnx", "nnef", "webnn", "cvm"});
+  verb.option("path", words->second, "A case, a folder of cases or archives, or an archive (.tar.xz, .tar.gz, .zip)")
+      .required();
 }
 
 }  // namespace nnex::cli

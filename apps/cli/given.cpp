@@ -34,6 +34,7 @@ void InputOptions::add_to(Verb verb) {
 }
 
 void InputOptions::add_fit_to(Verb verb) {
+  verb.group("How inputs are read");
   verb.flag("--cast", fit.cast, "Convert inputs of another element type: to integers toward zero, within their range");
   verb.option("--layout", layout, "How a picture lies in the input").one_of({"nchw", "nhwc"});
   verb.option("--mean", fit.picture.mean, "Subtracted from a picture's channels (0 to 1)").commas();

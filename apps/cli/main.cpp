@@ -12,7 +12,14 @@
 
 namespace nnex::cli {
 
+namespace {
+
+constexpr const char* kHowItRuns = "How it runs";
+
+}  // namespace
+
 void ReadingOptions::add_to(Verb verb) {
+  verb.group("How the model is read");
   verb.option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
       .type("SYMBOL=N")
       .one_each();
@@ -40,6 +47,7 @@ void ReadingOptions::add_to(Verb verb) {
 void ModelOptions::add_to(Verb verb) {
   verb.option("model", path, kModelHelp).required();
   ReadingOptions::add_to(verb);
+  verb.group(kHowItRuns);
   verb.option("--threads", threads, "Threads to use, at most those this process may; 0: all of them").whole(0);
   verb.flag("--no-optimize", no_optimize, "Run the graph as it was read, without fusing or folding");
 }
@@ -113,6 +121,7 @@ Result<LoadOptions> ModelOptions::options() const {
 }
 
 void add_cache(Verb verb, std::string& folder) {
+  verb.group(kHowItRuns);
   verb.option("--cache", folder,
               "A folder that keeps models as they were compiled, made where it is missing: the next start takes them "
               "from there")
@@ -120,6 +129,7 @@ void add_cache(Verb verb, std::string& folder) {
 }
 
 void ModelOptions::add_carry_to(Verb verb) {
+  verb.group(kHowItRuns);
   verb.option("--carry", carry,
               "OUTPUT=INPUT: what a run makes is what the next one takes, never copied; likely: pairs as present.0.key "
               "and past_key_values.0.key, h_out and h_in")
@@ -176,7 +186,8 @@ void ModelOptions::tell_cache(const Model& model) {
 int main(int argc, char** argv) {
   using namespace nnex::cli;
   keep_standard_streams();
-  if (argc > 1 && std::string_view(argv[1]) == "conform") return run_conform(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "conform")
+    if (const std::optional<int> code = run_conform(argc, argv)) return *code;
   clean_up_on_signals();
   CommandLine line("nnex", "nnex: read, check and run neural networks");
   add_run(line);

@@ -12,6 +12,7 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 
 #include "nnex/environment.h"
 #include "nnex/suggest.h"
@@ -99,7 +100,10 @@ void read_type(const std::string& type, OptionText& out) {
 
 VerbText text_of(const CLI::App& verb) {
   VerbText text{verb.get_name(), verb.get_description(), {}};
-  for (const CLI::Option* option : verb.get_options()) {
+  std::vector<const CLI::Option*> options = verb.get_options();
+  const std::string own = options.empty() ? "" : options.front()->get_group();  // that of --help
+  std::stable_partition(options.begin(), options.end(), [&](const auto* option) { return option->get_group() == own; });
+  for (const CLI::Option* option : options) {
     OptionText o;
     o.names = names_of(*option);
     o.argument = o.names.empty();
@@ -159,29 +163,45 @@ Option& Option::above_zero() {
   return *this;
 }
 
+namespace {
+
+/// What the value is where nobody gives one, behind what help says: 0 and an empty word stand for nothing.
+template <class T>
+std::string with_default(const std::string& help, const T& value) {
+  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
+    if (value != T()) return fmt::format("{} [default: {}]", help, value);
+  return help;
+}
+
+}  // namespace
+
+template <class T>
+Option Verb::add(const std::string& names, T& into, const std::string& help) {
+  CLI::Option* option = app_->add_option(names, into, with_default(help, into));
+  if (!group_.empty()) option->group(group_);
+  return Option(option);
+}
+
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  return add(names, into, help);
 }
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  return add(names, into, help);
 }
-Option Verb::option(const std::string& names, int& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
-}
-Option Verb::option(const std::string& names, int64_t& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
-}
-Option Verb::option(const std::string& names, double& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
-}
+Option Verb::option(const std::string& names, int& into, const std::string& help) { return add(names, into, help); }
+Option Verb::option(const std::string& names, int64_t& into, const std::string& help) { return add(names, into, help); }
+Option Verb::option(const std::string& names, double& into, const std::string& help) { return add(names, into, help); }
 Option Verb::option(const std::string& names, std::vector<double>& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  return add(names, into, help);
 }
 Option Verb::option(const std::string& names, std::optional<uint64_t>& into, const std::string& help) {
-  return Option(app_->add_option(names, into, help));
+  return add(names, into, help);
 }
-void Verb::flag(const std::string& names, bool& into, const std::string& help) { app_->add_flag(names, into, help); }
-void Verb::rest() { app_->prefix_command(); }
+void Verb::flag(const std::string& names, bool& into, const std::string& help) {
+  CLI::Option* option = app_->add_flag(names, into, help);
+  if (!group_.empty()) option->group(group_);
+}
+void Verb::group(const std::string& title) { group_ = title; }
 
 struct CommandLine::Impl {
   CLI::App app;

@@ -61,11 +61,15 @@ class Verb {
   Option option(const std::string& names, std::vector<double>& into, const std::string& help);
   Option option(const std::string& names, std::optional<uint64_t>& into, const std::string& help);
   void flag(const std::string& names, bool& into, const std::string& help);
-  /// Whatever follows belongs to another program.
-  void rest();
+  /// What is added to this copy from here on stands under a title of its own in help, behind the verb's own options.
+  void group(const std::string& title);
 
  private:
+  template <class T>
+  Option add(const std::string& names, T& into, const std::string& help);
+
   CLI::App* app_;
+  std::string group_;
 };
 
 /// A program's command line.

@@ -179,7 +179,7 @@ Result<std::string> completion(const ProgramText& program, const std::string& sh
   return Error(Code::invalid_argument, fmt::format("no shell '{}'; needed bash, zsh or fish", shell));
 }
 
-std::string manual(const ProgramText& program) {
+std::string manual(const ProgramText& program, const std::vector<ManualSection>& sections) {
   std::string upper = program.name;
   std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
   const size_t colon = program.description.find(": ");
@@ -205,6 +205,10 @@ std::string manual(const ProgramText& program) {
       {4, "Legal, but not supported."},
       {70, "A mistake in the program."}};
   for (const auto& [code, meaning] : kCodes) out += fmt::format(".TP\n.B {}\n{}\n", code, meaning);
+  for (const ManualSection& section : sections) {
+    out += fmt::format(".SH {}\n", section.title);
+    for (const auto& [term, text] : section.entries) out += fmt::format(".TP\n.B {}\n{}\n", troff(term), troff(text));
+  }
   return out;
 }
 

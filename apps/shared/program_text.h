@@ -2,6 +2,8 @@
 // A command line as data, and what is made of it: completions for shells, the manual page.
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nnex/result.h"
@@ -30,7 +32,13 @@ struct ProgramText {
 /// The completions of a shell: bash, zsh, fish. Error: invalid_argument (another shell).
 Result<std::string> completion(const ProgramText& program, const std::string& shell);
 
-/// The manual page, in the language of man(7).
-std::string manual(const ProgramText& program);
+/// A section of the manual page: terms, and what is to be said of each.
+struct ManualSection {
+  std::string_view title;
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+};
+
+/// The manual page, in the language of man(7); the sections stand at its end.
+std::string manual(const ProgramText& program, const std::vector<ManualSection>& sections = {});
 
 }  // namespace nnex::cli
