@@ -271,14 +271,56 @@ expect 0 "f32[3,8]" "$nnex" run "$model" --random --set picture.0=3
 expect 2 "no symbol 'picture.1'; the inputs have: N" "$nnex" run "$model" --random --set picture.1=3
 expect 2 "needed SYMBOL=N" "$nnex" run "$model" --random --set N=x
 expect 2 "found f32[1,3,32,32]; needed f32[2,3,32,32]" "$nnex" run "$model" --input "$scratch/in.npy" --set N=2
+# What is in the graph can be saved, too; pictures' options are for pictures; labels are for what is shown.
+expect 0 "conv_0: f32[1,16,32,32]" "$nnex" run "$model" --random --save conv_0="$scratch/inner.npy"
+expect 0 "f32" "$nnex" run "$model" --random --set N=2 --save conv_0="$scratch/inner2.npy" --save probabilities="$scratch/outer2.npy"
+[ "$(head -c 6 "$scratch/inner2.npy" | tail -c 5)" = NUMPY ] || { echo "  no inner tensor"; bad=1; }
+expect 2 "no output or tensor 'conv_o' (did you mean 'conv_" "$nnex" run "$model" --random --save conv_o="$scratch/o.npy"
+printf 'P6 2 2 255\n123456789abc' >"$scratch/p.ppm"
+expect 0 "probabilities" "$nnex" run "$model" -i "$scratch/p.ppm" --mean 0.5 --scale 0.5,0.4,0.3
+expect 2 "found 2 numbers of mean; needed 1, or 3 for the input's channels" "$nnex" run "$model" -i "$scratch/p.ppm" --mean 0.5,0.4
+expect 2 "found 4 numbers of scale" "$nnex" run "$model" -i "$scratch/p.ppm" --scale 0.5,0.4,0.4,0.4
+expect 2 "found 0 as scale" "$nnex" run "$model" -i "$scratch/p.ppm" --scale 0
+expect 2 "--mean: no input is a picture" "$nnex" bench "$model" --random --mean 0.5 --seconds 0.1
+expect 2 "needed both" "$nnex" run "$model" -i "$scratch/p.ppm" --labels "$scratch/p.ppm"
+# Stored inputs are those of all the model's inputs, carried ones among them.
+cat >"$scratch/three.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,4] a, float[1,4] h_in, int64[1] c) => (float[1,4] y, float[1,4] h_out) { f = Cast <to = 1> (c) y = Add (a, f) h_out = Add (h_in, y) }
+TXT
+mkdir "$scratch/test_data_set_0"
+"$nnex" run "$scratch/three.onnxtxt" --random --save y="$scratch/test_data_set_0/input_0.pb" --save h_out="$scratch/test_data_set_0/input_1.pb" -q
+python3 -c 'import sys; open(sys.argv[1], "wb").write(b"\x08\x01\x10\x07\x4a\x08\x05" + bytes(7))' "$scratch/test_data_set_0/input_2.pb"
+expect 0 "input c  i64[1]  (test_data_set_0)" "$nnex" bench "$scratch/three.onnxtxt" --carry likely --seconds 0.05
+expect 0 "y: f32[1,4]" "$nnex" run "$scratch/three.onnxtxt" --carry likely -i "$scratch/test_data_set_0"
+# Outputs are looked at before work: the folder must be there, the name must say a standard.
+for verb in "quantize --calibrate $scratch/nowhere" simplify; do
+  expect 3 "cannot write '$scratch/none/q.onnx': there is no folder '$scratch/none'" "$nnex" ${verb%% *} "$model" -o "$scratch/none/q.onnx" $(cut -d' ' -s -f2- <<<"$verb")
+  expect 2 "says no standard" "$nnex" ${verb%% *} "$model" -o "$scratch/q.xyz" $(cut -d' ' -s -f2- <<<"$verb")
+done
+expect 3 "there is no folder '$scratch/none'" "$nnex" convert "$model" "$scratch/none/o.onnx"
+expect 2 "found opset 99; needed one up to" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 99
+expect 0 "opset" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 0
+# A folder may have a slash behind its name.
+expect 0 "variables" "$nnex" convert "$model" "$scratch/slash/" --set N=1
+expect 0 "probabilities" "$nnex" run "$scratch/slash/" --random
+cat >"$scratch/whole.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (int32[1,4] x) => (int32[1,4] y) <int32 low = {-127}, int32 high = {127}> { c = Clip (x, low, high) y = Add (c, c) }
+TXT
+expect 0 "bytes of symbol" "$nnex" convert "$scratch/whole.onnxtxt" "$scratch/cvm/" --to cvm
+expect 2 "symbol' exists" "$nnex" convert "$scratch/whole.onnxtxt" "$scratch/cvm/" --to cvm
+expect 0 "bytes of symbol" "$nnex" convert "$scratch/whole.onnxtxt" "$scratch/cvm/" --to cvm --force
+expect 0 "apart.onnx.data' held the tensors of the model that was replaced" "$nnex" convert "$scratch/m.apart.onnx" "$scratch/m.apart.onnx" --force
+# Of several models each fault says whose it is.
+expect 1 "$scratch/cut.onnx: a length runs past the end" "$nnex" check "$scratch/cut.onnx" "$model"
 # Another program that fails has a short name.
 if command -v node >/dev/null; then
   mkdir -p "$scratch/peer/node_modules/onnxruntime-node"
   echo 'exports.InferenceSession = { create() { throw new Error("not this one"); } };' >"$scratch/peer/node_modules/onnxruntime-node/index.js"
   expect 3 "'onnxruntime-node' ended with exit code 1" env PEER_ORT="$scratch/peer" "$nnex" compare "$model" --against peer
 fi
-expect 2 "found opset 99; needed one up to" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 99
-expect 0 "opset" "$nnex" convert "$model" "$scratch/newest.onnx" --opset 0
+! "$nnex" run "$model" -i nothere.png 2>&1 | grep -q "nothere.png.*nothere.png" || { echo "  a name is said twice"; bad=1; }
 # Usage: the reason and where help is, in two lines; what was probably meant.
 expect 2 "see \`nnex run --help\`" "$nnex" run
 expect 2 "model is required" "$nnex" run
@@ -339,7 +381,7 @@ expect 0 "" "$nnex" run "$scratch/two" -i "$scratch/named.json" --save "z=$scrat
 expect 0 "" cmp "$scratch/z.npy" "$scratch/z2.npy"
 expect 2 "no output is left for it; the model gives 2" "$nnex" run "$scratch/two" --random --save a.npy --save b.npy --save c.npy
 expect 2 "found the file twice" "$nnex" run "$scratch/two" --random --save a.npy --save a.npy
-expect 2 "no output 'yy' (did you mean 'y'?); the model has: 'y' 'z'" "$nnex" run "$scratch/two" --random --save yy=a.npy
+expect 2 "no output or tensor 'yy' (did you mean 'y'?); the model has: 'y' 'z'" "$nnex" run "$scratch/two" --random --save yy=a.npy
 expect 2 "no input 'v'; the model has: 'x' 'w'" "$nnex" run "$scratch/two" -i "$scratch/misnamed.json"
 expect 2 "input 'x' is given twice" "$nnex" run "$scratch/two" -i "x=$scratch/y.npy" -i "x=$scratch/y.json"
 expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"

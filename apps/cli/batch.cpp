@@ -327,6 +327,8 @@ Result<int> batch(const BatchArguments& o) {
     return Error(Code::invalid_argument, "--share and --shard: found both; a shared batch has no fixed shards");
   if (o.format != "json" && (o.topk > 0 || !o.labels.empty()))
     return Error(Code::invalid_argument, "--topk, --labels: needed --format json with them");
+  if (!o.labels.empty() && o.topk == 0)
+    return Error(Code::invalid_argument, "--labels names what --topk shows; needed both");
   const fs::path folder(o.output);
   std::error_code error;
   if (!o.resume && !o.share && !o.force && shard.count == 1 && Manifest::is_in(folder))

@@ -110,6 +110,9 @@ struct ModelOptions : ReadingOptions {
   /// The same with what --carry asks for, for which the model's ports may be read.
   Result<LoadOptions> carrying(const ModelSource& source) const;
   Result<Model> load() const;
+  /// The inputs that the model's files declare, those too that --carry takes away: by their places are the files of
+  /// test data called.
+  Result<std::vector<PortInfo>> declared_inputs(const Model& model) const;
   /// Says where --cache could not keep a model that has run.
   static void tell_cache(const Model& model);
   /// As many threads as were asked for and this process may use; says so where it may use fewer.
@@ -133,10 +136,12 @@ struct InputOptions {
   /// The options of how values become what an input takes alone.
   void add_fit_to(Verb verb);
   /// A value for every input: of a file, else random numbers where they are asked for, else as `otherwise` says.
-  Result<std::vector<Given>> values(const Model& model, const ReadingOptions& limits,
+  Result<std::vector<Given>> values(const Model& model, const ModelOptions& o,
                                     const std::function<Result<Given>(size_t input)>& otherwise) const;
   /// How values become what an input takes. `limits`: what archives may unpack to.
   InputFileOptions file_options(const ReadingOptions& limits) const;
+  /// The option of pictures alone that was given; empty: none was.
+  std::string picture_option() const;
 };
 std::vector<Value> values_of(const std::vector<Given>& given);
 

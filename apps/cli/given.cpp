@@ -62,7 +62,14 @@ Result<InputFile> open_input(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<Given>> InputOptions::values(const Model& model, const ReadingOptions& limits,
+std::string InputOptions::picture_option() const {
+  if (!fit.picture.mean.empty()) return "--mean";
+  if (!fit.picture.scale.empty()) return "--scale";
+  if (fit.picture.bgr) return "--bgr";
+  return layout.empty() ? "" : "--layout";
+}
+
+Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelOptions& o,
                                                 const std::function<Result<Given>(size_t input)>& otherwise) const {
   const auto& ports = model.inputs();
   std::vector<std::optional<Given>> given(ports.size());
@@ -74,8 +81,9 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const Readin
     given[at] = Given{std::move(v), from};
     return {};
   };
-  const InputFileOptions options = file_options(limits);
+  const InputFileOptions options = file_options(o);
   size_t next = 0;
+  bool pictures = false;
   for (const std::string& word : files) {
     const auto [name, path] = named(word);
     size_t at = next;
@@ -83,8 +91,13 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const Readin
       NNEX_ASSIGN(at, port_at("input", ports, name));
     }
     NNEX_ASSIGN(const InputFile file, open_input(path));
+    pictures = pictures || file.may_be_picture();
     if (name.empty() && file.by_names()) {
-      NNEX_ASSIGN(auto all, file.values(ports, options));
+      std::vector<PortInfo> declared = ports;
+      if (std::error_code none; std::filesystem::is_directory(path, none)) {
+        NNEX_ASSIGN(declared, o.declared_inputs(model));
+      }
+      NNEX_ASSIGN(auto all, file.values(declared, options));
       for (auto& [port, v] : all) by_name.try_emplace(port, Given{std::move(v), path});
       continue;
     }
@@ -95,6 +108,8 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const Readin
     NNEX_TRY(give(at, std::move(v), path));
     next = at + 1;
   }
+  if (const std::string option = picture_option(); !option.empty() && !pictures)
+    return Error(Code::invalid_argument, fmt::format("{}: no input is a picture", option));
   std::vector<Given> out;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (given[i]) {
@@ -115,7 +130,11 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const Readin
 Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
                                uint64_t seed) {
   const PortInfo& port = model.inputs()[input];
-  const auto file = std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", input);
+  NNEX_ASSIGN(const auto declared, o.declared_inputs(model));
+  const auto at =
+      std::find_if(declared.begin(), declared.end(), [&](const PortInfo& p) { return p.name == port.name; });
+  const auto file =
+      std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", at - declared.begin());
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
     NNEX_ASSIGN(Value v, random_input(port, seed, {}, 1, bits_of(model)));

@@ -175,6 +175,14 @@ Result<Model> ModelOptions::load() const {
   return load_model(source, given);
 }
 
+Result<std::vector<PortInfo>> ModelOptions::declared_inputs(const Model& model) const {
+  if (carry.empty()) return model.inputs();
+  NNEX_ASSIGN(const ModelSource source, source_of(path));
+  NNEX_ASSIGN(const LoadOptions given, options());
+  NNEX_ASSIGN(Inspection found, inspect(source, given));
+  return std::move(found.inputs);
+}
+
 void ModelOptions::tell_cache(const Model& model) {
   const CacheInfo cache = model.cache();
   if (cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty()))

@@ -8,8 +8,11 @@
 #include "describe.h"
 #include "nnex/cvm.h"
 #include "nnex/elements.h"
+#include "nnex/graph.h"
 #include "nnex/layers.h"
+#include "nnex/load.h"
 #include "nnex/nnef.h"
+#include "nnex/suggest.h"
 #include "time_limit.h"
 #include "top.h"
 #include "waiting.h"
@@ -204,6 +207,58 @@ Result<Model> load(const RunArguments& o) {
   return coded;
 }
 
+/// The named tensors of the main graph.
+std::map<std::string, ValueId> tensors_of(const Graph& graph) {
+  std::map<std::string, ValueId> out;
+  const auto add = [&](ValueId id) {
+    if (const auto v = graph.value(id); v.ok() && !v->name.empty()) out.emplace(v->name, id);
+  };
+  for (NodeId id : graph.nodes())
+    if (const auto node = graph.node(id); node.ok())
+      for (ValueId made : node->outputs)
+        if (made.valid()) add(made);
+  return out;
+}
+
+/// Names of --save that are no outputs of the model.
+std::vector<std::string> inner_names(const Model& model, const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    const std::string name = named(word).first;
+    const auto is_it = [&](const PortInfo& p) { return p.name == name; };
+    if (!name.empty() && std::none_of(model.outputs().begin(), model.outputs().end(), is_it) &&
+        std::find(out.begin(), out.end(), name) == out.end())
+      out.push_back(name);
+  }
+  return out;
+}
+
+/// The model with these tensors inside as further outputs. Error: invalid_argument (there is no such tensor).
+Result<Model> with_outputs(const RunArguments& o, const std::vector<std::string>& names) {
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
+  options.exact = o.exact, options.portable = o.portable;
+  NNEX_ASSIGN(Graph graph, load_graph(source, options));
+  options.symbols.clear(), options.shapes.clear();  // they are in the graph by now
+  std::vector<std::pair<std::string, ValueId>> outputs;
+  for (ValueId id : graph.outputs()) {
+    NNEX_ASSIGN(const ValueInfo v, graph.value(id));
+    outputs.emplace_back(v.name, id);
+  }
+  const auto tensors = tensors_of(graph);
+  for (const std::string& name : names) {
+    const auto at = tensors.find(name);
+    if (at == tensors.end()) {
+      std::vector<std::string_view> known;
+      for (const auto& [other, id] : tensors) known.push_back(other);
+      return Error(Code::invalid_argument, no_such("output or tensor", name, known));
+    }
+    outputs.emplace_back(name, at->second);
+  }
+  NNEX_TRY(graph.set_outputs(outputs));
+  return Model::compile(std::move(graph), options);
+}
+
 /// What a run gave, and what is asked of it.
 struct Answers {
   std::vector<Value> values;
@@ -237,8 +292,12 @@ Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
 int run(const RunArguments& o) {
   std::optional<TimeLimit> limit(o.timeout);
   if (o.hash_layers) return hash_layers(o, *limit);
+  if (!o.labels.empty() && o.topk == 0)
+    return report(Error(Code::invalid_argument, "--labels names what --topk shows; needed both"));
   if (Status s = can_save(o); !s.ok()) return report(s.error());
   auto model = load(o);
+  if (!model.ok()) return report(model.error());
+  if (const auto inner = inner_names(*model, o.save); !inner.empty() && !o.quantised) model = with_outputs(o, inner);
   if (!model.ok()) return report(model.error());
   Answers answers;
   auto labels = labels_of(o.labels);
@@ -279,9 +338,10 @@ void add_run(CommandLine& line) {
   o->model.add_carry_to(verb);
   add_cache(verb, o->model.cache);
   o->inputs.add_to(verb);
-  verb.option("--save", o->save,
-              "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json); a .npz FILE takes "
-              "all of them")
+  verb.option(
+          "--save", o->save,
+          "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json), of any tensor in the "
+          "graph; a .npz FILE takes all outputs")
       .type("[NAME=]FILE");
   verb.option("--steps", o->steps,
               "Run N times, the model's states carried on; an input with one axis more than the model's is a sequence, "

@@ -53,6 +53,8 @@ class InputFile {
 
   /// Whether it gives inputs by their names: a .npz archive, a JSON object, a folder.
   bool by_names() const;
+  /// Whether it is a picture, or a folder, in which one may be.
+  bool may_be_picture() const;
   /// Its value for the input: its only array, or the one of the input's name. Aligned as kernels want it, so that no
   /// run copies it. Signed bytes stand for the wider integers that integer networks take, i32 for i64. Errors:
   /// unreadable, invalid_argument (found and needed).

@@ -172,6 +172,11 @@ bool InputFile::by_names() const {
   return kind == InputKind::npz || kind == InputKind::folder || impl().json.is_object();
 }
 
+bool InputFile::may_be_picture() const {
+  const InputKind kind = impl().kind;
+  return kind == InputKind::picture || kind == InputKind::folder;
+}
+
 Status InputFile::Impl::recognise(bool by_content) {
   const std::string_view all = bytes();
   NNEX_ASSIGN(kind,
@@ -195,8 +200,10 @@ Result<InputFile> InputFile::open(const std::string& path) {
     }
     return InputFile(std::move(f));
   });
-  if (!opened.ok()) return std::move(opened).error().at(path).during("reading the inputs");
-  return opened;
+  if (opened.ok()) return opened;
+  Error error = std::move(opened).error();
+  const bool named = error.message().find(path) != std::string::npos;  // "cannot open 'x.npy'"
+  return std::move(error).at(named ? "" : path).during("reading the inputs");
 }
 
 Result<InputFile> InputFile::from_bytes(std::string name, std::string_view bytes) {

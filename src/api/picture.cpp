@@ -66,12 +66,32 @@ Result<Placed> placed(const PortInfo& port, const PictureOptions& picture, const
   return p;
 }
 
+/// One number for each channel, or one for all.
+Status check_setting(const char* what, const std::vector<double>& numbers, int64_t channels) {
+  if (numbers.size() > 1 && static_cast<int64_t>(numbers.size()) != channels)
+    return Error(Code::invalid_argument, fmt::format("found {} numbers of {}; needed 1, or {} for the input's channels",
+                                                     numbers.size(), what, channels));
+  for (const double x : numbers)
+    if (!std::isfinite(x))
+      return Error(Code::invalid_argument, fmt::format("found {} of {}; needed a number", x, what));
+  return {};
+}
+
+Status check_settings(const PictureOptions& picture, int64_t channels) {
+  NNEX_TRY(check_setting("mean", picture.mean, channels));
+  NNEX_TRY(check_setting("scale", picture.scale, channels));
+  if (std::find(picture.scale.begin(), picture.scale.end(), 0) != picture.scale.end())
+    return Error(Code::invalid_argument, "found 0 as scale; needed another number, which divides");
+  return {};
+}
+
 }  // namespace
 
 Result<Value> picture_input(std::string_view bytes, const PortInfo& port, const PictureOptions& picture) {
   NNEX_ASSIGN(const Tensor rgb, decode_picture({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
   NNEX_ASSIGN(const Placed p, placed(port, picture, rgb.shape()));
   const int64_t h = p.height, w = p.width, c = p.channels;
+  NNEX_TRY(check_settings(picture, c));
   std::vector<int64_t> extents = {1, h, w, c};
   if (p.channels_first) extents = {1, c, h, w};
   if (port.extents.size() == 3) extents.erase(extents.begin());
