@@ -491,6 +491,11 @@ constexpr OpRow kJoinOps[] = {
                                            "Whether the block index is the slow or the fast part of the channel.")}),
      .infer = infer_depth_to_space,
      .reference = moving(DepthToSpace{}),
+     .body = "n = shape_of(x); c = n[1] / (block * block); "
+             "t = transpose(reshape(x, shape = [n[0], block, block, c, n[2], n[3]]), axes = [0, 3, 4, 1, 5, 2]) "
+             "if order == 'dcr' else "
+             "transpose(reshape(x, shape = [n[0], c, block, block, n[2], n[3]]), axes = [0, 1, 4, 2, 5, 3]); "
+             "y = reshape(t, shape = [n[0], c, n[2] * block, n[3] * block]);",
      .spelled = {{onnx, "DepthToSpace", {{"block", "blocksize"}, {"order", "mode", &lower_case}}}},
      .elements = Elements::of_first},
     {.name = "space_to_depth",
@@ -502,6 +507,9 @@ constexpr OpRow kJoinOps[] = {
          {field<&SpaceToDepthAttrs::block>("block", "Rows and columns that become channels.", required)}),
      .infer = infer_space_to_depth,
      .reference = moving(SpaceToDepth{}),
+     .body = "n = shape_of(x); h = n[2] / block; w = n[3] / block; "
+             "y = reshape(transpose(reshape(x, shape = [n[0], n[1], h, block, w, block]), axes = [0, 3, 5, 1, 2, 4]), "
+             "shape = [n[0], block * block * n[1], h, w]);",
      .spelled = {{onnx, "SpaceToDepth", {{"block", "blocksize"}}}},
      .elements = Elements::of_first},
 };

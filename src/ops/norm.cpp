@@ -358,6 +358,11 @@ constexpr OpRow kNormOps[] = {
         .attrs = attrs_of<InstanceNormAttrs>({field<&InstanceNormAttrs::epsilon>("epsilon", "Added to the variance.")}),
         .infer = infer_instance,
         .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_instance<T>(c); }),
+        .body = "d = x - mean_reduce(x, axes = [2], to_end = true); "
+                "n = d / sqrt(mean_reduce(d * d, axes = [2], to_end = true) + epsilon); "
+                "each = [for i in range_of(shape_of(x)) if i > 0 yield -1 if i == 1 else 1]; s = n * reshape(scale, "
+                "shape = each) if given(scale) else n; "
+                "y = s + reshape(offset, shape = each) if given(offset) else s;",
         .spelled = {{onnx, "InstanceNormalization"}, {webnn, "instanceNormalization", {{"offset", "bias"}}}},
     },
     {
@@ -371,6 +376,11 @@ constexpr OpRow kNormOps[] = {
         .attrs = kLayerFields,
         .infer = infer_layer,
         .reference = any(run_layer),
+        .body = "v = x if dtype(x) == stash else cast(x, to = stash); "
+                "mean = mean_reduce(v, axes = axes, to_end = to_end); d = v - mean; "
+                "w = sqrt(mean_reduce(d * d, axes = axes, to_end = to_end) + epsilon); "
+                "n = d / w if dtype(x) == stash else cast(d / w, to = dtype(x)); "
+                "s = n * scale if given(scale) else n; y = s + offset if given(offset) else s; inv_std = 1.0 / w;",
         .spelled = {{onnx,
                      "LayerNormalization",
                      {{"axes", "axis", &one_item_list}, {"stash", "stash_type", &onnx_dtype}},
@@ -390,6 +400,12 @@ constexpr OpRow kNormOps[] = {
                                            field<&GroupNormAttrs::stash>("stash", "Element type of the first stage.")}),
         .infer = infer_group,
         .reference = any(run_group),
+        .body = "v = x if dtype(x) == stash else cast(x, to = stash); "
+                "g = reshape(v, shape = [shape_of(x)[0], groups, -1]); d = g - mean_reduce(g, axes = [2]); "
+                "m = reshape(d / sqrt(mean_reduce(d * d, axes = [2]) + epsilon), shape = shape_of(x)); "
+                "n = m if dtype(x) == stash else cast(m, to = dtype(x)); "
+                "each = [for i in range_of(shape_of(x)) if i > 0 yield -1 if i == 1 else 1]; "
+                "y = n * reshape(scale, shape = each) + reshape(offset, shape = each);",
         .spelled = {{onnx, "GroupNormalization", {{"groups", "num_groups"}, {"stash", "stash_type", &onnx_dtype}}, 18}},
     },
     {
@@ -401,6 +417,9 @@ constexpr OpRow kNormOps[] = {
         .attrs = kLayerFields,
         .infer = infer_layer,
         .reference = any(run_rms),
+        .body = "v = x if dtype(x) == stash else cast(x, to = stash); "
+                "n = v / sqrt(mean_reduce(v * v, axes = axes, to_end = to_end) + epsilon); "
+                "y = n * scale if dtype(scale) == stash else cast(n, to = dtype(scale)) * scale;",
         .spelled = {{onnx,
                      "RMSNormalization",
                      {{"axes", "axis", &one_item_list}, {"stash", "stash_type", &onnx_dtype}},
