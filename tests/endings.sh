@@ -23,6 +23,8 @@ mute 3 "$nnex" run "$scratch/cut.onnx" --random
 mute 1 "$nnex" check "$scratch/cut.onnx"
 mute 3 "$nnex" inspect nowhere.onnx
 mute 2 "$nnex" run "$model"
+mute 2 "$nnex" conform onnx
+mute 3 "$nnex" conform onnx "$scratch/nowhere"
 mute 2 "$nnex" chek "$model"
 mute 2 "$nnex" convert "$model" "$scratch/m.xyz"
 mute 0 "$nnex" run "$model" --random --threads 100000

@@ -12,6 +12,7 @@
 #include "graph/infer.h"
 #include "nnex/environment.h"
 #include "run/compile.h"
+#include "shared/ending.h"
 #include "shared/reading.h"
 #include "standards/onnx/read_proto.h"
 #include "tensor/convert.h"
@@ -313,6 +314,7 @@ int conform(Options& o) {
 
 int main(int argc, char** argv) {
   using namespace nnex::cli;
+  keep_standard_streams();
   CommandLine line("nnex conform", "Run stored conformance cases and compare the answers");
   Options options;
   options.add_to(line.whole([&options] { return conform(options); }));
