@@ -166,8 +166,7 @@ TEST(NnefWrite, WhatNnefLacksIsNamed) {
   EXPECT_NE(w.error().message().find("2 operations"), std::string::npos) << w.error().text();
   auto custom = written(graph("x: f32[2]", "a = cum_sum(x, i64[](0)); b = cum_sum(a, i64[](0)); y = atan(b);"), true);
   ASSERT_TRUE(custom.ok()) << custom.error().text();
-  EXPECT_NE(custom->graph.find("fragment nnex_cum_sum("), std::string::npos)
-      << custom->graph;
+  EXPECT_NE(custom->graph.find("fragment nnex_cum_sum("), std::string::npos) << custom->graph;
   auto symbolic = written(graph("x: f32[N]", "y = exp(x);"));
   ASSERT_FALSE(symbolic.ok());
   EXPECT_NE(symbolic.error().text().find("; option symbols fixes them"), std::string::npos);
