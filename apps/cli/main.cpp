@@ -197,7 +197,9 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "conform")
     if (const std::optional<int> code = run_conform(argc, argv)) return *code;
   clean_up_on_signals();
-  CommandLine line("nnex", "nnex: read, check and run neural networks");
+  // Never destroyed: the process ends, and giving back what all verbs' options take costs more than a small network's
+  // run.
+  static CommandLine& line = *new CommandLine("nnex", "nnex: read, check and run neural networks");
   add_run(line);
   add_check(line);
   add_inspect(line);
