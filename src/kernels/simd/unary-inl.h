@@ -158,24 +158,11 @@ HWY_INLINE V hard_sigmoid_f32(D d, V x, V alpha, V beta) {
   return clamp_f32(d, hn::Add(hn::Mul(alpha, x), beta), hn::Zero(d), hn::Set(d, 1.0F));
 }
 
-/// x / 6, rounded once, of 0 and of what has a normal quotient: a product with the reciprocal and what it missed
-/// (Markstein) give the divider's bits in a third of its time.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V sixth_f32(D d, V x) {
-  const V six = hn::Set(d, 6.0F);
-#if HWY_NATIVE_FMA
-  const V part = hn::Set(d, 1.0F / 6.0F), near = hn::Mul(x, part);
-  return hn::MulAdd(hn::NegMulAdd(near, six, x), part, near);
-#else
-  return hn::Div(x, six);
-#endif
-}
-
-/// The gate is 0 or 2^-22 and more: x + 3 has no smaller steps.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_swish_f32(D d, V x) {
-  const V gate = clamp_f32(d, hn::Add(x, hn::Set(d, 3.0F)), hn::Zero(d), hn::Set(d, 6.0F));
-  return hn::Mul(x, sixth_f32(d, gate));
+  const V six = hn::Set(d, 6.0F);
+  const V gate = clamp_f32(d, hn::Add(x, hn::Set(d, 3.0F)), hn::Zero(d), six);
+  return hn::Mul(x, hn::Div(gate, six));
 }
 
 template <class D, class V = hn::Vec<D>>
