@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "ops/join.h"
-#include "ops/norm.h"
 #include "ops/pool.h"
-#include "ops/reduce.h"
 #include "standards/onnx/legalize.h"
 #include "tensor/convert.h"
 
@@ -75,40 +73,10 @@ void name_region(Legalized& l) {
   l.graph.set_inputs(l.id, std::move(in));
 }
 
-/// By the function that the standard gives for it.
-void expand_layer_norm(Legalized& l) {
-  const LayerNormAttrs a = l.attrs<LayerNormAttrs>();
-  const auto x = l.type(0).dims;
-  if (!x || a.axes.empty()) return;
-  for (size_t o = 1; o < l.node().out.size(); ++o)
-    if (l.node().out[o].valid()) return;
-  Ints axes = a.axes;
-  const auto rank = static_cast<int64_t>(x->size());
-  for (int64_t next = axes.back() + 1; a.to_end && next < (axes.back() < 0 ? 0 : rank); ++next) axes.push_back(next);
-  const DType type = l.dtype(0), stage = type == DType::f64 ? type : a.stash;
-  ReduceAttrs over;
-  over.when_empty = WhenEmpty::all;
-  const auto mean_of = [&](ValueId v) {
-    const ValueId mean = l.b("mean_reduce", {v, l.ints(axes)}, over);
-    l.graph.set_type(mean, Type::tensor(stage));
-    return mean;
-  };
-  const ValueId from = l.cast(l.in(0), stage);
-  const ValueId d = l.b("sub", {from, mean_of(from)});
-  const ValueId variance = mean_of(l.b("mul", {d, d}));
-  const ValueId deviation = l.b("sqrt", {l.b("add", {variance, l.b.number(stage, a.epsilon)})});
-  ValueId y = l.b("div", {d, deviation});
-  l.graph.set_type(y, Type::tensor(stage, x));
-  y = l.cast(y, type);
-  if (l.has(1)) y = l.b("mul", {y, l.in(1)});
-  if (l.has(2)) y = l.b("add", {y, l.in(2)});
-  l.replace(y);
-}
-
 constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19},
                                   {"lp_pool", drop_dilation, 18},  {"slice", drop_steps, 10},
                                   {"slice", count_axes, 11},       {"split", name_sizes, 18},
-                                  {"resize", name_region, 13},     {"layer_normalization", expand_layer_norm, 17}};
+                                  {"resize", name_region, 13}};
 
 }  // namespace
 
