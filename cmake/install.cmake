@@ -7,7 +7,7 @@ install(TARGETS nnex EXPORT nnexTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBD
 if(TARGET nnex_shared)
   install(TARGETS nnex_shared EXPORT nnexTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(FILES include/nnex.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/nnex.h include/nnex_graph.h include/nnex_webnn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/nnex ${nnex_generated_headers}/nnex DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT nnexTargets NAMESPACE nnex:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/nnexConfig.cmake.in ${PROJECT_BINARY_DIR}/nnexConfig.cmake

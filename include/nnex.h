@@ -24,7 +24,8 @@
  * Threads. Different objects are independent. Models, graphs, sources, values, reports (also of quantising and
  * comparing) and errors never change and may be used from any number of threads at once, freeing aside. A session runs
  * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
- * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well.
+ * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well,
+ * and `cancelled` on one of its own.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
  * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
@@ -32,6 +33,8 @@
  *
  * Callbacks `release` are called once, when nobody needs their context any more, from any thread. Where a function that
  * takes one fails, it is not called: the context stays the caller's.
+ *
+ * How a graph is walked stands in nnex_graph.h, WebNN's own interface in nnex_webnn.h; both are included at the end.
  */
 
 #include <stdbool.h>
@@ -52,8 +55,8 @@ extern "C" {
 
 /* "0.1.0": of the library that runs, not of this header. */
 NNEX_C_API const char* nnex_version(void);
-/* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm", "custom_operators", "dlpack", "threads". False for
- * names it does not know. */
+/* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm" (it reads and writes such files),
+ * "custom_operators", "dlpack", "threads". False for names it does not know. */
 NNEX_C_API bool nnex_has(const char* feature);
 /* Threads this process may use, and the instruction set that runs take ("avx512_vnni"). */
 NNEX_C_API int nnex_usable_threads(void);
@@ -75,7 +78,7 @@ typedef enum nnex_code {
 } nnex_code;
 
 NNEX_C_API nnex_code nnex_error_code(const nnex_error* error);
-/* "invalid model", "limit": the code in words. */
+/* "invalid model", "limit reached": the code in words. */
 NNEX_C_API const char* nnex_error_code_name(const nnex_error* error);
 /* The sentence alone: what was found, what was needed. */
 NNEX_C_API const char* nnex_error_message(const nnex_error* error);
@@ -167,6 +170,18 @@ NNEX_C_API size_t nnex_value_count(const nnex_value* value);
 NNEX_C_API nnex_error* nnex_value_item(const nnex_value* value, size_t index, nnex_value** out);
 /* A sequence of values, which it shares. */
 NNEX_C_API nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_value** out);
+/* An optional with this item, which it shares, or with none (NULL). */
+NNEX_C_API nnex_error* nnex_optional_make(const nnex_value* item, nnex_value** out);
+/* A map from keys (NNEX_I64 or NNEX_STR of rank 1, in any order, each once) to as many values, which it shares; its
+ * keys ascend. Errors: NNEX_INVALID_ARGUMENT, NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_map_make(const nnex_value* keys, nnex_value* const* values, size_t count, nnex_value** out);
+/* A sparse tensor of these extents: values of rank 1, and as many indices (NNEX_I64), linear or one coordinate for each
+ * axis, ascending; all else is zero. Errors: NNEX_INVALID_ARGUMENT, NNEX_LIMIT. */
+NNEX_C_API nnex_error* nnex_sparse_make(const nnex_value* values, const nnex_value* indices, size_t rank,
+                                        const int64_t* extents, nnex_value** out);
+/* The extents of a sparse tensor; of other values 0 and NULL. */
+NNEX_C_API size_t nnex_sparse_rank(const nnex_value* value);
+NNEX_C_API const int64_t* nnex_sparse_extents(const nnex_value* value);
 /* Another handle to the same value. */
 NNEX_C_API nnex_error* nnex_value_share(const nnex_value* value, nnex_value** out);
 NNEX_C_API void nnex_value_free(nnex_value* value);
@@ -179,8 +194,8 @@ NNEX_C_API int64_t nnex_tensor_count(const nnex_value* tensor);
 /* Bytes of the elements, and where they are; of NNEX_STR 0 and NULL. */
 NNEX_C_API size_t nnex_tensor_bytes(const nnex_value* tensor);
 NNEX_C_API const void* nnex_tensor_data(const nnex_value* tensor);
-/* The bytes to fill: of a tensor of nnex_tensor_make or nnex_tensor_borrow that no other handle and no run shares. NULL
- * for any other. */
+/* The bytes to fill: of a tensor that no other handle, no run and no session shares (the session keeps what its last
+ * run gave). NULL for any other, for one of DLPack and for texts. */
 NNEX_C_API void* nnex_tensor_mutable_data(nnex_value* tensor);
 /* Element `index` of a tensor of texts; NULL where there is none. */
 NNEX_C_API const char* nnex_tensor_string(const nnex_value* tensor, int64_t index);
@@ -245,20 +260,26 @@ typedef struct nnex_custom_node nnex_custom_node; /* One node, during a callback
 NNEX_C_API const char* nnex_custom_node_op(const nnex_custom_node* node); /* "com.example:Rotate" */
 NNEX_C_API size_t nnex_custom_node_inputs(const nnex_custom_node* node);
 NNEX_C_API size_t nnex_custom_node_outputs(const nnex_custom_node* node);
-/* Attributes by name; the error says what was found. A whole number counts as a real. Lists and texts stay valid during
- * the callback. */
+/* Attributes by name; the error says what was found. A whole number counts as a real, a truth value as 0 or 1. Lists,
+ * texts and tensors stay valid during the callback. */
 NNEX_C_API bool nnex_custom_node_has(const nnex_custom_node* node, const char* attribute);
 NNEX_C_API nnex_error* nnex_custom_node_int(const nnex_custom_node* node, const char* attribute, int64_t* out);
 NNEX_C_API nnex_error* nnex_custom_node_real(const nnex_custom_node* node, const char* attribute, double* out);
 NNEX_C_API nnex_error* nnex_custom_node_text(const nnex_custom_node* node, const char* attribute, const char** out);
 NNEX_C_API nnex_error* nnex_custom_node_ints(const nnex_custom_node* node, const char* attribute, const int64_t** out,
                                              size_t* count);
+NNEX_C_API nnex_error* nnex_custom_node_reals(nnex_custom_node* node, const char* attribute, const double** out,
+                                              size_t* count);
+NNEX_C_API nnex_error* nnex_custom_node_texts(nnex_custom_node* node, const char* attribute, const char* const** out,
+                                              size_t* count);
+NNEX_C_API nnex_error* nnex_custom_node_tensor(nnex_custom_node* node, const char* attribute, const nnex_value** out);
 /* For `infer`: the type of an input ("f32[N,3]", "unknown"), and the same of an output in return. */
 NNEX_C_API const char* nnex_custom_node_input_type(const nnex_custom_node* node, size_t index);
 NNEX_C_API nnex_error* nnex_custom_node_set_type(nnex_custom_node* node, size_t output, const char* type);
-/* For `run`: an input, valid during the callback (NULL: absent), and the memory of an output, to be filled. Each output
- * that somebody reads must be made. */
+/* An input, valid during the callback (what is made of it, as by nnex_value_share, lasts, and has a copy of bytes that
+ * would go with the run); NULL: absent, and for `infer` also where its content is not known before a run. */
 NNEX_C_API const nnex_value* nnex_custom_node_input(nnex_custom_node* node, size_t index);
+/* For `run`: the memory of an output, to be filled. Each output that somebody reads must be made. */
 NNEX_C_API nnex_error* nnex_custom_node_output(nnex_custom_node* node, size_t output, nnex_dtype dtype, size_t rank,
                                                const int64_t* extents, void** data);
 /* For `run`: an output that is this value, shared. */
@@ -296,7 +317,7 @@ NNEX_C_API void nnex_model_free(nnex_model* model);
  * model is not kept). Nothing fails for the folder's sake. */
 NNEX_C_API const char* nnex_model_cache(const nnex_model* model);
 
-/* An input, output or state; lives as long as its model, graph or report. */
+/* An input, output or state, or any value in a graph (nnex_graph.h); lives as long as its model, graph or report. */
 typedef struct nnex_port nnex_port;
 NNEX_C_API size_t nnex_model_inputs(const nnex_model* model);
 NNEX_C_API size_t nnex_model_outputs(const nnex_model* model);
@@ -338,7 +359,7 @@ NNEX_C_API void nnex_session_free(nnex_session* session);
 NNEX_C_API nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                         nnex_value** outputs, size_t output_count, const nnex_run_options* options);
 /* The same into tensors of the caller's, of the outputs' types and extents, of nnex_tensor_make or nnex_tensor_borrow,
- * which share their bytes with no input. */
+ * which share their bytes with no input and no other output. */
 NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                              nnex_value* const* outputs, size_t output_count,
                                              const nnex_run_options* options);
@@ -367,7 +388,7 @@ typedef struct nnex_report nnex_report;
 /* Checks a model as far as it can be read; faults are no error. Errors: NNEX_UNREADABLE, NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* options, nnex_report** out);
 typedef enum nnex_severity { NNEX_ERROR = 0, NNEX_WARNING = 1, NNEX_NOTE = 2 } nnex_severity;
-/* Whether there is neither an error nor a warning. */
+/* Whether there is no error, and no warning but of rules that readers forgive (their code is NNEX_INVALID_MODEL). */
 NNEX_C_API bool nnex_report_sound(const nnex_report* report);
 /* Errors and warnings in order, then notes. */
 NNEX_C_API size_t nnex_report_faults(const nnex_report* report);
@@ -385,10 +406,15 @@ NNEX_C_API nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_o
 NNEX_C_API const char* nnex_inspection_format(const nnex_inspection* i); /* "onnx", "nnef", "webnn", "cvm" */
 /* One of "graph_name", "producer", "producer_version", or a key of the model's metadata; NULL: there is none. */
 NNEX_C_API const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key);
+/* The keys of the metadata, and the symbols of extents that a load may fix; NULL past the last. */
+NNEX_C_API const char* nnex_inspection_metadata_key(const nnex_inspection* i, size_t index);
+NNEX_C_API const char* nnex_inspection_symbol(const nnex_inspection* i, size_t index);
 NNEX_C_API size_t nnex_inspection_inputs(const nnex_inspection* i);
 NNEX_C_API size_t nnex_inspection_outputs(const nnex_inspection* i);
+NNEX_C_API size_t nnex_inspection_states(const nnex_inspection* i);
 NNEX_C_API const nnex_port* nnex_inspection_input(const nnex_inspection* i, size_t index);
 NNEX_C_API const nnex_port* nnex_inspection_output(const nnex_inspection* i, size_t index);
+NNEX_C_API const nnex_port* nnex_inspection_state(const nnex_inspection* i, size_t index);
 NNEX_C_API size_t nnex_inspection_operators(const nnex_inspection* i);
 NNEX_C_API const char* nnex_inspection_operator(const nnex_inspection* i, size_t index, int64_t* nodes);
 NNEX_C_API int64_t nnex_inspection_nodes(const nnex_inspection* i);
@@ -466,10 +492,11 @@ typedef struct nnex_input_options {
   bool bgr;  /* Blue first. */
   bool cast; /* Another element type is converted; else it is refused. */
 } nnex_input_options;
-/* A file as the value of an input: a tensor as above (of several arrays that of the input's name), bare elements (.raw,
- * .bin), or a picture (.png .jpg .webp .bmp .tif .jp2 .ppm; a build without the libraries for one says so). `options`
- * may be NULL. Errors: NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another element type: found and needed). Of a shape that
- * does not fit the run tells. */
+/* A file as the value of an input: a tensor as above (of several arrays that of the input's name), rows of numbers
+ * (.csv), sound (.wav of any rate; nothing is mixed or resampled), bare elements (.raw, .bin), or a picture (.png .jpg
+ * .webp .bmp .tif .jp2 .ppm; a build without the libraries for one says so). `options` may be NULL. Errors:
+ * NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another element type or number of channels: found and needed). Of a shape
+ * that does not fit the run tells. */
 NNEX_C_API nnex_error* nnex_port_read(const nnex_port* input, const char* path, const nnex_input_options* options,
                                       nnex_value** out);
 /* The same of a file's bytes, whose kind their content tells (not of bare elements, .jp2 and .ppm). `name` is for
@@ -496,13 +523,16 @@ NNEX_C_API size_t nnex_graph_inputs(const nnex_graph* graph);
 NNEX_C_API size_t nnex_graph_outputs(const nnex_graph* graph);
 NNEX_C_API const nnex_port* nnex_graph_input(const nnex_graph* graph, size_t index);
 NNEX_C_API const nnex_port* nnex_graph_output(const nnex_graph* graph, size_t index);
-/* Nodes of the network; those of blocks are their owners'. */
+/* Nodes of the network; those of blocks are their owners' (nnex_graph.h walks both). */
 NNEX_C_API size_t nnex_graph_nodes(const nnex_graph* graph);
 /* The graph as text: with all numbers, as nnex_graph_parse reads it, or with constants of up to 16 elements alone. NULL
  * where there is no memory. */
 NNEX_C_API const char* nnex_graph_text(const nnex_graph* graph, bool whole);
 
-/* As nnex_model_load; of the options those that say how a file is read have no meaning. */
+/* As nnex_model_load; of the options those that say how a file is read have no meaning. What nnex_graph_load was given
+ * holds where the options here say nothing: custom operators, carried outputs, an instruction set, a limit; "exact" and
+ * "portable" hold if either says so, "optimize" if both do. A symbol that was fixed then may be named again with its
+ * number; with another one it is an error. */
 NNEX_C_API nnex_error* nnex_model_compile(const nnex_graph* graph, const nnex_load_options* options, nnex_model** out);
 /* As nnex_convert and nnex_convert_to_memory. */
 NNEX_C_API nnex_error* nnex_graph_save(const nnex_graph* graph, const char* path, const nnex_save_options* save);
@@ -551,7 +581,7 @@ typedef struct nnex_quantize_options {
   const char* weights; /* "int8" (NULL); "int4": weights alone, in blocks, without samples. */
   const char* method;  /* How ranges follow from samples: "mse" (NULL), "minmax", "percentile", "entropy". */
   double percentile;   /* What stays of each side; 0: 99.99. */
-  int64_t block;       /* Weights of int4 that share a scale: a power of two from 16 on; 0: 32. */
+  int64_t block;       /* Weights of int4 that share a scale: a power of two from 16 to 4096; 0: 32. */
   const char* const* keep_float; /* Layers that stay float, by the name of their node or of what they make. */
   size_t keep_float_count;
   bool per_tensor;         /* Weights of int8 have one scale, not one for each output. */
@@ -644,9 +674,12 @@ NNEX_C_API const char* nnex_comparison_only_b(const nnex_comparison* comparison,
  * the last equal tensors: "conv at node 'conv1' (Conv)"; NULL past the last. */
 NNEX_C_API const nnex_compared* nnex_comparison_first(const nnex_comparison* comparison);
 NNEX_C_API const char* nnex_comparison_cause(const nnex_comparison* comparison, size_t index);
+/* Whether options.isolate found nodes to write. `note`: why they were not written, or not run again ("": they were);
+ * `reproduced`: run alone they differ again. The pointers may be NULL. */
+NNEX_C_API bool nnex_comparison_isolated(const nnex_comparison* comparison, const char** note, bool* reproduced);
 NNEX_C_API void nnex_comparison_free(nnex_comparison* comparison);
 
-/* Their names, and in a the operator ("" of an input), its place and the type. */
+/* Their names, and in a the operator ("" of an input), its place (both "" of outputs) and the type. */
 NNEX_C_API const char* nnex_compared_a(const nnex_compared* compared);
 NNEX_C_API const char* nnex_compared_b(const nnex_compared* compared);
 NNEX_C_API const char* nnex_compared_op(const nnex_compared* compared);
@@ -671,101 +704,11 @@ NNEX_C_API double nnex_compared_sqnr_db(const nnex_compared* compared);
  * pointers may be NULL. */
 NNEX_C_API int64_t nnex_compared_worst(const nnex_compared* compared, const char** a, const char** b);
 
-/* ---- WebNN: contexts, graph builders and operations by their names in the specification ----
- *
- *     nnex_ml_value* args[2] = {nnex_ml_value_operand(a), nnex_ml_value_operand(b)};
- *     e = nnex_ml_call(builder, "matmul", args, 2, &y, 1, NULL);
- *
- * Arguments are what JavaScript would pass, and are converted and checked as the Web IDL says; the errors are the
- * specification's (nnex_error_webnn_name). Calls on a context are queued in call order on its timeline. A builder
- * belongs to one thread at a time; all else may be used from any. */
-
-typedef struct nnex_ml_context nnex_ml_context;
-typedef struct nnex_ml_builder nnex_ml_builder;
-typedef struct nnex_ml_operand nnex_ml_operand;
-typedef struct nnex_ml_tensor nnex_ml_tensor;
-typedef struct nnex_ml_graph nnex_ml_graph;
-
-/* A value of JavaScript. Those below give NULL where there is no memory or an argument is NULL; the items of lists and
- * dictionaries are shared, not taken over. */
-typedef struct nnex_ml_value nnex_ml_value;
-NNEX_C_API nnex_ml_value* nnex_ml_value_undefined(void);
-NNEX_C_API nnex_ml_value* nnex_ml_value_null(void);
-NNEX_C_API nnex_ml_value* nnex_ml_value_boolean(bool value);
-NNEX_C_API nnex_ml_value* nnex_ml_value_number(double value);
-NNEX_C_API nnex_ml_value* nnex_ml_value_bigint(const char* digits); /* "-9223372036854775808"; NULL for no number. */
-NNEX_C_API nnex_ml_value* nnex_ml_value_text(const char* text);
-NNEX_C_API nnex_ml_value* nnex_ml_value_operand(const nnex_ml_operand* operand);
-NNEX_C_API nnex_ml_value* nnex_ml_value_tensor(const nnex_ml_tensor* tensor);
-/* Bytes that are read while a call is made: an ArrayBuffer. */
-NNEX_C_API nnex_ml_value* nnex_ml_value_buffer(const void* bytes, size_t size);
-NNEX_C_API nnex_ml_value* nnex_ml_value_list(nnex_ml_value* const* items, size_t count);
-NNEX_C_API nnex_ml_value* nnex_ml_value_numbers(const double* items, size_t count);
-NNEX_C_API nnex_ml_value* nnex_ml_value_dictionary(const char* const* keys, nnex_ml_value* const* members,
-                                                   size_t count);
-NNEX_C_API void nnex_ml_value_free(nnex_ml_value* value);
-
-/* ML.createContext(options); `options` may be NULL. threads: of one inference; 0: all this process may use. */
-NNEX_C_API nnex_error* nnex_ml_context_make(const nnex_ml_value* options, int threads, nnex_ml_context** out);
-/* MLContext.destroy(): graphs and tensors go with it, what is pending is rejected. Freeing the handle alone is gentler:
- * what was queued still runs. */
-NNEX_C_API void nnex_ml_context_destroy(const nnex_ml_context* context);
-/* MLContext.opSupportLimits() as JSON: {"preferredInputLayout": "nhwc", ..., "matmul": {"a": {"dataTypes": ["float32",
- * "float16"], "rankRange": {"min": 2, "max": 8}}, ...}, ...}. NULL where there is no memory. */
-NNEX_C_API const char* nnex_ml_context_limits(const nnex_ml_context* context);
-/* MLContext.lost: whether the context is lost or destroyed; `message`, which may be NULL, is then why. */
-NNEX_C_API bool nnex_ml_context_lost(const nnex_ml_context* context, const char** message);
-/* Calls `lost` once, when the context is lost or destroyed: on the thread where that happens, or here and now when it
- * has happened already; never when the context goes without. It must not call nnex with this context. `release`, which
- * may be NULL, is called with `user` when nobody needs it any more; not where this function fails. */
-NNEX_C_API nnex_error* nnex_ml_context_on_lost(const nnex_ml_context* context,
-                                               void (*lost)(void* user, const char* message),
-                                               void (*release)(void* user), void* user);
-NNEX_C_API void nnex_ml_context_free(nnex_ml_context* context);
-
-NNEX_C_API nnex_error* nnex_ml_builder_make(const nnex_ml_context* context, nnex_ml_builder** out);
-/* Any method of MLGraphBuilder that gives operands: "input", "constant", "conv2d", "lstm", ... Outputs beyond `room`
- * are dropped; `made`, when given, is how many there are. */
-NNEX_C_API nnex_error* nnex_ml_call(nnex_ml_builder* builder, const char* method, nnex_ml_value* const* arguments,
-                                    size_t count, nnex_ml_operand** out, size_t room, size_t* made);
-/* MLGraphBuilder.build(): waits until the graph is compiled. */
-NNEX_C_API nnex_error* nnex_ml_build(nnex_ml_builder* builder, const char* const* names,
-                                     nnex_ml_operand* const* outputs, size_t count, nnex_ml_graph** out);
-NNEX_C_API void nnex_ml_builder_free(nnex_ml_builder* builder);
-
-/* "float32", and the shape. */
-NNEX_C_API const char* nnex_ml_operand_type(const nnex_ml_operand* operand);
-NNEX_C_API size_t nnex_ml_operand_rank(const nnex_ml_operand* operand);
-NNEX_C_API const uint32_t* nnex_ml_operand_shape(const nnex_ml_operand* operand);
-NNEX_C_API void nnex_ml_operand_free(nnex_ml_operand* operand);
-
-/* MLContext.createTensor(descriptor): waits until it is there. */
-NNEX_C_API nnex_error* nnex_ml_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
-                                           nnex_ml_tensor** out);
-/* MLContext.createConstantTensor(descriptor, data): copies the bytes; for the builder's "constant" alone, in any number
- * of graphs, which share it. */
-NNEX_C_API nnex_error* nnex_ml_constant_tensor_make(const nnex_ml_context* context, const nnex_ml_value* descriptor,
-                                                    const void* bytes, size_t size, nnex_ml_tensor** out);
-/* Copies the bytes now and queues the write. */
-NNEX_C_API nnex_error* nnex_ml_tensor_write(const nnex_ml_context* context, const nnex_ml_tensor* tensor,
-                                            const void* bytes, size_t size);
-/* Waits for the work queued before and copies the bytes, at most `size`. */
-NNEX_C_API nnex_error* nnex_ml_tensor_read(const nnex_ml_context* context, const nnex_ml_tensor* tensor, void* bytes,
-                                           size_t size);
-/* MLTensor.destroy(): its memory goes once the work queued before is done; reads that wait are refused, and so are
- * later calls. Freeing the handle alone is gentler: what was queued still runs. */
-NNEX_C_API void nnex_ml_tensor_destroy(const nnex_ml_tensor* tensor);
-NNEX_C_API void nnex_ml_tensor_free(nnex_ml_tensor* tensor);
-/* Queues one inference: tensors by the names of the graph's inputs and outputs. */
-NNEX_C_API nnex_error* nnex_ml_dispatch(const nnex_ml_context* context, const nnex_ml_graph* graph,
-                                        const char* const* input_names, nnex_ml_tensor* const* inputs,
-                                        size_t input_count, const char* const* output_names,
-                                        nnex_ml_tensor* const* outputs, size_t output_count);
-/* MLGraph.destroy(): what was queued still runs, later dispatches are refused. */
-NNEX_C_API void nnex_ml_graph_destroy(const nnex_ml_graph* graph);
-NNEX_C_API void nnex_ml_graph_free(nnex_ml_graph* graph);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "nnex_graph.h"
+#include "nnex_webnn.h"
+
 #endif

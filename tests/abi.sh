@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 build=${1:?abi.sh: needed BUILD, a folder of the release build} baseline=tests/abi/nnex.abi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# The functions of nnex.h alone, with what debug information says of their types.
+# The functions of C alone, with what debug information says of their types.
 echo '{ global: nnex_*; local: *; };' >"$scratch/map"
 g++ -std=c++20 -g -O0 -fPIC -fvisibility=hidden -shared -Wl,--version-script="$scratch/map" -Iinclude -Isrc -I"$build/generated" src/c/*.cpp -o "$scratch/libnnex.so"
 abidw --headers-dir include --drop-private-types --drop-undefined-syms --no-corpus-path --no-comp-dir-path --no-show-locs \

@@ -69,6 +69,15 @@ expect 0 "for inputs of any size" "$nnex" why "$model" probabilities
 expect 2 "meant 'probabilities'?" "$nnex" why "$model" probabilitys
 expect 3 "absent-broken.onnx" "$nnex" why "$scratch/absent-broken.onnx"
 expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
+expect 0 "conv_f32 " "$nnex" profile "$model" --seconds 0.1 --by kernel
+expect 0 " more node" "$nnex" profile "$model" --seconds 0.1 --top 1
+expect 2 "needed a whole number of at least 0" "$nnex" profile "$model" --top -1
+expect 0 '"kernels": [' "$nnex" profile "$model" --seconds 0.1 --json --by kernel --top 2
+expect 2 "found '-3'; needed a whole number of at least 0" "$nnex" run "$model" --random --seed -3
+expect 2 "needed a file" "$nnex" profile "$model" --seconds 0.1 --trace -
+expect 2 "out is required" "$nnex" convert "$model"
+expect 2 "found two outputs" "$nnex" convert "$model" "$scratch/a.onnx" -o "$scratch/b.onnx"
+expect 0 "nodes" "$nnex" convert "$model" -o "$scratch/by-option.onnx"
 expect 0 "softmax" "$nnex" ops
 expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
 expect 3 "nowhere.onnx" "$nnex" ops --used-by nowhere.onnx
@@ -313,7 +322,7 @@ expect 2 "symbol' exists" "$nnex" convert "$scratch/whole.onnxtxt" "$scratch/cvm
 expect 0 "bytes of symbol" "$nnex" convert "$scratch/whole.onnxtxt" "$scratch/cvm/" --to cvm --force
 expect 0 "apart.onnx.data' held the tensors of the model that was replaced" "$nnex" convert "$scratch/m.apart.onnx" "$scratch/m.apart.onnx" --force
 # Of several models each fault says whose it is.
-expect 1 "$scratch/cut.onnx: a length runs past the end" "$nnex" check "$scratch/cut.onnx" "$model"
+expect 1 "$scratch/cut.onnx: not an ONNX model, or cut off: a length runs past the end" "$nnex" check "$scratch/cut.onnx" "$model"
 # Another program that fails has a short name.
 if command -v node >/dev/null; then
   mkdir -p "$scratch/peer/node_modules/onnxruntime-node"
@@ -325,7 +334,7 @@ fi
 expect 2 "see \`nnex run --help\`" "$nnex" run
 expect 2 "model is required" "$nnex" run
 expect 2 "no option '--thread' (did you mean '--threads'?)" "$nnex" run --thread 1
-expect 2 "no option '--seed' (did you mean '--set'?)" "$nnex" bench "$model" --seed=1
+expect 2 "no option '--sett' (did you mean '--set'?)" "$nnex" bench "$model" --sett=1
 if [ "$("$nnex" run "$model" --topk two 2>&1 | wc -l)" != 2 ]; then echo "  a usage error of more than two lines"; bad=1; fi
 expect 0 "conform" "$nnex" help
 expect 0 "--topk" "$nnex" help run
@@ -385,6 +394,31 @@ expect 2 "no output or tensor 'yy' (did you mean 'y'?); the model has: 'y' 'z'" 
 expect 2 "no input 'v'; the model has: 'x' 'w'" "$nnex" run "$scratch/two" -i "$scratch/misnamed.json"
 expect 2 "input 'x' is given twice" "$nnex" run "$scratch/two" -i "x=$scratch/y.npy" -i "x=$scratch/y.json"
 expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"
+printf 'a,b,c\n0,1,2\n3,4,5\n' > "$scratch/rows.csv"
+printf '0;1;2\n3;4\n' > "$scratch/uneven.csv"
+printf '0,1,2\n3,x,5\n' > "$scratch/word.csv"
+printf '0,1\n2,3\n' > "$scratch/narrow.csv"
+expect 0 "y: f32[2,3]" "$nnex" run "$scratch/two" -i "x=$scratch/rows.csv" --random
+expect 0 "y: f32[2,3]" bash -c "tail -2 '$scratch/rows.csv' | '$nnex' run '$scratch/two' -i x=- --random"
+expect 0 "" "$nnex" bench "$scratch/two" -i "x=$scratch/rows.csv" --random --seconds 0.05
+expect 3 "uneven.csv: line 2: found 2 cells; needed 3" "$nnex" run "$scratch/two" -i "x=$scratch/uneven.csv" --random
+expect 2 "word.csv: line 2, column 2: found 'x'; needed a number" "$nnex" run "$scratch/two" -i "x=$scratch/word.csv" --random
+expect 2 "found f32[2,2]; needed f32[2,3]" "$nnex" run "$scratch/two" -i "x=$scratch/narrow.csv" --random
+printf '%s\n' 'version 1.0;' 'graph sound(x) -> (y) {' ' x = external<scalar>(shape = [1,4]);' ' y = copy(x);' '}' > "$scratch/sound.nnef"
+python3 - "$scratch" <<'PY'
+import struct, sys, wave
+for name, channels, samples in (("mono", 1, [0, 8192, 16384, -32768]), ("stereo", 2, [0, 1, 2, 3, 4, 5, 6, 7])):
+    with wave.open(f"{sys.argv[1]}/{name}.wav", "wb") as w:
+        w.setnchannels(channels), w.setsampwidth(2), w.setframerate(16000)
+        w.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+PY
+expect 0 "y: f32[1,4]  0 0.25 0.5 -1" "$nnex" run "$scratch/sound.nnef" -i "$scratch/mono.wav" --sample-rate 16000
+expect 0 "0 0.25 0.5 -1" bash -c "cat '$scratch/mono.wav' | '$nnex' run '$scratch/sound.nnef' -i -"
+expect 2 "found 16000 samples a second; needed 8000" "$nnex" run "$scratch/sound.nnef" -i "$scratch/mono.wav" --sample-rate 8000
+expect 2 "found 2 channels for f32[1,4]" "$nnex" run "$scratch/sound.nnef" -i "$scratch/stereo.wav"
+expect 2 "--sample-rate: no input is a .wav file" "$nnex" run "$scratch/sound.nnef" --random --sample-rate 8000
+head -c 45 "$scratch/mono.wav" > "$scratch/cut.wav"
+expect 3 "cut.wav: not a .wav file: its part 'data' has 1 of 8 bytes" "$nnex" run "$scratch/sound.nnef" -i "$scratch/cut.wav"
 expect 0 "y: f32[2,3]" bash -c "cat '$scratch/named.json' | '$nnex' run '$scratch/two' -i -"
 expect 0 "y: f32[2,3]" bash -c "cat '$scratch/y.npy' | '$nnex' run '$scratch/two' -i x=- --random"
 expect 3 "standard input is empty" "$nnex" run "$scratch/two" -i - < /dev/null

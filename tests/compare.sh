@@ -181,6 +181,11 @@ expect 0 "nodes" "$nnex" strip "$model" -o "$scratch/stripped.onnx" --names
 expect 0 "same" "$nnex" compare "$model" "$scratch/stripped.onnx"
 ! grep -q "$("$nnex" inspect "$model" --json | grep -o '"producer": "[^"]*"' | cut -d'"' -f4)" "$scratch/stripped.onnx" || { echo "  strip keeps the producer"; bad=1; }
 expect 0 "same" "$nnex" compare "$model" "$scratch/simple.onnx"
+# Edits write ONNX as convert does: of an opset, and with tensors beside the model.
+expect 0 "nodes" "$nnex" fold "$model" -o "$scratch/edited.onnx" --opset 20 --external-data
+expect 0 '"": 20' "$nnex" inspect "$scratch/edited.onnx" --json
+[ -s "$scratch/edited.onnx.data" ] || { echo "  fold --external-data: no file beside it"; bad=1; }
+expect 2 "found opset 99; needed one up to" "$nnex" strip "$model" -o "$scratch/newest.onnx" --opset 99
 expect 0 '"schema": "nnex.edit/1"' "$nnex" simplify "$model" -o "$scratch/simple.onnx" --force --json
 expect 0 "same" "$nnex" inspect --diff "$scratch/right" "$scratch/right"
 expect 1 "~ c: input 0: 'b' -> 'x'" "$nnex" inspect --diff "$scratch/right" "$scratch/order"

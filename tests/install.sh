@@ -61,9 +61,9 @@ while read -r name; do
   last=${name##*::}
   grep -rqw -- "${last#\~}" "$scratch/prefix/include/nnex" || fail "libnnex.so shows $name, which no public header declares"
 done <"$scratch/names"
-# Of C, exactly what nnex.h declares.
-grep -A 2 '^NNEX_C_API' "$scratch/prefix/include/nnex.h" | grep -oE '\bnnex_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$scratch/c_declared"
-sort -u "$scratch/c_shown" | diff - "$scratch/c_declared" >"$scratch/log" || fail "libnnex.so shows other functions of C than nnex.h declares"
+# Of C, exactly what nnex.h, nnex_graph.h and nnex_webnn.h declare.
+grep -h -A 2 '^NNEX_C_API' "$scratch"/prefix/include/nnex*.h | grep -oE '\bnnex_[a-z0-9_]+\(' | tr -d '(' | sort -u >"$scratch/c_declared"
+sort -u "$scratch/c_shown" | diff - "$scratch/c_declared" >"$scratch/log" || fail "libnnex.so shows other functions of C than its headers declare"
 "${CC:-cc}" -std=c99 -pedantic -Wall -Werror -o "$scratch/c_run" examples/c/run.c $(pkg-config --cflags --libs "$(find "$scratch/prefix" -name nnex.pc)") \
   >"$scratch/log" 2>&1 || fail "examples/c/run.c does not build with a C compiler alone"
 LD_LIBRARY_PATH=$(dirname "$library") "$scratch/c_run" models/shapes/model.onnx >"$scratch/log" 2>&1 || fail "examples/c/run.c fails"

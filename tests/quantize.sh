@@ -81,6 +81,14 @@ done
 expect 2 "exists; --force replaces it" q -o "$scratch/whole" --to cvm --set N=1 --calibrate "$scratch/list"
 expect 2 "no float layers" q -o "$scratch/no" --to cvm --set N=1 --calibrate "$scratch/list" --keep-float conv_0
 expect 4 "need known extents; --set SYMBOL=N fixes them" q -o "$scratch/no" --to cvm --calibrate "$scratch/list"
+# A folder has other files besides its samples; a list is taken at its word.
+mkdir "$scratch/mixed" "$scratch/texts"
+cp "$shapes"/*.png "$shapes/labels.txt" "$scratch/mixed"; cp "$shapes/labels.txt" "$scratch/texts"
+expect 0 "left out, as no samples end so: labels.txt" q -o "$scratch/mixed.onnx" --calibrate "$scratch/mixed" --no-judge
+cmp -s <(q -o - --calibrate "$scratch/mixed" --no-judge) <(q -o - --calibrate "$scratch/list" --no-judge) || { echo "  a folder's samples are not those of a list"; bad=1; }
+expect 2 "found labels.txt, and no samples; needed pictures" q -o "$scratch/no.onnx" --calibrate "$scratch/texts"
+ls "$scratch/mixed"/* > "$scratch/mixed_list"
+expect 2 "reading sample '${scratch#/}/mixed/labels.txt'" q -o "$scratch/no.onnx" --calibrate "$scratch/mixed_list"
 expect 2 "found bytes; needed a folder, or a list" q -o "$scratch/no.onnx" --calibrate "$model"
 
 # The ending says the standard, as everywhere.

@@ -131,6 +131,7 @@ struct InputOptions {
   InputFileOptions fit;
   std::string layout;  ///< Of pictures: "nchw", "nhwc"; empty: by the input's extents.
   bool random = false;
+  std::optional<uint64_t> seed;
 
   void add_to(Verb verb);
   /// The options of how values become what an input takes alone.
@@ -142,14 +143,15 @@ struct InputOptions {
   InputFileOptions file_options(const ReadingOptions& limits) const;
   /// The option of pictures alone that was given; empty: none was.
   std::string picture_option() const;
+  /// Random numbers for that input.
+  Result<Given> random_numbers(const Model& model, size_t input) const;
 };
 std::vector<Value> values_of(const std::vector<Given>& given);
 
 /// The folder of test data beside a model.
 inline constexpr const char* kStoredInputs = "test_data_set_0";
-/// Input number `input` of that folder, else random numbers of the seed.
-Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
-                               uint64_t seed);
+/// Input number `input` of that folder, else random numbers.
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs);
 
 /// "NAME=FILE" as both; a FILE alone has an empty name.
 std::pair<std::string, std::string> named(const std::string& word);

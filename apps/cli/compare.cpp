@@ -25,7 +25,6 @@ struct CompareArguments {
   InputOptions inputs;
   WritingOptions writing;
   std::string other, command, against, bisect;
-  std::optional<uint64_t> seed;
   std::optional<uint64_t> ulp;
   std::string atol_text, rtol_text;
   double timeout = 0;
@@ -83,13 +82,8 @@ struct Inputs {
     return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
       InputOptions inputs = o.inputs;
       if (inputs.files.empty() && !inputs.random) inputs.files = stored;
-      const bool random = std::exchange(inputs.random, false);
-      NNEX_ASSIGN(given, inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
-        const uint64_t seed = o.seed.value_or(0) + i + 1;
-        if (!random) return stored_or_random(model, i, o.model, inputs, seed);
-        NNEX_ASSIGN(Value v, random_input(model.inputs()[i], seed, {}, 1, bits_of(model)));
-        return Given{std::move(v), "random numbers"};
-      }));
+      NNEX_ASSIGN(given,
+                  inputs.values(model, o.model, [&](size_t i) { return stored_or_random(model, i, o.model, inputs); }));
       for (const PortInfo& port : model.inputs()) names.push_back(port.name);
       return values_of(given);
     };
@@ -107,7 +101,7 @@ Result<CompareOptions> options_of(const CompareArguments& o) {
   NNEX_ASSIGN(out.tolerance.rtol, tolerance_of("--rtol", o.rtol_text));
   if (o.ulp) out.tolerance.ulp = static_cast<int64_t>(std::min<uint64_t>(*o.ulp, INT64_MAX));
   out.layers = o.layers, out.search = !o.no_search;
-  out.bisect = o.bisect, out.replace = o.writing.force;
+  out.isolate = o.bisect, out.overwrite = o.writing.force;
   return out;
 }
 
@@ -330,7 +324,6 @@ void add_compare(CommandLine& line) {
   verb.option("--against", o->against, "Compare with another engine: peer is ONNX Runtime, where PEER_ORT names it")
       .one_of({"peer"});
   o->inputs.add_to(verb);
-  verb.option("--seed", o->seed, "Of random inputs");
   verb.option("--atol", o->atol_text, "Tolerated: atol + rtol x |a|; absent: by the element type").type("X");
   verb.option("--rtol", o->rtol_text, "The relative part; absent: f64 1e-9, f32 1e-4, f16 1e-2, bf16 5e-2, integers 0")
       .type("X");

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kProgram = "nnex-conform";
 
 /// Beside this program, wherever that was started from.
-std::filesystem::path beside() {
+[[maybe_unused]] std::filesystem::path beside() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   return error ? std::filesystem::path() : self.parent_path() / kProgram;

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli.h"
+#include "onnx_writing.h"
 #include "proof.h"
 #include "waiting.h"
 
@@ -11,11 +12,11 @@ namespace {
 
 struct ConvertArguments {
   ModelOptions model;
-  std::string out, to, name;
+  std::string out, also_out, to, name;
   WritingOptions writing;
+  OnnxWritingOptions onnx;
   std::string certificate;
-  bool custom = false, keep_fragments = false, external = false, json = false, quiet = false, no_verify = false;
-  int64_t opset = 0;
+  bool custom = false, keep_fragments = false, json = false, quiet = false, no_verify = false;
 };
 
 const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnxtxt", Format::onnx},
@@ -80,8 +81,7 @@ Result<ConvertOptions> options_of(const ConvertArguments& o) {
   options.save.name = o.name;
   options.save.custom = o.custom;
   options.save.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
-  options.save.onnx.external_data = o.external;
-  options.save.onnx.opset = o.opset;
+  o.onnx.put(options.save.onnx);
   options.save.onnx.text = o.to == "onnxtxt";
   options.save.nnef.keep_fragments = o.keep_fragments;
   if (!o.no_verify) {
@@ -118,6 +118,16 @@ Result<SaveReport> convert_model(const ConvertArguments& o) {
   return written;
 }
 
+/// The output has one name, wherever it was given.
+Status settle_output(ConvertArguments& o) {
+  if (o.out.empty()) o.out.swap(o.also_out);
+  if (!o.also_out.empty())
+    return Error(Code::invalid_argument,
+                 fmt::format("found two outputs, '{}' and '{}'; needed one", o.out, o.also_out));
+  if (o.out.empty()) return Error(Code::invalid_argument, "out is required: where the model goes to");
+  return {};
+}
+
 int run(const ConvertArguments& o) {
   const auto written =
       awaited(o.no_verify ? "converting" : "converting, and running both", [&] { return convert_model(o); });
@@ -133,25 +143,23 @@ int run(const ConvertArguments& o) {
 
 void add_convert(CommandLine& line) {
   auto o = std::make_shared<ConvertArguments>();
-  Verb verb = line.verb("convert", "Write a model in another standard's form", [o] { return run(*o); });
+  Verb verb = line.verb("convert", "Write a model in another standard's form", [o] {
+    if (const Status one = settle_output(*o); !one.ok()) return report(one.error());
+    return run(*o);
+  });
   o->model.add_to(verb);
   verb.option("out", o->out,
               "Where to: an .onnx file, or its text .onnxtxt, a folder or archive (.tar, .tgz, .tar.gz) of NNEF, a "
               "folder of CVM, a .webnn file, "
-              "a .mjs module, a .js script, a .c source with its header beside it; - is standard output")
-      .required();
+              "a .mjs module, a .js script, a .c source with its header beside it; - is standard output");
+  verb.option("-o,--out", o->also_out, "The same, as other verbs have it").type("OUT");
   verb.option("--to", o->to, "The form: onnx, its text onnxtxt, nnef, cvm, webnn, or c; absent: by the ending")
       .one_of({"onnx", "onnxtxt", "nnef", "cvm", "webnn", "c"});
   verb.option("--name", o->name, "The graph's name; absent: as it is");
   verb.flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb.flag("--keep-fragments", o->keep_fragments,
             "Write a document that has fragments with them; without it, as the operations they come down to");
-  verb.option("--opset", o->opset,
-              "ONNX: this opset exactly, or it is refused; absent or 0: a model of ONNX stays as it is, and of others "
-              "the lowest that takes it, 17 at least")
-      .whole(0);
-  verb.flag("--external-data", o->external,
-            "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
+  o->onnx.add_to(verb);
   verb.flag(
       "--no-verify", o->no_verify,
       "Do not run what was written beside the source before it gets its name; without it, random inputs and corner "

@@ -12,6 +12,7 @@
 #include "edit.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
+#include "onnx_writing.h"
 #include "time_limit.h"
 #include "waiting.h"
 
@@ -22,6 +23,7 @@ namespace {
 struct EditOptions {
   ReadingOptions reading;
   WritingOptions writing;
+  OnnxWritingOptions onnx;
   std::string path, out;
   std::vector<std::string> words;
   std::string batch;
@@ -54,6 +56,7 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
     NNEX_ASSIGN(const LoadOptions load, o.reading.options());
     SaveOptions save_options;
     save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
+    o.onnx.put(save_options.onnx);
     NNEX_ASSIGN(OutputFile out, OutputFile::open(o.out, "model.onnx"));
     if (out.is_standard_output() && o.json)
       return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
@@ -280,6 +283,7 @@ std::pair<std::shared_ptr<EditOptions>, Verb> add_edit(CommandLine& line, const 
   verb.option("-o,--out", o->out, "Where to write; the ending says the standard, as for convert")
       .type("FILE")
       .required();
+  o->onnx.add_to(verb);
   o->writing.add_to(verb);
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");

@@ -25,21 +25,25 @@ Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports
 
 void InputOptions::add_to(Verb verb) {
   verb.option("-i,--input", files,
-              "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .raw .png .jpg; - is "
-              "standard input); a .npz FILE, a JSON object or a folder (test_data_set_0) gives every input it has "
+              "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .csv .wav .raw .png .jpg; - "
+              "is standard input); a .npz FILE, a JSON object or a folder (test_data_set_0) gives every input it has "
               "something for")
       .type("[NAME=]FILE");
   verb.flag("--random", random, "Random numbers for inputs that are not given");
+  verb.option("--seed", seed, "Of random inputs");
   add_fit_to(verb);
 }
 
 void InputOptions::add_fit_to(Verb verb) {
   verb.group("How inputs are read");
-  verb.flag("--cast", fit.cast, "Convert inputs of another element type: to integers toward zero, within their range");
+  verb.flag("--cast", fit.cast,
+            "Convert inputs of another element type: reals to integers toward zero, within their range; integers wrap");
   verb.option("--layout", layout, "How a picture lies in the input").one_of({"nchw", "nhwc"});
   verb.option("--mean", fit.picture.mean, "Subtracted from a picture's channels (0 to 1)").commas();
   verb.option("--scale", fit.picture.scale, "Divides a picture's channels after that").commas();
   verb.flag("--bgr", fit.picture.bgr, "A picture's channels blue first");
+  verb.option("--sample-rate", fit.audio.sample_rate,
+              "Samples a second that the model takes of a .wav: another rate is refused, as nothing is resampled");
 }
 
 InputFileOptions InputOptions::file_options(const ReadingOptions& limits) const {
@@ -83,7 +87,7 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
   };
   const InputFileOptions options = file_options(o);
   size_t next = 0;
-  bool pictures = false;
+  bool pictures = false, sounds = false;
   for (const std::string& word : files) {
     const auto [name, path] = named(word);
     size_t at = next;
@@ -91,7 +95,7 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
       NNEX_ASSIGN(at, port_at("input", ports, name));
     }
     NNEX_ASSIGN(const InputFile file, open_input(path));
-    pictures = pictures || file.may_be_picture();
+    pictures = pictures || file.may_be_picture(), sounds = sounds || file.may_be_sound();
     if (name.empty() && file.by_names()) {
       std::vector<PortInfo> declared = ports;
       if (std::error_code none; std::filesystem::is_directory(path, none)) {
@@ -110,6 +114,8 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
   }
   if (const std::string option = picture_option(); !option.empty() && !pictures)
     return Error(Code::invalid_argument, fmt::format("{}: no input is a picture", option));
+  if (fit.audio.sample_rate != 0 && !sounds)
+    return Error(Code::invalid_argument, "--sample-rate: no input is a .wav file");
   std::vector<Given> out;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (given[i]) {
@@ -117,8 +123,8 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
     } else if (const auto it = by_name.find(ports[i].name); it != by_name.end()) {
       out.push_back(it->second);
     } else if (random) {
-      NNEX_ASSIGN(Value v, random_input(ports[i], i + 1, {}, 1, bits_of(model)));
-      out.push_back({std::move(v), "random numbers"});
+      NNEX_ASSIGN(Given made, random_numbers(model, i));
+      out.push_back(std::move(made));
     } else {
       NNEX_ASSIGN(Given other, otherwise(i));
       out.push_back(std::move(other));
@@ -127,8 +133,12 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
   return out;
 }
 
-Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
-                               uint64_t seed) {
+Result<Given> InputOptions::random_numbers(const Model& model, size_t input) const {
+  NNEX_ASSIGN(Value v, random_input(model.inputs()[input], seed.value_or(0) + input + 1, {}, 1, bits_of(model)));
+  return Given{std::move(v), "random numbers"};
+}
+
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs) {
   const PortInfo& port = model.inputs()[input];
   NNEX_ASSIGN(const auto declared, o.declared_inputs(model));
   const auto at =
@@ -136,10 +146,7 @@ Result<Given> stored_or_random(const Model& model, size_t input, const ModelOpti
   const auto file =
       std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", at - declared.begin());
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    NNEX_ASSIGN(Value v, random_input(port, seed, {}, 1, bits_of(model)));
-    return Given{std::move(v), "random numbers"};
-  }
+  if (!std::filesystem::exists(file, error)) return inputs.random_numbers(model, input);
   NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
   NNEX_ASSIGN(Value v, stored.value(port, inputs.file_options(o)));
   return Given{std::move(v), kStoredInputs};

@@ -197,9 +197,10 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "conform")
     if (const std::optional<int> code = run_conform(argc, argv)) return *code;
   clean_up_on_signals();
-  // Never destroyed: the process ends, and giving back what all verbs' options take costs more than a small network's
-  // run.
-  static CommandLine& line = *new CommandLine("nnex", "nnex: read, check and run neural networks");
+  std::string asked = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
+  if (asked == "help" || asked == "completion") asked.clear();  // which tell of all verbs
+  // Never destroyed: the process ends, and giving back what options take costs as much as a small network's run.
+  static CommandLine& line = *new CommandLine("nnex", "nnex: read, check and run neural networks", std::move(asked));
   add_run(line);
   add_check(line);
   add_inspect(line);

@@ -1,6 +1,9 @@
 // nnex profile: where the time goes.
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
 
 #include "nnex/environment.h"
 #include "timing.h"
@@ -10,6 +13,8 @@ namespace {
 
 struct ProfileArguments : TimingOptions {
   std::string trace;
+  std::string by = "node";
+  int top = 0;
   WritingOptions writing;
 };
 
@@ -92,17 +97,48 @@ Reached reached(const Row& r, const MachineLimits& limits) {
   return out;
 }
 
+/// The nodes that one kernel ran, together.
+struct KernelTime {
+  std::string kernel;
+  size_t nodes = 0;
+  double us = 0;
+  int64_t multiply_adds = 0, bytes = 0;
+};
+
+/// The slowest first.
+std::vector<KernelTime> by_kernel(const std::vector<Row>& rows) {
+  std::map<std::string_view, KernelTime> found;
+  for (const Row& r : rows) {
+    KernelTime& k = found[r.node.kernel];
+    k.kernel = r.node.kernel;
+    ++k.nodes;
+    k.us += r.own_us;
+    k.multiply_adds += r.node.multiply_adds;
+    k.bytes += r.node.bytes;
+  }
+  std::vector<KernelTime> out;
+  for (auto& [name, k] : found) out.push_back(std::move(k));
+  std::stable_sort(out.begin(), out.end(), [](const KernelTime& a, const KernelTime& b) { return a.us > b.us; });
+  return out;
+}
+
 std::string rate_text(const Reached& r) {
   if (r.gmacs >= 0.05) return fmt::format("{:.1f} GMAC/s", r.gmacs);
   return r.gbs >= 0.005 ? fmt::format("{:.2f} GB/s", r.gbs) : "";
 }
 
-void print_json(const Prepared& p, const Profile& measured, double total, const MachineLimits& limits) {
+/// How many lines of a table are shown.
+size_t shown_of(size_t lines, int top) { return top > 0 ? std::min(lines, static_cast<size_t>(top)) : lines; }
+
+void print_json(const Prepared& p, const Profile& measured, double total, const MachineLimits& limits,
+                const ProfileArguments& o) {
   Json j = {{"schema", "nnex.profile/1"}, {"inputs", inputs_json(p)}, {"threads", p.threads},
             {"runs", measured.runs},      {"total_us", total},        {"nodes", Json::array()}};
   j["limits"] = {
       {"f32_gmacs", limits.f32_gmacs}, {"i8_gmacs", limits.i8_gmacs}, {"memory_gb_per_second", limits.memory_gbs}};
-  for (const Row& r : measured.rows)
+  const size_t shown = o.by == "node" ? shown_of(measured.rows.size(), o.top) : measured.rows.size();
+  for (size_t i = 0; i < shown; ++i) {
+    const Row& r = measured.rows[i];
     j["nodes"].push_back({{"place", r.node.place},
                           {"op", r.node.op},
                           {"kernel", r.node.kernel},
@@ -110,12 +146,60 @@ void print_json(const Prepared& p, const Profile& measured, double total, const 
                           {"us_with_blocks", r.node.us},
                           {"multiply_adds", r.node.multiply_adds},
                           {"bytes", r.node.bytes}});
-  for (size_t i = 0; i < measured.rows.size(); ++i)
-    if (const auto percent = reached(measured.rows[i], limits).percent) j["nodes"][i]["percent_of_limit"] = *percent;
+    if (const auto percent = reached(r, limits).percent) j["nodes"][i]["percent_of_limit"] = *percent;
+  }
+  if (o.by == "kernel") {
+    std::vector<KernelTime> kernels = by_kernel(measured.rows);
+    kernels.resize(shown_of(kernels.size(), o.top));
+    j["kernels"] = Json::array();
+    for (const KernelTime& k : kernels)
+      j["kernels"].push_back({{"kernel", k.kernel},
+                              {"nodes", k.nodes},
+                              {"us", k.us},
+                              {"multiply_adds", k.multiply_adds},
+                              {"bytes", k.bytes}});
+  }
   say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
+double percent_of(double total, double us) { return total > 0 ? 100 * us / total : 0; }
+
+/// What stands for the lines that are not shown.
+void print_rest(size_t left_out, const char* of, double us, double total) {
+  if (left_out > 0)
+    say("{:>10.1f}  {:>6.1f}  {} more {}{}\n", us, percent_of(total, us), left_out, of, left_out == 1 ? "" : "s");
+}
+
+void print_nodes(const std::vector<Row>& rows, double total, const MachineLimits& limits, int top) {
+  say("{:>10}  {:>6}  {:<18} {:<18} {:>14} {:>8}  {}\n", "us", "%", "operator", "kernel", "rate", "of limit", "where");
+  const size_t shown = shown_of(rows.size(), top);
+  double rest = total;
+  for (const Row& r : std::span(rows).first(shown)) {
+    rest -= r.own_us;
+    const Reached rate = reached(r, limits);
+    say("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us, percent_of(total, r.own_us), r.node.op,
+        r.node.kernel, rate_text(rate), rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "", r.node.place);
+  }
+  print_rest(rows.size() - shown, "node", rest, total);
+}
+
+void print_kernels(const std::vector<Row>& rows, double total, int top) {
+  say("{:>10}  {:>6}  {:<18} {:>5} {:>14}\n", "us", "%", "kernel", "nodes", "rate");
+  const std::vector<KernelTime> kernels = by_kernel(rows);
+  const size_t shown = shown_of(kernels.size(), top);
+  double rest = total;
+  for (const KernelTime& k : std::span(kernels).first(shown)) {
+    rest -= k.us;
+    const double per_ns = k.us > 0 ? 1e-3 / k.us : 0;
+    const Reached rate = {static_cast<double>(k.multiply_adds) * per_ns, static_cast<double>(k.bytes) * per_ns, {}};
+    say("{:>10.1f}  {:>6.1f}  {:<18} {:>5} {:>14}\n", k.us, percent_of(total, k.us), k.kernel, k.nodes,
+        rate_text(rate));
+  }
+  print_rest(kernels.size() - shown, "kernel", rest, total);
+}
+
 int profile(const ProfileArguments& o) {
+  if (o.trace == "-") return report(Error(Code::invalid_argument, "--trace '-': needed a file; the times go there"));
   if (!o.trace.empty())
     if (Status s = may_write(o.trace, o.writing.existing()); !s.ok()) return report(s.error());
   std::optional<TimeLimit> limit(o.timeout);
@@ -133,16 +217,10 @@ int profile(const ProfileArguments& o) {
   for (const Row& r : rows) total += r.own_us;
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.own_us > b.own_us; });
   if (o.json) {
-    print_json(*prepared, *measured, total, limits);
+    print_json(*prepared, *measured, total, limits, o);
     return kOk;
   }
-  say("{:>10}  {:>6}  {:<18} {:<18} {:>14} {:>8}  {}\n", "us", "%", "operator", "kernel", "rate", "of limit", "where");
-  for (const Row& r : rows) {
-    const Reached rate = reached(r, limits);
-    say("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us, total > 0 ? 100 * r.own_us / total : 0,
-        r.node.op, r.node.kernel, rate_text(rate), rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "",
-        r.node.place);
-  }
+  o.by == "kernel" ? print_kernels(rows, total, o.top) : print_nodes(rows, total, limits, o.top);
   say("{:>10.1f}  the least of {} runs, node by node; a node with blocks without what ran in them\n", total,
       measured->runs);
   print_inputs(*prepared);
@@ -158,6 +236,9 @@ void add_profile(CommandLine& line) {
   auto o = std::make_shared<ProfileArguments>();
   Verb verb = line.verb("profile", "Show where the time of a run goes, node by node", [o] { return profile(*o); });
   o->add_to(verb);
+  verb.option("--by", o->by, "What a line is: node, or kernel for all nodes that one ran, together")
+      .one_of({"node", "kernel"});
+  verb.option("--top", o->top, "Lines of the slowest alone; 0: all").type("N").whole(0);
   verb.option("--trace", o->trace, "Write the last run as a Chrome trace (JSON)");
   o->writing.add_to(verb);
 }

@@ -11,6 +11,7 @@
 #include "describe.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
+#include "onnx_writing.h"
 #include "samples.h"
 #include "time_limit.h"
 #include "waiting.h"
@@ -22,6 +23,7 @@ struct QuantizeArguments {
   ReadingOptions reading;
   InputOptions fit;
   WritingOptions writing;
+  OnnxWritingOptions onnx;
   std::string path, out, calibrate, method = "mse", weights = "int8", recipe, save_recipe, plan = "all",
                                     arithmetic = "portable", to;
   double percentile = 99.99, min_sqnr = 0, timeout = 0;
@@ -164,6 +166,7 @@ Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   SaveOptions save_options;
   save_options.format = format;
   save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
+  o.onnx.put(save_options.onnx);
   NNEX_TRY(may_save(file.path(), save_options));
   if (!o.save_recipe.empty()) NNEX_TRY(may_write(o.save_recipe, o.writing.existing()));
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
@@ -173,7 +176,8 @@ Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.path));
   NNEX_ASSIGN(const Graph graph, awaited("reading", [&] { return load_graph(source, load); }));
   NNEX_ASSIGN(const Model model, Model::compile(graph));
-  NNEX_ASSIGN(const SampleSet samples, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
+  NNEX_ASSIGN(const Samples found, samples_of(o.calibrate, o.fit.file_options(o.reading), model.inputs()));
+  const SampleSet& samples = found.set;
   const bool needs_samples = options.recipe ? options.recipe->settings.weights == WeightCodes::int8 &&
                                                   options.recipe->ranges.empty() && options.recipe->kept_float.empty()
                                             : options.settings.weights == WeightCodes::int8;
@@ -196,6 +200,7 @@ Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   NNEX_TRY(file.finish());
   if (!o.save_recipe.empty()) NNEX_TRY(write_file(o.save_recipe, recipe_text(made->recipe), o.writing.existing()));
   out.report = std::move(made->report);
+  if (!found.note.empty()) out.report.notes.push_back(found.note);
   return out;
 }
 
@@ -230,7 +235,7 @@ void add_quantize(CommandLine& line) {
   verb.option(
           "--calibrate", o->calibrate,
           "Samples that the network is measured on: a folder or a list of items (pictures, .npy, .npz, folders with "
-          "input_0.pb), or one .npz or .npy file with a sample for each index of the first axis")
+          "input_0.pb), or one .npz, .npy or .csv file with a sample for each index of the first axis")
       .type("FOLDER|LIST|FILE");
   verb.option("--method", o->method, "How the range of a tensor's codes follows from what was measured")
       .one_of({"minmax", "percentile", "mse", "entropy"});
@@ -262,6 +267,7 @@ void add_quantize(CommandLine& line) {
   o->fit.add_fit_to(verb);
   verb.option("--threads", o->threads, "Threads to use; 0: all that this process may").whole(0);
   add_timeout(verb, o->timeout);
+  o->onnx.add_to(verb);
   o->writing.add_to(verb);
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");

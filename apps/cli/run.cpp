@@ -202,7 +202,7 @@ Result<Model> load(const RunArguments& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
   options.exact = o.exact, options.portable = o.portable;
   if (!o.quantised) return load_model(source, options);
-  auto coded = load_quantised(source, options);
+  auto coded = load_quantized(source, options);
   if (!coded.ok()) return std::move(coded).error().during("loading it for --quantized");
   return coded;
 }

@@ -80,24 +80,54 @@ Result<Rows> rows_of(const std::string& path, const InputFileOptions& fit, const
   return out;
 }
 
+/// The first few names, and how many more there are.
+std::string some_of(const std::vector<Item>& items) {
+  constexpr size_t kSome = 5;
+  std::string out;
+  for (size_t i = 0; i < std::min(items.size(), kSome); ++i) out += (i ? ", " : "") + items[i].name;
+  return items.size() > kSome ? fmt::format("{} and {} more", out, items.size() - kSome) : out;
+}
+
+/// Takes what cannot be a sample out of a folder's items. Error: invalid_argument where nothing is left.
+Result<std::string> leave_out(const std::string& folder, std::vector<Item>& items) {
+  const auto others = std::stable_partition(items.begin(), items.end(), [](const Item& item) {
+    std::error_code error;
+    return InputFile::has_ending(item.path.string()) || std::filesystem::is_directory(item.path, error);
+  });
+  const std::vector<Item> left(others, items.end());
+  items.erase(others, items.end());
+  if (items.empty())
+    return Error(Code::invalid_argument,
+                 fmt::format("--calibrate '{}': found {}, and no samples; needed pictures, .npy, "
+                             ".npz, .pb, .dat, .json, .raw or .bin files, or folders with input_0.pb",
+                             folder, some_of(left)));
+  return left.empty() ? std::string()
+                      : fmt::format("of '{}' left out, as no samples end so: {}", folder, some_of(left));
+}
+
 }  // namespace
 
-Result<SampleSet> samples_of(const std::string& source, const InputFileOptions& fit,
-                             const std::vector<PortInfo>& inputs) {
-  SampleSet out;
-  if (source.empty()) return out;
-  if (source.ends_with(".npz") || source.ends_with(".npy")) {
+Result<Samples> samples_of(const std::string& source, const InputFileOptions& fit,
+                           const std::vector<PortInfo>& inputs) {
+  Samples samples;
+  SampleSet& out = samples.set;
+  if (source.empty()) return samples;
+  if (source.ends_with(".npz") || source.ends_with(".npy") || source.ends_with(".csv")) {
     NNEX_ASSIGN(Rows found, rows_of(source, fit, inputs));
     out.count = found.count;
     out.read = [rows = std::move(found)](const std::vector<PortInfo>&, int64_t index) { return rows.sample(index); };
-    return out;
+    return samples;
   }
   NNEX_ASSIGN(std::vector<Item> found, items_of("--calibrate", source, {}));
+  std::error_code error;
+  if (std::filesystem::is_directory(source, error)) {
+    NNEX_ASSIGN(samples.note, leave_out(source, found));
+  }
   out.count = static_cast<int64_t>(found.size());
   out.read = [items = std::move(found), fit](const std::vector<PortInfo>& ports, int64_t index) {
     return sample_of(items[static_cast<size_t>(index)], fit, ports);
   };
-  return out;
+  return samples;
 }
 
 }  // namespace nnex::cli

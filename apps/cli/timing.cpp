@@ -8,8 +8,7 @@ namespace nnex::cli {
 namespace {
 
 Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o) {
-  return o.inputs.values(model, o.model,
-                         [&](size_t i) { return stored_or_random(model, i, o.model, o.inputs, i + 1); });
+  return o.inputs.values(model, o.model, [&](size_t i) { return stored_or_random(model, i, o.model, o.inputs); });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace nnex::cli {
 
-Result<ir::Graph> written_and_read(ir::Graph graph, std::string_view standard) {
+Result<ir::Graph> written_and_read(ir::Graph graph, std::string_view standard, std::vector<std::string>* conditions) {
   if (standard == "webnn") {
     NNEX_ASSIGN(ml::Program program, ml::to_program(graph, {}));
     return ml::graph_of(program);
@@ -22,6 +22,7 @@ Result<ir::Graph> written_and_read(ir::Graph graph, std::string_view standard) {
     return read_model_bytes(written.model.text(), {});
   }
   NNEX_ASSIGN(const auto written, to_nnef(graph, {}));
+  if (conditions) *conditions = written.conditions;
   nnef_format::ImportOptions options;
   options.lowering.variable = [&](const nnef_format::VariableRequest& r) -> Result<Tensor> {
     for (const auto& [label, content] : written.variables)

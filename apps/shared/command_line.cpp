@@ -33,6 +33,18 @@ CLI::Validator number_check(const std::string& needed, const std::string& shown,
       shown);
 }
 
+/// Of the option's own type: others are out of its range.
+template <class T>
+CLI::Validator whole_check(T min) {
+  return number_check(fmt::format("a whole number of at least {}", min), fmt::format(">= {}", min),
+                      [min](const std::string& text) {
+                        T value = 0;
+                        const char* last = text.data() + text.size();
+                        const auto [end, fault] = std::from_chars(text.data(), last, value);
+                        return fault == std::errc() && end == last && value >= min;
+                      });
+}
+
 std::vector<std::string_view> verbs_of(const CLI::App& app) {
   std::vector<std::string_view> names;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -134,26 +146,39 @@ int report(const Error& error) {
   }
 }
 
-Option& Option::required() { return option_->required(), *this; }
-Option& Option::type(const std::string& name) { return option_->type_name(name), *this; }
-Option& Option::one_of(std::vector<std::string> words) {
-  return option_->check(CLI::IsMember(std::move(words))), *this;
+Option& Option::required() {
+  if (option_) option_->required();
+  return *this;
 }
-Option& Option::commas() { return option_->delimiter(','), *this; }
-Option& Option::one_each() { return option_->allow_extra_args(false), *this; }
+Option& Option::type(const std::string& name) {
+  if (option_) option_->type_name(name);
+  return *this;
+}
+Option& Option::one_of(std::vector<std::string> words) {
+  if (option_) option_->check(CLI::IsMember(std::move(words)));
+  return *this;
+}
+Option& Option::commas() {
+  if (option_) option_->delimiter(',');
+  return *this;
+}
+Option& Option::one_each() {
+  if (option_) option_->allow_extra_args(false);
+  return *this;
+}
 
 Option& Option::whole(int min) {
-  option_->check(number_check(fmt::format("a whole number of at least {}", min), fmt::format(">= {}", min),
-                              [min](const std::string& text) {
-                                int value = 0;
-                                const char* last = text.data() + text.size();
-                                const auto [end, fault] = std::from_chars(text.data(), last, value);
-                                return fault == std::errc() && end == last && value >= min;
-                              }));
+  if (option_) option_->check(whole_check(min));
+  return *this;
+}
+
+Option& Option::seed() {
+  if (option_) option_->check(whole_check(uint64_t{0}));
   return *this;
 }
 
 Option& Option::above_zero() {
+  if (!option_) return *this;
   option_->check(number_check("a number above 0", "> 0", [](const std::string& text) {
     double value = 0;
     const char* last = text.data() + text.size();
@@ -177,6 +202,7 @@ std::string with_default(const std::string& help, const T& value) {
 
 template <class T>
 Option Verb::add(const std::string& names, T& into, const std::string& help) {
+  if (!app_) return Option(nullptr);
   CLI::Option* option = app_->add_option(names, into, with_default(help, into));
   if (!group_.empty()) option->group(group_);
   return Option(option);
@@ -195,9 +221,10 @@ Option Verb::option(const std::string& names, std::vector<double>& into, const s
   return add(names, into, help);
 }
 Option Verb::option(const std::string& names, std::optional<uint64_t>& into, const std::string& help) {
-  return add(names, into, help);
+  return add(names, into, help).seed();
 }
 void Verb::flag(const std::string& names, bool& into, const std::string& help) {
+  if (!app_) return;
   CLI::Option* option = app_->add_flag(names, into, help);
   if (!group_.empty()) option->group(group_);
 }
@@ -205,13 +232,15 @@ void Verb::group(const std::string& title) { group_ = title; }
 
 struct CommandLine::Impl {
   CLI::App app;
+  std::string asked;
   int exit_code = kOk;
 
-  Impl(const std::string& name, const std::string& description) : app(description, name) {}
+  Impl(const std::string& name, const std::string& description, std::string word)
+      : app(description, name), asked(std::move(word)) {}
 };
 
-CommandLine::CommandLine(const std::string& name, const std::string& description)
-    : impl_(std::make_unique<Impl>(name, description)) {
+CommandLine::CommandLine(const std::string& name, const std::string& description, std::string asked)
+    : impl_(std::make_unique<Impl>(name, description, std::move(asked))) {
   impl_->app.set_version_flag("--version", fmt::format("nnex {}", kVersion));
 }
 CommandLine::~CommandLine() = default;
@@ -220,12 +249,12 @@ Verb CommandLine::verb(const std::string& name, const std::string& help, std::fu
   impl_->app.require_subcommand(1);
   CLI::App* verb = impl_->app.add_subcommand(name, help);
   verb->callback([this, action = std::move(action)] { impl_->exit_code = action(); });
-  return Verb(*verb);
+  return Verb(impl_->asked.empty() || impl_->asked == name ? verb : nullptr);
 }
 
 Verb CommandLine::whole(std::function<int()> action) {
   impl_->app.callback([this, action = std::move(action)] { impl_->exit_code = action(); });
-  return Verb(impl_->app);
+  return Verb(&impl_->app);
 }
 
 namespace {

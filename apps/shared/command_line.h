@@ -25,7 +25,8 @@ enum Exit : int { kOk = 0, kNegative = 1, kUsage = 2, kRefused = 3, kUnsupported
 /// Prints an error for people and gives its exit code.
 int report(const Error& error);
 
-/// One option or argument. What is asked of its value is told in the message that refuses another one.
+/// One option or argument. What is asked of its value is told in the message that refuses another one. Null: of a verb
+/// that is not asked for.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
@@ -36,6 +37,8 @@ class Option {
   Option& one_of(std::vector<std::string> words);
   /// A whole number of at least so much.
   Option& whole(int min);
+  /// A whole number of at most 64 bits.
+  Option& seed();
   /// A number above 0.
   Option& above_zero();
   /// Several values in one word: "0.5,0.5,0.5".
@@ -47,10 +50,10 @@ class Option {
   CLI::Option* option_;
 };
 
-/// One verb, or the whole of a program that has none.
+/// One verb, or the whole of a program that has none. Null: it is not asked for, and its options go nowhere.
 class Verb {
  public:
-  explicit Verb(CLI::App& app) : app_(&app) {}
+  explicit Verb(CLI::App* app) : app_(app) {}
 
   /// `names`: "--json", "-q,--quiet"; a name without a dash is an argument. The value's home must outlive the parse.
   Option option(const std::string& names, std::string& into, const std::string& help);
@@ -75,7 +78,9 @@ class Verb {
 /// A program's command line.
 class CommandLine {
  public:
-  CommandLine(const std::string& name, const std::string& description);
+  /// Where one of its verbs is asked for, the options of the others stay away: describing them all takes longer than a
+  /// small network's run.
+  CommandLine(const std::string& name, const std::string& description, std::string asked = {});
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "nnex.h"
+#include "nnex_webnn.h"
 
 /* {dataType: "float32", shape: [rows, columns], readable, writable}; operands take no notice of the last two. */
 static nnex_ml_value* matrix(double rows, double columns) {

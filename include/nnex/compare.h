@@ -66,8 +66,8 @@ std::string_view name(MatchedBy matched);
 /// Two tensors that were compared.
 struct ComparedTensor {
   std::string a, b;              ///< Their names; of unnamed ones "OP at PLACE".
-  std::string op;                ///< The operator that makes it in a; of an input of the network empty.
-  std::string place_a, place_b;  ///< Where the files have the nodes.
+  std::string op;                ///< The operator that makes it in a; empty of inputs, and in CompareReport::outputs.
+  std::string place_a, place_b;  ///< Where the files have the nodes; empty in CompareReport::outputs.
   std::string type;              ///< Of a's: "f32[1,8]".
   MatchedBy matched = MatchedBy::name;
   Difference difference;
@@ -97,7 +97,7 @@ struct CompareReport {
   size_t skipped = 0;                       ///< Matched, but too far apart in order to be held in memory.
   bool searched = false;                    ///< Whether nodes were run one after the other.
   std::optional<FirstDifference> first;
-  std::optional<Isolated> isolated;  ///< What CompareOptions::bisect asked for.
+  std::optional<Isolated> isolated;  ///< What CompareOptions::isolate asked for.
 };
 
 /// The inputs of a run of the first model, in its order.
@@ -127,8 +127,8 @@ struct CompareOptions {
   int64_t held_bytes = int64_t{24} << 20;
   /// Where the nodes between the last equal tensors and the first that differs are written, as an ONNX file that ends
   /// in .onnx: b's beside it in .other.onnx, the inputs in .inputs.npz. Empty: nowhere.
-  std::string bisect = {};
-  bool replace = false;  ///< Files of those names are replaced.
+  std::string isolate = {};
+  bool overwrite = false;  ///< Files of those names are replaced.
 };
 
 /// Runs both on the same inputs, which b takes by name, else in order. Outputs are matched likewise. Where they differ,

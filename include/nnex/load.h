@@ -8,9 +8,10 @@
 #pragma GCC visibility push(default)
 namespace nnex {
 
-/// Reads a model's graph, as its file has it: no pass has run. Extents that options.symbols names are fixed. Weights
-/// stay in the source's memory, which the graph keeps alive. Errors: unreadable, invalid_model, limit; unsupported;
-/// invalid_argument (options); those of the source's callbacks.
+/// Reads a model's graph, as its file has it: no pass has run. Extents that options.symbols names are fixed. Custom
+/// operators and all else that decides how it runs is kept, in copies too, for Model::compile() and what runs it
+/// meanwhile. Weights stay in the source's memory, which the graph keeps alive. Errors: unreadable, invalid_model,
+/// limit; unsupported; invalid_argument (options); those of the source's callbacks.
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options = {});
 
 /// Reads and compiles a model. Errors: those of load_graph and of Model::compile, which names every operator that is

@@ -81,7 +81,8 @@ struct LoadOptions {
   std::map<std::string, int64_t> symbols = {};  ///< Fixed values of extents, by symbol or as "input.axis".
   std::string external_folder = {};             ///< Where external tensors lie, for a model from memory.
   /// Bytes that reading may copy or unpack, and bytes that a run may plan or allocate at once, weights aside; 0: three
-  /// quarters of what the machine or the control group of the process has.
+  /// quarters of what the machine or the control group of the process has. Below 0, as all limits here, it is refused
+  /// as invalid_argument by whoever is given the options.
   int64_t memory_limit = 0;
   /// Of a compressed archive: bytes that it may unpack to for one of its own (below 64 MiB any number; 0: 32), and in
   /// all (0: what memory_limit says).
@@ -121,7 +122,7 @@ struct LoadOptions {
 };
 
 struct SessionOptions {
-  int threads = 0;    ///< Threads a run may use; 0: all this process may.
+  int threads = 0;    ///< Threads a run may use; 0: all this process may. Below 0 every call of the session is refused.
   uint64_t seed = 0;  ///< For random operators without a seed of their own.
 };
 
@@ -172,7 +173,9 @@ class Model {
   static Result<Model> load(const std::string& path, const LoadOptions& options = {});
   /// Reads a model from memory that is copied where needed.
   static Result<Model> from_bytes(std::string_view bytes, const LoadOptions& options = {});
-  /// Compiles a graph made in the program.
+  /// Compiles a graph. Of one that load_graph() read, what it was read with holds where the options here say nothing:
+  /// custom operators, carried outputs, the instruction set, a limit; `exact` and `portable` hold if either says so,
+  /// `optimize` if both do. A symbol that was fixed then may be named again with its number.
   static Result<Model> compile(Graph graph, const LoadOptions& options = {});
 
   const std::vector<PortInfo>& inputs() const;
@@ -212,7 +215,7 @@ class Session {
   /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
   /// The same into the caller's memory: outputs[i] has the type and extents of output i and shares its bytes with no
-  /// input. Kernels write straight into it where it is aligned and the output is theirs, else it is copied at the end.
+  /// input or other output. Kernels write straight into it where it is aligned, else it is copied at the end.
   Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
   /// The same by name; every input once.
   Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});

@@ -27,7 +27,7 @@ std::string nnef_grammar();
 /// Loads an NNEF model with its quantisation file (graph.quant) applied: its tensors take only the values that their
 /// codes stand for, where Model::load takes the file as the hint that it is. Errors: those of Model::load;
 /// invalid_argument (the model has no quantisation file).
-Result<Model> load_quantised(const ModelSource& source, const LoadOptions& options = {});
+Result<Model> load_quantized(const ModelSource& source, const LoadOptions& options = {});
 
 }  // namespace nnex
 #pragma GCC visibility pop

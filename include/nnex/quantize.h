@@ -42,7 +42,7 @@ struct QuantizeSettings {
   RangeMethod method = RangeMethod::mse;
   double percentile = 99.99;  ///< What stays of each side, above 50 and at most 100.
   WeightCodes weights = WeightCodes::int8;
-  int64_t block = 32;        ///< Weights of int4 that share a scale: a power of two from 16 on.
+  int64_t block = 32;        ///< Weights of int4 that share a scale: a power of two from 16 to 4096.
   bool per_channel = true;   ///< Weights of int8 have a scale for each output, not one for all.
   bool correct_bias = true;  ///< Biases take back what rounded weights add in the mean.
   bool equalize = false;     ///< Channels between two products get like reach in both, by powers of two.

@@ -153,5 +153,18 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
 /// asked. Errors: as of convert.
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options = {});
 
+/// A model's files in memory, and what is known of them; report.files are their names.
+struct SavedBytes {
+  std::vector<NamedBytes> files;
+  SaveReport report;
+};
+
+/// convert() into memory, for programs that keep files their own way. `path`: where they will lie: its ending tells
+/// what it tells convert(), files beside the model's are named after it, and nothing is opened there; empty: as
+/// to_bytes() does, ONNX where no format is asked for. options.proof is not asked. Errors: as of convert, those of
+/// files aside.
+Result<SavedBytes> convert_to_bytes(const ModelSource& source, const ConvertOptions& options = {},
+                                    const std::string& path = {});
+
 }  // namespace nnex
 #pragma GCC visibility pop

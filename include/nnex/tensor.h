@@ -46,7 +46,7 @@ class Tensor {
   /// values.size() is not the shape's product, limit.
   template <class T>
   static Result<Tensor> from(Shape shape, const std::vector<T>& values);
-  /// The same for a shape that is known to fit; the program ends where it does not.
+  /// The same for a shape that is known to fit; the program ends where it does not. No memory is std::bad_alloc.
   template <class T>
   static Tensor of(Shape shape, const std::vector<T>& values);
   template <class T>

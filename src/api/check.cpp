@@ -8,10 +8,12 @@
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/missing.h"
 #include "graph/symbols.h"
 #include "passes/passes.h"
+#include "run/options.h"
 #include "standards/cvm/read_symbol.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/check.h"
@@ -115,21 +117,19 @@ class Check {
   }
 
  private:
-  /// All faults of an NNEF model: of a text alone its own, of a folder or an archive those of all files. Whether it is
-  /// such a model.
+  /// All faults of an NNEF model: of a text alone its own and those of the files that lie beside it, of a folder or an
+  /// archive those of all files. Whether it is such a model.
   Result<bool> check_nnef() {
     if (!built(Format::nnef)) return false;  // read() says so
     nnef_format::EvaluateOptions options;
     if (asked_.nnef.dialect == NnefDialect::automatic) options.dialect = nnef_format::Dialect::any;
     for (const auto& [name, extents] : asked_.shapes) options.shapes.emplace(name, extents);
-    if (model_.format == ModelFormat::nnef_text) {
-      NNEX_ASSIGN(const FileBytes text, main_file(model_, asked_));
-      NNEX_TRY(nnef_format::check_document(text.bytes, model_.path, options, faults_, notes_));
-      return true;
-    }
     NNEX_ASSIGN(const std::optional<Container> files, open_nnef(model_, asked_));
     if (!files) return false;
-    NNEX_TRY(nnef_format::check_model(*files, options, faults_, notes_));
+    if (model_.format == ModelFormat::nnef_text)
+      NNEX_TRY(nnef_format::check_lone_document(*files, options, faults_, notes_));
+    else
+      NNEX_TRY(nnef_format::check_model(*files, options, faults_, notes_));
     return true;
   }
 
@@ -151,6 +151,7 @@ class Check {
   void infer() {
     Faults inferred;
     auto inlined = passes::inline_functions(*graph_);
+    resolve_custom(*graph_, options_.custom_operators);
     if (inlined.ok())
       infer_types(*graph_, inferred);
     else
@@ -167,6 +168,7 @@ class Check {
       return {};
     }());
     onnx_format::add_found(std::exchange(findings.faults, Faults()), broken);
+    resolve_custom(*graph_, options_.custom_operators);
     if (whole) {
       Faults inferred(onnx_format::kMaxBroken);
       infer_types(*graph_, inferred);
@@ -222,6 +224,7 @@ std::span<const CheckRule> onnx_rules() { return onnx_format::check_rules(); }
 
 Result<CheckReport> check(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<CheckReport> {
+    NNEX_TRY(check_options(options));
     NNEX_ASSIGN(const Recognised model, recognise(source));
     return Check(model, options).run();
   });

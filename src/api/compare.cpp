@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "api/compare_layers.h"
+#include "api/tolerance.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "run/options.h"
 
 namespace nnex {
 namespace {
@@ -154,7 +156,7 @@ void LayerSearch::find_first() {
   first.nodes_a = shown_nodes(a_, cut_a);
   if (b_) first.nodes_b = shown_nodes(*b_, cut_b);
   report_.first = std::move(first);
-  if (!options_.bisect.empty()) write_isolated(cut_a, *target, cut_b, inputs_);
+  if (!options_.isolate.empty()) write_isolated(cut_a, *target, cut_b, inputs_);
 }
 
 ValueId LayerSearch::partner(ValueId v, const ValuePairs& inputs, bool of_b) const {
@@ -255,15 +257,30 @@ Result<CompareReport> compare_others(const ModelSource& a, const Others& b, cons
 
 constexpr const char* kInputs = "the host gave the inputs of a run";
 
+Status check_arguments(const InputsOf& inputs, const CompareOptions& options) {
+  if (!inputs) return Error(Code::invalid_argument, "needed a function that gives the inputs of a run");
+  NNEX_TRY(check_options(options.session));
+  NNEX_TRY(check_tolerance(options.tolerance));
+  if (options.held_bytes < 0)
+    return Error(Code::invalid_argument,
+                 fmt::format("option 'held_bytes': found {}; needed 0 or more", options.held_bytes));
+  if (options.isolate.empty() || options.isolate.ends_with(".onnx")) return {};
+  return Error(Code::invalid_argument,
+               fmt::format("'{}': nodes that differ are written to a name that ends in .onnx", options.isolate));
+}
+
 }  // namespace
 
 Result<CompareReport> compare(const ModelSource& a, const ModelSource& b, const InputsOf& inputs,
                               const CompareOptions& options) {
+  NNEX_TRY(check_arguments(inputs, options));
   return guarded([&] { return compare_models(a, b, caught(inputs, kInputs), options); });
 }
 
 Result<CompareReport> compare(const ModelSource& a, const Others& b, const InputsOf& inputs,
                               const CompareOptions& options) {
+  NNEX_TRY(check_arguments(inputs, options));
+  if (!b.tensors) return Error(Code::invalid_argument, "needed a function that gives the tensors to compare with");
   constexpr const char* kTensors = "the host gave tensors to compare with";
   return guarded([&] {
     const Others others = {caught(b.tensors, kTensors), caught(b.run, kTensors)};

@@ -93,11 +93,11 @@ class Isolation {
     const std::string& name = a_.graph[layer_a].name;
     const std::string output = name.empty() ? "output" : name;
     const std::vector<std::string> names = names_for(a_, of_a, output);
-    const std::string path = options_.bisect, other = beside(path, ".other.onnx");
-    NNEX_TRY(write_cut(a_, cut_a, layer_a, of_a, names, contents, output, path, options_.replace));
+    const std::string path = options_.isolate, other = beside(path, ".other.onnx");
+    NNEX_TRY(write_cut(a_, cut_a, layer_a, of_a, names, contents, output, path, options_.overwrite));
     out.model = path, out.nodes_a = cut_a.nodes.size();
     if (b_) {
-      NNEX_TRY(write_cut(*b_, cut_b, layer_b, of_b, names, contents, output, other, options_.replace));
+      NNEX_TRY(write_cut(*b_, cut_b, layer_b, of_b, names, contents, output, other, options_.overwrite));
       out.other = other, out.nodes_b = cut_b.nodes.size();
     }
     NNEX_TRY(write_inputs(names, contents, out));
@@ -113,8 +113,8 @@ class Isolation {
                      fmt::format("'{}' is a {}; only tensors can be saved", names[i], contents[i].text()));
       tensors.push_back({names[i], *contents[i].tensor()});
     }
-    const std::string path = beside(options_.bisect, ".inputs.npz");
-    NNEX_TRY(write_tensors(path, tensors, options_.replace ? Existing::replace : Existing::refuse));
+    const std::string path = beside(options_.isolate, ".inputs.npz");
+    NNEX_TRY(write_tensors(path, tensors, options_.overwrite ? Existing::replace : Existing::refuse));
     out.inputs = path;
     return {};
   }

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "nnex/compare.h"
+#include "api/tolerance.h"
 #include "nnex/elements.h"
 
 namespace nnex {
@@ -243,7 +243,22 @@ std::string_view name(MatchedBy matched) {
   return "none";
 }
 
+Status check_tolerance(const Tolerance& tolerance) {
+  const auto wrong = [](const char* name, auto found) {
+    return Error(Code::invalid_argument, fmt::format("tolerance '{}': found {}; needed 0 or more", name, found));
+  };
+  if (tolerance.atol && !(*tolerance.atol >= 0)) return wrong("atol", *tolerance.atol);
+  if (tolerance.rtol && !(*tolerance.rtol >= 0)) return wrong("rtol", *tolerance.rtol);
+  if (tolerance.ulp && *tolerance.ulp < 0) return wrong("ulp", *tolerance.ulp);
+  return {};
+}
+
 Difference difference(const Value& a, const Value& b, const Tolerance& tolerance) {
+  if (const Status known = check_tolerance(tolerance); !known.ok()) {
+    Difference none;
+    none.mismatch = known.error().message();
+    return none;
+  }
   Comparison comparison(tolerance);
   comparison.values(a, b);
   return std::move(comparison).take();

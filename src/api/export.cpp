@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "api/quantize/nnef_codes.h"
 #include "base/faults.h"
 #include "base/try.h"
 #include "graph/infer.h"
+#include "passes/lower.h"
 #include "passes/make_plain.h"
 #include "passes/passes.h"
 #include "standards/cvm/import.h"
@@ -57,22 +59,25 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
     return nnef_format::kept_document(graph);
   nnef_format::WriteOptions options = wanted;
   options.custom = false;
+  options.integers_as_reals = !wanted.custom;
   options.integers32 |= wanted.custom;  // a document with fragments of ours needs this reader anyway
   if (graph.provenance.nnef) {          // read from NNEF: it can be said as it is
     std::vector<Unwritable> refused;
     auto written = nnef_format::write_document(graph, options, refused);
     if (written.ok() && refused.empty()) return written;
   }
+  record_weights(graph);
   NNEX_TRY(passes::make_plain(graph));
   for (int depth = 0; depth < 8; ++depth) {
     std::vector<Unwritable> refused;
     NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));
     if (refused.empty()) return written;
     bool expanded = false;
-    for (const auto& r : refused) {
-      if (!graph[r.node].op || graph[r.node].op->body.empty()) continue;
-      NNEX_TRY(passes::expand_body(graph, r.node));
-      expanded = true;
+    for (Unwritable& r : refused) {
+      const Node& node = graph[r.node];
+      if (wanted.custom && (!node.op || node.op->body.empty())) continue;  // it is carried as it is
+      NNEX_ASSIGN(const bool lowered, passes::lower(graph, r.node, r.reason));
+      expanded |= lowered;
     }
     if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", wanted.custom, graph, refused);
     if (!expanded) options.custom = true;

@@ -140,9 +140,25 @@ Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, 
     ir::Graph typed = graph.impl().graph;
     Faults unknown;
     infer_types(typed, unknown);  // tensors inside need types where they become inputs
-    return extracted(typed, from, to);
+    NNEX_ASSIGN(Graph part, extracted(typed, from, to));
+    part.impl().read_with = graph.impl().read_with;
+    return part;
   });
 }
+
+namespace {
+
+/// What the graph was read with names its ports by their new names.
+void rename_carried(Graph::Impl& graph, const std::map<std::string, std::string>& names) {
+  if (!graph.read_with || graph.read_with->carry.empty()) return;
+  auto options = std::make_shared<LoadOptions>(*graph.read_with);
+  for (Carry& c : options->carry)
+    for (std::string* port : {&c.output, &c.input})
+      if (const auto it = names.find(*port); it != names.end()) *port = it->second;
+  graph.read_with = std::move(options);
+}
+
+}  // namespace
 
 Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
   ir::Graph& g = graph.impl().graph;
@@ -164,13 +180,16 @@ Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
       return Error(Code::invalid_argument, fmt::format("'{}' cannot be called '{}': another tensor is", from, to));
   }
   if (names.size() < all.size()) g = std::move(renamed);
-  std::map<std::string, std::string> docs;
-  for (const auto& [name, doc] : g.meta.value_docs) {
-    const auto it = names.find(name);
-    docs[it == names.end() ? name : it->second] = doc;
+  for (auto* docs : {&g.meta.value_docs, &g.meta.node_docs}) {
+    std::map<std::string, std::string> under;
+    for (const auto& [name, doc] : *docs) {
+      const auto it = names.find(name);
+      under[it == names.end() ? name : it->second] = doc;
+    }
+    *docs = std::move(under);
   }
-  g.meta.value_docs = std::move(docs);
   for (const auto& [from, to] : names) g.set_name(tensors.at(from), to);
+  rename_carried(graph.impl(), names);
   return {};
 }
 

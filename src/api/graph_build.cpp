@@ -10,6 +10,7 @@
 #include "graph/custom.h"
 #include "graph/type_info.h"
 #include "run/inputs.h"
+#include "tensor/sparse.h"
 
 namespace nnex {
 namespace {
@@ -32,7 +33,11 @@ const Port* port_at(const auto& ports, size_t i) {
 }
 
 /// Whether the node's inputs, outputs and blocks are as many as the operator takes.
+constexpr size_t kMaxOutputs = size_t{1} << 20;  ///< Of a node that may have any number.
+
 Status check_counts(const OpDef& op, const std::vector<ValueId>& in, size_t outputs, size_t blocks) {
+  if (outputs > kMaxOutputs)
+    return bad_argument("{}: found {} outputs; needed at most {}", op.name, outputs, kMaxOutputs);
   if (!in.empty() && !port_at(op.inputs, in.size() - 1))
     return bad_argument("{}: found {} inputs; it takes {}{}", op.name, in.size(), op.inputs.size() ? "at most " : "",
                         op.inputs.size());
@@ -92,6 +97,7 @@ Result<ValueId> Graph::add_constant(Value content, std::string name) {
     return bad_argument("a constant is a tensor; found {}", content.empty() ? std::string("nothing") : content.text());
   if (t ? !has_memory(*t) : !(has_memory(s->values) && has_memory(s->indices)))
     return bad_argument("constant '{}': {} has no memory", name, content.text());
+  if (s) NNEX_TRY(check_sparse(*s));
   return impl().out(impl().graph.add_constant(std::move(content), std::move(name)));
 }
 

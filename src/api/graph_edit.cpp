@@ -178,7 +178,12 @@ Status Graph::make_constant(ValueId value, Value content) {
       return bad_argument("{} is a parameter of a block or a state: what it is, its owner gives", shown(g, v));
     g.remove_param(kMain, *at);
   }
+  const bool settled = g[v].type == type_of(content);
   g.make_constant(v, std::move(content));
+  if (settled) return {};
+  const std::vector<Use> uses = g[v].uses;
+  for (const Use& use : uses)  // what knew of symbols knows numbers now; a rule that breaks infer() tells
+    if (use.node.valid()) (void)settle(g, use.node);
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "nnex/graph.h"
+#include "nnex/model.h"
 
 namespace nnex {
 
@@ -18,6 +19,7 @@ inline uint32_t fresh_salt() {
 
 struct Graph::Impl {
   ir::Graph graph;
+  std::shared_ptr<const LoadOptions> read_with = {};  ///< Of load_graph(); null: it was not read, or is Model::graph().
   uint32_t salt = fresh_salt();
 
   /// An id of the engine's as hosts have it.
@@ -40,6 +42,8 @@ struct Graph::Impl {
 };
 
 /// A public graph around the engine's.
-inline Graph wrap(ir::Graph graph) { return Graph(std::make_unique<Graph::Impl>(Graph::Impl{std::move(graph)})); }
+inline Graph wrap(ir::Graph graph, std::shared_ptr<const LoadOptions> read_with = nullptr) {
+  return Graph(std::make_unique<Graph::Impl>(Graph::Impl{std::move(graph), std::move(read_with)}));
+}
 
 }  // namespace nnex

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/csv.h"
 #include "api/json_tensor.h"
 #include "api/numpy.h"
 #include "api/picture.h"
+#include "api/wav.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
@@ -18,7 +20,7 @@
 
 namespace nnex {
 
-enum class InputKind : uint8_t { npy, npz, pb, dat, json, raw, picture, folder };
+enum class InputKind : uint8_t { npy, npz, pb, dat, json, csv, wav, raw, picture, folder };
 
 namespace {
 
@@ -98,17 +100,11 @@ std::string file_for(const fs::path& folder, size_t i, const std::string& name) 
   std::error_code error;
   std::vector<std::string> candidates = {fmt::format("input_{}.pb", i), fmt::format("input_{}.npy", i)};
   if (!name.empty() && fs::path(name).filename() == name)  // a name never leads out of the folder
-    for (const char* ending : {".npy", ".pb", ".dat", ".json", ".png", ".jpg"}) candidates.push_back(name + ending);
+    for (const char* ending : {".npy", ".pb", ".dat", ".json", ".csv", ".wav", ".png", ".jpg"})
+      candidates.push_back(name + ending);
   for (const std::string& c : candidates)
     if (fs::exists(folder / c, error)) return (folder / c).string();
   return {};
-}
-
-ContainerLimits limits_of(const InputFileOptions& options) {
-  ContainerLimits limits;
-  if (options.archive_ratio > 0) limits.growth = static_cast<uint64_t>(options.archive_ratio);
-  if (options.archive_limit > 0) limits.bytes = static_cast<uint64_t>(options.archive_limit);
-  return limits;
 }
 
 /// Of a file by its ending; without one by its content.
@@ -120,7 +116,9 @@ Result<InputKind> input_kind_of(const std::string& path, std::string_view conten
   const struct {
     InputKind kind;
     std::vector<std::string_view> endings, starts;
-  } rows[] = {{InputKind::npy, {".npy"}, {"\x93NUMPY"}},
+  } rows[] = {{InputKind::wav, {".wav"}, {}},  // of the content below: pictures begin with RIFF, too
+              {InputKind::csv, {".csv"}, {}},
+              {InputKind::npy, {".npy"}, {"\x93NUMPY"}},
               {InputKind::npz, {".npz"}, {"PK\x03\x04"}},
               {InputKind::dat, {".dat"}, {"\x4E\xEF"}},
               {InputKind::picture,
@@ -129,15 +127,16 @@ Result<InputKind> input_kind_of(const std::string& path, std::string_view conten
               {InputKind::json, {".json"}, {"{", "["}},
               {InputKind::raw, {".raw", ".bin"}, {}},
               {InputKind::pb, {".pb"}, {}}};
+  if (by_content && begins("RIFF") && content.substr(0, 12).ends_with("WAVE")) return InputKind::wav;
   for (const auto& row : rows)
     if (by_content ? std::any_of(row.starts.begin(), row.starts.end(), begins)
                    : std::any_of(row.endings.begin(), row.endings.end(), ends))
       return row.kind;
-  if (by_content) return InputKind::pb;
+  if (by_content) return begins_csv(content) ? InputKind::csv : InputKind::pb;
   return Error(
       Code::invalid_argument,
-      "needed a folder, '-', a file that ends in .npy, .npz, .pb, .dat, .json, .raw or .bin, or a picture (.png, "
-      ".jpg, .webp, .bmp, .tif, .jp2, .ppm)");
+      "needed a folder, '-', a file that ends in .npy, .npz, .pb, .dat, .json, .csv, .wav, .raw or .bin, or a picture "
+      "(.png, .jpg, .webp, .bmp, .tif, .jp2, .ppm)");
 }
 
 }  // namespace
@@ -167,6 +166,8 @@ InputFile::Impl& InputFile::impl() const {
   return *impl_;
 }
 
+bool InputFile::has_ending(const std::string& path) { return input_kind_of(path, {}, false).ok(); }
+
 bool InputFile::by_names() const {
   const InputKind kind = impl().kind;
   return kind == InputKind::npz || kind == InputKind::folder || impl().json.is_object();
@@ -175,6 +176,11 @@ bool InputFile::by_names() const {
 bool InputFile::may_be_picture() const {
   const InputKind kind = impl().kind;
   return kind == InputKind::picture || kind == InputKind::folder;
+}
+
+bool InputFile::may_be_sound() const {
+  const InputKind kind = impl().kind;
+  return kind == InputKind::wav || kind == InputKind::folder;
 }
 
 Status InputFile::Impl::recognise(bool by_content) {
@@ -238,6 +244,10 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
       NNEX_ASSIGN(const std::string name, name_for(port, names));
       return tensor(tensor_of(json.at(name), port.dtype, fit.cast));
     }
+    case InputKind::csv:
+      return tensor(read_csv(bytes(), port, fit.cast));
+    case InputKind::wav:
+      return tensor(read_wav(bytes(), port, fit.audio));
     case InputKind::picture:
       return picture_input(bytes(), port, fit.picture);
     case InputKind::pb: {
@@ -246,7 +256,8 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
       return v.value.tensor() ? tensor(std::move(*v.value.tensor())) : Result<Value>(std::move(v.value));
     }
     case InputKind::npz: {
-      NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits_of(fit)));
+      NNEX_ASSIGN(const ContainerLimits limits, npz_limits(fit.archive_limit, fit.archive_ratio));
+      NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits));
       std::vector<std::string> names;
       for (const auto& [name, array] : arrays) names.push_back(name);
       NNEX_ASSIGN(const std::string name, name_for(port, names));
@@ -283,9 +294,10 @@ Result<std::map<std::string, Value>> InputFile::Impl::read_folder(const std::vec
     out.emplace(ports[i].name, std::move(v));
   }
   if (!out.empty() || ports.empty()) return out;
-  return Error(Code::invalid_argument,
-               fmt::format("the folder has no input: neither input_0.pb nor '{}.npy' (.pb .dat .json .png .jpg)",
-                           ports[0].name));
+  return Error(
+      Code::invalid_argument,
+      fmt::format("the folder has no input: neither input_0.pb nor '{}.npy' (.pb .dat .json .csv .wav .png .jpg)",
+                  ports[0].name));
 }
 
 Result<std::map<std::string, Value>> InputFile::Impl::read_all(const std::vector<PortInfo>& ports,
@@ -301,7 +313,8 @@ Result<std::map<std::string, Value>> InputFile::Impl::read_all(const std::vector
     return {};
   };
   if (kind == InputKind::npz) {
-    NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits_of(fit)));
+    NNEX_ASSIGN(const ContainerLimits limits, npz_limits(fit.archive_limit, fit.archive_ratio));
+    NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits));
     for (auto& [name, array] : arrays)
       NNEX_TRY(add(name, [&, &t = array](const PortInfo&) -> Result<Tensor> { return std::move(t); }));
     return out;

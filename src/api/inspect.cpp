@@ -8,6 +8,7 @@
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "graph/work.h"
@@ -120,6 +121,7 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
   NNEX_TRY(fix_symbols(*graph, options.symbols));
   NNEX_TRY(passes::inline_functions(*graph));
+  resolve_custom(*graph, options.custom_operators);
   Faults faults;
   infer_types(*graph, faults);
   add_metadata(*graph, out);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/try.h"
@@ -106,6 +107,7 @@ Result<Tensor> tensor_of(const Json& lists, DType wanted, bool cast) {
   const DType type = wanted == DType::none ? DType::f32 : wanted;
   if (is_complex(type)) return Error(Code::unsupported, "JSON has no complex numbers; give them as .npy");
   NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(extents)));
+  if (bits(type) < 8 && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
   for (size_t i = 0; i < items.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     if (type == DType::str) {

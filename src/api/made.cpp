@@ -53,6 +53,10 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
   switch (format) {
     case Format::onnx: {
       if (!built(Format::onnx)) break;
+      if (options.onnx.opset < 0)
+        return Error(
+            Code::invalid_argument,
+            fmt::format("option 'opset': found {}; needed 0 (the lowest that does) or more", options.onnx.opset));
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
@@ -91,51 +95,69 @@ Status can_say(ir::Graph graph, Format format) {
   return made.ok() ? Status() : std::move(made).error();
 }
 
+std::string default_name(Format format, const SaveOptions& options) {
+  switch (format) {
+    case Format::nnef:
+      return options.nnef.packing == NnefPacking::tgz ? "model.tgz" : "model.tar";
+    case Format::webnn:
+      return options.webnn.form == WebnnForm::script   ? "model.js"
+             : options.webnn.form == WebnnForm::module ? "model.mjs"
+                                                       : "model.webnn";
+    case Format::c:
+      return "model.c";
+    default:
+      return "model.onnx";
+  }
+}
+
 namespace {
 
-Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnForm form) {
+std::string stem_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
+
+Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnForm form, const std::string& file) {
   const ml::WeightFile weights(program);
+  const std::string beside = stem_of(file) + ".weights";
   std::vector<NamedBytes> out;
   switch (form) {
     case WebnnForm::script: {
-      NNEX_ASSIGN(std::string text, ml::script_text(program, weights, "model"));
-      out.push_back({"model.js", std::move(text)});
+      NNEX_ASSIGN(std::string text, ml::script_text(program, weights, stem_of(file)));
+      out.push_back({file, std::move(text)});
       return out;
     }
     case WebnnForm::module: {
-      NNEX_ASSIGN(std::string text, ml::module_text(program, weights, "model.weights"));
-      out.push_back({"model.mjs", std::move(text)});
+      NNEX_ASSIGN(std::string text, ml::module_text(program, weights, beside));
+      out.push_back({file, std::move(text)});
       break;
     }
     case WebnnForm::program:
-      out.push_back({"model.webnn", ml::program_text(program, weights, "model.weights")});
+      out.push_back({file, ml::program_text(program, weights, beside)});
       break;
     default:
       return Error(Code::invalid_argument, fmt::format("no form {} of WebNN", static_cast<int>(form)));
   }
-  if (!weights.empty()) out.push_back({"model.weights", weights.bytes()});
+  if (!weights.empty()) out.push_back({beside, weights.bytes()});
   return out;
 }
 
-Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, NnefPacking packing) {
+Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, NnefPacking packing,
+                                           const std::string& file) {
   std::vector<NamedBytes> out;
   switch (packing) {
     case NnefPacking::folder:
       return nnef_format::model_files(model);
     case NnefPacking::tar:
     case NnefPacking::tgz: {
-      const bool packed = packing == NnefPacking::tgz;
-      NNEX_ASSIGN(std::string bytes, nnef_format::archive_bytes(model, packed));
-      out.push_back({packed ? "model.tgz" : "model.tar", std::move(bytes)});
+      NNEX_ASSIGN(std::string bytes, nnef_format::archive_bytes(model, packing == NnefPacking::tgz));
+      out.push_back({file, std::move(bytes)});
       return out;
     }
   }
   return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
 }
 
-Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model) {
-  std::vector<NamedBytes> out = {{"model.c", {}}, {"model.h", c_format::header_text(model)}};
-  NNEX_TRY(model.source("model.h", [&](std::string_view piece) {
+Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model, const std::string& file) {
+  std::vector<NamedBytes> out = {{file, {}}, {c_format::header_path(file), c_format::header_text(model)}};
+  NNEX_TRY(model.source(out[1].name, [&](std::string_view piece) {
     out[0].bytes += piece;
     return Status();
   }));
@@ -144,26 +166,26 @@ Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model) {
 
 }  // namespace
 
-Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options) {
+Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options, const std::string& file) {
   std::vector<NamedBytes> out;
   switch (made.format) {
     case Format::nnef:
-      if (built(Format::nnef)) return nnef_bytes(made.nnef, options.nnef.packing);
+      if (built(Format::nnef)) return nnef_bytes(made.nnef, options.nnef.packing, file);
       break;
     case Format::webnn:
-      if (built(Format::webnn)) return webnn_bytes(made.webnn, options.webnn.form);
+      if (built(Format::webnn)) return webnn_bytes(made.webnn, options.webnn.form, file);
       break;
     case Format::cvm:
       out.push_back({"symbol", std::move(made.cvm.symbol)});
       out.push_back({"params", std::move(made.cvm.params)});
       return out;
     case Format::c:
-      if (built(Format::c)) return c_bytes(made.c);
+      if (built(Format::c)) return c_bytes(made.c, file);
       break;
     case Format::onnx:
       break;
   }
-  out.push_back({"model.onnx", made.onnx.model.text()});
+  out.push_back({file, made.onnx.model.text()});
   if (made.onnx.external_name.empty()) return out;
   out.push_back({made.onnx.external_name, {}});
   for (std::string_view piece : made.onnx.external) out.back().bytes += piece;

@@ -30,7 +30,10 @@ struct Made {
 /// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.
 Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name);
 
-/// Its files, by the names that to_bytes() promises.
-Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options);
+/// What the model's file is called where nobody says; in a folder of files its names are the standard's.
+std::string default_name(Format format, const SaveOptions& options);
+
+/// Its files: the one of that name, and those beside it, which are named after it; or those of a folder.
+Result<std::vector<NamedBytes>> bytes_of(Made made, const SaveOptions& options, const std::string& file);
 
 }  // namespace nnex

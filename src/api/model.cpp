@@ -2,15 +2,21 @@
 
 #include "nnex/model.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "api/graph_impl.h"
 #include "api/read.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "graph/custom.h"
 #include "graph/symbols.h"
 #include "nnex/environment.h"
 #include "nnex/load.h"
+#include "passes/pipeline.h"
+#include "run/carry.h"
 #include "run/compile.h"
 
 namespace nnex {
@@ -58,13 +64,65 @@ Result<Model> load(const ModelSource& source, const LoadOptions& options, bool o
   });
 }
 
+// ---- What a graph was read with
+
+bool has_port(const ir::Graph& graph, const std::vector<ValueId>& ports, const std::string& name) {
+  return std::any_of(ports.begin(), ports.end(), [&](ValueId v) { return graph[v].name == name; });
+}
+
+/// Symbols that reading fixed are numbers by now, and may be named again.
+Result<std::map<std::string, int64_t>> open_symbols(const ir::Graph& graph, const LoadOptions& then,
+                                                    const std::map<std::string, int64_t>& named) {
+  const std::vector<std::string> open = graph.symbols();
+  std::map<std::string, int64_t> out;
+  for (const auto& [name, extent] : named) {
+    const auto fixed = then.symbols.find(name);
+    if (fixed == then.symbols.end() || std::find(open.begin(), open.end(), name) != open.end())
+      out.emplace(name, extent);
+    else if (fixed->second != extent)
+      return Error(Code::invalid_argument, fmt::format("symbol '{}' was fixed as {} when the graph was read; found {}",
+                                                       name, fixed->second, extent));
+  }
+  return out;
+}
+
+/// The options of a compilation, with those of reading where they say nothing.
+Result<LoadOptions> compiling(const Graph::Impl& graph, LoadOptions options) {
+  if (!graph.read_with) return options;
+  const LoadOptions& then = *graph.read_with;
+  NNEX_ASSIGN(options.symbols, open_symbols(graph.graph, then, options.symbols));
+  options.exact = options.exact || then.exact;
+  options.portable = options.portable || then.portable;
+  options.optimize = options.optimize && then.optimize;
+  if (options.memory_limit == 0) options.memory_limit = then.memory_limit;
+  if (options.isa == InstructionSet::best) options.isa = then.isa;
+  for (const auto& op : then.custom_operators.all())
+    (void)options.custom_operators.add(*op);  // one of its name that is given now counts
+  if (options.carry.empty())                  // of ports that edits have left
+    for (const Carry& c : then.carry)
+      if (has_port(graph.graph, graph.graph.outputs(), c.output) &&
+          has_port(graph.graph, graph.graph.inputs(), c.input))
+        options.carry.push_back(c);
+  return options;
+}
+
+/// Whether pairs can be carried, as loading says it.
+Status check_carry(const ir::Graph& graph, const LoadOptions& options) {
+  if (options.carry.empty()) return {};
+  ir::Graph typed = graph;
+  NNEX_TRY(passes::prepare(typed, options.custom_operators));
+  return run::carry(typed, options.carry);
+}
+
 }  // namespace
 
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Graph> {
     NNEX_ASSIGN(ir::Graph graph, read(source, options));
     NNEX_TRY(fix_symbols(graph, options.symbols));
-    return wrap(std::move(graph));
+    resolve_custom(graph, options.custom_operators);
+    NNEX_TRY(check_carry(graph, options));
+    return wrap(std::move(graph), std::make_shared<const LoadOptions>(options));
   });
 }
 
@@ -79,8 +137,12 @@ Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& optio
 }
 
 Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
-  NNEX_TRY(check_environment());
-  return nnex::compile(std::move(graph.impl().graph), options);
+  return guarded([&]() -> Result<Model> {
+    NNEX_TRY(check_environment());
+    NNEX_ASSIGN(const LoadOptions all, compiling(graph.impl(), options));
+    NNEX_TRY(set_input_shapes(graph.impl().graph, all.shapes));
+    return nnex::compile(std::move(graph.impl().graph), all);
+  });
 }
 
 Graph Model::graph() const { return wrap(graph_of(*this)); }

@@ -25,7 +25,7 @@ NnefLayout format_nnef(std::string_view source, std::string_view file, bool trac
 
 std::string nnef_grammar() { return nnef_format::textmate_grammar(); }
 
-Result<Model> load_quantised(const ModelSource& source, const LoadOptions& options) {
+Result<Model> load_quantized(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
     NNEX_TRY(check_environment());
     NNEX_ASSIGN(ir::Graph graph, read_model(source, options));

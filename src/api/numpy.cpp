@@ -233,8 +233,8 @@ Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
   for (const NpyType& n : kNpy)
     if (n.type == t.dtype()) code = n.code;
   if (code.empty())
-    return Error(Code::unsupported,
-                 fmt::format("NumPy has no element type {}; save '{}' as .pb", nnex::name(t.dtype()), name));
+    return Error(Code::unsupported, fmt::format("NumPy has no element type {}; save {} as .pb", nnex::name(t.dtype()),
+                                                name.empty() ? "it" : fmt::format("'{}'", name)));
   std::string shape;
   for (int64_t e : t.shape()) shape += fmt::format("{},", e);
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
@@ -247,6 +247,16 @@ Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
   out += header;
   if (t.bytes() > 0) out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
   return out;
+}
+
+Result<ContainerLimits> npz_limits(int64_t archive_limit, int64_t archive_ratio) {
+  ContainerLimits limits;
+  for (const auto& [name, found] : {std::pair("archive_limit", archive_limit), {"archive_ratio", archive_ratio}})
+    if (found < 0)
+      return Error(Code::invalid_argument, fmt::format("option '{}': found {}; needed 0 or more", name, found));
+  if (archive_limit > 0) limits.bytes = static_cast<uint64_t>(archive_limit);
+  if (archive_ratio > 0) limits.growth = static_cast<uint64_t>(archive_ratio);
+  return limits;
 }
 
 Result<std::map<std::string, Tensor>> read_npz(const std::string& path, std::string_view bytes,

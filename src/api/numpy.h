@@ -17,6 +17,8 @@ Result<Tensor> read_npy(std::string_view bytes);
 /// Errors: unsupported for element types NumPy lacks.
 Result<std::string> npy_bytes(const Tensor& t, std::string_view name);
 
+/// What a host lets such an archive unpack to, as InputFileOptions has it. Error: invalid_argument (a number below 0).
+Result<ContainerLimits> npz_limits(int64_t archive_limit, int64_t archive_ratio);
 /// The arrays of a .npz file by name, without ".npy". Errors: unreadable; limit.
 Result<std::map<std::string, Tensor>> read_npz(const std::string& path, std::string_view bytes,
                                                const ContainerLimits& limits = {});

@@ -5,6 +5,7 @@
 #include "api/formats.h"
 #include "base/mapped_file.h"
 #include "graph/symbols.h"
+#include "run/options.h"
 #include "standards/container.h"
 #include "standards/cvm/import.h"
 #include "standards/nnef/model.h"
@@ -152,6 +153,7 @@ Result<Container> nnef_files(const Recognised& model, const Reading& reading) {
 }  // namespace
 
 Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
   const Reading reading(options);
   NNEX_ASSIGN(FileBytes file, reading.messages(model));
   onnx_format::Source source = onnx_source(file, model, reading);
@@ -159,6 +161,7 @@ Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options) 
 }
 
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
   const Reading reading(options);
   if (model.format == ModelFormat::cvm_lone && (model.lone.symbol.empty() || !options.weight_seed))
     return error_of(model.lone);
@@ -169,18 +172,16 @@ Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOp
   return std::optional(std::move(all));
 }
 
-Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options) {
-  return Reading(options).main(model);
-}
-
 Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::webnn)) return not_built(Format::webnn);
+  NNEX_TRY(check_options(options));
   const Reading reading(options);
   NNEX_ASSIGN(const FileBytes text, reading.open(model, model.files ? model.main : model.path, MapPolicy::never));
   return ml::read_program(text.bytes, model.path, reading.beside(model).value_or(reading.folder("")));
 }
 
 Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
   const Reading reading(options);
   switch (model.format) {
     case ModelFormat::cvm:
@@ -206,6 +207,7 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
 
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
+  NNEX_TRY(check_options(options));
   const Reading reading(options);
   CheckedOnnx out;
   out.findings = std::make_shared<onnx_format::Findings>();

@@ -49,10 +49,6 @@ struct CheckedOnnx {
   std::shared_ptr<onnx_format::Findings> findings;
   onnx_format::BrokenRules broken;
 };
-/// The bytes of the file that the model is, or its structure; nothing of a folder and of CVM. Errors: unreadable,
-/// limit.
-Result<FileBytes> main_file(const Recognised& model, const LoadOptions& options);
-
 /// Reads an ONNX model past its faults. Errors: unreadable.
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options);
 

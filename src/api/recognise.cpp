@@ -101,6 +101,18 @@ bool is_program(std::string_view object) {
   return false;
 }
 
+/// Whether a text begins as a document of NNEF goes on after its version: its checker says what is missing.
+bool lacks_version(std::string_view text) {
+  while (text.starts_with('#')) text = text_of(text.substr(std::min(text.find('\n'), text.size())));
+  for (std::string_view word : {"graph"sv, "fragment"sv, "extension"sv}) {
+    if (!text.starts_with(word)) continue;
+    const std::string_view rest = text.substr(word.size()), name = text_of(rest);
+    const int first = name.empty() ? 0 : name.front() | 0x20;  // a letter in small
+    return name.size() < rest.size() && ((first >= 'a' && first <= 'z') || name.starts_with('_'));
+  }
+  return false;
+}
+
 /// What the name says where the bytes say nothing.
 FileKind by_name(std::string_view begin, std::string_view name) {
   if (ends_with(name, ".nnef")) return {ModelFormat::nnef_text, {}};
@@ -248,7 +260,7 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
     return {is_program(text) || ends_with(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
   if (text.starts_with("/* Written by nnex;") || text.starts_with("/* A neural network, written by nnex"))
     return {ModelFormat::other, "C source, which is written and not read; needed the model that it was made from"};
-  if (nnef_format::is_document(text)) return {ModelFormat::nnef_text, {}};
+  if (nnef_format::is_document(text) || lacks_version(text)) return {ModelFormat::nnef_text, {}};
   return by_name(begin, name);
 }
 

@@ -12,11 +12,13 @@
 #include "api/made.h"
 #include "api/prove.h"
 #include "api/read.h"
+#include "api/tolerance.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "base/unfinished.h"
 #include "graph/symbols.h"
+#include "run/options.h"
 #include "standards/c/write.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/text.h"
@@ -61,20 +63,24 @@ Status check_folder(const std::string& path, Format format, Overwrite overwrite)
   return {};
 }
 
+/// Whether a file of the format may have this name.
+Status check_name(const std::string& path, Format format) {
+  const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
+  if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
+    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (format == Format::c &&
+      (!ends_in(".c") || name.find_first_of("\"\\\n") != std::string_view::npos))  // #include "NAME.h"
+    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .c, without quotes", path));
+  return {};
+}
+
 /// What can be said of a path before anything is read: whether it may be written, and has a name of the format.
 Status check_path(const std::string& path, Format format, const SaveOptions& options) {
   if (is_folder(path, format)) return check_folder(path, format, options.overwrite);
   NNEX_TRY(may_write(path, existing_of(options.overwrite)));
-  const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
-  if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
-    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
-  if (format == Format::c) {
-    const std::string name = fs::path(path).filename().string();
-    if (!ends_in(".c") || name.find_first_of("\"\\\n") != std::string::npos)  // #include "NAME.h"
-      return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .c, without quotes", path));
-    NNEX_TRY(may_write(c_format::header_path(path), existing_of(options.overwrite)));
-  }
-  return {};
+  NNEX_TRY(check_name(path, format));
+  return format == Format::c ? may_write(c_format::header_path(path), existing_of(options.overwrite)) : Status();
 }
 
 bool is_text(const std::string& path, const SaveOptions& options) {
@@ -109,12 +115,8 @@ Status write_onnx(const Made& made, const std::string& path, const SaveOptions& 
   if (const std::string note = left_behind(made, path); !note.empty()) report.notes.push_back(note);
   NNEX_TRY(onnx_format::save_model(made.onnx, path, existing_of(options.overwrite)));
   report.files = {path};
-  report.external_file = made.onnx.external_name;
-  if (!report.external_file.empty())
-    report.files.push_back((fs::path(path).parent_path() / report.external_file).string());
-  report.opset = made.onnx.opset;
-  report.operations = static_cast<int64_t>(made.onnx.nodes);
-  report.initializers = static_cast<int64_t>(made.onnx.initializers);
+  if (!made.onnx.external_name.empty())
+    report.files.push_back((fs::path(path).parent_path() / made.onnx.external_name).string());
   return {};
 }
 
@@ -126,8 +128,6 @@ Status write_nnef(const Made& made, const std::string& path, const SaveOptions& 
     for (const std::string& name : nnef_format::file_names(made.nnef))
       report.files.push_back((fs::path(path) / name).string());
   }
-  report.variables = static_cast<int64_t>(made.nnef.variables.size());
-  for (const auto& [label, content] : made.nnef.variables) report.variable_bytes += content.bytes();
   return {};
 }
 
@@ -136,30 +136,41 @@ Status write_webnn(const Made& made, const std::string& path, const SaveOptions&
   report.files = {path};
   if (!path.ends_with(".js") && !ml::WeightFile(made.webnn).empty())
     report.files.push_back(fs::path(path).replace_extension(".weights").string());
-  report.operations = static_cast<int64_t>(made.webnn.calls.size());
-  report.operands = static_cast<int64_t>(made.webnn.operands.size());
   return {};
 }
 
 Status write_cvm(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
   NNEX_TRY(cvm_format::save_files(made.cvm, path, options.overwrite == Overwrite::replace));
   report.files = {(fs::path(path) / "symbol").string(), (fs::path(path) / "params").string()};
-  report.symbol_bytes = static_cast<int64_t>(made.cvm.symbol.size());
-  report.params_bytes = static_cast<int64_t>(made.cvm.params.size());
   return {};
 }
 
 Status write_c(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
   NNEX_TRY(c_format::save_source(made.c, path, existing_of(options.overwrite)));
   report.files = {path, c_format::header_path(path)};
-  report.operations = static_cast<int64_t>(made.c.steps);
-  report.weight_bytes = made.c.weight_bytes, report.arena_bytes = made.c.arena_bytes;
   return {};
 }
 
+/// What is known of a model wherever it goes.
+SaveReport report_of(const Made& made) {
+  SaveReport r;
+  r.format = made.format;
+  r.notes = made.notes;
+  r.external_file = made.onnx.external_name;
+  r.opset = made.onnx.opset;
+  r.initializers = static_cast<int64_t>(made.onnx.initializers);
+  r.operations = static_cast<int64_t>(made.onnx.nodes + made.webnn.calls.size() + made.c.steps);
+  r.operands = static_cast<int64_t>(made.webnn.operands.size());
+  r.variables = static_cast<int64_t>(made.nnef.variables.size());
+  for (const auto& [label, content] : made.nnef.variables) r.variable_bytes += content.bytes();
+  r.symbol_bytes = static_cast<int64_t>(made.cvm.symbol.size());
+  r.params_bytes = static_cast<int64_t>(made.cvm.params.size());
+  r.weight_bytes = made.c.weight_bytes, r.arena_bytes = made.c.arena_bytes;
+  return r;
+}
+
 Result<SaveReport> write(const Made& made, const std::string& path, const SaveOptions& options) {
-  SaveReport report;
-  report.format = made.format;
+  SaveReport report = report_of(made);
   switch (made.format) {
     case Format::onnx:
       if (built(Format::onnx)) NNEX_TRY(write_onnx(made, path, options, report));
@@ -177,18 +188,34 @@ Result<SaveReport> write(const Made& made, const std::string& path, const SaveOp
       if (built(Format::c)) NNEX_TRY(write_c(made, path, options, report));
       break;
   }
-  report.notes.insert(report.notes.begin(), made.notes.begin(), made.notes.end());
   std::error_code none;
   for (const std::string& file : report.files)
     if (const auto size = fs::file_size(file, none); !none) report.bytes += static_cast<int64_t>(size);
   return report;
 }
 
+Result<Format> known(Format format) {
+  if (format > Format::c) return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+  return format;
+}
+
 Result<Format> target(const std::string& path, const SaveOptions& options) {
-  if (!options.format) return format_of_path(path);
-  if (*options.format > Format::c)
-    return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(*options.format)));
-  return *options.format;
+  if (path.empty()) return Error(Code::invalid_argument, "found no path to write to");
+  return options.format ? known(*options.format) : format_of_path(path);
+}
+
+/// Puts into options what a path's ending says besides the standard.
+Status say_by_name(const std::string& path, Format format, SaveOptions& options) {
+  NNEX_TRY(check_name(path, format));
+  const auto packing = nnef_format::packing_of(path);
+  options.nnef.packing = packing == nnef_format::Packing::tgz   ? NnefPacking::tgz
+                         : packing == nnef_format::Packing::tar ? NnefPacking::tar
+                                                                : NnefPacking::folder;
+  options.webnn.form = path.ends_with(".js")    ? WebnnForm::script
+                       : path.ends_with(".mjs") ? WebnnForm::module
+                                                : WebnnForm::program;
+  options.onnx.text = is_text(path, options);
+  return {};
 }
 
 // ---- Conversion
@@ -353,6 +380,8 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& given, 
     NNEX_ASSIGN(const Format format, target(given, options.save));
     const std::string path = without_slash(given, format);
     NNEX_TRY(check_path(path, format, options.save));
+    if (options.proof) NNEX_TRY(check_options(options.proof->session));
+    if (options.proof) NNEX_TRY(check_tolerance(options.proof->tolerance));
     NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
     if (format == Format::onnx && built(Format::onnx) && is_text(path, options.save)) NNEX_TRY(to_text(made));
     std::optional<Proof> proof;
@@ -385,9 +414,30 @@ Result<SaveReport> save(const Graph& graph, const std::string& given, const Save
 
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options) {
   return guarded([&]() -> Result<std::vector<NamedBytes>> {
-    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, "model.onnx"));
+    const std::string file = default_name(format, options);
+    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, file));
     if (format == Format::onnx && built(Format::onnx) && options.onnx.text) NNEX_TRY(to_text(made));
-    return bytes_of(std::move(made), options);
+    return bytes_of(std::move(made), options, file);
+  });
+}
+
+Result<SavedBytes> convert_to_bytes(const ModelSource& source, const ConvertOptions& given, const std::string& path) {
+  return guarded([&]() -> Result<SavedBytes> {
+    ConvertOptions options = given;
+    if (path.empty() && !options.save.format) options.save.format = Format::onnx;
+    NNEX_ASSIGN(const Format format, path.empty() ? known(*options.save.format) : target(path, options.save));
+    if (!path.empty()) NNEX_TRY(say_by_name(path, format, options.save));
+    const std::string file = path.empty() ? default_name(format, options.save) : path.substr(path.rfind('/') + 1);
+    NNEX_ASSIGN(Made made, converted(source, format, options, file));
+    if (format == Format::onnx && built(Format::onnx) && options.save.onnx.text) NNEX_TRY(to_text(made));
+    SavedBytes out;
+    out.report = report_of(made);
+    NNEX_ASSIGN(out.files, bytes_of(std::move(made), options.save, file));
+    for (const NamedBytes& f : out.files) {
+      out.report.files.push_back(f.name);
+      out.report.bytes += static_cast<int64_t>(f.bytes.size());
+    }
+    return out;
   });
 }
 

@@ -58,7 +58,12 @@ ModelSource ModelSource::memory(std::vector<NamedBytes> files, std::string name)
 
 ModelSource ModelSource::callbacks(FileReader reader, std::string name) {
   reader.list = caught(std::move(reader.list), "the host's reader listed its files");
-  reader.read = caught(std::move(reader.read), "the host's reader read a file");
+  if (reader.read)
+    reader.read = [read = caught(std::move(reader.read), "the host's reader read a file")](const std::string& file) {
+      auto bytes = read(file);
+      if (bytes.ok() || bytes.error().where().empty()) return bytes;  // the place will be that of the file
+      return Result<OwnedBytes>(std::move(bytes).error().during("reading '" + file + "'"));
+    };
   return {std::move(name), std::move(reader)};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "api/json_tensor.h"
 #include "api/numpy.h"
@@ -24,13 +25,6 @@ constexpr std::array<Ending, 5> kEndings = {{{".npy", TensorFormat::npy},
                                              {".pb", TensorFormat::onnx},
                                              {".dat", TensorFormat::nnef},
                                              {".json", TensorFormat::json}}};
-
-ContainerLimits limits_of(int64_t archive_limit, int64_t archive_ratio) {
-  ContainerLimits limits;
-  if (archive_limit > 0) limits.bytes = static_cast<uint64_t>(archive_limit);
-  if (archive_ratio > 0) limits.growth = static_cast<uint64_t>(archive_ratio);
-  return limits;
-}
 
 Result<Tensor> read_onnx(std::string_view bytes) {
   auto owner = std::make_shared<const std::string>(bytes);
@@ -100,8 +94,9 @@ Result<Tensor> read_tensor(const std::string& path) {
 Result<std::map<std::string, Tensor>> read_tensors(const std::string& path, int64_t archive_limit,
                                                    int64_t archive_ratio) {
   return guarded([&]() -> Result<std::map<std::string, Tensor>> {
+    NNEX_ASSIGN(const ContainerLimits limits, npz_limits(archive_limit, archive_ratio));
     NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
-    return read_npz(path, file.bytes(), limits_of(archive_limit, archive_ratio));
+    return read_npz(path, file.bytes(), limits);
   });
 }
 
@@ -148,7 +143,12 @@ Status write_tensors(const std::string& path, std::span<const NamedTensor> tenso
     return Error(Code::invalid_argument,
                  fmt::format("cannot save several tensors to '{}': needed a name that ends in .npz", path));
   std::vector<std::pair<std::string, Tensor>> arrays;
-  for (const NamedTensor& t : tensors) arrays.emplace_back(t.name, t.tensor);
+  std::set<std::string_view> names;
+  for (const NamedTensor& t : tensors) {
+    if (!names.insert(t.name).second)
+      return Error(Code::invalid_argument, fmt::format("found the name '{}' twice", t.name));
+    arrays.emplace_back(t.name, t.tensor);
+  }
   NNEX_ASSIGN(const std::string bytes, npz_bytes(arrays));
   return write_file(path, bytes, existing);
 }

@@ -149,7 +149,7 @@ class Trial {
   }
   std::string port(size_t i) const {
     const auto& ports = r_.op.inputs;
-    if (!r_.op.blocks.size() == 0 || ports.size() == 0) return fmt::format("input {}", i);
+    if (r_.op.blocks.size() > 0 || ports.size() == 0) return fmt::format("input {}", i);
     return fmt::format("input '{}'", ports[std::min(i, ports.size() - 1)].name);
   }
 

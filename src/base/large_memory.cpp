@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/mapped_file.h"
 #if defined(__linux__)
@@ -34,6 +35,22 @@ void* allocate_aligned(int64_t bytes) {
   if (huge) madvise(p, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
 #endif
   return p;
+}
+
+std::shared_ptr<void> zeroed(int64_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  if (bytes >= kHugePage) {  // the C library knows that new pages hold zeros
+    void* whole = std::calloc(static_cast<size_t>(bytes + kHugePage), 1);
+    if (!whole) return nullptr;
+    const auto from = reinterpret_cast<uintptr_t>(whole);
+    void* p = static_cast<std::byte*>(whole) + (kHugePage - from % kHugePage) % kHugePage;
+    madvise(p, static_cast<size_t>(bytes / kHugePage * kHugePage), MADV_HUGEPAGE);
+    return {p, [whole](void*) { std::free(whole); }};
+  }
+#endif
+  auto made = plain(bytes);
+  if (made) std::memset(made.get(), 0, static_cast<size_t>(bytes));
+  return made;
 }
 
 std::shared_ptr<void> SharedBlocks::take(int64_t bytes) {

@@ -13,6 +13,9 @@ inline constexpr int64_t kHugePage = int64_t{2} << 20;
 /// `bytes` at a multiple of 64, which std::free gives back; in huge pages as far as whole ones fit. Null: none is left.
 void* allocate_aligned(int64_t bytes);
 
+/// The same, all 0. Of much memory no page is there before it is touched. Null: none is left.
+std::shared_ptr<void> zeroed(int64_t bytes);
+
 /// Memory in pieces that share blocks of huge pages: for many pieces which live as long as a model. Safe from any
 /// thread.
 class SharedBlocks {

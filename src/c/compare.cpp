@@ -15,6 +15,7 @@ struct nnex_comparison {
   std::vector<nnex_compared> outputs, layers;
   std::vector<std::string> only_a, only_b, cause;
   std::optional<nnex_compared> first;
+  std::optional<nnex::Isolated> isolated;
 };
 
 namespace nnex::c {
@@ -43,8 +44,8 @@ Result<CompareOptions> compare_options(const nnex_compare_options& o) {
   out.a = options_of(o.a), out.b = options_of(o.b);
   out.session.threads = o.threads;
   out.layers = o.layers, out.search = !o.no_search;
-  if (o.isolate) out.bisect = o.isolate;
-  out.replace = o.overwrite;
+  if (o.isolate) out.isolate = o.isolate;
+  out.overwrite = o.overwrite;
   return out;
 }
 
@@ -63,6 +64,7 @@ nnex_comparison* comparison(CompareReport report) {
     c.cause = std::move(report.first->nodes_a);
     c.first = nnex_compared{std::move(report.first->tensor)};
   }
+  c.isolated = std::move(report.isolated);
   return new nnex_comparison(std::move(c));
 }
 
@@ -121,7 +123,9 @@ nnex_error* nnex_compare_tensors(const nnex_source* a, const char* const* names,
         NNEX_ASSIGN(const std::vector<std::string> called, texts_of(names, count, "names"));
         NNEX_ASSIGN(const std::vector<Value> values, values_of(tensors, count, "tensors"));
         std::map<std::string, Value> there;
-        for (size_t i = 0; i < count; ++i) there[called[i]] = values[i];
+        for (size_t i = 0; i < count; ++i)
+          if (!there.emplace(called[i], values[i]).second)
+            return Error(Code::invalid_argument, "found the name '" + called[i] + "' twice");
         Others others;
         others.tensors = [&](const std::map<std::string, Value>&,
                              std::span<const std::string> asked) -> Result<std::map<std::string, Value>> {
@@ -167,6 +171,12 @@ const char* nnex_comparison_only_a(const nnex_comparison* c, size_t i) { return 
 const char* nnex_comparison_only_b(const nnex_comparison* c, size_t i) { return c ? text_at(c->only_b, i) : nullptr; }
 const nnex_compared* nnex_comparison_first(const nnex_comparison* c) { return c && c->first ? &*c->first : nullptr; }
 const char* nnex_comparison_cause(const nnex_comparison* c, size_t i) { return c ? text_at(c->cause, i) : nullptr; }
+bool nnex_comparison_isolated(const nnex_comparison* c, const char** note, bool* reproduced) {
+  const Isolated* i = c && c->isolated ? &*c->isolated : nullptr;
+  if (note) *note = i ? i->note.c_str() : nullptr;
+  if (reproduced) *reproduced = i && i->reproduced;
+  return i;
+}
 void nnex_comparison_free(nnex_comparison* c) { delete c; }
 
 const char* nnex_compared_a(const nnex_compared* c) { return c ? c->tensor.a.c_str() : nullptr; }

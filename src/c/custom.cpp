@@ -1,5 +1,6 @@
 // Custom operators whose functions are C's.
 
+#include <map>
 #include <memory>
 
 #include "base/try.h"
@@ -11,8 +12,12 @@ struct nnex_custom_node {
   nnex::CustomRun* run = nullptr;
   const nnex::Attributes* attributes = nullptr;
   std::string op;
-  std::vector<nnex::TypeInfo> types;                ///< Of infer: what the rule says.
-  std::vector<std::unique_ptr<nnex_value>> inputs;  ///< Of run: handles that were asked for.
+  std::vector<nnex::TypeInfo> types;  ///< Of infer: what the rule says.
+  // What was asked for, as C has it:
+  std::vector<std::unique_ptr<nnex_value>> inputs = {};
+  std::map<std::string, std::vector<double>, std::less<>> reals = {};
+  std::map<std::string, std::vector<const char*>, std::less<>> texts = {};
+  std::map<std::string, nnex_value, std::less<>> tensors = {};
 };
 
 namespace nnex::c {
@@ -48,6 +53,7 @@ CustomOperator custom_operator(const std::shared_ptr<Callbacks>& with) {
       node.attributes = &of.attributes;
       node.op = of.op;
       node.types.resize(of.outputs);
+      node.inputs.resize(of.inputs.size());
       if (nnex_error* e = with->op.infer(with->op.context, &node)) return taken(e);
       return std::move(node.types);
     };
@@ -62,17 +68,47 @@ CustomOperator custom_operator(const std::shared_ptr<Callbacks>& with) {
   return made;
 }
 
-template <class T, class Out>
-nnex_error* attribute(const nnex_custom_node* node, const char* name, Out* out) {
+/// The attribute; null: there is none.
+const Attribute* attribute_of(const nnex_custom_node& node, const char* name) {
+  const Attribute* found = find_attribute(*node.attributes, name);
+  return found && std::holds_alternative<std::monostate>(*found) ? nullptr : found;
+}
+
+/// Gives what `take` makes of an attribute.
+template <class Node, class Out, class F>
+nnex_error* attribute(Node* node, const char* name, Out* out, F&& take) noexcept {
   return guarded([&]() -> Status {
     NNEX_C_NEED(node);
     NNEX_C_NEED(name);
     NNEX_C_NEED(out);
-    auto value = attribute_as<T>(*node->attributes, name);
-    if (!value.ok()) return std::move(value).error();
-    *out = *value;
-    return {};
+    return take(attribute_of(*node, name));
   });
+}
+
+template <class T>
+const T* as(const Attribute* a) {
+  return a ? std::get_if<T>(a) : nullptr;
+}
+
+/// Whether it is a list of nothing, whose kind no file tells.
+bool is_empty_list(const Attribute* a) {
+  const auto none = [](const auto* list) { return list && list->empty(); };
+  return none(as<Ints>(a)) || none(as<Reals>(a)) || none(as<Texts>(a));
+}
+
+/// A list that the node keeps.
+template <class Item>
+Status give(const std::vector<Item>& list, const Item** out, size_t* count) {
+  *out = list.data();
+  *count = list.size();
+  return {};
+}
+
+/// A handle to a value that is there during the callback alone.
+nnex_value lent(Value value) {
+  nnex_value handle(std::move(value));
+  handle.lent = true;
+  return handle;
 }
 
 Error no_output(size_t output, size_t count) {
@@ -95,37 +131,62 @@ size_t nnex_custom_node_outputs(const nnex_custom_node* node) {
   return !node ? 0 : node->run ? node->run->outputs() : node->infer->outputs;
 }
 bool nnex_custom_node_has(const nnex_custom_node* node, const char* name) {
-  return node && name && find_attribute(*node->attributes, name);
+  return node && name && attribute_of(*node, name);
 }
 nnex_error* nnex_custom_node_int(const nnex_custom_node* node, const char* name, int64_t* out) {
-  return attribute<int64_t>(node, name, out);
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
+    if (const bool* truth = as<bool>(a)) return *out = *truth, Status();
+    const int64_t* n = as<int64_t>(a);
+    return n ? (*out = *n, Status()) : wrong_attribute(name, a, "int");
+  });
 }
 nnex_error* nnex_custom_node_real(const nnex_custom_node* node, const char* name, double* out) {
-  return attribute<double>(node, name, out);
-}
-nnex_error* nnex_custom_node_text(const nnex_custom_node* node, const char* name, const char** out) {
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(node);
-    NNEX_C_NEED(name);
-    NNEX_C_NEED(out);
-    const Attribute* a = find_attribute(*node->attributes, name);
-    const std::string* s = a ? std::get_if<std::string>(a) : nullptr;
-    if (!s) return wrong_attribute(name, a, "str");
-    *out = s->c_str();
+  return attribute(node, name, out, [&](const Attribute*) -> Status {
+    NNEX_ASSIGN(*out, attribute_as<double>(*node->attributes, name));
     return {};
   });
 }
+nnex_error* nnex_custom_node_text(const nnex_custom_node* node, const char* name, const char** out) {
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
+    const std::string* s = as<std::string>(a);
+    return s ? (*out = s->c_str(), Status()) : wrong_attribute(name, a, "str");
+  });
+}
 nnex_error* nnex_custom_node_ints(const nnex_custom_node* node, const char* name, const int64_t** out, size_t* count) {
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(node);
-    NNEX_C_NEED(name);
-    NNEX_C_NEED(out);
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
     NNEX_C_NEED(count);
-    const Attribute* a = find_attribute(*node->attributes, name);
-    const Ints* list = a ? std::get_if<Ints>(a) : nullptr;
-    if (!list) return wrong_attribute(name, a, "ints");
-    *out = list->data();
-    *count = list->size();
+    if (is_empty_list(a)) return *out = nullptr, *count = 0, Status();
+    const Ints* list = as<Ints>(a);
+    return list ? give(*list, out, count) : wrong_attribute(name, a, "ints");
+  });
+}
+nnex_error* nnex_custom_node_reals(nnex_custom_node* node, const char* name, const double** out, size_t* count) {
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
+    NNEX_C_NEED(count);
+    if (is_empty_list(a)) return *out = nullptr, *count = 0, Status();
+    if (const Reals* list = as<Reals>(a)) return give(*list, out, count);
+    const Ints* whole = as<Ints>(a);
+    if (!whole) return wrong_attribute(name, a, "reals");
+    return give(node->reals[name] = Reals(whole->begin(), whole->end()), out, count);
+  });
+}
+nnex_error* nnex_custom_node_texts(nnex_custom_node* node, const char* name, const char* const** out, size_t* count) {
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
+    NNEX_C_NEED(count);
+    if (is_empty_list(a)) return *out = nullptr, *count = 0, Status();
+    const Texts* list = as<Texts>(a);
+    if (!list) return wrong_attribute(name, a, "strs");
+    std::vector<const char*>& shown = node->texts[name];
+    shown.clear();
+    for (const std::string& s : *list) shown.push_back(s.c_str());
+    return give(shown, out, count);
+  });
+}
+nnex_error* nnex_custom_node_tensor(nnex_custom_node* node, const char* name, const nnex_value** out) {
+  return attribute(node, name, out, [&](const Attribute* a) -> Status {
+    const Tensor* t = as<Tensor>(a);
+    if (!t) return wrong_attribute(name, a, "tensor");
+    *out = &node->tensors.try_emplace(name, lent(*t)).first->second;
     return {};
   });
 }
@@ -148,10 +209,13 @@ nnex_error* nnex_custom_node_set_type(nnex_custom_node* node, size_t output, con
 }
 
 const nnex_value* nnex_custom_node_input(nnex_custom_node* node, size_t index) {
-  if (!node || !node->run || !node->run->input(index)) return nullptr;
+  if (!node || index >= node->inputs.size()) return nullptr;
+  const Tensor* known = node->infer ? node->infer->contents[index] : nullptr;
+  const Value* given = node->run ? node->run->input(index) : nullptr;
+  if (!known && !given) return nullptr;
   try {
     auto& handle = node->inputs[index];
-    if (!handle) handle = std::make_unique<nnex_value>(*node->run->input(index));
+    if (!handle) handle = std::make_unique<nnex_value>(lent(known ? Value(*known) : *given));
     return handle.get();
   } catch (...) {
     return nullptr;

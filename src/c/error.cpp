@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/built.h"
 #include "c/handles.h"
 #include "nnex/environment.h"
 #include "nnex/webnn_types.h"
@@ -22,7 +23,7 @@ static_assert(static_cast<int>(DType::none) == NNEX_NONE && static_cast<int>(DTy
 
 /// What is given when there is no memory for an error; never freed.
 nnex_error& out_of_memory() {
-  static nnex_error error{NNEX_LIMIT, "limit", "no memory", "", "", "no memory"};
+  static nnex_error error{NNEX_LIMIT, "limit reached", "no memory", "", "", "no memory"};
   return error;
 }
 
@@ -37,15 +38,29 @@ nnex_error* error_of(const Error& error) {
                           error.message(),
                           error.where(),
                           "",
-                          error.text()};
+                          error.text(remedy_words),
+                          error.tasks(),
+                          error.remedies()};
   } catch (...) {
     return no_memory();
   }
 }
 
+std::string remedy_words(const Remedy& remedy) {
+  if (remedy.option == "symbols") return "nnex_load_options_symbol";
+  if (remedy.option == "shapes") return "nnex_load_options_shape";
+  const std::string option = remedy.option.substr(remedy.option.rfind('.') + 1);  // of structs within structs
+  const bool truth = remedy.option == "overwrite" && remedy.value == "replace";
+  const bool text = remedy.option.starts_with("nnef.") && remedy.value == "true";  // nnex_load_options_set
+  const std::string value = truth ? "true" : text ? "1" : remedy.value;
+  return "option " + option + (value.empty() ? "" : " = " + value);
+}
+
 Error taken(nnex_error* error) {
   Error e(static_cast<Code>(error->code), error->message);
   if (!error->where.empty()) e = std::move(e).at(error->where);
+  for (const std::string& task : error->tasks) e = std::move(e).during(task);
+  e = std::move(e).helped_by(error->remedies);
   nnex_error_free(error);
   return e;
 }
@@ -59,10 +74,20 @@ const char* nnex_isa(void) { return nnex::environment().isa.data(); }
 int nnex_usable_threads(void) { return nnex::usable_threads(); }
 
 bool nnex_has(const char* feature) {
-  static constexpr const char* kFeatures[] = {"onnx", "nnef", "webnn", "cvm", "custom_operators", "dlpack", "threads"};
+  using nnex::Format;
+  static constexpr struct {
+    const char* name;
+    bool built;
+  } kFeatures[] = {{"onnx", nnex::is_built(Format::onnx)},
+                   {"nnef", nnex::is_built(Format::nnef)},
+                   {"webnn", nnex::is_built(Format::webnn)},
+                   {"cvm", nnex::is_built(Format::cvm)},
+                   {"custom_operators", true},
+                   {"dlpack", true},
+                   {"threads", true}};
   if (feature)
-    for (const char* known : kFeatures)
-      if (std::strcmp(known, feature) == 0) return true;
+    for (const auto& known : kFeatures)
+      if (std::strcmp(known.name, feature) == 0) return known.built;
   return false;
 }
 

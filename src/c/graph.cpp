@@ -1,7 +1,5 @@
 // Graphs of the C interface: read, written, compiled, and edited into others.
 
-#include <algorithm>
-
 #include "base/try.h"
 #include "c/handles.h"
 #include "c/watch.h"
@@ -12,35 +10,34 @@ namespace {
 
 constexpr int64_t kShortConstant = 16;  ///< Elements of constants that a text shows which is not whole.
 
-Result<nnex_port> port_of(const Graph& graph, ValueId v) {
-  NNEX_ASSIGN(const ValueInfo value, graph.value(v));
-  PortInfo p;
-  p.name = value.name, p.type = value.type.text;
-  if (value.type.tensor) {
-    p.dtype = value.type.dtype, p.known_rank = value.type.known_rank;
-    p.extents = value.type.extents, p.dims = value.type.dims;
-  }
-  return nnex_port{std::move(p)};
-}
-
-Result<std::vector<nnex_port>> ports_of(const Graph& graph, const std::vector<ValueId>& values) {
-  std::vector<nnex_port> ports;
+/// Values as ports that the graph keeps.
+Status add_ports(nnex_graph& graph, const Graph& typed, const std::vector<ValueId>& values,
+                 std::vector<const nnex_port*>& ports) {
   for (ValueId v : values) {
-    NNEX_ASSIGN(nnex_port port, port_of(graph, v));
-    ports.push_back(std::move(port));
+    NNEX_ASSIGN(nnex_port port, port_of(graph, typed, v));
+    ports.push_back(&graph.values.try_emplace(v.n, std::move(port)).first->second);
   }
-  return ports;
+  return {};
 }
 
-/// Where the file does not say what an output is, it is inferred as far as it can be. Ids mean the same in copies.
-Result<std::vector<nnex_port>> output_ports(const Graph& graph) {
-  NNEX_ASSIGN(std::vector<nnex_port> ports, ports_of(graph, graph.outputs()));
-  const bool known = std::all_of(ports.begin(), ports.end(),
-                                 [](const nnex_port& p) { return p.info.dtype != DType::none && p.info.known_rank; });
-  if (known) return ports;
-  Graph typed = graph;
-  (void)typed.infer();
-  return ports_of(typed, graph.outputs());
+/// Whether the file says what an output is.
+Result<bool> is_typed(const Graph& graph, ValueId output) {
+  NNEX_ASSIGN(const ValueInfo value, graph.value(output));
+  return value.type.tensor && value.type.dtype != DType::none && value.type.known_rank;
+}
+
+/// Where the file does not say what outputs are, it is inferred as far as it can be. Ids mean the same in copies.
+Status add_outputs(nnex_graph& graph) {
+  const std::vector<ValueId> outputs = graph.graph.outputs();
+  bool typed = true;
+  for (ValueId v : outputs) {
+    NNEX_ASSIGN(const bool known, is_typed(graph.graph, v));
+    typed = typed && known;
+  }
+  if (typed) return add_ports(graph, graph.graph, outputs, graph.outputs);
+  Graph inferred = graph.graph;
+  (void)inferred.infer();
+  return add_ports(graph, inferred, outputs, graph.outputs);
 }
 
 /// A new graph that `edit` makes of a copy.
@@ -84,10 +81,22 @@ const char* text_of(const nnex_graph& graph, bool whole) noexcept {
 
 }  // namespace
 
+Result<nnex_port> port_of(const nnex_graph& graph, const Graph& typed, ValueId v) {
+  NNEX_ASSIGN(const ValueInfo value, typed.value(v));
+  PortInfo p;
+  p.name = value.name, p.type = value.type.text;
+  if (value.type.tensor) {
+    p.dtype = value.type.dtype, p.known_rank = value.type.known_rank;
+    p.extents = value.type.extents, p.dims = value.type.dims;
+  }
+  return nnex_port{std::move(p), &graph, v};
+}
+
 Result<nnex_graph*> graph_handle(Graph graph) {
-  NNEX_ASSIGN(std::vector<nnex_port> inputs, ports_of(graph, graph.inputs()));
-  NNEX_ASSIGN(std::vector<nnex_port> outputs, output_ports(graph));
-  return new nnex_graph{std::move(graph), std::move(inputs), std::move(outputs)};
+  auto handle = std::make_unique<nnex_graph>(std::move(graph));
+  NNEX_TRY(add_ports(*handle, handle->graph, handle->graph.inputs(), handle->inputs));
+  NNEX_TRY(add_outputs(*handle));
+  return handle.release();
 }
 
 Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument) {
@@ -142,8 +151,12 @@ void nnex_graph_free(nnex_graph* graph) { delete graph; }
 
 size_t nnex_graph_inputs(const nnex_graph* g) { return g ? g->inputs.size() : 0; }
 size_t nnex_graph_outputs(const nnex_graph* g) { return g ? g->outputs.size() : 0; }
-const nnex_port* nnex_graph_input(const nnex_graph* g, size_t i) { return g ? port_at(g->inputs, i) : nullptr; }
-const nnex_port* nnex_graph_output(const nnex_graph* g, size_t i) { return g ? port_at(g->outputs, i) : nullptr; }
+const nnex_port* nnex_graph_input(const nnex_graph* g, size_t i) {
+  return g && i < g->inputs.size() ? g->inputs[i] : nullptr;
+}
+const nnex_port* nnex_graph_output(const nnex_graph* g, size_t i) {
+  return g && i < g->outputs.size() ? g->outputs[i] : nullptr;
+}
 size_t nnex_graph_nodes(const nnex_graph* g) { return g ? g->graph.nodes().size() : 0; }
 const char* nnex_graph_text(const nnex_graph* g, bool whole) { return g ? text_of(*g, whole) : nullptr; }
 

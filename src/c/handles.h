@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
@@ -23,12 +25,15 @@
 struct nnex_error {
   nnex_code code;
   std::string code_name, message, where, webnn_name, text;
+  std::vector<std::string> tasks = {};      ///< What a callback's error keeps,
+  std::vector<nnex::Remedy> remedies = {};  ///< where it has it of a function of nnex.
 };
 
 struct nnex_value {
   explicit nnex_value(nnex::Value v) : value(std::move(v)), text(value.text()) {}
   nnex::Value value;
-  std::string text;  ///< What nnex_value_text() gives.
+  std::string text;   ///< What nnex_value_text() gives.
+  bool lent = false;  ///< To a callback, with whose end its memory may go.
 };
 
 struct nnex_source {
@@ -41,6 +46,8 @@ struct nnex_load_options {
 
 struct nnex_port {
   nnex::PortInfo info;
+  const nnex_graph* graph = nullptr;  ///< Whose value it is; null: no graph's.
+  nnex::ValueId value = {};
 };
 
 struct nnex_model {
@@ -48,11 +55,21 @@ struct nnex_model {
   std::vector<nnex_port> inputs, outputs, states;
 };
 
+namespace nnex::c {
+struct Walk;
+}
+
 struct nnex_graph {
   const nnex::Graph graph;
-  std::vector<nnex_port> inputs, outputs;
+  mutable std::map<uint32_t, nnex_port> values = {};  ///< By id: inputs and outputs, and all others once it was walked.
+  std::vector<const nnex_port*> inputs = {}, outputs = {};
   mutable std::once_flag made[2] = {};
   mutable std::string texts[2] = {};  ///< What nnex_graph_text() gives, short and whole.
+  mutable std::once_flag walked = {};
+  mutable std::unique_ptr<const nnex::c::Walk> walk;  ///< What nnex_graph.h shows.
+
+  explicit nnex_graph(nnex::Graph g);
+  ~nnex_graph();
 };
 
 struct nnex_session {
@@ -70,7 +87,8 @@ struct nnex_report {
 
 struct nnex_inspection {
   nnex::Inspection inspection;
-  std::vector<nnex_port> inputs, outputs;
+  std::vector<nnex_port> inputs, outputs, states;
+  std::vector<const char*> keys;  ///< Of the metadata, those of nnex itself left out.
   std::string format;
 };
 
@@ -82,6 +100,8 @@ namespace nnex::c {
 
 /// A C++ failure as a C object.
 nnex_error* error_of(const Error& error);
+/// An option that would let a call pass, as C has it.
+std::string remedy_words(const Remedy& remedy);
 nnex_error* invalid(const char* call, const char* message);
 nnex_error* no_memory();
 /// The C++ form of an error that a callback returned, which is freed.
@@ -93,6 +113,10 @@ const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index);
 /// A handle of the caller's.
 nnex_model* model_handle(Model model);
 Result<nnex_graph*> graph_handle(Graph graph);
+/// What an id of the graph is called and of which type, as it stands in `typed`, a copy of the graph.
+Result<nnex_port> port_of(const nnex_graph& graph, const Graph& typed, ValueId v);
+/// What whoever keeps the value holds: of one that is lent a copy. Errors: limit.
+Result<Value> lasting(const nnex_value& v);
 /// What handles and texts of the caller's hold; errors name the argument.
 Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument);
 Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "base/try.h"
 #include "c/handles.h"
@@ -85,7 +86,7 @@ nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* optio
     if (!report.ok()) return std::move(report).error();
     std::vector<Fault> all = report->faults;
     all.insert(all.end(), report->notes.begin(), report->notes.end());
-    for (Fault& f : all) f.message = with_remedies(std::move(f.message), f.remedies);
+    for (Fault& f : all) f.message = with_remedies(std::move(f.message), f.remedies, remedy_words);
     *out = new nnex_report{std::move(*report), std::move(all)};
     return {};
   });
@@ -115,11 +116,15 @@ nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* opt
     NNEX_C_NEED(out);
     auto found = inspect(source->source, options_of(options));
     if (!found.ok()) return std::move(found).error();
-    auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs);
+    auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs), states = ports_of(found->states);
     const auto* named =
         std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& f) { return f.first == found->format; });
     std::string format = named->second;
-    *out = new nnex_inspection{std::move(*found), std::move(inputs), std::move(outputs), std::move(format)};
+    auto made = std::make_unique<nnex_inspection>(nnex_inspection{
+        std::move(*found), std::move(inputs), std::move(outputs), std::move(states), {}, std::move(format)});
+    for (const MetadataEntry& e : made->inspection.metadata)
+      if (!e.internal) made->keys.push_back(e.key.c_str());
+    *out = made.release();
     return {};
   });
 }
@@ -135,6 +140,12 @@ const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key) 
     if (e.key == k) return e.text.c_str();
   return nullptr;
 }
+const char* nnex_inspection_metadata_key(const nnex_inspection* i, size_t k) {
+  return i && k < i->keys.size() ? i->keys[k] : nullptr;
+}
+const char* nnex_inspection_symbol(const nnex_inspection* i, size_t k) {
+  return i && k < i->inspection.symbols.size() ? i->inspection.symbols[k].c_str() : nullptr;
+}
 size_t nnex_inspection_inputs(const nnex_inspection* i) { return i ? i->inputs.size() : 0; }
 size_t nnex_inspection_outputs(const nnex_inspection* i) { return i ? i->outputs.size() : 0; }
 const nnex_port* nnex_inspection_input(const nnex_inspection* i, size_t k) {
@@ -142,6 +153,10 @@ const nnex_port* nnex_inspection_input(const nnex_inspection* i, size_t k) {
 }
 const nnex_port* nnex_inspection_output(const nnex_inspection* i, size_t k) {
   return i ? port_at(i->outputs, k) : nullptr;
+}
+size_t nnex_inspection_states(const nnex_inspection* i) { return i ? i->states.size() : 0; }
+const nnex_port* nnex_inspection_state(const nnex_inspection* i, size_t k) {
+  return i ? port_at(i->states, k) : nullptr;
 }
 size_t nnex_inspection_operators(const nnex_inspection* i) { return i ? i->inspection.operators.size() : 0; }
 const char* nnex_inspection_operator(const nnex_inspection* i, size_t k, int64_t* nodes) {

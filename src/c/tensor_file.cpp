@@ -101,7 +101,7 @@ nnex_error* nnex_tensors_item(const nnex_tensors* tensors, size_t index, nnex_va
     const size_t count = tensors->all.size();
     if (index >= count)
       return Error(Code::invalid_argument,
-                   "found tensor " + std::to_string(index) + " of " + std::to_string(count) + " asked for");
+                   "tensor " + std::to_string(index) + " of a file that has " + std::to_string(count));
     *out = new nnex_value(Value(tensors->all[index].tensor));
     return {};
   });

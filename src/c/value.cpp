@@ -1,10 +1,15 @@
 // Tensors and other values of the C interface.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
+#include "base/try.h"
 #include "c/dlpack.h"
 #include "c/handles.h"
+#include "tensor/kept.h"
+#include "tensor/sparse.h"
 
 namespace nnex::c {
 namespace {
@@ -29,6 +34,39 @@ Result<Shape> shape_of(size_t rank, const int64_t* extents) {
 }
 
 const Tensor* tensor_of(const nnex_value* v) { return v ? v->value.tensor() : nullptr; }
+
+/// The tensor of an argument that lasts. Errors: invalid_argument (it is none), limit.
+Result<Tensor> tensor_for(const nnex_value& v, const char* argument) {
+  NNEX_ASSIGN(Value held, lasting(v));
+  if (!held.tensor())
+    return Error(Code::invalid_argument, std::string("found ") + v.text + " for '" + argument + "'; needed a tensor");
+  return std::move(*held.tensor());
+}
+
+/// The order in which keys ascend. Error: invalid_argument, one that is there twice.
+template <class Keys>
+Result<std::vector<size_t>> ascending(const Keys& keys) {
+  std::vector<size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys[a] < keys[b]; });
+  for (size_t i = 1; i < order.size(); ++i)
+    if (keys[order[i - 1]] == keys[order[i]])
+      return Error(Code::invalid_argument, "found key " + std::to_string(std::min(order[i - 1], order[i])) +
+                                               " again as key " + std::to_string(std::max(order[i - 1], order[i])));
+  return order;
+}
+
+/// The map of keys in any order. Errors: invalid_argument, limit.
+template <class T>
+Result<Map> map_of(const Tensor& given, const std::vector<Value>& values) {
+  NNEX_ASSIGN(const Tensor keys, given.aligned_copy());
+  NNEX_ASSIGN(const std::vector<size_t> order, ascending(keys.as<T>()));
+  std::vector<T> sorted;
+  Map map;
+  for (size_t i : order) sorted.push_back(keys.as<T>()[i]), map.values.push_back(values[i]);
+  NNEX_ASSIGN(map.keys, Tensor::from(given.shape(), sorted));
+  return map;
+}
 
 /// Owner of a caller's memory: tells the caller when it goes. It is armed last, when nothing can fail any more, so that
 /// memory stays the caller's where a function fails.
@@ -71,6 +109,12 @@ struct Exported {
 };
 
 }  // namespace
+
+Result<Value> lasting(const nnex_value& v) {
+  if (!v.lent) return v.value;
+  return kept(v.value);
+}
+
 }  // namespace nnex::c
 
 using namespace nnex;
@@ -174,8 +218,9 @@ nnex_error* nnex_tensor_to_dlpack(const nnex_value* tensor, DLManagedTensor** ou
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(tensor);
     NNEX_C_NEED(out);
-    const Tensor* t = tensor_of(tensor);
-    if (!t) return Error(Code::invalid_argument, "found " + tensor->value.text() + "; needed a tensor");
+    NNEX_ASSIGN(const Value held, lasting(*tensor));
+    const Tensor* t = held.tensor();
+    if (!t) return Error(Code::invalid_argument, "found " + held.text() + "; needed a tensor");
     const auto type = dl_type(t->dtype());
     if (!type) return Error(Code::unsupported, "DLPack has no type " + std::string(name(t->dtype())));
     auto e = std::make_unique<Exported>();
@@ -223,23 +268,25 @@ size_t nnex_value_count(const nnex_value* v) {
   }
 }
 
-nnex_error* nnex_value_item(const nnex_value* v, size_t index, nnex_value** out) {
+nnex_error* nnex_value_item(const nnex_value* value, size_t index, nnex_value** out) {
   if (out) *out = nullptr;
   return c::guarded([&]() -> Status {
-    NNEX_C_NEED(v);
+    NNEX_C_NEED(value);
     NNEX_C_NEED(out);
-    if (index >= nnex_value_count(v))
-      return Error(Code::invalid_argument, "item " + std::to_string(index) + " of " + v->value.text() + ", which has " +
-                                               std::to_string(nnex_value_count(v)));
+    const size_t count = nnex_value_count(value);
+    if (index >= count)
+      return Error(Code::invalid_argument,
+                   "item " + std::to_string(index) + " of " + value->text + ", which has " + std::to_string(count));
+    NNEX_ASSIGN(const Value all, lasting(*value));
     Value item;
-    if (const SparseTensor* s = v->value.sparse())
+    if (const SparseTensor* s = all.sparse())
       item = index == 0 ? s->values : s->indices;
-    else if (const Sequence* s = v->value.sequence())
+    else if (const Sequence* s = all.sequence())
       item = s->items[index];
-    else if (const Map* m = v->value.map())
+    else if (const Map* m = all.map())
       item = index == 0 ? Value(m->keys) : m->values[index - 1];
     else
-      item = *v->value.optional()->item;
+      item = *all.optional()->item;
     *out = new nnex_value(std::move(item));
     return {};
   });
@@ -252,7 +299,8 @@ nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_valu
     Sequence s;
     for (size_t i = 0; i < count; ++i) {
       if (!items || !items[i]) return null_argument("items");
-      s.items.push_back(items[i]->value);
+      NNEX_ASSIGN(Value item, lasting(*items[i]));
+      s.items.push_back(std::move(item));
       if (const Tensor* t = s.items.back().tensor(); t && i == 0) s.element = t->dtype();
     }
     *out = new nnex_value(Value(std::move(s)));
@@ -260,12 +308,76 @@ nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_valu
   });
 }
 
-nnex_error* nnex_value_share(const nnex_value* v, nnex_value** out) {
+nnex_error* nnex_optional_make(const nnex_value* item, nnex_value** out) {
   if (out) *out = nullptr;
   return c::guarded([&]() -> Status {
-    NNEX_C_NEED(v);
     NNEX_C_NEED(out);
-    *out = new nnex_value(v->value);
+    Optional o;
+    if (item) {
+      NNEX_ASSIGN(Value held, lasting(*item));
+      o.item = std::make_shared<const Value>(std::move(held));
+    }
+    *out = new nnex_value(Value(std::move(o)));
+    return {};
+  });
+}
+
+nnex_error* nnex_map_make(const nnex_value* keys, nnex_value* const* values, size_t count, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(keys);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(const Tensor k, tensor_for(*keys, "keys"));
+    if (k.shape().rank() != 1 || (k.dtype() != DType::i64 && k.dtype() != DType::str))
+      return Error(Code::invalid_argument, "found " + keys->text + " for 'keys'; needed i64[n] or str[n]");
+    if (k.count() != static_cast<int64_t>(count))
+      return Error(Code::invalid_argument, "found " + std::to_string(k.count()) + " keys and " + std::to_string(count) +
+                                               " values; needed as many");
+    std::vector<Value> held;
+    for (size_t i = 0; i < count; ++i) {
+      if (!values || !values[i]) return null_argument("values");
+      NNEX_ASSIGN(Value one, lasting(*values[i]));
+      held.push_back(std::move(one));
+    }
+    NNEX_ASSIGN(Map map, k.dtype() == DType::str ? map_of<std::string>(k, held) : map_of<int64_t>(k, held));
+    *out = new nnex_value(Value(std::move(map)));
+    return {};
+  });
+}
+
+nnex_error* nnex_sparse_make(const nnex_value* values, const nnex_value* indices, size_t rank, const int64_t* extents,
+                             nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(values);
+    NNEX_C_NEED(indices);
+    NNEX_C_NEED(out);
+    SparseTensor t;
+    NNEX_ASSIGN(t.values, tensor_for(*values, "values"));
+    NNEX_ASSIGN(t.indices, tensor_for(*indices, "indices"));
+    NNEX_ASSIGN(t.shape, shape_of(rank, extents));
+    NNEX_TRY(check_sparse(t));
+    *out = new nnex_value(Value(std::move(t)));
+    return {};
+  });
+}
+
+size_t nnex_sparse_rank(const nnex_value* v) {
+  const SparseTensor* t = v ? v->value.sparse() : nullptr;
+  return t ? static_cast<size_t>(t->shape.rank()) : 0;
+}
+const int64_t* nnex_sparse_extents(const nnex_value* v) {
+  const SparseTensor* t = v ? v->value.sparse() : nullptr;
+  return t ? t->shape.begin() : nullptr;
+}
+
+nnex_error* nnex_value_share(const nnex_value* value, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(value);
+    NNEX_C_NEED(out);
+    NNEX_ASSIGN(Value same, lasting(*value));
+    *out = new nnex_value(std::move(same));
     return {};
   });
 }

@@ -66,6 +66,10 @@ nnex_error* ml_guarded(F&& body) noexcept {
 ml::Error null_type(const char* argument) {
   return {ml::ErrorKind::TypeError, std::string("found NULL for '") + argument + "'"};
 }
+/// A record of JavaScript has each name once; of two the caller would not know which counts.
+ml::Error named_twice(const char* name) {
+  return {ml::ErrorKind::TypeError, std::string("found the name '") + name + "' twice"};
+}
 #define NNEX_ML_NEED(argument) \
   if (!(argument)) return null_type(#argument)
 
@@ -83,7 +87,7 @@ ml::Result<ml::NamedTensors> named(const char* const* names, nnex_ml_tensor* con
   for (size_t i = 0; i < count; ++i) {
     if (!names || !names[i]) return null_type("names");
     if (!tensors || !tensors[i]) return null_type("tensors");
-    all.emplace(names[i], tensors[i]->tensor);
+    if (!all.emplace(names[i], tensors[i]->tensor).second) return named_twice(names[i]);
   }
   return all;
 }
@@ -166,7 +170,6 @@ nnex_error* nnex_ml_context_make(const nnex_ml_value* options, int threads, nnex
   if (out) *out = nullptr;
   return ml_guarded([&]() -> ml::Status {
     NNEX_ML_NEED(out);
-    if (threads < 0) return ml::Error{ml::ErrorKind::TypeError, "found a negative number of threads"};
     std::vector<ml::idl::Value> args;
     if (options) args.push_back(options->value);
     ml::Environment environment;
@@ -261,7 +264,7 @@ nnex_error* nnex_ml_build(nnex_ml_builder* builder, const char* const* names, nn
     for (size_t i = 0; i < count; ++i) {
       if (!names || !names[i]) return null_type("names");
       if (!outputs || !outputs[i]) return null_type("outputs");
-      all.emplace(names[i], outputs[i]->operand);
+      if (!all.emplace(names[i], outputs[i]->operand).second) return named_twice(names[i]);
     }
     auto made = builder->builder.build(all).get();
     if (!made.ok()) return std::move(made).error();

@@ -10,6 +10,7 @@
 #include "graph/type_info.h"
 #include "graph/verify.h"
 #include "tensor/has_memory.h"
+#include "tensor/kept.h"
 
 namespace nnex {
 namespace {
@@ -37,52 +38,16 @@ Status copy_into(Tensor& to, const Tensor& from) {
   return {};
 }
 
-/// The value in memory that outlives the call: what belongs to nobody is copied.
-Result<Value> kept(const Value& v) {
-  const auto tensor = [](const Tensor& t) -> Result<Tensor> {
-    if (t.owned() || t.count() == 0) return t;
-    return t.clone();
-  };
-  const auto all = [](const std::vector<Value>& items) -> Result<std::vector<Value>> {
-    std::vector<Value> out;
-    for (const Value& item : items) {
-      NNEX_ASSIGN(Value one, kept(item));
-      out.push_back(std::move(one));
-    }
-    return out;
-  };
-  if (const Tensor* t = v.tensor()) {
-    NNEX_ASSIGN(Tensor held, tensor(*t));
-    return Value(std::move(held));
-  }
-  if (const SparseTensor* s = v.sparse()) {
-    SparseTensor held{{}, {}, s->shape};
-    NNEX_ASSIGN(held.values, tensor(s->values));
-    NNEX_ASSIGN(held.indices, tensor(s->indices));
-    return Value(std::move(held));
-  }
-  if (const Sequence* s = v.sequence()) {
-    Sequence held{s->element, {}};
-    NNEX_ASSIGN(held.items, all(s->items));
-    return Value(std::move(held));
-  }
-  if (const Map* m = v.map()) {
-    Map held;
-    NNEX_ASSIGN(held.keys, tensor(m->keys));
-    NNEX_ASSIGN(held.values, all(m->values));
-    return Value(std::move(held));
-  }
-  if (const Optional* o = v.optional(); o && o->item) {
-    NNEX_ASSIGN(Value held, kept(*o->item));
-    return Value(Optional{std::make_shared<const Value>(std::move(held))});
-  }
-  return v;
-}
-
 }  // namespace
 
 std::string operator_name(const Node& node) {
   return node.custom ? shown(node.custom->domain, node.custom->name) : std::string(node.op->name);
+}
+
+Error placed(Error error, const Node& node, std::string_view place) {
+  if (node.custom && !place.empty() && !error.where().empty() && error.where() != place)
+    error = std::move(error).during(fmt::format("at {}", place));
+  return std::move(error).at(place);
 }
 
 Status CustomOperators::add(CustomOperator op) {

@@ -18,6 +18,9 @@ std::string operator_name(const Node& node);
 /// stay as they are.
 void resolve_custom(ir::Graph& graph, const CustomOperators& operators);
 
+/// An error of a node at its place. One of a host's function that knew a place says the node as what was being done.
+Error placed(Error error, const Node& node, std::string_view place);
+
 /// Whether the host has functions for a node, and whether they may be run at load.
 inline bool has_host(const Node& node) { return node.custom && node.custom->host; }
 inline bool is_pure_custom(const Node& node) { return has_host(node) && node.custom->host->pure; }

@@ -15,8 +15,8 @@ ir::Graph::Graph() {
 }
 
 ir::Graph::Graph(const ir::Graph& other) = default;
-ir::Graph::Graph(Graph&&) = default;                 // NOLINT: as declared
-ir::Graph& ir::Graph::operator=(Graph&&) = default;  // NOLINT
+ir::Graph::Graph(Graph&&) noexcept = default;
+ir::Graph& ir::Graph::operator=(Graph&&) noexcept = default;
 ir::Graph::~Graph() = default;
 
 std::vector<NodeId> ir::Graph::order(BlockId block) const {
@@ -28,17 +28,18 @@ std::vector<NodeId> ir::Graph::order(BlockId block) const {
 
 std::vector<NodeId> ir::Graph::order_with_blocks(BlockId block) const {
   std::vector<NodeId> out;
-  std::vector<NodeId> stack = order(block);
-  std::reverse(stack.begin(), stack.end());
-  while (!stack.empty()) {
-    NodeId id = stack.back();
-    stack.pop_back();
-    out.push_back(id);
-    const auto& blocks = nodes_[id.n].blocks;
-    for (size_t b = blocks.size(); b-- > 0;) {
-      std::vector<NodeId> inner = order(blocks[b]);
-      stack.insert(stack.end(), inner.rbegin(), inner.rend());
+  out.reserve(blocks_[block.n].size);
+  std::vector<NodeId> next = {blocks_[block.n].first};  // where the block and those inside it go on
+  while (!next.empty()) {
+    const NodeId id = next.back();
+    if (!id.valid()) {
+      next.pop_back();
+      continue;
     }
+    out.push_back(id);
+    next.back() = nodes_[id.n].next;
+    const auto& blocks = nodes_[id.n].blocks;
+    for (size_t b = blocks.size(); b-- > 0;) next.push_back(blocks_[blocks[b].n].first);
   }
   return out;
 }
@@ -100,6 +101,32 @@ BlockId ir::Graph::add_block() {
   return BlockId{static_cast<uint32_t>(blocks_.size() - 1)};
 }
 
+namespace {
+
+/// Appends bytes that tell a value from every other of its kind.
+struct Tell {
+  std::string& key;
+
+  void operator()(std::monostate) const {}
+  void operator()(const std::string& x) const {
+    (*this)(x.size());
+    key += x;
+  }
+  template <class T>
+  void operator()(const std::vector<T>& x) const {
+    (*this)(x.size());
+    for (const T& element : x) (*this)(element);
+  }
+  void operator()(const std::pair<int64_t, int64_t>& x) const { (*this)(x.first), (*this)(x.second); }
+  void operator()(const Tensor&) const {}
+  template <class T>
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void operator()(T x) const {
+    key.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+};
+
+}  // namespace
+
 std::shared_ptr<const void> ir::Graph::interned(const OpDef& op, std::shared_ptr<const void> attrs) {
   if (!op.attrs.make) return kKnowsAll ? nullptr : attrs;
   if (!attrs) attrs = op.attrs.make();
@@ -108,8 +135,8 @@ std::shared_ptr<const void> ir::Graph::interned(const OpDef& op, std::shared_ptr
   for (const Field& f : op.attrs.fields) {
     AttrValue v = f.get(attrs.get());
     if (std::holds_alternative<Tensor>(v)) return attrs;  // told apart by their bytes: not worth a key
-    key += '|';
-    key += text(v);
+    key += static_cast<char>(v.index());
+    std::visit(Tell{key}, v);
   }
   return attr_pool_.try_emplace(std::move(key), std::move(attrs)).first->second;
 }

@@ -5,7 +5,6 @@
 // the others belong to nodes (If, Loop, Scan, fused regions). A node inside a block may read any value of the blocks
 // around it: an ordinary use.
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/stable_list.h"
 #include "base/try.h"
 #include "graph/provenance.h"
 #include "nnex/ids.h"
@@ -112,8 +112,8 @@ namespace ir {
 class Graph {
  public:
   Graph();
-  Graph(Graph&&);             // NOLINT: a deque that is moved from may take memory
-  Graph& operator=(Graph&&);  // NOLINT
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
   Graph(const Graph& other);
   ~Graph();
 
@@ -222,9 +222,9 @@ class Graph {
   void drop_use(ValueId v, Use use);
   std::shared_ptr<const void> interned(const OpDef& op, std::shared_ptr<const void> attrs);
 
-  std::deque<ValueDef> values_;
-  std::deque<Node> nodes_;
-  std::deque<Block> blocks_;
+  StableList<ValueDef> values_;
+  StableList<Node> nodes_;
+  StableList<Block> blocks_;
   std::vector<std::string> places_;
   std::unordered_map<std::string, Where> place_ids_;
   std::unordered_map<std::string, std::shared_ptr<const void>> attr_pool_;

@@ -254,7 +254,7 @@ Status Inference::node(NodeId id) {
     Status s = has_host(node) ? infer_custom(node, call) : Status();
     if (s.ok()) s = call.check_declared();
     call.finish();
-    if (!s.ok()) return std::move(s).error().at(graph_.place_of(id));
+    if (!s.ok()) return placed(std::move(s).error(), node, graph_.place_of(id));
     return {};
   }
   Status s = call.check_ports();

@@ -9,7 +9,9 @@
 namespace nnex {
 
 std::string Missing::text() const {
-  return nodes == 1 ? fmt::format("{} ({})", op, place) : fmt::format("{} ({} nodes, first: {})", op, nodes, place);
+  const bool known = !place.empty();
+  if (nodes == 1) return known ? fmt::format("{} ({})", op, place) : op;
+  return fmt::format("{} ({} nodes{}{})", op, nodes, known ? ", first: " : "", place);
 }
 
 std::vector<Missing> missing_operators(const ir::Graph& graph) {

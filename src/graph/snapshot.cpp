@@ -184,7 +184,8 @@ void write_ids(const std::vector<Id<Tag>>& ids, ByteWriter& to) {
 // ---- What a model says of itself ----
 
 void write_metadata(const Metadata& meta, const Properties& more, ByteWriter& to) {
-  for (const std::string* s : {&meta.producer, &meta.producer_version, &meta.domain, &meta.doc, &meta.graph_name})
+  for (const std::string* s :
+       {&meta.producer, &meta.producer_version, &meta.domain, &meta.doc, &meta.graph_name, &meta.graph_doc})
     to.text(*s);
   to.number(meta.ir_version);
   to.number(meta.model_version);
@@ -194,12 +195,15 @@ void write_metadata(const Metadata& meta, const Properties& more, ByteWriter& to
     to.number(static_cast<uint32_t>(properties->size()));
     for (const auto& [name, text] : *properties) to.text(name), to.text(text);
   }
-  to.number(static_cast<uint32_t>(meta.value_docs.size()));
-  for (const auto& [name, text] : meta.value_docs) to.text(name), to.text(text);
+  for (const auto* docs : {&meta.value_docs, &meta.node_docs}) {
+    to.number(static_cast<uint32_t>(docs->size()));
+    for (const auto& [name, text] : *docs) to.text(name), to.text(text);
+  }
 }
 
 void read_metadata(ByteReader& from, Metadata& meta, Properties& more) {
-  for (std::string* s : {&meta.producer, &meta.producer_version, &meta.domain, &meta.doc, &meta.graph_name})
+  for (std::string* s :
+       {&meta.producer, &meta.producer_version, &meta.domain, &meta.doc, &meta.graph_name, &meta.graph_doc})
     *s = from.text();
   meta.ir_version = from.number<int64_t>();
   meta.model_version = from.number<int64_t>();
@@ -213,10 +217,11 @@ void read_metadata(ByteReader& from, Metadata& meta, Properties& more) {
       std::string name = text();
       properties->emplace_back(std::move(name), text());
     }
-  for (size_t n = from.count(8); n > 0; --n) {
-    std::string name = text();
-    meta.value_docs[std::move(name)] = text();
-  }
+  for (auto* docs : {&meta.value_docs, &meta.node_docs})
+    for (size_t n = from.count(8); n > 0; --n) {
+      std::string name = text();
+      (*docs)[std::move(name)] = text();
+    }
 }
 
 Error damaged() { return {Code::invalid_model, "the bytes are no snapshot of a graph"}; }
@@ -239,7 +244,8 @@ struct Snapshot::Writing {
 
   Status values() {
     to.number(static_cast<uint32_t>(graph.values_.size()));
-    for (const ValueDef& v : graph.values_) {
+    for (uint32_t id = 0; id < graph.values_.size(); ++id) {
+      const ValueDef& v = graph.values_[id];
       to.text(v.name);
       write_type(v.type, to);
       NNEX_TRY(write_value(v.uses.empty() ? Value() : v.constant, to, store));
@@ -339,7 +345,8 @@ struct Snapshot::Reading {
 
   void values() {
     graph.values_.resize(from.count(8));
-    for (ValueDef& v : graph.values_) {
+    for (uint32_t id = 0; id < graph.values_.size(); ++id) {
+      ValueDef& v = graph.values_[id];
       v.name = from.text();
       v.type = read_type(from);
       v.constant = read_value(from, data);

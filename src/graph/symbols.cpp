@@ -76,6 +76,10 @@ Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<in
     if (type.dims && type.dims->size() != extents.size())
       return Error(Code::invalid_argument, fmt::format("input '{}' is {}; found {} extents, needed {}", name,
                                                        type.text(), extents.size(), type.dims->size()));
+    for (const int64_t extent : extents)
+      if (extent < 0)
+        return Error(Code::invalid_argument,
+                     fmt::format("input '{}' cannot have an extent of {}; needed 0 or more", name, extent));
     type.dims = Dims(extents.begin(), extents.end());
     graph.set_type(v, std::move(type));
     return {};

@@ -142,6 +142,13 @@ class Verifier {
         fault(id, "{}: attribute '{}' cannot be {}", n.op->name, f.name, text(v));
   }
 
+  /// Whether it stands in a block that no node has taken over.
+  bool is_loose(const Use& u) const {
+    BlockId b = u.node.valid() ? graph_[u.node].parent : u.block;
+    while (graph_[b].owner.valid()) b = graph_[graph_[b].owner].parent;
+    return !(b == kMain);
+  }
+
   /// The recorded uses of a value are those that were read, each once.
   void uses(ValueId v) {
     const ValueDef& def = graph_[v];
@@ -157,8 +164,10 @@ class Verifier {
       if (!real || (i > 0 && key(uses[i - 1]) == key(u)))
         fault(u.node, "{} records a use at index {} that is none", shown(v), u.index);
     }
-    if (uses.size() != reads_[v.n])
-      fault(def.producer, "{} records {} uses; it is read {} times", shown(v), uses.size(), reads_[v.n]);
+    const auto read =
+        static_cast<size_t>(std::count_if(uses.begin(), uses.end(), [&](const Use& u) { return !is_loose(u); }));
+    if (read != reads_[v.n])
+      fault(def.producer, "{} records {} uses; it is read {} times", shown(v), read, reads_[v.n]);
     if (def.is_constant() && !nnex::agree(def.type, type_of(def.constant)))
       fault({}, "constant {} is {}; its type says {}", shown(v), type_of(def.constant).text(), def.type.text());
   }

@@ -200,6 +200,37 @@ EinsumLoops loops_of(const Equation& e, std::span<const Shape> shapes) {
   return loops;
 }
 
+EinsumIndices indices_of(const Equation& e, std::span<const Shape> shapes) {
+  int64_t dots = 0;
+  for (size_t k = 0; k < shapes.size(); ++k) dots = std::max(dots, dots_rank(e.operands[k], shapes[k].rank()));
+  EinsumIndices out;
+  out.extent.assign(static_cast<size_t>(dots), 1);  // the ellipsis comes first
+  std::array<size_t, 128> letters = {};
+  const auto index_of = [&](char ch) {
+    size_t& known = letters[static_cast<unsigned char>(ch)];  // counted from 1
+    if (known == 0) {
+      out.extent.push_back(1);
+      known = out.extent.size();
+    }
+    return known - 1;
+  };
+  const auto indices = [&](const Term& term, int64_t own) {
+    std::vector<size_t> axes;
+    for (char ch : term) {
+      if (ch != '.') axes.push_back(index_of(ch));
+      for (int64_t d = dots - own; ch == '.' && d < dots; ++d) axes.push_back(static_cast<size_t>(d));
+    }
+    return axes;
+  };
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    out.operands.push_back(indices(e.operands[k], dots_rank(e.operands[k], shapes[k].rank())));
+    for (size_t a = 0; a < out.operands[k].size(); ++a)
+      if (const int64_t n = shapes[k][static_cast<int64_t>(a)]; n != 1) out.extent[out.operands[k][a]] = n;
+  }
+  out.result = indices(e.result, dots);
+  return out;
+}
+
 /// Moves `at` to the next combination of the loops, the last one fastest; false after the last.
 bool advance(std::span<const EinsumLoop> loops, std::vector<int64_t>& index, std::vector<int64_t>& at) {
   for (size_t l = loops.size(); l-- > 0;) {
@@ -297,6 +328,11 @@ constexpr OpRow kEinsumOps[] = {
 Result<EinsumLoops> einsum_loops(std::string_view equation, std::span<const Shape> operands) {
   NNEX_ASSIGN(Equation e, parse_equation(equation, operands.size()));
   return loops_of(e, operands);
+}
+
+Result<EinsumIndices> einsum_indices(std::string_view equation, std::span<const Shape> operands) {
+  NNEX_ASSIGN(const Equation e, parse_equation(equation, operands.size()));
+  return indices_of(e, operands);
 }
 
 std::span<const OpDef> einsum_ops() { return stored<kEinsumOps>(); }

@@ -23,6 +23,16 @@ struct EinsumLoops {
   std::vector<EinsumLoop> result, summed;
 };
 
+/// The same by axes: which index of the equation each axis counts, an ellipsis spelled out.
+struct EinsumIndices {
+  std::vector<std::vector<size_t>> operands;
+  std::vector<size_t> result;
+  std::vector<int64_t> extent;  ///< Of each index.
+};
+
+/// Of operands of these shapes, which the equation fits (inference said so). Errors: those of the equation.
+Result<EinsumIndices> einsum_indices(std::string_view equation, std::span<const Shape> operands);
+
 /// Of dense operands of these shapes, which the equation fits (inference said so). Errors: those of the equation.
 Result<EinsumLoops> einsum_loops(std::string_view equation, std::span<const Shape> operands);
 

@@ -19,14 +19,19 @@ struct CompressAttrs {
 Status infer_compress(InferCall& c) {
   const auto& axis = c.attr<CompressAttrs>().axis;
   NNEX_TRY(need_rank(c, 1, 1));
+  Dim kept = c.unknown();
+  if (const Tensor* condition = c.constant(1)) {
+    const auto all = condition->as<uint8_t>();
+    kept = Dim(std::count_if(all.begin(), all.end(), [](uint8_t b) { return b != 0; }));
+  }
   if (!axis) {
-    c.result(0, Dims{c.unknown()});
+    c.result(0, Dims{kept});
     return {};
   }
   MaybeDims out = c.dims(0);
   if (out) {
     NNEX_ASSIGN(int64_t a, positive_axis(c, *axis, *c.rank(0)));
-    (*out)[static_cast<size_t>(a)] = c.unknown();
+    (*out)[static_cast<size_t>(a)] = kept;
   }
   c.result(0, std::move(out));
   return {};

@@ -53,7 +53,8 @@ Status run_window(Call& c) {
   NNEX_ASSIGN(Tensor * y, c.make(0, a.dtype, Shape{n}));
   for (int64_t i = 0; i < n; ++i) {
     const double turn = 2 * M_PI * static_cast<double>(i) / static_cast<double>(m);
-    set_real(*y, i, m == 0 ? 1 : a.a0 - a.a1 * std::cos(turn) + a.a2 * std::cos(2 * turn));
+    // In this order those of the standards are exactly 1 in the middle, also as whole numbers.
+    set_real(*y, i, m == 0 ? 1 : a.a2 * std::cos(2 * turn) - a.a1 * std::cos(turn) + a.a0);
   }
   return {};
 }

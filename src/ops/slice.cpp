@@ -51,10 +51,11 @@ Status infer_slice(InferCall& c) {
       return {};
     }
   } else {
-    const size_t n = begin ? begin->size()
-                     : c.dims(1) && c.dims(1)->size() == 1 && (*c.dims(1))[0].is_number()
-                         ? static_cast<size_t>((*c.dims(1))[0].value())
-                         : out.size();
+    // As many as the first of begin, end and stride names whose extent is known.
+    size_t n = out.size();
+    for (const size_t port : {size_t{4}, size_t{2}, size_t{1}})
+      if (c.has(port) && c.dims(port) && c.dims(port)->size() == 1 && (*c.dims(port))[0].is_number())
+        n = static_cast<size_t>((*c.dims(port))[0].value());
     if (n > out.size()) return c.error("begin names {} axes; x has {}", n, rank);
     for (size_t i = 0; i < n; ++i) at.push_back(static_cast<int64_t>(i));
   }

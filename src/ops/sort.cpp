@@ -120,7 +120,7 @@ void pick_first(const T* x, int64_t n, int64_t k, const First& first, std::vecto
   T last = last_of().value;
   const auto take = [&](int64_t i) {
     const Ranked<T> next = {x[i], i};
-    if (!first(next, last_of())) return;
+    if (std::is_floating_point_v<T> && !first(next, last_of())) return;  // NaN
     if constexpr (few) {
       insert(next, first, picked);
     } else {
@@ -128,14 +128,18 @@ void pick_first(const T* x, int64_t n, int64_t k, const First& first, std::vecto
     }
     last = last_of().value;
   };
-  // Comparisons of floats go in vectors: most blocks have none that is taken.
-  constexpr int64_t kBlock = std::is_floating_point_v<T> ? 32 : 1;
-  for (int64_t at = k; at < n; at += kBlock) {
-    const int64_t end = std::min(n, at + kBlock);
-    int any = 0;
-    for (int64_t i = at; i < end; ++i) any |= first.maybe(x[i], last);
-    for (int64_t i = at; any && i < end; ++i)
+  if constexpr (!std::is_floating_point_v<T>) {
+    for (int64_t i = k; i < n; ++i)
       if (first.maybe(x[i], last)) take(i);
+  } else {  // in vectors: most blocks have none that is taken
+    constexpr int64_t kBlock = 32;
+    for (int64_t at = k; at < n; at += kBlock) {
+      const int64_t end = std::min(n, at + kBlock);
+      int any = 0;
+      for (int64_t i = at; i < end; ++i) any |= first.maybe(x[i], last);
+      for (int64_t i = at; any && i < end; ++i)
+        if (first.maybe(x[i], last)) take(i);
+    }
   }
   if (!few) std::sort(picked.begin(), picked.end(), first);
 }

@@ -53,6 +53,7 @@ Dim window_extent(const Dim& input, int64_t size, int64_t stride, int64_t dilati
   // Rounded up, and no window begins past the input and the padding before it: the lesser of
   // ceil((X + p + q - reach) / s) + 1 and ceil((X + p) / s), which does not depend on X.
   const int64_t reach = window_reach(size, dilation);
+  if (stride == 1 && !ceil) return input + Dim(pads.first + pads.second - reach + 1);
   if (ceil && pads.second + stride >= reach) return ceil_div(input + Dim(pads.first), Dim(stride));
   if (ceil) return ceil_div(input + Dim(pads.first + pads.second - reach), Dim(stride)) + Dim(1);
   return floor_div(input + Dim(pads.first + pads.second - reach), Dim(stride)) + Dim(1);

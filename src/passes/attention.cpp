@@ -7,6 +7,7 @@
 #include "graph/queries.h"
 #include "ops/attention.h"
 #include "ops/cast.h"
+#include "ops/gather.h"
 #include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
@@ -165,11 +166,16 @@ class AttentionFinder {
   // ---- Heads side by side ----
 
   struct Flat {
-    ValueId x;
-    int64_t heads = 0;
+    ValueId
+        x;  ///< [batch, rows, heads * depth]; where there are parts, with an axis of them and heads and depth apart.
+    int64_t heads = 0, depth = 0;
+    std::optional<int64_t> part = {};  ///< The part that is meant.
+    size_t parts_axis = 0;
   };
-  /// v = transpose(reshape(x, [batch, rows, heads, depth]), axes) of x [batch, rows, heads * depth].
+  /// v = transpose(reshape(x, [batch, rows, heads, depth]), axes) of x [batch, rows, heads * depth], or one of the
+  /// parts that x was transposed into.
   std::optional<Flat> flat(ValueId v, const Ints& axes = {0, 2, 1, 3}) const {
+    if (auto f = flat_part(v, axes)) return f;
     const Node* turn = made_by(graph_, v, "transpose");
     if (!turn || graph_.attrs<TransposeAttrs>(*turn).axes != axes) return std::nullopt;
     const Node* reshape = made_by(graph_, turn->in[0], "reshape");
@@ -180,6 +186,85 @@ class AttentionFinder {
     const Dim &heads = (*to)[2], &depth = (*to)[3];
     if (!heads.is_number() || heads.value() < 1 || !((*from)[2] == heads * depth)) return std::nullopt;
     return Flat{reshape->in[0], heads.value()};
+  }
+
+  /// One index of an axis, which is gone then.
+  struct Pick {
+    ValueId from;
+    int64_t axis = 0, index = 0;
+  };
+  /// v = gather(from, index), or squeeze(split(from)[index]).
+  std::optional<Pick> picked(ValueId v) const {
+    const Node* n = v.valid() ? graph_.producer(v) : nullptr;
+    if (!n || !dims(v)) return std::nullopt;
+    const auto rank_of = [&](ValueId of) { return dims(of) ? static_cast<int64_t>(dims(of)->size()) : 0; };
+    if (n->op->name == "gather") {
+      const Tensor* index = graph_[n->in[1]].constant.tensor();
+      const auto& a = graph_.attrs<GatherAttrs>(*n);
+      if (!index || index->shape().rank() != 0 || (!a.from_end && real_at(*index, 0) < 0)) return std::nullopt;
+      return Pick{n->in[0], a.axis < 0 ? a.axis + rank_of(n->in[0]) : a.axis, static_cast<int64_t>(real_at(*index, 0))};
+    }
+    if (n->op->name != "squeeze" && n->op->name != "reshape") return std::nullopt;
+    const Node* split = made_by(graph_, n->in[0], "split");
+    if (!split || rank_of(n->in[0]) != rank_of(v) + 1) return std::nullopt;
+    int64_t axis = graph_.attrs<SplitAttrs>(*split).axis;
+    if (axis < 0) axis += rank_of(n->in[0]);
+    Dims left = *dims(n->in[0]);
+    if (axis < 0 || axis >= static_cast<int64_t>(left.size()) || !(left[static_cast<size_t>(axis)] == Dim(1)))
+      return std::nullopt;
+    left.erase(left.begin() + axis);
+    const Dims* whole = dims(split->in[0]);
+    if (left != *dims(v) || !whole ||
+        !((*whole)[static_cast<size_t>(axis)] == Dim(static_cast<int64_t>(split->out.size()))))
+      return std::nullopt;
+    const auto place = std::find(split->out.begin(), split->out.end(), n->in[0]);
+    return Pick{split->in[0], axis, place - split->out.begin()};
+  }
+
+  /// v = one index of transpose(x, ...), where x [batch, rows, parts, heads, depth] has queries, keys and values side
+  /// by side (or the parts behind the heads), and the transpose would be `axes` without them.
+  std::optional<Flat> flat_part(ValueId v, const Ints& axes) const {
+    const auto pick = picked(v);
+    const Node* turn = pick ? made_by(graph_, pick->from, "transpose") : nullptr;
+    const Dims* from = turn ? dims(turn->in[0]) : nullptr;
+    if (!from || from->size() != 5) return std::nullopt;
+    Ints left = graph_.attrs<TransposeAttrs>(*turn).axes;
+    if (left.size() != 5 || pick->axis < 0 || pick->axis > 4) return std::nullopt;
+    const int64_t parts_axis = left[static_cast<size_t>(pick->axis)];
+    left.erase(left.begin() + pick->axis);
+    for (int64_t& axis : left) axis -= axis > parts_axis;
+    const auto at = [&](int64_t i) -> const Dim& { return (*from)[static_cast<size_t>(i)]; };
+    const Dim &parts = at(parts_axis), &heads = at(parts_axis == 2 ? 3 : 2), &depth = at(parts_axis == 4 ? 3 : 4);
+    if (left != axes || parts_axis < 2 || !parts.is_number() || !heads.is_number() || !depth.is_number())
+      return std::nullopt;
+    const int64_t part = pick->index < 0 ? pick->index + parts.value() : pick->index;
+    if (part < 0 || part >= parts.value() || heads.value() < 1) return std::nullopt;
+    return Flat{turn->in[0], heads.value(), depth.value(), part, static_cast<size_t>(parts_axis)};
+  }
+
+  /// [batch, rows, heads * depth].
+  ValueId side_by_side(Builder& b, const Flat& f) {
+    if (!f.part) return f.x;
+    const Dims& d = *dims(f.x);
+    const int64_t columns = f.heads * f.depth, parts = d[f.parts_axis].value();
+    if (f.parts_axis == 2) return part(b, flattened(b, f.x, parts * columns), 2, *f.part * columns, columns);
+    return flattened(b, part(b, f.x, f.parts_axis, *f.part, 1), columns);
+  }
+  /// [batch, rows, columns] of x.
+  ValueId flattened(Builder& b, ValueId x, int64_t columns) {
+    ReshapeAttrs same;
+    same.zero = ZeroExtent::copy;
+    const Dims d = {(*dims(x))[0], (*dims(x))[1], Dim(columns)};
+    const ValueId y = b("reshape", {x, b.ints({0, 0, columns})}, same);
+    graph_.set_type(y, Type::tensor(DType::f32, d));
+    return y;
+  }
+  ValueId part(Builder& b, ValueId x, size_t axis, int64_t begin, int64_t extent) {
+    Dims d = *dims(x);
+    d[axis] = Dim(extent);
+    const ValueId y = b("slice", {x, b.ints({begin}), b.ints({begin + extent}), b.ints({static_cast<int64_t>(axis)})});
+    graph_.set_type(y, Type::tensor(DType::f32, std::move(d)));
+    return y;
   }
 
   /// The reshape that puts the heads of y side by side again, if that is what becomes of y.
@@ -211,7 +296,9 @@ class AttentionFinder {
     const NodeId reshape = q && k && v ? flat_reader(s.y) : NodeId{};
     if (reshape.valid()) {
       a.q_heads = q->heads, a.kv_heads = k->heads;
-      put(reshape, Builder(graph_, id)("attention", operands(q->x, k->x, v->x, s.mask), a));
+      Builder b(graph_, id);
+      const ValueId queries = side_by_side(b, *q), keys = side_by_side(b, *k), values = side_by_side(b, *v);
+      put(reshape, b("attention", operands(queries, keys, values, s.mask), a));
       return;
     }
     ValueId keys = s.k;

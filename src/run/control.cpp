@@ -56,6 +56,20 @@ Status Frame::run_if(const Node& node) {
   return {};
 }
 
+Type Frame::in_this_run(const Type& type) const {
+  Type out = type;
+  if (!out.dims) return out;
+  std::vector<std::pair<std::string, int64_t>> known;
+  for (size_t i = 0; i < given_.size(); ++i) {
+    const MaybeDims& dims = graph_[graph_.inputs()[i]].type.dims;
+    const Tensor* t = given_[i].tensor();
+    for (size_t axis = 0; t && dims && axis < dims->size(); ++axis)
+      if (!(*dims)[axis].number()) known.emplace_back((*dims)[axis].text(), t->shape()[static_cast<int64_t>(axis)]);
+  }
+  for (Dim& d : *out.dims) d = d.with(known);
+  return out;
+}
+
 /// Inputs: count?, condition?, state...; body: (iteration, condition, state...) -> (condition, state..., scanned...).
 Status Frame::run_loop(const Node& node) {
   const Block& body = graph_[node.blocks[0]];
@@ -77,9 +91,10 @@ Status Frame::run_loop(const Node& node) {
     state.push_back(std::move(v));
   }
   std::vector<Stacker> scanned(body.results.size() - 1 - states);
-  for (int64_t iteration = 0; go_on && iteration < count; ++iteration) {
+  int64_t turns = 0;
+  for (; go_on && turns < count; ++turns) {
     NNEX_TRY(interrupted());
-    std::vector<Value> params = {Value(Tensor::scalar<int64_t>(iteration)), Value(Tensor::scalar<bool>(go_on))};
+    std::vector<Value> params = {Value(Tensor::scalar<int64_t>(turns)), Value(Tensor::scalar<bool>(go_on))};
     params.insert(params.end(), state.begin(), state.end());
     NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[0], std::move(params)));
     NNEX_ASSIGN(go_on, truth(out[0], *node.op, "the body's condition"));
@@ -97,7 +112,7 @@ Status Frame::run_loop(const Node& node) {
       slot = std::move(state[o]);
       continue;
     }
-    const Type& item = graph_[body.results[1 + o]].type;
+    const Type item = turns == 0 ? in_this_run(graph_[body.results[1 + o]].type) : Type();
     NNEX_ASSIGN(Tensor joined, scanned[o - states].take(0, item));
     slot = Value(std::move(joined));
   }
@@ -153,8 +168,8 @@ Status Frame::run_scan(const Node& node) {
       continue;
     }
     const bool reversed = setting(a.output_reverse, o - states) != 0;
-    NNEX_ASSIGN(Tensor joined,
-                scanned[o - states].take(setting(a.output_axes, o - states), graph_[body.results[o]].type, reversed));
+    const Type item = steps == 0 ? in_this_run(graph_[body.results[o]].type) : Type();
+    NNEX_ASSIGN(Tensor joined, scanned[o - states].take(setting(a.output_axes, o - states), item, reversed));
     slots_[node.out[o].n] = Value(std::move(joined));
   }
   return {};

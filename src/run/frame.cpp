@@ -61,6 +61,7 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
   times.clear();
   timing_ = profiling;
   if (timing_) start_ = std::chrono::steady_clock::now();
+  given_ = inputs;
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     Value& slot = slots_[graph_.inputs()[i].n];
     slot = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
@@ -394,7 +395,7 @@ Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires, Worker
   } else {
     s = step.how == plan::Step::How::view ? run_view(step, wires) : run_blocks(step, wires);
   }
-  if (!s.ok()) return std::move(s).error().at(graph_.place_of(step.node));
+  if (!s.ok()) return placed(std::move(s).error(), node, graph_.place_of(step.node));
   if (timing_) {
     auto now = std::chrono::steady_clock::now();
     std::string_view kernel = step.def                              ? step.def->name

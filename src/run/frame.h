@@ -98,6 +98,8 @@ class Frame {
     int version = 0;  ///< Counts how often it was let go.
   };
 
+  /// A type of the graph with the extents that this run's inputs give its symbols.
+  Type in_this_run(const Type& type) const;
   /// Everything of a run but its results.
   Status run_nodes(std::span<const Value> inputs, const RunOptions& options);
   Status run_block(BlockId block);
@@ -142,6 +144,7 @@ class Frame {
   Status check_strings(const Bound::Wires& wires, const plan::Step& step) const;
 
   std::shared_ptr<Compiled> model_;
+  std::span<const Value> given_;  ///< The inputs of the run that is on.
   const ir::Graph& graph_;
   SessionOptions options_;
   std::vector<Value> slots_;

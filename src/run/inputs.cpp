@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/try.h"
+#include "tensor/sparse.h"
 
 namespace nnex {
 
@@ -107,6 +108,8 @@ Status check_input(const InputPort& port, const Value& value, std::map<std::stri
     if (const auto more = misfit(port.info, *t, symbols)) return wrong(value.text(), *more);
   }
   if (!all_have_memory(value)) return wrong(value.text() + " without memory");
+  if (const SparseTensor* s = value.sparse())
+    if (const Status sound = check_sparse(*s); !sound.ok()) return wrong(value.text(), "; " + sound.error().message());
   return {};
 }
 

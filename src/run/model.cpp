@@ -22,6 +22,7 @@
 #include "run/compiled_cache.h"
 #include "run/frame.h"
 #include "run/inputs.h"
+#include "run/options.h"
 #include "tensor/memory_account.h"
 
 namespace nnex {
@@ -73,10 +74,12 @@ struct Session::Impl {
   std::shared_ptr<Model::Impl> model;
   run::Frame frame;
   std::atomic<bool> running{false};
+  const SessionOptions options;
 
-  Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& options)
-      : model(std::move(m)), frame(model->compiled, options) {}
-  /// What nobody else does with the session meanwhile: one run, or one look at its states.
+  Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& o)
+      : model(std::move(m)), frame(model->compiled, o), options(o) {}
+  /// What nobody else does with the session meanwhile: one run, or one look at its states. Nothing is done with options
+  /// that no session can have.
   template <class F>
   auto alone(F&& f) -> decltype(f());
   /// Checks the inputs and runs, one run at a time.
@@ -151,6 +154,7 @@ namespace {
 template <class Set>
 Result<Model> compile_with(ir::Graph graph, const LoadOptions& options, Set&& set) {
   return guarded([&]() -> Result<Model> {
+    NNEX_TRY(check_options(options));
     NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
     Model::Impl::Compilation how{options, *loops};
     set(how);
@@ -231,6 +235,7 @@ Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& op
     NNEX_ASSIGN(ReadGraph read, load());
     return compile_own(std::move(read.graph), options);
   }
+  NNEX_TRY(check_options(options));
   NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
   Compilation how{options, *loops};
   how.own = true;
@@ -320,6 +325,7 @@ Session::~Session() = default;
 
 template <class F>
 auto Session::Impl::alone(F&& f) -> decltype(f()) {
+  NNEX_TRY(check_options(options));
   if (running.exchange(true))
     return Error(Code::invalid_argument, "the session is running already; use one session a thread");
   struct Done {
@@ -397,6 +403,35 @@ Status Session::prepare(const std::map<std::string, std::vector<int64_t>>& shape
   return impl().once(inputs, [&] { return impl().frame.prepare(inputs); });
 }
 
+namespace {
+
+/// Whether two tensors have bytes in common.
+bool overlap(const Tensor& a, const Tensor& b) {
+  const std::less<const std::byte*> before;
+  return a.bytes() > 0 && b.bytes() > 0 && before(a.data(), b.data() + b.bytes()) &&
+         before(b.data(), a.data() + a.bytes());
+}
+
+/// Kernels write outputs while they read inputs, and other outputs.
+Status check_apart(std::span<const Tensor> outputs, std::span<const Value> inputs,
+                   const std::vector<PortInfo>& input_ports) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto shared = [&](const std::string& other) {
+      return Error(Code::invalid_argument,
+                   fmt::format("output {}: found {}, which shares bytes with {}; needed memory of its own", i,
+                               Value(outputs[i]).text(), other));
+    };
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(outputs[i], outputs[j])) return shared(fmt::format("output {}", j));
+    for (size_t j = 0; j < inputs.size() && j < input_ports.size(); ++j)
+      if (const Tensor* t = inputs[j].tensor(); t && overlap(outputs[i], *t))
+        return shared(fmt::format("input '{}'", input_ports[j].name));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
   const size_t needed = impl().model->outputs.size();
   if (outputs.size() != needed)
@@ -412,6 +447,7 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
                      ? fmt::format("output {}: {} was borrowed to be read; needed Tensor::borrow_mutable()", i, found)
                      : fmt::format("output {}: others share the bytes of {}; needed a tensor alone", i, found));
   }
+  NNEX_TRY(check_apart(outputs, inputs, impl().model->inputs));
   return impl().once(inputs, [&] { return impl().frame.run_into(inputs, outputs, options); });
 }
 

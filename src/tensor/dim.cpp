@@ -65,7 +65,20 @@ std::string text_of(const Terms& terms) {
 
 // Access to a Dim's parts for the functions of this file.
 struct DimParts {
-  static Terms terms(const Dim& d);
+  /// The terms of a Dim, which outlives them; a number has one, 0 none.
+  class List {
+   public:
+    explicit List(const Dim& d);
+    List(const List&) = delete;
+    List& operator=(const List&) = delete;
+    Terms::const_iterator begin() const { return all_->begin(); }
+    Terms::const_iterator end() const { return all_->end(); }
+    const Terms& operator*() const { return *all_; }
+
+   private:
+    Terms number_;
+    const Terms* all_ = &number_;
+  };
   static const Quotients& divisions(const Dim& d);
   /// The symbol d, which stands for a division.
   static Dim division(const Dim& d, std::shared_ptr<const Quotient> meaning);
@@ -159,8 +172,10 @@ Dim Dim::with(const std::vector<std::pair<std::string, int64_t>>& bound) const {
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.overflowed() || b.overflowed()) return Dim::overflow();
   if (a.is_number() && b.is_number()) return number_or_overflow(checked_add(a.value(), b.value()));
-  Terms sum = DimParts::terms(a);
-  for (const auto& [product, k] : DimParts::terms(b)) {
+  if (b == Dim(0)) return a;
+  if (a == Dim(0)) return b;
+  Terms sum = *DimParts::List(a);
+  for (const auto& [product, k] : DimParts::List(b)) {
     const auto both = checked_add(sum[product], k);
     if (!both) return Dim::overflow();
     if ((sum[product] = *both) == 0) sum.erase(product);
@@ -180,9 +195,11 @@ Dim operator*(const Dim& a, const Dim& b) {
   if (a == Dim(0) || b == Dim(0)) return 0;
   if (a.overflowed() || b.overflowed()) return Dim::overflow();
   if (a.is_number() && b.is_number()) return number_or_overflow(checked_mul(a.value(), b.value()));
+  if (b == Dim(1)) return a;
+  if (a == Dim(1)) return b;
   Terms out;
-  for (const auto& [p, k] : DimParts::terms(a))
-    for (const auto& [q, m] : DimParts::terms(b)) {
+  for (const auto& [p, k] : DimParts::List(a))
+    for (const auto& [q, m] : DimParts::List(b)) {
       if (p.size() + q.size() > kMaxFactors) return opaque("", a, "*", b);
       Product both = p;
       both.insert(both.end(), q.begin(), q.end());
@@ -200,14 +217,11 @@ bool operator==(const Dim& a, const Dim& b) {
   return a.formula_ == b.formula_ || a.formula_->terms == b.formula_->terms;
 }
 
-Terms DimParts::terms(const Dim& d) {
-  // A Dim of terms is built only here and in dim(); text() of a number is no formula.
-  Terms out;
-  if (auto n = d.number()) {
-    if (*n != 0) out[{}] = *n;
-    return out;
-  }
-  return d.formula_->terms;
+DimParts::List::List(const Dim& d) {
+  if (d.formula_)
+    all_ = &d.formula_->terms;
+  else if (d.number_ != 0)
+    number_[{}] = d.number_;
 }
 
 const Quotients& DimParts::divisions(const Dim& d) {
@@ -246,11 +260,11 @@ namespace {
 /// a / b when every term divides: coefficients without rest, symbols that cancel.
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   if (a == b) return Dim(1);
-  const Terms divisor = DimParts::terms(b);
-  if (divisor.size() != 1) return std::nullopt;
+  const DimParts::List divisor(b);
+  if ((*divisor).size() != 1) return std::nullopt;
   const auto& [symbols, k] = *divisor.begin();
   Terms out;
-  for (const auto& [product, m] : DimParts::terms(a)) {
+  for (const auto& [product, m] : DimParts::List(a)) {
     if (k == 0 || m % k != 0) return std::nullopt;
     Product rest = product;
     for (const std::string& s : symbols) {
@@ -289,11 +303,12 @@ Dim divided(const Dim& a, const Dim& b, bool up) {
   const auto numbers = up ? ceil_numbers : floor_numbers;
   if (a.overflowed() || b.overflowed()) return Dim::overflow();
   if (a.is_number() && b.is_number()) return of_numbers(a, b, numbers);
+  if (b == Dim(1)) return a;
   if (auto q = exact_quotient(a, b)) return *q;
   const int64_t n = b.number().value_or(0);
   if (n <= 0) return named_division(a, b, up);
   Terms whole, rest;
-  for (const auto& [product, k] : DimParts::terms(a)) {
+  for (const auto& [product, k] : DimParts::List(a)) {
     const int64_t q = floor_numbers(k, n);
     if (q != 0) whole[product] = q;
     if (k - q * n != 0) rest[product] = k - q * n;
@@ -352,7 +367,7 @@ std::optional<int> compare(const Dim& a, const Dim& b) {
   // Symbols are at least 0: a sum of terms of one sign with a constant of that sign is decided.
   bool positive = true, negative = true;
   int64_t constant = 0;
-  for (const auto& [product, k] : DimParts::terms(difference)) {
+  for (const auto& [product, k] : DimParts::List(difference)) {
     if (product.empty())
       constant = k;
     else
@@ -402,8 +417,8 @@ void write_dim(const Dim& dim, ByteWriter& to) {
     to.number(dim.overflowed() ? Stored::overflow : Stored::unknown);
   } else {
     to.number(Stored::formula);
-    const Terms terms = DimParts::terms(dim);
-    to.number(static_cast<uint32_t>(terms.size()));
+    const DimParts::List terms(dim);
+    to.number(static_cast<uint32_t>((*terms).size()));
     for (const auto& [product, k] : terms) {
       to.number(static_cast<uint32_t>(product.size()));
       for (const std::string& s : product) to.text(s);

@@ -226,9 +226,11 @@ Result<Tensor> Tensor::from(Shape shape, const std::vector<T>& values) {
 
 template <class T>
 Tensor Tensor::of(Shape shape, const std::vector<T>& values) {
+  const bool possible = shape.checked_count().has_value();
   auto made = from(std::move(shape), values);
-  if (!made.ok()) misused("Tensor::of: " + made.error().text());
-  return std::move(made).value();
+  if (made.ok()) return std::move(made).value();
+  if (possible && made.error().code() == Code::limit) throw std::bad_alloc();  // guarded() makes an Error of it
+  misused("Tensor::of: " + made.error().text());
 }
 
 #define NNEX_VALUES_OF(T)                                             \

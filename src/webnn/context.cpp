@@ -7,6 +7,7 @@
 
 #include "base/copy_bytes.h"
 #include "base/joined.h"
+#include "base/large_memory.h"
 #include "base/try.h"
 #include "webnn/builder.h"
 
@@ -42,15 +43,25 @@ std::string shown(const Descriptor& d) {
   return fmt::format("{} [{}]", name(d.dataType), joined(d.shape, ", "));
 }
 
-/// Bytes of a tensor, all 0 or copied; an engine error when they cannot be had.
+template <class Descriptor>
+Shape shape_of(const Descriptor& d) {
+  return Shape(std::vector<int64_t>(d.shape.begin(), d.shape.end()));
+}
+
+/// Bytes of a tensor, all 0; an engine error when they cannot be had. A large one takes memory where it is touched.
+nnex::Result<nnex::Tensor> make_zeros(const TensorDescriptor& d) {
+  const int64_t bytes = byte_length(d.dataType, d.shape);
+  auto memory = zeroed(bytes);
+  if (!memory) return nnex::Error(Code::limit, fmt::format("no memory for a tensor {} of {} bytes", shown(d), bytes));
+  void* const data = memory.get();
+  return nnex::Tensor::borrow_mutable(dtype_of(d.dataType), shape_of(d), data, std::move(memory));
+}
+
+/// The same of bytes that are copied.
 template <class Descriptor>
 nnex::Result<nnex::Tensor> make_bytes(const Descriptor& d, std::span<const std::byte> from) {
-  std::vector<int64_t> extents(d.shape.begin(), d.shape.end());
-  NNEX_ASSIGN(nnex::Tensor t, nnex::Tensor::make(dtype_of(d.dataType), Shape(extents)));
-  if (from.empty())
-    std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
-  else
-    std::memcpy(t.mutable_data(), from.data(), from.size());
+  NNEX_ASSIGN(nnex::Tensor t, nnex::Tensor::make(dtype_of(d.dataType), shape_of(d)));
+  if (!from.empty()) std::memcpy(t.mutable_data(), from.data(), from.size());
   // The timeline alone writes it, in the order of the calls, while sessions hold copies of the tensor.
   std::byte* const data = t.mutable_data();
   return nnex::Tensor::borrow_mutable(t.dtype(), t.shape(), data, t.owner());
@@ -168,12 +179,16 @@ void ContextCore::free_all() {
 }
 
 Future<Context> createContext(const ContextOptions& options, Environment environment) {
+  Promise<Context> promise;
+  if (environment.threads < 0) {
+    promise.settle(type_error(fmt::format("found {} threads; needed 0 or more", environment.threads)));
+    return promise.future();
+  }
   auto state = std::make_shared<ContextState>(environment.own_thread);
   state->options = options;
   state->threads = environment.threads;
   state->checks_only = environment.checks_only;
   state->core->post = std::move(environment.post);
-  Promise<Context> promise;
   state->core->complete([promise, state] { promise.settle(Context(state)); });
   return promise.future();
 }
@@ -210,7 +225,7 @@ Future<Tensor> Context::createTensor(const TensorDescriptor& descriptor) const {
   Work work;
   work.call = [core, tensor, promise, id] {
     nnex::Result<nnex::Tensor> bytes = nnex::Tensor();
-    if (!tensor->context->checks_only) bytes = make_bytes(tensor->descriptor, {});
+    if (!tensor->context->checks_only) bytes = make_zeros(tensor->descriptor);
     Result<Tensor> result = Tensor(tensor);
     if (core->lost.load(std::memory_order_acquire))
       result = invalid_state(fmt::format("createTensor: {}", kLost));

@@ -1,4 +1,6 @@
 /* WebNN through the C interface, as a C99 program sees it. Exit code 0: all holds. */
+#include "nnex_webnn.h" /* alone, and first */
+
 #include "checks.h"
 
 /* {dataType, shape[rank], readable: true}. */
@@ -238,6 +240,37 @@ static void free_sum(struct sum* s) {
   nnex_ml_context_free(s->context);
 }
 
+/* Records have each name once. */
+static void test_names(void) {
+  const double two[] = {2};
+  const char *const both_x[] = {"x", "x"}, *const both_y[] = {"y", "y"};
+  nnex_ml_builder* builder = NULL;
+  nnex_ml_operand *x = NULL, *outputs[2];
+  nnex_ml_tensor* inputs[2];
+  nnex_ml_graph* graph = NULL;
+  nnex_ml_value* args[2];
+  struct sum s = {0};
+  make_sum(&s);
+  inputs[0] = s.in;
+  inputs[1] = s.out;
+  FAILS(NNEX_INVALID_ARGUMENT, "TypeError: found the name 'x' twice", nnex_ml_dispatch(s.context, s.graph, both_x, inputs, 2, kY, &s.out, 1));
+  OK(nnex_ml_builder_make(s.context, &builder));
+  args[0] = nnex_ml_value_text("x");
+  args[1] = descriptor("float32", two, 1);
+  call(builder, "input", args, 2, &x, 1);
+  args[0] = nnex_ml_value_operand(x);
+  call(builder, "relu", args, 1, &outputs[0], 1);
+  args[0] = nnex_ml_value_operand(x);
+  call(builder, "neg", args, 1, &outputs[1], 1);
+  FAILS(NNEX_INVALID_ARGUMENT, "TypeError: found the name 'y' twice", nnex_ml_build(builder, both_y, outputs, 2, &graph));
+  CHECK(graph == NULL);
+  nnex_ml_operand_free(x);
+  nnex_ml_operand_free(outputs[0]);
+  nnex_ml_operand_free(outputs[1]);
+  nnex_ml_builder_free(builder);
+  free_sum(&s);
+}
+
 /* Constant tensors: a graph computes with them, and nothing else may be done with one. */
 static void test_constant_tensor(void) {
   const double two[] = {2};
@@ -341,6 +374,7 @@ static void test_limits(void) {
 int main(void) {
   test_webnn();
   test_webnn_operations();
+  test_names();
   test_constant_tensor();
   test_destroy();
   test_lost();

@@ -257,6 +257,16 @@ inline Run simd_run(simd::PoolLinesF32* f, const Loops&, Operands& o, SimdSize s
   each.y = o.result<float>(kLines * s.n), each.divisors = o.floats(kLines * s.n);
   return [=] { f(p), f(max), f(each); };
 }
+inline Run simd_run(simd::MaxRowsF32* f, const Loops&, Operands& o, SimdSize s) {
+  constexpr size_t kLines = 5;
+  simd::PoolLines p, apart;
+  p.rows = kTaps, p.row_step = p.x_step = p.y_step = p.n = s.n, p.lines = kLines;
+  p.x = o.floats((kLines + kTaps - 1) * s.n);
+  apart = p, apart.x_step = 2 * s.n, apart.lines = kLines / 2;
+  p.y = o.result<float>(kLines * s.n), apart.y = o.result<float>(apart.lines * s.n);
+  float* plain = o.result<float>(2);
+  return [=] { plain[0] = f(p), plain[1] = f(apart); };
+}
 inline Run simd_run(simd::WeighTapsF32* f, const Loops&, Operands& o, SimdSize s) {
   const auto x = taps<float>(o, s.n);
   const float* weights = o.floats(kTaps);

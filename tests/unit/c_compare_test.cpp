@@ -81,8 +81,24 @@ TEST(CCompare, IsolatesTheNodesThatDiffer) {
   const std::string path = ::testing::TempDir() + "c_isolated.onnx";
   nnex_compare_options o = comparing();
   o.isolate = path.c_str(), o.overwrite = true;
-  compared(a, b, &o);
+  const char* note = nullptr;
+  bool reproduced = false;
+  const ComparisonHandle written = compared(a, b, &o);
+  EXPECT_TRUE(nnex_comparison_isolated(written.get(), &note, &reproduced));
+  EXPECT_STREQ(note, "");
+  EXPECT_TRUE(reproduced);
   EXPECT_TRUE(std::filesystem::exists(path));
+  o.overwrite = false;
+  const ComparisonHandle there = compared(a, b, &o);
+  EXPECT_TRUE(nnex_comparison_isolated(there.get(), &note, &reproduced));
+  EXPECT_EQ(with(note, "exists"), "");
+  EXPECT_FALSE(reproduced);
+  EXPECT_FALSE(nnex_comparison_isolated(compared(a, a, &o).get(), &note, nullptr));
+  EXPECT_EQ(note, nullptr);
+  o.isolate = "cut.txt";
+  EXPECT_EQ(
+      refused<ComparisonHandle>([&](nnex_comparison** c) { return nnex_compare(a.get(), b.get(), nullptr, 0, &o, c); }),
+      "'cut.txt': nodes that differ are written to a name that ends in .onnx");
 }
 
 TEST(CCompare, TensorsFromElsewhere) {
@@ -144,6 +160,12 @@ TEST(CCompare, RefusesWrongArguments) {
        [&](nnex_comparison** c) { return nnex_compare_tensors(s, nullptr, &in, 1, &in, 1, nullptr, c); }},
       {"found NULL for 'tensors'",
        [&](nnex_comparison** c) { return nnex_compare_tensors(s, &y, nullptr, 1, &in, 1, nullptr, c); }},
+      {"found the name 'y' twice",
+       [&](nnex_comparison** c) {
+         const char* twice[] = {"y", "y"};
+         nnex_value* tensors[] = {in, in};
+         return nnex_compare_tensors(s, twice, tensors, 2, &in, 1, nullptr, c);
+       }},
       {"found NULL for 'a'", [&](nnex_comparison** c) { return nnex_compare_values(nullptr, in, nullptr, c); }},
       {"found NULL for 'b'", [&](nnex_comparison** c) { return nnex_compare_values(in, nullptr, nullptr, c); }},
       {"'size' of nnex_compare_options",
@@ -216,7 +238,7 @@ TEST(CTensorFile, ArchivesHoldNames) {
   const auto item = made<ValueHandle>([&](nnex_value** v) { return nnex_tensors_item(all.get(), 1, v); });
   EXPECT_EQ(numbers_of(item.get()), (std::vector<float>{2, 3}));
   EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensors_item(all.get(), 2, v); }),
-            "found tensor 2 of 2 asked for");
+            "tensor 2 of a file that has 2");
   EXPECT_NE(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_read(path.c_str(), v); }), "ok");
 }
 

@@ -156,6 +156,22 @@ TEST(CGraph, EditsMakeOthers) {
   EXPECT_EQ(nnex_graph_text(graph.get(), true), before);
 }
 
+TEST(CGraph, IsCompiledForOtherShapes) {
+  const GraphHandle graph = parsed("graph main(x: f32[2,3]) -> (y) { y = matmul(x, f32[3,1](1, 2, 3)); }");
+  const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
+  const int64_t five[] = {5, 3}, wrong[] = {5};
+  EXPECT_EQ(said(nnex_load_options_shape(load.get(), "x", 2, five)), "ok");
+  const ModelHandle model = compiled(graph.get(), load.get());
+  EXPECT_STREQ(nnex_port_type(nnex_model_output(model.get(), 0)), "f32[5,1]");
+  EXPECT_EQ(said(nnex_load_options_shape(load.get(), "x", 1, wrong)), "ok");
+  EXPECT_EQ(refused<ModelHandle>([&](nnex_model** m) { return nnex_model_compile(graph.get(), load.get(), m); }),
+            "input 'x' is f32[2,3]; found 1 extents, needed 2");
+  const int64_t open[] = {-1, 3};
+  EXPECT_EQ(said(nnex_load_options_shape(load.get(), "x", 2, open)), "ok");
+  EXPECT_EQ(refused<ModelHandle>([&](nnex_model** m) { return nnex_model_compile(graph.get(), load.get(), m); }),
+            "input 'x' cannot have an extent of -1; needed 0 or more");
+}
+
 TEST(CGraph, NarrowsWeights) {
   std::string text = "graph main(x: f32[1,64]) -> (y)\n{\n  y = mul(x, f32[64](";
   for (int i = 0; i < 64; ++i) text += (i ? ", " : "") + std::to_string(i) + ".5";
@@ -397,6 +413,10 @@ TEST(CQuantize, RefusesWrongArguments) {
   EXPECT_EQ(why(&good, &o), "found NULL for 'options->keep_float'");
   o = quick(), o.percentile = 12;
   EXPECT_NE(why(&good, &o), "ok");
+  o = quick(), o.judge_count = -3;
+  EXPECT_EQ(why(&good, &o), "found -3 samples to judge on; needed 0 (all) or more");
+  o = quick(), o.min_sqnr_db = std::nan("");
+  EXPECT_EQ(why(&good, &o), "found NaN as the least SQNR; needed a number");
   o = quick(), o.recipe = "{";
   EXPECT_NE(why(&good, &o), "ok");
   nnex_run_options stop = {};

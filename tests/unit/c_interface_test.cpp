@@ -173,6 +173,81 @@ TEST(CInterface, SharedBytesAreNotGivenToBeWritten) {
   }
 }
 
+TEST(CInterface, AStandardIsThereWhereItsFilesAreWritten) {
+  const auto graph = nnex::test::parsed("graph g(x: f32[2]) -> (y) { y = neg(x); }");
+  for (const char* standard : {"onnx", "nnef", "webnn", "cvm"}) {
+    nnex_save_options save = {};
+    save.size = sizeof save, save.format = standard;
+    nnex_files* files = nullptr;
+    const std::string text = said(nnex_graph_save_to_memory(graph.get(), &save, &files));
+    EXPECT_EQ(nnex_has(standard), text.find("this build of nnex has no") == text.npos) << text;
+    nnex_files_free(files);
+  }
+  EXPECT_FALSE(nnex_has("c"));
+}
+
+TEST(CInterface, OptionalsAreMade) {
+  const auto graph = nnex::test::parsed("graph g(x: optional(f32[2])) -> (y) { y = optional_has_element(x); }");
+  const auto model = nnex::test::compiled(graph.get());
+  const auto session = nnex::test::session_of(model.get());
+  const auto item = nnex::test::floats({2}, {1, 2});
+  for (const nnex_value* held : {item.get(), static_cast<nnex_value*>(nullptr)}) {
+    const auto x =
+        nnex::test::made<nnex::test::ValueHandle>([&](nnex_value** out) { return nnex_optional_make(held, out); });
+    EXPECT_EQ(nnex_value_kind(x.get()), NNEX_OPTIONAL);
+    EXPECT_EQ(nnex_value_count(x.get()), held ? 1u : 0u);
+    const auto y = nnex::test::run(session.get(), x);
+    ASSERT_EQ(nnex_tensor_dtype(y.get()), NNEX_BOOL);
+    EXPECT_EQ(*static_cast<const bool*>(nnex_tensor_data(y.get())), held != nullptr);
+  }
+}
+
+TEST(CInterface, AnInspectionListsWhatItHas) {
+  const std::string bytes = pb::model(
+      {{pb::node("Neg", {"x"}, {"y"})}, {pb::value("x", {-1, 2})}, {pb::value("y", {-1, 2})}},
+      pb::msg(14, pb::msg(1, "author") + pb::msg(2, "me")) + pb::msg(14, pb::msg(1, "licence") + pb::msg(2, "")));
+  const auto source = nnex::test::made<nnex::test::SourceHandle>(
+      [&](nnex_source** out) { return nnex_source_memory(bytes.data(), bytes.size(), nullptr, out); });
+  const auto seen = nnex::test::made<nnex::test::InspectionHandle>(
+      [&](nnex_inspection** out) { return nnex_inspect(source.get(), nullptr, out); });
+  EXPECT_STREQ(nnex_inspection_metadata_key(seen.get(), 0), "author");
+  EXPECT_STREQ(nnex_inspection_metadata_key(seen.get(), 1), "licence");
+  EXPECT_EQ(nnex_inspection_metadata_key(seen.get(), 2), nullptr);
+  EXPECT_STREQ(nnex_inspection_symbol(seen.get(), 0), "N");
+  EXPECT_EQ(nnex_inspection_symbol(seen.get(), 1), nullptr);
+  EXPECT_EQ(nnex_inspection_states(seen.get()), 0u);
+  EXPECT_EQ(nnex_inspection_state(seen.get(), 0), nullptr);
+  EXPECT_EQ(nnex_inspection_symbol(nullptr, 0), nullptr);
+}
+
+TEST(CInterface, SoundModelsMayHaveWarningsThatReadersForgive) {
+  const std::string twice =
+      pb::model({{pb::node("Neg", {"x"}, {"y"})}, {pb::value("x", {2})}, {pb::value("y", {2})}}, pb::opset("", 17));
+  const auto source = nnex::test::made<nnex::test::SourceHandle>(
+      [&](nnex_source** out) { return nnex_source_memory(twice.data(), twice.size(), nullptr, out); });
+  nnex_report* report = nullptr;
+  ASSERT_EQ(said(nnex_check(source.get(), nullptr, &report)), "ok");
+  EXPECT_TRUE(nnex_report_sound(report));
+  ASSERT_EQ(nnex_report_faults(report), 1u);
+  EXPECT_EQ(nnex_report_severity(report, 0), NNEX_WARNING);
+  EXPECT_EQ(nnex_report_code(report, 0), NNEX_INVALID_MODEL);
+  EXPECT_STREQ(nnex_report_rule(report, 0), "onnx/opset-repeated");
+  nnex_report_free(report);
+}
+
+TEST(CInterface, RemediesAreOptionsOfC) {
+  const auto open = nnex::test::parsed("graph g(x: f32[N,2]) -> (y) { y = neg(x); }");
+  const std::string path = ::testing::TempDir() + "c_remedies.onnx";
+  nnex_save_options save = {};
+  save.size = sizeof save, save.overwrite = true;
+  EXPECT_EQ(said(nnex_graph_save(open.get(), path.c_str(), &save)), "ok");
+  EXPECT_EQ(said(nnex_graph_save(open.get(), path.c_str(), nullptr)),
+            "'" + path + "' exists; option overwrite = true replaces it");
+  save.format = "nnef";
+  EXPECT_EQ(said(nnex_graph_save(open.get(), "nowhere", &save)),
+            "input 'x' is f32[N,2]; NNEF needs numbers for extents; nnex_load_options_symbol fixes them");
+}
+
 TEST(CInterface, AForgottenSizeIsRefused) {
   Net net;
   nnex_run_options run = {};

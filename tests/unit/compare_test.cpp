@@ -208,8 +208,8 @@ TEST(Compare, NamesTheDamagedTensor) {
       ++total;
       CompareOptions options;
       options.layers = true;  // outputs may be the same where a later node hides the damage
-      options.replace = true;
-      options.bisect = (scratch / "cut.onnx").string();
+      options.overwrite = true;
+      options.isolate = (scratch / "cut.onnx").string();
       const auto found = compare(path, as_onnx(bad->graph), given, options);
       ASSERT_TRUE(found.ok()) << found.error().text();
       EXPECT_FALSE(found->same);

@@ -30,8 +30,8 @@ struct NegatingLoop {
   ir::Graph g;
   NodeId loop;
 
-  explicit NegatingLoop(int64_t count) {
-    ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{Dim(2)});
+  explicit NegatingLoop(int64_t count, const Dim& extent = Dim(2)) {
+    ValueId x = tensor_param(g, kMain, "x", DType::f32, Dims{extent});
     BlockId body = g.add_block();
     tensor_param(g, body, "i", DType::i64, Dims{});
     ValueId go = tensor_param(g, body, "go", DType::boolean, Dims{});
@@ -67,6 +67,18 @@ TEST(Loop, RunsAndStacks) {
       EXPECT_EQ((*out)[1].tensor()->as<float>()[6], 1);
       EXPECT_EQ((*out)[1].tensor()->as<float>()[4], -1);
     }
+  }
+}
+
+TEST(Loop, ScansOfNoStepHaveTheExtentsOfTheRun) {
+  NegatingLoop l(0, Dim::symbol("N"));
+  auto model = compile(ir::Graph(l.g));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  auto session = model->session();
+  for (int64_t n : {3, 5}) {
+    auto out = session.run({{Value(Tensor::of<float>(Shape{n}, std::vector<float>(static_cast<size_t>(n), 1)))}});
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    EXPECT_EQ((*out)[1].tensor()->shape(), (Shape{0, n}));
   }
 }
 

@@ -50,6 +50,11 @@ const Given rows[] = {
     {"3x3 dilated", plane(1, 16, 8, 9, 24, 3, 1, 2, 1, 2)},
     {"3x3 far dilated", plane(2, 20, 37, 13, 17, 3, 1, 6, 1, 6)},
     {"3x3 beyond the image", plane(1, 16, 8, 7, 30, 3, 1, 9, 1, 9)},
+    {"3x3 far dilated, of 64 channels", plane(2, 64, 33, 13, 17, 3, 1, 6, 1, 6)},
+    {"3x3 dilated beyond the image, of 96", plane(1, 96, 17, 9, 10, 3, 1, 12, 1, 12)},
+    {"3x3 far dilated, in several depths", plane(1, 320, 16, 9, 16, 3, 1, 7, 1, 7)},
+    {"5x5 far dilated and strided, of 72", plane(1, 72, 40, 20, 22, 5, 2, 10, 1, 5)},
+    {"3x3 dilated, fewer zeros around than taps reach", plane(1, 64, 24, 30, 31, 3, 1, 3, 1, 9)},
     {"5x5 far dilated, strided", plane(1, 24, 16, 20, 22, 5, 2, 10, 1, 5)},
     {"7x7 of 3 channels", plane(1, 3, 16, 17, 40, 7, 2, 3)},
     {"5x5 of 1 channel", plane(1, 1, 6, 12, 20, 5, 1, 2)},
@@ -224,6 +229,16 @@ TEST(Conv, EqualsTheChainOfEveryOutput) {
   });
 }
 
+TEST(Conv, FewPatchesForManyThreads) {
+  for (const ConvShape& s : {plane(1, 48, 80, 13, 12, 3, 1, 1), plane(2, 64, 33, 11, 12, 3, 1, 1)}) {
+    ASSERT_EQ(conv_method(s), ConvMethod::winograd);
+    test::for_each_table([&](const Loops& table) {
+      for (int threads : {3, 20})
+        check(s, table, threads, {.bias = kGiven, .residual = kGiven, .activation = {UnaryKind::silu}});
+    });
+  }
+}
+
 /// [batch, pixels, channels] as [batch, channels, pixels].
 std::vector<float> as_planes(const std::vector<float>& x, int64_t batch, int64_t channels) {
   std::vector<float> planes(x.size());
@@ -322,6 +337,25 @@ TEST(Conv, PlanesEqualTheChainOfEveryOutput) {
       ASSERT_TRUE(is_plane_conv(row.s)) << row.name;
       both(row);
     }
+  });
+}
+
+TEST(Conv, DepthwiseLinesOfEveryLength) {
+  test::for_each_table([&](const Loops& table) {
+    for (int64_t kernel : {3, 5, 7})
+      for (int64_t stride : {1, 2})
+        for (int64_t width = 1; width < 35; width += width < 17 ? 1 : 3)
+          for (int64_t padding : {0, 1, 2, 3, 4})
+            for (int64_t channels : {16, 25, 64}) {  // 64 of 35 pixels leave the first level cache
+              if (width + 2 * padding < kernel || (channels == 64 && padding != kernel / 2)) continue;
+              ConvShape s = plane(1, channels, channels, kernel, width, kernel, stride, padding, channels);
+              s.out[1] = 1, s.before[1] = padding;
+              check(s, table, 1, {.bias = kGiven, .activation = {UnaryKind::relu}});
+              if (padding == 2) {  // less of it behind: the last window ends where it may
+                s.out[2] = std::max<int64_t>(1, s.out[2] - 1);
+                check(s, table, 1, {.residual = kGiven});
+              }
+            }
   });
 }
 

@@ -146,6 +146,9 @@ TEST(CustomOps, ErrorsAndExceptionsNameTheNode) {
   op.run = [](CustomRun&) -> Status { return Error(nnex::Code::fault, "the device is off"); };
   EXPECT_EQ(failed(*Model::compile(g, with(op)), {floats({1, 2})}),
             "line 7: the device is off\n  while the kernel of custom operator 'com.example:Scale'");
+  op.run = [](CustomRun&) -> Status { return Error(nnex::Code::fault, "no answer").at("device 3"); };
+  EXPECT_EQ(failed(*Model::compile(g, with(op)), {floats({1, 2})}),
+            "device 3: no answer\n  while the kernel of custom operator 'com.example:Scale'\n  while at line 7");
   op.run = [](CustomRun&) -> Status { throw std::runtime_error("boom"); };
   EXPECT_EQ(failed(*Model::compile(g, with(op)), {floats({1, 2})}),
             "line 7: com.example:Scale: boom\n  while the kernel of custom operator 'com.example:Scale'");

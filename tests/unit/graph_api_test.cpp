@@ -188,6 +188,39 @@ TEST(GraphApi, Edits) {
   EXPECT_TRUE(s.g.verify().empty());
 }
 
+TEST(GraphApi, WhatReadsAConstantFollowsItsExtents) {
+  Small s;
+  ASSERT_TRUE(s.g.make_constant(s.x, floats({1, 2}, {1, 0})).ok());
+  EXPECT_EQ(s.g.value(s.product)->type.text, "f32[1,3]");
+  EXPECT_TRUE(s.g.infer().ok());
+  EXPECT_EQ(s.g.value(s.y)->type.text, "f32[1,3]");
+}
+
+TEST(GraphApi, ABlockThatNobodyTookOverIsNoFault) {
+  Small s;
+  const BlockId b = s.g.add_block();
+  const ValueId p = *s.g.add_parameter(b, "p", "f32[2]");
+  auto twice = s.g.add_node("add", {p, s.x}, {}, {.block = b});
+  ASSERT_TRUE(twice.ok()) << twice.error().text();
+  ASSERT_TRUE(s.g.set_results(b, {p}).ok());
+  for (const nnex::Error& e : s.g.verify()) ADD_FAILURE() << e.text();
+}
+
+TEST(GraphApi, ANodeHasNoEndOfOutputs) {
+  Small s;
+  const nnex::AddOptions many = {.outputs = SIZE_MAX};
+  EXPECT_EQ(said(s.g.add_node("com.example:Op", {s.x}, {}, many)),
+            "custom: found 18446744073709551615 outputs; needed at most 1048576");
+  EXPECT_EQ(said(s.g.add_node("split", {s.x}, {{"axis", int64_t{0}}}, many)),
+            "split: found 18446744073709551615 outputs; needed at most 1048576");
+  auto model = Model::compile([&] {
+    EXPECT_TRUE(s.g.add_node("com.example:Op", {s.x}).ok());
+    return s.g;
+  }());
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().message(), "1 operator is missing:\n  com.example.Op");
+}
+
 TEST(GraphApi, MistakesOfEditingAreErrors) {
   Small s;
   const std::vector<NodeId> nodes = s.g.nodes();

@@ -103,6 +103,7 @@ TEST(GraphText, ErrorsSayWhereAndWhatWasNeeded) {
       {"graph g(x) -> (y)\n{ y = relu(x) }", "g:2:15: found '}'; needed ';'"},
       {"graph g(x) -> (y) { y = relu(x,); }", "g:1:32: found ')'; needed a value"},
       {"graph g(x) -> (y) { y = nothing(x); }", "g:1:25: no operator is called 'nothing'"},
+      {"graph g(x) -> (y) { y = relo(x); }", "g:1:25: no operator is called 'relo' (did you mean 'relu'?)"},
       {"graph g(x) -> (y) { y = relu(z); }", "g:1:30: nothing is called 'z'"},
       {"graph g(x) -> (y) { y = relu(x, alpha = 1); }", "g:1:25: relu has no input and no attribute 'alpha'"},
       {"graph g(x) -> (y) { y = relu(x, x); }", "g:1:25: relu takes 1 inputs; found argument 2"},

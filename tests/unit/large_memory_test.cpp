@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -24,6 +27,26 @@ TEST(LargeMemory, IsAlignedAndInHugePagesWhereItIsLarge) {
     std::memset(p, 1, static_cast<size_t>(bytes));
     std::free(p);
   }
+}
+
+TEST(LargeMemory, OfZerosIsNotThereBeforeItIsTouched) {
+  for (int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{100}, kHugePage - 1, kHugePage, 3 * kHugePage + 5}) {
+    for (int again = 0; again < 3; ++again) {  // memory that was given back held something else
+      const auto p = zeroed(bytes);
+      ASSERT_TRUE(p) << bytes;
+      EXPECT_TRUE(aligned(p.get(), bytes >= kHugePage ? static_cast<uintptr_t>(kHugePage) : 64)) << bytes;
+      const auto* data = static_cast<unsigned char*>(p.get());
+      EXPECT_EQ(std::count(data, data + bytes, 0), bytes);
+      std::memset(p.get(), 1, static_cast<size_t>(bytes));
+    }
+  }
+  struct rusage before = {}, after = {};
+  getrusage(RUSAGE_SELF, &before);
+  const auto large = zeroed(int64_t{1} << 28);  // the address sanitizer writes an eighth of it elsewhere
+  ASSERT_TRUE(large);
+  EXPECT_EQ(static_cast<char*>(large.get())[int64_t{1} << 27], 0);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10);  // KiB
 }
 
 TEST(LargeMemory, PiecesOfBlocksStandApart) {

@@ -154,6 +154,17 @@ TEST(MemoryLimit, ConstantsThatFoldIntoMuch) {
   EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
 }
 
+// An importer's own small constants may be what passes the limit.
+TEST(MemoryLimit, ConstantsThatReadingMakes) {
+  const std::string bytes =
+      model({{node("GlobalAveragePool", {"x"}, {"y"})}, {value("x", {1, 2, 3, 3})}, {value("y", {1, 2, 1, 1})}});
+  LoadOptions options;
+  options.memory_limit = 1;
+  const auto loaded = Model::from_bytes(bytes, options);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code(), Code::limit) << loaded.error().text();
+}
+
 TEST(MemoryAccount, TakesUpToItsLimitAndGetsBackWhatIsDropped) {
   auto account = std::make_shared<MemoryAccount>(1000);
   auto outside = Tensor::make(DType::u8, Shape{5000});

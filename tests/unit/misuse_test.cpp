@@ -8,9 +8,12 @@
 
 #include "base/try.h"
 #include "graph/text/build.h"
+#include "nnex/compare.h"
 #include "nnex/cvm.h"
 #include "nnex/elements.h"
 #include "nnex/model.h"
+#include "nnex/quantize.h"
+#include "nnex/save.h"
 #include "nnex/webnn.h"
 #include "run/compile.h"
 
@@ -166,7 +169,37 @@ TEST(Misuse, InputsAreErrors) {
   const Tensor copy = out[0];
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
             "output 0: others share the bytes of f32[1,2]; needed a tensor alone");
+  float row[3] = {1, 2, 3};
+  const Value left = Tensor::borrow(DType::f32, Shape{1, 2}, row);
+  out[0] = Tensor::borrow_mutable(DType::f32, Shape{1, 2}, row + 1);
+  EXPECT_EQ(session.run_into(std::vector<Value>{good, left}, out).error().text(),
+            "output 0: found f32[1,2], which shares bytes with input 'y'; needed memory of its own");
+  EXPECT_EQ(row[2], 3);
   EXPECT_TRUE(session.run({{"x", good}, {"y", good}}).ok());
+}
+
+TEST(Misuse, OneMemoryForTwoOutputs) {
+  Session session = model_of("graph main(x: f32[2]) -> (y, z) { y = neg(x); z = relu(x); }").session();
+  float memory[4] = {};
+  const std::vector<Value> in = {Tensor::of(Shape{2}, std::vector<float>{1, -2})};
+  std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{2}, memory),
+                             Tensor::borrow_mutable(DType::f32, Shape{2}, memory + 1)};
+  EXPECT_EQ(session.run_into(in, out).error().text(),
+            "output 1: found f32[2], which shares bytes with output 0; needed memory of its own");
+  out[1] = Tensor::borrow_mutable(DType::f32, Shape{2}, memory + 2);
+  ASSERT_TRUE(session.run_into(in, out).ok());
+  EXPECT_EQ(std::vector<float>(memory, memory + 4), (std::vector<float>{-1, 2, 1, 0}));
+}
+
+TEST(Misuse, FunctionsThatAreNotThere) {
+  const Graph graph = *Graph::parse(kAdd);
+  const ModelSource source = ModelSource::memory(*to_bytes(graph, Format::onnx));
+  const InputsOf inputs = [](const Model&) -> Result<std::vector<Value>> { return std::vector<Value>(); };
+  EXPECT_EQ(compare(source, source, InputsOf()).error().text(), "needed a function that gives the inputs of a run");
+  EXPECT_EQ(compare(source, Others(), inputs).error().text(),
+            "needed a function that gives the tensors to compare with");
+  EXPECT_EQ(quantize(graph, {3, {}}).error().text(), "needed a function that reads the samples");
+  EXPECT_EQ(quantize(graph, {3, {}}).error().code(), Code::invalid_argument);
 }
 
 TEST(Misuse, SequencesAreChecked) {

@@ -67,6 +67,7 @@ const struct {
     {"softmax", "y = softmax(x);"},
     {"softmax", "y = softmax(x, axes = [1, 3]);"},
     {"softplus", "y = softplus(x);"},
+    {"softplus", "large = mul(x, 1000.0); y = softplus(large);"},
     {"max_pool_with_index", "y, z = max_pool_with_index(x, size = [1, 1, 3, 2], stride = [1, 1, 2, 2]);"},
     {"max_pool", "y = max_pool(x, size = [1, 1, 3, 3], border = 'replicate', dilation = [1, 1, 2, 1]);"},
     {"avg_pool", "y = avg_pool(x, size = [1, 1, 3, 3], border = 'ignore');"},

@@ -78,6 +78,16 @@ TEST(NnefLanguage, FaultsSayWhatToDo) {
   EXPECT_EQ(faults_of("\xef\xbb\xbfversion 1.0;\n" + kGraph + "y = relu(x); }"), (List{"1:1 L1"}));
 }
 
+TEST(NnefLanguage, ADefaultHasNoParentheses) {
+  const auto with = [](const std::string& otherwise) {
+    return faults_of(kHead + "fragment f(x: tensor<scalar>, a: integer = " + otherwise +
+                     ") -> (y: tensor<scalar>) { y = relu(x); }\n" + kGraph + "y = f(x); }");
+  };
+  EXPECT_EQ(with("-1"), List{});
+  EXPECT_EQ(with("(1)"), (List{"4:44 S13"}));
+  EXPECT_EQ(with("-(1)"), (List{"4:45 S13"}));
+}
+
 TEST(NnefLanguage, AFaultIsReportedOnce) {
   EXPECT_EQ(faults_of("version 1.0; graph g(x) -> (y) {\nx = external(shape = [2, 3]);\na = nothing(x);\nb = relu(a);\n"
                       "y = add(a, b);\n}"),

@@ -10,6 +10,7 @@
 #include "graph/text/build.h"
 #include "nnef_written.h"
 #include "nnex/model.h"
+#include "numbers_for.h"
 #include "run/compile.h"
 #include "standards/nnef/model.h"
 #include "standards/nnef/read_tensor.h"
@@ -24,25 +25,6 @@ using nnef_format::Written;
 Result<Written> written(const std::string& text, bool custom = false) {
   NNEX_ASSIGN(ir::Graph graph, graph_text::read_graph(text, "test"));
   return to_nnef(graph, {"", custom});
-}
-
-/// Numbers from -2 to 2 (integers: 0 to 2), the same each time.
-Value numbers(const PortInfo& port, uint32_t seed) {
-  Tensor t = *Tensor::make(port.dtype, Shape(port.extents));
-  for (int64_t i = 0; i < t.count(); ++i) {
-    seed = seed * 1664525 + 1013904223;
-    if (is_real(port.dtype))
-      set_real(t, i, static_cast<double>(seed >> 8) / (1 << 22) - 2);
-    else
-      set_int(t, i, (seed >> 16) % (port.dtype == DType::boolean ? 2 : 3));
-  }
-  return t;
-}
-
-std::vector<Value> inputs_of(const Model& m) {
-  std::vector<Value> in;
-  for (const PortInfo& p : m.inputs()) in.push_back(numbers(p, static_cast<uint32_t>(in.size()) + 1));
-  return in;
 }
 
 void expect_same(const Value& got, const Value& want) {
@@ -104,6 +86,49 @@ TEST(NnefWrite, Broadcasting) {
     expect_round_trip(graph("x: f32[2,2,3]", body));
 }
 
+/// NNEF computes with reals alone: whole numbers are some as long as float32 holds them.
+TEST(NnefWrite, IntegersAsReals) {
+  for (const char* body :
+       {"y = add(x, z);", "y = sub(x, i64[](1));", "a = mul(x, z); y = max(a, i64[](2));", "y = eq(x, z);",
+        "y = lt(x, i64[2](1, 2));", "y = sum_reduce(x, axes = [1]);", "y = abs(z);",
+        "y = argmax_reduce(x, axes = [1]);", "y = matmul(x, z);", "y = pad(x, padding = [0, 1, 0, 0]);"})
+    expect_round_trip(graph("x: i64[2,2], z: i64[2,2]", body));
+  const auto added = written(graph("x: i64[2], z: i64[2]", "y = add(x, z);"));
+  ASSERT_TRUE(added.ok()) << added.error().text();
+  ASSERT_EQ(added->conditions.size(), 1U);
+  EXPECT_EQ(added->conditions[0],
+            "whole numbers of add 'y' stay within 16777216 either way: NNEF computes them as reals");
+  for (const char* proven : {"y = max(x, z);", "y = lt(x, z);"}) {
+    const auto w = written(graph("x: u8[2], z: u8[2]", proven));
+    ASSERT_TRUE(w.ok()) << w.error().text();
+    EXPECT_TRUE(w->conditions.empty()) << proven;
+  }
+  EXPECT_FALSE(written(graph("x: u8[2], z: u8[2]", "y = add(x, z);")).ok()) << "255 + 1 is 0 there";
+}
+
+/// Reals are limited before they become integers of few bits, as integers of NNEF have no width.
+TEST(NnefWrite, RealsToFewBits) {
+  const auto cut = written(graph("x: f32[2]", "y = cast(x, to = 'u8');"));
+  ASSERT_TRUE(cut.ok()) << cut.error().text();
+  EXPECT_NE(cut->graph.find("clamp(x, 0.0, 255.0)"), std::string::npos) << cut->graph;
+  const auto limited = written(graph("x: f32[2]", "a = clamp(x, f32[](1.0), f32[](9.0)); y = cast(a, to = 'u8');"));
+  ASSERT_TRUE(limited.ok()) << limited.error().text();
+  EXPECT_EQ(limited->graph.find("255.0"), std::string::npos) << limited->graph;
+  EXPECT_FALSE(written(graph("x: f32[2]", "y = cast(x, to = 'u4');")).ok()) << "which keeps low bits";
+}
+
+TEST(NnefWrite, LabelsAreNamesOfFiles) {
+  const std::string name(300, 'w');
+  const auto w = written(graph("x: f32[2]", name + " = f32[2](0.5, 1.5); y = add(x, " + name + ");"));
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  ASSERT_EQ(w->variables.size(), 1U);
+  EXPECT_EQ(w->variables[0].first, std::string(200, 'w'));
+}
+
+TEST(NnefWrite, WindowsOfSomeAxes) {
+  expect_round_trip(graph("x: f32[1,4,2,2]", "y = local_response_normalization(x, size = [1, 3], alpha = 0.5);"));
+}
+
 TEST(NnefWrite, Windows) {
   const std::string filter = "f32[2,1,2,2](1.0, 2.0, -1.0, 0.5, 0.25, 3.0, -2.0, 1.0)";
   for (const std::string& body : {
@@ -160,13 +185,13 @@ TEST(NnefWrite, NamesBecomeIdentifiers) {
 }
 
 TEST(NnefWrite, WhatNnefLacksIsNamed) {
-  auto w = written(graph("x: f32[2]", "a = cum_sum(x, i64[](0)); b = cum_sum(a, i64[](0)); y = atan(b);"));
+  auto w = written(graph("x: f32[2]", "a = cum_prod(x, i64[](0)); b = cum_prod(a, i64[](0)); y = atan(b);"));
   ASSERT_FALSE(w.ok());
   EXPECT_EQ(w.error().code(), Code::unsupported);
   EXPECT_NE(w.error().message().find("2 operations"), std::string::npos) << w.error().text();
-  auto custom = written(graph("x: f32[2]", "a = cum_sum(x, i64[](0)); b = cum_sum(a, i64[](0)); y = atan(b);"), true);
+  auto custom = written(graph("x: f32[2]", "a = cum_prod(x, i64[](0)); b = cum_prod(a, i64[](0)); y = atan(b);"), true);
   ASSERT_TRUE(custom.ok()) << custom.error().text();
-  EXPECT_NE(custom->graph.find("fragment nnex_cum_sum("), std::string::npos) << custom->graph;
+  EXPECT_NE(custom->graph.find("fragment nnex_cum_prod("), std::string::npos) << custom->graph;
   auto symbolic = written(graph("x: f32[N]", "y = exp(x);"));
   ASSERT_FALSE(symbolic.ok());
   EXPECT_NE(symbolic.error().text().find("; option symbols fixes them"), std::string::npos);

@@ -98,8 +98,8 @@ TEST(OnnxCopy, AnEditTellsWhatItLeavesOut) {
   std::vector<std::string> needed;
   for (const char* what :
        {"1 entries of training information", "1 device configurations", "quantization annotations of 1 tensors",
-        "documentation of 1 nodes", "1 properties of nodes", "1 device annotations of nodes",
-        "documentation of 1 tensors", "1 fields of number 99 in a model, which this version does not know",
+        "1 properties of nodes", "1 device annotations of nodes", "documentation of 1 tensors",
+        "1 fields of number 99 in a model, which this version does not know",
         "1 fields of number 98 in a graph, which this version does not know",
         "1 fields of number 99 in a node, which this version does not know",
         "1 fields of number 77 in a tensor, which this version does not know"})
@@ -119,6 +119,33 @@ TEST(OnnxCopy, TextsOfValuesStay) {
   const auto again = load_graph(folder / "a.onnx");
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(again->metadata().value_docs, (std::map<std::string, std::string>{{"x", "of x"}, {"z", "of y"}}));
+}
+
+TEST(OnnxCopy, TextsOfTheGraphAndItsNodesStay) {
+  const Folder folder;
+  const Messages g{
+      {node("Neg", {"x"}, {"a"}, msg(3, "minus") + msg(6, "of minus")),
+       node("Constant", {}, {"c"}, attr_tensor("value", tensor("", {1}, std::string(4, '\1'))) + msg(6, "of c")),
+       node("Add", {"a", "c"}, {"b"}), node("Odd", {"b"}, {"y"}, msg(3, "oddity") + msg(6, "of odd"), "elsewhere")},
+      {value("x", {2})},
+      {value("y", {2})}};
+  auto graph =
+      load_graph(ModelSource::memory(num(1, 8) + msg(6, "of the model") + msg(7, g.bytes() + msg(10, "of the graph")) +
+                                     opset("", 17) + opset("elsewhere", 1)));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  ASSERT_TRUE(rename(*graph, {{"a", "negated"}}).ok());
+  const auto done = save(*graph, folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  EXPECT_TRUE(done->notes.empty());
+  const auto again = load_graph(folder / "a.onnx");
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->metadata().doc, "of the model");
+  EXPECT_EQ(again->metadata().graph_doc, "of the graph");
+  EXPECT_EQ(again->metadata().node_docs,
+            (std::map<std::string, std::string>{{"negated", "of minus"}, {"y", "of odd"}}));
+  const std::string bytes = bytes_of(folder / "a.onnx");
+  EXPECT_TRUE(has(bytes, "of c"));
+  EXPECT_TRUE(has(bytes, "oddity")) << "the custom node's name";
 }
 
 TEST(OnnxCopy, NamesOfOutputsStay) {

@@ -187,6 +187,59 @@ TEST(OnnxWrite, BordersOfPools) {
   }
 }
 
+/// A root of a mean divides by the taps inside the input, of which a border has fewer than the rest.
+TEST(OnnxWrite, RootsOfMeansAtTheBorder) {
+  const Shape shape{1, 2, 5, 6};
+  PoolAttrs a;
+  a.size = {1, 1, 3, 2}, a.stride = {1, 1, 2, 1}, a.padding = {{0, 0}, {0, 0}, {1, 1}, {1, 0}};
+  for (PoolBorder border : {PoolBorder::constant, PoolBorder::replicate, PoolBorder::ignore})
+    for (Divisor divisor : {Divisor::window, Divisor::inside})
+      for (double p : {1.0, 2.0, 3.0}) {
+        if (border == PoolBorder::replicate && divisor == Divisor::inside) continue;  // an average of nobody
+        SCOPED_TRACE(
+            fmt::format("border {}, divisor {}, p {}", static_cast<int>(border), static_cast<int>(divisor), p));
+        a.border = border, a.divisor = divisor, a.p = p;
+        const ir::Graph graph = network(shape, [&](Builder& b, ValueId x) { return b("lp_pool", {x}, a); });
+        auto bytes = written(graph);
+        ASSERT_TRUE(bytes.ok()) << bytes.error().text();
+        const auto wanted = answers(ir::Graph(graph), {ramp(shape)}), found = answers(read(*bytes), {ramp(shape)});
+        ASSERT_EQ(found.size(), 1U);
+        const Tensor &w = *wanted[0].tensor(), &f = *found[0].tensor();
+        ASSERT_EQ(f.count(), w.count());
+        for (int64_t i = 0; i < w.count(); ++i) EXPECT_NEAR(real_at(f, i), real_at(w, i), 1e-5) << i;
+      }
+}
+
+/// An operation without a domain, as NNEF's fragments without bodies are: in ONNX it has one, and is no operator of
+/// ONNX that happens to have its name.
+TEST(OnnxWrite, OperationsWithoutADomain) {
+  ir::Graph graph;
+  const ValueId x = graph.add_param(kMain, "x", Type::tensor(DType::f32, dims_of(Shape{2})));
+  Builder b(graph, kMain);
+  const NodeId made = b.node(custom_op(), {x}, 1, nullptr);
+  auto custom = std::make_shared<CustomNode>();
+  custom->name = "Relu", custom->attrs = {{"k", int64_t{3}}};
+  graph.set_custom(made, std::move(custom));
+  const ValueId y = graph[made].out[0];
+  graph.set_name(y, "y");
+  graph.set_type(y, Type::tensor(DType::f32));
+  graph.set_results(kMain, {y});
+  for (int times = 0; times < 2; ++times) {  // from NNEF, and from ONNX again
+    auto model = to_onnx(graph, {{}, true, {}});
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ(model->nodes, 1u);
+    graph = read(model->model.text());
+    EXPECT_EQ(graph.meta.opsets.count("nnef"), 1u);
+    const Node* node = graph.producer(graph.outputs()[0]);
+    ASSERT_TRUE(node && node->custom);
+    EXPECT_EQ(node->custom->domain + ":" + node->custom->name, ":Relu");
+    ASSERT_EQ(node->custom->attrs.size(), 1u);
+    EXPECT_EQ(node->custom->attrs[0].first, "k");
+    const auto* k = std::get_if<int64_t>(&node->custom->attrs[0].second);
+    EXPECT_TRUE(k && *k == 3);
+  }
+}
+
 /// Two operators that ONNX lacks are both in the message; as custom ones they come back as they were.
 TEST(OnnxWrite, WhatOnnxLacksIsNamedOrCustom) {
   const Shape shape{1, 2, 4, 4};

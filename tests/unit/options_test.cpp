@@ -37,7 +37,7 @@ TEST(Options, MembersByName) {
   EXPECT_FALSE(ConvertOptions{.load = {.exact = true}}.proof);
   EXPECT_TRUE(ConvertOptions{.proof = ProofOptions{}}.load.optimize);
   EXPECT_FALSE(Tolerance{.rtol = 0.5}.atol);
-  EXPECT_FALSE(CompareOptions{.layers = true}.replace);
+  EXPECT_FALSE(CompareOptions{.layers = true}.overwrite);
   EXPECT_FALSE(Others{.tensors = {}}.run);
   EXPECT_EQ((QuantizeOptions{.settings = {.per_channel = false}}.settings.block), 32);
   EXPECT_FALSE(QuantizeOptions{.min_sqnr_db = 3}.recipe);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "kernels/convert/convert.h"
@@ -113,6 +114,31 @@ TEST(SimdPoolLines, PhasesAndLinesTogetherEqualTheirOracle) {
               table.pool_lines_f32(p);
               test::expect_same(y, expected);
             }
+  });
+}
+
+TEST(SimdMaxRows, EqualTheirOracleAndTellWhatIsNotPlain) {
+  const std::vector<float> plain = test::uniform_floats(2000);
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {1, 7, 15, 16, 17, 40})
+      for (size_t rows : {1, 3, 4, 6})
+        for (size_t x_step : {50, 150})
+          for (float odd : {1.0F, -0.0F, std::nanf("")}) {
+            simd::PoolLines p;
+            p.maximum = true, p.x_step = x_step, p.row_step = 50, p.rows = rows, p.n = n, p.lines = 5;
+            p.planes = 2, p.x_plane = 903, p.y_step = n + 1, p.y_plane = 5 * (n + 1) + 2;
+            std::vector<float> x = plain, y(2 * p.y_plane, 7.0F), expected = y;
+            for (size_t r = 0; r < rows; ++r) x[p.x_plane + 2 * x_step + 50 * r + n / 2] = -1;
+            x[p.x_plane + 2 * x_step + 50 * (rows - 1) + n / 2] = odd;
+            p.x = x.data(), p.y = y.data();
+            for (size_t plane = 0; plane < 2; ++plane)
+              for (size_t line = 0; line < 5; ++line)
+                for (size_t o = 0; o < n; ++o)
+                  expected[plane * p.y_plane + line * (n + 1) + o] =
+                      pooled(p, p.x + plane * p.x_plane + line * x_step + o);
+            ASSERT_EQ(table.max_rows_f32(p), odd == 1.0F);
+            if (odd == 1.0F) test::expect_same(y, expected);
+          }
   });
 }
 
@@ -242,6 +268,31 @@ TEST(Pool, EqualsPlainWindows) {
        .stride = {2, 1, 2},
        .before = {3, 1, 1},
        .after = {4, 1, 1}},
+      {.batch = 1,
+       .channels = 11,
+       .in = {1, 20, 20},
+       .out = {1, 20, 20},
+       .size = {1, 5, 5},
+       .before = {0, 2, 2},
+       .after = {0, 2, 2}},
+      {.batch = 2, .channels = 9, .in = {1, 13, 13}, .out = {1, 6, 6}, .size = {1, 3, 3}, .stride = {1, 2, 2}},
+      {.batch = 1,
+       .channels = 1,
+       .in = {1, 120, 110},
+       .out = {1, 61, 56},
+       .size = {1, 3, 3},
+       .stride = {1, 2, 2},
+       .before = {0, 2, 1},
+       .after = {0, 2, 1}},
+      {.batch = 1, .channels = 2, .in = {6, 9, 10}, .out = {2, 3, 2}, .size = {3, 3, 4}, .stride = {3, 3, 4}},
+      {.batch = 1,
+       .channels = 2,
+       .in = {1, 9, 9},
+       .out = {1, 3, 2},
+       .size = {1, 3, 4},
+       .stride = {1, 2, 2},
+       .before = {0, -1, -2},
+       .after = {0, 0, -1}},
       {.batch = 3, .channels = 64, .in = {1, 40, 40}, .out = {1, 20, 20}, .size = {1, 2, 2}, .stride = {1, 2, 2}},
       {.batch = 1,
        .channels = 1,
@@ -252,14 +303,24 @@ TEST(Pool, EqualsPlainWindows) {
        .before = {0, 0, 1},
        .after = {0, 0, 1}},
   };
+  // Order matters to zeros of both signs and to NaN: of equal ones the first wins, of NaN the last.
+  enum class Numbers { plain, zeros, not_a_number, in_one_channel };
   test::for_each_table([&](const Loops& loops) {
-    for (const PoolWindow& w : windows) {
+    for (size_t test = 0; test < 4 * std::size(windows); ++test) {
+      const PoolWindow& w = windows[test / 4];
+      const auto kind = static_cast<Numbers>(test % 4);
       std::vector<float> x =
           test::uniform_floats(static_cast<size_t>(w.batch * w.in[0] * w.in[1] * w.in[2] * w.channels));
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (kind == Numbers::zeros) x[i] = i % 7 == 0 ? -1 : std::copysign(0.0F, x[i]);
+        if (kind == Numbers::in_one_channel && i % static_cast<size_t>(w.channels) == 0) x[i] = std::nanf("");
+        if (kind == Numbers::not_a_number && i % 17 == 3)
+          x[i] = std::bit_cast<float>(0x7FC00000U + static_cast<uint32_t>(i));
+      }
       const size_t n = static_cast<size_t>(w.batch * w.out[0] * w.out[1] * w.out[2] * w.channels);
       for (int threads : {1, 2}) {
         Team team(threads);
-        for (int form = 0; form < 6; ++form) {
+        for (int form = 0; form < (kind == Numbers::plain ? 6 : 1); ++form) {
           std::vector<float> y(n), expected(n);
           if (form < 2) {
             max_pool(loops, team, w, form == 1, x.data(), y.data());

@@ -406,7 +406,7 @@ TEST(Quantize, QuantisationFileOfNnefGivesTheCodesValues) {
   to.format = Format::nnef, to.overwrite = Overwrite::replace;
   const auto saved = save(q->graph, folder, to);
   ASSERT_TRUE(saved.ok()) << saved.error().text();
-  const auto coded = load_quantised(folder);
+  const auto coded = load_quantized(folder);
   ASSERT_TRUE(coded.ok()) << coded.error().text();
   const auto in = *pictures(1).read({}, 0);
   const Value want = (*Model::compile(picture_network())->session().run(in))[0];

@@ -55,9 +55,20 @@ TEST(ReduceKernels, ShortRows) {
         expect_same({op, {dice.floats(s, 0.5F, 2), axes}, {}, {1}}, "reduce", {1e-6, 1e-6});
       expect_same({"max_reduce", {dice.wild_floats(s), axes}, {}, {1}}, "reduce");
       expect_same({"sum_reduce", {dice.bytes(DType::i32, s), axes}, {}, {1}}, "reduce");
-      for (const char* op : {"softmax", "log_softmax"})
-        expect_same({op, {dice.floats(s)}, {{"axes", Ints{1}}}}, "softmax_f32", {1e-5, 1e-6});
     }
+}
+
+TEST(ReduceKernels, SoftmaxOfShortRowsAndOfColumns) {
+  Dice dice(14);
+  const auto expect = [&](const Shape& s) {
+    for (const char* op : {"softmax", "log_softmax"})
+      expect_same({op, {dice.floats(s)}, {{"axes", Ints{1}}}}, "softmax_f32", {1e-5, 1e-6});
+  };
+  for (int64_t n = 1; n <= 41; ++n)
+    for (int64_t rows : {1, 5, 64, 130}) expect({rows, n});
+  // Lines of 1 KiB start in the same sets of the caches.
+  for (int64_t n : {4, 5, 21, 150, 512, 513})
+    for (int64_t inner : {250, 256, 512}) expect({2, n, inner});
 }
 
 TEST(ReduceKernels, LogSumExp) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "nnex/graph.h"
+#include "nnex/model.h"
 #include "op_run.h"
 
 namespace nnex {
@@ -22,6 +24,22 @@ Tensor i64(Shape s, std::vector<int64_t> v) { return Tensor::of(s, v); }
 Tensor i8(Shape s, std::vector<int8_t> v) { return Tensor::of(s, v); }
 Tensor u8(Shape s, std::vector<uint8_t> v) { return Tensor::of(s, v); }
 AttrValue word(const char* s) { return std::string(s); }
+
+TEST(Slice, NamesAsManyAxesAsAnyOfItsListsSays) {
+  auto graph = Graph::parse(R"(graph g(x: f32[4,3], begin: i64[k]) -> (y)
+{
+  y = slice(x, begin, end = [3]);
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  auto model = Model::compile(std::move(*graph));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  const std::vector<float> x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  auto out =
+      model->session().run({{Value(Tensor::of<float>(Shape{4, 3}, x)), Value(Tensor::of<int64_t>(Shape{1}, {1}))}});
+  ASSERT_TRUE(out.ok()) << out.error().text();
+  EXPECT_EQ((*out)[0].tensor()->shape(), (Shape{2, 3}));
+  EXPECT_EQ((*out)[0].tensor()->as<float>()[0], 3);
+}
 
 TEST(Scatter, TheLastOfTwoStays) {
   const Tensor x = f({4}, {0, 0, 0, 0});

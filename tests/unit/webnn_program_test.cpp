@@ -382,9 +382,8 @@ int64_t work_of(const ir::Graph& graph) {
 TEST(WebnnProgram, Networks) {
   const auto folder = stored::shared() / "models/onnx";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder << " (NNEX_SHARED)";
-  // Trees and classifiers with labels are not WebNN's; silero_vad chooses between graphs as it runs.
-  const std::set<std::string> other = {"linear_classifier", "xgboost_classifier_tree", "xgboost_regressor_tree",
-                                       "silero_vad"};
+  // Trees are not WebNN's; silero_vad chooses between graphs as it runs.
+  const std::set<std::string> other = {"xgboost_classifier_tree", "xgboost_regressor_tree", "silero_vad"};
   size_t said = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string network = entry.path().filename().string();

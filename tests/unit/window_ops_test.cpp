@@ -4,6 +4,7 @@
 
 #include "node_run.h"
 #include "ops/resize.h"
+#include "ops/window.h"
 
 namespace nnex {
 namespace {
@@ -35,6 +36,27 @@ void expect_repeatable(const NodeCase& c) {
   auto one = run_node(c, 1), four = run_node(c, 4);
   ASSERT_TRUE(one.ok() && four.ok());
   EXPECT_EQ(std::memcmp(one->out[0].data(), four->out[0].data(), static_cast<size_t>(one->out[0].bytes())), 0);
+}
+
+TEST(Windows, FormulasCountThem) {
+  const Dim h = Dim::symbol("H");
+  int compared = 0;
+  for (const int64_t size : {1, 2, 3})
+    for (const int64_t stride : {1, 2, 3})
+      for (const int64_t dilation : {1, 2})
+        for (const std::pair<int64_t, int64_t> pads : {std::pair(0, 0), std::pair(1, 1), std::pair(0, 2)})
+          for (const bool ceil : {false, true}) {
+            const Dim extent = window_extent(h, size, stride, dilation, pads, AutoPad::off, ceil);
+            for (int64_t n = 1; n < 13; ++n) {
+              const auto window = window_of(n, size, stride, dilation, pads, AutoPad::off, ceil);
+              if (!window.ok()) continue;
+              ++compared;
+              EXPECT_EQ(extent.with({{"H", n}}), Dim(window->output))
+                  << n << " " << size << " " << stride << " " << dilation << " " << pads.first << " " << ceil;
+            }
+          }
+  EXPECT_GT(compared, 1000);
+  EXPECT_EQ(window_extent(h, 3, 1, 1, {1, 1}, AutoPad::off, false), h);
 }
 
 // ---- Resize

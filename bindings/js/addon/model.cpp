@@ -28,6 +28,23 @@ std::shared_ptr<T>& held(const Napi::CallbackInfo& info) {
 
 Tasks& tasks_of(const Napi::CallbackInfo& info) { return *static_cast<Tasks*>(info.Data()); }
 
+using Flag = std::shared_ptr<std::atomic<bool>>;
+
+/// What stops a call, if anything does.
+Flag flag_from(const Napi::Value& v) { return v.IsExternal() ? *v.As<Napi::External<Flag>>().Data() : nullptr; }
+
+/// f, where it is not told to stop before. What it makes of a call that is stopped meanwhile goes on its thread.
+template <class F>
+auto unless(Flag stop, F f) {
+  return [stop = std::move(stop), f = std::move(f)]() -> std::invoke_result_t<const F&> {
+    const auto stopped = [&] { return stop && *stop; };
+    if (stopped()) return Error(Code::cancelled, "the call was cancelled");
+    auto made = f();
+    if (stopped()) return Error(Code::cancelled, "the call was cancelled");
+    return made;
+  };
+}
+
 bool straight(const Graph& graph) {
   const auto nodes = graph.nodes();
   if (nodes.size() > kStraightNodes) return false;
@@ -56,7 +73,7 @@ Napi::Value load(const Napi::CallbackInfo& info) {
     box->source = bytes;
     return box;
   };
-  return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), std::move(read),
+  return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), unless(flag_from(info[2]), std::move(read)),
                     [](Napi::Env env, std::shared_ptr<ModelBox>& box) {
                       box->account(env);
                       return Handle<ModelBox>::New(env, new std::shared_ptr<ModelBox>(std::move(box)),
@@ -114,9 +131,8 @@ void release_session(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value canceller(const Napi::CallbackInfo& info) {
-  using Flag = std::atomic<bool>;
-  return Handle<Flag>::New(info.Env(), new std::shared_ptr<Flag>(tasks_of(info).stop_flag()),
-                           [](Napi::Env, std::shared_ptr<Flag>* held) { delete held; });
+  return Napi::External<Flag>::New(info.Env(), new Flag(tasks_of(info).stop_flag()),
+                                   [](Napi::Env, Flag* held) { delete held; });
 }
 
 void cancel(const Napi::CallbackInfo& info) { *held<std::atomic<bool>>(info) = true; }
@@ -124,12 +140,10 @@ void cancel(const Napi::CallbackInfo& info) { *held<std::atomic<bool>>(info) = t
 /// A promise of what f makes of a source and load options, as a plain object.
 template <class T>
 Napi::Value report(const Napi::CallbackInfo& info, Result<T> (*f)(const ModelSource&, const LoadOptions&)) {
-  return promise_of(
-      info.Env(), tasks_of(info), std::make_shared<Strand>(),
-      [f, source = source_from(info[0].As<Napi::Object>()), options = load_options_from(info[1].As<Napi::Object>())] {
-        return f(source, options);
-      },
-      [](Napi::Env env, T& found) { return to_js(env, found); });
+  auto read = [f, source = source_from(info[0].As<Napi::Object>()),
+               options = load_options_from(info[1].As<Napi::Object>())] { return f(source, options); };
+  return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), unless(flag_from(info[2]), std::move(read)),
+                    [](Napi::Env env, T& found) { return to_js(env, found); });
 }
 
 Napi::Value check(const Napi::CallbackInfo& info) { return report<CheckReport>(info, nnex::check); }
@@ -137,24 +151,19 @@ Napi::Value inspect(const Napi::CallbackInfo& info) { return report<Inspection>(
 
 Napi::Value convert(const Napi::CallbackInfo& info) {
   auto source = source_from(info[0].As<Napi::Object>());
-  ConvertOptions options;
-  options.load = load_options_from(info[1].As<Napi::Object>());
-  options.save = save_options_from(info[2].As<Napi::Object>());
-  if (info[3].IsString())
-    return promise_of(
-        info.Env(), tasks_of(info), std::make_shared<Strand>(),
-        [source = std::move(source), options = std::move(options), path = info[3].As<Napi::String>().Utf8Value()] {
-          return nnex::convert(source, path, options);
-        },
-        [](Napi::Env env, SaveReport& written) { return to_js(env, written); });
-  return promise_of(
-      info.Env(), tasks_of(info), std::make_shared<Strand>(),
-      [source = std::move(source), options = std::move(options)]() -> Result<std::vector<NamedBytes>> {
-        auto graph = load_graph(source, options.load);
-        if (!graph.ok()) return std::move(graph).error();
-        return to_bytes(*graph, options.save.format.value_or(Format::onnx), options.save);
-      },
-      [](Napi::Env env, std::vector<NamedBytes>& files) { return to_js(env, files); });
+  const ConvertOptions options = {
+      load_options_from(info[1].As<Napi::Object>()), save_options_from(info[2].As<Napi::Object>()), {}};
+  const Flag flag = flag_from(info[4]);
+  if (info[3].IsString()) {
+    auto write = [source = std::move(source), options, path = info[3].As<Napi::String>().Utf8Value()] {
+      return nnex::convert(source, path, options);
+    };
+    return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), unless(flag, std::move(write)),
+                      [](Napi::Env env, SaveReport& written) { return to_js(env, written); });
+  }
+  auto make = [source = std::move(source), options] { return convert_to_bytes(source, options); };
+  return promise_of(info.Env(), tasks_of(info), std::make_shared<Strand>(), unless(flag, std::move(make)),
+                    [](Napi::Env env, SavedBytes& made) { return to_js(env, made.files); });
 }
 
 Napi::Array dtypes(Napi::Env env) {

@@ -81,16 +81,48 @@ Result<std::vector<Value>> values_from(const Given& from) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes that the caller has put into the heap for good.
+OwnedBytes owned_from(const Given& v) {
+  const std::string_view all = bytes_of(v);
+  return {all, std::shared_ptr<void>(const_cast<char*>(all.data()), std::free)};
+}
+
+/// A file's bytes, or why it was not read.
+struct File {
+  OwnedBytes bytes;
+  std::string refused;
+};
+using Files = std::map<std::string, File>;
+
+Files files_from(const ml::idl::Sequence& given) {
+  Files files;
+  for (const Given& file : given) {
+    const Given& held = (*file.sequence())[1];
+    files.emplace(text((*file.sequence())[0]), held.view() ? File{owned_from(held), {}} : File{{}, text(held)});
+  }
+  return files;
+}
+
+}  // namespace
+
 ModelSource source_from(const Given& from) {
   const std::string name = text(from.member("name"));
-  if (const Given& bytes = from.member("bytes"); bytes.view()) {
-    const std::string_view all = bytes_of(bytes);
-    return ModelSource::memory(OwnedBytes{all, std::shared_ptr<void>(const_cast<char*>(all.data()), std::free)}, name);
-  }
-  std::vector<NamedBytes> files;
-  for (const Given& file : *from.member("files").sequence())
-    files.push_back({text((*file.sequence())[0]), std::string(bytes_of((*file.sequence())[1]))});
-  return ModelSource::memory(std::move(files), name);
+  if (const Given& bytes = from.member("bytes"); bytes.view()) return ModelSource::memory(owned_from(bytes), name);
+  auto files = std::make_shared<const Files>(files_from(*from.member("files").sequence()));
+  FileReader reader;
+  reader.list = [files]() -> Result<std::vector<std::string>> {
+    std::vector<std::string> names;
+    for (const auto& [file, held] : *files) names.push_back(file);
+    return names;
+  };
+  reader.read = [files](const std::string& name) -> Result<OwnedBytes> {
+    const File& file = files->at(name);
+    if (!file.refused.empty()) return Error(Code::unreadable, file.refused);
+    return file.bytes;
+  };
+  return ModelSource::callbacks(std::move(reader), name);
 }
 
 std::map<std::string, std::vector<int64_t>> shapes_from(const Given& from) {
@@ -106,6 +138,7 @@ LoadOptions load_options_from(const Given& from) {
     for (const auto& [name, extent] : *v.dictionary()) o.symbols[name] = whole(extent);
   });
   with(from, "shapes", [&](const Given& v) { o.shapes = shapes_from(v); });
+  read(from, "externalFolder", o.external_folder);  // nothing is opened there, but errors are about it
   read(from, "memoryLimit", o.memory_limit);
   read(from, "archiveRatio", o.archive_ratio);
   read(from, "archiveLimit", o.archive_limit);

@@ -9,7 +9,7 @@
 
 namespace nnex::wasm {
 
-/// The bytes of a file of its own become the source's: they are freed with it.
+/// The bytes of files become the source's: they are freed with it. Text in the place of bytes says why there are none.
 ModelSource source_from(const ml::idl::Value& from);
 LoadOptions load_options_from(const ml::idl::Value& from);
 SessionOptions session_options_from(const ml::idl::Value& from);

@@ -192,6 +192,16 @@ void put(Reply& to, const Inspection& i) {
       .set("activationBytes", i.activation_bytes);
 }
 
+void put(Reply& to, const SaveReport& r) {
+  Object(to)
+      .set("format", name(r.format))
+      .set("files", r.files)
+      .set("bytes", r.bytes)
+      .set("operations", r.operations)
+      .set("opset", r.opset)
+      .set("notes", r.notes);
+}
+
 void put(Reply& to, const std::vector<NamedBytes>& files) {
   put_each(to, files, [&](const NamedBytes& file) {
     to.kind(Kind::list);

@@ -18,6 +18,7 @@ void put(Reply& to, const Metadata& m);
 void put(Reply& to, const std::vector<NodeTime>& times);
 void put(Reply& to, const CheckReport& r);
 void put(Reply& to, const Inspection& i);
+void put(Reply& to, const SaveReport& r);
 /// Files and values: the bytes are where they are, and are copied before the next call.
 void put(Reply& to, const std::vector<NamedBytes>& files);
 void put(Reply& to, const Value& value);

@@ -1,8 +1,34 @@
 // Models looked at and rewritten, not run: checked, inspected, converted, drawn.
 
+#include <set>
+
 #include "model_calls.h"
 
 namespace nnex::wasm {
+namespace {
+
+/// Adds what blocks read from outside of them, each value once. `seen`: what is their own, or was added already.
+void add_captures(const Graph& graph, const std::vector<BlockId>& blocks, std::set<int64_t>& seen,
+                  std::vector<ValueId>& captures) {
+  const auto read = [&](ValueId id) {
+    if (graph.value(id).ok() && seen.insert(id.n).second) captures.push_back(id);
+  };
+  for (BlockId id : blocks) {
+    const auto block = graph.block(id);
+    if (!block.ok()) continue;
+    for (ValueId parameter : block->parameters) seen.insert(parameter.n);
+    for (NodeId inner : block->nodes) {
+      const auto node = graph.node(inner);
+      if (!node.ok()) continue;
+      for (ValueId input : node->inputs) read(input);
+      add_captures(graph, node->blocks, seen, captures);
+      for (ValueId output : node->outputs) seen.insert(output.n);
+    }
+    for (ValueId result : block->results) read(result);
+  }
+}
+
+}  // namespace
 
 /// Values: source, options.
 NNEX_EXPORT const uint8_t* nnex_check(const uint8_t* in) {
@@ -13,17 +39,18 @@ NNEX_EXPORT const uint8_t* nnex_inspect(const uint8_t* in) {
   const auto args = Reader(in).values();
   return answer(inspect(source_from(args[0]), load_options_from(args[1])));
 }
-/// Values: source, options of reading, options of writing.
+/// Values: source, options of reading, options of writing, the path where the files will lie; nothing: none. Gives the
+/// files and the report.
 NNEX_EXPORT const uint8_t* nnex_convert(const uint8_t* in) {
   const auto args = Reader(in).values();
-  const SaveOptions save = save_options_from(args[2]);
-  auto graph = load_graph(source_from(args[0]), load_options_from(args[1]));
-  if (!graph.ok()) return bad(graph.error());
-  auto made = to_bytes(*graph, save.format.value_or(Format::onnx), save);
+  const std::string* path = args[3].string();
+  auto made = convert_to_bytes(source_from(args[0]), {load_options_from(args[1]), save_options_from(args[2]), {}},
+                               path ? *path : std::string());
   if (!made.ok()) return bad(made.error());
-  kept().files = std::move(*made);
+  kept().files = std::move(made->files);
   Reply& reply = good();
   put(reply, kept().files);
+  put(reply, made->report);
   return reply.done();
 }
 
@@ -56,6 +83,10 @@ NNEX_EXPORT const uint8_t* nnex_outline(const uint8_t* in) {
         if (!node.ok()) return;
         made.set("op", node->op).set("location", node->location).set("blocks", node->blocks.size());
         made.with("inputs", [&] { ends(reply, node->inputs); }).with("outputs", [&] { ends(reply, node->outputs); });
+        std::set<int64_t> seen;
+        std::vector<ValueId> captures;
+        add_captures(*graph, node->blocks, seen, captures);
+        made.with("captures", [&] { ends(reply, captures); });
       });
     });
   }

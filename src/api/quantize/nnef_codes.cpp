@@ -3,8 +3,10 @@
 #include "api/quantize/names.h"
 #include "api/quantize/weights.h"
 #include "graph/queries.h"
+#include "ops/quantize.h"
 #include "standards/nnef/read_quant.h"
 #include "standards/nnef/write.h"
+#include "tensor/convert.h"
 
 namespace nnex {
 namespace {
@@ -19,21 +21,31 @@ Literal literal(auto value) {
   return out;
 }
 
-/// zero_point_linear_quantize of 8 bits. Scales meet the tensor from its first axis on: `axis` of 0 or 1.
-QuantRecord record(const std::string& tensor, int64_t zero, const std::vector<float>& scales, int64_t axis,
-                   bool is_signed) {
+/// One number, or numbers along an axis, in as many brackets as axes up to it: they meet the tensor from its first on.
+Literal along(Literals numbers, int64_t axis) {
+  if (numbers.size() == 1) return numbers[0];
+  Literal out = literal(std::move(numbers));
+  for (int64_t i = 0; i < axis; ++i) out = literal(Literals{out});
+  return out;
+}
+
+/// zero_point_linear_quantize of 8 bits.
+QuantRecord record(const std::string& tensor, Literal zero, Literal scale, bool is_signed, bool symmetric) {
   QuantRecord r;
   r.tensor = tensor, r.operation = "zero_point_linear_quantize";
-  Literals list;
-  for (float s : scales) list.push_back(literal(static_cast<double>(s)));
-  Literal scale = list.size() == 1 ? list[0] : literal(std::move(list));
-  if (scales.size() > 1 && axis == 1) scale = literal(Literals{scale});
-  r.args = {{"zero_point", literal(zero)},
+  r.args = {{"zero_point", std::move(zero)},
             {"scale", std::move(scale)},
             {"bits", literal(int64_t{8})},
             {"signed", literal(is_signed)},
-            {"symmetric", literal(is_signed)}};
+            {"symmetric", literal(symmetric)}};
   return r;
+}
+
+QuantRecord record(const std::string& tensor, int64_t zero, const std::vector<float>& scales, int64_t axis,
+                   bool is_signed) {
+  Literals list;
+  for (float s : scales) list.push_back(literal(static_cast<double>(s)));
+  return record(tensor, literal(zero), along(std::move(list), axis), is_signed, is_signed);
 }
 
 class QuantFileWriter {
@@ -122,7 +134,40 @@ class QuantFileWriter {
   nnef_format::QuantFile file_;
 };
 
+/// The record of reals that a node makes of constant bytes; nothing where it has no form there.
+std::optional<QuantRecord> record_of(const ir::Graph& graph, const Node& node) {
+  const Tensor *codes = graph.constant_in(node, 0), *scale = graph.constant_in(node, 1),
+               *zero = graph.constant_in(node, 2);
+  if (!codes || !scale || (node.in.size() > 2 && node.in[2].valid() && !zero)) return std::nullopt;
+  if ((codes->dtype() != DType::u8 && codes->dtype() != DType::i8) || scale->dtype() != DType::f32) return std::nullopt;
+  const auto& a = graph.attrs<DequantizeAttrs>(node);
+  if (a.block_size > 0 || (scale->count() > 1 && scale->shape().rank() != 1)) return std::nullopt;
+  Literals scales, zeros;
+  for (double s : ::nnex::reals_of(*scale)) scales.push_back(literal(s));
+  for (int64_t i = 0; zero && i < zero->count(); ++i) zeros.push_back(literal(int_at(*zero, i)));
+  if (zeros.empty()) zeros.push_back(literal(int64_t{0}));
+  const int64_t axis = a.axis < 0 ? a.axis + codes->shape().rank() : a.axis;
+  return record(graph[node.out[0]].name, along(std::move(zeros), axis), along(std::move(scales), axis),
+                codes->dtype() == DType::i8, false);
+}
+
 }  // namespace
+
+void record_weights(ir::Graph& graph) {
+  nnef_format::QuantFile file;
+  Names names(graph);
+  for (NodeId id : graph.order()) {
+    if (!graph[id].op || graph[id].op->name != "dequantize_linear") continue;
+    auto found = record_of(graph, graph[id]);
+    if (!found) continue;
+    const ValueId y = graph[id].out[0];
+    const std::string& codes = graph[graph[id].in[0]].name;
+    if (graph[y].name.empty()) graph.set_name(y, names.fresh(codes.empty() ? "weights" : codes + "_reals"));
+    found->tensor = graph[y].name;
+    file.push_back(std::move(*found));
+  }
+  if (!file.empty()) graph.provenance.quantization += nnef_format::quant_text(file);
+}
 
 Result<ir::Graph> with_quant_file(const ir::Graph& graph, const Coding& coding, const Measured& measured,
                                   const QuantizeSettings& settings) {

@@ -12,4 +12,8 @@ namespace nnex {
 Result<ir::Graph> with_quant_file(const ir::Graph& graph, const Coding& coding, const Measured& measured,
                                   const QuantizeSettings& settings);
 
+/// Lines of a quantisation file for what the graph makes of constants of one byte, so that the writer of NNEF stores
+/// codes where those are exactly what folding gives.
+void record_weights(ir::Graph& graph);
+
 }  // namespace nnex

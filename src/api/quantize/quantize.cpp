@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "api/certificate.h"
@@ -20,6 +21,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "nnex/suggest.h"
+#include "run/options.h"
 #include "standards/cvm/import.h"
 
 namespace nnex {
@@ -31,6 +33,17 @@ Status check(const QuantizeSettings& s) {
                  fmt::format("percentile {}: needed a number above 50 and at most 100", s.percentile));
   if (s.block < 16 || s.block > 4096 || (s.block & (s.block - 1)) != 0)
     return Error(Code::invalid_argument, fmt::format("block {}: needed a power of two from 16 to 4096", s.block));
+  return {};
+}
+
+Status check(const QuantizeOptions& o) {
+  NNEX_TRY(check_options(o.session));
+  if (!(o.seconds >= 0))
+    return Error(Code::invalid_argument, fmt::format("option 'seconds': found {}; needed 0 or more", o.seconds));
+  if (o.judge_count < 0)
+    return Error(Code::invalid_argument,
+                 fmt::format("found {} samples to judge on; needed 0 (all) or more", o.judge_count));
+  if (std::isnan(o.min_sqnr_db)) return Error(Code::invalid_argument, "found NaN as the least SQNR; needed a number");
   return {};
 }
 
@@ -59,6 +72,7 @@ class Quantizer {
 
   Result<Quantized> run() && {
     NNEX_TRY(check(settings()));
+    NNEX_TRY(check(options_));
     const bool without_codes = options_.to == Format::webnn || options_.to == Format::c;
     if (without_codes || (options_.to == Format::nnef && settings().weights == WeightCodes::int4))
       return Error(Code::invalid_argument, without_codes
@@ -412,6 +426,8 @@ class Quantizer {
 
 Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const QuantizeOptions& options) {
   return guarded([&]() -> Result<Quantized> {
+    if (samples.count > 0 && !samples.read)
+      return Error(Code::invalid_argument, "needed a function that reads the samples");
     const SampleSet all = {samples.count, caught(samples.read, "the host read a sample")};
     return Quantizer(graph.impl().graph, all, options).run();
   });

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "graph/text/signs.h"
+#include "tensor/sparse.h"
 
 namespace nnex::graph_text {
 namespace {
@@ -182,7 +184,10 @@ Result<CallForm> TextBuilder::form_of(const Expr& e) {
   const FragmentText* f = callee(e).text;
   if (f && !f->has_body) return error(e.at, fmt::format("fragment '{}' has no body", e.text), Code::unsupported);
   if (f || is_keyword(e.text) || find_op(e.text)) return CallForm::parts;
-  return error(e.at, fmt::format("no operator is called '{}'", e.text));
+  std::vector<std::string_view> known;
+  for (const OpDef* op : all_ops()) known.push_back(op->name);
+  for (const auto& [name, fragment] : fragments_) known.push_back(name);
+  return error(e.at, fmt::format("no operator is called '{}'{}", e.text, did_you_mean(e.text, known)));
 }
 
 ItemEvaluation::Callee TextBuilder::callee(const Expr& e) const {
@@ -217,6 +222,7 @@ Result<Item> TextBuilder::sparse(const Expr& e) {
     shape.push_back(i.integer);
   }
   t.shape = Shape(shape);
+  if (Status sound = check_sparse(t); !sound.ok()) return error(e.at, sound.error().message());
   const ValueId v = graph_.add_constant(Value(std::move(t)));
   types_.grow();
   return Item::of(v);

@@ -468,6 +468,8 @@ Parser::Step Parser::round_item(Expr& out) {
   const Position begin = o.e.at;
   out = stack_.back();
   stack_.pop_back(), open_.pop_back();
+  if (in_default_ && kind_ == TextKind::document)
+    return read(fault(begin, "S13", "a default is a literal; found parentheses around one value"));
   const bool literal = out.kind != Expr::Kind::name && out.kind != Expr::Kind::call && out.kind != Expr::Kind::binary;
   if (!operators_ && !told_extended_ && literal && !in_default_) {
     told_extended_ = true;

@@ -78,23 +78,23 @@ void pack_grouped(const simd::Loops& loops, const ConvShape& s, const std::byte*
   }
 }
 
-/// The rows of x under the filter for an output line, at channel `c`; null where there is none.
+/// The rows of x under the filter for an output line; null where there is none.
 void depthwise_rows(const ConvShape& s, const float* x, int64_t number, const float** rows) {
   const int64_t out_y = number % s.out[1], plane = number / s.out[1];
-  const int64_t out_z = plane % s.out[0], image = plane / s.out[0];
-  for (int64_t r = 0; r < s.kernel[0] * s.kernel[1]; ++r) {
-    const int64_t z = out_z * s.stride[0] - s.before[0] + r / s.kernel[1] * s.dilation[0];
-    const int64_t h = out_y * s.stride[1] - s.before[1] + r % s.kernel[1] * s.dilation[1];
-    const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
-    rows[r] = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+  const int64_t out_z = s.out[0] == 1 ? 0 : plane % s.out[0], image = s.out[0] == 1 ? plane : plane / s.out[0];
+  int64_t z = out_z * s.stride[0] - s.before[0];
+  for (int64_t i = 0; i < s.kernel[0]; ++i, z += s.dilation[0]) {
+    int64_t h = out_y * s.stride[1] - s.before[1];
+    for (int64_t j = 0; j < s.kernel[1]; ++j, h += s.dilation[1]) {
+      const bool inside = z >= 0 && z < s.in[0] && h >= 0 && h < s.in[1];
+      *rows++ = inside ? x + ((image * s.in[0] + z) * s.in[1] + h) * s.in[2] * s.x_step() : nullptr;
+    }
   }
 }
 
-/// Output line `number`, `channels` channels from c on.
-void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x, const float* packed, float* y,
-                    const Epilogue& end, int64_t number, int64_t c, int64_t channels) {
-  const float* rows[simd::kMaxDepthwiseTaps];
-  depthwise_rows(s, x + c, number, rows);
+/// What all output lines have in common, of `channels` channels from c on; `rows` are filled for each.
+simd::GroupedLine depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* packed, int64_t c,
+                                 int64_t channels, const float* const* rows) {
   simd::GroupedLine line;
   line.group = s.group_inputs();
   line.rows = rows;
@@ -112,14 +112,7 @@ void depthwise_line(const simd::Loops& loops, const ConvShape& s, const float* x
   line.stride = s.stride[2];
   line.dilation = s.dilation[2];
   line.before = s.before[2];
-  line.y = y + number * s.out[2] * s.y_step() + c;
-  line.end = tile_end(end, number * s.out[2], c);
-  line.group == 1 ? loops.depthwise_f32(line) : loops.grouped_f32(line);
-  if (ends_in_tile(end.activation)) return;
-  for (int64_t i = 0; i < s.out[2]; ++i) {
-    float* const pixel = line.y + i * s.y_step();
-    loops.unary_f32(end.activation, pixel, pixel, static_cast<size_t>(channels));
-  }
+  return line;
 }
 
 void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
@@ -133,11 +126,60 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const f
   const int64_t step = s.group_inputs() > 1 ? s.out_channels : std::min(kDepthwiseChannels, s.out_channels);
   team.run(parts, [&](int64_t part) {
     const int64_t begin = share(lines, parts, part), last = share(lines, parts, part + 1);
-    for (int64_t c = 0; c < s.out_channels; c += step)
-      for (int64_t i = begin; i < last; ++i)
-        depthwise_line(loops, s, x, packed, y, end, i, std::min(c, s.out_channels - step),
-                       step);  // the last two may overlap
+    for (int64_t next = 0; next < s.out_channels; next += step) {
+      const int64_t c = std::min(next, s.out_channels - step);  // the last two may overlap
+      const float* rows[simd::kMaxDepthwiseTaps];
+      simd::GroupedLine line = depthwise_line(loops, s, packed, c, step, rows);
+      for (int64_t i = begin; i < last; ++i) {
+        depthwise_rows(s, x + c, i, rows);
+        line.y = y + i * s.out[2] * s.y_step() + c;
+        line.end = tile_end(end, i * s.out[2], c);
+        line.group == 1 ? loops.depthwise_f32(line) : loops.grouped_f32(line);
+        for (int64_t pixel = 0; !ends_in_tile(end.activation) && pixel < s.out[2]; ++pixel)
+          loops.unary_f32(end.activation, line.y + pixel * s.y_step(), line.y + pixel * s.y_step(),
+                          static_cast<size_t>(step));
+      }
+    }
   });
+}
+
+// ---- Taps that some windows do not meet
+
+/// Lines, or columns, of y whose windows have the same taps of an axis inside x.
+struct Band {
+  int64_t first = 0, last = 0;
+  int64_t from = 0, to = 0;  ///< Taps, one at least.
+};
+
+/// The band that begins at `first`.
+Band band_at(const ConvShape& s, size_t axis, int64_t first) {
+  const auto taps_of = [&](int64_t at) {
+    const int64_t x = at * s.stride[axis] - s.before[axis], step = s.dilation[axis];
+    const int64_t from = std::clamp<int64_t>(ceil_div(-x, step), 0, s.kernel[axis] - 1);
+    return std::pair{from, std::clamp<int64_t>(ceil_div(s.in[axis] - x, step), from + 1, s.kernel[axis])};
+  };
+  Band band;
+  band.first = first;
+  std::tie(band.from, band.to) = taps_of(first);
+  for (band.last = first + 1; band.last < s.out[axis] && taps_of(band.last) == std::pair{band.from, band.to};)
+    ++band.last;
+  return band;
+}
+
+/// Whether far dilated taps of an axis miss x often enough to be left out where they do.
+bool has_bands(const ConvShape& s, size_t axis) {
+  return s.groups == 1 && s.kernel[0] == 1 && s.dilation[axis] > 1 && s.out[0] == 1 && s.in[0] == 1 &&
+         4 * (s.kernel[axis] - 1) * s.dilation[axis] >= s.in[axis];
+}
+bool has_bands(const ConvShape& s) { return has_bands(s, 1); }
+
+/// The same of columns, where blocks of k stay long.
+bool has_column_bands(const ConvShape& s) {
+  constexpr int64_t kMinDepth = 64, kMaxTaps = 16;  // of which each may begin a band
+  if (!has_bands(s, 2) || s.in_channels == 0 || s.kernel[2] > kMaxTaps) return false;
+  for (int64_t taps = 1; taps <= s.kernel[2]; ++taps)
+    if (depth_of_run(taps * s.in_channels) < kMinDepth) return false;
+  return true;
 }
 
 // ---- Padding first
@@ -170,7 +212,7 @@ bool meets_ends(const ConvShape& s) {
 /// copied window by window for it: they read a copy of x with the zeros around it.
 bool pads_first(const ConvShape& s) {
   constexpr int64_t kNarrow = 64, kMaxBytes = int64_t{64} << 20;
-  if (conv_method(s) != ConvMethod::tiles || s.low_memory) return false;
+  if (conv_method(s) != ConvMethod::tiles || s.low_memory || has_column_bands(s)) return false;
   if (s.in_channels * s.kernel[2] > kNarrow && !meets_ends(s)) return false;
   if (s.batch * s.out_pixels() * s.in_channels == 0 || s.x_step() != s.in_channels) return false;
   const ConvShape padded = with_padding(s);
@@ -208,52 +250,39 @@ void pad_into(Team& team, const ConvShape& s, const ConvShape& to, const float* 
   });
 }
 
-// ---- Lines that some taps do not meet
-
-/// Lines of y whose windows have the same rows inside x.
-struct Band {
-  int64_t first = 0, last = 0;
-  int64_t from = 0, to = 0;  ///< Rows of the filter, one at least.
-};
-
-/// Whether far dilated taps miss x often enough to be left out where they do.
-bool has_bands(const ConvShape& s) {
-  return s.groups == 1 && s.kernel[0] == 1 && s.dilation[1] > 1 && s.out[0] == 1 && s.in[0] == 1 &&
-         4 * (s.kernel[1] - 1) * s.dilation[1] >= s.in[1];
-}
-
-/// The band that begins at line `first`.
-Band band_at(const ConvShape& s, int64_t first) {
-  const auto rows_of = [&](int64_t line) {
-    const int64_t y = line * s.stride[1] - s.before[1], step = s.dilation[1];
-    const int64_t from = std::clamp<int64_t>(ceil_div(-y, step), 0, s.kernel[1] - 1);
-    return std::pair{from, std::clamp<int64_t>(ceil_div(s.in[1] - y, step), from + 1, s.kernel[1])};
-  };
-  Band band;
-  band.first = first;
-  std::tie(band.from, band.to) = rows_of(first);
-  for (band.last = first + 1; band.last < s.out[1] && rows_of(band.last) == std::pair{band.from, band.to};) ++band.last;
-  return band;
-}
-
 /// Tiles of `here`, which is `s` or what padding made of it, band by band.
 void conv_bands(const simd::Loops& loops, Team& team, const ConvShape& s, const ConvShape& here, const float* x,
                 const float* packed, float* y, const Epilogue& end) {
+  const auto piece = [&](int64_t image, const Band& lines, const Band& taps) {
+    ConvShape part = here;
+    part.batch = 1;
+    part.out[1] = lines.last - lines.first, part.kernel[1] = lines.to - lines.from;
+    part.before[1] = here.before[1] - lines.first * s.stride[1] - lines.from * s.dilation[1];
+    Columns columns = group_columns(loops, s, packed);
+    columns.packed_k = columns.k;
+    const int64_t row = columns.k / s.kernel[1], tap = row / s.kernel[2];
+    columns.first_k = lines.from * row + taps.from * tap, columns.k = part.kernel[1] * (taps.to - taps.from) * tap;
+    if (taps.last - taps.first < s.out[2] || taps.to - taps.from < s.kernel[2]) {
+      part.out[2] = taps.last - taps.first, part.kernel[2] = taps.to - taps.from, part.y_line = s.out[2];
+      part.before[2] = here.before[2] - taps.first * s.stride[2] - taps.from * s.dilation[2];
+      columns.run_k = part.kernel[2] * tap, columns.skip_k = row - columns.run_k;
+    }
+    const int64_t pixel = (image * s.out[1] + lines.first) * s.out[2] + taps.first;
+    Epilogue finish = end;
+    if (finish.residual) finish.residual += pixel * finish.residual_stride;
+    const ConvRows<LiftFloat> rows(columns.shape, part, {}, x + image * here.in_pixels() * here.x_step());
+    multiply_tiles(loops, team, rows, columns, y + pixel * s.y_step(), s.y_step(), finish);
+  };
+  const bool cuts_lines = has_column_bands(s);
   for (int64_t image = 0; image < s.batch; ++image)
     for (int64_t line = 0; line < s.out[1];) {
-      const Band band = band_at(s, line);
-      ConvShape part = here;
-      part.batch = 1, part.out[1] = band.last - band.first, part.kernel[1] = band.to - band.from;
-      part.before[1] = here.before[1] - band.first * s.stride[1] - band.from * s.dilation[1];
-      Columns columns = group_columns(loops, s, packed);
-      const int64_t row = columns.k / s.kernel[1];
-      columns.packed_k = columns.k, columns.first_k = band.from * row, columns.k = part.kernel[1] * row;
-      const int64_t pixel = (image * s.out[1] + band.first) * s.out[2];
-      Epilogue finish = end;
-      if (finish.residual) finish.residual += pixel * finish.residual_stride;
-      const ConvRows<LiftFloat> rows(columns.shape, part, {}, x + image * here.in_pixels() * here.x_step());
-      multiply_tiles(loops, team, rows, columns, y + pixel * s.y_step(), s.y_step(), finish);
-      line = band.last;
+      const Band lines = has_bands(s) ? band_at(s, 1, line) : Band{0, s.out[1], 0, s.kernel[1]};
+      for (int64_t column = 0; column < s.out[2];) {
+        const Band taps = cuts_lines ? band_at(s, 2, column) : Band{0, s.out[2], 0, s.kernel[2]};
+        piece(image, lines, taps);
+        column = taps.last;
+      }
+      line = lines.last;
     }
 }
 
@@ -365,7 +394,7 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
     if (has_bands(s)) return conv_bands(loops, team, s, padded, image, packed, y, end);
     return conv(loops, team, padded, image, packed, y, end, nullptr);
   }
-  if (has_bands(s)) return conv_bands(loops, team, s, s, x, packed, y, end);
+  if (has_bands(s) || has_column_bands(s)) return conv_bands(loops, team, s, s, x, packed, y, end);
   const bool copies = workspace && copies_groups(s);  // else x is such a copy
   const auto copy_of = [&](int64_t part) {
     return copies ? reinterpret_cast<float*>(workspace + part * group_bytes(s)) : nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 // Convolution on float32, channels last, of one to three spatial axes. Every output is one multiply-add chain over the
-// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros (rows of a
+// filter's taps in order (last axis fastest), then the channels of each tap, as if x were padded with zeros (taps of a
 // far dilated filter that lie outside are left out: an infinite weight meets no zero there); where 3x3 filters pay for
 // it, 16 such chains over the channels of a transformed patch (winograd.h). The bytes depend on the shape and the
 // values alone, never on threads or the position in a batch.
@@ -30,6 +30,7 @@ struct ConvShape {
   Axes before = {0, 0, 0};  ///< Padding before the first element; what follows the last one is what `out` needs.
   int64_t x_stride = 0;     ///< Elements from one pixel of x to the next; 0: in_channels.
   int64_t y_stride = 0;     ///< The same of y; 0: out_channels.
+  int64_t y_line = 0;       ///< Pixels from one line of y to the next, where it is a piece of lines; 0: out[2].
   bool low_memory = false;  ///< No method that needs much more memory than x, y and the filter.
 
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }

@@ -4,6 +4,7 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/conv/line-inl.h"
 #include "kernels/simd/builds.h"
@@ -11,6 +12,163 @@
 HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// kPixels pixels by any filter: input (tap, p) of a row is inputs(row)[tap * kPixels + p]; the first `pixels` results
+/// are stored.
+template <class M, bool kWhole, class Inputs>
+HWY_INLINE void any_pixels(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, size_t count,
+                           const Inputs& inputs) {
+  const LineTag d;
+  using V = hn::Vec<LineTag>;
+  V sum[kPixels];
+  HWY_UNROLL(8)
+  for (int p = 0; p < kPixels; ++p) sum[p] = hn::Zero(d);
+  for (int64_t r = 0; r < line.n_rows; ++r) {
+    if (!line.rows[r]) continue;
+    const auto x = inputs(r);
+    for (int64_t t = 0; t < line.taps; ++t) {
+      const V w = hn::LoadU(d, line.w + (r * line.taps + t) * line.w_stride + c);
+      HWY_UNROLL(8)
+      for (int p = 0; p < kPixels; ++p)
+        sum[p] = M::madd(load_channels<kWhole>(x[t * kPixels + p] + c, count), w, sum[p]);
+    }
+  }
+  finish_pixels<kWhole>(line, pixel, pixels, c, count, sum);
+}
+
+#if HWY_NATIVE_FMA
+// Pixels of a line at once: their chains hide each other's latency. Lines of networks are often multiples of 7 or of 8,
+// and what is left goes by four. AVX2 has registers for a filter of three by three and four sums.
+constexpr int kRest = 4;
+
+/// A square filter's row of inputs: where input -before of the line would be, and what goes to the next. There is no
+/// row where that is 0.
+struct SquareRow {
+  const float* x;
+  int64_t step;
+};
+
+/// Adds what a row gives to the sums of kCount pixels at a vector of channels. Up to kTaps / 2 of its inputs may lie
+/// before the line, as many behind it; kNarrow: any.
+template <class M, int kTaps, int kStride, int kCount, bool kNarrow, class V = hn::Vec<LineTag>>
+HWY_INLINE void add_row(const DepthwiseLine& line, const SquareRow& row, const V* w, int64_t pixel, int64_t c,
+                        V (&sum)[kCount]) {
+  const LineTag d;
+  constexpr int kInputs = (kCount - 1) * kStride + kTaps, kEdge = kTaps / 2;
+  const int64_t first = pixel * kStride - line.before;
+  const float* const x = row.x + pixel * kStride * row.step + c;
+  HWY_UNROLL(24)
+  for (int q = 0; q < kInputs; ++q) {
+    const bool outside =
+        ((kNarrow || q < kEdge) && first + q < 0) || ((kNarrow || q >= kInputs - kEdge) && first + q >= line.in_width);
+    V value = hn::LoadU(d, outside ? line.zeros + c : x + q * row.step);
+    keep_in_register(value);
+    HWY_UNROLL(8)
+    for (int p = 0; p < kCount; ++p) {
+      const int t = q - p * kStride;
+      if (t >= 0 && t < kTaps) sum[p] = M::madd(value, w[t], sum[p]);
+    }
+  }
+}
+
+/// kCount pixels at a vector of channels; kNarrow: of a line that has fewer. kHeld: `held` is the filter there, all
+/// rows being read; else it is read.
+template <class M, int kTaps, int kStride, int kCount, bool kHeld, bool kNarrow, class V = hn::Vec<LineTag>>
+HWY_INLINE void square_group(const DepthwiseLine& line, const SquareRow (&rows)[kTaps], const V* held, int64_t pixel,
+                             int64_t c) {
+  const LineTag d;
+  V sum[kCount];
+  HWY_UNROLL(8)
+  for (int p = 0; p < kCount; ++p) sum[p] = hn::Zero(d);
+  if constexpr (kHeld) {
+    HWY_UNROLL(8)
+    for (int r = 0; r < kTaps; ++r)
+      add_row<M, kTaps, kStride, kCount, kNarrow>(line, rows[r], held + r * kTaps, pixel, c, sum);
+  } else {
+    HWY_UNROLL(1)
+    for (int r = 0; r < kTaps; ++r) {
+      if (rows[r].step == 0) continue;
+      V w[kTaps];
+      HWY_UNROLL(8)
+      for (int t = 0; t < kTaps; ++t) w[t] = hn::LoadU(d, line.w + (r * kTaps + t) * line.w_stride + c);
+      add_row<M, kTaps, kStride, kCount, kNarrow>(line, rows[r], w, pixel, c, sum);
+    }
+  }
+  finish_pixels<true>(line, pixel, kNarrow ? line.out_width : kCount, c, 0, sum);
+}
+
+/// Calls f(count, pixel) for groups of so many pixels that cover a line of at least four; the last may overlap.
+template <bool kMany, class F>
+HWY_INLINE void each_group(int64_t width, F f) {
+  int64_t pixel = 0;
+  const auto go = [&](auto count) HWY_ATTR __attribute__((always_inline)) {
+    for (; width - pixel > kRest && width >= count; pixel += count) f(count, HWY_MIN(pixel, width - count));
+  };
+  if constexpr (kMany) width % 8 == 0 ? go(std::integral_constant<int, 8>()) : go(std::integral_constant<int, 7>());
+  for (; pixel < width; pixel += kRest) f(std::integral_constant<int, kRest>(), HWY_MIN(pixel, width - kRest));
+}
+
+/// The pixels of a line at a vector of channels. The filter stays in registers.
+template <class M, int kStride>
+HWY_INLINE void square_pixels(const DepthwiseLine line, const SquareRow (&all)[3], int64_t c) {  // its own copy
+  const LineTag d;
+  hn::Vec<LineTag> held[9];
+  HWY_UNROLL(9)
+  for (int i = 0; i < 9; ++i) held[i] = hn::LoadU(d, line.w + i * line.w_stride + c);
+  const SquareRow rows[3] = {all[0], all[1], all[2]};
+  each_group<HWY_TARGET != HWY_AVX2>(
+      line.out_width, [&](auto count, int64_t pixel) HWY_ATTR __attribute__((always_inline)) {
+        square_group<M, 3, kStride, decltype(count)::value, true, false>(line, rows, held, pixel, c);
+      });
+}
+
+/// Whether the first level cache keeps a vector of channels of all rows that are read and of the one that is written:
+/// of its sets only those meet it that pixels' distance leads to.
+HWY_INLINE bool stays_near(const DepthwiseLine& line) {
+  constexpr int64_t kSets = 64, kWays = 8, kLineFloats = 16;
+  const int64_t step = HWY_MAX(line.x_stride / kLineFloats, 1);
+  const int64_t sets = kSets / HWY_MIN(step & -step, kSets);
+  return line.n_rows * line.in_width + line.out_width <= sets * kWays;
+}
+
+/// A square filter, dilation 1. False: nothing is done, as many inputs are missing at an end of the line.
+template <class M, int kTaps, int kStride>
+HWY_NOINLINE bool square_line(const DepthwiseLine& line) {
+  const int64_t behind = (line.out_width - 1) * kStride - line.before + kTaps - line.in_width;
+  if (line.n_rows != kTaps || line.before > kTaps / 2 || behind > kTaps / 2) return false;
+  SquareRow rows[kTaps];
+  for (int r = 0; r < kTaps; ++r) {
+    rows[r].step = line.rows[r] ? line.x_stride : 0;
+    rows[r].x = line.rows[r] ? line.rows[r] - line.before * line.x_stride : line.zeros;
+  }
+  constexpr bool kHurries = !std::is_same_v<M, Exact>;  // that is in no hurry, and code is not free
+  constexpr bool kMany = kHurries && (HWY_TARGET != HWY_AVX2 || kTaps > 3);
+  constexpr const hn::Vec<LineTag>* kRead = nullptr;
+  const auto narrow = [&](auto count) HWY_ATTR {
+    each_channels(line, [&](int64_t c) HWY_ATTR {
+      square_group<M, kTaps, kStride, decltype(count)::value, false, true>(line, rows, kRead, 0, c);
+    });
+    return true;
+  };
+  if (line.out_width < kRest) return narrow(std::integral_constant<int, kRest>());
+  if constexpr (kMany) {
+    if (line.out_width > kRest && line.out_width < 7) return narrow(std::integral_constant<int, 7>());
+  }
+  if constexpr (kTaps == 3 && kHurries) {
+    if (stays_near(line)) {
+      each_channels(line, [&](int64_t c) HWY_ATTR { square_pixels<M, kStride>(line, rows, c); });
+      return true;
+    }
+  }
+  each_group<kMany>(line.out_width, [&](auto count, int64_t pixel) HWY_ATTR {
+    each_channels(line, [&](int64_t c) HWY_ATTR {
+      square_group<M, kTaps, kStride, decltype(count)::value, false, false>(line, rows, kRead, pixel, c);
+    });
+  });
+  return true;
+}
+
+#else
 
 /// kPixels pixels, each input vector loaded once for all taps that meet it; dilation 1. inputs(row)[q] is input q of a
 /// row; the first `pixels` results are stored.
@@ -42,28 +200,6 @@ HWY_INLINE void pixels_of(const DepthwiseLine& line, int64_t pixel, int64_t pixe
   finish_pixels<true>(line, pixel, pixels, c, 0, sum);
 }
 
-/// The same for any filter: input (tap, p) of a row is inputs(row)[tap * kPixels + p].
-template <class M, bool kWhole, class Inputs>
-HWY_INLINE void any_pixels(const DepthwiseLine& line, int64_t pixel, int64_t pixels, int64_t c, size_t count,
-                           const Inputs& inputs) {
-  const LineTag d;
-  using V = hn::Vec<LineTag>;
-  V sum[kPixels];
-  HWY_UNROLL(8)
-  for (int p = 0; p < kPixels; ++p) sum[p] = hn::Zero(d);
-  for (int64_t r = 0; r < line.n_rows; ++r) {
-    if (!line.rows[r]) continue;
-    const auto x = inputs(r);
-    for (int64_t t = 0; t < line.taps; ++t) {
-      const V w = hn::LoadU(d, line.w + (r * line.taps + t) * line.w_stride + c);
-      HWY_UNROLL(8)
-      for (int p = 0; p < kPixels; ++p)
-        sum[p] = M::madd(load_channels<kWhole>(x[t * kPixels + p] + c, count), w, sum[p]);
-    }
-  }
-  finish_pixels<kWhole>(line, pixel, pixels, c, count, sum);
-}
-
 /// A filter of kTaps taps a row, kStride apart, dilation 1.
 template <class M, int kTaps, int kStride>
 HWY_NOINLINE void line_of(const DepthwiseLine& line) {
@@ -83,86 +219,6 @@ HWY_NOINLINE void line_of(const DepthwiseLine& line) {
       each_channels(line, [&](int64_t c) HWY_ATTR { pixels_of<M, kTaps, kStride>(line, pixel, pixels, c, inputs); });
     }
   }
-}
-
-#if HWY_NATIVE_FMA            // the filter stays in registers
-constexpr int kTogether = 4;  // pixels of one line whose chains hide each other's latency, with those of the next ones
-constexpr int kMinInside = 8, kMaxEdges = 8;
-
-/// What a line is for a square filter: pixels [begin, end), none or at least kTogether, whose windows meet no end of
-/// it, and the few others, each with its inputs. x[row] is where the first window begins, step[row] goes to the next
-/// input.
-template <int kTaps>
-struct SquareLine {
-  int64_t begin = 0, end = 0;
-  const float* x[kTaps];
-  int64_t step[kTaps];
-  int edges = 0;
-  int64_t edge[kMaxEdges];
-  const float* inputs[kMaxEdges][kTaps * kTaps];
-};
-
-/// Its pixels at a vector of channels. The filter stays in registers.
-template <class M, int kTaps, int kStride>
-HWY_INLINE void square_pixels(const DepthwiseLine& line, const SquareLine<kTaps>& s, int64_t c) {
-  const LineTag d;
-  using V = hn::Vec<LineTag>;
-  constexpr int kInputs = (kTogether - 1) * kStride + kTaps;
-  V w[kTaps * kTaps];
-  HWY_UNROLL(32)
-  for (int i = 0; i < kTaps * kTaps; ++i) w[i] = hn::LoadU(d, line.w + i * line.w_stride + c);
-  for (int64_t i = s.begin; i < s.end; i += kTogether) {
-    const int64_t pixel = HWY_MIN(i, s.end - kTogether);
-    V sum[kTogether];
-    HWY_UNROLL(8)
-    for (int p = 0; p < kTogether; ++p) sum[p] = hn::Zero(d);
-    HWY_UNROLL(8)
-    for (int r = 0; r < kTaps; ++r) {
-      const float* const x = s.x[r] + (pixel - s.begin) * kStride * s.step[r] + c;
-      HWY_UNROLL(24)
-      for (int q = 0; q < kInputs; ++q) {
-        V value = hn::LoadU(d, x + q * s.step[r]);
-        keep_in_register(value);
-        HWY_UNROLL(8)
-        for (int p = 0; p < kTogether; ++p) {
-          const int t = q - p * kStride;
-          if (t >= 0 && t < kTaps) sum[p] = M::madd(value, w[r * kTaps + t], sum[p]);
-        }
-      }
-    }
-    finish_pixels<true>(line, pixel, kTogether, c, 0, sum);
-  }
-  for (int e = 0; e < s.edges; ++e) {
-    V sum[1] = {hn::Zero(d)};
-    HWY_UNROLL(32)
-    for (int i = 0; i < kTaps * kTaps; ++i) sum[0] = M::madd(hn::LoadU(d, s.inputs[e][i] + c), w[i], sum[0]);
-    finish_pixels<true>(line, s.edge[e], 1, c, 0, sum);
-  }
-}
-
-/// A square filter, dilation 1, rows that there are not being zeros. False: nothing is done, as the line is short or
-/// many windows meet an end of it.
-template <class M, int kTaps, int kStride>
-HWY_NOINLINE bool square_line(const DepthwiseLine& line) {
-  SquareLine<kTaps> s;
-  s.begin = (line.before + kStride - 1) / kStride;
-  s.end = HWY_MIN((line.in_width + line.before - kTaps + kStride) / kStride, line.out_width);
-  if (s.begin < 0 || s.end - s.begin < kMinInside || s.begin + line.out_width - s.end > kMaxEdges) return false;
-  for (int r = 0; r < kTaps; ++r) {
-    s.step[r] = line.rows[r] ? line.x_stride : 0;
-    s.x[r] = line.rows[r] ? line.rows[r] + (s.begin * kStride - line.before) * line.x_stride : line.zeros;
-  }
-  for (int64_t pixel = 0; pixel < line.out_width; ++pixel) {
-    if (pixel >= s.begin && pixel < s.end) continue;
-    s.edge[s.edges] = pixel;
-    for (int r = 0; r < kTaps; ++r)
-      for (int t = 0; t < kTaps; ++t)
-        s.inputs[s.edges][r * kTaps + t] =
-            line.rows[r] ? input_at(line, r, pixel * kStride - line.before + t) : line.zeros;
-    ++s.edges;
-  }
-  each_channels(line, [&](int64_t c) HWY_ATTR { square_pixels<M, kTaps, kStride>(line, s, c); });
-  return true;
 }
 
 #endif  // HWY_NATIVE_FMA
@@ -262,16 +318,21 @@ template <class M>
 HWY_INLINE void run_line(const DepthwiseLine& line) {
   if (line.channels < static_cast<int64_t>(hn::MaxLanes(LineTag())))
     return is_flat(line) ? flat_line<M>(line) : line_of_any<M>(line);
+  if (line.dilation != 1) return line_of_any<M>(line);
+  const auto is = [&](int64_t taps, int64_t stride) { return line.taps == taps && line.stride == stride; };
 #if HWY_NATIVE_FMA
-  const bool square = line.dilation == 1 && line.taps == 3 && line.n_rows == 3;
-  if (square && line.stride == 1 && square_line<M, 3, 1>(line)) return;
-  if (square && line.stride == 2 && square_line<M, 3, 2>(line)) return;
+  if (is(3, 1) && square_line<M, 3, 1>(line)) return;
+  if (is(3, 2) && square_line<M, 3, 2>(line)) return;
+  if (is(5, 1) && square_line<M, 5, 1>(line)) return;
+  if (is(5, 2) && square_line<M, 5, 2>(line)) return;
+  if (is(7, 1) && square_line<M, 7, 1>(line)) return;
+#else
+  if (is(3, 1)) return line_of<M, 3, 1>(line);
+  if (is(3, 2)) return line_of<M, 3, 2>(line);
+  if (is(5, 1)) return line_of<M, 5, 1>(line);
+  if (is(5, 2)) return line_of<M, 5, 2>(line);
+  if (is(7, 1)) return line_of<M, 7, 1>(line);
 #endif
-  if (line.dilation == 1 && line.taps == 3 && line.stride == 1) return line_of<M, 3, 1>(line);
-  if (line.dilation == 1 && line.taps == 3 && line.stride == 2) return line_of<M, 3, 2>(line);
-  if (line.dilation == 1 && line.taps == 5 && line.stride == 1) return line_of<M, 5, 1>(line);
-  if (line.dilation == 1 && line.taps == 5 && line.stride == 2) return line_of<M, 5, 2>(line);
-  if (line.dilation == 1 && line.taps == 7 && line.stride == 1) return line_of<M, 7, 1>(line);
   line_of_any<M>(line);
 }
 

@@ -27,7 +27,7 @@ Divided divide(int64_t n, int64_t divisor) {
 template <class Lift>
 ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const Lift& lift, const From* x)
     : s_(shape), lift_(lift), x_(x), channels_(shape.group_inputs()) {
-  whole_lines_ = shape.out[2] > tile.rows / 2 || shape.out[0] * shape.out[1] == 1;
+  whole_lines_ = shape.y_line > 0 || shape.out[2] > tile.rows / 2 || shape.out[0] * shape.out[1] == 1;
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
@@ -52,7 +52,7 @@ TileRows ConvRows<Lift>::tile(int64_t t) const {
   const Divided at = divide(t, line_tiles_);
   const int64_t first = tile_rows_ * at.remainder + std::min(at.remainder, longer_tiles_);
   const int count = static_cast<int>(tile_rows_ + (at.remainder < longer_tiles_ ? 1 : 0));
-  if (whole_lines_) return {at.quotient * width_ + first, count, at.quotient, first};
+  if (whole_lines_) return {at.quotient * (s_.y_line ? s_.y_line : width_) + first, count, at.quotient, first};
   const Divided line = divide(first, s_.out[2]);
   return {first, count, line.quotient, line.remainder};
 }

@@ -29,6 +29,11 @@ struct Groups {
     constexpr int64_t kFloats = 112 * 1024, kMin = 56, kRows = 14;
     const int64_t wanted = std::max(kMin, kFloats / (kProducts * (v_step + m_step)) / kRows * kRows);
     count = std::min(std::max(ceil_div(total, wanted), threads), std::max<int64_t>(total, 1));
+    // A few patches for each thread, which each would read all filters: threads share the products of all patches out.
+    constexpr int64_t kFewPatches = 2 * kRows, kPatchFloats = 2 * kFloats;  // for a thread
+    together =
+        threads > 1 && total < kFewPatches * threads && kProducts * total * (v_step + m_step) <= kPatchFloats * threads;
+    if (together) count = 1;
     max = ceil_div(total, count);
   }
   /// Of one group: transformed patches, products, and a pixel of zeros.
@@ -36,6 +41,7 @@ struct Groups {
 
   int64_t columns, patches, total, v_step, m_step;
   int64_t count = 1, max = 1;
+  bool together = false;  ///< One group, of which each thread has some products.
 };
 
 /// The patches of one group.
@@ -58,16 +64,38 @@ class GroupRun {
 
   void run(int64_t first, int64_t n) {
     for (int64_t i = 0; i < n; ++i) take(first + i, v_ + i * g_.v_step);
-    Columns columns = product_columns(loops_, s_, packed_);
-    Team alone;
-    for (int64_t p = 0; p < kProducts; ++p, columns.b += columns.floats())
-      multiply_tiles(loops_, alone,
-                     MatrixRows<LiftFloat>(columns.shape, {}, v_ + p * g_.max * g_.v_step, n, g_.v_step, 1), columns,
-                     m_ + p * g_.max * g_.m_step, g_.m_step, {});
+    for (int64_t p = 0; p < kProducts; ++p) multiply(p, n, 0, 1);
     for (int64_t i = 0; i < n; ++i) give(first + i, m_ + i * g_.m_step);
   }
 
+  /// The same of all patches, by a team.
+  void run(Team& team) {
+    const int64_t n = g_.total, parts = std::min<int64_t>(n, 2 * team.size());
+    team.run(parts, [&](int64_t part) {
+      for (int64_t i = share(n, parts, part); i < share(n, parts, part + 1); ++i) take(i, v_ + i * g_.v_step);
+    });
+    const int64_t pieces =
+        std::min(product_columns(loops_, s_, packed_).panels(), ceil_div(2 * team.size(), kProducts));
+    team.run(kProducts * pieces, [&](int64_t part) { multiply(part / pieces, n, part % pieces, pieces); });
+    team.run(parts, [&](int64_t part) {
+      for (int64_t i = share(n, parts, part); i < share(n, parts, part + 1); ++i) give(i, m_ + i * g_.m_step);
+    });
+  }
+
  private:
+  /// Product p of n patches; of its columns one of so many pieces.
+  void multiply(int64_t p, int64_t n, int64_t piece, int64_t pieces) const {
+    Columns columns = product_columns(loops_, s_, packed_);
+    const int64_t width = columns.shape.columns, panels = columns.panels();
+    const int64_t begin = share(panels, pieces, piece), end = share(panels, pieces, piece + 1);
+    columns.b += p * columns.floats() + begin * columns.panel_stride();
+    columns.n = std::min(columns.n, end * width) - begin * width;
+    Team alone;
+    multiply_tiles(loops_, alone,
+                   MatrixRows<LiftFloat>(columns.shape, {}, v_ + p * g_.max * g_.v_step, n, g_.v_step, 1), columns,
+                   m_ + p * g_.max * g_.m_step + begin * width, g_.m_step, {});
+  }
+
   struct Place {
     int64_t image, row, column;  // of the first output
   };
@@ -193,6 +221,8 @@ void conv_winograd(const simd::Loops& loops, Team& team, const ConvShape& s, con
   const int threads = std::min(team.size(), usable_threads());  // a team may have more than the workspace was made for
   const Groups groups(s, threads);
   if (groups.total == 0) return;
+  if (groups.together)
+    return GroupRun(loops, s, groups, x, packed, y, end, reinterpret_cast<float*>(workspace)).run(team);
   const int64_t parts = std::min<int64_t>(threads, groups.count);
   team.run(parts, [&](int64_t part) {
     GroupRun run(loops, s, groups, x, packed, y, end, reinterpret_cast<float*>(workspace) + part * groups.floats());

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/try.h"
 #include "kernels/lift.h"
 #include "kernels/split.h"
@@ -316,7 +317,18 @@ int64_t gather(Team& team, const void* from, int64_t outer, int64_t extent, int6
   }
   const char* x = static_cast<const char*>(from);
   char* y = static_cast<char*>(to);
-  split(team, outer * count, outer * count * (inner * 2 + 16), 1, [&](int64_t begin, int64_t end) {
+  const int64_t rows = outer * count, bytes = rows * (inner * 2 + 16), parts = parts_for(team, bytes);
+  if (rows > 0 && rows < parts) {  // a part of a tensor, say: each row is cut
+    const int64_t cuts = ceil_div(parts, rows);
+    team.run(rows * cuts, [&](int64_t part) {
+      const int64_t row = part / cuts;
+      const Part p = part_of(inner, cuts, part % cuts, 64);
+      std::memcpy(y + row * inner + p.begin, x + (row / count * extent + resolve(row % count)) * inner + p.begin,
+                  static_cast<size_t>(p.size()));
+    });
+    return -1;
+  }
+  split(team, rows, bytes, 1, [&](int64_t begin, int64_t end) {
     int64_t o = begin / count, i = begin % count;
     for (int64_t row = begin; row < end; ++row) {
       const char* source = x + (o * extent + resolve(i)) * inner;

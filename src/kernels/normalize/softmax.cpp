@@ -1,14 +1,17 @@
 #include "kernels/normalize/softmax.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
 
-/// Rows of so few that vectors across them beat vectors along them.
-constexpr int64_t kShortRow = 16;
+constexpr int64_t kShortRow = 40;
+
+/// Whether vectors across rows beat vectors along them, the last of which is only partly full.
+constexpr bool is_short_row(int64_t n) { return n <= 16 || (n < kShortRow && n % 16 != 0); }
 
 /// Rows as columns, a block of them at a time.
 void short_rows(const simd::Loops& loops, Team& team, bool logarithm, const float* x, float* y, int64_t rows,
@@ -32,7 +35,7 @@ void short_rows(const simd::Loops& loops, Team& team, bool logarithm, const floa
 void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* x, float* y, int64_t outer, int64_t n,
              int64_t inner) {
   const int64_t cost = outer * n * inner * 20;
-  if (inner == 1 && n <= kShortRow) return short_rows(loops, team, logarithm, x, y, outer, n);
+  if (inner == 1 && is_short_row(n)) return short_rows(loops, team, logarithm, x, y, outer, n);
   if (inner == 1) {
     const auto rows = logarithm ? loops.log_softmax_f32 : loops.softmax_f32;
     split(team, outer, cost, 1, [&](int64_t begin, int64_t end) {
@@ -40,13 +43,24 @@ void softmax(const simd::Loops& loops, Team& team, bool logarithm, const float* 
     });
     return;
   }
-  constexpr int64_t kColumns = 64;
-  const int64_t pieces = (inner + kColumns - 1) / kColumns;
+  constexpr int64_t kColumns = 64, kNear = 8192;  // floats in the first level cache
+  // Lines of a block that start in the same few sets of the caches push each other out: they are copied.
+  const bool copies = n > 4 && n * 16 <= kNear && inner * static_cast<int64_t>(sizeof(float)) % 1024 == 0;
+  const int64_t columns = copies ? std::min(kColumns, kNear / n / 16 * 16) : kColumns;
+  const int64_t pieces = (inner + columns - 1) / columns;
   split(team, outer * pieces, cost, 1, [&](int64_t begin, int64_t end) {
+    alignas(64) float near[kNear];
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t column = unit % pieces * kColumns, at = unit / pieces * n * inner + column;
-      loops.softmax_columns_f32(logarithm, x + at, y + at, static_cast<size_t>(inner), static_cast<size_t>(n),
-                                static_cast<size_t>(std::min(kColumns, inner - column)));
+      const int64_t column = unit % pieces * columns, at = unit / pieces * n * inner + column;
+      const auto width = static_cast<size_t>(std::min(columns, inner - column)), rows = static_cast<size_t>(n);
+      if (!copies) {
+        loops.softmax_columns_f32(logarithm, x + at, y + at, static_cast<size_t>(inner), rows, width);
+        continue;
+      }
+      const size_t bytes = width * sizeof(float);
+      for (int64_t i = 0; i < n; ++i) std::memcpy(near + i * columns, x + at + i * inner, bytes);
+      loops.softmax_columns_f32(logarithm, near, near, static_cast<size_t>(columns), rows, width);
+      for (int64_t i = 0; i < n; ++i) std::memcpy(y + at + i * inner, near + i * columns, bytes);
     }
   });
 }

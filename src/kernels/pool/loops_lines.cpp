@@ -220,15 +220,16 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
     return max_f32(d, next, kept);
   };
   const size_t total = p.planes * p.lines;
+  size_t plane = 0, in_it = 0;  // the next line
   for (size_t first = 0; first < total; first += kTogether) {
     const size_t line = total < kTogether ? 0 : HWY_MIN(first, total - kTogether);
+    if (line != first) plane = line / p.lines, in_it = line % p.lines;
     size_t begins[kTogether], ends[kTogether], in_plane[kTogether];
     HWY_UNROLL(4)
     for (size_t k = 0; k < kTogether; ++k) {
-      const auto at = static_cast<uint32_t>(HWY_MIN(line + k, total - 1)), lines = static_cast<uint32_t>(p.lines);
-      const size_t plane = at / lines;
-      in_plane[k] = at % lines * p.y_step;
-      begins[k] = plane * p.x_plane + at % lines * p.x_step, ends[k] = plane * p.y_plane + in_plane[k];
+      in_plane[k] = in_it * p.y_step;
+      begins[k] = plane * p.x_plane + in_it * p.x_step, ends[k] = plane * p.y_plane + in_plane[k];
+      if (line + k + 1 < total && ++in_it == p.lines) ++plane, in_it = 0;
     }
     const auto load = [&](const float* from, size_t k) HWY_ATTR {
       const float* const x = from + begins[k / kVectors];
@@ -332,10 +333,10 @@ HWY_INLINE size_t three_by_three(const PoolLines p) {
   return line;
 }
 
-/// Maxima down columns, without NaN, of kTogether lines at once: what all of their windows share is folded once.
-/// Returns how many lines are done.
-template <size_t kTogether>
-HWY_INLINE size_t maxima_together(const PoolLines& p) {
+/// Maxima down columns, without NaN, of kTogether lines at once: what all of their windows share is folded once. What
+/// is read goes through `seen`, results through `done`. Returns how many lines are done.
+template <size_t kTogether, class Seen, class Done>
+HWY_INLINE size_t maxima_together(const PoolLines& p, Seen seen, Done done) {
   const LineTag d;
   const size_t lanes = hn::Lanes(d);
   if (p.rows < kTogether || p.taps != 1 || p.stride != 1 || p.x_step != p.row_step || p.n < lanes) return 0;
@@ -345,18 +346,19 @@ HWY_INLINE size_t maxima_together(const PoolLines& p) {
     for (size_t i = 0; i < n; i += lanes) {
       const size_t o = HWY_MIN(i, n - lanes);
       const float* const x = p.x + line * step + o;
-      const auto row = [&](size_t r) HWY_ATTR { return hn::LoadU(d, x + r * step); };
+      const auto row = [&](size_t r) HWY_ATTR { return seen(hn::LoadU(d, x + r * step)); };
       Line best[kTogether];  // best[l]: of rows l up to the first window's last
       best[kTogether - 1] = row(kTogether - 1);
       for (size_t r = kTogether; r < rows; ++r) best[kTogether - 1] = greater_of(row(r), best[kTogether - 1]);
+      HWY_UNROLL(4)
       for (size_t l = kTogether - 1; l > 0; --l) best[l - 1] = greater_of(best[l], row(l - 1));
       float* const y = p.y + line * y_step + o;
-      hn::StoreU(best[0], d, y);
+      hn::StoreU(done(best[0]), d, y);
       Line after = row(rows);
       HWY_UNROLL(4)
       for (size_t l = 1; l < kTogether; ++l) {
         if (l > 1) after = greater_of(row(rows + l - 1), after);
-        hn::StoreU(greater_of(after, best[l]), d, y + l * y_step);
+        hn::StoreU(done(greater_of(after, best[l])), d, y + l * y_step);
       }
     }
   return line;
@@ -381,7 +383,9 @@ HWY_INLINE void pool_plane(const PoolLines& p) {
   size_t line = 0;
   if constexpr (kFold != Fold::max) line = three_by_three<kFold != Fold::sum>(p);
   if constexpr (kFold == Fold::max_of_numbers) {
-    if (line == 0) line = p.rows < 4 ? maxima_together<2>(p) : maxima_together<4>(p);
+    const auto as_it_is = [](Line v) HWY_ATTR { return v; };
+    if (line == 0)
+      line = p.rows < 4 ? maxima_together<2>(p, as_it_is, as_it_is) : maxima_together<4>(p, as_it_is, as_it_is);
   }
   for (; line < p.lines; ++line) pool_line<kFold>(p, line);
 }
@@ -395,13 +399,60 @@ HWY_INLINE void pool_all_lines(const PoolLines& all) {
 
 void pool_lines_f32(const PoolLines& p) {
   if (p.planes == 0 || p.lines == 0 || p.n == 0) return;
+  // In steps of two the loads of a look beforehand cost more.
+  const bool numbers = p.plain || ((p.stride != 2 || p.n < hn::Lanes(LineTag())) && p.maximum && !may_be_nan(p));
   if (!p.maximum) {
     pool_all_lines<Fold::sum>(p);
-  } else if ((p.stride == 2 && p.n >= hn::Lanes(LineTag())) || may_be_nan(p)) {  // in steps of two its loads cost more
-    pool_all_lines<Fold::max>(p);
-  } else {
+  } else if (numbers) {
     pool_all_lines<Fold::max_of_numbers>(p);
+  } else {
+    pool_all_lines<Fold::max>(p);
   }
+}
+
+/// v, which the compiler is not to load again for each use: windows cross cache lines, which costs a load two.
+HWY_INLINE Line loaded_once(Line v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
+bool max_rows_f32(const PoolLines& all) {
+  const LineTag d;
+  const hn::RebindToSigned<LineTag> di;
+  PoolLines p = all;  // its own copy: y overlaps nothing of it
+  const size_t lanes = hn::Lanes(d);
+  auto nan = hn::FirstN(d, 0);
+  auto least = hn::Zero(di);  // of the bits of results: those of -0 are the least
+  const auto seen = [&](Line v) HWY_ATTR {
+    v = loaded_once(v);
+    nan = hn::Or(nan, hn::IsNaN(v));
+    return v;
+  };
+  const auto done = [&](Line v) HWY_ATTR {
+    least = hn::Min(least, hn::BitCast(di, v));
+    return v;
+  };
+  for (size_t plane = 0; plane < all.planes; ++plane, p.x += p.x_plane, p.y += p.y_plane)
+    for (size_t line = maxima_together<4>(p, seen, done); line < p.lines; ++line) {
+      const float* const x = p.x + line * p.x_step;
+      float* const y = p.y + line * p.y_step;
+      const auto best = [&](auto load) HWY_ATTR {
+        Line kept = seen(load(x));
+        for (size_t r = 1; r < p.rows; ++r) kept = greater_of(seen(load(x + r * p.row_step)), kept);
+        return done(kept);
+      };
+      if (p.n < lanes) {
+        store_part(best([&](const float* from) HWY_ATTR { return load_part(d, from, p.n); }), d, y, p.n);
+        continue;
+      }
+      for (size_t i = 0; i < p.n; i += lanes) {
+        const size_t o = HWY_MIN(i, p.n - lanes);
+        hn::StoreU(best([&](const float* from) HWY_ATTR { return hn::LoadU(d, from + o); }), d, y + o);
+      }
+    }
+  return hn::AllFalse(d, nan) && hn::AllFalse(di, hn::Eq(least, hn::Set(di, hwy::LimitsMin<int32_t>())));
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
@@ -410,5 +461,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(pool_lines_f32);
+NNEX_SIMD_BUILDS(max_rows_f32);
 }  // namespace nnex::kernels::simd
 #endif

@@ -13,7 +13,8 @@ namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kMaxTaps = 128;           // of a window, or along an axis
-constexpr int64_t kDirectTaps = 9;          // a maximum of more taps goes along rows first
+constexpr int64_t kDirectTaps = 9;          // a maximum of more taps goes along rows or columns first
+constexpr int64_t kDownTaps = 4;            // where windows are apart
 constexpr int64_t kMaxFloats = 1 << 20;     // of a padded plane
 constexpr int64_t kBandFloats = 4096;       // copied at once: half of the first level cache
 constexpr int64_t kMinLines = 8;            // of a band: fewer copy more rows twice
@@ -53,6 +54,10 @@ PoolPlanes::PoolPlanes(const simd::Loops& loops, const PoolWindow& w, bool maxim
   rows_ = copies_ ? reach(w, 1) : w.in[1];
   pitch_ = copies_ ? reach(w, 2) : w.in[2];
   fits_ = rows_ * pitch_ <= kMaxFloats && rows_ * pitch_ <= 4 * (w.in[1] * w.in[2] + 64) && slab() <= kMaxFloats;
+  if (maximum && w.size[1] > 1 && w.size[2] > 1 && area > (w.stride[1] * w.stride[2] > 1 ? kDownTaps : kDirectTaps)) {
+    down_pitch_ = std::max(reach(w, 2), w.in[2] + std::max<int64_t>(0, w.before[2]));
+    down_lines_ = std::clamp<int64_t>(kBandFloats / down_pitch_, 1, w.out[1]);
+  }
   band_ = w.out[1];
   if (!copies_) return;
   if (apart) {
@@ -67,6 +72,14 @@ PoolPlanes::PoolPlanes(const simd::Loops& loops, const PoolWindow& w, bool maxim
 /// Floats of a volume's planes, each pooled by itself.
 int64_t PoolPlanes::slab() const { return volumes_ ? window_.in[0] * window_.out[1] * window_.out[2] : 0; }
 
+/// Floats of what is copied of planes. After a fold down columns that does not hold they go one by one.
+int64_t PoolPlanes::copied_floats() const {
+  return copies_ ? band_rows(band_) * pitch_ * (down_lines_ ? 1 : at_once()) : 0;
+}
+
+/// Floats of lines folded down columns.
+int64_t PoolPlanes::down_floats() const { return down_lines_ * down_pitch_ * at_once(); }
+
 /// Rows under the windows of so many output lines.
 int64_t PoolPlanes::band_rows(int64_t lines) const {
   return windows_reach(lines, window_.stride[1], window_reach(window_.size[1], window_.dilation[1]));
@@ -75,7 +88,7 @@ int64_t PoolPlanes::band_rows(int64_t lines) const {
 int64_t PoolPlanes::scratch_floats() const {
   const int64_t rows = copies_ ? band_rows(band_) : rows_;
   const int64_t across = separable_ ? std::max(rows, band_) * std::max(pitch_, window_.out[2]) : 0;
-  return round_up((copies_ ? rows * pitch_ : 0) + across + slab(), 16);
+  return round_up(copied_floats() + down_floats() + across * at_once() + slab(), 16);
 }
 
 int64_t PoolPlanes::parts(int threads) const {
@@ -130,22 +143,77 @@ void PoolPlanes::fold(const simd::Loops& loops, bool maximum, float divisor, con
   if (separable_) {
     simd::PoolLines along = p;
     // Short lines run on into each other: what lies between their results is not read.
-    const int64_t rows = band_rows(lines), lanes = loops.tile_shape_f32().lanes;
+    const int64_t rows = (planes - 1) * rows_ + band_rows(lines), lanes = loops.tile_shape_f32().lanes;
     const bool runs_on = p.stride == 1 && phase_ == 0 && pitch_ < round_up(w.out[2], lanes);
     const int64_t step = runs_on ? pitch_ : w.out[2];
     along.x_step = size(pitch_), along.rows = 1, along.y = across, along.y_step = size(step), along.lines = size(rows);
     if (runs_on) along.n = size((rows - 1) * pitch_ + w.out[2]), along.lines = 1;
+    along.planes = 1;
     loops.pool_lines_f32(along);
-    p.x = across, p.x_step = size(step), p.row_step = size(w.dilation[1] * step);
+    p.x = across, p.x_step = size(step), p.x_plane = size(rows_ * step), p.row_step = size(w.dilation[1] * step);
     p.taps = p.stride = p.dilation = 1, p.phase = 0;
   }
   loops.pool_lines_f32(p);
 }
 
+/// Maxima of what each window has of a column, then of those: rows are vectors that need no rearranging and are not
+/// copied. The first of equal ones and the last NaN are the same as in row-major order where no column has -0 or NaN.
+/// Returns whether it was so; else y holds anything.
+bool PoolPlanes::max_down(const simd::Loops& loops, const float* x, int64_t planes, float* folded, float* y) const {
+  const PoolWindow& w = window_;
+  const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+  const int64_t from = std::max<int64_t>(0, -w.before[2]), at = from + w.before[2];
+  const int64_t n = std::max<int64_t>(0, std::min(w.in[2], reach(w, 2) - w.before[2]) - from);
+  simd::PoolLines p;
+  p.maximum = true, p.planes = size(planes);
+  for (int64_t first = 0; first < w.out[1]; first += down_lines_) {
+    const int64_t lines = std::min(down_lines_, w.out[1] - first);
+    for (int64_t line = 0, next = 0; line < lines; line = next) {
+      const AxisTaps taps = axis_taps(w, 1, first + line);
+      const int64_t count = taps.last - taps.first;
+      const auto goes_on = [&] {
+        const AxisTaps t = axis_taps(w, 1, first + next);
+        return t.last - t.first == count && t.first == taps.first;
+      };
+      for (next = line + 1; next < lines && count == w.size[1] && goes_on();) ++next;
+      float* const to = folded + line * down_pitch_ + at;
+      if (count == 0 || n == 0) {
+        for (int64_t i = 0; i < planes; ++i) std::fill_n(to + i * down_lines_ * down_pitch_, n, kNothing);
+        continue;
+      }
+      simd::PoolLines down = p;
+      down.x = x + (taps.start + taps.first * w.dilation[1]) * w.in[2] + from, down.x_plane = size(w.in[1] * w.in[2]);
+      down.x_step = size(w.stride[1] * w.in[2]), down.row_step = size(w.dilation[1] * w.in[2]);
+      down.rows = size(count), down.n = size(n), down.lines = size(next - line);
+      down.y = to, down.y_step = size(down_pitch_), down.y_plane = size(down_lines_ * down_pitch_);
+      if (!loops.max_rows_f32(down)) return false;
+    }
+    simd::PoolLines across = p;
+    across.plain = true;
+    across.x = folded, across.x_step = size(down_pitch_), across.x_plane = size(down_lines_ * down_pitch_);
+    across.taps = size(w.size[2]), across.stride = size(w.stride[2]), across.dilation = size(w.dilation[2]);
+    across.y = y + first * w.out[2], across.y_step = across.n = size(w.out[2]), across.lines = size(lines);
+    across.y_plane = size(w.out[1] * w.out[2]);
+    loops.pool_lines_f32(across);
+  }
+  return true;
+}
+
+/// The maximum of each of the planes x, at most at_once(), into y. Scratch memory: what is copied, then what is folded
+/// down, both with their border, then what the other ways write.
+void PoolPlanes::max_planes(const simd::Loops& loops, const float* x, int64_t planes, float* scratch, float* y) const {
+  const int64_t in = window_.in[1] * window_.in[2], out = window_.out[1] * window_.out[2];
+  float* const folded = scratch + copied_floats();
+  if (down_lines_ == 0) return pool(loops, true, 1, nullptr, x, planes, scratch, y);
+  if (max_down(loops, x, planes, folded, y)) return;
+  for (int64_t i = 0; i < planes; ++i) pool(loops, true, 1, nullptr, x + i * in, 1, scratch, y + i * out);
+}
+
 /// Planes that are read where they lie go together, as many as the first level cache keeps.
 int64_t PoolPlanes::at_once() const {
-  return copies_ || volumes_ || separable_ ? 1
-                                           : std::max<int64_t>(1, kBandFloats / std::max<int64_t>(rows_ * pitch_, 1));
+  if (!down_lines_ && copies_ && band_ < window_.out[1]) return 1;
+  const int64_t floats = down_lines_ ? down_lines_ * down_pitch_ : rows_ * pitch_;
+  return std::max<int64_t>(1, kBandFloats / std::max<int64_t>(floats, 1));
 }
 
 /// Calls f(part's scratch memory, number, count) for planes, or a volume of planes, of the batch.
@@ -154,9 +222,10 @@ void PoolPlanes::each_channel(Team& team, std::byte* workspace, float outside, F
   const int64_t channels = window_.batch * window_.channels, count = parts(std::min(team.size(), usable_threads()));
   team.run(count, [&](int64_t part) {
     float* const scratch = reinterpret_cast<float*>(workspace) + part * scratch_floats();
-    std::fill_n(scratch, copies_ ? band_rows(band_) * pitch_ : 0, outside);
+    std::fill_n(scratch, copied_floats() + down_floats(), outside);
     const Part own = part_of(channels, count, part);
-    for (int64_t i = own.begin; i < own.end; i += at_once()) f(scratch, i, std::min(at_once(), own.end - i));
+    const int64_t step = volumes_ ? 1 : at_once();
+    for (int64_t i = own.begin; i < own.end; i += step) f(scratch, i, std::min(step, own.end - i));
   });
 }
 
@@ -164,10 +233,12 @@ void PoolPlanes::each_channel(Team& team, std::byte* workspace, float outside, F
 void PoolPlanes::pool(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
                       int64_t planes, float* scratch, float* y) const {
   const float outside = maximum ? kNothing : kNoTerm;
-  float* const across = scratch + (copies_ ? band_rows(band_) * pitch_ : 0);
+  float* const across = scratch + copied_floats() + down_floats();
   for (int64_t line = 0; line < window_.out[1]; line += band_) {
     const int64_t n = std::min(band_, window_.out[1] - line), first = line * window_.out[2];
-    if (copies_) copy_in(loops, x, line * window_.stride[1], band_rows(n), outside, scratch);
+    for (int64_t i = 0; copies_ && i < planes; ++i)
+      copy_in(loops, x + i * window_.in[1] * window_.in[2], line * window_.stride[1], band_rows(n), outside,
+              scratch + i * rows_ * pitch_);
     fold(loops, maximum, divisor, divisors ? divisors + first : nullptr, copies_ ? scratch : x, across, n, planes,
          y + first);
   }
@@ -181,8 +252,9 @@ void PoolPlanes::max(const simd::Loops& loops, Team& team, const float* x, float
   each_channel(team, workspace, kNothing, [&](float* scratch, int64_t channel, int64_t count) {
     float* const to = y + channel * w.out[0] * out;
     float* const planes = volumes_ ? scratch + scratch_floats() - slab() : to;
-    for (int64_t i = 0; i < w.in[0]; ++i)
-      pool(loops, true, 1, nullptr, x + (channel * w.in[0] + i) * in, count, scratch, planes + i * out);
+    const int64_t all = volumes_ ? w.in[0] : count;
+    for (int64_t i = 0; i < all; i += at_once())
+      max_planes(loops, x + (channel * w.in[0] + i) * in, std::min(at_once(), all - i), scratch, planes + i * out);
     for (int64_t i = 0; volumes_ && i < w.out[0]; ++i) {
       const AxisTaps taps = axis_taps(w, 0, i);
       if (taps.last == taps.first) {

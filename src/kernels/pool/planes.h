@@ -32,12 +32,16 @@ class PoolPlanes {
   int64_t parts(int threads) const;
   int64_t scratch_floats() const;
   int64_t slab() const;
+  int64_t copied_floats() const;
+  int64_t down_floats() const;
   int64_t band_rows(int64_t lines) const;
   void copy_in(const simd::Loops& loops, const float* x, int64_t first, int64_t rows, float outside, float* to) const;
   void fold(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* from,
             float* across, int64_t lines, int64_t planes, float* y) const;
   void pool(const simd::Loops& loops, bool maximum, float divisor, const float* divisors, const float* x,
             int64_t planes, float* scratch, float* y) const;
+  bool max_down(const simd::Loops& loops, const float* x, int64_t planes, float* folded, float* y) const;
+  void max_planes(const simd::Loops& loops, const float* x, int64_t planes, float* scratch, float* y) const;
   int64_t at_once() const;
   template <class F>
   void each_channel(Team& team, std::byte* workspace, float outside, F f) const;
@@ -47,9 +51,10 @@ class PoolPlanes {
   bool fits_ = false;
   bool volumes_ = false;  // windows over three axes
   bool copies_ = false;
-  int64_t band_ = 0;        // output lines whose input is copied at once; all where nothing is
-  int64_t phase_ = 0;       // floats of a copied line's even values; 0: they lie side by side
-  bool separable_ = false;  // a maximum along rows, then down columns, takes fewer loads
+  int64_t band_ = 0;                         // output lines whose input is copied at once; all where nothing is
+  int64_t phase_ = 0;                        // floats of a copied line's even values; 0: they lie side by side
+  bool separable_ = false;                   // a maximum along rows, then down columns, takes fewer loads
+  int64_t down_lines_ = 0, down_pitch_ = 0;  // of a maximum down columns first, then along rows; 0: none is
 };
 
 /// The greatest tap inside the input and its place, of planes where they lie; NaN wins, of equal ones the first. An

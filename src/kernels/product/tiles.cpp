@@ -161,7 +161,7 @@ void multiply_tiles(const simd::Loops& loops, Team& team, const RowSource<float>
   const int64_t tiles = source.tiles(), panels = columns.panels();
   if (tiles == 0 || panels == 0) return;
   Job job{loops, source, columns, c, c_stride, end, columns.k, panels};
-  job.depth = source.block_depth(columns.k);
+  job.depth = columns.run_k ? depth_of_run(columns.run_k) : source.block_depth(columns.k);
   if (tiles > 1)
     job.block_panels = std::max<int64_t>(1, kBlockFloats / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
   if (columns.codes && (tiles > 1 || source.rows() > simd::kCodeTileRows || job.depth < columns.k)) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/checked.h"
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
 #include "kernels/split.h"
@@ -47,6 +48,8 @@ struct Columns {
   float* unpacked = nullptr;           ///< With codes: unpacked_floats().
   int64_t first_k = 0;                 ///< Of packed ones, the first of `packed_k` rows that k of them begin at.
   int64_t packed_k = 0;                ///< 0: k.
+  int64_t run_k = 0;                   ///< Of those k that many lie together, before skip_k others; 0: all do.
+  int64_t skip_k = 0;
 
   int64_t panels() const { return (n + shape.columns - 1) / shape.columns; }
   int columns(int64_t panel) const;
@@ -55,11 +58,18 @@ struct Columns {
   int64_t k_stride(int64_t panel) const { return row_stride ? row_stride : width(panel); }
   int64_t panel_stride() const { return row_stride ? shape.columns : shape.columns * (packed_k ? packed_k : k); }
   const float* at(int64_t panel, int64_t k0) const {
-    return b + panel * panel_stride() + (first_k + k0) * k_stride(panel);
+    return b + panel * panel_stride() + (first_k + k0 + (run_k ? k0 / run_k * skip_k : 0)) * k_stride(panel);
   }
   /// Floats of the packed form.
   int64_t floats() const;
 };
+
+/// The longest blocks of k values, at most kMaxDepth<float> of them, that a run of so many can be cut into.
+constexpr int64_t depth_of_run(int64_t run) {
+  int64_t parts = ceil_div(run, kMaxDepth<float>);
+  while (run % parts != 0) ++parts;
+  return run / parts;
+}
 
 /// Room in which columns that are codes become floats, block by block, with a team of `threads`.
 constexpr int64_t kUnpackedFloats = 32 * 1024;  // of a thread

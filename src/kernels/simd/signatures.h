@@ -81,6 +81,7 @@ using FoldTapsF32 = void(bool maximum, const float* const* taps, size_t count, c
 /// two phases, `phase` apart, stride and dilation are 1.
 struct PoolLines {
   bool maximum = false;
+  bool plain = false;  ///< Known: neither NaN nor -0 is read.
   float divisor = 1;
   const float* divisors = nullptr;  ///< Instead, where given: of each result, where y has it.
   const float* x = nullptr;
@@ -91,6 +92,10 @@ struct PoolLines {
   size_t planes = 1, x_plane = 0, y_plane = 0;  ///< Such lines of several planes; divisors are those of each.
 };
 using PoolLinesF32 = void(const PoolLines& p);
+
+/// The same of maxima down columns: one tap, stride 1, no divisors. Returns whether no NaN was read and no result is
+/// -0: only then do the results hold, and maxima of them are the same in any order.
+using MaxRowsF32 = bool(const PoolLines& p);
 
 /// y[i] = kind(x[i]) of doubles, for sqrt, exp, tanh and sigmoid, within 3 ulp. x and y may be the same buffer.
 using UnaryF64 = void(UnaryKind kind, const double* x, double* y, size_t n);

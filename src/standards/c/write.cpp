@@ -306,14 +306,12 @@ class NetworkWriter {
     for (const Member& m : out.outputs) null += " || !outputs->" + m.name;
     if (!offsets_.empty()) t.line("char *const memory = (char *)arena;");
     t.line("if (!inputs || !outputs || !arena{}) return 1;", null);
-    bool fails = false;
     for (size_t s = 0; s < steps_.size(); ++s) {
       std::string arguments;
       for (const Argument& a : steps_[s].arguments) arguments += (arguments.empty() ? "" : ", ") + pointer(s, a, out);
       const std::string call = fmt::format("{}({})", steps_[s].function, arguments);
       const std::string comment = steps_[s].comment.empty() ? "" : fmt::format("  /* {} */", steps_[s].comment);
       t.add(steps_[s].faults ? fmt::format("if (!{}) return 2;{}", call, comment) : call + ";" + comment);
-      fails |= steps_[s].faults;
     }
     t.line("return 0;");
     return fmt::format("\nint {0}_run(const {0}_inputs *inputs, const {0}_outputs *outputs, void *arena) {{\n{1}}}\n",

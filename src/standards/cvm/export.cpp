@@ -92,7 +92,11 @@ Status select(NodeExport& n) {
   const Shape condition = n.shape_in(0), x = n.shape_in(1);
   if (!(x == n.shape_in(2))) return n.unsupported("choice between shapes {} and {}", x.text(), n.shape_in(2).text());
   NNEX_TRY(plain(n));
-  if (condition == x) return {};
+  if (condition == x) {
+    const ValueId rows = before_reshape(n, n.in[0]);
+    if (n.shape(rows) == Shape{x[0]}) n.in[0] = rows;
+    return {};
+  }
   if (condition.rank() != x.rank() || condition[0] != x[0] || condition.count() != x[0])
     return n.unsupported("condition of shape {} for {}", condition.text(), x.text());
   n.reshapes.emplace_back(0, Ints{x[0]});

@@ -6,11 +6,19 @@
 #include <set>
 #include <span>
 
+#include "graph/intervals.h"
 #include "standards/export_spelling.h"
 #include "standards/nnef/signatures.h"
 #include "standards/nnef/write.h"
 
 namespace nnex::nnef_format {
+
+/// Where NNEF takes reals alone, integers may be computed as reals where those give the same whole numbers.
+enum class Whole : uint8_t {
+  none,   ///< They do not.
+  kept,   ///< Results are among the operands, or places or truths.
+  grown,  ///< Results are sums, differences or products.
+};
 
 /// A node of the graph on its way into text.
 struct WriteNode {
@@ -24,6 +32,7 @@ struct WriteNode {
   Ints squeeze;                   ///< Axes taken away after the operation.
   bool reshape = false;           ///< The result takes the extents of the value afterwards.
   bool written = false;           ///< The row has written its own lines.
+  Whole whole = Whole::none;
 
   AttrValue get(std::string_view field) const;
   void set(std::string_view field, const AttrValue& value);
@@ -76,6 +85,8 @@ class Document {
   Result<std::string> written(const Tensor& content, const std::string& hint) { return constant({}, content, hint); }
   /// Writes a line; the name of its result.
   std::string line(const std::string& hint, const std::string& call);
+  /// An integer as reals: `text` is its operand, or empty.
+  Result<std::string> reals(ValueId v, std::string text);
   /// The document means the same only where this holds.
   void condition(std::string sentence) { out_.conditions.push_back(std::move(sentence)); }
   /// Writes a line for a named value.
@@ -86,6 +97,9 @@ class Document {
 
   Status check_types() const;
   void name_values();
+  bool as_reals(const WriteNode& w) const;
+  void note_whole(const WriteNode& w);
+  bool is_proven(const WriteNode& w);
   std::string unique(std::string wanted);
   std::string label_for(const std::string& wanted);
   Status externals();
@@ -113,7 +127,9 @@ class Document {
   std::set<std::string> taken_, labels_;
   std::map<std::string, int> numbers_, label_numbers_;  ///< The last ones behind names, and labels, that were taken.
   DType integers_ = DType::i64;                         ///< What a reader makes of integers.
-  bool from_nnef_ = false;                              ///< Constants are constants, variables variables.
+  std::vector<std::string> whole_;      ///< What computes integers as reals, and is not known to stay small.
+  std::optional<Intervals> intervals_;  ///< Made when they are first asked for.
+  bool from_nnef_ = false;              ///< Constants are constants, variables variables.
   std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
   std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.
 };

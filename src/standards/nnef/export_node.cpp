@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/joined.h"
 #include "graph/infer.h"
@@ -62,6 +63,13 @@ std::optional<ItemType> wanted_type(const graph_text::DeclaredType& t) {
   }
 }
 
+/// Whether an attribute's numbers are ones that a text has.
+bool is_finite(const AttrValue& value) {
+  if (const double* x = std::get_if<double>(&value)) return std::isfinite(*x);
+  const Reals* all = std::get_if<Reals>(&value);
+  return !all || std::all_of(all->begin(), all->end(), [](double x) { return std::isfinite(x); });
+}
+
 bool is_generic(const graph_text::DeclaredType& t) {
   return t.items ? is_generic(t.items[0]) : t.of == graph_text::DeclaredType::Of::generic;
 }
@@ -95,6 +103,17 @@ bool WriteNode::flag(std::string_view field) const {
   const AttrValue v = get(field);
   const bool* b = std::get_if<bool>(&v);
   return b && *b;
+}
+
+/// Integers whose numbers are small as a rule; of few bits where they are only kept, since sums would be cut.
+bool Document::as_reals(const WriteNode& w) const {
+  const auto fits = [&](ValueId v) {
+    const Tensor* t = v.valid() ? graph_[v].constant.tensor() : nullptr;
+    const DType type = t ? t->dtype() : v.valid() ? graph_[v].type.dtype : DType::none;
+    return !is_int(type) || type == DType::i32 || type == DType::i64 || (w.whole == Whole::kept && bits(type) <= 16);
+  };
+  return options_.integers_as_reals && w.whole != Whole::none &&
+         std::all_of(w.plain.in.begin(), w.plain.in.end(), fits) && fits(w.out[0]);
 }
 
 // ---- Nodes
@@ -162,6 +181,7 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
     const auto found = item_type_of(t ? t->dtype() : graph_[v].type.dtype);
     auto wanted = wanted_type(type);
     if (!wanted && is_generic(type)) wanted = generic ? generic : (generic = found);
+    if (as_reals(w) && found == ItemType::integer && wanted == ItemType::scalar) return reals(v, w.text[at]);
     if (!found || (wanted && found != wanted))
       return Error(Code::unsupported, fmt::format("{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name,
                                                   nnex::name(graph_[v].type.dtype), d.name,
@@ -200,6 +220,9 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
       if (p.has_default) continue;
       return Error(Code::unsupported, fmt::format("{}: attribute '{}' is not known", d.name, p.name));
     }
+    if (!is_finite(given->second))
+      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is {}; NNEF's numbers are finite",
+                                                  w.plain.op->name, p.name, text(given->second)));
     const std::string text = attribute_text(given->second, of_reals(*p.type));
     if (!p.has_default || text != argument_text(p.otherwise)) out.push_back(fmt::format("{} = {}", p.name, text));
   }
@@ -209,12 +232,15 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
 
 Status Document::spelled_as(WriteNode& w, const Declaration& d, const ExportedNode& u) {
   NNEX_ASSIGN(const std::string args, arguments(w, d, u));
-  const std::string call =
-      fmt::format("{}{}({})", d.name, w.generic.empty() ? "" : fmt::format("<{}>", w.generic), args);
+  std::string call = fmt::format("{}{}({})", d.name, w.generic.empty() ? "" : fmt::format("<{}>", w.generic), args);
   const bool list = d.results.size() == 1 && d.results[0].type->kind == graph_text::DeclaredType::Kind::array;
   if (!list && w.out.size() > d.results.size())
     return Error(Code::unsupported, fmt::format("{}: it has {} results; NNEF's {} has {}", w.plain.op->name,
                                                 w.out.size(), d.name, d.results.size()));
+  if (as_reals(w)) note_whole(w);
+  if (as_reals(w) && !list && w.out.size() == 1 && is_int(graph_[w.out[0]].type.dtype) &&
+      wanted_type(*d.results[0].type) == ItemType::scalar)
+    call = fmt::format("cast<integer>({})", line(graph_[w.out[0]].name, call));
   if (!w.squeeze.empty() || w.reshape) {
     if (w.out.size() != 1) return Error(Code::unsupported, fmt::format("{}: its results lose axes", d.name));
     const std::string kept = line(graph_[w.out[0]].name, call);

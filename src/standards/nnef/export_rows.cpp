@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "graph/queries.h"
+#include "ops/int_limits.h"
 #include "standards/nnef/export_document.h"
 #include "standards/nnef/weights.h"
 #include "tensor/convert.h"
@@ -45,6 +47,26 @@ Status align(Document& to, WriteNode& w) {
   return {};
 }
 
+Status truths(Document& to, WriteNode& w) {
+  w.whole = Whole::kept;
+  return align(to, w);
+}
+
+Status sums(Document& to, WriteNode& w) {
+  w.whole = Whole::grown;
+  return align(to, w);
+}
+
+Status kept(Document&, WriteNode& w) {
+  w.whole = Whole::kept;
+  return {};
+}
+
+Status grown(Document&, WriteNode& w) {
+  w.whole = Whole::grown;
+  return {};
+}
+
 /// A whole exponent is a number like any other.
 Status pow(Document& to, WriteNode& w) {
   const Tensor* exponent = to.graph().constant_in(*w.node, 1);
@@ -59,6 +81,7 @@ Status pow(Document& to, WriteNode& w) {
 
 /// NNEF defines numbers alone; a NaN gives what its comparisons do.
 Status of_nans(Document&, WriteNode& w) {
+  w.whole = Whole::kept;
   w.set("nans", std::string("compare"));
   return {};
 }
@@ -81,8 +104,8 @@ Status clamp(Document& to, WriteNode& w) {
   if (!low && !high) {
     to.define(w.out[0], fmt::format("copy({})", x));
   } else {
-    NNEX_ASSIGN(const std::string bound, to.aligned(w.plain.in[low ? 1 : 2], to.rank(w.out[0]), true));
     if (!is_real(to.graph()[w.plain.in[0]].type.dtype)) return cannot(w, "NNEF's takes scalar tensors");
+    NNEX_ASSIGN(const std::string bound, to.aligned(w.plain.in[low ? 1 : 2], to.rank(w.out[0]), true));
     to.define(w.out[0], fmt::format("{}({}, {})", low ? "max" : "min", x, bound));
   }
   w.written = true;
@@ -182,6 +205,7 @@ Status split(Document& to, WriteNode& w) {
 
 /// Padding of some axes as padding of all.
 Status pad(Document& to, WriteNode& w) {
+  w.whole = Whole::kept;
   if (w.word("border") == "wrap") return cannot(w, "NNEF has no border 'wrap'");
   NNEX_ASSIGN(const Ints halves, to.numbers(w, 1, "padding"));
   const auto rank = static_cast<int64_t>(to.rank(w.plain.in[0]));
@@ -231,6 +255,16 @@ bool holds(DType type, DType other) {
   return bits(other) + (is_unsigned_int(other) ? 1 : 0) <= bits(type);
 }
 
+/// Whether a value lies within the limits of an integer type, since a clamp put it there; rounding leaves it there.
+bool is_limited(const ir::Graph& graph, ValueId v, DType type) {
+  if (const Node* round = made_by(graph, v, "round")) v = round->in[0];
+  const Node* clamp = made_by(graph, v, "clamp");
+  const auto low = clamp ? real_constant(graph, clamp->in[1]) : std::nullopt,
+             high = clamp ? real_constant(graph, clamp->in[2]) : std::nullopt;
+  const IntLimits limits = int_limits(type);
+  return low && high && *low >= static_cast<double>(limits.low) && *high <= static_cast<double>(limits.high);
+}
+
 Status cast(Document& to, WriteNode& w) {
   const AttrValue value = w.get("to");
   const DType wanted = std::get<DType>(value), found = to.graph()[w.plain.in[0]].type.dtype;
@@ -238,7 +272,9 @@ Status cast(Document& to, WriteNode& w) {
   if (!type || !from) return cannot(w, fmt::format("from {} to {}", name(found), name(wanted)));
   const bool cut = is_int(found) ? bits(wanted) < 64 && !holds(wanted, found)
                                  : found != DType::boolean && bits(wanted) < 32 && bits(found) > bits(wanted);
-  if (is_int(wanted) && cut)
+  const bool limited = is_limited(to.graph(), w.plain.in[0], wanted);
+  const bool saturates = is_real(found) && bits(wanted) >= 8 && bits(wanted) <= 16;  // at limits that float32 holds
+  if (is_int(wanted) && cut && !limited && !saturates)
     return cannot(w, fmt::format("integers of NNEF have no width, so nothing is cut to {}", name(wanted)));
   if (found == DType::u64 && is_real(wanted))
     return cannot(w, "integers of NNEF have a sign, so those of uint64 are not all numbers there");
@@ -249,6 +285,11 @@ Status cast(Document& to, WriteNode& w) {
   if (type == from) {
     to.define(w.out[0], fmt::format("copy({})", x));
     return {};
+  }
+  if (is_int(wanted) && cut && !limited) {
+    const IntLimits range = int_limits(wanted);
+    x = to.line(x + "_cut", fmt::format("clamp({}, {}, {})", x, real_text(static_cast<double>(range.low)),
+                                        real_text(static_cast<double>(range.high))));
   }
   if (is_real(found) && is_int(wanted) && w.word("rounding") == "truncate") {
     const std::string down =
@@ -274,6 +315,15 @@ Status matmul(Document& to, WriteNode& w) {
   b.insert(b.begin(), rank - b.size(), 1);
   NNEX_ASSIGN(w.text[0], to.view(w.plain.in[0], a));
   NNEX_ASSIGN(w.text[1], to.view(w.plain.in[1], b));
+  w.whole = Whole::grown;
+  return {};
+}
+
+/// A window has an extent for every axis in NNEF.
+Status windowed(Document& to, WriteNode& w) {
+  Ints size = w.ints("size");
+  size.resize(std::max(size.size(), to.rank(w.plain.in[0])), 1);
+  w.set("size", std::move(size));
   return {};
 }
 
@@ -329,20 +379,20 @@ Status batch_normalization(Document& to, WriteNode& w) {
 }
 
 constexpr PrepareRow kRows[] = {
-    {"add", align},
-    {"sub", align},
-    {"mul", align},
+    {"add", sums},
+    {"sub", sums},
+    {"mul", sums},
     {"div", align},
     {"min", extreme},
     {"max", extreme},
     {"relu", of_nans},
     {"pow", pow},
-    {"lt", align},
-    {"gt", align},
-    {"le", align},
-    {"ge", align},
-    {"eq", align},
-    {"ne", align},
+    {"lt", truths},
+    {"gt", truths},
+    {"le", truths},
+    {"ge", truths},
+    {"eq", truths},
+    {"ne", truths},
     {"and", align},
     {"or", align},
     {"select", align},
@@ -363,7 +413,19 @@ constexpr PrepareRow kRows[] = {
     {"cast", cast},
     {"matmul", matmul},
     {"linear", linear},
+    {"abs", grown},
+    {"neg", grown},
+    {"sign", kept},
+    {"sum_reduce", grown},
+    {"max_reduce", kept},
+    {"min_reduce", kept},
+    {"argmax_reduce", kept},
+    {"argmin_reduce", kept},
     {"batch_normalization", batch_normalization},
+    {"local_response_normalization", windowed},
+    {"local_mean_normalization", windowed},
+    {"local_variance_normalization", windowed},
+    {"local_contrast_normalization", windowed},
 };
 
 /// The axes of a port or field; nothing where the row has none.

@@ -131,6 +131,7 @@ Status pool(Document& to, WriteNode& w) { return say_padding(w, to.extents(w.pla
 Status max_pool(Document& to, WriteNode& w) {
   const bool y = !w.out.empty() && w.out[0].valid(), index = w.out.size() > 1 && w.out[1].valid();
   if (!index) w.reset("index_as");
+  if (!index) w.whole = Whole::kept;
   w.want = index ? (y ? "max_pool_with_index" : "argmax_pool") : "max_pool";
   if (index && !y) w.out = {w.out[1]};
   return pool(to, w);

@@ -101,9 +101,9 @@ Result<FileBytes> structure_of(const Container& from) {
   auto text = from.read(kStructure);
   if (text.ok()) return text;
   const std::string there = from.elsewhere(kStructure);
-  return Error(text.error().code(), fmt::format("C1: {}{}", text.error().message(),
-                                                there.empty() ? "" : fmt::format(" (there is '{}')", there)))
-      .at(text.error().where());
+  std::string sentence =
+      fmt::format("C1: {}{}", text.error().message(), there.empty() ? "" : fmt::format(" (there is '{}')", there));
+  return std::move(text).error().worded(std::move(sentence));
 }
 
 /// Records by the tensors they are of.
@@ -214,10 +214,22 @@ Status check_text(const Edition& edition, std::string_view file, Faults& faults,
   return {};
 }
 
-/// The tensor files of the variables: those that are there, and how many are not.
+/// "none of the 2 variables has its tensor file ('w.dat', 'b.dat'): their contents were not checked"
+std::string missing_files(const std::vector<std::string>& names, size_t variables) {
+  constexpr size_t kShown = 4;
+  const std::string shown = joined(std::span(names).first(std::min(kShown, names.size())), "', '");
+  const std::string what = names.size() == variables
+                               ? fmt::format("none of the {} variables has its tensor file", variables)
+                               : fmt::format("{} of the {} variables have no tensor file", names.size(), variables);
+  return fmt::format("{} ('{}'{}): their contents were not checked", what, shown, names.size() > kShown ? ", ..." : "");
+}
+
+/// The tensor files of the variables: those that are there, and which are not. `lone`: of a document that came alone
+/// no file need be there.
 void check_files(const Container& from, const Variables& variables, const QuantFile& records, bool provisional,
-                 Faults& faults, std::vector<std::string>& notes) {
+                 bool lone, Faults& faults, std::vector<std::string>& notes) {
   std::vector<Error> missing;
+  std::vector<std::string> names;
   const RecordTable by_name(records);
   for (const auto& v : variables.list) {
     auto content = content_of(from, v.label, v.type, v.extents, by_name.find(v.name), provisional);
@@ -234,10 +246,10 @@ void check_files(const Container& from, const Variables& variables, const QuantF
     if (from.has(tensor_file_name(v.label)) || content.error().code() == Code::invalid_model)
       faults.add(std::move(content).error());
     else
-      missing.push_back(std::move(content).error());
+      missing.push_back(std::move(content).error()), names.push_back(tensor_file_name(v.label));
   }
-  if (missing.size() == variables.list.size() && !missing.empty()) {
-    notes.push_back(fmt::format("none of the {} variables has its tensor file", missing.size()));
+  if (!missing.empty() && (lone || missing.size() == variables.list.size())) {
+    notes.push_back(missing_files(names, variables.list.size()));
     return;
   }
   for (Error& e : missing) faults.add(std::move(e));
@@ -274,8 +286,11 @@ Status check_document(std::string_view text, std::string_view file, const Evalua
   return check_text(Edition(text, file, options, faults), file, faults, notes, variables);
 }
 
-Status check_model(const Container& from, const EvaluateOptions& options, Faults& faults,
-                   std::vector<std::string>& notes) {
+namespace {
+
+/// `lone`: as check_files() has it.
+Status check_container(const Container& from, bool lone, const EvaluateOptions& options, Faults& faults,
+                       std::vector<std::string>& notes) {
   NNEX_ASSIGN(const FileBytes text, structure_of(from));
   const std::string file = from.place(kStructure);
   const Edition edition(text.bytes, file, options, faults);
@@ -289,8 +304,20 @@ Status check_model(const Container& from, const EvaluateOptions& options, Faults
     if (!faults.none()) return {};
     NNEX_ASSIGN(records, parse_quant(quant.bytes, from.place(kQuantisation)));
   }
-  check_files(from, variables, records, edition.provisional(), faults, notes);
+  check_files(from, variables, records, edition.provisional(), lone, faults, notes);
   return {};
+}
+
+}  // namespace
+
+Status check_model(const Container& from, const EvaluateOptions& options, Faults& faults,
+                   std::vector<std::string>& notes) {
+  return check_container(from, false, options, faults, notes);
+}
+
+Status check_lone_document(const Container& from, const EvaluateOptions& options, Faults& faults,
+                           std::vector<std::string>& notes) {
+  return check_container(from, true, options, faults, notes);
 }
 
 Result<std::optional<UpgradedModel>> upgraded_model(const Container& from) {

@@ -35,6 +35,11 @@ Status check_document(std::string_view text, std::string_view file, const Evalua
 Status check_model(const Container& from, const EvaluateOptions& options, Faults& faults,
                    std::vector<std::string>& notes);
 
+/// The same of a document that came alone: of what it names, files that lie beside it are checked, and those that do
+/// not are noted.
+Status check_lone_document(const Container& from, const EvaluateOptions& options, Faults& faults,
+                           std::vector<std::string>& notes);
+
 /// Checks a quantisation file against a document. Faults of either are appended.
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
                       std::string_view document_name, Faults& faults, const EvaluateOptions& options = {});

@@ -179,7 +179,8 @@ constexpr StandardText kStandard[] = {
     "fragment silu" NNEX_X_Y "{ y = x * sigmoid(x); }",
     "fragment softmax(x: tensor<scalar>, axes: integer[] = [1]) -> (y: tensor<scalar>)"
     "{ e = exp(x - max_reduce(x, axes = axes)); y = e / sum_reduce(e, axes = axes); }",
-    "fragment softplus" NNEX_X_Y "{ y = log(exp(x) + 1.0); }",
+    // ln(e^x + 1) in the standard's words; these give the same and stay finite where e^x does not.
+    "fragment softplus" NNEX_X_Y "{ y = max(x, 0.0) + log(1.0 + exp(-abs(x))); }",
     // Pools
     {"fragment max_pool_with_index" NNEX_SIZED ") -> (output: tensor<scalar>, index: tensor<integer>)"
      "{ index = argmax_pool(input, size = size, " NNEX_WINDOW_ARGUMENTS ");"

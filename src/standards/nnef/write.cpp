@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
 #include "standards/nnef/check_operations.h"
@@ -31,6 +32,18 @@ bool is_label(std::string_view s) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
            c == '/' || c == '-';
   });
+}
+
+/// The label with every part cut to what file systems take, with room for a number and an ending.
+std::string file_name(const std::string& label) {
+  constexpr size_t kMaxPart = 200;
+  std::string out;
+  for (size_t at = 0; at <= label.size();) {
+    const size_t end = std::min(label.find('/', at), label.size());
+    out += (at > 0 ? "/" : "") + label.substr(at, std::min(end - at, kMaxPart));
+    at = end + 1;
+  }
+  return out;
 }
 
 bool all_finite(const Tensor& t) {
@@ -94,7 +107,7 @@ Ints Document::extents(ValueId v) const {
 Result<Ints> Document::numbers(const WriteNode& w, size_t port, std::string_view name) const {
   const Tensor* t = graph_.constant_in(*w.node, port);
   if (t && t->shape().rank() <= 1 && is_int(t->dtype())) return ints_of(*t);
-  return Error(Code::unsupported, fmt::format("'{}' is computed; NNEF needs numbers", name));
+  return Error(Code::unsupported, fmt::format("{}: its {} is computed; NNEF needs numbers", w.plain.op->name, name));
 }
 
 std::string Document::unique(std::string wanted) {
@@ -104,9 +117,9 @@ std::string Document::unique(std::string wanted) {
   return name;
 }
 
-/// Labels differ by more than letter case.
+/// Labels differ by more than letter case, and no part of one is too long for the name of a file.
 std::string Document::label_for(const std::string& wanted) {
-  std::string base = is_label(wanted) ? wanted : identifier(wanted), label = base;
+  std::string base = file_name(is_label(wanted) ? wanted : identifier(wanted)), label = base;
   while (!labels_.insert(label_key(label)).second) label = fmt::format("{}_{}", base, ++label_numbers_[base]);
   return label;
 }
@@ -260,6 +273,45 @@ Result<std::string> Document::aligned(ValueId v, size_t rank, bool literals) {
   return view(v, e);
 }
 
+// ---- Whole numbers as reals
+
+namespace {
+
+constexpr int64_t kWhole = int64_t{1} << 24;  ///< float32 holds every whole number up to it.
+
+constexpr size_t kNamed = 4;  ///< Of nodes that compute integers as reals, in a sentence.
+
+bool is_small(const std::optional<Interval>& i) { return i && i->low >= -kWhole && i->high <= kWhole; }
+
+}  // namespace
+
+Result<std::string> Document::reals(ValueId v, std::string text) {
+  if (const Tensor* t = graph_[v].constant.tensor(); t && t->count() == 1)
+    return real_text(static_cast<double>(int_at(*t, 0)));
+  if (text.empty()) {
+    NNEX_ASSIGN(text, operand(v, false));
+  }
+  std::string& made = made_[text + ":scalar"];
+  if (made.empty()) made = line(text, fmt::format("cast<scalar>({})", text));
+  return made;
+}
+
+/// Whether whole numbers are known to be ones of float32.
+bool Document::is_proven(const WriteNode& w) {
+  if (!intervals_) intervals_.emplace(graph_, std::map<ValueId, Interval>());
+  const auto small = [&](ValueId v) {
+    return !v.valid() || !is_int(graph_[v].type.dtype) || is_small(intervals_->of(v));
+  };
+  const bool stays = w.whole == Whole::kept || small(w.out[0]);
+  return stays && std::all_of(w.plain.in.begin(), w.plain.in.end(), small);
+}
+
+void Document::note_whole(const WriteNode& w) {
+  const bool any = std::any_of(w.plain.in.begin(), w.plain.in.end(),
+                               [&](ValueId v) { return v.valid() && is_int(graph_[v].type.dtype); });
+  if (any && !is_proven(w)) whole_.push_back(fmt::format("{} '{}'", w.plain.op->name, graph_[w.out[0]].name));
+}
+
 // ---- The document
 
 Status Document::check_types() const {
@@ -274,7 +326,9 @@ Status Document::check_types() const {
                    fmt::format("input '{}' is {}; NNEF needs numbers for extents", def.name, def.type.text()))
           .helped_by({"symbols", "", "fixes them"});
     for (int64_t extent : *shape)
-      if (extent == 0) return Error(Code::unsupported, fmt::format("input '{}' has an extent of 0", def.name));
+      if (extent == 0)
+        return Error(Code::unsupported,
+                     fmt::format("input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text()));
   }
   return {};
 }
@@ -358,6 +412,10 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
     }
   }
   if (!refused.empty()) return std::move(out_);
+  if (!whole_.empty())
+    condition(fmt::format("whole numbers of {}{} stay within {} either way: NNEF computes them as reals",
+                          joined(std::span(whole_).first(std::min(whole_.size(), kNamed)), ", "),
+                          whole_.size() > kNamed ? fmt::format(" and {} more", whole_.size() - kNamed) : "", kWhole));
   NNEX_ASSIGN(const std::vector<std::string> last, results());
   NNEX_TRY(updates());
   std::vector<std::string> first;

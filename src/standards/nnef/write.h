@@ -22,6 +22,8 @@ struct WriteOptions {
   /// Where all of the graph's integers have 32 bits, the document says so in an extension of this engine's; without it,
   /// only where the document that the graph was read from did.
   bool integers32 = false;
+  /// Arithmetic of integers, which NNEF has none of, is said as that of reals.
+  bool integers_as_reals = true;
 };
 
 /// A document before it is saved.

@@ -57,7 +57,8 @@ class WireCheck {
       field(f, *known, depth);
       path_.pop_back();
     }
-    if (!r.ok()) context_.tell(Rule::wire, here(), r.fault());
+    if (!r.ok())
+      context_.tell(Rule::wire, here(), (depth == 0 ? "not an ONNX model, or cut off: " : "") + std::string(r.fault()));
   }
 
  private:

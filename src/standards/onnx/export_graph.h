@@ -84,7 +84,8 @@ class GraphWriter {
   Result<OnnxNode> spelled(const Node& node);
   Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& form);
   OnnxNode custom(const Node& node) const;
-  Status custom_node(const Node& node, wire::Message& to);
+  void author_words(NodeId id, wire::Message& to);
+  Status custom_node(NodeId id, wire::Message& to);
   void tail(const Node& node, const OnnxNode& said, wire::Message& to);
   Status attribute(const std::string& name, const AttrValue& value, char kind, wire::Message& to);
   void identity(ValueId from, const std::string& to_name, wire::Message& to);

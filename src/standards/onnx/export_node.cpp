@@ -267,11 +267,27 @@ void GraphWriter::tail(const Node& node, const OnnxNode& said, Message& to) {
   to.bytes(NodeProto::op_type, said.op);
 }
 
-Status GraphWriter::custom_node(const Node& node, Message& to) {
+/// What its author called a node, and wrote of it.
+void GraphWriter::author_words(NodeId id, Message& to) {
+  if (const std::string name = node_name(id); !name.empty()) to.bytes(NodeProto::name, name);
+  for (ValueId v : graph_[id].out) {
+    const auto doc = v.valid() ? graph_.meta.node_docs.find(name_of(v)) : graph_.meta.node_docs.end();
+    if (doc == graph_.meta.node_docs.end()) continue;
+    to.bytes(NodeProto::doc_string, doc->second);
+    return;
+  }
+}
+
+Status GraphWriter::custom_node(NodeId id, Message& to) {
+  const Node& node = graph_[id];
   const CustomNode& f = *node.custom;
-  Message m;
-  tail(node, {f.name, f.domain, node.in, {}}, m);
   const auto* attributes = static_cast<const std::vector<Attribute>*>(f.source.get());
+  const bool fragment = node.op == &custom_op() && f.domain.empty() && !attributes;
+  const std::string domain = fragment ? std::string(kFragmentDomain) : f.domain;
+  ++out_.nodes;
+  Message m;
+  tail(node, {f.name, domain, node.in, {}}, m);
+  author_words(id, m);
   for (size_t i = 0; i < (attributes ? attributes->size() : 0); ++i) {
     const Attribute& a = (*attributes)[i];
     if (a.is_graph) {
@@ -287,10 +303,10 @@ Status GraphWriter::custom_node(const Node& node, Message& to) {
   }
   for (size_t i = 0; !attributes && i < f.attrs.size(); ++i)
     if (const char kind = kind_of(f.attrs[i].second)) NNEX_TRY(attribute(f.attrs[i].first, f.attrs[i].second, kind, m));
-  if (!f.domain.empty()) m.bytes(NodeProto::domain, f.domain);
+  if (!domain.empty()) m.bytes(NodeProto::domain, domain);
   if (!f.overload.empty()) m.bytes(NodeProto::overload, f.overload);
-  const auto known = graph_.meta.opsets.find(f.domain);
-  need(f.domain, known == graph_.meta.opsets.end() ? 1 : static_cast<int>(known->second));
+  const auto known = graph_.meta.opsets.find(domain);
+  need(domain, known == graph_.meta.opsets.end() ? 1 : static_cast<int>(known->second));
   to.message(GraphProto::node, std::move(m));
   return {};
 }
@@ -298,14 +314,14 @@ Status GraphWriter::custom_node(const Node& node, Message& to) {
 Status GraphWriter::node(NodeId id, Message& to) {
   const Node& n = graph_[id];
   if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return {};  // nobody reads it
-  if (n.custom) return custom_node(n, to);
+  if (n.custom) return custom_node(id, to);
   if (is_absorbed(graph_, n)) return {};
   ++out_.nodes;
   NNEX_ASSIGN(OnnxNode said, this->said(n));
   const std::vector<Form>& forms = forms_of(said.domain, said.op);
   Message m;
   tail(n, said, m);
-  if (const std::string name = node_name(id); !name.empty()) m.bytes(NodeProto::name, name);
+  author_words(id, m);
   for (const auto& [name, value] : said.attrs) {
     const FormAttribute* declared = declared_in(forms, name);
     if (declared && declared->kind == 'T') {

@@ -36,7 +36,7 @@ int64_t newest_opset(std::string_view domain) { return domain.empty() ? kNewestO
 std::string domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : std::string(domain); }
 
 struct Importer::GraphParts {
-  std::string name;
+  std::string name, doc;
   std::vector<std::string_view> nodes, initializers, sparse_initializers, inputs, outputs, infos;
 };
 
@@ -52,6 +52,9 @@ Result<Importer::GraphParts> Importer::graph_parts(std::string_view message) con
         break;
       case GraphProto::name:
         p.name = std::string(f.bytes);
+        break;
+      case GraphProto::doc_string:
+        p.doc = std::string(f.bytes);
         break;
       case GraphProto::initializer:
         p.initializers.push_back(f.bytes);
@@ -386,7 +389,7 @@ Status Importer::model(std::string_view message) {
         break;
     }
   }
-  if (!r.ok()) return broken("not an ONNX model", r.fault());
+  if (!r.ok()) return broken("not an ONNX model, or cut off", r.fault());
   take_provenance(graph_.meta.properties, graph_.provenance);
   if (!findings_) graph_.provenance.beside = beside_network(message);
   if (!main.data()) return Error(Code::invalid_model, "not an ONNX model: it has no graph");
@@ -406,7 +409,7 @@ Status Importer::model(std::string_view message) {
     if (const auto circles = function_cycles(function_calls(functions)); !circles.empty())
       return Error(Code::invalid_model, circles[0].text);
   NNEX_ASSIGN(GraphParts parts, graph_parts(main));
-  graph_.meta.graph_name = parts.name;
+  graph_.meta.graph_name = parts.name, graph_.meta.graph_doc = parts.doc;
   return graph_body(parts, kMain, true);
 }
 

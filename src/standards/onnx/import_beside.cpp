@@ -21,10 +21,9 @@ struct Beside {
 constexpr Beside kBeside[] = {
     {MessageKind::model, ModelProto::training_info, "{} entries of training information"},
     {MessageKind::model, ModelProto::configuration, "{} device configurations"},
-    {MessageKind::graph, GraphProto::doc_string, "documentation of {} graphs"},
+    {MessageKind::graph, GraphProto::doc_string, "documentation of {} graphs inside"},
     {MessageKind::graph, GraphProto::quantization_annotation, "quantization annotations of {} tensors"},
     {MessageKind::graph, GraphProto::metadata_props, "{} properties of graphs"},
-    {MessageKind::node, NodeProto::doc_string, "documentation of {} nodes"},
     {MessageKind::node, NodeProto::metadata_props, "{} properties of nodes"},
     {MessageKind::node, NodeProto::device_configurations, "{} device annotations of nodes"},
     {MessageKind::attribute, AttributeProto::doc_string, "documentation of {} attributes"},
@@ -42,7 +41,8 @@ class BesideFinder {
   void message(std::string_view bytes, MessageKind part, int depth) {
     wire::Reader r(bytes);
     for (Field f; depth <= kDeepestCopy && r.next(f);) {
-      if (!(ordinary_[static_cast<size_t>(part)] & bit(f.number))) field(f, part);
+      const bool held = part == MessageKind::graph && f.number == GraphProto::doc_string && depth == kMainGraph;
+      if (!held && !(ordinary_[static_cast<size_t>(part)] & bit(f.number))) field(f, part);
       // Functions go as they are; of training all is told by its one line.
       const MessageKind to = leads_to(part, f);
       if (to != MessageKind::count && to != MessageKind::function && to != MessageKind::training)
@@ -61,6 +61,8 @@ class BesideFinder {
   }
 
  private:
+  static constexpr int kMainGraph = 1;  ///< Its depth: the model's own is 0.
+
   static uint64_t bit(wire::FieldNumber n) {
     return static_cast<uint32_t>(n) < 64 ? uint64_t{1} << static_cast<uint32_t>(n) : 0;
   }

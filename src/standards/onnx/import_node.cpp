@@ -144,6 +144,7 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   if (++nodes_ > limits_.nodes)
     return Error(Code::limit, fmt::format("the model has more than {} nodes", limits_.nodes));
   std::string overload;
+  std::string_view doc;
   std::vector<std::string> inputs;
   std::vector<std::string_view> attributes;
   NodeImport n{*this, Builder(graph_, block), {}, {}, {}, 0, {}, {}, {}};
@@ -173,11 +174,18 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
       case NodeProto::overload:
         overload = std::string(f.bytes);
         break;
+      case NodeProto::doc_string:
+        doc = f.bytes;
+        break;
       default:
         break;
     }
   }
   if (!r.ok()) return broken("a node", r.fault());
+  if (!doc.empty() && prefix_.empty())
+    if (const auto made = std::find_if(n.out.begin(), n.out.end(), [](const auto& name) { return !name.empty(); });
+        made != n.out.end())
+      graph_.meta.node_docs.emplace(*made, doc);
   const std::string& shown = !n.name.empty() ? n.name : !n.out.empty() ? n.out[0] : n.op;
   std::string place = prefix_ + "node '" + shown + "' (" + n.op + ")";
   if (findings_)
@@ -339,9 +347,11 @@ Result<ValueId> Importer::standard_result(const NodeImport& n, std::string_view 
 
 Status Importer::custom_node(NodeImport& n, bool call, const std::string& overload) {
   auto f = std::make_shared<CustomNode>();
-  f->domain = n.domain, f->name = n.op, f->overload = overload;
+  const bool fragment = !call && n.domain == kFragmentDomain &&
+                        std::none_of(n.attrs.begin(), n.attrs.end(), [](const Attribute& a) { return a.is_graph; });
+  f->domain = fragment ? "" : n.domain, f->name = n.op, f->overload = overload;
   for (const Attribute& a : n.attrs) f->attrs.emplace_back(a.name, a.value);
-  f->source = std::make_shared<std::vector<Attribute>>(n.attrs);
+  if (!fragment) f->source = std::make_shared<std::vector<Attribute>>(n.attrs);
   NodeId id = n.b.node(call ? call_op() : custom_op(), n.in, n.out.size(), nullptr);
   graph_.set_custom(id, std::move(f));
   for (size_t o = 0; o < n.out.size(); ++o) {

@@ -53,13 +53,17 @@ ValueId Legalized::again(std::vector<ValueId> in) {
   return graph[made].out[0];
 }
 
+void Legalized::keep_bits(ValueId of, ValueId v) {
+  const int64_t known = bits_of(of);
+  if (known == 0) return;
+  bits.resize(graph.value_count());
+  bits[v.n] = known;
+}
+
 void Legalized::replace(ValueId v, size_t o) {
   const ValueId old = node().out[o];
   if (!graph[v].producer.valid() || !graph[v].name.empty()) v = b("copy", {v});
-  if (const int64_t known = bits_of(old)) {
-    bits.resize(graph.value_count());
-    bits[v.n] = known;
-  }
+  keep_bits(old, v);
   graph.set_name(v, graph[old].name);
   graph.set_type(v, graph[old].type);
   graph.replace_uses(old, v);
@@ -86,6 +90,7 @@ void Legalized::cast_result(DType made, size_t o) {
   graph.set_input(graph[back].producer, 0, old);
   graph.set_name(back, name);
   graph.set_type(back, wanted);
+  keep_bits(old, back);
 }
 
 namespace {

@@ -32,6 +32,8 @@ struct Legalized {
   std::optional<Shape> out_shape(size_t o = 0) const;
   /// Bits that hold the elements of a value, sign included; 0: nobody knows.
   int64_t bits_of(ValueId v) const { return v.n < bits.size() ? bits[v.n] : 0; }
+  /// What is known of a value holds of the one that takes its place.
+  void keep_bits(ValueId of, ValueId v);
   const Tensor* constant(size_t i) const { return graph.constant_in(node(), i); }
   template <class A>
   A attrs() const {

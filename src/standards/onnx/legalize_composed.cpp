@@ -43,12 +43,8 @@ void reshaped_constant(Legalized& l) {
   if (!t || !to || to->count() != t->count() || !stays_inside(l, l.node().out[0])) return;
   if (!l.graph.read_once(l.in(0)) && t->count() > kMaxCopied) return;
   const ValueId old = l.node().out[0];
-  const int64_t known = l.bits_of(old);
   const ValueId made = constant_as(l, l.in(0), *to);
-  if (known) {
-    l.bits.resize(l.graph.value_count());
-    l.bits[made.n] = known;
-  }
+  l.keep_bits(old, made);
   l.graph.replace_uses(old, made);
   l.graph.erase(l.id);
 }

@@ -265,14 +265,32 @@ void box(Legalized& l) {
   if (sum) scale_result(l, volume(a));
 }
 
+/// The root of a mean of powers: its divisor differs from window to window, which only an average knows.
+void mean_root(Legalized& l, PoolAttrs a) {
+  const double p = std::exchange(a.p, PoolAttrs().p);
+  const Type type = l.type(0);
+  const auto made = [&](ValueId v) {
+    l.graph.set_type(v, type);
+    return v;
+  };
+  const auto number = [&](double v) { return l.b.number(type.dtype, v); };
+  ValueId x = p == 2 ? l.b("mul", {l.in(0), l.in(0)}) : made(l.b("abs", {l.in(0)}));
+  if (p != 2 && p != 1) x = l.b("pow", {x, number(p)});
+  const ValueId mean = l.b("box", {made(x)}, a);
+  Legalized average(l.graph, l.graph[mean].producer, l.bits);
+  box(average);
+  l.replace(p == 1 ? mean : p == 2 ? l.b("sqrt", {mean}) : l.b("pow", {mean, number(1 / p)}));
+}
+
 void lp_pool(Legalized& l) {
   PoolAttrs a = l.attrs<PoolAttrs>();
+  const Divisor divisor = pads_nothing(a) && a.divisor != Divisor::one ? Divisor::window : divisor_of(a);
+  if (divisor == Divisor::inside || divisor == Divisor::padded) return mean_root(l, a);
   if (a.border == PoolBorder::constant) a.border = PoolBorder::ignore;  // a zero adds nothing
   if (a.border == PoolBorder::ignore ? !crop_first(l, a) : !pad_first(l, a)) return;
-  const bool mean = a.divisor == Divisor::window;
-  if (mean) a.divisor = Divisor::one;
+  a.divisor = Divisor::one;
   l.set(a);
-  if (mean) scale_result(l, std::pow(1 / volume(a), 1 / a.p));
+  if (divisor == Divisor::window) scale_result(l, std::pow(1 / volume(a), 1 / a.p));
 }
 
 /// An index counts elements of the result; what lies beyond the border is of no matter there.

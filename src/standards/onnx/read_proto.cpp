@@ -7,6 +7,7 @@
 #include "base/built.h"
 #include "ops/codecs.h"
 #include "tensor/convert.h"
+#include "tensor/sparse.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -251,29 +252,8 @@ Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& so
   }
   if (!r.ok()) return broken("sparse tensor", r.fault());
   s.shape = Shape(dims);
-  auto count = s.shape.checked_count();
-  for (int64_t d : dims)
-    if (d < 0) count.reset();
-  if (!count) return broken("sparse tensor '" + out.name + "'", "its shape is negative or too large");
-  const Shape& at = s.indices.shape();
-  const bool linear = at.rank() == 1, pairs = at.rank() == 2 && at[1] == s.shape.rank();
-  if (s.values.shape().rank() != 1 || s.indices.dtype() != DType::i64 || !(linear || pairs) ||
-      at[0] != s.values.count())
-    return broken("sparse tensor '" + out.name + "'", "values and indices do not fit each other");
-  int64_t last = -1;
-  for (int64_t i = 0; i < at[0]; ++i) {
-    int64_t flat = 0;
-    bool inside = true;
-    if (linear) flat = int_at(s.indices, i);
-    for (int64_t a = 0; pairs && a < at[1]; ++a) {
-      const int64_t k = int_at(s.indices, i * at[1] + a);
-      inside &= k >= 0 && k < s.shape[a];
-      flat = inside ? flat * s.shape[a] + k : flat;
-    }
-    if (!inside || flat <= last || flat >= *count)
-      return broken("sparse tensor '" + out.name + "'", "indices must ascend inside the shape");
-    last = flat;
-  }
+  if (Status sound = check_sparse(s); !sound.ok())
+    return broken("sparse tensor '" + out.name + "'", sound.error().message().c_str());
   out.value = Value(std::move(s));
   return out;
 }

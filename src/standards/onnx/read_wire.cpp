@@ -3,6 +3,7 @@
 namespace nnex::wire {
 
 bool Reader::varint(uint64_t& value) {
+  if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) return value = static_cast<uint8_t>(*at_++), true;  // most are
   value = 0;
   for (int shift = 0; shift < 70; shift += 7) {
     if (at_ == end_) return fail("a number is cut off");

@@ -83,6 +83,8 @@ const Form* find_form(std::string_view domain, std::string_view name, int64_t op
 /// The domain of the table's own rows, for those that no standard operator says: a row's name, its ports in order, its
 /// fields under their names.
 inline constexpr std::string_view kRowDomain = "nnex";
+/// The domain of operations that have none: NNEF's fragments without bodies. ONNX's own would give them its meanings.
+inline constexpr std::string_view kFragmentDomain = "nnef";
 /// Whether the domain's operators are all known here.
 bool is_standard(std::string_view domain);
 

@@ -225,8 +225,14 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
   if (!t)
     return Error(Code::unsupported,
                  fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
+  const auto doc = graph_.meta.node_docs.find(name);  // of a node that was a constant
+  const auto documented = [&](Message m) {
+    if (doc != graph_.meta.node_docs.end()) m.bytes(TensorProto::doc_string, doc->second);
+    return m;
+  };
   if (!external_.takes(*t)) {
     NNEX_ASSIGN(Message m, tensor_message(*t, name, out_.kept));
+    m = documented(std::move(m));
     to.message(GraphProto::initializer, std::move(m));
     return {};
   }
@@ -235,6 +241,7 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
   m.integer(TensorProto::data_type, onnx_number(t->dtype()));
   m.bytes(TensorProto::name, name);
   external_.place(*t, m);
+  m = documented(std::move(m));
   to.message(GraphProto::initializer, std::move(m));
   return {};
 }
@@ -292,6 +299,7 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
                                     : own.empty()          ? "network"
                                                            : own)
                                  : fmt::format("block_{}", id.n));
+  if (main && !graph_.meta.graph_doc.empty()) m.bytes(GraphProto::doc_string, graph_.meta.graph_doc);
   if (main) NNEX_TRY(initializers(m));
   for (ValueId v : graph_[id].params) m.message(GraphProto::input, value_info(name_of(v), graph_[v].type, main));
   for (size_t i = 0; i < last.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "base/joined.h"
 #include "graph/infer.h"
 #include "ops/shape.h"
+#include "passes/lower.h"
 #include "passes/make_plain.h"
 #include "passes/passes.h"
 #include "standards/spelling.h"
@@ -268,7 +269,8 @@ void Writer::node(NodeId id) {
   if (!n.blocks.empty()) return refuse(fmt::format("{}: WebNN has no control flow", n.op->name));
   for (ValueId v : n.out)
     if (v.valid() && !is_tensor_of_numbers(graph_, v))
-      return refuse(fmt::format("{}: a result is {}", n.op->name, graph_[v].type.text()));
+      return refuse(fmt::format("{}: a result is {}; {}", n.op->name, graph_[v].type.text(),
+                                concrete(graph_[v].type) ? "WebNN has no such tensor" : "WebNN needs known extents"));
   if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return;
   RowNode w{*this, n, {n.op, n.attrs.get(), n.in, {}}, nullptr};
   if (n.op->attrs.copy) {
@@ -411,10 +413,9 @@ nnex::Result<Program> to_program(ir::Graph& graph, const std::string& name) {
       return program;
     }
     bool expanded = false;
-    for (const auto& [id, reason] : refused) {
-      if (!graph[id].op || graph[id].op->body.empty()) continue;
-      NNEX_TRY(passes::expand_body(graph, id));
-      expanded = true;
+    for (Unwritable& r : refused) {
+      NNEX_ASSIGN(const bool lowered, passes::lower(graph, r.node, r.reason));
+      expanded |= lowered;
     }
     NNEX_TRY(infer(graph));
     NNEX_ASSIGN(const int computed, passes::fold_constants(graph));  // codes, too, that WebNN has no words for

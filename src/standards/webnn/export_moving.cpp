@@ -111,7 +111,7 @@ void slice(RowNode& w) {
   const Ints x = w.x();
   const auto begin = ints(w, 1), end = ints(w, 2);
   auto axes = w.given(3) ? ints(w, 3) : std::optional(Ints{}), steps = w.given(4) ? ints(w, 4) : std::optional(Ints{});
-  if (!begin || !end || !axes || !steps) return w.refuse("slice: its limits are computed");
+  if (!begin || !end || !axes || !steps) return w.refuse("slice: its limits are computed; WebNN needs numbers");
   if (!w.given(3)) {
     axes->resize(begin->size());
     std::iota(axes->begin(), axes->end(), 0);
@@ -145,7 +145,7 @@ void pad(RowNode& w) {
   const Ints x = w.x();
   const auto halves = ints(w, 1);
   auto axes = w.given(3) ? ints(w, 3) : std::optional(Ints{});
-  if (!halves || !axes) return w.refuse("pad: its amounts are computed");
+  if (!halves || !axes) return w.refuse("pad: its amounts are computed; WebNN needs numbers");
   if (!w.given(3)) {
     axes->resize(x.size());
     std::iota(axes->begin(), axes->end(), 0);
@@ -155,7 +155,8 @@ void pad(RowNode& w) {
   if (border == PadBorder::wrap || border == PadBorder::reflect_even)
     return w.refuse(fmt::format("pad: WebNN has no border '{}'", enumerators(border)[static_cast<size_t>(border)]));
   const AttrValue value = w.given(2) ? number_of(w.constant(2)) : AttrValue(int64_t{0});
-  if (border == PadBorder::constant && value.index() == 0) return w.refuse("pad: its value is computed");
+  if (border == PadBorder::constant && value.index() == 0)
+    return w.refuse("pad: its value is computed; WebNN needs a number");
   Ints before(x.size()), after(x.size()), first(x.size()), count = x;
   Ref y = w.in(0);
   for (size_t i = 0; i < axes->size(); ++i) {
@@ -277,7 +278,7 @@ void resize(RowNode& w) {
   const auto& a = w.attr<ResizeAttrs>();
   const auto list = [&](size_t i) { return w.constant(i) ? reals_of(*w.constant(i)) : Reals{}; };
   for (size_t i = 1; i < 4; ++i)
-    if (w.given(i) && !w.constant(i)) return w.refuse("resize: its extents are computed");
+    if (w.given(i) && !w.constant(i)) return w.refuse("resize: its extents are computed; WebNN needs numbers");
   const Ints sizes = w.constant(3) ? ints_of(*w.constant(3)) : Ints{};
   const auto targets = resize_targets(a, nnex::Shape(w.x()), list(1), list(2), sizes);
   if (!targets.ok()) return w.refuse("resize: " + targets.error().message());

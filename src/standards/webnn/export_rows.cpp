@@ -170,7 +170,7 @@ Reduced reduced_axes(RowNode& w) {
 
 void reduce(RowNode& w) {
   const Reduced r = reduced_axes(w);
-  if (!r.known) return w.refuse(fmt::format("{}: its axes are computed", w.row()));
+  if (!r.known) return w.refuse(fmt::format("{}: its axes are computed; WebNN needs numbers", w.row()));
   for (std::string_view field : {"when_empty", "to_end"})
     if (w.has(field)) w.reset(field);
   if (const int port = w.node.op->input("axes"); port >= 0 && w.plain.in.size() > static_cast<size_t>(port))
@@ -182,7 +182,7 @@ void reduce(RowNode& w) {
 /// Truths are 0 and 1: any is their largest, all their least.
 void truth_reduce(RowNode& w) {
   const Reduced r = reduced_axes(w);
-  if (!r.known) return w.refuse(fmt::format("{}: its axes are computed", w.row()));
+  if (!r.known) return w.refuse(fmt::format("{}: its axes are computed; WebNN needs numbers", w.row()));
   std::vector<Named> args = {{"input", w.in(0)}, {"keepDimensions", w.get("keepdims")}};
   if (r.axes) args.emplace_back("axes", AttrValue(*r.axes));
   w.give(w.to.call(w.row() == "any_reduce" ? "reduceMax" : "reduceMin", std::move(args)));
@@ -196,7 +196,7 @@ void arg_reduce(RowNode& w) {
 
 void cum_sum(RowNode& w) {
   const nnex::Tensor* axis = w.constant(1);
-  if (!axis || axis->count() != 1) return w.refuse("cum_sum: its axis is computed");
+  if (!axis || axis->count() != 1) return w.refuse("cum_sum: its axis is computed; WebNN needs a number");
   const int64_t at = int_at(*axis, 0), rank = static_cast<int64_t>(w.x().size());
   w.plain.known.emplace_back("axis", at < 0 ? at + rank : at);
   plain_row(w);
@@ -329,7 +329,7 @@ void one_hot(RowNode& w) {
   const auto& a = w.attr<OneHotAttrs>();
   const Ints y = w.y();
   const nnex::Tensor* values = w.constant(2);
-  if (!values || values->count() != 2) return w.refuse("one_hot: its values are computed");
+  if (!values || values->count() != 2) return w.refuse("one_hot: its values are computed; WebNN needs numbers");
   const auto axis = static_cast<size_t>(a.axis < 0 ? a.axis + static_cast<int64_t>(y.size()) : a.axis);
   const int64_t depth = y[axis];
   Ref index = w.in(0);

@@ -1,0 +1,114 @@
+#include "passes/lower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/infer.h"
+#include "ops/arithmetic.h"
+#include "ops/cast.h"
+#include "ops/join.h"
+#include "ops/matmul.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "passes/passes.h"
+
+namespace nnex::passes {
+
+Type Lowering::type_of_value(ValueId v) const {
+  return graph_[v].is_constant() ? type_of(graph_[v].constant) : graph_[v].type;
+}
+
+Result<Shape> Lowering::extents(ValueId v, std::string_view port) const {
+  const Type type = type_of_value(v);
+  const auto shape = concrete(type);
+  if (!shape) return error("its {} is {}; needed known extents", port, type.text());
+  for (int64_t extent : *shape)
+    if (extent == 0) return error("its {} has an extent of 0", port);
+  return *shape;
+}
+
+ValueId Lowering::cast(ValueId v, DType to) {
+  if (type_of_value(v).dtype == to) return v;
+  CastAttrs a;
+  a.to = to;
+  return b("cast", {v}, a);
+}
+
+ValueId Lowering::cast_whole(ValueId v, DType to) {
+  CastAttrs a;
+  a.to = to;
+  a.rounding = CastRounding::floor;
+  return b("cast", {v}, a);
+}
+
+ValueId Lowering::reshaped(ValueId v, const Ints& shape) { return b("reshape", {v, b.ints(shape)}); }
+
+ValueId Lowering::transposed(ValueId v, const Ints& axes) {
+  if (std::is_sorted(axes.begin(), axes.end())) return v;
+  return b("transpose", {v}, TransposeAttrs{axes});
+}
+
+ValueId Lowering::sliced(ValueId v, int64_t axis, int64_t begin, int64_t end, int64_t stride) {
+  return b("slice", {v, b.ints({begin}), b.ints({end}), b.ints({axis}), b.ints({stride})});
+}
+
+ValueId Lowering::concat(std::vector<ValueId> parts, int64_t axis) {
+  if (parts.size() == 1) return parts[0];
+  return b("concat", std::move(parts), AxisAttrs{axis});
+}
+
+ValueId Lowering::sum(ValueId v, const Ints& axes) {
+  if (axes.empty()) return v;
+  ReduceAttrs a;
+  a.keepdims = false;
+  return b("sum_reduce", {v, b.ints(axes)}, a);
+}
+
+ValueId Lowering::matmul(ValueId x, ValueId y, bool transpose_y) {
+  MatmulAttrs a;
+  a.transpose_b = transpose_y;
+  return b("matmul", {x, y}, a);
+}
+
+ValueId Lowering::whole(ValueId v) { return b("round", {v}, RoundAttrs{Rounding::half_even}); }
+
+void Lowering::give(size_t o, ValueId v) {
+  const ValueId old = node().out[o];
+  if (!graph_[v].producer.valid() || !graph_[v].name.empty()) v = b("copy", {v});
+  graph_.set_name(v, graph_[old].name);
+  graph_.set_type(v, graph_[old].type);
+  graph_.replace_uses(old, v);
+}
+
+namespace {
+
+LowerRule find_rule(std::string_view row) {
+  for (const auto list : {lower_recurrent(), lower_products(), lower_attention(), lower_classes(), lower_codes(),
+                          lower_moves(), lower_numbers()})
+    for (const LowerRow& r : list)
+      if (r.row == row) return r.rule;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
+  if (!graph[id].op) return false;
+  if (!graph[id].op->body.empty()) {
+    NNEX_TRY(expand_body(graph, id));
+    return true;
+  }
+  const LowerRule rule = find_rule(graph[id].op->name);
+  const auto known = [&](ValueId v) { return !v.valid() || concrete(graph[v].type); };
+  if (!rule || !std::all_of(graph[id].out.begin(), graph[id].out.end(), known)) return false;
+  Lowering l(graph, id);
+  if (const Status s = rule(l); !s.ok()) {
+    reason += "; " + s.error().message();
+    return false;
+  }
+  graph.erase(id);
+  return true;
+}
+
+}  // namespace nnex::passes

@@ -1,0 +1,107 @@
+// Maps and sparse tensors through the C interface.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "c_handles.h"
+
+namespace {
+
+using namespace nnex::test;
+
+ValueHandle whole(const std::vector<int64_t>& extents, const std::vector<int64_t>& numbers) {
+  auto v = made<ValueHandle>(
+      [&](nnex_value** out) { return nnex_tensor_make(NNEX_I64, extents.size(), extents.data(), out); });
+  std::copy(numbers.begin(), numbers.end(), static_cast<int64_t*>(nnex_tensor_mutable_data(v.get())));
+  return v;
+}
+
+TEST(CValues, MapsAreMadeReadAndRun) {
+  const int64_t three = 3;
+  const char* const words[] = {"b", "c", "a"};
+  const auto keys = made<ValueHandle>([&](nnex_value** v) { return nnex_tensor_strings(1, &three, words, 3, v); });
+  const ValueHandle one = floats({}, {1}), two = floats({}, {2}), four = floats({}, {4});
+  nnex_value* const values[] = {one.get(), two.get(), four.get()};
+  const auto map = made<ValueHandle>([&](nnex_value** v) { return nnex_map_make(keys.get(), values, 3, v); });
+  EXPECT_EQ(nnex_value_kind(map.get()), NNEX_MAP);
+  EXPECT_STREQ(nnex_value_text(map.get()), "map of 3");
+  ASSERT_EQ(nnex_value_count(map.get()), 4u);
+  const auto sorted = made<ValueHandle>([&](nnex_value** v) { return nnex_value_item(map.get(), 0, v); });
+  EXPECT_STREQ(nnex_tensor_string(sorted.get(), 0), "a");
+  const auto first = made<ValueHandle>([&](nnex_value** v) { return nnex_value_item(map.get(), 1, v); });
+  EXPECT_EQ(numbers_of(first.get()), (std::vector<float>{4}));
+
+  constexpr std::string_view kVector =
+      "<ir_version: 8, opset_import: [\"\": 17, \"ai.onnx.ml\": 3]>\n"
+      "net (map(string, float[]) m) => (float[1,3] y) {\n"
+      "  y = ai.onnx.ml.DictVectorizer <string_vocabulary = [\"c\", \"x\", \"a\"]> (m)\n}\n";
+  const auto model = made<ModelHandle>(
+      [&](nnex_model** m) { return nnex_model_load_memory(kVector.data(), kVector.size(), nullptr, m); });
+  ASSERT_TRUE(model);
+  EXPECT_EQ(numbers_of(run(session_of(model.get()).get(), map).get()), (std::vector<float>{2, 0, 4}));
+
+  const auto empty = made<ValueHandle>([](nnex_value** v) {
+    const int64_t none = 0;
+    nnex_value* no_keys = nullptr;
+    EXPECT_EQ(said(nnex_tensor_make(NNEX_I64, 1, &none, &no_keys)), "ok");
+    nnex_error* e = nnex_map_make(no_keys, nullptr, 0, v);
+    nnex_value_free(no_keys);
+    return e;
+  });
+  EXPECT_EQ(nnex_value_count(empty.get()), 1u);
+}
+
+TEST(CValues, MapsThatAreNone) {
+  const ValueHandle one = floats({}, {1}), twice = whole({2}, {5, 5}), flat = whole({1, 2}, {1, 2});
+  nnex_value* const values[] = {one.get(), nullptr};
+  nnex_value* const both[] = {one.get(), one.get()};
+  const auto refusal = [](const nnex_value* keys, nnex_value* const* items, size_t count) {
+    return refused<ValueHandle>([&](nnex_value** v) { return nnex_map_make(keys, items, count, v); });
+  };
+  EXPECT_EQ(refusal(nullptr, both, 2), "found NULL for 'keys'");
+  EXPECT_EQ(refusal(twice.get(), both, 2), "found key 0 again as key 1");
+  EXPECT_EQ(refusal(twice.get(), values, 2), "found NULL for 'values'");
+  EXPECT_EQ(refusal(twice.get(), both, 1), "found 2 keys and 1 values; needed as many");
+  EXPECT_EQ(refusal(flat.get(), both, 2), "found i64[1,2] for 'keys'; needed i64[n] or str[n]");
+  EXPECT_EQ(refusal(one.get(), both, 1), "found f32[] for 'keys'; needed i64[n] or str[n]");
+}
+
+TEST(CValues, SparseTensorsAreMadeAndRead) {
+  const int64_t extents[] = {2, 3};
+  const ValueHandle values = floats({2}, {5, 6}), linear = whole({2}, {1, 5}), pairs = whole({2, 2}, {0, 1, 1, 2});
+  for (const nnex_value* indices : {linear.get(), pairs.get()}) {
+    const auto sparse =
+        made<ValueHandle>([&](nnex_value** v) { return nnex_sparse_make(values.get(), indices, 2, extents, v); });
+    EXPECT_EQ(nnex_value_kind(sparse.get()), NNEX_SPARSE);
+    EXPECT_STREQ(nnex_value_text(sparse.get()), "sparse f32[2,3]");
+    ASSERT_EQ(nnex_sparse_rank(sparse.get()), 2u);
+    EXPECT_EQ(nnex_sparse_extents(sparse.get())[1], 3);
+    const auto at = made<ValueHandle>([&](nnex_value** v) { return nnex_value_item(sparse.get(), 1, v); });
+    EXPECT_EQ(nnex_tensor_data(at.get()), nnex_tensor_data(indices));
+    EXPECT_EQ(nnex_tensor_dtype(sparse.get()), NNEX_NONE);
+  }
+  EXPECT_EQ(nnex_sparse_rank(values.get()), 0u);
+  EXPECT_EQ(nnex_sparse_extents(nullptr), nullptr);
+}
+
+TEST(CValues, SparseTensorsThatAreNone) {
+  const int64_t extents[] = {2, 3}, negative[] = {2, -3};
+  const ValueHandle values = floats({2}, {5, 6}), down = whole({2}, {5, 1}), far = whole({2}, {1, 6}),
+                    below = whole({2, 2}, {0, 1, -1, 2}), three = whole({3}, {0, 1, 2});
+  const auto refusal = [&](const nnex_value* v, const nnex_value* at, const int64_t* shape) {
+    return refused<ValueHandle>([&](nnex_value** out) { return nnex_sparse_make(v, at, 2, shape, out); });
+  };
+  for (const nnex_value* at : {down.get(), far.get(), below.get()})
+    EXPECT_EQ(with(refusal(values.get(), at, extents), "index 1 out of order or range; indices must ascend inside"),
+              "");
+  EXPECT_EQ(with(refusal(values.get(), three.get(), extents), "values f32[2] and indices i64[3] do not fit"), "");
+  EXPECT_EQ(with(refusal(values.get(), values.get(), extents), "indices f32[2] do not fit"), "");
+  EXPECT_EQ(with(refusal(values.get(), down.get(), negative), "needed extents of 0 or more"), "");
+  EXPECT_EQ(refusal(nullptr, down.get(), extents), "found NULL for 'values'");
+  EXPECT_EQ(refusal(values.get(), nullptr, extents), "found NULL for 'indices'");
+}
+
+}  // namespace
