@@ -18,16 +18,19 @@ function boxesOf({ inputs, outputs, nodes }) {
   const live = (values) => values.filter(({ id, constant }) => id >= 0 && !constant).map(({ id }) => id);
   const shown = nodes.slice(0, kMostNodes).map((node) => {
     const made = node.outputs.find(({ id }) => id >= 0);
-    const weights = node.inputs.filter(({ constant }) => constant).map(({ type }) => type);
+    const inputs = [...node.inputs, ...(node.captures ?? [])]; // captures: what its blocks read from outside of them
+    const weights = inputs.filter(({ constant }) => constant).map(({ type }) => type);
     return {
-      title: node.op, small: made?.type ?? '', reads: live(node.inputs), makes: live(node.outputs),
+      title: node.op, small: made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
       about: [node.op, node.location, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
     };
   });
+  // The outputs of nodes that are left out would stand alone.
+  const absent = new Set(nodes.slice(kMostNodes).flatMap((node) => live(node.outputs)));
   return [
     ...inputs.map((input) => ({ ...named(input), about: `input ${named(input).about}`, reads: [], makes: [input.id], end: true })),
     ...shown,
-    ...outputs.map((output) => ({ ...named(output), about: `output ${named(output).about}`, reads: [output.id], makes: [], end: true })),
+    ...outputs.filter(({ id }) => !absent.has(id)).map((output) => ({ ...named(output), about: `output ${named(output).about}`, reads: [output.id], makes: [], end: true })),
   ];
 }
 
@@ -56,6 +59,12 @@ function place(boxes) {
   return { width: Math.max(...boxes.map(({ x }) => x)) + kWidth / 2 + kMargin, height: kMargin + rows.length * (kHeight + kGapY) };
 }
 
+/** The boxes in their places, each with those that it reads, and the size of it all. */
+export function arrange(outline) {
+  const boxes = boxesOf(outline);
+  return { boxes, ...(boxes.length === 0 ? { width: 0, height: 0 } : place(boxes)) };
+}
+
 function edge({ x, y }, to) {
   const from = y + kHeight, middle = (from + to.y) / 2;
   return svg('path', { d: `M${x} ${from}C${x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}` });
@@ -63,9 +72,8 @@ function edge({ x, y }, to) {
 
 /** The drawing; its boxes are in the order of the keyboard. */
 export function draw(outline) {
-  const boxes = boxesOf(outline);
-  if (boxes.length === 0) return svg('svg', { width: 0, height: 0 });
-  const { width, height } = place(boxes);
+  const { boxes, width, height } = arrange(outline);
+  if (boxes.length === 0) return svg('svg', { width, height });
   const lines = boxes.flatMap((box) => box.from.map((from) => edge(from, box)));
   const nodes = boxes.map((box) => svg('g', {
     class: box.end ? 'node end' : 'node', transform: `translate(${box.x - kWidth / 2} ${box.y})`, tabindex: 0, role: 'listitem', 'aria-label': box.about,

@@ -1,62 +1,87 @@
 // Pictures, sounds and numbers as the elements of an input.
+import { count, elementOf, nearest, rangeOf, room } from './values.js';
 
-const arrays = {
-  float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array,
-  int32: Int32Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array, bool: Uint8Array,
-};
-const count = (dims) => dims.reduce((product, extent) => product * extent, 1);
-
-/** Elements of a type from plain numbers. */
-function elements(type, numbers) {
-  const Type = arrays[type];
-  if (!Type) throw new Error(`an input of ${type} cannot be filled here; possible are ${Object.keys(arrays).join(', ')}`);
-  return type.endsWith('64') && type !== 'float64' ? Type.from(numbers, (x) => BigInt(Math.trunc(x))) : Type.from(numbers);
+/** Extents as they are typed. */
+export function extents(text) {
+  return text.split(/[\s,x]+/).filter(Boolean).map((word) => {
+    if (!/^\d+$/.test(word)) throw new Error(`found the extent '${short(word)}'; needed whole numbers from 0 on`);
+    return Number(word);
+  });
 }
+const short = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 /** Where colours, rows and columns stand in the extents of a picture. */
 function pictureAxes(dims) {
-  const [channels, height, width] = dims.slice(-3);
-  if ([1, 3, 4].includes(channels) && dims.length >= 3) return { channels, height, width, planes: true };
-  const [rows, columns, last] = dims.slice(-3);
-  if ([1, 3, 4].includes(last) && dims.length >= 3) return { channels: last, height: rows, width: columns, planes: false };
+  const [channels, height, width] = dims.slice(-3), [rows, columns, last] = dims.slice(-3);
+  const axes = [1, 3, 4].includes(channels) ? { channels, height, width, planes: true } : { channels: last, height: rows, width: columns, planes: false };
+  if (dims.length >= 3 && [1, 3, 4].includes(axes.channels) && count(dims) > 0) return axes;
   throw new Error(`an input [${dims.join(', ')}] is no picture; needed [..., 3, height, width] or [..., height, width, 3]`);
 }
 
-/** A picture, scaled to the input: each colour from 0 to 1, or 0 to 255 where the type is whole numbers. */
-export async function picture(file, type, dims) {
-  const { channels, height, width, planes } = pictureAxes(dims);
-  const bitmap = await createImageBitmap(file, { resizeWidth: width, resizeHeight: height, resizeQuality: 'high' });
+/** A picture's colours at a size: red, green, blue and opacity of each pixel. */
+async function pixels(file, width, height) {
   const canvas = Object.assign(document.createElement('canvas'), { width, height });
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  context.drawImage(bitmap, 0, 0);
-  const { data } = context.getImageData(0, 0, width, height);
-  const scale = type.startsWith('float') ? 255 : 1;
-  const numbers = new Float32Array(count(dims));
+  context.drawImage(await createImageBitmap(file, { resizeWidth: width, resizeHeight: height, resizeQuality: 'high' }), 0, 0);
+  return context.getImageData(0, 0, width, height).data;
+}
+
+/** A picture, scaled to the input: each colour from 0 to 1, or 0 to 255 where the type is whole numbers. Every picture of a batch is this one. */
+export async function picture(file, type, dims) {
+  const { channels, height, width, planes } = pictureAxes(dims);
+  const data = room(type, dims), element = elementOf(type), scale = type.includes('float') ? 255 : 1, one = channels * width * height;
+  const colours = await pixels(file, width, height).catch(() => {
+    throw new Error(`'${file.name}' (${file.type || 'of no known kind'}) cannot be decoded and scaled to ${width} x ${height}; `
+      + 'needed a picture that this browser shows, such as PNG or JPEG');
+  });
   for (let pixel = 0; pixel < width * height; ++pixel)
     for (let c = 0; c < channels; ++c) {
-      const [r, g, b, a] = data.subarray(4 * pixel, 4 * pixel + 4);
+      const [r, g, b, a] = colours.subarray(4 * pixel, 4 * pixel + 4);
       const value = channels === 1 ? 0.299 * r + 0.587 * g + 0.114 * b : [r, g, b, a][c];
-      numbers[planes ? c * width * height + pixel : pixel * channels + c] = value / scale;
+      data[planes ? c * width * height + pixel : pixel * channels + c] = element(value / scale);
     }
-  return { type, dims, data: elements(type, numbers) };
+  for (let next = one; next < data.length; next += one) data.copyWithin(next, 0, one);
+  return { type, dims, data };
 }
 
 /** The beginning of a sound, at 16 kHz, one channel; silence after its end. */
 export async function sound(file, type, dims) {
+  const data = room(type, dims), element = elementOf(type);
   const context = new OfflineAudioContext(1, 1, 16000);
-  const decoded = await context.decodeAudioData(await file.arrayBuffer());
-  const numbers = new Float32Array(count(dims));
-  numbers.set(decoded.getChannelData(0).subarray(0, numbers.length));
-  return { type, dims, data: elements(type, numbers) };
+  const decoded = await file.arrayBuffer().then((content) => context.decodeAudioData(content)).catch(() => {
+    throw new Error(`'${file.name}' (${file.type}) cannot be decoded; needed a sound that this browser plays, such as WAV or MP3`);
+  });
+  decoded.getChannelData(0).subarray(0, data.length).forEach((x, i) => { data[i] = element(x); });
+  return { type, dims, data };
+}
+
+/** A number of a type as it is typed: a bigint for whole numbers. */
+function number(word, type) {
+  const range = rangeOf(type);
+  if (!range) {
+    const x = Number(word);
+    if (Number.isNaN(x) && word !== 'NaN') throw new Error(`found '${short(word)}', which is no number; needed numbers, random or zeros`);
+    if (Math.abs(nearest(x, type)) === Infinity && !word.endsWith('Infinity')) throw new Error(`found ${short(word)}, which is too large for ${type}`);
+    return x;
+  }
+  const x = /^[+-]?\d+$/.test(word) ? BigInt(word.replace('+', '')) : Number.isInteger(Number(word)) ? BigInt(Number(word)) : undefined;
+  if (x === undefined || x < range[0] || x > range[1]) throw new Error(`found '${short(word)}'; needed whole numbers from ${range[0]} to ${range[1]} (${type})`);
+  return x;
 }
 
 /** Numbers in a text; of fewer than the input has the last is repeated. Also "random" and "zeros". */
 export function numbers(text, type, dims) {
-  const room = count(dims);
-  const word = text.trim();
-  if (word === 'random') return { type, dims, data: elements(type, Array.from({ length: room }, () => Math.random() * (type.startsWith('float') ? 1 : 2))) };
-  const given = word === 'zeros' ? [0] : word.split(/[\s,]+/).map(Number);
-  if (given.some(Number.isNaN)) throw new Error(`'${word.slice(0, 40)}' has something that is no number; needed numbers, random or zeros`);
-  if (given.length > room) throw new Error(`found ${given.length} numbers; the input [${dims.join(', ')}] has ${room}`);
-  return { type, dims, data: elements(type, Array.from({ length: room }, (_, i) => given[Math.min(i, given.length - 1)])) };
+  const data = room(type, dims), element = elementOf(type), word = text.trim();
+  if (word === 'zeros') return { type, dims, data };
+  if (word === 'random') {
+    const below = type.includes('float') ? 1 : 2;
+    for (let i = 0; i < data.length; ++i) data[i] = element(Math.random() * below);
+    return { type, dims, data };
+  }
+  const given = word.split(/[\s,]+/).filter(Boolean).map((item) => element(number(item, type)));
+  if (given.length === 0 && data.length > 0) throw new Error('found nothing; needed numbers, random or zeros');
+  if (given.length > data.length) throw new Error(`found ${given.length} numbers; the input [${dims.join(', ')}] has ${data.length}`);
+  given.forEach((x, i) => { data[i] = x; });
+  if (given.length > 0) data.fill(given.at(-1), given.length);
+  return { type, dims, data };
 }

@@ -1,8 +1,11 @@
 // The page: a model that is dropped is checked, inspected, drawn, run and converted.
 
+import { endEngine } from './engine.js';
 import { check, convert, inspect, load, outline } from './nnex/browser.js';
 import { draw, kMostNodes } from './draw.js';
-import { numbers, picture, sound } from './media.js';
+import { chosen, dropped, sourceOf } from './files.js';
+import { extents, numbers, picture, sound } from './media.js';
+import { bytes, distance, largest, reader, said } from './values.js';
 import { open as openWebnn } from './webnn.js';
 
 const $ = (id) => document.getElementById(id);
@@ -20,52 +23,88 @@ const table = (head, rows) => make('table', {},
   ...(head.length ? [make('thead', {}, make('tr', {}, ...head.map((text, i) => make('th', { scope: 'col', class: typeof rows[0]?.[i] === 'number' ? 'number' : '' }, text))))] : []),
   make('tbody', {}, ...rows.map(([first, ...rest]) => make('tr', {}, make('th', { scope: 'row' }, first),
     ...rest.map((cell) => make('td', typeof cell === 'number' ? { class: 'number' } : {}, typeof cell === 'number' ? cell.toLocaleString() : cell))))));
-const bytes = (n) => (n < 1024 ? `${n} bytes` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB` : `${(n / 2 ** 20).toFixed(1)} MiB`);
 
 // ---- What is on
 
-let source, fileName, model, webnn;  // model: loaded by nnex itself; webnn: built by WebNN, for the extents webnn.key
+/**
+ * The model that is open: {name, source, options}, and what was made of it: `model` by nnex itself, `webnn` by WebNN, for the extents `webnn.key`. Whatever
+ * belongs to a model is reached through its object, so that nothing of an earlier one is taken for its own.
+ */
+let opened = {};
+let task; // ends what is being done, of which there is one at a time
 
-async function working(text, body) {
+/**
+ * Does something that takes its time: `work` is given a signal that it was stopped, and gives what shows its result. Stopped work shows nothing.
+ */
+async function working(text, work) {
+  if (task) return;
+  const { signal } = (task = new AbortController()), mine = task;
+  busy(true);
   $('error').hidden = true;
   $('status').textContent = text;
-  $('progress').hidden = false;
   try {
-    return await body();
+    const stopped = new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
+    const show = await Promise.race([work(signal), stopped]);
+    if (task === mine) show();
   } catch (error) {
-    fail(error);
+    if (task === mine) fail(error);
   } finally {
-    $('progress').hidden = true;
+    if (task === mine) {
+      task = undefined;
+      busy(false);
+    }
   }
+}
+function busy(on) {
+  $('working').hidden = $('progress').hidden = !on;
+  $('model').setAttribute('aria-busy', on);
 }
 function fail(error) {
   $('status').textContent = '';
-  $('error').textContent = error.code ? `${error.code}: ${error.message}` : error.message;
+  $('error').textContent = typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
   $('error').hidden = false;
 }
+/** Ends what is being done, and with its engine what that made. */
+function stop() {
+  if (!task) return;
+  task.abort();
+  task = undefined;
+  busy(false);
+  $('status').textContent = 'Stopped';
+  letGo();
+  endEngine();
+}
+function letGo() {
+  opened.model?.dispose();
+  opened.webnn?.release?.();
+  opened.model = opened.webnn = undefined;
+}
 
-async function open(files) {
-  if (files.length === 0) return;
-  fileName = files.length === 1 ? files[0].name : `${files.length} files`;
+/** Opens what was chosen or dropped, in place of what was open or is being opened. */
+async function open(given) {
+  if (!given) return;
+  stop();
+  letGo();
+  const { name } = given, on = (opened = { name });
   $('model').hidden = true;
-  await working(`Reading ${fileName} …`, async () => {
-    source = files.length === 1 ? new Uint8Array(await files[0].arrayBuffer())
-      : new Map(await Promise.all([...files].map(async (file) => [file.webkitRelativePath.split('/').slice(1).join('/') || file.name, new Uint8Array(await file.arrayBuffer())])));
-    model?.dispose();
-    webnn?.release?.();
-    model = webnn = undefined;
-    const named = { name: files.length === 1 ? files[0].name : 'the model' };
-    const start = performance.now();
-    const report = await check(source, named);
-    showFaults(report);
-    const about = await inspect(source, named).catch((error) => (report.sound ? Promise.reject(error) : undefined));
-    if (about) showAbout(about); else $('about').replaceChildren(make('p', {}, `A model of ${report.format} with faults: it cannot be looked into.`));
-    await showNetwork(named, Boolean(about));
-    showRun(named, about);
-    showConvert(named, about);
-    $('model').hidden = false;
-    select(report.sound ? 'about' : 'faults', false);
-    $('status').textContent = `${fileName}: ${report.format}, ${report.sound ? 'sound' : `${report.faultCount} ${report.faultCount === 1 ? 'fault' : 'faults'}`}; looked at in ${((performance.now() - start) / 1000).toFixed(1)} s`;
+  await working(`Reading ${name} …`, async (signal) => {
+    Object.assign(on, await sourceOf(given));
+    signal.throwIfAborted();
+    const { source, options } = on, start = performance.now();
+    const report = await check(source, options);
+    const about = await inspect(source, options).catch((error) => (report.sound ? Promise.reject(error) : undefined));
+    const network = about && await outline(source, options);
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    return () => {
+      showFaults(report);
+      if (about) showAbout(about); else $('about').replaceChildren(make('p', {}, `A model of ${report.format} with faults: it cannot be looked into.`));
+      showNetwork(network);
+      showRun(on, about);
+      showConvert(on, about);
+      $('model').hidden = false;
+      select(report.sound ? 'about' : 'faults', false);
+      $('status').textContent = `${name}: ${report.format}, ${report.sound ? 'sound' : `${report.faultCount} ${report.faultCount === 1 ? 'fault' : 'faults'}`}; looked at in ${seconds} s`;
+    };
   });
 }
 
@@ -89,98 +128,129 @@ function showFaults({ sound: good, faults, notes, faultCount }) {
     ...[...faults, ...notes].map((f) => make('div', { class: `fault ${f.severity}` }, make('strong', {}, f.severity), ' ', make('code', {}, f.where), make('br'), f.message)));
 }
 
-async function showNetwork(named, possible) {
-  if (!possible) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
-  const network = await outline(source, named);
+function showNetwork(network) {
+  if (!network) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
   const more = network.nodes.length - kMostNodes;
   $('network').replaceChildren(
-    make('p', { class: 'soft' }, `${network.nodes.length} nodes${more > 0 ? `; the first ${kMostNodes} are drawn` : ''}. Tab goes from node to node.`),
+    make('p', { class: 'soft' }, `${network.nodes.length} nodes${more > 0 ? `; the first ${kMostNodes} are drawn, and the outputs that they give` : ''}. Tab goes from node to node.`),
     make('div', { class: 'drawing' }, draw(network)));
 }
 
+/** What fills an input: the text or the file, whichever was given last. */
 function inputField(port) {
   const id = `input-${port.name}`;
-  const text = make('input', { type: 'text', id, value: 'random', 'aria-describedby': 'run-help' });
+  const text = make('input', { type: 'text', id, value: 'random', 'aria-describedby': `run-help ${id}-file` });
   const file = make('input', { type: 'file', accept: 'image/*,audio/*', 'aria-label': `Picture or sound for ${port.name}` });
   const shape = make('input', { type: 'text', value: (port.dims ?? []).map((extent) => (typeof extent === 'number' ? extent : 1)).join(' '), 'aria-label': `Extents of ${port.name}` });
+  const has = make('span', { class: 'soft', id: `${id}-file`, role: 'status' });
+  let given; // the file, where that is what counts
+  const say = () => { has.textContent = given ? 'picture or sound: taken, instead of the numbers' : 'picture or sound'; };
+  file.addEventListener('change', () => {
+    [given] = file.files;
+    say();
+  });
+  text.addEventListener('input', () => {
+    given = undefined;
+    file.value = ''; // so that the same file can be chosen once more
+    say();
+  });
+  say();
   return {
-    row: make('div', { class: 'field' }, make('label', { for: id }, port.name, ' ', make('code', {}, port.text)), text, make('span', { class: 'soft' }, 'picture or sound'), file, make('span', { class: 'soft' }, 'extents'), shape),
-    async value(type) {
-      const dims = shape.value.split(/[\s,x]+/).filter(Boolean).map(Number);
-      const [chosen] = file.files;
-      if (!chosen) return numbers(text.value, type, dims);
-      return chosen.type.startsWith('audio/') ? sound(chosen, type, dims) : picture(chosen, type, dims);
+    row: make('div', { class: 'field' }, make('label', { for: id }, port.name, ' ', make('code', {}, port.text)), text, has, file,
+      make('span', { class: 'soft' }, 'extents'), shape),
+    async value() {
+      try {
+        if (port.valueType.kind !== 'tensor') throw new Error(`found ${port.text}; this page fills tensors alone`);
+        const dims = extents(shape.value);
+        if (!given) return numbers(text.value, port.type, dims);
+        return await (given.type.startsWith('audio/') ? sound : picture)(given, port.type, dims);
+      } catch (error) {
+        throw new Error(`input '${port.name}': ${error.message}`);
+      }
     },
   };
 }
 
-function showRun(named, about) {
+function showRun(on, about) {
   if (!about) return $('run').replaceChildren(make('p', {}, 'A model with such faults cannot be run.'));
   const fields = about.inputs.map(inputField);
   const answer = make('div');
-  const feedsNow = async () => Object.fromEntries(await Promise.all(about.inputs.map(async (port, i) => [port.name, await fields[i].value(port.type)])));
-  const button = make('button', { class: 'act', type: 'button', onclick: () => working('Running …', async () => {
+  const feedsNow = async () => Object.fromEntries(await Promise.all(about.inputs.map(async ({ name }, i) => [name, await fields[i].value()])));
+  const button = make('button', { class: 'act', type: 'button', onclick: () => working('Running …', async (signal) => {
     const feeds = await feedsNow();
-    await prepare(named, about.inputs, feeds);
-    const run = webnn.run ?? ((given) => model.run(given));
+    const run = await prepare(on, about.inputs, feeds, signal);
     await run(feeds);
     const start = performance.now();
     const outputs = await run(feeds);
     const took = performance.now() - start;
-    answer.replaceChildren(...wayOf(), ...resultsOf(outputs), timesButton(named, feeds, outputs));
-    $('status').textContent = `A run took ${took.toFixed(1)} ms`;
+    return () => {
+      const results = Object.entries(outputs).flatMap(([name, value]) => resultOf(name, value));
+      answer.replaceChildren(...wayOf(on.webnn), ...results, timesButton(on, feeds, on.webnn.run && outputs));
+      $('status').textContent = `A run took ${took.toFixed(1)} ms`;
+    };
   }) }, 'Run');
   $('run').replaceChildren(
-    make('p', { id: 'run-help', class: 'soft' }, 'Numbers (the last is repeated), random, zeros; or a picture or a sound. Pictures are scaled to the input, sounds are taken at 16 kHz.'),
+    make('p', { id: 'run-help', class: 'soft' }, 'Numbers (the last is repeated), random, zeros; or a picture or a sound. '
+      + 'Pictures are scaled to the input, and fill each place of a batch; sounds are taken at 16 kHz.'),
     ...fields.map(({ row }) => row), button, answer);
 }
 
 /** What runs at the extents of the feeds: WebNN, or nnex itself where WebNN has no words for the network. */
-async function prepare(named, inputs, feeds) {
+async function prepare(on, inputs, feeds, signal) {
+  signal.throwIfAborted();
   const key = JSON.stringify(Object.values(feeds).map(({ dims }) => dims));
-  if (webnn?.key !== key) {
-    webnn?.release?.();
-    webnn = { ...await openWebnn(source, named, inputs, feeds), key };
+  if (on.webnn?.key !== key) {
+    on.webnn?.release?.();
+    on.webnn = undefined;
+    on.webnn = { ...await openWebnn(on, inputs, feeds, signal), key };
   }
-  if (!webnn.run) model ??= await load(source, named);
+  if (on.webnn.run) return on.webnn.run;
+  const model = (on.model ??= await load(on.source, on.options));
+  return (given) => model.run(given);
 }
 
 /** Who ran, and why others did not. */
-function wayOf() {
-  const { label, operations, refusals } = webnn;
+function wayOf({ label, operations, refusals }) {
   return [
     make('p', { id: 'way' }, 'Run by ', make('strong', {}, label ?? 'nnex itself, not by WebNN'), label ? `, ${operations.toLocaleString()} operations` : ''),
     ...refusals.map((text) => make('div', { class: 'fault' }, make('strong', {}, 'Why not WebNN'), make('br'), text)),
   ];
 }
 
-/** A button that has every node timed: by nnex itself, as WebNN tells no times of nodes. */
-function timesButton(named, feeds, outputs) {
+/** A button that has every node timed: by nnex itself, as WebNN, whose outputs are compared, tells no times of nodes. */
+function timesButton(on, feeds, outputs) {
   const place = make('div', { class: 'times' }, make('button', { class: 'act', type: 'button', onclick: () => working('Timing …', async () => {
-    model ??= await load(source, named);
+    const model = (on.model ??= await load(on.source, on.options));
     await model.run(feeds);
     const profile = await model.profile(feeds);
-    place.replaceChildren(...timesOf(profile.nodes, webnn.run && distance(profile.outputs, outputs)));
-    $('status').textContent = `${profile.nodes.length} nodes were timed`;
+    return () => {
+      place.replaceChildren(...timesOf(profile.nodes, outputs && distance(profile.outputs, outputs)));
+      $('status').textContent = `${profile.nodes.length} nodes were timed`;
+    };
   }) }, 'Time every node'));
   return place;
 }
-/** The largest difference between elements of the same outputs. */
-function distance(ours, theirs) {
-  let most = 0;
-  for (const [name, { data }] of Object.entries(ours))
-    data.forEach?.((x, i) => { most = Math.max(most, Object.is(x, theirs[name].data[i]) ? 0 : Math.abs(Number(x) - Number(theirs[name].data[i]))); });
-  return most;
-}
 
-function resultsOf(outputs) {
-  return Object.entries(outputs).flatMap(([name, value]) => {
-    const data = value.data ? Array.from(value.data.subarray ? value.data.subarray(0, 100000) : value.data, Number) : [];
-    const best = data.map((x, i) => [x, i]).sort((a, b) => b[0] - a[0]).slice(0, 5);
-    const top = Math.max(1e-30, ...best.map(([x]) => Math.abs(x)));
-    return [make('h2', {}, name, ' ', make('code', {}, `[${(value.dims ?? []).join(', ')}]`)),
-      table(['Place', 'Largest elements', ''], best.map(([x, i]) => [String(i), String(Number(x.toPrecision(6))), bar(Math.abs(x) / top)]))];
-  });
+/** Of sequences and maps so many are shown. */
+const kMostItems = 20;
+/** An output: a tensor's largest elements, or its first where it has text; of what has parts each of them. */
+function resultOf(title, value) {
+  const head = (text) => make('h2', {}, title, ' ', make('code', {}, text)), note = (text) => make('p', { class: 'soft' }, text);
+  if (value === null) return [head('optional'), note('It has nothing.')];
+  if (Array.isArray(value) || value instanceof Map) {
+    const items = [...value.entries()];
+    return [head(`${value instanceof Map ? 'map' : 'sequence'} of ${items.length}`), ...(items.length > kMostItems ? [note(`The first ${kMostItems} are shown.`)] : []),
+      ...items.slice(0, kMostItems).flatMap(([key, item]) => resultOf(`${title}[${key}]`, item))];
+  }
+  if (value.values) return [head(`sparse [${value.dims.join(', ')}]`), note('The elements that it lists:'), ...resultOf(`${title}.values`, value.values)];
+  const { type, dims, data } = value, at = reader(value);
+  if (!at) return [head(`[${dims.join(', ')}]`), note(`Elements of ${type} are not shown here.`)];
+  if (type === 'string')
+    return [head(`[${dims.join(', ')}]`), table(['Place', 'First elements'], data.slice(0, kMostItems).map((text, i) => [String(i), JSON.stringify(text)]))];
+  const { best, nans } = largest(at, data.length), top = Math.max(...best.map(([x]) => Math.abs(Number(x))));
+  const share = (x) => (x === 0 ? 0 : x === top ? 1 : x / top);
+  return [head(`[${dims.join(', ')}]`), ...(nans ? [note(`${nans.toLocaleString()} of ${data.length.toLocaleString()} elements ${nans === 1 ? 'is' : 'are'} NaN.`)] : []),
+    table(['Place', 'Largest elements', ''], best.map(([x, i]) => [String(i), said(x), bar(share(Math.abs(Number(x))))]))];
 }
 function bar(part) {
   const made = make('span', { class: 'bar', 'aria-hidden': 'true' });
@@ -194,20 +264,31 @@ function timesOf(times, apart) {
     table(['Node', 'Operator', 'Kernel', 'µs', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / rows[0].duration)]))];
 }
 
-function showConvert(named, about) {
+function showConvert(on, about) {
   if (!about) return $('convert').replaceChildren(make('p', {}, 'A model with such faults cannot be converted.'));
   const to = make('select', { id: 'to' }, ...[['onnx', 'ONNX'], ['nnef', 'NNEF (archive)'], ['webnn', 'WebNN program'], ['cvm', 'CVM']].map(([value, text]) => make('option', { value }, text)));
   const symbols = about.symbols.map((symbol) => ({ symbol, input: make('input', { type: 'text', inputmode: 'numeric', value: '1', id: `symbol-${symbol}` }) }));
   const links = make('ul');
+  const clear = () => {
+    for (const old of links.querySelectorAll('a')) URL.revokeObjectURL(old.href);
+    links.replaceChildren();
+  };
+  const extentOf = ({ symbol, input }) => {
+    if (!/^\d+$/.test(input.value.trim())) throw new Error(`extent ${symbol}: found '${input.value}'; needed a whole number from 0 on, or nothing`);
+    return [symbol, Number(input.value)];
+  };
   $('convert').replaceChildren(
+    ...(symbols.length ? [make('p', { class: 'soft' }, 'An extent that is left empty stays open from ONNX to ONNX; the other standards need it.')] : []),
     make('div', { class: 'field' }, make('label', { for: 'to' }, 'To'), to,
       ...symbols.flatMap(({ symbol, input }) => [make('label', { for: input.id }, `Extent ${symbol}`), input])),
     make('button', { class: 'act', type: 'button', onclick: () => working('Converting …', async () => {
-      const extents = Object.fromEntries(symbols.filter(({ input }) => input.value).map(({ symbol, input }) => [symbol, Number(input.value)]));
-      const made = await convert(source, { to: to.value, packing: 'tgz', load: { ...named, symbols: extents } });
-      for (const old of links.querySelectorAll('a')) URL.revokeObjectURL(old.href);
-      links.replaceChildren(...[...made].map(([name, content]) => make('li', {}, make('a', { download: name, href: URL.createObjectURL(new Blob([content])) }, `${name} (${bytes(content.length)})`))));
-      $('status').textContent = `Converted to ${to.selectedOptions[0].textContent}`;
+      clear();
+      const fixed = Object.fromEntries(symbols.filter(({ input }) => input.value.trim()).map(extentOf)), [{ textContent: standard }] = to.selectedOptions;
+      const made = await convert(on.source, { to: to.value, packing: 'tgz', load: { ...on.options, symbols: fixed } });
+      return () => {
+        links.replaceChildren(...[...made].map(([name, content]) => make('li', {}, make('a', { download: name, href: URL.createObjectURL(new Blob([content])) }, `${name} (${bytes(content.length)})`))));
+        $('status').textContent = `Converted to ${standard}`;
+      };
     }) }, 'Convert'), links);
 }
 
@@ -230,10 +311,15 @@ for (const [i, tab] of tabs.entries()) {
     if (step) select(tabs[(i + step + tabs.length) % tabs.length].getAttribute('aria-controls'));
   });
 }
-$('files').addEventListener('change', ({ target }) => open(target.files));
+for (const id of ['files', 'folder'])
+  $(id).addEventListener('change', ({ target }) => {
+    open(chosen(target));
+    target.value = ''; // so that the same file can be chosen once more
+  });
+$('stop').addEventListener('click', stop);
 for (const kind of ['dragover', 'dragleave', 'drop'])
   document.addEventListener(kind, (event) => {
     event.preventDefault();
     $('drop').classList.toggle('over', kind === 'dragover');
-    if (kind === 'drop') open(event.dataTransfer.files);
+    if (kind === 'drop') open(dropped(event.dataTransfer));
   });

@@ -6,7 +6,7 @@ import { arrayOf, play } from './program.js';
 const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
 const ways = navigator.ml && navigator.ml !== ml ? [{ ml: navigator.ml, Builder: globalThis.MLGraphBuilder, label: 'WebNN by this browser itself' }, nnex] : [nnex];
 
-const same = (a, b) => a.length === b.length && a.every((extent, i) => extent === b[i]);
+const same = (a, b) => a?.length === b.length && a.every((extent, i) => extent === b[i]);
 /** What a type of the model is in WebNN. */
 const saidAs = (type) => (type === 'bool' ? 'uint8' : type);
 const elements = (dataType, buffer) => new (arrayOf(dataType))(buffer);
@@ -26,14 +26,18 @@ async function programOf(source, load, inputs, feeds) {
   return { program, weights: file('.weights') };
 }
 
-async function build({ ml, Builder }, { program, weights }) {
+/** `signal`: whether anybody waits for it still. */
+async function build({ ml, Builder }, { program, weights }, signal) {
   const context = await ml.createContext();
   try {
+    signal.throwIfAborted();
     const builder = new Builder(context), made = play(program, weights, builder);
     const outputs = Object.entries(made).map(([name, { dataType, shape }]) => ({ name, dataType, shape: [...shape] }));
-    const graph = await builder.build(made), inputTensors = {}, outputTensors = {};
-    for (const { name, dataType, shape } of program.inputs) inputTensors[name] = await context.createTensor({ dataType, shape, writable: true });
-    for (const { name, dataType, shape } of outputs) outputTensors[name] = await context.createTensor({ dataType, shape, readable: true });
+    const graph = await builder.build(made);
+    const tensor = async ({ name, dataType, shape }, use) => [name, await context.createTensor({ dataType, shape, ...use })];
+    const tensors = async (list, use) => Object.fromEntries(await Promise.all(list.map((each) => tensor(each, use))));
+    const inputTensors = await tensors(program.inputs, { writable: true }), outputTensors = await tensors(outputs, { readable: true });
+    signal.throwIfAborted();
     return {
       /** The outputs by name, {type, dims, data} each. */
       async run(feeds) {
@@ -52,20 +56,21 @@ async function build({ ml, Builder }, { program, weights }) {
 
 /**
  * The model, which has these inputs, by the first WebNN that can, at the extents of `feeds`: {label, operations, refusals, run, release}; without `run` where none can.
- * `refusals` say why what comes before did not.
+ * `refusals` say why what comes before did not. Rejected with the signal's reason when nobody waits any more.
  */
-export async function open(source, load, inputs, feeds) {
+export async function open({ source, options }, inputs, feeds, signal) {
   let said;
   try {
-    said = await programOf(source, load, inputs, feeds);
+    said = await programOf(source, options, inputs, feeds);
   } catch (error) {
     return { refusals: [error.message] };
   }
   const refusals = [];
   for (const way of ways) {
     try {
-      return { label: way.label, operations: said.program.operations.length, refusals, ...await build(way, said) };
+      return { label: way.label, operations: said.program.operations.length, refusals, ...await build(way, said, signal) };
     } catch (error) {
+      signal.throwIfAborted();
       refusals.push(`${way.label}: ${error.message}`);
     }
   }

@@ -9,9 +9,9 @@ const there = path => access(new URL(path, folder)).then(() => true, () => false
 const path = name => new URL(name, folder).pathname;
 
 const define = { NNEX_VERSION: JSON.stringify(version), NNEX_MODULE: 'true', NNEX_PAGE: 'false' };
-// Names are left as they are: they stand in stacks.
+// Names are left as they are: they stand in stacks. Node shows the line that an error came from, where nobody catches it.
 const common = {
-  bundle: true, minifyWhitespace: true, minifySyntax: true, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
+  bundle: true, minifyWhitespace: true, minifySyntax: true, lineLimit: 120, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
   charset: 'utf8', define,
 };
 const targets = {

@@ -109,6 +109,16 @@ test('errors have the names of the specification', async () => {
   assert.throws(() => new MLGraphBuilder(context), { name: 'InvalidStateError' });
 });
 
+test('a large tensor takes memory where it is touched', { skip: process.env.NNEX_ENGINE === 'wasm' && 'WebAssembly touches all of its memory' }, async () => {
+  const context = await ml.createContext(), size = 2 ** 30;
+  const before = process.memoryUsage.rss();
+  const tensor = await context.createTensor({ dataType: 'uint8', shape: [size], readable: true });
+  const taken = process.memoryUsage.rss() - before;
+  assert.ok(taken < size / 8, `${taken} bytes`);
+  tensor.destroy();
+  context.destroy();
+});
+
 test('buffers: shared, offset, detached, resizable, too small', async () => {
   const context = await ml.createContext();
   const four = { dataType: 'int32', shape: [4], readable: true, writable: true };

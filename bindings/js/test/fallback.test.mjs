@@ -1,7 +1,7 @@
 // The package where its addon is absent or cannot be loaded: the WebAssembly module answers and that is said once, by whatever entry it is used.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -155,4 +155,64 @@ test('a page whose nnex.wasm cannot be had has no context', async () => {
     await assert.rejects(ml.createContext(), { name: 'NotSupportedError' });
     await assert.rejects(load(new Uint8Array(4)), Error);
   }
+});
+
+test('an address that has no nnex.wasm is said, and what says where it is', async (t) => {
+  const { configure, load } = await import(join(dist, 'browser.js'));
+  const rows = [
+    [new Response('', { status: 404, statusText: 'Not Found' }), '404 Not Found'],
+    [new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'text/html that is no WebAssembly'], // as servers of one page answer everything
+    [new Response(Uint8Array.of(0, 97)), 'an answer that is no WebAssembly'],
+  ];
+  for (const [response, found] of rows) {
+    t.mock.method(globalThis, 'fetch', async (url) => Object.defineProperty(response.clone(), 'url', { value: String(url) }));
+    for (const threads of [1, 2]) {
+      configure({ wasm: 'https://example.org/nnex.wasm', worker: false, threads });
+      await assert.rejects(load(new Uint8Array(4)),
+        { message: `nnex: https://example.org/nnex.wasm: ${found}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js` });
+    }
+  }
+});
+
+test('a path brings the files that its file needs, from its folder alone', async () => {
+  const { build } = await import('esbuild');
+  const source = fileURLToPath(new URL('../packages/nnex/src/wasm/beside.ts', import.meta.url));
+  const { outputFiles: [{ text }] } = await build({ entryPoints: [source], bundle: true, write: false, format: 'esm', platform: 'node', define: { NNEX_PAGE: 'false' } });
+  const { beside } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+  const place = join(folder, 'beside');
+  mkdirSync(join(place, 'sub'), { recursive: true });
+  const long = 'w'.repeat(200);
+  for (const name of ['near.bin', 'sub/below.bin', long, 'x.params', 'params', 'x.weights', '../outside.bin', 'unnamed.bin']) writeFileSync(join(place, name), name);
+  symlinkSync(join(folder, 'outside.bin'), join(place, 'link.bin'));
+  const location = (name) => Buffer.concat([Buffer.from('\x0a\x08location\x12'), Buffer.from(name.length < 128 ? [name.length] : [name.length & 127 | 128, name.length >> 7]), Buffer.from(name)]);
+  const names = async (path, ...parts) => {
+    writeFileSync(join(place, path), Buffer.concat(parts.map((part) => Buffer.from(part))));
+    const files = await beside(place, path, new Uint8Array(readFileSync(join(place, path))));
+    for (const [name, bytes] of files) if (typeof bytes !== 'string') assert.equal(Buffer.from(bytes).toString(), name);
+    return files.map(([name, bytes]) => (typeof bytes === 'string' ? bytes : name));
+  };
+  const all = ['near.bin', 'sub/below.bin', long, 'near.bin', '../outside.bin', 'sub/../../outside.bin', 'link.bin', 'nobody.bin', 'sub', 'x.onnx', ''];
+  assert.deepEqual(await names('x.onnx', '\x08\x08', ...all.map(location), 'the end', location('cut').subarray(0, 12)), ['near.bin', 'sub/below.bin', long, "cannot open 'link.bin': a link or no folder on the way", "'sub' is no regular file"]);
+  assert.deepEqual(await names('x.onnx', location('nobody.bin')), []);
+  assert.deepEqual(await names('x.onnx', '\x08\x08'), []);
+  assert.deepEqual(await names('x.webnn', '{ "weights": "x.weights" }'), ['x.weights']);
+  assert.deepEqual(await names('x.json', '{ "nodes": [] }'), ['x.params', 'params']);
+  for (const broken of ['{ "weights": "\\q" }', '{ "weights": "../outside.bin" }', 'weights: "x.weights"', '']) assert.deepEqual(await names('y.webnn', broken), []);
+});
+
+test('models of several files come by the path of one of them', { skip }, () => {
+  const { status, stdout, others } = run(`
+    import { mkdirSync, writeFileSync } from 'node:fs';
+    import { convert, load } from 'nnex';
+    import { onnx } from ${JSON.stringify(new URL('support/onnx-writer.mjs', import.meta.url).href)};
+    const w = { type: 'float32', dims: [512], data: new Float32Array(512).fill(2) };
+    const model = onnx({ inputs: { x: ['float32', [1, 512]] }, outputs: { y: ['float32', [1, 512]] }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }], initializers: { w } });
+    for (const [name, options] of [['model.onnx', { to: 'onnx', externalData: true }], ['graph.nnef', { to: 'nnef' }], ['model.webnn', { to: 'webnn' }]]) {
+      const files = await convert(model, options), place = 'several/' + options.to + '/';
+      mkdirSync(place, { recursive: true });
+      for (const [file, bytes] of files) writeFileSync(place + file, bytes);
+      const read = await load(place + name);
+      console.log(files.size > 1, Object.values(await read.run({ [read.inputs[0].name]: new Float32Array(512) }))[0].data[511]);
+    }`);
+  assert.deepEqual([status, stdout, others], [0, 'true 2\n'.repeat(3), []]);
 });

@@ -1,10 +1,10 @@
 // Models of every standard: those of ONNX by their stored answers, and each of them in the form of every other standard.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { check, convert, inspect, load } from 'nnex';
 import { readTensor } from './support/onnx-tensor.mjs';
 import { onnx } from './support/onnx-writer.mjs';
@@ -94,7 +94,7 @@ const network = onnx({
 });
 const x = Float32Array.from({ length: 72 }, (_, i) => Math.cos(i));
 
-test('a network goes through every standard, in memory and by files', { skip: process.env.NNEX_ENGINE === 'wasm' && 'WebAssembly writes no files' }, async () => {
+test('a network goes through every standard, in memory and by files', async () => {
   const [expected] = Object.values(await (await load(network)).run({ x }));
   const folder = mkdtempSync(join(tmpdir(), 'nnex-'));
   try {
@@ -116,11 +116,126 @@ test('a network goes through every standard, in memory and by files', { skip: pr
     }
     await assert.rejects(convert(network, join(folder, 'out.onnx')), { code: 'invalid argument' });
     await convert(network, join(folder, 'out.onnx'), { overwrite: true });
+    for (const [i, url] of [pathToFileURL(join(folder, 'a b.nnef.tgz')), pathToFileURL(join(folder, 'ä.onnx')).href].entries()) {
+      const { format, files } = await convert(network, url);
+      assert.deepEqual([format, files], [['NNEF', 'ONNX'][i], [join(folder, ['a b.nnef.tgz', 'ä.onnx'][i])]]);
+      assert.equal((await check(url)).sound, true);
+    }
     await assert.rejects(convert(network, { to: 'cvm' }), { name: 'NnexError', code: 'unsupported' });
     await assert.rejects(convert(network, { to: 'tflite' }), TypeError);
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('files are written whole, beside what is there, or not at all', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-')), at = (name) => join(folder, name);
+  const refused = { name: 'NnexError', code: 'invalid argument' };
+  try {
+    const { files, bytes, operations, opset } = await convert(network, at('a.onnx'), { externalData: true });
+    assert.deepEqual([files, operations, opset], [[at('a.onnx')], 5, 17]); // no tensor is large
+    assert.equal(bytes, readFileSync(at('a.onnx')).length);
+    const weights = await convert(network, at('b.webnn'));
+    assert.deepEqual(weights.files, [at('b.webnn'), at('b.weights')]);
+    assert.match(readFileSync(at('b.webnn'), 'utf8'), /b\.weights/);
+    assert.deepEqual((await convert(network, at('m.mjs'))).files.map((file) => basename(file)), ['m.mjs', 'm.weights']);
+    const before = readdirSync(folder).sort();
+    await assert.rejects(convert(network, at('a.onnx')), { ...refused, detail: `'${at('a.onnx')}' exists`, remedies: [{ option: 'overwrite', value: 'true', effect: 'replaces it' }] });
+    rmSync(at('b.webnn'));
+    await convert(network, at('b.webnn')); // beside the same weights
+    rmSync(at('b.webnn'));
+    writeFileSync(at('b.weights'), 'others');
+    await assert.rejects(convert(network, at('b.webnn')), { ...refused, detail: `'${at('b.weights')}' exists` });
+    await assert.rejects(convert(network, at('none/c.onnx')), { code: 'unreadable', message: `cannot write '${at('none/c.onnx')}': there is no folder '${at('none')}'` });
+    await assert.rejects(convert(network, at('c.zip')), { ...refused, message: /the ending '\.zip' says no standard/ });
+    await assert.rejects(convert(network, at('c.onnx'), { to: 'webnn' }), { ...refused, message: /needed a name in \.webnn, \.mjs or \.js/ });
+    await convert(network, at('b.webnn'), { overwrite: true });
+    assert.deepEqual(readdirSync(folder).sort(), before, 'nothing else is left');
+    symlinkSync('a.onnx', at('link.onnx'));
+    await convert(network, at('link.onnx'), { overwrite: true, name: 'again' });
+    assert.equal((await inspect(at('a.onnx'))).graphName, 'again', 'a link stands for its file');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a folder of NNEF takes its name when all is in it, and is not written over unasked', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-')), at = (name) => join(folder, name), wanted = ['graph.nnef'];
+  try {
+    mkdirSync(at('empty'));
+    for (const name of ['net', 'empty', 'slash/']) {
+      const { format, files } = await convert(network, at(name));
+      assert.equal(format, 'NNEF');
+      assert.deepEqual(files.map((file) => file.slice(at(name).replace(/\/$/, '').length + 1)).sort(), readdirSync(at(name)).sort());
+      for (const file of wanted) assert.ok(readdirSync(at(name)).includes(file));
+    }
+    writeFileSync(at('net/others.txt'), 'x');
+    await assert.rejects(convert(network, at('net')), { code: 'invalid argument', detail: `folder '${at('net')}' is not empty` });
+    await convert(network, at('net'), { overwrite: true });
+    assert.ok(existsSync(at('net/others.txt')));
+    assert.equal((await check(at('net'))).sound, true);
+    writeFileSync(at('file'), 'x');
+    const [weights] = readdirSync(at('empty')).filter((name) => name.endsWith('.dat'));
+    rmSync(join(at('empty'), weights));
+    symlinkSync(join('../net', weights), join(at('empty'), weights));
+    await assert.rejects(load(at('empty')), { code: 'unreadable', message: /a link or no folder on the way/ });
+    await assert.rejects(convert(network, at('file')), { code: 'invalid argument', detail: `'${at('file')}' exists and is no folder` });
+    assert.deepEqual(readdirSync(folder).sort(), ['empty', 'file', 'net', 'slash']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('external tensors lie below the model\'s folder, or the reason is told', async () => {
+  const w = Float32Array.from({ length: 512 }, (_, i) => i);
+  const files = await convert(onnx({
+    inputs: { x: ['float32', [512]] }, outputs: { y: ['float32', [512]] }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }],
+    initializers: { w: { type: 'float32', dims: [512], data: w } },
+  }), { to: 'onnx', externalData: true });
+  const data = files.get('model.onnx.data'), folder = mkdtempSync(join(tmpdir(), 'nnex-')), at = (name) => join(folder, name);
+  /** The model with another location, of as many characters. */
+  const locating = (location) => {
+    const bytes = Buffer.from(files.get('model.onnx'));
+    assert.equal(location.length, 'model.onnx.data'.length);
+    return bytes.fill(location, bytes.indexOf('model.onnx.data'), bytes.indexOf('model.onnx.data') + location.length);
+  };
+  try {
+    mkdirSync(at('models'));
+    for (const place of ['models/model.onnx.data', 'ab.onnx.data', 'models/hard0.onnx.dat']) writeFileSync(at(place), data);
+    symlinkSync('model.onnx.data', at('models/symlinked1.data'));
+    linkSync(at('models/hard0.onnx.dat'), at('models/hard1.onnx.data'));
+    mkdirSync(at('models/folder.as.data1'));
+    const rows = [
+      ['/absolute1.data', /external location '\/absolute1\.data' must be a relative path/], ['../ab.onnx.data', /external location '\.\.\/ab\.onnx\.data' leaves the model's folder/],
+      ['symlinked1.data', /'symlinked1\.data'.*: a link or no folder on the way/], ['hard1.onnx.data', /'hard1\.onnx\.data' is a hard link/],
+      ['folder.as.data1', /'folder\.as\.data1' is no regular file/], ['none.at.all.dat', /cannot open external location 'none\.at\.all\.dat': no such file/],
+    ];
+    for (const [location, message] of rows) {
+      writeFileSync(at('models/m.onnx'), locating(location));
+      await assert.rejects(load(at('models/m.onnx')), { name: 'NnexError', message }, location);
+      const { sound, faults } = await check(at('models/m.onnx'));
+      assert.equal(sound, false);
+      assert.ok(faults.some((fault) => message.test(fault.text)), `${location}: ${faults.map((fault) => fault.text)}`);
+    }
+    copyFileSync(at('models/model.onnx.data'), at('model.onnx.data'));
+    writeFileSync(at('models/m.onnx'), files.get('model.onnx'));
+    const sound = [[at('models/m.onnx')], [files.get('model.onnx'), { externalFolder: folder }], [at('models/m.onnx'), { externalFolder: folder }]];
+    for (const [source, options] of sound) assert.deepEqual((await (await load(source, options)).run({ x: w })).y.data, w.map((item) => 2 * item));
+    await assert.rejects(load(files.get('model.onnx')), { message: /no folder is known/ });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('archives are packed and unpacked wherever the engine runs, within their limits', async () => {
+  const [expected] = Object.values(await (await load(network)).run({ x }));
+  const packed = (await convert(network, { to: 'nnef', packing: 'tgz' })).get('model.tgz');
+  assert.deepEqual([...packed.subarray(0, 2)], [0x1f, 0x8b]);
+  const model = await load(packed);
+  assertNear(Object.values(await model.run({ [model.inputs[0].name]: x }))[0], expected, { rtol: 1e-5, atol: 1e-7 }, 'tgz');
+  assert.equal((await check(packed)).sound, true);
+  await assert.rejects(load(packed, { archiveLimit: 1000 }), { name: 'NnexError', code: 'limit reached' });
+  await assert.rejects(load(packed.subarray(0, packed.length - 20)), { name: 'NnexError', code: 'unreadable' });
 });
 
 test('inspect tells what a file holds', async () => {

@@ -1,11 +1,15 @@
 // Models: load, ports, every form of input, every type, runs in order and side by side, stops, errors.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { closeSync, mkdirSync, mkdtempSync, openSync, promises, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { NnexError, check, convert, inspect, load } from 'nnex';
+import { Model, NnexError, Session, check, convert, inspect, load } from 'nnex';
+import { hostile, Thrown } from './hostile/values.mjs';
 import { identity, onnx } from './support/onnx-writer.mjs';
 
 const here = process.env.NNEX_ENGINE === 'wasm' && 'WebAssembly runs on its caller in Node';
@@ -83,13 +87,9 @@ test('bytes are read when a function is called', async () => {
 });
 
 test('an engine that has to be waited for gets bytes of its own, one that is there those of the caller', async () => {
-  const { build } = await import('esbuild');
-  const entry = fileURLToPath(new URL('../packages/nnex/src/model/index.ts', import.meta.url));
-  const { outputFiles: [{ text }] } = await build({ entryPoints: [entry], bundle: true, write: false, format: 'esm' });
-  const { models } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
   const asked = [];
   const engine = { check: async (source) => void asked.push(source.bytes ?? source.files[0][1]) };
-  const there = models(() => engine), later = models(async () => engine);
+  const there = await modelsOver(() => engine), later = await modelsOver(async () => engine);
   for (const wrap of [(bytes) => bytes, (bytes) => ({ 'model.onnx': bytes }), (bytes) => Buffer.from(bytes.buffer), (bytes) => new Map([['model.onnx', bytes]])]) {
     const bytes = Uint8Array.of(1, 2, 3);
     await there.check(wrap(bytes));
@@ -99,7 +99,100 @@ test('an engine that has to be waited for gets bytes of its own, one that is the
     await checked;
     assert.deepEqual([...asked.pop()], [1, 2, 3]);
   }
-  await assert.rejects(models(async () => { throw new Error('none'); }).check(new Response(null, { status: 404 })), /404|none/);
+  await assert.rejects((await modelsOver(async () => { throw new Error('none'); })).check(new Response(null, { status: 404 })), /404|none/);
+});
+
+/** models() over another engine. */
+async function modelsOver(engine) {
+  const { build } = await import('esbuild');
+  const entry = fileURLToPath(new URL('../packages/nnex/src/model/index.ts', import.meta.url));
+  const { outputFiles: [{ text }] } = await build({ entryPoints: [entry], bundle: true, write: false, format: 'esm' });
+  return (await import(`data:text/javascript,${encodeURIComponent(text)}`)).models(engine);
+}
+
+test('a signal ends load, check, inspect and convert with its reason', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nnex-')), reason = new Error('enough'), isReason = (error) => error === reason;
+  let last = 0;
+  const toFile = (source, options) => convert(source, join(folder, `${++last}.onnx`), options);
+  try {
+    for (const call of [load, check, inspect, convert, toFile]) {
+      await assert.rejects(call(affine, { signal: AbortSignal.abort(reason) }), isReason);
+      const stop = new AbortController(), begun = call(affine, { signal: stop.signal });
+      stop.abort(reason);
+      await assert.rejects(begun, isReason);
+      await assert.rejects(call(new Blob([affine]), { signal: stop.signal }), isReason);
+      const { signal } = new AbortController();
+      assert.ok(await call(affine, { signal }));
+      assert.deepEqual(getEventListeners(signal, 'abort'), []);
+      await assert.rejects(call(affine, { signal: 'x' }), { name: 'TypeError', message: /signal: found 'x'; needed an AbortSignal$/ });
+    }
+    const empty = join(folder, 'empty'), release = holdThreads(folder);
+    mkdirSync(empty);
+    const stop = new AbortController(), calls = Array.from({ length: 64 }, (_, i) => convert(affine, join(empty, `${i}.onnx`), { signal: stop.signal }));
+    assert.equal(getEventListeners(stop.signal, 'abort').length, 1, 'Node warns of more than ten');
+    stop.abort(reason);
+    for (const call of calls) await assert.rejects(call, isReason);
+    await release();
+    await inspect(affine);  // behind them in the queue
+    assert.deepEqual(readdirSync(empty), [], 'what had not begun is not done');
+  } finally {
+    rmSync(folder, { recursive: true, maxRetries: 9 });  // what had begun goes on
+  }
+});
+
+/** Keeps the threads that work beside the event loop until what it returns is called: each opens a pipe that has no writer. */
+function holdThreads(folder) {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const readers = Array.from({ length: Number(process.env.UV_THREADPOOL_SIZE ?? 4) }, () => promises.open(pipe));
+  return async () => {
+    const writer = openSync(pipe, 'r+');
+    for (const reader of readers) await (await reader).close();
+    closeSync(writer);
+    rmSync(pipe);
+  };
+}
+
+test('what an engine makes for a call that was ended is freed', async () => {
+  const freed = [], cancelled = [];
+  let made;
+  const engine = {
+    canceller: () => ({}), cancel: (flag) => cancelled.push(flag), releaseModel: (model) => freed.push(model),
+    load: (source, options, flag) => new Promise((resolve) => { made = () => resolve({ flag }); }),
+  };
+  const stop = new AbortController(), loading = (await modelsOver(() => engine)).load(affine, { signal: stop.signal });
+  stop.abort();
+  await assert.rejects(loading, { name: 'AbortError' });
+  made();
+  await new Promise(setImmediate);
+  assert.equal(freed.length, 1);
+  assert.equal(freed[0].flag, cancelled[0]);
+});
+
+test('models and sessions are made by calls alone', async () => {
+  const model = await load(affine), session = model.session();
+  for (const Class of [Model, Session, model.constructor, session.constructor, class extends Session {}])
+    for (const args of [[], [undefined], [Symbol(), model, session]])
+      assert.throws(() => new Class(...args), { name: 'TypeError', message: 'Illegal constructor' });
+  assert.ok(model instanceof Model && session instanceof Session);
+  assert.deepEqual([Model.name, Session.name, NnexError.name], ['Model', 'Session', 'NnexError']);
+});
+
+test('inputs of every kind are taken or refused', async () => {
+  const model = await load(affine), empty = 'Float32Array whose memory was transferred or shrunk; needed f32[N,3]';
+  const isFair = (error) => error instanceof NnexError ? error.code === 'invalid argument' : error instanceof TypeError || error instanceof Thrown;
+  for (const [name, make] of Object.entries(hostile))
+    for (const feeds of [{ x: make() }, { x: { data: make(), dims: [1, 3] } }, { x: { data: [1, 2, 3], dims: make() } }, { x: { data: [1, 2, 3], type: make() } }, make()])
+      for (const options of [undefined, { borrow: true, thread: 'always' }])
+        await model.run(feeds, options).catch((error) => assert.ok(isFair(error), `${name}: ${error?.stack}`));
+  for (const name of ['a detached view', 'a view out of bounds'].filter((name) => name in hostile))
+    await assert.rejects(model.run({ x: hostile[name]() }), { code: 'invalid argument', message: `input 'x': found a ${empty}` });
+  assert.deepEqual((await model.run({ x: new Float32Array(0) })).y.dims, [0, 3]);
+  const self = [], long = [];
+  long.length = 2 ** 32 - 1;
+  await assert.rejects(model.run({ x: long }), { message: /found an array of 4294967295 items/ });
+  self.push(self);
+  await assert.rejects(model.run({ x: self }), { message: "input 'x': found arrays nested more than 64 deep; needed f32[N,3]" });
 });
 
 test('what is no source is a TypeError that says what it is', async () => {
@@ -109,12 +202,24 @@ test('what is no source is a TypeError that says what it is', async () => {
     [Promise.resolve(affine), /^NAME: found a Promise; needed .* \(a promise is awaited first\)$/], [new Response(affine).body, /^NAME: found a ReadableStream; needed .*Response/],
     [{ a: 'text' }, /^NAME: file 'a': found 'text'; needed bytes$/], ['https://example.org/x.onnx', /^NAME: a model from https: is fetched by the caller: NAME\(await fetch\(url\)\)$/],
     [new URL('https://example.org/x.onnx'), /^NAME: a model from https: is fetched/], ['a\0b.onnx', /^NAME: found 'a\\0b.onnx'; needed a path without NUL/],
+    [Readable.from(['x']), /^NAME: found a stream; needed .*\(await buffer\(stream\), of node:stream\/consumers\)$/],
+    [new Map([[5, affine]]), /^NAME: found 5 as the name of a file; needed text$/], ['file:///a%zz.onnx', /^NAME: found 'file:.*zz\.onnx'; needed bytes of UTF-8/],
     ['file:///a%00b.onnx', /^NAME: found .*; needed a path without NUL/], [new URL('file:///a%00b.onnx'), /^NAME: found .*; needed a path without NUL/],
   ];
   for (const [name, call] of Object.entries({ load, check, inspect, convert }))
     for (const [source, message] of rows)
       await assert.rejects(call(source), (error) => error instanceof TypeError && new RegExp(message.source.replaceAll('NAME', name)).test(error.message) || assert.fail(String(error)));
+  for (const place of [new URL('https://example.org/x.onnx'), 'https://example.org/x.onnx'])
+    await assert.rejects(convert(affine, place), { name: 'TypeError', message: "convert: found 'https://example.org/x.onnx'; needed a path or a file: URL" });
   await assert.rejects(convert(affine, 'a\0b.nnef'), { name: 'TypeError', message: "convert: found 'a\\0b.nnef'; needed a path without NUL characters" });
+});
+
+test('a response that is no success is unreadable', async () => {
+  for (const call of [load, check, inspect, convert]) {
+    await assert.rejects(call(new Response('x', { status: 503, statusText: 'Service Unavailable' })), { name: 'NnexError', code: 'unreadable', message: 'the response: 503 Service Unavailable' });
+    const named = Object.defineProperty(new Response('x', { status: 404 }), 'url', { value: 'https://example.org/x.onnx' });
+    await assert.rejects(call(named), { code: 'unreadable', message: "cannot fetch 'https://example.org/x.onnx': 404" });
+  }
 });
 
 test('options of a wrong kind, and those that there are not, are TypeErrors with the option and what it may be', async () => {
@@ -240,6 +345,8 @@ test('sequences, maps and optionals', async () => {
     nodes: [{ op: 'CastMap', domain: 'ai.onnx.ml', in: ['m'], out: ['y'], attributes: { cast_to: 'TO_FLOAT', map_form: 'DENSE' } }],
   }));
   assert.deepEqual(plain((await cast.run({ m: new Map([[7n, 2.5], [3, 1.5]]) })).y), { type: 'float32', dims: [1, 2], data: [1.5, 2.5] });
+  for (const [keys, what] of [[['7'], "'7', which is no int64"], [[1.5], '1.5, which is no int64'], [[1n << 64n], '18446744073709551616n, which is no int64'], [[3, 3n], '3n twice']])
+    await assert.rejects(cast.run({ m: new Map(keys.map((key) => [key, 1])) }), { code: 'invalid argument', message: `input 'm': found a map with the key ${what}; needed ${cast.inputs[0].text}` });
 
   const optional = await load(onnx({
     opset: 18, inputs: { o: { optional: ['float32', [2]] } }, outputs: { h: ['bool', []] }, nodes: [{ op: 'OptionalHasElement', in: ['o'], out: ['h'] }],
@@ -269,7 +376,10 @@ test('what is wrong with a call is said: found and needed', async () => {
     [{}, "input 'x' is missing; needed f32[N,3]"],
     [null, "inputs: found null; needed an object with 'x'"],
     [[1, 2, 3], "inputs: found an array; needed an object with 'x'"],
-    [new Map([['x', [1, 2, 3]]]), "inputs: found a Map; needed an object with 'x'"],
+    [new Map([['x', [1, 2, 3]]]), "inputs: found a Map; needed an object with 'x'"], [{ x: new Map([[1n, [1]]]) }, "input 'x': found a Map; needed f32[N,3]"],
+    [{ x: { data: [1, 2, 3], dims: 0 } }, "input 'x': found a tensor whose dims are 0; needed f32[N,3]"],
+    [{ x: { data: [1, 2, 3], dims: [Symbol('s'), '3'] } }, "input 'x': found a tensor with dims [a symbol,'3']; needed f32[N,3]"],
+    [{ x: { values: null, indices: {}, dims: [] } }, "input 'x': found a sparse tensor whose values are null; needed f32[N,3]"],
     [{ x: [1, 2, 3], w: 1 }, "no input 'w'; the model has 'x'"],
     [{ w: [1, 2, 3] }, "no input 'w'; the model has 'x'"],
     [{ x: Int32Array.of(1, 2, 3) }, "input 'x': found i32[1,3]; needed f32[N,3]"],
@@ -356,10 +466,11 @@ test('errors keep code, place and tasks', async () => {
 
 test('errors and faults name the options that would help', async () => {
   await assert.rejects(convert(affine, { to: 'nnef' }), (error) => {
-    assert.deepEqual(error.remedies, [{ option: 'symbols', value: '', effect: 'fixes them' }]);
-    assert.equal(error.message, `${error.detail}; option symbols fixes them`);
+    assert.deepEqual(error.remedies, [{ option: 'load.symbols', value: '', effect: 'fixes them' }]);
+    assert.equal(error.message, `${error.detail}; option load.symbols fixes them`);
     return true;
   });
+  assert.ok(await convert(affine, { to: 'nnef', load: { symbols: { N: 2 } } }));
   const text = 'version 1.0;\nextension tract_registry tract_core;\ngraph g(x) -> (y) { x = external(shape = [2]); y = tract_core_erf(x); }\n';
   const { faults } = await check(new TextEncoder().encode(text), { name: 'graph.nnef' });
   const fault = faults.find(({ rule }) => rule === 'S18');
@@ -500,6 +611,21 @@ function nnefZeros(count) {
   view.setUint32(44, 32, true);
   return bytes;
 }
+
+test('an error of any entry of the package is an NnexError', async () => {
+  const { createRequire } = await import('node:module');
+  const require = createRequire(import.meta.url);
+  const entries = { nnex: { load }, 'require(nnex)': require('nnex') }, classes = [NnexError, require('nnex').NnexError];
+  for (const [name, runtime] of [['onnxruntime', await import('nnex/onnxruntime')], ['require(onnxruntime)', require('nnex/onnxruntime')]])
+    entries[name] = { load: (bytes) => runtime.InferenceSession.create(bytes) };
+  for (const [name, { load: call }] of Object.entries(entries)) {
+    const error = await call(Uint8Array.of(1, 2, 3)).catch((reason) => reason);
+    assert.deepEqual([error.code, ...classes.map((Class) => error instanceof Class)], ['invalid model', true, true], name);
+  }
+  class Own extends NnexError {}
+  for (const other of [new Error('x'), new TypeError('x'), null, undefined, 'NnexError', () => 1, { code: 'fault' }]) assert.equal(other instanceof NnexError, false);
+  assert.deepEqual([new Own('fault', 'x') instanceof Own, new Own('fault', 'x') instanceof NnexError, new NnexError('fault', 'x') instanceof Own], [true, true, false]);
+});
 
 test('the module is the same for require()', async () => {
   const { createRequire } = await import('node:module');

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as ours from 'nnex/onnxruntime';
 import { identity, onnx } from './support/onnx-writer.mjs';
 import { folder as peers, missing } from './support/peers.mjs';
@@ -101,6 +101,9 @@ test('session options go as with onnxruntime-node', { skip }, async () => {
     { extra: { session: { a: true } } }, { extra: { session: { a: { b: 'c' } } } }, { externalData: 'x' }, { externalData: {} }, { externalData: null }, { externalData: [] }, { externalData: [5] },
     { externalData: [null] }, { externalData: [{ path: 5, data: new Uint8Array(1) }] }, { externalData: [{ path: 'x', data: 5 }] }, { externalData: [{ path: 'x' }] },
     { externalData: [{ path: 'x', data: new Uint8Array(1) }] },
+    { externalData: ['x', './x'].map((path) => ({ path, data: new Uint8Array(1) })) }, { externalData: ['x', 'x'].map((path) => ({ path, data: new Uint8Array(1) })) },
+    ...[null, 'none', 'cpu', 'cpu-pinned', 'gpu-buffer', 'ml-tensor', '', 5, true, [], ['p'], {}, { p: 'cpu' }, { p: 'gpu-buffer' }, { p: 'x' }, { p: 5 }, { p: null }, { q: 'cpu' }]
+      .map((preferredOutputLocation) => ({ preferredOutputLocation })),
   ]) {
     const answers = [];
     for (const ort of [ours, theirs])
@@ -134,6 +137,39 @@ test('every type', async () => {
   assert.equal(packed.inputMetadata[0].type, 'int4');
   const { s } = await packed.run({ a: new ours.Tensor('int4', Uint8Array.of(0x21, 0x43), [4]) });
   assert.deepEqual([s.type, [...s.data]], ['int4', [0x21, 0x43]]);
+});
+
+test('one element of any rank is a scalar input, as for onnxruntime-node', async () => {
+  const clip = onnx({ inputs: { x: ['float32', [2]], least: ['float32', []] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Max', in: ['x', 'least'], out: ['y'] }] });
+  for (const dims of [[], [1], [1, 1]])
+    for (const ort of theirs ? [ours, theirs] : [ours]) {
+      const session = await ort.InferenceSession.create(clip.slice());
+      const { y } = await session.run({ x: new ort.Tensor('float32', [1, -3], [2]), least: new ort.Tensor('float32', [-2], dims) });
+      // ONNX Runtime computes with the extents that it is given.
+      assert.deepEqual([ort === ours ? [...y.dims] : [2], [...y.data]], [[2], [1, -2]]);
+    }
+  const session = await ours.InferenceSession.create(clip);
+  for (const dims of [[2], [0]])
+    await assert.rejects(session.run({ x: new ours.Tensor('float32', [1, -3], [2]), least: new ours.Tensor('float32', new Float32Array(dims[0]), dims) }), { code: 'invalid argument' });
+});
+
+test('an optional output that has a tensor is that tensor', async () => {
+  const optional = onnx({ inputs: { x: ['float32', [2]] }, outputs: { q: { optional: ['float32', [2]] } }, nodes: [{ op: 'Optional', in: ['x'], out: ['q'] }] });
+  for (const ort of theirs ? [ours, theirs] : [ours]) {
+    const session = await ort.InferenceSession.create(optional.slice());
+    assert.deepEqual(session.outputMetadata, [{ name: 'q', isTensor: false }]);
+    assert.deepEqual(seen(await session.run({ x: new ort.Tensor('float32', [1, 2], [2]) })), [['q', 'float32', [2], [1, 2]]]);
+  }
+});
+
+test('an output named as a member of every object is fetched by its name alone', async () => {
+  const session = await ours.InferenceSession.create(onnx({
+    inputs: { x: ['float32', [1]] }, outputs: { toString: ['float32', [1]], y: ['float32', [1]] },
+    nodes: [{ op: 'Neg', in: ['x'], out: ['toString'] }, { op: 'Abs', in: ['x'], out: ['y'] }],
+  }));
+  const x = new ours.Tensor('float32', [-3], [1]);
+  assert.deepEqual(seen(await session.run({ x }, ['y'])), [['y', 'float32', [1], [3]]]);
+  assert.deepEqual(seen(await session.run({ x }, ['toString'])), [['toString', 'float32', [1], [3]]]);
 });
 
 test('free dimensions are fixed, by the names that there are', async () => {
@@ -178,6 +214,21 @@ test('models from paths, buffers and views; external data', async () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('files that are not there, and what a server has not, are unreadable', async (t) => {
+  await assert.rejects(ours.InferenceSession.create(two, { externalData: [{ path: 'w.bin', data: 'nobody.bin' }] }),
+    { name: 'NnexError', code: 'unreadable', message: /^cannot read 'nobody\.bin': ENOENT/ });
+  // As in pages, where a path is an address: the answer's body is no model.
+  const { build } = await import('esbuild');
+  const entry = fileURLToPath(new URL('../packages/nnex/src/onnxruntime/backend.ts', import.meta.url));
+  const { outputFiles: [{ text }] } = await build({ entryPoints: [entry], bundle: true, write: false, format: 'esm' });
+  const { backendOf } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+  const page = backendOf(() => ({ load: async ({ bytes }) => assert.fail(`read ${bytes.length} bytes`) }));
+  t.mock.method(globalThis, 'fetch', async (url) => Object.defineProperty(new Response('not here', { status: 404, statusText: 'Not Found' }), 'url', { value: `https://example.org/${url}` }));
+  await assert.rejects(page.createInferenceSessionHandler('x.onnx'),
+    { name: 'NnexError', code: 'unreadable', message: "cannot fetch 'https://example.org/x.onnx': 404 Not Found" });
+  await assert.rejects(page.createInferenceSessionHandler(two, { externalData: ['w.bin'] }), { code: 'unreadable', message: /w\.bin': 404/ });
 });
 
 test('a tensor that does not hold together is refused by its name', async () => {

@@ -49,6 +49,21 @@ test('a bundle keeps what importing nnex/onnxruntime does', async () => {
   assert.match(await bundled({ entryPoints: [entry], platform: 'browser' }), /createInferenceSessionHandler/);
 });
 
+test('a bundle of CommonJS for Node finds the addon, and says what it lacks', async () => {
+  const entry = source('commonjs.mjs', `import { load } from 'nnex';
+    import { InferenceSession } from 'nnex/onnxruntime';
+    load('neg.onnx').then(async (model) => {
+      console.log(...(await model.run({ x: [1, 2] })).y.data, (await InferenceSession.create('neg.onnx')).inputNames);
+    }).catch(({ message }) => console.log(message));`);
+  const text = await bundled({ entryPoints: [entry], platform: 'node', format: 'cjs' });
+  const out = source('commonjs.out.cjs', text), run = (path, env = {}) => execFileSync(process.execPath, [path], { cwd: folder, encoding: 'utf8', env: { ...process.env, ...env } });
+  assert.equal(run(out), "-1 -2 [ 'x' ]\n");
+  const alone = join(folder, 'alone');
+  mkdirSync(alone);
+  writeFileSync(join(alone, 'main.cjs'), text.replaceAll('nnex-${', 'absent-${'));
+  assert.match(run(join(alone, 'main.cjs')), /^nnex: found Node\.js .*; needed the package absent-.*, which cannot be loaded/);
+});
+
 const pages = {
   nnex: "import { configure, load, ml } from 'nnex'; configure({ threads: 1 }); console.log(load, ml);",
   'nnex/polyfill': "import 'nnex/polyfill'; console.log(navigator.ml);",
@@ -71,6 +86,18 @@ for (const [name, text] of Object.entries(pages)) {
     assert.ok(endings.includes('wasm'), `nnex.wasm lies beside the bundle: ${endings}`);
   });
 }
+
+test('webpack bundles for Node: addon and WebAssembly find what they need', { skip: noWebpack }, async () => {
+  const webpack = createRequire(pathToFileURL(join(peers, 'x.mjs')))('webpack'), out = join(folder, 'webpack-node');
+  const entry = source('packed.mjs', `import { load } from 'nnex';
+    load('neg.onnx').then(async (model) => console.log(...(await model.run({ x: [1, 2] })).y.data)).catch(({ message }) => console.log(message));`);
+  const stats = await new Promise((resolve, reject) => webpack({ mode: 'production', target: 'node', context: folder, entry, output: { path: out, filename: 'main.cjs' } },
+    (error, result) => (error ? reject(error) : resolve(result))));
+  assert.deepEqual([...stats.compilation.errors, ...stats.compilation.warnings].map(({ message }) => message), []);
+  const run = (engine) => execFileSync(process.execPath, [join(out, 'main.cjs')], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: engine } });
+  assert.equal(run('addon'), '-1 -2\n');
+  assert.doesNotMatch(run('wasm'), /Cannot find module/);
+});
 
 // ---- TypeScript
 
@@ -107,6 +134,39 @@ configure({ wasm: '/assets/nnex.wasm', worker: '/assets/worker.js' });
 other({ worker: false });
 export { outline };
 `;
+const narrowed = `import { load, type ElementType, type OutputValue, type Tensor } from 'nnex';
+export async function use(): Promise<bigint | number | string | undefined> {
+  const model = await load('model.onnx');
+  const { y, z } = await model.run<{ y: Tensor; z: Tensor<'float32'> }>({});
+  const again: Tensor = z, some: Tensor<'int8' | 'bool'> | undefined = y.type === 'int8' ? y : undefined;
+  await model.run({ y, z, again });
+  const type: ElementType = y.type, value: OutputValue = y;
+  console.log(type, value, some?.data);
+  if (y.type === 'int64') return y.data[0]! + 1n;
+  if (y.type === 'string') return y.data[0]!.length;
+  switch (y.type) {
+    case 'float32': return new Float32Array(y.data.buffer)[0]! + z.data[0]!;
+    default: return undefined;
+  }
+}
+`;
+const plain = `import { load } from 'nnex';
+export async function use(): Promise<unknown> {
+  const model = await load('model.onnx');
+  model.dispose();
+  return model;
+}
+`;
+const signals = `import { check, convert, inspect, load } from 'nnex';
+export async function use(signal: AbortSignal): Promise<void> {
+  const model = await load('model.onnx', { signal, threads: 1 });
+  await model.run({}, { signal });
+  await check('model.onnx', { signal });
+  await inspect('model.onnx', { signal });
+  await convert('model.onnx', { to: 'nnef', signal });
+  await convert('model.onnx', 'model.webnn', { signal, load: { symbols: { N: 1 } } });
+}
+`;
 // What a lib.dom with WebNN will have, in few words; the real one will have all.
 const future = `interface NavigatorML { readonly ml: ML; }
 interface Navigator extends NavigatorML {}
@@ -139,19 +199,39 @@ const rows = [
   ['require(): node10', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', types: node }, { 'g.ts': asBoth, 'h.ts': globals }],
   ["ONNX Runtime's API", { ...modern, lib: dom, types: node }, { 'i.mts': runtime, 'j.cts': runtime }],
   ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],
+  ['the type of a tensor tells the class of its data', { ...modern, types: node }, { 'o.mts': narrowed, 'p.cts': narrowed }],
+  ['calls end by a signal', { ...modern, types: node }, { 'q.mts': signals, 'r.cts': signals }],
+  ['models and sessions are made by calls', { ...modern, types: node }, { 's.mts': "import { Model, Session } from 'nnex';\nnew Session();\nnew Model();\n" }, /'Session' is private.*\n.*'Model' is private/],
+  ['without the library of `using`', { ...bundler, lib: dom, plain: true }, { 'm.ts': plain }],
+  ['without the library of `using`: browser', { ...bundler, lib: dom, plain: true, customConditions: ['browser'] }, { 'm.ts': plain }],
+  ['without the library of `using`: require()', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', lib: dom, plain: true }, { 'm.ts': plain }],
   ['what pages alone have', { ...bundler, lib: dom, customConditions: ['browser'] }, { 'l.ts': page }],
 ];
 for (const [name, options, sources, refused] of rows)
   test(`TypeScript: ${name}`, () => {
-    const { lib = [], ...rest } = options;
+    const { lib = [], plain: bare, ...rest } = options;
     const program = ts.createProgram(Object.entries(sources).map(([path, text]) => source(path, text)), {
       strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, types: [], typeRoots: [join(folder, 'node_modules/@types')],
-      lib: ['lib.es2022.d.ts', 'lib.esnext.disposable.d.ts', ...lib], ...rest,
+      lib: ['lib.es2022.d.ts', ...(bare ? [] : ['lib.esnext.disposable.d.ts']), ...lib], ...rest,
     });
     const faults = ts.getPreEmitDiagnostics(program).map(({ file: at, messageText }) => `${at?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`);
     if (refused) assert.match(faults.join('\n'), refused);
     else assert.deepEqual(faults, []);
   });
+
+test('TypeScript: editors show what a function does', () => {
+  const path = source('n.mts', "import { load, check, inspect, convert } from 'nnex';\nload('x');\ncheck('x');\ninspect('x');\nconvert('x', 'y');\nconvert('x');\n");
+  for (const conditions of [{}, { customConditions: ['browser'] }]) {
+    const files = {
+      ...ts.sys, useCaseSensitiveFileNames: () => true, getScriptFileNames: () => [path], getScriptVersion: () => '0', getCurrentDirectory: () => folder, getDefaultLibFileName: ts.getDefaultLibFilePath,
+      getScriptSnapshot: (name) => (ts.sys.fileExists(name) ? ts.ScriptSnapshot.fromString(ts.sys.readFile(name)) : undefined),
+      getCompilationSettings: () => ({ ...modern, ...conditions, target: ts.ScriptTarget.ES2022, types: [] }),
+    };
+    const service = ts.createLanguageService(files), text = ts.sys.readFile(path);
+    for (const { 0: call, index } of text.matchAll(/^\w+(?=\()/gm))
+      assert.match(ts.displayPartsToString(service.getQuickInfoAtPosition(path, index).documentation), /model/i, call);
+  }
+});
 
 // ---- What is published
 

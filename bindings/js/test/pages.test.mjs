@@ -15,7 +15,7 @@ const skip = !existsSync(`${dist}nnex.wasm`) && 'the WebAssembly module is not b
 
 const html = `<!doctype html><meta charset="utf-8"><title>nnex</title>
 <script type="module">
-import { configure, load, ml, MLGraphBuilder } from '/nnex/browser.js';
+import { configure, convert, load, ml, MLGraphBuilder } from '/nnex/browser.js';
 import { onnx } from '/support/onnx-writer.mjs';
 window.begun = 0;
 const Own = Worker;
@@ -55,6 +55,12 @@ window.contexts = async (runs) => {
   }
   context.destroy();
   return digest(answer);
+};
+window.refusals = async () => {
+  const why = (promise) => promise.then(() => 'it was done', (error) => error instanceof DOMException ? error.name : error.code);
+  const stop = new AbortController(), loading = load(network, { signal: stop.signal }), late = load(network, { signal: stop.signal });
+  stop.abort();
+  return [await why(loading), await why(late), await why(convert(network, 'x.onnx')), (await convert(network)).size, (await load(network)).inputs[0].name];
 };
 window.ready = true;
 </script>`;
@@ -108,3 +114,9 @@ for (const { name: situation, isolated, options, line, begun } of situations)
       if (begun !== undefined) assert.equal(await page.evaluate('begun'), begun);
       await page.close();
     });
+for (const worker of [undefined, false])
+  test(`${name}: signals end calls, and files are not written, ${worker === false ? 'without' : 'with'} a worker`, { skip, timeout: 120_000 }, async () => {
+    const { page } = await open(true, { threads: 1, ...(worker === false ? { worker } : {}) });
+    assert.deepEqual(await page.evaluate('refusals()'), ['AbortError', 'AbortError', 'unsupported', 1, 'a']);
+    await page.close();
+  });

@@ -6,9 +6,10 @@
  * nnex.wasm and worker.js are found beside this module; bundlers and other hosts say where they are with configure().
  */
 import { interfaces, makeML } from './ml/ml.js';
-import { answered, models } from './model/index.js';
+import { type Models, answered, models } from './model/index.js';
 import type { Engine } from './engine.js';
 import { type LoadOptions, readingOptions } from './model/options.js';
+import type { AbortOptions } from './model/abort.js';
 import type { Source } from './model/source.js';
 import type { DrawingEngine, Outline } from './wasm/models.js';
 import { type WasmOptions, wasmEngine, wasmModels } from './wasm.js';
@@ -31,11 +32,16 @@ export { interfaces };
 export * from './ml/interfaces.gen.js';
 /** @internal What `nnex/onnxruntime` stands on. */
 export const modelsHere = drawing;
-export const { load, check, inspect, convert } = models(modelsHere);
+const all = models(modelsHere);
+// By the interface's members: compilers show what is written there.
+export const load: Models['load'] = all.load;
+export const check: Models['check'] = all.check;
+export const inspect: Models['inspect'] = all.inspect;
+export const convert: Models['convert'] = all.convert;
 /** A model's network as something to draw. */
-export async function outline(source: Source, given?: LoadOptions): Promise<Outline> {
-  const { name, ...options } = readingOptions(given, 'outline');
-  return (await answered(drawing, 'outline', source, name, (engine, raw) => engine.outline(raw, options)))[0] as Outline;
+export async function outline(source: Source, given?: LoadOptions & AbortOptions): Promise<Outline> {
+  const { name, signal, ...options } = readingOptions(given, 'outline');
+  return (await answered(drawing, source, { call: 'outline', name, signal }, (engine, raw) => engine.outline(raw, options)))[0] as Outline;
 }
 export { Model, NnexError, Session } from './model/index.js';
 export type * from './model/index.js';

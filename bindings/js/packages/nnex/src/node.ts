@@ -1,5 +1,6 @@
 /** Where Node finds what computes: the addon of its platform, by name or by NNEX_NODE_ADDON. */
-import { createRequire } from 'node:module';
+import nodeModules from 'node:module';
+import { pathToFileURL } from 'node:url';
 import type { Engine } from './engine.js';
 import { NnexError } from './model/error.js';
 import type { ModelEngine } from './model/native.js';
@@ -10,12 +11,15 @@ const needed = `nnex-${platform}`;
 /** The addon's exports: the engine of WebNN, and what src/model calls. */
 export type Addon = Engine & Readonly<Record<string, unknown>>;
 
+/** Where this file is, if it was made part of a bundle of CommonJS: there is no import.meta.url then. */
+const bundle = import.meta.url === undefined ? pathToFileURL(__filename) : undefined;
+
 let loaded: Addon | undefined;
 
 /** The addon, loaded once. Throws an Error that says what was looked for. */
 export function addon(): Addon {
   if (loaded) return loaded;
-  const require = createRequire(import.meta.url);
+  const require = nodeModules.createRequire(bundle ?? import.meta.url);  // by its name alone webpack would put a require() of its own there
   const path = process.env['NNEX_NODE_ADDON'];
   try {
     loaded = require(path || needed) as Addon;
@@ -57,7 +61,9 @@ function wantedThreads(): number {
     if (!(wish[i]! >= '0' && wish[i]! <= '9')) throw wrong('NNEX_THREADS', wish, 'a whole number, or 0 for as many threads as the machine has');
   return +wish < 1024 ? +wish : 1024;
 }
-const wasmOptions = (): { threads?: number } => (wantedThreads() > 0 ? { threads: wantedThreads() } : {});
+const wasmOptions = (): { threads?: number; wasm?: URL } => ({
+  ...(wantedThreads() > 0 ? { threads: wantedThreads() } : {}), ...(bundle ? { wasm: new URL('./nnex.wasm', bundle) } : {}),
+});
 
 /** The addon, or why WebAssembly is to compute: undefined where that was asked for. Throws where the addon was asked for and cannot be loaded. */
 function chosen(): { readonly here: Addon } | { readonly why: unknown } {
@@ -83,7 +89,7 @@ export async function engine(): Promise<Engine> {
 
 async function wasmThere(): Promise<boolean> {
   const { access } = await import('node:fs/promises');
-  return access(new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
+  return access(bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
 }
 
 let wasmModels: Promise<ModelEngine> | undefined;

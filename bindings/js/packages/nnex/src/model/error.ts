@@ -35,6 +35,8 @@ function withRemedies(sentence: string, remedies: readonly Remedy[]): string {
   return sentence + remedies.map(({ option, value, effect }) => `${between}option ${option}${value && ` = ${value}`} ${effect}`).join('');
 }
 
+const kBrand = Symbol.for('nnex.NnexError');
+
 /** Every failure of models: its message has the place, what was found and needed, what would help, and what was being done. */
 export class NnexError extends Error {
   readonly code: ErrorCode;
@@ -57,7 +59,14 @@ export class NnexError extends Error {
   }
 
   static {
+    Object.defineProperty(this, 'name', { value: 'NnexError' });  // bundles of a class that names itself call it otherwise
     Object.defineProperty(this.prototype, 'name', { value: 'NnexError', configurable: true, writable: true });
+    Object.defineProperty(this.prototype, kBrand, { value: true });
+  }
+  /** Also what another entry of the package, or the same by require(), has thrown: each has a class of its own. */
+  static override [Symbol.hasInstance](x: unknown): boolean {
+    if (this !== NnexError) return Function.prototype[Symbol.hasInstance].call(this, x);
+    return typeof x === 'object' && x !== null && kBrand in x;
   }
 }
 

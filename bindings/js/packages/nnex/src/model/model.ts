@@ -1,4 +1,5 @@
 /** Models and sessions: what `load` gives. */
+import { abortable } from './abort.js';
 import { NnexError, settled, shown } from './error.js';
 import { found } from './found.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawPort, RawRunOptions, RawValue } from './native.js';
@@ -75,6 +76,13 @@ export class Ports {
   }
 }
 
+declare global {
+  /** In words that merge with those of TypeScript's own library, for compilers whose `lib` has no `esnext.disposable`. */
+  interface SymbolConstructor {
+    readonly dispose: unique symbol;
+  }
+}
+
 /** `using` frees it, where the runtime knows Symbol.dispose. */
 function disposable(prototype: { dispose(): void }): void {
   const value = function (this: { dispose(): void }): void {
@@ -102,7 +110,7 @@ function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValu
   const raw: RawValue[] = [];
   for (let i = 0; i < expected.length; i++) {
     const needed = expected[i]!;
-    const value = feeds[needed.name];
+    const value = Object.hasOwn(feeds, needed.name) ? feeds[needed.name] : undefined;
     if (value === undefined && needed.type.kind !== 'optional')
       throw new NnexError('invalid argument', `input '${needed.name}' is missing; needed ${needed.text}`);
     raw.push(rawFrom(value ?? null, needed, numbers));
@@ -145,23 +153,11 @@ export function released(what: string): NnexError {
 const valuesOf = (raw: RawOutputs): RawValue[] => (Array.isArray(raw) ? raw : raw.outputs);
 const timesOf = (raw: RawOutputs): NodeTime[] => (Array.isArray(raw) ? [] : (raw.times as RawNodeTime[]));
 
-/** Rejected as soon as the signal says so, whatever the engine still does. */
-async function abortable<T>(signal: AbortSignal, cancel: () => void, start: () => T | Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  let stop: () => void;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => {
-      cancel();
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([start(), aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop!);
-  }
-}
+/** What this module alone can give a constructor: classes that are made by calls have none for others, as those of the platform. */
+const kMake = Symbol('made by nnex');
+let makeSession: (shared: Shared, native: NativeSession, what: string) => Session;
+/** A model's object. */
+export let modelOf: (engine: ModelEngine, native: NativeModel, options: object) => Model;
 
 /**
  * One caller's memory and states. Its runs come one after the other, in the order of the calls; runs of several sessions run side by
@@ -171,14 +167,16 @@ export class Session {
   declare [Symbol.dispose]: () => void;
   static {
     disposable(this.prototype);
+    makeSession = (shared, native, what) => new this(kMake, shared, native, what);
   }
   readonly #shared: Shared;
   readonly #own: NativeSession;
   readonly #what: string;
   #released = false;
 
-  /** @internal `model.session()` makes sessions. `what`: whose it is, for messages. */
-  constructor(shared: Shared, native: NativeSession, what = 'session') {
+  /** `model.session()` makes sessions. `what`: whose it is, for messages. */
+  private constructor(key: symbol, shared: Shared, native: NativeSession, what: string) {
+    if (key !== kMake) throw new TypeError('Illegal constructor');
     this.#shared = shared;
     this.#own = native;
     this.#what = what;
@@ -289,6 +287,7 @@ export class Model {
   declare [Symbol.dispose]: () => void;
   static {
     disposable(this.prototype);
+    modelOf = (engine, native, options) => new this(kMake, engine, native, options);
   }
   readonly #shared: Shared;
   readonly #own: NativeModel;
@@ -296,8 +295,9 @@ export class Model {
   readonly #session: Session;
   #released = false;
 
-  /** @internal `load()` makes models. */
-  constructor(engine: ModelEngine, native: NativeModel, options: object) {
+  /** `load()` makes models. */
+  private constructor(key: symbol, engine: ModelEngine, native: NativeModel, options: object) {
+    if (key !== kMake) throw new TypeError('Illegal constructor');
     const raw = engine.describe(native);
     const numbers = new TypeNumbers(engine.dtypes);
     const inputs = new Ports(raw.inputs, numbers);
@@ -318,7 +318,7 @@ export class Model {
   }
   #sessionOf(options: object, what: string): Session {
     try {
-      return new Session(this.#shared, this.#shared.engine.session(this.#native, options), what);
+      return makeSession(this.#shared, this.#shared.engine.session(this.#native, options), what);
     } catch (error) {
       throw shown(error);
     }

@@ -104,7 +104,8 @@ export interface ModelEngine {
   readonly dtypes: readonly string[];
   readonly environment: { readonly isa: string; readonly threads: number };
 
-  load(source: RawSource, options: object): Promise<NativeModel>;
+  /** `cancel`, here and below: what makes of it an error 'cancelled', if it is set before the work has begun or is done. */
+  load(source: RawSource, options: object, cancel?: NativeFlag): Promise<NativeModel>;
   describe(model: NativeModel): RawDescription;
   packedMemory(model: NativeModel): number;
   releaseModel(model: NativeModel): void;
@@ -126,8 +127,8 @@ export interface ModelEngine {
   canceller(): NativeFlag;
   cancel(flag: NativeFlag): void;
 
-  check(source: RawSource, options: object): Promise<unknown>;
-  inspect(source: RawSource, options: object): Promise<unknown>;
+  check(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown>;
+  inspect(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown>;
   /** With a path: writes files there. Without: their names and bytes. */
-  convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown>;
+  convert(source: RawSource, load: object, save: object, path?: string, cancel?: NativeFlag): Promise<unknown>;
 }

@@ -1,4 +1,5 @@
 /** Options of reading, running and writing models. */
+import type { AbortOptions } from './abort.js';
 import { found } from './found.js';
 
 /** How a model is read and compiled. */
@@ -139,10 +140,12 @@ const kReading: Kinds<LoadOptions> = {
   isa: word('best', 'scalar', 'sse4', 'avx2', 'avx512', 'neon', 'wasm'), weightSeed: count, nnefDialect: word('automatic', 'standard', 'tract'),
   expandCompounds: flag, cvmAnswers: word('nnex', 'formal'),
 };
-const kLoad: Kinds<LoadOptions & SessionOptions> = { ...kReading, ...kSession };
-const kConvert: Kinds<SaveOptions & { load: LoadOptions }> = {
+const kLook: Kinds<LoadOptions & AbortOptions> = { ...kReading, signal };
+const kLoad: Kinds<LoadOptions & SessionOptions & AbortOptions> = { ...kLook, ...kSession };
+const kConvert: Kinds<SaveOptions & AbortOptions & { load: LoadOptions }> = {
   to: word('onnx', 'nnef', 'webnn', 'cvm'), name: text, custom: flag, overwrite: flag, externalData: flag, keepFragments: flag,
-  packing: word('folder', 'tar', 'tgz'), form: word('program', 'module', 'script'), load: (value, call) => taken(value, kReading, `${call}: load`),
+  packing: word('folder', 'tar', 'tgz'), form: word('program', 'module', 'script'), signal,
+  load: (value, call) => taken(value, kReading, `${call}: load`),
 };
 const kRun: Kinds<RunOptions> = { outputs: list('an array of names', text), signal, timeout: milliseconds, thread: word('auto', 'always'), borrow: flag };
 const kRunSync: Kinds<Pick<RunOptions, 'outputs' | 'timeout'>> = { outputs: kRun.outputs, timeout: kRun.timeout };
@@ -163,10 +166,13 @@ function elsewhere(name: string, kinds: object): string {
   return kinds === kConvert && Object.hasOwn(kReading, name) ? `; for reading: load: { ${name} }` : '';
 }
 
+/** An option of reading as convert() takes it. */
+export const inConvert = (option: string): string => (option !== 'name' && Object.hasOwn(kReading, option) ? `load.${option}` : option);
+
 /** What the options of each call mean to an engine. Each throws a TypeError that names the option. */
-export const loadOptions = (given: unknown): LoadOptions & SessionOptions => taken(given, kLoad, 'load');
-export const readingOptions = (given: unknown, call: string): LoadOptions => taken(given, kReading, call);
-export const convertOptions = (given: unknown): SaveOptions & { load?: LoadOptions } => taken(given, kConvert, 'convert');
+export const loadOptions = (given: unknown): LoadOptions & SessionOptions & AbortOptions => taken(given, kLoad, 'load');
+export const readingOptions = (given: unknown, call: string): LoadOptions & AbortOptions => taken(given, kLook, call);
+export const convertOptions = (given: unknown): SaveOptions & AbortOptions & { load?: LoadOptions } => taken(given, kConvert, 'convert');
 export const sessionOptions = (given: unknown): SessionOptions => taken(given, kSession, 'session');
 export const runOptions = (given: unknown, call: string): RunOptions => taken(given, kRun, call);
 export const runSyncOptions = (given: unknown): RunOptions => taken(given, kRunSync, 'runSync');

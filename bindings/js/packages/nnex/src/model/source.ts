@@ -1,4 +1,5 @@
 /** Where a model comes from: a path, bytes, several files by name. */
+import { NnexError } from './error.js';
 import { found, tagOf } from './found.js';
 import type { RawSource } from './native.js';
 import { checkedPath } from './options.js';
@@ -26,19 +27,36 @@ function isBytes(x: unknown): x is FileBytes {
 }
 
 const kNeeded = 'a path, bytes, a Blob, a Response, or files by their names';
+/** One of Node's own, which is an object of numbers and functions besides. */
+const isStream = (x: unknown): boolean => typeof (x as { pipe?: unknown } | null)?.pipe === 'function';
 /** What else helps where a value is none of these. */
 function hint(x: unknown): string {
   if (typeof (x as { then?: unknown } | null)?.then === 'function') return ' (a promise is awaited first)';
   return tagOf(x) === 'ReadableStream' ? ' (the Response itself, or await new Response(stream).arrayBuffer())' : '';
 }
 
-function pathOf(url: URL, call: string): string {
-  if (url.protocol !== 'file:') throw new TypeError(`${call}: a model from ${url.protocol} is fetched by the caller: ${call}(await fetch(url))`);
-  return checkedPath(decodeURIComponent(url.pathname), call);
-}
 /** Text that begins as addresses do is one: folders have no names like "https:". */
-function pathFrom(text: string, call: string): string {
-  return /^file:|^[a-z][a-z\d+.-]+:\/\//i.test(text) ? pathOf(new URL(text), call) : checkedPath(text, call);
+function addressOf(place: string | URL): URL | undefined {
+  if (typeof place !== 'string') return place;
+  return /^file:|^[a-z][a-z\d+.-]+:\/\//i.test(place) ? new URL(place) : undefined;
+}
+/** The path of a `file:` URL; `other` says what is done with URLs of other kinds. */
+function pathOf(place: string | URL, call: string, other: (url: URL) => string): string {
+  const url = addressOf(place);
+  if (!url) return checkedPath(place as string, call);
+  if (url.protocol !== 'file:') throw new TypeError(`${call}: ${other(url)}`);
+  let path: string;
+  try {
+    path = decodeURIComponent(url.pathname);
+  } catch {
+    throw new TypeError(`${call}: found ${found(url.href)}; needed bytes of UTF-8 behind each %`);
+  }
+  return checkedPath(path, call);
+}
+/** Where a file is to be written, by its path or `file:` URL; undefined for anything else. Throws a TypeError for other URLs. */
+export function targetPath(call: string, to: unknown): string | undefined {
+  if (typeof to !== 'string' && tagOf(to) !== 'URL') return undefined;
+  return pathOf(to as string | URL, call, ({ href }) => `found ${found(href)}; needed a path or a file: URL`);
 }
 
 /**
@@ -46,17 +64,19 @@ function pathFrom(text: string, call: string): string {
  * ending tells the format where bytes do not. Throws a TypeError for what is no source.
  */
 export function rawSource(call: string, source: Source, name?: string): RawSource | Promise<RawSource> {
-  if (typeof source === 'string') return { path: pathFrom(source, call) };
   if (isBytes(source)) return { name: name ?? 'the model', bytes: bytesOf(source) };
   const tag = tagOf(source);
-  if (tag === 'URL') return { path: pathOf(source as URL, call) };
+  if (typeof source === 'string' || tag === 'URL')
+    return { path: pathOf(source as string | URL, call, ({ protocol }) => `a model from ${protocol} is fetched by the caller: ${call}(await fetch(url))`) };
   if (tag === 'Blob' || tag === 'File') return fromBlob(source as Blob, name);
   if (tag === 'Response') return fromResponse(source as Response, name);
+  if (isStream(source)) throw new TypeError(`${call}: found a stream; needed ${kNeeded} (await buffer(stream), of node:stream/consumers)`);
   const files = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : tag === 'Object' ? Object.entries(source as Record<string, FileBytes>) : [];
   if (files.length === 0) throw new TypeError(`${call}: found ${found(source)}${tag === 'Object' || tag === 'Map' ? ' without files' : ''}; needed ${kNeeded}${hint(source)}`);
   return {
     name: name ?? 'the model',
     files: files.map(([file, bytes]) => {
+      if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
       if (!isBytes(bytes)) throw new TypeError(`${call}: file '${file}': found ${found(bytes)}; needed bytes`);
       return [file, bytesOf(bytes)];
     }),
@@ -66,9 +86,14 @@ async function fromBlob(blob: Blob & { name?: string }, name: string | undefined
   return { name: name ?? blob.name ?? 'the model', bytes: new Uint8Array(await blob.arrayBuffer()) };
 }
 async function fromResponse(response: Response, name: string | undefined): Promise<RawSource> {
-  if (!response.ok) throw new TypeError(`${response.url}: ${response.status} ${response.statusText}`);
   const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
-  return { name: name ?? (file || 'the model'), bytes: new Uint8Array(await response.arrayBuffer()) };
+  return { name: name ?? (file || 'the model'), bytes: await bodyOf(response) };
+}
+/** What a server answered. Errors: 'unreadable', where it says that it has none. */
+export async function bodyOf(response: Response): Promise<Uint8Array> {
+  const { ok, url, status, statusText } = response;
+  if (!ok) throw new NnexError('unreadable', `${url ? `cannot fetch '${url}'` : 'the response'}: ${`${status} ${statusText}`.trim()}`);
+  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** The source with bytes of its own. */

@@ -5,12 +5,10 @@ import type { RawTensor, RawValue } from './native.js';
 import { arraysOf, elementsIn, isElementType, itemsFor, meantBy, rangeOf } from './types.js';
 import type { DataOf, ElementType, TypeNumbers, ValueType } from './types.js';
 
-/** A tensor: elements row by row. */
-export interface Tensor<T extends ElementType = ElementType> {
-  readonly type: T;
-  readonly dims: readonly number[];
-  readonly data: DataOf[T];
-}
+/** A tensor: elements row by row. Who has compared `type` knows the class of `data`. */
+export type Tensor<T extends ElementType = ElementType> = {
+  [Type in T]: { readonly type: Type; readonly dims: readonly number[]; readonly data: DataOf[Type] };
+}[T];
 /** A tensor whose elements are zero but where `indices` says: places in the whole [n], or coordinates [n, rank]. */
 export interface SparseTensor {
   readonly values: Tensor;
@@ -103,6 +101,16 @@ function typeOf(data: ArrayBufferView | readonly unknown[], said: string | undef
   return meant;
 }
 
+/** Whether the memory of an array was transferred, or shrunk away: it has no elements then, which would pass for an empty input. */
+function isGone(data: ArrayBufferView): boolean {
+  try {
+    if (data.byteLength === 0) Uint8Array.prototype.keys.call(data as Uint8Array);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** The view that the engine reads: Node-API does not know Float16Array everywhere. */
 function plain(data: ArrayBufferView): ArrayBufferView {
   return className(data) === 'Float16Array' ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
@@ -120,11 +128,18 @@ function dimsFor(type: ElementType, items: number, expected: Expected): readonly
   throw wrong(expected, `${count} element${count === 1 ? '' : 's'} without dims`);
 }
 
-function tensorFrom(data: unknown, dims: readonly number[] | undefined, said: string | undefined, expected: Expected, numbers: TypeNumbers): RawTensor {
+/** Extents that a caller says, if any. */
+function saidDims(dims: unknown, expected: Expected): readonly number[] | undefined {
+  if (dims === undefined || dims === null) return undefined;
+  if (!Array.isArray(dims)) throw wrong(expected, `a tensor whose dims are ${found(dims)}`);
+  if (!dims.every((d) => Number.isSafeInteger(d) && d >= 0)) throw wrong(expected, `a tensor with dims [${Array.from(dims as unknown[], found).join(',')}]`);
+  return dims as number[];
+}
+
+function tensorFrom(data: unknown, given: unknown, said: string | undefined, expected: Expected, numbers: TypeNumbers): RawTensor {
   if (!ArrayBuffer.isView(data) && !Array.isArray(data)) throw wrong(expected, 'a tensor whose data is no array');
   const type = typeOf(data, said, expected);
-  if (dims && !(Array.isArray(dims) && dims.every((d) => Number.isSafeInteger(d) && d >= 0)))
-    throw wrong(expected, `a tensor with dims [${String(dims)}]`);
+  const dims = saidDims(given, expected);
   let array: ArrayBufferView | readonly string[];
   let items: number;
   if (type === 'string') {
@@ -135,6 +150,7 @@ function tensorFrom(data: unknown, dims: readonly number[] | undefined, said: st
     items = array.length;
   } else {
     const view = ArrayBuffer.isView(data) ? data : packed(type, data, expected);
+    if (isGone(view)) throw wrong(expected, `${withArticle(className(view))} whose memory was transferred or shrunk`);
     const name = className(view);
     if (!arraysOf(type).includes(name)) throw wrong(expected, `${withArticle(name)} as ${type}; that takes ${arraysOf(type).map(withArticle).join(' or ')}`);
     array = plain(view);
@@ -147,10 +163,14 @@ function tensorFrom(data: unknown, dims: readonly number[] | undefined, said: st
   return { type: numbers.number(type), dims: extents, data: array };
 }
 
+/** No tensor has more axes: an array that holds itself has. */
+const kMaxRank = 64;
+
 /** Nested arrays: their extents, and the elements in a row. */
 function flattened(nested: Nested, expected: Expected): { dims: number[]; items: Scalar[] } {
   const dims: number[] = [];
-  for (let level: unknown = nested; Array.isArray(level); level = level[0]) dims.push(level.length);
+  for (let level: unknown = nested; Array.isArray(level); level = level[0])
+    if (dims.push(level.length) > kMaxRank) throw wrong(expected, `arrays nested more than ${kMaxRank} deep`);
   const items: Scalar[] = [];
   const walk = (level: unknown, depth: number, place: string): void => {
     if (depth === dims.length) {
@@ -174,18 +194,29 @@ function byCodePoints(a: string, b: string): number {
   return x.length - y.length;
 }
 
+function keyFrom(key: unknown, type: ElementType, expected: Expected): string | bigint | number {
+  const made = type !== 'string' ? elementOf(type, key) : typeof key === 'string' ? key : undefined;
+  if (made === undefined) throw wrong(expected, `a map with the key ${found(key)}, which is no ${type}`);
+  return made;
+}
+
 function mapFrom(value: ReadonlyMap<unknown, InputValue>, expected: Expected, numbers: TypeNumbers): RawValue {
   const type = expected.type.kind === 'map' ? expected.type : undefined;
   const keyType = type?.key ?? (typeof [...value.keys()][0] === 'string' ? 'string' : 'int64');
   const part: Expected = { ...expected, type: { kind: 'tensor', type: keyType, dims: undefined } };
-  const entries = [...value].map(([key, item]) => [keyType === 'string' ? String(key) : BigInt(key as bigint), item] as const);
+  const entries = [...value].map(([key, item]) => [keyFrom(key, keyType, expected), item] as const);
   entries.sort(([a], [b]) => (typeof a === 'string' ? byCodePoints(a, b as string) : Number(a > (b as bigint)) - Number(a < (b as bigint))));
+  const twice = entries.find(([key], i) => i > 0 && key === entries[i - 1]![0]);
+  if (twice) throw wrong(expected, `a map with the key ${found(twice[0])} twice`);
   const element: Expected = { ...expected, type: type?.element ?? { kind: 'unknown' } };
   return {
     keys: tensorFrom(entries.map(([key]) => key), [entries.length], keyType, part, numbers),
     values: entries.map(([, item]) => rawFrom(item, element, numbers)),
   };
 }
+
+/** No array of JavaScript's holds more without holes, which take hours to look through. */
+const kMaxItems = 2 ** 27;
 
 /** What the engine takes for a value that a user gives. Errors: 'invalid argument', found and needed. */
 export function rawFrom(value: InputValue, expected: Expected, numbers: TypeNumbers): RawValue {
@@ -196,26 +227,29 @@ export function rawFrom(value: InputValue, expected: Expected, numbers: TypeNumb
   if (isScalar(value)) return tensorFrom([value], type.kind === 'tensor' && type.dims ? undefined : [], undefined, expected, numbers);
   if (ArrayBuffer.isView(value)) return tensorFrom(value, undefined, undefined, expected, numbers);
   if (Array.isArray(value)) {
+    if (value.length > kMaxItems) throw wrong(expected, `an array of ${value.length} items, which a typed array has to hold`);
     if (type.kind === 'sequence') {
       const { element } = type;
       return {
         element: element.kind === 'tensor' && element.type ? numbers.number(element.type) : 0,
-        items: value.map((item: InputValue) => rawFrom(item, { ...expected, type: element }, numbers)),
+        items: Array.from(value as InputValue[], (item) => rawFrom(item, { ...expected, type: element }, numbers)),
       };
     }
     if (!value.some(Array.isArray)) return tensorFrom(value, undefined, undefined, expected, numbers);
     const { dims, items } = flattened(value as Nested, expected);
     return tensorFrom(items, dims, undefined, expected, numbers);
   }
-  if (value instanceof Map) return mapFrom(value, expected, numbers);
+  if (value instanceof Map && (type.kind === 'map' || type.kind === 'unknown')) return mapFrom(value, expected, numbers);
   if (typeof value === 'object' && 'data' in value) return tensorFrom(value.data, value.dims, value.type, expected, numbers);
   if (typeof value === 'object' && 'indices' in value) {
-    const sparse = value as SparseTensor;
+    const { values, indices, dims } = value as SparseTensor;
+    for (const [name, part] of Object.entries({ values, indices }))
+      if (typeof part !== 'object' || part === null) throw wrong(expected, `a sparse tensor whose ${name} are ${found(part)}`);
     const places: Expected = { ...expected, type: { kind: 'tensor', type: 'int64', dims: undefined } };
     return {
-      values: tensorFrom(sparse.values.data, sparse.values.dims, sparse.values.type, expected, numbers),
-      indices: tensorFrom(sparse.indices.data, sparse.indices.dims, 'int64', places, numbers),
-      dims: sparse.dims,
+      values: tensorFrom(values.data, values.dims, values.type, expected, numbers),
+      indices: tensorFrom(indices.data, indices.dims, 'int64', places, numbers),
+      dims: saidDims(dims, expected) ?? [],
     };
   }
   throw wrong(expected, found(value));
@@ -229,7 +263,7 @@ export function tensorOf(raw: RawTensor, numbers: TypeNumbers): Tensor {
     const bits = raw.data as Uint16Array;
     data = new Float16Array(bits.buffer, bits.byteOffset, bits.length);
   }
-  return { type, dims: raw.dims, data: data as Tensor['data'] };
+  return { type, dims: raw.dims, data } as Tensor;
 }
 
 /** What a user sees of a value of the engine. */

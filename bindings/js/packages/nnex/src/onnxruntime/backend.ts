@@ -5,11 +5,11 @@ import { NnexError, settled, shown } from '../model/error.js';
 import { Ports, released } from '../model/model.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
 import { checkedPath } from '../model/options.js';
-import { bytesOf } from '../model/source.js';
+import { bodyOf, bytesOf } from '../model/source.js';
 import type { ElementType } from '../model/types.js';
 import { TypeNumbers, arraysOf, isElementType, itemsFor } from '../model/types.js';
 import { className, tensorOf } from '../model/values.js';
-import { checkRunOptions, settingsOf } from './options.js';
+import { checkOutputNames, checkRunOptions, plainName, settingsOf } from './options.js';
 import type { Settings } from './options.js';
 
 /** Files, where there are any. */
@@ -62,6 +62,8 @@ class SessionHandler implements InferenceSessionHandler {
   readonly #model: NativeModel;
   readonly #session: NativeSession;
   readonly #numbers: TypeNumbers;
+  /** Inputs that are one number without extents. */
+  readonly #scalars: ReadonlySet<string>;
   readonly #files: Files | undefined;
   /** Where the profile is to be written, until it is. */
   #profile: string | undefined;
@@ -78,6 +80,7 @@ class SessionHandler implements InferenceSessionHandler {
     const [ins, outs] = [new Ports(inputs, this.#numbers), new Ports(outputs, this.#numbers)];
     this.inputNames = ins.list.map((port) => port.name);
     this.outputNames = outs.list.map((port) => port.name);
+    this.#scalars = new Set(ins.list.filter(({ dims }) => dims?.length === 0).map((port) => port.name));
     this.inputMetadata = metadataOf(ins);
     this.outputMetadata = metadataOf(outs);
     this.#session = engine.session(model, settings.session);
@@ -88,7 +91,7 @@ class SessionHandler implements InferenceSessionHandler {
     if (this.#released) throw released('session');
     const inputs: RawValue[] = [];
     for (const name of this.inputNames) inputs.push(this.#rawTensor(name, feeds[name]));
-    const wanted = this.outputNames.map((name) => name in fetches);
+    const wanted = this.outputNames.map((name) => Object.hasOwn(fetches, name));
     const profile = this.#profile !== undefined;
     const start = profile ? performance.now() : 0;
     const raw = await this.#compute(inputs, profile || wanted.includes(false) ? { wanted, profile } : undefined);
@@ -123,12 +126,15 @@ class SessionHandler implements InferenceSessionHandler {
     const wrong = disagreement(type, dims, data as RawTensor['data']);
     if (wrong) throw new TypeError(`input '${name}': ${wrong}`);
     if (type === 'float16' && !(data instanceof Uint16Array)) data = new Uint16Array(view.buffer, view.byteOffset, view.length);
-    return { type: this.#numbers.number(type), dims, data: data as RawTensor['data'] };
+    // `new Tensor('int64', [16000n])` has the extents [1]: ONNX Runtime takes it where the model wants a scalar, and clients count on that.
+    const extents = this.#scalars.has(name) && dims.every((d) => d === 1) ? [] : dims;
+    return { type: this.#numbers.number(type), dims: extents, data: data as RawTensor['data'] };
   }
 
   #result(name: string, value: RawValue, given: Tensor | null | undefined): Tensor {
-    if (!value || !('data' in value)) throw new Error('Non tensor type is temporarily not supported.');
-    const { type, dims, data } = tensorOf(value, this.#numbers);
+    const held = value && 'item' in value ? value.item : value;
+    if (!held || !('data' in held)) throw new Error('Non tensor type is temporarily not supported.');
+    const { type, dims, data } = tensorOf(held, this.#numbers);
     if (!given) return new Tensor(type as Tensor.Type, data as Tensor.DataType, dims);
     if (given.type !== type) throw new Error(`Unexpected output data type. Actual: (tensor(${given.type})) , expected: (tensor(${type}))`);
     if (given.dims.join() !== dims.join())
@@ -166,11 +172,18 @@ class SessionHandler implements InferenceSessionHandler {
   }
 }
 
+async function readFrom(files: Files, path: string): Promise<Uint8Array> {
+  try {
+    return await files.read(path);
+  } catch (error) {
+    throw new NnexError('unreadable', `cannot read '${path}': ${(error as Error).message}`);
+  }
+}
+
 /** The bytes of a file of external data, or of the model. */
 async function contentOf(data: unknown, files: Files | undefined): Promise<Uint8Array> {
   if (typeof data === 'string') {
-    if (files) return files.read(checkedPath(data, 'InferenceSession.create'));
-    return new Uint8Array(await (await fetch(data)).arrayBuffer());
+    return files ? readFrom(files, checkedPath(data, 'InferenceSession.create')) : bodyOf(await fetch(data));
   }
   if (typeof Blob === 'function' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
   return bytesOf(data as Uint8Array);
@@ -180,7 +193,7 @@ async function sourceOf(model: string | Uint8Array, external: readonly ExternalD
   if (external?.length) {
     const given = external.map((file) => (typeof file === 'string' ? { path: file, data: file } : file));
     const named = await Promise.all(
-      given.map(async ({ path, data }): Promise<[string, Uint8Array]> => [path.replace(/^\.\//, ''), await contentOf(data, files)]),
+      given.map(async ({ path, data }): Promise<[string, Uint8Array]> => [plainName(path), await contentOf(data, files)]),
     );
     return { name: 'the model', files: [['model.onnx', await contentOf(model, files)], ...named] };
   }
@@ -204,7 +217,9 @@ export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, file
         const { symbols } = (await settled(chosen.inspect(source, {}))) as { symbols: string[] };
         load.symbols = Object.fromEntries(Object.entries(settings.overrides).filter(([name]) => symbols.includes(name)));
       }
-      return new SessionHandler(chosen, await settled(chosen.load(source, load)), settings, files) as unknown as InferenceSessionHandler;
+      const handler = new SessionHandler(chosen, await settled(chosen.load(source, load)), settings, files);
+      checkOutputNames(options, handler.outputNames);
+      return handler as unknown as InferenceSessionHandler;
     },
   };
 }

@@ -36,15 +36,30 @@ const texts: Check = (value, name) => {
 /** nnex takes paths and Blobs too, as onnxruntime-common's types have them. */
 const isContent = (data: unknown): boolean =>
   typeof data === 'string' || ArrayBuffer.isView(data) || ['ArrayBuffer', 'SharedArrayBuffer', 'Blob', 'File'].includes(tagOf(data));
+/** The name of a file beside the model as the model has it. */
+export const plainName = (path: string): string => path.replace(/^\.\//, '');
 const files: Check = (value, name) => {
   if (value === null) return;
   if (!Array.isArray(value)) throw new TypeError(`Invalid argument: ${name} must be an array.`);
+  const names = new Set<string>();
   value.forEach((file: unknown, i) => {
     const { path, data } = typeof file === 'string' ? { path: file, data: file } : (Object(file) as { path?: unknown; data?: unknown });
     a('string')(path, `${name}[${i}].path`);
     if (!isContent(data)) throw new TypeError(`Invalid argument: ${name}[${i}].data: found ${found(data)}; needed bytes, a Blob or a path.`);
-    if (/\.onnx$/.test(path as string)) throw new TypeError(`Invalid argument: ${name}[${i}].path: '${String(path)}' is a model's name; needed that of a file beside it.`);
+    const plain = plainName(path as string);
+    if (names.has(plain)) throw new Error(`Invalid argument: ${name}[${i}].path: '${plain}' is given twice.`);
+    names.add(plain);
+    if (/\.onnx$/.test(plain)) throw new TypeError(`Invalid argument: ${name}[${i}].path: '${String(path)}' is a model's name; needed that of a file beside it.`);
   });
+};
+
+const kLocations = ['cpu', 'cpu-pinned', 'texture', 'gpu-buffer', 'ml-tensor'];
+/** Of all outputs, or by their names; all of them are in the processor's memory here. */
+const locations: Check = (value, name) => {
+  if (value === null || kLocations.includes(value as string)) return;
+  if (typeof value !== 'object') throw new TypeError(`Invalid argument: ${name} must be an object or one of ${kLocations.join(', ')}.`);
+  for (const [output, place] of Object.entries(value))
+    if (!kLocations.includes(place as string)) throw new TypeError(`Invalid argument: ${name}["${output}"] must be one of ${kLocations.join(', ')}.`);
 };
 
 /** What is asked of each option; others are not looked at. Those that name no member of Settings change nothing here. */
@@ -63,6 +78,7 @@ const kSession: Record<string, Check> = {
   freeDimensionOverrides: a('object'),
   extra: texts,
   externalData: files,
+  preferredOutputLocation: locations,
 };
 const kRun: Record<string, Check> = { logSeverityLevel: severity, tag: a('string') };
 
@@ -74,6 +90,12 @@ function checkAll(options: object, checks: Record<string, Check>, name: string):
 }
 export function checkRunOptions(options: InferenceSession.RunOptions): void {
   checkAll(options, kRun, 'runOptions');
+}
+
+/** Throws a TypeError where an option of the session names an output that the model has not. */
+export function checkOutputNames({ preferredOutputLocation: given }: SessionOptions, names: readonly string[]): void {
+  for (const name of typeof given === 'object' && given !== null ? Object.keys(given) : [])
+    if (!names.includes(name)) throw new TypeError(`Invalid argument: sessionOptions.preferredOutputLocation: '${name}' is no output; the model has ${names.map((output) => `'${output}'`).join(', ')}.`);
 }
 
 /** What session options mean here. */

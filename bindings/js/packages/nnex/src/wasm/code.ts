@@ -44,8 +44,18 @@ async function fetched(source: Fetchable): Promise<BufferSource | Response> {
     return readFile(source as URL | string);
   }
   const response = isResponse(source) ? source.clone() : await fetch(source);
-  if (!response.ok) throw new Error(`nnex: ${response.url}: ${response.status} ${response.statusText}; needed a WebAssembly module of nnex`);
+  if (!response.ok) throw elsewhere(response, `${response.status} ${response.statusText}`);
   return response;
+}
+/** The error of an address that has no module: bundlers and servers put it where they like. */
+function elsewhere({ url }: Response, what: string): Error {
+  return new Error(`nnex: ${url}: ${what.trim()}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js`);
+}
+const kMagic = 0x6d736100;  // "\0asm"
+async function moduleOf(response: Response): Promise<ArrayBuffer> {
+  const bytes = await response.arrayBuffer();
+  if (bytes.byteLength < 4 || new DataView(bytes).getUint32(0, true) !== kMagic) throw elsewhere(response, `${response.headers.get('content-type') ?? 'an answer'} that is no WebAssembly`);
+  return bytes;
 }
 
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {
@@ -53,7 +63,7 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   const code = await fetched(source);
   if (!isResponse(code)) return WebAssembly.compile(code);
   if (code.headers.get('content-type') === 'application/wasm') return WebAssembly.compileStreaming(code);
-  return WebAssembly.compile(await code.arrayBuffer());
+  return WebAssembly.compile(await moduleOf(code));
 }
 
 // What stands in the code before the bits of the memory that it imports (env.memory), as characters of one byte; bindings/js/wasm/alone.mjs looks for it too.
@@ -64,7 +74,7 @@ const kShared = 2;
 /** As `compile`, of code that says of its memory that threads share it. */
 async function compileShared(source: Fetchable): Promise<WebAssembly.Module> {
   const code = await fetched(source);
-  const found = isResponse(code) ? await code.arrayBuffer() : code;
+  const found = isResponse(code) ? await moduleOf(code) : code;
   const bytes = (ArrayBuffer.isView(found) ? new Uint8Array(found.buffer, found.byteOffset, found.byteLength) : new Uint8Array(found)).slice();
   const at = new TextDecoder('latin1').decode(bytes).indexOf(kMemoryImport);
   if (at < 0) throw new Error('found no memory among the imports');

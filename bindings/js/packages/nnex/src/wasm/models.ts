@@ -5,10 +5,15 @@
 
 import type { ModelEngine, NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
 import type { Plain } from '../engine.js';
-import { builtin } from './builtin.js';
 import { type Code, isNode } from './code.js';
+import { type Given, given } from './given.js';
+import { gzip } from './gzip.js';
 import { Module } from './module.js';
-import { Lent, modelError, type Reader } from './wire.js';
+import { type Made, save } from './save.js';
+import { Lent, modelError, noFiles, type Reader } from './wire.js';
+
+/** Scripts for pages write no files, and have no code for it. */
+declare const NNEX_PAGE: boolean;
 
 /** What the module is, as it says itself. */
 export interface Environment {
@@ -32,6 +37,8 @@ export interface Outline {
     readonly op: string;
     readonly location: string;
     readonly blocks: number;
+    /** What its blocks read from outside of them. */
+    readonly captures: readonly OutlineValue[];
     readonly inputs: readonly OutlineValue[];
     readonly outputs: readonly OutlineValue[];
   }[];
@@ -61,6 +68,9 @@ function release(object: Session, free: string): void {
 }
 interface Flag {
   cancelled: boolean;
+}
+function unlessCancelled(flag: NativeFlag | undefined, what: string): void {
+  if ((flag as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', `${what} was cancelled`);
 }
 const model = (handle: NativeModel): Model => held(handle as unknown as Model);
 const session = (handle: NativeSession): Session => held(handle as unknown as Session);
@@ -98,28 +108,8 @@ function valueOf<T>(module: Module, reply: Reader): T {
   return reply.value((address, size) => module.copy(address, size)) as T;
 }
 
-/** Bytes for a path, where there are files: a folder's with their names. */
-async function files(source: RawSource): Promise<RawSource> {
-  if (!('path' in source)) return source;
-  if (!isNode()) throw modelError('unreadable', '', `'${source.path}': a page has no files; needed bytes`);
-  const { readFile, readdir, stat } = await builtin('fs/promises');
-  const { basename, join } = await builtin('path');
-  try {
-    if (!(await stat(source.path)).isDirectory()) return { name: basename(source.path), bytes: await readFile(source.path) };
-    const all: [string, Uint8Array][] = [];
-    const gather = async (folder: string, prefix: string): Promise<void> => {
-      for (const entry of await readdir(folder, { withFileTypes: true })) {
-        if (entry.isDirectory()) await gather(join(folder, entry.name), `${prefix}${entry.name}/`);
-        else all.push([`${prefix}${entry.name}`, await readFile(join(folder, entry.name))]);
-      }
-    };
-    await gather(source.path, '');
-    return { name: basename(source.path), files: all };
-  } catch (error) {
-    const detail = `'${source.path}' cannot be read: ${(error as Error).message}`;
-    throw modelError('unreadable', '', detail);
-  }
-}
+/** Archives that are made as .tar, as the module has no gzip. */
+const kPacked = /\.(tgz|tar\.gz)$/;
 
 export class LocalModels implements DrawingEngine {
   readonly dtypes: readonly string[];
@@ -131,12 +121,11 @@ export class LocalModels implements DrawingEngine {
     return new LocalModels(code, valueOf<Environment>(module, module.reply(module.call('nnex_environment')).good()));
   }
 
-  async load(source: RawSource, options: object): Promise<NativeModel> {
-    const given = await files(source);
-    const module = await Module.make(this.code);
+  async load(source: RawSource, options: object, cancel?: NativeFlag): Promise<NativeModel> {
+    const { module, files, reading } = await this.begin(source, options, cancel);
     try {
-      const made = ask(module, 'nnex_model_load', [given, options], (reply): Model =>
-        ({ module, held: new Set(), address: reply.u32(), description: valueOf(module, reply) }), [], 'bytes' in given);
+      const made = ask(module, 'nnex_model_load', [files, reading], (reply): Model =>
+        ({ module, held: new Set(), address: reply.u32(), description: valueOf(module, reply) }), [], true);
       made.held.add(made);
       return made as unknown as NativeModel;
     } catch (error) {
@@ -167,7 +156,7 @@ export class LocalModels implements DrawingEngine {
   runSync(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): RawOutputs {
     const { module, address } = session(handle);
     const { cancel, ...plain } = options;
-    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
+    unlessCancelled(cancel, 'the run');
     return ask(module, 'nnex_session_run', [inputs, plain], (reply) => {
       const outputs = valueOf<RawValue[]>(module, reply);
       const made = options.profile ? { outputs, times: valueOf<never>(module, reply) } : outputs;
@@ -207,27 +196,37 @@ export class LocalModels implements DrawingEngine {
     (flag as unknown as Flag).cancelled = true;
   }
 
-  async check(source: RawSource, options: object): Promise<unknown> {
-    return this.once('nnex_check', source, [options]);
+  async check(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown> {
+    return this.once('nnex_check', source, [options], cancel);
   }
-  async inspect(source: RawSource, options: object): Promise<unknown> {
-    return this.once('nnex_inspect', source, [options]);
+  async inspect(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown> {
+    return this.once('nnex_inspect', source, [options], cancel);
   }
   async outline(source: RawSource, options: object): Promise<unknown> {
     return this.once('nnex_outline', source, [options]);
   }
-  async convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown> {
-    if (path !== undefined) {
-      const detail = 'convert: the WebAssembly engine writes no files; needed a call without a path, whose answer is the files';
-      throw modelError('unsupported', '', detail);
-    }
-    return this.once('nnex_convert', source, [load, save]);
+  async convert(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
+    if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
+    const { packing, to } = options as { packing?: string; to?: string };
+    const packed = path === undefined ? packing === 'tgz' : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
+    const wanted = packed ? { ...options, packing: 'tar' } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
+    const { files, report } = await this.once('nnex_convert', source, [load, wanted, place], cancel, (module, reply): Made =>
+      ({ files: valueOf(module, reply), report: valueOf(module, reply) }));
+    const made = packed ? await Promise.all(files.map(async ([name, bytes]) => [name.replace(/\.tar$/, '.tgz'), await gzip(bytes)] as const)) : files;
+    unlessCancelled(cancel, 'the call');
+    return NNEX_PAGE || path === undefined ? made : save({ files: made, report }, path, options);
   }
-  private async once(name: string, source: RawSource, options: object[]): Promise<unknown> {
-    const given = await files(source);
-    const module = await Module.make(this.code);
+  /** An instance, and what it will read. */
+  private async begin(source: RawSource, options: object, cancel?: NativeFlag): Promise<{ module: Module; files: Given; reading: object }> {
+    const made = await given(source, options);
+    unlessCancelled(cancel, 'the call');
+    return { module: await Module.make(this.code), ...made };
+  }
+  /** `options`: how the source is read, and what else the export takes. */
+  private async once<T>(name: string, source: RawSource, options: readonly [object, ...unknown[]], cancel?: NativeFlag, read: (module: Module, reply: Reader) => T = valueOf): Promise<T> {
+    const [load, ...others] = options, { module, files, reading } = await this.begin(source, load, cancel);
     try {
-      return ask(module, name, [given, ...options], (reply) => valueOf(module, reply), [], 'bytes' in given);
+      return ask(module, name, [files, reading, ...others], (reply) => read(module, reply), [], true);
     } finally {
       module.close();
     }

@@ -4,7 +4,7 @@ import type { NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs
 import { Link, type Port } from './link.js';
 import type { DrawingEngine, Environment } from './models.js';
 import type { Id, ModelMethod } from './remote.js';
-import { modelError } from './wire.js';
+import { modelError, noFiles } from './wire.js';
 
 interface Model {
   readonly id: Id;
@@ -110,7 +110,8 @@ export class SplitModels implements DrawingEngine {
   outline(source: RawSource, options: object): Promise<unknown> {
     return this.ask('outline', [source, options]);
   }
-  convert(source: RawSource, load: object, save: object): Promise<unknown> {
+  async convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown> {
+    if (path !== undefined) throw noFiles();
     return this.ask('convert', [source, load, save]);
   }
 

@@ -29,6 +29,12 @@ export function modelError(code: string, where: string, detail: string, tasks: r
   return Object.assign(new Error(detail), { code, where, detail, tasks, remedies });
 }
 
+/** A page has none to write. */
+export function noFiles(): Error {
+  const detail = 'convert: a page has no files; needed a call without a path, whose answer is the files';
+  return modelError('unsupported', '', detail);
+}
+
 /** Bytes in the heap, among values. */
 export class Lent {
   constructor(readonly address: number, readonly length: number) {}
