@@ -90,8 +90,8 @@ TEST(PoolKernels, NormsOfWindows) {
 TEST(DeformKernels, EqualsTheReference) {
   Dice dice(64);
   for (int i = 0; i < 30; ++i) {
-    const int64_t groups = dice.roll(1, 2), offset_groups = dice.roll(1, 2), channels = 4, filters = 6;
-    const int64_t height = dice.roll(6, 12), width = dice.roll(6, 14), k1 = dice.roll(1, 3), k2 = dice.roll(1, 3);
+    const int64_t groups = dice.roll(1, 3), offset_groups = dice.roll(1, 3), channels = i % 5 ? 12 : 6, filters = 6;
+    const int64_t height = dice.roll(6, 20), width = dice.roll(6, 30), k1 = dice.roll(1, 3), k2 = dice.roll(1, 3);
     const int64_t out1 = height + 2 - k1 + 1, out2 = (width + 1 - k2) / 2 + 1, taps = k1 * k2;
     const AttrMap attrs = {{"stride", Ints{1, 2}},
                            {"padding", Pairs{{1, 1}, {0, 1}}},
