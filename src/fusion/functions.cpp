@@ -7,15 +7,17 @@
 
 namespace nnex::fusion {
 
-std::optional<kernels::ChainStep> function_of(const ir::Graph& graph, NodeId id) {
+std::optional<kernels::ChainStep> function_of(const ir::Graph& graph, NodeId id, DType type) {
   const Node& node = graph[id];
-  if (!node.op->elementwise || node.out.size() != 1 || !is_f32(graph, node.out[0]) || node.in.empty() ||
-      !is_f32(graph, node.in[0]))
+  const auto fits = [&](ValueId v) {
+    return v.valid() && graph[v].type.is_tensor() && graph[v].type.dtype == type && graph[v].type.dims;
+  };
+  if (!node.op->elementwise || node.out.size() != 1 || !fits(node.out[0]) || node.in.empty() || !fits(node.in[0]))
     return std::nullopt;
   kernels::ChainStep step;
   if (const auto binary = kernels::binary_of(*node.op, node.attrs.get())) {
     step.b = 1, step.binary = *binary;
-    return is_f32(graph, node.in[1]) ? std::optional(step) : std::nullopt;
+    return fits(node.in[1]) ? std::optional(step) : std::nullopt;
   }
   std::vector<kernels::Operand> in;
   for (ValueId v : node.in) {
@@ -42,7 +44,7 @@ std::vector<kernels::ChainStep> steps_of(const ir::Graph& graph, std::span<const
     const auto number = [&](size_t i) {
       return static_cast<int8_t>(std::find(known.begin(), known.end(), node.in[i]) - known.begin());
     };
-    kernels::ChainStep& step = steps.emplace_back(*function_of(graph, id));
+    kernels::ChainStep& step = steps.emplace_back(*function_of(graph, id, graph[node.out[0]].type.dtype));
     step.a = number(0);
     if (step.b >= 0) step.b = number(1);
     known.push_back(node.out[0]);

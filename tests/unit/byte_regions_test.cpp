@@ -5,8 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "nnex/graph.h"
-#include "nnex/model.h"
+#include "graph_run.h"
 #include "node_run.h"
 #include "tensor/convert.h"
 
@@ -14,30 +13,8 @@ namespace nnex {
 namespace {
 
 using test::Dice;
-
-struct RegionRun {
-  Tensor y;
-  std::string kernels;  ///< Of the regions, each followed by a space.
-};
-
-RegionRun run(const std::string& text, const std::vector<Value>& inputs, bool optimize, int threads = 1) {
-  auto graph = Graph::parse(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().text();
-  LoadOptions options;
-  options.optimize = optimize;
-  auto model = Model::compile(*std::move(graph), options);
-  EXPECT_TRUE(model.ok()) << model.error().text();
-  SessionOptions how;
-  how.threads = threads;
-  Session session = model->session(how);
-  session.profile(true);
-  auto out = session.run(inputs);
-  EXPECT_TRUE(out.ok()) << out.error().text();
-  RegionRun result = {*(*out)[0].tensor(), {}};
-  for (const NodeTime& n : session.nodes())
-    if (n.op == "fused") result.kernels += n.kernel + " ";
-  return result;
-}
+using test::GraphRun;
+using test::run_graph;
 
 void expect_same_codes(const Tensor& found, const Tensor& wanted) {
   ASSERT_EQ(found.dtype(), wanted.dtype());
@@ -57,10 +34,10 @@ TEST(ByteRegions, FunctionsOfOneCodeAreTheirNodes) {
                                  steps + " c = quantize_linear(y, f32[](0.03), " + to + "[](20)); }";
         SCOPED_TRACE(text);
         const Tensor q = dice.bytes(type[0] == 'u' ? DType::u8 : DType::i8, Shape{5, 1000});
-        const RegionRun fused = run(text, {q}, true), plain = run(text, {q}, false);
-        EXPECT_EQ(fused.kernels, "chain_i8 ");
+        const GraphRun fused = run_graph(text, {q}, true), plain = run_graph(text, {q}, false);
+        EXPECT_EQ(fused.kernels("fused"), "chain_i8 ");
         expect_same_codes(fused.y, plain.y);
-        expect_same_codes(run(text, {q}, true, 2).y, plain.y);
+        expect_same_codes(run_graph(text, {q}, true, 2).y, plain.y);
       }
 }
 
@@ -95,8 +72,8 @@ TEST(ByteRegions, ProductsOfTwoSidesThatARunMakes) {
               static_cast<uint8_t>(std::min(255.0F, std::max(0.0F, code)));
         }
     for (int threads : {1, 2}) {
-      const RegionRun fused = run(text, {p, q}, true, threads);
-      EXPECT_EQ(fused.kernels, "gemm_i8 ");
+      const GraphRun fused = run_graph(text, {p, q}, true, threads);
+      EXPECT_EQ(fused.kernels("fused"), "gemm_i8 ");
       expect_same_codes(fused.y, wanted);
     }
   }

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/widened.h"
+#include "kernels/fused.h"
 #include "kernels/split.h"
 #include "tensor/convert.h"
 
@@ -83,7 +84,7 @@ class WidenedKernel : public Kernel {
 // ---- Element by element
 
 /// Element-wise nodes go block by block, so that what is wide stays in the cache.
-constexpr int64_t kBlock = 8192;
+constexpr int64_t kBlock = 4096;
 
 /// Of inputs that have the result's elements, or one.
 class WidenedMap : public Kernel {
@@ -112,9 +113,10 @@ class WidenedMap : public Kernel {
     std::array<Status, kMaxThreads> said;
     c.team->run(parts, [&](int64_t part) {
       const Part p = part_of(blocks, parts, part);
-      std::byte* const scratch = c.workspace + part * part_bytes();
-      for (int64_t b = p.begin; b < p.end && said[static_cast<size_t>(part)].ok(); ++b)
-        said[static_cast<size_t>(part)] = run_block(c, b * kBlock, std::min(count_, (b + 1) * kBlock), scratch);
+      Blocks run(*this, c, c.workspace + part * part_bytes());
+      Status& status = said[static_cast<size_t>(part)];
+      for (int64_t b = p.begin; b < p.end && status.ok(); ++b)
+        status = run.run(b * kBlock, std::min(count_, (b + 1) * kBlock));
     });
     for (int64_t part = 0; part < parts; ++part) NNEX_TRY(std::move(said[static_cast<size_t>(part)]));
     return {};
@@ -125,39 +127,61 @@ class WidenedMap : public Kernel {
 
   int64_t part_bytes() const { return static_cast<int64_t>(is_half_.size() + 1) * kBlock * 4 + own_; }
 
-  Status run_block(Call& c, int64_t begin, int64_t end, std::byte* scratch) const {
-    const int64_t n = end - begin;
-    std::array<Value, kMaxPorts> given;
-    std::array<const Value*, kMaxPorts> in = {};
-    for (size_t i = 0; i < is_half_.size(); ++i) {
-      if (!c.has(i)) continue;
-      const Tensor& x = c.in(i);
-      const bool one = x.count() == 1 && count_ != 1;
-      const int64_t from = one ? 0 : begin, count = one ? 1 : n;
-      const Shape shape = one ? Shape{} : Shape{n};
-      if (is_half_[i]) {
-        auto* const to = reinterpret_cast<float*>(scratch + static_cast<int64_t>(i) * kBlock * 4);
-        widen_(reinterpret_cast<const uint16_t*>(x.data()) + from, to, static_cast<size_t>(count));
-        given[i] = Tensor::borrow(DType::f32, shape, to);
-      } else {
-        given[i] = Tensor::borrow(x.dtype(), shape, x.data() + from * (bits(x.dtype()) / 8));
+  /// The blocks of one part, one after another. What the kernel sees of them is made once for all of a length.
+  class Blocks {
+   public:
+    Blocks(const WidenedMap& map, Call& c, std::byte* scratch) : map_(map), c_(c), scratch_(scratch) {}
+
+    Status run(int64_t begin, int64_t end) {
+      const int64_t n = end - begin;
+      const bool other = n != n_;
+      n_ = n;
+      for (size_t i = 0; i < map_.is_half_.size(); ++i)
+        if (c_.has(i)) read(i, begin, other);
+      Tensor& y = c_.out(0);
+      if (!map_.half_out_) {
+        made_ = Tensor::borrow_mutable(y.dtype(), Shape{n}, y.mutable_data() + begin * (bits(y.dtype()) / 8));
+      } else if (other) {
+        made_ = Tensor::borrow_mutable(DType::f32, Shape{n}, room(map_.is_half_.size()));
       }
-      in[i] = &given[i];
+      Value* const out = &made_;
+      Call inner(c_.op(), c_.attrs(), std::span(in_).first(map_.is_half_.size()), std::span(&out, 1));
+      inner.team = &alone_, inner.random = c_.random, inner.workspace = room(map_.is_half_.size() + 1);
+      NNEX_TRY((n == kBlock ? map_.whole_ : map_.rest_)->run(inner));
+      if (map_.half_out_)
+        map_.narrow_(reinterpret_cast<const float*>(room(map_.is_half_.size())),
+                     reinterpret_cast<uint16_t*>(y.mutable_data()) + begin, static_cast<size_t>(n));
+      return {};
     }
-    Tensor& y = c.out(0);
-    const int width = bits(y.dtype()) / 8;
-    auto* const wide = scratch + static_cast<int64_t>(is_half_.size()) * kBlock * 4;
-    Value made = half_out_ ? Tensor::borrow_mutable(DType::f32, Shape{n}, wide)
-                           : Tensor::borrow_mutable(y.dtype(), Shape{n}, y.mutable_data() + begin * width);
-    Value* const out = &made;
-    Call inner(c.op(), c.attrs(), std::span(in).first(is_half_.size()), std::span(&out, 1));
-    inner.team = c.team, inner.random = c.random, inner.workspace = wide + kBlock * 4;
-    NNEX_TRY((n == kBlock ? whole_ : rest_)->run(inner));
-    if (half_out_)
-      narrow_(reinterpret_cast<const float*>(wide), reinterpret_cast<uint16_t*>(y.mutable_data()) + begin,
-              static_cast<size_t>(n));
-    return {};
-  }
+
+   private:
+    std::byte* room(size_t i) const { return scratch_ + static_cast<int64_t>(i) * kBlock * 4; }
+
+    void read(size_t i, int64_t begin, bool other) {
+      const Tensor& x = c_.in(i);
+      const bool one = x.count() == 1 && map_.count_ != 1;
+      if (one && !other) return;  // read with the first block
+      const int64_t from = one ? 0 : begin;
+      const Shape shape = one ? Shape{} : Shape{n_};
+      if (!map_.is_half_[i]) {
+        given_[i] = Tensor::borrow(x.dtype(), shape, x.data() + from * (bits(x.dtype()) / 8));
+      } else {
+        map_.widen_(reinterpret_cast<const uint16_t*>(x.data()) + from, reinterpret_cast<float*>(room(i)),
+                    static_cast<size_t>(shape.count()));
+        if (other) given_[i] = Tensor::borrow(DType::f32, shape, room(i));
+      }
+      in_[i] = &given_[i];
+    }
+
+    const WidenedMap& map_;
+    Call& c_;
+    std::byte* scratch_;
+    Team alone_;
+    int64_t n_ = -1;
+    std::array<Value, kMaxPorts> given_;
+    std::array<const Value*, kMaxPorts> in_ = {};
+    Value made_;
+  };
 
   std::unique_ptr<Kernel> whole_, rest_;
   std::vector<bool> is_half_;
@@ -181,10 +205,16 @@ Operand block_of(const Operand& o, DType half, int64_t result, int64_t count, Te
   return out;
 }
 
+/// Whether the node is a region whose nodes all go element by element.
+bool is_chain(const KernelRequest& r) {
+  return r.op.attrs.type == &nnex::detail::type_tag<FusedAttrs> && fused_as<FusedChain>(r);
+}
+
 /// Null: not element by element, or no kernel on float32 takes it.
 Result<std::unique_ptr<Kernel>> make_map(const KernelRequest& r, DType half) {
   const int64_t result = r.out[0].shape.count();
-  if (!r.op.elementwise || r.out.size() != 1 || result == 0 || bits(r.out[0].dtype) < 8) return nullptr;
+  if ((!r.op.elementwise && !is_chain(r)) || r.out.size() != 1 || result == 0 || bits(r.out[0].dtype) < 8)
+    return nullptr;
   std::vector<bool> is_half;
   std::vector<Tensor> constants(r.in.size());
   for (size_t i = 0; i < r.in.size(); ++i) {
@@ -277,7 +307,8 @@ constexpr KernelDef kWidened = {"", "widened", nullptr};
 Result<Chosen> widened_kernel(const KernelRequest& r) {
   if (!runs_on(DType::f16) && !runs_on(DType::bf16)) return Chosen{};
   const DType half = half_of(r);
-  if (half == DType::none || r.op.blocks.size() > 0 || r.in.size() > kMaxPorts || r.out.size() > kMaxPorts)
+  if (half == DType::none || (r.op.blocks.size() > 0 && !is_chain(r)) || r.in.size() > kMaxPorts ||
+      r.out.size() > kMaxPorts)
     return Chosen{};
   for (const auto& operands : {r.in, r.out})
     for (const Operand& o : operands)

@@ -1,4 +1,4 @@
-// Regions of element-wise float32 nodes as one Chain.
+// Regions of element-wise float32 nodes as one Chain. Those of halves come here by kernels/convert/widened.cpp.
 
 #include "kernels/elementwise/chain.h"
 
@@ -30,7 +30,7 @@ class ChainKernel : public Kernel {
 
 Result<std::unique_ptr<Kernel>> make_chain_region(const KernelRequest& r) {
   const auto* fused = fused_as<FusedChain>(r);
-  if (!fused) return nullptr;
+  if (!fused || !r.all_f32()) return nullptr;
   std::vector<std::span<const int64_t>> shapes;
   for (int i : fused->inputs) shapes.push_back(r.in[static_cast<size_t>(i)].shape.extents());
   const auto chain = Chain::make(r.out[0].shape.extents(), shapes, fused->steps);
