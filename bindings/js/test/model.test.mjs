@@ -1,9 +1,8 @@
 // Models: load, ports, every form of input, every type, runs in order and side by side, stops, errors.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { getEventListeners } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, promises, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
@@ -126,7 +125,7 @@ test('a signal ends load, check, inspect and convert with its reason', async () 
       assert.deepEqual(getEventListeners(signal, 'abort'), []);
       await assert.rejects(call(affine, { signal: 'x' }), { name: 'TypeError', message: /signal: found 'x'; needed an AbortSignal$/ });
     }
-    const empty = join(folder, 'empty'), release = holdThreads(folder);
+    const empty = join(folder, 'empty'), release = await holdThreads();
     mkdirSync(empty);
     const stop = new AbortController(), calls = Array.from({ length: 64 }, (_, i) => convert(affine, join(empty, `${i}.onnx`), { signal: stop.signal }));
     assert.equal(getEventListeners(stop.signal, 'abort').length, 1, 'Node warns of more than ten');
@@ -140,16 +139,14 @@ test('a signal ends load, check, inspect and convert with its reason', async () 
   }
 });
 
-/** Keeps the threads that work beside the event loop until what it returns is called: each opens a pipe that has no writer. */
-function holdThreads(folder) {
-  const pipe = join(folder, 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  const readers = Array.from({ length: Number(process.env.UV_THREADPOOL_SIZE ?? 4) }, () => promises.open(pipe));
+/** Keeps the threads of the addon at work until what it returns is called: one run for each, and some that wait before others. */
+async function holdThreads() {
+  if (here) return () => {};
+  const model = await load(heavy(512, 1000)), x = new Float32Array(512 * 512), stop = new AbortController();
+  const runs = Array.from({ length: Math.max(4, availableParallelism()) }, () => model.session({ threads: 1 }).run({ x }, { thread: 'always', signal: stop.signal }));
   return async () => {
-    const writer = openSync(pipe, 'r+');
-    for (const reader of readers) await (await reader).close();
-    closeSync(writer);
-    rmSync(pipe);
+    stop.abort();
+    for (const run of runs) await assert.rejects(run, { name: 'AbortError' });
   };
 }
 
