@@ -84,16 +84,16 @@ class CompiledCache : public testing::Test {
   fs::path folder;
 };
 
-struct Answer {
+struct Loaded {
   CacheUse before, after;
   std::string bytes, why;
 };
 
 /// Loads the model and runs it on numbers.
-Answer answer(const std::string& path, const LoadOptions& options) {
+Loaded answer(const std::string& path, const LoadOptions& options) {
   auto model = Model::load(path, options);
   if (!model.ok()) return {{}, {}, "", model.error().text()};
-  Answer out{model->cache().use, {}, "", ""};
+  Loaded out{model->cache().use, {}, "", ""};
   std::vector<Value> inputs;
   for (const PortInfo& port : model->inputs()) {
     Tensor x = Tensor::make(port.dtype, Shape(port.extents)).value();
@@ -114,10 +114,10 @@ Answer answer(const std::string& path, const LoadOptions& options) {
 TEST_F(CompiledCache, AModelThatRanIsFound) {
   const std::string path = network();
   const std::string plain = answer(path, {}).bytes;
-  const Answer first = answer(path, options());
+  const Loaded first = answer(path, options());
   EXPECT_EQ(first.before, CacheUse::due);
   EXPECT_EQ(first.after, CacheUse::written) << first.why;
-  const Answer second = answer(path, options());
+  const Loaded second = answer(path, options());
   EXPECT_EQ(second.before, CacheUse::found);
   EXPECT_EQ(second.after, CacheUse::found);
   EXPECT_EQ(first.bytes, plain);
@@ -157,7 +157,7 @@ TEST_F(CompiledCache, WhatChangedIsReadAgain) {
   const std::string old = answer(path, options()).bytes;
   ASSERT_EQ(answer(path, options()).before, CacheUse::found);
   network(2);
-  const Answer changed = answer(path, options());
+  const Loaded changed = answer(path, options());
   EXPECT_EQ(changed.before, CacheUse::due);
   EXPECT_EQ(changed.after, CacheUse::written) << changed.why;
   EXPECT_NE(changed.bytes, old);
@@ -176,7 +176,7 @@ TEST_F(CompiledCache, WhatChangedIsReadAgain) {
 TEST_F(CompiledCache, WhatWasJustWrittenIsNotKept) {
   const std::string path = network();
   fs::last_write_time(path, fs::file_time_type::clock::now());
-  const Answer fresh = answer(path, options());
+  const Loaded fresh = answer(path, options());
   EXPECT_EQ(fresh.after, CacheUse::none);
   EXPECT_NE(fresh.why.find("written just before"), std::string::npos) << fresh.why;
 }
@@ -208,7 +208,7 @@ TEST_F(CompiledCache, DamageIsFound) {
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ (1 << at % 8));
     write(file, broken);
-    const Answer again = answer(path, options());
+    const Loaded again = answer(path, options());
     EXPECT_EQ(again.bytes, right) << "byte " << at;
     found += again.before == CacheUse::found;
     ++tried;
@@ -226,7 +226,7 @@ TEST_F(CompiledCache, DamageIsFound) {
 TEST_F(CompiledCache, AFolderThatCannotBeIsNoError) {
   const std::string path = network();
   write(folder / "kept", "a file");
-  const Answer told = answer(path, options());
+  const Loaded told = answer(path, options());
   EXPECT_EQ(told.after, CacheUse::failed);
   EXPECT_NE(told.why, "");
   EXPECT_EQ(told.bytes, answer(path, {}).bytes);
@@ -236,10 +236,10 @@ TEST_F(CompiledCache, ManyAtOnce) {
   const std::string path = network();
   const std::string right = answer(path, {}).bytes;
   std::vector<std::thread> threads;
-  std::vector<Answer> answers(8);
-  for (Answer& a : answers) threads.emplace_back([&] { a = answer(path, options()); });
+  std::vector<Loaded> answers(8);
+  for (Loaded& a : answers) threads.emplace_back([&] { a = answer(path, options()); });
   for (std::thread& t : threads) t.join();
-  for (const Answer& a : answers) EXPECT_EQ(a.bytes, right) << a.why;
+  for (const Loaded& a : answers) EXPECT_EQ(a.bytes, right) << a.why;
   EXPECT_EQ(answer(path, options()).before, CacheUse::found);
   EXPECT_EQ(entry().find("and more"), std::string::npos) << "temporary files are left";
 }

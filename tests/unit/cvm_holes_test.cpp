@@ -26,7 +26,6 @@ using cvm_model::base_symbol;
 using cvm_model::load;
 using namespace cvm_rows;
 
-constexpr int32_t kMax = INT32_MAX;
 constexpr auto kSuppress = "non_max_suppression";
 
 TEST(CvmHoles, Hole01_WhereCopiesWholeRows) {
@@ -97,8 +96,6 @@ TEST(CvmHoles, Hole07_SumsAndMaximaKeepAxesOfOne) {
   EXPECT_EQ(one("max", {{"axis", "(0,)"}}, {x}), (Numbers{10, 20, 30}));
   EXPECT_EQ(one("sum", {{"axis", "(1,)"}}, {{{2, 2, 1, 1}, 8, {1, 2, 3, 4}}}), (Numbers{3, 7}));
 }
-
-const In kBoxes = {{2, 2, 6}, 8, {0, 5, 0, 0, 10, 10, 0, 9, 0, 0, 10, 9, 1, 3, 0, 0, 4, 4, 1, 4, 5, 5, 9, 9}};
 
 TEST(CvmHoles, Hole08_AnEmptyBatchStopsNobody) {
   const Numbers second = {1, 4, 5, 5, 9, 9, 1, 3, 0, 0, 4, 4};

@@ -25,7 +25,7 @@
 namespace nnex {
 namespace {
 
-constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
+constexpr int32_t kLargest = std::numeric_limits<int32_t>::max();
 
 /// A random integer network of a few nodes, with the contents of its input.
 class RandomNetwork {
@@ -35,7 +35,7 @@ class RandomNetwork {
     const Ints extents = plane ? Ints{1 + below(2), 1 + below(one_in(3) ? 40 : 9), 1 + below(9), 1 + below(20)}
                                : Ints{1 + below(20), 1 + below(70)};
     ValueId x = graph_.add_param(kMain, "data", Type::tensor(DType::i32, dims(extents)));
-    input_ = tensor(extents, one_in(2) ? 127 : kMax);
+    input_ = tensor(extents, one_in(2) ? 127 : kLargest);
     values_.push_back(clip(x, 8));
     for (int64_t n = 1 + below(3); n > 0; --n) layer();
     std::vector<ValueId> results = {values_.back()};
@@ -111,7 +111,7 @@ class RandomNetwork {
       a.padding.emplace_back(padding, padding);
     }
     std::vector<ValueId> inputs = {x, constant(filter, one_in(8) ? 300 : 127)};
-    if (one_in(2)) inputs.push_back(constant({outputs}, one_in(2) ? kMax : 5000));
+    if (one_in(2)) inputs.push_back(constant({outputs}, one_in(2) ? kLargest : 5000));
     return b_("conv", inputs, a);
   }
 
@@ -120,7 +120,7 @@ class RandomNetwork {
     a.transpose_b = !one_in(4);
     const int64_t units = 1 + below(80), k = in[1];
     std::vector<ValueId> inputs = {x, constant(a.transpose_b ? Ints{units, k} : Ints{k, units}, 127)};
-    if (one_in(2)) inputs.push_back(constant({units}, one_in(2) ? kMax : 5000));
+    if (one_in(2)) inputs.push_back(constant({units}, one_in(2) ? kLargest : 5000));
     return b_("linear", inputs, a);
   }
 
@@ -138,7 +138,7 @@ class RandomNetwork {
 
   /// What stands beside elements of these extents.
   ValueId beside(const Ints& to) {
-    const int64_t max = one_in(3) ? kMax : one_in(2) ? 127 : 40000;
+    const int64_t max = one_in(3) ? kLargest : one_in(2) ? 127 : 40000;
     std::vector<ValueId> fits;
     for (ValueId v : values_)
       if (extents_of(v) == to) fits.push_back(v);
@@ -202,8 +202,8 @@ class RandomNetwork {
   std::vector<ValueId> values_;
 };
 
-std::vector<Value> run(const ir::Graph& graph, const Tensor& input, const LoadOptions& options, int threads,
-                       std::vector<std::string>* kernels = nullptr) {
+std::vector<Value> run_graph(const ir::Graph& graph, const Tensor& input, const LoadOptions& options, int threads,
+                             std::vector<std::string>* kernels = nullptr) {
   auto model = compile(graph, options);
   if (!model.ok()) {
     ADD_FAILURE() << model.error().text();
@@ -244,7 +244,7 @@ void check_intervals(ir::Graph graph, const Tensor& input) {
   std::vector<ValueId> all;
   for (NodeId id : graph.order()) all.push_back(graph[id].out[0]);
   graph.set_results(kMain, all);
-  const std::vector<Value> out = run(graph, input, unchanged(), 1);
+  const std::vector<Value> out = run_graph(graph, input, unchanged(), 1);
   ASSERT_EQ(out.size(), all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     const auto interval = intervals.of(all[i]);
@@ -267,13 +267,13 @@ TEST(CvmKernels, EqualTheReferenceRowsOnRandomNetworks) {
   for (uint32_t seed = 0; seed < cases(); ++seed) {
     SCOPED_TRACE(seed);
     RandomNetwork network(seed);
-    const std::vector<Value> expected = run(network.graph(), network.input(), unchanged(), 1);
+    const std::vector<Value> expected = run_graph(network.graph(), network.input(), unchanged(), 1);
     for (size_t i = 0; i < isas.size(); ++i) {
       LoadOptions options;
       options.isa = *instruction_set_named(kernels::simd::name(isas[i]));
       std::vector<std::string> kernels;
       const std::vector<Value> found =
-          run(network.graph(), network.input(), options, 1 + static_cast<int>((seed + i) % 2), &kernels);
+          run_graph(network.graph(), network.input(), options, 1 + static_cast<int>((seed + i) % 2), &kernels);
       ASSERT_EQ(found.size(), expected.size());
       for (size_t o = 0; o < found.size(); ++o) ASSERT_TRUE(same(found[o], expected[o])) << name(options.isa);
       for (const std::string& k : kernels) ++ran[k];
@@ -325,9 +325,9 @@ TEST(NarrowIntegers, AChainIsOneRegion) {
   const Tensor input = filled({1, 8, 6, 6}, 200);
   std::vector<std::string> kernels;
   LoadOptions options;
-  const auto found = run(graph, input, options, 1, &kernels);
+  const auto found = run_graph(graph, input, options, 1, &kernels);
   ASSERT_FALSE(found.empty());
-  EXPECT_TRUE(same(found[0], run(graph, input, unchanged(), 1)[0]));
+  EXPECT_TRUE(same(found[0], run_graph(graph, input, unchanged(), 1)[0]));
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "conv_int"), 2);
   EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "reference"), 0);
   EXPECT_LE(kernels.size(), 5U);  // and the shift, the layout's two transposes

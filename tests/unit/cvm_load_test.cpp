@@ -20,7 +20,7 @@ namespace {
 using namespace cvm_model;
 using Numbers = std::vector<int32_t>;
 
-Numbers run(ir::Graph graph, const Numbers& data) {
+Numbers outputs_of(ir::Graph graph, const Numbers& data) {
   auto model = compile(std::move(graph));
   EXPECT_TRUE(model.ok()) << model.error().text();
   const std::vector<Value> in = {Tensor::of(Shape(model->inputs()[0].extents), data)};
@@ -36,7 +36,7 @@ TEST(CvmLoad, ReadsAndRuns) {
   EXPECT_EQ(l.gas, 219);
   auto graph = read_model(write_symbol(base_symbol()), write_params(base_params()), nullptr, false);
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  EXPECT_EQ(run(std::move(graph).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
+  EXPECT_EQ(outputs_of(std::move(graph).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
 }
 
 /// The runtime clamps its input to the promise of `data`: -128 counts as -127.
@@ -45,7 +45,8 @@ TEST(CvmLoad, InputIsClamped) {
   s.heads = {{0, 0}};
   auto graph = read_model(write_symbol(s), write_params(base_params()), nullptr, false);
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  EXPECT_EQ(run(std::move(graph).value(), {-128, 127, 5000, INT32_MIN, 0, -1}), (Numbers{-127, 127, 127, -127, 0, -1}));
+  EXPECT_EQ(outputs_of(std::move(graph).value(), {-128, 127, 5000, INT32_MIN, 0, -1}),
+            (Numbers{-127, 127, 127, -127, 0, -1}));
 }
 
 TEST(CvmLoad, SymbolFaults) {
@@ -294,7 +295,7 @@ TEST(CvmLoad, SymbolAlone) {
   EXPECT_EQ(model_info(*graph)->gas, 219);
   auto again = read_seeded(symbol, 1, false);
   const Numbers x{16, 16, 16, -16, 8, 100};
-  EXPECT_EQ(run(std::move(*graph), x), run(std::move(*again), x));
+  EXPECT_EQ(outputs_of(std::move(*graph), x), outputs_of(std::move(*again), x));
   Symbol large = base_symbol();
   large.shapes[2] = {1 << 10, 1 << 20};
   auto refused = read_seeded(write_symbol(large), 1, false);
@@ -446,7 +447,7 @@ TEST(CvmWrite, WrittenReadsBackTheSame) {
   auto second = write_model(*back);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->symbol, first->symbol);
-  EXPECT_EQ(run(std::move(back).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
+  EXPECT_EQ(outputs_of(std::move(back).value(), {16, 16, 16, -16, 8, 100}), (Numbers{1, 2, 3, 0, 1, 19}));
 }
 
 /// A filter of bytes is read as bytes, runs, and is written as it was.
@@ -482,7 +483,7 @@ TEST(CvmWrite, FiltersStayBytes) {
     for (size_t k = 0; k < x.size(); ++k) sum += x[k] * w[n * 64 + k];
     expected[n] = static_cast<int32_t>(std::clamp<int64_t>(((sum >> 6) + 1) >> 1, -127, 127));
   }
-  EXPECT_EQ(run(std::move(graph).value(), x), expected);
+  EXPECT_EQ(outputs_of(std::move(graph).value(), x), expected);
 }
 
 /// Names, bits, widths and order of parameters stay; so do those that nobody reads, and a parameter that is a head.

@@ -10,8 +10,6 @@ namespace {
 
 using namespace cvm_rows;
 
-constexpr int32_t kMax = INT32_MAX;
-
 TEST(CvmOps, RightShiftRoundsHalvesUp) {
   EXPECT_EQ(one("cvm_right_shift", {{"precision", "8"}, {"shift_bit", "1"}}, {{{4}, 8, {3, -3, 127, -127}}}),
             (Numbers{2, -1, 64, -63}));
@@ -119,8 +117,6 @@ TEST(CvmOps, ValidCountsLookAtScoresAlone) {
   EXPECT_EQ(a.values[1], (Numbers{-1, 11, 7, 12, -1, -1}));
   EXPECT_EQ(a.bits, (std::vector<int64_t>{4, 8}));
 }
-
-const In kBoxes = {{2, 2, 6}, 8, {0, 5, 0, 0, 10, 10, 0, 9, 0, 0, 10, 9, 1, 3, 0, 0, 4, 4, 1, 4, 5, 5, 9, 9}};
 
 /// A batch without rows stops other back-ends; batches are on their own here.
 TEST(CvmOps, SuppressionGoesBatchByBatch) {

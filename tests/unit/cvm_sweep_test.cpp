@@ -106,7 +106,7 @@ std::string differs(ir::Graph graph, const Stored& data, const Json& wanted) {
 }
 
 /// Writes the model in another standard's words and reads that. Errors of writing are unsupported.
-using Stop = Result<ir::Graph> (*)(ir::Graph graph);
+using Standard = Result<ir::Graph> (*)(ir::Graph graph);
 
 Result<ir::Graph> plain_onnx(ir::Graph graph) {
   NNEX_ASSIGN(const auto written, to_onnx(graph, {{}, false, {}}));
@@ -119,7 +119,7 @@ Result<ir::Graph> custom_nnef(ir::Graph graph) {
 }
 
 /// Through another standard and back to CVM. Where a conversion is refused, `refused` is the step.
-std::string there_and_back(Stop stop, const ir::Graph& graph, const Stored& data, const Json& wanted,
+std::string there_and_back(Standard stop, const ir::Graph& graph, const Stored& data, const Json& wanted,
                            std::string& refused) {
   auto read = stop(ir::Graph(graph));
   if (!read.ok() && read.error().code() == Code::unsupported) return refused = "there", std::string();
@@ -151,7 +151,7 @@ void for_each_case(F f) {
 }
 
 /// Every case through `stop`; `unsaid`: rows that it cannot say, all or some of them.
-void sweep(Stop stop, const std::vector<std::string>& unsaid) {
+void sweep(Standard stop, const std::vector<std::string>& unsaid) {
   std::map<std::string, int> said, refused, seen;
   for_each_case([&](const std::string& op, const Json& c, const std::vector<Stored>& inputs) {
     if (seen[op]++ % test::share() != 0) return;

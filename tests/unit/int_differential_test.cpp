@@ -28,16 +28,16 @@ using simd::IntStepKind;
 using simd::IntType;
 using simd::Loops;
 
-constexpr int32_t kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
+constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
 
-class Random {
+class Numbers {
  public:
-  explicit Random(uint64_t seed) : bits_(seed) {}
+  explicit Numbers(uint64_t seed) : bits_(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(bits_() % static_cast<uint64_t>(n)); }
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool one_in(int64_t n) { return below(n) == 0; }
   int32_t number() {
-    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kMax, kMin};
+    constexpr std::array<int32_t, 12> kEdges = {0, 1, -1, 2, 127, -127, -128, 255, 32767, -32768, kHighest, kLowest};
     if (one_in(3)) return kEdges[static_cast<size_t>(below(kEdges.size()))];
     return static_cast<int32_t>(static_cast<uint32_t>(bits_())) >> below(32);
   }
@@ -89,7 +89,7 @@ struct RandomChain {
   std::vector<IntOperand> operands;
   IntType type = IntType::i32;
 
-  RandomChain(Random& random, int64_t rows, int64_t columns, const IntRange& from, IntType from_type) {
+  RandomChain(Numbers& random, int64_t rows, int64_t columns, const IntRange& from, IntType from_type) {
     constexpr std::array<IntType, 4> kTypes = {IntType::i8, IntType::u8, IntType::i16, IntType::i32};
     const auto any_type = [&] { return kTypes[static_cast<size_t>(random.below(4))]; };
     type = random.one_in(3) ? any_type() : random.one_in(2) ? IntType::i8 : IntType::u8;
@@ -159,7 +159,7 @@ struct RandomEnd {
   simd::Requantize requantize;
   std::unique_ptr<RandomChain> steps;
 
-  RandomEnd(Random& random, int64_t rows, int64_t columns, int64_t depth) {
+  RandomEnd(Numbers& random, int64_t rows, int64_t columns, int64_t depth) {
     what = random.one_in(4) ? sums : random.one_in(3) ? to_bytes : chained;
     const bool wild = random.one_in(4);
     if (random.one_in(2)) {
@@ -175,7 +175,7 @@ struct RandomEnd {
                   .low = is_signed ? -128 : 0,
                   .high = is_signed ? 127 : 255};
     const int64_t max = depth * 255 * 255 * 2 + 100'000;
-    const IntRange range = wild || max > kMax ? IntRange{} : IntRange{-max, max};
+    const IntRange range = wild || max > kHighest ? IntRange{} : IntRange{-max, max};
     if (what == chained) steps = std::make_unique<RandomChain>(random, rows, columns, range, IntType::i32);
   }
 
@@ -206,7 +206,7 @@ struct Convolution final : Problem {
   std::vector<std::byte> x, w;
   std::unique_ptr<RandomEnd> end;
 
-  explicit Convolution(Random& random) {
+  explicit Convolution(Numbers& random) {
     const int64_t kind = random.below(4);  // any, 1x1, depthwise, grouped
     s.batch = random.between(1, 2);
     s.in_channels = random.between(1, random.one_in(3) ? 70 : 20);
@@ -262,7 +262,7 @@ struct Product final : Problem {
   std::vector<std::byte> a, b;
   std::unique_ptr<RandomEnd> end;
 
-  explicit Product(Random& random) {
+  explicit Product(Numbers& random) {
     m = random.between(1, random.one_in(3) ? 60 : 9), n = random.between(1, random.one_in(3) ? 120 : 20);
     k = random.between(1, random.one_in(20) ? 5000 : random.one_in(3) ? 300 : 40);
     a_signed = random.one_in(2), b_signed = !random.one_in(4), a_turned = random.one_in(4), b_turned = random.one_in(2);
@@ -298,7 +298,7 @@ struct ElementWise final : Problem {
   std::vector<std::byte> bytes;
   std::unique_ptr<RandomChain> steps;
 
-  explicit ElementWise(Random& random) {
+  explicit ElementWise(Numbers& random) {
     constexpr std::array<IntType, 4> kTypes = {IntType::i8, IntType::u8, IntType::i16, IntType::i32};
     rows = random.between(1, 20), columns = random.between(1, random.one_in(2) ? 150 : 20);
     x.type = kTypes[static_cast<size_t>(random.below(4))];
@@ -324,7 +324,7 @@ struct Pool final : Problem {
   bool is_signed;
   std::vector<std::byte> x;
 
-  explicit Pool(Random& random) {
+  explicit Pool(Numbers& random) {
     PoolWindow& p = window;
     p.batch = random.between(1, 2), p.channels = random.between(1, 70);
     for (int i = 1; i < 3; ++i) {
@@ -350,7 +350,7 @@ struct Pool final : Problem {
 };
 
 std::unique_ptr<Problem> problem(uint64_t seed, int64_t& kind) {
-  Random random(seed);
+  Numbers random(seed);
   kind = random.below(16);
   if (kind < 8) return kind = 0, std::make_unique<Convolution>(random);
   if (kind < 12) return kind = 1, std::make_unique<Product>(random);

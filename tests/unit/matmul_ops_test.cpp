@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "op_run.h"
+#include "tensor_of.h"
 
 namespace nnex {
 namespace {
 
+using test::f;
+using test::i32;
+using test::i8;
 using test::run_op;
 using test::shown;
-
-Tensor f(Shape s, std::vector<float> v) { return Tensor::of(s, v); }
-Tensor i32(Shape s, std::vector<int32_t> v) { return Tensor::of(s, v); }
-Tensor i8(Shape s, std::vector<int8_t> v) { return Tensor::of(s, v); }
-Tensor u8(Shape s, std::vector<uint8_t> v) { return Tensor::of(s, v); }
+using test::u8;
 
 const Tensor kA = f({2, 3}, {1, 2, 3, 4, 5, 6});
 const Tensor kB = f({3, 2}, {7, 8, 9, 10, 11, 12});

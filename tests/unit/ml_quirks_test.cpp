@@ -7,11 +7,13 @@
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "tensor/convert.h"
+#include "tensor_of.h"
 
 namespace nnex {
 namespace {
 
 using namespace test::onnx;
+using test::f;
 
 std::string fixed(float v) { return raw_bytes(std::vector<float>{v}); }
 
@@ -73,7 +75,6 @@ std::string run(std::string_view op, const std::string& attrs, const std::vector
   return s;
 }
 
-Tensor f(Shape s, const std::vector<float>& v) { return Tensor::of(std::move(s), v); }
 Tensor i(const std::vector<int64_t>& v) { return Tensor::of(Shape{static_cast<int64_t>(v.size())}, v); }
 Tensor t(const std::vector<std::string>& v) { return Tensor::of(Shape{static_cast<int64_t>(v.size())}, v); }
 

@@ -11,7 +11,7 @@
 namespace nnex::nnef_format {
 namespace {
 
-Properties read(std::string_view document) {
+Properties properties_of(std::string_view document) {
   ir::Graph graph;
   read_property_lines(document, graph);
   return graph.meta.properties;
@@ -23,7 +23,7 @@ TEST(NnefProperties, AreWrittenAndRead) {
   graph.provenance.nnef.emplace().labels = {{"w", "w"}};  // the document says it by itself
   const std::string lines = property_lines(graph, {});
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3) << lines;
-  EXPECT_EQ(read("version 1.0;\ngraph ...\n}\n\n" + lines),
+  EXPECT_EQ(properties_of("version 1.0;\ngraph ...\n}\n\n" + lines),
             (Properties{{"author", "A 'B' \\ C"}, {"two lines", "1\n2\r"}, {"", "\xc3\xbc"}}));
 }
 
@@ -50,7 +50,7 @@ TEST(NnefProperties, OtherCommentsArePassedOver) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
-    EXPECT_EQ(read(row.document).size(), row.found);
+    EXPECT_EQ(properties_of(row.document).size(), row.found);
   }
 }
 

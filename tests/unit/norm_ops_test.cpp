@@ -6,19 +6,19 @@
 #include <limits>
 
 #include "op_run.h"
+#include "tensor_of.h"
 
 namespace nnex {
 namespace {
 
 using test::absent;
+using test::f;
+using test::i32;
+using test::i64;
+using test::i8;
 using test::run_op;
 using test::shown;
-
-Tensor f(Shape s, std::vector<float> v) { return Tensor::of(s, v); }
-Tensor i64(Shape s, std::vector<int64_t> v) { return Tensor::of(s, v); }
-Tensor i32(Shape s, std::vector<int32_t> v) { return Tensor::of(s, v); }
-Tensor i8(Shape s, std::vector<int8_t> v) { return Tensor::of(s, v); }
-Tensor u8(Shape s, std::vector<uint8_t> v) { return Tensor::of(s, v); }
+using test::u8;
 
 TEST(Quantize, Granularities) {
   EXPECT_EQ(shown(run_op("quantize_linear", {f({5}, {-1, 1, 3, 5, 600}), f({}, {2}), u8({}, {128})})),

@@ -6,22 +6,22 @@
 #include <limits>
 
 #include "op_run.h"
+#include "tensor_of.h"
 
 namespace nnex {
 namespace {
 
 using test::absent;
+using test::f;
+using test::i32;
+using test::i64;
+using test::i8;
 using test::run_op;
 using test::shown;
+using test::u8;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-Tensor f(Shape s, std::vector<float> v) { return Tensor::of(s, v); }
-Tensor i64(Shape s, std::vector<int64_t> v) { return Tensor::of(s, v); }
-Tensor i32(Shape s, std::vector<int32_t> v) { return Tensor::of(s, v); }
-Tensor i8(Shape s, std::vector<int8_t> v) { return Tensor::of(s, v); }
-Tensor u8(Shape s, std::vector<uint8_t> v) { return Tensor::of(s, v); }
 
 struct Row {
   const char* op;

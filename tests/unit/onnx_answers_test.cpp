@@ -7,11 +7,13 @@
 #include "onnx_bytes.h"
 #include "op_run.h"
 #include "ops/codecs.h"
+#include "tensor_of.h"
 
 namespace {
 
 using namespace nnex;
 using namespace nnex::test::onnx;
+using nnex::test::f;
 using Tensors = std::vector<Tensor>;
 
 std::string ints(std::string_view name, const std::vector<int64_t>& list) {
@@ -71,7 +73,6 @@ std::string run(int64_t opset_version, const std::string& op, const Tensors& inp
   return text;
 }
 
-Tensor f(Shape s, std::vector<float> v) { return Tensor::of(std::move(s), v); }
 Tensor texts(Shape s, std::vector<std::string> v) { return Tensor::of(std::move(s), v); }
 Tensor i64(std::vector<int64_t> v) { return Tensor::of(Shape{static_cast<int64_t>(v.size())}, v); }
 Tensor i32(std::vector<int32_t> v) { return Tensor::of(Shape{static_cast<int64_t>(v.size())}, v); }

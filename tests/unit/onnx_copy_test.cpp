@@ -19,8 +19,18 @@
 namespace nnex {
 namespace {
 
+using test::onnx::attr_tensor;
+using test::onnx::external;
+using test::onnx::function;
+using test::onnx::kInt64;
+using test::onnx::msg;
+using test::onnx::node;
+using test::onnx::num;
+using test::onnx::opset;
+using test::onnx::tensor;
+using test::onnx::value;
+
 namespace fs = std::filesystem;
-using namespace test::onnx;
 using Messages = test::onnx::Graph;
 
 struct Folder {

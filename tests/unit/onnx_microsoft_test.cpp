@@ -7,14 +7,15 @@
 #include "nnex/load.h"
 #include "nnex/model.h"
 #include "tensor/convert.h"
+#include "tensor_of.h"
 
 namespace {
 
+using nnex::test::f;
+using nnex::test::i32;
+
 using namespace nnex;
 using Tensors = std::vector<Tensor>;
-
-Tensor f(Shape shape, std::vector<float> v) { return Tensor::of(std::move(shape), v); }
-Tensor i32(Shape shape, std::vector<int32_t> v) { return Tensor::of(std::move(shape), v); }
 
 /// A model of one node in ONNX's text: inputs and outputs as the syntax declares them, initializers between.
 std::string text(std::string_view inputs, std::string_view outputs, std::string_view held, std::string_view node) {

@@ -16,7 +16,13 @@
 namespace nnex {
 namespace {
 
-using namespace test::onnx;
+using test::onnx::attr_int;
+using test::onnx::model;
+using test::onnx::msg;
+using test::onnx::node;
+using test::onnx::num;
+using test::onnx::value;
+
 using Messages = test::onnx::Graph;
 using onnx_format::parse_model_text;
 using onnx_format::print_model_text;

@@ -32,21 +32,21 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 }
 
 /// How far apart numbers may be that need not be the same.
-struct Bound {
+struct Allowed {
   double relative = 1e-4;  ///< Of the largest magnitude in their tensor, or of `floor` where that is larger.
   double floor = 0.1;
   double steps = 0;  ///< Of bytes.
 };
 
-Bound bound_of(const RandomFamily& family, DType type) {
+Allowed bound_of(const RandomFamily& family, DType type) {
   // A sum beside the middle of two codes becomes either, and what is made of it moves by as many steps as it weighs.
   // Most networks of codes are on a grid, where sums have one value: there nothing may differ.
   if (family.codes) return {0.2, 0.1, 48};
-  return type == DType::f16 ? Bound{2e-2, 1, 0} : Bound{};
+  return type == DType::f16 ? Allowed{2e-2, 1, 0} : Allowed{};
 }
 
 /// "" where found is wanted, as far as it has to be.
-std::string apart(const Tensor& wanted, const Tensor& found, bool exact, const Bound& bound) {
+std::string apart(const Tensor& wanted, const Tensor& found, bool exact, const Allowed& bound) {
   if (wanted.dtype() != found.dtype() || !(wanted.shape() == found.shape()))
     return fmt::format("found {}, needed {}", Value(found).text(), Value(wanted).text());
   if (same_bytes(wanted, found)) return "";

@@ -6,11 +6,14 @@
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "op_run.h"
+#include "tensor_of.h"
 
 namespace {
 
 using namespace nnex;
 using namespace nnex::test::onnx;
+using nnex::test::f;
+using nnex::test::i64;
 using nnex::test::shown;
 
 struct Input {
@@ -59,9 +62,6 @@ std::string attr_real(std::string_view name, float x) {
 std::string attr_text(std::string_view name, std::string_view text) {
   return msg(5, msg(1, name) + msg(4, text) + num(20, 3));
 }
-
-Tensor f(Shape s, std::vector<float> v) { return Tensor::of(s, v); }
-Tensor i64(Shape s, std::vector<int64_t> v) { return Tensor::of(s, v); }
 
 TEST(SelectOnnx, OldOpsets) {
   auto top = run_node(1, "TopK", {{"x", f({4}, {1, 9, 9, 3})}}, attr_int("k", 2), {"y", "i"});

@@ -44,14 +44,14 @@ struct Gates {
   }
 };
 
-constexpr size_t kLengths[] = {0, 1, 7, 16, 100, 200};
+constexpr size_t kCounts[] = {0, 1, 7, 16, 100, 200};
 
 TEST(SimdRecurrent, LstmEqualsItsOracle) {
   const Gates g;
   const std::vector<float> peephole = test::uniform_floats(200, 1, 9);
   test::for_each_table([&](const Loops& table) {
     for (int form = 0; form < 8; ++form) {
-      for (size_t n : kLengths) {
+      for (size_t n : kCounts) {
         std::vector<float> c(n), h(n), expected_c(n), expected_h(n);
         simd::LstmRow row = {.z_input = g.z[0].data(),
                              .z_output = g.z[1].data(),
@@ -80,7 +80,7 @@ TEST(SimdRecurrent, GruEqualsItsOracle) {
   const Gates g;
   test::for_each_table([&](const Loops& table) {
     for (int form = 0; form < 4; ++form) {
-      for (size_t n : kLengths) {
+      for (size_t n : kCounts) {
         std::vector<float> h(n), expected(n), reset(n), expected_reset(n);
         simd::GruRow row = {.z_update = g.z[0].data(),
                             .z_reset = g.z[1].data(),

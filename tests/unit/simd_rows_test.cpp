@@ -13,7 +13,7 @@ namespace {
 
 using simd::Loops;
 
-constexpr size_t kLengths[] = {0, 1, 2, 7, 15, 16, 17, 31, 33, 64, 100, 333};
+constexpr size_t kRowLengths[] = {0, 1, 2, 7, 15, 16, 17, 31, 33, 64, 100, 333};
 
 TEST(SimdRows, ReduceEqualsItsOracle) {
   const std::vector<float> special = test::test_floats(400), usual = test::uniform_floats(400, 2);
@@ -21,14 +21,14 @@ TEST(SimdRows, ReduceEqualsItsOracle) {
     for (int k = 0; k < static_cast<int>(ReduceKind::count); ++k) {
       const ReduceKind kind = static_cast<ReduceKind>(k);
       for (const std::vector<float>& x : {special, usual}) {
-        for (size_t n : kLengths) {
+        for (size_t n : kRowLengths) {
           const float expected =
               test::fuses(table) ? oracle::reduce<true>(kind, x.data(), n) : oracle::reduce<false>(kind, x.data(), n);
           ASSERT_TRUE(test::same_bits(table.reduce_f32(kind, x.data(), n), expected)) << k << " " << n;
         }
       }
     }
-    for (size_t n : kLengths) {
+    for (size_t n : kRowLengths) {
       const auto about = [&](auto madd) {
         return oracle::fold(
             usual.data(), n, 0.0F, [&](float a, float v) { return madd(v - 0.3F, v - 0.3F, a); }, oracle::add);
@@ -134,7 +134,7 @@ TEST(SimdRows, ReduceDoubles) {
   std::vector<double> x(400);
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<double>(i)) * 1.5;
   test::for_each_table([&](const Loops& table) {
-    for (size_t n : kLengths) {
+    for (size_t n : kRowLengths) {
       for (ReduceKind kind : {ReduceKind::sum, ReduceKind::mean, ReduceKind::product, ReduceKind::sum_squares,
                               ReduceKind::sum_abs, ReduceKind::l2})
         EXPECT_EQ(table.reduce_f64(kind, x.data(), n), double_fold(kind, x.data(), n)) << n;
@@ -167,7 +167,7 @@ TEST(SimdRows, SoftmaxEqualsItsOracle) {
   usual[6] = -1e9F;
   test::for_each_table([&](const Loops& table) {
     for (bool logarithm : {false, true}) {
-      for (size_t n : kLengths) {
+      for (size_t n : kRowLengths) {
         const std::vector<float> x(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(n));
         std::vector<float> y(n);
         const auto softmax = logarithm ? table.log_softmax_f32 : table.softmax_f32;
@@ -203,7 +203,7 @@ TEST(SimdRows, LogSumExpEqualsItsOracle) {
   usual[5] = -oracle::kInf;
   usual[6] = -1e9F;
   test::for_each_table([&](const Loops& table) {
-    for (size_t n : kLengths) {
+    for (size_t n : kRowLengths) {
       if (n == 0) continue;
       const std::vector<float> x(usual.begin(), usual.begin() + static_cast<std::ptrdiff_t>(n));
       const float expected = test::fuses(table) ? oracle::log_sum_exp<true>(x) : oracle::log_sum_exp<false>(x);
@@ -279,7 +279,7 @@ TEST(SimdRows, NormalizeEqualsItsOracle) {
                            scale = test::uniform_floats(400, 3, 3), offset = test::uniform_floats(400, 3, 4);
   test::for_each_table([&](const Loops& table) {
     for (int ports = 0; ports < 16; ++ports) {
-      for (size_t n : kLengths) {
+      for (size_t n : kRowLengths) {
         if (n == 0) continue;
         std::vector<float> y(n), sum(n), stats(2), expected_stats(2);
         simd::NormalizeRow row = {.x = x.data(), .y = y.data(), .stats = stats.data(), .epsilon = 1e-5F};

@@ -54,11 +54,11 @@ Network random_network(size_t n, uint32_t seed, size_t reach) {
   return out;
 }
 
-struct Box {
+struct Rectangle {
   double left, right, top, bottom;
 };
 
-Box box_of(const Network& net, const Layout& layout, size_t f) {
+Rectangle box_of(const Network& net, const Layout& layout, size_t f) {
   const Point p = layout.frames[f];
   return {p.x - net.frames[f].half, p.x + net.frames[f].right, p.y, p.y + net.frames[f].height};
 }
@@ -74,7 +74,7 @@ void expect_apart(const Network& net, const Layout& layout) {
   std::map<double, double> open;  // left to right
   for (const auto& [y, key] : events) {
     const size_t f = key % net.frames.size();
-    const Box b = box_of(net, layout, f);
+    const Rectangle b = box_of(net, layout, f);
     if (key < net.frames.size()) {
       open.erase(b.left);
       continue;
@@ -114,10 +114,10 @@ void expect_wires(const Network& net, const Layout& layout, bool all_pairs) {
     const Wire& wire = net.wires[w];
     ASSERT_EQ(layout.tips[w].size(), wire.to.size());
     ASSERT_EQ(layout.strokes[w].size(), wire.to.size() + 1);
-    const Box from = box_of(net, layout, wire.from);
+    const Rectangle from = box_of(net, layout, wire.from);
     EXPECT_EQ(layout.strokes[w][0].front(), (Point{layout.frames[wire.from].x + wire.leaves, from.bottom - wire.rise}));
     for (size_t i = 0; i < wire.to.size(); ++i) {
-      const Box to = box_of(net, layout, wire.to[i]);
+      const Rectangle to = box_of(net, layout, wire.to[i]);
       const Point tip = layout.tips[w][i], axis = layout.frames[wire.to[i]];
       EXPECT_EQ(layout.strokes[w][i + 1].back(), tip);
       EXPECT_EQ(tip.y, to.top);
@@ -138,7 +138,7 @@ void expect_wires(const Network& net, const Layout& layout, bool all_pairs) {
         }
         if (!all_pairs || b.y <= a.y) continue;
         for (size_t f = 0; f < net.frames.size(); ++f) {
-          const Box box = box_of(net, layout, f);
+          const Rectangle box = box_of(net, layout, f);
           for (double y : {box.top + 0.5, (box.top + box.bottom) / 2, box.bottom - 0.5}) {
             if (y <= a.y || y >= b.y || f == wire.from) continue;
             const double x = x_at(a, b, y);
