@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -12,13 +13,26 @@
 
 namespace nnex {
 
+/// Thrown where memory is missing and no Error can be returned: guarded() makes an Error of its sentence.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(std::string why) : why_(std::make_shared<const std::string>(std::move(why))) {}
+  const char* what() const noexcept override { return why_->c_str(); }
+
+ private:
+  std::shared_ptr<const std::string> why_;  // exceptions are copied without throwing
+};
+
+/// "out of memory", or what a NoMemory says.
+std::string out_of_memory(const std::bad_alloc& thrown);
+
 /// Runs f; what the standard library or a third party throws becomes an Error, once.
 template <class F>
 auto guarded(F&& f) -> decltype(f()) {
   try {
     return f();
-  } catch (const std::bad_alloc&) {
-    return Error(Code::limit, "out of memory");
+  } catch (const std::bad_alloc& e) {
+    return Error(Code::limit, out_of_memory(e));
   } catch (const std::length_error&) {
     return Error(Code::limit, "more items than memory can hold");
   } catch (const std::exception& e) {

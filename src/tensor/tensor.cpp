@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/guarded.h"
 #include "base/large_memory.h"
 #include "base/try.h"
 #include "tensor/dim.h"
@@ -229,7 +230,7 @@ Tensor Tensor::of(Shape shape, const std::vector<T>& values) {
   const bool possible = shape.checked_count().has_value();
   auto made = from(std::move(shape), values);
   if (made.ok()) return std::move(made).value();
-  if (possible && made.error().code() == Code::limit) throw std::bad_alloc();  // guarded() makes an Error of it
+  if (possible && made.error().code() == Code::limit) throw NoMemory(made.error().message());
   misused("Tensor::of: " + made.error().text());
 }
 

@@ -354,9 +354,9 @@ TEST(CvmLoad, TextFaults) {
 TEST(CvmLoad, ParamsFaults) {
   const std::string symbol = write_symbol(base_symbol()), good = write_params(base_params());
   const auto with = [](std::vector<Param> params) { return write_params(params); };
-  const auto poked = [&](size_t at, char value) {
+  const auto poked = [&](size_t at, int value) {
     std::string s = good;
-    s[at] = value;
+    s[at] = static_cast<char>(value);
     return s;
   };
   const size_t first_tensor = 8 + 8 + 8 + (8 + 1) * 2 + 8;

@@ -163,6 +163,8 @@ TEST(MemoryLimit, ConstantsThatReadingMakes) {
   const auto loaded = Model::from_bytes(bytes, options);
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code(), Code::limit) << loaded.error().text();
+  EXPECT_NE(loaded.error().text().find(" bytes on top of 0 held passes the limit of 1"), std::string::npos)
+      << loaded.error().text();
 }
 
 TEST(MemoryAccount, TakesUpToItsLimitAndGetsBackWhatIsDropped) {
