@@ -94,7 +94,9 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
   Status ran = run_nodes(inputs, options);
   into_ = {};
   NNEX_TRY(std::move(ran));
-  const std::vector<ValueId>& made = graph_[kMain].results;
+  AccountScope counted(account_);
+  const std::span<const ValueId> results(graph_[kMain].results);
+  const auto made = results.first(outputs.size()), carried = results.subspan(outputs.size());  // to the next run
   for (size_t i = 0; i < made.size(); ++i) {
     NNEX_ASSIGN(const Value* v, result(made[i]));
     const Tensor* t = v->tensor();
@@ -104,9 +106,16 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
                    fmt::format("output {}: found room for {}; needed {}", i, Value(to).text(), v->text()));
     if (t->data() != to.data() && t->bytes() > 0) copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
+  std::vector<Value> next;
+  for (ValueId v : carried) {
+    NNEX_ASSIGN(const Value* r, result(v));
+    NNEX_ASSIGN(Value held, owned(*r));
+    next.push_back(std::move(held));
+  }
   for (size_t i = 0; i < made.size(); ++i)  // the caller's memory is not kept
     if (const Tensor* t = slots_[made[i].n].tensor(); t && t->data() == outputs[i].data()) slots_[made[i].n] = Value();
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  states = std::move(next);
   return {};
 }
 

@@ -55,6 +55,57 @@ TEST(Carry, ACacheGrows) {
   EXPECT_EQ(floats((*s.run(in))[0]), (std::vector<float>{6, 7}));
 }
 
+TEST(Carry, IntoMemoryOfTheCaller) {
+  auto model = Model::compile(cache(), carrying({{"present.key", "past.key"}}));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session s = model->session();
+  std::vector<float> sums(2);
+  std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{2}, sums.data())};
+  for (float step = 1; step <= 5; ++step) {
+    const std::vector<Value> in = {numbers({1, 2}, {1, step})};
+    const Status ran = s.run_into(in, out);
+    ASSERT_TRUE(ran.ok()) << ran.error().text();
+    EXPECT_EQ(sums, (std::vector<float>{step, step * (step + 1) / 2}));
+  }
+  EXPECT_EQ(s.state("past.key")->tensor()->shape(), (Shape{5, 2}));
+  std::vector<Tensor> small = {Tensor::borrow_mutable(DType::f32, Shape{1}, sums.data())};
+  const std::vector<Value> in = {numbers({1, 2}, {1, 6})};
+  EXPECT_EQ(s.run_into(in, small).error().code(), Code::invalid_argument);
+  EXPECT_EQ(s.state("past.key")->tensor()->shape(), (Shape{5, 2})) << "a run that failed changes no state";
+}
+
+TEST(Carry, AStateThatIsAnOutputTooIsNoMemoryOfTheCaller) {
+  Graph g;  // y = state + x is carried, z = y too is given
+  const ValueId state = *g.add_input("state", "f32[2]"), x = *g.add_input("x", "f32[2]");
+  const ValueId y = *g.add("add", {state, x});
+  ASSERT_TRUE(g.set_outputs({{"y", y}, {"z", y}}).ok());
+  auto model = Model::compile(std::move(g), carrying({{"y", "state"}}));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session s = model->session();
+  std::vector<float> z(2);
+  std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{2}, z.data())};
+  const std::vector<Value> in = {numbers({2}, {1, 2})};
+  for (float step = 1; step <= 3; ++step) {
+    ASSERT_TRUE(s.run_into(in, out).ok());
+    EXPECT_EQ(z, (std::vector<float>{step, 2 * step}));
+    std::fill(z.begin(), z.end(), -1000.0F);
+  }
+  EXPECT_EQ(floats(*s.state("state")), (std::vector<float>{3, 6}));
+}
+
+TEST(Carry, NothingButStates) {
+  Graph g;
+  const ValueId state = *g.add_input("state", "f32[1]"), x = *g.add_input("x", "f32[1]");
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("add", {state, x})}}).ok());
+  auto model = Model::compile(std::move(g), carrying({{"y", "state"}}));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session s = model->session();
+  const std::vector<Value> in = {numbers({1}, {2})};
+  ASSERT_TRUE(s.run_into(in, {}).ok());
+  ASSERT_TRUE(s.run_into(in, {}).ok());
+  EXPECT_EQ(floats(*s.state("state")), (std::vector<float>{4}));
+}
+
 TEST(Carry, SessionsHaveTheirOwn) {
   auto model = Model::compile(cache(), carrying({{"present.key", "past.key"}}));
   Session a = model->session(), b = model->session();
