@@ -180,8 +180,9 @@ Result<ml::Program> read_program(const Recognised& model, const LoadOptions& opt
   return ml::read_program(text.bytes, model.path, reading.beside(model).value_or(reading.folder("")));
 }
 
-Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options) {
-  NNEX_TRY(check_options(options));
+namespace {
+
+Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& options) {
   const Reading reading(options);
   switch (model.format) {
     case ModelFormat::cvm:
@@ -203,6 +204,15 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
     default:
       return read_onnx(model, reading);
   }
+}
+
+}  // namespace
+
+Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options) {
+  NNEX_TRY(check_options(options));
+  auto graph = read_format(model, options);
+  if (graph.ok() && options.memory_limit > 0) graph->fold_limit = options.memory_limit;
+  return graph;
 }
 
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {

@@ -205,6 +205,8 @@ class Graph {
   Metadata meta;                 ///< What it says of itself: nothing goes by it.
   Provenance provenance;         ///< What its reader learnt: proofs and writers go by it.
   std::vector<StateDef> states;  ///< Kept values: the last parameters and results of block 0, in this order.
+  static constexpr int64_t kFoldsAny = INT64_MAX;
+  int64_t fold_limit = kFoldsAny;  ///< Bytes by which passes that compute constants may still make them larger.
   /// Functions of the model by "domain:name:overload".
   std::map<std::string, std::shared_ptr<const Function>> functions;
   /// Names of symbolic extents in the order they appear in the inputs.

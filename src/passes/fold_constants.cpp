@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/faults.h"
 #include "fusion/fusion.h"
@@ -13,28 +14,47 @@ namespace nnex::passes {
 namespace {
 
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
-constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that all results of one pass may have beyond their inputs.
+constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that the results of one pass may have beyond what goes.
 constexpr double kSteps = 1 << 28;               ///< Of one node: below a second.
 constexpr int64_t kSmall = 4 << 10;              ///< Bytes that nobody minds in a file.
 
+/// Bytes of what the node reads, each value once: all of them, and those that nobody else reads.
+struct InputBytes {
+  int64_t all = 0, own = 0;
+};
+InputBytes input_bytes(const ir::Graph& graph, NodeId id) {
+  InputBytes sum;
+  const std::vector<ValueId>& in = graph[id].in;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (!in[i].valid() ||
+        std::find(in.begin(), in.begin() + static_cast<ptrdiff_t>(i), in[i]) != in.begin() + static_cast<ptrdiff_t>(i))
+      continue;
+    const ValueDef& value = graph[in[i]];
+    sum.all += value.constant.tensor()->bytes();
+    if (std::all_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return use.node == id; }))
+      sum.own += value.constant.tensor()->bytes();
+  }
+  return sum;
+}
+
 /// The node's outputs, when it is pure and everything it reads is constant: of at most `budget` bytes, or as many as
-/// the inputs have. What they have beyond the inputs is taken from `growth`.
-Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int64_t budget, int64_t& growth) {
+/// the inputs have. What they have beyond inputs that nobody else reads is taken from `growth`.
+Result<std::vector<Value>> folded(const ir::Graph& graph, NodeId id, int64_t budget, int64_t& growth) {
+  const Node& node = graph[id];
   std::vector<Value> held(node.in.size()), made(node.out.size());
   std::vector<const Value*> in;
   std::vector<Value*> out;
-  int64_t input_bytes = 0, output_bytes = 0;
-  for (ValueId v : node.in)
-    if (v.valid()) input_bytes += graph[v].constant.tensor()->bytes();
+  const InputBytes inputs = input_bytes(graph, id);
+  int64_t output_bytes = 0;
   for (size_t o = 0; o < node.out.size(); ++o) {
     out.push_back(node.out[o].valid() ? &made[o] : nullptr);
     if (!node.out[o].valid()) continue;
     const Type& t = graph[node.out[o]].type;
     auto shape = concrete(t);
     auto bytes = shape ? bytes_for(t.dtype, shape->count()) : std::nullopt;
-    if (!bytes || *bytes > std::max(budget, input_bytes)) return Error(Code::limit, "too large to fold");
+    if (!bytes || *bytes > std::max(budget, inputs.all)) return Error(Code::limit, "too large to fold");
     output_bytes += *bytes;
-    if (output_bytes - input_bytes > growth) return Error(Code::limit, "too much to fold");
+    if (output_bytes - inputs.own > growth) return Error(Code::limit, "too much to fold");
     NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
     made[o] = Value(std::move(ready));
   }
@@ -52,7 +72,7 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, const Node& node, int6
   } else {
     NNEX_TRY(run_reference(call));
   }
-  growth -= std::max<int64_t>(output_bytes - input_bytes, 0);
+  growth -= std::max<int64_t>(output_bytes - inputs.own, 0);
   return made;
 }
 
@@ -73,7 +93,9 @@ enum class Codes : uint8_t { fold, keep, keep_of_products, keep_stored };
 
 Result<int> fold(ir::Graph& graph, Codes codes) {
   int count = 0;
-  int64_t growth = kGrowth;
+  const int64_t most = std::min(kGrowth, graph.fold_limit);
+  int64_t growth = most;
+  std::unordered_set<uint32_t> own;  // what this pass made
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
@@ -87,13 +109,21 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
-    auto values = folded(graph, node, codes == Codes::keep_stored ? kSmall : kBudget, growth);
+    auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth);
     if (!values.ok()) continue;
-    for (size_t o = 0; o < graph[id].out.size(); ++o)
-      if (ValueId v = graph[id].out[o]; v.valid()) graph.make_constant(v, std::move((*values)[o]));
+    for (size_t o = 0; o < graph[id].out.size(); ++o) {
+      const ValueId v = graph[id].out[o];
+      if (!v.valid()) continue;
+      graph.make_constant(v, std::move((*values)[o]));
+      own.insert(v.n);
+    }
+    const std::vector<ValueId> read = graph[id].in;
     graph.erase(id);
+    for (ValueId v : read)  // steps of a chain do not stay
+      if (v.valid() && graph[v].uses.empty() && own.contains(v.n)) graph.make_constant(v, Value(Tensor()));
     ++count;
   }
+  if (graph.fold_limit != ir::Graph::kFoldsAny) graph.fold_limit -= most - growth;
   return count;
 }
 

@@ -182,6 +182,7 @@ Result<Model> compile_cached(const std::string& path, const LoadOptions& options
 }
 
 Result<Model> Model::Impl::compile(ir::Graph graph, const Compilation& how) {
+  if (how.options.memory_limit > 0) graph.fold_limit = std::min(graph.fold_limit, how.options.memory_limit);
   NNEX_TRY(fix_symbols(graph, how.options.symbols));
   NNEX_TRY(passes::prepare(graph, how.options.custom_operators));
   NNEX_TRY(check_missing(graph));

@@ -154,6 +154,35 @@ TEST(MemoryLimit, ConstantsThatFoldIntoMuch) {
   EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
 }
 
+// A constant joined with itself is read once: each step makes more.
+TEST(MemoryLimit, ConstantsThatDouble) {
+  OnnxGraph graph;
+  std::string last = "c";
+  for (int i = 0; i < 8; ++i) {
+    graph.nodes.push_back(node("Concat", {last, last}, {"c" + std::to_string(i)}, attr_int("axis", 0)));
+    last = "c" + std::to_string(i);
+  }
+  graph.nodes.push_back(node("ReduceSum", {last}, {"sum"}));
+  graph.nodes.push_back(node("Add", {"x", "sum"}, {"y"}));
+  graph.weights.push_back(tensor("c", {1 << 16}, raw_bytes(std::vector<float>(1 << 16, 1))));
+  graph.inputs = {any("x")};
+  graph.outputs = {any("y")};
+  auto out = run(model(graph), floats(1));  // 64 MiB in the end
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
+}
+
+TEST(MemoryLimit, SequencesOfNothing) {
+  OnnxGraph graph;
+  graph.nodes.push_back(node("SplitToSequence", {"x"}, {"s"}));
+  graph.nodes.push_back(node("SequenceLength", {"s"}, {"y"}));
+  graph.inputs = {any("x")};
+  graph.outputs = {value("y", {}, kInt64)};
+  auto out = run(model(graph), *Tensor::make(DType::f32, Shape{1 << 20, 0}));
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
+}
+
 // An importer's own small constants may be what passes the limit.
 TEST(MemoryLimit, ConstantsThatReadingMakes) {
   const std::string bytes =
