@@ -148,7 +148,7 @@ void append_utf8(std::string& out, uint32_t c) {
     return;
   }
   const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out += static_cast<char>((0xF00 >> more & 0xFF) | c >> (6 * more));
+  out += static_cast<char>((0xF80 >> more & 0xFF) | c >> (6 * more));
   for (int i = more; i-- > 0;) out += static_cast<char>(0x80 | (c >> (6 * i) & 0x3F));
 }
 

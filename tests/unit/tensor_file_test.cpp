@@ -62,6 +62,18 @@ struct Scratch {
   std::string file(const std::string& name) const { return (path / name).string(); }
 };
 
+TEST(TensorFile, TextsOfNumPyAreUtf8) {
+  std::string header = "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }";
+  header.resize(117, ' '), header += '\n';
+  std::string bytes = std::string("\x93NUMPY\x01\x00", 8) + std::string("\x76\x00", 2) + header;
+  for (const char32_t c : {U'a', U'b', U'\u00df', U'\u20ac', U'\0', U'\0', U'\U0001f600', U'\0', U'\0'})
+    bytes.append(reinterpret_cast<const char*>(&c), 4);
+  const auto t = tensor_from_bytes(TensorFormat::npy, bytes);
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  const std::vector<std::string> needed = {"ab\xc3\x9f", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+  EXPECT_EQ(std::vector<std::string>(t->strings().begin(), t->strings().end()), needed);
+}
+
 TEST(TensorFile, EveryFormatGivesBackWhatItTook) {
   const Tensor t = Tensor::of<float>(Shape{2, 3}, {1, -2.5f, 0, 1e-30f, 3e30f, 7});
   const Tensor scalar = Tensor::scalar<float>(0.1f);
