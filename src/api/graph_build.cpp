@@ -72,7 +72,9 @@ Status set_field(const OpDef& op, void* attrs, std::string_view name, const Attr
     return Error(Code::internal, fmt::format("{}: attribute '{}' refuses its default", op.name, name));
   }
   const Tensor* t = std::get_if<Tensor>(&value);
-  if ((!t || has_memory(*t)) && field->set(attrs, value)) return {};
+  const DType* type = std::get_if<DType>(&value);
+  const bool possible = t ? has_memory(*t) : !type || *type == DType::none || bits(*type) > 0;
+  if (possible && field->set(attrs, value)) return {};
   const std::string needed =
       field->words.empty() ? std::string(field->kind) : fmt::format("one of {}", joined(field->words, ", "));
   return bad_argument("{}: attribute '{}' is {} ({}); needed {}", op.name, name, text(value), kind_name(value), needed);

@@ -13,6 +13,7 @@
 #include "api/prove.h"
 #include "api/read.h"
 #include "api/tolerance.h"
+#include "base/choice.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
@@ -201,6 +202,7 @@ Result<Format> known(Format format) {
 
 Result<Format> target(const std::string& path, const SaveOptions& options) {
   if (path.empty()) return Error(Code::invalid_argument, "found no path to write to");
+  NNEX_TRY(check_choice("overwrite", options.overwrite, Overwrite::replace));
   return options.format ? known(*options.format) : format_of_path(path);
 }
 

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/choice.h"
 #include "base/large_memory.h"
 #include "base/quota.h"
 #include "base/sha256.h"
@@ -254,6 +255,7 @@ Error exists(const std::string& path) {
 }
 
 Result<Target> free_target(const std::string& path, Existing existing) {
+  NNEX_TRY(check_choice("existing", existing, Existing::replace_link));
   NNEX_ASSIGN(Target target, target_of(path));
   if (target.stream || existing == Existing::replace) return target;
   if (existing == Existing::refuse && is_there(path)) return exists(path);

@@ -51,6 +51,10 @@ Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbo
       return Error(Code::invalid_argument,
                    fmt::format("no symbol '{}'; the inputs have: {}", name, shown_symbols(graph)));
     if (extent < 0) return Error(Code::invalid_argument, fmt::format("symbol '{}' cannot be {}", name, extent));
+    const auto before = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.first == symbol; });
+    if (before != bound.end() && before->second != extent)
+      return Error(Code::invalid_argument,
+                   fmt::format("'{}' is the symbol '{}', which is {}; found {}", name, symbol, before->second, extent));
     bound.emplace_back(std::move(symbol), extent);
   }
   for (uint32_t n = 0; n < graph.value_count(); ++n) {

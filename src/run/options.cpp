@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/choice.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -18,6 +19,9 @@ Status check_options(const LoadOptions& options) {
   NNEX_TRY(check_limit("memory_limit", options.memory_limit));
   NNEX_TRY(check_limit("archive_ratio", options.archive_ratio));
   NNEX_TRY(check_limit("archive_limit", options.archive_limit));
+  NNEX_TRY(check_choice("map", options.map, Mapping::always));
+  NNEX_TRY(check_choice("nnef.dialect", options.nnef.dialect, NnefDialect::tract));
+  NNEX_TRY(check_choice("cvm.answers", options.cvm.answers, CvmAnswers::formal));
   for (const auto& [input, extents] : options.shapes)
     for (const int64_t extent : extents)
       if (extent < 0)

@@ -241,6 +241,7 @@ TEST(GraphApi, MistakesOfEditingAreErrors) {
       {said(s.g.move_to_end(nodes[0], s.g.network())),
        "output 0 of matmul is read before it is made, or outside its block, by add"},
       {said(s.g.set_symbols({{"M", 1}})), "no symbol 'M'; the inputs have: N"},
+      {said(s.g.set_symbols({{"N", 4}, {"x.0", 3}})), "'x.0' is the symbol 'N', which is 4; found 3"},
   };
   for (const auto& row : rows) EXPECT_EQ(row.found, row.needed);
   EXPECT_FALSE(s.g.set_input(nodes[0], 1, s.b).ok());  // [N,2] x [3]

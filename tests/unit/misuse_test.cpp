@@ -11,9 +11,12 @@
 #include "nnex/compare.h"
 #include "nnex/cvm.h"
 #include "nnex/elements.h"
+#include "nnex/file.h"
+#include "nnex/graph.h"
 #include "nnex/model.h"
 #include "nnex/quantize.h"
 #include "nnex/save.h"
+#include "nnex/view.h"
 #include "nnex/webnn.h"
 #include "run/compile.h"
 
@@ -132,6 +135,45 @@ TEST(Misuse, TensorsWithoutMemoryAreErrors) {
   EXPECT_EQ(element_text(words, 1), "");
   EXPECT_EQ(element_text(some, 2), "");
   EXPECT_EQ(element_text(some, 1), "2");
+}
+
+TEST(Misuse, NumbersThatAreNoEnumerators) {
+  const auto graph = [] {
+    Graph g;
+    const ValueId x = *g.add_input("x", "f32[2]");
+    EXPECT_TRUE(g.set_outputs({{"y", *g.add("relu", {x})}}).ok());
+    return g;
+  };
+  const auto loaded = [&](LoadOptions o) { return Model::compile(graph(), o).error().text(); };
+  const auto quantized = [&](QuantizeOptions o) { return quantize(graph(), {}, o).error().text(); };
+  LoadOptions map, dialect, answers;
+  map.map = static_cast<Mapping>(9), dialect.nnef.dialect = static_cast<NnefDialect>(9);
+  answers.cvm.answers = static_cast<CvmAnswers>(9);
+  EXPECT_EQ(loaded(map), "option 'map': found 9; needed one of its 3 choices");
+  EXPECT_EQ(loaded(dialect), "option 'nnef.dialect': found 9; needed one of its 3 choices");
+  EXPECT_EQ(loaded(answers), "option 'cvm.answers': found 9; needed one of its 2 choices");
+  QuantizeOptions method, weights, plan, arithmetic, to;
+  method.settings.method = static_cast<RangeMethod>(9), weights.settings.weights = static_cast<WeightCodes>(9);
+  plan.plan = static_cast<QuantizePlan>(9), arithmetic.arithmetic = static_cast<CalibrateOn>(9);
+  to.to = static_cast<Format>(77);
+  EXPECT_EQ(quantized(method), "option 'method': found 9; needed one of its 4 choices");
+  EXPECT_EQ(quantized(weights), "option 'weights': found 9; needed one of its 2 choices");
+  EXPECT_EQ(quantized(plan), "option 'plan': found 9; needed one of its 2 choices");
+  EXPECT_EQ(quantized(arithmetic), "option 'arithmetic': found 9; needed one of its 2 choices");
+  EXPECT_EQ(quantized(to), "option 'to': found 77; needed one of its 5 choices");
+  SaveOptions save_options;
+  save_options.overwrite = static_cast<Overwrite>(9);
+  EXPECT_EQ(save(graph(), "never.onnx", save_options).error().text(),
+            "option 'overwrite': found 9; needed one of its 2 choices");
+  EXPECT_EQ(may_write("never", static_cast<Existing>(9)).error().text(),
+            "option 'existing': found 9; needed one of its 3 choices");
+  ViewOptions view_options;
+  view_options.format = static_cast<ViewFormat>(9);
+  EXPECT_EQ(view(ModelSource::path("never.onnx"), view_options).error().text(),
+            "option 'format': found 9; needed one of its 3 choices");
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[2]");
+  EXPECT_EQ(g.add("cast", {x}, {{"to", static_cast<DType>(88)}}).error().code(), Code::invalid_argument);
 }
 
 TEST(Misuse, InputsAreErrors) {

@@ -18,6 +18,7 @@
 #include "api/quantize/nnef_codes.h"
 #include "api/quantize/plan.h"
 #include "api/quantize/rewrite.h"
+#include "base/choice.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "nnex/suggest.h"
@@ -28,6 +29,8 @@ namespace nnex {
 namespace {
 
 Status check(const QuantizeSettings& s) {
+  NNEX_TRY(check_choice("method", s.method, RangeMethod::entropy));
+  NNEX_TRY(check_choice("weights", s.weights, WeightCodes::int4));
   if (!(s.percentile > 50 && s.percentile <= 100))
     return Error(Code::invalid_argument,
                  fmt::format("percentile {}: needed a number above 50 and at most 100", s.percentile));
@@ -38,6 +41,8 @@ Status check(const QuantizeSettings& s) {
 
 Status check(const QuantizeOptions& o) {
   NNEX_TRY(check_options(o.session));
+  NNEX_TRY(check_choice("plan", o.plan, QuantizePlan::measured));
+  NNEX_TRY(check_choice("arithmetic", o.arithmetic, CalibrateOn::fastest));
   if (!(o.seconds >= 0))
     return Error(Code::invalid_argument, fmt::format("option 'seconds': found {}; needed 0 or more", o.seconds));
   if (o.judge_count < 0)
@@ -73,6 +78,7 @@ class Quantizer {
   Result<Quantized> run() && {
     NNEX_TRY(check(settings()));
     NNEX_TRY(check(options_));
+    NNEX_TRY(check_choice("to", options_.to, Format::c));
     const bool without_codes = options_.to == Format::webnn || options_.to == Format::c;
     if (without_codes || (options_.to == Format::nnef && settings().weights == WeightCodes::int4))
       return Error(Code::invalid_argument, without_codes

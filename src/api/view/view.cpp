@@ -9,6 +9,7 @@
 #include "api/read.h"
 #include "api/view/drawing.h"
 #include "api/view/words.h"
+#include "base/choice.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
@@ -183,6 +184,7 @@ Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
 }  // namespace
 
 Result<View> view(const ModelSource& source, const ViewOptions& options) {
+  NNEX_TRY(check_choice("format", options.format, ViewFormat::dot));
   return guarded([&] { return draw_model(source, options); });
 }
 
