@@ -58,7 +58,7 @@ NNEX_C_API const char* nnex_version(void);
 /* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm" (it reads and writes such files),
  * "custom_operators", "dlpack", "threads". False for names it does not know. */
 NNEX_C_API bool nnex_has(const char* feature);
-/* Threads this process may use, and the instruction set that runs take ("avx512_vnni"). */
+/* Threads this process may use, and the instruction set that runs take ("avx2"; the names of `nnex env`). */
 NNEX_C_API int nnex_usable_threads(void);
 NNEX_C_API const char* nnex_isa(void);
 

@@ -81,6 +81,23 @@ readelf -d "$scratch/example" | grep -q 'libnnex.so.0' || fail "pkg-config does 
   fail "the example does not link with -static"
 "$scratch/static" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example linked with -static answers otherwise"
 
+# A program of C takes the archive too, by pkg-config and from a project without C++.
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 -static -o "$scratch/c_static" examples/c/run.c $(pkg-config --static --cflags --libs nnex) >"$scratch/log" 2>&1 ||
+  fail "examples/c/run.c does not link with -static"
+mkdir "$scratch/c_app"
+cat >"$scratch/c_app/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.25)
+project(c_app LANGUAGES C)
+find_package(nnex REQUIRED)
+foreach(library nnex shared)
+  add_executable(run_\${library} $PWD/examples/c/run.c)
+  target_link_libraries(run_\${library} PRIVATE nnex::\${library})
+endforeach()
+CMAKE
+cmake -S "$scratch/c_app" -B "$scratch/c_app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" 2>&1 &&
+  cmake --build "$scratch/c_app/build" >"$scratch/log" 2>&1 || fail "a project of C alone does not link nnex"
+
 # A machine that lacks a library which the archive calls hears its name, from find_package and not from the linker.
 if grep -q '^Requires.private: .*re2' "$PKG_CONFIG_PATH/nnex.pc"; then
   cmake -S "$scratch/app" -B "$scratch/app/lacking" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \

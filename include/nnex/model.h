@@ -211,7 +211,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs the model. Inputs in the model's order; outputs in the model's order, with memory of their own.
+  /// Runs the model. Inputs in the model's order; outputs in the model's order. An output that no
+  /// operator computes anew (an input passed through, a view of one) shares the input's bytes; those of a tensor
+  /// borrowed without an owner are copied.
   /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
   /// The same into the caller's memory: outputs[i] has the type and extents of output i and shares its bytes with no

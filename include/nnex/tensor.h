@@ -42,7 +42,8 @@ class Tensor {
   static Tensor borrow_mutable(DType type, Shape shape, void* data, std::shared_ptr<const void> owner = nullptr);
   /// The same for memory that becomes this tensor's alone, as that of make(): `owner` frees it.
   static Tensor adopt(DType type, Shape shape, void* data, std::shared_ptr<const void> owner);
-  /// A copy of C++ values: float, double, intN_t, uintN_t, bool, std::string. Errors: invalid_argument where
+  /// A copy of C++ values: float, double, f16, bf16, intN_t, uintN_t, bool, std::string; another type is none that the
+  /// library has. Errors: invalid_argument where
   /// values.size() is not the shape's product, limit.
   template <class T>
   static Result<Tensor> from(Shape shape, const std::vector<T>& values);

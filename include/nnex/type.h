@@ -27,7 +27,7 @@ struct TypeInfo {
   static TypeInfo of(DType dtype, const Shape& shape);
   static Result<TypeInfo> of(DType dtype, const std::vector<std::string>& dims);
   static TypeInfo of(DType dtype);
-  /// A type as `text` has it. Error: invalid_argument, with the place in the text.
+  /// A type as `text` has it; an extent "?" is one nobody knows. Error: invalid_argument, with the place in the text.
   static Result<TypeInfo> parse(std::string_view text);
 };
 

@@ -271,6 +271,8 @@ struct BufferSource {
   template <class T>
   BufferSource(const std::vector<T>& values) : bytes(std::as_bytes(std::span<const T>(values))) {}  // NOLINT
   BufferSource(std::span<const std::byte> b) : bytes(b) {}                                          // NOLINT
+  template <size_t n>
+  BufferSource(std::span<const std::byte, n> b) : bytes(b) {}  // NOLINT: as std::as_bytes() gives of an array
 };
 
 /// MLRankRange, MLTensorLimits.

@@ -82,6 +82,10 @@ struct Owner {
   Owner& operator=(const Owner&) = delete;
 };
 
+/// Floats of 8 bits have type codes of their own, from DLPack 1.1 on.
+constexpr std::pair<DType, uint8_t> kDlFloat8[] = {
+    {DType::f8e4m3fn, 10}, {DType::f8e4m3fnuz, 11}, {DType::f8e5m2, 12}, {DType::f8e5m2fnuz, 13}, {DType::f8e8m0, 14}};
+
 /// DLPack's (type code, bits) of an element type; nothing: it has none.
 std::optional<DlDataType> dl_type(DType t) {
   const auto bits_of = static_cast<uint8_t>(bits(t));
@@ -91,6 +95,8 @@ std::optional<DlDataType> dl_type(DType t) {
   if (is_unsigned_int(t) && bits_of >= 8) return DlDataType{kDlUint, bits_of, 1};
   if (t == DType::boolean) return DlDataType{kDlBool, 8, 1};
   if (is_complex(t)) return DlDataType{kDlComplex, bits_of, 1};
+  for (const auto& [type, code] : kDlFloat8)
+    if (t == type) return DlDataType{code, 8, 1};
   return std::nullopt;
 }
 

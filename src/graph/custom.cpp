@@ -19,12 +19,10 @@ std::string shown(std::string_view domain, std::string_view name) {
   return domain.empty() ? std::string(name) : fmt::format("{}:{}", domain, name);
 }
 
-/// Calls a function of the host: what it throws becomes an Error of that code, and all errors say whose they are.
+/// Calls a function of the host: what it throws becomes an Error, and all errors say whose they are.
 template <class F>
-auto from_host(std::string_view op, std::string_view doing, Code code, F&& f) -> decltype(f()) {
-  auto result = called(f, [&](Code as, const char* what) {
-    return Error(as == Code::fault ? code : as, fmt::format("{}: {}", op, what));
-  });
+auto from_host(std::string_view op, std::string_view doing, F&& f) -> decltype(f()) {
+  auto result = called(f, [&](Code code, const char* what) { return Error(code, fmt::format("{}: {}", op, what)); });
   if (result.ok()) return result;
   return std::move(result).error().during(fmt::format("{} of custom operator '{}'", doing, op));
 }
@@ -100,8 +98,7 @@ Status infer_custom(const Node& node, InferCall& call) {
     contents.push_back(call.has(i) ? call.constant(i) : nullptr);
   }
   const CustomInfer seen{name, node.custom->attrs, in, contents, call.outputs()};
-  NNEX_ASSIGN(const std::vector<TypeInfo> said,
-              from_host(name, "the shape rule", Code::invalid_model, [&] { return host.infer(seen); }));
+  NNEX_ASSIGN(const std::vector<TypeInfo> said, from_host(name, "the shape rule", [&] { return host.infer(seen); }));
   if (said.size() != call.outputs())
     return Error(Code::invalid_model, fmt::format("{}: the shape rule gives {} types; the node has {} outputs", name,
                                                   said.size(), call.outputs()));
@@ -130,7 +127,7 @@ Status run_custom(const CustomNode& node, const Call& call, std::span<const Type
     out.push_back(call.wants(o) ? &made[o] : nullptr);
   }
   CustomRun run(name, node.attrs, in, out);
-  NNEX_TRY(from_host(name, "the kernel", Code::fault, [&] { return node.host->run(run); }));
+  NNEX_TRY(from_host(name, "the kernel", [&] { return node.host->run(run); }));
   for (size_t o = 0; o < made.size(); ++o) {
     if (!call.wants(o)) continue;
     if (!run.made(o)) return Error(Code::fault, fmt::format("{}: the kernel did not make output {}", name, o));

@@ -111,6 +111,14 @@ static void test_borrow_and_dlpack(void) {
   CHECK(nnex_tensor_mutable_data(back) == NULL);
   nnex_value_free(back);
   CHECK(released == 1);
+  for (int type = NNEX_F8E4M3FN; type <= NNEX_F8E8M0; ++type) {
+    OK(nnex_tensor_borrow((nnex_dtype)type, 2, extents, numbers, NULL, NULL, &v));
+    OK(nnex_tensor_to_dlpack(v, &managed));
+    nnex_value_free(v);
+    OK(nnex_tensor_from_dlpack(managed, &back));
+    CHECK(nnex_tensor_dtype(back) == (nnex_dtype)type);
+    nnex_value_free(back);
+  }
 }
 
 static void test_run(const nnex_model* model) {

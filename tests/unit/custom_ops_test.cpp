@@ -112,6 +112,41 @@ TEST(CustomOps, WithoutAShapeRule) {
   EXPECT_EQ(run(*model, {floats({5})}), (std::vector<float>{10}));
 }
 
+TEST(CustomOps, ATypeGoesThroughItsText) {  // as the C interface hands it over
+  for (const char* text : {"f32[2,?non_zero2]", "f32[?]", "f32[]", "f32[N,2*H+1]", "f32[floor((N+1)/2),3]",
+                           "f32[picture.0,max(N,3)]", "sequence(i64[?loop7,2])", "optional(f32[?a1])"}) {
+    const auto type = TypeInfo::parse(text);
+    ASSERT_TRUE(type.ok()) << type.error().text();
+    EXPECT_EQ(type->text, text);
+  }
+  const auto open = TypeInfo::parse("f32[?,3]");
+  ASSERT_TRUE(open.ok()) << open.error().text();
+  EXPECT_EQ(open->extents, (std::vector<int64_t>{-1, 3}));
+  for (const char* text : {"f32[N 3]", "f32[2", "f32[2,,3]", "f32[-1]", "f32[,]", "f33[2]"})
+    EXPECT_FALSE(TypeInfo::parse(text).ok()) << text;
+  for (const char* extent : {",", "]", "2,3"}) EXPECT_FALSE(TypeInfo::of(DType::f32, {extent}).ok()) << extent;
+  const auto made = TypeInfo::of(DType::f32, {"N", "?", "3"});
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(TypeInfo::parse(made->text)->text, made->text);
+
+  nnex::Graph g;  // the column of each number above zero, behind which nobody knows how many there are
+  const ValueId x = *g.add_input("x", "f32[N]"), places = *g.add("non_zero", {x});
+  const ValueId floats_of = *g.add("cast", {places}, {{"to", DType::f32}});
+  nnex::AddOptions how;
+  const auto node = g.add_node("com.example:Scale", {floats_of}, {}, how);
+  ASSERT_TRUE(node.ok()) << node.error().text();
+  ASSERT_TRUE(g.set_outputs({{"y", g.node(*node)->outputs[0]}}).ok());
+  CustomOperator op = scale();
+  op.infer = [](const CustomInfer& c) -> Result<std::vector<TypeInfo>> {
+    auto type = TypeInfo::parse(c.inputs[0].text);
+    if (!type.ok()) return std::move(type).error();
+    return std::vector{*type};
+  };
+  const auto model = Model::compile(std::move(g), with(op));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  EXPECT_EQ(run(*model, {floats({1, 0, 3})}), (std::vector<float>{0, 4}));
+}
+
 TEST(CustomOps, ExtentsThatDependOnData) {  // those above zero
   CustomOperator op = scale();
   op.infer = [](const CustomInfer&) -> Result<std::vector<TypeInfo>> {
@@ -159,6 +194,7 @@ TEST(CustomOps, ErrorsAndExceptionsNameTheNode) {
   const auto model = Model::compile(g, with(op));
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().where(), "line 7");
+  EXPECT_EQ(model.error().code(), nnex::Code::fault);
   EXPECT_NE(model.error().text().find("no shape"), std::string::npos);
 }
 

@@ -160,7 +160,8 @@ TEST(WebnnTimeline, WorkQueuedBeforeDestroyFinishes) {
   const Context context = context_of();
   const Graph add = graph_with(context, "add", 3);
   const Tensor a = tensor_of(context), b = tensor_of(context);
-  ASSERT_TRUE(context.writeTensor(a, std::vector<float>{4}).ok());
+  const float four[] = {4};
+  ASSERT_TRUE(context.writeTensor(a, std::as_bytes(std::span(four))).ok());
   ASSERT_TRUE(context.dispatch(add, {{"x", a}}, {{"y", b}}).ok());
   add.destroy();
   a.destroy();
