@@ -321,6 +321,17 @@ void share_among_ranks(BatchArguments& o) {
     say(stderr, "nnex: the {} ranks of Open MPI share the items, as by --share\n", rank.count);
 }
 
+/// Before anything is written: an archive holds tensors alone.
+Status can_answer(const Model& model, const BatchArguments& o) {
+  for (const PortInfo& port : model.outputs())
+    for (const char* kind : {"sequence(", "optional(", "map(", "sparse "})
+      if (o.format == "npz" && port.type.starts_with(kind))
+        return Error(Code::invalid_argument, fmt::format("output '{}' is {}; an archive holds tensors alone: needed "
+                                                         "--format json",
+                                                         port.name, port.type));
+  return {};
+}
+
 Result<int> batch(const BatchArguments& o) {
   NNEX_ASSIGN(const Shard shard, o.shard.empty() ? Result<Shard>(Shard()) : shard_of(o.shard));
   if (o.share && shard.count > 1)
@@ -335,6 +346,7 @@ Result<int> batch(const BatchArguments& o) {
     return Error(Code::invalid_argument,
                  fmt::format("'{}' has a batch already; --resume goes on with it, --force begins anew", o.output));
   NNEX_ASSIGN(const Model model, o.model.load());
+  NNEX_TRY(can_answer(model, o));
   fs::create_directories(folder, error);
   if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
   NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));

@@ -158,11 +158,9 @@ std::pair<std::string, std::string> named(const std::string& word);
 /// Which of the ports has the name. `kind`: "input", "output". Error: invalid_argument, with the names there are.
 Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name);
 
-/// Writes all outputs into one .npz file.
+/// Writes all outputs, which are tensors, into one .npz file. Error: unsupported (one is none).
 Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values,
                     Existing existing);
-/// Writes a tensor: .npy, .npz, .pb, .dat or .json by the name's ending. Error: unsupported (no tensor).
-Status save_output(const std::string& path, const Value& value, const std::string& name, Existing existing);
 
 /// Runs the session `steps` times, its states carried on. An input with one axis more than the model's is a sequence:
 /// step t takes element t of the first axis; so is one whose first axis is `steps` times as long, cut into equal

@@ -12,17 +12,11 @@ Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports,
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i].tensor())
       return Error(Code::unsupported,
-                   fmt::format("output '{}' is a {}; only tensors can be saved", ports[i].name, values[i].text()));
+                   fmt::format("output '{}' is a {}; an archive holds tensors alone: needed .pb or .json",
+                               ports[i].name, values[i].text()));
     arrays.push_back({ports[i].name, *values[i].tensor()});
   }
   return write_tensors(path, arrays, existing);
-}
-
-Status save_output(const std::string& path, const Value& value, const std::string& name, Existing existing) {
-  const Tensor* t = value.tensor();
-  if (!t)
-    return Error(Code::unsupported, fmt::format("output '{}' is a {}; only tensors can be saved", name, value.text()));
-  return write_tensor(path, *t, name, existing);
 }
 
 std::optional<int64_t> bits_of(const Model& model) {

@@ -13,6 +13,7 @@
 #include "nnex/load.h"
 #include "nnex/nnef.h"
 #include "nnex/suggest.h"
+#include "nnex/tensor_file.h"
 #include "time_limit.h"
 #include "top.h"
 #include "waiting.h"
@@ -111,7 +112,7 @@ Status can_save(const RunArguments& o) {
 Status save(const Model& model, const std::vector<Value>& out, const std::vector<Target>& targets, Existing existing) {
   for (const Target& t : targets) {
     if (t.output)
-      NNEX_TRY(save_output(t.file, out[*t.output], model.outputs()[*t.output].name, existing));
+      NNEX_TRY(write_value(t.file, out[*t.output], model.outputs()[*t.output].name, existing));
     else
       NNEX_TRY(save_outputs(t.file, model.outputs(), out, existing));
   }
@@ -341,7 +342,8 @@ void add_run(CommandLine& line) {
   verb.option(
           "--save", o->save,
           "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json), of any tensor in the "
-          "graph; a .npz FILE takes all outputs")
+          "graph; a .npz FILE takes all outputs, where they are tensors; sequences, optionals and maps go to .pb and "
+          ".json")
       .type("[NAME=]FILE");
   verb.option("--steps", o->steps,
               "Run N times, the model's states carried on; an input with one axis more than the model's is a sequence, "

@@ -31,10 +31,14 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-Status add(Stored& out, const std::string& name, const fs::path& file) {
-  auto t = read_tensor(file.string());
-  if (!t.ok()) return std::move(t).error().during(fmt::format("reading '{}'", file.string()));
-  out.tensors[name] = Value(std::move(*t));
+/// The value of the output of that name, or a tensor.
+Status add(Stored& out, const Model& model, const std::string& name, const fs::path& file) {
+  std::string type = "unknown";
+  for (const PortInfo& port : model.outputs())
+    if (port.name == name && port.dtype == DType::none) type = port.type;
+  auto v = read_value(file.string(), type);
+  if (!v.ok()) return std::move(v).error().during(fmt::format("reading '{}'", file.string()));
+  out.tensors[name] = std::move(*v);
   return {};
 }
 
@@ -44,12 +48,13 @@ Result<Stored> read_folder(const std::string& path, const Model& model) {
   for (size_t i = 0; i < ports.size(); ++i) {
     const fs::path file = fs::path(path) / fmt::format("output_{}.pb", i);
     std::error_code error;
-    if (fs::exists(file, error)) NNEX_TRY(add(out, ports[i].name, file));
+    if (fs::exists(file, error)) NNEX_TRY(add(out, model, ports[i].name, file));
   }
   for (const fs::path& file : files_of(path)) {
     const std::string stem = file.stem().string();
     if (stem.rfind("input_", 0) == 0 && out.inputs.empty()) out.inputs.push_back(path);
-    if (is_array(file) && stem.rfind("output_", 0) != 0 && stem.rfind("input_", 0) != 0) NNEX_TRY(add(out, stem, file));
+    if (is_array(file) && stem.rfind("output_", 0) != 0 && stem.rfind("input_", 0) != 0)
+      NNEX_TRY(add(out, model, stem, file));
   }
   return out;
 }
@@ -87,7 +92,7 @@ Result<Stored> read_stored(const std::string& path, const Model& model, const In
         Code::invalid_argument,
         fmt::format("'{}' holds one tensor; the model gives {} outputs (a .npz file or a folder holds several)", path,
                     model.outputs().size()));
-  NNEX_TRY(add(out, model.outputs()[0].name, path));
+  NNEX_TRY(add(out, model, model.outputs()[0].name, path));
   return out;
 }
 

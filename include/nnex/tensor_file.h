@@ -43,6 +43,20 @@ Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::stri
 Status write_tensor(const std::string& path, const Tensor& t, std::string_view name = {},
                     Existing existing = Existing::refuse);
 
+/// A value of any kind, as an input or output of the type (PortInfo::type: "sequence(f32[?])") has it. Of .pb that is
+/// the message of ONNX's test data: TensorProto, SparseTensorProto, SequenceProto, MapProto or OptionalProto; of .json
+/// a list of a sequence's items, null or the value of an optional, an object of a map. The other formats hold tensors.
+/// Errors: those of tensor_from_bytes; invalid_argument (`type` is none, or the format holds none of it).
+Result<Value> value_from_bytes(TensorFormat format, std::string_view bytes, std::string_view type);
+/// The same of a file, by its ending. Errors: those; invalid_argument (another ending).
+Result<Value> read_value(const std::string& path, std::string_view type);
+/// The bytes of a file that value_from_bytes() reads. Errors: unsupported, as of tensor_bytes; of a value that is no
+/// tensor for every format but .pb and .json.
+Result<std::string> value_bytes(const Value& v, TensorFormat format, std::string_view name = {});
+/// Writes it: the format by the name's ending. Errors: as of write_tensor, and of value_bytes.
+Status write_value(const std::string& path, const Value& v, std::string_view name = {},
+                   Existing existing = Existing::refuse);
+
 /// A tensor and its name in an archive.
 struct NamedTensor {
   std::string name = {};

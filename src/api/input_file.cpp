@@ -9,11 +9,13 @@
 #include "api/json_tensor.h"
 #include "api/numpy.h"
 #include "api/picture.h"
+#include "api/value_type.h"
 #include "api/wav.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/try.h"
+#include "run/inputs.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/onnx/read_proto.h"
 #include "tensor/convert.h"
@@ -71,6 +73,22 @@ Result<Tensor> fitted(Tensor t, const PortInfo& port, bool cast) {
   if (wider || cast) return convert(t, port.dtype);
   return Error(Code::invalid_argument, fmt::format("found {}; needed {}", Value(t).text(), port.type))
       .helped_by({"cast", "true", "converts it"});
+}
+
+/// Of a port: a tensor unless it says something else.
+Result<Type> type_of(const PortInfo& port) {
+  if (port.dtype != DType::none || port.type.empty()) return Type::tensor(port.dtype);
+  return value_type(port.type);
+}
+
+/// Whether any file may hold it, and not only messages and JSON.
+bool is_plain(const Type& type) { return type.is_tensor() || type.kind == Kind::unknown; }
+
+Result<Value> from_json(const nlohmann::ordered_json& json, const PortInfo& port, const Type& type, bool cast) {
+  if (!is_plain(type)) return value_of(json, type, cast);
+  NNEX_ASSIGN(Tensor t, tensor_of(json, port.dtype, cast));
+  NNEX_ASSIGN(t, fitted(std::move(t), port, cast));
+  return Value(std::move(t));
 }
 
 const PortInfo* port_named(const std::vector<PortInfo>& ports, std::string_view name) {
@@ -151,6 +169,7 @@ struct InputFile::Impl {
   /// What kind of file it is; JSON is read.
   Status recognise(bool by_content);
   Result<Value> read(const PortInfo& port, const InputFileOptions& fit) const;
+  Result<Value> read(const PortInfo& port, const Type& type, const InputFileOptions& fit) const;
   Result<std::map<std::string, Value>> read_all(const std::vector<PortInfo>& ports, const InputFileOptions& fit) const;
   Result<std::map<std::string, Value>> read_folder(const std::vector<PortInfo>& ports,
                                                    const InputFileOptions& fit) const;
@@ -225,6 +244,17 @@ Result<InputFile> InputFile::from_bytes(std::string name, std::string_view bytes
 }
 
 Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions& fit) const {
+  NNEX_ASSIGN(const Type type, type_of(port));
+  return read(port, type, fit);
+}
+
+Result<Value> InputFile::Impl::read(const PortInfo& port, const Type& type, const InputFileOptions& fit) const {
+  if (!is_plain(type) && kind != InputKind::pb && kind != InputKind::json) {
+    if (type.kind != Kind::optional || !type.element)
+      return Error(Code::invalid_argument, fmt::format("found a tensor; needed {}, as .pb or .json", port.type));
+    NNEX_ASSIGN(Value item, read(port_info(port.name, *type.element), *type.element, fit));
+    return Value(Optional{std::make_shared<const Value>(std::move(item))});
+  }
   const auto tensor = [&](Result<Tensor> t) -> Result<Value> {
     if (!t.ok()) return std::move(t).error();
     NNEX_ASSIGN(Tensor ready, fitted(std::move(*t), port, fit.cast));
@@ -238,11 +268,13 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
     case InputKind::raw:
       return tensor(read_raw(bytes(), port));
     case InputKind::json: {
-      if (!json.is_object()) return tensor(tensor_of(json, port.dtype, fit.cast));
+      if (!json.is_object()) return from_json(json, port, type, fit.cast);
+      const bool whole = type.kind == Kind::map && !json.contains(port.name);
+      if (whole) return from_json(json, port, type, fit.cast);
       std::vector<std::string> names;
       for (const auto& [name, list] : json.items()) names.push_back(name);
       NNEX_ASSIGN(const std::string name, name_for(port, names));
-      return tensor(tensor_of(json.at(name), port.dtype, fit.cast));
+      return from_json(json.at(name), port, type, fit.cast);
     }
     case InputKind::csv:
       return tensor(read_csv(bytes(), port, fit.cast));
@@ -252,7 +284,7 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
       return picture_input(bytes(), port, fit.picture);
     case InputKind::pb: {
       auto owner = std::make_shared<const std::string>(bytes());
-      NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, Type::tensor(port.dtype), {owner, nullptr}));
+      NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, type, {owner, nullptr}));
       return v.value.tensor() ? tensor(std::move(*v.value.tensor())) : Result<Value>(std::move(v.value));
     }
     case InputKind::npz: {
@@ -303,24 +335,29 @@ Result<std::map<std::string, Value>> InputFile::Impl::read_folder(const std::vec
 Result<std::map<std::string, Value>> InputFile::Impl::read_all(const std::vector<PortInfo>& ports,
                                                                const InputFileOptions& fit) const {
   std::map<std::string, Value> out;
-  const auto add = [&](const std::string& name, const auto& tensor_for) -> Status {
+  const auto add = [&](const std::string& name, const auto& value_for) -> Status {
     const PortInfo* port = port_named(ports, name);
     if (!port) return no_input(ports, name);
-    auto t = tensor_for(*port);
-    if (t.ok()) t = fitted(std::move(*t), *port, fit.cast);
-    if (!t.ok()) return std::move(t).error().during(fmt::format("reading input '{}'", name));
-    out.emplace(name, Value(std::move(*t)));
+    Result<Value> v = value_for(*port);
+    if (!v.ok()) return std::move(v).error().during(fmt::format("reading input '{}'", name));
+    out.emplace(name, std::move(*v));
     return {};
   };
   if (kind == InputKind::npz) {
     NNEX_ASSIGN(const ContainerLimits limits, npz_limits(fit.archive_limit, fit.archive_ratio));
     NNEX_ASSIGN(auto arrays, read_npz(path, bytes(), limits));
     for (auto& [name, array] : arrays)
-      NNEX_TRY(add(name, [&, &t = array](const PortInfo&) -> Result<Tensor> { return std::move(t); }));
+      NNEX_TRY(add(name, [&, &t = array](const PortInfo& port) -> Result<Value> {
+        NNEX_ASSIGN(Tensor ready, fitted(std::move(t), port, fit.cast));
+        return Value(std::move(ready));
+      }));
     return out;
   }
   for (const auto& [name, list] : json.items())
-    NNEX_TRY(add(name, [&, &j = list](const PortInfo& port) { return tensor_of(j, port.dtype, fit.cast); }));
+    NNEX_TRY(add(name, [&, &j = list](const PortInfo& port) -> Result<Value> {
+      NNEX_ASSIGN(const Type type, type_of(port));
+      return from_json(j, port, type, fit.cast);
+    }));
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -128,6 +129,85 @@ Result<Json> lists_of(const Tensor& t) {
     return Error(Code::unsupported,
                  fmt::format("{} has more than {} axes; save it as .npy", Value(t).text(), kMaxAxes));
   return lists_from(t);
+}
+
+namespace {
+
+Type element_of(const Type& type) { return type.element ? *type.element : Type{}; }
+
+Result<Value> sequence_of(const Json& json, const Type& type, bool cast) {
+  if (!json.is_array()) return refused(json, "a list of the items of " + type.text());
+  Sequence s{element_of(type).dtype, {}};
+  for (const Json& item : json) {
+    auto v = value_of(item, element_of(type), cast);
+    if (!v.ok()) return std::move(v).error().during(fmt::format("reading item {}", s.items.size()));
+    s.items.push_back(std::move(*v));
+  }
+  return Value(std::move(s));
+}
+
+Result<Value> map_of(const Json& json, const Type& type, bool cast) {
+  if (!json.is_object()) return refused(json, "an object with the keys of " + type.text());
+  std::vector<int64_t> numbers;
+  std::vector<std::string> words;
+  Map m;
+  for (const auto& [key, item] : json.items()) {
+    auto v = value_of(item, element_of(type), cast);
+    if (!v.ok()) return std::move(v).error().during(fmt::format("reading the value of key '{}'", key));
+    m.values.push_back(std::move(*v));
+    words.push_back(key);
+    if (type.dtype == DType::str) continue;
+    const char* end = key.data() + key.size();
+    const auto read = std::from_chars(key.data(), end, numbers.emplace_back());
+    if (read.ec != std::errc() || read.ptr != end)
+      return Error(Code::invalid_argument, fmt::format("found the key '{}'; needed a whole number", key));
+  }
+  const Shape count{static_cast<int64_t>(words.size())};
+  m.keys = type.dtype == DType::str ? Tensor::of(count, words) : Tensor::of(count, numbers);
+  return Value(std::move(m));
+}
+
+}  // namespace
+
+Result<Value> value_of(const Json& json, const Type& type, bool cast) {
+  switch (type.kind) {
+    case Kind::sequence:
+      return sequence_of(json, type, cast);
+    case Kind::map:
+      return map_of(json, type, cast);
+    case Kind::optional: {
+      if (json.is_null()) return Value(Optional{});
+      NNEX_ASSIGN(Value item, value_of(json, element_of(type), cast));
+      return Value(Optional{std::make_shared<const Value>(std::move(item))});
+    }
+    case Kind::sparse:
+      return Error(Code::unsupported, "JSON has no sparse tensors; give them as .pb");
+    default:
+      break;
+  }
+  NNEX_ASSIGN(Tensor t, tensor_of(json, type.dtype, cast));
+  return Value(std::move(t));
+}
+
+Result<Json> json_of(const Value& value) {
+  if (const Tensor* t = value.tensor()) return lists_of(*t);
+  if (const Sequence* s = value.sequence()) {
+    Json list = Json::array();
+    for (const Value& item : s->items) {
+      NNEX_ASSIGN(Json one, json_of(item));
+      list.push_back(std::move(one));
+    }
+    return list;
+  }
+  if (const Map* m = value.map()) {
+    Json object = Json::object();
+    for (size_t i = 0; i < m->values.size(); ++i) {
+      NNEX_ASSIGN(object[element_text(m->keys, static_cast<int64_t>(i))], json_of(m->values[i]));
+    }
+    return object;
+  }
+  if (const Optional* o = value.optional()) return o->item ? json_of(*o->item) : Result<Json>(Json());
+  return Error(Code::unsupported, fmt::format("JSON has no {}; save it as .pb", value.text()));
 }
 
 }  // namespace nnex

@@ -7,11 +7,13 @@
 
 #include "api/json_tensor.h"
 #include "api/numpy.h"
+#include "api/value_type.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/onnx/read_proto.h"
+#include "standards/onnx/write_data.h"
 
 namespace nnex {
 namespace {
@@ -49,6 +51,11 @@ Result<Tensor> only_array(std::string_view bytes) {
 Result<Tensor> read_json(std::string_view bytes) {
   NNEX_ASSIGN(const auto lists, parse_json(bytes));
   return tensor_of(lists, DType::f32, false);
+}
+
+Error tensors_alone(std::string_view what) {
+  return Error(Code::unsupported,
+               fmt::format("found {}; a file of this format holds tensors alone: needed .pb or .json", what));
 }
 
 Error unknown_ending(std::string_view what, const std::string& path) {
@@ -135,6 +142,52 @@ Status write_tensor(const std::string& path, const Tensor& t, std::string_view n
     return writer.commit();
   }
   NNEX_ASSIGN(const std::string bytes, tensor_bytes(t, *format, name));
+  return write_file(path, bytes, existing);
+}
+
+Result<Value> value_from_bytes(TensorFormat format, std::string_view bytes, std::string_view type) {
+  return guarded([&]() -> Result<Value> {
+    NNEX_ASSIGN(const Type wanted, value_type(type));
+    if (format == TensorFormat::onnx) {
+      auto owner = std::make_shared<const std::string>(bytes);
+      NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, wanted, {owner, nullptr}));
+      return std::move(v.value);
+    }
+    if (format == TensorFormat::json) {
+      NNEX_ASSIGN(const auto json, parse_json(bytes));
+      return value_of(json, wanted, false);
+    }
+    if (!wanted.is_tensor() && wanted.kind != Kind::unknown)
+      return Error(Code::invalid_argument, tensors_alone(wanted.text()).message());
+    NNEX_ASSIGN(Tensor t, tensor_from_bytes(format, bytes));
+    return Value(std::move(t));
+  });
+}
+
+Result<Value> read_value(const std::string& path, std::string_view type) {
+  const auto format = tensor_format_of(path);
+  if (!format) return unknown_ending("read", path);
+  NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
+  auto v = value_from_bytes(*format, file.bytes(), type);
+  if (!v.ok()) return std::move(v).error().at(path);
+  return v;
+}
+
+Result<std::string> value_bytes(const Value& v, TensorFormat format, std::string_view name) {
+  if (v.tensor()) return tensor_bytes(*v.tensor(), format, name);
+  return guarded([&]() -> Result<std::string> {
+    if (format == TensorFormat::onnx) return onnx_format::write_value(v, name);
+    if (format != TensorFormat::json) return tensors_alone(fmt::format("{} '{}'", v.text(), name));
+    NNEX_ASSIGN(const auto json, json_of(v));
+    return json.dump() + "\n";
+  });
+}
+
+Status write_value(const std::string& path, const Value& v, std::string_view name, Existing existing) {
+  if (v.tensor()) return write_tensor(path, *v.tensor(), name, existing);
+  const auto format = tensor_format_of(path);
+  if (!format) return unknown_ending("save to", path);
+  NNEX_ASSIGN(const std::string bytes, value_bytes(v, *format, name));
   return write_file(path, bytes, existing);
 }
 

@@ -438,5 +438,90 @@ TEST(Wav, Samples) {
   EXPECT_TRUE(InputFile::from_bytes("-", mono16)->may_be_sound());
 }
 
+/// What run() of the command line would be given, in one line.
+std::string text_of(const Value& v) {
+  if (const Tensor* t = v.tensor()) {
+    std::string out = v.text();
+    for (int64_t i = 0; i < t->count(); ++i) out += " " + element_text(*t, i);
+    return out;
+  }
+  std::string out;
+  if (const Optional* o = v.optional()) return o->item ? "just " + text_of(*o->item) : "nothing";
+  if (const Map* m = v.map())
+    for (size_t i = 0; i < m->values.size(); ++i)
+      out += element_text(m->keys, static_cast<int64_t>(i)) + ": " + text_of(m->values[i]) + "; ";
+  if (const Sequence* s = v.sequence())
+    for (const Value& item : s->items) out += "[" + text_of(item) + "]";
+  return v.text() + " " + out;
+}
+
+TEST(TensorFile, SequencesOptionalsAndMapsAreMessagesAndJson) {
+  const Tensor one = Tensor::of<float>(Shape{2}, {1, 2.5f}), other = Tensor::of<float>(Shape{1}, {-3});
+  const auto optional = [](Value v) { return Value(Optional{std::make_shared<const Value>(std::move(v))}); };
+  const Value list(Sequence{DType::f32, {one, other}});
+  const Map numbered{Tensor::of<int64_t>(Shape{2}, {-4, 7}), {Tensor::scalar(1.0f), Tensor::scalar(2.0f)}},
+      named{Tensor::of<std::string>(Shape{1}, {"a b"}), {one}};
+  const struct {
+    const char* type;
+    Value value;
+    std::string json;
+  } rows[] = {
+      {"sequence(f32[N])", list, "[[1.0,2.5],[-3.0]]\n"},
+      {"sequence(f32[?])", Sequence{DType::f32, {}}, "[]\n"},
+      {"sequence(sequence(f32[?]))", Sequence{DType::none, {list}}, "[[[1.0,2.5],[-3.0]]]\n"},
+      {"optional(f32[2])", optional(one), "[1.0,2.5]\n"},
+      {"optional(sequence(f32[?]))", optional(list), "[[1.0,2.5],[-3.0]]\n"},
+      {"optional(f32[?])", Optional{}, "null\n"},
+      {"map(i64, f32[])", numbered, "{\"-4\":1.0,\"7\":2.0}\n"},
+      {"map(str, f32[?])", named, "{\"a b\":[1.0,2.5]}\n"},
+      {"map(str, f32[?])", Map{Tensor::of<std::string>(Shape{0}, {}), {}}, "{}\n"},
+      {"sequence(map(i64, f32[]))", Sequence{DType::none, {Value(numbered)}}, "[{\"-4\":1.0,\"7\":2.0}]\n"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.json);
+    PortInfo port;
+    port.name = "x", port.type = row.type;
+    for (const TensorFormat format : {TensorFormat::onnx, TensorFormat::json}) {
+      const auto bytes = value_bytes(row.value, format, "x");
+      ASSERT_TRUE(bytes.ok()) << bytes.error().text();
+      if (format == TensorFormat::json) EXPECT_EQ(*bytes, row.json);
+      const auto back = value_from_bytes(format, *bytes, row.type);
+      ASSERT_TRUE(back.ok()) << back.error().text();
+      EXPECT_EQ(text_of(*back), text_of(row.value));
+      const Scratch scratch;
+      const std::string file = scratch.file(format == TensorFormat::json ? "x.json" : "x.pb");
+      ASSERT_TRUE(write_value(file, row.value, "x").ok());
+      const auto given = InputFile::open(file)->value(port);
+      ASSERT_TRUE(given.ok()) << given.error().text();
+      EXPECT_EQ(text_of(*given), text_of(row.value));
+    }
+    EXPECT_EQ(value_bytes(row.value, TensorFormat::npy, "x").error().code(), Code::unsupported);
+    EXPECT_EQ(value_from_bytes(TensorFormat::npy, "x", row.type).error().code(), Code::invalid_argument);
+  }
+  const SparseTensor sparse{Tensor::of<float>(Shape{1}, {5}), Tensor::of<int64_t>(Shape{1}, {2}), Shape{4}};
+  const auto bytes = value_bytes(sparse, TensorFormat::onnx, "x");
+  ASSERT_TRUE(bytes.ok());
+  const auto back = value_from_bytes(TensorFormat::onnx, *bytes, "sparse f32[4]");
+  ASSERT_TRUE(back.ok() && back->sparse());
+  EXPECT_TRUE(same(back->sparse()->values, sparse.values));
+  EXPECT_EQ(value_bytes(sparse, TensorFormat::json).error().code(), Code::unsupported);
+  EXPECT_EQ(value_from_bytes(TensorFormat::json, "3", "sequence(f32[?])").error().message(),
+            "found 3; needed a list of the items of sequence(f32[?])");
+  EXPECT_EQ(value_from_bytes(TensorFormat::json, "{\"a\": 1}", "map(i64, f32[])").error().message(),
+            "found the key 'a'; needed a whole number");
+  EXPECT_EQ(value_from_bytes(TensorFormat::json, "[]", "list(f32[?])").error().code(), Code::invalid_argument);
+}
+
+TEST(TensorFile, ArraysAreWhatAnOptionalHas) {
+  const Scratch scratch;
+  ASSERT_TRUE(write_tensor(scratch.file("x.npy"), Tensor::of<float>(Shape{1}, {3})).ok());
+  const auto file = InputFile::open(scratch.file("x.npy"));
+  PortInfo port;
+  port.name = "x", port.type = "optional(f32[N])";
+  EXPECT_EQ(text_of(*file->value(port)), "just f32[1] 3");
+  port.type = "sequence(f32[N])";
+  EXPECT_EQ(file->value(port).error().message(), "found a tensor; needed sequence(f32[N]), as .pb or .json");
+}
+
 }  // namespace
 }  // namespace nnex

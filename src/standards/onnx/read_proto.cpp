@@ -362,8 +362,9 @@ Result<NamedValue> read_map(std::string_view message, const Type& type, const So
     }
   }
   if (!r.ok()) return broken("a map", r.fault());
-  m.keys = words.empty() ? Tensor::of(Shape{static_cast<int64_t>(numbers.size())}, numbers)
-                         : Tensor::of(Shape{static_cast<int64_t>(words.size())}, words);
+  const bool texts = !words.empty() || (numbers.empty() && type.dtype == DType::str);
+  m.keys = texts ? Tensor::of(Shape{static_cast<int64_t>(words.size())}, words)
+                 : Tensor::of(Shape{static_cast<int64_t>(numbers.size())}, numbers);
   if (m.keys.count() != static_cast<int64_t>(m.values.size()))
     return broken("a map", "keys and values differ in number");
   out.value = Value(std::move(m));

@@ -49,7 +49,8 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source);
 Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& source);
 /// A TypeProto; depth-limited.
 Result<Type> read_type(std::string_view message, int depth = 0);
-/// A file of test data: TensorProto, SequenceProto or OptionalProto, whichever the type says.
+/// A file of test data: TensorProto, SparseTensorProto, SequenceProto, MapProto or OptionalProto, whichever the type
+/// says.
 Result<NamedValue> read_value(std::string_view message, const Type& type, const Source& source, int depth = 0);
 
 /// A TensorProto of the tensor. Error: unsupported for types ONNX has not.
