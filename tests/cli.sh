@@ -653,4 +653,14 @@ done
 expect 4 "found sequence of 3 'y'; a file of this format holds tensors alone: needed .pb or .json" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/sequence.json" --save "y=$scratch/y.npy"
 mkdir -p "$scratch/items"; cp "$scratch/sequence.json" "$scratch/items"
 expect 2 "needed --format json" "$nnex" batch "$scratch/sequence.onnxtxt" --input "$scratch/items" --output "$scratch/none"
+# A batch of texts, and one of sequences: the trial before the first item needs neither.
+cat > "$scratch/text.onnxtxt" <<'TEXT'
+<ir_version: 8, opset_import: ["" : 17]>
+m (string[n] a) => (string[n] y) { y = Identity(a) }
+TEXT
+mkdir -p "$scratch/texts"; echo '["x", "yz"]' > "$scratch/texts/one.json"
+expect 0 "1 done, 0 failed" "$nnex" batch "$scratch/text.onnxtxt" --input "$scratch/texts" --output "$scratch/text-answers" --format json
+expect 0 '"yz"' cat "$scratch/text-answers/one.json.json"
+expect 0 "1 done, 0 failed" "$nnex" batch "$scratch/sequence.onnxtxt" --input "$scratch/items" --output "$scratch/sequence-answers" --format json
+expect 2 "input 'a' is str[n]: give it with --input" "$nnex" run "$scratch/text.onnxtxt" --random
 exit $bad

@@ -50,8 +50,22 @@ Result<std::string> digest_of(const fs::path& file) {
   return sha256(digests);
 }
 
-/// What answers depend on: the bytes of the model's files, what it answers to seeded numbers (which tells weights that
-/// lie elsewhere), and the options.
+/// What the model answers to seeded numbers and texts; nothing where such are no input, or it refuses them.
+std::string trial_of(const Model& model, const BatchArguments& o) {
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    auto v = trial_input(model.inputs()[i], i + 1, {}, 1, bits_of(model));
+    if (!v.ok()) return {};
+    inputs.push_back(std::move(*v));
+  }
+  std::string all;
+  if (auto out = model.session(o.model.session_options()).run(inputs); out.ok())
+    for (const Value& v : *out) all += v.tensor() ? sha256(*v.tensor()) : v.text();
+  return all;
+}
+
+/// What answers depend on: the bytes of the model's files, its answer to a trial (which tells weights that lie
+/// elsewhere), and the options.
 Result<std::string> key_of(const Model& model, const BatchArguments& o) {
   std::string all;
   std::vector<fs::path> files;
@@ -67,13 +81,7 @@ Result<std::string> key_of(const Model& model, const BatchArguments& o) {
     NNEX_ASSIGN(const std::string digest, digest_of(file));
     all += digest;
   }
-  std::vector<Value> inputs;
-  for (size_t i = 0; i < model.inputs().size(); ++i) {
-    NNEX_ASSIGN(Value v, random_input(model.inputs()[i], i + 1, {}, 1, bits_of(model)));
-    inputs.push_back(std::move(v));
-  }
-  if (auto out = model.session(o.model.session_options()).run(inputs); out.ok())  // else the files have to do
-    for (const Value& v : *out) all += v.tensor() ? sha256(*v.tensor()) : v.text();
+  all += trial_of(model, o);
   const PictureOptions& p = o.fit.fit.picture;
   all += fmt::format("{} {} {} {} {} {}", o.format, o.topk, o.fit.fit.cast, o.fit.layout, p.bgr, o.model.compat);
   for (double x : p.mean) all += fmt::format(" mean {}", x);

@@ -62,7 +62,7 @@ Result<bool> same_together(const Model& model, Session& session, int64_t open) {
   for (const int64_t rows : kRows) {
     std::vector<Value> inputs;
     for (const PortInfo& port : model.inputs()) {
-      NNEX_ASSIGN(Value v, cli::random_input(port, seed++, {{symbol, rows}}, open));
+      NNEX_ASSIGN(Value v, cli::trial_input(port, seed++, {{symbol, rows}}, open));
       inputs.push_back(std::move(v));
     }
     NNEX_ASSIGN(auto results, session.run(inputs));

@@ -25,18 +25,22 @@ Tensor random_integers(Tensor t, std::mt19937_64& random, int64_t bits) {
   return t;
 }
 
+std::vector<int64_t> extents_of(const PortInfo& port, const std::map<std::string, int64_t>& symbols, int64_t unknown) {
+  std::vector<int64_t> extents;
+  for (size_t i = 0; i < port.extents.size(); ++i) {
+    auto it = symbols.find(port.dims[i]);
+    extents.push_back(port.extents[i] >= 0 ? port.extents[i] : it != symbols.end() ? it->second : unknown);
+  }
+  return extents;
+}
+
 }  // namespace
 
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
                            int64_t unknown, std::optional<int64_t> bits) {
   if (port.dtype == DType::none || port.dtype == DType::str || !port.known_rank)
     return Error(Code::invalid_argument, fmt::format("input '{}' is {}: give it with --input", port.name, port.type));
-  std::vector<int64_t> extents;
-  for (size_t i = 0; i < port.extents.size(); ++i) {
-    auto it = symbols.find(port.dims[i]);
-    extents.push_back(port.extents[i] >= 0 ? port.extents[i] : it != symbols.end() ? it->second : unknown);
-  }
-  NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
+  NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents_of(port, symbols, unknown))));
   std::mt19937_64 random(seed);
   if (bits && is_int(port.dtype)) return Value(random_integers(std::move(t), random, *bits));
   for (int64_t i = 0; i < t.count(); ++i) {
@@ -46,6 +50,16 @@ Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<s
     else
       set_int(t, i, u < 0.5);
   }
+  return Value(std::move(t));
+}
+
+Result<Value> trial_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
+                          int64_t unknown, std::optional<int64_t> bits) {
+  if (port.dtype != DType::str || !port.known_rank) return random_input(port, seed, symbols, unknown, bits);
+  NNEX_ASSIGN(Tensor t, Tensor::make(DType::str, Shape(extents_of(port, symbols, unknown))));
+  std::mt19937_64 random(seed);
+  for (std::string& word : t.mutable_as<std::string>())
+    for (uint64_t letters = 1 + random() % 8; letters > 0; --letters) word += static_cast<char>('a' + random() % 26);
   return Value(std::move(t));
 }
 

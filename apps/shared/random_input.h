@@ -1,5 +1,5 @@
 #pragma once
-// Numbers for inputs that nothing is given for.
+// Numbers and texts for inputs that nothing is given for.
 
 #include <cstdint>
 #include <map>
@@ -14,4 +14,9 @@ namespace nnex::cli {
 /// the whole range +-(2^(bits-1) - 1), one in sixteen an end of it or 0. Unknown extents become `unknown`.
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
                            int64_t unknown, std::optional<int64_t> bits = {});
+
+/// The same for a trial that nobody sees: texts, too, which are words of small letters.
+Result<Value> trial_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
+                          int64_t unknown, std::optional<int64_t> bits = {});
+
 }  // namespace nnex::cli
