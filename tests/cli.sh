@@ -663,4 +663,11 @@ expect 0 "1 done, 0 failed" "$nnex" batch "$scratch/text.onnxtxt" --input "$scra
 expect 0 '"yz"' cat "$scratch/text-answers/one.json.json"
 expect 0 "1 done, 0 failed" "$nnex" batch "$scratch/sequence.onnxtxt" --input "$scratch/items" --output "$scratch/sequence-answers" --format json
 expect 2 "input 'a' is str[n]: give it with --input" "$nnex" run "$scratch/text.onnxtxt" --random
+# Endings may be large letters.
+cp "$model" "$scratch/LARGE.ONNX"; cp "$scratch/sequence.json" "$scratch/LARGE.JSON"
+expect 0 "sound" "$nnex" check "$scratch/LARGE.ONNX"
+expect 0 "LARGE.NNEF.TGZ" "$nnex" convert "$scratch/LARGE.ONNX" "$scratch/LARGE.NNEF.TGZ" --no-verify
+expect 0 "picture" "$nnex" inspect "$scratch/LARGE.NNEF.TGZ"
+expect 0 "y: sequence of 3" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/LARGE.JSON" --save "has=$scratch/LARGE.NPY"
+expect 0 "digraph" cat <("$nnex" view "$model" -o "$scratch/LARGE.DOT" >/dev/null; cat "$scratch/LARGE.DOT")
 exit $bad

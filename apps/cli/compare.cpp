@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "describe.h"
 #include "exchange.h"
+#include "nnex/file.h"
 #include "peer.h"
 #include "stored.h"
 #include "subprocess.h"
@@ -112,7 +113,7 @@ Status check(const CompareArguments& o) {
         Code::invalid_argument,
         fmt::format("found {} second sides; needed one: a model or stored tensors, --command or --against", sides));
   if (o.bisect.empty()) return {};
-  if (!o.bisect.ends_with(".onnx"))
+  if (!has_ending(o.bisect, ".onnx"))
     return Error(Code::invalid_argument, fmt::format("--bisect '{}': needed a name in .onnx", o.bisect));
   const std::string stem = o.bisect.substr(0, o.bisect.size() - 5);
   for (const std::string& path : {o.bisect, stem + ".other.onnx", stem + ".inputs.npz"})

@@ -34,8 +34,6 @@ struct RunArguments {
        quantised = false;
 };
 
-bool is_npz(const std::string& path) { return path.size() >= 4 && path.compare(path.size() - 4, 4, ".npz") == 0; }
-
 /// A value for every input; what nothing is given for must be in the model's files.
 Result<std::vector<Value>> inputs_of(const Model& model, const RunArguments& o) {
   NNEX_ASSIGN(const auto given, o.inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
@@ -60,7 +58,7 @@ Result<std::vector<Target>> targets_of(const Model& model, const std::vector<std
   size_t next = 0;
   for (const std::string& word : words) {
     const auto [name, file] = named(word);
-    if (name.empty() && is_npz(file)) {
+    if (name.empty() && tensor_format_of(file) == TensorFormat::npz) {
       out.push_back({std::nullopt, file});
       continue;
     }

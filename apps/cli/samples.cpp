@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "batch_items.h"
+#include "nnex/file.h"
 
 namespace nnex::cli {
 namespace {
@@ -112,7 +113,7 @@ Result<Samples> samples_of(const std::string& source, const InputFileOptions& fi
   Samples samples;
   SampleSet& out = samples.set;
   if (source.empty()) return samples;
-  if (source.ends_with(".npz") || source.ends_with(".npy") || source.ends_with(".csv")) {
+  if (has_ending(source, ".npz") || has_ending(source, ".npy") || has_ending(source, ".csv")) {
     NNEX_ASSIGN(Rows found, rows_of(source, fit, inputs));
     out.count = found.count;
     out.read = [rows = std::move(found)](const std::vector<PortInfo>&, int64_t index) { return rows.sample(index); };

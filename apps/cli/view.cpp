@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli.h"
+#include "nnex/file.h"
 #include "waiting.h"
 
 namespace nnex::cli {
@@ -24,12 +25,11 @@ const std::map<std::string, ViewFormat> kForms = {
 /// By --to, else by the ending of the file's name.
 Result<ViewFormat> form_of(const ViewArguments& o) {
   if (!o.to.empty()) return kForms.at(o.to);
-  const size_t dot = o.out.rfind('.');
   if (o.out.empty() || o.out == "-") return ViewFormat::html;
-  std::string ending = dot == std::string::npos ? "" : o.out.substr(dot + 1);
-  if (ending == "htm") ending = "html";
-  if (ending == "gv") ending = "dot";
-  if (const auto it = kForms.find(ending); it != kForms.end()) return it->second;
+  for (const auto& [ending, form] : kForms)
+    if (has_ending(o.out, "." + ending)) return form;
+  if (has_ending(o.out, ".htm")) return ViewFormat::html;
+  if (has_ending(o.out, ".gv")) return ViewFormat::dot;
   return Error(Code::invalid_argument,
                fmt::format("the ending of '{}' says no form; needed .html, .svg or .dot, or --to", o.out));
 }
@@ -40,7 +40,7 @@ std::string default_name(const ViewArguments& o, ViewFormat form) {
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   name = name.substr(name.rfind('/') + 1);
   for (const char* ending : {".onnx", ".nnef.tgz", ".nnef.tar", ".tar.gz", ".tgz", ".tar", ".nnef", ".webnn"})
-    if (name.size() > std::string_view(ending).size() && name.ends_with(ending)) {
+    if (has_ending(name, ending)) {
       name.resize(name.size() - std::string_view(ending).size());
       break;
     }

@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "nnex/file.h"
 #include "nnex/inspect.h"
 #include "serve/batching.h"
 #include "shared/flags.h"
@@ -24,7 +25,7 @@ constexpr std::array<std::string_view, 7> kEndings = {".onnx", ".onnxtxt", ".web
 /// The name without the ending of a model's file; empty: it has none.
 std::string stem_of(const std::string& file) {
   for (const std::string_view ending : kEndings)
-    if (file.size() > ending.size() && file.ends_with(ending)) return file.substr(0, file.size() - ending.size());
+    if (has_ending(file, ending)) return file.substr(0, file.size() - ending.size());
   return {};
 }
 

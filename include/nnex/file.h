@@ -27,6 +27,9 @@ Status write_file(const std::string& path, std::string_view bytes, Existing exis
 /// The bytes of a regular file. Errors: unreadable; limit (more than three quarters of what this process may have).
 Result<std::string> read_file(const std::string& path);
 
+/// Whether a path has a name before this ending. Letters of ASCII count alike, large and small: "a.PNG" ends in ".png".
+bool has_ending(std::string_view path, std::string_view ending);
+
 /// What a file holds, named.
 struct FileDigest {
   uint64_t bytes = 0;

@@ -8,6 +8,7 @@
 #include "api/tolerance.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "nnex/file.h"
 #include "run/options.h"
 
 namespace nnex {
@@ -264,7 +265,7 @@ Status check_arguments(const InputsOf& inputs, const CompareOptions& options) {
   if (options.held_bytes < 0)
     return Error(Code::invalid_argument,
                  fmt::format("option 'held_bytes': found {}; needed 0 or more", options.held_bytes));
-  if (options.isolate.empty() || options.isolate.ends_with(".onnx")) return {};
+  if (options.isolate.empty() || has_ending(options.isolate, ".onnx")) return {};
   return Error(Code::invalid_argument,
                fmt::format("'{}': nodes that differ are written to a name that ends in .onnx", options.isolate));
 }

@@ -18,7 +18,7 @@ namespace {
 
 /// "out.onnx" and an ending: "out" + ending.
 std::string beside(const std::string& path, std::string_view ending) {
-  const std::string stem = path.ends_with(".onnx") ? path.substr(0, path.size() - 5) : path;
+  const std::string stem = has_ending(path, ".onnx") ? path.substr(0, path.size() - 5) : path;
   return stem + std::string(ending);
 }
 

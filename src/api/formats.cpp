@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "nnex/file.h"
 #include "nnex/save.h"
 
 namespace nnex {
@@ -52,7 +53,7 @@ Format format_of(ModelFormat format) {
 Result<Format> format_of_path(const std::string& path) {
   std::string known;
   for (const auto& [ending, name, format] : kEndings) {
-    if (path.size() > ending.size() && path.ends_with(ending)) return format;
+    if (has_ending(path, ending)) return format;
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", ending, name);
   }
   const std::string ending = std::filesystem::path(path).extension().string();

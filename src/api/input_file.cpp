@@ -118,7 +118,8 @@ std::string file_for(const fs::path& folder, size_t i, const std::string& name) 
   std::error_code error;
   std::vector<std::string> candidates = {fmt::format("input_{}.pb", i), fmt::format("input_{}.npy", i)};
   if (!name.empty() && fs::path(name).filename() == name)  // a name never leads out of the folder
-    for (const char* ending : {".npy", ".pb", ".dat", ".json", ".csv", ".wav", ".png", ".jpg"})
+    for (const char* ending : {".npy", ".pb", ".dat", ".json", ".csv", ".wav", ".png", ".jpg", ".NPY", ".PB", ".DAT",
+                               ".JSON", ".CSV", ".WAV", ".PNG", ".JPG"})
       candidates.push_back(name + ending);
   for (const std::string& c : candidates)
     if (fs::exists(folder / c, error)) return (folder / c).string();
@@ -127,9 +128,7 @@ std::string file_for(const fs::path& folder, size_t i, const std::string& name) 
 
 /// Of a file by its ending; without one by its content.
 Result<InputKind> input_kind_of(const std::string& path, std::string_view content, bool by_content) {
-  const auto ends = [&](std::string_view end) {
-    return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-  };
+  const auto ends = [&](std::string_view end) { return nnex::has_ending(path, end); };
   const auto begins = [&](std::string_view start) { return content.substr(0, start.size()) == start; };
   const struct {
     InputKind kind;

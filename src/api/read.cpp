@@ -36,7 +36,8 @@ namespace {
 
 /// Whether an ONNX model is in the textual syntax: by its bytes, and by its name where they begin otherwise.
 bool is_onnx_text(std::string_view bytes, const std::string& name) {
-  return built(Format::onnx) && (onnx_format::is_model_text(bytes.substr(0, kLookedAt)) || name.ends_with(".onnxtxt"));
+  return built(Format::onnx) &&
+         (onnx_format::is_model_text(bytes.substr(0, kLookedAt)) || has_ending(name, ".onnxtxt"));
 }
 
 /// How one model is read: its options, and what its files and the tensors made of them may take together.

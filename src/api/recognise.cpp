@@ -22,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::literals;
 
-bool ends_with(std::string_view s, std::string_view end) { return s.size() > end.size() && s.ends_with(end); }
-
 /// Bytes that begin files of other programs.
 constexpr struct {
   size_t at;
@@ -115,10 +113,10 @@ bool lacks_version(std::string_view text) {
 
 /// What the name says where the bytes say nothing.
 FileKind by_name(std::string_view begin, std::string_view name) {
-  if (ends_with(name, ".nnef")) return {ModelFormat::nnef_text, {}};
-  if (ends_with(name, ".webnn")) return {ModelFormat::webnn, {}};
+  if (has_ending(name, ".nnef")) return {ModelFormat::nnef_text, {}};
+  if (has_ending(name, ".webnn")) return {ModelFormat::webnn, {}};
   for (std::string_view end : {".tar"sv, ".tgz"sv, ".tar.gz"sv})
-    if (ends_with(name, end)) return {ModelFormat::nnef_archive, {}};
+    if (has_ending(name, end)) return {ModelFormat::nnef_archive, {}};
   if (begin.empty()) return {ModelFormat::other, "empty"};
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
     return {ModelFormat::other, "text in UTF-16; models' texts are UTF-8"};
@@ -128,7 +126,7 @@ FileKind by_name(std::string_view begin, std::string_view name) {
 /// Whether a file among others is a model by its name. A text of NNEF is none: in a folder it is called graph.nnef.
 bool is_named_model(std::string_view name) {
   for (std::string_view end : {".onnx"sv, ".onnxtxt"sv, ".webnn"sv, ".tar"sv, ".tgz"sv, ".tar.gz"sv, ".symbol"sv})
-    if (ends_with(name, end)) return true;
+    if (has_ending(name, end)) return true;
   return false;
 }
 
@@ -257,7 +255,7 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
   if (text.starts_with("<?xml") || text.starts_with("<net"))
     return {ModelFormat::other, "XML (OpenVINO?); nnex reads the ONNX file it was made from"};
   if (text.starts_with('{'))
-    return {is_program(text) || ends_with(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
+    return {is_program(text) || has_ending(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
   if (text.starts_with("/* Written by nnex;") || text.starts_with("/* A neural network, written by nnex"))
     return {ModelFormat::other, "C source, which is written and not read; needed the model that it was made from"};
   if (nnef_format::is_document(text) || lacks_version(text)) return {ModelFormat::nnef_text, {}};

@@ -66,7 +66,7 @@ Status check_folder(const std::string& path, Format format, Overwrite overwrite)
 
 /// Whether a file of the format may have this name.
 Status check_name(const std::string& path, Format format) {
-  const auto ends_in = [&](std::string_view end) { return path.size() > end.size() && path.ends_with(end); };
+  const auto ends_in = [&](std::string_view end) { return has_ending(path, end); };
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
     return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
@@ -85,7 +85,7 @@ Status check_path(const std::string& path, Format format, const SaveOptions& opt
 }
 
 bool is_text(const std::string& path, const SaveOptions& options) {
-  return options.onnx.text || path.ends_with(".onnxtxt");
+  return options.onnx.text || has_ending(path, ".onnxtxt");
 }
 
 /// The model in the textual syntax: the same file, for people. What the syntax has no words for is noted.
@@ -135,7 +135,7 @@ Status write_nnef(const Made& made, const std::string& path, const SaveOptions& 
 Status write_webnn(const Made& made, const std::string& path, const SaveOptions& options, SaveReport& report) {
   NNEX_TRY(ml::save_program(made.webnn, path, existing_of(options.overwrite)));
   report.files = {path};
-  if (!path.ends_with(".js") && !ml::WeightFile(made.webnn).empty())
+  if (!has_ending(path, ".js") && !ml::WeightFile(made.webnn).empty())
     report.files.push_back(fs::path(path).replace_extension(".weights").string());
   return {};
 }
@@ -213,9 +213,9 @@ Status say_by_name(const std::string& path, Format format, SaveOptions& options)
   options.nnef.packing = packing == nnef_format::Packing::tgz   ? NnefPacking::tgz
                          : packing == nnef_format::Packing::tar ? NnefPacking::tar
                                                                 : NnefPacking::folder;
-  options.webnn.form = path.ends_with(".js")    ? WebnnForm::script
-                       : path.ends_with(".mjs") ? WebnnForm::module
-                                                : WebnnForm::program;
+  options.webnn.form = has_ending(path, ".js")    ? WebnnForm::script
+                       : has_ending(path, ".mjs") ? WebnnForm::module
+                                                  : WebnnForm::program;
   options.onnx.text = is_text(path, options);
   return {};
 }

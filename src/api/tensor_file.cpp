@@ -67,7 +67,7 @@ Error unknown_ending(std::string_view what, const std::string& path) {
 
 std::optional<TensorFormat> tensor_format_of(std::string_view path) {
   for (const Ending& e : kEndings)
-    if (path.ends_with(e.text)) return e.format;
+    if (has_ending(path, e.text)) return e.format;
   return std::nullopt;
 }
 

@@ -412,6 +412,13 @@ Status write_file(const std::string& path, std::string_view bytes, Existing exis
   return writer.commit();
 }
 
+bool has_ending(std::string_view path, std::string_view ending) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return path.size() > ending.size() &&
+         std::equal(ending.begin(), ending.end(), path.end() - static_cast<ptrdiff_t>(ending.size()),
+                    [&](char a, char b) { return small(a) == small(b); });
+}
+
 Result<std::string> read_file(const std::string& path) {
   NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
   return std::string(file.bytes());

@@ -9,6 +9,7 @@
 
 #include "nnex/elements.h"
 #include "nnex/environment.h"
+#include "nnex/file.h"
 #include "nnex/input_file.h"
 #include "nnex/suggest.h"
 #include "nnex/version.h"
@@ -436,6 +437,24 @@ TEST(Wav, Samples) {
   for (size_t n = 0; n < stereo.size(); ++n)  // cut anywhere, it is refused
     EXPECT_NE(read_as("x.wav", stereo.substr(0, n), two).find("not a .wav file"), std::string::npos) << n;
   EXPECT_TRUE(InputFile::from_bytes("-", mono16)->may_be_sound());
+}
+
+TEST(TensorFile, EndingsMayBeLargeLetters) {
+  const Scratch scratch;
+  PortInfo port;
+  port.name = "x", port.type = "f32[2]", port.dtype = DType::f32, port.known_rank = true, port.extents = {2};
+  for (const char* name : {"x.NPY", "x.Npz", "x.PB", "x.DAT", "x.JSON"}) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(write_tensor(scratch.file(name), Tensor::of<float>(Shape{2}, {1, 2}), "x").ok());
+    EXPECT_TRUE(read_tensor(scratch.file(name)).ok());
+    const auto file = InputFile::open(scratch.file(name));
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    EXPECT_TRUE(file->value(port).ok());
+  }
+  EXPECT_TRUE(InputFile::has_ending("IMG_1.JPG"));
+  EXPECT_TRUE(has_ending("a/b.Tar.GZ", ".tar.gz"));
+  EXPECT_FALSE(has_ending(".npy", ".npy"));  // a name, and no ending
+  EXPECT_FALSE(has_ending("x.npz", ".npy"));
 }
 
 /// What run() of the command line would be given, in one line.

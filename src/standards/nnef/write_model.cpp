@@ -23,10 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool ends_with(std::string_view s, std::string_view end) {
-  return s.size() >= end.size() && s.substr(s.size() - end.size()) == end;
-}
-
 /// A file of the model: its name, and its bytes in pieces.
 struct Part {
   std::string name;
@@ -135,8 +131,8 @@ Result<TensorBytes> variable_file(const Written& model, const std::string& label
 }
 
 Packing packing_of(const std::string& path) {
-  if (ends_with(path, ".tar")) return Packing::tar;
-  return ends_with(path, ".tgz") || ends_with(path, ".tar.gz") ? Packing::tgz : Packing::folder;
+  if (has_ending(path, ".tar")) return Packing::tar;
+  return has_ending(path, ".tgz") || has_ending(path, ".tar.gz") ? Packing::tgz : Packing::folder;
 }
 
 Status save_model(const Written& model, const std::string& path, bool replace) {

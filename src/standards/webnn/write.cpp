@@ -439,14 +439,14 @@ nnex::Status save_program(const Program& program, const std::string& path, Exist
   const size_t from = slash == std::string::npos ? 0 : slash + 1;
   const std::string stem = dot == std::string::npos || dot < from ? path : path.substr(0, dot);
   const WeightFile weights(program);
-  if (path.ends_with(".js")) {
+  if (has_ending(path, ".js")) {
     NNEX_ASSIGN(const std::string text, script_text(program, weights, stem.substr(from)));
     return write_file(path, text, existing);
   }
   const std::string weights_path = stem + ".weights";
   const std::string weights_name = weights_path.substr(from);
   std::string text;
-  if (path.ends_with(".mjs")) {
+  if (has_ending(path, ".mjs")) {
     NNEX_ASSIGN(text, module_text(program, weights, weights_name));
   } else {
     text = program_text(program, weights, weights_name);
