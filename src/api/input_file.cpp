@@ -136,7 +136,7 @@ Result<InputKind> input_kind_of(const std::string& path, std::string_view conten
   } rows[] = {{InputKind::wav, {".wav"}, {}},  // of the content below: pictures begin with RIFF, too
               {InputKind::csv, {".csv"}, {}},
               {InputKind::npy, {".npy"}, {"\x93NUMPY"}},
-              {InputKind::npz, {".npz"}, {"PK\x03\x04"}},
+              {InputKind::npz, {".npz"}, {"PK\x03\x04", "PK\x05\x06"}},
               {InputKind::dat, {".dat"}, {"\x4E\xEF"}},
               {InputKind::picture,
                {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".pbm", ".pgm", ".ppm", ".pnm"},

@@ -152,11 +152,24 @@ void append_utf8(std::string& out, uint32_t c) {
   for (int i = more; i-- > 0;) out += static_cast<char>(0x80 | (c >> (6 * i) & 0x3F));
 }
 
+/// A type that nnex has none for, and what to do about it.
+Error no_type(std::string_view descr) {
+  const std::string_view what =
+      descr.ends_with('O') ? "Python objects, which it is pickled for: save it as numbers (astype('f4')) or texts"
+                           : "which nnex does not read: needed numbers, booleans or texts of fixed width";
+  return Error(Code::unreadable, fmt::format("a .npy file of element type '{}', {}", descr, what));
+}
+
+/// Numbers of big-endian bytes, each `width` of them, in this machine's order.
+void swap_bytes(std::byte* data, int64_t bytes, size_t width) {
+  for (std::byte* end = data + bytes; data < end; data += width) std::reverse(data, data + width);
+}
+
 /// Fixed-width strings, padded with zeros: 'S' bytes, 'U' code points of 32 bits.
 Result<Tensor> read_words(std::string_view descr, const Shape& shape, ByteReader& r) {
   const bool wide = descr[1] == 'U';
   const int64_t width = number_of(descr.substr(2)).value_or(-1);
-  if (width < 0 || width > 1 << 20) return broken(fmt::format("element type '{}' is not supported", descr));
+  if (width < 0 || width > 1 << 20) return no_type(descr);
   const auto count = shape.checked_count();
   int64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, width * (wide ? 4 : 1), &bytes) ||
@@ -165,7 +178,8 @@ Result<Tensor> read_words(std::string_view descr, const Shape& shape, ByteReader
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::str, shape));
   for (std::string& s : t.mutable_as<std::string>()) {
     for (int64_t i = 0; i < width; ++i) {
-      const uint32_t c = wide ? r.number<uint32_t>() : r.number<uint8_t>();
+      uint32_t c = wide ? r.number<uint32_t>() : r.number<uint8_t>();
+      if (wide && descr[0] == '>') c = __builtin_bswap32(c);
       if (wide && c > 0x10FFFF) return broken("a string has a character outside Unicode");
       if (wide)
         append_utf8(s, c);
@@ -212,12 +226,16 @@ Result<Tensor> read_npy(std::string_view bytes) {
   NNEX_ASSIGN(const NpyHeader known, NpyHeader::read(header));
   const std::string_view descr = known.descr;
   const Shape& shape = known.shape;
-  if (descr.size() > 2 && descr[0] != '>' && (descr[1] == 'U' || descr[1] == 'S') && !known.columns)
-    return read_words(descr, shape, r);
+  const bool words = descr.size() > 2 && (descr[1] == 'U' || descr[1] == 'S');
+  if (words && known.columns && shape.rank() > 1)
+    return Error(Code::unreadable, "a .npy file of texts whose first axis runs fastest: save it in row-major order");
+  if (words) return read_words(descr, shape, r);
   DType type = DType::none;
   for (const NpyType& t : kNpy)
-    if (descr.size() > 1 && descr.substr(1) == t.code && descr[0] != '>') type = t.type;
-  if (type == DType::none) return broken(fmt::format("element type '{}' is not supported", descr));
+    if (descr.size() > 1 && descr.substr(1) == t.code &&
+        std::string_view("<>=|").find(descr[0]) != std::string_view::npos)
+      type = t.type;
+  if (type == DType::none) return no_type(descr);
   auto count = shape.checked_count();
   auto size = count ? bytes_for(type, *count) : std::nullopt;
   if (!size || r.remaining() < static_cast<uint64_t>(*size))
@@ -225,6 +243,8 @@ Result<Tensor> read_npy(std::string_view bytes) {
   NNEX_ASSIGN(Tensor t, Tensor::make(type, shape));
   if (*size > 0)
     std::memcpy(t.mutable_data(), r.bytes(static_cast<uint64_t>(*size)).data(), static_cast<size_t>(*size));
+  if (descr[0] == '>')
+    swap_bytes(t.mutable_data(), *size, static_cast<size_t>(bits(type) / (is_complex(type) ? 16 : 8)));
   return known.columns && shape.rank() > 1 ? row_major(t) : Result<Tensor>(std::move(t));
 }
 
@@ -269,7 +289,7 @@ Result<std::map<std::string, Tensor>> read_npz(const std::string& path, std::str
     if (!t.ok()) return std::move(t).error().during(fmt::format("reading '{}' of the archive", name));
     out.emplace(name.substr(0, name.size() - 4), std::move(t).value());
   }
-  if (out.empty()) return Error(Code::unreadable, "not a .npz file: it holds no array");
+  if (out.empty() && !files.empty()) return Error(Code::unreadable, "not a .npz file: it holds no array");
   return out;
 }
 

@@ -138,6 +138,45 @@ TEST(TensorFile, HeadersOfArraysAreReadAsPythonDoes) {
   }
 }
 
+/// What run() of the command line would be given, in one line.
+std::string text_of(const Value& v) {
+  if (const Tensor* t = v.tensor()) {
+    std::string out = v.text();
+    for (int64_t i = 0; i < t->count(); ++i) out += " " + element_text(*t, i);
+    return out;
+  }
+  std::string out;
+  if (const Optional* o = v.optional()) return o->item ? "just " + text_of(*o->item) : "nothing";
+  if (const Map* m = v.map())
+    for (size_t i = 0; i < m->values.size(); ++i)
+      out += element_text(m->keys, static_cast<int64_t>(i)) + ": " + text_of(m->values[i]) + "; ";
+  if (const Sequence* s = v.sequence())
+    for (const Value& item : s->items) out += "[" + text_of(item) + "]";
+  return v.text() + " " + out;
+}
+
+TEST(TensorFile, ArraysOfOtherMachinesAreRead) {
+  const auto read = [](const char* descr, const char* shape, std::string_view data) {
+    const auto t = tensor_from_bytes(
+        TensorFormat::npy,
+        npy(std::string("{'descr': '") + descr + "', 'fortran_order': False, 'shape': " + shape + "}", data));
+    return t.ok() ? text_of(Value(*t)) : t.error().message();
+  };
+  using namespace std::literals;
+  EXPECT_EQ(read(">f4", "(2,)", "\x3f\x80\0\0\xc0\0\0\0"sv), "f32[2] 1 -2");
+  EXPECT_EQ(read(">i2", "(3,)", "\0\1\1\0\xff\xfe"sv), "i16[3] 1 256 -2");
+  EXPECT_EQ(read(">u8", "()", "\0\0\0\0\0\0\1\2"sv), "u64[] 258");
+  EXPECT_EQ(read(">c8", "(1,)", "\x3f\x80\0\0\xc0\0\0\0"sv), read("<c8", "(1,)", "\0\0\x80\x3f\0\0\0\xc0"sv));
+  EXPECT_EQ(read(">U2", "(1,)", "\0\0\0a\0\0\0b"sv), "str[1] ab");
+  EXPECT_EQ(read(">f4", "(2,)", "\x3f"sv), "not a .npy file: its data end before shape [2] is filled");
+  EXPECT_EQ(read("|O", "(1,)", "\x80"sv),
+            "a .npy file of element type '|O', Python objects, which it is pickled for: save it as numbers "
+            "(astype('f4')) or texts");
+  EXPECT_EQ(read("<M8[ns]", "(1,)", "12345678"sv),
+            "a .npy file of element type '<M8[ns]', which nnex does not read: needed numbers, booleans or texts of "
+            "fixed width");
+}
+
 TEST(TensorFile, ArchivesHoldSeveralArrays) {
   const Scratch scratch;
   const std::vector<NamedTensor> two = {{"a", Tensor::of<float>(Shape{2}, {1, 2})},
@@ -156,6 +195,10 @@ TEST(TensorFile, ArchivesHoldSeveralArrays) {
   EXPECT_EQ(refused.error().message(), "found the name 'a' twice");
   EXPECT_EQ(tensor_bytes(Tensor::scalar(std::string("a")), TensorFormat::npy).error().message(),
             "NumPy has no element type str; save it as .pb");
+  ASSERT_TRUE(write_tensors(scratch.file("none.npz"), {}).ok());
+  const auto none = read_tensors(scratch.file("none.npz"));
+  ASSERT_TRUE(none.ok()) << none.error().text();
+  EXPECT_TRUE(none->empty());
   const auto limited = read_tensors(scratch.file("two.npz"), 100);
   ASSERT_FALSE(limited.ok());
   EXPECT_EQ(limited.error().code(), Code::limit);
@@ -455,23 +498,6 @@ TEST(TensorFile, EndingsMayBeLargeLetters) {
   EXPECT_TRUE(has_ending("a/b.Tar.GZ", ".tar.gz"));
   EXPECT_FALSE(has_ending(".npy", ".npy"));  // a name, and no ending
   EXPECT_FALSE(has_ending("x.npz", ".npy"));
-}
-
-/// What run() of the command line would be given, in one line.
-std::string text_of(const Value& v) {
-  if (const Tensor* t = v.tensor()) {
-    std::string out = v.text();
-    for (int64_t i = 0; i < t->count(); ++i) out += " " + element_text(*t, i);
-    return out;
-  }
-  std::string out;
-  if (const Optional* o = v.optional()) return o->item ? "just " + text_of(*o->item) : "nothing";
-  if (const Map* m = v.map())
-    for (size_t i = 0; i < m->values.size(); ++i)
-      out += element_text(m->keys, static_cast<int64_t>(i)) + ": " + text_of(m->values[i]) + "; ";
-  if (const Sequence* s = v.sequence())
-    for (const Value& item : s->items) out += "[" + text_of(item) + "]";
-  return v.text() + " " + out;
 }
 
 TEST(TensorFile, SequencesOptionalsAndMapsAreMessagesAndJson) {
