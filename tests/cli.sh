@@ -645,12 +645,12 @@ cat > "$scratch/sequence.onnxtxt" <<'TEXT'
 m (seq(float[n]) s, float[k] t, optional(float[k]) o) => (seq(float[n]) y, bool has) { y = SequenceInsert(s, t) has = OptionalHasElement(o) }
 TEXT
 echo '{"s": [[1, 2], [3]], "t": [9], "o": null}' > "$scratch/sequence.json"
-expect 0 "has: bool[]  false" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/sequence.json" --save "y=$scratch/y.pb" --save "y=$scratch/y.json"
-expect 0 "[[1.0,2.0],[3.0],[9.0]]" cat "$scratch/y.json"
+expect 0 "has: bool[]  false" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/sequence.json" --save "y=$scratch/inserted.pb" --save "y=$scratch/inserted.json"
+expect 0 "[[1.0,2.0],[3.0],[9.0]]" cat "$scratch/inserted.json"
 for ending in pb json; do
-  expect 0 "y: sequence of 4" "$nnex" run "$scratch/sequence.onnxtxt" -i "s=$scratch/y.$ending" -i "$scratch/sequence.json"
+  expect 0 "y: sequence of 4" "$nnex" run "$scratch/sequence.onnxtxt" -i "s=$scratch/inserted.$ending" -i "$scratch/sequence.json"
 done
-expect 4 "found sequence of 3 'y'; a file of this format holds tensors alone: needed .pb or .json" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/sequence.json" --save "y=$scratch/y.npy"
+expect 4 "found sequence of 3 'y'; a file of this format holds tensors alone: needed .pb or .json" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/sequence.json" --save "y=$scratch/inserted.npy"
 mkdir -p "$scratch/items"; cp "$scratch/sequence.json" "$scratch/items"
 expect 2 "needed --format json" "$nnex" batch "$scratch/sequence.onnxtxt" --input "$scratch/items" --output "$scratch/none"
 # A batch of texts, and one of sequences: the trial before the first item needs neither.
