@@ -34,8 +34,20 @@ Json statistics(const Tensor& t) {
 /// `room`: how many elements may still be told.
 Json described(const Value& value, std::string_view name, int64_t& room);
 
+/// Lists of nothing, as deep as the extents before the first of 0; one where they would be many.
+Json empty_lists(const Shape& shape, int64_t axis = 0, int64_t lists = 1) {
+  Json list = Json::array();
+  if (axis + 1 >= shape.rank() || shape[axis] > kMaxValues / lists) return list;
+  for (int64_t i = 0; i < shape[axis]; ++i) list.push_back(empty_lists(shape, axis + 1, lists * shape[axis]));
+  return list;
+}
+
 void describe_in(const Value& value, std::string_view name, int64_t& room, Json& row) {
   if (const Tensor* t = value.tensor()) {
+    if (t->count() == 0 && t->shape().rank() > 0) {
+      row["values"] = empty_lists(t->shape());
+      return;
+    }
     if (t->count() <= room) {
       if (const auto text = tensor_bytes(*t, TensorFormat::json); text.ok()) {
         room -= t->count();

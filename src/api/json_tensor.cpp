@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -128,6 +129,11 @@ Result<Json> lists_of(const Tensor& t) {
   if (t.shape().rank() > kMaxAxes)
     return Error(Code::unsupported,
                  fmt::format("{} has more than {} axes; save it as .npy", Value(t).text(), kMaxAxes));
+  const auto empty = std::find(t.shape().begin(), t.shape().end(), 0);
+  if (empty != t.shape().end() && empty + 1 != t.shape().end())
+    return Error(Code::unsupported,
+                 fmt::format("{}: nested lists end at the extent of 0 and lose those after it; save it as .npy",
+                             Value(t).text()));
   return lists_from(t);
 }
 

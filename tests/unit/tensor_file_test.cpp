@@ -177,6 +177,19 @@ TEST(TensorFile, ArraysOfOtherMachinesAreRead) {
             "fixed width");
 }
 
+TEST(TensorFile, ListsLoseNoExtents) {
+  for (const Shape& shape : {Shape{0}, Shape{2, 0}, Shape{2, 3, 0}}) {
+    const auto bytes = tensor_bytes(*Tensor::make(DType::f32, shape), TensorFormat::json);
+    ASSERT_TRUE(bytes.ok()) << bytes.error().text();
+    EXPECT_TRUE(tensor_from_bytes(TensorFormat::json, *bytes)->shape() == shape) << *bytes;
+  }
+  const auto lost = tensor_bytes(*Tensor::make(DType::f32, Shape{2, 0, 3}), TensorFormat::json);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().code(), Code::unsupported);
+  EXPECT_EQ(lost.error().message(),
+            "f32[2,0,3]: nested lists end at the extent of 0 and lose those after it; save it as .npy");
+}
+
 TEST(TensorFile, ArchivesHoldSeveralArrays) {
   const Scratch scratch;
   const std::vector<NamedTensor> two = {{"a", Tensor::of<float>(Shape{2}, {1, 2})},
