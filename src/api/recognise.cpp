@@ -54,6 +54,11 @@ constexpr struct {
 constexpr std::string_view kPickled =
     "a PyTorch file (a pickle); nnex reads the model once it is exported as ONNX (torch.onnx.export)";
 
+constexpr std::string_view kJavaScript =
+    "JavaScript, which is written and not read; needed the model that it was made from";
+constexpr std::string_view kModule =
+    "a JavaScript module that nnex wrote, for engines of WebNN; needed the model that it was made from, or a .webnn";
+
 /// What a zip archive holds, by the names in front.
 std::string zip_of(std::string_view begin) {
   const auto holds = [&](std::string_view name) { return begin.find(name) != std::string_view::npos; };
@@ -118,6 +123,7 @@ FileKind by_name(std::string_view begin, std::string_view name) {
   for (std::string_view end : {".tar"sv, ".tgz"sv, ".tar.gz"sv})
     if (has_ending(name, end)) return {ModelFormat::nnef_archive, {}};
   if (begin.empty()) return {ModelFormat::other, "empty"};
+  if (has_ending(name, ".js") || has_ending(name, ".mjs")) return {ModelFormat::other, std::string(kJavaScript)};
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
     return {ModelFormat::other, "text in UTF-16; models' texts are UTF-8"};
   return {ModelFormat::onnx, {}};
@@ -213,7 +219,9 @@ class FileFinder {
       NNEX_ASSIGN(const FileKind found, kind(name));
       if (found.format == ModelFormat::cvm_symbol && symbol.empty()) symbol = name;
       if (found.format == ModelFormat::cvm_params && params.empty()) params = name;
-      if (found.format == ModelFormat::webnn || found.format == ModelFormat::nnef_text) other = name;
+      const bool script = found.what == kModule || found.what == kJavaScript;
+      if (found.format == ModelFormat::webnn || found.format == ModelFormat::nnef_text || (script && other.empty()))
+        other = name;
     }
     if (!symbol.empty() && !params.empty()) return cvm(symbol, params);
     if (!symbol.empty() || !params.empty()) return file(symbol.empty() ? params : symbol);
@@ -258,6 +266,7 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
     return {is_program(text) || has_ending(name, ".webnn") ? ModelFormat::webnn : ModelFormat::cvm_symbol, {}};
   if (text.starts_with("/* Written by nnex;") || text.starts_with("/* A neural network, written by nnex"))
     return {ModelFormat::other, "C source, which is written and not read; needed the model that it was made from"};
+  if (text.starts_with("// Written by nnex convert.")) return {ModelFormat::other, std::string(kModule)};
   if (nnef_format::is_document(text) || lacks_version(text)) return {ModelFormat::nnef_text, {}};
   return by_name(begin, name);
 }
