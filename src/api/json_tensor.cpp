@@ -208,7 +208,9 @@ Result<Json> json_of(const Value& value) {
   if (const Map* m = value.map()) {
     Json object = Json::object();
     for (size_t i = 0; i < m->values.size(); ++i) {
-      NNEX_ASSIGN(object[element_text(m->keys, static_cast<int64_t>(i))], json_of(m->values[i]));
+      const std::string key =
+          m->keys.dtype() == DType::str ? m->keys.strings()[i] : element_text(m->keys, static_cast<int64_t>(i));
+      NNEX_ASSIGN(object[key], json_of(m->values[i]));
     }
     return object;
   }
