@@ -670,4 +670,11 @@ expect 0 "LARGE.NNEF.TGZ" "$nnex" convert "$scratch/LARGE.ONNX" "$scratch/LARGE.
 expect 0 "picture" "$nnex" inspect "$scratch/LARGE.NNEF.TGZ"
 expect 0 "y: sequence of 3" "$nnex" run "$scratch/sequence.onnxtxt" -i "$scratch/LARGE.JSON" --save "has=$scratch/LARGE.NPY"
 expect 0 "digraph" cat <("$nnex" view "$model" -o "$scratch/LARGE.DOT" >/dev/null; cat "$scratch/LARGE.DOT")
+# What makes an operator fail at run time is the data's fault, where it decides shapes too.
+cat > "$scratch/range.onnxtxt" <<'TEXT'
+<ir_version: 8, opset_import: ["" : 17]>
+m (float a, float b, float d) => (float[n] y) { y = Range(a, b, d) }
+TEXT
+echo '{"a": 0, "b": 3, "d": 0}' > "$scratch/range.json"
+expect 1 "range" "$nnex" run "$scratch/range.onnxtxt" -i "$scratch/range.json"
 exit $bad

@@ -46,16 +46,22 @@ class ValueCall : public InferCall {
   std::vector<Type> types_, results_;
 };
 
+/// What a rule finds wrong with values of a run: the model has passed it without them.
+Status of_the_data(Status s) {
+  if (s.ok() || s.error().code() != Code::invalid_model) return s;
+  return Error(Code::fault, s.error().message());
+}
+
 }  // namespace
 
 Status infer_outputs_again(const Node& node, std::span<const Value* const> in, std::span<Value* const> out) {
   ValueCall call(node, in, out);
-  if (node.op->infer) NNEX_TRY(node.op->infer(call));
+  if (node.op->infer) NNEX_TRY(of_the_data(node.op->infer(call)));
   for (size_t o = 0; o < out.size(); ++o) {
     if (!out[o]) continue;
     *out[o] = Value();
     const Type& type = call.found(o);
-    NNEX_TRY(call.check_extents(o, type));
+    NNEX_TRY(of_the_data(call.check_extents(o, type)));
     const auto shape = concrete(type);
     if (!shape || type.dtype == DType::none) continue;
     NNEX_ASSIGN(Tensor t, Tensor::make(type.dtype, *shape));

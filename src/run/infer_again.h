@@ -8,7 +8,7 @@
 namespace nnex::run {
 
 /// Gives the outputs of a node memory where its shape rule knows their extents from the inputs' contents, of any
-/// length, and empties the others: their kernel makes them. Errors: the rule's; limit.
+/// length, and empties the others: their kernel makes them. Errors: fault where the rule refuses the inputs; limit.
 Status infer_outputs_again(const Node& node, std::span<const Value* const> in, std::span<Value* const> out);
 
 }  // namespace nnex::run
