@@ -677,4 +677,13 @@ m (float a, float b, float d) => (float[n] y) { y = Range(a, b, d) }
 TEXT
 echo '{"a": 0, "b": 3, "d": 0}' > "$scratch/range.json"
 expect 1 "range" "$nnex" run "$scratch/range.onnxtxt" -i "$scratch/range.json"
+# The hint names a format that has the type.
+cat > "$scratch/brain.onnxtxt" <<'TEXT'
+<ir_version: 8, opset_import: ["" : 17]>
+m (bfloat16[n] x, float[n] z, seq(float[n]) s) => (bfloat16[n] y, float[n] w, seq(float[n]) t) { y = Identity(x) w = Identity(z) t = SequenceInsert(s, z) }
+TEXT
+python3 -c "import json; print(json.dumps({'x': [1] * 1500, 'z': [2] * 1500, 's': []}))" > "$scratch/brain.json"
+for hint in "--save 'y=FILE.pb' writes all 1500 values" "--save 'w=FILE.npy' writes all 1500 values" "--save 't=FILE.pb' writes all of it"; do
+  expect 0 "$hint" "$nnex" run "$scratch/brain.onnxtxt" -i "$scratch/brain.json" --json
+done
 exit $bad

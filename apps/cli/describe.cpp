@@ -31,8 +31,24 @@ Json statistics(const Tensor& t) {
   return j;
 }
 
-/// `room`: how many elements may still be told.
-Json described(const Value& value, std::string_view name, int64_t& room);
+/// What is being told.
+struct Telling {
+  std::string_view name;      ///< Of the output.
+  bool whole = true;          ///< Whether the tensor at hand is all of it, and not an item.
+  int64_t room = kMaxValues;  ///< How many elements may still be told.
+};
+
+Json described(const Value& value, Telling& telling);
+
+/// The first ending of a file that holds tensors of the type.
+std::string_view ending_for(DType type) {
+  constexpr std::pair<TensorFormat, std::string_view> kEndings[] = {
+      {TensorFormat::npy, "npy"}, {TensorFormat::onnx, "pb"}, {TensorFormat::nnef, "dat"}};
+  const auto none = Tensor::make(type, Shape{0});
+  for (const auto& [format, ending] : kEndings)
+    if (none.ok() && tensor_bytes(*none, format).ok()) return ending;
+  return "json";
+}
 
 /// Lists of nothing, as deep as the extents before the first of 0; one where they would be many.
 Json empty_lists(const Shape& shape, int64_t axis = 0, int64_t lists = 1) {
@@ -42,41 +58,48 @@ Json empty_lists(const Shape& shape, int64_t axis = 0, int64_t lists = 1) {
   return list;
 }
 
-void describe_in(const Value& value, std::string_view name, int64_t& room, Json& row) {
+void describe_in(const Value& value, Telling& telling, Json& row) {
   if (const Tensor* t = value.tensor()) {
     if (t->count() == 0 && t->shape().rank() > 0) {
       row["values"] = empty_lists(t->shape());
       return;
     }
-    if (t->count() <= room) {
+    if (t->count() <= telling.room) {
       if (const auto text = tensor_bytes(*t, TensorFormat::json); text.ok()) {
-        room -= t->count();
+        telling.room -= t->count();
         row["values"] = Json::parse(*text);
         return;
       }
     }
     if (t->dtype() != DType::str && !is_complex(t->dtype())) row["statistics"] = statistics(*t);
-    row["hint"] = fmt::format("--save '{}=FILE.npy' writes all {} values", name, t->count());
-  } else if (const Sequence* s = value.sequence()) {
+    row["hint"] = telling.whole ? fmt::format("--save '{}=FILE.{}' writes all {} values", telling.name,
+                                              ending_for(t->dtype()), t->count())
+                                : fmt::format("--save '{}=FILE.pb' writes all of it", telling.name);
+    return;
+  }
+  telling.whole = false;
+  if (const Sequence* s = value.sequence()) {
     row["items"] = Json::array();
-    for (size_t i = 0; i < s->items.size() && room > 0; ++i)
-      row["items"].push_back(described(s->items[i], name, --room));
+    for (size_t i = 0; i < s->items.size() && telling.room > 0; ++i) {
+      --telling.room;
+      row["items"].push_back(described(s->items[i], telling));
+    }
     if (row["items"].size() < s->items.size()) row["items_in_all"] = s->items.size();
   } else if (const Map* m = value.map()) {
-    row["keys"] = described(Value(m->keys), name, room);
+    row["keys"] = described(Value(m->keys), telling);
     row["items"] = Json::array();
     for (const Value& v : m->values) {
-      if (room <= 0) break;
-      row["items"].push_back(described(v, name, room));
+      if (telling.room <= 0) break;
+      row["items"].push_back(described(v, telling));
     }
   } else if (const Optional* o = value.optional(); o && o->item) {
-    row["item"] = described(*o->item, name, room);
+    row["item"] = described(*o->item, telling);
   }
 }
 
-Json described(const Value& value, std::string_view name, int64_t& room) {
+Json described(const Value& value, Telling& telling) {
   Json row = {{"type", value.text()}};
-  describe_in(value, name, room, row);
+  describe_in(value, telling, row);
   return row;
 }
 
@@ -88,8 +111,8 @@ Json number_of(double x) {
 }
 
 void describe(const Value& value, std::string_view name, Json& row) {
-  int64_t room = kMaxValues;
-  describe_in(value, name, room, row);
+  Telling telling{name};
+  describe_in(value, telling, row);
 }
 
 }  // namespace nnex::cli

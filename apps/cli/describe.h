@@ -9,7 +9,7 @@ namespace nnex::cli {
 Json number_of(double x);
 
 /// What a run says of an answer: of a tensor of at most 1,000 elements its "values", of larger ones "statistics" and in
-/// "hint" how to have all; of sequences and maps their items, as far as that.
+/// "hint" how to have all, in a format that has the type; of sequences and maps their items, as far as that.
 void describe(const Value& value, std::string_view name, Json& row);
 
 }  // namespace nnex::cli
