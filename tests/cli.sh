@@ -686,4 +686,7 @@ python3 -c "import json; print(json.dumps({'x': [1] * 1500, 'z': [2] * 1500, 's'
 for hint in "--save 'y=FILE.pb' writes all 1500 values" "--save 'w=FILE.npy' writes all 1500 values" "--save 't=FILE.pb' writes all of it"; do
   expect 0 "$hint" "$nnex" run "$scratch/brain.onnxtxt" -i "$scratch/brain.json" --json
 done
+# Texts have a hash, too: of their bytes, each behind its length.
+want=$(python3 -c "import hashlib; print(hashlib.sha256(b''.join(len(t).to_bytes(8, 'little') + t for t in (b'x', b'yz'))).hexdigest())")
+expect 0 "sha256 $want" "$nnex" run "$scratch/text.onnxtxt" -i "$scratch/texts/one.json" --hash
 exit $bad

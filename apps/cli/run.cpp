@@ -117,7 +117,7 @@ Status save(const Model& model, const std::vector<Value>& out, const std::vector
   return {};
 }
 
-/// SHA-256 of a tensor's elements; "" for what is no tensor of numbers.
+/// SHA-256 of a tensor's elements; "" for what is no tensor.
 std::string hash_of(const Value& v) { return v.tensor() ? sha256(*v.tensor()) : std::string(); }
 
 /// The model with every layer's tensor as an output.

@@ -42,13 +42,14 @@ Result<Tensor> cast(const Tensor& from, DType to);
 /// invalid_argument (axis or index outside, a tensor without memory), unsupported (types narrower than a byte), limit.
 Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index);
 /// Tensors of one shape and type along a new axis (negative counts from the last of the result). Errors:
-/// invalid_argument (no tensor, one without memory), fault (shapes or types differ; an axis outside).
+/// invalid_argument (no tensor, one without memory), unsupported (types narrower than a byte), fault (shapes or types
+/// differ; an axis outside), limit.
 Result<Tensor> stack(std::span<const Tensor> parts, int64_t axis);
 
 /// SHA-256 (FIPS 180-4) of the bytes, as 64 hexadecimal letters.
 std::string sha256(std::string_view bytes);
-/// The same of a tensor's elements as they lie in memory, little endian, row by row; strings and tensors without memory
-/// have none: "".
+/// The same of a tensor's elements as they lie in memory, little endian, row by row; of texts each one's bytes behind
+/// their number, which has 8 bytes, little endian. Tensors without memory have none: "".
 std::string sha256(const Tensor& t);
 
 }  // namespace nnex

@@ -330,8 +330,25 @@ Result<Tensor> cast(const Tensor& from, DType to) {
   return convert(from, to);
 }
 
+namespace {
+
+std::string sha256_of_texts(std::span<const std::string> texts) {
+  Sha256 h;
+  for (const std::string& text : texts) {
+    char length[8];
+    for (size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<char>(uint64_t{text.size()} >> (8 * i) & 255);
+    h.add(length, sizeof length);
+    h.add(text.data(), text.size());
+  }
+  return h.text();
+}
+
+}  // namespace
+
 std::string sha256(const Tensor& t) {
-  if (is_object(t.dtype()) || (!t.data() && t.count() > 0)) return {};
+  if (!t.data() && t.count() > 0) return {};
+  if (t.dtype() == DType::str) return sha256_of_texts(t.strings());
+  if (is_object(t.dtype())) return {};
   constexpr size_t kPiece = size_t{32} << 20;
   const MappedFile* const file = file_of(t.owner());
   Sha256 h;

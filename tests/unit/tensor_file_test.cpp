@@ -297,7 +297,10 @@ TEST(Elements, CastSliceStackHash) {
   EXPECT_EQ(stack({}, 0).error().code(), Code::invalid_argument);
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(Tensor::of<uint8_t>(Shape{3}, {'a', 'b', 'c'})), sha256("abc"));
-  EXPECT_EQ(sha256(Tensor::of<std::string>(Shape{1}, {"abc"})), "");
+  using namespace std::literals;
+  EXPECT_EQ(sha256(Tensor::of<std::string>(Shape{2}, {"abc", ""})), sha256("\3\0\0\0\0\0\0\0abc\0\0\0\0\0\0\0\0"sv));
+  EXPECT_NE(sha256(Tensor::of<std::string>(Shape{2}, {"a", "bc"})),
+            sha256(Tensor::of<std::string>(Shape{2}, {"ab", "c"})));
 }
 
 TEST(Environment, SaysWhatThisIs) {
