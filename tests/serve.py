@@ -358,6 +358,8 @@ def test_types():
     folder = tempfile.mkdtemp()
     for code in TYPES:
         repository(folder, **{'t%d' % code: onnx('Identity', [('x', code, ['N', 2])], [('y', code, ['N', 2])])})
+    numbers = field(5, field(1, 'value_ints') + field(8, 3) + field(8, 4) + field(20, 7))
+    repository(folder, none=onnx('Constant', [], [('y', 7, [2])], numbers))
     try:
         with Server(folder) as s:
             for code, (letter, items) in values.items():
@@ -394,6 +396,8 @@ def test_types():
             equal(s.json('POST', '/v2/models/t1/infer',
                          {'inputs': [{'name': 'x', 'shape': [0, 2], 'datatype': 'FP32', 'data': []}]})['outputs'][0],
                   {'name': 'y', 'datatype': 'FP32', 'shape': [0, 2], 'data': []}, 'no rows')
+            for sent in {'inputs': []}, {}:
+                equal(s.json('POST', '/v2/models/none/infer', sent)['outputs'][0]['data'], [3, 4], 'no inputs')
     finally:
         shutil.rmtree(folder)
 

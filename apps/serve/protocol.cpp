@@ -122,7 +122,7 @@ class Reader {
     NNEX_TRY(check_parameters(json.parameters, "the request"));
     NNEX_ASSIGN(out.timeout_us, parameter<int64_t>(json.parameters, "timeout", "the request", "a whole number"));
     if (out.timeout_us && *out.timeout_us <= 0) out.timeout_us.reset();  // 0: the default
-    if (json.inputs.empty()) return refused("the request has no inputs");
+    if (json.inputs.empty() && !ports_.inputs.empty()) return refused("the request has no inputs");
     out.inputs.resize(ports_.inputs.size());
     for (JsonInput& input : json.inputs) NNEX_TRY(add(input, out));
     for (size_t i = 0; i < out.inputs.size(); ++i)
