@@ -55,7 +55,7 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes);
 /// The bytes the original runtime hands out for a run's outputs, after the model's postprocess: output_width bytes an
 /// element, little endian. One head: its elements row by row. Several: for each row, that row of every head. "argmax":
 /// of each row of the first head the index of the first largest low byte.
-/// Errors: invalid_argument (no model of CVM), invalid_model (heads of different rows meet).
+/// Errors: invalid_argument (no model of CVM, no outputs), invalid_model (heads of different rows meet).
 Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> outputs);
 
 }  // namespace nnex

@@ -47,7 +47,7 @@ std::optional<DType> dtype_named(std::string_view text);
 
 /// Width of one element in bits (str: of the C++ object that holds it; none: 0).
 int bits(DType type);
-/// Bytes that hold `count` elements, the last byte padded; nullopt when that overflows.
+/// Bytes that hold `count` elements, the last byte padded; nullopt when that overflows, or `count` is below 0.
 std::optional<int64_t> bytes_for(DType type, int64_t count);
 
 constexpr bool is_real(DType t) { return t >= DType::f64 && t <= DType::f4e2m1; }

@@ -88,6 +88,9 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes) {
 Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> outputs) {
   return guarded([&]() -> Result<std::string> {
     NNEX_ASSIGN(const CvmProvenance info, info_of(model));
+    if (outputs.empty())
+      return Error(Code::invalid_argument,
+                   fmt::format("found no outputs; needed those of a run, {}", model.outputs().size()));
     std::vector<Tensor> heads;
     for (const Value& v : outputs) {
       if (!v.tensor()) continue;

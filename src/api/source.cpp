@@ -1,5 +1,7 @@
 #include "nnex/source.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "base/guarded.h"
@@ -52,8 +54,14 @@ ModelSource ModelSource::memory(OwnedBytes bytes, std::string name) {
 
 ModelSource ModelSource::memory(std::vector<NamedBytes> files, std::string name) {
   std::map<std::string, OwnedBytes> kept;
-  for (NamedBytes& file : files) kept[std::move(file.name)] = owned(std::move(file.bytes));
-  return {std::move(name), reader_of(std::move(kept))};
+  std::string twice;
+  for (NamedBytes& file : files)
+    if (!kept.emplace(file.name, owned(std::move(file.bytes))).second && twice.empty())
+      twice = fmt::format("found two files of the name '{}'", file.name);
+  FileReader reader = reader_of(std::move(kept));
+  if (!twice.empty())
+    reader.list = [twice]() -> Result<std::vector<std::string>> { return Error(Code::invalid_argument, twice); };
+  return {std::move(name), std::move(reader)};
 }
 
 ModelSource ModelSource::callbacks(FileReader reader, std::string name) {

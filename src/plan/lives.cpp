@@ -40,13 +40,18 @@ void Lives::reuse(ValueId v, ValueId r, DType dtype, const Shape& shape) {
   reusing_.push_back(v);
 }
 
+std::string size_text(int64_t bytes) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  return bytes % kMiB == 0 || bytes >= 16 * kMiB ? fmt::format("{} MiB", bytes / kMiB) : fmt::format("{} bytes", bytes);
+}
+
 Status Lives::lay_out(Plan& plan, std::span<const NodeId> nodes, std::span<const ItemRun> runs,
                       int64_t memory_limit) const {
   give_workspace(plan, memory_limit);
   NNEX_ASSIGN(const Offsets offsets, find_offsets(plan, runs));
   if (plan.arena_bytes > memory_limit)
-    return Error(Code::limit, fmt::format("the run needs {} MiB for activations; the limit is {} MiB",
-                                          plan.arena_bytes >> 20, memory_limit >> 20));
+    return Error(Code::limit, fmt::format("the run needs {} for activations; the limit is {}",
+                                          size_text(plan.arena_bytes), size_text(memory_limit)));
   for (const auto* made : {&placed_, &reusing_})
     for (ValueId v : *made) add_slot(plan, v, offsets.at(root(v).n));
   place_views(plan, offsets);

@@ -2,6 +2,7 @@
 // Where the values of a stretch live: from which step to which, and in whose memory.
 
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Life {
   DType dtype = DType::none;
   Shape shape;  ///< In memory, with dtype, of what is in the arena or shows something there.
 };
+
+/// Bytes for a message: in MiB where they are whole or many.
+std::string size_text(int64_t bytes);
 
 class Lives {
  public:

@@ -62,7 +62,7 @@ std::optional<DType> dtype_named(std::string_view text) {
 
 std::optional<int64_t> bytes_for(DType type, int64_t count) {
   auto all = checked_mul(count, bits(type));
-  if (!all || *all > INT64_MAX - 7) return std::nullopt;
+  if (!all || *all < 0 || *all > INT64_MAX - 7) return std::nullopt;
   return (*all + 7) / 8;
 }
 

@@ -144,6 +144,8 @@ TEST(Door, BrokenSources) {
   expect_error(memory({{"a.txt", "?"}, {"b.txt", "?"}}), Code::unreadable, "none of the 2 files of 'box' is a model");
   expect_error(memory({{"../a.onnx", "?"}, {"b.txt", "?"}}), Code::invalid_model, "..");
   expect_error(memory({onnx[0], {"other.bin", ""}}), Code::unreadable, "no such file");
+  expect_error(memory({onnx[0], onnx[0]}), Code::invalid_argument,
+               "found two files of the name '" + onnx[0].name + "'");
   const std::string cut = onnx[0].bytes.substr(0, onnx[0].bytes.size() - 3);
   expect_error(memory({{"net.onnx", cut}, onnx[1]}), Code::invalid_model, "");
   expect_error(memory({onnx[0], {"weights.bin", "1234"}}), Code::invalid_model, "w");

@@ -190,6 +190,12 @@ TEST(TensorFile, ListsLoseNoExtents) {
             "f32[2,0,3]: nested lists end at the extent of 0 and lose those after it; save it as .npy");
 }
 
+TEST(TensorFile, CountsBelowZeroHaveNoBytes) {
+  EXPECT_EQ(bytes_for(DType::f32, -1), std::nullopt);
+  EXPECT_EQ(bytes_for(DType::i4, -1), std::nullopt);
+  EXPECT_EQ(bytes_for(DType::i4, 3), 2);
+}
+
 TEST(TensorFile, ArchivesHoldSeveralArrays) {
   const Scratch scratch;
   const std::vector<NamedTensor> two = {{"a", Tensor::of<float>(Shape{2}, {1, 2})},
