@@ -689,4 +689,7 @@ done
 # Texts have a hash, too: of their bytes, each behind its length.
 want=$(python3 -c "import hashlib; print(hashlib.sha256(b''.join(len(t).to_bytes(8, 'little') + t for t in (b'x', b'yz'))).hexdigest())")
 expect 0 "sha256 $want" "$nnex" run "$scratch/text.onnxtxt" -i "$scratch/texts/one.json" --hash
+# What is written and never read is called what it is.
+"$nnex" convert "$model" "$scratch/module.mjs" --set N=1 --no-verify >/dev/null
+expect 3 "module.mjs' is a JavaScript module that nnex wrote" "$nnex" run "$scratch/module.mjs" --random
 exit $bad

@@ -153,6 +153,17 @@ TEST(Door, BrokenSources) {
   Files webnn = files_of(Format::webnn);
   ASSERT_EQ(webnn.size(), 2u);
   expect_error(memory({webnn[0], {"other.bin", ""}}), Code::unreadable, "model.weights");
+  auto graph = load_graph(ModelSource::memory(webnn));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  SaveOptions options;
+  for (const WebnnForm form : {WebnnForm::module, WebnnForm::script}) {
+    options.webnn.form = form;
+    auto written = to_bytes(*graph, Format::webnn, options);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    expect_error(memory(*written), Code::unreadable, "a JavaScript module that nnex wrote");
+    expect_error(load_model(ModelSource::memory((*written)[0].bytes)), Code::unreadable, "a JavaScript module");
+  }
+  expect_error(load_model(ModelSource::memory("import x from 'y';", "a.mjs")), Code::unreadable, "JavaScript");
   webnn[1].bytes.resize(4);
   expect_error(memory(webnn), Code::invalid_model, "");
   Files nnef = files_of(Format::nnef);
