@@ -69,8 +69,10 @@ class InputFile {
   /// Its value for the input: its only array, or the one of the input's name. Aligned as kernels want it, so that no
   /// run copies it. A table is [rows, columns]: an input of one axis takes a row or a column, one of three axes and
   /// more takes the numbers in reading order. Sound is [n] of one channel, [channels, n] or [n, channels], whichever
-  /// the input says, or [1, n]. Signed bytes stand for the wider integers that integer networks take, i32 for i64.
-  /// Errors: unreadable, invalid_argument (found and needed).
+  /// the input says, or [1, n]. Signed bytes stand for the wider integers that integer networks take, i32 for i64. Of a
+  /// sequence, a map or a sparse tensor a .pb is ONNX's message of such; of a sequence JSON is the list of its items,
+  /// of a map an object; an optional is null, or what its value takes. Errors: unreadable, invalid_argument (found and
+  /// needed).
   Result<Value> value(const PortInfo& port, const InputFileOptions& options = {}) const;
   /// All it has, by the names of inputs; of a folder input_0.pb, input_1.pb ..., or files with the inputs' names.
   /// Errors: as of value(); invalid_argument for a name no input has.
