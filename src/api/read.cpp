@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/formats.h"
 #include "base/mapped_file.h"
 #include "graph/symbols.h"
@@ -84,7 +86,12 @@ struct Reading {
 
 /// What importing keeps of the file; functions of the model read tensors later.
 onnx_format::Source onnx_source(const FileBytes& file, const Recognised& model, const Reading& reading) {
+  const ContainerLimits limits = archive_limits(reading.options);
+  const uint64_t size = file.bytes.size(), dense = std::min<uint64_t>(max_unpacked(size, limits), INT64_MAX);
+  Remedy more = more_unpacked(size, limits);
+  more.effect = "raises what sparse tensors may take";
   onnx_format::Source source{file.owner, nullptr};
+  source.dense = std::make_shared<onnx_format::DenseLimit>(static_cast<int64_t>(dense), std::move(more));
   if (auto beside = reading.beside(model))
     source.external = [files = std::move(*beside)](const std::map<std::string, std::string>& entries) {
       return onnx_format::open_external(files, entries);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "tensor/convert.h"
 #include "tensor/has_memory.h"
 
@@ -53,6 +55,24 @@ Status check_sparse(const SparseTensor& t) {
     last = flat;
   }
   return {};
+}
+
+Result<Tensor> dense_of(const SparseTensor& t) {
+  const DType type = t.values.dtype();
+  NNEX_ASSIGN(Tensor out, Tensor::make(type, t.shape));
+  std::byte* const to = out.mutable_data();
+  if (!is_object(type) && out.bytes() > 0) std::memset(to, 0, static_cast<size_t>(out.bytes()));
+  const size_t width = static_cast<size_t>(bits(type)) / 8;
+  for (int64_t i = 0; i < t.values.count(); ++i) {
+    const int64_t at = flat_index(t, i, out.count());
+    if (type == DType::str)
+      out.mutable_as<std::string>()[static_cast<size_t>(at)] = t.values.strings()[static_cast<size_t>(i)];
+    else if (bits(type) < 8)
+      set_int(out, at, int_at(t.values, i));
+    else
+      std::memcpy(to + static_cast<size_t>(at) * width, t.values.data() + static_cast<size_t>(i) * width, width);
+  }
+  return out;
 }
 
 }  // namespace nnex

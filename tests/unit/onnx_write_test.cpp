@@ -26,6 +26,7 @@
 #include "stored.h"
 #include "stored_networks.h"
 #include "tensor/convert.h"
+#include "tensor_of.h"
 
 namespace nnex {
 namespace {
@@ -208,6 +209,64 @@ TEST(OnnxWrite, RootsOfMeansAtTheBorder) {
         ASSERT_EQ(f.count(), w.count());
         for (int64_t i = 0; i < w.count(); ++i) EXPECT_NEAR(real_at(f, i), real_at(w, i), 1e-5) << i;
       }
+}
+
+/// SparseTensorProto {0, 5} {6, 0} under that name.
+std::string sparse_named(std::string_view name) {
+  using namespace test::onnx;
+  return msg(1, tensor(name, {2}, raw_bytes<float>({5, 6}))) + msg(2, longs("", {1, 2})) + num(3, 2) + num(3, 2);
+}
+
+/// What a sparse constant stands for is a dense tensor, whether it is an initializer or a node's.
+TEST(OnnxWrite, SparseConstantsAreDense) {
+  using namespace test::onnx;
+  const std::string x = value("x", {2, 2}), y = value("y", {2, 2}), add = node("Add", {"x", "s"}, {"y"});
+  const std::string node_of =
+      node("Constant", {}, {"s"}, msg(5, msg(1, "sparse_value") + msg(22, sparse_named("")) + num(20, 11)));
+  const test::onnx::Graph held{{add}, {x}, {y}};
+  const std::string initializer = num(1, 8) + msg(7, held.bytes() + msg(15, sparse_named("s"))) + opset("", 17);
+  for (const std::string& bytes : {model({{node_of, add}, {x}, {y}}), initializer}) {
+    const std::vector<Value> in = {test::f({2, 2}, {1, 2, 3, 4})};
+    const auto out = answers(read(bytes), in);
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_TRUE(same_value(out[0], test::f({2, 2}, {1, 7, 9, 4})));
+    const auto again = written(read(bytes));
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    EXPECT_TRUE(same_value(answers(read(*again), in).at(0), out[0]));
+    const auto report = nnex::check(ModelSource::memory(bytes));
+    EXPECT_TRUE(report.ok() && report->sound());
+  }
+}
+
+/// One that is declared sparse stays so, there and back.
+TEST(OnnxWrite, SparseOutputsStaySparse) {
+  using namespace test::onnx;
+  const std::string extents = msg(1, num(1, 2)) + msg(1, num(1, 2));
+  const std::string sparse = msg(1, "s") + msg(2, msg(8, num(1, kFloat) + msg(2, extents)));
+  const std::string x = value("x", {2, 2}), y = value("y", {2, 2});
+  const test::onnx::Graph all{{node("Relu", {"x"}, {"y"})}, {x}, {y, sparse}};
+  std::string bytes = num(1, 8) + msg(7, all.bytes() + msg(15, sparse_named("s"))) + opset("", 17);
+  for (int times = 0; times < 2; ++times) {
+    const ir::Graph graph = read(bytes);
+    ASSERT_EQ(graph.outputs().size(), 2u);
+    EXPECT_TRUE(graph[graph.outputs()[1]].constant.sparse());
+    const auto again = written(graph);
+    ASSERT_TRUE(again.ok()) << again.error().text();
+    bytes = *again;
+  }
+}
+
+/// A few bytes ask for 4 GB.
+TEST(OnnxWrite, SparseConstantsAreBounded) {
+  using namespace test::onnx;
+  const std::string large = msg(1, tensor("s", {1}, raw_bytes<float>({5}))) + msg(2, longs("", {7})) + num(3, 1 << 30);
+  const test::onnx::Graph held{{node("Shape", {"s"}, {"y"})}, {}, {value("y", {1}, kInt64)}};
+  const std::string bytes = num(1, 8) + msg(7, held.bytes() + msg(15, large)) + opset("", 17);
+  const auto graph = read_model_bytes(bytes, {});
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code(), Code::limit);
+  ASSERT_EQ(graph.error().remedies().size(), 1u);
+  EXPECT_EQ(graph.error().remedies()[0].option, "archive_ratio");
 }
 
 /// An operation without a domain, as NNEF's fragments without bodies are: in ONNX it has one, and is no operator of

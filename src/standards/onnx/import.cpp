@@ -148,12 +148,12 @@ ValueId Importer::unknown(const std::string& name) {
   return v;
 }
 
-Status Importer::constant(std::string_view message, bool sparse) {
+Status Importer::constant(std::string_view message, Stored stored) {
   NamedValue v;
-  if (sparse) {
+  if (stored == Stored::kept) {
     NNEX_ASSIGN(v, read_sparse_tensor(message, source_));
   } else {
-    NNEX_ASSIGN(NamedTensor t, read_tensor(message, source_));
+    NNEX_ASSIGN(NamedTensor t, stored == Stored::sparse ? read_dense(message, source_) : read_tensor(message, source_));
     v.name = std::move(t.name), v.value = Value(std::move(t.tensor));
   }
   if (v.name.empty()) return Error(Code::invalid_model, "an initializer has no name");
@@ -187,12 +187,25 @@ std::string tensor_name(std::string_view message, bool sparse) {
 
 }  // namespace
 
+bool Importer::declared_sparse(const GraphParts& parts, std::string_view name) {
+  for (const auto* infos : {&parts.inputs, &parts.outputs, &parts.infos})
+    for (std::string_view message : *infos) {
+      Field f;
+      for (wire::Reader r(message); field_name(message) == name && r.next(f);)
+        if (f.number == ValueInfoProto::type && f.kind == Kind::bytes)
+          if (const auto type = read_type(f.bytes); type.ok() && type->kind == nnex::Kind::sparse) return true;
+    }
+  return false;
+}
+
 Status Importer::constants(const GraphParts& parts) {
   for (const bool sparse : {false, true})
     for (std::string_view message : sparse ? parts.sparse_initializers : parts.initializers) {
-      Status s = constant(message, sparse);
-      if (s.ok()) continue;
       const std::string name = tensor_name(message, sparse);
+      Status s = constant(message, !sparse                        ? Stored::dense
+                                   : declared_sparse(parts, name) ? Stored::kept
+                                                                  : Stored::sparse);
+      if (s.ok()) continue;
       NNEX_TRY(kept_at(std::move(s), "initializer", name, message));
       if (!name.empty() && !scopes_.back().count(name)) scopes_.back()[name] = unknown(name);
     }

@@ -34,7 +34,8 @@ std::string domain_of(std::string_view domain);
 struct Attribute {
   std::string name;
   AttrValue value;
-  std::string_view graph;  ///< A GraphProto's bytes, when it is one.
+  std::string_view graph;   ///< A GraphProto's bytes, when it is one.
+  std::string_view sparse;  ///< A SparseTensorProto's, which Constant reads.
   bool is_graph = false;
   std::string reference;  ///< The function attribute it stands for.
   Type type;              ///< When it is a TypeProto.
@@ -151,6 +152,7 @@ class Importer {
   void drop_call(NodeId call);
 
   ir::Graph& graph() { return graph_; }
+  const Source& source() const { return source_; }
   /// What is known of a value that an earlier node made. Most nodes are made without a question.
   const Type& type_of(ValueId v);
   void bind_name(const std::string& name, ValueId v);
@@ -168,6 +170,8 @@ class Importer {
 
  private:
   using Scope = std::unordered_map<std::string, ValueId>;
+  /// Of an initializer. `kept`: a sparse one whose name is declared as one.
+  enum class Stored : uint8_t { dense, sparse, kept };
   struct GraphParts;
 
   Result<GraphParts> graph_parts(std::string_view message) const;
@@ -175,6 +179,8 @@ class Importer {
   void find_declared(const std::string& name, ValueId v);
   /// Initializers become constants of the innermost scope.
   Status constants(const GraphParts& parts);
+  /// Whether an input, output or value of that name is declared as a sparse tensor.
+  static bool declared_sparse(const GraphParts& parts, std::string_view name);
   Status declare(const GraphParts& parts);
   Status graph_body(const GraphParts& parts, BlockId block, bool main, std::span<const Type> given = {});
   /// What a loop or scan node's inputs say of its body's parameters.
@@ -189,7 +195,7 @@ class Importer {
   Status add_function(std::string_view message);
   Status value_info(std::string_view message, std::string& name, Type& type);
   /// An initializer's name and content.
-  Status constant(std::string_view message, bool sparse);
+  Status constant(std::string_view message, Stored stored);
   /// Who goes on past faults keeps this one; else it is passed on.
   Status kept(Status s);
   /// The same, at the place of a message: "input 'x'" of the main graph.

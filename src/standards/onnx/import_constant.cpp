@@ -29,9 +29,8 @@ Result<Quirked> constant(NodeImport& n) {
     } else if (a.name == "value_strings")
       t = Tensor::of(Shape{static_cast<int64_t>(n.words(a.name).size())}, n.words(a.name));
     else if (a.name == "sparse_value") {
-      NNEX_ASSIGN(NamedValue sparse, read_sparse_tensor(n.word(a.name, ""), Source{}));
-      n.bind(0, n.b.graph().add_constant(std::move(sparse.value)));
-      return Quirked::done;
+      NNEX_ASSIGN(NamedTensor dense, read_dense(a.sparse, n.importer.source()));
+      t = std::move(dense.tensor);
     } else
       continue;
     n.bind(0, n.b.constant(std::move(t)));

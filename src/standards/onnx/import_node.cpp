@@ -126,11 +126,9 @@ Result<Attribute> Importer::attribute(std::string_view message) {
     case AttributeType::strings:
       a.value = std::move(words);
       break;
-    case AttributeType::sparse_tensor: {
-      // Constant's sparse_value: kept as its bytes, read by the quirk.
-      a.value = std::string(sparse);
+    case AttributeType::sparse_tensor:
+      a.sparse = sparse;
       break;
-    }
     case AttributeType::type:
       a.value = a.type.text();
       break;

@@ -258,6 +258,21 @@ Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& so
   return out;
 }
 
+Result<NamedTensor> read_dense(std::string_view message, const Source& source) {
+  NNEX_ASSIGN(NamedValue v, read_sparse_tensor(message, source));
+  const SparseTensor& s = *v.value.sparse();
+  const auto bytes = bytes_for(s.values.dtype(), s.shape.checked_count().value_or(0));
+  if (!bytes || (source.dense && !source.dense->bytes.take(*bytes))) {
+    Error e(Code::limit, fmt::format("sparse tensor '{}': {} of shape {} takes more than the model's sparse tensors "
+                                     "may together: {} bytes",
+                                     v.name, name(s.values.dtype()), s.shape.text(),
+                                     source.dense ? source.dense->bytes.limit() : INT64_MAX));
+    return source.dense ? std::move(e).helped_by(source.dense->more) : std::move(e);
+  }
+  NNEX_ASSIGN(Tensor t, dense_of(s));
+  return NamedTensor{v.name, std::move(t)};
+}
+
 namespace {
 
 Result<Type> read_tensor_type(std::string_view message) {

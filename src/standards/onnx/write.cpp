@@ -311,6 +311,11 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
     for (ValueId v : graph_[n].out)
       if (v.valid() && graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
         m.message(GraphProto::value_info, value_info(name_of(v), graph_[v].type, false));
+  if (main)  // without its type a sparse initializer stands for the dense tensor
+    for (const auto& [n, name] : names_)
+      if (const nnex::Value& constant = graph_[ValueId{n}].constant;
+          constant.sparse() && !said.count(name) && (all_used_ || used_.count(n)))
+        m.message(GraphProto::value_info, value_info(name, type_of(constant), false));
   return m;
 }
 
