@@ -111,7 +111,7 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
     std::vector<Unwritable> refused;
     NNEX_TRY(onnx_format::legalize_for_onnx(lowered, !wanted.custom, wanted.opset));
     NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
-    if (refused.empty()) {
+    if (refused.empty() && written.bodies_fit) {
       graph = std::move(lowered);
       return written;
     }

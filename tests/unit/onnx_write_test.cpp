@@ -269,6 +269,29 @@ TEST(OnnxWrite, SparseConstantsAreBounded) {
   EXPECT_EQ(graph.error().remedies()[0].option, "archive_ratio");
 }
 
+/// Bodies of functions are written as they are where the opset has the same operators, else in place of the calls.
+TEST(OnnxWrite, FunctionsFollowTheOpset) {
+  using namespace test::onnx;
+  const auto bytes = [](const char* op) {
+    return model({{node("g", {"x"}, {"y"}, {}, "f")}, {value("x", {2, 3})}, {value("y", {2, 3})}},
+                 opset("f", 1) + function("g", {"a"}, {"b"}, {node(op, {"a"}, {"b"})}));
+  };
+  const auto at_12 = [](const std::string& from) {
+    ir::Graph graph = read(from);
+    auto made = to_onnx(graph, {{}, false, {}, 12});
+    EXPECT_TRUE(made.ok()) << made.error().text();
+    return made.ok() ? made->model.text() : std::string();
+  };
+  for (const char* op : {"Relu", "Softmax"}) {
+    const std::string out = at_12(bytes(op));
+    EXPECT_TRUE(read(out).functions.empty()) << op;
+    const auto report = nnex::check(ModelSource::memory(out));
+    EXPECT_TRUE(report.ok() && report->sound()) << op;
+  }
+  EXPECT_EQ(read(at_12(bytes("Ceil"))).functions.size(), 0u);  // another one from opset 13 on
+  EXPECT_EQ(read(at_12(bytes("Softplus"))).functions.size(), 1u);
+}
+
 /// An operation without a domain, as NNEF's fragments without bodies are: in ONNX it has one, and is no operator of
 /// ONNX that happens to have its name.
 TEST(OnnxWrite, OperationsWithoutADomain) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "standards/onnx/signatures.h"
+
 namespace nnex::onnx_format {
 
 using wire::Field;
@@ -82,19 +84,20 @@ Result<FunctionParts> function_parts(std::string_view message) {
 
 namespace {
 
-/// Functions that the nodes call, those of nested graphs too. `depth` ends hostile nesting.
-void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string>& calls, int depth = 0) {
+/// f(domain, operator, overload) for all nodes, those of nested graphs too. `depth` ends hostile nesting.
+template <class F>
+void each_node(const std::vector<std::string_view>& nodes, const F& f, int depth = 0) {
   for (std::string_view message : nodes) {
     std::string op, domain, overload;
     wire::Reader r(message);
-    Field f;
-    while (r.next(f)) {
-      if (f.kind != Kind::bytes) continue;
-      if (f.number == NodeProto::op_type) op = std::string(f.bytes);
-      if (f.number == NodeProto::domain) domain = domain_of(f.bytes);
-      if (f.number == NodeProto::overload) overload = std::string(f.bytes);
-      if (f.number != NodeProto::attribute || depth > 16) continue;
-      wire::Reader attribute(f.bytes);
+    Field part;
+    while (r.next(part)) {
+      if (part.kind != Kind::bytes) continue;
+      if (part.number == NodeProto::op_type) op = std::string(part.bytes);
+      if (part.number == NodeProto::domain) domain = domain_of(part.bytes);
+      if (part.number == NodeProto::overload) overload = std::string(part.bytes);
+      if (part.number != NodeProto::attribute || depth > 16) continue;
+      wire::Reader attribute(part.bytes);
       Field a;
       while (attribute.next(a)) {
         if (a.kind != Kind::bytes || !is_one_of(a.number, AttributeProto::g, AttributeProto::graphs)) continue;
@@ -103,11 +106,18 @@ void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string
         Field g;
         while (graph.next(g))
           if (g.number == GraphProto::node && g.kind == Kind::bytes) inner.push_back(g.bytes);
-        find_calls(inner, calls, depth + 1);
+        each_node(inner, f, depth + 1);
       }
     }
-    calls.insert(fmt::format("{}:{}:{}", domain, op, overload));
+    f(domain, op, overload);
   }
+}
+
+/// Functions that the nodes call.
+void find_calls(const std::vector<std::string_view>& nodes, std::set<std::string>& calls) {
+  each_node(nodes, [&](const std::string& domain, const std::string& op, const std::string& overload) {
+    calls.insert(fmt::format("{}:{}:{}", domain, op, overload));
+  });
 }
 
 class CycleFinder {
@@ -170,6 +180,24 @@ Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view messa
   if (p.name.empty()) return Error(Code::invalid_model, "a function has no name");
   return std::shared_ptr<const OnnxFunction>(
       std::make_shared<OnnxFunction>(p.key(), message, source, limits, std::move(findings)));
+}
+
+bool bodies_fit(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets) {
+  bool fit = true;
+  for (const auto& [key, function] : graph.functions) {
+    const auto* own = dynamic_cast<const OnnxFunction*>(function.get());
+    if (!own) continue;
+    const auto parts = function_parts(own->message());
+    if (!parts.ok()) continue;
+    each_node(parts->nodes, [&](const std::string& domain, const std::string& op, const std::string& overload) {
+      const auto here = parts->opsets.find(domain), model = opsets.find(domain);
+      if (here == parts->opsets.end() || model == opsets.end() || here->second == model->second) return;
+      if (!is_standard(domain) || graph.functions.count(fmt::format("{}:{}:{}", domain, op, overload))) return;
+      const Form *form = find_form(domain, op, here->second), *theirs = find_form(domain, op, model->second);
+      fit &= form && theirs && form->since == theirs->since;
+    });
+  }
+  return fit;
 }
 
 void add_call(const OnnxFunction& function, ir::Graph& graph) {

@@ -59,6 +59,10 @@ class OnnxFunction : public Function {
   std::shared_ptr<Findings> findings_;  ///< Of a checker, which goes on past faults; null: a fault ends the expansion.
 };
 
+/// Whether every operator in the bodies of a graph's functions is the same one in the opsets of the model that calls
+/// them; domains that the model does not import cannot differ.
+bool bodies_fit(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets);
+
 /// A call of the function with arguments of which nothing is known, and no attributes. Its place is the function's.
 void add_call(const OnnxFunction& function, ir::Graph& graph);
 

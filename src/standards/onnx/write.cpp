@@ -330,6 +330,7 @@ Message GraphWriter::model(Message graph) {
   if (options_.opset > 0) opsets_[""] = options_.opset;
   out_.opset = opsets_[""];
   check_opsets();
+  out_.bodies_fit = bodies_fit(graph_, opsets_);
   Message m;
   m.integer(ModelProto::ir_version,
             std::max({ir_, ir_of(out_.opset), graph_.functions.empty() ? 0 : std::min(meta.ir_version, kNewestIr)}));

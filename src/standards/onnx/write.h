@@ -31,6 +31,7 @@ struct Written {
   std::set<const MappedFile*> files;       ///< Those that bytes are of, and that are kept.
   size_t nodes = 0, initializers = 0;
   int64_t opset = 0;
+  bool bodies_fit = true;  ///< Functions are written as they are: their operators mean the same in these opsets.
 };
 
 /// Writes a graph whose types are inferred and that meets ONNX's conventions (legalize_for_onnx). The opset is the
