@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/quantize/nnef_codes.h"
 #include "base/faults.h"
 #include "base/try.h"
@@ -31,6 +33,14 @@ Error cannot_say(std::string_view standard, bool custom, const ir::Graph& graph,
   Error e = cannot_say(standard, graph, refused);
   if (custom) return e;
   return std::move(e).helped_by({"custom", "true", "carries them as they are"});
+}
+
+/// Whether all outputs have a type and a rank. Those that calls of functions make have what the file says of them.
+bool outputs_known(const ir::Graph& graph) {
+  return std::all_of(graph.outputs().begin(), graph.outputs().end(), [&](ValueId v) {
+    const Type& t = graph[v].type;
+    return graph[v].is_constant() || (t.kind != Kind::unknown && (!t.is_tensor() || t.dims));
+  });
 }
 
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
@@ -111,7 +121,8 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
     std::vector<Unwritable> refused;
     NNEX_TRY(onnx_format::legalize_for_onnx(lowered, !wanted.custom, wanted.opset));
     NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
-    if (refused.empty() && written.bodies_fit) {
+    const bool shaped = graph.functions.empty() || outputs_known(lowered);
+    if (refused.empty() && written.bodies_fit && shaped) {
       graph = std::move(lowered);
       return written;
     }

@@ -12,6 +12,7 @@
 #include "graph/infer.h"
 #include "graph/symbols.h"
 #include "nnex/elements.h"
+#include "passes/passes.h"
 #include "run/inputs.h"
 
 namespace nnex {
@@ -79,6 +80,13 @@ void leave_open(ir::Graph& g, const ir::Graph& before, const Shapes& was, const 
     g.set_type(v, std::move(t));
   }
   forget_extents(g);
+}
+
+/// Extents reach into the bodies of functions: calls become what they call.
+Status inline_calls(ir::Graph& g) {
+  NNEX_ASSIGN(const int calls, passes::inline_functions(g));
+  if (calls > 0) g.functions.clear();
+  return {};
 }
 
 /// Gives the inputs the shapes `now`, where they had `was` when constants were made, and lets reshapes follow.
@@ -285,6 +293,7 @@ Result<Shapes> input_shapes(const ir::Graph& g) {
 bool is_given(int64_t extent) { return !std::count(std::begin(kUnknowns), std::end(kUnknowns), extent); }
 
 Result<std::vector<BakedShape>> follow_shapes(ir::Graph& g, const Shapes& was, const Shapes& now) {
+  NNEX_TRY(inline_calls(g));
   NNEX_ASSIGN(const auto followed, reshapes_following(g, was, now));
   std::vector<BakedShape> out;
   for (const Followed& f : followed) out.push_back({g.place_of(f.node), f.from, f.to});
@@ -292,6 +301,7 @@ Result<std::vector<BakedShape>> follow_shapes(ir::Graph& g, const Shapes& was, c
 }
 
 Result<std::vector<BakedShape>> follow_symbols(ir::Graph& g, const SymbolicShapes& wanted) {
+  NNEX_TRY(inline_calls(g));
   return Opening(g).run(wanted);
 }
 

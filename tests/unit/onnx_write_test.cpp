@@ -13,6 +13,7 @@
 #include "cpu_time.h"
 #include "graph/infer.h"
 #include "nnex/check.h"
+#include "nnex/edit.h"
 #include "nnex/load.h"
 #include "nnex/model.h"
 #include "nnex/save.h"
@@ -290,6 +291,21 @@ TEST(OnnxWrite, FunctionsFollowTheOpset) {
   }
   EXPECT_EQ(read(at_12(bytes("Ceil"))).functions.size(), 0u);  // another one from opset 13 on
   EXPECT_EQ(read(at_12(bytes("Softplus"))).functions.size(), 1u);
+}
+
+/// Extents reach into the bodies of functions.
+TEST(OnnxWrite, ShapesGoThroughFunctions) {
+  using namespace test::onnx;
+  const std::string bytes = model({{node("g", {"x"}, {"y"}, {}, "f")}, {value("x", {2, 3})}, {value("y", {2, 3})}},
+                                  opset("f", 1) + function("g", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})}));
+  auto graph = load_graph(ModelSource::memory(bytes));
+  ASSERT_TRUE(graph.ok());
+  ASSERT_TRUE(set_shapes(*graph, {{"x", {5, 4}}}).ok());
+  const auto files = to_bytes(*graph, Format::onnx);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  const auto report = nnex::check(ModelSource::memory(*files));
+  EXPECT_TRUE(report.ok() && report->sound());
+  EXPECT_EQ(load_model(ModelSource::memory(*files))->outputs()[0].type, "f32[5,4]");
 }
 
 /// An operation without a domain, as NNEF's fragments without bodies are: in ONNX it has one, and is no operator of
