@@ -13,6 +13,7 @@ namespace {
 
 using nnex::test::f;
 using nnex::test::i32;
+using nnex::test::u8;
 
 using namespace nnex;
 using Tensors = std::vector<Tensor>;
@@ -101,6 +102,41 @@ TEST(OnnxMicrosoft, ZeroPointsFillBytesByRows) {
                        {f({1, 48}, std::vector<float>(48, 1))})
                        .at(0);
   expect_near(y, {1, 2}, {-16.0 * (0 + 1 + 2), -16.0 * (4 + 5 + 6)});  // zero points 1 2 3 and 5 6 7
+}
+
+/// a - 2 = {-1, 0} {1, 2}; b - zero = {1, 2} {-1, 1}; their product is {-1, -2} {-1, 4}.
+TEST(OnnxMicrosoft, ProductsOfBytes) {
+  const Tensor a = u8({2, 2}, {1, 2, 3, 4});
+  const auto product = [&](std::string_view type, std::string_view more, std::string_view inputs,
+                           std::string_view attributes = "") {
+    return run(text("uint8[2,2] a", fmt::format("{}[2,2] y", type),
+                    fmt::format("float as = {{0.5}}, uint8 az = {{2}}, float[2] bs = {{2, 4}}{}", more),
+                    fmt::format("y = com.microsoft.QGemm{}({})", attributes, inputs)),
+               {a})
+        .at(0);
+  };
+  const std::string b = ", int8[2,2] b = {2, 5, 0, 4}, int8[2] bz = {1, 3}", c = ", int32[2] c = {10, -4}";
+  expect_near(product("float", b, "a, as, az, b, bs, bz"), {2, 2}, {-1, -4, -1, 8});
+  expect_near(product("float", b + c, "a, as, az, b, bs, bz, c"), {2, 2}, {9, -12, 9, 0});
+  expect_near(product("float", b + c, "a, as, az, b, bs, bz, c", "<alpha: float = 0.5>"), {2, 2}, {4.5, -6, 4.5, 0});
+  // By the transpose of b, whose columns have the scales.
+  const std::string rows = ", int8[2,2] b = {2, 0, 5, 4}, int8[2] bz = {1, 3}";
+  expect_near(product("float", rows, "a, as, az, b, bs, bz", "<transB: int = 1>"), {2, 2}, {-1, -4, -1, 8});
+  // a by columns: a - 2 = {-1, 1} {0, 2}; the product is {-2, -1} {-2, 2}.
+  expect_near(product("float", b, "a, as, az, b, bs, bz", "<transA: int = 1>"), {2, 2}, {-2, -2, -2, 4});
+  // Without zero points: {1, 2} {3, 4} by {2, 5} {0, 4} is {2, 13} {6, 31}.
+  expect_near(product("float", b, "a, as, , b, bs"), {2, 2}, {2, 26, 6, 62});
+  // Bytes: {9, -12} {9, 0} / 2 + 3, ties to even; and saturated.
+  const std::string y = ", float ys = {2}, uint8 yz = {3}";
+  const Tensor bytes = product("uint8", b + c + y, "a, as, az, b, bs, bz, c, ys, yz");
+  EXPECT_EQ(bytes.dtype(), DType::u8);
+  expect_near(bytes, {2, 2}, {7, 0, 7, 3});
+  std::string error;
+  EXPECT_TRUE(run(text("uint8[2,2] a", "uint8[2,2] y", "float s = {1}, uint8[2,2] b = {1, 1, 1, 1}, uint8 z = {0}",
+                       "y = com.microsoft.QGemm(a, s, , b, s, , , , z)"),
+                  {a}, &error)
+                  .empty());
+  EXPECT_NE(error.find("input 8 is a zero point without the scale at input 7"), std::string::npos) << error;
 }
 
 TEST(OnnxMicrosoft, RowsOfCodes) {

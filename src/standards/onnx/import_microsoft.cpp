@@ -410,6 +410,40 @@ Result<Quirked> matmul_integer_to_float(NodeImport& n) {
   return Quirked::done;
 }
 
+/// Matrix x with its axes exchanged where the attribute says so.
+ValueId matrix_of(NodeImport& n, size_t x, std::string_view transposed) {
+  if (!n.integer(transposed, 0)) return n.in[x];
+  return n.b("transpose", {n.in[x]}, TransposeAttrs{{1, 0}});
+}
+
+/// The exact sum of products and C; then it times alpha * a_scale * b_scale, or, with the scale of y, the bytes of
+/// that.
+Result<Quirked> byte_gemm(NodeImport& n) {
+  enum : size_t { kA, kAScale, kAZero, kB, kBScale, kBZero, kC, kYScale, kYZero };
+  NNEX_TRY(needs(n, {kA, kAScale, kB, kBScale}));
+  if (n.has(kYZero) && !n.has(kYScale)) return n.error("input 8 is a zero point without the scale at input 7");
+  const DType bytes = n.type(kA).dtype;
+  std::vector<ValueId> in = {matrix_of(n, kA, "transA"), matrix_of(n, kB, "transB")};
+  if (n.has(kAZero) || n.has(kBZero)) in.push_back(n.in[kAZero]);
+  if (n.has(kBZero)) in.push_back(n.in[kBZero]);
+  const ValueId sum = plus(n, n.b("matmul_integer", std::move(in)), kC);
+  ValueId scale = n.b("mul", {n.b("mul", {n.b.number(DType::f32, n.real("alpha", 1)), n.in[kAScale]}), n.in[kBScale]});
+  if (n.has(kYScale)) scale = n.b("div", {scale, n.in[kYScale]});
+  const ValueId y = n.b("mul", {cast_to(n, sum, DType::f32), scale});
+  if (!n.has(kYScale)) {
+    n.bind(0, y);
+    return Quirked::done;
+  }
+  in = {y, n.b.number(DType::f32, 1)};
+  QuantizeAttrs a;
+  if (n.has(kYZero))
+    in.push_back(n.in[kYZero]);
+  else if (bytes != DType::none)
+    a.result = bytes;
+  n.bind(0, n.b("quantize_linear", std::move(in), a));
+  return Quirked::done;
+}
+
 /// The left matrix is rounded to bytes by its own range first.
 Result<Quirked> dynamic_quantize_matmul(NodeImport& n) {
   NNEX_TRY(needs(n, {0, 1, 2}));
@@ -461,6 +495,7 @@ constexpr QuirkRow kMicrosoftRows[] = {
     {"GridSample", linear_name, kDomain},
     {"MatMulIntegerToFloat", matmul_integer_to_float, kDomain},
     {"MatMulNBits", matmul_n_bits, kDomain},
+    {"QGemm", byte_gemm, kDomain},
     {"QLinearAdd", byte_sum, kDomain},
     {"QLinearAveragePool", byte_average, kDomain},
     {"QLinearConcat", byte_concat, kDomain},
