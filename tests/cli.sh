@@ -109,6 +109,13 @@ expect 0 "variables" "$nnex" convert "$model" "$scratch/nnef" --set N=1 --force
 expect 0 "number for number" "$nnex" convert "$model" "$scratch/m.onnxtxt"  # the textual syntax, there and back
 expect 0 "ir_version: 8" "$nnex" convert "$scratch/m.onnxtxt" - --to onnxtxt
 expect 0 "probabilities" "$nnex" run - --random <"$scratch/m.onnxtxt"
+cat >"$scratch/default.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, float[2] b = {1, 2}) => (float[2] y) { y = Add (x, b) }
+TXT
+expect 0 "default b" "$nnex" inspect "$scratch/default.onnxtxt"
+expect 2 "input 'b' has a default in the file" "$nnex" run "$scratch/default.onnxtxt" --random -i b=any.npy
+expect 0 "note: left out, as a network has no place for it: input 'b'" "$nnex" fold "$scratch/default.onnxtxt" -o "$scratch/folded.onnx"
 sed 's/Relu/Re lu/' "$scratch/m.onnxtxt" >"$scratch/broken.onnxtxt"
 expect 1 "column" "$nnex" check "$scratch/broken.onnxtxt"
 expect 2 "the ending '.xyz' says no standard; known are .onnx" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1

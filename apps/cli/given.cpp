@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli.h"
+#include "nnex/inspect.h"
 #include "nnex/suggest.h"
 
 namespace nnex::cli {
@@ -57,6 +58,16 @@ InputFileOptions InputOptions::file_options(const ReadingOptions& limits) const 
 
 namespace {
 
+/// The error of a name that no input has, where it is one's that the file has a default for.
+Error unknown_input(Error e, const std::string& name, const ModelOptions& o) {
+  const auto source = source_of(o.path);
+  if (!source.ok()) return e;
+  const auto model = inspect(*source);
+  if (!model.ok() || std::find(model->defaults.begin(), model->defaults.end(), name) == model->defaults.end()) return e;
+  return Error(Code::invalid_argument,
+               fmt::format("input '{}' has a default in the file, which is a constant here: it cannot be given", name));
+}
+
 /// A file or folder; "-" is standard input.
 Result<InputFile> open_input(const std::string& path) {
   if (path != "-") return InputFile::open(path);
@@ -92,7 +103,9 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
     const auto [name, path] = named(word);
     size_t at = next;
     if (!name.empty()) {
-      NNEX_ASSIGN(at, port_at("input", ports, name));
+      auto known = port_at("input", ports, name);
+      if (!known.ok()) return unknown_input(std::move(known).error(), name, o);
+      at = *known;
     }
     NNEX_ASSIGN(const InputFile file, open_input(path));
     pictures = pictures || file.may_be_picture(), sounds = sounds || file.may_be_sound();

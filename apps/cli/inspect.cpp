@@ -52,6 +52,7 @@ Json inspection_json(const std::string& path, const Inspection& model) {
   j["outputs"] = ports_json(model.outputs);
   if (!model.states.empty()) j["states"] = ports_json(model.states);
   j["symbols"] = model.symbols;
+  if (!model.defaults.empty()) j["defaults"] = model.defaults;
   if (!model.external_files.empty()) j["external_files"] = model.external_files;
   j["nodes"] = model.nodes;
   j["operators"] = Json::object();
@@ -87,6 +88,7 @@ int inspect(const std::string& path, const Asked& asked) {
   }
   print_origin(*model, path);
   for (const PortInfo& p : model->inputs) say("  input   {}  {}\n", p.name, p.type);
+  for (const std::string& name : model->defaults) say("  default {}  a constant here\n", name);
   for (const PortInfo& p : model->outputs) say("  output  {}  {}\n", p.name, p.type);
   for (const PortInfo& p : model->states) say("  state   {}  {}\n", p.name, p.type);
   if (!model->external_files.empty()) say("  data in {}\n", fmt::join(model->external_files, ", "));

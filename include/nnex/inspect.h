@@ -31,6 +31,8 @@ struct Inspection {
   int64_t ir_version = 0;                               ///< Of ONNX; 0: the file says none.
   std::vector<std::pair<std::string, int64_t>> opsets;  ///< Of ONNX, by domain; "" is ai.onnx.
   std::vector<std::string> external_files;              ///< Of ONNX: those that its tensors lie in, as it names them.
+  /// Of ONNX: inputs whose default is an initializer. Here it is a constant: no run can be given another.
+  std::vector<std::string> defaults;
   std::vector<MetadataEntry> metadata;
   std::vector<PortInfo> inputs, outputs, states;
   std::vector<std::string> symbols;      ///< Names of extents that are no numbers.

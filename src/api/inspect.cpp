@@ -114,6 +114,7 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
     if (model.format == ModelFormat::onnx && built(Format::onnx)) {
       NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
       NNEX_ASSIGN(out.external_files, onnx_format::external_files(file.bytes));
+      NNEX_ASSIGN(out.defaults, onnx_format::default_inputs(file.bytes));
     }
     return read_model(model, options);
   };

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "standards/onnx/copy_ways.h"
 #include "standards/onnx/import.h"
+#include "standards/onnx/write.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -82,10 +84,55 @@ class BesideFinder {
 
 }  // namespace
 
+namespace {
+
+/// The first field of that number; empty: none.
+std::string_view part_of(std::string_view message, wire::FieldNumber number) {
+  wire::Reader r(message);
+  for (Field f; r.next(f);)
+    if (f.number == number && f.kind == wire::Kind::bytes) return f.bytes;
+  return {};
+}
+
+/// Before IR version 4 every initializer had to be an input.
+bool inputs_are_chosen(std::string_view model) {
+  constexpr int64_t kFree = 4;
+  wire::Reader r(model);
+  for (Field f; r.next(f);)
+    if (f.number == ModelProto::ir_version) return f.integer() >= kFree;
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> default_inputs(std::string_view model) {
+  const std::string_view graph = part_of(model, ModelProto::graph);
+  std::set<std::string_view> held;
+  std::vector<std::string> out;
+  wire::Reader initializers(graph);
+  for (Field f; initializers.next(f);) {
+    if (f.kind != wire::Kind::bytes) continue;
+    if (f.number == GraphProto::initializer) held.insert(part_of(f.bytes, TensorProto::name));
+    if (f.number == GraphProto::sparse_initializer)
+      held.insert(part_of(part_of(f.bytes, SparseTensorProto::values), TensorProto::name));
+  }
+  wire::Reader inputs(graph);
+  for (Field f; inputs.next(f);)
+    if (f.number == GraphProto::input && f.kind == wire::Kind::bytes)
+      if (const std::string_view name = part_of(f.bytes, ValueInfoProto::name); held.count(name))
+        out.emplace_back(name);
+  return inputs.ok() ? Result(std::move(out)) : broken("the graph", inputs.fault());
+}
+
 std::vector<std::string> beside_network(std::string_view model) {
   BesideFinder finder;
   finder.message(model, MessageKind::model, 0);
-  return finder.words();
+  std::vector<std::string> out = finder.words();
+  if (!inputs_are_chosen(model)) return out;
+  if (const auto inputs = default_inputs(model); inputs.ok())
+    for (const std::string& name : *inputs)
+      out.push_back(fmt::format("input '{}', as its default is a constant", name));
+  return out;
 }
 
 }  // namespace nnex::onnx_format
