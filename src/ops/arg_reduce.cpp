@@ -22,7 +22,7 @@ Status infer_arg_reduce(InferCall& c) {
   return {};
 }
 
-/// Position of the extreme: the first NaN, else the first or last of the equal ones; 0 in an empty set.
+/// Position of the extreme: the first NaN, else the first or last of the equal ones. The set has elements.
 template <bool largest, class T>
 int64_t extreme_position(const ElementSet<T>& set, Ties ties) {
   int64_t best = 0;
@@ -39,6 +39,7 @@ Status run_arg_reduce(Call& c) {
   const auto& a = c.attr<ArgReduceAttrs>();
   NNEX_ASSIGN(Reduction r, reduction(c, 0, a.axes, rule_of(a)));
   NNEX_ASSIGN(Tensor * out, c.make(0, a.result, r.result()));
+  if (c.in(0).count() == 0 && out->count() > 0) return c.fault("found axes of 0 elements; needed at least 1");
   auto fill = [&](auto write) {
     r.each(c.in<T>(0), [&](int64_t o, const ElementSet<T>& set) { write(o, extreme_position<largest>(set, a.ties)); });
   };

@@ -216,6 +216,9 @@ TEST(Reduce, Positions) {
       {"cum_sum", {f({2, 2}, {1, 2, 3, 4}), i64({}, {0})}, {}, "f32[2,2] 1 2 4 6"},
       {"cum_prod", {i32({3}, {2, 3, 4}), i64({}, {0})}, {{"exclusive", true}}, "i32[3] 1 2 6"},
   });
+  EXPECT_EQ(shown(run_op("argmax_reduce", {f({2, 0}, {})}, {{"axes", Ints{1}}})),
+            "argmax_reduce: found axes of 0 elements; needed at least 1");
+  EXPECT_EQ(shown(run_op("argmin_reduce", {f({0, 2}, {})}, {{"axes", Ints{1}}})), "i64[0,1]");
   EXPECT_EQ(shown(run_op("cum_sum", {f({1}, {1}), i64({}, {2})})), "cum_sum: axis 2 is outside [-1, 0] for 1 axes");
 }
 
