@@ -20,6 +20,22 @@ int64_t own_opset(const ir::Graph& graph) {
   return own == graph.meta.opsets.end() ? 0 : own->second;
 }
 
+/// Outputs of custom operators of which nobody said what they are: a file of ONNX needs their types.
+void note_untyped(const ir::Graph& graph, std::vector<std::string>& notes) {
+  const auto nodes = graph.order_with_blocks();
+  const auto custom = std::find_if(nodes.begin(), nodes.end(), [&](NodeId id) { return graph[id].op == &custom_op(); });
+  if (custom == nodes.end()) return;
+  for (const ValueId v : graph.outputs()) {
+    const Type& t = graph[v].type;
+    const bool typed = t.kind != Kind::unknown && (!t.is_tensor() || t.dtype != DType::none);
+    if (graph[v].is_constant() || (typed && (!t.is_tensor() || t.dims))) continue;
+    notes.push_back(
+        fmt::format("output '{}' has no {}, which checkers of ONNX ask for: operator '{}' says none. "
+                    "Graph::infer(operators) before saving gives it",
+                    graph[v].name, typed ? "shape" : "type", graph[*custom].custom->name));
+  }
+}
+
 /// A model of ONNX keeps its opset where that can say what it became, else it gets the lowest that can, and a note.
 Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted) {
   const int64_t own = wanted.opset == 0 ? own_opset(*out.graph) : 0;
@@ -61,6 +77,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
       NNEX_TRY(write_onnx(out, wanted));
+      note_untyped(*out.graph, out.notes);
       return out;
     }
     case Format::nnef: {

@@ -338,6 +338,20 @@ TEST(OnnxWrite, OperationsWithoutADomain) {
   }
 }
 
+/// Nobody says what a custom operator gives: the file has no type for the output, which a note tells.
+TEST(OnnxWrite, OutputsWithoutATypeAreNoted) {
+  auto graph = Graph::parse("graph main(x: f32[N,2]) -> (y) { [y] = custom 'a.b:Op:'([x]); }");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  SaveOptions options;
+  options.custom = true;
+  const std::string path = ::testing::TempDir() + "untyped.onnx";
+  options.overwrite = Overwrite::replace;
+  const auto report = save(*graph, path, options);
+  ASSERT_TRUE(report.ok()) << report.error().text();
+  ASSERT_EQ(report->notes.size(), 1u);
+  EXPECT_EQ(report->notes[0].rfind("output 'y' has no type, which checkers of ONNX ask for: operator 'Op'", 0), 0u);
+}
+
 /// Two operators that ONNX lacks are both in the message; as custom ones they come back as they were.
 TEST(OnnxWrite, WhatOnnxLacksIsNamedOrCustom) {
   const Shape shape{1, 2, 4, 4};
