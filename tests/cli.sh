@@ -116,6 +116,8 @@ TXT
 expect 0 "default b" "$nnex" inspect "$scratch/default.onnxtxt"
 expect 2 "input 'b' has a default in the file" "$nnex" run "$scratch/default.onnxtxt" --random -i b=any.npy
 expect 0 "note: left out, as a network has no place for it: input 'b'" "$nnex" fold "$scratch/default.onnxtxt" -o "$scratch/folded.onnx"
+sed 's/Add (x, b)/my.Foo <k: int = 3> (x)/; s/17]/17, "my" : 1]/' "$scratch/default.onnxtxt" >"$scratch/foo.onnxtxt"
+expect 0 "the same as" "$nnex" convert "$scratch/foo.onnxtxt" "$scratch/foo2.onnxtxt"  # nobody can run it
 sed 's/Relu/Re lu/' "$scratch/m.onnxtxt" >"$scratch/broken.onnxtxt"
 expect 1 "column" "$nnex" check "$scratch/broken.onnxtxt"
 expect 2 "the ending '.xyz' says no standard; known are .onnx" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1

@@ -25,6 +25,7 @@ struct Made {
   c_format::Written c;
   std::vector<std::string> notes;
   std::optional<OnnxFile> copy_of;  ///< ONNX's messages are those of this model.
+  bool is_text = false;             ///< They are said in the textual syntax.
 };
 
 /// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.

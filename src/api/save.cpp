@@ -18,7 +18,12 @@
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "base/unfinished.h"
+#include "graph/custom.h"
+#include "graph/missing.h"
 #include "graph/symbols.h"
+#include "nnex/edit.h"
+#include "nnex/load.h"
+#include "passes/passes.h"
 #include "run/options.h"
 #include "standards/c/write.h"
 #include "standards/nnef/model.h"
@@ -95,7 +100,7 @@ Status to_text(Made& made) {
     made.notes.push_back("left out, as the syntax has no words for it: " + what);
   made.onnx.model = {};
   made.onnx.model.append(printed.text);
-  made.copy_of.reset();
+  made.is_text = true;
   return {};
 }
 
@@ -337,6 +342,30 @@ Result<Proof> proven_copy(const OnnxFile& source, const std::string& written, co
   return proof;
 }
 
+/// Whether an operator of the model is neither here nor among the host's.
+Result<bool> lacks_operators(const Recognised& model, const LoadOptions& load) {
+  NNEX_ASSIGN(ir::Graph graph, graph_of(model, load));
+  NNEX_TRY(passes::inline_functions(graph));
+  resolve_custom(graph, load.custom_operators);
+  return !missing_operators(graph).empty();
+}
+
+/// The proof of a text that nobody can run here: it is read as the network of the source, and printed as itself.
+Result<Proof> proven_text(const ModelSource& source, const std::string& written, const ConvertOptions& options) {
+  NNEX_ASSIGN(const Graph a, load_graph(source, options.load));
+  NNEX_ASSIGN(const Graph b, load_graph(written));
+  const GraphDifference apart = graph_difference(a, b);
+  NNEX_ASSIGN(const MappedFile file, MappedFile::open(written));
+  NNEX_ASSIGN(const std::string messages, onnx_format::parse_model_text(file.bytes()));
+  NNEX_ASSIGN(const onnx_format::ModelText again, onnx_format::print_model_text(messages));
+  if (!apart.same() || again.text != file.bytes())
+    return Error(Code::internal, fmt::format("the text is not read as what it was written from: {}",
+                                             apart.changed.empty() ? "it differs" : apart.changed[0].what));
+  Proof proof;
+  proof.identical = true;
+  return proof;
+}
+
 /// Writes beside the path, runs that beside the source, and takes it away again.
 Result<Proof> run_made(const Made& made, const ModelSource& source, const std::string& path,
                        const ConvertOptions& options) {
@@ -344,7 +373,13 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   fs::path written = fs::path(scratch.path()) / fs::path(path).filename();
   if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
   NNEX_TRY(write(made, written.string(), options.save));
-  if (made.copy_of && built(Format::onnx)) return proven_copy(*made.copy_of, written.string(), options);
+  if (made.copy_of && made.is_text && built(Format::onnx)) {
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const bool lacks, lacks_operators(model, options.load));
+    if (lacks) return proven_text(source, written.string(), options);
+  } else if (made.copy_of && built(Format::onnx)) {
+    return proven_copy(*made.copy_of, written.string(), options);
+  }
   if (made.format == Format::c) {
     const OpenWritten open = [&] { return compile_c(made.c, written.string()); };
     return prove(source, options.load, open, *options.proof);

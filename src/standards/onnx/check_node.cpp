@@ -222,10 +222,15 @@ class NodeCheck {
     FormUse use;
     const auto put = [](const std::vector<std::string_view>& names, std::vector<const Type*>& to) {
       for (std::string_view name : names) to.push_back(name.empty() ? nullptr : &kUnknown);
-      while (!to.empty() && !to.back()) to.pop_back();
+    };
+    const auto drop_unnamed = [](std::vector<const Type*>& of) {
+      while (!of.empty() && !of.back()) of.pop_back();
     };
     put(in_, use.in);
     put(out_, use.out);
+    const bool many = !form.in.empty() && form.in.back().is_many();
+    if (many || use.in.size() <= form.in.size()) drop_unnamed(use.in);  // of more, those without a name count too
+    drop_unnamed(use.out);
     for (const AttributeParts& a : attributes_)
       if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word, a.least});
     for (size_t i = 1; i < use.out.size() && i < form.out.size(); ++i)

@@ -209,7 +209,7 @@ class TensorCheck {
     if (!parts.ok() || parts->empty() || windows) {
       context_.tell(Rule::external_path, site_,
                     parts.ok() ? fmt::format("external location '{}' {}", location,
-                                             windows ? "must be a relative path" : "names no file")
+                                             windows ? "has a '\\'; needed '/' between folders" : "names no file")
                                : parts.error().message());
       return nullptr;
     }

@@ -22,7 +22,8 @@ Result<uint64_t> number(const std::map<std::string, std::string>& entries, const
 /// The file of a location, which is written with '/' alone.
 Result<FileBytes> open_location(const Container& files, const std::string& location) {
   if (location.find('\\') != std::string::npos)
-    return Error(Code::invalid_model, fmt::format("external location '{}' must be a relative path", location));
+    return Error(Code::invalid_model,
+                 fmt::format("external location '{}' has a '\\'; needed '/' between folders", location));
   NNEX_ASSIGN(auto file, files.find("external location", location, location));
   if (!file) return Error(Code::unreadable, fmt::format("cannot open external location '{}': no such file", location));
   return std::move(*file);

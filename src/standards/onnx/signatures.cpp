@@ -31,6 +31,7 @@ bool take_last(std::string_view& text, char last) {
   return true;
 }
 
+/// The types that a group's name or a type's own stands for.
 Types named_types(std::string_view word) {
   constexpr std::pair<std::string_view, Types> kNames[] = {
       {"all", kOfOpset1},
@@ -84,6 +85,27 @@ TypeSet parse_types(std::string_view text) {
       out.maps = true;
     } else {
       out.tensors |= named_types(member);
+    }
+  }
+  return out;
+}
+
+/// A port's types one by one, as "f16, f32, sequence(f16, f32)".
+std::string listed(std::string_view text) {
+  std::string out;
+  const auto add = [&](std::string_view word) { out.append(out.empty() ? "" : ", ").append(word); };
+  while (!text.empty()) {
+    const std::string_view member = cut_member(text);
+    if (const auto sequence = inside(member, "seq")) {
+      add(fmt::format("sequence({})", listed(*sequence)));
+    } else if (const auto optional = inside(member, "opt")) {
+      add(fmt::format("optional({})", listed(*optional)));
+    } else if (member == "map") {
+      add(member);
+    } else {
+      const Types types = named_types(member);
+      for (int t = 1; t < kDTypes; ++t)
+        if (types & only(static_cast<DType>(t))) add(name(static_cast<DType>(t)));
     }
   }
   return out;
@@ -272,10 +294,10 @@ class TypeRules {
       if (std::any_of(refused_.begin(), refused_.end(), told)) return;
       if (!p.variable.empty()) refused_.push_back({p.variable, &type, what});
       out_.push_back({BrokenForm::Kind::operand_type,
-                      fmt::format("{} is {}; allowed: {}", what, kind_text(type), p.written),
+                      fmt::format("{} is {}; allowed: {}", what, kind_text(type), listed(p.written)),
                       {},
                       kind_text(type),
-                      std::string(p.written)});
+                      listed(p.written)});
       return;
     }
     if (p.rank && type.dims && static_cast<int64_t>(type.dims->size()) != *p.rank)
