@@ -67,6 +67,8 @@ Result<Tensor> dense_of(const SparseTensor& t) {
     const int64_t at = flat_index(t, i, out.count());
     if (type == DType::str)
       out.mutable_as<std::string>()[static_cast<size_t>(at)] = t.values.strings()[static_cast<size_t>(i)];
+    else if (bits(type) < 8 && is_real(type))
+      set_real(out, at, real_at(t.values, i));
     else if (bits(type) < 8)
       set_int(out, at, int_at(t.values, i));
     else
