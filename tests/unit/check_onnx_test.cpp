@@ -237,7 +237,10 @@ TEST(CheckOnnx, TypesOfTheModelsOwnOpset) {
     return model({{node("Equal", {"x", "x"}, {"y"})}, {value("x", {2}, kString)}, {value("y", {2}, 9)}}, {}, version);
   };
   check({{"texts are equal from 19 on", equal(19), {}},
-         {"texts before", equal(17), {"node 'y' (Equal): Equal: input 0 is str; allowed: f64, f32, f16, i64, i32, i16, i8, u64, u32, u16, u8, bf16, bool"}},
+         {"texts before",
+          equal(17),
+          {"node 'y' (Equal): Equal: input 0 is str; allowed: f64, f32, f16, i64, i32, i16, i8, u64, u32, u16, u8, "
+           "bf16, bool"}},
          {"two types where one is needed",
           model({{node("Where", {"c", "x", "i"}, {"y"})}, {kX, value("c", {}, 9), value("i", {2, 3}, kInt64)}, {kY}}),
           {"node 'y' (Where): Where: input 1 is f32, input 2 is i64; needed one type"}}});
