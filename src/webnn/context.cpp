@@ -67,6 +67,15 @@ nnex::Result<nnex::Tensor> make_bytes(const Descriptor& d, std::span<const std::
   return nnex::Tensor::borrow_mutable(t.dtype(), t.shape(), data, t.owner());
 }
 
+/// A tensor's bytes as readTensor() hands them on.
+Result<std::vector<std::byte>> copy_of(const nnex::Tensor& t) {
+  try {
+    return std::vector<std::byte>(t.data(), t.data() + t.bytes());
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::UnknownError, fmt::format("readTensor: no memory for {} bytes", t.bytes())};
+  }
+}
+
 /// What dispatch and the graph each call their inputs (or outputs) must be the same, in type and shape too. Appends the
 /// tensors' memory in the order of the names.
 Status match_ports(const ContextState& context, const std::map<std::string, OperandDescriptor>& ports,
@@ -300,8 +309,7 @@ Future<std::vector<std::byte>> Context::readTensor(const Tensor& tensor) const {
       });
       return;
     }
-    Bytes bytes(memory->bytes.data(), memory->bytes.data() + memory->bytes.bytes());
-    core->complete([memory, promise, id, bytes = std::move(bytes)]() mutable {
+    core->complete([memory, promise, id, bytes = copy_of(memory->bytes)]() mutable {
       if (memory->reads.claim(id)) promise.settle(std::move(bytes));
     });
   };
@@ -330,9 +338,11 @@ Future<Nothing> Context::readTensor(const Tensor& tensor, std::span<std::byte> o
       std::memcpy(outputData.data(), bytes.data(), bytes.size());
       promise.settle(Nothing{});
     };
-    const std::span<const std::byte> now(memory->bytes.data(), static_cast<size_t>(memory->bytes.bytes()));
-    if (!core->post) return settle(now);
-    core->post([settle, bytes = std::vector<std::byte>(now.begin(), now.end())] { settle(bytes); });
+    if (!core->post) return settle({memory->bytes.data(), static_cast<size_t>(memory->bytes.bytes())});
+    core->post([memory, promise, id, settle, bytes = copy_of(memory->bytes)] {
+      if (bytes.ok()) return settle(*bytes);
+      if (memory->reads.claim(id)) promise.settle(bytes.error());
+    });
   };
   state_->timeline.push(std::move(work));
   return promise.future();

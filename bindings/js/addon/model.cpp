@@ -184,7 +184,16 @@ Napi::Object about(Napi::Env env) {
 
 void add_models(Napi::Env env, Napi::Object exports) {
   const std::shared_ptr<Tasks> tasks = Tasks::make(env);  // its cleanup hook keeps it as long as JavaScript runs
-  const auto add = [&](const char* name, auto f) { exports.Set(name, Napi::Function::New(env, f, name, tasks.get())); };
+  const auto add = [&](const char* name, auto f) {
+    const auto called = [f](const Napi::CallbackInfo& info) {
+      try {
+        return f(info);
+      } catch (const std::bad_alloc& e) {
+        throw to_js(info.Env(), no_memory(e));
+      }
+    };
+    exports.Set(name, Napi::Function::New(env, called, name, tasks.get()));
+  };
   add("load", load);
   add("describe", describe);
   add("packedMemory", packed_memory);

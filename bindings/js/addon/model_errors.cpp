@@ -1,6 +1,7 @@
 #include "model_errors.h"
 
 #include "../remedies.h"
+#include "buffers.h"
 
 namespace nnex::js {
 namespace {
@@ -35,6 +36,11 @@ Napi::Error to_js(Napi::Env env, const Error& error) {
   members.Set("tasks", tasks_of(env, error));
   members.Set("remedies", remedies_to_js(env, error.remedies()));
   return made;
+}
+
+Error no_memory(const std::bad_alloc& thrown) {
+  const auto* known = dynamic_cast<const NoMemory*>(&thrown);
+  return Error(Code::limit, known ? known->what() : "there is no memory left");
 }
 
 }  // namespace nnex::js

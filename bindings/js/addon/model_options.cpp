@@ -1,5 +1,6 @@
 #include "model_options.h"
 
+#include "buffers.h"
 #include "nnex/custom.h"
 
 namespace nnex::js {
@@ -38,7 +39,11 @@ std::string bytes_from(const Napi::Value& from) {
   size_t length = 0;
   if (napi_get_typedarray_info(from.Env(), from, nullptr, &length, &data, nullptr, nullptr) != napi_ok)
     throw Napi::TypeError::New(from.Env(), "bytes are no Uint8Array");
-  return std::string(static_cast<const char*>(data), length);
+  try {
+    return std::string(static_cast<const char*>(data), length);
+  } catch (const std::exception&) {
+    throw NoMemory(length);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../remedies.h"
+#include "buffers.h"
 #include "model_errors.h"
 
 namespace nnex::js {
@@ -191,7 +192,7 @@ Napi::Value to_js(Napi::Env env, const SaveReport& r) {
 
 Napi::Value to_js(Napi::Env env, const std::vector<NamedBytes>& files) {
   return each(env, files, [&](const NamedBytes& file) {
-    auto buffer = Napi::ArrayBuffer::New(env, file.bytes.size());
+    auto buffer = make_buffer(env, file.bytes.size());
     if (!file.bytes.empty()) std::memcpy(buffer.Data(), file.bytes.data(), file.bytes.size());
     auto pair = Napi::Array::New(env, 2);
     pair.Set(0U, js(env, file.name));

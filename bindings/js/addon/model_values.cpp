@@ -3,6 +3,9 @@
 #include <cstring>
 #include <limits>
 
+#include "buffers.h"
+#include "model_errors.h"
+
 namespace nnex::js {
 namespace {
 
@@ -57,16 +60,11 @@ Shape shape_from(const Napi::Value& from) {
   return Shape(extents);
 }
 
-Tensor checked(Napi::Env env, Result<Tensor> made) {
-  if (!made.ok()) throw Napi::RangeError::New(env, made.error().text());
-  return std::move(*made);
-}
-
 Tensor strings_from(const Napi::Value& from, Shape shape) {
   const Napi::Env env = from.Env();
   if (!from.IsArray()) throw Napi::TypeError::New(env, "data of strings is no array");
   const auto array = from.As<Napi::Array>();
-  Tensor t = checked(env, Tensor::make(DType::str, std::move(shape)));
+  Tensor t = or_throw(env, Tensor::make(DType::str, std::move(shape)));
   if (array.Length() != static_cast<uint64_t>(t.count())) throw Napi::TypeError::New(env, "data has another length");
   const auto texts = t.mutable_as<std::string>();
   for (uint32_t i = 0; i < array.Length(); ++i) texts[i] = array.Get(i).As<Napi::String>().Utf8Value();
@@ -87,7 +85,7 @@ Tensor tensor_from(const Napi::Object& from, Bytes bytes) {
   if (!needed || *needed < 0 || static_cast<uint64_t>(*needed) != view.bytes)
     throw Napi::TypeError::New(env, "data has another length");
   if (bytes == Bytes::borrow && !view.shared && view.data) return Tensor::borrow(dtype, std::move(shape), view.data);
-  Tensor t = checked(env, Tensor::make(dtype, std::move(shape)));
+  Tensor t = or_throw(env, Tensor::make(dtype, std::move(shape)));
   if (view.bytes > 0) std::memcpy(t.mutable_data(), view.data, view.bytes);
   return t;
 }
@@ -131,9 +129,9 @@ napi_typedarray_type array_of(DType type) {
 }
 
 napi_value buffer_of(Napi::Env env, Tensor t) {
-  napi_value buffer = nullptr;
   const auto bytes = static_cast<size_t>(t.bytes());
   if (t.bytes() > kSmall && t.owned() && t.writable()) {
+    napi_value buffer = nullptr;
     auto* kept = new Tensor(std::move(t));
     const napi_status status = napi_create_external_arraybuffer(
         env, kept->mutable_data(), bytes, [](napi_env, void*, void* hint) { delete static_cast<Tensor*>(hint); }, kept,
@@ -142,9 +140,8 @@ napi_value buffer_of(Napi::Env env, Tensor t) {
     t = std::move(*kept);  // a runtime that keeps all memory in its own cage
     delete kept;
   }
-  void* to = nullptr;
-  if (napi_create_arraybuffer(env, bytes, &to, &buffer) != napi_ok) throw Napi::Error::New(env);
-  if (bytes > 0) std::memcpy(to, t.data(), bytes);
+  auto buffer = make_buffer(env, bytes);
+  if (bytes > 0) std::memcpy(buffer.Data(), t.data(), bytes);
   return buffer;
 }
 

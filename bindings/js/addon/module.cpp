@@ -2,6 +2,7 @@
 
 #include "module.h"
 
+#include "buffers.h"
 #include "nnex/version.h"
 
 namespace nnex::js {
@@ -10,6 +11,7 @@ namespace {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("kind", "addon");
   exports.Set("version", std::string(kVersion));
+  prepare_buffers(env);
   add_webnn(env, exports);
   add_models(env, exports);
   return exports;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "buffers.h"
 #include "webnn_promise.h"
 
 namespace nnex::js {
@@ -134,19 +135,23 @@ Napi::Value ContextObject::read(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto& tensor = object_of<TensorObject>(info, 0, "a tensor");
   const auto future = handle_.readTensor(tensor.handle());
-  const auto make_buffer = [](Napi::Env e, const std::vector<std::byte>& bytes) {
-    auto buffer = Napi::ArrayBuffer::New(e, bytes.size());
-    std::memcpy(buffer.Data(), bytes.data(), bytes.size());
-    return buffer;
+  const auto copied = [](Napi::Env e, const std::vector<std::byte>& bytes) {
+    try {
+      auto buffer = make_buffer(e, bytes.size());
+      if (!bytes.empty()) std::memcpy(buffer.Data(), bytes.data(), bytes.size());
+      return buffer;
+    } catch (const NoMemory& error) {
+      throw_error(e, {ml::ErrorKind::UnknownError, std::string("readTensor: ") + error.what()});
+    }
   };
   const int64_t size = tensor.bytes();
   if (info[1].IsNumber() && !future.settled() && info[1].As<Napi::Number>().DoubleValue() < static_cast<double>(size)) {
     ml::Promise<std::vector<std::byte>> rejected;
     rejected.settle(ml::Error{ml::ErrorKind::TypeError, "readTensor: found room for " + info[1].ToString().Utf8Value() +
                                                             " bytes; the tensor has " + std::to_string(size)});
-    return promise_of(env, part_, rejected.future(), make_buffer);
+    return promise_of(env, part_, rejected.future(), copied);
   }
-  return promise_of(env, part_, future, make_buffer);
+  return promise_of(env, part_, future, copied);
 }
 
 void ContextObject::write(const Napi::CallbackInfo& info) {

@@ -1,6 +1,6 @@
 // Calls that nobody should make: the specification's exception, never a crash; and memory, workers and the end of the process.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import vm from 'node:vm';
@@ -206,6 +206,26 @@ test('memory returns', { skip: slow, timeout: 600_000 }, async (t) => {
   const grown = figures.filter(([, [before, after]]) => after > before * 1.05)
     .map(([name, [before, after]]) => `${name}: ${Math.round(before / 1e6)} MB, then ${Math.round(after / 1e6)} MB`);
   assert.deepEqual(grown, []);
+});
+
+const limitable = process.platform === 'linux' && spawnSync('bash', ['-c', 'ulimit -v 100000000']).status === 0;
+const short = slow || (process.env.NNEX_ENGINE === 'wasm' && 'WebAssembly asks for much address space') || (!limitable && 'the shell cannot limit the address space');
+/** hostile/short.mjs with so many MB more than it has before its call. */
+async function shortOf(what, more) {
+  const measured = await node([path('short.mjs'), what, 'measure']);
+  const limit = Number(measured.stdout) + more * 1000;
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', 'ulimit -v "$0" && exec "$@"', String(limit), process.execPath, path('short.mjs'), what], { encoding: 'utf8', cwd: path('.') });
+  assert.equal(status, 0, `${what}, ${more} MB: ${stderr.slice(-2000)}`);
+  return stdout.trim().split('\n')[1];
+}
+
+test('where memory is short calls are rejected', { skip: short, timeout: 300_000 }, async () => {
+  const unread = 'DOMException; UnknownError; 0; readTensor: no memory for 400000000 bytes';
+  assert.equal(await shortOf('read', 200), unread);
+  assert.equal(await shortOf('read', 600), unread);  // for the copy of the bytes, not for the ArrayBuffer
+  assert.equal(await shortOf('readInto', 200), unread);
+  assert.match(await shortOf('run', 200), /^NnexError; NnexError; limit reached; no memory for a tensor u8\[400000000\]/);
+  assert.equal(await shortOf('load', 200), 'NnexError; NnexError; limit reached; no memory for 400000000 bytes');
 });
 
 const workers = slow ? '8' : '64';

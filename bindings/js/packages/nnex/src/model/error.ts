@@ -70,17 +70,18 @@ export class NnexError extends Error {
   }
 }
 
-/** An engine's error as users see it; anything else as it is. */
+/** An engine's error as users see it, and that of an array without memory; anything else as it is. */
 export function shown(error: unknown): unknown {
+  if (error instanceof RangeError && /allocation failed/i.test(error.message)) return new NnexError('limit reached', `there is no memory left: ${error.message}`);
   if (!(error instanceof Error) || error instanceof NnexError || !('tasks' in error)) return error;
   const { code, detail, where, tasks, remedies } = error as NativeError;
   return new NnexError(code as ErrorCode, detail, where, tasks, remedies);
 }
 
-/** The promise, with errors as users see them. */
-export async function settled<T>(promise: Promise<T>): Promise<T> {
+/** What a call gives, with errors as users see them. */
+export async function settled<T>(call: () => T | Promise<T>): Promise<T> {
   try {
-    return await promise;
+    return await call();
   } catch (error) {
     throw shown(error);
   }

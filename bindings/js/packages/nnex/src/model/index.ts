@@ -75,7 +75,7 @@ export async function answered<Engine extends ModelEngine, T>(
     signal?.throwIfAborted();
     const flag = signal && chosen.canceller();
     if (flag) cancel = () => chosen.cancel(flag);
-    return [await settled(ask(chosen, raw, flag)), chosen];
+    return [await settled(() => ask(chosen, raw, flag)), chosen];
   };
   return signal ? abortable(signal, () => cancel(), answer) : answer();
 }
@@ -96,7 +96,7 @@ export function models(engine: EngineSource): Models {
     const { signal, load: { name, ...reading } = {}, ...saving } = convertOptions(path === undefined ? to : more);
     const [done] = await answered(engine, source, { call: 'convert', name, signal }, async (chosen, raw, cancel) => {
       try {
-        return await settled(chosen.convert(raw, reading, saving, path, cancel));
+        return await settled(() => chosen.convert(raw, reading, saving, path, cancel));
       } catch (error) {
         throw ofConvert(error);
       }

@@ -244,27 +244,23 @@ export class Session {
    * first such run is then as fast as the next.
    */
   async prepare(shapes: Readonly<Record<string, readonly number[]>> = {}): Promise<void> {
-    return settled(this.#call(() => this.#shared.engine.prepare(this.#native, preparedShapes(shapes))));
+    return settled(() => this.#shared.engine.prepare(this.#native, preparedShapes(shapes)));
   }
 
   /** What the session keeps from run to run under a label (`model.states`). */
   async state(label: string): Promise<OutputValue> {
-    const raw = await settled(this.#call(() => this.#shared.engine.state(this.#native, String(label))));
+    const raw = await settled(() => this.#shared.engine.state(this.#native, String(label)));
     return valueOf(raw, this.#shared.numbers);
   }
   async setState(label: string, value: InputValue): Promise<void> {
     const { engine, states, numbers } = this.#shared;
     const place = states.places.get(label);
     const expected: Expected = place === undefined ? { name: label, text: 'a state', type: { kind: 'unknown' } } : states.expected(place);
-    return settled(this.#call(() => engine.setState(this.#native, String(label), rawFrom(value, expected, numbers))));
+    return settled(() => engine.setState(this.#native, String(label), rawFrom(value, expected, numbers)));
   }
   /** Every state has its first content again. */
   async resetStates(): Promise<void> {
-    return settled(this.#call(() => this.#shared.engine.resetStates(this.#native)));
-  }
-
-  async #call<T>(f: () => Promise<T>): Promise<T> {
-    return f();
+    return settled(() => this.#shared.engine.resetStates(this.#native));
   }
 
   /** Bytes of activations and scratch memory that it holds. */

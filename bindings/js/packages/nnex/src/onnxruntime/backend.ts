@@ -214,10 +214,10 @@ export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, file
       const load: Settings['load'] & { symbols?: Record<string, number> } = { ...settings.load };
       if (settings.overrides) {
         // Names that no extent has are no mistake there.
-        const { symbols } = (await settled(chosen.inspect(source, {}))) as { symbols: string[] };
+        const { symbols } = (await settled(() => chosen.inspect(source, {}))) as { symbols: string[] };
         load.symbols = Object.fromEntries(Object.entries(settings.overrides).filter(([name]) => symbols.includes(name)));
       }
-      const handler = new SessionHandler(chosen, await settled(chosen.load(source, load)), settings, files);
+      const handler = new SessionHandler(chosen, await settled(() => chosen.load(source, load)), settings, files);
       checkOutputNames(options, handler.outputNames);
       return handler as unknown as InferenceSessionHandler;
     },
