@@ -5,7 +5,6 @@
 #include "model_options.h"
 #include "model_promise.h"
 #include "model_reports.h"
-#include "model_values.h"
 
 namespace nnex::js {
 namespace {
@@ -24,13 +23,12 @@ Napi::Value nothing(Napi::Env env, bool) { return env.Undefined(); }
 
 }  // namespace
 
-RunRequest SessionBox::request_from(const Napi::CallbackInfo& info, bool borrow) {
+RunRequest SessionBox::request_from(const Napi::CallbackInfo& info, Bytes bytes) {
   RunRequest request;
   const auto inputs = info[1].As<Napi::Array>();
   const auto options = info[2].As<Napi::Object>();
   request.inputs.reserve(inputs.Length());
-  for (uint32_t i = 0; i < inputs.Length(); ++i)
-    request.inputs.push_back(value_from(inputs.Get(i), borrow ? Bytes::borrow : Bytes::copy));
+  for (uint32_t i = 0; i < inputs.Length(); ++i) request.inputs.push_back(value_from(inputs.Get(i), bytes));
   if (info[2].IsUndefined()) return request;
   if (const Napi::Value v = options.Get("wanted"); !v.IsUndefined()) {
     const auto wanted = v.As<Napi::Array>();
@@ -103,10 +101,12 @@ Napi::Value SessionBox::run(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const bool thread = info[3].ToBoolean(), borrow = info[4].ToBoolean();
   const bool here = !thread && waiting_ == 0 && last_us_ <= kBriefUs && !last_shapes_.empty();
-  auto request = std::make_shared<RunRequest>(request_from(info, here || borrow));
+  auto request = std::make_shared<RunRequest>(request_from(info, borrow ? Bytes::lend
+                                                                 : here ? Bytes::borrow
+                                                                        : Bytes::copy));
   if (here) {
     if (brief(request->inputs)) return give(env, or_throw(env, compute(*request)), *request);
-    if (!borrow) *request = request_from(info, false);  // other shapes: JavaScript will go on during the run
+    if (!borrow) *request = request_from(info, Bytes::copy);  // other shapes: JavaScript will go on during the run
   }
   auto kept = std::make_shared<Napi::ObjectReference>();
   if (borrow) *kept = Napi::Persistent(info[1].As<Napi::Object>());
@@ -121,7 +121,7 @@ Napi::Value SessionBox::run_sync(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (waiting_ > 0)
     throw to_js(env, Error(Code::invalid_argument, "a run of this session is on; await it, or make another session"));
-  const RunRequest request = request_from(info, true);
+  const RunRequest request = request_from(info, Bytes::borrow);
   return give(env, or_throw(env, compute(request)), request);
 }
 

@@ -5,6 +5,7 @@
 #include <napi.h>
 
 #include "model_tasks.h"
+#include "model_values.h"
 #include "nnex/model.h"
 
 namespace nnex::js {
@@ -60,7 +61,7 @@ class SessionBox : public std::enable_shared_from_this<SessionBox> {
  private:
   using Outcome = Result<std::vector<Value>>;
 
-  RunRequest request_from(const Napi::CallbackInfo& info, bool borrow);
+  RunRequest request_from(const Napi::CallbackInfo& info, Bytes bytes);
   Outcome compute(const RunRequest& request);  // on any thread
   /// What TypeScript is given: the values, and after a profiled run the times of its nodes.
   Napi::Value give(Napi::Env env, std::vector<Value> values, const RunRequest& request);

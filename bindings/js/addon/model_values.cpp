@@ -16,6 +16,7 @@ struct View {
   const void* data = nullptr;
   size_t bytes = 0;
   bool shared = false;  // other threads may write it
+  napi_value buffer = nullptr;
 };
 
 size_t element_bytes(napi_typedarray_type type) {
@@ -49,7 +50,13 @@ View view_of(const Napi::Value& from) {
   if (napi_get_typedarray_info(from.Env(), from, &type, &length, &data, &buffer, nullptr) != napi_ok ||
       napi_is_arraybuffer(from.Env(), buffer, &own) != napi_ok)
     throw Napi::TypeError::New(from.Env(), "data is no typed array");
-  return {data, length * element_bytes(type), !own};
+  return {data, length * element_bytes(type), !own, buffer};
+}
+
+/// Whether the bytes may be read where they lie.
+bool stays(Napi::Env env, const View& view, Bytes bytes) {
+  if (bytes == Bytes::copy || view.shared || !view.data) return false;
+  return bytes == Bytes::borrow || !Napi::Object(env, view.buffer).Get("resizable").ToBoolean();
 }
 
 Shape shape_from(const Napi::Value& from) {
@@ -84,7 +91,7 @@ Tensor tensor_from(const Napi::Object& from, Bytes bytes) {
   const auto needed = count ? bytes_for(dtype, *count) : std::nullopt;
   if (!needed || *needed < 0 || static_cast<uint64_t>(*needed) != view.bytes)
     throw Napi::TypeError::New(env, "data has another length");
-  if (bytes == Bytes::borrow && !view.shared && view.data) return Tensor::borrow(dtype, std::move(shape), view.data);
+  if (stays(env, view, bytes)) return Tensor::borrow(dtype, std::move(shape), view.data);
   Tensor t = or_throw(env, Tensor::make(dtype, std::move(shape)));
   if (view.bytes > 0) std::memcpy(t.mutable_data(), view.data, view.bytes);
   return t;

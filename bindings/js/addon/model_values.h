@@ -10,8 +10,9 @@
 namespace nnex::js {
 
 enum class Bytes : uint8_t {
-  copy,   ///< JavaScript goes on while they are read.
-  borrow  ///< JavaScript waits. Memory that other threads can write is copied all the same.
+  copy,    ///< JavaScript goes on while they are read.
+  borrow,  ///< JavaScript waits. Memory that other threads can write is copied all the same.
+  lend     ///< JavaScript goes on and leaves them alone. Memory that can be resized is copied too.
 };
 
 /// Throws a TypeError for what is no such object, or holds too few bytes: a mistake of our own TypeScript.

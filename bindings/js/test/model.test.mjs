@@ -290,6 +290,15 @@ test('inputs in every form', async () => {
   assert.deepEqual((await any.run({ a: { data: new Float32Array(0), dims: [0, 7] } })).s.dims, [0, 7]);
 });
 
+test('borrowed memory that can be resized is copied', { skip: !ArrayBuffer.prototype.resize && 'no buffer of this runtime can be resized' }, async () => {
+  const model = await load(affine);
+  const buffer = new ArrayBuffer(12e6, { maxByteLength: 12e6 });
+  const data = new Float32Array(buffer).fill(1);
+  const run = model.run({ x: { data, dims: [1e6, 3] } }, { borrow: true, thread: 'always' });
+  buffer.resize(0);
+  assert.ok((await run).z.data.every((item) => item === 3));
+});
+
 test('every type', async () => {
   const half = globalThis.Float16Array ?? Uint16Array;
   const rows = [
