@@ -192,6 +192,20 @@ test('inputs of every kind are taken or refused', async () => {
   await assert.rejects(model.run({ x: self }), { message: "input 'x': found arrays nested more than 64 deep; needed f32[N,3]" });
 });
 
+test('numbers become floats of 16 bits, rounded to the nearest', async () => {
+  const bits = ({ buffer, byteOffset, length }) => Array.from(new Uint16Array(buffer, byteOffset, length));
+  const rows = [
+    ['float16', [1, -0, 2 ** -24, 2 ** -25, 2 ** -25 + 2 ** -60, 65519, 65520, NaN], [0x3c00, 0x8000, 1, 0, 1, 0x7bff, 0x7c00, 0x7e00]],
+    ['float16', [1 + 2 ** -11, 1 + 2 ** -11 + 2 ** -40, 1 + 3 * 2 ** -11, -Infinity, 5n, 0, 0, 0], [0x3c00, 0x3c01, 0x3c02, 0xfc00, 0x4500, 0, 0, 0]],
+    ['bfloat16', [1, -0, 1 + 2 ** -8, 1 + 2 ** -8 + 2 ** -40, 1 + 3 * 2 ** -8, 3.4e38, 2 ** -133, NaN], [0x3f80, 0x8000, 0x3f80, 0x3f81, 0x3f82, 0x7f80, 1, 0x7fc0]],
+  ];
+  for (const [type, items, expected] of rows) {
+    const model = await load(identity([type, [8]]));
+    assert.deepEqual(bits((await model.run({ a: items })).s.data), expected, type);
+    await assert.rejects(model.run({ a: [...items.slice(1), '1'] }), { message: `input 'a': found '1' at [7], which is no ${type}; needed ${model.inputs[0].text}` });
+  }
+});
+
 test('what is no source is a TypeError that says what it is', async () => {
   const rows = [
     [null, /^NAME: found null; needed a path, bytes/], [undefined, /^NAME: found undefined; needed/], [5, /^NAME: found 5;/], [[], /^NAME: found an array;/],

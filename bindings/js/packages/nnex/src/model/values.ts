@@ -69,16 +69,38 @@ function elementOf(type: Exclude<ElementType, 'string'>, item: unknown): number 
   return typeof range[0] === 'bigint' ? BigInt(item) : Number(item);
 }
 
+/** Bits of the fraction of the floats that a Uint16Array holds. */
+const kFraction: Partial<Record<ElementType, 7 | 10>> = { float16: 10, bfloat16: 7 };
+const double = new DataView(new ArrayBuffer(8));
+
+/** A number as the bits of the nearest float of 16 bits, of two as near the even one. */
+function bitsOf(x: number, fraction: 7 | 10): number {
+  const bias = fraction === 10 ? 15 : 127;
+  const infinite = (2 * bias + 1) << fraction;
+  double.setFloat64(0, x);
+  const high = double.getUint32(0);
+  const sign = (high >>> 31) << 15;
+  if (Number.isNaN(x)) return infinite | (1 << (fraction - 1));
+  const exponent = Math.max(((high >>> 20) & 0x7ff) - 1023, 1 - bias);  // below the least one they have no bit before the point
+  if (exponent > bias) return sign | infinite;
+  const units = Math.abs(x) * 2 ** (fraction - exponent);  // exact: a power of two
+  const low = Math.floor(units);
+  const rest = units - low;
+  const rounded = low + (rest > 0.5 || (rest === 0.5 && low % 2 === 1) ? 1 : 0);
+  return sign | (((exponent + bias - 1) << fraction) + rounded);  // what carries over is the next exponent, or infinity
+}
+
 /** The elements of a flat array as the array class of a type holds them. */
 function packed(type: Exclude<ElementType, 'string'>, items: readonly unknown[], expected: Expected): ArrayBufferView {
   const name = arraysOf(type).find((array) => array in globalThis) ?? 'Uint8Array';
-  if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool')
+  const fraction = name === 'Uint16Array' ? kFraction[type] : undefined;
+  if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool' && !fraction)
     throw wrong(expected, `an array of numbers; ${type} takes ${withArticle(name)}`);
   const Class = (globalThis as unknown as Record<string, { from(items: readonly unknown[], f: (x: unknown, i: number) => unknown): ArrayBufferView }>)[name]!;
   return Class.from(items, (item, i) => {
     const element = elementOf(type, item);
     if (element === undefined) throw wrong(expected, `${found(item)} at [${i}], which is no ${type}`);
-    return element;
+    return fraction ? bitsOf(element as number, fraction) : element;
   });
 }
 
