@@ -215,6 +215,8 @@ test('what is no source is a TypeError that says what it is', async () => {
     [new URL('https://example.org/x.onnx'), /^NAME: a model from https: is fetched/], ['a\0b.onnx', /^NAME: found 'a\\0b.onnx'; needed a path without NUL/],
     [Readable.from(['x']), /^NAME: found a stream; needed .*\(await buffer\(stream\), of node:stream\/consumers\)$/],
     [new Map([[5, affine]]), /^NAME: found 5 as the name of a file; needed text$/], ['file:///a%zz.onnx', /^NAME: found 'file:.*zz\.onnx'; needed bytes of UTF-8/],
+    ['file://host/a.onnx', /^NAME: found 'file:\/\/host\/a.onnx', which names the host 'host'; needed a file: URL without one$/],
+    [new URL('file:///tmp%2fa.onnx'), /^NAME: found 'file:\/\/\/tmp%2fa.onnx'; needed a file: URL whose path has no \/ as %2F$/],
     ['file:///a%00b.onnx', /^NAME: found .*; needed a path without NUL/], [new URL('file:///a%00b.onnx'), /^NAME: found .*; needed a path without NUL/],
   ];
   for (const [name, call] of Object.entries({ load, check, inspect, convert }))

@@ -45,6 +45,8 @@ function pathOf(place: string | URL, call: string, other: (url: URL) => string):
   const url = addressOf(place);
   if (!url) return checkedPath(place as string, call);
   if (url.protocol !== 'file:') throw new TypeError(`${call}: ${other(url)}`);
+  if (url.hostname) throw new TypeError(`${call}: found ${found(url.href)}, which names the host ${found(url.hostname)}; needed a file: URL without one`);
+  if (/%2f/i.test(url.pathname)) throw new TypeError(`${call}: found ${found(url.href)}; needed a file: URL whose path has no / as %2F`);
   let path: string;
   try {
     path = decodeURIComponent(url.pathname);
