@@ -99,9 +99,9 @@ function ts(type) {
 const input = type => (type.generic === 'sequence' ? `Iterable<${ts(type.idlType[0])}>` : ts(type));
 const result = type => (type.idlType === 'undefined' ? 'void' : ts(type));
 const parameters = list => list.map(a => `${a.name}${a.optional ? '?' : ''}: ${input(a.idlType)}`).join(', ');
-const out = [note, ''];
-for (const [name, type] of typedefs) out.push(`export type ${name} = ${ts(type)};`);
-for (const [name, values] of enums) out.push(`export type ${name} = ${values.map(v => `'${v}'`).join(' | ')};`);
+const aliases = [...typedefs].map(([name, type]) => `type ${name} = ${ts(type)};`);
+for (const [name, values] of enums) aliases.push(`type ${name} = ${values.map(v => `'${v}'`).join(' | ')};`);
+const out = [note, '', ...aliases.map(alias => `export ${alias}`)];
 const limits = name => /Limits$|RankRange$|LostInfo$/.test(name);
 for (const { name, members, inheritance } of dictionaries.values()) {
   out.push('', `export interface ${name}${inheritance ? ` extends ${inheritance}` : ''} {`);
@@ -136,8 +136,10 @@ export type * from './types.gen.js';
 ${both.join('\n')}
 `;
 
-// A lib.dom that has WebNN has it in NavigatorML, as the interface definition does: there its own declarations hold, and these add nothing.
+// A lib.dom that has WebNN has it in NavigatorML, as the interface definition does: there its own declarations hold, and these add nothing. Aliases of types
+// can be left out by no condition: such a library has them twice then, which `skipLibCheck` passes over.
 const theirs = name => `NavigatorML extends { readonly ml: unknown } ? (typeof globalThis extends { ${name}: infer T } ? T : never) : idl.${name}Constructor`;
+const members = name => `  interface ${name} extends Absent<idl.${name}> {}`;
 const globals = `${note}
 import type * as idl from './types.gen.js';
 
@@ -152,7 +154,11 @@ declare global {
   // Node's types have it from version 21 on, in these words.
   var navigator: typeof globalThis extends { onmessage: any; navigator: infer T } ? T : Navigator;
 
-${[...interfaces.keys()].map(name => `  interface ${name} extends Absent<idl.${name}> {}\n  var ${name}: ${theirs(name)};`).join('\n')}
+${[...interfaces.keys()].map(name => `${members(name)}\n  var ${name}: ${theirs(name)};`).join('\n')}
+
+${[...dictionaries.keys()].map(members).join('\n')}
+
+${aliases.map(alias => `  ${alias}`).join('\n')}
 }
 export {};
 `;

@@ -1,15 +1,17 @@
-// Makes of the types in packages/nnex/dist, which tsc wrote for ES modules, those of require(): for each *.d.ts that an entry needs a *.d.cts beside it.
+// Makes of the types in packages/nnex/dist, which tsc wrote for ES modules, those of require(): for each *.d.ts that an entry needs a *.d.cts beside it. What is
+// global stays in one file, as a program may have both.
 import { readFile, writeFile } from 'node:fs/promises';
 
 const folder = new URL('../packages/nnex/', import.meta.url);
 const { exports } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
+const globals = new URL('dist/ml/globals.gen.d.ts', folder);
 const made = new Set();
 
 async function make(file) {
   if (made.has(file.href)) return;
   made.add(file.href);
   const needed = [];
-  const text = (await readFile(file, 'utf8')).replace(/(['"])(\.{1,2}\/[^'"]+)\.js\1/g, (_, quote, path) => {
+  const text = file.href === globals.href ? '/// <reference path="./globals.gen.d.ts" />\nexport {};\n' : (await readFile(file, 'utf8')).replace(/(['"])(\.{1,2}\/[^'"]+)\.js\1/g, (_, quote, path) => {
     needed.push(new URL(`${path}.d.ts`, file));
     return `${quote}${path}.cjs${quote}`;
   });

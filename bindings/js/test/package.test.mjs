@@ -120,8 +120,9 @@ const globals = `import 'nnex/polyfill';
 export async function use(): Promise<MLContext> {
   const all: ML = navigator.ml, context = await all.createContext({ powerPreference: 'low-power' });
   const builder: MLGraphBuilder = new MLGraphBuilder(context);
-  const x: MLOperand = builder.input('x', { dataType: 'float32', shape: [2] });
-  const graph: MLGraph = await builder.build({ y: builder.add(x, x) });
+  const type: MLOperandDataType = 'float32', descriptor: MLOperandDescriptor = { dataType: type, shape: [2] }, options: MLOperatorOptions = { label: 'sum' };
+  const x: MLOperand = builder.input('x', descriptor), outputs: MLNamedOperands = { y: builder.add(x, x, options) };
+  const graph: MLGraph = await builder.build(outputs);
   const tensor: MLTensor = await context.createTensor({ dataType: 'float32', shape: [2] });
   context.dispatch(graph, { x: tensor }, { y: tensor });
   return context;
@@ -176,7 +177,7 @@ interface MLContext { readonly theirs: true; createTensor(d: object): Promise<ML
 interface MLGraph { readonly theirs: true }
 interface MLOperand { readonly theirs: true }
 interface MLTensor { readonly theirs: true }
-interface MLGraphBuilder { input(name: string, d: object): MLOperand; build(outputs: object): Promise<MLGraph>; add(a: MLOperand, b: MLOperand): MLOperand; }
+interface MLGraphBuilder { input(name: string, d: object): MLOperand; build(outputs: object): Promise<MLGraph>; add(a: MLOperand, b: MLOperand, options?: object): MLOperand; }
 ${['ML', 'MLContext', 'MLGraph', 'MLOperand', 'MLTensor'].map((name) => `declare var ${name}: { prototype: ${name}; new(): ${name} };`).join('\n')}
 declare var MLGraphBuilder: { prototype: MLGraphBuilder; new(context: MLContext): MLGraphBuilder };
 `;
