@@ -148,7 +148,7 @@ std::vector<Row> tensor_rows() {
        "tensor 'w': element type 99 is unknown"},
       {"nameless", with_weight(num(1, 6) + num(2, 1) + msg(9, six)), Code::invalid_model, "an initializer has no name"},
       {"external from memory", with_weight(external("w", {2, 3}, {{"location", "w.bin"}})), Code::invalid_model,
-       "tensor 'w': its data lie in another file, and no folder is known"},
+       "tensor 'w': its data lie in 'w.bin', and no folder is known"},
   };
 }
 

@@ -221,7 +221,7 @@ test('external tensors lie below the model\'s folder, or the reason is told', as
     writeFileSync(at('models/m.onnx'), files.get('model.onnx'));
     const sound = [[at('models/m.onnx')], [files.get('model.onnx'), { externalFolder: folder }], [at('models/m.onnx'), { externalFolder: folder }]];
     for (const [source, options] of sound) assert.deepEqual((await (await load(source, options)).run({ x: w })).y.data, w.map((item) => 2 * item));
-    await assert.rejects(load(files.get('model.onnx')), { message: /no folder is known/ });
+    await assert.rejects(load(files.get('model.onnx')), { message: /its data lie in 'model.onnx.data', and no folder is known/ });
   } finally {
     rmSync(folder, { recursive: true });
   }

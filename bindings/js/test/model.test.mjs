@@ -206,13 +206,20 @@ test('numbers become floats of 16 bits, rounded to the nearest', async () => {
   }
 });
 
+test('names in messages show what cannot be seen', async () => {
+  const model = await load(onnx({ inputs: { 'a\n\u202eb': ['float32', [1]] }, outputs: { y: ['float32', [1]] }, nodes: [{ op: 'Relu', in: ['a\n\u202eb'], out: ['y'] }] }));
+  await assert.rejects(model.run({}), { message: "input 'a\\u000A\\u202Eb' is missing; needed f32[1]" });
+  await assert.rejects(model.run({ '\u{e0001}': 1 }), { message: "no input '\\uDB40\\uDC01'; the model has 'a\\u000A\\u202Eb'" });
+  await assert.rejects(load({ 'a\0': 3 }), { message: "load: file 'a\\u0000': found 3; needed bytes" });
+});
+
 test('what is no source is a TypeError that says what it is', async () => {
   const rows = [
     [null, /^NAME: found null; needed a path, bytes/], [undefined, /^NAME: found undefined; needed/], [5, /^NAME: found 5;/], [[], /^NAME: found an array;/],
     [{}, /^NAME: found an object without files;/], [new Map(), /^NAME: found a Map without files;/], [load, /^NAME: found a function;/],
     [Promise.resolve(affine), /^NAME: found a Promise; needed .* \(a promise is awaited first\)$/], [new Response(affine).body, /^NAME: found a ReadableStream; needed .*Response/],
     [{ a: 'text' }, /^NAME: file 'a': found 'text'; needed bytes$/], ['https://example.org/x.onnx', /^NAME: a model from https: is fetched by the caller: NAME\(await fetch\(url\)\)$/],
-    [new URL('https://example.org/x.onnx'), /^NAME: a model from https: is fetched/], ['a\0b.onnx', /^NAME: found 'a\\0b.onnx'; needed a path without NUL/],
+    [new URL('https://example.org/x.onnx'), /^NAME: a model from https: is fetched/], ['a\0b.onnx', /^NAME: found 'a\\u0000b.onnx'; needed a path without NUL/],
     [Readable.from(['x']), /^NAME: found a stream; needed .*\(await buffer\(stream\), of node:stream\/consumers\)$/],
     [new Map([[5, affine]]), /^NAME: found 5 as the name of a file; needed text$/], ['file:///a%zz.onnx', /^NAME: found 'file:.*zz\.onnx'; needed bytes of UTF-8/],
     ['file://host/a.onnx', /^NAME: found 'file:\/\/host\/a.onnx', which names the host 'host'; needed a file: URL without one$/],
@@ -224,7 +231,7 @@ test('what is no source is a TypeError that says what it is', async () => {
       await assert.rejects(call(source), (error) => error instanceof TypeError && new RegExp(message.source.replaceAll('NAME', name)).test(error.message) || assert.fail(String(error)));
   for (const place of [new URL('https://example.org/x.onnx'), 'https://example.org/x.onnx'])
     await assert.rejects(convert(affine, place), { name: 'TypeError', message: "convert: found 'https://example.org/x.onnx'; needed a path or a file: URL" });
-  await assert.rejects(convert(affine, 'a\0b.nnef'), { name: 'TypeError', message: "convert: found 'a\\0b.nnef'; needed a path without NUL characters" });
+  await assert.rejects(convert(affine, 'a\0b.nnef'), { name: 'TypeError', message: "convert: found 'a\\u0000b.nnef'; needed a path without NUL characters" });
 });
 
 test('a response that is no success is unreadable', async () => {
@@ -240,7 +247,7 @@ test('options of a wrong kind, and those that there are not, are TypeErrors with
   const rows = [
     ...['x', null, 5, [], new Map()].map((options) => [() => load(affine, options), /^load: options: found .*; needed an object$/]),
     [() => load(affine, { thread: 1 }), /^load: no option 'thread'; there are name, symbols, .*threads, seed$/], [() => load(affine, { simbols: {} }), /^load: no option 'simbols'/],
-    [() => load(affine, { cache: 5 }), /^load: cache: found 5; needed a path/], [() => load(affine, { cache: 'a\0b' }), /^load: cache: found 'a\\0b'; needed a path without NUL/],
+    [() => load(affine, { cache: 5 }), /^load: cache: found 5; needed a path/], [() => load(affine, { cache: 'a\0b' }), /^load: cache: found 'a\\u0000b'; needed a path without NUL/],
     [() => load(affine, { externalFolder: 4 }), /^load: externalFolder: found 4;/], [() => load(affine, { optimize: 'no' }), /^load: optimize: found 'no'; needed true or false$/],
     [() => load(affine, { symbols: null }), /^load: symbols: found null; needed an object of whole numbers$/], [() => load(affine, { symbols: new Map([['N', 1]]) }), /^load: symbols: found a Map/],
     [() => load(affine, { symbols: { N: 1.5 } }), /^load: symbols\.N: found 1\.5; needed a whole number$/], [() => load(affine, { shapes: { x: [1, '3'] } }), /^load: shapes\.x\[1\]: found '3'/],

@@ -214,7 +214,7 @@ class TensorCheck {
       return nullptr;
     }
     if (!context_.source.external) {
-      context_.tell(Rule::external_file, site_, "its data lie in another file, and no folder is known");
+      context_.tell(Rule::external_file, site_, fmt::format("its data lie in '{}', and no folder is known", location));
       return nullptr;
     }
     auto known = context_.files.find(location);

@@ -17,7 +17,7 @@ using wire::Kind;
 
 constexpr int kDeepest = 64;
 
-Error broken(std::string_view what, const char* fault) {
+Error broken(std::string_view what, std::string_view fault) {
   return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
 }
 
@@ -204,8 +204,12 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
   if (p.external) {
     if (p.has_raw || !p.numbers.empty())
       return broken("tensor '" + p.name + "'", "it has both external and inline data");
-    if (!source.external)
-      return broken("tensor '" + p.name + "'", "its data lie in another file, and no folder is known");
+    if (!source.external) {
+      const auto file = p.entries.find("location");
+      return broken("tensor '" + p.name + "'",
+                    fmt::format("its data lie in {}, and no folder is known",
+                                file == p.entries.end() ? "another file" : "'" + file->second + "'"));
+    }
     auto opened = source.external(p.entries);
     if (!opened.ok()) return std::move(opened).error().during("reading tensor '" + p.name + "'");
     if (static_cast<int64_t>(opened->bytes.size()) < *bytes || type == DType::str)

@@ -1,7 +1,7 @@
 /** Models and sessions: what `load` gives. */
 import { abortable } from './abort.js';
 import { NnexError, settled, shown } from './error.js';
-import { found } from './found.js';
+import { found, quoted } from './found.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawPort, RawRunOptions, RawValue } from './native.js';
 import { preparedShapes, runOptions, runSyncOptions, sessionOptions } from './options.js';
 import type { RunOptions, SessionOptions } from './options.js';
@@ -72,7 +72,7 @@ export class Ports {
     return { name: port.name, text: port.text, type: port.valueType };
   }
   names(): string {
-    return this.list.map((port) => `'${port.name}'`).join(', ');
+    return this.list.map((port) => quoted(port.name)).join(', ');
   }
 }
 
@@ -106,13 +106,13 @@ function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValu
   if (typeof feeds !== 'object' || feeds === null || Symbol.iterator in feeds)
     throw new NnexError('invalid argument', `inputs: found ${found(feeds)}; needed an object with ${inputs.names() || 'no member'}`);
   for (const name of Object.keys(feeds))  // before what is missing: most often it is a name that is mistyped
-    if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input '${name}'; the model has ${inputs.names() || 'none'}`);
+    if (!inputs.places.has(name)) throw new NnexError('invalid argument', `no input ${quoted(name)}; the model has ${inputs.names() || 'none'}`);
   const raw: RawValue[] = [];
   for (let i = 0; i < expected.length; i++) {
     const needed = expected[i]!;
     const value = Object.hasOwn(feeds, needed.name) ? feeds[needed.name] : undefined;
     if (value === undefined && needed.type.kind !== 'optional')
-      throw new NnexError('invalid argument', `input '${needed.name}' is missing; needed ${needed.text}`);
+      throw new NnexError('invalid argument', `input ${quoted(needed.name)} is missing; needed ${needed.text}`);
     raw.push(rawFrom(value ?? null, needed, numbers));
   }
   return raw;
@@ -125,7 +125,7 @@ function rawOptions(options: RunOptions, { outputs }: Shared): RawRunOptions {
     const wanted = outputs.list.map(() => false);
     for (const name of options.outputs) {
       const place = outputs.places.get(name);
-      if (place === undefined) throw new NnexError('invalid argument', `no output '${name}'; the model has ${outputs.names()}`);
+      if (place === undefined) throw new NnexError('invalid argument', `no output ${quoted(name)}; the model has ${outputs.names()}`);
       wanted[place] = true;
     }
     raw.wanted = wanted;

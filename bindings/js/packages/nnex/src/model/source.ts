@@ -1,6 +1,6 @@
 /** Where a model comes from: a path, bytes, several files by name. */
 import { NnexError } from './error.js';
-import { found, tagOf } from './found.js';
+import { found, quoted, tagOf } from './found.js';
 import type { RawSource } from './native.js';
 import { checkedPath } from './options.js';
 
@@ -79,7 +79,7 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
     name: name ?? 'the model',
     files: files.map(([file, bytes]) => {
       if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
-      if (!isBytes(bytes)) throw new TypeError(`${call}: file '${file}': found ${found(bytes)}; needed bytes`);
+      if (!isBytes(bytes)) throw new TypeError(`${call}: file ${quoted(file)}: found ${found(bytes)}; needed bytes`);
       return [file, bytesOf(bytes)];
     }),
   };

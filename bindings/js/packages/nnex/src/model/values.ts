@@ -1,6 +1,6 @@
 /** Values, between what users give and see and the engine's plain data. */
 import { NnexError } from './error.js';
-import { found, withArticle } from './found.js';
+import { found, quoted, withArticle } from './found.js';
 import type { RawTensor, RawValue } from './native.js';
 import { arraysOf, elementsIn, isElementType, itemsFor, meantBy, rangeOf } from './types.js';
 import type { DataOf, ElementType, TypeNumbers, ValueType } from './types.js';
@@ -53,7 +53,7 @@ export function className(view: ArrayBufferView): string {
   return (view as unknown as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? 'DataView';
 }
 function wrong(expected: Expected, what: string): NnexError {
-  return new NnexError('invalid argument', `input '${expected.name}': found ${what}; needed ${expected.text}`);
+  return new NnexError('invalid argument', `input ${quoted(expected.name)}: found ${what}; needed ${expected.text}`);
 }
 function isScalar(x: unknown): x is Scalar {
   return typeof x === 'number' || typeof x === 'bigint' || typeof x === 'boolean' || typeof x === 'string';

@@ -2,6 +2,7 @@
 import { Tensor } from 'onnxruntime-common';
 import type { Backend, InferenceSession, InferenceSessionHandler, ExternalDataFileType } from 'onnxruntime-common';
 import { NnexError, settled, shown } from '../model/error.js';
+import { quoted } from '../model/found.js';
 import { Ports, released } from '../model/model.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
 import { checkedPath } from '../model/options.js';
@@ -115,16 +116,16 @@ class SessionHandler implements InferenceSessionHandler {
 
   /** A tensor of any copy of onnxruntime-common, or an object like it. */
   #rawTensor(name: string, tensor: Tensor | undefined | null): RawTensor {
-    if (typeof tensor !== 'object' || tensor === null) throw new TypeError(`input '${name}': Tensor must be an object.`);
+    if (typeof tensor !== 'object' || tensor === null) throw new TypeError(`input ${quoted(name)}: Tensor must be an object.`);
     const { type, dims } = tensor;
     let data: unknown = tensor.data;
-    if (!isElementType(type)) throw new TypeError(`input '${name}': there is no type '${String(type)}'.`);
-    if (!Array.isArray(dims)) throw new TypeError(`input '${name}': Tensor.dims must be an array.`);
+    if (!isElementType(type)) throw new TypeError(`input ${quoted(name)}: there is no type '${String(type)}'.`);
+    if (!Array.isArray(dims)) throw new TypeError(`input ${quoted(name)}: Tensor.dims must be an array.`);
     const view = data as Uint16Array;
     if (type === 'string' ? !Array.isArray(data) : !ArrayBuffer.isView(data) || !arraysOf(type).includes(className(data)))
-      throw new TypeError(`input '${name}': Tensor.data is no array of ${type}.`);
+      throw new TypeError(`input ${quoted(name)}: Tensor.data is no array of ${type}.`);
     const wrong = disagreement(type, dims, data as RawTensor['data']);
-    if (wrong) throw new TypeError(`input '${name}': ${wrong}`);
+    if (wrong) throw new TypeError(`input ${quoted(name)}: ${wrong}`);
     if (type === 'float16' && !(data instanceof Uint16Array)) data = new Uint16Array(view.buffer, view.byteOffset, view.length);
     // `new Tensor('int64', [16000n])` has the extents [1]: ONNX Runtime takes it where the model wants a scalar, and clients count on that.
     const extents = this.#scalars.has(name) && dims.every((d) => d === 1) ? [] : dims;
