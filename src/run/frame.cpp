@@ -279,12 +279,17 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
   const Interrupt uninterrupted(go_on);
   Compiled& m = *model_;
   plan::PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory, m.cache_bytes};
-  if (!m.one_plan) return plan::make_plan(context, block, from, live);
+  const auto planned = [&]() -> Result<std::shared_ptr<const plan::Plan>> {
+    auto made = plan::make_plan(context, block, from, live);
+    if (!made.ok()) return of_the_data(std::move(made).error());
+    return made;
+  };
+  if (!m.one_plan) return planned();
   const std::lock_guard<std::mutex> lock(m.planning);
   const bool whole = block == kMain && from == graph_[kMain].first;
   if (whole && m.plan && m.plan_key == stretch.key) return m.plan;
   context.only_plan = whole && !by_content;
-  NNEX_ASSIGN(std::shared_ptr<const plan::Plan> plan, plan::make_plan(context, block, from, live));
+  NNEX_ASSIGN(std::shared_ptr<const plan::Plan> plan, planned());
   if (context.only_plan) m.plan = plan, m.plan_key = stretch.key;
   return plan;
 }

@@ -46,22 +46,24 @@ class ValueCall : public InferCall {
   std::vector<Type> types_, results_;
 };
 
-/// What a rule finds wrong with values of a run: the model has passed it without them.
-Status of_the_data(Status s) {
-  if (s.ok() || s.error().code() != Code::invalid_model) return s;
-  return Error(Code::fault, s.error().message());
-}
-
 }  // namespace
+
+Error of_the_data(Error error) {
+  if (error.code() != Code::invalid_model) return error;
+  Error out = Error(Code::fault, error.message()).at(error.where()).helped_by(error.remedies());
+  for (const std::string& task : error.tasks()) out = std::move(out).during(task);
+  return out;
+}
 
 Status infer_outputs_again(const Node& node, std::span<const Value* const> in, std::span<Value* const> out) {
   ValueCall call(node, in, out);
-  if (node.op->infer) NNEX_TRY(of_the_data(node.op->infer(call)));
+  if (node.op->infer)
+    if (Status s = node.op->infer(call); !s.ok()) return of_the_data(std::move(s).error());
   for (size_t o = 0; o < out.size(); ++o) {
     if (!out[o]) continue;
     *out[o] = Value();
     const Type& type = call.found(o);
-    NNEX_TRY(of_the_data(call.check_extents(o, type)));
+    if (Status s = call.check_extents(o, type); !s.ok()) return of_the_data(std::move(s).error());
     const auto shape = concrete(type);
     if (!shape || type.dtype == DType::none) continue;
     NNEX_ASSIGN(Tensor t, Tensor::make(type.dtype, *shape));

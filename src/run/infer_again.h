@@ -11,4 +11,8 @@ namespace nnex::run {
 /// length, and empties the others: their kernel makes them. Errors: fault where the rule refuses the inputs; limit.
 Status infer_outputs_again(const Node& node, std::span<const Value* const> in, std::span<Value* const> out);
 
+/// What a rule found wrong with values or extents of a run, invalid_model, as a fault: the model has passed it without
+/// them. Other errors stay.
+Error of_the_data(Error error);
+
 }  // namespace nnex::run

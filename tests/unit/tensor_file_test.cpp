@@ -167,7 +167,7 @@ TEST(TensorFile, ArraysOfOtherMachinesAreRead) {
   EXPECT_EQ(read(">i2", "(3,)", "\0\1\1\0\xff\xfe"sv), "i16[3] 1 256 -2");
   EXPECT_EQ(read(">u8", "()", "\0\0\0\0\0\0\1\2"sv), "u64[] 258");
   EXPECT_EQ(read(">c8", "(1,)", "\x3f\x80\0\0\xc0\0\0\0"sv), read("<c8", "(1,)", "\0\0\x80\x3f\0\0\0\xc0"sv));
-  EXPECT_EQ(read(">U2", "(1,)", "\0\0\0a\0\0\0b"sv), "str[1] ab");
+  EXPECT_EQ(read(">U2", "(1,)", "\0\0\0a\0\0\0b"sv), "str[1] \"ab\"");
   EXPECT_EQ(read(">f4", "(2,)", "\x3f"sv), "not a .npy file: its data end before shape [2] is filled");
   EXPECT_EQ(read("|O", "(1,)", "\x80"sv),
             "a .npy file of element type '|O', Python objects, which it is pickled for: save it as numbers "
