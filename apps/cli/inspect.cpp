@@ -88,7 +88,10 @@ int inspect(const std::string& path, const Asked& asked) {
   }
   print_origin(*model, path);
   for (const PortInfo& p : model->inputs) say("  input   {}  {}\n", p.name, p.type);
-  for (const std::string& name : model->defaults) say("  default {}  a constant here\n", name);
+  if (const size_t n = model->defaults.size(); n > 3)
+    say("  defaults of {} inputs, {} the first: constants here\n", n, model->defaults[0]);
+  else
+    for (const std::string& name : model->defaults) say("  default {}  a constant here\n", name);
   for (const PortInfo& p : model->outputs) say("  output  {}  {}\n", p.name, p.type);
   for (const PortInfo& p : model->states) say("  state   {}  {}\n", p.name, p.type);
   if (!model->external_files.empty()) say("  data in {}\n", fmt::join(model->external_files, ", "));

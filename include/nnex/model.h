@@ -85,7 +85,7 @@ struct LoadOptions {
   /// as invalid_argument by whoever is given the options.
   int64_t memory_limit = 0;
   /// Of a compressed archive: bytes that it may unpack to for one of its own (below 64 MiB any number; 0: 32), and in
-  /// all (0: what memory_limit says).
+  /// all (0: what memory_limit says). So, too, of an ONNX file whose sparse constants become dense.
   int64_t archive_ratio = 0, archive_limit = 0;
   /// Admits only networks that give the same bytes on every machine: whole numbers alone, no random draws. Others are
   /// refused as unsupported, the first such node named.

@@ -149,8 +149,8 @@ Result<SaveReport> save(const Graph& graph, const std::string& path, const SaveO
 
 /// The same into memory: the files by the names that they have beside each other: "model.onnx" ("model.onnx.data");
 /// "graph.nnef" with its tensors ("model.tar", "model.tgz"); "model.webnn", "model.mjs" ("model.weights"), "model.js";
-/// "symbol" and "params"; "model.c" and "model.h". ModelSource::memory takes them, but for C and JavaScript (.mjs, .js),
-/// which are written and not read. options.format is not asked. Errors: as of convert.
+/// "symbol" and "params"; "model.c" and "model.h". ModelSource::memory takes them, but for C and JavaScript (.mjs,
+/// .js), which are written and not read. options.format is not asked. Errors: as of convert.
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options = {});
 
 /// A model's files in memory, and what is known of them; report.files are their names.

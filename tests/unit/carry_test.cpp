@@ -60,7 +60,7 @@ TEST(Carry, IntoMemoryOfTheCaller) {
   ASSERT_TRUE(model.ok()) << model.error().text();
   Session s = model->session();
   std::vector<float> sums(2);
-  std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{2}, sums.data())};
+  std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{1, 2}, sums.data())};
   for (float step = 1; step <= 5; ++step) {
     const std::vector<Value> in = {numbers({1, 2}, {1, step})};
     const Status ran = s.run_into(in, out);

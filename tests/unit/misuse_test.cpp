@@ -169,8 +169,7 @@ TEST(Misuse, NumbersThatAreNoEnumerators) {
             "option 'existing': found 9; needed one of its 3 choices");
   ViewOptions view_options;
   view_options.format = static_cast<ViewFormat>(9);
-  EXPECT_EQ(view("never.onnx", view_options).error().text(),
-            "option 'format': found 9; needed one of its 3 choices");
+  EXPECT_EQ(view("never.onnx", view_options).error().text(), "option 'format': found 9; needed one of its 3 choices");
   Graph g;
   const ValueId x = *g.add_input("x", "f32[2]");
   EXPECT_EQ(g.add("cast", {x}, {{"to", static_cast<DType>(88)}}).error().code(), Code::invalid_argument);

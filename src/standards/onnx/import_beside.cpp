@@ -94,6 +94,8 @@ std::string_view part_of(std::string_view message, wire::FieldNumber number) {
   return {};
 }
 
+constexpr size_t kShownDefaults = 3;
+
 /// Before IR version 4 every initializer had to be an input.
 bool inputs_are_chosen(std::string_view model) {
   constexpr int64_t kFree = 4;
@@ -106,6 +108,7 @@ bool inputs_are_chosen(std::string_view model) {
 }  // namespace
 
 Result<std::vector<std::string>> default_inputs(std::string_view model) {
+  if (!inputs_are_chosen(model)) return std::vector<std::string>();
   const std::string_view graph = part_of(model, ModelProto::graph);
   std::set<std::string_view> held;
   std::vector<std::string> out;
@@ -128,8 +131,11 @@ std::vector<std::string> beside_network(std::string_view model) {
   BesideFinder finder;
   finder.message(model, MessageKind::model, 0);
   std::vector<std::string> out = finder.words();
-  if (!inputs_are_chosen(model)) return out;
-  if (const auto inputs = default_inputs(model); inputs.ok())
+  const auto inputs = default_inputs(model);
+  if (!inputs.ok()) return out;
+  if (const size_t n = inputs->size(); n > kShownDefaults)  // all weights, as exporters of 2019 wrote them
+    out.push_back(fmt::format("{} inputs, '{}' the first, as their defaults are constants", n, (*inputs)[0]));
+  else
     for (const std::string& name : *inputs)
       out.push_back(fmt::format("input '{}', as its default is a constant", name));
   return out;

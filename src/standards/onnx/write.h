@@ -53,7 +53,8 @@ Status same_model(std::string_view model, const Source& source, std::string_view
 
 /// The files that tensors of a model lie in, by the names it has for them, each once. Errors: as of copy_model.
 Result<std::vector<std::string>> external_files(std::string_view model);
-/// Inputs of the main graph whose default is an initializer: the default runs, nobody gives them. In the file's order.
+/// From IR version 4 on: inputs of the main graph whose default is an initializer: the default runs, nobody gives them.
+/// In the file's order.
 Result<std::vector<std::string>> default_inputs(std::string_view model);
 /// The operators of a model's nodes and of its functions' nodes, each once.
 Result<std::vector<std::string>> operator_names(std::string_view model);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
 #include "standards/onnx/write_wire.h"
 
