@@ -551,7 +551,9 @@ TEST(TensorFile, SequencesOptionalsAndMapsAreMessagesAndJson) {
     for (const TensorFormat format : {TensorFormat::onnx, TensorFormat::json}) {
       const auto bytes = value_bytes(row.value, format, "x");
       ASSERT_TRUE(bytes.ok()) << bytes.error().text();
-      if (format == TensorFormat::json) EXPECT_EQ(*bytes, row.json);
+      if (format == TensorFormat::json) {
+        EXPECT_EQ(*bytes, row.json);
+      }
       const auto back = value_from_bytes(format, *bytes, row.type);
       ASSERT_TRUE(back.ok()) << back.error().text();
       EXPECT_EQ(text_of(*back), text_of(row.value));
