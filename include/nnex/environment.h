@@ -39,7 +39,7 @@ struct MachineLimits {
   double i8_gmacs = 0;    ///< Of bytes into int32.
   double memory_gbs = 0;  ///< 10^9 bytes a second that can be read from memory.
 };
-/// Measures for about `seconds`, with so many threads (0: all that this process may use).
+/// Measures for about `seconds`, with so many threads (0 or fewer: all that this process may use).
 MachineLimits measure_machine(int threads = 0, double seconds = 0.3);
 
 /// While it lives, tensors that this thread makes (Tensor::make, reading files of tensors) may hold so many bytes
@@ -47,7 +47,7 @@ MachineLimits measure_machine(int threads = 0, double seconds = 0.3);
 /// run's own limit decides (LoadOptions::memory_limit).
 class MemoryLimit {
  public:
-  /// 0 bytes: three quarters of usable_memory().
+  /// 0 bytes or fewer: three quarters of usable_memory().
   explicit MemoryLimit(int64_t bytes = 0);
   ~MemoryLimit();
   MemoryLimit(const MemoryLimit&) = delete;

@@ -227,6 +227,13 @@ Status say_by_name(const std::string& path, Format format, SaveOptions& options)
 
 // ---- Conversion
 
+/// What was read of a source, or an error that names it.
+template <typename T>
+Result<T> read_from(const ModelSource& source, Result<T> r) {
+  if (!r.ok()) return std::move(r).error().during("reading " + source.shown());
+  return r;
+}
+
 Result<ir::Graph> graph_of(const Recognised& model, const LoadOptions& load) {
   NNEX_ASSIGN(ir::Graph graph, read_model(model, load));
   NNEX_TRY(fix_symbols(graph, load.symbols));
@@ -253,12 +260,14 @@ Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOption
 }
 
 /// Where nothing else is asked for, an ONNX model is its own messages again. Nothing: another model.
-Result<std::optional<Made>> copied(const Recognised& model, const ConvertOptions& o, const std::string& file_name) {
+Result<std::optional<Made>> copied(const ModelSource& source, const Recognised& model, const ConvertOptions& o,
+                                   const std::string& file_name) {
   if (model.format != ModelFormat::onnx || !o.load.symbols.empty() || !o.load.shapes.empty() || o.load.weight_seed ||
       o.save.onnx.opset != 0)
     return std::optional<Made>();
   if (!built(Format::onnx)) return not_built(Format::onnx);
-  NNEX_ASSIGN(const ir::Graph graph, graph_of(model, o.load));  // what cannot be read is not handed on
+  NNEX_ASSIGN(const ir::Graph graph,
+              read_from(source, graph_of(model, o.load)));  // what cannot be read is not handed on
   NNEX_ASSIGN(OnnxFile file, open_onnx(model, o.load));
   onnx_format::WriteOptions wanted;
   wanted.name = o.save.name;
@@ -285,19 +294,19 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
   if (format == Format::webnn && model.format == ModelFormat::webnn) {
     Made out;
     out.format = format;
-    NNEX_ASSIGN(out.webnn, read_program(model, o.load));
-    NNEX_TRY(ml::graph_of(out.webnn));
+    NNEX_ASSIGN(out.webnn, read_from(source, read_program(model, o.load)));
+    NNEX_TRY(read_from(source, ml::graph_of(out.webnn)));
     return out;
   }
   if (format == Format::nnef) {
-    NNEX_ASSIGN(auto upgraded, upgrade(model, o));
+    NNEX_ASSIGN(auto upgraded, read_from(source, upgrade(model, o)));
     if (upgraded) return std::move(*upgraded);
   }
   if (format == Format::onnx) {
-    NNEX_ASSIGN(auto copy, copied(model, o, name));
+    NNEX_ASSIGN(auto copy, copied(source, model, o, name));
     if (copy) return std::move(*copy);
   }
-  NNEX_ASSIGN(ir::Graph graph, graph_of(model, o.load));
+  NNEX_ASSIGN(ir::Graph graph, read_from(source, graph_of(model, o.load)));
   auto made = made_in(std::move(graph), format, o.save, name);
   if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
   return made;

@@ -167,6 +167,18 @@ TEST(Door, NothingIsOverwrittenUnasked) {
   EXPECT_NE(content(path), before);
 }
 
+TEST(Door, AConversionNamesTheModelThatCannotBeRead) {
+  const Folder folder;
+  for (const Format format : {Format::onnx, Format::nnef}) {
+    Files files = files_of(format);
+    files[0].bytes.resize(files[0].bytes.size() / 2);
+    const ModelSource cut = ModelSource::memory(files, "cut");
+    for (const char* to : {"out.onnx", "out.nnef", "out.webnn"})
+      expect_error(convert(cut, folder / to), Code::invalid_model, "while reading 'cut'");
+  }
+  EXPECT_TRUE(fs::is_empty(folder / ""));
+}
+
 /// What a standard leaves undefined is a reason, and no mistake of ours.
 TEST(Door, WhatAFormCannotSay) {
   const Folder folder;
