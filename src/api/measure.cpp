@@ -7,7 +7,7 @@
 
 #include "base/threads.h"
 #include "kernels/product/loops_tile_s8.h"
-#include "kernels/product/loops_tile_u8.h"
+#include "kernels/product/tiles.h"
 #include "kernels/simd/loops.h"
 #include "nnex/environment.h"
 #include "nnex/tensor.h"
@@ -59,7 +59,7 @@ double i8_rate(const kernels::simd::TileShape& shape, void (*tile)(const kernels
     team.run(team.size(), [&](int64_t) {
       alignas(64) T a[kDepth];
       alignas(64) int8_t b[kDepth * kernels::simd::kMaxTileColumns];
-      alignas(64) int32_t c[16 * kernels::simd::kMaxTileColumns];
+      alignas(64) int32_t c[kernels::kMaxTileRows<T> * kernels::simd::kMaxTileColumns];
       std::fill(std::begin(a), std::end(a), T{1}), std::fill(std::begin(b), std::end(b), int8_t{1});
       const kernels::simd::RowRunOf<T> run = {a, 0, kDepth};
       kernels::simd::IntTile<T> t;
@@ -92,7 +92,7 @@ MachineLimits measure_machine(int threads, double seconds) {
   MachineLimits out;
   out.threads = team.size();
   out.f32_gmacs = f32_rate(loops, team, seconds / 3) / 1e9;
-  const double rate = loops.tile_u8   ? i8_rate<uint8_t>(kernels::simd::kTileShapeU8, loops.tile_u8, team, seconds / 3)
+  const double rate = loops.tile_u8   ? i8_rate<uint8_t>(loops.tile_shape_u8, loops.tile_u8, team, seconds / 3)
                       : loops.tile_s8 ? i8_rate<int8_t>(kernels::simd::kTileShapeS8, loops.tile_s8, team, seconds / 3)
                                       : i8_rate<int16_t>(loops.tile_shape_i16(), loops.tile_i16, team, seconds / 3);
   out.i8_gmacs = rate / 1e9;

@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/product/loops_tile_u8.h"
 #include "kernels/simd/loops.h"
 
 namespace nnex::test {
@@ -43,6 +44,26 @@ void for_each_table(F test) {
       test(simd::loops(isa, numbers));
     }
   }
+}
+
+/// The table, and those that use less of the machine: no tile unit, no dot products of bytes.
+struct ByteTable {
+  const char* name;
+  Loops loops;
+};
+inline std::vector<ByteTable> byte_tables(const Loops& table) {
+  std::vector<ByteTable> out = {{"as it is", table}};
+  Loops less = table;
+#if defined(__x86_64__)
+  if (table.release_unit) {
+    less.tile_u8 = simd::tile_u8, less.tile_shape_u8 = simd::kTileShapeU8, less.release_unit = nullptr;
+    out.push_back({"without the tile unit", less});
+  }
+#endif
+  if (!table.tile_u8 && !table.tile_s8) return out;
+  less.tile_u8 = nullptr, less.tile_s8 = nullptr, less.release_unit = nullptr;
+  out.push_back({"without tiles of bytes", less});
+  return out;
 }
 
 inline uint32_t bits_of(float x) {

@@ -358,15 +358,12 @@ std::unique_ptr<Problem> problem(uint64_t seed, int64_t& kind) {
   return kind = 3, std::make_unique<Pool>(random);
 }
 
-/// Every instruction set but the scalar one, and where there are tiles of bytes also the table without them.
-std::vector<Loops> tables() {
-  std::vector<Loops> out;
+/// Every instruction set but the scalar one, and those that use less of its machine.
+std::vector<test::ByteTable> tables() {
+  std::vector<test::ByteTable> out;
   for (simd::Isa isa : test::runnable_isas()) {
     if (isa == simd::Isa::scalar) continue;
-    out.push_back(simd::loops(isa));
-    if (!out.back().tile_u8 && !out.back().tile_s8) continue;
-    out.push_back(out.back());
-    out.back().tile_u8 = nullptr, out.back().tile_s8 = nullptr;
+    for (const test::ByteTable& t : test::byte_tables(simd::loops(isa))) out.push_back(t);
   }
   return out;
 }
@@ -381,7 +378,7 @@ TEST(IntDifferential, EveryInstructionSetEqualsTheScalarBuild) {
   ASSERT_GT(wanted, 0) << "NNEX_INT_CASES is no number of cases";
   const auto first = static_cast<uint64_t>(from_environment("NNEX_INT_SEED", 1));
   if (!simd::can_run(simd::Isa::scalar)) GTEST_SKIP() << "this program has no scalar build (Arm, WebAssembly)";
-  const std::vector<Loops> others = tables();
+  const std::vector<test::ByteTable> others = tables();
   if (others.empty()) GTEST_SKIP() << "this machine runs the scalar build alone";
   const Loops& scalar = simd::loops(simd::Isa::scalar);
   constexpr std::array<const char*, 4> kKinds = {"convolutions", "products", "chains", "pools"};
@@ -398,11 +395,11 @@ TEST(IntDifferential, EveryInstructionSetEqualsTheScalarBuild) {
     }
     for (size_t i = 0; i < others.size() && done < wanted; ++i, ++done) {
       Team team(1 + static_cast<int>((seed + i) % 2));
-      const std::vector<std::byte> found = p->run(others[i], team);
+      const std::vector<std::byte> found = p->run(others[i].loops, team);
       const auto at = std::mismatch(found.begin(), found.end(), expected.begin()).first - found.begin();
-      ASSERT_TRUE(found == expected) << "problem " << seed << ", " << p->text() << ", on " << simd::name(others[i].isa)
-                                     << (others[i].tile_u8 || others[i].tile_s8 ? " with tiles of bytes" : "")
-                                     << ": byte " << at << " of " << found.size();
+      ASSERT_TRUE(found == expected) << "problem " << seed << ", " << p->text() << ", on "
+                                     << simd::name(others[i].loops.isa) << ", " << others[i].name << ": byte " << at
+                                     << " of " << found.size();
     }
   }
   RecordProperty("cases", std::to_string(done));

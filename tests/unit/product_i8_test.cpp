@@ -30,17 +30,15 @@ uint8_t expected_byte(const simd::Requantize& f, int32_t sum, int64_t column) {
   return static_cast<uint8_t>(std::clamp<int64_t>(whole, f.low, f.high));
 }
 
-/// Each table of loops, and where there are tiles of bytes also the table without them.
+/// Each table of loops, and those that use less of its machine.
 template <class F>
 void for_each_int_table(F test) {
   test::for_each_table([&](const Loops& table) {
     if (table.numbers == simd::Numbers::exact) return;  // integers are the same
-    test(table);
-    if (!table.tile_u8 && !table.tile_s8) return;
-    SCOPED_TRACE("without tiles of bytes");
-    Loops without = table;
-    without.tile_u8 = nullptr, without.tile_s8 = nullptr;
-    test(without);
+    for (const test::ByteTable& t : test::byte_tables(table)) {
+      SCOPED_TRACE(t.name);
+      test(t.loops);
+    }
   });
 }
 

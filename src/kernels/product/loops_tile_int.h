@@ -7,10 +7,13 @@
 
 namespace nnex::kernels::simd {
 
+constexpr int kGroupsBeyond = 15;  ///< A tile unit reads 16 at once, and multiplies what it should not have by zeros.
+
 /// c[i][j] = (go_on ? c[i][j] : 0) + sum over k of a_i[k] * b[k][j] + row_factor[i] * column_factor[j] + column_add[j],
 /// all wrapping. T = int16_t: k in groups of 2; T = uint8_t: groups of 4. Each run's k is rounded up to whole groups,
 /// which must be readable; b holds the group's values of a column side by side, `b_stride` bytes a group. Whole vectors
 /// of columns are read from b; column_add and column_factor have `columns` entries, null pointers count as zeros.
+/// T = uint8_t: kGroupsBeyond groups after the last are readable, too.
 template <class T>
 struct IntTile {
   const RowRunOf<T>* runs = nullptr;
@@ -26,6 +29,7 @@ struct IntTile {
   const int32_t* row_factor = nullptr;
   const int32_t* column_factor = nullptr;
   const int32_t* column_add = nullptr;
+  int32_t* unit = nullptr;  ///< What a unit of the machine is set to, 0 at first; null: it is set for each tile.
 };
 
 /// Rows of sums, `stride` numbers apart.

@@ -15,9 +15,10 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kAhead = 1024;  // bytes of columns asked for in advance: filters stream from the last level cache
 
-/// All loops over rows and vectors unroll.
+/// Rows from `first` on. All loops over rows and vectors unroll.
 template <int kRows, int kVectors>
-__attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
+__attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t, int first) {
+  int32_t* const c = t.c + first * t.c_stride;
   const int last = t.columns - (kVectors - 1) * kLanes;
   const __mmask16 last_mask = last >= kLanes ? 0xffff : static_cast<__mmask16>((1U << last) - 1);
   const auto mask = [&](int j) { return j == kVectors - 1 ? last_mask : static_cast<__mmask16>(0xffff); };
@@ -34,7 +35,7 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j)
-        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_maskz_loadu_epi32(mask(j), t.c + i * t.c_stride + j * kLanes));
+        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_maskz_loadu_epi32(mask(j), c + i * t.c_stride + j * kLanes));
     }
   }
   const int8_t* b = t.b;
@@ -42,7 +43,7 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
     const int64_t stride = t.runs[r].row_stride;
     const uint8_t* a[(kRows + 2) / 3];
     HWY_UNROLL(16)
-    for (int g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.runs[r].a + 3 * g * stride;
+    for (int g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.runs[r].a + (first + 3 * g) * stride;
     for (int64_t k = 0; k < t.runs[r].k; k += 4) {
       __m512i row[kVectors];
       HWY_UNROLL(2)
@@ -67,7 +68,7 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) {
         const __m512i factor = _mm512_maskz_loadu_epi32(mask(j), t.column_factor + j * kLanes);
-        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_mullo_epi32(_mm512_set1_epi32(t.row_factor[i]), factor));
+        sum[i][j] = _mm512_add_epi32(sum[i][j], _mm512_mullo_epi32(_mm512_set1_epi32(t.row_factor[first + i]), factor));
       }
     }
   }
@@ -75,30 +76,34 @@ __attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(2)
-      for (int j = 0; j < kVectors; ++j) _mm512_storeu_si512(t.c + i * t.c_stride + j * kLanes, sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) _mm512_storeu_si512(c + i * t.c_stride + j * kLanes, sum[i][j]);
     }
     return;
   }
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(2)
-    for (int j = 0; j < kVectors; ++j) _mm512_mask_storeu_epi32(t.c + i * t.c_stride + j * kLanes, mask(j), sum[i][j]);
+    for (int j = 0; j < kVectors; ++j) _mm512_mask_storeu_epi32(c + i * t.c_stride + j * kLanes, mask(j), sum[i][j]);
   }
 }
 
 template <int kVectors, int... kRow>
-void run_rows(const IntTile<uint8_t>& t, std::integer_sequence<int, kRow...>) {
-  using Function = void (*)(const IntTile<uint8_t>&);
+void run_rows(const IntTile<uint8_t>& t, int first, int rows, std::integer_sequence<int, kRow...>) {
+  using Function = void (*)(const IntTile<uint8_t>&, int);
   static constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
-  functions[t.rows - 1](t);
+  functions[rows - 1](t, first);
 }
 
 }  // namespace
 
 void tile_u8(const IntTile<uint8_t>& t) {
   using Rows = std::make_integer_sequence<int, kTileShapeU8.rows>;
-  if (t.columns <= kLanes) return run_rows<1>(t, Rows());
-  run_rows<2>(t, Rows());
+  const int parts = (t.rows + kTileShapeU8.rows - 1) / kTileShapeU8.rows;
+  for (int part = 0, first = 0; part < parts; ++part) {
+    const int rows = (t.rows - first) / (parts - part);
+    t.columns <= kLanes ? run_rows<1>(t, first, rows, Rows()) : run_rows<2>(t, first, rows, Rows());
+    first += rows;
+  }
 }
 
 }  // namespace nnex::kernels::simd

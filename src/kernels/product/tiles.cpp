@@ -36,7 +36,7 @@ constexpr bool kHasCodes = is_built("dequantize_linear") || kHasHalfWeights;
 
 /// What a part's tiles use one after another; made once, as a tile of few multiply-adds takes no longer than that.
 struct Job::Part {
-  alignas(64) float scratch[kMaxTileRows * kScratchStride<float>];
+  alignas(64) float scratch[kMaxTileRows<float> * kScratchStride<float>];
   simd::RowRun runs[kMaxRuns];
   simd::TileEnd finish;
   float* unpacked = nullptr;  ///< The block of columns, where it was codes.

@@ -33,8 +33,10 @@ constexpr int64_t kMaxDepth = 2048 / sizeof(T);
 /// From one copied row to the next: an odd number of cache lines, so that rows fall into different sets.
 template <class T>
 constexpr int64_t kScratchStride = 2112 / sizeof(T);
-constexpr int kMaxTileRows = 14;  ///< Of any instruction set's tiles.
-constexpr int kMaxRuns = 128;     ///< Of one tile and depth.
+/// Of any instruction set's tiles.
+template <class T>
+constexpr int kMaxTileRows = sizeof(T) == 1 ? 32 : 14;
+constexpr int kMaxRuns = 128;  ///< Of one tile and depth.
 
 /// k rows of n columns, as tile_f32 reads them. Packed: panels of shape.columns columns, all k rows of one after the
 /// other, the last panel rounded up to whole vectors with zeros. Else rows in place (n a multiple of shape.lanes).
@@ -101,7 +103,7 @@ class RowSource {
   virtual int64_t tiles() const = 0;
   virtual TileRows tile(int64_t t) const = 0;
   /// The runs of values [k0, k0 + depth) of what tile() gave (at most kMaxRuns, written to `out`); returns how many.
-  /// `scratch` holds kMaxTileRows * kScratchStride<T> values for rows that are copied; `panels` will read them.
+  /// `scratch` holds kMaxTileRows<T> * kScratchStride<T> values for rows that are copied; `panels` will read them.
   virtual int runs(const TileRows& rows, int64_t k0, int64_t depth, int64_t panels, T* scratch,
                    simd::RowRunOf<T>* out) const = 0;
   /// Whether runs() takes any depth, else at most kMaxDepth<T>.

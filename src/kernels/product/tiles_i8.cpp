@@ -13,16 +13,18 @@ namespace {
 
 constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
 constexpr int64_t kOwnColumns = 256;         // of a tile, whose sums wait in the first level cache for what follows
-constexpr int64_t kOwnSums = kOwnColumns * kMaxTileRows;
+template <class T>
+constexpr int64_t kOwnSums = kOwnColumns* kMaxTileRows<T>;
 
 /// What a part of the work needs for a tile at a time, and the sums of tiles that wait for what follows.
 template <class T>
 struct IntScratch {
-  alignas(64) T rows[kMaxTileRows * kScratchStride<T>];
-  alignas(64) int32_t sums[kOwnSums];
+  alignas(64) T rows[kMaxTileRows<T> * kScratchStride<T>];
+  alignas(64) int32_t sums[kOwnSums<T>];
   int64_t waiting = 0;  // rows of sums
+  int32_t unit = 0;
   simd::RowRunOf<T> runs[kMaxRuns];
-  int32_t row_factors[kMaxTileRows];
+  int32_t row_factors[kMaxTileRows<T>];
 };
 
 template <class T>
@@ -54,6 +56,7 @@ void IntJob<T>::run(const Parts::Range& r) const {
       k0 += depth;
     } while (k0 < columns.k);
   }
+  if (scratch.unit != 0) loops.release_unit();
 }
 
 /// The sum of n bytes, each with these bits transposed: eight at a time, in four sums of 16 bits that take 257 of them.
@@ -110,6 +113,7 @@ void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratc
   job.runs = scratch.runs;
   job.n_runs = source.runs(rows, k0, here, r.panel_end - r.panel_begin, scratch.rows, scratch.runs);
   job.rows = rows.count;
+  job.unit = loops.release_unit ? &scratch.unit : nullptr;
   job.go_on = k0 > 0;
   if (columns.any_zero()) {
     negative_row_sums(scratch.runs, static_cast<int>(job.n_runs), rows.count, scratch.row_factors);
@@ -135,7 +139,7 @@ void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratc
     if (c) {
       finish_sums(loops, end, {sums, c_stride}, rows.first, rows.count, column, count);
     } else if (const int64_t ready = scratch.waiting + rows.count;
-               t + 1 < r.tile_end && (ready + kMaxTileRows) * job.c_stride <= kOwnSums) {
+               t + 1 < r.tile_end && (ready + kMaxTileRows<T>)*job.c_stride <= kOwnSums<T>) {
       scratch.waiting = ready;
     } else {
       finish_sums(loops, end, {scratch.sums, job.c_stride}, rows.first - scratch.waiting, ready, column, count);
@@ -224,7 +228,7 @@ IntTiles int_tiles(const simd::Loops& loops) {
 }
 
 IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
-    : shape(loops.tile_u8 ? simd::kTileShapeU8 : loops.tile_shape_i16()),
+    : shape(loops.tile_u8 ? loops.tile_shape_u8 : loops.tile_shape_i16()),
       tiles(bytes && bytes[1] != std::byte{0} ? IntTiles::wide : int_tiles(loops)),
       group(tiles == IntTiles::wide ? LiftWide::kGroup : LiftBytes::kGroup),
       k(depth),

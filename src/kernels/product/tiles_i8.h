@@ -34,7 +34,7 @@ struct IntColumns {
   int64_t panel_offset(int64_t panel) const { return kHeader + panel * shape.columns * padded_k(); }
   int64_t sums_offset() const { return sums_offset_; }
   int64_t zeros_offset() const { return sums_offset() + n * 4; }
-  int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64; }
+  int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64 + (tiles == IntTiles::bytes ? kBeyond : 0); }
 
   const int8_t* at(int64_t panel, int64_t k0) const {
     return reinterpret_cast<const int8_t*>(packed + panel_offset(panel)) + k0 * width(panel);
@@ -44,6 +44,7 @@ struct IntColumns {
   bool any_zero() const { return packed[0] != std::byte{0}; }
 
   static constexpr int64_t kHeader = 64;
+  static constexpr int64_t kBeyond = simd::kGroupsBeyond * 4 * simd::kMaxTileColumns;
 
  private:
   // Asked for with every tile: a division each would cost more than a tile of few terms.

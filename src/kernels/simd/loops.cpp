@@ -49,6 +49,19 @@ const Loops& loops(Isa /*isa*/, Numbers numbers) {
 
 namespace {
 
+/// The tiles of bytes, of the machine's units that have them.
+void add_byte_tiles(Loops& made) {
+  if (made.isa == kTileIsaU8 && has_byte_dots()) {
+    made.tile_u8 = tile_u8, made.tile_shape_u8 = kTileShapeU8;
+#if defined(__x86_64__) && defined(__linux__)
+    if (has_tile_unit()) {
+      made.tile_u8 = tile_u8_amx, made.tile_shape_u8 = kTileShapeAmx, made.release_unit = release_tile_unit;
+    }
+#endif
+  }
+  if (has_sign_tiles(made.isa)) made.tile_s8 = tile_s8;
+}
+
 Loops make_loops(Isa isa, Numbers numbers) {
   Loops made;
   const size_t i = static_cast<size_t>(isa);
@@ -60,8 +73,7 @@ Loops make_loops(Isa isa, Numbers numbers) {
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
-  if (isa == kTileIsaU8 && has_byte_dots()) made.tile_u8 = tile_u8;
-  if (has_sign_tiles(isa)) made.tile_s8 = tile_s8;
+  add_byte_tiles(made);
   return made;
 }
 

@@ -57,6 +57,8 @@ struct Loops {
   /// What tile_i16 computes, from bytes: only on machines with dot products of bytes, else null
   /// (product/loops_tile_u8.h).
   TileU8* tile_u8 = nullptr;
+  TileShape tile_shape_u8 = {};
+  void (*release_unit)() = nullptr;  ///< What a thread calls after tiles with IntTile::unit; null: none takes it.
   /// The same of signed bytes, on AVX2 alone (product/loops_tile_s8.h).
   TileS8* tile_s8 = nullptr;
 };
