@@ -348,7 +348,7 @@ NETWORKS = [resnet50_224, mobilenetv2_224, resnet50_qdq_int8, mobilenetv2_qdq_in
 
 
 def main():
-    if len(sys.argv) < 2: sys.exit(__doc__)
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"): sys.exit(__doc__)
     known = {f.__name__: f for f in NETWORKS}
     for name in sys.argv[2:] or known:
         if name not in known: sys.exit(f"no network is called {name}; there are {', '.join(known)}")

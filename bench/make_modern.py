@@ -483,7 +483,7 @@ NETWORKS = [yolo_320, efficientnet_b0_224, mobilenetv3_small_224, regnety_400mf_
 
 def write_networks(networks, typed, usage):
     """What the command line asks for; `typed` are the names of those that have types of their own."""
-    if len(sys.argv) < 2: sys.exit(usage)
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"): sys.exit(usage)
     known, names = {f.__name__: f for f in networks}, sys.argv[2:]
     half = "--half" in names
     if half:
