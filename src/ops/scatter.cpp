@@ -90,15 +90,23 @@ class Places {
   Places& operator=(const Places&) = delete;
 
   void add(int64_t place) {
-    found_[n_++] = place;
-    if (n_ < found_.size()) return;
-    land_(found_);
-    n_ = 0;
+    room(1)[0] = place;
+    ++n_;
   }
+  /// Room for `n` places, kMost at most, which are there once they are added().
+  int64_t* room(int64_t n) {
+    if (n_ + static_cast<size_t>(n) > found_.size()) {
+      land_(std::span(found_).first(n_));
+      n_ = 0;
+    }
+    return found_.data() + n_;
+  }
+  void added(int64_t n) { n_ += static_cast<size_t>(n); }
+  static constexpr int64_t kMost = 256;
 
  private:
   Landing land_;
-  std::array<int64_t, 256> found_;
+  std::array<int64_t, kMost> found_;
   size_t n_ = 0;
 };
 
@@ -182,15 +190,25 @@ Status places_of_elements(Call& c, Landing land) {
   Places places(land);
   int64_t i = 0;
   Status status;
-  for_each_row(some, strides, strides, [&](int64_t at, int64_t) {
-    for (int64_t k = 0; k < row && status.ok(); ++k, ++i) {
-      const int64_t asked = index_at(index, i), place = index_in(asked, n, a.from_end, a.outside);
-      if (place < 0) {
-        status = c.fault("index {} is outside [{}, {}) of axis {}", asked, a.from_end ? -n : 0, n, axis);
-        return;
+  const auto land_row = [&](int64_t at, const auto& asked_at) {
+    for (int64_t first = 0; first < row && status.ok(); first += Places::kMost) {
+      const int64_t count = std::min(Places::kMost, row - first);
+      int64_t* const to = places.room(count);
+      for (int64_t k = 0; k < count; ++k) {
+        const int64_t asked = asked_at(i + k), place = index_in(asked, n, a.from_end, a.outside);
+        if (place < 0) {
+          status = c.fault("index {} is outside [{}, {}) of axis {}", asked, a.from_end ? -n : 0, n, axis);
+          return;
+        }
+        to[k] = at + (first + k) * along + place * step;
       }
-      places.add(at + k * along + place * step);
+      places.added(count), i += count;
     }
+  };
+  const auto* const wide = index.dtype() == DType::i64 ? index.as<int64_t>().data() : nullptr;
+  for_each_row(some, strides, strides, [&](int64_t at, int64_t) {
+    if (wide) return land_row(at, [&](int64_t k) { return wide[k]; });
+    land_row(at, [&](int64_t k) { return int_at(index, k); });
   });
   return status;
 }
