@@ -11,6 +11,11 @@ struct EnvArguments {
   int threads = 0;
 };
 
+std::string text_of(const Json& value) {
+  if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), ", "));
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 int env(const EnvArguments& o) {
   const Environment e = environment();
   Json j = {{"schema", "nnex.env/1"},
@@ -19,6 +24,7 @@ int env(const EnvArguments& o) {
             {"memory_mib", usable_memory() >> 20},
             {"isa", e.isa},
             {"runnable_isas", e.isas},
+            {"byte_unit", e.byte_unit.empty() ? "vectors" : e.byte_unit},
             {"operators", e.operators}};
   if (o.measure) {
     const MachineLimits m = measure_machine(o.threads, 1);
@@ -32,8 +38,7 @@ int env(const EnvArguments& o) {
     return kOk;
   }
   for (const auto& [key, value] : j.items())
-    if (key != "schema" && key != "measured")
-      say("{:<16} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+    if (key != "schema" && key != "measured") say("{:<16} {}\n", key, text_of(value));
   if (!o.measure) return kOk;
   const Json& m = j["measured"];
   say("{:<16} on {} threads: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",

@@ -28,6 +28,7 @@ struct Environment {
   std::string_view version;            ///< "0.1.0".
   std::string_view isa;                ///< The instruction set that runs take, where LoadOptions name no lower one.
   std::vector<std::string_view> isas;  ///< All that this build has and this machine can run, the lowest first.
+  std::string_view byte_unit;          ///< What multiplies bytes there: "vnni", "amx" or "dotprod"; empty: vectors.
   size_t operators = 0;                ///< Rows of the operator table.
 };
 Environment environment();

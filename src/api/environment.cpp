@@ -21,6 +21,7 @@ Environment environment() {
   for (int i = 0; i < static_cast<int>(kernels::simd::Isa::count); ++i)
     if (kernels::simd::can_run(static_cast<kernels::simd::Isa>(i)))
       e.isas.push_back(kernels::simd::name(static_cast<kernels::simd::Isa>(i)));
+  e.byte_unit = kernels::simd::loops(kernels::simd::best_isa()).byte_unit;
   e.operators = all_ops().size();
   return e;
 }

@@ -58,6 +58,7 @@ struct Loops {
   /// (product/loops_tile_u8.h).
   TileU8* tile_u8 = nullptr;
   TileShape tile_shape_u8 = {};
+  std::string_view byte_unit;        ///< What tile_u8 runs on: "vnni", "amx" or "dotprod".
   void (*release_unit)() = nullptr;  ///< What a thread calls after tiles with IntTile::unit; null: none takes it.
   /// The same of signed bytes, on AVX2 alone (product/loops_tile_s8.h).
   TileS8* tile_s8 = nullptr;
