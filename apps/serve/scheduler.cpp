@@ -285,7 +285,9 @@ void Scheduler::run(Instance& instance, const Works& batch) {
     run_alone(instance, live[0]);
 }
 
+/// A run without rows counts as one of one row, as a request whose rows nobody knows does.
 void Scheduler::note(Clock::duration time, int64_t rows) {
+  rows = std::max<int64_t>(1, rows);
   metrics_->running.observe(seconds(time));
   metrics_->batch_rows.observe(static_cast<double>(rows));
   if (options_.max_batch <= 1) return;
@@ -304,7 +306,7 @@ Result<std::vector<Value>> Scheduler::run_one(Instance& instance, const Work& wo
   } else {
     instance.brief = !results.ok() || time > options_.brief ? 0 : std::min(instance.brief + 1, kBriefRuns);
   }
-  note(time, std::max<int64_t>(1, work.rows_));
+  note(time, work.rows_);
   return results;
 }
 

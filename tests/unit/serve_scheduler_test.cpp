@@ -137,6 +137,26 @@ TEST_F(ServeScheduler, AFaultIsItsOwnersAlone) {
   EXPECT_EQ(first(other.outcome.get()), 12);
 }
 
+TEST_F(ServeScheduler, WhatHasNoRowsRunsTogether) {
+  options.max_batch = 4;
+  Scheduler scheduler(model, options, metrics);
+  gate->set(false);
+  Asked held(row(1));
+  scheduler.submit(held.work);
+  gate->wait_for(1);
+  const Tensor none = Tensor::of<float>({0, 2}, {});
+  Asked a({none}), b({none}), larger({Tensor::of<float>({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})});
+  for (Asked* each : {&a, &b, &larger}) scheduler.submit(each->work);
+  gate->set(true);
+  for (Asked* each : {&a, &b}) {
+    const Outcome o = each->outcome.get();
+    ASSERT_TRUE(o.results.ok());
+    EXPECT_EQ((*o.results)[0].tensor()->shape(), (Shape{0, 2}));
+  }
+  EXPECT_EQ(first(larger.outcome.get()), 2);
+  EXPECT_EQ(gate->begun, 3);  // those without rows had one run
+}
+
 TEST_F(ServeScheduler, TheDelayGathersAndHasAnEnd) {
   options.max_batch = 3;
   options.delay = 10s;
