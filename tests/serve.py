@@ -1241,6 +1241,14 @@ def test_usage():
             out = subprocess.run([NNEX, 'serve', '--port', '0'][:2 if '--port' in words else 4] + words, capture_output=True,
                                  text=True, timeout=60)
             check(out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr))
+
+        def few_threads():  # each has so large a stack that memory is there for some
+            resource.setrlimit(resource.RLIMIT_STACK, (256 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        if b'__asan_init' not in open(NNEX, 'rb').read():  # whose shadow passes every limit
+            out = subprocess.run([NNEX, 'serve', '--port', '0', model, '--instances', '100'], capture_output=True, text=True,
+                                 timeout=60, preexec_fn=few_threads)
+            check(out.returncode == 3 and 'each of 100 instances' in out.stderr, (out.returncode, out.stderr))
     finally:
         shutil.rmtree(folder)
         shutil.rmtree(bare)

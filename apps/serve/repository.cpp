@@ -157,6 +157,21 @@ Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOv
   return found;
 }
 
+namespace {
+
+/// Error: limit, where the system starts no thread more.
+Result<std::unique_ptr<Scheduler>> started(const Model& model, const SchedulerOptions& options,
+                                           const std::shared_ptr<ModelMetrics>& metrics) {
+  try {
+    return std::make_unique<Scheduler>(model, options, metrics);
+  } catch (const std::system_error& e) {
+    return Error(Code::limit, fmt::format("a thread for each of {} instances cannot be started: {}", options.instances,
+                                          e.code().message()));
+  }
+}
+
+}  // namespace
+
 Repository::Repository(RepositoryOptions options, Metrics& metrics, const Log& log)
     : options_(std::move(options)), metrics_(metrics), log_(log), thread_([this] { work(); }) {}
 
@@ -236,7 +251,7 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
     if (scheduler.max_batch > 1) why = why_not_batched(served->model, session);
     served->batched = why.empty();
     if (!served->batched) scheduler.max_batch = 1;
-    served->scheduler = std::make_unique<Scheduler>(served->model, scheduler, metrics);
+    NNEX_ASSIGN(served->scheduler, started(served->model, scheduler, metrics));
     cli::Json facts = {{"model", place.name},
                        {"version", place.version},
                        {"path", place.path},

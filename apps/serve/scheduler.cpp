@@ -1,6 +1,7 @@
 #include "serve/scheduler.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "serve/batching.h"
 
@@ -31,8 +32,13 @@ Error out_of_time() { return Error(Code::cancelled, "the request's time is over"
 
 Scheduler::Scheduler(const Model& model, const SchedulerOptions& options, std::shared_ptr<ModelMetrics> metrics)
     : model_(model), options_(options), stateful_(!model.states().empty()), metrics_(std::move(metrics)) {
-  for (int i = 0; i < options_.instances; ++i) workers_.emplace_back([this] { serve(); });
-  timekeeper_ = std::thread([this] { expire(); });
+  try {
+    for (int i = 0; i < options_.instances; ++i) workers_.emplace_back([this] { serve(); });
+    timekeeper_ = std::thread([this] { expire(); });
+  } catch (const std::system_error&) {
+    close();
+    throw;
+  }
 }
 
 Scheduler::~Scheduler() { close(); }
@@ -125,7 +131,7 @@ void Scheduler::close() {
     if (worker.joinable()) worker.join();
   {
     std::unique_lock lock(mutex_);  // for what callers run themselves
-    changed_.wait(lock, [this] { return idle_.size() >= static_cast<size_t>(options_.instances); });
+    changed_.wait(lock, [this] { return idle_.size() >= workers_.size(); });
   }
   sooner_.notify_all();
   if (timekeeper_.joinable()) timekeeper_.join();

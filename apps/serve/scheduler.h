@@ -59,6 +59,7 @@ enum class Admission : uint8_t { taken, full, closed };
 /// Errors that it adds to those of runs: cancelled, where the deadline passed or cancel() was called.
 class Scheduler {
  public:
+  /// Throws std::system_error where a thread cannot be started: those that were have ended by then.
   Scheduler(const Model& model, const SchedulerOptions& options, std::shared_ptr<ModelMetrics> metrics);
   /// As close().
   ~Scheduler();
