@@ -385,6 +385,11 @@ def test_types():
             equal(binary_answer(h, answer)[1]['y'], raw, 'BYTES')
             sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': 'BYTES', 'data': [t.decode() for t in texts]}]}
             equal(s.json('POST', '/v2/models/t8/infer', sent)['outputs'][0]['data'], [t.decode() for t in texts], 'BYTES')
+            body, headers = binary_request([('x', 'BYTES', [1, 2], struct.pack('<I2sI', 2, b'\xff\xfe', 0))])
+            status, _, answer = s.ask('POST', '/v2/models/t8/infer', body, headers)
+            check(status == 400 and b'no UTF-8' in answer, 'bytes that JSON lacks: %r' % answer)
+            minus = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': 'FP32', 'data': [-0.0, 0.0]}]}
+            equal(repr(s.json('POST', '/v2/models/t1/infer', minus)['outputs'][0]['data']), '[-0.0, 0]', 'minus zero')
             for wrong in raw[:-1], raw + b'x', struct.pack('<I', 2**32 - 1) + raw[4:]:
                 body, headers = binary_request([('x', 'BYTES', [1, 2], wrong)])
                 equal(s.ask('POST', '/v2/models/t8/infer', body, headers)[0], 400, 'BYTES of wrong lengths')

@@ -24,9 +24,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   InferJson result;
   std::string fault;
 
-  bool null() override {
-    return scalar("null", [](auto&) { return false; });
-  }
+  bool null() override { return refuse("null"); }
   bool boolean(bool b) override {
     if (inside(Place::data)) return item(JsonData::Kind::boolean, b);
     return parameter(b) || refuse("true or false");
@@ -110,10 +108,10 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool key(std::string& k) override { return key_ = std::move(k), true; }
 
   bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
-    const std::string_view what = e.what();
-    const size_t colon = what.find(": ");
-    return fail(
-        fmt::format("not JSON at byte {}: {}", at, colon == std::string_view::npos ? what : what.substr(colon + 2)));
+    std::string_view what = e.what();  // "[its name] parse error at line 1, column 2: what is wrong"
+    for (const std::string_view end : {"] ", ": "})
+      if (const size_t found = what.find(end); found != std::string_view::npos) what.remove_prefix(found + end.size());
+    return fail(fmt::format("not JSON at byte {}: {}", at, what));
   }
 
  private:
@@ -128,7 +126,25 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool refuse(std::string_view found) {
     if (open_.empty()) return fail(fmt::format("found {}; needed an object", found));
     if (skippable()) return true;
-    return fail(fmt::format("\"{}\": found {}", inside(Place::shape) ? "shape" : key_, found));
+    const auto [name, needed] = expected();
+    return fail(fmt::format("\"{}\": found {}; needed {}", name, found, needed));
+  }
+  /// What the protocol wants where the parser is: under which key, and what.
+  std::pair<std::string_view, std::string_view> expected() const {
+    switch (open_.back()) {
+      case Place::inputs:
+        return {"inputs", "an object"};
+      case Place::outputs:
+        return {"outputs", "an object"};
+      case Place::shape:
+        return {"shape", "a whole number"};
+      case Place::data:
+        return {"data", "a number, text, true or false"};
+      default:
+        break;
+    }
+    if (key_ == "parameters") return {key_, "an object"};
+    return {key_, key_ == "id" || key_ == "name" || key_ == "datatype" ? "text" : "a list"};
   }
   /// Whether whatever stands here is none of the protocol's business.
   bool skippable() const {
@@ -155,11 +171,6 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
   bool pop() { return open_.pop_back(), true; }
 
-  template <class Take>
-  bool scalar(std::string_view found, Take) {
-    if (inside(Place::data)) return fail(fmt::format("\"data\": found {}", found));
-    return refuse(found);
-  }
   template <class T>
   bool parameter(T value) {
     if (!inside(Place::parameters)) return false;
@@ -248,9 +259,10 @@ std::string item_text(const JsonData& data, size_t i) {
     case JsonData::Kind::boolean:
       return data.numbers[i] ? "true" : "false";
     case JsonData::Kind::real:
-      return number_text(std::bit_cast<double>(data.numbers[i]));
+      break;
   }
-  return {};
+  const std::string text = number_text(std::bit_cast<double>(data.numbers[i]));
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // 1.0 is no whole number here
 }
 
 Status fill_strings(Tensor& t, const JsonData& data, std::string_view whose) {

@@ -219,27 +219,39 @@ Result<InferRequest> read_bare(const std::shared_ptr<const std::string>& body, c
 
 std::string json_text(std::string_view s) { return Json(s).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// The elements, with "NaN", "Infinity" and "-Infinity" for what JSON lacks.
-void append_elements(std::string& out, const Tensor& t) {
+/// A real, with "NaN", "Infinity" and "-Infinity" for what JSON lacks. -0 has a fraction: as a whole number it is 0.
+void append_real(std::string& out, const Tensor& t, int64_t i) {
+  const double x = real_at(t, i);
+  if (std::isnan(x))
+    out += "\"NaN\"";
+  else if (std::isinf(x))
+    out += x > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  else if (x == 0 && std::signbit(x))
+    out += "-0.0";
+  else
+    out += t.dtype() == DType::f32 ? number_text(static_cast<float>(x)) : number_text(x);
+}
+
+/// The elements. Whether JSON has them all: text that is no UTF-8 it lacks.
+bool append_elements(std::string& out, const Tensor& t) {
   for (int64_t i = 0; i < t.count(); ++i) {
     if (i > 0) out += ',';
     if (t.dtype() == DType::str) {
-      out += json_text(t.strings()[static_cast<size_t>(i)]);
+      try {
+        out += Json(t.strings()[static_cast<size_t>(i)]).dump();
+      } catch (const Json::type_error&) {
+        return false;
+      }
     } else if (t.dtype() == DType::boolean) {
       out += int_at(t, i) ? "true" : "false";
     } else if (is_int(t.dtype())) {
       const int64_t x = int_at(t, i);
       out += t.dtype() == DType::u64 ? fmt::to_string(static_cast<uint64_t>(x)) : fmt::to_string(x);
     } else {
-      const double x = real_at(t, i);
-      if (std::isnan(x))
-        out += "\"NaN\"";
-      else if (std::isinf(x))
-        out += x > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-      else
-        out += t.dtype() == DType::f32 ? number_text(static_cast<float>(x)) : number_text(x);
+      append_real(out, t, i);
     }
   }
+  return true;
 }
 
 void append_bytes(std::string& out, const Tensor& t) {
@@ -313,7 +325,9 @@ Result<Response> write_infer(const std::string& model, const std::string& versio
         return refused(
             fmt::format("output '{}' is {}, which is sent as binary data alone (binary_data)", port.name, datatype));
       json += "\"data\":[";
-      append_elements(json, *t);
+      if (!append_elements(json, *t))
+        return refused(fmt::format(
+            "output '{}' has text that is no UTF-8, which is sent as binary data alone (binary_data)", port.name));
       json += "]}";
     }
   }

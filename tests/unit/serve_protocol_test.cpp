@@ -205,23 +205,47 @@ TEST_F(Protocol, AnswersAsJsonAndBytes) {
   EXPECT_FALSE(write_infer("m", "4", request, ports(), results).ok());
 }
 
+TEST_F(Protocol, WhatJsonWouldChangeStaysAsItIs) {
+  InferRequest request;
+  request.outputs = {{0, false}};
+  const auto minus = write_infer("m", "1", request, ports(), {Tensor::of<float>({1, 2}, {-0.0f, 0.0f}), Value()});
+  ASSERT_TRUE(minus.ok());
+  EXPECT_NE(minus->body.find("[-0.0,0]"), std::string::npos) << minus->body;  // as a whole number -0 is 0
+  const std::vector<PortInfo> texts = {port("t", DType::str, {1})};
+  const std::vector<Value> text = {Tensor::of<std::string>({1}, {"a\xff"})};
+  const auto broken = write_infer("m", "1", request, {inputs, texts}, text);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().message(),
+            "output 't' has text that is no UTF-8, which is sent as binary data alone (binary_data)");
+  request.outputs = {{0, true}};
+  EXPECT_TRUE(write_infer("m", "1", request, {inputs, texts}, text).ok());
+}
+
 const struct {
   const char* text;
   const char* says;
 } kWrong[] = {
     {"", "not JSON"},
     {"[]", "a list"},
-    {"{\"inputs\":[1]}", "a number"},
-    {"{\"inputs\":{}}", "an object"},
+    {"{\"inputs\":[1]}", "\"inputs\": found a number; needed an object"},
+    {"{\"inputs\":{}}", "\"inputs\": found an object; needed a list"},
+    {R"({"inputs":[{"name":"x","data":[1]},7]})", "\"inputs\": found a number; needed an object"},
+    {R"({"id":7})", "\"id\": found a number; needed text"},
+    {R"({"parameters":[]})", "\"parameters\": found a list; needed an object"},
     {"{\"inputs\":[],\"inputs\":[]}", "no inputs"},
     {"{\"inputs\":[{\"name\":\"x\"}],\"inputs\":[]}", "given twice"},
-    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,null]}]})", "null"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,null]}]})",
+     "\"data\": found null; needed a number, text, true or false"},
     {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1],2]}]})", "different depths"},
     {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2,2],"data":[[1,2,3,4]]}]})", "lists of [1,4]"},
-    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,1e999]}]})", "not JSON"},
-    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2.5],"data":[1,1]}]})", "a fraction"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,1e999]}]})",
+     "not JSON at byte 70: number overflow parsing '1e999'"},
+    {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2.5],"data":[1,1]}]})",
+     "\"shape\": found a fraction; needed a whole number"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3]}]})", "input 'x' is missing"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,300]}]})", "300"},
+    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3.0]}]})",
+     "found 3.0 in \"data\", which UINT8 does not hold"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,18446744073709551615]}]})",
      "18446744073709551615"},
 };
