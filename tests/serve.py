@@ -1077,7 +1077,8 @@ def test_operations():
                 status, h, _ = s.ask(method, path, '{}' if method == 'POST' else None, headers)
                 equal((status, h['WWW-Authenticate']), (401, 'Bearer'), (headers, path))
         trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-        for headers in {'X-API-Key': 'first key'}, {'Authorization': 'Bearer second'}:
+        for headers in {'X-API-Key': 'first key'}, {'Authorization': 'Bearer second'}, {'Authorization': 'bearer  second'}, \
+                {'Authorization': 'Bearer other', 'X-API-Key': 'second'}:
             status, h, answer = s.ask('POST', INFER, json.dumps(json_request(7)), {**headers, 'traceparent': trace})
             equal((status, h['traceparent']), (200, trace), headers)
             close(json.loads(answer)['outputs'][0]['data'], wanted(7), 'with a key')
@@ -1086,7 +1087,7 @@ def test_operations():
             check('traceparent' not in h, wrong)
         lines = [json.loads(line) for line in s.logged().splitlines()]
         traced = [e for e in lines if e.get('traceparent') == trace]
-        equal([(e['status'], e['path'], e['method']) for e in traced], [(200, INFER, 'POST')] * 2, 'log')
+        equal([(e['status'], e['path'], e['method']) for e in traced], [(200, INFER, 'POST')] * 4, 'log')
         check(not [e for e in lines if 'key' in json.dumps(e).lower() and e['event'] == 'request' and 'second' in json.dumps(e)], 'keys in the log')
         text = s.ask('GET', '/metrics', headers={'X-API-Key': 'second'})[2].decode()
         check_exposition(text)
@@ -1095,7 +1096,7 @@ def test_operations():
             check(out.returncode == 0 and not out.stderr.strip() and not out.stdout.strip(), out.stdout + out.stderr)
         else:
             print('  promtool is not there: metrics are checked here alone')
-        check('nnex_inferences_total{model="model",version="1",code="200"} 2\n' in text, 'answers are counted')
+        check('nnex_inferences_total{model="model",version="1",code="200"} 4\n' in text, 'answers are counted')
         key.seek(0)
         key.truncate()
         key.write('new\n')

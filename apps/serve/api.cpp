@@ -67,6 +67,15 @@ std::optional<int64_t> whole(const std::string& s) {
   return n;
 }
 
+/// The key of "Bearer KEY", whose first word may have any letters; empty: it is none.
+std::string_view bearer_of(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  for (size_t i = 0; i < kScheme.size(); ++i)
+    if (i >= authorization.size() || (authorization[i] | 0x20) != kScheme[i]) return {};
+  const size_t at = authorization.find_first_not_of(' ', kScheme.size());
+  return at == std::string_view::npos ? std::string_view() : authorization.substr(at);
+}
+
 std::string_view name_of(const Path& path) { return path[2]; }
 
 /// models/NAME[/versions/VERSION]: the version and where what follows begins.
@@ -167,12 +176,12 @@ Status Api::read_keys(const std::string& path) {
 bool Api::admitted(const Request& request) const {
   const std::lock_guard lock(keys_mutex_);
   if (keys_.empty()) return true;
-  std::string_view shown;
-  if (const std::string* h = request.header("x-api-key")) shown = *h;
-  if (const std::string* h = request.header("authorization"); h && h->starts_with("Bearer "))
-    shown = std::string_view(*h).substr(7);
-  const std::string hash = sha256(shown);
-  return std::find(keys_.begin(), keys_.end(), hash) != keys_.end();
+  const auto known = [&](std::string_view key) {
+    return std::find(keys_.begin(), keys_.end(), sha256(key)) != keys_.end();
+  };
+  const std::string* key = request.header("x-api-key");
+  const std::string* authorization = request.header("authorization");
+  return (key && known(*key)) || (authorization && known(bearer_of(*authorization)));
 }
 
 /// Gives the trace back to the client, writes the log and records spans.

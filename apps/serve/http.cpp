@@ -193,15 +193,16 @@ bool RequestReader::read_header(std::string_view line) {
 /// refused: two programs could read it as two different requests.
 bool RequestReader::read_framing() {
   int hosts = 0, lengths = 0, codings = 0;
+  bool close = false;
   for (const Header& h : request_.headers) {
+    close = close || (h.name == "connection" && lists(h.value, "close"));
     hosts += h.name == "host";
     lengths += h.name == "content-length";
     codings += h.name == "transfer-encoding";
   }
   if (hosts > 1 || (hosts == 0 && minor_ == 1)) return fail(400, "needed one header Host");
   if (lengths + codings > 1) return fail(400, "needed one header Content-Length or Transfer-Encoding");
-  const std::string* connection = request_.header("connection");
-  request_.keep_alive = minor_ == 1 && !(connection && lists(*connection, "close"));
+  request_.keep_alive = minor_ == 1 && !close;
   if (const std::string* expect = request_.header("expect")) {
     if (in_small_letters(*expect) != "100-continue") return fail(417, "Expect: needed 100-continue");
     continue_ = minor_ == 1;

@@ -95,6 +95,13 @@ TEST(ServeHttp, BodiesArePutWhereTheyStay) {
   EXPECT_TRUE(reader.room(10).empty());  // chunks have lines between them
 }
 
+TEST(ServeHttp, EveryHeaderConnectionCounts) {
+  RequestReader reader{RequestLimits{}};
+  feed(reader, "GET / HTTP/1.1\r\nHost: h\r\nConnection: te\r\nConnection: x, close\r\n\r\n", 1000);
+  ASSERT_EQ(reader.state(), RequestReader::State::complete);
+  EXPECT_FALSE(reader.take().keep_alive);
+}
+
 const struct {
   const char* name;
   const char* text;
