@@ -120,7 +120,7 @@ TYPES = {1: 'FP32', 2: 'UINT8', 3: 'INT8', 4: 'UINT16', 5: 'INT16', 6: 'INT32', 
 class Server:
     def __init__(self, *arguments, env=None):
         self.log = tempfile.TemporaryFile('w+')
-        self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *map(str, arguments)], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *(a if isinstance(a, bytes) else str(a) for a in arguments)], stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, env=env)
         line = self.process.stdout.readline()
         over_grpc = re.match(r'nnex: serving on grpc://127\.0\.0\.1:(\d+)$', line.strip())
@@ -460,6 +460,8 @@ def test_errors():
         equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'gzip'})[0], 415, 'gzip')
         got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\n\r\n' % INFER.encode())
         check(got.startswith(b'HTTP/1.1 411 '), got)
+        equal([s.metric('nnex_inferences_total', '{model="model",version="1",code="%d"}' % code) for code in (411, 415, 500)],
+              [1, 1, 0], 'a request that the client spoilt is no fault of the server')
         close(s.json('POST', INFER, good)['outputs'][0]['data'], wanted(0), 'after all that')
 
 
@@ -553,6 +555,7 @@ def test_memory():
             pass
         check(time.monotonic() - began < 10, 'nobody stopped a client that sends more than there is room for')
         check(s.memory() - before < 100 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
+        check(s.metric('nnex_http_refused_total') >= 1, 'whom there was no room for is counted')
         for sock in held:
             sock.close()
         time.sleep(0.3)
@@ -1070,7 +1073,8 @@ def test_operations():
     key = tempfile.NamedTemporaryFile('w', suffix='.keys')
     key.write('first key\nsecond\n')
     key.flush()
-    with Server(os.path.join(SHAPES, 'model.onnx'), '--api-key', key.name, '--log', 'json', '--log-requests') as s:
+    model = os.path.join(SHAPES, 'model.onnx')
+    with Server(model, '--model', b'l\xe4nge=' + model.encode(), '--api-key', key.name, '--log', 'json', '--log-requests') as s:
         equal(s.ask('GET', '/v2/health/ready')[0], 200, 'health needs no key')
         for headers in {}, {'X-API-Key': 'third'}, {'Authorization': 'Bearer '}, {'Authorization': 'Basic second'}:
             for method, path in ('POST', INFER), ('GET', '/metrics'), ('GET', '/v2'), ('POST', '/v2/repository/models/model/unload'):
@@ -1089,7 +1093,13 @@ def test_operations():
         traced = [e for e in lines if e.get('traceparent') == trace]
         equal([(e['status'], e['path'], e['method']) for e in traced], [(200, INFER, 'POST')] * 4, 'log')
         check(not [e for e in lines if 'key' in json.dumps(e).lower() and e['event'] == 'request' and 'second' in json.dumps(e)], 'keys in the log')
-        text = s.ask('GET', '/metrics', headers={'X-API-Key': 'second'})[2].decode()
+        s.raw(b'GET /v2\r\n\r\n')
+        s.raw(b'PUT /v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n')
+        lines = [json.loads(line) for line in s.logged().splitlines()]
+        equal([(e['status'], e['method'], e['path']) for e in lines if 'because' in e and e['event'] == 'request'],
+              [(400, '', ''), (413, 'PUT', '/v2/x')], 'requests that nobody read whole are in the log')
+        text = s.ask('GET', '/metrics', headers={'X-API-Key': 'second'})[2].decode()  # all of it UTF-8
+        check('nnex_model_ready{model="l\ufffdnge",version="1"} 1\n' in text, 'a name that is no UTF-8')
         check_exposition(text)
         if shutil.which('promtool'):
             out = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True)

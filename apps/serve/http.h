@@ -70,6 +70,8 @@ class RequestReader {
   /// Whether the client waits for "100 Continue" before it sends the body; true once.
   bool wants_continue();
   const HttpFault& fault() const { return fault_; }
+  /// What of the request has been read.
+  const Request& request() const { return request_; }
   /// The complete request; the reader begins with the next.
   Request take();
 

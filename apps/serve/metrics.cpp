@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "nnex/environment.h"
+#include "shared/json.h"
 
 namespace nnex::serve {
 namespace {
@@ -16,10 +17,11 @@ constexpr double kSeconds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.
                                0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
 constexpr double kRows[] = {1, 2, 4, 8, 16, 32, 64, 128, 256};
 
-/// A label's value between its quotes.
+/// A label's value between its quotes. It is UTF-8, or whoever scrapes takes none of the metrics.
 std::string escaped(const std::string& s) {
   std::string out;
-  for (const char c : s) {
+  for (const char c :
+       cli::Json::parse(cli::Json(s).dump(-1, ' ', false, cli::Json::error_handler_t::replace)).get<std::string>()) {
     if (c == '\\' || c == '"') out += '\\';
     if (c == '\n')
       out += "\\n";
@@ -64,16 +66,13 @@ using Models = std::map<std::pair<std::string, std::string>, std::shared_ptr<Mod
 template <class Value>
 void each(std::string& out, const Models& models, const char* name, const char* type, const char* help, Value value) {
   describe(out, name, type, help);
-  for (const auto& [key, m] : models)
-    out +=
-        fmt::format("{}{{model=\"{}\",version=\"{}\"}} {}\n", name, escaped(key.first), escaped(key.second), value(*m));
+  for (const auto& [key, m] : models) out += fmt::format("{}{{{}}} {}\n", name, m->labels, value(*m));
 }
 
 void histograms(std::string& out, const Models& models, const char* name, const char* help,
                 Histogram ModelMetrics::*which) {
   describe(out, name, "histogram", help);
-  for (const auto& [key, m] : models)
-    ((*m).*which).print(out, name, fmt::format("model=\"{}\",version=\"{}\"", escaped(key.first), escaped(key.second)));
+  for (const auto& [key, m] : models) ((*m).*which).print(out, name, m->labels);
 }
 
 }  // namespace
@@ -101,9 +100,8 @@ void Histogram::print(std::string& out, const std::string& name, const std::stri
                      labels, below);
 }
 
-ModelMetrics::ModelMetrics(std::string m, std::string v)
-    : model(std::move(m)),
-      version(std::move(v)),
+ModelMetrics::ModelMetrics(const std::string& model, const std::string& version)
+    : labels(fmt::format("model=\"{}\",version=\"{}\"", escaped(model), escaped(version))),
       latency(kSeconds),
       queued(kSeconds),
       running(kSeconds),
@@ -145,8 +143,8 @@ std::string Metrics::text() const {
            "Requests for inference that were answered, by status; 499: the client left.");
   for (const auto& [key, m] : models_) {
     for (size_t i = 0; i < ModelMetrics::kStatuses.size(); ++i)
-      out += fmt::format("nnex_inferences_total{{model=\"{}\",version=\"{}\",code=\"{}\"}} {}\n", escaped(key.first),
-                         escaped(key.second), ModelMetrics::kStatuses[i], m->answered[i].load());
+      out += fmt::format("nnex_inferences_total{{{},code=\"{}\"}} {}\n", m->labels, ModelMetrics::kStatuses[i],
+                         m->answered[i].load());
   }
   histograms(out, models_, "nnex_inference_duration_seconds", "From a request's arrival to its answer.",
              &ModelMetrics::latency);

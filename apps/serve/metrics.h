@@ -31,11 +31,11 @@ class Histogram {
 
 /// What is counted of one version of a model. It outlives a reload.
 struct ModelMetrics {
-  std::string model, version;
-  ModelMetrics(std::string m, std::string v);
+  const std::string labels;  ///< model="m",version="1"
+  ModelMetrics(const std::string& model, const std::string& version);
 
   /// Statuses of answered requests; those that are no such number are counted as 500.
-  static constexpr std::array kStatuses = {200, 400, 413, 429, 499, 500, 501, 503, 504};
+  static constexpr std::array kStatuses = {200, 400, 411, 413, 415, 429, 499, 500, 501, 503, 504};
   std::array<std::atomic<uint64_t>, kStatuses.size()> answered{};
   void count(int status);
 

@@ -297,8 +297,10 @@ bool Server::Impl::moved(Connection& c, size_t bytes) {
     case RequestReader::State::head:
       break;
   }
-  if (!c.lease.resize(static_cast<int64_t>(c.reader.held())))
+  if (!c.lease.resize(static_cast<int64_t>(c.reader.held()))) {
+    ++metrics.refused;
     return fail(c, 429, "requests hold all memory there is for them"), false;
+  }
   if (c.reader.wants_continue()) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     bufferevent_write(c.stream.get(), kContinue.data(), kContinue.size());
@@ -368,6 +370,18 @@ void Server::Impl::fail(Connection& c, int status, std::string_view message) {
   c.keep_alive = false;
   Response r = Response::error(status, message);
   if (status == 429) r.headers.push_back({"Retry-After", "1"});
+  if (options.log_requests) {
+    const Request& request = c.reader.request();
+    const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - c.since).count();
+    log.line("request", {{"status", status},
+                         {"method", request.method},
+                         {"path", request.path},
+                         {"us", us},
+                         {"in", request.body.size()},
+                         {"out", r.body.size()},
+                         {"peer", c.peer},
+                         {"because", message}});
+  }
   respond(c, std::move(r), Lease(budget));
 }
 
