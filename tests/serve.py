@@ -560,6 +560,36 @@ def test_memory():
             sock.close()
         time.sleep(0.3)
         close(s.json('POST', INFER, json_request(6))['outputs'][0]['data'], wanted(6), 'after all that')
+    folder = tempfile.mkdtemp()
+    repository(folder, grow=onnx('Expand', [('x', 1, [1]), ('s', 7, [1])], [('y', 1, ['N'])]))
+    limit = 64 << 20
+    grown = lambda elements, binary: {'parameters': {'binary_data_output': binary}, 'inputs': [
+        {'name': 'x', 'shape': [1], 'datatype': 'FP32', 'data': [0.125]},
+        {'name': 's', 'shape': [1], 'datatype': 'INT64', 'data': [elements]}]}
+    path = '/v2/models/grow/infer'
+    try:
+        with Server(folder, '--queue-bytes', limit >> 20, '--client-timeout', 30) as s:
+            for binary in True, False:
+                answer = s.json('POST', path, grown(limit // 2, binary), status=413)
+                check('the answer takes' in answer['error'] and str(limit) in answer['error'], answer)
+            body = json.dumps(grown(5000000, True)).encode()
+            held = []
+            for _ in range(12):  # 20 MB each, which nobody reads
+                sock = socket.create_connection(('127.0.0.1', s.port), 20)
+                sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n' % (
+                    path.encode(), len(body)) + body)
+                held.append(sock)
+            answered = lambda: [s.metric('nnex_inferences_total', '{model="grow",version="1",code="%d"}' % c) for c in (200, 429)]
+            check(eventually(lambda: sum(answered()) == 12), 'answers: %r' % answered())
+            check(answered()[0] >= 2 and answered()[1] >= 6, 'answered, refused: %r' % answered())
+            check(s.metric('nnex_held_bytes') <= limit, 'answers hold more than there is for them')
+            for sock in held:
+                got = read_all(sock)
+                check(got.startswith(b'HTTP/1.1 429 ') and b'Retry-After' in got or len(got) > 20000000, got[:200])
+            check(eventually(lambda: s.metric('nnex_held_bytes') == 0), 'memory of answers is given back')
+            equal(s.json('POST', path, grown(2, False))['outputs'][0]['data'], [0.125, 0.125], 'after all that')
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_slow():

@@ -452,6 +452,19 @@ void Api::read(const std::shared_ptr<Inference>& in) {
   }
 }
 
+/// Whether there is memory for an answer of so many bytes; else the request is refused.
+bool Api::make_room(const std::shared_ptr<Inference>& in, int64_t bytes) {
+  Lease& lease = in->call.lease;
+  if (lease.resize(bytes)) return true;
+  if (lease.ever(bytes))
+    refuse(in, 429, "requests and answers hold all memory there is for them");
+  else
+    refuse(in, 413,
+           fmt::format("the answer takes {} bytes or more; requests and answers may hold {} together", bytes,
+                       lease.limit()));
+  return false;
+}
+
 void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
   const bool gone = in->pending->forget();
   const auto served = in->served;
@@ -464,10 +477,11 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
     const Error& error = outcome.results.error();
     return refuse(in, gone ? 499 : status_of(error), error.message());
   }
+  in->body.reset();
+  if (!make_room(in, response_bytes(in->request, *outcome.results))) return;
   auto response = answer_of(*in, *outcome.results);
   if (!response.ok()) return refuse(in, status_of(response.error()), response.error().message());
-  in->body.reset();
-  in->call.lease.force(static_cast<int64_t>(response->body.capacity()));
+  if (!make_room(in, static_cast<int64_t>(response->body.capacity()))) return;
   served->metrics->count(gone ? 499 : 200);
   served->metrics->latency.observe(std::chrono::duration<double>(Clock::now() - in->call.arrived).count());
   in->reply(std::move(response).value(), std::move(in->call.lease));

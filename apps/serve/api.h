@@ -84,6 +84,7 @@ class Api {
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
   void read(const std::shared_ptr<Inference>& inference);
   static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);
+  static bool make_room(const std::shared_ptr<Inference>& inference, int64_t bytes);
   static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
   Reply watched(Call& call, Reply reply) const;
   void later(std::function<void()> task);

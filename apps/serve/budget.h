@@ -48,6 +48,7 @@ class Lease {
 
   /// Whether it could hold so many bytes if nobody else held any.
   bool ever(int64_t bytes) const { return bytes <= budget_->limit(); }
+  int64_t limit() const { return budget_->limit(); }
   /// Holds so many bytes from now on, where there are so many.
   bool resize(int64_t bytes) {
     if (bytes > bytes_ && !budget_->take(bytes - bytes_)) return false;
@@ -55,7 +56,7 @@ class Lease {
     bytes_ = bytes;
     return true;
   }
-  /// The same for what is there already, as an answer is.
+  /// The same for what is there already.
   void force(int64_t bytes) {
     if (bytes > bytes_) budget_->force(bytes - bytes_);
     if (bytes < bytes_) budget_->give(bytes_ - bytes);

@@ -298,6 +298,14 @@ Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::op
   return Reader(std::move(body), end, ports).run(std::move(json));
 }
 
+int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results) {
+  int64_t bytes = 0;
+  for (const WantedOutput& wanted : request.outputs)
+    if (const Tensor* t = results[wanted.port].tensor())
+      bytes += wanted.binary ? static_cast<int64_t>(binary_size(*t)) : t->count() * 2;  // a digit and a comma
+  return bytes;
+}
+
 Result<Response> write_infer(const std::string& model, const std::string& version, const InferRequest& request,
                              const Ports& ports, const std::vector<Value>& results) {
   std::string json = fmt::format(R"({{"model_name":{},"model_version":{},)", json_text(model), json_text(version));

@@ -50,6 +50,9 @@ int64_t reading_memory(size_t json_bytes);
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
                                 const Ports& ports);
 
+/// Bytes that the response to a request has at least.
+int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results);
+
 /// The response to a request. `results`: of the model, in its order. Errors: invalid_argument (an output that JSON, or
 /// the protocol, cannot carry), limit.
 Result<Response> write_infer(const std::string& model, const std::string& version, const InferRequest& request,
