@@ -78,8 +78,13 @@ test('the polyfill leaves an ML that works, and replaces one that has no context
     console.log(navigator.ml === good);
     wellOf(() => Promise.reject(new DOMException('none', 'NotSupportedError')));
     await import(import.meta.resolve('nnex/polyfill') + '?2');  // who imports waits until it is decided
-    console.log(navigator.ml === ours);`);
-  assert.equal(found, 'true\ntrue');
+    console.log(navigator.ml === ours);
+    for (const [i, other] of [null, {}, { createContext() { throw new DOMException('none', 'NotSupportedError'); } }].entries()) {
+      Object.defineProperty(navigator, 'ml', { value: other, configurable: true });  // not by the prototype
+      await import(import.meta.resolve('nnex/polyfill') + '?own' + i);
+      console.log(navigator.ml === ours, Object.hasOwn(navigator, 'ml'));
+    }`);
+  assert.equal(found, 'true\ntrue\ntrue false\ntrue false\ntrue false');
 });
 
 test('two numbers are added, through require() too', async () => {

@@ -3,8 +3,9 @@ import type { Interfaces, ML } from './ml/types.gen.js';
 
 type Globals = { [name: string]: unknown; navigator?: object & { ml?: ML } };
 
-/** Whether an ML has any context to give: some browsers have the interface and nothing behind it. */
-async function usable(ml: ML): Promise<boolean> {
+/** Whether an ML has any context to give: some browsers have the interface and nothing behind it, or an earlier form of it. */
+async function usable(ml: Partial<ML> | null): Promise<boolean> {
+  if (typeof ml?.createContext !== 'function') return false;
   try {
     (await ml.createContext()).destroy();
     return true;
@@ -26,6 +27,7 @@ function define(ml: ML, interfaces: Interfaces): void {
   };
   const { get } = Object.getOwnPropertyDescriptor(holder, 'ml')!;
   Object.defineProperty(Object.getPrototypeOf(navigator), 'ml', { get: get!, enumerable: true, configurable: true });
+  Reflect.deleteProperty(navigator, 'ml');  // another script's own, which would hide it
   for (const [name, value] of Object.entries(interfaces))
     Object.defineProperty(globals, name, { value, writable: true, enumerable: false, configurable: true });
 }
