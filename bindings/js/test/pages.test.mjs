@@ -17,12 +17,17 @@ const html = `<!doctype html><meta charset="utf-8"><title>nnex</title>
 <script type="module">
 import { configure, convert, load, ml, MLGraphBuilder } from '/nnex/browser.js';
 import { onnx } from '/support/onnx-writer.mjs';
-window.begun = 0;
+window.begun = window.made = window.ended = 0;
 const Own = Worker;
 window.Worker = class extends Own {
   constructor(script, options) {
     super(script, options);
+    ++made;
     if (options.name === 'nnex thread') ++begun;
+  }
+  terminate() {
+    ++ended;
+    super.terminate();
   }
 };
 const numbers = (count) => Float32Array.from({ length: count }, (_, i) => (i * 48271 % 1000) / 1000 - 0.5);
@@ -61,6 +66,31 @@ window.refusals = async () => {
   const stop = new AbortController(), loading = load(network, { signal: stop.signal }), late = load(network, { signal: stop.signal });
   stop.abort();
   return [await why(loading), await why(late), await why(convert(network, 'x.onnx')), (await convert(network)).size, (await load(network)).inputs[0].name];
+};
+const scaled = (by) => onnx({ inputs: { a: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, initializers: { w: { type: 'float32', dims: [], data: Float32Array.of(by) } },
+  nodes: [{ op: 'Mul', in: ['a', 'w'], out: ['y'] }] });
+/** What models give that are loaded side by side when the worker of earlier ones has ended. */
+window.sideBySide = async () => {
+  (await load(scaled(1))).dispose();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const before = made, models = await Promise.all([2, 3, 4].map((by) => load(scaled(by))));
+  const answers = await Promise.all(models.map(async (model) => (await model.run({ a: [1, 10] })).y.data.join()));
+  for (const model of models) model.dispose();
+  return { answers, workers: made - before };
+};
+/** What runs answer whose inputs change behind the call. */
+window.changed = async () => {
+  const model = await load(scaled(2)), answers = [];
+  const memory = [new ArrayBuffer(8), new ArrayBuffer(1 << 20), ...(self.crossOriginIsolated ? [new SharedArrayBuffer(8)] : [])];
+  for (const buffer of memory) {
+    const a = new Float32Array(buffer, buffer.byteLength - 8);
+    a.set([1, 10]);
+    const run = model.run({ a });
+    a.fill(0);
+    answers.push((await run).y.data.join());
+  }
+  model.dispose();
+  return answers;
 };
 window.ready = true;
 </script>`;
@@ -120,3 +150,16 @@ for (const worker of [undefined, false])
     assert.deepEqual(await page.evaluate('refusals()'), ['AbortError', 'AbortError', 'unsupported', 1, 'a']);
     await page.close();
   });
+
+test(`${name}: models that are loaded side by side are in one worker, each its own`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  assert.deepEqual(await page.evaluate('sideBySide()'), { answers: ['2,20', '3,30', '4,40'], workers: 1 });
+  await page.close();
+});
+for (const isolated of [true, false])
+  for (const worker of [undefined, false])
+    test(`${name}: inputs are copied at the call, ${worker === false ? 'without' : 'with'} a worker, isolated ${isolated}`, { skip, timeout: 120_000 }, async () => {
+      const { page } = await open(isolated, { threads: 1, ...(worker === false ? { worker } : {}) });
+      assert.deepEqual(await page.evaluate('changed()'), Array(isolated ? 3 : 2).fill('2,20'));
+      await page.close();
+    });

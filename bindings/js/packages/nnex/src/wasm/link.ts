@@ -20,6 +20,13 @@ interface Losable {
   lose(message: string): void;
 }
 
+/** The bytes, in a buffer that may be given away. */
+export function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
 /** The page's end of a worker. */
 export class Link {
   private commands: Command[] = [];
@@ -43,18 +50,19 @@ export class Link {
   freeWith(object: object, id: Id): void {
     this.free.register(object, id);
   }
-  send(command: Command, bytes?: Uint8Array): void {
+  /** `bytes`: those of the command, which are given away. */
+  send(command: Command, ...bytes: readonly Uint8Array[]): void {
     this.commands.push(command);
-    if (bytes) this.transfer.push(bytes.buffer as ArrayBuffer);
+    for (const { buffer } of bytes) this.transfer.push(buffer as ArrayBuffer);
     if (this.flushing) return;
     this.flushing = true;
     queueMicrotask(() => this.flush());
   }
-  request(make: (request: number) => Command, bytes?: Uint8Array): { request: number; result: Promise<unknown> } {
+  request(make: (request: number) => Command, ...bytes: readonly Uint8Array[]): { request: number; result: Promise<unknown> } {
     const request = ++this.lastRequest;
     const result = new Promise<unknown>((resolve, reject) => this.waiting.set(request, { resolve, reject }));
     if (this.failed) this.reject(request, namedError('InvalidStateError', this.failed));
-    else this.send(make(request), bytes);
+    else this.send(make(request), ...bytes);
     return { request, result };
   }
   /** Rejects a request whose answer will not count. */

@@ -1,17 +1,19 @@
 /** Models in a page: the worker has them, the page their descriptions. */
 
 import type { NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
-import { Link, type Port } from './link.js';
+import { Link, type Port, copyOf } from './link.js';
 import type { DrawingEngine, Environment } from './models.js';
 import type { Id, ModelMethod } from './remote.js';
 import { modelError, noFiles } from './wire.js';
 
 interface Model {
+  readonly home: Home;
   readonly id: Id;
   readonly description: RawDescription;
   readonly packed: number;
 }
 interface Session {
+  readonly home: Home;
   readonly id: Id;
   memory: number;
 }
@@ -21,35 +23,97 @@ interface Flag {
 const model = (handle: NativeModel): Model => handle as unknown as Model;
 const session = (handle: NativeSession): Session => handle as unknown as Session;
 
+/** A plain value whose bytes are its own: they are listed in `all`, to be given away. */
+function owned(v: unknown, all: Uint8Array[]): unknown {
+  if (v === null || typeof v !== 'object') return v;
+  if (Array.isArray(v)) return v.map((item) => owned(item, all));
+  if (!ArrayBuffer.isView(v)) return Object.fromEntries(Object.entries(v).map(([name, member]) => [name, owned(member, all)]));
+  const bytes = copyOf(new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
+  all.push(bytes);
+  return bytes;
+}
+
 /** How long a worker without models waits for the next one. */
 const kIdle = 2000;
 
-export class SplitModels implements DrawingEngine {
-  private link: Link | undefined;
-  private alive = 0;
+/** A worker, and the models and sessions that it has: their numbers mean nothing to another one. */
+class Home {
+  private used = 0;
+  private ended = false;
   private idle: ReturnType<typeof setTimeout> | undefined;
+  private readonly link: Link;
   private readonly dropped = new FinalizationRegistry<Id>((id) => {
-    this.link?.send({ do: 'free', ids: [id] });
+    this.link.send({ do: 'free', ids: [id] });
     this.less();
   });
-  readonly dtypes: readonly string[];
-
-  private constructor(private readonly port: () => Promise<Port>, readonly environment: Environment, link: Link) {
-    this.dtypes = environment.dtypes;
-    this.link = link;
+  constructor(port: Port) {
+    this.link = new Link(port);
     this.rest();
   }
+
+  /** Whether it takes what comes next. */
+  get open(): boolean {
+    return !this.ended && this.link.failed === undefined;
+  }
+  id(): Id {
+    return this.link.id();
+  }
+  /** A call's answer; bytes that it is given are copied before this returns. */
+  async ask(method: ModelMethod, given: readonly unknown[], id: Id = 0): Promise<unknown> {
+    const bytes: Uint8Array[] = [], args = given.map((arg) => owned(arg, bytes));
+    this.more();
+    try {
+      return await this.link.request((request) => ({ do: 'models', request, id, method, args }), ...bytes).result;
+    } finally {
+      this.less();
+    }
+  }
+  counted<T extends { id: Id }>(object: T): T {
+    this.more();
+    this.dropped.register(object, object.id, object);
+    return object;
+  }
+  release(method: ModelMethod, object: { id: Id }): void {
+    this.dropped.unregister(object);
+    this.ask(method, [object.id]).catch(() => undefined);
+    this.less();
+  }
+
+  private more(): void {
+    ++this.used;
+    clearTimeout(this.idle);
+  }
+  private less(): void {
+    --this.used;
+    this.rest();
+  }
+  /** Ends a worker that nobody needs. */
+  private rest(): void {
+    clearTimeout(this.idle);
+    if (this.used > 0) return;
+    this.idle = setTimeout(() => {
+      this.ended = true;
+      this.link.end();
+    }, kIdle);
+  }
+}
+
+export class SplitModels implements DrawingEngine {
+  private beginning: Promise<Home> | undefined;
+  readonly dtypes: readonly string[];
+
+  private constructor(private readonly port: () => Promise<Port>, readonly environment: Environment, private home: Home) {
+    this.dtypes = environment.dtypes;
+  }
   static async make(port: () => Promise<Port>): Promise<SplitModels> {
-    const link = new Link(await port());
-    const about = link.request((request) => ({ do: 'models', request, id: 0, method: 'about', args: [] })).result;
-    return new SplitModels(port, await about as Environment, link);
+    const home = new Home(await port());
+    return new SplitModels(port, await home.ask('about', []) as Environment, home);
   }
 
   async load(source: RawSource, options: object): Promise<NativeModel> {
-    const link = await this.worker();
-    const id = link.id();
-    const made: Model = { id, ...await this.ask('load', [source, options], id) as object } as Model;
-    return this.counted(made) as unknown as NativeModel;
+    const home = await this.worker(), id = home.id();
+    const made: Model = { home, id, ...await home.ask('load', [source, options], id) as { description: RawDescription; packed: number } };
+    return home.counted(made) as unknown as NativeModel;
   }
   describe(handle: NativeModel): RawDescription {
     return model(handle).description;
@@ -58,17 +122,17 @@ export class SplitModels implements DrawingEngine {
     return model(handle).packed;
   }
   releaseModel(handle: NativeModel): void {
-    this.release('releaseModel', model(handle));
+    model(handle).home.release('releaseModel', model(handle));
   }
   session(handle: NativeModel, options: object): NativeSession {
-    const made: Session = { id: this.link!.id(), memory: 0 };
-    this.ask('session', [model(handle).id, options], made.id).catch(() => undefined);  // its runs say so
-    return this.counted(made) as unknown as NativeSession;
+    const { home, id } = model(handle), made: Session = { home, id: home.id(), memory: 0 };
+    home.ask('session', [id, options], made.id).catch(() => undefined);  // its runs say so
+    return home.counted(made) as unknown as NativeSession;
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
     const { cancel, ...plain } = options;
     if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
-    const { outputs, memory } = await this.ask('run', [session(handle).id, inputs, plain]) as { outputs: RawOutputs; memory: number };
+    const { outputs, memory } = await this.of(handle, 'run', inputs, plain) as { outputs: RawOutputs; memory: number };
     session(handle).memory = memory;
     return outputs;
   }
@@ -77,22 +141,22 @@ export class SplitModels implements DrawingEngine {
     throw modelError('unsupported', '', detail);
   }
   async prepare(handle: NativeSession, shapes: Record<string, readonly number[]>): Promise<void> {
-    await this.ask('prepare', [session(handle).id, shapes]);
+    await this.of(handle, 'prepare', shapes);
   }
   async state(handle: NativeSession, label: string): Promise<RawValue> {
-    return await this.ask('state', [session(handle).id, label]) as RawValue;
+    return await this.of(handle, 'state', label) as RawValue;
   }
   async setState(handle: NativeSession, label: string, value: RawValue): Promise<void> {
-    await this.ask('setState', [session(handle).id, label, value]);
+    await this.of(handle, 'setState', label, value);
   }
   async resetStates(handle: NativeSession): Promise<void> {
-    await this.ask('resetStates', [session(handle).id]);
+    await this.of(handle, 'resetStates');
   }
   memory(handle: NativeSession): number {
     return session(handle).memory;
   }
   releaseSession(handle: NativeSession): void {
-    this.release('releaseSession', session(handle));
+    session(handle).home.release('releaseSession', session(handle));
   }
   canceller(): NativeFlag {
     const made: Flag = { cancelled: false };
@@ -101,58 +165,29 @@ export class SplitModels implements DrawingEngine {
   cancel(flag: NativeFlag): void {
     (flag as unknown as Flag).cancelled = true;
   }
-  check(source: RawSource, options: object): Promise<unknown> {
-    return this.ask('check', [source, options]);
+  async check(source: RawSource, options: object): Promise<unknown> {
+    return (await this.worker()).ask('check', [source, options]);
   }
-  inspect(source: RawSource, options: object): Promise<unknown> {
-    return this.ask('inspect', [source, options]);
+  async inspect(source: RawSource, options: object): Promise<unknown> {
+    return (await this.worker()).ask('inspect', [source, options]);
   }
-  outline(source: RawSource, options: object): Promise<unknown> {
-    return this.ask('outline', [source, options]);
+  async outline(source: RawSource, options: object): Promise<unknown> {
+    return (await this.worker()).ask('outline', [source, options]);
   }
   async convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown> {
     if (path !== undefined) throw noFiles();
-    return this.ask('convert', [source, load, save]);
+    return (await this.worker()).ask('convert', [source, load, save]);
   }
 
-  private async worker(): Promise<Link> {
-    clearTimeout(this.idle);
-    if (this.link && !this.link.failed) return this.link;
-    this.alive = 0;
-    return (this.link = new Link(await this.port()));
+  /** A call of a session's. */
+  private of(handle: NativeSession, method: ModelMethod, ...args: readonly unknown[]): Promise<unknown> {
+    const { home, id } = session(handle);
+    return home.ask(method, [id, ...args]);
   }
-  /** A call's answer; bytes that it is given are copied on the way. */
-  private async ask(method: ModelMethod, args: readonly unknown[], id: Id = 0): Promise<unknown> {
-    const link = this.link && !this.link.failed ? this.link : await this.worker();
-    ++this.alive;
-    try {
-      return await link.request((request) => ({ do: 'models', request, id, method, args })).result;
-    } finally {
-      this.less();
-    }
-  }
-  private counted<T extends { id: Id }>(object: T): T {
-    ++this.alive;
-    this.dropped.register(object, object.id, object);
-    return object;
-  }
-  private release(method: ModelMethod, object: { id: Id }): void {
-    this.dropped.unregister(object);
-    this.ask(method, [object.id]).catch(() => undefined);
-    this.less();
-  }
-  private less(): void {
-    --this.alive;
-    this.rest();
-  }
-  /** Ends a worker that nobody needs. */
-  private rest(): void {
-    clearTimeout(this.idle);
-    if (this.alive > 0) return;
-    this.idle = setTimeout(() => {
-      if (this.alive > 0) return;
-      this.link?.end();
-      this.link = undefined;
-    }, kIdle);
+  /** The worker for models to come: one of them is begun at a time. */
+  private async worker(): Promise<Home> {
+    if (this.home.open) return this.home;
+    this.beginning ??= this.port().then((port) => (this.home = new Home(port))).finally(() => { this.beginning = undefined; });
+    return this.beginning;
   }
 }

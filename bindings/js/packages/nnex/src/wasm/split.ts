@@ -8,7 +8,7 @@ import type { Bytes, ContextOptions, Engine, Named, NativeBuilder, NativeContext
 import * as calls from './calls.js';
 import type { Code } from './code.js';
 import { Module } from './module.js';
-import { Link, type Port } from './link.js';
+import { Link, type Port, copyOf } from './link.js';
 import type { Command, Id } from './remote.js';
 import { namedError } from './wire.js';
 
@@ -52,13 +52,6 @@ class Graph implements NativeGraph {
     this.context.link.send({ do: 'destroy', id: this.id });
   }
 }
-
-/** The bytes, in a buffer that may be given away. */
-const copyOf = (bytes: Uint8Array): Uint8Array => {
-  const copy = new Uint8Array(bytes.length);
-  copy.set(bytes);
-  return copy;
-};
 
 class Builder implements NativeBuilder {
   private readonly address: number;
@@ -178,8 +171,8 @@ class Context implements NativeContext {
   }
 
   /** A request that is rejected when the context is lost before. */
-  later(make: (request: number) => Command, bytes?: Uint8Array): { request: number; result: Promise<unknown> } {
-    const { request, result } = this.link.request(make, bytes);
+  later(make: (request: number) => Command, ...bytes: readonly Uint8Array[]): { request: number; result: Promise<unknown> } {
+    const { request, result } = this.link.request(make, ...bytes);
     this.pending.add(request);
     const settled = (): boolean => this.pending.delete(request);
     result.then(settled, settled);
