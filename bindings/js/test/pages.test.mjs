@@ -92,6 +92,14 @@ window.changed = async () => {
   model.dispose();
   return answers;
 };
+/** What those ask again who were told that the module cannot be had. */
+window.again = async () => {
+  const { fetch } = self, why = (promise) => promise.then(() => 'it was done', ({ name, message }) => [name, message].join(': '));
+  self.fetch = async () => new Response('', { status: 503, statusText: 'Service Unavailable' });
+  const first = [await why(load(network)), await why(ml.createContext())];
+  self.fetch = fetch;
+  return { first, then: [await why(load(network)), await why(ml.createContext())], alive: made - ended };
+};
 window.ready = true;
 </script>`;
 const roots = new Map([
@@ -163,3 +171,13 @@ for (const isolated of [true, false])
       assert.deepEqual(await page.evaluate('changed()'), Array(isolated ? 3 : 2).fill('2,20'));
       await page.close();
     });
+test(`${name}: a module that could not be had is asked for again, and works in a worker then`, { skip, timeout: 120_000 }, async () => {
+  const { page, lines } = await open(true, { threads: 2 });
+  const { first, then, alive } = await page.evaluate('again()');
+  assert.match(first[1], /^NotSupportedError: /);
+  for (const message of first) assert.match(message, /503 Service Unavailable; needed nnex\.wasm there/);
+  assert.deepEqual(then, ['it was done', 'it was done']);
+  assert.equal(alive, 2, 'those of the failed calls have ended');
+  assert.deepEqual(lines.filter((text) => text.startsWith('nnex: no worker')), []);
+  await page.close();
+});

@@ -9,6 +9,7 @@ import type { Answer } from './wasm/remote.js';
 import { SplitModels } from './wasm/split-models.js';
 import { SplitEngine } from './wasm/split.js';
 import type { BeginMessage } from './wasm/threads.js';
+import { namedError } from './wasm/wire.js';
 import type { ThreadCall } from './wasm/worker.js';
 
 declare const NNEX_VERSION: string | undefined;
@@ -71,7 +72,12 @@ async function portOf(given: WasmOptions['worker'], codes: Codes): Promise<Port>
   const worker = makeWorker(given, 'nnex'), threads = new PageThreads(given);
   let early: string | undefined;  // what goes wrong before somebody listens
   worker.onerror = (event) => { early = event.message ?? 'its script cannot be loaded'; };
-  worker.postMessage((await codes.best()).code);
+  try {
+    worker.postMessage((await codes.best()).code);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  }
   const end = (): void => {
     worker.onmessage = null;
     worker.terminate();
@@ -123,6 +129,8 @@ class PageEngine implements Engine {
         tell(await this.codes.best(), 'in a worker');
         return context;
       } catch (error) {
+        const missing = await this.codes.best().then(() => undefined, (why: Error) => why);
+        if (missing) throw namedError('NotSupportedError', missing.message);  // no fault of the worker's
         console.warn(`nnex: no worker (${(error as Error).message}); everything runs on this thread`);
         this.alone = true;
       }
@@ -150,6 +158,7 @@ export async function wasmModels(options: WasmOptions = {}): Promise<DrawingEngi
       tell(await codes.best(), 'in a worker');
       return models;
     } catch (error) {
+      await codes.best();  // where that fails it was no fault of the worker's
       console.warn(`nnex: no worker (${(error as Error).message}); models run on this thread`);
     }
   }

@@ -87,8 +87,8 @@ export function isNode(): boolean {
   return process?.versions?.node !== undefined;
 }
 
-/** Compiles when first asked, and again where that failed. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+/** Makes something when first asked, and again where that failed. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make().catch((error: unknown) => {

@@ -6,7 +6,7 @@
 import type { Bytes, ContextOptions, Engine, Named, NativeBuilder, NativeContext, NativeGraph, NativeOperand, NativeTensor, Num, OperandDescriptor,
   Plain, PlainObject, TensorDescriptor } from '../engine.js';
 import * as calls from './calls.js';
-import type { Code } from './code.js';
+import { type Code, once } from './code.js';
 import { Module } from './module.js';
 import { Link, type Port, copyOf } from './link.js';
 import type { Command, Id } from './remote.js';
@@ -193,12 +193,14 @@ class Context implements NativeContext {
 /** Contexts share a worker, which is ended when the last of them is destroyed. */
 export class SplitEngine implements Engine {
   readonly kind = 'wasm';
-  private front: Promise<Module> | undefined;
+  private readonly front: () => Promise<Module>;
   private link: Link | undefined;
-  constructor(private readonly code: () => Promise<Code>, private readonly port: () => Promise<Port>, readonly version: string) {}
+  constructor(code: () => Promise<Code>, private readonly port: () => Promise<Port>, readonly version: string) {
+    this.front = once(async () => Module.make(await code()));
+  }
 
   async createContext(options: ContextOptions): Promise<NativeContext> {
-    const module = await (this.front ??= this.code().then((code) => Module.make(code)));
+    const module = await this.front();
     const link = this.link && !this.link.failed ? this.link : (this.link = new Link(await this.port()));
     const id = link.id();
     const ended = (): void => {
