@@ -181,3 +181,12 @@ test(`${name}: a module that could not be had is asked for again, and works in a
   assert.deepEqual(lines.filter((text) => text.startsWith('nnex: no worker')), []);
   await page.close();
 });
+test(`${name}: options that there are not are refused`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, {});
+  const why = (options) => page.evaluate((given) => { try { say(given); return 'taken'; } catch ({ name, message }) { return `${name}: ${message}`; } }, options);
+  assert.equal(await why({ thread: 2 }), "TypeError: configure: no option 'thread'; there are wasm, worker, threads");
+  assert.equal(await why({ threads: 'many' }), "TypeError: configure: threads: found 'many'; needed a whole number from 0 to 2147483647, or false");
+  assert.equal(await why({ wasm: 5 }), 'TypeError: configure: wasm: found 5; needed an address, bytes, a Response or a WebAssembly.Module');
+  assert.equal(await why({}), 'taken');
+  await page.close();
+});

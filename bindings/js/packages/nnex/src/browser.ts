@@ -12,6 +12,7 @@ import { type LoadOptions, readingOptions } from './model/options.js';
 import type { AbortOptions } from './model/abort.js';
 import type { Source } from './model/source.js';
 import { once } from './wasm/code.js';
+import { configureOptions } from './wasm/configure.js';
 import type { DrawingEngine, Outline } from './wasm/models.js';
 import { type WasmOptions, wasmEngine, wasmModels } from './wasm.js';
 
@@ -21,8 +22,8 @@ let modelEngine = once(() => wasmModels(options));
 const drawing = (): Promise<DrawingEngine> => modelEngine();
 
 /** Where the module and its worker are, before the first context or model. */
-export function configure(given: WasmOptions): void {
-  options = given;
+export function configure(given?: WasmOptions): void {
+  options = configureOptions(given);
   engine = undefined;
   modelEngine = once(() => wasmModels(options));
 }

@@ -89,14 +89,14 @@ export interface SaveOptions {
 }
 
 /** Gives the value of an option as plain data, nothing of which is the caller's any more. Throws a TypeError that names the call and the option. */
-type Kind = (value: unknown, call: string, name: string) => unknown;
+export type Kind = (value: unknown, call: string, name: string) => unknown;
 /** The kind of every option. */
-type Kinds<Options> = { readonly [Name in keyof Required<Options>]: Kind };
+export type Kinds<Options> = { readonly [Name in keyof Required<Options>]: Kind };
 
 function wrong(value: unknown, call: string, name: string, needed: string): TypeError {
   return new TypeError(`${call}: ${name ? `${name}: ` : ''}found ${found(value)}; needed ${needed}`);
 }
-function kind(needed: string, is: (value: unknown) => boolean): Kind {
+export function kind(needed: string, is: (value: unknown) => boolean): Kind {
   return (value, call, name) => {
     if (!is(value)) throw wrong(value, call, name, needed);
     return value;
@@ -123,7 +123,8 @@ const text = kind('text', (value) => typeof value === 'string');
 const path = kind('a path without NUL characters', (value) => typeof value === 'string' && !value.includes('\0'));
 const whole = kind('a whole number', Number.isSafeInteger);
 const count = kind('a whole number from 0 on', isWhole(Number.MAX_SAFE_INTEGER));
-const threads = kind('a whole number from 0 to 2147483647', isWhole(2 ** 31 - 1));
+export const isThreads = isWhole(2 ** 31 - 1);
+const threads = kind('a whole number from 0 to 2147483647', isThreads);
 const milliseconds = kind('milliseconds from 0 on', (value) => typeof value === 'number' && value >= 0);
 const signal = kind('an AbortSignal', (value) => {
   const { aborted, addEventListener } = Object(value) as Partial<AbortSignal>;
@@ -150,7 +151,8 @@ const kConvert: Kinds<SaveOptions & AbortOptions & { load: LoadOptions }> = {
 const kRun: Kinds<RunOptions> = { outputs: list('an array of names', text), signal, timeout: milliseconds, thread: word('auto', 'always'), borrow: flag };
 const kRunSync: Kinds<Pick<RunOptions, 'outputs' | 'timeout'>> = { outputs: kRun.outputs, timeout: kRun.timeout };
 
-function taken<Options extends object>(options: unknown, kinds: Kinds<Options>, call: string): Options {
+/** Options as plain data. Throws a TypeError for one that there is not, or of a wrong kind. */
+export function taken<Options extends object>(options: unknown, kinds: Kinds<Options>, call: string): Options {
   const to: Record<string, unknown> = {};
   if (options === undefined) return to as Options;
   if (typeof options !== 'object' || options === null || Symbol.iterator in options) throw wrong(options, call, 'options', 'an object');
