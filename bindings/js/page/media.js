@@ -28,8 +28,9 @@ async function pixels(file, width, height) {
 
 /** A picture, scaled to the input: each colour from 0 to 1, or 0 to 255 where the type is whole numbers. Every picture of a batch is this one. */
 export async function picture(file, type, dims) {
-  const { channels, height, width, planes } = pictureAxes(dims);
-  const data = room(type, dims), element = elementOf(type), scale = type.includes('float') ? 255 : 1, one = channels * width * height;
+  const { channels, height, width, planes } = pictureAxes(dims), range = rangeOf(type);
+  if (range && range[1] < 255n) throw new Error(`found elements of ${type}; a picture's colours are whole numbers from 0 to 255`);
+  const data = room(type, dims), element = elementOf(type), one = channels * width * height;
   const colours = await pixels(file, width, height).catch(() => {
     throw new Error(`'${file.name}' (${file.type || 'of no known kind'}) cannot be decoded and scaled to ${width} x ${height}; `
       + 'needed a picture that this browser shows, such as PNG or JPEG');
@@ -38,23 +39,37 @@ export async function picture(file, type, dims) {
     for (let c = 0; c < channels; ++c) {
       const [r, g, b, a] = colours.subarray(4 * pixel, 4 * pixel + 4);
       const value = channels === 1 ? 0.299 * r + 0.587 * g + 0.114 * b : [r, g, b, a][c];
-      data[planes ? c * width * height + pixel : pixel * channels + c] = element(value / scale);
+      data[planes ? c * width * height + pixel : pixel * channels + c] = element(range ? Math.round(value) : value / 255);
     }
   for (let next = one; next < data.length; next += one) data.copyWithin(next, 0, one);
   return { type, dims, data };
 }
 
+/** A sample from -1 to 1 as whole numbers of a type say it, as in WAV files: half of those of unsigned types is silence. */
+export function sample(x, type) {
+  const [low, high] = rangeOf(type).map(Number), half = (high - low + 1) / 2;
+  return Math.min(high, Math.max(low, Math.round(x * half) + low + half));
+}
+
 /** The beginning of a sound, at 16 kHz, one channel; silence after its end. */
 export async function sound(file, type, dims) {
-  const data = room(type, dims), element = elementOf(type);
+  const data = room(type, dims), whole = rangeOf(type) !== undefined, element = elementOf(type);
+  if (whole && !['uint8', 'int16', 'int32'].includes(type)) throw new Error(`found elements of ${type}; a sound fills floats, uint8, int16 and int32`);
+  if (whole) data.fill(sample(0, type));
   const context = new OfflineAudioContext(1, 1, 16000);
   const decoded = await file.arrayBuffer().then((content) => context.decodeAudioData(content)).catch(() => {
     throw new Error(`'${file.name}' (${file.type}) cannot be decoded; needed a sound that this browser plays, such as WAV or MP3`);
   });
-  decoded.getChannelData(0).subarray(0, data.length).forEach((x, i) => { data[i] = element(x); });
+  decoded.getChannelData(0).subarray(0, data.length).forEach((x, i) => { data[i] = whole ? sample(x, type) : element(x); });
   return { type, dims, data };
 }
 
+/** A whole number with all its digits: "9007199254740993.0", "0x20000000000001", "1e3"; undefined for what is none. */
+function wholeOf(word) {
+  const [, digits] = /^([+-]?\d+)(?:\.0*)?$/.exec(word) ?? /^(0[xob][\da-f]+)$/i.exec(word) ?? [];
+  if (digits && !Number.isNaN(Number(digits))) return BigInt(digits.replace('+', ''));
+  return Number.isInteger(Number(word)) ? BigInt(Number(word)) : undefined;
+}
 /** A number of a type as it is typed: a bigint for whole numbers. */
 function number(word, type) {
   const range = rangeOf(type);
@@ -64,7 +79,7 @@ function number(word, type) {
     if (Math.abs(nearest(x, type)) === Infinity && !word.endsWith('Infinity')) throw new Error(`found ${short(word)}, which is too large for ${type}`);
     return x;
   }
-  const x = /^[+-]?\d+$/.test(word) ? BigInt(word.replace('+', '')) : Number.isInteger(Number(word)) ? BigInt(Number(word)) : undefined;
+  const x = wholeOf(word);
   if (x === undefined || x < range[0] || x > range[1]) throw new Error(`found '${short(word)}'; needed whole numbers from ${range[0]} to ${range[1]} (${type})`);
   return x;
 }

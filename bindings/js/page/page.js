@@ -19,6 +19,8 @@ function make(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+/** A number of things in words. */
+const counted = (n, one) => `${n.toLocaleString()} ${one}${n === 1 ? '' : 's'}`;
 const table = (head, rows) => make('table', {},
   ...(head.length ? [make('thead', {}, make('tr', {}, ...head.map((text, i) => make('th', { scope: 'col', class: typeof rows[0]?.[i] === 'number' ? 'number' : '' }, text))))] : []),
   make('tbody', {}, ...rows.map(([first, ...rest]) => make('tr', {}, make('th', { scope: 'row' }, first),
@@ -55,9 +57,13 @@ async function working(text, work) {
     }
   }
 }
+let before; // what had the focus when work began: Stop, which goes with it, gives the focus back
 function busy(on) {
+  const held = !on && $('working').contains(document.activeElement);
+  if (on) before = document.activeElement;
   $('working').hidden = $('progress').hidden = !on;
   $('model').setAttribute('aria-busy', on);
+  if (held) (before?.checkVisibility?.() ? before : $('files')).focus();
 }
 function fail(error) {
   $('status').textContent = '';
@@ -85,6 +91,7 @@ async function open(given) {
   if (!given) return;
   stop();
   letGo();
+  clearConverted();
   const { name } = given, on = (opened = { name });
   $('model').hidden = true;
   await working(`Reading ${name} …`, async (signal) => {
@@ -103,7 +110,7 @@ async function open(given) {
       showConvert(on, about);
       $('model').hidden = false;
       select(report.sound ? 'about' : 'faults', false);
-      $('status').textContent = `${name}: ${report.format}, ${report.sound ? 'sound' : `${report.faultCount} ${report.faultCount === 1 ? 'fault' : 'faults'}`}; looked at in ${seconds} s`;
+      $('status').textContent = `${name}: ${report.format}, ${report.sound ? 'sound' : counted(report.faultCount, 'fault')}; looked at in ${seconds} s`;
     };
   });
 }
@@ -132,17 +139,17 @@ function showNetwork(network) {
   if (!network) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
   const more = network.nodes.length - kMostNodes;
   $('network').replaceChildren(
-    make('p', { class: 'soft' }, `${network.nodes.length} nodes${more > 0 ? `; the first ${kMostNodes} are drawn, and the outputs that they give` : ''}. Tab goes from node to node.`),
+    make('p', { class: 'soft' }, `${counted(network.nodes.length, 'node')}${more > 0 ? `; the first ${kMostNodes} are drawn, and the outputs that they give` : ''}. Tab goes from node to node.`),
     make('div', { class: 'drawing' }, draw(network)));
 }
 
 /** What fills an input: the text or the file, whichever was given last. */
-function inputField(port) {
-  const id = `input-${port.name}`;
-  const text = make('input', { type: 'text', id, value: 'random', 'aria-describedby': `run-help ${id}-file` });
+function inputField(port, place) {
+  const id = `input-${port.name}`, noteId = `given-${place}`;
+  const text = make('input', { type: 'text', id, value: 'random', 'aria-describedby': `run-help ${noteId}` });
   const file = make('input', { type: 'file', accept: 'image/*,audio/*', 'aria-label': `Picture or sound for ${port.name}` });
   const shape = make('input', { type: 'text', value: (port.dims ?? []).map((extent) => (typeof extent === 'number' ? extent : 1)).join(' '), 'aria-label': `Extents of ${port.name}` });
-  const has = make('span', { class: 'soft', id: `${id}-file`, role: 'status' });
+  const has = make('span', { class: 'soft', id: noteId, role: 'status' });
   let given; // the file, where that is what counts
   const say = () => { has.textContent = given ? 'picture or sound: taken, instead of the numbers' : 'picture or sound'; };
   file.addEventListener('change', () => {
@@ -192,6 +199,7 @@ function showRun(on, about) {
   $('run').replaceChildren(
     make('p', { id: 'run-help', class: 'soft' }, 'Numbers (the last is repeated), random, zeros; or a picture or a sound. '
       + 'Pictures are scaled to the input, and fill each place of a batch; sounds are taken at 16 kHz.'),
+    ...(about.states.length ? [make('p', { class: 'soft' }, 'Every run begins with the first content of what the model keeps from run to run.')] : []),
     ...fields.map(({ row }) => row), button, answer);
 }
 
@@ -205,14 +213,20 @@ async function prepare(on, inputs, feeds, signal) {
     on.webnn = { ...await openWebnn(on, inputs, feeds, signal), key };
   }
   if (on.webnn.run) return on.webnn.run;
+  return (given) => anew(on, (model) => model.run(given));
+}
+
+/** What nnex itself does with the model, whose states have their first content again. */
+async function anew(on, act) {
   const model = (on.model ??= await load(on.source, on.options));
-  return (given) => model.run(given);
+  if (model.states.length > 0) await model.resetStates();
+  return act(model);
 }
 
 /** Who ran, and why others did not. */
 function wayOf({ label, operations, refusals }) {
   return [
-    make('p', { id: 'way' }, 'Run by ', make('strong', {}, label ?? 'nnex itself, not by WebNN'), label ? `, ${operations.toLocaleString()} operations` : ''),
+    make('p', { id: 'way' }, 'Run by ', make('strong', {}, label ?? 'nnex itself, not by WebNN'), label ? `, ${counted(operations, 'operation')}` : ''),
     ...refusals.map((text) => make('div', { class: 'fault' }, make('strong', {}, 'Why not WebNN'), make('br'), text)),
   ];
 }
@@ -220,12 +234,13 @@ function wayOf({ label, operations, refusals }) {
 /** A button that has every node timed: by nnex itself, as WebNN, whose outputs are compared, tells no times of nodes. */
 function timesButton(on, feeds, outputs) {
   const place = make('div', { class: 'times' }, make('button', { class: 'act', type: 'button', onclick: () => working('Timing …', async () => {
-    const model = (on.model ??= await load(on.source, on.options));
-    await model.run(feeds);
-    const profile = await model.profile(feeds);
+    await anew(on, (model) => model.run(feeds));
+    const profile = await anew(on, (model) => model.profile(feeds));
     return () => {
+      const held = place.contains(document.activeElement);
       place.replaceChildren(...timesOf(profile.nodes, outputs && distance(profile.outputs, outputs)));
-      $('status').textContent = `${profile.nodes.length} nodes were timed`;
+      if (held) place.firstElementChild.focus(); // in place of the button, which is gone
+      $('status').textContent = `${counted(profile.nodes.length, 'node')} timed`;
     };
   }) }, 'Time every node'));
   return place;
@@ -259,20 +274,21 @@ function bar(part) {
 }
 function timesOf(times, apart) {
   const rows = [...times].sort((a, b) => b.duration - a.duration).slice(0, 20);
-  return [make('h2', {}, 'Time by node'),
+  return [make('h2', { tabindex: -1 }, 'Time by node'),
     ...(apart === undefined ? [] : [make('p', { class: 'soft' }, `In a run by nnex itself; its answer differs from WebNN’s by ${Number(apart.toPrecision(3))} at most.`)]),
-    table(['Node', 'Operator', 'Kernel', 'µs', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / rows[0].duration)]))];
+    table(['Node', 'Operator', 'Kernel', 'µs', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / (rows[0].duration || 1))]))];
 }
 
+/** Lets the files of a conversion go. */
+function clearConverted() {
+  for (const { href } of document.querySelectorAll('#converted a')) URL.revokeObjectURL(href);
+  $('converted')?.replaceChildren();
+}
 function showConvert(on, about) {
   if (!about) return $('convert').replaceChildren(make('p', {}, 'A model with such faults cannot be converted.'));
   const to = make('select', { id: 'to' }, ...[['onnx', 'ONNX'], ['nnef', 'NNEF (archive)'], ['webnn', 'WebNN program'], ['cvm', 'CVM']].map(([value, text]) => make('option', { value }, text)));
   const symbols = about.symbols.map((symbol) => ({ symbol, input: make('input', { type: 'text', inputmode: 'numeric', value: '1', id: `symbol-${symbol}` }) }));
-  const links = make('ul');
-  const clear = () => {
-    for (const old of links.querySelectorAll('a')) URL.revokeObjectURL(old.href);
-    links.replaceChildren();
-  };
+  const links = make('ul', { id: 'converted' });
   const extentOf = ({ symbol, input }) => {
     if (!/^\d+$/.test(input.value.trim())) throw new Error(`extent ${symbol}: found '${input.value}'; needed a whole number from 0 on, or nothing`);
     return [symbol, Number(input.value)];
@@ -282,7 +298,7 @@ function showConvert(on, about) {
     make('div', { class: 'field' }, make('label', { for: 'to' }, 'To'), to,
       ...symbols.flatMap(({ symbol, input }) => [make('label', { for: input.id }, `Extent ${symbol}`), input])),
     make('button', { class: 'act', type: 'button', onclick: () => working('Converting …', async () => {
-      clear();
+      clearConverted();
       const fixed = Object.fromEntries(symbols.filter(({ input }) => input.value.trim()).map(extentOf)), [{ textContent: standard }] = to.selectedOptions;
       const made = await convert(on.source, { to: to.value, packing: 'tgz', load: { ...on.options, symbols: fixed } });
       return () => {
@@ -317,8 +333,11 @@ for (const id of ['files', 'folder'])
     target.value = ''; // so that the same file can be chosen once more
   });
 $('stop').addEventListener('click', stop);
+/** Whether a drag is for what it is over: files for a field of files, text for any. */
+const others = ({ target, dataTransfer }) => !dataTransfer.types.includes('Files') || (target instanceof Element && target.matches('input[type=file]'));
 for (const kind of ['dragover', 'dragleave', 'drop'])
   document.addEventListener(kind, (event) => {
+    if (others(event)) return $('drop').classList.remove('over');
     event.preventDefault();
     $('drop').classList.toggle('over', kind === 'dragover');
     if (kind === 'drop') open(dropped(event.dataTransfer));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { arrange, kMostNodes } from './draw.js';
 import { chosen, relative } from './files.js';
-import { extents, numbers } from './media.js';
+import { extents, numbers, picture, sample, sound } from './media.js';
 import { distance, fromBits, largest, reader, room, said, toBits } from './values.js';
 
 test('floats of 16 bits: every one of them there and back', () => {
@@ -43,6 +43,7 @@ test('elements in words', () => {
 test('what is typed is an input\'s elements exactly, or an error that says why not', () => {
   const good = [
     ['1 2', 'int64', [3], BigInt64Array.of(1n, 2n, 2n)], ['9007199254740993, -9223372036854775808', 'int64', [2], BigInt64Array.of(9007199254740993n, -(2n ** 63n))],
+    ['9007199254740993.0 0x20000000000001 -3.', 'int64', [3], BigInt64Array.of(9007199254740993n, 9007199254740993n, -3n)],
     ['1e3 0x10 +5', 'int32', [3], Int32Array.of(1000, 16, 5)], ['-128 127', 'int8', [2], Int8Array.of(-128, 127)], ['1 0', 'bool', [2], Uint8Array.of(1, 0)],
     ['1.5 -0', 'bfloat16', [3], Uint16Array.of(0x3fc0, 0x8000, 0x8000)], ['0.5', 'float16', [2], Uint16Array.of(0x3800, 0x3800)], ['zeros', 'uint64', [2], BigUint64Array.of(0n, 0n)],
     ['NaN -Infinity 1e-400', 'float32', [3], Float32Array.of(NaN, -Infinity, 0)], ['', 'float32', [0], new Float32Array(0)], ['zeros', 'float32', [2, 0], new Float32Array(0)],
@@ -58,6 +59,13 @@ test('what is typed is an input\'s elements exactly, or an error that says why n
   for (const [text, type, message] of bad) assert.throws(() => numbers(text, type, [2]), message, `${type} '${text}'`);
   for (const type of ['float32', 'float16', 'bfloat16', 'int64', 'bool']) assert.equal(numbers('random', type, [2, 3]).data.length, 6, type);
   assert.ok(Array.from(numbers('random', 'float16', [100]).data, (bits) => fromBits(bits, 'float16')).every((x) => x >= 0 && x <= 1));
+});
+
+test('samples as whole numbers are those of WAV files, and types that hold no colours or samples are refused', async () => {
+  const rows = [['int16', [-32768, -16384, 0, 16384, 32767]], ['uint8', [0, 64, 128, 192, 255]], ['int32', [-(2 ** 31), -(2 ** 30), 0, 2 ** 30, 2 ** 31 - 1]]];
+  for (const [type, expected] of rows) assert.deepEqual([-1, -0.5, 0, 0.5, 1].map((x) => sample(x, type)), expected, type);
+  for (const type of ['int8', 'bool']) await assert.rejects(picture({}, type, [1, 1, 1, 1]), { message: `found elements of ${type}; a picture's colours are whole numbers from 0 to 255` });
+  for (const type of ['int64', 'bool']) await assert.rejects(sound({}, type, [1, 8]), { message: `found elements of ${type}; a sound fills floats, uint8, int16 and int32` });
 });
 
 test('extents', () => {
