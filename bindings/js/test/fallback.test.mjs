@@ -163,9 +163,13 @@ test('an address that has no nnex.wasm is said, and what says where it is', asyn
     [new Response('', { status: 404, statusText: 'Not Found' }), '404 Not Found'],
     [new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'text/html that is no WebAssembly'], // as servers of one page answer everything
     [new Response(Uint8Array.of(0, 97)), 'an answer that is no WebAssembly'],
+    [new TypeError('Failed to fetch'), 'Failed to fetch'], // by another origin, or a policy of the page's
   ];
   for (const [response, found] of rows) {
-    t.mock.method(globalThis, 'fetch', async (url) => Object.defineProperty(response.clone(), 'url', { value: String(url) }));
+    t.mock.method(globalThis, 'fetch', async (url) => {
+      if (response instanceof Error) throw response;
+      return Object.defineProperty(response.clone(), 'url', { value: String(url) });
+    });
     for (const threads of [1, 2]) {
       configure({ wasm: 'https://example.org/nnex.wasm', worker: false, threads });
       await assert.rejects(load(new Uint8Array(4)),

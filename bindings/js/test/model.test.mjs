@@ -239,6 +239,11 @@ test('a response that is no success is unreadable', async () => {
     await assert.rejects(call(new Response('x', { status: 503, statusText: 'Service Unavailable' })), { name: 'NnexError', code: 'unreadable', message: 'the response: 503 Service Unavailable' });
     const named = Object.defineProperty(new Response('x', { status: 404 }), 'url', { value: 'https://example.org/x.onnx' });
     await assert.rejects(call(named), { code: 'unreadable', message: "cannot fetch 'https://example.org/x.onnx': 404" });
+    const broken = (error) => new Response(new ReadableStream({ pull: (controller) => controller.error(error) }));
+    await assert.rejects(call(broken(new TypeError('terminated'))), { name: 'NnexError', code: 'unreadable', message: 'the response: terminated' });
+    await assert.rejects(call(broken(new DOMException('enough', 'AbortError'))), { name: 'AbortError' });
+    const gone = Object.assign(new Blob([affine]), { name: 'gone.onnx', arrayBuffer: async () => { throw new DOMException('no longer there', 'NotReadableError'); } });
+    await assert.rejects(call(gone), { name: 'NnexError', code: 'unreadable', message: "cannot read 'gone.onnx': no longer there" });
   }
 });
 

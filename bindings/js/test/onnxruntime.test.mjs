@@ -229,6 +229,8 @@ test('files that are not there, and what a server has not, are unreadable', asyn
   await assert.rejects(page.createInferenceSessionHandler('x.onnx'),
     { name: 'NnexError', code: 'unreadable', message: "cannot fetch 'https://example.org/x.onnx': 404 Not Found" });
   await assert.rejects(page.createInferenceSessionHandler(two, { externalData: ['w.bin'] }), { code: 'unreadable', message: /w\.bin': 404/ });
+  t.mock.method(globalThis, 'fetch', async () => { throw new TypeError('Failed to fetch'); });
+  await assert.rejects(page.createInferenceSessionHandler('x.onnx'), { name: 'NnexError', code: 'unreadable', message: "cannot fetch 'x.onnx': Failed to fetch" });
 });
 
 test('a tensor that does not hold together is refused by its name', async () => {

@@ -85,17 +85,32 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
   };
 }
 async function fromBlob(blob: Blob & { name?: string }, name: string | undefined): Promise<RawSource> {
-  return { name: name ?? blob.name ?? 'the model', bytes: new Uint8Array(await blob.arrayBuffer()) };
+  const said = name ?? blob.name ?? 'the model';
+  return { name: said, bytes: await contentOf(blob, `cannot read '${said}'`) };
+}
+/** What is read of a body. Errors: 'unreadable', where it breaks off; who aborts it gets the reason of that. */
+async function contentOf(body: Blob | Response, failed: string): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await body.arrayBuffer());
+  } catch (error) {
+    const { name, message } = error as Error;
+    throw name === 'AbortError' ? error : new NnexError('unreadable', `${failed}: ${message}`);
+  }
 }
 async function fromResponse(response: Response, name: string | undefined): Promise<RawSource> {
   const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
   return { name: name ?? (file || 'the model'), bytes: await bodyOf(response) };
 }
-/** What a server answered. Errors: 'unreadable', where it says that it has none. */
+/** What a server answered. Errors: 'unreadable', where it says that it has none or breaks off. */
 export async function bodyOf(response: Response): Promise<Uint8Array> {
-  const { ok, url, status, statusText } = response;
-  if (!ok) throw new NnexError('unreadable', `${url ? `cannot fetch '${url}'` : 'the response'}: ${`${status} ${statusText}`.trim()}`);
-  return new Uint8Array(await response.arrayBuffer());
+  const { ok, url, status, statusText } = response, failed = url ? `cannot fetch '${url}'` : 'the response';
+  if (!ok) throw new NnexError('unreadable', `${failed}: ${`${status} ${statusText}`.trim()}`);
+  return contentOf(response, failed);
+}
+/** What an address has. Errors: 'unreadable', where there is no answer either. */
+export async function fetched(address: string): Promise<Uint8Array> {
+  const response = await fetch(address).catch(({ message }: Error): never => { throw new NnexError('unreadable', `cannot fetch '${address}': ${message}`); });
+  return bodyOf(response);
 }
 
 /** The source with bytes of its own. */

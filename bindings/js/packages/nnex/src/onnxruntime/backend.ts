@@ -6,7 +6,7 @@ import { quoted } from '../model/found.js';
 import { Ports, released } from '../model/model.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
 import { checkedPath } from '../model/options.js';
-import { bodyOf, bytesOf } from '../model/source.js';
+import { bytesOf, fetched } from '../model/source.js';
 import type { ElementType } from '../model/types.js';
 import { TypeNumbers, arraysOf, isElementType, itemsFor } from '../model/types.js';
 import { className, tensorOf } from '../model/values.js';
@@ -184,7 +184,7 @@ async function readFrom(files: Files, path: string): Promise<Uint8Array> {
 /** The bytes of a file of external data, or of the model. */
 async function contentOf(data: unknown, files: Files | undefined): Promise<Uint8Array> {
   if (typeof data === 'string') {
-    return files ? readFrom(files, checkedPath(data, 'InferenceSession.create')) : bodyOf(await fetch(data));
+    return files ? readFrom(files, checkedPath(data, 'InferenceSession.create')) : fetched(data);
   }
   if (typeof Blob === 'function' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
   return bytesOf(data as Uint8Array);

@@ -43,12 +43,12 @@ async function fetched(source: Fetchable): Promise<BufferSource | Response> {
     const { readFile } = await builtin('fs/promises');
     return readFile(source as URL | string);
   }
-  const response = isResponse(source) ? source.clone() : await fetch(source);
+  const response = isResponse(source) ? source.clone() : await fetch(source).catch(({ message }: Error): never => { throw elsewhere({ url: String(source) }, message); });
   if (!response.ok) throw elsewhere(response, `${response.status} ${response.statusText}`);
   return response;
 }
 /** The error of an address that has no module: bundlers and servers put it where they like. */
-function elsewhere({ url }: Response, what: string): Error {
+function elsewhere({ url }: Pick<Response, 'url'>, what: string): Error {
   return new Error(`nnex: ${url}: ${what.trim()}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js`);
 }
 const kMagic = 0x6d736100;  // "\0asm"
