@@ -279,6 +279,8 @@ function timesOf(times, apart) {
     table(['Node', 'Operator', 'Kernel', 'µs', ''], rows.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), bar(t.duration / (rows[0].duration || 1))]))];
 }
 
+/** Of a type, without which browsers take what it looks like and name the file so: symbol.txt. */
+const addressOf = (content) => URL.createObjectURL(new Blob([content], { type: 'application/octet-stream' }));
 /** Lets the files of a conversion go. */
 function clearConverted() {
   for (const { href } of document.querySelectorAll('#converted a')) URL.revokeObjectURL(href);
@@ -302,7 +304,7 @@ function showConvert(on, about) {
       const fixed = Object.fromEntries(symbols.filter(({ input }) => input.value.trim()).map(extentOf)), [{ textContent: standard }] = to.selectedOptions;
       const made = await convert(on.source, { to: to.value, packing: 'tgz', load: { ...on.options, symbols: fixed } });
       return () => {
-        links.replaceChildren(...[...made].map(([name, content]) => make('li', {}, make('a', { download: name, href: URL.createObjectURL(new Blob([content])) }, `${name} (${bytes(content.length)})`))));
+        links.replaceChildren(...[...made].map(([name, content]) => make('li', {}, make('a', { download: name, href: addressOf(content) }, `${name} (${bytes(content.length)})`))));
         $('status').textContent = `Converted to ${standard}`;
       };
     }) }, 'Convert'), links);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { check } from 'nnex';
 import { launch } from '../test/conform/browser.mjs';
 import { identity, onnx } from '../test/support/onnx-writer.mjs';
 import './parts.test.mjs';
@@ -125,12 +126,33 @@ test('a WebNN of the browser is asked first, and its refusal is shown', { skip }
   }
 });
 
-test('it is converted and downloaded', { skip }, async () => {
+/** Converts what is open; the files that are offered. */
+async function converted(to) {
   await show('convert');
-  await page.select('#to', 'webnn');
+  await page.evaluate(() => {
+    globalThis.offered = [];
+    globalThis.createObjectURL ??= URL.createObjectURL;
+    URL.createObjectURL = (blob) => {
+      offered.push(blob);
+      return createObjectURL(blob);
+    };
+    document.getElementById('status').textContent = '';
+  });
+  await page.select('#to', to);
   await page.click('#convert button.act');
-  await page.waitForFunction("document.querySelectorAll('#convert a[download]').length === 2", { timeout: 60_000 });
-  assert.deepEqual(await page.$$eval('#convert a[download]', (links) => links.map((a) => a.download)), ['model.webnn', 'model.weights']);
+  await until("document.getElementById('status').textContent.startsWith('Converted')");
+  const contents = await page.evaluate(() => Promise.all(offered.map(async (blob) => [blob.type, Array.from(new Uint8Array(await blob.arrayBuffer()))])));
+  const names = await page.$$eval('#convert a[download]', (links) => links.map((a) => a.download));
+  for (const [type] of contents) assert.equal(type, 'application/octet-stream');
+  return new Map(names.map((each, i) => [each, Uint8Array.from(contents[i][1])]));
+}
+test('it is converted and downloaded', { skip, timeout: 120_000 }, async () => {
+  for (const [to, names, format] of [['onnx', ['model.onnx'], 'ONNX'], ['nnef', ['model.tgz'], 'NNEF'], ['webnn', ['model.webnn', 'model.weights'], 'WebNN']]) {
+    const files = await converted(to);
+    assert.deepEqual([...files.keys()], names);
+    const report = await (files.size > 1 ? check(files) : check(files.get(names[0]), { name: names[0] }));
+    assert.deepEqual([report.sound, report.format], [true, format], to);
+  }
   await shot('convert');
 });
 
@@ -357,7 +379,7 @@ test('a folder of NNEF is chosen and dropped, with labels in folders of it', { s
   written('net/graph.nnef', "version 1.0;\ngraph g(x) -> (y)\n{\n  x = external(shape = [1, 2]);\n  w = variable<scalar>(shape = [1, 2], label = 'conv/w');\n  y = add(x, w);\n}\n");
   written('net/conv/w.dat', nnefTensor([1, 2], [10, 20]));
   written('net/.hidden', 'nothing');
-  const check = async () => {
+  const checked = async () => {
     await until("document.getElementById('working').hidden && (document.getElementById('status').textContent.startsWith('net') || !document.getElementById('error').hidden)");
     assert.equal(await error(), '');
     assert.match(await text('#status') + await text('#faults'), /^net: NNEF, sound/);
@@ -369,12 +391,12 @@ test('a folder of NNEF is chosen and dropped, with labels in folders of it', { s
   if (name !== 'chromium') return; // Firefox's driver chooses no folders and drops nothing
   await drop(written('between.onnx', unary('Neg')));
   await (await page.$('#folder')).uploadFile(join(folder, 'net'));
-  await check();
+  await checked();
   await drop(written('between.onnx', unary('Neg')));
   const devtools = await page.createCDPSession();
   for (const type of ['dragEnter', 'dragOver', 'drop'])
     await devtools.send('Input.dispatchDragEvent', { type, x: 300, y: 100, data: { items: [], files: [join(folder, 'net')], dragOperationsMask: 1 } });
-  await check();
+  await checked();
 });
 
 /** A sound of these samples: WAV of 16 bits at 16 kHz. */

@@ -229,6 +229,8 @@ test('external tensors lie below the model\'s folder, or the reason is told', as
 
 test('archives are packed and unpacked wherever the engine runs, within their limits', async () => {
   const [expected] = Object.values(await (await load(network)).run({ x }));
+  for (const to of ['onnx', 'webnn'])  // the packing is NNEF's
+    assert.deepEqual(await convert(network, { to, packing: 'tgz' }), await convert(network, { to }), to);
   const packed = (await convert(network, { to: 'nnef', packing: 'tgz' })).get('model.tgz');
   assert.deepEqual([...packed.subarray(0, 2)], [0x1f, 0x8b]);
   const model = await load(packed);

@@ -208,7 +208,7 @@ export class LocalModels implements DrawingEngine {
   async convert(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
     if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
     const { packing, to } = options as { packing?: string; to?: string };
-    const packed = path === undefined ? packing === 'tgz' : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
+    const packed = path === undefined ? to === 'nnef' && packing === 'tgz' : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
     const wanted = packed ? { ...options, packing: 'tar' } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
     const { files, report } = await this.once('nnex_convert', source, [load, wanted, place], cancel, (module, reply): Made =>
       ({ files: valueOf(module, reply), report: valueOf(module, reply) }));
