@@ -214,7 +214,11 @@ test('names in messages show what cannot be seen', async () => {
 });
 
 test('what is no source is a TypeError that says what it is', async () => {
+  const gone = affine.slice();
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
   const rows = [
+    [gone, /^NAME: found a Uint8Array whose memory was transferred or shrunk; needed bytes$/], [gone.buffer, /^NAME: found an ArrayBuffer whose memory was/],
+    [{ 'a.onnx': gone }, /^NAME: file 'a\.onnx': found a Uint8Array whose memory was transferred/],
     [null, /^NAME: found null; needed a path, bytes/], [undefined, /^NAME: found undefined; needed/], [5, /^NAME: found 5;/], [[], /^NAME: found an array;/],
     [{}, /^NAME: found an object without files;/], [new Map(), /^NAME: found a Map without files;/], [load, /^NAME: found a function;/],
     [Promise.resolve(affine), /^NAME: found a Promise; needed .* \(a promise is awaited first\)$/], [new Response(affine).body, /^NAME: found a ReadableStream; needed .*Response/],

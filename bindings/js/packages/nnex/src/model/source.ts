@@ -22,6 +22,14 @@ export type Source =
 export function bytesOf(from: FileBytes): Uint8Array {
   return ArrayBuffer.isView(from) ? new Uint8Array(from.buffer, from.byteOffset, from.byteLength) : new Uint8Array(from);
 }
+/** The same, of what a call was given: a TypeError where that has no memory any more. */
+function heldBytes(call: string, file: string, from: FileBytes): Uint8Array {
+  try {
+    return bytesOf(from);
+  } catch {
+    throw new TypeError(`${call}: ${file}found ${found(from)} whose memory was transferred or shrunk; needed bytes`);
+  }
+}
 function isBytes(x: unknown): x is FileBytes {
   return ArrayBuffer.isView(x) || tagOf(x) === 'ArrayBuffer' || tagOf(x) === 'SharedArrayBuffer';
 }
@@ -66,7 +74,7 @@ export function targetPath(call: string, to: unknown): string | undefined {
  * ending tells the format where bytes do not. Throws a TypeError for what is no source.
  */
 export function rawSource(call: string, source: Source, name?: string): RawSource | Promise<RawSource> {
-  if (isBytes(source)) return { name: name ?? 'the model', bytes: bytesOf(source) };
+  if (isBytes(source)) return { name: name ?? 'the model', bytes: heldBytes(call, '', source) };
   const tag = tagOf(source);
   if (typeof source === 'string' || tag === 'URL')
     return { path: pathOf(source as string | URL, call, ({ protocol }) => `a model from ${protocol} is fetched by the caller: ${call}(await fetch(url))`) };
@@ -80,7 +88,7 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
     files: files.map(([file, bytes]) => {
       if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
       if (!isBytes(bytes)) throw new TypeError(`${call}: file ${quoted(file)}: found ${found(bytes)}; needed bytes`);
-      return [file, bytesOf(bytes)];
+      return [file, heldBytes(call, `file ${quoted(file)}: `, bytes)];
     }),
   };
 }
