@@ -22,6 +22,7 @@ const Own = Worker;
 window.Worker = class extends Own {
   constructor(script, options) {
     super(script, options);
+    window.last = this;
     ++made;
     if (options.name === 'nnex thread') ++begun;
   }
@@ -77,6 +78,15 @@ window.sideBySide = async () => {
   const answers = await Promise.all(models.map(async (model) => (await model.run({ a: [1, 10] })).y.data.join()));
   for (const model of models) model.dispose();
   return { answers, workers: made - before };
+};
+/** What models answer of which one was in a worker that failed. */
+window.failing = async () => {
+  const gone = await load(scaled(2));
+  last.onerror({ message: 'planted' });
+  const there = await load(scaled(3)), why = await gone.run({ a: [1, 10] }).then(({ y }) => y.data.join(), ({ message }) => message);
+  gone.dispose();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  return [why, (await there.run({ a: [1, 10] })).y.data.join()];
 };
 /** What runs answer whose inputs change behind the call. */
 window.changed = async () => {
@@ -162,6 +172,11 @@ for (const worker of [undefined, false])
 test(`${name}: models that are loaded side by side are in one worker, each its own`, { skip, timeout: 120_000 }, async () => {
   const { page } = await open(true, { threads: 1 });
   assert.deepEqual(await page.evaluate('sideBySide()'), { answers: ['2,20', '3,30', '4,40'], workers: 1 });
+  await page.close();
+});
+test(`${name}: a worker that fails takes its own models along, and no others`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  assert.deepEqual(await page.evaluate('failing()'), ['the worker failed: planted', '3,30']);
   await page.close();
 });
 for (const isolated of [true, false])
