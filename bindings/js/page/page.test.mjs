@@ -469,6 +469,14 @@ test('what only the branches of a node read is drawn as read by it', { skip, tim
   assert.equal(await page.$$eval('#network svg path', (edges) => edges.length), 3);
 });
 
+test('a model may have inputs that nothing reads', { skip, timeout: 120_000 }, async () => {
+  await drop(written('unread.onnx', onnx({ inputs: { x: f4, u: f4, v: f4 }, outputs: { y: f4 }, nodes: [{ op: 'Neg', in: ['x'], out: ['y'] }, { op: 'Abs', in: ['v'], out: ['w'] }] })));
+  await fill('x', '3');
+  await run();
+  assert.match(await text('#way'), /^Run by WebNN/);
+  assert.deepEqual((await results())[0], ['0', '-3']);
+});
+
 test('an input may be named __proto__', { skip, timeout: 120_000 }, async () => {
   for (const [op, label] of [['Neg', /^Run by WebNN/], ['Unique', /^Run by nnex itself/]]) {
     await drop(written('names.onnx', onnx({ inputs: { ['__proto__']: f4, constructor: f4 }, outputs: { ['__proto__2']: ['float32', op === 'Neg' ? [4] : ['n']], toString: f4 },

@@ -28,6 +28,18 @@ function bytesOf({ name, dataType, shape, offset, data }, weights) {
   return dataType.endsWith('64') ? Elements.from(elements, BigInt) : Elements.from(elements);
 }
 
+/** The inputs from which a program's outputs come: a graph of it has no others. */
+export function inputsRead({ inputs, outputs, operations }) {
+  const read = new Set(Object.values(outputs));
+  const add = (member, json) => {
+    if (Array.isArray(json)) json.forEach((item) => add(member, item));
+    else if (typeof json === 'string' && !words.has(member) && !numbers.has(member)) read.add(json);
+  };
+  for (const { args, options, results } of [...operations].reverse())
+    if (results.some((name) => read.has(name))) for (const [member, json] of Object.entries({ ...args, ...options })) add(member, json);
+  return inputs.filter(({ name }) => read.has(name));
+}
+
 /**
  * The operands of a program's outputs, by name: each call of the text, made on `builder`. `weights` are the bytes of the file beside the text, where it
  * names one. Throws what the builder throws.

@@ -1,7 +1,7 @@
 // A model run by WebNN: the engine says it as calls of a graph builder, and they are made on this browser's navigator.ml.
 import { convert, ml, MLGraphBuilder } from './nnex/browser.js';
 import './nnex/polyfill-browser.js'; // navigator.ml, where there is none or none that gives a context
-import { arrayOf, play } from './program.js';
+import { arrayOf, inputsRead, play } from './program.js';
 
 const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
 const ways = navigator.ml && navigator.ml !== ml ? [{ ml: navigator.ml, Builder: globalThis.MLGraphBuilder, label: 'WebNN by this browser itself' }, nnex] : [nnex];
@@ -36,7 +36,7 @@ async function build({ ml, Builder }, { program, weights }, signal) {
     const graph = await builder.build(made);
     const tensor = async ({ name, dataType, shape }, use) => [name, await context.createTensor({ dataType, shape, ...use })];
     const tensors = async (list, use) => Object.fromEntries(await Promise.all(list.map((each) => tensor(each, use))));
-    const inputTensors = await tensors(program.inputs, { writable: true }), outputTensors = await tensors(outputs, { readable: true });
+    const inputTensors = await tensors(inputsRead(program), { writable: true }), outputTensors = await tensors(outputs, { readable: true });
     signal.throwIfAborted();
     return {
       /** The outputs by name, {type, dims, data} each. */

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'webidl2';
 import { convert, load, ml, MLGraphBuilder } from 'nnex';
-import { play, words, numbers } from '../page/program.js';
+import { inputsRead, play, words, numbers } from '../page/program.js';
 import { namesOf, network } from './clients/files.mjs';
 import { difference, inputsOf } from './clients/stored.mjs';
 import { onnx } from './support/onnx-writer.mjs';
@@ -44,7 +44,7 @@ async function throughProgram(source, feeds, options) {
   const made = play(program, of('.weights'), builder);
   const shapes = Object.fromEntries(Object.entries(made).map(([name, { dataType, shape }]) => [name, { dataType, shape }]));
   const graph = await builder.build(made), inputs = {}, outputs = {};
-  for (const { name, dataType, shape } of program.inputs) context.writeTensor(inputs[name] = await context.createTensor({ dataType, shape, writable: true }), feeds[name].data);
+  for (const { name, dataType, shape } of inputsRead(program)) context.writeTensor(inputs[name] = await context.createTensor({ dataType, shape, writable: true }), feeds[name].data);
   for (const [name, { dataType, shape }] of Object.entries(shapes)) outputs[name] = await context.createTensor({ dataType, shape, readable: true });
   context.dispatch(graph, inputs, outputs);
   const answers = {};
@@ -60,6 +60,16 @@ test('a tensor may have the name of a word or a number', async () => {
   });
   const answers = await throughProgram(source, { linear: { data: Float32Array.of(3, 4) } });
   assert.deepEqual(new Float32Array(answers.NaN.buffer), Float32Array.of(1, 1));
+});
+
+test('what no output comes from is no input of the graph', async () => {
+  const x = ['float32', [2]], source = onnx({ inputs: { a: x, b: x, c: x, unread: x, alone: x }, outputs: { y: x }, nodes: [
+    { op: 'Neg', in: ['alone'], out: ['nothing'] }, { op: 'Concat', in: ['a', 'b'], out: ['ab'], attributes: { axis: 0 } },
+    { op: 'Split', in: ['ab'], out: ['first', 'second'], attributes: { axis: 0 } }, { op: 'Clip', in: ['second'], out: ['cut'] }, { op: 'Add', in: ['cut', 'c'], out: ['y'] },
+  ] });
+  const feed = (...data) => ({ data: Float32Array.from(data) });
+  const answers = await throughProgram(source, { a: feed(1, 2), b: feed(3, 4), c: feed(10, 20) });
+  assert.deepEqual(new Float32Array(answers.y.buffer), Float32Array.of(13, 24));
 });
 
 const folder = join(process.env.NNEX_SHARED ?? file('../../../../shared'), 'models/onnx');
