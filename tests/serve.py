@@ -884,7 +884,11 @@ def test_batches():
     """Requests that run together have the answers that they have alone, byte for byte; a wrong one harms no other."""
     folder = tempfile.mkdtemp()
     softmax = onnx('Softmax', [('x', 1, ['N', 4])], [('y', 1, ['N', 4])], field(5, field(1, 'axis') + field(20, 2) + field(3, 0)))
-    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), mixed=softmax)
+    table = field(1, 4) + field(2, 1) + field(8, 'w') + field(9, struct.pack('<4f', 10, 11, 12, 13))
+    graph = field(1, field(1, 'w') + field(1, 'x') + field(2, 'y') + field(3, 'pick') + field(4, 'Gather')) + field(2, 'g')
+    graph += field(5, table) + field(11, port('x', 7, ['N'])) + field(12, port('y', 1, ['N']))
+    table = field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
+    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), mixed=softmax, table=table)
     try:
         with Server(folder, '--instances', 1, '--max-batch', 8, '--batch-delay', 20000, '--log', 'json') as s:
             alone = []
@@ -905,7 +909,20 @@ def test_batches():
                         equal(out['probabilities'], b''.join(alone[i] for i in pictures), 'together')
                 except Exception as e:  # pylint: disable=broad-except
                     faults.append(e)
-            threads = [threading.Thread(target=client, args=(n,)) for n in range(8)]
+
+            def reader(n):
+                try:
+                    for k in range(30):
+                        asked = [(n + i) % 4 for i in range(k % 4)] + ([9] if (n + k) % 5 == 0 else [])
+                        sent = {'inputs': [{'name': 'x', 'shape': [len(asked)], 'datatype': 'INT64', 'data': asked}]}
+                        answer = s.json('POST', '/v2/models/table/infer', sent, status=400 if 9 in asked else 200)
+                        if 9 in asked:
+                            equal(answer['error'], "node 'pick' (Gather): gather: index 9 is outside [-4, 4) of axis 0", 'a fault')
+                        else:
+                            equal(answer['outputs'][0]['data'], [10 + i for i in asked], 'among faults, and no rows')
+                except Exception as e:  # pylint: disable=broad-except
+                    faults.append(e)
+            threads = [threading.Thread(target=f, args=(n,)) for n in range(8) for f in (client, reader)]
             for t in threads:
                 t.start()
             for t in threads:

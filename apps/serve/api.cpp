@@ -60,6 +60,11 @@ int status_of(const Error& error) {
   }
 }
 
+/// The sentence and its place, as "node 'y' (Gather)". What would let the call pass is no business of a client's.
+std::string told(const Error& error) {
+  return error.where().empty() ? error.message() : fmt::format("{}: {}", error.where(), error.message());
+}
+
 std::optional<int64_t> whole(const std::string& s) {
   int64_t n = 0;
   const auto [end, fault] = std::from_chars(s.data(), s.data() + s.size(), n);
@@ -475,7 +480,7 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
   }
   if (!outcome.results.ok()) {
     const Error& error = outcome.results.error();
-    return refuse(in, gone ? 499 : status_of(error), error.message());
+    return refuse(in, gone ? 499 : status_of(error), told(error));
   }
   in->body.reset();
   if (!make_room(in, response_bytes(in->request, *outcome.results))) return;
