@@ -27,12 +27,13 @@
 namespace nnex::serve {
 namespace {
 
-constexpr size_t kReadAhead = 64 << 10;            // bytes of a connection that wait unread
-constexpr size_t kReadAtOnce = 128 << 10;          // bytes of a body that one call of the system hands over
-constexpr int kReadsInTurn = 8;                    // of one connection, before others have theirs
-constexpr double kMinRate = 16 << 10;              // bytes a second of a client, beside its timeout
-constexpr auto kIdle = std::chrono::seconds(75);   // between two requests of a connection
-constexpr auto kLinger = std::chrono::seconds(2);  // for a client to read the last answer
+constexpr size_t kReadAhead = 64 << 10;                     // bytes of a connection that wait unread
+constexpr size_t kReadAtOnce = 128 << 10;                   // bytes of a body that one call of the system hands over
+constexpr int kReadsInTurn = 8;                             // of one connection, before others have theirs
+constexpr double kMinRate = 16 << 10;                       // bytes a second of a client, beside its timeout
+constexpr auto kIdle = std::chrono::seconds(75);            // between two requests of a connection
+constexpr auto kLinger = std::chrono::seconds(2);           // for a client to read the last answer
+constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may be from its client, at the end
 constexpr timeval kTick = {0, 50'000};
 
 template <class T, void (*Free)(T*)>
@@ -132,6 +133,8 @@ struct Server::Impl {
   bool too_slow(const Connection& c, Clock::time_point now) const;
   void end(bool at_once);
   void check_end(Clock::time_point now);
+  void accept_waiting();
+  bool in_flight() const;
   bool closing(const Connection& c) const;
 };
 
@@ -519,7 +522,7 @@ void Server::Impl::check_times() {
 void Server::Impl::end(bool at_once) {
   const auto now = Clock::now();
   if (ending == Ending::now) {
-    all_answered = false;
+    all_answered = !in_flight();
     event_base_loopbreak(base.get());
     return;
   }
@@ -539,19 +542,42 @@ void Server::Impl::check_end(Clock::time_point now) {
   if (now - ending_since < options.drain_delay) return;
   if (ending == Ending::soon) {
     ending = Ending::now;
+    accept_waiting();
     listener.reset();
   }
-  std::vector<Connection*> idle;
+  const auto closed = ending_since + options.drain_delay;
+  std::vector<Connection*> idle;  // those that were just taken, or kept, may get a request yet
   for (auto& [id, c] : connections)
-    if ((c->state == State::reading && !c->reader.begun())) idle.push_back(c.get());
+    if (c->state == State::reading && !c->reader.begun() && now - std::max(c->since, closed) >= kOnTheWay)
+      idle.push_back(c.get());
   for (Connection* c : idle) drop(*c);
   if (connections.empty()) {
     event_base_loopbreak(base.get());
   } else if (now - ending_since > options.drain_delay + options.drain_timeout) {
     log.line("cut", {{"connections", connections.size()}});
-    all_answered = false;
+    all_answered = !in_flight();
     event_base_loopbreak(base.get());
   }
+}
+
+/// Takes the connections that the system has for us, which it would reset when the listener goes.
+void Server::Impl::accept_waiting() {
+  while (connections.size() < static_cast<size_t>(admitted)) {
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    const int fd = ::accept4(evconnlistener_get_fd(listener.get()), reinterpret_cast<sockaddr*>(&from), &length,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return;
+    accept(fd, reinterpret_cast<const sockaddr*>(&from), static_cast<int>(length));
+  }
+}
+
+/// Whether a request is being read, run or answered.
+bool Server::Impl::in_flight() const {
+  return std::any_of(connections.begin(), connections.end(), [](const auto& each) {
+    const Connection& c = *each.second;
+    return c.state != State::lingering && (c.state != State::reading || c.reader.begun());
+  });
 }
 
 bool Server::Impl::closing(const Connection& c) const { return !c.keep_alive || ending != Ending::no; }
