@@ -530,6 +530,24 @@ def test_http():
         got = s.raw(post + b'Content-Length: 50\r\n\r\n{}', end=False)
         check(got.startswith(b'HTTP/1.1 408 '), got[:100])
         check(s.metric('nnex_http_clients_cut_total') >= 1, 'cut clients are counted')
+    # connections that are kept, more than there may be, shut nobody out
+    with Server(os.path.join(SHAPES, 'model.onnx'), '--connections', 3) as s:
+        busy = s.connect()
+        equal(s.ask('GET', '/v2/health/live', connection=busy)[0], 200, 'a connection that is used')
+        kept = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(6)]
+        ended, end = threading.Event(), []
+
+        def use():
+            while not ended.is_set():
+                end.append(s.ask('POST', INFER, *binary_pictures(1), connection=busy)[0])
+        using = threading.Thread(target=use)
+        using.start()
+        equal(s.ask('GET', '/v2/health/live')[0], 200, 'among connections that are kept')
+        ended.set()
+        using.join()
+        check(set(end) == {200}, 'connections that are used stay: %r' % set(end))
+        for sock in kept + [busy]:
+            sock.close()
 
 
 def test_memory():

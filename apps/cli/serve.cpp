@@ -57,7 +57,9 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--client-timeout", client_timeout, "How long a client may stall before its connection is cut")
       .type("SECONDS")
       .above_zero();
-  verb.option("--connections", server.connections, "Connections at the same time; more wait to be accepted").whole(1);
+  verb.option("--connections", server.connections,
+              "Connections at the same time; for more, those that wait longest for a request go")
+      .whole(1);
   verb.option("--drain-delay", drain_delay,
               "On SIGTERM: how long connections are still taken, while /v2/health/ready says 503")
       .type("MILLISECONDS")

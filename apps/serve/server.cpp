@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,7 +34,7 @@ constexpr int kReadsInTurn = 8;                             // of one connection
 constexpr double kMinRate = 16 << 10;                       // bytes a second of a client, beside its timeout
 constexpr auto kIdle = std::chrono::seconds(75);            // between two requests of a connection
 constexpr auto kLinger = std::chrono::seconds(2);           // for a client to read the last answer
-constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may be from its client, at the end
+constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may take from its client to us
 constexpr timeval kTick = {0, 50'000};
 
 template <class T, void (*Free)(T*)>
@@ -134,6 +135,7 @@ struct Server::Impl {
   void end(bool at_once);
   void check_end(Clock::time_point now);
   void accept_waiting();
+  void drop_idlest();
   bool in_flight() const;
   bool closing(const Connection& c) const;
 };
@@ -510,11 +512,27 @@ void Server::Impl::check_times() {
     if (c->state == State::writing) ++metrics.cut;
     drop(*c);
   }
+  if (paused && listener && connections.size() >= static_cast<size_t>(admitted)) drop_idlest();
   if (paused && listener && ending != Ending::now && connections.size() < static_cast<size_t>(admitted)) {
     paused = false;
     evconnlistener_enable(listener.get());
   }
   if (ending != Ending::no) check_end(now);
+}
+
+/// Connections that have waited longest for a request go, some at a time, where others wait to be taken: clients that
+/// keep more than there are would shut everybody out, those who ask for the server's health, too.
+void Server::Impl::drop_idlest() {
+  pollfd waiting = {evconnlistener_get_fd(listener.get()), POLLIN, 0};
+  if (::poll(&waiting, 1, 0) <= 0) return;
+  const auto now = Clock::now();
+  std::vector<Connection*> idle;
+  for (auto& [id, c] : connections)
+    if (c->state == State::reading && !c->reader.begun() && now - c->since >= kOnTheWay) idle.push_back(c.get());
+  const size_t some = std::min(idle.size(), static_cast<size_t>(std::max(1, admitted / 64)));
+  std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(some), idle.end(),
+                    [](const Connection* a, const Connection* b) { return a->since < b->since; });
+  for (size_t i = 0; i < some; ++i) drop(*idle[i]);
 }
 
 /// The first signal: no longer ready, and no connection is kept; after a while (at once for SIGINT) none is taken. The
