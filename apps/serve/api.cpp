@@ -189,6 +189,15 @@ bool Api::admitted(const Request& request) const {
   return (key && known(*key)) || (authorization && known(bearer_of(*authorization)));
 }
 
+std::optional<Response> Api::without_key(const Request& request) const {
+  if (admitted(request)) return {};
+  const auto path = segments_of(request.path);
+  if (path && path->size() == 3 && (*path)[0] == "v2" && (*path)[1] == "health") return {};
+  Response r = Response::error(401, "needed a key: Authorization: Bearer KEY, or X-API-Key: KEY");
+  r.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return r;
+}
+
 /// Gives the trace back to the client, writes the log and records spans.
 Api::Reply Api::watched(Call& call, Reply reply) const {
   const std::string* trace = call.request.header("traceparent");
@@ -239,11 +248,8 @@ std::shared_ptr<Pending> Api::answer(Call call, Reply given) {
     reply(Response::error(400, "the path has a wrong escape"), std::move(call.lease));
     return nullptr;
   }
-  const bool is_health = path->size() == 3 && (*path)[0] == "v2" && (*path)[1] == "health";
-  if (!is_health && !admitted(request)) {
-    Response r = Response::error(401, "needed a key: Authorization: Bearer KEY, or X-API-Key: KEY");
-    r.headers.push_back({"WWW-Authenticate", "Bearer"});
-    reply(std::move(r), std::move(call.lease));
+  if (auto refusal = without_key(request)) {
+    reply(std::move(*refusal), std::move(call.lease));
     return nullptr;
   }
   const bool is_v2 = path->size() >= 3 && (*path)[0] == "v2";

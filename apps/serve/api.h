@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,6 +61,9 @@ class Api {
 
   /// Keys that requests must show; none: all are answered. Errors: unreadable; invalid_argument (no key in the file).
   Status read_keys(const std::string& path);
+
+  /// Nothing where a request shows a key, or needs none; else what it is refused with. Its head is enough.
+  std::optional<Response> without_key(const Request& request) const;
 
   /// Records requests from now on, all but those for health and metrics. Before the first request alone.
   void trace_to(Spans& spans) { spans_ = &spans; }

@@ -124,6 +124,7 @@ struct Server::Impl {
   void read_body(Connection& c);
   void dispatch(Connection& c);
   void fail(Connection& c, int status, std::string_view message);
+  void fail(Connection& c, Response response, std::string_view because);
   void respond(Connection& c, Response response, Lease lease);
   void written(Connection& c);
   void write_answers();
@@ -149,7 +150,7 @@ struct Server::Impl::Connection {
   Lease lease;
   State state = State::reading;
   uint64_t sequence = 0;  // of its requests
-  bool keep_alive = true, head_alone = false, ended = false;
+  bool keep_alive = true, head_alone = false, ended = false, admitted = false;
   std::shared_ptr<Pending> pending;
   Clock::time_point since = Clock::now(), moved = since;  // of the state; bytes last came or went
   size_t bytes = 0;                                       // that came or went since then
@@ -162,6 +163,7 @@ struct Server::Impl::Connection {
     state = next;
     since = moved = Clock::now();
     bytes = 0;
+    admitted = false;
   }
 };
 
@@ -298,7 +300,14 @@ bool Server::Impl::moved(Connection& c, size_t bytes) {
       return fail(c, c.reader.fault().status, c.reader.fault().message), false;
     case RequestReader::State::complete:
       return dispatch(c), false;
-    case RequestReader::State::body:
+    case RequestReader::State::body:  // which nobody reads of a client without a key
+      if (c.admitted) break;
+      if (auto refusal = api.without_key(c.reader.request())) {
+        ++metrics.refused;
+        return fail(c, std::move(*refusal), "no key"), false;
+      }
+      c.admitted = true;
+      break;
     case RequestReader::State::head:
       break;
   }
@@ -372,20 +381,24 @@ void Server::Impl::take_answers() {
 
 /// Answers what cannot be read; the connection ends.
 void Server::Impl::fail(Connection& c, int status, std::string_view message) {
-  c.keep_alive = false;
   Response r = Response::error(status, message);
   if (status == 429) r.headers.push_back({"Retry-After", "1"});
+  fail(c, std::move(r), message);
+}
+
+void Server::Impl::fail(Connection& c, Response r, std::string_view because) {
+  c.keep_alive = false;
   if (options.log_requests) {
     const Request& request = c.reader.request();
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - c.since).count();
-    log.line("request", {{"status", status},
+    log.line("request", {{"status", r.status},
                          {"method", request.method},
                          {"path", request.path},
                          {"us", us},
                          {"in", request.body.size()},
                          {"out", r.body.size()},
                          {"peer", c.peer},
-                         {"because", message}});
+                         {"because", because}});
   }
   respond(c, std::move(r), Lease(budget));
 }
