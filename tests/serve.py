@@ -988,6 +988,13 @@ def test_repository():
             os.rename(os.path.join(folder, 'other.onnx.new'), os.path.join(folder, 'other.onnx'))
             check('other' in s.json('POST', '/v2/repository/models/other/load', status=400)['error'], 'broken')
             equal(ask(model='other')['outputs'][0]['data'], [3, 6, 9, 12], 'what was loaded goes on')
+            # one that was asked for, cannot be loaded and is gone then
+            repository(folder, bad=b'no model at all')
+            s.json('POST', '/v2/repository/models/bad/load', status=400)
+            equal(s.json('GET', '/v2/health/ready', status=503), {'ready': False}, 'what was asked for is missing')
+            os.remove(os.path.join(folder, 'bad.onnx'))
+            s.json('POST', '/v2/repository/models/bad/load', status=404)
+            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'what is gone is not waited for')
             # unload
             s.json('POST', '/v2/repository/models/fresh/unload')
             ask(model='fresh', status=503)

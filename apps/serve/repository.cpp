@@ -286,8 +286,12 @@ Status Repository::load_now(const std::string& name) {
   const auto at = found.find(name);
   if (at == found.end()) {
     const auto over = std::find_if(passed.begin(), passed.end(), [&](const PassedOver& p) { return p.name == name; });
-    if (over == passed.end())
+    if (over == passed.end()) {
+      const std::lock_guard lock(mutex_);
+      const auto known = models_.find(name);
+      if (known != models_.end() && known->second.loaded.empty()) models_.erase(known);  // nobody waits for it any more
       return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
+    }
     return Error(Code::unreadable, fmt::format("'{}' is no model: {}", over->path, over->why));
   }
   std::map<std::string, std::shared_ptr<Served>> fresh;
