@@ -21,7 +21,8 @@ export function missing(packages) {
   mkdirSync(folder, { recursive: true });
   if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
   try {
-    execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', ...wanted.map(([name, version]) => `${name}@${version}`)], {
+    // One at a time: npm removes what another one has just put there.
+    execFileSync('flock', [join(folder, '.lock'), 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', ...wanted.map(([name, version]) => `${name}@${version}`)], {
       cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], timeout: 600_000,
     });
   } catch (error) {
