@@ -107,6 +107,20 @@ Result<std::map<std::string, Tensor>> read_tensors(const std::string& path, int6
   });
 }
 
+namespace {
+
+/// JSON as a file. Error: text in it is no UTF-8, which other formats hold.
+Result<std::string> json_text(const nlohmann::ordered_json& json, std::string_view name) {
+  try {
+    return json.dump() + "\n";
+  } catch (const nlohmann::json::type_error&) {
+    return Error(Code::invalid_argument,
+                 fmt::format("'{}' holds text that is no UTF-8, which JSON cannot hold; .pb can", name));
+  }
+}
+
+}  // namespace
+
 Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::string_view name) {
   return guarded([&]() -> Result<std::string> {
     if (!t.data() && t.count() > 0)
@@ -124,7 +138,7 @@ Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::stri
       }
       case TensorFormat::json: {
         NNEX_ASSIGN(const auto lists, lists_of(t));
-        return lists.dump() + "\n";
+        return json_text(lists, name);
       }
     }
     return Error(Code::invalid_argument, "no such format of tensors");
@@ -179,7 +193,7 @@ Result<std::string> value_bytes(const Value& v, TensorFormat format, std::string
     if (format == TensorFormat::onnx) return onnx_format::write_value(v, name);
     if (format != TensorFormat::json) return tensors_alone(fmt::format("{} '{}'", v.text(), name));
     NNEX_ASSIGN(const auto json, json_of(v));
-    return json.dump() + "\n";
+    return json_text(json, name);
   });
 }
 

@@ -581,6 +581,18 @@ TEST(TensorFile, SequencesOptionalsAndMapsAreMessagesAndJson) {
   EXPECT_EQ(value_from_bytes(TensorFormat::json, "[]", "list(f32[?])").error().code(), Code::invalid_argument);
 }
 
+TEST(TensorFile, TextThatIsNoUtf8GoesIntoMessagesAlone) {
+  const Tensor t = Tensor::of<std::string>(Shape{1}, {"\xff"});
+  const std::string needed = "'y' holds text that is no UTF-8, which JSON cannot hold; .pb can";
+  for (const Value& v : {Value(t), Value(Sequence{DType::str, {t}})}) {
+    auto json = value_bytes(v, TensorFormat::json, "y");
+    ASSERT_FALSE(json.ok());
+    EXPECT_EQ(json.error().message(), needed);
+    EXPECT_EQ(json.error().code(), Code::invalid_argument);
+    EXPECT_TRUE(value_bytes(v, TensorFormat::onnx, "y").ok());
+  }
+}
+
 TEST(TensorFile, ArraysAreWhatAnOptionalHas) {
   const Scratch scratch;
   ASSERT_TRUE(write_tensor(scratch.file("x.npy"), Tensor::of<float>(Shape{1}, {3})).ok());
