@@ -24,7 +24,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   InferJson result;
   std::string fault;
 
-  bool null() override { return refuse("null"); }
+  bool null() override { return may_lack() || refuse("null"); }
   bool boolean(bool b) override {
     if (inside(Place::data)) return item(JsonData::Kind::boolean, b);
     return parameter(b) || refuse("true or false");
@@ -145,6 +145,12 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     }
     if (key_ == "parameters") return {key_, "an object"};
     return {key_, key_ == "id" || key_ == "name" || key_ == "datatype" ? "text" : "a list"};
+  }
+  /// Whether the member may be absent: clients without a value for it write null.
+  bool may_lack() const {
+    if (inside(Place::root)) return key_ == "id" || key_ == "outputs" || key_ == "parameters";
+    return (inside(Place::input) && (key_ == "data" || key_ == "parameters")) ||
+           (inside(Place::output) && key_ == "parameters");
   }
   /// Whether whatever stands here is none of the protocol's business.
   bool skippable() const {

@@ -194,6 +194,24 @@ TEST_F(Protocol, InputsInAnyOrderAsJsonAndBytes) {
   EXPECT_FALSE(got->outputs[1].binary);
 }
 
+TEST_F(Protocol, WhatMayBeAbsentMayBeNull) {
+  const float x[] = {1, 2};
+  const std::string bytes(reinterpret_cast<const char*>(x), sizeof x);
+  const auto got = read(R"({"id":null,"parameters":null,"outputs":null,"inputs":[
+    {"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3],"parameters":null},
+    {"name":"x","datatype":"FP32","shape":[1,2],"data":null,"parameters":{"binary_data_size":8}}]})",
+                        bytes);
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  EXPECT_FALSE(got->id);
+  EXPECT_EQ(got->outputs.size(), outputs.size());
+  for (const char* wrong : {R"({"inputs":null})", R"({"inputs":[null]})", R"({"inputs":[{"name":null}]})",
+                            R"({"inputs":[{"name":"x","shape":null}]})"}) {
+    const auto refused = read(wrong);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_NE(refused.error().message().find("found null; needed"), std::string::npos) << refused.error().message();
+  }
+}
+
 TEST_F(Protocol, AnswersAsJsonAndBytes) {
   InferRequest request;
   request.id = "a\"b";
