@@ -53,7 +53,7 @@ HWY_INLINE void clear() {
   __asm__ volatile("tilezero %%tmm%c0" ::"i"(kTo));
 }
 
-/// Sets the shapes for so many rows, which takes some 200 cycles: not again where they are there.
+/// Sets the shapes for so many rows, which takes as long as several blocks: not again where they are there.
 template <bool kTall>
 void configure(const IntTile<uint8_t>& t) {
   if (t.unit && *t.unit == t.rows) return;

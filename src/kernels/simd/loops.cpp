@@ -55,7 +55,7 @@ void add_byte_tiles(Loops& made) {
     made.tile_u8 = tile_u8, made.tile_shape_u8 = kTileShapeU8;
     made.byte_unit = made.isa == Isa::neon ? "dotprod" : "vnni";
 #if defined(__x86_64__) && defined(__linux__)
-    if (has_tile_unit()) {
+    if (best_isa() == made.isa && has_tile_unit()) {  // who wants a lower one wants nothing to be asked
       made.tile_u8 = tile_u8_amx, made.tile_shape_u8 = kTileShapeAmx, made.release_unit = release_tile_unit;
       made.byte_unit = "amx";
     }
