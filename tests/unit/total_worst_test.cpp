@@ -128,14 +128,15 @@ std::string keeps_all(int64_t count, int64_t extent) {
                 {tensor("count", {}, raw_bytes<int64_t>({count}), kInt64), longs("shape", {extent})}});
 }
 
-/// Whether `work` ends within so many megabytes, in a process of its own.
+/// Whether `work` ends within so many megabytes more than there are, in a process of its own.
 bool within(long megabytes, const std::function<bool()>& work) {
   const pid_t child = fork();
   if (child == 0) {
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
     const bool fine = work();
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    std::_Exit(fine && used.ru_maxrss / 1024 < megabytes ? 0 : 1);
+    getrusage(RUSAGE_SELF, &after);
+    std::_Exit(fine && (after.ru_maxrss - before.ru_maxrss) / 1024 < megabytes ? 0 : 1);
   }
   int status = 1;
   waitpid(child, &status, 0);

@@ -1,6 +1,7 @@
 #pragma once
 // The register tile every float product is made of: a few rows times a panel of columns.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/elementwise/unary.h"
@@ -54,8 +55,10 @@ struct Tile {
   int64_t c_stride = 0;
   int rows = 0;
   int columns = 0;
-  bool go_on = false;            ///< The chains continue from the stored c; else from 0.
-  const TileEnd* end = nullptr;  ///< Null: c gets the plain sums.
+  bool go_on = false;                ///< The chains continue from the stored c; else from 0.
+  const TileEnd* end = nullptr;      ///< Null: c gets the plain sums.
+  const std::byte* ahead = nullptr;  ///< Fetched meanwhile: columns that later tiles read. Null: nothing is.
+  int64_t ahead_step = 0;            ///< Bytes of it a value of k, at most those of B that it takes.
 };
 
 /// How many whole panels one call may span: few rows alone do not fill the multipliers, and more than the registers

@@ -39,6 +39,11 @@ static_assert(kTileVectors * kLanes <= kMaxTileColumns);
 template <class M, int kRows>
 constexpr int kTileSteps = HWY_ARCH_X86 && !std::is_same_v<M, Exact> && kRows >= 4 && kRows < 14 ? 2 : 1;
 
+/// Whether tiles fetch what later ones read. Sums of two roundings do not wait for memory, and WebAssembly has no
+/// instruction for it.
+template <class M>
+constexpr bool kFetchesAhead = !HWY_ARCH_WASM && !std::is_same_v<M, Exact>;
+
 /// Makes the compiler forget what it knows of a value. Where it knows how two addresses differ, it keeps both.
 template <class T>
 HWY_INLINE void forget(T& value) {
@@ -114,8 +119,16 @@ struct Sums {
 
   /// With rows `first` and up of the runs.
   HWY_INLINE void multiply(const Tile& t, int64_t first) {
+    if constexpr (kFetchesAhead<M>)
+      if (t.ahead && first == 0) return multiply_runs<true>(t, first);
+    multiply_runs<false>(t, first);
+  }
+
+  template <bool kFetch>
+  HWY_INLINE void multiply_runs(const Tile& t, int64_t first) {
     constexpr int kSteps = kTileSteps<M, kRows>;
     const float* b = t.b;
+    const std::byte* ahead = t.ahead;
     for (int64_t r = 0; r < t.n_runs; ++r) {
       if (t.b_runs) b = t.b + t.b_runs[r];
       RowsAt<kRows> a(t.runs[r], first);
@@ -124,11 +137,23 @@ struct Sums {
         HWY_UNROLL(2)
         for (int s = 0; s < kSteps; ++s) {
           add_products(a, b, t);
+          if (kFetch) ahead = fetch(ahead, t.ahead_step);
           a.next();
         }
       }
       if (left > 0) add_products(a, b, t);
     }
+  }
+
+  /// Into the second level cache, as much as a value of k has columns; returns where the next begins.
+  static HWY_INLINE const std::byte* fetch(const std::byte* at, int64_t step) {
+    constexpr int kLine = 64;
+    HWY_UNROLL(16)
+    for (int byte = 0; byte < kAll * kLanes * static_cast<int>(sizeof(float)); byte += kLine)
+      __builtin_prefetch(at + byte, 0, 2);
+    at += step;
+    forget(at);
+    return at;
   }
 
   /// One value of k; b goes on to the next.

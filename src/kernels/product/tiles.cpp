@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kBlockFloats = 96 * 1024;  // columns of one depth that stay in the second level cache
 constexpr int64_t kWorkOfPart = 100'000;     // multiply-adds below which another part costs more than it brings
+constexpr int64_t kMaxFetchingTiles = 16;    // more of them wait for their columns too little for it to count
 constexpr int64_t kUnpackedPanels = 4;       // of columns that are codes; rows that are copied are read so often
 
 /// Everything a part needs; parts differ in their ranges of tiles and panels only.
@@ -28,7 +29,9 @@ struct Job {
 
   void run(const Parts::Range& range, float* unpacked) const;
   struct Part;
-  void run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const;
+  struct Block;
+  void plan_fetching(const Parts::Range& range, Block& block) const;
+  void run_tile(int64_t t, int64_t nth, const Block& block, Part& own) const;
 };
 
 /// Columns are codes where a region makes them of stored ones (node.cpp).
@@ -42,20 +45,49 @@ struct Job::Part {
   float* unpacked = nullptr;  ///< The block of columns, where it was codes.
 };
 
+/// Columns that all tiles of a part are multiplied with before the next ones, and what is fetched meanwhile.
+struct Job::Block {
+  int64_t k0, panel_begin, panel_end;
+  int64_t fetching = 0;  ///< Tiles of which each fetches a share; 0: nothing is fetched.
+  int64_t next_panel = 0, end_of_next = 0, next_k0 = 0;
+};
+
 void Job::run(const Parts::Range& range, float* unpacked) const {
   Part own;
   own.finish = kernels::tile_end(end, 0, 0);
   own.unpacked = unpacked;
   for (int64_t panel = range.panel_begin; panel < range.panel_end; panel += block_panels) {
-    const int64_t block_end = std::min(panel + block_panels, range.panel_end);
-    int64_t k0 = 0;
+    Block block{0, panel, std::min(panel + block_panels, range.panel_end)};
     do {
-      for (int64_t p = panel; kHasCodes && unpacked && p < block_end; ++p)
-        loops.unpack_codes_f32(columns.codes->panel(p), k0, std::min(k0 + depth, columns.k),
+      for (int64_t p = panel; kHasCodes && unpacked && p < block.panel_end; ++p)
+        loops.unpack_codes_f32(columns.codes->panel(p), block.k0, std::min(block.k0 + depth, columns.k),
                                unpacked + (p - panel) * columns.shape.columns * depth);
-      for (int64_t t = range.tile_begin; t < range.tile_end; ++t) run_tile(t, k0, panel, block_end, own);
-      k0 += depth;
-    } while (k0 < columns.k);
+      plan_fetching(range, block);
+      for (int64_t t = range.tile_begin; t < range.tile_end; ++t) run_tile(t, t - range.tile_begin, block, own);
+      block.k0 += depth;
+    } while (block.k0 < columns.k);
+  }
+}
+
+/// Few tiles multiply packed columns faster than memory brings them where it is asked for them only then. One tile
+/// fetches its own next panels, several the next block's; columns that fill no block may be near from the last time.
+void Job::plan_fetching(const Parts::Range& range, Block& block) const {
+  const int64_t tiles = range.tile_end - range.tile_begin;
+  block.fetching = 0;
+  if (columns.row_stride || columns.codes || tiles > kMaxFetchingTiles || columns.k * columns.n <= kBlockFloats) return;
+  const int rows = tiles == 1 ? source.tile(range.tile_begin).count : 0;
+  if (rows == 1) return;  // four streams at once, which memory brings by itself
+  block.fetching = tiles;
+  block.end_of_next = range.panel_end;
+  block.next_k0 = tiles == 1 ? block.k0 : block.k0 + depth;
+  if (tiles == 1) {
+    block.next_panel = block.panel_begin + simd::few_rows_panels(columns.shape, rows);
+  } else if (block.next_k0 < columns.k) {
+    block.next_panel = block.panel_begin;
+    block.end_of_next = block.panel_end;
+  } else {
+    block.next_panel = block.panel_end;
+    block.next_k0 = 0;
   }
 }
 
@@ -67,7 +99,8 @@ int64_t panels_at_once(int64_t wanted, int64_t panel, int64_t panel_end, const C
   return wanted;
 }
 
-void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end, Part& own) const {
+void Job::run_tile(int64_t t, int64_t nth, const Block& block, Part& own) const {
+  const int64_t k0 = block.k0, panel_begin = block.panel_begin, panel_end = block.panel_end;
   const TileRows rows = source.tile(t);
   const int64_t here = std::min(depth, columns.k - k0);
   const bool last = k0 + here == columns.k;
@@ -93,6 +126,12 @@ void Job::run_tile(int64_t t, int64_t k0, int64_t panel_begin, int64_t panel_end
     tile.b_stride = columns.k_stride(panel);
     tile.columns = count > 1 ? static_cast<int>(count) * columns.shape.columns : columns.columns(panel);
     tile.c = row + column;
+    tile.ahead = nullptr;
+    const int64_t next = block.next_panel + panel - panel_begin;
+    if (block.fetching > 0 && next < block.end_of_next) {
+      tile.ahead_step = count * columns.shape.columns * static_cast<int64_t>(sizeof(float)) / block.fetching;
+      tile.ahead = reinterpret_cast<const std::byte*>(columns.at(next, block.next_k0)) + nth * here * tile.ahead_step;
+    }
     if (last) {  // the rest of it is the same for all tiles
       if (end.bias) own.finish.bias = end.bias + column;
       if (end.row_bias) own.finish.row_bias = end.row_bias + rows.first;
