@@ -72,5 +72,12 @@ for (const name of ['wasm', 'thread'])
   await build({ ...common, ...targets.import, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });
+// Scripts of pages that are no modules, whose global `nnex` has what an import gives.
+const globals = { nnex: "export * from './browser.js';", polyfill: "export * from './browser.js'; export { ready } from './polyfill-browser.js';" };
+for (const [name, contents] of Object.entries(globals))
+  await build({
+    ...common, ...targets.browser, format: 'iife', globalName: 'nnex', define: { ...targets.browser.define, NNEX_MODULE: 'false' },
+    logOverride: { 'empty-import-meta': 'silent' }, stdin: { contents, resolveDir: path('./src') }, outfile: path(`./dist/${name}.global.js`),
+  });
 // Every package says under which terms it may be used.
 for (const place of ['nnex', 'linux-x64']) await copyFile(new URL('../../../LICENSE', import.meta.url), new URL(`../${place}/LICENSE`, folder));

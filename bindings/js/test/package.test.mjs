@@ -87,6 +87,16 @@ for (const [name, text] of Object.entries(pages)) {
   });
 }
 
+test('esbuild bundles nnex as a script that is no module', async () => {
+  const made = await bundled({ entryPoints: [source('script.mjs', pages.nnex)], platform: 'browser', format: 'iife' });
+  assert.match(made, /currentScript/);
+});
+
+test('files that pages need are found by name', () => {
+  const { resolve } = createRequire(join(folder, 'x.mjs'));
+  for (const name of ['nnex.wasm', 'worker.js', 'nnex.global.js', 'polyfill.global.js']) assert.equal(resolve(`nnex/${name}`), join(folder, 'node_modules/nnex/dist', name));
+});
+
 test('webpack bundles for Node: addon and WebAssembly find what they need', { skip: noWebpack }, async () => {
   const webpack = createRequire(pathToFileURL(join(peers, 'x.mjs')))('webpack'), out = join(folder, 'webpack-node');
   const entry = source('packed.mjs', `import { load } from 'nnex';

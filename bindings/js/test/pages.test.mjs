@@ -112,6 +112,24 @@ window.again = async () => {
 };
 window.ready = true;
 </script>`;
+/** A page of scripts that are no modules, which lie at `place`. */
+const classic = (place, script) => `<!doctype html><meta charset="utf-8"><title>nnex</title>
+<script src="${place}/${script}"></script>
+<script>window.defined = [typeof navigator.ml, typeof MLGraphBuilder, typeof nnex.load, typeof nnex.ready].join();</script>
+<script type="module">
+import { onnx } from '/support/onnx-writer.mjs';
+const dims = [2], network = onnx({ inputs: { a: ['float32', dims] }, outputs: { y: ['float32', dims] }, nodes: [{ op: 'Neg', in: ['a'], out: ['y'] }] });
+window.answers = async () => {
+  const model = await nnex.load(network), { y } = await model.run({ a: [1, 2] });
+  const context = await nnex.ml.createContext(), builder = new nnex.MLGraphBuilder(context), d = { dataType: 'float32', shape: dims };
+  const graph = await builder.build({ y: builder.neg(builder.input('a', d)) });
+  const input = await context.createTensor({ ...d, writable: true }), output = await context.createTensor({ ...d, readable: true });
+  context.writeTensor(input, Float32Array.of(1, 2));
+  context.dispatch(graph, { a: input }, { y: output });
+  return [y.data.join(), new Float32Array(await context.readTensor(output)).join()];
+};
+window.ready = true;
+</script>`;
 const roots = new Map([
   ['page.html', { text: html }], ['nnex', { path: dist }], ['support', { path: file('support') }],
   ['forbid.js', { text: 'delete self.Worker;' }], ['childless.js', { text: "import '/forbid.js';\nimport '/nnex/worker.js';" }],  // in this order
@@ -123,6 +141,10 @@ before(async () => {
   if (skip) return;
   browser = await launch(name);
   for (const isolated of [true, false]) servers[isolated] = await serve(roots, { isolated });
+  servers.elsewhere = await serve(roots, { shared: true });
+  for (const script of ['nnex', 'polyfill'])
+    for (const place of ['/nnex', `http://127.0.0.1:${servers.elsewhere.port}/nnex`])
+      roots.set(`${script}-${place === '/nnex' ? 'here' : 'elsewhere'}.html`, { text: classic(place, `${script}.global.js`) });
 });
 after(async () => {
   await browser?.close();
@@ -130,13 +152,13 @@ after(async () => {
 });
 
 /** A page with these options; its lines on the console. */
-async function open(isolated, options) {
+async function open(isolated, options, path = 'page.html') {
   const page = await browser.newPage(), lines = [], faults = [];
   page.on('console', (message) => lines.push(message.text()));
   page.on('pageerror', (error) => faults.push(error.message));
-  await page.goto(`http://localhost:${servers[isolated].port}/page.html`);
+  await page.goto(`http://localhost:${servers[isolated].port}/${path}`);
   await page.waitForFunction('window.ready', { timeout: 60_000 });
-  await page.evaluate((given) => say(given), options);
+  if (options) await page.evaluate((given) => say(given), options);
   return { page, lines, faults };
 }
 
@@ -205,3 +227,14 @@ test(`${name}: options that there are not are refused`, { skip, timeout: 120_000
   assert.equal(await why({}), 'taken');
   await page.close();
 });
+
+for (const place of ['here', 'elsewhere'])
+  for (const [script, defined] of [['nnex', 'undefined,undefined,function,undefined'], ['polyfill', 'object,function,function,object']])
+    test(`${name}: ${script}.global.js is a script ${place === 'here' ? 'beside the page' : 'of another origin'}`, { skip, timeout: 120_000 }, async () => {
+      const { page, lines, faults } = await open(false, undefined, `${script}-${place}.html`);
+      assert.equal(await page.evaluate('defined'), defined);
+      assert.deepEqual(await page.evaluate('answers()'), ['-1,-2', '-1,-2']);
+      assert.deepEqual(faults, []);
+      assert.deepEqual(lines.map((text) => text.replace(/^nnex [\d.]+: WebAssembly with SIMD, /, '')), ['one thread (the page is not cross-origin isolated), in a worker']);
+      await page.close();
+    });

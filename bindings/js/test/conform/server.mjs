@@ -10,15 +10,16 @@ const types = {
 };
 
 /**
- * `roots`: the folder, file or text behind each first part of a path. `isolated`: with the headers that give pages threads.
- * {port, close()}.
+ * `roots`: the folder, file or text behind each first part of a path. `isolated`: with the headers that give pages threads; `shared`: with the one
+ * that lets pages of other origins import modules. {port, close()}.
  */
-export async function serve(roots, { isolated = false } = {}) {
+export async function serve(roots, { isolated = false, shared = false } = {}) {
   const server = createServer(async (request, response) => {
     if (isolated) {
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
       response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     }
+    if (shared) response.setHeader('Access-Control-Allow-Origin', '*');
     response.setHeader('Cache-Control', 'no-store');
     const [, first, rest] = /^\/([^/?]*)\/?([^?]*)/.exec(decodeURIComponent(request.url));
     const root = roots.get(first);

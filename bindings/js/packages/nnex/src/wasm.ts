@@ -2,6 +2,7 @@
 
 import type { ContextOptions, Engine, NativeContext } from './engine.js';
 import { type Choice, type Code, type CodeOptions, type Codes, codesOf, isNode } from './wasm/code.js';
+import { script } from './wasm/here.js';
 import type { Port } from './wasm/link.js';
 import { LocalEngine } from './wasm/local.js';
 import { LocalModels, type DrawingEngine } from './wasm/models.js';
@@ -38,9 +39,24 @@ export function tellInstead(why: string): void {
   toldInstead = true;
 }
 
+/** Scripts that import those of other origins, by address: no worker begins with one of them. */
+const imports = new Map<string, string>();
+function fromHere(address: string | URL): string | URL {
+  const here = globalThis.location as Location | undefined;
+  const { href, origin, protocol } = new URL(address, globalThis.document?.baseURI ?? here?.href);
+  if (!here || origin === here.origin || !protocol.startsWith('http')) return address;
+  let made = imports.get(href);
+  if (made === undefined) {
+    made = URL.createObjectURL(new Blob([`import ${JSON.stringify(href)};`], { type: 'text/javascript' }));
+    imports.set(href, made);
+  }
+  return made;
+}
+
 function makeWorker(given: WasmOptions['worker'], name: string): Worker {
   if (typeof given === 'function') return given();
-  return new Worker(given || new URL('./worker.js', import.meta.url), { type: 'module', name });
+  const beside = script ? new URL('./worker.js', script) : new URL('./worker.js', import.meta.url);  // as bundlers know it
+  return new Worker(fromHere(given || beside), { type: 'module', name });
 }
 
 /** The threads of a worker's engine, which the page begins for it. */

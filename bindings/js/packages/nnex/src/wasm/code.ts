@@ -1,6 +1,7 @@
 /** The module's code: where it is found, and compiled once with memory of its own and once with memory that threads share. */
 
 import { builtin } from './builtin.js';
+import { script } from './here.js';
 import type { Spawn } from './threads.js';
 
 type Fetchable = string | URL | ArrayBuffer | ArrayBufferView | Response;
@@ -137,7 +138,7 @@ export interface Codes {
 }
 
 export function codesOf(options: CodeOptions): Codes {
-  const source = options.wasm ?? new URL('./nnex.wasm', import.meta.url);
+  const source = options.wasm ?? (script ? new URL('./nnex.wasm', script) : new URL('./nnex.wasm', import.meta.url));  // as bundlers know it
   const one = once(() => compile(source));
   const many = once(async (): Promise<Choice> => {
     const threads = options.threads || Math.min(await processors(), kDefaultMost);
