@@ -4,6 +4,7 @@
 Answers are compared with the stored outputs of models/shapes (which numpy computed, in double precision) and with values
 worked out here. Last line: N passed, N failed.
 """
+import email.utils
 import http.client
 import http.server
 import json
@@ -332,6 +333,8 @@ def test_binary():
         status, h, answer = s.ask('POST', INFER, body, headers)
         equal(status, 200, 'status')
         equal(h['Content-Type'], 'application/octet-stream', 'type')
+        made = email.utils.parsedate_to_datetime(h['Date']).timestamp()
+        check(abs(time.time() - made) < 60, 'Date: found %s' % h['Date'])
         j, out = binary_answer(h, answer)
         equal((j['id'], j['outputs'][0]['shape']), ('b', [8, 8]), 'answer')
         close(floats(out['probabilities']), WANTED, 'eight pictures')

@@ -335,8 +335,17 @@ Response Response::error(int status, std::string_view message) {
   return r;
 }
 
-std::string head_of(const Response& response, bool close) {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+std::string date_of(std::time_t seconds) {
+  constexpr std::string_view kDays = "SunMonTueWedThuFriSat", kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  std::tm t{};
+  ::gmtime_r(&seconds, &t);
+  return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays.substr(static_cast<size_t>(t.tm_wday) * 3, 3),
+                     t.tm_mday, kMonths.substr(static_cast<size_t>(t.tm_mon) * 3, 3), t.tm_year + 1900, t.tm_hour,
+                     t.tm_min, t.tm_sec);
+}
+
+std::string head_of(const Response& response, bool close, std::string_view date) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason_of(response.status), date);
   for (const Header& h : response.headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
   if (!response.body.empty()) head += fmt::format("Content-Type: {}\r\n", response.type);
   head += fmt::format("Content-Length: {}\r\n{}\r\n", response.body.size(), close ? "Connection: close\r\n" : "");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,8 +117,11 @@ struct Response {
   static Response error(int status, std::string_view message);
 };
 
+/// Seconds since 1970 as HTTP writes them (RFC 9110, 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string date_of(std::time_t seconds);
+
 /// The status line and headers of a response, with the empty line; `close`: the connection ends with it.
-std::string head_of(const Response& response, bool close);
+std::string head_of(const Response& response, bool close, std::string_view date);
 
 /// A path's segments without their percent signs: "/v2/models/a%20b" is v2, models, "a b". Nothing where an escape is
 /// none, or a segment would hold a zero byte. An empty last segment is left out.

@@ -121,7 +121,8 @@ class Reader {
     out.id = std::move(json.id);
     NNEX_TRY(check_parameters(json.parameters, "the request"));
     NNEX_ASSIGN(out.timeout_us, parameter<int64_t>(json.parameters, "timeout", "the request", "a whole number"));
-    if (out.timeout_us && *out.timeout_us <= 0) out.timeout_us.reset();  // 0: the default
+    if (out.timeout_us && *out.timeout_us < 0) return refused("timeout: needed a number of microseconds");
+    if (out.timeout_us == 0) out.timeout_us.reset();  // the default
     if (json.inputs.empty() && !ports_.inputs.empty()) return refused("the request has no inputs");
     out.inputs.resize(ports_.inputs.size());
     for (JsonInput& input : json.inputs) NNEX_TRY(add(input, out));

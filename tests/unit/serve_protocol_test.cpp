@@ -140,6 +140,14 @@ TEST(ServeHttp, WhatCouldBeReadTwoWaysIsRefused) {
   }
 }
 
+TEST(ServeHttp, AnswersSayWhenTheyWereMade) {
+  EXPECT_EQ(date_of(784'111'777), "Sun, 06 Nov 1994 08:49:37 GMT");  // RFC 9110's example
+  EXPECT_EQ(date_of(951'825'600), "Tue, 29 Feb 2000 12:00:00 GMT");
+  Response empty;
+  EXPECT_EQ(head_of(empty, true, date_of(0)),
+            "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+}
+
 TEST(ServeHttp, SegmentsOfPaths) {
   using Segments = std::vector<std::string>;
   EXPECT_EQ(segments_of("/v2/models/a%20b%2Fc/"), (Segments{"v2", "models", "a b/c"}));
@@ -257,6 +265,7 @@ const struct {
     {R"({"inputs":[{"name":"x","data":[1]},7]})", "\"inputs\": found a number; needed an object"},
     {R"({"id":7})", "\"id\": found a number; needed text"},
     {R"({"parameters":[]})", "\"parameters\": found a list; needed an object"},
+    {R"({"parameters":{"timeout":-5},"inputs":[]})", "timeout: needed a number of microseconds"},
     {"{\"inputs\":[],\"inputs\":[]}", "no inputs"},
     {"{\"inputs\":[{\"name\":\"x\"}],\"inputs\":[]}", "given twice"},
     {R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,null]}]})",
