@@ -405,6 +405,10 @@ expect 2 "input 'x' is given twice" "$nnex" run "$scratch/two" -i "x=$scratch/y.
 expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"
 printf 'a,b,c\n0,1,2\n3,4,5\n' > "$scratch/rows.csv"
 printf '0;1;2\n3;4\n' > "$scratch/uneven.csv"
+expect 0 "" "$nnex" run "$model" --random --save "$scratch/saved.csv"
+expect 0 "inf  " "$nnex" compare "$model" "$scratch/saved.csv" --random
+sed -i 's/,[^,]*$/,0.5/' "$scratch/saved.csv"
+expect 1 "differs" "$nnex" compare "$model" "$scratch/saved.csv" --random
 printf '0,1,2\n3,x,5\n' > "$scratch/word.csv"
 printf '0,1\n2,3\n' > "$scratch/narrow.csv"
 expect 0 "y: f32[2,3]" "$nnex" run "$scratch/two" -i "x=$scratch/rows.csv" --random

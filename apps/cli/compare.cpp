@@ -316,9 +316,10 @@ void add_compare(CommandLine& line) {
   Verb verb = line.verb("compare", "Compare two models, or a model and stored tensors, and find what differs first",
                         [o] { return run(*o); });
   o->model.add_to(verb);
-  verb.option("other", o->other,
-              "What it is compared with: a model of any standard, or tensors (.npz .npy .pb .dat .json, a folder of "
-              "test data)");
+  verb.option(
+      "other", o->other,
+      "What it is compared with: a model of any standard, or tensors (.npz .npy .pb .dat .json .csv, a folder of "
+      "test data)");
   verb.option("--command", o->command,
               "Compare with what a program prints that reads the inputs as JSON (docs/command-line.md)")
       .type("CMD");

@@ -339,7 +339,8 @@ void add_run(CommandLine& line) {
   o->inputs.add_to(verb);
   verb.option(
           "--save", o->save,
-          "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json), of any tensor in the "
+          "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .csv), of any tensor in "
+          "the "
           "graph; a .npz FILE takes all outputs, where they are tensors; sequences, optionals and maps go to .pb and "
           ".json")
       .type("[NAME=]FILE");

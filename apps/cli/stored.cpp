@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "exchange.h"
+#include "nnex/input_file.h"
 #include "nnex/tensor_file.h"
 
 namespace nnex::cli {
@@ -31,12 +32,20 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
+/// A table's numbers as the output of that name has them.
+Result<Value> table_for(const Model& model, const std::string& name, const std::string& path) {
+  NNEX_ASSIGN(const InputFile file, InputFile::open(path));
+  for (const PortInfo& port : model.outputs())
+    if (port.name == name) return file.value(port);
+  return file.value({});
+}
+
 /// The value of the output of that name, or a tensor.
 Status add(Stored& out, const Model& model, const std::string& name, const fs::path& file) {
   std::string type = "unknown";
   for (const PortInfo& port : model.outputs())
     if (port.name == name && port.dtype == DType::none) type = port.type;
-  auto v = read_value(file.string(), type);
+  auto v = has_ending(file.string(), ".csv") ? table_for(model, name, file.string()) : read_value(file.string(), type);
   if (!v.ok()) return std::move(v).error().during(fmt::format("reading '{}'", file.string()));
   out.tensors[name] = std::move(*v);
   return {};

@@ -14,7 +14,7 @@ struct Stored {
   std::vector<std::string> inputs;       ///< Files for --input, where the user gives none.
 };
 
-/// Whether the path holds tensors, not a model: .npz .npy .pb .dat .json, or a folder with output_0.pb or arrays.
+/// Whether the path holds tensors, not a model: .npz .npy .pb .dat .json .csv, or a folder with output_0.pb or arrays.
 bool holds_tensors(const std::string& path);
 
 /// The tensors of a path: of .npz and .json (an answer of another program) by name; a file of one tensor is the model's

@@ -1,5 +1,5 @@
 #pragma once
-/// Tensors in files: NumPy's arrays, ONNX's messages, NNEF's tensor files, JSON.
+/// Tensors in files: NumPy's arrays, ONNX's messages, NNEF's tensor files, JSON, tables.
 
 #include <cstdint>
 #include <map>
@@ -20,13 +20,15 @@ enum class TensorFormat : uint8_t {
   onnx,  ///< .pb: a TensorProto.
   nnef,  ///< .dat: 128 bytes of header, then the items.
   json,  ///< Nested lists; numbers that JSON lacks are the words "NaN", "Infinity", "-Infinity".
+  csv,   ///< Rows of numbers: the last axis's elements side by side, of one axis one below the other.
 };
 
-/// The format that a file's name ends in: .npy .npz .pb .dat .json; nothing for another one.
+/// The format that a file's name ends in: .npy .npz .pb .dat .json .csv; nothing for another one.
 std::optional<TensorFormat> tensor_format_of(std::string_view path);
 
-/// The tensor that bytes of a format hold. Of .npz its only array; JSON's numbers become f32, quantised items of NNEF
-/// the reals they stand for. Errors: unreadable, with what is wrong; invalid_argument (several arrays); limit.
+/// The tensor that bytes of a format hold. Of .npz its only array; numbers of JSON and of tables, which are [rows,
+/// columns], become f32, quantised items of NNEF the reals they stand for. Errors: unreadable, with what is wrong;
+/// invalid_argument (several arrays); limit.
 Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes);
 /// The same of a file, by its ending. Errors: those; invalid_argument (another ending).
 Result<Tensor> read_tensor(const std::string& path);

@@ -250,4 +250,26 @@ Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast) 
   return t;
 }
 
+Result<std::string> csv_text(const Tensor& t) {
+  if (is_complex(t.dtype())) return Error(Code::unsupported, "CSV has no complex numbers; .npy has");
+  if (t.count() == 0)
+    return Error(Code::unsupported, fmt::format("a table has rows; found {}{}", name(t.dtype()), t.shape().text()));
+  const int64_t columns = t.shape().rank() < 2 ? 1 : t.shape()[t.shape().rank() - 1];
+  std::string out;
+  for (int64_t i = 0; i < t.count(); ++i) {
+    if (t.dtype() != DType::str) {
+      out += element_text(t, i);
+    } else {
+      const std::string& text = t.strings()[static_cast<size_t>(i)];
+      if (text.find_first_of("\r\n") != std::string::npos)
+        return Error(Code::unsupported, fmt::format("CSV has no text of several lines: found element {}", i));
+      out += '"';
+      for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+      out += '"';
+    }
+    out += (i + 1) % columns == 0 ? '\n' : ',';
+  }
+  return out;
+}
+
 }  // namespace nnex

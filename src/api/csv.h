@@ -18,4 +18,9 @@ bool begins_csv(std::string_view bytes);
 /// or too many or too few of them; row and column); limit.
 Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast);
 
+/// The table that read_csv() reads: a row for every index but the last axis's, of one element where there is but one
+/// axis. Real numbers are the shortest text that reads back; texts stand in quotes. Errors: unsupported (complex
+/// numbers; no elements; a text of two lines).
+Result<std::string> csv_text(const Tensor& t);
+
 }  // namespace nnex

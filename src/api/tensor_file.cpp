@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "api/csv.h"
 #include "api/json_tensor.h"
 #include "api/numpy.h"
 #include "api/value_type.h"
@@ -22,11 +23,12 @@ struct Ending {
   std::string_view text;
   TensorFormat format;
 };
-constexpr std::array<Ending, 5> kEndings = {{{".npy", TensorFormat::npy},
+constexpr std::array<Ending, 6> kEndings = {{{".npy", TensorFormat::npy},
                                              {".npz", TensorFormat::npz},
                                              {".pb", TensorFormat::onnx},
                                              {".dat", TensorFormat::nnef},
-                                             {".json", TensorFormat::json}}};
+                                             {".json", TensorFormat::json},
+                                             {".csv", TensorFormat::csv}}};
 
 Result<Tensor> read_onnx(std::string_view bytes) {
   auto owner = std::make_shared<const std::string>(bytes);
@@ -59,8 +61,9 @@ Error tensors_alone(std::string_view what) {
 }
 
 Error unknown_ending(std::string_view what, const std::string& path) {
-  return Error(Code::invalid_argument,
-               fmt::format("cannot {} '{}': needed a name that ends in .npy, .npz, .pb, .dat or .json", what, path));
+  return Error(
+      Code::invalid_argument,
+      fmt::format("cannot {} '{}': needed a name that ends in .npy, .npz, .pb, .dat, .json or .csv", what, path));
 }
 
 }  // namespace
@@ -84,6 +87,8 @@ Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes) {
         return read_nnef(bytes);
       case TensorFormat::json:
         return read_json(bytes);
+      case TensorFormat::csv:
+        return read_csv(bytes, {}, false);
     }
     return Error(Code::invalid_argument, "no such format of tensors");
   });
@@ -140,6 +145,8 @@ Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::stri
         NNEX_ASSIGN(const auto lists, lists_of(t));
         return json_text(lists, name);
       }
+      case TensorFormat::csv:
+        return csv_text(t);
     }
     return Error(Code::invalid_argument, "no such format of tensors");
   });

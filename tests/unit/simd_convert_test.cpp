@@ -161,6 +161,11 @@ TEST(SimdConvert, WideIntegersAndTruthsEqualTheirOracles) {
   for (float v :
        {9223371487098961920.0F, 9223372036854775808.0F, -9223372036854775808.0F, -9223373136366403584.0F, 0.9F, -0.9F})
     x.push_back(v);
+  for (int i = 0; i < 100; ++i)  // numbers of 32 bits, among which stands one that has more, or as many as there are
+    x.push_back(i == 40   ? 2147483648.0F
+                : i == 60 ? -2147483904.0F
+                : i == 80 ? 2147483520.0F
+                          : static_cast<float>(i - 50) * 1.7F);
   const auto long_of = [](float v) {
     if (v != v) return int64_t{0};
     if (v >= 9223372036854775808.0F) return INT64_MAX;
@@ -175,13 +180,30 @@ TEST(SimdConvert, WideIntegersAndTruthsEqualTheirOracles) {
         expected_truth[i] = x[i] == 0 ? 0 : 1;
         expected_of_wide[i] = expected[i] == 0 ? 0 : 1;
       }
+      std::vector<float> back(n), expected_back(n);
+      for (size_t i = 0; i < n; ++i) expected_back[i] = static_cast<float>(expected[i]);
       table.i64_from_f32(x.data(), wide.data(), n);
+      table.f32_from_i64(expected.data(), back.data(), n);
+      test::expect_same(back, expected_back);
       table.bool_from_f32(x.data(), truth.data(), n);
       table.bool_from_i64(expected.data(), of_wide.data(), n);
       test::expect_same(wide, expected);
       test::expect_same(truth, expected_truth);
       test::expect_same(of_wide, expected_of_wide);
     }
+  });
+}
+
+TEST(SimdConvert, WideIntegersRoundOnce) {
+  std::vector<int64_t> x = {0, 1, -1, 16777217, -16777219, 2147483647, -2147483648};  // 16777217 lies between floats
+  for (const int64_t v : {int64_t{2147483648}, int64_t{-2147483649}, int64_t{9007199791611905}, INT64_MAX, INT64_MIN})
+    x.push_back(v);
+  for (int64_t i = 0; i < 90; ++i) x.push_back((i - 40) * 48271001);
+  test::for_each_table([&](const Loops& table) {
+    std::vector<float> y(x.size()), expected(x.size());
+    for (size_t i = 0; i < x.size(); ++i) expected[i] = static_cast<float>(x[i]);
+    table.f32_from_i64(x.data(), y.data(), x.size());
+    test::expect_same(y, expected);
   });
 }
 

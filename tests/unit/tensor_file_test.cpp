@@ -108,6 +108,40 @@ TEST(TensorFile, WritesAndReadsFilesByTheirEnding) {
   EXPECT_EQ(read_tensor(scratch.file("none.npy")).error().code(), Code::unreadable);
 }
 
+TEST(TensorFile, TablesAreWrittenAsTheyAreRead) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const struct {
+    Tensor t;
+    const char* text;
+  } rows[] = {
+      {Tensor::of<float>(Shape{2, 3}, {1, -2.5f, 0.1f, 1e-30f, nan, -inf}), "1,-2.5,0.1\n1e-30,nan,-inf\n"},
+      {Tensor::of<int64_t>(Shape{3}, {1, -2, 9007199254740993}), "1\n-2\n9007199254740993\n"},
+      {Tensor::of<uint64_t>(Shape{1, 1}, {18446744073709551615U}), "18446744073709551615\n"},
+      {Tensor::of<int8_t>(Shape{2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, -8}), "1,2\n3,4\n5,6\n7,-8\n"},
+      {Tensor::of<std::string>(Shape{1, 2}, {"a \"b\", c", ""}), "\"a \"\"b\"\", c\",\"\"\n"},
+  };
+  const Scratch scratch;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.text);
+    EXPECT_EQ(tensor_bytes(row.t, TensorFormat::csv).value_or("refused"), row.text);
+    const std::string path = scratch.file("t.csv");
+    ASSERT_TRUE(write_tensor(path, row.t, "t", Existing::replace).ok());
+    PortInfo port;
+    port.dtype = row.t.dtype();
+    port.known_rank = true;
+    port.extents.assign(row.t.shape().begin(), row.t.shape().end());
+    const auto file = InputFile::open(path);
+    ASSERT_TRUE(file.ok());
+    const auto back = file->value(port);
+    ASSERT_TRUE(back.ok()) << back.error().text();
+    EXPECT_TRUE(same(*back->tensor(), row.t));
+  }
+  EXPECT_TRUE(same(*tensor_from_bytes(TensorFormat::csv, "1;2\n3;4\n"), Tensor::of<float>(Shape{2, 2}, {1, 2, 3, 4})));
+  for (const Tensor& t : {Tensor::of<float>(Shape{2, 0}, {}), Tensor::make(DType::c64, Shape{1}).value(),
+                          Tensor::of<std::string>(Shape{1}, {"a\nb"})})
+    EXPECT_EQ(tensor_bytes(t, TensorFormat::csv).error().code(), Code::unsupported) << t.shape().text();
+}
+
 std::string npy(std::string header, std::string_view data) {
   header.resize(118, ' ');
   header.back() = '\n';

@@ -233,6 +233,14 @@ void i32_from_f32(const float* x, int32_t* y, size_t n) {
   map_to(DF(), di, x, y, n,
          [&](auto v, size_t) HWY_ATTR { return hn::ConvertTo(di, hn::IfThenZeroElse(hn::IsNaN(v), v)); });
 }
+/// As C converts where that is defined; beyond it saturates, and NaN is 0.
+HWY_INLINE int64_t whole_of(float v) {
+  return v >= 9223372036854775808.0F   ? INT64_MAX
+         : v < -9223372036854775808.0F ? INT64_MIN
+         : v == v                      ? static_cast<int64_t>(v)
+                                       : int64_t{0};
+}
+
 void i64_from_f32(const float* x, int64_t* y, size_t n) {
   size_t i = 0;
 #if HWY_TARGET == HWY_AVX3  // the others have no instruction
@@ -243,14 +251,23 @@ void i64_from_f32(const float* x, int64_t* y, size_t n) {
     const auto v = hn::LoadU(half, x + i);
     hn::StoreU(hn::ConvertTo(di, hn::PromoteTo(dd, hn::IfThenZeroElse(hn::IsNaN(v), v))), di, y + i);
   }
-#endif
-  for (; i < n; ++i) {
-    const float v = x[i];
-    y[i] = v >= 9223372036854775808.0F   ? INT64_MAX
-           : v < -9223372036854775808.0F ? INT64_MIN
-           : v == v                      ? static_cast<int64_t>(v)
-                                         : int64_t{0};
+#elif HWY_TARGET != HWY_SCALAR  // most numbers have 32 bits
+  const DF d;
+  const hn::RebindToSigned<DF> d32;
+  const hn::ScalableTag<int64_t> di;
+  const size_t lanes = hn::Lanes(d);
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(hn::Abs(v), hn::Set(d, 2147483648.0F))))) {
+      for (size_t j = i; j < i + lanes; ++j) y[j] = whole_of(x[j]);
+      continue;
+    }
+    const auto whole = hn::ConvertTo(d32, v);
+    hn::StoreU(hn::PromoteTo(di, hn::LowerHalf(whole)), di, y + i);
+    hn::StoreU(hn::PromoteTo(di, hn::UpperHalf(hn::Half<decltype(d32)>(), whole)), di, y + i + lanes / 2);
   }
+#endif
+  for (; i < n; ++i) y[i] = whole_of(x[i]);
 }
 void f32_from_i32(const int32_t* x, float* y, size_t n) {
   const DF d;
@@ -263,6 +280,18 @@ void f32_from_i64(const int64_t* x, float* y, size_t n) {
   const hn::Rebind<float, decltype(di)> half;
   for (; i + hn::Lanes(di) <= n; i += hn::Lanes(di))
     hn::StoreU(hn::Vec256<float>{_mm512_cvtepi64_ps(hn::LoadU(di, x + i).raw)}, half, y + i);
+#elif HWY_TARGET != HWY_SCALAR  // most numbers have 32 bits
+  const DF d;
+  const hn::RebindToSigned<DF> d32;
+  const size_t lanes = hn::Lanes(d);
+  for (; i + lanes <= n; i += lanes) {
+    hn::Vec<decltype(d32)> low, high;
+    hn::LoadInterleaved2(d32, reinterpret_cast<const int32_t*>(x + i), low, high);
+    if (HWY_LIKELY(hn::AllTrue(d32, hn::Eq(high, hn::ShiftRight<31>(low)))))
+      hn::StoreU(hn::ConvertTo(d, low), d, y + i);
+    else
+      for (size_t j = i; j < i + lanes; ++j) y[j] = static_cast<float>(x[j]);
+  }
 #endif
   for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
