@@ -57,25 +57,40 @@ struct Fused {
 using Fused = Exact;  // the machine has none
 #endif
 
+/// Whether parts of vectors are loaded where they lie. AVX2 does so with elements of 32 and 64 bits.
+template <class D, class T = hn::TFromD<D>>
+constexpr bool kLoadsParts =
+    !HWY_MEM_OPS_MIGHT_FAULT || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4 && hn::MaxLanes(D()) * sizeof(T) >= 16);
+
 /// The first n < Lanes(d) elements at p, then zeros; reads nothing behind them.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* p, size_t n) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(padded, p, n * sizeof(T));
-  return hn::Load(d, padded);
-#else
-  return hn::MaskedLoad(hn::FirstN(d, n), d, p);
-#endif
+  if constexpr (kLoadsParts<D>) {
+    return hn::MaskedLoad(hn::FirstN(d, n), d, p);
+  } else {
+    HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)] = {};
+    std::memcpy(padded, p, n * sizeof(T));
+    return hn::Load(d, padded);
+  }
 }
 
-/// Writes the first n < Lanes(d) lanes of v to p.
+/// Writes the first n < Lanes(d) lanes of v to p. Where no instruction does so, or a slow one (AVX2's takes some twelve
+/// cycles on AMD), by halves of what is left.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_part(hn::Vec<D> v, D d, T* p, size_t n) {
 #if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN T padded[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(v, d, padded);
-  std::memcpy(p, padded, n * sizeof(T));
+  constexpr size_t kLanesOfHalf = hn::MaxLanes(D()) / 2;
+  if constexpr (kLanesOfHalf == 0) {
+    if (n > 0) hn::StoreU(v, d, p);
+  } else {
+    const hn::Half<D> half;
+    if (n >= kLanesOfHalf) {
+      hn::StoreU(hn::LowerHalf(half, v), half, p);
+      store_part(hn::UpperHalf(half, v), half, p + kLanesOfHalf, n - kLanesOfHalf);
+    } else {
+      store_part(hn::LowerHalf(half, v), half, p, n);
+    }
+  }
 #else
   hn::BlendedStore(v, hn::FirstN(d, n), d, p);
 #endif
