@@ -340,9 +340,8 @@ void add_run(CommandLine& line) {
   verb.option(
           "--save", o->save,
           "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .csv), of any tensor in "
-          "the "
-          "graph; a .npz FILE takes all outputs, where they are tensors; sequences, optionals and maps go to .pb and "
-          ".json")
+          "the graph; a .npz FILE takes all outputs, where they are tensors; sequences, optionals and maps go to .pb "
+          "and .json")
       .type("[NAME=]FILE");
   verb.option("--steps", o->steps,
               "Run N times, the model's states carried on; an input with one axis more than the model's is a sequence, "
