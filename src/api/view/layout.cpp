@@ -28,7 +28,7 @@ class LayingOut {
  private:
   const Spot& spot(size_t s) const { return layers_.spots[s]; }
 
-  /// Spots of frames have their numbers; those of bends follow, a chain for each wire down to its last reader.
+  /// Spots of frames have their numbers; those of bends follow, one for each layer that a wire passes.
   void make_spots() {
     size_t rows = 0;
     for (size_t f = 0; f < frames_.size(); ++f) {
@@ -39,12 +39,16 @@ class LayingOut {
     }
     layers_.rows.resize(rows);
     for (size_t f = 0; f < frames_.size(); ++f) layers_.rows[layer_of_[f]].push_back(f);
-    bends_.resize(wires_.size());
+    // Layer by layer, so that the spots of one row lie together in memory: every step goes along rows.
+    std::vector<std::vector<size_t>> passing(rows);
     for (size_t w = 0; w < wires_.size(); ++w) {
-      const Wire& wire = wires_[w];
-      size_t lowest = layer_of_[wire.from];
-      for (size_t to : wire.to) lowest = std::max(lowest, layer_of_[to]);
-      for (size_t l = layer_of_[wire.from] + 1; l < lowest; ++l) {
+      size_t lowest = 0;
+      for (size_t to : wires_[w].to) lowest = std::max(lowest, layer_of_[to]);
+      for (size_t l = layer_of_[wires_[w].from] + 1; l < lowest; ++l) passing[l].push_back(w);
+    }
+    bends_.resize(wires_.size());
+    for (size_t l = 0; l < rows; ++l)
+      for (size_t w : passing[l]) {
         Spot s;
         s.layer = l, s.bend = true;
         bends_[w].push_back(layers_.spots.size());
@@ -52,8 +56,8 @@ class LayingOut {
         layers_.spots.push_back(std::move(s));
         join(upper(w, l), bends_[w].back());
       }
-      for (size_t to : wire.to) join(upper(w, layer_of_[to]), to);
-    }
+    for (size_t w = 0; w < wires_.size(); ++w)
+      for (size_t to : wires_[w].to) join(upper(w, layer_of_[to]), to);
   }
 
   void join(size_t above, size_t below) {

@@ -27,12 +27,11 @@ size_t inversions(const std::vector<size_t>& positions, size_t limit) {
   return count;
 }
 
-std::vector<size_t> positions_of(const Layers& layers, const std::vector<size_t>& spots) {
-  std::vector<size_t> out;
-  out.reserve(spots.size());
-  for (size_t s : spots) out.push_back(layers.spots[s].position);
+/// Ascending, in the place of what `out` held.
+void take_positions(const Layers& layers, const std::vector<size_t>& spots, std::vector<size_t>& out) {
+  out.resize(spots.size());
+  for (size_t i = 0; i < spots.size(); ++i) out[i] = layers.spots[spots[i]].position;
   if (out.size() > 1) std::sort(out.begin(), out.end());
-  return out;
 }
 
 /// Between the two middle positions, nearer to the side that is denser (Gansner and others, weighted median).
@@ -48,9 +47,12 @@ double median(const std::vector<size_t>& p) {
 /// Orders a row by the medians of its neighbours; those without neighbours keep their place.
 void order_row(Layers& layers, std::vector<size_t>& row, bool down) {
   std::vector<std::pair<double, size_t>> moving;
+  std::vector<size_t> positions;
   for (size_t s : row) {
     const auto& side = down ? layers.spots[s].above : layers.spots[s].below;
-    if (!side.empty()) moving.emplace_back(median(positions_of(layers, side)), s);
+    if (side.empty()) continue;
+    take_positions(layers, side, positions);
+    moving.emplace_back(median(positions), s);
   }
   std::stable_sort(moving.begin(), moving.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   size_t next = 0;
@@ -69,23 +71,35 @@ size_t crossing_pairs(const std::vector<size_t>& a, const std::vector<size_t>& b
   return count;
 }
 
+/// Where the wires of a spot go, ascending.
+struct Ends {
+  std::vector<size_t> above, below;
+
+  void take(const Layers& layers, size_t s) {
+    take_positions(layers, layers.spots[s].above, above);
+    take_positions(layers, layers.spots[s].below, below);
+  }
+};
+
 /// Exchanges neighbours as long as that saves crossings. Whether it saved any.
 bool exchange_neighbours(Layers& layers) {
   bool any = false;
-  for (auto& row : layers.rows)
+  Ends a, b;
+  for (auto& row : layers.rows) {
+    if (row.size() < 2) continue;
+    a.take(layers, row[0]);
     for (size_t i = 0; i + 1 < row.size(); ++i) {
-      const size_t a = row[i], b = row[i + 1];
-      const auto a_above = positions_of(layers, layers.spots[a].above),
-                 b_above = positions_of(layers, layers.spots[b].above);
-      const auto a_below = positions_of(layers, layers.spots[a].below),
-                 b_below = positions_of(layers, layers.spots[b].below);
-      const size_t now = crossing_pairs(a_above, b_above) + crossing_pairs(a_below, b_below);
-      const size_t other = crossing_pairs(b_above, a_above) + crossing_pairs(b_below, a_below);
-      if (other >= now) continue;
-      std::swap(row[i], row[i + 1]);
-      layers.spots[b].position = i, layers.spots[a].position = i + 1;
-      any = true;
+      b.take(layers, row[i + 1]);
+      const size_t now = crossing_pairs(a.above, b.above) + crossing_pairs(a.below, b.below);
+      if (now > 0 && crossing_pairs(b.above, a.above) + crossing_pairs(b.below, a.below) < now) {
+        std::swap(row[i], row[i + 1]);
+        layers.spots[row[i]].position = i, layers.spots[row[i + 1]].position = i + 1;
+        any = true;
+      } else {
+        std::swap(a, b);
+      }
     }
+  }
   return any;
 }
 
@@ -93,10 +107,11 @@ bool exchange_neighbours(Layers& layers) {
 
 size_t crossings(const Layers& layers) {
   size_t count = 0;
+  std::vector<size_t> ends, below;
   for (size_t r = 0; r + 1 < layers.rows.size(); ++r) {
-    std::vector<size_t> ends;
+    ends.clear();
     for (size_t s : layers.rows[r]) {
-      const auto below = positions_of(layers, layers.spots[s].below);
+      take_positions(layers, layers.spots[s].below, below);
       ends.insert(ends.end(), below.begin(), below.end());
     }
     count += inversions(ends, layers.rows[r + 1].size());
