@@ -32,12 +32,35 @@ HWY_INLINE V exp_tail(D d, V r) {
   return M::madd(q, r, hn::Set(d, 4.999999403953552e-1F));
 }
 
-/// x = n ln 2 + r with whole n: `n_bits` holds n in its low bits, r is what remains. |x| <= 128.
+/// The larger of x and min, and the smaller of x and max; a NaN of x stays.
 template <class D, class V = hn::Vec<D>>
+HWY_INLINE V at_least(D d, V x, float min) {
+  const V limit = hn::Set(d, min);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Max(limit, x);  // the machine's own gives its second operand where there is a NaN
+#else
+  return hn::IfThenElse(hn::Lt(x, limit), limit, x);
+#endif
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V at_most(D d, V x, float max) {
+  const V limit = hn::Set(d, max);
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::Min(limit, x);
+#else
+  return hn::IfThenElse(hn::Gt(x, limit), limit, x);
+#endif
+}
+
+/// x = n ln 2 + r with whole n: `n_bits` holds n + kBias in its low 23 bits, r is what remains. |x| <= 128.
+template <class D, int kBias, class V = hn::Vec<D>>
 struct ExpParts {
   hn::Vec<hn::RebindToSigned<D>> n_bits;
   V r;
 };
+constexpr int kFloatBias = 127;               ///< Of a float's exponent.
+constexpr float kRoundingBase = 12582912.0F;  ///< 1.5 * 2^23: a sum with it keeps whole numbers alone, in its low bits.
+constexpr int kRoundingBits = 0x4b400000;     ///< Its bits; of their lowest nine each is 0, as of all others but seven.
 
 /// x - n ln 2.
 template <class M, class D, class V = hn::Vec<D>>
@@ -46,26 +69,27 @@ HWY_INLINE V exp_rest(D d, V x, V n) {
   return M::nmadd(n, hn::Set(d, -2.12194440e-4F), r);
 }
 
-template <class M, class D, class V = hn::Vec<D>>
-HWY_INLINE ExpParts<D> exp_reduce(D d, V x) {
-  const hn::RebindToSigned<D> di;
-  const V magic = hn::Set(d, 12582912.0F);  // 1.5 * 2^23: the sum's low bits are the rounded integer
-  const V sum = M::madd(x, hn::Set(d, 1.44269504F), magic);
-  return {hn::BitCast(di, sum), exp_rest<M>(d, x, hn::Sub(sum, magic))};
+template <class M, int kBias = kFloatBias, class D, class V = hn::Vec<D>>
+HWY_INLINE ExpParts<D, kBias> exp_reduce(D d, V x, V inside) {
+  const V base = hn::Set(d, kRoundingBase + static_cast<float>(kBias));
+  const V sum = M::madd(inside, hn::Set(d, 1.44269504F), base);
+  return {hn::BitCast(hn::RebindToSigned<D>(), sum), exp_rest<M>(d, x, hn::Sub(sum, base))};
+}
+template <class M, int kBias = kFloatBias, class D, class V = hn::Vec<D>>
+HWY_INLINE ExpParts<D, kBias> exp_reduce(D d, V x) {
+  return exp_reduce<M, kBias>(d, x, x);
 }
 
-/// 2^n for n in [-126, 127].
-template <class D, class VI>
-HWY_INLINE hn::Vec<D> power_of_two(D d, VI n) {
-  const hn::RebindToSigned<D> di;
-  return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127))));
+/// 2^(n + kBias - 127), which is a float and no subnormal.
+template <class D, int kBias>
+HWY_INLINE hn::Vec<D> power_of(D d, const ExpParts<D, kBias>& parts) {
+  return hn::BitCast(d, hn::ShiftLeft<23>(parts.n_bits));
 }
 
-template <class D>
-HWY_INLINE hn::Vec<hn::RebindToSigned<D>> whole_part(D d, const ExpParts<D>& parts) {
-  (void)d;
-  const hn::RebindToSigned<D> di;
-  return hn::Sub(parts.n_bits, hn::Set(di, 0x4b400000));
+/// e^r - 1.
+template <class M, class D, int kBias>
+HWY_INLINE hn::Vec<D> expm1_of_rest(D d, const ExpParts<D, kBias>& parts) {
+  return M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r);
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -84,30 +108,33 @@ HWY_INLINE hn::Vec512<float> scaled_by_power(hn::Vec512<float> p, hn::Vec512<flo
 
 /// 2^n e^r for n in [-126, 127].
 template <class M, class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_of_parts(D d, const ExpParts<D>& parts) {
-  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
+HWY_INLINE V exp_of_parts(D d, const ExpParts<D, kFloatBias>& parts) {
 #if HWY_TARGET == HWY_AVX3
-  return scaled_by_power(p, hn::Sub(hn::BitCast(d, parts.n_bits), hn::Set(d, 12582912.0F)));  // of any n
+  const V p = hn::Add(expm1_of_rest<M>(d, parts), hn::Set(d, 1.0F));
+  const V base = hn::Set(d, kRoundingBase + static_cast<float>(kFloatBias));
+  return scaled_by_power(p, hn::Sub(hn::BitCast(d, parts.n_bits), base));  // of any n
 #else
-  return hn::Mul(p, power_of_two(d, whole_part(d, parts)));
+  const V scale = power_of(d, parts);
+  return M::madd(expm1_of_rest<M>(d, parts), scale, scale);
 #endif
 }
 
 /// e^x within 1 ulp, subnormal results included; inf above 88.72, 0 below -103.97.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_f32(D d, V x) {
+  const V inside = at_most(d, at_least(d, x, -104.0F), 89.0F);
 #if HWY_TARGET == HWY_AVX3
-  // The machine's own maximum and minimum give their second operand where there is a NaN, and all else keeps it.
-  const V inside = hn::Min(hn::Set(d, 89.0F), hn::Max(hn::Set(d, -104.0F), x));
   return exp_of_parts<M>(d, exp_reduce<M>(d, inside));
 #else
-  const V inside = hn::Min(hn::Max(x, hn::Set(d, -104.0F)), hn::Set(d, 89.0F));
-  const ExpParts<D> parts = exp_reduce<M>(d, inside);
-  const V p = hn::Add(M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r), hn::Set(d, 1.0F));
-  const auto n = whole_part(d, parts);
-  const auto half = hn::ShiftRight<1>(n);  // n reaches from -150 to 128: two factors, the last product rounds
-  const V y = hn::Mul(hn::Mul(p, power_of_two(d, half)), power_of_two(d, hn::Sub(n, half)));
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
+  const hn::RebindToSigned<D> di;
+  const auto parts = exp_reduce<M, 0>(d, inside);
+  const V p = hn::Add(expm1_of_rest<M>(d, parts), hn::Set(d, 1.0F));
+  // n reaches from -150 to 128: two factors, the last product rounds.
+  const auto n = hn::Sub(parts.n_bits, hn::Set(di, kRoundingBits)), half = hn::ShiftRight<1>(n);
+  const auto bias = hn::Set(di, kFloatBias);
+  const V first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const V second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(n, half), bias)));
+  return hn::Mul(hn::Mul(p, first), second);
 #endif
 }
 
@@ -121,22 +148,18 @@ HWY_INLINE V exp_inside(D d, V x) {
 /// whole part is taken of a number inside, the rest of x itself.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
-  const V min = hn::Set(d, -87.0F), magic = hn::Set(d, 12582912.0F);
-  const V sum = M::madd(hn::Max(x, min), hn::Set(d, 1.44269504F), magic);
-  const ExpParts<D> parts = {hn::BitCast(hn::RebindToSigned<D>(), sum), exp_rest<M>(d, x, hn::Sub(sum, magic))};
-  return hn::IfThenZeroElse(hn::Lt(x, min), exp_of_parts<M>(d, parts));
+  const V min = hn::Set(d, -87.0F);
+  return hn::IfThenZeroElse(hn::Lt(x, min), exp_of_parts<M>(d, exp_reduce<M>(d, x, hn::Max(x, min))));
 }
 
 /// e^x - 1 within 2 ulp.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V expm1_f32(D d, V x) {
-  const V inside = hn::Min(hn::Max(x, hn::Set(d, -18.0F)), hn::Set(d, 89.0F));
-  const ExpParts<D> parts = exp_reduce<M>(d, inside);
-  const hn::RebindToSigned<D> di;
-  const V half_scale = power_of_two(d, hn::Sub(whole_part(d, parts), hn::Set(di, 1)));  // 2^128 is no float, 2^127 is
-  const V em1 = M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r);
-  const V half = M::madd(half_scale, em1, hn::Sub(half_scale, hn::Set(d, 0.5F)));
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::Add(half, half));
+  const V inside = at_most(d, at_least(d, x, -18.0F), 89.0F);
+  const auto parts = exp_reduce<M, kFloatBias - 1>(d, inside);
+  const V half_scale = power_of(d, parts);  // 2^(n - 1): 2^128 is no float, 2^127 is
+  const V half = M::madd(half_scale, expm1_of_rest<M>(d, parts), hn::Sub(half_scale, hn::Set(d, 0.5F)));
+  return hn::Add(half, half);
 }
 
 /// Natural logarithm within 1 ulp; log(0) = -inf, of a negative number NaN.
@@ -184,23 +207,21 @@ HWY_INLINE V log1p_of_unit(D d, V e) {
   return M::madd(hn::Mul(q, z), t, hn::Add(t, t));
 }
 
-/// tanh within 3 ulp: with m = e^(-2|x|) - 1 it is -m / (m + 2), which loses nothing near 0.
+/// tanh within 3 ulp: with m = 1 - e^(-2|x|) it is m / (2 - m), which loses nothing near 0.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh_f32(D d, V x) {
   const V two = hn::Set(d, 2.0F);
-  const V twice = hn::Max(hn::Mul(hn::Abs(x), hn::Neg(two)), hn::Set(d, -18.5F));
-  const ExpParts<D> parts = exp_reduce<M>(d, twice);
-  const V scale = power_of_two(d, whole_part(d, parts));
-  const V em1 = M::madd(exp_tail<M>(d, parts.r), hn::Mul(parts.r, parts.r), parts.r);
-  const V m = M::madd(scale, em1, hn::Sub(scale, hn::Set(d, 1.0F)));
-  const V y = hn::Div(m, hn::Add(m, two));
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+  const V twice = at_least(d, hn::Mul(hn::Abs(x), hn::Neg(two)), -18.5F);
+  const auto parts = exp_reduce<M>(d, twice);
+  const V scale = power_of(d, parts);
+  const V m = M::nmadd(scale, expm1_of_rest<M>(d, parts), hn::Sub(hn::Set(d, 1.0F), scale));
+  return hn::CopySignToAbs(hn::Div(m, hn::Sub(two, m)), x);
 }
 
 /// The error function within 2 ulp: an odd polynomial up to 0.85, from there 1 - e^(a polynomial).
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V erf_f32(D d, V x) {
-  const V a = hn::Min(hn::Abs(x), hn::Set(d, 3.95F));
+  const V a = at_most(d, hn::Abs(x), 3.95F);
   const V z = hn::Mul(a, a);
   V p = hn::Set(d, -6.315254722721875e-4F);
   p = M::madd(p, z, hn::Set(d, 5.051119718700647e-3F));
@@ -217,16 +238,18 @@ HWY_INLINE V erf_f32(D d, V x) {
   h = M::madd(h, a, hn::Set(d, -1.1280155181884766F));
   h = M::madd(h, a, hn::Set(d, -1.1469565652078018e-4F));
   const V far = hn::Sub(hn::Set(d, 1.0F), exp_inside<M>(d, h));
-  const V y = hn::IfThenElse(hn::Lt(a, hn::Set(d, 0.85F)), near, far);
-  return hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(y, x));
+  return hn::CopySign(hn::IfThenElse(hn::Lt(a, hn::Set(d, 0.85F)), near, far), x);
 }
 
-/// 1 / (1 + e^-x) within 3 ulp, subnormal results included.
+/// 1 / (1 + e^-x) within 3 ulp, subnormal results included. Both sides of the quotient are 2^24 times as large, so that
+/// e^-|x| is no subnormal: the division alone rounds.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_f32(D d, V x) {
-  const V one = hn::Set(d, 1.0F);
-  const V e = exp_f32<M>(d, hn::Neg(hn::Abs(x)));
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+  const V one = hn::Set(d, 16777216.0F);  // 2^24
+  const auto parts = exp_reduce<M, kFloatBias + 24>(d, at_least(d, hn::Neg(hn::Abs(x)), -104.0F));
+  const V scale = power_of(d, parts);
+  const V e = M::madd(expm1_of_rest<M>(d, parts), scale, scale);
+  return hn::Div(hn::IfNegativeThenElse(x, e, one), hn::Add(one, e));
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
