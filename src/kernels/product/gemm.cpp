@@ -26,10 +26,19 @@ void pack_transposed(const simd::Loops& loops, const std::byte* b, int64_t k, in
   }
 }
 
+/// Rows of kWidth columns that lie dense: the constant makes of each copy a few instructions.
+template <int kWidth>
+void copy_rows(const std::byte* b, int64_t k, int64_t row_stride, float* packed) {
+  for (int64_t i = 0; i < k; ++i) std::memcpy(packed + i * kWidth, b + i * row_stride * 4, kWidth * 4);
+}
+
 /// One panel; the source's bytes may lie anywhere.
 void pack_panel(const simd::Loops& loops, const std::byte* b, int64_t k, int columns, int width, int64_t row_stride,
                 int64_t col_stride, float* packed) {
   if (col_stride == 1) {
+    if (columns == 32) return copy_rows<32>(b, k, row_stride, packed);
+    if (columns == 16) return copy_rows<16>(b, k, row_stride, packed);
+    if (columns == 8) return copy_rows<8>(b, k, row_stride, packed);
     for (int64_t i = 0; i < k; ++i) {
       std::memcpy(packed + i * width, b + i * row_stride * 4, static_cast<size_t>(columns) * 4);
       std::fill(packed + i * width + columns, packed + (i + 1) * width, 0.0F);
