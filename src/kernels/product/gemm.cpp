@@ -73,11 +73,12 @@ int64_t reuse_of(const BatchGemm& products) {
 
 /// Whether b is read where it lies: by few rows, or where it is dense and small.
 bool reads_b_in_place(const simd::Loops& loops, const BatchGemm& products) {
+  constexpr int64_t kFewRows = 28;  // that read it in less time than packing it takes beside
   constexpr int64_t kSmall = 8192;  // floats that stay in the first level cache
   const simd::TileShape shape = loops.tile_shape_f32();
   const Gemm& one = products.one;
   if (products.b_col_stride != 1 || products.b_row_stride <= 0 || one.n % shape.lanes != 0) return false;
-  return one.m * reuse_of(products) <= 2 * shape.rows || (products.b_row_stride == one.n && one.k * one.n <= kSmall);
+  return one.m * reuse_of(products) <= kFewRows || (products.b_row_stride == one.n && one.k * one.n <= kSmall);
 }
 
 /// Whether b is one column that lies dense: rows are multiplied with it in vectors of rows.
