@@ -309,6 +309,17 @@ bool copies_groups(const ConvShape& s) {
 
 int64_t group_parts(const ConvShape& s, int threads) { return std::min<int64_t>(s.groups, threads); }
 
+/// One tap on every pixel, of one group: tiles go on from line to line.
+void multiply_pixels(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed,
+                     float* y, const Epilogue& end) {
+  Gemm product{.m = s.batch * s.out_pixels(), .n = s.group_outputs(), .k = s.group_inputs()};
+  product.a = x, product.a_row_stride = s.x_step();
+  product.b = packed;
+  product.c = y, product.c_row_stride = s.y_step();
+  product.end = end;
+  gemm(loops, team, product);
+}
+
 /// Group `group`; `copy`: where its channels are copied to, or null.
 void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const float* x, const float* packed, float* y,
                Epilogue end, int64_t group, float* copy) {
@@ -318,6 +329,7 @@ void one_group(const simd::Loops& loops, Team& team, const ConvShape& s, const f
   if (end.bias) end.bias += first;
   if (end.residual) end.residual += first;
   x += group * s.group_inputs();
+  if (is_one_tap(s)) return multiply_pixels(loops, team, s, x, columns.b, y + first, end);
   if (!copy) {
     const ConvRows<LiftFloat> rows(columns.shape, s, {}, x);
     return multiply_tiles(loops, team, rows, columns, y + first, s.y_step(), end);
@@ -380,13 +392,7 @@ void conv(const simd::Loops& loops, Team& team, const ConvShape& s, const float*
   if (runs_along_channels(s)) return depthwise(loops, team, s, x, packed, y, end);
   if (conv_method(s) == ConvMethod::winograd) return conv_winograd(loops, team, s, x, packed, y, end, workspace);
   if (conv_method(s) == ConvMethod::few) return conv_few(loops, team, s, false, x, packed, y, end, workspace);
-  if (conv_method(s) == ConvMethod::product) {
-    Gemm product{.m = s.batch * s.out_pixels(), .n = s.out_channels, .k = s.in_channels, .a = x, .b = packed, .c = y};
-    product.a_row_stride = s.x_step();
-    product.c_row_stride = s.y_step();
-    product.end = end;
-    return gemm(loops, team, product);
-  }
+  if (conv_method(s) == ConvMethod::product) return multiply_pixels(loops, team, s, x, packed, y, end);
   if (pads_first(s)) {
     const ConvShape padded = with_padding(s);
     auto* image = reinterpret_cast<float*>(workspace);
