@@ -116,9 +116,11 @@ TEST(Gemm, EveryEpilogue) {
   test::for_each_table([&](const Loops& table) {
     Team team(2);
     for (const Epilogue& end : ends) check({5, 37, 11, false, false, end}, table, team);
-    check({17, 37, 40, false, false, {.bias = kGiven, .activation = {UnaryKind::clamp, -1, 1, 0.25F}}}, table, team);
+    check({17, 75, 40, false, false, {.bias = kGiven, .activation = {UnaryKind::clamp, -1, 1, 0.25F}}}, table, team);
+    for (int64_t m : {1, 2, 3})  // several panels at once, time and again
+      check({m, 300, 21, false, false, {.bias = kGiven, .residual = kGiven}}, table, team);
     for (UnaryKind kind : {UnaryKind::relu, UnaryKind::gelu_erf})  // the activation waits for the last part of k
-      check({17, 37, 1025, false, false, {.bias = kGiven, .residual = kGiven, .activation = {kind}}}, table, team);
+      check({17, 75, 1025, false, false, {.bias = kGiven, .residual = kGiven, .activation = {kind}}}, table, team);
   });
 }
 

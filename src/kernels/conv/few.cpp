@@ -120,9 +120,10 @@ class BandRun {
     tile.end = &end;
     tile.b_stride = bands_.plane(bands_.lines), tile.panel_stride = width;
     tile.c_stride = bands_.places(), tile.rows = static_cast<int>(s_.out_channels);
-    for (int64_t at = 0; at < places; at += tile.columns) {
-      const int together = simd::few_rows_panels(shape, s_.out_channels) * width;
+    const int together = simd::few_rows_panels(shape, s_.out_channels) * width;
+    for (int64_t at = 0; at < places; at += tile.columns * tile.spans) {
       tile.columns = places - at >= together ? together : static_cast<int>(std::min<int64_t>(width, places - at));
+      tile.spans = std::max<int64_t>(1, tile.columns < width ? 1 : (places - at) / tile.columns);
       tile.b = copy_ + at, tile.c = sums_ + at;
       loops_.tile_f32(tile);
     }

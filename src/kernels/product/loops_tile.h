@@ -43,7 +43,8 @@ struct TileEnd {
 /// Rows beyond a register tile's are served one such tile after the other.
 /// Column j of panel p = j / shape.columns lies at b[p * panel_stride + k * b_stride + j % shape.columns]; whole
 /// vectors are read, also where `columns` ends inside one. More than one panel: rows and panels as few_rows_panels()
-/// says.
+/// says. `spans` such tiles of whole panels lie side by side: their panels of b, their columns of c and of what `end`
+/// points to, and what they fetch.
 struct Tile {
   const RowRun* runs = nullptr;
   int64_t n_runs = 0;
@@ -54,7 +55,8 @@ struct Tile {
   float* c = nullptr;
   int64_t c_stride = 0;
   int rows = 0;
-  int columns = 0;
+  int columns = 0;  ///< Of a span.
+  int64_t spans = 1;
   bool go_on = false;                ///< The chains continue from the stored c; else from 0.
   const TileEnd* end = nullptr;      ///< Null: c gets the plain sums.
   const std::byte* ahead = nullptr;  ///< Fetched meanwhile: columns that later tiles read. Null: nothing is.

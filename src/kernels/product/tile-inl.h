@@ -92,15 +92,15 @@ class RowsAt {
 template <class M, int kRows, int kVectors, int kPanels>
 struct Sums {
   using V = hn::Vec<TileTag>;
-  static constexpr int kAll = kVectors * kPanels;
+  static constexpr int kAll = kVectors * kPanels, kColumns = kAll * kLanes;
   V c[kRows][kAll];
 
   HWY_INLINE Sums() {}  // written out: an implied one is made outside the instruction set's region
 
-  /// The sums of rows `first` and up; `last`: columns of the last vector.
-  HWY_INLINE void start(const Tile& t, int64_t first, int last) {
+  /// The sums of rows `first` and up of a span; `last`: columns of the last vector.
+  HWY_INLINE void start(const Tile& t, int64_t first, int last, int64_t span = 0) {
     const TileTag d;
-    const float* const rows = t.c + first * t.c_stride;
+    const float* const rows = t.c + first * t.c_stride + span * kColumns;
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
       HWY_UNROLL(16)
@@ -118,19 +118,21 @@ struct Sums {
   }
 
   /// With rows `first` and up of the runs.
-  HWY_INLINE void multiply(const Tile& t, int64_t first) {
+  HWY_INLINE void multiply(const Tile& t, int64_t first, int64_t span = 0) {
     if constexpr (kFetchesAhead<M>)
-      if (t.ahead && first == 0) return multiply_runs<true>(t, first);
-    multiply_runs<false>(t, first);
+      if (t.ahead && first == 0) return multiply_runs<true>(t, first, span);
+    multiply_runs<false>(t, first, span);
   }
 
   template <bool kFetch>
-  HWY_INLINE void multiply_runs(const Tile& t, int64_t first) {
+  HWY_INLINE void multiply_runs(const Tile& t, int64_t first, int64_t span) {
     constexpr int kSteps = kTileSteps<M, kRows>;
-    const float* b = t.b;
+    const int64_t skip = span * kPanels * t.panel_stride;
+    const float* b = t.b + skip;
     const std::byte* ahead = t.ahead;
+    if (kFetch) ahead += skip * static_cast<int64_t>(sizeof(float));
     for (int64_t r = 0; r < t.n_runs; ++r) {
-      if (t.b_runs) b = t.b + t.b_runs[r];
+      if (t.b_runs) b = t.b + skip + t.b_runs[r];
       RowsAt<kRows> a(t.runs[r], first);
       int64_t left = t.runs[r].k;
       for (; left >= kSteps; left -= kSteps) {
@@ -180,8 +182,9 @@ struct Sums {
     }
   }
 
-  HWY_INLINE void finish(const TileEnd& end, int64_t first, int last) {
+  HWY_INLINE void finish(const TileEnd& end, int64_t first, int last, int64_t span = 0) {
     const TileTag d;
+    const int64_t column = span * kColumns;
     if (end.scale != 1) {
       const V scale = hn::Set(d, end.scale);
       each([&](V v, int, int) HWY_ATTR { return hn::Mul(v, scale); });
@@ -189,14 +192,14 @@ struct Sums {
     if (end.bias) {
       V bias[kAll];
       HWY_UNROLL(16)
-      for (int j = 0; j < kAll; ++j) bias[j] = load(end.bias, j, last);
+      for (int j = 0; j < kAll; ++j) bias[j] = load(end.bias + column, j, last);
       each([&](V v, int, int j) HWY_ATTR { return hn::Add(v, bias[j]); });
     }
     if (end.row_bias) each([&](V v, int i, int) HWY_ATTR { return hn::Add(v, hn::Set(d, end.row_bias[first + i])); });
     if (end.residual) {
       const V scale = hn::Set(d, end.residual_scale);
       each([&](V v, int i, int j) HWY_ATTR {
-        return hn::Add(v, hn::Mul(load(end.residual + (first + i) * end.residual_stride, j, last), scale));
+        return hn::Add(v, hn::Mul(load(end.residual + (first + i) * end.residual_stride + column, j, last), scale));
       });
     }
     if (end.activation.kind == UnaryKind::relu) {
@@ -211,11 +214,11 @@ struct Sums {
     }
   }
 
-  HWY_INLINE void store(const Tile& t, int64_t first, int last) const {
+  HWY_INLINE void store(const Tile& t, int64_t first, int last, int64_t span = 0) const {
     const TileTag d;
     HWY_UNROLL(16)
     for (int i = 0; i < kRows; ++i) {
-      float* row = t.c + (first + i) * t.c_stride;
+      float* row = t.c + (first + i) * t.c_stride + span * kColumns;
       HWY_UNROLL(16)
       for (int j = 0; j < kAll - 1; ++j) hn::StoreU(c[i][j], d, row + j * kLanes);
       if (last < kLanes) {

@@ -91,10 +91,8 @@ void Job::plan_fetching(const Parts::Range& range, Block& block) const {
   }
 }
 
-/// Panels of whole width one call takes, from `panel` on: at most `wanted`, a power of two.
-int64_t panels_at_once(int64_t wanted, int64_t panel, int64_t panel_end, const Columns& columns) {
-  int64_t whole = panel_end - panel;
-  if (columns.columns(panel_end - 1) < columns.shape.columns) --whole;
+/// Panels of whole width that one span takes where so many are left: at most `wanted`, a power of two.
+int64_t panels_at_once(int64_t wanted, int64_t whole) {
   while (wanted > std::max<int64_t>(whole, 1)) wanted /= 2;
   return wanted;
 }
@@ -116,8 +114,10 @@ void Job::run_tile(int64_t t, int64_t nth, const Block& block, Part& own) const 
   const bool reads_codes = columns.codes && !unpacks;
   const int64_t wanted = reads_codes ? 1 + (rows.count == 1) : simd::few_rows_panels(columns.shape, rows.count);
   float* const row = c + rows.first * c_stride;
+  const int64_t end_of_whole = columns.columns(panel_end - 1) < columns.shape.columns ? panel_end - 1 : panel_end;
   for (int64_t panel = panel_begin; panel < panel_end;) {
-    const int64_t count = panels_at_once(wanted, panel, panel_end, columns);
+    const int64_t count = panels_at_once(wanted, end_of_whole - panel);
+    tile.spans = reads_codes ? 1 : std::max<int64_t>(1, (end_of_whole - panel) / count);
     const int64_t column = panel * columns.shape.columns;
     if (own.unpacked)
       tile.b = own.unpacked + (panel - panel_begin) * tile.panel_stride;
@@ -129,6 +129,7 @@ void Job::run_tile(int64_t t, int64_t nth, const Block& block, Part& own) const 
     tile.ahead = nullptr;
     const int64_t next = block.next_panel + panel - panel_begin;
     if (block.fetching > 0 && next < block.end_of_next) {
+      tile.spans = std::min(tile.spans, ceil_div(block.end_of_next - next, count));
       tile.ahead_step = count * columns.shape.columns * static_cast<int64_t>(sizeof(float)) / block.fetching;
       tile.ahead = reinterpret_cast<const std::byte*>(columns.at(next, block.next_k0)) + nth * here * tile.ahead_step;
     }
@@ -141,7 +142,7 @@ void Job::run_tile(int64_t t, int64_t nth, const Block& block, Part& own) const 
       loops.tile_codes_f32({tile, columns.codes->panel(panel)});
     else
       loops.tile_f32(tile);
-    panel += count;
+    panel += count * tile.spans;
   }
   if (!last || ends_in_tile(end.activation)) return;
   const int64_t column = panel_begin * columns.shape.columns;
