@@ -207,5 +207,23 @@ TEST(SimdConvert, WideIntegersRoundOnce) {
   });
 }
 
+TEST(SimdConvert, DoublesAndIntegersOfHalfTheWidth) {
+  std::vector<double> x = {0.0, -0.0, 1e300, -1e300, 1e-300, 3e-45, 1.0000000596046448, HUGE_VAL, std::nan("")};
+  for (float v : test::test_floats(200)) x.push_back(double{v} * 1.0000000001);
+  std::vector<int32_t> whole = {0, -1, INT32_MAX, INT32_MIN};
+  while (whole.size() < x.size()) whole.push_back(static_cast<int32_t>(whole.size() * 48271001U));
+  test::for_each_table([&](const Loops& table) {
+    for (size_t n : {x.size(), size_t{0}, size_t{5}, size_t{9}}) {
+      std::vector<float> y(n), expected(n);
+      std::vector<int64_t> wide(n), expected_wide(n);
+      for (size_t i = 0; i < n; ++i) expected[i] = static_cast<float>(x[i]), expected_wide[i] = whole[i];
+      table.f32_from_f64(x.data(), y.data(), n);
+      table.i64_from_i32(whole.data(), wide.data(), n);
+      test::expect_same(y, expected);
+      test::expect_same(wide, expected_wide);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace nnex::kernels

@@ -119,6 +119,8 @@ template void convert(Team&, ConvertLoop<uint8_t, float>, const uint8_t*, float*
 template void convert(Team&, ConvertLoop<float, int64_t>, const float*, int64_t*, int64_t);
 template void convert(Team&, ConvertLoop<int64_t, uint8_t>, const int64_t*, uint8_t*, int64_t);
 template void convert(Team&, ConvertLoop<int64_t, float>, const int64_t*, float*, int64_t);
+template void convert(Team&, ConvertLoop<double, float>, const double*, float*, int64_t);
+template void convert(Team&, ConvertLoop<int32_t, int64_t>, const int32_t*, int64_t*, int64_t);
 
 void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
   each(team, x, y, n, [](float v) {

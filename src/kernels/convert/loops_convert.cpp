@@ -298,11 +298,12 @@ void f32_from_i64(const int64_t* x, float* y, size_t n) {
 void u8_from_f32(const float* x, uint8_t* y, size_t n) {
   const hn::Rebind<uint8_t, DF> d8;
   const DF d;
+  const DU du;
   const hn::RebindToSigned<DF> di;
   const auto max = hn::Set(d, 255.0F);
   map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
     const auto inside = hn::IfThenElseZero(hn::Gt(v, hn::Zero(d)), v);  // NaN gives 0
-    return hn::DemoteTo(d8, hn::ConvertTo(di, hn::Min(inside, max)));
+    return hn::TruncateTo(d8, hn::BitCast(du, hn::ConvertTo(di, hn::Min(inside, max))));
   });
 }
 void bool_from_f32(const float* x, uint8_t* y, size_t n) {
@@ -313,6 +314,20 @@ void bool_from_f32(const float* x, uint8_t* y, size_t n) {
   map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
     return hn::TruncateTo(d8, hn::BitCast(du, hn::IfThenZeroElse(hn::Eq(v, hn::Zero(d)), one)));
   });
+}
+void f32_from_f64(const double* x, float* y, size_t n) {
+  size_t i = 0;
+#if HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<double> dd;
+  const hn::Rebind<float, decltype(dd)> d;
+  for (; i + hn::Lanes(dd) <= n; i += hn::Lanes(dd)) hn::StoreU(hn::DemoteTo(d, hn::LoadU(dd, x + i)), d, y + i);
+#endif
+  for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
+}
+void i64_from_i32(const int32_t* x, int64_t* y, size_t n) {
+  const hn::ScalableTag<int64_t> dy;
+  map_to(hn::Rebind<int32_t, decltype(dy)>(), dy, x, y, n,
+         [&](auto v, size_t) HWY_ATTR { return hn::PromoteTo(dy, v); });
 }
 void bool_from_i64(const int64_t* x, uint8_t* y, size_t n) {
   size_t i = 0;
@@ -354,6 +369,8 @@ NNEX_SIMD_BUILDS(i32_from_f32);
 NNEX_SIMD_BUILDS(i64_from_f32);
 NNEX_SIMD_BUILDS(f32_from_i32);
 NNEX_SIMD_BUILDS(f32_from_i64);
+NNEX_SIMD_BUILDS(f32_from_f64);
+NNEX_SIMD_BUILDS(i64_from_i32);
 NNEX_SIMD_BUILDS(u8_from_f32);
 NNEX_SIMD_BUILDS(f32_from_u8);
 NNEX_SIMD_BUILDS(bool_from_f32);

@@ -39,10 +39,9 @@ void pack_panel(const simd::Loops& loops, const std::byte* b, int64_t k, int col
     if (columns == 32) return copy_rows<32>(b, k, row_stride, packed);
     if (columns == 16) return copy_rows<16>(b, k, row_stride, packed);
     if (columns == 8) return copy_rows<8>(b, k, row_stride, packed);
-    for (int64_t i = 0; i < k; ++i) {
-      std::memcpy(packed + i * width, b + i * row_stride * 4, static_cast<size_t>(columns) * 4);
-      std::fill(packed + i * width + columns, packed + (i + 1) * width, 0.0F);
-    }
+    if (columns < width) std::fill_n(packed, k * width, 0.0F);
+    for (int64_t i = 0; i < k; ++i)
+      for (int j = 0; j < columns; ++j) std::memcpy(packed + i * width + j, b + (i * row_stride + j) * 4, 4);
     return;
   }
   if (row_stride == 1 && reinterpret_cast<uintptr_t>(b) % alignof(float) == 0)

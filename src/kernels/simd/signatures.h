@@ -129,6 +129,8 @@ using ConvertI32ToF32 = Convert<float, int32_t>;
 using ConvertF32ToI64 = Convert<int64_t, float>;
 using ConvertI64ToU8 = Convert<uint8_t, int64_t>;
 using ConvertI64ToF32 = Convert<float, int64_t>;
+using ConvertF64ToF32 = Convert<float, double>;
+using ConvertI32ToI64 = Convert<int64_t, int32_t>;
 using ConvertF32ToU8 = Convert<uint8_t, float>;
 using ConvertU8ToF32 = Convert<float, uint8_t>;
 
