@@ -22,12 +22,23 @@ Divided divide(int64_t n, int64_t divisor) {
   return {n / divisor, n % divisor};
 }
 
+/// Whether tiles keep to output lines, whose rows they can read in x. Not where those are shorter than half a tile, or
+/// leave tiles of so few rows that sums wait for themselves: rows copied for many columns cost less than that.
+bool keeps_lines(const simd::TileShape& tile, const ConvShape& s, bool in_floats) {
+  constexpr int64_t kBusyRows = 4, kManyColumns = 128;
+  const int64_t width = s.out[2], rows = std::max<int64_t>(1, tile.rows);
+  if (s.y_line > 0 || s.out[0] * s.out[1] == 1) return true;
+  if (in_floats && width > rows && width / ceil_div(width, rows) < kBusyRows && s.group_outputs() >= kManyColumns)
+    return false;
+  return width > rows / 2;
+}
+
 }  // namespace
 
 template <class Lift>
 ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const Lift& lift, const From* x)
     : s_(shape), lift_(lift), x_(x), channels_(shape.group_inputs()) {
-  whole_lines_ = shape.y_line > 0 || shape.out[2] > tile.rows / 2 || shape.out[0] * shape.out[1] == 1;
+  whole_lines_ = keeps_lines(tile, shape, std::is_same_v<Lift, LiftFloat>);
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
