@@ -68,34 +68,34 @@ HWY_INLINE void all_rows(const TypedProduct<T>& p, size_t j, const Panel<T>& pan
   if (i < p.m) tile<M, 1>(p, i, j, panel);
 }
 
-/// A tile's columns for all rows. Many rows find the part of b side by side: where it lies its lines may all fall into
-/// few sets of a cache.
+/// A tile's columns for all rows, by rows [q, end) of b. Many rows find that part side by side: where it lies its lines
+/// may all fall into few sets of a cache.
 template <class M, class T>
-HWY_INLINE void columns(const TypedProduct<T>& p, size_t j, size_t part) {
+HWY_INLINE void columns(const TypedProduct<T>& p, size_t j, size_t part, size_t q, size_t end) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   HWY_ALIGN T copy[kDepth * 2 * hn::MaxLanes(decltype(d)())];
   const bool copies = p.m >= 12 && !part;
-  size_t q = 0;
-  do {
-    const size_t end = HWY_MIN(p.k, q + kDepth);
-    const T* const b = p.b + q * p.b_row + j;
-    for (size_t r = 0; copies && r < end - q; ++r) {
-      hn::Store(hn::LoadU(d, b + r * p.b_row), d, copy + r * 2 * lanes);
-      hn::Store(hn::LoadU(d, b + r * p.b_row + lanes), d, copy + (r * 2 + 1) * lanes);
-    }
-    all_rows<M>(p, j, Panel<T>{copies ? copy : b, copies ? 2 * lanes : p.b_row, q, end, part});
-    q = end;
-  } while (q < p.k);
+  const T* const b = p.b + q * p.b_row + j;
+  for (size_t r = 0; copies && r < end - q; ++r) {
+    hn::Store(hn::LoadU(d, b + r * p.b_row), d, copy + r * 2 * lanes);
+    hn::Store(hn::LoadU(d, b + r * p.b_row + lanes), d, copy + (r * 2 + 1) * lanes);
+  }
+  all_rows<M>(p, j, Panel<T>{copies ? copy : b, copies ? 2 * lanes : p.b_row, q, end, part});
 }
 
 template <class M, class T>
 HWY_INLINE void product(const TypedProduct<T>& p) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
-  size_t j = 0;
-  for (; j + 2 * lanes <= p.n; j += 2 * lanes) columns<M>(p, j, 0);
-  for (; j < p.n; j += lanes) columns<M>(p, j, p.n - j < lanes ? p.n - j : lanes);
+  size_t q = 0;
+  do {  // what many rows have of a few columns stays near while all of b's columns go by
+    const size_t end = HWY_MIN(p.k, q + kDepth);
+    size_t j = 0;
+    for (; j + 2 * lanes <= p.n; j += 2 * lanes) columns<M>(p, j, 0, q, end);
+    for (; j < p.n; j += lanes) columns<M>(p, j, p.n - j < lanes ? p.n - j : lanes, q, end);
+    q = end;
+  } while (q < p.k);
 }
 
 #if HWY_HAVE_FLOAT64

@@ -18,7 +18,7 @@
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 48;  // between two looks at the clock
+constexpr int64_t kRowsAtOnce = 144;  // between two looks at the clock
 
 /// Whether the rows of b are not dense.
 bool is_transposed(const Product& p) { return p.b_steps.column != 1 && p.n > 1; }
