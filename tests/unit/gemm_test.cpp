@@ -155,8 +155,9 @@ TEST(Gemm, BatchWithoutPacking) {
   const struct {
     int64_t batch, m, n, k;
     bool b_transposed;
-  } rows[] = {{1, 20, 33, 40, false}, {3, 5, 64, 17, false}, {5, 1, 64, 300, false}, {5, 1, 40, 64, true},
-              {7, 16, 16, 16, true},  {0, 3, 3, 3, false},   {2, 60, 64, 64, false}, {2, 3, 0, 5, false}};
+  } rows[] = {{1, 20, 33, 40, false}, {3, 5, 64, 17, false}, {5, 1, 64, 300, false},
+              {5, 1, 40, 64, true},   {7, 16, 16, 16, true}, {0, 3, 3, 3, false},
+              {2, 60, 64, 64, false}, {2, 3, 0, 5, false},   {3, 40, 40, 17, false}};
   test::for_each_table([&](const Loops& table) {
     for (const auto& row : rows) {
       SCOPED_TRACE(testing::Message() << row.batch << " of " << row.m << "x" << row.n << "x" << row.k);

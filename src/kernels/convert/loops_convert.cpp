@@ -317,7 +317,7 @@ void bool_from_f32(const float* x, uint8_t* y, size_t n) {
 }
 void f32_from_f64(const double* x, float* y, size_t n) {
   size_t i = 0;
-#if HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR
+#if HWY_HAVE_FLOAT64 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128  // whose conversion saturates
   const hn::ScalableTag<double> dd;
   const hn::Rebind<float, decltype(dd)> d;
   for (; i + hn::Lanes(dd) <= n; i += hn::Lanes(dd)) hn::StoreU(hn::DemoteTo(d, hn::LoadU(dd, x + i)), d, y + i);

@@ -36,10 +36,17 @@ void copy_rows(const std::byte* b, int64_t k, int64_t row_stride, float* packed)
 void pack_panel(const simd::Loops& loops, const std::byte* b, int64_t k, int columns, int width, int64_t row_stride,
                 int64_t col_stride, float* packed) {
   if (col_stride == 1) {
-    if (columns == 32) return copy_rows<32>(b, k, row_stride, packed);
-    if (columns == 16) return copy_rows<16>(b, k, row_stride, packed);
-    if (columns == 8) return copy_rows<8>(b, k, row_stride, packed);
-    if (columns < width) std::fill_n(packed, k * width, 0.0F);
+    if (columns < width) {
+      std::fill_n(packed, k * width, 0.0F);
+    } else if (width == 32) {
+      return copy_rows<32>(b, k, row_stride, packed);
+    } else if (width == 24) {
+      return copy_rows<24>(b, k, row_stride, packed);
+    } else if (width == 16) {
+      return copy_rows<16>(b, k, row_stride, packed);
+    } else if (width == 8) {
+      return copy_rows<8>(b, k, row_stride, packed);
+    }
     for (int64_t i = 0; i < k; ++i)
       for (int j = 0; j < columns; ++j) std::memcpy(packed + i * width + j, b + (i * row_stride + j) * 4, 4);
     return;

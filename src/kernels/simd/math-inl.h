@@ -36,7 +36,7 @@ HWY_INLINE V exp_tail(D d, V r) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V at_least(D d, V x, float min) {
   const V limit = hn::Set(d, min);
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Max(limit, x);  // the machine's own gives its second operand where there is a NaN
 #else
   return hn::IfThenElse(hn::Lt(x, limit), limit, x);
@@ -45,7 +45,7 @@ HWY_INLINE V at_least(D d, V x, float min) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V at_most(D d, V x, float max) {
   const V limit = hn::Set(d, max);
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   return hn::Min(limit, x);
 #else
   return hn::IfThenElse(hn::Gt(x, limit), limit, x);
@@ -60,7 +60,7 @@ struct ExpParts {
 };
 constexpr int kFloatBias = 127;               ///< Of a float's exponent.
 constexpr float kRoundingBase = 12582912.0F;  ///< 1.5 * 2^23: a sum with it keeps whole numbers alone, in its low bits.
-constexpr int kRoundingBits = 0x4b400000;     ///< Its bits; of their lowest nine each is 0, as of all others but seven.
+constexpr int kRoundingBits = 0x4b400000;     ///< Its bits, all of which a shift by 23 drops.
 
 /// x - n ln 2.
 template <class M, class D, class V = hn::Vec<D>>
